@@ -1,0 +1,54 @@
+# Needs make and Python 3.11 or later. Everything is installed into .venv, from setup.cfg.
+#   make demo                        a first look
+#   make test                        the test suite
+#   make PYTHON=python3.12 test      with another Python (after make clean)
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+
+.PHONY: demo test lint types contracts docs notebooks clean
+.NOTPARALLEL:
+
+demo: $(VENV)/package
+	$(BIN)/propcvx demo
+
+# One worker per core, and one thread per worker: more only get in each other's way.
+test: export OMP_NUM_THREADS = 1
+test: export OPENBLAS_NUM_THREADS = 1
+test: $(VENV)/with-solvers,exact,tests
+	$(BIN)/pytest -n auto --cov
+
+lint: $(VENV)/with-lint
+	$(BIN)/ruff check
+	$(BIN)/ruff format --check
+
+# With every solver that ships its types, so that the answer does not depend on what else is there.
+types: $(VENV)/with-solvers,exact,lint
+	$(BIN)/mypy
+
+contracts: $(VENV)/with-lint
+	$(BIN)/lint-imports
+
+docs: $(VENV)/with-docs
+	$(BIN)/sphinx-build -W --keep-going -q docs build/docs
+
+# The executed copies go to build/notebooks; the notebooks themselves are left as they are.
+notebooks: $(VENV)/with-solvers,exact,notebooks
+	$(BIN)/python -m nbconvert --to notebook --execute --output-dir build/notebooks notebooks/*.ipynb
+
+clean:
+	rm -rf $(VENV) build docs/generated *.egg-info
+	rm -rf .coverage* .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache
+	find propcvx tests docs -name __pycache__ -prune -exec rm -rf {} +
+
+# The environment: made anew when the project's description changes, extras added when first needed.
+$(VENV)/package: setup.cfg pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.version_info >= (3, 11) or sys.exit("propcvx needs Python 3.11 or later, and $(PYTHON) is " + sys.version.split()[0] + ": try make PYTHON=python3.12 with one you have")'
+	$(PYTHON) -m venv --clear $(VENV)
+	$(BIN)/pip install --quiet --editable .
+	@touch $@
+
+$(VENV)/with-%: $(VENV)/package
+	$(BIN)/pip install --quiet --editable '.[$*]'
+	@touch $@

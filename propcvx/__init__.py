@@ -1,0 +1,20 @@
+"""Learning with label proportions: the programs, loops and classifiers of pSVM (ICML 2013)."""
+
+from propcvx.bags import Bags, bag_target
+from propcvx.estimators import AlterPropSVM, ConvPropSVM, InvCal, MeanMap, Start
+from propcvx.metrics import bag_error
+from propcvx.model_selection import BagKFold
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "AlterPropSVM",
+    "BagKFold",
+    "Bags",
+    "ConvPropSVM",
+    "InvCal",
+    "MeanMap",
+    "Start",
+    "bag_error",
+    "bag_target",
+]

@@ -1,0 +1,210 @@
+r"""Algorithm 1: alternating between the separator and the labels, with annealing.
+
+The two steps are handed in: ``machine`` solves the SVM for a fixed labeling, and
+:func:`propcvx.labelings.labeling_step` the labels for a fixed separator.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from propcvx.bags import Bags
+from propcvx.history import History, Round, StopReason
+from propcvx.labelings import labeling_step
+from propcvx.losses import ProportionLoss, best_bias, hinge
+from propcvx.programs import svm_dual, svm_dual_parameters
+from propcvx.solvers import find_solver, solve
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Separator:
+    """A separating hyperplane: weights over features, bias, and the scores of the instances."""
+
+    weights: Array
+    bias: float
+    scores: Array
+    solver: str
+    status: str
+
+
+@dataclass
+class SVMStep:
+    """Solves the SVM of a fixed labeling; built once, re-solved for every labeling and C.
+
+    Attributes
+    ----------
+    features : array of shape (n_instances, rank)
+        F, one row per instance.
+    solver : str
+        Any solver of ``svm_dual``.
+    tol : float
+        Its tolerance.
+    options : dict
+        Handed to the solver as they are.
+    """
+
+    features: Array
+    solver: str
+    tol: float
+    options: dict[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.program = svm_dual(self.features)
+
+    def __call__(self, labeling: Array, C: float) -> Separator:
+        """Solve for w, and take the bias that is best for it."""
+        self.program.set(**svm_dual_parameters(labeling, C))
+        scale_free = find_solver(self.solver, self.program).scale_free
+        tol = self.tol if scale_free else self.tol * min(1.0, C)
+        solution = solve(self.program, self.solver, tol=tol, certify=False, **self.options)
+        weights = self.features.T @ solution.variables["v"]
+        scores = self.features @ weights
+        bias = best_bias(labeling, scores)
+        return Separator(weights, bias, scores + bias, solution.solver, solution.status)
+
+
+@dataclass(frozen=True)
+class PropSVM:
+    r"""The pSVM problem, eq:pSVM_2, apart from its features.
+
+    Attributes
+    ----------
+    bags : Bags
+    C : float
+        Weight of the hinge loss.
+    weights : array of shape (n_bags,)
+        Weight :math:`\omega_k` of each bag's proportion loss (:math:`C_p` in the paper).
+    loss : ProportionLoss
+        The loss :math:`L_p`.
+    """
+
+    bags: Bags
+    C: float
+    weights: Array
+    loss: ProportionLoss
+
+    def take(self, instances: NDArray[np.intp]) -> PropSVM:
+        """The problem on some whole bags, given by their instances."""
+        kept = np.unique(self.bags.index[instances])
+        return replace(self, bags=self.bags.take(instances), weights=self.weights[kept])
+
+    def objective(self, labeling: Array, separator: Separator, C: float | None = None) -> float:
+        """Value of eq:pSVM_2, with C* in place of C where it is given."""
+        norm = 0.5 * float(separator.weights @ separator.weights)
+        errors = float(hinge(labeling, separator.scores).sum())
+        gaps = self.bags.proportions_of(labeling) - self.bags.proportions
+        return (
+            norm + (self.C if C is None else C) * errors + float(self.weights @ self.loss.of(gaps))
+        )
+
+
+@dataclass(frozen=True)
+class Descent:
+    """Where one start of Algorithm 1 ended."""
+
+    labeling: Array
+    separator: Separator
+    objective: float
+    history: History
+
+
+def annealing_values(C: float, start: float = 1e-5, delta: float = 0.5) -> list[float]:
+    r"""Values of C* in Algorithm 1: :math:`C^* \leftarrow \min\{(1 + \Delta) C^*, C\}`.
+
+    Examples
+    --------
+    >>> annealing_values(1.0, start=0.3)
+    [0.44999999999999996, 0.6749999999999999, 1.0]
+    """
+    values = [start * C]
+    while values[-1] < C:
+        values.append(min((1.0 + delta) * values[-1], C))
+    return values[1:] or [C]
+
+
+@dataclass
+class Alternation:
+    """Algorithm 1 on one problem, for any number of starting labelings.
+
+    Two starts that arrive at the same labeling at the same C* continue as one: the rest of the
+    path is not walked again.
+
+    Attributes
+    ----------
+    problem : PropSVM
+    machine : callable
+        ``machine(labeling, C) -> Separator``, the SVM step.
+    schedule : sequence of float
+        The values of C*, ending with C; ``[C]`` is no annealing.
+    tol : float
+        A repeat loop ends when the objective decreases by less.
+    max_iter : int
+        Largest number of rounds at one C*.
+    """
+
+    problem: PropSVM
+    machine: Callable[[Array, float], Separator]
+    schedule: Sequence[float]
+    tol: float = 1e-4
+    max_iter: int = 100
+
+    def __post_init__(self) -> None:
+        self._ends: dict[tuple[int, bytes], Descent] = {}
+
+    def __call__(self, labeling: Array) -> Descent:
+        """Descend from one labeling."""
+        history, passed = History(), []
+        for level, C in enumerate(self.schedule):
+            passed.append((level, labeling.tobytes()))
+            if passed[-1] in self._ends:
+                end = self._ends[passed[-1]]
+                break
+            labeling, separator = self._repeat(labeling, C, history)
+            end = Descent(
+                labeling, separator, self.problem.objective(labeling, separator, C), history
+            )
+        self._ends.update(dict.fromkeys(passed, end))
+        return end
+
+    def _repeat(self, labeling: Array, C: float, history: History) -> tuple[Array, Separator]:
+        """The repeat loop of Algorithm 1 at one value of C*."""
+        separator = self.machine(labeling, C)
+        objective = self.problem.objective(labeling, separator, C)
+        history.stop_reason = StopReason.MAX_ROUNDS
+        for _ in range(self.max_iter):
+            start, before = perf_counter(), objective
+            relabeled = labeling_step(
+                separator.scores, self.problem.bags, self.problem.loss, self.problem.weights / C
+            )
+            flips = int((relabeled != labeling).sum())
+            if flips:
+                labeling = relabeled
+                separator = self._better(labeling, C, separator, self.machine(labeling, C))
+                objective = self.problem.objective(labeling, separator, C)
+            history.append(
+                Round(
+                    objective=objective,
+                    C_star=C,
+                    solver=separator.solver,
+                    status=separator.status,
+                    seconds=perf_counter() - start,
+                    n_flips=flips,
+                )
+            )
+            if flips == 0 or before - objective < self.tol:
+                history.stop_reason = StopReason.CONVERGED if flips else StopReason.FIXED_POINT
+                break
+        return labeling, separator
+
+    def _better(self, labeling: Array, C: float, old: Separator, new: Separator) -> Separator:
+        """The new separator, unless the solver's error has made it worse than the old one."""
+        worse = self.problem.objective(labeling, new, C) > self.problem.objective(labeling, old, C)
+        return old if worse else new

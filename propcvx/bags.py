@@ -1,0 +1,344 @@
+r"""Bags of instances with known label proportions.
+
+A bag :math:`\mathcal{B}_k` is a set of instances of which only the share of positives
+:math:`p_k` is known (Section 3.1 of the paper).  :func:`bag_target` writes bags into a target
+``y`` that travels through scikit-learn; :class:`Bags` is their validated form inside the package.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from propcvx.errors import CutBagWarning, InfeasibleLabelingError, InputError
+
+BAG_DTYPE = np.dtype(
+    [("bag", np.int64), ("proportion", np.float64), ("size", np.int64), ("label", np.int8)]
+)
+"""Fields of a bag target: bag code, share of +1, size of the whole bag, label (0 = unknown)."""
+
+COUNT_SLACK = 1e-6
+"""How far ``p * n`` may lie from an integer, in instances, and still be that count."""
+
+
+def bag_target(
+    bags: Sequence[Hashable] | ArrayLike,
+    proportions: Mapping[Hashable, float] | ArrayLike,
+    labels: ArrayLike | None = None,
+) -> NDArray[np.void]:
+    """Write bags and proportions into a target ``y`` with one row per instance.
+
+    Parameters
+    ----------
+    bags : sequence of hashable, length n_instances
+        The bag each instance is in.  Any hashable ids.
+    proportions : array of shape (n_bags,), dict or pandas Series
+        Share of positive instances of each bag, in [0, 1].  An array is in the order of the
+        sorted bag ids; a dict or Series is keyed by bag id.
+    labels : array of shape (n_instances,), optional
+        Labels known beside the proportions: -1, +1, or 0 where unknown.
+
+    Returns
+    -------
+    y : structured array of shape (n_instances,)
+        Fields ``bag`` (the bag's position among the sorted ids), ``proportion``, ``size``
+        (instances in the whole bag, which makes a split through a bag detectable) and ``label``.
+
+    Raises
+    ------
+    InputError
+        If ids and proportions do not match (the message names the ids), or a value is not valid.
+
+    Examples
+    --------
+    >>> y = bag_target(["a", "a", "b", "b"], {"a": 0.5, "b": 1.0})
+    >>> y["proportion"]
+    array([0.5, 0.5, 1. , 1. ])
+    >>> y["size"]
+    array([2, 2, 2, 2])
+    """
+    ids, codes = _encode_ids(bags, keyed=_as_mapping(proportions) is not None)
+    shares = _match_proportions(ids, proportions)
+    sizes = np.bincount(codes, minlength=len(ids))
+    y = np.empty(len(codes), dtype=BAG_DTYPE)
+    y["bag"], y["proportion"], y["size"] = codes, shares[codes], sizes[codes]
+    y["label"] = _known_labels(labels, len(codes))
+    return y
+
+
+def is_bag_target(y: Any) -> bool:
+    """Whether ``y`` is a target made by :func:`bag_target` (or a slice of one)."""
+    return getattr(y, "dtype", None) == BAG_DTYPE
+
+
+@dataclass(frozen=True)
+class Bags:
+    """Validated bags: which instance is in which bag, and what is known of each.
+
+    Attributes
+    ----------
+    index : int array of shape (n_instances,)
+        The bag of each instance, 0 to n_bags - 1.
+    proportions : float array of shape (n_bags,)
+        Share of positive instances, in [0, 1].
+    labels : int array of shape (n_instances,)
+        Labels known beside the proportions; 0 where unknown.
+    whole : bool array of shape (n_bags,)
+        Whether all instances of the bag are here; the proportion of a bag that was cut holds
+        only approximately, so its count is the nearest one.
+    """
+
+    index: NDArray[np.intp]
+    proportions: NDArray[np.float64]
+    labels: NDArray[np.int8]
+    whole: NDArray[np.bool_]
+
+    @classmethod
+    def from_target(cls, y: NDArray[np.void]) -> Bags:
+        """Read a bag target, or a slice of one.
+
+        Bags that a slice has cut through are kept, with a :class:`CutBagWarning`: their
+        proportion then holds only approximately.
+        """
+        if not is_bag_target(y):
+            raise InputError(
+                f"y must be a bag target with fields {BAG_DTYPE.names}, got dtype "
+                f"{getattr(y, 'dtype', type(y).__name__)}; make one with propcvx.bag_target."
+            )
+        if y.ndim != 1 or len(y) == 0:
+            raise InputError(f"y must be a non-empty vector of instances, got shape {y.shape}.")
+        codes, first, index = np.unique(y["bag"], return_index=True, return_inverse=True)
+        proportions = y["proportion"][first]
+        if not np.array_equal(proportions[index], y["proportion"]):
+            raise InputError("y['proportion'] must be one value per bag, got several in one bag.")
+        _check_proportions(proportions, codes.tolist())
+        labels = _known_labels(y["label"], len(y))
+        present, sizes = np.bincount(index), y["size"][first]
+        bags = cls(index, proportions, labels, present == sizes)
+        _warn_if_cut(present, sizes)
+        _check_known(bags)
+        return bags
+
+    def take(self, instances: NDArray[np.intp]) -> Bags:
+        """The bags of some instances, whole bags only."""
+        kept, index = np.unique(self.index[instances], return_inverse=True)
+        return Bags(index, self.proportions[kept], self.labels[instances], self.whole[kept])
+
+    @property
+    def n_instances(self) -> int:
+        """Number of instances N."""
+        return len(self.index)
+
+    @property
+    def n_bags(self) -> int:
+        """Number of bags K."""
+        return len(self.proportions)
+
+    @cached_property
+    def sizes(self) -> NDArray[np.intp]:
+        """Number of instances in each bag, shape (n_bags,)."""
+        return np.bincount(self.index, minlength=self.n_bags)
+
+    @cached_property
+    def starts(self) -> NDArray[np.intp]:
+        """Position of each bag's first instance once instances are sorted by bag."""
+        return np.concatenate(([0], np.cumsum(self.sizes)[:-1]))
+
+    @cached_property
+    def by_bag(self) -> NDArray[np.intp]:
+        """Bag of each position once instances are sorted by bag, shape (n_instances,)."""
+        return np.repeat(np.arange(self.n_bags), self.sizes)
+
+    @cached_property
+    def rank(self) -> NDArray[np.intp]:
+        """Rank 1, 2, ... within its bag of each position once instances are sorted by bag."""
+        return np.arange(self.n_instances) - self.starts[self.by_bag] + 1
+
+    def proportions_of(self, labeling: NDArray[Any]) -> NDArray[np.float64]:
+        r"""Share of positives of a labeling in each bag, :math:`\tilde p_k(y)` (eq:tilde_p_k)."""
+        positive = np.bincount(self.index, weights=labeling > 0, minlength=self.n_bags)
+        return positive / self.sizes
+
+    def means_of(self, features: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Mean of the rows of ``features`` in each bag, shape (n_bags, n_features)."""
+        order = np.argsort(self.index, kind="stable")
+        return np.add.reduceat(features[order], self.starts, axis=0) / self.sizes[:, None]
+
+    def count_range(self, epsilon: float = 0.0) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+        r"""Counts of positives with :math:`|\tilde p_k - p_k| \le \epsilon`, per bag.
+
+        Parameters
+        ----------
+        epsilon : float
+            Tolerance of the proportions, in [0, 1].
+
+        Returns
+        -------
+        lower, upper : int arrays of shape (n_bags,)
+            Smallest and largest feasible number of positives in each bag, taking the labels
+            that are known into account.
+
+        Raises
+        ------
+        InfeasibleLabelingError
+            If a bag has no such count.
+
+        Examples
+        --------
+        >>> bags = Bags.from_target(bag_target([0, 0, 0, 1, 1], [1 / 3, 0.5]))
+        >>> [count.tolist() for count in bags.count_range(0.0)]
+        [[1, 1], [1, 1]]
+        """
+        if not 0.0 <= epsilon <= 1.0:
+            raise InputError(f"epsilon must be in [0, 1], got {epsilon!r}.")
+        target, width = self.proportions * self.sizes, epsilon * self.sizes + COUNT_SLACK
+        target = np.where(self.whole, target, np.round(target))
+        lower = np.ceil(target - width).astype(np.intp)
+        upper = np.floor(target + width).astype(np.intp)
+        known_positive, known_negative = self.known_counts()
+        lower = np.maximum(lower, known_positive)
+        upper = np.minimum(upper, self.sizes - known_negative)
+        if (lower > upper).any():
+            self._raise_infeasible(int(np.argmax(lower > upper)), epsilon)
+        return lower, upper
+
+    def known_counts(self) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+        """Number of known positives and of known negatives in each bag."""
+        positive = np.bincount(self.index[self.labels > 0], minlength=self.n_bags)
+        negative = np.bincount(self.index[self.labels < 0], minlength=self.n_bags)
+        return positive, negative
+
+    def _raise_infeasible(self, bag: int, epsilon: float) -> None:
+        size, share = int(self.sizes[bag]), float(self.proportions[bag])
+        count = round(share * size)
+        raise InfeasibleLabelingError(
+            f"no labeling of bag {bag} has its proportion within epsilon={epsilon:g}: "
+            f"p * n = {share:g} * {size} = {share * size:g} positives; the nearest count is "
+            f"{count}. Pass the proportion {count}/{size}, or epsilon of at least "
+            f"{abs(count / size - share):.3g}."
+        )
+
+
+def _as_mapping(proportions: Any) -> Mapping[Hashable, float] | None:
+    if isinstance(proportions, Mapping):
+        return proportions
+    if hasattr(proportions, "to_dict"):
+        return dict(proportions.to_dict())
+    return None
+
+
+def _encode_ids(bags: Any, keyed: bool) -> tuple[list[Hashable], NDArray[np.intp]]:
+    try:
+        members = bags.tolist() if hasattr(bags, "tolist") else list(bags)
+        distinct = list(dict.fromkeys(members))
+    except TypeError as error:
+        raise InputError(
+            f"bags must be a sequence with one hashable bag id per instance: {error}."
+        ) from error
+    if not members:
+        raise InputError("bags must name the bag of each instance, got an empty sequence.")
+    if any(member is None or member != member for member in distinct):
+        raise InputError("bags must not contain None or NaN; give every instance a bag id.")
+    try:
+        distinct = sorted(distinct)
+    except TypeError as error:
+        if not keyed:
+            raise InputError(
+                "bags have ids that cannot be sorted, so proportions cannot be an array in "
+                "sorted-id order; pass a dict keyed by bag id."
+            ) from error
+    position = {bag: k for k, bag in enumerate(distinct)}
+    return distinct, np.array([position[bag] for bag in members], dtype=np.intp)
+
+
+def _match_proportions(ids: list[Hashable], proportions: Any) -> NDArray[np.float64]:
+    mapping = _as_mapping(proportions)
+    if mapping is None:
+        shares = _as_floats(proportions)
+        if shares.shape != (len(ids),):
+            raise InputError(
+                f"proportions must have one entry per bag: {len(ids)} bags {_some(ids)}, got an "
+                f"array of shape {shares.shape}."
+            )
+    else:
+        missing = [bag for bag in ids if bag not in mapping]
+        unused = [bag for bag in mapping if bag not in set(ids)]
+        if missing or unused:
+            raise InputError(
+                f"proportions and bags must name the same ids; bags without a proportion: "
+                f"{_some(missing)}; proportions without a bag: {_some(unused)}."
+            )
+        shares = _as_floats([mapping[bag] for bag in ids])
+    _check_proportions(shares, ids)
+    return shares
+
+
+def _as_floats(proportions: Any) -> NDArray[np.float64]:
+    try:
+        return np.asarray(proportions, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise InputError(f"proportions must be numbers in [0, 1]: {error}.") from error
+
+
+def _check_proportions(shares: NDArray[np.float64], ids: Sequence[Hashable]) -> None:
+    wrong = ~((shares >= 0.0) & (shares <= 1.0))
+    if wrong.any():
+        bag = int(np.argmax(wrong))
+        raise InputError(
+            f"proportions must be shares in [0, 1], got {shares[bag]:g} for bag {ids[bag]!r}."
+        )
+
+
+def _known_labels(labels: ArrayLike | None, n_instances: int) -> NDArray[np.int8]:
+    if labels is None:
+        return np.zeros(n_instances, dtype=np.int8)
+    known = np.asarray(labels)
+    if known.shape != (n_instances,):
+        raise InputError(
+            f"labels must have one entry per instance ({n_instances}), got shape {known.shape}."
+        )
+    wrong = ~np.isin(known, (-1, 0, 1))
+    if wrong.any():
+        raise InputError(
+            f"labels must be -1, +1, or 0 where unknown, got {known[wrong][0]!r} at instance "
+            f"{int(np.argmax(wrong))}."
+        )
+    return known.astype(np.int8)
+
+
+def _warn_if_cut(present: NDArray[np.intp], sizes: NDArray[np.int64]) -> None:
+    cut = present != sizes
+    if cut.any():
+        bag = int(np.argmax(cut))
+        warnings.warn(
+            f"{int(cut.sum())} of {len(sizes)} bags are incomplete (the first has {present[bag]} "
+            f"of its {sizes[bag]} instances), so their proportions hold only approximately; "
+            "split with propcvx.model_selection.BagKFold, which never cuts a bag.",
+            CutBagWarning,
+            stacklevel=4,
+        )
+
+
+def _check_known(bags: Bags) -> None:
+    positive, negative = bags.known_counts()
+    wanted = bags.proportions * bags.sizes
+    wrong = (positive > wanted + 0.5) | (negative > bags.sizes - wanted + 0.5)
+    wrong &= bags.whole
+    if wrong.any():
+        bag = int(np.argmax(wrong))
+        raise InputError(
+            f"labels contradict the proportion of bag {bag}: {positive[bag]} known positives and "
+            f"{negative[bag]} known negatives of {bags.sizes[bag]}, with proportion "
+            f"{bags.proportions[bag]:g}."
+        )
+
+
+def _some(ids: Sequence[Hashable], most: int = 5) -> str:
+    shown = ", ".join(repr(bag) for bag in ids[:most])
+    return f"[{shown}{', ...' if len(ids) > most else ''}]"

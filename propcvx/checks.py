@@ -1,0 +1,51 @@
+"""Checks of single arguments, each raising an error that names the argument and what would do."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from numbers import Integral
+from typing import Any
+
+import numpy as np
+
+from propcvx.errors import InputError
+
+
+def check_number(
+    name: str,
+    value: Any,
+    *,
+    above: float | None = None,
+    least: float | None = None,
+    most: float | None = None,
+) -> float:
+    """A finite real number, in the range given."""
+    wanted = [f"above {above:g}"] if above is not None else []
+    wanted += [f"at least {least:g}"] if least is not None else []
+    wanted += [f"at most {most:g}"] if most is not None else []
+    fits = (
+        isinstance(value, float | int | np.floating | np.integer)
+        and value is not True
+        and value is not False
+        and np.isfinite(value)
+        and (above is None or value > above)
+        and (least is None or value >= least)
+        and (most is None or value <= most)
+    )
+    if not fits:
+        raise InputError(f"{name} must be a finite number {' and '.join(wanted)}, got {value!r}.")
+    return float(value)
+
+
+def check_count(name: str, value: Any) -> int:
+    """A whole number, at least 1."""
+    if value is True or not isinstance(value, Integral) or int(value) < 1:
+        raise InputError(f"{name} must be a whole number, at least 1, got {value!r}.")
+    return int(value)
+
+
+def check_choice(name: str, value: Any, choices: Collection[str]) -> str:
+    """One of some names."""
+    if not isinstance(value, str) or value not in choices:
+        raise InputError(f"{name} must be one of {list(choices)}, got {value!r}.")
+    return value

@@ -1,0 +1,124 @@
+r"""Algorithm 2: cutting planes for the relaxation eq:convex_4.
+
+The loop receives the restricted master and the oracle, and knows neither.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from time import perf_counter
+
+import numpy as np
+from numpy.typing import NDArray
+
+from propcvx.history import History, Round, StopReason
+from propcvx.masters import MasterSolution
+from propcvx.oracles import Cut, Oracle
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Relaxation:
+    r"""Where Algorithm 2 ended.
+
+    Attributes
+    ----------
+    labelings : array of shape (n_cuts, n_instances)
+        The labelings :math:`\mathcal{Y}_{active}`.
+    master : MasterSolution
+        The last restricted master.
+    cut : Cut
+        What the oracle answers to the last alpha.
+    history : History
+        One round per cut.
+    """
+
+    labelings: Array
+    master: MasterSolution
+    cut: Cut
+    history: History
+
+    @property
+    def objective(self) -> float:
+        """Value of the last restricted master; at least the relaxation's optimum."""
+        return self.master.value
+
+    @property
+    def violation(self) -> float:
+        """By how much the oracle's labeling still violates the relaxation; 0 if it does not."""
+        return max(0.0, self.cut.value - self.master.level)
+
+    @property
+    def lower_bound(self) -> float | None:
+        r"""A lower bound on the relaxation's optimum, :math:`\alpha^\top 1 - s / 2`.
+
+        Holds for any alpha in the box; None where the oracle is not exact.
+        """
+        return (
+            float(self.master.alpha.sum() - self.cut.bound) if np.isfinite(self.cut.bound) else None
+        )
+
+
+def cutting_plane(
+    master: Callable[[Array], MasterSolution],
+    oracle: Oracle,
+    alpha: Array,
+    *,
+    max_cuts: int,
+    tol: float,
+    progress: Callable[[Round], None] = lambda record: None,
+) -> Relaxation:
+    """Run Algorithm 2.
+
+    Parameters
+    ----------
+    master : callable
+        ``master(labelings) -> MasterSolution``, see :mod:`propcvx.masters`.
+    oracle : Oracle
+        See :mod:`propcvx.oracles`.
+    alpha : array of shape (n_instances,)
+        Where the first labeling is asked for; 1/N in the paper.
+    max_cuts : int
+        Largest number of labelings, at least 1.
+    tol : float
+        Stops when the objective decreases by less, or no labeling is violated by more.
+    progress : callable
+        Called with the record of each round.
+
+    Returns
+    -------
+    Relaxation
+    """
+    history, labelings, objective = History(), [], np.inf
+    cut = oracle(alpha)
+    while True:
+        start = perf_counter()
+        labelings.append(cut.labeling)
+        solution = master(np.array(labelings))
+        cut = oracle(solution.alpha)
+        record = Round(
+            objective=solution.value,
+            solver=solution.solver,
+            status=solution.status,
+            seconds=perf_counter() - start,
+            violation=cut.value - solution.level,
+            n_cuts=len(labelings),
+        )
+        history.append(record)
+        progress(record)
+        history.stop_reason = _stop_reason(record, objective, max_cuts, tol)
+        if history.stop_reason is not None:
+            return Relaxation(np.array(labelings), solution, cut, history)
+        objective = solution.value
+
+
+def _stop_reason(record: Round, before: float, max_cuts: int, tol: float) -> StopReason | None:
+    if record.violation is not None and record.violation <= tol:
+        return StopReason.NO_VIOLATION
+    if before - record.objective < tol:
+        return StopReason.CONVERGED
+    if record.n_cuts == max_cuts:
+        return StopReason.MAX_CUTS
+    return None

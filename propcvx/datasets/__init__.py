@@ -1,0 +1,1 @@
+"""Bags for studies: generators, and the data sets of the paper."""

@@ -1,0 +1,61 @@
+"""The one tree of errors and warnings of the package.
+
+Every error raised on purpose derives from :class:`PropCVXError`, every warning from
+:class:`PropCVXWarning`.  A message names the argument, what came, and what would do.
+"""
+
+
+class PropCVXError(Exception):
+    """Base of all errors of the package."""
+
+
+class InputError(PropCVXError, ValueError):
+    """An argument cannot be used as it came; the message names it and says what would do."""
+
+
+class InfeasibleLabelingError(InputError):
+    """No labeling satisfies the bags' proportions within ``epsilon``."""
+
+
+class GramMatrixMemoryError(PropCVXError, MemoryError):
+    """A Gram matrix would not fit into the memory at hand; nothing was allocated."""
+
+
+class SolverError(PropCVXError, RuntimeError):
+    """A solver did not return a usable answer.
+
+    Attributes
+    ----------
+    solver : str
+        Name of the solver that was asked.
+    status : str
+        What it answered.
+    """
+
+    def __init__(self, message: str, solver: str, status: str) -> None:
+        super().__init__(message)
+        self.solver = solver
+        self.status = status
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return type(self), (self.args[0], self.solver, self.status)
+
+
+class UnsupportedSolverError(InputError):
+    """The solver is unknown, not installed, or cannot solve that class of problem."""
+
+
+class PropCVXWarning(UserWarning):
+    """Base of all warnings of the package."""
+
+
+class IllPosedWarning(PropCVXWarning):
+    """The answer exists but the data hardly determine it (for example near-equal proportions)."""
+
+
+class CutBagWarning(PropCVXWarning):
+    """Some bags arrive with fewer rows than they have: a split went through them."""
+
+
+class InaccurateSolutionWarning(PropCVXWarning):
+    """A solver stopped before its tolerance; its answer is used and its residuals are reported."""

@@ -1,0 +1,9 @@
+"""The four methods as scikit-learn classifiers of instances."""
+
+from propcvx.estimators.alter import AlterPropSVM, Start
+from propcvx.estimators.base import BagClassifier
+from propcvx.estimators.conv import ConvPropSVM
+from propcvx.estimators.inv_cal import InvCal
+from propcvx.estimators.mean_map import MeanMap
+
+__all__ = ["AlterPropSVM", "BagClassifier", "ConvPropSVM", "InvCal", "MeanMap", "Start"]

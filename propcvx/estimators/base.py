@@ -1,0 +1,207 @@
+"""What the four estimators share: bags in, a hyperplane over kernel features out."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
+
+from propcvx.bags import BAG_DTYPE, Bags, bag_target, is_bag_target
+from propcvx.checks import check_choice, check_number
+from propcvx.errors import InputError
+from propcvx.kernels import FeatureMap, Kernel
+from propcvx.metrics import bag_error
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Hyperplane:
+    """Weights over features, and the bias."""
+
+    weights: Array
+    bias: float
+
+
+class BagClassifier(ClassifierMixin, BaseEstimator):
+    """Base of the estimators; a subclass implements ``_fit(features, bags) -> Hyperplane``."""
+
+    kernel: Any
+    gamma: Any
+    degree: Any
+    coef0: Any
+
+    def fit(self, X: Any, y: NDArray[Any]) -> BagClassifier:
+        """Fit to bags with known proportions.
+
+        Parameters
+        ----------
+        X : array of shape (n_instances, n_features)
+            Instances; the square Gram matrix for ``kernel="precomputed"``.
+        y : bag target of shape (n_instances,), or labels
+            Made by :func:`propcvx.bag_target`.  A plain vector of labels of two classes is the
+            fully supervised case: every instance a bag of one.
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        InputError
+            If an argument cannot be used; the message names it.
+        SolverError
+            If a solver has no answer; the message names it and its status.
+        """
+        X = validate_data(self, X, accept_sparse="csr", dtype=np.float64, ensure_min_samples=2)
+        bags = self._bags(y, X.shape[0])
+        self.feature_map_ = FeatureMap.fit(X, self._kernel(X))
+        plane = self._fit(self.feature_map_.features, bags)
+        self._store(plane)
+        return self
+
+    @abstractmethod
+    def _fit(self, features: Array, bags: Bags) -> Hyperplane:
+        """Fit a hyperplane over the features and store what else is to be shown."""
+
+    def decision_function(self, X: Any) -> Array:
+        """Signed score of each instance; positive means ``classes_[1]``.
+
+        Parameters
+        ----------
+        X : array of shape (n_instances, n_features)
+
+        Returns
+        -------
+        scores : array of shape (n_instances,)
+        """
+        check_is_fitted(self)
+        X = validate_data(self, X, accept_sparse="csr", dtype=np.float64, reset=False)
+        if self.feature_map_.to_dual is None:
+            return np.asarray(X @ self.coef_[0]) + self.intercept_[0]
+        gram = self.feature_map_.kernel(X, self.feature_map_.training)
+        return gram @ self.dual_coef_[0] + self.intercept_[0]
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """Label of each instance, from ``classes_``."""
+        return self.classes_[(self.decision_function(X) > 0).astype(int)]
+
+    def predict_proportions(self, X: Any, bags: Any) -> dict[Any, float]:
+        """Share of instances predicted positive in each bag, keyed by bag id.
+
+        Parameters
+        ----------
+        X : array of shape (n_instances, n_features)
+        bags : sequence of length n_instances
+            The bag each instance is in.
+
+        Returns
+        -------
+        dict
+        """
+        positive = self.decision_function(X) > 0
+        ids = bags.tolist() if hasattr(bags, "tolist") else list(bags)
+        if len(ids) != len(positive):
+            raise InputError(
+                f"bags must name the bag of each of the {len(positive)} instances, got {len(ids)}."
+            )
+        members: dict[Any, list[bool]] = {}
+        for bag, label in zip(ids, positive, strict=True):
+            members.setdefault(bag, []).append(bool(label))
+        return {bag: float(np.mean(labels)) for bag, labels in members.items()}
+
+    def score(self, X: Any, y: NDArray[Any], sample_weight: Any = None) -> float:
+        """Minus the bag error if ``y`` is a bag target, accuracy if it is labels."""
+        if not is_bag_target(y):
+            return float(super().score(X, y, sample_weight))
+        return -bag_error(y, np.where(self.decision_function(X) > 0, 1, -1))
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.multi_class = False
+        tags.input_tags.pairwise = self.kernel == "precomputed"
+        tags.input_tags.sparse = self.kernel == "linear"
+        return tags
+
+    def _bags(self, y: Any, n_instances: int) -> Bags:
+        target = y if is_bag_target(y) else self._one_instance_bags(y)
+        if len(target) != n_instances:
+            raise InputError(
+                f"X and y must have the same number of instances, got {n_instances} and "
+                f"{len(target)}."
+            )
+        if target is y:
+            self.classes_ = np.array([-1, 1])
+        return Bags.from_target(target)
+
+    def _one_instance_bags(self, y: Any) -> NDArray[np.void]:
+        if y is None:
+            raise InputError(
+                "y must be given (requires y to be passed, but the target y is None): a bag "
+                "target made by propcvx.bag_target, or labels."
+            )
+        if getattr(y, "dtype", None) is not None and y.dtype.names:
+            raise InputError(
+                f"y must be a bag target with fields {BAG_DTYPE.names}, got the fields "
+                f"{y.dtype.names}; make one with propcvx.bag_target."
+            )
+        y = column_or_1d(y, warn=True)
+        check_classification_targets(y)
+        self.classes_, codes = np.unique(y, return_inverse=True)
+        if len(self.classes_) != 2:
+            raise InputError(
+                f"y must have labels of two classes, got {len(self.classes_)} "
+                f"{'class' if len(self.classes_) == 1 else 'classes'}. Only binary "
+                "classification is supported."
+            )
+        return bag_target(np.arange(len(y)), codes, labels=2 * codes - 1)
+
+    def _kernel(self, X: Any) -> Kernel:
+        if sp.issparse(X) and self.kernel != "linear":
+            raise InputError(f"X may be sparse with kernel='linear' only, got {self.kernel!r}.")
+        gamma = self.gamma
+        if isinstance(gamma, str):
+            check_choice("gamma", gamma, ("scale",))
+            spread = X.var() if not sp.issparse(X) else 1.0
+            gamma = 1.0 / (X.shape[1] * spread) if spread > 0 else 1.0
+        check_number("gamma", gamma, above=0.0)
+        return Kernel(self.kernel, gamma, self.degree, self.coef0)
+
+    def _store(self, plane: Hyperplane) -> None:
+        self.intercept_ = np.array([plane.bias])
+        if self.feature_map_.to_dual is None:
+            self.coef_ = plane.weights[None, :]
+        else:
+            self.dual_coef_ = (self.feature_map_.to_dual @ plane.weights)[None, :]
+
+
+def reject_known_labels(bags: Bags, method: str) -> None:
+    """Raise where single labels are known inside a bag of which a method sees only the mean."""
+    inside = (bags.labels != 0) & (bags.sizes[bags.index] > 1)
+    if inside.any():
+        raise InputError(
+            f"labels of {int(inside.sum())} instances are known inside larger bags, and {method} "
+            "sees only the mean of a bag; give each of them a bag of its own, or use AlterPropSVM "
+            "or ConvPropSVM."
+        )
+
+
+def bag_weights(weights: Any, bags: Bags) -> Array:
+    """Weight of each bag: 1 for ``"bag"``, its number of instances for ``"size"``, or as given."""
+    if isinstance(weights, str):
+        check_choice("bag_weights", weights, ("bag", "size"))
+        return bags.sizes.astype(float) if weights == "size" else np.ones(bags.n_bags)
+    given = np.asarray(weights, dtype=float)
+    if given.shape != (bags.n_bags,) or not np.isfinite(given).all() or (given <= 0).any():
+        raise InputError(
+            f"bag_weights must be 'bag', 'size', or one positive number per bag ({bags.n_bags}), "
+            f"got {weights!r}."
+        )
+    return given

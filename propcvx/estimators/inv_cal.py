@@ -1,0 +1,119 @@
+"""InvCal: inverse calibration on the means of bags."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from propcvx.bags import Bags
+from propcvx.checks import check_number
+from propcvx.errors import IllPosedWarning
+from propcvx.estimators.base import BagClassifier, Hyperplane, reject_known_labels
+from propcvx.programs import inv_cal_dual, inv_cal_targets
+from propcvx.solvers import solve
+
+Array = NDArray[np.float64]
+
+
+class InvCal(BagClassifier):
+    r"""Inverse Calibration (Rüping 2010), eq:rueping_svm.
+
+    A regression of each bag's mean on the logit of its proportion, with an
+    :math:`\epsilon`-insensitive loss; solved in its dual, :func:`propcvx.programs.inv_cal_dual`.
+
+    Parameters
+    ----------
+    C_p : float
+        Weight of the loss of a bag.
+    epsilon : float
+        Half-width of the tube, >= 0.
+    scaled_epsilon : bool
+        Divide epsilon by :math:`p_k (1 - p_k)`, so that it is in units of the proportion.
+    kernel : str or callable
+        ``"linear"``, ``"rbf"``, ``"exponential"``, ``"poly"``, ``"precomputed"``, or a callable;
+        see :class:`propcvx.kernels.Kernel`.
+    gamma : float or "scale"
+        Kernel coefficient; ``"scale"`` is ``1 / (n_features * X.var())``.
+    degree : int
+        Degree of ``"poly"``.
+    coef0 : float
+        Constant of ``"poly"``.
+    solver : str
+        A solver of quadratic programs, see ``propcvx.solvers.SOLVERS``.
+    solver_tol : float
+        Its tolerance.
+    solver_options : dict or None
+        Handed to it as they are.
+
+    Attributes
+    ----------
+    objective_ : float
+        Value of eq:rueping_svm.
+    solution_ : Solution
+        The solver's answer with its certificate.
+    labeling_ : array of shape (n_instances,)
+        Predicted labels -1, +1 of the training instances.
+    coef_ : array of shape (1, n_features)
+        Weights, for the linear kernel.
+    dual_coef_ : array of shape (1, n_instances)
+        Dual coefficients, for other kernels.
+    intercept_ : array of shape (1,)
+        Bias, read from the dual of the equality constraint.
+    classes_ : array of shape (2,)
+        Labels; ``[-1, 1]`` for bags.
+    """
+
+    def __init__(
+        self,
+        C_p: float = 1.0,
+        epsilon: float = 0.0,
+        *,
+        scaled_epsilon: bool = False,
+        kernel: Any = "linear",
+        gamma: float | str = "scale",
+        degree: int = 3,
+        coef0: float = 1.0,
+        solver: str = "clarabel",
+        solver_tol: float = 1e-8,
+        solver_options: dict[str, Any] | None = None,
+    ) -> None:
+        self.C_p = C_p
+        self.epsilon = epsilon
+        self.scaled_epsilon = scaled_epsilon
+        self.kernel = kernel
+        self.gamma = gamma
+        self.degree = degree
+        self.coef0 = coef0
+        self.solver = solver
+        self.solver_tol = solver_tol
+        self.solver_options = solver_options
+
+    def _fit(self, features: Array, bags: Bags) -> Hyperplane:
+        reject_known_labels(bags, "InvCal")
+        check_number("C_p", self.C_p, above=0.0)
+        check_number("epsilon", self.epsilon, least=0.0)
+        if np.ptp(bags.proportions) == 0.0:
+            warnings.warn(
+                f"all {bags.n_bags} bags have the proportion {bags.proportions[0]:g}, so InvCal "
+                "finds w = 0 and predicts one class; use AlterPropSVM or ConvPropSVM.",
+                IllPosedWarning,
+                stacklevel=3,
+            )
+        means = bags.means_of(features)
+        program = inv_cal_dual(means).set(
+            C_p=self.C_p,
+            **inv_cal_targets(
+                bags.proportions, bags.n_instances, self.epsilon, scaled=self.scaled_epsilon
+            ),
+        )
+        self.solution_ = solve(
+            program, self.solver, tol=self.solver_tol, **(self.solver_options or {})
+        )
+        multipliers = self.solution_.variables["a"] - self.solution_.variables["a_star"]
+        plane = Hyperplane(means.T @ multipliers, float(self.solution_.duals["balance"]))
+        self.objective_ = self.solution_.value
+        self.labeling_ = np.where(features @ plane.weights + plane.bias > 0, 1.0, -1.0)
+        return plane

@@ -1,0 +1,139 @@
+"""MeanMap: class means from bag means, then a conditional exponential model."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from propcvx.bags import Bags
+from propcvx.checks import check_number
+from propcvx.errors import IllPosedWarning
+from propcvx.estimators.base import BagClassifier, Hyperplane, bag_weights, reject_known_labels
+from propcvx.programs import class_means, conditional_exponential_model
+from propcvx.solvers import solve
+
+Array = NDArray[np.float64]
+
+ILL_CONDITIONED = 1e3
+"""Condition number of the proportions above which the class means are reported as ill-posed."""
+
+
+class MeanMap(BagClassifier):
+    r"""MeanMap (Quadrianto et al. 2009), Section 2 of the paper.
+
+    The class means are solved from the bag means by weighted least squares
+    (:func:`propcvx.programs.class_means`); the classifier is the conditional exponential model
+    with the mean operator they give (:func:`propcvx.programs.conditional_exponential_model`).
+
+    Parameters
+    ----------
+    lam : float
+        Weight :math:`\lambda` of :math:`\|w\|^2` beside the mean negative log-likelihood.  For a
+        sum over instances in its place, divide by their number.
+    fit_intercept : bool
+        Whether there is an (unregularised) bias.
+    bag_weights : "bag", "size" or array of shape (n_bags,)
+        Weights of the bags in the least squares: equal, by number of instances, or as given.
+    kernel : str or callable
+        ``"linear"``, ``"rbf"``, ``"exponential"``, ``"poly"``, ``"precomputed"``, or a callable;
+        see :class:`propcvx.kernels.Kernel`.
+    gamma : float or "scale"
+        Kernel coefficient; ``"scale"`` is ``1 / (n_features * X.var())``.
+    degree : int
+        Degree of ``"poly"``.
+    coef0 : float
+        Constant of ``"poly"``.
+    solver : str
+        A solver of exponential cone programs, see ``propcvx.solvers.SOLVERS``.
+    solver_tol : float
+        Its tolerance.
+    solver_options : dict or None
+        Handed to it as they are.
+
+    Attributes
+    ----------
+    condition_number_ : float
+        Condition number of the least squares for the class means.  Above 1e3, near-equal
+        proportions leave the class means ill-determined and :class:`IllPosedWarning` says so; of
+        several solutions the one of least norm is taken.
+    class_means_ : array of shape (2, rank)
+        Estimated means of the positive and the negative class, in features.
+    objective_ : float
+        Regularised mean negative log-likelihood.
+    solution_ : Solution
+        The solver's answer with its certificate.
+    labeling_ : array of shape (n_instances,)
+        Predicted labels -1, +1 of the training instances.
+    coef_ : array of shape (1, n_features)
+        Weights, for the linear kernel.
+    dual_coef_ : array of shape (1, n_instances)
+        Dual coefficients, for other kernels.
+    intercept_ : array of shape (1,)
+        Bias.
+    classes_ : array of shape (2,)
+        Labels; ``[-1, 1]`` for bags.
+    """
+
+    def __init__(
+        self,
+        lam: float = 1.0,
+        *,
+        fit_intercept: bool = True,
+        bag_weights: Any = "bag",
+        kernel: Any = "linear",
+        gamma: float | str = "scale",
+        degree: int = 3,
+        coef0: float = 1.0,
+        solver: str = "clarabel",
+        solver_tol: float = 1e-8,
+        solver_options: dict[str, Any] | None = None,
+    ) -> None:
+        self.lam = lam
+        self.fit_intercept = fit_intercept
+        self.bag_weights = bag_weights
+        self.kernel = kernel
+        self.gamma = gamma
+        self.degree = degree
+        self.coef0 = coef0
+        self.solver = solver
+        self.solver_tol = solver_tol
+        self.solver_options = solver_options
+
+    def _fit(self, features: Array, bags: Bags) -> Hyperplane:
+        reject_known_labels(bags, "MeanMap")
+        check_number("lam", self.lam, above=0.0)
+        self.class_means_ = self._class_means(features, bags)
+        prior = float(bags.sizes @ bags.proportions) / bags.n_instances
+        statistics = {"mean_operator": np.array([prior, prior - 1.0]) @ self.class_means_}
+        if self.fit_intercept:
+            statistics["mean_label"] = np.asarray(2.0 * prior - 1.0)
+        program = conditional_exponential_model(features, bias=self.fit_intercept)
+        self.solution_ = solve(
+            program.set(lam=self.lam, **statistics),
+            self.solver,
+            tol=self.solver_tol,
+            **(self.solver_options or {}),
+        )
+        values = self.solution_.variables
+        plane = Hyperplane(values["w"], float(values.get("b", 0.0)))
+        self.objective_ = self.solution_.value
+        self.labeling_ = np.where(features @ plane.weights + plane.bias > 0, 1.0, -1.0)
+        return plane
+
+    def _class_means(self, features: Array, bags: Bags) -> Array:
+        weights = bag_weights(self.bag_weights, bags)
+        program = class_means(bags.means_of(features), bags.proportions, weights)
+        root = np.sqrt(weights)[:, None]
+        self.condition_number_ = float(np.linalg.cond(root * program.constants["design"]))
+        if not self.condition_number_ < ILL_CONDITIONED:
+            warnings.warn(
+                f"the proportions of the {bags.n_bags} bags are so close to each other (condition "
+                f"number {self.condition_number_:.3g}) that the class means are ill-determined; "
+                "use AlterPropSVM or ConvPropSVM.",
+                IllPosedWarning,
+                stacklevel=4,
+            )
+        return solve(program, "lstsq").variables["means"]

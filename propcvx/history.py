@@ -1,0 +1,94 @@
+"""What an iterative method did: one record per round, and why it stopped."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass, field
+from enum import Enum
+
+
+class StopReason(Enum):
+    """Why a loop stopped; ``advice`` says what to try."""
+
+    CONVERGED = "the objective decreased by less than the tolerance"
+    FIXED_POINT = "the labeling step returned the labeling it was given"
+    NO_VIOLATION = "the oracle found no labeling that violates the relaxation"
+    MAX_CUTS = "the largest number of cuts was reached"
+    MAX_ROUNDS = "the largest number of rounds was reached"
+
+    @property
+    def advice(self) -> str:
+        """What to try where the result is not good enough."""
+        return _ADVICE[self]
+
+
+_ADVICE = {
+    StopReason.CONVERGED: "a smaller tol continues; another start may reach a lower objective",
+    StopReason.FIXED_POINT: "a local minimum; another start may reach a lower objective",
+    StopReason.NO_VIOLATION: "with an exact oracle this is the relaxation's optimum; an inexact "
+    "one may miss violated labelings",
+    StopReason.MAX_CUTS: "a larger max_cuts continues; more cuts do not always classify better",
+    StopReason.MAX_ROUNDS: "a larger max_iter continues",
+}
+
+
+@dataclass(frozen=True)
+class Round:
+    """One round of an iterative method.
+
+    Attributes
+    ----------
+    objective : float
+        Objective at the end of the round.
+    violation : float or None
+        By how much the oracle's labeling violates the relaxation (conv-pSVM).
+    n_cuts : int or None
+        Labelings in the restricted master (conv-pSVM).
+    C_star : float or None
+        The annealing value C* (alter-pSVM).
+    n_flips : int or None
+        Labels the labeling step changed (alter-pSVM).
+    solver, status : str
+        The solver that answered, and its status.
+    seconds : float
+        Wall time of the round.
+    """
+
+    objective: float
+    solver: str
+    status: str
+    seconds: float
+    violation: float | None = None
+    n_cuts: int | None = None
+    C_star: float | None = None
+    n_flips: int | None = None
+
+
+@dataclass
+class History:
+    """Rounds in order, and the reason for stopping (None while running)."""
+
+    rounds: list[Round] = field(default_factory=list)
+    stop_reason: StopReason | None = None
+
+    def append(self, record: Round) -> None:
+        """Add the record of one round."""
+        self.rounds.append(record)
+
+    def __len__(self) -> int:
+        return len(self.rounds)
+
+    def __iter__(self) -> Iterator[Round]:
+        return iter(self.rounds)
+
+    def __getitem__(self, index: int) -> Round:
+        return self.rounds[index]
+
+    @property
+    def objectives(self) -> list[float]:
+        """Objective of every round."""
+        return [record.objective for record in self.rounds]
+
+    def as_dicts(self) -> list[dict[str, object]]:
+        """One dict per round, ready for ``pandas.DataFrame``."""
+        return [asdict(record) for record in self.rounds]

@@ -1,0 +1,85 @@
+r"""Losses of eq:pSVM_2: :math:`L` on instances and :math:`L_p` on proportions.
+
+The instance loss is the hinge, as throughout the paper.  A proportion loss is any convex function
+of :math:`\tilde p_k - p_k`; convexity is what lets one sort per bag solve the labeling step.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Any
+
+import cvxpy as cp
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[np.float64]
+
+
+def hinge(labeling: Array, scores: Array) -> Array:
+    r"""Hinge loss :math:`\max(0, 1 - y_i f_i)` of each instance."""
+    return np.maximum(0.0, 1.0 - labeling * scores)
+
+
+def hinge_reduction(scores: Array) -> Array:
+    r"""Reduction :math:`\delta_i = L(-1, f_i) - L(+1, f_i)` by flipping an instance from -1 to +1.
+
+    Strictly increasing in the score (Proposition 1).
+    """
+    return np.maximum(0.0, 1.0 + scores) - np.maximum(0.0, 1.0 - scores)
+
+
+def best_bias(labeling: Array, scores: Array) -> float:
+    r"""Bias that minimises :math:`\sum_i \max(0, 1 - y_i (f_i + b))`, scores without bias given.
+
+    The sum is convex and piecewise linear in b with breakpoints :math:`y_i - f_i`, and its slope
+    starts at minus the number of positives and gains one at each breakpoint; the middle of the
+    flat stretch is returned.
+
+    Examples
+    --------
+    >>> best_bias(np.array([1.0, -1.0]), np.array([3.0, 1.0]))
+    -2.0
+    """
+    breakpoints = labeling - scores
+    last, positives = len(breakpoints) - 1, int((labeling > 0).sum())
+    left, right = max(positives - 1, 0), min(positives, last)
+    breakpoints = np.partition(breakpoints, (left, right))
+    if positives == 0:
+        return float(breakpoints[0])
+    if positives > last:
+        return float(breakpoints[last])
+    return float((breakpoints[left] + breakpoints[right]) / 2)
+
+
+@dataclass(frozen=True)
+class ProportionLoss:
+    r"""A convex loss :math:`L_p(\tilde p_k, p_k) = h(\tilde p_k - p_k)`.
+
+    Attributes
+    ----------
+    name : str
+        Its name in ``PROPORTION_LOSSES``.
+    of : callable
+        The function h on NumPy arrays.
+    expression : callable
+        The same function on CVXPY expressions.
+    """
+
+    name: str
+    of: Callable[[Array], Array]
+    expression: Callable[[Any], cp.Expression]
+
+
+PROPORTION_LOSSES: Mapping[str, ProportionLoss] = MappingProxyType(
+    {
+        loss.name: loss
+        for loss in (
+            ProportionLoss("absolute", np.abs, cp.abs),
+            ProportionLoss("squared", np.square, cp.square),
+        )
+    }
+)
+"""Proportion losses by name; the paper's experiments use ``"absolute"``."""

@@ -1,0 +1,97 @@
+"""Splitters that never cut a bag."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.model_selection import BaseCrossValidator
+from sklearn.utils import check_random_state
+
+from propcvx.bags import Bags, is_bag_target
+from propcvx.checks import check_count
+from propcvx.errors import InputError
+
+Indices = NDArray[np.intp]
+
+
+class BagKFold(BaseCrossValidator):
+    """K folds of whole bags.
+
+    Bags are dealt into folds in random order, the larger ones first, each to the fold with the
+    fewest instances so far, so that folds are as equal in size as the bags allow.
+
+    Parameters
+    ----------
+    n_splits : int
+        Number of folds, at least 2 and at most the number of bags.
+    random_state : int, RandomState or None
+        Seeds the order in which bags are dealt.
+
+    Examples
+    --------
+    >>> from propcvx import bag_target
+    >>> y = bag_target([0, 0, 1, 1, 2, 2], [0.5, 0.0, 1.0])
+    >>> [test.tolist() for _, test in BagKFold(3, random_state=0).split(y, y)]
+    [[4, 5], [2, 3], [0, 1]]
+    """
+
+    def __init__(self, n_splits: int = 5, *, random_state: Any = None) -> None:
+        self.n_splits = n_splits
+        self.random_state = random_state
+
+    def split(self, X: Any, y: Any = None, groups: Any = None) -> Iterator[tuple[Indices, Indices]]:
+        """Yield training and test indices of instances.
+
+        Parameters
+        ----------
+        X : array of shape (n_instances, ...)
+            Only its length is used.
+        y : bag target of shape (n_instances,), or labels
+            Labels are bags of one instance.
+        groups : ignored
+        """
+        index = _bag_index(y)
+        folds = deal_bags(np.bincount(index), self.n_splits, self.random_state)
+        for fold in range(self.n_splits):
+            held_out = folds[index] == fold
+            yield np.flatnonzero(~held_out), np.flatnonzero(held_out)
+
+    def get_n_splits(self, X: Any = None, y: Any = None, groups: Any = None) -> int:
+        """Return the number of folds."""
+        return self.n_splits
+
+
+def deal_bags(sizes: Indices, n_splits: int, random_state: Any) -> Indices:
+    """Fold of each bag: bags in random order, larger ones first, each to the emptiest fold.
+
+    Parameters
+    ----------
+    sizes : int array of shape (n_bags,)
+    n_splits : int
+        Number of folds, from 2 to the number of bags.
+    random_state : int, RandomState or None
+
+    Returns
+    -------
+    folds : int array of shape (n_bags,)
+        From 0 to ``n_splits - 1``, each at least once.
+    """
+    if check_count("n_splits", n_splits) < 2 or n_splits > len(sizes):
+        raise InputError(
+            f"n_splits must be from 2 to the number of bags ({len(sizes)}), got {n_splits}."
+        )
+    shuffled = check_random_state(random_state).permutation(len(sizes))
+    folds, filled = np.empty(len(sizes), dtype=np.intp), np.zeros(n_splits)
+    for bag in shuffled[np.argsort(-sizes[shuffled], kind="stable")]:
+        folds[bag] = np.argmin(filled)
+        filled[folds[bag]] += sizes[bag]
+    return folds
+
+
+def _bag_index(y: Any) -> Indices:
+    if y is None:
+        raise InputError("y must be given: bags are split by the bag target, not by X.")
+    return Bags.from_target(y).index if is_bag_target(y) else np.arange(len(y))

@@ -1,0 +1,33 @@
+"""The optimisation problems of the paper, one function each, as plain CVXPY problems.
+
+A function builds a :class:`Program`: a ``cvxpy.Problem`` with named variables, parameters and
+constraints.  Nothing here solves anything; ``propcvx.solvers.solve`` does.
+"""
+
+from propcvx.programs.inv_cal import inv_cal_dual, inv_cal_primal, inv_cal_targets
+from propcvx.programs.labeling import exact_separation, labeling_step, linear_separation
+from propcvx.programs.mean_map import class_means, conditional_exponential_model
+from propcvx.programs.mkl import mkl_epigraph, mkl_group, mkl_inner
+from propcvx.programs.psvm import psvm
+from propcvx.programs.record import ProblemClass, Program
+from propcvx.programs.svm import svm_dual, svm_dual_parameters, svm_primal
+
+__all__ = [
+    "ProblemClass",
+    "Program",
+    "class_means",
+    "conditional_exponential_model",
+    "exact_separation",
+    "inv_cal_dual",
+    "inv_cal_primal",
+    "inv_cal_targets",
+    "labeling_step",
+    "linear_separation",
+    "mkl_epigraph",
+    "mkl_group",
+    "mkl_inner",
+    "psvm",
+    "svm_dual",
+    "svm_dual_parameters",
+    "svm_primal",
+]

@@ -1,0 +1,146 @@
+r"""InvCal (Rüping 2010): a regression of the bag means on the logits of the proportions."""
+
+from __future__ import annotations
+
+import cvxpy as cp
+import numpy as np
+from numpy.typing import NDArray
+
+from propcvx.programs.record import ProblemClass, Program
+
+Array = NDArray[np.float64]
+
+
+def inv_cal_primal(bag_means: Array) -> Program:
+    r"""Primal InvCal, eq:rueping_svm.
+
+    .. math::
+
+        \min_{w, b, \xi, \xi^*} \tfrac12 \|w\|^2 + C_p \sum_k (\xi_k + \xi_k^*)
+        \quad \text{s.t. } \xi, \xi^* \ge 0, \;
+        \tau_k - \epsilon_k - \xi_k \le w^\top m_k + b \le \tau_k + \epsilon_k + \xi_k^*
+
+    Parameters
+    ----------
+    bag_means : array of shape (K, r)
+        The super-instances :math:`m_k`, in features.
+
+    Returns
+    -------
+    Program
+        Variables ``w`` (r,), ``b`` (scalar), ``xi``, ``xi_star`` (K,).  Parameters ``target``
+        :math:`\tau_k = -\log(1/p_k - 1)` and ``epsilon`` >= 0, both (K,), and ``C_p`` >= 0;
+        :func:`inv_cal_targets` gives the first two.  Constraints ``below`` and ``above``, with
+        duals :math:`a_k, a_k^* \in [0, C_p]`, and ``xi``, ``xi_star``.
+    """
+    k, r = bag_means.shape
+    w, b = cp.Variable(r, name="w"), cp.Variable(name="b")
+    xi, xi_star = cp.Variable(k, name="xi"), cp.Variable(k, name="xi_star")
+    target, epsilon, C_p = _parameters(k)
+    scores = bag_means @ w + b
+    constraints = {
+        "below": scores >= target - epsilon - xi,
+        "above": scores <= target + epsilon + xi_star,
+        "xi": xi >= 0,
+        "xi_star": xi_star >= 0,
+    }
+    objective = cp.Minimize(0.5 * cp.sum_squares(w) + C_p * cp.sum(xi + xi_star))
+    return Program(
+        name="inv_cal_primal",
+        equation="eq:rueping_svm",
+        problem_class=ProblemClass.QP,
+        problem=cp.Problem(objective, list(constraints.values())),
+        variables={"w": w, "b": b, "xi": xi, "xi_star": xi_star},
+        constraints=constraints,
+        parameters={"target": target, "epsilon": epsilon, "C_p": C_p},
+        constants={"bag_means": bag_means},
+    )
+
+
+def inv_cal_dual(bag_means: Array) -> Program:
+    r"""Dual of :func:`inv_cal_primal`.
+
+    .. math::
+
+        \max_{a, a^*} \tau^\top (a - a^*) - \epsilon^\top (a + a^*)
+        - \tfrac12 \|M^\top (a - a^*)\|^2
+        \quad \text{s.t. } 0 \le a_k, a_k^* \le C_p, \; \sum_k (a_k - a_k^*) = 0
+
+    Parameters
+    ----------
+    bag_means : array of shape (K, r)
+        M, one super-instance per row.
+
+    Returns
+    -------
+    Program
+        Variables ``a``, ``a_star`` (K,); the weight vector is :math:`w = M^\top (a - a^*)`.
+        Parameters as in :func:`inv_cal_primal`.  Constraints ``a_lower``, ``a_upper``,
+        ``a_star_lower``, ``a_star_upper`` with duals >= 0 (those of the upper ones are
+        :math:`\xi`, :math:`\xi^*`), and ``balance``, whose dual is the bias b.
+    """
+    k = bag_means.shape[0]
+    a, a_star = cp.Variable(k, name="a"), cp.Variable(k, name="a_star")
+    target, epsilon, C_p = _parameters(k)
+    constraints = {
+        "a_lower": a >= 0,
+        "a_upper": a <= C_p,
+        "a_star_lower": a_star >= 0,
+        "a_star_upper": a_star <= C_p,
+        "balance": cp.sum(a - a_star) == 0,
+    }
+    objective = cp.Maximize(
+        target @ (a - a_star)
+        - epsilon @ (a + a_star)
+        - 0.5 * cp.sum_squares(bag_means.T @ (a - a_star))
+    )
+    return Program(
+        name="inv_cal_dual",
+        equation="eq:rueping_svm",
+        problem_class=ProblemClass.QP,
+        problem=cp.Problem(objective, list(constraints.values())),
+        variables={"a": a, "a_star": a_star},
+        constraints=constraints,
+        parameters={"target": target, "epsilon": epsilon, "C_p": C_p},
+        constants={"bag_means": bag_means},
+    )
+
+
+def inv_cal_targets(
+    proportions: Array, n_instances: int, epsilon: float, *, scaled: bool
+) -> dict[str, Array]:
+    r"""Values of ``target`` and ``epsilon`` for :func:`inv_cal_primal` and :func:`inv_cal_dual`.
+
+    A proportion of 0 or 1 has an infinite logit, so proportions are clipped to
+    :math:`[1/N, 1 - 1/N]`, as in the authors' program.
+
+    Parameters
+    ----------
+    proportions : array of shape (K,)
+        Shares :math:`p_k` of positives.
+    n_instances : int
+        N, the number of training instances (at least 2 where clipping is to mean anything).
+    epsilon : float
+        Half-width :math:`\epsilon` of the tube.
+    scaled : bool
+        ``False``: :math:`\epsilon_k = \epsilon`, in units of the score.  ``True``:
+        :math:`\epsilon_k = \epsilon / (p_k (1 - p_k))`, the width of a tube of
+        :math:`\epsilon` in units of the proportion (clipped p).
+
+    Returns
+    -------
+    dict
+        ``target`` :math:`\tau_k = -\log(1 / p_k - 1)` and ``epsilon``, both of shape (K,).
+    """
+    margin = 1.0 / max(n_instances, 3)
+    p = np.clip(proportions, margin, 1.0 - margin)
+    widths = epsilon / (p * (1.0 - p)) if scaled else np.full_like(p, epsilon)
+    return {"target": -np.log(1.0 / p - 1.0), "epsilon": widths}
+
+
+def _parameters(k: int) -> tuple[cp.Parameter, cp.Parameter, cp.Parameter]:
+    return (
+        cp.Parameter(k, name="target"),
+        cp.Parameter(k, nonneg=True, name="epsilon"),
+        cp.Parameter(nonneg=True, name="C_p"),
+    )

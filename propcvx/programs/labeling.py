@@ -1,0 +1,159 @@
+r"""The problems over labelings alone, as boolean programs: twins of the sorting algorithms.
+
+``propcvx.labelings`` solves the first two by sorting each bag; these say in CVXPY what is solved.
+"""
+
+from __future__ import annotations
+
+import cvxpy as cp
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from propcvx.bags import Bags
+from propcvx.labelings import FeasibleLabelings
+from propcvx.losses import ProportionLoss
+from propcvx.programs.record import ProblemClass, Program
+
+Array = NDArray[np.float64]
+
+
+def labeling_step(bags: Bags, loss: ProportionLoss) -> Program:
+    r"""The labeling step of alter-pSVM, eq:solving_y.
+
+    .. math::
+
+        \min_{z \in \{0, 1\}^N} \sum_i \big[ z_i L(+1, f_i) + (1 - z_i) L(-1, f_i) \big]
+        + \sum_k \omega_k L_p(\tilde p_k, p_k), \qquad y = 2 z - 1
+
+    Parameters
+    ----------
+    bags : Bags
+        The bags; labels that are known are constraints.
+    loss : ProportionLoss
+        The loss :math:`L_p`.
+
+    Returns
+    -------
+    Program
+        Variable ``z`` (N,), boolean.  Parameters ``loss_positive``, ``loss_negative`` (N,) >= 0,
+        the hinge loss of each instance under either label, and ``weights`` (K,) >= 0.
+        Constraint ``known``.
+    """
+    z = cp.Variable(bags.n_instances, boolean=True, name="z")
+    positive = cp.Parameter(bags.n_instances, nonneg=True, name="loss_positive")
+    negative = cp.Parameter(bags.n_instances, nonneg=True, name="loss_negative")
+    weights = cp.Parameter(bags.n_bags, nonneg=True, name="weights")
+    gaps = bag_averages(bags) @ z - bags.proportions
+    constraints = {"known": known_labels(z, bags)}
+    objective = cp.Minimize(positive @ z + negative @ (1 - z) + weights @ loss.expression(gaps))
+    linear = loss.name == "absolute"
+    return Program(
+        name="labeling_step",
+        equation="eq:solving_y",
+        problem_class=ProblemClass.MILP if linear else ProblemClass.MIQP,
+        problem=cp.Problem(objective, list(constraints.values())),
+        variables={"z": z},
+        constraints=constraints,
+        parameters={"loss_positive": positive, "loss_negative": negative, "weights": weights},
+    )
+
+
+def linear_separation(feasible: FeasibleLabelings) -> Program:
+    r"""The separation problem along one dimension, below eq:convex_vio.
+
+    .. math::
+
+        \max_{y \in \mathcal{Y}} \sum_i s_i y_i, \qquad s_i = \pm \alpha_i x_i^{(j)}
+
+    Parameters
+    ----------
+    feasible : FeasibleLabelings
+        The set :math:`\mathcal{Y}`.
+
+    Returns
+    -------
+    Program
+        Variable ``z`` (N,), boolean, with :math:`y = 2 z - 1`.  Parameter ``scores`` (N,).
+        Constraints ``lower``, ``upper``, ``known``.
+    """
+    z = cp.Variable(feasible.bags.n_instances, boolean=True, name="z")
+    scores = cp.Parameter(feasible.bags.n_instances, name="scores")
+    constraints = feasible_counts(z, feasible)
+    return Program(
+        name="linear_separation",
+        equation="eq:convex_vio",
+        problem_class=ProblemClass.MILP,
+        problem=cp.Problem(cp.Maximize(scores @ (2 * z - 1)), list(constraints.values())),
+        variables={"z": z},
+        constraints=constraints,
+        parameters={"scores": scores},
+    )
+
+
+def exact_separation(features: Array, alpha: Array, feasible: FeasibleLabelings) -> Program:
+    r"""The whole separation problem, eq:concave, for tens of instances.
+
+    It maximises the convex :math:`y^\top Q y` with :math:`Q = (K \circ \alpha \alpha^\top)`.  As
+    :math:`y^\top y = N` on labelings, it is the same to solve
+
+    .. math::
+
+        \min_{y \in \mathcal{Y}} \; y^\top (\lambda I - Q) y, \qquad
+        \lambda = \lambda_{\max}(Q),
+
+    which is convex; :math:`y^\top Q y` is :math:`\lambda N` minus its value.
+
+    Parameters
+    ----------
+    features : array of shape (N, r)
+        F, one row per instance.
+    alpha : array of shape (N,)
+        Dual variables of the restricted master.
+    feasible : FeasibleLabelings
+        The set :math:`\mathcal{Y}`.
+
+    Returns
+    -------
+    Program
+        Variable ``z`` (N,), boolean, with :math:`y = 2 z - 1`.  Constraints ``lower``, ``upper``,
+        ``known``.  Constant ``shift``, :math:`\lambda N`.
+    """
+    z = cp.Variable(len(alpha), boolean=True, name="z")
+    weighted = features * alpha[:, None]
+    values, vectors = np.linalg.eigh(weighted @ weighted.T)
+    root = np.sqrt(np.maximum(values[-1] - values, 0.0))[:, None] * vectors.T
+    constraints = feasible_counts(z, feasible)
+    objective = cp.Minimize(cp.sum_squares(root @ (2 * z - 1)))
+    return Program(
+        name="exact_separation",
+        equation="eq:concave",
+        problem_class=ProblemClass.MIQP,
+        problem=cp.Problem(objective, list(constraints.values())),
+        variables={"z": z},
+        constraints=constraints,
+        constants={"shift": float(values[-1] * len(alpha))},
+    )
+
+
+def bag_averages(bags: Bags) -> sp.csr_array:
+    """Matrix of shape (K, N) that averages the instances of each bag."""
+    weights = 1.0 / bags.sizes[bags.index]
+    columns = np.arange(bags.n_instances)
+    return sp.csr_array((weights, (bags.index, columns)), shape=(bags.n_bags, bags.n_instances))
+
+
+def feasible_counts(z: cp.Variable, feasible: FeasibleLabelings) -> dict[str, cp.Constraint]:
+    """Constraints on booleans z that :math:`2 z - 1` is a feasible labeling."""
+    bags = feasible.bags
+    counts = sp.diags_array(bags.sizes.astype(float)) @ bag_averages(bags) @ z
+    return {
+        "lower": counts >= feasible.lower,
+        "upper": counts <= feasible.upper,
+        "known": known_labels(z, bags),
+    }
+
+
+def known_labels(z: cp.Variable, bags: Bags) -> cp.Constraint:
+    """Constraint on booleans z that :math:`2 z - 1` agrees with the labels that are known."""
+    return cp.multiply(bags.labels != 0, z) == (bags.labels > 0)

@@ -1,0 +1,104 @@
+r"""MeanMap (Quadrianto et al. 2009): class means from bag means, then an exponential model.
+
+Assuming that within a class the instances do not depend on the bag, each bag mean is
+:math:`m_k = p_k \mu_+ + (1 - p_k) \mu_-`.  :func:`class_means` solves for :math:`\mu_\pm`, and
+:func:`conditional_exponential_model` is the maximum-likelihood classifier whose only statistic of
+the labels, the mean operator, is estimated from them.
+"""
+
+from __future__ import annotations
+
+import cvxpy as cp
+import numpy as np
+from numpy.typing import NDArray
+
+from propcvx.programs.record import ProblemClass, Program
+
+Array = NDArray[np.float64]
+
+
+def class_means(bag_means: Array, proportions: Array, weights: Array) -> Program:
+    r"""Class means by weighted least squares (Section 2, MeanMap).
+
+    .. math::
+
+        \min_{\mu_+, \mu_-} \sum_k \omega_k \|m_k - p_k \mu_+ - (1 - p_k) \mu_-\|^2
+
+    The solution is unique when at least two proportions differ.
+
+    Parameters
+    ----------
+    bag_means : array of shape (K, r)
+        Bag means :math:`m_k`, in features.
+    proportions : array of shape (K,)
+        Shares :math:`p_k` of positives.
+    weights : array of shape (K,)
+        Weights :math:`\omega_k > 0`.
+
+    Returns
+    -------
+    Program
+        Variable ``means`` (2, r): :math:`\mu_+` and :math:`\mu_-`.  No constraints.
+    """
+    design = np.column_stack([proportions, 1.0 - proportions])
+    means = cp.Variable((2, bag_means.shape[1]), name="means")
+    root = np.sqrt(weights)[:, None]
+    objective = cp.Minimize(cp.sum_squares(root * bag_means - (root * design) @ means))
+    return Program(
+        name="class_means",
+        equation="sec:related",
+        problem_class=ProblemClass.QP,
+        problem=cp.Problem(objective),
+        variables={"means": means},
+        constraints={},
+        constants={"bag_means": bag_means, "design": design, "weights": weights},
+    )
+
+
+def conditional_exponential_model(features: Array, *, bias: bool = True) -> Program:
+    r"""Conditional exponential model with a given mean operator (Section 2, MeanMap).
+
+    With :math:`p(y \mid x) \propto \exp(y (w^\top x + b))`, the regularised mean negative
+    log-likelihood depends on the labels only through :math:`\hat\mu = \frac1N \sum_i y_i x_i` and
+    :math:`\bar y = \frac1N \sum_i y_i`:
+
+    .. math::
+
+        \min_{w, b} \frac1N \sum_i \log(e^{f_i} + e^{-f_i}) - w^\top \hat\mu - b \bar y
+        + \lambda \|w\|^2, \qquad f_i = w^\top F_i + b
+
+    Parameters
+    ----------
+    features : array of shape (N, r)
+        F, one row per instance: the data (linear form) or kernel eigen-features (kernel form).
+    bias : bool
+        Whether there is a bias b.
+
+    Returns
+    -------
+    Program
+        Variables ``w`` (r,) and, with bias, ``b`` (scalar).  Parameters ``mean_operator`` (r,),
+        ``mean_label`` (scalar, with bias) and ``lam`` >= 0.  No constraints.
+    """
+    n, r = features.shape
+    w, lam = cp.Variable(r, name="w"), cp.Parameter(nonneg=True, name="lam")
+    mean_operator = cp.Parameter(r, name="mean_operator")
+    variables, parameters = {"w": w}, {"mean_operator": mean_operator, "lam": lam}
+    scores: cp.Expression = features @ w
+    linear: cp.Expression = mean_operator @ w
+    if bias:
+        variables["b"] = cp.Variable(name="b")
+        parameters["mean_label"] = cp.Parameter(name="mean_label")
+        scores = scores + variables["b"]
+        linear = linear + parameters["mean_label"] * variables["b"]
+    log_partition = cp.sum(cp.logistic(2 * scores) - scores) / n
+    return Program(
+        name="conditional_exponential_model",
+        equation="sec:related",
+        problem_class=ProblemClass.EXPONENTIAL,
+        problem=cp.Problem(cp.Minimize(log_partition - linear + lam * cp.sum_squares(w))),
+        variables=variables,
+        constraints={},
+        parameters=parameters,
+        constants={"features": features},
+    )

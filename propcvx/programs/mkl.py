@@ -1,0 +1,135 @@
+r"""Multiple kernel learning over the labelings found so far: the restricted master of Algorithm 2.
+
+Three forms of one problem, eq:convex_3 with :math:`\mathcal{Y}` replaced by the T labelings found
+so far: the epigraph form eq:convex_4 (with the sign of :math:`\alpha^\top 1` that makes it equal
+to eq:convex_3; the paper prints the other one), its dual in groups of primal weights, and the inner
+problem for fixed weights mu, a QP, around which SimpleMKL descends.
+"""
+
+from __future__ import annotations
+
+import cvxpy as cp
+import numpy as np
+from numpy.typing import NDArray
+
+from propcvx.programs.record import ProblemClass, Program
+
+Array = NDArray[np.float64]
+
+
+def mkl_epigraph(features: Array, labelings: Array, C: float) -> Program:
+    r"""Epigraph form, eq:convex_4.
+
+    .. math::
+
+        \max_{\alpha, \beta} -\beta \quad \text{s.t. } 0 \le \alpha_i \le C, \;
+        \tfrac12 \|F^\top (y_t \circ \alpha)\|^2 - \alpha^\top 1 \le \beta, \; t = 1, \dots, T
+
+    Parameters
+    ----------
+    features : array of shape (N, r)
+        F, one row per instance.
+    labelings : array of shape (T, N)
+        The labelings :math:`y_t` found so far.
+    C : float
+        Weight of the hinge loss.
+
+    Returns
+    -------
+    Program
+        Variables ``alpha`` (N,), ``beta`` (scalar).  Constraints ``lower``, ``upper`` with duals
+        >= 0, and ``cuts``, whose dual (T,) is the weights mu: >= 0, summing to one.
+    """
+    alpha, beta = cp.Variable(features.shape[0], name="alpha"), cp.Variable(name="beta")
+    quadratics = cp.hstack([cp.sum_squares((features * y[:, None]).T @ alpha) for y in labelings])
+    constraints = {
+        "cuts": 0.5 * quadratics - cp.sum(alpha) <= beta,
+        "lower": alpha >= 0,
+        "upper": alpha <= C,
+    }
+    return Program(
+        name="mkl_epigraph",
+        equation="eq:convex_4",
+        problem_class=ProblemClass.SOCP,
+        problem=cp.Problem(cp.Maximize(-beta), list(constraints.values())),
+        variables={"alpha": alpha, "beta": beta},
+        constraints=constraints,
+        constants={"features": features, "labelings": labelings, "C": C},
+    )
+
+
+def mkl_group(features: Array, labelings: Array, C: float) -> Program:
+    r"""Primal group form, the dual of eq:convex_4.
+
+    .. math::
+
+        \min_{W, s, \xi} \tfrac12 \Big(\sum_t s_t\Big)^2 + C \sum_i \xi_i
+        \quad \text{s.t. } \|w_t\| \le s_t, \; \xi_i \ge 0, \;
+        \sum_t y_{ti} w_t^\top F_i \ge 1 - \xi_i
+
+    Parameters
+    ----------
+    features, labelings, C
+        As in :func:`mkl_epigraph`.
+
+    Returns
+    -------
+    Program
+        Variables ``W`` (T, r), ``s`` (T,), ``xi`` (N,); the weights mu are
+        :math:`s_t / \sum_t s_t`.  Constraints ``margin``, whose dual is
+        :math:`\alpha_i \in [0, C]`, ``slack``, and ``norms``, second-order cones.
+    """
+    t, r = len(labelings), features.shape[1]
+    W, s = cp.Variable((t, r), name="W"), cp.Variable(t, name="s")
+    xi = cp.Variable(features.shape[0], name="xi")
+    scores = cp.sum(cp.multiply(labelings.T, features @ W.T), axis=1)
+    constraints = {"margin": scores >= 1 - xi, "slack": xi >= 0, "norms": cp.SOC(s, W, axis=1)}
+    objective = cp.Minimize(0.5 * cp.square(cp.sum(s)) + C * cp.sum(xi))
+    return Program(
+        name="mkl_group",
+        equation="eq:convex_3",
+        problem_class=ProblemClass.SOCP,
+        problem=cp.Problem(objective, list(constraints.values())),
+        variables={"W": W, "s": s, "xi": xi},
+        constraints=constraints,
+        constants={"features": features, "labelings": labelings, "C": C},
+    )
+
+
+def mkl_inner(features: Array, labelings: Array, C: float) -> Program:
+    r"""Inner problem of eq:convex_3 for fixed weights mu, a QP.
+
+    .. math::
+
+        J(\mu) = \max_{0 \le \alpha \le C} \alpha^\top 1
+        - \tfrac12 \sum_t \mu_t \|F^\top (y_t \circ \alpha)\|^2, \qquad
+        \frac{\partial J}{\partial \mu_t} = -\tfrac12 \|F^\top (y_t \circ \alpha)\|^2
+
+    Parameters
+    ----------
+    features, labelings, C
+        As in :func:`mkl_epigraph`.
+
+    Returns
+    -------
+    Program
+        Variable ``alpha`` (N,).  Parameter ``root_mu`` (T,) >= 0, the square roots of the
+        weights.  Constraints ``lower``, ``upper`` with duals >= 0.
+    """
+    alpha = cp.Variable(features.shape[0], name="alpha")
+    root_mu = cp.Parameter(len(labelings), nonneg=True, name="root_mu")
+    weighted = cp.hstack(
+        [root_mu[t] * ((features * y[:, None]).T @ alpha) for t, y in enumerate(labelings)]
+    )
+    constraints = {"lower": alpha >= 0, "upper": alpha <= C}
+    objective = cp.Maximize(cp.sum(alpha) - 0.5 * cp.sum_squares(weighted))
+    return Program(
+        name="mkl_inner",
+        equation="eq:convex_3",
+        problem_class=ProblemClass.QP,
+        problem=cp.Problem(objective, list(constraints.values())),
+        variables={"alpha": alpha},
+        constraints=constraints,
+        parameters={"root_mu": root_mu},
+        constants={"features": features, "labelings": labelings, "C": C},
+    )

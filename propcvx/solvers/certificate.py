@@ -1,0 +1,66 @@
+"""Residuals and duality gap of the values a CVXPY problem holds, whoever put them there."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import cvxpy as cp
+import numpy as np
+from cvxpy.constraints import Equality, Inequality
+from numpy.typing import NDArray
+
+from propcvx.programs import Program
+from propcvx.solvers.solution import Certificate
+
+Array = NDArray[np.float64]
+Term = tuple[Array, cp.Expression]
+
+
+def certify(program: Program) -> Certificate:
+    """Recompute primal residual, dual residual and duality gap; see :class:`Certificate`."""
+    constraints = list(program.constraints.values())
+    primal = max((float(np.max(c.violation(), initial=0.0)) for c in constraints), default=0.0)
+    if program.problem_class.has_integers:
+        return Certificate(primal, None, None)
+    terms = [term for constraint in constraints for term in _lagrangian_terms(constraint)]
+    gap = float(sum(np.dot(dual, _flat(expression.value)) for dual, expression in terms))
+    signs = max((_dual_violation(constraint) for constraint in constraints), default=0.0)
+    return Certificate(primal, max(signs, _stationarity(program, terms)), abs(gap))
+
+
+def _lagrangian_terms(constraint: cp.Constraint) -> Iterator[Term]:
+    if isinstance(constraint, Equality | Inequality):
+        yield _flat(constraint.dual_value), constraint.expr
+    else:  # a second-order cone
+        for dual, argument in zip(constraint.dual_value, constraint.args, strict=True):
+            yield -_flat(dual), argument
+
+
+def _dual_violation(constraint: cp.Constraint) -> float:
+    if isinstance(constraint, Equality):
+        return 0.0
+    if isinstance(constraint, Inequality):
+        return float(np.max(-_flat(constraint.dual_value), initial=0.0))
+    bound, vectors = constraint.dual_value
+    norms = np.linalg.norm(np.reshape(vectors, (len(np.atleast_1d(bound)), -1)), axis=1)
+    return float(np.max(norms - bound, initial=0.0))
+
+
+def _stationarity(program: Program, terms: list[Term]) -> float:
+    sign = -1.0 if isinstance(program.problem.objective, cp.Maximize) else 1.0
+    weighted = [(np.array([sign]), program.problem.objective.expr), *terms]
+    slopes = {variable: np.zeros(variable.size) for variable in program.variables.values()}
+    for weight, expression in weighted:
+        for variable, gradient in expression.grad.items():
+            slopes[variable] += np.ravel(_matrix(gradient, variable) @ weight)
+    return max(float(np.abs(slope).max()) for slope in slopes.values())
+
+
+def _matrix(gradient: Any, variable: cp.Variable) -> Any:
+    """CVXPY's gradient of a scalar in a scalar is a number; all others are sparse matrices."""
+    return np.reshape(gradient, (variable.size, -1)) if np.isscalar(gradient) else gradient
+
+
+def _flat(value: Any) -> Array:
+    return np.ravel(np.asarray(value, dtype=np.float64), order="F")

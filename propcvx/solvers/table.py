@@ -1,0 +1,180 @@
+"""The table of solvers: what each can solve, and what its options are called."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import partial
+from importlib.util import find_spec
+from typing import Any
+
+from propcvx.errors import UnsupportedSolverError
+from propcvx.programs import ProblemClass, Program
+from propcvx.solvers.least_squares import is_class_means, run_least_squares
+from propcvx.solvers.libsvm import is_svm_with_bias, run_libsvm
+from propcvx.solvers.through_cvxpy import Run, run_cvxpy
+
+QP, SOCP, EXPONENTIAL = ProblemClass.QP, ProblemClass.SOCP, ProblemClass.EXPONENTIAL
+MILP, MIQP = ProblemClass.MILP, ProblemClass.MIQP
+
+
+@dataclass(frozen=True)
+class Solver:
+    """One row of the table.
+
+    Attributes
+    ----------
+    name : str
+        The name users give.
+    module : str
+        The module that has to be importable.
+    extra : str
+        What to install: ``pip install <extra>``.
+    run : callable
+        ``run(program, options)`` solves in place: it leaves primal and dual values in the
+        program's variables and constraints and returns a :class:`Run`.
+    options_of : callable
+        The options that ask for a tolerance.
+    classes : frozenset of ProblemClass
+        Classes of problem it can solve, for general solvers.
+    accepts : callable
+        Whether it can solve a program beyond those classes, for specialised solvers.
+    scale_free : bool
+        Whether its tolerance is in units of the margin, not of the variables: the variables of
+        ``svm_dual`` are as small as C.
+    """
+
+    name: str
+    module: str
+    extra: str
+    run: Callable[[Program, dict[str, Any]], Run]
+    options_of: Callable[[float], dict[str, Any]]
+    classes: frozenset[ProblemClass] = frozenset()
+    accepts: Callable[[Program], bool] = lambda program: False
+    scale_free: bool = False
+
+    @property
+    def installed(self) -> bool:
+        """Whether the solver can be imported."""
+        return find_spec(self.module) is not None
+
+    def can_solve(self, program: Program) -> bool:
+        """Whether the program is of a class, or the one program, that it solves."""
+        return program.problem_class in self.classes or self.accepts(program)
+
+
+def _cvxpy_row(
+    name: str,
+    *classes: ProblemClass,
+    options_of: Callable[[float], dict[str, Any]],
+    module: str | None = None,
+    extra: str = "propcvx",
+    warm_start: bool = True,
+) -> Solver:
+    run = partial(run_cvxpy, cvxpy_name=name.upper(), warm_start=warm_start)
+    return Solver(name, module or name, extra, run, options_of, classes=frozenset(classes))
+
+
+def _same(*names: str) -> Callable[[float], dict[str, Any]]:
+    return lambda tol: dict.fromkeys(names, tol)
+
+
+def _highs_options(tol: float) -> dict[str, Any]:
+    names = ("primal_feasibility_tolerance", "dual_feasibility_tolerance", "mip_rel_gap")
+    return dict.fromkeys((*names, "mip_feasibility_tolerance"), max(tol, 1e-10))
+
+
+def _scip_options(tol: float) -> dict[str, Any]:
+    return {"scip_params": {"limits/gap": tol, "numerics/feastol": max(tol, 1e-9)}}
+
+
+_ROWS = (
+    _cvxpy_row(
+        "clarabel",
+        QP,
+        SOCP,
+        EXPONENTIAL,
+        options_of=_same("tol_gap_abs", "tol_gap_rel", "tol_feas"),
+    ),
+    _cvxpy_row("ecos", QP, SOCP, EXPONENTIAL, options_of=_same("abstol", "reltol", "feastol")),
+    _cvxpy_row("scs", QP, SOCP, EXPONENTIAL, options_of=_same("eps_abs", "eps_rel")),
+    _cvxpy_row("osqp", QP, options_of=_same("eps_abs", "eps_rel")),
+    _cvxpy_row(
+        "piqp",
+        QP,
+        options_of=_same("eps_abs", "eps_rel", "eps_duality_gap_abs", "eps_duality_gap_rel"),
+        extra="propcvx[solvers]",
+    ),
+    _cvxpy_row("daqp", QP, options_of=_same("primal_tol", "dual_tol"), extra="propcvx[solvers]"),
+    # CVXPY's warm start of ProxQP calls an update that the solver does not have.
+    _cvxpy_row(
+        "proxqp",
+        QP,
+        options_of=_same("eps_abs"),
+        module="proxsuite",
+        extra="propcvx[solvers]",
+        warm_start=False,
+    ),
+    _cvxpy_row(
+        "highs", QP, MILP, options_of=_highs_options, module="highspy", extra="propcvx[solvers]"
+    ),
+    _cvxpy_row(
+        "scip", MILP, MIQP, options_of=_scip_options, module="pyscipopt", extra="propcvx[exact]"
+    ),
+    Solver(
+        "libsvm",
+        "sklearn",
+        "propcvx",
+        run_libsvm,
+        _same("tol"),
+        accepts=is_svm_with_bias,
+        scale_free=True,
+    ),
+    Solver("lstsq", "numpy", "propcvx", run_least_squares, _same(), accepts=is_class_means),
+)
+
+SOLVERS: dict[str, Solver] = {row.name: row for row in _ROWS}
+"""The table, by name; :func:`register_solver` adds a row."""
+
+
+def register_solver(row: Solver) -> None:
+    """Add a row to the table, or replace the one of that name."""
+    SOLVERS[row.name] = row
+
+
+def solvers_for(program: Program) -> list[str]:
+    """Names of the installed solvers that can solve a program."""
+    return [row.name for row in SOLVERS.values() if row.installed and row.can_solve(program)]
+
+
+def find_solver(name: str, program: Program) -> Solver:
+    """The row of a solver, checked to be installed and able to solve the program.
+
+    Raises
+    ------
+    UnsupportedSolverError
+        Otherwise; the message says which solvers can.
+    """
+    able = solvers_for(program)
+    row = SOLVERS.get(name.lower()) if isinstance(name, str) else None
+    if row is None:
+        raise UnsupportedSolverError(
+            f"solver must be one of {sorted(SOLVERS)}, got {name!r}; {able} can solve "
+            f"{program.name}."
+        )
+    if not row.can_solve(program):
+        raise UnsupportedSolverError(
+            f"solver {row.name!r} cannot solve {program.name}, a {program.problem_class.value}; "
+            f"{able} can."
+        )
+    if not row.installed:
+        raise UnsupportedSolverError(
+            f"solver {row.name!r} is not installed: pip install '{row.extra}'; {able} are "
+            f"installed and can solve {program.name}."
+        )
+    return row
+
+
+def tolerance_options(row: Solver, tol: float, options: Mapping[str, Any]) -> dict[str, Any]:
+    """The solver's own options for a tolerance, with the caller's options over them."""
+    return {**row.options_of(tol), **options}

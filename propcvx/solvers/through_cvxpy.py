@@ -1,0 +1,49 @@
+"""Solving a program with any solver that CVXPY reaches."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass
+from time import perf_counter
+from typing import Any
+
+import cvxpy as cp
+
+from propcvx.errors import SolverError
+from propcvx.programs import Program
+
+
+@dataclass(frozen=True)
+class Run:
+    """How a solver's run went; the values it found are left in the program."""
+
+    status: str
+    build_seconds: float
+    solve_seconds: float
+    iterations: int | None = None
+
+
+def run_cvxpy(
+    program: Program, options: dict[str, Any], *, cvxpy_name: str, warm_start: bool
+) -> Run:
+    """Compile the problem (once; later calls only fill in parameters) and run the solver."""
+    problem, start = program.problem, perf_counter()
+    data, chain, inverse_data = problem.get_problem_data(cvxpy_name, solver_opts=options)
+    built = perf_counter()
+    raw = chain.solve_via_data(
+        problem, data, warm_start=warm_start, verbose=False, solver_opts=dict(options)
+    )
+    solved = perf_counter()
+    try:
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", "Solution may be inaccurate", UserWarning)
+            problem.unpack_results(raw, chain, inverse_data)
+    except cp.SolverError as error:
+        raise SolverError(
+            f"{cvxpy_name.lower()} failed on {program.name}: {error}",
+            cvxpy_name.lower(),
+            cp.settings.SOLVER_ERROR,
+        ) from error
+    statistics = problem.solver_stats
+    iterations = None if statistics is None else statistics.num_iters
+    return Run(problem.status, built - start, solved - built, iterations)

@@ -1,0 +1,29 @@
+"""What the tests share: reproducible hypothesis runs, headless plots, and the real data."""
+
+import os
+from pathlib import Path
+
+import pytest
+from hypothesis import settings
+
+os.environ.setdefault("MPLBACKEND", "Agg")
+
+settings.register_profile("ci", deadline=None, derandomize=True)
+settings.load_profile("ci")
+
+ROOT = Path(__file__).resolve().parents[1]
+
+
+def pytest_collection_modifyitems(items):
+    for item in items:
+        if "data_dir" in getattr(item, "fixturenames", ()):
+            item.add_marker(pytest.mark.data)
+
+
+@pytest.fixture(scope="session")
+def data_dir():
+    """The folder of the real data sets; a test that asks for it is skipped where there is none."""
+    folder = Path(os.environ.get("PROPCVX_DATA", ROOT.parent / "shared" / "data"))
+    if not folder.is_dir():
+        pytest.skip(f"needs the real data sets: set PROPCVX_DATA, looked in {folder}")
+    return folder
