@@ -19,7 +19,7 @@ from propcvx.history import History, Round, StopReason
 from propcvx.labelings import labeling_step
 from propcvx.losses import ProportionLoss, best_bias, hinge
 from propcvx.programs import svm_dual, svm_dual_parameters
-from propcvx.solvers import find_solver, solve
+from propcvx.solvers import SolverNames, solve
 
 Array = NDArray[np.float64]
 
@@ -43,8 +43,8 @@ class SVMStep:
     ----------
     features : array of shape (n_instances, rank)
         F, one row per instance.
-    solver : str
-        Any solver of ``svm_dual``.
+    solver : str or sequence of str
+        Any solver of ``svm_dual``, or several to try in turn.
     tol : float
         Its tolerance.
     options : dict
@@ -52,7 +52,7 @@ class SVMStep:
     """
 
     features: Array
-    solver: str
+    solver: SolverNames
     tol: float
     options: dict[str, Any] = field(default_factory=dict)
 
@@ -62,9 +62,9 @@ class SVMStep:
     def __call__(self, labeling: Array, C: float) -> Separator:
         """Solve for w, and take the bias that is best for it."""
         self.program.set(**svm_dual_parameters(labeling, C))
-        scale_free = find_solver(self.solver, self.program).scale_free
-        tol = self.tol if scale_free else self.tol * min(1.0, C)
-        solution = solve(self.program, self.solver, tol=tol, certify=False, **self.options)
+        solution = solve(
+            self.program, self.solver, tol=self.tol, scale=C, certify=False, **self.options
+        )
         weights = self.features.T @ solution.variables["v"]
         scores = self.features @ weights
         bias = best_bias(labeling, scores)

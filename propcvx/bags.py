@@ -216,12 +216,14 @@ class Bags:
 
     def _raise_infeasible(self, bag: int, epsilon: float) -> None:
         size, share = int(self.sizes[bag]), float(self.proportions[bag])
-        count = round(share * size)
+        positive, negative = (int(known[bag]) for known in self.known_counts())
+        count = min(max(round(share * size), positive), size - negative)
+        needed = np.ceil(1e4 * abs(count / size - share) - 1e-6) / 1e4
         raise InfeasibleLabelingError(
             f"no labeling of bag {bag} has its proportion within epsilon={epsilon:g}: "
-            f"p * n = {share:g} * {size} = {share * size:g} positives; the nearest count is "
-            f"{count}. Pass the proportion {count}/{size}, or epsilon of at least "
-            f"{abs(count / size - share):.3g}."
+            f"p * n = {share:g} * {size} = {share * size:g} positives; the nearest count "
+            f"that the known labels allow is {count}. Pass the proportion {count}/{size}, or "
+            f"epsilon of at least {needed:g}."
         )
 
 

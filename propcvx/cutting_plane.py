@@ -6,12 +6,13 @@ The loop receives the restricted master and the oracle, and knows neither.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from time import perf_counter
 
 import numpy as np
 from numpy.typing import NDArray
 
+from propcvx.errors import SolverError
 from propcvx.history import History, Round, StopReason
 from propcvx.masters import MasterSolution
 from propcvx.oracles import Cut, Oracle
@@ -33,12 +34,15 @@ class Relaxation:
         What the oracle answers to the last alpha.
     history : History
         One round per cut.
+    stopped_by : exception or None
+        The interruption or solver failure that ended the loop after at least one round.
     """
 
     labelings: Array
     master: MasterSolution
     cut: Cut
     history: History
+    stopped_by: BaseException | None = None
 
     @property
     def objective(self) -> float:
@@ -90,28 +94,42 @@ def cutting_plane(
     Returns
     -------
     Relaxation
+        After an interruption or a solver's failure, what the rounds before it reached, with
+        ``stopped_by``.
+
+    Raises
+    ------
+    KeyboardInterrupt, SolverError
+        In the first round, when there is nothing to keep.
     """
-    history, labelings, objective = History(), [], np.inf
-    cut = oracle(alpha)
-    while True:
-        start = perf_counter()
-        labelings.append(cut.labeling)
-        solution = master(np.array(labelings))
-        cut = oracle(solution.alpha)
-        record = Round(
-            objective=solution.value,
-            solver=solution.solver,
-            status=solution.status,
-            seconds=perf_counter() - start,
-            violation=cut.value - solution.level,
-            n_cuts=len(labelings),
-        )
-        history.append(record)
-        progress(record)
-        history.stop_reason = _stop_reason(record, objective, max_cuts, tol)
-        if history.stop_reason is not None:
-            return Relaxation(np.array(labelings), solution, cut, history)
-        objective = solution.value
+    history, labelings = History(), []
+    reached: Relaxation | None = None
+    try:
+        cut = oracle(alpha)
+        while True:
+            start, before = perf_counter(), np.inf if reached is None else reached.objective
+            labelings.append(cut.labeling)
+            solution = master(np.array(labelings))
+            cut = oracle(solution.alpha)
+            record = Round(
+                objective=solution.value,
+                solver=solution.solver,
+                status=solution.status,
+                seconds=perf_counter() - start,
+                violation=cut.value - solution.level,
+                n_cuts=len(labelings),
+            )
+            history.append(record)
+            history.stop_reason = _stop_reason(record, before, max_cuts, tol)
+            reached = Relaxation(np.array(labelings), solution, cut, history)
+            progress(record)
+            if history.stop_reason is not None:
+                return reached
+    except (KeyboardInterrupt, SolverError) as failure:
+        if reached is None:
+            raise
+        history.stop_reason = StopReason.of(failure)
+        return replace(reached, stopped_by=failure)
 
 
 def _stop_reason(record: Round, before: float, max_cuts: int, tol: float) -> StopReason | None:

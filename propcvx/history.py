@@ -15,11 +15,18 @@ class StopReason(Enum):
     NO_VIOLATION = "the oracle found no labeling that violates the relaxation"
     MAX_CUTS = "the largest number of cuts was reached"
     MAX_ROUNDS = "the largest number of rounds was reached"
+    INTERRUPTED = "it was interrupted"
+    SOLVER_FAILED = "a solver failed"
 
     @property
     def advice(self) -> str:
         """What to try where the result is not good enough."""
         return _ADVICE[self]
+
+    @classmethod
+    def of(cls, failure: BaseException) -> StopReason:
+        """Reason for a loop that an exception ended."""
+        return cls.INTERRUPTED if isinstance(failure, KeyboardInterrupt) else cls.SOLVER_FAILED
 
 
 _ADVICE = {
@@ -29,6 +36,9 @@ _ADVICE = {
     "one may miss violated labelings",
     StopReason.MAX_CUTS: "a larger max_cuts continues; more cuts do not always classify better",
     StopReason.MAX_ROUNDS: "a larger max_iter continues",
+    StopReason.INTERRUPTED: "what had been reached is kept; fit again for the rest",
+    StopReason.SOLVER_FAILED: "what had been reached is kept; another solver, or several in turn, "
+    "may do",
 }
 
 

@@ -22,7 +22,7 @@ T = TypeVar("T")
 
 MAX_STEPS = 200
 MAX_BISECTIONS = 30
-RELATIVE_GAP = 1e-6
+RELATIVE_GAP = 1e-4
 FLAT = 0.1
 """A line search ends when the slope has fallen to this share of the one it started with."""
 

@@ -16,11 +16,12 @@ from tqdm.auto import tqdm
 from propcvx.alternating import Alternation, Descent, PropSVM, SVMStep, annealing_values
 from propcvx.bags import Bags
 from propcvx.checks import check_choice, check_count, check_number
-from propcvx.errors import InputError
+from propcvx.errors import InputError, SolverError
 from propcvx.estimators.base import BagClassifier, Hyperplane, bag_weights
 from propcvx.estimators.conv import ConvPropSVM
 from propcvx.estimators.inv_cal import InvCal
 from propcvx.estimators.mean_map import MeanMap
+from propcvx.history import StopReason
 from propcvx.labelings import FeasibleLabelings, random_labeling
 from propcvx.losses import PROPORTION_LOSSES
 from propcvx.metrics import proportion_error
@@ -113,8 +114,11 @@ class AlterPropSVM(BagClassifier):
         Labels -1, +1 of the training instances.
     history_ : History
         Objective, C*, changed labels, solver, status and time of every round of the winner.
+    n_iter_ : int
+        Number of rounds of the winner.
     stop_reason_ : StopReason
-        Why its last repeat loop stopped; ``stop_reason_.advice`` says what to try.
+        Why its last repeat loop stopped, or what cut the other starts short;
+        ``stop_reason_.advice`` says what to try.
     start_ : Start
         The kind of start that won.
     start_objectives_ : array
@@ -179,12 +183,27 @@ class AlterPropSVM(BagClassifier):
         problem = PropSVM(bags, self.C, weights, PROPORTION_LOSSES[self.proportion_loss])
         if self.selection == "bag_error" and len(starts) > 1:
             starts = [self._chosen_start(features, problem, starts, random)]
-        descents = self._descend(features, problem, starts, random)
+        descents: list[tuple[Start, Descent]] = []
+        stopped_by: BaseException | None = None
+        try:
+            for descent in self._descend(features, problem, starts, random):
+                descents.append(descent)
+        except (KeyboardInterrupt, SolverError) as failure:
+            if not descents:
+                raise
+            stopped_by = failure
+        best = self._keep(descents)
+        self.stop_reason_ = StopReason.of(stopped_by) if stopped_by else best.history.stop_reason
+        return Hyperplane(best.separator.weights, best.separator.bias, stopped_by)
+
+    def _keep(self, descents: list[tuple[Start, Descent]]) -> Descent:
+        """Store the descent with the smallest objective, the first of equals."""
         self.start_, best = min(descents, key=lambda pair: pair[1].objective)
         self.start_objectives_ = np.array([descent.objective for _, descent in descents])
         self.objective_, self.labeling_ = best.objective, best.labeling
-        self.history_, self.stop_reason_ = best.history, best.history.stop_reason
-        return Hyperplane(best.separator.weights, best.separator.bias)
+        self.history_ = best.history
+        self.n_iter_ = len(self.history_)
+        return best
 
     def _check(self) -> None:
         check_number("C", self.C, above=0.0)
@@ -207,8 +226,8 @@ class AlterPropSVM(BagClassifier):
 
     def _descend(
         self, features: Array, problem: PropSVM, starts: list[Start], random: RandomState
-    ) -> list[tuple[Start, Descent]]:
-        """Where every start ends."""
+    ) -> Iterator[tuple[Start, Descent]]:
+        """Where every start ends, as they end."""
         machine = SVMStep(features, self.solver, self.solver_tol, self.solver_options or {})
         schedules = {True: annealing_values(self.C), False: [self.C]}
         runs = {
@@ -221,7 +240,8 @@ class AlterPropSVM(BagClassifier):
             for labeling in _labelings(start, features, problem.bags, random)
         ]
         bar = tqdm(labelings, desc="starts", disable=not self.verbose)
-        return [(start, runs[start.annealing](labeling)) for start, labeling in bar]
+        for start, labeling in bar:
+            yield start, runs[start.annealing](labeling)
 
     def _chosen_start(
         self, features: Array, problem: PropSVM, starts: list[Start], random: RandomState

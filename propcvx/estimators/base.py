@@ -24,10 +24,11 @@ Array = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Hyperplane:
-    """Weights over features, and the bias."""
+    """Weights over features and the bias, and what stopped the method early, if anything did."""
 
     weights: Array
     bias: float
+    stopped_by: BaseException | None = None
 
 
 class BagClassifier(ClassifierMixin, BaseEstimator):
@@ -58,13 +59,18 @@ class BagClassifier(ClassifierMixin, BaseEstimator):
         InputError
             If an argument cannot be used; the message names it.
         SolverError
-            If a solver has no answer; the message names it and its status.
+            If a solver has no answer; the message names it and its status.  As after an
+            interruption by Ctrl-C, what an iterative method had reached is kept: the estimator
+            can predict, and its ``stop_reason_`` tells.
         """
         X = validate_data(self, X, accept_sparse="csr", dtype=np.float64, ensure_min_samples=2)
         bags = self._bags(y, X.shape[0])
         self.feature_map_ = FeatureMap.fit(X, self._kernel(X))
         plane = self._fit(self.feature_map_.features, bags)
         self._store(plane)
+        if plane.stopped_by is not None:
+            plane.stopped_by.add_note(f"{type(self).__name__} keeps the best it had reached.")
+            raise plane.stopped_by
         return self
 
     @abstractmethod
@@ -91,7 +97,8 @@ class BagClassifier(ClassifierMixin, BaseEstimator):
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Label of each instance, from ``classes_``."""
-        return self.classes_[(self.decision_function(X) > 0).astype(int)]
+        positive = self.decision_function(X) > 0
+        return self.classes_[positive.astype(int)]
 
     def predict_proportions(self, X: Any, bags: Any) -> dict[Any, float]:
         """Share of instances predicted positive in each bag, keyed by bag id.

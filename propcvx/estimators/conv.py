@@ -105,6 +105,8 @@ class ConvPropSVM(BagClassifier):
         The feasible labeling nearest to the classifier's scores, entries -1 and +1.
     history_ : History
         Objective, violation, cuts, solver, status and time of every round.
+    n_iter_ : int
+        Number of rounds, which is the number of cuts.
     stop_reason_ : StopReason
         Why it stopped; ``stop_reason_.advice`` says what to try.
     coef_ : array of shape (1, n_features)
@@ -166,9 +168,11 @@ class ConvPropSVM(BagClassifier):
         self.violation_ = self.relaxation_.violation
         self.history_ = self.relaxation_.history
         self.stop_reason_ = self.history_.stop_reason
+        self.n_iter_ = len(self.history_)
         self.labeling_ = feasible.best(lifted @ plane)
         self.bounds_ = self._bounds(lifted)
-        return _unlift(plane, mean, features.shape[1])
+        bias = float(plane[features.shape[1] :].sum() - plane @ mean)
+        return Hyperplane(plane[: features.shape[1]], bias, self.relaxation_.stopped_by)
 
     def _check(self) -> None:
         check_number("C", self.C, above=0.0)
@@ -232,8 +236,3 @@ class ConvPropSVM(BagClassifier):
         if lower is None:
             return None
         return Bounds(lower, labeling_upper_bound(features, self.labeling_, self.C))
-
-
-def _unlift(weights: Array, mean: Array, n_features: int) -> Hyperplane:
-    bias = float(weights[n_features:].sum() - weights @ mean)
-    return Hyperplane(weights[:n_features], bias)

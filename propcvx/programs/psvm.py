@@ -32,9 +32,9 @@ def psvm(
         \xi_i \ge 1 - f_i - M_i (1 - z_i), \; \xi_i \ge 1 + f_i - M_i z_i
 
     with :math:`f_i = w^\top F_i + b`, :math:`y = 2 z - 1`, :math:`z \in \{0, 1\}^N`.  The
-    constants :math:`M_i` cut off no optimal solution: with w = 0 the objective is at most
-    :math:`U`, so :math:`\|w\| \le \sqrt{2 U}` at an optimum, some optimal bias has
-    :math:`|b| \le 1 + \max_i |w^\top F_i|`, and :math:`M_i \ge 1 + |f_i|`.
+    constants :math:`M_i` cut off no optimal solution: for the optimal labels, w = 0 and b = 0 cost
+    only :math:`C N` beside the proportion losses, so :math:`\|w\| \le \sqrt{2 C N}` at an optimum,
+    some optimal bias has :math:`|b| \le 1 + \max_i |w^\top F_i|`, and :math:`M_i \ge 1 + |f_i|`.
 
     Parameters
     ----------
@@ -65,7 +65,7 @@ def psvm(
     if bias:
         variables["b"] = cp.Variable(name="b")
         scores = scores + variables["b"]
-    big = _big_constants(features, bags, C, weights, loss, bias)
+    big = _big_constants(features, C, bias)
     constraints = {
         "positive": xi >= 1 - scores - cp.multiply(big, 1 - z),
         "negative": xi >= 1 + scores - cp.multiply(big, z),
@@ -87,10 +87,6 @@ def psvm(
     )
 
 
-def _big_constants(
-    features: Array, bags: Bags, C: float, weights: Array, loss: ProportionLoss, bias: bool
-) -> Array:
-    nearest = np.round(bags.proportions * bags.sizes) / bags.sizes
-    worst = C * bags.n_instances + weights @ loss.of(nearest - bags.proportions)
-    reach = np.linalg.norm(features, axis=1) * np.sqrt(2.0 * worst)
+def _big_constants(features: Array, C: float, bias: bool) -> Array:
+    reach = np.linalg.norm(features, axis=1) * np.sqrt(2.0 * C * len(features))
     return 1.0 + reach + (1.0 + reach.max() if bias else 0.0)

@@ -7,12 +7,13 @@ specialised ones are rows of the same table and leave the same answer.
 from __future__ import annotations
 
 import warnings
+from collections.abc import Sequence
 from typing import Any
 
 import cvxpy as cp
 import numpy as np
 
-from propcvx.errors import InaccurateSolutionWarning, SolverError
+from propcvx.errors import InaccurateSolutionWarning, SolverError, UnsupportedSolverError
 from propcvx.programs import Program
 from propcvx.solvers.certificate import certify as certify_program
 from propcvx.solvers.solution import Certificate, Solution
@@ -32,6 +33,7 @@ __all__ = [
     "Run",
     "Solution",
     "Solver",
+    "SolverNames",
     "find_solver",
     "register_solver",
     "solve",
@@ -48,8 +50,18 @@ _ADVICE = {
 }
 
 
+SolverNames = str | Sequence[str]
+"""A solver's name, or several to try in turn."""
+
+
 def solve(
-    program: Program, solver: str, *, tol: float = 1e-8, certify: bool = True, **options: Any
+    program: Program,
+    solver: SolverNames,
+    *,
+    tol: float = 1e-8,
+    scale: float = 1.0,
+    certify: bool = True,
+    **options: Any,
 ) -> Solution:
     """Solve a program and say how good the answer is.
 
@@ -57,10 +69,14 @@ def solve(
     ----------
     program : Program
         The program, its parameters set.
-    solver : str
-        A name in ``SOLVERS``.
+    solver : str or sequence of str
+        A name in ``SOLVERS``, or several: the next is asked where one fails or stops before its
+        tolerance.  Nothing else is ever fallen back to; ``Solution.solver`` is who answered.
     tol : float
         Tolerance, mapped to the solver's own options (feasibility and gap).
+    scale : float
+        Magnitude of the variables, where it is below 1: solvers whose tolerance is in units of the
+        variables get ``tol * scale``.
     certify : bool
         Whether to recompute residuals and the duality gap.  Loops that certify their end result
         go without.
@@ -74,21 +90,45 @@ def solve(
     Raises
     ------
     UnsupportedSolverError
-        If the solver is unknown, not installed, or cannot solve this class of problem; the
+        If a solver is unknown, not installed, or cannot solve this class of problem; the
         message says which can.
     SolverError
-        If the solver has no answer (infeasible, unbounded, failed), with its name and status.
+        If no solver has an answer (infeasible, unbounded, failed), with name and status.
 
     Warns
     -----
     InaccurateSolutionWarning
-        If the solver stopped before its tolerance.
+        If the answer is of a solver that stopped before its tolerance.
     """
-    row = find_solver(solver, program)
-    run = row.run(program, tolerance_options(row, tol, options))
-    _check_status(row.name, program, run)
+    names = [solver] if isinstance(solver, str) else list(solver)
+    if not names:
+        raise UnsupportedSolverError("solver must name at least one solver, got an empty sequence.")
+    rows = [find_solver(name, program) for name in names]
+    failures: list[SolverError] = []
+    for row in rows:
+        units = tol if row.scale_free else tol * min(1.0, scale)
+        try:
+            run = row.run(program, tolerance_options(row, units, options))
+            _check_answer(row.name, program, run)
+        except SolverError as failure:
+            failures.append(failure)
+            continue
+        if run.status == cp.OPTIMAL or row is rows[-1]:
+            return _answer(row.name, program, run, certify)
+        failures.append(SolverError(f"{row.name}: {run.status}", row.name, run.status))
+    raise failures[0] if len(failures) == 1 else _combined(failures)
+
+
+def _answer(solver: str, program: Program, run: Run, certify: bool) -> Solution:
+    if run.status != cp.OPTIMAL:
+        warnings.warn(
+            f"{solver} stopped before its tolerance on {program.name}: status {run.status!r}; "
+            "more iterations, a looser tol or another solver may do.",
+            InaccurateSolutionWarning,
+            stacklevel=3,
+        )
     return Solution(
-        solver=row.name,
+        solver=solver,
         status=run.status,
         value=float(program.problem.objective.value),
         variables={k: np.array(v.value, dtype=float) for k, v in program.variables.items()},
@@ -100,22 +140,29 @@ def solve(
     )
 
 
-def _check_status(solver: str, program: Program, run: Run) -> None:
-    has_values = all(variable.value is not None for variable in program.variables.values())
-    if run.status not in USABLE or not has_values:
+def _check_answer(solver: str, program: Program, run: Run) -> None:
+    values = [variable.value for variable in program.variables.values()]
+    if run.status not in USABLE or any(value is None for value in values):
         advice = _ADVICE.get(run.status, "a looser tol or another solver may do")
         raise SolverError(
             f"{solver} has no answer to {program.name}: status {run.status!r}; {advice}.",
             solver,
             run.status,
         )
-    if run.status != cp.OPTIMAL:
-        warnings.warn(
-            f"{solver} stopped before its tolerance on {program.name}: status {run.status!r}; "
-            "more iterations, a looser tol or another solver may do.",
-            InaccurateSolutionWarning,
-            stacklevel=3,
+    if not all(np.isfinite(np.asarray(value, dtype=float)).all() for value in values):
+        raise SolverError(
+            f"{solver} answered {program.name} with values that are not finite (status "
+            f"{run.status!r}); another solver may do.",
+            solver,
+            run.status,
         )
+
+
+def _combined(failures: list[SolverError]) -> SolverError:
+    told = "; ".join(str(failure) for failure in failures)
+    return SolverError(
+        f"no solver of several has an answer: {told}", failures[-1].solver, failures[-1].status
+    )
 
 
 def _duals(program: Program) -> dict[str, Any]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import cvxpy as cp
@@ -20,13 +20,20 @@ Term = tuple[Array, cp.Expression]
 def certify(program: Program) -> Certificate:
     """Recompute primal residual, dual residual and duality gap; see :class:`Certificate`."""
     constraints = list(program.constraints.values())
-    primal = max((float(np.max(c.violation(), initial=0.0)) for c in constraints), default=0.0)
+    primal = _largest(np.max(c.violation(), initial=0.0) for c in constraints)
     if program.problem_class.has_integers:
         return Certificate(primal, None, None)
     terms = [term for constraint in constraints for term in _lagrangian_terms(constraint)]
-    gap = float(sum(np.dot(dual, _flat(expression.value)) for dual, expression in terms))
-    signs = max((_dual_violation(constraint) for constraint in constraints), default=0.0)
-    return Certificate(primal, max(signs, _stationarity(program, terms)), abs(gap))
+    with np.errstate(invalid="ignore"):  # a solver that was stopped may leave infinite duals
+        gap = float(sum(np.dot(dual, _flat(expression.value)) for dual, expression in terms))
+        signs = _largest(_dual_violation(constraint) for constraint in constraints)
+        dual = _largest((signs, _stationarity(program, terms)))
+    return Certificate(primal, dual, abs(gap))
+
+
+def _largest(residuals: Iterable[float]) -> float:
+    """Largest residual, NaN where one is NaN."""
+    return float(np.max(list(residuals), initial=0.0))
 
 
 def _lagrangian_terms(constraint: cp.Constraint) -> Iterator[Term]:
@@ -54,7 +61,7 @@ def _stationarity(program: Program, terms: list[Term]) -> float:
     for weight, expression in weighted:
         for variable, gradient in expression.grad.items():
             slopes[variable] += np.ravel(_matrix(gradient, variable) @ weight)
-    return max(float(np.abs(slope).max()) for slope in slopes.values())
+    return _largest(np.abs(slope).max() for slope in slopes.values())
 
 
 def _matrix(gradient: Any, variable: cp.Variable) -> Any:

@@ -30,17 +30,17 @@ def run_cvxpy(
     problem, start = program.problem, perf_counter()
     data, chain, inverse_data = problem.get_problem_data(cvxpy_name, solver_opts=options)
     built = perf_counter()
-    raw = chain.solve_via_data(
-        problem, data, warm_start=warm_start, verbose=False, solver_opts=dict(options)
-    )
-    solved = perf_counter()
     try:
-        with warnings.catch_warnings():
+        raw = chain.solve_via_data(
+            problem, data, warm_start=warm_start, verbose=False, solver_opts=dict(options)
+        )
+        solved = perf_counter()
+        with warnings.catch_warnings():  # our own warning says more
             warnings.filterwarnings("ignore", "Solution may be inaccurate", UserWarning)
             problem.unpack_results(raw, chain, inverse_data)
-    except cp.SolverError as error:
+    except Exception as error:  # whatever a solver's own binding raises
         raise SolverError(
-            f"{cvxpy_name.lower()} failed on {program.name}: {error}",
+            f"{cvxpy_name.lower()} failed on {program.name}: {type(error).__name__}: {error}",
             cvxpy_name.lower(),
             cp.settings.SOLVER_ERROR,
         ) from error
