@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from propcvx.errors import CutBagWarning, InfeasibleLabelingError, InputError
+from propcvx.layout import Block, blocks_of
 
 BAG_DTYPE = np.dtype(
     [("bag", np.int64), ("proportion", np.float64), ("size", np.int64), ("label", np.int8)]
@@ -151,14 +152,9 @@ class Bags:
         return np.concatenate(([0], np.cumsum(self.sizes)[:-1]))
 
     @cached_property
-    def by_bag(self) -> NDArray[np.intp]:
-        """Bag of each position once instances are sorted by bag, shape (n_instances,)."""
-        return np.repeat(np.arange(self.n_bags), self.sizes)
-
-    @cached_property
-    def rank(self) -> NDArray[np.intp]:
-        """Rank 1, 2, ... within its bag of each position once instances are sorted by bag."""
-        return np.arange(self.n_instances) - self.starts[self.by_bag] + 1
+    def blocks(self) -> list[Block]:
+        """The instances laid out bag by bag, see :mod:`propcvx.layout`."""
+        return blocks_of(self.index, self.sizes)
 
     def proportions_of(self, labeling: NDArray[Any]) -> NDArray[np.float64]:
         r"""Share of positives of a labeling in each bag, :math:`\tilde p_k(y)` (eq:tilde_p_k)."""

@@ -8,7 +8,7 @@ conv-pSVM (Proposition 3) by the sign of the score within the feasible counts.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import combinations, product
 from math import comb, prod
@@ -21,6 +21,7 @@ from propcvx.errors import InputError
 from propcvx.losses import ProportionLoss, hinge_reduction
 
 Array = NDArray[np.float64]
+Indices = NDArray[np.intp]
 
 MAX_ENUMERATED = 1_000_000
 """Largest number of labelings that :meth:`FeasibleLabelings.enumerate` is willing to list."""
@@ -54,10 +55,13 @@ def labeling_step(scores: Array, bags: Bags, loss: ProportionLoss, weights: Arra
     labeling : float array of shape (n_instances,)
         Entries -1.0 and +1.0.
     """
-    size, share = bags.sizes[bags.by_bag], bags.proportions[bags.by_bag]
-    cost = loss.of(bags.rank / size - share) - loss.of((bags.rank - 1) / size - share)
-    gains = _with_known(hinge_reduction(scores), bags)
-    return _flip(gains, weights[bags.by_bag] * cost, bags)
+
+    def pays(score: Array, rank: Indices, bag: Indices) -> NDArray[np.bool_]:
+        size, share = bags.sizes[bag], bags.proportions[bag]
+        cost = loss.of(rank / size - share) - loss.of((rank - 1) / size - share)
+        return hinge_reduction(score) > weights[bag] * cost
+
+    return _flip_top(_with_known(scores, bags), bags, pays)
 
 
 def random_labeling(bags: Bags, random: np.random.RandomState) -> Array:
@@ -108,8 +112,11 @@ class FeasibleLabelings:
         labelings : float array of the shape of ``scores``
             Entries -1.0 and +1.0.
         """
-        gains = _with_known(scores, self.bags)
-        return _flip(gains, self._cost_of_counts(), self.bags)
+
+        def pays(score: Array, rank: Indices, bag: Indices) -> NDArray[np.bool_]:
+            return (rank <= self.lower[bag]) | ((rank <= self.upper[bag]) & (score > 0.0))
+
+        return _flip_top(_with_known(scores.T, self.bags), self.bags, pays).T
 
     def __contains__(self, labeling: Array) -> bool:
         """Whether a labeling has feasible counts and agrees with the labels that are known."""
@@ -153,24 +160,56 @@ class FeasibleLabelings:
             labeling[[i for flips in chosen for i in flips]] = 1.0
             yield labeling
 
-    def _cost_of_counts(self) -> Array:
-        rank, bag = self.bags.rank, self.bags.by_bag
-        free = np.where(rank <= self.upper[bag], 0.0, np.inf)
-        return np.where(rank <= self.lower[bag], -np.inf, free)
+
+def _with_known(scores: Array, bags: Bags) -> Array:
+    """Scores with those of known labels made infinite, so that sorting keeps them."""
+    if not bags.labels.any():
+        return scores
+    return np.where(bags.labels == 0, scores, np.where(bags.labels > 0, np.inf, -np.inf))
 
 
-def _with_known(gains: Array, bags: Bags) -> Array:
-    """Gains with those of known labels made infinite, so that sorting keeps them."""
-    known = bags.labels.astype(np.float64).reshape(-1, *(1,) * (gains.ndim - 1))
-    return np.where(known == 0, gains, np.inf * np.where(known == 0, 1.0, known))
+Pays = Callable[[Array, Indices, Indices], NDArray[np.bool_]]
 
 
-def _flip(gains: Array, cost: Array, bags: Bags) -> Array:
-    """Labels +1 where an instance's gain exceeds the cost of its rank within the bag."""
-    columns = (-1, *(1,) * (gains.ndim - 1))
-    bag_of = np.broadcast_to(bags.index.reshape(columns), gains.shape)
-    order = np.lexsort((-gains, bag_of), axis=0)
-    positive = np.take_along_axis(gains, order, axis=0) > cost.reshape(columns)
-    labeling = np.empty_like(gains)
-    np.put_along_axis(labeling, order, np.where(positive, 1.0, -1.0), axis=0)
-    return labeling
+def _flip_top(scores: Array, bags: Bags, pays: Pays) -> Array:
+    """Labels +1 for the top instances of each bag, as long as ``pays(score, rank, bag)``.
+
+    ``pays`` must hold for ranks 1 to some R in each bag; instances are the last axis of
+    ``scores``, and each vector along it is a problem of its own.
+    """
+    labeling = np.empty((*scores.shape[:-1], scores.shape[-1] + 1))
+    for block in bags.blocks:
+        rows = block.gather(scores)
+        ascending = np.sort(rows, axis=-1)
+        counts = _counts(ascending, block.bags, bags.sizes[block.bags], pays)
+        block.scatter(2 * _top(rows, ascending, counts).view(np.int8) - 1, labeling)
+    return labeling[..., :-1]
+
+
+def _counts(ascending: Array, bag: Indices, sizes: Indices, pays: Pays) -> Indices:
+    """R of every row, by bisection."""
+    low = np.zeros(ascending.shape[:-1], dtype=np.intp)
+    high = np.broadcast_to(sizes, low.shape).copy()
+    width = ascending.shape[-1]
+    for _ in range(int(width).bit_length()):
+        rank = (low + high + 1) // 2
+        column = np.minimum(width - rank, width - 1)
+        score = np.take_along_axis(ascending, column[..., None], axis=-1)[..., 0]
+        more = pays(score, rank, bag) & (rank > low)
+        low, high = np.where(more, rank, low), np.where(more, high, np.maximum(rank - 1, low))
+    return low
+
+
+def _top(rows: Array, ascending: Array, counts: Indices) -> NDArray[np.bool_]:
+    """The ``counts`` largest entries of every row; of equal ones, the first."""
+    column = np.minimum(rows.shape[-1] - counts, rows.shape[-1] - 1)
+    threshold = np.take_along_axis(ascending, column[..., None], axis=-1)
+    top = rows >= np.where(counts[..., None] > 0, threshold, np.inf)
+    tied = np.count_nonzero(top, axis=-1) != counts
+    if tied.any():
+        order = np.argsort(-rows[tied], axis=-1, kind="stable")
+        first = np.arange(rows.shape[-1]) < counts[tied][..., None]
+        chosen = np.zeros(order.shape, dtype=bool)
+        np.put_along_axis(chosen, order, first, axis=-1)
+        top[tied] = chosen
+    return top

@@ -28,7 +28,7 @@ def hinge_reduction(scores: Array) -> Array:
 
     Strictly increasing in the score (Proposition 1).
     """
-    return np.maximum(0.0, 1.0 + scores) - np.maximum(0.0, 1.0 - scores)
+    return scores + np.clip(scores, -1.0, 1.0)
 
 
 def best_bias(labeling: Array, scores: Array) -> float:
