@@ -3,17 +3,19 @@
 from propcvx.bags import Bags, bag_target
 from propcvx.estimators import AlterPropSVM, ConvPropSVM, InvCal, MeanMap, Start
 from propcvx.metrics import bag_error
-from propcvx.model_selection import BagKFold
+from propcvx.model_selection import BagKFold, BagShuffleSplit, RepeatedBagKFold
 
 __version__ = "0.1.0"
 
 __all__ = [
     "AlterPropSVM",
     "BagKFold",
+    "BagShuffleSplit",
     "Bags",
     "ConvPropSVM",
     "InvCal",
     "MeanMap",
+    "RepeatedBagKFold",
     "Start",
     "bag_error",
     "bag_target",

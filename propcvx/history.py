@@ -10,6 +10,7 @@ from enum import Enum
 class StopReason(Enum):
     """Why a loop stopped; ``advice`` says what to try."""
 
+    SOLVED = "the program was solved"
     CONVERGED = "the objective decreased by less than the tolerance"
     FIXED_POINT = "the labeling step returned the labeling it was given"
     NO_VIOLATION = "the oracle found no labeling that violates the relaxation"
@@ -30,6 +31,7 @@ class StopReason(Enum):
 
 
 _ADVICE = {
+    StopReason.SOLVED: "nothing; this is the optimum, to the residuals in the certificate",
     StopReason.CONVERGED: "a smaller tol continues; another start may reach a lower objective",
     StopReason.FIXED_POINT: "a local minimum; another start may reach a lower objective",
     StopReason.NO_VIOLATION: "with an exact oracle this is the relaxation's optimum; an inexact "

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from sklearn.metrics import make_scorer
 
 from propcvx.bags import Bags, is_bag_target
 from propcvx.errors import InputError
@@ -49,6 +50,13 @@ def bag_error(y_true: NDArray[np.void], y_pred: ArrayLike, *, by_size: bool = Fa
             f"y_pred must have one label per instance, shape {y_true.shape}, got {predicted.shape}."
         )
     return proportion_error(bags, predicted, by_size=by_size)
+
+
+neg_bag_error = make_scorer(bag_error, greater_is_better=False)
+"""Scorer for ``scoring=``: minus :func:`bag_error`."""
+
+neg_bag_error_by_size = make_scorer(bag_error, greater_is_better=False, by_size=True)
+"""Scorer for ``scoring=``: minus :func:`bag_error`, bags weighted by their size."""
 
 
 def proportion_error(bags: Bags, labeling: NDArray[Any], *, by_size: bool = False) -> float:

@@ -11,7 +11,7 @@ from sklearn.model_selection import BaseCrossValidator
 from sklearn.utils import check_random_state
 
 from propcvx.bags import Bags, is_bag_target
-from propcvx.checks import check_count
+from propcvx.checks import check_count, check_number
 from propcvx.errors import InputError
 
 Indices = NDArray[np.intp]
@@ -61,6 +61,87 @@ class BagKFold(BaseCrossValidator):
 
     def get_n_splits(self, X: Any = None, y: Any = None, groups: Any = None) -> int:
         """Return the number of folds."""
+        return self.n_splits
+
+
+class RepeatedBagKFold(BaseCrossValidator):
+    """:class:`BagKFold` several times, the bags dealt anew each time.
+
+    Parameters
+    ----------
+    n_splits : int
+        Number of folds, at least 2 and at most the number of bags.
+    n_repeats : int
+        Number of times, at least 1.
+    random_state : int, RandomState or None
+        Seeds the order in which bags are dealt.
+
+    Examples
+    --------
+    >>> from propcvx import bag_target
+    >>> y = bag_target([0, 0, 1, 1, 2, 2], [0.5, 0.0, 1.0])
+    >>> len(list(RepeatedBagKFold(3, n_repeats=2, random_state=0).split(y, y)))
+    6
+    """
+
+    def __init__(self, n_splits: int = 5, *, n_repeats: int = 10, random_state: Any = None) -> None:
+        self.n_splits = n_splits
+        self.n_repeats = n_repeats
+        self.random_state = random_state
+
+    def split(self, X: Any, y: Any = None, groups: Any = None) -> Iterator[tuple[Indices, Indices]]:
+        """Yield training and test indices of instances; see :meth:`BagKFold.split`."""
+        random = check_random_state(self.random_state)
+        for _ in range(check_count("n_repeats", self.n_repeats)):
+            yield from BagKFold(self.n_splits, random_state=random).split(X, y)
+
+    def get_n_splits(self, X: Any = None, y: Any = None, groups: Any = None) -> int:
+        """Return the number of splits over all repeats."""
+        return self.n_splits * self.n_repeats
+
+
+class BagShuffleSplit(BaseCrossValidator):
+    """Random splits that hold out a share of the bags.
+
+    Parameters
+    ----------
+    n_splits : int
+        Number of splits, at least 1.
+    test_size : float
+        Share of the bags held out, in (0, 1); at least one bag is, and at least one is not.
+    random_state : int, RandomState or None
+        Seeds the choice of bags.
+
+    Examples
+    --------
+    >>> from propcvx import bag_target
+    >>> y = bag_target([0, 0, 1, 1, 2, 2], [0.5, 0.0, 1.0])
+    >>> [len(test) for _, test in BagShuffleSplit(2, test_size=0.3, random_state=0).split(y, y)]
+    [2, 2]
+    """
+
+    def __init__(
+        self, n_splits: int = 10, *, test_size: float = 0.2, random_state: Any = None
+    ) -> None:
+        self.n_splits = n_splits
+        self.test_size = test_size
+        self.random_state = random_state
+
+    def split(self, X: Any, y: Any = None, groups: Any = None) -> Iterator[tuple[Indices, Indices]]:
+        """Yield training and test indices of instances; see :meth:`BagKFold.split`."""
+        index = _bag_index(y)
+        n_bags = int(index.max()) + 1
+        if n_bags < 2:
+            raise InputError("y must have at least 2 bags to hold some out, got 1.")
+        share = check_number("test_size", self.test_size, above=0.0, most=1.0)
+        n_held_out = min(max(round(share * n_bags), 1), n_bags - 1)
+        random = check_random_state(self.random_state)
+        for _ in range(check_count("n_splits", self.n_splits)):
+            held_out = np.isin(index, random.permutation(n_bags)[:n_held_out])
+            yield np.flatnonzero(~held_out), np.flatnonzero(held_out)
+
+    def get_n_splits(self, X: Any = None, y: Any = None, groups: Any = None) -> int:
+        """Return the number of splits."""
         return self.n_splits
 
 

@@ -23,6 +23,8 @@ T = TypeVar("T")
 MAX_STEPS = 200
 MAX_BISECTIONS = 30
 RELATIVE_GAP = 1e-4
+ZERO = 1e-12
+"""Weights below this are zero; left as rounding errors they would stop the next step at once."""
 FLAT = 0.1
 """A line search ends when the slope has fallen to this share of the one it started with."""
 
@@ -83,7 +85,8 @@ def _line_search(inner: Callable[[Array], Point[T]], start: Point[T], direction:
     slope = float(direction @ start.gradient)
     step = high
     for _ in range(MAX_BISECTIONS):
-        moved = np.maximum(start.mu + step * direction, 0.0)
+        moved = start.mu + step * direction
+        moved[moved < ZERO] = 0.0
         point = inner(moved / moved.sum())
         rises = direction @ point.gradient > 0
         if not rises and step == high:

@@ -1,1 +1,6 @@
-"""Bags for studies: generators, and the data sets of the paper."""
+"""Bags for studies: data with bags of their own, and ways to put data into bags."""
+
+from propcvx.datasets.bag_generators import proportions_of, random_bags
+from propcvx.datasets.toy import BaggedData, make_two_bags
+
+__all__ = ["BaggedData", "make_two_bags", "proportions_of", "random_bags"]

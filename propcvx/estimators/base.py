@@ -16,8 +16,10 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_dat
 from propcvx.bags import BAG_DTYPE, Bags, bag_target, is_bag_target
 from propcvx.checks import check_choice, check_number
 from propcvx.errors import InputError
+from propcvx.history import History, Round, StopReason
 from propcvx.kernels import FeatureMap, Kernel
 from propcvx.metrics import bag_error
+from propcvx.solvers import Solution
 
 Array = NDArray[np.float64]
 
@@ -99,6 +101,18 @@ class BagClassifier(ClassifierMixin, BaseEstimator):
         """Label of each instance, from ``classes_``."""
         positive = self.decision_function(X) > 0
         return self.classes_[positive.astype(int)]
+
+    def transduce(self) -> NDArray[Any]:
+        """Labeling of the training instances that the method ended with, from ``classes_``.
+
+        Returns
+        -------
+        labels : array of shape (n_instances,)
+            In the training set's order.  Where a method labels instances itself, this can differ
+            from ``predict``, which uses the separating line alone.
+        """
+        check_is_fitted(self)
+        return self.classes_[(self.labeling_ > 0).astype(int)]
 
     def predict_proportions(self, X: Any, bags: Any) -> dict[Any, float]:
         """Share of instances predicted positive in each bag, keyed by bag id.
@@ -187,6 +201,17 @@ class BagClassifier(ClassifierMixin, BaseEstimator):
             self.coef_ = plane.weights[None, :]
         else:
             self.dual_coef_ = (self.feature_map_.to_dual @ plane.weights)[None, :]
+
+
+def solved_once(solution: Solution) -> History:
+    """History of a method that is one program."""
+    record = Round(
+        objective=solution.value,
+        solver=solution.solver,
+        status=solution.status,
+        seconds=solution.build_seconds + solution.solve_seconds,
+    )
+    return History([record], StopReason.SOLVED)
 
 
 def reject_known_labels(bags: Bags, method: str) -> None:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from propcvx.bags import Bags
 from propcvx.checks import check_number
 from propcvx.errors import IllPosedWarning
-from propcvx.estimators.base import BagClassifier, Hyperplane, reject_known_labels
+from propcvx.estimators.base import BagClassifier, Hyperplane, reject_known_labels, solved_once
 from propcvx.programs import inv_cal_dual, inv_cal_targets
 from propcvx.solvers import solve
 
@@ -54,6 +54,10 @@ class InvCal(BagClassifier):
         Value of eq:rueping_svm.
     solution_ : Solution
         The solver's answer with its certificate.
+    history_ : History
+        One round: objective, solver, status and time.
+    stop_reason_ : StopReason
+        That the program was solved.
     labeling_ : array of shape (n_instances,)
         Predicted labels -1, +1 of the training instances.
     coef_ : array of shape (1, n_features)
@@ -115,5 +119,7 @@ class InvCal(BagClassifier):
         multipliers = self.solution_.variables["a"] - self.solution_.variables["a_star"]
         plane = Hyperplane(means.T @ multipliers, float(self.solution_.duals["balance"]))
         self.objective_ = self.solution_.value
+        self.history_ = solved_once(self.solution_)
+        self.stop_reason_ = self.history_.stop_reason
         self.labeling_ = np.where(features @ plane.weights + plane.bias > 0, 1.0, -1.0)
         return plane

@@ -11,7 +11,13 @@ from numpy.typing import NDArray
 from propcvx.bags import Bags
 from propcvx.checks import check_number
 from propcvx.errors import IllPosedWarning
-from propcvx.estimators.base import BagClassifier, Hyperplane, bag_weights, reject_known_labels
+from propcvx.estimators.base import (
+    BagClassifier,
+    Hyperplane,
+    bag_weights,
+    reject_known_labels,
+    solved_once,
+)
 from propcvx.programs import class_means, conditional_exponential_model
 from propcvx.solvers import solve
 
@@ -65,6 +71,10 @@ class MeanMap(BagClassifier):
         Regularised mean negative log-likelihood.
     solution_ : Solution
         The solver's answer with its certificate.
+    history_ : History
+        One round: objective, solver, status and time.
+    stop_reason_ : StopReason
+        That the program was solved.
     labeling_ : array of shape (n_instances,)
         Predicted labels -1, +1 of the training instances.
     coef_ : array of shape (1, n_features)
@@ -120,6 +130,8 @@ class MeanMap(BagClassifier):
         values = self.solution_.variables
         plane = Hyperplane(values["w"], float(values.get("b", 0.0)))
         self.objective_ = self.solution_.value
+        self.history_ = solved_once(self.solution_)
+        self.stop_reason_ = self.history_.stop_reason
         self.labeling_ = np.where(features @ plane.weights + plane.bias > 0, 1.0, -1.0)
         return plane
 

@@ -1,0 +1,46 @@
+"""The methods the paper compares, with the parameters it tunes them over (Section 6.2)."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from sklearn.svm import SVC
+
+from propcvx.estimators import AlterPropSVM, ConvPropSVM, InvCal, MeanMap
+from propcvx.experiments.evaluation import Method
+
+SUPERVISED = "SVM with labels"
+
+
+def paper_methods(random_state: Any = None) -> list[Method]:
+    """The four methods of the paper with the linear kernel, and the grids it prints.
+
+    Parameters
+    ----------
+    random_state : int, RandomState or None
+        Seeds the random labelings of alter-pSVM.
+
+    Returns
+    -------
+    list of Method
+        In the order of the paper's tables.
+    """
+    weights, tubes = (0.1, 1.0, 10.0), (0.0, 0.01, 0.1)
+    alter = AlterPropSVM(random_state=random_state)
+    return [
+        Method("MeanMap", MeanMap(), {"lam": weights}),
+        Method("InvCal", InvCal(), {"C_p": weights, "epsilon": tubes}),
+        Method("alter-pSVM", alter, {"C": weights, "C_p": (1.0, 10.0, 100.0)}),
+        Method("conv-pSVM", ConvPropSVM(), {"C": weights, "epsilon": tubes}),
+    ]
+
+
+def supervised_svm() -> Method:
+    """The SVM that is told every label: the ceiling of what bags can reach."""
+    return Method(SUPERVISED, SVC(kernel="linear"), {"C": (0.1, 1.0, 10.0)}, supervised=True)
+
+
+def cheaper(method: Method) -> Method:
+    """The method with one value of each parameter, the middle one: for trying things out."""
+    return replace(method, grid={name: [v[len(v) // 2]] for name, v in method.grid.items()})

@@ -1,0 +1,197 @@
+"""Pictures, as matplotlib figures that the caller saves; nothing global is changed.
+
+Colours are those of Okabe and Ito, which most colour-blind readers can tell apart; classes also
+differ by their marker, and lines by their dashes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.patches import Rectangle
+from numpy.typing import NDArray
+
+Array = NDArray[np.float64]
+
+BLUE, VERMILION, PURPLE, GREY = "#0072B2", "#D55E00", "#8E3B73", "#555555"
+CLASSES = ((1, "positive", BLUE, "o"), (-1, "negative", VERMILION, "^"))
+RESOLUTION, SHADE = 401, 0.16
+LEGEND_BELOW: dict[str, Any] = {
+    "loc": "upper center",
+    "bbox_to_anchor": (0.5, -0.07),
+    "ncols": 2,
+    "fontsize": "small",
+    "columnspacing": 1.0,
+    "frameon": False,
+}
+LINES = (("black", "-"), (PURPLE, (0, (4, 2))))
+
+
+def figure_one(
+    data: Any, panels: Sequence[tuple[str, Mapping[str, Any]]], title: str = ""
+) -> Figure:
+    """Two bags in the plane, and what methods make of them: Figure 1 of the paper.
+
+    Parameters
+    ----------
+    data : BaggedData
+        Two bags of instances with two features.
+    panels : sequence of (str, mapping of str to classifier)
+        For each panel below those of the bags its heading, and up to two fitted classifiers by
+        the text that names them.
+    title : str
+        Above the whole.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+    """
+    figure = Figure(figsize=(8.2, 9.6), layout="constrained")
+    axes = figure.subplots(2, 2, sharex=True, sharey=True)
+    reach = 1.1 * float(np.abs(data.X).max())
+    name, reference = list(panels[-1][1].items())[-1]
+    for k, (ax, bag) in enumerate(zip(axes[0], data.proportions, strict=True)):
+        _draw_bag(ax, data, bag)
+        _draw_line(ax, reference, reach, GREY, ":", name)
+        ax.set_title(f"({'ab'[k]}) bag {k + 1}: {data.proportions[bag]:.0%} positive")
+    for k, (ax, (heading, classifiers)) in enumerate(zip(axes[1], panels, strict=True)):
+        _draw_decisions(ax, classifiers, reach)
+        _draw_points(ax, data.X, data.labels)
+        ax.set_title(f"({'cd'[k]}) {heading}")
+    for ax in axes.flat:
+        ax.set(xlim=(-reach, reach), ylim=(-reach, reach), aspect="equal")
+        ax.legend(**LEGEND_BELOW)
+    figure.suptitle(title)
+    return figure
+
+
+def method_comparison(
+    accuracies: Mapping[str, float],
+    ceiling: tuple[str, float],
+    proportions: Mapping[str, tuple[Array, Array]],
+    n_instances: int,
+    title: str = "",
+) -> Figure:
+    """Accuracy of methods beside a ceiling; below, predicted against true proportions of bags.
+
+    Parameters
+    ----------
+    accuracies : mapping of str to float
+        Accuracy on held-out instances, by method.
+    ceiling : (str, float)
+        Name and accuracy of the method that sees the labels.
+    proportions : mapping of str to (array, array)
+        True and predicted proportions of held-out bags, by method.
+    n_instances : int
+        Number of held-out instances, for the standard error.
+    title : str
+        Above the whole.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+    """
+    figure = Figure(figsize=(2.2 * len(proportions), 5.8), layout="constrained")
+    rows: Any = figure.subfigures(2, 1, height_ratios=(1, 1.1))
+    _draw_accuracies(rows[0].subplots(), accuracies, ceiling, n_instances)
+    panels = rows[1].subplots(1, len(proportions), sharex=True, sharey=True, squeeze=False)[0]
+    shares = np.concatenate([np.concatenate(pair) for pair in proportions.values()])
+    limits = (max(0.0, shares.min() - 0.08), min(1.0, shares.max() + 0.08))
+    for ax, (name, (true, predicted)) in zip(panels, proportions.items(), strict=True):
+        _draw_proportions(ax, name, true, predicted)
+        ax.set(xlim=limits, ylim=limits, aspect="equal")
+    panels[0].set_ylabel("predicted share of positives")
+    rows[1].supxlabel("true share of positives in a held-out bag", fontsize="medium")
+    figure.suptitle(title)
+    return figure
+
+
+def _draw_bag(ax: Axes, data: Any, bag: Any) -> None:
+    """The points of one bag, and their mean."""
+    inside = data.bags == bag
+    _draw_points(ax, data.X[inside], data.labels[inside], named=True)
+    mean = data.X[inside].mean(axis=0)
+    style: dict[str, Any] = {"s": 260, "color": "black", "marker": "*", "edgecolors": "white"}
+    ax.scatter(mean[0], mean[1], label="mean of the bag", zorder=4, **style)
+
+
+def _draw_points(ax: Axes, X: Array, labels: NDArray[Any], *, named: bool = False) -> None:
+    for label, name, colour, marker in CLASSES:
+        chosen = X[labels == label]
+        ax.scatter(
+            chosen[:, 0],
+            chosen[:, 1],
+            s=22,
+            color=colour,
+            marker=marker,
+            alpha=0.85,
+            linewidths=0.4,
+            edgecolors="white",
+            label=name if named else None,
+            zorder=3,
+        )
+
+
+def _draw_decisions(ax: Axes, classifiers: Mapping[str, Any], reach: float) -> None:
+    """Each classifier's line; shaded, what all of them predict."""
+    for (name, classifier), (colour, dashes) in zip(classifiers.items(), LINES, strict=False):
+        _draw_line(ax, classifier, reach, colour, dashes, name)
+    ticks = np.linspace(-reach, reach, RESOLUTION)
+    signs = np.sign([_scores(classifier, ticks) for classifier in classifiers.values()])
+    for label, name, colour, _ in CLASSES:
+        agreed = (signs == label).all(axis=0).astype(float)
+        ax.contourf(ticks, ticks, agreed, levels=(0.5, 1.5), colors=[colour], alpha=SHADE)
+        ax.add_patch(Rectangle((0, 0), 0, 0, color=colour, alpha=SHADE, label=f"predicted {name}"))
+
+
+def _draw_line(
+    ax: Axes, classifier: Any, reach: float, colour: str, dashes: Any, name: str
+) -> None:
+    """The line where a classifier's score is 0, if it is in sight."""
+    ticks = np.linspace(-reach, reach, RESOLUTION)
+    scores = _scores(classifier, ticks)
+    ax.plot([], [], color=colour, linestyle=dashes, label=name)
+    if scores.min() < 0.0 < scores.max():
+        ax.contour(ticks, ticks, scores, levels=(0.0,), colors=[colour], linestyles=[dashes])
+
+
+def _scores(classifier: Any, ticks: Array) -> Array:
+    """Scores on a square grid."""
+    grid = np.stack(np.meshgrid(ticks, ticks), axis=-1).reshape(-1, 2)
+    return np.reshape(classifier.decision_function(grid), (len(ticks), len(ticks)))
+
+
+def _draw_accuracies(
+    ax: Axes, accuracies: Mapping[str, float], ceiling: tuple[str, float], n_instances: int
+) -> None:
+    values = 100.0 * np.array(list(accuracies.values()))
+    errors = np.sqrt(values * (100.0 - values) / n_instances)
+    rows = np.arange(len(values))[::-1]
+    ax.errorbar(values, rows, xerr=errors, fmt="o", color=BLUE, capsize=3, markersize=7)
+    for row, value in zip(rows, values, strict=True):
+        ax.annotate(f"{value:.1f}", (value, row), (0, 7), textcoords="offset points", ha="center")
+    name, top = ceiling
+    ax.axvline(100.0 * top, color=GREY, linestyle="--")
+    ax.annotate(
+        f"{name}: {top:.1%}",
+        (100.0 * top, 1.0),
+        (0, 4),
+        xycoords=ax.get_xaxis_transform(),
+        textcoords="offset points",
+        ha="center",
+    )
+    ax.set_yticks(rows, list(accuracies))
+    ax.set_ylim(-0.6, len(values) - 0.2)
+    ax.set_xlabel(f"accuracy on {n_instances} held-out instances, with its standard error (%)")
+    ax.grid(axis="x", alpha=0.3)
+
+
+def _draw_proportions(ax: Axes, name: str, true: Array, predicted: Array) -> None:
+    ax.plot([0, 1], [0, 1], color=GREY, linewidth=1, zorder=1)
+    ax.plot(true, predicted, "o", color=BLUE, alpha=0.65, markersize=6, zorder=2)
+    error = float(np.mean(np.abs(true - predicted)))
+    ax.set_title(f"{name}\nbag error {error:.3f}", fontsize="medium")
