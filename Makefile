@@ -11,7 +11,7 @@ BIN := $(VENV)/bin
 .NOTPARALLEL:
 
 demo: $(VENV)/package
-	$(BIN)/propcvx demo
+	$(BIN)/propcvx demo --output build/demo
 
 # One worker per core, and one thread per worker: more only get in each other's way.
 test: export OMP_NUM_THREADS = 1

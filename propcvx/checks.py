@@ -7,6 +7,7 @@ from numbers import Integral
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from propcvx.errors import InputError
 
@@ -42,6 +43,22 @@ def check_count(name: str, value: Any) -> int:
     if value is True or not isinstance(value, Integral) or int(value) < 1:
         raise InputError(f"{name} must be a whole number, at least 1, got {value!r}.")
     return int(value)
+
+
+def check_flag(name: str, value: Any) -> bool:
+    """True or False."""
+    if not isinstance(value, bool | np.bool_):
+        raise InputError(f"{name} must be True or False, got {value!r}.")
+    return bool(value)
+
+
+def as_vector(values: Any) -> NDArray[np.float64] | None:
+    """Values as a vector of finite numbers, or None where they are not."""
+    try:
+        vector = np.asarray(values, dtype=np.float64)
+    except (TypeError, ValueError):
+        return None
+    return vector if vector.ndim == 1 and np.isfinite(vector).all() else None
 
 
 def check_choice(name: str, value: Any, choices: Collection[str]) -> str:

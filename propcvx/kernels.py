@@ -124,6 +124,8 @@ class FeatureMap:
                 f"the Gram matrix must be positive semidefinite, got eigenvalues from "
                 f"{values[0]:.3g} to {values[-1]:.3g}; use a valid kernel or add to its diagonal."
             )
+        if values[-1] <= 0.0:
+            raise InputError("the Gram matrix must not be zero: no instance differs from another.")
         kept = values > RANK_TOLERANCE * values[-1]
         root, vectors = np.sqrt(values[kept][::-1]), vectors[:, kept][:, ::-1]
         return cls(kernel, X, np.ascontiguousarray(vectors * root), vectors / root)

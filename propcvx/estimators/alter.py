@@ -15,7 +15,7 @@ from tqdm.auto import tqdm
 
 from propcvx.alternating import Alternation, Descent, PropSVM, SVMStep, annealing_values
 from propcvx.bags import Bags
-from propcvx.checks import check_choice, check_count, check_number
+from propcvx.checks import as_vector, check_choice, check_count, check_flag, check_number
 from propcvx.errors import InputError, SolverError
 from propcvx.estimators.base import BagClassifier, Hyperplane, bag_weights
 from propcvx.estimators.conv import ConvPropSVM
@@ -241,7 +241,7 @@ class AlterPropSVM(BagClassifier):
         ]
         bar = tqdm(labelings, desc="starts", disable=not self.verbose)
         for start, labeling in bar:
-            yield start, runs[start.annealing](labeling)
+            yield start, runs[check_flag("annealing", start.annealing)](labeling)
 
     def _chosen_start(
         self, features: Array, problem: PropSVM, starts: list[Start], random: RandomState
@@ -279,11 +279,16 @@ def _labelings(start: Start, features: Array, bags: Bags, random: RandomState) -
 
 
 def _given_labeling(labels: Any, bags: Bags) -> Array:
-    labeling = np.asarray(labels, dtype=float)
-    if labeling.shape != (bags.n_instances,) or not np.isin(labeling, (-1.0, 1.0)).all():
+    labeling = as_vector(labels)
+    if (
+        labeling is None
+        or len(labeling) != bags.n_instances
+        or not np.isin(labeling, (-1.0, 1.0)).all()
+    ):
         raise InputError(
-            f"init must be a method's name {('random', *STARTS)}, an estimator, Start objects, or "
-            f"a labeling of -1 and +1 for the {bags.n_instances} instances, got {labels!r}."
+            f"init must be a method's name {('random', *STARTS)}, an estimator of propcvx, a Start "
+            f"or a list of them, or a labeling of -1 and +1 for the {bags.n_instances} instances, "
+            f"got {labels!r}."
         )
     return np.where(bags.labels == 0, labeling, bags.labels)
 

@@ -14,7 +14,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
 
 from propcvx.bags import BAG_DTYPE, Bags, bag_target, is_bag_target
-from propcvx.checks import check_choice, check_number
+from propcvx.checks import as_vector, check_choice, check_count, check_number
 from propcvx.errors import InputError
 from propcvx.history import History, Round, StopReason
 from propcvx.kernels import FeatureMap, Kernel
@@ -40,6 +40,7 @@ class BagClassifier(ClassifierMixin, BaseEstimator):
     gamma: Any
     degree: Any
     coef0: Any
+    solver_tol: Any
 
     def fit(self, X: Any, y: NDArray[Any]) -> BagClassifier:
         """Fit to bags with known proportions.
@@ -65,6 +66,7 @@ class BagClassifier(ClassifierMixin, BaseEstimator):
             interruption by Ctrl-C, what an iterative method had reached is kept: the estimator
             can predict, and its ``stop_reason_`` tells.
         """
+        check_number("solver_tol", self.solver_tol, above=0.0)
         X = validate_data(self, X, accept_sparse="csr", dtype=np.float64, ensure_min_samples=2)
         bags = self._bags(y, X.shape[0])
         self.feature_map_ = FeatureMap.fit(X, self._kernel(X))
@@ -193,10 +195,14 @@ class BagClassifier(ClassifierMixin, BaseEstimator):
             spread = X.var() if not sp.issparse(X) else 1.0
             gamma = 1.0 / (X.shape[1] * spread) if spread > 0 else 1.0
         check_number("gamma", gamma, above=0.0)
+        check_count("degree", self.degree)
+        check_number("coef0", self.coef0)
         return Kernel(self.kernel, gamma, self.degree, self.coef0)
 
     def _store(self, plane: Hyperplane) -> None:
         self.intercept_ = np.array([plane.bias])
+        for of_another_kernel in ("coef_", "dual_coef_"):
+            vars(self).pop(of_another_kernel, None)
         if self.feature_map_.to_dual is None:
             self.coef_ = plane.weights[None, :]
         else:
@@ -230,8 +236,8 @@ def bag_weights(weights: Any, bags: Bags) -> Array:
     if isinstance(weights, str):
         check_choice("bag_weights", weights, ("bag", "size"))
         return bags.sizes.astype(float) if weights == "size" else np.ones(bags.n_bags)
-    given = np.asarray(weights, dtype=float)
-    if given.shape != (bags.n_bags,) or not np.isfinite(given).all() or (given <= 0).any():
+    given = as_vector(weights)
+    if given is None or len(given) != bags.n_bags or (given <= 0).any():
         raise InputError(
             f"bag_weights must be 'bag', 'size', or one positive number per bag ({bags.n_bags}), "
             f"got {weights!r}."

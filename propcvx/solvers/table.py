@@ -87,7 +87,7 @@ def _highs_options(tol: float) -> dict[str, Any]:
 
 
 def _scip_options(tol: float) -> dict[str, Any]:
-    return {"limits/gap": tol, "numerics/feastol": max(tol, 1e-9)}
+    return {"limits/gap": tol, "numerics/feastol": min(max(tol, 1e-9), 1e-3)}
 
 
 def _run_scip(program: Program, options: dict[str, Any]) -> Run:

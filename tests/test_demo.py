@@ -1,0 +1,207 @@
+"""The command line, and the demo through it, at a reduced setting."""
+
+import contextlib
+import io
+import subprocess
+import sys
+import warnings
+
+import numpy as np
+import pytest
+
+import propcvx
+from propcvx import MeanMap
+from propcvx.cli import main
+from propcvx.datasets import make_two_bags
+from propcvx.experiments import demo
+from propcvx.experiments.evaluation import (
+    Method,
+    Sample,
+    Task,
+    evaluate_all,
+    split_into_bags,
+    tune_and_evaluate,
+)
+from propcvx.experiments.methods import SUPERVISED, cheaper, paper_methods, supervised_svm
+from propcvx.experiments.tables import text_table
+
+PAPER = ["MeanMap", "InvCal", "alter-pSVM", "conv-pSVM"]
+PNG = b"\x89PNG\r\n\x1a\n"
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory):
+    """Exit code, what was printed, and the folder of the pictures."""
+    folder = tmp_path_factory.mktemp("demo") / "made" / "on the way"
+    printed, progress = io.StringIO(), io.StringIO()
+    with contextlib.redirect_stdout(printed), contextlib.redirect_stderr(progress):
+        code = main(["demo", "--quick", "--jobs", "1", "--output", str(folder)])
+    return code, printed.getvalue(), folder, progress.getvalue()
+
+
+def table_rows(text):
+    """Cells of each line that begins with a method's name, after the name."""
+    names = (*PAPER, SUPERVISED)
+    lines = text.splitlines()
+    return [
+        (n, line[len(n) :].split()) for line in lines for n in names if line.startswith(n + " ")
+    ]
+
+
+def test_demo_ends_well_and_shows_progress(run):
+    code, _, _, progress = run
+    assert code == 0
+    assert "5 of 5 done" in progress
+
+
+def test_figure_one_is_reproduced_and_proved(run):
+    rows = table_rows(run[1])[:4]
+    assert [name for name, _ in rows] == PAPER
+    assert [cells[0] for _, cells in rows] == ["0.0%", "0.0%", "100.0%", "100.0%"]
+    assert [cells[1] for _, cells in rows] == ["0.200", "0.200", "0.000", "0.000"]
+    assert rows[3][1][3:] == ["proved", "optimal"]
+
+
+def test_every_method_learns_on_real_data(run):
+    rows = [(n, c) for n, c in table_rows(run[1])[4:] if c[0] != "warned:"]
+    assert [name for name, _ in rows] == [*PAPER, SUPERVISED]
+    assert all(float(cells[0].rstrip("%")) > 75.0 for _, cells in rows)
+    assert all(float(cells[1]) < 0.25 for _, cells in rows)
+    assert all("=" in cells[3] for _, cells in rows)
+
+
+def test_pictures_are_named_and_there(run):
+    _, text, folder, _ = run
+    for name in ("figure1.png", "breast_cancer.png"):
+        assert str(folder / name) in text
+        assert (folder / name).read_bytes().startswith(PNG)
+
+
+def test_an_output_that_is_a_file_is_refused_before_anything_is_computed(tmp_path, capsys):
+    (tmp_path / "taken").touch()
+    with pytest.raises(SystemExit) as exit_:
+        main(["demo", "--output", str(tmp_path / "taken")])
+    printed = capsys.readouterr()
+    assert exit_.value.code == 2
+    assert "output must be a folder" in printed.err
+    assert not printed.out
+
+
+def test_interrupted_it_prints_what_was_finished(tmp_path, capsys, monkeypatch):
+    def interrupted(methods, task, **options):
+        yield tune_and_evaluate(methods[0], task)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(demo, "evaluate_all", interrupted)
+    assert main(["demo", "--output", str(tmp_path)]) == 130
+    printed = capsys.readouterr()
+    assert len(table_rows(printed.out)) == 1
+    assert "interrupted" in printed.err
+
+
+def test_a_failing_method_is_told_by_its_message(tmp_path, capsys, monkeypatch):
+    def failing(*args, **options):
+        raise propcvx.errors.SolverError("clarabel has no answer", "clarabel", "infeasible")
+
+    monkeypatch.setattr(demo, "evaluate_all", failing)
+    assert main(["demo", "--output", str(tmp_path)]) == 1
+    assert "clarabel has no answer" in capsys.readouterr().err
+
+
+def test_no_command_shows_the_help(capsys):
+    assert main([]) == 0
+    assert "demo" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    "arguments", [["play"], ["demo", "--jobs", "0"], ["demo", "--seed", "-1"], ["demo", "--seed=x"]]
+)
+def test_wrong_arguments_end_it_with_usage(arguments, capsys):
+    with pytest.raises(SystemExit) as exit_:
+        main(arguments)
+    assert exit_.value.code == 2
+    assert "usage:" in capsys.readouterr().err
+
+
+def test_module_runs_as_the_command():
+    command = [sys.executable, "-m", "propcvx", "--version"]
+    answer = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert answer.stdout.strip() == f"propcvx {propcvx.__version__}"
+
+
+@pytest.fixture(scope="module")
+def small_task():
+    random = np.random.default_rng(0)
+    labels = random.choice([-1, 1], 96)
+    X = random.normal(size=(96, 3)) + labels[:, None]
+    return split_into_bags(X, labels, 8, test_size=0.25, random_state=0)
+
+
+def test_split_keeps_instances_apart_and_bags_whole(small_task):
+    train, test = small_task.train, small_task.test
+    assert (len(train.y), len(test.y)) == (72, 24)
+    assert not set(map(tuple, train.X)) & set(map(tuple, test.X))
+    assert set(train.y["size"]) == {8}
+    for part in (train, test):
+        shares = [part.labels[part.y["bag"] == bag] > 0 for bag in np.unique(part.y["bag"])]
+        first = np.unique(part.y["bag"], return_index=True)[1]
+        assert np.allclose([share.mean() for share in shares], part.y["proportion"][first])
+
+
+def test_labels_of_training_instances_do_not_reach_a_method(small_task):
+    blind = Sample(small_task.train.X, small_task.train.y, -small_task.train.labels)
+    for method in map(cheaper, paper_methods(0)):
+        seen = tune_and_evaluate(method, small_task, n_splits=3, random_state=0)
+        unseen = tune_and_evaluate(method, Task(blind, small_task.test), n_splits=3, random_state=0)
+        assert np.array_equal(seen.predictions, unseen.predictions)
+
+
+def test_outcome_is_that_of_the_model_it_holds(small_task):
+    method = Method("MeanMap", MeanMap(), {"lam": (0.1, 10.0)})
+    outcome = tune_and_evaluate(method, small_task, n_splits=3, random_state=0)
+    test = small_task.test
+    assert outcome.parameters["lam"] == outcome.model["classifier"].lam
+    assert outcome.accuracy == outcome.model.score(test.X, test.labels)
+    assert outcome.bag_error == -outcome.model.score(test.X, test.y)
+    assert np.array_equal(outcome.model["scaler"].data_max_, small_task.train.X.max(axis=0))
+
+
+def test_jobs_do_not_change_what_is_found(small_task):
+    methods = [*map(cheaper, paper_methods(0)), supervised_svm()]
+    one, two = (
+        {o.method: o for o in evaluate_all(methods, small_task, n_jobs=n, random_state=0)}
+        for n in (1, 2)
+    )
+    assert one.keys() == two.keys() == {*PAPER, SUPERVISED}
+    for name, outcome in one.items():
+        assert outcome.parameters == two[name].parameters
+        assert np.array_equal(outcome.predictions, two[name].predictions)
+
+
+def test_warnings_are_kept_once_each_with_their_number():
+    data = make_two_bags(10, random_state=0)
+    flat = Sample.in_bags(data.X, np.tile([1, -1], 10), data.bags)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        outcome = tune_and_evaluate(Method("MeanMap", MeanMap()), Task(flat, flat))
+    assert [text.partition(":")[0] for text in outcome.warnings] == ["IllPosedWarning (x1)"]
+
+
+def test_grids_are_the_papers():
+    grids = {method.name: method.grid for method in paper_methods()}
+    assert {name: len(grid) for name, grid in grids.items()} == dict(
+        zip(PAPER, (1, 2, 2, 2), strict=True)
+    )
+    assert grids["alter-pSVM"] == {"C": (0.1, 1.0, 10.0), "C_p": (1.0, 10.0, 100.0)}
+    assert grids["conv-pSVM"] == {"C": (0.1, 1.0, 10.0), "epsilon": (0.0, 0.01, 0.1)}
+    assert cheaper(paper_methods()[2]).grid == {"C": [1.0], "C_p": [10.0]}
+
+
+def test_a_table_aligns_its_columns():
+    rows = [{"method": "A", "accuracy": "9.5%"}, {"method": "longer", "accuracy": "100.0%"}]
+    assert text_table(rows).splitlines() == [
+        "method  accuracy",
+        "A           9.5%",
+        "longer    100.0%",
+    ]
+    assert text_table([]) == ""

@@ -1,0 +1,120 @@
+"""Fits on ugly data: no crash but our own errors, no non-finite output, guarantees hold."""
+
+import warnings
+from itertools import groupby, pairwise
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from propcvx import AlterPropSVM, ConvPropSVM, InvCal, MeanMap, bag_target
+from propcvx.bags import Bags
+from propcvx.errors import PropCVXError, PropCVXWarning
+from propcvx.estimators import BagClassifier
+from propcvx.history import History
+from propcvx.labelings import FeasibleLabelings
+
+COLUMNS = {
+    "normal": lambda random, n: random.normal(size=n),
+    "huge": lambda random, n: 1e8 * random.normal(size=n),
+    "tiny": lambda random, n: 1e-8 * random.normal(size=n),
+    "constant": lambda random, n: np.full(n, 7.0),
+    "zero": lambda random, n: np.zeros(n),
+    "binary": lambda random, n: random.choice((0.0, 1.0), size=n),
+    "shifted": lambda random, n: 1e4 + random.normal(size=n),
+    "duplicated": lambda random, n: np.repeat(random.normal(size=(n + 3) // 4), 4)[:n],
+}
+
+
+@st.composite
+def bagged_data(draw):
+    """X, a bag target: any columns, bags from one instance to all of them."""
+    random = np.random.RandomState(draw(st.integers(0, 2**31 - 1)))
+    sizes = draw(st.lists(st.sampled_from((1, 1, 2, 3, 8, 20)), min_size=1, max_size=6))
+    sizes[0] += sum(sizes) < 2
+    n, bags = sum(sizes), np.repeat(np.arange(len(sizes)), sizes)
+    X = np.column_stack([COLUMNS[kind](random, n) for kind in draw(columns)])
+    labels = np.where(random.rand(n) < draw(st.sampled_from((0.0, 0.3, 0.5, 1.0))), 1, -1)
+    shares = np.bincount(bags, weights=labels > 0) / np.bincount(bags)
+    return X, bag_target(bags, shares)
+
+
+columns = st.lists(st.sampled_from(sorted(COLUMNS)), min_size=1, max_size=4)
+weights = st.floats(-8, 8).map(lambda exponent: 10.0**exponent)
+kernels = st.sampled_from(("linear", "rbf", "exponential"))
+
+
+@st.composite
+def classifiers(draw):
+    """Any of the four, with any weights."""
+    kernel = draw(kernels)
+    return draw(
+        st.sampled_from(
+            (
+                MeanMap(lam=draw(weights), kernel=kernel),
+                InvCal(C_p=draw(weights), epsilon=draw(st.sampled_from((0.0, 0.1))), kernel=kernel),
+                AlterPropSVM(
+                    C=draw(weights), C_p=draw(weights), kernel=kernel, n_init=2, random_state=0
+                ),
+                ConvPropSVM(
+                    C=draw(weights),
+                    epsilon=draw(st.sampled_from((0.0, 0.1))),
+                    max_cuts=draw(st.sampled_from((1, 3))),
+                    intercept=draw(st.sampled_from(("center", "constant", "none"))),
+                    kernel=kernel,
+                ),
+            )
+        )
+    )
+
+
+def check_fit(classifier: BagClassifier, X: np.ndarray, y: np.ndarray) -> None:
+    """Fit once and hold the result to what the method guarantees."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        warnings.simplefilter("ignore", PropCVXWarning)
+        try:
+            classifier.fit(X, y)
+        except PropCVXError:
+            return
+        scores = classifier.decision_function(X)
+    bags = Bags.from_target(y)
+    assert np.isfinite(scores).all()
+    assert np.isfinite(classifier.objective_)
+    assert set(np.unique(classifier.labeling_)) <= {-1.0, 1.0}
+    if isinstance(classifier, AlterPropSVM):
+        check_descent(classifier.history_)
+    if isinstance(classifier, ConvPropSVM):
+        assert classifier.labeling_ in FeasibleLabelings.of(bags, classifier.epsilon)
+        check_sign(scores, bags)
+
+
+def check_descent(history: History) -> None:
+    """The objective never increases within one annealing value."""
+    for _, rounds in groupby(history, key=lambda record: record.C_star):
+        objectives = [record.objective for record in rounds]
+        assert all(later <= earlier * (1 + 1e-12) for earlier, later in pairwise(objectives))
+
+
+def check_sign(scores: np.ndarray, bags: Bags) -> None:
+    """The other sign has no smaller bag error in training."""
+    error = np.abs(bags.proportions_of(scores) - bags.proportions).sum()
+    flipped = np.abs(bags.proportions_of(-scores) - bags.proportions).sum()
+    assert error <= flipped + 1e-9
+
+
+SETTINGS = {"suppress_health_check": list(HealthCheck), "deadline": None}
+
+
+@settings(max_examples=200, **SETTINGS)
+@given(classifiers(), bagged_data())
+def test_fits_on_ugly_data(classifier, data):
+    check_fit(classifier, *data)
+
+
+@pytest.mark.slow
+@settings(max_examples=2000, **SETTINGS)
+@given(classifiers(), bagged_data())
+def test_many_fits_on_ugly_data(classifier, data):
+    check_fit(classifier, *data)

@@ -1,0 +1,74 @@
+"""Pictures have the panels and names they should, and change nothing global."""
+
+import matplotlib as mpl
+import numpy as np
+import pytest
+from matplotlib.colors import same_color
+from sklearn.svm import SVC
+
+from propcvx.datasets import make_two_bags
+from propcvx.plotting import BLUE, figure_one, method_comparison
+
+
+@pytest.fixture(scope="module")
+def data():
+    return make_two_bags(10, random_state=0)
+
+
+@pytest.fixture(scope="module")
+def right(data):
+    return SVC(kernel="linear").fit(data.X, data.labels)
+
+
+@pytest.fixture(scope="module")
+def wrong(data):
+    return SVC(kernel="linear").fit(data.X, -data.labels)
+
+
+def test_figure_one_has_the_papers_four_panels(data, right, wrong, tmp_path):
+    before = dict(mpl.rcParams)
+    figure = figure_one(data, [("means", {"A": wrong, "B": wrong}), ("pSVM", {"C": right})], "Two")
+    figure.savefig(tmp_path / "figure.png")
+    assert dict(mpl.rcParams) == before
+    titles = [ax.get_title() for ax in figure.axes]
+    assert titles == [
+        "(a) bag 1: 60% positive",
+        "(b) bag 2: 40% positive",
+        "(c) means",
+        "(d) pSVM",
+    ]
+    assert all(ax.get_aspect() == 1.0 for ax in figure.axes)
+    names = [[text.get_text() for text in ax.get_legend().get_texts()] for ax in figure.axes]
+    assert names[0] == ["positive", "negative", "mean of the bag", "C"]
+    assert names[2] == ["A", "B", "predicted positive", "predicted negative"]
+
+
+def test_points_are_coloured_by_their_true_label(data, right):
+    figure = figure_one(data, [("x", {"A": right}), ("y", {"A": right})])
+    positive = figure.axes[0].collections[0]
+    assert same_color(positive.get_facecolor()[0, :3], BLUE)
+    inside = (data.bags == 0) & (data.labels == 1)
+    assert np.array_equal(positive.get_offsets(), data.X[inside])
+
+
+class OneSided:
+    """A classifier without a line: every instance is positive."""
+
+    def decision_function(self, X):
+        return np.ones(len(X))
+
+
+def test_a_classifier_without_a_line_is_drawn_as_its_shade(data, recwarn, tmp_path):
+    panel = {"constant": OneSided()}
+    figure_one(data, [("x", panel), ("y", panel)]).savefig(tmp_path / "figure.png")
+    assert not recwarn.list
+
+
+def test_comparison_names_methods_ceiling_and_bag_errors(tmp_path):
+    shares = (np.array([0.25, 0.5]), np.array([0.5, 0.5]))
+    figure = method_comparison({"A": 0.9, "B": 0.8}, ("told", 0.95), {"A": shares, "B": shares}, 50)
+    figure.savefig(tmp_path / "figure.png")
+    upper, *panels = figure.axes
+    assert [label.get_text() for label in upper.get_yticklabels()] == ["A", "B"]
+    assert "told: 95.0%" in {text.get_text() for text in upper.texts}
+    assert [ax.get_title() for ax in panels] == [f"{name}\nbag error 0.125" for name in "AB"]
