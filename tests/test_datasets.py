@@ -1,5 +1,7 @@
 """The generators: what they promise, for every seed, and what breaks on them."""
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -7,7 +9,15 @@ from hypothesis import strategies as st
 
 from propcvx import AlterPropSVM, ConvPropSVM, InvCal, MeanMap, bag_target
 from propcvx.bags import Bags
-from propcvx.datasets import make_two_bags, proportions_of, random_bags
+from propcvx.datasets import (
+    bags_by_cluster,
+    bags_by_feature,
+    bags_with_proportions,
+    equal_proportion_bags,
+    make_two_bags,
+    proportions_of,
+    random_bags,
+)
 from propcvx.errors import InputError
 
 
@@ -77,3 +87,65 @@ def test_proportions_are_those_a_bag_target_takes():
 def test_proportions_want_a_bag_for_every_label():
     with pytest.raises(InputError, match="3 instances, got 2"):
         proportions_of([1, 1, -1], [0, 0])
+
+
+@given(st.integers(1, 40), st.integers(1, 9), st.integers(0, 9))
+def test_bags_by_feature_are_intervals_of_it(n, bag_size, seed):
+    values = np.random.RandomState(seed).randint(0, 6, size=n)
+    bags = bags_by_feature(values, bag_size, seed)
+    spans = [(values[bags == k].min(), values[bags == k].max()) for k in range(bags.max() + 1)]
+    assert all(low >= high for (_, high), (low, _) in pairwise(spans))
+    assert np.bincount(bags)[:-1].tolist() == [bag_size] * bags.max()
+
+
+def test_bags_by_cluster_keep_close_instances_together():
+    X = np.vstack([np.zeros((5, 2)), np.full((3, 2), 9.0)]) + np.arange(8)[:, None] * 0.01
+    bags = bags_by_cluster(X, 2, random_state=0)
+    assert len(set(bags[:5])) == len(set(bags[5:])) == 1
+    assert bags[0] != bags[5]
+
+
+@given(st.integers(1, 60), st.integers(1, 60), st.integers(1, 9), st.integers(0, 9))
+def test_bags_with_proportions_have_the_proportions_drawn(positives, negatives, bag_size, seed):
+    labels = np.repeat([1, -1], [positives, negatives])
+    drawn = []
+
+    def draw(random):
+        drawn.append(random.beta(1, 2))
+        return drawn[-1]
+
+    try:
+        chosen, bags = bags_with_proportions(labels, bag_size, draw, seed)
+    except InputError:
+        assert not (drawn[0] * bag_size + 0.5 < positives and bag_size < negatives)
+        return
+    assert len(set(chosen)) == len(chosen) == len(bags)
+    shares = proportions_of(labels[chosen], bags)
+    assert [round(share * bag_size) for share in shares.values()] == [
+        round(share * bag_size) for share in drawn[:-1]
+    ]
+
+
+def test_equal_proportion_bags_are_as_many_as_the_classes_allow():
+    labels = np.random.RandomState(0).permutation(np.repeat([1, -1], [168, 267]))
+    chosen, bags = equal_proportion_bags(labels, 8, random_state=0)
+    assert set(proportions_of(labels[chosen], bags).values()) == {3 / 8}
+    assert bags.max() + 1 == min(168 // 3, 267 // 5)
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: bags_by_feature([1.0, np.nan], 2), "values must be one finite number"),
+        (lambda: bags_by_feature([1.0], 0), "bag_size must be a whole number"),
+        (lambda: bags_by_cluster([[0.0]], 0), "n_bags must be a whole number"),
+        (
+            lambda: bags_with_proportions([1, -1], 2, lambda random: 2.0),
+            "draw must be a finite number at least 0 and at most 1, got 2.0",
+        ),
+        (lambda: equal_proportion_bags([1, -1], 4), "too few for one bag of 4 with 2 positives"),
+    ],
+)
+def test_generators_say_what_is_wrong(call, message):
+    with pytest.raises(InputError, match=message):
+        call()

@@ -1,6 +1,22 @@
 """Bags for studies: data with bags of their own, and ways to put data into bags."""
 
-from propcvx.datasets.bag_generators import proportions_of, random_bags
+from propcvx.datasets.bag_generators import (
+    bags_by_cluster,
+    bags_by_feature,
+    bags_with_proportions,
+    equal_proportion_bags,
+    proportions_of,
+    random_bags,
+)
 from propcvx.datasets.toy import BaggedData, make_two_bags
 
-__all__ = ["BaggedData", "make_two_bags", "proportions_of", "random_bags"]
+__all__ = [
+    "BaggedData",
+    "bags_by_cluster",
+    "bags_by_feature",
+    "bags_with_proportions",
+    "equal_proportion_bags",
+    "make_two_bags",
+    "proportions_of",
+    "random_bags",
+]
