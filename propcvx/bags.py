@@ -304,8 +304,8 @@ def _known_labels(labels: ArrayLike | None, n_instances: int) -> NDArray[np.int8
     wrong = ~np.isin(known, (-1, 0, 1))
     if wrong.any():
         raise InputError(
-            f"labels must be -1, +1, or 0 where unknown, got {known[wrong].tolist()[0]!r} at instance "
-            f"{int(np.argmax(wrong))}."
+            f"labels must be -1, +1, or 0 where unknown, got {known[wrong].tolist()[0]!r} at "
+            f"instance {int(np.argmax(wrong))}."
         )
     return known.astype(np.int8)
 

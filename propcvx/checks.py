@@ -34,7 +34,8 @@ def check_number(
         and (most is None or value <= most)
     )
     if not fits:
-        raise InputError(f"{name} must be a finite number {' and '.join(wanted)}, got {value!r}.")
+        limits = f" {' and '.join(wanted)}" if wanted else ""
+        raise InputError(f"{name} must be a finite number{limits}, got {value!r}.")
     return float(value)
 
 

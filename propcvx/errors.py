@@ -57,5 +57,9 @@ class CutBagWarning(PropCVXWarning):
     """Some bags arrive with fewer rows than they have: a split went through them."""
 
 
+class FewBagsWarning(PropCVXWarning):
+    """Scores are of so few bags that they say little."""
+
+
 class InaccurateSolutionWarning(PropCVXWarning):
     """A solver stopped before its tolerance; its answer is used and its residuals are reported."""

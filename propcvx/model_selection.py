@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterator
 from typing import Any
 
@@ -12,9 +13,12 @@ from sklearn.utils import check_random_state
 
 from propcvx.bags import Bags, is_bag_target
 from propcvx.checks import check_count, check_number
-from propcvx.errors import InputError
+from propcvx.errors import FewBagsWarning, InputError
 
 Indices = NDArray[np.intp]
+
+FEW_BAGS = 2
+"""With fewer bags than this held out at a time, a splitter warns."""
 
 
 class BagKFold(BaseCrossValidator):
@@ -33,9 +37,9 @@ class BagKFold(BaseCrossValidator):
     Examples
     --------
     >>> from propcvx import bag_target
-    >>> y = bag_target([0, 0, 1, 1, 2, 2], [0.5, 0.0, 1.0])
-    >>> [test.tolist() for _, test in BagKFold(3, random_state=0).split(y, y)]
-    [[4, 5], [2, 3], [0, 1]]
+    >>> y = bag_target([0, 0, 1, 1, 2, 3], [0.5, 0.0, 1.0, 1.0])
+    >>> [test.tolist() for _, test in BagKFold(2, random_state=0).split(y, y)]
+    [[2, 3, 4], [0, 1, 5]]
     """
 
     def __init__(self, n_splits: int = 5, *, random_state: Any = None) -> None:
@@ -55,6 +59,7 @@ class BagKFold(BaseCrossValidator):
         """
         index = _bag_index(y)
         folds = deal_bags(np.bincount(index), self.n_splits, self.random_state)
+        _warn_if_few(len(folds), len(folds) // self.n_splits)
         for fold in range(self.n_splits):
             held_out = folds[index] == fold
             yield np.flatnonzero(~held_out), np.flatnonzero(held_out)
@@ -79,9 +84,9 @@ class RepeatedBagKFold(BaseCrossValidator):
     Examples
     --------
     >>> from propcvx import bag_target
-    >>> y = bag_target([0, 0, 1, 1, 2, 2], [0.5, 0.0, 1.0])
-    >>> len(list(RepeatedBagKFold(3, n_repeats=2, random_state=0).split(y, y)))
-    6
+    >>> y = bag_target([0, 0, 1, 1, 2, 3], [0.5, 0.0, 1.0, 1.0])
+    >>> len(list(RepeatedBagKFold(2, n_repeats=2, random_state=0).split(y, y)))
+    4
     """
 
     def __init__(self, n_splits: int = 5, *, n_repeats: int = 10, random_state: Any = None) -> None:
@@ -115,9 +120,9 @@ class BagShuffleSplit(BaseCrossValidator):
     Examples
     --------
     >>> from propcvx import bag_target
-    >>> y = bag_target([0, 0, 1, 1, 2, 2], [0.5, 0.0, 1.0])
-    >>> [len(test) for _, test in BagShuffleSplit(2, test_size=0.3, random_state=0).split(y, y)]
-    [2, 2]
+    >>> y = bag_target([0, 0, 1, 1, 2, 3], [0.5, 0.0, 1.0, 1.0])
+    >>> [len(test) for _, test in BagShuffleSplit(2, test_size=0.5, random_state=0).split(y, y)]
+    [2, 3]
     """
 
     def __init__(
@@ -135,6 +140,7 @@ class BagShuffleSplit(BaseCrossValidator):
             raise InputError("y must have at least 2 bags to hold some out, got 1.")
         share = check_number("test_size", self.test_size, above=0.0, most=1.0)
         n_held_out = min(max(round(share * n_bags), 1), n_bags - 1)
+        _warn_if_few(n_bags, n_held_out)
         random = check_random_state(self.random_state)
         for _ in range(check_count("n_splits", self.n_splits)):
             held_out = np.isin(index, random.permutation(n_bags)[:n_held_out])
@@ -170,6 +176,16 @@ def deal_bags(sizes: Indices, n_splits: int, random_state: Any) -> Indices:
         folds[bag] = np.argmin(filled)
         filled[folds[bag]] += sizes[bag]
     return folds
+
+
+def _warn_if_few(n_bags: int, n_held_out: int) -> None:
+    if n_held_out < FEW_BAGS:
+        warnings.warn(
+            f"of {n_bags} bags only {n_held_out} are held out at a time, so a score by bag error "
+            "says little; use fewer splits, or RepeatedBagKFold and its mean.",
+            FewBagsWarning,
+            stacklevel=3,
+        )
 
 
 def _bag_index(y: Any) -> Indices:

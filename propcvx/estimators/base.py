@@ -202,7 +202,7 @@ class BagClassifier(ClassifierMixin, BaseEstimator):
     def _store(self, plane: Hyperplane) -> None:
         self.intercept_ = np.array([plane.bias])
         for of_another_kernel in ("coef_", "dual_coef_"):
-            vars(self).pop(of_another_kernel, None)
+            self.__dict__.pop(of_another_kernel, None)
         if self.feature_map_.to_dual is None:
             self.coef_ = plane.weights[None, :]
         else:

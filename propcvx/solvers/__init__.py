@@ -100,7 +100,7 @@ def solve(
     InaccurateSolutionWarning
         If the answer is of a solver that stopped before its tolerance.
     """
-    names = list(solver) if isinstance(solver, list | tuple) else [solver]
+    names: list[Any] = list(solver) if isinstance(solver, list | tuple) else [solver]
     if not names:
         raise UnsupportedSolverError("solver must name at least one solver, got an empty sequence.")
     rows = [find_solver(name, program) for name in names]
