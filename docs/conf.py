@@ -1,11 +1,21 @@
 """How the documentation is built: `make docs`, with no network."""
 
-import importlib.metadata
+import sys
+from pathlib import Path
+from pkgutil import resolve_name
+from typing import Any
+
+HERE = Path(__file__).parent
+sys.path[:0] = [str(HERE), str(HERE.parent)]
+
+import solver_tables  # noqa: E402
+
+import propcvx  # noqa: E402
 
 project = "propcvx"
 author = "The propcvx developers"
 copyright = author
-release = importlib.metadata.version(project)
+release = propcvx.__version__
 
 extensions = [
     "myst_parser",
@@ -15,9 +25,36 @@ extensions = [
     "sphinx.ext.mathjax",
 ]
 templates_path = ["_templates"]
-myst_enable_extensions = ["amsmath", "dollarmath"]
+myst_enable_extensions = ["amsmath", "deflist", "dollarmath", "substitution"]
 myst_heading_anchors = 3
+# The tables on the page about solvers are those of the package at hand.
+myst_substitutions = {
+    "class_table": solver_tables.class_table(),
+    "tolerance_table": solver_tables.tolerance_table(),
+    "program_table": solver_tables.program_table(),
+}
 numpydoc_show_class_members = False
+autodoc_typehints = "none"  # the docstrings give types, with shapes
+
+# A reference that leads nowhere is an error like any other warning.
+nitpicky = True
+nitpick_ignore_regex = [("py:.*", r"(?!propcvx).*"), ("py:obj", r".*\.T")]
 
 html_theme = "furo"
 html_title = f"{project} {release}"
+
+
+def resolve_public_name(app: Any, env: Any, node: Any, content: Any) -> Any:
+    """Link a name such as propcvx.BagKFold to the module where it is documented."""
+    try:
+        target = resolve_name(node.get("reftarget", ""))
+        name = f"{target.__module__}.{target.__qualname__}"
+    except (ValueError, ImportError, AttributeError):
+        return None
+    python = env.get_domain("py")
+    return python.resolve_xref(env, node["refdoc"], app.builder, "obj", name, node, content)
+
+
+def setup(app: Any) -> None:
+    """Called by Sphinx."""
+    app.connect("missing-reference", resolve_public_name)

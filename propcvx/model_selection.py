@@ -49,6 +49,9 @@ class BagKFold(BaseCrossValidator):
     def split(self, X: Any, y: Any = None, groups: Any = None) -> Iterator[tuple[Indices, Indices]]:
         """Yield training and test indices of instances.
 
+        Training indices come bag by bag, so that the prefixes of a learning curve are whole bags
+        but for the last.
+
         Parameters
         ----------
         X : array of shape (n_instances, ...)
@@ -61,8 +64,7 @@ class BagKFold(BaseCrossValidator):
         folds = deal_bags(np.bincount(index), self.n_splits, self.random_state)
         _warn_if_few(len(folds), len(folds) // self.n_splits)
         for fold in range(self.n_splits):
-            held_out = folds[index] == fold
-            yield np.flatnonzero(~held_out), np.flatnonzero(held_out)
+            yield _halves(index, folds[index] == fold)
 
     def get_n_splits(self, X: Any = None, y: Any = None, groups: Any = None) -> int:
         """Return the number of folds."""
@@ -143,8 +145,7 @@ class BagShuffleSplit(BaseCrossValidator):
         _warn_if_few(n_bags, n_held_out)
         random = check_random_state(self.random_state)
         for _ in range(check_count("n_splits", self.n_splits)):
-            held_out = np.isin(index, random.permutation(n_bags)[:n_held_out])
-            yield np.flatnonzero(~held_out), np.flatnonzero(held_out)
+            yield _halves(index, np.isin(index, random.permutation(n_bags)[:n_held_out]))
 
     def get_n_splits(self, X: Any = None, y: Any = None, groups: Any = None) -> int:
         """Return the number of splits."""
@@ -176,6 +177,12 @@ def deal_bags(sizes: Indices, n_splits: int, random_state: Any) -> Indices:
         folds[bag] = np.argmin(filled)
         filled[folds[bag]] += sizes[bag]
     return folds
+
+
+def _halves(index: Indices, held_out: NDArray[np.bool_]) -> tuple[Indices, Indices]:
+    """Training and test instances, the former bag by bag: a prefix of it cuts one bag at most."""
+    train = np.flatnonzero(~held_out)
+    return train[np.argsort(index[train], kind="stable")], np.flatnonzero(held_out)
 
 
 def _warn_if_few(n_bags: int, n_held_out: int) -> None:

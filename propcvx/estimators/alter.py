@@ -11,7 +11,7 @@ from numpy.random import RandomState
 from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.utils import check_random_state
-from tqdm.auto import tqdm
+from tqdm import tqdm
 
 from propcvx.alternating import Alternation, Descent, PropSVM, SVMStep, annealing_values
 from propcvx.bags import Bags

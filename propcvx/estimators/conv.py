@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from tqdm.auto import tqdm
+from tqdm import tqdm
 
 from propcvx.bags import Bags
 from propcvx.bounds import Bounds, labeling_upper_bound

@@ -1,0 +1,77 @@
+"""The tables of the page about solvers, made from the table that the package works with."""
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from propcvx import Bags, bag_target
+from propcvx import programs as p
+from propcvx.labelings import FeasibleLabelings
+from propcvx.losses import PROPORTION_LOSSES
+from propcvx.solvers import SOLVERS
+
+CLASSES = list(p.ProblemClass)
+
+
+def class_table() -> str:
+    """Each solver with its classes of problem and the package it comes with."""
+    rows = (
+        [
+            f"`{name}`",
+            *("yes" if kind in row.classes else "" for kind in CLASSES),
+            f"`{row.extra}`",
+        ]
+        for name, row in SOLVERS.items()
+    )
+    return _table(["solver", *(kind.name for kind in CLASSES), "comes with"], rows)
+
+
+def tolerance_table() -> str:
+    """Each solver with the options that a tolerance becomes."""
+    rows = (
+        [f"`{name}`", ", ".join(f"`{option}`" for option in row.options_of(1e-8)) or "none"]
+        for name, row in SOLVERS.items()
+    )
+    return _table(["solver", "options that get `tol`"], rows)
+
+
+def program_table() -> str:
+    """Each program with its equation, its class of problem and its solvers."""
+    rows = (
+        [
+            f"{{func}}`~propcvx.programs.{program.name}`{remark}",
+            f"`{program.equation}`",
+            program.problem_class.name,
+            ", ".join(f"`{name}`" for name, row in SOLVERS.items() if row.can_solve(program)),
+        ]
+        for program, remark in _programs()
+    )
+    return _table(["program", "equation", "class", "solvers"], rows)
+
+
+def _programs() -> Iterator[tuple[p.Program, str]]:
+    """Every program, at a size where building costs nothing."""
+    features, labelings = np.array([[-2.0], [-1.0], [1.0], [2.0]]), np.array([[-1.0, 1.0] * 2])
+    means, shares, ones = np.array([[-1.5], [1.5]]), np.array([0.5, 0.5]), np.ones(2)
+    bags = Bags.from_target(bag_target([0, 0, 1, 1], shares))
+    feasible = FeasibleLabelings.of(bags, 0.0)
+    yield p.svm_primal(features), ""
+    yield p.svm_dual(features), ", with a bias"
+    yield p.svm_dual(features, bias=False), ", without"
+    yield p.inv_cal_primal(means), ""
+    yield p.inv_cal_dual(means), ""
+    yield p.class_means(means, shares, ones), ""
+    yield p.conditional_exponential_model(features), ""
+    yield p.mkl_epigraph(features, labelings, 1.0), ""
+    yield p.mkl_group(features, labelings, 1.0), ""
+    yield p.mkl_inner(features, labelings, 1.0), ""
+    for name, loss in PROPORTION_LOSSES.items():
+        yield p.labeling_step(bags, loss), f", {name} loss"
+    yield p.linear_separation(feasible), ""
+    yield p.exact_separation(features, np.ones(4), feasible), ""
+    yield p.psvm(features, bags, 1.0, ones, PROPORTION_LOSSES["absolute"]), ""
+
+
+def _table(head: list[str], rows: Iterator[list[str]]) -> str:
+    lines = [head, ["---"] * len(head), *rows]
+    return "\n".join(f"| {' | '.join(cells)} |" for cells in lines)

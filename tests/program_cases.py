@@ -1,0 +1,350 @@
+"""Every program on small random data, beside NumPy formulas of its objective and constraints."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import cached_property, partial
+
+import numpy as np
+from small_problems import small_problem
+
+from propcvx import programs
+from propcvx.labelings import FeasibleLabelings
+from propcvx.losses import PROPORTION_LOSSES, hinge
+from propcvx.solvers import solve, solvers_for
+
+
+@dataclass(frozen=True)
+class Data:
+    """Instances, labels, bags and weights that all programs are built from."""
+
+    seed: int
+    r: int
+    C: float
+    sizes: tuple = (3, 4, 5)
+
+    @cached_property
+    def problem(self):
+        return small_problem(self.seed, self.sizes, self.r, known=0.3)
+
+    @cached_property
+    def bags(self):
+        return self.problem.bags
+
+    @cached_property
+    def F(self):
+        return self.problem.X
+
+    @cached_property
+    def y(self):
+        return self.problem.labels.astype(float)
+
+    @cached_property
+    def labelings(self):
+        return np.random.RandomState(self.seed + 1).choice((-1.0, 1.0), size=(3, len(self.y)))
+
+    @cached_property
+    def mu(self):
+        return np.array([0.2, 0.5, 0.3])
+
+    @cached_property
+    def alpha(self):
+        return np.random.RandomState(self.seed + 2).uniform(0.1, self.C, size=len(self.y))
+
+    @cached_property
+    def bag_means(self):
+        return np.random.RandomState(self.seed + 3).randn(5, self.r)
+
+    @cached_property
+    def proportions(self):
+        return np.array([0.0, 0.2, 0.5, 0.8, 1.0])
+
+    @cached_property
+    def weights(self):
+        return np.array([0.7, 1.5, 2.0, 1.0, 3.0])
+
+    @cached_property
+    def bag_weights(self):
+        return self.C * np.linspace(0.5, 2.0, self.bags.n_bags)
+
+    @cached_property
+    def feasible(self):
+        return FeasibleLabelings.of(self.bags, 0.25)
+
+    @cached_property
+    def targets(self):
+        return programs.inv_cal_targets(self.proportions, 40, 0.05, scaled=True)
+
+
+DATA = (Data(seed=0, r=3, C=0.4), Data(seed=1, r=15, C=5.0))
+"""More instances than features, and more features than instances."""
+
+TINY = Data(seed=2, r=2, C=0.7, sizes=(3, 3))
+"""Few enough instances to list all labelings."""
+
+
+@dataclass(frozen=True)
+class Case:
+    """A program, and what NumPy says of it.
+
+    ``objective(**values)`` is its objective; ``slacks(**values)`` lists arrays that are >= 0 where
+    the inequalities hold, ``equalities(**values)`` arrays that are 0 where the equalities hold.
+    """
+
+    program: programs.Program
+    objective: Callable
+    slacks: Callable = lambda **values: []
+    equalities: Callable = lambda **values: []
+    solver: str = "clarabel"
+
+    @cached_property
+    def reference(self):
+        """Optimal value, by one solver at a tight tolerance."""
+        return solve(self.program, self.solver, tol=1e-9).value
+
+
+def svm_primal(data, *, bias):
+    F, y, C = data.F, data.y, data.C
+    return Case(
+        programs.svm_primal(F, bias=bias).set(y=y, C=C),
+        lambda w, xi, b=0.0: 0.5 * w @ w + C * xi.sum(),
+        lambda w, xi, b=0.0: [y * (F @ w + b) - 1 + xi, xi],
+    )
+
+
+def svm_dual(data, *, bias):
+    F, y, C = data.F, data.y, data.C
+    return Case(
+        programs.svm_dual(F, bias=bias).set(**programs.svm_dual_parameters(y, C)),
+        lambda v: y @ v - 0.5 * v @ F @ F.T @ v,
+        lambda v: [y * v, C - y * v],
+        lambda v: [v.sum()] if bias else [],
+    )
+
+
+def inv_cal_primal(data):
+    M, tau, tube = data.bag_means, data.targets["target"], data.targets["epsilon"]
+    return Case(
+        programs.inv_cal_primal(M).set(C_p=data.C, **data.targets),
+        lambda w, b, xi, xi_star: 0.5 * w @ w + data.C * (xi + xi_star).sum(),
+        lambda w, b, xi, xi_star: [
+            M @ w + b - tau + tube + xi,
+            tau + tube + xi_star - M @ w - b,
+            xi,
+            xi_star,
+        ],
+    )
+
+
+def inv_cal_dual(data):
+    M, tau, tube = data.bag_means, data.targets["target"], data.targets["epsilon"]
+
+    def objective(a, a_star):
+        w = (a - a_star) @ M
+        return tau @ (a - a_star) - tube @ (a + a_star) - 0.5 * w @ w
+
+    return Case(
+        programs.inv_cal_dual(M).set(C_p=data.C, **data.targets),
+        objective,
+        lambda a, a_star: [a, data.C - a, a_star, data.C - a_star],
+        lambda a, a_star: [a.sum() - a_star.sum()],
+    )
+
+
+def class_means(data):
+    M, p = data.bag_means, data.proportions
+
+    def objective(means):
+        positive, negative = means
+        return sum(
+            weight * np.sum((m - share * positive - (1 - share) * negative) ** 2)
+            for weight, m, share in zip(data.weights, M, p, strict=True)
+        )
+
+    return Case(programs.class_means(M, p, data.weights), objective)
+
+
+def conditional_exponential_model(data, *, bias):
+    F, mean, lam = data.F, 0.3 * data.F.mean(axis=0), 0.1
+    values = {"mean_operator": mean, "lam": lam} | ({"mean_label": 0.2} if bias else {})
+
+    def objective(w, b=0.0):
+        scores = F @ w + b
+        partition = np.log(np.exp(scores) + np.exp(-scores)).mean()
+        return partition - w @ mean - 0.2 * b + lam * w @ w
+
+    program = programs.conditional_exponential_model(F, bias=bias).set(**values)
+    return Case(program, objective, solver="scs")
+
+
+def mkl_epigraph(data):
+    def cuts(alpha):
+        weighted = data.labelings * alpha
+        return 0.5 * np.sum((weighted @ data.F) ** 2, axis=1) - alpha.sum()
+
+    return Case(
+        programs.mkl_epigraph(data.F, data.labelings, data.C),
+        lambda alpha, beta: -beta,
+        lambda alpha, beta: [beta - cuts(alpha), alpha, data.C - alpha],
+    )
+
+
+def mkl_group(data):
+    def margin(W, xi):
+        return np.einsum("tn,tr,nr->n", data.labelings, W, data.F) - 1 + xi
+
+    return Case(
+        programs.mkl_group(data.F, data.labelings, data.C),
+        lambda W, s, xi: 0.5 * s.sum() ** 2 + data.C * xi.sum(),
+        lambda W, s, xi: [margin(W, xi), xi, -distance_to_cone(s, np.linalg.norm(W, axis=1))],
+    )
+
+
+def distance_to_cone(s, norms):
+    """Euclidean distance of (s, w) to the cone of those with norm of w at most s."""
+    outside = np.where(s < -norms, np.hypot(s, norms), (norms - s) / np.sqrt(2))
+    return np.where(norms <= s, 0.0, outside)
+
+
+def mkl_inner(data):
+    def objective(alpha):
+        squares = np.sum(((data.labelings * alpha) @ data.F) ** 2, axis=1)
+        return alpha.sum() - 0.5 * data.mu @ squares
+
+    return Case(
+        programs.mkl_inner(data.F, data.labelings, data.C).set(root_mu=np.sqrt(data.mu)),
+        objective,
+        lambda alpha: [alpha, data.C - alpha],
+    )
+
+
+def known(data):
+    bags = data.bags
+    return lambda z: [(z - (bags.labels > 0))[bags.labels != 0]]
+
+
+def proportion_loss(data, loss, z):
+    bags = data.bags
+    gaps = [np.mean(z[bags.index == k]) - p for k, p in enumerate(bags.proportions)]
+    return data.bag_weights @ loss.of(np.array(gaps))
+
+
+def labeling_step(data, *, loss):
+    f, loss = data.F[:, 0], PROPORTION_LOSSES[loss]
+    program = programs.labeling_step(data.bags, loss)
+    return Case(
+        program.set(
+            loss_positive=hinge(1.0, f), loss_negative=hinge(-1.0, f), weights=data.bag_weights
+        ),
+        lambda z: (
+            np.where(z > 0.5, np.maximum(0, 1 - f), np.maximum(0, 1 + f)).sum()
+            + proportion_loss(data, loss, z)
+        ),
+        equalities=known(data),
+        solver="scip",
+    )
+
+
+def counts(data):
+    feasible, index = data.feasible, data.bags.index
+
+    def slacks(z):
+        positives = np.bincount(index, weights=z)
+        return [positives - feasible.lower, feasible.upper - positives]
+
+    return slacks
+
+
+def linear_separation(data):
+    f = data.F[:, 0]
+    program = programs.linear_separation(data.feasible).set(scores=f)
+    return Case(program, lambda z: f @ (2 * z - 1), counts(data), known(data), solver="scip")
+
+
+def exact_separation(data):
+    program = programs.exact_separation(data.F, data.alpha, data.feasible)
+    Q = data.F @ data.F.T * np.outer(data.alpha, data.alpha)
+    shift = np.linalg.norm(Q, ord=2) * len(Q)
+    return Case(
+        program,
+        lambda z: shift - (2 * z - 1) @ Q @ (2 * z - 1),
+        counts(data),
+        known(data),
+        solver="scip",
+    )
+
+
+def psvm(data, *, loss, bias):
+    loss = PROPORTION_LOSSES[loss]
+
+    def slacks(z, w, xi, b=0.0):
+        y = np.where(z > 0.5, 1.0, -1.0)
+        return [xi - 1 + y * (data.F @ w + b), xi]
+
+    return Case(
+        programs.psvm(data.F, data.bags, data.C, data.bag_weights, loss, bias=bias),
+        lambda z, w, xi, b=0.0: 0.5 * w @ w + data.C * xi.sum() + proportion_loss(data, loss, z),
+        slacks,
+        lambda z, w, xi, b=0.0: known(data)(z),
+        solver="scip",
+    )
+
+
+def _named(builder, **options):
+    return "-".join([builder.__name__, *map(str, options.values())]), partial(builder, **options)
+
+
+CONTINUOUS: Mapping[str, Callable[[Data], Case]] = dict(
+    [
+        _named(svm_primal, bias=True),
+        _named(svm_primal, bias=False),
+        _named(svm_dual, bias=True),
+        _named(svm_dual, bias=False),
+        _named(inv_cal_primal),
+        _named(inv_cal_dual),
+        _named(class_means),
+        _named(conditional_exponential_model, bias=True),
+        _named(conditional_exponential_model, bias=False),
+        _named(mkl_epigraph),
+        _named(mkl_group),
+        _named(mkl_inner),
+    ]
+)
+
+INTEGER: Mapping[str, Callable[[Data], Case]] = dict(
+    [
+        _named(labeling_step, loss="absolute"),
+        _named(labeling_step, loss="squared"),
+        _named(linear_separation),
+        _named(exact_separation),
+        _named(psvm, loss="absolute", bias=True),
+        _named(psvm, loss="squared", bias=False),
+    ]
+)
+
+CASES = {**CONTINUOUS, **INTEGER}
+
+
+def with_solvers(cases):
+    """Pairs of a case's name and an installed solver that can do it."""
+    return [
+        (name, solver)
+        for name, build in cases.items()
+        for solver in solvers_for(build(DATA[0]).program)
+    ]
+
+
+def random_values(program, random):
+    """Values for the variables: booleans 0 or 1, others of either sign."""
+    return {
+        name: random.randint(2, size=variable.shape).astype(float)
+        if variable.attributes["boolean"]
+        else random.randn(*variable.shape)
+        for name, variable in program.variables.items()
+    }
+
+
+def largest_violation(case, values):
+    """Largest violation of the inequalities and the equalities, by NumPy alone."""
+    slacks = [np.ravel(-slack) for slack in case.slacks(**values)]
+    sides = [np.ravel(np.abs(side)) for side in case.equalities(**values)]
+    return np.max(np.concatenate([np.zeros(1), *slacks, *sides]))

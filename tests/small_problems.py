@@ -1,0 +1,59 @@
+"""Small random problems for the tests of the loops and the estimators."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from hypothesis import strategies as st
+
+from propcvx import Bags, bag_target
+from propcvx.losses import PROPORTION_LOSSES
+
+
+@dataclass(frozen=True)
+class SmallProblem:
+    """Instances, their bag target, and the labels behind its proportions."""
+
+    X: np.ndarray
+    y: np.ndarray
+    labels: np.ndarray
+
+    @property
+    def bags(self):
+        return Bags.from_target(self.y)
+
+
+def small_problem(seed, sizes=(4, 4), n_features=2, known=0.0, noise=1.0):
+    """Two noisy classes in shuffled bags; each label is known with probability ``known``."""
+    random = np.random.RandomState(seed)
+    index = random.permutation(np.repeat(np.arange(len(sizes)), sizes))
+    labels = random.choice((-1, 1), size=len(index))
+    direction = random.randn(n_features)
+    X = noise * random.randn(len(index), n_features)
+    X += np.outer(labels, direction / np.linalg.norm(direction))
+    shares = np.bincount(index, weights=labels > 0) / np.bincount(index)
+    given = np.where(random.uniform(size=len(index)) < known, labels, 0)
+    return SmallProblem(X, bag_target(index, shares, given), labels)
+
+
+def small_problems(max_size=5, max_bags=4, max_features=4):
+    """Hypothesis strategy of problems with 2 to ``max_size * max_bags`` instances."""
+    sizes = st.lists(st.integers(1, max_size), min_size=1, max_size=max_bags)
+    return st.builds(
+        small_problem,
+        seed=st.integers(0, 2**32 - 1),
+        sizes=sizes.filter(lambda sizes: sum(sizes) >= 2),
+        n_features=st.integers(1, max_features),
+        known=st.sampled_from([0.0, 0.3]),
+        noise=st.sampled_from([0.3, 1.0, 3.0]),
+    )
+
+
+def psvm_objective(problem, weights, norm, scores, labeling, C, loss="absolute"):
+    """Eq:pSVM_2 from its parts, in NumPy alone."""
+    y, shares = problem.y, {}
+    for bag in np.unique(y["bag"]):
+        inside = y["bag"] == bag
+        shares[bag] = np.mean(labeling[inside] > 0) - y["proportion"][inside][0]
+    gaps = np.array([shares[bag] for bag in sorted(shares)])
+    hinge = np.maximum(0.0, 1.0 - labeling * scores).sum()
+    return 0.5 * norm + C * hinge + float(weights @ PROPORTION_LOSSES[loss].of(gaps))

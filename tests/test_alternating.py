@@ -1,0 +1,597 @@
+"""Algorithm 1: the loop itself, and AlterPropSVM around it."""
+
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn.base import clone
+from small_problems import psvm_objective, small_problem, small_problems
+
+from propcvx import AlterPropSVM, Bags, ConvPropSVM, InvCal, MeanMap, Start, bag_target
+from propcvx.alternating import Alternation, PropSVM, Separator, SVMStep, annealing_values
+from propcvx.errors import SolverError
+from propcvx.estimators import alter
+from propcvx.history import StopReason
+from propcvx.labelings import FeasibleLabelings, labeling_step, random_labeling
+from propcvx.losses import PROPORTION_LOSSES, hinge
+from propcvx.programs import psvm, svm_primal
+from propcvx.solvers import solve
+
+# SMO may stop short of the tightest tolerances; what is tested holds all the same.
+pytestmark = pytest.mark.filterwarnings("ignore::propcvx.errors.InaccurateSolutionWarning")
+
+KERNELS = {
+    "linear": {},
+    "rbf": {"gamma": 0.5},
+    "exponential": {"gamma": 0.5},
+    "poly": {"degree": 2, "gamma": 0.5},
+}
+LOSSES = list(PROPORTION_LOSSES)
+
+
+def kernel_options(name):
+    return {"kernel": name, **KERNELS[name]}
+
+
+def recomputed(clf, problem, loss="absolute", weights=None):
+    """The objective from the fitted attributes alone."""
+    weights = np.full(problem.bags.n_bags, clf.C_p) if weights is None else weights
+    if clf.kernel == "linear":
+        norm, scores = clf.coef_[0] @ clf.coef_[0], problem.X @ clf.coef_[0]
+    else:
+        gram = clf.feature_map_.kernel(problem.X, problem.X)
+        scores, norm = gram @ clf.dual_coef_[0], clf.dual_coef_[0] @ gram @ clf.dual_coef_[0]
+    scores = scores + clf.intercept_[0]
+    return psvm_objective(problem, weights, norm, scores, clf.labeling_, clf.C, loss)
+
+
+def gain_of_a_labeling_step(clf, problem, weights=None):
+    """By how much the best labels for the final scores lower the objective."""
+    bags, loss = problem.bags, PROPORTION_LOSSES[clf.proportion_loss]
+    weights = np.full(bags.n_bags, clf.C_p) if weights is None else weights
+    scores = clf.decision_function(problem.X)
+    better = labeling_step(scores, bags, loss, weights / clf.C)
+
+    def value(labeling):
+        gaps = bags.proportions_of(labeling) - bags.proportions
+        return clf.C * hinge(labeling, scores).sum() + weights @ loss.of(gaps)
+
+    return value(clf.labeling_) - value(better)
+
+
+def machine_and_problem(problem, C=1.0, C_p=3.0, solver="libsvm", loss="absolute"):
+    bags = problem.bags
+    task = PropSVM(bags, C, np.full(bags.n_bags, C_p), PROPORTION_LOSSES[loss])
+    return SVMStep(problem.X, solver, 1e-6), task
+
+
+class CountingMachine:
+    """The SVM step, remembering what it was asked."""
+
+    def __init__(self, machine):
+        self.machine, self.calls = machine, []
+
+    def __call__(self, labeling, C):
+        self.calls.append((labeling.tobytes(), C))
+        return self.machine(labeling, C)
+
+
+# --- the schedule -----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("C", [1e-3, 0.1, 1.0, 7.3, 1e4])
+def test_annealing_is_that_of_algorithm_1(C):
+    values = np.array(annealing_values(C))
+    assert values[0] == pytest.approx(1.5e-5 * C)
+    assert values[-1] == C
+    np.testing.assert_allclose(values[1:-1] / values[:-2], 1.5)
+    assert 1.0 < values[-1] / values[-2] <= 1.5 + 1e-12
+
+
+def test_annealing_that_starts_at_C_is_one_value():
+    assert annealing_values(2.0, start=1.0) == [2.0]
+
+
+@pytest.mark.parametrize("annealing", [True, False])
+def test_history_walks_the_schedule(annealing):
+    problem = small_problem(1, sizes=(4, 4, 4))
+    clf = AlterPropSVM(C=0.7, n_init=2, annealing=annealing, random_state=0)
+    clf.fit(problem.X, problem.y)
+    walked = list(dict.fromkeys(record.C_star for record in clf.history_))
+    assert walked == (annealing_values(0.7) if annealing else [0.7])
+
+
+# --- descent ----------------------------------------------------------------------------------
+
+
+def check_descent(clf, problem):
+    clf.fit(problem.X, problem.y)
+    for before, after in pairwise(clf.history_):
+        if before.C_star == after.C_star:
+            slack = 1e-12 * max(1.0, before.objective)
+            assert after.objective <= before.objective + slack
+    known = problem.bags.labels != 0
+    np.testing.assert_array_equal(clf.labeling_[known], problem.bags.labels[known])
+    assert set(np.unique(clf.labeling_)) <= {-1.0, 1.0}
+    assert clf.objective_ == clf.history_[-1].objective == clf.start_objectives_.min()
+
+
+@settings(max_examples=40)
+@given(
+    problem=small_problems(),
+    kernel=st.sampled_from(list(KERNELS)),
+    C=st.sampled_from([0.1, 1.0, 10.0]),
+    C_p=st.sampled_from([0.0, 1.0, 30.0]),
+    loss=st.sampled_from(LOSSES),
+    solver_tol=st.sampled_from([1e-1, 1e-3, 1e-5]),
+)
+def test_objective_never_increases_at_one_annealing_value(
+    problem, kernel, C, C_p, loss, solver_tol
+):
+    options = {"C": C, "C_p": C_p, "n_init": 2, "proportion_loss": loss, "solver_tol": solver_tol}
+    check_descent(AlterPropSVM(random_state=0, **options, **kernel_options(kernel)), problem)
+
+
+@pytest.mark.parametrize("solver", ["piqp", "clarabel", "osqp"])
+@pytest.mark.parametrize("kernel", ["linear", "rbf"])
+def test_objective_never_increases_with_solvers_of_quadratic_programs(solver, kernel):
+    problem = small_problem(2, sizes=(5, 4, 3), known=0.3)
+    options = {"solver": solver, "solver_tol": 1e-5, "n_init": 1, "random_state": 0}
+    check_descent(AlterPropSVM(**options, **kernel_options(kernel)), problem)
+
+
+def test_an_inaccurate_machine_cannot_raise_the_objective():
+    problem = small_problem(3, sizes=(6, 6))
+    machine, task = machine_and_problem(problem)
+    random = np.random.RandomState(0)
+
+    def sloppy(labeling, C):
+        answer = machine(labeling, C)
+        weights = answer.weights + random.randn(2)
+        return type(answer)(weights, answer.bias, problem.X @ weights + answer.bias, "", "")
+
+    start = random_labeling(problem.bags, np.random.RandomState(1))
+    objectives = Alternation(task, sloppy, [1.0], tol=-np.inf, max_iter=20)(start).history
+    assert (np.diff(objectives.objectives) <= 1e-12).all()
+
+
+@settings(max_examples=30)
+@given(
+    problem=small_problems(),
+    kernel=st.sampled_from(list(KERNELS)),
+    loss=st.sampled_from(LOSSES),
+)
+def test_final_objective_is_that_of_the_fitted_attributes(problem, kernel, loss):
+    clf = AlterPropSVM(C_p=3.0, n_init=1, proportion_loss=loss, random_state=0)
+    clf.set_params(**kernel_options(kernel)).fit(problem.X, problem.y)
+    assert recomputed(clf, problem, loss) == pytest.approx(clf.objective_, rel=1e-7, abs=1e-9)
+
+
+@settings(max_examples=20)
+@given(problem=small_problems(), loss=st.sampled_from(LOSSES))
+def test_result_is_a_fixed_point(problem, loss):
+    clf = AlterPropSVM(C_p=3.0, n_init=2, proportion_loss=loss, solver_tol=1e-6, random_state=0)
+    clf.fit(problem.X, problem.y)
+    if clf.stop_reason_ is StopReason.FIXED_POINT:
+        assert gain_of_a_labeling_step(clf, problem) <= 1e-9
+    else:
+        assert clf.stop_reason_ is StopReason.CONVERGED
+        assert gain_of_a_labeling_step(clf, problem) <= clf.tol
+    program = svm_primal(problem.X).set(y=clf.labeling_, C=clf.C)
+    svm = solve(program, "clarabel", tol=1e-10, certify=False).value
+    gaps = problem.bags.proportions_of(clf.labeling_) - problem.bags.proportions
+    best = svm + clf.C_p * PROPORTION_LOSSES[loss].of(gaps).sum()
+    assert clf.objective_ == pytest.approx(best, abs=1e-5)
+
+
+def test_the_largest_number_of_rounds_is_kept_and_said():
+    problem = small_problem(0, sizes=(20, 20), noise=3.0)
+    clf = AlterPropSVM(C=10.0, n_init=1, annealing=False, max_iter=1, random_state=0)
+    clf.fit(problem.X, problem.y)
+    assert len(clf.history_) == 1
+    assert clf.stop_reason_ is StopReason.MAX_ROUNDS
+    assert "max_iter" in clf.stop_reason_.advice
+
+
+# --- against the exact optimum ----------------------------------------------------------------
+
+EXACT = {
+    f"{loss}-{seed}": (seed, sizes, loss)
+    for loss in LOSSES
+    for seed, sizes in enumerate([(4, 4), (5, 3), (2, 3, 3), (4, 4, 4), (10,)])
+}
+SCIP_TOLERANCE = 1e-4
+INITS = {
+    "annealed": Start(repeats=10),
+    "either": [Start(repeats=10), Start(repeats=20, annealing=False)],
+}
+
+
+@pytest.fixture(scope="module")
+def against_exact():
+    pytest.importorskip("pyscipopt")
+    return {name: solve_exactly(*case) for name, case in EXACT.items()}
+
+
+def solve_exactly(seed, sizes, loss):
+    problem = small_problem(seed, sizes, known=0.2 if seed == 2 else 0.0)
+    clf = AlterPropSVM(C=1.0, C_p=2.0, proportion_loss=loss, solver_tol=1e-6, random_state=0)
+    weights = np.full(len(sizes), clf.C_p)
+    program = psvm(problem.X, problem.bags, clf.C, weights, PROPORTION_LOSSES[loss])
+    return problem, clf, solve(program, "scip", tol=1e-6, certify=False)
+
+
+@pytest.mark.parametrize("init", INITS)
+def test_never_below_the_exact_optimum_and_often_equal(against_exact, init, record_property):
+    equal = 0
+    for problem, clf, exact in against_exact.values():
+        objective = clf.set_params(init=INITS[init]).fit(problem.X, problem.y).objective_
+        assert objective >= exact.value - SCIP_TOLERANCE
+        equal += objective <= exact.value + SCIP_TOLERANCE
+    record_property("equal_to_exact", f"{equal} of {len(EXACT)}")
+    print(f"alter-pSVM, starts {init}: the exact optimum in {equal} of {len(EXACT)}")
+    assert equal >= {"annealed": 1, "either": len(EXACT) // 2}[init]
+
+
+@pytest.mark.parametrize("name", EXACT)
+def test_started_at_the_exact_optimum_it_stays(against_exact, name):
+    problem, clf, exact = against_exact[name]
+    best = np.where(exact.variables["z"] > 0.5, 1.0, -1.0)
+    again = clone(clf).set_params(init=best, annealing=False).fit(problem.X, problem.y)
+    assert again.objective_ == pytest.approx(exact.value, abs=SCIP_TOLERANCE)
+
+
+# --- restarts ---------------------------------------------------------------------------------
+
+
+@settings(max_examples=15)
+@given(problem=small_problems(), annealing=st.booleans())
+def test_restarts_that_meet_end_as_they_would_alone(problem, annealing):
+    step, task = machine_and_problem(problem)
+    machine = CountingMachine(step)
+    schedule = annealing_values(task.C) if annealing else [task.C]
+    together = Alternation(task, machine, schedule)
+    random = np.random.RandomState(0)
+    starts = [random_labeling(problem.bags, random) for _ in range(4)]
+    shared = [together(start) for start in starts]
+    calls = len(machine.calls)
+    alone = [Alternation(task, machine, schedule)(start) for start in starts]
+    for one, other in zip(shared, alone, strict=True):
+        assert one.objective == other.objective
+        np.testing.assert_array_equal(one.labeling, other.labeling)
+        np.testing.assert_array_equal(one.separator.weights, other.separator.weights)
+        assert one.separator.bias == other.separator.bias
+        assert one.history.stop_reason is other.history.stop_reason
+    assert calls <= len(machine.calls) - calls
+
+
+def test_a_start_seen_before_is_not_walked_again():
+    problem = small_problem(4, sizes=(5, 5))
+    step, task = machine_and_problem(problem)
+    machine = CountingMachine(step)
+    alternation = Alternation(task, machine, annealing_values(task.C))
+    start = random_labeling(problem.bags, np.random.RandomState(0))
+    first = alternation(start)
+    calls = len(machine.calls)
+    assert alternation(start.copy()) is first
+    assert len(machine.calls) == calls
+
+
+def test_paths_meet_only_at_the_same_annealing_value():
+    """A scripted machine: one start passes at the second C* what the other began with."""
+    A, B, X, Z = (np.array(pair) for pair in ((1.0, 1.0), (1.0, -1.0), (-1.0, 1.0), (-1.0, -1.0)))
+    script = {(A.tobytes(), 0.5): B, (X.tobytes(), 0.5): A}
+    script |= {(A.tobytes(), 1.0): Z, (B.tobytes(), 1.0): B}
+
+    def machine(labeling, C):
+        return Separator(
+            np.zeros(1), 0.0, 2.0 * script.get((labeling.tobytes(), C), labeling), "", ""
+        )
+
+    bags = Bags.from_target(bag_target([0, 0], [0.5]))
+    task = PropSVM(bags, 1.0, np.zeros(1), PROPORTION_LOSSES["absolute"])
+    alternation = Alternation(task, machine, [0.5, 1.0], max_iter=1)
+    np.testing.assert_array_equal(alternation(A).labeling, B)
+    np.testing.assert_array_equal(alternation(X).labeling, Z)
+
+
+def test_an_unchanged_labeling_is_not_solved_again():
+    problem = small_problem(4, sizes=(5, 5))
+    step, task = machine_and_problem(problem)
+    machine = CountingMachine(step)
+    Alternation(task, machine, annealing_values(task.C))(np.ones(10))
+    assert len(set(machine.calls)) == len(machine.calls)
+
+
+def test_same_seed_same_result():
+    problem = small_problem(5, sizes=(8, 8), noise=2.0)
+    one, other, given_state = (
+        AlterPropSVM(n_init=3, random_state=state).fit(problem.X, problem.y)
+        for state in (7, 7, np.random.RandomState(7))
+    )
+    for clf in (other, given_state):
+        np.testing.assert_array_equal(clf.coef_, one.coef_)
+        np.testing.assert_array_equal(clf.labeling_, one.labeling_)
+        np.testing.assert_array_equal(clf.start_objectives_, one.start_objectives_)
+
+
+def test_more_restarts_are_never_worse():
+    problem = small_problem(6, sizes=(8, 8, 8), noise=2.0)
+    few, many = (
+        AlterPropSVM(C_p=1.0, n_init=n, annealing=False, random_state=0).fit(problem.X, problem.y)
+        for n in (1, 8)
+    )
+    assert len(many.start_objectives_) == 8
+    assert many.start_objectives_[0] == few.objective_
+    assert many.objective_ <= few.objective_
+
+
+# --- starts -----------------------------------------------------------------------------------
+
+METHODS = {
+    "mean_map": MeanMap,
+    "inv_cal": InvCal,
+    "conv": ConvPropSVM,
+}
+
+
+def fit_from(problem, init, **options):
+    options = {"annealing": False, "solver_tol": 1e-6, "random_state": 0, **options}
+    return AlterPropSVM(init=init, **options).fit(problem.X, problem.y)
+
+
+@pytest.mark.parametrize("kernel", ["linear", "rbf"])
+@pytest.mark.parametrize("method", METHODS)
+def test_start_from_a_method_is_start_from_its_labels(method, kernel):
+    problem = small_problem(7, sizes=(4, 4, 6))
+    options = kernel_options(kernel)
+    guide = METHODS[method](**options).fit(problem.X, problem.y)
+    nearest = FeasibleLabelings.nearest(problem.bags)
+    labels = nearest.best(guide.decision_function(problem.X))
+    wanted = fit_from(problem, labels, **options)
+    for init in (method, METHODS[method](), METHODS[method](kernel="linear"), labels.tolist()):
+        clf = fit_from(problem, init, **options)
+        assert clf.objective_ == pytest.approx(wanted.objective_, abs=1e-9)
+        np.testing.assert_array_equal(clf.labeling_, wanted.labeling_)
+
+
+def test_an_estimator_given_as_start_keeps_its_parameters_and_stays_unfitted():
+    problem = small_problem(8, sizes=(4, 4, 6))
+    guide = InvCal(C_p=1e-6)
+    fit_from(problem, guide)
+    assert not hasattr(guide, "coef_")
+    labels = FeasibleLabelings.nearest(problem.bags).best(
+        InvCal(C_p=1e-6).fit(problem.X, problem.y).decision_function(problem.X)
+    )
+    assert fit_from(problem, guide).objective_ == fit_from(problem, labels).objective_
+
+
+def test_known_labels_override_given_ones():
+    problem = small_problem(9, sizes=(6, 6), known=0.5)
+    known = problem.bags.labels != 0
+    assert 0 < known.sum() < len(known)
+    given_labels = -problem.labels.astype(float)
+    clf, wanted = (
+        fit_from(problem, init)
+        for init in (given_labels, np.where(known, problem.labels, given_labels))
+    )
+    np.testing.assert_array_equal(clf.labeling_[known], problem.labels[known])
+    for field in ("objective", "n_flips"):
+        rounds = [[getattr(record, field) for record in each.history_] for each in (clf, wanted)]
+        assert rounds[0] == rounds[1]
+
+
+def test_of_several_kinds_of_start_the_smallest_objective_wins():
+    problem = small_problem(10, sizes=(8, 8, 4), noise=2.0)
+    starts = [Start("random", repeats=3), Start("inv_cal", annealing=False), Start(problem.labels)]
+    clf = AlterPropSVM(init=starts, random_state=0).fit(problem.X, problem.y)
+    alone = [AlterPropSVM(init=start, random_state=0).fit(problem.X, problem.y) for start in starts]
+    objectives = np.concatenate([single.start_objectives_ for single in alone])
+    np.testing.assert_array_equal(clf.start_objectives_, objectives)
+    assert clf.objective_ == objectives.min()
+    winner = np.argmin([single.objective_ for single in alone])
+    assert clf.start_ is starts[winner]
+
+
+# --- selection --------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def misleading():
+    """Two far clusters that have nothing to do with the classes, which overlap."""
+    random, shares, size = np.random.RandomState(0), np.linspace(0.2, 0.8, 8), 40
+    index = np.repeat(np.arange(8), size)
+    labels = np.where(np.tile(np.arange(size), 8) < np.round(shares * size)[index], 1, -1)
+    cluster = random.choice((-1, 1), size=len(index))
+    X = np.column_stack([labels, 5 * cluster]) + random.randn(len(index), 2) * [1.0, 0.3]
+    return X, bag_target(index, shares), labels
+
+
+STARTS = [Start("random", repeats=3), Start("inv_cal", annealing=False)]
+
+
+@pytest.mark.parametrize(("selection", "winner"), [("objective", 0), ("bag_error", 1)])
+def test_selection_where_objective_and_bag_error_disagree(misleading, selection, winner):
+    X, y, _ = misleading
+    clf = AlterPropSVM(C_p=1.0, init=STARTS, selection=selection, random_state=0).fit(X, y)
+    assert clf.start_ is STARTS[winner]
+
+
+def test_held_out_bag_error_finds_the_better_classifier(misleading):
+    X, y, labels = misleading
+    accuracy = {
+        selection: AlterPropSVM(C_p=1.0, init=STARTS, selection=selection, random_state=0)
+        .fit(X, y)
+        .score(X, labels)
+        for selection in ("objective", "bag_error")
+    }
+    assert accuracy["bag_error"] > accuracy["objective"] + 0.1
+
+
+def test_every_bag_is_held_out_once_for_every_kind_of_start(monkeypatch):
+    problem = small_problem(11, sizes=(4, 3, 5))
+    seen = []
+
+    class Spy(Alternation):
+        def __call__(self, labeling):
+            seen.append(self.problem.bags.n_instances)
+            return super().__call__(labeling)
+
+    monkeypatch.setattr(alter, "Alternation", Spy)
+    AlterPropSVM(
+        init=[Start(), Start("inv_cal", annealing=False)], selection="bag_error", random_state=0
+    ).fit(problem.X, problem.y)
+    assert sorted(seen[:-1]) == [7, 7, 8, 8, 9, 9]
+    assert seen[-1] == 12
+
+
+def test_errors_of_held_out_bags_are_summed_over_bags(monkeypatch):
+    """Not over folds: eight bags make three folds of two bags and two folds of one."""
+    problem = small_problem(11, sizes=(3,) * 8)
+    n_calls = 0
+
+    def scripted(bags, scores):
+        nonlocal n_calls
+        start, n_calls = n_calls % 2, n_calls + 1
+        return {(0, 2): 0.3, (1, 1): 0.5}.get((start, bags.n_bags), 0.0)
+
+    monkeypatch.setattr(alter, "proportion_error", scripted)
+    starts = [Start(), Start("inv_cal", annealing=False)]
+    clf = AlterPropSVM(init=starts, selection="bag_error", random_state=0)
+    clf.fit(problem.X, problem.y)
+    assert n_calls == 2 * 5
+    assert clf.start_ is starts[1]
+
+
+def test_given_labels_follow_their_instances_into_the_folds(monkeypatch):
+    """Each instance carries its label as a feature, so that it can be told."""
+    problem = small_problem(12, sizes=(4, 5, 6))
+    X = problem.labels[:, None].astype(float)
+    seen = []
+
+    class Spy(Alternation):
+        def __call__(self, labeling):
+            seen.append(len(labeling))
+            np.testing.assert_array_equal(labeling, self.machine.features[:, 0])
+            return super().__call__(labeling)
+
+    monkeypatch.setattr(alter, "Alternation", Spy)
+    starts = [Start(problem.labels), Start(problem.labels, annealing=False)]
+    AlterPropSVM(init=starts, selection="bag_error", random_state=0).fit(X, problem.y)
+    assert sorted(set(seen)) == [9, 10, 11, 15]
+
+
+# --- weights, losses, solvers -----------------------------------------------------------------
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+def test_bag_weights_multiply_the_proportion_loss(loss):
+    problem = small_problem(13, sizes=(7, 3, 5), noise=2.0)
+    sizes = problem.bags.sizes
+    for given_weights, factors in (
+        ("bag", np.ones(3)),
+        ("size", sizes),
+        (np.array([0.1, 2.0, 5.0]), np.array([0.1, 2.0, 5.0])),
+    ):
+        clf = AlterPropSVM(C_p=0.5, bag_weights=given_weights, proportion_loss=loss, n_init=2)
+        clf.set_params(random_state=0, solver_tol=1e-6).fit(problem.X, problem.y)
+        value = recomputed(clf, problem, loss, 0.5 * factors)
+        assert clf.objective_ == pytest.approx(value, rel=1e-9)
+        if clf.stop_reason_ is StopReason.FIXED_POINT:
+            assert gain_of_a_labeling_step(clf, problem, 0.5 * factors) <= 1e-9
+
+
+def test_bag_weights_by_size_are_those_sizes_given():
+    problem = small_problem(13, sizes=(7, 3, 5), noise=2.0)
+    by_name, by_array, per_bag = (
+        AlterPropSVM(C_p=0.1, bag_weights=weights, n_init=3, random_state=0)
+        .fit(problem.X, problem.y)
+        .objective_
+        for weights in ("size", problem.bags.sizes, "bag")
+    )
+    assert by_name == by_array
+    assert by_name != per_bag
+
+
+@pytest.mark.parametrize("solver", ["piqp", "clarabel"])
+@pytest.mark.parametrize("seed", range(3))
+def test_solvers_can_be_swapped(solver, seed):
+    problem = small_problem(20 + seed, sizes=(6, 6, 6))
+    reference, other = (
+        AlterPropSVM(n_init=1, solver=name, solver_tol=tol, random_state=seed).fit(
+            problem.X, problem.y
+        )
+        for name, tol in (("libsvm", 1e-7), (solver, 1e-9))
+    )
+    assert other.objective_ == pytest.approx(reference.objective_, abs=1e-6)
+    assert {record.solver for record in other.history_} == {solver}
+
+
+def test_solver_options_reach_the_solver():
+    problem = small_problem(0)
+    with pytest.raises(TypeError, match="shrinkng"):
+        AlterPropSVM(solver_options={"shrinkng": False}).fit(problem.X, problem.y)
+
+
+# --- parts ------------------------------------------------------------------------------------
+
+
+def test_a_problem_can_be_taken_on_whole_bags():
+    problem = small_problem(14, sizes=(3, 4, 5))
+    _, task = machine_and_problem(problem)
+    task = PropSVM(task.bags, task.C, np.array([1.0, 2.0, 3.0]), task.loss)
+    instances = np.flatnonzero(task.bags.index != 1)
+    part = task.take(instances)
+    np.testing.assert_array_equal(part.weights, [1.0, 3.0])
+    np.testing.assert_array_equal(part.bags.sizes, [3, 5])
+    np.testing.assert_array_equal(part.bags.proportions, task.bags.proportions[[0, 2]])
+
+
+def test_objective_takes_an_annealing_value_in_place_of_C():
+    problem = small_problem(15)
+    machine, task = machine_and_problem(problem, C=2.0)
+    labeling = problem.labels.astype(float)
+    separator = machine(labeling, 2.0)
+    errors = hinge(labeling, separator.scores).sum()
+    at_C, at_half = (task.objective(labeling, separator, C) for C in (None, 1.0))
+    assert at_C - at_half == pytest.approx(errors)
+
+
+def test_bags_of_one_class_need_no_machine():
+    y = bag_target([0, 0, 1, 1], [1.0, 1.0])
+    assert Bags.from_target(y).n_bags == 2
+    clf = AlterPropSVM(C_p=1e3, random_state=0).fit(np.arange(8.0).reshape(4, 2), y)
+    assert clf.objective_ == 0.0
+    np.testing.assert_array_equal(clf.labeling_, np.ones(4))
+    np.testing.assert_array_equal(clf.coef_, 0.0)
+
+
+# --- what is kept when it is stopped ----------------------------------------------------------
+
+
+@pytest.mark.parametrize("failure", [KeyboardInterrupt(), SolverError("no", "stub", "failed")])
+@pytest.mark.parametrize("n_whole", [0, 2])
+def test_starts_that_had_ended_are_kept_when_it_is_stopped(monkeypatch, failure, n_whole):
+    problem = small_problem(16, sizes=(6, 6), noise=2.0)
+
+    class Stopped(Alternation):
+        n_ended = 0
+
+        def __call__(self, labeling):
+            if Stopped.n_ended == n_whole:
+                raise failure
+            Stopped.n_ended += 1
+            return super().__call__(labeling)
+
+    clf = AlterPropSVM(n_init=4, annealing=False, random_state=0)
+    whole = clone(clf).set_params(n_init=max(n_whole, 1)).fit(problem.X, problem.y)
+    monkeypatch.setattr(alter, "Alternation", Stopped)
+    with pytest.raises(type(failure)):
+        clf.fit(problem.X, problem.y)
+    assert hasattr(clf, "coef_") == (n_whole > 0)
+    if n_whole:
+        np.testing.assert_array_equal(clf.start_objectives_, whole.start_objectives_)
+        np.testing.assert_array_equal(clf.predict(problem.X), whole.predict(problem.X))
+        assert clf.stop_reason_ is StopReason.of(failure)

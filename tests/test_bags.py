@@ -1,0 +1,217 @@
+"""Bag targets: every kind of id and proportions, and every way of getting them wrong."""
+
+import pickle
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from sklearn.model_selection import KFold
+
+from propcvx import Bags, bag_target
+from propcvx.bags import BAG_DTYPE, is_bag_target
+from propcvx.errors import CutBagWarning, InputError, PropCVXError, SolverError
+
+IDS = {
+    "strings": ["b", "a", "b", "c"],
+    "integers": [7, -3, 7, 1000],
+    "tuples": [(1, "x"), (0, "y"), (1, "x"), (1, "z")],
+    "floats": [0.5, 0.25, 0.5, 3.0],
+    "array": np.array([20, 10, 20, 30]),
+    "series": pd.Series(["b", "a", "b", "c"], index=[3, 2, 1, 0]),
+    "categories": pd.Series(["b", "a", "b", "c"]).astype("category"),
+    "letters": "babc",
+}
+"""The second bag in sorted order has two instances, the others have one."""
+
+
+@pytest.mark.parametrize("ids", IDS.values(), ids=IDS)
+def test_proportions_in_the_order_of_sorted_ids(ids):
+    y = bag_target(ids, [0.0, 0.5, 1.0])
+    assert y.dtype == BAG_DTYPE
+    assert y["bag"].tolist() == [1, 0, 1, 2]
+    assert y["proportion"].tolist() == [0.5, 0.0, 0.5, 1.0]
+    assert y["size"].tolist() == [2, 1, 2, 1]
+    assert y["label"].tolist() == [0, 0, 0, 0]
+
+
+@pytest.mark.parametrize("make", [dict, pd.Series], ids=["dict", "series"])
+@pytest.mark.parametrize("ids", [["b", "a", "b", "c"], [7, -3, 7, 1000]])
+def test_proportions_keyed_by_id_in_any_order(make, ids):
+    shares = make({ids[3]: 1.0, ids[0]: 0.5, ids[1]: 0.0})
+    np.testing.assert_array_equal(bag_target(ids, shares), bag_target(ids, [0.0, 0.5, 1.0]))
+
+
+def test_ids_that_cannot_be_sorted_need_a_dict():
+    ids = ["a", 1, (2, 3), "a"]
+    with pytest.raises(InputError, match=r"cannot be sorted.*pass a dict keyed by bag id"):
+        bag_target(ids, [0.5, 0.0, 1.0])
+    y = bag_target(ids, {1: 0.0, (2, 3): 1.0, "a": 0.5})
+    assert y["proportion"].tolist() == [0.5, 0.0, 1.0, 0.5]
+    assert len(np.unique(y["bag"])) == 3
+
+
+@given(st.data())
+def test_a_target_says_what_it_was_made_from(data):
+    ids = data.draw(st.lists(st.integers(-50, 50), min_size=1, max_size=20))
+    names = sorted(set(ids))
+    shares = {name: data.draw(st.floats(0, 1)) for name in names}
+    y = bag_target(ids, shares)
+    assert y["proportion"].tolist() == [shares[name] for name in ids]
+    assert y["size"].tolist() == [ids.count(name) for name in ids]
+    bags = Bags.from_target(y)
+    assert bags.proportions.tolist() == [shares[name] for name in names]
+    assert bags.sizes.tolist() == [ids.count(name) for name in names]
+    assert [names[k] for k in bags.index] == ids
+    assert bags.whole.all()
+    assert (bags.n_bags, bags.n_instances) == (len(names), len(ids))
+
+
+@given(st.lists(st.integers(0, 4), min_size=1, max_size=15), st.integers(0, 1000))
+def test_means_and_proportions_of_bags(ids, seed):
+    random = np.random.RandomState(seed)
+    features, labeling = random.randn(len(ids), 2), random.choice((-1.0, 1.0), size=len(ids))
+    bags = Bags.from_target(bag_target(ids, dict.fromkeys(ids, 0.5)))
+    means, shares = bags.means_of(features), bags.proportions_of(labeling)
+    for k, name in enumerate(sorted(set(ids))):
+        inside = np.array(ids) == name
+        np.testing.assert_allclose(means[k], features[inside].mean(axis=0), atol=1e-12)
+        assert shares[k] == pytest.approx((labeling[inside] > 0).mean())
+
+
+def test_take_keeps_what_is_known_of_some_bags():
+    bags = Bags.from_target(bag_target("abbacc", [0.5, 1.0, 0.0], [0, 1, 0, -1, 0, 0]))
+    part = bags.take(np.array([5, 4, 0, 3]))
+    assert part.index.tolist() == [1, 1, 0, 0]
+    assert part.proportions.tolist() == [0.5, 0.0]
+    assert part.labels.tolist() == [0, 0, 0, -1]
+    assert part.sizes.tolist() == [2, 2]
+
+
+# Slices
+
+
+def test_slices_of_whole_bags_are_targets():
+    y = bag_target([3, 1, 3, 2, 1], [0.5, 0.0, 1.0])
+    part = y[np.array([2, 0, 3])]
+    assert is_bag_target(part)
+    bags = Bags.from_target(part)
+    assert bags.index.tolist() == [1, 1, 0]
+    assert bags.proportions.tolist() == [0.0, 1.0]
+    assert bags.whole.all()
+
+
+def test_a_cut_through_bags_warns_with_the_splitter_that_does_not():
+    y = bag_target([0, 0, 0, 1, 1], [1 / 3, 0.5])
+    text = r"1 of 2 bags are incomplete \(the first has 2 of its 3 instances\).*BagKFold"
+    with pytest.warns(CutBagWarning, match=text):
+        bags = Bags.from_target(y[1:])
+    assert bags.whole.tolist() == [False, True]
+    assert bags.proportions.tolist() == [1 / 3, 0.5]
+    assert [count.tolist() for count in bags.count_range()] == [[1, 1], [1, 1]], "the nearest count"
+    train, _ = next(KFold(5).split(y))
+    with pytest.warns(CutBagWarning):
+        Bags.from_target(y[train])
+
+
+def test_labels_of_a_cut_bag_may_disagree_with_its_proportion():
+    y = bag_target([0, 0, 0, 0], [0.5], [1, 1, 0, 0])
+    with pytest.warns(CutBagWarning):
+        assert Bags.from_target(y[:2]).known_counts()[0].tolist() == [2]
+
+
+# What is refused
+
+
+@pytest.mark.parametrize(
+    ("bags", "proportions", "labels", "message"),
+    [
+        (["a", "b"], [0.5, 1.5], None, r"shares in \[0, 1\], got 1.5 for bag 'b'"),
+        (["a", "b"], {"a": -0.1, "b": 1}, None, r"shares in \[0, 1\], got -0.1 for bag 'a'"),
+        (["a", "b"], [0.5, np.nan], None, r"got nan for bag 'b'"),
+        ([4, 9], [0.5, np.inf], None, r"got inf for bag 9"),
+        (["a", "b"], ["x", "y"], None, "proportions must be numbers"),
+        (["a", "b"], {"a": 0.5, "b": None}, None, "for bag 'b'"),
+        (["a", "b"], [0.5], None, r"one entry per bag: 2 bags \['a', 'b'\], .* shape \(1,\)"),
+        (range(9), [[0.5]], None, r"9 bags \[0, 1, 2, 3, 4, ...\], .* shape \(1, 1\)"),
+        (["a"], 0.5, None, r"got an array of shape \(\)"),
+        (["a", "b"], {"a": 1}, None, r"bags without a proportion: \['b'\]; .* bag: \[\]"),
+        (["a"], {"a": 1, "z": 0}, None, r"proportion: \[\]; proportions without a bag: \['z'\]"),
+        ([], [], None, "an empty sequence"),
+        ([None, "a"], {"a": 1}, None, "None or NaN"),
+        ([np.nan, 1.0], [0.5, 0.5], None, "None or NaN"),
+        ([["a"], ["b"]], [0.5, 0.5], None, "one hashable bag id per instance"),
+        (np.zeros((2, 2)), [0.5], None, "one hashable bag id per instance"),
+        (3, [0.5], None, "one hashable bag id per instance"),
+        (["a", "a"], [0.5], [1], r"one entry per instance \(2\), got shape \(1,\)"),
+        (["a", "a"], [0.5], [1, 2], r"-1, \+1, or 0 where unknown, got 2 at instance 1"),
+        (["a", "a"], [0.5], [0.5, 0], "got 0.5 at instance 0"),
+        (["a", "a"], [0.5], [np.nan, 0], "got nan at instance 0"),
+        (["a", "a"], [0.5], ["+", "-"], r"got '\+' at instance 0"),
+    ],
+)
+def test_what_bag_target_refuses(bags, proportions, labels, message):
+    with pytest.raises(InputError, match=message):
+        bag_target(bags, proportions, labels)
+
+
+def several_proportions():
+    y = bag_target([0, 0, 1], [0.5, 1.0])
+    y["proportion"][0] = 0.25
+    return y
+
+
+def wrong_in(field, value):
+    y = bag_target([0, 0, 1], [0.5, 1.0])
+    y[field][2] = value
+    return y
+
+
+@pytest.mark.parametrize(
+    ("y", "message"),
+    [
+        (np.array([1, -1]), r"fields \('bag', 'proportion', 'size', 'label'\), got dtype int64"),
+        ([1, -1], "got dtype list; make one with propcvx.bag_target"),
+        (bag_target([0], [0.5])[:0], r"non-empty vector of instances, got shape \(0,\)"),
+        (bag_target([0, 1], [0.5, 1])[:, None], r"got shape \(2, 1\)"),
+        (several_proportions(), "one value per bag, got several in one bag"),
+        (wrong_in("proportion", 2.0), "got 2 for bag 1"),
+        (wrong_in("proportion", np.nan), "proportions?"),
+        (wrong_in("label", 3), "got 3 at instance 2"),
+        (bag_target([0, 0], [0.0], [1, 0]), "contradict.* 1 known positives and 0 known negatives"),
+        (bag_target([0, 0], [1.0], [0, -1]), "contradict.* of 2, with proportion 1"),
+        (bag_target([0] * 4, [0.5], [1, 1, 1, 0]), "contradict.* 3 known positives"),
+    ],
+)
+def test_what_bags_refuse(y, message):
+    with pytest.raises(InputError, match=message):
+        Bags.from_target(y)
+
+
+@given(st.lists(st.sampled_from([-1, 1]), min_size=1, max_size=12), st.data())
+def test_true_labels_never_contradict(labels, data):
+    ids = data.draw(st.lists(st.integers(0, 2), min_size=len(labels), max_size=len(labels)))
+    truth, names = np.array(labels), sorted(set(ids))
+    shares = [np.mean(truth[np.array(ids) == name] > 0) for name in names]
+    bags = Bags.from_target(bag_target(ids, shares, truth))
+    positive, negative = bags.known_counts()
+    np.testing.assert_array_equal(positive + negative, bags.sizes)
+    lower, upper = bags.count_range()
+    np.testing.assert_array_equal(lower, positive)
+    np.testing.assert_array_equal(upper, positive)
+
+
+# The tree of errors
+
+
+def test_errors_are_of_one_tree_and_of_the_builtin_kind():
+    with pytest.raises(PropCVXError):
+        bag_target([], [])
+    with pytest.raises(ValueError, match="empty"):
+        bag_target([], [])
+
+
+def test_a_solver_error_survives_a_worker_process():
+    error = pickle.loads(pickle.dumps(SolverError("no answer", "osqp", "infeasible")))
+    assert (str(error), error.solver, error.status) == ("no answer", "osqp", "infeasible")

@@ -1,0 +1,122 @@
+"""Certified bounds: valid for every alpha and every labeling, whatever a solver says."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from small_problems import small_problem, small_problems
+
+from propcvx.bounds import Bounds, labeling_upper_bound, relaxation_lower_bound
+from propcvx.errors import InputError
+from propcvx.labelings import FeasibleLabelings
+from propcvx.oracles import (
+    CoordinateOracle,
+    DirectionSweepOracle,
+    ExhaustiveOracle,
+    MixedIntegerOracle,
+)
+from propcvx.programs import svm_primal
+from propcvx.solvers import solve
+
+ORACLES = {
+    "exhaustive": ExhaustiveOracle,
+    "sweep": DirectionSweepOracle,
+    "mixed_integer": MixedIntegerOracle,
+}
+
+
+def svm_value(features, labeling, C):
+    """The SVM value of a labeling from the primal program."""
+    program = svm_primal(features, bias=False).set(y=labeling, C=C)
+    return solve(program, "clarabel", tol=1e-10, certify=False).value
+
+
+def best_value(features, feasible, C):
+    return min(svm_value(features, labeling, C) for labeling in feasible.enumerate())
+
+
+@settings(max_examples=15)
+@given(
+    problem=small_problems(max_size=3, max_bags=2, max_features=3),
+    epsilon=st.sampled_from([0.0, 0.4]),
+    C=st.sampled_from([0.1, 1.0, 10.0]),
+    seed=st.integers(0, 2**32 - 1),
+)
+def test_lower_bound_holds_for_every_alpha(problem, epsilon, C, seed):
+    feasible = FeasibleLabelings.of(problem.bags, epsilon)
+    oracle = ExhaustiveOracle(problem.X, feasible)
+    best, random = best_value(problem.X, feasible, C), np.random.RandomState(seed)
+    for scale in (0.01, 0.1, 1.0, 3.0):
+        alpha = scale * C * random.uniform(-0.2, 1.0, size=len(problem.X))
+        assert relaxation_lower_bound(alpha, oracle, C) <= best + 1e-7 * max(1.0, best)
+
+
+def test_lower_bound_of_no_alpha_is_zero_and_of_a_good_one_is_not():
+    problem = small_problem(0, sizes=(3, 3))
+    oracle = ExhaustiveOracle(problem.X, FeasibleLabelings.of(problem.bags, 0.0))
+    assert relaxation_lower_bound(np.zeros(6), oracle, 1.0) == 0.0
+    assert max(relaxation_lower_bound(np.full(6, a), oracle, 1.0) for a in (0.01, 0.05)) > 0.0
+
+
+def test_alpha_is_brought_into_its_box():
+    problem = small_problem(1, sizes=(3, 3))
+    oracle = ExhaustiveOracle(problem.X, FeasibleLabelings.of(problem.bags, 0.0))
+    outside = np.array([-5.0, 0.2, 9.0, 0.1, 0.0, 0.3])
+    inside = np.clip(outside, 0.0, 0.5)
+    assert relaxation_lower_bound(outside, oracle, 0.5) == relaxation_lower_bound(
+        inside, oracle, 0.5
+    )
+    by_hand = inside.sum() - max(
+        0.5 * np.sum(((labeling * inside) @ problem.X) ** 2)
+        for labeling in oracle.feasible.enumerate()
+    )
+    assert relaxation_lower_bound(inside, oracle, 0.5) == pytest.approx(by_hand)
+
+
+@pytest.mark.parametrize("name", ORACLES)
+def test_lower_bounds_of_exact_oracles_agree(name):
+    if name == "mixed_integer":
+        pytest.importorskip("pyscipopt")
+    problem = small_problem(2, sizes=(4, 4))
+    feasible = FeasibleLabelings.of(problem.bags, 0.25)
+    alpha = np.random.RandomState(0).uniform(size=8)
+    value = relaxation_lower_bound(alpha, ORACLES[name](problem.X, feasible), 1.0)
+    exact = relaxation_lower_bound(alpha, ExhaustiveOracle(problem.X, feasible), 1.0)
+    assert value <= exact + 1e-9
+    assert value == pytest.approx(exact, abs=1e-4)
+
+
+def test_an_inexact_oracle_gives_no_lower_bound():
+    problem = small_problem(3)
+    feasible = FeasibleLabelings.of(problem.bags, 0.0)
+    oracle = CoordinateOracle(problem.X, feasible, problem.X)
+    message = "a lower bound needs an exact oracle, got CoordinateOracle; use Exh.*Mixed.*"
+    with pytest.raises(InputError, match=message):
+        relaxation_lower_bound(np.ones(8), oracle, 1.0)
+
+
+@settings(max_examples=20)
+@given(problem=small_problems(), C=st.sampled_from([0.1, 1.0, 10.0]))
+def test_upper_bound_is_the_svm_value_and_never_below(problem, C):
+    labeling = problem.labels.astype(float)
+    value, bound = svm_value(problem.X, labeling, C), labeling_upper_bound(problem.X, labeling, C)
+    assert bound >= value - 1e-7 * max(1.0, value)
+    assert bound == pytest.approx(value, rel=1e-4, abs=1e-5)
+
+
+@pytest.mark.filterwarnings("ignore::propcvx.errors.InaccurateSolutionWarning")
+@pytest.mark.parametrize(("solver", "tol"), [("osqp", 1e-1), ("piqp", 1e-2), ("clarabel", 1e-1)])
+def test_a_careless_solver_makes_the_upper_bound_larger_never_wrong(solver, tol):
+    problem = small_problem(4, sizes=(6, 6), noise=2.0)
+    labeling = problem.labels.astype(float)
+    value = svm_value(problem.X, labeling, 1.0)
+    bound = labeling_upper_bound(problem.X, labeling, 1.0, solver=solver, tol=tol)
+    assert bound >= value - 1e-8
+
+
+@pytest.mark.parametrize(
+    ("lower", "upper", "gap"),
+    [(1.0, 4.0, 0.75), (0.1, 0.4, 0.3), (2.0, 2.0, 0.0), (2.0 + 1e-9, 2.0, 0.0)],
+)
+def test_gap_is_relative_to_the_upper_bound_where_that_is_large(lower, upper, gap):
+    assert Bounds(lower, upper).gap == pytest.approx(gap)

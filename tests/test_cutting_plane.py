@@ -1,0 +1,633 @@
+"""Algorithm 2: masters, SimpleMKL, oracles, the loop, rounding, and ConvPropSVM around them."""
+
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from small_problems import small_problem, small_problems
+
+from propcvx import ConvPropSVM, bag_target
+from propcvx.bounds import Bounds, labeling_upper_bound
+from propcvx.cutting_plane import Relaxation, cutting_plane
+from propcvx.errors import InaccurateSolutionWarning, SolverError
+from propcvx.history import History, StopReason
+from propcvx.labelings import FeasibleLabelings
+from propcvx.masters import Master, MasterSolution
+from propcvx.metrics import proportion_error
+from propcvx.oracles import (
+    CoordinateOracle,
+    Cut,
+    DirectionSweepOracle,
+    ExhaustiveOracle,
+    MixedIntegerOracle,
+    violation_value,
+)
+from propcvx.programs import svm_dual, svm_dual_parameters
+from propcvx.rounding import rank_one
+from propcvx.simple_mkl import RELATIVE_GAP, Point, reduced_gradient
+from propcvx.solvers import solve
+
+# An interior-point method may call 1e-9 an inaccurate answer; tests say what they need of it.
+pytestmark = pytest.mark.filterwarnings("ignore::propcvx.errors.InaccurateSolutionWarning")
+
+FORMS = [
+    ("epigraph", "clarabel"),
+    ("group", "clarabel"),
+    ("reduced_gradient", "piqp"),
+    ("reduced_gradient", "osqp"),
+]
+
+
+def all_labelings(feasible):
+    return np.array(list(feasible.enumerate()))
+
+
+def svm_value(features, labeling, C):
+    """The SVM value g(y) from the dual program, without bias."""
+    program = svm_dual(features, bias=False).set(**svm_dual_parameters(labeling, C))
+    return solve(program, "clarabel", tol=1e-10, certify=False).value
+
+
+# --- masters ----------------------------------------------------------------------------------
+
+
+def random_master_input(seed, n_labelings, n_instances=12, rank=3):
+    random = np.random.RandomState(seed)
+    labelings = random.choice((-1.0, 1.0), size=(n_labelings, n_instances))
+    return random.randn(n_instances, rank), np.unique(labelings, axis=0)
+
+
+@settings(max_examples=15)
+@given(
+    seed=st.integers(0, 2**32 - 1),
+    n_labelings=st.integers(1, 6),
+    rank=st.integers(1, 4),
+    C=st.sampled_from([0.05, 1.0, 5.0]),
+)
+def test_cone_forms_of_the_master_agree(seed, n_labelings, rank, C):
+    features, labelings = random_master_input(seed, n_labelings, rank=rank)
+    epigraph, group = (Master(features, C, form)(labelings) for form in ("epigraph", "group"))
+    assert epigraph.value == pytest.approx(group.value, rel=1e-6, abs=1e-7)
+
+
+@settings(max_examples=10)
+@given(
+    seed=st.integers(0, 2**32 - 1),
+    n_labelings=st.integers(1, 5),
+    rank=st.integers(1, 4),
+    C=st.sampled_from([0.05, 1.0, 5.0]),
+    form=st.sampled_from(FORMS),
+)
+def test_value_and_upper_enclose_the_optimum(seed, n_labelings, rank, C, form):
+    features, labelings = random_master_input(seed, n_labelings, rank=rank)
+    optimum = Master(features, C, tol=1e-10)(labelings).value
+    answer = Master(features, C, *form)(labelings)
+    assert answer.value <= optimum + 1e-7 * max(1.0, optimum)
+    assert answer.upper >= optimum - 1e-7 * max(1.0, optimum)
+
+
+@pytest.mark.parametrize("form", FORMS, ids="/".join)
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.filterwarnings("error::propcvx.errors.InaccurateSolutionWarning")
+def test_forms_of_the_master_agree_in_value(form, seed):
+    features, labelings = random_master_input(seed, n_labelings=4)
+    optimum = Master(features, 1.0, tol=1e-9)(labelings).value
+    answer = Master(features, 1.0, *form)(labelings)
+    tolerance = 2 * RELATIVE_GAP if form[0] == "reduced_gradient" else 1e-7
+    assert answer.value == pytest.approx(optimum, rel=tolerance)
+    assert answer.upper == pytest.approx(optimum, rel=2 * RELATIVE_GAP)
+    assert answer.solver == form[1]
+
+
+@pytest.mark.parametrize("form", FORMS, ids="/".join)
+def test_master_solution_is_within_its_sets(form):
+    features, labelings = random_master_input(5, n_labelings=4)
+    answer = Master(features, 0.7, *form)(labelings)
+    assert (answer.alpha >= 0.0).all()
+    assert (answer.alpha <= 0.7).all()
+    assert (answer.mu >= 0.0).all()
+    assert answer.mu.sum() == pytest.approx(1.0)
+    level = max(violation_value(features, labeling, answer.alpha) for labeling in labelings)
+    assert answer.level == pytest.approx(level)
+    assert answer.value == pytest.approx(answer.alpha.sum() - level)
+
+
+@pytest.mark.parametrize("form", FORMS, ids="/".join)
+def test_master_of_one_labeling_is_the_svm_without_bias(form):
+    features, labelings = random_master_input(6, n_labelings=1)
+    value = svm_value(features, labelings[0], 2.0)
+    answer = Master(features, 2.0, *form, tol=1e-9)(labelings)
+    assert answer.value == pytest.approx(value, rel=1e-6)
+    np.testing.assert_array_equal(answer.mu, [1.0])
+
+
+def test_master_without_any_separation():
+    """Where the features vanish, w = 0 and every instance costs C."""
+    for form in ("epigraph", "group"):
+        answer = Master(np.zeros((4, 2)), 0.5, form)(np.ones((2, 4)))
+        assert answer.value == pytest.approx(2.0, rel=1e-6)
+        assert answer.mu.sum() == pytest.approx(1.0)
+
+
+def test_more_labelings_never_raise_the_optimum():
+    features, labelings = random_master_input(7, n_labelings=6)
+    master = Master(features, 1.0)
+    values = [master(labelings[:n]).value for n in range(1, len(labelings) + 1)]
+    assert all(after <= before + 1e-7 for before, after in pairwise(values))
+
+
+# --- SimpleMKL --------------------------------------------------------------------------------
+
+
+def quadratic(Q, c, calls=None):
+    """A smooth convex function on the simplex in place of the inner problem."""
+
+    def inner(mu):
+        if calls is not None:
+            calls.append(mu)
+        return Point(mu, float(0.5 * mu @ Q @ mu + c @ mu), Q @ mu + c, None)
+
+    return inner
+
+
+@settings(max_examples=40)
+@given(seed=st.integers(0, 2**32 - 1), n=st.integers(1, 8), rank=st.integers(1, 8))
+def test_reduced_gradient_minimises_over_the_simplex(seed, n, rank):
+    random = np.random.RandomState(seed)
+    root, calls = random.randn(n, rank), []
+    inner = quadratic(root @ root.T + 0.01 * np.eye(n), random.randn(n), calls)
+    point = reduced_gradient(inner, np.full(n, 1.0 / n))
+    assert point.gap <= RELATIVE_GAP * max(1.0, abs(point.value))
+    for mu in calls:
+        assert (mu >= 0.0).all()
+        assert mu.sum() == pytest.approx(1.0)
+    for _ in range(20):
+        assert inner(random.dirichlet(np.full(n, 0.3))).value >= point.value - point.gap - 1e-12
+
+
+def test_reduced_gradient_projects_onto_the_simplex():
+    """For J = |mu - c|^2 / 2 the minimum is known: the projection of c."""
+    point = reduced_gradient(quadratic(np.eye(3), -np.array([0.9, 0.5, -2.0])), np.full(3, 1 / 3))
+    np.testing.assert_allclose(point.mu, [0.7, 0.3, 0.0], atol=1e-2)
+
+
+def test_reduced_gradient_says_when_it_stalls():
+    def wrong_gradient(mu):
+        return Point(mu, float(mu[0]), np.array([-1.0, 1.0]), None)
+
+    with pytest.warns(InaccurateSolutionWarning, match="gap of .* at the value"):
+        point = reduced_gradient(wrong_gradient, np.array([0.5, 0.5]))
+    np.testing.assert_array_equal(point.mu, [0.5, 0.5])
+
+
+# --- oracles ----------------------------------------------------------------------------------
+
+
+@st.composite
+def separation_problems(draw, max_features=2):
+    """Features, feasible labelings and alpha; often with ties, zeros and known labels."""
+    problem = draw(small_problems(max_size=4, max_bags=3, max_features=max_features))
+    feasible = FeasibleLabelings.of(problem.bags, draw(st.sampled_from([0.0, 0.25, 0.5, 1.0])))
+    values = st.sampled_from([0.0, 0.5, 1.0]) if draw(st.booleans()) else st.floats(0.0, 1.0)
+    n = len(problem.X)
+    alpha = np.array(draw(st.lists(values, min_size=n, max_size=n)))
+    features = np.round(problem.X) if draw(st.booleans()) else problem.X
+    return features, feasible, alpha
+
+
+@settings(max_examples=100)
+@given(case=separation_problems())
+def test_a_sweep_over_directions_finds_the_most_violated_labeling(case):
+    features, feasible, alpha = case
+    exhaustive = ExhaustiveOracle(features, feasible)(alpha)
+    sweep = DirectionSweepOracle(features, feasible)(alpha)
+    assert sweep.value == pytest.approx(exhaustive.value, rel=1e-9, abs=1e-12)
+    assert sweep.bound == sweep.value
+    assert sweep.labeling in feasible
+    assert violation_value(features, sweep.labeling, alpha) == pytest.approx(sweep.value)
+
+
+def test_a_sweep_over_directions_misses_no_arc():
+    """More instances, and every labeling feasible: arcs so narrow that half of them do not do."""
+    for seed in range(60):
+        problem = small_problem(seed, sizes=(5, 4), noise=3.0)
+        feasible = FeasibleLabelings.of(problem.bags, 0.5)
+        alpha = np.random.RandomState(seed).uniform(size=9)
+        exhaustive = ExhaustiveOracle(problem.X, feasible)(alpha)
+        sweep = DirectionSweepOracle(problem.X, feasible)(alpha)
+        assert sweep.value == pytest.approx(exhaustive.value, rel=1e-9)
+
+
+@settings(max_examples=25)
+@given(case=separation_problems(max_features=4))
+def test_mixed_integer_oracle_finds_the_most_violated_labeling(case):
+    pytest.importorskip("pyscipopt")
+    features, feasible, alpha = case
+    exhaustive = ExhaustiveOracle(features, feasible)(alpha)
+    cut = MixedIntegerOracle(features, feasible)(alpha)
+    assert cut.labeling in feasible
+    assert cut.value <= exhaustive.value + 1e-9
+    assert cut.value == pytest.approx(exhaustive.value, rel=1e-4, abs=1e-5)
+    assert cut.bound >= exhaustive.value - 1e-9
+
+
+def test_mixed_integer_oracle_counts_its_tolerance_into_its_bound():
+    pytest.importorskip("pyscipopt")
+    shortfalls = []
+    for seed in (4, 5, 6, 7):
+        problem = small_problem(seed, sizes=(6, 6), n_features=4, noise=3.0)
+        feasible = FeasibleLabelings.of(problem.bags, 0.2)
+        alpha = np.random.RandomState(seed).uniform(size=12)
+        exact = ExhaustiveOracle(problem.X, feasible)(alpha).value
+        cut = MixedIntegerOracle(problem.X, feasible, tol=0.9)(alpha)
+        assert cut.bound >= exact
+        shortfalls.append(exact - cut.value)
+    assert max(shortfalls) > 1e-6
+
+
+@settings(max_examples=60)
+@given(case=separation_problems(max_features=4), n_dimensions=st.integers(1, 4))
+def test_coordinate_oracle_is_never_above_an_exact_one(case, n_dimensions):
+    features, feasible, alpha = case
+    cut = CoordinateOracle(features, feasible, features[:, :n_dimensions])(alpha)
+    assert cut.labeling in feasible
+    assert cut.value == pytest.approx(violation_value(features, cut.labeling, alpha))
+    assert cut.value <= ExhaustiveOracle(features, feasible)(alpha).value + 1e-9
+    assert cut.bound == np.inf
+
+
+@settings(max_examples=60)
+@given(case=separation_problems(max_features=4))
+def test_coordinate_oracle_is_exact_in_the_largest_coordinate(case):
+    """Proposition 3: it maximises the l-infinity norm, here against all labelings."""
+    features, feasible, alpha = case
+    labeling = CoordinateOracle(features, feasible, features)(alpha).labeling
+    norms = np.abs((all_labelings(feasible) * alpha) @ features).max(axis=1)
+    assert np.abs((labeling * alpha) @ features).max() == pytest.approx(norms.max())
+
+
+def test_coordinate_oracle_is_exact_in_one_dimension():
+    problem = small_problem(0, sizes=(5, 5), n_features=1)
+    feasible = FeasibleLabelings.of(problem.bags, 0.2)
+    alpha = np.random.RandomState(0).uniform(size=10)
+    exact = ExhaustiveOracle(problem.X, feasible)(alpha)
+    assert CoordinateOracle(problem.X, feasible, problem.X)(alpha).value == pytest.approx(
+        exact.value
+    )
+
+
+def test_oracles_work_in_chunks():
+    problem = small_problem(1, sizes=(6, 4))
+    feasible = FeasibleLabelings.of(problem.bags, 0.2)
+    alpha = np.random.RandomState(0).uniform(size=10)
+    for kind in (ExhaustiveOracle, DirectionSweepOracle):
+        small, large = (kind(problem.X, feasible, chunk=chunk)(alpha) for chunk in (7, 10_000))
+        assert small.value == large.value
+
+
+# --- the loop ---------------------------------------------------------------------------------
+
+
+class ScriptedMaster:
+    """A master of given values, one per round; every answer has the level 1."""
+
+    def __init__(self, values):
+        self.values, self.seen = values, []
+
+    def __call__(self, labelings):
+        self.seen.append(labelings)
+        n = len(labelings)
+        mu = np.full(n, 1.0 / n)
+        return MasterSolution(np.full(2, n), mu, self.values[n - 1], 9.0, 1.0, "stub", "optimal")
+
+
+class ScriptedOracle:
+    """An oracle of given violation values, the first of them for the starting point."""
+
+    exact = False
+
+    def __init__(self, values):
+        self.values, self.asked = iter(values), []
+
+    def __call__(self, alpha):
+        self.asked.append(alpha)
+        return Cut(np.full(2, len(self.asked), dtype=float), next(self.values), np.inf)
+
+
+@pytest.mark.parametrize(
+    ("objectives", "violations", "reason", "n_cuts"),
+    [
+        ([5.0, 4.0], [9, 3, 1.05], StopReason.NO_VIOLATION, 2),
+        ([5.0, 4.0, 3.95], [9, 3, 3, 3], StopReason.CONVERGED, 3),
+        ([5.0, 4.0, 3.0], [9, 3, 3, 3], StopReason.MAX_CUTS, 3),
+        ([5.0], [9, 0.5], StopReason.NO_VIOLATION, 1),
+    ],
+)
+def test_why_the_loop_stops(objectives, violations, reason, n_cuts):
+    master, oracle, seen = ScriptedMaster(objectives), ScriptedOracle(violations), []
+    start = np.array([0.25, 0.5])
+    end = cutting_plane(master, oracle, start, max_cuts=3, tol=0.1, progress=seen.append)
+    assert end.history.stop_reason is reason
+    assert reason.advice
+    assert end.history.objectives == objectives[:n_cuts]
+    assert seen == list(end.history)
+    assert [record.n_cuts for record in seen] == list(range(1, n_cuts + 1))
+    assert end.objective == objectives[n_cuts - 1]
+    assert end.violation == max(0.0, violations[n_cuts] - 1.0)
+    assert end.lower_bound is None
+    assert oracle.asked[0] is start
+    np.testing.assert_array_equal(end.labelings, np.arange(1.0, n_cuts + 1)[:, None] * [1, 1])
+
+
+def test_lower_bound_is_that_of_the_oracles_bound_not_of_its_labeling():
+    alpha, labeling = np.array([0.5, 1.0]), np.ones(2)
+    master = MasterSolution(alpha, np.ones(1), 1.0, 1.0, 0.5, "stub", "optimal")
+    end = Relaxation(labeling[None, :], master, Cut(labeling, 0.75, 0.875), History())
+    assert end.lower_bound == 1.5 - 0.875
+    assert end.violation == 0.25
+
+
+# --- the relaxation, against all feasible labelings at once -----------------------------------
+
+BAGS_OF_EIGHT = {
+    "halves": ((4, 4), (0.5, 0.5), 0.0),
+    "unequal": ((3, 5), (1 / 3, 0.4), 0.0),
+    "one pure": ((3, 5), (1.0, 0.4), 0.0),
+    "one bag": ((8,), (0.375,), 0.0),
+    "pairs": ((2, 2, 2, 2), (0.5, 0.5, 0.5, 0.5), 0.0),
+    "epsilon": ((4, 4), (0.5, 0.25), 0.25),
+    "bags of one": ((1,) * 8, (0, 1, 1, 0, 1, 0, 0, 1), 0.0),
+}
+VALUE = 1e-6
+
+
+@pytest.fixture(scope="module", params=[(name, seed) for name in BAGS_OF_EIGHT for seed in (0, 1)])
+def eight(request):
+    """Features, bag target, feasible labelings, and the relaxation solved over all of them."""
+    name, seed = request.param
+    sizes, shares, epsilon = BAGS_OF_EIGHT[name]
+    features = np.random.RandomState(seed).randn(8, 3)
+    y = bag_target(np.repeat(np.arange(len(sizes)), sizes), shares)
+    clf = ConvPropSVM(epsilon=epsilon, intercept="none", max_cuts=100, tol=0.0)
+    oracle = CapturingOracle()
+    clf.set_params(oracle=oracle).fit(features, y)
+    labelings = all_labelings(oracle.feasible)
+    return clf, features, oracle.feasible, labelings, Master(features, clf.C)(labelings).value
+
+
+class CapturingOracle:
+    """An oracle given as a callable; keeps what the estimator hands it."""
+
+    def __call__(self, features, feasible):
+        self.features, self.feasible = features, feasible
+        return ExhaustiveOracle(features, feasible)
+
+
+def test_exact_oracle_reaches_the_optimum_of_the_relaxation(eight):
+    clf, _, _, _, optimum = eight
+    assert clf.objective_ == pytest.approx(optimum, abs=VALUE)
+    assert clf.violation_ <= VALUE
+    assert clf.bounds_.lower <= optimum + VALUE
+
+
+def test_bounds_enclose_the_best_labeling(eight):
+    clf, features, feasible, labelings, optimum = eight
+    values = [svm_value(features, labeling, clf.C) for labeling in labelings]
+    best = min(values)
+    assert optimum <= best + VALUE
+    assert clf.bounds_.lower <= best + VALUE
+    assert clf.bounds_.upper >= best - VALUE
+    assert clf.labeling_ in feasible
+    own = values[int(np.argmin(np.abs(labelings - clf.labeling_).sum(axis=1)))]
+    assert clf.bounds_.upper == pytest.approx(own, abs=VALUE)
+    lower, upper = clf.bounds_.lower, clf.bounds_.upper
+    assert clf.bounds_.gap == pytest.approx(max(0, upper - lower) / max(1.0, upper))
+
+
+def test_master_never_rises_over_the_rounds(eight):
+    clf, *_ = eight
+    assert all(after <= before + VALUE for before, after in pairwise(clf.history_.objectives))
+    assert [record.n_cuts for record in clf.history_] == list(range(1, len(clf.history_) + 1))
+    assert len(clf.relaxation_.labelings) == len(clf.history_)
+
+
+def test_coordinate_oracle_ends_at_or_above_the_optimum_and_knows_no_bounds(eight):
+    clf, features, feasible, _, optimum = eight
+    y = bag_target(feasible.bags.index, feasible.bags.proportions)
+    inexact = ConvPropSVM(
+        epsilon=clf.epsilon, intercept="none", oracle="coordinate", max_cuts=100, tol=0.0
+    ).fit(features, y)
+    assert inexact.objective_ >= optimum - VALUE
+    assert inexact.bounds_ is None
+    assert inexact.violation_ >= 0.0
+    assert inexact.labeling_ in feasible
+
+
+def test_bags_of_one_leave_nothing_to_relax():
+    problem = small_problem(2, sizes=(1,) * 8)
+    clf = ConvPropSVM(C=2.0, intercept="none", oracle="exhaustive").fit(problem.X, problem.y)
+    np.testing.assert_array_equal(clf.labeling_, problem.labels)
+    assert clf.bounds_.gap <= 1e-7
+    assert clf.stop_reason_ is StopReason.NO_VIOLATION
+    assert clf.objective_ == pytest.approx(svm_value(problem.X, clf.labeling_, 2.0))
+
+
+def test_coordinate_oracle_sometimes_misses_violated_labelings():
+    """What makes it inexact: somewhere its master stays well above the optimum."""
+    excess = []
+    for seed in range(6):
+        problem = small_problem(seed, sizes=(4, 4), n_features=3)
+        values = [
+            ConvPropSVM(oracle=oracle, max_cuts=100, tol=0.0).fit(problem.X, problem.y).objective_
+            for oracle in ("coordinate", "exhaustive")
+        ]
+        excess.append(values[0] - values[1])
+    assert min(excess) >= -VALUE
+    assert max(excess) > 1e-3
+
+
+@pytest.mark.parametrize("form", FORMS, ids="/".join)
+def test_the_loop_cannot_tell_which_master_it_was_given(form):
+    problem = small_problem(3, sizes=(4, 4), n_features=3)
+    options = {"oracle": "exhaustive", "max_cuts": 50, "tol": 1e-5}
+    reference = ConvPropSVM(**options).fit(problem.X, problem.y)
+    clf = ConvPropSVM(**options, master=form[0], solver=form[1]).fit(problem.X, problem.y)
+    assert clf.objective_ == pytest.approx(reference.objective_, rel=1e-3)
+    assert clf.bounds_.lower <= reference.objective_ + VALUE
+    assert {record.solver for record in clf.history_} == {form[1]}
+
+
+@pytest.mark.parametrize("kernel", ["rbf", "poly"])
+@pytest.mark.parametrize("intercept", ["center", "constant"])
+def test_exact_bounds_with_kernels_and_with_a_bias(kernel, intercept):
+    problem = small_problem(4, sizes=(3, 4))
+    clf = ConvPropSVM(kernel=kernel, intercept=intercept, max_cuts=100, tol=0.0)
+    oracle = CapturingOracle()
+    clf.set_params(oracle=oracle).fit(problem.X, problem.y)
+    labelings = all_labelings(oracle.feasible)
+    optimum = Master(oracle.features, clf.C)(labelings).value
+    assert clf.objective_ == pytest.approx(optimum, abs=VALUE)
+    best = min(svm_value(oracle.features, labeling, clf.C) for labeling in labelings)
+    assert clf.bounds_.lower - VALUE <= best <= clf.bounds_.upper + VALUE
+
+
+@pytest.mark.parametrize("oracle", ["sweep", "mixed_integer"])
+def test_exact_oracles_by_name_give_the_same_relaxation(oracle):
+    if oracle == "mixed_integer":
+        pytest.importorskip("pyscipopt")
+    problem = small_problem(5, sizes=(4, 5))
+    reference, clf = (
+        ConvPropSVM(epsilon=0.2, oracle=name, max_cuts=50, tol=1e-6).fit(problem.X, problem.y)
+        for name in ("exhaustive", oracle)
+    )
+    assert clf.objective_ == pytest.approx(reference.objective_, abs=1e-5)
+    assert clf.bounds_.lower <= reference.objective_ + VALUE
+    assert isinstance(clf.bounds_, Bounds)
+
+
+def test_known_labels_stay():
+    problem = small_problem(6, sizes=(4, 4), known=0.5)
+    known = problem.bags.labels != 0
+    assert known.any()
+    clf = ConvPropSVM(oracle="exhaustive", max_cuts=20).fit(problem.X, problem.y)
+    np.testing.assert_array_equal(clf.labeling_[known], problem.labels[known])
+    assert (clf.relaxation_.labelings[:, known] == problem.labels[known]).all()
+
+
+def test_fewer_dimensions_try_fewer_labelings():
+    problem = small_problem(7, sizes=(10, 10), n_features=6)
+    values = {
+        variance: ConvPropSVM(variance=variance, max_cuts=50, tol=0.0)
+        .fit(problem.X, problem.y)
+        .history_[0]
+        .violation
+        for variance in (1e-6, 1.0)
+    }
+    assert values[1e-6] != values[1.0]
+
+
+def test_dimensions_can_be_the_features_themselves():
+    problem = small_problem(8, sizes=(6, 6), n_features=3)
+    centred = problem.X - problem.X.mean(axis=0)
+    clf = ConvPropSVM(dimensions="features").fit(problem.X, problem.y)
+    feasible = FeasibleLabelings.of(problem.bags, 0.0)
+    first = CoordinateOracle(centred, feasible, centred)(np.full(12, 1 / 12))
+    np.testing.assert_array_equal(clf.relaxation_.labelings[0], first.labeling)
+
+
+# --- from M back to a classifier --------------------------------------------------------------
+
+
+@settings(max_examples=50)
+@given(seed=st.integers(0, 2**32 - 1), n_labelings=st.integers(1, 6), n=st.integers(1, 9))
+def test_rank_one_is_the_leading_eigenvector_of_M(seed, n_labelings, n):
+    random = np.random.RandomState(seed)
+    labelings = random.choice((-1.0, 1.0), size=(n_labelings, n))
+    mu = random.dirichlet(np.ones(n_labelings))
+    M = (labelings.T * mu) @ labelings
+    values = np.linalg.eigvalsh(M)
+    labeling = rank_one(labelings, mu)
+    assert labeling @ labeling == pytest.approx(values[-1])
+    np.testing.assert_allclose(M @ labeling, values[-1] * labeling, atol=1e-8)
+    others = values[:-1]
+    distance = np.linalg.norm(M - np.outer(labeling, labeling))
+    assert distance == pytest.approx(np.linalg.norm(others), abs=1e-7)
+    assert labeling @ labelings[np.argmax(mu)] >= 0.0
+
+
+@settings(max_examples=15)
+@given(problem=small_problems(max_size=5, max_bags=3), max_cuts=st.sampled_from([1, 4]))
+def test_sign_is_that_of_the_smaller_bag_error_in_training(problem, max_cuts):
+    clf = ConvPropSVM(max_cuts=max_cuts).fit(problem.X, problem.y)
+    scores = clf.decision_function(problem.X)
+    bags = problem.bags
+    assert proportion_error(bags, scores) <= proportion_error(bags, -scores)
+    alpha = clf.relaxation_.master.alpha
+    centred = problem.X - problem.X.mean(axis=0)
+    np.testing.assert_allclose(clf.coef_[0], centred.T @ (alpha * clf.soft_labeling_), atol=1e-9)
+
+
+@pytest.mark.parametrize("kernel", ["linear", "rbf", "exponential", "poly"])
+def test_intercept_is_what_centring_or_the_constant_feature_gives(kernel):
+    problem = small_problem(9, sizes=(5, 6), noise=0.5)
+    X = problem.X + 3.0
+    gram = (lambda A, B: A @ B.T) if kernel == "linear" else None
+    for intercept in ("center", "constant", "none"):
+        clf = ConvPropSVM(kernel=kernel, intercept=intercept, max_cuts=3).fit(X, problem.y)
+        K = (gram or clf.feature_map_.kernel)(X, X)
+        soft = clf.relaxation_.master.alpha * clf.soft_labeling_
+        if intercept == "center":
+            centring = np.eye(len(X)) - 1.0 / len(X)
+            K = centring @ K @ centring
+        if intercept == "constant":
+            K = K + 1.0
+        scores = clf.decision_function(X)
+        np.testing.assert_allclose(scores, K @ soft, atol=1e-7 * max(1.0, np.abs(scores).max()))
+        if intercept == "none":
+            assert clf.intercept_[0] == 0.0
+
+
+def test_a_verbose_fit_shows_its_cuts(capsys):
+    problem = small_problem(10)
+    ConvPropSVM(verbose=True, max_cuts=2, tol=0.0).fit(problem.X, problem.y)
+    assert "cuts" in capsys.readouterr().err
+
+
+def test_upper_bound_of_the_found_labeling_is_its_svm_value():
+    problem = small_problem(11, sizes=(4, 4))
+    clf = ConvPropSVM(oracle="sweep", intercept="none").fit(problem.X, problem.y)
+    assert clf.bounds_.upper == labeling_upper_bound(problem.X, clf.labeling_, clf.C)
+
+
+# --- what is kept when it is stopped ----------------------------------------------------------
+
+
+class FailingOracle(CapturingOracle):
+    """Exhaustive, until the call that fails."""
+
+    def __init__(self, failure, fails_at):
+        self.failure, self.fails_at, self.n_calls, self.exact = failure, fails_at, 0, True
+
+    def __call__(self, *arguments):
+        if len(arguments) == 2:
+            self.inner = super().__call__(*arguments)
+            return self
+        self.n_calls += 1
+        if self.n_calls == self.fails_at:
+            raise self.failure
+        return self.inner(*arguments)
+
+
+FAILURES = {
+    StopReason.INTERRUPTED: KeyboardInterrupt(),
+    StopReason.SOLVER_FAILED: SolverError("no answer", "stub", "solver_error"),
+}
+
+
+@pytest.mark.parametrize("reason", FAILURES)
+def test_what_was_reached_is_kept_when_it_is_stopped(reason):
+    problem = small_problem(12, sizes=(4, 4), n_features=3)
+    whole = ConvPropSVM(oracle="exhaustive", max_cuts=10, tol=0.0).fit(problem.X, problem.y)
+    assert len(whole.history_) > 2
+    oracle = FailingOracle(FAILURES[reason], fails_at=4)
+    clf = ConvPropSVM(oracle=oracle, max_cuts=10, tol=0.0)
+    with pytest.raises(type(FAILURES[reason])) as raised:
+        clf.fit(problem.X, problem.y)
+    assert raised.value is FAILURES[reason]
+    assert "ConvPropSVM keeps the best it had reached" in raised.value.__notes__[-1]
+    assert clf.stop_reason_ is reason
+    assert clf.history_.objectives == whole.history_.objectives[:2]
+    two = ConvPropSVM(oracle="exhaustive", max_cuts=2, tol=0.0).fit(problem.X, problem.y)
+    np.testing.assert_array_equal(clf.predict(problem.X), two.predict(problem.X))
+    assert clf.bounds_ == two.bounds_
+
+
+@pytest.mark.parametrize("fails_at", [1, 2])
+def test_with_nothing_reached_nothing_is_kept(fails_at):
+    problem = small_problem(12, sizes=(4, 4), n_features=3)
+    clf = ConvPropSVM(oracle=FailingOracle(KeyboardInterrupt(), fails_at))
+    with pytest.raises(KeyboardInterrupt):
+        clf.fit(problem.X, problem.y)
+    assert not hasattr(clf, "coef_")

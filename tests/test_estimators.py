@@ -1,0 +1,464 @@
+"""The four classifiers as scikit-learn sees them, and the two simple ones against their twins."""
+
+import pickle
+import warnings
+
+import numpy as np
+import pandas as pd
+import pytest
+import scipy.sparse as sp
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.optimize import minimize
+from sklearn.base import clone
+from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import GridSearchCV, cross_val_score
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import MinMaxScaler
+from sklearn.svm import SVC, SVR
+from sklearn.utils.estimator_checks import parametrize_with_checks
+from small_problems import small_problem, small_problems
+
+from propcvx import (
+    AlterPropSVM,
+    BagKFold,
+    ConvPropSVM,
+    InvCal,
+    MeanMap,
+    Start,
+    bag_error,
+    bag_target,
+)
+from propcvx.bounds import labeling_upper_bound
+from propcvx.errors import IllPosedWarning
+
+METHODS = [MeanMap(), InvCal(), AlterPropSVM(n_init=2, random_state=0), ConvPropSVM()]
+NAMES = [type(method).__name__ for method in METHODS]
+each_method = pytest.mark.parametrize("method", METHODS, ids=NAMES)
+
+
+@pytest.fixture
+def problem():
+    return small_problem(0, sizes=(6, 5, 7), n_features=3)
+
+
+@parametrize_with_checks(METHODS)
+def test_scikit_learn_checks(estimator, check):
+    check(estimator)
+
+
+# --- the decision function --------------------------------------------------------------------
+
+
+def distances(A, B):
+    return np.linalg.norm(A[:, None, :] - B[None, :, :], axis=2)
+
+
+FORMULAS = {
+    "linear": ({}, lambda A, B: A @ B.T),
+    "rbf": ({"gamma": 0.3}, lambda A, B: np.exp(-0.3 * distances(A, B) ** 2)),
+    "exponential": ({"gamma": 0.3}, lambda A, B: np.exp(-0.3 * distances(A, B))),
+    "poly": ({"gamma": 0.3, "coef0": 2.0, "degree": 2}, lambda A, B: (0.3 * A @ B.T + 2.0) ** 2),
+}
+
+
+def own_kernel(A, B):
+    return (1.0 + np.asarray(A) @ np.asarray(B).T) ** 2
+
+
+FORMULAS[own_kernel] = ({}, own_kernel)
+
+
+@each_method
+@pytest.mark.parametrize("kernel", FORMULAS)
+def test_decision_function_is_the_documented_formula(problem, method, kernel):
+    options, formula = FORMULAS[kernel]
+    clf = clone(method).set_params(kernel=kernel, **options).fit(problem.X, problem.y)
+    new = small_problem(1, sizes=(9,), n_features=3).X
+    if kernel == "linear":
+        scores = new @ clf.coef_[0]
+        assert clf.coef_.shape == (1, 3)
+    else:
+        scores = formula(new, problem.X) @ clf.dual_coef_[0]
+        assert clf.dual_coef_.shape == (1, len(problem.X))
+    assert clf.intercept_.shape == (1,)
+    np.testing.assert_allclose(clf.decision_function(new), scores + clf.intercept_[0], atol=1e-9)
+    wanted = np.where(clf.decision_function(new) > 0, 1, -1)
+    np.testing.assert_array_equal(clf.predict(new), wanted)
+
+
+@each_method
+@pytest.mark.parametrize("kernel", ["rbf", own_kernel])
+def test_precomputed_equals_the_kernel_itself(problem, method, kernel):
+    gram = FORMULAS[kernel][1]
+    options = FORMULAS[kernel][0]
+    new = small_problem(1, sizes=(9,), n_features=3).X
+    by_name = clone(method).set_params(kernel=kernel, **options).fit(problem.X, problem.y)
+    by_gram = clone(method).set_params(kernel="precomputed")
+    by_gram.fit(gram(problem.X, problem.X), problem.y)
+    np.testing.assert_allclose(
+        by_gram.decision_function(gram(new, problem.X)), by_name.decision_function(new), atol=1e-5
+    )
+
+
+@each_method
+def test_linear_kernel_equals_its_gram_matrix(problem, method):
+    """The data as features and the eigen-features of their Gram matrix give one classifier."""
+    data = clone(method).fit(problem.X, problem.y)
+    gram = clone(method).set_params(kernel="precomputed").fit(problem.X @ problem.X.T, problem.y)
+    assert gram.objective_ == pytest.approx(data.objective_, rel=1e-5)
+    np.testing.assert_allclose(
+        gram.decision_function(problem.X @ problem.X.T),
+        data.decision_function(problem.X),
+        atol=1e-3,
+    )
+
+
+def test_gamma_scale_is_what_it_says(problem):
+    by_name = InvCal(kernel="rbf").fit(problem.X, problem.y)
+    by_value = InvCal(kernel="rbf", gamma=1.0 / (3 * problem.X.var())).fit(problem.X, problem.y)
+    np.testing.assert_array_equal(by_name.dual_coef_, by_value.dual_coef_)
+    flat = InvCal(kernel="rbf").fit(np.ones((18, 3)), problem.y)
+    assert flat.feature_map_.kernel.gamma == 1.0
+
+
+@each_method
+def test_labeling_and_training_data_belong_together(problem, method):
+    clf = clone(method).fit(problem.X, problem.y)
+    assert clf.labeling_.shape == (18,)
+    assert set(np.unique(clf.labeling_)) <= {-1.0, 1.0}
+    if isinstance(method, MeanMap | InvCal):
+        np.testing.assert_array_equal(clf.labeling_, clf.predict(problem.X))
+
+
+# --- MeanMap ----------------------------------------------------------------------------------
+
+
+@settings(max_examples=15)
+@given(
+    problem=small_problems(max_size=6, max_bags=4),
+    lam=st.sampled_from([0.01, 1.0, 10.0]),
+    kernel=st.sampled_from(["linear", "rbf"]),
+)
+def test_mean_map_is_optimal(problem, lam, kernel):
+    """The gradient of its objective, written out here, vanishes."""
+    y = bag_target(problem.y["bag"], np.linspace(0.2, 0.7, problem.bags.n_bags))
+    clf = MeanMap(lam=lam, kernel=kernel, gamma=0.5, solver_tol=1e-8)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", IllPosedWarning)
+        clf.fit(problem.X, y)
+    features, prior = clf.feature_map_.features, y["proportion"].mean()
+    weights = clf.solution_.variables["w"]
+    scores = features @ weights + clf.intercept_[0]
+    mean_operator = prior * clf.class_means_[0] - (1.0 - prior) * clf.class_means_[1]
+    slope = features.T @ np.tanh(scores) / len(scores) - mean_operator + 2.0 * lam * weights
+    np.testing.assert_allclose(slope, 0.0, atol=3e-4 * max(1.0, np.abs(mean_operator).max()))
+    assert np.tanh(scores).mean() == pytest.approx(2.0 * prior - 1.0, abs=3e-4)
+
+
+def bags_that_satisfy_the_model(shares, size=6, shift=0.0):
+    """Bags whose means are exactly p mu_+ + (1 - p) mu_-; a shift of the last breaks that."""
+    random = np.random.RandomState(0)
+    means = np.array([[2.0, -1.0, 0.5], [-1.0, 0.5, 3.0]])
+    index = np.repeat(np.arange(len(shares)), size)
+    X = random.randn(len(index), 3)
+    for bag, share in enumerate(shares):
+        X[index == bag] += share * means[0] + (1 - share) * means[1] - X[index == bag].mean(axis=0)
+    X[index == len(shares) - 1] += shift
+    return X, bag_target(index, shares), means
+
+
+@pytest.mark.parametrize("weights", ["bag", "size", np.array([1.0, 5.0, 0.2, 3.0])])
+def test_mean_map_finds_the_class_means_where_its_model_holds(weights):
+    X, y, means = bags_that_satisfy_the_model([0.1, 0.4, 0.5, 0.9])
+    clf = MeanMap(bag_weights=weights).fit(X, y)
+    np.testing.assert_allclose(clf.class_means_, means, atol=1e-10)
+
+
+def test_mean_map_weights_bags_where_its_model_does_not_hold():
+    X, y, means = bags_that_satisfy_the_model([0.1, 0.5, 0.9], shift=1.0)
+    errors = [
+        np.abs(MeanMap(bag_weights=np.array([1.0, 1.0, w])).fit(X, y).class_means_ - means).max()
+        for w in (1.0, 1e-3)
+    ]
+    assert errors[1] < errors[0] / 10
+
+
+@pytest.mark.parametrize("lam", [0.05, 1.0])
+def test_mean_map_with_all_labels_is_logistic_regression(problem, lam):
+    clf = MeanMap(lam=lam, solver_tol=1e-8).fit(problem.X, problem.labels)
+    n = len(problem.X)
+    twin = LogisticRegression(C=2.0 / (n * lam), tol=1e-10).fit(problem.X, problem.labels)
+    np.testing.assert_allclose(2.0 * clf.coef_, twin.coef_, rtol=1e-3)
+    np.testing.assert_allclose(2.0 * clf.intercept_, twin.intercept_, rtol=1e-3, atol=1e-3)
+
+
+def test_mean_map_without_a_bias(problem):
+    clf = MeanMap(fit_intercept=False).fit(problem.X, problem.y)
+    assert clf.intercept_[0] == 0.0
+    with_bias = MeanMap().fit(problem.X, problem.y)
+    assert with_bias.objective_ <= clf.objective_ + 1e-6
+
+
+@pytest.mark.parametrize("shares", [[0.5, 0.5, 0.5], [0.5, 0.5001, 0.5]])
+def test_mean_map_warns_of_proportions_that_hardly_differ(shares):
+    X, y, _ = bags_that_satisfy_the_model(shares)
+    with pytest.warns(IllPosedWarning, match=r"condition number .*AlterPropSVM") as record:
+        clf = MeanMap().fit(X, y)
+    assert record[0].filename == __file__
+    assert clf.condition_number_ > 1e3
+    assert np.isfinite(clf.coef_).all()
+
+
+@pytest.mark.filterwarnings("error")
+def test_mean_map_does_not_warn_of_proportions_that_differ():
+    X, y, _ = bags_that_satisfy_the_model([0.3, 0.5, 0.6])
+    clf = MeanMap().fit(X, y)
+    design = np.array([[0.3, 0.7], [0.5, 0.5], [0.6, 0.4]])
+    assert clf.condition_number_ == pytest.approx(np.linalg.cond(design))
+
+
+# --- InvCal -----------------------------------------------------------------------------------
+
+
+def inv_cal_value(means, targets, widths, C_p, weights, bias):
+    residuals = np.abs(means @ weights + bias - targets)
+    return 0.5 * weights @ weights + C_p * np.maximum(0.0, residuals - widths).sum()
+
+
+@settings(max_examples=20)
+@given(
+    problem=small_problems(max_size=6, max_bags=4),
+    C_p=st.sampled_from([0.1, 1.0, 100.0]),
+    epsilon=st.sampled_from([0.0, 0.1]),
+    scaled=st.booleans(),
+)
+def test_inv_cal_is_optimal(problem, C_p, epsilon, scaled):
+    """Its value is that of its weights and bias, and no step from there is lower."""
+    y = bag_target(problem.y["bag"], np.linspace(0.0, 0.8, problem.bags.n_bags))
+    clf = InvCal(C_p=C_p, epsilon=epsilon, scaled_epsilon=scaled, solver_tol=1e-8)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", IllPosedWarning)
+        clf.fit(problem.X, y)
+    n = max(len(problem.X), 3)
+    p = np.clip(np.linspace(0.0, 0.8, problem.bags.n_bags), 1 / n, 1 - 1 / n)
+    widths = epsilon / (p * (1 - p)) if scaled else np.full(len(p), epsilon)
+    means = np.array([problem.X[y["bag"] == k].mean(axis=0) for k in range(len(p))])
+    arguments = (means, np.log(p / (1 - p)), widths, C_p)
+    value = inv_cal_value(*arguments, clf.coef_[0], clf.intercept_[0])
+    slack = 1e-5 * max(1.0, value)
+    assert clf.objective_ == pytest.approx(value, abs=slack)
+    found = np.append(clf.coef_[0], clf.intercept_[0])
+    search = minimize(
+        lambda point: inv_cal_value(*arguments, point[:-1], point[-1]), found, method="Nelder-Mead"
+    )
+    assert search.fun >= value - slack
+
+
+@pytest.mark.parametrize("epsilon", [0.0, 0.2])
+@pytest.mark.parametrize("C_p", [0.1, 5.0])
+def test_inv_cal_is_a_support_vector_regression_of_bag_means(C_p, epsilon):
+    X, y, _ = bags_that_satisfy_the_model([0.2, 0.4, 0.5, 0.9], shift=1.0)
+    means = np.array([X[y["bag"] == k].mean(axis=0) for k in range(4)])
+    targets = np.log(np.array([0.2, 0.4, 0.5, 0.9]) / np.array([0.8, 0.6, 0.5, 0.1]))
+    twin = SVR(kernel="linear", C=C_p, epsilon=epsilon, tol=1e-8).fit(means, targets)
+    clf = InvCal(C_p=C_p, epsilon=epsilon, solver_tol=1e-8).fit(X, y)
+    np.testing.assert_allclose(clf.coef_[0], twin.coef_[0], atol=1e-4)
+
+
+def test_inv_cal_warns_of_equal_proportions_and_predicts_one_class(problem):
+    y = bag_target(problem.y["bag"], [0.4, 0.4, 0.4])
+    with pytest.warns(IllPosedWarning, match="all 3 bags have the proportion 0.4") as record:
+        clf = InvCal().fit(problem.X, y)
+    assert record[0].filename == __file__
+    np.testing.assert_allclose(clf.coef_, 0.0, atol=1e-6)
+    assert len(set(clf.predict(problem.X))) == 1
+
+
+@pytest.mark.parametrize("method", [AlterPropSVM(n_init=2, random_state=0), ConvPropSVM()])
+@pytest.mark.filterwarnings("error")
+def test_equal_proportions_are_no_trouble_for_psvm(method):
+    problem = small_problem(2, sizes=(8, 8), noise=0.2)
+    index = np.argsort(np.argsort(problem.labels, kind="stable")) % 2
+    y = bag_target(index, [np.mean(problem.labels[index == k] > 0) for k in (0, 1)])
+    clf = clone(method).fit(problem.X, y)
+    assert np.isfinite(clf.decision_function(problem.X)).all()
+    assert len(set(clf.predict(problem.X))) == 2
+
+
+# --- targets ----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("C", [0.1, 1.0, 10.0])
+@pytest.mark.parametrize("kernel", ["linear", "rbf"])
+def test_with_all_labels_alter_psvm_is_the_svm(problem, kernel, C):
+    twin = SVC(C=C, kernel=kernel, gamma=0.5, tol=1e-6).fit(problem.X, problem.labels)
+    clf = AlterPropSVM(C=C, kernel=kernel, gamma=0.5, n_init=1, solver_tol=1e-6)
+    clf.fit(problem.X, problem.labels)
+    K = FORMULAS["linear"][1](problem.X, problem.X)
+    if kernel == "rbf":
+        K = np.exp(-0.5 * distances(problem.X, problem.X) ** 2)
+    v = np.zeros(len(K))
+    v[twin.support_] = twin.dual_coef_[0]
+    errors = np.maximum(0.0, 1.0 - problem.labels * twin.decision_function(problem.X))
+    assert clf.objective_ == pytest.approx(0.5 * v @ K @ v + C * errors.sum(), rel=1e-4)
+    np.testing.assert_array_equal(clf.labeling_, problem.labels)
+
+
+def test_with_all_labels_conv_psvm_is_the_svm_without_bias(problem):
+    clf = ConvPropSVM(intercept="none").fit(problem.X, problem.labels)
+    value = labeling_upper_bound(problem.X, problem.labels.astype(float), clf.C)
+    assert clf.objective_ == pytest.approx(value, rel=1e-6)
+    assert clf.violation_ <= 1e-9
+
+
+@each_method
+def test_labels_may_be_of_any_kind(problem, method):
+    words = np.where(problem.labels > 0, "yes", "no")
+    clf = clone(method).fit(problem.X, words)
+    np.testing.assert_array_equal(clf.classes_, ["no", "yes"])
+    numbers = clone(method).fit(problem.X, problem.labels).predict(problem.X)
+    np.testing.assert_array_equal(clf.predict(problem.X), np.where(numbers > 0, "yes", "no"))
+
+
+@each_method
+def test_bags_of_one_are_labels(problem, method):
+    y = bag_target(np.arange(18), problem.labels > 0)
+    by_bags = clone(method).fit(problem.X, y)
+    by_labels = clone(method).fit(problem.X, problem.labels)
+    np.testing.assert_allclose(
+        by_bags.decision_function(problem.X), by_labels.decision_function(problem.X), atol=1e-6
+    )
+
+
+@each_method
+def test_names_and_order_of_bags_do_not_matter(problem, method):
+    """The same bags under other names, instances in another order."""
+    names = np.array(["c", "a", "b"])[problem.y["bag"]]
+    shares = dict(zip(names, problem.y["proportion"], strict=True))
+    order = np.random.RandomState(0).permutation(18)
+    method = clone(method)
+    if isinstance(method, AlterPropSVM):
+        method.set_params(init=Start("inv_cal", annealing=False), solver_tol=1e-6)
+    one = clone(method).fit(problem.X, problem.y)
+    other = clone(method).fit(problem.X[order], bag_target(names[order], shares))
+    np.testing.assert_allclose(
+        one.decision_function(problem.X), other.decision_function(problem.X), atol=1e-3
+    )
+
+
+# --- predictions about bags -------------------------------------------------------------------
+
+
+@each_method
+def test_predict_proportions_counts_predictions(problem, method):
+    clf = clone(method).fit(problem.X, problem.y)
+    names = np.array(["x", "y", "z"])[problem.y["bag"]]
+    positive = clf.predict(problem.X) > 0
+    wanted = {name: positive[names == name].mean() for name in dict.fromkeys(names.tolist())}
+    assert clf.predict_proportions(problem.X, names) == pytest.approx(wanted)
+    assert list(clf.predict_proportions(problem.X, names.tolist())) == list(wanted)
+
+
+@each_method
+def test_score_is_minus_bag_error_or_accuracy(problem, method):
+    clf = clone(method).fit(problem.X, problem.y)
+    predicted = clf.predict(problem.X)
+    assert clf.score(problem.X, problem.y) == -bag_error(problem.y, predicted)
+    assert clf.score(problem.X, problem.labels) == np.mean(predicted == problem.labels)
+    weights = np.arange(18.0)
+    weighted = np.average(predicted == problem.labels, weights=weights)
+    assert clf.score(problem.X, problem.labels, sample_weight=weights) == pytest.approx(weighted)
+
+
+# --- forms of X, and life within scikit-learn -------------------------------------------------
+
+
+@each_method
+def test_data_frames_are_taken(problem, method):
+    frame = pd.DataFrame(problem.X, columns=["a", "b", "c"])
+    clf = clone(method).fit(frame, problem.y)
+    np.testing.assert_array_equal(clf.feature_names_in_, ["a", "b", "c"])
+    array = clone(method).fit(problem.X, problem.y)
+    np.testing.assert_allclose(clf.decision_function(frame), array.decision_function(problem.X))
+    proportions = clf.predict_proportions(frame, pd.Series(problem.y["bag"]))
+    assert set(proportions) == {0, 1, 2}
+
+
+@each_method
+@pytest.mark.parametrize("form", [sp.csr_array, sp.csc_matrix])
+def test_sparse_data_are_taken_with_the_linear_kernel(problem, method, form):
+    X = np.where(np.abs(problem.X) > 0.5, problem.X, 0.0)
+    dense, sparse = clone(method).fit(X, problem.y), clone(method).fit(form(X), problem.y)
+    np.testing.assert_allclose(sparse.coef_, dense.coef_, atol=1e-9)
+    np.testing.assert_allclose(
+        sparse.decision_function(form(X)), dense.decision_function(X), atol=1e-8
+    )
+
+
+@each_method
+@pytest.mark.parametrize("kernel", ["linear", "rbf"])
+def test_pickled_it_predicts_the_same(problem, method, kernel):
+    clf = clone(method).set_params(kernel=kernel).fit(problem.X, problem.y)
+    again = pickle.loads(pickle.dumps(clf))
+    np.testing.assert_allclose(again.decision_function(problem.X), clf.decision_function(problem.X))
+
+
+@pytest.mark.parametrize(
+    "init",
+    ["inv_cal", InvCal(C_p=3.0), Start(InvCal(C_p=3.0)), [Start(repeats=2), Start("conv")]],
+    ids=["name", "estimator", "start", "starts"],
+)
+def test_clones_keep_where_to_start(problem, init):
+    clf = AlterPropSVM(init=init, random_state=0)
+    copied = clone(clone(clf))
+    assert repr(copied) == repr(clf)
+    first, second = (each.fit(problem.X, problem.y) for each in (clf, copied))
+    np.testing.assert_array_equal(first.coef_, second.coef_)
+
+
+@each_method
+def test_fitting_again_forgets_the_first_fit(problem, method):
+    clf = clone(method).set_params(kernel="rbf").fit(problem.X, problem.y)
+    clf.set_params(kernel="linear").fit(problem.X, problem.y)
+    fresh = clone(method).fit(problem.X, problem.y)
+    np.testing.assert_array_equal(
+        clf.decision_function(problem.X), fresh.decision_function(problem.X)
+    )
+    assert set(vars(clf)) == set(vars(fresh))
+
+
+GRIDS = {
+    "MeanMap": {"lam": [0.1, 1.0]},
+    "InvCal": {"C_p": [0.1, 1.0]},
+    "AlterPropSVM": {"C": [0.1, 1.0], "init": ["inv_cal", "random"]},
+    "ConvPropSVM": {"max_cuts": [1, 2]},
+}
+
+
+@each_method
+@pytest.mark.filterwarnings("ignore::propcvx.errors.IllPosedWarning")
+def test_grid_search_over_folds_of_bags(method):
+    problem = small_problem(3, sizes=(4, 5, 6, 4, 5, 6), noise=0.5)
+    name = type(method).__name__
+    grid = {f"{name.lower()}__{key}": values for key, values in GRIDS[name].items()}
+    pipeline = make_pipeline(MinMaxScaler((-1, 1)), clone(method))
+    search = GridSearchCV(pipeline, grid, cv=BagKFold(3, random_state=0), error_score="raise")
+    search.fit(problem.X, problem.y)
+    scores = search.cv_results_["mean_test_score"]
+    assert ((scores <= 0.0) & (scores >= -1.0)).all()
+    assert search.best_score_ == scores.max()
+    again = cross_val_score(
+        search.best_estimator_, problem.X, problem.y, cv=BagKFold(3, random_state=0)
+    )
+    assert again.mean() == pytest.approx(search.best_score_)
+
+
+def test_cross_validation_with_a_precomputed_kernel_slices_both_ways(problem):
+    y = bag_target(np.repeat(np.arange(6), 3), np.tile([1 / 3, 2 / 3], 3))
+    gram = np.exp(-0.3 * distances(problem.X, problem.X) ** 2)
+    by_name, by_gram = (
+        cross_val_score(InvCal(kernel=kernel, gamma=0.3), X, y, cv=BagKFold(3, random_state=0))
+        for kernel, X in (("rbf", problem.X), ("precomputed", gram))
+    )
+    np.testing.assert_allclose(by_name, by_gram)

@@ -1,0 +1,340 @@
+"""Labelings: sorting against the boolean programs and against listing every labeling."""
+
+from itertools import product
+from math import comb, prod
+
+import numpy as np
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+
+from propcvx import Bags, bag_target, labelings
+from propcvx.errors import InfeasibleLabelingError, InputError
+from propcvx.labelings import FeasibleLabelings, labeling_step, random_labeling
+from propcvx.losses import PROPORTION_LOSSES, hinge
+from propcvx.programs import labeling_step as labeling_program
+from propcvx.programs import linear_separation
+from propcvx.solvers import solve
+
+LOSSES = st.sampled_from(list(PROPORTION_LOSSES.values()))
+WEIGHTS = st.sampled_from([0.0, 1e-3, 0.5, 1.0, 4.0, 1e3, 1e9]) | st.floats(0, 20)
+SCORES = st.sampled_from([-2.0, -1.0, -0.5, 0.0, 0.5, 1.0, 2.0]) | st.floats(-5, 5)
+"""Many equal ones, among them the corners of the hinge."""
+
+EPSILONS = st.sampled_from([0.0, 0.1, 0.25, 1 / 3, 0.5, 1.0]) | st.floats(0, 1)
+
+
+@st.composite
+def bags_of_few(draw, max_bags=3, max_size=4, most=9):
+    """Shuffled bags, some labels known, proportions within half an instance of a count."""
+    sizes = draw(st.lists(st.integers(1, max_size), min_size=1, max_size=max_bags))
+    index = draw(st.permutations(np.repeat(np.arange(len(sizes)), sizes).tolist()))
+    n = len(index)
+    assume(n <= most)
+    truth = np.array(draw(st.lists(st.sampled_from((-1, 1)), min_size=n, max_size=n)))
+    known = np.array(draw(st.lists(st.sampled_from((0, 0, 1)), min_size=n, max_size=n)))
+    off = np.array(
+        draw(
+            st.lists(
+                st.sampled_from((0.0, 0.0, 0.4, -0.4, 0.5)),
+                min_size=len(sizes),
+                max_size=len(sizes),
+            )
+        )
+    )
+    counts = np.bincount(index, weights=truth > 0)
+    shares = np.clip((counts + off) / sizes, 0.0, 1.0)
+    return Bags.from_target(bag_target(index, shares, truth * known))
+
+
+@st.composite
+def bags_and_scores(draw, columns=(), **options):
+    bags = draw(bags_of_few(**options))
+    shape = (bags.n_instances, *columns)
+    size = int(np.prod(shape))
+    scores = draw(st.lists(SCORES, min_size=size, max_size=size))
+    return bags, np.reshape(scores, shape)
+
+
+def all_labelings(bags):
+    """Every vector of -1 and +1 that agrees with the labels that are known."""
+    every = np.array(list(product((-1.0, 1.0), repeat=bags.n_instances)))
+    known = bags.labels != 0
+    return every[(every[:, known] == bags.labels[known]).all(axis=1)]
+
+
+def shares_of(bags, rows):
+    """Share of positives of labelings, one per row: shape (n_labelings, n_bags)."""
+    return np.array([(rows[:, bags.index == k] > 0).mean(axis=1) for k in range(bags.n_bags)]).T
+
+
+def step_cost(bags, scores, loss, weights, rows):
+    """The objective of eq:solving_y for labelings, one per row."""
+    gaps = shares_of(bags, rows) - bags.proportions
+    return hinge(rows, scores).sum(axis=1) + loss.of(gaps) @ weights
+
+
+# The labeling step of alter-pSVM
+
+
+@given(bags_and_scores(), LOSSES, st.lists(WEIGHTS, min_size=3, max_size=3))
+@settings(max_examples=300)
+def test_labeling_step_is_the_best_of_all_labelings(problem, loss, weights):
+    bags, scores = problem
+    weights = np.array(weights[: bags.n_bags])
+    labeling = labeling_step(scores, bags, loss, weights)
+    assert set(np.unique(labeling)) <= {-1.0, 1.0}
+    assert (labeling == bags.labels)[bags.labels != 0].all()
+    costs = step_cost(bags, scores, loss, weights, all_labelings(bags))
+    reached = step_cost(bags, scores, loss, weights, labeling[None, :])[0]
+    assert reached == pytest.approx(costs.min(), rel=1e-12, abs=1e-12)
+
+
+@pytest.mark.parametrize(("loss", "price"), [("absolute", 0.5), ("squared", 0.25)])
+@given(score=st.floats(0.01, 3.0))
+def test_one_more_positive_is_bought_just_below_its_gain(loss, price, score):
+    """Two instances, one of them to be positive: the other turns too if that gains more."""
+    bags, scores = Bags.from_target(bag_target([0, 0], [0.5])), np.array([5.0, score])
+    gain = hinge(-1.0, score) - hinge(1.0, score)
+    for weight, label in ((gain / price * (1 - 1e-9), 1.0), (gain / price * (1 + 1e-9), -1.0)):
+        labeling = labeling_step(scores, bags, PROPORTION_LOSSES[loss], np.array([weight]))
+        assert labeling.tolist() == [1.0, label]
+
+
+@pytest.mark.parametrize(
+    ("loss", "solver", "examples"), [("absolute", "highs", 40), ("squared", "scip", 8)]
+)
+def test_labeling_step_solves_its_program(loss, solver, examples):
+    loss = PROPORTION_LOSSES[loss]
+
+    @given(bags_and_scores(max_bags=4, max_size=6, most=20), st.floats(0, 50))
+    @settings(max_examples=examples)
+    def check(problem, weight):
+        bags, scores = problem
+        weights = weight * np.linspace(0.5, 1.5, bags.n_bags)
+        program = labeling_program(bags, loss).set(
+            loss_positive=hinge(1.0, scores), loss_negative=hinge(-1.0, scores), weights=weights
+        )
+        labeling = labeling_step(scores, bags, loss, weights)
+        reached = step_cost(bags, scores, loss, weights, labeling[None, :])[0]
+        assert solve(program, solver).value == pytest.approx(reached, rel=1e-6, abs=1e-6)
+
+    check()
+
+
+@given(bags_and_scores(max_size=8, most=20), LOSSES)
+def test_huge_weights_fix_the_counts_and_no_weight_takes_the_signs(problem, loss):
+    bags, scores = problem
+    signs = labeling_step(scores, bags, loss, np.zeros(bags.n_bags))
+    free = (bags.labels == 0) & (scores != 0.0)
+    np.testing.assert_array_equal(signs[free], np.sign(scores[free]))
+    forced = labeling_step(scores, bags, loss, np.full(bags.n_bags, 1e6))
+    positive, negative = bags.known_counts()
+    reachable = np.clip(bags.proportions * bags.sizes, positive, bags.sizes - negative)
+    gaps = np.abs(bags.proportions_of(forced) * bags.sizes - reachable)
+    assert gaps.max() <= 0.5 + 1e-9
+
+
+# Feasible labelings
+
+
+@given(bags_of_few(), EPSILONS)
+@settings(max_examples=200)
+def test_the_feasible_labelings_are_those_within_epsilon(bags, epsilon):
+    rows = all_labelings(bags)
+    slack = 1e-6 / bags.sizes
+    within = (np.abs(shares_of(bags, rows) - bags.proportions) <= epsilon + slack).all(axis=1)
+    try:
+        feasible = FeasibleLabelings.of(bags, epsilon)
+    except InfeasibleLabelingError:
+        assert not within.any()
+        return
+    assert [row in feasible for row in rows] == within.tolist()
+    listed = np.array(list(feasible.enumerate()))
+    assert len(listed) == within.sum()
+    assert {tuple(row) for row in listed} == {tuple(row) for row in rows[within]}
+
+
+@given(bags_of_few(max_size=6, most=14), EPSILONS)
+def test_the_number_of_feasible_labelings_is_a_product_of_binomials(bags, epsilon):
+    try:
+        feasible = FeasibleLabelings.of(bags, epsilon)
+    except InfeasibleLabelingError:
+        feasible = FeasibleLabelings.nearest(bags)
+    positive, negative = bags.known_counts()
+    free = bags.sizes - positive - negative
+    counts = [
+        sum(comb(n, count - p) for count in range(low, high + 1))
+        for n, p, low, high in zip(free, positive, feasible.lower, feasible.upper, strict=True)
+    ]
+    assert sum(1 for _ in feasible.enumerate()) == prod(counts)
+
+
+def test_what_is_not_in_the_set():
+    feasible = FeasibleLabelings.of(
+        Bags.from_target(bag_target([0, 0, 1, 1], [0.5, 1.0], [1, 0, 0, 0])), 0.0
+    )
+    assert np.array([1.0, -1.0, 1.0, 1.0]) in feasible
+    assert np.array([-1.0, 1.0, 1.0, 1.0]) not in feasible, "a known label"
+    assert np.array([1.0, 1.0, 1.0, 1.0]) not in feasible, "too many"
+    assert np.array([1.0, -1.0, 1.0, -1.0]) not in feasible, "too few"
+
+
+def test_too_many_to_list():
+    bags = Bags.from_target(bag_target(np.zeros(40, dtype=int), [0.5]))
+    with pytest.raises(
+        InputError, match=r"137,846,528,820 feasible labelings, more than the 1,000"
+    ):
+        next(FeasibleLabelings.of(bags, 0.0).enumerate())
+
+
+@given(bags_of_few())
+def test_nearest_is_feasible_for_the_smallest_epsilon(bags):
+    feasible = FeasibleLabelings.nearest(bags)
+    rows = all_labelings(bags)
+    gaps = np.abs(shares_of(bags, rows) - bags.proportions)
+    assert (feasible.lower == feasible.upper).all()
+    for row in feasible.enumerate():
+        distance = np.abs(bags.proportions_of(row) - bags.proportions)
+        np.testing.assert_allclose(distance, gaps.min(axis=0), atol=1e-12)
+
+
+# The separation problem along one dimension
+
+
+@given(bags_and_scores(columns=(3,)), EPSILONS)
+@settings(max_examples=200)
+def test_best_is_the_best_of_all_in_every_column(problem, epsilon):
+    bags, scores = problem
+    try:
+        feasible = FeasibleLabelings.of(bags, epsilon)
+    except InfeasibleLabelingError:
+        feasible = FeasibleLabelings.nearest(bags)
+    labeling, rows = feasible.best(scores), np.array(list(feasible.enumerate()))
+    assert labeling.shape == scores.shape
+    for column, found in zip(scores.T, labeling.T, strict=True):
+        assert found in feasible
+        assert found @ column == pytest.approx((rows @ column).max(), abs=1e-12)
+        assert feasible.best(column) @ column == pytest.approx(found @ column, abs=1e-12)
+
+
+@given(bags_and_scores(max_bags=5, max_size=8, most=25), st.floats(0, 0.4))
+@settings(max_examples=40)
+def test_best_solves_its_program(problem, epsilon):
+    bags, scores = problem
+    positive, negative = bags.known_counts()
+    try:
+        feasible = FeasibleLabelings.of(bags, epsilon)
+    except InfeasibleLabelingError:
+        feasible = FeasibleLabelings(bags, positive, bags.sizes - negative)
+    program = linear_separation(feasible).set(scores=scores)
+    value = feasible.best(scores) @ scores
+    assert solve(program, "highs").value == pytest.approx(value, abs=1e-6)
+
+
+@pytest.mark.parametrize("sizes", [(1,) * 50, (300, 1, 2, 77), (64,) * 20])
+def test_many_bags_at_once_are_the_bags_one_by_one(sizes):
+    random = np.random.RandomState(0)
+    index = random.permutation(np.repeat(np.arange(len(sizes)), sizes))
+    labels = random.choice((-1, 1), size=len(index))
+    shares = np.bincount(index, weights=labels > 0) / sizes
+    known = labels * (random.uniform(size=len(index)) < 0.2)
+    bags = Bags.from_target(bag_target(index, shares, known))
+    scores, weights = np.round(random.randn(len(index)), 1), random.uniform(0, 90, len(sizes))
+    loss = PROPORTION_LOSSES["squared"]
+    step, best = labeling_step(scores, bags, loss, weights), FeasibleLabelings.of(bags, 0.1)
+    together = best.best(scores)
+    for k in range(len(sizes)):
+        inside = np.flatnonzero(index == k)
+        alone, part = bags.take(inside), scores[inside]
+        costs = [
+            step_cost(alone, part, loss, weights[k : k + 1], labeling[None, :])[0]
+            for labeling in (step[inside], labeling_step(part, alone, loss, weights[k : k + 1]))
+        ]
+        assert costs[0] == pytest.approx(costs[1])
+        assert together[inside] in FeasibleLabelings.of(alone, 0.1)
+        assert part @ together[inside] == pytest.approx(
+            part @ FeasibleLabelings.of(alone, 0.1).best(part)
+        )
+
+
+# Integer counts
+
+
+@pytest.mark.parametrize("size", range(1, 129))
+def test_counts_are_integers(size):
+    """Every count of a bag, for epsilon of exactly j instances."""
+    counts = np.arange(size + 1)
+    index = np.repeat(counts, size)
+    none = np.zeros(len(index), dtype=np.int8)
+    bags = Bags(index, counts / size, none, np.ones(size + 1, dtype=bool))
+    for j in {0, 1, 2, 3, size // 3, size // 2, size - 1, size}:
+        if j <= size:
+            lower, upper = bags.count_range(j / size)
+            np.testing.assert_array_equal(lower, np.maximum(counts - j, 0))
+            np.testing.assert_array_equal(upper, np.minimum(counts + j, size))
+
+
+@given(st.integers(1, 200), st.floats(0, 1))
+def test_the_error_names_an_epsilon_and_a_proportion_that_do(size, share):
+    bags = Bags.from_target(bag_target(np.zeros(size, dtype=int), [share]))
+    try:
+        bags.count_range(0.0)
+    except InfeasibleLabelingError as error:
+        message = str(error).rstrip(".")
+        wanted = float(message.split()[-1])
+        lower, upper = bags.count_range(wanted)
+        named = message.split("the proportion ")[1].split(",")[0]
+        assert named in {f"{count}/{size}" for count in range(lower[0], upper[0] + 1)}
+    else:
+        assert share * size == pytest.approx(round(share * size), abs=1e-6)
+
+
+def test_infeasible_counts_by_their_text():
+    bags = Bags.from_target(bag_target([0, 0, 0], [0.5]))
+    text = r"bag 0 .* epsilon=0.1: p \* n = 0.5 \* 3 = 1.5 positives; .* 2/3, or .* 0.1667"
+    with pytest.raises(InfeasibleLabelingError, match=text):
+        bags.count_range(0.1)
+    assert [count.tolist() for count in bags.count_range(0.17)] == [[1], [2]]
+
+
+@pytest.mark.parametrize("epsilon", [-0.1, 1.1, np.nan])
+def test_epsilon_is_a_share(epsilon):
+    bags = Bags.from_target(bag_target([0, 0], [0.5]))
+    with pytest.raises(InputError, match=r"epsilon must be in \[0, 1\]"):
+        FeasibleLabelings.of(bags, epsilon)
+
+
+@pytest.mark.filterwarnings("ignore::propcvx.errors.CutBagWarning")
+def test_known_labels_of_a_cut_bag_may_exclude_every_count():
+    half = bag_target([0, 0, 0, 0], [0.5], [1, 1, 0, 0])[:2]
+    bags = Bags.from_target(half)
+    text = "that the known labels allow is 2. Pass the proportion 2/2, or epsilon of at least 0.5"
+    with pytest.raises(InfeasibleLabelingError, match=text):
+        bags.count_range(0.0)
+    assert [count.tolist() for count in bags.count_range(0.5)] == [[2], [2]]
+    assert [count.tolist() for count in (FeasibleLabelings.nearest(bags).lower,)] == [[2]]
+
+
+# Random labelings
+
+
+def test_random_labelings_are_fair_seeded_and_keep_what_is_known():
+    labels = np.where(np.arange(2000) % 4 == 0, 1, 0)
+    bags = Bags.from_target(bag_target(np.zeros(2000, dtype=int), [0.6], labels))
+    first, again = (random_labeling(bags, np.random.RandomState(5)) for _ in range(2))
+    np.testing.assert_array_equal(first, again)
+    assert (first[labels == 1] == 1).all()
+    free = first[labels == 0]
+    assert set(free) == {-1.0, 1.0}
+    assert abs(free.mean()) < 4 / np.sqrt(len(free))
+    assert (first != random_labeling(bags, np.random.RandomState(6))).any()
+
+
+def test_the_limit_of_listing_is_the_one_documented(monkeypatch):
+    bags = Bags.from_target(bag_target([0, 0, 0, 0], [0.5]))
+    monkeypatch.setattr(labelings, "MAX_ENUMERATED", 6)
+    assert len(list(FeasibleLabelings.of(bags, 0.0).enumerate())) == 6
+    monkeypatch.setattr(labelings, "MAX_ENUMERATED", 5)
+    with pytest.raises(InputError, match="6 feasible"):
+        list(FeasibleLabelings.of(bags, 0.0).enumerate())

@@ -1,0 +1,99 @@
+"""Losses on instances and on proportions."""
+
+import cvxpy as cp
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from propcvx.losses import PROPORTION_LOSSES, best_bias, hinge, hinge_reduction
+from propcvx.programs import svm_primal
+from propcvx.solvers import solve
+
+SCORES = st.sampled_from([-3.0, -1.0, 0.0, 1.0, 3.0]) | st.floats(-10, 10)
+LABELED_SCORES = st.lists(
+    st.tuples(st.sampled_from((-1.0, 1.0)), SCORES), min_size=1, max_size=12
+).map(lambda pairs: np.array(pairs).T)
+
+
+@pytest.mark.parametrize(
+    ("label", "score", "loss"),
+    [(1, 2, 0), (1, 1, 0), (1, 0.25, 0.75), (1, -1, 2), (-1, -1, 0), (-1, 0, 1), (-1, 3, 4)],
+)
+def test_hinge_by_hand(label, score, loss):
+    assert hinge(np.array([label]), np.array([score])) == [loss]
+
+
+@given(st.lists(SCORES, min_size=2, max_size=10, unique=True))
+def test_reduction_is_the_gain_of_a_flip_and_increases(scores):
+    scores = np.sort(scores)
+    gains = hinge_reduction(scores)
+    np.testing.assert_allclose(gains, hinge(-1.0, scores) - hinge(1.0, scores), atol=1e-12)
+    assert (np.diff(gains) >= 0).all()
+    apart = np.diff(scores) > 1e-6
+    assert (np.diff(gains)[apart] > 0).all(), "strictly, as Proposition 1 needs"
+
+
+# The best bias
+
+
+@given(LABELED_SCORES)
+@settings(max_examples=300)
+def test_no_bias_is_better_than_the_best(problem):
+    labeling, scores = problem
+    b = best_bias(labeling, scores)
+
+    def cost(bias):
+        return hinge(labeling, scores + bias).sum()
+
+    breakpoints = labeling - scores
+    tried = [*breakpoints, *np.linspace(breakpoints.min() - 2, breakpoints.max() + 2, 201)]
+    assert cost(b) <= min(map(cost, tried)) + 1e-9
+
+
+@given(LABELED_SCORES)
+def test_the_best_bias_is_in_the_middle_of_the_flat_stretch(problem):
+    labeling, scores = problem
+    if len(set(labeling)) < 2:
+        return
+    b, breakpoints = best_bias(labeling, scores), labeling - scores
+    cost = [hinge(labeling, scores + bias).sum() for bias in breakpoints]
+    flat = breakpoints[np.isclose(cost, min(cost), rtol=0.0, atol=1e-9)]
+    assert b == pytest.approx((flat.min() + flat.max()) / 2, abs=1e-6)
+
+
+@pytest.mark.parametrize("label", [-1.0, 1.0])
+@given(scores=st.lists(SCORES, min_size=1, max_size=8))
+def test_the_bias_of_one_class_just_loses_nothing(label, scores):
+    scores = np.array(scores)
+    b = best_bias(np.full_like(scores, label), scores)
+    margins = label * (scores + b)
+    assert margins.min() == pytest.approx(1.0)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_the_best_bias_is_that_of_the_svm(seed):
+    random = np.random.RandomState(seed)
+    features, y = random.randn(11, 2), np.where(np.arange(11) < 5, 1.0, -1.0)
+    solution = solve(svm_primal(features).set(y=y, C=1.0), "clarabel", tol=1e-10)
+    scores = features @ solution.variables["w"]
+    theirs = hinge(y, scores + solution.variables["b"]).sum()
+    assert hinge(y, scores + best_bias(y, scores)).sum() == pytest.approx(theirs, abs=1e-6)
+
+
+# Losses on proportions
+
+
+@pytest.mark.parametrize(("name", "of"), [("absolute", abs), ("squared", lambda gap: gap * gap)])
+def test_proportion_losses(name, of):
+    loss, gaps = PROPORTION_LOSSES[name], np.linspace(-1, 1, 41)
+    np.testing.assert_allclose(loss.of(gaps), [of(gap) for gap in gaps])
+    np.testing.assert_allclose(loss.expression(cp.Constant(gaps)).value, loss.of(gaps))
+    assert loss.expression(cp.Variable(3)).is_convex()
+    assert (np.diff(loss.of(gaps), 2) >= -1e-12).all(), "convex, as one sort per bag needs"
+
+
+def test_the_table_of_losses_cannot_be_changed():
+    with pytest.raises(TypeError):
+        PROPORTION_LOSSES["other"] = PROPORTION_LOSSES["absolute"]
+    assert all(name == loss.name for name, loss in PROPORTION_LOSSES.items())

@@ -1,0 +1,247 @@
+"""Splitting by bags, and the error on bags."""
+
+import warnings
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from sklearn.base import clone
+from sklearn.model_selection import check_cv, cross_val_score
+
+from propcvx import BagKFold, Bags, InvCal, bag_error, bag_target
+from propcvx.errors import CutBagWarning, FewBagsWarning, InputError
+from propcvx.metrics import neg_bag_error, neg_bag_error_by_size
+from propcvx.model_selection import BagShuffleSplit, RepeatedBagKFold, deal_bags
+
+# Few bags are enough to test what a splitter does; that it warns of them has a test of its own.
+pytestmark = pytest.mark.filterwarnings("ignore::propcvx.errors.FewBagsWarning")
+
+SIZES = st.lists(st.integers(1, 9), min_size=2, max_size=12)
+
+
+def target(sizes, seed=0):
+    """Shuffled bags of some sizes, with random proportions."""
+    random = np.random.RandomState(seed)
+    index = random.permutation(np.repeat(np.arange(len(sizes)), sizes))
+    return bag_target(index, random.uniform(size=len(sizes)))
+
+
+@given(SIZES, st.data(), st.integers(0, 1000))
+def test_folds_cover_all_instances_once_and_never_cut_a_bag(sizes, data, seed):
+    n_splits, y = data.draw(st.integers(2, len(sizes))), target(sizes, seed)
+    splits = list(BagKFold(n_splits, random_state=seed).split(y, y))
+    assert len(splits) == n_splits
+    np.testing.assert_array_equal(
+        np.sort(np.concatenate([test for _, test in splits])), np.arange(len(y))
+    )
+    for train, test in splits:
+        np.testing.assert_array_equal(np.sort(np.append(train, test)), np.arange(len(y)))
+        assert not set(y["bag"][train]) & set(y["bag"][test])
+        assert len(train) > 0
+        assert len(test) > 0
+        assert Bags.from_target(y[train]).whole.all()
+
+
+@pytest.mark.parametrize("n_repeats", [1, 3])
+def test_repeated_folds_are_dealt_anew_each_time(n_repeats):
+    y = target([2] * 10)
+    splitter = RepeatedBagKFold(5, n_repeats=n_repeats, random_state=0)
+    tests = [test for _, test in splitter.split(y, y)]
+    assert len(tests) == splitter.get_n_splits() == 5 * n_repeats
+    rounds = [tests[i : i + 5] for i in range(0, len(tests), 5)]
+    for folds in rounds:
+        assert sorted(np.concatenate(folds).tolist()) == list(range(20))
+    distinct = {tuple(tuple(fold.tolist()) for fold in folds) for folds in rounds}
+    assert len(distinct) == n_repeats
+    again = [test.tolist() for _, test in splitter.split(y, y)]
+    assert again == [test.tolist() for test in tests]
+
+
+@given(SIZES, st.floats(0.01, 1.0), st.integers(0, 1000))
+def test_shuffled_splits_hold_out_a_share_of_whole_bags(sizes, test_size, seed):
+    y = target(sizes, seed)
+    splitter = BagShuffleSplit(3, test_size=test_size, random_state=seed)
+    splits = list(splitter.split(y, y))
+    assert len(splits) == splitter.get_n_splits() == 3
+    for train, test in splits:
+        assert sorted([*train, *test]) == list(range(len(y)))
+        inside, outside = set(y["bag"][test]), set(y["bag"][train])
+        assert inside
+        assert outside
+        assert not inside & outside
+        clipped = np.clip(test_size * len(sizes), 1, len(sizes) - 1)
+        assert abs(len(inside) - clipped) <= 0.5
+
+
+@pytest.mark.parametrize(
+    ("splitter", "message"),
+    [
+        (BagShuffleSplit(test_size=0.0), "test_size must be a finite number above 0 and at most 1"),
+        (BagShuffleSplit(test_size=1.5), "test_size must be a finite number above 0 and at most 1"),
+        (BagShuffleSplit(0), "n_splits must be a whole number, at least 1, got 0"),
+        (RepeatedBagKFold(2, n_repeats=0), "n_repeats must be a whole number, at least 1, got 0"),
+        (RepeatedBagKFold(7), "n_splits must be from 2 to the number of bags"),
+    ],
+)
+def test_splits_that_are_refused(splitter, message):
+    y = target([2, 2, 2])
+    with pytest.raises(InputError, match=message):
+        list(splitter.split(y, y))
+
+
+@pytest.mark.parametrize(
+    ("few", "enough"),
+    [
+        (BagKFold(7), BagKFold(6)),
+        (RepeatedBagKFold(12), RepeatedBagKFold(2)),
+        (BagShuffleSplit(test_size=0.1), BagShuffleSplit(test_size=0.5)),
+    ],
+)
+def test_a_score_on_one_bag_says_little(few, enough):
+    y = target([2] * 12)
+    with pytest.warns(FewBagsWarning, match=r"of 12 bags only 1 .* fewer splits"):
+        list(few.split(y, y))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", FewBagsWarning)
+        list(enough.split(y, y))
+        next(few.split(np.ones(200), np.ones(200)))
+
+
+def test_one_bag_cannot_be_split():
+    y = target([4])
+    with pytest.raises(InputError, match="at least 2 bags to hold some out, got 1"):
+        list(BagShuffleSplit().split(y, y))
+
+
+@given(SIZES, st.data(), st.integers(0, 1000))
+def test_folds_are_as_equal_as_the_bags_allow(sizes, data, seed):
+    """Greedy, larger bags first: two folds differ by no more than one bag."""
+    n_splits = data.draw(st.integers(2, len(sizes)))
+    folds = deal_bags(np.array(sizes), n_splits, seed)
+    filled = np.bincount(folds, weights=sizes, minlength=n_splits)
+    smallest = [np.array(sizes)[folds == fold].min() for fold in range(n_splits)]
+    assert (filled - smallest <= filled.min()).all()
+
+
+def test_equal_bags_make_equal_folds():
+    folds = deal_bags(np.full(20, 4), 5, 0)
+    assert np.bincount(folds).tolist() == [4] * 5
+
+
+def test_seeds():
+    y = target([3] * 12)
+
+    def tests(seed):
+        return [test.tolist() for _, test in BagKFold(4, random_state=seed).split(y, y)]
+
+    assert tests(0) == tests(0)
+    assert tests(0) != tests(1)
+    assert tests(np.random.RandomState(3)) == tests(np.random.RandomState(3))
+
+
+def test_labels_are_bags_of_one():
+    y = np.array([-1, 1, 1, -1, 1, 1])
+    splits = list(BagKFold(3, random_state=0).split(y, y))
+    assert sorted(len(test) for _, test in splits) == [2, 2, 2]
+    assert sorted(np.concatenate([test for _, test in splits])) == list(range(6))
+
+
+@pytest.mark.filterwarnings("error::propcvx.errors.CutBagWarning")
+def test_scikit_learn_takes_the_splitter():
+    y = target([5] * 8)
+    X = np.random.RandomState(0).randn(len(y), 2)
+    splitter = BagKFold(4, random_state=0)
+    assert check_cv(splitter) is splitter
+    assert splitter.get_n_splits(X, y) == 4
+    scores = cross_val_score(InvCal(), X, y, cv=splitter)
+    assert scores.shape == (4,)
+    assert np.isfinite(scores).all()
+    assert "n_splits=4" in repr(splitter)
+    with pytest.raises(CutBagWarning, match="BagKFold"):
+        cross_val_score(InvCal(), X, y, cv=4, error_score="raise")
+
+
+@pytest.mark.parametrize(
+    ("n_splits", "message"),
+    [
+        (1, r"from 2 to the number of bags \(3\), got 1"),
+        (4, r"from 2 to the number of bags \(3\), got 4"),
+        (0, "n_splits must be a whole number, at least 1, got 0"),
+        (2.0, "n_splits must be a whole number"),
+        (True, "n_splits must be a whole number"),
+        ("5", "n_splits must be a whole number"),
+    ],
+)
+def test_numbers_of_folds_that_are_refused(n_splits, message):
+    y = target([2, 2, 2])
+    with pytest.raises(InputError, match=message):
+        list(BagKFold(n_splits).split(y, y))
+
+
+def test_a_target_is_needed():
+    with pytest.raises(InputError, match="y must be given"):
+        list(BagKFold(2).split(np.zeros((4, 1))))
+
+
+# The error on bags
+
+
+def test_bag_error_by_hand():
+    y = bag_target([0, 0, 0, 0, 1], [0.5, 1.0])
+    predicted = [1, 1, 1, -1, -1]
+    assert bag_error(y, predicted) == pytest.approx((0.25 + 1.0) / 2)
+    assert bag_error(y, predicted, by_size=True) == pytest.approx((4 * 0.25 + 1 * 1.0) / 5)
+    assert bag_error(y, [1, 1, -1, -1, 1]) == 0.0
+    assert bag_error(y, [True, True, False, False, True]) == 0.0
+    assert bag_error(y, [0, 0, 0, 0, 0]) == pytest.approx((0.5 + 1.0) / 2), "0 is not positive"
+
+
+@given(SIZES, st.integers(0, 1000))
+def test_bag_error_is_a_mean_over_bags_or_instances(sizes, seed):
+    y = target(sizes, seed)
+    predicted = np.random.RandomState(seed).choice((-1, 1), size=len(y))
+    gaps = []
+    for bag in range(len(sizes)):
+        inside = y["bag"] == bag
+        gaps.append(abs(np.mean(predicted[inside] > 0) - y["proportion"][inside][0]))
+    assert bag_error(y, predicted) == pytest.approx(np.mean(gaps))
+    by_size = bag_error(y, predicted, by_size=True)
+    assert by_size == pytest.approx(np.dot(gaps, sizes) / sum(sizes))
+
+
+@pytest.mark.parametrize(
+    ("y", "predicted", "message"),
+    [
+        (np.ones(2), [1, 1], "y_true must be a bag target"),
+        (target([2, 1]), [1, 1], r"shape \(3,\), got \(2,\)"),
+        (target([2, 1]), [[1], [1], [1]], r"shape \(3,\), got \(3, 1\)"),
+    ],
+)
+def test_what_bag_error_refuses(y, predicted, message):
+    with pytest.raises(InputError, match=message):
+        bag_error(y, predicted)
+
+
+@pytest.mark.parametrize(("scorer", "by_size"), [(neg_bag_error, 0), (neg_bag_error_by_size, 1)])
+def test_scorers_are_minus_the_error(scorer, by_size):
+    y = target([4, 2, 7])
+    X = np.random.RandomState(0).randn(len(y), 2)
+    model = InvCal().fit(X, y)
+    expected = -bag_error(y, model.predict(X), by_size=bool(by_size))
+    assert scorer(model, X, y) == pytest.approx(expected)
+
+
+def test_bag_error_of_part_of_a_bag_warns():
+    with pytest.warns(CutBagWarning):
+        bag_error(target([4, 2])[:3], [1, 1, 1])
+
+
+def test_a_splitter_can_be_cloned_by_hand():
+    splitter = clone(BagKFold(3, random_state=2), safe=False)
+    y = target([2] * 6)
+    ours, theirs = (
+        [test.tolist() for _, test in one.split(y, y)]
+        for one in (splitter, BagKFold(3, random_state=2))
+    )
+    assert ours == theirs

@@ -1,0 +1,353 @@
+"""The programs: what they say against NumPy, and what their solutions say of each other."""
+
+import itertools
+
+import cvxpy as cp
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from program_cases import (
+    CASES,
+    CONTINUOUS,
+    DATA,
+    INTEGER,
+    TINY,
+    Data,
+    largest_violation,
+    random_values,
+    with_solvers,
+)
+from scipy.optimize import check_grad
+from small_problems import psvm_objective
+
+from propcvx import programs
+from propcvx.errors import InputError
+from propcvx.losses import PROPORTION_LOSSES, best_bias, hinge
+from propcvx.programs import ProblemClass
+from propcvx.solvers import solve
+
+TOL = 1e-8
+INTERIOR_POINT = ("clarabel", "ecos", "piqp")
+
+
+def accuracy(solver):
+    """Residuals allowed at TOL, relative to the scale of the problem, by the solver's kind.
+
+    Interior point methods stop at TOL in nearly the problem's own scaling.  First-order methods do
+    in a scaling of their own, LIBSVM sums TOL over instances and C, and of the active set methods,
+    exact up to rounding, HiGHS adds 1e-7 times the identity to a quadratic.
+    """
+    return 1e-7 if solver in INTERIOR_POINT else 1e-6
+
+
+def gradient_accuracy(solver, program):
+    """As ``accuracy``, for stationarity.
+
+    Where a curved objective is compiled to the epigraph of a cone (always by ECOS, by others when
+    it is no QP), it is slack by about TOL; that fixes its argument only to sqrt(TOL).
+    """
+    epigraph = program.problem_class is not ProblemClass.QP or solver == "ecos"
+    return 10 * np.sqrt(TOL) if epigraph and solver in INTERIOR_POINT else accuracy(solver)
+
+
+@pytest.fixture(params=DATA, ids=["tall", "wide"])
+def data(request):
+    return request.param
+
+
+# What a program says
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_objective_and_constraints_are_their_formulas(name, data):
+    case, random = CASES[name](data), np.random.RandomState(7)
+    for _ in range(20):
+        values = random_values(case.program, random)
+        for key, value in values.items():
+            case.program.variables[key].value = value
+        assert case.program.problem.objective.value == pytest.approx(case.objective(**values))
+        violations = [np.max(c.violation()) for c in case.program.constraints.values()]
+        assert max(violations, default=0.0) == pytest.approx(largest_violation(case, values))
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_all_parts_are_named_and_belong_to_the_problem(name):
+    program = CASES[name](DATA[0]).program
+    for mapping, members in (
+        (program.variables, program.problem.variables()),
+        (program.parameters, program.problem.parameters()),
+    ):
+        assert {id(part) for part in mapping.values()} == {id(part) for part in members}
+        assert all(part.name() == key for key, part in mapping.items())
+    named = [c.id for c in program.constraints.values()]
+    assert named == [c.id for c in program.problem.constraints]
+    assert program.name == name.split("-")[0]
+    assert program.equation in {"eq:pSVM_2", "eq:solving_y", "eq:rueping_svm", "eq:convex_2"} | {
+        "eq:convex_3",
+        "eq:convex_4",
+        "eq:convex_vio",
+        "eq:concave",
+        "sec:related",
+    }
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_declared_class_is_the_one_cvxpy_finds(name):
+    program = CASES[name](DATA[0]).program
+    problem, declared = program.problem, program.problem_class
+    assert problem.is_dcp(dpp=True)
+    assert problem.is_mixed_integer() == declared.has_integers
+    assert problem.is_qp() == (declared not in (ProblemClass.SOCP, ProblemClass.EXPONENTIAL))
+    if declared.has_integers:
+        assert problem.objective.expr.is_pwl() == (declared is ProblemClass.MILP)
+    else:
+        cones = problem.get_problem_data(cp.ECOS)[0]["dims"]
+        assert (cones.exp > 0) == (declared is ProblemClass.EXPONENTIAL)
+
+
+@pytest.mark.parametrize(
+    ("values", "message"),
+    [
+        ({"gamma": 1.0}, r"'gamma' is not a parameter of svm_primal; it has \['y', 'C'\]"),
+        ({"y": np.ones(3)}, "y does not fit svm_primal: Invalid dimensions"),
+        ({"C": -1.0}, "C does not fit svm_primal: Parameter value must be nonnegative"),
+        ({"y": ["a"] * 12}, "y does not fit svm_primal: could not convert"),
+    ],
+    ids=["unknown", "shape", "sign", "text"],
+)
+def test_set_refuses_what_does_not_fit(values, message):
+    program = programs.svm_primal(DATA[0].F)
+    with pytest.raises(InputError, match=message):
+        program.set(**values)
+
+
+# Every program, every solver
+
+
+@pytest.mark.parametrize(("name", "solver"), with_solvers(CONTINUOUS))
+def test_solution_is_optimal(name, solver, data):
+    case = CONTINUOUS[name](data)
+    solution = solve(case.program, solver, tol=TOL)
+    certificate, scale = solution.certificate, 1.0 + max(abs(solution.value), data.C)
+    assert solution.status == cp.OPTIMAL
+    assert solution.solver == solver
+    assert certificate.primal_residual <= accuracy(solver) * scale
+    assert certificate.duality_gap <= accuracy(solver) * scale
+    assert certificate.dual_residual <= gradient_accuracy(solver, case.program) * scale
+    assert solution.value == pytest.approx(case.reference, abs=accuracy(solver) * scale)
+    assert solution.value == pytest.approx(case.objective(**solution.variables))
+    assert largest_violation(case, solution.variables) <= accuracy(solver) * scale
+
+
+@pytest.mark.parametrize(("name", "solver"), with_solvers(INTEGER))
+def test_integer_solution_is_feasible_and_its_solvers_agree(name, solver):
+    case = INTEGER[name](TINY)
+    solution = solve(case.program, solver, tol=TOL)
+    assert solution.certificate.primal_residual <= 1e-6
+    assert solution.certificate.dual_residual is None
+    assert solution.certificate.duality_gap is None
+    assert solution.duals == {}
+    assert solution.value == pytest.approx(case.reference, abs=1e-6)
+    z = np.round(solution.variables["z"])
+    assert np.abs(z - solution.variables["z"]).max() <= 1e-6
+    rounded = {**solution.variables, "z": z}
+    assert solution.value == pytest.approx(case.objective(**rounded), abs=1e-6)
+    assert largest_violation(case, rounded) <= 1e-6
+
+
+# Dualities and the signs of duals
+
+
+@pytest.mark.parametrize(
+    ("primal", "dual"),
+    [
+        ("svm_primal-True", "svm_dual-True"),
+        ("svm_primal-False", "svm_dual-False"),
+        ("inv_cal_primal", "inv_cal_dual"),
+        ("mkl_group", "mkl_epigraph"),
+    ],
+)
+def test_primal_and_dual_have_one_value(primal, dual, data):
+    values = [CONTINUOUS[name](data).reference for name in (primal, dual)]
+    assert values[0] == pytest.approx(values[1], rel=1e-7)
+
+
+@pytest.mark.parametrize("bias", [True, False])
+def test_duals_of_the_svm_primal(bias, data):
+    solution = solve(CONTINUOUS[f"svm_primal-{bias}"](data).program, "clarabel", tol=1e-10)
+    alpha = solution.duals["margin"]
+    assert alpha.min() >= -1e-7
+    assert alpha.max() <= data.C + 1e-7
+    np.testing.assert_allclose(solution.duals["slack"], data.C - alpha, atol=1e-6)
+    np.testing.assert_allclose(data.F.T @ (data.y * alpha), solution.variables["w"], atol=1e-5)
+    if bias:
+        assert data.y @ alpha == pytest.approx(0.0, abs=1e-6)
+
+
+@pytest.mark.parametrize("bias", [True, False])
+def test_duals_of_the_svm_dual_are_the_slacks_and_the_bias(bias, data):
+    case = CONTINUOUS[f"svm_dual-{bias}"](data)
+    solution = solve(case.program, "clarabel", tol=1e-10)
+    scores = data.F @ (data.F.T @ solution.variables["v"])
+    b = float(solution.duals["balance"]) if bias else 0.0
+    slack = hinge(data.y, scores + b)
+    beyond = np.where(data.y > 0, solution.duals["upper"], solution.duals["lower"])
+    np.testing.assert_allclose(beyond, slack, atol=1e-5)
+    w = data.F.T @ solution.variables["v"]
+    assert 0.5 * w @ w + data.C * slack.sum() == pytest.approx(solution.value, rel=1e-6)
+    if bias:
+        best = hinge(data.y, scores + best_bias(data.y, scores)).sum()
+        assert slack.sum() == pytest.approx(best, abs=1e-5)
+
+
+def test_duals_of_inv_cal(data):
+    primal = solve(CONTINUOUS["inv_cal_primal"](data).program, "clarabel", tol=1e-10)
+    dual = solve(CONTINUOUS["inv_cal_dual"](data).program, "clarabel", tol=1e-10)
+    a, a_star = primal.duals["below"], primal.duals["above"]
+    for slack, weights in (("xi", a), ("xi_star", a_star)):
+        assert weights.min() >= -1e-7
+        assert weights.max() <= data.C + 1e-7
+        np.testing.assert_allclose(primal.duals[slack], data.C - weights, atol=1e-6)
+    w = data.bag_means.T @ (a - a_star)
+    np.testing.assert_allclose(w, primal.variables["w"], atol=1e-5)
+    difference = dual.variables["a"] - dual.variables["a_star"]
+    np.testing.assert_allclose(data.bag_means.T @ difference, w, atol=1e-4)
+    # The bias need not be unique, so that of the dual is put into the primal problem.
+    offsets = data.bag_means @ w + dual.duals["balance"] - data.targets["target"]
+    xi = np.maximum(0.0, -offsets - data.targets["epsilon"])
+    xi_star = np.maximum(0.0, offsets - data.targets["epsilon"])
+    np.testing.assert_allclose(dual.duals["a_upper"], xi, atol=1e-5)
+    np.testing.assert_allclose(dual.duals["a_star_upper"], xi_star, atol=1e-5)
+    value = 0.5 * w @ w + data.C * (xi + xi_star).sum()
+    assert value == pytest.approx(primal.value, rel=1e-6)
+
+
+# The restricted master in its three forms
+
+
+def inner_value(data, mu):
+    program = programs.mkl_inner(data.F, data.labelings, data.C)
+    return solve(program.set(root_mu=np.sqrt(mu)), "clarabel", tol=1e-10)
+
+
+@pytest.mark.parametrize("solver", ["clarabel", "ecos", "scs"])
+def test_weights_of_the_epigraph_and_of_the_groups_minimise_the_inner_problem(data, solver):
+    epigraph = solve(CONTINUOUS["mkl_epigraph"](data).program, solver)
+    groups = solve(CONTINUOUS["mkl_group"](data).program, solver)
+    mu = epigraph.duals["cuts"]
+    assert mu.min() >= -1e-6
+    assert mu.sum() == pytest.approx(1.0, abs=1e-4)
+    norms = groups.variables["s"]
+    np.testing.assert_allclose(norms / norms.sum(), mu, atol=1e-3)
+    alpha = groups.duals["margin"]
+    assert alpha.min() >= -1e-6
+    assert alpha.max() <= data.C + 1e-6
+    np.testing.assert_allclose(alpha, epigraph.variables["alpha"], atol=1e-3 * (1 + data.C))
+    best = np.maximum(mu, 0.0) / np.maximum(mu, 0.0).sum()
+    assert inner_value(data, best).value == pytest.approx(epigraph.value, rel=1e-6)
+
+
+@pytest.mark.parametrize("name", ["mkl_epigraph", "mkl_group"])
+def test_no_weights_have_a_smaller_inner_problem_than_the_master(name, data):
+    reference = CONTINUOUS[name](data).reference
+    corners = np.eye(3)
+    inside = np.random.RandomState(0).dirichlet(np.ones(3), size=20)
+    values = [inner_value(data, mu).value for mu in (*corners, *inside)]
+    assert min(values) >= reference - 1e-6 * abs(reference)
+    assert max(values) > reference + 1e-3
+
+
+def test_gradient_of_the_inner_problem(data):
+    def gradient(mu):
+        alpha = inner_value(data, mu).variables["alpha"]
+        return -0.5 * np.sum(((data.labelings * alpha) @ data.F) ** 2, axis=1)
+
+    error = check_grad(lambda mu: inner_value(data, mu).value, gradient, data.mu, epsilon=1e-4)
+    assert error <= 1e-3 * (1 + np.abs(gradient(data.mu)).max())
+
+
+def test_one_labeling_makes_the_master_an_svm(data):
+    dual = CONTINUOUS["svm_dual-False"](data).reference
+    labelings = data.y[None, :]
+    for program in (
+        programs.mkl_epigraph(data.F, labelings, data.C),
+        programs.mkl_group(data.F, labelings, data.C),
+        programs.mkl_inner(data.F, labelings, data.C).set(root_mu=np.ones(1)),
+    ):
+        assert solve(program, "clarabel").value == pytest.approx(dual, rel=1e-6)
+
+
+# MeanMap and InvCal
+
+
+@given(st.integers(0, 1000))
+@settings(max_examples=20)
+def test_class_means_recover_the_means_behind_bag_means(seed):
+    random = np.random.RandomState(seed)
+    means, shares = random.randn(2, 3), np.append(random.uniform(size=4), [0.0, 1.0])
+    bag_means = np.column_stack([shares, 1 - shares]) @ means
+    program = programs.class_means(bag_means, shares, random.uniform(0.5, 2.0, size=6))
+    np.testing.assert_allclose(solve(program, "lstsq").variables["means"], means, atol=1e-8)
+
+
+def test_exponential_model_with_the_true_mean_operator_is_logistic_regression(data):
+    program = programs.conditional_exponential_model(data.F)
+    program.set(mean_operator=data.y @ data.F / len(data.y), mean_label=data.y.mean(), lam=0.1)
+    solution = solve(program, "scs")
+    w, b = solution.variables["w"], solution.variables["b"]
+    likelihood = np.logaddexp(0.0, -2.0 * data.y * (data.F @ w + b)).mean()
+    assert solution.value == pytest.approx(likelihood + 0.1 * w @ w, rel=1e-7)
+
+
+@given(
+    st.lists(st.floats(0, 1), min_size=1, max_size=5),
+    st.integers(1, 100),
+    st.floats(0, 0.5),
+    st.booleans(),
+)
+def test_inv_cal_targets_are_logits_of_clipped_proportions(shares, n, epsilon, scaled):
+    shares = np.array(shares)
+    values = programs.inv_cal_targets(shares, n, epsilon, scaled=scaled)
+    inverse = 1.0 / (1.0 + np.exp(-values["target"]))
+    margin = 1.0 / max(n, 3)
+    np.testing.assert_allclose(inverse, shares.clip(margin, 1 - margin), atol=1e-12)
+    slope = inverse * (1 - inverse) if scaled else 1.0
+    np.testing.assert_allclose(values["epsilon"] * slope, epsilon, atol=1e-12)
+
+
+# Programs over labelings against listing all of them
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_exact_separation_is_the_best_of_all_labelings(seed):
+    data = Data(seed=seed, r=2, C=1.0, sizes=(3, 4, 2))
+    program = programs.exact_separation(data.F, data.alpha, data.feasible)
+    solution = solve(program, "scip", tol=1e-9)
+    labelings = np.array(list(data.feasible.enumerate()))
+    values = np.sum(((labelings * data.alpha) @ data.F) ** 2, axis=1)
+    assert program.constants["shift"] - solution.value == pytest.approx(values.max(), abs=1e-6)
+    y = 2 * np.round(solution.variables["z"]) - 1
+    assert y in data.feasible
+    assert np.sum((data.F.T @ (y * data.alpha)) ** 2) == pytest.approx(values.max(), abs=1e-6)
+
+
+@pytest.mark.parametrize("loss", PROPORTION_LOSSES)
+@pytest.mark.parametrize("bias", [True, False])
+@pytest.mark.parametrize(("C", "C_p"), [(1.0, 1.0), (0.1, 1e3)])
+def test_psvm_is_the_best_of_all_labelings(loss, bias, C, C_p):
+    problem = Data(seed=3, r=2, C=C, sizes=(3, 3)).problem
+    weights, features, known = C_p * np.array([1.0, 2.0]), problem.X, problem.bags.labels
+    assert (known != 0).any()
+    dual = programs.svm_dual(features, bias=bias)
+
+    def cost(y):
+        solution = solve(dual.set(**programs.svm_dual_parameters(y, C)), "clarabel", tol=1e-9)
+        w = features.T @ solution.variables["v"]
+        b = best_bias(y, features @ w) if bias else 0.0
+        return psvm_objective(problem, weights, w @ w, features @ w + b, y, C, loss)
+
+    labelings = (np.array(y) for y in itertools.product((-1.0, 1.0), repeat=len(known)))
+    best = min(cost(y) for y in labelings if (y == known)[known != 0].all())
+    program = programs.psvm(features, problem.bags, C, weights, PROPORTION_LOSSES[loss], bias=bias)
+    assert solve(program, "scip").value == pytest.approx(best, rel=1e-5)

@@ -1,0 +1,443 @@
+"""The table of solvers: who can do what, what reaches them, and how their answers are judged."""
+
+import warnings
+from dataclasses import replace
+
+import cvxpy as cp
+import numpy as np
+import pytest
+from cvxpy.reductions.solvers.solving_chain import SolvingChain
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from program_cases import CASES, CONTINUOUS, DATA, TINY, Data, with_solvers
+from small_problems import small_problem
+
+from propcvx import programs
+from propcvx.errors import (
+    InaccurateSolutionWarning,
+    PropCVXError,
+    SolverError,
+    UnsupportedSolverError,
+)
+from propcvx.labelings import FeasibleLabelings
+from propcvx.solvers import SOLVERS, Run, Solver, register_solver, solve, solvers_for, table
+from propcvx.solvers.certificate import certify
+
+LARGER = Data(seed=0, r=3, C=0.7, sizes=(13, 13, 14))
+
+THROUGH_CVXPY = [name for name, row in SOLVERS.items() if row.installed and row.classes]
+
+
+def worst(certificate):
+    return max(certificate.primal_residual, certificate.dual_residual, certificate.duality_gap)
+
+
+@pytest.fixture
+def program():
+    return CONTINUOUS["svm_dual-True"](DATA[0]).program
+
+
+@pytest.fixture
+def other_table(monkeypatch):
+    """A copy of the table, which a test is free to change."""
+    monkeypatch.setattr(table, "SOLVERS", dict(SOLVERS))
+
+
+def case_for(solver):
+    """Some program that a solver can do."""
+    return next(CASES[name](TINY) for name, able in with_solvers(CASES) if able == solver)
+
+
+# Who can do what
+
+
+def test_every_program_has_a_solver_and_every_solver_a_program():
+    able = {solver for _, solver in with_solvers(CASES)}
+    assert able == {name for name, row in SOLVERS.items() if row.installed}
+    for name, build in CASES.items():
+        assert solvers_for(build(DATA[0]).program), name
+
+
+@pytest.mark.parametrize("name", ["gurobi_of_the_north", "", None, 3])
+def test_unknown_solver(program, name):
+    with pytest.raises(UnsupportedSolverError, match=r"one of \['clarabel'.*'scs'\].*svm_dual"):
+        solve(program, name) if isinstance(name, str) else solve(program, [name])
+
+
+def test_names_are_those_of_cvxpy_in_any_case(program):
+    assert solve(program, "OSQP").solver == "osqp"
+
+
+@pytest.mark.parametrize(
+    ("name", "solver", "what"),
+    [
+        ("mkl_epigraph", "osqp", "mkl_epigraph, a second-order cone program"),
+        ("conditional_exponential_model-True", "piqp", "an exponential cone program"),
+        ("linear_separation", "clarabel", "linear_separation, a mixed-integer linear program"),
+        ("exact_separation", "highs", "exact_separation, a mixed-integer quadratic program"),
+        ("svm_dual-False", "libsvm", "svm_dual, a quadratic program"),
+        ("svm_dual-True", "lstsq", "svm_dual, a quadratic program"),
+    ],
+)
+def test_a_solver_that_cannot_do_the_class_names_those_that_can(name, solver, what):
+    program = CASES[name](TINY).program
+    with pytest.raises(UnsupportedSolverError, match="cannot solve") as caught:
+        solve(program, solver)
+    message = str(caught.value)
+    assert f"solver {solver!r}" in message
+    assert what.removeprefix("an ") in message
+    assert f"{solvers_for(program)} can" in message
+
+
+def test_a_solver_that_is_not_installed_says_how(monkeypatch, program):
+    monkeypatch.setattr(table, "find_spec", lambda module: None if module == "piqp" else True)
+    assert "piqp" not in solvers_for(program)
+    with pytest.raises(UnsupportedSolverError, match=r"pip install 'propcvx\[solvers\]'") as caught:
+        solve(program, "piqp")
+    assert "'clarabel'" in str(caught.value)
+
+
+@pytest.mark.usefixtures("other_table")
+def test_a_new_row_is_found_and_asked(program):
+    asked = []
+
+    def run(program, options):
+        asked.append(options)
+        program.variables["v"].value = np.zeros(program.variables["v"].shape)
+        return Run(cp.OPTIMAL, 0.0, 0.0)
+
+    register_solver(
+        Solver(
+            name="zero",
+            module="numpy",
+            extra="numpy",
+            run=run,
+            options_of=lambda tol: {"eps": tol, "steps": 3},
+            accepts=lambda program: program.name == "svm_dual",
+        )
+    )
+    assert "zero" in solvers_for(program)
+    assert "zero" not in solvers_for(CONTINUOUS["svm_primal-True"](DATA[0]).program)
+    solution = solve(program, "zero", tol=1e-3, steps=7, certify=False)
+    assert solution.solver == "zero"
+    assert solution.value == 0.0
+    assert solution.certificate is None
+    assert asked == [{"eps": 1e-3, "steps": 7}]
+
+
+@pytest.mark.usefixtures("other_table")
+@pytest.mark.parametrize("wrong", [np.nan, np.inf])
+def test_values_that_are_not_finite_are_no_answer(program, wrong):
+    def run(program, options):
+        program.variables["v"].save_value(np.full(12, wrong))
+        return Run(cp.OPTIMAL, 0.0, 0.0)
+
+    register_solver(replace(SOLVERS["osqp"], name="mad", run=run))
+    with pytest.raises(SolverError, match="mad answered svm_dual with values that are not finite"):
+        solve(program, "mad")
+    assert solve(program, ["mad", "clarabel"]).solver == "clarabel"
+
+
+# What reaches a solver
+
+
+@pytest.fixture
+def handed_over(monkeypatch):
+    """The options that CVXPY hands to its solvers, call by call."""
+    calls, through = [], SolvingChain.solve_via_data
+
+    def spy(self, problem, data, warm_start, verbose, solver_opts):
+        calls.append(dict(solver_opts))
+        return through(self, problem, data, warm_start, verbose, solver_opts)
+
+    monkeypatch.setattr(SolvingChain, "solve_via_data", spy)
+    return calls
+
+
+@pytest.mark.parametrize("solver", THROUGH_CVXPY)
+def test_tol_is_handed_over_and_options_override_it(solver, handed_over):
+    case, asked = case_for(solver), SOLVERS[solver].options_of(1e-5)
+    first = next(iter(asked))
+    solve(case.program, solver, tol=1e-5)
+    solve(case.program, solver, tol=1e-5, **{first: 1e-4})
+    solve(case.program, solver, tol=1e-5, scale=0.1)
+    assert set(asked.values()) == {1e-5}
+    assert handed_over[:2] == [asked, {**asked, first: 1e-4}]
+    assert list(handed_over[2].values()) == [pytest.approx(1e-6)] * len(asked)
+
+
+@pytest.mark.parametrize("solver", [*THROUGH_CVXPY, "libsvm"])
+def test_an_option_that_the_solver_does_not_know_is_refused(solver, request):
+    if solver in ("daqp", "proxqp"):
+        reason = "CVXPY keeps only the options of these two that it knows, without a word"
+        request.applymarker(pytest.mark.xfail(reason=reason, strict=True))
+    with pytest.raises((TypeError, SolverError), match="no_such_option"):
+        solve(case_for(solver).program, solver, no_such_option=1)
+
+
+@pytest.mark.parametrize(
+    ("name", "solver"),
+    [
+        (name, solver)
+        for name, solver in with_solvers(CONTINUOUS)
+        if name in ("svm_dual-True", "conditional_exponential_model-True", "mkl_epigraph")
+        and solver not in ("daqp", "highs")  # active sets: the last step is exact
+    ],
+)
+def test_a_tighter_tol_gives_smaller_residuals(name, solver):
+    def residual(tol):
+        return worst(solve(CONTINUOUS[name](LARGER).program, solver, tol=tol).certificate)
+
+    assert residual(1e-8) < 1e-2 * residual(0.1)
+
+
+QP_SOLVERS = [name for name in THROUGH_CVXPY if programs.ProblemClass.QP in SOLVERS[name].classes]
+
+
+def set_svm(program, y, C):
+    dual = program.name == "svm_dual"
+    return program.set(**(programs.svm_dual_parameters(y, C) if dual else {"y": y, "C": C}))
+
+
+@pytest.mark.parametrize("build", [programs.svm_primal, programs.svm_dual])
+@pytest.mark.parametrize("solver", QP_SOLVERS)
+def test_compiled_once_and_never_stale(build, solver):
+    features, random, compiled = DATA[1].F, np.random.RandomState(0), []
+    program = build(features)
+    for C in (0.1, 1.0, 3.0):
+        y = random.choice((-1.0, 1.0), size=len(features))
+        again = solve(set_svm(program, y, C), solver)
+        fresh = solve(set_svm(build(features), y, C), solver)
+        assert again.value == pytest.approx(fresh.value, rel=1e-6)
+        compiled.append(program.problem._cache.param_prog)
+    assert compiled[0] is not None
+    assert all(one is compiled[0] for one in compiled)
+
+
+@pytest.mark.parametrize("solver", QP_SOLVERS)
+def test_a_solver_is_right_or_says_that_it_is_not(solver):
+    """Twenty low-rank duals; HiGHS fails on some, which must never pass as an answer."""
+    failed = 0
+    for seed in range(20):
+        random = np.random.RandomState(seed + 20)
+        F, y = random.randn(12, 3), random.choice((-1.0, 1.0), size=12)
+        program = set_svm(programs.svm_dual(F), y, 0.1)
+        reference = solve(program, "clarabel", tol=1e-9).value
+        try:
+            assert solve(program, solver).value == pytest.approx(reference, rel=1e-6)
+        except SolverError:
+            failed += 1
+    assert failed <= (2 if solver == "highs" else 0)
+
+
+# What comes back
+
+
+def test_solution_keeps_copies(program):
+    first = solve(program, "clarabel")
+    before = first.variables["v"].copy()
+    set_svm(program, -DATA[0].y, 2.0)
+    assert solve(program, "clarabel").value != pytest.approx(first.value)
+    np.testing.assert_array_equal(first.variables["v"], before)
+    assert set(first.duals) == {"lower", "upper", "balance"}
+    assert first.build_seconds >= 0
+    assert first.solve_seconds > 0
+    assert first.iterations > 0
+
+
+@pytest.mark.parametrize("solver", QP_SOLVERS)
+def test_contradicting_constraints_are_an_error(program, solver):
+    program.set(lower=np.ones(12), upper=-np.ones(12))
+    message = f"{solver} has no answer to svm_dual: status 'infeasible'; the constraints contradict"
+    with pytest.raises(SolverError, match=message) as caught:
+        solve(program, solver)
+    assert (caught.value.solver, caught.value.status) == (solver, "infeasible")
+    assert isinstance(caught.value, PropCVXError)
+
+
+@pytest.mark.parametrize("solver", ["highs", "scip"])
+def test_contradicting_counts_are_an_error(solver):
+    bags = TINY.bags
+    none = FeasibleLabelings(bags, np.full(2, 2), np.full(2, 1))
+    program = programs.linear_separation(none).set(scores=np.ones(6))
+    with pytest.raises(SolverError, match="status 'infeasible'"):
+        solve(program, solver)
+
+
+LIMITS = {
+    "clarabel": {"max_iter": 2},
+    "ecos": {"max_iters": 2},
+    "scs": {"max_iters": 5},
+    "osqp": {"max_iter": 5},
+    "piqp": {"max_iter": 2},
+    "daqp": {"iter_limit": 2},
+    "proxqp": {"max_iter": 1},
+    "highs": {"qp_iteration_limit": 1},
+    "libsvm": {"max_iter": 2},
+}
+
+
+@pytest.mark.parametrize("solver", LIMITS)
+def test_a_solver_that_is_stopped_warns_and_its_certificate_tells(solver):
+    program = CONTINUOUS["svm_dual-True"](LARGER).program
+    message = f"{solver} stopped before its tolerance on svm_dual: status"
+    with pytest.warns(InaccurateSolutionWarning, match=message) as caught:
+        solution = solve(program, solver, **LIMITS[solver])
+    assert [warning.filename for warning in caught] == [__file__]
+    assert solution.status in ("user_limit", "optimal_inaccurate")
+    residuals = vars(solution.certificate).values()
+    assert not max(residuals) < 1e-2 or np.isnan(list(residuals)).any()
+
+
+@pytest.mark.filterwarnings("error::propcvx.errors.InaccurateSolutionWarning")
+def test_scip_at_the_gap_it_was_asked_for_is_done():
+    """CVXPY calls that inaccurate."""
+    program, stops = CASES["psvm-absolute-True"](TINY).program, []
+    best = solve(program, "scip").value
+    for tol in (0.5, 0.1):
+        value = solve(program, "scip", tol=tol, **{"numerics/feastol": 1e-6}).value
+        stops.append(program.problem.solver_stats.extra_stats["scip_status"])
+        assert best - 1e-5 <= value <= best * (1 + tol) + 1e-5
+    assert "gaplimit" in stops
+    assert solve(program, "scip", tol=0.5).status == cp.OPTIMAL
+    assert solve(program, "scip", scip_params={"limits/time": 60.0}).value == pytest.approx(best)
+
+
+# The specialised rows
+
+
+@given(st.integers(0, 10_000), st.sampled_from([1e-3, 0.3, 5.0]))
+@settings(max_examples=25)
+def test_libsvm_solves_the_program(seed, C):
+    problem = small_problem(seed, (4, 5, 6), n_features=3)
+    y = problem.labels.astype(float)
+    program = set_svm(programs.svm_dual(problem.X), y, C)
+    ours, theirs = solve(program, "libsvm", tol=1e-6), solve(program, "clarabel")
+    scale = 15 * C * 1e-6 + 1e-7 * (1 + abs(theirs.value))
+    assert ours.value == pytest.approx(theirs.value, abs=scale)
+    assert ours.certificate.primal_residual <= 1e-9
+    assert ours.certificate.dual_residual <= 1e-9
+    assert ours.certificate.duality_gap <= scale
+    assert set(ours.duals) == set(theirs.duals)
+
+
+@pytest.mark.parametrize("label", [-1.0, 1.0])
+def test_libsvm_with_one_class(label):
+    program = set_svm(programs.svm_dual(DATA[0].F), np.full(12, label), 2.0)
+    solution = solve(program, "libsvm")
+    assert not solution.variables["v"].any()
+    assert solution.duals["balance"] == label
+    assert worst(solution.certificate) == 0.0
+
+
+def test_libsvm_refuses_bounds_that_are_not_of_a_labeling(program):
+    y, upper = DATA[0].y, program.parameters["upper"].value
+    program.set(upper=upper * np.linspace(0.5, 1.0, len(y)))
+    with pytest.raises(UnsupportedSolverError, match="svm_dual_parameters"):
+        solve(program, "libsvm")
+    assert worst(solve(program, "clarabel").certificate) < 1e-6
+
+
+def test_libsvm_does_not_run_for_ever():
+    """Two equal instances with different labels: below 1e-6, SMO takes 1e8 steps and more."""
+    random = np.random.RandomState(9)
+    features, y = random.randn(14, 3), np.sign(random.randn(14))
+    features[1] = features[0]
+    program = set_svm(programs.svm_dual(features), y, 1.0)
+    with pytest.warns(InaccurateSolutionWarning, match="libsvm stopped"):
+        stopped = solve(program, "libsvm")
+    assert stopped.status == "user_limit"
+    assert stopped.value == pytest.approx(solve(program, "clarabel").value, rel=1e-5)
+    assert solve(program, ["libsvm", "clarabel"]).solver == "clarabel"
+
+
+@given(st.integers(0, 10_000), st.booleans())
+@settings(max_examples=25)
+def test_lstsq_solves_class_means(seed, degenerate):
+    random = np.random.RandomState(seed)
+    shares = np.full(4, 0.3) if degenerate else random.uniform(size=4)
+    program = programs.class_means(random.randn(4, 3), shares, random.uniform(0.1, 2.0, size=4))
+    ours, theirs = solve(program, "lstsq"), solve(program, "clarabel")
+    assert ours.value == pytest.approx(theirs.value, abs=1e-6)
+    assert ours.certificate.dual_residual <= 1e-10
+    if degenerate:
+        norms = [np.linalg.norm(answer.variables["means"]) for answer in (ours, theirs)]
+        assert norms[0] <= norms[1] + 1e-5
+
+
+# Several solvers in turn
+
+
+def test_the_first_of_several_that_can_answers(program):
+    assert solve(program, ["osqp", "clarabel"]).solver == "osqp"
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", InaccurateSolutionWarning)
+        assert solve(program, ["osqp", "libsvm"], max_iter=5_000).solver == "osqp"
+        stopped = solve(program, ["clarabel", "osqp"], max_iter=5_000, tol=1e-14)
+    assert stopped.status == cp.OPTIMAL
+
+
+def test_a_solver_that_stops_early_is_followed_by_the_next(program):
+    """Eight steps are enough for the second, not for the first."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", InaccurateSolutionWarning)
+        solution = solve(program, ["osqp", "clarabel"], max_iter=15)
+    assert solution.solver == "clarabel"
+    with pytest.warns(InaccurateSolutionWarning, match="osqp stopped"):
+        assert solve(program, ["clarabel", "osqp"], max_iter=1).solver == "osqp"
+
+
+def test_several_that_fail_are_all_named(program):
+    program.set(lower=np.ones(12), upper=-np.ones(12))
+    with pytest.raises(SolverError, match=r"no solver of several.*osqp.*; clarabel has no answer"):
+        solve(program, ["osqp", "clarabel"])
+    with pytest.raises(UnsupportedSolverError, match="at least one solver"):
+        solve(program, [])
+    with pytest.raises(UnsupportedSolverError, match="scip"):
+        solve(program, ["clarabel", "scip"])
+
+
+# Certificates
+
+
+def test_certificate_measures_each_kind_of_error():
+    """Minimise w'w / 2 + sum xi for two instances at -1 and 1: alpha = 1/2, w = 1."""
+    program = programs.svm_primal(np.array([[-1.0], [1.0]]), bias=False)
+    program.set(y=np.array([-1.0, 1.0]), C=1.0)
+    duals = {name: c.dual_variables[0] for name, c in program.constraints.items()}
+
+    def residuals(w, xi, margin, slack):
+        program.variables["w"].value, program.variables["xi"].value = np.array([w]), np.array(xi)
+        duals["margin"].save_value(np.array(margin))
+        duals["slack"].save_value(np.array(slack))
+        return tuple(vars(certify(program)).values())
+
+    half = [0.5, 0.5]
+    assert residuals(1.0, [0.0, 0.0], half, half) == pytest.approx((0.0, 0.0, 0.0))
+    assert residuals(0.7, [0.0, 0.0], half, half) == pytest.approx((0.3, 0.3, 0.3))
+    assert residuals(1.0, [0.0, -0.2], half, half) == pytest.approx((0.2, 0.0, 0.2))
+    assert residuals(1.0, [0.0, 0.4], half, half) == pytest.approx((0.0, 0.0, 0.4))
+    assert residuals(1.0, [0.0, 0.0], [1.5, -0.5], [-0.5, 1.5]) == pytest.approx((0.0, 0.5, 0.0))
+    assert residuals(1.0, [0.0, 0.0], half, [0.5, 0.6]) == pytest.approx((0.0, 0.1, 0.0))
+    assert np.isnan(residuals(1.0, [0.0, 0.0], [0.5, np.nan], half)[1:]).all()
+
+
+@pytest.mark.parametrize("name", CONTINUOUS)
+@pytest.mark.parametrize("change", [-0.1, 0.1])
+def test_no_part_of_a_solution_can_be_moved_unnoticed(name, change):
+    case = CONTINUOUS[name](DATA[0])
+    program = case.program
+    solve(program, case.solver)
+    duals = [
+        part for constraint in program.constraints.values() for part in constraint.dual_variables
+    ]
+    assert worst(certify(program)) < 1e-3
+    for part in (*program.variables.values(), *duals):
+        right = part.value
+        for entry in np.ndindex(np.shape(right)):
+            moved = np.array(right, dtype=float)
+            moved[entry] += change
+            part.save_value(moved)
+            assert worst(certify(program)) > 1e-3, (part, entry)
+        part.save_value(right)
+    assert worst(certify(program)) < 1e-3
