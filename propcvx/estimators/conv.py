@@ -136,7 +136,7 @@ class ConvPropSVM(BagClassifier):
         tol: float = 1e-4,
         master: str = "epigraph",
         solver: str = "clarabel",
-        solver_tol: float = 1e-8,
+        solver_tol: float = 1e-6,
         solver_options: dict[str, Any] | None = None,
         verbose: bool = False,
     ) -> None:

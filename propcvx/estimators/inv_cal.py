@@ -81,7 +81,7 @@ class InvCal(BagClassifier):
         degree: int = 3,
         coef0: float = 1.0,
         solver: str = "clarabel",
-        solver_tol: float = 1e-8,
+        solver_tol: float = 1e-6,
         solver_options: dict[str, Any] | None = None,
     ) -> None:
         self.C_p = C_p

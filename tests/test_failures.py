@@ -1,0 +1,184 @@
+"""Solvers that fail, stop early or answer nonsense, and interruptions: what was reached is kept."""
+
+import warnings
+from dataclasses import replace
+
+import cvxpy as cp
+import numpy as np
+import pytest
+from sklearn.model_selection import GridSearchCV
+
+from propcvx import AlterPropSVM, BagKFold, ConvPropSVM, InvCal, MeanMap, bag_target
+from propcvx.datasets import proportions_of, random_bags
+from propcvx.errors import InaccurateSolutionWarning, SolverError
+from propcvx.history import StopReason
+from propcvx.programs import ProblemClass
+from propcvx.solvers import SOLVERS
+
+RANDOM = np.random.RandomState(0)
+LABELS = np.repeat([1, -1], [14, 16])
+X = RANDOM.normal(size=(30, 3)) + LABELS[:, None] * 0.7
+BAGS = random_bags(LABELS, 5, 0)
+Y = bag_target(BAGS, proportions_of(LABELS, BAGS))
+
+METHODS = {
+    "MeanMap": (MeanMap(solver_tol=1e-5), ProblemClass.EXPONENTIAL),
+    "InvCal": (InvCal(solver_tol=1e-5), ProblemClass.QP),
+    "AlterPropSVM": (
+        AlterPropSVM(n_init=3, annealing=False, random_state=0, solver_tol=1e-3),
+        ProblemClass.QP,
+    ),
+    "ConvPropSVM": (ConvPropSVM(max_cuts=4, tol=0.0, solver_tol=1e-5), ProblemClass.SOCP),
+    "ConvPropSVM, SimpleMKL": (
+        ConvPropSVM(max_cuts=2, tol=0.0, master="reduced_gradient", solver_tol=1e-4),
+        ProblemClass.QP,
+    ),
+}
+PAIRS = [
+    pytest.param(name, solver, id=f"{name}-{solver}")
+    for name, (_, problem_class) in METHODS.items()
+    for solver, row in SOLVERS.items()
+    if problem_class in row.classes or (name == "AlterPropSVM" and solver == "libsvm")
+]
+
+
+def estimator(name, solver, **parameters):
+    """The method with a solver that is installed, or skip."""
+    for row in [solver] if isinstance(solver, str) else solver:
+        if not SOLVERS[row].installed:
+            pytest.skip(f"{row} is not installed")
+    return METHODS[name][0].__class__(
+        **{**METHODS[name][0].get_params(), "solver": solver, **parameters}
+    )
+
+
+@pytest.fixture
+def break_solver(monkeypatch):
+    """Make a solver of the table behave well ``after`` times and then as told."""
+
+    def install(solver, broken, after=0):
+        row, calls = SOLVERS[solver], []
+
+        def run(program, options):
+            calls.append(program)
+            result = row.run(program, options)
+            return result if len(calls) <= after else broken(program, result)
+
+        monkeypatch.setitem(SOLVERS, solver, replace(row, run=run))
+
+    return install
+
+
+def failing(program, run):
+    raise SolverError("it failed", "broken", cp.SOLVER_ERROR)
+
+
+def infeasible(program, run):
+    return replace(run, status=cp.INFEASIBLE)
+
+
+def not_finite(program, run):
+    for variable in program.variables.values():
+        variable.save_value(np.full(variable.shape, np.nan))
+    return run
+
+
+def stopping_early(program, run):
+    return replace(run, status=cp.USER_LIMIT)
+
+
+def interrupted(program, run):
+    raise KeyboardInterrupt
+
+
+@pytest.mark.parametrize("broken", [failing, infeasible, not_finite])
+@pytest.mark.parametrize(("name", "solver"), PAIRS)
+def test_a_failing_solver_is_a_named_error(name, solver, broken, break_solver):
+    clf = estimator(name, solver)
+    break_solver(solver, broken)
+    with pytest.raises(SolverError) as caught:
+        clf.fit(X, Y)
+    assert caught.value.solver in (solver, "broken")
+    assert caught.value.status in (cp.SOLVER_ERROR, cp.INFEASIBLE, cp.OPTIMAL)
+    assert not hasattr(clf, "labeling_")
+
+
+@pytest.mark.parametrize(("name", "solver"), PAIRS)
+def test_an_early_stop_is_a_named_warning_and_is_recorded(name, solver, break_solver):
+    clf = estimator(name, solver)
+    break_solver(solver, stopping_early)
+    with pytest.warns(InaccurateSolutionWarning, match=f"{solver} stopped before its tolerance"):
+        clf.fit(X, Y)
+    assert {record.status for record in clf.history_} == {cp.USER_LIMIT}
+    assert {record.solver for record in clf.history_} == {solver}
+    assert np.isfinite(clf.decision_function(X)).all()
+
+
+@pytest.mark.parametrize("broken", [failing, infeasible, not_finite, stopping_early])
+@pytest.mark.parametrize(
+    ("name", "solvers"),
+    [
+        ("MeanMap", ["scs", "clarabel"]),
+        ("InvCal", ["osqp", "clarabel"]),
+        ("AlterPropSVM", ["libsvm", "osqp", "clarabel"]),
+        ("ConvPropSVM", ["scs", "clarabel"]),
+        ("ConvPropSVM, SimpleMKL", ["osqp", "clarabel"]),
+    ],
+)
+def test_of_several_solvers_the_next_answers_and_is_recorded(name, solvers, broken, break_solver):
+    clf = estimator(name, solvers)
+    for solver in solvers[:-1]:
+        break_solver(solver, broken)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        clf.fit(X, Y)
+    assert {record.solver for record in clf.history_} == {solvers[-1]}
+    alone = estimator(name, solvers[-1]).fit(X, Y)
+    assert np.allclose(clf.decision_function(X), alone.decision_function(X), rtol=1e-6)
+
+
+def test_when_none_of_several_answers_all_are_named(break_solver):
+    for solver in ("osqp", "clarabel"):
+        break_solver(solver, infeasible)
+    with pytest.raises(SolverError, match=r"no solver of several .*osqp has no.*clarabel has no"):
+        estimator("InvCal", ["osqp", "clarabel"]).fit(X, Y)
+
+
+@pytest.mark.parametrize(
+    ("broken", "error", "reason"),
+    [
+        (failing, SolverError, StopReason.SOLVER_FAILED),
+        (interrupted, KeyboardInterrupt, StopReason.INTERRUPTED),
+    ],
+)
+@pytest.mark.parametrize(
+    ("name", "solver", "after"),
+    [("AlterPropSVM", "libsvm", None), ("ConvPropSVM", "clarabel", 2)],
+)
+def test_what_was_reached_is_kept(name, solver, after, broken, error, reason, break_solver):
+    clf = estimator(name, solver)
+    if after is None:
+        after = solves_of_first_start(clf)
+    break_solver(solver, broken, after)
+    with pytest.raises(error) as caught:
+        clf.fit(X, Y)
+    assert "keeps the best it had reached" in caught.value.__notes__[0]
+    assert clf.stop_reason_ is reason
+    assert "kept" in clf.stop_reason_.advice
+    assert np.isfinite(clf.decision_function(X)).all()
+    assert len(clf.history_) == clf.n_iter_ > 0
+
+
+def solves_of_first_start(clf):
+    """Number of solves of one restart, and a few more."""
+    one = clf.__class__(**{**clf.get_params(), "n_init": 1}).fit(X, Y)
+    return 2 * len(one.history_) + len({record.C_star for record in one.history_})
+
+
+def test_an_interrupted_search_returns_at_once(break_solver):
+    break_solver("libsvm", interrupted, after=5)
+    search = GridSearchCV(
+        estimator("AlterPropSVM", "libsvm"), {"C": [0.1, 1.0]}, cv=BagKFold(2, random_state=0)
+    )
+    with pytest.raises(KeyboardInterrupt):
+        search.fit(X, Y)
