@@ -227,6 +227,8 @@ def _as_mapping(proportions: Any) -> Mapping[Hashable, float] | None:
     if isinstance(proportions, Mapping):
         return proportions
     if hasattr(proportions, "to_dict"):
+        if not proportions.index.is_unique:
+            raise InputError("proportions must have one entry per bag id, got repeated ids.")
         return dict(proportions.to_dict())
     return None
 

@@ -62,7 +62,7 @@ class BagKFold(BaseCrossValidator):
         """
         index = _bag_index(y)
         folds = deal_bags(np.bincount(index), self.n_splits, self.random_state)
-        _warn_if_few(len(folds), len(folds) // self.n_splits)
+        _warn_if_few(len(folds), int(np.bincount(folds).min()))
         for fold in range(self.n_splits):
             yield _halves(index, folds[index] == fold)
 
@@ -188,8 +188,8 @@ def _halves(index: Indices, held_out: NDArray[np.bool_]) -> tuple[Indices, Indic
 def _warn_if_few(n_bags: int, n_held_out: int) -> None:
     if n_held_out < FEW_BAGS:
         warnings.warn(
-            f"of {n_bags} bags only {n_held_out} are held out at a time, so a score by bag error "
-            "says little; use fewer splits, or RepeatedBagKFold and its mean.",
+            f"a split holds out {n_held_out} of the {n_bags} bags, so its score by bag error says "
+            "little; use fewer splits, or RepeatedBagKFold and its mean.",
             FewBagsWarning,
             stacklevel=3,
         )

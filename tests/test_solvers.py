@@ -15,6 +15,7 @@ from small_problems import small_problem
 from propcvx import programs
 from propcvx.errors import (
     InaccurateSolutionWarning,
+    InputError,
     PropCVXError,
     SolverError,
     UnsupportedSolverError,
@@ -167,11 +168,8 @@ def test_tol_is_handed_over_and_options_override_it(solver, handed_over):
 
 
 @pytest.mark.parametrize("solver", [*THROUGH_CVXPY, "libsvm"])
-def test_an_option_that_the_solver_does_not_know_is_refused(solver, request):
-    if solver in ("daqp", "proxqp"):
-        reason = "CVXPY keeps only the options of these two that it knows, without a word"
-        request.applymarker(pytest.mark.xfail(reason=reason, strict=True))
-    with pytest.raises((TypeError, SolverError), match="no_such_option"):
+def test_an_option_that_the_solver_does_not_know_is_refused(solver):
+    with pytest.raises((TypeError, SolverError, InputError), match="no_such_option"):
         solve(case_for(solver).program, solver, no_such_option=1)
 
 
@@ -383,8 +381,13 @@ def test_a_solver_that_stops_early_is_followed_by_the_next(program):
         warnings.simplefilter("error", InaccurateSolutionWarning)
         solution = solve(program, ["osqp", "clarabel"], max_iter=15)
     assert solution.solver == "clarabel"
-    with pytest.warns(InaccurateSolutionWarning, match="osqp stopped"):
-        assert solve(program, ["clarabel", "osqp"], max_iter=1).solver == "osqp"
+    with pytest.warns(InaccurateSolutionWarning, match="clarabel stopped"):
+        assert solve(program, ["clarabel", "osqp"], max_iter=1).solver == "clarabel"
+
+
+def test_a_parameter_without_a_value_is_named():
+    with pytest.raises(InputError, match=r"svm_dual has parameters without a value, \['y', 'lo"):
+        solve(programs.svm_dual(np.eye(2)), "clarabel")
 
 
 def test_several_that_fail_are_all_named(program):

@@ -144,7 +144,7 @@ class BagClassifier(ClassifierMixin, BaseEstimator):
         """Minus the bag error if ``y`` is a bag target, accuracy if it is labels."""
         if not is_bag_target(y):
             return float(super().score(X, y, sample_weight))
-        return -bag_error(y, np.where(self.decision_function(X) > 0, 1, -1))
+        return 0.0 - bag_error(y, np.where(self.decision_function(X) > 0, 1, -1))
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

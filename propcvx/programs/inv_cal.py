@@ -37,7 +37,7 @@ def inv_cal_primal(bag_means: Array) -> Program:
     w, b = cp.Variable(r, name="w"), cp.Variable(name="b")
     xi, xi_star = cp.Variable(k, name="xi"), cp.Variable(k, name="xi_star")
     target, epsilon, C_p = _parameters(k)
-    scores = bag_means @ w + b
+    scores = cp.Constant(bag_means, name="M") @ w + b
     constraints = {
         "below": scores >= target - epsilon - xi,
         "above": scores <= target + epsilon + xi_star,
@@ -81,6 +81,7 @@ def inv_cal_dual(bag_means: Array) -> Program:
     """
     k = bag_means.shape[0]
     a, a_star = cp.Variable(k, name="a"), cp.Variable(k, name="a_star")
+    M = cp.Constant(bag_means, name="M")
     target, epsilon, C_p = _parameters(k)
     constraints = {
         "a_lower": a >= 0,
@@ -90,9 +91,7 @@ def inv_cal_dual(bag_means: Array) -> Program:
         "balance": cp.sum(a - a_star) == 0,
     }
     objective = cp.Maximize(
-        target @ (a - a_star)
-        - epsilon @ (a + a_star)
-        - 0.5 * cp.sum_squares(bag_means.T @ (a - a_star))
+        target @ (a - a_star) - epsilon @ (a + a_star) - 0.5 * cp.sum_squares(M.T @ (a - a_star))
     )
     return Program(
         name="inv_cal_dual",

@@ -43,7 +43,8 @@ def class_means(bag_means: Array, proportions: Array, weights: Array) -> Program
     design = np.column_stack([proportions, 1.0 - proportions])
     means = cp.Variable((2, bag_means.shape[1]), name="means")
     root = np.sqrt(weights)[:, None]
-    objective = cp.Minimize(cp.sum_squares(root * bag_means - (root * design) @ means))
+    M, P = cp.Constant(root * bag_means, name="M"), cp.Constant(root * design, name="P")
+    objective = cp.Minimize(cp.sum_squares(M - P @ means))
     return Program(
         name="class_means",
         equation="sec:related",
@@ -84,7 +85,7 @@ def conditional_exponential_model(features: Array, *, bias: bool = True) -> Prog
     w, lam = cp.Variable(r, name="w"), cp.Parameter(nonneg=True, name="lam")
     mean_operator = cp.Parameter(r, name="mean_operator")
     variables, parameters = {"w": w}, {"mean_operator": mean_operator, "lam": lam}
-    scores: cp.Expression = features @ w
+    scores: cp.Expression = cp.Constant(features, name="F") @ w
     linear: cp.Expression = mean_operator @ w
     if bias:
         variables["b"] = cp.Variable(name="b")

@@ -41,7 +41,7 @@ def mkl_epigraph(features: Array, labelings: Array, C: float) -> Program:
         >= 0, and ``cuts``, whose dual (T,) is the weights mu: >= 0, summing to one.
     """
     alpha, beta = cp.Variable(features.shape[0], name="alpha"), cp.Variable(name="beta")
-    quadratics = cp.hstack([cp.sum_squares((features * y[:, None]).T @ alpha) for y in labelings])
+    quadratics = cp.hstack([cp.sum_squares(F.T @ alpha) for F in labeled(features, labelings)])
     constraints = {
         "cuts": 0.5 * quadratics - cp.sum(alpha) <= beta,
         "lower": alpha >= 0,
@@ -82,7 +82,8 @@ def mkl_group(features: Array, labelings: Array, C: float) -> Program:
     t, r = len(labelings), features.shape[1]
     W, s = cp.Variable((t, r), name="W"), cp.Variable(t, name="s")
     xi = cp.Variable(features.shape[0], name="xi")
-    scores = cp.sum(cp.multiply(labelings.T, features @ W.T), axis=1)
+    F, Y = cp.Constant(features, name="F"), cp.Constant(labelings, name="Y")
+    scores = cp.sum(cp.multiply(Y.T, F @ W.T), axis=1)
     constraints = {"margin": scores >= 1 - xi, "slack": xi >= 0, "norms": cp.SOC(s, W, axis=1)}
     objective = cp.Minimize(0.5 * cp.square(cp.sum(s)) + C * cp.sum(xi))
     return Program(
@@ -119,7 +120,7 @@ def mkl_inner(features: Array, labelings: Array, C: float) -> Program:
     alpha = cp.Variable(features.shape[0], name="alpha")
     root_mu = cp.Parameter(len(labelings), nonneg=True, name="root_mu")
     weighted = cp.hstack(
-        [root_mu[t] * ((features * y[:, None]).T @ alpha) for t, y in enumerate(labelings)]
+        [root_mu[t] * (F.T @ alpha) for t, F in enumerate(labeled(features, labelings))]
     )
     constraints = {"lower": alpha >= 0, "upper": alpha <= C}
     objective = cp.Maximize(cp.sum(alpha) - 0.5 * cp.sum_squares(weighted))
@@ -133,3 +134,8 @@ def mkl_inner(features: Array, labelings: Array, C: float) -> Program:
         parameters={"root_mu": root_mu},
         constants={"features": features, "labelings": labelings, "C": C},
     )
+
+
+def labeled(features: Array, labelings: Array) -> list[cp.Constant]:
+    r"""Rows of F multiplied by the labels of each labeling: :math:`\operatorname{diag}(y_t) F`."""
+    return [cp.Constant(features * y[:, None], name=f"(y{t}*F)") for t, y in enumerate(labelings)]

@@ -61,7 +61,7 @@ def psvm(
     z, w = cp.Variable(n, boolean=True, name="z"), cp.Variable(r, name="w")
     xi = cp.Variable(n, name="xi")
     variables = {"z": z, "w": w, "xi": xi}
-    scores: cp.Expression = features @ w
+    scores: cp.Expression = cp.Constant(features, name="F") @ w
     if bias:
         variables["b"] = cp.Variable(name="b")
         scores = scores + variables["b"]

@@ -41,7 +41,7 @@ def svm_primal(features: Array, *, bias: bool = True) -> Program:
     w, xi = cp.Variable(r, name="w"), cp.Variable(n, name="xi")
     y, C = cp.Parameter(n, name="y"), cp.Parameter(nonneg=True, name="C")
     variables = {"w": w, "xi": xi}
-    scores: cp.Expression = features @ w
+    scores: cp.Expression = cp.Constant(features, name="F") @ w
     if bias:
         variables["b"] = cp.Variable(name="b")
         scores = scores + variables["b"]
@@ -85,12 +85,12 @@ def svm_dual(features: Array, *, bias: bool = True) -> Program:
         bias b (with CVXPY's sign, as it is).
     """
     n = features.shape[0]
-    v = cp.Variable(n, name="v")
+    F, v = cp.Constant(features, name="F"), cp.Variable(n, name="v")
     y, lower, upper = (cp.Parameter(n, name=name) for name in ("y", "lower", "upper"))
     constraints = {"lower": v >= lower, "upper": v <= upper}
     if bias:
         constraints["balance"] = cp.sum(v) == 0
-    objective = cp.Maximize(y @ v - 0.5 * cp.sum_squares(features.T @ v))
+    objective = cp.Maximize(y @ v - 0.5 * cp.sum_squares(F.T @ v))
     return Program(
         name="svm_dual",
         equation="eq:convex_2",

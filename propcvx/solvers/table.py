@@ -10,7 +10,7 @@ from typing import Any
 
 import cvxpy as cp
 
-from propcvx.errors import UnsupportedSolverError
+from propcvx.errors import InputError, UnsupportedSolverError
 from propcvx.programs import ProblemClass, Program
 from propcvx.solvers.least_squares import is_class_means, run_least_squares
 from propcvx.solvers.libsvm import is_svm_with_bias, run_libsvm
@@ -41,6 +41,8 @@ class Solver:
         Classes of problem it can solve, for general solvers.
     accepts : callable
         Whether it can solve a program beyond those classes, for specialised solvers.
+    known_options : frozenset of str or None
+        Names of its options, for solvers whose interface drops others without a word.
     scale_free : bool
         Whether its tolerance is in units of the margin, not of the variables: the variables of
         ``svm_dual`` are as small as C.
@@ -53,12 +55,23 @@ class Solver:
     options_of: Callable[[float], dict[str, Any]]
     classes: frozenset[ProblemClass] = frozenset()
     accepts: Callable[[Program], bool] = lambda program: False
+    known_options: frozenset[str] | None = None
     scale_free: bool = False
 
     @property
     def installed(self) -> bool:
         """Whether the solver can be imported."""
         return find_spec(self.module) is not None
+
+    def options(self, tol: float, given: Mapping[str, Any]) -> dict[str, Any]:
+        """The solver's own options for a tolerance, with the given ones over them."""
+        unknown = sorted(set(given) - (self.known_options or set(given)))
+        if unknown:
+            raise InputError(
+                f"solver {self.name!r} has no options {unknown}; it has "
+                f"{sorted(self.known_options or ())}."
+            )
+        return {**self.options_of(tol), **given}
 
     def can_solve(self, program: Program) -> bool:
         """Whether the program is of a class, or the one program, that it solves."""
@@ -72,9 +85,18 @@ def _cvxpy_row(
     module: str | None = None,
     extra: str = "propcvx",
     warm_start: bool = True,
+    known_options: frozenset[str] | None = None,
 ) -> Solver:
     run = partial(run_cvxpy, cvxpy_name=name.upper(), warm_start=warm_start)
-    return Solver(name, module or name, extra, run, options_of, classes=frozenset(classes))
+    return Solver(
+        name,
+        module or name,
+        extra,
+        run,
+        options_of,
+        classes=frozenset(classes),
+        known_options=known_options,
+    )
 
 
 def _same(*names: str) -> Callable[[float], dict[str, Any]]:
@@ -98,6 +120,10 @@ def _run_scip(program: Program, options: dict[str, Any]) -> Run:
     return replace(run, status=cp.OPTIMAL) if reached else run
 
 
+_DAQP_OPTIONS = {"primal_tol", "dual_tol", "zero_tol", "pivot_tol", "progress_tol", "cycle_tol"}
+_DAQP_OPTIONS |= {"iter_limit", "fval_bound", "eps_prox", "eta_prox"}
+_PROXQP_OPTIONS = {"backend", "eps_abs", "eps_rel", "max_iter", "rho", "mu_eq", "mu_in"}
+
 _ROWS = (
     _cvxpy_row(
         "clarabel",
@@ -115,7 +141,13 @@ _ROWS = (
         options_of=_same("eps_abs", "eps_rel", "eps_duality_gap_abs", "eps_duality_gap_rel"),
         extra="propcvx[solvers]",
     ),
-    _cvxpy_row("daqp", QP, options_of=_same("primal_tol", "dual_tol"), extra="propcvx[solvers]"),
+    _cvxpy_row(
+        "daqp",
+        QP,
+        options_of=_same("primal_tol", "dual_tol"),
+        extra="propcvx[solvers]",
+        known_options=frozenset(_DAQP_OPTIONS),
+    ),
     # CVXPY's warm start of ProxQP calls an update that the solver does not have.
     _cvxpy_row(
         "proxqp",
@@ -124,6 +156,7 @@ _ROWS = (
         module="proxsuite",
         extra="propcvx[solvers]",
         warm_start=False,
+        known_options=frozenset(_PROXQP_OPTIONS),
     ),
     _cvxpy_row(
         "highs", QP, MILP, options_of=_highs_options, module="highspy", extra="propcvx[solvers]"
@@ -188,8 +221,3 @@ def find_solver(name: str, program: Program) -> Solver:
             f"installed and can solve {program.name}."
         )
     return row
-
-
-def tolerance_options(row: Solver, tol: float, options: Mapping[str, Any]) -> dict[str, Any]:
-    """The solver's own options for a tolerance, with the caller's options over them."""
-    return {**row.options_of(tol), **options}

@@ -28,9 +28,9 @@ def run_cvxpy(
 ) -> Run:
     """Compile the problem (once; later calls only fill in parameters) and run the solver."""
     problem, start = program.problem, perf_counter()
-    data, chain, inverse_data = problem.get_problem_data(cvxpy_name, solver_opts=options)
-    built = perf_counter()
     try:
+        data, chain, inverse_data = problem.get_problem_data(cvxpy_name, solver_opts=options)
+        built = perf_counter()
         raw = chain.solve_via_data(
             problem, data, warm_start=warm_start, verbose=False, solver_opts=dict(options)
         )
