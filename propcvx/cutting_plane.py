@@ -46,7 +46,7 @@ class Relaxation:
 
     @property
     def objective(self) -> float:
-        """Value of the last restricted master; at least the relaxation's optimum."""
+        """Value of the last restricted master, to the solver's tolerance from below."""
         return self.master.value
 
     @property

@@ -1,5 +1,6 @@
 """Algorithm 2: masters, SimpleMKL, oracles, the loop, rounding, and ConvPropSVM around them."""
 
+from functools import partial
 from itertools import pairwise
 
 import numpy as np
@@ -32,6 +33,9 @@ from propcvx.solvers import solve
 # An interior-point method may call 1e-9 an inaccurate answer; tests say what they need of it.
 pytestmark = pytest.mark.filterwarnings("ignore::propcvx.errors.InaccurateSolutionWarning")
 
+precise_conv = partial(ConvPropSVM, solver_tol=1e-8)
+"""Values are compared to within 1e-6, so solvers are asked for more than that."""
+
 FORMS = [
     ("epigraph", "clarabel"),
     ("group", "clarabel"),
@@ -48,6 +52,11 @@ def svm_value(features, labeling, C):
     """The SVM value g(y) from the dual program, without bias."""
     program = svm_dual(features, bias=False).set(**svm_dual_parameters(labeling, C))
     return solve(program, "clarabel", tol=1e-10, certify=False).value
+
+
+def accurate(**options):
+    """ConvPropSVM with a solver tolerance well below what is compared."""
+    return precise_conv(**{"solver_tol": 1e-8, **options})
 
 
 # --- masters ----------------------------------------------------------------------------------
@@ -370,7 +379,7 @@ def eight(request):
     sizes, shares, epsilon = BAGS_OF_EIGHT[name]
     features = np.random.RandomState(seed).randn(8, 3)
     y = bag_target(np.repeat(np.arange(len(sizes)), sizes), shares)
-    clf = ConvPropSVM(epsilon=epsilon, intercept="none", max_cuts=100, tol=0.0)
+    clf = accurate(epsilon=epsilon, intercept="none", max_cuts=100, tol=0.0)
     oracle = CapturingOracle()
     clf.set_params(oracle=oracle).fit(features, y)
     labelings = all_labelings(oracle.feasible)
@@ -416,7 +425,7 @@ def test_master_never_rises_over_the_rounds(eight):
 def test_coordinate_oracle_ends_at_or_above_the_optimum_and_knows_no_bounds(eight):
     clf, features, feasible, _, optimum = eight
     y = bag_target(feasible.bags.index, feasible.bags.proportions)
-    inexact = ConvPropSVM(
+    inexact = accurate(
         epsilon=clf.epsilon, intercept="none", oracle="coordinate", max_cuts=100, tol=0.0
     ).fit(features, y)
     assert inexact.objective_ >= optimum - VALUE
@@ -427,7 +436,7 @@ def test_coordinate_oracle_ends_at_or_above_the_optimum_and_knows_no_bounds(eigh
 
 def test_bags_of_one_leave_nothing_to_relax():
     problem = small_problem(2, sizes=(1,) * 8)
-    clf = ConvPropSVM(C=2.0, intercept="none", oracle="exhaustive").fit(problem.X, problem.y)
+    clf = accurate(C=2.0, intercept="none", oracle="exhaustive").fit(problem.X, problem.y)
     np.testing.assert_array_equal(clf.labeling_, problem.labels)
     assert clf.bounds_.gap <= 1e-7
     assert clf.stop_reason_ is StopReason.NO_VIOLATION
@@ -440,7 +449,7 @@ def test_coordinate_oracle_sometimes_misses_violated_labelings():
     for seed in range(6):
         problem = small_problem(seed, sizes=(4, 4), n_features=3)
         values = [
-            ConvPropSVM(oracle=oracle, max_cuts=100, tol=0.0).fit(problem.X, problem.y).objective_
+            accurate(oracle=oracle, max_cuts=100, tol=0.0).fit(problem.X, problem.y).objective_
             for oracle in ("coordinate", "exhaustive")
         ]
         excess.append(values[0] - values[1])
@@ -452,8 +461,8 @@ def test_coordinate_oracle_sometimes_misses_violated_labelings():
 def test_the_loop_cannot_tell_which_master_it_was_given(form):
     problem = small_problem(3, sizes=(4, 4), n_features=3)
     options = {"oracle": "exhaustive", "max_cuts": 50, "tol": 1e-5}
-    reference = ConvPropSVM(**options).fit(problem.X, problem.y)
-    clf = ConvPropSVM(**options, master=form[0], solver=form[1]).fit(problem.X, problem.y)
+    reference = accurate(**options).fit(problem.X, problem.y)
+    clf = accurate(**options, master=form[0], solver=form[1]).fit(problem.X, problem.y)
     assert clf.objective_ == pytest.approx(reference.objective_, rel=1e-3)
     assert clf.bounds_.lower <= reference.objective_ + VALUE
     assert {record.solver for record in clf.history_} == {form[1]}
@@ -463,7 +472,7 @@ def test_the_loop_cannot_tell_which_master_it_was_given(form):
 @pytest.mark.parametrize("intercept", ["center", "constant"])
 def test_exact_bounds_with_kernels_and_with_a_bias(kernel, intercept):
     problem = small_problem(4, sizes=(3, 4))
-    clf = ConvPropSVM(kernel=kernel, intercept=intercept, max_cuts=100, tol=0.0)
+    clf = accurate(kernel=kernel, intercept=intercept, max_cuts=100, tol=0.0)
     oracle = CapturingOracle()
     clf.set_params(oracle=oracle).fit(problem.X, problem.y)
     labelings = all_labelings(oracle.feasible)
@@ -479,7 +488,7 @@ def test_exact_oracles_by_name_give_the_same_relaxation(oracle):
         pytest.importorskip("pyscipopt")
     problem = small_problem(5, sizes=(4, 5))
     reference, clf = (
-        ConvPropSVM(epsilon=0.2, oracle=name, max_cuts=50, tol=1e-6).fit(problem.X, problem.y)
+        accurate(epsilon=0.2, oracle=name, max_cuts=50, tol=1e-6).fit(problem.X, problem.y)
         for name in ("exhaustive", oracle)
     )
     assert clf.objective_ == pytest.approx(reference.objective_, abs=1e-5)
@@ -491,7 +500,7 @@ def test_known_labels_stay():
     problem = small_problem(6, sizes=(4, 4), known=0.5)
     known = problem.bags.labels != 0
     assert known.any()
-    clf = ConvPropSVM(oracle="exhaustive", max_cuts=20).fit(problem.X, problem.y)
+    clf = accurate(oracle="exhaustive", max_cuts=20).fit(problem.X, problem.y)
     np.testing.assert_array_equal(clf.labeling_[known], problem.labels[known])
     assert (clf.relaxation_.labelings[:, known] == problem.labels[known]).all()
 
@@ -499,7 +508,7 @@ def test_known_labels_stay():
 def test_fewer_dimensions_try_fewer_labelings():
     problem = small_problem(7, sizes=(10, 10), n_features=6)
     values = {
-        variance: ConvPropSVM(variance=variance, max_cuts=50, tol=0.0)
+        variance: accurate(variance=variance, max_cuts=50, tol=0.0)
         .fit(problem.X, problem.y)
         .history_[0]
         .violation
@@ -511,7 +520,7 @@ def test_fewer_dimensions_try_fewer_labelings():
 def test_dimensions_can_be_the_features_themselves():
     problem = small_problem(8, sizes=(6, 6), n_features=3)
     centred = problem.X - problem.X.mean(axis=0)
-    clf = ConvPropSVM(dimensions="features").fit(problem.X, problem.y)
+    clf = accurate(dimensions="features").fit(problem.X, problem.y)
     feasible = FeasibleLabelings.of(problem.bags, 0.0)
     first = CoordinateOracle(centred, feasible, centred)(np.full(12, 1 / 12))
     np.testing.assert_array_equal(clf.relaxation_.labelings[0], first.labeling)
@@ -540,7 +549,7 @@ def test_rank_one_is_the_leading_eigenvector_of_M(seed, n_labelings, n):
 @settings(max_examples=15)
 @given(problem=small_problems(max_size=5, max_bags=3), max_cuts=st.sampled_from([1, 4]))
 def test_sign_is_that_of_the_smaller_bag_error_in_training(problem, max_cuts):
-    clf = ConvPropSVM(max_cuts=max_cuts).fit(problem.X, problem.y)
+    clf = accurate(max_cuts=max_cuts).fit(problem.X, problem.y)
     scores = clf.decision_function(problem.X)
     bags = problem.bags
     assert proportion_error(bags, scores) <= proportion_error(bags, -scores)
@@ -555,7 +564,7 @@ def test_intercept_is_what_centring_or_the_constant_feature_gives(kernel):
     X = problem.X + 3.0
     gram = (lambda A, B: A @ B.T) if kernel == "linear" else None
     for intercept in ("center", "constant", "none"):
-        clf = ConvPropSVM(kernel=kernel, intercept=intercept, max_cuts=3).fit(X, problem.y)
+        clf = accurate(kernel=kernel, intercept=intercept, max_cuts=3).fit(X, problem.y)
         K = (gram or clf.feature_map_.kernel)(X, X)
         soft = clf.relaxation_.master.alpha * clf.soft_labeling_
         if intercept == "center":
@@ -571,13 +580,13 @@ def test_intercept_is_what_centring_or_the_constant_feature_gives(kernel):
 
 def test_a_verbose_fit_shows_its_cuts(capsys):
     problem = small_problem(10)
-    ConvPropSVM(verbose=True, max_cuts=2, tol=0.0).fit(problem.X, problem.y)
+    accurate(verbose=True, max_cuts=2, tol=0.0).fit(problem.X, problem.y)
     assert "cuts" in capsys.readouterr().err
 
 
 def test_upper_bound_of_the_found_labeling_is_its_svm_value():
     problem = small_problem(11, sizes=(4, 4))
-    clf = ConvPropSVM(oracle="sweep", intercept="none").fit(problem.X, problem.y)
+    clf = accurate(oracle="sweep", intercept="none").fit(problem.X, problem.y)
     assert clf.bounds_.upper == labeling_upper_bound(problem.X, clf.labeling_, clf.C)
 
 
@@ -609,17 +618,17 @@ FAILURES = {
 @pytest.mark.parametrize("reason", FAILURES)
 def test_what_was_reached_is_kept_when_it_is_stopped(reason):
     problem = small_problem(12, sizes=(4, 4), n_features=3)
-    whole = ConvPropSVM(oracle="exhaustive", max_cuts=10, tol=0.0).fit(problem.X, problem.y)
+    whole = accurate(oracle="exhaustive", max_cuts=10, tol=0.0).fit(problem.X, problem.y)
     assert len(whole.history_) > 2
     oracle = FailingOracle(FAILURES[reason], fails_at=4)
-    clf = ConvPropSVM(oracle=oracle, max_cuts=10, tol=0.0)
+    clf = accurate(oracle=oracle, max_cuts=10, tol=0.0)
     with pytest.raises(type(FAILURES[reason])) as raised:
         clf.fit(problem.X, problem.y)
     assert raised.value is FAILURES[reason]
     assert "ConvPropSVM keeps the best it had reached" in raised.value.__notes__[-1]
     assert clf.stop_reason_ is reason
     assert clf.history_.objectives == whole.history_.objectives[:2]
-    two = ConvPropSVM(oracle="exhaustive", max_cuts=2, tol=0.0).fit(problem.X, problem.y)
+    two = accurate(oracle="exhaustive", max_cuts=2, tol=0.0).fit(problem.X, problem.y)
     np.testing.assert_array_equal(clf.predict(problem.X), two.predict(problem.X))
     assert clf.bounds_ == two.bounds_
 
@@ -627,7 +636,7 @@ def test_what_was_reached_is_kept_when_it_is_stopped(reason):
 @pytest.mark.parametrize("fails_at", [1, 2])
 def test_with_nothing_reached_nothing_is_kept(fails_at):
     problem = small_problem(12, sizes=(4, 4), n_features=3)
-    clf = ConvPropSVM(oracle=FailingOracle(KeyboardInterrupt(), fails_at))
+    clf = accurate(oracle=FailingOracle(KeyboardInterrupt(), fails_at))
     with pytest.raises(KeyboardInterrupt):
         clf.fit(problem.X, problem.y)
     assert not hasattr(clf, "coef_")

@@ -306,7 +306,7 @@ def test_with_all_labels_alter_psvm_is_the_svm(problem, kernel, C):
 
 
 def test_with_all_labels_conv_psvm_is_the_svm_without_bias(problem):
-    clf = ConvPropSVM(intercept="none").fit(problem.X, problem.labels)
+    clf = ConvPropSVM(intercept="none", solver_tol=1e-8).fit(problem.X, problem.labels)
     value = labeling_upper_bound(problem.X, problem.labels.astype(float), clf.C)
     assert clf.objective_ == pytest.approx(value, rel=1e-6)
     assert clf.violation_ <= 1e-9

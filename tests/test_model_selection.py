@@ -100,7 +100,7 @@ def test_splits_that_are_refused(splitter, message):
 )
 def test_a_score_on_one_bag_says_little(few, enough):
     y = target([2] * 12)
-    with pytest.warns(FewBagsWarning, match=r"of 12 bags only 1 .* fewer splits"):
+    with pytest.warns(FewBagsWarning, match=r"holds out 1 of the 12 bags, .* fewer splits"):
         list(few.split(y, y))
     with warnings.catch_warnings():
         warnings.simplefilter("error", FewBagsWarning)

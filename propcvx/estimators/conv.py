@@ -91,7 +91,8 @@ class ConvPropSVM(BagClassifier):
     Attributes
     ----------
     objective_ : float
-        Value of the last restricted master, an upper bound on the relaxation's optimum.
+        Value of the last restricted master at the solver's alpha.  The certified upper bound on
+        the relaxation's optimum is ``relaxation_.master.upper``.
     violation_ : float
         By how much the oracle's last labeling violates the relaxation; 0 if it does not.
     bounds_ : Bounds or None
