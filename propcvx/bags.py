@@ -7,7 +7,6 @@ A bag :math:`\mathcal{B}_k` is a set of instances of which only the share of pos
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -16,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from propcvx.errors import CutBagWarning, InfeasibleLabelingError, InputError
+from propcvx.errors import CutBagWarning, InfeasibleLabelingError, InputError, warn
 from propcvx.layout import Block, blocks_of
 
 BAG_DTYPE = np.dtype(
@@ -93,12 +92,15 @@ class Bags:
     whole : bool array of shape (n_bags,)
         Whether all instances of the bag are here; the proportion of a bag that was cut holds
         only approximately, so its count is the nearest one.
+    codes : int array of shape (n_bags,)
+        The bag's field ``bag`` in the target: its position among the sorted ids.
     """
 
     index: NDArray[np.intp]
     proportions: NDArray[np.float64]
     labels: NDArray[np.int8]
     whole: NDArray[np.bool_]
+    codes: NDArray[np.int64]
 
     @classmethod
     def from_target(cls, y: NDArray[np.void]) -> Bags:
@@ -121,7 +123,7 @@ class Bags:
         _check_proportions(proportions, codes.tolist())
         labels = _known_labels(y["label"], len(y))
         present, sizes = np.bincount(index), y["size"][first]
-        bags = cls(index, proportions, labels, present == sizes)
+        bags = cls(index, proportions, labels, present == sizes, codes)
         _warn_if_cut(present, sizes)
         _check_known(bags)
         return bags
@@ -129,7 +131,13 @@ class Bags:
     def take(self, instances: NDArray[np.intp]) -> Bags:
         """The bags of some instances, whole bags only."""
         kept, index = np.unique(self.index[instances], return_inverse=True)
-        return Bags(index, self.proportions[kept], self.labels[instances], self.whole[kept])
+        return Bags(
+            index,
+            self.proportions[kept],
+            self.labels[instances],
+            self.whole[kept],
+            self.codes[kept],
+        )
 
     @property
     def n_instances(self) -> int:
@@ -216,10 +224,10 @@ class Bags:
         count = min(max(round(share * size), positive), size - negative)
         needed = np.ceil(1e4 * abs(count / size - share) - 1e-6) / 1e4
         raise InfeasibleLabelingError(
-            f"no labeling of bag {bag} has its proportion within epsilon={epsilon:g}: "
-            f"p * n = {share:g} * {size} = {share * size:g} positives; the nearest count "
-            f"that the known labels allow is {count}. Pass the proportion {count}/{size}, or "
-            f"epsilon of at least {needed:g}."
+            f"no labeling of bag {self.codes[bag]} (of the sorted ids) has its proportion within "
+            f"epsilon={epsilon:g}: p * n = {share:g} * {size} = {share * size:g} positives; the "
+            f"nearest count that the known labels allow is {count}. Pass the proportion "
+            f"{count}/{size}, or epsilon of at least {needed:g}."
         )
 
 
@@ -316,12 +324,11 @@ def _warn_if_cut(present: NDArray[np.intp], sizes: NDArray[np.int64]) -> None:
     cut = present != sizes
     if cut.any():
         bag = int(np.argmax(cut))
-        warnings.warn(
+        warn(
             f"{int(cut.sum())} of {len(sizes)} bags are incomplete (the first has {present[bag]} "
             f"of its {sizes[bag]} instances), so their proportions hold only approximately; "
             "split with propcvx.model_selection.BagKFold, which never cuts a bag.",
             CutBagWarning,
-            stacklevel=4,
         )
 
 
@@ -333,8 +340,9 @@ def _check_known(bags: Bags) -> None:
     if wrong.any():
         bag = int(np.argmax(wrong))
         raise InputError(
-            f"labels contradict the proportion of bag {bag}: {positive[bag]} known positives and "
-            f"{negative[bag]} known negatives of {bags.sizes[bag]}, with proportion "
+            f"labels contradict the proportion of bag {bags.codes[bag]} (of the sorted ids): "
+            f"{positive[bag]} known positives and {negative[bag]} known negatives of "
+            f"{bags.sizes[bag]}, with proportion "
             f"{bags.proportions[bag]:g}."
         )
 

@@ -4,6 +4,9 @@ Every error raised on purpose derives from :class:`PropCVXError`, every warning 
 :class:`PropCVXWarning`.  A message names the argument, what came, and what would do.
 """
 
+import sys
+import warnings
+
 
 class PropCVXError(Exception):
     """Base of all errors of the package."""
@@ -63,3 +66,15 @@ class FewBagsWarning(PropCVXWarning):
 
 class InaccurateSolutionWarning(PropCVXWarning):
     """A solver stopped before its tolerance; its answer is used and its residuals are reported."""
+
+
+def warn(message: str, category: type[PropCVXWarning]) -> None:
+    """Warn at the first line of the caller's that is outside the package."""
+    frame, level = sys._getframe(1), 2
+    while frame.f_back is not None and _is_ours(frame.f_globals.get("__name__", "")):
+        frame, level = frame.f_back, level + 1
+    warnings.warn(message, category, stacklevel=level)
+
+
+def _is_ours(module: str) -> bool:
+    return module == "propcvx" or module.startswith("propcvx.")

@@ -8,7 +8,7 @@ data itself; for any other kernel F holds the eigen-features :math:`U S^{1/2}` o
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -91,7 +91,7 @@ class FeatureMap:
     training : array
         The training instances (unused for the linear kernel).
     features : array of shape (n_instances, rank)
-        F, with :math:`F F^\top = K`.
+        F, with :math:`F F^\top = K`; empty in a fitted estimator, which needs it no more.
     to_dual : array of shape (n_instances, rank), or None for the linear kernel
         :math:`U S^{-1/2}`: features of new instances are ``kernel(X, training) @ to_dual``, and
         a weight vector w over features has the dual coefficients ``to_dual @ w``.
@@ -116,7 +116,11 @@ class FeatureMap:
         if kernel.name == "linear":
             features = X.toarray() if sp.issparse(X) else X
             return cls(kernel, None, np.ascontiguousarray(features, dtype=np.float64), None)
-        check_gram_memory(X.shape[0])
+        check_gram_memory(
+            X.shape[0],
+            "use kernel='linear', or put a feature map before it "
+            "(sklearn.kernel_approximation.Nystroem, RBFSampler)",
+        )
         gram = check_gram(kernel(X, X), X.shape[0])
         values, vectors = eigh(gram)
         if values[0] < -PSD_TOLERANCE * max(values[-1], np.finfo(float).tiny):
@@ -130,6 +134,10 @@ class FeatureMap:
         root, vectors = np.sqrt(values[kept][::-1]), vectors[:, kept][:, ::-1]
         return cls(kernel, X, np.ascontiguousarray(vectors * root), vectors / root)
 
+    def without_features(self) -> FeatureMap:
+        """The map alone, which is all that new instances need."""
+        return replace(self, features=np.empty((0, self.features.shape[1])))
+
     def transform(self, X: Any) -> Array:
         """Features of new instances, shape (len(X), rank)."""
         if self.to_dual is None:
@@ -137,15 +145,14 @@ class FeatureMap:
         return self.kernel(X, self.training) @ self.to_dual
 
 
-def check_gram_memory(n_instances: int) -> None:
+def check_gram_memory(n_instances: int, advice: str) -> None:
     """Raise if a Gram matrix and its eigenvectors of this size exceed the memory at hand."""
     needed = 3 * 8 * n_instances**2
     available = psutil.virtual_memory().available
     if needed > available:
         raise GramMatrixMemoryError(
             f"the Gram matrix of {n_instances:,} instances and its factor need "
-            f"{needed / 1e9:.1f} GB, {available / 1e9:.1f} GB are available; use kernel='linear', "
-            "or put a feature map before it (sklearn.kernel_approximation.Nystroem, RBFSampler)."
+            f"{needed / 1e9:.1f} GB, {available / 1e9:.1f} GB are available; {advice}."
         )
 
 

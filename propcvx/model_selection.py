@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterator
 from typing import Any
 
@@ -13,7 +12,7 @@ from sklearn.utils import check_random_state
 
 from propcvx.bags import Bags, is_bag_target
 from propcvx.checks import check_count, check_number
-from propcvx.errors import FewBagsWarning, InputError
+from propcvx.errors import FewBagsWarning, InputError, warn
 
 Indices = NDArray[np.intp]
 
@@ -187,11 +186,10 @@ def _halves(index: Indices, held_out: NDArray[np.bool_]) -> tuple[Indices, Indic
 
 def _warn_if_few(n_bags: int, n_held_out: int) -> None:
     if n_held_out < FEW_BAGS:
-        warnings.warn(
+        warn(
             f"a split holds out {n_held_out} of the {n_bags} bags, so its score by bag error says "
             "little; use fewer splits, or RepeatedBagKFold and its mean.",
             FewBagsWarning,
-            stacklevel=3,
         )
 
 

@@ -7,7 +7,6 @@ line search bisects on its sign.
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Generic, TypeVar
@@ -15,7 +14,7 @@ from typing import Generic, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from propcvx.errors import InaccurateSolutionWarning
+from propcvx.errors import InaccurateSolutionWarning, warn
 
 Array = NDArray[np.float64]
 T = TypeVar("T")
@@ -60,11 +59,10 @@ def reduced_gradient(inner: Callable[[Array], Point[T]], mu: Array) -> Point[T]:
         if reached.value >= point.value:
             break
         point = reached
-    warnings.warn(
+    warn(
         f"SimpleMKL stopped with a gap of {point.gap:.3g} at the value {point.value:.6g}; a "
         "tighter tol of its inner solver, or the epigraph form, may do.",
         InaccurateSolutionWarning,
-        stacklevel=2,
     )
     return point
 

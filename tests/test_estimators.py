@@ -147,7 +147,7 @@ def test_mean_map_is_optimal(problem, lam, kernel):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", IllPosedWarning)
         clf.fit(problem.X, y)
-    features, prior = clf.feature_map_.features, y["proportion"].mean()
+    features, prior = clf.feature_map_.transform(problem.X), y["proportion"].mean()
     weights = clf.solution_.variables["w"]
     scores = features @ weights + clf.intercept_[0]
     mean_operator = prior * clf.class_means_[0] - (1.0 - prior) * clf.class_means_[1]

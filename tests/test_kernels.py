@@ -160,8 +160,8 @@ def test_a_gram_matrix_beyond_memory_is_never_computed(monkeypatch, X):
 
 def test_the_memory_needed_is_told_in_gigabytes(monkeypatch):
     monkeypatch.setattr(psutil, "virtual_memory", lambda: SimpleNamespace(available=8e9))
-    with pytest.raises(GramMatrixMemoryError, match=r"100,000 .* need 240.0 GB, 8.0 GB are"):
-        kernels.check_gram_memory(100_000)
+    with pytest.raises(GramMatrixMemoryError, match=r"100,000 .* need 240.0 GB, 8.0 GB .*; wait."):
+        kernels.check_gram_memory(100_000, "wait")
 
 
 # Leading dimensions

@@ -267,7 +267,7 @@ def test_counts_are_integers(size):
     counts = np.arange(size + 1)
     index = np.repeat(counts, size)
     none = np.zeros(len(index), dtype=np.int8)
-    bags = Bags(index, counts / size, none, np.ones(size + 1, dtype=bool))
+    bags = Bags(index, counts / size, none, np.ones(size + 1, dtype=bool), np.arange(size + 1))
     for j in {0, 1, 2, 3, size // 3, size // 2, size - 1, size}:
         if j <= size:
             lower, upper = bags.count_range(j / size)

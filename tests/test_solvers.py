@@ -72,12 +72,12 @@ def test_names_are_those_of_cvxpy_in_any_case(program):
 @pytest.mark.parametrize(
     ("name", "solver", "what"),
     [
-        ("mkl_epigraph", "osqp", "mkl_epigraph, a second-order cone program"),
-        ("conditional_exponential_model-True", "piqp", "an exponential cone program"),
-        ("linear_separation", "clarabel", "linear_separation, a mixed-integer linear program"),
-        ("exact_separation", "highs", "exact_separation, a mixed-integer quadratic program"),
-        ("svm_dual-False", "libsvm", "svm_dual, a quadratic program"),
-        ("svm_dual-True", "lstsq", "svm_dual, a quadratic program"),
+        ("mkl_epigraph", "osqp", "mkl_epigraph (second-order cone program)"),
+        ("conditional_exponential_model-True", "piqp", "(exponential cone program)"),
+        ("linear_separation", "clarabel", "linear_separation (mixed-integer linear program)"),
+        ("exact_separation", "highs", "exact_separation (mixed-integer quadratic program)"),
+        ("svm_dual-False", "libsvm", "svm_dual (quadratic program)"),
+        ("svm_dual-True", "lstsq", "svm_dual (quadratic program)"),
     ],
 )
 def test_a_solver_that_cannot_do_the_class_names_those_that_can(name, solver, what):
@@ -86,7 +86,7 @@ def test_a_solver_that_cannot_do_the_class_names_those_that_can(name, solver, wh
         solve(program, solver)
     message = str(caught.value)
     assert f"solver {solver!r}" in message
-    assert what.removeprefix("an ") in message
+    assert what in message
     assert f"{solvers_for(program)} can" in message
 
 

@@ -178,7 +178,7 @@ class AlterPropSVM(BagClassifier):
 
     def _fit(self, features: Array, bags: Bags) -> Hyperplane:
         self._check()
-        random, starts = check_random_state(self.random_state), self._starts()
+        random, starts = check_random_state(self.random_state), self._starts(bags)
         weights = self.C_p * bag_weights(self.bag_weights, bags)
         problem = PropSVM(bags, self.C, weights, PROPORTION_LOSSES[self.proportion_loss])
         if self.selection == "bag_error" and len(starts) > 1:
@@ -214,7 +214,10 @@ class AlterPropSVM(BagClassifier):
         check_choice("selection", self.selection, ("objective", "bag_error"))
         check_choice("proportion_loss", self.proportion_loss, PROPORTION_LOSSES)
 
-    def _starts(self) -> list[Start]:
+    def _starts(self, bags: Bags) -> list[Start]:
+        return [_checked(start, bags) for start in self._start_list()]
+
+    def _start_list(self) -> list[Start]:
         if isinstance(self.init, Start):
             return [self.init]
         if isinstance(self.init, Sequence) and all(isinstance(start, Start) for start in self.init):
@@ -241,7 +244,7 @@ class AlterPropSVM(BagClassifier):
         ]
         bar = tqdm(labelings, desc="starts", disable=not self.verbose)
         for start, labeling in bar:
-            yield start, runs[check_flag("annealing", start.annealing)](labeling)
+            yield start, runs[start.annealing](labeling)
 
     def _chosen_start(
         self, features: Array, problem: PropSVM, starts: list[Start], random: RandomState
@@ -269,13 +272,23 @@ def _labelings(start: Start, features: Array, bags: Bags, random: RandomState) -
         plane = clone(start.labels)._fit(features, bags)
         yield FeasibleLabelings.nearest(bags).best(features @ plane.weights + plane.bias)
     elif not isinstance(start.labels, str):
-        yield _given_labeling(start.labels, bags)
+        yield start.labels
     elif start.labels == "random":
-        for _ in range(check_count("repeats", start.repeats)):
+        for _ in range(start.repeats):
             yield random_labeling(bags, random)
     else:
-        method = STARTS[check_choice("init", start.labels, ("random", *STARTS))]()
-        yield from _labelings(Start(method), features, bags, random)
+        yield from _labelings(Start(STARTS[start.labels]()), features, bags, random)
+
+
+def _checked(start: Start, bags: Bags) -> Start:
+    """The start, if it can be used; a given labeling as an array, known labels put right."""
+    check_flag("annealing", start.annealing)
+    check_count("repeats", start.repeats)
+    if isinstance(start.labels, str):
+        check_choice("init", start.labels, ("random", *STARTS))
+    elif not isinstance(start.labels, BagClassifier):
+        return replace(start, labels=_given_labeling(start.labels, bags))
+    return start
 
 
 def _given_labeling(labels: Any, bags: Bags) -> Array:
@@ -297,4 +310,4 @@ def _restricted(start: Start, instances: NDArray[np.intp]) -> Start:
     """The start for some of the instances; only a given labeling depends on them."""
     if isinstance(start.labels, str | BagClassifier):
         return start
-    return replace(start, labels=np.asarray(start.labels)[instances])
+    return replace(start, labels=start.labels[instances])

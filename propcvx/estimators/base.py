@@ -69,8 +69,9 @@ class BagClassifier(ClassifierMixin, BaseEstimator):
         check_number("solver_tol", self.solver_tol, above=0.0)
         X = validate_data(self, X, accept_sparse="csr", dtype=np.float64, ensure_min_samples=2)
         bags = self._bags(y, X.shape[0])
-        self.feature_map_ = FeatureMap.fit(X, self._kernel(X))
-        plane = self._fit(self.feature_map_.features, bags)
+        feature_map = FeatureMap.fit(X, self._kernel(X))
+        plane = self._fit(feature_map.features, bags)
+        self.feature_map_ = feature_map.without_features()
         self._store(plane)
         if plane.stopped_by is not None:
             plane.stopped_by.add_note(f"{type(self).__name__} keeps the best it had reached.")
@@ -144,7 +145,9 @@ class BagClassifier(ClassifierMixin, BaseEstimator):
         """Minus the bag error if ``y`` is a bag target, accuracy if it is labels."""
         if not is_bag_target(y):
             return float(super().score(X, y, sample_weight))
-        return 0.0 - bag_error(y, np.where(self.decision_function(X) > 0, 1, -1))
+        scores = self.decision_function(X)
+        check_same_length(len(scores), len(y))
+        return 0.0 - bag_error(y, np.where(scores > 0, 1, -1))
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -155,11 +158,7 @@ class BagClassifier(ClassifierMixin, BaseEstimator):
 
     def _bags(self, y: Any, n_instances: int) -> Bags:
         target = y if is_bag_target(y) else self._one_instance_bags(y)
-        if len(target) != n_instances:
-            raise InputError(
-                f"X and y must have the same number of instances, got {n_instances} and "
-                f"{len(target)}."
-            )
+        check_same_length(n_instances, len(target))
         if target is y:
             self.classes_ = np.array([-1, 1])
         return Bags.from_target(target)
@@ -207,6 +206,14 @@ class BagClassifier(ClassifierMixin, BaseEstimator):
             self.coef_ = plane.weights[None, :]
         else:
             self.dual_coef_ = (self.feature_map_.to_dual @ plane.weights)[None, :]
+
+
+def check_same_length(n_instances: int, n_targets: int) -> None:
+    """X and y have one row per instance each."""
+    if n_instances != n_targets:
+        raise InputError(
+            f"X and y must have the same number of instances, got {n_instances} and {n_targets}."
+        )
 
 
 def solved_once(solution: Solution) -> History:

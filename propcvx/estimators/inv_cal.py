@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 import numpy as np
@@ -10,7 +9,7 @@ from numpy.typing import NDArray
 
 from propcvx.bags import Bags
 from propcvx.checks import check_number
-from propcvx.errors import IllPosedWarning
+from propcvx.errors import IllPosedWarning, warn
 from propcvx.estimators.base import BagClassifier, Hyperplane, reject_known_labels, solved_once
 from propcvx.programs import inv_cal_dual, inv_cal_targets
 from propcvx.solvers import solve
@@ -100,11 +99,10 @@ class InvCal(BagClassifier):
         check_number("C_p", self.C_p, above=0.0)
         check_number("epsilon", self.epsilon, least=0.0)
         if np.ptp(bags.proportions) == 0.0:
-            warnings.warn(
+            warn(
                 f"all {bags.n_bags} bags have the proportion {bags.proportions[0]:g}, so InvCal "
                 "finds w = 0 and predicts one class; use AlterPropSVM or ConvPropSVM.",
                 IllPosedWarning,
-                stacklevel=3,
             )
         means = bags.means_of(features)
         program = inv_cal_dual(means).set(

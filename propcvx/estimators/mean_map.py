@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 import numpy as np
@@ -10,7 +9,7 @@ from numpy.typing import NDArray
 
 from propcvx.bags import Bags
 from propcvx.checks import check_number
-from propcvx.errors import IllPosedWarning
+from propcvx.errors import IllPosedWarning, warn
 from propcvx.estimators.base import (
     BagClassifier,
     Hyperplane,
@@ -141,11 +140,10 @@ class MeanMap(BagClassifier):
         root = np.sqrt(weights)[:, None]
         self.condition_number_ = float(np.linalg.cond(root * program.constants["design"]))
         if not self.condition_number_ < ILL_CONDITIONED:
-            warnings.warn(
+            warn(
                 f"the proportions of the {bags.n_bags} bags are so close to each other (condition "
                 f"number {self.condition_number_:.3g}) that the class means are ill-determined; "
                 "use AlterPropSVM or ConvPropSVM.",
                 IllPosedWarning,
-                stacklevel=4,
             )
         return solve(program, "lstsq").variables["means"]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -14,6 +13,7 @@ from propcvx.errors import (
     InputError,
     SolverError,
     UnsupportedSolverError,
+    warn,
 )
 from propcvx.programs import Program
 from propcvx.solvers.certificate import certify as certify_program
@@ -103,11 +103,10 @@ def solve(
         usable = usable or answer
     if usable is None:
         raise failures[0] if len(failures) == 1 else _combined(failures)
-    warnings.warn(
+    warn(
         f"{usable.solver} stopped before its tolerance on {program.name}: status "
         f"{usable.status!r}; more iterations, a looser tol or another solver may do.",
         InaccurateSolutionWarning,
-        stacklevel=2,
     )
     return usable
 

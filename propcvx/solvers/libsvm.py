@@ -14,6 +14,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.svm import SVC
 
 from propcvx.errors import UnsupportedSolverError
+from propcvx.kernels import check_gram_memory
 from propcvx.programs import Program
 from propcvx.solvers.through_cvxpy import Run
 
@@ -49,6 +50,7 @@ def run_libsvm(program: Program, options: dict[str, Any]) -> Run:
 def _gram(program: Program) -> Array:
     if program.problem not in _GRAMS:
         features = program.constants["features"]
+        check_gram_memory(len(features), "use a solver that needs no Gram matrix, such as 'osqp'")
         _GRAMS[program.problem] = features @ features.T
     return _GRAMS[program.problem]
 

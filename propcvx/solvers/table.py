@@ -212,7 +212,7 @@ def find_solver(name: str, program: Program) -> Solver:
         )
     if not row.can_solve(program):
         raise UnsupportedSolverError(
-            f"solver {row.name!r} cannot solve {program.name}, a {program.problem_class.value}; "
+            f"solver {row.name!r} cannot solve {program.name} ({program.problem_class.value}); "
             f"{able} can."
         )
     if not row.installed:
