@@ -6,8 +6,9 @@ from pkgutil import resolve_name
 from typing import Any
 
 HERE = Path(__file__).parent
-sys.path[:0] = [str(HERE), str(HERE.parent)]
+sys.path[:0] = [str(HERE), str(HERE.parent), str(HERE.parent / "tests")]
 
+import mistake_table  # noqa: E402
 import solver_tables  # noqa: E402
 
 import propcvx  # noqa: E402
@@ -27,11 +28,13 @@ extensions = [
 templates_path = ["_templates"]
 myst_enable_extensions = ["amsmath", "deflist", "dollarmath", "substitution"]
 myst_heading_anchors = 3
-# The tables on the page about solvers are those of the package at hand.
+# The tables on the pages about solvers and errors are those of the package at hand.
 myst_substitutions = {
     "class_table": solver_tables.class_table(),
     "tolerance_table": solver_tables.tolerance_table(),
     "program_table": solver_tables.program_table(),
+    "mistake_tables": mistake_table.mistake_tables(),
+    "warning_table": mistake_table.warning_table(),
 }
 numpydoc_show_class_members = False
 autodoc_typehints = "none"  # the docstrings give types, with shapes

@@ -23,7 +23,7 @@ def class_table() -> str:
         ]
         for name, row in SOLVERS.items()
     )
-    return _table(["solver", *(kind.name for kind in CLASSES), "comes with"], rows)
+    return table(["solver", *(kind.name for kind in CLASSES), "comes with"], rows)
 
 
 def tolerance_table() -> str:
@@ -32,7 +32,7 @@ def tolerance_table() -> str:
         [f"`{name}`", ", ".join(f"`{option}`" for option in row.options_of(1e-8)) or "none"]
         for name, row in SOLVERS.items()
     )
-    return _table(["solver", "options that get `tol`"], rows)
+    return table(["solver", "options that get `tol`"], rows)
 
 
 def program_table() -> str:
@@ -46,7 +46,7 @@ def program_table() -> str:
         ]
         for program, remark in _programs()
     )
-    return _table(["program", "equation", "class", "solvers"], rows)
+    return table(["program", "equation", "class", "solvers"], rows)
 
 
 def _programs() -> Iterator[tuple[p.Program, str]]:
@@ -72,6 +72,7 @@ def _programs() -> Iterator[tuple[p.Program, str]]:
     yield p.psvm(features, bags, 1.0, ones, PROPORTION_LOSSES["absolute"]), ""
 
 
-def _table(head: list[str], rows: Iterator[list[str]]) -> str:
+def table(head: list[str], rows: Iterator[list[str]]) -> str:
+    """A table in Markdown."""
     lines = [head, ["---"] * len(head), *rows]
     return "\n".join(f"| {' | '.join(cells)} |" for cells in lines)

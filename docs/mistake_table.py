@@ -1,0 +1,49 @@
+"""The tables of the page about errors, made by making every mistake once."""
+
+from mistakes import MISTAKES, Mistake
+from solver_tables import table
+
+from propcvx.errors import PropCVXError, PropCVXWarning
+
+
+def mistake_tables() -> str:
+    """Under each heading: what was wrong, the class of the error, and its message."""
+    return "\n\n".join(
+        f"```{{rubric}} {heading}\n```\n\n"
+        + table(
+            ["what was wrong", "error", "message"],
+            ([name, *_seen(name, mistake)] for name, mistake in rows.items()),
+        )
+        for heading, rows in MISTAKES.items()
+    )
+
+
+def warning_table() -> str:
+    """Each class of warning with the first line of its docstring."""
+    rows = (
+        [_linked(kind), (kind.__doc__ or "").strip().splitlines()[0]]
+        for kind in PropCVXWarning.__subclasses__()
+    )
+    return table(["warning", "what it says"], rows)
+
+
+def _seen(name: str, mistake: Mistake) -> tuple[str, str]:
+    """The error as the user sees it, from the first class that the mistake can be made with."""
+    _, case = next(mistake.cases())
+    try:
+        case.call()
+    except case.error as error:
+        if not case.says(str(error)):
+            raise ValueError(f"{name!r} has the message {error}") from error
+        return _linked(type(error)), "<br>".join(map(_literal, str(error).splitlines()))
+    raise ValueError(f"{name!r} raises nothing")
+
+
+def _linked(kind: type) -> str:
+    """The name of a class of the package, linked; of another, as it is."""
+    own = issubclass(kind, PropCVXError | PropCVXWarning)
+    return f"{{class}}`~propcvx.errors.{kind.__name__}`" if own else f"`{kind.__name__}`"
+
+
+def _literal(line: str) -> str:
+    return f"`` {line} ``".replace("|", r"\|")

@@ -1,0 +1,78 @@
+"""A script as a user writes it; tests/test_ordinary_use.py runs it, with and without python -O."""
+
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+import joblib
+import numpy as np
+import pandas as pd
+from sklearn.calibration import CalibratedClassifierCV, calibration_curve
+from sklearn.datasets import make_classification
+from sklearn.frozen import FrozenEstimator
+from sklearn.model_selection import GridSearchCV
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+from propcvx import AlterPropSVM, BagKFold, bag_target
+from propcvx.datasets import proportions_of, random_bags
+
+FEATURES = ["age", "income", "rent", "distance"]
+
+
+def make_frame():
+    """One row per person: features, precinct, and the vote, which is for judging only."""
+    X, codes = make_classification(160, 4, class_sep=1.5, random_state=0)
+    votes = np.where(codes > 0, 1, -1)
+    frame = pd.DataFrame(X, columns=FEATURES)
+    return frame.assign(precinct=random_bags(votes, bag_size=8, random_state=0), vote=votes)
+
+
+def train(folder):
+    frame = make_frame()
+    shares = pd.Series(proportions_of(frame["vote"], frame["precinct"]))
+    y = bag_target(frame["precinct"], shares)
+    search = GridSearchCV(
+        make_pipeline(StandardScaler(), AlterPropSVM(n_init=2, random_state=0)),
+        {"alterpropsvm__C": [0.1, 1.0]},
+        cv=BagKFold(4, random_state=0),
+    )
+    search.fit(frame[FEATURES], y)
+    right = search.score(frame[FEATURES], frame["vote"])
+    print(f"{search.best_params_}, bag error {-search.best_score_:.3f}, {right:.0%} right")
+
+    calibrated = CalibratedClassifierCV(FrozenEstimator(search.best_estimator_))
+    calibrated.fit(frame[FEATURES], frame["vote"])
+    probabilities = calibrated.predict_proba(frame[FEATURES])[:, 1]
+    observed, predicted = calibration_curve(frame["vote"], probabilities, n_bins=4)
+    print(f"largest gap of the calibration curve: {np.abs(observed - predicted).max():.2f}")
+
+    joblib.dump(search.best_estimator_, folder / "model.joblib")
+    frame.to_csv(folder / "people.csv", index=False)
+    np.save(folder / "predicted.npy", search.predict(frame[FEATURES]))
+    if right < 0.8 or np.abs(observed - predicted).max() > 0.5:
+        sys.exit("the model has learned nothing")
+
+
+def predict(folder):
+    """In a process of its own, which knows no more than the file."""
+    model = joblib.load(folder / "model.joblib")
+    frame = pd.read_csv(folder / "people.csv")
+    if not np.array_equal(model.predict(frame[FEATURES]), np.load(folder / "predicted.npy")):
+        sys.exit("the loaded model predicts something else")
+    print("OK")
+
+
+def main():
+    if len(sys.argv) > 1:
+        predict(Path(sys.argv[1]))
+        return
+    with tempfile.TemporaryDirectory() as folder:
+        train(Path(folder))
+        sys.stdout.flush()
+        subprocess.run([sys.executable, __file__, folder], check=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,409 @@
+"""scikit-learn's own tools around the estimators: searches, curves, copies, calibration, frames."""
+
+import io
+import pickle
+import warnings
+
+import joblib
+import numpy as np
+import pandas as pd
+import pytest
+import sklearn.experimental.enable_halving_search_cv  # noqa: F401
+from sklearn.base import clone
+from sklearn.calibration import CalibratedClassifierCV
+from sklearn.exceptions import NotFittedError
+from sklearn.frozen import FrozenEstimator
+from sklearn.model_selection import (
+    GridSearchCV,
+    HalvingGridSearchCV,
+    cross_val_predict,
+    cross_val_score,
+    cross_validate,
+    learning_curve,
+    permutation_test_score,
+    validation_curve,
+)
+from sklearn.pipeline import Pipeline, make_pipeline
+from sklearn.preprocessing import StandardScaler
+from small_problems import small_problem
+
+from propcvx import AlterPropSVM, BagKFold, ConvPropSVM, InvCal, MeanMap, Start, bag_error
+from propcvx.errors import CutBagWarning
+from propcvx.metrics import neg_bag_error, neg_bag_error_by_size
+from propcvx.model_selection import BagShuffleSplit, RepeatedBagKFold
+
+METHODS = [
+    MeanMap(),
+    InvCal(),
+    AlterPropSVM(init="inv_cal", annealing=False),
+    ConvPropSVM(max_cuts=2),
+]
+each_method = pytest.mark.parametrize("method", METHODS, ids=lambda method: type(method).__name__)
+
+PROBLEM = small_problem(0, sizes=(2, 4, 7) * 5, n_features=3, noise=0.7)
+X, Y, LABELS = PROBLEM.X, PROBLEM.y, PROBLEM.labels
+FOLDS = BagKFold(3, random_state=0)
+SPLITTERS = {
+    "folds": FOLDS,
+    "repeated": RepeatedBagKFold(3, n_repeats=2, random_state=0),
+    "shuffled": BagShuffleSplit(4, test_size=0.3, random_state=0),
+}
+SCORERS = {"bags": neg_bag_error, "sizes": neg_bag_error_by_size}
+PIPELINE = make_pipeline(StandardScaler(), InvCal())
+C_P = "invcal__C_p"
+
+
+@pytest.fixture(autouse=True)
+def whole_bags():
+    """Cut bags are an error, here as far as joblib's workers do not come between."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", CutBagWarning)
+        yield
+
+
+def errors_by_hand(splitter, by_size=False, **parameters):
+    """Minus the bag error of each split."""
+    clf = clone(PIPELINE).set_params(**parameters)
+    return [
+        -bag_error(Y[test], clf.fit(X[train], Y[train]).predict(X[test]), by_size=by_size)
+        for train, test in splitter.split(X, Y)
+    ]
+
+
+# --- splits and scores ------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("splitter", SPLITTERS.values(), ids=SPLITTERS)
+def test_cross_validate_is_the_loop_by_hand(splitter):
+    found = cross_validate(PIPELINE, X, Y, cv=splitter, scoring=SCORERS, error_score="raise")
+    np.testing.assert_array_equal(found["test_bags"], errors_by_hand(splitter))
+    np.testing.assert_array_equal(found["test_sizes"], errors_by_hand(splitter, by_size=True))
+    assert not np.array_equal(found["test_bags"], found["test_sizes"])
+    by_default = cross_val_score(PIPELINE, X, Y, cv=splitter)
+    np.testing.assert_array_equal(by_default, found["test_bags"])
+
+
+@pytest.mark.parametrize("scorer", SCORERS)
+@pytest.mark.parametrize("splitter", SPLITTERS.values(), ids=SPLITTERS)
+def test_grid_search_takes_the_best_mean(splitter, scorer):
+    values = [1e-4, 1.0]
+    search = GridSearchCV(
+        PIPELINE, {C_P: values}, cv=splitter, scoring=SCORERS[scorer], error_score="raise"
+    ).fit(X, Y)
+    means = [
+        np.mean(errors_by_hand(splitter, scorer == "sizes", **{C_P: value})) for value in values
+    ]
+    np.testing.assert_allclose(search.cv_results_["mean_test_score"], means)
+    assert search.best_params_[C_P] == values[int(np.argmax(means))]
+    np.testing.assert_array_equal(search.predict(X), search.best_estimator_.predict(X))
+
+
+def test_validation_curve_has_a_row_per_value():
+    values = [1e-4, 1.0]
+    _, scores = validation_curve(
+        PIPELINE, X, Y, param_name=C_P, param_range=values, cv=FOLDS, error_score="raise"
+    )
+    for value, row in zip(values, scores, strict=True):
+        np.testing.assert_array_equal(row, errors_by_hand(FOLDS, **{C_P: value}))
+
+
+def test_cross_val_predict_predicts_each_bag_from_the_others():
+    found = cross_val_predict(PIPELINE, X, Y, cv=FOLDS)
+    for train, test in FOLDS.split(X, Y):
+        clf = clone(PIPELINE).fit(X[train], Y[train])
+        np.testing.assert_array_equal(found[test], clf.predict(X[test]))
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda: cross_val_predict(PIPELINE, X, Y, cv=FOLDS, method="decision_function"),
+        lambda: CalibratedClassifierCV(PIPELINE, cv=FOLDS).fit(X, Y),
+    ],
+    ids=["scores out of fold", "calibration"],
+)
+def test_where_scikit_learn_takes_bags_for_classes_is_an_error(call):
+    """It encodes y in these two, whatever y is; labels are needed there."""
+    with pytest.raises(ValueError, match=r"two classes|at least one class"):
+        call()
+
+
+def test_permutation_test_finds_the_signal():
+    score, permuted, p_value = permutation_test_score(
+        PIPELINE, X, Y, cv=FOLDS, n_permutations=9, random_state=0
+    )
+    assert score == pytest.approx(np.mean(errors_by_hand(FOLDS)))
+    assert score > permuted.max()
+    assert p_value == 1 / 10  # the smallest that 9 permutations can give
+
+
+@pytest.mark.filterwarnings("ignore:The least populated class:UserWarning")
+def test_cv_by_number_cuts_bags_and_says_so():
+    with pytest.warns(CutBagWarning, match=r"propcvx\.model_selection\.BagKFold"):
+        cross_val_score(PIPELINE, X, Y, cv=5)
+
+
+# --- parts of the training set ----------------------------------------------------------------
+
+
+@pytest.mark.parametrize("splitter", SPLITTERS.values(), ids=SPLITTERS)
+def test_a_prefix_of_a_training_set_cuts_at_most_one_bag(splitter):
+    for train, _ in splitter.split(X, Y):
+        for stop in range(1, len(train) + 1):
+            prefix = Y[train[:stop]]
+            _, first, present = np.unique(prefix["bag"], return_index=True, return_counts=True)
+            assert (present != prefix["size"][first]).sum() <= 1
+
+
+def test_learning_curve_cuts_at_most_one_bag_per_prefix():
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        sizes, _, scores = learning_curve(
+            PIPELINE, X, Y, cv=FOLDS, train_sizes=[0.31, 0.52, 0.73, 1.0], error_score="raise"
+        )
+    assert np.isfinite(scores).all()
+    np.testing.assert_array_equal(sizes, np.unique(sizes))
+    cut = [str(one.message) for one in caught if one.category is CutBagWarning]
+    assert cut
+    assert [message for message in cut if not message.startswith("1 of ")] == []
+
+
+@pytest.mark.parametrize(
+    ("method", "resource"),
+    [(AlterPropSVM(random_state=0), "n_init"), (ConvPropSVM(), "max_cuts")],
+    ids=["AlterPropSVM", "ConvPropSVM"],
+)
+def test_halving_over_a_parameter_keeps_bags_whole(method, resource):
+    search = HalvingGridSearchCV(
+        method,
+        {"C": [1e-3, 1.0]},
+        cv=FOLDS,
+        factor=2,
+        resource=resource,
+        min_resources=1,
+        max_resources=2,
+        random_state=0,
+        error_score="raise",
+    ).fit(X, Y)
+    assert search.n_resources_ == [1, 2]
+    assert search.best_params_["C"] in (1e-3, 1.0)
+    assert search.best_estimator_.get_params()[resource] == 2
+
+
+def test_halving_over_instances_cuts_bags_and_says_so():
+    search = HalvingGridSearchCV(
+        PIPELINE, {C_P: [1e-4, 1.0]}, cv=FOLDS, factor=2, min_resources=30, random_state=0
+    )
+    with pytest.warns(CutBagWarning, match=r"propcvx\.model_selection\.BagKFold"):
+        search.fit(X, Y)
+
+
+@pytest.mark.parametrize("method", [InvCal(), AlterPropSVM(n_init=2, random_state=0)], ids=repr)
+def test_number_of_jobs_does_not_matter(method):
+    one, two = (
+        GridSearchCV(
+            clone(method),
+            {"C_p": [0.1, 10.0], "kernel": ["linear", "poly"]},
+            cv=FOLDS,
+            n_jobs=n_jobs,
+            error_score="raise",
+        ).fit(X, Y)
+        for n_jobs in (1, 2)
+    )
+    for name in (f"split{fold}_test_score" for fold in range(3)):
+        np.testing.assert_array_equal(one.cv_results_[name], two.cv_results_[name])
+    assert one.best_params_ == two.best_params_
+    np.testing.assert_array_equal(one.decision_function(X), two.decision_function(X))
+
+
+# --- parameters and copies --------------------------------------------------------------------
+
+
+def own_kernel(A, B):
+    return (1.0 + np.asarray(A) @ np.asarray(B).T) ** 2
+
+
+def distances(A, B):
+    return np.linalg.norm(A[:, None, :] - B[None, :, :], axis=2)
+
+
+CHANGES = {"solver_options": {"verbose": False}, "kernel": own_kernel, "solver_tol": 1e-5}
+
+
+@each_method
+def test_parameters_through_a_pipeline(method):
+    pipeline = Pipeline([("scaler", StandardScaler()), ("classifier", clone(method))])
+    changed = clone(pipeline).set_params(
+        **{f"classifier__{name}": value for name, value in CHANGES.items()}
+    )
+    assert pipeline.get_params()["classifier__kernel"] == "linear"
+    for each in (changed, clone(changed)):
+        parameters = each.get_params()
+        assert {name: parameters[f"classifier__{name}"] for name in CHANGES} == CHANGES
+    with pytest.raises(ValueError, match="Invalid parameter 'kernels'"):
+        pipeline.set_params(classifier__kernels="rbf")
+
+
+@each_method
+def test_get_params_are_the_arguments_of_the_class(method):
+    parameters = method.get_params()
+    again = type(method)(**parameters)
+    assert {name: getattr(again, name) for name in parameters} == parameters
+    assert repr(again) == repr(method)
+
+
+def test_solver_options_reach_the_solver_through_a_pipeline():
+    pipeline = Pipeline([("classifier", InvCal(solver="osqp"))])
+    few, many = (
+        clone(pipeline).set_params(classifier__solver_options={"max_iter": rounds})
+        for rounds in (25, 4000)
+    )
+    with pytest.warns(match=r"osqp.*"):
+        few.fit(X, Y)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        many.fit(X, Y)
+    assert few[0].history_[0].status != many[0].history_[0].status
+
+
+def test_parameters_of_the_estimator_that_starts_another():
+    clf = clone(AlterPropSVM(init=InvCal())).set_params(init__C_p=3.0)
+    assert clf.get_params()["init__C_p"] == clone(clf).init.C_p == 3.0
+
+
+@each_method
+def test_clones_are_not_fitted(method):
+    clf = clone(method).fit(X, Y)
+    with pytest.raises(NotFittedError):
+        clone(clf).predict(X)
+
+
+ROUND_TRIPS = {"pickle": pickle, "joblib": joblib}
+
+
+def sent_through(module, clf):
+    stream = io.BytesIO()
+    module.dump(clf, stream)
+    stream.seek(0)
+    return module.load(stream)
+
+
+@each_method
+@pytest.mark.parametrize(
+    "kernel", ["linear", "rbf", "exponential", "poly", "precomputed", own_kernel]
+)
+def test_saved_and_loaded_it_predicts_the_same(method, kernel):
+    small = small_problem(1, sizes=(6, 5, 7), n_features=3)
+    data, new = small.X, X
+    if kernel == "precomputed":
+        data, new = np.exp(-distances(data, data)), np.exp(-distances(X, small.X))
+    clf = clone(method).set_params(kernel=kernel).fit(data, small.y)
+    for module in ROUND_TRIPS.values():
+        again = sent_through(module, clf)
+        np.testing.assert_array_equal(again.decision_function(new), clf.decision_function(new))
+        np.testing.assert_array_equal(again.predict(new), clf.predict(new))
+        np.testing.assert_array_equal(again.transduce(), clf.transduce())
+
+
+@each_method
+def test_saved_linear_models_hold_no_training_data(method):
+    """They grow by some numbers per instance, its label above all, not by its features."""
+    small, large = (small_problem(0, sizes=(10,) * n, n_features=40) for n in (5, 50))
+    sizes = [len(pickle.dumps(clone(method).fit(one.X, one.y))) for one in (small, large)]
+    assert sizes[1] - sizes[0] < (large.X.nbytes - small.X.nbytes) / 4
+    kernel = clone(method).set_params(kernel="rbf")
+    assert len(pickle.dumps(kernel.fit(small.X, small.y))) > small.X.nbytes
+
+
+# --- shown, framed, calibrated ----------------------------------------------------------------
+
+
+@each_method
+def test_shown_in_a_notebook(method):
+    pipeline = make_pipeline(StandardScaler(), clone(method).set_params(solver_tol=0.000123))
+    for each in (pipeline, clone(pipeline).fit(X, Y)):
+        html = each._repr_html_()
+        assert type(method).__name__ in html
+        assert "0.000123" in html
+
+
+def test_starts_are_shown_in_a_notebook():
+    html = AlterPropSVM(init=[Start("inv_cal", annealing=False), Start()])._repr_html_()
+    assert "inv_cal" in html
+    assert "annealing=False" in html
+
+
+@each_method
+def test_data_frames_go_through_a_pipeline(method):
+    frame = pd.DataFrame(X, columns=["age", "income", "rent"])
+    pipeline = make_pipeline(StandardScaler(), clone(method)).set_output(transform="pandas")
+    framed = pipeline.fit(frame, Y)
+    plain = make_pipeline(StandardScaler(), clone(method)).fit(X, Y)
+    assert list(framed[-1].feature_names_in_) == ["age", "income", "rent"]
+    assert not hasattr(plain[-1], "feature_names_in_")
+    np.testing.assert_allclose(
+        framed.decision_function(frame), plain.decision_function(X), atol=1e-4
+    )
+    with pytest.raises(ValueError, match="feature names should match"):
+        framed[-1].predict(frame.rename(columns={"age": "years"}))
+
+
+@each_method
+def test_calibrated_on_labels(method):
+    clf = CalibratedClassifierCV(clone(method), cv=3).fit(X, LABELS)
+    assert (clf.predict(X) == LABELS).mean() > 0.8
+    np.testing.assert_array_equal(clf.classes_, [-1, 1])
+
+
+@each_method
+@pytest.mark.parametrize("shape", ["sigmoid", "isotonic"])
+def test_fitted_to_bags_and_calibrated_on_labels(method, shape):
+    fitted = clone(method).fit(X, Y)
+    clf = CalibratedClassifierCV(FrozenEstimator(fitted), method=shape).fit(X, LABELS)
+    probabilities = clf.predict_proba(X)
+    np.testing.assert_allclose(probabilities.sum(axis=1), 1.0)
+    ordered = probabilities[np.argsort(fitted.decision_function(X)), 1]
+    assert (np.diff(ordered) >= -1e-12).all()
+    assert ordered[0] < 0.5 < ordered[-1]
+
+
+# --- labels and labelings ---------------------------------------------------------------------
+
+PAIRS = {
+    "words": ["no", "yes"],
+    "zero and one": [0, 1],
+    "booleans": [False, True],
+    "both negative": [-7, -3],
+    "objects": np.array(["a", "b"], dtype=object),
+}
+
+
+@each_method
+@pytest.mark.parametrize("pair", PAIRS.values(), ids=PAIRS)
+def test_any_two_labels(method, pair):
+    pair = np.asarray(pair)
+    given = pair[(LABELS > 0).astype(int)]
+    clf, twin = clone(method).fit(X, given), clone(method).fit(X, LABELS)
+    np.testing.assert_array_equal(clf.classes_, pair)
+    assert clf.classes_.dtype == pair.dtype
+    positive = clf.decision_function(X) > 0
+    np.testing.assert_array_equal(clf.predict(X), pair[positive.astype(int)])
+    np.testing.assert_array_equal(clf.decision_function(X), twin.decision_function(X))
+    assert clf.score(X, given) == twin.score(X, LABELS) > 0.8
+
+
+@each_method
+def test_transduce_is_the_labeling_in_the_users_labels(method):
+    by_bags = clone(method).fit(X, Y)
+    np.testing.assert_array_equal(by_bags.transduce(), by_bags.labeling_)
+    words = np.where(LABELS > 0, "yes", "no")
+    by_labels = clone(method).fit(X, words)
+    sees_instances = isinstance(method, AlterPropSVM | ConvPropSVM)
+    wanted = words if sees_instances else by_labels.predict(X)
+    np.testing.assert_array_equal(by_labels.transduce(), wanted)
+
+
+def test_transduce_keeps_the_proportions_where_predict_need_not():
+    clf = ConvPropSVM(max_cuts=2).fit(X, Y)
+    assert bag_error(Y, clf.transduce()) == pytest.approx(0.0, abs=1e-12)
+    assert bag_error(Y, clf.predict(X)) > 0.0
