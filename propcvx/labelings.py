@@ -186,7 +186,7 @@ def _flip_top(scores: Array, bags: Bags, low: Indices, high: Indices, pays: Pays
     shape = (*scores.shape[:-1], bags.n_bags)
     counts, thresholds, tied = np.empty(shape, int), np.empty(shape), np.empty(shape, bool)
     for block in bags.blocks:
-        k, ascending = block.bags, block.sort(scores)
+        k, ascending = block.bags, block.sort(block.gather(scores))
         count = _counts(ascending, block, low[k], high[k], pays)
         last, following = (block.ranked(ascending, count + i) for i in (0, 1))
         counts[..., k], thresholds[..., k] = count, np.where(count > 0, last, np.nan)

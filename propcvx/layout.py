@@ -41,13 +41,15 @@ class Block:
     padding: Indices
     rows: tuple[tuple[int, int], ...]
 
-    def sort(self, values: Array) -> Array:
-        """Values of instances (last axis) ascending in every row, padded by -inf from the left."""
+    def gather(self, values: Array) -> Array:
+        """Copy values of instances (last axis) into slots; padding holds anything."""
         if isinstance(self.members, slice):
-            slots = values[..., self.members].copy()
-        else:
-            slots = values.take(self.members, axis=-1)
-            slots[..., self.padding] = -np.inf
+            return values[..., self.members].copy()
+        return values.take(self.members, axis=-1)
+
+    def sort(self, slots: Array) -> Array:
+        """Sort slots (last axis) ascending in every row, in place, padding -inf from the left."""
+        slots[..., self.padding] = -np.inf
         first = 0
         for n_rows, width in self.rows:
             last = first + n_rows * width

@@ -1,4 +1,4 @@
-"""Benchmarks of sorting inside bags: the labeling step."""
+"""Benchmarks of sorting inside bags: the labeling step and the separation problem."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from propcvx.bags import Bags, bag_target
+from propcvx.experiments.bench.data import bags_of, generated
 from propcvx.experiments.bench.measure import (
     Benchmark,
     Check,
@@ -16,8 +17,9 @@ from propcvx.experiments.bench.measure import (
     at_most,
     measure,
 )
-from propcvx.labelings import labeling_step
+from propcvx.labelings import FeasibleLabelings, labeling_step
 from propcvx.losses import PROPORTION_LOSSES, hinge, hinge_reduction
+from propcvx.oracles import CoordinateOracle, Cut
 
 Array = NDArray[np.float64]
 Indices = NDArray[np.intp]
@@ -59,6 +61,43 @@ def _one_label_step(work: str, bags: Bags, reach: float, setting: Setting) -> Me
     )
 
 
+def separation(setting: Setting) -> Iterator[Measurement]:
+    """The coordinate oracle over one sort of a matrix of the same shape."""
+    n, d = (96, 6) if setting.quick else (1600, 180)
+    data = generated(n, d)
+    for bag_size in (8, 64):
+        for epsilon in (0.0, 0.1):
+            feasible = FeasibleLabelings.of(bags_of(data.y, bag_size), epsilon)
+            work = f"N={n:,}, d={d}, bags of {bag_size}, epsilon={epsilon:g}"
+            yield _one_separation(work, data.X, feasible, setting)
+
+
+def _one_separation(
+    work: str, X: Array, feasible: FeasibleLabelings, setting: Setting
+) -> Measurement:
+    alpha = np.random.default_rng(0).random(len(X))
+    oracle = CoordinateOracle(X, feasible, X)
+
+    def check(cut: Cut, flat: Array) -> Check:
+        scores = alpha[:, None] * np.hstack([X, -X])
+        best = (scores * feasible.best(scores)).sum(axis=0).max()
+        found = (scores * cut.labeling[:, None]).sum(axis=0).max()
+        within = cut.labeling in feasible
+        return at_most(
+            "excess of the best labeling", (best - found) / best, EXACT if within else -1
+        )
+
+    return measure(
+        "separation",
+        f"coordinate oracle / numpy.sort, {work}",
+        lambda: oracle(alpha),
+        lambda: np.sort(X),
+        check,
+        reach=3.0,
+        repeats=setting.repeats,
+    )
+
+
 def _excess(labeling: Array, scores: Array, bags: Bags, weights: Array) -> float:
     """Relative excess of a labeling's objective over that of the best of all counts of each bag."""
     objective = hinge(labeling, scores).sum()
@@ -90,4 +129,7 @@ def _ragged(n: int, most: int) -> Indices:
     return sizes
 
 
-ROWS = (Benchmark("label-step", "the labeling step of alter-pSVM over one flat sort", label_step),)
+ROWS = (
+    Benchmark("label-step", "the labeling step of alter-pSVM over one flat sort", label_step),
+    Benchmark("separation", "the coordinate oracle over one sort of its matrix", separation),
+)
