@@ -33,7 +33,7 @@ from propcvx.solvers.weighted_gram import Scaled, Solve, factor
 Array = NDArray[np.float64]
 
 MAX_ITER = 60
-TO_BOUNDARY = 0.99
+TO_BOUNDARY = 0.995
 """Share of the way to the boundary that a step goes at most."""
 
 
@@ -98,8 +98,8 @@ class Bound:
     def at(cls, problem: Scaled, iterate: Iterate) -> Bound:
         """Evaluate both sides of the duality."""
         x, mu = iterate.x, iterate.mu / iterate.mu.sum()
-        weights = problem.weights(x)
-        quadratics, slopes = 0.5 * np.square(weights).sum(axis=1), problem.slopes(weights)
+        slopes = problem.slopes(x)
+        quadratics = np.maximum(0.0, 0.5 * slopes @ x)
         norm, hinge = mu @ np.sqrt(2.0 * quadratics), np.maximum(0.0, 1.0 - mu @ slopes)
         value, upper = x.sum() - quadratics.max(), 0.5 * norm**2 + hinge.sum()
         return cls(x, mu, quadratics, slopes, float(value), float(upper))
@@ -180,7 +180,7 @@ def _iterate(problem: Scaled, tol: float, max_iter: int = MAX_ITER) -> tuple[Bou
 def _start(problem: Scaled) -> Iterate:
     t, n = problem.labelings.shape
     x, ones = np.full(n, 0.5), np.ones(n)
-    quadratics = 0.5 * np.square(problem.weights(x)).sum(axis=1)
+    quadratics = 0.5 * problem.slopes(x) @ x
     beta = quadratics.max() + 1.0
     return Iterate(x, beta, np.full(t, 1.0 / t), ones, ones, beta - quadratics)
 
@@ -193,9 +193,9 @@ def _advance(problem: Scaled, at: Iterate, bound: Bound) -> Iterate:
     predictor = system.step(dual, cuts, tuple(-product for product in products))
     length = min(1.0, at.room(predictor))
     goal = (at.moved(predictor, length).centrality / at.centrality) ** 3 * at.centrality
-    second, weights = length**2, problem.weights(predictor.x)
-    dual = dual + second * (predictor.mu @ problem.slopes(weights))
-    cuts = cuts + second * 0.5 * np.square(weights).sum(axis=1)
+    second, bent = length**2, problem.slopes(predictor.x)
+    dual = dual + second * (predictor.mu @ bent)
+    cuts = cuts + second * 0.5 * (bent @ predictor.x)
     crossed = (
         predictor.low * predictor.x,
         -predictor.up * predictor.x,

@@ -26,13 +26,15 @@ class Scaled:
         """K, scaled by C."""
         return self.features @ self.features.T
 
-    def weights(self, x: Array) -> Array:
-        r""":math:`F^\top (y_t \circ x)`, one row per t."""
-        return (self.labelings * x) @ self.features
+    def slopes(self, x: Array) -> Array:
+        r"""Gradients :math:`\nabla q_t = y_t \circ K (y_t \circ x)`, one row per t.
 
-    def slopes(self, weights: Array) -> Array:
-        r""":math:`\nabla q_t = y_t \circ F w_t`, one row per t."""
-        return self.labelings * (weights @ self.features.T)
+        As :math:`q_t` is quadratic, its value is half the product of x with its row.
+        """
+        signed = self.labelings * x
+        n, r = self.features.shape
+        images = signed @ self.features @ self.features.T if 2 * r < n else signed @ self.gram
+        return self.labelings * images
 
 
 def factor(problem: Scaled, mu: Array, diagonal: Array) -> Solve:
@@ -60,9 +62,10 @@ def factor(problem: Scaled, mu: Array, diagonal: Array) -> Solve:
     n, r = problem.features.shape
     if 2 * len(mu) * r < n:
         return _low_rank_factor(problem, mu, diagonal)
-    matrix = problem.gram * ((problem.labelings.T * mu) @ problem.labelings)
+    matrix = (problem.labelings.T * mu) @ problem.labelings
+    matrix *= problem.gram
     matrix.flat[:: n + 1] += diagonal
-    chol = cho_factor(matrix, lower=True, overwrite_a=True, check_finite=False)
+    chol = cho_factor(matrix.T, lower=True, overwrite_a=True, check_finite=False)
     return lambda b: cho_solve(chol, b, check_finite=False)
 
 
@@ -73,7 +76,7 @@ def _low_rank_factor(problem: Scaled, mu: Array, diagonal: Array) -> Solve:
     scaled = B / diagonal[:, None]
     inner = B.T @ scaled
     inner.flat[:: len(inner) + 1] += 1.0
-    chol = cho_factor(inner, lower=True, overwrite_a=True, check_finite=False)
+    chol = cho_factor(inner.T, lower=True, overwrite_a=True, check_finite=False)
 
     def once(b: Array) -> Array:
         by_diagonal = (b.T / diagonal).T
