@@ -22,6 +22,8 @@ QUICK = Setting(quick=True, repeats=1)
 
 @pytest.mark.parametrize("name", BENCHMARKS)
 def test_every_benchmark_runs_and_certifies_its_answers(name, monkeypatch):
+    if BENCHMARKS[name].needs:
+        pytest.importorskip(BENCHMARKS[name].needs)
     monkeypatch.delenv("PROPCVX_DATA", raising=False)
     measured = list(BENCHMARKS[name].run(QUICK))
     assert measured
@@ -93,6 +95,15 @@ def test_wrong_names_are_told_the_right_ones(names, capsys):
     printed = capsys.readouterr()
     assert "there are: good, bad, long" in printed.err
     assert not printed.out
+
+
+@pytest.mark.usefixtures("toy")
+def test_a_missing_module_is_named(capsys, monkeypatch):
+    needy = Benchmark("needy", "", lambda setting: iter(()), needs="no_such_module")
+    monkeypatch.setattr(run, "BENCHMARKS", {"needy": needy})
+    with pytest.raises(SystemExit):
+        main(["bench", "needy"])
+    assert "needy needs no_such_module: pip install" in capsys.readouterr().err
 
 
 @pytest.mark.usefixtures("toy")

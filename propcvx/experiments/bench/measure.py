@@ -75,11 +75,22 @@ class Setting:
 
 @dataclass(frozen=True)
 class Benchmark:
-    """One row of the table; ``run`` yields each measurement as soon as it is taken."""
+    """One row of the table.
+
+    Attributes
+    ----------
+    name, about : str
+        Its name, and what it times over what.
+    run : callable
+        Yields each measurement as soon as it is taken.
+    needs : str
+        A module that has to be there and is not required by the package; "" if none.
+    """
 
     name: str
     about: str
     run: Callable[[Setting], Iterator[Measurement]]
+    needs: str = ""
 
 
 @dataclass(frozen=True)

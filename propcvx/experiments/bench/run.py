@@ -7,6 +7,7 @@ import platform
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from importlib.metadata import version
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -60,13 +61,16 @@ def run_benchmarks(
 
 
 def check_names(names: Sequence[str]) -> None:
-    """Raise unless there are names and all of them are in the table."""
+    """Raise unless there are names, all of them in the table, and they have what they need."""
     known = ", ".join(BENCHMARKS)
     if not names:
         raise InputError(f"name at least one benchmark; there are: {known}.")
     for name in names:
         if name not in BENCHMARKS:
             raise InputError(f"there is no benchmark {name!r}; there are: {known}.")
+        needs = BENCHMARKS[name].needs
+        if needs and find_spec(needs) is None:
+            raise InputError(f"{name} needs {needs}: pip install 'propcvx[solvers]'.")
 
 
 _HEADING = f"{'ratio':>9}  {'to reach':>11}  {'numerator':>12}  {'denominator':>12}"
