@@ -14,6 +14,7 @@ from propcvx.errors import InputError, UnsupportedSolverError
 from propcvx.programs import ProblemClass, Program
 from propcvx.solvers.least_squares import is_class_means, run_least_squares
 from propcvx.solvers.libsvm import is_svm_with_bias, run_libsvm
+from propcvx.solvers.mkl_interior_point import is_mkl_epigraph, run_mkl_interior_point
 from propcvx.solvers.through_cvxpy import Run, run_cvxpy
 
 QP, SOCP, EXPONENTIAL = ProblemClass.QP, ProblemClass.SOCP, ProblemClass.EXPONENTIAL
@@ -44,8 +45,8 @@ class Solver:
     known_options : frozenset of str or None
         Names of its options, for solvers whose interface drops others without a word.
     scale_free : bool
-        Whether its tolerance is in units of the margin, not of the variables: the variables of
-        ``svm_dual`` are as small as C.
+        Whether its tolerance is relative, or in units of the margin, not of the variables: the
+        variables of ``svm_dual`` are as small as C.
     """
 
     name: str
@@ -176,6 +177,15 @@ _ROWS = (
         run_libsvm,
         _same("tol"),
         accepts=is_svm_with_bias,
+        scale_free=True,
+    ),
+    Solver(
+        "mkl_interior_point",
+        "scipy",
+        "propcvx",
+        run_mkl_interior_point,
+        _same("tol"),
+        accepts=is_mkl_epigraph,
         scale_free=True,
     ),
     Solver("lstsq", "numpy", "propcvx", run_least_squares, _same(), accepts=is_class_means),

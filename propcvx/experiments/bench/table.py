@@ -1,0 +1,14 @@
+"""The table of benchmarks: one row each, in the file of its group."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+
+from propcvx.experiments.bench import labelings, relaxation, svm
+from propcvx.experiments.bench.measure import Benchmark
+
+BENCHMARKS: Mapping[str, Benchmark] = MappingProxyType(
+    {row.name: row for row in (*labelings.ROWS, *svm.ROWS, *relaxation.ROWS)}
+)
+"""Benchmarks by name."""
