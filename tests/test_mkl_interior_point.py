@@ -88,3 +88,21 @@ def test_it_solves_nothing_else():
     assert NAME not in solvers_for(program)
     with pytest.raises(UnsupportedSolverError, match=NAME):
         solve(program, NAME)
+
+
+@pytest.mark.parametrize("C", [1e-12, 1e-4, 1.0, 1e4])
+@pytest.mark.parametrize("scale", [1e-6, 1.0])
+def test_asked_for_more_than_there_is_it_stops_without_noise(C, scale, recwarn):
+    features, labelings = problem(5, 30, 30, 4)
+    problem_ = mkl_interior_point.Scaled(np.sqrt(C) * scale * features, labelings)
+    bound, _, _ = mkl_interior_point._iterate(problem_, tol=0.0)
+    assert bound.gap < 1e-7
+    assert not recwarn.list
+
+
+def test_margins_that_are_hardly_reached_are_bounded_all_the_same():
+    features, labelings = problem(6, 30, 3, 4)
+    with pytest.warns(InaccurateSolutionWarning):
+        hard = Master(1e4 * features, 1e4, "epigraph", NAME, 1e-12, {})(labelings)
+    assert hard.value <= hard.upper
+    assert hard.status == "user_limit"

@@ -35,6 +35,8 @@ Array = NDArray[np.float64]
 MAX_ITER = 60
 TO_BOUNDARY = 0.995
 """Share of the way to the boundary that a step goes at most."""
+FAR = 1e-3
+"""Where solutions are below this share of C, the middle of the box is no good start."""
 
 
 class Iterate(NamedTuple):
@@ -165,24 +167,29 @@ def _iterate(problem: Scaled, tol: float, max_iter: int = MAX_ITER) -> tuple[Bou
     """Newton steps until the gap is at most ``tol``; the iterate with the smallest gap."""
     at = _start(problem)
     best = bound = Bound.at(problem, at)
-    for iteration in range(max_iter):
-        if best.gap <= tol:
-            return best, iteration, cp.OPTIMAL
+    iteration = 0
+    while best.gap > tol and iteration < max_iter:
+        iteration += 1
         try:
-            at = _advance(problem, at, bound)
+            with np.errstate(all="ignore"):  # x on its bounds, as rounding has it, ends it below
+                at = _advance(problem, at, bound)
+                bound = Bound.at(problem, at)
         except LinAlgError:  # as close as the conditioning of A allows
-            return best, iteration, cp.USER_LIMIT
-        bound = Bound.at(problem, at)
+            break
         best = bound if bound.gap < best.gap else best
-    return best, max_iter, cp.OPTIMAL if best.gap <= tol else cp.USER_LIMIT
+    return best, iteration, cp.OPTIMAL if best.gap <= tol else cp.USER_LIMIT
 
 
 def _start(problem: Scaled) -> Iterate:
+    """The middle of the box, or a small multiple of it where the best one is ``FAR`` below it."""
     t, n = problem.labelings.shape
-    x, ones = np.full(n, 0.5), np.ones(n)
-    quadratics = 0.5 * problem.slopes(x) @ x
-    beta = quadratics.max() + 1.0
-    return Iterate(x, beta, np.full(t, 1.0 / t), ones, ones, beta - quadratics)
+    ones = np.ones(n)
+    quadratics = 0.5 * problem.slopes(ones) @ ones
+    share = n / (2.0 * max(quadratics.max(), np.finfo(float).tiny))
+    share = share if share < FAR else 0.5
+    quadratics = share**2 * quadratics
+    beta = quadratics.max() + t * share
+    return Iterate(share * ones, beta, np.full(t, 1.0 / t), ones, ones, beta - quadratics)
 
 
 def _advance(problem: Scaled, at: Iterate, bound: Bound) -> Iterate:

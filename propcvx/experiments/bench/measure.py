@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from statistics import median
-from time import perf_counter
+from time import process_time
 from typing import Generic, TypeVar
 
 from threadpoolctl import threadpool_limits
@@ -40,7 +40,7 @@ class Measurement:
     at_least : bool
         Whether the ratio should be at least ``reach``, a speed-up, or at most.
     numerator_ms, denominator_ms : float or None
-        The two medians, in milliseconds; None with the ratio.
+        The two medians, in milliseconds of processor time; None with the ratio.
     checked : str
         How optimality was checked.
     note : str
@@ -95,7 +95,7 @@ class Benchmark:
 
 @dataclass(frozen=True)
 class Timing(Generic[First, Second]):
-    """Median times in milliseconds, and the last answers of both sides."""
+    """Median processor times in milliseconds, and the last answers of both sides."""
 
     first_ms: float
     second_ms: float
@@ -106,16 +106,21 @@ class Timing(Generic[First, Second]):
 def interleaved(
     first: Callable[[], First], second: Callable[[], Second], repeats: int
 ) -> Timing[First, Second]:
-    """Median times of two calls made in turn, after one of each to warm up, on one BLAS thread."""
+    """Median times of two calls made in turn, after one of each to warm up, on one BLAS thread.
+
+    The time is that of the processor, over all threads of this process: on a machine that is busy
+    with other things, the longer of two calls is interrupted more often, and elapsed time would
+    count that.
+    """
     times: tuple[list[float], list[float]] = ([], [])
     with threadpool_limits(limits=1):
         answers = first(), second()
         for _ in range(repeats):
-            start = perf_counter()
+            start = process_time()
             one = first()
-            middle = perf_counter()
+            middle = process_time()
             other = second()
-            times[1].append(perf_counter() - middle)
+            times[1].append(process_time() - middle)
             times[0].append(middle - start)
             answers = one, other
     return Timing(1e3 * median(times[0]), 1e3 * median(times[1]), *answers)
