@@ -26,13 +26,17 @@ Array = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Separator:
-    """A separating hyperplane: weights over features, bias, and the scores of the instances."""
+    """A separating hyperplane: weights over features, bias, and the scores of the instances.
+
+    ``gap`` is by how much its objective may exceed the best one, where the solver certifies that.
+    """
 
     weights: Array
     bias: float
     scores: Array
     solver: str
     status: str
+    gap: float = 0.0
 
 
 @dataclass
@@ -68,7 +72,9 @@ class SVMStep:
         weights = self.features.T @ solution.variables["v"]
         scores = self.features @ weights
         bias = best_bias(labeling, scores)
-        return Separator(weights, bias, scores + bias, solution.solver, solution.status)
+        return Separator(
+            weights, bias, scores + bias, solution.solver, solution.status, solution.gap or 0.0
+        )
 
 
 @dataclass(frozen=True)
@@ -145,7 +151,8 @@ class Alternation:
     schedule : sequence of float
         The values of C*, ending with C; ``[C]`` is no annealing.
     tol : float
-        A repeat loop ends when the objective decreases by less.
+        A repeat loop ends when the objective decreases by less, or by less than the gap that a
+        solver has certified, below which a decrease is the solver's own error.
     max_iter : int
         Largest number of rounds at one C*.
     """
@@ -199,7 +206,7 @@ class Alternation:
                     n_flips=flips,
                 )
             )
-            if flips == 0 or before - objective < self.tol:
+            if flips == 0 or before - objective < max(self.tol, separator.gap):
                 history.stop_reason = StopReason.CONVERGED if flips else StopReason.FIXED_POINT
                 break
         return labeling, separator

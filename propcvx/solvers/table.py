@@ -14,6 +14,7 @@ from propcvx.errors import UnsupportedSolverError
 from propcvx.programs import ProblemClass, Program
 from propcvx.solvers.least_squares import is_class_means, run_least_squares
 from propcvx.solvers.libsvm import is_svm_with_bias, run_libsvm
+from propcvx.solvers.newton import is_svm, run_newton
 from propcvx.solvers.through_cvxpy import Run, run_cvxpy
 
 QP, SOCP, EXPONENTIAL = ProblemClass.QP, ProblemClass.SOCP, ProblemClass.EXPONENTIAL
@@ -145,6 +146,7 @@ _ROWS = (
         accepts=is_svm_with_bias,
         scale_free=True,
     ),
+    Solver("newton", "numpy", "propcvx", run_newton, _same("gap"), accepts=is_svm, scale_free=True),
     Solver("lstsq", "numpy", "propcvx", run_least_squares, _same(), accepts=is_class_means),
 )
 
