@@ -96,7 +96,10 @@ class AlterPropSVM(BagClassifier):
     max_iter : int
         Largest number of rounds at one C*.
     solver : str
-        ``"libsvm"`` or a solver of quadratic programs, see ``propcvx.solvers.SOLVERS``.
+        ``"newton"``, ``"libsvm"`` or a solver of quadratic programs, see
+        ``propcvx.solvers.SOLVERS``.  ``"auto"`` is ``"newton"`` for 1,000 instances or more with at
+        most a tenth as many (kernel) features and ``"libsvm"`` for all others; ``history_`` names
+        the one that answered.
     solver_tol : float
         Its tolerance.
     solver_options : dict or None
@@ -150,7 +153,7 @@ class AlterPropSVM(BagClassifier):
         bag_weights: Any = "bag",
         tol: float = 1e-4,
         max_iter: int = 100,
-        solver: str = "libsvm",
+        solver: str = "auto",
         solver_tol: float = 1e-4,
         solver_options: dict[str, Any] | None = None,
         random_state: Any = None,
@@ -194,7 +197,7 @@ class AlterPropSVM(BagClassifier):
             stopped_by = failure
         best = self._keep(descents)
         self.stop_reason_ = StopReason.of(stopped_by) if stopped_by else best.history.stop_reason
-        return Hyperplane(best.separator.weights, best.separator.bias, stopped_by)
+        return Hyperplane(best.weights, best.bias, stopped_by)
 
     def _keep(self, descents: list[tuple[Start, Descent]]) -> Descent:
         """Store the descent with the smallest objective, the first of equals."""
@@ -235,13 +238,13 @@ class AlterPropSVM(BagClassifier):
             for annealing, schedule in schedules.items()
         }
         labelings = [
-            (start, labeling)
+            (start, labeling.astype(np.int8))
             for start in starts
             for labeling in _labelings(start, features, problem.bags, random)
         ]
         bar = tqdm(labelings, desc="starts", disable=not self.verbose)
         for start, labeling in bar:
-            yield start, runs[check_flag("annealing", start.annealing)](labeling)
+            yield start, runs[check_flag("annealing", start.annealing)](labeling.astype(float))
 
     def _chosen_start(
         self, features: Array, problem: PropSVM, starts: list[Start], random: RandomState
@@ -258,7 +261,7 @@ class AlterPropSVM(BagClassifier):
                 inside = [_restricted(start, train)]
                 descents = self._descend(features[train], problem.take(train), inside, random)
                 best = min((descent for _, descent in descents), key=lambda d: d.objective)
-                scores = features[test] @ best.separator.weights + best.separator.bias
+                scores = features[test] @ best.weights + best.bias
                 errors[k] += proportion_error(held_out, scores) * held_out.n_bags
         return starts[int(np.argmin(errors))]
 

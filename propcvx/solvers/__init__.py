@@ -16,6 +16,7 @@ import numpy as np
 from propcvx.errors import InaccurateSolutionWarning, SolverError, UnsupportedSolverError
 from propcvx.programs import Program
 from propcvx.solvers.certificate import certify as certify_program
+from propcvx.solvers.choice import svm_solver
 from propcvx.solvers.solution import Certificate, Solution
 from propcvx.solvers.table import (
     SOLVERS,
@@ -38,6 +39,7 @@ __all__ = [
     "register_solver",
     "solve",
     "solvers_for",
+    "svm_solver",
 ]
 
 USABLE = (cp.OPTIMAL, cp.OPTIMAL_INACCURATE, cp.USER_LIMIT)

@@ -26,7 +26,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from propcvx.programs import Program
-from propcvx.solvers.rounded import Descent, Losses, minimise
+from propcvx.solvers.rounded import Descent, Losses, Rounded, minimise
 from propcvx.solvers.through_cvxpy import Run
 
 Array = NDArray[np.float64]
@@ -130,7 +130,10 @@ class Instances:
 
     def slopes(self, residuals: Array) -> Array:
         r""":math:`v_i` at which :math:`\phi_i(r_i) = v_i r_i`."""
-        return np.where(residuals > 0.0, self.upper, self.lower)
+        slopes = self.upper - self.lower
+        slopes *= residuals > 0.0
+        slopes += self.lower
+        return slopes
 
     def pull(self, v: Array) -> Array:
         r""":math:`F^\top v`, and the sum of v where there is a bias."""
@@ -150,11 +153,11 @@ class Instances:
     def primal(self, plane: Array, residuals: Array) -> float:
         """The primal objective."""
         w = plane[: self.features.shape[1]]
-        return float(0.5 * w @ w + self.slopes(residuals) @ residuals)
+        losses = np.maximum(self.lower * residuals, self.upper * residuals)
+        return float(0.5 * w @ w + losses.sum())
 
     def point(self, plane: Array, v: Array) -> Point:
-        """The plane that v gives, with the bias of ``plane``, and the gap between them."""
-        plane = np.append(v @ self.features, plane[self.features.shape[1] :])
+        """A feasible v, the plane of its weights and some bias, and the gap between them."""
         w, residuals = plane[: self.features.shape[1]], self.residuals(plane)
         primal = self.primal(plane, residuals)
         return Point(plane, v, residuals, primal, primal - float(self.y @ v - 0.5 * w @ w))
@@ -229,10 +232,7 @@ class Search:
             near, reach = _nearest(point.residuals, share, self.width)
             losses, v = instances.losses(near, point)
             descent = self._minimise(losses, point, reach, strictness * tol * point.primal)
-            v[near] = descent.end.v
-            if instances.bias:
-                _balance(v, instances, near)
-            new = instances.point(descent.end.x, v)
+            new = _certified(instances, losses, descent.end, v, near)
             if not new.within(tol):
                 point = _lowest(instances, point, instances.start(descent.end.x))
                 share, strictness = (2 * share, 0.5) if descent.left else (share, strictness / 4)
@@ -278,16 +278,25 @@ def _nearest(residuals: Array, share: float, least: float) -> tuple[Indices, flo
     )
 
 
-def _balance(v: Array, instances: Instances, near: Indices) -> None:
-    """Make v sum to zero, by the room that ``near`` or, if that is too little, all have."""
-    excess = float(v.sum())
-    bounds = instances.lower if excess > 0 else instances.upper
-    room = bounds[near] - v[near]
+def _certified(
+    instances: Instances, losses: Losses, end: Rounded, v: Array, near: Indices
+) -> Point:
+    """The feasible point of Newton's slopes of the instances ``near`` and the v of all others.
+
+    So that v sums to zero, the room that ``near`` or, if that is too little, all have is used.
+    """
+    rank, v_near = instances.features.shape[1], end.v
+    v[near] = v_near
+    excess = float(v.sum()) if instances.bias else 0.0
+    room = (losses.lower if excess > 0 else losses.upper) - v_near
     if abs(excess) <= abs(room.sum()):
-        v[near] += room * (-excess / (room.sum() or 1.0))
+        v[near] = v_near = v_near - room * (excess / (room.sum() or 1.0))
+        weights = losses.pull[:rank] + v_near @ losses.rows[:, :rank]
     else:
-        room = bounds - v
-        v += room * (-excess / room.sum())
+        room = (instances.lower if excess > 0 else instances.upper) - v
+        v -= room * (excess / room.sum())
+        weights = v @ instances.features
+    return instances.point(np.append(weights, end.x[rank:]), v)
 
 
 def _store(program: Program, point: Point) -> None:
