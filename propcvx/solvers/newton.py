@@ -144,16 +144,18 @@ class Instances:
         """Losses of the instances ``near``, all others linear; and the slopes of those."""
         v = self.slopes(point.residuals)
         v[near] = 0.0
-        rows, ridge = self.features[near], np.ones(self.features.shape[1] + self.bias)
-        if self.bias:
-            rows, ridge[-1] = np.column_stack([rows, np.ones(len(near))]), 0.0
+        rank = self.features.shape[1]
+        rows, ridge = np.ones((len(near), rank + self.bias)), np.ones(rank + self.bias)
+        np.take(self.features, near, axis=0, out=rows[:, :rank], mode="clip")
+        ridge[rank:] = 0.0
         y, lower, upper = self.y[near], self.lower[near], self.upper[near]
         return Losses(rows, y, lower, upper, ridge, self.pull(v)), v
 
     def primal(self, plane: Array, residuals: Array) -> float:
         """The primal objective."""
         w = plane[: self.features.shape[1]]
-        losses = np.maximum(self.lower * residuals, self.upper * residuals)
+        losses = self.lower * residuals
+        np.maximum(losses, self.upper * residuals, out=losses)
         return float(0.5 * w @ w + losses.sum())
 
     def point(self, plane: Array, v: Array) -> Point:
@@ -193,6 +195,7 @@ def run_newton(program: Program, options: dict[str, Any]) -> Run:
     start = perf_counter()
     search = Search(options.get("gap", 1e-8), options.get("max_steps", MAX_STEPS))
     instances = Instances.of(program)
+    _store(program, None)
     point = search(instances, _LAST.get(program.problem))
     _LAST[program.problem] = Warm(point.plane, instances.y - point.residuals, search.width)
     _store(program, point)
@@ -299,11 +302,14 @@ def _certified(
     return instances.point(np.append(weights, end.x[rank:]), v)
 
 
-def _store(program: Program, point: Point) -> None:
-    program.variables["v"].save_value(point.v)
-    slope = -point.residuals
-    duals = {"lower": np.maximum(slope, 0.0), "upper": np.maximum(-slope, 0.0)}
-    if "balance" in program.constraints:
-        duals["balance"] = np.asarray(point.plane[-1])
+def _store(program: Program, point: Point | None) -> None:
+    """Leave v and the duals in the program, or take out those of an earlier call."""
+    duals: dict[str, Any] = dict.fromkeys(program.constraints)
+    if point is not None:
+        duals["lower"] = np.maximum(-point.residuals, 0.0)
+        duals["upper"] = np.maximum(point.residuals, 0.0)
+        if "balance" in duals:
+            duals["balance"] = np.asarray(point.plane[-1])
+    program.variables["v"].save_value(None if point is None else point.v)
     for name, dual in duals.items():
         program.constraints[name].dual_variables[0].save_value(dual)

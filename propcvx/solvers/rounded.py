@@ -23,6 +23,10 @@ EXACTNESS = 1e-7
 """The minimiser of the rounded losses is found to this share of the gap that is asked for."""
 
 
+CHUNK = 8192
+"""Rows that are copied at once."""
+
+
 @dataclass(frozen=True)
 class Losses:
     r"""The piecewise linear losses of some instances, and what else pulls at the unknowns.
@@ -101,8 +105,11 @@ class Rounded:
 
     def step(self) -> Array:
         """The Newton step."""
-        rows, stiff = self.losses.rows[self.inside], self.losses.width[self.inside] / self.width
-        hessian = (rows * stiff[:, None]).T @ rows
+        hessian = np.zeros((len(self.x), len(self.x)))
+        for start in range(0, len(self.inside), CHUNK):
+            part = self.inside[start : start + CHUNK]
+            rows = self.losses.rows[part]
+            hessian += (rows * (self.losses.width[part] / self.width)[:, None]).T @ rows
         diagonal = np.einsum("ii->i", hessian)
         diagonal += self.losses.ridge
         diagonal[self.losses.ridge == 0] += 1e-14 * diagonal.max()

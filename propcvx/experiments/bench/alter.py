@@ -1,0 +1,123 @@
+"""Benchmarks of whole fits of alter-pSVM with many instances."""
+
+from __future__ import annotations
+
+import tracemalloc
+from collections.abc import Iterator
+from math import log
+
+import numpy as np
+from numpy.typing import NDArray
+
+from propcvx.bags import bag_target
+from propcvx.datasets.bag_generators import proportions_of, random_bags
+from propcvx.estimators import AlterPropSVM
+from propcvx.experiments.bench.data import BenchData, generated, real_or_generated
+from propcvx.experiments.bench.measure import (
+    Benchmark,
+    Check,
+    Measurement,
+    Setting,
+    at_most,
+    interleaved,
+    measure,
+)
+from propcvx.experiments.bench.svm import linear_svc
+from propcvx.losses import hinge
+from propcvx.programs import svm_dual, svm_dual_parameters
+from propcvx.solvers import solve
+
+Array = NDArray[np.float64]
+
+EXCESS = 1e-4
+"""Largest relative excess of the SVM part of a fit's objective over the best for its labels."""
+
+MEMORY = 3.0
+"""Largest memory of a fit beyond its data, in units of the data."""
+
+
+def alter_large(setting: Setting) -> Iterator[Measurement]:
+    """Ten annealed restarts on cod-rna.t in bags of 2,048, over one LinearSVC."""
+    data = real_or_generated("cod-rna.t", 4096 if setting.quick else None)
+    target = _bag_target(data.y, 2048)
+    restarts = 1 if setting.quick else 10
+
+    def fit() -> AlterPropSVM:
+        return _fitted(data, target, restarts)
+
+    def check(machine: AlterPropSVM, _: object) -> Check:
+        optimal = _optimal(machine, data)
+        peak = _peak_memory(data, target)
+        allowed = MEMORY if not setting.quick else np.inf
+        memory = at_most("memory beyond the data, over the data", peak, allowed)
+        return Check(optimal.passed and memory.passed, f"{optimal.text}; {memory.text}")
+
+    yield measure(
+        "alter-large",
+        f"{restarts} annealed restarts / LinearSVC, N={len(data.y):,}, bags of 2,048",
+        fit,
+        lambda: linear_svc(data),
+        check,
+        reach=20.0,
+        repeats=1,
+        note=data.note,
+    )
+
+
+def alter_scaling(setting: Setting) -> Iterator[Measurement]:
+    """Exponent with which the time of one annealed start grows with the instances."""
+    few, many = (2_000, 4_000) if setting.quick else (10_000, 1_000_000)
+    small, large = (generated(n, 8) for n in (few, many))
+    targets = [_bag_target(data.y, 1000) for data in (small, large)]
+    timing = interleaved(
+        lambda: _fitted(large, targets[1], 1), lambda: _fitted(small, targets[0], 1), 1
+    )
+    checks = [_optimal(timing.first, large), _optimal(timing.second, small)]
+    rounds = f"{timing.second.n_iter_} and {timing.first.n_iter_} rounds"
+    passed = all(check.passed for check in checks)
+    exponent = log(timing.first_ms / timing.second_ms) / log(many / few)
+    yield Measurement(
+        "alter-scaling",
+        f"exponent of time, one annealed start, N={few:,} to {many:,}, bags of 1,000",
+        exponent if passed else None,
+        1.1,
+        False,
+        timing.first_ms if passed else None,
+        timing.second_ms if passed else None,
+        ("" if passed else "NOT CERTIFIED: ") + checks[0].text,
+        rounds,
+    )
+
+
+def _bag_target(labels: Array, size: int) -> NDArray[np.void]:
+    bags = random_bags(labels, size, random_state=0)
+    return bag_target(bags, proportions_of(labels, bags))
+
+
+def _fitted(data: BenchData, target: NDArray[np.void], restarts: int) -> AlterPropSVM:
+    return AlterPropSVM(n_init=restarts, random_state=0, solver="newton").fit(data.X, target)
+
+
+def _optimal(machine: AlterPropSVM, data: BenchData) -> Check:
+    """Whether the separator is the SVM of the labeling, by a dual value that is a lower bound."""
+    labeling, weights = machine.labeling_, machine.coef_[0]
+    losses = hinge(labeling, data.X @ weights + machine.intercept_[0])
+    primal = 0.5 * weights @ weights + machine.C * losses.sum()
+    program = svm_dual(data.X).set(**svm_dual_parameters(labeling, machine.C))
+    dual = solve(program, "newton", tol=1e-6, certify=False).value
+    return at_most("relative excess of the last SVM", float(primal / dual - 1.0), EXCESS)
+
+
+def _peak_memory(data: BenchData, target: NDArray[np.void]) -> float:
+    tracemalloc.start()
+    try:
+        _fitted(data, target, 1)
+        return tracemalloc.get_traced_memory()[1] / data.X.nbytes
+    finally:
+        tracemalloc.stop()
+
+
+ROWS = (
+    Benchmark("alter-large", "a fit with many instances, over one LinearSVC", alter_large),
+    Benchmark("alter-scaling", "how a fit's time grows with the instances", alter_scaling),
+)
