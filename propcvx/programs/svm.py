@@ -90,7 +90,7 @@ def svm_dual(features: Array, *, bias: bool = True) -> Program:
     constraints = {"lower": v >= lower, "upper": v <= upper}
     if bias:
         constraints["balance"] = cp.sum(v) == 0
-    transposed = cp.Constant(memoryview(features.T))  # CVXPY copies an array, not a view of one
+    transposed = cp.Constant(features.T.data)  # CVXPY would copy an array, not its buffer
     objective = cp.Maximize(y @ v - 0.5 * cp.sum_squares(transposed @ v))
     return Program(
         name="svm_dual",
