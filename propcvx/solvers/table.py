@@ -172,22 +172,21 @@ def find_solver(name: str, program: Program) -> Solver:
     UnsupportedSolverError
         Otherwise; the message says which solvers can.
     """
-    able = solvers_for(program)
     row = SOLVERS.get(name.lower()) if isinstance(name, str) else None
     if row is None:
         raise UnsupportedSolverError(
-            f"solver must be one of {sorted(SOLVERS)}, got {name!r}; {able} can solve "
-            f"{program.name}."
+            f"solver must be one of {sorted(SOLVERS)}, got {name!r}; {solvers_for(program)} can "
+            f"solve {program.name}."
         )
     if not row.can_solve(program):
         raise UnsupportedSolverError(
             f"solver {row.name!r} cannot solve {program.name}, a {program.problem_class.value}; "
-            f"{able} can."
+            f"{solvers_for(program)} can."
         )
     if not row.installed:
         raise UnsupportedSolverError(
-            f"solver {row.name!r} is not installed: pip install '{row.extra}'; {able} are "
-            f"installed and can solve {program.name}."
+            f"solver {row.name!r} is not installed: pip install '{row.extra}'; "
+            f"{solvers_for(program)} are installed and can solve {program.name}."
         )
     return row
 
