@@ -237,14 +237,16 @@ class AlterPropSVM(BagClassifier):
             annealing: Alternation(problem, machine, schedule, self.tol, self.max_iter)
             for annealing, schedule in schedules.items()
         }
-        labelings = [
-            (start, labeling.astype(np.int8))
+        labelings = (
+            (start, labeling)
             for start in starts
             for labeling in _labelings(start, features, problem.bags, random)
-        ]
-        bar = tqdm(labelings, desc="starts", disable=not self.verbose)
-        for start, labeling in bar:
-            yield start, runs[check_flag("annealing", start.annealing)](labeling.astype(float))
+        )
+        total = sum(_repeats(start) for start in starts)
+        for start, labeling in tqdm(
+            labelings, desc="starts", total=total, disable=not self.verbose
+        ):
+            yield start, runs[check_flag("annealing", start.annealing)](labeling)
 
     def _chosen_start(
         self, features: Array, problem: PropSVM, starts: list[Start], random: RandomState
@@ -274,11 +276,17 @@ def _labelings(start: Start, features: Array, bags: Bags, random: RandomState) -
     elif not isinstance(start.labels, str):
         yield _given_labeling(start.labels, bags)
     elif start.labels == "random":
-        for _ in range(check_count("repeats", start.repeats)):
+        for _ in range(_repeats(start)):
             yield random_labeling(bags, random)
     else:
         method = STARTS[check_choice("init", start.labels, ("random", *STARTS))]()
         yield from _labelings(Start(method), features, bags, random)
+
+
+def _repeats(start: Start) -> int:
+    """How many labelings a kind of start begins with."""
+    random = isinstance(start.labels, str) and start.labels == "random"
+    return check_count("repeats", start.repeats) if random else 1
 
 
 def _given_labeling(labels: Any, bags: Bags) -> Array:

@@ -80,7 +80,7 @@ def run_newton(program: Program, options: dict[str, Any]) -> Run:
     search = Search(options.get("gap", 1e-8), options.get("max_steps", MAX_STEPS))
     instances = Instances.of(program)
     _store(program, None)
-    point = search(instances, _LAST.get(program.problem))
+    point = search(instances, _LAST.pop(program.problem, None))
     _LAST[program.problem] = Warm(point.plane, instances.y - point.residuals, search.width)
     _store(program, point)
     status = cp.OPTIMAL if point.within(search.tol) else cp.USER_LIMIT
@@ -103,8 +103,10 @@ class Search:
             return replace(instances.start(plane), v=np.zeros_like(instances.y), gap=0.0)
         if last is not None:
             warm = instances.start(last.plane, last.scores)
+            width = last.width
+            del last  # its scores are as large as v
             if warm.primal < primal:
-                self.width = last.width
+                self.width = width
                 return self._descend(instances, warm, self.tol)
         for stride in STRIDES:
             if len(instances.y) >= stride * SMALLEST:
@@ -116,14 +118,20 @@ class Search:
         """Newton steps over the nearest instances, over ever more where they have to go far."""
         share, strictness, new = SHARE, 0.5, point
         while not new.within(tol) and self.steps < self.max_steps:
-            near, reach = _nearest(point.residuals, share, self.width)
-            losses, v = instances.losses(near, point)
-            descent = self._minimise(losses, point, reach, strictness * tol * point.primal)
-            new = _certified(instances, losses, descent.end, v, near)
+            new, end, left = self._round(instances, point, share, strictness * tol * point.primal)
             if not new.within(tol):
-                point = _lowest(instances, point, instances.start(descent.end.x))
-                share, strictness = (2 * share, 0.5) if descent.left else (share, strictness / 4)
+                point = _lowest(instances, point, instances.start(end))
+                share, strictness = (2 * share, 0.5) if left else (share, strictness / 4)
         return new
+
+    def _round(
+        self, instances: Instances, point: Point, share: float, target: float
+    ) -> tuple[Point, Array, bool]:
+        """A feasible point, where the Newton steps ended, and whether they left their region."""
+        near, reach = _nearest(point.residuals, share, self.width)
+        losses, v = instances.losses(near, point)
+        descent = self._minimise(losses, point, reach, target)
+        return _certified(instances, losses, descent.end, v, near), descent.end.x, descent.left
 
     def _minimise(self, losses: Losses, point: Point, reach: float, target: float) -> Descent:
         """Newton steps over some instances, the others linear."""
