@@ -153,6 +153,16 @@ def test_duals_are_those_of_the_program():
     assert certificate.duality_gap <= 1e-6
 
 
+def test_a_limit_that_the_coarse_steps_use_up():
+    random = np.random.default_rng(9)
+    features, labeling = random.normal(size=(20_000, 2)), random.choice((-1.0, 1.0), 20_000)
+    program = svm_dual(features).set(**svm_dual_parameters(labeling, 1.0))
+    with pytest.warns(match="user_limit"):
+        solution = solve(program, "newton", max_steps=1, certify=False)
+    assert solution.gap == pytest.approx(gap_of(program, labeling, 1.0, True)[0])
+    assert abs(solution.variables["v"].sum()) <= 1e-6
+
+
 def test_a_limit_is_told_and_the_answer_feasible():
     features, labeling = overlapping(np.random.default_rng(8))
     program = svm_dual(features).set(**svm_dual_parameters(labeling, 1.0))

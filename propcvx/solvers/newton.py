@@ -117,7 +117,7 @@ class Search:
     def _descend(self, instances: Instances, point: Point, tol: float) -> Point:
         """Newton steps over the nearest instances, over ever more where they have to go far."""
         share, strictness, new = SHARE, 0.5, point
-        while not new.within(tol) and self.steps < self.max_steps:
+        while not new.within(tol) and (self.steps < self.max_steps or new is point):
             new, end, left = self._round(instances, point, share, strictness * tol * point.primal)
             if not new.within(tol):
                 point = _lowest(instances, point, instances.start(end))
