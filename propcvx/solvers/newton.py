@@ -61,6 +61,9 @@ class Warm:
     width: float
 
 
+STRICTEST = 1e-6
+"""Newton steps that have been asked for less than this share of the gap will not do better."""
+
 _LAST: WeakKeyDictionary[cp.Problem, Warm] = WeakKeyDictionary()
 
 
@@ -73,8 +76,9 @@ def run_newton(program: Program, options: dict[str, Any]) -> Run:
     """Solve ``svm_dual`` to a relative duality gap of ``options["gap"]``.
 
     The plane of the last call is where the next call on the same program starts.  ``max_steps``
-    limits the Newton steps; where it is reached, the status is ``"user_limit"``.  ``Run.gap`` is
-    the gap of the answer, status or not.
+    limits the Newton steps.  Where the gap is not reached, as may happen with separable data and
+    a C of 1e3 and more, the status is ``"user_limit"``: :func:`propcvx.solvers.solve` then warns, or
+    asks the next of several solvers.  ``Run.gap`` is the gap of the answer, reached or not.
     """
     start = perf_counter()
     search = Search(options.get("gap", 1e-8), options.get("max_steps", MAX_STEPS))
@@ -117,7 +121,9 @@ class Search:
     def _descend(self, instances: Instances, point: Point, tol: float) -> Point:
         """Newton steps over the nearest instances, over ever more where they have to go far."""
         share, strictness, new = SHARE, 0.5, point
-        while not new.within(tol) and (self.steps < self.max_steps or new is point):
+        while not new.within(tol) and strictness > STRICTEST:
+            if self.steps >= self.max_steps and new is not point:
+                break
             new, end, left = self._round(instances, point, share, strictness * tol * point.primal)
             if not new.within(tol):
                 point = _lowest(instances, point, instances.start(end))

@@ -113,7 +113,10 @@ class Rounded:
         diagonal = np.einsum("ii->i", hessian)
         diagonal += self.losses.ridge
         diagonal[self.losses.ridge == 0] += 1e-14 * diagonal.max()
-        return np.asarray(np.linalg.solve(hessian, self.descent))
+        try:
+            return np.asarray(np.linalg.solve(hessian, self.descent))
+        except np.linalg.LinAlgError:  # R has drowned in what is inside; still a descent direction
+            return np.asarray(np.linalg.lstsq(hessian, self.descent)[0])
 
     def moved(self, step: Array) -> Rounded:
         """Where a step leads, shortened or lengthened to (nearly) the lowest point of its line."""
@@ -158,16 +161,19 @@ def minimise(
     """
     here, smallest = Rounded.at(losses, x, losses.y - losses.rows @ x, width), 1e-13 * width
     start = here.residuals
-    for step in range(steps):
+    for count in range(steps):
         found = here.gap <= target and here.error <= EXACTNESS * target
         if found or here.width < smallest:
-            return Descent(here, step, False)
+            return Descent(here, count, False)
         if target < here.gap and here.error <= 0.3 * here.gap:
             fall = float(np.clip(0.7 * np.sqrt(target / here.gap), 0.1, 0.5))
             here = Rounded.at(losses, here.x, here.residuals, fall * here.width)
-        here = here.moved(here.step())
+        step = here.step()
+        if here.descent @ step <= 0.0:  # nothing but rounding errors is left
+            return Descent(here, count, False)
+        here = here.moved(step)
         if np.abs(here.residuals - start).mean() > region:
-            return Descent(here, step + 1, True)
+            return Descent(here, count + 1, True)
     return Descent(here, steps, False)
 
 
@@ -193,6 +199,8 @@ def _line_search(here: Rounded, step: Array, change: Array, slope: float, end: f
         low, low_slope, high = high, high_slope, 4 * high
         high_slope = at(high)
     for _ in range(100):
+        if high_slope == low_slope:
+            return high
         secant = low - low_slope * (high - low) / (high_slope - low_slope)
         margin = 0.1 * (high - low)
         t = min(max(secant, low + margin), high - margin)
