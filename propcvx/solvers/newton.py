@@ -77,7 +77,7 @@ def run_newton(program: Program, options: dict[str, Any]) -> Run:
 
     The plane of the last call is where the next call on the same program starts.  ``max_steps``
     limits the Newton steps.  Where the gap is not reached, as may happen with separable data and
-    a C of 1e3 and more, the status is ``"user_limit"``: :func:`propcvx.solvers.solve` then warns, or
+    a C of 1e3 and more, the status is ``"user_limit"``, and :func:`propcvx.solvers.solve` warns or
     asks the next of several solvers.  ``Run.gap`` is the gap of the answer, reached or not.
     """
     start = perf_counter()
@@ -169,7 +169,7 @@ def _lowest(instances: Instances, old: Point, new: Point) -> Point:
 def _nearest(residuals: Array, share: float, least: float) -> tuple[Indices, float]:
     """About that share of the instances, those nearest to their kink, and how near others are."""
     n, distances = len(residuals), np.abs(residuals)
-    sample, share = np.sort(distances[:: max(1, n // 10_000)]), max(share, SMALLEST / n)
+    sample, share = np.sort(distances[:: max(1, n // 2_000)]), max(share, SMALLEST / n)
     last = min(int(share * len(sample)), len(sample) - 1)
     radius = max(float(sample[last]), least)
     if share >= 1.0 or radius >= sample[-1] or radius == 0.0:

@@ -22,7 +22,7 @@ from propcvx.experiments.bench.measure import (
     at_most,
     measure,
 )
-from propcvx.experiments.bench.svm import linear_svc
+from propcvx.experiments.bench.svm_many import linear_svc
 from propcvx.losses import hinge
 from propcvx.programs import svm_dual, svm_dual_parameters
 from propcvx.solvers import solve
