@@ -16,12 +16,16 @@ from propcvx.solvers.compiled import problem_data
 
 @dataclass(frozen=True)
 class Run:
-    """How a solver's run went; the values it found are left in the program."""
+    """How a solver's run went; the values it found are left in the program.
+
+    ``gap`` is the duality gap, where the solver certifies its answers itself.
+    """
 
     status: str
     build_seconds: float
     solve_seconds: float
     iterations: int | None = None
+    gap: float | None = None
 
 
 def run_cvxpy(
