@@ -84,7 +84,7 @@ def test_stopped_early_it_says_so_and_its_bounds_still_hold():
 
 
 def test_it_solves_nothing_else():
-    program = svm_dual(np.eye(3))
+    program = svm_dual(np.eye(3)).set(y=np.ones(3), lower=np.zeros(3), upper=np.ones(3))
     assert NAME not in solvers_for(program)
     with pytest.raises(UnsupportedSolverError, match=NAME):
         solve(program, NAME)

@@ -29,7 +29,7 @@ def real_or_generated(name: str, n_instances: int | None = None) -> BenchData:
     Parameters
     ----------
     name : str
-        A name in :data:`propcvx.datasets.real.REAL_SETS`.
+        A name in ``propcvx.datasets.real.REAL_SETS``.
     n_instances : int, optional
         How many rows to keep.
     """
