@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
+from hashlib import blake2b
 from time import perf_counter
 from typing import Any
 
@@ -19,20 +20,24 @@ from propcvx.history import History, Round, StopReason
 from propcvx.labelings import labeling_step
 from propcvx.losses import ProportionLoss, best_bias, hinge
 from propcvx.programs import svm_dual, svm_dual_parameters
-from propcvx.solvers import SolverNames, solve
+from propcvx.solvers import SolverNames, solve, svm_solver
 
 Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
 class Separator:
-    """A separating hyperplane: weights over features, bias, and the scores of the instances."""
+    """A separating hyperplane: weights over features, bias, and the scores of the instances.
+
+    ``gap`` is by how much its objective may exceed the best one, where the solver certifies that.
+    """
 
     weights: Array
     bias: float
     scores: Array
     solver: str
     status: str
+    gap: float = 0.0
 
 
 @dataclass
@@ -44,7 +49,8 @@ class SVMStep:
     features : array of shape (n_instances, rank)
         F, one row per instance.
     solver : str or sequence of str
-        Any solver of ``svm_dual``, or several to try in turn.
+        Any solver of ``svm_dual``, or several to try in turn; ``"auto"`` is the one that
+        :func:`propcvx.solvers.svm_solver` names for these features.
     tol : float
         Its tolerance.
     options : dict
@@ -58,6 +64,8 @@ class SVMStep:
 
     def __post_init__(self) -> None:
         self.program = svm_dual(self.features)
+        if self.solver == "auto":
+            self.solver = svm_solver(self.features)
 
     def __call__(self, labeling: Array, C: float) -> Separator:
         """Solve for w, and take the bias that is best for it."""
@@ -68,7 +76,9 @@ class SVMStep:
         weights = self.features.T @ solution.variables["v"]
         scores = self.features @ weights
         bias = best_bias(labeling, scores)
-        return Separator(weights, bias, scores + bias, solution.solver, solution.status)
+        return Separator(
+            weights, bias, scores + bias, solution.solver, solution.status, solution.gap or 0.0
+        )
 
 
 @dataclass(frozen=True)
@@ -108,12 +118,28 @@ class PropSVM:
 
 @dataclass(frozen=True)
 class Descent:
-    """Where one start of Algorithm 1 ended."""
+    """Where one start of Algorithm 1 ended, in little memory: many of them are kept.
 
-    labeling: Array
-    separator: Separator
+    Attributes
+    ----------
+    labels : int8 array of shape (n_instances,)
+        The labeling.
+    weights : array of shape (rank,)
+    bias : float
+    objective : float
+    history : History
+    """
+
+    labels: NDArray[np.int8]
+    weights: Array
+    bias: float
     objective: float
     history: History
+
+    @property
+    def labeling(self) -> Array:
+        """The labeling, entries -1.0 and +1.0."""
+        return self.labels.astype(np.float64)
 
 
 def annealing_values(C: float, start: float = 1e-5, delta: float = 0.5) -> list[float]:
@@ -145,7 +171,8 @@ class Alternation:
     schedule : sequence of float
         The values of C*, ending with C; ``[C]`` is no annealing.
     tol : float
-        A repeat loop ends when the objective decreases by less.
+        A repeat loop ends when the objective decreases by less, or by less than the gap that a
+        solver has certified, below which a decrease is the solver's own error.
     max_iter : int
         Largest number of rounds at one C*.
     """
@@ -163,18 +190,20 @@ class Alternation:
         """Descend from one labeling."""
         history, passed = History(), []
         for level, C in enumerate(self.schedule):
-            passed.append((level, labeling.tobytes()))
+            passed.append((level, _fingerprint(labeling)))
             if passed[-1] in self._ends:
                 end = self._ends[passed[-1]]
                 break
-            labeling, separator = self._repeat(labeling, C, history)
-            end = Descent(
-                labeling, separator, self.problem.objective(labeling, separator, C), history
-            )
+            labeling, separator, objective = self._repeat(labeling, C, history)
+        else:
+            labels = labeling.astype(np.int8)
+            end = Descent(labels, separator.weights, separator.bias, objective, history)
         self._ends.update(dict.fromkeys(passed, end))
         return end
 
-    def _repeat(self, labeling: Array, C: float, history: History) -> tuple[Array, Separator]:
+    def _repeat(
+        self, labeling: Array, C: float, history: History
+    ) -> tuple[Array, Separator, float]:
         """The repeat loop of Algorithm 1 at one value of C*."""
         separator = self.machine(labeling, C)
         objective = self.problem.objective(labeling, separator, C)
@@ -184,11 +213,10 @@ class Alternation:
             relabeled = labeling_step(
                 separator.scores, self.problem.bags, self.problem.loss, self.problem.weights / C
             )
-            flips = int((relabeled != labeling).sum())
+            flips = int(np.count_nonzero(relabeled != labeling))
             if flips:
                 labeling = relabeled
-                separator = self._better(labeling, C, separator, self.machine(labeling, C))
-                objective = self.problem.objective(labeling, separator, C)
+                separator, objective = self._better(labeling, C, separator)
             history.append(
                 Round(
                     objective=objective,
@@ -199,12 +227,19 @@ class Alternation:
                     n_flips=flips,
                 )
             )
-            if flips == 0 or before - objective < self.tol:
+            if flips == 0 or before - objective < max(self.tol, separator.gap):
                 history.stop_reason = StopReason.CONVERGED if flips else StopReason.FIXED_POINT
                 break
-        return labeling, separator
+        return labeling, separator, objective
 
-    def _better(self, labeling: Array, C: float, old: Separator, new: Separator) -> Separator:
-        """The new separator, unless the solver's error has made it worse than the old one."""
-        worse = self.problem.objective(labeling, new, C) > self.problem.objective(labeling, old, C)
-        return old if worse else new
+    def _better(self, labeling: Array, C: float, old: Separator) -> tuple[Separator, float]:
+        """A new separator, unless the solver's error has made it worse than the old one."""
+        pair = (self.machine(labeling, C), old)
+        objectives = [self.problem.objective(labeling, separator, C) for separator in pair]
+        worse = objectives[0] > objectives[1]
+        return pair[worse], objectives[worse]
+
+
+def _fingerprint(labeling: Array) -> bytes:
+    """A digest of a labeling, the same for the same labels."""
+    return blake2b(np.packbits(labeling > 0).tobytes(), digest_size=16).digest()

@@ -192,7 +192,9 @@ def leading_dimensions(features: Array, variance: float) -> Array:
     dimensions : array of shape (n_instances, d)
         The features along the leading axes, largest first: :math:`U_d S_d^{1/2}`.
     """
-    left, singular, _ = np.linalg.svd(features, full_matrices=False)
-    energy = np.cumsum(singular**2)
+    n, r = features.shape
+    values, axes = np.linalg.eigh(features.T @ features if r < n else features @ features.T)
+    values, axes = np.maximum(values[::-1], 0.0), axes[:, ::-1]
+    energy = np.cumsum(values)
     kept = int(np.searchsorted(energy, variance * energy[-1] * (1 - 1e-12))) + 1
-    return left[:, :kept] * singular[:kept]
+    return features @ axes[:, :kept] if r < n else axes[:, :kept] * np.sqrt(values[:kept])

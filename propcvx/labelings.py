@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from propcvx.bags import Bags
 from propcvx.errors import InputError
+from propcvx.layout import Block
 from propcvx.losses import ProportionLoss, hinge_reduction
 
 Array = NDArray[np.float64]
@@ -25,6 +26,9 @@ Indices = NDArray[np.intp]
 
 MAX_ENUMERATED = 1_000_000
 """Largest number of labelings that :meth:`FeasibleLabelings.enumerate` is willing to list."""
+
+CHUNK = 2**16
+"""Instances that are labeled at once: few enough to stay in a processor's cache."""
 
 
 def labeling_step(scores: Array, bags: Bags, loss: ProportionLoss, weights: Array) -> Array:
@@ -56,12 +60,12 @@ def labeling_step(scores: Array, bags: Bags, loss: ProportionLoss, weights: Arra
         Entries -1.0 and +1.0.
     """
 
-    def pays(score: Array, rank: Indices, bag: Indices) -> NDArray[np.bool_]:
+    def pays(score: Array, rank: Indices, bag: Indices | slice) -> NDArray[np.bool_]:
         size, share = bags.sizes[bag], bags.proportions[bag]
         cost = loss.of(rank / size - share) - loss.of((rank - 1) / size - share)
         return hinge_reduction(score) > weights[bag] * cost
 
-    return _flip_top(_with_known(scores, bags), bags, pays)
+    return _flip_top(_with_known(scores, bags), bags, 0 * bags.sizes, bags.sizes, pays)
 
 
 def random_labeling(bags: Bags, random: np.random.RandomState) -> Array:
@@ -113,10 +117,11 @@ class FeasibleLabelings:
             Entries -1.0 and +1.0.
         """
 
-        def pays(score: Array, rank: Indices, bag: Indices) -> NDArray[np.bool_]:
-            return (rank <= self.lower[bag]) | ((rank <= self.upper[bag]) & (score > 0.0))
+        def pays(score: Array, rank: Indices, bag: Indices | slice) -> NDArray[np.bool_]:
+            return score > 0.0
 
-        return _flip_top(_with_known(scores.T, self.bags), self.bags, pays).T
+        known = _with_known(scores.T, self.bags)
+        return _flip_top(known, self.bags, self.lower, self.upper, pays).T
 
     def __contains__(self, labeling: Array) -> bool:
         """Whether a labeling has feasible counts and agrees with the labels that are known."""
@@ -168,48 +173,67 @@ def _with_known(scores: Array, bags: Bags) -> Array:
     return np.where(bags.labels == 0, scores, np.where(bags.labels > 0, np.inf, -np.inf))
 
 
-Pays = Callable[[Array, Indices, Indices], NDArray[np.bool_]]
+Pays = Callable[[Array, Indices, Indices | slice], NDArray[np.bool_]]
 
 
-def _flip_top(scores: Array, bags: Bags, pays: Pays) -> Array:
-    """Labels +1 for the top instances of each bag, as long as ``pays(score, rank, bag)``.
+def _flip_top(scores: Array, bags: Bags, low: Indices, high: Indices, pays: Pays) -> Array:
+    """Labels +1 for the top R instances of each bag, of equal ones the first.
 
-    ``pays`` must hold for ranks 1 to some R in each bag; instances are the last axis of
+    R is the largest count from ``low`` to ``high`` for which ``pays(score, rank, bag)`` holds at
+    rank R, or ``low``; ``pays`` may not hold again once it fails.  Instances are the last axis of
     ``scores``, and each vector along it is a problem of its own.
     """
-    labeling = np.empty((*scores.shape[:-1], scores.shape[-1] + 1))
+    shape = (*scores.shape[:-1], bags.n_bags)
+    counts, thresholds, tied = np.empty(shape, int), np.empty(shape), np.empty(shape, bool)
     for block in bags.blocks:
-        rows = block.gather(scores)
-        ascending = np.sort(rows, axis=-1)
-        counts = _counts(ascending, block.bags, bags.sizes[block.bags], pays)
-        block.scatter(2 * _top(rows, ascending, counts).view(np.int8) - 1, labeling)
-    return labeling[..., :-1]
-
-
-def _counts(ascending: Array, bag: Indices, sizes: Indices, pays: Pays) -> Indices:
-    """R of every row, by bisection."""
-    low = np.zeros(ascending.shape[:-1], dtype=np.intp)
-    high = np.broadcast_to(sizes, low.shape).copy()
-    width = ascending.shape[-1]
-    for _ in range(int(width).bit_length()):
-        rank = (low + high + 1) // 2
-        column = np.minimum(width - rank, width - 1)
-        score = np.take_along_axis(ascending, column[..., None], axis=-1)[..., 0]
-        more = pays(score, rank, bag) & (rank > low)
-        low, high = np.where(more, rank, low), np.where(more, high, np.maximum(rank - 1, low))
-    return low
-
-
-def _top(rows: Array, ascending: Array, counts: Indices) -> NDArray[np.bool_]:
-    """The ``counts`` largest entries of every row; of equal ones, the first."""
-    column = np.minimum(rows.shape[-1] - counts, rows.shape[-1] - 1)
-    threshold = np.take_along_axis(ascending, column[..., None], axis=-1)
-    top = rows >= np.where(counts[..., None] > 0, threshold, np.inf)
-    tied = np.count_nonzero(top, axis=-1) != counts
+        k, ascending = block.bags, block.sort(block.gather(scores))
+        count = _counts(ascending, block, low[k], high[k], pays)
+        last, following = (block.ranked(ascending, count + i) for i in (0, 1))
+        counts[..., k], thresholds[..., k] = count, np.where(count > 0, last, np.nan)
+        tied[..., k] = (last == following) & (count > 0) & (count < bags.sizes[k])
+    labeling = _at_least(scores, thresholds, bags.index)
     if tied.any():
-        order = np.argsort(-rows[tied], axis=-1, kind="stable")
-        first = np.arange(rows.shape[-1]) < counts[tied][..., None]
-        chosen = np.zeros(order.shape, dtype=bool)
-        np.put_along_axis(chosen, order, first, axis=-1)
-        top[tied] = chosen
-    return top
+        _untie(labeling, scores, thresholds, counts, tied, bags.index)
+    return labeling
+
+
+def _counts(ascending: Array, block: Block, low: Indices, high: Indices, pays: Pays) -> Indices:
+    """R of every bag, by bisection."""
+    count = np.broadcast_to(low, (*ascending.shape[:-1], len(low)))
+    step = (1 << int((high - low).max()).bit_length()) // 2
+    while step:
+        rank = np.minimum(count + step, high)
+        more = pays(block.ranked(ascending, rank), rank, block.bags) & (rank > count)
+        count = np.where(more, rank, count)
+        step //= 2
+    return count
+
+
+def _at_least(scores: Array, thresholds: Array, index: Indices) -> Array:
+    """Labels +1 from the threshold of the bag on, none where it is NaN."""
+    labeling = np.empty(scores.shape)
+    for first in range(0, scores.shape[-1], CHUNK):
+        part = slice(first, first + CHUNK)
+        labels = labeling[..., part]
+        thresholds.take(index[part], axis=-1, out=labels, mode="clip")
+        top = (scores[..., part] >= labels).view(np.int8)
+        top += top
+        top -= 1
+        labels[...] = top
+    return labeling
+
+
+def _untie(
+    labeling: Array, scores: Array, thresholds: Array, counts: Array, tied: Array, index: Indices
+) -> None:
+    """Keep only the first of equal scores at the threshold of a bag, as many as it has room for."""
+    n_bags = thresholds.shape[-1]
+    position = np.flatnonzero(tied.take(index, axis=-1))
+    problem, instance = np.divmod(position, len(index))
+    bag = problem * n_bags + index[instance]
+    score, threshold = scores.ravel()[position], thresholds.ravel()[bag]
+    room = counts.ravel() - np.bincount(bag[score > threshold], minlength=counts.size)
+    position, bag = position[score == threshold], bag[score == threshold]
+    order = np.argsort(bag, kind="stable")
+    place = np.arange(len(order)) - np.searchsorted(bag[order], bag[order])
+    labeling.reshape(-1)[position[order[place >= room[bag[order]]]]] = -1.0

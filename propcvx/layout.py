@@ -11,43 +11,66 @@ from numpy.typing import NDArray
 Array = NDArray[np.float64]
 Indices = NDArray[np.intp]
 
+SLOTS = 2**19
+"""Instances in a block, about: few enough for a cache, enough to be worth a call of NumPy."""
+MAX_WIDTHS = 64
+"""With more sizes of bags than this, similar ones share a width."""
+
 
 @dataclass(frozen=True)
 class Block:
-    """Bags of similar size, one per row.
+    """Some bags, each in a row of slots as wide as the bag or a little wider.
 
     Attributes
     ----------
-    bags : int array of shape (n_rows,)
-        The bag in each row.
-    members : int array of shape (n_rows, width), or slice
-        Instances of each bag, padded by ``len(instances)``; a slice where the instances are in
-        that order already and nothing is padded.
-    width : int
-        Length of the rows.
+    bags : int array of shape (n_bags,), or slice
+        The bags, in the order of their rows.
+    ends : int array of shape (n_bags,)
+        The slot after each row.
+    members : int array of shape (n_slots,), or slice
+        The instance in each slot; a slice where they follow each other.
+    padding : int array
+        Slots without an instance (``members`` has any one there), at the end of their rows.
+    rows : tuple of (int, int)
+        Number of rows and their width, for each width in turn.
     """
 
-    bags: Indices
+    bags: Indices | slice
+    ends: Indices
     members: Indices | slice
-    width: int
+    padding: Indices
+    rows: tuple[tuple[int, int], ...]
 
     def gather(self, values: Array) -> Array:
-        """Values of instances (last axis) in rows, shape (..., n_rows, width), padded by -inf."""
+        """Copy values of instances (last axis) into slots; padding holds anything."""
         if isinstance(self.members, slice):
-            return values.reshape(*values.shape[:-1], len(self.bags), self.width)
-        padding = np.full((*values.shape[:-1], 1), -np.inf)
-        return np.concatenate([values, padding], axis=-1)[..., self.members]
+            return values[..., self.members].copy()
+        return values.take(self.members, axis=-1)
 
-    def scatter(self, rows: NDArray[Any], out: NDArray[Any]) -> None:
-        """Write rows back to instances; ``out`` has one entry more, for the padding."""
-        if isinstance(self.members, slice):
-            out[..., :-1] = rows.reshape(*rows.shape[:-2], -1)
-        else:
-            out[..., self.members] = rows
+    def sort(self, slots: Array) -> Array:
+        """Sort slots (last axis) ascending in every row, in place, padding -inf from the left."""
+        slots[..., self.padding] = -np.inf
+        first = 0
+        for n_rows, width in self.rows:
+            last = first + n_rows * width
+            slots[..., first:last].reshape(*slots.shape[:-1], n_rows, width).sort(axis=-1)
+            first = last
+        return slots
+
+    def ranked(self, ascending: Array, rank: Indices) -> Array:
+        """Value of each bag's instance of a rank, 1 for the top; anything where it is 0.
+
+        ``ascending`` is what :meth:`sort` gave, ``rank`` has one entry per bag (last axis).
+        """
+        slot = self.ends - rank
+        if ascending.ndim == 1:
+            return ascending.take(slot, mode="clip")
+        slot = np.minimum(slot, ascending.shape[-1] - 1)
+        return np.take_along_axis(ascending, slot, axis=-1)
 
 
 def blocks_of(index: Indices, sizes: Indices) -> list[Block]:
-    """Lay out bags in blocks whose widths are at most twice the size of any bag in them.
+    """Lay out bags in blocks of about ``SLOTS`` instances, bags of the same width together.
 
     Parameters
     ----------
@@ -58,16 +81,36 @@ def blocks_of(index: Indices, sizes: Indices) -> list[Block]:
     """
     order = np.argsort(index, kind="stable")
     starts = np.cumsum(sizes) - sizes
-    in_order = bool((order == np.arange(len(order))).all())
-    if in_order and (sizes == sizes[0]).all():
-        return [Block(np.arange(len(sizes)), slice(None), int(sizes[0]))]
-    group = np.ceil(np.log2(sizes)).astype(int)
-    return [_block(np.flatnonzero(group == g), order, starts, sizes) for g in np.unique(group)]
+    widths = _widths(sizes)
+    bags = np.argsort(widths, kind="stable")
+    block = np.cumsum(widths[bags]) // SLOTS
+    cuts = np.flatnonzero(np.diff(block)) + 1
+    return [_block(part, order, starts, sizes, widths) for part in np.split(bags, cuts)]
 
 
-def _block(bags: Indices, order: Indices, starts: Indices, sizes: Indices) -> Block:
-    width = int(sizes[bags].max())
-    column = np.arange(width)
-    position = np.minimum(starts[bags, None] + column, len(order) - 1)
-    inside = column < sizes[bags, None]
-    return Block(bags, np.where(inside, order[position], len(order)), width)
+def _widths(sizes: Indices) -> Indices:
+    """Widths of rows: the sizes, or where there are many of them, up to an eighth more."""
+    if len(np.unique(sizes)) <= MAX_WIDTHS:
+        return sizes
+    unit = 2 ** np.maximum(np.floor(np.log2(sizes)).astype(np.intp) - 3, 0)
+    return -(-sizes // unit) * unit
+
+
+def _block(
+    bags: Indices, order: Indices, starts: Indices, sizes: Indices, widths: Indices
+) -> Block:
+    width = widths[bags]
+    ends = np.cumsum(width)
+    column = np.arange(ends[-1]) - np.repeat(ends - width, width)
+    inside = column < np.repeat(sizes[bags], width)
+    members = order[np.where(inside, np.repeat(starts[bags], width) + column, 0)]
+    distinct, n_rows = np.unique(width, return_counts=True)
+    rows = tuple(zip(n_rows.tolist(), distinct.tolist(), strict=True))
+    return Block(_as_slice(bags), ends, _as_slice(members), np.flatnonzero(~inside), rows)
+
+
+def _as_slice(indices: Indices) -> Any:
+    """A slice for indices that follow each other, the indices themselves otherwise."""
+    first, n = int(indices[0]), len(indices)
+    follow = np.array_equal(indices, np.arange(first, first + n))
+    return slice(first, first + n) if follow else indices

@@ -28,7 +28,7 @@ def hinge_reduction(scores: Array) -> Array:
 
     Strictly increasing in the score (Proposition 1).
     """
-    return scores + np.clip(scores, -1.0, 1.0)
+    return scores + np.maximum(-1.0, np.minimum(1.0, scores))
 
 
 def best_bias(labeling: Array, scores: Array) -> float:

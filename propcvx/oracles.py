@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from functools import cached_property
 from itertools import islice
 from typing import Any, Protocol
 
@@ -17,6 +18,7 @@ from numpy.typing import NDArray
 from propcvx.errors import InputError
 from propcvx.labelings import FeasibleLabelings
 from propcvx.programs import exact_separation
+from propcvx.separation import DimensionSearch
 from propcvx.solvers import solve
 
 Array = NDArray[np.float64]
@@ -55,7 +57,7 @@ class CoordinateOracle:
     r"""The oracle of the paper: the :math:`\ell_\infty` norm in place of :math:`\ell_2`, eq:inf.
 
     For each dimension j and each sign, :math:`\max_y \pm \sum_i \alpha_i y_i x_i^{(j)}` is solved
-    by sorting every bag (Proposition 3).  A heuristic: violated labelings may remain.
+    by sorting every bag once (Proposition 3).  A heuristic: violated labelings may remain.
 
     Attributes
     ----------
@@ -72,13 +74,16 @@ class CoordinateOracle:
     dimensions: Array
     exact = False
 
+    @cached_property
+    def _search(self) -> DimensionSearch:
+        return DimensionSearch.of(self.feasible, self.dimensions)
+
     def __call__(self, alpha: Array) -> Cut:
         """Best labeling over all dimensions and both signs."""
-        scores = alpha[:, None] * self.dimensions
-        scores = np.hstack([scores, -scores])
-        labelings = self.feasible.best(scores)
-        best = int(np.argmax((scores * labelings).sum(axis=0)))
-        labeling = labelings[:, best]
+        values = self._search.values(alpha)
+        sign, dimension = np.unravel_index(int(np.argmax(values)), values.shape)
+        scores = alpha * self.dimensions[:, dimension]
+        labeling = self.feasible.best(-scores if sign else scores)
         return Cut(labeling, violation_value(self.features, labeling, alpha), np.inf)
 
 

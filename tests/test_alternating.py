@@ -261,8 +261,8 @@ def test_restarts_that_meet_end_as_they_would_alone(problem, annealing):
     for one, other in zip(shared, alone, strict=True):
         assert one.objective == other.objective
         np.testing.assert_array_equal(one.labeling, other.labeling)
-        np.testing.assert_array_equal(one.separator.weights, other.separator.weights)
-        assert one.separator.bias == other.separator.bias
+        np.testing.assert_array_equal(one.weights, other.weights)
+        assert one.bias == other.bias
         assert one.history.stop_reason is other.history.stop_reason
     assert calls <= len(machine.calls) - calls
 

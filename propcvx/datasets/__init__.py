@@ -8,6 +8,7 @@ from propcvx.datasets.bag_generators import (
     proportions_of,
     random_bags,
 )
+from propcvx.datasets.real import load_real
 from propcvx.datasets.toy import BaggedData, make_two_bags
 
 __all__ = [
@@ -16,6 +17,7 @@ __all__ = [
     "bags_by_feature",
     "bags_with_proportions",
     "equal_proportion_bags",
+    "load_real",
     "make_two_bags",
     "proportions_of",
     "random_bags",

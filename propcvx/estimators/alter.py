@@ -96,7 +96,10 @@ class AlterPropSVM(BagClassifier):
     max_iter : int
         Largest number of rounds at one C*.
     solver : str
-        ``"libsvm"`` or a solver of quadratic programs, see ``propcvx.solvers.SOLVERS``.
+        ``"newton"``, ``"libsvm"`` or a solver of quadratic programs, see
+        ``propcvx.solvers.SOLVERS``.  ``"auto"`` is ``"newton"`` for 1,000 instances or more with at
+        most a tenth as many (kernel) features and ``"libsvm"`` for all others; ``history_`` names
+        the one that answered.
     solver_tol : float
         Its tolerance.
     solver_options : dict or None
@@ -150,7 +153,7 @@ class AlterPropSVM(BagClassifier):
         bag_weights: Any = "bag",
         tol: float = 1e-4,
         max_iter: int = 100,
-        solver: str = "libsvm",
+        solver: str = "auto",
         solver_tol: float = 1e-4,
         solver_options: dict[str, Any] | None = None,
         random_state: Any = None,
@@ -194,7 +197,7 @@ class AlterPropSVM(BagClassifier):
             stopped_by = failure
         best = self._keep(descents)
         self.stop_reason_ = StopReason.of(stopped_by) if stopped_by else best.history.stop_reason
-        return Hyperplane(best.separator.weights, best.separator.bias, stopped_by)
+        return Hyperplane(best.weights, best.bias, stopped_by)
 
     def _keep(self, descents: list[tuple[Start, Descent]]) -> Descent:
         """Store the descent with the smallest objective, the first of equals."""
@@ -237,13 +240,15 @@ class AlterPropSVM(BagClassifier):
             annealing: Alternation(problem, machine, schedule, self.tol, self.max_iter)
             for annealing, schedule in schedules.items()
         }
-        labelings = [
+        labelings = (
             (start, labeling)
             for start in starts
             for labeling in _labelings(start, features, problem.bags, random)
-        ]
-        bar = tqdm(labelings, desc="starts", disable=not self.verbose)
-        for start, labeling in bar:
+        )
+        total = sum(_repeats(start) for start in starts)
+        for start, labeling in tqdm(
+            labelings, desc="starts", total=total, disable=not self.verbose
+        ):
             yield start, runs[start.annealing](labeling)
 
     def _chosen_start(
@@ -261,7 +266,7 @@ class AlterPropSVM(BagClassifier):
                 inside = [_restricted(start, train)]
                 descents = self._descend(features[train], problem.take(train), inside, random)
                 best = min((descent for _, descent in descents), key=lambda d: d.objective)
-                scores = features[test] @ best.separator.weights + best.separator.bias
+                scores = features[test] @ best.weights + best.bias
                 errors[k] += proportion_error(held_out, scores) * held_out.n_bags
         return starts[int(np.argmin(errors))]
 
@@ -274,7 +279,7 @@ def _labelings(start: Start, features: Array, bags: Bags, random: RandomState) -
     elif not isinstance(start.labels, str):
         yield start.labels
     elif start.labels == "random":
-        for _ in range(start.repeats):
+        for _ in range(_repeats(start)):
             yield random_labeling(bags, random)
     else:
         yield from _labelings(Start(STARTS[start.labels]()), features, bags, random)
@@ -289,6 +294,12 @@ def _checked(start: Start, bags: Bags) -> Start:
     elif not isinstance(start.labels, BagClassifier):
         return replace(start, labels=_given_labeling(start.labels, bags))
     return start
+
+
+def _repeats(start: Start) -> int:
+    """How many labelings a kind of start begins with."""
+    random = isinstance(start.labels, str) and start.labels == "random"
+    return start.repeats if random else 1
 
 
 def _given_labeling(labels: Any, bags: Bags) -> Array:

@@ -40,8 +40,12 @@ def mkl_epigraph(features: Array, labelings: Array, C: float) -> Program:
         Variables ``alpha`` (N,), ``beta`` (scalar).  Constraints ``lower``, ``upper`` with duals
         >= 0, and ``cuts``, whose dual (T,) is the weights mu: >= 0, summing to one.
     """
-    alpha, beta = cp.Variable(features.shape[0], name="alpha"), cp.Variable(name="beta")
-    quadratics = cp.hstack([cp.sum_squares(F.T @ alpha) for F in labeled(features, labelings)])
+    n = features.shape[0]
+    alpha, beta = cp.Variable(n, name="alpha"), cp.Variable(name="beta")
+    column = cp.reshape(alpha, (n, 1), order="F")
+    F, Y = cp.Constant(features, name="F"), cp.Constant(labelings, name="Y")
+    weights = F.T @ cp.multiply(Y.T, column)  # one column per labeling
+    quadratics = cp.sum(cp.square(weights), axis=0)
     constraints = {
         "cuts": 0.5 * quadratics - cp.sum(alpha) <= beta,
         "lower": alpha >= 0,

@@ -9,8 +9,11 @@ from typing import Any
 
 import cvxpy as cp
 import numpy as np
+from numpy.typing import NDArray
 
 from propcvx.errors import InputError
+
+Array = NDArray[np.float64]
 
 
 class ProblemClass(Enum):
@@ -71,7 +74,17 @@ class Program:
                     f"{name!r} is not a parameter of {self.name}; it has {list(self.parameters)}."
                 )
             try:
-                self.parameters[name].value = np.asarray(value, dtype=np.float64)
+                _give(self.parameters[name], np.asarray(value, dtype=np.float64))
             except ValueError as error:
                 raise InputError(f"{name} does not fit {self.name}: {error}") from error
         return self
+
+
+def _give(parameter: cp.Parameter, value: Array) -> None:
+    """Set a value; with no more than the shape to check, without CVXPY's passes over it."""
+    if any(parameter.attributes.values()):
+        parameter.value = value
+    elif value.shape != parameter.shape:
+        raise ValueError(f"shape {value.shape} given, {parameter.shape} needed.")
+    else:
+        parameter.save_value(value)

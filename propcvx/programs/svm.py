@@ -85,12 +85,13 @@ def svm_dual(features: Array, *, bias: bool = True) -> Program:
         bias b (with CVXPY's sign, as it is).
     """
     n = features.shape[0]
-    F, v = cp.Constant(features, name="F"), cp.Variable(n, name="v")
+    v = cp.Variable(n, name="v")
+    transposed = cp.Constant(features.T.data, name="F.T")  # its buffer, which is not copied
     y, lower, upper = (cp.Parameter(n, name=name) for name in ("y", "lower", "upper"))
     constraints = {"lower": v >= lower, "upper": v <= upper}
     if bias:
         constraints["balance"] = cp.sum(v) == 0
-    objective = cp.Maximize(y @ v - 0.5 * cp.sum_squares(F.T @ v))
+    objective = cp.Maximize(y @ v - 0.5 * cp.sum_squares(transposed @ v))
     return Program(
         name="svm_dual",
         equation="eq:convex_2",

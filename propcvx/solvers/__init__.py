@@ -5,6 +5,7 @@ specialised ones are rows of the same table and leave the same answer.
 """
 
 from propcvx.solvers.call import SolverNames, solve
+from propcvx.solvers.choice import svm_solver
 from propcvx.solvers.solution import Certificate, Solution
 from propcvx.solvers.table import SOLVERS, Solver, find_solver, register_solver, solvers_for
 from propcvx.solvers.through_cvxpy import Run
@@ -20,4 +21,5 @@ __all__ = [
     "register_solver",
     "solve",
     "solvers_for",
+    "svm_solver",
 ]

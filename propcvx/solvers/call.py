@@ -140,6 +140,7 @@ def _answer(solver: str, program: Program, run: Run, certify: bool) -> Solution:
         build_seconds=run.build_seconds,
         solve_seconds=run.solve_seconds,
         iterations=run.iterations,
+        gap=run.gap,
     )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from dataclasses import dataclass
 from time import perf_counter
 from typing import Any
 from weakref import WeakKeyDictionary
@@ -10,6 +11,7 @@ from weakref import WeakKeyDictionary
 import cvxpy as cp
 import numpy as np
 from numpy.typing import NDArray
+from sklearn import config_context
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.svm import SVC
 
@@ -19,10 +21,32 @@ from propcvx.programs import Program
 from propcvx.solvers.through_cvxpy import Run
 
 Array = NDArray[np.float64]
+TOL = 1e-3
+"""LIBSVM's own tolerance, where none is asked for."""
+
 MAX_ITER = 1_000_000
 """SMO below a tolerance of about 1e-6 may take 1e9 steps on a dozen instances; it stops here."""
 
-_GRAMS: WeakKeyDictionary[cp.Problem, Array] = WeakKeyDictionary()
+
+@dataclass(frozen=True)
+class Answer:
+    """One answer: v, K v, the bias, and C."""
+
+    v: Array
+    scores: Array
+    bias: float
+    C: float
+
+
+@dataclass
+class Warm:
+    """The Gram matrix of a program, and the last answer to it."""
+
+    gram: Array
+    last: Answer | None = None
+
+
+_WARM: WeakKeyDictionary[cp.Problem, Warm] = WeakKeyDictionary()
 
 
 def is_svm_with_bias(program: Program) -> bool:
@@ -31,9 +55,13 @@ def is_svm_with_bias(program: Program) -> bool:
 
 
 def run_libsvm(program: Program, options: dict[str, Any]) -> Run:
-    """Solve ``svm_dual`` by SMO; ``options`` are those of :class:`sklearn.svm.SVC`."""
+    """Solve ``svm_dual`` by SMO; ``options`` are those of :class:`sklearn.svm.SVC`.
+
+    LIBSVM starts from v = 0 at every call.  Where the last answer, in proportion to C, already
+    meets its stopping rule for the new parameters, that is the answer, after 0 iterations.
+    """
     start = perf_counter()
-    gram = _gram(program)
+    warm = _warm(program)
     built = perf_counter()
     y, lower, upper = (np.asarray(program.parameters[k].value) for k in ("y", "lower", "upper"))
     box = float(np.max(upper - lower))
@@ -42,17 +70,46 @@ def run_libsvm(program: Program, options: dict[str, Any]) -> Run:
             "solver 'libsvm' needs the parameters of a labeling and one C in svm_dual, as "
             "svm_dual_parameters gives them; another solver takes any bounds."
         )
-    v, bias, iterations, status = _fit(gram, y, box, options)
-    _store(program, v, bias, gram @ v + bias - y)
+    answer, iterations, status = _in_proportion(warm.last, y, box, options), 0, cp.OPTIMAL
+    if answer is None:
+        v, bias, iterations, status = _fit(warm.gram, y, box, options)
+        answer = Answer(v, warm.gram @ v, bias, box)
+    warm.last = answer if status == cp.OPTIMAL else None
+    _store(program, answer.v, answer.bias, answer.scores + answer.bias - y)
     return Run(status, built - start, perf_counter() - built, iterations)
 
 
-def _gram(program: Program) -> Array:
-    if program.problem not in _GRAMS:
+def _warm(program: Program) -> Warm:
+    if program.problem not in _WARM:
         features = program.constants["features"]
-        check_gram_memory(len(features), "use a solver that needs no Gram matrix, such as 'osqp'")
-        _GRAMS[program.problem] = features @ features.T
-    return _GRAMS[program.problem]
+        check_gram_memory(len(features), "use a solver that needs none, such as 'newton' or 'osqp'")
+        _WARM[program.problem] = Warm(features @ features.T)
+    return _WARM[program.problem]
+
+
+def _in_proportion(
+    last: Answer | None, y: Array, C: float, options: dict[str, Any]
+) -> Answer | None:
+    r"""The last answer in proportion to C, if it meets LIBSVM's stopping rule for y and C.
+
+    With :math:`r = y - K v`, the rule is that the largest r among the instances whose score may
+    rise is at most the smallest among those whose score may fall, plus the tolerance.
+    """
+    if last is None:
+        return None
+    factor = C / last.C
+    v, scores = factor * last.v, factor * last.scores
+    alpha, residuals = v * y, y - scores
+    if alpha.min() < 0.0:
+        return None
+    below, above = alpha < C * (1.0 - 1e-12), alpha > 0.0
+    rising, falling = np.where(y > 0, (below, above), (above, below))
+    if not (rising.any() and falling.any()):
+        return None
+    highest, lowest = residuals[rising].max(), residuals[falling].min()
+    if highest - lowest > options.get("tol", TOL):
+        return None
+    return Answer(v, scores, float(highest + lowest) / 2, C)
 
 
 def _fit(gram: Array, y: Array, C: float, options: dict[str, Any]) -> tuple[Array, float, int, str]:
@@ -60,7 +117,9 @@ def _fit(gram: Array, y: Array, C: float, options: dict[str, Any]) -> tuple[Arra
         return np.zeros_like(y), float(y[0]), 0, cp.OPTIMAL
     with warnings.catch_warnings():  # of the iteration limit, which the status tells
         warnings.simplefilter("ignore", ConvergenceWarning)
-        machine = SVC(C=C, kernel="precomputed", **{"max_iter": MAX_ITER, **options}).fit(gram, y)
+        machine = SVC(C=C, kernel="precomputed", **{"max_iter": MAX_ITER, **options})
+        with config_context(assume_finite=True, skip_parameter_validation=True):
+            machine.fit(gram, y)
     v = np.zeros_like(y)
     v[machine.support_] = machine.dual_coef_[0]
     status = cp.USER_LIMIT if machine.fit_status_ else cp.OPTIMAL

@@ -56,6 +56,9 @@ class Solution:
         Wall time to bring the program into the solver's form, and in the solver.
     iterations : int or None
         Iterations, where the solver tells.
+    gap : float or None
+        Duality gap by which the solver itself certified its answer, in the objective's units;
+        None for solvers that are not specialised.
     """
 
     solver: str
@@ -67,3 +70,4 @@ class Solution:
     build_seconds: float
     solve_seconds: float
     iterations: int | None = None
+    gap: float | None = None

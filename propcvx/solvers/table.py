@@ -14,6 +14,8 @@ from propcvx.errors import InputError, UnsupportedSolverError
 from propcvx.programs import ProblemClass, Program
 from propcvx.solvers.least_squares import is_class_means, run_least_squares
 from propcvx.solvers.libsvm import is_svm_with_bias, run_libsvm
+from propcvx.solvers.mkl_interior_point import is_mkl_epigraph, run_mkl_interior_point
+from propcvx.solvers.newton import is_svm, run_newton
 from propcvx.solvers.through_cvxpy import Run, run_cvxpy
 
 QP, SOCP, EXPONENTIAL = ProblemClass.QP, ProblemClass.SOCP, ProblemClass.EXPONENTIAL
@@ -44,8 +46,8 @@ class Solver:
     known_options : frozenset of str or None
         Names of its options, for solvers whose interface drops others without a word.
     scale_free : bool
-        Whether its tolerance is in units of the margin, not of the variables: the variables of
-        ``svm_dual`` are as small as C.
+        Whether its tolerance is relative, or in units of the margin, not of the variables: the
+        variables of ``svm_dual`` are as small as C.
     """
 
     name: str
@@ -178,6 +180,16 @@ _ROWS = (
         accepts=is_svm_with_bias,
         scale_free=True,
     ),
+    Solver(
+        "mkl_interior_point",
+        "scipy",
+        "propcvx",
+        run_mkl_interior_point,
+        _same("tol"),
+        accepts=is_mkl_epigraph,
+        scale_free=True,
+    ),
+    Solver("newton", "numpy", "propcvx", run_newton, _same("gap"), accepts=is_svm, scale_free=True),
     Solver("lstsq", "numpy", "propcvx", run_least_squares, _same(), accepts=is_class_means),
 )
 
@@ -203,21 +215,20 @@ def find_solver(name: str, program: Program) -> Solver:
     UnsupportedSolverError
         Otherwise; the message says which solvers can.
     """
-    able = solvers_for(program)
     row = SOLVERS.get(name.lower()) if isinstance(name, str) else None
     if row is None:
         raise UnsupportedSolverError(
-            f"solver must be one of {sorted(SOLVERS)}, got {name!r}; {able} can solve "
-            f"{program.name}."
+            f"solver must be one of {sorted(SOLVERS)}, got {name!r}; {solvers_for(program)} can "
+            f"solve {program.name}."
         )
     if not row.can_solve(program):
         raise UnsupportedSolverError(
             f"solver {row.name!r} cannot solve {program.name} ({program.problem_class.value}); "
-            f"{able} can."
+            f"{solvers_for(program)} can."
         )
     if not row.installed:
         raise UnsupportedSolverError(
-            f"solver {row.name!r} is not installed: pip install '{row.extra}'; {able} are "
-            f"installed and can solve {program.name}."
+            f"solver {row.name!r} is not installed: pip install '{row.extra}'; "
+            f"{solvers_for(program)} are installed and can solve {program.name}."
         )
     return row

@@ -11,16 +11,21 @@ import cvxpy as cp
 
 from propcvx.errors import SolverError
 from propcvx.programs import Program
+from propcvx.solvers.compiled import problem_data
 
 
 @dataclass(frozen=True)
 class Run:
-    """How a solver's run went; the values it found are left in the program."""
+    """How a solver's run went; the values it found are left in the program.
+
+    ``gap`` is the duality gap, where the solver certifies its answers itself.
+    """
 
     status: str
     build_seconds: float
     solve_seconds: float
     iterations: int | None = None
+    gap: float | None = None
 
 
 def run_cvxpy(
@@ -29,7 +34,7 @@ def run_cvxpy(
     """Compile the problem (once; later calls only fill in parameters) and run the solver."""
     problem, start = program.problem, perf_counter()
     try:
-        data, chain, inverse_data = problem.get_problem_data(cvxpy_name, solver_opts=options)
+        data, chain, inverse_data = problem_data(problem, cvxpy_name, options)
         built = perf_counter()
         raw = chain.solve_via_data(
             problem, data, warm_start=warm_start, verbose=False, solver_opts=dict(options)

@@ -1,0 +1,213 @@
+r"""A smoothed Newton method for the SVM dual with few features and many instances.
+
+``svm_dual`` with any bounds :math:`l \le v \le u` is the dual of
+
+.. math::
+
+    \min_{w, b} \tfrac12 \|w\|^2 + \sum_i \phi_i(r_i), \quad r_i = y_i - w^\top F_i - b, \quad
+    \phi_i(r) = \max(l_i r, u_i r),
+
+which is the hinge loss where the bounds are those of a labeling.  Newton steps in the few
+unknowns (w, b) minimise it with the kink of :math:`\phi_i` rounded over a width
+:math:`\mu`, driven down until the gap between the two programs is small enough; the slope of the
+rounded loss is a feasible v.  Far from its kink an instance is linear, so the steps are taken over
+the instances near theirs, and one pass over all of them gives the gap.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from time import perf_counter
+from typing import Any
+from weakref import WeakKeyDictionary
+
+import cvxpy as cp
+import numpy as np
+from numpy.typing import NDArray
+
+from propcvx.programs import Program
+from propcvx.solvers.rounded import Descent, Losses, Rounded, minimise
+from propcvx.solvers.svm_points import Instances, Point
+from propcvx.solvers.through_cvxpy import Run
+
+Array = NDArray[np.float64]
+Indices = NDArray[np.intp]
+
+SHARE = 0.1
+"""Share of the instances that the first Newton steps are taken over."""
+
+SMALLEST = 2000
+"""Up to so many instances, all are used at once."""
+
+STRIDES = (64, 8)
+"""Without a plane to start from, every 64th instance is solved for first, then every 8th."""
+
+COARSE = 3e-4
+"""Relative gap to which those are solved."""
+
+REGION = 0.5
+"""Newton steps over the nearest instances stop where these have moved by so much of their reach."""
+
+MAX_STEPS = 500
+"""Newton steps of one call."""
+
+
+@dataclass
+class Warm:
+    """Where the last call on a program ended."""
+
+    plane: Array
+    scores: Array
+    width: float
+
+
+STRICTEST = 1e-6
+"""Newton steps that have been asked for less than this share of the gap will not do better."""
+
+_LAST: WeakKeyDictionary[cp.Problem, Warm] = WeakKeyDictionary()
+
+
+def is_svm(program: Program) -> bool:
+    """``svm_dual``, with or without a bias."""
+    return program.name == "svm_dual"
+
+
+def run_newton(program: Program, options: dict[str, Any]) -> Run:
+    """Solve ``svm_dual`` to a relative duality gap of ``options["gap"]``.
+
+    The plane of the last call is where the next call on the same program starts.  ``max_steps``
+    limits the Newton steps.  Where the gap is not reached, as may happen with separable data and
+    a C of 1e3 and more, the status is ``"user_limit"``, and :func:`propcvx.solvers.solve` warns or
+    asks the next of several solvers.  ``Run.gap`` is the gap of the answer, reached or not.
+    """
+    start = perf_counter()
+    search = Search(options.get("gap", 1e-8), options.get("max_steps", MAX_STEPS))
+    instances = Instances.of(program)
+    _store(program, None)
+    point = search(instances, _LAST.pop(program.problem, None))
+    _LAST[program.problem] = Warm(point.plane, instances.y - point.residuals, search.width)
+    _store(program, point)
+    status = cp.OPTIMAL if point.within(search.tol) else cp.USER_LIMIT
+    return Run(status, 0.0, perf_counter() - start, search.steps, max(point.gap, 0.0))
+
+
+@dataclass
+class Search:
+    """One call: its tolerance, and the Newton steps and the width of the rounding so far."""
+
+    tol: float
+    max_steps: int
+    steps: int = 0
+    width: float = 0.0
+
+    def __call__(self, instances: Instances, last: Warm | None) -> Point:
+        """Solve from the last plane, if it still is better than none, or from coarse to fine."""
+        plane, primal = instances.bias_alone()
+        if primal <= 0.0:
+            return replace(instances.start(plane), v=np.zeros_like(instances.y), gap=0.0)
+        if last is not None:
+            warm = instances.start(last.plane, last.scores)
+            width = last.width
+            del last  # its scores are as large as v
+            if warm.primal < primal:
+                self.width = width
+                return self._descend(instances, warm, self.tol)
+        for stride in STRIDES:
+            if len(instances.y) >= stride * SMALLEST:
+                part = instances.every(stride)
+                plane = self._descend(part, part.start(plane), max(self.tol, COARSE)).plane
+        return self._descend(instances, instances.start(plane), self.tol)
+
+    def _descend(self, instances: Instances, point: Point, tol: float) -> Point:
+        """Newton steps over the nearest instances, over ever more where they have to go far."""
+        share, strictness, new = SHARE, 0.5, point
+        while not new.within(tol) and strictness > STRICTEST:
+            if self.steps >= self.max_steps and new is not point:
+                break
+            new, end, left = self._round(instances, point, share, strictness * tol * point.primal)
+            if not new.within(tol):
+                point = _lowest(instances, point, instances.start(end))
+                share, strictness = (2 * share, 0.5) if left else (share, strictness / 4)
+        return new
+
+    def _round(
+        self, instances: Instances, point: Point, share: float, target: float
+    ) -> tuple[Point, Array, bool]:
+        """A feasible point, where the Newton steps ended, and whether they left their region."""
+        near, reach = _nearest(point.residuals, share, self.width)
+        losses, v = instances.losses(near, point)
+        descent = self._minimise(losses, point, reach, target)
+        return _certified(instances, losses, descent.end, v, near), descent.end.x, descent.left
+
+    def _minimise(self, losses: Losses, point: Point, reach: float, target: float) -> Descent:
+        """Newton steps over some instances, the others linear."""
+        width = min(self.width, reach) or min(2.0 * float(np.abs(point.residuals).max()), reach)
+        left = self.max_steps - self.steps
+        descent = minimise(losses, point.plane, width, target, left, REGION * reach)
+        self.steps += max(descent.steps, 1)
+        self.width = 2.0 * descent.end.width
+        return descent
+
+
+def _lowest(instances: Instances, old: Point, new: Point) -> Point:
+    """The new point or, where it is higher than the old one, a lower one between them."""
+    if new.primal <= old.primal:
+        return new
+    step, change = new.plane - old.plane, new.residuals - old.residuals
+    w, step_w = (plane[: instances.features.shape[1]] for plane in (old.plane, step))
+    low, high = 0.0, 1.0
+    for _ in range(10):
+        t = (low + high) / 2
+        slope = (w + t * step_w) @ step_w
+        if slope + instances.slopes(old.residuals + t * change) @ change < 0:
+            low = t
+        else:
+            high = t
+    return instances.start(old.plane + low * step) if low > 0 else old
+
+
+def _nearest(residuals: Array, share: float, least: float) -> tuple[Indices, float]:
+    """About that share of the instances, those nearest to their kink, and how near others are."""
+    n, distances = len(residuals), np.abs(residuals)
+    sample, share = np.sort(distances[:: max(1, n // 2_000)]), max(share, SMALLEST / n)
+    last = min(int(share * len(sample)), len(sample) - 1)
+    radius = max(float(sample[last]), least)
+    if share >= 1.0 or radius >= sample[-1] or radius == 0.0:
+        return np.arange(n), np.inf
+    return np.flatnonzero(distances <= radius), float(
+        sample[np.searchsorted(sample, radius, "right")]
+    )
+
+
+def _certified(
+    instances: Instances, losses: Losses, end: Rounded, v: Array, near: Indices
+) -> Point:
+    """The feasible point of Newton's slopes of the instances ``near`` and the v of all others.
+
+    So that v sums to zero, the room that ``near`` or, if that is too little, all have is used.
+    """
+    rank, v_near = instances.features.shape[1], end.v
+    v[near] = v_near
+    excess = float(v.sum()) if instances.bias else 0.0
+    room = (losses.lower if excess > 0 else losses.upper) - v_near
+    if abs(excess) <= abs(room.sum()):
+        v[near] = v_near = v_near - room * (excess / (room.sum() or 1.0))
+        weights = losses.pull[:rank] + v_near @ losses.rows[:, :rank]
+    else:
+        room = (instances.lower if excess > 0 else instances.upper) - v
+        v -= room * (excess / room.sum())
+        weights = v @ instances.features
+    return instances.point(np.append(weights, end.x[rank:]), v)
+
+
+def _store(program: Program, point: Point | None) -> None:
+    """Leave v and the duals in the program, or take out those of an earlier call."""
+    duals: dict[str, Any] = dict.fromkeys(program.constraints)
+    if point is not None:
+        duals["lower"] = np.maximum(-point.residuals, 0.0)
+        duals["upper"] = np.maximum(point.residuals, 0.0)
+        if "balance" in duals:
+            duals["balance"] = np.asarray(point.plane[-1])
+    program.variables["v"].save_value(None if point is None else point.v)
+    for name, dual in duals.items():
+        program.constraints[name].dual_variables[0].save_value(dual)

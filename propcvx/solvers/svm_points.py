@@ -1,0 +1,131 @@
+"""The instances of one ``svm_dual``, and primal and dual feasible points of it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from propcvx.programs import Program
+from propcvx.solvers.rounded import Losses
+
+Array = NDArray[np.float64]
+Indices = NDArray[np.intp]
+
+PARAMETERS = ("y", "lower", "upper")
+
+
+@dataclass(frozen=True)
+class Point:
+    r"""Primal and dual feasible points of one problem.
+
+    Attributes
+    ----------
+    plane : array of shape (rank,) or (rank + 1,)
+        w, and the bias last where there is one.
+    v : array of shape (n_instances,)
+        Feasible for the dual; its weights :math:`F^\top v` are w.
+    residuals : array of shape (n_instances,)
+        r at the plane.
+    primal, gap : float
+        The primal objective, and by how much it exceeds the dual one.
+    """
+
+    plane: Array
+    v: Array
+    residuals: Array
+    primal: float
+    gap: float
+
+    def within(self, tol: float) -> bool:
+        """Whether the gap is at most ``tol`` times the primal objective."""
+        return self.gap <= tol * self.primal
+
+
+@dataclass(frozen=True)
+class Instances:
+    """The data of one ``svm_dual`` and what is summed over all instances.
+
+    Attributes
+    ----------
+    features : array of shape (n_instances, rank)
+    y, lower, upper : arrays of shape (n_instances,)
+    bias : bool
+        Whether v sums to zero.
+    """
+
+    features: Array
+    y: Array
+    lower: Array
+    upper: Array
+    bias: bool
+
+    @classmethod
+    def of(cls, program: Program) -> Instances:
+        """Read them off a program whose parameters are set."""
+        y, lower, upper = (np.asarray(program.parameters[k].value) for k in PARAMETERS)
+        return cls(program.constants["features"], y, lower, upper, "balance" in program.constraints)
+
+    def residuals(self, plane: Array) -> Array:
+        """:math:`r = y - F w - b`."""
+        scores = self.features @ plane[: self.features.shape[1]]
+        if self.bias:
+            scores += plane[-1]
+        return np.subtract(self.y, scores, out=scores)
+
+    def slopes(self, residuals: Array) -> Array:
+        r""":math:`v_i` at which :math:`\phi_i(r_i) = v_i r_i`."""
+        slopes = self.upper - self.lower
+        slopes *= residuals > 0.0
+        slopes += self.lower
+        return slopes
+
+    def pull(self, v: Array) -> Array:
+        r""":math:`F^\top v`, and the sum of v where there is a bias."""
+        pull = v @ self.features
+        return np.append(pull, v.sum()) if self.bias else pull
+
+    def losses(self, near: Indices, point: Point) -> tuple[Losses, Array]:
+        """Losses of the instances ``near``, all others linear; and the slopes of those."""
+        v = self.slopes(point.residuals)
+        v[near] = 0.0
+        rank = self.features.shape[1]
+        rows, ridge = np.ones((len(near), rank + self.bias)), np.ones(rank + self.bias)
+        np.take(self.features, near, axis=0, out=rows[:, :rank], mode="clip")
+        ridge[rank:] = 0.0
+        y, lower, upper = self.y[near], self.lower[near], self.upper[near]
+        return Losses(rows, y, lower, upper, ridge, self.pull(v)), v
+
+    def primal(self, plane: Array, residuals: Array) -> float:
+        """The primal objective."""
+        w = plane[: self.features.shape[1]]
+        losses = self.lower * residuals
+        np.maximum(losses, self.upper * residuals, out=losses)
+        return float(0.5 * w @ w + losses.sum())
+
+    def point(self, plane: Array, v: Array) -> Point:
+        """A feasible v, the plane of its weights and some bias, and the gap between them."""
+        w, residuals = plane[: self.features.shape[1]], self.residuals(plane)
+        primal = self.primal(plane, residuals)
+        return Point(plane, v, residuals, primal, primal - float(self.y @ v - 0.5 * w @ w))
+
+    def start(self, plane: Array, scores: Array | None = None) -> Point:
+        """A plane, and no dual point yet; its scores where they are known."""
+        residuals = self.residuals(plane) if scores is None else self.y - scores
+        return Point(plane, self.y[:0], residuals, self.primal(plane, residuals), np.inf)
+
+    def bias_alone(self) -> tuple[Array, float]:
+        """Of the planes with w = 0 the best one, and its objective; without a bias, w = 0."""
+        plane = np.zeros(self.features.shape[1] + self.bias)
+        if not self.bias:
+            return plane, self.primal(plane, self.y)
+        least, most = self.y.min(), self.y.max()
+        above, below = self.upper @ (self.y - least), self.lower @ (self.y - most)
+        plane[-1] = least if above < below else most
+        return plane, float(min(above, below))
+
+    def every(self, step: int) -> Instances:
+        """Every so many instances, each counting for so many."""
+        lower, upper = step * self.lower[::step], step * self.upper[::step]
+        return Instances(self.features[::step], self.y[::step], lower, upper, self.bias)
