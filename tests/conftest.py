@@ -24,6 +24,7 @@ def pytest_collection_modifyitems(items):
 def data_dir():
     """The folder of the real data sets; a test that asks for it is skipped where there is none."""
     folder = Path(os.environ.get("PROPCVX_DATA", ROOT.parent / "shared" / "data"))
+    folder = folder.parent if folder.name == "raw" else folder
     if not folder.is_dir():
         pytest.skip(f"needs the real data sets: set PROPCVX_DATA, looked in {folder}")
     return folder

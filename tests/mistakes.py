@@ -387,7 +387,7 @@ _SIMPLE = {
     "labels known inside bags": Mistake(
         fit_each(target=bag_target(IDS, [0.5, 0.25], labels=[1, -1, 0, 0, 0, 0, 0, 0])),
         InputError,
-        "labels of 2 instances are known inside larger bags, and {cls} sees only the mean of a "
+        "single labels are known inside larger bags (2 of them), and {cls} sees only the mean of a "
         "bag; give each of them a bag of its own, or use AlterPropSVM or ConvPropSVM.",
         (InvCal, MeanMap),
     ),

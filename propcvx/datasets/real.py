@@ -1,6 +1,7 @@
 """Real data sets of the paper's experiments, read from a folder of the files as published.
 
-The environment variable ``PROPCVX_DATA`` names the folder.
+The environment variable ``PROPCVX_DATA`` names the folder that holds them, or holds a folder ``raw``
+that does.
 """
 
 from __future__ import annotations
@@ -90,10 +91,14 @@ def _path(name: str, file: str) -> Path:
             f"the environment variable {FOLDER} does not name a folder that holds {file}, the "
             f"file of {name}"
         )
-    path = Path(folder) / file
-    if not path.is_file():
-        raise MissingDataError(f"there is no {path}, the file of {name}, in the folder of {FOLDER}")
-    return path
+    places = [Path(folder) / file, Path(folder) / "raw" / file]
+    found = [path for path in places if path.is_file()]
+    if not found:
+        raise MissingDataError(
+            f"there is no {places[0]} and no {places[1]}, the file of {name}, in the folder of "
+            f"{FOLDER}"
+        )
+    return found[0]
 
 
 def _read_svmlight(path: Path) -> tuple[Array, Array]:

@@ -232,7 +232,7 @@ def reject_known_labels(bags: Bags, method: str) -> None:
     inside = (bags.labels != 0) & (bags.sizes[bags.index] > 1)
     if inside.any():
         raise InputError(
-            f"labels of {int(inside.sum())} instances are known inside larger bags, and {method} "
+            f"single labels are known inside larger bags ({int(inside.sum())} of them), and {method} "
             "sees only the mean of a bag; give each of them a bag of its own, or use AlterPropSVM "
             "or ConvPropSVM."
         )
