@@ -1,7 +1,7 @@
 """Real data sets of the paper's experiments, read from a folder of the files as published.
 
-The environment variable ``PROPCVX_DATA`` names the folder that holds them, or holds a folder ``raw``
-that does.
+The environment variable ``PROPCVX_DATA`` names the folder that holds them, or one whose folder
+``raw`` does.
 """
 
 from __future__ import annotations

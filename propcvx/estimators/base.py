@@ -232,9 +232,9 @@ def reject_known_labels(bags: Bags, method: str) -> None:
     inside = (bags.labels != 0) & (bags.sizes[bags.index] > 1)
     if inside.any():
         raise InputError(
-            f"single labels are known inside larger bags ({int(inside.sum())} of them), and {method} "
-            "sees only the mean of a bag; give each of them a bag of its own, or use AlterPropSVM "
-            "or ConvPropSVM."
+            f"single labels are known inside larger bags ({int(inside.sum())} of them), and "
+            f"{method} sees only the mean of a bag; give each of them a bag of its own, or use "
+            "AlterPropSVM or ConvPropSVM."
         )
 
 
