@@ -137,7 +137,7 @@ def _run(
 
 def _bar(total: int) -> tqdm:
     pattern = "{desc}: {n_fmt} of {total_fmt} done |{bar}| {elapsed}{postfix}"
-    return tqdm(total=total, desc="methods", leave=False, bar_format=pattern)
+    return tqdm(total=total, desc="methods", leave=False, bar_format=pattern, mininterval=0)
 
 
 def _work(method: Method) -> tuple[bool, int]:
