@@ -102,7 +102,7 @@ def test_declared_class_is_the_one_cvxpy_finds(name):
     if declared.has_integers:
         assert problem.objective.expr.is_pwl() == (declared is ProblemClass.MILP)
     else:
-        cones = problem.get_problem_data(cp.ECOS)[0]["dims"]
+        cones = problem.get_problem_data(cp.CLARABEL)[0]["dims"]
         assert (cones.exp > 0) == (declared is ProblemClass.EXPONENTIAL)
 
 
@@ -233,6 +233,7 @@ def inner_value(data, mu):
 
 @pytest.mark.parametrize("solver", ["clarabel", "ecos", "scs"])
 def test_weights_of_the_epigraph_and_of_the_groups_minimise_the_inner_problem(data, solver):
+    pytest.importorskip(solver)
     epigraph = solve(CONTINUOUS["mkl_epigraph"](data).program, solver)
     groups = solve(CONTINUOUS["mkl_group"](data).program, solver)
     mu = epigraph.duals["cuts"]

@@ -277,6 +277,7 @@ LIMITS = {
 
 @pytest.mark.parametrize("solver", LIMITS)
 def test_a_solver_that_is_stopped_warns_and_its_certificate_tells(solver):
+    pytest.importorskip(SOLVERS[solver].module)
     program = CONTINUOUS["svm_dual-True"](LARGER).program
     message = f"{solver} stopped before its tolerance on svm_dual: status"
     with pytest.warns(InaccurateSolutionWarning, match=message) as caught:
