@@ -72,6 +72,40 @@ def bag_target(
     return y
 
 
+def proportions_of(
+    labels: ArrayLike, bags: Sequence[Hashable] | ArrayLike
+) -> dict[Hashable, float]:
+    """Share of positive instances of each bag, as :func:`bag_target` takes it.
+
+    Parameters
+    ----------
+    labels : array of shape (n_instances,)
+        An instance is positive where its label is above 0.
+    bags : sequence of hashable, length n_instances
+        The bag each instance is in.
+
+    Returns
+    -------
+    dict
+        Keyed by bag id.
+
+    Examples
+    --------
+    >>> proportions_of([1, -1, 1, 1], ["a", "a", "b", "b"])
+    {'a': 0.5, 'b': 1.0}
+    """
+    positive = np.asarray(labels) > 0
+    ids = bags.tolist() if hasattr(bags, "tolist") else list(bags)  # type: ignore[arg-type]
+    if len(ids) != len(positive):
+        raise InputError(
+            f"bags must name the bag of each of the {len(positive)} instances, got {len(ids)}."
+        )
+    members: dict[Hashable, list[bool]] = {}
+    for bag, label in zip(ids, positive, strict=True):
+        members.setdefault(bag, []).append(bool(label))
+    return {bag: float(np.mean(inside)) for bag, inside in members.items()}
+
+
 def is_bag_target(y: Any) -> bool:
     """Whether ``y`` is a target made by :func:`bag_target` (or a slice of one)."""
     return getattr(y, "dtype", None) == BAG_DTYPE
@@ -166,8 +200,11 @@ class Bags:
 
     def proportions_of(self, labeling: NDArray[Any]) -> NDArray[np.float64]:
         r"""Share of positives of a labeling in each bag, :math:`\tilde p_k(y)` (eq:tilde_p_k)."""
-        positive = np.bincount(self.index, weights=labeling > 0, minlength=self.n_bags)
-        return positive / self.sizes
+        return self.positives_of(labeling) / self.sizes
+
+    def positives_of(self, labeling: NDArray[Any]) -> NDArray[np.intp]:
+        """Number of positives of a labeling in each bag."""
+        return np.bincount(self.index[labeling > 0], minlength=self.n_bags)
 
     def means_of(self, features: NDArray[np.float64]) -> NDArray[np.float64]:
         """Mean of the rows of ``features`` in each bag, shape (n_bags, n_features)."""
@@ -214,9 +251,7 @@ class Bags:
 
     def known_counts(self) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
         """Number of known positives and of known negatives in each bag."""
-        positive = np.bincount(self.index[self.labels > 0], minlength=self.n_bags)
-        negative = np.bincount(self.index[self.labels < 0], minlength=self.n_bags)
-        return positive, negative
+        return self.positives_of(self.labels), self.positives_of(-self.labels)
 
     def _raise_infeasible(self, bag: int, epsilon: float) -> None:
         size, share = int(self.sizes[bag]), float(self.proportions[bag])

@@ -125,7 +125,7 @@ class FeasibleLabelings:
 
     def __contains__(self, labeling: Array) -> bool:
         """Whether a labeling has feasible counts and agrees with the labels that are known."""
-        counts = np.bincount(self.bags.index, weights=labeling > 0, minlength=self.bags.n_bags)
+        counts = self.bags.positives_of(labeling)
         known = self.bags.labels != 0
         return bool(
             ((self.lower <= counts) & (counts <= self.upper)).all()

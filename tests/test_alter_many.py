@@ -6,8 +6,7 @@ import pytest
 from propcvx import AlterPropSVM, bag_target
 from propcvx.alternating import Alternation, PropSVM, Separator, annealing_values
 from propcvx.bags import Bags
-from propcvx.datasets import random_bags
-from propcvx.datasets.bag_generators import proportions_of
+from propcvx.datasets import proportions_of, random_bags
 from propcvx.history import StopReason
 from propcvx.losses import PROPORTION_LOSSES, hinge
 from propcvx.programs import svm_dual, svm_dual_parameters

@@ -1,11 +1,11 @@
 """Bags for studies: data with bags of their own, and ways to put data into bags."""
 
+from propcvx.bags import proportions_of
 from propcvx.datasets.bag_generators import (
     bags_by_cluster,
     bags_by_feature,
     bags_with_proportions,
     equal_proportion_bags,
-    proportions_of,
     random_bags,
 )
 from propcvx.datasets.real import load_real

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -171,6 +171,7 @@ def equal_proportion_bags(
 
     Examples
     --------
+    >>> from propcvx.datasets import proportions_of
     >>> labels = np.repeat([1, -1], [8, 12])
     >>> chosen, bags = equal_proportion_bags(labels, 5, random_state=0)
     >>> proportions_of(labels[chosen], bags)
@@ -178,40 +179,6 @@ def equal_proportion_bags(
     """
     prior = float(np.mean(np.asarray(labels) > 0))
     return bags_with_proportions(labels, bag_size, lambda random: prior, random_state)
-
-
-def proportions_of(
-    labels: ArrayLike, bags: Sequence[Hashable] | ArrayLike
-) -> dict[Hashable, float]:
-    """Share of positive instances of each bag, as :func:`propcvx.bag_target` takes it.
-
-    Parameters
-    ----------
-    labels : array of shape (n_instances,)
-        An instance is positive where its label is above 0.
-    bags : sequence of hashable, length n_instances
-        The bag each instance is in.
-
-    Returns
-    -------
-    dict
-        Keyed by bag id.
-
-    Examples
-    --------
-    >>> proportions_of([1, -1, 1, 1], ["a", "a", "b", "b"])
-    {'a': 0.5, 'b': 1.0}
-    """
-    positive = np.asarray(labels) > 0
-    ids = bags.tolist() if isinstance(bags, np.ndarray) else list(bags)  # type: ignore[arg-type]
-    if len(ids) != len(positive):
-        raise InputError(
-            f"bags must name the bag of each of the {len(positive)} instances, got {len(ids)}."
-        )
-    members: dict[Hashable, list[bool]] = {}
-    for bag, label in zip(ids, positive, strict=True):
-        members.setdefault(bag, []).append(bool(label))
-    return {bag: float(np.mean(inside)) for bag, inside in members.items()}
 
 
 def _shuffled_classes(labels: ArrayLike, random: np.random.RandomState) -> tuple[Indices, Indices]:

@@ -9,8 +9,8 @@ from numpy.random import RandomState
 from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 
+from propcvx.bags import proportions_of
 from propcvx.checks import check_count
-from propcvx.datasets.bag_generators import proportions_of
 from propcvx.errors import InputError
 
 Array = NDArray[np.float64]

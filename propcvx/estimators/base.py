@@ -13,7 +13,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
 
-from propcvx.bags import BAG_DTYPE, Bags, bag_target, is_bag_target
+from propcvx.bags import BAG_DTYPE, Bags, bag_target, is_bag_target, proportions_of
 from propcvx.checks import as_vector, check_choice, check_count, check_number
 from propcvx.errors import InputError
 from propcvx.history import History, Round, StopReason
@@ -130,16 +130,7 @@ class BagClassifier(ClassifierMixin, BaseEstimator):
         -------
         dict
         """
-        positive = self.decision_function(X) > 0
-        ids = bags.tolist() if hasattr(bags, "tolist") else list(bags)
-        if len(ids) != len(positive):
-            raise InputError(
-                f"bags must name the bag of each of the {len(positive)} instances, got {len(ids)}."
-            )
-        members: dict[Any, list[bool]] = {}
-        for bag, label in zip(ids, positive, strict=True):
-            members.setdefault(bag, []).append(bool(label))
-        return {bag: float(np.mean(labels)) for bag, labels in members.items()}
+        return proportions_of(self.decision_function(X), bags)
 
     def score(self, X: Any, y: NDArray[Any], sample_weight: Any = None) -> float:
         """Minus the bag error if ``y`` is a bag target, accuracy if it is labels."""

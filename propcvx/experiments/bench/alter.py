@@ -11,7 +11,7 @@ from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.svm import SVC
 
 from propcvx.bags import bag_target
-from propcvx.datasets.bag_generators import proportions_of, random_bags
+from propcvx.datasets import proportions_of, random_bags
 from propcvx.estimators import AlterPropSVM
 from propcvx.experiments.bench.data import BenchData, generated, real_or_generated
 from propcvx.experiments.bench.measure import (

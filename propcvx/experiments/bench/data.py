@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from propcvx.bags import Bags, bag_target
-from propcvx.datasets.bag_generators import proportions_of, random_bags
+from propcvx.datasets import proportions_of, random_bags
 from propcvx.datasets.real import REAL_SETS, MissingDataError, load_real
 
 Array = NDArray[np.float64]

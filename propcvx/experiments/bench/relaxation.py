@@ -12,7 +12,7 @@ from sklearn.svm import SVC
 from threadpoolctl import threadpool_limits
 
 from propcvx.bags import bag_target
-from propcvx.datasets.bag_generators import proportions_of, random_bags
+from propcvx.datasets import proportions_of, random_bags
 from propcvx.estimators import ConvPropSVM
 from propcvx.experiments.bench.data import bags_of, generated, real_or_generated
 from propcvx.experiments.bench.measure import (
