@@ -61,7 +61,9 @@ def test_every_program_has_a_solver_and_every_solver_a_program():
 
 @pytest.mark.parametrize("name", ["gurobi_of_the_north", "", None, 3])
 def test_unknown_solver(program, name):
-    with pytest.raises(UnsupportedSolverError, match=r"one of \['clarabel'.*'scs'\].*svm_dual"):
+    with pytest.raises(
+        UnsupportedSolverError, match=r"one of \['active_set', 'clarabel'.*'scs'\].*svm_dual"
+    ):
         solve(program, name) if isinstance(name, str) else solve(program, [name])
 
 

@@ -95,11 +95,10 @@ class AlterPropSVM(BagClassifier):
         A repeat loop ends when the objective decreases by less.
     max_iter : int
         Largest number of rounds at one C*.
-    solver : str
-        ``"newton"``, ``"libsvm"`` or a solver of quadratic programs, see
-        ``propcvx.solvers.SOLVERS``.  ``"auto"`` is ``"newton"`` for 1,000 instances or more with at
-        most a tenth as many (kernel) features and ``"libsvm"`` for all others; ``history_`` names
-        the one that answered.
+    solver : str or sequence of str
+        Any solver of ``svm_dual`` in ``propcvx.solvers.SOLVERS``, or several to try in turn.
+        ``"auto"`` is what :func:`propcvx.solvers.svm_solver` says for the shape of the (kernel)
+        features; ``history_`` names the one that answered.
     solver_tol : float
         Its tolerance.
     solver_options : dict or None

@@ -133,7 +133,7 @@ def _answer(solver: str, program: Program, run: Run, certify: bool) -> Solution:
     return Solution(
         solver=solver,
         status=run.status,
-        value=float(program.problem.objective.value),
+        value=float(program.problem.objective.value if run.value is None else run.value),
         variables={k: np.array(v.value, dtype=float) for k, v in program.variables.items()},
         duals=_duals(program),
         certificate=certify_program(program) if certify else None,

@@ -11,16 +11,25 @@ MANY = 1000
 FEW = 0.1
 """It is, if features are at most this share of the instances."""
 
+FULL = 0.3
+"""The active-set method is chosen where they are more than this share of the instances."""
 
-def svm_solver(features: NDArray[np.float64]) -> str:
-    """``"newton"`` for 1,000 instances or more with at most a tenth as many features.
 
-    For anything else ``"libsvm"``, whose Gram matrix grows with the square of the instances.
+def svm_solver(features: NDArray[np.float64]) -> str | tuple[str, ...]:
+    """The solver, or several to try in turn, for a factor of this shape.
+
+    ``"newton"`` for 1,000 instances or more with at most a tenth as many features; where these are
+    more than three tenths, as with most kernels, ``"active_set"`` and then ``"libsvm"``; and
+    ``"libsvm"`` for all others.
 
     Examples
     --------
     >>> svm_solver(np.zeros((5000, 8))), svm_solver(np.zeros((300, 8)))
     ('newton', 'libsvm')
+    >>> svm_solver(np.zeros((300, 200)))
+    ('active_set', 'libsvm')
     """
     n, rank = features.shape
-    return "newton" if n >= MANY and rank <= FEW * n else "libsvm"
+    if n >= MANY and rank <= FEW * n:
+        return "newton"
+    return ("active_set", "libsvm") if rank > FULL * n else "libsvm"

@@ -16,8 +16,9 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.svm import SVC
 
 from propcvx.errors import UnsupportedSolverError
-from propcvx.kernels import check_gram_memory
 from propcvx.programs import Program
+from propcvx.solvers.gram import gram_of
+from propcvx.solvers.svm_points import store_svm
 from propcvx.solvers.through_cvxpy import Run
 
 Array = NDArray[np.float64]
@@ -38,15 +39,7 @@ class Answer:
     C: float
 
 
-@dataclass
-class Warm:
-    """The Gram matrix of a program, and the last answer to it."""
-
-    gram: Array
-    last: Answer | None = None
-
-
-_WARM: WeakKeyDictionary[cp.Problem, Warm] = WeakKeyDictionary()
+_LAST: WeakKeyDictionary[cp.Problem, Answer] = WeakKeyDictionary()
 
 
 def is_svm_with_bias(program: Program) -> bool:
@@ -61,7 +54,7 @@ def run_libsvm(program: Program, options: dict[str, Any]) -> Run:
     meets its stopping rule for the new parameters, that is the answer, after 0 iterations.
     """
     start = perf_counter()
-    warm = _warm(program)
+    gram = gram_of(program)
     built = perf_counter()
     y, lower, upper = (np.asarray(program.parameters[k].value) for k in ("y", "lower", "upper"))
     box = float(np.max(upper - lower))
@@ -70,21 +63,18 @@ def run_libsvm(program: Program, options: dict[str, Any]) -> Run:
             "solver 'libsvm' needs the parameters of a labeling and one C in svm_dual, as "
             "svm_dual_parameters gives them; another solver takes any bounds."
         )
-    answer, iterations, status = _in_proportion(warm.last, y, box, options), 0, cp.OPTIMAL
+    answer, iterations, status = (
+        _in_proportion(_LAST.pop(program.problem, None), y, box, options),
+        0,
+        cp.OPTIMAL,
+    )
     if answer is None:
-        v, bias, iterations, status = _fit(warm.gram, y, box, options)
-        answer = Answer(v, warm.gram @ v, bias, box)
-    warm.last = answer if status == cp.OPTIMAL else None
-    _store(program, answer.v, answer.bias, answer.scores + answer.bias - y)
+        v, bias, iterations, status = _fit(gram, y, box, options)
+        answer = Answer(v, gram @ v, bias, box)
+    if status == cp.OPTIMAL:
+        _LAST[program.problem] = answer
+    store_svm(program, answer.v, answer.bias, y - answer.scores - answer.bias)
     return Run(status, built - start, perf_counter() - built, iterations)
-
-
-def _warm(program: Program) -> Warm:
-    if program.problem not in _WARM:
-        features = program.constants["features"]
-        check_gram_memory(len(features), "use a solver that needs none, such as 'newton' or 'osqp'")
-        _WARM[program.problem] = Warm(features @ features.T)
-    return _WARM[program.problem]
 
 
 def _in_proportion(
@@ -124,10 +114,3 @@ def _fit(gram: Array, y: Array, C: float, options: dict[str, Any]) -> tuple[Arra
     v[machine.support_] = machine.dual_coef_[0]
     status = cp.USER_LIMIT if machine.fit_status_ else cp.OPTIMAL
     return v, float(machine.intercept_[0]), int(machine.n_iter_.sum()), status
-
-
-def _store(program: Program, v: Array, bias: float, slope: Array) -> None:
-    program.variables["v"].value = v
-    duals = {"lower": np.maximum(slope, 0.0), "upper": np.maximum(-slope, 0.0), "balance": bias}
-    for name, dual in duals.items():
-        program.constraints[name].dual_variables[0].save_value(np.asarray(dual))

@@ -129,3 +129,13 @@ class Instances:
         """Every so many instances, each counting for so many."""
         lower, upper = step * self.lower[::step], step * self.upper[::step]
         return Instances(self.features[::step], self.y[::step], lower, upper, self.bias)
+
+
+def store_svm(program: Program, v: Array, bias: float, residuals: Array) -> None:
+    """Leave v and the duals that belong to residuals :math:`r = y - F w - b` in ``svm_dual``."""
+    duals = {"lower": np.maximum(-residuals, 0.0), "upper": np.maximum(residuals, 0.0)}
+    if "balance" in program.constraints:
+        duals["balance"] = np.asarray(bias)
+    program.variables["v"].save_value(v)
+    for name, dual in duals.items():
+        program.constraints[name].dual_variables[0].save_value(dual)

@@ -12,6 +12,7 @@ import cvxpy as cp
 
 from propcvx.errors import InputError, UnsupportedSolverError
 from propcvx.programs import ProblemClass, Program
+from propcvx.solvers.active_set import run_active_set
 from propcvx.solvers.least_squares import is_class_means, run_least_squares
 from propcvx.solvers.libsvm import is_svm_with_bias, run_libsvm
 from propcvx.solvers.mkl_interior_point import is_mkl_epigraph, run_mkl_interior_point
@@ -187,6 +188,15 @@ _ROWS = (
         run_mkl_interior_point,
         _same("tol"),
         accepts=is_mkl_epigraph,
+        scale_free=True,
+    ),
+    Solver(
+        "active_set",
+        "scipy",
+        "propcvx",
+        run_active_set,
+        _same("gap"),
+        accepts=is_svm,
         scale_free=True,
     ),
     Solver("newton", "numpy", "propcvx", run_newton, _same("gap"), accepts=is_svm, scale_free=True),

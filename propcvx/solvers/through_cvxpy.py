@@ -18,7 +18,8 @@ from propcvx.solvers.compiled import problem_data
 class Run:
     """How a solver's run went; the values it found are left in the program.
 
-    ``gap`` is the duality gap, where the solver certifies its answers itself.
+    ``gap`` is the duality gap and ``value`` the objective, where the solver certifies its answers
+    itself.
     """
 
     status: str
@@ -26,6 +27,7 @@ class Run:
     solve_seconds: float
     iterations: int | None = None
     gap: float | None = None
+    value: float | None = None
 
 
 def run_cvxpy(
