@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from propcvx.errors import CutBagWarning, InfeasibleLabelingError, InputError, warn
-from propcvx.layout import Block, blocks_of
+from propcvx.layout import Block, blocks_of, run_of
 
 BAG_DTYPE = np.dtype(
     [("bag", np.int64), ("proportion", np.float64), ("size", np.int64), ("label", np.int8)]
@@ -197,6 +197,11 @@ class Bags:
     def blocks(self) -> list[Block]:
         """The instances laid out bag by bag, see :mod:`propcvx.layout`."""
         return blocks_of(self.index, self.sizes)
+
+    @cached_property
+    def run(self) -> int:
+        """Length of the runs of one bag in which instances come, 1 where it is short."""
+        return run_of(self.index)
 
     def proportions_of(self, labeling: NDArray[Any]) -> NDArray[np.float64]:
         r"""Share of positives of a labeling in each bag, :math:`\tilde p_k(y)` (eq:tilde_p_k)."""

@@ -185,13 +185,14 @@ def _flip_top(scores: Array, bags: Bags, low: Indices, high: Indices, pays: Pays
     """
     shape = (*scores.shape[:-1], bags.n_bags)
     counts, thresholds, tied = np.empty(shape, int), np.empty(shape), np.empty(shape, bool)
+    labeling = np.empty(scores.shape)  # until it is filled, room to sort in
     for block in bags.blocks:
-        k, ascending = block.bags, block.sort(block.gather(scores))
+        k, ascending = block.bags, block.sort(block.gather(scores, labeling))
         count = _counts(ascending, block, low[k], high[k], pays)
         last, following = (block.ranked(ascending, count + i) for i in (0, 1))
         counts[..., k], thresholds[..., k] = count, np.where(count > 0, last, np.nan)
         tied[..., k] = (last == following) & (count > 0) & (count < bags.sizes[k])
-    labeling = _at_least(scores, thresholds, bags.index)
+    _fill(labeling, scores, thresholds, bags)
     if tied.any():
         _untie(labeling, scores, thresholds, counts, tied, bags.index)
     return labeling
@@ -203,24 +204,25 @@ def _counts(ascending: Array, block: Block, low: Indices, high: Indices, pays: P
     step = (1 << int((high - low).max()).bit_length()) // 2
     while step:
         rank = np.minimum(count + step, high)
-        more = pays(block.ranked(ascending, rank), rank, block.bags) & (rank > count)
-        count = np.where(more, rank, count)
+        count = np.maximum(count, rank * pays(block.ranked(ascending, rank), rank, block.bags))
         step //= 2
     return count
 
 
-def _at_least(scores: Array, thresholds: Array, index: Indices) -> Array:
-    """Labels +1 from the threshold of the bag on, none where it is NaN."""
-    labeling = np.empty(scores.shape)
-    for first in range(0, scores.shape[-1], CHUNK):
-        part = slice(first, first + CHUNK)
-        labels = labeling[..., part]
-        thresholds.take(index[part], axis=-1, out=labels, mode="clip")
-        top = (scores[..., part] >= labels).view(np.int8)
+def _fill(labeling: Array, scores: Array, thresholds: Array, bags: Bags) -> None:
+    """Write labels +1 from the threshold of the bag on, none where it is NaN."""
+    runs = (*scores.shape[:-1], -1, bags.run)
+    scores, labeling, index = scores.reshape(runs), labeling.reshape(runs), bags.index[:: bags.run]
+    step = -(-CHUNK // bags.run)
+    for first in range(0, len(index), step):
+        part = slice(first, first + step)
+        labels = labeling[..., part, :]
+        limits = labels[..., :1]
+        thresholds.take(index[part], axis=-1, out=limits[..., 0], mode="clip")
+        top = (scores[..., part, :] >= limits).view(np.int8)
         top += top
         top -= 1
         labels[...] = top
-    return labeling
 
 
 def _untie(

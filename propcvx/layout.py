@@ -15,6 +15,8 @@ SLOTS = 2**19
 """Instances in a block, about: few enough for a cache, enough to be worth a call of NumPy."""
 MAX_WIDTHS = 64
 """With more sizes of bags than this, similar ones share a width."""
+MIN_RUN = 32
+"""Shorter runs of instances of one bag are not worth a row of their own."""
 
 
 @dataclass(frozen=True)
@@ -41,11 +43,17 @@ class Block:
     padding: Indices
     rows: tuple[tuple[int, int], ...]
 
-    def gather(self, values: Array) -> Array:
-        """Copy values of instances (last axis) into slots; padding holds anything."""
-        if isinstance(self.members, slice):
+    def gather(self, values: Array, room: Array | None = None) -> Array:
+        """Copy values of instances (last axis) into slots; padding holds anything.
+
+        Where instances follow each other, their slots are those of ``room`` if it is given.
+        """
+        if not isinstance(self.members, slice):
+            return values.take(self.members, axis=-1, mode="clip")
+        if room is None:
             return values[..., self.members].copy()
-        return values.take(self.members, axis=-1)
+        room[..., self.members] = values[..., self.members]
+        return room[..., self.members]
 
     def sort(self, slots: Array) -> Array:
         """Sort slots (last axis) ascending in every row, in place, padding -inf from the left."""
@@ -83,9 +91,24 @@ def blocks_of(index: Indices, sizes: Indices) -> list[Block]:
     starts = np.cumsum(sizes) - sizes
     widths = _widths(sizes)
     bags = np.argsort(widths, kind="stable")
-    block = np.cumsum(widths[bags]) // SLOTS
+    block = (np.cumsum(widths[bags]) - 1) // SLOTS
     cuts = np.flatnonzero(np.diff(block)) + 1
     return [_block(part, order, starts, sizes, widths) for part in np.split(bags, cuts)]
+
+
+def run_of(index: Indices) -> int:
+    """Largest length of runs, all equally long, that have instances of one bag each.
+
+    It is 1 where that would be less than ``MIN_RUN``.
+
+    Examples
+    --------
+    >>> run_of(np.repeat([0, 1, 0], [64, 96, 32]))
+    32
+    """
+    starts = np.flatnonzero(np.diff(index)) + 1
+    run = int(np.gcd.reduce(starts, initial=len(index)))
+    return run if run >= MIN_RUN else 1
 
 
 def _widths(sizes: Indices) -> Indices:

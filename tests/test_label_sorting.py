@@ -76,6 +76,56 @@ def test_best_labelings_are_feasible_and_the_best_of_all(epsilon, known, tied):
             assert value == pytest.approx((every @ scores[:, column]).max(), abs=1e-12)
 
 
+@pytest.mark.parametrize("bag_of_run", [[0, 1, 2, 3, 4], [2, 0, 1, 0, 2]])
+@pytest.mark.parametrize("known", [False, True])
+@pytest.mark.parametrize("tied", [False, True])
+def test_runs_of_a_bag_are_labeled_as_the_same_bags_in_any_order(
+    bag_of_run, known, tied, monkeypatch
+):
+    monkeypatch.setattr(layout, "MIN_RUN", 4)
+    monkeypatch.setattr(labelings, "CHUNK", 10)
+    random = np.random.default_rng(2)
+    index = np.repeat(bag_of_run, 4)
+    labels = random.choice([-1, 1], len(index))
+    shares = np.bincount(index, weights=labels > 0) / np.bincount(index)
+    shown = np.where(random.random(len(index)) < 0.3, labels, 0) * known
+    scores = random_scores(random, (len(index), 3), tied)
+    position = np.empty_like(index)  # of each instance, in an order that keeps that of every bag
+    mixed = random.permutation(index)
+    position[np.argsort(index, kind="stable")] = np.argsort(mixed, kind="stable")
+    instance = np.argsort(position)
+    runs = Bags.from_target(bag_target(index, shares, shown))
+    other = Bags.from_target(bag_target(mixed, shares, shown[instance]))
+    assert (runs.run, other.run) == (4, 1)
+    for epsilon in (0.0, 0.3):
+        found = FeasibleLabelings.of(runs, epsilon).best(scores)
+        expected = FeasibleLabelings.of(other, epsilon).best(scores[instance])
+        assert np.array_equal(found[instance], expected)
+    weights = 3.0 * random.random(runs.n_bags)
+    for loss in PROPORTION_LOSSES.values():
+        for column in scores.T:
+            found = labeling_step(column, runs, loss, weights)
+            expected = labeling_step(column[instance], other, loss, weights)
+            assert np.array_equal(found[instance], expected)
+
+
+@given(
+    bags=st.lists(st.integers(0, 2), min_size=1, max_size=6),
+    length=st.integers(1, 6),
+    least=st.integers(1, 8),
+)
+def test_runs_are_the_longest(bags, length, least):
+    index = np.repeat(bags, length)
+    longest = max(
+        n
+        for n in range(1, len(index) + 1)
+        if len(index) % n == 0 and (index.reshape(-1, n) == index[::n, None]).all()
+    )
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(layout, "MIN_RUN", least)
+        assert layout.run_of(index) == (longest if longest >= least else 1)
+
+
 @given(
     sizes=st.lists(st.integers(1, 40), min_size=1, max_size=8),
     seed=st.integers(0, 2**16),

@@ -44,6 +44,21 @@ def python(*arguments, **environment):
 WAYS = {"as it is": {}, "-O": {"PYTHONOPTIMIZE": "1"}, "-W error": {"PYTHONWARNINGS": "error"}}
 
 
+ADDED = """
+import sys, cvxpy, sklearn
+before = set(sys.modules)
+import {module}
+print(*set(sys.modules) - before)
+"""
+
+
+@pytest.mark.parametrize(("module", "heavy"), [("propcvx", False), ("matplotlib", True)])
+def test_import_adds_no_heavy_module(module, heavy):
+    added = set(python("-c", ADDED.format(module=module))[0].split())
+    assert module in added
+    assert bool(added & {"matplotlib", "pandas", "pyscipopt"}) is heavy
+
+
 @pytest.mark.parametrize("environment", WAYS.values(), ids=WAYS)
 def test_ordinary_use(environment):
     out, errors = python(str(ROOT / "tests" / "ordinary_use.py"), **environment)

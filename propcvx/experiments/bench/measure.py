@@ -159,12 +159,25 @@ def measure(
     """
     timing = interleaved(first, second, repeats)
     outcome = check(timing.first, timing.second)
+    return certified(name, work, timing, outcome, reach=reach, at_least=at_least, note=note)
+
+
+def certified(
+    name: str,
+    work: str,
+    timing: Timing[First, Second],
+    outcome: Check,
+    *,
+    reach: float,
+    at_least: bool = False,
+    note: str = "",
+) -> Measurement:
+    """The ratio of a timing, and no time of it where the check did not pass."""
     if not outcome.passed:
         checked = f"NOT CERTIFIED: {outcome.text}"
         return Measurement(name, work, None, reach, at_least, None, None, checked, note)
-    ratio = timing.first_ms / timing.second_ms
     times = timing.first_ms, timing.second_ms
-    return Measurement(name, work, ratio, reach, at_least, *times, outcome.text, note)
+    return Measurement(name, work, times[0] / times[1], reach, at_least, *times, outcome.text, note)
 
 
 def at_most(what: str, value: float, limit: float) -> Check:
