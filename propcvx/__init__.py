@@ -1,7 +1,7 @@
 """Learning with label proportions: the programs, loops and classifiers of pSVM (ICML 2013)."""
 
 from propcvx.bags import Bags, bag_target
-from propcvx.estimators import AlterPropSVM, ConvPropSVM, InvCal, MeanMap, Start
+from propcvx.estimators import AlterPropSVM, ConvPropSVM, InvCal, MeanMap, Start, fit_grid
 from propcvx.metrics import bag_error
 from propcvx.model_selection import BagKFold, BagShuffleSplit, RepeatedBagKFold
 
@@ -19,4 +19,5 @@ __all__ = [
     "Start",
     "bag_error",
     "bag_target",
+    "fit_grid",
 ]

@@ -25,11 +25,16 @@ from propcvx.solvers import SolverNames, solve, svm_solver
 Array = NDArray[np.float64]
 
 
+COPIES = 6
+"""Vectors as long as there are instances that a separator holds, with where the solver ended."""
+
+
 @dataclass(frozen=True)
 class Separator:
     """A separating hyperplane: weights over features, bias, and the scores of the instances.
 
-    ``gap`` is by how much its objective may exceed the best one, where the solver certifies that.
+    ``gap`` is by how much its objective may exceed the best one, where the solver certifies that,
+    and ``warm`` where the solver ended.
     """
 
     weights: Array
@@ -38,6 +43,11 @@ class Separator:
     solver: str
     status: str
     gap: float = 0.0
+    warm: Any = None
+
+
+Machine = Callable[[Array, float, Separator | None], Separator]
+"""The SVM step, ``machine(labeling, C, after)``: ``after`` is the separator that led there."""
 
 
 @dataclass
@@ -67,18 +77,64 @@ class SVMStep:
         if self.solver == "auto":
             self.solver = svm_solver(self.features)
 
-    def __call__(self, labeling: Array, C: float) -> Separator:
-        """Solve for w, and take the bias that is best for it."""
-        self.program.set(**svm_dual_parameters(labeling, C))
+    def __call__(self, labeling: Array, C: float, after: Separator | None = None) -> Separator:
+        """Solve for w, from where the separator before ended, and take the bias best for it."""
         solution = solve(
-            self.program, self.solver, tol=self.tol, scale=C, certify=False, **self.options
+            self.program.set(**svm_dual_parameters(labeling, C)),
+            self.solver,
+            tol=self.tol,
+            scale=C,
+            certify=False,
+            warm=None if after is None else after.warm,
+            **self.options,
         )
         weights = self.features.T @ solution.variables["v"]
         scores = self.features @ weights
         bias = best_bias(labeling, scores)
         return Separator(
-            weights, bias, scores + bias, solution.solver, solution.status, solution.gap or 0.0
+            weights,
+            bias,
+            scores + bias,
+            solution.solver,
+            solution.status,
+            solution.gap or 0.0,
+            solution.warm,
         )
+
+
+@dataclass
+class Remembered:
+    """An SVM step that does not solve again what it was asked before, after the same separator.
+
+    Algorithm 1 with another C_p asks the same until its labels differ, and has the same answers.
+
+    Attributes
+    ----------
+    machine : callable
+        The SVM step.
+    limit : int
+        Bytes after which all is forgotten.
+    """
+
+    machine: Machine
+    limit: int = 2**28
+
+    def __post_init__(self) -> None:
+        self._answers: dict[tuple[int, bytes, float], Separator] = {}
+        self._known: set[int] = {id(None)}
+
+    def __call__(self, labeling: Array, C: float, after: Separator | None = None) -> Separator:
+        """Look it up, or solve for it."""
+        question = (id(after), _fingerprint(labeling), C)
+        if question in self._answers:
+            return self._answers[question]
+        answer = self.machine(labeling, C, after)
+        if COPIES * answer.scores.nbytes * len(self._known) > self.limit:
+            self.__post_init__()
+        if id(after) in self._known:
+            self._answers[question] = answer
+            self._known.add(id(answer))
+        return answer
 
 
 @dataclass(frozen=True)
@@ -167,7 +223,7 @@ class Alternation:
     ----------
     problem : PropSVM
     machine : callable
-        ``machine(labeling, C) -> Separator``, the SVM step.
+        The SVM step, see :data:`Machine`.
     schedule : sequence of float
         The values of C*, ending with C; ``[C]`` is no annealing.
     tol : float
@@ -178,7 +234,7 @@ class Alternation:
     """
 
     problem: PropSVM
-    machine: Callable[[Array, float], Separator]
+    machine: Machine
     schedule: Sequence[float]
     tol: float = 1e-4
     max_iter: int = 100
@@ -188,28 +244,29 @@ class Alternation:
 
     def __call__(self, labeling: Array) -> Descent:
         """Descend from one labeling."""
-        history, passed = History(), []
+        history, passed, separator = History(), [], None
         for level, C in enumerate(self.schedule):
             passed.append((level, _fingerprint(labeling)))
             if passed[-1] in self._ends:
                 end = self._ends[passed[-1]]
                 break
-            labeling, separator, objective = self._repeat(labeling, C, history)
+            labeling, separator, objective = self._repeat(labeling, C, separator, history)
         else:
+            assert separator is not None
             labels = labeling.astype(np.int8)
             end = Descent(labels, separator.weights, separator.bias, objective, history)
         self._ends.update(dict.fromkeys(passed, end))
         return end
 
     def _repeat(
-        self, labeling: Array, C: float, history: History
+        self, labeling: Array, C: float, before: Separator | None, history: History
     ) -> tuple[Array, Separator, float]:
         """The repeat loop of Algorithm 1 at one value of C*."""
-        separator = self.machine(labeling, C)
+        separator = self.machine(labeling, C, before)
         objective = self.problem.objective(labeling, separator, C)
         history.stop_reason = StopReason.MAX_ROUNDS
         for _ in range(self.max_iter):
-            start, before = perf_counter(), objective
+            start, last = perf_counter(), objective
             relabeled = labeling_step(
                 separator.scores, self.problem.bags, self.problem.loss, self.problem.weights / C
             )
@@ -227,14 +284,14 @@ class Alternation:
                     n_flips=flips,
                 )
             )
-            if flips == 0 or before - objective < max(self.tol, separator.gap):
+            if flips == 0 or last - objective < max(self.tol, separator.gap):
                 history.stop_reason = StopReason.CONVERGED if flips else StopReason.FIXED_POINT
                 break
         return labeling, separator, objective
 
     def _better(self, labeling: Array, C: float, old: Separator) -> tuple[Separator, float]:
         """A new separator, unless the solver's error has made it worse than the old one."""
-        pair = (self.machine(labeling, C), old)
+        pair = (self.machine(labeling, C, old), old)
         objectives = [self.problem.objective(labeling, separator, C) for separator in pair]
         worse = objectives[0] > objectives[1]
         return pair[worse], objectives[worse]

@@ -45,7 +45,7 @@ def test_the_last_separator_is_the_svm_of_the_labeling():
 def test_a_loop_ends_within_the_gap_of_its_solver(gap, reason):
     bags = Bags.from_target(bag_target(np.zeros(4, dtype=int), {0: 0.5}))
 
-    def machine(labeling, C):
+    def machine(labeling, C, after=None):
         return Separator(labeling[:1] + 2.0, 0.0, np.array([-1.0, 1.0, 1.0, -1.0]), "", "", gap)
 
     problem = PropSVM(bags, 1.0, np.ones(1), PROPORTION_LOSSES["absolute"])
@@ -58,7 +58,7 @@ def test_restarts_that_meet_share_the_rest():
     bags = Bags.from_target(bag_target(np.zeros(4, dtype=int), {0: 0.5}))
     calls = []
 
-    def machine(labeling, C):
+    def machine(labeling, C, after=None):
         calls.append(C)
         return Separator(np.ones(1), 0.0, np.array([1.0, 1.0, -1.0, -1.0]), "test", "optimal")
 

@@ -73,9 +73,9 @@ class CountingMachine:
     def __init__(self, machine):
         self.machine, self.calls = machine, []
 
-    def __call__(self, labeling, C):
+    def __call__(self, labeling, C, after=None):
         self.calls.append((labeling.tobytes(), C))
-        return self.machine(labeling, C)
+        return self.machine(labeling, C, after)
 
 
 # --- the schedule -----------------------------------------------------------------------------
@@ -147,7 +147,7 @@ def test_an_inaccurate_machine_cannot_raise_the_objective():
     machine, task = machine_and_problem(problem)
     random = np.random.RandomState(0)
 
-    def sloppy(labeling, C):
+    def sloppy(labeling, C, after=None):
         answer = machine(labeling, C)
         weights = answer.weights + random.randn(2)
         return type(answer)(weights, answer.bias, problem.X @ weights + answer.bias, "", "")
@@ -285,7 +285,7 @@ def test_paths_meet_only_at_the_same_annealing_value():
     script = {(A.tobytes(), 0.5): B, (X.tobytes(), 0.5): A}
     script |= {(A.tobytes(), 1.0): Z, (B.tobytes(), 1.0): B}
 
-    def machine(labeling, C):
+    def machine(labeling, C, after=None):
         return Separator(
             np.zeros(1), 0.0, 2.0 * script.get((labeling.tobytes(), C), labeling), "", ""
         )

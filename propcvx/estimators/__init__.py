@@ -3,7 +3,16 @@
 from propcvx.estimators.alter import AlterPropSVM, Start
 from propcvx.estimators.base import BagClassifier
 from propcvx.estimators.conv import ConvPropSVM
+from propcvx.estimators.grid import fit_grid
 from propcvx.estimators.inv_cal import InvCal
 from propcvx.estimators.mean_map import MeanMap
 
-__all__ = ["AlterPropSVM", "BagClassifier", "ConvPropSVM", "InvCal", "MeanMap", "Start"]
+__all__ = [
+    "AlterPropSVM",
+    "BagClassifier",
+    "ConvPropSVM",
+    "InvCal",
+    "MeanMap",
+    "Start",
+    "fit_grid",
+]

@@ -13,7 +13,15 @@ from sklearn.base import clone
 from sklearn.utils import check_random_state
 from tqdm import tqdm
 
-from propcvx.alternating import Alternation, Descent, PropSVM, SVMStep, annealing_values
+from propcvx.alternating import (
+    Alternation,
+    Descent,
+    Machine,
+    PropSVM,
+    Remembered,
+    SVMStep,
+    annealing_values,
+)
 from propcvx.bags import Bags
 from propcvx.checks import as_vector, check_choice, check_count, check_flag, check_number
 from propcvx.errors import InputError, SolverError
@@ -21,6 +29,7 @@ from propcvx.estimators.base import BagClassifier, Hyperplane, bag_weights
 from propcvx.estimators.conv import ConvPropSVM
 from propcvx.estimators.inv_cal import InvCal
 from propcvx.estimators.mean_map import MeanMap
+from propcvx.estimators.shared import Shared
 from propcvx.history import StopReason
 from propcvx.labelings import FeasibleLabelings, random_labeling
 from propcvx.losses import PROPORTION_LOSSES
@@ -178,7 +187,7 @@ class AlterPropSVM(BagClassifier):
         self.random_state = random_state
         self.verbose = verbose
 
-    def _fit(self, features: Array, bags: Bags) -> Hyperplane:
+    def _fit(self, features: Array, bags: Bags, shared: Shared) -> Hyperplane:
         self._check()
         random, starts = check_random_state(self.random_state), self._starts(bags)
         weights = self.C_p * bag_weights(self.bag_weights, bags)
@@ -188,7 +197,7 @@ class AlterPropSVM(BagClassifier):
         descents: list[tuple[Start, Descent]] = []
         stopped_by: BaseException | None = None
         try:
-            for descent in self._descend(features, problem, starts, random):
+            for descent in self._descend(features, problem, starts, random, shared):
                 descents.append(descent)
         except (KeyboardInterrupt, SolverError) as failure:
             if not descents:
@@ -229,11 +238,26 @@ class AlterPropSVM(BagClassifier):
         repeats = self.n_init if isinstance(self.init, str) and self.init == "random" else 1
         return [Start(self.init, repeats, self.annealing)]
 
+    def _machine(self, features: Array, shared: Shared) -> Machine:
+        """The SVM step; where other fits may ask it the same, one that remembers."""
+        settings = (self.solver, self.solver_tol, self.solver_options or {})
+
+        def build() -> Machine:
+            step = SVMStep(features, *settings)
+            return Remembered(step) if shared.several else step
+
+        return shared.part(("svm_step", id(features), repr(settings)), build)
+
     def _descend(
-        self, features: Array, problem: PropSVM, starts: list[Start], random: RandomState
+        self,
+        features: Array,
+        problem: PropSVM,
+        starts: list[Start],
+        random: RandomState,
+        shared: Shared,
     ) -> Iterator[tuple[Start, Descent]]:
         """Where every start ends, as they end."""
-        machine = SVMStep(features, self.solver, self.solver_tol, self.solver_options or {})
+        machine = self._machine(features, shared)
         schedules = {True: annealing_values(self.C), False: [self.C]}
         runs = {
             annealing: Alternation(problem, machine, schedule, self.tol, self.max_iter)
@@ -242,7 +266,7 @@ class AlterPropSVM(BagClassifier):
         labelings = (
             (start, labeling)
             for start in starts
-            for labeling in _labelings(start, features, problem.bags, random)
+            for labeling in _labelings(start, features, problem.bags, random, shared)
         )
         total = sum(_repeats(start) for start in starts)
         for start, labeling in tqdm(
@@ -263,17 +287,21 @@ class AlterPropSVM(BagClassifier):
             held_out = bags.take(test)
             for k, start in enumerate(starts):
                 inside = [_restricted(start, train)]
-                descents = self._descend(features[train], problem.take(train), inside, random)
+                descents = self._descend(
+                    features[train], problem.take(train), inside, random, Shared()
+                )
                 best = min((descent for _, descent in descents), key=lambda d: d.objective)
                 scores = features[test] @ best.weights + best.bias
                 errors[k] += proportion_error(held_out, scores) * held_out.n_bags
         return starts[int(np.argmin(errors))]
 
 
-def _labelings(start: Start, features: Array, bags: Bags, random: RandomState) -> Iterator[Array]:
+def _labelings(
+    start: Start, features: Array, bags: Bags, random: RandomState, shared: Shared
+) -> Iterator[Array]:
     """The labelings that a kind of start begins with."""
     if isinstance(start.labels, BagClassifier):
-        plane = clone(start.labels)._fit(features, bags)
+        plane = clone(start.labels)._fit(features, bags, shared)
         yield FeasibleLabelings.nearest(bags).best(features @ plane.weights + plane.bias)
     elif not isinstance(start.labels, str):
         yield start.labels
@@ -281,7 +309,7 @@ def _labelings(start: Start, features: Array, bags: Bags, random: RandomState) -
         for _ in range(_repeats(start)):
             yield random_labeling(bags, random)
     else:
-        yield from _labelings(Start(STARTS[start.labels]()), features, bags, random)
+        yield from _labelings(Start(STARTS[start.labels]()), features, bags, random, shared)
 
 
 def _checked(start: Start, bags: Bags) -> Start:

@@ -15,6 +15,7 @@ from propcvx.bounds import Bounds, labeling_upper_bound
 from propcvx.checks import check_choice, check_count, check_number
 from propcvx.cutting_plane import Relaxation, cutting_plane
 from propcvx.estimators.base import BagClassifier, Hyperplane
+from propcvx.estimators.shared import Shared
 from propcvx.kernels import leading_dimensions
 from propcvx.labelings import FeasibleLabelings
 from propcvx.masters import MASTER_FORMS, Master
@@ -159,7 +160,7 @@ class ConvPropSVM(BagClassifier):
         self.solver_options = solver_options
         self.verbose = verbose
 
-    def _fit(self, features: Array, bags: Bags) -> Hyperplane:
+    def _fit(self, features: Array, bags: Bags, shared: Shared) -> Hyperplane:
         self._check()
         feasible = FeasibleLabelings.of(bags, self.epsilon)
         lifted, mean = self._lift(features)

@@ -13,14 +13,17 @@ import numpy as np
 from joblib import Parallel, delayed
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, clone
-from sklearn.model_selection import GridSearchCV, StratifiedKFold, train_test_split
+from sklearn.model_selection import ParameterGrid, StratifiedKFold, train_test_split
 from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import MinMaxScaler
 
 from propcvx.bags import bag_target
 from propcvx.datasets import proportions_of, random_bags
+from propcvx.estimators import BagClassifier, fit_grid
 from propcvx.metrics import bag_error
 from propcvx.model_selection import BagKFold
+
+Indices = NDArray[np.intp]
 
 STEP = "classifier"
 """Name of a method's estimator within its pipeline."""
@@ -215,17 +218,34 @@ def _tuned(
     """The pipeline, fitted with the parameters that were best, and those parameters."""
     steps = [("scaler", MinMaxScaler((-1, 1))), (STEP, clone(method.estimator))]
     pipeline, target = Pipeline(steps), sample.labels if method.supervised else sample.y
-    if not method.grid:
-        return pipeline.fit(sample.X, target), {}
-    folds = (
-        StratifiedKFold(n_splits, shuffle=True, random_state=random_state)
-        if method.supervised
-        else BagKFold(n_splits, random_state=random_state)
-    )
-    grid = {f"{STEP}__{name}": values for name, values in method.grid.items()}
-    search = GridSearchCV(pipeline, grid, cv=folds).fit(sample.X, target)
-    parameters = {name.split("__")[1]: value for name, value in search.best_params_.items()}
-    return search.best_estimator_, parameters
+    parameters: dict[str, Any] = {}
+    if method.grid:
+        folds = (
+            StratifiedKFold(n_splits, shuffle=True, random_state=random_state)
+            if method.supervised
+            else BagKFold(n_splits, random_state=random_state)
+        )
+        splits = folds.split(sample.X, target)
+        scores = sum(_fold_scores(method, sample.X, target, *split) for split in splits)
+        parameters = ParameterGrid(method.grid)[int(np.argmax(scores))]
+        pipeline.set_params(**{f"{STEP}__{name}": value for name, value in parameters.items()})
+    return pipeline.fit(sample.X, target), parameters
+
+
+def _fold_scores(
+    method: Method, X: Any, target: NDArray[Any], train: Indices, test: Indices
+) -> NDArray[np.float64]:
+    """Score on one fold of every combination of parameters."""
+    scaler = MinMaxScaler((-1, 1)).fit(X[train])
+    inside, outside = scaler.transform(X[train]), scaler.transform(X[test])
+    if isinstance(method.estimator, BagClassifier):
+        models = fit_grid(method.estimator, inside, target[train], method.grid)
+    else:
+        models = (
+            clone(method.estimator).set_params(**parameters).fit(inside, target[train])
+            for parameters in ParameterGrid(method.grid)
+        )
+    return np.array([model.score(outside, target[test]) for model in models])
 
 
 def _summary(caught: Sequence[warnings.WarningMessage]) -> tuple[str, ...]:

@@ -14,7 +14,6 @@ from dataclasses import dataclass
 from functools import cached_property
 from time import perf_counter
 from typing import Any
-from weakref import WeakKeyDictionary
 
 import cvxpy as cp
 import numpy as np
@@ -25,6 +24,7 @@ from propcvx.programs import Program
 from propcvx.solvers.gram import gram_of
 from propcvx.solvers.svm_points import PARAMETERS, store_svm
 from propcvx.solvers.through_cvxpy import Run
+from propcvx.solvers.warm import leave_end, take_end
 
 Array = NDArray[np.float64]
 Indices = NDArray[np.intp]
@@ -92,9 +92,6 @@ class Answer:
     gap: float
 
 
-_LAST: WeakKeyDictionary[cp.Problem, Answer] = WeakKeyDictionary()
-
-
 def run_active_set(program: Program, options: dict[str, Any]) -> Run:
     """Solve ``svm_dual`` to a relative duality gap of ``options["gap"]``.
 
@@ -109,10 +106,10 @@ def run_active_set(program: Program, options: dict[str, Any]) -> Run:
     y, lower, upper = (np.asarray(program.parameters[name].value) for name in PARAMETERS)
     box = Box(y, lower, upper, "balance" in program.constraints)
     search = Search(gram, box, options.get("gap", 1e-8), options.get("max_steps", MAX_STEPS))
-    answer = search.run(_LAST.pop(program.problem, None))
+    answer = search.run(take_end(program, Answer))
     reached = answer.gap <= search.tol * answer.primal
     if reached:
-        _LAST[program.problem] = answer
+        leave_end(program, answer)
     store_svm(program, answer.point.v, answer.point.bias, answer.residuals)
     status = cp.OPTIMAL if reached else cp.USER_LIMIT
     return Run(

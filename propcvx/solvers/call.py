@@ -20,6 +20,7 @@ from propcvx.solvers.certificate import certify as certify_program
 from propcvx.solvers.solution import Solution
 from propcvx.solvers.table import Solver, find_solver
 from propcvx.solvers.through_cvxpy import Run
+from propcvx.solvers.warm import end_of, leave_end
 
 USABLE = (cp.OPTIMAL, cp.OPTIMAL_INACCURATE, cp.USER_LIMIT)
 """Statuses with values that can be used; all but the first come with a warning."""
@@ -32,6 +33,9 @@ _ADVICE = {
 }
 
 
+LAST_END = object()
+"""``warm`` where a call begins from wherever the last one on the same program ended."""
+
 SolverNames = str | Sequence[str | tuple[str, Mapping[str, Any]]]
 """A solver's name, or several to try in turn, each alone or with options of its own."""
 
@@ -43,6 +47,7 @@ def solve(
     tol: float = 1e-8,
     scale: float = 1.0,
     certify: bool = True,
+    warm: Any = LAST_END,
     **options: Any,
 ) -> Solution:
     """Solve a program and say how good the answer is.
@@ -63,6 +68,10 @@ def solve(
     certify : bool
         Whether to recompute residuals and the duality gap.  Loops that certify their end result
         go without.
+    warm : object
+        Where a specialised solver begins: by default where the last call on this program ended;
+        ``Solution.warm`` of an answer, or None for nowhere.  What CVXPY keeps for its solvers is
+        not touched.
     **options
         Handed to the solver as they are, over those for ``tol``.
 
@@ -87,6 +96,8 @@ def solve(
         tolerance.
     """
     _check_parameters(program)
+    if warm is not LAST_END:
+        leave_end(program, warm)
     failures: list[SolverError] = []
     usable: Solution | None = None
     for row, own in _rows(solver, program):
@@ -141,6 +152,7 @@ def _answer(solver: str, program: Program, run: Run, certify: bool) -> Solution:
         solve_seconds=run.solve_seconds,
         iterations=run.iterations,
         gap=run.gap,
+        warm=end_of(program),
     )
 
 

@@ -6,7 +6,6 @@ import warnings
 from dataclasses import dataclass
 from time import perf_counter
 from typing import Any
-from weakref import WeakKeyDictionary
 
 import cvxpy as cp
 import numpy as np
@@ -20,6 +19,7 @@ from propcvx.programs import Program
 from propcvx.solvers.gram import gram_of
 from propcvx.solvers.svm_points import store_svm
 from propcvx.solvers.through_cvxpy import Run
+from propcvx.solvers.warm import leave_end, take_end
 
 Array = NDArray[np.float64]
 TOL = 1e-3
@@ -37,9 +37,6 @@ class Answer:
     scores: Array
     bias: float
     C: float
-
-
-_LAST: WeakKeyDictionary[cp.Problem, Answer] = WeakKeyDictionary()
 
 
 def is_svm_with_bias(program: Program) -> bool:
@@ -64,7 +61,7 @@ def run_libsvm(program: Program, options: dict[str, Any]) -> Run:
             "svm_dual_parameters gives them; another solver takes any bounds."
         )
     answer, iterations, status = (
-        _in_proportion(_LAST.pop(program.problem, None), y, box, options),
+        _in_proportion(take_end(program, Answer), y, box, options),
         0,
         cp.OPTIMAL,
     )
@@ -72,7 +69,7 @@ def run_libsvm(program: Program, options: dict[str, Any]) -> Run:
         v, bias, iterations, status = _fit(gram, y, box, options)
         answer = Answer(v, gram @ v, bias, box)
     if status == cp.OPTIMAL:
-        _LAST[program.problem] = answer
+        leave_end(program, answer)
     store_svm(program, answer.v, answer.bias, y - answer.scores - answer.bias)
     return Run(status, built - start, perf_counter() - built, iterations)
 

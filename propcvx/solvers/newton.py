@@ -19,7 +19,6 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from time import perf_counter
 from typing import Any
-from weakref import WeakKeyDictionary
 
 import cvxpy as cp
 import numpy as np
@@ -29,6 +28,7 @@ from propcvx.programs import Program
 from propcvx.solvers.rounded import Descent, Losses, Rounded, minimise
 from propcvx.solvers.svm_points import Instances, Point
 from propcvx.solvers.through_cvxpy import Run
+from propcvx.solvers.warm import leave_end, take_end
 
 Array = NDArray[np.float64]
 Indices = NDArray[np.intp]
@@ -64,8 +64,6 @@ class Warm:
 STRICTEST = 1e-6
 """Newton steps that have been asked for less than this share of the gap will not do better."""
 
-_LAST: WeakKeyDictionary[cp.Problem, Warm] = WeakKeyDictionary()
-
 
 def is_svm(program: Program) -> bool:
     """``svm_dual``, with or without a bias."""
@@ -84,8 +82,8 @@ def run_newton(program: Program, options: dict[str, Any]) -> Run:
     search = Search(options.get("gap", 1e-8), options.get("max_steps", MAX_STEPS))
     instances = Instances.of(program)
     _store(program, None)
-    point = search(instances, _LAST.pop(program.problem, None))
-    _LAST[program.problem] = Warm(point.plane, instances.y - point.residuals, search.width)
+    point = search(instances, take_end(program, Warm))
+    leave_end(program, Warm(point.plane, instances.y - point.residuals, search.width))
     _store(program, point)
     status = cp.OPTIMAL if point.within(search.tol) else cp.USER_LIMIT
     return Run(status, 0.0, perf_counter() - start, search.steps, max(point.gap, 0.0))

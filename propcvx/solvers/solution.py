@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -59,6 +60,8 @@ class Solution:
     gap : float or None
         Duality gap by which the solver itself certified its answer, in the objective's units;
         None for solvers that are not specialised.
+    warm : object
+        Where a specialised solver ended, for ``solve(..., warm=...)``; None where it kept nothing.
     """
 
     solver: str
@@ -71,3 +74,4 @@ class Solution:
     solve_seconds: float
     iterations: int | None = None
     gap: float | None = None
+    warm: Any = None
