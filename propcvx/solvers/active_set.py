@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from scipy.linalg.lapack import dposv
 
 from propcvx.programs import Program
-from propcvx.solvers.gram import gram_of
+from propcvx.solvers.gram import Gram, gram_of
 from propcvx.solvers.svm_points import PARAMETERS, store_svm
 from propcvx.solvers.through_cvxpy import Run
 from propcvx.solvers.warm import leave_end, take_end
@@ -126,14 +126,11 @@ def run_active_set(program: Program, options: dict[str, Any]) -> Run:
 class Search:
     """One call, and how many steps it has taken."""
 
-    gram: Array
+    gram: Gram
     box: Box
     tol: float
     max_steps: int
     steps: int = 0
-
-    def __post_init__(self) -> None:
-        self.size = float(self.gram.diagonal().mean()) or 1.0
 
     def run(self, last: Answer | None) -> Answer:
         """From the last answer, if there is one that may be near, and then from none."""
@@ -157,7 +154,7 @@ class Search:
         y, lower, upper = self.box.y, self.box.lower, self.box.upper
         bias = float(y[_balancing(self.box, y)]) if self.box.bias else 0.0
         v = self.box.feasible(np.where(y > bias, upper, np.where(y < bias, lower, 0.0)))
-        scores = self.gram @ v
+        scores = self.gram.matrix @ v
         residuals = y - scores
         if self.box.bias:
             residuals -= residuals[_balancing(self.box, residuals)]
@@ -172,7 +169,7 @@ class Search:
 
         The ridge holds the steps back while the instances on the wrong side do not become fewer.
         """
-        ridge, before = START * self.size, len(point.v) + 1
+        ridge, before = START * self.gram.size, len(point.v) + 1
         for _ in range(self.max_steps):
             moved = self.step(point, ridge)
             if moved is None:
@@ -184,9 +181,9 @@ class Search:
                 if answer.gap <= self.tol * answer.primal:
                     return answer
             if len(wrong) < max(before, 1):
-                ridge = max(ridge * SHRINK, LEAST * self.size)
+                ridge = max(ridge * SHRINK, LEAST * self.gram.size)
             else:
-                ridge = min(max(ridge * GROW, START * self.size), MOST * self.size)
+                ridge = min(max(ridge * GROW, START * self.gram.size), MOST * self.gram.size)
             before, sides = len(wrong), self.changed(moved, wrong)
             point = Point(moved.v, moved.scores, moved.bias, sides)
         return self.certified(point)
@@ -197,14 +194,14 @@ class Search:
         v = np.where(sides > 0, box.upper, np.where(sides < 0, box.lower, point.v))
         change = v - point.v
         jumped = change.nonzero()[0]
-        scores = point.scores + change[jumped] @ self.gram[jumped]
+        scores = point.scores + change[jumped] @ self.gram.matrix[jumped]
         between = (sides == 0).nonzero()[0]
         if not len(between):
             if not box.bias:
                 return Point(v, scores, 0.0, sides)
             sides, between = sides.copy(), np.array([_balancing(box, box.y - scores)])
             sides[between] = 0
-        rows = self.gram[between]
+        rows = self.gram.matrix[between]
         right = np.ones((2, len(between)))
         right[0] = box.y[between] - scores[between] - point.bias
         solved = _solve(rows[:, between], ridge, right)
@@ -233,7 +230,7 @@ class Search:
     def certified(self, point: Point) -> Answer:
         """The feasible point nearby, and its duality gap."""
         box, v = self.box, self.box.feasible(point.v)
-        scores = self.gram @ v
+        scores = self.gram.matrix @ v
         residuals = box.y - scores - point.bias
         losses = np.maximum(box.lower * residuals, box.upper * residuals)
         norm = 0.5 * float(v @ scores)

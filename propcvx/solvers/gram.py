@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from weakref import WeakKeyDictionary
 
 import cvxpy as cp
@@ -13,10 +14,19 @@ from propcvx.programs import Program
 
 Array = NDArray[np.float64]
 
-_GRAMS: WeakKeyDictionary[cp.Problem, Array] = WeakKeyDictionary()
+
+@dataclass(frozen=True)
+class Gram:
+    """The matrix K, and the mean of its diagonal; 1 where that is 0."""
+
+    matrix: Array
+    size: float
 
 
-def gram_of(program: Program) -> Array:
+_GRAMS: WeakKeyDictionary[cp.Problem, Gram] = WeakKeyDictionary()
+
+
+def gram_of(program: Program) -> Gram:
     """K = F F' of a program with the constant ``features``.
 
     Raises
@@ -28,5 +38,6 @@ def gram_of(program: Program) -> Array:
     if gram is None:
         features = program.constants["features"]
         check_gram_memory(len(features), "use a solver that needs none, such as 'newton' or 'osqp'")
-        gram = _GRAMS[program.problem] = features @ features.T
+        matrix = features @ features.T
+        gram = _GRAMS[program.problem] = Gram(matrix, float(matrix.diagonal().mean()) or 1.0)
     return gram

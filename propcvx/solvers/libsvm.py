@@ -51,7 +51,7 @@ def run_libsvm(program: Program, options: dict[str, Any]) -> Run:
     meets its stopping rule for the new parameters, that is the answer, after 0 iterations.
     """
     start = perf_counter()
-    gram = gram_of(program)
+    gram = gram_of(program).matrix
     built = perf_counter()
     y, lower, upper = (np.asarray(program.parameters[k].value) for k in ("y", "lower", "upper"))
     box = float(np.max(upper - lower))
