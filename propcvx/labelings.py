@@ -65,7 +65,8 @@ def labeling_step(scores: Array, bags: Bags, loss: ProportionLoss, weights: Arra
         cost = loss.of(rank / size - share) - loss.of((rank - 1) / size - share)
         return hinge_reduction(score) > weights[bag] * cost
 
-    return _flip_top(_with_known(scores, bags), bags, 0 * bags.sizes, bags.sizes, pays)
+    nearest = (bags.proportions * bags.sizes).astype(np.intp)
+    return _flip_top(_with_known(scores, bags), bags, 0 * bags.sizes, bags.sizes, nearest, pays)
 
 
 def random_labeling(bags: Bags, random: np.random.RandomState) -> Array:
@@ -121,7 +122,8 @@ class FeasibleLabelings:
             return score > 0.0
 
         known = _with_known(scores.T, self.bags)
-        return _flip_top(known, self.bags, self.lower, self.upper, pays).T
+        middle = (self.lower + self.upper) // 2
+        return _flip_top(known, self.bags, self.lower, self.upper, middle, pays).T
 
     def __contains__(self, labeling: Array) -> bool:
         """Whether a labeling has feasible counts and agrees with the labels that are known."""
@@ -176,19 +178,22 @@ def _with_known(scores: Array, bags: Bags) -> Array:
 Pays = Callable[[Array, Indices, Indices | slice], NDArray[np.bool_]]
 
 
-def _flip_top(scores: Array, bags: Bags, low: Indices, high: Indices, pays: Pays) -> Array:
+def _flip_top(
+    scores: Array, bags: Bags, low: Indices, high: Indices, guess: Indices, pays: Pays
+) -> Array:
     """Labels +1 for the top R instances of each bag, of equal ones the first.
 
     R is the largest count from ``low`` to ``high`` for which ``pays(score, rank, bag)`` holds at
-    rank R, or ``low``; ``pays`` may not hold again once it fails.  Instances are the last axis of
-    ``scores``, and each vector along it is a problem of its own.
+    rank R, or ``low``; ``pays`` may not hold again once it fails.  R is found at once where it is
+    the ``guess``.  Instances are the last axis of ``scores``, and each vector along it is a problem
+    of its own.
     """
     shape = (*scores.shape[:-1], bags.n_bags)
     counts, thresholds, tied = np.empty(shape, int), np.empty(shape), np.empty(shape, bool)
     labeling = np.empty(scores.shape)  # until it is filled, room to sort in
     for block in bags.blocks:
         k, ascending = block.bags, block.sort(block.gather(scores, labeling))
-        count = _counts(ascending, block, low[k], high[k], pays)
+        count = _counts(ascending, block, low[k], high[k], guess[k], pays)
         last, following = (block.ranked(ascending, count + i) for i in (0, 1))
         counts[..., k], thresholds[..., k] = count, np.where(count > 0, last, np.nan)
         tied[..., k] = (last == following) & (count > 0) & (count < bags.sizes[k])
@@ -198,10 +203,16 @@ def _flip_top(scores: Array, bags: Bags, low: Indices, high: Indices, pays: Pays
     return labeling
 
 
-def _counts(ascending: Array, block: Block, low: Indices, high: Indices, pays: Pays) -> Indices:
-    """R of every bag, by bisection."""
-    count = np.broadcast_to(low, (*ascending.shape[:-1], len(low)))
-    step = (1 << int((high - low).max()).bit_length()) // 2
+def _counts(
+    ascending: Array, block: Block, low: Indices, high: Indices, guess: Indices, pays: Pays
+) -> Indices:
+    """R of every bag: the guess is tried, and the rest bisected."""
+    guess = np.broadcast_to(guess, (*ascending.shape[:-1], len(guess)))
+    reaches = (guess <= low) | pays(block.ranked(ascending, guess), guess, block.bags)
+    exceeds = (guess < high) & pays(block.ranked(ascending, guess + 1), guess + 1, block.bags)
+    high = np.where(exceeds, high, guess - ~reaches)
+    count = np.where(exceeds, guess + 1, np.where(reaches, guess, low))
+    step = (1 << int((high - count).max()).bit_length()) // 2
     while step:
         rank = np.minimum(count + step, high)
         count = np.maximum(count, rank * pays(block.ranked(ascending, rank), rank, block.bags))
