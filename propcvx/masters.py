@@ -52,7 +52,7 @@ class MasterSolution:
     status: str
 
 
-@dataclass(frozen=True)
+@dataclass
 class Master:
     """A form of the restricted master with its solver.
 
@@ -70,6 +70,8 @@ class Master:
         The solver's tolerance.
     options : dict
         Handed to the solver as they are.
+    last : Program or None
+        The last program of the epigraph form; the next one may be solved from where it ended.
     """
 
     features: Array
@@ -78,6 +80,7 @@ class Master:
     solver: str = "clarabel"
     tol: float = 1e-8
     options: dict[str, Any] = field(default_factory=dict)
+    last: Program | None = field(default=None, init=False, repr=False)
 
     def __call__(self, labelings: Array) -> MasterSolution:
         """Solve for the labelings found so far, shape (n_labelings, n_instances)."""
@@ -107,7 +110,8 @@ Answer = tuple[Array, Array, Solution]
 
 
 def _epigraph(master: Master, labelings: Array) -> Answer:
-    answer = master.ask(mkl_epigraph(master.features, labelings, master.C))
+    master.last = mkl_epigraph(master.features, labelings, master.C, master.last)
+    answer = master.ask(master.last)
     return answer.variables["alpha"], answer.duals["cuts"], answer
 
 
