@@ -40,11 +40,11 @@ CENTRAL = 0.3
 """The first iterate with a relative gap below this is where the next master starts."""
 ENTRY = 0.3
 """Weight of a labeling that comes in there."""
-SURE = 0.03
+SURE = 0.1
 """Relative gap below which instances may be left out."""
-FAR = 1e3
+FAR = 100.0
 """How many times as far from the margin as their weight tells, relative to the means."""
-WORTH = 0.9
+WORTH = 0.75
 """Instances are left out if at most this share remains."""
 
 
@@ -103,7 +103,7 @@ def _problem(program: Program) -> tuple[Scaled, Iterate | None]:
 
 
 def _solve(problem: Scaled, central: Iterate | None, tol: float, max_iter: int = MAX_ITER) -> Path:
-    """Warm, where that is possible, and leaving instances out; if that fails, neither."""
+    """From the last path, and leaving instances out; where that fails, cold with all of them."""
     start = _cold(problem) if central is None else _entered(problem, central)
     path = _follow(problem, start, tol, max_iter, SURE)
     if path.bound.gap <= tol or (central is None and path.whole):

@@ -1,8 +1,8 @@
 r"""Points and Newton steps of the interior-point method for the restricted master.
 
 A Newton step on the optimality conditions takes one Cholesky factor of
-:math:`A = C \sum_t \mu_t \, K \circ y_t y_t^\top + \operatorname{diag}(\lambda / x + \nu / (1 - x))`.
-Steps are Mehrotra's predictor and corrector (Nocedal and Wright 2006, Section 14.2) and Gondzio's
+:math:`A = C \sum_t \mu_t K \circ y_t y_t^\top + \operatorname{diag}(\lambda / x + \nu / (1 - x))`,
+in single precision while the gap is large.  Steps are Mehrotra's predictor and corrector (Nocedal and Wright 2006, Section 14.2) and Gondzio's
 further correctors (1996), which solve with the same factor.
 """
 
@@ -21,6 +21,8 @@ Products = tuple[Array, ...]
 
 TO_BOUNDARY = 0.995
 """Share of the way to the boundary that a step goes at most."""
+ROUGH = 3e-3
+"""Relative gap above which a Cholesky factor in single precision is good enough."""
 CORRECTORS = 2
 """Further correctors at most."""
 LONGER = 0.3
@@ -117,9 +119,10 @@ class NewtonSystem:
     bordered: Array
 
     @classmethod
-    def of(cls, problem: Scaled, at: Iterate, slopes: Array) -> NewtonSystem:
+    def of(cls, problem: Scaled, at: Iterate, bound: Bound) -> NewtonSystem:
         """Factor it; raises LinAlgError where A is not numerically positive definite."""
-        solve = factor(problem, at.mu, at.low / at.x + at.up / (1.0 - at.x))
+        slopes, diagonal = bound.slopes, at.low / at.x + at.up / (1.0 - at.x)
+        solve = factor(problem, at.mu, diagonal, rough=bound.gap > ROUGH)
         t = len(at.mu)
         both = solve(np.vstack([slopes, 1.0 - at.mu @ slopes]).T)
         solved, losses = both[:, :t], both[:, t]
@@ -151,7 +154,7 @@ class NewtonSystem:
 def advance(problem: Scaled, at: Iterate, bound: Bound) -> Iterate:
     """Predictor and correctors, the first of these with the second order of everything."""
     cuts = bound.quadratics - at.beta + at.slack
-    system, products = NewtonSystem.of(problem, at, bound.slopes), at.products()
+    system, products = NewtonSystem.of(problem, at, bound), at.products()
     predictor = system.predictor(cuts)
     length = at.room(predictor)
     goal = (at.moved(predictor, length).centrality / at.centrality) ** 3 * at.centrality

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import LinAlgError
-from scipy.linalg.lapack import dpotrf, dpotrs
+from scipy.linalg.lapack import get_lapack_funcs
 
 Array = NDArray[np.float64]
 Near = NDArray[np.bool_]
@@ -49,6 +51,11 @@ class Scaled:
         gram = None if self.gram is None else self.gram[near][:, near]
         return Scaled.of(self.features[near], self.labelings[:, near], self.C, gram)
 
+    @cached_property
+    def single(self) -> tuple[Any, Any]:
+        """Labelings and Gram matrix in single precision."""
+        return self.labelings.astype(np.float32), np.asarray(self.gram, dtype=np.float32)
+
     def slopes(self, x: Array) -> Array:
         r"""Gradients :math:`\nabla q_t = C \, y_t \circ K (y_t \circ x)`, one row per t.
 
@@ -61,7 +68,7 @@ class Scaled:
         return self.labelings * (signed @ self.gram)
 
 
-def factor(problem: Scaled, mu: Array, diagonal: Array) -> Solve:
+def factor(problem: Scaled, mu: Array, diagonal: Array, *, rough: bool = False) -> Solve:
     r"""Solver of :math:`A = C \sum_t \mu_t K \circ y_t y_t^\top + \operatorname{diag}(d)`.
 
     Parameters
@@ -71,6 +78,8 @@ def factor(problem: Scaled, mu: Array, diagonal: Array) -> Solve:
         Weights of the labelings, > 0.
     diagonal : array of shape (N,)
         The diagonal d, > 0.
+    rough : bool
+        Whether the Cholesky factor of A may be one in single precision.
 
     Returns
     -------
@@ -86,18 +95,25 @@ def factor(problem: Scaled, mu: Array, diagonal: Array) -> Solve:
     weights = problem.C * mu
     if problem.gram is None:
         return _low_rank_factor(problem, weights, diagonal)
-    matrix = (problem.labelings.T * weights) @ problem.labelings
-    matrix *= problem.gram
+    signs, gram = problem.single if rough else (problem.labelings, problem.gram)
+    matrix = (signs.T * weights.astype(signs.dtype)) @ signs
+    matrix *= gram
     matrix.flat[:: len(diagonal) + 1] += diagonal
-    return _cholesky(matrix)
+    try:
+        return _cholesky(matrix)
+    except LinAlgError:
+        if not rough:
+            raise
+    return factor(problem, mu, diagonal)
 
 
 def _cholesky(matrix: Array) -> Solve:
     """Solver of a symmetric matrix, which is overwritten; without the checks of scipy.linalg."""
-    chol, info = dpotrf(matrix.T, lower=True, clean=False, overwrite_a=True)
+    potrf, potrs = get_lapack_funcs(("potrf", "potrs"), (matrix,))
+    chol, info = potrf(matrix.T, lower=True, clean=False, overwrite_a=True)
     if info:
         raise LinAlgError("not numerically positive definite")
-    return lambda b: dpotrs(chol, b, lower=True)[0]
+    return lambda b: potrs(chol, b, lower=True)[0]
 
 
 def _low_rank_factor(problem: Scaled, weights: Array, diagonal: Array) -> Solve:
