@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from propcvx.programs import Program, mkl_epigraph, mkl_group, mkl_inner
 from propcvx.simple_mkl import Point, reduced_gradient
-from propcvx.solvers import Solution, solve
+from propcvx.solvers import Solution, SolverNames, master_solvers, solve
 
 Array = NDArray[np.float64]
 
@@ -64,8 +64,9 @@ class Master:
         Weight of the hinge loss.
     form : str
         A name in ``MASTER_FORMS``.
-    solver : str
-        A solver of that form's class of problem.
+    solver : str or sequence
+        A solver of that form's class of problem, or several to try in turn; ``"auto"`` are those
+        that :func:`propcvx.solvers.master_solvers` names for the form.
     tol : float
         The solver's tolerance.
     options : dict
@@ -77,7 +78,7 @@ class Master:
     features: Array
     C: float
     form: str = "epigraph"
-    solver: str = "clarabel"
+    solver: SolverNames = "auto"
     tol: float = 1e-8
     options: dict[str, Any] = field(default_factory=dict)
     last: Program | None = field(default=None, init=False, repr=False)
@@ -103,7 +104,8 @@ class Master:
 
     def ask(self, program: Program) -> Solution:
         """Solve one of the master's programs with its solver."""
-        return solve(program, self.solver, tol=self.tol, certify=False, **self.options)
+        solver = master_solvers(self.form) if self.solver == "auto" else self.solver
+        return solve(program, solver, tol=self.tol, certify=False, **self.options)
 
 
 Answer = tuple[Array, Array, Solution]

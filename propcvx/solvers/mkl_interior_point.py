@@ -141,8 +141,7 @@ def _cold(problem: Scaled) -> Iterate:
     t, n = problem.labelings.shape
     ones = np.ones(n)
     quadratic = 0.5 * np.mean(problem.slopes(ones) @ ones)
-    share = min(0.5, n / max(quadratic, np.finfo(float).tiny))
-    return _feasible(problem, share * ones, np.full(t, 1.0 / t))
+    return _feasible(problem, n / max(quadratic, 2.0 * n) * ones, np.full(t, 1.0 / t))
 
 
 def _feasible(problem: Scaled, x: Array, mu: Array) -> Iterate:

@@ -2,12 +2,14 @@ r"""Points and Newton steps of the interior-point method for the restricted mast
 
 A Newton step on the optimality conditions takes one Cholesky factor of
 :math:`A = C \sum_t \mu_t K \circ y_t y_t^\top + \operatorname{diag}(\lambda / x + \nu / (1 - x))`,
-in single precision while the gap is large.  Steps are Mehrotra's predictor and corrector (Nocedal and Wright 2006, Section 14.2) and Gondzio's
-further correctors (1996), which solve with the same factor.
+in single precision while the gap is large.  Steps are Mehrotra's predictor and corrector (Nocedal
+and Wright 2006, Section 14.2) and Gondzio's further correctors (1996), which solve with the same
+factor.
 """
 
 from __future__ import annotations
 
+import sys
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -104,7 +106,7 @@ class Bound:
     @property
     def gap(self) -> float:
         """Relative duality gap."""
-        return (self.upper - self.value) / max(abs(self.value), np.finfo(float).tiny)
+        return (self.upper - self.value) / max(abs(self.value), sys.float_info.min)
 
 
 @dataclass(frozen=True)

@@ -187,6 +187,7 @@ _ROWS = (
         run_mkl_interior_point,
         _same("tol"),
         accepts=is_mkl_epigraph,
+        known_options=frozenset({"tol", "max_iter"}),
         scale_free=True,
     ),
     Solver("newton", "numpy", "propcvx", run_newton, _same("gap"), accepts=is_svm, scale_free=True),

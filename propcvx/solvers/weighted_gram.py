@@ -12,6 +12,8 @@ from numpy.typing import NDArray
 from scipy.linalg import LinAlgError
 from scipy.linalg.lapack import get_lapack_funcs
 
+from propcvx.kernels import check_gram_memory
+
 Array = NDArray[np.float64]
 Near = NDArray[np.bool_]
 Solve = Callable[[Array], Array]
@@ -44,7 +46,10 @@ class Scaled:
         n, r = features.shape
         if 2 * len(labelings) * r < n:
             return cls(features, labelings, C, None)
-        return cls(features, labelings, C, features @ features.T if gram is None else gram)
+        if gram is None:
+            check_gram_memory(n, "use fewer features, cuts or instances")
+            gram = features @ features.T
+        return cls(features, labelings, C, gram)
 
     def only(self, near: Near) -> Scaled:
         """The problem of some of the instances, all others at 0."""
