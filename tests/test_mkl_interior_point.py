@@ -2,15 +2,12 @@
 
 import gc
 from dataclasses import replace
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
 from scipy.linalg import LinAlgError
 
-from propcvx import kernels
 from propcvx.errors import (
-    GramMatrixMemoryError,
     InaccurateSolutionWarning,
     InputError,
     UnsupportedSolverError,
@@ -213,14 +210,6 @@ def test_options_it_does_not_have_are_refused():
     program = mkl_epigraph(np.eye(4), np.ones((1, 4)), 1.0)
     with pytest.raises(InputError, match=r"no options \['verbose'\]"):
         solve(program, NAME, verbose=True)
-
-
-def test_a_gram_matrix_beyond_memory_is_refused_before_it_is_made(monkeypatch):
-    monkeypatch.setattr(kernels.psutil, "virtual_memory", lambda: SimpleNamespace(available=100))
-    with pytest.raises(GramMatrixMemoryError, match="use fewer features, cuts or instances"):
-        solve(mkl_epigraph(np.eye(4), np.ones((1, 4)), 1.0), NAME)
-    thin = mkl_epigraph(np.ones((4, 1)), np.ones((1, 4)), 1.0)  # needs none
-    assert solve(thin, NAME).status == "optimal"
 
 
 def test_nothing_is_kept_of_programs_that_are_gone():

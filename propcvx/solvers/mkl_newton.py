@@ -65,6 +65,10 @@ class Iterate(NamedTuple):
         """The products that are zero at the optimum."""
         return self.low * self.x, self.up * (1.0 - self.x), self.mu * self.slack
 
+    def curvature(self) -> Products:
+        """By how much products at the end of a whole step differ from what is linear in it."""
+        return self.low * self.x, -self.up * self.x, self.mu * self.slack
+
     @property
     def centrality(self) -> float:
         """Mean of those products."""
@@ -163,12 +167,8 @@ def advance(problem: Scaled, at: Iterate, bound: Bound) -> Iterate:
     second, bent = length**2, problem.slopes(predictor.x)
     dual = at.mu @ bound.slopes - 1.0 - at.low + at.up + second * (predictor.mu @ bent)
     cuts = cuts + second * 0.5 * (bent @ predictor.x)
-    crossed = (
-        predictor.low * predictor.x,
-        -predictor.up * predictor.x,
-        predictor.mu * predictor.slack,
-    )
-    aims = tuple(goal - p - second * c for p, c in zip(products, crossed, strict=True))
+    crossed = zip(products, predictor.curvature(), strict=True)
+    aims = tuple(goal - product - second * bend for product, bend in crossed)
     step = system.corrector(dual, cuts, aims)
     length = at.room(step)
     for _ in range(CORRECTORS):

@@ -12,8 +12,6 @@ from numpy.typing import NDArray
 from scipy.linalg import LinAlgError
 from scipy.linalg.lapack import get_lapack_funcs
 
-from propcvx.kernels import check_gram_memory
-
 Array = NDArray[np.float64]
 Near = NDArray[np.bool_]
 Solve = Callable[[Array], Array]
@@ -32,7 +30,7 @@ class Scaled:
     C : float
         Weight of the hinge loss, by which K is multiplied.
     gram : array of shape (N, N), or None
-        :math:`K = F F^\top`, unless T r is so small that it is not needed.
+        :math:`K = F F^\top`, unless T r is so small that it is not needed; no larger than 2 T times F.
     """
 
     features: Array
@@ -46,10 +44,7 @@ class Scaled:
         n, r = features.shape
         if 2 * len(labelings) * r < n:
             return cls(features, labelings, C, None)
-        if gram is None:
-            check_gram_memory(n, "use fewer features, cuts or instances")
-            gram = features @ features.T
-        return cls(features, labelings, C, gram)
+        return cls(features, labelings, C, features @ features.T if gram is None else gram)
 
     def only(self, near: Near) -> Scaled:
         """The problem of some of the instances, all others at 0."""
