@@ -30,7 +30,7 @@ class Scaled:
     C : float
         Weight of the hinge loss, by which K is multiplied.
     gram : array of shape (N, N), or None
-        :math:`K = F F^\top`, unless T r is so small that it is not needed; no larger than 2 T times F.
+        :math:`K = F F^\top`, at most 2 T times as large as F; None where T r is smaller than that.
     """
 
     features: Array
