@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from propcvx.programs import Program, mkl_epigraph, mkl_group, mkl_inner
 from propcvx.simple_mkl import Point, reduced_gradient
-from propcvx.solvers import Solution, solve
+from propcvx.solvers import Solution, SolverNames, master_solvers, solve
 
 Array = NDArray[np.float64]
 
@@ -52,7 +52,7 @@ class MasterSolution:
     status: str
 
 
-@dataclass(frozen=True)
+@dataclass
 class Master:
     """A form of the restricted master with its solver.
 
@@ -64,20 +64,24 @@ class Master:
         Weight of the hinge loss.
     form : str
         A name in ``MASTER_FORMS``.
-    solver : str
-        A solver of that form's class of problem.
+    solver : str or sequence
+        A solver of that form's class of problem, or several to try in turn; ``"auto"`` are those
+        that :func:`propcvx.solvers.master_solvers` names for the form.
     tol : float
         The solver's tolerance.
     options : dict
         Handed to the solver as they are.
+    last : Program or None
+        The last program of the epigraph form; the next one may be solved from where it ended.
     """
 
     features: Array
     C: float
     form: str = "epigraph"
-    solver: str = "clarabel"
+    solver: SolverNames = "auto"
     tol: float = 1e-8
     options: dict[str, Any] = field(default_factory=dict)
+    last: Program | None = field(default=None, init=False, repr=False)
 
     def __call__(self, labelings: Array) -> MasterSolution:
         """Solve for the labelings found so far, shape (n_labelings, n_instances)."""
@@ -100,14 +104,16 @@ class Master:
 
     def ask(self, program: Program) -> Solution:
         """Solve one of the master's programs with its solver."""
-        return solve(program, self.solver, tol=self.tol, certify=False, **self.options)
+        solver = master_solvers(self.form) if self.solver == "auto" else self.solver
+        return solve(program, solver, tol=self.tol, certify=False, **self.options)
 
 
 Answer = tuple[Array, Array, Solution]
 
 
 def _epigraph(master: Master, labelings: Array) -> Answer:
-    answer = master.ask(mkl_epigraph(master.features, labelings, master.C))
+    master.last = mkl_epigraph(master.features, labelings, master.C, master.last)
+    answer = master.ask(master.last)
     return answer.variables["alpha"], answer.duals["cuts"], answer
 
 

@@ -37,6 +37,7 @@ precise_conv = partial(ConvPropSVM, solver_tol=1e-8)
 """Values are compared to within 1e-6, so solvers are asked for more than that."""
 
 FORMS = [
+    ("epigraph", "mkl_interior_point"),
     ("epigraph", "clarabel"),
     ("group", "clarabel"),
     ("reduced_gradient", "piqp"),

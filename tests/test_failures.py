@@ -6,6 +6,7 @@ from dataclasses import replace
 import cvxpy as cp
 import numpy as np
 import pytest
+from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV
 
 from propcvx import AlterPropSVM, BagKFold, ConvPropSVM, InvCal, MeanMap, bag_target
@@ -38,7 +39,8 @@ PAIRS = [
     pytest.param(name, solver, id=f"{name}-{solver}")
     for name, (_, problem_class) in METHODS.items()
     for solver, row in SOLVERS.items()
-    if problem_class in row.classes or (name == "AlterPropSVM" and solver == "libsvm")
+    if problem_class in row.classes
+    or (name, solver) in (("AlterPropSVM", "libsvm"), ("ConvPropSVM", "mkl_interior_point"))
 ]
 
 
@@ -136,6 +138,24 @@ def test_of_several_solvers_the_next_answers_and_is_recorded(name, solvers, brok
     alone = estimator(name, solvers[-1]).fit(X, Y)
     tolerance = 10 * clf.solver_tol
     assert np.allclose(clf.decision_function(X), alone.decision_function(X), atol=tolerance)
+
+
+@pytest.mark.parametrize("broken", [failing, infeasible, not_finite, stopping_early])
+def test_the_default_of_conv_psvm_asks_clarabel_next(broken, break_solver):
+    clf = clone(METHODS["ConvPropSVM"][0])
+    assert {record.solver for record in clf.fit(X, Y).history_} == {"mkl_interior_point"}
+    objectives = clf.history_.objectives
+    break_solver("mkl_interior_point", broken, after=1)
+    clf.fit(X, Y)
+    assert [record.solver for record in clf.history_] == ["mkl_interior_point"] + 3 * ["clarabel"]
+    assert {record.status for record in clf.history_} == {cp.OPTIMAL}
+    assert clf.history_.objectives[:2] == pytest.approx(objectives[:2], rel=1e-4)  # of equal cuts
+
+
+@pytest.mark.parametrize("master", ["group", "reduced_gradient"])
+def test_other_forms_of_the_master_have_a_default_of_their_own(master):
+    clf = ConvPropSVM(master=master, max_cuts=2).fit(X, Y)
+    assert {record.solver for record in clf.history_} == {"clarabel"}
 
 
 def test_a_usable_answer_is_not_lost_to_a_failure_after_it(break_solver):

@@ -1,12 +1,21 @@
 """The interior-point method of the restricted master equals its program, and certifies itself."""
 
+import gc
+from dataclasses import replace
+
 import numpy as np
 import pytest
+from scipy.linalg import LinAlgError
 
-from propcvx.errors import InaccurateSolutionWarning, UnsupportedSolverError
+from propcvx.errors import (
+    InaccurateSolutionWarning,
+    InputError,
+    UnsupportedSolverError,
+)
 from propcvx.masters import Master
 from propcvx.programs import mkl_epigraph, svm_dual
-from propcvx.solvers import mkl_interior_point, solve, solvers_for, weighted_gram
+from propcvx.solvers import mkl_interior_point, solve, solvers_for
+from propcvx.solvers.weighted_gram import Scaled, factor
 
 NAME = "mkl_interior_point"
 
@@ -34,20 +43,30 @@ def test_it_equals_the_program(n_instances, rank, n_cuts, C):
 
 
 @pytest.mark.parametrize("C", [0.01, 1.0, 100.0])
-def test_a_small_factor_is_as_good_as_the_whole_matrix(C, monkeypatch):
+def test_factors_of_any_size_and_precision_solve_the_same_system(C):
     features, labelings = problem(1, 50, 3, 5)
-    program = mkl_epigraph(features, labelings, C)
-    whole = solve(program, NAME)
-    called = []
+    mu, diagonal = np.full(5, 0.2), np.linspace(0.1, 10.0, 50)
+    small, whole = (Scaled(features, labelings, C, K) for K in (None, features @ features.T))
+    assert Scaled.of(features, labelings, C).gram is None
+    M = (labelings.T * mu) @ labelings
+    A = C * M * (features @ features.T) + np.diag(diagonal)
+    right = np.random.default_rng(2).normal(size=(50, 4))
+    expected = np.linalg.solve(A, right)
+    np.testing.assert_allclose(factor(small, mu, diagonal)(right), expected, rtol=1e-9, atol=1e-9)
+    np.testing.assert_allclose(factor(whole, mu, diagonal)(right), expected, rtol=1e-9, atol=1e-9)
+    rough = factor(whole, mu, diagonal, rough=True)(right)
+    np.testing.assert_allclose(rough, expected, atol=1e-3 * np.abs(expected).max())
+    assert not np.allclose(rough, expected, rtol=1e-12, atol=0.0)
 
-    def low_rank(*arguments):
-        called.append(1)
-        return weighted_gram._low_rank_factor(*arguments)
 
-    monkeypatch.setattr(mkl_interior_point, "factor", low_rank)
-    small = solve(program, NAME)
-    assert called
-    assert small.value == pytest.approx(whole.value, rel=1e-7)
+def test_where_single_precision_fails_double_is_taken():
+    features, labelings = problem(1, 30, 2, 2)
+    whole = Scaled(features, labelings, 1e6, features @ features.T)
+    mu, diagonal = np.full(2, 0.5), np.full(30, 1e-3)
+    with pytest.raises(LinAlgError):
+        factor(replace(whole, C=1e18), mu, diagonal, rough=True)
+    rough, exact = (factor(whole, mu, diagonal, rough=kind)(np.ones(30)) for kind in (True, False))
+    np.testing.assert_array_equal(rough, exact)
 
 
 def test_it_is_a_master_like_any_other():
@@ -94,9 +113,8 @@ def test_it_solves_nothing_else():
 @pytest.mark.parametrize("scale", [1e-6, 1.0])
 def test_asked_for_more_than_there_is_it_stops_without_noise(C, scale, recwarn):
     features, labelings = problem(5, 30, 30, 4)
-    problem_ = mkl_interior_point.Scaled(np.sqrt(C) * scale * features, labelings)
-    bound, _, _ = mkl_interior_point._iterate(problem_, tol=0.0)
-    assert bound.gap < 1e-7
+    path = mkl_interior_point._solve(Scaled.of(scale * features, labelings, C), None, tol=0.0)
+    assert path.bound.gap < 1e-7
     assert not recwarn.list
 
 
@@ -106,3 +124,101 @@ def test_margins_that_are_hardly_reached_are_bounded_all_the_same():
         hard = Master(1e4 * features, 1e4, "epigraph", NAME, 1e-12, {})(labelings)
     assert hard.value <= hard.upper
     assert hard.status == "user_limit"
+
+
+def cuts_of(seed, n_instances, rank, n_cuts):
+    """Labelings that separate the instances, as those of the oracle do, none twice."""
+    random = np.random.default_rng(seed)
+    features = random.normal(size=(n_instances, rank))
+    scores = features @ random.normal(size=(rank, n_cuts))
+    return features, np.where(scores > 0, 1.0, -1.0).T.copy()
+
+
+@pytest.mark.filterwarnings("ignore:clarabel stopped")
+@pytest.mark.parametrize("C", [1e-3, 0.1, 1.0, 30.0])
+@pytest.mark.parametrize(("n_instances", "rank"), [(60, 40), (60, 1), (20, 20)])
+def test_one_cut_after_another_each_is_solved_as_if_alone(n_instances, rank, C):
+    features, labelings = cuts_of(7, n_instances, rank, 6)
+    master = Master(features, C, "epigraph", NAME, 1e-8, {})
+    for n_cuts in range(1, len(labelings) + 1):
+        answer = master(labelings[:n_cuts])
+        alone = solve(mkl_epigraph(features, labelings[:n_cuts], C), "clarabel", tol=1e-10)
+        assert answer.status == "optimal"
+        assert 0 <= answer.upper - answer.value <= 1.1e-8 * answer.value
+        assert answer.value == pytest.approx(alone.value, rel=1e-6)
+
+
+def test_cuts_after_the_first_take_fewer_steps():
+    features, labelings = cuts_of(8, 80, 60, 6)
+    before, warm, cold = None, 0, 0
+    for n_cuts in range(1, len(labelings) + 1):
+        alone = mkl_epigraph(features, labelings[:n_cuts], 1.0)
+        before = mkl_epigraph(features, labelings[:n_cuts], 1.0, before)
+        warm += solve(before, NAME).iterations
+        cold += solve(alone, NAME).iterations
+    assert warm < 0.9 * cold
+
+
+@pytest.mark.parametrize("other", ["labelings", "C", "features", "fewer"])
+def test_what_does_not_continue_the_last_program_is_solved_all_the_same(other):
+    features, labelings = cuts_of(9, 40, 30, 5)
+    last = mkl_epigraph(features, labelings[:3], 1.0)
+    solve(last, NAME)
+    more, C = labelings, 1.0
+    if other == "labelings":
+        more = labelings[::-1]
+    if other == "C":
+        C = 50.0
+    if other == "features":
+        features = 0.5 * features[:, ::-1]
+    if other == "fewer":
+        more = labelings[:2]
+    answer = solve(mkl_epigraph(features, more, C, last), NAME)
+    alone = solve(mkl_epigraph(features, more, C), NAME)
+    assert answer.status == "optimal"
+    assert answer.value == pytest.approx(alone.value, rel=1e-7)
+
+
+def test_instances_that_leave_wrongly_come_back(monkeypatch):
+    features, labelings = cuts_of(10, 80, 60, 4)
+    program = mkl_epigraph(features, labelings, 1.0)
+    right = solve(program, NAME)
+    monkeypatch.setattr(mkl_interior_point, "FAR", 1.0)
+    monkeypatch.setattr(mkl_interior_point, "SURE", 10.0)
+    answer = solve(program, NAME)
+    assert answer.iterations > right.iterations
+    assert answer.status == "optimal"
+    assert answer.value == pytest.approx(right.value, rel=1e-7)
+
+
+def test_some_instances_are_left_out_and_none_that_counts(monkeypatch):
+    features, labelings = cuts_of(11, 200, 20, 4)
+    sizes, whole = [], Scaled.only
+
+    def only(problem, near):
+        sizes.append(int(near.sum()))
+        return whole(problem, near)
+
+    monkeypatch.setattr(Scaled, "only", only)
+    answer = solve(mkl_epigraph(features, labelings, 10.0), NAME)
+    assert sizes
+    assert (answer.variables["alpha"] > 0.0).sum() == min(sizes)
+    assert answer.certificate.duality_gap <= 1.1e-8 * abs(answer.value)
+
+
+def test_options_it_does_not_have_are_refused():
+    program = mkl_epigraph(np.eye(4), np.ones((1, 4)), 1.0)
+    with pytest.raises(InputError, match=r"no options \['verbose'\]"):
+        solve(program, NAME, verbose=True)
+
+
+def test_nothing_is_kept_of_programs_that_are_gone():
+    features, labelings = cuts_of(12, 20, 10, 3)
+    kept = len(mkl_interior_point._WARM)
+    master = Master(features, 1.0)
+    for n_cuts in (1, 2, 3):
+        master(labelings[:n_cuts])
+    assert len(mkl_interior_point._WARM) > kept
+    del master
+    gc.collect()
+    assert len(mkl_interior_point._WARM) <= kept

@@ -81,7 +81,10 @@ class ConvPropSVM(BagClassifier):
     master : "epigraph", "group" or "reduced_gradient"
         Form of the restricted master; the last needs a solver of quadratic programs only.
     solver : str
-        A solver of that form's class, see ``propcvx.solvers.SOLVERS``.
+        A solver of that form's class, see ``propcvx.solvers.SOLVERS``.  ``"auto"`` is
+        ``"mkl_interior_point"`` for the epigraph form, then ``"clarabel"`` where that does not
+        reach ``solver_tol``; for the other forms ``"clarabel"``.  ``history_`` names the one that
+        answered.
     solver_tol : float
         Its tolerance.
     solver_options : dict or None
@@ -137,7 +140,7 @@ class ConvPropSVM(BagClassifier):
         max_cuts: int = 1,
         tol: float = 1e-4,
         master: str = "epigraph",
-        solver: str = "clarabel",
+        solver: str = "auto",
         solver_tol: float = 1e-6,
         solver_options: dict[str, Any] | None = None,
         verbose: bool = False,

@@ -17,7 +17,9 @@ from propcvx.programs.record import ProblemClass, Program
 Array = NDArray[np.float64]
 
 
-def mkl_epigraph(features: Array, labelings: Array, C: float) -> Program:
+def mkl_epigraph(
+    features: Array, labelings: Array, C: float, after: Program | None = None
+) -> Program:
     r"""Epigraph form, eq:convex_4.
 
     .. math::
@@ -33,6 +35,8 @@ def mkl_epigraph(features: Array, labelings: Array, C: float) -> Program:
         The labelings :math:`y_t` found so far.
     C : float
         Weight of the hinge loss.
+    after : Program, optional
+        The same program for the first of the labelings; a solver may start where it ended.
 
     Returns
     -------
@@ -58,7 +62,12 @@ def mkl_epigraph(features: Array, labelings: Array, C: float) -> Program:
         problem=cp.Problem(cp.Maximize(-beta), list(constraints.values())),
         variables={"alpha": alpha, "beta": beta},
         constraints=constraints,
-        constants={"features": features, "labelings": labelings, "C": C},
+        constants={
+            "features": features,
+            "labelings": labelings,
+            "C": C,
+            "after": None if after is None else after.problem,
+        },
     )
 
 

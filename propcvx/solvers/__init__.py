@@ -5,7 +5,7 @@ specialised ones are rows of the same table and leave the same answer.
 """
 
 from propcvx.solvers.call import SolverNames, solve
-from propcvx.solvers.choice import svm_solver
+from propcvx.solvers.choice import master_solvers, svm_solver
 from propcvx.solvers.solution import Certificate, Solution
 from propcvx.solvers.table import SOLVERS, Solver, find_solver, register_solver, solvers_for
 from propcvx.solvers.through_cvxpy import Run
@@ -18,6 +18,7 @@ __all__ = [
     "Solver",
     "SolverNames",
     "find_solver",
+    "master_solvers",
     "register_solver",
     "solve",
     "solvers_for",

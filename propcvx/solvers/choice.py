@@ -1,4 +1,4 @@
-"""The rule behind ``solver="auto"`` for the SVM dual with a bias."""
+"""The rules behind ``solver="auto"``: for the SVM dual with a bias and the restricted master."""
 
 from __future__ import annotations
 
@@ -33,3 +33,17 @@ def svm_solver(features: NDArray[np.float64]) -> str | tuple[str, ...]:
     if n >= MANY and rank <= FEW * n:
         return "newton"
     return ("active_set", "libsvm") if rank > FULL * n else "libsvm"
+
+
+def master_solvers(form: str) -> tuple[str, ...]:
+    """For the restricted master in its epigraph form ``"mkl_interior_point"``, then ``"clarabel"``.
+
+    The second is asked where the first does not reach its duality gap, as may happen at a large C.
+    For any other form ``"clarabel"`` alone.
+
+    Examples
+    --------
+    >>> master_solvers("epigraph"), master_solvers("group")
+    (('mkl_interior_point', 'clarabel'), ('clarabel',))
+    """
+    return ("mkl_interior_point", "clarabel") if form == "epigraph" else ("clarabel",)

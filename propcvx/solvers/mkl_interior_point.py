@@ -1,25 +1,25 @@
 r"""A primal-dual interior-point method for the restricted master in its epigraph form, eq:convex_4.
 
-In :math:`x = \alpha / C` and with the factor scaled by :math:`\sqrt C`, the problem is
+In :math:`x = \alpha / C` the problem is
 
 .. math::
 
     \min_{0 \le x \le 1, \beta} \beta - 1^\top x \quad \text{s.t. }
-    q_t(x) = \tfrac12 \|F^\top (y_t \circ x)\|^2 \le \beta
+    q_t(x) = \tfrac{C}{2} \|F^\top (y_t \circ x)\|^2 \le \beta
 
-with multipliers :math:`\mu_t` of the cuts and :math:`\lambda, \nu` of the box.  A Newton step on
-its optimality conditions takes one Cholesky factor of
-:math:`A = \sum_t \mu_t \, K \circ y_t y_t^\top + \operatorname{diag}(\lambda / x + \nu / (1 - x))`;
-steps are Mehrotra's predictor and corrector (Nocedal and Wright 2006, Section 14.2).  What ends it
-is the duality gap between this x and the group form's weights
-:math:`w_t = \mu_t F^\top (y_t \circ x)`, which bounds the error whatever the steps were.
+with multipliers :math:`\mu_t` of the cuts and :math:`\lambda, \nu` of the box.  The steps are in
+:mod:`propcvx.solvers.mkl_newton`.  They start where those for the labelings before the last came
+near the central path; once an instance is surely at 0 it takes no part in them.  What ends them is
+the duality gap between x and the group form's weights :math:`w_t = \mu_t F^\top (y_t \circ x)`,
+which bounds the error whatever the steps were.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from time import perf_counter
 from typing import Any, NamedTuple
+from weakref import WeakKeyDictionary
 
 import cvxpy as cp
 import numpy as np
@@ -27,122 +27,45 @@ from numpy.typing import NDArray
 from scipy.linalg import LinAlgError
 
 from propcvx.programs import Program
+from propcvx.solvers.mkl_newton import Bound, Iterate, advance
 from propcvx.solvers.through_cvxpy import Run
-from propcvx.solvers.weighted_gram import Scaled, Solve, factor
+from propcvx.solvers.weighted_gram import Scaled
 
 Array = NDArray[np.float64]
 
 MAX_ITER = 60
-TO_BOUNDARY = 0.995
-"""Share of the way to the boundary that a step goes at most."""
-FAR = 1e-3
-"""Where solutions are below this share of C, the middle of the box is no good start."""
-
-
-class Iterate(NamedTuple):
-    r"""Primal and dual variables, or a step in them.
-
-    These are :math:`x, \beta, \mu, \lambda, \nu` and the slack of the cuts.
-    """
-
-    x: Array
-    beta: Array
-    mu: Array
-    low: Array
-    up: Array
-    slack: Array
-
-    def moved(self, step: Iterate, length: float) -> Iterate:
-        """Where a step of some length ends."""
-        return Iterate(*(v + length * dv for v, dv in zip(self, step, strict=True)))
-
-    def room(self, step: Iterate) -> float:
-        """Length at which the first of the positive variables becomes zero."""
-        values = self.x, 1.0 - self.x, self.mu, self.low, self.up, self.slack
-        changes = step.x, -step.x, step.mu, step.low, step.up, step.slack
-        falls = (float(np.max(-dv / v)) for v, dv in zip(values, changes, strict=True))
-        return 1.0 / max(*falls, 1e-300)
-
-    def products(self) -> tuple[Array, ...]:
-        """The products that are zero at the optimum."""
-        return self.low * self.x, self.up * (1.0 - self.x), self.mu * self.slack
-
-    @property
-    def centrality(self) -> float:
-        """Mean of those products."""
-        return float(np.mean(np.concatenate(self.products())))
+INSIDE = 0.1
+"""The least multiplier of the box at a cold start."""
+CENTRAL = 0.3
+"""The first iterate with a relative gap below this is where the next master starts."""
+ENTRY = 0.3
+"""Weight of a labeling that comes in there."""
+SURE = 0.1
+"""Relative gap below which instances may be left out."""
+FAR = 100.0
+"""How many times as far from the margin as their weight tells, relative to the means."""
+WORTH = 0.75
+"""Instances are left out if at most this share remains."""
 
 
 @dataclass(frozen=True)
-class Bound:
-    r"""What is known at an iterate, all in units of the scaled problem.
+class Path:
+    """Where steps ended, how many, where they came near the central path, if all took part."""
 
-    Attributes
-    ----------
-    x, mu : arrays
-        The point; mu sums to one.
-    quadratics : array of shape (T,)
-        :math:`q_t(x)`.
-    slopes : array of shape (T, N)
-        Their gradients.
-    value, upper : float
-        Lower and upper bound on the optimum.
-    """
-
-    x: Array
-    mu: Array
-    quadratics: Array
-    slopes: Array
-    value: float
-    upper: float
-
-    @classmethod
-    def at(cls, problem: Scaled, iterate: Iterate) -> Bound:
-        """Evaluate both sides of the duality."""
-        x, mu = iterate.x, iterate.mu / iterate.mu.sum()
-        slopes = problem.slopes(x)
-        quadratics = np.maximum(0.0, 0.5 * slopes @ x)
-        norm, hinge = mu @ np.sqrt(2.0 * quadratics), np.maximum(0.0, 1.0 - mu @ slopes)
-        value, upper = x.sum() - quadratics.max(), 0.5 * norm**2 + hinge.sum()
-        return cls(x, mu, quadratics, slopes, float(value), float(upper))
-
-    @property
-    def gap(self) -> float:
-        """Relative duality gap."""
-        return (self.upper - self.value) / max(abs(self.value), np.finfo(float).tiny)
+    bound: Bound
+    iterations: int
+    central: Iterate | None
+    whole: bool
 
 
-@dataclass(frozen=True)
-class NewtonSystem:
-    """The linear system of the steps at one iterate, factored once for predictor and corrector."""
+class Warm(NamedTuple):
+    """A problem that was solved, and where its steps came near the central path."""
 
-    at: Iterate
-    slopes: Array
-    solve: Solve
-    solved_slopes: Array
-    bordered: Array
+    problem: Scaled
+    central: Iterate | None
 
-    @classmethod
-    def of(cls, problem: Scaled, at: Iterate, slopes: Array) -> NewtonSystem:
-        """Factor it; raises LinAlgError where A is not numerically positive definite."""
-        solve = factor(problem, at.mu, at.low / at.x + at.up / (1.0 - at.x))
-        solved = solve(slopes.T)
-        t = len(at.mu)
-        bordered = np.zeros((t + 1, t + 1))
-        bordered[:t, :t] = slopes @ solved + np.diag(at.slack / at.mu)
-        bordered[:t, t] = bordered[t, :t] = 1.0
-        return cls(at, slopes, solve, solved, bordered)
 
-    def step(self, dual: Array, cuts: Array, aims: tuple[Array, ...]) -> Iterate:
-        """Step that removes residuals and changes the products by ``aims``."""
-        at, (low, up, cut) = self.at, aims
-        right = self.solve(low / at.x - up / (1.0 - at.x) - dual)
-        border = np.append(self.slopes @ right + cuts + cut / at.mu, 1.0 - at.mu.sum())
-        solution = np.linalg.solve(self.bordered, border)
-        dmu, dbeta = solution[:-1], solution[-1]
-        dx = right - self.solved_slopes @ dmu
-        dlow, dup = (low - at.low * dx) / at.x, (up + at.up * dx) / (1.0 - at.x)
-        return Iterate(dx, dbeta, dmu, dlow, dup, (cut - at.slack * dmu) / at.mu)
+_WARM: WeakKeyDictionary[cp.Problem, Warm] = WeakKeyDictionary()
 
 
 def is_mkl_epigraph(program: Program) -> bool:
@@ -156,61 +79,89 @@ def run_mkl_interior_point(program: Program, options: dict[str, Any]) -> Run:
     ``options`` are ``tol``, the relative duality gap to reach, and ``max_iter``.
     """
     start = perf_counter()
-    features, labelings, C = (program.constants[k] for k in ("features", "labelings", "C"))
-    problem = Scaled(np.sqrt(C) * features, np.asarray(labelings, dtype=np.float64))
-    bound, iterations, status = _iterate(problem, **options)
-    _store(program, bound, C)
-    return Run(status, 0.0, perf_counter() - start, iterations)
+    problem, central = _problem(program)
+    path = _solve(problem, central, **options)
+    _WARM[program.problem] = Warm(problem, path.central)
+    _store(program, path.bound, problem.C)
+    status = cp.OPTIMAL if path.bound.gap <= options["tol"] else cp.USER_LIMIT
+    return Run(status, 0.0, perf_counter() - start, path.iterations)
 
 
-def _iterate(problem: Scaled, tol: float, max_iter: int = MAX_ITER) -> tuple[Bound, int, str]:
+def _problem(program: Program) -> tuple[Scaled, Iterate | None]:
+    """The problem of a program, and where the one for its first labelings was central."""
+    features, labelings, C, after = (
+        program.constants[k] for k in ("features", "labelings", "C", "after")
+    )
+    labelings = np.asarray(labelings, dtype=np.float64)
+    warm = None if after is None else _WARM.get(after)
+    if warm is None or warm.problem.features is not features:
+        return Scaled.of(features, labelings, C), None
+    first = warm.problem.labelings
+    extends = len(first) < len(labelings) and np.array_equal(first, labelings[: len(first)])
+    problem = Scaled.of(features, labelings, C, warm.problem.gram)
+    return problem, warm.central if extends else None
+
+
+def _solve(problem: Scaled, central: Iterate | None, tol: float, max_iter: int = MAX_ITER) -> Path:
+    """From the last path, and leaving instances out; where that fails, cold with all of them."""
+    start = _cold(problem) if central is None else _entered(problem, central)
+    path = _follow(problem, start, tol, max_iter, SURE)
+    if path.bound.gap <= tol or (central is None and path.whole):
+        return path
+    again = _follow(problem, _cold(problem), tol, max_iter, 0.0)
+    better = min(path, again, key=lambda path: path.bound.gap)
+    return replace(better, iterations=path.iterations + again.iterations)
+
+
+def _follow(problem: Scaled, at: Iterate, tol: float, max_iter: int, sure: float) -> Path:
     """Newton steps until the gap is at most ``tol``; the iterate with the smallest gap."""
-    at = _start(problem)
-    best = bound = Bound.at(problem, at)
-    iteration = 0
-    while best.gap > tol and iteration < max_iter:
+    x, place, iteration = np.zeros_like(at.x), np.arange(len(at.x)), 0
+    part, bound = problem, Bound.at(problem, at.x, at.mu)
+    best, central = (bound, place), None
+    while best[0].gap > tol and iteration < max_iter:
+        central = at if central is None and bound.gap < CENTRAL else central
+        near = at.low * at.x.mean() <= FAR * at.low.mean() * at.x
+        if bound.gap < sure and near.mean() <= WORTH:
+            part, at, place = part.only(near), at.only(near), place[near]
+            bound = Bound.at(part, at.x, at.mu)
         iteration += 1
         try:
             with np.errstate(all="ignore"):  # x on its bounds, as rounding has it, ends it below
-                at = _advance(problem, at, bound)
-                bound = Bound.at(problem, at)
+                at = advance(part, at, bound)
+                bound = Bound.at(part, at.x, at.mu)
         except LinAlgError:  # as close as the conditioning of A allows
             break
-        best = bound if bound.gap < best.gap else best
-    return best, iteration, cp.OPTIMAL if best.gap <= tol else cp.USER_LIMIT
+        best = (bound, place) if bound.gap < best[0].gap else best
+    x[best[1]] = best[0].x
+    return Path(Bound.at(problem, x, best[0].mu), iteration, central, len(place) == len(x))
 
 
-def _start(problem: Scaled) -> Iterate:
-    """The middle of the box, or a small multiple of it where the best one is ``FAR`` below it."""
+def _cold(problem: Scaled) -> Iterate:
+    """Twice the best multiple of 1, or the middle of the box, all labelings weighing the same."""
     t, n = problem.labelings.shape
     ones = np.ones(n)
-    quadratics = 0.5 * problem.slopes(ones) @ ones
-    share = n / (2.0 * max(quadratics.max(), np.finfo(float).tiny))
-    share = share if share < FAR else 0.5
-    quadratics = share**2 * quadratics
-    beta = quadratics.max() + t * share
-    return Iterate(share * ones, beta, np.full(t, 1.0 / t), ones, ones, beta - quadratics)
+    quadratic = 0.5 * np.mean(problem.slopes(ones) @ ones)
+    return _feasible(problem, n / max(quadratic, 2.0 * n) * ones, np.full(t, 1.0 / t))
 
 
-def _advance(problem: Scaled, at: Iterate, bound: Bound) -> Iterate:
-    """One predictor and one corrector, with the second order of everything in the latter."""
-    dual = at.mu @ bound.slopes - 1.0 - at.low + at.up
-    cuts = bound.quadratics - at.beta + at.slack
-    system, products = NewtonSystem.of(problem, at, bound.slopes), at.products()
-    predictor = system.step(dual, cuts, tuple(-product for product in products))
-    length = min(1.0, at.room(predictor))
-    goal = (at.moved(predictor, length).centrality / at.centrality) ** 3 * at.centrality
-    second, bent = length**2, problem.slopes(predictor.x)
-    dual = dual + second * (predictor.mu @ bent)
-    cuts = cuts + second * 0.5 * (bent @ predictor.x)
-    crossed = (
-        predictor.low * predictor.x,
-        -predictor.up * predictor.x,
-        predictor.mu * predictor.slack,
-    )
-    aims = tuple(goal - p - second * c for p, c in zip(products, crossed, strict=True))
-    step = system.step(dual, cuts, aims)
-    return at.moved(step, min(1.0, TO_BOUNDARY * at.room(step)))
+def _feasible(problem: Scaled, x: Array, mu: Array) -> Iterate:
+    """The other variables so that nothing but complementarity is left to reach."""
+    slopes = problem.slopes(x)
+    margins, quadratics = mu @ slopes - 1.0, 0.5 * slopes @ x
+    low, up = np.maximum(margins, 0.0) + INSIDE, np.maximum(-margins, 0.0) + INSIDE
+    slack = float(np.mean(np.concatenate([low * x, up * (1.0 - x)])))
+    beta = quadratics.max() + len(mu) * slack
+    return Iterate(x, beta, mu, low, up, beta - quadratics)
+
+
+def _entered(problem: Scaled, last: Iterate) -> Iterate:
+    """An iterate for the first labelings, with beta where the cuts of the others are met."""
+    labelings = problem.labelings[len(last.mu) :]
+    mu = np.append((1.0 - ENTRY) * last.mu, np.full(len(labelings), ENTRY / len(labelings)))
+    quadratics = (0.5 * problem.slopes(last.x) @ last.x)[len(last.mu) :]
+    beta = max(last.beta, quadratics.max() + last.centrality / mu[-1])
+    slack = np.append(last.slack + beta - last.beta, beta - quadratics)
+    return last._replace(beta=beta, mu=mu, slack=slack)
 
 
 def _store(program: Program, bound: Bound, C: float) -> None:

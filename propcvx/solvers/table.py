@@ -188,6 +188,7 @@ _ROWS = (
         run_mkl_interior_point,
         _same("tol"),
         accepts=is_mkl_epigraph,
+        known_options=frozenset({"tol", "max_iter"}),
         scale_free=True,
     ),
     Solver(
