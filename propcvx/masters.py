@@ -71,8 +71,8 @@ class Master:
         The solver's tolerance.
     options : dict
         Handed to the solver as they are.
-    last : Program or None
-        The last program of the epigraph form; the next one may be solved from where it ended.
+    warm : object
+        Where the last solve ended, and the next one begins.
     """
 
     features: Array
@@ -81,7 +81,7 @@ class Master:
     solver: SolverNames = "auto"
     tol: float = 1e-8
     options: dict[str, Any] = field(default_factory=dict)
-    last: Program | None = field(default=None, init=False, repr=False)
+    warm: Any = field(default=None, init=False, repr=False)
 
     def __call__(self, labelings: Array) -> MasterSolution:
         """Solve for the labelings found so far, shape (n_labelings, n_instances)."""
@@ -105,15 +105,18 @@ class Master:
     def ask(self, program: Program) -> Solution:
         """Solve one of the master's programs with its solver."""
         solver = master_solvers(self.form) if self.solver == "auto" else self.solver
-        return solve(program, solver, tol=self.tol, certify=False, **self.options)
+        solution = solve(
+            program, solver, tol=self.tol, certify=False, warm=self.warm, **self.options
+        )
+        self.warm = solution.warm
+        return solution
 
 
 Answer = tuple[Array, Array, Solution]
 
 
 def _epigraph(master: Master, labelings: Array) -> Answer:
-    master.last = mkl_epigraph(master.features, labelings, master.C, master.last)
-    answer = master.ask(master.last)
+    answer = master.ask(mkl_epigraph(master.features, labelings, master.C))
     return answer.variables["alpha"], answer.duals["cuts"], answer
 
 

@@ -14,7 +14,7 @@ from propcvx.errors import (
 )
 from propcvx.masters import Master
 from propcvx.programs import mkl_epigraph, svm_dual
-from propcvx.solvers import mkl_interior_point, solve, solvers_for
+from propcvx.solvers import mkl_interior_point, solve, solvers_for, warm
 from propcvx.solvers.weighted_gram import Scaled, factor
 
 NAME = "mkl_interior_point"
@@ -150,20 +150,20 @@ def test_one_cut_after_another_each_is_solved_as_if_alone(n_instances, rank, C):
 
 def test_cuts_after_the_first_take_fewer_steps():
     features, labelings = cuts_of(8, 80, 60, 6)
-    before, warm, cold = None, 0, 0
+    end, warmed, cold = None, 0, 0
     for n_cuts in range(1, len(labelings) + 1):
-        alone = mkl_epigraph(features, labelings[:n_cuts], 1.0)
-        before = mkl_epigraph(features, labelings[:n_cuts], 1.0, before)
-        warm += solve(before, NAME).iterations
-        cold += solve(alone, NAME).iterations
-    assert warm < 0.9 * cold
+        program = mkl_epigraph(features, labelings[:n_cuts], 1.0)
+        cold += solve(program, NAME, warm=None).iterations
+        answer = solve(program, NAME, warm=end)
+        end, warmed = answer.warm, warmed + answer.iterations
+    assert warmed < 0.9 * cold
 
 
 @pytest.mark.parametrize("other", ["labelings", "C", "features", "fewer"])
 def test_what_does_not_continue_the_last_program_is_solved_all_the_same(other):
     features, labelings = cuts_of(9, 40, 30, 5)
     last = mkl_epigraph(features, labelings[:3], 1.0)
-    solve(last, NAME)
+    end = solve(last, NAME).warm
     more, C = labelings, 1.0
     if other == "labelings":
         more = labelings[::-1]
@@ -173,7 +173,7 @@ def test_what_does_not_continue_the_last_program_is_solved_all_the_same(other):
         features = 0.5 * features[:, ::-1]
     if other == "fewer":
         more = labelings[:2]
-    answer = solve(mkl_epigraph(features, more, C, last), NAME)
+    answer = solve(mkl_epigraph(features, more, C), NAME, warm=end)
     alone = solve(mkl_epigraph(features, more, C), NAME)
     assert answer.status == "optimal"
     assert answer.value == pytest.approx(alone.value, rel=1e-7)
@@ -214,11 +214,11 @@ def test_options_it_does_not_have_are_refused():
 
 def test_nothing_is_kept_of_programs_that_are_gone():
     features, labelings = cuts_of(12, 20, 10, 3)
-    kept = len(mkl_interior_point._WARM)
-    master = Master(features, 1.0)
-    for n_cuts in (1, 2, 3):
-        master(labelings[:n_cuts])
-    assert len(mkl_interior_point._WARM) > kept
-    del master
     gc.collect()
-    assert len(mkl_interior_point._WARM) <= kept
+    kept = len(warm._ENDS)
+    program = mkl_epigraph(features, labelings, 1.0)
+    solve(program, NAME)
+    assert len(warm._ENDS) == kept + 1
+    del program
+    gc.collect()
+    assert len(warm._ENDS) == kept

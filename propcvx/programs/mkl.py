@@ -17,9 +17,7 @@ from propcvx.programs.record import ProblemClass, Program
 Array = NDArray[np.float64]
 
 
-def mkl_epigraph(
-    features: Array, labelings: Array, C: float, after: Program | None = None
-) -> Program:
+def mkl_epigraph(features: Array, labelings: Array, C: float) -> Program:
     r"""Epigraph form, eq:convex_4.
 
     .. math::
@@ -35,8 +33,6 @@ def mkl_epigraph(
         The labelings :math:`y_t` found so far.
     C : float
         Weight of the hinge loss.
-    after : Program, optional
-        The same program for the first of the labelings; a solver may start where it ended.
 
     Returns
     -------
@@ -62,12 +58,7 @@ def mkl_epigraph(
         problem=cp.Problem(cp.Maximize(-beta), list(constraints.values())),
         variables={"alpha": alpha, "beta": beta},
         constraints=constraints,
-        constants={
-            "features": features,
-            "labelings": labelings,
-            "C": C,
-            "after": None if after is None else after.problem,
-        },
+        constants={"features": features, "labelings": labelings, "C": C},
     )
 
 

@@ -19,7 +19,6 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from time import perf_counter
 from typing import Any, NamedTuple
-from weakref import WeakKeyDictionary
 
 import cvxpy as cp
 import numpy as np
@@ -29,6 +28,7 @@ from scipy.linalg import LinAlgError
 from propcvx.programs import Program
 from propcvx.solvers.mkl_newton import Bound, Iterate, advance
 from propcvx.solvers.through_cvxpy import Run
+from propcvx.solvers.warm import leave_end, take_end
 from propcvx.solvers.weighted_gram import Scaled
 
 Array = NDArray[np.float64]
@@ -65,9 +65,6 @@ class Warm(NamedTuple):
     central: Iterate | None
 
 
-_WARM: WeakKeyDictionary[cp.Problem, Warm] = WeakKeyDictionary()
-
-
 def is_mkl_epigraph(program: Program) -> bool:
     """Only the epigraph form of the restricted master is solved here."""
     return program.name == "mkl_epigraph"
@@ -81,7 +78,7 @@ def run_mkl_interior_point(program: Program, options: dict[str, Any]) -> Run:
     start = perf_counter()
     problem, central = _problem(program)
     path = _solve(problem, central, **options)
-    _WARM[program.problem] = Warm(problem, path.central)
+    leave_end(program, Warm(problem, path.central))
     _store(program, path.bound, problem.C)
     status = cp.OPTIMAL if path.bound.gap <= options["tol"] else cp.USER_LIMIT
     return Run(status, 0.0, perf_counter() - start, path.iterations)
@@ -89,11 +86,8 @@ def run_mkl_interior_point(program: Program, options: dict[str, Any]) -> Run:
 
 def _problem(program: Program) -> tuple[Scaled, Iterate | None]:
     """The problem of a program, and where the one for its first labelings was central."""
-    features, labelings, C, after = (
-        program.constants[k] for k in ("features", "labelings", "C", "after")
-    )
-    labelings = np.asarray(labelings, dtype=np.float64)
-    warm = None if after is None else _WARM.get(after)
+    features, labelings, C = (program.constants[k] for k in ("features", "labelings", "C"))
+    labelings, warm = np.asarray(labelings, dtype=np.float64), take_end(program, Warm)
     if warm is None or warm.problem.features is not features:
         return Scaled.of(features, labelings, C), None
     first = warm.problem.labelings
