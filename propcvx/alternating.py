@@ -40,6 +40,10 @@ class Separator:
     gap: float = 0.0
 
 
+Machine = Callable[[Array, float], Separator]
+"""``machine(labeling, C)``, the SVM step."""
+
+
 @dataclass
 class SVMStep:
     """Solves the SVM of a fixed labeling; built once, re-solved for every labeling and C.
@@ -94,22 +98,34 @@ class PropSVM:
         Weight :math:`\omega_k` of each bag's proportion loss (:math:`C_p` in the paper).
     loss : ProportionLoss
         The loss :math:`L_p`.
+    count : float
+        How many instances each one stands for.
     """
 
     bags: Bags
     C: float
     weights: Array
     loss: ProportionLoss
+    count: float = 1.0
 
     def take(self, instances: NDArray[np.intp]) -> PropSVM:
         """The problem on some whole bags, given by their instances."""
         kept = np.unique(self.bags.index[instances])
         return replace(self, bags=self.bags.take(instances), weights=self.weights[kept])
 
+    def part(self, instances: NDArray[np.intp]) -> PropSVM:
+        """The problem on a part of every bag, which stands for all of it."""
+        count = self.bags.n_instances / len(instances)
+        return replace(self, bags=self.bags.take(instances), count=count * self.count)
+
+    def best_labeling(self, scores: Array, C: float) -> Array:
+        """The labels for fixed scores, with C* in place of C."""
+        return labeling_step(scores, self.bags, self.loss, self.weights / (C * self.count))
+
     def objective(self, labeling: Array, separator: Separator, C: float | None = None) -> float:
         """Value of eq:pSVM_2, with C* in place of C where it is given."""
         norm = 0.5 * float(separator.weights @ separator.weights)
-        errors = float(hinge(labeling, separator.scores).sum())
+        errors = self.count * float(hinge(labeling, separator.scores).sum())
         gaps = self.bags.proportions_of(labeling) - self.bags.proportions
         return (
             norm + (self.C if C is None else C) * errors + float(self.weights @ self.loss.of(gaps))
@@ -178,7 +194,7 @@ class Alternation:
     """
 
     problem: PropSVM
-    machine: Callable[[Array, float], Separator]
+    machine: Machine
     schedule: Sequence[float]
     tol: float = 1e-4
     max_iter: int = 100
@@ -186,9 +202,9 @@ class Alternation:
     def __post_init__(self) -> None:
         self._ends: dict[tuple[int, bytes], Descent] = {}
 
-    def __call__(self, labeling: Array) -> Descent:
-        """Descend from one labeling."""
-        history, passed = History(), []
+    def __call__(self, labeling: Array, before: History | None = None) -> Descent:
+        """Descend from one labeling; ``before`` is the history of how it was arrived at."""
+        history, passed = History(list(before or ())), []
         for level, C in enumerate(self.schedule):
             passed.append((level, _fingerprint(labeling)))
             if passed[-1] in self._ends:
@@ -205,14 +221,12 @@ class Alternation:
         self, labeling: Array, C: float, history: History
     ) -> tuple[Array, Separator, float]:
         """The repeat loop of Algorithm 1 at one value of C*."""
-        separator = self.machine(labeling, C)
+        separator = self.machine(labeling, C * self.problem.count)
         objective = self.problem.objective(labeling, separator, C)
         history.stop_reason = StopReason.MAX_ROUNDS
         for _ in range(self.max_iter):
             start, before = perf_counter(), objective
-            relabeled = labeling_step(
-                separator.scores, self.problem.bags, self.problem.loss, self.problem.weights / C
-            )
+            relabeled = self.problem.best_labeling(separator.scores, C)
             flips = int(np.count_nonzero(relabeled != labeling))
             if flips:
                 labeling = relabeled
@@ -234,7 +248,7 @@ class Alternation:
 
     def _better(self, labeling: Array, C: float, old: Separator) -> tuple[Separator, float]:
         """A new separator, unless the solver's error has made it worse than the old one."""
-        pair = (self.machine(labeling, C), old)
+        pair = (self.machine(labeling, C * self.problem.count), old)
         objectives = [self.problem.objective(labeling, separator, C) for separator in pair]
         worse = objectives[0] > objectives[1]
         return pair[worse], objectives[worse]

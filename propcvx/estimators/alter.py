@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,7 @@ from sklearn.utils import check_random_state
 from tqdm import tqdm
 
 from propcvx.alternating import Alternation, Descent, PropSVM, SVMStep, annealing_values
+from propcvx.annealing import in_stages
 from propcvx.bags import Bags
 from propcvx.checks import as_vector, check_choice, check_count, check_flag, check_number
 from propcvx.errors import InputError, SolverError
@@ -82,6 +84,10 @@ class AlterPropSVM(BagClassifier):
         Number of random labelings, where ``init`` is ``"random"``.
     annealing : bool
         Whether to anneal, where ``init`` is not given as :class:`Start`.
+    annealing_size : int or None
+        The levels C* < C are walked on about so many instances, the same share of every bag, and
+        256 of a bag of average size at least; all instances follow at C.  None, or fewer instances:
+        on all of them, as in the paper.
     selection : "objective" or "bag_error"
         How the winner among several kinds of start is chosen: by smallest objective, as in the
         paper, or by bag error on held-out bags, which matters when bags are large (within one
@@ -148,6 +154,7 @@ class AlterPropSVM(BagClassifier):
         init: Any = "random",
         n_init: int = 10,
         annealing: bool = True,
+        annealing_size: int | None = 2**15,
         selection: str = "objective",
         proportion_loss: str = "absolute",
         bag_weights: Any = "bag",
@@ -168,6 +175,7 @@ class AlterPropSVM(BagClassifier):
         self.init = init
         self.n_init = n_init
         self.annealing = annealing
+        self.annealing_size = annealing_size
         self.selection = selection
         self.proportion_loss = proportion_loss
         self.bag_weights = bag_weights
@@ -214,6 +222,8 @@ class AlterPropSVM(BagClassifier):
         check_number("tol", self.tol, least=0.0)
         check_count("n_init", self.n_init)
         check_count("max_iter", self.max_iter)
+        if self.annealing_size is not None:
+            check_count("annealing_size", self.annealing_size)
         check_choice("selection", self.selection, ("objective", "bag_error"))
         check_choice("proportion_loss", self.proportion_loss, PROPORTION_LOSSES)
 
@@ -234,12 +244,12 @@ class AlterPropSVM(BagClassifier):
         self, features: Array, problem: PropSVM, starts: list[Start], random: RandomState
     ) -> Iterator[tuple[Start, Descent]]:
         """Where every start ends, as they end."""
-        machine = SVMStep(features, self.solver, self.solver_tol, self.solver_options or {})
-        schedules = {True: annealing_values(self.C), False: [self.C]}
-        runs = {
-            annealing: Alternation(problem, machine, schedule, self.tol, self.max_iter)
-            for annealing, schedule in schedules.items()
-        }
+        options = self.solver_options or {}
+        machine_of = partial(SVMStep, solver=self.solver, tol=self.solver_tol, options=options)
+        once = Alternation(problem, machine_of(features), [self.C], self.tol, self.max_iter)
+        annealed = replace(once, schedule=annealing_values(self.C))
+        size = self.annealing_size or problem.bags.n_instances
+        runs = {True: in_stages(annealed, features, machine_of, size, random), False: once}
         labelings = (
             (start, labeling)
             for start in starts
