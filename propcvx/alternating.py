@@ -230,7 +230,7 @@ class Alternation:
             flips = int(np.count_nonzero(relabeled != labeling))
             if flips:
                 labeling = relabeled
-                separator, objective = self._better(labeling, C, separator)
+                separator, objective = self._better(labeling, C, separator, before)
             history.append(
                 Round(
                     objective=objective,
@@ -246,12 +246,16 @@ class Alternation:
                 break
         return labeling, separator, objective
 
-    def _better(self, labeling: Array, C: float, old: Separator) -> tuple[Separator, float]:
-        """A new separator, unless the solver's error has made it worse than the old one."""
-        pair = (self.machine(labeling, C * self.problem.count), old)
-        objectives = [self.problem.objective(labeling, separator, C) for separator in pair]
-        worse = objectives[0] > objectives[1]
-        return pair[worse], objectives[worse]
+    def _better(
+        self, labeling: Array, C: float, old: Separator, before: float
+    ) -> tuple[Separator, float]:
+        """A new separator, unless the solver's error has made the old one the better."""
+        new = self.machine(labeling, C * self.problem.count)
+        objective = self.problem.objective(labeling, new, C)
+        if objective <= before:
+            return new, objective
+        kept = self.problem.objective(labeling, old, C)
+        return (new, objective) if objective <= kept else (old, kept)
 
 
 def _fingerprint(labeling: Array) -> bytes:

@@ -18,6 +18,9 @@ Indices = NDArray[np.intp]
 LEAST = 256
 """Instances that are drawn of a bag of average size at least: fewer would blur its proportion."""
 
+ALL_FROM = 0.05
+"""The levels from this share of C on are walked on all instances."""
+
 
 def part_of(bags: Bags, size: int, random: RandomState) -> Indices:
     """The same share of every bag, drawn at random, sorted; all instances if there are not more.
@@ -83,7 +86,7 @@ def in_stages(
     size: int,
     random: RandomState,
 ) -> Alternation | Stages:
-    """``run`` with all levels but the last on about ``size`` instances, if there are more.
+    """``run`` with its levels below ``ALL_FROM`` on about ``size`` instances, if there are more.
 
     ``machine_of(features)`` makes the SVM step for the instances that are drawn.
     """
@@ -91,5 +94,6 @@ def in_stages(
     if len(part) == len(features):
         return run
     problem, machine = run.problem.part(part), machine_of(features[part])
-    first = replace(run, problem=problem, machine=machine, schedule=run.schedule[:-1])
-    return Stages(features, part, first, replace(run, schedule=run.schedule[-1:]))
+    cut = int(np.searchsorted(run.schedule, ALL_FROM * run.schedule[-1]))
+    first = replace(run, problem=problem, machine=machine, schedule=run.schedule[:cut])
+    return Stages(features, part, first, replace(run, schedule=run.schedule[cut:]))

@@ -85,9 +85,9 @@ class AlterPropSVM(BagClassifier):
     annealing : bool
         Whether to anneal, where ``init`` is not given as :class:`Start`.
     annealing_size : int or None
-        The levels C* < C are walked on about so many instances, the same share of every bag, and
-        256 of a bag of average size at least; all instances follow at C.  None, or fewer instances:
-        on all of them, as in the paper.
+        The levels C* below C / 20 are walked on about so many instances, the same share of every
+        bag, and 256 of a bag of average size at least; the others on all instances.  None, or fewer
+        instances: all levels on all of them, as in the paper.
     selection : "objective" or "bag_error"
         How the winner among several kinds of start is chosen: by smallest objective, as in the
         paper, or by bag error on held-out bags, which matters when bags are large (within one
