@@ -73,10 +73,13 @@ class Stages:
     def __call__(self, labeling: Array) -> Descent:
         """Descend from one labeling of all instances."""
         end = self.first(labeling[self.part])
+        return self.rest(self._labels_of(end), end.history)
+
+    def _labels_of(self, end: Descent) -> Array:
+        """The labels of all instances for the plane of a descent on the part."""
         scores = self.features @ end.weights
         scores += end.bias
-        labeling = self.rest.problem.best_labeling(scores, self.rest.schedule[0])
-        return self.rest(labeling, end.history)
+        return self.rest.problem.best_labeling(scores, self.rest.schedule[0])
 
 
 def in_stages(
