@@ -150,22 +150,34 @@ class PropSVM:
         Weight :math:`\omega_k` of each bag's proportion loss (:math:`C_p` in the paper).
     loss : ProportionLoss
         The loss :math:`L_p`.
+    count : float
+        How many instances each one stands for.
     """
 
     bags: Bags
     C: float
     weights: Array
     loss: ProportionLoss
+    count: float = 1.0
 
     def take(self, instances: NDArray[np.intp]) -> PropSVM:
         """The problem on some whole bags, given by their instances."""
         kept = np.unique(self.bags.index[instances])
         return replace(self, bags=self.bags.take(instances), weights=self.weights[kept])
 
+    def part(self, instances: NDArray[np.intp]) -> PropSVM:
+        """The problem on a part of every bag, which stands for all of it."""
+        count = self.bags.n_instances / len(instances)
+        return replace(self, bags=self.bags.take(instances), count=count * self.count)
+
+    def best_labeling(self, scores: Array, C: float) -> Array:
+        """The labels for fixed scores, with C* in place of C."""
+        return labeling_step(scores, self.bags, self.loss, self.weights / (C * self.count))
+
     def objective(self, labeling: Array, separator: Separator, C: float | None = None) -> float:
         """Value of eq:pSVM_2, with C* in place of C where it is given."""
         norm = 0.5 * float(separator.weights @ separator.weights)
-        errors = float(hinge(labeling, separator.scores).sum())
+        errors = self.count * float(hinge(labeling, separator.scores).sum())
         gaps = self.bags.proportions_of(labeling) - self.bags.proportions
         return (
             norm + (self.C if C is None else C) * errors + float(self.weights @ self.loss.of(gaps))
@@ -242,38 +254,35 @@ class Alternation:
     def __post_init__(self) -> None:
         self._ends: dict[tuple[int, bytes], Descent] = {}
 
-    def __call__(self, labeling: Array) -> Descent:
-        """Descend from one labeling."""
-        history, passed, separator = History(), [], None
+    def __call__(self, labeling: Array, before: History | None = None) -> Descent:
+        """Descend from one labeling; ``before`` is the history of how it was arrived at."""
+        history, passed = History(list(before or ())), []
+        separator: Separator | None = None
         for level, C in enumerate(self.schedule):
             passed.append((level, _fingerprint(labeling)))
             if passed[-1] in self._ends:
                 end = self._ends[passed[-1]]
                 break
             labeling, separator, objective = self._repeat(labeling, C, separator, history)
-        else:
-            assert separator is not None
             labels = labeling.astype(np.int8)
             end = Descent(labels, separator.weights, separator.bias, objective, history)
         self._ends.update(dict.fromkeys(passed, end))
         return end
 
     def _repeat(
-        self, labeling: Array, C: float, before: Separator | None, history: History
+        self, labeling: Array, C: float, after: Separator | None, history: History
     ) -> tuple[Array, Separator, float]:
         """The repeat loop of Algorithm 1 at one value of C*."""
-        separator = self.machine(labeling, C, before)
+        separator = self.machine(labeling, C * self.problem.count, after)
         objective = self.problem.objective(labeling, separator, C)
         history.stop_reason = StopReason.MAX_ROUNDS
         for _ in range(self.max_iter):
             start, last = perf_counter(), objective
-            relabeled = labeling_step(
-                separator.scores, self.problem.bags, self.problem.loss, self.problem.weights / C
-            )
+            relabeled = self.problem.best_labeling(separator.scores, C)
             flips = int(np.count_nonzero(relabeled != labeling))
             if flips:
                 labeling = relabeled
-                separator, objective = self._better(labeling, C, separator)
+                separator, objective = self._better(labeling, C, separator, last)
             history.append(
                 Round(
                     objective=objective,
@@ -289,12 +298,16 @@ class Alternation:
                 break
         return labeling, separator, objective
 
-    def _better(self, labeling: Array, C: float, old: Separator) -> tuple[Separator, float]:
-        """A new separator, unless the solver's error has made it worse than the old one."""
-        pair = (self.machine(labeling, C, old), old)
-        objectives = [self.problem.objective(labeling, separator, C) for separator in pair]
-        worse = objectives[0] > objectives[1]
-        return pair[worse], objectives[worse]
+    def _better(
+        self, labeling: Array, C: float, old: Separator, before: float
+    ) -> tuple[Separator, float]:
+        """A new separator, unless the solver's error has made the old one the better."""
+        new = self.machine(labeling, C * self.problem.count, old)
+        objective = self.problem.objective(labeling, new, C)
+        if objective <= before:
+            return new, objective
+        kept = self.problem.objective(labeling, old, C)
+        return (new, objective) if objective <= kept else (old, kept)
 
 
 def _fingerprint(labeling: Array) -> bytes:

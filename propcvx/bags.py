@@ -163,15 +163,10 @@ class Bags:
         return bags
 
     def take(self, instances: NDArray[np.intp]) -> Bags:
-        """The bags of some instances, whole bags only."""
+        """The bags of some instances; those that this cuts are no longer whole."""
         kept, index = np.unique(self.index[instances], return_inverse=True)
-        return Bags(
-            index,
-            self.proportions[kept],
-            self.labels[instances],
-            self.whole[kept],
-            self.codes[kept],
-        )
+        whole = self.whole[kept] & (np.bincount(index) == self.sizes[kept])
+        return Bags(index, self.proportions[kept], self.labels[instances], whole, self.codes[kept])
 
     @property
     def n_instances(self) -> int:

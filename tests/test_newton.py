@@ -144,6 +144,23 @@ def test_many_instances(C, flip):
         assert np.abs(v).max() <= change * C * (1 + 1e-12)
 
 
+def test_warm_answers_after_small_and_large_changes():
+    """Small changes let a call take its steps over fewer instances; large ones must undo that."""
+    random = np.random.default_rng(10)
+    features = random.normal(size=(60_000, 3))
+    labeling = np.sign(features @ [1.0, -0.5, 0.2] + random.normal(size=60_000))
+    program, C = svm_dual(features), 1e-3
+    for share, growth in ((0, 1.0), *[(1e-4, 1.0)] * 6, (0.3, 1.0), (1e-4, 1.0), (0.0, 1e3)):
+        labeling = labeling * random.choice((-1.0, 1.0), len(labeling), p=(share, 1 - share))
+        C *= growth
+        program.set(**svm_dual_parameters(labeling, C))
+        solution = solve(program, "newton", tol=1e-5, certify=False)
+        gap, primal = gap_of(program, labeling, C, True)
+        assert solution.status == cp.OPTIMAL
+        assert gap <= 1e-5 * primal
+        assert solution.gap == pytest.approx(gap, abs=1e-9 * primal)
+
+
 def test_duals_are_those_of_the_program():
     features, labeling = overlapping(np.random.default_rng(7))
     program = svm_dual(features).set(**svm_dual_parameters(labeling, 1.0))

@@ -22,6 +22,7 @@ from propcvx.alternating import (
     SVMStep,
     annealing_values,
 )
+from propcvx.annealing import in_stages
 from propcvx.bags import Bags
 from propcvx.checks import as_vector, check_choice, check_count, check_flag, check_number
 from propcvx.errors import InputError, SolverError
@@ -91,6 +92,10 @@ class AlterPropSVM(BagClassifier):
         Number of random labelings, where ``init`` is ``"random"``.
     annealing : bool
         Whether to anneal, where ``init`` is not given as :class:`Start`.
+    annealing_size : int or None
+        The levels C* below C / 20 are walked on about so many instances, the same share of every
+        bag, and 256 of a bag of average size at least; the others on all instances.  None, or fewer
+        instances: all levels on all of them, as in the paper.
     selection : "objective" or "bag_error"
         How the winner among several kinds of start is chosen: by smallest objective, as in the
         paper, or by bag error on held-out bags, which matters when bags are large (within one
@@ -156,6 +161,7 @@ class AlterPropSVM(BagClassifier):
         init: Any = "random",
         n_init: int = 10,
         annealing: bool = True,
+        annealing_size: int | None = 2**15,
         selection: str = "objective",
         proportion_loss: str = "absolute",
         bag_weights: Any = "bag",
@@ -176,6 +182,7 @@ class AlterPropSVM(BagClassifier):
         self.init = init
         self.n_init = n_init
         self.annealing = annealing
+        self.annealing_size = annealing_size
         self.selection = selection
         self.proportion_loss = proportion_loss
         self.bag_weights = bag_weights
@@ -222,6 +229,8 @@ class AlterPropSVM(BagClassifier):
         check_number("tol", self.tol, least=0.0)
         check_count("n_init", self.n_init)
         check_count("max_iter", self.max_iter)
+        if self.annealing_size is not None:
+            check_count("annealing_size", self.annealing_size)
         check_choice("selection", self.selection, ("objective", "bag_error"))
         check_choice("proportion_loss", self.proportion_loss, PROPORTION_LOSSES)
 
@@ -258,11 +267,14 @@ class AlterPropSVM(BagClassifier):
     ) -> Iterator[tuple[Start, Descent]]:
         """Where every start ends, as they end."""
         machine = self._machine(features, shared)
-        schedules = {True: annealing_values(self.C), False: [self.C]}
-        runs = {
-            annealing: Alternation(problem, machine, schedule, self.tol, self.max_iter)
-            for annealing, schedule in schedules.items()
-        }
+        once = Alternation(problem, machine, [self.C], self.tol, self.max_iter)
+        annealed = replace(once, schedule=annealing_values(self.C))
+        size = self.annealing_size or problem.bags.n_instances
+
+        def of_a_part(features: Array) -> Machine:
+            return self._machine(features, Shared())
+
+        runs = {True: in_stages(annealed, features, of_a_part, size, random), False: once}
         labelings = (
             (start, labeling)
             for start in starts

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import cvxpy as cp
 import numpy as np
+from numpy.typing import NDArray
 
 from propcvx.errors import (
     InaccurateSolutionWarning,
@@ -21,6 +22,8 @@ from propcvx.solvers.solution import Solution
 from propcvx.solvers.table import Solver, find_solver
 from propcvx.solvers.through_cvxpy import Run
 from propcvx.solvers.warm import end_of, leave_end
+
+Array = NDArray[np.float64]
 
 USABLE = (cp.OPTIMAL, cp.OPTIMAL_INACCURATE, cp.USER_LIMIT)
 """Statuses with values that can be used; all but the first come with a warning."""
@@ -108,7 +111,7 @@ def solve(
         except SolverError as failure:
             failures.append(failure)
             continue
-        answer = _answer(row.name, program, run, certify)
+        answer = _answer(row, program, run, certify)
         if answer.status == cp.OPTIMAL:
             return answer
         usable = usable or answer
@@ -140,13 +143,15 @@ def _check_parameters(program: Program) -> None:
         )
 
 
-def _answer(solver: str, program: Program, run: Run, certify: bool) -> Solution:
+def _answer(row: Solver, program: Program, run: Run, certify: bool) -> Solution:
+    """The answer; what CVXPY's solvers leave is copied, own solvers leave new arrays each time."""
+    array = np.array if row.classes else np.asarray
     return Solution(
-        solver=solver,
+        solver=row.name,
         status=run.status,
         value=float(program.problem.objective.value if run.value is None else run.value),
-        variables={k: np.array(v.value, dtype=float) for k, v in program.variables.items()},
-        duals=_duals(program),
+        variables={k: array(v.value, dtype=float) for k, v in program.variables.items()},
+        duals=_duals(program, array),
         certificate=certify_program(program) if certify else None,
         build_seconds=run.build_seconds,
         solve_seconds=run.solve_seconds,
@@ -181,11 +186,11 @@ def _combined(failures: list[SolverError]) -> SolverError:
     )
 
 
-def _duals(program: Program) -> dict[str, Any]:
+def _duals(program: Program, array: Callable[[Any], Array]) -> dict[str, Any]:
     if program.problem_class.has_integers:
         return {}
     duals = {name: constraint.dual_value for name, constraint in program.constraints.items()}
     return {
-        name: [np.array(part) for part in dual] if isinstance(dual, list) else np.array(dual)
+        name: [array(part) for part in dual] if isinstance(dual, list) else array(dual)
         for name, dual in duals.items()
     }

@@ -16,7 +16,7 @@ the instances near theirs, and one pass over all of them gives the gap.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from time import perf_counter
 from typing import Any
 
@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 
 from propcvx.programs import Program
 from propcvx.solvers.rounded import Descent, Losses, Rounded, minimise
-from propcvx.solvers.svm_points import Instances, Point
+from propcvx.solvers.svm_points import Instances, Point, Start
 from propcvx.solvers.through_cvxpy import Run
 from propcvx.solvers.warm import leave_end, take_end
 
@@ -35,6 +35,10 @@ Indices = NDArray[np.intp]
 
 SHARE = 0.1
 """Share of the instances that the first Newton steps are taken over."""
+
+QUIET = 0.25
+"""Half as many are taken at the next call where the steps went no farther than so much of a region.
+"""
 
 SMALLEST = 2000
 """Up to so many instances, all are used at once."""
@@ -45,7 +49,10 @@ STRIDES = (64, 8)
 COARSE = 3e-4
 """Relative gap to which those are solved."""
 
-REGION = 0.5
+NO_WORSE = 1.1
+"""The last plane is started from if its objective is below so much of that of a bias alone."""
+
+REGION = 1.0
 """Newton steps over the nearest instances stop where these have moved by so much of their reach."""
 
 MAX_STEPS = 500
@@ -59,6 +66,7 @@ class Warm:
     plane: Array
     scores: Array
     width: float
+    share: float
 
 
 STRICTEST = 1e-6
@@ -83,72 +91,79 @@ def run_newton(program: Program, options: dict[str, Any]) -> Run:
     instances = Instances.of(program)
     _store(program, None)
     point = search(instances, take_end(program, Warm))
-    leave_end(program, Warm(point.plane, instances.y - point.residuals, search.width))
+    scores = instances.y - point.above
+    scores += point.below
+    leave_end(program, Warm(point.plane, scores, search.width, search.share))
     _store(program, point)
     status = cp.OPTIMAL if point.within(search.tol) else cp.USER_LIMIT
-    return Run(status, 0.0, perf_counter() - start, search.steps, max(point.gap, 0.0))
+    seconds, value = perf_counter() - start, point.primal - point.gap
+    return Run(status, 0.0, seconds, search.steps, gap=max(point.gap, 0.0), value=value)
 
 
 @dataclass
 class Search:
-    """One call: its tolerance, and the Newton steps and the width of the rounding so far."""
+    """One call: its tolerance; the steps, the width and the share of the instances so far."""
 
     tol: float
     max_steps: int
     steps: int = 0
     width: float = 0.0
+    share: float = SHARE
 
     def __call__(self, instances: Instances, last: Warm | None) -> Point:
         """Solve from the last plane, if it still is better than none, or from coarse to fine."""
-        plane, primal = instances.bias_alone()
+        plane, primal = instances.every(max(1, len(instances.y) // SMALLEST)).bias_alone()
         if primal <= 0.0:
-            return replace(instances.start(plane), v=np.zeros_like(instances.y), gap=0.0)
+            plane, primal = instances.bias_alone()
+        if primal <= 0.0:
+            return instances.point(plane, np.zeros_like(instances.y))
         if last is not None:
             warm = instances.start(last.plane, last.scores)
-            width = last.width
+            width, share = last.width, last.share
             del last  # its scores are as large as v
-            if warm.primal < primal:
-                self.width = width
+            if warm.primal < NO_WORSE * primal:
+                self.width, self.share = width, share
                 return self._descend(instances, warm, self.tol)
         for stride in STRIDES:
             if len(instances.y) >= stride * SMALLEST:
                 part = instances.every(stride)
                 plane = self._descend(part, part.start(plane), max(self.tol, COARSE)).plane
+                self.share = SHARE
         return self._descend(instances, instances.start(plane), self.tol)
 
-    def _descend(self, instances: Instances, point: Point, tol: float) -> Point:
+    def _descend(self, instances: Instances, start: Start, tol: float) -> Point:
         """Newton steps over the nearest instances, over ever more where they have to go far."""
-        share, strictness, new = SHARE, 0.5, point
-        while not new.within(tol) and strictness > STRICTEST:
-            if self.steps >= self.max_steps and new is not point:
-                break
-            new, end, left = self._round(instances, point, share, strictness * tol * point.primal)
-            if not new.within(tol):
-                point = _lowest(instances, point, instances.start(end))
-                share, strictness = (2 * share, 0.5) if left else (share, strictness / 4)
-        return new
+        strictness = 0.5
+        while True:
+            near, reach = _nearest(start.residuals, self.share, self.width)
+            losses = instances.losses(near, start)
+            descent = self._minimise(losses, start, reach, strictness * tol * start.primal)
+            end = descent.end.x
+            if descent.moved > 1.0 and self.steps < self.max_steps:
+                self.share *= 2
+                end = start.plane + (end - start.plane) / descent.moved
+            else:
+                new = _certified(instances, losses, descent.end, start.v.copy(), near)
+                strictness /= 4
+                if new.within(tol) or strictness <= STRICTEST or self.steps >= self.max_steps:
+                    if descent.moved <= QUIET:
+                        self.share = max(self.share / 2, SMALLEST / len(instances.y))
+                    return new
+            start = _lowest(instances, start, end)
 
-    def _round(
-        self, instances: Instances, point: Point, share: float, target: float
-    ) -> tuple[Point, Array, bool]:
-        """A feasible point, where the Newton steps ended, and whether they left their region."""
-        near, reach = _nearest(point.residuals, share, self.width)
-        losses, v = instances.losses(near, point)
-        descent = self._minimise(losses, point, reach, target)
-        return _certified(instances, losses, descent.end, v, near), descent.end.x, descent.left
-
-    def _minimise(self, losses: Losses, point: Point, reach: float, target: float) -> Descent:
+    def _minimise(self, losses: Losses, start: Start, reach: float, target: float) -> Descent:
         """Newton steps over some instances, the others linear."""
-        width = min(self.width, reach) or min(2.0 * float(np.abs(point.residuals).max()), reach)
+        width = min(self.width, reach) or min(2.0 * float(np.abs(start.residuals).max()), reach)
         left = self.max_steps - self.steps
-        descent = minimise(losses, point.plane, width, target, left, REGION * reach)
+        descent = minimise(losses, start.plane, width, target, left, REGION * reach)
         self.steps += max(descent.steps, 1)
         self.width = 2.0 * descent.end.width
         return descent
 
 
-def _lowest(instances: Instances, old: Point, new: Point) -> Point:
-    """The new point or, where it is higher than the old one, a lower one between them."""
+def _lowest(instances: Instances, old: Start, plane: Array) -> Start:
+    """The plane or, where it is higher than the old one, a lower one between them."""
+    new = instances.start(plane)
     if new.primal <= old.primal:
         return new
     step, change = new.plane - old.plane, new.residuals - old.residuals
@@ -202,8 +217,7 @@ def _store(program: Program, point: Point | None) -> None:
     """Leave v and the duals in the program, or take out those of an earlier call."""
     duals: dict[str, Any] = dict.fromkeys(program.constraints)
     if point is not None:
-        duals["lower"] = np.maximum(-point.residuals, 0.0)
-        duals["upper"] = np.maximum(point.residuals, 0.0)
+        duals["lower"], duals["upper"] = point.below, point.above
         if "balance" in duals:
             duals["balance"] = np.asarray(point.plane[-1])
     program.variables["v"].save_value(None if point is None else point.v)

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 Array = NDArray[np.float64]
 
-EXACTNESS = 1e-7
+EXACTNESS = 1e-4
 """The minimiser of the rounded losses is found to this share of the gap that is asked for."""
 
 
@@ -131,11 +131,14 @@ class Rounded:
 
 @dataclass(frozen=True)
 class Descent:
-    """Where Newton's method ended, after how many steps, and whether it left its region."""
+    """Where Newton's method ended, after how many steps, and how far that is.
+
+    ``moved`` is the mean change of a residual in units of the region, which is left above 1.
+    """
 
     end: Rounded
     steps: int
-    left: bool
+    moved: float
 
 
 def minimise(
@@ -160,21 +163,22 @@ def minimise(
         Stop as well when a residual has changed by more.
     """
     here, smallest = Rounded.at(losses, x, losses.y - losses.rows @ x, width), 1e-13 * width
-    start = here.residuals
+    start, moved = here.residuals, 0.0
     for count in range(steps):
         found = here.gap <= target and here.error <= EXACTNESS * target
         if found or here.width < smallest:
-            return Descent(here, count, False)
+            return Descent(here, count, moved)
         if target < here.gap and here.error <= 0.3 * here.gap:
             fall = float(np.clip(0.7 * np.sqrt(target / here.gap), 0.1, 0.5))
             here = Rounded.at(losses, here.x, here.residuals, fall * here.width)
         step = here.step()
         if here.descent @ step <= 0.0:  # nothing but rounding errors is left
-            return Descent(here, count, False)
+            return Descent(here, count, moved)
         here = here.moved(step)
-        if np.abs(here.residuals - start).mean() > region:
-            return Descent(here, count + 1, True)
-    return Descent(here, steps, False)
+        moved = float(np.abs(here.residuals - start).mean() / region)
+        if moved > 1.0:
+            return Descent(here, count + 1, moved)
+    return Descent(here, steps, moved)
 
 
 def _slopes(losses: Losses, residuals: Array, width: float) -> Array:

@@ -50,7 +50,7 @@ class Solution:
     value : float
         Objective value of ``variables``, evaluated by us.
     variables, duals : mappings from name to array
-        Copies of the primal and dual values; signs are in the program's docstring.
+        The primal and dual values; signs are in the program's docstring.
     certificate : Certificate or None
         Residuals and gap; None where ``certify=False`` was asked.
     build_seconds, solve_seconds : float

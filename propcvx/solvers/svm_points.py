@@ -16,6 +16,35 @@ Indices = NDArray[np.intp]
 PARAMETERS = ("y", "lower", "upper")
 
 
+CHUNK = 8192
+"""Instances at a time: few enough for all that is known of them to stay in a processor's cache."""
+
+
+@dataclass(frozen=True)
+class Start:
+    r"""A plane, and no dual point yet.
+
+    Attributes
+    ----------
+    plane : array of shape (rank,) or (rank + 1,)
+        w, and the bias last where there is one.
+    residuals : array of shape (n_instances,)
+        r at the plane.
+    v : array of shape (n_instances,)
+        Slopes there, :math:`\phi_i(r_i) = v_i r_i`.
+    pull : array of the shape of ``plane``
+        :math:`F^\top v`, and the sum of v where there is a bias.
+    primal : float
+        The primal objective.
+    """
+
+    plane: Array
+    residuals: Array
+    v: Array
+    pull: Array
+    primal: float
+
+
 @dataclass(frozen=True)
 class Point:
     r"""Primal and dual feasible points of one problem.
@@ -26,15 +55,16 @@ class Point:
         w, and the bias last where there is one.
     v : array of shape (n_instances,)
         Feasible for the dual; its weights :math:`F^\top v` are w.
-    residuals : array of shape (n_instances,)
-        r at the plane.
+    above, below : arrays of shape (n_instances,)
+        Positive and negative part of r at the plane.
     primal, gap : float
         The primal objective, and by how much it exceeds the dual one.
     """
 
     plane: Array
     v: Array
-    residuals: Array
+    above: Array
+    below: Array
     primal: float
     gap: float
 
@@ -67,59 +97,58 @@ class Instances:
         y, lower, upper = (np.asarray(program.parameters[k].value) for k in PARAMETERS)
         return cls(program.constants["features"], y, lower, upper, "balance" in program.constraints)
 
-    def residuals(self, plane: Array) -> Array:
+    def residuals(self, plane: Array, part: slice = slice(None)) -> Array:
         """:math:`r = y - F w - b`."""
-        scores = self.features @ plane[: self.features.shape[1]]
+        scores = self.features[part] @ plane[: self.features.shape[1]]
         if self.bias:
             scores += plane[-1]
-        return np.subtract(self.y, scores, out=scores)
+        return np.subtract(self.y[part], scores, out=scores)
 
-    def slopes(self, residuals: Array) -> Array:
+    def slopes(self, residuals: Array, part: slice = slice(None)) -> Array:
         r""":math:`v_i` at which :math:`\phi_i(r_i) = v_i r_i`."""
-        slopes = self.upper - self.lower
+        slopes = self.upper[part] - self.lower[part]
         slopes *= residuals > 0.0
-        slopes += self.lower
+        slopes += self.lower[part]
         return slopes
 
-    def pull(self, v: Array) -> Array:
-        r""":math:`F^\top v`, and the sum of v where there is a bias."""
-        pull = v @ self.features
-        return np.append(pull, v.sum()) if self.bias else pull
+    def start(self, plane: Array, scores: Array | None = None) -> Start:
+        """A plane, its scores where they are known, and the slopes there."""
+        n, rank = self.features.shape
+        residuals, v, pull = np.empty(n), np.empty(n), np.zeros(len(plane))
+        primal = 0.5 * float(plane[:rank] @ plane[:rank])
+        for first in range(0, n, CHUNK):
+            part = slice(first, first + CHUNK)
+            r = self.residuals(plane, part) if scores is None else self.y[part] - scores[part]
+            slopes = self.slopes(r, part)
+            residuals[part], v[part] = r, slopes
+            primal += float(slopes @ r)
+            pull[:rank] += slopes @ self.features[part]
+        pull[rank:] = v.sum()
+        return Start(plane, residuals, v, pull, primal)
 
-    def losses(self, near: Indices, point: Point) -> tuple[Losses, Array]:
-        """Losses of the instances ``near``, all others linear; and the slopes of those."""
-        v = self.slopes(point.residuals)
-        v[near] = 0.0
+    def point(self, plane: Array, v: Array) -> Point:
+        """A feasible v, the plane of its weights and some bias, and the gap between them."""
+        w, residuals = plane[: self.features.shape[1]], self.residuals(plane)
+        above = np.maximum(residuals, 0.0)
+        below = np.subtract(above, residuals, out=residuals)
+        norm, losses = 0.5 * float(w @ w), float(self.upper @ above - self.lower @ below)
+        gap = losses + 2.0 * norm - float(self.y @ v)
+        return Point(plane, v, above, below, losses + norm, gap)
+
+    def losses(self, near: Indices, start: Start) -> Losses:
+        """Losses of the instances ``near``, all others linear."""
         rank = self.features.shape[1]
         rows, ridge = np.ones((len(near), rank + self.bias)), np.ones(rank + self.bias)
         np.take(self.features, near, axis=0, out=rows[:, :rank], mode="clip")
         ridge[rank:] = 0.0
         y, lower, upper = self.y[near], self.lower[near], self.upper[near]
-        return Losses(rows, y, lower, upper, ridge, self.pull(v)), v
-
-    def primal(self, plane: Array, residuals: Array) -> float:
-        """The primal objective."""
-        w = plane[: self.features.shape[1]]
-        losses = self.lower * residuals
-        np.maximum(losses, self.upper * residuals, out=losses)
-        return float(0.5 * w @ w + losses.sum())
-
-    def point(self, plane: Array, v: Array) -> Point:
-        """A feasible v, the plane of its weights and some bias, and the gap between them."""
-        w, residuals = plane[: self.features.shape[1]], self.residuals(plane)
-        primal = self.primal(plane, residuals)
-        return Point(plane, v, residuals, primal, primal - float(self.y @ v - 0.5 * w @ w))
-
-    def start(self, plane: Array, scores: Array | None = None) -> Point:
-        """A plane, and no dual point yet; its scores where they are known."""
-        residuals = self.residuals(plane) if scores is None else self.y - scores
-        return Point(plane, self.y[:0], residuals, self.primal(plane, residuals), np.inf)
+        return Losses(rows, y, lower, upper, ridge, start.pull - start.v[near] @ rows)
 
     def bias_alone(self) -> tuple[Array, float]:
         """Of the planes with w = 0 the best one, and its objective; without a bias, w = 0."""
         plane = np.zeros(self.features.shape[1] + self.bias)
         if not self.bias:
-            return plane, self.primal(plane, self.y)
+            return plane, float(self.slopes(self.y) @ self.y)
         least, most = self.y.min(), self.y.max()
         above, below = self.upper @ (self.y - least), self.lower @ (self.y - most)
         plane[-1] = least if above < below else most
