@@ -20,7 +20,7 @@ from propcvx.history import History, Round, StopReason
 from propcvx.labelings import labeling_step
 from propcvx.losses import ProportionLoss, best_bias, hinge
 from propcvx.programs import svm_dual, svm_dual_parameters
-from propcvx.solvers import SolverNames, solve, svm_solver
+from propcvx.solvers import Solution, SolverNames, solve, svm_solver
 
 Array = NDArray[np.float64]
 
@@ -88,8 +88,7 @@ class SVMStep:
             warm=None if after is None else after.warm,
             **self.options,
         )
-        weights = self.features.T @ solution.variables["v"]
-        scores = self.features @ weights
+        weights, scores = self._images(solution)
         bias = best_bias(labeling, scores)
         return Separator(
             weights,
@@ -100,6 +99,13 @@ class SVMStep:
             solution.gap or 0.0,
             solution.warm,
         )
+
+    def _images(self, solution: Solution) -> tuple[Array, Array]:
+        """F'v and F F'v, computed where the solver does not have them."""
+        weights, scores = (solution.images.get(name) for name in ("weights", "scores"))
+        if weights is None:
+            weights = self.features.T @ solution.variables["v"]
+        return weights, self.features @ weights if scores is None else scores
 
 
 @dataclass

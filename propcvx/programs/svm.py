@@ -113,4 +113,5 @@ def svm_dual_parameters(labeling: Array, C: float) -> dict[str, Array]:
     array([2., 0.])
     """
     box = C * labeling
-    return {"y": labeling, "lower": np.minimum(0.0, box), "upper": np.maximum(0.0, box)}
+    upper = np.maximum(0.0, box)
+    return {"y": labeling, "lower": np.minimum(0.0, box, out=box), "upper": upper}

@@ -119,6 +119,7 @@ def run_active_set(program: Program, options: dict[str, Any]) -> Run:
         search.steps,
         gap=max(answer.gap, 0.0),
         value=answer.primal - answer.gap,
+        images={"scores": answer.point.scores},
     )
 
 

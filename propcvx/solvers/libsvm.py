@@ -71,7 +71,8 @@ def run_libsvm(program: Program, options: dict[str, Any]) -> Run:
     if status == cp.OPTIMAL:
         leave_end(program, answer)
     store_svm(program, answer.v, answer.bias, y - answer.scores - answer.bias)
-    return Run(status, built - start, perf_counter() - built, iterations)
+    seconds, images = perf_counter() - built, {"scores": answer.scores}
+    return Run(status, built - start, seconds, iterations, images=images)
 
 
 def _in_proportion(

@@ -49,6 +49,12 @@ STRIDES = (64, 8)
 COARSE = 3e-4
 """Relative gap to which those are solved."""
 
+PART = 16
+"""From the last plane, every 16th instance is solved for first where many targets are others."""
+
+MANY = 1e-3
+"""Share of the targets that are many."""
+
 NO_WORSE = 1.1
 """The last plane is started from if its objective is below so much of that of a bias alone."""
 
@@ -61,10 +67,11 @@ MAX_STEPS = 500
 
 @dataclass
 class Warm:
-    """Where the last call on a program ended."""
+    """Where the last call on a program ended; of the targets y, every so many."""
 
     plane: Array
     scores: Array
+    sample: Array
     width: float
     share: float
 
@@ -91,13 +98,20 @@ def run_newton(program: Program, options: dict[str, Any]) -> Run:
     instances = Instances.of(program)
     _store(program, None)
     point = search(instances, take_end(program, Warm))
-    scores = instances.y - point.above
-    scores += point.below
-    leave_end(program, Warm(point.plane, scores, search.width, search.share))
+    sample = instances.y[:: STRIDES[0]].copy()
+    leave_end(program, Warm(point.plane, point.scores, sample, search.width, search.share))
     _store(program, point)
     status = cp.OPTIMAL if point.within(search.tol) else cp.USER_LIMIT
     seconds, value = perf_counter() - start, point.primal - point.gap
-    return Run(status, 0.0, seconds, search.steps, gap=max(point.gap, 0.0), value=value)
+    return Run(
+        status,
+        0.0,
+        seconds,
+        search.steps,
+        gap=max(point.gap, 0.0),
+        value=value,
+        images={"weights": point.plane[: instances.features.shape[1]], "scores": point.scores},
+    )
 
 
 @dataclass
@@ -118,18 +132,27 @@ class Search:
         if primal <= 0.0:
             return instances.point(plane, np.zeros_like(instances.y))
         if last is not None:
-            warm = instances.start(last.plane, last.scores)
-            width, share = last.width, last.share
-            del last  # its scores are as large as v
+            warm = self._start(instances, last)
             if warm.primal < NO_WORSE * primal:
-                self.width, self.share = width, share
                 return self._descend(instances, warm, self.tol)
+            self.width, self.share = 0.0, SHARE
         for stride in STRIDES:
             if len(instances.y) >= stride * SMALLEST:
                 part = instances.every(stride)
                 plane = self._descend(part, part.start(plane), max(self.tol, COARSE)).plane
                 self.share = SHARE
         return self._descend(instances, instances.start(plane), self.tol)
+
+    def _start(self, instances: Instances, last: Warm) -> Start:
+        """The last plane or, where many targets are others, the best one for some instances."""
+        self.width, self.share = last.width, last.share
+        few = len(instances.y) < STRIDES[0] * SMALLEST
+        if few or np.mean(instances.y[:: STRIDES[0]] != last.sample) <= MANY:
+            return instances.start(last.plane, last.scores)
+        part = instances.every(PART)
+        plane = self._descend(part, part.start(last.plane), max(self.tol, COARSE)).plane
+        self.share = last.share
+        return instances.start(plane)
 
     def _descend(self, instances: Instances, start: Start, tol: float) -> Point:
         """Newton steps over the nearest instances, over ever more where they have to go far."""

@@ -55,6 +55,8 @@ class Point:
         w, and the bias last where there is one.
     v : array of shape (n_instances,)
         Feasible for the dual; its weights :math:`F^\top v` are w.
+    scores : array of shape (n_instances,)
+        :math:`F w`.
     above, below : arrays of shape (n_instances,)
         Positive and negative part of r at the plane.
     primal, gap : float
@@ -63,6 +65,7 @@ class Point:
 
     plane: Array
     v: Array
+    scores: Array
     above: Array
     below: Array
     primal: float
@@ -97,12 +100,18 @@ class Instances:
         y, lower, upper = (np.asarray(program.parameters[k].value) for k in PARAMETERS)
         return cls(program.constants["features"], y, lower, upper, "balance" in program.constraints)
 
-    def residuals(self, plane: Array, part: slice = slice(None)) -> Array:
-        """:math:`r = y - F w - b`."""
-        scores = self.features[part] @ plane[: self.features.shape[1]]
+    def residuals(
+        self, plane: Array, part: slice = slice(None), scores: Array | None = None
+    ) -> Array:
+        """:math:`r = y - F w - b`; F w where it is known."""
+        if scores is None:
+            scores = self.features[part] @ plane[: self.features.shape[1]]
+            residuals = np.subtract(self.y[part], scores, out=scores)
+        else:
+            residuals = self.y[part] - scores[part]
         if self.bias:
-            scores += plane[-1]
-        return np.subtract(self.y[part], scores, out=scores)
+            residuals -= plane[-1]
+        return residuals
 
     def slopes(self, residuals: Array, part: slice = slice(None)) -> Array:
         r""":math:`v_i` at which :math:`\phi_i(r_i) = v_i r_i`."""
@@ -112,13 +121,13 @@ class Instances:
         return slopes
 
     def start(self, plane: Array, scores: Array | None = None) -> Start:
-        """A plane, its scores where they are known, and the slopes there."""
+        """A plane, its F w where that is known, and the slopes there."""
         n, rank = self.features.shape
         residuals, v, pull = np.empty(n), np.empty(n), np.zeros(len(plane))
         primal = 0.5 * float(plane[:rank] @ plane[:rank])
         for first in range(0, n, CHUNK):
             part = slice(first, first + CHUNK)
-            r = self.residuals(plane, part) if scores is None else self.y[part] - scores[part]
+            r = self.residuals(plane, part, scores)
             slopes = self.slopes(r, part)
             residuals[part], v[part] = r, slopes
             primal += float(slopes @ r)
@@ -128,12 +137,14 @@ class Instances:
 
     def point(self, plane: Array, v: Array) -> Point:
         """A feasible v, the plane of its weights and some bias, and the gap between them."""
-        w, residuals = plane[: self.features.shape[1]], self.residuals(plane)
+        w = plane[: self.features.shape[1]]
+        scores = self.features @ w
+        residuals = self.residuals(plane, scores=scores)
         above = np.maximum(residuals, 0.0)
         below = np.subtract(above, residuals, out=residuals)
         norm, losses = 0.5 * float(w @ w), float(self.upper @ above - self.lower @ below)
         gap = losses + 2.0 * norm - float(self.y @ v)
-        return Point(plane, v, above, below, losses + norm, gap)
+        return Point(plane, v, scores, above, below, losses + norm, gap)
 
     def losses(self, near: Indices, start: Start) -> Losses:
         """Losses of the instances ``near``, all others linear."""

@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import warnings
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from time import perf_counter
 from typing import Any
 
 import cvxpy as cp
+import numpy as np
+from numpy.typing import NDArray
 
 from propcvx.errors import SolverError
 from propcvx.programs import Program
 from propcvx.solvers.compiled import problem_data
+
+Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -19,7 +24,7 @@ class Run:
     """How a solver's run went; the values it found are left in the program.
 
     ``gap`` is the duality gap and ``value`` the objective, where the solver certifies its answers
-    itself.
+    itself; ``images`` is as in :class:`propcvx.solvers.Solution`.
     """
 
     status: str
@@ -28,6 +33,7 @@ class Run:
     iterations: int | None = None
     gap: float | None = None
     value: float | None = None
+    images: Mapping[str, Array] = field(default_factory=dict)
 
 
 def run_cvxpy(
