@@ -20,7 +20,7 @@ from propcvx.history import History, Round, StopReason
 from propcvx.labelings import labeling_step
 from propcvx.losses import ProportionLoss, best_bias, hinge
 from propcvx.programs import svm_dual, svm_dual_parameters
-from propcvx.solvers import Solution, SolverNames, solve, svm_solver
+from propcvx.solvers import SolverNames, solve, svm_solver
 
 Array = NDArray[np.float64]
 
@@ -31,19 +31,37 @@ COPIES = 6
 
 @dataclass(frozen=True)
 class Separator:
-    """A separating hyperplane: weights over features, bias, and the scores of the instances.
+    r"""A separating hyperplane.
 
-    ``gap`` is by how much its objective may exceed the best one, where the solver certifies that,
-    and ``warm`` where the solver ended.
+    Attributes
+    ----------
+    weights_of : callable
+        Computes w, which few separators are asked for.
+    norm : float
+        :math:`\tfrac12 \|w\|^2`.
+    bias : float
+    scores : array of shape (n_instances,)
+        Of the instances, bias included.
+    solver, status : str
+    gap : float
+        By how much its objective may exceed the best one, where the solver certifies that.
+    warm : object
+        Where the solver ended.
     """
 
-    weights: Array
+    weights_of: Callable[[], Array]
+    norm: float
     bias: float
     scores: Array
-    solver: str
-    status: str
+    solver: str = ""
+    status: str = ""
     gap: float = 0.0
     warm: Any = None
+
+    @property
+    def weights(self) -> Array:
+        """Weights w over the features."""
+        return self.weights_of()
 
 
 Machine = Callable[[Array, float, Separator | None], Separator]
@@ -88,24 +106,19 @@ class SVMStep:
             warm=None if after is None else after.warm,
             **self.options,
         )
-        weights, scores = self._images(solution)
+        features, v = self.features, solution.variables["v"]
+        scores = features @ (features.T @ v) if solution.scores is None else solution.scores
         bias = best_bias(labeling, scores)
         return Separator(
-            weights,
-            bias,
-            scores + bias,
-            solution.solver,
-            solution.status,
-            solution.gap or 0.0,
-            solution.warm,
+            weights_of=lambda: features.T @ v,
+            norm=0.5 * float(v @ scores),
+            bias=bias,
+            scores=scores + bias,
+            solver=solution.solver,
+            status=solution.status,
+            gap=solution.gap or 0.0,
+            warm=solution.warm,
         )
-
-    def _images(self, solution: Solution) -> tuple[Array, Array]:
-        """F'v and F F'v, computed where the solver does not have them."""
-        weights, scores = (solution.images.get(name) for name in ("weights", "scores"))
-        if weights is None:
-            weights = self.features.T @ solution.variables["v"]
-        return weights, self.features @ weights if scores is None else scores
 
 
 @dataclass
@@ -182,12 +195,10 @@ class PropSVM:
 
     def objective(self, labeling: Array, separator: Separator, C: float | None = None) -> float:
         """Value of eq:pSVM_2, with C* in place of C where it is given."""
-        norm = 0.5 * float(separator.weights @ separator.weights)
         errors = self.count * float(hinge(labeling, separator.scores).sum())
         gaps = self.bags.proportions_of(labeling) - self.bags.proportions
-        return (
-            norm + (self.C if C is None else C) * errors + float(self.weights @ self.loss.of(gaps))
-        )
+        losses = (self.C if C is None else C) * errors + float(self.weights @ self.loss.of(gaps))
+        return separator.norm + losses
 
 
 @dataclass(frozen=True)
@@ -263,13 +274,15 @@ class Alternation:
     def __call__(self, labeling: Array, before: History | None = None) -> Descent:
         """Descend from one labeling; ``before`` is the history of how it was arrived at."""
         history, passed = History(list(before or ())), []
-        separator: Separator | None = None
+        after: Separator | None = None
         for level, C in enumerate(self.schedule):
             passed.append((level, _fingerprint(labeling)))
             if passed[-1] in self._ends:
                 end = self._ends[passed[-1]]
                 break
-            labeling, separator, objective = self._repeat(labeling, C, separator, history)
+            labeling, separator, objective = self._repeat(labeling, C, after, history)
+            after = separator
+        else:
             labels = labeling.astype(np.int8)
             end = Descent(labels, separator.weights, separator.bias, objective, history)
         self._ends.update(dict.fromkeys(passed, end))

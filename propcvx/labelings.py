@@ -207,7 +207,8 @@ def _counts(
     ascending: Array, block: Block, low: Indices, high: Indices, guess: Indices, pays: Pays
 ) -> Indices:
     """R of every bag: the guess is tried, and the rest bisected."""
-    guess = np.broadcast_to(guess, (*ascending.shape[:-1], len(guess)))
+    if ascending.ndim > 1:
+        guess = np.broadcast_to(guess, (*ascending.shape[:-1], len(guess)))
     reaches = (guess <= low) | pays(block.ranked(ascending, guess), guess, block.bags)
     exceeds = (guess < high) & pays(block.ranked(ascending, guess + 1), guess + 1, block.bags)
     high = np.where(exceeds, high, guess - ~reaches)

@@ -46,7 +46,8 @@ def test_a_loop_ends_within_the_gap_of_its_solver(gap, reason):
     bags = Bags.from_target(bag_target(np.zeros(4, dtype=int), {0: 0.5}))
 
     def machine(labeling, C, after=None):
-        return Separator(labeling[:1] + 2.0, 0.0, np.array([-1.0, 1.0, 1.0, -1.0]), "", "", gap)
+        weights, scores = labeling[:1] + 2.0, np.array([-1.0, 1.0, 1.0, -1.0])
+        return Separator(lambda: weights, 0.5 * weights @ weights, 0.0, scores, gap=gap)
 
     problem = PropSVM(bags, 1.0, np.ones(1), PROPORTION_LOSSES["absolute"])
     end = Alternation(problem, machine, [1.0])(np.array([1.0, -1.0, 1.0, -1.0]))
@@ -60,7 +61,7 @@ def test_restarts_that_meet_share_the_rest():
 
     def machine(labeling, C, after=None):
         calls.append(C)
-        return Separator(np.ones(1), 0.0, np.array([1.0, 1.0, -1.0, -1.0]), "test", "optimal")
+        return Separator(lambda: np.ones(1), 0.5, 0.0, np.array([1.0, 1.0, -1.0, -1.0]))
 
     problem = PropSVM(bags, 1.0, np.ones(1), PROPORTION_LOSSES["absolute"])
     run = Alternation(problem, machine, annealing_values(1.0))

@@ -150,7 +150,8 @@ def test_an_inaccurate_machine_cannot_raise_the_objective():
     def sloppy(labeling, C, after=None):
         answer = machine(labeling, C)
         weights = answer.weights + random.randn(2)
-        return type(answer)(weights, answer.bias, problem.X @ weights + answer.bias, "", "")
+        scores = problem.X @ weights + answer.bias
+        return Separator(lambda: weights, 0.5 * weights @ weights, answer.bias, scores)
 
     start = random_labeling(problem.bags, np.random.RandomState(1))
     objectives = Alternation(task, sloppy, [1.0], tol=-np.inf, max_iter=20)(start).history
@@ -286,9 +287,8 @@ def test_paths_meet_only_at_the_same_annealing_value():
     script |= {(A.tobytes(), 1.0): Z, (B.tobytes(), 1.0): B}
 
     def machine(labeling, C, after=None):
-        return Separator(
-            np.zeros(1), 0.0, 2.0 * script.get((labeling.tobytes(), C), labeling), "", ""
-        )
+        scores = 2.0 * script.get((labeling.tobytes(), C), labeling)
+        return Separator(lambda: np.zeros(1), 0.0, 0.0, scores)
 
     bags = Bags.from_target(bag_target([0, 0], [0.5]))
     task = PropSVM(bags, 1.0, np.zeros(1), PROPORTION_LOSSES["absolute"])

@@ -51,7 +51,7 @@ MAX_STEPS = 60
 
 @dataclass(frozen=True)
 class Box:
-    """The parameters of ``svm_dual``, and whether v sums to zero."""
+    """The parameters of ``svm_dual``, y a copy that is kept, and whether v sums to zero."""
 
     y: Array
     lower: Array
@@ -73,7 +73,10 @@ class Box:
 
 @dataclass(frozen=True)
 class Point:
-    """One v with K v and the bias, and the side of each instance: -1 lower, 1 upper, 0 between."""
+    """One v with K v and the bias, and the side of each instance: -1 lower, 1 upper, 0 between.
+
+    Where an instance is on a side, v is at that bound.
+    """
 
     v: Array
     scores: Array
@@ -104,7 +107,7 @@ def run_active_set(program: Program, options: dict[str, Any]) -> Run:
     gram = gram_of(program)
     built = perf_counter()
     y, lower, upper = (np.asarray(program.parameters[name].value) for name in PARAMETERS)
-    box = Box(y, lower, upper, "balance" in program.constraints)
+    box = Box(y.copy(), lower, upper, "balance" in program.constraints)
     search = Search(gram, box, options.get("gap", 1e-8), options.get("max_steps", MAX_STEPS))
     answer = search.run(take_end(program, Answer))
     reached = answer.gap <= search.tol * answer.primal
@@ -119,7 +122,7 @@ def run_active_set(program: Program, options: dict[str, Any]) -> Run:
         search.steps,
         gap=max(answer.gap, 0.0),
         value=answer.primal - answer.gap,
-        images={"scores": answer.point.scores},
+        scores=answer.point.scores,
     )
 
 
@@ -146,9 +149,10 @@ class Search:
     def nearby(self, last: Answer) -> Point:
         """The last answer in proportion to C; new targets on the side of their residual."""
         factor, point = self.box.scale / last.box.scale, last.point
-        residuals = self.box.y - point.scores - point.bias
-        sides = np.where(self.box.y == last.box.y, point.sides, _sign(residuals))
-        return Point(factor * point.v, factor * point.scores, point.bias, sides)
+        others = (self.box.y != last.box.y).nonzero()[0]
+        residuals = self.box.y[others] - point.scores[others] - point.bias
+        scaled = Point(factor * point.v, factor * point.scores, point.bias, point.sides)
+        return self.moved(scaled, others, _sign(residuals))
 
     def far(self) -> Point:
         """The gradient at w = 0: sides by the sign of the residuals, the smallest in between."""
@@ -163,7 +167,7 @@ class Search:
         near = np.argsort(distances)[: 1 + int(BETWEEN * len(distances))]
         sides = _sign(residuals)
         sides[near] = 0
-        return Point(v, scores, bias, sides)
+        return self.moved(Point(v, scores, bias, sides), np.arange(len(y)), sides)
 
     def descend(self, point: Point) -> Answer:
         """Steps until all are on their sides and the gap is reached, or there are too many.
@@ -172,30 +176,25 @@ class Search:
         """
         ridge, before = START * self.gram.size, len(point.v) + 1
         for _ in range(self.max_steps):
-            moved = self.step(point, ridge)
-            if moved is None:
+            stepped = self.step(point, ridge)
+            if stepped is None:
                 break
             self.steps += 1
-            wrong = self.wrong(moved)
+            wrong = self.wrong(stepped)
             if not len(wrong):
-                answer = self.certified(moved)
+                answer = self.certified(stepped)
                 if answer.gap <= self.tol * answer.primal:
                     return answer
             if len(wrong) < max(before, 1):
                 ridge = max(ridge * SHRINK, LEAST * self.gram.size)
             else:
                 ridge = min(max(ridge * GROW, START * self.gram.size), MOST * self.gram.size)
-            before, sides = len(wrong), self.changed(moved, wrong)
-            point = Point(moved.v, moved.scores, moved.bias, sides)
+            before, point = len(wrong), self.changed(stepped, wrong)
         return self.certified(point)
 
     def step(self, point: Point, ridge: float) -> Point | None:
         """Solve for v and bias, given the sides; None where rounding errors leave no solution."""
-        box, sides = self.box, point.sides
-        v = np.where(sides > 0, box.upper, np.where(sides < 0, box.lower, point.v))
-        change = v - point.v
-        jumped = change.nonzero()[0]
-        scores = point.scores + change[jumped] @ self.gram.matrix[jumped]
+        box, v, scores, sides = self.box, point.v.copy(), point.scores, point.sides
         between = (sides == 0).nonzero()[0]
         if not len(between):
             if not box.bias:
@@ -221,12 +220,20 @@ class Search:
         violation = np.where(sides == 0, beyond, sides * (point.scores + point.bias - box.y))
         return (violation > SLACK).nonzero()[0]
 
-    def changed(self, point: Point, wrong: Indices) -> Sides:
-        """Sides after some instances have changed theirs."""
-        sides = point.sides.copy()
+    def changed(self, point: Point, wrong: Indices) -> Point:
+        """The same point after some instances have changed sides."""
         above = np.where(point.v[wrong] > self.box.upper[wrong], np.int8(1), np.int8(-1))
-        sides[wrong] = np.where(sides[wrong] == 0, above, np.int8(0))
-        return sides
+        return self.moved(point, wrong, np.where(point.sides[wrong] == 0, above, np.int8(0)))
+
+    def moved(self, point: Point, which: Indices, to: Sides) -> Point:
+        """The point with some instances on these sides, and v at the bound there."""
+        v, sides = point.v.copy(), point.sides.copy()
+        sides[which] = to
+        bounded = which[to != 0]
+        v[bounded] = np.where(sides[bounded] > 0, self.box.upper[bounded], self.box.lower[bounded])
+        change = v[bounded] - point.v[bounded]
+        scores = point.scores + change @ self.gram.matrix[bounded]
+        return Point(v, scores, point.bias, sides)
 
     def certified(self, point: Point) -> Answer:
         """The feasible point nearby, and its duality gap."""

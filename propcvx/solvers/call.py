@@ -157,7 +157,7 @@ def _answer(row: Solver, program: Program, run: Run, certify: bool) -> Solution:
         solve_seconds=run.solve_seconds,
         iterations=run.iterations,
         gap=run.gap,
-        images=run.images,
+        scores=run.scores,
         warm=end_of(program),
     )
 

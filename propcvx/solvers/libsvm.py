@@ -71,8 +71,8 @@ def run_libsvm(program: Program, options: dict[str, Any]) -> Run:
     if status == cp.OPTIMAL:
         leave_end(program, answer)
     store_svm(program, answer.v, answer.bias, y - answer.scores - answer.bias)
-    seconds, images = perf_counter() - built, {"scores": answer.scores}
-    return Run(status, built - start, seconds, iterations, images=images)
+    seconds = perf_counter() - built
+    return Run(status, built - start, seconds, iterations, scores=answer.scores)
 
 
 def _in_proportion(

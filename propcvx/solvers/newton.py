@@ -110,7 +110,7 @@ def run_newton(program: Program, options: dict[str, Any]) -> Run:
         search.steps,
         gap=max(point.gap, 0.0),
         value=value,
-        images={"weights": point.plane[: instances.features.shape[1]], "scores": point.scores},
+        scores=point.scores,
     )
 
 

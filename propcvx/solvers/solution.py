@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -60,9 +60,8 @@ class Solution:
     gap : float or None
         Duality gap by which the solver itself certified its answer, in the objective's units;
         None for solvers that are not specialised.
-    images : mapping from name to array
-        Of ``svm_dual``, ``"weights"`` :math:`F^\top v` and ``"scores"`` :math:`F F^\top v` where a
-        specialised solver has them.
+    scores : array of shape (n_instances,) or None
+        :math:`F F^\top v` of ``svm_dual``, where a specialised solver has it.
     warm : object
         Where a specialised solver ended, for ``solve(..., warm=...)``; None where it kept nothing.
     """
@@ -77,5 +76,5 @@ class Solution:
     solve_seconds: float
     iterations: int | None = None
     gap: float | None = None
-    images: Mapping[str, Array] = field(default_factory=dict)
+    scores: Array | None = None
     warm: Any = None

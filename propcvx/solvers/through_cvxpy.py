@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from time import perf_counter
 from typing import Any
 
@@ -24,7 +23,7 @@ class Run:
     """How a solver's run went; the values it found are left in the program.
 
     ``gap`` is the duality gap and ``value`` the objective, where the solver certifies its answers
-    itself; ``images`` is as in :class:`propcvx.solvers.Solution`.
+    itself; ``scores`` is as in :class:`propcvx.solvers.Solution`.
     """
 
     status: str
@@ -33,7 +32,7 @@ class Run:
     iterations: int | None = None
     gap: float | None = None
     value: float | None = None
-    images: Mapping[str, Array] = field(default_factory=dict)
+    scores: Array | None = None
 
 
 def run_cvxpy(
