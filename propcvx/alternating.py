@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from hashlib import blake2b
 from time import perf_counter
 from typing import Any
@@ -106,11 +107,12 @@ class SVMStep:
             warm=None if after is None else after.warm,
             **self.options,
         )
-        features, v = self.features, solution.variables["v"]
-        scores = features @ (features.T @ v) if solution.scores is None else solution.scores
+        v, weights = solution.variables["v"], solution.weights
+        weights_of = partial(np.matmul, self.features.T, v) if weights is None else lambda: weights
+        scores = self.features @ weights_of() if solution.scores is None else solution.scores
         bias = best_bias(labeling, scores)
         return Separator(
-            weights_of=lambda: features.T @ v,
+            weights_of=weights_of,
             norm=0.5 * float(v @ scores),
             bias=bias,
             scores=scores + bias,
@@ -207,15 +209,17 @@ class Descent:
 
     Attributes
     ----------
-    labels : int8 array of shape (n_instances,)
-        The labeling.
+    bits : uint8 array
+        Whether each label is positive, eight in a byte.
+    n_instances : int
     weights : array of shape (rank,)
     bias : float
     objective : float
     history : History
     """
 
-    labels: NDArray[np.int8]
+    bits: NDArray[np.uint8]
+    n_instances: int
     weights: Array
     bias: float
     objective: float
@@ -224,7 +228,7 @@ class Descent:
     @property
     def labeling(self) -> Array:
         """The labeling, entries -1.0 and +1.0."""
-        return self.labels.astype(np.float64)
+        return np.where(np.unpackbits(self.bits, count=self.n_instances), 1.0, -1.0)
 
 
 def annealing_values(C: float, start: float = 1e-5, delta: float = 0.5) -> list[float]:
@@ -283,8 +287,8 @@ class Alternation:
             labeling, separator, objective = self._repeat(labeling, C, after, history)
             after = separator
         else:
-            labels = labeling.astype(np.int8)
-            end = Descent(labels, separator.weights, separator.bias, objective, history)
+            bits, weights = _bits(labeling), separator.weights
+            end = Descent(bits, len(labeling), weights, separator.bias, objective, history)
         self._ends.update(dict.fromkeys(passed, end))
         return end
 
@@ -331,4 +335,9 @@ class Alternation:
 
 def _fingerprint(labeling: Array) -> bytes:
     """A digest of a labeling, the same for the same labels."""
-    return blake2b(np.packbits(labeling > 0).tobytes(), digest_size=16).digest()
+    return blake2b(_bits(labeling).tobytes(), digest_size=16).digest()
+
+
+def _bits(labeling: Array) -> NDArray[np.uint8]:
+    """Whether each label is positive, eight in a byte."""
+    return np.packbits(labeling > 0)

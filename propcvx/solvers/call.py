@@ -157,6 +157,7 @@ def _answer(row: Solver, program: Program, run: Run, certify: bool) -> Solution:
         solve_seconds=run.solve_seconds,
         iterations=run.iterations,
         gap=run.gap,
+        weights=run.weights,
         scores=run.scores,
         warm=end_of(program),
     )

@@ -110,6 +110,7 @@ def run_newton(program: Program, options: dict[str, Any]) -> Run:
         search.steps,
         gap=max(point.gap, 0.0),
         value=value,
+        weights=point.plane[: instances.features.shape[1]],
         scores=point.scores,
     )
 
@@ -166,12 +167,13 @@ class Search:
                 self.share *= 2
                 end = start.plane + (end - start.plane) / descent.moved
             else:
-                new = _certified(instances, losses, descent.end, start.v.copy(), near)
+                new = _certified(instances, losses, descent.end, start.v, near)
                 strictness /= 4
                 if new.within(tol) or strictness <= STRICTEST or self.steps >= self.max_steps:
                     if descent.moved <= QUIET:
                         self.share = max(self.share / 2, SMALLEST / len(instances.y))
                     return new
+                start = instances.start(start.plane)  # whose v is no longer its own
             start = _lowest(instances, start, end)
 
     def _minimise(self, losses: Losses, start: Start, reach: float, target: float) -> Descent:

@@ -60,8 +60,9 @@ class Solution:
     gap : float or None
         Duality gap by which the solver itself certified its answer, in the objective's units;
         None for solvers that are not specialised.
-    scores : array of shape (n_instances,) or None
-        :math:`F F^\top v` of ``svm_dual``, where a specialised solver has it.
+    weights, scores : array or None
+        Of ``svm_dual``, :math:`F^\top v` and :math:`F F^\top v`, where a specialised solver has
+        them.
     warm : object
         Where a specialised solver ended, for ``solve(..., warm=...)``; None where it kept nothing.
     """
@@ -76,5 +77,6 @@ class Solution:
     solve_seconds: float
     iterations: int | None = None
     gap: float | None = None
+    weights: Array | None = None
     scores: Array | None = None
     warm: Any = None

@@ -23,7 +23,7 @@ class Run:
     """How a solver's run went; the values it found are left in the program.
 
     ``gap`` is the duality gap and ``value`` the objective, where the solver certifies its answers
-    itself; ``scores`` is as in :class:`propcvx.solvers.Solution`.
+    itself; ``weights`` and ``scores`` are as in :class:`propcvx.solvers.Solution`.
     """
 
     status: str
@@ -32,6 +32,7 @@ class Run:
     iterations: int | None = None
     gap: float | None = None
     value: float | None = None
+    weights: Array | None = None
     scores: Array | None = None
 
 
