@@ -33,6 +33,7 @@ myst_substitutions = {
     "class_table": solver_tables.class_table(),
     "tolerance_table": solver_tables.tolerance_table(),
     "program_table": solver_tables.program_table(),
+    "measured_table": solver_tables.measured_table(),
     "mistake_tables": mistake_table.mistake_tables(),
     "warning_table": mistake_table.warning_table(),
 }

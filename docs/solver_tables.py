@@ -1,6 +1,8 @@
-"""The tables of the page about solvers, made from the table that the package works with."""
+"""The tables of the pages about solvers: of the package at hand, and of what was measured."""
 
+import json
 from collections.abc import Iterator
+from pathlib import Path
 
 import numpy as np
 
@@ -76,3 +78,19 @@ def table(head: list[str], rows: Iterator[list[str]]) -> str:
     """A table in Markdown."""
     lines = [head, ["---"] * len(head), *rows]
     return "\n".join(f"| {' | '.join(cells)} |" for cells in lines)
+
+
+def measured_table() -> str:
+    """What `propcvx bench --json` wrote to measured.json."""
+    file = Path(__file__).with_name("measured.json")
+    measurements = json.loads(file.read_text(encoding="utf-8"))["measurements"]
+    rows = (
+        [
+            f"`{m['name']}`",
+            m["work"].replace("|", "\\|"),
+            "not certified" if m["ratio"] is None else f"{m['ratio']:.3g}",
+            f"{'at least' if m['at_least'] else 'at most'} {m['reach']:.3g}",
+        ]
+        for m in measurements
+    )
+    return table(["benchmark", "first / second", "ratio", "to reach"], rows)

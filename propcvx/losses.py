@@ -47,7 +47,7 @@ def best_bias(labeling: Array, scores: Array) -> float:
     -2.0
     """
     breakpoints = labeling - scores
-    last, positives = len(breakpoints) - 1, int((labeling > 0).sum())
+    last, positives = len(breakpoints) - 1, int(np.count_nonzero(labeling > 0))
     left, right = max(positives - 1, 0), min(positives, last)
     below, above = _of_ranks(breakpoints, left, right)
     return (below + above) / 2

@@ -173,7 +173,8 @@ class Instances:
 
 def store_svm(program: Program, v: Array, bias: float, residuals: Array) -> None:
     """Leave v and the duals that belong to residuals :math:`r = y - F w - b` in ``svm_dual``."""
-    duals = {"lower": np.maximum(-residuals, 0.0), "upper": np.maximum(residuals, 0.0)}
+    above = np.maximum(residuals, 0.0)
+    duals = {"lower": above - residuals, "upper": above}
     if "balance" in program.constraints:
         duals["balance"] = np.asarray(bias)
     program.variables["v"].save_value(v)
