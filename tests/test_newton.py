@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from propcvx.programs import svm_dual, svm_dual_parameters, svm_primal
-from propcvx.solvers import SOLVERS, solve, solvers_for
+from propcvx.solvers import SOLVERS, newton, solve, solvers_for
 
 N_INSTANCES = 40
 
@@ -104,6 +104,23 @@ def test_warm_answers_are_those_of_cold_calls(make):
         warm.set(**svm_dual_parameters(labeling, C))
         values = [solve(p, "newton", tol=1e-8, certify=False).value for p in (warm, cold)]
         assert values[0] == pytest.approx(values[1], rel=1e-7)
+
+
+def test_a_width_that_is_too_narrow_is_left(monkeypatch):
+    monkeypatch.setattr(newton, "PATIENCE", 50)
+    random = np.random.default_rng(12)
+    features = random.normal(size=(3000, 10))
+    labeling = np.sign(features.sum(axis=1)) * random.choice((-1.0, 1.0), 3000, p=(0.01, 0.99))
+    program = svm_dual(features).set(**svm_dual_parameters(labeling, 1.0))
+    end = solve(program, "newton", tol=1e-7, certify=False).warm
+    end.width = 1e-10
+    program.set(**svm_dual_parameters(labeling, 1.5))
+    solution = solve(program, "newton", tol=1e-7, certify=False, warm=end)
+    gap, primal = gap_of(program, labeling, 1.5, True)
+    assert solution.status == cp.OPTIMAL
+    assert solution.iterations > newton.PATIENCE
+    assert solution.warm.width > 1e-8
+    assert gap <= 1e-7 * primal
 
 
 def test_one_class():

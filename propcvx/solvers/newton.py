@@ -61,7 +61,10 @@ NO_WORSE = 1.1
 REGION = 1.0
 """Newton steps over the nearest instances stop where these have moved by so much of their reach."""
 
-MAX_STEPS = 500
+PATIENCE = 200
+"""Newton steps from a width that may be too narrow."""
+
+MAX_STEPS = 1000
 """Newton steps of one call."""
 
 
@@ -177,11 +180,20 @@ class Search:
             start = _lowest(instances, start, end)
 
     def _minimise(self, losses: Losses, start: Start, reach: float, target: float) -> Descent:
-        """Newton steps over some instances, the others linear."""
-        width = min(self.width, reach) or min(2.0 * float(np.abs(start.residuals).max()), reach)
-        left = self.max_steps - self.steps
-        descent = minimise(losses, start.plane, width, target, left, REGION * reach)
-        self.steps += max(descent.steps, 1)
+        """Newton steps over some instances, the others linear.
+
+        They begin with the width that the last ones ended with; where that proves too narrow,
+        with the widest.
+        """
+        widest = min(2.0 * float(np.abs(start.residuals).max()), reach)
+        plane, width = start.plane, min(self.width, reach) or widest
+        for patience in (PATIENCE, self.max_steps):
+            left = min(patience, self.max_steps - self.steps)
+            descent = minimise(losses, plane, width, target, left, REGION * reach)
+            self.steps += max(descent.steps, 1)
+            if descent.steps < patience or descent.moved > 1.0:
+                break
+            plane, width = descent.end.x, widest
         self.width = 2.0 * descent.end.width
         return descent
 
