@@ -209,8 +209,10 @@ def _counts(
     """R of every bag: the guess is tried, and the rest bisected."""
     if ascending.ndim > 1:
         guess = np.broadcast_to(guess, (*ascending.shape[:-1], len(guess)))
-    reaches = (guess <= low) | pays(block.ranked(ascending, guess), guess, block.bags)
-    exceeds = (guess < high) & pays(block.ranked(ascending, guess + 1), guess + 1, block.bags)
+    ranks = np.stack([guess, guess + 1])
+    reaches, exceeds = pays(block.ranked(ascending, ranks), ranks, block.bags)
+    reaches |= guess <= low
+    exceeds &= guess < high
     high = np.where(exceeds, high, guess - ~reaches)
     count = np.where(exceeds, guess + 1, np.where(reaches, guess, low))
     step = (1 << int((high - count).max()).bit_length()) // 2

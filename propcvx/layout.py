@@ -74,6 +74,7 @@ class Block:
         if ascending.ndim == 1:
             return ascending.take(slot, mode="clip")
         slot = np.minimum(slot, ascending.shape[-1] - 1)
+        ascending = ascending[(None,) * (slot.ndim - ascending.ndim)]
         return np.take_along_axis(ascending, slot, axis=-1)
 
 
