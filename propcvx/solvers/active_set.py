@@ -138,9 +138,8 @@ class Search:
 
     def run(self, last: Answer | None) -> Answer:
         """From the last answer, if there is one that may be near, and then from none."""
-        if last is not None and np.count_nonzero(last.box.y != self.box.y) <= MANY * len(
-            last.box.y
-        ):
+        few = MANY * len(self.box.y)
+        if last is not None and np.count_nonzero(last.box.y != self.box.y) <= few:
             answer = self.descend(self.nearby(last))
             if answer.gap <= self.tol * answer.primal:
                 return answer
