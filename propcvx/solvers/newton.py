@@ -61,8 +61,8 @@ NO_WORSE = 1.1
 REGION = 1.0
 """Newton steps over the nearest instances stop where these have moved by so much of their reach."""
 
-PATIENCE = 200
-"""Newton steps from a width that may be too narrow."""
+PATIENCE = 500
+"""Newton steps after which the width, which may be too narrow, is the widest again."""
 
 MAX_STEPS = 1000
 """Newton steps of one call."""
@@ -171,7 +171,7 @@ class Search:
                 end = start.plane + (end - start.plane) / descent.moved
             else:
                 new = _certified(instances, losses, descent.end, start.v, near)
-                strictness /= 4
+                strictness /= 4 if self.width > 0.0 else 1
                 if new.within(tol) or strictness <= STRICTEST or self.steps >= self.max_steps:
                     if descent.moved <= QUIET:
                         self.share = max(self.share / 2, SMALLEST / len(instances.y))
@@ -180,21 +180,12 @@ class Search:
             start = _lowest(instances, start, end)
 
     def _minimise(self, losses: Losses, start: Start, reach: float, target: float) -> Descent:
-        """Newton steps over some instances, the others linear.
-
-        They begin with the width that the last ones ended with; where that proves too narrow,
-        with the widest.
-        """
-        widest = min(2.0 * float(np.abs(start.residuals).max()), reach)
-        plane, width = start.plane, min(self.width, reach) or widest
-        for patience in (PATIENCE, self.max_steps):
-            left = min(patience, self.max_steps - self.steps)
-            descent = minimise(losses, plane, width, target, left, REGION * reach)
-            self.steps += max(descent.steps, 1)
-            if descent.steps < patience or descent.moved > 1.0:
-                break
-            plane, width = descent.end.x, widest
-        self.width = 2.0 * descent.end.width
+        """Newton steps over some instances, the others linear."""
+        width = min(self.width, reach) or min(2.0 * float(np.abs(start.residuals).max()), reach)
+        left = min(PATIENCE, self.max_steps - self.steps)
+        descent = minimise(losses, start.plane, width, target, left, REGION * reach)
+        self.steps += max(descent.steps, 1)
+        self.width = 2.0 * descent.end.width if descent.steps < PATIENCE else 0.0
         return descent
 
 

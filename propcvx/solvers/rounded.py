@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 Array = NDArray[np.float64]
 
-EXACTNESS = 1e-4
+EXACTNESS = 1e-7
 """The minimiser of the rounded losses is found to this share of the gap that is asked for."""
 
 
