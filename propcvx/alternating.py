@@ -141,6 +141,9 @@ class Remembered:
     limit: int = 2**28
 
     def __post_init__(self) -> None:
+        self._forget()
+
+    def _forget(self) -> None:
         self._answers: dict[tuple[int, bytes, float], Separator] = {}
         self._known: set[int] = {id(None)}
 
@@ -151,7 +154,7 @@ class Remembered:
             return self._answers[question]
         answer = self.machine(labeling, C, after)
         if COPIES * answer.scores.nbytes * len(self._known) > self.limit:
-            self.__post_init__()
+            self._forget()
         if id(after) in self._known:
             self._answers[question] = answer
             self._known.add(id(answer))

@@ -59,10 +59,8 @@ def _of_ranks(values: Array, first: int, last: int) -> tuple[float, float]:
         place, margin = first * SAMPLE // len(values), int(4 * SAMPLE**0.5)
         sample = np.sort(values[:: len(values) // SAMPLE])
         low, high = sample[max(place - margin, 0)], sample[min(place + margin, SAMPLE - 1)]
-        below, inside = (
-            int(np.count_nonzero(values < low)),
-            values[(low <= values) & (values <= high)],
-        )
+        below = int(np.count_nonzero(values < low))
+        inside = values[(low <= values) & (values <= high)]
         if below <= first and last < below + len(inside):
             values, first, last = inside, first - below, last - below
     ordered = np.partition(values, (first, last))

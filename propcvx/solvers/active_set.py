@@ -22,7 +22,7 @@ from scipy.linalg.lapack import dposv
 
 from propcvx.programs import Program
 from propcvx.solvers.gram import Gram, gram_of
-from propcvx.solvers.svm_points import PARAMETERS, store_svm
+from propcvx.solvers.svm_points import parameters_of, store_svm
 from propcvx.solvers.through_cvxpy import Run
 from propcvx.solvers.warm import leave_end, take_end
 
@@ -106,7 +106,7 @@ def run_active_set(program: Program, options: dict[str, Any]) -> Run:
     start = perf_counter()
     gram = gram_of(program)
     built = perf_counter()
-    y, lower, upper = (np.asarray(program.parameters[name].value) for name in PARAMETERS)
+    y, lower, upper = parameters_of(program)
     box = Box(y.copy(), lower, upper, "balance" in program.constraints)
     search = Search(gram, box, options.get("gap", 1e-8), options.get("max_steps", MAX_STEPS))
     answer = search.run(take_end(program, Answer))

@@ -17,7 +17,7 @@ from sklearn.svm import SVC
 from propcvx.errors import UnsupportedSolverError
 from propcvx.programs import Program
 from propcvx.solvers.gram import gram_of
-from propcvx.solvers.svm_points import store_svm
+from propcvx.solvers.svm_points import parameters_of, store_svm
 from propcvx.solvers.through_cvxpy import Run
 from propcvx.solvers.warm import leave_end, take_end
 
@@ -53,18 +53,15 @@ def run_libsvm(program: Program, options: dict[str, Any]) -> Run:
     start = perf_counter()
     gram = gram_of(program).matrix
     built = perf_counter()
-    y, lower, upper = (np.asarray(program.parameters[k].value) for k in ("y", "lower", "upper"))
+    y, lower, upper = parameters_of(program)
     box = float(np.max(upper - lower))
     if not np.array_equal(np.stack([lower, upper]), np.sort([0.0 * y, box * y], axis=0)):
         raise UnsupportedSolverError(
             "solver 'libsvm' needs the parameters of a labeling and one C in svm_dual, as "
             "svm_dual_parameters gives them; another solver takes any bounds."
         )
-    answer, iterations, status = (
-        _in_proportion(take_end(program, Answer), y, box, options),
-        0,
-        cp.OPTIMAL,
-    )
+    iterations, status = 0, cp.OPTIMAL
+    answer = _in_proportion(take_end(program, Answer), y, box, options)
     if answer is None:
         v, bias, iterations, status = _fit(gram, y, box, options)
         answer = Answer(v, gram @ v, bias, box)

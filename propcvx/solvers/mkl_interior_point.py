@@ -27,7 +27,7 @@ from scipy.linalg import LinAlgError
 
 from propcvx.programs import Program
 from propcvx.solvers.mkl_newton import Bound, Iterate, advance
-from propcvx.solvers.through_cvxpy import Run
+from propcvx.solvers.through_cvxpy import Run, leave_values
 from propcvx.solvers.warm import leave_end, take_end
 from propcvx.solvers.weighted_gram import Scaled
 
@@ -161,12 +161,10 @@ def _entered(problem: Scaled, last: Iterate) -> Iterate:
 def _store(program: Program, bound: Bound, C: float) -> None:
     """Leave the answer in the program; the duals of the box make the Lagrangian stationary."""
     scores = bound.mu @ bound.slopes
-    program.variables["alpha"].value = C * bound.x
-    program.variables["beta"].value = np.array(-C * bound.value)
+    variables = {"alpha": C * bound.x, "beta": np.array(-C * bound.value)}
     duals = {
         "cuts": bound.mu,
         "lower": np.maximum(0.0, scores - 1.0),
         "upper": np.maximum(0.0, 1.0 - scores),
     }
-    for name, dual in duals.items():
-        program.constraints[name].dual_variables[0].save_value(dual)
+    leave_values(program, variables, duals)

@@ -26,8 +26,8 @@ from numpy.typing import NDArray
 
 from propcvx.programs import Program
 from propcvx.solvers.rounded import Descent, Losses, Rounded, minimise
-from propcvx.solvers.svm_points import Instances, Point, Start
-from propcvx.solvers.through_cvxpy import Run
+from propcvx.solvers.svm_points import Instances, Point, Start, store_parts
+from propcvx.solvers.through_cvxpy import Run, leave_values
 from propcvx.solvers.warm import leave_end, take_end
 
 Array = NDArray[np.float64]
@@ -99,11 +99,13 @@ def run_newton(program: Program, options: dict[str, Any]) -> Run:
     start = perf_counter()
     search = Search(options.get("gap", 1e-8), options.get("max_steps", MAX_STEPS))
     instances = Instances.of(program)
-    _store(program, None)
+    leave_values(program, {"v": None}, dict.fromkeys(program.constraints))
     point = search(instances, take_end(program, Warm))
     sample = instances.y[:: STRIDES[0]].copy()
     leave_end(program, Warm(point.plane, point.scores, sample, search.width, search.share))
-    _store(program, point)
+    rank = instances.features.shape[1]
+    bias = float(point.plane[rank:].sum())
+    store_parts(program, point.v, bias, point.above, point.below)
     status = cp.OPTIMAL if point.within(search.tol) else cp.USER_LIMIT
     seconds, value = perf_counter() - start, point.primal - point.gap
     return Run(
@@ -113,7 +115,7 @@ def run_newton(program: Program, options: dict[str, Any]) -> Run:
         search.steps,
         gap=max(point.gap, 0.0),
         value=value,
-        weights=point.plane[: instances.features.shape[1]],
+        weights=point.plane[:rank],
         scores=point.scores,
     )
 
@@ -239,15 +241,3 @@ def _certified(
         v -= room * (excess / room.sum())
         weights = v @ instances.features
     return instances.point(np.append(weights, end.x[rank:]), v)
-
-
-def _store(program: Program, point: Point | None) -> None:
-    """Leave v and the duals in the program, or take out those of an earlier call."""
-    duals: dict[str, Any] = dict.fromkeys(program.constraints)
-    if point is not None:
-        duals["lower"], duals["upper"] = point.below, point.above
-        if "balance" in duals:
-            duals["balance"] = np.asarray(point.plane[-1])
-    program.variables["v"].save_value(None if point is None else point.v)
-    for name, dual in duals.items():
-        program.constraints[name].dual_variables[0].save_value(dual)

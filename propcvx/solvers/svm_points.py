@@ -9,15 +9,19 @@ from numpy.typing import NDArray
 
 from propcvx.programs import Program
 from propcvx.solvers.rounded import Losses
+from propcvx.solvers.through_cvxpy import leave_values
 
 Array = NDArray[np.float64]
 Indices = NDArray[np.intp]
 
-PARAMETERS = ("y", "lower", "upper")
-
-
 CHUNK = 8192
 """Instances at a time: few enough for all that is known of them to stay in a processor's cache."""
+
+
+def parameters_of(program: Program) -> tuple[Array, Array, Array]:
+    """The values of y, lower and upper of ``svm_dual``."""
+    y, lower, upper = (np.asarray(program.parameters[k].value) for k in ("y", "lower", "upper"))
+    return y, lower, upper
 
 
 @dataclass(frozen=True)
@@ -97,8 +101,8 @@ class Instances:
     @classmethod
     def of(cls, program: Program) -> Instances:
         """Read them off a program whose parameters are set."""
-        y, lower, upper = (np.asarray(program.parameters[k].value) for k in PARAMETERS)
-        return cls(program.constants["features"], y, lower, upper, "balance" in program.constraints)
+        features, bias = program.constants["features"], "balance" in program.constraints
+        return cls(features, *parameters_of(program), bias)
 
     def residuals(
         self, plane: Array, part: slice = slice(None), scores: Array | None = None
@@ -174,9 +178,12 @@ class Instances:
 def store_svm(program: Program, v: Array, bias: float, residuals: Array) -> None:
     """Leave v and the duals that belong to residuals :math:`r = y - F w - b` in ``svm_dual``."""
     above = np.maximum(residuals, 0.0)
-    duals = {"lower": above - residuals, "upper": above}
+    store_parts(program, v, bias, above, above - residuals)
+
+
+def store_parts(program: Program, v: Array, bias: float, above: Array, below: Array) -> None:
+    """As :func:`store_svm`, from the positive and the negative part of the residuals."""
+    duals = {"lower": below, "upper": above}
     if "balance" in program.constraints:
         duals["balance"] = np.asarray(bias)
-    program.variables["v"].save_value(v)
-    for name, dual in duals.items():
-        program.constraints[name].dual_variables[0].save_value(dual)
+    leave_values(program, {"v": v}, duals)

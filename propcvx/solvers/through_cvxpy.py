@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Mapping
 from dataclasses import dataclass
 from time import perf_counter
 from typing import Any
@@ -34,6 +35,16 @@ class Run:
     value: float | None = None
     weights: Array | None = None
     scores: Array | None = None
+
+
+def leave_values(
+    program: Program, variables: Mapping[str, Array | None], duals: Mapping[str, Array | None]
+) -> None:
+    """Leave values and duals in a program as CVXPY does; None takes out those of earlier calls."""
+    for name, value in variables.items():
+        program.variables[name].save_value(value)
+    for name, dual in duals.items():
+        program.constraints[name].dual_variables[0].save_value(dual)
 
 
 def run_cvxpy(
