@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from propcvx import AlterPropSVM, bag_target
-from propcvx.alternating import Alternation, PropSVM, Separator, annealing_values
+from propcvx.alternating.algorithm import Alternation, PropSVM, Separator, annealing_values
 from propcvx.bags import Bags
 from propcvx.datasets import proportions_of, random_bags
 from propcvx.history import StopReason

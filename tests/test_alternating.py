@@ -10,7 +10,7 @@ from sklearn.base import clone
 from small_problems import psvm_objective, small_problem, small_problems
 
 from propcvx import AlterPropSVM, Bags, ConvPropSVM, InvCal, MeanMap, Start, bag_target
-from propcvx.alternating import Alternation, PropSVM, Separator, SVMStep, annealing_values
+from propcvx.alternating.algorithm import Alternation, PropSVM, Separator, SVMStep, annealing_values
 from propcvx.errors import SolverError
 from propcvx.estimators import alter
 from propcvx.history import StopReason

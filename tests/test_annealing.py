@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from propcvx import AlterPropSVM, Bags, bag_target
-from propcvx.alternating import PropSVM, SVMStep, annealing_values
-from propcvx.annealing import LEAST, part_of
+from propcvx.alternating.algorithm import PropSVM, SVMStep, annealing_values
+from propcvx.alternating.annealing import LEAST, part_of
 from propcvx.losses import PROPORTION_LOSSES
 from propcvx.programs import svm_dual, svm_dual_parameters
 from propcvx.solvers import solve

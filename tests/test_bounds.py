@@ -6,16 +6,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from small_problems import small_problem, small_problems
 
-from propcvx.bounds import Bounds, labeling_upper_bound, relaxation_lower_bound
 from propcvx.errors import InputError
 from propcvx.labelings import FeasibleLabelings
-from propcvx.oracles import (
+from propcvx.programs import svm_primal
+from propcvx.relaxation.bounds import Bounds, labeling_upper_bound, relaxation_lower_bound
+from propcvx.relaxation.oracles import (
     CoordinateOracle,
     DirectionSweepOracle,
     ExhaustiveOracle,
     MixedIntegerOracle,
 )
-from propcvx.programs import svm_primal
 from propcvx.solvers import solve
 
 ORACLES = {

@@ -10,14 +10,15 @@ from hypothesis import strategies as st
 from small_problems import small_problem, small_problems
 
 from propcvx import ConvPropSVM, bag_target
-from propcvx.bounds import Bounds, labeling_upper_bound
-from propcvx.cutting_plane import Relaxation, cutting_plane
 from propcvx.errors import InaccurateSolutionWarning, SolverError
 from propcvx.history import History, StopReason
 from propcvx.labelings import FeasibleLabelings
-from propcvx.masters import Master, MasterSolution
 from propcvx.metrics import proportion_error
-from propcvx.oracles import (
+from propcvx.programs import svm_dual, svm_dual_parameters
+from propcvx.relaxation.bounds import Bounds, labeling_upper_bound
+from propcvx.relaxation.cutting_plane import Relaxation, cutting_plane
+from propcvx.relaxation.masters import Master, MasterSolution
+from propcvx.relaxation.oracles import (
     CoordinateOracle,
     Cut,
     DirectionSweepOracle,
@@ -25,9 +26,8 @@ from propcvx.oracles import (
     MixedIntegerOracle,
     violation_value,
 )
-from propcvx.programs import svm_dual, svm_dual_parameters
-from propcvx.rounding import rank_one
-from propcvx.simple_mkl import RELATIVE_GAP, Point, reduced_gradient
+from propcvx.relaxation.rounding import rank_one
+from propcvx.relaxation.simple_mkl import RELATIVE_GAP, Point, reduced_gradient
 from propcvx.solvers import solve
 
 # An interior-point method may call 1e-9 an inaccurate answer; tests say what they need of it.

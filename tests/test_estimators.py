@@ -29,8 +29,8 @@ from propcvx import (
     bag_error,
     bag_target,
 )
-from propcvx.bounds import labeling_upper_bound
 from propcvx.errors import IllPosedWarning
+from propcvx.relaxation.bounds import labeling_upper_bound
 
 METHODS = [MeanMap(), InvCal(), AlterPropSVM(n_init=2, random_state=0), ConvPropSVM()]
 NAMES = [type(method).__name__ for method in METHODS]

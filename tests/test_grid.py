@@ -15,7 +15,7 @@ from propcvx import (
     bag_target,
     fit_grid,
 )
-from propcvx.alternating import Remembered, Separator
+from propcvx.alternating.algorithm import Remembered, Separator
 from propcvx.datasets import proportions_of, random_bags
 
 WEIGHTS = (0.1, 1.0, 10.0)

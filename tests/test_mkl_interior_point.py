@@ -12,10 +12,10 @@ from propcvx.errors import (
     InputError,
     UnsupportedSolverError,
 )
-from propcvx.masters import Master
 from propcvx.programs import mkl_epigraph, svm_dual
+from propcvx.relaxation.masters import Master
 from propcvx.solvers import mkl_interior_point, solve, solvers_for, warm
-from propcvx.solvers.weighted_gram import Scaled, factor
+from propcvx.solvers.specialised.weighted_gram import Scaled, factor
 
 NAME = "mkl_interior_point"
 

@@ -6,8 +6,8 @@ import pytest
 from propcvx import bag_target, layout
 from propcvx.bags import Bags
 from propcvx.labelings import FeasibleLabelings
-from propcvx.oracles import CoordinateOracle
-from propcvx.separation import DimensionSearch
+from propcvx.relaxation.oracles import CoordinateOracle
+from propcvx.relaxation.separation import DimensionSearch
 
 
 def problem(random, share_known, epsilon):

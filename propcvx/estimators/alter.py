@@ -13,7 +13,7 @@ from sklearn.base import clone
 from sklearn.utils import check_random_state
 from tqdm import tqdm
 
-from propcvx.alternating import (
+from propcvx.alternating.algorithm import (
     Alternation,
     Descent,
     Machine,
@@ -22,7 +22,7 @@ from propcvx.alternating import (
     SVMStep,
     annealing_values,
 )
-from propcvx.annealing import in_stages
+from propcvx.alternating.annealing import in_stages
 from propcvx.bags import Bags
 from propcvx.checks import as_vector, check_choice, check_count, check_flag, check_number
 from propcvx.errors import InputError, SolverError

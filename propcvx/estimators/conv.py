@@ -11,23 +11,23 @@ from numpy.typing import NDArray
 from tqdm import tqdm
 
 from propcvx.bags import Bags
-from propcvx.bounds import Bounds, labeling_upper_bound
 from propcvx.checks import check_choice, check_count, check_number
-from propcvx.cutting_plane import Relaxation, cutting_plane
 from propcvx.estimators.base import BagClassifier, Hyperplane
 from propcvx.estimators.shared import Shared
 from propcvx.kernels import leading_dimensions
 from propcvx.labelings import FeasibleLabelings
-from propcvx.masters import MASTER_FORMS, Master
 from propcvx.metrics import proportion_error
-from propcvx.oracles import (
+from propcvx.relaxation.bounds import Bounds, labeling_upper_bound
+from propcvx.relaxation.cutting_plane import Relaxation, cutting_plane
+from propcvx.relaxation.masters import MASTER_FORMS, Master
+from propcvx.relaxation.oracles import (
     CoordinateOracle,
     DirectionSweepOracle,
     ExhaustiveOracle,
     MixedIntegerOracle,
     Oracle,
 )
-from propcvx.rounding import rank_one
+from propcvx.relaxation.rounding import rank_one
 
 Array = NDArray[np.float64]
 

@@ -12,11 +12,11 @@ import cvxpy as cp
 
 from propcvx.errors import InputError, UnsupportedSolverError
 from propcvx.programs import ProblemClass, Program
-from propcvx.solvers.active_set import run_active_set
-from propcvx.solvers.least_squares import is_class_means, run_least_squares
-from propcvx.solvers.libsvm import is_svm_with_bias, run_libsvm
-from propcvx.solvers.mkl_interior_point import is_mkl_epigraph, run_mkl_interior_point
-from propcvx.solvers.newton import is_svm, run_newton
+from propcvx.solvers.specialised.active_set import run_active_set
+from propcvx.solvers.specialised.least_squares import is_class_means, run_least_squares
+from propcvx.solvers.specialised.libsvm import is_svm_with_bias, run_libsvm
+from propcvx.solvers.specialised.mkl_interior_point import is_mkl_epigraph, run_mkl_interior_point
+from propcvx.solvers.specialised.newton import is_svm, run_newton
 from propcvx.solvers.through_cvxpy import Run, run_cvxpy
 
 QP, SOCP, EXPONENTIAL = ProblemClass.QP, ProblemClass.SOCP, ProblemClass.EXPONENTIAL

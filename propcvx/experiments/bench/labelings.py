@@ -19,7 +19,7 @@ from propcvx.experiments.bench.measure import (
 )
 from propcvx.labelings import FeasibleLabelings, labeling_step
 from propcvx.losses import PROPORTION_LOSSES, hinge, hinge_reduction
-from propcvx.oracles import CoordinateOracle, Cut
+from propcvx.relaxation.oracles import CoordinateOracle, Cut
 
 Array = NDArray[np.float64]
 Indices = NDArray[np.intp]

@@ -25,7 +25,7 @@ from propcvx.experiments.bench.measure import (
 )
 from propcvx.kernels import FeatureMap, Kernel
 from propcvx.labelings import FeasibleLabelings
-from propcvx.masters import Master, MasterSolution
+from propcvx.relaxation.masters import Master, MasterSolution
 
 Array = NDArray[np.float64]
 

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.random import RandomState
 from numpy.typing import NDArray
 
-from propcvx.alternating import (
+from propcvx.alternating.algorithm import (
     Alternation,
     Machine,
     PropSVM,

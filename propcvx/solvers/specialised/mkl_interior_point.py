@@ -8,8 +8,8 @@ In :math:`x = \alpha / C` the problem is
     q_t(x) = \tfrac{C}{2} \|F^\top (y_t \circ x)\|^2 \le \beta
 
 with multipliers :math:`\mu_t` of the cuts and :math:`\lambda, \nu` of the box.  The steps are in
-:mod:`propcvx.solvers.mkl_newton`.  They start where those for the labelings before the last came
-near the central path; once an instance is surely at 0 it takes no part in them.  What ends them is
+:mod:`propcvx.solvers.specialised.mkl_newton`.  They start where those for the labelings before the
+last came near the central path; once an instance is surely at 0 it takes no part in them.  What ends them is
 the duality gap between x and the group form's weights :math:`w_t = \mu_t F^\top (y_t \circ x)`,
 which bounds the error whatever the steps were.
 """
@@ -26,10 +26,10 @@ from numpy.typing import NDArray
 from scipy.linalg import LinAlgError
 
 from propcvx.programs import Program
-from propcvx.solvers.mkl_newton import Bound, Iterate, advance
+from propcvx.solvers.specialised.mkl_newton import Bound, Iterate, advance
+from propcvx.solvers.specialised.weighted_gram import Scaled
 from propcvx.solvers.through_cvxpy import Run, leave_values
 from propcvx.solvers.warm import leave_end, take_end
-from propcvx.solvers.weighted_gram import Scaled
 
 Array = NDArray[np.float64]
 

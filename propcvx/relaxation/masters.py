@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from propcvx.programs import Program, mkl_epigraph, mkl_group, mkl_inner
-from propcvx.simple_mkl import Point, reduced_gradient
+from propcvx.relaxation.simple_mkl import Point, reduced_gradient
 from propcvx.solvers import Solution, SolverNames, master_solvers, solve
 
 Array = NDArray[np.float64]

@@ -21,8 +21,8 @@ from numpy.typing import NDArray
 from scipy.linalg.lapack import dposv
 
 from propcvx.programs import Program
-from propcvx.solvers.gram import Gram, gram_of
-from propcvx.solvers.svm_points import parameters_of, store_svm
+from propcvx.solvers.specialised.gram import Gram, gram_of
+from propcvx.solvers.specialised.svm_points import parameters_of, store_svm
 from propcvx.solvers.through_cvxpy import Run
 from propcvx.solvers.warm import leave_end, take_end
 

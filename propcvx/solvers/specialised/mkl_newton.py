@@ -16,7 +16,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from propcvx.solvers.weighted_gram import Near, Scaled, Solve, factor
+from propcvx.solvers.specialised.weighted_gram import Near, Scaled, Solve, factor
 
 Array = NDArray[np.float64]
 Products = tuple[Array, ...]

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.random import RandomState
 from numpy.typing import NDArray
 
-from propcvx.alternating import Alternation, Descent, Machine
+from propcvx.alternating.algorithm import Alternation, Descent, Machine
 from propcvx.bags import Bags
 
 Array = NDArray[np.float64]

@@ -25,8 +25,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from propcvx.programs import Program
-from propcvx.solvers.rounded import Descent, Losses, Rounded, minimise
-from propcvx.solvers.svm_points import Instances, Point, Start, store_parts
+from propcvx.solvers.specialised.rounded import Descent, Losses, Rounded, minimise
+from propcvx.solvers.specialised.svm_points import Instances, Point, Start, store_parts
 from propcvx.solvers.through_cvxpy import Run, leave_values
 from propcvx.solvers.warm import leave_end, take_end
 

@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 
 from propcvx.errors import InputError
 from propcvx.losses import hinge
-from propcvx.oracles import Oracle
 from propcvx.programs import svm_dual, svm_dual_parameters
+from propcvx.relaxation.oracles import Oracle
 from propcvx.solvers import solve
 
 Array = NDArray[np.float64]

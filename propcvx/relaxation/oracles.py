@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from propcvx.errors import InputError
 from propcvx.labelings import FeasibleLabelings
 from propcvx.programs import exact_separation
-from propcvx.separation import DimensionSearch
+from propcvx.relaxation.separation import DimensionSearch
 from propcvx.solvers import solve
 
 Array = NDArray[np.float64]

@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 
 from propcvx.errors import SolverError
 from propcvx.history import History, Round, StopReason
-from propcvx.masters import MasterSolution
-from propcvx.oracles import Cut, Oracle
+from propcvx.relaxation.masters import MasterSolution
+from propcvx.relaxation.oracles import Cut, Oracle
 
 Array = NDArray[np.float64]
 
@@ -79,9 +79,9 @@ def cutting_plane(
     Parameters
     ----------
     master : callable
-        ``master(labelings) -> MasterSolution``, see :mod:`propcvx.masters`.
+        ``master(labelings) -> MasterSolution``, see :mod:`propcvx.relaxation.masters`.
     oracle : Oracle
-        See :mod:`propcvx.oracles`.
+        See :mod:`propcvx.relaxation.oracles`.
     alpha : array of shape (n_instances,)
         Where the first labeling is asked for; 1/N in the paper.
     max_cuts : int

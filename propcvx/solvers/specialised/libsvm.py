@@ -16,8 +16,8 @@ from sklearn.svm import SVC
 
 from propcvx.errors import UnsupportedSolverError
 from propcvx.programs import Program
-from propcvx.solvers.gram import gram_of
-from propcvx.solvers.svm_points import parameters_of, store_svm
+from propcvx.solvers.specialised.gram import gram_of
+from propcvx.solvers.specialised.svm_points import parameters_of, store_svm
 from propcvx.solvers.through_cvxpy import Run
 from propcvx.solvers.warm import leave_end, take_end
 

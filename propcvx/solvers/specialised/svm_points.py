@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from propcvx.programs import Program
-from propcvx.solvers.rounded import Losses
+from propcvx.solvers.specialised.rounded import Losses
 from propcvx.solvers.through_cvxpy import leave_values
 
 Array = NDArray[np.float64]

@@ -1,0 +1,1 @@
+"""Solvers of one structure each, beside the general ones that CVXPY reaches."""
