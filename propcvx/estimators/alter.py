@@ -111,7 +111,7 @@ class AlterPropSVM(BagClassifier):
         Largest number of rounds at one C*.
     solver : str or sequence of str
         Any solver of ``svm_dual`` in ``propcvx.solvers.SOLVERS``, or several to try in turn.
-        ``"auto"`` is what :func:`propcvx.solvers.svm_solver` says for the shape of the (kernel)
+        ``"auto"`` is what :func:`propcvx.solvers.automatic` says for the shape of the (kernel)
         features; ``history_`` names the one that answered.
     solver_tol : float
         Its tolerance.

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from propcvx.bags import Bags
 from propcvx.losses import ProportionLoss
 from propcvx.programs.labeling import bag_averages, known_labels
-from propcvx.programs.record import ProblemClass, Program
+from propcvx.programs.program import Program, build
 
 Array = NDArray[np.float64]
 
@@ -58,32 +58,21 @@ def psvm(
         Constraints ``positive``, ``negative``, ``slack``, ``known``.
     """
     n, r = features.shape
+    F, big = cp.Constant(features, name="F"), _big_constants(features, C, bias)
     z, w = cp.Variable(n, boolean=True, name="z"), cp.Variable(r, name="w")
     xi = cp.Variable(n, name="xi")
-    variables = {"z": z, "w": w, "xi": xi}
-    scores: cp.Expression = cp.Constant(features, name="F") @ w
-    if bias:
-        variables["b"] = cp.Variable(name="b")
-        scores = scores + variables["b"]
-    big = _big_constants(features, C, bias)
-    constraints = {
-        "positive": xi >= 1 - scores - cp.multiply(big, 1 - z),
-        "negative": xi >= 1 + scores - cp.multiply(big, z),
-        "slack": xi >= 0,
-        "known": known_labels(z, bags),
-    }
+    scores = F @ w + cp.Variable(name="b") if bias else F @ w
     gaps = bag_averages(bags) @ z - bags.proportions
-    objective = cp.Minimize(
-        0.5 * cp.sum_squares(w) + C * cp.sum(xi) + weights @ loss.expression(gaps)
-    )
-    return Program(
-        name="psvm",
-        equation="eq:pSVM_2",
-        problem_class=ProblemClass.MIQP,
-        problem=cp.Problem(objective, list(constraints.values())),
-        variables=variables,
-        constraints=constraints,
-        constants={"features": features, "C": C, "weights": weights},
+    return build(
+        "psvm",
+        "eq:pSVM_2",
+        cp.Minimize(0.5 * cp.sum_squares(w) + C * cp.sum(xi) + weights @ loss.expression(gaps)),
+        {
+            "positive": xi >= 1 - scores - cp.multiply(big, 1 - z),
+            "negative": xi >= 1 + scores - cp.multiply(big, z),
+            "slack": xi >= 0,
+            "known": known_labels(z, bags),
+        },
     )
 
 

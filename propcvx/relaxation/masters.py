@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from propcvx.programs import Program, mkl_epigraph, mkl_group, mkl_inner
 from propcvx.relaxation.simple_mkl import Point, reduced_gradient
-from propcvx.solvers import Solution, SolverNames, master_solvers, solve
+from propcvx.solvers import Solution, SolverNames, solve
 
 Array = NDArray[np.float64]
 
@@ -66,7 +66,7 @@ class Master:
         A name in ``MASTER_FORMS``.
     solver : str or sequence
         A solver of that form's class of problem, or several to try in turn; ``"auto"`` are those
-        that :func:`propcvx.solvers.master_solvers` names for the form.
+        that :func:`propcvx.solvers.automatic` names.
     tol : float
         The solver's tolerance.
     options : dict
@@ -104,9 +104,8 @@ class Master:
 
     def ask(self, program: Program) -> Solution:
         """Solve one of the master's programs with its solver."""
-        solver = master_solvers(self.form) if self.solver == "auto" else self.solver
         solution = solve(
-            program, solver, tol=self.tol, certify=False, warm=self.warm, **self.options
+            program, self.solver, tol=self.tol, certify=False, warm=self.warm, **self.options
         )
         self.warm = solution.warm
         return solution

@@ -10,24 +10,23 @@ import numpy as np
 from cvxpy.constraints import Equality, Inequality
 from numpy.typing import NDArray
 
-from propcvx.programs import Program
 from propcvx.solvers.solution import Certificate
 
 Array = NDArray[np.float64]
 Term = tuple[Array, cp.Expression]
 
 
-def certify(program: Program) -> Certificate:
+def certify(problem: cp.Problem) -> Certificate:
     """Recompute primal residual, dual residual and duality gap; see :class:`Certificate`."""
-    constraints = list(program.constraints.values())
+    constraints = problem.constraints
     primal = _largest(np.max(c.violation(), initial=0.0) for c in constraints)
-    if program.problem_class.has_integers:
+    if problem.is_mixed_integer():
         return Certificate(primal, None, None)
     terms = [term for constraint in constraints for term in _lagrangian_terms(constraint)]
     with np.errstate(invalid="ignore"):  # a solver that was stopped may leave infinite duals
         gap = float(sum(np.dot(dual, _flat(expression.value)) for dual, expression in terms))
         signs = _largest(_dual_violation(constraint) for constraint in constraints)
-        dual = _largest((signs, _stationarity(program, terms)))
+        dual = _largest((signs, _stationarity(problem, terms)))
     return Certificate(primal, dual, abs(gap))
 
 
@@ -54,10 +53,10 @@ def _dual_violation(constraint: cp.Constraint) -> float:
     return float(np.max(norms - bound, initial=0.0))
 
 
-def _stationarity(program: Program, terms: list[Term]) -> float:
-    sign = -1.0 if isinstance(program.problem.objective, cp.Maximize) else 1.0
-    weighted = [(np.array([sign]), program.problem.objective.expr), *terms]
-    slopes = {variable: np.zeros(variable.size) for variable in program.variables.values()}
+def _stationarity(problem: cp.Problem, terms: list[Term]) -> float:
+    sign = -1.0 if isinstance(problem.objective, cp.Maximize) else 1.0
+    weighted = [(np.array([sign]), problem.objective.expr), *terms]
+    slopes = {variable: np.zeros(variable.size) for variable in problem.variables()}
     for weight, expression in weighted:
         for variable, gradient in expression.grad.items():
             slopes[variable] += np.ravel(_matrix(gradient, variable) @ weight)

@@ -95,7 +95,7 @@ def relative_gap(program: Program, labeling: Array, C: float) -> float:
     """
     v = np.asarray(program.variables["v"].value)
     bias = float(np.asarray(program.constraints["balance"].dual_value))
-    features = program.constants["features"]
+    features = program.structure.features  # type: ignore[union-attr]
     alpha = v * labeling
     if min(alpha.min(), C - alpha.max()) < -1e-9 * C or abs(v.sum()) > 1e-9 * alpha.sum():
         return np.inf

@@ -13,11 +13,11 @@ from propcvx.experiments.bench import (
     relaxation,
     svm,
     svm_many,
-    svm_path,
 )
 from propcvx.experiments.bench.measure import Benchmark
 
-_GROUPS = (labelings, svm, svm_many, svm_path, alter, grid, relaxation, imports)
+_GROUPS = (labelings, svm, svm_many, alter, grid, relaxation, imports)
+
 BENCHMARKS: Mapping[str, Benchmark] = MappingProxyType(
     {row.name: row for group in _GROUPS for row in group.ROWS}
 )
