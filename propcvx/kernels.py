@@ -174,16 +174,6 @@ class FeatureMap:
         )
         return coefficients
 
-    @property
-    def to_dual(self) -> Array | None:
-        """The matrix of :meth:`dual_coefficients`, shape (n_instances, rank)."""
-        if self.pivots is None:
-            return None
-        matrix = np.zeros((self.training.shape[0], len(self.pivots)))
-        inverse = solve_triangular(self._triangle(), np.eye(len(self.pivots)), lower=True)
-        matrix[self.pivots] = inverse.T
-        return matrix
-
     def _triangle(self) -> Array:
         return self.features[self.pivots] if self.triangle is None else self.triangle
 

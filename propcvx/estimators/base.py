@@ -104,7 +104,7 @@ class BagClassifier(ClassifierMixin, BaseEstimator):
         """
         check_is_fitted(self)
         X = validate_data(self, X, accept_sparse="csr", dtype=np.float64, reset=False)
-        if self.feature_map_.to_dual is None:
+        if self.feature_map_.pivots is None:
             return np.asarray(X @ self.coef_[0]) + self.intercept_[0]
         gram = self.feature_map_.kernel(X, self.feature_map_.training)
         return gram @ self.dual_coef_[0] + self.intercept_[0]
@@ -202,10 +202,10 @@ class BagClassifier(ClassifierMixin, BaseEstimator):
         self.intercept_ = np.array([plane.bias])
         for of_another_kernel in ("coef_", "dual_coef_"):
             self.__dict__.pop(of_another_kernel, None)
-        if self.feature_map_.to_dual is None:
+        if self.feature_map_.pivots is None:
             self.coef_ = plane.weights[None, :]
         else:
-            self.dual_coef_ = (self.feature_map_.to_dual @ plane.weights)[None, :]
+            self.dual_coef_ = self.feature_map_.dual_coefficients(plane.weights)[None, :]
 
 
 def check_same_length(n_instances: int, n_targets: int) -> None:
