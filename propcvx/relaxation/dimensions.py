@@ -51,8 +51,9 @@ def _leading_eigenpairs(gram: Array, share: float) -> tuple[Array, Array]:
     values, vectors = eigh_tridiagonal(
         diagonal, beside, select="i", select_range=(n - kept, n - 1), lapack_driver="stemr"
     )
+    vectors = np.array(vectors, order="F")
     if n > 1:
         below = np.asfortranarray(reduced[1:, :-1])
-        del reduced
+        del gram, reduced
         vectors[1:] = dormqr("L", "N", below, reflectors, vectors[1:], 64 * kept)[0]
     return np.maximum(values[::-1], 0.0), vectors[:, ::-1]
