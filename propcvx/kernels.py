@@ -184,7 +184,7 @@ def check_gram_memory(n_instances: int, advice: str, matrices: float = 2.0) -> N
     available = psutil.virtual_memory().available
     if needed > available:
         raise GramMatrixMemoryError(
-            f"the Gram matrix of {n_instances:,} instances and its factor need "
+            f"the Gram matrix of {n_instances:,} instances and what is made of it need "
             f"{needed / 1e9:.1f} GB, {available / 1e9:.1f} GB are available; {advice}."
         )
 

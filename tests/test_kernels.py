@@ -1,5 +1,6 @@
 """Kernels: the Gram matrix, its factor, and the features of new instances."""
 
+import tracemalloc
 import warnings
 from types import SimpleNamespace
 
@@ -10,7 +11,7 @@ import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from propcvx import kernels
+from propcvx import AlterPropSVM, ConvPropSVM, InvCal, MeanMap, bag_target, kernels
 from propcvx.errors import GramMatrixMemoryError, InputError
 from propcvx.kernels import FeatureMap, Kernel, check_gram
 
@@ -232,3 +233,55 @@ def test_the_memory_needed_is_told_in_gigabytes(monkeypatch):
     monkeypatch.setattr(psutil, "virtual_memory", lambda: SimpleNamespace(available=8e9))
     with pytest.raises(GramMatrixMemoryError, match=r"100,000 .* need 240.0 GB, 8.0 GB .*; wait."):
         kernels.check_gram_memory(100_000, "wait", matrices=3.0)
+
+
+def bagged(n):
+    random = np.random.RandomState(0)
+    X, labels = random.randn(n, 5), np.where(np.arange(n) % 2, 1, -1)
+    X[:, 0] += labels
+    bags = random.permutation(n) // 10
+    shares = np.bincount(bags, labels > 0) / np.bincount(bags)
+    return X, bags, shares, labels
+
+
+@pytest.mark.parametrize("cls", [AlterPropSVM, ConvPropSVM, InvCal, MeanMap])
+def test_a_method_is_refused_the_memory_that_it_would_lack(monkeypatch, cls):
+    X, bags, shares, _ = bagged(40)
+    available = cls.gram_matrices * 8 * 40**2
+    memory = SimpleNamespace(available=available)
+    monkeypatch.setattr(psutil, "virtual_memory", lambda: memory)
+    cls(kernel="rbf").fit(X, bag_target(bags, shares))
+    memory.available = available - 1
+    with pytest.raises(GramMatrixMemoryError):
+        cls(kernel="rbf").fit(X, bag_target(bags, shares))
+
+
+@pytest.mark.parametrize("clf", [AlterPropSVM(n_init=1, random_state=0), ConvPropSVM(), InvCal()])
+def test_a_method_uses_no_more_memory_than_it_asks_for(clf):
+    n = 800
+    X, bags, shares, _ = bagged(n)
+    target = bag_target(bags, shares)
+    tracemalloc.start()
+    try:
+        clf.set_params(kernel="rbf").fit(X, target)
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert peak <= clf.gram_matrices * 8 * n**2
+
+
+@pytest.mark.parametrize("kernel", ["rbf", "exponential", "precomputed"])
+@pytest.mark.parametrize("cls", [AlterPropSVM, ConvPropSVM, InvCal, MeanMap])
+def test_predictions_do_not_depend_on_the_order_of_the_instances(cls, kernel):
+    X, bags, shares, labels = bagged(60)
+    order, new = np.random.RandomState(1).permutation(60), X[:20] + 0.1
+    scores = []
+    for rows in (np.arange(60), order):
+        options = {"init": labels[rows]} if cls is AlterPropSVM else {}
+        train, test = X[rows], new
+        if kernel == "precomputed":
+            train, test = Kernel("rbf", 0.2)(train, train), Kernel("rbf", 0.2)(test, train)
+        clf = cls(kernel=kernel, solver_tol=1e-8, **options)
+        clf.fit(train, bag_target(bags[rows], shares))
+        scores.append(clf.decision_function(test))
+    np.testing.assert_allclose(*scores, atol=1e-4)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import scipy.sparse as sp
@@ -43,6 +43,9 @@ class BagClassifier(ClassifierMixin, BaseEstimator):
     coef0: Any
     solver_tol: Any
 
+    gram_matrices: ClassVar[float]
+    """How many matrices as large as the Gram matrix a fit with a kernel holds at once, measured."""
+
     def fit(self, X: Any, y: NDArray[Any]) -> BagClassifier:
         """Fit to bags with known proportions.
 
@@ -75,7 +78,9 @@ class BagClassifier(ClassifierMixin, BaseEstimator):
         X = validate_data(self, X, accept_sparse="csr", dtype=np.float64, ensure_min_samples=2)
         bags = self._bags(y, X.shape[0])
         kernel = self._kernel(X)
-        feature_map = shared.part(("features", kernel), lambda: FeatureMap.fit(X, kernel))
+        feature_map = shared.part(
+            ("features", kernel), lambda: FeatureMap.fit(X, kernel, self.gram_matrices)
+        )
         plane = self._fit(feature_map.features, bags, shared)
         self.feature_map_ = feature_map.without_features()
         self._store(plane)
