@@ -87,7 +87,7 @@ class MeanMap(BagClassifier):
         Labels; ``[-1, 1]`` for bags.
     """
 
-    gram_matrices = 45.0
+    gram_matrices = 25.0
 
     def __init__(
         self,
