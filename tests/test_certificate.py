@@ -25,12 +25,14 @@ def residuals(problem):
     return tuple(vars(certify(problem)).values())
 
 
-def solved(problem):
+SOLVERS = {"SCS": {"eps": 1e-10}, "CLARABEL": {}}
+ACCURACY = {"SCS": 1e-7, "CLARABEL": 1e-3}
+
+
+def solved(problem, solver="SCS"):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # CVXPY's own, of sparse variables
-        problem.solve(
-            solver="CLARABEL", tol_gap_abs=1e-11, tol_gap_rel=1e-11, tol_feas=1e-11, max_iter=200
-        )
+        problem.solve(solver=solver, **SOLVERS[solver])
     assert problem.status == cp.OPTIMAL
     return problem
 
@@ -183,9 +185,17 @@ def stored(leaf):
 
 
 @pytest.mark.filterwarnings("ignore:Reading from a sparse")
+@pytest.mark.parametrize("solver", SOLVERS)
 @pytest.mark.parametrize("name", EXACT)
-def test_optimum_is_certified(name):
-    assert max(residuals(solved(EXACT[name]()))) <= 1e-6
+def test_optimum_is_certified(name, solver):
+    assert max(residuals(solved(EXACT[name](), solver))) <= ACCURACY[solver]
+
+
+def noticed(problem):
+    try:
+        return max(residuals(problem)) > 0.02
+    except CertificateError as error:  # moved out of the domain of an atom
+        return "boundary of its domain" in str(error)
 
 
 @pytest.mark.filterwarnings("ignore:Reading from a sparse")
@@ -201,7 +211,7 @@ def test_nothing_can_be_moved_unnoticed(name, change):
             moved[entry] += change
             leaf.save_value(moved)
             off_pattern = leaf.sparse_idx is not None and np.array_equal(stored(leaf), right)
-            assert off_pattern or max(residuals(problem)) > 0.02, (leaf, entry)
+            assert off_pattern or noticed(problem), (leaf, entry)
         leaf.save_value(right)
     assert max(residuals(problem)) <= 1e-6
 
@@ -229,7 +239,7 @@ def test_primal_residual_is_the_distance_from_the_cone(name, seed):
     objective = sum(cp.sum_squares(p - v) for p, v in zip(constraint.args, values, strict=True))
     ours = np.atleast_1d(_distances(constraint))
     projected = cp.Problem(cp.Minimize(objective), [constraint])
-    assert np.sum(ours**2) == pytest.approx(solved(projected).value, abs=1e-6)
+    assert np.sum(ours**2) == pytest.approx(solved(projected, "CLARABEL").value, abs=1e-6)
 
 
 def _distances(constraint):
@@ -252,9 +262,7 @@ PROJECTIONS = {
 @pytest.mark.parametrize("name", PROJECTIONS)
 @given(seed=st.integers(0, 10_000), scale=st.integers(-8, 8), uneven=st.booleans())
 @settings(max_examples=100)
-def test_projection_and_what_it_leaves_are_orthogonal_and_in_their_cones(
-    name, seed, scale, uneven
-):
+def test_projection_and_what_it_leaves_are_orthogonal_and_in_their_cones(name, seed, scale, uneven):
     size, project = PROJECTIONS[name]
     random = np.random.RandomState(seed)
     scales = 10.0 ** (random.randint(-8, 9, size=(1, size)) if uneven else scale)
@@ -306,7 +314,11 @@ def test_any_point_of_a_second_order_cone_program_against_its_kkt_system(seed):
 
     stationarity = abs(q - c * t - A.T @ u).max()
     assert residuals(problem) == pytest.approx(
-        (distance(bound, argument), max(stationarity, distance(t, u)), abs(bound * t + argument @ u))
+        (
+            distance(bound, argument),
+            max(stationarity, distance(t, u)),
+            abs(bound * t + argument @ u),
+        )
     )
 
 
@@ -410,10 +422,12 @@ def test_gradients_that_are_relied_on_are_those_of_finite_differences(name):
 def test_kinks_and_boundaries_of_domains_are_refused_by_name(name, named, point):
     x = cp.Variable(3)
     x.save_value(np.array(point))
-    problem = cp.Problem(cp.Minimize(cp.sum(SMOOTH[name](x)) + cp.sum(x)))
+    expression = cp.sum(SMOOTH[name](x))
+    goal = cp.Minimize(expression) if expression.is_convex() else cp.Maximize(expression)
+    problem = cp.Problem(goal)
     with (
         np.errstate(divide="ignore", invalid="ignore"),
-        pytest.raises(CertificateError, match=rf"{named} in .* boundary of its domain"),
+        pytest.raises(CertificateError, match=rf"(?s){named} in .* boundary of its domain"),
     ):
         certify(problem)
 

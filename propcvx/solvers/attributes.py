@@ -76,7 +76,7 @@ def _matrices(value: Array) -> Array:
     return np.reshape(value, (-1, *value.shape[-2:]))
 
 
-def _structured(variable: cp.Variable, value: Array) -> Array:
+def _structured(variable: Any, value: Array) -> Array:
     """Projection on the subspace of matrices that the variable ranges over."""
     if any(variable.attributes[name] for name in SYMMETRIC):
         return (value + np.swapaxes(value, -2, -1)) / 2
@@ -89,10 +89,10 @@ def _structured(variable: cp.Variable, value: Array) -> Array:
     return value
 
 
-def _bounds(variable: cp.Variable) -> tuple[Array, Array]:
+def _bounds(variable: Any) -> tuple[Array, Array]:
     """Bounds by sign attributes, numbers and expressions; of a symmetric matrix, symmetric ones."""
     lower, upper = map(dense, variable.get_bounds())  # CVXPY leaves out those by expressions
-    own = variable.attributes["bounds"] or (None, None)
+    own = variable.bounds or (None, None)
     lower = np.maximum(lower, _value_of_expression(own[0], -np.inf))
     upper = np.minimum(upper, _value_of_expression(own[1], np.inf))
     if any(variable.attributes[name] for name in SYMMETRIC):

@@ -122,7 +122,7 @@ def _power(x: Array, z: float, a: Array) -> Array:
         return np.where(x > 0, (x + root) / 2, product / np.maximum(root - x, TINY))
 
     def excess(share: float) -> float:
-        return np.prod((sides(share * abs(z)) / (share * abs(z))) ** a) - 1
+        return float(np.prod((sides(share * abs(z)) / (share * abs(z))) ** a)) - 1
 
     r = _root(excess, 1e-15, 1.0) * abs(z)
     curved = np.append(sides(r), np.sign(z) * r)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from typing import Any
 
 import cvxpy as cp
 import numpy as np
@@ -32,7 +33,7 @@ def check_differentiable(expression: cp.Expression) -> None:
             )
 
 
-def _atoms(expression: cp.Expression) -> Iterator[cp.Expression]:
+def _atoms(expression: Any) -> Iterator[Any]:
     """All that is not constant and not a leaf in the tree of an expression."""
     if expression.args and not expression.is_constant():
         yield expression
@@ -40,28 +41,33 @@ def _atoms(expression: cp.Expression) -> Iterator[cp.Expression]:
             yield from _atoms(argument)
 
 
-def _everywhere(atom: cp.Expression) -> bool:
+def _everywhere(atom: Any) -> bool:
     return True
 
 
-def _where_finite(atom: cp.Expression) -> bool:
-    return bool(np.isfinite(atom.value).all())
+def _above_minus_one(atom: Any) -> bool:
+    return bool(np.min(atom.args[0].value) > -1)
 
 
-def _within(atom: cp.Expression) -> bool:
+def _definite(atom: Any) -> bool:
+    matrix = atom.args[0].value
+    return np.allclose(matrix, matrix.T) and np.linalg.eigvalsh(matrix).min() > 0
+
+
+def _within(atom: Any) -> bool:
     return all(np.min(argument.value) > 0 for argument in atom.args)
 
 
-def _off_zero(atom: cp.Expression) -> bool:
+def _off_zero(atom: Any) -> bool:
     return all(np.min(part.value) > KINK for part in atom.args if not part.is_constant())
 
 
-def _entropy(atom: cp.Expression) -> bool:
+def _entropy(atom: Any) -> bool:
     """Homogeneous in both arguments together, so that only then the origin is a kink."""
     return _within(atom) and (any(part.is_constant() for part in atom.args) or _off_zero(atom))
 
 
-def _power(atom: cp.Power) -> bool:
+def _power(atom: Any) -> bool:
     """Beyond 1, all but powers of 2 have x >= 0 as a constraint of their own."""
     p = float(atom.p.value)
     if p in (0, 1) or (p > 1 and np.log2(p).is_integer()):
@@ -69,15 +75,15 @@ def _power(atom: cp.Power) -> bool:
     return _within(atom) if p < 1 else _off_zero(atom)
 
 
-def _quotient(atom: cp.Expression) -> bool:
+def _quotient(atom: Any) -> bool:
     return atom.args[1].is_constant() or np.min(atom.args[1].value) > KINK
 
 
-def _norm(atom: cp.Pnorm) -> bool:
-    return float(atom.p) > 1 and np.min(atom.value) > KINK
+def _norm(atom: Any) -> bool:
+    return bool(float(atom.p) > 1 and np.min(atom.value) > KINK)
 
 
-ROWS: dict[type, Callable[[cp.Expression], bool]] = {
+ROWS: dict[type, Callable[[Any], bool]] = {
     AffAtom: _everywhere,
     cp.exp: _everywhere,
     cp.huber: _everywhere,
@@ -86,9 +92,9 @@ ROWS: dict[type, Callable[[cp.Expression], bool]] = {
     cp.QuadForm: _everywhere,
     cp.log: _within,
     cp.entr: _within,
-    cp.log1p: _where_finite,
-    cp.log_det: _where_finite,
-    cp.tr_inv: _where_finite,
+    cp.log1p: _above_minus_one,
+    cp.log_det: _definite,
+    cp.tr_inv: _definite,
     cp.GeoMean: _off_zero,
     cp.xexp: _off_zero,
     cp.kl_div: _entropy,
