@@ -33,8 +33,8 @@ def dual_distance(points: Array, project: Projection) -> float:
 
 
 def _longest(points: Array) -> float:
-    flat = np.reshape(points, (len(points), -1))
-    return float(np.max(np.linalg.norm(flat, axis=1), initial=0.0))
+    entries = tuple(range(1, points.ndim))
+    return float(np.max(np.linalg.norm(points, axis=entries), initial=0.0))
 
 
 def zero(points: Array) -> Array:

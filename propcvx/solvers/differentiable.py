@@ -19,17 +19,17 @@ def check_differentiable(expression: cp.Expression) -> None:
     """Raise CertificateError naming the atom where the gradient does not exist or is not known."""
     for atom in _atoms(expression):
         row = next((row for kind, row in ROWS.items() if isinstance(atom, kind)), None)
-        name = type(atom).__name__.removesuffix("Approx")
         if row is None:
             raise CertificateError(
-                f"{name} in {expression} has kinks, or none that certificates know of: the "
-                "multipliers that CVXPY gives it are not known; write it with variables and "
-                "constraints of your own (|x| as x <= t, -x <= t), or ask with certify=False."
+                f"{type(atom).__name__}, in {atom}, is not among the atoms whose gradient "
+                "certificates rely on; most others have kinks, where the multipliers of CVXPY's "
+                "reformulation would be needed.  Write it with variables and constraints of your "
+                "own (|x| as t with -t <= x <= t), or ask with certify=False."
             )
         if not row(atom):
             raise CertificateError(
-                f"{name} in {expression} is at a kink or at the boundary of its domain, where it "
-                "has no gradient; ask with certify=False."
+                f"{type(atom).__name__}, in {atom}, is at a kink or at the boundary of its domain, "
+                "where it has no gradient; ask with certify=False."
             )
 
 
