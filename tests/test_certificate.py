@@ -16,6 +16,11 @@ from propcvx.solvers.certificate import certify
 from propcvx.solvers.differentiable import check_differentiable
 from propcvx.solvers.memberships import ROWS, membership
 
+pytestmark = [
+    pytest.mark.filterwarnings(r"ignore:\s*Explicitly invoking"),
+    pytest.mark.filterwarnings("ignore:Reading from a sparse"),
+]
+
 EXPONENTS = np.array([[0.2, 0.5], [0.3, 0.25], [0.5, 0.25]])
 COST = np.random.RandomState(5).uniform(0.5, 1.5, size=(3, 2))
 TARGET = np.array([[1.0, -2.0, 0.5], [0.3, -1.0, 2.0], [1.5, 0.1, 0.4]])
@@ -161,6 +166,7 @@ ATTRIBUTES = {
     "bound by expression": {"bounds": [-BOUND, 2 * BOUND]},
     "symmetric, nonneg": {"symmetric": True, "nonneg": True},
     "symmetric, bounds": {"symmetric": True, "bounds": [np.tril(TARGET) - 1, np.full((3, 3), 1.2)]},
+    "symmetric, upper": {"symmetric": True, "bounds": [None, np.where(np.tri(3), -1.2, 3.0)]},
     "diag, bounds": {"diag": True, "bounds": [-0.2, 0.7]},
     "nonneg, bounds": {"nonneg": True, "bounds": [-1.0, 0.7]},
 }
@@ -184,7 +190,6 @@ def stored(leaf):
     return np.array(value.toarray() if hasattr(value, "toarray") else value, dtype=float)
 
 
-@pytest.mark.filterwarnings("ignore:Reading from a sparse")
 @pytest.mark.parametrize("solver", SOLVERS)
 @pytest.mark.parametrize("name", EXACT)
 def test_optimum_is_certified(name, solver):
@@ -198,7 +203,6 @@ def noticed(problem):
         return "boundary of its domain" in str(error)
 
 
-@pytest.mark.filterwarnings("ignore:Reading from a sparse")
 @pytest.mark.parametrize("change", [-0.1, 0.1])
 @pytest.mark.parametrize("name", EXACT)
 def test_nothing_can_be_moved_unnoticed(name, change):
@@ -216,7 +220,6 @@ def test_nothing_can_be_moved_unnoticed(name, change):
     assert max(residuals(problem)) <= 1e-6
 
 
-@pytest.mark.filterwarnings("ignore:.*Explicitly invoking")
 @pytest.mark.parametrize("name", [name for name in CONSTRAINED if name != "no constraint"])
 def test_flipped_sign_of_a_dual_is_seen(name):
     problem = solved(CONSTRAINED[name]())
