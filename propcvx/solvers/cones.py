@@ -80,11 +80,9 @@ def _exponential(x: float, y: float, z: float) -> Array:
     :math:`(1, 1 - \rho, -e^{-\rho})`; as :math:`|\rho| \to \infty`, only z moves, or the face
     y = 0 is hit.
     """
-    ends = [np.array([min(x, 0.0), 0.0, max(z, 0.0)])]
+    ends = [np.zeros(3), np.array([min(x, 0.0), 0.0, max(z, 0.0)])]
     if y > 0 and x <= 500 * y:
         ends.append(np.array([x, y, max(z, y * np.exp(x / y))]))
-    if x > 0 and z < 0 and y / x - 1 <= np.log(-z / x):
-        ends.append(np.zeros(3))
 
     def multiples(rho: float) -> Array:
         return np.array([(rho - 1) * x + y, x - rho * y]) / (rho * rho - rho + 1)
