@@ -48,6 +48,10 @@ class UnsupportedSolverError(InputError):
     """The solver is unknown, not installed, or cannot solve that class of problem."""
 
 
+class CertificateError(InputError):
+    """Optimality of a problem's values cannot be judged: a part of it is not covered, or unset."""
+
+
 class PropCVXWarning(UserWarning):
     """Base of all warnings of the package."""
 
