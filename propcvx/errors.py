@@ -72,6 +72,10 @@ class InaccurateSolutionWarning(PropCVXWarning):
     """A solver stopped before its tolerance; its answer is used and its residuals are reported."""
 
 
+class UncertifiedWarning(PropCVXWarning):
+    """An answer is given without its certificate: a part of the problem cannot be judged."""
+
+
 def warn(message: str, category: type[PropCVXWarning]) -> None:
     """Warn at the first line of the caller's that is outside the package."""
     frame, level = sys._getframe(1), 2

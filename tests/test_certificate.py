@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 
 from propcvx.errors import CertificateError
 from propcvx.solvers import cones
-from propcvx.solvers.certificate import certify
-from propcvx.solvers.differentiable import check_differentiable
-from propcvx.solvers.memberships import ROWS, membership
+from propcvx.solvers.certificates import certify
+from propcvx.solvers.certificates.differentiable import check_differentiable
+from propcvx.solvers.certificates.memberships import ROWS, membership
 
 pytestmark = [
     pytest.mark.filterwarnings(r"ignore:\s*Explicitly invoking"),

@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 
 from propcvx.errors import CertificateError
 from propcvx.solvers import attributes
-from propcvx.solvers.differentiable import check_differentiable
-from propcvx.solvers.memberships import Membership, Term, flat, membership
+from propcvx.solvers.certificates.differentiable import check_differentiable
+from propcvx.solvers.certificates.memberships import Membership, Term, flat, membership
 from propcvx.solvers.solution import Certificate
 
 Array = NDArray[np.float64]

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from propcvx.errors import CertificateError
 from propcvx.solvers import cones
-from propcvx.solvers.memberships import dense
+from propcvx.solvers.certificates.memberships import dense
 
 Array = NDArray[np.float64]
 
