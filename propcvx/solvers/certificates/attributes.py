@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from propcvx.errors import CertificateError
-from propcvx.solvers import cones
+from propcvx.solvers.certificates import cones
 from propcvx.solvers.certificates.memberships import dense
 
 Array = NDArray[np.float64]

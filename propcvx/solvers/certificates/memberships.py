@@ -30,7 +30,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from propcvx.errors import CertificateError
-from propcvx.solvers import cones
+from propcvx.solvers.certificates import cones
 
 Array = NDArray[np.float64]
 Term = tuple[Array, cp.Expression]

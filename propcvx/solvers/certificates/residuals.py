@@ -11,7 +11,7 @@ from cvxpy.constraints import FiniteSet
 from numpy.typing import NDArray
 
 from propcvx.errors import CertificateError
-from propcvx.solvers import attributes
+from propcvx.solvers.certificates import attributes
 from propcvx.solvers.certificates.differentiable import check_differentiable
 from propcvx.solvers.certificates.memberships import Membership, Term, flat, membership
 from propcvx.solvers.solution import Certificate
