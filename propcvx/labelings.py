@@ -92,17 +92,14 @@ class FeasibleLabelings:
     upper: NDArray[np.intp]
 
     @classmethod
-    def of(cls, bags: Bags, epsilon: float) -> FeasibleLabelings:
+    def of(cls, bags: Bags, epsilon: float | str) -> FeasibleLabelings:
         """All labelings whose proportions are within ``epsilon``; see :meth:`Bags.count_range`."""
         return cls(bags, *bags.count_range(epsilon))
 
     @classmethod
     def nearest(cls, bags: Bags) -> FeasibleLabelings:
-        """Labelings with the count nearest to each bag's proportion; never empty."""
-        positive, negative = bags.known_counts()
-        counts = np.round(bags.proportions * bags.sizes).astype(np.intp)
-        counts = np.clip(counts, positive, bags.sizes - negative)
-        return cls(bags, counts, counts)
+        """Labelings with the counts nearest to each bag's proportion; never empty."""
+        return cls.of(bags, "rounding")
 
     def best(self, scores: Array) -> Array:
         r"""Labeling that solves :math:`\max_{y \in \mathcal{Y}} \sum_i s_i y_i`, by sorting.

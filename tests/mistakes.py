@@ -98,9 +98,9 @@ INIT = (
     "propcvx, a Start or a list of them, or a labeling of -1 and +1 for the 8 instances, got "
 )
 INFEASIBLE = (
-    "no labeling of bag 0 (of the sorted ids) has its proportion within epsilon={}: "
-    "p * n = 0.4 * 4 = 1.6 positives; the nearest count that the known labels allow is 2. "
-    "Pass the proportion 2/4, or epsilon of at least 0.1."
+    "no labeling has the proportions of 1 of 2 bags within epsilon={}: bag 'a' (p * n = 0.4 * 4 = "
+    "1.6 positives, nearest 2/4). For all of them an epsilon of 0.1 suffices; epsilon='rounding' "
+    "takes the nearest counts."
 )
 SOLVERS = r"\['\w+'(, '\w+')*\]"  # those that are installed
 
@@ -176,8 +176,8 @@ _BAGS = {
     "labels against the proportion": Mistake(
         lambda: Bags.from_target(bag_target(IDS, [0.5, 0.25], labels=[1, 1, 1, 1, 0, 0, 0, 0])),
         InputError,
-        "labels contradict the proportion of bag 0 (of the sorted ids): 4 known positives and 0 "
-        "known negatives of 4, with proportion 0.5.",
+        "labels contradict the proportion of bag 'a': 4 known positives and 0 known negatives of "
+        "4, with proportion 0.5.",
     ),
 }
 
@@ -524,6 +524,11 @@ _CONV = {
         fit(ConvPropSVM(epsilon=-0.1)),
         InputError,
         "epsilon must be a finite number at least 0 and at most 1, got -0.1.",
+    ),
+    "epsilon is a word": Mistake(
+        fit(ConvPropSVM(epsilon="nearest")),
+        InputError,
+        "epsilon must be one of ['rounding'], got 'nearest'.",
     ),
     "epsilon above 1": Mistake(
         fit(ConvPropSVM(epsilon=1.1)),

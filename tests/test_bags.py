@@ -1,13 +1,15 @@
 """Bag targets: every kind of id and proportions, and every way of getting them wrong."""
 
 import pickle
+import warnings
 
+import joblib
 import numpy as np
 import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from sklearn.model_selection import KFold
+from sklearn.model_selection import KFold, train_test_split
 
 from propcvx import Bags, bag_target
 from propcvx.bags import BAG_DTYPE, is_bag_target
@@ -121,6 +123,44 @@ def test_labels_of_a_cut_bag_may_disagree_with_its_proportion():
         assert Bags.from_target(y[:2]).known_counts()[0].tolist() == [2]
 
 
+@pytest.mark.parametrize(
+    "way",
+    [
+        lambda y: y[::-1],
+        lambda y: y[np.array([5, 4, 3, 2, 1, 0])],
+        lambda y: y[np.ones(6, dtype=bool)],
+        lambda y: np.concatenate([y[:2], y[2:]]),
+        lambda y: pickle.loads(pickle.dumps(y)),
+        lambda y: joblib.Parallel(2)(joblib.delayed(np.copy)(y) for _ in range(2))[1],
+        lambda y: train_test_split(np.zeros(6), y, shuffle=False, test_size=1)[2],
+    ],
+)
+def test_messages_name_bags_as_the_user_does_after_any_slice(way):
+    """The first bag is cut by one of them, which does not make a proportion of 2 feasible."""
+    y = way(bag_target(["x", "x", "x", ("y", 1), ("y", 1), ("y", 1)], {"x": 0.5, ("y", 1): 0.5}))
+    assert is_bag_target(y)
+    y["proportion"] = 2.0
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", CutBagWarning)
+        with pytest.raises(InputError, match=r"got 2 for bag ('x'|\('y', 1\))\."):
+            Bags.from_target(y)
+
+
+def test_targets_of_different_ids_put_together_name_bags_by_position():
+    """A code may then mean several ids, and the target forgets them."""
+    both = np.concatenate([bag_target(["a", "b"], [0.5, 1.0]), bag_target(["c"], [0.5])])
+    assert Bags.from_target(both[1:2]).name(0) == "1 (of the sorted ids)"
+    renumbered = bag_target(["a"], [0.5])
+    renumbered["bag"] = 7
+    assert Bags.from_target(renumbered).name(0) == "7 (of the sorted ids)"
+
+
+def test_membership_is_one_where_an_instance_is_in_a_bag():
+    bags = Bags.from_target(bag_target("abba", [0.5, 1.0]))
+    assert bags.membership.toarray().tolist() == [[1, 0, 0, 1], [0, 1, 1, 0]]
+    np.testing.assert_array_equal(bags.membership.sum(axis=1), bags.sizes)
+
+
 # What is refused
 
 
@@ -175,7 +215,7 @@ def wrong_in(field, value):
         ([1, -1], "got dtype list; make one with propcvx.bag_target"),
         (bag_target([0], [0.5])[:0], r"non-empty vector of instances, got shape \(0,\)"),
         (bag_target([0, 1], [0.5, 1])[:, None], r"got shape \(2, 1\)"),
-        (several_proportions(), "one value per bag, got several in one bag"),
+        (several_proportions(), "one value per bag, got several in bag 0"),
         (wrong_in("proportion", 2.0), "got 2 for bag 1"),
         (wrong_in("proportion", np.nan), "proportions?"),
         (wrong_in("label", 3), "got 3 at instance 2"),

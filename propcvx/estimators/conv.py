@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from tqdm import tqdm
 
-from propcvx.bags import Bags
+from propcvx.bags import Bags, check_epsilon
 from propcvx.checks import check_choice, check_count, check_number
 from propcvx.estimators.base import BagClassifier, Hyperplane
 from propcvx.estimators.shared import Shared
@@ -51,8 +51,9 @@ class ConvPropSVM(BagClassifier):
     ----------
     C : float
         Weight of the hinge loss.
-    epsilon : float
-        Tolerance of the proportions, in [0, 1].
+    epsilon : float or "rounding"
+        Tolerance of the proportions, in [0, 1]; ``"rounding"`` takes the counts of positives
+        nearest to them, for proportions that were rounded.
     kernel : str or callable
         ``"linear"``, ``"rbf"``, ``"exponential"``, ``"poly"``, ``"precomputed"``, or a callable;
         see :class:`propcvx.kernels.Kernel`.
@@ -129,7 +130,7 @@ class ConvPropSVM(BagClassifier):
     def __init__(
         self,
         C: float = 1.0,
-        epsilon: float = 0.0,
+        epsilon: float | str = 0.0,
         *,
         kernel: Any = "linear",
         gamma: float | str = "scale",
@@ -183,7 +184,7 @@ class ConvPropSVM(BagClassifier):
 
     def _check(self) -> None:
         check_number("C", self.C, above=0.0)
-        check_number("epsilon", self.epsilon, least=0.0, most=1.0)
+        check_epsilon(self.epsilon)
         check_number("variance", self.variance, above=0.0, most=1.0)
         check_number("tol", self.tol, least=0.0)
         check_count("max_cuts", self.max_cuts)
