@@ -328,6 +328,11 @@ def _as_mapping(proportions: Any) -> Mapping[Hashable, float] | None:
 
 
 def _encode_ids(bags: Any, keyed: bool) -> tuple[list[Hashable], NDArray[np.intp]]:
+    """Sorted ids, and the position of each instance's id among them."""
+    whole_numbers = np.asarray(bags) if hasattr(bags, "dtype") else np.empty(0)
+    if whole_numbers.dtype.kind in "iu" and whole_numbers.ndim == 1 and whole_numbers.size:
+        distinct, codes = np.unique(whole_numbers, return_inverse=True)
+        return distinct.tolist(), codes
     try:
         members = bags.tolist() if hasattr(bags, "tolist") else list(bags)
         distinct = list(dict.fromkeys(members))
@@ -348,7 +353,7 @@ def _encode_ids(bags: Any, keyed: bool) -> tuple[list[Hashable], NDArray[np.intp
                 "sorted-id order; pass a dict keyed by bag id."
             ) from error
     position = {bag: k for k, bag in enumerate(distinct)}
-    return distinct, np.array([position[bag] for bag in members], dtype=np.intp)
+    return distinct, np.fromiter(map(position.__getitem__, members), np.intp, len(members))
 
 
 def _match_proportions(ids: list[Hashable], proportions: Any) -> NDArray[np.float64]:
