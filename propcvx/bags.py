@@ -331,8 +331,8 @@ def _encode_ids(bags: Any, keyed: bool) -> tuple[list[Hashable], NDArray[np.intp
     """Sorted ids, and the position of each instance's id among them."""
     whole_numbers = np.asarray(bags) if hasattr(bags, "dtype") else np.empty(0)
     if whole_numbers.dtype.kind in "iu" and whole_numbers.ndim == 1 and whole_numbers.size:
-        distinct, codes = np.unique(whole_numbers, return_inverse=True)
-        return distinct.tolist(), codes
+        numbers, codes = np.unique(whole_numbers, return_inverse=True)
+        return numbers.tolist(), codes
     try:
         members = bags.tolist() if hasattr(bags, "tolist") else list(bags)
         distinct = list(dict.fromkeys(members))

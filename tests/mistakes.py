@@ -363,6 +363,20 @@ _EACH = {
         "bags must name the bag of each of the 8 instances, got 2.",
         ALL,
     ),
+    "labels 0 and 1 in score, after a fit to bags": Mistake(
+        lambda cls: cls().fit(X, Y).score(X, [0, 1] * 4),
+        InputError,
+        "y must have labels among classes_ [-1, 1], got 0 too; pass -1 for the negative and 1 for "
+        "the positive class.",
+        ALL,
+    ),
+    "labels -1 and 1 in score, after a fit to labels 0 and 1": Mistake(
+        lambda cls: cls().fit(X, [0, 1] * 4).score(X, [-1, 1] * 4),
+        InputError,
+        "y must have labels among classes_ [0, 1], got -1 too; pass 0 for the negative and 1 for "
+        "the positive class.",
+        ALL,
+    ),
     "predict before fit": Mistake(
         lambda cls: cls().predict(X),
         NotFittedError,

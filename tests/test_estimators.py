@@ -28,8 +28,10 @@ from propcvx import (
     Start,
     bag_error,
     bag_target,
+    fit_grid,
 )
 from propcvx.errors import IllPosedWarning
+from propcvx.programs import inv_cal_targets
 from propcvx.relaxation.bounds import labeling_upper_bound
 
 METHODS = [MeanMap(), InvCal(), AlterPropSVM(n_init=2, random_state=0), ConvPropSVM()]
@@ -264,6 +266,39 @@ def test_inv_cal_is_a_support_vector_regression_of_bag_means(C_p, epsilon):
     twin = SVR(kernel="linear", C=C_p, epsilon=epsilon, tol=1e-8).fit(means, targets)
     clf = InvCal(C_p=C_p, epsilon=epsilon, solver_tol=1e-8).fit(X, y)
     np.testing.assert_allclose(clf.coef_[0], twin.coef_[0], atol=1e-4)
+
+
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("kernel", ["linear", "rbf"])
+def test_the_intercept_of_inv_cal_does_not_depend_on_the_solver(seed, kernel):
+    """At small C_p all multipliers are at their bounds, and an interval of biases is optimal."""
+    problem = small_problem(seed, sizes=(6,) * 10, n_features=4, noise=0.7)
+    found = [
+        InvCal(C_p=0.1, epsilon=0.1, kernel=kernel, solver=solver).fit(problem.X, problem.y)
+        for solver in ("clarabel", "osqp", "scs")
+    ]
+    *_, in_a_grid = fit_grid(
+        InvCal(epsilon=0.1, kernel=kernel), problem.X, problem.y, {"C_p": [1.0, 0.1]}
+    )
+    intercepts = [clf.intercept_[0] for clf in (*found, in_a_grid)]
+    np.testing.assert_allclose(intercepts, intercepts[0], atol=1e-4)
+
+
+@given(problem=small_problems(max_size=6, max_bags=4), C_p=st.sampled_from([0.1, 1.0, 100.0]))
+@settings(max_examples=20)
+def test_the_intercept_of_inv_cal_is_at_least_as_good_as_that_of_the_dual(problem, C_p):
+    bags = problem.bags
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", IllPosedWarning)
+        clf = InvCal(C_p=C_p, epsilon=0.1).fit(
+            problem.X, bag_target(bags.index, bags.proportions)
+        )
+    tube = inv_cal_targets(bags.proportions, bags.n_instances, 0.1, scaled=False)
+    value, of_dual = (
+        inv_cal_value(bags.means_of(problem.X), *tube.values(), C_p, clf.coef_[0], bias)
+        for bias in (clf.intercept_[0], float(clf.solution_.duals["balance"]))
+    )
+    assert value <= of_dual + 1e-9 * max(1.0, of_dual)
 
 
 def test_inv_cal_warns_of_equal_proportions_and_predicts_one_class(problem):

@@ -147,8 +147,23 @@ class BagClassifier(ClassifierMixin, BaseEstimator):
         return proportions_of(self.decision_function(X), bags)
 
     def score(self, X: Any, y: NDArray[Any], sample_weight: Any = None) -> float:
-        """Minus the bag error if ``y`` is a bag target, accuracy if it is labels."""
+        """Minus the bag error if ``y`` is a bag target, accuracy if it is labels.
+
+        Parameters
+        ----------
+        X : array of shape (n_instances, n_features)
+        y : bag target of shape (n_instances,), or labels among ``classes_``
+        sample_weight : array of shape (n_instances,), optional
+            Weights of instances in the accuracy.
+
+        Raises
+        ------
+        InputError
+            If labels are not among ``classes_``: -1 and +1 after a fit to bags.
+        """
         if not is_bag_target(y):
+            check_is_fitted(self)
+            check_known_classes(y, self.classes_)
             return float(super().score(X, y, sample_weight))
         scores = self.decision_function(X)
         check_same_length(len(scores), len(y))
@@ -218,6 +233,18 @@ def check_same_length(n_instances: int, n_targets: int) -> None:
     if n_instances != n_targets:
         raise InputError(
             f"X and y must have the same number of instances, got {n_instances} and {n_targets}."
+        )
+
+
+def check_known_classes(labels: Any, classes: NDArray[Any]) -> None:
+    """Labels to score by are those that an estimator can predict."""
+    unknown = set(np.ravel(labels).tolist()) - set(classes.tolist())
+    if unknown:
+        negative, positive = classes.tolist()
+        raise InputError(
+            f"y must have labels among classes_ {classes.tolist()}, got "
+            f"{', '.join(sorted(map(repr, unknown))[:5])} too; pass {negative!r} for the negative "
+            f"and {positive!r} for the positive class."
         )
 
 

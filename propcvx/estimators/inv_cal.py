@@ -12,6 +12,7 @@ from propcvx.checks import check_number
 from propcvx.errors import IllPosedWarning, warn
 from propcvx.estimators.base import BagClassifier, Hyperplane, reject_known_labels, solved_once
 from propcvx.estimators.shared import Shared
+from propcvx.losses import best_regression_bias
 from propcvx.programs import inv_cal_dual, inv_cal_targets
 from propcvx.solvers import solve
 
@@ -65,7 +66,7 @@ class InvCal(BagClassifier):
     dual_coef_ : array of shape (1, n_instances)
         Dual coefficients, for other kernels.
     intercept_ : array of shape (1,)
-        Bias, read from the dual of the equality constraint.
+        Bias; where an interval of them is optimal, its middle.
     classes_ : array of shape (2,)
         Labels; ``[-1, 1]`` for bags.
     """
@@ -107,21 +108,18 @@ class InvCal(BagClassifier):
                 "finds w = 0 and predicts one class; use AlterPropSVM or ConvPropSVM.",
                 IllPosedWarning,
             )
-        program = shared.part(
-            ("inv_cal_dual", id(features)), lambda: inv_cal_dual(bags.means_of(features))
+        means = bags.means_of(features)
+        tube = inv_cal_targets(
+            bags.proportions, bags.n_instances, self.epsilon, scaled=self.scaled_epsilon
         )
-        program.set(
-            C_p=self.C_p,
-            **inv_cal_targets(
-                bags.proportions, bags.n_instances, self.epsilon, scaled=self.scaled_epsilon
-            ),
-        )
+        program = shared.part(("inv_cal_dual", id(features)), lambda: inv_cal_dual(means))
+        program.set(C_p=self.C_p, **tube)
         self.solution_ = solve(
             program, self.solver, tol=self.solver_tol, **(self.solver_options or {})
         )
-        multipliers = self.solution_.variables["a"] - self.solution_.variables["a_star"]
-        means = bags.means_of(features)
-        plane = Hyperplane(means.T @ multipliers, float(self.solution_.duals["balance"]))
+        weights = means.T @ (self.solution_.variables["a"] - self.solution_.variables["a_star"])
+        bias = best_regression_bias(tube["target"], tube["epsilon"], means @ weights)
+        plane = Hyperplane(weights, bias)
         self.objective_ = self.solution_.value
         self.history_ = solved_once(self.solution_)
         self.stop_reason_ = self.history_.stop_reason
