@@ -1,6 +1,6 @@
 """Learning with label proportions: the programs, loops and classifiers of pSVM (ICML 2013)."""
 
-from propcvx.bags import Bags, bag_target
+from propcvx.bags import Bags, bag_target, proportions_of
 from propcvx.estimators import AlterPropSVM, ConvPropSVM, InvCal, MeanMap, Start, fit_grid
 from propcvx.metrics import bag_error
 from propcvx.model_selection import BagKFold, BagShuffleSplit, RepeatedBagKFold
@@ -20,4 +20,5 @@ __all__ = [
     "bag_error",
     "bag_target",
     "fit_grid",
+    "proportions_of",
 ]

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from sklearn.model_selection import KFold, train_test_split
 
 from propcvx import Bags, bag_target
-from propcvx.bags import BAG_DTYPE, is_bag_target
+from propcvx.bags import BAG_DTYPE, is_bag_target, proportions_of
 from propcvx.errors import CutBagWarning, InputError, PropCVXError, SolverError
 
 IDS = {
@@ -159,6 +159,34 @@ def test_membership_is_one_where_an_instance_is_in_a_bag():
     bags = Bags.from_target(bag_target("abba", [0.5, 1.0]))
     assert bags.membership.toarray().tolist() == [[1, 0, 0, 1], [0, 1, 1, 0]]
     np.testing.assert_array_equal(bags.membership.sum(axis=1), bags.sizes)
+
+
+class CountedId(str):
+    """A bag id that counts how often it is looked up."""
+
+    lookups = 0
+
+    def __hash__(self):
+        CountedId.lookups += 1
+        return super().__hash__()
+
+
+@pytest.mark.parametrize("n_bags", [10, 100])
+def test_each_id_is_looked_up_a_few_times_however_many_bags(n_bags):
+    ids = [CountedId(f"ward {k}") for k in range(n_bags)] * 2
+    CountedId.lookups = 0
+    bag_target(ids, proportions_of([1] * n_bags + [-1] * n_bags, ids))
+    assert CountedId.lookups <= 15 * n_bags
+
+
+def test_ids_as_an_array_of_whole_numbers_are_those_of_a_list():
+    ids = np.array([7, -3, 7, 2**62], dtype=np.int64)
+    shares = proportions_of([1, 1, -1, -1], ids)
+    assert shares == {-3: 1.0, 7: 0.5, 2**62: 0.0} == proportions_of([1, 1, -1, -1], ids.tolist())
+    assert all(type(bag) is int for bag in shares)
+    fast, slow = bag_target(ids, shares), bag_target(ids.tolist(), shares)
+    np.testing.assert_array_equal(fast, slow)
+    assert fast.dtype.metadata == slow.dtype.metadata == {"ids": (-3, 7, 2**62)}
 
 
 # What is refused

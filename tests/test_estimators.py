@@ -290,9 +290,7 @@ def test_the_intercept_of_inv_cal_is_at_least_as_good_as_that_of_the_dual(proble
     bags = problem.bags
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", IllPosedWarning)
-        clf = InvCal(C_p=C_p, epsilon=0.1).fit(
-            problem.X, bag_target(bags.index, bags.proportions)
-        )
+        clf = InvCal(C_p=C_p, epsilon=0.1).fit(problem.X, bag_target(bags.index, bags.proportions))
     tube = inv_cal_targets(bags.proportions, bags.n_instances, 0.1, scaled=False)
     value, of_dual = (
         inv_cal_value(bags.means_of(problem.X), *tube.values(), C_p, clf.coef_[0], bias)
