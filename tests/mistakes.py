@@ -283,13 +283,19 @@ _EACH = {
     "solver unknown": Mistake(
         fit_each(solver="gurobi"),
         UnsupportedSolverError,
-        re.compile(rf"solver must be 'auto', a Solver, or one of {SOLVERS}, got 'gurobi'; {SOLVERS} can solve \w+\."),
+        re.compile(
+            rf"solver must be 'auto', a Solver, or one of {SOLVERS}, got 'gurobi'; "
+            rf"{SOLVERS} can solve \w+\."
+        ),
         ALL,
     ),
     "solver is None": Mistake(
         fit_each(solver=None),
         UnsupportedSolverError,
-        re.compile(rf"solver must be 'auto', a Solver, or one of {SOLVERS}, got None; {SOLVERS} can solve \w+\."),
+        re.compile(
+            rf"solver must be 'auto', a Solver, or one of {SOLVERS}, got None; "
+            rf"{SOLVERS} can solve \w+\."
+        ),
         ALL,
     ),
     "no solver": Mistake(
