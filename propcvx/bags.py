@@ -133,6 +133,8 @@ class Bags:
         only approximately, so its count is the nearest one.
     codes : int array of shape (n_bags,)
         The bag's field ``bag`` in the target: its position among the sorted ids.
+    rows : int array of shape (n_instances,)
+        The row of each instance in the target that the bags were read from.
     ids : sequence of hashable, optional
         The sorted ids, where the target still carries them; for messages only.
     """
@@ -142,6 +144,7 @@ class Bags:
     labels: NDArray[np.int8]
     whole: NDArray[np.bool_]
     codes: NDArray[np.int64]
+    rows: NDArray[np.intp]
     ids: Sequence[Hashable] | None = None
 
     @classmethod
@@ -162,7 +165,8 @@ class Bags:
         labels = _known_labels(y["label"], len(y))
         present, sizes = np.bincount(index), y["size"][first]
         ids = y.dtype.metadata["ids"] if y.dtype.metadata else None
-        bags = cls(index, y["proportion"][first], labels, present == sizes, codes, ids)
+        whole, rows = present == sizes, np.arange(len(y))
+        bags = cls(index, y["proportion"][first], labels, whole, codes, rows, ids)
         _check_one_proportion(bags, y["proportion"])
         _check_proportions(bags.proportions, bags.name)
         _warn_if_cut(present, sizes)
@@ -174,7 +178,21 @@ class Bags:
         kept, index = np.unique(self.index[instances], return_inverse=True)
         whole = self.whole[kept] & (np.bincount(index) == self.sizes[kept])
         proportions, codes = self.proportions[kept], self.codes[kept]
-        return Bags(index, proportions, self.labels[instances], whole, codes, self.ids)
+        labels, rows = self.labels[instances], self.rows[instances]
+        return Bags(index, proportions, labels, whole, codes, rows, self.ids)
+
+    def reordered(self, instances: NDArray[np.intp], bags: NDArray[np.intp]) -> Bags:
+        """The same, instances and bags in another order: permutations of their positions."""
+        place = np.argsort(bags)
+        return Bags(
+            place[self.index[instances]],
+            self.proportions[bags],
+            self.labels[instances],
+            self.whole[bags],
+            self.codes[bags],
+            self.rows[instances],
+            self.ids,
+        )
 
     def name(self, bag: int) -> str:
         """The bag in the words of a message: its id, or its position among the sorted ids."""

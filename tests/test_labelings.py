@@ -1,6 +1,7 @@
 """Labelings: sorting against the boolean programs and against listing every labeling."""
 
 import re
+from dataclasses import replace
 from itertools import product
 from math import comb, prod
 
@@ -203,7 +204,7 @@ def test_nearest_is_feasible_for_the_smallest_epsilon(bags):
 @given(bags_of_few())
 def test_nearest_counts_are_those_of_the_other_class(bags):
     """Of two equally near counts both are feasible, whichever class is called positive."""
-    other = Bags(bags.index, 1 - bags.proportions, -bags.labels, bags.whole, bags.codes)
+    other = replace(bags, proportions=1 - bags.proportions, labels=-bags.labels)
     feasible, turned = FeasibleLabelings.nearest(bags), FeasibleLabelings.nearest(other)
     np.testing.assert_array_equal(turned.lower, bags.sizes - feasible.upper)
     np.testing.assert_array_equal(turned.upper, bags.sizes - feasible.lower)
@@ -277,7 +278,8 @@ def test_counts_are_integers(size):
     counts = np.arange(size + 1)
     index = np.repeat(counts, size)
     none = np.zeros(len(index), dtype=np.int8)
-    bags = Bags(index, counts / size, none, np.ones(size + 1, dtype=bool), np.arange(size + 1))
+    whole, rows = np.ones(size + 1, dtype=bool), np.arange(len(index))
+    bags = Bags(index, counts / size, none, whole, np.arange(size + 1), rows)
     for j in {0, 1, 2, 3, size // 3, size // 2, size - 1, size}:
         if j <= size:
             lower, upper = bags.count_range(j / size)
