@@ -16,7 +16,6 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from propcvx.errors import CutBagWarning, InfeasibleLabelingError, InputError, warn
-from propcvx.layout import Block, blocks_of, run_of
 
 BAG_DTYPE = np.dtype(
     [("bag", np.int64), ("proportion", np.float64), ("size", np.int64), ("label", np.int8)]
@@ -128,6 +127,8 @@ class Bags:
         only approximately, so its count is the nearest one.
     codes : int array of shape (n_bags,)
         The bag's field ``bag`` in the target: its position among the sorted ids.
+    given_rows : int array of shape (n_instances,), or None
+        See :attr:`rows`; None where they are as they were given.
     """
 
     index: NDArray[np.intp]
@@ -135,6 +136,7 @@ class Bags:
     labels: NDArray[np.int8]
     whole: NDArray[np.bool_]
     codes: NDArray[np.int64]
+    given_rows: NDArray[np.intp] | None = None
 
     @classmethod
     def from_target(cls, y: NDArray[np.void]) -> Bags:
@@ -166,7 +168,13 @@ class Bags:
         """The bags of some instances; those that this cuts are no longer whole."""
         kept, index = np.unique(self.index[instances], return_inverse=True)
         whole = self.whole[kept] & (np.bincount(index) == self.sizes[kept])
-        return Bags(index, self.proportions[kept], self.labels[instances], whole, self.codes[kept])
+        shares, codes = self.proportions[kept], self.codes[kept]
+        return Bags(index, shares, self.labels[instances], whole, codes, self.rows[instances])
+
+    @property
+    def rows(self) -> NDArray[np.intp]:
+        """The row of the target that each instance was read from: what :meth:`take` has taken."""
+        return np.arange(self.n_instances) if self.given_rows is None else self.given_rows
 
     @property
     def n_instances(self) -> int:
@@ -187,16 +195,6 @@ class Bags:
     def starts(self) -> NDArray[np.intp]:
         """Position of each bag's first instance once instances are sorted by bag."""
         return np.concatenate(([0], np.cumsum(self.sizes)[:-1]))
-
-    @cached_property
-    def blocks(self) -> list[Block]:
-        """The instances laid out bag by bag, see :mod:`propcvx.layout`."""
-        return blocks_of(self.index, self.sizes)
-
-    @cached_property
-    def run(self) -> int:
-        """Length of the runs of one bag in which instances come, 1 where it is short."""
-        return run_of(self.index)
 
     def proportions_of(self, labeling: NDArray[Any]) -> NDArray[np.float64]:
         r"""Share of positives of a labeling in each bag, :math:`\tilde p_k(y)` (eq:tilde_p_k)."""

@@ -1,13 +1,14 @@
 r"""Losses of eq:pSVM_2: :math:`L` on instances and :math:`L_p` on proportions.
 
-The instance loss is the hinge, as throughout the paper.  A proportion loss is any convex function
-of :math:`\tilde p_k - p_k`; convexity is what lets one sort per bag solve the labeling step.
+An instance loss is a convex function of the margin :math:`y_i f_i`, times a weight of the instance;
+the paper's is the hinge.  A proportion loss is any convex function of :math:`\tilde p_k - p_k`;
+convexity is what lets one sort per bag solve the labeling step.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Any
 
@@ -17,29 +18,76 @@ from numpy.typing import NDArray
 
 Array = NDArray[np.float64]
 
-SAMPLE = 1000
-"""About how many of many values tell between which ones those of a rank are."""
 
-
-def hinge(labeling: Array, scores: Array) -> Array:
+def hinge(labeling: Array | float, scores: Array) -> Array:
     r"""Hinge loss :math:`\max(0, 1 - y_i f_i)` of each instance."""
     return np.maximum(0.0, 1.0 - labeling * scores)
 
 
-def hinge_reduction(scores: Array) -> Array:
-    r"""Reduction :math:`\delta_i = L(-1, f_i) - L(+1, f_i)` by flipping an instance from -1 to +1.
+@dataclass(frozen=True)
+class InstanceLoss:
+    r"""A loss :math:`L(y_i, f_i) = c_i\, h(y_i f_i)` of each instance, h convex and decreasing at 0.
 
-    Strictly increasing in the score (Proposition 1).
+    Attributes
+    ----------
+    name : str
+        Its name in ``INSTANCE_LOSSES``.
+    of_margins : callable
+        The function h on NumPy arrays.
+    expression : callable
+        The same function on CVXPY expressions.
+    weights : float or array of shape (n_instances,)
+        The weights :math:`c_i > 0`.
     """
-    return scores + np.maximum(-1.0, np.minimum(1.0, scores))
+
+    name: str
+    of_margins: Callable[[Array], Array]
+    expression: Callable[[Any], cp.Expression]
+    weights: Array | float = 1.0
+
+    def of(self, labeling: Array | float, scores: Array) -> Array:
+        """Loss of each instance."""
+        return self.weights * self.of_margins(labeling * scores)
+
+    def reduction(self, scores: Array) -> Array:
+        r"""Reduction :math:`\delta_i = L(-1, f_i) - L(+1, f_i)` by flipping from -1 to +1.
+
+        Of instances of equal weight it rises with the score, strictly for the hinge
+        (Proposition 1).
+        """
+        return self.of(-1.0, scores) - self.of(1.0, scores)
+
+    def times(self, factor: Array | float) -> InstanceLoss:
+        """The loss with its weights multiplied."""
+        return replace(self, weights=self.weights * factor)
+
+    def take(self, instances: NDArray[np.intp]) -> InstanceLoss:
+        """The loss of some instances."""
+        each = np.ndim(self.weights) > 0
+        return replace(self, weights=np.asarray(self.weights)[instances]) if each else self
 
 
-def best_bias(labeling: Array, scores: Array) -> float:
-    r"""Bias that minimises :math:`\sum_i \max(0, 1 - y_i (f_i + b))`, scores without bias given.
+def _hinge_of_margins(margins: Array) -> Array:
+    return np.maximum(0.0, 1.0 - margins)
+
+
+def _hinge_expression(margins: cp.Expression) -> cp.Expression:
+    return cp.pos(1 - margins)
+
+
+HINGE = InstanceLoss("hinge", _hinge_of_margins, _hinge_expression)
+"""The hinge loss with weights of one: the paper's, and the default everywhere."""
+
+INSTANCE_LOSSES: Mapping[str, InstanceLoss] = MappingProxyType({HINGE.name: HINGE})
+"""Instance losses by name, each with weights of one."""
+
+
+def best_bias(labeling: Array, scores: Array, weights: Array | float = 1.0) -> float:
+    r"""Bias that minimises :math:`\sum_i c_i \max(0, 1 - y_i (f_i + b))`, scores without bias given.
 
     The sum is convex and piecewise linear in b with breakpoints :math:`y_i - f_i`, and its slope
-    starts at minus the number of positives and gains one at each breakpoint; the middle of the
-    flat stretch is returned.
+    starts at minus the weight of the positives and gains :math:`c_i` at each breakpoint; the middle
+    of the flat stretch is returned.
 
     Examples
     --------
@@ -47,24 +95,25 @@ def best_bias(labeling: Array, scores: Array) -> float:
     -2.0
     """
     breakpoints = labeling - scores
-    last, positives = len(breakpoints) - 1, int(np.count_nonzero(labeling > 0))
-    left, right = max(positives - 1, 0), min(positives, last)
-    below, above = _of_ranks(breakpoints, left, right)
-    return (below + above) / 2
+    if np.ndim(weights):
+        left, right = _weighted_ranks(breakpoints, np.asarray(weights), labeling > 0)
+    else:
+        positives = int(np.count_nonzero(labeling > 0))
+        left, right = max(positives - 1, 0), min(positives, len(breakpoints) - 1)
+        breakpoints = np.partition(breakpoints, (left, right))
+    return float(breakpoints[left] + breakpoints[right]) / 2
 
 
-def _of_ranks(values: Array, first: int, last: int) -> tuple[float, float]:
-    """Values of two ranks next to each other."""
-    if len(values) > 10 * SAMPLE:
-        place, margin = first * SAMPLE // len(values), int(4 * SAMPLE**0.5)
-        sample = np.sort(values[:: len(values) // SAMPLE])
-        low, high = sample[max(place - margin, 0)], sample[min(place + margin, SAMPLE - 1)]
-        below = int(np.count_nonzero(values < low))
-        inside = values[(low <= values) & (values <= high)]
-        if below <= first and last < below + len(inside):
-            values, first, last = inside, first - below, last - below
-    ordered = np.partition(values, (first, last))
-    return float(ordered[first]), float(ordered[last])
+def _weighted_ranks(
+    breakpoints: Array, weights: Array, positive: NDArray[np.bool_]
+) -> tuple[int, int]:
+    """Between which two breakpoints the slope is zero; twice the same where it jumps over zero."""
+    order = np.argsort(breakpoints)
+    slopes = np.cumsum(weights[order]) - weights[positive].sum()
+    slack = 1e-12 * weights.sum()
+    left, right = np.searchsorted(slopes, -slack), np.searchsorted(slopes, slack, side="right")
+    last = len(order) - 1
+    return int(order[min(left, last)]), int(order[min(right, last)])
 
 
 @dataclass(frozen=True)
