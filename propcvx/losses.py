@@ -26,7 +26,7 @@ def hinge(labeling: Array | float, scores: Array) -> Array:
 
 @dataclass(frozen=True)
 class InstanceLoss:
-    r"""A loss :math:`L(y_i, f_i) = c_i\, h(y_i f_i)` of each instance, h convex and decreasing at 0.
+    r"""A loss :math:`L(y_i, f_i) = c_i\, h(y_i f_i)` of each instance, with h convex.
 
     Attributes
     ----------
@@ -80,40 +80,6 @@ HINGE = InstanceLoss("hinge", _hinge_of_margins, _hinge_expression)
 
 INSTANCE_LOSSES: Mapping[str, InstanceLoss] = MappingProxyType({HINGE.name: HINGE})
 """Instance losses by name, each with weights of one."""
-
-
-def best_bias(labeling: Array, scores: Array, weights: Array | float = 1.0) -> float:
-    r"""Bias that minimises :math:`\sum_i c_i \max(0, 1 - y_i (f_i + b))`, scores without bias given.
-
-    The sum is convex and piecewise linear in b with breakpoints :math:`y_i - f_i`, and its slope
-    starts at minus the weight of the positives and gains :math:`c_i` at each breakpoint; the middle
-    of the flat stretch is returned.
-
-    Examples
-    --------
-    >>> best_bias(np.array([1.0, -1.0]), np.array([3.0, 1.0]))
-    -2.0
-    """
-    breakpoints = labeling - scores
-    if np.ndim(weights):
-        left, right = _weighted_ranks(breakpoints, np.asarray(weights), labeling > 0)
-    else:
-        positives = int(np.count_nonzero(labeling > 0))
-        left, right = max(positives - 1, 0), min(positives, len(breakpoints) - 1)
-        breakpoints = np.partition(breakpoints, (left, right))
-    return float(breakpoints[left] + breakpoints[right]) / 2
-
-
-def _weighted_ranks(
-    breakpoints: Array, weights: Array, positive: NDArray[np.bool_]
-) -> tuple[int, int]:
-    """Between which two breakpoints the slope is zero; twice the same where it jumps over zero."""
-    order = np.argsort(breakpoints)
-    slopes = np.cumsum(weights[order]) - weights[positive].sum()
-    slack = 1e-12 * weights.sum()
-    left, right = np.searchsorted(slopes, -slack), np.searchsorted(slopes, slack, side="right")
-    last = len(order) - 1
-    return int(order[min(left, last)]), int(order[min(right, last)])
 
 
 @dataclass(frozen=True)

@@ -7,40 +7,37 @@ from dataclasses import dataclass, field, fields
 from functools import cached_property
 from typing import Any
 
-import cvxpy as cp
 import numpy as np
 from numpy.typing import NDArray
 
 from propcvx.alternating.problem import Separator
-from propcvx.errors import InaccurateSolutionWarning, warn
-from propcvx.losses import HINGE, InstanceLoss, best_bias
-from propcvx.programs import Program, svm_dual, svm_dual_parameters
-from propcvx.solvers import Solution, SolverNames, solve, svm_solver
+from propcvx.losses import HINGE, InstanceLoss
+from propcvx.programs import Program, margin_classifier, svm_dual, svm_dual_parameters
+from propcvx.programs.structures import best_offset
+from propcvx.solvers import Solution, SolverNames, solve
 
 Array = NDArray[np.float64]
 
-SVMStep = Callable[[Array, float, Separator | None], Separator]
+Step = Callable[[Array, float, Separator | None], Separator]
 """``svm_step(labeling, C, after)``; ``after`` is the separator that led to the labeling."""
-
-TIGHTER = (1.0, 1e-2, 1e-4)
-"""Shares of its tolerance that a solver is asked for in turn, until the gap is within it."""
 
 
 @dataclass(frozen=True)
-class HingeStep:
+class SVMStep:
     r"""Solves the SVM of a fixed labeling; built once, re-solved for every labeling and C.
 
-    With a bias the problem is invariant to translations, so it is solved in features that have
-    mean zero: a solver's rounding errors then do not grow with the distance to the origin.
+    With a bias the problem is invariant to translations, so it is solved in features of mean zero:
+    a solver's rounding errors then do not grow with the distance to the origin.
 
     Attributes
     ----------
     features : array of shape (n_instances, rank)
         F, one row per instance.
-    solver : str or sequence of str
-        Any solver of ``svm_dual``, or several to try in turn.
+    solver : str, Solver or sequence
+        Any solver of the program, or several to try in turn; ``"auto"`` is
+        :func:`propcvx.solvers.automatic`.
     tol : float
-        Largest duality gap, relative to the objective; it is checked, whoever has solved.
+        Its tolerance: the relative duality gap, see :func:`propcvx.solvers.solve`.
     options : dict
         Handed to the solver as they are.
     loss : InstanceLoss
@@ -54,10 +51,37 @@ class HingeStep:
     loss: InstanceLoss = HINGE
 
     def __call__(self, labeling: Array, C: float, after: Separator | None = None) -> Separator:
-        """Solve for w, from where the separator before ended, and take the bias best for it."""
-        weights = C * self.loss.weights
-        solution, separator = self._solve(labeling, weights, after.warm if after else None)
-        return separator
+        """Solve, from where the separator before ended, and take the bias that is best for w."""
+        bounds = svm_dual_parameters(labeling, C * self.loss.weights)
+        solution = self._solve(after, bounds)
+        weights = self._centred.T @ solution.variables["v"]
+        scores = self._centred @ weights
+        offset = best_offset(labeling - scores, bounds["lower"], bounds["upper"])
+        return self._separator(weights, offset, scores, solution)
+
+    def _solve(self, after: Separator | None, parameters: dict[str, Any]) -> Solution:
+        return solve(
+            self._program.set(**parameters),
+            self.solver,
+            tol=self.tol,
+            certify=False,
+            warm=None if after is None else after.warm,
+            **self.options,
+        )
+
+    def _separator(
+        self, weights: Array, offset: float, scores: Array, solution: Solution
+    ) -> Separator:
+        """The separator, with the bias that it has for features that are not centred."""
+        return Separator(
+            weights=weights,
+            bias=offset - float(self._mean @ weights),
+            scores=scores + offset,
+            gap=(solution.gap or 0.0) * abs(solution.value),
+            solver=solution.solver,
+            status=solution.status,
+            warm=solution.warm,
+        )
 
     @cached_property
     def _mean(self) -> Array:
@@ -73,3 +97,26 @@ class HingeStep:
 
     def __getstate__(self) -> dict[str, Any]:
         return {part.name: getattr(self, part.name) for part in fields(self)}
+
+
+@dataclass(frozen=True)
+class LossStep(SVMStep):
+    """The same for any other instance loss, by its primal program."""
+
+    def __call__(self, labeling: Array, C: float, after: Separator | None = None) -> Separator:
+        """Solve, from where the separator before ended."""
+        solution = self._solve(after, {"y": labeling, "C": C})
+        weights, offset = solution.variables["w"], float(solution.variables["b"])
+        return self._separator(weights, offset, self._centred @ weights, solution)
+
+    @cached_property
+    def _program(self) -> Program:
+        return margin_classifier(self._centred, self.loss)
+
+
+def svm_step(
+    features: Array, loss: InstanceLoss, solver: SolverNames, tol: float, options: dict[str, Any]
+) -> SVMStep:
+    """The step of an instance loss: the dual SVM for the hinge, the primal program for others."""
+    kind = SVMStep if loss.of_margins is HINGE.of_margins else LossStep
+    return kind(features, solver, tol, options, loss)

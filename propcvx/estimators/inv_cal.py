@@ -11,7 +11,6 @@ from propcvx.bags import Bags
 from propcvx.checks import check_number
 from propcvx.errors import IllPosedWarning, warn
 from propcvx.estimators.base import BagClassifier, Hyperplane, reject_known_labels, solved_once
-from propcvx.estimators.shared import Shared
 from propcvx.programs import inv_cal_dual, inv_cal_targets
 from propcvx.solvers import solve
 
@@ -97,7 +96,7 @@ class InvCal(BagClassifier):
         self.solver_tol = solver_tol
         self.solver_options = solver_options
 
-    def _fit(self, features: Array, bags: Bags, shared: Shared) -> Hyperplane:
+    def _fit(self, features: Array, bags: Bags) -> Hyperplane:
         reject_known_labels(bags, "InvCal")
         check_number("C_p", self.C_p, above=0.0)
         check_number("epsilon", self.epsilon, least=0.0)
@@ -107,10 +106,8 @@ class InvCal(BagClassifier):
                 "finds w = 0 and predicts one class; use AlterPropSVM or ConvPropSVM.",
                 IllPosedWarning,
             )
-        program = shared.part(
-            ("inv_cal_dual", id(features)), lambda: inv_cal_dual(bags.means_of(features))
-        )
-        program.set(
+        means = bags.means_of(features)
+        program = inv_cal_dual(means).set(
             C_p=self.C_p,
             **inv_cal_targets(
                 bags.proportions, bags.n_instances, self.epsilon, scaled=self.scaled_epsilon
@@ -120,7 +117,6 @@ class InvCal(BagClassifier):
             program, self.solver, tol=self.solver_tol, **(self.solver_options or {})
         )
         multipliers = self.solution_.variables["a"] - self.solution_.variables["a_star"]
-        means = bags.means_of(features)
         plane = Hyperplane(means.T @ multipliers, float(self.solution_.duals["balance"]))
         self.objective_ = self.solution_.value
         self.history_ = solved_once(self.solution_)
