@@ -38,12 +38,15 @@ class InstanceLoss:
         The same function on CVXPY expressions.
     weights : float or array of shape (n_instances,)
         The weights :math:`c_i > 0`.
+    gain : callable or None
+        :math:`h(-f) - h(f)` on NumPy arrays, where there is a form of it without cancellation.
     """
 
     name: str
     of_margins: Callable[[Array], Array]
     expression: Callable[[Any], cp.Expression]
     weights: Array | float = 1.0
+    gain: Callable[[Array], Array] | None = None
 
     def of(self, labeling: Array | float, scores: Array) -> Array:
         """Loss of each instance."""
@@ -55,7 +58,9 @@ class InstanceLoss:
         Of instances of equal weight it rises with the score, strictly for the hinge
         (Proposition 1).
         """
-        return self.of(-1.0, scores) - self.of(1.0, scores)
+        if self.gain is None:
+            return self.of(-1.0, scores) - self.of(1.0, scores)
+        return self.weights * self.gain(scores)
 
     def times(self, factor: Array | float) -> InstanceLoss:
         """The loss with its weights multiplied."""
@@ -75,7 +80,11 @@ def _hinge_expression(margins: cp.Expression) -> cp.Expression:
     return cp.pos(1 - margins)
 
 
-HINGE = InstanceLoss("hinge", _hinge_of_margins, _hinge_expression)
+def _hinge_gain(scores: Array) -> Array:
+    return scores + np.maximum(-1.0, np.minimum(1.0, scores))
+
+
+HINGE = InstanceLoss("hinge", _hinge_of_margins, _hinge_expression, gain=_hinge_gain)
 """The hinge loss with weights of one: the paper's, and the default everywhere."""
 
 INSTANCE_LOSSES: Mapping[str, InstanceLoss] = MappingProxyType({HINGE.name: HINGE})
