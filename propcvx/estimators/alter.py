@@ -128,6 +128,7 @@ class AlterPropSVM(BagClassifier):
     """
 
     gram_matrices = 4.0
+    stop_reason_: StopReason | None
 
     def __init__(
         self,
