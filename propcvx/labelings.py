@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import combinations, product
 from math import comb, prod
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -39,6 +40,7 @@ def labeling_step(
     weights: Array,
     *,
     instance_loss: InstanceLoss = HINGE,
+    before: Array | None = None,
     layout: Layout | None = None,
 ) -> Array:
     r"""Solve eq:solving_y exactly (Propositions 1 and 2), for all bags at once.
@@ -65,8 +67,11 @@ def labeling_step(
         Weight :math:`\omega_k` of each bag's proportion loss: :math:`C_p / C` in eq:prop_1.
     instance_loss : InstanceLoss
         The loss L, the hinge unless another is given.
+    before : array of shape (n_instances,), optional
+        Labels before: of equal scores, those of positive instances stay positive first.  Further
+        ties are broken by ``layout.ranks``.
     layout : Layout, optional
-        ``Layout.of(bags)``, for asking many times; it also says how ties are broken.
+        ``Layout.of(bags)``, for asking many times.
 
     Returns
     -------
@@ -83,7 +88,9 @@ def labeling_step(
         return gain > weights[bag] * cost
 
     counts = Counts(0 * bags.sizes, bags.sizes, (bags.proportions * bags.sizes).astype(np.intp))
-    return _flip_top(_with_known(keys, bags), bags, layout or Layout.of(bags), counts, pays)
+    layout = layout or Layout.of(bags)
+    ties = (layout.ranks,) if before is None else (layout.ranks, -before)
+    return _flip_top(_with_known(keys, bags), bags, layout, counts, pays, ties)
 
 
 def random_labeling(bags: Bags, random: np.random.RandomState) -> Array:
@@ -148,7 +155,7 @@ class FeasibleLabelings:
 
         known = _with_known(scores.T, self.bags)
         counts = Counts(self.lower, self.upper, (self.lower + self.upper) // 2)
-        return _flip_top(known, self.bags, self._layout, counts, pays).T
+        return _flip_top(known, self.bags, self._layout, counts, pays, (self._layout.ranks,)).T
 
     def __contains__(self, labeling: Array) -> bool:
         """Whether a labeling has feasible counts and agrees with the labels that are known."""
@@ -201,6 +208,7 @@ def _with_known(scores: Array, bags: Bags) -> Array:
 
 
 Pays = Callable[[Array, Indices, Indices | slice], NDArray[np.bool_]]
+Ties = tuple[NDArray[Any], ...]
 
 
 @dataclass(frozen=True)
@@ -216,8 +224,12 @@ class Counts:
         return Counts(self.low[bags], self.high[bags], self.guess[bags])
 
 
-def _flip_top(scores: Array, bags: Bags, layout: Layout, allowed: Counts, pays: Pays) -> Array:
-    """Labels +1 for the top R instances of each bag, of equal ones those of lower rank.
+def _flip_top(
+    scores: Array, bags: Bags, layout: Layout, allowed: Counts, pays: Pays, ties: Ties
+) -> Array:
+    """Labels +1 for the top R instances of each bag, of equal ones those first in order of ties.
+
+    The last of ``ties`` counts most, as in :func:`numpy.lexsort`.
 
     R is the largest count allowed for which ``pays(score, rank, bag)`` holds at rank R, or the
     smallest; ``pays`` may not hold again once it fails.  R is found at once where it is the guess.
@@ -234,7 +246,7 @@ def _flip_top(scores: Array, bags: Bags, layout: Layout, allowed: Counts, pays: 
         tied[..., k] = (last == following) & (count > 0) & (count < bags.sizes[k])
     _fill(labeling, scores, thresholds, bags.index, layout.run)
     if tied.any():
-        _untie(labeling, scores, thresholds, counts, tied, bags.index, layout.ranks)
+        _untie(labeling, scores, thresholds, counts, tied, bags.index, ties)
     return labeling
 
 
@@ -280,9 +292,9 @@ def _untie(
     counts: Array,
     tied: Array,
     index: Indices,
-    ranks: Indices,
+    ties: Ties,
 ) -> None:
-    """Keep of equal scores at the threshold of a bag as many as it has room for, by their ranks."""
+    """Keep of equal scores at the threshold of a bag as many as it has room for."""
     n_bags = thresholds.shape[-1]
     position = np.flatnonzero(tied.take(index, axis=-1))
     problem, instance = np.divmod(position, len(index))
@@ -290,6 +302,6 @@ def _untie(
     score, threshold = scores.ravel()[position], thresholds.ravel()[bag]
     room = counts.ravel() - np.bincount(bag[score > threshold], minlength=counts.size)
     position, bag = position[score == threshold], bag[score == threshold]
-    order = np.lexsort((ranks[position % len(index)], bag))
+    order = np.lexsort((*(key[position % len(index)] for key in ties), bag))
     place = np.arange(len(order)) - np.searchsorted(bag[order], bag[order])
     labeling.reshape(-1)[position[order[place >= room[bag[order]]]]] = -1.0

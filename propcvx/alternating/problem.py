@@ -73,14 +73,20 @@ class PropSVM:
     loss: ProportionLoss
     instance_loss: InstanceLoss = HINGE
 
-    def best_labeling(self, scores: Array, C: float | None = None) -> Array:
-        """The labels for fixed scores, with C* in place of C where it is given."""
+    def best_labeling(
+        self, scores: Array, C: float | None = None, before: Array | None = None
+    ) -> Array:
+        """The labels for fixed scores, with C* in place of C where it is given.
+
+        Of equal scores, those that were positive before stay so first.
+        """
         return labeling_step(
             scores,
             self.bags,
             self.loss,
             self.weights / (C or self.C),
             instance_loss=self.instance_loss,
+            before=before,
             layout=self._layout,
         )
 

@@ -26,6 +26,9 @@ Step = Callable[[Array, float, Separator | None], Separator]
 class SVMStep:
     r"""Solves the SVM of a fixed labeling; built once, re-solved for every labeling and C.
 
+    A gap bounds :math:`\tfrac12 \|w - w^*\|^2`, so a w no longer than that allows is taken as zero:
+    its scores are equal then, and the labeling step does not sort a solver's rounding errors.
+
     With a bias the problem is invariant to translations, so it is solved in features of mean zero:
     a solver's rounding errors then do not grow with the distance to the origin.
 
@@ -55,6 +58,8 @@ class SVMStep:
         bounds = svm_dual_parameters(labeling, C * self.loss.weights)
         solution = self._solve(after, bounds)
         weights = self._centred.T @ solution.variables["v"]
+        if 0.5 * float(weights @ weights) <= _error(solution):
+            weights = np.zeros_like(weights)
         scores = self._centred @ weights
         offset = best_offset(labeling - scores, bounds["lower"], bounds["upper"])
         return self._separator(weights, offset, scores, solution)
@@ -77,7 +82,7 @@ class SVMStep:
             weights=weights,
             bias=offset - float(self._mean @ weights),
             scores=scores + offset,
-            gap=(solution.gap or 0.0) * abs(solution.value),
+            gap=_gap(solution),
             solver=solution.solver,
             status=solution.status,
             warm=solution.warm,
@@ -97,6 +102,16 @@ class SVMStep:
 
     def __getstate__(self) -> dict[str, Any]:
         return {part.name: getattr(self, part.name) for part in fields(self)}
+
+
+def _gap(solution: Solution) -> float:
+    """The duality gap in units of the objective, 0 where it is not known."""
+    return (solution.gap or 0.0) * abs(solution.value)
+
+
+def _error(solution: Solution) -> float:
+    """The gap with its own rounding error."""
+    return 4.0 * (_gap(solution) + np.finfo(float).eps * abs(solution.value))
 
 
 @dataclass(frozen=True)
