@@ -18,7 +18,6 @@ from numpy.typing import ArrayLike, NDArray
 
 from propcvx.checks import check_choice, check_number
 from propcvx.errors import CutBagWarning, InfeasibleLabelingError, InputError, warn
-from propcvx.layout import Block, blocks_of, run_of
 
 BAG_DTYPE = np.dtype(
     [("bag", np.int64), ("proportion", np.float64), ("size", np.int64), ("label", np.int8)]
@@ -226,16 +225,6 @@ class Bags:
     def starts(self) -> NDArray[np.intp]:
         """Position of each bag's first instance once instances are sorted by bag."""
         return np.concatenate(([0], np.cumsum(self.sizes)[:-1]))
-
-    @cached_property
-    def blocks(self) -> list[Block]:
-        """The instances laid out bag by bag, see :mod:`propcvx.layout`."""
-        return blocks_of(self.index, self.sizes)
-
-    @cached_property
-    def run(self) -> int:
-        """Length of the runs of one bag in which instances come, 1 where it is short."""
-        return run_of(self.index)
 
     def proportions_of(self, labeling: NDArray[Any]) -> NDArray[np.float64]:
         r"""Share of positives of a labeling in each bag, :math:`\tilde p_k(y)` (eq:tilde_p_k)."""

@@ -21,7 +21,8 @@ from propcvx import (
     ConvPropSVM,
     InvCal,
     MeanMap,
-    Start,
+    MethodStart,
+    RandomStart,
     bag_error,
     bag_target,
 )
@@ -94,8 +95,8 @@ LENGTHS = "X and y must have the same number of instances, got "
 SQUARE = "the Gram matrix must be square, one row and column per instance (8, 8), got shape "
 METHODS = "['random', 'mean_map', 'inv_cal', 'conv']"
 INIT = (
-    "init must be a method's name ('random', 'mean_map', 'inv_cal', 'conv'), an estimator of "
-    "propcvx, a Start or a list of them, or a labeling of -1 and +1 for the 8 instances, got "
+    f"init must be one of {METHODS}, a start, several of them, an estimator of propcvx, or a "
+    "labeling of -1 and +1 for the 8 instances, got "
 )
 INFEASIBLE = (
     "no labeling has the proportions of 1 of 2 bags within epsilon={}: bag 'a' (p * n = 0.4 * 4 = "
@@ -455,10 +456,10 @@ _ALTER = {
         InputError,
         f"init must be one of {METHODS}, got 'kmeans'.",
     ),
-    "init unknown in a Start": Mistake(
-        fit(AlterPropSVM(init=[Start(), Start("kmeans")])),
+    "method of a start unknown": Mistake(
+        fit(AlterPropSVM(init=[RandomStart(), MethodStart("kmeans")])),
         InputError,
-        f"init must be one of {METHODS}, got 'kmeans'.",
+        "method must be one of ['mean_map', 'inv_cal', 'conv'], got 'kmeans'.",
     ),
     "init empty": Mistake(
         fit(AlterPropSVM(init=[])),
@@ -485,7 +486,7 @@ _ALTER = {
         "n_init must be a whole number, at least 1, got 1.5.",
     ),
     "repeats 0": Mistake(
-        fit(AlterPropSVM(init=Start(repeats=0))),
+        fit(AlterPropSVM(init=RandomStart(0))),
         InputError,
         "repeats must be a whole number, at least 1, got 0.",
     ),
@@ -511,7 +512,7 @@ _ALTER = {
     ),
     "selection without bags to hold out": Mistake(
         fit(
-            AlterPropSVM(init=[Start(), Start("conv")], selection="bag_error"),
+            AlterPropSVM(init=[RandomStart(), MethodStart("conv")], selection="bag_error"),
             target=bag_target([0] * 8, [0.5]),
         ),
         InputError,

@@ -25,7 +25,8 @@ from propcvx import (
     ConvPropSVM,
     InvCal,
     MeanMap,
-    Start,
+    MethodStart,
+    RandomStart,
     bag_error,
     bag_target,
     fit_grid,
@@ -372,7 +373,7 @@ def test_names_and_order_of_bags_do_not_matter(problem, method):
     order = np.random.RandomState(0).permutation(18)
     method = clone(method)
     if isinstance(method, AlterPropSVM):
-        method.set_params(init=Start("inv_cal", annealing=False), solver_tol=1e-6)
+        method.set_params(init=MethodStart("inv_cal", annealing=False), solver_tol=1e-6)
     one = clone(method).fit(problem.X, problem.y)
     other = clone(method).fit(problem.X[order], bag_target(names[order], shares))
     np.testing.assert_allclose(
@@ -439,7 +440,12 @@ def test_pickled_it_predicts_the_same(problem, method, kernel):
 
 @pytest.mark.parametrize(
     "init",
-    ["inv_cal", InvCal(C_p=3.0), Start(InvCal(C_p=3.0)), [Start(repeats=2), Start("conv")]],
+    [
+        "inv_cal",
+        InvCal(C_p=3.0),
+        MethodStart(InvCal(C_p=3.0)),
+        [RandomStart(2), MethodStart("conv")],
+    ],
     ids=["name", "estimator", "start", "starts"],
 )
 def test_clones_keep_where_to_start(problem, init):

@@ -5,15 +5,15 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from small_problems import best_bias
 
 from propcvx.errors import InputError
 from propcvx.losses import (
+    HINGE,
     PROPORTION_LOSSES,
     ProportionLoss,
-    best_bias,
     best_regression_bias,
     hinge,
-    hinge_reduction,
 )
 from propcvx.programs import svm_primal
 from propcvx.solvers import solve
@@ -35,7 +35,7 @@ def test_hinge_by_hand(label, score, loss):
 @given(st.lists(SCORES, min_size=2, max_size=10, unique=True))
 def test_reduction_is_the_gain_of_a_flip_and_increases(scores):
     scores = np.sort(scores)
-    gains = hinge_reduction(scores)
+    gains = HINGE.reduction(scores)
     np.testing.assert_allclose(gains, hinge(-1.0, scores) - hinge(1.0, scores), atol=1e-12)
     assert (np.diff(gains) >= 0).all()
     apart = np.diff(scores) > 1e-6

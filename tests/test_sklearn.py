@@ -27,7 +27,16 @@ from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import StandardScaler
 from small_problems import small_problem
 
-from propcvx import AlterPropSVM, BagKFold, ConvPropSVM, InvCal, MeanMap, Start, bag_error
+from propcvx import (
+    AlterPropSVM,
+    BagKFold,
+    ConvPropSVM,
+    InvCal,
+    MeanMap,
+    MethodStart,
+    RandomStart,
+    bag_error,
+)
 from propcvx.errors import CutBagWarning
 from propcvx.metrics import neg_bag_error, neg_bag_error_by_size
 from propcvx.model_selection import BagShuffleSplit, RepeatedBagKFold
@@ -328,7 +337,7 @@ def test_shown_in_a_notebook(method):
 
 
 def test_starts_are_shown_in_a_notebook():
-    html = AlterPropSVM(init=[Start("inv_cal", annealing=False), Start()])._repr_html_()
+    html = AlterPropSVM(init=[MethodStart("inv_cal", annealing=False), RandomStart()])._repr_html_()
     assert "inv_cal" in html
     assert "annealing=False" in html
 

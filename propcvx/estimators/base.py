@@ -16,9 +16,9 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_dat
 from propcvx.bags import BAG_DTYPE, Bags, bag_target, is_bag_target, proportions_of
 from propcvx.checks import as_vector, check_choice, check_count, check_number
 from propcvx.errors import InputError
-from propcvx.estimators.shared import Shared
+from propcvx.estimators.prepared import Prepared
 from propcvx.history import History, Round, StopReason
-from propcvx.kernels import FeatureMap, Kernel
+from propcvx.kernels import Kernel
 from propcvx.metrics import bag_error
 from propcvx.solvers import Solution
 
@@ -35,7 +35,7 @@ class Hyperplane:
 
 
 class BagClassifier(ClassifierMixin, BaseEstimator):
-    """Base of the estimators; a subclass implements ``_fit(features, bags, shared)``."""
+    """Base of the estimators; a subclass implements ``_fit(features, bags)``."""
 
     kernel: Any
     gamma: Any
@@ -70,18 +70,23 @@ class BagClassifier(ClassifierMixin, BaseEstimator):
             interruption by Ctrl-C, what an iterative method had reached is kept: the estimator
             can predict, and its ``stop_reason_`` tells.
         """
-        return self.fit_sharing(X, y, Shared())
+        return self._fit_prepared(self._prepare(X, y))
 
-    def fit_sharing(self, X: Any, y: NDArray[Any], shared: Shared) -> BagClassifier:
-        """As :meth:`fit`, taking from other fits to the same X and y what these have built."""
-        check_number("solver_tol", self.solver_tol, above=0.0)
-        X = validate_data(self, X, accept_sparse="csr", dtype=np.float64, ensure_min_samples=2)
-        bags = self._bags(y, X.shape[0])
-        kernel = self._kernel(X)
-        feature_map = shared.part(
-            ("features", kernel), lambda: FeatureMap.fit(X, kernel, self.gram_matrices)
+    def _prepare(self, X: Any, y: NDArray[Any]) -> Prepared:
+        """X and y, checked: once for any number of fits."""
+        checked = validate_data(
+            self, X, accept_sparse="csr", dtype=np.float64, ensure_min_samples=2
         )
-        plane = self._fit(feature_map.features, bags, shared)
+        bags = self._bags(y, checked.shape[0])
+        return Prepared(X, checked, bags, self.classes_)
+
+    def _fit_prepared(self, prepared: Prepared) -> BagClassifier:
+        """Fit to what has been prepared, by this estimator or by another."""
+        check_number("solver_tol", self.solver_tol, above=0.0)
+        validate_data(self, prepared.given, skip_check_array=True)
+        self.classes_ = prepared.classes
+        feature_map = prepared.feature_map(self._kernel(prepared.X), self.gram_matrices)
+        plane = self._fit(feature_map.features, prepared.bags)
         self.feature_map_ = feature_map.without_features()
         self._store(plane)
         if plane.stopped_by is not None:
@@ -90,11 +95,8 @@ class BagClassifier(ClassifierMixin, BaseEstimator):
         return self
 
     @abstractmethod
-    def _fit(self, features: Array, bags: Bags, shared: Shared) -> Hyperplane:
-        """Fit a hyperplane over the features and store what else is to be shown.
-
-        Parts of ``shared`` are named by the identity of ``features`` and what else they depend on.
-        """
+    def _fit(self, features: Array, bags: Bags) -> Hyperplane:
+        """Fit a hyperplane over the features and store what else is to be shown."""
 
     def decision_function(self, X: Any) -> Array:
         """Signed score of each instance; positive means ``classes_[1]``.

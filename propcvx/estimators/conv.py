@@ -13,7 +13,6 @@ from tqdm import tqdm
 from propcvx.bags import Bags, check_epsilon
 from propcvx.checks import check_choice, check_count, check_number
 from propcvx.estimators.base import BagClassifier, Hyperplane
-from propcvx.estimators.shared import Shared
 from propcvx.labelings import FeasibleLabelings
 from propcvx.metrics import proportion_error
 from propcvx.relaxation.bounds import Bounds, labeling_upper_bound
@@ -166,7 +165,7 @@ class ConvPropSVM(BagClassifier):
         self.solver_options = solver_options
         self.verbose = verbose
 
-    def _fit(self, features: Array, bags: Bags, shared: Shared) -> Hyperplane:
+    def _fit(self, features: Array, bags: Bags) -> Hyperplane:
         self._check()
         feasible = FeasibleLabelings.of(bags, self.epsilon)
         lifted, mean = self._lift(features)

@@ -11,7 +11,6 @@ from propcvx.bags import Bags
 from propcvx.checks import check_number
 from propcvx.errors import IllPosedWarning, warn
 from propcvx.estimators.base import BagClassifier, Hyperplane, reject_known_labels, solved_once
-from propcvx.estimators.shared import Shared
 from propcvx.losses import best_regression_bias
 from propcvx.programs import inv_cal_dual, inv_cal_targets
 from propcvx.solvers import solve
@@ -98,7 +97,7 @@ class InvCal(BagClassifier):
         self.solver_tol = solver_tol
         self.solver_options = solver_options
 
-    def _fit(self, features: Array, bags: Bags, shared: Shared) -> Hyperplane:
+    def _fit(self, features: Array, bags: Bags) -> Hyperplane:
         reject_known_labels(bags, "InvCal")
         check_number("C_p", self.C_p, above=0.0)
         check_number("epsilon", self.epsilon, least=0.0)
@@ -112,8 +111,7 @@ class InvCal(BagClassifier):
         tube = inv_cal_targets(
             bags.proportions, bags.n_instances, self.epsilon, scaled=self.scaled_epsilon
         )
-        program = shared.part(("inv_cal_dual", id(features)), lambda: inv_cal_dual(means))
-        program.set(C_p=self.C_p, **tube)
+        program = inv_cal_dual(means).set(C_p=self.C_p, **tube)
         self.solution_ = solve(
             program, self.solver, tol=self.solver_tol, **(self.solver_options or {})
         )
