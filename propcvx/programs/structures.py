@@ -8,7 +8,7 @@ it out for as long as the program is what was built.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
@@ -43,7 +43,7 @@ class SVMDual(Structure):
         Whether v sums to zero.
     """
 
-    features: Array
+    features: Array = field(repr=False)
     bias: bool
 
     @cached_property
@@ -67,8 +67,8 @@ class SVMDual(Structure):
         return self.centred @ self.centred.T
 
     def magnitude(self, values: Values) -> float:
-        """The largest width of the box: C for a labeling."""
-        return float(np.max(values["upper"] - values["lower"]))
+        """The farthest bound of the box: C for a labeling."""
+        return float(max(np.abs(values["lower"]).max(), np.abs(values["upper"]).max()))
 
     def gap(self, values: Values, variables: Values, duals: Values) -> float:
         """Relative gap between the v made feasible and the plane of its weights."""
@@ -105,8 +105,8 @@ class RestrictedMaster(Structure):
     C : float
     """
 
-    features: Array
-    labelings: Array
+    features: Array = field(repr=False)
+    labelings: Array = field(repr=False)
     C: float
 
     def magnitude(self, values: Values) -> float:
@@ -146,7 +146,7 @@ class LogisticModel(Structure):
         Whether there is a bias b.
     """
 
-    features: Array
+    features: Array = field(repr=False)
     bias: bool
 
 
@@ -164,8 +164,8 @@ class LeastSquares(Structure):
         Name of X.
     """
 
-    design: Array
-    targets: Array
+    design: Array = field(repr=False)
+    targets: Array = field(repr=False)
     variable: str
 
 

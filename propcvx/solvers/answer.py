@@ -6,11 +6,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
-Array = NDArray[np.float64]
-
 
 @dataclass(frozen=True)
 class Answer:
@@ -32,8 +27,8 @@ class Answer:
     """
 
     status: str
-    variables: Mapping[str, Array]
-    duals: Mapping[str, Array]
+    variables: Mapping[str, Any]
+    duals: Mapping[str, Any]
     build_seconds: float = 0.0
     solve_seconds: float = 0.0
     iterations: int | None = None

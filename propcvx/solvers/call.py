@@ -29,8 +29,11 @@ Array = NDArray[np.float64]
 USABLE = (cp.OPTIMAL, cp.OPTIMAL_INACCURATE, cp.USER_LIMIT)
 """Statuses with values that can be used; all but the first come with a warning."""
 
-TIGHTER = (1.0, 1e-2, 1e-4)
+TIGHTER = (1e-2, 1e-4)
 """Shares of ``tol`` that a solver is asked for in turn, until its checked gap is ``tol``."""
+
+WORTHWHILE = 0.5
+"""A solver is asked for more as long as that has brought its gap below this share of the last."""
 
 _ADVICE = {
     cp.INFEASIBLE: "the constraints contradict each other, or the solver errs: another one may "
@@ -151,28 +154,36 @@ def _rows(solver: SolverNames, program: Program) -> list[tuple[Solver, Mapping[s
 def _ask(
     row: Solver, program: Program, tol: float, options: Mapping[str, Any], warm: Any
 ) -> Answer:
-    """The answer of one solver, asked for more where its gap is above ``tol``."""
-    structure, values = program.structure, program.values
-    asked: dict[str, Any] | None = None
-    units = 1.0 if structure is None else min(1.0, structure.magnitude(values))
+    """The best answer of one solver, asked for more while its gap is above ``tol`` and falls."""
+    structure = program.structure if row.classes else None
+    units = 1.0 if structure is None else min(1.0, structure.magnitude(program.values))
+    asked = row.options(tol * units, options)
+    best = _attempt(row, program, asked, warm, tol)
     for share in TIGHTER:
-        before, asked = asked, row.options(tol * share * (units if row.classes else 1.0), options)
-        if asked == before:
+        before, asked = asked, row.options(share * tol * units, options)
+        if best.status != cp.OPTIMAL_INACCURATE or best.gap is None or asked == before:
             break
-        answer = row.run(program, asked, warm)
-        _check_answer(row.name, program, answer)
-        gap = answer.gap
-        if gap is None and structure is not None:
-            gap = structure.gap(values, answer.variables, answer.duals)
-        if gap is None:
-            return answer
-        answer = replace(answer, gap=gap)
-        if gap <= tol:
-            return replace(answer, status=cp.OPTIMAL)
-        if answer.status != cp.OPTIMAL:
-            return answer
-        warm = answer.warm
-    return replace(answer, status=cp.OPTIMAL_INACCURATE)
+        answer = _attempt(row, program, asked, best.warm, tol)
+        stuck = _rank(answer) > (True, WORTHWHILE * best.gap)
+        best = min(best, answer, key=_rank)
+        if stuck:
+            break
+    return best
+
+
+def _attempt(
+    row: Solver, program: Program, options: dict[str, Any], warm: Any, tol: float
+) -> Answer:
+    """One answer, called optimal where its gap is at most ``tol``, if the gap can be told."""
+    answer, structure = row.run(program, options, warm), program.structure
+    _check_answer(row.name, program, answer)
+    gap = answer.gap
+    if gap is None and structure is not None:
+        gap = structure.gap(program.values, answer.variables, answer.duals)
+    if gap is None:
+        return answer
+    missed = cp.OPTIMAL_INACCURATE if answer.status == cp.OPTIMAL else answer.status
+    return replace(answer, gap=gap, status=cp.OPTIMAL if gap <= tol else missed)
 
 
 def _check_answer(solver: str, program: Program, answer: Answer) -> None:

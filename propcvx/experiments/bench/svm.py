@@ -80,7 +80,7 @@ def _compiled(features: Array, labelings: list[Array]) -> Callable[[], Answer]:
 
     def again() -> Answer:
         program, labeling = next(programs)
-        data, chain, _ = problem_data(program.problem, "PIQP", OPTIONS)
+        data, chain, _ = problem_data(program, "PIQP", OPTIONS)
         raw = chain.solve_via_data(program.problem, data, True, False, dict(OPTIONS))
         return Answer(labeling, _dual_variables(program, data, raw.x))
 
@@ -104,7 +104,7 @@ def _native(features: Array, labelings: list[Array]) -> Callable[[], Answer]:
 
     known = []
     for program, labeling in _programs(features, labelings):
-        data, _, _ = problem_data(program.problem, "PIQP", OPTIONS)
+        data, _, _ = problem_data(program, "PIQP", OPTIONS)
         known.append((labeling, {"c": data["q"], "b": data["b"], "h_u": data["G"]}))
         if len(known) == len(labelings):
             break
