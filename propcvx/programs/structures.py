@@ -14,6 +14,8 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from propcvx.kernels import check_gram_memory
+
 Array = NDArray[np.float64]
 Values = Mapping[str, Array]
 
@@ -63,7 +65,10 @@ class SVMDual(Structure):
 
     @cached_property
     def gram(self) -> Array:
-        """The Gram matrix of the centred features."""
+        """The Gram matrix of the centred features, if memory allows."""
+        check_gram_memory(
+            len(self.features), "use a solver that needs none, such as 'newton' or 'clarabel'"
+        )
         return self.centred @ self.centred.T
 
     def magnitude(self, values: Values) -> float:
