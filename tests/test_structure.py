@@ -87,14 +87,14 @@ def test_a_changed_program_is_refused_by_those_who_know_the_original_alone(name,
     solve(program, solver, tol=1e-4, certify=False)
     changed = change(program)
     assert changed.structure is None
-    with pytest.raises(UnsupportedSolverError, match="changed since it was built|another structu"):
+    with pytest.raises(UnsupportedSolverError, match="changed since it was built"):
         solve(changed, solver)
 
 
 @pytest.mark.parametrize("name", ["svm_dual-True", "svm_dual-False", "mkl_epigraph"])
 def test_auto_solves_the_changed_program(name):
     program = with_constraint(CONTINUOUS[name](DATA[0]).program)
-    answer = solve(program, "auto", tol=1e-6)
+    answer = solve(program, "auto")
     reference = cp.Problem(program.problem.objective, program.problem.constraints).solve("CLARABEL")
     assert answer.value == pytest.approx(reference, rel=1e-5, abs=1e-6)
 
@@ -135,7 +135,7 @@ def test_parts_of_a_users_problem_go_by_name():
     ],
 )
 def test_names_are_unique(problem):
-    with pytest.raises(InputError, match="several (variables|constraints) of the same name"):
+    with pytest.raises(InputError, match=r"several (variables|constraints) of the same name"):
         Program(problem)
 
 

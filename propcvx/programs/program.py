@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import Enum
 from typing import Any
 
@@ -153,16 +153,19 @@ class Program:
         >>> list(variant.constraints), variant.structure
         (['lower', 'upper', 'balance', 'small'], None)
         """
-        return build(
-            self.name,
-            self.equation,
-            self.problem.objective,
-            {**self.constraints, **constraints},
-        )
+        return self._variant(self.problem.objective, {**self.constraints, **constraints})
 
     def with_objective(self, objective: cp.Minimize | cp.Maximize) -> Program:
         """A variant with another objective."""
-        return build(self.name, self.equation, objective, self.constraints)
+        return self._variant(objective, self.constraints)
+
+    def _variant(
+        self,
+        objective: cp.Minimize | cp.Maximize,
+        constraints: Mapping[str, cp.Constraint],
+    ) -> Program:
+        variant = build(self.name, self.equation, objective, constraints)
+        return replace(variant, attached=self.attached)  # of another problem, so it is not shown
 
     def __str__(self) -> str:
         """The statement of the problem, under its name and equation."""
