@@ -48,7 +48,7 @@ PATIENCE = 30
 """Steps in a row cut short after which the width, too narrow for the start, is ten times as wide.
 On 1,000 warm starts none had more than 12 unless its width was too narrow."""
 
-MAX_STEPS = 500
+MAX_ITER = 500
 """Newton steps of one call; the hardest of the tests takes 200."""
 
 
@@ -250,7 +250,7 @@ class Certified:
         return self.gap <= tol * abs(self.primal)
 
 
-def minimise(here: Rounded, tol: float, max_steps: int) -> tuple[Certified, Rounded, int]:
+def minimise(here: Rounded, tol: float, max_iter: int) -> tuple[Certified, Rounded, int]:
     """Newton steps, the width falling, until some v has a relative gap of ``tol``.
 
     Returns
@@ -264,7 +264,7 @@ def minimise(here: Rounded, tol: float, max_steps: int) -> tuple[Certified, Roun
     """
     best: Certified | None = None
     share, cut_short = 0.8, 0
-    for steps in range(max_steps):
+    for steps in range(max_iter):
         target = share * tol * abs(here.primal)
         if here.rounding <= target and here.error <= EXACTNESS * target:
             best = _better(best, here.certified(), tol)
@@ -289,7 +289,7 @@ def _better(best: Certified | None, new: Certified, tol: float) -> Certified:
 
 
 def run_newton(program: Program, options: Mapping[str, Any], warm: Any) -> Answer:
-    """Solve ``svm_dual`` to a relative duality gap of ``options["gap"]``.
+    """Solve ``svm_dual`` to a relative duality gap of ``options["tol"]``.
 
     ``warm`` is where an earlier call ended.  Where the gap is not reached the status is
     ``"user_limit"``, and the answer the best one seen, which is never worse than w = 0.
@@ -298,8 +298,8 @@ def run_newton(program: Program, options: Mapping[str, Any], warm: Any) -> Answe
     svm: Any = program.structure
     values = program.values
     losses = Losses(svm.centred, values["y"], values["lower"], values["upper"], svm.bias)
-    tol = options["gap"]
-    best, end, steps = minimise(_start(losses, warm), tol, options.get("max_steps", MAX_STEPS))
+    tol = options["tol"]
+    best, end, steps = minimise(_start(losses, warm), tol, options.get("max_iter", MAX_ITER))
     if not best.within(tol):
         best = _better(best, _without_weights(losses), tol)
     above = np.maximum(best.residuals, 0.0)
