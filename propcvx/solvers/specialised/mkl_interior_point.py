@@ -37,7 +37,7 @@ from propcvx.programs import Program
 from propcvx.solvers.answer import Answer
 
 Array = NDArray[np.float64]
-Products = tuple[Array, Array, Array]
+Products = tuple[Array, ...]
 
 MAX_ITER = 60
 """Steps of one call; 8 to 20 are taken unless rounding errors stop them."""

@@ -163,8 +163,9 @@ class Rounded:
             hessian[:rank, :rank] += weighted @ columns.T
             hessian[:rank, rank] += weighted.sum(axis=1)
         hessian[rank] = np.append(hessian[:rank, rank], curvature.sum())
-        if not (self.losses.bias and hessian[rank, rank] > 0.0):
-            hessian[rank], hessian[:, rank], hessian[rank, rank] = 0.0, 0.0, 1.0
+        if not (self.losses.bias and len(self.inside)):  # as if one were inside, for its scale
+            hessian[rank] = hessian[:, rank] = 0.0
+            hessian[rank, rank] = self.losses.jump.mean() / self.width or 1.0
         scale = 1.0 / np.sqrt(hessian.diagonal())
         hessian *= scale * scale[:, None]
         hessian.flat[:: rank + 2] += 1e-14  # so that rounding errors do not make it singular
@@ -272,9 +273,12 @@ def minimise(here: Rounded, tol: float, max_iter: int) -> tuple[Certified, Round
                 return best, here, steps
             share /= 4
         step = here.step()
-        if here.descent @ step <= 0.0:  # nothing but rounding errors is left
+        if here.descent @ step > 0.0:
+            here, full = here.moved(step)
+        elif here.rounding > target:  # the minimiser already
+            full = True
+        else:  # nothing but rounding errors is left
             break
-        here, full = here.moved(step)
         cut_short = 0 if full else cut_short + 1
         if cut_short > PATIENCE:
             here, cut_short = here.rounded_to(10.0 * here.width), 0
