@@ -18,11 +18,12 @@ from propcvx.errors import (
     InputError,
     PropCVXError,
     SolverError,
+    UncertifiedWarning,
     UnsupportedSolverError,
 )
 from propcvx.labelings import FeasibleLabelings
 from propcvx.solvers import SOLVERS, Answer, Solver, register_solver, solve, solvers_for, table
-from propcvx.solvers.certificate import certify
+from propcvx.solvers.certificates import certify
 
 LARGER = Data(seed=0, r=3, C=0.7, sizes=(13, 13, 14))
 
@@ -440,3 +441,12 @@ def test_no_part_of_a_solution_can_be_moved_unnoticed(name, change):
             assert worst(certify(program.problem)) > 1e-3, (part, entry)
         part.save_value(right)
     assert worst(certify(program.problem)) < 1e-3
+
+
+def test_an_answer_that_cannot_be_certified_is_given_with_a_warning():
+    x = cp.Variable(2, name="x")
+    lasso = programs.Program(cp.Problem(cp.Minimize(cp.sum_squares(x - 2) + cp.norm1(x))), "lasso")
+    with pytest.warns(UncertifiedWarning, match="lasso is solved and not certified"):
+        answer = solve(lasso, "clarabel")
+    assert answer.certificate is None
+    assert answer.variables["x"] == pytest.approx([1.5, 1.5], abs=1e-5)

@@ -149,6 +149,8 @@ class AlterPropSVM(BagClassifier):
         Labels; ``[-1, 1]`` for bags.
     """
 
+    gram_matrices = 4.0
+
     def __init__(
         self,
         C: float = 1.0,

@@ -14,11 +14,11 @@ from propcvx.bags import Bags
 from propcvx.checks import check_choice, check_count, check_number
 from propcvx.estimators.base import BagClassifier, Hyperplane
 from propcvx.estimators.shared import Shared
-from propcvx.kernels import leading_dimensions
 from propcvx.labelings import FeasibleLabelings
 from propcvx.metrics import proportion_error
 from propcvx.relaxation.bounds import Bounds, labeling_upper_bound
 from propcvx.relaxation.cutting_plane import Relaxation, cutting_plane
+from propcvx.relaxation.dimensions import leading_dimensions
 from propcvx.relaxation.masters import MASTER_FORMS, Master
 from propcvx.relaxation.oracles import (
     CoordinateOracle,
@@ -123,6 +123,8 @@ class ConvPropSVM(BagClassifier):
     classes_ : array of shape (2,)
         Labels; ``[-1, 1]`` for bags.
     """
+
+    gram_matrices = 8.0
 
     def __init__(
         self,

@@ -70,6 +70,8 @@ class InvCal(BagClassifier):
         Labels; ``[-1, 1]`` for bags.
     """
 
+    gram_matrices = 6.0
+
     def __init__(
         self,
         C_p: float = 1.0,

@@ -87,6 +87,8 @@ class MeanMap(BagClassifier):
         Labels; ``[-1, 1]`` for bags.
     """
 
+    gram_matrices = 25.0
+
     def __init__(
         self,
         lam: float = 1.0,

@@ -11,17 +11,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from propcvx.errors import (
+    CertificateError,
     InaccurateSolutionWarning,
     InputError,
     SolverError,
+    UncertifiedWarning,
     UnsupportedSolverError,
     warn,
 )
 from propcvx.programs import Program
 from propcvx.solvers.answer import Answer
 from propcvx.solvers.auto import automatic
-from propcvx.solvers.certificate import certify as certify_problem
-from propcvx.solvers.solution import Solution
+from propcvx.solvers.certificates import certify as certify_problem
+from propcvx.solvers.solution import Certificate, Solution
 from propcvx.solvers.table import Solver, find_solver
 
 Array = NDArray[np.float64]
@@ -99,6 +101,8 @@ def solve(
     -----
     InaccurateSolutionWarning
         If the best there is comes from a solver that stopped before its tolerance.
+    UncertifiedWarning
+        If a part of the problem cannot be certified, such as a kink of the objective.
     """
     _check_parameters(program)
     failures: list[SolverError] = []
@@ -217,13 +221,21 @@ def _solution(name: str, program: Program, answer: Answer, certify: bool) -> Sol
         value=float(program.problem.objective.value),
         variables={key: np.array(value, dtype=float) for key, value in answer.variables.items()},
         duals={key: _copied(dual) for key, dual in answer.duals.items()},
-        certificate=certify_problem(program.problem) if certify else None,
+        certificate=_certificate(program) if certify else None,
         gap=answer.gap,
         build_seconds=answer.build_seconds,
         solve_seconds=answer.solve_seconds,
         iterations=answer.iterations,
         warm=answer.warm,
     )
+
+
+def _certificate(program: Program) -> Certificate | None:
+    try:
+        return certify_problem(program.problem)
+    except CertificateError as refusal:
+        warn(f"{program.name} is solved and not certified: {refusal}", UncertifiedWarning)
+        return None
 
 
 def _copied(dual: Any) -> Any:

@@ -18,7 +18,9 @@ class Certificate:
 
     For :math:`\min f(x)` subject to :math:`g(x) \le 0` and :math:`h(x) = 0` with Lagrangian
     :math:`\mathcal{L} = f + \lambda^\top g + \nu^\top h` (a maximisation is negated first).
-    All are absolute, in the units of the problem.
+    All are absolute, in the units of the problem.  Violations of cones are Euclidean distances from
+    the cone and its dual cone; attributes of variables (``nonneg``, ``PSD``, bounds, ...) are
+    constraints whose multipliers are taken from the gradient.
 
     Attributes
     ----------
