@@ -65,7 +65,8 @@ def minimise(model: Model, tol: float, max_iter: int) -> tuple[Array, bool, int]
     x, value = np.zeros(len(model.target)), np.log(2.0)
     for iteration in range(max_iter):
         gradient, hessian = model.slopes(x)
-        scale = 1.0 / np.sqrt(np.maximum(hessian.diagonal(), np.finfo(float).tiny))
+        curvatures = hessian.diagonal()
+        scale = 1.0 / np.sqrt(np.maximum(curvatures, 1e-20 * curvatures.max()))
         scaled = hessian * scale * scale[:, None] + 1e-14 * np.eye(len(x))
         step = -scale * np.linalg.lstsq(scaled, scale * gradient)[0]
         fall = -float(gradient @ step)
