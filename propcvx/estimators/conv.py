@@ -10,10 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 from tqdm import tqdm
 
-from propcvx.bags import Bags
+from propcvx.bags import Bags, check_epsilon
 from propcvx.checks import check_choice, check_count, check_number
 from propcvx.estimators.base import BagClassifier, Hyperplane
-from propcvx.estimators.shared import Shared
 from propcvx.labelings import FeasibleLabelings
 from propcvx.metrics import proportion_error
 from propcvx.relaxation.bounds import Bounds, labeling_upper_bound
@@ -51,8 +50,9 @@ class ConvPropSVM(BagClassifier):
     ----------
     C : float
         Weight of the hinge loss.
-    epsilon : float
-        Tolerance of the proportions, in [0, 1].
+    epsilon : float or "rounding"
+        Tolerance of the proportions, in [0, 1]; ``"rounding"`` takes the counts of positives
+        nearest to them, for proportions that were rounded.
     kernel : str or callable
         ``"linear"``, ``"rbf"``, ``"exponential"``, ``"poly"``, ``"precomputed"``, or a callable;
         see :class:`propcvx.kernels.Kernel`.
@@ -129,7 +129,7 @@ class ConvPropSVM(BagClassifier):
     def __init__(
         self,
         C: float = 1.0,
-        epsilon: float = 0.0,
+        epsilon: float | str = 0.0,
         *,
         kernel: Any = "linear",
         gamma: float | str = "scale",
@@ -165,7 +165,7 @@ class ConvPropSVM(BagClassifier):
         self.solver_options = solver_options
         self.verbose = verbose
 
-    def _fit(self, features: Array, bags: Bags, shared: Shared) -> Hyperplane:
+    def _fit(self, features: Array, bags: Bags) -> Hyperplane:
         self._check()
         feasible = FeasibleLabelings.of(bags, self.epsilon)
         lifted, mean = self._lift(features)
@@ -183,7 +183,7 @@ class ConvPropSVM(BagClassifier):
 
     def _check(self) -> None:
         check_number("C", self.C, above=0.0)
-        check_number("epsilon", self.epsilon, least=0.0, most=1.0)
+        check_epsilon(self.epsilon)
         check_number("variance", self.variance, above=0.0, most=1.0)
         check_number("tol", self.tol, least=0.0)
         check_count("max_cuts", self.max_cuts)
