@@ -9,9 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
+
+from propcvx.kernels import check_gram_memory
 
 Array = NDArray[np.float64]
 Values = Mapping[str, Array]
@@ -45,30 +48,54 @@ class SVMDual(Structure):
     features: Array = field(repr=False)
     bias: bool
 
+    @cached_property
+    def offset(self) -> Array:
+        """What the features are centred by: their mean with a bias, without one 0."""
+        n, rank = self.features.shape
+        return np.full(n, 1.0 / n) @ self.features if self.bias else np.zeros(rank)
+
+    @cached_property
+    def centred(self) -> Array:
+        r"""The features less their offset, columns contiguous.
+
+        As v sums to zero, :math:`F^\top v` and the program are the same, without the digits that
+        are lost where the data lie far from the origin.
+        """
+        return np.subtract(self.features, self.offset, order="F")
+
+    @cached_property
+    def gram(self) -> Array:
+        """The Gram matrix of the centred features, if memory allows."""
+        check_gram_memory(
+            len(self.features), "use a solver that needs none, such as 'newton' or 'clarabel'"
+        )
+        return self.centred @ self.centred.T
+
     def magnitude(self, values: Values) -> float:
         """The farthest bound of the box: C for a labeling."""
         return float(max(np.abs(values["lower"]).max(), np.abs(values["upper"]).max()))
 
     def gap(self, values: Values, variables: Values, duals: Values) -> float:
         """Relative gap between the v made feasible and the plane of its weights."""
-        lower, upper = self.bounds(values, variables["v"])
-        return relative_gap(lower, upper)
+        return relative_gap(*self.bounds(values, variables["v"]))
 
     def bounds(self, values: Values, v: Array) -> tuple[float, float]:
         r"""Bounds on the optimal value: the dual objective of v, and the primal one of its plane.
 
         v is made feasible first: clipped to its box, and what its sum lacks spread over the room
-        that is left there.  The plane is :math:`w = F^\top v` with the best bias.
+        that is left there.  The plane is :math:`w = F^\top v` with the best bias b.  With
+        :math:`r = y - F w - b` the two differ by
+        :math:`\sum_i (u_i - v_i) r_i^+ + (v_i - l_i) r_i^-`, in which nothing cancels.
         """
         y, lower, upper = values["y"], values["lower"], values["upper"]
         v = feasible_in_box(v, lower, upper) if self.bias else np.clip(v, lower, upper)
-        weights = self.features.T @ v
-        residuals = y - self.features @ weights
+        weights = v @ self.centred
+        residuals = y - self.centred @ weights
         if self.bias:
             residuals -= best_offset(residuals, lower, upper)
-        norm = 0.5 * float(weights @ weights)
-        losses = float(upper @ np.maximum(residuals, 0.0) + lower @ np.minimum(residuals, 0.0))
-        return float(y @ v) - norm, norm + losses
+        above, below = np.maximum(residuals, 0.0), np.maximum(-residuals, 0.0)
+        primal = 0.5 * float(weights @ weights) + float(upper @ above - lower @ below)
+        return primal - float((upper - v) @ above + (v - lower) @ below), primal
 
 
 @dataclass(frozen=True, eq=False)
@@ -150,10 +177,20 @@ class LeastSquares(Structure):
 def feasible_in_box(v: Array, lower: Array, upper: Array) -> Array:
     """The v clipped to its box, with what its sum lacks spread over the room that is left."""
     v = np.clip(v, lower, upper)
-    excess = float(v.sum())
-    room = v - (lower if excess > 0 else upper)
+    return moved_in_box(v, lower, upper, -float(v.sum()))
+
+
+def moved_in_box(v: Array, lower: Array, upper: Array, change: float) -> Array:
+    """A v in its box moved so that its sum changes by that much, as far as there is room.
+
+    Examples
+    --------
+    >>> moved_in_box(np.array([0.0, 0.5]), np.zeros(2), np.ones(2), 0.75)
+    array([0.5 , 0.75])
+    """
+    room = (upper if change > 0.0 else lower) - v
     total = float(room.sum())
-    return v if total == 0.0 else v - room * (excess / total)
+    return v if total == 0.0 else v + room * min(1.0, change / total)
 
 
 def relative_gap(lower: float, upper: float) -> float:

@@ -11,6 +11,7 @@ from typing import Any
 from propcvx.errors import InputError, UnsupportedSolverError
 from propcvx.programs import (
     LeastSquares,
+    LogisticModel,
     ProblemClass,
     Program,
     RestrictedMaster,
@@ -20,6 +21,7 @@ from propcvx.programs import (
 from propcvx.solvers.answer import Answer
 from propcvx.solvers.specialised.least_squares import run_least_squares
 from propcvx.solvers.specialised.libsvm import run_libsvm
+from propcvx.solvers.specialised.logistic import run_logistic
 from propcvx.solvers.specialised.mkl_interior_point import run_mkl_interior_point
 from propcvx.solvers.specialised.newton import run_newton
 from propcvx.solvers.through_cvxpy import run_cold, run_cvxpy, run_scip
@@ -135,6 +137,10 @@ def _is_master(structure: Structure) -> bool:
     return isinstance(structure, RestrictedMaster)
 
 
+def _is_logistic(structure: Structure) -> bool:
+    return isinstance(structure, LogisticModel)
+
+
 def _is_least_squares(structure: Structure) -> bool:
     return isinstance(structure, LeastSquares)
 
@@ -153,6 +159,7 @@ _DAQP_OPTIONS = frozenset(
     {"primal_tol", "dual_tol", "zero_tol", "pivot_tol", "progress_tol", "cycle_tol"}
     | {"iter_limit", "fval_bound", "eps_prox", "eta_prox"}
 )
+_LIMIT = frozenset({"max_iter"})
 _PROXQP_OPTIONS = frozenset(
     {"backend", "eps_abs", "eps_rel", "max_iter", "rho", "mu_eq", "mu_in"},
 )
@@ -197,8 +204,15 @@ _ROWS = (
         package="pyscipopt",
     ),
     Solver("libsvm", run_libsvm, _same("tol"), accepts=_is_svm_with_bias, known_options=None),
-    Solver("newton", run_newton, _same("gap"), accepts=_is_svm),
-    Solver("mkl_interior_point", run_mkl_interior_point, _same("tol"), accepts=_is_master),
+    Solver("newton", run_newton, _same("tol"), accepts=_is_svm, known_options=_LIMIT),
+    Solver(
+        "mkl_interior_point",
+        run_mkl_interior_point,
+        _same("tol"),
+        accepts=_is_master,
+        known_options=_LIMIT,
+    ),
+    Solver("logistic", run_logistic, _same("tol"), accepts=_is_logistic, known_options=_LIMIT),
     Solver("lstsq", run_least_squares, _same(), accepts=_is_least_squares),
 )
 

@@ -7,146 +7,273 @@ In :math:`x = \alpha / C` the problem is
     \min_{0 \le x \le 1, \beta} \beta - 1^\top x \quad \text{s.t. }
     q_t(x) = \tfrac{C}{2} \|F^\top (y_t \circ x)\|^2 \le \beta
 
-with multipliers :math:`\mu_t` of the cuts and :math:`\lambda, \nu` of the box.  The steps are in
-:mod:`.mkl_newton`.  What ends them is
-the duality gap between x and the group form's weights :math:`w_t = \mu_t F^\top (y_t \circ x)`,
-which bounds the error whatever the steps were.
+with multipliers :math:`\mu_t` of the cuts and :math:`\lambda, \nu` of the box.  The steps are
+Mehrotra's predictor and corrector (Nocedal and Wright 2006, Section 14.2); what CVXPY makes of the
+problem has T r further unknowns and as many equations, these steps factor one matrix of size N,
+
+.. math::
+
+    A = C \sum_t \mu_t K \circ y_t y_t^\top
+    + \operatorname{diag}(\lambda / x + \nu / (1 - x)),
+
+or, by Woodbury's identity, one of size T r where that is smaller.  What ends them is the duality
+gap between x and the group form's weights :math:`w_t = \mu_t F^\top (y_t \circ x)`, which bounds
+the error whatever the steps were.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from time import perf_counter
 from typing import Any, NamedTuple
 
 import cvxpy as cp
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import LinAlgError
+from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
 from propcvx.programs import Program
 from propcvx.solvers.answer import Answer
-from propcvx.solvers.specialised.mkl_newton import Bound, Iterate, advance
-from propcvx.solvers.specialised.weighted_gram import Scaled
 
 Array = NDArray[np.float64]
+Products = tuple[Array, ...]
 
 MAX_ITER = 60
+"""Steps of one call; 8 to 20 are taken unless rounding errors stop them."""
+
+TO_BOUNDARY = 0.995
+"""Share of the way to the boundary that a step goes at most."""
+
 INSIDE = 0.1
-"""The least multiplier of the box at a cold start."""
-CENTRAL = 0.3
-"""The first iterate with a relative gap below this is where the next master starts."""
-ENTRY = 0.3
-"""Weight of a labeling that comes in there."""
-SURE = 0.1
-"""Relative gap below which instances may be left out."""
-FAR = 100.0
-"""How many times as far from the margin as their weight tells, relative to the means."""
-WORTH = 0.75
-"""Instances are left out if at most this share remains."""
+"""The least multiplier of the box at the start."""
+
+
+class Iterate(NamedTuple):
+    r"""Primal and dual variables, or a step in them.
+
+    These are :math:`x, \beta, \mu, \lambda, \nu` and the slack of the cuts.
+    """
+
+    x: Array
+    beta: Array
+    mu: Array
+    low: Array
+    up: Array
+    slack: Array
+
+    def moved(self, step: Iterate, length: float) -> Iterate:
+        """Where a step of some length ends."""
+        return Iterate(*(v + length * dv for v, dv in zip(self, step, strict=True)))
+
+    def room(self, step: Iterate) -> float:
+        """Length, at most one, to which a step stays a little inside the boundary."""
+        values = self.x, self.x - 1.0, self.mu, self.low, self.up, self.slack
+        changes = step.x, step.x, step.mu, step.low, step.up, step.slack
+        fastest = float(np.min(np.concatenate(changes) / np.concatenate(values)))
+        return min(1.0, TO_BOUNDARY / max(-fastest, 1e-300))
+
+    def products(self) -> Products:
+        """The products that are zero at the optimum."""
+        return self.low * self.x, self.up * (1.0 - self.x), self.mu * self.slack
+
+    @property
+    def centrality(self) -> float:
+        """Mean of those products."""
+        return float(np.mean(np.concatenate(self.products())))
 
 
 @dataclass(frozen=True)
-class Path:
-    """Where steps ended, how many, where they came near the central path, if all took part."""
+class Scaled:
+    """The restricted master in units of C; K where its factor is the smaller one."""
 
-    bound: Bound
-    iterations: int
-    central: Iterate | None
-    whole: bool
+    features: Array
+    labelings: Array
+    C: float
+    gram: Array | None
+
+    @classmethod
+    def of(cls, features: Array, labelings: Array, C: float, last: Any = None) -> Scaled:
+        """With the Gram matrix unless T r is much smaller than N; the last problem's if known."""
+        gram = None
+        if 2 * len(labelings) * features.shape[1] >= len(features):
+            known = isinstance(last, Scaled) and np.array_equal(last.features, features)
+            gram = last.gram if known and last.gram is not None else features @ features.T
+        return cls(features, labelings, C, gram)
+
+    def slopes(self, x: Array) -> Array:
+        r"""Gradients :math:`\nabla q_t = C \, y_t \circ K (y_t \circ x)`, one row per t.
+
+        As :math:`q_t` is quadratic, its value is half the product of x with its row.
+        """
+        signed = self.labelings * (self.C * x)
+        n, r = self.features.shape
+        if self.gram is None or 2 * r < n:
+            return self.labelings * (signed @ self.features @ self.features.T)
+        return self.labelings * (signed @ self.gram)
+
+    def factor(self, mu: Array, diagonal: Array) -> Callable[[Array], Array]:
+        """Solver of A; raises LinAlgError where it is not numerically positive definite."""
+        if self.gram is None:
+            return self._low_rank_factor(mu, diagonal)
+        matrix = (self.labelings.T * (self.C * mu)) @ self.labelings
+        matrix *= self.gram
+        matrix.flat[:: len(diagonal) + 1] += diagonal
+        factor = cho_factor(matrix.T, lower=True, overwrite_a=True, check_finite=False)
+        return lambda b: cho_solve(factor, b, check_finite=False)
+
+    def _low_rank_factor(self, mu: Array, diagonal: Array) -> Callable[[Array], Array]:
+        """Woodbury's identity for A = B B' + diagonal, refined once."""
+        roots = np.sqrt(self.C * mu)[:, None] * self.labelings
+        B = np.hstack([root[:, None] * self.features for root in roots])
+        scaled = B / diagonal[:, None]
+        inner = B.T @ scaled
+        inner.flat[:: len(inner) + 1] += 1.0
+        factor = cho_factor(inner, lower=True, overwrite_a=True, check_finite=False)
+
+        def once(b: Array) -> Array:
+            by_diagonal = (b.T / diagonal).T
+            return by_diagonal - scaled @ cho_solve(factor, B.T @ by_diagonal, check_finite=False)
+
+        def solve(b: Array) -> Array:
+            x = once(b)
+            return x + once(b - B @ (B.T @ x) - (x.T * diagonal).T)
+
+        return solve
+
+    def start(self) -> Iterate:
+        """Twice the best multiple of 1, or the middle of the box, all labelings weighing the same.
+
+        The other variables leave nothing but complementarity to be reached.
+        """
+        t, n = self.labelings.shape
+        ones, mu = np.ones(n), np.full(t, 1.0 / t)
+        x = n / max(0.5 * float(np.mean(self.slopes(ones) @ ones)), 2.0 * n) * ones
+        slopes = self.slopes(x)
+        margins, quadratics = mu @ slopes - 1.0, 0.5 * slopes @ x
+        low, up = np.maximum(margins, 0.0) + INSIDE, np.maximum(-margins, 0.0) + INSIDE
+        slack = float(np.mean(np.concatenate([low * x, up * (1.0 - x)])))
+        beta = quadratics.max() + t * slack
+        return Iterate(x, beta, mu, low, up, beta - quadratics)
 
 
-class Warm(NamedTuple):
-    """A problem that was solved, and where its steps came near the central path."""
+@dataclass(frozen=True)
+class Bound:
+    """Both sides of the duality at a point, in units of the scaled problem; mu sums to one."""
 
-    problem: Scaled
-    central: Iterate | None
+    x: Array
+    mu: Array
+    quadratics: Array
+    slopes: Array
+    lower: float
+    upper: float
+
+    @classmethod
+    def at(cls, problem: Scaled, x: Array, mu: Array) -> Bound:
+        """Evaluate them."""
+        mu, slopes = mu / mu.sum(), problem.slopes(x)
+        quadratics = np.maximum(0.0, 0.5 * slopes @ x)
+        norm, hinge = mu @ np.sqrt(2.0 * quadratics), np.maximum(0.0, 1.0 - mu @ slopes)
+        lower, upper = x.sum() - quadratics.max(), 0.5 * norm**2 + hinge.sum()
+        return cls(x, mu, quadratics, slopes, float(lower), float(upper))
+
+    @property
+    def gap(self) -> float:
+        """Relative duality gap."""
+        return (self.upper - self.lower) / max(self.upper, np.finfo(float).tiny)
 
 
-def run_mkl_interior_point(program: Program, options: dict[str, Any], warm: Any) -> Answer:
-    """Solve ``mkl_epigraph``."""
+@dataclass(frozen=True)
+class NewtonSystem:
+    """The linear system of the steps at one iterate, factored once for both."""
+
+    at: Iterate
+    slopes: Array
+    solve: Callable[[Array], Array]
+    solved_slopes: Array
+    bordered: Array
+
+    @classmethod
+    def of(cls, problem: Scaled, at: Iterate, slopes: Array) -> NewtonSystem:
+        """Factor it; raises LinAlgError where A is not numerically positive definite."""
+        solve = problem.factor(at.mu, at.low / at.x + at.up / (1.0 - at.x))
+        t = len(at.mu)
+        solved = solve(slopes.T)
+        bordered = np.zeros((t + 1, t + 1))
+        bordered[:t, :t] = slopes @ solved + np.diag(at.slack / at.mu)
+        bordered[:t, t] = bordered[t, :t] = 1.0
+        return cls(at, slopes, solve, solved, bordered)
+
+    def step(self, dual: Array, cuts: Array, aims: Products) -> Iterate:
+        """Step that removes the residuals and changes the products by ``aims``."""
+        at, (low, up, cut) = self.at, aims
+        right = self.solve(low / at.x - up / (1.0 - at.x) - dual)
+        border = np.append(self.slopes @ right + cuts + cut / at.mu, 1.0 - at.mu.sum())
+        solution = np.linalg.solve(self.bordered, border)
+        dmu, dbeta = solution[:-1], solution[-1]
+        dx = right - self.solved_slopes @ dmu
+        dlow, dup = (low - at.low * dx) / at.x, (up + at.up * dx) / (1.0 - at.x)
+        return Iterate(dx, dbeta, dmu, dlow, dup, (cut - at.slack * dmu) / at.mu)
+
+
+def advance(problem: Scaled, at: Iterate, bound: Bound) -> Iterate:
+    """Mehrotra's step: a predictor, then a corrector with the second order of the products."""
+    dual = at.mu @ bound.slopes - 1.0 - at.low + at.up
+    cuts = bound.quadratics - at.beta + at.slack
+    system, products = NewtonSystem.of(problem, at, bound.slopes), at.products()
+    aims = tuple(-product for product in products)
+    predictor = system.step(dual, cuts, aims)
+    length = at.room(predictor)
+    goal = (at.moved(predictor, length).centrality / at.centrality) ** 3 * at.centrality
+    bends = predictor.low * predictor.x, -predictor.up * predictor.x, predictor.mu * predictor.slack
+    second = length**2
+    aims = tuple(goal - p - second * bend for p, bend in zip(products, bends, strict=True))
+    bent = problem.slopes(predictor.x)
+    dual = dual + second * (predictor.mu @ bent)
+    cuts = cuts + second * 0.5 * (bent @ predictor.x)
+    step = system.step(dual, cuts, aims)
+    return at.moved(step, at.room(step))
+
+
+def follow(problem: Scaled, tol: float, max_iter: int) -> tuple[Bound, int]:
+    """Steps until the gap is at most ``tol``; the point with the smallest gap, and their number."""
+    at = problem.start()
+    bound = best = Bound.at(problem, at.x, at.mu)
+    for iteration in range(max_iter):
+        if bound.gap <= tol:
+            return bound, iteration
+        try:
+            with np.errstate(all="ignore"):  # x on its bounds, as rounding has it, ends it below
+                at = advance(problem, at, bound)
+                bound = Bound.at(problem, at.x, at.mu)
+        except LinAlgError:  # as close as the conditioning of A allows
+            return best, iteration
+        best = bound if bound.gap < best.gap else best
+    return best, max_iter
+
+
+def run_mkl_interior_point(program: Program, options: Mapping[str, Any], warm: Any) -> Answer:
+    """Solve ``mkl_epigraph``; the duals of the box make the Lagrangian stationary.
+
+    ``options`` are ``tol``, the relative duality gap to reach, and ``max_iter``.  Every call starts
+    anew; ``warm`` only saves the Gram matrix of the same features.
+    """
     start = perf_counter()
-    problem, central = _problem(program, warm)
-    path = _solve(problem, central, **options)
-    status = cp.OPTIMAL if path.bound.gap <= options["tol"] else cp.USER_LIMIT
-    scores = path.bound.mu @ path.bound.slopes
+    master: Any = program.structure
+    labelings = np.asarray(master.labelings, dtype=np.float64)
+    problem = Scaled.of(master.features, labelings, master.C, warm)
+    bound, steps = follow(problem, options["tol"], options.get("max_iter", MAX_ITER))
+    scores = bound.mu @ bound.slopes
     return Answer(
-        status,
-        {"alpha": problem.C * path.bound.x, "beta": np.array(-problem.C * path.bound.value)},
+        cp.OPTIMAL if bound.gap <= options["tol"] else cp.USER_LIMIT,
+        {"alpha": problem.C * bound.x, "beta": np.array(-problem.C * bound.lower)},
         {
-            "cuts": path.bound.mu,
+            "cuts": bound.mu,
             "lower": np.maximum(0.0, scores - 1.0),
             "upper": np.maximum(0.0, 1.0 - scores),
         },
         solve_seconds=perf_counter() - start,
-        iterations=path.iterations,
-        warm=Warm(problem, path.central),
+        iterations=steps,
+        gap=bound.gap,
+        warm=problem,
     )
-
-
-def _problem(program: Program, warm: Any) -> tuple[Scaled, Iterate | None]:
-    """The problem of a program, and where the one for its first labelings was central."""
-    master: Any = program.structure
-    return Scaled.of(master.features, master.labelings, master.C), None
-
-
-def _solve(problem: Scaled, central: Iterate | None, tol: float, max_iter: int = MAX_ITER) -> Path:
-    """From the last path, and leaving instances out; where that fails, cold with all of them."""
-    start = _cold(problem) if central is None else _entered(problem, central)
-    path = _follow(problem, start, tol, max_iter, SURE)
-    if path.bound.gap <= tol or (central is None and path.whole):
-        return path
-    again = _follow(problem, _cold(problem), tol, max_iter, 0.0)
-    better = min(path, again, key=lambda path: path.bound.gap)
-    return replace(better, iterations=path.iterations + again.iterations)
-
-
-def _follow(problem: Scaled, at: Iterate, tol: float, max_iter: int, sure: float) -> Path:
-    """Newton steps until the gap is at most ``tol``; the iterate with the smallest gap."""
-    x, place, iteration = np.zeros_like(at.x), np.arange(len(at.x)), 0
-    part, bound = problem, Bound.at(problem, at.x, at.mu)
-    best, central = (bound, place), None
-    while best[0].gap > tol and iteration < max_iter:
-        central = at if central is None and bound.gap < CENTRAL else central
-        near = at.low * at.x.mean() <= FAR * at.low.mean() * at.x
-        if bound.gap < sure and near.mean() <= WORTH:
-            part, at, place = part.only(near), at.only(near), place[near]
-            bound = Bound.at(part, at.x, at.mu)
-        iteration += 1
-        try:
-            with np.errstate(all="ignore"):  # x on its bounds, as rounding has it, ends it below
-                at = advance(part, at, bound)
-                bound = Bound.at(part, at.x, at.mu)
-        except LinAlgError:  # as close as the conditioning of A allows
-            break
-        best = (bound, place) if bound.gap < best[0].gap else best
-    x[best[1]] = best[0].x
-    return Path(Bound.at(problem, x, best[0].mu), iteration, central, len(place) == len(x))
-
-
-def _cold(problem: Scaled) -> Iterate:
-    """Twice the best multiple of 1, or the middle of the box, all labelings weighing the same."""
-    t, n = problem.labelings.shape
-    ones = np.ones(n)
-    quadratic = 0.5 * np.mean(problem.slopes(ones) @ ones)
-    return _feasible(problem, n / max(quadratic, 2.0 * n) * ones, np.full(t, 1.0 / t))
-
-
-def _feasible(problem: Scaled, x: Array, mu: Array) -> Iterate:
-    """The other variables so that nothing but complementarity is left to reach."""
-    slopes = problem.slopes(x)
-    margins, quadratics = mu @ slopes - 1.0, 0.5 * slopes @ x
-    low, up = np.maximum(margins, 0.0) + INSIDE, np.maximum(-margins, 0.0) + INSIDE
-    slack = float(np.mean(np.concatenate([low * x, up * (1.0 - x)])))
-    beta = quadratics.max() + len(mu) * slack
-    return Iterate(x, beta, mu, low, up, beta - quadratics)
-
-
-def _entered(problem: Scaled, last: Iterate) -> Iterate:
-    """An iterate for the first labelings, with beta where the cuts of the others are met."""
-    labelings = problem.labelings[len(last.mu) :]
-    mu = np.append((1.0 - ENTRY) * last.mu, np.full(len(labelings), ENTRY / len(labelings)))
-    quadratics = (0.5 * problem.slopes(last.x) @ last.x)[len(last.mu) :]
-    beta = max(last.beta, quadratics.max() + last.centrality / mu[-1])
-    slack = np.append(last.slack + beta - last.beta, beta - quadratics)
-    return last._replace(beta=beta, mu=mu, slack=slack)

@@ -1,0 +1,65 @@
+"""Newton's method for MeanMap's model equals its program."""
+
+import numpy as np
+import pytest
+
+from propcvx.errors import InaccurateSolutionWarning
+from propcvx.programs import conditional_exponential_model
+from propcvx.solvers import solve, solvers_for
+
+
+def model(n, d, *, scale=1.0, offset=0.0, lam=1e-2, bias=True):
+    random = np.random.default_rng(n + d)
+    y = random.choice((-1.0, 1.0), n, p=(0.4, 0.6))
+    X = scale * (random.normal(size=(n, d)) + 0.5 * y[:, None] + offset)
+    values = {"lam": lam * scale**2, "mean_operator": y @ X / n}
+    if bias:
+        values["mean_label"] = np.asarray(y.mean())
+    return conditional_exponential_model(X, bias=bias).set(**values)
+
+
+@pytest.mark.parametrize("bias", [True, False])
+@pytest.mark.parametrize("lam", [1e-6, 1e-2, 1.0, 1e3])
+@pytest.mark.parametrize(("n", "d"), [(20, 3), (60, 8), (10, 20)])
+def test_it_equals_the_program(n, d, lam, bias):
+    program = model(n, d, lam=lam, bias=bias)
+    fast, readable = (solve(program, name, tol=1e-9) for name in ("logistic", "clarabel"))
+    assert fast.value == pytest.approx(readable.value, rel=1e-7, abs=1e-7)
+    assert fast.value <= readable.value + 1e-12
+    assert fast.certificate.dual_residual <= 1e-8 * max(1.0, lam)
+
+
+@pytest.mark.parametrize("bias", [True, False])
+@pytest.mark.parametrize("scale", [1e-6, 1e-3, 1e3, 1e6])
+@pytest.mark.parametrize("lam", [1e-8, 1e-2, 1e2])
+def test_scales_are_the_same_problem(lam, scale, bias):
+    plain, scaled = (model(50, 3, lam=lam, bias=bias, scale=s) for s in (1.0, scale))
+    answers = [solve(program, "logistic", certify=False) for program in (plain, scaled)]
+    assert [answer.status for answer in answers] == ["optimal"] * 2
+    assert answers[1].value == pytest.approx(answers[0].value, rel=1e-7)
+    np.testing.assert_allclose(
+        scale * answers[1].variables["w"], answers[0].variables["w"], rtol=1e-3, atol=1e-6
+    )
+
+
+@pytest.mark.parametrize("offset", [1e2, 1e4, 1e6])
+def test_with_a_bias_the_origin_does_not_matter(offset):
+    plain, moved = (model(50, 3, offset=o) for o in (0.0, offset))
+    weights = [solve(p, "logistic", certify=False).variables["w"] for p in (plain, moved)]
+    np.testing.assert_allclose(weights[1], weights[0], rtol=1e-5)
+
+
+def test_without_a_minimum_it_says_so():
+    X = np.random.default_rng(0).normal(size=(10, 2))
+    program = conditional_exponential_model(X)
+    program.set(lam=0.1, mean_operator=X.mean(axis=0), mean_label=np.asarray(1.5))
+    with pytest.warns(InaccurateSolutionWarning):
+        assert solve(program, "logistic", certify=False).status == "user_limit"
+
+
+def test_it_solves_nothing_else():
+    assert "logistic" in solvers_for(model(10, 2))
+    variant = model(10, 2)
+    assert "logistic" not in solvers_for(
+        variant.with_constraints(small=variant.variables["w"] <= 1)
+    )
