@@ -42,7 +42,7 @@ differ by a step or two in eight on cod-rna.t; at 0.02 one test problem in 40 fa
 
 EXACTNESS = 1e-5
 """A minimiser is good enough to read v off if its error is so much of the gap that is asked for:
-the gap of v grows as the root of the error.  1e-8 to 1e-5 are alike; at 1e-3 v is read too early."""
+the gap of v grows as the root of the error.  1e-8 to 1e-5 are alike; 1e-3 is too early."""
 
 PATIENCE = 30
 """Steps in a row cut short after which the width, too narrow for the start, is ten times as wide.
