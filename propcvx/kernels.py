@@ -144,10 +144,21 @@ class FeatureMap:
         )
         return cls(kernel, X, *factor(check_gram(kernel(X, X), X.shape[0])))
 
-    def without_features(self) -> FeatureMap:
-        """The map alone, which is all that new instances need."""
-        triangle = None if self.pivots is None else self.features[self.pivots]
-        return replace(self, features=np.empty((0, self.features.shape[1])), triangle=triangle)
+    def without_features(self, training: Any, rows: Indices) -> FeatureMap:
+        """The map alone, which is all that new instances need.
+
+        Parameters
+        ----------
+        training : array
+            The training instances in the order in which the map is to know them.
+        rows : int array of shape (n_instances,)
+            Where each instance that it was fitted to is in ``training``.
+        """
+        empty = np.empty((0, self.features.shape[1]))
+        if self.pivots is None:
+            return replace(self, features=empty)
+        triangle, pivots = self._triangle(), rows[self.pivots]
+        return replace(self, training=training, features=empty, pivots=pivots, triangle=triangle)
 
     def transform(self, X: Any) -> Array:
         """Features of new instances, shape (len(X), rank)."""

@@ -7,7 +7,10 @@ the rows came or what the bags are called.
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
+import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from propcvx.bags import Bags
@@ -65,6 +68,8 @@ def in_canonical_order(bags: Bags, rows: Array) -> Bags:
     return bags.reordered(np.lexsort((kind, place[bags.index])), order_of_bags)
 
 
-def distinguishing_rows(X: Array, precomputed: bool) -> Array:
+def distinguishing_rows(X: Any, *, precomputed: bool) -> Array:
     """What tells instances apart: their features, or the sorted entries of a Gram matrix's rows."""
-    return np.column_stack([X.diagonal(), np.sort(X, axis=1)]) if precomputed else X
+    if precomputed and X.shape[0] == X.shape[1]:
+        return np.column_stack([X.diagonal(), np.sort(X, axis=1)])
+    return X.toarray() if sp.issparse(X) else X

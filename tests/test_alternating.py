@@ -2,6 +2,7 @@
 
 from itertools import pairwise
 
+import cvxpy as cp
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -22,13 +23,14 @@ from propcvx import (
 )
 from propcvx.alternating.algorithm import alternate, annealing_values
 from propcvx.alternating.problem import PropSVM, Separator
-from propcvx.alternating.svm_step import SVMStep
+from propcvx.alternating.svm_step import SVMStep, svm_step
 from propcvx.errors import SolverError
 from propcvx.estimators import alter
+from propcvx.estimators.starts import Start
 from propcvx.history import StopReason
 from propcvx.labelings import FeasibleLabelings, labeling_step, random_labeling
-from propcvx.losses import PROPORTION_LOSSES, hinge
-from propcvx.programs import psvm, svm_primal
+from propcvx.losses import HINGE, PROPORTION_LOSSES, InstanceLoss, hinge
+from propcvx.programs import margin_classifier, psvm, svm_primal
 from propcvx.solvers import solve
 
 # SMO may stop short of the tightest tolerances; what is tested holds all the same.
@@ -585,3 +587,107 @@ def test_starts_that_had_ended_are_kept_when_it_is_stopped(monkeypatch, failure,
         np.testing.assert_array_equal(clf.start_objectives_, whole.start_objectives_)
         np.testing.assert_array_equal(clf.predict(problem.X), whole.predict(problem.X))
         assert clf.stop_reason_ is StopReason.of(failure)
+
+
+# --- numerics ---------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("solver", ["libsvm", "newton", "piqp", "clarabel"])
+def test_data_far_from_the_origin_are_the_same_problem(solver):
+    random = np.random.RandomState(0)
+    X, bags = random.randn(60, 5), np.repeat(np.arange(6), 10)
+    y = bag_target(bags, np.linspace(0.2, 0.8, 6))
+    clf = AlterPropSVM(C=100.0, C_p=1000.0, n_init=2, solver=solver, random_state=0)
+    near, far = (clone(clf).fit(X + offset, y) for offset in (0.0, 1024.0))
+    assert far.objective_ == pytest.approx(near.objective_, rel=1e-5)
+    np.testing.assert_array_equal(far.labeling_, near.labeling_)
+    np.testing.assert_allclose(
+        far.decision_function(X + 1024.0), near.decision_function(X), atol=1e-2
+    )
+
+
+@pytest.mark.parametrize("solver", ["libsvm", "newton", "piqp", "clarabel"])
+def test_a_plane_that_is_zero_up_to_the_gap_is_zero(solver):
+    """The mean of the two positives is among the negatives, so w = 0 is best for a small C."""
+    X = np.array([[1.0, 0.0], [-1.0, 0.0], [0.0, 1.0], [0.0, -1.0], [0.5, 0.5], [-0.5, -0.5]])
+    labeling = np.array([1.0, 1.0, -1.0, -1.0, -1.0, -1.0])
+    separator = SVMStep(X, solver, 1e-6)(labeling, 1e-4)
+    np.testing.assert_array_equal(separator.weights, 0.0)
+    assert len(set(separator.scores)) == 1
+    assert hinge(labeling, separator.scores).sum() == pytest.approx(4.0)
+
+
+@pytest.mark.parametrize("gap", [1e-3, 1e-6])
+@pytest.mark.parametrize("solver", ["libsvm", "newton", "piqp"])
+def test_the_gap_of_a_separator_holds(solver, gap):
+    problem = small_problem(3, sizes=(30, 30), noise=2.0)
+    labeling = problem.labels.astype(float)
+    separator = SVMStep(problem.X, solver, gap)(labeling, 2.0)
+    primal = 0.5 * separator.weights @ separator.weights
+    primal += 2.0 * hinge(labeling, separator.scores).sum()
+    program = svm_primal(problem.X).set(y=labeling, C=2.0)
+    best = solve(program, "clarabel", tol=1e-10, certify=False).value
+    assert primal <= best + separator.gap + 1e-7 * best
+    assert separator.gap <= gap * primal
+
+
+# --- instance losses --------------------------------------------------------------------------
+
+SQUARED = InstanceLoss("squared", lambda m: hinge(1.0, m) ** 2, lambda m: cp.square(cp.pos(1 - m)))
+
+
+def value_of(task, X, labeling, weights, bias):
+    """Eq:pSVM_2 with any instance loss."""
+    gaps = task.bags.proportions_of(labeling) - task.bags.proportions
+    losses = task.instance_loss.of(labeling, X @ weights + bias).sum()
+    return 0.5 * weights @ weights + task.C * losses + task.weights @ task.loss.of(gaps)
+
+
+@pytest.mark.parametrize("loss", ["weighted", "squared", "weighted squared"])
+def test_a_descent_with_another_instance_loss_is_a_descent(loss):
+    problem = small_problem(1, sizes=(7, 6), noise=2.0)
+    weights = np.random.RandomState(1).uniform(0.2, 3.0, 13) if "weighted" in loss else 1.0
+    chosen = (SQUARED if "squared" in loss else HINGE).times(weights)
+    bags, absolute = problem.bags, PROPORTION_LOSSES["absolute"]
+    task = PropSVM(bags, 1.0, np.full(2, 3.0), absolute, chosen)
+    step = svm_step(problem.X, chosen, "auto", 1e-8, {})
+    end = alternate(task, step, np.ones(13), annealing_values(1.0))
+    value = value_of(task, problem.X, end.labeling, end.weights, end.bias)
+    assert end.objective == pytest.approx(value, rel=1e-9)
+    better = task.best_labeling(problem.X @ end.weights + end.bias)
+    assert value_of(task, problem.X, better, end.weights, end.bias) >= value - 1e-4
+    program = margin_classifier(problem.X, chosen).set(y=end.labeling, C=1.0)
+    fixed = task.weights @ absolute.of(bags.proportions_of(end.labeling) - bags.proportions)
+    least = solve(program, "clarabel", tol=1e-9, certify=False).value + fixed
+    assert end.objective == pytest.approx(least, rel=1e-5)
+
+
+def test_the_estimator_takes_an_instance_loss_by_name_or_as_an_object():
+    problem = small_problem(1, sizes=(7, 6), noise=2.0)
+    clf = AlterPropSVM(n_init=2, random_state=0)
+    plain, named, heavier, squared = (
+        clone(clf).set_params(**given).fit(problem.X, problem.y)
+        for given in (
+            {},
+            {"instance_loss": "hinge"},
+            {"instance_loss": HINGE.times(np.full(13, 2.0)), "C": 0.5},
+            {"instance_loss": SQUARED},
+        )
+    )
+    assert named.objective_ == plain.objective_
+    assert heavier.objective_ == pytest.approx(plain.objective_, rel=1e-6)
+    assert abs(squared.objective_ - plain.objective_) > 1e-3 * plain.objective_
+
+
+def test_a_start_of_your_own():
+    class FirstHalf(Start):
+        annealing = False
+
+        def labeling(self, features, bags, random):
+            return np.where(np.arange(bags.n_instances) < bags.n_instances // 2, 1.0, -1.0)
+
+    problem = small_problem(2, sizes=(6, 6))
+    own = AlterPropSVM(init=FirstHalf()).fit(problem.X, problem.y)
+    labels = np.repeat([1.0, -1.0], 6)
+    given_labels = AlterPropSVM(init=LabelingStart(labels, annealing=False))
+    assert own.objective_ == given_labels.fit(problem.X, problem.y).objective_

@@ -69,3 +69,12 @@ def test_models_of_a_grid_know_the_columns():
     for model in fit_grid(InvCal(), frame, y, {"C_p": WEIGHTS}):
         assert list(model.feature_names_in_) == list("abcd")
         assert model.n_features_in_ == 4
+
+
+def test_a_fit_is_to_what_was_prepared():
+    (X, y), (other, _) = sample(), sample(seed=1)
+    prepared = InvCal()._prepare(other, y)
+    list(fit_grid(InvCal(), X, y, {"C_p": WEIGHTS}))
+    for model in (InvCal(), InvCal(kernel="rbf"), AlterPropSVM(n_init=1, random_state=0)):
+        alone = clone(model).fit(other, y).decision_function(other)
+        np.testing.assert_array_equal(model._fit_prepared(prepared).decision_function(other), alone)

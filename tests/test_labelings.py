@@ -14,7 +14,8 @@ from propcvx import Bags, bag_target, labelings
 from propcvx.bags import BAG_DTYPE
 from propcvx.errors import InfeasibleLabelingError, InputError
 from propcvx.labelings import FeasibleLabelings, labeling_step, random_labeling
-from propcvx.losses import PROPORTION_LOSSES, hinge
+from propcvx.layout import Layout
+from propcvx.losses import HINGE, PROPORTION_LOSSES, hinge
 from propcvx.programs import labeling_step as labeling_program
 from propcvx.programs import linear_separation
 from propcvx.solvers import solve
@@ -379,3 +380,71 @@ def test_the_limit_of_listing_is_the_one_documented(monkeypatch):
     monkeypatch.setattr(labelings, "MAX_ENUMERATED", 5)
     with pytest.raises(InputError, match="6 feasible"):
         list(FeasibleLabelings.of(bags, 0.0).enumerate())
+
+
+# The order of the rows
+
+
+@st.composite
+def permutations(draw, n):
+    return np.array(draw(st.permutations(range(n))), dtype=int)
+
+
+@given(bags_and_scores(), LOSSES, st.lists(WEIGHTS, min_size=3, max_size=3), st.data())
+@settings(max_examples=200)
+def test_other_rows_and_names_of_bags_give_the_same_labels(problem, loss, weights, data):
+    """Ties are broken by the ranks given, whatever the order of rows and the names of bags."""
+    bags, scores = problem
+    weights = np.array(weights[: bags.n_bags])
+    order = data.draw(permutations(bags.n_instances))
+    names = data.draw(permutations(bags.n_bags))  # the new index of each bag
+    old = np.argsort(names)
+    other = Bags(
+        names[bags.index[order]],
+        bags.proportions[old],
+        bags.labels[order],
+        bags.whole[old],
+        np.arange(bags.n_bags),
+    )
+    ranks = np.argsort(data.draw(permutations(bags.n_instances)))
+    before = random_labeling(bags, np.random.RandomState(0))
+    layouts = Layout.of(bags, ranks), Layout.of(other, ranks[order])
+    for given_before in (None, before):
+        moved = None if given_before is None else before[order]
+        step = labeling_step(scores, bags, loss, weights, before=given_before, layout=layouts[0])
+        again = labeling_step(
+            scores[order], other, loss, weights[old], before=moved, layout=layouts[1]
+        )
+        np.testing.assert_array_equal(again, step[order])
+    nearest = replace(FeasibleLabelings.nearest(bags), ranks=ranks)
+    moved_set = replace(FeasibleLabelings.nearest(other), ranks=ranks[order])
+    np.testing.assert_array_equal(moved_set.best(scores[order]), nearest.best(scores)[order])
+    listed = {tuple(labeling[order]) for labeling in nearest.enumerate()}
+    assert listed == {tuple(labeling) for labeling in moved_set.enumerate()}
+
+
+@given(bags_of_few(), LOSSES)
+def test_equal_scores_keep_their_labels_where_the_counts_allow(bags, loss):
+    before = random_labeling(bags, np.random.RandomState(0))
+    scores, weights = np.zeros(bags.n_instances), np.full(bags.n_bags, 10.0)
+    after = labeling_step(scores, bags, loss, weights, before=before)
+    for bag in range(bags.n_bags):
+        changes = (after - before)[bags.index == bag]
+        assert (changes >= 0).all() or (changes <= 0).all(), "flips in one direction only"
+
+
+@given(bags_and_scores(), LOSSES, st.integers(0, 1000))
+@settings(max_examples=100)
+def test_labeling_step_with_instances_of_different_weight_is_the_best_of_all(problem, loss, seed):
+    bags, scores = problem
+    random = np.random.RandomState(seed)
+    heavy = HINGE.times(random.uniform(0.1, 3.0, bags.n_instances))
+    weights = random.uniform(0.0, 5.0, bags.n_bags)
+    labeling = labeling_step(scores, bags, loss, weights, instance_loss=heavy)
+
+    def cost(rows):
+        gaps = shares_of(bags, rows) - bags.proportions
+        return heavy.of(rows, scores).sum(axis=1) + loss.of(gaps) @ weights
+
+    least = cost(all_labelings(bags)).min()
+    assert cost(labeling[None, :])[0] == pytest.approx(least, rel=1e-12, abs=1e-12)

@@ -8,19 +8,21 @@ from typing import Any, ClassVar
 
 import numpy as np
 import scipy.sparse as sp
+from cvxpy import OPTIMAL
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
 
 from propcvx.bags import BAG_DTYPE, Bags, bag_target, is_bag_target, proportions_of
-from propcvx.checks import as_vector, check_choice, check_count, check_number
-from propcvx.errors import InputError
+from propcvx.checks import as_vector, check_choice, check_count, check_number, scaling_advice
+from propcvx.errors import InaccurateSolutionWarning, InputError, SolverError, warn
 from propcvx.estimators.prepared import Prepared
 from propcvx.history import History, Round, StopReason
 from propcvx.kernels import Kernel
 from propcvx.metrics import bag_error
-from propcvx.solvers import Solution
+from propcvx.ordering import distinguishing_rows, in_canonical_order
+from propcvx.solvers import Solution, portable
 
 Array = NDArray[np.float64]
 
@@ -42,6 +44,10 @@ class BagClassifier(ClassifierMixin, BaseEstimator):
     degree: Any
     coef0: Any
     solver_tol: Any
+    history_: History
+
+    per_instance: ClassVar[tuple[str, ...]] = ("labeling_",)
+    """Attributes with a value of each training instance, in the order of the rows of X."""
 
     gram_matrices: ClassVar[float]
     """How many matrices as large as the Gram matrix a fit with a kernel holds at once, measured."""
@@ -78,21 +84,36 @@ class BagClassifier(ClassifierMixin, BaseEstimator):
             self, X, accept_sparse="csr", dtype=np.float64, ensure_min_samples=2
         )
         bags = self._bags(y, checked.shape[0])
-        return Prepared(X, checked, bags, self.classes_)
+        rows = distinguishing_rows(checked, precomputed=self.kernel == "precomputed")
+        return Prepared(X, checked, in_canonical_order(bags, rows), self.classes_)
 
     def _fit_prepared(self, prepared: Prepared) -> BagClassifier:
         """Fit to what has been prepared, by this estimator or by another."""
         check_number("solver_tol", self.solver_tol, above=0.0)
         validate_data(self, prepared.given, skip_check_array=True)
         self.classes_ = prepared.classes
-        feature_map = prepared.feature_map(self._kernel(prepared.X), self.gram_matrices)
-        plane = self._fit(feature_map.features, prepared.bags)
-        self.feature_map_ = feature_map.without_features()
+        feature_map = prepared.feature_map(self._kernel(prepared.ordered), self.gram_matrices)
+        advice = "" if self.kernel == "precomputed" else scaling_advice(prepared.X)
+        try:
+            plane = self._fit(feature_map.features, prepared.bags)
+        except SolverError as failure:
+            failure.add_note(advice)
+            raise
+        for name in self.per_instance:
+            setattr(self, name, prepared.as_given(getattr(self, name)))
+        self.feature_map_ = feature_map.without_features(prepared.X, prepared.bags.rows)
         self._store(plane)
+        if advice and any(record.status != OPTIMAL for record in self.history_):
+            warn(f"a solver stopped before its tolerance. {advice}", InaccurateSolutionWarning)
         if plane.stopped_by is not None:
             plane.stopped_by.add_note(f"{type(self).__name__} keeps the best it had reached.")
             raise plane.stopped_by
         return self
+
+    def __getstate__(self) -> dict[str, Any]:
+        """With a solver of the user's own as what it is: its name is not known elsewhere."""
+        state: dict[str, Any] = super().__getstate__()
+        return {**state, "solver": portable(state["solver"])}
 
     @abstractmethod
     def _fit(self, features: Array, bags: Bags) -> Hyperplane:
@@ -283,4 +304,4 @@ def bag_weights(weights: Any, bags: Bags) -> Array:
             f"bag_weights must be 'bag', 'size', or one positive number per bag ({bags.n_bags}), "
             f"got {weights!r}."
         )
-    return given
+    return given[np.argsort(np.argsort(bags.codes))]  # given in the order of the sorted ids

@@ -125,6 +125,7 @@ class ConvPropSVM(BagClassifier):
     """
 
     gram_matrices = 8.0
+    per_instance = ("labeling_", "soft_labeling_")
 
     def __init__(
         self,

@@ -41,10 +41,11 @@ class InvCal(BagClassifier):
         Degree of ``"poly"``.
     coef0 : float
         Constant of ``"poly"``.
-    solver : str
-        A solver of quadratic programs, see ``propcvx.solvers.SOLVERS``.
+    solver : str, Solver or sequence
+        A solver of quadratic programs, see ``propcvx.solvers.SOLVERS``, or several to try in turn;
+        ``"auto"`` is :func:`propcvx.solvers.automatic`.
     solver_tol : float
-        Its tolerance.
+        The relative duality gap to reach.
     solver_options : dict or None
         Handed to it as they are.
 
@@ -82,7 +83,7 @@ class InvCal(BagClassifier):
         gamma: float | str = "scale",
         degree: int = 3,
         coef0: float = 1.0,
-        solver: str = "clarabel",
+        solver: Any = "auto",
         solver_tol: float = 1e-6,
         solver_options: dict[str, Any] | None = None,
     ) -> None:
@@ -108,6 +109,8 @@ class InvCal(BagClassifier):
                 IllPosedWarning,
             )
         means = bags.means_of(features)
+        centre = means.mean(axis=0)  # with a bias the origin is free, and rounding least there
+        means = means - centre
         tube = inv_cal_targets(
             bags.proportions, bags.n_instances, self.epsilon, scaled=self.scaled_epsilon
         )
@@ -117,7 +120,7 @@ class InvCal(BagClassifier):
         )
         weights = means.T @ (self.solution_.variables["a"] - self.solution_.variables["a_star"])
         bias = best_regression_bias(tube["target"], tube["epsilon"], means @ weights)
-        plane = Hyperplane(weights, bias)
+        plane = Hyperplane(weights, bias - float(centre @ weights))
         self.objective_ = self.solution_.value
         self.history_ = solved_once(self.solution_)
         self.stop_reason_ = self.history_.stop_reason

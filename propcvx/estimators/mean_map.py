@@ -51,8 +51,9 @@ class MeanMap(BagClassifier):
         Degree of ``"poly"``.
     coef0 : float
         Constant of ``"poly"``.
-    solver : str
-        A solver of exponential cone programs, see ``propcvx.solvers.SOLVERS``.
+    solver : str, Solver or sequence
+        A solver of exponential cone programs, see ``propcvx.solvers.SOLVERS``, or several to try in
+        turn; ``"auto"`` is :func:`propcvx.solvers.automatic`.
     solver_tol : float
         Its tolerance.
     solver_options : dict or None
@@ -98,8 +99,8 @@ class MeanMap(BagClassifier):
         gamma: float | str = "scale",
         degree: int = 3,
         coef0: float = 1.0,
-        solver: str = "clarabel",
-        solver_tol: float = 1e-6,
+        solver: Any = "auto",
+        solver_tol: float = 1e-8,
         solver_options: dict[str, Any] | None = None,
     ) -> None:
         self.lam = lam
@@ -116,9 +117,11 @@ class MeanMap(BagClassifier):
     def _fit(self, features: Array, bags: Bags) -> Hyperplane:
         reject_known_labels(bags, "MeanMap")
         check_number("lam", self.lam, above=0.0)
-        self.class_means_ = self._class_means(features, bags)
+        centre = self.fit_intercept * features.mean(axis=0)  # with a bias the origin is free
+        features = features - centre
+        means = self._class_means(features, bags)
         prior = float(bags.sizes @ bags.proportions) / bags.n_instances
-        statistics = {"mean_operator": np.array([prior, prior - 1.0]) @ self.class_means_}
+        statistics = {"mean_operator": np.array([prior, prior - 1.0]) @ means}
         if self.fit_intercept:
             statistics["mean_label"] = np.asarray(2.0 * prior - 1.0)
         program = conditional_exponential_model(features, bias=self.fit_intercept)
@@ -129,12 +132,12 @@ class MeanMap(BagClassifier):
             **(self.solver_options or {}),
         )
         values = self.solution_.variables
-        plane = Hyperplane(values["w"], float(values.get("b", 0.0)))
+        self.labeling_ = np.where(features @ values["w"] + values.get("b", 0.0) > 0, 1.0, -1.0)
+        self.class_means_ = means + centre
         self.objective_ = self.solution_.value
         self.history_ = solved_once(self.solution_)
         self.stop_reason_ = self.history_.stop_reason
-        self.labeling_ = np.where(features @ plane.weights + plane.bias > 0, 1.0, -1.0)
-        return plane
+        return Hyperplane(values["w"], float(values.get("b", 0.0) - centre @ values["w"]))
 
     def _class_means(self, features: Array, bags: Bags) -> Array:
         weights = bag_weights(self.bag_weights, bags)

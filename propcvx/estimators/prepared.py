@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
+import numpy as np
 from numpy.typing import NDArray
 
 from propcvx.bags import Bags
@@ -22,6 +24,8 @@ class Prepared:
     X : array of shape (n_instances, n_features)
         X as it is used.
     bags : Bags
+        In an order of instances and bags that the data alone determine, see
+        :mod:`propcvx.ordering`.
     classes : array of shape (2,)
     """
 
@@ -32,7 +36,23 @@ class Prepared:
     _maps: dict[Kernel, FeatureMap] = field(default_factory=dict, init=False, repr=False)
 
     def feature_map(self, kernel: Kernel, gram_matrices: float) -> FeatureMap:
-        """The features under a kernel, computed at the first call; see :meth:`FeatureMap.fit`."""
+        """Features of the instances in the order of ``bags``, computed at the first call.
+
+        See :meth:`FeatureMap.fit`.
+        """
         if kernel not in self._maps:
-            self._maps[kernel] = FeatureMap.fit(self.X, kernel, gram_matrices)
+            X = self.ordered
+            X = X[:, self.bags.rows] if kernel.name == "precomputed" else X
+            self._maps[kernel] = FeatureMap.fit(X, kernel, gram_matrices)
         return self._maps[kernel]
+
+    @cached_property
+    def ordered(self) -> Any:
+        """The rows of X in the order of ``bags``."""
+        return self.X[self.bags.rows]
+
+    def as_given(self, values: NDArray[Any]) -> NDArray[Any]:
+        """Values of instances (last axis) in the order of ``bags``, as the rows were given."""
+        given = np.empty_like(values)
+        given[..., self.bags.rows] = values
+        return given

@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from propcvx.programs.program import Program, build
+from propcvx.programs.structures import InvCalDual
 
 Array = NDArray[np.float64]
 
@@ -71,7 +72,8 @@ def inv_cal_dual(bag_means: Array) -> Program:
         Variables ``a``, ``a_star`` (K,); the weight vector is :math:`w = M^\top (a - a^*)`.
         Parameters as in :func:`inv_cal_primal`.  Constraints ``a_lower``, ``a_upper``,
         ``a_star_lower``, ``a_star_upper`` with duals >= 0 (those of the upper ones are
-        :math:`\xi`, :math:`\xi^*`), and ``balance``, whose dual is the bias b.
+        :math:`\xi`, :math:`\xi^*`), and ``balance``, whose dual is the bias b.  Structure
+        :class:`InvCalDual`.
     """
     k = bag_means.shape[0]
     a, a_star = cp.Variable(k, name="a"), cp.Variable(k, name="a_star")
@@ -92,6 +94,7 @@ def inv_cal_dual(bag_means: Array) -> Program:
             "a_star_upper": a_star <= C_p,
             "balance": cp.sum(a - a_star) == 0,
         },
+        InvCalDual(M.value),
     )
 
 

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from propcvx.kernels import check_gram_memory
+from propcvx.losses import best_regression_bias
 
 Array = NDArray[np.float64]
 Values = Mapping[str, Array]
@@ -137,6 +138,38 @@ class RestrictedMaster(Structure):
         hinge = float(np.maximum(0.0, 1.0 - margins).sum())
         lower = float(alpha.sum()) - 0.5 * float(norms.max()) ** 2
         return lower, 0.5 * float(mu @ norms) ** 2 + self.C * hinge
+
+
+@dataclass(frozen=True, eq=False)
+class InvCalDual(Structure):
+    r"""The dual of InvCal, eq:rueping_svm.
+
+    Attributes
+    ----------
+    bag_means : array of shape (K, r)
+        M.
+    """
+
+    bag_means: Array = field(repr=False)
+
+    def magnitude(self, values: Values) -> float:
+        """The width of the box, C_p."""
+        return float(values["C_p"])
+
+    def gap(self, values: Values, variables: Values, duals: Values) -> float:
+        r"""Relative gap between :math:`z = a - a^*` made feasible and the plane of its weights.
+
+        For that z the best a and :math:`a^*` are its positive and its negative part; the plane is
+        :math:`w = M^\top z` with the best bias.
+        """
+        target, tube = values["target"], values["epsilon"]
+        box = np.full(len(target), float(values["C_p"]))
+        z = feasible_in_box(variables["a"] - variables["a_star"], -box, box)
+        weights = self.bag_means.T @ z
+        scores, norm = self.bag_means @ weights, 0.5 * float(weights @ weights)
+        misses = np.abs(target - scores - best_regression_bias(target, tube, scores)) - tube
+        lower = float(target @ z - tube @ np.abs(z)) - norm
+        return relative_gap(lower, norm + float(box @ np.maximum(misses, 0.0)))
 
 
 @dataclass(frozen=True, eq=False)

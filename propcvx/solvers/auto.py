@@ -58,7 +58,9 @@ def automatic(program: Program) -> Names:
     names = GENERAL.get(program.problem_class, ("clarabel",))
     general = tuple(name for name in names if name != "piqp" or find_spec("piqp"))
     structure = program.structure
-    return general if structure is None else SPECIALISED[type(structure)](structure) + general
+    if structure is None or type(structure) not in SPECIALISED:
+        return general
+    return SPECIALISED[type(structure)](structure) + general
 
 
 def is_teaching_size(structure: Any) -> bool:
