@@ -110,7 +110,7 @@ def test_declared_class_is_the_one_cvxpy_finds(name):
     ("values", "message"),
     [
         ({"gamma": 1.0}, r"'gamma' is not a parameter of svm_primal; it has \['C', 'y'\]"),
-        ({"y": np.ones(3)}, r"y does not fit svm_primal: Invalid dimensions"),
+        ({"y": np.ones(3)}, r"y does not fit svm_primal: shape \(3,\) given, \(12,\) needed"),
         ({"C": -1.0}, "C does not fit svm_primal: Parameter value must be nonnegative"),
         ({"y": ["a"] * 12}, "y does not fit svm_primal: could not convert"),
     ],

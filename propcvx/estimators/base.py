@@ -23,6 +23,7 @@ from propcvx.kernels import Kernel
 from propcvx.metrics import bag_error
 from propcvx.ordering import distinguishing_rows, in_canonical_order
 from propcvx.solvers import Solution, portable
+from propcvx.threads import one_thread
 
 Array = NDArray[np.float64]
 
@@ -92,6 +93,11 @@ class BagClassifier(ClassifierMixin, BaseEstimator):
         check_number("solver_tol", self.solver_tol, above=0.0)
         validate_data(self, prepared.given, skip_check_array=True)
         self.classes_ = prepared.classes
+        with one_thread(prepared.bags.n_instances):
+            return self._fit_on_ordered(prepared)
+
+    def _fit_on_ordered(self, prepared: Prepared) -> BagClassifier:
+        """Fit to the instances in the order of the bags, and store in the order of the rows."""
         feature_map = prepared.feature_map(self._kernel(prepared.ordered), self.gram_matrices)
         advice = "" if self.kernel == "precomputed" else scaling_advice(prepared.X)
         try:

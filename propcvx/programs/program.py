@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from enum import Enum
+from functools import cached_property
 from typing import Any
 
 import cvxpy as cp
@@ -80,17 +81,17 @@ class Program:
                     "name of its own."
                 )
 
-    @property
+    @cached_property
     def variables(self) -> Mapping[str, cp.Variable]:
         """Variables by name."""
         return {variable.name(): variable for variable in self.problem.variables()}
 
-    @property
+    @cached_property
     def parameters(self) -> Mapping[str, cp.Parameter]:
         """Parameters by name."""
         return {parameter.name(): parameter for parameter in self.problem.parameters()}
 
-    @property
+    @cached_property
     def constraints(self) -> Mapping[str, cp.Constraint]:
         """Constraints by label."""
         return {
@@ -103,7 +104,7 @@ class Program:
         """Values of the parameters, by name."""
         return {name: np.asarray(p.value) for name, p in self.parameters.items()}
 
-    @property
+    @cached_property
     def problem_class(self) -> ProblemClass:
         """What a solver must be able to do."""
         return class_of(self.problem)
@@ -137,7 +138,7 @@ class Program:
                     f"{name!r} is not a parameter of {self.name}; it has {list(parameters)}."
                 )
             try:
-                parameters[name].value = np.asarray(value, dtype=np.float64)
+                _give(parameters[name], np.asarray(value, dtype=np.float64))
             except ValueError as error:
                 raise InputError(f"{name} does not fit {self.name}: {error}") from error
         return self
@@ -171,6 +172,16 @@ class Program:
         """The statement of the problem, under its name and equation."""
         heading = f"{self.name} ({self.equation})" if self.equation else self.name
         return f"{heading}\n{self.problem}"
+
+
+def _give(parameter: cp.Parameter, value: Array) -> None:
+    """Set a value; with no more than the shape to check, without CVXPY's passes over it."""
+    if any(parameter.attributes.values()):
+        parameter.value = value
+    elif value.shape != parameter.shape:
+        raise ValueError(f"shape {value.shape} given, {parameter.shape} needed.")
+    else:
+        parameter.save_value(value)
 
 
 def build(
