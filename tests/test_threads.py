@@ -10,29 +10,30 @@ from propcvx.threads import SMALL, one_thread
 
 
 def blas_threads():
-    return {pool["num_threads"] for pool in threadpool_info() if pool["user_api"] == "blas"}
+    """The most threads of any BLAS that is loaded; some are built for one."""
+    return max(pool["num_threads"] for pool in threadpool_info() if pool["user_api"] == "blas")
 
 
 @pytest.fixture(autouse=True)
 def two_threads():
     with threadpool_limits(limits=2, user_api="blas"):
-        if blas_threads() != {2}:
+        if blas_threads() != 2:
             pytest.skip("BLAS has one thread on this machine")
         yield
 
 
 def test_small_work_has_one_thread_and_large_work_what_there_is():
     with one_thread(SMALL):
-        assert blas_threads() == {1}
+        assert blas_threads() == 1
     with one_thread(SMALL + 1):
-        assert blas_threads() == {2}
-    assert blas_threads() == {2}
+        assert blas_threads() == 2
+    assert blas_threads() == 2
 
 
 def test_what_was_there_comes_back_after_an_error():
     with pytest.raises(ZeroDivisionError), one_thread(1):
         _ = 1 / 0
-    assert blas_threads() == {2}
+    assert blas_threads() == 2
 
 
 def test_work_that_overlaps_in_threads_gives_back_what_was_there():
@@ -43,10 +44,10 @@ def test_work_that_overlaps_in_threads_gives_back_what_was_there():
             entered.wait()
             if not leaves_first:
                 first_left.wait()
-                assert blas_threads() == {1}
+                assert blas_threads() == 1
         if leaves_first:
             first_left.wait()
 
     with ThreadPoolExecutor(2) as pool:
         list(pool.map(work, [True, False]))
-    assert blas_threads() == {2}
+    assert blas_threads() == 2
