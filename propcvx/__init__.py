@@ -4,6 +4,7 @@ from propcvx.bags import Bags, bag_target
 from propcvx.estimators import AlterPropSVM, ConvPropSVM, InvCal, MeanMap, Start, fit_grid
 from propcvx.metrics import bag_error
 from propcvx.model_selection import BagKFold, BagShuffleSplit, RepeatedBagKFold
+from propcvx.relaxation import CuttingPlanes
 
 __version__ = "0.1.0"
 
@@ -13,6 +14,7 @@ __all__ = [
     "BagShuffleSplit",
     "Bags",
     "ConvPropSVM",
+    "CuttingPlanes",
     "InvCal",
     "MeanMap",
     "RepeatedBagKFold",

@@ -6,20 +6,20 @@ cutting-plane loop cannot tell which form it was given.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from propcvx.programs import Program, mkl_epigraph, mkl_group, mkl_inner
-from propcvx.relaxation.simple_mkl import Point, reduced_gradient
+from propcvx.relaxation.simple_mkl import Trial, reduced_gradient
 from propcvx.solvers import Solution, SolverNames, master_solvers, solve
 
 Array = NDArray[np.float64]
-
 
 @dataclass(frozen=True)
 class MasterSolution:
@@ -52,8 +52,12 @@ class MasterSolution:
     status: str
 
 
+Masters = Callable[..., Callable[[Array], MasterSolution]]
+"""``factory(features, C, *, solver, tol, options)``, which gives ``master(labelings)``."""
+
+
 @dataclass
-class Master:
+class Master(ABC):
     """A form of the restricted master with its solver.
 
     Attributes
@@ -62,11 +66,8 @@ class Master:
         F, one row per instance.
     C : float
         Weight of the hinge loss.
-    form : str
-        A name in ``MASTER_FORMS``.
     solver : str or sequence
-        A solver of that form's class of problem, or several to try in turn; ``"auto"`` are those
-        that :func:`propcvx.solvers.master_solvers` names for the form.
+        A solver of that form's class of problem, several to try in turn, or ``"auto"``.
     tol : float
         The solver's tolerance.
     options : dict
@@ -77,33 +78,37 @@ class Master:
 
     features: Array
     C: float
-    form: str = "epigraph"
     solver: SolverNames = "auto"
     tol: float = 1e-8
-    options: dict[str, Any] = field(default_factory=dict)
+    options: Mapping[str, Any] = field(default_factory=dict)
     warm: Any = field(default=None, init=False, repr=False)
+    form: ClassVar[str]
 
     def __call__(self, labelings: Array) -> MasterSolution:
         """Solve for the labelings found so far, shape (n_labelings, n_instances)."""
-        alpha, mu, answer = MASTER_FORMS[self.form](self, labelings)
+        alpha, mu, answer = self._solved(labelings)
         alpha, mu = np.clip(alpha, 0.0, self.C), np.maximum(mu, 0.0)
         mu = mu / mu.sum()
-        weights = (labelings * alpha) @ self.features
-        quadratics = 0.5 * np.square(weights).sum(axis=1)
+        weights = self._weights(alpha, labelings)
         scores = (labelings * (self.features @ (mu[:, None] * weights).T).T).sum(axis=0)
-        norm = float(mu @ np.sqrt(2.0 * quadratics))
+        norm = float(mu @ np.linalg.norm(weights, axis=1))
+        alpha = settled(alpha, scores, self.C)
+        level = 0.5 * float(np.square(self._weights(alpha, labelings)).sum(axis=1).max())
         return MasterSolution(
             alpha=alpha,
             mu=mu,
-            value=float(alpha.sum() - quadratics.max()),
+            value=float(alpha.sum()) - level,
             upper=0.5 * norm**2 + self.C * float(np.maximum(0.0, 1.0 - scores).sum()),
-            level=float(quadratics.max()),
+            level=level,
             solver=answer.solver,
             status=answer.status,
         )
 
-    def ask(self, program: Program) -> Solution:
-        """Solve one of the master's programs with its solver."""
+    @abstractmethod
+    def _solved(self, labelings: Array) -> tuple[Array, Array, Solution]:
+        """Alpha, unscaled weights mu, and the solver's last answer."""
+
+    def _ask(self, program: Program) -> Solution:
         solver = master_solvers(self.form) if self.solver == "auto" else self.solver
         solution = solve(
             program, solver, tol=self.tol, certify=False, warm=self.warm, **self.options
@@ -111,35 +116,77 @@ class Master:
         self.warm = solution.warm
         return solution
 
-
-Answer = tuple[Array, Array, Solution]
-
-
-def _epigraph(master: Master, labelings: Array) -> Answer:
-    answer = master.ask(mkl_epigraph(master.features, labelings, master.C))
-    return answer.variables["alpha"], answer.duals["cuts"], answer
+    def _weights(self, alpha: Array, labelings: Array) -> Array:
+        r""":math:`F^\top (y_t \circ \alpha)` of each labeling, one per row."""
+        return (labelings * alpha) @ self.features
 
 
-def _group(master: Master, labelings: Array) -> Answer:
-    answer = master.ask(mkl_group(master.features, labelings, master.C))
-    norms = answer.variables["s"]
-    mu = norms if norms.max() > 0 else np.ones_like(norms)
-    return answer.duals["margin"], mu, answer
+def settled(alpha: Array, scores: Array, C: float) -> Array:
+    r"""Alpha without what a solver's tolerance leaves beside 0 and C.
+
+    At an optimum :math:`\alpha_i = 0` or :math:`f_i \le 1`, and :math:`\alpha_i = C` or
+    :math:`f_i \ge 1`.  Of each pair a solver leaves both parts a little off; the smaller one is
+    taken to be 0, with alpha in units of its mean.
+
+    Parameters
+    ----------
+    alpha : array of shape (n_instances,)
+        In [0, C].
+    scores : array of shape (n_instances,)
+        :math:`f_i`, the labels counted in.
+    C : float
+        Weight of the hinge loss.
+
+    Examples
+    --------
+    >>> settled(np.array([1e-7, 0.6, 1.0 - 1e-7]), np.array([1.3, 1.0 + 1e-7, 0.2]), 1.0)
+    array([0. , 0.6, 1. ])
+    """
+    mean = float(alpha.mean())
+    beyond, within = mean * (scores - 1.0), mean * (1.0 - scores)
+    return np.where(alpha < beyond, 0.0, np.where(C - alpha < within, C, alpha))
 
 
-def _reduced_gradient(master: Master, labelings: Array) -> Answer:
-    program = mkl_inner(master.features, labelings, master.C)
+class Epigraph(Master):
+    """The epigraph form, :func:`propcvx.programs.mkl_epigraph`."""
 
-    def inner(mu: Array) -> Point[Solution]:
-        answer = master.ask(program.set(root_mu=np.sqrt(mu)))
-        weights = (labelings * answer.variables["alpha"]) @ master.features
-        return Point(mu, answer.value, -0.5 * np.square(weights).sum(axis=1), answer)
+    form = "epigraph"
 
-    point = reduced_gradient(inner, np.full(len(labelings), 1.0 / len(labelings)))
-    return point.answer.variables["alpha"], point.mu, point.answer
+    def _solved(self, labelings: Array) -> tuple[Array, Array, Solution]:
+        answer = self._ask(mkl_epigraph(self.features, labelings, self.C))
+        return answer.variables["alpha"], answer.duals["cuts"], answer
 
 
-MASTER_FORMS: Mapping[str, Callable[[Master, Array], Answer]] = MappingProxyType(
-    {"epigraph": _epigraph, "group": _group, "reduced_gradient": _reduced_gradient}
+class Group(Master):
+    """The dual in groups of primal weights, :func:`propcvx.programs.mkl_group`."""
+
+    form = "group"
+
+    def _solved(self, labelings: Array) -> tuple[Array, Array, Solution]:
+        answer = self._ask(mkl_group(self.features, labelings, self.C))
+        norms = answer.variables["s"]
+        mu = norms if norms.max() > 0 else np.ones_like(norms)
+        return answer.duals["margin"], mu, answer
+
+
+class ReducedGradient(Master):
+    """SimpleMKL, as in the paper: QPs alone, :func:`propcvx.programs.mkl_inner`."""
+
+    form = "reduced_gradient"
+
+    def _solved(self, labelings: Array) -> tuple[Array, Array, Solution]:
+        program = mkl_inner(self.features, labelings, self.C)
+
+        def inner(mu: Array) -> Trial[Solution]:
+            answer = self._ask(program.set(root_mu=np.sqrt(mu)))
+            weights = self._weights(answer.variables["alpha"], labelings)
+            return Trial(mu, answer.value, -0.5 * np.square(weights).sum(axis=1), answer)
+
+        end = reduced_gradient(inner, np.full(len(labelings), 1.0 / len(labelings)))
+        return end.answer.variables["alpha"], end.mu, end.answer
+
+
+MASTERS: Mapping[str, type[Master]] = MappingProxyType(
+    {form.form: form for form in (Epigraph, Group, ReducedGradient)}
 )
 """Forms of the restricted master, by name."""
