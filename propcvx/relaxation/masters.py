@@ -9,6 +9,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from types import MappingProxyType
 from typing import Any, ClassVar
 
@@ -28,17 +29,18 @@ class MasterSolution:
     Attributes
     ----------
     alpha : array of shape (n_instances,)
-        Dual variables, in [0, C].
+        Dual variables, in [0, C], with those exactly at 0 and C that a solver left beside them.
     mu : array of shape (n_labelings,)
         Weights of the labelings, >= 0, summing to one.
     value : float
         :math:`\alpha^\top 1 - \beta'` with :math:`\beta' = \max_t \tfrac12 \|F^\top (y_t \circ
-        \alpha)\|^2`, evaluated at this alpha: at most the restricted master's optimum.
+        \alpha)\|^2`, evaluated at this alpha or at the solver's own, whichever is larger: at most
+        the restricted master's optimum.
     upper : float
         Primal value for the weights :math:`w_t = \mu_t F^\top (y_t \circ \alpha)`: at least the
         restricted master's optimum.
     level : float
-        :math:`\beta'`; a labeling whose violation value is larger is violated.
+        :math:`\beta'` at this alpha; a labeling whose violation value is larger is violated.
     solver, status : str
         The solver that answered, and its status.
     """
@@ -84,20 +86,35 @@ class Master(ABC):
     warm: Any = field(default=None, init=False, repr=False)
     form: ClassVar[str]
 
+    @cached_property
+    def _unit(self) -> float:
+        r"""Factor u of the features with which programs are posed, where :math:`C / u^2 \ge 1`.
+
+        In :math:`u F`, :math:`C / u^2` and :math:`\alpha / u^2` the problem is the same, and its
+        numbers are near 1 whatever the scale of the features.
+        """
+        size = float(np.sqrt(np.square(self.features).sum(axis=1).mean())) or 1.0
+        return min(1.0 / size, float(np.sqrt(self.C)))
+
+    @cached_property
+    def _posed(self) -> tuple[Array, float]:
+        return self._unit * self.features, self.C / self._unit**2
+
     def __call__(self, labelings: Array) -> MasterSolution:
         """Solve for the labelings found so far, shape (n_labelings, n_instances)."""
-        alpha, mu, answer = self._solved(labelings)
-        alpha, mu = np.clip(alpha, 0.0, self.C), np.maximum(mu, 0.0)
+        alpha, mu, answer = self._solved(labelings, *self._posed)
+        alpha, mu = np.clip(self._unit**2 * alpha, 0.0, self.C), np.maximum(mu, 0.0)
         mu = mu / mu.sum()
         weights = self._weights(alpha, labelings)
         scores = (labelings * (self.features @ (mu[:, None] * weights).T).T).sum(axis=0)
         norm = float(mu @ np.linalg.norm(weights, axis=1))
+        raw = float(alpha.sum()) - self._level(alpha, labelings)
         alpha = settled(alpha, scores, self.C)
-        level = 0.5 * float(np.square(self._weights(alpha, labelings)).sum(axis=1).max())
+        level = self._level(alpha, labelings)
         return MasterSolution(
             alpha=alpha,
             mu=mu,
-            value=float(alpha.sum()) - level,
+            value=max(raw, float(alpha.sum()) - level),
             upper=0.5 * norm**2 + self.C * float(np.maximum(0.0, 1.0 - scores).sum()),
             level=level,
             solver=answer.solver,
@@ -105,7 +122,9 @@ class Master(ABC):
         )
 
     @abstractmethod
-    def _solved(self, labelings: Array) -> tuple[Array, Array, Solution]:
+    def _solved(
+        self, labelings: Array, features: Array, C: float
+    ) -> tuple[Array, Array, Solution]:
         """Alpha, unscaled weights mu, and the solver's last answer."""
 
     def _ask(self, program: Program) -> Solution:
@@ -119,6 +138,9 @@ class Master(ABC):
     def _weights(self, alpha: Array, labelings: Array) -> Array:
         r""":math:`F^\top (y_t \circ \alpha)` of each labeling, one per row."""
         return (labelings * alpha) @ self.features
+
+    def _level(self, alpha: Array, labelings: Array) -> float:
+        return 0.5 * float(np.square(self._weights(alpha, labelings)).sum(axis=1).max())
 
 
 def settled(alpha: Array, scores: Array, C: float) -> Array:
@@ -152,8 +174,10 @@ class Epigraph(Master):
 
     form = "epigraph"
 
-    def _solved(self, labelings: Array) -> tuple[Array, Array, Solution]:
-        answer = self._ask(mkl_epigraph(self.features, labelings, self.C))
+    def _solved(
+        self, labelings: Array, features: Array, C: float
+    ) -> tuple[Array, Array, Solution]:
+        answer = self._ask(mkl_epigraph(features, labelings, C))
         return answer.variables["alpha"], answer.duals["cuts"], answer
 
 
@@ -162,8 +186,10 @@ class Group(Master):
 
     form = "group"
 
-    def _solved(self, labelings: Array) -> tuple[Array, Array, Solution]:
-        answer = self._ask(mkl_group(self.features, labelings, self.C))
+    def _solved(
+        self, labelings: Array, features: Array, C: float
+    ) -> tuple[Array, Array, Solution]:
+        answer = self._ask(mkl_group(features, labelings, C))
         norms = answer.variables["s"]
         mu = norms if norms.max() > 0 else np.ones_like(norms)
         return answer.duals["margin"], mu, answer
@@ -174,12 +200,14 @@ class ReducedGradient(Master):
 
     form = "reduced_gradient"
 
-    def _solved(self, labelings: Array) -> tuple[Array, Array, Solution]:
-        program = mkl_inner(self.features, labelings, self.C)
+    def _solved(
+        self, labelings: Array, features: Array, C: float
+    ) -> tuple[Array, Array, Solution]:
+        program = mkl_inner(features, labelings, C)
 
         def inner(mu: Array) -> Trial[Solution]:
             answer = self._ask(program.set(root_mu=np.sqrt(mu)))
-            weights = self._weights(answer.variables["alpha"], labelings)
+            weights = (labelings * answer.variables["alpha"]) @ features
             return Trial(mu, answer.value, -0.5 * np.square(weights).sum(axis=1), answer)
 
         end = reduced_gradient(inner, np.full(len(labelings), 1.0 / len(labelings)))
