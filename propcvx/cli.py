@@ -13,7 +13,7 @@ from joblib import cpu_count
 
 import propcvx
 from propcvx.errors import InputError, PropCVXError
-from propcvx.experiments.bench import BENCHMARKS, Setting, compare_with, run_benchmarks
+from propcvx.experiments.bench import BENCHMARKS, compare_with, run_benchmarks
 from propcvx.experiments.demo import run_demo
 
 INTERRUPTED = 130
@@ -95,8 +95,13 @@ def _bench(chosen: argparse.Namespace) -> int:
             print(f"{row.name:16}{row.about}")
         return 0
     earlier = compare_with(chosen.compare) if chosen.compare else None
-    setting = Setting(chosen.quick, chosen.repeats)
-    measured = run_benchmarks(chosen.names, setting, file=chosen.json, earlier=earlier)
+    measured = run_benchmarks(
+        chosen.names,
+        quick=chosen.quick,
+        repeats=chosen.repeats,
+        file=chosen.json,
+        earlier=earlier,
+    )
     return 0 if all(one.ratio is not None for one in measured) else 1
 
 

@@ -48,6 +48,10 @@ class UnsupportedSolverError(InputError):
     """The solver is unknown, not installed, or cannot solve that class of problem."""
 
 
+class CertificateError(InputError):
+    """Optimality of a problem's values cannot be judged: a part of it is not covered, or unset."""
+
+
 class PropCVXWarning(UserWarning):
     """Base of all warnings of the package."""
 
@@ -66,6 +70,10 @@ class FewBagsWarning(PropCVXWarning):
 
 class InaccurateSolutionWarning(PropCVXWarning):
     """A solver stopped before its tolerance; its answer is used and its residuals are reported."""
+
+
+class UncertifiedWarning(PropCVXWarning):
+    """An answer is given without its certificate: a part of the problem cannot be judged."""
 
 
 def warn(message: str, category: type[PropCVXWarning]) -> None:

@@ -1,8 +1,10 @@
 r"""Kernels as explicit features: a factor :math:`K = F F^\top` and its map for new instances.
 
 Every program of the package is written in the rows of a factor F.  For the linear kernel F is the
-data itself; for any other kernel F holds the eigen-features :math:`U S^{1/2}` of the Gram matrix
-:math:`K = U S U^\top`, and a new instance x has the features :math:`S^{-1/2} U^\top k(X, x)`.
+data itself; for any other kernel F is a Cholesky factor of the Gram matrix with complete pivoting.
+The instances P that were pivots have a triangular :math:`F_P`, so a new instance x has the features
+:math:`F_P^{-1} k(P, x)`.  Another order of the instances gives another factor of the same K: a
+rotation of F.
 """
 
 from __future__ import annotations
@@ -15,23 +17,28 @@ import numpy as np
 import psutil
 import scipy.sparse as sp
 from numpy.typing import NDArray
-from scipy.linalg import eigh
+from scipy.linalg import eigh, solve_triangular
+from scipy.linalg.lapack import dpstrf
 from scipy.spatial.distance import cdist
 from sklearn.metrics.pairwise import polynomial_kernel, rbf_kernel
 
 from propcvx.errors import GramMatrixMemoryError, InputError
 
 Array = NDArray[np.float64]
+Indices = NDArray[np.intp]
 KernelName = str | Callable[..., Any]
 
 KERNELS = ("linear", "rbf", "exponential", "poly", "precomputed")
 """Names of kernels; a callable ``kernel(X, Z) -> Gram matrix`` will do as well."""
 
 RANK_TOLERANCE = 1e-10
-"""Eigenvalues below this share of the largest one are numerically zero and left out of F."""
+"""Pivots below this share of the largest one are numerically zero: where F ends."""
 
 PSD_TOLERANCE = 1e-7
 """A Gram matrix may have eigenvalues down to minus this share of the largest one."""
+
+BLOCK = 256
+"""Rows at a time, where a temporary copy of a whole Gram matrix would double the memory."""
 
 
 @dataclass(frozen=True)
@@ -78,7 +85,9 @@ class Kernel:
             return polynomial_kernel(X, Z, self.degree, self.gamma, self.coef0)
         if self.name == "rbf":
             return rbf_kernel(X, Z, self.gamma)
-        return np.exp(-self.gamma * cdist(X, Z))
+        exponents = cdist(X, Z)
+        exponents *= -self.gamma
+        return np.exp(exponents, out=exponents)
 
 
 @dataclass(frozen=True)
@@ -92,72 +101,96 @@ class FeatureMap:
         The training instances (unused for the linear kernel).
     features : array of shape (n_instances, rank)
         F, with :math:`F F^\top = K`; empty in a fitted estimator, which needs it no more.
-    to_dual : array of shape (n_instances, rank), or None for the linear kernel
-        :math:`U S^{-1/2}`: features of new instances are ``kernel(X, training) @ to_dual``, and
-        a weight vector w over features has the dual coefficients ``to_dual @ w``.
+    pivots : int array of shape (rank,), or None for the linear kernel
+        The training instances P that the features of all others are made from.
+    triangle : array of shape (rank, rank), or None
+        :math:`F_P`, lower triangular, where F itself is no longer held.
     """
 
     kernel: Kernel
     training: Any
     features: Array
-    to_dual: Array | None
+    pivots: Indices | None = None
+    triangle: Array | None = None
 
     @classmethod
-    def fit(cls, X: Any, kernel: Kernel) -> FeatureMap:
+    def fit(cls, X: Any, kernel: Kernel, matrices: float = 2.0) -> FeatureMap:
         """Factor the Gram matrix of X.
+
+        Parameters
+        ----------
+        X : array
+            The training instances.
+        kernel : Kernel
+        matrices : float
+            How many matrices as large as the Gram matrix must fit into memory: 2 for the factor,
+            and more for what is done with it.
 
         Raises
         ------
         GramMatrixMemoryError
-            If the Gram matrix would not fit into memory; nothing has been allocated.
+            If they would not fit; nothing has been allocated.
         InputError
             If the Gram matrix is not square, symmetric, finite and positive semidefinite.
         """
         if kernel.name == "linear":
             features = X.toarray() if sp.issparse(X) else X
-            return cls(kernel, None, np.ascontiguousarray(features, dtype=np.float64), None)
+            return cls(kernel, None, np.ascontiguousarray(features, dtype=np.float64))
         check_gram_memory(
             X.shape[0],
             "use kernel='linear', or put a feature map before it "
             "(sklearn.kernel_approximation.Nystroem, RBFSampler)",
+            matrices,
         )
-        gram = check_gram(kernel(X, X), X.shape[0])
-        values, vectors = eigh(gram)
-        if values[0] < -PSD_TOLERANCE * max(values[-1], np.finfo(float).tiny):
-            raise InputError(
-                f"the Gram matrix must be positive semidefinite, got eigenvalues from "
-                f"{values[0]:.3g} to {values[-1]:.3g}; use a valid kernel or add to its diagonal."
-            )
-        if values[-1] <= 0.0:
-            raise InputError("the Gram matrix must not be zero: no instance differs from another.")
-        kept = values > RANK_TOLERANCE * values[-1]
-        root, vectors = np.sqrt(values[kept][::-1]), vectors[:, kept][:, ::-1]
-        return cls(kernel, X, np.ascontiguousarray(vectors * root), vectors / root)
+        return cls(kernel, X, *factor(check_gram(kernel(X, X), X.shape[0])))
 
     def without_features(self) -> FeatureMap:
         """The map alone, which is all that new instances need."""
-        return replace(self, features=np.empty((0, self.features.shape[1])))
+        triangle = None if self.pivots is None else self.features[self.pivots]
+        return replace(self, features=np.empty((0, self.features.shape[1])), triangle=triangle)
 
     def transform(self, X: Any) -> Array:
         """Features of new instances, shape (len(X), rank)."""
-        if self.to_dual is None:
+        if self.pivots is None:
             return X.toarray() if sp.issparse(X) else X
-        return self.kernel(X, self.training) @ self.to_dual
+        gram = self.kernel(X, self.training)[:, self.pivots]
+        return solve_triangular(self._triangle(), gram.T, lower=True).T
+
+    def dual_coefficients(self, weights: Array) -> Array:
+        r"""Coefficients c of the training instances with :math:`F w = K c`, 0 but for the pivots.
+
+        Parameters
+        ----------
+        weights : array of shape (rank,)
+            w, over the features of a kernel that is not linear.
+
+        Returns
+        -------
+        array of shape (n_instances,)
+        """
+        coefficients = np.zeros(self.training.shape[0])
+        coefficients[self.pivots] = solve_triangular(
+            self._triangle(), weights, trans="T", lower=True
+        )
+        return coefficients
+
+    def _triangle(self) -> Array:
+        return self.features[self.pivots] if self.triangle is None else self.triangle
 
 
-def check_gram_memory(n_instances: int, advice: str) -> None:
-    """Raise if a Gram matrix and its eigenvectors of this size exceed the memory at hand."""
-    needed = 3 * 8 * n_instances**2
+def check_gram_memory(n_instances: int, advice: str, matrices: float = 2.0) -> None:
+    """Raise if so many matrices as large as a Gram matrix exceed the memory at hand."""
+    needed = matrices * 8 * n_instances**2
     available = psutil.virtual_memory().available
     if needed > available:
         raise GramMatrixMemoryError(
-            f"the Gram matrix of {n_instances:,} instances and its factor need "
+            f"the Gram matrix of {n_instances:,} instances and what is made of it need "
             f"{needed / 1e9:.1f} GB, {available / 1e9:.1f} GB are available; {advice}."
         )
 
 
 def check_gram(gram: Array, n_instances: int) -> Array:
-    """Return the Gram matrix made exactly symmetric, or raise what is wrong with it."""
+    """Return a copy of the Gram matrix, exactly symmetric, or raise what is wrong with it."""
     if gram.shape != (n_instances, n_instances):
         raise InputError(
             f"the Gram matrix must be square, one row and column per instance "
@@ -165,36 +198,86 @@ def check_gram(gram: Array, n_instances: int) -> Array:
         )
     if not np.isfinite(gram).all():
         raise InputError("the Gram matrix must be finite, got NaN or infinity.")
-    asymmetry = np.abs(gram - gram.T).max()
-    if asymmetry > 1e-8 * max(np.abs(gram).max(), np.finfo(float).tiny):
+    largest = max(gram.max(), -gram.min())
+    if largest == 0.0:
+        raise InputError("the Gram matrix must not be zero: no instance differs from another.")
+    gram = np.array(gram, order="C")
+    asymmetry = _symmetrize(gram)
+    if asymmetry > 1e-8 * largest:
         raise InputError(
             f"the Gram matrix must be symmetric, got entries that differ by {asymmetry:.3g} from "
             "their transpose."
         )
-    return (gram + gram.T) / 2
+    return gram
 
 
-def leading_dimensions(features: Array, variance: float) -> Array:
-    r"""Leading principal axes of the features that keep a share of their variance.
+def _symmetrize(gram: Array) -> float:
+    """Put the mean of a matrix and its transpose in its place; how far they were apart."""
+    apart = 0.0
+    for start in range(0, len(gram), BLOCK):
+        right = gram[start : start + BLOCK, start:]
+        below = gram[start:, start : start + BLOCK].T
+        apart = max(apart, float(np.abs(right - below).max()))
+        right[:] = (right + below) / 2
+        below[:] = right
+    return apart
 
-    The eigendecomposition before eq:inf, done on whichever of :math:`F^\top F`, :math:`F F^\top`
-    is smaller.
+
+def factor(gram: Array) -> tuple[Array, Indices]:
+    r"""Factor of a Gram matrix, :math:`K = F F^\top`, and its pivots.
 
     Parameters
     ----------
-    features : array of shape (n_instances, rank)
-        F.
-    variance : float
-        Share of :math:`\operatorname{tr} F F^\top` to keep, in (0, 1].
+    gram : array of shape (n_instances, n_instances)
+        K, symmetric and not zero; it is overwritten.
 
     Returns
     -------
-    dimensions : array of shape (n_instances, d)
-        The features along the leading axes, largest first: :math:`U_d S_d^{1/2}`.
+    features : array of shape (n_instances, rank)
+        F.  Where K has eigenvalues below zero, down to ``PSD_TOLERANCE``, they are 0 in F F'.
+    pivots : int array of shape (rank,)
+        The instances whose rows of F, in this order, are a lower triangular matrix.
+
+    Raises
+    ------
+    InputError
+        If K is not positive semidefinite.
     """
-    n, r = features.shape
-    values, axes = np.linalg.eigh(features.T @ features if r < n else features @ features.T)
-    values, axes = np.maximum(values[::-1], 0.0), axes[:, ::-1]
-    energy = np.cumsum(values)
-    kept = int(np.searchsorted(energy, variance * energy[-1] * (1 - 1e-12))) + 1
-    return features @ axes[:, :kept] if r < n else axes[:, :kept] * np.sqrt(values[:kept])
+    largest = np.abs(gram.diagonal()).max()
+    features, pivots, left = _pivoted_cholesky(gram)
+    if left > PSD_TOLERANCE * largest:
+        features, pivots, _ = _pivoted_cholesky(_nearest_semidefinite(gram))
+    return features, pivots
+
+
+def _pivoted_cholesky(gram: Array) -> tuple[Array, Indices, float]:
+    """Features, pivots, and the largest entry of K - F F'; only the lower triangle is changed."""
+    diagonal = gram.diagonal().copy()
+    tol = RANK_TOLERANCE * max(diagonal.max(), 0.0)
+    lapack, order, rank, _ = dpstrf(gram.T, tol=tol, overwrite_a=True)
+    order, features = order - 1, np.zeros((len(gram), rank))
+    for k, (instance, row) in enumerate(zip(order, lapack.T, strict=True), start=1):
+        features[instance, : min(k, rank)] = row[: min(k, rank)]
+    np.fill_diagonal(gram, diagonal)
+    return features, order[:rank], _largest_left(gram, features, np.sort(order[rank:]))
+
+
+def _largest_left(gram: Array, features: Array, others: Indices) -> float:
+    """Largest entry of K - F F', which is 0 in the rows of pivots; K is read above its diagonal."""
+    left = 0.0
+    for start in range(0, len(others), BLOCK):
+        rows, columns = others[start : start + BLOCK], others[start:]
+        entries = gram[np.ix_(rows, columns)] - features[rows] @ features[columns].T
+        left = max(left, float(np.abs(np.triu(entries)).max()))
+    return left
+
+
+def _nearest_semidefinite(gram: Array) -> Array:
+    """K with 0 for eigenvalues that rounding has put below; K is read above its diagonal."""
+    values, vectors = eigh(gram, lower=False)
+    if values[0] < -PSD_TOLERANCE * max(values[-1], 0.0):
+        raise InputError(
+            f"the Gram matrix must be positive semidefinite, got eigenvalues from "
+            f"{values[0]:.3g} to {values[-1]:.3g}; use a valid kernel or add to its diagonal."
+        )
+    return (vectors * np.maximum(values, 0.0)) @ vectors.T

@@ -81,7 +81,9 @@ def test_bag_weights_must_be_positive_one_per_bag(cls, weights):
 # --- what needs a machine or an answer of its own ---------------------------------------------
 
 
-TOO_LARGE = "the Gram matrix of 8 instances and its factor need 0.0 GB, 0.0 GB are available; "
+TOO_LARGE = (
+    "the Gram matrix of 8 instances and what is made of it need 0.0 GB, 0.0 GB are available; "
+)
 
 
 @each_class

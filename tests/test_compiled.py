@@ -24,7 +24,7 @@ def test_vectors_are_those_of_compiling_anew(solver):
     program = svm_dual(features)
     for C, labeling in zip((1.0, 0.1, 3.0, 1.0), labelings, strict=True):
         program.set(**svm_dual_parameters(labeling, C))
-        data, _, _ = problem_data(program.problem, solver.upper(), {})
+        data, _, _ = problem_data(program, solver.upper(), {})
         anew = program.problem.get_problem_data(solver.upper())[0]
         for name in compiled.VECTORS:
             assert np.array_equal(data[name], anew[name])
@@ -48,9 +48,9 @@ def test_answers_are_those_of_a_program_built_anew(solver):
 def test_the_second_call_does_not_compile(monkeypatch):
     features, labelings = instances(2)
     program = svm_dual(features).set(**svm_dual_parameters(labelings[0], 1.0))
-    problem_data(program.problem, "OSQP", {})
+    problem_data(program, "OSQP", {})
     monkeypatch.setattr(type(program.problem), "get_problem_data", None)
-    problem_data(program.set(**svm_dual_parameters(labelings[1], 1.0)).problem, "OSQP", {})
+    problem_data(program.set(**svm_dual_parameters(labelings[1], 1.0)), "OSQP", {})
 
 
 def test_parameters_in_matrices_are_compiled_as_before():
@@ -81,12 +81,13 @@ def test_solvers_may_take_turns_on_one_program():
         assert found[0] == pytest.approx(found[1], rel=1e-4)
 
 
-def test_what_was_compiled_goes_with_its_problem():
+def test_what_was_compiled_goes_with_its_program():
     features, labelings = instances(6)
     program = svm_dual(features).set(**svm_dual_parameters(labelings[0], 1.0))
     solve(program, "osqp")
     problem = weakref.ref(program.problem)
-    assert problem() in compiled._COMPILED
+    assert "OSQP" in program.compiled
+    assert not program.with_constraints(more=program.variables["v"] <= 1.0).compiled
     del program
     gc.collect()
     assert problem() is None

@@ -1,5 +1,6 @@
 """Kernels: the Gram matrix, its factor, and the features of new instances."""
 
+import tracemalloc
 import warnings
 from types import SimpleNamespace
 
@@ -10,9 +11,9 @@ import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from propcvx import kernels
+from propcvx import AlterPropSVM, ConvPropSVM, InvCal, MeanMap, bag_target, kernels
 from propcvx.errors import GramMatrixMemoryError, InputError
-from propcvx.kernels import FeatureMap, Kernel, check_gram, leading_dimensions
+from propcvx.kernels import FeatureMap, Kernel, check_gram
 
 
 def histogram_intersection(X, Z):
@@ -74,13 +75,57 @@ def test_a_gram_matrix_of_low_rank_has_few_features(seed, n, rank):
         features.features @ features.features.T, factor @ factor.T, atol=1e-8
     )
     weights = np.random.RandomState(seed + 1).randn(min(n, rank))
-    dual = features.to_dual @ weights
+    dual = features.dual_coefficients(weights)
+    assert np.count_nonzero(dual) <= min(n, rank)
     np.testing.assert_allclose(factor @ factor.T @ dual, features.features @ weights, atol=1e-7)
 
 
-def test_columns_of_features_are_by_size(X):
-    norms = np.linalg.norm(FeatureMap.fit(X, Kernel("rbf", gamma=2.0)).features, axis=0)
-    assert (np.diff(norms) <= 1e-9).all()
+@pytest.mark.parametrize("name", [name for name in KERNELS if name != "linear"])
+def test_a_map_without_features_is_the_same_map(name, X, Z):
+    kernel, _ = KERNELS[name]
+    whole = FeatureMap.fit(X, kernel)
+    alone, weights = whole.without_features(), np.arange(1.0, 1.0 + whole.features.shape[1])
+    assert alone.features.shape == (0, whole.features.shape[1])
+    np.testing.assert_array_equal(alone.transform(Z), whole.transform(Z))
+    dual = alone.dual_coefficients(weights)
+    np.testing.assert_array_equal(dual, whole.dual_coefficients(weights))
+    np.testing.assert_allclose(kernel(Z, X) @ dual, whole.transform(Z) @ weights, atol=1e-6)
+
+
+@given(st.integers(0, 10_000), st.sampled_from([name for name in KERNELS if name != "linear"]))
+@settings(max_examples=40)
+def test_another_order_of_the_instances_is_a_rotation_of_the_features(seed, name):
+    random, (kernel, _) = np.random.RandomState(seed), KERNELS[name]
+    X, Z = random.randint(0, 3, size=(15, 3)) / 2.0, random.uniform(size=(4, 3))
+    order = random.permutation(len(X))
+    ours, theirs = FeatureMap.fit(X, kernel), FeatureMap.fit(X[order], kernel)
+    assert ours.features.shape == theirs.features.shape
+    grams = [features @ features.T for features in (ours.features[order], theirs.features)]
+    np.testing.assert_allclose(*grams, atol=1e-8)
+    inner = ours.transform(Z) @ ours.features[order].T
+    np.testing.assert_allclose(inner, theirs.transform(Z) @ theirs.features.T, atol=1e-6)
+
+
+@pytest.mark.parametrize("n", [kernels.BLOCK - 1, 2 * kernels.BLOCK + 3])
+def test_more_instances_than_a_block(n):
+    """Of low rank, full rank, and not semidefinite in the last rows alone."""
+    random = np.random.RandomState(0)
+    for gram in (low_rank(random, n, 5), low_rank(random, n, 5) + np.eye(n)):
+        features = FeatureMap.fit(gram, Kernel("precomputed")).features
+        np.testing.assert_allclose(features @ features.T, gram, atol=1e-8)
+    gram = low_rank(random, n, 5)
+    gram[-1, -2] = gram[-2, -1] = gram[-1, -2] + 100.0
+    with pytest.raises(InputError, match="semidefinite, got eigenvalues from -"):
+        FeatureMap.fit(gram, Kernel("precomputed"))
+    gram = low_rank(random, n, 5)
+    gram[0, -1] += 1e-3
+    with pytest.raises(InputError, match=r"symmetric, got entries that differ by 0\.001"):
+        FeatureMap.fit(gram, Kernel("precomputed"))
+
+
+def low_rank(random, n, rank):
+    factor = random.randn(n, rank)
+    return factor @ factor.T
 
 
 def test_sparse_instances(X):
@@ -88,7 +133,9 @@ def test_sparse_instances(X):
         kernel, _ = KERNELS[name]
         dense, sparse = FeatureMap.fit(X, kernel), FeatureMap.fit(sp.csr_array(X), kernel)
         np.testing.assert_allclose(sparse.features, dense.features)
-        np.testing.assert_allclose(sparse.transform(sp.csr_array(X)), dense.transform(X))
+        np.testing.assert_allclose(
+            sparse.transform(sp.csr_array(X)), dense.transform(X), atol=1e-12
+        )
 
 
 # What is refused
@@ -119,6 +166,8 @@ def test_kernel_options_that_are_refused(options, message):
         (-np.eye(2), "semidefinite, got eigenvalues from -1 to -1"),
         (np.array([[1.0, np.nan], [np.nan, 1.0]]), "finite, got NaN or infinity"),
         (np.array([[np.inf, 0.0], [0.0, 1.0]]), "finite, got NaN or infinity"),
+        (np.array([[0.0, 1.0], [1.0, 0.0]]), "semidefinite, got eigenvalues from -1 to 1"),
+        (np.diag([2.0, 1.0, -1e-6]), "semidefinite, got eigenvalues from -1e-06 to 2"),
         (np.zeros((2, 2)), "must not be zero"),
     ],
 )
@@ -140,6 +189,26 @@ def test_rounding_errors_in_a_gram_matrix_are_forgiven():
     assert FeatureMap.fit(gram, Kernel("precomputed")).features.shape == (6, 2)
 
 
+def test_a_gram_matrix_in_single_precision_is_forgiven():
+    """Its rounding errors make eigenvalues of -1e-8 times the largest, and Cholesky unstable."""
+    X = np.random.RandomState(0).uniform(size=(300, 2))
+    gram = Kernel("rbf")(X, X)
+    rounded = gram.astype(np.float32).astype(float)
+    assert np.linalg.eigvalsh(rounded)[0] < -1e-9
+    feature_map = FeatureMap.fit(rounded, Kernel("precomputed"))
+    features = feature_map.features
+    np.testing.assert_allclose(features @ features.T, gram, atol=1e-6)
+    np.testing.assert_allclose(feature_map.transform(rounded), features, atol=1e-2)
+
+
+def test_a_gram_matrix_that_is_given_is_left_as_it_was(X):
+    gram = KERNELS["rbf"][0](X, X)
+    before = gram.copy()
+    FeatureMap.fit(gram, Kernel("precomputed"))
+    FeatureMap.fit(X, Kernel(lambda X, Z: gram))
+    np.testing.assert_array_equal(gram, before)
+
+
 def test_a_gram_matrix_beyond_memory_is_never_computed(monkeypatch, X):
     asked = []
 
@@ -147,10 +216,12 @@ def test_a_gram_matrix_beyond_memory_is_never_computed(monkeypatch, X):
         asked.append(len(X))
         return X @ Z.T
 
-    monkeypatch.setattr(psutil, "virtual_memory", lambda: SimpleNamespace(available=3 * 8 * 10**2))
+    monkeypatch.setattr(psutil, "virtual_memory", lambda: SimpleNamespace(available=2 * 8 * 10**2))
     FeatureMap.fit(X, Kernel(kernel))
     assert asked == [10]
-    monkeypatch.setattr(psutil, "virtual_memory", lambda: SimpleNamespace(available=3 * 8 * 99))
+    monkeypatch.setattr(
+        psutil, "virtual_memory", lambda: SimpleNamespace(available=2 * 8 * 10**2 - 1)
+    )
     with pytest.raises(GramMatrixMemoryError, match=r"of 10 instances .*Nystroem") as caught:
         FeatureMap.fit(X, Kernel(kernel))
     assert asked == [10]
@@ -161,27 +232,56 @@ def test_a_gram_matrix_beyond_memory_is_never_computed(monkeypatch, X):
 def test_the_memory_needed_is_told_in_gigabytes(monkeypatch):
     monkeypatch.setattr(psutil, "virtual_memory", lambda: SimpleNamespace(available=8e9))
     with pytest.raises(GramMatrixMemoryError, match=r"100,000 .* need 240.0 GB, 8.0 GB .*; wait."):
-        kernels.check_gram_memory(100_000, "wait")
+        kernels.check_gram_memory(100_000, "wait", matrices=3.0)
 
 
-# Leading dimensions
+def bagged(n):
+    random = np.random.RandomState(0)
+    X, labels = random.randn(n, 5), np.where(np.arange(n) % 2, 1, -1)
+    X[:, 0] += labels
+    bags = random.permutation(n) // 10
+    shares = np.bincount(bags, labels > 0) / np.bincount(bags)
+    return X, bags, shares, labels
 
 
-@given(st.integers(0, 10_000), st.integers(1, 10), st.integers(1, 6), st.floats(0.05, 1.0))
-@settings(max_examples=60)
-def test_leading_dimensions_keep_just_the_variance_asked_for(seed, n, r, variance):
-    features = np.random.RandomState(seed).randn(n, r)
-    dimensions = leading_dimensions(features, variance)
-    total, kept = np.sum(features**2), np.sum(dimensions**2, axis=0)
-    assert kept.sum() >= variance * total * (1 - 1e-9)
-    assert kept[:-1].sum() < variance * total
-    assert (np.diff(kept) <= 1e-9).all()
-    off = dimensions.T @ dimensions - np.diag(kept)
-    assert np.abs(off).max() <= 1e-9 * total
-    values = np.linalg.eigvalsh(features @ features.T)[::-1]
-    np.testing.assert_allclose(kept, values[: len(kept)], atol=1e-9 * total)
+@pytest.mark.parametrize("cls", [AlterPropSVM, ConvPropSVM, InvCal, MeanMap])
+def test_a_method_is_refused_the_memory_that_it_would_lack(monkeypatch, cls):
+    X, bags, shares, _ = bagged(40)
+    available = cls.gram_matrices * 8 * 40**2
+    memory = SimpleNamespace(available=available)
+    monkeypatch.setattr(psutil, "virtual_memory", lambda: memory)
+    cls(kernel="rbf").fit(X, bag_target(bags, shares))
+    memory.available = available - 1
+    with pytest.raises(GramMatrixMemoryError):
+        cls(kernel="rbf").fit(X, bag_target(bags, shares))
 
 
-def test_all_of_the_variance_is_the_whole_factor(X):
-    dimensions = leading_dimensions(X, 1.0)
-    np.testing.assert_allclose(dimensions @ dimensions.T, X @ X.T, atol=1e-10)
+@pytest.mark.parametrize("clf", [AlterPropSVM(n_init=1, random_state=0), ConvPropSVM(), InvCal()])
+def test_a_method_uses_no_more_memory_than_it_asks_for(clf):
+    n = 800
+    X, bags, shares, _ = bagged(n)
+    target = bag_target(bags, shares)
+    tracemalloc.start()
+    try:
+        clf.set_params(kernel="rbf").fit(X, target)
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert peak <= clf.gram_matrices * 8 * n**2
+
+
+@pytest.mark.parametrize("kernel", ["rbf", "exponential", "precomputed"])
+@pytest.mark.parametrize("cls", [AlterPropSVM, ConvPropSVM, InvCal, MeanMap])
+def test_predictions_do_not_depend_on_the_order_of_the_instances(cls, kernel):
+    X, bags, shares, labels = bagged(60)
+    order, new = np.random.RandomState(1).permutation(60), X[:20] + 0.1
+    scores = []
+    for rows in (np.arange(60), order):
+        options = {"init": labels[rows]} if cls is AlterPropSVM else {}
+        train, test = X[rows], new
+        if kernel == "precomputed":
+            train, test = Kernel("rbf", 0.2)(train, train), Kernel("rbf", 0.2)(test, train)
+        clf = cls(kernel=kernel, solver_tol=1e-8, **options)
+        clf.fit(train, bag_target(bags[rows], shares))
+        scores.append(clf.decision_function(test))
+    np.testing.assert_allclose(*scores, atol=1e-4)

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
 from hashlib import blake2b
 from time import perf_counter
 from typing import Any
@@ -21,7 +20,7 @@ from propcvx.history import History, Round, StopReason
 from propcvx.labelings import labeling_step
 from propcvx.losses import ProportionLoss, best_bias, hinge
 from propcvx.programs import svm_dual, svm_dual_parameters
-from propcvx.solvers import SolverNames, solve, svm_solver
+from propcvx.solvers import SolverNames, solve
 
 Array = NDArray[np.float64]
 
@@ -78,8 +77,8 @@ class SVMStep:
     features : array of shape (n_instances, rank)
         F, one row per instance.
     solver : str or sequence of str
-        Any solver of ``svm_dual``, or several to try in turn; ``"auto"`` is the one that
-        :func:`propcvx.solvers.svm_solver` names for these features.
+        Any solver of ``svm_dual``, or several to try in turn; ``"auto"`` is
+        :func:`propcvx.solvers.automatic`.
     tol : float
         Its tolerance.
     options : dict
@@ -93,8 +92,6 @@ class SVMStep:
 
     def __post_init__(self) -> None:
         self.program = svm_dual(self.features)
-        if self.solver == "auto":
-            self.solver = svm_solver(self.features)
 
     def __call__(self, labeling: Array, C: float, after: Separator | None = None) -> Separator:
         """Solve for w, from where the separator before ended, and take the bias best for it."""
@@ -102,23 +99,22 @@ class SVMStep:
             self.program.set(**svm_dual_parameters(labeling, C)),
             self.solver,
             tol=self.tol,
-            scale=C,
             certify=False,
             warm=None if after is None else after.warm,
             **self.options,
         )
-        v, weights = solution.variables["v"], solution.weights
-        weights_of = partial(np.matmul, self.features.T, v) if weights is None else lambda: weights
-        scores = self.features @ weights_of() if solution.scores is None else solution.scores
+        v = solution.variables["v"]
+        weights = self.features.T @ v
+        scores = self.features @ weights
         bias = best_bias(labeling, scores)
         return Separator(
-            weights_of=weights_of,
+            weights_of=lambda: weights,
             norm=0.5 * float(v @ scores),
             bias=bias,
             scores=scores + bias,
             solver=solution.solver,
             status=solution.status,
-            gap=solution.gap or 0.0,
+            gap=(solution.gap or 0.0) * abs(solution.value),
             warm=solution.warm,
         )
 

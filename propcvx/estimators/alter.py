@@ -111,7 +111,7 @@ class AlterPropSVM(BagClassifier):
         Largest number of rounds at one C*.
     solver : str or sequence of str
         Any solver of ``svm_dual`` in ``propcvx.solvers.SOLVERS``, or several to try in turn.
-        ``"auto"`` is what :func:`propcvx.solvers.svm_solver` says for the shape of the (kernel)
+        ``"auto"`` is what :func:`propcvx.solvers.automatic` says for the shape of the (kernel)
         features; ``history_`` names the one that answered.
     solver_tol : float
         Its tolerance.
@@ -148,6 +148,8 @@ class AlterPropSVM(BagClassifier):
     classes_ : array of shape (2,)
         Labels; ``[-1, 1]`` for bags.
     """
+
+    gram_matrices = 4.0
 
     def __init__(
         self,

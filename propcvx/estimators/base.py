@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import scipy.sparse as sp
@@ -43,6 +43,9 @@ class BagClassifier(ClassifierMixin, BaseEstimator):
     coef0: Any
     solver_tol: Any
 
+    gram_matrices: ClassVar[float]
+    """How many matrices as large as the Gram matrix a fit with a kernel holds at once, measured."""
+
     def fit(self, X: Any, y: NDArray[Any]) -> BagClassifier:
         """Fit to bags with known proportions.
 
@@ -75,7 +78,9 @@ class BagClassifier(ClassifierMixin, BaseEstimator):
         X = validate_data(self, X, accept_sparse="csr", dtype=np.float64, ensure_min_samples=2)
         bags = self._bags(y, X.shape[0])
         kernel = self._kernel(X)
-        feature_map = shared.part(("features", kernel), lambda: FeatureMap.fit(X, kernel))
+        feature_map = shared.part(
+            ("features", kernel), lambda: FeatureMap.fit(X, kernel, self.gram_matrices)
+        )
         plane = self._fit(feature_map.features, bags, shared)
         self.feature_map_ = feature_map.without_features()
         self._store(plane)
@@ -104,7 +109,7 @@ class BagClassifier(ClassifierMixin, BaseEstimator):
         """
         check_is_fitted(self)
         X = validate_data(self, X, accept_sparse="csr", dtype=np.float64, reset=False)
-        if self.feature_map_.to_dual is None:
+        if self.feature_map_.pivots is None:
             return np.asarray(X @ self.coef_[0]) + self.intercept_[0]
         gram = self.feature_map_.kernel(X, self.feature_map_.training)
         return gram @ self.dual_coef_[0] + self.intercept_[0]
@@ -202,10 +207,10 @@ class BagClassifier(ClassifierMixin, BaseEstimator):
         self.intercept_ = np.array([plane.bias])
         for of_another_kernel in ("coef_", "dual_coef_"):
             self.__dict__.pop(of_another_kernel, None)
-        if self.feature_map_.to_dual is None:
+        if self.feature_map_.pivots is None:
             self.coef_ = plane.weights[None, :]
         else:
-            self.dual_coef_ = (self.feature_map_.to_dual @ plane.weights)[None, :]
+            self.dual_coef_ = self.feature_map_.dual_coefficients(plane.weights)[None, :]
 
 
 def check_same_length(n_instances: int, n_targets: int) -> None:

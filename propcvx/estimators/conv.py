@@ -97,6 +97,8 @@ class ConvPropSVM(BagClassifier):
         Labels; ``[-1, 1]`` for bags.
     """
 
+    gram_matrices = 8.0
+
     def __init__(
         self,
         C: float = 1.0,

@@ -70,6 +70,8 @@ class InvCal(BagClassifier):
         Labels; ``[-1, 1]`` for bags.
     """
 
+    gram_matrices = 6.0
+
     def __init__(
         self,
         C_p: float = 1.0,
@@ -118,7 +120,7 @@ class InvCal(BagClassifier):
             program, self.solver, tol=self.solver_tol, **(self.solver_options or {})
         )
         multipliers = self.solution_.variables["a"] - self.solution_.variables["a_star"]
-        means = program.constants["bag_means"]
+        means = bags.means_of(features)
         plane = Hyperplane(means.T @ multipliers, float(self.solution_.duals["balance"]))
         self.objective_ = self.solution_.value
         self.history_ = solved_once(self.solution_)

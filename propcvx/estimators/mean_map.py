@@ -87,6 +87,8 @@ class MeanMap(BagClassifier):
         Labels; ``[-1, 1]`` for bags.
     """
 
+    gram_matrices = 25.0
+
     def __init__(
         self,
         lam: float = 1.0,
@@ -141,8 +143,10 @@ class MeanMap(BagClassifier):
     def _class_means(self, features: Array, bags: Bags) -> Array:
         weights = bag_weights(self.bag_weights, bags)
         program = class_means(bags.means_of(features), bags.proportions, weights)
-        root = np.sqrt(weights)[:, None]
-        self.condition_number_ = float(np.linalg.cond(root * program.constants["design"]))
+        design = np.sqrt(weights)[:, None] * np.column_stack(
+            [bags.proportions, 1 - bags.proportions]
+        )
+        self.condition_number_ = float(np.linalg.cond(design))
         if not self.condition_number_ < ILL_CONDITIONED:
             warn(
                 f"the proportions of the {bags.n_bags} bags are so close to each other (condition "

@@ -8,13 +8,26 @@ from propcvx.programs.inv_cal import inv_cal_dual, inv_cal_primal, inv_cal_targe
 from propcvx.programs.labeling import exact_separation, labeling_step, linear_separation
 from propcvx.programs.mean_map import class_means, conditional_exponential_model
 from propcvx.programs.mkl import mkl_epigraph, mkl_group, mkl_inner
+from propcvx.programs.program import ProblemClass, Program, build
 from propcvx.programs.psvm import psvm
-from propcvx.programs.record import ProblemClass, Program
+from propcvx.programs.structures import (
+    LeastSquares,
+    LogisticModel,
+    RestrictedMaster,
+    Structure,
+    SVMDual,
+)
 from propcvx.programs.svm import svm_dual, svm_dual_parameters, svm_primal
 
 __all__ = [
+    "LeastSquares",
+    "LogisticModel",
     "ProblemClass",
     "Program",
+    "RestrictedMaster",
+    "SVMDual",
+    "Structure",
+    "build",
     "class_means",
     "conditional_exponential_model",
     "exact_separation",

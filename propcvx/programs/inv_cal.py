@@ -6,7 +6,7 @@ import cvxpy as cp
 import numpy as np
 from numpy.typing import NDArray
 
-from propcvx.programs.record import ProblemClass, Program
+from propcvx.programs.program import Program, build
 
 Array = NDArray[np.float64]
 
@@ -38,22 +38,16 @@ def inv_cal_primal(bag_means: Array) -> Program:
     xi, xi_star = cp.Variable(k, name="xi"), cp.Variable(k, name="xi_star")
     target, epsilon, C_p = _parameters(k)
     scores = cp.Constant(bag_means, name="M") @ w + b
-    constraints = {
-        "below": scores >= target - epsilon - xi,
-        "above": scores <= target + epsilon + xi_star,
-        "xi": xi >= 0,
-        "xi_star": xi_star >= 0,
-    }
-    objective = cp.Minimize(0.5 * cp.sum_squares(w) + C_p * cp.sum(xi + xi_star))
-    return Program(
-        name="inv_cal_primal",
-        equation="eq:rueping_svm",
-        problem_class=ProblemClass.QP,
-        problem=cp.Problem(objective, list(constraints.values())),
-        variables={"w": w, "b": b, "xi": xi, "xi_star": xi_star},
-        constraints=constraints,
-        parameters={"target": target, "epsilon": epsilon, "C_p": C_p},
-        constants={"bag_means": bag_means},
+    return build(
+        "inv_cal_primal",
+        "eq:rueping_svm",
+        cp.Minimize(0.5 * cp.sum_squares(w) + C_p * cp.sum(xi + xi_star)),
+        {
+            "below": scores >= target - epsilon - xi,
+            "above": scores <= target + epsilon + xi_star,
+            "xi": xi >= 0,
+            "xi_star": xi_star >= 0,
+        },
     )
 
 
@@ -83,25 +77,21 @@ def inv_cal_dual(bag_means: Array) -> Program:
     a, a_star = cp.Variable(k, name="a"), cp.Variable(k, name="a_star")
     M = cp.Constant(bag_means, name="M")
     target, epsilon, C_p = _parameters(k)
-    constraints = {
-        "a_lower": a >= 0,
-        "a_upper": a <= C_p,
-        "a_star_lower": a_star >= 0,
-        "a_star_upper": a_star <= C_p,
-        "balance": cp.sum(a - a_star) == 0,
-    }
-    objective = cp.Maximize(
-        target @ (a - a_star) - epsilon @ (a + a_star) - 0.5 * cp.sum_squares(M.T @ (a - a_star))
-    )
-    return Program(
-        name="inv_cal_dual",
-        equation="eq:rueping_svm",
-        problem_class=ProblemClass.QP,
-        problem=cp.Problem(objective, list(constraints.values())),
-        variables={"a": a, "a_star": a_star},
-        constraints=constraints,
-        parameters={"target": target, "epsilon": epsilon, "C_p": C_p},
-        constants={"bag_means": bag_means},
+    return build(
+        "inv_cal_dual",
+        "eq:rueping_svm",
+        cp.Maximize(
+            target @ (a - a_star)
+            - epsilon @ (a + a_star)
+            - 0.5 * cp.sum_squares(M.T @ (a - a_star))
+        ),
+        {
+            "a_lower": a >= 0,
+            "a_upper": a <= C_p,
+            "a_star_lower": a_star >= 0,
+            "a_star_upper": a_star <= C_p,
+            "balance": cp.sum(a - a_star) == 0,
+        },
     )
 
 

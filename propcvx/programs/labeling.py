@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from propcvx.bags import Bags
 from propcvx.labelings import FeasibleLabelings
 from propcvx.losses import ProportionLoss
-from propcvx.programs.record import ProblemClass, Program
+from propcvx.programs.program import Program, build
 
 Array = NDArray[np.float64]
 
@@ -45,17 +45,11 @@ def labeling_step(bags: Bags, loss: ProportionLoss) -> Program:
     negative = cp.Parameter(bags.n_instances, nonneg=True, name="loss_negative")
     weights = cp.Parameter(bags.n_bags, nonneg=True, name="weights")
     gaps = bag_averages(bags) @ z - bags.proportions
-    constraints = {"known": known_labels(z, bags)}
-    objective = cp.Minimize(positive @ z + negative @ (1 - z) + weights @ loss.expression(gaps))
-    linear = loss.name == "absolute"
-    return Program(
-        name="labeling_step",
-        equation="eq:solving_y",
-        problem_class=ProblemClass.MILP if linear else ProblemClass.MIQP,
-        problem=cp.Problem(objective, list(constraints.values())),
-        variables={"z": z},
-        constraints=constraints,
-        parameters={"loss_positive": positive, "loss_negative": negative, "weights": weights},
+    return build(
+        "labeling_step",
+        "eq:solving_y",
+        cp.Minimize(positive @ z + negative @ (1 - z) + weights @ loss.expression(gaps)),
+        {"known": known_labels(z, bags)},
     )
 
 
@@ -79,15 +73,11 @@ def linear_separation(feasible: FeasibleLabelings) -> Program:
     """
     z = cp.Variable(feasible.bags.n_instances, boolean=True, name="z")
     scores = cp.Parameter(feasible.bags.n_instances, name="scores")
-    constraints = feasible_counts(z, feasible)
-    return Program(
-        name="linear_separation",
-        equation="eq:convex_vio",
-        problem_class=ProblemClass.MILP,
-        problem=cp.Problem(cp.Maximize(scores @ (2 * z - 1)), list(constraints.values())),
-        variables={"z": z},
-        constraints=constraints,
-        parameters={"scores": scores},
+    return build(
+        "linear_separation",
+        "eq:convex_vio",
+        cp.Maximize(scores @ (2 * z - 1)),
+        feasible_counts(z, feasible),
     )
 
 
@@ -117,22 +107,18 @@ def exact_separation(features: Array, alpha: Array, feasible: FeasibleLabelings)
     -------
     Program
         Variable ``z`` (N,), boolean, with :math:`y = 2 z - 1`.  Constraints ``lower``, ``upper``,
-        ``known``.  Constant ``shift``, :math:`\lambda N`.
+        ``known``.
     """
     z = cp.Variable(len(alpha), boolean=True, name="z")
     weighted = features * alpha[:, None]
     values, vectors = np.linalg.eigh(weighted @ weighted.T)
     root = np.sqrt(np.maximum(values[-1] - values, 0.0))[:, None] * vectors.T
-    constraints = feasible_counts(z, feasible)
-    objective = cp.Minimize(cp.sum_squares(root @ (2 * z - 1)))
-    return Program(
-        name="exact_separation",
-        equation="eq:concave",
-        problem_class=ProblemClass.MIQP,
-        problem=cp.Problem(objective, list(constraints.values())),
-        variables={"z": z},
-        constraints=constraints,
-        constants={"shift": float(values[-1] * len(alpha))},
+    R = cp.Constant(root, name="sqrt(lambda I - Q)")
+    return build(
+        "exact_separation",
+        "eq:concave",
+        cp.Minimize(cp.sum_squares(R @ (2 * z - 1))),
+        feasible_counts(z, feasible),
     )
 
 

@@ -12,7 +12,8 @@ import cvxpy as cp
 import numpy as np
 from numpy.typing import NDArray
 
-from propcvx.programs.record import ProblemClass, Program
+from propcvx.programs.program import Program, build
+from propcvx.programs.structures import LeastSquares, LogisticModel
 
 Array = NDArray[np.float64]
 
@@ -40,19 +41,15 @@ def class_means(bag_means: Array, proportions: Array, weights: Array) -> Program
     Program
         Variable ``means`` (2, r): :math:`\mu_+` and :math:`\mu_-`.  No constraints.
     """
-    design = np.column_stack([proportions, 1.0 - proportions])
-    means = cp.Variable((2, bag_means.shape[1]), name="means")
     root = np.sqrt(weights)[:, None]
+    design = np.column_stack([proportions, 1.0 - proportions])
     M, P = cp.Constant(root * bag_means, name="M"), cp.Constant(root * design, name="P")
-    objective = cp.Minimize(cp.sum_squares(M - P @ means))
-    return Program(
-        name="class_means",
-        equation="sec:related",
-        problem_class=ProblemClass.QP,
-        problem=cp.Problem(objective),
-        variables={"means": means},
-        constraints={},
-        constants={"bag_means": bag_means, "design": design, "weights": weights},
+    means = cp.Variable((2, bag_means.shape[1]), name="means")
+    return build(
+        "class_means",
+        "sec:related",
+        cp.Minimize(cp.sum_squares(M - P @ means)),
+        structure=LeastSquares(P.value, M.value, "means"),
     )
 
 
@@ -82,24 +79,19 @@ def conditional_exponential_model(features: Array, *, bias: bool = True) -> Prog
         ``mean_label`` (scalar, with bias) and ``lam`` >= 0.  No constraints.
     """
     n, r = features.shape
-    w, lam = cp.Variable(r, name="w"), cp.Parameter(nonneg=True, name="lam")
-    mean_operator = cp.Parameter(r, name="mean_operator")
-    variables, parameters = {"w": w}, {"mean_operator": mean_operator, "lam": lam}
-    scores: cp.Expression = cp.Constant(features, name="F") @ w
-    linear: cp.Expression = mean_operator @ w
+    F, w = cp.Constant(features, name="F"), cp.Variable(r, name="w")
+    mean_operator, lam = (
+        cp.Parameter(r, name="mean_operator"),
+        cp.Parameter(nonneg=True, name="lam"),
+    )
+    scores, linear = F @ w, mean_operator @ w
     if bias:
-        variables["b"] = cp.Variable(name="b")
-        parameters["mean_label"] = cp.Parameter(name="mean_label")
-        scores = scores + variables["b"]
-        linear = linear + parameters["mean_label"] * variables["b"]
+        b, mean_label = cp.Variable(name="b"), cp.Parameter(name="mean_label")
+        scores, linear = scores + b, linear + mean_label * b
     log_partition = cp.sum(cp.logistic(2 * scores) - scores) / n
-    return Program(
-        name="conditional_exponential_model",
-        equation="sec:related",
-        problem_class=ProblemClass.EXPONENTIAL,
-        problem=cp.Problem(cp.Minimize(log_partition - linear + lam * cp.sum_squares(w))),
-        variables=variables,
-        constraints={},
-        parameters=parameters,
-        constants={"features": features},
+    return build(
+        "conditional_exponential_model",
+        "sec:related",
+        cp.Minimize(log_partition - linear + lam * cp.sum_squares(w)),
+        structure=LogisticModel(F.value, bias),
     )

@@ -12,7 +12,8 @@ import cvxpy as cp
 import numpy as np
 from numpy.typing import NDArray
 
-from propcvx.programs.record import ProblemClass, Program
+from propcvx.programs.program import Program, build
+from propcvx.programs.structures import RestrictedMaster
 
 Array = NDArray[np.float64]
 
@@ -38,27 +39,25 @@ def mkl_epigraph(features: Array, labelings: Array, C: float) -> Program:
     -------
     Program
         Variables ``alpha`` (N,), ``beta`` (scalar).  Constraints ``lower``, ``upper`` with duals
-        >= 0, and ``cuts``, whose dual (T,) is the weights mu: >= 0, summing to one.
+        >= 0, and ``cuts``, whose dual (T,) is the weights mu: >= 0, summing to one.  Structure
+        :class:`RestrictedMaster`.
     """
     n = features.shape[0]
+    F, Y = cp.Constant(features, name="F"), cp.Constant(labelings, name="Y")
     alpha, beta = cp.Variable(n, name="alpha"), cp.Variable(name="beta")
     column = cp.reshape(alpha, (n, 1), order="F")
-    F, Y = cp.Constant(features, name="F"), cp.Constant(labelings, name="Y")
     weights = F.T @ cp.multiply(Y.T, column)  # one column per labeling
     quadratics = cp.sum(cp.square(weights), axis=0)
-    constraints = {
-        "cuts": 0.5 * quadratics - cp.sum(alpha) <= beta,
-        "lower": alpha >= 0,
-        "upper": alpha <= C,
-    }
-    return Program(
-        name="mkl_epigraph",
-        equation="eq:convex_4",
-        problem_class=ProblemClass.SOCP,
-        problem=cp.Problem(cp.Maximize(-beta), list(constraints.values())),
-        variables={"alpha": alpha, "beta": beta},
-        constraints=constraints,
-        constants={"features": features, "labelings": labelings, "C": C},
+    return build(
+        "mkl_epigraph",
+        "eq:convex_4",
+        cp.Maximize(-beta),
+        {
+            "cuts": 0.5 * quadratics - cp.sum(alpha) <= beta,
+            "lower": alpha >= 0,
+            "upper": alpha <= C,
+        },
+        RestrictedMaster(F.value, Y.value, float(C)),
     )
 
 
@@ -84,20 +83,15 @@ def mkl_group(features: Array, labelings: Array, C: float) -> Program:
         :math:`\alpha_i \in [0, C]`, ``slack``, and ``norms``, second-order cones.
     """
     t, r = len(labelings), features.shape[1]
+    F, Y = cp.Constant(features, name="F"), cp.Constant(labelings, name="Y")
     W, s = cp.Variable((t, r), name="W"), cp.Variable(t, name="s")
     xi = cp.Variable(features.shape[0], name="xi")
-    F, Y = cp.Constant(features, name="F"), cp.Constant(labelings, name="Y")
     scores = cp.sum(cp.multiply(Y.T, F @ W.T), axis=1)
-    constraints = {"margin": scores >= 1 - xi, "slack": xi >= 0, "norms": cp.SOC(s, W, axis=1)}
-    objective = cp.Minimize(0.5 * cp.square(cp.sum(s)) + C * cp.sum(xi))
-    return Program(
-        name="mkl_group",
-        equation="eq:convex_3",
-        problem_class=ProblemClass.SOCP,
-        problem=cp.Problem(objective, list(constraints.values())),
-        variables={"W": W, "s": s, "xi": xi},
-        constraints=constraints,
-        constants={"features": features, "labelings": labelings, "C": C},
+    return build(
+        "mkl_group",
+        "eq:convex_3",
+        cp.Minimize(0.5 * cp.square(cp.sum(s)) + C * cp.sum(xi)),
+        {"margin": scores >= 1 - xi, "slack": xi >= 0, "norms": cp.SOC(s, W, axis=1)},
     )
 
 
@@ -126,17 +120,11 @@ def mkl_inner(features: Array, labelings: Array, C: float) -> Program:
     weighted = cp.hstack(
         [root_mu[t] * (F.T @ alpha) for t, F in enumerate(labeled(features, labelings))]
     )
-    constraints = {"lower": alpha >= 0, "upper": alpha <= C}
-    objective = cp.Maximize(cp.sum(alpha) - 0.5 * cp.sum_squares(weighted))
-    return Program(
-        name="mkl_inner",
-        equation="eq:convex_3",
-        problem_class=ProblemClass.QP,
-        problem=cp.Problem(objective, list(constraints.values())),
-        variables={"alpha": alpha},
-        constraints=constraints,
-        parameters={"root_mu": root_mu},
-        constants={"features": features, "labelings": labelings, "C": C},
+    return build(
+        "mkl_inner",
+        "eq:convex_3",
+        cp.Maximize(cp.sum(alpha) - 0.5 * cp.sum_squares(weighted)),
+        {"lower": alpha >= 0, "upper": alpha <= C},
     )
 
 

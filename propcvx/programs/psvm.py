@@ -11,7 +11,7 @@ from propcvx.checks import check_number
 from propcvx.errors import IllPosedWarning, warn
 from propcvx.losses import ProportionLoss
 from propcvx.programs.labeling import bag_averages, known_labels
-from propcvx.programs.record import ProblemClass, Program
+from propcvx.programs.program import Program, build
 
 Array = NDArray[np.float64]
 
@@ -84,35 +84,25 @@ def psvm(
         norms.
     """
     n, r = features.shape
+    F = cp.Constant(features, name="F")
     z, w = cp.Variable(n, boolean=True, name="z"), cp.Variable(r, name="w")
     xi = cp.Variable(n, name="xi")
-    variables = {"z": z, "w": w, "xi": xi}
-    scores: cp.Expression = cp.Constant(features, name="F") @ w
-    if bias:
-        variables["b"] = cp.Variable(name="b")
-        scores = scores + variables["b"]
     if value is not None:
         check_number("value", value, above=0.0)
     _warn_if_short(features, C, value)
     big = _big_constants(features, min(C * n, np.inf if value is None else value), bias)
-    constraints = {
-        "positive": xi >= 1 - scores - cp.multiply(big, 1 - z),
-        "negative": xi >= 1 + scores - cp.multiply(big, z),
-        "slack": xi >= 0,
-        "known": known_labels(z, bags),
-    }
+    scores = F @ w + cp.Variable(name="b") if bias else F @ w
     gaps = bag_averages(bags) @ z - bags.proportions
-    objective = cp.Minimize(
-        0.5 * cp.sum_squares(w) + C * cp.sum(xi) + weights @ loss.expression(gaps)
-    )
-    return Program(
-        name="psvm",
-        equation="eq:pSVM_2",
-        problem_class=ProblemClass.MIQP,
-        problem=cp.Problem(objective, list(constraints.values())),
-        variables=variables,
-        constraints=constraints,
-        constants={"features": features, "C": C, "weights": weights},
+    return build(
+        "psvm",
+        "eq:pSVM_2",
+        cp.Minimize(0.5 * cp.sum_squares(w) + C * cp.sum(xi) + weights @ loss.expression(gaps)),
+        {
+            "positive": xi >= 1 - scores - cp.multiply(big, 1 - z),
+            "negative": xi >= 1 + scores - cp.multiply(big, z),
+            "slack": xi >= 0,
+            "known": known_labels(z, bags),
+        },
     )
 
 

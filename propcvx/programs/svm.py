@@ -10,7 +10,8 @@ import cvxpy as cp
 import numpy as np
 from numpy.typing import NDArray
 
-from propcvx.programs.record import ProblemClass, Program
+from propcvx.programs.program import Program, build
+from propcvx.programs.structures import SVMDual
 
 Array = NDArray[np.float64]
 
@@ -38,24 +39,15 @@ def svm_primal(features: Array, *, bias: bool = True) -> Program:
         :math:`\alpha_i \in [0, C]`, and ``slack``, whose dual is :math:`C - \alpha_i`.
     """
     n, r = features.shape
+    F = cp.Constant(features, name="F")
     w, xi = cp.Variable(r, name="w"), cp.Variable(n, name="xi")
     y, C = cp.Parameter(n, name="y"), cp.Parameter(nonneg=True, name="C")
-    variables = {"w": w, "xi": xi}
-    scores: cp.Expression = cp.Constant(features, name="F") @ w
-    if bias:
-        variables["b"] = cp.Variable(name="b")
-        scores = scores + variables["b"]
-    constraints = {"margin": cp.multiply(y, scores) >= 1 - xi, "slack": xi >= 0}
-    objective = cp.Minimize(0.5 * cp.sum_squares(w) + C * cp.sum(xi))
-    return Program(
-        name="svm_primal",
-        equation="eq:pSVM_2",
-        problem_class=ProblemClass.QP,
-        problem=cp.Problem(objective, list(constraints.values())),
-        variables=variables,
-        constraints=constraints,
-        parameters={"y": y, "C": C},
-        constants={"features": features},
+    scores = F @ w + cp.Variable(name="b") if bias else F @ w
+    return build(
+        "svm_primal",
+        "eq:pSVM_2",
+        cp.Minimize(0.5 * cp.sum_squares(w) + C * cp.sum(xi)),
+        {"margin": cp.multiply(y, scores) >= 1 - xi, "slack": xi >= 0},
     )
 
 
@@ -82,25 +74,20 @@ def svm_dual(features: Array, *, bias: bool = True) -> Program:
         Variable ``v`` (N,); the weight vector is :math:`w = F^\top v`.  Parameters ``y``,
         ``lower``, ``upper`` (N,), which :func:`svm_dual_parameters` gives for a labeling and C.
         Constraints ``lower``, ``upper`` with duals >= 0, and ``balance``, whose dual is the
-        bias b (with CVXPY's sign, as it is).
+        bias b (with CVXPY's sign, as it is).  Structure :class:`SVMDual`.
     """
     n = features.shape[0]
-    v = cp.Variable(n, name="v")
-    transposed = cp.Constant(features.T.data, name="F.T")  # its buffer, which is not copied
+    F, v = cp.Constant(features, name="F"), cp.Variable(n, name="v")
     y, lower, upper = (cp.Parameter(n, name=name) for name in ("y", "lower", "upper"))
     constraints = {"lower": v >= lower, "upper": v <= upper}
     if bias:
         constraints["balance"] = cp.sum(v) == 0
-    objective = cp.Maximize(y @ v - 0.5 * cp.sum_squares(transposed @ v))
-    return Program(
-        name="svm_dual",
-        equation="eq:convex_2",
-        problem_class=ProblemClass.QP,
-        problem=cp.Problem(objective, list(constraints.values())),
-        variables={"v": v},
-        constraints=constraints,
-        parameters={"y": y, "lower": lower, "upper": upper},
-        constants={"features": features},
+    return build(
+        "svm_dual",
+        "eq:convex_2",
+        cp.Maximize(y @ v - 0.5 * cp.sum_squares(F.T @ v)),
+        constraints,
+        SVMDual(F.value, bias),
     )
 
 
@@ -113,5 +100,4 @@ def svm_dual_parameters(labeling: Array, C: float) -> dict[str, Array]:
     array([2., 0.])
     """
     box = C * labeling
-    upper = np.maximum(0.0, box)
-    return {"y": labeling, "lower": np.minimum(0.0, box, out=box), "upper": upper}
+    return {"y": labeling, "lower": np.minimum(0.0, box), "upper": np.maximum(0.0, box)}

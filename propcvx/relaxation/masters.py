@@ -11,14 +11,14 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from types import MappingProxyType
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from propcvx.programs import Program, mkl_epigraph, mkl_group, mkl_inner
 from propcvx.relaxation.simple_mkl import Trial, reduced_gradient
-from propcvx.solvers import Solution, SolverNames, master_solvers, solve
+from propcvx.solvers import Solution, SolverNames, solve
 
 Array = NDArray[np.float64]
 
@@ -84,7 +84,6 @@ class Master(ABC):
     tol: float = 1e-8
     options: Mapping[str, Any] = field(default_factory=dict)
     warm: Any = field(default=None, init=False, repr=False)
-    form: ClassVar[str]
 
     @cached_property
     def _unit(self) -> float:
@@ -128,9 +127,8 @@ class Master(ABC):
         """Alpha, unscaled weights mu, and the solver's last answer."""
 
     def _ask(self, program: Program) -> Solution:
-        solver = master_solvers(self.form) if self.solver == "auto" else self.solver
         solution = solve(
-            program, solver, tol=self.tol, certify=False, warm=self.warm, **self.options
+            program, self.solver, tol=self.tol, certify=False, warm=self.warm, **self.options
         )
         self.warm = solution.warm
         return solution
@@ -172,8 +170,6 @@ def settled(alpha: Array, scores: Array, C: float) -> Array:
 class Epigraph(Master):
     """The epigraph form, :func:`propcvx.programs.mkl_epigraph`."""
 
-    form = "epigraph"
-
     def _solved(
         self, labelings: Array, features: Array, C: float
     ) -> tuple[Array, Array, Solution]:
@@ -183,8 +179,6 @@ class Epigraph(Master):
 
 class Group(Master):
     """The dual in groups of primal weights, :func:`propcvx.programs.mkl_group`."""
-
-    form = "group"
 
     def _solved(
         self, labelings: Array, features: Array, C: float
@@ -197,8 +191,6 @@ class Group(Master):
 
 class ReducedGradient(Master):
     """SimpleMKL, as in the paper: QPs alone, :func:`propcvx.programs.mkl_inner`."""
-
-    form = "reduced_gradient"
 
     def _solved(
         self, labelings: Array, features: Array, C: float
@@ -215,6 +207,6 @@ class ReducedGradient(Master):
 
 
 MASTERS: Mapping[str, type[Master]] = MappingProxyType(
-    {form.form: form for form in (Epigraph, Group, ReducedGradient)}
+    {"epigraph": Epigraph, "group": Group, "reduced_gradient": ReducedGradient}
 )
 """Forms of the restricted master, by name."""

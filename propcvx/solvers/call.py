@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import cvxpy as cp
@@ -10,23 +11,31 @@ import numpy as np
 from numpy.typing import NDArray
 
 from propcvx.errors import (
+    CertificateError,
     InaccurateSolutionWarning,
     InputError,
     SolverError,
+    UncertifiedWarning,
     UnsupportedSolverError,
     warn,
 )
 from propcvx.programs import Program
-from propcvx.solvers.certificate import certify as certify_program
-from propcvx.solvers.solution import Solution
+from propcvx.solvers.answer import Answer
+from propcvx.solvers.auto import automatic
+from propcvx.solvers.certificates import certify as certify_problem
+from propcvx.solvers.solution import Certificate, Solution
 from propcvx.solvers.table import Solver, find_solver
-from propcvx.solvers.through_cvxpy import Run
-from propcvx.solvers.warm import end_of, leave_end
 
 Array = NDArray[np.float64]
 
 USABLE = (cp.OPTIMAL, cp.OPTIMAL_INACCURATE, cp.USER_LIMIT)
 """Statuses with values that can be used; all but the first come with a warning."""
+
+TIGHTER = (1e-2, 1e-4)
+"""Shares of ``tol`` that a solver is asked for in turn, until its checked gap is ``tol``."""
+
+WORTHWHILE = 0.5
+"""A solver is asked for more as long as that has brought its gap below this share of the last."""
 
 _ADVICE = {
     cp.INFEASIBLE: "the constraints contradict each other, or the solver errs: another one may "
@@ -35,22 +44,18 @@ _ADVICE = {
     cp.SOLVER_ERROR: "another solver may do",
 }
 
-
-LAST_END = object()
-"""``warm`` where a call begins from wherever the last one on the same program ended."""
-
-SolverNames = str | Sequence[str | tuple[str, Mapping[str, Any]]]
-"""A solver's name, or several to try in turn, each alone or with options of its own."""
+SolverName = str | Solver
+SolverNames = SolverName | Sequence[SolverName | tuple[SolverName, Mapping[str, Any]]]
+"""A solver, by name or as a row; or several to try in turn, each alone or with options."""
 
 
 def solve(
     program: Program,
-    solver: SolverNames,
+    solver: SolverNames = "auto",
     *,
     tol: float = 1e-8,
-    scale: float = 1.0,
     certify: bool = True,
-    warm: Any = LAST_END,
+    warm: Any = None,
     **options: Any,
 ) -> Solution:
     """Solve a program and say how good the answer is.
@@ -59,22 +64,22 @@ def solve(
     ----------
     program : Program
         The program, its parameters set.
-    solver : str or sequence
-        A name in ``SOLVERS``; or several names or pairs ``(name, options)``, of which the next is
-        asked where one fails or stops before its tolerance.  Nothing else is ever fallen back to;
-        ``Solution.solver`` is who answered.
+    solver : str, Solver or sequence
+        A name in ``SOLVERS``, or a row of your own; or several of them or pairs
+        ``(solver, options)``, of which the next is asked where one fails or stops before its
+        tolerance.  ``"auto"`` stands for those that :func:`propcvx.solvers.automatic` names.
+        Nothing else is ever fallen back to; ``Solution.solver`` is who answered.
     tol : float
-        Tolerance, mapped to the solver's own options (feasibility and gap).
-    scale : float
-        Magnitude of the variables, where it is below 1: solvers whose tolerance is in units of the
-        variables get ``tol * scale``.
+        Tolerance.  For programs whose structure tells how to make an answer feasible (``svm_dual``
+        and ``mkl_epigraph``), the relative duality gap: it is computed from the answer, and where
+        it is not reached the solver is asked again for more.  For all others, what the solver's own
+        tolerances are set to.
     certify : bool
         Whether to recompute residuals and the duality gap.  Loops that certify their end result
         go without.
     warm : object
-        Where a specialised solver begins: by default where the last call on this program ended;
-        ``Solution.warm`` of an answer, or None for nowhere.  What CVXPY keeps for its solvers is
-        not touched.
+        Where to begin: ``Solution.warm`` of an earlier answer to the same program.  What the
+        solver asked cannot use is a cold start.
     **options
         Handed to the solver as they are, over those for ``tol``.
 
@@ -87,51 +92,47 @@ def solve(
     InputError
         If a parameter of the program has no value, or a solver has no option of that name.
     UnsupportedSolverError
-        If a solver is unknown, not installed, or cannot solve this class of problem; the
-        message says which can.
+        If a solver is unknown, not installed, or cannot solve this program; the message says which
+        can.
     SolverError
         If no solver has an answer (infeasible, unbounded, failed), with name and status.
 
     Warns
     -----
     InaccurateSolutionWarning
-        If the best there is, the first usable answer, is of a solver that stopped before its
-        tolerance.
+        If the best there is comes from a solver that stopped before its tolerance.
+    UncertifiedWarning
+        If a part of the problem cannot be certified, such as a kink of the objective.
     """
     _check_parameters(program)
-    if warm is not LAST_END:
-        leave_end(program, warm)
     failures: list[SolverError] = []
-    usable: Solution | None = None
+    usable: list[tuple[str, Answer]] = []
     for row, own in _rows(solver, program):
-        units = tol if row.scale_free else tol * min(1.0, scale)
         try:
-            run = row.run(program, row.options(units, {**options, **own}))
-            _check_answer(row.name, program, run)
+            answer = _ask(row, program, tol, {**options, **own}, warm)
         except SolverError as failure:
             failures.append(failure)
             continue
-        answer = _answer(row, program, run, certify)
+        usable.append((row.name, answer))
         if answer.status == cp.OPTIMAL:
-            return answer
-        usable = usable or answer
-    if usable is None:
+            break
+    if not usable:
         raise failures[0] if len(failures) == 1 else _combined(failures)
-    warn(
-        f"{usable.solver} stopped before its tolerance on {program.name}: status "
-        f"{usable.status!r}; more iterations, a looser tol or another solver may do.",
-        InaccurateSolutionWarning,
-    )
-    return usable
+    name, answer = min(usable, key=lambda named: _rank(named[1]))
+    if answer.status != cp.OPTIMAL:
+        _warn_inaccurate(name, program, answer)
+    return _solution(name, program, answer, certify)
 
 
-def _rows(solver: SolverNames, program: Program) -> list[tuple[Solver, Mapping[str, Any]]]:
-    """Rows of the solvers asked for, with the options of each."""
-    asked = list(solver) if isinstance(solver, list | tuple) else [solver]
-    if not asked:
-        raise UnsupportedSolverError("solver must name at least one solver, got an empty sequence.")
-    pairs = [part if isinstance(part, tuple) else (part, {}) for part in asked]
-    return [(find_solver(name, program), own) for name, own in pairs]
+def leave_values(program: Program, answer: Answer) -> None:
+    """Leave an answer in the variables and constraints of the problem, as CVXPY does."""
+    for name, primal in program.variables.items():
+        primal.save_value(answer.variables[name])
+    for name, constraint in program.constraints.items():
+        dual = answer.duals.get(name)
+        parts = dual if isinstance(dual, list) else [dual]
+        for variable, part in zip(constraint.dual_variables, parts, strict=True):
+            variable.save_value(part)
 
 
 def _check_parameters(program: Program) -> None:
@@ -143,42 +144,112 @@ def _check_parameters(program: Program) -> None:
         )
 
 
-def _answer(row: Solver, program: Program, run: Run, certify: bool) -> Solution:
-    """The answer; what CVXPY's solvers leave is copied, own solvers leave new arrays each time."""
-    array = np.array if row.classes else np.asarray
-    return Solution(
-        solver=row.name,
-        status=run.status,
-        value=float(program.problem.objective.value if run.value is None else run.value),
-        variables={k: array(v.value, dtype=float) for k, v in program.variables.items()},
-        duals=_duals(program, array),
-        certificate=certify_program(program) if certify else None,
-        build_seconds=run.build_seconds,
-        solve_seconds=run.solve_seconds,
-        iterations=run.iterations,
-        gap=run.gap,
-        weights=run.weights,
-        scores=run.scores,
-        warm=end_of(program),
-    )
+def _rows(solver: SolverNames, program: Program) -> list[tuple[Solver, Mapping[str, Any]]]:
+    """Rows of the solvers asked for, with the options of each."""
+    asked = list(solver) if isinstance(solver, list | tuple) else [solver]
+    if not asked:
+        raise UnsupportedSolverError("solver must name at least one solver, got an empty sequence.")
+    if asked == ["auto"]:
+        asked = list(automatic(program))
+    pairs = [part if isinstance(part, tuple) else (part, {}) for part in asked]
+    return [(find_solver(name, program), own) for name, own in pairs]
 
 
-def _check_answer(solver: str, program: Program, run: Run) -> None:
-    values = [variable.value for variable in program.variables.values()]
-    if run.status not in USABLE or any(value is None for value in values):
-        advice = _ADVICE.get(run.status, "a looser tol or another solver may do")
+def _ask(
+    row: Solver, program: Program, tol: float, options: Mapping[str, Any], warm: Any
+) -> Answer:
+    """The best answer of one solver, asked for more while its gap is above ``tol`` and falls."""
+    structure = program.structure if row.classes else None
+    units = 1.0 if structure is None else min(1.0, structure.magnitude(program.values))
+    asked = row.options(tol * units, options)
+    best = _attempt(row, program, asked, warm, tol)
+    for share in TIGHTER:
+        before, asked = asked, row.options(share * tol * units, options)
+        if best.status != cp.OPTIMAL_INACCURATE or best.gap is None or asked == before:
+            break
+        answer = _attempt(row, program, asked, best.warm, tol)
+        stuck = _rank(answer) > (True, WORTHWHILE * best.gap)
+        best = min(best, answer, key=_rank)
+        if stuck:
+            break
+    return best
+
+
+def _attempt(
+    row: Solver, program: Program, options: dict[str, Any], warm: Any, tol: float
+) -> Answer:
+    """One answer, called optimal where its gap is at most ``tol``, if the gap can be told."""
+    answer, structure = row.run(program, options, warm), program.structure
+    _check_answer(row.name, program, answer)
+    gap = answer.gap
+    if gap is None and structure is not None:
+        gap = structure.gap(program.values, answer.variables, answer.duals)
+    if gap is None:
+        return answer
+    missed = cp.OPTIMAL_INACCURATE if answer.status == cp.OPTIMAL else answer.status
+    return replace(answer, gap=gap, status=cp.OPTIMAL if gap <= tol else missed)
+
+
+def _check_answer(solver: str, program: Program, answer: Answer) -> None:
+    values = [answer.variables.get(name) for name in program.variables]
+    if answer.status not in USABLE or any(value is None for value in values):
+        advice = _ADVICE.get(answer.status, "a looser tol or another solver may do")
         raise SolverError(
-            f"{solver} has no answer to {program.name}: status {run.status!r}; {advice}.",
+            f"{solver} has no answer to {program.name}: status {answer.status!r}; {advice}.",
             solver,
-            run.status,
+            answer.status,
         )
     if not all(np.isfinite(np.sum(np.asarray(value))) for value in values):
         raise SolverError(
             f"{solver} answered {program.name} with values that are not finite (status "
-            f"{run.status!r}); another solver may do.",
+            f"{answer.status!r}); another solver may do.",
             solver,
-            run.status,
+            answer.status,
         )
+
+
+def _rank(answer: Answer) -> tuple[bool, float]:
+    """Answers that are optimal first, then those with the smallest gap."""
+    return answer.status != cp.OPTIMAL, np.inf if answer.gap is None else answer.gap
+
+
+def _solution(name: str, program: Program, answer: Answer, certify: bool) -> Solution:
+    leave_values(program, answer)
+    return Solution(
+        solver=name,
+        status=answer.status,
+        value=float(program.problem.objective.value),
+        variables={key: np.array(value, dtype=float) for key, value in answer.variables.items()},
+        duals={key: _copied(dual) for key, dual in answer.duals.items()},
+        certificate=_certificate(program) if certify else None,
+        gap=answer.gap,
+        build_seconds=answer.build_seconds,
+        solve_seconds=answer.solve_seconds,
+        iterations=answer.iterations,
+        warm=answer.warm,
+    )
+
+
+def _certificate(program: Program) -> Certificate | None:
+    try:
+        return certify_problem(program.problem)
+    except CertificateError as refusal:
+        warn(f"{program.name} is solved and not certified: {refusal}", UncertifiedWarning)
+        return None
+
+
+def _copied(dual: Any) -> Any:
+    """A copy of a dual, which a cone has one of for each of its arguments."""
+    return [np.array(part) for part in dual] if isinstance(dual, list) else np.array(dual)
+
+
+def _warn_inaccurate(name: str, program: Program, answer: Answer) -> None:
+    reached = "" if answer.gap is None else f", relative duality gap {answer.gap:.2g}"
+    warn(
+        f"{name} stopped before its tolerance on {program.name}: status {answer.status!r}"
+        f"{reached}; more iterations, a looser tol or another solver may do.",
+        InaccurateSolutionWarning,
+    )
 
 
 def _combined(failures: list[SolverError]) -> SolverError:
@@ -186,13 +257,3 @@ def _combined(failures: list[SolverError]) -> SolverError:
     return SolverError(
         f"no solver of several has an answer: {told}", failures[-1].solver, failures[-1].status
     )
-
-
-def _duals(program: Program, array: Callable[[Any], Array]) -> dict[str, Any]:
-    if program.problem_class.has_integers:
-        return {}
-    duals = {name: constraint.dual_value for name, constraint in program.constraints.items()}
-    return {
-        name: [array(part) for part in dual] if isinstance(dual, list) else array(dual)
-        for name, dual in duals.items()
-    }

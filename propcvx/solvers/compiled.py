@@ -10,11 +10,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
-from weakref import WeakKeyDictionary
 
-import cvxpy as cp
 import numpy as np
 from numpy.typing import NDArray
+
+from propcvx.programs import Program
 
 Array = NDArray[np.float64]
 
@@ -76,29 +76,27 @@ class CompiledQP:
         return values
 
 
-_COMPILED: WeakKeyDictionary[cp.Problem, dict[str, CompiledQP]] = WeakKeyDictionary()
-
-
 def problem_data(
-    problem: cp.Problem, cvxpy_name: str, options: dict[str, Any]
+    program: Program, cvxpy_name: str, options: dict[str, Any]
 ) -> tuple[Any, Any, Any]:
-    """As ``problem.get_problem_data``, faster from the second call on where that can be.
+    """As ``get_problem_data`` of its problem, faster from the second call on where that can be.
 
     Parameters
     ----------
-    problem : cvxpy.Problem
-        Its parameters set.
+    program : Program
+        Its parameters set; it keeps what is compiled.
     cvxpy_name : str
         CVXPY's name of the solver.
     options : dict
         The solver's options.
     """
-    compiled = _COMPILED.get(problem, {}).get(cvxpy_name)
+    compiled = program.compiled.get(cvxpy_name)
     if compiled is not None:
         return compiled.filled(), compiled.chain, compiled.inverse_data
-    data, chain, inverse_data = problem.get_problem_data(cvxpy_name, solver_opts=options)
+    data, chain, inverse_data = program.problem.get_problem_data(cvxpy_name, solver_opts=options)
     compiled = CompiledQP.of(data, chain, inverse_data)
-    own = {parameter.id for parameter in problem.parameters()}
+    own = {parameter.id for parameter in program.problem.parameters()}
     if compiled is not None and own == compiled.data["param_prob"].id_to_param.keys():
-        _COMPILED[problem] = {cvxpy_name: compiled}
+        program.compiled.clear()
+        program.compiled[cvxpy_name] = compiled
     return data, chain, inverse_data

@@ -18,7 +18,9 @@ class Certificate:
 
     For :math:`\min f(x)` subject to :math:`g(x) \le 0` and :math:`h(x) = 0` with Lagrangian
     :math:`\mathcal{L} = f + \lambda^\top g + \nu^\top h` (a maximisation is negated first).
-    All are absolute, in the units of the problem.
+    All are absolute, in the units of the problem.  Violations of cones are Euclidean distances from
+    the cone and its dual cone; attributes of variables (``nonneg``, ``PSD``, bounds, ...) are
+    constraints whose multipliers are taken from the gradient.
 
     Attributes
     ----------
@@ -46,37 +48,37 @@ class Solution:
     solver : str
         The solver that answered.
     status : str
-        Its status, in CVXPY's words ("optimal", "optimal_inaccurate", "user_limit").
+        In CVXPY's words: "optimal", or "optimal_inaccurate" and "user_limit" where it is usable
+        but its tolerance was not reached.
     value : float
         Objective value of ``variables``, evaluated by us.
     variables, duals : mappings from name to array
         The primal and dual values; signs are in the program's docstring.
     certificate : Certificate or None
         Residuals and gap; None where ``certify=False`` was asked.
+    gap : float or None
+        Relative duality gap between feasible points, which ``tol`` was held against; None for
+        programs whose structure does not tell how to make an answer feasible.
     build_seconds, solve_seconds : float
         Wall time to bring the program into the solver's form, and in the solver.
     iterations : int or None
         Iterations, where the solver tells.
-    gap : float or None
-        Duality gap by which the solver itself certified its answer, in the objective's units;
-        None for solvers that are not specialised.
-    weights, scores : array or None
-        Of ``svm_dual``, :math:`F^\top v` and :math:`F F^\top v`, where a specialised solver has
-        them.
     warm : object
-        Where a specialised solver ended, for ``solve(..., warm=...)``; None where it kept nothing.
+        Where the solver ended, for ``solve(..., warm=...)`` on the same program.  It is not
+        pickled.
     """
 
     solver: str
     status: str
     value: float
     variables: Mapping[str, Array]
-    duals: Mapping[str, Array]
+    duals: Mapping[str, Any]
     certificate: Certificate | None
+    gap: float | None
     build_seconds: float
     solve_seconds: float
     iterations: int | None = None
-    gap: float | None = None
-    weights: Array | None = None
-    scores: Array | None = None
     warm: Any = None
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "warm": None}

@@ -3,60 +3,33 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping
-from dataclasses import dataclass
 from time import perf_counter
 from typing import Any
 
 import cvxpy as cp
-import numpy as np
-from numpy.typing import NDArray
 
 from propcvx.errors import SolverError
 from propcvx.programs import Program
+from propcvx.solvers.answer import Answer
 from propcvx.solvers.compiled import problem_data
 
-Array = NDArray[np.float64]
 
+def run_cvxpy(program: Program, options: dict[str, Any], warm: Any, *, cvxpy_name: str) -> Answer:
+    """Compile the problem (once; later calls only fill in parameters) and run the solver.
 
-@dataclass(frozen=True)
-class Run:
-    """How a solver's run went; the values it found are left in the program.
-
-    ``gap`` is the duality gap and ``value`` the objective, where the solver certifies its answers
-    itself; ``weights`` and ``scores`` are as in :class:`propcvx.solvers.Solution`.
+    CVXPY keeps a solver's state in the problem, so what a later call begins from is the problem:
+    any other ``warm`` is a cold start.
     """
-
-    status: str
-    build_seconds: float
-    solve_seconds: float
-    iterations: int | None = None
-    gap: float | None = None
-    value: float | None = None
-    weights: Array | None = None
-    scores: Array | None = None
-
-
-def leave_values(
-    program: Program, variables: Mapping[str, Array | None], duals: Mapping[str, Array | None]
-) -> None:
-    """Leave values and duals in a program as CVXPY does; None takes out those of earlier calls."""
-    for name, value in variables.items():
-        program.variables[name].save_value(value)
-    for name, dual in duals.items():
-        program.constraints[name].dual_variables[0].save_value(dual)
-
-
-def run_cvxpy(
-    program: Program, options: dict[str, Any], *, cvxpy_name: str, warm_start: bool
-) -> Run:
-    """Compile the problem (once; later calls only fill in parameters) and run the solver."""
     problem, start = program.problem, perf_counter()
     try:
-        data, chain, inverse_data = problem_data(problem, cvxpy_name, options)
+        data, chain, inverse_data = problem_data(program, cvxpy_name, options)
         built = perf_counter()
         raw = chain.solve_via_data(
-            problem, data, warm_start=warm_start, verbose=False, solver_opts=dict(options)
+            problem,
+            data,
+            warm_start=warm is problem,
+            verbose=False,
+            solver_opts=dict(options),
         )
         solved = perf_counter()
         with warnings.catch_warnings():  # our own warning says more
@@ -69,5 +42,30 @@ def run_cvxpy(
             cp.settings.SOLVER_ERROR,
         ) from error
     statistics = problem.solver_stats
-    iterations = None if statistics is None else statistics.num_iters
-    return Run(problem.status, built - start, solved - built, iterations)
+    return Answer(
+        status=problem.status,
+        variables={name: v.value for name, v in program.variables.items()},
+        duals={} if problem.is_mixed_integer() else _duals(program),
+        build_seconds=built - start,
+        solve_seconds=solved - built,
+        iterations=None if statistics is None else statistics.num_iters,
+        warm=problem,
+    )
+
+
+def run_cold(program: Program, options: dict[str, Any], warm: Any, *, cvxpy_name: str) -> Answer:
+    """As :func:`run_cvxpy`, for solvers whose warm start in CVXPY does not work."""
+    return run_cvxpy(program, options, None, cvxpy_name=cvxpy_name)
+
+
+def run_scip(program: Program, options: dict[str, Any], warm: Any) -> Answer:
+    """Run SCIP; where it stops at the gap it was asked for, CVXPY calls that inaccurate."""
+    answer = run_cvxpy(program, options, warm, cvxpy_name="SCIP")
+    extra = program.problem.solver_stats.extra_stats or {}
+    if extra.get("scip_status") != "gaplimit":
+        return answer
+    return Answer(**{**vars(answer), "status": cp.OPTIMAL})
+
+
+def _duals(program: Program) -> dict[str, Any]:
+    return {name: constraint.dual_value for name, constraint in program.constraints.items()}

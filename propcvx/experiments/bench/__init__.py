@@ -1,26 +1,29 @@
 """Benchmarks: ratios of times taken in one run, of answers whose optimality has been checked."""
 
-from propcvx.experiments.bench.measure import (
+from propcvx.experiments.bench import fits, steps
+from propcvx.experiments.bench.frame import (
+    BENCHMARKS,
     Benchmark,
+    Case,
     Check,
     Measurement,
-    Setting,
     at_most,
-    interleaved,
+    benchmark,
     measure,
 )
 from propcvx.experiments.bench.run import compare_with, run_benchmarks
-from propcvx.experiments.bench.table import BENCHMARKS
 
 __all__ = [
     "BENCHMARKS",
     "Benchmark",
+    "Case",
     "Check",
     "Measurement",
-    "Setting",
     "at_most",
+    "benchmark",
     "compare_with",
-    "interleaved",
+    "fits",
     "measure",
     "run_benchmarks",
+    "steps",
 ]

@@ -50,7 +50,12 @@ def generated(n_instances: int, n_features: int, note: str = "") -> BenchData:
     return BenchData(2.0 * (X - low) / (high - low) - 1.0, y, note)
 
 
-def bags_of(labels: Array, bag_size: int) -> Bags:
-    """Random bags of one size with the proportions of the labels."""
+def in_bags(labels: Array, bag_size: int) -> NDArray[np.void]:
+    """The bag target of random bags of one size, with the proportions of the labels."""
     bags = random_bags(labels, bag_size, random_state=0)
-    return Bags.from_target(bag_target(bags, proportions_of(labels, bags)))
+    return bag_target(bags, proportions_of(labels, bags))
+
+
+def bags_of(labels: Array, bag_size: int) -> Bags:
+    """Those bags, validated."""
+    return Bags.from_target(in_bags(labels, bag_size))

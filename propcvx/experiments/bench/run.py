@@ -7,16 +7,14 @@ import platform
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from importlib.metadata import version
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 import propcvx
 from propcvx.errors import InputError
-from propcvx.experiments.bench.measure import Measurement, Setting
-from propcvx.experiments.bench.table import BENCHMARKS
+from propcvx.experiments.bench.frame import BENCHMARKS, Measurement, measure
 
-PACKAGES = ("numpy", "scipy", "cvxpy", "clarabel", "osqp", "scikit-learn")
+PACKAGES = ("numpy", "scipy", "cvxpy", "clarabel", "piqp", "scikit-learn")
 """Packages whose versions are kept beside the measurements."""
 
 Ratios = Mapping[tuple[str, str], float]
@@ -24,8 +22,9 @@ Ratios = Mapping[tuple[str, str], float]
 
 def run_benchmarks(
     names: Sequence[str],
-    setting: Setting,
     *,
+    quick: bool = False,
+    repeats: int = 15,
     file: Path | None = None,
     earlier: Ratios | None = None,
 ) -> list[Measurement]:
@@ -35,8 +34,10 @@ def run_benchmarks(
     ----------
     names : sequence of str
         Names in ``BENCHMARKS``.
-    setting : Setting
-        How much to measure.
+    quick : bool
+        Tiny sizes, which only show that it runs.
+    repeats : int
+        Calls of each side that are timed, at most.
     file : Path, optional
         Where to keep the measurements, as JSON; written again after each of them, so that an
         interrupted run keeps what it had.
@@ -48,59 +49,33 @@ def run_benchmarks(
     InputError
         If a name is not in the table, or the file cannot be written; before anything is measured.
     """
-    check_names(names)
+    if not names or not set(names) <= BENCHMARKS.keys():
+        raise InputError(
+            f"names must be those of benchmarks, {', '.join(BENCHMARKS)}; got {list(names)}."
+        )
     measured: list[Measurement] = []
     _write(file, measured)
-    print(_HEADING if earlier is None else f"{_HEADING}  {'earlier':>9}")
     for name in names:
-        for measurement in BENCHMARKS[name].run(setting):
-            measured.append(measurement)
+        for case in BENCHMARKS[name].cases(quick):
+            measured.append(measure(name, case, repeats))
             _write(file, measured)
-            print(line_of(measurement, earlier), flush=True)
+            print(text_of(measured[-1], earlier), flush=True)
     return measured
 
 
-def check_names(names: Sequence[str]) -> None:
-    """Raise unless there are names, all of them in the table, and they have what they need."""
-    known = ", ".join(BENCHMARKS)
-    if not names:
-        raise InputError(f"name at least one benchmark; there are: {known}.")
-    for name in names:
-        if name not in BENCHMARKS:
-            raise InputError(f"there is no benchmark {name!r}; there are: {known}.")
-        needs = BENCHMARKS[name].needs
-        if needs and find_spec(needs) is None:
-            raise InputError(f"{name} needs {needs}: pip install 'propcvx[solvers]'.")
-
-
-_HEADING = f"{'ratio':>9}  {'to reach':>11}  {'numerator':>12}  {'denominator':>12}"
-
-
-def line_of(measurement: Measurement, earlier: Ratios | None = None) -> str:
-    """What was measured on one line, and the numbers on the next."""
-    bound = f"{'at least' if measurement.at_least else 'at most'} {measurement.reach:g}"
-    cells = [
-        f"{_number(measurement.ratio)}x" if measurement.ratio is not None else "-",
-        bound,
-        _milliseconds(measurement.numerator_ms),
-        _milliseconds(measurement.denominator_ms),
-    ]
-    line = "  ".join(c.rjust(w) for c, w in zip(cells, (9, 11, 12, 12), strict=True))
-    if earlier is not None:
-        before = earlier.get((measurement.name, measurement.work))
-        line += f"  {'-' if before is None else _number(before) + 'x':>9}"
-    verdict = "reached" if measurement.reached else "not reached"
-    told = [verdict] if measurement.ratio is not None else []
-    told += [measurement.checked] + ([measurement.note] if measurement.note else [])
-    return f"{measurement.name}: {measurement.work}\n{line}  {'; '.join(told)}"
-
-
-def _number(value: float) -> str:
-    return f"{value:.2f}" if value < 100 else f"{value:.0f}"
-
-
-def _milliseconds(value: float | None) -> str:
-    return "-" if value is None else f"{value:.3f} ms"
+def text_of(one: Measurement, earlier: Ratios | None = None) -> str:
+    """A measurement in three lines: what was timed, the ratio, and how the answers were checked."""
+    bound = f"{'at least' if one.at_least else 'at most'} {one.reach:g}"
+    before = (earlier or {}).get((one.name, one.work))
+    compared = "" if before is None else f", earlier {before:.3g}"
+    ratio = "no ratio" if one.ratio is None else f"{one.ratio:.3g}"
+    verdict = "reached" if one.reached else "not reached"
+    times = f"{one.first_ms:.3g} ms / {one.second_ms:.3g} ms"
+    note = f" ({one.note})" if one.note else ""
+    return (
+        f"{one.name}: {one.work}\n    {ratio}{compared}; {bound}: {verdict}; {times}\n"
+        f"    {one.checked}{note}"
+    )
 
 
 def _write(file: Path | None, measured: Sequence[Measurement]) -> None:

@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from propcvx.checks import check_number
-from propcvx.kernels import leading_dimensions
 from propcvx.labelings import FeasibleLabelings
+from propcvx.relaxation.dimensions import leading_dimensions
 from propcvx.relaxation.oracles.cut import Cut, violation_value
 from propcvx.relaxation.oracles.rows import TIED, RowOracle, first_of_best
 from propcvx.relaxation.separation import DimensionSearch

@@ -1,4 +1,4 @@
-"""LAPACK's least squares for the class means of MeanMap."""
+"""LAPACK's least squares: of several solutions, the one of least norm."""
 
 from __future__ import annotations
 
@@ -8,19 +8,14 @@ from typing import Any
 import cvxpy as cp
 import numpy as np
 
-from propcvx.programs import Program
-from propcvx.solvers.through_cvxpy import Run
+from propcvx.programs import LeastSquares, Program
+from propcvx.solvers.answer import Answer
 
 
-def is_class_means(program: Program) -> bool:
-    """Only ``class_means`` is an unconstrained least-squares problem."""
-    return program.name == "class_means"
-
-
-def run_least_squares(program: Program, options: dict[str, Any]) -> Run:
-    """Solve ``class_means``; of several solutions, the one of least norm."""
-    start = perf_counter()
-    root = np.sqrt(program.constants["weights"])[:, None]
-    design, means = program.constants["design"], program.constants["bag_means"]
-    program.variables["means"].value = np.linalg.lstsq(root * design, root * means, **options)[0]
-    return Run(cp.OPTIMAL, 0.0, perf_counter() - start)
+def run_least_squares(program: Program, options: dict[str, Any], warm: Any) -> Answer:
+    """Solve a program whose structure is :class:`propcvx.programs.LeastSquares`."""
+    structure, start = program.structure, perf_counter()
+    if not isinstance(structure, LeastSquares):
+        raise TypeError(f"{program.name} is not a least-squares problem")
+    found = np.linalg.lstsq(structure.design, structure.targets, **options)[0]
+    return Answer(cp.OPTIMAL, {structure.variable: found}, {}, solve_seconds=perf_counter() - start)

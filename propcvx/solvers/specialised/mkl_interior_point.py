@@ -8,8 +8,7 @@ In :math:`x = \alpha / C` the problem is
     q_t(x) = \tfrac{C}{2} \|F^\top (y_t \circ x)\|^2 \le \beta
 
 with multipliers :math:`\mu_t` of the cuts and :math:`\lambda, \nu` of the box.  The steps are in
-:mod:`propcvx.solvers.specialised.mkl_newton`.  They start where those for the labelings before the
-last came near the central path; once an instance is surely at 0 it takes no part in them.  What ends them is
+:mod:`.mkl_newton`.  What ends them is
 the duality gap between x and the group form's weights :math:`w_t = \mu_t F^\top (y_t \circ x)`,
 which bounds the error whatever the steps were.
 """
@@ -26,10 +25,9 @@ from numpy.typing import NDArray
 from scipy.linalg import LinAlgError
 
 from propcvx.programs import Program
+from propcvx.solvers.answer import Answer
 from propcvx.solvers.specialised.mkl_newton import Bound, Iterate, advance
 from propcvx.solvers.specialised.weighted_gram import Scaled
-from propcvx.solvers.through_cvxpy import Run, leave_values
-from propcvx.solvers.warm import leave_end, take_end
 
 Array = NDArray[np.float64]
 
@@ -65,35 +63,31 @@ class Warm(NamedTuple):
     central: Iterate | None
 
 
-def is_mkl_epigraph(program: Program) -> bool:
-    """Only the epigraph form of the restricted master is solved here."""
-    return program.name == "mkl_epigraph"
-
-
-def run_mkl_interior_point(program: Program, options: dict[str, Any]) -> Run:
-    """Solve ``mkl_epigraph``.
-
-    ``options`` are ``tol``, the relative duality gap to reach, and ``max_iter``.
-    """
+def run_mkl_interior_point(program: Program, options: dict[str, Any], warm: Any) -> Answer:
+    """Solve ``mkl_epigraph``."""
     start = perf_counter()
-    problem, central = _problem(program)
+    problem, central = _problem(program, warm)
     path = _solve(problem, central, **options)
-    leave_end(program, Warm(problem, path.central))
-    _store(program, path.bound, problem.C)
     status = cp.OPTIMAL if path.bound.gap <= options["tol"] else cp.USER_LIMIT
-    return Run(status, 0.0, perf_counter() - start, path.iterations)
+    scores = path.bound.mu @ path.bound.slopes
+    return Answer(
+        status,
+        {"alpha": problem.C * path.bound.x, "beta": np.array(-problem.C * path.bound.value)},
+        {
+            "cuts": path.bound.mu,
+            "lower": np.maximum(0.0, scores - 1.0),
+            "upper": np.maximum(0.0, 1.0 - scores),
+        },
+        solve_seconds=perf_counter() - start,
+        iterations=path.iterations,
+        warm=Warm(problem, path.central),
+    )
 
 
-def _problem(program: Program) -> tuple[Scaled, Iterate | None]:
+def _problem(program: Program, warm: Any) -> tuple[Scaled, Iterate | None]:
     """The problem of a program, and where the one for its first labelings was central."""
-    features, labelings, C = (program.constants[k] for k in ("features", "labelings", "C"))
-    labelings, warm = np.asarray(labelings, dtype=np.float64), take_end(program, Warm)
-    if warm is None or warm.problem.features is not features:
-        return Scaled.of(features, labelings, C), None
-    first = warm.problem.labelings
-    extends = len(first) < len(labelings) and np.array_equal(first, labelings[: len(first)])
-    problem = Scaled.of(features, labelings, C, warm.problem.gram)
-    return problem, warm.central if extends else None
+    master: Any = program.structure
+    return Scaled.of(master.features, master.labelings, master.C), None
 
 
 def _solve(problem: Scaled, central: Iterate | None, tol: float, max_iter: int = MAX_ITER) -> Path:
@@ -156,15 +150,3 @@ def _entered(problem: Scaled, last: Iterate) -> Iterate:
     beta = max(last.beta, quadratics.max() + last.centrality / mu[-1])
     slack = np.append(last.slack + beta - last.beta, beta - quadratics)
     return last._replace(beta=beta, mu=mu, slack=slack)
-
-
-def _store(program: Program, bound: Bound, C: float) -> None:
-    """Leave the answer in the program; the duals of the box make the Lagrangian stationary."""
-    scores = bound.mu @ bound.slopes
-    variables = {"alpha": C * bound.x, "beta": np.array(-C * bound.value)}
-    duals = {
-        "cuts": bound.mu,
-        "lower": np.maximum(0.0, scores - 1.0),
-        "upper": np.maximum(0.0, 1.0 - scores),
-    }
-    leave_values(program, variables, duals)

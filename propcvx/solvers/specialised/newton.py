@@ -25,10 +25,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from propcvx.programs import Program
+from propcvx.solvers.answer import Answer
 from propcvx.solvers.specialised.rounded import Descent, Losses, Rounded, minimise
-from propcvx.solvers.specialised.svm_points import Instances, Point, Start, store_parts
-from propcvx.solvers.through_cvxpy import Run, leave_values
-from propcvx.solvers.warm import leave_end, take_end
+from propcvx.solvers.specialised.svm_points import Instances, Point, Start, duals_of
 
 Array = NDArray[np.float64]
 Indices = NDArray[np.intp]
@@ -83,40 +82,24 @@ STRICTEST = 1e-6
 """Newton steps that have been asked for less than this share of the gap will not do better."""
 
 
-def is_svm(program: Program) -> bool:
-    """``svm_dual``, with or without a bias."""
-    return program.name == "svm_dual"
-
-
-def run_newton(program: Program, options: dict[str, Any]) -> Run:
-    """Solve ``svm_dual`` to a relative duality gap of ``options["gap"]``.
-
-    The plane of the last call is where the next call on the same program starts.  ``max_steps``
-    limits the Newton steps.  Where the gap is not reached, as may happen with separable data and
-    a C of 1e3 and more, the status is ``"user_limit"``, and :func:`propcvx.solvers.solve` warns or
-    asks the next of several solvers.  ``Run.gap`` is the gap of the answer, reached or not.
-    """
+def run_newton(program: Program, options: dict[str, Any], warm: Any) -> Answer:
+    """Solve ``svm_dual`` to a relative duality gap of ``options["gap"]``."""
     start = perf_counter()
     search = Search(options.get("gap", 1e-8), options.get("max_steps", MAX_STEPS))
     instances = Instances.of(program)
-    leave_values(program, {"v": None}, dict.fromkeys(program.constraints))
-    point = search(instances, take_end(program, Warm))
+    point = search(instances, warm if isinstance(warm, Warm) else None)
     sample = instances.y[:: STRIDES[0]].copy()
-    leave_end(program, Warm(point.plane, point.scores, sample, search.width, search.share))
-    rank = instances.features.shape[1]
-    bias = float(point.plane[rank:].sum())
-    store_parts(program, point.v, bias, point.above, point.below)
-    status = cp.OPTIMAL if point.within(search.tol) else cp.USER_LIMIT
-    seconds, value = perf_counter() - start, point.primal - point.gap
-    return Run(
-        status,
-        0.0,
-        seconds,
-        search.steps,
-        gap=max(point.gap, 0.0),
-        value=value,
-        weights=point.plane[:rank],
-        scores=point.scores,
+    bias = float(point.plane[instances.features.shape[1] :].sum())
+    duals = duals_of(point.above, point.below, bias)
+    if not instances.bias:
+        del duals["balance"]
+    return Answer(
+        cp.OPTIMAL if point.within(search.tol) else cp.USER_LIMIT,
+        {"v": point.v},
+        duals,
+        solve_seconds=perf_counter() - start,
+        iterations=search.steps,
+        warm=Warm(point.plane, point.scores, sample, search.width, search.share),
     )
 
 

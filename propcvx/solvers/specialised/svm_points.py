@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from propcvx.programs import Program
 from propcvx.solvers.specialised.rounded import Losses
-from propcvx.solvers.through_cvxpy import leave_values
 
 Array = NDArray[np.float64]
 Indices = NDArray[np.intp]
@@ -20,8 +20,8 @@ CHUNK = 8192
 
 def parameters_of(program: Program) -> tuple[Array, Array, Array]:
     """The values of y, lower and upper of ``svm_dual``."""
-    y, lower, upper = (np.asarray(program.parameters[k].value) for k in ("y", "lower", "upper"))
-    return y, lower, upper
+    values = program.values
+    return values["y"], values["lower"], values["upper"]
 
 
 @dataclass(frozen=True)
@@ -101,8 +101,8 @@ class Instances:
     @classmethod
     def of(cls, program: Program) -> Instances:
         """Read them off a program whose parameters are set."""
-        features, bias = program.constants["features"], "balance" in program.constraints
-        return cls(features, *parameters_of(program), bias)
+        svm: Any = program.structure
+        return cls(svm.features, *parameters_of(program), svm.bias)
 
     def residuals(
         self, plane: Array, part: slice = slice(None), scores: Array | None = None
@@ -175,15 +175,6 @@ class Instances:
         return Instances(self.features[::step], self.y[::step], lower, upper, self.bias)
 
 
-def store_svm(program: Program, v: Array, bias: float, residuals: Array) -> None:
-    """Leave v and the duals that belong to residuals :math:`r = y - F w - b` in ``svm_dual``."""
-    above = np.maximum(residuals, 0.0)
-    store_parts(program, v, bias, above, above - residuals)
-
-
-def store_parts(program: Program, v: Array, bias: float, above: Array, below: Array) -> None:
-    """As :func:`store_svm`, from the positive and the negative part of the residuals."""
-    duals = {"lower": below, "upper": above}
-    if "balance" in program.constraints:
-        duals["balance"] = np.asarray(bias)
-    leave_values(program, {"v": v}, duals)
+def duals_of(above: Array, below: Array, bias: float) -> dict[str, Array]:
+    """Duals that belong to the positive and the negative part of the residuals."""
+    return {"lower": below, "upper": above, "balance": np.asarray(bias)}

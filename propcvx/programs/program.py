@@ -1,0 +1,217 @@
+"""The thin record around a ``cvxpy.Problem`` in which every program is handed over."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from enum import Enum
+from typing import Any
+
+import cvxpy as cp
+import numpy as np
+from cvxpy.atoms import EXP_ATOMS, PSD_ATOMS
+from cvxpy.constraints import PSD, ExpCone, PowCone3D, PowConeND
+from numpy.typing import NDArray
+
+from propcvx.errors import InputError
+from propcvx.programs.structures import Structure
+
+Array = NDArray[np.float64]
+
+
+class ProblemClass(Enum):
+    """Classes of problem, by what a solver must be able to do."""
+
+    QP = "quadratic program"
+    SOCP = "second-order cone program"
+    SDP = "semidefinite program"
+    EXPONENTIAL = "exponential cone program"
+    POWER = "power cone program"
+    MILP = "mixed-integer linear program"
+    MIQP = "mixed-integer quadratic program"
+    MICP = "mixed-integer conic program"
+
+    @property
+    def has_integers(self) -> bool:
+        """Whether some variables are integers; such programs have no duals."""
+        return self in (ProblemClass.MILP, ProblemClass.MIQP, ProblemClass.MICP)
+
+
+Nodes = tuple[Any, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class Program:
+    """An optimisation problem with the names of its parts, read off the CVXPY problem itself.
+
+    Parameters
+    ----------
+    problem : cvxpy.Problem
+        The problem.  Variables and parameters go by their names, constraints by their labels
+        (``constraint.set_label``), one without a label by its place: ``"constraint 2"``.
+    name : str
+        What it is called in messages; for the programs of the paper the function that built it.
+    equation : str
+        Label of the equation in the paper.
+
+    Raises
+    ------
+    InputError
+        If two variables, two parameters or two constraints have the same name.
+    """
+
+    problem: cp.Problem
+    name: str = "program"
+    equation: str = ""
+    attached: tuple[Structure, Nodes] | None = field(default=None, repr=False)
+    compiled: dict[str, Any] = field(default_factory=dict, init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        for kind, names in (
+            ("variables", [v.name() for v in self.problem.variables()]),
+            ("parameters", [p.name() for p in self.problem.parameters()]),
+            ("constraints", [c.label for c in self.problem.constraints if c.label is not None]),
+        ):
+            repeated = [name for name, count in Counter(names).items() if count > 1]
+            if repeated:
+                raise InputError(
+                    f"{self.name} has several {kind} of the same name, {repeated}; give each a "
+                    "name of its own."
+                )
+
+    @property
+    def variables(self) -> Mapping[str, cp.Variable]:
+        """Variables by name."""
+        return {variable.name(): variable for variable in self.problem.variables()}
+
+    @property
+    def parameters(self) -> Mapping[str, cp.Parameter]:
+        """Parameters by name."""
+        return {parameter.name(): parameter for parameter in self.problem.parameters()}
+
+    @property
+    def constraints(self) -> Mapping[str, cp.Constraint]:
+        """Constraints by label."""
+        return {
+            constraint.label or f"constraint {place}": constraint
+            for place, constraint in enumerate(self.problem.constraints)
+        }
+
+    @property
+    def values(self) -> dict[str, Array]:
+        """Values of the parameters, by name."""
+        return {name: np.asarray(p.value) for name, p in self.parameters.items()}
+
+    @property
+    def problem_class(self) -> ProblemClass:
+        """What a solver must be able to do."""
+        return class_of(self.problem)
+
+    @property
+    def structure(self) -> Structure | None:
+        """What the program is made of, while it is exactly what was built; None after any change.
+
+        Neither the name of a program nor that of its parts counts: the objective and the
+        constraints must be the very expressions that the structure was attached to.
+        """
+        if self.attached is None:
+            return None
+        structure, built = self.attached
+        now = nodes_of(self.problem)
+        same = len(now) == len(built) and all(a is b for a, b in zip(now, built, strict=True))
+        return structure if same else None
+
+    def set(self, **values: Any) -> Program:
+        """Give parameters their values, by name; returns the program itself.
+
+        Raises
+        ------
+        InputError
+            If a name is not a parameter, or a value does not fit (shape, sign).
+        """
+        parameters = self.parameters
+        for name, value in values.items():
+            if name not in parameters:
+                raise InputError(
+                    f"{name!r} is not a parameter of {self.name}; it has {list(parameters)}."
+                )
+            try:
+                parameters[name].value = np.asarray(value, dtype=np.float64)
+            except ValueError as error:
+                raise InputError(f"{name} does not fit {self.name}: {error}") from error
+        return self
+
+    def with_constraints(self, **constraints: cp.Constraint) -> Program:
+        """A variant with further constraints, by label; one of a label that is there replaces it.
+
+        Examples
+        --------
+        >>> from propcvx.programs import svm_dual
+        >>> program = svm_dual(np.eye(2))
+        >>> variant = program.with_constraints(small=cp.norm(program.variables["v"], 1) <= 1)
+        >>> list(variant.constraints), variant.structure
+        (['lower', 'upper', 'balance', 'small'], None)
+        """
+        return self._variant(self.problem.objective, {**self.constraints, **constraints})
+
+    def with_objective(self, objective: cp.Minimize | cp.Maximize) -> Program:
+        """A variant with another objective."""
+        return self._variant(objective, self.constraints)
+
+    def _variant(
+        self,
+        objective: cp.Minimize | cp.Maximize,
+        constraints: Mapping[str, cp.Constraint],
+    ) -> Program:
+        variant = build(self.name, self.equation, objective, constraints)
+        return replace(variant, attached=self.attached)  # of another problem, so it is not shown
+
+    def __str__(self) -> str:
+        """The statement of the problem, under its name and equation."""
+        heading = f"{self.name} ({self.equation})" if self.equation else self.name
+        return f"{heading}\n{self.problem}"
+
+
+def build(
+    name: str,
+    equation: str,
+    objective: cp.Minimize | cp.Maximize,
+    constraints: Mapping[str, cp.Constraint] | None = None,
+    structure: Structure | None = None,
+) -> Program:
+    """A program from its objective and labelled constraints, with its structure attached."""
+    labelled = [c.set_label(label) for label, c in (constraints or {}).items()]
+    problem = cp.Problem(objective, labelled)
+    attached = None if structure is None else (structure, nodes_of(problem))
+    return Program(problem, name, equation, attached)
+
+
+def nodes_of(problem: cp.Problem) -> Nodes:
+    """Every object that the objective and the constraints are made of, in order."""
+
+    def walk(node: Any) -> Iterator[Any]:
+        yield node
+        for child in node.args:
+            yield from walk(child)
+
+    return tuple(part for root in (problem.objective, *problem.constraints) for part in walk(root))
+
+
+def class_of(problem: cp.Problem) -> ProblemClass:
+    """Class of a problem, from its variables, constraints and atoms."""
+    atoms, cones = set(problem.atoms()), {type(c) for c in problem.constraints}
+    semidefinite = any(v.attributes["PSD"] or v.attributes["NSD"] for v in problem.variables())
+    if problem.is_mixed_integer():
+        if problem.is_lp():
+            return ProblemClass.MILP
+        return ProblemClass.MIQP if problem.is_qp() else ProblemClass.MICP
+    if problem.is_qp():
+        return ProblemClass.QP
+    if semidefinite or PSD in cones or atoms & set(PSD_ATOMS):
+        return ProblemClass.SDP
+    if cones & {PowCone3D, PowConeND}:
+        return ProblemClass.POWER
+    if ExpCone in cones or atoms & set(EXP_ATOMS):
+        return ProblemClass.EXPONENTIAL
+    return ProblemClass.SOCP

@@ -1,0 +1,181 @@
+r"""What a program is made of, for solvers that know its structure.
+
+The function that builds a program attaches one of these records.  It holds the program's own
+arrays, so it cannot differ from what CVXPY solves; :attr:`propcvx.programs.Program.structure` hands
+it out for as long as the program is what was built.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[np.float64]
+Values = Mapping[str, Array]
+
+
+@dataclass(frozen=True, eq=False)
+class Structure:
+    """What is common to all: nothing is known of an answer but what the program says."""
+
+    def magnitude(self, values: Values) -> float:
+        """Size of the variables where it is known, 1 otherwise; ``values`` are the parameters'."""
+        return 1.0
+
+    def gap(self, values: Values, variables: Values, duals: Values) -> float | None:
+        """Relative duality gap of an answer, None where it is not known."""
+        return None
+
+
+@dataclass(frozen=True, eq=False)
+class SVMDual(Structure):
+    r"""The SVM dual: :math:`\max_{l \le v \le u} y^\top v - \tfrac12 \|F^\top v\|^2`.
+
+    Attributes
+    ----------
+    features : array of shape (N, r)
+        F.
+    bias : bool
+        Whether v sums to zero.
+    """
+
+    features: Array = field(repr=False)
+    bias: bool
+
+    def magnitude(self, values: Values) -> float:
+        """The farthest bound of the box: C for a labeling."""
+        return float(max(np.abs(values["lower"]).max(), np.abs(values["upper"]).max()))
+
+    def gap(self, values: Values, variables: Values, duals: Values) -> float:
+        """Relative gap between the v made feasible and the plane of its weights."""
+        lower, upper = self.bounds(values, variables["v"])
+        return relative_gap(lower, upper)
+
+    def bounds(self, values: Values, v: Array) -> tuple[float, float]:
+        r"""Bounds on the optimal value: the dual objective of v, and the primal one of its plane.
+
+        v is made feasible first: clipped to its box, and what its sum lacks spread over the room
+        that is left there.  The plane is :math:`w = F^\top v` with the best bias.
+        """
+        y, lower, upper = values["y"], values["lower"], values["upper"]
+        v = feasible_in_box(v, lower, upper) if self.bias else np.clip(v, lower, upper)
+        weights = self.features.T @ v
+        residuals = y - self.features @ weights
+        if self.bias:
+            residuals -= best_offset(residuals, lower, upper)
+        norm = 0.5 * float(weights @ weights)
+        losses = float(upper @ np.maximum(residuals, 0.0) + lower @ np.minimum(residuals, 0.0))
+        return float(y @ v) - norm, norm + losses
+
+
+@dataclass(frozen=True, eq=False)
+class RestrictedMaster(Structure):
+    r"""The restricted master over some labelings, eq:convex_4.
+
+    Attributes
+    ----------
+    features : array of shape (N, r)
+        F.
+    labelings : array of shape (T, N)
+    C : float
+    """
+
+    features: Array = field(repr=False)
+    labelings: Array = field(repr=False)
+    C: float
+
+    def magnitude(self, values: Values) -> float:
+        """The width of the box, C."""
+        return self.C
+
+    def gap(self, values: Values, variables: Values, duals: Values) -> float:
+        """Relative gap between alpha, and the weights that alpha and mu give the group form."""
+        lower, upper = self.bounds(variables["alpha"], duals["cuts"])
+        return relative_gap(lower, upper)
+
+    def bounds(self, alpha: Array, mu: Array) -> tuple[float, float]:
+        r"""Bounds on the optimal value, from any alpha and mu.
+
+        With alpha clipped to its box and mu to the simplex, :math:`\alpha^\top 1 - \max_t q_t` and
+        the primal group form at :math:`w_t = \mu_t F^\top (y_t \circ \alpha)`.
+        """
+        alpha, mu = np.clip(alpha, 0.0, self.C), np.maximum(mu, 0.0)
+        mu = mu / (mu.sum() or 1.0)
+        weights = (self.labelings * alpha) @ self.features
+        norms = np.linalg.norm(weights, axis=1)
+        margins = np.einsum("ti,ti->i", self.labelings, (mu[:, None] * weights) @ self.features.T)
+        hinge = float(np.maximum(0.0, 1.0 - margins).sum())
+        lower = float(alpha.sum()) - 0.5 * float(norms.max()) ** 2
+        return lower, 0.5 * float(mu @ norms) ** 2 + self.C * hinge
+
+
+@dataclass(frozen=True, eq=False)
+class LogisticModel(Structure):
+    """The conditional exponential model of MeanMap.
+
+    Attributes
+    ----------
+    features : array of shape (N, r)
+        F.
+    bias : bool
+        Whether there is a bias b.
+    """
+
+    features: Array = field(repr=False)
+    bias: bool
+
+
+@dataclass(frozen=True, eq=False)
+class LeastSquares(Structure):
+    r"""Linear least squares :math:`\min_X \|A X - B\|^2` without constraints.
+
+    Attributes
+    ----------
+    design : array of shape (K, m)
+        A.
+    targets : array of shape (K, r)
+        B.
+    variable : str
+        Name of X.
+    """
+
+    design: Array = field(repr=False)
+    targets: Array = field(repr=False)
+    variable: str
+
+
+def feasible_in_box(v: Array, lower: Array, upper: Array) -> Array:
+    """The v clipped to its box, with what its sum lacks spread over the room that is left."""
+    v = np.clip(v, lower, upper)
+    excess = float(v.sum())
+    room = v - (lower if excess > 0 else upper)
+    total = float(room.sum())
+    return v if total == 0.0 else v - room * (excess / total)
+
+
+def relative_gap(lower: float, upper: float) -> float:
+    """``upper - lower``, never below 0, relative to the larger of the two in size."""
+    size = max(abs(lower), abs(upper))
+    return max(0.0, upper - lower) / size if size > 0.0 else 0.0
+
+
+def best_offset(residuals: Array, lower: Array, upper: Array) -> float:
+    r"""The b that minimises :math:`\sum_i \max(l_i (r_i - b), u_i (r_i - b))`.
+
+    The slope in b starts at minus the sum of u and gains :math:`u_i - l_i` at each :math:`r_i`; the
+    middle of the flat stretch is returned.
+
+    Examples
+    --------
+    >>> best_offset(np.array([3.0, 0.0]), np.array([0.0, -1.0]), np.array([1.0, 0.0]))
+    1.5
+    """
+    order = np.argsort(residuals)
+    slopes = np.cumsum((upper - lower)[order]) - upper.sum()
+    flat = 1e-12 * max(slopes[-1], float(upper.sum()))
+    first, last = np.searchsorted(slopes, [-flat, flat], side="right")
+    ends = residuals[order[np.minimum([first, last], len(order) - 1)]]
+    return float(ends.mean())
