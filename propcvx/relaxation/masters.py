@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from propcvx.programs import Program, mkl_epigraph, mkl_group, mkl_inner
+from propcvx.programs import Program, RestrictedMaster, mkl_epigraph, mkl_group, mkl_inner
 from propcvx.relaxation.simple_mkl import Trial, reduced_gradient
 from propcvx.solvers import Solution, SolverNames, solve
 
@@ -104,18 +104,17 @@ class Master(ABC):
         alpha, mu, answer = self._solved(labelings, *self._posed)
         alpha, mu = np.clip(self._unit**2 * alpha, 0.0, self.C), np.maximum(mu, 0.0)
         mu = mu / mu.sum()
-        weights = self._weights(alpha, labelings)
-        scores = (labelings * (self.features @ (mu[:, None] * weights).T).T).sum(axis=0)
-        norm = float(mu @ np.linalg.norm(weights, axis=1))
-        raw = float(alpha.sum()) - self._level(alpha, labelings)
-        alpha = settled(alpha, scores, self.C)
-        level = self._level(alpha, labelings)
+        problem = RestrictedMaster(self.features, labelings, self.C)
+        value, upper = problem.bounds(alpha, mu)
+        weights = mu[:, None] * ((labelings * alpha) @ self.features)
+        alpha = settled(alpha, (labelings * (weights @ self.features.T)).sum(axis=0), self.C)
+        settled_value, _ = problem.bounds(alpha, mu)
         return MasterSolution(
             alpha=alpha,
             mu=mu,
-            value=max(raw, float(alpha.sum()) - level),
-            upper=0.5 * norm**2 + self.C * float(np.maximum(0.0, 1.0 - scores).sum()),
-            level=level,
+            value=max(value, settled_value),
+            upper=upper,
+            level=float(alpha.sum()) - settled_value,
             solver=answer.solver,
             status=answer.status,
         )
@@ -132,13 +131,6 @@ class Master(ABC):
         )
         self.warm = solution.warm
         return solution
-
-    def _weights(self, alpha: Array, labelings: Array) -> Array:
-        r""":math:`F^\top (y_t \circ \alpha)` of each labeling, one per row."""
-        return (labelings * alpha) @ self.features
-
-    def _level(self, alpha: Array, labelings: Array) -> float:
-        return 0.5 * float(np.square(self._weights(alpha, labelings)).sum(axis=1).max())
 
 
 def settled(alpha: Array, scores: Array, C: float) -> Array:
