@@ -31,7 +31,7 @@ class AllLabelings:
         history = History([Round(end.value, end.solver, end.status, 0.0)], StopReason.SOLVED)
         best = [labelings[np.argmax(end.mu)]]
         result = RelaxationResult(
-            end.value, end.value, end.upper, vectors.T, values, end.alpha, np.array(best), history
+            end.value, end.value, end.upper, vectors.T, np.maximum(values, 0.0), end.alpha, np.array(best), history
         )
         on_round(result)
         return result
@@ -229,7 +229,8 @@ def test_an_upper_bound_needs_no_solver(monkeypatch):
     best = (0.5 * np.square(multiples).sum(axis=1) + hinges).min()
     for scale in (1e-3, 1.0, 1e3):
         bound = labeling_upper_bound(problem.X, labeling, 1.0, weights=scale * along)
-        assert bound == pytest.approx(best, rel=1e-6)
+        assert bound == pytest.approx(best, rel=1e-4)
+        assert bound <= best * (1.0 + 1e-9)
         assert bound >= exact * (1.0 - 1e-9)
 
 
