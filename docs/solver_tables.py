@@ -22,7 +22,7 @@ def class_table() -> str:
         [
             f"`{name}`",
             *("yes" if kind in row.classes else "" for kind in CLASSES),
-            f"`{row.extra}`",
+            f"`{row.package}`",
         ]
         for name, row in SOLVERS.items()
     )

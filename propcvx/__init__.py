@@ -1,7 +1,16 @@
 """Learning with label proportions: the programs, loops and classifiers of pSVM (ICML 2013)."""
 
-from propcvx.bags import Bags, bag_target
-from propcvx.estimators import AlterPropSVM, ConvPropSVM, InvCal, MeanMap, Start, fit_grid
+from propcvx.bags import Bags, bag_target, proportions_of
+from propcvx.estimators import (
+    AlterPropSVM,
+    ConvPropSVM,
+    InvCal,
+    LabelingStart,
+    MeanMap,
+    MethodStart,
+    RandomStart,
+    fit_grid,
+)
 from propcvx.metrics import bag_error
 from propcvx.model_selection import BagKFold, BagShuffleSplit, RepeatedBagKFold
 from propcvx.relaxation import CuttingPlanes
@@ -16,10 +25,13 @@ __all__ = [
     "ConvPropSVM",
     "CuttingPlanes",
     "InvCal",
+    "LabelingStart",
     "MeanMap",
+    "MethodStart",
+    "RandomStart",
     "RepeatedBagKFold",
-    "Start",
     "bag_error",
     "bag_target",
     "fit_grid",
+    "proportions_of",
 ]

@@ -7,16 +7,17 @@ A bag :math:`\mathcal{B}_k` is a set of instances of which only the share of pos
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 
+from propcvx.checks import check_choice, check_number
 from propcvx.errors import CutBagWarning, InfeasibleLabelingError, InputError, warn
-from propcvx.layout import Block, blocks_of, run_of
 
 BAG_DTYPE = np.dtype(
     [("bag", np.int64), ("proportion", np.float64), ("size", np.int64), ("label", np.int8)]
@@ -25,6 +26,9 @@ BAG_DTYPE = np.dtype(
 
 COUNT_SLACK = 1e-6
 """How far ``p * n`` may lie from an integer, in instances, and still be that count."""
+
+SHOWN = 5
+"""How many bags a message names one by one."""
 
 
 def bag_target(
@@ -49,6 +53,8 @@ def bag_target(
     y : structured array of shape (n_instances,)
         Fields ``bag`` (the bag's position among the sorted ids), ``proportion``, ``size``
         (instances in the whole bag, which makes a split through a bag detectable) and ``label``.
+        Its dtype carries the sorted ids as metadata, which slices keep, so that messages can name
+        bags as you do.
 
     Raises
     ------
@@ -66,7 +72,7 @@ def bag_target(
     ids, codes = _encode_ids(bags, keyed=_as_mapping(proportions) is not None)
     shares = _match_proportions(ids, proportions)
     sizes = np.bincount(codes, minlength=len(ids))
-    y = np.empty(len(codes), dtype=BAG_DTYPE)
+    y = np.empty(len(codes), dtype=np.dtype(BAG_DTYPE, metadata={"ids": tuple(ids)}))
     y["bag"], y["proportion"], y["size"] = codes, shares[codes], sizes[codes]
     y["label"] = _known_labels(labels, len(codes))
     return y
@@ -95,15 +101,13 @@ def proportions_of(
     {'a': 0.5, 'b': 1.0}
     """
     positive = np.asarray(labels) > 0
-    ids = bags.tolist() if hasattr(bags, "tolist") else list(bags)  # type: ignore[arg-type]
-    if len(ids) != len(positive):
+    ids, codes = _encode_ids(bags, keyed=True)
+    if len(codes) != len(positive):
         raise InputError(
-            f"bags must name the bag of each of the {len(positive)} instances, got {len(ids)}."
+            f"bags must name the bag of each of the {len(positive)} instances, got {len(codes)}."
         )
-    members: dict[Hashable, list[bool]] = {}
-    for bag, label in zip(ids, positive, strict=True):
-        members.setdefault(bag, []).append(bool(label))
-    return {bag: float(np.mean(inside)) for bag, inside in members.items()}
+    shares = np.bincount(codes, weights=positive) / np.bincount(codes)
+    return dict(zip(ids, shares.tolist(), strict=True))
 
 
 def is_bag_target(y: Any) -> bool:
@@ -128,6 +132,10 @@ class Bags:
         only approximately, so its count is the nearest one.
     codes : int array of shape (n_bags,)
         The bag's field ``bag`` in the target: its position among the sorted ids.
+    rows : int array of shape (n_instances,)
+        The row of each instance in the target that the bags were read from.
+    ids : sequence of hashable, optional
+        The sorted ids, where the target still carries them; for messages only.
     """
 
     index: NDArray[np.intp]
@@ -135,6 +143,8 @@ class Bags:
     labels: NDArray[np.int8]
     whole: NDArray[np.bool_]
     codes: NDArray[np.int64]
+    rows: NDArray[np.intp]
+    ids: Sequence[Hashable] | None = None
 
     @classmethod
     def from_target(cls, y: NDArray[np.void]) -> Bags:
@@ -151,13 +161,13 @@ class Bags:
         if y.ndim != 1 or len(y) == 0:
             raise InputError(f"y must be a non-empty vector of instances, got shape {y.shape}.")
         codes, first, index = np.unique(y["bag"], return_index=True, return_inverse=True)
-        proportions = y["proportion"][first]
-        if not np.array_equal(proportions[index], y["proportion"]):
-            raise InputError("y['proportion'] must be one value per bag, got several in one bag.")
-        _check_proportions(proportions, codes.tolist())
         labels = _known_labels(y["label"], len(y))
         present, sizes = np.bincount(index), y["size"][first]
-        bags = cls(index, proportions, labels, present == sizes, codes)
+        ids = y.dtype.metadata["ids"] if y.dtype.metadata else None
+        whole, rows = present == sizes, np.arange(len(y))
+        bags = cls(index, y["proportion"][first], labels, whole, codes, rows, ids)
+        _check_one_proportion(bags, y["proportion"])
+        _check_proportions(bags.proportions, bags.name)
         _warn_if_cut(present, sizes)
         _check_known(bags)
         return bags
@@ -166,7 +176,29 @@ class Bags:
         """The bags of some instances; those that this cuts are no longer whole."""
         kept, index = np.unique(self.index[instances], return_inverse=True)
         whole = self.whole[kept] & (np.bincount(index) == self.sizes[kept])
-        return Bags(index, self.proportions[kept], self.labels[instances], whole, self.codes[kept])
+        proportions, codes = self.proportions[kept], self.codes[kept]
+        labels, rows = self.labels[instances], self.rows[instances]
+        return Bags(index, proportions, labels, whole, codes, rows, self.ids)
+
+    def reordered(self, instances: NDArray[np.intp], bags: NDArray[np.intp]) -> Bags:
+        """The same, instances and bags in another order: permutations of their positions."""
+        place = np.argsort(bags)
+        return Bags(
+            place[self.index[instances]],
+            self.proportions[bags],
+            self.labels[instances],
+            self.whole[bags],
+            self.codes[bags],
+            self.rows[instances],
+            self.ids,
+        )
+
+    def name(self, bag: int) -> str:
+        """The bag in the words of a message: its id, or its position among the sorted ids."""
+        code = int(self.codes[bag])
+        if self.ids is not None and 0 <= code < len(self.ids):
+            return repr(self.ids[code])
+        return f"{code} (of the sorted ids)"
 
     @property
     def n_instances(self) -> int:
@@ -184,19 +216,15 @@ class Bags:
         return np.bincount(self.index, minlength=self.n_bags)
 
     @cached_property
+    def membership(self) -> sp.csr_array:
+        """Matrix of shape (n_bags, n_instances): 1 where an instance is in a bag, 0 elsewhere."""
+        entries = np.ones(self.n_instances), (self.index, np.arange(self.n_instances))
+        return sp.csr_array(entries, shape=(self.n_bags, self.n_instances))
+
+    @cached_property
     def starts(self) -> NDArray[np.intp]:
         """Position of each bag's first instance once instances are sorted by bag."""
         return np.concatenate(([0], np.cumsum(self.sizes)[:-1]))
-
-    @cached_property
-    def blocks(self) -> list[Block]:
-        """The instances laid out bag by bag, see :mod:`propcvx.layout`."""
-        return blocks_of(self.index, self.sizes)
-
-    @cached_property
-    def run(self) -> int:
-        """Length of the runs of one bag in which instances come, 1 where it is short."""
-        return run_of(self.index)
 
     def proportions_of(self, labeling: NDArray[Any]) -> NDArray[np.float64]:
         r"""Share of positives of a labeling in each bag, :math:`\tilde p_k(y)` (eq:tilde_p_k)."""
@@ -208,16 +236,17 @@ class Bags:
 
     def means_of(self, features: NDArray[np.float64]) -> NDArray[np.float64]:
         """Mean of the rows of ``features`` in each bag, shape (n_bags, n_features)."""
-        order = np.argsort(self.index, kind="stable")
-        return np.add.reduceat(features[order], self.starts, axis=0) / self.sizes[:, None]
+        return (self.membership @ features) / self.sizes[:, None]
 
-    def count_range(self, epsilon: float = 0.0) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    def count_range(self, epsilon: float | str = 0.0) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
         r"""Counts of positives with :math:`|\tilde p_k - p_k| \le \epsilon`, per bag.
 
         Parameters
         ----------
-        epsilon : float
-            Tolerance of the proportions, in [0, 1].
+        epsilon : float or "rounding"
+            Tolerance of the proportions, in [0, 1].  ``"rounding"`` takes for each bag the
+            nearest count that its known labels allow, and of two equally near ones both.  So
+            does any tolerance for a bag that was cut, beside the counts within it.
 
         Returns
         -------
@@ -228,7 +257,8 @@ class Bags:
         Raises
         ------
         InfeasibleLabelingError
-            If a bag has no such count.
+            If a bag has no such count; the message names those bags, and an epsilon that
+            suffices for all of them.
 
         Examples
         --------
@@ -236,34 +266,62 @@ class Bags:
         >>> [count.tolist() for count in bags.count_range(0.0)]
         [[1, 1], [1, 1]]
         """
-        if not 0.0 <= epsilon <= 1.0:
-            raise InputError(f"epsilon must be in [0, 1], got {epsilon!r}.")
-        target, width = self.proportions * self.sizes, epsilon * self.sizes + COUNT_SLACK
-        target = np.where(self.whole, target, np.round(target))
-        lower = np.ceil(target - width).astype(np.intp)
-        upper = np.floor(target + width).astype(np.intp)
-        known_positive, known_negative = self.known_counts()
-        lower = np.maximum(lower, known_positive)
-        upper = np.minimum(upper, self.sizes - known_negative)
-        if (lower > upper).any():
-            self._raise_infeasible(int(np.argmax(lower > upper)), epsilon)
+        check_epsilon(epsilon)
+        target = self.proportions * self.sizes
+        positive, negative = self.known_counts()
+        allowed = positive, self.sizes - negative
+        width = self._widths(epsilon) + COUNT_SLACK
+        lower = np.clip(np.ceil(target - width), *allowed).astype(np.intp)
+        upper = np.clip(np.floor(target + width), *allowed).astype(np.intp)
+        nearest = np.clip(np.round(target), *allowed)
+        infeasible = np.abs(nearest - target) > width
+        if epsilon != "rounding" and infeasible.any():
+            self._raise_infeasible(np.flatnonzero(infeasible), nearest, epsilon)
         return lower, upper
 
     def known_counts(self) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
         """Number of known positives and of known negatives in each bag."""
         return self.positives_of(self.labels), self.positives_of(-self.labels)
 
-    def _raise_infeasible(self, bag: int, epsilon: float) -> None:
-        size, share = int(self.sizes[bag]), float(self.proportions[bag])
-        positive, negative = (int(known[bag]) for known in self.known_counts())
-        count = min(max(round(share * size), positive), size - negative)
-        needed = np.ceil(1e4 * abs(count / size - share) - 1e-6) / 1e4
-        raise InfeasibleLabelingError(
-            f"no labeling of bag {self.codes[bag]} (of the sorted ids) has its proportion within "
-            f"epsilon={epsilon:g}: p * n = {share:g} * {size} = {share * size:g} positives; the "
-            f"nearest count that the known labels allow is {count}. Pass the proportion "
-            f"{count}/{size}, or epsilon of at least {needed:g}."
+    def _widths(self, epsilon: float | str) -> NDArray[np.float64]:
+        """How far from p * n a count may lie, in instances."""
+        half = np.full(self.n_bags, 0.5)
+        if isinstance(epsilon, str):
+            return half
+        width = epsilon * self.sizes
+        return np.where(self.whole, width, np.maximum(width, half))
+
+    def _raise_infeasible(
+        self, wrong: NDArray[np.intp], nearest: NDArray[np.float64], epsilon: float | str
+    ) -> None:
+        size, share = self.sizes[wrong], self.proportions[wrong]
+        distance = np.abs(nearest[wrong] - share * size) - COUNT_SLACK / 2
+        listed = ", ".join(
+            f"bag {self.name(k)} (p * n = {p:g} * {n} = {p * n:g} positives, nearest "
+            f"{nearest[k]:.0f}/{n})"
+            for k, p, n in zip(wrong[:SHOWN], share, size, strict=False)
         )
+        more = f" and {len(wrong) - SHOWN} more" if len(wrong) > SHOWN else ""
+        raise InfeasibleLabelingError(
+            f"no labeling has the proportions of {len(wrong)} of {self.n_bags} bags within "
+            f"epsilon={epsilon:g}: {listed}{more}. For all of them an epsilon of "
+            f"{_rounded_up(float(np.max(distance / size))):g} suffices; epsilon='rounding' takes "
+            "the nearest counts."
+        )
+
+
+def check_epsilon(epsilon: Any) -> None:
+    """A tolerance of proportions, or ``"rounding"``; see :meth:`Bags.count_range`."""
+    if isinstance(epsilon, str):
+        check_choice("epsilon", epsilon, ("rounding",))
+    else:
+        check_number("epsilon", epsilon, least=0.0, most=1.0)
+
+
+def _rounded_up(value: float, digits: int = 4) -> float:
+    """The next number of so few digits."""
+    unit = 10.0 ** (digits - 1 - np.floor(np.log10(value)))
+    return float(np.ceil(value * unit) / unit)
 
 
 def _as_mapping(proportions: Any) -> Mapping[Hashable, float] | None:
@@ -277,6 +335,11 @@ def _as_mapping(proportions: Any) -> Mapping[Hashable, float] | None:
 
 
 def _encode_ids(bags: Any, keyed: bool) -> tuple[list[Hashable], NDArray[np.intp]]:
+    """Sorted ids, and the position of each instance's id among them."""
+    whole_numbers = np.asarray(bags) if hasattr(bags, "dtype") else np.empty(0)
+    if whole_numbers.dtype.kind in "iu" and whole_numbers.ndim == 1 and whole_numbers.size:
+        numbers, codes = np.unique(whole_numbers, return_inverse=True)
+        return numbers.tolist(), codes
     try:
         members = bags.tolist() if hasattr(bags, "tolist") else list(bags)
         distinct = list(dict.fromkeys(members))
@@ -297,7 +360,7 @@ def _encode_ids(bags: Any, keyed: bool) -> tuple[list[Hashable], NDArray[np.intp
                 "sorted-id order; pass a dict keyed by bag id."
             ) from error
     position = {bag: k for k, bag in enumerate(distinct)}
-    return distinct, np.array([position[bag] for bag in members], dtype=np.intp)
+    return distinct, np.fromiter(map(position.__getitem__, members), np.intp, len(members))
 
 
 def _match_proportions(ids: list[Hashable], proportions: Any) -> NDArray[np.float64]:
@@ -311,14 +374,15 @@ def _match_proportions(ids: list[Hashable], proportions: Any) -> NDArray[np.floa
             )
     else:
         missing = [bag for bag in ids if bag not in mapping]
-        unused = [bag for bag in mapping if bag not in set(ids)]
+        used = set(ids)
+        unused = [bag for bag in mapping if bag not in used]
         if missing or unused:
             raise InputError(
                 f"proportions and bags must name the same ids; bags without a proportion: "
                 f"{_some(missing)}; proportions without a bag: {_some(unused)}."
             )
         shares = _as_floats([mapping[bag] for bag in ids])
-    _check_proportions(shares, ids)
+    _check_proportions(shares, lambda k: repr(ids[k]))
     return shares
 
 
@@ -329,13 +393,21 @@ def _as_floats(proportions: Any) -> NDArray[np.float64]:
         raise InputError(f"proportions must be numbers in [0, 1]: {error}.") from error
 
 
-def _check_proportions(shares: NDArray[np.float64], ids: Sequence[Hashable]) -> None:
+def _check_proportions(shares: NDArray[np.float64], name: Callable[[int], str]) -> None:
     wrong = ~((shares >= 0.0) & (shares <= 1.0))
     if wrong.any():
         bag = int(np.argmax(wrong))
         raise InputError(
-            f"proportions must be shares in [0, 1], got {shares[bag]:g} for bag {ids[bag]!r}."
+            f"proportions must be shares in [0, 1], got {shares[bag]:g} for bag {name(bag)}."
         )
+
+
+def _check_one_proportion(bags: Bags, proportions: NDArray[np.float64]) -> None:
+    differs = bags.proportions[bags.index] != proportions
+    differs &= ~np.isnan(proportions)
+    if differs.any():
+        bag = bags.name(bags.index[np.argmax(differs)])
+        raise InputError(f"y['proportion'] must be one value per bag, got several in bag {bag}.")
 
 
 def _known_labels(labels: ArrayLike | None, n_instances: int) -> NDArray[np.int8]:
@@ -375,13 +447,12 @@ def _check_known(bags: Bags) -> None:
     if wrong.any():
         bag = int(np.argmax(wrong))
         raise InputError(
-            f"labels contradict the proportion of bag {bags.codes[bag]} (of the sorted ids): "
+            f"labels contradict the proportion of bag {bags.name(bag)}: "
             f"{positive[bag]} known positives and {negative[bag]} known negatives of "
-            f"{bags.sizes[bag]}, with proportion "
-            f"{bags.proportions[bag]:g}."
+            f"{bags.sizes[bag]}, with proportion {bags.proportions[bag]:g}."
         )
 
 
-def _some(ids: Sequence[Hashable], most: int = 5) -> str:
-    shown = ", ".join(repr(bag) for bag in ids[:most])
-    return f"[{shown}{', ...' if len(ids) > most else ''}]"
+def _some(ids: Sequence[Hashable]) -> str:
+    shown = ", ".join(repr(bag) for bag in ids[:SHOWN])
+    return f"[{shown}{', ...' if len(ids) > SHOWN else ''}]"

@@ -64,6 +64,9 @@ class Round:
         The solver that answered, and its status.
     seconds : float
         Wall time of the round.
+    n_instances : int or None
+        How many instances it was walked on: fewer than there are where alter-pSVM anneals on a part
+        of every bag.
     """
 
     objective: float
@@ -74,6 +77,7 @@ class Round:
     n_cuts: int | None = None
     C_star: float | None = None
     n_flips: int | None = None
+    n_instances: int | None = None
 
 
 @dataclass

@@ -10,16 +10,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import combinations, product
 from math import comb, prod
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from propcvx.bags import Bags
 from propcvx.errors import InputError
-from propcvx.layout import Block
-from propcvx.losses import ProportionLoss, hinge_reduction
+from propcvx.layout import Block, Layout
+from propcvx.losses import HINGE, InstanceLoss, ProportionLoss
 
 Array = NDArray[np.float64]
 Indices = NDArray[np.intp]
@@ -31,15 +33,25 @@ CHUNK = 2**16
 """Instances that are labeled at once: few enough to stay in a processor's cache."""
 
 
-def labeling_step(scores: Array, bags: Bags, loss: ProportionLoss, weights: Array) -> Array:
+def labeling_step(
+    scores: Array,
+    bags: Bags,
+    loss: ProportionLoss,
+    weights: Array,
+    *,
+    instance_loss: InstanceLoss = HINGE,
+    before: Array | None = None,
+    layout: Layout | None = None,
+) -> Array:
     r"""Solve eq:solving_y exactly (Propositions 1 and 2), for all bags at once.
 
     .. math::
 
-        \min_{y \in \{-1, 1\}^N} \sum_i \max(0, 1 - y_i f_i)
+        \min_{y \in \{-1, 1\}^N} \sum_i L(y_i, f_i)
         + \sum_k \omega_k L_p(\tilde p_k(y), p_k)
 
-    With a bag's instances sorted by score, the R-th flip gains :math:`\delta_{(R)}`, which falls
+    With a bag's instances sorted by :math:`\delta_i = L(-1, f_i) - L(+1, f_i)`, which is to sort
+    them by score where they weigh the same, the R-th flip gains :math:`\delta_{(R)}`, which falls
     with R, and costs :math:`\omega_k [L_p(R/n_k, p_k) - L_p((R-1)/n_k, p_k)]`, which rises with R;
     so the instances to flip are those whose gain exceeds their cost.
 
@@ -53,20 +65,32 @@ def labeling_step(scores: Array, bags: Bags, loss: ProportionLoss, weights: Arra
         The loss :math:`L_p`.
     weights : array of shape (n_bags,)
         Weight :math:`\omega_k` of each bag's proportion loss: :math:`C_p / C` in eq:prop_1.
+    instance_loss : InstanceLoss
+        The loss L, the hinge unless another is given.
+    before : array of shape (n_instances,), optional
+        Labels before: of equal scores, those of positive instances stay positive first.  Further
+        ties are broken by ``layout.ranks``.
+    layout : Layout, optional
+        ``Layout.of(bags)``, for asking many times.
 
     Returns
     -------
     labeling : float array of shape (n_instances,)
         Entries -1.0 and +1.0.
     """
+    sorted_by_score = np.ndim(instance_loss.weights) == 0
+    keys = scores if sorted_by_score else instance_loss.reduction(scores)
 
-    def pays(score: Array, rank: Indices, bag: Indices | slice) -> NDArray[np.bool_]:
+    def pays(key: Array, rank: Indices, bag: Indices | slice) -> NDArray[np.bool_]:
         size, share = bags.sizes[bag], bags.proportions[bag]
         cost = loss.of(rank / size - share) - loss.of((rank - 1) / size - share)
-        return hinge_reduction(score) > weights[bag] * cost
+        gain = instance_loss.reduction(key) if sorted_by_score else key
+        return gain > weights[bag] * cost
 
-    nearest = (bags.proportions * bags.sizes).astype(np.intp)
-    return _flip_top(_with_known(scores, bags), bags, 0 * bags.sizes, bags.sizes, nearest, pays)
+    counts = Counts(0 * bags.sizes, bags.sizes, (bags.proportions * bags.sizes).astype(np.intp))
+    layout = layout or Layout.of(bags)
+    ties = (layout.ranks,) if before is None else (layout.ranks, -before)
+    return _flip_top(_with_known(keys, bags), bags, layout, counts, pays, ties)
 
 
 def random_labeling(bags: Bags, random: np.random.RandomState) -> Array:
@@ -85,24 +109,29 @@ class FeasibleLabelings:
         The bags; labels that are known stay as they are.
     lower, upper : int arrays of shape (n_bags,)
         Range of the number of positives in each bag.
+    ranks : int array of shape (n_instances,), or None
+        Of instances of one bag with equal scores, :meth:`best` labels those of lower rank +1 first;
+        None for their positions.
     """
 
     bags: Bags
     lower: NDArray[np.intp]
     upper: NDArray[np.intp]
+    ranks: NDArray[np.intp] | None = None
+
+    @cached_property
+    def _layout(self) -> Layout:
+        return Layout.of(self.bags, self.ranks)
 
     @classmethod
-    def of(cls, bags: Bags, epsilon: float) -> FeasibleLabelings:
+    def of(cls, bags: Bags, epsilon: float | str) -> FeasibleLabelings:
         """All labelings whose proportions are within ``epsilon``; see :meth:`Bags.count_range`."""
         return cls(bags, *bags.count_range(epsilon))
 
     @classmethod
     def nearest(cls, bags: Bags) -> FeasibleLabelings:
-        """Labelings with the count nearest to each bag's proportion; never empty."""
-        positive, negative = bags.known_counts()
-        counts = np.round(bags.proportions * bags.sizes).astype(np.intp)
-        counts = np.clip(counts, positive, bags.sizes - negative)
-        return cls(bags, counts, counts)
+        """Labelings with the counts nearest to each bag's proportion; never empty."""
+        return cls.of(bags, "rounding")
 
     def best(self, scores: Array) -> Array:
         r"""Labeling that solves :math:`\max_{y \in \mathcal{Y}} \sum_i s_i y_i`, by sorting.
@@ -122,8 +151,8 @@ class FeasibleLabelings:
             return score > 0.0
 
         known = _with_known(scores.T, self.bags)
-        middle = (self.lower + self.upper) // 2
-        return _flip_top(known, self.bags, self.lower, self.upper, middle, pays).T
+        counts = Counts(self.lower, self.upper, (self.lower + self.upper) // 2)
+        return _flip_top(known, self.bags, self._layout, counts, pays, (self._layout.ranks,)).T
 
     def __contains__(self, labeling: Array) -> bool:
         """Whether a labeling has feasible counts and agrees with the labels that are known."""
@@ -176,37 +205,51 @@ def _with_known(scores: Array, bags: Bags) -> Array:
 
 
 Pays = Callable[[Array, Indices, Indices | slice], NDArray[np.bool_]]
+Ties = tuple[NDArray[Any], ...]
+
+
+@dataclass(frozen=True)
+class Counts:
+    """Smallest and largest number of positives of each bag, and a guess between them."""
+
+    low: Indices
+    high: Indices
+    guess: Indices
+
+    def of(self, bags: Indices | slice) -> Counts:
+        """Those of some bags."""
+        return Counts(self.low[bags], self.high[bags], self.guess[bags])
 
 
 def _flip_top(
-    scores: Array, bags: Bags, low: Indices, high: Indices, guess: Indices, pays: Pays
+    scores: Array, bags: Bags, layout: Layout, allowed: Counts, pays: Pays, ties: Ties
 ) -> Array:
-    """Labels +1 for the top R instances of each bag, of equal ones the first.
+    """Labels +1 for the top R instances of each bag, of equal ones those first in order of ties.
 
-    R is the largest count from ``low`` to ``high`` for which ``pays(score, rank, bag)`` holds at
-    rank R, or ``low``; ``pays`` may not hold again once it fails.  R is found at once where it is
-    the ``guess``.  Instances are the last axis of ``scores``, and each vector along it is a problem
-    of its own.
+    The last of ``ties`` counts most, as in :func:`numpy.lexsort`.
+
+    R is the largest count allowed for which ``pays(score, rank, bag)`` holds at rank R, or the
+    smallest; ``pays`` may not hold again once it fails.  R is found at once where it is the guess.
+    Instances are the last axis of ``scores``, and each vector along it is a problem of its own.
     """
     shape = (*scores.shape[:-1], bags.n_bags)
     counts, thresholds, tied = np.empty(shape, int), np.empty(shape), np.empty(shape, bool)
     labeling = np.empty(scores.shape)  # until it is filled, room to sort in
-    for block in bags.blocks:
+    for block in layout.blocks:
         k, ascending = block.bags, block.sort(block.gather(scores, labeling))
-        count = _counts(ascending, block, low[k], high[k], guess[k], pays)
+        count = _counts(ascending, block, allowed.of(k), pays)
         last, following = (block.ranked(ascending, count + i) for i in (0, 1))
         counts[..., k], thresholds[..., k] = count, np.where(count > 0, last, np.nan)
         tied[..., k] = (last == following) & (count > 0) & (count < bags.sizes[k])
-    _fill(labeling, scores, thresholds, bags)
+    _fill(labeling, scores, thresholds, bags.index, layout.run)
     if tied.any():
-        _untie(labeling, scores, thresholds, counts, tied, bags.index)
+        _untie(labeling, scores, thresholds, counts, tied, bags.index, ties)
     return labeling
 
 
-def _counts(
-    ascending: Array, block: Block, low: Indices, high: Indices, guess: Indices, pays: Pays
-) -> Indices:
+def _counts(ascending: Array, block: Block, allowed: Counts, pays: Pays) -> Indices:
     """R of every bag: the guess is tried, and the rest bisected."""
+    low, high, guess = allowed.low, allowed.high, allowed.guess
     if ascending.ndim > 1:
         guess = np.broadcast_to(guess, (*ascending.shape[:-1], len(guess)))
     ranks = np.stack([guess, guess + 1])
@@ -223,11 +266,11 @@ def _counts(
     return count
 
 
-def _fill(labeling: Array, scores: Array, thresholds: Array, bags: Bags) -> None:
+def _fill(labeling: Array, scores: Array, thresholds: Array, index: Indices, run: int) -> None:
     """Write labels +1 from the threshold of the bag on, none where it is NaN."""
-    runs = (*scores.shape[:-1], -1, bags.run)
-    scores, labeling, index = scores.reshape(runs), labeling.reshape(runs), bags.index[:: bags.run]
-    step = -(-CHUNK // bags.run)
+    runs = (*scores.shape[:-1], -1, run)
+    scores, labeling, index = scores.reshape(runs), labeling.reshape(runs), index[::run]
+    step = -(-CHUNK // run)
     for first in range(0, len(index), step):
         part = slice(first, first + step)
         labels = labeling[..., part, :]
@@ -240,9 +283,15 @@ def _fill(labeling: Array, scores: Array, thresholds: Array, bags: Bags) -> None
 
 
 def _untie(
-    labeling: Array, scores: Array, thresholds: Array, counts: Array, tied: Array, index: Indices
+    labeling: Array,
+    scores: Array,
+    thresholds: Array,
+    counts: Array,
+    tied: Array,
+    index: Indices,
+    ties: Ties,
 ) -> None:
-    """Keep only the first of equal scores at the threshold of a bag, as many as it has room for."""
+    """Keep of equal scores at the threshold of a bag as many as it has room for."""
     n_bags = thresholds.shape[-1]
     position = np.flatnonzero(tied.take(index, axis=-1))
     problem, instance = np.divmod(position, len(index))
@@ -250,6 +299,6 @@ def _untie(
     score, threshold = scores.ravel()[position], thresholds.ravel()[bag]
     room = counts.ravel() - np.bincount(bag[score > threshold], minlength=counts.size)
     position, bag = position[score == threshold], bag[score == threshold]
-    order = np.argsort(bag, kind="stable")
+    order = np.lexsort((*(key[position % len(index)] for key in ties), bag))
     place = np.arange(len(order)) - np.searchsorted(bag[order], bag[order])
     labeling.reshape(-1)[position[order[place >= room[bag[order]]]]] = -1.0

@@ -8,6 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from propcvx.bags import Bags
+
 Array = NDArray[np.float64]
 Indices = NDArray[np.intp]
 
@@ -76,6 +78,30 @@ class Block:
         slot = np.minimum(slot, ascending.shape[-1] - 1)
         ascending = ascending[(None,) * (slot.ndim - ascending.ndim)]
         return np.take_along_axis(ascending, slot, axis=-1)
+
+
+@dataclass(frozen=True)
+class Layout:
+    """The instances of some bags, laid out for sorting; made once for any number of scores.
+
+    Attributes
+    ----------
+    blocks : list of Block
+    run : int
+        Length of the runs of one bag in which instances come, 1 where it is short.
+    ranks : int array of shape (n_instances,)
+        Of instances of one bag with equal scores, those of lower rank are labeled +1 first.
+    """
+
+    blocks: list[Block]
+    run: int
+    ranks: Indices
+
+    @classmethod
+    def of(cls, bags: Bags, ranks: Indices | None = None) -> Layout:
+        """Lay out the instances of bags; without ``ranks``, their positions are their ranks."""
+        ranks = np.arange(bags.n_instances) if ranks is None else ranks
+        return cls(blocks_of(bags.index, bags.sizes), run_of(bags.index), ranks)
 
 
 def blocks_of(index: Indices, sizes: Indices) -> list[Block]:

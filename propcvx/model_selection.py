@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from heapq import heapreplace
 from typing import Any
 
 import numpy as np
@@ -171,10 +172,15 @@ def deal_bags(sizes: Indices, n_splits: int, random_state: Any) -> Indices:
             f"n_splits must be from 2 to the number of bags ({len(sizes)}), got {n_splits}."
         )
     shuffled = check_random_state(random_state).permutation(len(sizes))
-    folds, filled = np.empty(len(sizes), dtype=np.intp), np.zeros(n_splits)
-    for bag in shuffled[np.argsort(-sizes[shuffled], kind="stable")]:
-        folds[bag] = np.argmin(filled)
-        filled[folds[bag]] += sizes[bag]
+    largest_first = shuffled[np.argsort(-sizes[shuffled], kind="stable")]
+    filled = [(0, fold) for fold in range(n_splits)]
+    chosen = []
+    for size in sizes[largest_first].tolist():
+        held, fold = filled[0]
+        chosen.append(fold)
+        heapreplace(filled, (held + size, fold))
+    folds = np.empty(len(sizes), dtype=np.intp)
+    folds[largest_first] = chosen
     return folds
 
 

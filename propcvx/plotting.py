@@ -6,7 +6,10 @@ differ by their marker, and lines by their dashes.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
+from itertools import count, product
+from string import ascii_lowercase
 from typing import Any
 
 import numpy as np
@@ -15,11 +18,15 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 from numpy.typing import NDArray
 
+from propcvx.errors import InputError
+
 Array = NDArray[np.float64]
+Panel = tuple[str, Callable[[Axes], None]]
+Panels = Sequence[tuple[str, Mapping[str, Any]]]
 
 BLUE, VERMILION, PURPLE, GREY = "#0072B2", "#D55E00", "#8E3B73", "#555555"
 CLASSES = ((1, "positive", BLUE, "o"), (-1, "negative", VERMILION, "^"))
-RESOLUTION, SHADE = 401, 0.16
+RESOLUTION, SHADE, MAX_COLUMNS = 401, 0.16, 4
 LEGEND_BELOW: dict[str, Any] = {
     "loc": "upper center",
     "bbox_to_anchor": (0.5, -0.07),
@@ -31,40 +38,44 @@ LEGEND_BELOW: dict[str, Any] = {
 LINES = (("black", "-"), (PURPLE, (0, (4, 2))))
 
 
-def figure_one(
-    data: Any, panels: Sequence[tuple[str, Mapping[str, Any]]], title: str = ""
-) -> Figure:
-    """Two bags in the plane, and what methods make of them: Figure 1 of the paper.
+def figure_one(data: Any, panels: Panels, title: str = "") -> Figure:
+    """Bags in the plane, and what methods make of them: Figure 1 of the paper.
 
     Parameters
     ----------
     data : BaggedData
-        Two bags of instances with two features.
+        Bags of instances with two features.
     panels : sequence of (str, mapping of str to classifier)
         For each panel below those of the bags its heading, and up to two fitted classifiers by
-        the text that names them.
+        the text that names them.  The last one is drawn in the panels of the bags too.
     title : str
         Above the whole.
 
     Returns
     -------
     matplotlib.figure.Figure
+
+    Raises
+    ------
+    InputError
+        If instances have not two features, or a panel has more than two classifiers.
     """
-    figure = Figure(figsize=(8.2, 9.6), layout="constrained")
-    axes = figure.subplots(2, 2, sharex=True, sharey=True)
+    _check_panels(data, panels)
     reach = 1.1 * float(np.abs(data.X).max())
-    name, reference = list(panels[-1][1].items())[-1]
-    for k, (ax, bag) in enumerate(zip(axes[0], data.proportions, strict=True)):
-        _draw_bag(ax, data, bag)
-        _draw_line(ax, reference, reach, GREY, ":", name)
-        ax.set_title(f"({'ab'[k]}) bag {k + 1}: {data.proportions[bag]:.0%} positive")
-    for k, (ax, (heading, classifiers)) in enumerate(zip(axes[1], panels, strict=True)):
-        _draw_decisions(ax, classifiers, reach)
-        _draw_points(ax, data.X, data.labels)
-        ax.set_title(f"({'cd'[k]}) {heading}")
-    for ax in axes.flat:
-        ax.set(xlim=(-reach, reach), ylim=(-reach, reach), aspect="equal")
-        ax.legend(**LEGEND_BELOW)
+    rows = [*_wrapped(_bag_panels(data, panels, reach)), *_wrapped(_decisions(data, panels, reach))]
+    columns = max(map(len, rows))
+    figure = Figure(figsize=(4.1 * columns, 5.2 * len(rows)), layout="constrained")
+    grid = figure.subplots(len(rows), columns, sharex=True, sharey=True, squeeze=False)
+    letters = _letters()
+    for axes, row, below in zip(grid, rows, [*rows[1:], []], strict=True):
+        for column, (ax, (heading, draw)) in enumerate(zip(axes, row, strict=False)):
+            draw(ax)
+            ax.set(xlim=(-reach, reach), ylim=(-reach, reach), aspect="equal")
+            ax.set_title(f"({next(letters)}) {heading}")
+            ax.tick_params(labelbottom=column >= len(below))
+            ax.legend(**LEGEND_BELOW)
+        for unused in axes[len(row) :]:
+            unused.remove()
     figure.suptitle(title)
     return figure
 
@@ -108,6 +119,55 @@ def method_comparison(
     rows[1].supxlabel("true share of positives in a held-out bag", fontsize="medium")
     figure.suptitle(title)
     return figure
+
+
+def _check_panels(data: Any, panels: Panels) -> None:
+    if data.X.shape[1] != 2:
+        raise InputError(f"data must have two features to be drawn, got {data.X.shape[1]}.")
+    for heading, classifiers in panels:
+        if not 1 <= len(classifiers) <= len(LINES):
+            raise InputError(
+                f"panels must have 1 to {len(LINES)} classifiers each, got {len(classifiers)} in "
+                f"{heading!r}."
+            )
+
+
+def _bag_panels(data: Any, panels: Panels, reach: float) -> list[Panel]:
+    """A panel for each bag, with the last classifier of all."""
+    last = [list(classifiers.items())[-1] for _, classifiers in panels[-1:]]
+
+    def draw(ax: Axes, bag: Any) -> None:
+        _draw_bag(ax, data, bag)
+        for name, classifier in last:
+            _draw_line(ax, classifier, reach, GREY, ":", name)
+
+    return [
+        (f"bag {number}: {share:.0%} positive", partial(draw, bag=bag))
+        for number, (bag, share) in enumerate(data.proportions.items(), start=1)
+    ]
+
+
+def _decisions(data: Any, panels: Panels, reach: float) -> list[Panel]:
+    """A panel for each group of classifiers."""
+
+    def draw(ax: Axes, classifiers: Mapping[str, Any]) -> None:
+        _draw_decisions(ax, classifiers, reach)
+        _draw_points(ax, data.X, data.labels)
+
+    return [(heading, partial(draw, classifiers=classifiers)) for heading, classifiers in panels]
+
+
+def _wrapped(panels: list[Panel]) -> list[list[Panel]]:
+    """Panels in rows of as equal a length as can be."""
+    n_rows = -(-len(panels) // MAX_COLUMNS)
+    length = -(-len(panels) // max(n_rows, 1))
+    return [panels[first : first + length] for first in range(0, len(panels), max(length, 1))]
+
+
+def _letters() -> Iterator[str]:
+    """The letters a to z, then aa, ab and so on."""
+    for length in count(1):
+        yield from map("".join, product(ascii_lowercase, repeat=length))
 
 
 def _draw_bag(ax: Axes, data: Any, bag: Any) -> None:

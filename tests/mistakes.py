@@ -19,9 +19,11 @@ from propcvx import (
     BagKFold,
     Bags,
     ConvPropSVM,
+    CuttingPlanes,
     InvCal,
     MeanMap,
-    Start,
+    MethodStart,
+    RandomStart,
     bag_error,
     bag_target,
 )
@@ -32,10 +34,12 @@ from propcvx.errors import (
     UnsupportedSolverError,
 )
 from propcvx.model_selection import BagShuffleSplit
+from propcvx.relaxation.oracles import CoordinateOracle
 
 X = np.random.RandomState(0).randn(8, 3)
 IDS = ["a"] * 4 + ["b"] * 4
 Y = bag_target(IDS, [0.5, 0.25])
+NO_VARIANCE = partial(CoordinateOracle.on_axes, variance=0)
 ALL = (InvCal, MeanMap, AlterPropSVM, ConvPropSVM)
 
 
@@ -94,13 +98,13 @@ LENGTHS = "X and y must have the same number of instances, got "
 SQUARE = "the Gram matrix must be square, one row and column per instance (8, 8), got shape "
 METHODS = "['random', 'mean_map', 'inv_cal', 'conv']"
 INIT = (
-    "init must be a method's name ('random', 'mean_map', 'inv_cal', 'conv'), an estimator of "
-    "propcvx, a Start or a list of them, or a labeling of -1 and +1 for the 8 instances, got "
+    f"init must be one of {METHODS}, a start, several of them, an estimator of propcvx, or a "
+    "labeling of -1 and +1 for the 8 instances, got "
 )
 INFEASIBLE = (
-    "no labeling of bag 0 (of the sorted ids) has its proportion within epsilon={}: "
-    "p * n = 0.4 * 4 = 1.6 positives; the nearest count that the known labels allow is 2. "
-    "Pass the proportion 2/4, or epsilon of at least 0.1."
+    "no labeling has the proportions of 1 of 2 bags within epsilon={}: bag 'a' (p * n = 0.4 * 4 = "
+    "1.6 positives, nearest 2/4). For all of them an epsilon of 0.1 suffices; epsilon='rounding' "
+    "takes the nearest counts."
 )
 SOLVERS = r"\['\w+'(, '\w+')*\]"  # those that are installed
 
@@ -176,8 +180,8 @@ _BAGS = {
     "labels against the proportion": Mistake(
         lambda: Bags.from_target(bag_target(IDS, [0.5, 0.25], labels=[1, 1, 1, 1, 0, 0, 0, 0])),
         InputError,
-        "labels contradict the proportion of bag 0 (of the sorted ids): 4 known positives and 0 "
-        "known negatives of 4, with proportion 0.5.",
+        "labels contradict the proportion of bag 'a': 4 known positives and 0 known negatives of "
+        "4, with proportion 0.5.",
     ),
 }
 
@@ -283,13 +287,19 @@ _EACH = {
     "solver unknown": Mistake(
         fit_each(solver="gurobi"),
         UnsupportedSolverError,
-        re.compile(rf"solver must be one of {SOLVERS}, got 'gurobi'; {SOLVERS} can solve \w+\."),
+        re.compile(
+            rf"solver must be 'auto', a Solver, or one of {SOLVERS}, got 'gurobi'; "
+            rf"{SOLVERS} can solve \w+\."
+        ),
         ALL,
     ),
     "solver is None": Mistake(
         fit_each(solver=None),
         UnsupportedSolverError,
-        re.compile(rf"solver must be one of {SOLVERS}, got None; {SOLVERS} can solve \w+\."),
+        re.compile(
+            rf"solver must be 'auto', a Solver, or one of {SOLVERS}, got None; "
+            rf"{SOLVERS} can solve \w+\."
+        ),
         ALL,
     ),
     "no solver": Mistake(
@@ -361,6 +371,20 @@ _EACH = {
         lambda cls: cls().fit(X, Y).predict_proportions(X, [1, 2]),
         InputError,
         "bags must name the bag of each of the 8 instances, got 2.",
+        ALL,
+    ),
+    "labels 0 and 1 in score, after a fit to bags": Mistake(
+        lambda cls: cls().fit(X, Y).score(X, [0, 1] * 4),
+        InputError,
+        "y must have labels among classes_ [-1, 1], got 0 too; pass -1 for the negative and 1 for "
+        "the positive class.",
+        ALL,
+    ),
+    "labels -1 and 1 in score, after a fit to labels 0 and 1": Mistake(
+        lambda cls: cls().fit(X, [0, 1] * 4).score(X, [-1, 1] * 4),
+        InputError,
+        "y must have labels among classes_ [0, 1], got -1 too; pass 0 for the negative and 1 for "
+        "the positive class.",
         ALL,
     ),
     "predict before fit": Mistake(
@@ -435,10 +459,10 @@ _ALTER = {
         InputError,
         f"init must be one of {METHODS}, got 'kmeans'.",
     ),
-    "init unknown in a Start": Mistake(
-        fit(AlterPropSVM(init=[Start(), Start("kmeans")])),
+    "method of a start unknown": Mistake(
+        fit(AlterPropSVM(init=[RandomStart(), MethodStart("kmeans")])),
         InputError,
-        f"init must be one of {METHODS}, got 'kmeans'.",
+        "method must be one of ['mean_map', 'inv_cal', 'conv'], got 'kmeans'.",
     ),
     "init empty": Mistake(
         fit(AlterPropSVM(init=[])),
@@ -465,7 +489,7 @@ _ALTER = {
         "n_init must be a whole number, at least 1, got 1.5.",
     ),
     "repeats 0": Mistake(
-        fit(AlterPropSVM(init=Start(repeats=0))),
+        fit(AlterPropSVM(init=RandomStart(0))),
         InputError,
         "repeats must be a whole number, at least 1, got 0.",
     ),
@@ -491,7 +515,7 @@ _ALTER = {
     ),
     "selection without bags to hold out": Mistake(
         fit(
-            AlterPropSVM(init=[Start(), Start("conv")], selection="bag_error"),
+            AlterPropSVM(init=[RandomStart(), MethodStart("conv")], selection="bag_error"),
             target=bag_target([0] * 8, [0.5]),
         ),
         InputError,
@@ -525,18 +549,23 @@ _CONV = {
         InputError,
         "epsilon must be a finite number at least 0 and at most 1, got -0.1.",
     ),
+    "epsilon is a word": Mistake(
+        fit(ConvPropSVM(epsilon="nearest")),
+        InputError,
+        "epsilon must be one of ['rounding'], got 'nearest'.",
+    ),
     "epsilon above 1": Mistake(
         fit(ConvPropSVM(epsilon=1.1)),
         InputError,
         "epsilon must be a finite number at least 0 and at most 1, got 1.1.",
     ),
     "max_cuts 0": Mistake(
-        fit(ConvPropSVM(max_cuts=0)),
+        fit(ConvPropSVM(relaxation=CuttingPlanes(max_cuts=0))),
         InputError,
         "max_cuts must be a whole number, at least 1, got 0.",
     ),
     "variance 0": Mistake(
-        fit(ConvPropSVM(variance=0)),
+        fit(ConvPropSVM(relaxation=CuttingPlanes(oracle=NO_VARIANCE))),
         InputError,
         "variance must be a finite number above 0 and at most 1, got 0.",
     ),
@@ -546,18 +575,23 @@ _CONV = {
         "intercept must be one of ['center', 'constant', 'none'], got 'centre'.",
     ),
     "oracle unknown": Mistake(
-        fit(ConvPropSVM(oracle="greedy")),
+        fit(ConvPropSVM(relaxation=CuttingPlanes(oracle="greedy"))),
         InputError,
-        "oracle must be one of ['coordinate', 'exhaustive', 'sweep', 'mixed_integer'], "
-        "got 'greedy'.",
+        "oracle must be one of ['coordinate', 'coordinate_features', 'exhaustive', 'sweep', "
+        "'mixed_integer'], got 'greedy'.",
     ),
-    "dimensions unknown": Mistake(
-        fit(ConvPropSVM(dimensions="pca")),
+    "relaxation unknown": Mistake(
+        fit(ConvPropSVM(relaxation="sdp")),
         InputError,
-        "dimensions must be one of ['eigen', 'features'], got 'pca'.",
+        "relaxation must be one of ['cutting_planes'], got 'sdp'.",
+    ),
+    "rounding unknown": Mistake(
+        fit(ConvPropSVM(rounding="sign")),
+        InputError,
+        "rounding must be one of ['rank_one'], got 'sign'.",
     ),
     "master unknown": Mistake(
-        fit(ConvPropSVM(master="dual")),
+        fit(ConvPropSVM(relaxation=CuttingPlanes(master="dual"))),
         InputError,
         "master must be one of ['epigraph', 'group', 'reduced_gradient'], got 'dual'.",
     ),
@@ -570,13 +604,17 @@ _CONV = {
         ),
     ),
     "sweep in three dimensions": Mistake(
-        fit(ConvPropSVM(oracle="sweep")),
+        fit(ConvPropSVM(relaxation=CuttingPlanes(oracle="sweep"))),
         InputError,
         "a sweep over directions needs at most 2 features, got 3; use ExhaustiveOracle, "
         "MixedIntegerOracle or CoordinateOracle.",
     ),
     "too many labelings to list": Mistake(
-        fit(ConvPropSVM(oracle="exhaustive"), np.zeros((40, 1)), bag_target([0] * 40, [0.5])),
+        fit(
+            ConvPropSVM(relaxation=CuttingPlanes(oracle="exhaustive")),
+            np.zeros((40, 1)),
+            bag_target([0] * 40, [0.5]),
+        ),
         InputError,
         "bags have 137,846,528,820 feasible labelings, more than the 1,000,000 that can be listed; "
         "use smaller bags or another oracle.",

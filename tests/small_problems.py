@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 
 from propcvx import Bags, bag_target
 from propcvx.losses import PROPORTION_LOSSES
+from propcvx.programs.structures import best_offset
 
 
 @dataclass(frozen=True)
@@ -46,6 +47,12 @@ def small_problems(max_size=5, max_bags=4, max_features=4):
         known=st.sampled_from([0.0, 0.3]),
         noise=st.sampled_from([0.3, 1.0, 3.0]),
     )
+
+
+def best_bias(labeling, scores):
+    """Bias of the least sum of hinge losses."""
+    lower, upper = np.minimum(0.0, labeling), np.maximum(0.0, labeling)
+    return best_offset(labeling - scores, lower, upper)
 
 
 def psvm_objective(problem, weights, norm, scores, labeling, C, loss="absolute"):

@@ -9,8 +9,20 @@ from hypothesis import strategies as st
 from sklearn.base import clone
 from small_problems import psvm_objective, small_problem, small_problems
 
-from propcvx import AlterPropSVM, Bags, ConvPropSVM, InvCal, MeanMap, Start, bag_target
-from propcvx.alternating.algorithm import Alternation, PropSVM, Separator, SVMStep, annealing_values
+from propcvx import (
+    AlterPropSVM,
+    Bags,
+    ConvPropSVM,
+    InvCal,
+    LabelingStart,
+    MeanMap,
+    MethodStart,
+    RandomStart,
+    bag_target,
+)
+from propcvx.alternating.algorithm import alternate, annealing_values
+from propcvx.alternating.problem import PropSVM, Separator
+from propcvx.alternating.svm_step import SVMStep
 from propcvx.errors import SolverError
 from propcvx.estimators import alter
 from propcvx.history import StopReason
@@ -61,21 +73,21 @@ def gain_of_a_labeling_step(clf, problem, weights=None):
     return value(clf.labeling_) - value(better)
 
 
-def machine_and_problem(problem, C=1.0, C_p=3.0, solver="libsvm", loss="absolute"):
+def step_and_problem(problem, C=1.0, C_p=3.0, solver="libsvm", loss="absolute"):
     bags = problem.bags
     task = PropSVM(bags, C, np.full(bags.n_bags, C_p), PROPORTION_LOSSES[loss])
     return SVMStep(problem.X, solver, 1e-6), task
 
 
-class CountingMachine:
+class CountingStep:
     """The SVM step, remembering what it was asked."""
 
-    def __init__(self, machine):
-        self.machine, self.calls = machine, []
+    def __init__(self, step):
+        self.step, self.calls = step, []
 
     def __call__(self, labeling, C, after=None):
         self.calls.append((labeling.tobytes(), C))
-        return self.machine(labeling, C, after)
+        return self.step(labeling, C, after)
 
 
 # --- the schedule -----------------------------------------------------------------------------
@@ -142,19 +154,18 @@ def test_objective_never_increases_with_solvers_of_quadratic_programs(solver, ke
     check_descent(AlterPropSVM(**options, **kernel_options(kernel)), problem)
 
 
-def test_an_inaccurate_machine_cannot_raise_the_objective():
+def test_an_inaccurate_step_cannot_raise_the_objective():
     problem = small_problem(3, sizes=(6, 6))
-    machine, task = machine_and_problem(problem)
+    step, task = step_and_problem(problem)
     random = np.random.RandomState(0)
 
     def sloppy(labeling, C, after=None):
-        answer = machine(labeling, C)
+        answer = step(labeling, C)
         weights = answer.weights + random.randn(2)
-        scores = problem.X @ weights + answer.bias
-        return Separator(lambda: weights, 0.5 * weights @ weights, answer.bias, scores)
+        return Separator(weights, answer.bias, problem.X @ weights + answer.bias)
 
     start = random_labeling(problem.bags, np.random.RandomState(1))
-    objectives = Alternation(task, sloppy, [1.0], tol=-np.inf, max_iter=20)(start).history
+    objectives = alternate(task, sloppy, start, [1.0], tol=-np.inf, max_iter=20).history
     assert (np.diff(objectives.objectives) <= 1e-12).all()
 
 
@@ -205,8 +216,8 @@ EXACT = {
 }
 SCIP_TOLERANCE = 1e-4
 INITS = {
-    "annealed": Start(repeats=10),
-    "either": [Start(repeats=10), Start(repeats=20, annealing=False)],
+    "annealed": RandomStart(10),
+    "either": [RandomStart(10), RandomStart(20, annealing=False)],
 }
 
 
@@ -249,60 +260,36 @@ def test_started_at_the_exact_optimum_it_stays(against_exact, name):
 
 @settings(max_examples=15)
 @given(problem=small_problems(), annealing=st.booleans())
-def test_restarts_that_meet_end_as_they_would_alone(problem, annealing):
-    step, task = machine_and_problem(problem)
-    machine = CountingMachine(step)
+def test_a_descent_does_not_depend_on_those_before_it(problem, annealing):
+    step, task = step_and_problem(problem)
     schedule = annealing_values(task.C) if annealing else [task.C]
-    together = Alternation(task, machine, schedule)
     random = np.random.RandomState(0)
-    starts = [random_labeling(problem.bags, random) for _ in range(4)]
-    shared = [together(start) for start in starts]
-    calls = len(machine.calls)
-    alone = [Alternation(task, machine, schedule)(start) for start in starts]
-    for one, other in zip(shared, alone, strict=True):
-        assert one.objective == other.objective
-        np.testing.assert_array_equal(one.labeling, other.labeling)
-        np.testing.assert_array_equal(one.weights, other.weights)
-        assert one.bias == other.bias
-        assert one.history.stop_reason is other.history.stop_reason
-    assert calls <= len(machine.calls) - calls
+    for start in [random_labeling(problem.bags, random) for _ in range(3)]:
+        again = alternate(task, step, start, schedule)
+        alone = alternate(task, SVMStep(problem.X, "libsvm", 1e-6), start, schedule)
+        assert again.objective == alone.objective
+        np.testing.assert_array_equal(again.labeling, alone.labeling)
+        np.testing.assert_array_equal(again.weights, alone.weights)
 
 
-def test_a_start_seen_before_is_not_walked_again():
-    problem = small_problem(4, sizes=(5, 5))
-    step, task = machine_and_problem(problem)
-    machine = CountingMachine(step)
-    alternation = Alternation(task, machine, annealing_values(task.C))
-    start = random_labeling(problem.bags, np.random.RandomState(0))
-    first = alternation(start)
-    calls = len(machine.calls)
-    assert alternation(start.copy()) is first
-    assert len(machine.calls) == calls
-
-
-def test_paths_meet_only_at_the_same_annealing_value():
-    """A scripted machine: one start passes at the second C* what the other began with."""
-    A, B, X, Z = (np.array(pair) for pair in ((1.0, 1.0), (1.0, -1.0), (-1.0, 1.0), (-1.0, -1.0)))
-    script = {(A.tobytes(), 0.5): B, (X.tobytes(), 0.5): A}
-    script |= {(A.tobytes(), 1.0): Z, (B.tobytes(), 1.0): B}
-
-    def machine(labeling, C, after=None):
-        scores = 2.0 * script.get((labeling.tobytes(), C), labeling)
-        return Separator(lambda: np.zeros(1), 0.0, 0.0, scores)
-
-    bags = Bags.from_target(bag_target([0, 0], [0.5]))
-    task = PropSVM(bags, 1.0, np.zeros(1), PROPORTION_LOSSES["absolute"])
-    alternation = Alternation(task, machine, [0.5, 1.0], max_iter=1)
-    np.testing.assert_array_equal(alternation(A).labeling, B)
-    np.testing.assert_array_equal(alternation(X).labeling, Z)
+@pytest.mark.parametrize("solver", ["libsvm", "newton", "clarabel", "osqp"])
+def test_starts_that_are_walked_at_the_same_time_end_the_same(solver):
+    problem = small_problem(5, sizes=(8, 8), noise=2.0)
+    init = [RandomStart(3), MethodStart("inv_cal", annealing=False)]
+    clf = AlterPropSVM(init=init, solver=solver, solver_tol=1e-4, random_state=0)
+    one, two = (clone(clf).set_params(n_jobs=n).fit(problem.X, problem.y) for n in (1, 2))
+    np.testing.assert_array_equal(one.start_objectives_, two.start_objectives_)
+    np.testing.assert_array_equal(one.labeling_, two.labeling_)
+    np.testing.assert_array_equal(one.coef_, two.coef_)
+    assert one.history_.objectives == two.history_.objectives
 
 
 def test_an_unchanged_labeling_is_not_solved_again():
     problem = small_problem(4, sizes=(5, 5))
-    step, task = machine_and_problem(problem)
-    machine = CountingMachine(step)
-    Alternation(task, machine, annealing_values(task.C))(np.ones(10))
-    assert len(set(machine.calls)) == len(machine.calls)
+    step, task = step_and_problem(problem)
+    counting = CountingStep(step)
+    alternate(task, counting, np.ones(10), annealing_values(task.C))
+    assert len(set(counting.calls)) == len(counting.calls)
 
 
 def test_same_seed_same_result():
@@ -385,7 +372,11 @@ def test_known_labels_override_given_ones():
 
 def test_of_several_kinds_of_start_the_smallest_objective_wins():
     problem = small_problem(10, sizes=(8, 8, 4), noise=2.0)
-    starts = [Start("random", repeats=3), Start("inv_cal", annealing=False), Start(problem.labels)]
+    starts = [
+        RandomStart(3),
+        MethodStart("inv_cal", annealing=False),
+        LabelingStart(problem.labels),
+    ]
     clf = AlterPropSVM(init=starts, random_state=0).fit(problem.X, problem.y)
     alone = [AlterPropSVM(init=start, random_state=0).fit(problem.X, problem.y) for start in starts]
     objectives = np.concatenate([single.start_objectives_ for single in alone])
@@ -409,7 +400,7 @@ def misleading():
     return X, bag_target(index, shares), labels
 
 
-STARTS = [Start("random", repeats=3), Start("inv_cal", annealing=False)]
+STARTS = [RandomStart(3), MethodStart("inv_cal", annealing=False)]
 
 
 @pytest.mark.parametrize(("selection", "winner"), [("objective", 0), ("bag_error", 1)])
@@ -434,14 +425,15 @@ def test_every_bag_is_held_out_once_for_every_kind_of_start(monkeypatch):
     problem = small_problem(11, sizes=(4, 3, 5))
     seen = []
 
-    class Spy(Alternation):
-        def __call__(self, labeling):
-            seen.append(self.problem.bags.n_instances)
-            return super().__call__(labeling)
+    def spy(problem, *args, **options):
+        seen.append(problem.bags.n_instances)
+        return alternate(problem, *args, **options)
 
-    monkeypatch.setattr(alter, "Alternation", Spy)
+    monkeypatch.setattr(alter, "alternate", spy)
     AlterPropSVM(
-        init=[Start(), Start("inv_cal", annealing=False)], selection="bag_error", random_state=0
+        init=[RandomStart(), MethodStart("inv_cal", annealing=False)],
+        selection="bag_error",
+        random_state=0,
     ).fit(problem.X, problem.y)
     assert sorted(seen[:-1]) == [7, 7, 8, 8, 9, 9]
     assert seen[-1] == 12
@@ -458,7 +450,7 @@ def test_errors_of_held_out_bags_are_summed_over_bags(monkeypatch):
         return {(0, 2): 0.3, (1, 1): 0.5}.get((start, bags.n_bags), 0.0)
 
     monkeypatch.setattr(alter, "proportion_error", scripted)
-    starts = [Start(), Start("inv_cal", annealing=False)]
+    starts = [RandomStart(), MethodStart("inv_cal", annealing=False)]
     clf = AlterPropSVM(init=starts, selection="bag_error", random_state=0)
     clf.fit(problem.X, problem.y)
     assert n_calls == 2 * 5
@@ -471,14 +463,13 @@ def test_given_labels_follow_their_instances_into_the_folds(monkeypatch):
     X = problem.labels[:, None].astype(float)
     seen = []
 
-    class Spy(Alternation):
-        def __call__(self, labeling):
-            seen.append(len(labeling))
-            np.testing.assert_array_equal(labeling, self.machine.features[:, 0])
-            return super().__call__(labeling)
+    def spy(task, step, labeling, *args, **options):
+        seen.append(len(labeling))
+        np.testing.assert_array_equal(labeling, step.features[:, 0])
+        return alternate(task, step, labeling, *args, **options)
 
-    monkeypatch.setattr(alter, "Alternation", Spy)
-    starts = [Start(problem.labels), Start(problem.labels, annealing=False)]
+    monkeypatch.setattr(alter, "alternate", spy)
+    starts = [LabelingStart(problem.labels), LabelingStart(problem.labels, annealing=False)]
     AlterPropSVM(init=starts, selection="bag_error", random_state=0).fit(X, problem.y)
     assert sorted(set(seen)) == [9, 10, 11, 15]
 
@@ -532,7 +523,7 @@ def test_solvers_can_be_swapped(solver, seed):
 def test_solver_options_reach_the_solver():
     problem = small_problem(0)
     with pytest.raises(TypeError, match="shrinkng"):
-        AlterPropSVM(solver_options={"shrinkng": False}).fit(problem.X, problem.y)
+        AlterPropSVM(solver="libsvm", solver_options={"shrinkng": False}).fit(problem.X, problem.y)
 
 
 # --- parts ------------------------------------------------------------------------------------
@@ -540,7 +531,7 @@ def test_solver_options_reach_the_solver():
 
 def test_a_problem_can_be_taken_on_whole_bags():
     problem = small_problem(14, sizes=(3, 4, 5))
-    _, task = machine_and_problem(problem)
+    _, task = step_and_problem(problem)
     task = PropSVM(task.bags, task.C, np.array([1.0, 2.0, 3.0]), task.loss)
     instances = np.flatnonzero(task.bags.index != 1)
     part = task.take(instances)
@@ -551,21 +542,21 @@ def test_a_problem_can_be_taken_on_whole_bags():
 
 def test_objective_takes_an_annealing_value_in_place_of_C():
     problem = small_problem(15)
-    machine, task = machine_and_problem(problem, C=2.0)
+    step, task = step_and_problem(problem, C=2.0)
     labeling = problem.labels.astype(float)
-    separator = machine(labeling, 2.0)
+    separator = step(labeling, 2.0)
     errors = hinge(labeling, separator.scores).sum()
     at_C, at_half = (task.objective(labeling, separator, C) for C in (None, 1.0))
     assert at_C - at_half == pytest.approx(errors)
 
 
-def test_bags_of_one_class_need_no_machine():
+def test_bags_of_one_class_need_no_separator():
     y = bag_target([0, 0, 1, 1], [1.0, 1.0])
     assert Bags.from_target(y).n_bags == 2
     clf = AlterPropSVM(C_p=1e3, random_state=0).fit(np.arange(8.0).reshape(4, 2), y)
-    assert clf.objective_ == 0.0
+    assert clf.objective_ == pytest.approx(0.0, abs=1e-12)
     np.testing.assert_array_equal(clf.labeling_, np.ones(4))
-    np.testing.assert_array_equal(clf.coef_, 0.0)
+    np.testing.assert_allclose(clf.coef_, 0.0, atol=1e-12)
 
 
 # --- what is kept when it is stopped ----------------------------------------------------------
@@ -576,18 +567,17 @@ def test_bags_of_one_class_need_no_machine():
 def test_starts_that_had_ended_are_kept_when_it_is_stopped(monkeypatch, failure, n_whole):
     problem = small_problem(16, sizes=(6, 6), noise=2.0)
 
-    class Stopped(Alternation):
-        n_ended = 0
+    ended = []
 
-        def __call__(self, labeling):
-            if Stopped.n_ended == n_whole:
-                raise failure
-            Stopped.n_ended += 1
-            return super().__call__(labeling)
+    def stopped(*args, **options):
+        if len(ended) == n_whole:
+            raise failure
+        ended.append(alternate(*args, **options))
+        return ended[-1]
 
     clf = AlterPropSVM(n_init=4, annealing=False, random_state=0)
     whole = clone(clf).set_params(n_init=max(n_whole, 1)).fit(problem.X, problem.y)
-    monkeypatch.setattr(alter, "Alternation", Stopped)
+    monkeypatch.setattr(alter, "alternate", stopped)
     with pytest.raises(type(failure)):
         clf.fit(problem.X, problem.y)
     assert hasattr(clf, "coef_") == (n_whole > 0)

@@ -6,8 +6,10 @@ import numpy as np
 import pytest
 
 from propcvx import AlterPropSVM, Bags, bag_target
-from propcvx.alternating.algorithm import PropSVM, SVMStep, annealing_values
-from propcvx.alternating.annealing import LEAST, part_of
+from propcvx.alternating.algorithm import annealing_values
+from propcvx.alternating.part import LEAST, Part, draw_part
+from propcvx.alternating.problem import PropSVM
+from propcvx.alternating.svm_step import SVMStep
 from propcvx.losses import PROPORTION_LOSSES
 from propcvx.programs import svm_dual, svm_dual_parameters
 from propcvx.solvers import solve
@@ -33,16 +35,16 @@ def fitted(X, target, **options):
 @pytest.mark.parametrize(("size", "drawn"), [(1500, (450, 750, 300)), (1, (231, 384, 154))])
 def test_a_part_has_the_same_share_of_every_bag(size, drawn):
     bags = Bags.from_target(two_classes()[1])
-    part = part_of(bags, size, np.random.RandomState(0))
+    part = draw_part(bags, size, np.random.RandomState(0))
     assert (np.diff(part) > 0).all()
     np.testing.assert_array_equal(np.bincount(bags.index[part]), drawn)
     assert sum(drawn) >= LEAST * bags.n_bags
     assert not bags.take(part).whole.any()
 
 
-def test_the_part_of_few_instances_is_all_of_them_and_draws_nothing():
+def test_of_few_instances_no_part_is_drawn():
     bags, random = Bags.from_target(two_classes()[1]), np.random.RandomState(0)
-    np.testing.assert_array_equal(part_of(bags, 3000, random), np.arange(3000))
+    assert draw_part(bags, 3000, random) is None
     assert random.randint(2**30) == np.random.RandomState(0).randint(2**30)
 
 
@@ -57,17 +59,18 @@ def test_a_part_that_stands_for_copies_is_the_whole_problem(C):
         np.array([1.0, 5.0]),
         PROPORTION_LOSSES["absolute"],
     )
-    part = whole.part(np.arange(50))
-    separator = SVMStep(X, "newton", 1e-8)(labels * 1.0, C * part.count)
+    of_whole = SVMStep(np.tile(X, (3, 1)), "newton", 1e-8)
+    part = Part.of(whole, of_whole, np.arange(50))
+    separator = part.svm_step(labels * 1.0, C)
     copied = replace(separator, scores=np.tile(separator.scores, 3))
-    assert part.objective(1.0 * labels, separator, C) == pytest.approx(
+    assert part.problem.objective(1.0 * labels, separator, C) == pytest.approx(
         whole.objective(np.tile(labels, 3), copied, C)
     )
     np.testing.assert_array_equal(
-        np.tile(part.best_labeling(separator.scores, C), 3).sum(),
+        np.tile(part.problem.best_labeling(separator.scores, C), 3).sum(),
         whole.best_labeling(copied.scores, C).sum(),
     )
-    of_all = SVMStep(np.tile(X, (3, 1)), "newton", 1e-8)(np.tile(1.0 * labels, 3), C)
+    of_all = of_whole(np.tile(1.0 * labels, 3), C)
     np.testing.assert_allclose(separator.weights, of_all.weights, atol=1e-5)
 
 
@@ -76,6 +79,9 @@ def test_the_last_level_is_walked_on_all_instances():
     clf = fitted(X, target, annealing_size=1000)
     walked = list(dict.fromkeys(record.C_star for record in clf.history_))
     assert walked == annealing_values(1.0)
+    on = {record.n_instances for record in clf.history_ if record.C_star >= 0.05}
+    below = {record.n_instances for record in clf.history_ if record.C_star < 0.05}
+    assert (on, below) == ({3000}, {1000})
     program = svm_dual(X).set(**svm_dual_parameters(clf.labeling_, 1.0))
     svm = solve(program, "newton", tol=1e-8, certify=False).value
     bags = Bags.from_target(target)
@@ -99,9 +105,3 @@ def test_known_labels_are_kept():
     target["label"][::3] = labels[::3]
     clf = fitted(X, target, annealing_size=1)
     np.testing.assert_array_equal(clf.labeling_[::3], labels[::3])
-
-
-def test_restarts_that_meet_on_the_part_share_the_rest():
-    X, target, _ = two_classes()
-    clf = fitted(X, target, annealing_size=1, n_init=4)
-    assert len(set(clf.start_objectives_)) < 4

@@ -124,9 +124,8 @@ def test_following_the_advice_of_an_infeasible_epsilon_is_enough():
             try:
                 Bags.from_target(target).count_range(0.0)
             except InfeasibleLabelingError as error:
-                count, epsilon = str(error).split("Pass the proportion ")[1].split(", or epsilon")
-                advised = float(epsilon.split("at least ")[1].rstrip("."))
-                Bags.from_target(target).count_range(advised)
+                count, advised = re.findall(r"nearest (\S+)\).* epsilon of (\S+) ", str(error))[0]
+                Bags.from_target(target).count_range(float(advised))
                 numerator, denominator = map(int, count.split("/"))
                 exact = bag_target([0] * size, [numerator / denominator])
                 Bags.from_target(exact).count_range(0.0)

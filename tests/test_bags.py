@@ -1,16 +1,18 @@
 """Bag targets: every kind of id and proportions, and every way of getting them wrong."""
 
 import pickle
+import warnings
 
+import joblib
 import numpy as np
 import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from sklearn.model_selection import KFold
+from sklearn.model_selection import KFold, train_test_split
 
 from propcvx import Bags, bag_target
-from propcvx.bags import BAG_DTYPE, is_bag_target
+from propcvx.bags import BAG_DTYPE, is_bag_target, proportions_of
 from propcvx.errors import CutBagWarning, InputError, PropCVXError, SolverError
 
 IDS = {
@@ -121,6 +123,72 @@ def test_labels_of_a_cut_bag_may_disagree_with_its_proportion():
         assert Bags.from_target(y[:2]).known_counts()[0].tolist() == [2]
 
 
+@pytest.mark.parametrize(
+    "way",
+    [
+        lambda y: y[::-1],
+        lambda y: y[np.array([5, 4, 3, 2, 1, 0])],
+        lambda y: y[np.ones(6, dtype=bool)],
+        lambda y: np.concatenate([y[:2], y[2:]]),
+        lambda y: pickle.loads(pickle.dumps(y)),
+        lambda y: joblib.Parallel(2)(joblib.delayed(np.copy)(y) for _ in range(2))[1],
+        lambda y: train_test_split(np.zeros(6), y, shuffle=False, test_size=1)[2],
+    ],
+)
+def test_messages_name_bags_as_the_user_does_after_any_slice(way):
+    """The first bag is cut by one of them, which does not make a proportion of 2 feasible."""
+    y = way(bag_target(["x", "x", "x", ("y", 1), ("y", 1), ("y", 1)], {"x": 0.5, ("y", 1): 0.5}))
+    assert is_bag_target(y)
+    y["proportion"] = 2.0
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", CutBagWarning)
+        with pytest.raises(InputError, match=r"got 2 for bag ('x'|\('y', 1\))\."):
+            Bags.from_target(y)
+
+
+def test_targets_of_different_ids_put_together_name_bags_by_position():
+    """A code may then mean several ids, and the target forgets them."""
+    both = np.concatenate([bag_target(["a", "b"], [0.5, 1.0]), bag_target(["c"], [0.5])])
+    assert Bags.from_target(both[1:2]).name(0) == "1 (of the sorted ids)"
+    renumbered = bag_target(["a"], [0.5])
+    renumbered["bag"] = 7
+    assert Bags.from_target(renumbered).name(0) == "7 (of the sorted ids)"
+
+
+def test_membership_is_one_where_an_instance_is_in_a_bag():
+    bags = Bags.from_target(bag_target("abba", [0.5, 1.0]))
+    assert bags.membership.toarray().tolist() == [[1, 0, 0, 1], [0, 1, 1, 0]]
+    np.testing.assert_array_equal(bags.membership.sum(axis=1), bags.sizes)
+
+
+class CountedId(str):
+    """A bag id that counts how often it is looked up."""
+
+    lookups = 0
+
+    def __hash__(self):
+        CountedId.lookups += 1
+        return super().__hash__()
+
+
+@pytest.mark.parametrize("n_bags", [10, 100])
+def test_each_id_is_looked_up_a_few_times_however_many_bags(n_bags):
+    ids = [CountedId(f"ward {k}") for k in range(n_bags)] * 2
+    CountedId.lookups = 0
+    bag_target(ids, proportions_of([1] * n_bags + [-1] * n_bags, ids))
+    assert CountedId.lookups <= 15 * n_bags
+
+
+def test_ids_as_an_array_of_whole_numbers_are_those_of_a_list():
+    ids = np.array([7, -3, 7, 2**62], dtype=np.int64)
+    shares = proportions_of([1, 1, -1, -1], ids)
+    assert shares == {-3: 1.0, 7: 0.5, 2**62: 0.0} == proportions_of([1, 1, -1, -1], ids.tolist())
+    assert all(type(bag) is int for bag in shares)
+    fast, slow = bag_target(ids, shares), bag_target(ids.tolist(), shares)
+    np.testing.assert_array_equal(fast, slow)
+    assert fast.dtype.metadata == slow.dtype.metadata == {"ids": (-3, 7, 2**62)}
+
+
 # What is refused
 
 
@@ -175,7 +243,7 @@ def wrong_in(field, value):
         ([1, -1], "got dtype list; make one with propcvx.bag_target"),
         (bag_target([0], [0.5])[:0], r"non-empty vector of instances, got shape \(0,\)"),
         (bag_target([0, 1], [0.5, 1])[:, None], r"got shape \(2, 1\)"),
-        (several_proportions(), "one value per bag, got several in one bag"),
+        (several_proportions(), "one value per bag, got several in bag 0"),
         (wrong_in("proportion", 2.0), "got 2 for bag 1"),
         (wrong_in("proportion", np.nan), "proportions?"),
         (wrong_in("label", 3), "got 3 at instance 2"),

@@ -11,8 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from propcvx.errors import CertificateError
-from propcvx.solvers.certificates import cones
-from propcvx.solvers.certificates import certify
+from propcvx.solvers.certificates import certify, cones
 from propcvx.solvers.certificates.differentiable import check_differentiable
 from propcvx.solvers.certificates.memberships import ROWS, membership
 

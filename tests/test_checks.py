@@ -2,8 +2,16 @@
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 
-from propcvx.checks import as_vector, check_choice, check_count, check_flag, check_number
+from propcvx.checks import (
+    as_vector,
+    check_choice,
+    check_count,
+    check_flag,
+    check_number,
+    scaling_advice,
+)
 from propcvx.errors import InputError
 from propcvx.history import History, Round, StopReason
 
@@ -76,3 +84,20 @@ def test_history_is_a_list_of_rounds():
 def test_every_reason_to_stop_has_advice(reason):
     assert reason.advice
     assert reason.value != reason.advice
+
+
+@pytest.mark.parametrize("as_given", [np.asarray, sp.csr_array, sp.csr_matrix])
+@pytest.mark.parametrize(
+    ("scales", "narrowest", "widest"),
+    [((1, 1e4), "2", "2e+04"), ((1e-4, 1), "0.0002", "2"), ((1e6, 1e6), "2e+06", "2e+06")],
+)
+def test_columns_of_unlike_ranges_are_to_be_scaled(scales, narrowest, widest, as_given):
+    X = as_given(np.array([[-1.0, 0.0], [1.0, 2.0], [0.0, 1.0]]) * scales)
+    assert f"from {narrowest} to {widest}; scale them first" in scaling_advice(X)
+
+
+@pytest.mark.parametrize("as_given", [np.asarray, sp.csr_array, sp.csr_matrix])
+def test_columns_of_like_ranges_are_left_alone(as_given):
+    X = np.array([[0.0, 7.0, 0.1], [300.0, 7.0, 0.9]])
+    assert scaling_advice(as_given(X)) == ""
+    assert scaling_advice(as_given(np.full((3, 2), 1e9))) == ""

@@ -17,8 +17,8 @@ from propcvx.labelings import FeasibleLabelings
 from propcvx.metrics import proportion_error
 from propcvx.programs import svm_dual, svm_dual_parameters
 from propcvx.relaxation import RelaxationResult, cutting_planes
-from propcvx.relaxation.bounds import Bounds, labeling_upper_bound
-from propcvx.relaxation.masters import MASTERS, MasterSolution, settled
+from propcvx.relaxation.bounds import Bounds
+from propcvx.relaxation.masters import MASTERS, MasterSolution
 from propcvx.relaxation.oracles import (
     CoordinateOracle,
     Cut,

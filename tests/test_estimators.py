@@ -25,11 +25,14 @@ from propcvx import (
     ConvPropSVM,
     InvCal,
     MeanMap,
-    Start,
+    MethodStart,
+    RandomStart,
     bag_error,
     bag_target,
+    fit_grid,
 )
 from propcvx.errors import IllPosedWarning
+from propcvx.programs import inv_cal_targets
 from propcvx.relaxation.bounds import labeling_upper_bound
 
 METHODS = [MeanMap(), InvCal(), AlterPropSVM(n_init=2, random_state=0), ConvPropSVM()]
@@ -266,6 +269,37 @@ def test_inv_cal_is_a_support_vector_regression_of_bag_means(C_p, epsilon):
     np.testing.assert_allclose(clf.coef_[0], twin.coef_[0], atol=1e-4)
 
 
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("kernel", ["linear", "rbf"])
+def test_the_intercept_of_inv_cal_does_not_depend_on_the_solver(seed, kernel):
+    """At small C_p all multipliers are at their bounds, and an interval of biases is optimal."""
+    problem = small_problem(seed, sizes=(6,) * 10, n_features=4, noise=0.7)
+    found = [
+        InvCal(C_p=0.1, epsilon=0.1, kernel=kernel, solver=solver).fit(problem.X, problem.y)
+        for solver in ("clarabel", "osqp", "scs")
+    ]
+    *_, in_a_grid = fit_grid(
+        InvCal(epsilon=0.1, kernel=kernel), problem.X, problem.y, {"C_p": [1.0, 0.1]}
+    )
+    intercepts = [clf.intercept_[0] for clf in (*found, in_a_grid)]
+    np.testing.assert_allclose(intercepts, intercepts[0], atol=1e-4)
+
+
+@given(problem=small_problems(max_size=6, max_bags=4), C_p=st.sampled_from([0.1, 1.0, 100.0]))
+@settings(max_examples=20)
+def test_the_intercept_of_inv_cal_is_at_least_as_good_as_that_of_the_dual(problem, C_p):
+    bags = problem.bags
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", IllPosedWarning)
+        clf = InvCal(C_p=C_p, epsilon=0.1).fit(problem.X, bag_target(bags.index, bags.proportions))
+    tube = inv_cal_targets(bags.proportions, bags.n_instances, 0.1, scaled=False)
+    value, of_dual = (
+        inv_cal_value(bags.means_of(problem.X), *tube.values(), C_p, clf.coef_[0], bias)
+        for bias in (clf.intercept_[0], float(clf.solution_.duals["balance"]))
+    )
+    assert value <= of_dual + 1e-9 * max(1.0, of_dual)
+
+
 def test_inv_cal_warns_of_equal_proportions_and_predicts_one_class(problem):
     y = bag_target(problem.y["bag"], [0.4, 0.4, 0.4])
     with pytest.warns(IllPosedWarning, match="all 3 bags have the proportion 0.4") as record:
@@ -339,7 +373,7 @@ def test_names_and_order_of_bags_do_not_matter(problem, method):
     order = np.random.RandomState(0).permutation(18)
     method = clone(method)
     if isinstance(method, AlterPropSVM):
-        method.set_params(init=Start("inv_cal", annealing=False), solver_tol=1e-6)
+        method.set_params(init=MethodStart("inv_cal", annealing=False), solver_tol=1e-6)
     one = clone(method).fit(problem.X, problem.y)
     other = clone(method).fit(problem.X[order], bag_target(names[order], shares))
     np.testing.assert_allclose(
@@ -406,7 +440,12 @@ def test_pickled_it_predicts_the_same(problem, method, kernel):
 
 @pytest.mark.parametrize(
     "init",
-    ["inv_cal", InvCal(C_p=3.0), Start(InvCal(C_p=3.0)), [Start(repeats=2), Start("conv")]],
+    [
+        "inv_cal",
+        InvCal(C_p=3.0),
+        MethodStart(InvCal(C_p=3.0)),
+        [RandomStart(2), MethodStart("conv")],
+    ],
     ids=["name", "estimator", "start", "starts"],
 )
 def test_clones_keep_where_to_start(problem, init):

@@ -1,5 +1,7 @@
 """Labelings: sorting against the boolean programs and against listing every labeling."""
 
+import re
+from dataclasses import replace
 from itertools import product
 from math import comb, prod
 
@@ -9,6 +11,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from propcvx import Bags, bag_target, labelings
+from propcvx.bags import BAG_DTYPE
 from propcvx.errors import InfeasibleLabelingError, InputError
 from propcvx.labelings import FeasibleLabelings, labeling_step, random_labeling
 from propcvx.losses import PROPORTION_LOSSES, hinge
@@ -190,13 +193,21 @@ def test_too_many_to_list():
 
 @given(bags_of_few())
 def test_nearest_is_feasible_for_the_smallest_epsilon(bags):
-    feasible = FeasibleLabelings.nearest(bags)
     rows = all_labelings(bags)
-    gaps = np.abs(shares_of(bags, rows) - bags.proportions)
-    assert (feasible.lower == feasible.upper).all()
-    for row in feasible.enumerate():
-        distance = np.abs(bags.proportions_of(row) - bags.proportions)
-        np.testing.assert_allclose(distance, gaps.min(axis=0), atol=1e-12)
+    gaps = bags.sizes * np.abs(shares_of(bags, rows) - bags.proportions)
+    excess = (gaps - gaps.min(axis=0)).max(axis=1)
+    found = {tuple(row) for row in FeasibleLabelings.nearest(bags).enumerate()}
+    assert found >= {tuple(row) for row in rows[excess <= 1e-9]}
+    assert found <= {tuple(row) for row in rows[excess <= 3e-6]}, "3 times the slack of counts"
+
+
+@given(bags_of_few())
+def test_nearest_counts_are_those_of_the_other_class(bags):
+    """Of two equally near counts both are feasible, whichever class is called positive."""
+    other = replace(bags, proportions=1 - bags.proportions, labels=-bags.labels)
+    feasible, turned = FeasibleLabelings.nearest(bags), FeasibleLabelings.nearest(other)
+    np.testing.assert_array_equal(turned.lower, bags.sizes - feasible.upper)
+    np.testing.assert_array_equal(turned.upper, bags.sizes - feasible.lower)
 
 
 # The separation problem along one dimension
@@ -267,7 +278,8 @@ def test_counts_are_integers(size):
     counts = np.arange(size + 1)
     index = np.repeat(counts, size)
     none = np.zeros(len(index), dtype=np.int8)
-    bags = Bags(index, counts / size, none, np.ones(size + 1, dtype=bool), np.arange(size + 1))
+    whole, rows = np.ones(size + 1, dtype=bool), np.arange(len(index))
+    bags = Bags(index, counts / size, none, whole, np.arange(size + 1), rows)
     for j in {0, 1, 2, 3, size // 3, size // 2, size - 1, size}:
         if j <= size:
             lower, upper = bags.count_range(j / size)
@@ -281,27 +293,56 @@ def test_the_error_names_an_epsilon_and_a_proportion_that_do(size, share):
     try:
         bags.count_range(0.0)
     except InfeasibleLabelingError as error:
-        message = str(error).rstrip(".")
-        wanted = float(message.split()[-1])
-        lower, upper = bags.count_range(wanted)
-        named = message.split("the proportion ")[1].split(",")[0]
+        (named, wanted), *_ = re.findall(r"nearest (\S+)\).* epsilon of (\S+) ", str(error))
+        lower, upper = bags.count_range(float(wanted))
         assert named in {f"{count}/{size}" for count in range(lower[0], upper[0] + 1)}
+        with pytest.raises(InfeasibleLabelingError):
+            bags.count_range(max(0.0, 0.99 * float(wanted) - 2e-6 / size))
     else:
         assert share * size == pytest.approx(round(share * size), abs=1e-6)
 
 
 def test_infeasible_counts_by_their_text():
     bags = Bags.from_target(bag_target([0, 0, 0], [0.5]))
-    text = r"bag 0 .* epsilon=0.1: p \* n = 0.5 \* 3 = 1.5 positives; .* 2/3, or .* 0.1667"
+    text = r"epsilon=0.1: bag 0 \(p \* n = 0.5 \* 3 = 1.5 positives, nearest 2/3\).* of 0.1667 "
     with pytest.raises(InfeasibleLabelingError, match=text):
         bags.count_range(0.1)
     assert [count.tolist() for count in bags.count_range(0.17)] == [[1], [2]]
 
 
+def rounded_proportions(n_bags):
+    """Bags of three, one positive in each, whose proportions were written with two decimals."""
+    ids = np.repeat([f"ward {k}" for k in range(n_bags)], 3)
+    return bag_target(ids, dict.fromkeys(ids, 0.33) | {"ward 1": 0.4})
+
+
+def test_one_error_names_all_infeasible_bags_and_the_epsilon_that_suffices():
+    bags = Bags.from_target(rounded_proportions(8)[::-1])
+    with pytest.raises(InfeasibleLabelingError) as raised:
+        bags.count_range(0.0)
+    message = str(raised.value)
+    assert "of 8 of 8 bags within epsilon=0: bag 'ward 0' (p * n = 0.33 * 3 = 0.99" in message
+    assert message.count("'ward") == 5
+    assert "nearest 1/3) and 3 more. For all of them an epsilon of 0.06667 suffices" in message
+    for counts in (bags.count_range(0.06667), bags.count_range("rounding")):
+        np.testing.assert_array_equal(counts, 1)
+
+
+def test_a_target_without_ids_names_bags_by_their_position():
+    plain = rounded_proportions(3).astype(BAG_DTYPE)
+    bags = Bags.from_target(plain[3:])
+    with pytest.raises(
+        InfeasibleLabelingError, match=r"of 2 bags .*: bag 1 \(of the sorted ids\) "
+    ):
+        bags.count_range(0.0)
+
+
 @pytest.mark.parametrize("epsilon", [-0.1, 1.1, np.nan])
 def test_epsilon_is_a_share(epsilon):
     bags = Bags.from_target(bag_target([0, 0], [0.5]))
-    with pytest.raises(InputError, match=r"epsilon must be in \[0, 1\]"):
+    with pytest.raises(
+        InputError, match="epsilon must be a finite number at least 0 and at most 1"
+    ):
         FeasibleLabelings.of(bags, epsilon)
 
 
@@ -309,7 +350,7 @@ def test_epsilon_is_a_share(epsilon):
 def test_known_labels_of_a_cut_bag_may_exclude_every_count():
     half = bag_target([0, 0, 0, 0], [0.5], [1, 1, 0, 0])[:2]
     bags = Bags.from_target(half)
-    text = "that the known labels allow is 2. Pass the proportion 2/2, or epsilon of at least 0.5"
+    text = r"= 1 positives, nearest 2/2\). For all of them an epsilon of 0.5 suffices"
     with pytest.raises(InfeasibleLabelingError, match=text):
         bags.count_range(0.0)
     assert [count.tolist() for count in bags.count_range(0.5)] == [[2], [2]]

@@ -5,8 +5,16 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from small_problems import best_bias
 
-from propcvx.losses import PROPORTION_LOSSES, best_bias, hinge, hinge_reduction
+from propcvx.errors import InputError
+from propcvx.losses import (
+    HINGE,
+    PROPORTION_LOSSES,
+    ProportionLoss,
+    best_regression_bias,
+    hinge,
+)
 from propcvx.programs import svm_primal
 from propcvx.solvers import solve
 
@@ -27,7 +35,7 @@ def test_hinge_by_hand(label, score, loss):
 @given(st.lists(SCORES, min_size=2, max_size=10, unique=True))
 def test_reduction_is_the_gain_of_a_flip_and_increases(scores):
     scores = np.sort(scores)
-    gains = hinge_reduction(scores)
+    gains = HINGE.reduction(scores)
     np.testing.assert_allclose(gains, hinge(-1.0, scores) - hinge(1.0, scores), atol=1e-12)
     assert (np.diff(gains) >= 0).all()
     apart = np.diff(scores) > 1e-6
@@ -97,3 +105,65 @@ def test_the_table_of_losses_cannot_be_changed():
     with pytest.raises(TypeError):
         PROPORTION_LOSSES["other"] = PROPORTION_LOSSES["absolute"]
     assert all(name == loss.name for name, loss in PROPORTION_LOSSES.items())
+
+
+# The best bias of a regression
+
+
+TUBES = st.lists(
+    st.tuples(SCORES, st.sampled_from([0.0, 0.1, 1.0]) | st.floats(0, 3), SCORES),
+    min_size=1,
+    max_size=9,
+).map(lambda rows: np.array(rows).T)
+
+
+@given(TUBES)
+@settings(max_examples=300)
+def test_the_best_regression_bias_is_the_middle_of_the_best_ones(tube):
+    targets, widths, scores = tube
+
+    def cost(bias):
+        return np.maximum(0.0, np.abs(targets - scores - bias) - widths).sum()
+
+    breakpoints = np.concatenate([targets - scores - widths, targets - scores + widths])
+    costs = np.array([cost(bias) for bias in breakpoints])
+    found = best_regression_bias(*tube)
+    assert cost(found) <= costs.min() + 1e-9
+    best = breakpoints[costs <= costs.min() + 1e-9]  # slopes are whole: no farther off than that
+    assert found == pytest.approx((best.min() + best.max()) / 2, abs=1e-8)
+
+
+# Losses of one's own
+
+
+def loss(of, expression):
+    return ProportionLoss("mine", of, expression)
+
+
+def test_a_convex_loss_of_ones_own_is_taken():
+    asymmetric = loss(lambda gap: np.maximum(2 * gap, -gap), lambda gap: cp.maximum(2 * gap, -gap))
+    assert asymmetric.of(np.array([-0.5, 0.5])).tolist() == [0.5, 1.0]
+    loss(lambda gap: np.exp(9 * gap), lambda gap: cp.exp(9 * gap))
+    loss(lambda gap: 1e-9 * gap**4, lambda gap: 1e-9 * cp.power(gap, 4))
+    loss(np.zeros_like, lambda gap: 0 * gap)
+
+
+@pytest.mark.parametrize(
+    ("of", "expression", "message"),
+    [
+        (lambda gap: -(gap**2), cp.square, r"'mine' must be convex in the gap, and of is not near"),
+        (lambda gap: np.sqrt(np.abs(gap)), cp.abs, "must be convex"),
+        (lambda gap: np.minimum(np.abs(gap), 0.5), cp.abs, "must be convex .* near -?0.5;"),
+        (np.sin, cp.abs, "must be convex"),
+        (np.square, cp.sqrt, "expression must be convex by the rules of CVXPY"),
+        (np.square, lambda gap: cp.multiply(gap, gap), "convex by the rules of CVXPY"),
+        (np.square, cp.abs, "must be the same function of each gap, got different values"),
+        (np.square, lambda gap: 1.0001 * cp.square(gap), "must be the same function"),
+        (np.square, lambda gap: cp.sum_squares(gap), "must be the same function"),
+        (np.sum, cp.sum, r"got shape \(\) for shape \(1001,\)"),
+        (lambda gap: np.where(gap > 0.5, np.inf, 0.0), cp.abs, "250 of them not finite"),
+    ],
+)
+def test_what_is_no_proportion_loss(of, expression, message):
+    with pytest.raises(InputError, match=message):
+        loss(of, expression)

@@ -124,6 +124,17 @@ def test_folds_are_as_equal_as_the_bags_allow(sizes, data, seed):
     assert (filled - smallest <= filled.min()).all()
 
 
+@given(st.lists(st.integers(1, 6), min_size=2, max_size=30), st.integers(0, 99), st.data())
+def test_each_bag_goes_to_the_first_of_the_emptiest_folds(sizes, seed, data):
+    sizes, n_folds = np.array(sizes), data.draw(st.integers(2, len(sizes)))
+    shuffled = np.random.RandomState(seed).permutation(len(sizes))
+    wanted, filled = np.empty(len(sizes), dtype=int), np.zeros(n_folds)
+    for bag in shuffled[np.argsort(-sizes[shuffled], kind="stable")]:
+        wanted[bag] = np.argmin(filled)
+        filled[wanted[bag]] += sizes[bag]
+    np.testing.assert_array_equal(deal_bags(sizes, n_folds, seed), wanted)
+
+
 def test_equal_bags_make_equal_folds():
     folds = deal_bags(np.full(20, 4), 5, 0)
     assert np.bincount(folds).tolist() == [4] * 5

@@ -6,7 +6,8 @@ import pytest
 from matplotlib.colors import same_color
 from sklearn.svm import SVC
 
-from propcvx.datasets import make_two_bags
+from propcvx.datasets import make_two_bags, proportions_of
+from propcvx.errors import InputError
 from propcvx.plotting import BLUE, figure_one, method_comparison
 
 
@@ -41,6 +42,39 @@ def test_figure_one_has_the_papers_four_panels(data, right, wrong, tmp_path):
     names = [[text.get_text() for text in ax.get_legend().get_texts()] for ax in figure.axes]
     assert names[0] == ["positive", "negative", "mean of the bag", "C"]
     assert names[2] == ["A", "B", "predicted positive", "predicted negative"]
+
+
+def bags_of_blobs(n_bags):
+    """Bags of five points each."""
+    two = make_two_bags(5 * n_bags, random_state=0)
+    bags = np.arange(len(two.X)) % n_bags
+    return two._replace(bags=bags, proportions=proportions_of(two.labels, bags))
+
+
+@pytest.mark.parametrize(("n_bags", "n_panels"), [(1, 1), (1, 0), (3, 1), (2, 3), (6, 2), (28, 5)])
+def test_figure_one_has_a_panel_for_each_bag_and_each_heading(n_bags, n_panels, right, tmp_path):
+    data = bags_of_blobs(n_bags)
+    panels = [(f"method {k}", {"A": right}) for k in range(n_panels)]
+    figure = figure_one(data, panels)
+    figure.savefig(tmp_path / "figure.png", dpi=20)
+    titles = [ax.get_title().partition(") ")[2] for ax in figure.axes]
+    shares = data.proportions.values()
+    assert titles == [
+        *(f"bag {k}: {share:.0%} positive" for k, share in enumerate(shares, start=1)),
+        *(heading for heading, _ in panels),
+    ]
+    assert len({ax.get_title().partition(") ")[0] for ax in figure.axes}) == n_bags + n_panels
+    names = {text.get_text() for text in figure.axes[0].get_legend().get_texts()}
+    assert ("A" in names) == (n_panels > 0)
+
+
+def test_what_figure_one_cannot_draw(data, right):
+    with pytest.raises(InputError, match=r"1 to 2 classifiers each, got 3 in 'many'"):
+        figure_one(data, [("many", dict.fromkeys("ABC", right))])
+    with pytest.raises(InputError, match=r"got 0 in 'none'"):
+        figure_one(data, [("none", {})])
+    with pytest.raises(InputError, match="data must have two features to be drawn, got 3"):
+        figure_one(data._replace(X=np.zeros((20, 3))), [])
 
 
 def test_points_are_coloured_by_their_true_label(data, right):

@@ -19,11 +19,11 @@ from program_cases import (
     with_solvers,
 )
 from scipy.optimize import check_grad
-from small_problems import psvm_objective
+from small_problems import best_bias, psvm_objective
 
 from propcvx import programs
 from propcvx.errors import InputError
-from propcvx.losses import PROPORTION_LOSSES, best_bias, hinge
+from propcvx.losses import PROPORTION_LOSSES, hinge
 from propcvx.programs import ProblemClass
 from propcvx.solvers import solve
 

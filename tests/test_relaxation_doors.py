@@ -31,7 +31,14 @@ class AllLabelings:
         history = History([Round(end.value, end.solver, end.status, 0.0)], StopReason.SOLVED)
         best = [labelings[np.argmax(end.mu)]]
         result = RelaxationResult(
-            end.value, end.value, end.upper, vectors.T, np.maximum(values, 0.0), end.alpha, np.array(best), history
+            end.value,
+            end.value,
+            end.upper,
+            vectors.T,
+            np.maximum(values, 0.0),
+            end.alpha,
+            np.array(best),
+            history,
         )
         on_round(result)
         return result

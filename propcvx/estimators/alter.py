@@ -2,66 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
-from typing import Any
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
+from functools import partial
+from typing import Any, TypeVar
 
 import numpy as np
+from joblib import Parallel, delayed
 from numpy.random import RandomState
 from numpy.typing import NDArray
-from sklearn.base import clone
 from sklearn.utils import check_random_state
 from tqdm import tqdm
 
-from propcvx.alternating.algorithm import (
-    Alternation,
-    Descent,
-    Machine,
-    PropSVM,
-    Remembered,
-    SVMStep,
-    annealing_values,
-)
-from propcvx.alternating.annealing import in_stages
+from propcvx.alternating.algorithm import Descent, alternate, annealing_values
+from propcvx.alternating.part import Part, alternate_with_part, draw_part
+from propcvx.alternating.problem import PropSVM
+from propcvx.alternating.svm_step import svm_step
 from propcvx.bags import Bags
-from propcvx.checks import as_vector, check_choice, check_count, check_flag, check_number
+from propcvx.checks import check_choice, check_count, check_flag, check_number
 from propcvx.errors import InputError, SolverError
 from propcvx.estimators.base import BagClassifier, Hyperplane, bag_weights
-from propcvx.estimators.conv import ConvPropSVM
-from propcvx.estimators.inv_cal import InvCal
-from propcvx.estimators.mean_map import MeanMap
-from propcvx.estimators.shared import Shared
+from propcvx.estimators.starts import Start, starts_of
 from propcvx.history import StopReason
-from propcvx.labelings import FeasibleLabelings, random_labeling
-from propcvx.losses import PROPORTION_LOSSES
+from propcvx.losses import INSTANCE_LOSSES, PROPORTION_LOSSES
 from propcvx.metrics import proportion_error
 from propcvx.model_selection import deal_bags
+from propcvx.solvers import portable
 
 Array = NDArray[np.float64]
-
-STARTS = {"mean_map": MeanMap, "inv_cal": InvCal, "conv": ConvPropSVM}
-"""Methods that can give a starting labeling, by name."""
-
-
-@dataclass(frozen=True)
-class Start:
-    """A kind of start of Algorithm 1.
-
-    Attributes
-    ----------
-    labels : str, estimator or array of shape (n_instances,)
-        ``"random"``; ``"mean_map"``, ``"inv_cal"`` or ``"conv"`` with their default parameters;
-        an estimator of this package (fitted with the kernel at hand in place of its own); or a
-        labeling, entries -1 and +1.
-    repeats : int
-        Number of random labelings; one suffices for the other kinds.
-    annealing : bool
-        Whether C* rises from 1e-5 C (which tends to forget the start), or is C at once.
-    """
-
-    labels: Any = "random"
-    repeats: int = 1
-    annealing: bool = True
+T = TypeVar("T")
 
 
 class AlterPropSVM(BagClassifier):
@@ -86,22 +55,28 @@ class AlterPropSVM(BagClassifier):
         Degree of ``"poly"``.
     coef0 : float
         Constant of ``"poly"``.
-    init : str, estimator, array, Start or sequence of Start
-        Where to start: see :class:`Start`.
+    init : str, Start, sequence of Start, estimator or array
+        Where to start: a name in :data:`propcvx.estimators.starts.STARTS`, or one or several kinds
+        of start; an estimator stands for ``MethodStart(estimator)``, a labeling for
+        ``LabelingStart(labeling)``.
     n_init : int
         Number of random labelings, where ``init`` is ``"random"``.
     annealing : bool
-        Whether to anneal, where ``init`` is not given as :class:`Start`.
+        Whether to anneal, where ``init`` is not a start or several.
     annealing_size : int or None
         The levels C* below C / 20 are walked on about so many instances, the same share of every
         bag, and 256 of a bag of average size at least; the others on all instances.  None, or fewer
-        instances: all levels on all of them, as in the paper.
+        instances: all levels on all of them, as in the paper.  ``history_`` tells how many
+        instances each round was walked on.
     selection : "objective" or "bag_error"
         How the winner among several kinds of start is chosen: by smallest objective, as in the
         paper, or by bag error on held-out bags, which matters when bags are large (within one
         kind it is always the objective).
-    proportion_loss : "absolute" or "squared"
-        The loss :math:`L_p`.
+    proportion_loss : str or ProportionLoss
+        The loss :math:`L_p`, a name in ``PROPORTION_LOSSES`` or one of your own.
+    instance_loss : str or InstanceLoss
+        The loss L, a name in ``INSTANCE_LOSSES`` or one of your own, with a weight for each row of
+        X if it has weights.
     bag_weights : "bag", "size" or array of shape (n_bags,)
         What C_p is multiplied by: 1 (the paper), the bag's number of instances (the authors'
         program), or as given.
@@ -114,9 +89,12 @@ class AlterPropSVM(BagClassifier):
         ``"auto"`` is what :func:`propcvx.solvers.automatic` says for the shape of the (kernel)
         features; ``history_`` names the one that answered.
     solver_tol : float
-        Its tolerance.
+        Its tolerance: the duality gap relative to the SVM's objective, checked at every answer.
     solver_options : dict or None
         Handed to it as they are.
+    n_jobs : int or None
+        Starts that are walked at the same time, see :class:`joblib.Parallel`; the result does not
+        depend on it.
     random_state : int, RandomState or None
         Seeds the random labelings and the held-out bags.
     verbose : bool
@@ -150,6 +128,7 @@ class AlterPropSVM(BagClassifier):
     """
 
     gram_matrices = 4.0
+    stop_reason_: StopReason | None
 
     def __init__(
         self,
@@ -165,13 +144,15 @@ class AlterPropSVM(BagClassifier):
         annealing: bool = True,
         annealing_size: int | None = 2**15,
         selection: str = "objective",
-        proportion_loss: str = "absolute",
+        proportion_loss: Any = "absolute",
+        instance_loss: Any = "hinge",
         bag_weights: Any = "bag",
         tol: float = 1e-4,
         max_iter: int = 100,
-        solver: str = "auto",
-        solver_tol: float = 1e-4,
+        solver: Any = "auto",
+        solver_tol: float = 1e-6,
         solver_options: dict[str, Any] | None = None,
+        n_jobs: int | None = None,
         random_state: Any = None,
         verbose: bool = False,
     ) -> None:
@@ -187,106 +168,88 @@ class AlterPropSVM(BagClassifier):
         self.annealing_size = annealing_size
         self.selection = selection
         self.proportion_loss = proportion_loss
+        self.instance_loss = instance_loss
         self.bag_weights = bag_weights
         self.tol = tol
         self.max_iter = max_iter
         self.solver = solver
         self.solver_tol = solver_tol
         self.solver_options = solver_options
+        self.n_jobs = n_jobs
         self.random_state = random_state
         self.verbose = verbose
 
-    def _fit(self, features: Array, bags: Bags, shared: Shared) -> Hyperplane:
-        self._check()
-        random, starts = check_random_state(self.random_state), self._starts(bags)
-        weights = self.C_p * bag_weights(self.bag_weights, bags)
-        problem = PropSVM(bags, self.C, weights, PROPORTION_LOSSES[self.proportion_loss])
+    def _fit(self, features: Array, bags: Bags) -> Hyperplane:
+        problem, random = self._problem(bags), check_random_state(self.random_state)
+        starts = starts_of(self.init, self.n_init, self.annealing, bags)
         if self.selection == "bag_error" and len(starts) > 1:
             starts = [self._chosen_start(features, problem, starts, random)]
-        descents: list[tuple[Start, Descent]] = []
-        stopped_by: BaseException | None = None
+        objectives: list[float] = []
+        plane = Hyperplane(np.empty(0), 0.0)
         try:
-            for descent in self._descend(features, problem, starts, random, shared):
-                descents.append(descent)
+            for start, descent in self._descents(features, problem, starts, random):
+                if descent.objective < min(objectives, default=np.inf):
+                    plane = self._keep(start, descent)
+                objectives.append(descent.objective)
         except (KeyboardInterrupt, SolverError) as failure:
-            if not descents:
+            if not objectives:
                 raise
-            stopped_by = failure
-        best = self._keep(descents)
-        self.stop_reason_ = StopReason.of(stopped_by) if stopped_by else best.history.stop_reason
-        return Hyperplane(best.weights, best.bias, stopped_by)
+            plane, self.stop_reason_ = replace(plane, stopped_by=failure), StopReason.of(failure)
+        self.start_objectives_ = np.array(objectives)
+        return plane
 
-    def _keep(self, descents: list[tuple[Start, Descent]]) -> Descent:
-        """Store the descent with the smallest objective, the first of equals."""
-        self.start_, best = min(descents, key=lambda pair: pair[1].objective)
-        self.start_objectives_ = np.array([descent.objective for _, descent in descents])
-        self.objective_, self.labeling_ = best.objective, best.labeling
-        self.history_ = best.history
-        self.n_iter_ = len(self.history_)
-        return best
+    def _keep(self, start: Start, descent: Descent) -> Hyperplane:
+        """Store the best descent so far."""
+        self.start_, self.objective_ = start, descent.objective
+        self.labeling_, self.history_ = descent.labeling, descent.history
+        self.n_iter_, self.stop_reason_ = len(descent.history), descent.history.stop_reason
+        return Hyperplane(descent.weights, descent.bias)
 
-    def _check(self) -> None:
+    def _problem(self, bags: Bags) -> PropSVM:
+        """The problem, from checked parameters."""
         check_number("C", self.C, above=0.0)
         check_number("C_p", self.C_p, least=0.0)
         check_number("tol", self.tol, least=0.0)
         check_count("n_init", self.n_init)
         check_count("max_iter", self.max_iter)
+        check_flag("annealing", self.annealing)
         if self.annealing_size is not None:
             check_count("annealing_size", self.annealing_size)
         check_choice("selection", self.selection, ("objective", "bag_error"))
-        check_choice("proportion_loss", self.proportion_loss, PROPORTION_LOSSES)
+        weights = self.C_p * bag_weights(self.bag_weights, bags)
+        loss = named("proportion_loss", self.proportion_loss, PROPORTION_LOSSES)
+        instance_loss = named("instance_loss", self.instance_loss, INSTANCE_LOSSES)
+        return PropSVM(bags, self.C, weights, loss, instance_loss.take(bags.rows))
 
-    def _starts(self, bags: Bags) -> list[Start]:
-        return [_checked(start, bags) for start in self._start_list()]
-
-    def _start_list(self) -> list[Start]:
-        if isinstance(self.init, Start):
-            return [self.init]
-        if isinstance(self.init, Sequence) and all(isinstance(start, Start) for start in self.init):
-            if not self.init:
-                raise InputError("init must name at least one start, got an empty sequence.")
-            return list(self.init)
-        repeats = self.n_init if isinstance(self.init, str) and self.init == "random" else 1
-        return [Start(self.init, repeats, self.annealing)]
-
-    def _machine(self, features: Array, shared: Shared) -> Machine:
-        """The SVM step; where other fits may ask it the same, one that remembers."""
-        settings = (self.solver, self.solver_tol, self.solver_options or {})
-
-        def build() -> Machine:
-            step = SVMStep(features, *settings)
-            return Remembered(step) if shared.several else step
-
-        return shared.part(("svm_step", id(features), repr(settings)), build)
-
-    def _descend(
-        self,
-        features: Array,
-        problem: PropSVM,
-        starts: list[Start],
-        random: RandomState,
-        shared: Shared,
+    def _descents(
+        self, features: Array, problem: PropSVM, starts: list[Start], random: RandomState
     ) -> Iterator[tuple[Start, Descent]]:
-        """Where every start ends, as they end."""
-        machine = self._machine(features, shared)
-        once = Alternation(problem, machine, [self.C], self.tol, self.max_iter)
-        annealed = replace(once, schedule=annealing_values(self.C))
-        size = self.annealing_size or problem.bags.n_instances
-
-        def of_a_part(features: Array) -> Machine:
-            return self._machine(features, Shared())
-
-        runs = {True: in_stages(annealed, features, of_a_part, size, random), False: once}
-        labelings = (
-            (start, labeling)
-            for start in starts
-            for labeling in _labelings(start, features, problem.bags, random, shared)
+        """Where every start ends, in the order of the starts, as they end."""
+        walks = self._walks(features, problem, random)
+        each = [start for start in starts for _ in range(start.repeats)]
+        seeds = [random.randint(2**31) for _ in each]
+        ends = Parallel(n_jobs=self.n_jobs, return_as="generator")(
+            delayed(_descent)(start, seed, features, problem.bags, walks[start.annealing])
+            for start, seed in zip(each, seeds, strict=True)
         )
-        total = sum(_repeats(start) for start in starts)
-        for start, labeling in tqdm(
-            labelings, desc="starts", total=total, disable=not self.verbose
-        ):
-            yield start, runs[start.annealing](labeling)
+        shown = tqdm(ends, desc="starts", total=len(each), disable=not self.verbose)
+        yield from zip(each, shown, strict=True)
+
+    def _walks(
+        self, features: Array, problem: PropSVM, random: RandomState
+    ) -> dict[bool, Callable[[Array], Descent]]:
+        """Algorithm 1 from a labeling, with annealing and without."""
+        settings = (portable(self.solver), self.solver_tol, self.solver_options or {})
+        step = svm_step(features, problem.instance_loss, *settings)
+        walk = partial(alternate, problem, step, tol=self.tol, max_iter=self.max_iter)
+        annealed = partial(walk, schedule=annealing_values(self.C))
+        chosen = None
+        if self.annealing_size is not None:
+            chosen = draw_part(problem.bags, self.annealing_size, random)
+        if chosen is not None:
+            part = Part.of(problem, step, chosen)
+            annealed = partial(alternate_with_part, *walk.args, part=part, **annealed.keywords)
+        return {True: annealed, False: partial(walk, schedule=[self.C])}
 
     def _chosen_start(
         self, features: Array, problem: PropSVM, starts: list[Start], random: RandomState
@@ -300,66 +263,21 @@ class AlterPropSVM(BagClassifier):
             train, test = np.flatnonzero(fold_of != fold), np.flatnonzero(fold_of == fold)
             held_out = bags.take(test)
             for k, start in enumerate(starts):
-                inside = [_restricted(start, train)]
-                descents = self._descend(
-                    features[train], problem.take(train), inside, random, Shared()
-                )
-                best = min((descent for _, descent in descents), key=lambda d: d.objective)
+                ends = self._descents(features[train], problem.take(train), [start], random)
+                best = min((end for _, end in ends), key=lambda end: end.objective)
                 scores = features[test] @ best.weights + best.bias
                 errors[k] += proportion_error(held_out, scores) * held_out.n_bags
         return starts[int(np.argmin(errors))]
 
 
-def _labelings(
-    start: Start, features: Array, bags: Bags, random: RandomState, shared: Shared
-) -> Iterator[Array]:
-    """The labelings that a kind of start begins with."""
-    if isinstance(start.labels, BagClassifier):
-        plane = clone(start.labels)._fit(features, bags, shared)
-        yield FeasibleLabelings.nearest(bags).best(features @ plane.weights + plane.bias)
-    elif not isinstance(start.labels, str):
-        yield start.labels
-    elif start.labels == "random":
-        for _ in range(_repeats(start)):
-            yield random_labeling(bags, random)
-    else:
-        yield from _labelings(Start(STARTS[start.labels]()), features, bags, random, shared)
+def _descent(
+    start: Start, seed: int, features: Array, bags: Bags, walk: Callable[[Array], Descent]
+) -> Descent:
+    """Where a start ends, a function of its arguments alone."""
+    return walk(start.labeling(features, bags, RandomState(seed)))
 
 
-def _checked(start: Start, bags: Bags) -> Start:
-    """The start, if it can be used; a given labeling as an array, known labels put right."""
-    check_flag("annealing", start.annealing)
-    check_count("repeats", start.repeats)
-    if isinstance(start.labels, str):
-        check_choice("init", start.labels, ("random", *STARTS))
-    elif not isinstance(start.labels, BagClassifier):
-        return replace(start, labels=_given_labeling(start.labels, bags))
-    return start
-
-
-def _repeats(start: Start) -> int:
-    """How many labelings a kind of start begins with."""
-    random = isinstance(start.labels, str) and start.labels == "random"
-    return start.repeats if random else 1
-
-
-def _given_labeling(labels: Any, bags: Bags) -> Array:
-    labeling = as_vector(labels)
-    if (
-        labeling is None
-        or len(labeling) != bags.n_instances
-        or not np.isin(labeling, (-1.0, 1.0)).all()
-    ):
-        raise InputError(
-            f"init must be a method's name {('random', *STARTS)}, an estimator of propcvx, a Start "
-            f"or a list of them, or a labeling of -1 and +1 for the {bags.n_instances} instances, "
-            f"got {labels!r}."
-        )
-    return np.where(bags.labels == 0, labeling, bags.labels)
-
-
-def _restricted(start: Start, instances: NDArray[np.intp]) -> Start:
-    """The start for some of the instances; only a given labeling depends on them."""
-    if isinstance(start.labels, str | BagClassifier):
-        return start
-    return replace(start, labels=start.labels[instances])
+def named(parameter: str, value: Any, table: Mapping[str, T]) -> T:
+    """An object, or the one that a table has by that name."""
+    kind = type(next(iter(table.values())))
+    return value if isinstance(value, kind) else table[check_choice(parameter, value, table)]

@@ -16,9 +16,9 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_dat
 from propcvx.bags import BAG_DTYPE, Bags, bag_target, is_bag_target, proportions_of
 from propcvx.checks import as_vector, check_choice, check_count, check_number
 from propcvx.errors import InputError
-from propcvx.estimators.shared import Shared
+from propcvx.estimators.prepared import Prepared
 from propcvx.history import History, Round, StopReason
-from propcvx.kernels import FeatureMap, Kernel
+from propcvx.kernels import Kernel
 from propcvx.metrics import bag_error
 from propcvx.solvers import Solution
 
@@ -35,7 +35,7 @@ class Hyperplane:
 
 
 class BagClassifier(ClassifierMixin, BaseEstimator):
-    """Base of the estimators; a subclass implements ``_fit(features, bags, shared)``."""
+    """Base of the estimators; a subclass implements ``_fit(features, bags)``."""
 
     kernel: Any
     gamma: Any
@@ -70,18 +70,23 @@ class BagClassifier(ClassifierMixin, BaseEstimator):
             interruption by Ctrl-C, what an iterative method had reached is kept: the estimator
             can predict, and its ``stop_reason_`` tells.
         """
-        return self.fit_sharing(X, y, Shared())
+        return self._fit_prepared(self._prepare(X, y))
 
-    def fit_sharing(self, X: Any, y: NDArray[Any], shared: Shared) -> BagClassifier:
-        """As :meth:`fit`, taking from other fits to the same X and y what these have built."""
-        check_number("solver_tol", self.solver_tol, above=0.0)
-        X = validate_data(self, X, accept_sparse="csr", dtype=np.float64, ensure_min_samples=2)
-        bags = self._bags(y, X.shape[0])
-        kernel = self._kernel(X)
-        feature_map = shared.part(
-            ("features", kernel), lambda: FeatureMap.fit(X, kernel, self.gram_matrices)
+    def _prepare(self, X: Any, y: NDArray[Any]) -> Prepared:
+        """X and y, checked: once for any number of fits."""
+        checked = validate_data(
+            self, X, accept_sparse="csr", dtype=np.float64, ensure_min_samples=2
         )
-        plane = self._fit(feature_map.features, bags, shared)
+        bags = self._bags(y, checked.shape[0])
+        return Prepared(X, checked, bags, self.classes_)
+
+    def _fit_prepared(self, prepared: Prepared) -> BagClassifier:
+        """Fit to what has been prepared, by this estimator or by another."""
+        check_number("solver_tol", self.solver_tol, above=0.0)
+        validate_data(self, prepared.given, skip_check_array=True)
+        self.classes_ = prepared.classes
+        feature_map = prepared.feature_map(self._kernel(prepared.X), self.gram_matrices)
+        plane = self._fit(feature_map.features, prepared.bags)
         self.feature_map_ = feature_map.without_features()
         self._store(plane)
         if plane.stopped_by is not None:
@@ -90,11 +95,8 @@ class BagClassifier(ClassifierMixin, BaseEstimator):
         return self
 
     @abstractmethod
-    def _fit(self, features: Array, bags: Bags, shared: Shared) -> Hyperplane:
-        """Fit a hyperplane over the features and store what else is to be shown.
-
-        Parts of ``shared`` are named by the identity of ``features`` and what else they depend on.
-        """
+    def _fit(self, features: Array, bags: Bags) -> Hyperplane:
+        """Fit a hyperplane over the features and store what else is to be shown."""
 
     def decision_function(self, X: Any) -> Array:
         """Signed score of each instance; positive means ``classes_[1]``.
@@ -147,8 +149,23 @@ class BagClassifier(ClassifierMixin, BaseEstimator):
         return proportions_of(self.decision_function(X), bags)
 
     def score(self, X: Any, y: NDArray[Any], sample_weight: Any = None) -> float:
-        """Minus the bag error if ``y`` is a bag target, accuracy if it is labels."""
+        """Minus the bag error if ``y`` is a bag target, accuracy if it is labels.
+
+        Parameters
+        ----------
+        X : array of shape (n_instances, n_features)
+        y : bag target of shape (n_instances,), or labels among ``classes_``
+        sample_weight : array of shape (n_instances,), optional
+            Weights of instances in the accuracy.
+
+        Raises
+        ------
+        InputError
+            If labels are not among ``classes_``: -1 and +1 after a fit to bags.
+        """
         if not is_bag_target(y):
+            check_is_fitted(self)
+            check_known_classes(y, self.classes_)
             return float(super().score(X, y, sample_weight))
         scores = self.decision_function(X)
         check_same_length(len(scores), len(y))
@@ -218,6 +235,18 @@ def check_same_length(n_instances: int, n_targets: int) -> None:
     if n_instances != n_targets:
         raise InputError(
             f"X and y must have the same number of instances, got {n_instances} and {n_targets}."
+        )
+
+
+def check_known_classes(labels: Any, classes: NDArray[Any]) -> None:
+    """Labels to score by are those that an estimator can predict."""
+    unknown = set(np.ravel(labels).tolist()) - set(classes.tolist())
+    if unknown:
+        negative, positive = classes.tolist()
+        raise InputError(
+            f"y must have labels among classes_ {classes.tolist()}, got "
+            f"{', '.join(sorted(map(repr, unknown))[:5])} too; pass {negative!r} for the negative "
+            f"and {positive!r} for the positive class."
         )
 
 

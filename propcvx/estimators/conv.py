@@ -8,10 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 from tqdm import tqdm
 
-from propcvx.bags import Bags
+from propcvx.bags import Bags, check_epsilon
 from propcvx.checks import check_choice, check_number
 from propcvx.estimators.base import BagClassifier, Hyperplane
-from propcvx.estimators.shared import Shared
 from propcvx.labelings import FeasibleLabelings
 from propcvx.relaxation import RELAXATIONS, RelaxationResult
 from propcvx.relaxation.bounds import Bounds, labeling_upper_bound
@@ -19,6 +18,7 @@ from propcvx.relaxation.named import named
 from propcvx.relaxation.rounding import ROUNDINGS, oriented
 
 Array = NDArray[np.float64]
+
 
 class ConvPropSVM(BagClassifier):
     r"""conv-pSVM (Algorithm 2): a convex relaxation of eq:convex_1 over :math:`M = y y^\top`.
@@ -30,8 +30,9 @@ class ConvPropSVM(BagClassifier):
     ----------
     C : float
         Weight of the hinge loss.
-    epsilon : float
-        Tolerance of the proportions, in [0, 1].
+    epsilon : float or "rounding"
+        Tolerance of the proportions, in [0, 1]; ``"rounding"`` takes the counts of positives
+        nearest to them, for proportions that were rounded.
     kernel : str or callable
         ``"linear"``, ``"rbf"``, ``"exponential"``, ``"poly"``, ``"precomputed"``, or a callable;
         see :class:`propcvx.kernels.Kernel`.
@@ -102,7 +103,7 @@ class ConvPropSVM(BagClassifier):
     def __init__(
         self,
         C: float = 1.0,
-        epsilon: float = 0.0,
+        epsilon: float | str = 0.0,
         *,
         kernel: Any = "linear",
         gamma: float | str = "scale",
@@ -130,9 +131,9 @@ class ConvPropSVM(BagClassifier):
         self.solver_options = solver_options
         self.verbose = verbose
 
-    def _fit(self, features: Array, bags: Bags, shared: Shared) -> Hyperplane:
+    def _fit(self, features: Array, bags: Bags) -> Hyperplane:
         check_number("C", self.C, above=0.0)
-        check_number("epsilon", self.epsilon, least=0.0, most=1.0)
+        check_epsilon(self.epsilon)
         check_choice("intercept", self.intercept, ("center", "constant", "none"))
         named("rounding", self.rounding, ROUNDINGS, "__call__")
         lifted, mean = self._lift(features)

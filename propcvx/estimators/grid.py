@@ -10,16 +10,14 @@ from sklearn.base import clone
 from sklearn.model_selection import ParameterGrid
 
 from propcvx.estimators.base import BagClassifier
-from propcvx.estimators.shared import Shared
 
 
 def fit_grid(
     estimator: BagClassifier, X: Any, y: NDArray[Any], grid: Mapping[str, Sequence[Any]]
 ) -> Iterator[BagClassifier]:
-    """Fit an estimator with every combination of parameters, building once what they share.
+    """Fit an estimator with every combination of parameters, checking X and y once.
 
-    The kernel's features and the programs are built once.  Of alter-pSVM, whose paths for
-    different C_p are the same until their labels differ, what they have in common is solved once.
+    The features of each kernel in the grid are computed once.
 
     Parameters
     ----------
@@ -34,8 +32,7 @@ def fit_grid(
     ------
     BagClassifier
         A fitted clone for each of ``sklearn.model_selection.ParameterGrid(grid)``, in that order,
-        as soon as it is fitted.  Each is what a fit of its own would give: the same, where
-        the solver is one that does not go through CVXPY, and to its tolerance otherwise.
+        as soon as it is fitted: the same as a fit of its own gives.
 
     Examples
     --------
@@ -44,6 +41,6 @@ def fit_grid(
     >>> [model.C_p for model in fit_grid(InvCal(), X, y, {"C_p": [0.1, 1.0]})]
     [0.1, 1.0]
     """
-    shared = Shared(several=True)
+    prepared = clone(estimator)._prepare(X, y)
     for parameters in ParameterGrid(grid):
-        yield clone(estimator).set_params(**parameters).fit_sharing(X, y, shared)
+        yield clone(estimator).set_params(**parameters)._fit_prepared(prepared)

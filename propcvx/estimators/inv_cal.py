@@ -11,7 +11,7 @@ from propcvx.bags import Bags
 from propcvx.checks import check_number
 from propcvx.errors import IllPosedWarning, warn
 from propcvx.estimators.base import BagClassifier, Hyperplane, reject_known_labels, solved_once
-from propcvx.estimators.shared import Shared
+from propcvx.losses import best_regression_bias
 from propcvx.programs import inv_cal_dual, inv_cal_targets
 from propcvx.solvers import solve
 
@@ -65,7 +65,7 @@ class InvCal(BagClassifier):
     dual_coef_ : array of shape (1, n_instances)
         Dual coefficients, for other kernels.
     intercept_ : array of shape (1,)
-        Bias, read from the dual of the equality constraint.
+        Bias; where an interval of them is optimal, its middle.
     classes_ : array of shape (2,)
         Labels; ``[-1, 1]`` for bags.
     """
@@ -97,7 +97,7 @@ class InvCal(BagClassifier):
         self.solver_tol = solver_tol
         self.solver_options = solver_options
 
-    def _fit(self, features: Array, bags: Bags, shared: Shared) -> Hyperplane:
+    def _fit(self, features: Array, bags: Bags) -> Hyperplane:
         reject_known_labels(bags, "InvCal")
         check_number("C_p", self.C_p, above=0.0)
         check_number("epsilon", self.epsilon, least=0.0)
@@ -107,21 +107,17 @@ class InvCal(BagClassifier):
                 "finds w = 0 and predicts one class; use AlterPropSVM or ConvPropSVM.",
                 IllPosedWarning,
             )
-        program = shared.part(
-            ("inv_cal_dual", id(features)), lambda: inv_cal_dual(bags.means_of(features))
+        means = bags.means_of(features)
+        tube = inv_cal_targets(
+            bags.proportions, bags.n_instances, self.epsilon, scaled=self.scaled_epsilon
         )
-        program.set(
-            C_p=self.C_p,
-            **inv_cal_targets(
-                bags.proportions, bags.n_instances, self.epsilon, scaled=self.scaled_epsilon
-            ),
-        )
+        program = inv_cal_dual(means).set(C_p=self.C_p, **tube)
         self.solution_ = solve(
             program, self.solver, tol=self.solver_tol, **(self.solver_options or {})
         )
-        multipliers = self.solution_.variables["a"] - self.solution_.variables["a_star"]
-        means = bags.means_of(features)
-        plane = Hyperplane(means.T @ multipliers, float(self.solution_.duals["balance"]))
+        weights = means.T @ (self.solution_.variables["a"] - self.solution_.variables["a_star"])
+        bias = best_regression_bias(tube["target"], tube["epsilon"], means @ weights)
+        plane = Hyperplane(weights, bias)
         self.objective_ = self.solution_.value
         self.history_ = solved_once(self.solution_)
         self.stop_reason_ = self.history_.stop_reason

@@ -17,7 +17,6 @@ from propcvx.estimators.base import (
     reject_known_labels,
     solved_once,
 )
-from propcvx.estimators.shared import Shared
 from propcvx.programs import class_means, conditional_exponential_model
 from propcvx.solvers import solve
 
@@ -114,7 +113,7 @@ class MeanMap(BagClassifier):
         self.solver_tol = solver_tol
         self.solver_options = solver_options
 
-    def _fit(self, features: Array, bags: Bags, shared: Shared) -> Hyperplane:
+    def _fit(self, features: Array, bags: Bags) -> Hyperplane:
         reject_known_labels(bags, "MeanMap")
         check_number("lam", self.lam, above=0.0)
         self.class_means_ = self._class_means(features, bags)
@@ -122,10 +121,7 @@ class MeanMap(BagClassifier):
         statistics = {"mean_operator": np.array([prior, prior - 1.0]) @ self.class_means_}
         if self.fit_intercept:
             statistics["mean_label"] = np.asarray(2.0 * prior - 1.0)
-        program = shared.part(
-            ("conditional_exponential_model", id(features), self.fit_intercept),
-            lambda: conditional_exponential_model(features, bias=self.fit_intercept),
-        )
+        program = conditional_exponential_model(features, bias=self.fit_intercept)
         self.solution_ = solve(
             program.set(lam=self.lam, **statistics),
             self.solver,

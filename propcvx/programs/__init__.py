@@ -6,6 +6,7 @@ constraints.  Nothing here solves anything; ``propcvx.solvers.solve`` does.
 
 from propcvx.programs.inv_cal import inv_cal_dual, inv_cal_primal, inv_cal_targets
 from propcvx.programs.labeling import exact_separation, labeling_step, linear_separation
+from propcvx.programs.margin import margin_classifier
 from propcvx.programs.mean_map import class_means, conditional_exponential_model
 from propcvx.programs.mkl import mkl_epigraph, mkl_group, mkl_inner
 from propcvx.programs.program import ProblemClass, Program, build
@@ -36,6 +37,7 @@ __all__ = [
     "inv_cal_targets",
     "labeling_step",
     "linear_separation",
+    "margin_classifier",
     "mkl_epigraph",
     "mkl_group",
     "mkl_inner",

@@ -101,14 +101,15 @@ def inv_cal_targets(
     r"""Values of ``target`` and ``epsilon`` for :func:`inv_cal_primal` and :func:`inv_cal_dual`.
 
     A proportion of 0 or 1 has an infinite logit, so proportions are clipped to
-    :math:`[1/N, 1 - 1/N]`, as in the authors' program.
+    :math:`[1/N, 1 - 1/N]`, as in the authors' program, with 3 for N where there are fewer
+    instances.
 
     Parameters
     ----------
     proportions : array of shape (K,)
         Shares :math:`p_k` of positives.
     n_instances : int
-        N, the number of training instances (at least 2 where clipping is to mean anything).
+        N, the number of training instances.
     epsilon : float
         Half-width :math:`\epsilon` of the tube.
     scaled : bool

@@ -91,8 +91,8 @@ def svm_dual(features: Array, *, bias: bool = True) -> Program:
     )
 
 
-def svm_dual_parameters(labeling: Array, C: float) -> dict[str, Array]:
-    """Values of the parameters of :func:`svm_dual` for a labeling and C.
+def svm_dual_parameters(labeling: Array, C: Array | float) -> dict[str, Array]:
+    """Values of the parameters of :func:`svm_dual` for a labeling and C, one or one per instance.
 
     Examples
     --------

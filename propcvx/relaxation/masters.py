@@ -22,6 +22,7 @@ from propcvx.solvers import Solution, SolverNames, solve
 
 Array = NDArray[np.float64]
 
+
 @dataclass(frozen=True)
 class MasterSolution:
     r"""Solution of the MKL problem over some labelings, eq:convex_3.
@@ -120,9 +121,7 @@ class Master(ABC):
         )
 
     @abstractmethod
-    def _solved(
-        self, labelings: Array, features: Array, C: float
-    ) -> tuple[Array, Array, Solution]:
+    def _solved(self, labelings: Array, features: Array, C: float) -> tuple[Array, Array, Solution]:
         """Alpha, unscaled weights mu, and the solver's last answer."""
 
     def _ask(self, program: Program) -> Solution:
@@ -162,9 +161,7 @@ def settled(alpha: Array, scores: Array, C: float) -> Array:
 class Epigraph(Master):
     """The epigraph form, :func:`propcvx.programs.mkl_epigraph`."""
 
-    def _solved(
-        self, labelings: Array, features: Array, C: float
-    ) -> tuple[Array, Array, Solution]:
+    def _solved(self, labelings: Array, features: Array, C: float) -> tuple[Array, Array, Solution]:
         answer = self._ask(mkl_epigraph(features, labelings, C))
         return answer.variables["alpha"], answer.duals["cuts"], answer
 
@@ -172,9 +169,7 @@ class Epigraph(Master):
 class Group(Master):
     """The dual in groups of primal weights, :func:`propcvx.programs.mkl_group`."""
 
-    def _solved(
-        self, labelings: Array, features: Array, C: float
-    ) -> tuple[Array, Array, Solution]:
+    def _solved(self, labelings: Array, features: Array, C: float) -> tuple[Array, Array, Solution]:
         answer = self._ask(mkl_group(features, labelings, C))
         norms = answer.variables["s"]
         mu = norms if norms.max() > 0 else np.ones_like(norms)
@@ -184,9 +179,7 @@ class Group(Master):
 class ReducedGradient(Master):
     """SimpleMKL, as in the paper: QPs alone, :func:`propcvx.programs.mkl_inner`."""
 
-    def _solved(
-        self, labelings: Array, features: Array, C: float
-    ) -> tuple[Array, Array, Solution]:
+    def _solved(self, labelings: Array, features: Array, C: float) -> tuple[Array, Array, Solution]:
         program = mkl_inner(features, labelings, C)
 
         def inner(mu: Array) -> Trial[Solution]:

@@ -1,6 +1,6 @@
 """Benchmarks: ratios of times taken in one run, of answers whose optimality has been checked."""
 
-from propcvx.experiments.bench import fits, steps
+from propcvx.experiments.bench import bags, fits, steps
 from propcvx.experiments.bench.frame import (
     BENCHMARKS,
     Benchmark,
@@ -20,6 +20,7 @@ __all__ = [
     "Check",
     "Measurement",
     "at_most",
+    "bags",
     "benchmark",
     "compare_with",
     "fits",

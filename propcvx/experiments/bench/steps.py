@@ -16,7 +16,8 @@ from propcvx.experiments.bench.data import bags_of, generated, real_or_generated
 from propcvx.experiments.bench.frame import Case, Check, at_most, benchmark
 from propcvx.kernels import FeatureMap, Kernel
 from propcvx.labelings import FeasibleLabelings, labeling_step
-from propcvx.losses import PROPORTION_LOSSES, hinge, hinge_reduction
+from propcvx.layout import Layout
+from propcvx.losses import HINGE, PROPORTION_LOSSES, hinge
 from propcvx.programs import Program, mkl_epigraph, mkl_group, svm_dual, svm_dual_parameters
 from propcvx.relaxation.oracles import CoordinateOracle, Cut
 from propcvx.solvers import Solution, solve
@@ -37,9 +38,10 @@ def label_step(quick: bool) -> Iterator[Case]:
             index = np.repeat(np.arange(n // size), size)
             index = index if order == "bag by bag" else random.permutation(index)
             bags = Bags.from_target(bag_target(index, random.random(n // size)))
+            step = partial(labeling_step, scores, bags, ABSOLUTE, weights[: bags.n_bags])
             yield Case(
                 f"labeling step / numpy.sort, N={n:,}, bags of {size:,}, {order}",
-                partial(labeling_step, scores, bags, ABSOLUTE, weights[: bags.n_bags]),
+                partial(step, layout=Layout.of(bags)),
                 partial(np.sort, scores),
                 partial(_excess, scores, bags),
                 reach=1.0 if order == "bag by bag" else 2.0,
@@ -54,7 +56,7 @@ def _excess(scores: Array, bags: Bags, labeling: Array, _: Array) -> Check:
     order = np.lexsort((-scores, bags.index))
     for bag, scores_of_bag in enumerate(np.split(scores[order], bags.starts[1:])):
         counts = np.arange(len(scores_of_bag) + 1) / len(scores_of_bag)
-        gains = np.append(0.0, np.cumsum(hinge_reduction(scores_of_bag)))
+        gains = np.append(0.0, np.cumsum(HINGE.reduction(scores_of_bag)))
         best += float(np.min(10.0 * ABSOLUTE.of(counts - bags.proportions[bag]) - gains))
     return at_most("excess over the best counts", (objective - best) / best, 1e-9)
 

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from propcvx.labelings import FeasibleLabelings
+from propcvx.ordering import row_order
 from propcvx.relaxation.oracles.cut import Cut
 
 Array = NDArray[np.float64]
@@ -17,19 +18,6 @@ Indices = NDArray[np.intp]
 
 TIED = 1e-12
 """Values that differ by less, relatively, differ by rounding only."""
-
-
-def row_order(rows: Array) -> Indices:
-    """Order that sorts rows lexicographically, which the data alone determine.
-
-    Examples
-    --------
-    >>> row_order(np.array([[2.0, 1.0], [1.0, 5.0], [2.0, 0.0]]))
-    array([1, 2, 0])
-    """
-    order = np.argsort(rows[:, 0], kind="stable")
-    distinct = (np.diff(rows[order, 0]) > 0.0).all()
-    return order if distinct else np.lexsort(rows.T[::-1])
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,112 @@
+"""The problem that Algorithm 1 descends on, and a separator as it sees one."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from propcvx.bags import Bags
+from propcvx.labelings import labeling_step
+from propcvx.layout import Layout
+from propcvx.losses import HINGE, InstanceLoss, ProportionLoss
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Separator:
+    """A separating hyperplane, as an SVM step answers.
+
+    Attributes
+    ----------
+    weights : array of shape (rank,)
+        The weights w over the features.
+    bias : float
+    scores : array of shape (n_instances,)
+        Of the instances, bias included.
+    gap : float
+        By how much its objective may exceed the best one for its labeling.
+    solver, status : str
+        Who answered, and how.
+    warm : object
+        Where the solver ended, for the next call.
+    """
+
+    weights: Array
+    bias: float
+    scores: Array
+    gap: float = 0.0
+    solver: str = ""
+    status: str = ""
+    warm: Any = None
+
+
+@dataclass(frozen=True)
+class PropSVM:
+    r"""The pSVM problem, eq:pSVM_2, apart from its features.
+
+    .. math::
+
+        \min_{y, w, b} \tfrac12 \|w\|^2 + C \sum_i L(y_i, w^\top F_i + b)
+        + \sum_k \omega_k L_p(\tilde p_k(y), p_k)
+
+    Attributes
+    ----------
+    bags : Bags
+    C : float
+        Weight of the instance loss.
+    weights : array of shape (n_bags,)
+        Weight :math:`\omega_k` of each bag's proportion loss (:math:`C_p` in the paper).
+    loss : ProportionLoss
+        The loss :math:`L_p`.
+    instance_loss : InstanceLoss
+        The loss L.
+    """
+
+    bags: Bags
+    C: float
+    weights: Array
+    loss: ProportionLoss
+    instance_loss: InstanceLoss = HINGE
+
+    def best_labeling(
+        self, scores: Array, C: float | None = None, before: Array | None = None
+    ) -> Array:
+        """The labels for fixed scores, with C* in place of C where it is given.
+
+        Of equal scores, those that were positive before stay so first.
+        """
+        return labeling_step(
+            scores,
+            self.bags,
+            self.loss,
+            self.weights / (C or self.C),
+            instance_loss=self.instance_loss,
+            before=before,
+            layout=self._layout,
+        )
+
+    def objective(self, labeling: Array, separator: Separator, C: float | None = None) -> float:
+        """Value of eq:pSVM_2, with C* in place of C where it is given."""
+        errors = float(self.instance_loss.of(labeling, separator.scores).sum())
+        gaps = self.bags.proportions_of(labeling) - self.bags.proportions
+        norm = 0.5 * float(separator.weights @ separator.weights)
+        return norm + (C or self.C) * errors + float(self.weights @ self.loss.of(gaps))
+
+    def take(self, instances: NDArray[np.intp]) -> PropSVM:
+        """The problem on some whole bags, given by their instances."""
+        kept = np.unique(self.bags.index[instances])
+        return replace(
+            self,
+            bags=self.bags.take(instances),
+            weights=self.weights[kept],
+            instance_loss=self.instance_loss.take(instances),
+        )
+
+    @cached_property
+    def _layout(self) -> Layout:
+        return Layout.of(self.bags)

@@ -1,0 +1,137 @@
+"""The SVM step of Algorithm 1: w and b for a fixed labeling."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, fields
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from propcvx.alternating.problem import Separator
+from propcvx.losses import HINGE, InstanceLoss
+from propcvx.programs import Program, margin_classifier, svm_dual, svm_dual_parameters
+from propcvx.programs.structures import best_offset
+from propcvx.solvers import Solution, SolverNames, solve
+
+Array = NDArray[np.float64]
+
+Step = Callable[[Array, float, Separator | None], Separator]
+"""``svm_step(labeling, C, after)``; ``after`` is the separator that led to the labeling."""
+
+
+@dataclass(frozen=True)
+class SVMStep:
+    r"""Solves the SVM of a fixed labeling; built once, re-solved for every labeling and C.
+
+    A gap bounds :math:`\tfrac12 \|w - w^*\|^2`, so a w no longer than that allows is taken as zero:
+    its scores are equal then, and the labeling step does not sort a solver's rounding errors.
+
+    With a bias the problem is invariant to translations, so it is solved in features of mean zero:
+    a solver's rounding errors then do not grow with the distance to the origin.
+
+    Attributes
+    ----------
+    features : array of shape (n_instances, rank)
+        F, one row per instance.
+    solver : str, Solver or sequence
+        Any solver of the program, or several to try in turn; ``"auto"`` is
+        :func:`propcvx.solvers.automatic`.
+    tol : float
+        Its tolerance: the relative duality gap, see :func:`propcvx.solvers.solve`.
+    options : dict
+        Handed to the solver as they are.
+    loss : InstanceLoss
+        The hinge, with any weights.
+    """
+
+    features: Array
+    solver: SolverNames = "auto"
+    tol: float = 1e-6
+    options: dict[str, Any] = field(default_factory=dict)
+    loss: InstanceLoss = HINGE
+
+    def __call__(self, labeling: Array, C: float, after: Separator | None = None) -> Separator:
+        """Solve, from where the separator before ended, and take the bias that is best for w."""
+        bounds = svm_dual_parameters(labeling, C * self.loss.weights)
+        solution = self._solve(after, bounds)
+        weights = self._centred.T @ solution.variables["v"]
+        if 0.5 * float(weights @ weights) <= _error(solution):
+            weights = np.zeros_like(weights)
+        scores = self._centred @ weights
+        offset = best_offset(labeling - scores, bounds["lower"], bounds["upper"])
+        return self._separator(weights, offset, scores, solution)
+
+    def _solve(self, after: Separator | None, parameters: dict[str, Any]) -> Solution:
+        return solve(
+            self._program.set(**parameters),
+            self.solver,
+            tol=self.tol,
+            certify=False,
+            warm=None if after is None else after.warm,
+            **self.options,
+        )
+
+    def _separator(
+        self, weights: Array, offset: float, scores: Array, solution: Solution
+    ) -> Separator:
+        """The separator, with the bias that it has for features that are not centred."""
+        return Separator(
+            weights=weights,
+            bias=offset - float(self._mean @ weights),
+            scores=scores + offset,
+            gap=_gap(solution),
+            solver=solution.solver,
+            status=solution.status,
+            warm=solution.warm,
+        )
+
+    @cached_property
+    def _mean(self) -> Array:
+        return self.features.mean(axis=0)
+
+    @cached_property
+    def _centred(self) -> Array:
+        return self.features - self._mean
+
+    @cached_property
+    def _program(self) -> Program:
+        return svm_dual(self._centred)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {part.name: getattr(self, part.name) for part in fields(self)}
+
+
+def _gap(solution: Solution) -> float:
+    """The duality gap in units of the objective, 0 where it is not known."""
+    return (solution.gap or 0.0) * abs(solution.value)
+
+
+def _error(solution: Solution) -> float:
+    """The gap with its own rounding error."""
+    return 4.0 * (_gap(solution) + np.finfo(float).eps * abs(solution.value))
+
+
+@dataclass(frozen=True)
+class LossStep(SVMStep):
+    """The same for any other instance loss, by its primal program."""
+
+    def __call__(self, labeling: Array, C: float, after: Separator | None = None) -> Separator:
+        """Solve, from where the separator before ended."""
+        solution = self._solve(after, {"y": labeling, "C": C})
+        weights, offset = solution.variables["w"], float(solution.variables["b"])
+        return self._separator(weights, offset, self._centred @ weights, solution)
+
+    @cached_property
+    def _program(self) -> Program:
+        return margin_classifier(self._centred, self.loss)
+
+
+def svm_step(
+    features: Array, loss: InstanceLoss, solver: SolverNames, tol: float, options: dict[str, Any]
+) -> SVMStep:
+    """The step of an instance loss: the dual SVM for the hinge, the primal program for others."""
+    kind = SVMStep if loss.of_margins is HINGE.of_margins else LossStep
+    return kind(features, solver, tol, options, loss)

@@ -1,0 +1,175 @@
+"""Where Algorithm 1 starts: kinds of start, and their names."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+from numpy.random import RandomState
+from numpy.typing import NDArray
+from sklearn.base import clone
+
+from propcvx.bags import Bags
+from propcvx.checks import as_vector, check_choice, check_count, check_flag
+from propcvx.errors import InputError
+from propcvx.estimators.base import BagClassifier
+from propcvx.estimators.conv import ConvPropSVM
+from propcvx.estimators.inv_cal import InvCal
+from propcvx.estimators.mean_map import MeanMap
+from propcvx.labelings import FeasibleLabelings, random_labeling
+
+Array = NDArray[np.float64]
+
+
+class Start(ABC):
+    """A kind of start; one of your own implements :meth:`labeling`.
+
+    Attributes
+    ----------
+    annealing : bool
+        Whether C* rises from 1e-5 C (which tends to forget the start), or is C at once.
+    repeats : int
+        How many labelings to start from.
+    """
+
+    annealing: bool = True
+    repeats: int = 1
+
+    def check(self, bags: Bags) -> None:
+        """Raise :class:`InputError` if it cannot be used for the bags."""
+        check_flag("annealing", self.annealing)
+        check_count("repeats", self.repeats)
+
+    @abstractmethod
+    def labeling(self, features: Array, bags: Bags, random: RandomState) -> Array:
+        """A labeling, entries -1 and +1, with the labels that are known."""
+
+
+@dataclass(frozen=True)
+class RandomStart(Start):
+    """Random labelings, as in the paper.
+
+    Attributes
+    ----------
+    repeats : int
+        How many.
+    annealing : bool
+        See :class:`Start`.
+    """
+
+    repeats: int = 1
+    annealing: bool = True
+
+    def labeling(self, features: Array, bags: Bags, random: RandomState) -> Array:
+        """See :class:`Start`."""
+        return random_labeling(bags, random)
+
+
+@dataclass(frozen=True)
+class MethodStart(Start):
+    """The labels of another method, with the count nearest to the proportion in every bag.
+
+    Attributes
+    ----------
+    method : str or estimator
+        A name in ``METHODS``, with default parameters; or an estimator of this package, which is
+        fitted with the kernel at hand in place of its own.
+    annealing : bool
+        See :class:`Start`.
+    """
+
+    method: Any
+    annealing: bool = True
+
+    def check(self, bags: Bags) -> None:
+        """See :class:`Start`."""
+        super().check(bags)
+        if not isinstance(self.method, BagClassifier):
+            check_choice("method", self.method, METHODS)
+
+    def labeling(self, features: Array, bags: Bags, random: RandomState) -> Array:
+        """See :class:`Start`."""
+        named = isinstance(self.method, str)
+        plane = (METHODS[self.method]() if named else clone(self.method))._fit(features, bags)
+        return FeasibleLabelings.nearest(bags).best(features @ plane.weights + plane.bias)
+
+
+@dataclass(frozen=True)
+class LabelingStart(Start):
+    """A labeling.
+
+    Attributes
+    ----------
+    labels : array of shape (n_instances,)
+        Entries -1 and +1; labels that are known take precedence.
+    annealing : bool
+        See :class:`Start`.
+    """
+
+    labels: Any
+    annealing: bool = True
+
+    def check(self, bags: Bags) -> None:
+        """See :class:`Start`."""
+        super().check(bags)
+        labels = as_vector(self.labels)
+        if (
+            labels is None
+            or len(labels) != bags.n_instances
+            or not np.isin(labels, (-1.0, 1.0)).all()
+        ):
+            raise InputError(
+                f"init must be one of {list(STARTS)}, a start, several of them, an estimator of "
+                f"propcvx, or a labeling of -1 and +1 for the {bags.n_instances} instances, got "
+                f"{self.labels!r}."
+            )
+
+    def labeling(self, features: Array, bags: Bags, random: RandomState) -> Array:
+        """See :class:`Start`."""
+        labels = np.asarray(self.labels, dtype=np.float64)[bags.rows]
+        return np.where(bags.labels == 0, labels, bags.labels)
+
+
+METHODS: Mapping[str, Callable[[], BagClassifier]] = MappingProxyType(
+    {"mean_map": MeanMap, "inv_cal": InvCal, "conv": ConvPropSVM}
+)
+"""Methods that can give a starting labeling, by name."""
+
+STARTS: Mapping[str, Callable[[int, bool], Start]] = MappingProxyType(
+    {
+        "random": RandomStart,
+        "mean_map": lambda n_init, annealing: MethodStart("mean_map", annealing),
+        "inv_cal": lambda n_init, annealing: MethodStart("inv_cal", annealing),
+        "conv": lambda n_init, annealing: MethodStart("conv", annealing),
+    }
+)
+"""Kinds of start by name, for the parameters ``n_init`` and ``annealing``."""
+
+
+def starts_of(init: Any, n_init: int, annealing: bool, bags: Bags) -> list[Start]:
+    """The kinds of start that ``init`` means, checked."""
+    starts = list(init) if _are_starts(init) else [_start_of(init, n_init, annealing)]
+    if not starts:
+        raise InputError("init must name at least one start, got an empty sequence.")
+    for start in starts:
+        start.check(bags)
+    return starts
+
+
+def _start_of(init: Any, n_init: int, annealing: bool) -> Start:
+    if isinstance(init, Start):
+        return init
+    if isinstance(init, BagClassifier):
+        return MethodStart(init, annealing)
+    if isinstance(init, str):
+        return STARTS[check_choice("init", init, STARTS)](n_init, annealing)
+    return LabelingStart(init, annealing)
+
+
+def _are_starts(init: Any) -> bool:
+    listed = isinstance(init, Sequence) and not isinstance(init, str)
+    return listed and all(isinstance(start, Start) for start in init)
