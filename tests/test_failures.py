@@ -33,7 +33,7 @@ METHODS = {
         ConvPropSVM(relaxation=CuttingPlanes(max_cuts=4, tol=0.0), solver_tol=1e-5),
         ProblemClass.SOCP,
     ),
-    "ConvPropSVM, CuttingPlanes, SimpleMKL": (
+    "ConvPropSVM, SimpleMKL": (
         ConvPropSVM(
             relaxation=CuttingPlanes(max_cuts=2, tol=0.0, master="reduced_gradient"),
             solver_tol=1e-4,
@@ -130,7 +130,7 @@ def test_an_early_stop_is_a_named_warning_and_is_recorded(name, solver, break_so
         ("InvCal", ["osqp", "clarabel"]),
         ("AlterPropSVM", ["libsvm", "osqp", "clarabel"]),
         ("ConvPropSVM", ["scs", "clarabel"]),
-        ("ConvPropSVM, CuttingPlanes, SimpleMKL", ["osqp", "clarabel"]),
+        ("ConvPropSVM, SimpleMKL", ["osqp", "clarabel"]),
     ],
 )
 def test_of_several_solvers_the_next_answers_and_is_recorded(name, solvers, broken, break_solver):

@@ -15,6 +15,9 @@ def toy(data_dir):
     return data["X"], bag_target(data["bag_idx"], data["bag_prop"]), data["y"]
 
 
+SWEEP = CuttingPlanes(oracle="sweep")
+
+
 @pytest.mark.parametrize(
     ("clf", "accuracy"),
     [

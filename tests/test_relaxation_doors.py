@@ -1,4 +1,4 @@
-"""What a researcher swaps in conv-pSVM: relaxation, master, oracle, rounding; and what is refused."""
+"""What can be swapped in conv-pSVM: relaxation, master, oracle, rounding; and what is refused."""
 
 from functools import partial
 
@@ -155,9 +155,7 @@ def flipped(cut):
 
 
 SPOILED = {
-    r"labeling that is not feasible: bag 1 \(of the sorted ids\) has 3 positives, wanted are 1 to 1": (
-        flipped
-    ),
+    "labeling that is not feasible: bag 1 has 3 positives, wanted are 1 to 1": flipped,
     "labeling that is not feasible: it must have 8 entries, each -1 or": lambda cut: Cut(
         0.5 * cut.labeling, cut.value
     ),

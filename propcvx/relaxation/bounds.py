@@ -107,7 +107,8 @@ def lower_bound(alpha: Array, bound: float, C: float) -> float:
     alpha : array of shape (n_instances,)
         Dual variables, >= 0.
     bound : float
-        At least :math:`\tfrac12 s = \max_{y \in \mathcal{Y}} \tfrac12 \|F^\top (y \circ \alpha)\|^2`.
+        At least :math:`\tfrac12 s`, with :math:`s = \max_{y \in \mathcal{Y}}
+        \|F^\top (y \circ \alpha)\|^2`.
     C : float
         Weight of the hinge loss.
 
@@ -136,7 +137,7 @@ def relaxation_lower_bound(alpha: Array, oracle: Oracle, C: float) -> float:
     alpha : array of shape (n_instances,)
         Any point; it is clipped to :math:`[0, C]`.
     oracle : Oracle
-        Asked for its bound on :math:`\max_{y \in \mathcal{Y}} \tfrac12 \|F^\top (y \circ \alpha)\|^2`.
+        Asked for its bound on the violation of alpha.
     C : float
         Weight of the hinge loss.
 

@@ -5,11 +5,11 @@ The loop receives the restricted master and the oracle, and knows neither.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from time import perf_counter
 from types import MappingProxyType
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,7 +22,7 @@ from propcvx.labelings import FeasibleLabelings
 from propcvx.relaxation.bounds import lower_bound
 from propcvx.relaxation.masters import MASTERS, MasterSolution
 from propcvx.relaxation.named import named
-from propcvx.relaxation.oracles import ORACLES, CheckedOracle, Cut
+from propcvx.relaxation.oracles import ORACLES, CheckedOracle, Cut, Oracle
 from propcvx.relaxation.result import RelaxationResult
 from propcvx.solvers import SolverNames
 
@@ -128,61 +128,51 @@ class CuttingPlanes(BaseEstimator):
         oracle = CheckedOracle(oracle, features, feasible)
         reached: RelaxationResult | None = None
         try:
-            alpha = np.full(len(features), 1.0 / len(features))
-            cut, start = oracle(alpha), perf_counter()
-            while reached is None or reached.history.stop_reason is None:
-                lower = lower_bound(alpha, cut.bound, C)
-                labelings = _with_labeling(cut.labeling, reached)
-                solution = master(labelings)
-                alpha = off_zero(solution.alpha)
-                cut = oracle(alpha)
-                lower = max(lower, lower_bound(alpha, cut.bound, C))
-                reached = self._reached(labelings, solution, cut, lower, reached, start)
-                start = perf_counter()
+            for reached in self._rounds(master, oracle, len(features), C):
                 on_round(reached)
-            return reached
         except (KeyboardInterrupt, SolverError) as failure:
             if reached is None:
                 raise
-            history = History(list(reached.history), StopReason.of(failure))
+            history = History(reached.history.rounds, StopReason.of(failure))
             return replace(reached, history=history, stopped_by=failure)
+        return cast(RelaxationResult, reached)
 
-    def _reached(
-        self,
-        labelings: Array,
-        solution: MasterSolution,
-        cut: Cut,
-        lower: float,
-        before: RelaxationResult | None,
-        start: float,
-    ) -> RelaxationResult:
-        """The result after one more round; no lower bound is forgotten."""
-        record = Round(
-            objective=solution.value,
-            solver=solution.solver,
-            status=solution.status,
-            seconds=perf_counter() - start,
-            violation=_violation(cut, labelings, solution.level),
-            n_cuts=len(labelings),
-        )
-        rounds = [] if before is None else list(before.history)
-        history = History([*rounds, record])
-        history.stop_reason = self._stop_reason(record, rounds)
-        return RelaxationResult(
-            value=solution.value,
-            lower=lower if before is None else max(lower, before.lower),
-            upper=solution.upper if before is None else min(solution.upper, before.upper),
-            vectors=labelings,
-            weights=solution.mu,
-            alpha=solution.alpha,
-            labelings=labelings,
-            history=history,
-        )
+    def _rounds(
+        self, master: Callable[[Array], MasterSolution], oracle: Oracle, n_instances: int, C: float
+    ) -> Iterator[RelaxationResult]:
+        """Algorithm 2, round by round."""
+        labelings: list[Array] = []
+        history = History()
+        upper = np.inf
+        alpha = np.full(n_instances, 1.0 / n_instances)
+        cut = oracle(alpha)
+        lower = lower_bound(alpha, cut.bound, C)
+        while history.stop_reason is None:
+            start = perf_counter()
+            labelings.append(cut.labeling)
+            active = np.array(labelings)
+            solution = master(active)
+            alpha = off_zero(solution.alpha)
+            cut = oracle(alpha)
+            lower = max(lower, lower_bound(alpha, cut.bound, C))
+            upper = min(upper, solution.upper)
+            record = Round(
+                objective=solution.value,
+                solver=solution.solver,
+                status=solution.status,
+                seconds=perf_counter() - start,
+                violation=_violation(cut, active, solution.level),
+                n_cuts=len(active),
+            )
+            history = History([*history, record], self._stop_reason(record, history))
+            yield RelaxationResult(
+                solution.value, lower, upper, active, solution.mu, solution.alpha, active, history
+            )
 
-    def _stop_reason(self, record: Round, before: list[Round]) -> StopReason | None:
+    def _stop_reason(self, record: Round, before: History) -> StopReason | None:
         if record.violation is not None and record.violation <= self.tol:
             return StopReason.NO_VIOLATION
-        if before and before[-1].objective - record.objective < self.tol:
+        if len(before) and before[-1].objective - record.objective < self.tol:
             return StopReason.CONVERGED
         return StopReason.MAX_CUTS if record.n_cuts == self.max_cuts else None
 
@@ -195,10 +185,6 @@ def off_zero(alpha: Array) -> Array:
     :math:`\alpha_i \to 0+` say.
     """
     return np.maximum(alpha, TOWARDS_ZERO * alpha.mean())
-
-
-def _with_labeling(labeling: Array, reached: RelaxationResult | None) -> Array:
-    return labeling[None, :] if reached is None else np.vstack([reached.labelings, labeling])
 
 
 def _violation(cut: Cut, labelings: Array, level: float) -> float:

@@ -19,7 +19,7 @@ from propcvx.relaxation.result import RelaxationResult
 Array = NDArray[np.float64]
 
 TIED = 1e-9
-"""Covariances closer to 0 than this, relatively, say nothing of the sign."""
+"""Differences closer to 0 than this, relatively, say nothing of the sign."""
 
 Rounding = Callable[[RelaxationResult, Array, Bags], Array]
 """``rounding(result, features, bags) -> soft labeling``, its sign left open."""
@@ -70,9 +70,9 @@ def oriented(scores: Array, bags: Bags) -> float:
     >>> oriented(np.array([1.0, 1.0, 1.0, -1.0]), bags)
     -1.0
     """
-    errors = [proportion_error(bags, sign * scores) for sign in (1.0, -1.0)]
-    if not np.isclose(*errors, rtol=0.0, atol=TIED):
-        return 1.0 if errors[0] < errors[1] else -1.0
+    excess = proportion_error(bags, scores) - proportion_error(bags, -scores)
+    if abs(excess) > TIED:
+        return -1.0 if excess > 0.0 else 1.0
     means = np.bincount(bags.index, weights=scores) / bags.sizes
     shares = bags.proportions - bags.proportions.mean()
     covariance = float(shares @ (means - means.mean()))

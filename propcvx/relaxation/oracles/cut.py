@@ -108,7 +108,7 @@ def infeasibility(labeling: Array, feasible: FeasibleLabelings) -> str | None:
     if wrong.any():
         bag = int(np.argmax(wrong))
         return (
-            f"bag {bags.codes[bag]} (of the sorted ids) has {counts[bag]} positives, wanted are "
+            f"bag {bags.name(bag)} has {counts[bag]} positives, wanted are "
             f"{feasible.lower[bag]} to {feasible.upper[bag]}"
         )
     changed = (bags.labels != 0) & (labeling != bags.labels)
