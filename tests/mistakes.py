@@ -437,7 +437,12 @@ _SVM = (AlterPropSVM, ConvPropSVM)
 _ALTER = {
     "C 0": Mistake(fit_each(C=0), InputError, "C must be a finite number above 0, got 0.", _SVM),
     "tol negative": Mistake(
-        fit_each(tol=-1), InputError, "tol must be a finite number at least 0, got -1.", _SVM
+        fit(AlterPropSVM(tol=-1)), InputError, "tol must be a finite number at least 0, got -1."
+    ),
+    "tol of cutting planes negative": Mistake(
+        fit(ConvPropSVM(relaxation=CuttingPlanes(tol=-1))),
+        InputError,
+        "tol must be a finite number at least 0, got -1.",
     ),
     "C_p negative": Mistake(
         fit(AlterPropSVM(C_p=-1)), InputError, "C_p must be a finite number at least 0, got -1."

@@ -72,10 +72,7 @@ def test_alpha_is_brought_into_its_box():
         inside, oracle, 0.5
     )
     violation = violation_value(oracle, inside)
-    by_hand = max(
-        c * inside.sum() - c**2 * violation
-        for c in np.linspace(0, 1, 100_001)
-    )
+    by_hand = max(c * inside.sum() - c**2 * violation for c in np.linspace(0, 1, 100_001))
     assert relaxation_lower_bound(inside, oracle, 0.5) == pytest.approx(by_hand, rel=1e-6)
 
 

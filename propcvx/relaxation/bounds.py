@@ -96,7 +96,7 @@ def _best_multiple(weights: Array, margins: Array, C: float) -> float:
     while low < (middle := (low + high) / 2) < high:
         falls = middle * square < C * margins[middle * margins < 1.0].sum()
         low, high = (middle, high) if falls else (low, middle)
-    return 0.5 * low**2 * square + C * float(np.maximum(0.0, 1.0 - low * margins).sum())
+    return float(0.5 * low**2 * square + C * np.maximum(0.0, 1.0 - low * margins).sum())
 
 
 def lower_bound(alpha: Array, bound: float, C: float) -> float:
@@ -126,7 +126,7 @@ def lower_bound(alpha: Array, bound: float, C: float) -> float:
     multiple = C / largest
     if 2.0 * bound * multiple > total:
         multiple = total / (2.0 * bound)
-    return multiple * total - multiple**2 * bound
+    return float(multiple * total - multiple**2 * bound)
 
 
 def relaxation_lower_bound(alpha: Array, oracle: Oracle, C: float) -> float:

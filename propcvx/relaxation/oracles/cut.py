@@ -85,7 +85,8 @@ class CheckedOracle:
         if reason is not None:
             raise InputError(f"{name} returned a labeling that is not feasible: {reason}.")
         value = violation_value(self.features, cut.labeling, alpha)
-        if not abs(cut.value - value) <= ROUNDING * max(value, np.finfo(float).tiny):
+        largest = 0.5 * float(alpha @ np.linalg.norm(self.features, axis=1)) ** 2
+        if not abs(cut.value - value) <= ROUNDING * (value + np.finfo(float).eps * largest):
             raise InputError(
                 f"{name} returned the value {cut.value:.9g} with a labeling whose value is "
                 f"{value:.9g}; propcvx.relaxation.oracles.violation_value computes it."
