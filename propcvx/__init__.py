@@ -13,6 +13,7 @@ from propcvx.estimators import (
 )
 from propcvx.metrics import bag_error
 from propcvx.model_selection import BagKFold, BagShuffleSplit, RepeatedBagKFold
+from propcvx.relaxation import CuttingPlanes
 
 __version__ = "0.1.0"
 
@@ -22,6 +23,7 @@ __all__ = [
     "BagShuffleSplit",
     "Bags",
     "ConvPropSVM",
+    "CuttingPlanes",
     "InvCal",
     "LabelingStart",
     "MeanMap",

@@ -19,6 +19,7 @@ from propcvx import (
     BagKFold,
     Bags,
     ConvPropSVM,
+    CuttingPlanes,
     InvCal,
     MeanMap,
     MethodStart,
@@ -33,10 +34,12 @@ from propcvx.errors import (
     UnsupportedSolverError,
 )
 from propcvx.model_selection import BagShuffleSplit
+from propcvx.relaxation.oracles import CoordinateOracle
 
 X = np.random.RandomState(0).randn(8, 3)
 IDS = ["a"] * 4 + ["b"] * 4
 Y = bag_target(IDS, [0.5, 0.25])
+NO_VARIANCE = partial(CoordinateOracle.on_axes, variance=0)
 ALL = (InvCal, MeanMap, AlterPropSVM, ConvPropSVM)
 
 
@@ -434,7 +437,12 @@ _SVM = (AlterPropSVM, ConvPropSVM)
 _ALTER = {
     "C 0": Mistake(fit_each(C=0), InputError, "C must be a finite number above 0, got 0.", _SVM),
     "tol negative": Mistake(
-        fit_each(tol=-1), InputError, "tol must be a finite number at least 0, got -1.", _SVM
+        fit(AlterPropSVM(tol=-1)), InputError, "tol must be a finite number at least 0, got -1."
+    ),
+    "tol of cutting planes negative": Mistake(
+        fit(ConvPropSVM(relaxation=CuttingPlanes(tol=-1))),
+        InputError,
+        "tol must be a finite number at least 0, got -1.",
     ),
     "C_p negative": Mistake(
         fit(AlterPropSVM(C_p=-1)), InputError, "C_p must be a finite number at least 0, got -1."
@@ -557,12 +565,12 @@ _CONV = {
         "epsilon must be a finite number at least 0 and at most 1, got 1.1.",
     ),
     "max_cuts 0": Mistake(
-        fit(ConvPropSVM(max_cuts=0)),
+        fit(ConvPropSVM(relaxation=CuttingPlanes(max_cuts=0))),
         InputError,
         "max_cuts must be a whole number, at least 1, got 0.",
     ),
     "variance 0": Mistake(
-        fit(ConvPropSVM(variance=0)),
+        fit(ConvPropSVM(relaxation=CuttingPlanes(oracle=NO_VARIANCE))),
         InputError,
         "variance must be a finite number above 0 and at most 1, got 0.",
     ),
@@ -572,18 +580,23 @@ _CONV = {
         "intercept must be one of ['center', 'constant', 'none'], got 'centre'.",
     ),
     "oracle unknown": Mistake(
-        fit(ConvPropSVM(oracle="greedy")),
+        fit(ConvPropSVM(relaxation=CuttingPlanes(oracle="greedy"))),
         InputError,
-        "oracle must be one of ['coordinate', 'exhaustive', 'sweep', 'mixed_integer'], "
-        "got 'greedy'.",
+        "oracle must be one of ['coordinate', 'coordinate_features', 'exhaustive', 'sweep', "
+        "'mixed_integer'], got 'greedy'.",
     ),
-    "dimensions unknown": Mistake(
-        fit(ConvPropSVM(dimensions="pca")),
+    "relaxation unknown": Mistake(
+        fit(ConvPropSVM(relaxation="sdp")),
         InputError,
-        "dimensions must be one of ['eigen', 'features'], got 'pca'.",
+        "relaxation must be one of ['cutting_planes'], got 'sdp'.",
+    ),
+    "rounding unknown": Mistake(
+        fit(ConvPropSVM(rounding="sign")),
+        InputError,
+        "rounding must be one of ['rank_one'], got 'sign'.",
     ),
     "master unknown": Mistake(
-        fit(ConvPropSVM(master="dual")),
+        fit(ConvPropSVM(relaxation=CuttingPlanes(master="dual"))),
         InputError,
         "master must be one of ['epigraph', 'group', 'reduced_gradient'], got 'dual'.",
     ),
@@ -596,13 +609,17 @@ _CONV = {
         ),
     ),
     "sweep in three dimensions": Mistake(
-        fit(ConvPropSVM(oracle="sweep")),
+        fit(ConvPropSVM(relaxation=CuttingPlanes(oracle="sweep"))),
         InputError,
         "a sweep over directions needs at most 2 features, got 3; use ExhaustiveOracle, "
         "MixedIntegerOracle or CoordinateOracle.",
     ),
     "too many labelings to list": Mistake(
-        fit(ConvPropSVM(oracle="exhaustive"), np.zeros((40, 1)), bag_target([0] * 40, [0.5])),
+        fit(
+            ConvPropSVM(relaxation=CuttingPlanes(oracle="exhaustive")),
+            np.zeros((40, 1)),
+            bag_target([0] * 40, [0.5]),
+        ),
         InputError,
         "bags have 137,846,528,820 feasible labelings, more than the 1,000,000 that can be listed; "
         "use smaller bags or another oracle.",

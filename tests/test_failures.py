@@ -9,7 +9,7 @@ import pytest
 from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV
 
-from propcvx import AlterPropSVM, BagKFold, ConvPropSVM, InvCal, MeanMap, bag_target
+from propcvx import AlterPropSVM, BagKFold, ConvPropSVM, CuttingPlanes, InvCal, MeanMap, bag_target
 from propcvx.datasets import proportions_of, random_bags
 from propcvx.errors import InaccurateSolutionWarning, SolverError
 from propcvx.history import StopReason
@@ -29,9 +29,15 @@ METHODS = {
         AlterPropSVM(n_init=3, annealing=False, random_state=0, solver_tol=1e-3),
         ProblemClass.QP,
     ),
-    "ConvPropSVM": (ConvPropSVM(max_cuts=4, tol=0.0, solver_tol=1e-5), ProblemClass.SOCP),
+    "ConvPropSVM": (
+        ConvPropSVM(relaxation=CuttingPlanes(max_cuts=4, tol=0.0), solver_tol=1e-5),
+        ProblemClass.SOCP,
+    ),
     "ConvPropSVM, SimpleMKL": (
-        ConvPropSVM(max_cuts=2, tol=0.0, master="reduced_gradient", solver_tol=1e-4),
+        ConvPropSVM(
+            relaxation=CuttingPlanes(max_cuts=2, tol=0.0, master="reduced_gradient"),
+            solver_tol=1e-4,
+        ),
         ProblemClass.QP,
     ),
 }
@@ -50,7 +56,7 @@ def estimator(name, solver, **parameters):
         if not SOLVERS[row[0] if isinstance(row, tuple) else row].installed:
             pytest.skip(f"{row} is not installed")
     return METHODS[name][0].__class__(
-        **{**METHODS[name][0].get_params(), "solver": solver, **parameters}
+        **{**METHODS[name][0].get_params(deep=False), "solver": solver, **parameters}
     )
 
 
@@ -154,7 +160,7 @@ def test_the_default_of_conv_psvm_asks_clarabel_next(broken, break_solver):
 
 @pytest.mark.parametrize("master", ["group", "reduced_gradient"])
 def test_other_forms_of_the_master_have_a_default_of_their_own(master):
-    clf = ConvPropSVM(master=master, max_cuts=2).fit(X, Y)
+    clf = ConvPropSVM(relaxation=CuttingPlanes(master=master, max_cuts=2)).fit(X, Y)
     assert {record.solver for record in clf.history_} == {"clarabel"}
 
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from propcvx import AlterPropSVM, ConvPropSVM, InvCal, MeanMap, bag_target
+from propcvx import AlterPropSVM, ConvPropSVM, CuttingPlanes, InvCal, MeanMap, bag_target
 from propcvx.bags import Bags
 from propcvx.errors import PropCVXError, PropCVXWarning
 from propcvx.estimators import BagClassifier
@@ -60,7 +60,7 @@ def classifiers(draw):
                 ConvPropSVM(
                     C=draw(weights),
                     epsilon=draw(st.sampled_from((0.0, 0.1))),
-                    max_cuts=draw(st.sampled_from((1, 3))),
+                    relaxation=CuttingPlanes(max_cuts=draw(st.sampled_from((1, 3)))),
                     intercept=draw(st.sampled_from(("center", "constant", "none"))),
                     kernel=kernel,
                 ),

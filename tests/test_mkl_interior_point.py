@@ -9,7 +9,7 @@ from propcvx.errors import (
     UnsupportedSolverError,
 )
 from propcvx.programs import mkl_epigraph, svm_dual
-from propcvx.relaxation.masters import Master
+from propcvx.relaxation.masters import MASTERS
 from propcvx.solvers import solve, solvers_for
 from propcvx.solvers.specialised.mkl_interior_point import Scaled, follow
 
@@ -54,8 +54,8 @@ def test_factors_of_any_size_solve_the_same_system(C):
 
 def test_it_is_a_master_like_any_other():
     features, labelings = problem(2, 40, 6, 5)
-    fast = Master(features, 1.0, "epigraph", NAME, 1e-8, {})(labelings)
-    readable = Master(features, 1.0, "group", "clarabel", 1e-9, {})(labelings)
+    fast = MASTERS["epigraph"](features, 1.0, NAME, 1e-8, {})(labelings)
+    readable = MASTERS["group"](features, 1.0, "clarabel", 1e-9, {})(labelings)
     assert fast.value == pytest.approx(readable.value, rel=1e-6)
     assert fast.value <= fast.upper <= fast.value * (1 + 1e-7)
     assert fast.solver == NAME
@@ -80,7 +80,7 @@ def test_stopped_early_it_says_so_and_its_bounds_still_hold():
     features, labelings = problem(4, 40, 6, 5)
     best = solve(mkl_epigraph(features, labelings, 1.0), NAME).value
     with pytest.warns(InaccurateSolutionWarning, match="stopped before its tolerance"):
-        early = Master(features, 1.0, "epigraph", NAME, 1e-8, {"max_iter": 3})(labelings)
+        early = MASTERS["epigraph"](features, 1.0, NAME, 1e-8, {"max_iter": 3})(labelings)
     assert early.status == "user_limit"
     assert early.value <= best <= early.upper
 
@@ -116,7 +116,7 @@ def test_scales_are_the_same_problem(n_instances, rank, C, scale):
 def test_margins_that_are_hardly_reached_are_bounded_all_the_same():
     features, labelings = problem(6, 30, 3, 4)
     with pytest.warns(InaccurateSolutionWarning):
-        hard = Master(1e4 * features, 1e4, "epigraph", NAME, 1e-12, {})(labelings)
+        hard = MASTERS["epigraph"](1e4 * features, 1e4, NAME, 1e-12, {})(labelings)
     assert hard.value <= hard.upper
     assert hard.status == "user_limit"
 
@@ -134,7 +134,7 @@ def cuts_of(seed, n_instances, rank, n_cuts):
 @pytest.mark.parametrize(("n_instances", "rank"), [(60, 40), (60, 1), (20, 20)])
 def test_one_cut_after_another_each_is_solved_as_if_alone(n_instances, rank, C):
     features, labelings = cuts_of(7, n_instances, rank, 6)
-    master = Master(features, C, "epigraph", NAME, 1e-8, {})
+    master = MASTERS["epigraph"](features, C, NAME, 1e-8, {})
     for n_cuts in range(1, len(labelings) + 1):
         answer = master(labelings[:n_cuts])
         alone = solve(mkl_epigraph(features, labelings[:n_cuts], C), "clarabel", tol=1e-10)

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from propcvx import AlterPropSVM, ConvPropSVM, InvCal, MeanMap, bag_target
+from propcvx import AlterPropSVM, ConvPropSVM, CuttingPlanes, InvCal, MeanMap, bag_target
 from propcvx.programs import svm_dual, svm_dual_parameters
 from propcvx.solvers import solve
 
@@ -13,6 +13,9 @@ def toy(data_dir):
     """Figure 1: two bags, proportions 0.6 and 0.4."""
     data = np.load(data_dir / "toy.npz")
     return data["X"], bag_target(data["bag_idx"], data["bag_prop"]), data["y"]
+
+
+SWEEP = CuttingPlanes(oracle="sweep")
 
 
 @pytest.mark.parametrize(
@@ -33,14 +36,18 @@ def test_figure_1(toy, clf, accuracy):
 @pytest.mark.parametrize("intercept", ["center", "none"])
 def test_figure_1_is_solved_to_proved_optimality(toy, intercept):
     X, y, labels = toy
-    clf = ConvPropSVM(oracle="sweep", intercept=intercept, solver_tol=1e-8).fit(X, y)
+    clf = ConvPropSVM(
+        relaxation=CuttingPlanes(oracle="sweep"), intercept=intercept, solver_tol=1e-8
+    ).fit(X, y)
     assert clf.bounds_.gap < 1e-6
     np.testing.assert_array_equal(clf.labeling_, labels)
 
 
 def test_the_relaxation_is_tight_on_figure_1(toy):
     X, y, labels = toy
-    clf = ConvPropSVM(oracle="sweep", intercept="none", solver_tol=1e-9).fit(X, y)
+    clf = ConvPropSVM(
+        relaxation=CuttingPlanes(oracle="sweep"), intercept="none", solver_tol=1e-9
+    ).fit(X, y)
     program = svm_dual(X, bias=False).set(**svm_dual_parameters(labels.astype(float), clf.C))
     value = solve(program, "clarabel", tol=1e-10).value
     assert clf.objective_ == pytest.approx(value, rel=1e-7)

@@ -31,6 +31,7 @@ from propcvx import (
     AlterPropSVM,
     BagKFold,
     ConvPropSVM,
+    CuttingPlanes,
     InvCal,
     MeanMap,
     MethodStart,
@@ -45,7 +46,7 @@ METHODS = [
     MeanMap(),
     InvCal(),
     AlterPropSVM(init="inv_cal", annealing=False),
-    ConvPropSVM(max_cuts=2),
+    ConvPropSVM(relaxation=CuttingPlanes(max_cuts=2)),
 ]
 each_method = pytest.mark.parametrize("method", METHODS, ids=lambda method: type(method).__name__)
 
@@ -179,7 +180,10 @@ def test_learning_curve_cuts_at_most_one_bag_per_prefix():
 
 @pytest.mark.parametrize(
     ("method", "resource"),
-    [(AlterPropSVM(random_state=0), "n_init"), (ConvPropSVM(), "max_cuts")],
+    [
+        (AlterPropSVM(random_state=0), "n_init"),
+        (ConvPropSVM(relaxation=CuttingPlanes()), "relaxation__max_cuts"),
+    ],
     ids=["AlterPropSVM", "ConvPropSVM"],
 )
 def test_halving_over_a_parameter_keeps_bags_whole(method, resource):
@@ -414,6 +418,6 @@ def test_transduce_is_the_labeling_in_the_users_labels(method):
 
 
 def test_transduce_keeps_the_proportions_where_predict_need_not():
-    clf = ConvPropSVM(max_cuts=2).fit(X, Y)
+    clf = ConvPropSVM(relaxation=CuttingPlanes(max_cuts=2)).fit(X, Y)
     assert bag_error(Y, clf.transduce()) == pytest.approx(0.0, abs=1e-12)
     assert bag_error(Y, clf.predict(X)) > 0.0

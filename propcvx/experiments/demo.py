@@ -29,6 +29,7 @@ from propcvx.experiments.evaluation import (
 from propcvx.experiments.methods import SUPERVISED, cheaper, paper_methods, supervised_svm
 from propcvx.experiments.tables import outcome_row, parameter_text, text_table
 from propcvx.plotting import figure_one, method_comparison
+from propcvx.relaxation import CuttingPlanes
 
 BAG_SIZE = 16
 PROVED = 1e-6
@@ -73,7 +74,7 @@ def demo_two_bags(picture: Path, seed: int) -> Path:
         Method("MeanMap", MeanMap()),
         Method("InvCal", InvCal()),
         Method("alter-pSVM", AlterPropSVM(random_state=seed)),
-        Method("conv-pSVM", ConvPropSVM(oracle="sweep")),
+        Method("conv-pSVM", ConvPropSVM(relaxation=CuttingPlanes(oracle="sweep"))),
     ]
     print("Figure 1: two bags of 100 points with 60% and 40% positives, linear kernel\n")
     outcomes = _run(methods, Task(sample, sample))

@@ -7,11 +7,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from propcvx.bags import Bags
+from propcvx.checks import check_number
+from propcvx.errors import IllPosedWarning, warn
 from propcvx.losses import ProportionLoss
 from propcvx.programs.labeling import bag_averages, known_labels
 from propcvx.programs.program import Program, build
 
 Array = NDArray[np.float64]
+
+FEASIBILITY = 1e-9
+"""To within this SCIP holds constraints, at its tightest."""
 
 
 def psvm(
@@ -22,6 +27,7 @@ def psvm(
     loss: ProportionLoss,
     *,
     bias: bool = True,
+    value: float | None = None,
 ) -> Program:
     r"""PSVM over labels, weights and bias at once, eq:pSVM_2.
 
@@ -32,9 +38,14 @@ def psvm(
         \xi_i \ge 1 - f_i - M_i (1 - z_i), \; \xi_i \ge 1 + f_i - M_i z_i
 
     with :math:`f_i = w^\top F_i + b`, :math:`y = 2 z - 1`, :math:`z \in \{0, 1\}^N`.  The
-    constants :math:`M_i` cut off no optimal solution: for the optimal labels, w = 0 and b = 0 cost
-    only :math:`C N` beside the proportion losses, so :math:`\|w\| \le \sqrt{2 C N}` at an optimum,
-    some optimal bias has :math:`|b| \le 1 + \max_i |w^\top F_i|`, and :math:`M_i \ge 1 + |f_i|`.
+    constants :math:`M_i` cut off no optimal solution: with V a value that is attained,
+    :math:`\|w\| \le \sqrt{2 V}` at an optimum, some optimal bias has
+    :math:`|b| \le 1 + \max_i |w^\top F_i|`, and :math:`M_i \ge 1 + |f_i|`.  For the optimal
+    labels, w = 0 and b = 0 cost only :math:`C N` beside the proportion losses.
+
+    A solver that holds constraints to within :math:`\delta` may leave each slack :math:`\delta`
+    short, so its value may be short by :math:`\delta C N`: by one part in a thousand from
+    :math:`C N = 10^{-3} V / \delta` on, which for SCIP at its tightest is :math:`10^6 V`.
 
     Parameters
     ----------
@@ -50,17 +61,36 @@ def psvm(
         The loss :math:`L_p`.
     bias : bool
         Whether there is a bias b.
+    value : float, optional
+        A value of the problem that is attained, from any labeling; the lower it is, the tighter
+        are the constants and the faster is a solver.
 
     Returns
     -------
     Program
         Variables ``z`` (N,) boolean, ``w`` (r,), ``xi`` (N,) and, with bias, ``b`` (scalar).
         Constraints ``positive``, ``negative``, ``slack``, ``known``.
+
+    Raises
+    ------
+    InputError
+        If ``value`` is not a positive number.
+
+    Warns
+    -----
+    IllPosedWarning
+        If :math:`C N` is so large that a solver's value may be short by more than one part in a
+        thousand; without ``value``, V is taken to be the reciprocal mean square of the features'
+        norms.
     """
     n, r = features.shape
-    F, big = cp.Constant(features, name="F"), _big_constants(features, C, bias)
+    F = cp.Constant(features, name="F")
     z, w = cp.Variable(n, boolean=True, name="z"), cp.Variable(r, name="w")
     xi = cp.Variable(n, name="xi")
+    if value is not None:
+        check_number("value", value, above=0.0)
+    _warn_if_short(features, C, value)
+    big = _big_constants(features, min(C * n, np.inf if value is None else value), bias)
     scores = F @ w + cp.Variable(name="b") if bias else F @ w
     gaps = bag_averages(bags) @ z - bags.proportions
     return build(
@@ -76,6 +106,19 @@ def psvm(
     )
 
 
-def _big_constants(features: Array, C: float, bias: bool) -> Array:
-    reach = np.linalg.norm(features, axis=1) * np.sqrt(2.0 * C * len(features))
+def _big_constants(features: Array, value: float, bias: bool) -> Array:
+    reach = np.linalg.norm(features, axis=1) * np.sqrt(2.0 * value)
     return 1.0 + reach + (1.0 + reach.max() if bias else 0.0)
+
+
+def _warn_if_short(features: Array, C: float, value: float | None) -> None:
+    square = float(np.square(features).sum(axis=1).mean())
+    likely = value if value is not None else 1.0 / square if square > 0.0 else C * len(features)
+    short = FEASIBILITY * C * len(features) / likely
+    if short > 1e-3:
+        warn(
+            f"with C={C:g} and {len(features)} instances the value of psvm may be short by "
+            f"{short:.1g} of itself, as slacks are held to {FEASIBILITY:g} only; use a smaller C, "
+            "or the labels it finds and the SVM on them.",
+            IllPosedWarning,
+        )

@@ -1,1 +1,20 @@
-"""Algorithm 2 of the paper, conv-pSVM, and its relatives: the loop, and what it receives."""
+"""Convex relaxations of proportion-SVM: Algorithm 2, conv-pSVM, and what can be swapped in it.
+
+A relaxation is an object with the method
+
+    relax(features, feasible, C, *, solver, tol, options, on_round) -> RelaxationResult
+
+as :class:`CuttingPlanes` has it; centring, rounding, sign and bounds are the same for all.
+"""
+
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Any
+
+from propcvx.relaxation.cutting_planes import CuttingPlanes
+from propcvx.relaxation.result import RelaxationResult
+
+RELAXATIONS: Mapping[str, Any] = MappingProxyType({"cutting_planes": CuttingPlanes()})
+"""Relaxations by name."""
+
+__all__ = ["RELAXATIONS", "CuttingPlanes", "RelaxationResult"]

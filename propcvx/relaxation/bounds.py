@@ -2,23 +2,23 @@ r"""How far a labeling is from the best one: certified bounds on eq:convex_1.
 
 Without bias, and over feasible labelings :math:`\mathcal{Y}`, let
 :math:`g(y) = \max_{0 \le \alpha \le C} \alpha^\top 1 - \tfrac12 \|F^\top (y \circ \alpha)\|^2`
-be the SVM value of a labeling.  Any primal point bounds g(y), and so the best value, from above;
-any alpha in the box together with the exact answer of an oracle bounds the relaxation, and so the
+be the SVM value of a labeling.  Any weights w bound g(y), and so the best value, from above; any
+alpha in the box together with an oracle's bound on the violation bounds the relaxation, and so the
 best value, from below.  Neither bound depends on a solver's accuracy.
 """
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from propcvx.errors import InputError
-from propcvx.losses import hinge
+from propcvx.errors import SolverError
 from propcvx.programs import svm_dual, svm_dual_parameters
 from propcvx.relaxation.oracles import Oracle
-from propcvx.solvers import solve
+from propcvx.solvers import SolverNames, solve
 
 Array = NDArray[np.float64]
 
@@ -38,12 +38,18 @@ class Bounds:
 
     @property
     def gap(self) -> float:
-        """``(upper - lower) / max(1, |upper|)``; 0 means proved optimal."""
-        return max(0.0, self.upper - self.lower) / max(1.0, abs(self.upper))
+        """``(upper - lower) / upper``, whatever the scale; 0 means proved optimal."""
+        return max(0.0, self.upper - self.lower) / self.upper if self.upper > 0.0 else 0.0
 
 
 def labeling_upper_bound(
-    features: Array, labeling: Array, C: float, *, solver: str = "clarabel", tol: float = 1e-9
+    features: Array,
+    labeling: Array,
+    C: float,
+    *,
+    weights: Array | None = None,
+    solver: SolverNames = ("clarabel", "ecos"),
+    tol: float = 1e-9,
 ) -> float:
     r"""Primal SVM value of a labeling, an upper bound on g(y).
 
@@ -51,47 +57,94 @@ def labeling_upper_bound(
     ----------
     features : array of shape (n_instances, rank)
         F, one row per instance.
-    labeling : array of shape (n_instances,)
-        A feasible labeling.
+    labeling : array of shape (n_instances,) or (n_labelings, n_instances)
+        A feasible labeling; of several, the least bound is returned.
     C : float
         Weight of the hinge loss.
-    solver : str
-        A QP solver; its error only makes the bound larger.
+    weights : array of shape (rank,), optional
+        Weights known beforehand; their best multiple is what is left where solvers fail.
+    solver : str or sequence
+        QP solvers to try; their error only makes the bound larger.
     tol : float
-        Its tolerance.
+        Their tolerance.
 
     Returns
     -------
     float
-        :math:`\tfrac12 \|w\|^2 + C \sum_i \max(0, 1 - y_i w^\top F_i)` at the solver's w.
+        :math:`\tfrac12 \|w\|^2 + C \sum_i \max(0, 1 - y_i w^\top F_i)` at the best w at hand.
     """
-    program = svm_dual(features, bias=False).set(**svm_dual_parameters(labeling, C))
-    weights = features.T @ solve(program, solver, tol=tol, certify=False).variables["v"]
-    return 0.5 * float(weights @ weights) + C * float(hinge(labeling, features @ weights).sum())
+    size = float(np.sqrt(np.square(features).sum(axis=1).mean())) or 1.0
+    program = svm_dual(features / size, bias=False)
+
+    def bound(labeling: Array) -> float:
+        directions = [np.zeros(features.shape[1]) if weights is None else weights]
+        program.set(**svm_dual_parameters(labeling, C * size**2))
+        with suppress(SolverError):
+            answer = solve(program, solver, tol=tol, certify=False, warm=None)
+            directions.append(features.T @ answer.variables["v"] / size**2)
+        return min(_best_multiple(w, labeling * (features @ w), C) for w in directions)
+
+    return min(bound(one) for one in np.unique(np.atleast_2d(labeling), axis=0))
+
+
+def _best_multiple(weights: Array, margins: Array, C: float) -> float:
+    r"""Least :math:`\tfrac12 c^2 \|w\|^2 + C \sum_i \max(0, 1 - c m_i)` over :math:`c \ge 0`."""
+    square, worst = float(weights @ weights), C * len(margins)
+    if square == 0.0:
+        return worst
+    low, high = 0.0, np.sqrt(2.0 * worst / square)
+    while low < (middle := (low + high) / 2) < high:
+        falls = middle * square < C * margins[middle * margins < 1.0].sum()
+        low, high = (middle, high) if falls else (low, middle)
+    return float(0.5 * low**2 * square + C * np.maximum(0.0, 1.0 - low * margins).sum())
+
+
+def lower_bound(alpha: Array, bound: float, C: float) -> float:
+    r"""Largest :math:`c \alpha^\top 1 - c^2 s / 2` over the multiples of alpha in the box.
+
+    Parameters
+    ----------
+    alpha : array of shape (n_instances,)
+        Dual variables, >= 0.
+    bound : float
+        At least :math:`\tfrac12 s`, with :math:`s = \max_{y \in \mathcal{Y}}
+        \|F^\top (y \circ \alpha)\|^2`.
+    C : float
+        Weight of the hinge loss.
+
+    Returns
+    -------
+    float
+        A lower bound on the relaxation, hence on every labeling; minus infinity where ``bound``
+        is infinite.
+    """
+    if not np.isfinite(bound):
+        return -np.inf
+    total, largest = float(alpha.sum()), float(alpha.max())
+    if largest == 0.0:
+        return 0.0
+    multiple = C / largest
+    if 2.0 * bound * multiple > total:
+        multiple = total / (2.0 * bound)
+    return float(multiple * total - multiple**2 * bound)
 
 
 def relaxation_lower_bound(alpha: Array, oracle: Oracle, C: float) -> float:
-    r"""Lower bound :math:`\alpha^\top 1 - \tfrac12 s` on the relaxation, hence on every labeling.
+    r"""Lower bound on the relaxation, hence on every labeling, from any alpha and an oracle.
 
     Parameters
     ----------
     alpha : array of shape (n_instances,)
         Any point; it is clipped to :math:`[0, C]`.
     oracle : Oracle
-        An exact oracle: :math:`\tfrac12 s` is its bound on
-        :math:`\max_{y \in \mathcal{Y}} \tfrac12 \|F^\top (y \circ \alpha)\|^2`.
+        Asked for its bound on the violation of alpha.
     C : float
         Weight of the hinge loss.
 
-    Raises
-    ------
-    InputError
-        If the oracle is not exact; then nothing is known of the gap.
+    Returns
+    -------
+    float
+        As of :func:`lower_bound`; minus infinity where the oracle's bound is infinite.
     """
-    if not oracle.exact:
-        raise InputError(
-            f"a lower bound needs an exact oracle, got {type(oracle).__name__}; use "
-            "ExhaustiveOracle, DirectionSweepOracle (two features) or MixedIntegerOracle."
-        )
     alpha = np.clip(alpha, 0.0, C)
-    return float(alpha.sum()) - oracle(alpha).bound
+    return lower_bound(alpha, oracle(alpha).bound, C)

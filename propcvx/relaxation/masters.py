@@ -6,16 +6,18 @@ cutting-plane loop cannot tell which form it was given.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from propcvx.programs import Program, mkl_epigraph, mkl_group, mkl_inner
-from propcvx.relaxation.simple_mkl import Point, reduced_gradient
+from propcvx.programs import Program, RestrictedMaster, mkl_epigraph, mkl_group, mkl_inner
+from propcvx.relaxation.simple_mkl import Trial, reduced_gradient
 from propcvx.solvers import Solution, SolverNames, solve
 
 Array = NDArray[np.float64]
@@ -28,17 +30,18 @@ class MasterSolution:
     Attributes
     ----------
     alpha : array of shape (n_instances,)
-        Dual variables, in [0, C].
+        Dual variables, in [0, C], with those exactly at 0 and C that a solver left beside them.
     mu : array of shape (n_labelings,)
         Weights of the labelings, >= 0, summing to one.
     value : float
         :math:`\alpha^\top 1 - \beta'` with :math:`\beta' = \max_t \tfrac12 \|F^\top (y_t \circ
-        \alpha)\|^2`, evaluated at this alpha: at most the restricted master's optimum.
+        \alpha)\|^2`, evaluated at this alpha or at the solver's own, whichever is larger: at most
+        the restricted master's optimum.
     upper : float
         Primal value for the weights :math:`w_t = \mu_t F^\top (y_t \circ \alpha)`: at least the
         restricted master's optimum.
     level : float
-        :math:`\beta'`; a labeling whose violation value is larger is violated.
+        :math:`\beta'` at this alpha; a labeling whose violation value is larger is violated.
     solver, status : str
         The solver that answered, and its status.
     """
@@ -52,8 +55,12 @@ class MasterSolution:
     status: str
 
 
+Masters = Callable[..., Callable[[Array], MasterSolution]]
+"""``factory(features, C, *, solver, tol, options)``, which gives ``master(labelings)``."""
+
+
 @dataclass
-class Master:
+class Master(ABC):
     """A form of the restricted master with its solver.
 
     Attributes
@@ -62,11 +69,8 @@ class Master:
         F, one row per instance.
     C : float
         Weight of the hinge loss.
-    form : str
-        A name in ``MASTER_FORMS``.
     solver : str or sequence
-        A solver of that form's class of problem, or several to try in turn; ``"auto"`` are those
-        that :func:`propcvx.solvers.automatic` names.
+        A solver of that form's class of problem, several to try in turn, or ``"auto"``.
     tol : float
         The solver's tolerance.
     options : dict
@@ -77,33 +81,50 @@ class Master:
 
     features: Array
     C: float
-    form: str = "epigraph"
     solver: SolverNames = "auto"
     tol: float = 1e-8
-    options: dict[str, Any] = field(default_factory=dict)
+    options: Mapping[str, Any] = field(default_factory=dict)
     warm: Any = field(default=None, init=False, repr=False)
+
+    @cached_property
+    def _unit(self) -> float:
+        r"""Factor u of the features with which programs are posed, where :math:`C / u^2 \ge 1`.
+
+        In :math:`u F`, :math:`C / u^2` and :math:`\alpha / u^2` the problem is the same, and its
+        numbers are near 1 whatever the scale of the features.
+        """
+        size = float(np.sqrt(np.square(self.features).sum(axis=1).mean())) or 1.0
+        return min(1.0 / size, float(np.sqrt(self.C)))
+
+    @cached_property
+    def _posed(self) -> tuple[Array, float]:
+        return self._unit * self.features, self.C / self._unit**2
 
     def __call__(self, labelings: Array) -> MasterSolution:
         """Solve for the labelings found so far, shape (n_labelings, n_instances)."""
-        alpha, mu, answer = MASTER_FORMS[self.form](self, labelings)
-        alpha, mu = np.clip(alpha, 0.0, self.C), np.maximum(mu, 0.0)
+        alpha, mu, answer = self._solved(labelings, *self._posed)
+        alpha, mu = np.clip(self._unit**2 * alpha, 0.0, self.C), np.maximum(mu, 0.0)
         mu = mu / mu.sum()
-        weights = (labelings * alpha) @ self.features
-        quadratics = 0.5 * np.square(weights).sum(axis=1)
-        scores = (labelings * (self.features @ (mu[:, None] * weights).T).T).sum(axis=0)
-        norm = float(mu @ np.sqrt(2.0 * quadratics))
+        problem = RestrictedMaster(self.features, labelings, self.C)
+        value, upper = problem.bounds(alpha, mu)
+        weights = mu[:, None] * ((labelings * alpha) @ self.features)
+        alpha = settled(alpha, (labelings * (weights @ self.features.T)).sum(axis=0), self.C)
+        settled_value, _ = problem.bounds(alpha, mu)
         return MasterSolution(
             alpha=alpha,
             mu=mu,
-            value=float(alpha.sum() - quadratics.max()),
-            upper=0.5 * norm**2 + self.C * float(np.maximum(0.0, 1.0 - scores).sum()),
-            level=float(quadratics.max()),
+            value=max(value, settled_value),
+            upper=upper,
+            level=float(alpha.sum()) - settled_value,
             solver=answer.solver,
             status=answer.status,
         )
 
-    def ask(self, program: Program) -> Solution:
-        """Solve one of the master's programs with its solver."""
+    @abstractmethod
+    def _solved(self, labelings: Array, features: Array, C: float) -> tuple[Array, Array, Solution]:
+        """Alpha, unscaled weights mu, and the solver's last answer."""
+
+    def _ask(self, program: Program) -> Solution:
         solution = solve(
             program, self.solver, tol=self.tol, certify=False, warm=self.warm, **self.options
         )
@@ -111,34 +132,66 @@ class Master:
         return solution
 
 
-Answer = tuple[Array, Array, Solution]
+def settled(alpha: Array, scores: Array, C: float) -> Array:
+    r"""Alpha without what a solver's tolerance leaves beside 0 and C.
+
+    At an optimum :math:`\alpha_i = 0` or :math:`f_i \le 1`, and :math:`\alpha_i = C` or
+    :math:`f_i \ge 1`.  Of each pair a solver leaves both parts a little off; the smaller one is
+    taken to be 0, with alpha in units of its mean.
+
+    Parameters
+    ----------
+    alpha : array of shape (n_instances,)
+        In [0, C].
+    scores : array of shape (n_instances,)
+        :math:`f_i`, the labels counted in.
+    C : float
+        Weight of the hinge loss.
+
+    Examples
+    --------
+    >>> settled(np.array([1e-7, 0.6, 1.0 - 1e-7]), np.array([1.3, 1.0 + 1e-7, 0.2]), 1.0)
+    array([0. , 0.6, 1. ])
+    """
+    mean = float(alpha.mean())
+    beyond, within = mean * (scores - 1.0), mean * (1.0 - scores)
+    return np.where(alpha < beyond, 0.0, np.where(C - alpha < within, C, alpha))
 
 
-def _epigraph(master: Master, labelings: Array) -> Answer:
-    answer = master.ask(mkl_epigraph(master.features, labelings, master.C))
-    return answer.variables["alpha"], answer.duals["cuts"], answer
+class Epigraph(Master):
+    """The epigraph form, :func:`propcvx.programs.mkl_epigraph`."""
+
+    def _solved(self, labelings: Array, features: Array, C: float) -> tuple[Array, Array, Solution]:
+        answer = self._ask(mkl_epigraph(features, labelings, C))
+        return answer.variables["alpha"], answer.duals["cuts"], answer
 
 
-def _group(master: Master, labelings: Array) -> Answer:
-    answer = master.ask(mkl_group(master.features, labelings, master.C))
-    norms = answer.variables["s"]
-    mu = norms if norms.max() > 0 else np.ones_like(norms)
-    return answer.duals["margin"], mu, answer
+class Group(Master):
+    """The dual in groups of primal weights, :func:`propcvx.programs.mkl_group`."""
+
+    def _solved(self, labelings: Array, features: Array, C: float) -> tuple[Array, Array, Solution]:
+        answer = self._ask(mkl_group(features, labelings, C))
+        norms = answer.variables["s"]
+        mu = norms if norms.max() > 0 else np.ones_like(norms)
+        return answer.duals["margin"], mu, answer
 
 
-def _reduced_gradient(master: Master, labelings: Array) -> Answer:
-    program = mkl_inner(master.features, labelings, master.C)
+class ReducedGradient(Master):
+    """SimpleMKL, as in the paper: QPs alone, :func:`propcvx.programs.mkl_inner`."""
 
-    def inner(mu: Array) -> Point[Solution]:
-        answer = master.ask(program.set(root_mu=np.sqrt(mu)))
-        weights = (labelings * answer.variables["alpha"]) @ master.features
-        return Point(mu, answer.value, -0.5 * np.square(weights).sum(axis=1), answer)
+    def _solved(self, labelings: Array, features: Array, C: float) -> tuple[Array, Array, Solution]:
+        program = mkl_inner(features, labelings, C)
 
-    point = reduced_gradient(inner, np.full(len(labelings), 1.0 / len(labelings)))
-    return point.answer.variables["alpha"], point.mu, point.answer
+        def inner(mu: Array) -> Trial[Solution]:
+            answer = self._ask(program.set(root_mu=np.sqrt(mu)))
+            weights = (labelings * answer.variables["alpha"]) @ features
+            return Trial(mu, answer.value, -0.5 * np.square(weights).sum(axis=1), answer)
+
+        end = reduced_gradient(inner, np.full(len(labelings), 1.0 / len(labelings)))
+        return end.answer.variables["alpha"], end.mu, end.answer
 
 
-MASTER_FORMS: Mapping[str, Callable[[Master, Array], Answer]] = MappingProxyType(
-    {"epigraph": _epigraph, "group": _group, "reduced_gradient": _reduced_gradient}
+MASTERS: Mapping[str, type[Master]] = MappingProxyType(
+    {"epigraph": Epigraph, "group": Group, "reduced_gradient": ReducedGradient}
 )
 """Forms of the restricted master, by name."""

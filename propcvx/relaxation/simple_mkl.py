@@ -29,8 +29,8 @@ FLAT = 0.1
 
 
 @dataclass(frozen=True)
-class Point(Generic[T]):
-    """A point on the simplex with J, its gradient, and the inner solver's answer there."""
+class Trial(Generic[T]):
+    """A trial point on the simplex with J, its gradient, and the inner solver's answer there."""
 
     mu: Array
     value: float
@@ -43,7 +43,7 @@ class Point(Generic[T]):
         return float(self.mu @ self.gradient - self.gradient.min())
 
 
-def reduced_gradient(inner: Callable[[Array], Point[T]], mu: Array) -> Point[T]:
+def reduced_gradient(inner: Callable[[Array], Trial[T]], mu: Array) -> Trial[T]:
     """Descend from mu until the gap is below ``RELATIVE_GAP`` of the value.
 
     Warns
@@ -67,7 +67,7 @@ def reduced_gradient(inner: Callable[[Array], Point[T]], mu: Array) -> Point[T]:
     return point
 
 
-def _direction(point: Point[T]) -> Array:
+def _direction(point: Trial[T]) -> Array:
     """Reduced gradient with the largest weight as the reference; it sums to zero."""
     pivot = int(np.argmax(point.mu))
     direction = point.gradient[pivot] - point.gradient
@@ -77,7 +77,7 @@ def _direction(point: Point[T]) -> Array:
     return direction
 
 
-def _line_search(inner: Callable[[Array], Point[T]], start: Point[T], direction: Array) -> Point[T]:
+def _line_search(inner: Callable[[Array], Trial[T]], start: Trial[T], direction: Array) -> Trial[T]:
     falling = direction < 0
     low, high = 0.0, float(np.min(start.mu[falling] / -direction[falling]))
     slope = float(direction @ start.gradient)

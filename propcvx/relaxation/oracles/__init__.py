@@ -1,0 +1,44 @@
+r"""Oracles of the separation problem, eq:concave: labelings that violate the relaxation.
+
+One is made from the features and the feasible labelings and maps alpha to a :class:`Cut`.  What a
+cut proves is in its ``bound``: finite where the oracle knows what no labeling exceeds.
+"""
+
+from collections.abc import Mapping
+from types import MappingProxyType
+
+from propcvx.relaxation.oracles.coordinate import CoordinateOracle
+from propcvx.relaxation.oracles.cut import (
+    CheckedOracle,
+    Cut,
+    Oracle,
+    OracleFactory,
+    violation_value,
+)
+from propcvx.relaxation.oracles.exhaustive import ExhaustiveOracle
+from propcvx.relaxation.oracles.mixed_integer import MixedIntegerOracle
+from propcvx.relaxation.oracles.sweep import DirectionSweepOracle
+
+ORACLES: Mapping[str, OracleFactory] = MappingProxyType(
+    {
+        "coordinate": CoordinateOracle.on_axes,
+        "coordinate_features": CoordinateOracle.on_features,
+        "exhaustive": ExhaustiveOracle,
+        "sweep": DirectionSweepOracle,
+        "mixed_integer": MixedIntegerOracle,
+    }
+)
+"""Oracles by name."""
+
+__all__ = [
+    "ORACLES",
+    "CheckedOracle",
+    "CoordinateOracle",
+    "Cut",
+    "DirectionSweepOracle",
+    "ExhaustiveOracle",
+    "MixedIntegerOracle",
+    "Oracle",
+    "OracleFactory",
+    "violation_value",
+]

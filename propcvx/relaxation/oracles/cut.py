@@ -1,0 +1,118 @@
+r"""What an oracle answers, and the check that the answer is what it says it is.
+
+The separation problem, eq:concave, is to find the labeling that violates the relaxation most.
+An oracle is a function of the dual variables alpha that returns a :class:`Cut`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from propcvx.errors import InputError
+from propcvx.labelings import FeasibleLabelings
+
+Array = NDArray[np.float64]
+
+ROUNDING = 1e-6
+"""How far a value may be from the labeling's own, relatively, and still be called equal."""
+
+
+@dataclass(frozen=True)
+class Cut:
+    r"""A labeling found for given alpha.
+
+    Attributes
+    ----------
+    labeling : array of shape (n_instances,)
+        A feasible labeling, entries -1.0 and +1.0.
+    value : float
+        :math:`\tfrac12 \|F^\top (y \circ \alpha)\|^2` of that labeling.
+    bound : float
+        An upper bound on that value over all feasible labelings: equal to ``value`` where the
+        labeling is known to be the most violated one, infinite where nothing is known.
+    """
+
+    labeling: Array
+    value: float
+    bound: float = np.inf
+
+
+Oracle = Callable[[Array], Cut]
+"""``oracle(alpha) -> Cut``."""
+
+OracleFactory = Callable[[Array, FeasibleLabelings], Oracle]
+"""``factory(features, feasible) -> Oracle``: what is given by name, or as a class of one's own."""
+
+
+def violation_value(features: Array, labeling: Array, alpha: Array) -> float:
+    r""":math:`\tfrac12 \|F^\top (y \circ \alpha)\|^2`, half the objective of eq:concave."""
+    weights = features.T @ (labeling * alpha)
+    return 0.5 * float(weights @ weights)
+
+
+@dataclass(frozen=True)
+class CheckedOracle:
+    """An oracle whose every answer is checked.
+
+    Attributes
+    ----------
+    oracle : Oracle
+    features : array of shape (n_instances, rank)
+        F.
+    feasible : FeasibleLabelings
+        The set its labelings have to be in.
+    """
+
+    oracle: Oracle
+    features: Array
+    feasible: FeasibleLabelings
+
+    def __call__(self, alpha: Array) -> Cut:
+        """The oracle's answer.
+
+        Raises
+        ------
+        InputError
+            If its labeling is not feasible, its value is not its labeling's, or its bound is
+            below its value.
+        """
+        cut, name = self.oracle(alpha), type(self.oracle).__name__
+        reason = infeasibility(cut.labeling, self.feasible)
+        if reason is not None:
+            raise InputError(f"{name} returned a labeling that is not feasible: {reason}.")
+        value = violation_value(self.features, cut.labeling, alpha)
+        largest = 0.5 * float(alpha @ np.linalg.norm(self.features, axis=1)) ** 2
+        if not abs(cut.value - value) <= ROUNDING * (value + np.finfo(float).eps * largest):
+            raise InputError(
+                f"{name} returned the value {cut.value:.9g} with a labeling whose value is "
+                f"{value:.9g}; propcvx.relaxation.oracles.violation_value computes it."
+            )
+        if not cut.bound >= cut.value:
+            raise InputError(
+                f"{name} returned the bound {cut.bound:.9g}, below the value {cut.value:.9g} that "
+                "its labeling attains; use infinity where no bound is known."
+            )
+        return cut
+
+
+def infeasibility(labeling: Array, feasible: FeasibleLabelings) -> str | None:
+    """Why a labeling is not feasible, naming the first bag at fault; None if it is."""
+    bags = feasible.bags
+    if np.shape(labeling) != (bags.n_instances,) or not (np.abs(labeling) == 1.0).all():
+        return f"it must have {bags.n_instances} entries, each -1 or +1"
+    counts = bags.positives_of(labeling)
+    wrong = (counts < feasible.lower) | (counts > feasible.upper)
+    if wrong.any():
+        bag = int(np.argmax(wrong))
+        return (
+            f"bag {bags.name(bag)} has {counts[bag]} positives, wanted are "
+            f"{feasible.lower[bag]} to {feasible.upper[bag]}"
+        )
+    changed = (bags.labels != 0) & (labeling != bags.labels)
+    if changed.any():
+        return f"it changes the known label of instance {int(np.argmax(changed))}"
+    return None

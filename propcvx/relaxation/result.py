@@ -1,0 +1,49 @@
+r"""What a relaxation of eq:convex_1 returns, whatever it is."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from propcvx.history import History
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class RelaxationResult:
+    r"""Where a relaxation over :math:`M \approx y y^\top` ended.
+
+    Attributes
+    ----------
+    value : float
+        The objective reached.
+    lower, upper : float
+        The relaxation's optimum is between them, whatever the solvers' accuracy, and ``lower``
+        bounds the value of every feasible labeling.  ``lower`` is minus infinity where nothing is
+        proved.
+    vectors : array of shape (n_vectors, n_instances)
+        :math:`v_t` with :math:`M = \sum_t \mu_t v_t v_t^\top`.
+    weights : array of shape (n_vectors,)
+        :math:`\mu_t \ge 0`.
+    alpha : array of shape (n_instances,)
+        Dual variables of the hinge losses, in [0, C].
+    labelings : array of shape (n_labelings, n_instances)
+        The feasible labelings that were met.
+    history : History
+        One record per round.
+    stopped_by : exception or None
+        The interruption or solver failure that ended a loop after at least one round.
+    """
+
+    value: float
+    lower: float
+    upper: float
+    vectors: Array
+    weights: Array
+    alpha: Array
+    labelings: Array
+    history: History
+    stopped_by: BaseException | None = None

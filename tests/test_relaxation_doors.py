@@ -1,0 +1,271 @@
+"""What can be swapped in conv-pSVM: relaxation, master, oracle, rounding; and what is refused."""
+
+from functools import partial
+
+import numpy as np
+import pytest
+from small_problems import small_problem
+
+from propcvx import ConvPropSVM, CuttingPlanes, bag_target
+from propcvx.errors import InputError, SolverError
+from propcvx.history import History, Round, StopReason
+from propcvx.labelings import FeasibleLabelings
+from propcvx.programs import svm_primal
+from propcvx.relaxation import RelaxationResult, bounds
+from propcvx.relaxation.bounds import labeling_upper_bound
+from propcvx.relaxation.masters import MASTERS
+from propcvx.relaxation.oracles import CoordinateOracle, Cut, ExhaustiveOracle, violation_value
+from propcvx.relaxation.rounding import rank_one
+from propcvx.solvers import solve
+
+pytestmark = pytest.mark.filterwarnings("ignore::propcvx.errors.InaccurateSolutionWarning")
+
+
+class AllLabelings:
+    """The relaxation over every feasible labeling at once, its M through its eigenvectors."""
+
+    def relax(self, features, feasible, C, *, solver, tol, options, on_round):
+        labelings = np.array(list(feasible.enumerate()))
+        end = MASTERS["epigraph"](features, C, solver=solver, tol=tol, options=options)(labelings)
+        values, vectors = np.linalg.eigh((labelings.T * end.mu) @ labelings)
+        history = History([Round(end.value, end.solver, end.status, 0.0)], StopReason.SOLVED)
+        best = [labelings[np.argmax(end.mu)]]
+        result = RelaxationResult(
+            end.value,
+            end.value,
+            end.upper,
+            vectors.T,
+            np.maximum(values, 0.0),
+            end.alpha,
+            np.array(best),
+            history,
+        )
+        on_round(result)
+        return result
+
+
+@pytest.mark.parametrize("kernel", ["linear", "rbf"])
+def test_another_relaxation_takes_the_place_of_cutting_planes(kernel):
+    problem = small_problem(0, sizes=(4, 3))
+    options = {"kernel": kernel, "solver_tol": 1e-9}
+    other = ConvPropSVM(relaxation=AllLabelings(), **options).fit(problem.X, problem.y)
+    planes = CuttingPlanes(oracle="exhaustive", max_cuts=50, tol=0.0)
+    reference = ConvPropSVM(relaxation=planes, **options).fit(problem.X, problem.y)
+    assert other.objective_ == pytest.approx(reference.objective_, rel=1e-6)
+    assert other.stop_reason_ is StopReason.SOLVED
+    assert other.violation_ is None
+    assert other.bounds_.lower == pytest.approx(reference.bounds_.lower, rel=1e-5)
+    np.testing.assert_allclose(
+        other.decision_function(problem.X), reference.decision_function(problem.X), atol=1e-3
+    )
+
+
+class Directions:
+    """Random directions; its bound is that of the largest eigenvalue, valid and never exact."""
+
+    def __init__(self, features, feasible):
+        self.features, self.feasible = features, feasible
+
+    def __call__(self, alpha):
+        directions = np.random.RandomState(0).randn(self.features.shape[1], 20)
+        found = self.feasible.best(alpha[:, None] * (self.features @ directions)).T
+        values = [violation_value(self.features, labeling, alpha) for labeling in found]
+        best = int(np.argmax(values))
+        norm = np.linalg.norm(alpha[:, None] * self.features, 2)
+        return Cut(found[best], values[best], 0.5 * len(alpha) * norm**2)
+
+
+def test_an_oracle_of_ones_own_may_prove_a_bound_without_being_exact():
+    problem = small_problem(1, sizes=(4, 4))
+    relaxation = CuttingPlanes(oracle=Directions, max_cuts=5)
+    clf = ConvPropSVM(intercept="none", relaxation=relaxation).fit(problem.X, problem.y)
+    labelings = np.array(list(FeasibleLabelings.of(problem.bags, 0.0).enumerate()))
+    program = svm_primal(problem.X, bias=False)
+    best = min(
+        solve(program.set(y=y, C=1.0), "clarabel", tol=1e-10, certify=False).value
+        for y in labelings
+    )
+    assert 0.0 < clf.bounds_.lower <= best + 1e-7
+    assert clf.bounds_.upper >= best - 1e-7
+
+
+def test_a_master_of_ones_own():
+    problem, calls = small_problem(2), []
+
+    def master(features, C, **how):
+        calls.append(how)
+        return MASTERS["group"](features, C, **how)
+
+    relaxation = CuttingPlanes(master=master, max_cuts=2)
+    clf = ConvPropSVM(relaxation=relaxation, solver="ecos", solver_tol=1e-7)
+    clf.fit(problem.X, problem.y)
+    assert calls == [{"solver": "ecos", "tol": 1e-7, "options": {}}]
+    assert clf.history_[0].solver == "ecos"
+
+
+def test_a_rounding_of_ones_own_has_its_sign_settled_for_it():
+    problem = small_problem(3, sizes=(6, 5, 4))
+
+    def turned(result, features, bags):
+        return -rank_one(result, features, bags)
+
+    here = ConvPropSVM().fit(problem.X, problem.y)
+    there = ConvPropSVM(rounding=turned).fit(problem.X, problem.y)
+    np.testing.assert_allclose(there.coef_, here.coef_, atol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"relaxation": "sdp"}, r"relaxation must be one of \['cutting_planes'\], got 'sdp'"),
+        ({"relaxation": 3}, r"relaxation must be one of .* method 'relax', which 3 has not"),
+        ({"rounding": "best"}, r"rounding must be one of \['rank_one'\], got 'best'"),
+        ({"rounding": None}, "rounding must be one of .*method '__call__', which None has not"),
+        (
+            {"relaxation": CuttingPlanes(oracle="greedy")},
+            r"oracle must be one of \['coordinate', 'coordinate_features', 'exhaustive', 'sweep', "
+            r"'mixed_integer'\], got 'greedy'",
+        ),
+        ({"relaxation": CuttingPlanes(oracle=7)}, "oracle must be .*'__call__', which 7 has not"),
+        ({"relaxation": CuttingPlanes(master="dual")}, r"master must be one of \['epigraph', .*"),
+        (
+            {"relaxation": CuttingPlanes(oracle=partial(CoordinateOracle.on_axes, variance=0))},
+            "variance must be a finite number above 0",
+        ),
+    ],
+)
+def test_what_is_no_door_is_refused_by_name(given, message):
+    problem = small_problem(4)
+    with pytest.raises(InputError, match=message):
+        ConvPropSVM(**given).fit(problem.X, problem.y)
+
+
+# --- what an oracle returns is checked ----------------------------------------------------------
+
+
+class Wrong(ExhaustiveOracle):
+    """A wrong answer: ``spoil`` takes the right one to it."""
+
+    def __call__(self, alpha):
+        return self.spoil(super().__call__(alpha))
+
+
+def flipped(cut):
+    return Cut(-cut.labeling, cut.value)
+
+
+SPOILED = {
+    "labeling that is not feasible: bag 1 has 3 positives, wanted are 1 to 1": flipped,
+    "labeling that is not feasible: it must have 8 entries, each -1 or": lambda cut: Cut(
+        0.5 * cut.labeling, cut.value
+    ),
+    "value .* with a labeling whose value is": lambda cut: Cut(cut.labeling, 1.01 * cut.value),
+    "value nan with a labeling": lambda cut: Cut(cut.labeling, np.nan),
+    "the bound .*, below the value": lambda cut: Cut(cut.labeling, cut.value, 0.9 * cut.value),
+}
+
+
+@pytest.mark.parametrize("message", SPOILED)
+def test_what_an_oracle_returns_is_checked(message):
+    class Spoiled(Wrong):
+        spoil = staticmethod(SPOILED[message])
+
+    X = np.random.RandomState(0).randn(8, 2)
+    y = bag_target([0] * 4 + [1] * 4, [0.5, 0.25])
+    with pytest.raises(InputError, match=f"Spoiled returned (the|a) {message}|Spoiled .*{message}"):
+        ConvPropSVM(relaxation=CuttingPlanes(oracle=Spoiled)).fit(X, y)
+
+
+def test_a_known_label_that_an_oracle_changes_is_named():
+    class Spoiled(Wrong):
+        spoil = staticmethod(lambda cut: Cut(cut.labeling[[1, 0, *range(2, 8)]], cut.value))
+
+    X = np.random.RandomState(0).randn(8, 2)
+    y = bag_target([0] * 4 + [1] * 4, [0.25, 0.25], [1, 0, 0, 0, 0, 0, 0, 0])
+    with pytest.raises(InputError, match="it changes the known label of instance 0"):
+        ConvPropSVM(relaxation=CuttingPlanes(oracle=Spoiled)).fit(X, y)
+
+
+# --- bounds are not forgotten, and cost no fit --------------------------------------------------
+
+
+@pytest.mark.parametrize("oracle", ["exhaustive", Directions])
+@pytest.mark.parametrize("seed", range(3))
+def test_the_gap_never_grows_with_the_cuts(oracle, seed):
+    problem, before = small_problem(seed, sizes=(5, 5), n_features=3, noise=2.0), None
+    for max_cuts in range(1, 8):
+        relaxation = CuttingPlanes(oracle=oracle, max_cuts=max_cuts, tol=0.0)
+        after = ConvPropSVM(relaxation=relaxation).fit(problem.X, problem.y).bounds_
+        if before is not None:
+            assert after.lower >= before.lower
+            assert after.upper <= before.upper * (1.0 + 1e-9)
+            assert after.gap <= before.gap + 1e-9
+        before = after
+
+
+@pytest.mark.parametrize("scale", [1e-4, 1.0, 1e4])
+def test_a_proof_is_one_at_every_scale(scale):
+    """In other units of the features, with C to match, bounds are the same up to these units."""
+    problem = small_problem(5, sizes=(4, 4))
+    relaxation = CuttingPlanes(oracle="sweep", max_cuts=30, tol=0.0)
+
+    def bounds_of(scale):
+        clf = ConvPropSVM(C=1.0 / scale**2, intercept="none", relaxation=relaxation)
+        return clf.fit(scale * problem.X, problem.y).bounds_
+
+    here, there = bounds_of(1.0), bounds_of(scale)
+    assert there.gap == pytest.approx(here.gap, abs=1e-6)
+    assert there.upper * scale**2 == pytest.approx(here.upper, rel=1e-6)
+
+
+def no_solver(*arguments, **options):
+    raise SolverError("no answer", "stub", "solver_error")
+
+
+def test_an_upper_bound_needs_no_solver(monkeypatch):
+    problem = small_problem(6)
+    labeling = problem.labels.astype(float)
+    exact = labeling_upper_bound(problem.X, labeling, 1.0)
+    monkeypatch.setattr(bounds, "solve", no_solver)
+    assert labeling_upper_bound(problem.X, labeling, 1.0) == 8.0
+    along = problem.X.T @ labeling
+    multiples = np.linspace(0.0, 1.0, 20_001)[:, None] * along
+    hinges = np.maximum(0.0, 1.0 - labeling * (multiples @ problem.X.T)).sum(axis=1)
+    best = (0.5 * np.square(multiples).sum(axis=1) + hinges).min()
+    for scale in (1e-3, 1.0, 1e3):
+        bound = labeling_upper_bound(problem.X, labeling, 1.0, weights=scale * along)
+        assert bound == pytest.approx(best, rel=1e-4)
+        assert bound <= best * (1.0 + 1e-9)
+        assert bound >= exact * (1.0 - 1e-9)
+
+
+def test_a_fit_is_not_lost_in_its_last_certificate(monkeypatch):
+    problem = small_problem(7)
+    clf = ConvPropSVM(relaxation=CuttingPlanes(oracle="sweep"))
+    reference = clf.fit(problem.X, problem.y).bounds_
+    monkeypatch.setattr(bounds, "solve", no_solver)
+    clf.fit(problem.X, problem.y)
+    assert clf.bounds_.lower == reference.lower
+    assert reference.upper <= clf.bounds_.upper <= 8.0
+
+
+def test_an_interruption_of_the_last_certificate_costs_only_this(monkeypatch):
+    def interrupt(*arguments, **options):
+        raise KeyboardInterrupt
+
+    problem = small_problem(8)
+    monkeypatch.setattr(bounds, "solve", interrupt)
+    clf = ConvPropSVM(relaxation=CuttingPlanes(oracle="sweep"))
+    with pytest.raises(KeyboardInterrupt):
+        clf.fit(problem.X, problem.y)
+    assert clf.bounds_ is None
+    assert clf.predict(problem.X).shape == (8,)
+
+
+@pytest.mark.parametrize(("scale", "C"), [(1e5, 1.0), (1e-5, 1.0), (1.0, 1e8)])
+def test_data_of_another_scale_are_fitted_and_bounded(scale, C):
+    for seed in range(4):
+        problem = small_problem(seed, sizes=(5, 5))
+        clf = ConvPropSVM(C=C, relaxation=CuttingPlanes(oracle="sweep", max_cuts=3))
+        clf.fit(scale * problem.X, problem.y)
+        assert 0.0 <= clf.bounds_.lower <= clf.bounds_.upper
