@@ -7,8 +7,8 @@ import pytest
 
 from propcvx import AlterPropSVM, Bags, bag_target
 from propcvx.alternating.algorithm import annealing_values
-from propcvx.alternating.part import LEAST, Part, draw_part
-from propcvx.alternating.problem import PropSVM
+from propcvx.alternating.part import LEAST, Part, alternate_with_part, draw_part
+from propcvx.alternating.problem import PropSVM, Separator
 from propcvx.alternating.svm_step import SVMStep
 from propcvx.losses import PROPORTION_LOSSES
 from propcvx.programs import svm_dual, svm_dual_parameters
@@ -105,3 +105,21 @@ def test_known_labels_are_kept():
     target["label"][::3] = labels[::3]
     clf = fitted(X, target, annealing_size=1)
     np.testing.assert_array_equal(clf.labeling_[::3], labels[::3])
+
+
+def test_a_start_is_kept_where_the_part_gives_no_plane():
+    """With a plane of zero all scores are equal, and labels change only as the counts ask."""
+    X, target, labels = two_classes()
+    bags = Bags.from_target(target)
+    task = PropSVM(bags, 1.0, np.full(3, 10.0), PROPORTION_LOSSES["absolute"])
+    asked = []
+
+    def step(labeling, C, after=None):
+        asked.append(labeling)
+        return Separator(np.zeros(3), 0.0, np.zeros(len(labeling)))
+
+    part = Part.of(task, SVMStep(X), draw_part(bags, 1000, np.random.RandomState(0)))
+    part = replace(part, svm_step=step)
+    step.features = X
+    alternate_with_part(task, step, 1.0 * labels, annealing_values(1.0), part=part)
+    np.testing.assert_array_equal(next(y for y in asked if len(y) == 3000), labels)

@@ -397,15 +397,8 @@ def test_other_rows_and_names_of_bags_give_the_same_labels(problem, loss, weight
     bags, scores = problem
     weights = np.array(weights[: bags.n_bags])
     order = data.draw(permutations(bags.n_instances))
-    names = data.draw(permutations(bags.n_bags))  # the new index of each bag
-    old = np.argsort(names)
-    other = Bags(
-        names[bags.index[order]],
-        bags.proportions[old],
-        bags.labels[order],
-        bags.whole[old],
-        np.arange(bags.n_bags),
-    )
+    old = data.draw(permutations(bags.n_bags))  # the old index of each bag
+    other = bags.reordered(order, old)
     ranks = np.argsort(data.draw(permutations(bags.n_instances)))
     before = random_labeling(bags, np.random.RandomState(0))
     layouts = Layout.of(bags, ranks), Layout.of(other, ranks[order])

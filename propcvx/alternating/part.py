@@ -99,6 +99,7 @@ def alternate_with_part(
     first = walk(part.problem, part.svm_step, labeling[part.instances], low)
     scores = svm_step.features @ first.weights + first.bias
     rest = schedule[len(low) :]
-    last = walk(problem, svm_step, problem.best_labeling(scores, rest[0]), rest)
+    labels = problem.best_labeling(scores, rest[0], labeling)
+    last = walk(problem, svm_step, labels, rest)
     history = History([*first.history, *last.history], last.history.stop_reason)
     return replace(last, history=history)

@@ -81,7 +81,7 @@ class AlterPropSVM(BagClassifier):
         What C_p is multiplied by: 1 (the paper), the bag's number of instances (the authors'
         program), or as given.
     tol : float
-        A repeat loop ends when the objective decreases by less.
+        A repeat loop ends when the objective decreases by less, relative to it where it is above 1.
     max_iter : int
         Largest number of rounds at one C*.
     solver : str or sequence of str
