@@ -46,9 +46,7 @@ class BagClassifier(ClassifierMixin, BaseEstimator):
     coef0: Any
     solver_tol: Any
     history_: History
-
-    per_instance: ClassVar[tuple[str, ...]] = ("labeling_",)
-    """Attributes with a value of each training instance, in the order of the rows of X."""
+    labeling_: Array
 
     gram_matrices: ClassVar[float]
     """How many matrices as large as the Gram matrix a fit with a kernel holds at once, measured."""
@@ -105,8 +103,7 @@ class BagClassifier(ClassifierMixin, BaseEstimator):
         except SolverError as failure:
             failure.add_note(advice)
             raise
-        for name in self.per_instance:
-            setattr(self, name, prepared.as_given(getattr(self, name)))
+        self._put_back(prepared.places)
         self.feature_map_ = feature_map.without_features(prepared.X, prepared.bags.rows)
         self._store(plane)
         if advice and any(record.status != OPTIMAL for record in self.history_):
@@ -115,6 +112,10 @@ class BagClassifier(ClassifierMixin, BaseEstimator):
             plane.stopped_by.add_note(f"{type(self).__name__} keeps the best it had reached.")
             raise plane.stopped_by
         return self
+
+    def _put_back(self, places: NDArray[np.intp]) -> None:
+        """Bring what is known of each instance from the order of the fit into that of the rows."""
+        self.labeling_ = self.labeling_[places]
 
     def __getstate__(self) -> dict[str, Any]:
         """With a solver of the user's own as what it is: its name is not known elsewhere."""

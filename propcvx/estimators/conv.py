@@ -99,7 +99,6 @@ class ConvPropSVM(BagClassifier):
     """
 
     gram_matrices = 8.0
-    per_instance = ("labeling_", "soft_labeling_")
 
     def __init__(
         self,
@@ -151,6 +150,11 @@ class ConvPropSVM(BagClassifier):
         bias = float(plane[features.shape[1] :].sum() - plane @ mean)
         stopped_by = self._bound(lifted, plane, rounded) or self.relaxation_.stopped_by
         return Hyperplane(plane[: features.shape[1]], bias, stopped_by)
+
+    def _put_back(self, places: NDArray[np.intp]) -> None:
+        super()._put_back(places)
+        self.soft_labeling_ = self.soft_labeling_[places]
+        self.relaxation_ = self.relaxation_.take(places)
 
     def _lift(self, features: Array) -> tuple[Array, Array]:
         """Features of the relaxation, and the mean that was taken from them."""

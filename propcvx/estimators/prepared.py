@@ -51,8 +51,7 @@ class Prepared:
         """The rows of X in the order of ``bags``."""
         return self.X[self.bags.rows]
 
-    def as_given(self, values: NDArray[Any]) -> NDArray[Any]:
-        """Values of instances (last axis) in the order of ``bags``, as the rows were given."""
-        given = np.empty_like(values)
-        given[..., self.bags.rows] = values
-        return given
+    @cached_property
+    def places(self) -> NDArray[np.intp]:
+        """Where each row of X is in the order of ``bags``."""
+        return np.argsort(self.bags.rows)

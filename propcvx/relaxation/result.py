@@ -2,7 +2,7 @@ r"""What a relaxation of eq:convex_1 returns, whatever it is."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -47,3 +47,12 @@ class RelaxationResult:
     labelings: Array
     history: History
     stopped_by: BaseException | None = None
+
+    def take(self, instances: NDArray[np.intp]) -> RelaxationResult:
+        """The same with the instances in another order."""
+        return replace(
+            self,
+            vectors=self.vectors[:, instances],
+            alpha=self.alpha[instances],
+            labelings=self.labelings[:, instances],
+        )
