@@ -10,6 +10,7 @@ from propcvx import (
     AlterPropSVM,
     Bags,
     ConvPropSVM,
+    CuttingPlanes,
     InvCal,
     LabelingStart,
     MeanMap,
