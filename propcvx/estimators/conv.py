@@ -54,12 +54,11 @@ class ConvPropSVM(BagClassifier):
         :class:`propcvx.relaxation.RelaxationResult` to a real-valued labeling; its sign is left
         open.
     solver : str
-        Who solves the relaxation's programs, see ``propcvx.solvers.SOLVERS``.  ``"auto"`` is
-        ``"mkl_interior_point"`` for the epigraph form of the master, then ``"clarabel"`` where that
-        does not reach ``solver_tol``; for the other forms ``"clarabel"``.  ``history_`` names the
-        one that answered.
+        Who solves the relaxation's programs, see ``propcvx.solvers.SOLVERS``, or several to try in
+        turn; ``"auto"`` is :func:`propcvx.solvers.automatic`.  ``history_`` names the one that
+        answered.
     solver_tol : float
-        Its tolerance.
+        The relative duality gap of the master to reach.
     solver_options : dict or None
         Handed to it as they are.
     verbose : bool
