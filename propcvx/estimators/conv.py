@@ -9,12 +9,11 @@ from numpy.typing import NDArray
 from tqdm import tqdm
 
 from propcvx.bags import Bags, check_epsilon
-from propcvx.checks import check_choice, check_number
+from propcvx.checks import check_choice, check_number, named
 from propcvx.estimators.base import BagClassifier, Hyperplane
 from propcvx.labelings import FeasibleLabelings
 from propcvx.relaxation import RELAXATIONS, RelaxationResult
 from propcvx.relaxation.bounds import Bounds, labeling_upper_bound
-from propcvx.relaxation.named import named
 from propcvx.relaxation.rounding import ROUNDINGS, oriented
 
 Array = NDArray[np.float64]

@@ -15,13 +15,12 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 
-from propcvx.checks import check_count, check_number
+from propcvx.checks import check_count, check_number, named
 from propcvx.errors import SolverError
 from propcvx.history import History, Round, StopReason
 from propcvx.labelings import FeasibleLabelings
 from propcvx.relaxation.bounds import lower_bound
 from propcvx.relaxation.masters import MASTERS, MasterSolution
-from propcvx.relaxation.named import named
 from propcvx.relaxation.oracles import ORACLES, CheckedOracle, Cut, Oracle
 from propcvx.relaxation.result import RelaxationResult
 from propcvx.solvers import SolverNames
