@@ -93,7 +93,7 @@ def alternate(
             separator = _better(problem, labeling, C, svm_step(labeling, C, separator), separator)
             objective = problem.objective(labeling, separator, C)
             # fix w and b, solve for y
-            relabeled = problem.best_labeling(separator.scores, C, labeling)
+            relabeled = problem.best_labeling(separator.scores, C, separator.ties)
             flips = int(np.count_nonzero(relabeled != labeling))
             history.append(_round(objective, C, separator, flips, perf_counter() - started))
             # until the objective decreases by less than the threshold
