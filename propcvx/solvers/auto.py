@@ -66,7 +66,7 @@ def automatic(program: Program) -> Names:
     structure = program.structure
     if structure is None or type(structure) not in SPECIALISED:
         return general
-    return SPECIALISED[type(structure)](structure) + general
+    return tuple(dict.fromkeys(SPECIALISED[type(structure)](structure) + general))
 
 
 def is_teaching_size(features: NDArray[np.float64]) -> bool:
@@ -83,15 +83,16 @@ def _svm(structure: Any) -> Names:
     return ("newton",) if rank <= FEW_FEATURES * n or not structure.bias else ("libsvm",)
 
 
-def _beyond_teaching_size(name: str) -> Callable[[Any], Names]:
-    return lambda structure: () if is_teaching_size(structure.features) else (name,)
+def _logistic(structure: Any) -> Names:
+    names = ("logistic", "clarabel")
+    return names[::-1] if is_teaching_size(structure.features) else names
 
 
 SPECIALISED: Mapping[type[Structure], Callable[[Any], Names]] = MappingProxyType(
     {
         SVMDual: _svm,
         RestrictedMaster: lambda structure: ("mkl_interior_point",),
-        LogisticModel: _beyond_teaching_size("logistic"),
+        LogisticModel: _logistic,
         LeastSquares: lambda structure: ("lstsq",),
     }
 )
