@@ -84,7 +84,8 @@ class Kernel:
         if self.name == "poly":
             return polynomial_kernel(X, Z, self.degree, self.gamma, self.coef0)
         if self.name == "rbf":
-            return rbf_kernel(X, Z, self.gamma)
+            origin = Z.mean(axis=0)  # squares of distances lose the digits that an offset takes
+            return rbf_kernel(X - origin, Z - origin, self.gamma)
         exponents = cdist(X, Z)
         exponents *= -self.gamma
         return np.exp(exponents, out=exponents)

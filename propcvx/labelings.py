@@ -40,7 +40,7 @@ def labeling_step(
     weights: Array,
     *,
     instance_loss: InstanceLoss = HINGE,
-    before: Array | None = None,
+    ties: Array | None = None,
     layout: Layout | None = None,
 ) -> Array:
     r"""Solve eq:solving_y exactly (Propositions 1 and 2), for all bags at once.
@@ -67,9 +67,9 @@ def labeling_step(
         Weight :math:`\omega_k` of each bag's proportion loss: :math:`C_p / C` in eq:prop_1.
     instance_loss : InstanceLoss
         The loss L, the hinge unless another is given.
-    before : array of shape (n_instances,), optional
-        Labels before: of equal scores, those of positive instances stay positive first.  Further
-        ties are broken by ``layout.ranks``.
+    ties : array of shape (n_instances,), optional
+        Of equal scores, those where this is larger are positive first: with the labels before, they
+        stay what they are.  Further ties are broken by ``layout.ranks``.
     layout : Layout, optional
         ``Layout.of(bags)``, for asking many times.
 
@@ -89,8 +89,8 @@ def labeling_step(
 
     counts = Counts(0 * bags.sizes, bags.sizes, (bags.proportions * bags.sizes).astype(np.intp))
     layout = layout or Layout.of(bags)
-    ties = (layout.ranks,) if before is None else (layout.ranks, -before)
-    return _flip_top(_with_known(keys, bags), bags, layout, counts, pays, ties)
+    orders = (layout.ranks,) if ties is None else (layout.ranks, -ties)
+    return _flip_top(_with_known(keys, bags), bags, layout, counts, pays, orders)
 
 
 def random_labeling(bags: Bags, random: np.random.RandomState) -> Array:

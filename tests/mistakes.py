@@ -340,8 +340,8 @@ _EACH = {
         fit_many,
         GramMatrixMemoryError,
         re.compile(
-            r"the Gram matrix of 1,000,000 instances and what is made of it need \d+\.\d GB, \d+\.\d GB "
-            r"are available; use kernel='linear', or put a feature map before it "
+            r"the Gram matrix of 1,000,000 instances and what is made of it need \d+\.\d GB, "
+            r"\d+\.\d GB are available; use kernel='linear', or put a feature map before it "
             r"\(sklearn\.kernel_approximation\.Nystroem, RBFSampler\)\."
         ),
         ALL,

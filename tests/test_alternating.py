@@ -1,5 +1,6 @@
 """Algorithm 1: the loop itself, and AlterPropSVM around it."""
 
+from functools import partial
 from itertools import pairwise
 
 import cvxpy as cp
@@ -617,6 +618,21 @@ def test_a_plane_that_is_zero_up_to_the_gap_is_zero(solver):
     assert hinge(labeling, separator.scores).sum() == pytest.approx(4.0)
 
 
+def test_starts_from_planes_that_are_zero_go_both_ways():
+    """Bags are the same at x and at -x, so that a plane is found as often as its mirror image.
+
+    At the lowest C* the plane of a random labeling is mostly zero, and all labelings tie.
+    """
+    half = np.sort(np.abs(np.random.RandomState(0).normal(size=80)))
+    X, index = np.concatenate([-half[::-1], half])[:, None], np.arange(160) % 10
+    bags = Bags.from_target(bag_target(index, dict.fromkeys(range(10), 0.5)))
+    features = X[bags.rows]
+    problem = PropSVM(bags, 1.0, np.full(10, 10.0), PROPORTION_LOSSES["absolute"])
+    walk = partial(alternate, problem, SVMStep(features), schedule=annealing_values(1.0)[:3])
+    starts = (random_labeling(bags, np.random.RandomState(seed)) for seed in range(100))
+    assert 30 <= sum(walk(labeling).weights[0] > 0.0 for labeling in starts) <= 70
+
+
 @pytest.mark.parametrize("gap", [1e-3, 1e-6])
 @pytest.mark.parametrize("solver", ["libsvm", "newton", "piqp"])
 def test_the_gap_of_a_separator_holds(solver, gap):
@@ -680,14 +696,14 @@ def test_the_estimator_takes_an_instance_loss_by_name_or_as_an_object():
 
 
 def test_a_start_of_your_own():
-    class FirstHalf(Start):
+    class FirstFeature(Start):
         annealing = False
 
         def labeling(self, features, bags, random):
-            return np.where(np.arange(bags.n_instances) < bags.n_instances // 2, 1.0, -1.0)
+            return np.where(features[:, 0] > 0.0, 1.0, -1.0)
 
     problem = small_problem(2, sizes=(6, 6))
-    own = AlterPropSVM(init=FirstHalf()).fit(problem.X, problem.y)
-    labels = np.repeat([1.0, -1.0], 6)
+    own = AlterPropSVM(init=FirstFeature()).fit(problem.X, problem.y)
+    labels = np.where(problem.X[:, 0] > 0.0, 1.0, -1.0)
     given_labels = AlterPropSVM(init=LabelingStart(labels, annealing=False))
     assert own.objective_ == given_labels.fit(problem.X, problem.y).objective_

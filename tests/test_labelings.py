@@ -404,9 +404,9 @@ def test_other_rows_and_names_of_bags_give_the_same_labels(problem, loss, weight
     layouts = Layout.of(bags, ranks), Layout.of(other, ranks[order])
     for given_before in (None, before):
         moved = None if given_before is None else before[order]
-        step = labeling_step(scores, bags, loss, weights, before=given_before, layout=layouts[0])
+        step = labeling_step(scores, bags, loss, weights, ties=given_before, layout=layouts[0])
         again = labeling_step(
-            scores[order], other, loss, weights[old], before=moved, layout=layouts[1]
+            scores[order], other, loss, weights[old], ties=moved, layout=layouts[1]
         )
         np.testing.assert_array_equal(again, step[order])
     nearest = replace(FeasibleLabelings.nearest(bags), ranks=ranks)
@@ -420,7 +420,7 @@ def test_other_rows_and_names_of_bags_give_the_same_labels(problem, loss, weight
 def test_equal_scores_keep_their_labels_where_the_counts_allow(bags, loss):
     before = random_labeling(bags, np.random.RandomState(0))
     scores, weights = np.zeros(bags.n_instances), np.full(bags.n_bags, 10.0)
-    after = labeling_step(scores, bags, loss, weights, before=before)
+    after = labeling_step(scores, bags, loss, weights, ties=before)
     for bag in range(bags.n_bags):
         changes = (after - before)[bags.index == bag]
         assert (changes >= 0).all() or (changes <= 0).all(), "flips in one direction only"

@@ -77,7 +77,9 @@ def alternate(
     schedule : sequence of float
         The values of C*, see :func:`annealing_values`; ``[C]`` is no annealing.
     tol : float
-        A repeat loop ends when the objective decreases by less, relative to it where it is above 1.
+        A repeat loop ends when the objective decreases by less, in units of C, and relative to the
+        objective where that is above C: instances s times as large with C / s^2 are the same
+        problem.
         The paper's threshold is 1e-4 at any size, which is below the error of a solver where the
         losses of many instances are summed.
     max_iter : int
@@ -93,11 +95,11 @@ def alternate(
             separator = _better(problem, labeling, C, svm_step(labeling, C, separator), separator)
             objective = problem.objective(labeling, separator, C)
             # fix w and b, solve for y
-            relabeled = problem.best_labeling(separator.scores, C, labeling)
+            relabeled = problem.best_labeling(separator.scores, C, separator.ties)
             flips = int(np.count_nonzero(relabeled != labeling))
             history.append(_round(objective, C, separator, flips, perf_counter() - started))
             # until the objective decreases by less than the threshold
-            history.stop_reason = _stop(flips, before - objective, tol * max(1.0, objective))
+            history.stop_reason = _stop(flips, before - objective, tol * max(problem.C, objective))
             if history.stop_reason is not StopReason.MAX_ROUNDS:
                 break
     if separator is None:

@@ -28,6 +28,8 @@ class Separator:
     bias : float
     scores : array of shape (n_instances,)
         Of the instances, bias included.
+    ties : array of shape (n_instances,)
+        Of instances with equal scores, those where this is larger are labeled +1 first.
     gap : float
         By how much its objective may exceed the best one for its labeling.
     solver, status : str
@@ -39,6 +41,7 @@ class Separator:
     weights: Array
     bias: float
     scores: Array
+    ties: Array | None = None
     gap: float = 0.0
     solver: str = ""
     status: str = ""
@@ -74,11 +77,11 @@ class PropSVM:
     instance_loss: InstanceLoss = HINGE
 
     def best_labeling(
-        self, scores: Array, C: float | None = None, before: Array | None = None
+        self, scores: Array, C: float | None = None, ties: Array | None = None
     ) -> Array:
         """The labels for fixed scores, with C* in place of C where it is given.
 
-        Of equal scores, those that were positive before stay so first.
+        Of equal scores, those with larger ``ties`` are positive first.
         """
         return labeling_step(
             scores,
@@ -86,7 +89,7 @@ class PropSVM:
             self.loss,
             self.weights / (C or self.C),
             instance_loss=self.instance_loss,
-            before=before,
+            ties=ties,
             layout=self._layout,
         )
 

@@ -27,7 +27,10 @@ class SVMStep:
     r"""Solves the SVM of a fixed labeling; built once, re-solved for every labeling and C.
 
     A gap bounds :math:`\tfrac12 \|w - w^*\|^2`, so a w no longer than that allows is taken as zero:
-    its scores are equal then, and the labeling step does not sort a solver's rounding errors.
+    the labeling step then does not sort a solver's rounding errors.  All scores are equal, all
+    labelings with its counts as good, and of them it takes the one along the difference of the
+    classes' means: by the order of the instances, all starts would go the same way from there, and
+    with the labels before, w would stay zero.
 
     With a bias the problem is invariant to translations, so it is solved in features of mean zero:
     a solver's rounding errors then do not grow with the distance to the origin.
@@ -58,11 +61,13 @@ class SVMStep:
         bounds = svm_dual_parameters(labeling, C * self.loss.weights)
         solution = self._solve(after, bounds)
         weights = self._centred.T @ solution.variables["v"]
+        ties = labeling
         if 0.5 * float(weights @ weights) <= _error(solution):
             weights = np.zeros_like(weights)
+            ties = self._centred @ (self._centred.T @ labeling)
         scores = self._centred @ weights
         offset = best_offset(labeling - scores, bounds["lower"], bounds["upper"])
-        return self._separator(weights, offset, scores, solution)
+        return self._separator(weights, offset, scores, ties, solution)
 
     def _solve(self, after: Separator | None, parameters: dict[str, Any]) -> Solution:
         return solve(
@@ -75,13 +80,14 @@ class SVMStep:
         )
 
     def _separator(
-        self, weights: Array, offset: float, scores: Array, solution: Solution
+        self, weights: Array, offset: float, scores: Array, ties: Array, solution: Solution
     ) -> Separator:
         """The separator, with the bias that it has for features that are not centred."""
         return Separator(
             weights=weights,
             bias=offset - float(self._mean @ weights),
             scores=scores + offset,
+            ties=ties,
             gap=_gap(solution),
             solver=solution.solver,
             status=solution.status,
@@ -122,7 +128,7 @@ class LossStep(SVMStep):
         """Solve, from where the separator before ended."""
         solution = self._solve(after, {"y": labeling, "C": C})
         weights, offset = solution.variables["w"], float(solution.variables["b"])
-        return self._separator(weights, offset, self._centred @ weights, solution)
+        return self._separator(weights, offset, self._centred @ weights, labeling, solution)
 
     @cached_property
     def _program(self) -> Program:

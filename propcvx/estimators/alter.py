@@ -81,7 +81,8 @@ class AlterPropSVM(BagClassifier):
         What C_p is multiplied by: 1 (the paper), the bag's number of instances (the authors'
         program), or as given.
     tol : float
-        A repeat loop ends when the objective decreases by less, relative to it where it is above 1.
+        A repeat loop ends when the objective decreases by less, in units of C, and relative to the
+        objective where that is above C.
     max_iter : int
         Largest number of rounds at one C*.
     solver : str or sequence of str

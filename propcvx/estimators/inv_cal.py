@@ -54,7 +54,8 @@ class InvCal(BagClassifier):
     objective_ : float
         Value of eq:rueping_svm.
     solution_ : Solution
-        The solver's answer with its certificate.
+        The solver's answer with its certificate, in units in which C_p is 1: features times
+        :math:`\sqrt{C_p}`, objective divided by C_p.
     history_ : History
         One round: objective, solver, status and time.
     stop_reason_ : StopReason
@@ -110,18 +111,19 @@ class InvCal(BagClassifier):
             )
         means = bags.means_of(features)
         centre = means.mean(axis=0)  # with a bias the origin is free, and rounding least there
-        means = means - centre
+        means = np.sqrt(self.C_p) * (means - centre)  # with C_p = 1, the same at any scale
         tube = inv_cal_targets(
             bags.proportions, bags.n_instances, self.epsilon, scaled=self.scaled_epsilon
         )
-        program = inv_cal_dual(means).set(C_p=self.C_p, **tube)
+        program = inv_cal_dual(means).set(C_p=1.0, **tube)
         self.solution_ = solve(
             program, self.solver, tol=self.solver_tol, **(self.solver_options or {})
         )
         weights = means.T @ (self.solution_.variables["a"] - self.solution_.variables["a_star"])
         bias = best_regression_bias(tube["target"], tube["epsilon"], means @ weights)
+        weights = np.sqrt(self.C_p) * weights
         plane = Hyperplane(weights, bias - float(centre @ weights))
-        self.objective_ = self.solution_.value
+        self.objective_ = self.C_p * self.solution_.value
         self.history_ = solved_once(self.solution_)
         self.stop_reason_ = self.history_.stop_reason
         self.labeling_ = np.where(features @ plane.weights + plane.bias > 0, 1.0, -1.0)

@@ -18,6 +18,7 @@ from propcvx.estimators.base import (
     solved_once,
 )
 from propcvx.programs import class_means, conditional_exponential_model
+from propcvx.programs.structures import best_logistic_bias
 from propcvx.solvers import solve
 
 Array = NDArray[np.float64]
@@ -131,13 +132,18 @@ class MeanMap(BagClassifier):
             tol=self.solver_tol,
             **(self.solver_options or {}),
         )
-        values = self.solution_.variables
-        self.labeling_ = np.where(features @ values["w"] + values.get("b", 0.0) > 0, 1.0, -1.0)
+        weights, bias = self.solution_.variables["w"], 0.0
+        scores = features @ weights
+        if self.fit_intercept:
+            bias = best_logistic_bias(
+                scores, 2.0 * prior - 1.0, float(self.solution_.variables["b"])
+            )
+        self.labeling_ = np.where(scores + bias > 0, 1.0, -1.0)
         self.class_means_ = means + centre
         self.objective_ = self.solution_.value
         self.history_ = solved_once(self.solution_)
         self.stop_reason_ = self.history_.stop_reason
-        return Hyperplane(values["w"], float(values.get("b", 0.0) - centre @ values["w"]))
+        return Hyperplane(weights, bias - float(centre @ weights))
 
     def _class_means(self, features: Array, bags: Bags) -> Array:
         weights = bag_weights(self.bag_weights, bags)

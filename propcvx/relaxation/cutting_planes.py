@@ -52,7 +52,8 @@ class CuttingPlanes(BaseEstimator):
     max_cuts : int
         Largest number of labelings.
     tol : float
-        Stops when the objective decreases by less, or no labeling is violated by more.
+        Stops when the objective decreases by less, or no labeling is violated by more, in units of
+        C: instances s times as large with C / s^2 are the same problem.
 
     Examples
     --------
@@ -163,15 +164,15 @@ class CuttingPlanes(BaseEstimator):
                 violation=_violation(cut, active, solution.level),
                 n_cuts=len(active),
             )
-            history = History([*history, record], self._stop_reason(record, history))
+            history = History([*history, record], self._stop_reason(record, history, self.tol * C))
             yield RelaxationResult(
                 solution.value, lower, upper, active, solution.mu, solution.alpha, active, history
             )
 
-    def _stop_reason(self, record: Round, before: History) -> StopReason | None:
-        if record.violation is not None and record.violation <= self.tol:
+    def _stop_reason(self, record: Round, before: History, tol: float) -> StopReason | None:
+        if record.violation is not None and record.violation <= tol:
             return StopReason.NO_VIOLATION
-        if len(before) and before[-1].objective - record.objective < self.tol:
+        if len(before) and before[-1].objective - record.objective < tol:
             return StopReason.CONVERGED
         return StopReason.MAX_CUTS if record.n_cuts == self.max_cuts else None
 

@@ -70,10 +70,10 @@ def solve(
         tolerance.  ``"auto"`` stands for those that :func:`propcvx.solvers.automatic` names.
         Nothing else is ever fallen back to; ``Solution.solver`` is who answered.
     tol : float
-        Tolerance.  For programs whose structure tells how to make an answer feasible (``svm_dual``
-        and ``mkl_epigraph``), the relative duality gap: it is computed from the answer, and where
-        it is not reached the solver is asked again for more.  For all others, what the solver's own
-        tolerances are set to.
+        Tolerance.  For programs whose structure tells how to bound the error of an answer
+        (:meth:`propcvx.programs.Structure.gap`), the relative duality gap: it is computed from the
+        answer, and where it is not reached the solver is asked again for more.  For all others,
+        what the solver's own tolerances are set to.
     certify : bool
         Whether to recompute residuals and the duality gap.  Loops that certify their end result
         go without.
