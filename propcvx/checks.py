@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from numbers import Integral
 from typing import Any
 
@@ -70,6 +70,35 @@ def check_choice(name: str, value: Any, choices: Collection[str]) -> str:
     """One of some names."""
     if not isinstance(value, str) or value not in choices:
         raise InputError(f"{name} must be one of {list(choices)}, got {value!r}.")
+    return value
+
+
+def named(argument: str, value: Any, table: Mapping[str, Any], method: str) -> Any:
+    """The table's object of that name, or the object given, if it has the method.
+
+    Parameters
+    ----------
+    argument : str
+        The argument, for messages.
+    value : str or object
+        What came.
+    table : mapping
+        The objects that have names.
+    method : str
+        What is asked of the object; ``"__call__"`` of a function or a class.
+
+    Raises
+    ------
+    InputError
+        If there is no such name (the message lists them), or the object lacks the method.
+    """
+    if isinstance(value, str):
+        return table[check_choice(argument, value, table)]
+    if not callable(getattr(value, method, None)):
+        raise InputError(
+            f"{argument} must be one of {list(table)} or an object with the method {method!r}, "
+            f"which {value!r} has not."
+        )
     return value
 
 

@@ -14,7 +14,6 @@ from propcvx import (
     InvCal,
     LabelingStart,
     MeanMap,
-    MethodStart,
     RandomStart,
     bag_target,
 )
@@ -25,7 +24,7 @@ METHODS = {
     "inv_cal": InvCal(epsilon=0.05),
     "alter, random": AlterPropSVM(n_init=2, random_state=0),
     "alter, bag error": AlterPropSVM(
-        init=[RandomStart(2), MethodStart("inv_cal")], selection="bag_error", random_state=0
+        init=[RandomStart(2), "inv_cal"], selection="bag_error", random_state=0
     ),
     "alter, by size": AlterPropSVM(init="mean_map", bag_weights="size", annealing=False),
     "conv": ConvPropSVM(),

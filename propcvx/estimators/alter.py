@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from functools import partial
 from typing import Any, TypeVar
@@ -19,7 +19,7 @@ from propcvx.alternating.part import Part, alternate_with_part, draw_part
 from propcvx.alternating.problem import PropSVM
 from propcvx.alternating.svm_step import svm_step
 from propcvx.bags import Bags
-from propcvx.checks import check_choice, check_count, check_flag, check_number
+from propcvx.checks import check_choice, check_count, check_flag, check_number, named
 from propcvx.errors import InputError, SolverError
 from propcvx.estimators.base import BagClassifier, Hyperplane, bag_weights
 from propcvx.estimators.starts import Start, starts_of
@@ -55,9 +55,9 @@ class AlterPropSVM(BagClassifier):
         Degree of ``"poly"``.
     coef0 : float
         Constant of ``"poly"``.
-    init : str, Start, sequence of Start, estimator or array
-        Where to start: a name in :data:`propcvx.estimators.starts.STARTS`, or one or several kinds
-        of start; an estimator stands for ``MethodStart(estimator)``, a labeling for
+    init : str, Start, estimator, sequence of these, or array
+        Where to start: a name in :data:`propcvx.estimators.starts.STARTS`, a kind of start, or
+        several; an estimator stands for ``MethodStart(estimator)``, a labeling for
         ``LabelingStart(labeling)``.
     n_init : int
         Number of random labelings, where ``init`` is ``"random"``.
@@ -217,8 +217,8 @@ class AlterPropSVM(BagClassifier):
             check_count("annealing_size", self.annealing_size)
         check_choice("selection", self.selection, ("objective", "bag_error"))
         weights = self.C_p * bag_weights(self.bag_weights, bags)
-        loss = named("proportion_loss", self.proportion_loss, PROPORTION_LOSSES)
-        instance_loss = named("instance_loss", self.instance_loss, INSTANCE_LOSSES)
+        loss = named("proportion_loss", self.proportion_loss, PROPORTION_LOSSES, "of")
+        instance_loss = named("instance_loss", self.instance_loss, INSTANCE_LOSSES, "of")
         return PropSVM(bags, self.C, weights, loss, instance_loss.take(bags.rows))
 
     def _descents(
@@ -275,9 +275,3 @@ def _descent(
 ) -> Descent:
     """Where a start ends, a function of its arguments alone."""
     return walk(start.labeling(features, bags, RandomState(seed)))
-
-
-def named(parameter: str, value: Any, table: Mapping[str, T]) -> T:
-    """An object, or the one that a table has by that name."""
-    kind = type(next(iter(table.values())))
-    return value if isinstance(value, kind) else table[check_choice(parameter, value, table)]

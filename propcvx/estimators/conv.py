@@ -9,12 +9,11 @@ from numpy.typing import NDArray
 from tqdm import tqdm
 
 from propcvx.bags import Bags, check_epsilon
-from propcvx.checks import check_choice, check_number
+from propcvx.checks import check_choice, check_number, named
 from propcvx.estimators.base import BagClassifier, Hyperplane
 from propcvx.labelings import FeasibleLabelings
 from propcvx.relaxation import RELAXATIONS, RelaxationResult
 from propcvx.relaxation.bounds import Bounds, labeling_upper_bound
-from propcvx.relaxation.named import named
 from propcvx.relaxation.rounding import ROUNDINGS, oriented
 
 Array = NDArray[np.float64]
@@ -54,12 +53,11 @@ class ConvPropSVM(BagClassifier):
         :class:`propcvx.relaxation.RelaxationResult` to a real-valued labeling; its sign is left
         open.
     solver : str
-        Who solves the relaxation's programs, see ``propcvx.solvers.SOLVERS``.  ``"auto"`` is
-        ``"mkl_interior_point"`` for the epigraph form of the master, then ``"clarabel"`` where that
-        does not reach ``solver_tol``; for the other forms ``"clarabel"``.  ``history_`` names the
-        one that answered.
+        Who solves the relaxation's programs, see ``propcvx.solvers.SOLVERS``, or several to try in
+        turn; ``"auto"`` is :func:`propcvx.solvers.automatic`.  ``history_`` names the one that
+        answered.
     solver_tol : float
-        Its tolerance.
+        The relative duality gap of the master to reach.
     solver_options : dict or None
         Handed to it as they are.
     verbose : bool

@@ -152,7 +152,8 @@ STARTS: Mapping[str, Callable[[int, bool], Start]] = MappingProxyType(
 
 def starts_of(init: Any, n_init: int, annealing: bool, bags: Bags) -> list[Start]:
     """The kinds of start that ``init`` means, checked."""
-    starts = list(init) if _are_starts(init) else [_start_of(init, n_init, annealing)]
+    kinds = list(init) if _are_several(init) else [init]
+    starts = [_start_of(kind, n_init, annealing) for kind in kinds]
     if not starts:
         raise InputError("init must name at least one start, got an empty sequence.")
     for start in starts:
@@ -170,6 +171,6 @@ def _start_of(init: Any, n_init: int, annealing: bool) -> Start:
     return LabelingStart(init, annealing)
 
 
-def _are_starts(init: Any) -> bool:
+def _are_several(init: Any) -> bool:
     listed = isinstance(init, Sequence) and not isinstance(init, str)
-    return listed and all(isinstance(start, Start) for start in init)
+    return listed and all(isinstance(kind, str | Start | BagClassifier) for kind in init)

@@ -12,6 +12,7 @@ from propcvx.programs.mkl import mkl_epigraph, mkl_group, mkl_inner
 from propcvx.programs.program import ProblemClass, Program, build
 from propcvx.programs.psvm import psvm
 from propcvx.programs.structures import (
+    GroupMaster,
     InvCalDual,
     LeastSquares,
     LogisticModel,
@@ -22,6 +23,7 @@ from propcvx.programs.structures import (
 from propcvx.programs.svm import svm_dual, svm_dual_parameters, svm_primal
 
 __all__ = [
+    "GroupMaster",
     "InvCalDual",
     "LeastSquares",
     "LogisticModel",

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from propcvx.programs.program import Program, build
-from propcvx.programs.structures import RestrictedMaster
+from propcvx.programs.structures import GroupMaster, RestrictedMaster
 
 Array = NDArray[np.float64]
 
@@ -80,7 +80,8 @@ def mkl_group(features: Array, labelings: Array, C: float) -> Program:
     Program
         Variables ``W`` (T, r), ``s`` (T,), ``xi`` (N,); the weights mu are
         :math:`s_t / \sum_t s_t`.  Constraints ``margin``, whose dual is
-        :math:`\alpha_i \in [0, C]`, ``slack``, and ``norms``, second-order cones.
+        :math:`\alpha_i \in [0, C]`, ``slack``, and ``norms``, second-order cones.  Structure
+        :class:`GroupMaster`.
     """
     t, r = len(labelings), features.shape[1]
     F, Y = cp.Constant(features, name="F"), cp.Constant(labelings, name="Y")
@@ -92,6 +93,7 @@ def mkl_group(features: Array, labelings: Array, C: float) -> Program:
         "eq:convex_3",
         cp.Minimize(0.5 * cp.square(cp.sum(s)) + C * cp.sum(xi)),
         {"margin": scores >= 1 - xi, "slack": xi >= 0, "norms": cp.SOC(s, W, axis=1)},
+        GroupMaster(F.value, Y.value, float(C)),
     )
 
 

@@ -141,6 +141,22 @@ class RestrictedMaster(Structure):
 
 
 @dataclass(frozen=True, eq=False)
+class GroupMaster(RestrictedMaster):
+    r"""The same problem in groups of primal weights, eq:convex_3.
+
+    Its answer has alpha in the duals ``margin`` and mu, unscaled, in ``s``.
+    """
+
+    def magnitude(self, values: Values) -> float:
+        """Not known: the variables are weights and losses."""
+        return 1.0
+
+    def gap(self, values: Values, variables: Values, duals: Values) -> float:
+        """As of the epigraph form."""
+        return relative_gap(*self.bounds(duals["margin"], variables["s"]))
+
+
+@dataclass(frozen=True, eq=False)
 class InvCalDual(Structure):
     r"""The dual of InvCal, eq:rueping_svm.
 

@@ -15,13 +15,12 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 
-from propcvx.checks import check_count, check_number
+from propcvx.checks import check_count, check_number, named
 from propcvx.errors import SolverError
 from propcvx.history import History, Round, StopReason
 from propcvx.labelings import FeasibleLabelings
 from propcvx.relaxation.bounds import lower_bound
 from propcvx.relaxation.masters import MASTERS, MasterSolution
-from propcvx.relaxation.named import named
 from propcvx.relaxation.oracles import ORACLES, CheckedOracle, Cut, Oracle
 from propcvx.relaxation.result import RelaxationResult
 from propcvx.solvers import SolverNames
@@ -41,7 +40,8 @@ class CuttingPlanes(BaseEstimator):
     ----------
     master : str or callable
         Form of the restricted master: ``"epigraph"``, ``"group"`` or ``"reduced_gradient"``, of
-        which the last needs a solver of quadratic programs only; or a callable
+        which the last needs a solver of quadratic programs only; ``"auto"`` is the second up to
+        1,000 instances of 64 features, and the first beyond that.  Or a callable
         ``master(features, C, *, solver, tol, options)`` that gives a function from labelings to a
         :class:`propcvx.relaxation.masters.MasterSolution`.
     oracle : str or callable
@@ -66,7 +66,7 @@ class CuttingPlanes(BaseEstimator):
     def __init__(
         self,
         *,
-        master: Any = "epigraph",
+        master: Any = "auto",
         oracle: Any = "coordinate",
         max_cuts: int = 1,
         tol: float = 1e-4,

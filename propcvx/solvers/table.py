@@ -134,7 +134,7 @@ def _is_svm_with_bias(structure: Structure) -> bool:
 
 
 def _is_master(structure: Structure) -> bool:
-    return isinstance(structure, RestrictedMaster)
+    return type(structure) is RestrictedMaster  # and not its other form
 
 
 def _is_logistic(structure: Structure) -> bool:
