@@ -30,7 +30,13 @@ METHODS = {
         ProblemClass.QP,
     ),
     "ConvPropSVM": (
-        ConvPropSVM(relaxation=CuttingPlanes(max_cuts=4, tol=0.0), solver_tol=1e-5),
+        ConvPropSVM(
+            relaxation=CuttingPlanes(max_cuts=4, tol=0.0, master="epigraph"), solver_tol=1e-5
+        ),
+        ProblemClass.SOCP,
+    ),
+    "ConvPropSVM, in groups": (
+        ConvPropSVM(relaxation=CuttingPlanes(max_cuts=2, tol=0.0, master="group"), solver_tol=1e-5),
         ProblemClass.SOCP,
     ),
     "ConvPropSVM, SimpleMKL": (
@@ -67,9 +73,9 @@ def break_solver(monkeypatch):
     def install(solver, broken, after=0):
         row, calls = SOLVERS[solver], []
 
-        def run(program, options):
+        def run(program, options, warm):
             calls.append(program)
-            result = row.run(program, options)
+            result = row.run(program, options, warm)
             return result if len(calls) <= after else broken(program, result)
 
         monkeypatch.setitem(SOLVERS, solver, replace(row, run=run))
@@ -86,13 +92,12 @@ def infeasible(program, run):
 
 
 def not_finite(program, run):
-    for variable in program.variables.values():
-        variable.save_value(np.full(variable.shape, np.nan))
-    return run
+    nothing = {name: np.full(v.shape, np.nan) for name, v in program.variables.items()}
+    return replace(run, variables=nothing)
 
 
 def stopping_early(program, run):
-    return replace(run, status=cp.USER_LIMIT)
+    return replace(run, status=cp.USER_LIMIT, gap=0.5)
 
 
 def interrupted(program, run):
@@ -147,7 +152,7 @@ def test_of_several_solvers_the_next_answers_and_is_recorded(name, solvers, brok
 
 
 @pytest.mark.parametrize("broken", [failing, infeasible, not_finite, stopping_early])
-def test_the_default_of_conv_psvm_asks_clarabel_next(broken, break_solver):
+def test_the_epigraph_form_is_left_to_clarabel_where_the_structured_solver_fails(broken, break_solver):
     clf = clone(METHODS["ConvPropSVM"][0])
     assert {record.solver for record in clf.fit(X, Y).history_} == {"mkl_interior_point"}
     objectives = clf.history_.objectives
@@ -158,10 +163,12 @@ def test_the_default_of_conv_psvm_asks_clarabel_next(broken, break_solver):
     assert clf.history_.objectives[:2] == pytest.approx(objectives[:2], rel=1e-4)  # of equal cuts
 
 
-@pytest.mark.parametrize("master", ["group", "reduced_gradient"])
-def test_other_forms_of_the_master_have_a_default_of_their_own(master):
+@pytest.mark.parametrize(
+    ("master", "solver"), [("auto", "clarabel"), ("group", "clarabel"), ("reduced_gradient", "piqp")]
+)
+def test_at_teaching_size_the_master_goes_through_cvxpy(master, solver):
     clf = ConvPropSVM(relaxation=CuttingPlanes(master=master, max_cuts=2)).fit(X, Y)
-    assert {record.solver for record in clf.history_} == {"clarabel"}
+    assert {record.solver for record in clf.history_} == {solver}
 
 
 def test_a_usable_answer_is_not_lost_to_a_failure_after_it(break_solver):
