@@ -479,10 +479,10 @@ _ALTER = {
     "init of other labels": Mistake(
         fit(AlterPropSVM(init=[0, 1] * 4)), InputError, f"{INIT}[0, 1, 0, 1, 0, 1, 0, 1]."
     ),
-    "init of names": Mistake(
-        fit(AlterPropSVM(init=["random", "nowhere"])),
+    "init of several, one unknown": Mistake(
+        fit(AlterPropSVM(init=["random", "best"])),
         InputError,
-        f"init must be one of {METHODS}, got 'nowhere'.",
+        f"init must be one of {METHODS}, got 'best'.",
     ),
     "init another estimator": Mistake(fit(AlterPropSVM(init=SVC())), InputError, f"{INIT}SVC()."),
     "n_init 0": Mistake(

@@ -42,9 +42,7 @@ class Prepared:
         """
         if kernel not in self._maps:
             X = self.ordered
-            if (
-                kernel.name == "precomputed" and X.shape[0] == X.shape[1]
-            ):  # FeatureMap refuses others
+            if kernel.name == "precomputed" and X.shape[0] == X.shape[1]:  # or it is refused
                 X = X[:, self.bags.rows]
             self._maps[kernel] = FeatureMap.fit(X, kernel, gram_matrices)
         return self._maps[kernel]
