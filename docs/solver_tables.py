@@ -3,14 +3,14 @@
 import json
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 from propcvx import Bags, bag_target
 from propcvx import programs as p
+from propcvx.experiments.bench.frame import Measurement
 from propcvx.labelings import FeasibleLabelings
-from propcvx.losses import PROPORTION_LOSSES
+from propcvx.losses import HINGE, PROPORTION_LOSSES
 from propcvx.solvers import SOLVERS
 
 CLASSES = list(p.ProblemClass)
@@ -59,6 +59,7 @@ def _programs() -> Iterator[tuple[p.Program, str]]:
     bags = Bags.from_target(bag_target([0, 0, 1, 1], shares))
     feasible = FeasibleLabelings.of(bags, 0.0)
     yield p.svm_primal(features), ""
+    yield p.margin_classifier(features, HINGE), ""
     yield p.svm_dual(features), ", with a bias"
     yield p.svm_dual(features, bias=False), ", without"
     yield p.inv_cal_primal(means), ""
@@ -82,17 +83,21 @@ def table(head: list[str], rows: Iterator[list[str]]) -> str:
 
 
 def measured_table() -> str:
-    """What `propcvx bench --json` wrote to measured.json."""
+    """What `propcvx bench --json` wrote to measured.json; a sentence where there is none."""
     file = Path(__file__).with_name("measured.json")
+    if not file.exists():
+        return "*There is no measured.json beside this page; `propcvx bench` writes one.*"
     measurements = json.loads(file.read_text(encoding="utf-8"))["measurements"]
-    rows = ([f"`{m['name']}`", m["work"], *_ratio_and_reach(m)] for m in measurements)
-    return table(["benchmark", "first / second", "ratio", "to reach"], rows)
+    return table(
+        ["benchmark", "first / second", "ratio", "to reach", "first, ms", "second, ms", "checked"],
+        (_measured(Measurement(**measurement)) for measurement in measurements),
+    )
 
 
-def _ratio_and_reach(measurement: dict[str, Any]) -> tuple[str, str]:
-    ratio, reach = measurement["ratio"], measurement["reach"]
-    bound = f"{'at least' if measurement['at_least'] else 'at most'} {reach:.3g}"
-    if ratio is None:
-        return "not certified", bound
-    reached = ratio >= reach if measurement["at_least"] else ratio <= reach
-    return f"{ratio:.3g}", bound if reached else f"{bound}: missed"
+def _measured(one: Measurement) -> list[str]:
+    ratio = "not certified" if one.ratio is None else f"{one.ratio:.3g}"
+    bound = f"{'at least' if one.at_least else 'at most'} {one.reach:.3g}"
+    work = f"{one.work} ({one.note})" if one.note else one.work
+    times = (f"{time:.3g}" for time in (one.first_ms, one.second_ms))
+    reached = bound if one.reached else f"{bound}: missed"
+    return [f"`{one.name}`", work, ratio, reached, *times, one.checked]

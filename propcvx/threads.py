@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
-from threading import Lock
 from typing import Any
 
 from threadpoolctl import ThreadpoolController
@@ -21,7 +21,7 @@ class OneThread:
     """Holds BLAS to one thread while anything runs inside, in whatever threads of this process."""
 
     def __init__(self) -> None:
-        self._lock = Lock()
+        self._lock = threading.Lock()
         self._inside = 0
         self._limits: Any = None
 

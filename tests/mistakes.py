@@ -340,8 +340,8 @@ _EACH = {
         fit_many,
         GramMatrixMemoryError,
         re.compile(
-            r"the Gram matrix of 1,000,000 instances and its factor need \d+\.\d GB, \d+\.\d GB "
-            r"are available; use kernel='linear', or put a feature map before it "
+            r"the Gram matrix of 1,000,000 instances and what is made of it need \d+\.\d GB, "
+            r"\d+\.\d GB are available; use kernel='linear', or put a feature map before it "
             r"\(sklearn\.kernel_approximation\.Nystroem, RBFSampler\)\."
         ),
         ALL,
@@ -479,8 +479,10 @@ _ALTER = {
     "init of other labels": Mistake(
         fit(AlterPropSVM(init=[0, 1] * 4)), InputError, f"{INIT}[0, 1, 0, 1, 0, 1, 0, 1]."
     ),
-    "init of names": Mistake(
-        fit(AlterPropSVM(init=["random", "conv"])), InputError, f"{INIT}['random', 'conv']."
+    "init of several, one unknown": Mistake(
+        fit(AlterPropSVM(init=["random", "best"])),
+        InputError,
+        f"init must be one of {METHODS}, got 'best'.",
     ),
     "init another estimator": Mistake(fit(AlterPropSVM(init=SVC())), InputError, f"{INIT}SVC()."),
     "n_init 0": Mistake(
@@ -598,13 +600,13 @@ _CONV = {
     "master unknown": Mistake(
         fit(ConvPropSVM(relaxation=CuttingPlanes(master="dual"))),
         InputError,
-        "master must be one of ['epigraph', 'group', 'reduced_gradient'], got 'dual'.",
+        "master must be one of ['group', 'epigraph', 'reduced_gradient'], got 'dual'.",
     ),
     "solver that cannot do the master": Mistake(
         fit(ConvPropSVM(solver="osqp")),
         UnsupportedSolverError,
         re.compile(
-            r"solver 'osqp' cannot solve mkl_epigraph \(second-order cone program\); "
+            r"solver 'osqp' cannot solve mkl_group \(second-order cone program\); "
             rf"{SOLVERS} can\."
         ),
     ),

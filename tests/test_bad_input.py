@@ -106,7 +106,7 @@ def test_gram_matrix_beyond_memory_is_refused_before_it_is_made(monkeypatch, cls
 def test_libsvm_needs_a_gram_matrix_even_for_the_linear_kernel(monkeypatch):
     memory = SimpleNamespace(available=1)
     monkeypatch.setattr(propcvx.kernels.psutil, "virtual_memory", lambda: memory)
-    message = f"{TOO_LARGE}use a solver that needs none, such as 'newton' or 'osqp'."
+    message = f"{TOO_LARGE}use a solver that needs none, such as 'newton' or 'clarabel'."
     check(fit(AlterPropSVM(solver="libsvm")), GramMatrixMemoryError, message)
 
 

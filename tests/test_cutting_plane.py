@@ -430,7 +430,7 @@ VALUE = 1e-6
 
 @pytest.fixture(scope="module", params=[(name, seed) for name in BAGS_OF_EIGHT for seed in (0, 1)])
 def eight(request):
-    """Features, bag target, feasible labelings, and the relaxation solved over all of them."""
+    """A fit, features and feasible labelings in its order, and the relaxation over all of them."""
     name, seed = request.param
     sizes, shares, epsilon = BAGS_OF_EIGHT[name]
     features = np.random.RandomState(seed).randn(8, 3)
@@ -438,8 +438,8 @@ def eight(request):
     clf = accurate(epsilon=epsilon, intercept="none", max_cuts=100, tol=0.0)
     oracle = CapturingOracle()
     clf.set_params(relaxation__oracle=oracle).fit(features, y)
-    labelings = all_labelings(oracle.feasible)
-    return clf, features, oracle.feasible, labelings, epigraph(features, clf.C)(labelings).value
+    labelings, ordered = all_labelings(oracle.feasible), oracle.features
+    return clf, ordered, oracle.feasible, labelings, epigraph(ordered, clf.C)(labelings).value
 
 
 class CapturingOracle:
@@ -464,8 +464,9 @@ def test_bounds_enclose_the_best_labeling(eight):
     assert optimum <= best + VALUE
     assert clf.bounds_.lower <= best + VALUE
     assert clf.bounds_.upper >= best - VALUE
-    assert clf.labeling_ in feasible
-    own = values[int(np.argmin(np.abs(labelings - clf.labeling_).sum(axis=1)))]
+    labeling = clf.labeling_[feasible.bags.rows]
+    assert labeling in feasible
+    own = values[int(np.argmin(np.abs(labelings - labeling).sum(axis=1)))]
     assert clf.bounds_.upper <= own + VALUE
     lower, upper = clf.bounds_.lower, clf.bounds_.upper
     assert clf.bounds_.gap == pytest.approx(max(0, upper - lower) / upper)

@@ -217,7 +217,7 @@ def test_duals_are_those_of_the_program():
     assert certificate.duality_gap <= 1e-6
 
 
-@pytest.mark.parametrize("steps", [1, 2, 5])
+@pytest.mark.parametrize("steps", [1, 2, 3])
 @pytest.mark.parametrize("C", [1e-2, 1e2, 1e6])
 def test_a_limit_is_told_and_the_answer_is_feasible_and_no_worse_than_no_weights(C, steps):
     random = np.random.default_rng(8)

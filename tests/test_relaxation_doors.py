@@ -127,7 +127,7 @@ def test_a_rounding_of_ones_own_has_its_sign_settled_for_it():
             r"'mixed_integer'\], got 'greedy'",
         ),
         ({"relaxation": CuttingPlanes(oracle=7)}, "oracle must be .*'__call__', which 7 has not"),
-        ({"relaxation": CuttingPlanes(master="dual")}, r"master must be one of \['epigraph', .*"),
+        ({"relaxation": CuttingPlanes(master="dual")}, r"master must be one of \['group', .*"),
         (
             {"relaxation": CuttingPlanes(oracle=partial(CoordinateOracle.on_axes, variance=0))},
             "variance must be a finite number above 0",

@@ -42,7 +42,8 @@ class Prepared:
         """
         if kernel not in self._maps:
             X = self.ordered
-            X = X[:, self.bags.rows] if kernel.name == "precomputed" else X
+            if kernel.name == "precomputed" and X.shape[0] == X.shape[1]:  # or it is refused
+                X = X[:, self.bags.rows]
             self._maps[kernel] = FeatureMap.fit(X, kernel, gram_matrices)
         return self._maps[kernel]
 

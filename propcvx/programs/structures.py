@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +20,7 @@ from propcvx.losses import best_regression_bias
 
 Array = NDArray[np.float64]
 Values = Mapping[str, Array]
+Parts = dict[str, Any]
 
 
 @dataclass(frozen=True, eq=False)
@@ -134,10 +136,21 @@ class RestrictedMaster(Structure):
         mu = mu / (mu.sum() or 1.0)
         weights = (self.labelings * alpha) @ self.features
         norms = np.linalg.norm(weights, axis=1)
-        margins = np.einsum("ti,ti->i", self.labelings, (mu[:, None] * weights) @ self.features.T)
-        hinge = float(np.maximum(0.0, 1.0 - margins).sum())
+        hinge = float(np.maximum(0.0, 1.0 - self._margins(mu, weights)).sum())
         lower = float(alpha.sum()) - 0.5 * float(norms.max()) ** 2
         return lower, 0.5 * float(mu @ norms) ** 2 + self.C * hinge
+
+    def answer(self, alpha: Array, mu: Array) -> tuple[Parts, Parts]:
+        """Variables and duals of the program that alpha and mu give."""
+        weights = (self.labelings * alpha) @ self.features
+        beta = 0.5 * np.square(weights).sum(axis=1).max() - alpha.sum()
+        beyond = self._margins(mu, weights) - 1.0
+        duals = {"lower": np.maximum(0.0, beyond), "upper": np.maximum(0.0, -beyond)}
+        return {"alpha": alpha, "beta": beta}, {"cuts": mu, **duals}
+
+    def _margins(self, mu: Array, weights: Array) -> Array:
+        scores = (mu[:, None] * weights) @ self.features.T
+        return np.asarray(np.einsum("ti,ti->i", self.labelings, scores))
 
 
 @dataclass(frozen=True, eq=False)
@@ -154,6 +167,19 @@ class GroupMaster(RestrictedMaster):
     def gap(self, values: Values, variables: Values, duals: Values) -> float:
         """As of the epigraph form."""
         return relative_gap(*self.bounds(duals["margin"], variables["s"]))
+
+    def answer(self, alpha: Array, mu: Array) -> tuple[Parts, Parts]:
+        """As of the epigraph form."""
+        weights = (self.labelings * alpha) @ self.features
+        W = mu[:, None] * weights
+        s = np.linalg.norm(W, axis=1)
+        xi = np.maximum(0.0, 1.0 - self._margins(mu, weights))
+        norms = [np.full(len(mu), s.sum()), -weights]
+        return {"W": W, "s": s, "xi": xi}, {
+            "margin": alpha,
+            "slack": self.C - alpha,
+            "norms": norms,
+        }
 
 
 @dataclass(frozen=True, eq=False)

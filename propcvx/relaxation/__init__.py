@@ -1,6 +1,6 @@
 """Convex relaxations of proportion-SVM: Algorithm 2, conv-pSVM, and what can be swapped in it.
 
-A relaxation is an object with the method
+A relaxation is an object with the method ::
 
     relax(features, feasible, C, *, solver, tol, options, on_round) -> RelaxationResult
 

@@ -39,9 +39,8 @@ class CuttingPlanes(BaseEstimator):
     Parameters
     ----------
     master : str or callable
-        Form of the restricted master: ``"epigraph"``, ``"group"`` or ``"reduced_gradient"``, of
-        which the last needs a solver of quadratic programs only; ``"auto"`` is the second up to
-        1,000 instances of 64 features, and the first beyond that.  Or a callable
+        Form of the restricted master: ``"group"``, ``"epigraph"`` or ``"reduced_gradient"``, of
+        which the last needs a solver of quadratic programs only; or a callable
         ``master(features, C, *, solver, tol, options)`` that gives a function from labelings to a
         :class:`propcvx.relaxation.masters.MasterSolution`.
     oracle : str or callable
@@ -67,7 +66,7 @@ class CuttingPlanes(BaseEstimator):
     def __init__(
         self,
         *,
-        master: Any = "auto",
+        master: Any = "group",
         oracle: Any = "coordinate",
         max_cuts: int = 1,
         tol: float = 1e-4,

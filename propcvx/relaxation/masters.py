@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from propcvx.programs import Program, RestrictedMaster, mkl_epigraph, mkl_group, mkl_inner
 from propcvx.relaxation.simple_mkl import Trial, reduced_gradient
-from propcvx.solvers import Solution, SolverNames, is_teaching_size, solve
+from propcvx.solvers import Solution, SolverNames, solve
 
 Array = NDArray[np.float64]
 
@@ -191,18 +191,7 @@ class ReducedGradient(Master):
         return end.answer.variables["alpha"], end.mu, end.answer
 
 
-def automatic_form(features: Array, C: float, **settings: Any) -> Master:
-    """In groups up to the size that CVXPY is asked to solve, and the epigraph form beyond it."""
-    form = Group if is_teaching_size(features) else Epigraph
-    return form(features, C, **settings)
-
-
-MASTERS: Mapping[str, Masters] = MappingProxyType(
-    {
-        "auto": automatic_form,
-        "epigraph": Epigraph,
-        "group": Group,
-        "reduced_gradient": ReducedGradient,
-    }
+MASTERS: Mapping[str, type[Master]] = MappingProxyType(
+    {"group": Group, "epigraph": Epigraph, "reduced_gradient": ReducedGradient}
 )
 """Forms of the restricted master, by name."""

@@ -5,7 +5,7 @@ specialised ones are rows of the same table and leave the same answer.
 """
 
 from propcvx.solvers.answer import Answer
-from propcvx.solvers.auto import automatic, is_teaching_size
+from propcvx.solvers.auto import automatic
 from propcvx.solvers.call import SolverNames, solve
 from propcvx.solvers.solution import Certificate, Solution
 from propcvx.solvers.table import (
@@ -26,7 +26,6 @@ __all__ = [
     "SolverNames",
     "automatic",
     "find_solver",
-    "is_teaching_size",
     "portable",
     "register_solver",
     "solve",

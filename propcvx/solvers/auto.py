@@ -7,16 +7,13 @@ from importlib.util import find_spec
 from types import MappingProxyType
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
 from propcvx.programs import (
+    GroupMaster,
     LeastSquares,
     LogisticModel,
     ProblemClass,
     Program,
     RestrictedMaster,
-    Structure,
     SVMDual,
 )
 
@@ -29,7 +26,7 @@ A sequence of SVMs then takes at most about three times as long as by the fastes
 (1.3 times on heart, 270 x 13; 2.3 times at 1000 x 13; 8 times at 2000 x 8; 5 times at 100 x 100).
 The restricted master in groups takes 1 to 4 times as long as by the structured solver (one to five
 cuts on heart and vote).  In its epigraph form neither Clarabel nor ECOS reaches a relative gap of
-1e-8, so that form is left to the structured solver at every size.
+1e-8.
 """
 
 FEW_FEATURES = 0.1
@@ -49,51 +46,42 @@ GENERAL: Mapping[ProblemClass, Names] = MappingProxyType(
 def automatic(program: Program) -> Names:
     """Names of solvers for a program, the next being asked where one fails or stops early.
 
-    Up to ``TEACHING_SIZE`` the program itself is solved, through CVXPY.  Beyond it, and while it is
-    unchanged, a solver that knows its structure is asked first.
+    Up to ``TEACHING_SIZE`` the program itself is solved, through CVXPY, and a solver that knows its
+    structure is asked last; beyond it, and while the program is unchanged, it is asked first.
 
     Examples
     --------
     >>> import numpy as np
     >>> from propcvx.programs import svm_dual
     >>> automatic(svm_dual(np.ones((300, 8))))
-    ('piqp', 'clarabel')
+    ('piqp', 'clarabel', 'newton')
     >>> automatic(svm_dual(np.ones((5000, 8))))
     ('newton', 'piqp', 'clarabel')
     """
     names = GENERAL.get(program.problem_class, ("clarabel",))
     general = tuple(name for name in names if name != "piqp" or find_spec("piqp"))
-    structure = program.structure
-    if structure is None or type(structure) not in SPECIALISED:
+    structure: Any = program.structure
+    if isinstance(structure, LeastSquares):
+        return ("lstsq",)
+    if type(structure) not in SPECIALISED:
         return general
-    return tuple(dict.fromkeys(SPECIALISED[type(structure)](structure) + general))
-
-
-def is_teaching_size(features: NDArray[np.float64]) -> bool:
-    """Whether there are few enough instances and features for CVXPY."""
-    most, widest = TEACHING_SIZE
-    n, rank = features.shape
-    return bool(n <= most and rank <= widest)
-
-
-def _svm(structure: Any) -> Names:
-    if is_teaching_size(structure.features):
-        return ()
+    specialised = SPECIALISED[type(structure)](structure)
     n, rank = structure.features.shape
-    return ("newton",) if rank <= FEW_FEATURES * n or not structure.bias else ("libsvm",)
+    small = n <= TEACHING_SIZE[0] and rank <= TEACHING_SIZE[1]
+    return (*general, specialised) if small else (specialised, *general)
 
 
-def _logistic(structure: Any) -> Names:
-    names = ("logistic", "clarabel")
-    return names[::-1] if is_teaching_size(structure.features) else names
+def _for_svm(svm: Any) -> str:
+    n, rank = svm.features.shape
+    return "newton" if rank <= FEW_FEATURES * n or not svm.bias else "libsvm"
 
 
-SPECIALISED: Mapping[type[Structure], Callable[[Any], Names]] = MappingProxyType(
+SPECIALISED: Mapping[type, Callable[[Any], str]] = MappingProxyType(
     {
-        SVMDual: _svm,
-        RestrictedMaster: lambda structure: ("mkl_interior_point",),
-        LogisticModel: _logistic,
-        LeastSquares: lambda structure: ("lstsq",),
+        SVMDual: _for_svm,
+        RestrictedMaster: lambda master: "mkl_interior_point",
+        GroupMaster: lambda master: "mkl_interior_point",
+        LogisticModel: lambda model: "logistic",
     }
 )
-"""The specialised solvers for a structure."""
+"""The solver that knows a structure."""

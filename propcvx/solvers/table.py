@@ -134,7 +134,7 @@ def _is_svm_with_bias(structure: Structure) -> bool:
 
 
 def _is_master(structure: Structure) -> bool:
-    return type(structure) is RestrictedMaster  # and not its other form
+    return isinstance(structure, RestrictedMaster)
 
 
 def _is_logistic(structure: Structure) -> bool:

@@ -114,5 +114,5 @@ def infeasibility(labeling: Array, feasible: FeasibleLabelings) -> str | None:
         )
     changed = (bags.labels != 0) & (labeling != bags.labels)
     if changed.any():
-        return f"it changes the known label of instance {int(np.argmax(changed))}"
+        return f"it changes the known label of instance {bags.rows[int(np.argmax(changed))]}"
     return None

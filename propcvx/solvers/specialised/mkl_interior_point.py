@@ -253,7 +253,7 @@ def follow(problem: Scaled, tol: float, max_iter: int) -> tuple[Bound, int]:
 
 
 def run_mkl_interior_point(program: Program, options: Mapping[str, Any], warm: Any) -> Answer:
-    """Solve ``mkl_epigraph``; the duals of the box make the Lagrangian stationary.
+    """Solve ``mkl_epigraph`` or ``mkl_group``, two forms of one problem.
 
     ``options`` are ``tol``, the relative duality gap to reach, and ``max_iter``.  Every call starts
     anew; ``warm`` only saves the Gram matrix of the same features.
@@ -263,15 +263,11 @@ def run_mkl_interior_point(program: Program, options: Mapping[str, Any], warm: A
     labelings = np.asarray(master.labelings, dtype=np.float64)
     problem = Scaled.of(master.features, labelings, master.C, warm)
     bound, steps = follow(problem, options["tol"], options.get("max_iter", MAX_ITER))
-    scores = bound.mu @ bound.slopes
+    variables, duals = master.answer(problem.C * bound.x, bound.mu)
     return Answer(
         cp.OPTIMAL if bound.gap <= options["tol"] else cp.USER_LIMIT,
-        {"alpha": problem.C * bound.x, "beta": np.array(-problem.C * bound.lower)},
-        {
-            "cuts": bound.mu,
-            "lower": np.maximum(0.0, scores - 1.0),
-            "upper": np.maximum(0.0, 1.0 - scores),
-        },
+        variables,
+        duals,
         solve_seconds=perf_counter() - start,
         iterations=steps,
         gap=bound.gap,
