@@ -55,14 +55,6 @@ class MasterSolution:
     status: str
 
 
-GROUP_LIMIT = 10.0
-"""Largest C, for features of size 1, for which Clarabel is asked for the master in groups.
-
-Of 8 problems of 30 instances with two cuts, 1 missed a relative gap of 1e-6 for C near 3; for C
-near 300 all did, by up to 5e-4, and beyond 1e10 there was no answer.  The epigraph form's own
-solver missed none up to 3e6.
-"""
-
 Masters = Callable[..., Callable[[Array], MasterSolution]]
 """``factory(features, C, *, solver, tol, options)``, which gives ``master(labelings)``."""
 
