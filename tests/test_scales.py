@@ -65,3 +65,13 @@ def test_at_ordinary_scales_nothing_is_amiss(method):
 def test_where_offsets_are_large_the_kernel_keeps_its_digits():
     near, far = (fitted("conv", "rbf", 1.0, offset=offset)[0] for offset in (0.0, 1e6))
     np.testing.assert_allclose(far, near, rtol=0.0, atol=1e-7 * np.abs(near).max())
+
+
+@pytest.mark.parametrize("C", [1.0, 1e2, 1e6, 1e10])
+def test_two_cuts_are_solved_for_any_c(C):
+    """Without a warning up to 1e6; beyond, with an answer and its bounds all the same."""
+    model = ConvPropSVM(C=C, relaxation=CuttingPlanes(max_cuts=2))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error" if C < 1e7 else "ignore")
+        model.fit(PROBLEM.X, PROBLEM.y)
+    assert model.objective_ == pytest.approx(model.relaxation_.upper, rel=1e-5 if C < 1e7 else 0.1)

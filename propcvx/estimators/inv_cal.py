@@ -72,7 +72,7 @@ class InvCal(BagClassifier):
         Labels; ``[-1, 1]`` for bags.
     """
 
-    gram_matrices = 6.0
+    gram_matrices = 10.0
 
     def __init__(
         self,
