@@ -23,10 +23,60 @@ Array = NDArray[np.float64]
 GAPS = np.linspace(-1.0, 1.0, 1001)
 """Where a proportion loss is looked at before it is used: from no positives to nothing else."""
 
+MARGINS = np.linspace(-10.0, 10.0, 1001)
+"""Where an instance loss is looked at before it is used."""
+
 
 def hinge(labeling: Array | float, scores: Array) -> Array:
     r"""Hinge loss :math:`\max(0, 1 - y_i f_i)` of each instance."""
     return np.maximum(0.0, 1.0 - labeling * scores)
+
+
+def check_loss(
+    what: str,
+    points: Array,
+    of: Callable[[Array], Array],
+    expression: Callable[[Any], cp.Expression],
+) -> None:
+    """Raise unless both forms of a loss are one function, finite and convex.
+
+    Parameters
+    ----------
+    what : str
+        The loss and its NumPy form, for messages.
+    points : array
+        Where it is looked at, equally spaced.
+    of, expression : callable
+        The function on NumPy arrays and on CVXPY expressions.
+
+    Raises
+    ------
+    InputError
+    """
+    values = np.asarray(of(points))
+    if values.shape != points.shape or not np.isfinite(values).all():
+        raise InputError(
+            f"{what} must give a finite number for each value in [{points[0]:g}, {points[-1]:g}], "
+            f"got shape {values.shape} for shape {points.shape}, "
+            f"{np.count_nonzero(~np.isfinite(values))} of them not finite."
+        )
+    rounding = 1e-12 * np.abs(values).max()
+    bends = np.diff(values, 2)
+    if bends.min() < -rounding:
+        raise InputError(
+            f"{what} must be convex, and it is not near {points[1 + np.argmin(bends)]:.3g}; one "
+            "sort per bag solves the labeling step of convex losses only."
+        )
+    if not expression(cp.Variable(points.shape)).is_convex():
+        raise InputError(
+            f"{what} must be convex by the rules of CVXPY (https://dcp.stanford.edu) as an "
+            "expression, too."
+        )
+    stated = np.asarray(expression(cp.Constant(points)).value)
+    if stated.shape != points.shape or np.abs(stated - values).max() > 1e4 * rounding:
+        raise InputError(
+            f"{what} and expression must be the same function of each value, got different values."
+        )
 
 
 @dataclass(frozen=True)
@@ -45,6 +95,12 @@ class InstanceLoss:
         The weights :math:`c_i > 0`.
     gain : callable or None
         :math:`h(-f) - h(f)` on NumPy arrays, where there is a form of it without cancellation.
+
+    Raises
+    ------
+    InputError
+        If h is not finite and convex on [-10, 10], its two forms are not the same function, or a
+        weight is not positive.
     """
 
     name: str
@@ -52,6 +108,15 @@ class InstanceLoss:
     expression: Callable[[Any], cp.Expression]
     weights: Array | float = 1.0
     gain: Callable[[Array], Array] | None = None
+
+    def __post_init__(self) -> None:
+        what = f"instance loss {self.name!r}: of_margins"
+        check_loss(what, MARGINS, self.of_margins, self.expression)
+        if not (np.isfinite(self.weights).all() and (np.asarray(self.weights) > 0).all()):
+            raise InputError(
+                f"instance loss {self.name!r}: weights must be positive numbers, got "
+                f"{np.min(self.weights)!r} among them."
+            )
 
     def of(self, labeling: Array | float, scores: Array) -> Array:
         """Loss of each instance."""
@@ -145,32 +210,7 @@ class ProportionLoss:
     expression: Callable[[Any], cp.Expression]
 
     def __post_init__(self) -> None:
-        values = np.asarray(self.of(GAPS))
-        if values.shape != GAPS.shape or not np.isfinite(values).all():
-            raise InputError(
-                f"proportion loss {self.name!r}: of must give a finite number for each gap in "
-                f"[-1, 1], got shape {values.shape} for shape {GAPS.shape}, "
-                f"{np.count_nonzero(~np.isfinite(values))} of them not finite."
-            )
-        rounding = 1e-12 * np.abs(values).max()
-        bends = np.diff(values, 2)
-        if bends.min() < -rounding:
-            raise InputError(
-                f"proportion loss {self.name!r} must be convex in the gap, and of is not near "
-                f"{GAPS[1 + np.argmin(bends)]:.3g}; one sort per bag solves the labeling step of "
-                "convex losses only."
-            )
-        if not self.expression(cp.Variable(GAPS.shape)).is_convex():
-            raise InputError(
-                f"proportion loss {self.name!r}: expression must be convex by the rules of CVXPY "
-                "(https://dcp.stanford.edu)."
-            )
-        stated = np.asarray(self.expression(cp.Constant(GAPS)).value)
-        if stated.shape != GAPS.shape or np.abs(stated - values).max() > 1e4 * rounding:
-            raise InputError(
-                f"proportion loss {self.name!r}: of and expression must be the same function of "
-                "each gap, got different values."
-            )
+        check_loss(f"proportion loss {self.name!r}: of", GAPS, self.of, self.expression)
 
 
 PROPORTION_LOSSES: Mapping[str, ProportionLoss] = MappingProxyType(

@@ -1,5 +1,7 @@
 """Losses on instances and on proportions."""
 
+from dataclasses import replace
+
 import cvxpy as cp
 import numpy as np
 import pytest
@@ -151,13 +153,13 @@ def test_a_convex_loss_of_ones_own_is_taken():
 @pytest.mark.parametrize(
     ("of", "expression", "message"),
     [
-        (lambda gap: -(gap**2), cp.square, r"'mine' must be convex in the gap, and of is not near"),
+        (lambda gap: -(gap**2), cp.square, r"'mine': of must be convex, and it is not near"),
         (lambda gap: np.sqrt(np.abs(gap)), cp.abs, "must be convex"),
-        (lambda gap: np.minimum(np.abs(gap), 0.5), cp.abs, "must be convex .* near -?0.5;"),
+        (lambda gap: np.minimum(np.abs(gap), 0.5), cp.abs, "must be convex, .* near -?0.5;"),
         (np.sin, cp.abs, "must be convex"),
-        (np.square, cp.sqrt, "expression must be convex by the rules of CVXPY"),
+        (np.square, cp.sqrt, "must be convex by the rules of CVXPY"),
         (np.square, lambda gap: cp.multiply(gap, gap), "convex by the rules of CVXPY"),
-        (np.square, cp.abs, "must be the same function of each gap, got different values"),
+        (np.square, cp.abs, "must be the same function of each value, got different values"),
         (np.square, lambda gap: 1.0001 * cp.square(gap), "must be the same function"),
         (np.square, lambda gap: cp.sum_squares(gap), "must be the same function"),
         (np.sum, cp.sum, r"got shape \(\) for shape \(1001,\)"),
@@ -167,3 +169,18 @@ def test_a_convex_loss_of_ones_own_is_taken():
 def test_what_is_no_proportion_loss(of, expression, message):
     with pytest.raises(InputError, match=message):
         loss(of, expression)
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"of_margins": lambda m: np.minimum(1.0, np.maximum(0.0, 1 - m))}, "must be convex, and"),
+        ({"of_margins": lambda m: np.maximum(0.0, 2 - m)}, "must be the same function"),
+        ({"of_margins": lambda m: np.full_like(m, np.nan)}, "must give a finite number"),
+        ({"expression": cp.sqrt}, "convex by the rules of CVXPY"),
+        ({"weights": -1.0}, "weights must be positive"),
+    ],
+)
+def test_an_instance_loss_that_cannot_be_used_is_refused(changes, message):
+    with pytest.raises(InputError, match=f"instance loss 'hinge': .*{message}"):
+        replace(HINGE, **changes)
