@@ -201,6 +201,8 @@ class Rounded:
         while high_slope < 0.0 and high < 1e30:
             low, low_slope, high = high, high_slope, 4.0 * high
             high_slope = slope_at(high)
+        if high_slope <= low_slope:  # nothing but rounding errors
+            return high
         near, far = self.residuals, self.residuals - high * change
         beyond = np.minimum(np.abs(near), np.abs(far)) >= 0.5 * self.width
         moving = np.flatnonzero(~beyond | (near * far < 0.0))  # the slopes of all others stay
