@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from propcvx.alternating.problem import Separator
 from propcvx.losses import HINGE, InstanceLoss
-from propcvx.programs import Program, SVMDual, margin_classifier, svm_dual, svm_dual_parameters
+from propcvx.programs import Program, margin_classifier, svm_dual, svm_dual_parameters
 from propcvx.programs.structures import best_offset
 from propcvx.solvers import Solution, SolverNames, solve
 
@@ -62,8 +62,7 @@ class SVMStep:
         solution = self._solve(after, bounds)
         weights = self._centred.T @ solution.variables["v"]
         ties = labeling
-        rounding = np.finfo(float).eps * abs(solution.value)
-        if 0.5 * float(weights @ weights) <= 4.0 * (self._gap(solution) + rounding):
+        if 0.5 * float(weights @ weights) <= _error(solution):
             weights = np.zeros_like(weights)
             ties = self._centred @ (self._centred.T @ labeling)
         scores = self._centred @ weights
@@ -89,18 +88,11 @@ class SVMStep:
             bias=offset - float(self._mean @ weights),
             scores=scores + offset,
             ties=ties,
-            gap=self._gap(solution),
+            gap=_gap(solution),
             solver=solution.solver,
             status=solution.status,
             warm=solution.warm,
         )
-
-    def _gap(self, solution: Solution) -> float:
-        """The duality gap in units of the objective, 0 where it is not known."""
-        svm = self._program.structure
-        if solution.gap is None or not isinstance(svm, SVMDual):
-            return 0.0
-        return solution.gap * svm.unit(self._program.values, solution.value)
 
     @cached_property
     def _mean(self) -> Array:
@@ -116,6 +108,16 @@ class SVMStep:
 
     def __getstate__(self) -> dict[str, Any]:
         return {part.name: getattr(self, part.name) for part in fields(self)}
+
+
+def _gap(solution: Solution) -> float:
+    """The duality gap in units of the objective, 0 where it is not known."""
+    return (solution.gap or 0.0) * abs(solution.value)
+
+
+def _error(solution: Solution) -> float:
+    """The gap with its own rounding error."""
+    return 4.0 * (_gap(solution) + np.finfo(float).eps * abs(solution.value))
 
 
 @dataclass(frozen=True)

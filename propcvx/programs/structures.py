@@ -20,10 +20,6 @@ from propcvx.losses import best_regression_bias
 
 Array = NDArray[np.float64]
 Values = Mapping[str, Array]
-
-LEAST_FALL = 1e-3
-"""With this, a relative gap of 1e-6 is at least 1e-9 of an SVM's value: above rounding errors."""
-
 Parts = dict[str, Any]
 
 
@@ -83,22 +79,8 @@ class SVMDual(Structure):
         return float(max(np.abs(values["lower"]).max(), np.abs(values["upper"]).max()))
 
     def gap(self, values: Values, variables: Values, duals: Values) -> float:
-        """Gap between the v made feasible and the plane of its weights, by :meth:`unit`."""
-        lower, upper = self.bounds(values, variables["v"])
-        return max(0.0, upper - lower) / self.unit(values, upper)
-
-    def unit(self, values: Values, primal: float) -> float:
-        r"""What gaps are relative to: by how much a primal value is below that of w = 0.
-
-        Half the squared error of w is at most the gap, and :math:`\tfrac12 \|w\|^2` at most this
-        fall, which for a small C is a small part of the value.  Where it is less than
-        ``LEAST_FALL`` of the value, that part.
-        """
-        y, lower, upper = values["y"], values["lower"], values["upper"]
-        biases = (y.min(), y.max()) if self.bias else (0.0,)
-        residuals = [y - bias for bias in biases]
-        trivial = min(float(np.sum(np.maximum(lower * r, upper * r))) for r in residuals)
-        return max(trivial - primal, LEAST_FALL * abs(primal)) or 1.0
+        """Relative gap between the v made feasible and the plane of its weights."""
+        return relative_gap(*self.bounds(values, variables["v"]))
 
     def bounds(self, values: Values, v: Array) -> tuple[float, float]:
         r"""Bounds on the optimal value: the dual objective of v, and the primal one of its plane.

@@ -16,9 +16,9 @@ slopes of the rounded losses are a feasible v, whose duality gap ends the search
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import cached_property
 from time import perf_counter
 from typing import Any
 
@@ -31,7 +31,6 @@ from propcvx.programs.structures import best_offset, moved_in_box
 from propcvx.solvers.answer import Answer
 
 Array = NDArray[np.float64]
-Unit = Callable[[float], float]
 
 CHUNK = 16384
 """Instances at a time, whose part of F stays in a processor's cache.  On 271,617 x 8 half and twice
@@ -269,13 +268,13 @@ class Certified:
             gap += float((upper - v[part]) @ above + (v[part] - lower) @ below)
         return cls(v, bias, residuals, primal, gap)
 
-    def within(self, tol: float, unit: Unit) -> bool:
-        """Whether the gap is at most ``tol`` in units that belong to the primal objective."""
-        return self.gap <= tol * unit(self.primal)
+    def within(self, tol: float) -> bool:
+        """Whether the gap is at most ``tol`` times the primal objective."""
+        return self.gap <= tol * abs(self.primal)
 
 
 def minimise(
-    here: Rounded, tol: float, max_iter: int, unit: Unit, ahead: bool
+    here: Rounded, tol: float, max_iter: int, ahead: bool
 ) -> tuple[Certified, Rounded, int]:
     """Newton steps, the width falling, until some v has a relative gap of ``tol``.
 
@@ -295,12 +294,12 @@ def minimise(
     best: Certified | None = None
     share = 0.8
     for steps in range(max_iter):
-        target = share * tol * unit(here.primal)
+        target = share * tol * abs(here.primal)
         if here.rounding <= target and here.error <= EXACTNESS * target:
-            best = _better(best, here.certified(), tol, unit)
-            if best.within(tol, unit) or share < 1e-6:
+            best = _better(best, here.certified(), tol)
+            if best.within(tol) or share < 1e-6:
                 return best, here, steps
-            if ahead and not best.within(10.0 * tol, unit):  # nothing but rounding errors is left
+            if ahead and not best.within(10.0 * tol):  # nothing but rounding errors is left
                 break
             share /= 4
         step = here.step()
@@ -314,11 +313,11 @@ def minimise(
         if full and here.rounding > target:
             fall = float(np.clip(0.9 * np.sqrt(target / here.rounding), *FALL))
             here = here.narrowed(fall) if ahead else here.rounded_to(fall * here.width)
-    return _better(best, here.certified(), tol, unit), here, steps + 1
+    return _better(best, here.certified(), tol), here, steps + 1
 
 
-def _better(best: Certified | None, new: Certified, tol: float, unit: Unit) -> Certified:
-    return new if best is None or new.within(tol, unit) or new.primal < best.primal else best
+def _better(best: Certified | None, new: Certified, tol: float) -> Certified:
+    return new if best is None or new.within(tol) or new.primal < best.primal else best
 
 
 def run_newton(program: Program, options: Mapping[str, Any], warm: Any) -> Answer:
@@ -333,24 +332,23 @@ def run_newton(program: Program, options: Mapping[str, Any], warm: Any) -> Answe
     losses = Losses(svm.centred, values["y"], values["lower"], values["upper"], svm.bias)
     tol = options["tol"]
     limit = options.get("max_iter", MAX_ITER)
-    unit = partial(svm.unit, values)
-    best, end, steps = minimise(_start(losses, warm), tol, limit, unit, ahead=True)
-    if not best.within(tol, unit) and steps < limit:
-        best, end, more = minimise(_start(losses, None), tol, limit - steps, unit, ahead=False)
+    best, end, steps = minimise(_start(losses, warm), tol, limit, ahead=True)
+    if not best.within(tol) and steps < limit:
+        best, end, more = minimise(_start(losses, None), tol, limit - steps, ahead=False)
         steps += more
-    if not best.within(tol, unit):
-        best = _better(best, _without_weights(losses), tol, unit)
+    if not best.within(tol):
+        best = _better(best, _without_weights(losses), tol)
     above = np.maximum(best.residuals, 0.0)
     duals = {"lower": above - best.residuals, "upper": above}
     if svm.bias:
         duals["balance"] = np.asarray(best.bias - svm.offset @ (best.v @ svm.centred))
     return Answer(
-        cp.OPTIMAL if best.within(tol, unit) else cp.USER_LIMIT,
+        cp.OPTIMAL if best.within(tol) else cp.USER_LIMIT,
         {"v": best.v},
         duals,
         solve_seconds=perf_counter() - start,
         iterations=steps,
-        gap=max(0.0, best.gap) / unit(best.primal),
+        gap=best.gap / abs(best.primal) if best.gap > 0.0 else 0.0,
         warm=Warm(end.plane, end.width),
     )
 
