@@ -111,7 +111,7 @@ class ConvPropSVM(BagClassifier):
         relaxation: Any = "cutting_planes",
         rounding: Any = "rank_one",
         solver: str = "auto",
-        solver_tol: float = 1e-6,
+        solver_tol: float = 1e-8,
         solver_options: dict[str, Any] | None = None,
         verbose: bool = False,
     ) -> None:

@@ -37,7 +37,26 @@ class Structure:
 
 
 @dataclass(frozen=True, eq=False)
-class SVMDual(Structure):
+class OfInstances(Structure):
+    r"""What is common to structures of instances.
+
+    Attributes
+    ----------
+    features : array of shape (N, r)
+        F.
+    """
+
+    features: Array = field(repr=False)
+
+    @property
+    def size(self) -> tuple[int, int]:
+        """Number of instances, and of unknown weights."""
+        n, rank = self.features.shape
+        return n, rank
+
+
+@dataclass(frozen=True, eq=False)
+class SVMDual(OfInstances):
     r"""The SVM dual: :math:`\max_{l \le v \le u} y^\top v - \tfrac12 \|F^\top v\|^2`.
 
     Attributes
@@ -48,7 +67,6 @@ class SVMDual(Structure):
         Whether v sums to zero.
     """
 
-    features: Array = field(repr=False)
     bias: bool
 
     @cached_property
@@ -102,7 +120,7 @@ class SVMDual(Structure):
 
 
 @dataclass(frozen=True, eq=False)
-class RestrictedMaster(Structure):
+class RestrictedMaster(OfInstances):
     r"""The restricted master over some labelings, eq:convex_4.
 
     Attributes
@@ -113,9 +131,14 @@ class RestrictedMaster(Structure):
     C : float
     """
 
-    features: Array = field(repr=False)
     labelings: Array = field(repr=False)
     C: float
+
+    @property
+    def size(self) -> tuple[int, int]:
+        """Number of instances, and of unknown weights: as many for each labeling as features."""
+        n, rank = self.features.shape
+        return n, rank * len(self.labelings)
 
     def magnitude(self, values: Values) -> float:
         """The width of the box, C."""
@@ -215,7 +238,7 @@ class InvCalDual(Structure):
 
 
 @dataclass(frozen=True, eq=False)
-class LogisticModel(Structure):
+class LogisticModel(OfInstances):
     """The conditional exponential model of MeanMap.
 
     Attributes
@@ -226,7 +249,6 @@ class LogisticModel(Structure):
         Whether there is a bias b.
     """
 
-    features: Array = field(repr=False)
     bias: bool
 
     def gap(self, values: Values, variables: Values, duals: Values) -> float | None:
