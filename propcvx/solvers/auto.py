@@ -25,8 +25,8 @@ TEACHING_SIZE = (1000, 64)
 A sequence of SVMs then takes at most about three times as long as by the fastest specialised solver
 (1.3 times on heart, 270 x 13; 2.3 times at 1000 x 13; 8 times at 2000 x 8; 5 times at 100 x 100).
 The restricted master in groups takes 1 to 4 times as long as by the structured solver (one to five
-cuts on heart and vote), and 18 times with five cuts of 30 features each (breast cancer).  In its epigraph form neither Clarabel nor ECOS reaches a relative gap of
-1e-8.
+cuts on heart and vote), and 18 times with five cuts of 30 features each (breast cancer).  In its
+epigraph form neither Clarabel nor ECOS reaches a relative gap of 1e-8.
 """
 
 FEW_FEATURES = 0.1
