@@ -44,7 +44,7 @@ def labeling_step(bags: Bags, loss: ProportionLoss) -> Program:
     positive = cp.Parameter(bags.n_instances, nonneg=True, name="loss_positive")
     negative = cp.Parameter(bags.n_instances, nonneg=True, name="loss_negative")
     weights = cp.Parameter(bags.n_bags, nonneg=True, name="weights")
-    gaps = bag_averages(bags) @ z - bags.proportions
+    gaps = gaps_of_proportions(z, bags)
     return build(
         "labeling_step",
         "eq:solving_y",
@@ -122,24 +122,24 @@ def exact_separation(features: Array, alpha: Array, feasible: FeasibleLabelings)
     )
 
 
-def bag_averages(bags: Bags) -> sp.csr_array:
-    """Matrix of shape (K, N) that averages the instances of each bag."""
-    weights = 1.0 / bags.sizes[bags.index]
-    columns = np.arange(bags.n_instances)
-    return sp.csr_array((weights, (bags.index, columns)), shape=(bags.n_bags, bags.n_instances))
+def gaps_of_proportions(z: cp.Variable, bags: Bags) -> cp.Expression:
+    r""":math:`\tilde p_k - p_k` of the labeling :math:`2 z - 1`, shape (K,)."""
+    averages = sp.diags_array(1.0 / bags.sizes) @ bags.membership
+    return cp.Constant(averages, name="A") @ z - cp.Constant(bags.proportions, name="p")
 
 
 def feasible_counts(z: cp.Variable, feasible: FeasibleLabelings) -> dict[str, cp.Constraint]:
     """Constraints on booleans z that :math:`2 z - 1` is a feasible labeling."""
     bags = feasible.bags
-    counts = sp.diags_array(bags.sizes.astype(float)) @ bag_averages(bags) @ z
+    counts = cp.Constant(bags.membership, name="B") @ z
     return {
-        "lower": counts >= feasible.lower,
-        "upper": counts <= feasible.upper,
+        "lower": counts >= cp.Constant(feasible.lower, name="fewest"),
+        "upper": counts <= cp.Constant(feasible.upper, name="most"),
         "known": known_labels(z, bags),
     }
 
 
 def known_labels(z: cp.Variable, bags: Bags) -> cp.Constraint:
     """Constraint on booleans z that :math:`2 z - 1` agrees with the labels that are known."""
-    return cp.multiply(bags.labels != 0, z) == (bags.labels > 0)
+    known = cp.Constant(bags.labels != 0, name="known")
+    return cp.multiply(known, z) == cp.Constant(bags.labels > 0, name="positive")

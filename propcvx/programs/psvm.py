@@ -10,7 +10,7 @@ from propcvx.bags import Bags
 from propcvx.checks import check_number
 from propcvx.errors import IllPosedWarning, warn
 from propcvx.losses import ProportionLoss
-from propcvx.programs.labeling import bag_averages, known_labels
+from propcvx.programs.labeling import gaps_of_proportions, known_labels
 from propcvx.programs.program import Program, build
 
 Array = NDArray[np.float64]
@@ -90,16 +90,17 @@ def psvm(
     if value is not None:
         check_number("value", value, above=0.0)
     _warn_if_short(features, C, value)
-    big = _big_constants(features, min(C * n, np.inf if value is None else value), bias)
+    most = min(C * n, np.inf if value is None else value)
+    M = cp.Constant(_big_constants(features, most, bias), name="M")
     scores = F @ w + cp.Variable(name="b") if bias else F @ w
-    gaps = bag_averages(bags) @ z - bags.proportions
+    gaps, omega = gaps_of_proportions(z, bags), cp.Constant(weights, name="omega")
     return build(
         "psvm",
         "eq:pSVM_2",
-        cp.Minimize(0.5 * cp.sum_squares(w) + C * cp.sum(xi) + weights @ loss.expression(gaps)),
+        cp.Minimize(0.5 * cp.sum_squares(w) + C * cp.sum(xi) + omega @ loss.expression(gaps)),
         {
-            "positive": xi >= 1 - scores - cp.multiply(big, 1 - z),
-            "negative": xi >= 1 + scores - cp.multiply(big, z),
+            "positive": xi >= 1 - scores - cp.multiply(M, 1 - z),
+            "negative": xi >= 1 + scores - cp.multiply(M, z),
             "slack": xi >= 0,
             "known": known_labels(z, bags),
         },
