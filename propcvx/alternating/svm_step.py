@@ -76,6 +76,7 @@ class SVMStep:
             tol=self.tol,
             certify=False,
             warm=None if after is None else after.warm,
+            quiet=True,
             **self.options,
         )
 

@@ -106,12 +106,22 @@ class BagClassifier(ClassifierMixin, BaseEstimator):
         self._put_back(prepared.places)
         self.feature_map_ = feature_map.without_features(prepared.X, prepared.bags.rows)
         self._store(plane)
-        if advice and any(record.status != OPTIMAL for record in self.history_):
-            warn(f"a solver stopped before its tolerance. {advice}", InaccurateSolutionWarning)
+        self._warn_if_inaccurate(advice)
         if plane.stopped_by is not None:
             plane.stopped_by.add_note(f"{type(self).__name__} keeps the best it had reached.")
             raise plane.stopped_by
         return self
+
+    def _warn_if_inaccurate(self, advice: str) -> None:
+        """Warn once of all rounds whose solver stopped before its tolerance."""
+        missed = [record.solver for record in self.history_ if record.status != OPTIMAL]
+        if missed:
+            warn(
+                f"{' and '.join(sorted(set(missed)))} stopped before its tolerance in "
+                f"{len(missed)} of {len(self.history_)} rounds; more iterations, a looser "
+                f"solver_tol or another solver may do. {advice}".rstrip(),
+                InaccurateSolutionWarning,
+            )
 
     def _put_back(self, places: NDArray[np.intp]) -> None:
         """Bring what is known of each instance from the order of the fit into that of the rows."""

@@ -117,7 +117,11 @@ class InvCal(BagClassifier):
         )
         program = inv_cal_dual(means).set(C_p=1.0, **tube)
         self.solution_ = solve(
-            program, self.solver, tol=self.solver_tol, **(self.solver_options or {})
+            program,
+            self.solver,
+            tol=self.solver_tol,
+            quiet=True,
+            **(self.solver_options or {}),
         )
         weights = means.T @ (self.solution_.variables["a"] - self.solution_.variables["a_star"])
         bias = best_regression_bias(tube["target"], tube["epsilon"], means @ weights)

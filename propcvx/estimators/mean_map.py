@@ -130,6 +130,7 @@ class MeanMap(BagClassifier):
             program.set(lam=self.lam, **statistics),
             self.solver,
             tol=self.solver_tol,
+            quiet=True,
             **(self.solver_options or {}),
         )
         weights, bias = self.solution_.variables["w"], 0.0

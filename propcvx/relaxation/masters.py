@@ -126,7 +126,13 @@ class Master(ABC):
 
     def _ask(self, program: Program) -> Solution:
         solution = solve(
-            program, self.solver, tol=self.tol, certify=False, warm=self.warm, **self.options
+            program,
+            self.solver,
+            tol=self.tol,
+            certify=False,
+            warm=self.warm,
+            quiet=True,
+            **self.options,
         )
         self.warm = solution.warm
         return solution

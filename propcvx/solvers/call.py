@@ -56,6 +56,7 @@ def solve(
     tol: float = 1e-8,
     certify: bool = True,
     warm: Any = None,
+    quiet: bool = False,
     **options: Any,
 ) -> Solution:
     """Solve a program and say how good the answer is.
@@ -80,6 +81,9 @@ def solve(
     warm : object
         Where to begin: ``Solution.warm`` of an earlier answer to the same program.  What the
         solver asked cannot use is a cold start.
+    quiet : bool
+        Whether to leave it to the caller, who sees the status, to warn of an answer that is not
+        within the tolerance.  A fit of hundreds of solves warns once.
     **options
         Handed to the solver as they are, over those for ``tol``.
 
@@ -119,7 +123,7 @@ def solve(
     if not usable:
         raise failures[0] if len(failures) == 1 else _combined(failures)
     name, answer = min(usable, key=lambda named: _rank(named[1]))
-    if answer.status != cp.OPTIMAL:
+    if answer.status != cp.OPTIMAL and not quiet:
         _warn_inaccurate(name, program, answer)
     return _solution(name, program, answer, certify)
 
