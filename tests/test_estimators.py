@@ -32,8 +32,9 @@ from propcvx import (
     fit_grid,
 )
 from propcvx.errors import IllPosedWarning
-from propcvx.programs import inv_cal_targets
+from propcvx.programs import inv_cal_primal, inv_cal_targets
 from propcvx.relaxation.bounds import labeling_upper_bound
+from propcvx.solvers import solve
 
 METHODS = [MeanMap(), InvCal(), AlterPropSVM(n_init=2, random_state=0), ConvPropSVM()]
 NAMES = [type(method).__name__ for method in METHODS]
@@ -501,3 +502,14 @@ def test_cross_validation_with_a_precomputed_kernel_slices_both_ways(problem):
         for kernel, X in (("rbf", problem.X), ("precomputed", gram))
     )
     np.testing.assert_allclose(by_name, by_gram)
+
+
+def test_inv_cal_of_more_features_than_bags_is_the_primal_program():
+    problem = small_problem(3, (4, 5, 3, 4), n_features=12)
+    model = InvCal(C_p=2.0, epsilon=0.1).fit(problem.X, problem.y)
+    bags = problem.bags
+    targets = inv_cal_targets(bags.proportions, bags.n_instances, 0.1, scaled=False)
+    primal = inv_cal_primal(bags.means_of(problem.X)).set(C_p=2.0, **targets)
+    answer = solve(primal, "clarabel")
+    assert model.objective_ == pytest.approx(answer.value, rel=1e-5)
+    assert model.coef_[0] == pytest.approx(answer.variables["w"], abs=1e-3)

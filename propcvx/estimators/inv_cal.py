@@ -115,7 +115,9 @@ class InvCal(BagClassifier):
         tube = inv_cal_targets(
             bags.proportions, bags.n_instances, self.epsilon, scaled=self.scaled_epsilon
         )
-        program = inv_cal_dual(means).set(C_p=1.0, **tube)
+        wide = means.shape[1] > len(means)  # then as many columns have the same inner products
+        rows = np.linalg.qr(means.T)[1].T if wide else means
+        program = inv_cal_dual(rows).set(C_p=1.0, **tube)
         self.solution_ = solve(
             program,
             self.solver,
