@@ -54,7 +54,7 @@ def in_canonical_order(bags: Bags, rows: Array) -> Bags:
     differs = np.any(rows[order[1:]] != rows[order[:-1]], axis=1)
     rank = np.empty(len(order), dtype=np.int64)
     rank[order] = np.append(0, np.cumsum(differs))
-    kind = 3 * rank + bags.labels
+    kind = 3 * rank + bags.labels + 1
     inside = np.lexsort((kind, bags.index))
     contents = np.split(kind[inside].astype(">i8"), bags.starts[1:])
     keys = [

@@ -84,7 +84,10 @@ def test_a_gram_matrix_of_low_rank_has_few_features(seed, n, rank):
 def test_a_map_without_features_is_the_same_map(name, X, Z):
     kernel, _ = KERNELS[name]
     whole = FeatureMap.fit(X, kernel)
-    alone, weights = whole.without_features(), np.arange(1.0, 1.0 + whole.features.shape[1])
+    alone, weights = (
+        whole.without_features(X, np.arange(len(X))),
+        np.arange(1.0, 1.0 + whole.features.shape[1]),
+    )
     assert alone.features.shape == (0, whole.features.shape[1])
     np.testing.assert_array_equal(alone.transform(Z), whole.transform(Z))
     dual = alone.dual_coefficients(weights)

@@ -61,7 +61,9 @@ def labels_of_rows(model, X, y):
 
 
 def model_of(method, kernel):
-    return METHODS[method].__class__(**{**METHODS[method].get_params(), **KERNELS[kernel]})
+    return METHODS[method].__class__(
+        **{**METHODS[method].get_params(deep=False), **KERNELS[kernel]}
+    )
 
 
 @pytest.mark.filterwarnings("ignore::propcvx.errors.PropCVXWarning")

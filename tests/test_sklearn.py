@@ -259,7 +259,7 @@ def test_parameters_through_a_pipeline(method):
 
 @each_method
 def test_get_params_are_the_arguments_of_the_class(method):
-    parameters = method.get_params()
+    parameters = method.get_params(deep=False)
     again = type(method)(**parameters)
     assert {name: getattr(again, name) for name in parameters} == parameters
     assert repr(again) == repr(method)

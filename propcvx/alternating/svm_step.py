@@ -32,8 +32,9 @@ class SVMStep:
     classes' means: by the order of the instances, all starts would go the same way from there, and
     with the labels before, w would stay zero.
 
-    With a bias the problem is invariant to translations, so it is solved in features of mean zero:
-    a solver's rounding errors then do not grow with the distance to the origin.
+    With a bias the problem is invariant to translations, so it is solved in features of mean zero
+    and mean square one: a solver's rounding errors then depend on neither the distance to the
+    origin nor the scale.
 
     Attributes
     ----------
@@ -58,14 +59,14 @@ class SVMStep:
 
     def __call__(self, labeling: Array, C: float, after: Separator | None = None) -> Separator:
         """Solve, from where the separator before ended, and take the bias that is best for w."""
-        bounds = svm_dual_parameters(labeling, C * self.loss.weights)
+        bounds = svm_dual_parameters(labeling, C / self._unit**2 * self.loss.weights)
         solution = self._solve(after, bounds)
-        weights = self._centred.T @ solution.variables["v"]
+        weights = self._posed.T @ solution.variables["v"]
         ties = labeling
         if 0.5 * float(weights @ weights) <= _error(solution):
             weights = np.zeros_like(weights)
-            ties = self._centred @ (self._centred.T @ labeling)
-        scores = self._centred @ weights
+            ties = self._posed @ (self._posed.T @ labeling)
+        scores = self._posed @ weights
         offset = best_offset(labeling - scores, bounds["lower"], bounds["upper"])
         return self._separator(weights, offset, scores, ties, solution)
 
@@ -83,13 +84,14 @@ class SVMStep:
     def _separator(
         self, weights: Array, offset: float, scores: Array, ties: Array, solution: Solution
     ) -> Separator:
-        """The separator, with the bias that it has for features that are not centred."""
+        """The separator, with the weights and the bias that it has for the features themselves."""
+        weights = self._unit * weights
         return Separator(
             weights=weights,
             bias=offset - float(self._mean @ weights),
             scores=scores + offset,
             ties=ties,
-            gap=_gap(solution),
+            gap=self._unit**2 * _gap(solution),
             solver=solution.solver,
             status=solution.status,
             warm=solution.warm,
@@ -100,12 +102,22 @@ class SVMStep:
         return self.features.mean(axis=0)
 
     @cached_property
-    def _centred(self) -> Array:
-        return self.features - self._mean
+    def _unit(self) -> float:
+        r"""Factor u of the features with which the program is posed.
+
+        In :math:`u F`, :math:`C / u^2` and :math:`w / u` the problem is the same, and its numbers
+        are near 1 whatever the scale of the features.
+        """
+        size = float(np.sqrt(np.square(self.features - self._mean).sum(axis=1).mean()))
+        return 1.0 / size if size > 0.0 else 1.0
+
+    @cached_property
+    def _posed(self) -> Array:
+        return self._unit * (self.features - self._mean)
 
     @cached_property
     def _program(self) -> Program:
-        return svm_dual(self._centred)
+        return svm_dual(self._posed)
 
     def __getstate__(self) -> dict[str, Any]:
         return {part.name: getattr(self, part.name) for part in fields(self)}
@@ -127,13 +139,13 @@ class LossStep(SVMStep):
 
     def __call__(self, labeling: Array, C: float, after: Separator | None = None) -> Separator:
         """Solve, from where the separator before ended."""
-        solution = self._solve(after, {"y": labeling, "C": C})
+        solution = self._solve(after, {"y": labeling, "C": C / self._unit**2})
         weights, offset = solution.variables["w"], float(solution.variables["b"])
-        return self._separator(weights, offset, self._centred @ weights, labeling, solution)
+        return self._separator(weights, offset, self._posed @ weights, labeling, solution)
 
     @cached_property
     def _program(self) -> Program:
-        return margin_classifier(self._centred, self.loss)
+        return margin_classifier(self._posed, self.loss)
 
 
 def svm_step(

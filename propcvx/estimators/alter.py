@@ -128,7 +128,7 @@ class AlterPropSVM(BagClassifier):
         Labels; ``[-1, 1]`` for bags.
     """
 
-    gram_matrices = 5.0
+    gram_matrices = 6.0
     stop_reason_: StopReason | None
 
     def __init__(
