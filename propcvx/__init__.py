@@ -1,6 +1,6 @@
 """Learning with label proportions: the programs, loops and classifiers of pSVM (ICML 2013)."""
 
-from propcvx.bags import Bags, bag_target, proportions_of
+from propcvx.bags import Bags
 from propcvx.estimators import (
     AlterPropSVM,
     ConvPropSVM,
@@ -14,6 +14,7 @@ from propcvx.estimators import (
 from propcvx.metrics import bag_error
 from propcvx.model_selection import BagKFold, BagShuffleSplit, RepeatedBagKFold
 from propcvx.relaxation import CuttingPlanes
+from propcvx.targets import bag_target, proportions_of
 
 __version__ = "0.1.0"
 

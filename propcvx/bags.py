@@ -1,118 +1,27 @@
 r"""Bags of instances with known label proportions.
 
 A bag :math:`\mathcal{B}_k` is a set of instances of which only the share of positives
-:math:`p_k` is known (Section 3.1 of the paper).  :func:`bag_target` writes bags into a target
-``y`` that travels through scikit-learn; :class:`Bags` is their validated form inside the package.
+:math:`p_k` is known (Section 3.1 of the paper).  :class:`Bags` is their validated form inside the
+package, read from a target ``y`` that :func:`propcvx.bag_target` makes.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from propcvx.checks import check_choice, check_number
 from propcvx.errors import CutBagWarning, InfeasibleLabelingError, InputError, warn
-
-BAG_DTYPE = np.dtype(
-    [("bag", np.int64), ("proportion", np.float64), ("size", np.int64), ("label", np.int8)]
-)
-"""Fields of a bag target: bag code, share of +1, size of the whole bag, label (0 = unknown)."""
+from propcvx.targets import BAG_DTYPE, SHOWN, check_proportions, is_bag_target, known_labels
 
 COUNT_SLACK = 1e-6
 """How far ``p * n`` may lie from an integer, in instances, and still be that count."""
-
-SHOWN = 5
-"""How many bags a message names one by one."""
-
-
-def bag_target(
-    bags: Sequence[Hashable] | ArrayLike,
-    proportions: Mapping[Hashable, float] | ArrayLike,
-    labels: ArrayLike | None = None,
-) -> NDArray[np.void]:
-    """Write bags and proportions into a target ``y`` with one row per instance.
-
-    Parameters
-    ----------
-    bags : sequence of hashable, length n_instances
-        The bag each instance is in.  Any hashable ids.
-    proportions : array of shape (n_bags,), dict or pandas Series
-        Share of positive instances of each bag, in [0, 1].  An array is in the order of the
-        sorted bag ids; a dict or Series is keyed by bag id.
-    labels : array of shape (n_instances,), optional
-        Labels known beside the proportions: -1, +1, or 0 where unknown.
-
-    Returns
-    -------
-    y : structured array of shape (n_instances,)
-        Fields ``bag`` (the bag's position among the sorted ids), ``proportion``, ``size``
-        (instances in the whole bag, which makes a split through a bag detectable) and ``label``.
-        Its dtype carries the sorted ids as metadata, which slices keep, so that messages can name
-        bags as you do.
-
-    Raises
-    ------
-    InputError
-        If ids and proportions do not match (the message names the ids), or a value is not valid.
-
-    Examples
-    --------
-    >>> y = bag_target(["a", "a", "b", "b"], {"a": 0.5, "b": 1.0})
-    >>> y["proportion"]
-    array([0.5, 0.5, 1. , 1. ])
-    >>> y["size"]
-    array([2, 2, 2, 2])
-    """
-    ids, codes = _encode_ids(bags, keyed=_as_mapping(proportions) is not None)
-    shares = _match_proportions(ids, proportions)
-    sizes = np.bincount(codes, minlength=len(ids))
-    y = np.empty(len(codes), dtype=np.dtype(BAG_DTYPE, metadata={"ids": tuple(ids)}))
-    y["bag"], y["proportion"], y["size"] = codes, shares[codes], sizes[codes]
-    y["label"] = _known_labels(labels, len(codes))
-    return y
-
-
-def proportions_of(
-    labels: ArrayLike, bags: Sequence[Hashable] | ArrayLike
-) -> dict[Hashable, float]:
-    """Share of positive instances of each bag, as :func:`bag_target` takes it.
-
-    Parameters
-    ----------
-    labels : array of shape (n_instances,)
-        An instance is positive where its label is above 0.
-    bags : sequence of hashable, length n_instances
-        The bag each instance is in.
-
-    Returns
-    -------
-    dict
-        Keyed by bag id.
-
-    Examples
-    --------
-    >>> proportions_of([1, -1, 1, 1], ["a", "a", "b", "b"])
-    {'a': 0.5, 'b': 1.0}
-    """
-    positive = np.asarray(labels) > 0
-    ids, codes = _encode_ids(bags, keyed=True)
-    if len(codes) != len(positive):
-        raise InputError(
-            f"bags must name the bag of each of the {len(positive)} instances, got {len(codes)}."
-        )
-    shares = np.bincount(codes, weights=positive) / np.bincount(codes)
-    return dict(zip(ids, shares.tolist(), strict=True))
-
-
-def is_bag_target(y: Any) -> bool:
-    """Whether ``y`` is a target made by :func:`bag_target` (or a slice of one)."""
-    return getattr(y, "dtype", None) == BAG_DTYPE
 
 
 @dataclass(frozen=True)
@@ -161,34 +70,37 @@ class Bags:
         if y.ndim != 1 or len(y) == 0:
             raise InputError(f"y must be a non-empty vector of instances, got shape {y.shape}.")
         codes, first, index = np.unique(y["bag"], return_index=True, return_inverse=True)
-        labels = _known_labels(y["label"], len(y))
+        labels = known_labels(y["label"], len(y))
         present, sizes = np.bincount(index), y["size"][first]
         ids = y.dtype.metadata["ids"] if y.dtype.metadata else None
         whole, rows = present == sizes, np.arange(len(y))
         bags = cls(index, y["proportion"][first], labels, whole, codes, rows, ids)
         _check_one_proportion(bags, y["proportion"])
-        _check_proportions(bags.proportions, bags.name)
+        check_proportions(bags.proportions, bags.name)
         _warn_if_cut(present, sizes)
         _check_known(bags)
         return bags
 
-    def take(self, instances: NDArray[np.intp]) -> Bags:
-        """The bags of some instances; those that this cuts are no longer whole."""
-        kept, index = np.unique(self.index[instances], return_inverse=True)
-        whole = self.whole[kept] & (np.bincount(index) == self.sizes[kept])
-        proportions, codes = self.proportions[kept], self.codes[kept]
-        labels, rows = self.labels[instances], self.rows[instances]
-        return Bags(index, proportions, labels, whole, codes, rows, self.ids)
+    def take(self, instances: NDArray[np.intp], bags: NDArray[np.intp] | None = None) -> Bags:
+        """The bags of some instances; those that this cuts are no longer whole.
 
-    def reordered(self, instances: NDArray[np.intp], bags: NDArray[np.intp]) -> Bags:
-        """The same, instances and bags in another order: permutations of their positions."""
-        place = np.argsort(bags)
+        Parameters
+        ----------
+        instances : int array
+            Their positions, in the order wanted.
+        bags : int array, optional
+            The positions of all their bags, in the order wanted; ascending where not given.
+        """
+        kept = np.unique(self.index[instances]) if bags is None else bags
+        place = np.empty(self.n_bags, dtype=np.intp)
+        place[kept] = np.arange(len(kept))
+        index = place[self.index[instances]]
         return Bags(
-            place[self.index[instances]],
-            self.proportions[bags],
+            index,
+            self.proportions[kept],
             self.labels[instances],
-            self.whole[bags],
-            self.codes[bags],
+            self.whole[kept] & (np.bincount(index) == self.sizes[kept]),
+            self.codes[kept],
             self.rows[instances],
             self.ids,
         )
@@ -324,107 +236,12 @@ def _rounded_up(value: float, digits: int = 4) -> float:
     return float(np.ceil(value * unit) / unit)
 
 
-def _as_mapping(proportions: Any) -> Mapping[Hashable, float] | None:
-    if isinstance(proportions, Mapping):
-        return proportions
-    if hasattr(proportions, "to_dict"):
-        if not proportions.index.is_unique:
-            raise InputError("proportions must have one entry per bag id, got repeated ids.")
-        return dict(proportions.to_dict())
-    return None
-
-
-def _encode_ids(bags: Any, keyed: bool) -> tuple[list[Hashable], NDArray[np.intp]]:
-    """Sorted ids, and the position of each instance's id among them."""
-    whole_numbers = np.asarray(bags) if hasattr(bags, "dtype") else np.empty(0)
-    if whole_numbers.dtype.kind in "iu" and whole_numbers.ndim == 1 and whole_numbers.size:
-        numbers, codes = np.unique(whole_numbers, return_inverse=True)
-        return numbers.tolist(), codes
-    try:
-        members = bags.tolist() if hasattr(bags, "tolist") else list(bags)
-        distinct = list(dict.fromkeys(members))
-    except TypeError as error:
-        raise InputError(
-            f"bags must be a sequence with one hashable bag id per instance: {error}."
-        ) from error
-    if not members:
-        raise InputError("bags must name the bag of each instance, got an empty sequence.")
-    if any(member is None or member != member for member in distinct):
-        raise InputError("bags must not contain None or NaN; give every instance a bag id.")
-    try:
-        distinct = sorted(distinct)
-    except TypeError as error:
-        if not keyed:
-            raise InputError(
-                "bags have ids that cannot be sorted, so proportions cannot be an array in "
-                "sorted-id order; pass a dict keyed by bag id."
-            ) from error
-    position = {bag: k for k, bag in enumerate(distinct)}
-    return distinct, np.fromiter(map(position.__getitem__, members), np.intp, len(members))
-
-
-def _match_proportions(ids: list[Hashable], proportions: Any) -> NDArray[np.float64]:
-    mapping = _as_mapping(proportions)
-    if mapping is None:
-        shares = _as_floats(proportions)
-        if shares.shape != (len(ids),):
-            raise InputError(
-                f"proportions must have one entry per bag: {len(ids)} bags {_some(ids)}, got an "
-                f"array of shape {shares.shape}."
-            )
-    else:
-        missing = [bag for bag in ids if bag not in mapping]
-        used = set(ids)
-        unused = [bag for bag in mapping if bag not in used]
-        if missing or unused:
-            raise InputError(
-                f"proportions and bags must name the same ids; bags without a proportion: "
-                f"{_some(missing)}; proportions without a bag: {_some(unused)}."
-            )
-        shares = _as_floats([mapping[bag] for bag in ids])
-    _check_proportions(shares, lambda k: repr(ids[k]))
-    return shares
-
-
-def _as_floats(proportions: Any) -> NDArray[np.float64]:
-    try:
-        return np.asarray(proportions, dtype=np.float64)
-    except (TypeError, ValueError) as error:
-        raise InputError(f"proportions must be numbers in [0, 1]: {error}.") from error
-
-
-def _check_proportions(shares: NDArray[np.float64], name: Callable[[int], str]) -> None:
-    wrong = ~((shares >= 0.0) & (shares <= 1.0))
-    if wrong.any():
-        bag = int(np.argmax(wrong))
-        raise InputError(
-            f"proportions must be shares in [0, 1], got {shares[bag]:g} for bag {name(bag)}."
-        )
-
-
 def _check_one_proportion(bags: Bags, proportions: NDArray[np.float64]) -> None:
     differs = bags.proportions[bags.index] != proportions
     differs &= ~np.isnan(proportions)
     if differs.any():
         bag = bags.name(bags.index[np.argmax(differs)])
         raise InputError(f"y['proportion'] must be one value per bag, got several in bag {bag}.")
-
-
-def _known_labels(labels: ArrayLike | None, n_instances: int) -> NDArray[np.int8]:
-    if labels is None:
-        return np.zeros(n_instances, dtype=np.int8)
-    known = np.asarray(labels)
-    if known.shape != (n_instances,):
-        raise InputError(
-            f"labels must have one entry per instance ({n_instances}), got shape {known.shape}."
-        )
-    wrong = ~np.isin(known, (-1, 0, 1))
-    if wrong.any():
-        raise InputError(
-            f"labels must be -1, +1, or 0 where unknown, got {known[wrong].tolist()[0]!r} at "
-            f"instance {int(np.argmax(wrong))}."
-        )
-    return known.astype(np.int8)
 
 
 def _warn_if_cut(present: NDArray[np.intp], sizes: NDArray[np.int64]) -> None:
@@ -451,8 +268,3 @@ def _check_known(bags: Bags) -> None:
             f"{positive[bag]} known positives and {negative[bag]} known negatives of "
             f"{bags.sizes[bag]}, with proportion {bags.proportions[bag]:g}."
         )
-
-
-def _some(ids: Sequence[Hashable]) -> str:
-    shown = ", ".join(repr(bag) for bag in ids[:SHOWN])
-    return f"[{shown}{', ...' if len(ids) > SHOWN else ''}]"

@@ -27,11 +27,6 @@ MARGINS = np.linspace(-10.0, 10.0, 1001)
 """Where an instance loss is looked at before it is used."""
 
 
-def hinge(labeling: Array | float, scores: Array) -> Array:
-    r"""Hinge loss :math:`\max(0, 1 - y_i f_i)` of each instance."""
-    return np.maximum(0.0, 1.0 - labeling * scores)
-
-
 def check_loss(
     what: str,
     points: Array,

@@ -8,8 +8,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.metrics import make_scorer
 
-from propcvx.bags import Bags, is_bag_target
+from propcvx.bags import Bags
 from propcvx.errors import InputError
+from propcvx.targets import is_bag_target
 
 
 def bag_error(y_true: NDArray[np.void], y_pred: ArrayLike, *, by_size: bool = False) -> float:

@@ -11,9 +11,10 @@ from numpy.typing import NDArray
 from sklearn.model_selection import BaseCrossValidator
 from sklearn.utils import check_random_state
 
-from propcvx.bags import Bags, is_bag_target
+from propcvx.bags import Bags
 from propcvx.checks import check_count, check_number
 from propcvx.errors import FewBagsWarning, InputError, warn
+from propcvx.targets import is_bag_target
 
 Indices = NDArray[np.intp]
 

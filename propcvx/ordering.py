@@ -65,7 +65,7 @@ def in_canonical_order(bags: Bags, rows: Array) -> Bags:
     ]
     order_of_bags = np.array(sorted(range(bags.n_bags), key=keys.__getitem__), dtype=np.intp)
     place = np.argsort(order_of_bags)
-    return bags.reordered(np.lexsort((kind, place[bags.index])), order_of_bags)
+    return bags.take(np.lexsort((kind, place[bags.index])), order_of_bags)
 
 
 def distinguishing_rows(X: Any, *, precomputed: bool) -> Array:

@@ -9,7 +9,7 @@ from small_problems import small_problem
 
 from propcvx import programs
 from propcvx.labelings import FeasibleLabelings
-from propcvx.losses import PROPORTION_LOSSES, hinge
+from propcvx.losses import HINGE, PROPORTION_LOSSES
 from propcvx.solvers import solve, solvers_for
 
 
@@ -233,7 +233,9 @@ def labeling_step(data, *, loss):
     program = programs.labeling_step(data.bags, loss)
     return Case(
         program.set(
-            loss_positive=hinge(1.0, f), loss_negative=hinge(-1.0, f), weights=data.bag_weights
+            loss_positive=HINGE.of(1.0, f),
+            loss_negative=HINGE.of(-1.0, f),
+            weights=data.bag_weights,
         ),
         lambda z: (
             np.where(z > 0.5, np.maximum(0, 1 - f), np.maximum(0, 1 + f)).sum()

@@ -9,7 +9,7 @@ from propcvx.alternating.problem import PropSVM, Separator
 from propcvx.bags import Bags
 from propcvx.datasets import proportions_of, random_bags
 from propcvx.history import StopReason
-from propcvx.losses import PROPORTION_LOSSES, hinge
+from propcvx.losses import HINGE, PROPORTION_LOSSES
 from propcvx.programs import svm_dual, svm_dual_parameters
 from propcvx.solvers import automatic, solve
 
@@ -34,7 +34,7 @@ def test_the_last_separator_is_the_svm_of_the_labeling():
     machine = AlterPropSVM(n_init=2, random_state=0, solver="newton", solver_tol=1e-6)
     machine.fit(X, target)
     weights, labeling = machine.coef_[0], machine.labeling_
-    losses = hinge(labeling, X @ weights + machine.intercept_[0]).sum()
+    losses = HINGE.of(labeling, X @ weights + machine.intercept_[0]).sum()
     program = svm_dual(X).set(**svm_dual_parameters(labeling, 1.0))
     least = solve(program, "newton", tol=1e-8, certify=False).value
     assert 0.5 * weights @ weights + losses <= least * (1 + 1e-5)

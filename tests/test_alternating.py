@@ -30,7 +30,7 @@ from propcvx.estimators import alter
 from propcvx.estimators.starts import Start
 from propcvx.history import StopReason
 from propcvx.labelings import FeasibleLabelings, labeling_step, random_labeling
-from propcvx.losses import HINGE, PROPORTION_LOSSES, InstanceLoss, hinge
+from propcvx.losses import HINGE, PROPORTION_LOSSES, InstanceLoss
 from propcvx.programs import margin_classifier, psvm, svm_primal
 from propcvx.solvers import solve
 
@@ -71,7 +71,7 @@ def gain_of_a_labeling_step(clf, problem, weights=None):
 
     def value(labeling):
         gaps = bags.proportions_of(labeling) - bags.proportions
-        return clf.C * hinge(labeling, scores).sum() + weights @ loss.of(gaps)
+        return clf.C * HINGE.of(labeling, scores).sum() + weights @ loss.of(gaps)
 
     return value(clf.labeling_) - value(better)
 
@@ -548,7 +548,7 @@ def test_objective_takes_an_annealing_value_in_place_of_C():
     step, task = step_and_problem(problem, C=2.0)
     labeling = problem.labels.astype(float)
     separator = step(labeling, 2.0)
-    errors = hinge(labeling, separator.scores).sum()
+    errors = HINGE.of(labeling, separator.scores).sum()
     at_C, at_half = (task.objective(labeling, separator, C) for C in (None, 1.0))
     assert at_C - at_half == pytest.approx(errors)
 
@@ -615,7 +615,7 @@ def test_a_plane_that_is_zero_up_to_the_gap_is_zero(solver):
     separator = SVMStep(X, solver, 1e-6)(labeling, 1e-4)
     np.testing.assert_array_equal(separator.weights, 0.0)
     assert len(set(separator.scores)) == 1
-    assert hinge(labeling, separator.scores).sum() == pytest.approx(4.0)
+    assert HINGE.of(labeling, separator.scores).sum() == pytest.approx(4.0)
 
 
 def test_starts_from_planes_that_are_zero_go_both_ways():
@@ -640,7 +640,7 @@ def test_the_gap_of_a_separator_holds(solver, gap):
     labeling = problem.labels.astype(float)
     separator = SVMStep(problem.X, solver, gap)(labeling, 2.0)
     primal = 0.5 * separator.weights @ separator.weights
-    primal += 2.0 * hinge(labeling, separator.scores).sum()
+    primal += 2.0 * HINGE.of(labeling, separator.scores).sum()
     program = svm_primal(problem.X).set(y=labeling, C=2.0)
     best = solve(program, "clarabel", tol=1e-10, certify=False).value
     assert primal <= best + separator.gap + 1e-7 * best
@@ -649,7 +649,9 @@ def test_the_gap_of_a_separator_holds(solver, gap):
 
 # --- instance losses --------------------------------------------------------------------------
 
-SQUARED = InstanceLoss("squared", lambda m: hinge(1.0, m) ** 2, lambda m: cp.square(cp.pos(1 - m)))
+SQUARED = InstanceLoss(
+    "squared", lambda m: HINGE.of(1.0, m) ** 2, lambda m: cp.square(cp.pos(1 - m))
+)
 
 
 def value_of(task, X, labeling, weights, bias):

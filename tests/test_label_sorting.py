@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from propcvx import bag_target, labelings, layout
 from propcvx.bags import Bags
 from propcvx.labelings import FeasibleLabelings, labeling_step
-from propcvx.losses import PROPORTION_LOSSES, hinge
+from propcvx.losses import HINGE, PROPORTION_LOSSES
 
 
 def random_bags(random, n_instances, n_bags, known):
@@ -49,7 +49,7 @@ def test_labeling_step_is_the_best_of_all_labelings(loss, known, tied):
 
         def objective(y):
             shares = bags.proportions_of(y) - bags.proportions  # noqa: B023
-            return hinge(y, scores).sum() + weights @ loss.of(shares)  # noqa: B023
+            return HINGE.of(y, scores).sum() + weights @ loss.of(shares)  # noqa: B023
 
         free = [(-1.0, 1.0) if label == 0 else (float(label),) for label in bags.labels]
         best = min(objective(np.array(y)) for y in product(*free))

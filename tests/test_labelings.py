@@ -11,14 +11,14 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from propcvx import Bags, bag_target, labelings
-from propcvx.bags import BAG_DTYPE
 from propcvx.errors import InfeasibleLabelingError, InputError
 from propcvx.labelings import FeasibleLabelings, labeling_step, random_labeling
 from propcvx.layout import Layout
-from propcvx.losses import HINGE, PROPORTION_LOSSES, hinge
+from propcvx.losses import HINGE, PROPORTION_LOSSES
 from propcvx.programs import labeling_step as labeling_program
 from propcvx.programs import linear_separation
 from propcvx.solvers import solve
+from propcvx.targets import BAG_DTYPE
 
 LOSSES = st.sampled_from(list(PROPORTION_LOSSES.values()))
 WEIGHTS = st.sampled_from([0.0, 1e-3, 0.5, 1.0, 4.0, 1e3, 1e9]) | st.floats(0, 20)
@@ -75,7 +75,7 @@ def shares_of(bags, rows):
 def step_cost(bags, scores, loss, weights, rows):
     """The objective of eq:solving_y for labelings, one per row."""
     gaps = shares_of(bags, rows) - bags.proportions
-    return hinge(rows, scores).sum(axis=1) + loss.of(gaps) @ weights
+    return HINGE.of(rows, scores).sum(axis=1) + loss.of(gaps) @ weights
 
 
 # The labeling step of alter-pSVM
@@ -99,7 +99,7 @@ def test_labeling_step_is_the_best_of_all_labelings(problem, loss, weights):
 def test_one_more_positive_is_bought_just_below_its_gain(loss, price, score):
     """Two instances, one of them to be positive: the other turns too if that gains more."""
     bags, scores = Bags.from_target(bag_target([0, 0], [0.5])), np.array([5.0, score])
-    gain = hinge(-1.0, score) - hinge(1.0, score)
+    gain = HINGE.of(-1.0, score) - HINGE.of(1.0, score)
     for weight, label in ((gain / price * (1 - 1e-9), 1.0), (gain / price * (1 + 1e-9), -1.0)):
         labeling = labeling_step(scores, bags, PROPORTION_LOSSES[loss], np.array([weight]))
         assert labeling.tolist() == [1.0, label]
@@ -117,7 +117,9 @@ def test_labeling_step_solves_its_program(loss, solver, examples):
         bags, scores = problem
         weights = weight * np.linspace(0.5, 1.5, bags.n_bags)
         program = labeling_program(bags, loss).set(
-            loss_positive=hinge(1.0, scores), loss_negative=hinge(-1.0, scores), weights=weights
+            loss_positive=HINGE.of(1.0, scores),
+            loss_negative=HINGE.of(-1.0, scores),
+            weights=weights,
         )
         labeling = labeling_step(scores, bags, loss, weights)
         reached = step_cost(bags, scores, loss, weights, labeling[None, :])[0]
@@ -398,7 +400,7 @@ def test_other_rows_and_names_of_bags_give_the_same_labels(problem, loss, weight
     weights = np.array(weights[: bags.n_bags])
     order = data.draw(permutations(bags.n_instances))
     old = data.draw(permutations(bags.n_bags))  # the old index of each bag
-    other = bags.reordered(order, old)
+    other = bags.take(order, old)
     ranks = np.argsort(data.draw(permutations(bags.n_instances)))
     before = random_labeling(bags, np.random.RandomState(0))
     layouts = Layout.of(bags, ranks), Layout.of(other, ranks[order])

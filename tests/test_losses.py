@@ -15,7 +15,6 @@ from propcvx.losses import (
     PROPORTION_LOSSES,
     ProportionLoss,
     best_regression_bias,
-    hinge,
 )
 from propcvx.programs import svm_primal
 from propcvx.solvers import solve
@@ -31,14 +30,14 @@ LABELED_SCORES = st.lists(
     [(1, 2, 0), (1, 1, 0), (1, 0.25, 0.75), (1, -1, 2), (-1, -1, 0), (-1, 0, 1), (-1, 3, 4)],
 )
 def test_hinge_by_hand(label, score, loss):
-    assert hinge(np.array([label]), np.array([score])) == [loss]
+    assert HINGE.of(np.array([label]), np.array([score])) == [loss]
 
 
 @given(st.lists(SCORES, min_size=2, max_size=10, unique=True))
 def test_reduction_is_the_gain_of_a_flip_and_increases(scores):
     scores = np.sort(scores)
     gains = HINGE.reduction(scores)
-    np.testing.assert_allclose(gains, hinge(-1.0, scores) - hinge(1.0, scores), atol=1e-12)
+    np.testing.assert_allclose(gains, HINGE.of(-1.0, scores) - HINGE.of(1.0, scores), atol=1e-12)
     assert (np.diff(gains) >= 0).all()
     apart = np.diff(scores) > 1e-6
     assert (np.diff(gains)[apart] > 0).all(), "strictly, as Proposition 1 needs"
@@ -54,7 +53,7 @@ def test_no_bias_is_better_than_the_best(problem):
     b = best_bias(labeling, scores)
 
     def cost(bias):
-        return hinge(labeling, scores + bias).sum()
+        return HINGE.of(labeling, scores + bias).sum()
 
     breakpoints = labeling - scores
     tried = [*breakpoints, *np.linspace(breakpoints.min() - 2, breakpoints.max() + 2, 201)]
@@ -67,7 +66,7 @@ def test_the_best_bias_is_in_the_middle_of_the_flat_stretch(problem):
     if len(set(labeling)) < 2:
         return
     b, breakpoints = best_bias(labeling, scores), labeling - scores
-    cost = [hinge(labeling, scores + bias).sum() for bias in breakpoints]
+    cost = [HINGE.of(labeling, scores + bias).sum() for bias in breakpoints]
     flat = breakpoints[np.isclose(cost, min(cost), rtol=0.0, atol=1e-9)]
     assert b == pytest.approx((flat.min() + flat.max()) / 2, abs=1e-6)
 
@@ -87,8 +86,8 @@ def test_the_best_bias_is_that_of_the_svm(seed):
     features, y = random.randn(11, 2), np.where(np.arange(11) < 5, 1.0, -1.0)
     solution = solve(svm_primal(features).set(y=y, C=1.0), "clarabel", tol=1e-10)
     scores = features @ solution.variables["w"]
-    theirs = hinge(y, scores + solution.variables["b"]).sum()
-    assert hinge(y, scores + best_bias(y, scores)).sum() == pytest.approx(theirs, abs=1e-6)
+    theirs = HINGE.of(y, scores + solution.variables["b"]).sum()
+    assert HINGE.of(y, scores + best_bias(y, scores)).sum() == pytest.approx(theirs, abs=1e-6)
 
 
 # Losses on proportions

@@ -23,7 +23,7 @@ from small_problems import best_bias, psvm_objective
 
 from propcvx import programs
 from propcvx.errors import InputError
-from propcvx.losses import PROPORTION_LOSSES, hinge
+from propcvx.losses import HINGE, PROPORTION_LOSSES
 from propcvx.programs import ProblemClass
 from propcvx.solvers import solve
 
@@ -192,13 +192,13 @@ def test_duals_of_the_svm_dual_are_the_slacks_and_the_bias(bias, data):
     solution = solve(case.program, "clarabel", tol=1e-10)
     scores = data.F @ (data.F.T @ solution.variables["v"])
     b = float(solution.duals["balance"]) if bias else 0.0
-    slack = hinge(data.y, scores + b)
+    slack = HINGE.of(data.y, scores + b)
     beyond = np.where(data.y > 0, solution.duals["upper"], solution.duals["lower"])
     np.testing.assert_allclose(beyond, slack, atol=1e-5)
     w = data.F.T @ solution.variables["v"]
     assert 0.5 * w @ w + data.C * slack.sum() == pytest.approx(solution.value, rel=1e-6)
     if bias:
-        best = hinge(data.y, scores + best_bias(data.y, scores)).sum()
+        best = HINGE.of(data.y, scores + best_bias(data.y, scores)).sum()
         assert slack.sum() == pytest.approx(best, abs=1e-5)
 
 

@@ -1,6 +1,5 @@
 """Bags for studies: data with bags of their own, and ways to put data into bags."""
 
-from propcvx.bags import proportions_of
 from propcvx.datasets.bag_generators import (
     bags_by_cluster,
     bags_by_feature,
@@ -10,6 +9,7 @@ from propcvx.datasets.bag_generators import (
 )
 from propcvx.datasets.real import load_real
 from propcvx.datasets.toy import BaggedData, make_two_bags
+from propcvx.targets import proportions_of
 
 __all__ = [
     "BaggedData",

@@ -9,9 +9,9 @@ from numpy.random import RandomState
 from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 
-from propcvx.bags import proportions_of
 from propcvx.checks import check_count
 from propcvx.errors import InputError
+from propcvx.targets import proportions_of
 
 Array = NDArray[np.float64]
 

@@ -17,11 +17,11 @@ from sklearn.model_selection import ParameterGrid, StratifiedKFold, train_test_s
 from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import MinMaxScaler
 
-from propcvx.bags import bag_target
 from propcvx.datasets import proportions_of, random_bags
 from propcvx.estimators import BagClassifier, fit_grid
 from propcvx.metrics import bag_error
 from propcvx.model_selection import BagKFold
+from propcvx.targets import bag_target
 
 Indices = NDArray[np.intp]
 

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from propcvx.bags import bag_target, proportions_of
 from propcvx.datasets import random_bags
 from propcvx.experiments.bench.frame import Case, Check, at_most, benchmark
+from propcvx.targets import bag_target, proportions_of
 
 
 @benchmark("bag-target")

@@ -7,9 +7,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from propcvx.bags import Bags, bag_target
+from propcvx.bags import Bags
 from propcvx.datasets import proportions_of, random_bags
 from propcvx.datasets.real import REAL_SETS, MissingDataError, load_real
+from propcvx.targets import bag_target
 
 Array = NDArray[np.float64]
 

@@ -15,7 +15,7 @@ from propcvx.estimators import AlterPropSVM, ConvPropSVM
 from propcvx.experiments.bench.data import generated, in_bags, real_or_generated
 from propcvx.experiments.bench.frame import Case, Check, at_most, benchmark
 from propcvx.experiments.bench.steps import linear_svc
-from propcvx.losses import hinge
+from propcvx.losses import HINGE
 from propcvx.programs import svm_dual, svm_dual_parameters
 from propcvx.relaxation import CuttingPlanes
 from propcvx.solvers import solve
@@ -100,7 +100,7 @@ def conv_fit(quick: bool) -> Iterator[Case]:
 def _last_svm(fitted: AlterPropSVM, X: Array) -> Check:
     """Whether the separator is the SVM of the labeling, by a dual value that is a lower bound."""
     labeling, weights = fitted.labeling_, fitted.coef_[0]
-    losses = hinge(labeling, X @ weights + fitted.intercept_[0])
+    losses = HINGE.of(labeling, X @ weights + fitted.intercept_[0])
     primal = 0.5 * weights @ weights + fitted.C * losses.sum()
     program = svm_dual(X - X.mean(axis=0)).set(**svm_dual_parameters(labeling, fitted.C))
     dual = solve(program, "newton", tol=1e-6, certify=False).value

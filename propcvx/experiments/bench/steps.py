@@ -11,16 +11,17 @@ from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.svm import LinearSVC
 
-from propcvx.bags import Bags, bag_target
+from propcvx.bags import Bags
 from propcvx.experiments.bench.data import bags_of, generated, real_or_generated
 from propcvx.experiments.bench.frame import Case, Check, at_most, benchmark
 from propcvx.kernels import FeatureMap, Kernel
 from propcvx.labelings import FeasibleLabelings, labeling_step
 from propcvx.layout import Layout
-from propcvx.losses import HINGE, PROPORTION_LOSSES, hinge
+from propcvx.losses import HINGE, PROPORTION_LOSSES
 from propcvx.programs import Program, mkl_epigraph, mkl_group, svm_dual, svm_dual_parameters
 from propcvx.relaxation.oracles import CoordinateOracle, Cut
 from propcvx.solvers import Solution, solve
+from propcvx.targets import bag_target
 
 Array = NDArray[np.float64]
 
@@ -51,8 +52,8 @@ def label_step(quick: bool) -> Iterator[Case]:
 def _excess(scores: Array, bags: Bags, labeling: Array, _: Array) -> Check:
     """Excess of a labeling's objective over that of the best of all counts of each bag."""
     gaps = bags.proportions_of(labeling) - bags.proportions
-    objective = float(hinge(labeling, scores).sum() + 10.0 * ABSOLUTE.of(gaps).sum())
-    best = float(hinge(-np.ones_like(scores), scores).sum())
+    objective = float(HINGE.of(labeling, scores).sum() + 10.0 * ABSOLUTE.of(gaps).sum())
+    best = float(HINGE.of(-np.ones_like(scores), scores).sum())
     order = np.lexsort((-scores, bags.index))
     for bag, scores_of_bag in enumerate(np.split(scores[order], bags.starts[1:])):
         counts = np.arange(len(scores_of_bag) + 1) / len(scores_of_bag)
