@@ -10,10 +10,10 @@ from propcvx.checks import (
     check_count,
     check_flag,
     check_number,
-    scaling_advice,
 )
 from propcvx.errors import InputError
 from propcvx.history import History, Round, StopReason
+from propcvx.scaling import scaling_advice
 
 
 @pytest.mark.parametrize("value", [1, 0.5, np.float32(0.5), np.int64(1)])

@@ -15,13 +15,14 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
 
 from propcvx.bags import Bags
-from propcvx.checks import as_vector, check_choice, check_count, check_number, scaling_advice
+from propcvx.checks import as_vector, check_choice, check_count, check_number
 from propcvx.errors import InaccurateSolutionWarning, InputError, SolverError, warn
 from propcvx.estimators.prepared import Prepared
 from propcvx.history import History, Round, StopReason
 from propcvx.kernels import Kernel
 from propcvx.metrics import bag_error
 from propcvx.ordering import distinguishing_rows, in_canonical_order
+from propcvx.scaling import scaling_advice
 from propcvx.solvers import Solution, portable
 from propcvx.targets import BAG_DTYPE, bag_target, is_bag_target, proportions_of
 from propcvx.threads import one_thread
