@@ -14,6 +14,7 @@ from propcvx.alternating.problem import Separator
 from propcvx.losses import HINGE, InstanceLoss
 from propcvx.programs import Program, margin_classifier, svm_dual, svm_dual_parameters
 from propcvx.programs.structures import best_offset
+from propcvx.scaling import unit_of
 from propcvx.solvers import Solution, SolverNames, solve
 
 Array = NDArray[np.float64]
@@ -103,13 +104,7 @@ class SVMStep:
 
     @cached_property
     def _unit(self) -> float:
-        r"""Factor u of the features with which the program is posed.
-
-        In :math:`u F`, :math:`C / u^2` and :math:`w / u` the problem is the same, and its numbers
-        are near 1 whatever the scale of the features.
-        """
-        size = float(np.sqrt(np.square(self.features - self._mean).sum(axis=1).mean()))
-        return 1.0 / size if size > 0.0 else 1.0
+        return unit_of(self.features - self._mean)
 
     @cached_property
     def _posed(self) -> Array:
