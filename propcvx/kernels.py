@@ -22,6 +22,7 @@ from scipy.linalg.lapack import dpstrf
 from scipy.spatial.distance import cdist
 from sklearn.metrics.pairwise import polynomial_kernel, rbf_kernel
 
+from propcvx.checks import check_count, check_number
 from propcvx.errors import GramMatrixMemoryError, InputError
 
 Array = NDArray[np.float64]
@@ -68,10 +69,9 @@ class Kernel:
     def __post_init__(self) -> None:
         if not callable(self.name) and self.name not in KERNELS:
             raise InputError(f"kernel must be one of {KERNELS} or a callable, got {self.name!r}.")
-        if not (np.isfinite(self.gamma) and self.gamma > 0):
-            raise InputError(f"gamma must be a positive number, got {self.gamma!r}.")
-        if self.degree < 1:
-            raise InputError(f"degree must be at least 1, got {self.degree!r}.")
+        check_number("gamma", self.gamma, above=0.0)
+        check_count("degree", self.degree)
+        check_number("coef0", self.coef0)
 
     def __call__(self, X: Any, Z: Any) -> Array:
         """Gram matrix of shape (len(X), len(Z))."""

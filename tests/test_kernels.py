@@ -148,11 +148,11 @@ def test_sparse_instances(X):
     ("options", "message"),
     [
         ({"name": "gauss"}, r"one of \('linear', 'rbf'.*\) or a callable, got 'gauss'"),
-        ({"gamma": 0.0}, "gamma must be a positive number, got 0.0"),
-        ({"gamma": -1.0}, "gamma must be a positive number, got -1.0"),
-        ({"gamma": np.nan}, "gamma must be a positive number, got nan"),
-        ({"gamma": np.inf}, "gamma must be a positive number, got inf"),
-        ({"degree": 0}, "degree must be at least 1, got 0"),
+        ({"gamma": 0.0}, "gamma must be a finite number above 0, got 0.0"),
+        ({"gamma": -1.0}, "gamma must be a finite number above 0, got -1.0"),
+        ({"gamma": np.nan}, "gamma must be a finite number above 0, got nan"),
+        ({"gamma": np.inf}, "gamma must be a finite number above 0, got inf"),
+        ({"degree": 0}, "degree must be a whole number, at least 1, got 0"),
     ],
 )
 def test_kernel_options_that_are_refused(options, message):

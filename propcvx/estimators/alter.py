@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import replace
+from dataclasses import KW_ONLY, dataclass, replace
 from functools import partial
 from typing import Any, TypeVar
 
@@ -33,6 +33,7 @@ Array = NDArray[np.float64]
 T = TypeVar("T")
 
 
+@dataclass(eq=False, repr=False)
 class AlterPropSVM(BagClassifier):
     r"""alter-pSVM (Algorithm 1): pSVM by alternating optimisation, eq:pSVM_2.
 
@@ -129,56 +130,24 @@ class AlterPropSVM(BagClassifier):
     """
 
     gram_matrices = 6.0
-    stop_reason_: StopReason | None
 
-    def __init__(
-        self,
-        C: float = 1.0,
-        C_p: float = 10.0,
-        *,
-        kernel: Any = "linear",
-        gamma: float | str = "scale",
-        degree: int = 3,
-        coef0: float = 1.0,
-        init: Any = "random",
-        n_init: int = 10,
-        annealing: bool = True,
-        annealing_size: int | None = 2**15,
-        selection: str = "objective",
-        proportion_loss: Any = "absolute",
-        instance_loss: Any = "hinge",
-        bag_weights: Any = "bag",
-        tol: float = 1e-4,
-        max_iter: int = 100,
-        solver: Any = "auto",
-        solver_tol: float = 1e-6,
-        solver_options: dict[str, Any] | None = None,
-        n_jobs: int | None = None,
-        random_state: Any = None,
-        verbose: bool = False,
-    ) -> None:
-        self.C = C
-        self.C_p = C_p
-        self.kernel = kernel
-        self.gamma = gamma
-        self.degree = degree
-        self.coef0 = coef0
-        self.init = init
-        self.n_init = n_init
-        self.annealing = annealing
-        self.annealing_size = annealing_size
-        self.selection = selection
-        self.proportion_loss = proportion_loss
-        self.instance_loss = instance_loss
-        self.bag_weights = bag_weights
-        self.tol = tol
-        self.max_iter = max_iter
-        self.solver = solver
-        self.solver_tol = solver_tol
-        self.solver_options = solver_options
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.verbose = verbose
+    C: float = 1.0
+    C_p: float = 10.0
+    _: KW_ONLY
+    init: Any = "random"
+    n_init: int = 10
+    annealing: bool = True
+    annealing_size: int | None = 2**15
+    selection: str = "objective"
+    proportion_loss: Any = "absolute"
+    instance_loss: Any = "hinge"
+    bag_weights: Any = "bag"
+    tol: float = 1e-4
+    max_iter: int = 100
+    solver_tol: float = 1e-6
+    n_jobs: int | None = None
+    random_state: Any = None
+    verbose: bool = False
 
     def _fit(self, features: Array, bags: Bags) -> Hyperplane:
         problem, random = self._problem(bags), check_random_state(self.random_state)

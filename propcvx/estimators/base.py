@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass, field
 from typing import Any, ClassVar
 
 import numpy as np
@@ -15,15 +15,15 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
 
 from propcvx.bags import Bags
-from propcvx.checks import as_vector, check_choice, check_count, check_number
+from propcvx.checks import as_vector, check_choice, check_number
 from propcvx.errors import InaccurateSolutionWarning, InputError, SolverError, warn
 from propcvx.estimators.prepared import Prepared
-from propcvx.history import History, Round, StopReason
+from propcvx.history import History, StopReason
 from propcvx.kernels import Kernel
 from propcvx.metrics import bag_error
 from propcvx.ordering import distinguishing_rows, in_canonical_order
 from propcvx.scaling import scaling_advice
-from propcvx.solvers import Solution, portable
+from propcvx.solvers import portable
 from propcvx.targets import BAG_DTYPE, bag_target, is_bag_target, proportions_of
 from propcvx.threads import one_thread
 
@@ -39,16 +39,26 @@ class Hyperplane:
     stopped_by: BaseException | None = None
 
 
+@dataclass(eq=False, repr=False)
 class BagClassifier(ClassifierMixin, BaseEstimator):
-    """Base of the estimators; a subclass implements ``_fit(features, bags)``."""
+    """Base of the estimators; a subclass implements ``_fit(features, bags)``.
 
-    kernel: Any
-    gamma: Any
-    degree: Any
-    coef0: Any
-    solver_tol: Any
-    history_: History
-    labeling_: Array
+    The fields are the parameters: the dataclass makes of them the ``__init__`` that scikit-learn
+    asks for, which stores its arguments and does nothing else.
+    """
+
+    _: KW_ONLY
+    kernel: Any = "linear"
+    gamma: float | str = "scale"
+    degree: int = 3
+    coef0: float = 1.0
+    solver: Any = "auto"
+    solver_tol: float = 1e-8
+    solver_options: dict[str, Any] | None = None
+
+    labeling_: Array = field(init=False)
+    history_: History = field(init=False)
+    stop_reason_: StopReason | None = field(init=False)
 
     gram_matrices: ClassVar[float]
     """How many matrices as large as the Gram matrix a fit with a kernel holds at once, measured."""
@@ -255,9 +265,6 @@ class BagClassifier(ClassifierMixin, BaseEstimator):
             check_choice("gamma", gamma, ("scale",))
             spread = X.var() if not sp.issparse(X) else 1.0
             gamma = 1.0 / (X.shape[1] * spread) if spread > 0 else 1.0
-        check_number("gamma", gamma, above=0.0)
-        check_count("degree", self.degree)
-        check_number("coef0", self.coef0)
         return Kernel(self.kernel, gamma, self.degree, self.coef0)
 
     def _store(self, plane: Hyperplane) -> None:
@@ -287,28 +294,6 @@ def check_known_classes(labels: Any, classes: NDArray[Any]) -> None:
             f"y must have labels among classes_ {classes.tolist()}, got "
             f"{', '.join(sorted(map(repr, unknown))[:5])} too; pass {negative!r} for the negative "
             f"and {positive!r} for the positive class."
-        )
-
-
-def solved_once(solution: Solution) -> History:
-    """History of a method that is one program."""
-    record = Round(
-        objective=solution.value,
-        solver=solution.solver,
-        status=solution.status,
-        seconds=solution.build_seconds + solution.solve_seconds,
-    )
-    return History([record], StopReason.SOLVED)
-
-
-def reject_known_labels(bags: Bags, method: str) -> None:
-    """Raise where single labels are known inside a bag of which a method sees only the mean."""
-    inside = (bags.labels != 0) & (bags.sizes[bags.index] > 1)
-    if inside.any():
-        raise InputError(
-            f"single labels are known inside larger bags ({int(inside.sum())} of them), and "
-            f"{method} sees only the mean of a bag; give each of them a bag of its own, or use "
-            "AlterPropSVM or ConvPropSVM."
         )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
 import numpy as np
@@ -19,6 +20,7 @@ from propcvx.relaxation.rounding import ROUNDINGS, oriented
 Array = NDArray[np.float64]
 
 
+@dataclass(eq=False, repr=False)
 class ConvPropSVM(BagClassifier):
     r"""conv-pSVM (Algorithm 2): a convex relaxation of eq:convex_1 over :math:`M = y y^\top`.
 
@@ -98,36 +100,13 @@ class ConvPropSVM(BagClassifier):
 
     gram_matrices = 8.0
 
-    def __init__(
-        self,
-        C: float = 1.0,
-        epsilon: float | str = 0.0,
-        *,
-        kernel: Any = "linear",
-        gamma: float | str = "scale",
-        degree: int = 3,
-        coef0: float = 1.0,
-        intercept: str = "center",
-        relaxation: Any = "cutting_planes",
-        rounding: Any = "rank_one",
-        solver: str = "auto",
-        solver_tol: float = 1e-8,
-        solver_options: dict[str, Any] | None = None,
-        verbose: bool = False,
-    ) -> None:
-        self.C = C
-        self.epsilon = epsilon
-        self.kernel = kernel
-        self.gamma = gamma
-        self.degree = degree
-        self.coef0 = coef0
-        self.intercept = intercept
-        self.relaxation = relaxation
-        self.rounding = rounding
-        self.solver = solver
-        self.solver_tol = solver_tol
-        self.solver_options = solver_options
-        self.verbose = verbose
+    C: float = 1.0
+    epsilon: float | str = 0.0
+    _: KW_ONLY
+    intercept: str = "center"
+    relaxation: Any = "cutting_planes"
+    rounding: Any = "rank_one"
+    verbose: bool = False
 
     def _fit(self, features: Array, bags: Bags) -> Hyperplane:
         check_number("C", self.C, above=0.0)

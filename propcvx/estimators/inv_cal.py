@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from dataclasses import KW_ONLY, dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,15 +10,16 @@ from numpy.typing import NDArray
 from propcvx.bags import Bags
 from propcvx.checks import check_number
 from propcvx.errors import IllPosedWarning, warn
-from propcvx.estimators.base import BagClassifier, Hyperplane, reject_known_labels, solved_once
+from propcvx.estimators.bag_means import BagMeanClassifier
+from propcvx.estimators.base import Hyperplane
 from propcvx.losses import best_regression_bias
 from propcvx.programs import inv_cal_dual, inv_cal_targets
-from propcvx.solvers import solve
 
 Array = NDArray[np.float64]
 
 
-class InvCal(BagClassifier):
+@dataclass(eq=False, repr=False)
+class InvCal(BagMeanClassifier):
     r"""Inverse Calibration (Rüping 2010), eq:rueping_svm.
 
     A regression of each bag's mean on the logit of its proportion, with an
@@ -74,33 +75,13 @@ class InvCal(BagClassifier):
 
     gram_matrices = 10.0
 
-    def __init__(
-        self,
-        C_p: float = 1.0,
-        epsilon: float = 0.0,
-        *,
-        scaled_epsilon: bool = False,
-        kernel: Any = "linear",
-        gamma: float | str = "scale",
-        degree: int = 3,
-        coef0: float = 1.0,
-        solver: Any = "auto",
-        solver_tol: float = 1e-6,
-        solver_options: dict[str, Any] | None = None,
-    ) -> None:
-        self.C_p = C_p
-        self.epsilon = epsilon
-        self.scaled_epsilon = scaled_epsilon
-        self.kernel = kernel
-        self.gamma = gamma
-        self.degree = degree
-        self.coef0 = coef0
-        self.solver = solver
-        self.solver_tol = solver_tol
-        self.solver_options = solver_options
+    C_p: float = 1.0
+    epsilon: float = 0.0
+    _: KW_ONLY
+    scaled_epsilon: bool = False
+    solver_tol: float = 1e-6
 
-    def _fit(self, features: Array, bags: Bags) -> Hyperplane:
-        reject_known_labels(bags, "InvCal")
+    def _fit_means(self, features: Array, bags: Bags) -> Hyperplane:
         check_number("C_p", self.C_p, above=0.0)
         check_number("epsilon", self.epsilon, least=0.0)
         if np.ptp(bags.proportions) == 0.0:
@@ -118,19 +99,9 @@ class InvCal(BagClassifier):
         wide = means.shape[1] > len(means)  # then as many columns have the same inner products
         rows = np.linalg.qr(means.T)[1].T if wide else means
         program = inv_cal_dual(rows).set(C_p=1.0, **tube)
-        self.solution_ = solve(
-            program,
-            self.solver,
-            tol=self.solver_tol,
-            quiet=True,
-            **(self.solver_options or {}),
-        )
-        weights = means.T @ (self.solution_.variables["a"] - self.solution_.variables["a_star"])
+        found = self._solve(program).variables
+        weights = means.T @ (found["a"] - found["a_star"])
         bias = best_regression_bias(tube["target"], tube["epsilon"], means @ weights)
         weights = np.sqrt(self.C_p) * weights
-        plane = Hyperplane(weights, bias - float(centre @ weights))
-        self.objective_ = self.C_p * self.solution_.value
-        self.history_ = solved_once(self.solution_)
-        self.stop_reason_ = self.history_.stop_reason
-        self.labeling_ = np.where(features @ plane.weights + plane.bias > 0, 1.0, -1.0)
-        return plane
+        self.objective_ *= self.C_p
+        return Hyperplane(weights, bias - float(centre @ weights))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
 import numpy as np
@@ -10,13 +11,8 @@ from numpy.typing import NDArray
 from propcvx.bags import Bags
 from propcvx.checks import check_number
 from propcvx.errors import IllPosedWarning, warn
-from propcvx.estimators.base import (
-    BagClassifier,
-    Hyperplane,
-    bag_weights,
-    reject_known_labels,
-    solved_once,
-)
+from propcvx.estimators.bag_means import BagMeanClassifier
+from propcvx.estimators.base import Hyperplane, bag_weights
 from propcvx.programs import class_means, conditional_exponential_model
 from propcvx.programs.structures import best_logistic_bias
 from propcvx.solvers import solve
@@ -27,7 +23,8 @@ ILL_CONDITIONED = 1e3
 """Condition number of the proportions above which the class means are reported as ill-posed."""
 
 
-class MeanMap(BagClassifier):
+@dataclass(eq=False, repr=False)
+class MeanMap(BagMeanClassifier):
     r"""MeanMap (Quadrianto et al. 2009), Section 2 of the paper.
 
     The class means are solved from the bag means by weighted least squares
@@ -90,60 +87,26 @@ class MeanMap(BagClassifier):
 
     gram_matrices = 25.0
 
-    def __init__(
-        self,
-        lam: float = 1.0,
-        *,
-        fit_intercept: bool = True,
-        bag_weights: Any = "bag",
-        kernel: Any = "linear",
-        gamma: float | str = "scale",
-        degree: int = 3,
-        coef0: float = 1.0,
-        solver: Any = "auto",
-        solver_tol: float = 1e-8,
-        solver_options: dict[str, Any] | None = None,
-    ) -> None:
-        self.lam = lam
-        self.fit_intercept = fit_intercept
-        self.bag_weights = bag_weights
-        self.kernel = kernel
-        self.gamma = gamma
-        self.degree = degree
-        self.coef0 = coef0
-        self.solver = solver
-        self.solver_tol = solver_tol
-        self.solver_options = solver_options
+    lam: float = 1.0
+    _: KW_ONLY
+    fit_intercept: bool = True
+    bag_weights: Any = "bag"
 
-    def _fit(self, features: Array, bags: Bags) -> Hyperplane:
-        reject_known_labels(bags, "MeanMap")
+    def _fit_means(self, features: Array, bags: Bags) -> Hyperplane:
         check_number("lam", self.lam, above=0.0)
         centre = self.fit_intercept * features.mean(axis=0)  # with a bias the origin is free
         features = features - centre
         means = self._class_means(features, bags)
         prior = float(bags.sizes @ bags.proportions) / bags.n_instances
-        statistics = {"mean_operator": np.array([prior, prior - 1.0]) @ means}
-        if self.fit_intercept:
-            statistics["mean_label"] = np.asarray(2.0 * prior - 1.0)
         program = conditional_exponential_model(features, bias=self.fit_intercept)
-        self.solution_ = solve(
-            program.set(lam=self.lam, **statistics),
-            self.solver,
-            tol=self.solver_tol,
-            quiet=True,
-            **(self.solver_options or {}),
-        )
-        weights, bias = self.solution_.variables["w"], 0.0
-        scores = features @ weights
+        program.set(lam=self.lam, mean_operator=np.array([prior, prior - 1.0]) @ means)
         if self.fit_intercept:
-            bias = best_logistic_bias(
-                scores, 2.0 * prior - 1.0, float(self.solution_.variables["b"])
-            )
-        self.labeling_ = np.where(scores + bias > 0, 1.0, -1.0)
+            program.set(mean_label=2.0 * prior - 1.0)
+        found, bias = self._solve(program).variables, 0.0
+        weights = found["w"]
+        if self.fit_intercept:
+            bias = best_logistic_bias(features @ weights, 2.0 * prior - 1.0, float(found["b"]))
         self.class_means_ = means + centre
-        self.objective_ = self.solution_.value
-        self.history_ = solved_once(self.solution_)
-        self.stop_reason_ = self.history_.stop_reason
         return Hyperplane(weights, bias - float(centre @ weights))
 
     def _class_means(self, features: Array, bags: Bags) -> Array:
