@@ -156,12 +156,25 @@ class FeasibleLabelings:
 
     def __contains__(self, labeling: Array) -> bool:
         """Whether a labeling has feasible counts and agrees with the labels that are known."""
-        counts = self.bags.positives_of(labeling)
-        known = self.bags.labels != 0
-        return bool(
-            ((self.lower <= counts) & (counts <= self.upper)).all()
-            and (labeling[known] == self.bags.labels[known]).all()
-        )
+        return self.fault_of(labeling) is None
+
+    def fault_of(self, labeling: Array) -> str | None:
+        """Why a labeling is not feasible, naming the first bag at fault; None if it is."""
+        bags = self.bags
+        if np.shape(labeling) != (bags.n_instances,) or not (np.abs(labeling) == 1.0).all():
+            return f"it must have {bags.n_instances} entries, each -1 or +1"
+        counts = bags.positives_of(labeling)
+        wrong = (counts < self.lower) | (counts > self.upper)
+        if wrong.any():
+            bag = int(np.argmax(wrong))
+            return (
+                f"bag {bags.name(bag)} has {counts[bag]} positives, wanted are {self.lower[bag]} "
+                f"to {self.upper[bag]}"
+            )
+        changed = (bags.labels != 0) & (labeling != bags.labels)
+        if changed.any():
+            return f"it changes the known label of instance {bags.rows[int(np.argmax(changed))]}"
+        return None
 
     def enumerate(self) -> Iterator[Array]:
         """Every feasible labeling, one by one.

@@ -371,7 +371,7 @@ def scripted(master, oracle, **options):
     class Unchecked(CuttingPlanes):
         def relax(self, *arguments, **rest):
             with pytest.MonkeyPatch.context() as patch:
-                patch.setattr(cutting_planes, "CheckedOracle", lambda oracle, *rest: oracle)
+                patch.setattr(cutting_planes, "checked", lambda oracle, *rest: oracle)
                 return super().relax(*arguments, **rest)
 
     relaxation = Unchecked(

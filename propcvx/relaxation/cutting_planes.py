@@ -6,7 +6,7 @@ The loop receives the restricted master and the oracle, and knows neither.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import replace
+from dataclasses import KW_ONLY, dataclass, replace
 from time import perf_counter
 from types import MappingProxyType
 from typing import Any, cast
@@ -21,7 +21,7 @@ from propcvx.history import History, Round, StopReason
 from propcvx.labelings import FeasibleLabelings
 from propcvx.relaxation.bounds import lower_bound
 from propcvx.relaxation.masters import MASTERS, MasterSolution
-from propcvx.relaxation.oracles import ORACLES, CheckedOracle, Cut, Oracle
+from propcvx.relaxation.oracles import ORACLES, Cut, Oracle, checked
 from propcvx.relaxation.result import RelaxationResult
 from propcvx.solvers import SolverNames
 
@@ -33,6 +33,7 @@ TOWARDS_ZERO = 1e-9
 NONE: Mapping[str, Any] = MappingProxyType({})
 
 
+@dataclass(eq=False, repr=False)
 class CuttingPlanes(BaseEstimator):
     """Algorithm 2, and what can be swapped in it.
 
@@ -63,18 +64,11 @@ class CuttingPlanes(BaseEstimator):
     20
     """
 
-    def __init__(
-        self,
-        *,
-        master: Any = "group",
-        oracle: Any = "coordinate",
-        max_cuts: int = 1,
-        tol: float = 1e-4,
-    ) -> None:
-        self.master = master
-        self.oracle = oracle
-        self.max_cuts = max_cuts
-        self.tol = tol
+    _: KW_ONLY
+    master: Any = "group"
+    oracle: Any = "coordinate"
+    max_cuts: int = 1
+    tol: float = 1e-4
 
     def relax(
         self,
@@ -125,7 +119,7 @@ class CuttingPlanes(BaseEstimator):
             features, C, solver=solver, tol=tol, options=options
         )
         oracle = named("oracle", self.oracle, ORACLES, "__call__")(features, feasible)
-        oracle = CheckedOracle(oracle, features, feasible)
+        oracle = checked(oracle, features, feasible)
         reached: RelaxationResult | None = None
         try:
             for reached in self._rounds(master, oracle, len(features), C):

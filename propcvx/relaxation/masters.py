@@ -137,8 +137,8 @@ def settled(alpha: Array, scores: Array, C: float) -> Array:
     r"""Alpha without what a solver's tolerance leaves beside 0 and C.
 
     At an optimum :math:`\alpha_i = 0` or :math:`f_i \le 1`, and :math:`\alpha_i = C` or
-    :math:`f_i \ge 1`.  Of each pair a solver leaves both parts a little off; the smaller one is
-    taken to be 0, with alpha in units of its mean.
+    :math:`f_i \ge 1`.  A solver leaves both sides of such an alternative a little off; the one that
+    is nearer to holding, with alpha measured in units of its mean, is made to hold exactly.
 
     Parameters
     ----------

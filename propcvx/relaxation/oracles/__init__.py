@@ -8,13 +8,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 
 from propcvx.relaxation.oracles.coordinate import CoordinateOracle
-from propcvx.relaxation.oracles.cut import (
-    CheckedOracle,
-    Cut,
-    Oracle,
-    OracleFactory,
-    violation_value,
-)
+from propcvx.relaxation.oracles.cut import Cut, Oracle, OracleFactory, checked, violation_value
 from propcvx.relaxation.oracles.exhaustive import ExhaustiveOracle
 from propcvx.relaxation.oracles.mixed_integer import MixedIntegerOracle
 from propcvx.relaxation.oracles.sweep import DirectionSweepOracle
@@ -32,7 +26,6 @@ ORACLES: Mapping[str, OracleFactory] = MappingProxyType(
 
 __all__ = [
     "ORACLES",
-    "CheckedOracle",
     "CoordinateOracle",
     "Cut",
     "DirectionSweepOracle",
@@ -40,5 +33,6 @@ __all__ = [
     "MixedIntegerOracle",
     "Oracle",
     "OracleFactory",
+    "checked",
     "violation_value",
 ]

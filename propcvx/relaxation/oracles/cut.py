@@ -54,38 +54,21 @@ def violation_value(features: Array, labeling: Array, alpha: Array) -> float:
     return 0.5 * float(weights @ weights)
 
 
-@dataclass(frozen=True)
-class CheckedOracle:
-    """An oracle whose every answer is checked.
+def checked(oracle: Oracle, features: Array, feasible: FeasibleLabelings) -> Oracle:
+    """The oracle, with every answer checked.
 
-    Attributes
-    ----------
-    oracle : Oracle
-    features : array of shape (n_instances, rank)
-        F.
-    feasible : FeasibleLabelings
-        The set its labelings have to be in.
+    Its calls raise :class:`InputError` if the labeling is not feasible, the value is not the
+    labeling's, or the bound is below the value.
     """
+    name, norms = type(oracle).__name__, np.linalg.norm(features, axis=1)
 
-    oracle: Oracle
-    features: Array
-    feasible: FeasibleLabelings
-
-    def __call__(self, alpha: Array) -> Cut:
-        """The oracle's answer.
-
-        Raises
-        ------
-        InputError
-            If its labeling is not feasible, its value is not its labeling's, or its bound is
-            below its value.
-        """
-        cut, name = self.oracle(alpha), type(self.oracle).__name__
-        reason = infeasibility(cut.labeling, self.feasible)
+    def ask(alpha: Array) -> Cut:
+        cut = oracle(alpha)
+        reason = feasible.fault_of(cut.labeling)
         if reason is not None:
             raise InputError(f"{name} returned a labeling that is not feasible: {reason}.")
-        value = violation_value(self.features, cut.labeling, alpha)
-        largest = 0.5 * float(alpha @ np.linalg.norm(self.features, axis=1)) ** 2
+        value = violation_value(features, cut.labeling, alpha)
+        largest = 0.5 * float(alpha @ norms) ** 2
         if not abs(cut.value - value) <= ROUNDING * (value + np.finfo(float).eps * largest):
             raise InputError(
                 f"{name} returned the value {cut.value:.9g} with a labeling whose value is "
@@ -98,21 +81,4 @@ class CheckedOracle:
             )
         return cut
 
-
-def infeasibility(labeling: Array, feasible: FeasibleLabelings) -> str | None:
-    """Why a labeling is not feasible, naming the first bag at fault; None if it is."""
-    bags = feasible.bags
-    if np.shape(labeling) != (bags.n_instances,) or not (np.abs(labeling) == 1.0).all():
-        return f"it must have {bags.n_instances} entries, each -1 or +1"
-    counts = bags.positives_of(labeling)
-    wrong = (counts < feasible.lower) | (counts > feasible.upper)
-    if wrong.any():
-        bag = int(np.argmax(wrong))
-        return (
-            f"bag {bags.name(bag)} has {counts[bag]} positives, wanted are "
-            f"{feasible.lower[bag]} to {feasible.upper[bag]}"
-        )
-    changed = (bags.labels != 0) & (labeling != bags.labels)
-    if changed.any():
-        return f"it changes the known label of instance {bags.rows[int(np.argmax(changed))]}"
-    return None
+    return ask

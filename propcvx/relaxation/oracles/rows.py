@@ -1,4 +1,4 @@
-"""Oracles that do not see the order of the rows: the shared ground of those of the package."""
+"""Base of the package's oracles: what they find does not depend on the order of the rows."""
 
 from __future__ import annotations
 
