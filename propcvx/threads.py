@@ -45,4 +45,4 @@ class OneThread:
 
 
 one_thread = OneThread()
-"""The one of this process, as BLAS has one number of threads for all of it."""
+"""The one instance of this process: BLAS has one number of threads for the whole process."""

@@ -273,7 +273,7 @@ def test_projection_and_what_it_leaves_are_orthogonal_and_in_their_cones(name, s
     kept, length = project(point), np.linalg.norm(point)
     assert abs(np.vdot(kept, point - kept)) <= 1e-6 * length**2
     assert cones.distance(kept, project) <= 1e-9 * length
-    assert cones.dual_distance(kept - point, project) <= 1e-7 * length
+    assert cones.distance(kept - point, project, dual=True) <= 1e-7 * length
 
 
 @given(seed=st.integers(0, 10_000), maximise=st.booleans())

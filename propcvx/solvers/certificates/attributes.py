@@ -1,7 +1,8 @@
 r"""What the attributes of a variable (``nonneg=True``, ``PSD=True``, ...) add to a certificate.
 
-CVXPY gives no duals of attributes.  Their multiplier is what the stationarity of the Lagrangian
-makes it, the part of the gradient in the dual cone of the set; what is outside is the residual.
+CVXPY gives no duals of attributes.  At an optimum the multiplier of an attribute is the gradient of
+the Lagrangian of all else, and lies in the dual cone of the attribute's set.  So the part of that
+gradient in the dual cone is taken for the multiplier; the rest is the dual residual.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from numpy.typing import NDArray
 
 from propcvx.errors import CertificateError
 from propcvx.solvers.certificates import cones
-from propcvx.solvers.certificates.memberships import dense
+from propcvx.solvers.certificates.memberships import dense, matrices
 
 Array = NDArray[np.float64]
 
@@ -49,7 +50,7 @@ def violation(variable: cp.Variable) -> float:
     amounts = [lower - value, value - upper, np.abs(value - _structured(variable, value))]
     for name, sign in SEMIDEFINITE.items():
         if variable.attributes[name]:
-            amounts.append(np.array(cones.distance(sign * _matrices(value), cones.semidefinite)))
+            amounts.append(np.array(cones.distance(sign * matrices([value]), cones.semidefinite)))
     for entries in (variable.boolean_idx, variable.integer_idx):
         if len(entries):
             chosen = np.atleast_1d(value)[tuple(entries)]
@@ -62,7 +63,7 @@ def reduced(variable: cp.Variable, gradient: Array) -> tuple[Array, float]:
     value, rest, gap = dense(stored(variable)), _structured(variable, gradient), 0.0
     for name, sign in SEMIDEFINITE.items():
         if variable.attributes[name] and np.isfinite(rest).all():
-            multiplier = sign * cones.semidefinite(sign * _matrices(rest)).reshape(rest.shape)
+            multiplier = sign * cones.semidefinite(sign * matrices([rest])).reshape(rest.shape)
             rest, gap = rest - multiplier, gap + float(np.vdot(multiplier, value))
     lower, upper = _bounds(variable)
     below = np.where(np.isfinite(lower), np.maximum(rest, 0.0), 0.0)
@@ -70,10 +71,6 @@ def reduced(variable: cp.Variable, gradient: Array) -> tuple[Array, float]:
     gap += float(np.sum(below * np.where(below > 0, value - lower, 0.0)))
     gap += float(np.sum(above * np.where(above > 0, upper - value, 0.0)))
     return rest - below + above, gap
-
-
-def _matrices(value: Array) -> Array:
-    return np.reshape(value, (-1, *value.shape[-2:]))
 
 
 def _structured(variable: Any, value: Array) -> Array:

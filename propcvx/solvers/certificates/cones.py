@@ -18,23 +18,13 @@ Projection = Callable[[Array], Array]
 TINY = np.finfo(np.float64).tiny
 
 
-def distance(points: Array, project: Projection) -> float:
-    """Largest distance of a point from its cone; NaN where a point is not finite."""
+def distance(points: Array, project: Projection, *, dual: bool = False) -> float:
+    """Largest distance of a point from its cone, or its dual cone; NaN where one is not finite."""
     if not np.isfinite(points).all():
         return float("nan")
-    return _longest(points - project(points))
-
-
-def dual_distance(points: Array, project: Projection) -> float:
-    """Largest distance of a point from the dual cone; NaN where a point is not finite."""
-    if not np.isfinite(points).all():
-        return float("nan")
-    return _longest(project(-points))
-
-
-def _longest(points: Array) -> float:
+    left = project(-points) if dual else points - project(points)
     entries = tuple(range(1, points.ndim))
-    return float(np.max(np.linalg.norm(points, axis=entries), initial=0.0))
+    return float(np.max(np.linalg.norm(left, axis=entries), initial=0.0))
 
 
 def zero(points: Array) -> Array:

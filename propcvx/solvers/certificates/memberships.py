@@ -68,7 +68,7 @@ class Membership:
 
     def dual_violation(self) -> float:
         """Distance of the dual from the dual cone."""
-        return cones.dual_distance(self.points(self._duals()), self.project)
+        return cones.distance(self.points(self._duals()), self.project, dual=True)
 
     def terms(self) -> list[Term]:
         r"""Expressions with their weights in the Lagrangian, :math:`-\sigma \lambda`."""
@@ -103,16 +103,14 @@ def membership(constraint: cp.Constraint) -> Membership:
     return Membership(constraint, *ROWS[type(constraint)](constraint))
 
 
-def _entries(values: Sequence[Array]) -> Array:
-    return flat(values[0])[:, None]
-
-
-def _matrices(values: Sequence[Array]) -> Array:
-    return np.reshape(values[0], (-1, *np.shape(values[0])[-2:]))
-
-
-def _triples(values: Sequence[Array]) -> Array:
+def _rows(values: Sequence[Array]) -> Array:
+    """A point for each entry, made of that entry of every expression."""
     return np.column_stack([flat(value) for value in values])
+
+
+def matrices(values: Sequence[Array]) -> Array:
+    """The matrices in the last two axes of the one value, stacked along the first."""
+    return np.reshape(values[0], (-1, *np.shape(values[0])[-2:]))
 
 
 def _second_order(constraint: SOC) -> tuple[Any, ...]:
@@ -125,7 +123,7 @@ def _second_order(constraint: SOC) -> tuple[Any, ...]:
 def _power_3d(constraint: PowCone3D) -> tuple[Any, ...]:
     first = flat(constraint.alpha.value)
     project = partial(cones.power, exponents=np.column_stack([first, 1.0 - first]))
-    return constraint.args, 1.0, _triples, project
+    return constraint.args, 1.0, _rows, project
 
 
 def _power_nd(constraint: PowConeND) -> tuple[Any, ...]:
@@ -142,18 +140,18 @@ def _finite_set(constraint: FiniteSet) -> tuple[Any, ...]:
     def nearest(points: Array) -> Array:
         return choices[np.abs(points - choices).argmin(axis=1)][:, None]
 
-    return [constraint.expre], 1.0, _entries, nearest
+    return [constraint.expre], 1.0, _rows, nearest
 
 
 ROWS: dict[type, Callable[[Any], tuple[Any, ...]]] = {
-    Equality: lambda constraint: ([constraint.expr], -1.0, _entries, cones.zero),
-    Zero: lambda constraint: (constraint.args, -1.0, _entries, cones.zero),
-    Inequality: lambda constraint: ([constraint.expr], -1.0, _entries, cones.nonnegative),
-    NonPos: lambda constraint: (constraint.args, -1.0, _entries, cones.nonnegative),
-    NonNeg: lambda constraint: (constraint.args, 1.0, _entries, cones.nonnegative),
+    Equality: lambda constraint: ([constraint.expr], -1.0, _rows, cones.zero),
+    Zero: lambda constraint: (constraint.args, -1.0, _rows, cones.zero),
+    Inequality: lambda constraint: ([constraint.expr], -1.0, _rows, cones.nonnegative),
+    NonPos: lambda constraint: (constraint.args, -1.0, _rows, cones.nonnegative),
+    NonNeg: lambda constraint: (constraint.args, 1.0, _rows, cones.nonnegative),
     SOC: _second_order,
-    PSD: lambda constraint: (constraint.args, 1.0, _matrices, cones.semidefinite),
-    ExpCone: lambda constraint: (constraint.args, 1.0, _triples, cones.exponential),
+    PSD: lambda constraint: (constraint.args, 1.0, matrices, cones.semidefinite),
+    ExpCone: lambda constraint: (constraint.args, 1.0, _rows, cones.exponential),
     PowCone3D: _power_3d,
     PowConeND: _power_nd,
     FiniteSet: _finite_set,
