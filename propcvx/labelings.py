@@ -13,7 +13,6 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import combinations, product
 from math import comb, prod
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -69,7 +68,7 @@ def labeling_step(
         The loss L, the hinge unless another is given.
     ties : array of shape (n_instances,), optional
         Of equal scores, those where this is larger are positive first: with the labels before, they
-        stay what they are.  Further ties are broken by ``layout.ranks``.
+        stay what they are.  Further ties are broken by the order of the instances.
     layout : Layout, optional
         ``Layout.of(bags)``, for asking many times.
 
@@ -88,9 +87,7 @@ def labeling_step(
         return gain > weights[bag] * cost
 
     counts = Counts(0 * bags.sizes, bags.sizes, (bags.proportions * bags.sizes).astype(np.intp))
-    layout = layout or Layout.of(bags)
-    orders = (layout.ranks,) if ties is None else (layout.ranks, -ties)
-    return _flip_top(_with_known(keys, bags), bags, layout, counts, pays, orders)
+    return _flip_top(_with_known(keys, bags), bags, layout or Layout.of(bags), counts, pays, ties)
 
 
 def random_labeling(bags: Bags, random: np.random.RandomState) -> Array:
@@ -109,19 +106,15 @@ class FeasibleLabelings:
         The bags; labels that are known stay as they are.
     lower, upper : int arrays of shape (n_bags,)
         Range of the number of positives in each bag.
-    ranks : int array of shape (n_instances,), or None
-        Of instances of one bag with equal scores, :meth:`best` labels those of lower rank +1 first;
-        None for their positions.
     """
 
     bags: Bags
     lower: NDArray[np.intp]
     upper: NDArray[np.intp]
-    ranks: NDArray[np.intp] | None = None
 
     @cached_property
     def _layout(self) -> Layout:
-        return Layout.of(self.bags, self.ranks)
+        return Layout.of(self.bags)
 
     @classmethod
     def of(cls, bags: Bags, epsilon: float | str) -> FeasibleLabelings:
@@ -144,7 +137,7 @@ class FeasibleLabelings:
         Returns
         -------
         labelings : float array of the shape of ``scores``
-            Entries -1.0 and +1.0.
+            Entries -1.0 and +1.0.  Of instances of one bag with equal scores, the first are +1.
         """
 
         def pays(score: Array, rank: Indices, bag: Indices | slice) -> NDArray[np.bool_]:
@@ -152,7 +145,7 @@ class FeasibleLabelings:
 
         known = _with_known(scores.T, self.bags)
         counts = Counts(self.lower, self.upper, (self.lower + self.upper) // 2)
-        return _flip_top(known, self.bags, self._layout, counts, pays, (self._layout.ranks,)).T
+        return _flip_top(known, self.bags, self._layout, counts, pays).T
 
     def __contains__(self, labeling: Array) -> bool:
         """Whether a labeling has feasible counts and agrees with the labels that are known."""
@@ -218,7 +211,6 @@ def _with_known(scores: Array, bags: Bags) -> Array:
 
 
 Pays = Callable[[Array, Indices, Indices | slice], NDArray[np.bool_]]
-Ties = tuple[NDArray[Any], ...]
 
 
 @dataclass(frozen=True)
@@ -235,11 +227,14 @@ class Counts:
 
 
 def _flip_top(
-    scores: Array, bags: Bags, layout: Layout, allowed: Counts, pays: Pays, ties: Ties
+    scores: Array,
+    bags: Bags,
+    layout: Layout,
+    allowed: Counts,
+    pays: Pays,
+    ties: Array | None = None,
 ) -> Array:
-    """Labels +1 for the top R instances of each bag, of equal ones those first in order of ties.
-
-    The last of ``ties`` counts most, as in :func:`numpy.lexsort`.
+    """Labels +1 for the top R instances of each bag, of equal ones those of largest ``ties``.
 
     R is the largest count allowed for which ``pays(score, rank, bag)`` holds at rank R, or the
     smallest; ``pays`` may not hold again once it fails.  R is found at once where it is the guess.
@@ -302,7 +297,7 @@ def _untie(
     counts: Array,
     tied: Array,
     index: Indices,
-    ties: Ties,
+    ties: Array | None,
 ) -> None:
     """Keep of equal scores at the threshold of a bag as many as it has room for."""
     n_bags = thresholds.shape[-1]
@@ -312,6 +307,6 @@ def _untie(
     score, threshold = scores.ravel()[position], thresholds.ravel()[bag]
     room = counts.ravel() - np.bincount(bag[score > threshold], minlength=counts.size)
     position, bag = position[score == threshold], bag[score == threshold]
-    order = np.lexsort((*(key[position % len(index)] for key in ties), bag))
+    order = np.lexsort((bag,) if ties is None else (-ties[position % len(index)], bag))
     place = np.arange(len(order)) - np.searchsorted(bag[order], bag[order])
     labeling.reshape(-1)[position[order[place >= room[bag[order]]]]] = -1.0

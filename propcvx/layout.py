@@ -89,19 +89,15 @@ class Layout:
     blocks : list of Block
     run : int
         Length of the runs of one bag in which instances come, 1 where it is short.
-    ranks : int array of shape (n_instances,)
-        Of instances of one bag with equal scores, those of lower rank are labeled +1 first.
     """
 
     blocks: list[Block]
     run: int
-    ranks: Indices
 
     @classmethod
-    def of(cls, bags: Bags, ranks: Indices | None = None) -> Layout:
-        """Lay out the instances of bags; without ``ranks``, their positions are their ranks."""
-        ranks = np.arange(bags.n_instances) if ranks is None else ranks
-        return cls(blocks_of(bags.index, bags.sizes), run_of(bags.index), ranks)
+    def of(cls, bags: Bags) -> Layout:
+        """Lay out the instances of bags."""
+        return cls(blocks_of(bags.index, bags.sizes), run_of(bags.index))
 
 
 def blocks_of(index: Indices, sizes: Indices) -> list[Block]:
