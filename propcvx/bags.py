@@ -178,7 +178,10 @@ class Bags:
         >>> [count.tolist() for count in bags.count_range(0.0)]
         [[1, 1], [1, 1]]
         """
-        check_epsilon(epsilon)
+        if isinstance(epsilon, str):
+            check_choice("epsilon", epsilon, ("rounding",))
+        else:
+            check_number("epsilon", epsilon, least=0.0, most=1.0)
         target = self.proportions * self.sizes
         positive, negative = self.known_counts()
         allowed = positive, self.sizes - negative
@@ -222,17 +225,9 @@ class Bags:
         )
 
 
-def check_epsilon(epsilon: Any) -> None:
-    """A tolerance of proportions, or ``"rounding"``; see :meth:`Bags.count_range`."""
-    if isinstance(epsilon, str):
-        check_choice("epsilon", epsilon, ("rounding",))
-    else:
-        check_number("epsilon", epsilon, least=0.0, most=1.0)
-
-
-def _rounded_up(value: float, digits: int = 4) -> float:
-    """The next number of so few digits."""
-    unit = 10.0 ** (digits - 1 - np.floor(np.log10(value)))
+def _rounded_up(value: float) -> float:
+    """The next number of four digits."""
+    unit = 10.0 ** (3 - np.floor(np.log10(value)))
     return float(np.ceil(value * unit) / unit)
 
 

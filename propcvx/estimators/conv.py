@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from tqdm import tqdm
 
-from propcvx.bags import Bags, check_epsilon
+from propcvx.bags import Bags
 from propcvx.checks import check_choice, check_number, named
 from propcvx.estimators.base import BagClassifier, Hyperplane
 from propcvx.labelings import FeasibleLabelings
@@ -110,7 +110,6 @@ class ConvPropSVM(BagClassifier):
 
     def _fit(self, features: Array, bags: Bags) -> Hyperplane:
         check_number("C", self.C, above=0.0)
-        check_epsilon(self.epsilon)
         check_choice("intercept", self.intercept, ("center", "constant", "none"))
         named("rounding", self.rounding, ROUNDINGS, "__call__")
         lifted, mean = self._lift(features)
