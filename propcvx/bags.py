@@ -174,6 +174,7 @@ class Bags:
 
         Examples
         --------
+        >>> from propcvx import bag_target
         >>> bags = Bags.from_target(bag_target([0, 0, 0, 1, 1], [1 / 3, 0.5]))
         >>> [count.tolist() for count in bags.count_range(0.0)]
         [[1, 1], [1, 1]]
