@@ -47,7 +47,7 @@ the gap of v grows as the root of the error.  1e-8 to 1e-5 are alike; 1e-3 is to
 
 WIDEN = 0.03
 """Share of a plane's own gap below which a warm start widens the width.  In 12 SVMs of a fit to
-cod-rna.t 0.01 to 0.1 take 170 to 185 passes over the instances, none 370."""
+cod-rna.t 0.01 to 0.1 take 190 to 194 passes over the instances, none 375."""
 
 MAX_ITER = 500
 """Newton steps of one call."""
