@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 
 import numpy as np
@@ -63,11 +63,14 @@ class Part:
     problem : PropSVM
         The problem on the part; its instance loss is multiplied accordingly.
     svm_step : SVMStep
+    walked : dict
+        Descents on all instances by the labeling that they start from, which starts can share.
     """
 
     instances: Indices
     problem: PropSVM
     svm_step: SVMStep
+    walked: dict[bytes, Descent] = field(default_factory=dict, init=False, repr=False)
 
     @classmethod
     def of(cls, problem: PropSVM, svm_step: SVMStep, instances: Indices) -> Part:
@@ -91,15 +94,20 @@ def alternate_with_part(
 ) -> Descent:
     """Algorithm 1 with the low levels of C* on a part of every bag, the others on all instances.
 
-    The plane where the low levels end gives the labeling that the rest starts from.  ``Round``
-    says how many instances each round was walked on.
+    The labels where the low levels end determine a plane, whose labeling the rest starts from:
+    starts that meet there share the rest.  ``Round`` says how many instances each round was walked
+    on.
     """
     low = [C for C in schedule if ALL_FROM * schedule[-1] > C]
+    rest = schedule[len(low) :]
     walk = partial(alternate, tol=tol, max_iter=max_iter)
     first = walk(part.problem, part.svm_step, labeling[part.instances], low)
-    scores = svm_step.features @ first.weights + first.bias
-    rest = schedule[len(low) :]
+    plane = part.svm_step(first.labeling, low[-1])
+    scores = svm_step.features @ plane.weights + plane.bias
     labels = problem.best_labeling(scores, rest[0], labeling)
-    last = walk(problem, svm_step, labels, rest)
+    met = labels.tobytes()
+    if met not in part.walked:
+        part.walked[met] = walk(problem, svm_step, labels, rest)
+    last = part.walked[met]
     history = History([*first.history, *last.history], last.history.stop_reason)
     return replace(last, history=history)

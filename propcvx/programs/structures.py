@@ -76,13 +76,22 @@ class SVMDual(OfInstances):
         return np.full(n, 1.0 / n) @ self.features if self.bias else np.zeros(rank)
 
     @cached_property
+    def rows(self) -> Array:
+        """The centred features and a column of ones, or of zeros without a bias."""
+        n, rank = self.features.shape
+        rows = np.empty((n, rank + 1), order="F")
+        np.subtract(self.features, self.offset, out=rows[:, :rank])
+        rows[:, rank] = self.bias
+        return rows
+
+    @property
     def centred(self) -> Array:
         r"""The features less their offset, columns contiguous.
 
         As v sums to zero, :math:`F^\top v` and the program are the same, without the digits that
         are lost where the data lie far from the origin.
         """
-        return np.subtract(self.features, self.offset, order="F")
+        return self.rows[:, :-1]
 
     @cached_property
     def gram(self) -> Array:

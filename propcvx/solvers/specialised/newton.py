@@ -10,8 +10,9 @@ r"""A smoothed Newton method for the SVM dual with many instances and few featur
 which is the hinge loss where the bounds are those of a labeling.  The slope of :math:`\phi_i`
 jumps from l to u at 0.  *Rounded*, it rises linearly over a width :math:`\mu`; only instances
 inside the width have curvature, so a Newton step in the few unknowns (w, b) costs little more than
-a product with F.  The width falls after each full step, as much as the gap still has to.  The
-slopes of the rounded losses are a feasible v, whose duality gap ends the search.
+a product with F.  Where such a step would gain less than the gap that is due to rounding, the width
+falls, as much as the gap still has to.  The slopes of the rounded losses are a feasible v, whose
+duality gap ends the search.
 """
 
 from __future__ import annotations
@@ -45,11 +46,11 @@ EXACTNESS = 1e-5
 the gap of v grows as the root of the error.  1e-8 to 1e-5 are alike; 1e-3 is too early."""
 
 WIDEN = 0.03
-"""Share of a plane's own gap below which a warm start widens the width.  On 36 SVMs of a fit to
-cod-rna.t 0.01 to 0.1 take 400 to 410 passes over the instances, 0.001 420, none 1,030."""
+"""Share of a plane's own gap below which a warm start widens the width.  In 12 SVMs of a fit to
+cod-rna.t 0.01 to 0.1 take 190 to 194 passes over the instances, none 375."""
 
 MAX_ITER = 500
-"""Newton steps of one call; on 480 problems of all scales 211 were the most."""
+"""Newton steps of one call."""
 
 
 @dataclass(frozen=True)
@@ -62,13 +63,24 @@ class Warm:
 
 @dataclass(frozen=True)
 class Losses:
-    """The piecewise linear losses of all instances; features are centred if there is a bias."""
+    """The piecewise linear losses of all instances.
 
-    features: Array
+    Attributes
+    ----------
+    rows : array of shape (n_instances, rank + 1)
+        The centred features and a column of ones, or of zeros without a bias.
+    y, lower, upper : array of shape (n_instances,)
+    """
+
+    rows: Array
     y: Array
     lower: Array
     upper: Array
-    bias: bool
+
+    @property
+    def bias(self) -> bool:
+        """Whether there is one."""
+        return bool(self.rows[0, -1])
 
     @cached_property
     def jump(self) -> Array:
@@ -116,31 +128,20 @@ class Rounded:
     descent: Array
 
     @classmethod
-    def at(
-        cls, losses: Losses, plane: Array, residuals: Array, width: float, step: Array | None = None
-    ) -> Rounded:
-        """Round the losses at a plane with known residuals, or a step from it."""
-        n, rank = losses.features.shape
-        inside, pull, linear = [], np.zeros(rank + 1), 0.0
-        ends = residuals if step is None else np.empty(n)
-        for first in range(0, n, CHUNK):
+    def at(cls, losses: Losses, plane: Array, residuals: Array, width: float) -> Rounded:
+        """Round the losses at a plane with known residuals."""
+        inside, pull, linear = [], np.zeros_like(plane), 0.0
+        for first in range(0, len(residuals), CHUNK):
             part = slice(first, first + CHUNK)
-            rows, r = losses.features[part], ends[part]
-            if step is not None:
-                np.subtract(residuals[part], rows @ step[:rank] + step[rank], out=r)
-            slopes = losses.slopes(r, width, part)
-            inside.append(first + np.flatnonzero(np.abs(r) < 0.5 * width))
-            pull[:rank] += slopes @ rows
-            pull[rank] += slopes.sum() if losses.bias else 0.0
-            linear += float(slopes @ r)
+            slopes = losses.slopes(residuals[part], width, part)
+            inside.append(first + np.flatnonzero(np.abs(residuals[part]) < 0.5 * width))
+            pull += slopes @ losses.rows[part]
+            linear += float(slopes @ residuals[part])
         near = np.concatenate(inside)
-        distances = np.abs(ends[near])
+        distances, w = np.abs(residuals[near]), np.append(plane[:-1], 0.0)
         rounding = float(losses.jump[near] @ (distances * (0.5 - distances / width)))
-        plane = plane if step is None else plane + step
-        w = plane[:rank]
-        pull[:rank] -= w
         primal = linear + rounding + 0.5 * float(w @ w)
-        return cls(losses, plane, ends, width, near, rounding, primal, pull)
+        return cls(losses, plane, residuals, width, near, rounding, primal, pull - w)
 
     @property
     def error(self) -> float:
@@ -154,43 +155,56 @@ class Rounded:
         Its equations hold while the same instances are within the width; they are scaled to ones on
         the diagonal.
         """
-        n, rank = self.losses.features.shape
-        descent, curvature = self.descent.copy(), np.zeros(n)
-        curvature[self.inside] = self.losses.jump[self.inside] / (fall * self.width)
-        if fall < 1.0:
-            change = (1.0 - fall) * curvature[self.inside] * self.residuals[self.inside]
-            descent[:rank] += change @ self.losses.features[self.inside]
-            descent[rank] += change.sum() if self.losses.bias else 0.0
-        many = 2 * len(self.inside) > n  # then all are taken, which saves copying them
-        hessian = np.diag(np.append(np.ones(rank), 0.0))
-        for first in range(0, n if many else len(self.inside), CHUNK):
+        rows, near = self.losses.rows, self.inside
+        curvature = np.zeros(len(rows))
+        curvature[near] = self.losses.jump[near] / (fall * self.width)
+        change = (1.0 - fall) * curvature[near] * self.residuals[near]
+        descent = self.descent + change @ rows[near] if fall < 1.0 else self.descent
+        hessian = np.diag(np.append(np.ones(len(descent) - 1), 0.0))
+        many = 2 * len(near) > len(rows)  # then all are taken, which saves copying them
+        for first in range(0, len(rows) if many else len(near), CHUNK):
             part = slice(first, first + CHUNK)
-            near = part if many else self.inside[part]
-            columns = self.losses.features.T[:, near]
-            weighted = columns * curvature[near]
-            hessian[:rank, :rank] += weighted @ columns.T
-            hessian[:rank, rank] += weighted.sum(axis=1)
-        hessian[rank] = np.append(hessian[:rank, rank], curvature.sum())
-        if not (self.losses.bias and len(self.inside)):  # as if one were inside, for its scale
-            hessian[rank] = hessian[:, rank] = 0.0
-            hessian[rank, rank] = self.losses.jump.mean() / (fall * self.width) or 1.0
+            taken = part if many else near[part]
+            columns = rows.T[:, taken]
+            hessian += (columns * curvature[taken]) @ columns.T
+        if hessian[-1, -1] == 0.0:  # no bias, or as if one instance were inside, for its scale
+            hessian[-1, -1] = self.losses.jump.mean() / (fall * self.width) or 1.0
         scale = 1.0 / np.sqrt(hessian.diagonal())
         hessian *= scale * scale[:, None]
-        hessian.flat[:: rank + 2] += 1e-14  # so that rounding errors do not make it singular
+        hessian.flat[:: len(hessian) + 1] += (
+            1e-14  # so that rounding errors do not make it singular
+        )
         return scale * np.linalg.solve(hessian, scale * descent)
 
-    def moved(self, step: Array) -> tuple[Rounded, bool]:
-        """Where a step leads, and whether it is a full one, or the lowest point of its line."""
-        slope = -float(self.descent @ step)
-        whole = Rounded.at(self.losses, self.plane, self.residuals, self.width, step)
+    def moved(self, step: Array) -> Rounded:
+        """Where a step leads, or the lowest point of its line if that is far from there."""
+
+        def along(length: float) -> Rounded:
+            plane, residuals = self.plane + length * step, self.residuals - length * change
+            return Rounded.at(self.losses, plane, residuals, self.width)
+
+        slope, change = -float(self.descent @ step), self.losses.rows @ step
+        whole = along(1.0)
         end = -float(whole.descent @ step)
         if abs(end) <= 0.5 * abs(slope):
-            return whole, True
-        length = self._lowest(step, self.residuals - whole.residuals, slope, end)
-        return Rounded.at(self.losses, self.plane, self.residuals, self.width, length * step), False
+            return whole
+        return along(self._lowest(step, change, slope, end))
+
+    def narrowed(self, fall: float) -> Rounded:
+        """Where the minimiser for a smaller width would be; the same plane if that is nearer."""
+        width, step = fall * self.width, self.step(fall)
+        residuals = self.residuals - self.losses.rows @ step
+        there = Rounded.at(self.losses, self.plane + step, residuals, width)
+        if there.error <= there.rounding:
+            return there
+        return min(there, self.rounded_to(width), key=lambda rounded: rounded.error)
+
+    def rounded_to(self, width: float) -> Rounded:
+        """The same plane with another width."""
+        return Rounded.at(self.losses, self.plane, self.residuals, width)
 
     def _lowest(self, step: Array, change: Array, slope: float, end: float) -> float:
-        """Step length at which the slope along the line is half of what it was, or less."""
+        """Step length at which the slope along the line is a twentieth of what it was, or less."""
 
         def slope_at(t: float, part: Any = slice(None)) -> float:
             before, there = self.residuals[part], self.residuals[part] - t * change[part]
@@ -210,26 +224,13 @@ class Rounded:
             secant = low - low_slope * (high - low) / (high_slope - low_slope)
             length = float(np.clip(secant, 0.9 * low + 0.1 * high, 0.1 * low + 0.9 * high))
             now = slope_at(length, moving)
-            if abs(now) <= 0.5 * abs(slope):
+            if abs(now) <= 0.05 * abs(slope):
                 break
             if now < 0.0:
                 low, low_slope = length, now
             else:
                 high, high_slope = length, now
         return length
-
-    def rounded_to(self, width: float) -> Rounded:
-        """The same plane with another width."""
-        return Rounded.at(self.losses, self.plane, self.residuals, width)
-
-    def narrowed(self, fall: float) -> Rounded:
-        """Where the minimiser for a smaller width would be; the same plane if that is nearer."""
-        width = fall * self.width
-        there = Rounded.at(self.losses, self.plane, self.residuals, width, self.step(fall))
-        if there.error <= there.rounding:
-            return there
-        here = self.rounded_to(width)
-        return here if here.error < there.error else there
 
     def certified(self) -> Certified:
         """The slopes, balanced over the instances within the width, and their gap."""
@@ -256,16 +257,13 @@ class Certified:
     @classmethod
     def of(cls, losses: Losses, v: Array, bias: float) -> Certified:
         """The gap of a v, as a sum in which nothing cancels."""
-        weights, residuals = v @ losses.features, np.empty_like(v)
-        primal, gap = 0.5 * float(weights @ weights), 0.0
-        for first in range(0, len(v), CHUNK):
-            part = slice(first, first + CHUNK)
-            lower, upper, r = losses.lower[part], losses.upper[part], residuals[part]
-            np.subtract(losses.y[part], losses.features[part] @ weights + bias, out=r)
-            above = np.maximum(r, 0.0)
-            below = above - r
-            primal += float(upper @ above - lower @ below)
-            gap += float((upper - v[part]) @ above + (v[part] - lower) @ below)
+        plane = v @ losses.rows
+        plane[-1] = bias
+        residuals, w = losses.y - losses.rows @ plane, plane[:-1]
+        above = np.maximum(residuals, 0.0)
+        below = above - residuals
+        primal = 0.5 * float(w @ w) + float(losses.upper @ above - losses.lower @ below)
+        gap = float((losses.upper - v) @ above + (v - losses.lower) @ below)
         return cls(v, bias, residuals, primal, gap)
 
     def within(self, tol: float) -> bool:
@@ -303,16 +301,15 @@ def minimise(
                 break
             share /= 4
         step = here.step()
-        if here.descent @ step > 0.0:
-            here, full = here.moved(step)
-        elif here.rounding > target:  # the minimiser already
-            full = True
-        else:  # nothing but rounding errors is left
-            break
-        full |= here.error <= EXACTNESS * target
-        if full and here.rounding > target:
+        gain = 0.5 * float(here.descent @ step)
+        lag = gain if ahead or gain <= 0.0 else here.error  # a step ahead mends what is left
+        if here.rounding > target and lag <= here.rounding:
             fall = float(np.clip(0.9 * np.sqrt(target / here.rounding), *FALL))
             here = here.narrowed(fall) if ahead else here.rounded_to(fall * here.width)
+        elif gain > 0.0:
+            here = here.moved(step)
+        else:  # nothing but rounding errors is left
+            break
     return _better(best, here.certified(), tol), here, steps + 1
 
 
@@ -329,7 +326,7 @@ def run_newton(program: Program, options: Mapping[str, Any], warm: Any) -> Answe
     start = perf_counter()
     svm: Any = program.structure
     values = program.values
-    losses = Losses(svm.centred, values["y"], values["lower"], values["upper"], svm.bias)
+    losses = Losses(svm.rows, values["y"], values["lower"], values["upper"])
     tol = options["tol"]
     limit = options.get("max_iter", MAX_ITER)
     best, end, steps = minimise(_start(losses, warm), tol, limit, ahead=True)
@@ -359,7 +356,7 @@ def _start(losses: Losses, warm: Any) -> Rounded:
     The earlier width is too narrow for a plane that is far from the minimiser now; it is widened
     until the gap due to rounding, about its square, is a share of that due to the plane.
     """
-    plane = np.zeros(losses.features.shape[1] + 1)
+    plane = np.zeros(losses.rows.shape[1])
     known = isinstance(warm, Warm) and len(warm.plane) == len(plane)
     if known:
         plane = warm.plane
@@ -367,7 +364,7 @@ def _start(losses: Losses, warm: Any) -> Rounded:
         plane[-1] = 0.5 * (losses.y.min() + losses.y.max())
     widest = 2.5 * float(np.abs(losses.y - plane[-1]).max()) or 1.0
     width = warm.width if known else widest
-    start = Rounded.at(losses, np.zeros_like(plane), losses.y, width, plane)
+    start = Rounded.at(losses, plane, losses.y - losses.rows @ plane, width)
     wanted = WIDEN * start.error
     if start.rounding >= wanted or width >= widest:
         return start
@@ -380,5 +377,6 @@ def _without_weights(losses: Losses) -> Certified:
     if not losses.bias:
         return Certified.of(losses, v, 0.0)
     v = moved_in_box(v, losses.lower, losses.upper, -v.sum())
-    residuals = losses.y - losses.features @ (v @ losses.features)
+    features = losses.rows[:, :-1]
+    residuals = losses.y - features @ (v @ features)
     return Certified.of(losses, v, best_offset(residuals, losses.lower, losses.upper))
