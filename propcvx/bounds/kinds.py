@@ -12,6 +12,8 @@ import numpy as np
 from propcvx.bounds.branch_and_bound import STAGES, BagMoments, BranchAndBound
 from propcvx.bounds.enumeration import MOST_LISTED, list_values, number_of_labelings
 from propcvx.bounds.interval import Interval
+from propcvx.bounds.moment_program import LARGEST, program_bound, program_size
+from propcvx.bounds.pieces import MOST_LABELINGS, divide
 from propcvx.bounds.problem import LabelingProblem
 from propcvx.bounds.swap_search import SwapSearch
 from propcvx.relaxation.cutting_planes import CuttingPlanes
@@ -38,8 +40,8 @@ class Bound:
         ``refuses(problem)`` says why it cannot do a problem, with the nearest that it can; None if
         it can.
     automatic : bool
-        Whether it is asked where no kinds are named; ``"bag_moments"`` is not, as
-        ``"branch_and_bound"`` begins with it.
+        Whether it is asked where no kinds are named; the moment bounds are not, as
+        ``"branch_and_bound"`` begins with them.
     """
 
     run: Callable[[LabelingProblem, Interval, SwapSearch], None]
@@ -103,6 +105,23 @@ def bag_moments(problem: LabelingProblem, interval: Interval, search: SwapSearch
     moments.maximise(moments.root(), STAGES, prove=True)
 
 
+def moment_program(problem: LabelingProblem, interval: Interval, search: SwapSearch) -> None:
+    """The same bound from its program in CVXPY, by an interior-point method."""
+    interval.prove("moment_program", program_bound(problem, solver="clarabel", tol=1e-7)[1])
+
+
+def _refuses_program(problem: LabelingProblem) -> str | None:
+    size = program_size(problem)
+    if divide(problem).costs:
+        return f"takes bags of at most {MOST_LABELINGS:,} labelings; use 'bag_moments'"
+    if size <= LARGEST:
+        return None
+    return (
+        f"takes semidefinite matrices of at most {LARGEST:,} entries, here are {size:,}; use "
+        "'bag_moments'"
+    )
+
+
 def branch_and_bound(problem: LabelingProblem, interval: Interval, search: SwapSearch) -> None:
     """The moment bound with bags merged and branched on."""
     moments = BagMoments.of(problem, interval, search, "branch_and_bound")
@@ -117,6 +136,7 @@ BOUNDS: Mapping[str, Bound] = MappingProxyType(
             relaxation("mixed_integer", "relaxation"), _refuses_mixed_integer, automatic=False
         ),
         "bag_moments": Bound(bag_moments, automatic=False),
+        "moment_program": Bound(moment_program, _refuses_program, automatic=False),
         "branch_and_bound": Bound(branch_and_bound),
     }
 )

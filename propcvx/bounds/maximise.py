@@ -31,6 +31,10 @@ EQUAL = 1e-3
 """Share of equal multipliers, I / K, in every A_k: it keeps them well conditioned."""
 
 
+SETTLED = 3e-3
+"""A stage ends when an iteration gains less than this share of its temperature."""
+
+
 class EnoughError(Exception):
     """The bound has reached what was asked for."""
 
@@ -202,7 +206,7 @@ def maximise(
                 vector,
                 jac=True,
                 method="L-BFGS-B",
-                options={"maxiter": iterations, "maxcor": 20, "ftol": 1e-7, "gtol": 1e-9},
+                options={"maxiter": iterations, "maxcor": 20, "ftol": SETTLED * temperature},
             )
             vector = found.x
             after_stage(bound.best[1] if bound.best else multipliers)

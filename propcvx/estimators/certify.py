@@ -90,7 +90,9 @@ def certify(
     kinds : "auto" or sequence of str
         Kinds of bound, names in ``propcvx.bounds.BOUNDS``, asked in this order: ``"enumeration"``,
         ``"sweep"`` (two features), ``"relaxation"`` (conv-pSVM's, with SCIP as its oracle),
-        ``"bag_moments"``, ``"branch_and_bound"``.  ``"auto"`` takes those that can do the problem.
+        ``"bag_moments"``, ``"moment_program"`` (the same through CVXPY) and
+        ``"branch_and_bound"``, which begins with it.  ``"auto"`` takes those that can do the
+        problem and have no better one beside them.
     time_limit : float
         Seconds after which the interval reached is returned.
     tol : float
