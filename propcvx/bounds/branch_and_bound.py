@@ -12,6 +12,7 @@ from __future__ import annotations
 import heapq
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from math import prod
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,6 +31,9 @@ N_FACTORED = 40
 
 MOST_MERGED = 30_000
 """Labelings that a merged piece may have."""
+
+MOST_AT_ONCE = 1000
+"""So few labelings in all are merged into one piece before any multipliers are sought."""
 
 WARM_STAGES = ((3e-3, 40), (1e-3, 60), (3e-4, 60))
 """Stages where the multipliers are good already."""
@@ -74,20 +78,30 @@ class BagMoments:
         For labelings met, of the same instances.
     name : str
         The kind of bound that events name.
+    slack : float
+        What the rotation's rounding may have added to a bound.
     """
 
     problem: LabelingProblem
     interval: Interval
     search: SwapSearch
     name: str
+    slack: float
 
     @classmethod
     def of(
         cls, problem: LabelingProblem, interval: Interval, search: SwapSearch, name: str
     ) -> BagMoments:
-        """For a problem in any features."""
-        left, lengths, _ = np.linalg.svd(problem.features, full_matrices=False)
-        return cls(replace(problem, features=left * lengths), interval, search, name)
+        r"""For a problem in any features.
+
+        Where :math:`F = F' V + E`, margins differ by at most the rows of E times the weights.
+        """
+        left, lengths, axes = np.linalg.svd(problem.features, full_matrices=False)
+        rotated, reach = left * lengths, problem.reach
+        moved = float(np.linalg.norm(problem.features - rotated @ axes, axis=1).sum())
+        bent = float(np.linalg.norm(axes @ axes.T - np.eye(len(axes))))
+        slack = problem.C * reach * moved + 0.5 * reach**2 * bent
+        return cls(replace(problem, features=rotated), interval, search, name, slack)
 
     def root(self) -> Node:
         """The node with all labelings, its multipliers equal but for what breaks the symmetry.
@@ -147,7 +161,8 @@ class BagMoments:
         tol = PRECISION * self.interval.upper
         improve_duals(node.division, multipliers, node.duals, problem.C, room=room, tol=tol)
         args = (node.division, multipliers, node.duals, problem.C, problem.reach)
-        return certify_values(*args)
+        certified = certify_values(*args)
+        return replace(certified, lower=certified.lower - self.slack)
 
 
 @dataclass(frozen=True, eq=False)
@@ -180,6 +195,8 @@ class BranchAndBound:
     def _work(self, node: Node, others: float) -> tuple[Node, list[Node]]:
         """Tighten a node; its children, none where it is done with."""
         interval, moments = self.moments.interval, self.moments
+        if node.division.size <= MOST_AT_ONCE:
+            node = _merged(node, [list(range(len(node.division.pieces)))])
         stages = STAGES if node.index == 0 else WARM_STAGES
         while True:
             only = others >= interval.goal
@@ -232,7 +249,7 @@ def _without_hopeless(
 def _groups(sizes: Sequence[int]) -> list[list[int]]:
     """Which pieces to merge: neighbours in the order of their sizes, while few labelings result."""
     order = [int(k) for k in np.argsort(sizes, kind="stable")]
-    if np.prod([float(size) for size in sizes]) <= MOST_MERGED:
+    if prod(sizes) <= MOST_MERGED:
         return [order]
     groups = []
     while order:

@@ -18,11 +18,6 @@ TOL = 1e-9
 """Error of their values, as a share of that of w = 0."""
 
 
-def number_of_labelings(problem: LabelingProblem) -> float:
-    """How many labelings there are, with those that only the count of a divided bag rules out."""
-    return float(np.prod([float(len(piece)) for piece in divide(problem).pieces]))
-
-
 def list_values(problem: LabelingProblem) -> tuple[Piece, Array]:
     """All labelings as one piece, and a lower bound on the value of each, tight to ``TOL``."""
     division: Division = divide(problem)

@@ -10,7 +10,7 @@ from types import MappingProxyType
 import numpy as np
 
 from propcvx.bounds.branch_and_bound import STAGES, BagMoments, BranchAndBound
-from propcvx.bounds.enumeration import MOST_LISTED, list_values, number_of_labelings
+from propcvx.bounds.enumeration import MOST_LISTED, list_values
 from propcvx.bounds.interval import Interval
 from propcvx.bounds.moment_program import LARGEST, program_bound, program_size
 from propcvx.bounds.pieces import MOST_LABELINGS, divide
@@ -59,7 +59,7 @@ def enumeration(problem: LabelingProblem, interval: Interval, search: SwapSearch
 
 
 def _refuses_to_list(problem: LabelingProblem) -> str | None:
-    number = number_of_labelings(problem)
+    number = divide(problem).size
     if number <= MOST_LISTED:
         return None
     return f"lists at most {MOST_LISTED:,} labelings, here are {number:.3g}; use 'branch_and_bound'"

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
-from math import comb
+from math import comb, prod
 
 import numpy as np
 from numpy.typing import NDArray
@@ -80,6 +80,11 @@ class Division:
     pieces: tuple[Piece, ...]
     costs: tuple[Array, ...]
     members: tuple[frozenset[int], ...]
+
+    @property
+    def size(self) -> int:
+        """Number of combinations of the pieces' labelings."""
+        return prod(len(piece) for piece in self.pieces)
 
     def labeling(self, chosen: Sequence[int]) -> Array:
         """The whole labeling that takes one labeling of each piece."""
@@ -173,8 +178,8 @@ def _product(pieces: Sequence[Piece]) -> Piece:
 
 
 def _settled(piece: Piece, bag: int, cost: Array) -> Piece:
-    """A piece that holds a whole divided bag pays its cost itself."""
+    """A piece that holds a whole divided bag pays its cost itself, infinite where not allowed."""
     total = piece.costs + cost[piece.counts[:, bag]]
     counts = piece.counts.copy()
     counts[:, bag] = 0
-    return replace(piece, costs=total, counts=counts).keep(np.isfinite(total))
+    return replace(piece, costs=total, counts=counts)

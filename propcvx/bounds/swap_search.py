@@ -87,10 +87,13 @@ class SwapSearch:
         self.interval.offer("swap search", labeling, value)
         return Plane(labeling, value, duals, weights)
 
-    def from_directions(self, number: int, random: np.random.RandomState) -> None:
-        """Descend from the best labelings for random weights."""
+    def from_directions(
+        self, number: int, random: np.random.RandomState, share: float = 1.0
+    ) -> None:
+        """Descend from the best labelings for random weights, for a share of the time at most."""
         for _ in range(number):
-            self.interval.check_time()
+            if self.interval.seconds > share * self.interval.time_limit:
+                return
             weights = random.normal(size=self.problem.features.shape[1])
             self.descend(self.problem.best_for(self.problem.features @ weights))
 

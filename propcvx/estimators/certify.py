@@ -35,6 +35,9 @@ Array = NDArray[np.float64]
 STARTS = 20
 """Random directions from which good labelings are searched for, before the bounds."""
 
+SHARE = 0.2
+"""Share of the time limit after which no further direction is tried."""
+
 
 def certify(
     X: Any,
@@ -198,7 +201,7 @@ def _close(
     search.plane(problem.best_for(np.zeros(len(problem.features))))
     interval.prove("no loss is negative", problem.least_cost)
     try:
-        search.from_directions(STARTS, random)
+        search.from_directions(STARTS, random, SHARE)
         for name in kinds:
             if not interval.closed:
                 BOUNDS[name].run(problem, interval, search)
