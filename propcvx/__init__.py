@@ -9,6 +9,7 @@ from propcvx.estimators import (
     MeanMap,
     MethodStart,
     RandomStart,
+    certify,
     fit_grid,
 )
 from propcvx.metrics import bag_error
@@ -33,6 +34,7 @@ __all__ = [
     "RepeatedBagKFold",
     "bag_error",
     "bag_target",
+    "certify",
     "fit_grid",
     "proportions_of",
 ]

@@ -18,6 +18,9 @@ class StopReason(Enum):
     MAX_ROUNDS = "the largest number of rounds was reached"
     INTERRUPTED = "it was interrupted"
     SOLVER_FAILED = "a solver failed"
+    PROVED = "the bounds met within the tolerance"
+    OUT_OF_TIME = "the time limit was reached"
+    EXHAUSTED = "the kinds of bound that were asked for can do no more"
 
     @property
     def advice(self) -> str:
@@ -41,6 +44,9 @@ _ADVICE = {
     StopReason.INTERRUPTED: "what had been reached is kept; fit again for the rest",
     StopReason.SOLVER_FAILED: "what had been reached is kept; another solver, or several in turn, "
     "may do",
+    StopReason.PROVED: "nothing; the labeling is optimal to the tolerance",
+    StopReason.OUT_OF_TIME: "what is proved is kept; a larger time_limit continues from the start",
+    StopReason.EXHAUSTED: "kinds with 'branch_and_bound' go on until the bounds meet",
 }
 
 

@@ -2,6 +2,7 @@
 
 from propcvx.estimators.alter import AlterPropSVM
 from propcvx.estimators.base import BagClassifier
+from propcvx.estimators.certify import certify
 from propcvx.estimators.conv import ConvPropSVM
 from propcvx.estimators.grid import fit_grid
 from propcvx.estimators.inv_cal import InvCal
@@ -18,5 +19,6 @@ __all__ = [
     "MethodStart",
     "RandomStart",
     "Start",
+    "certify",
     "fit_grid",
 ]

@@ -4,6 +4,7 @@ A function builds a :class:`Program`: a ``cvxpy.Problem`` with named variables, 
 constraints.  Nothing here solves anything; ``propcvx.solvers.solve`` does.
 """
 
+from propcvx.programs.bag_moments import bag_moments
 from propcvx.programs.inv_cal import inv_cal_dual, inv_cal_primal, inv_cal_targets
 from propcvx.programs.labeling import exact_separation, labeling_step, linear_separation
 from propcvx.programs.margin import margin_classifier
@@ -34,6 +35,7 @@ __all__ = [
     "RestrictedMaster",
     "SVMDual",
     "Structure",
+    "bag_moments",
     "build",
     "class_means",
     "conditional_exponential_model",

@@ -82,12 +82,12 @@ def labeling_upper_bound(
         with suppress(SolverError):
             answer = solve(program, solver, tol=tol, certify=False, warm=None)
             directions.append(features.T @ answer.variables["v"] / size**2)
-        return min(_best_multiple(w, labeling * (features @ w), C) for w in directions)
+        return min(best_multiple(w, labeling * (features @ w), C) for w in directions)
 
     return min(bound(one) for one in np.unique(np.atleast_2d(labeling), axis=0))
 
 
-def _best_multiple(weights: Array, margins: Array, C: float) -> float:
+def best_multiple(weights: Array, margins: Array, C: float) -> float:
     r"""Least :math:`\tfrac12 c^2 \|w\|^2 + C \sum_i \max(0, 1 - c m_i)` over :math:`c \ge 0`."""
     square, worst = float(weights @ weights), C * len(margins)
     if square == 0.0:

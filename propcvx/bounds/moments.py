@@ -1,0 +1,301 @@
+r"""The bag-wise moment bound: pieces separate once each has its own copy of the weights.
+
+For any positive semidefinite :math:`A_k` with :math:`\sum_k A_k = I`, any :math:`l_k` with
+:math:`\sum_k l_k = 0` and any prices :math:`\lambda_b` of the counts of divided bags, the best
+labeling's value is at least
+
+.. math::
+
+    \sum_k \min_{y \in Y_k} \Big[ c_k(y) - \lambda^\top m(y) + \min_w \big( \tfrac12 w^\top A_k w
+    + l_k^\top w + C \sum_{i \in k} \max(0, 1 - y_i w^\top F_i) \big) \Big]
+    + \sum_b \min_m \big[ c_b(m) + \lambda_b m \big],
+
+and by weak duality the inner minimum over w is at least, for any v with
+:math:`0 \le y_i v_i \le C`,
+:math:`y^\top v - \tfrac12 (F_k^\top v - l_k)^\top A_k^{-1} (F_k^\top v - l_k)`.
+So whatever the accuracy of multipliers and duals, :func:`certify_values` is a bound.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from propcvx.bounds.box_qp import solve_boxes
+from propcvx.bounds.pieces import Division, Piece
+
+Array = NDArray[np.float64]
+
+NEGLIGIBLE = 30.0
+"""Labelings whose value is so many temperatures above the least are left out of a mixture."""
+
+CHUNK = 4096
+"""Quadratic programs solved at once."""
+
+EPSILON = float(np.finfo(float).eps)
+
+
+@dataclass(frozen=True, eq=False)
+class Multipliers:
+    r"""What makes the pieces separate.
+
+    Attributes
+    ----------
+    factors : array of shape (K, q, q)
+        :math:`G_k`, with :math:`A_k = G_k G_k^\top` in the first q features.
+    scales : array of shape (K,)
+        :math:`s_k`, with :math:`A_k = s_k^2 I` in all other features.
+    linear : array of shape (K, rank)
+        :math:`l_k`.
+    prices : array of shape (D,)
+        :math:`\lambda_b` of one positive in each of the D divided bags.
+    """
+
+    factors: Array
+    scales: Array
+    linear: Array
+    prices: Array
+
+    @classmethod
+    def equal(cls, division: Division, n_factored: int) -> Multipliers:
+        """The same for each of the pieces: :math:`A_k = I / K`, :math:`l_k = 0`."""
+        n, rank = len(division.pieces), division.pieces[0].features.shape[1]
+        share = np.sqrt(1.0 / n)
+        factors = np.tile(share * np.eye(min(n_factored, rank)), (n, 1, 1))
+        prices = np.zeros(len(division.costs))
+        return cls(factors, np.full(n, share), np.zeros((n, rank)), prices)
+
+    def merge(self, groups: Sequence[Sequence[int]]) -> Multipliers:
+        """Those of merged pieces are the sums of theirs, and the bound is no worse."""
+        squares = self.factors @ self.factors.transpose(0, 2, 1)
+        values, vectors = np.linalg.eigh(np.array([squares[list(g)].sum(axis=0) for g in groups]))
+        roots = np.sqrt(np.maximum(values, 0.0))
+        scales = np.sqrt([np.square(self.scales[list(group)]).sum() for group in groups])
+        linear = np.array([self.linear[list(group)].sum(axis=0) for group in groups])
+        return Multipliers(vectors * roots[:, None, :], scales, linear, self.prices)
+
+
+@dataclass(frozen=True, eq=False)
+class Copy:
+    r"""The quadratic programs of one piece, which differ in their labeling only.
+
+    With :math:`z = H^\top v - h` the duals have the value
+    :math:`y^\top v - \tfrac12 \|z\|^2 + c(y) - \lambda^\top m(y)`, and :math:`A_k^{-1/2} z` are the
+    weights.
+    """
+
+    piece: Piece
+    C: float
+    factor: Array
+    scale: float
+    rows: Array
+    offset: Array
+    linear: Array
+    costs: Array
+
+    @classmethod
+    def of(cls, piece: Piece, multipliers: Multipliers, k: int, C: float) -> Copy:
+        """The copy of piece k."""
+        factor, scale = multipliers.factors[k], float(multipliers.scales[k])
+        q, linear = len(factor), multipliers.linear[k]
+        both = np.vstack([piece.features, linear])
+        both = np.hstack([np.linalg.solve(factor, both[:, :q].T).T, both[:, q:] / scale])
+        costs = piece.costs - piece.counts @ multipliers.prices
+        return cls(piece, C, factor, scale, both[:-1], both[-1], linear, costs)
+
+    def values(self, duals: Array) -> Array:
+        """Values of the duals of all labelings."""
+        Q, q = self.rows @ self.rows.T, self.rows @ self.offset
+        slopes = self.piece.labelings + q - 0.5 * duals @ Q
+        values: Array = np.einsum("pi,pi->p", slopes, duals) + self.costs
+        return values - 0.5 * self.offset @ self.offset
+
+    def solve(self, duals: Array, chosen: NDArray[np.intp], tol: float) -> None:
+        """Improve the duals of some labelings, in place."""
+        Q, q = self.rows @ self.rows.T, self.rows @ self.offset
+        for part in np.split(chosen, range(CHUNK, len(chosen), CHUNK)):
+            y = self.piece.labelings[part].astype(float)
+            box = np.minimum(0.0, self.C * y), np.maximum(0.0, self.C * y)
+            matrices = np.broadcast_to(Q, (len(part), *Q.shape))
+            duals[part] = solve_boxes(matrices, y + q, *box, duals[part], tol=tol)
+
+    def weights(self, duals: Array) -> Array:
+        """The weights w of some duals, in rows."""
+        z, q = duals @ self.rows - self.offset, len(self.factor)
+        return np.hstack([np.linalg.solve(self.factor.T, z[:, :q].T).T, z[:, q:] / self.scale])
+
+    def certified(self, duals: Array, reach: float) -> Array:
+        r"""Values that hold in floating point: below :math:`\min_w` over :math:`\|w\| \le` reach.
+
+        For any z, :math:`\tfrac12 w^\top A w - x^\top w \ge -\tfrac12 \|z\|^2 - \|x - G z\| \|w\|`.
+        """
+        q = len(self.factor)
+        z = duals @ self.rows - self.offset
+        x = duals @ self.piece.features - self.linear
+        back = np.hstack([z[:, :q] @ self.factor.T, z[:, q:] * self.scale])
+        square = np.einsum("pj,pj->p", z, z)
+        missing = np.linalg.norm(x - back, axis=1)
+        total = np.abs(duals).sum(axis=1)
+        size = np.abs(duals) @ np.abs(self.piece.features).sum(axis=1)
+        size += np.abs(self.linear).sum() + np.abs(back).sum(axis=1)
+        rounding = EPSILON * 4 * sum(self.rows.shape) * (total + square + size * reach)
+        values: Array = total - 0.5 * square - missing * reach - rounding + self.costs
+        return values
+
+
+@dataclass(frozen=True, eq=False)
+class Evaluation:
+    """The bound at some multipliers, with the smallest replaced by a mixture.
+
+    Attributes
+    ----------
+    smooth, sharp : float
+        The bound with mixtures, which is below, and with minima.
+    squares, tails, linear, prices : arrays
+        Derivatives of ``smooth`` by :math:`A_k` in the first features, by :math:`s_k^2`,
+        by :math:`l_k` and by the prices.
+    mixtures : list of arrays
+        Weights of the labelings of each piece.
+    """
+
+    smooth: float
+    sharp: float
+    squares: Array
+    tails: Array
+    linear: Array
+    prices: Array
+    mixtures: list[Array]
+
+
+def evaluate(
+    division: Division,
+    multipliers: Multipliers,
+    duals: Sequence[Array],
+    C: float,
+    *,
+    temperature: float,
+    tol: float,
+) -> Evaluation:
+    """The bound at some multipliers and its derivatives; the duals are improved in place."""
+    smooth, sharp, mixtures = 0.0, 0.0, []
+    q = multipliers.factors.shape[1]
+    squares, tails = np.zeros_like(multipliers.factors), np.zeros_like(multipliers.scales)
+    linear, prices = np.zeros_like(multipliers.linear), np.zeros_like(multipliers.prices)
+    for k, piece in enumerate(division.pieces):
+        copy = Copy.of(piece, multipliers, k, C)
+        values = copy.values(duals[k])
+        _refine(copy, values, duals[k], NEGLIGIBLE * temperature, tol)
+        soft, mixture = _soft_least(values, temperature)
+        smooth, sharp = smooth + soft, sharp + float(values.min())
+        mixtures.append(mixture)
+        some = np.flatnonzero(mixture)
+        w, mu = copy.weights(duals[k][some]), mixture[some]
+        moments = mu[:, None] * w
+        squares[k] = 0.5 * w[:, :q].T @ moments[:, :q]
+        tails[k] = 0.5 * (w[:, q:] * moments[:, q:]).sum()
+        linear[k] = moments.sum(axis=0)
+        prices -= mu @ piece.counts[some]
+    for b, cost in enumerate(division.costs):
+        counts = np.arange(len(cost))
+        values = cost + multipliers.prices[b] * counts
+        soft, mixture = _soft_least(values, temperature)
+        smooth, sharp = smooth + soft, sharp + float(values.min())
+        prices[b] += mixture @ counts
+    return Evaluation(smooth, sharp, squares, tails, linear, prices, mixtures)
+
+
+def _refine(copy: Copy, values: Array, duals: Array, room: float, tol: float) -> None:
+    """Solve for the labelings that can be within ``room`` of the least value; in place."""
+    likely = np.array([values.argmin()])
+    copy.solve(duals, likely, tol)
+    values[likely] = _again(copy, duals, likely)
+    near = np.flatnonzero(values < values[likely[0]] + room)
+    copy.solve(duals, near, tol)
+    values[near] = _again(copy, duals, near)
+
+
+def _again(copy: Copy, duals: Array, chosen: NDArray[np.intp]) -> Array:
+    z = duals[chosen] @ copy.rows - copy.offset
+    total = np.einsum("pi,pi->p", copy.piece.labelings[chosen], duals[chosen])
+    values: Array = total - 0.5 * np.einsum("pj,pj->p", z, z) + copy.costs[chosen]
+    return values
+
+
+def _soft_least(values: Array, temperature: float) -> tuple[float, Array]:
+    r""":math:`-T \log \sum_y e^{-d_y / T}` and its derivative, 0 where negligible."""
+    above = (values - values.min()) / temperature
+    weights = np.where(above < NEGLIGIBLE, np.exp(-above), 0.0)
+    total = weights.sum()
+    return float(values.min() - temperature * np.log(total)), weights / total
+
+
+@dataclass(frozen=True, eq=False)
+class CertifiedValues:
+    """Bounds that hold in floating point.
+
+    Attributes
+    ----------
+    values : list of arrays
+        Of each piece, a lower bound on its part for each of its labelings.
+    lower : float
+        On the whole problem.
+    """
+
+    values: list[Array]
+    lower: float
+
+    def of_labelings(self, k: int) -> Array:
+        """Lower bounds on the whole problem with one labeling of piece k taken."""
+        return self.values[k] + (self.lower - self.values[k].min())
+
+
+def improve_duals(
+    division: Division,
+    multipliers: Multipliers,
+    duals: Sequence[Array],
+    C: float,
+    *,
+    room: float,
+    tol: float,
+) -> None:
+    """Solve, in place, for labelings that can be within ``room`` of the least of their piece."""
+    for k, piece in enumerate(division.pieces):
+        copy = Copy.of(piece, multipliers, k, C)
+        _refine(copy, copy.values(duals[k]), duals[k], room, tol)
+
+
+def certify_values(
+    division: Division, multipliers: Multipliers, duals: Sequence[Array], C: float, reach: float
+) -> CertifiedValues:
+    r"""A lower bound from any multipliers and duals, with what rounding may have done counted in.
+
+    Parameters
+    ----------
+    division : Division
+    multipliers : Multipliers
+        They need not sum to what they should: the best weights are no longer than ``reach``, so
+        what is missing costs at most
+        :math:`\tfrac12 \|I - \sum_k A_k\| \, reach^2 + \|\sum_k l_k\| \, reach`.
+    duals : sequence of arrays of shape (P, n)
+        Clipped to their boxes.
+    C : float
+    reach : float
+        Length that the weights of no labeling exceed.
+    """
+    factors = multipliers.factors
+    squares = np.einsum("kij,klj->il", factors, factors) - np.eye(factors.shape[1])
+    tail = abs(float(np.square(multipliers.scales).sum()) - 1.0)
+    missing = np.linalg.norm(squares) + tail + EPSILON * factors.size
+    defect = 0.5 * reach**2 * missing + reach * np.linalg.norm(multipliers.linear.sum(axis=0))
+    values = []
+    for k, (piece, dual) in enumerate(zip(division.pieces, duals, strict=True)):
+        y = piece.labelings
+        inside = np.clip(dual, np.minimum(0.0, C * y), np.maximum(0.0, C * y))
+        values.append(Copy.of(piece, multipliers, k, C).certified(inside, reach))
+    lower = sum(float(value.min()) for value in values)
+    for cost, price in zip(division.costs, multipliers.prices, strict=True):
+        lower += float((cost + price * np.arange(len(cost))).min())
+    return CertifiedValues(values, float(lower - defect))

@@ -1,0 +1,185 @@
+r"""Pieces: sets of instances with the labelings that they can have.
+
+A bag is a piece with its feasible labelings.  Bags are merged into pieces with the product of
+their labelings.  A bag with too many labelings is divided into pieces of a few instances with all
+their labelings; its count is then priced, see :mod:`propcvx.bounds.moments`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from itertools import combinations
+from math import comb, prod
+
+import numpy as np
+from numpy.typing import NDArray
+
+from propcvx.bounds.problem import LabelingProblem
+
+Array = NDArray[np.float64]
+Indices = NDArray[np.intp]
+Signs = NDArray[np.int8]
+
+MOST_LABELINGS = 1000
+"""A bag with more labelings is divided."""
+
+PIECE_SIZE = 8
+"""Instances in a piece of a divided bag."""
+
+
+@dataclass(frozen=True, eq=False)
+class Piece:
+    """Some instances and the labelings that they can have.
+
+    Attributes
+    ----------
+    instances : int array of shape (n,)
+    features : array of shape (n, rank)
+        Their rows of F.
+    labelings : int8 array of shape (P, n)
+        Entries -1 and +1.
+    costs : array of shape (P,)
+        What the bags inside add.
+    counts : int array of shape (P, D)
+        Positives that a labeling puts into each of the D divided bags.
+    """
+
+    instances: Indices
+    features: Array
+    labelings: Signs
+    costs: Array
+    counts: Indices
+
+    def __len__(self) -> int:
+        return len(self.labelings)
+
+    def keep(self, labelings: NDArray[np.bool_] | Indices) -> Piece:
+        """The piece with some of its labelings only."""
+        return replace(
+            self,
+            labelings=self.labelings[labelings],
+            costs=self.costs[labelings],
+            counts=self.counts[labelings],
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class Division:
+    """All instances in pieces, and the costs of the bags that are divided among them.
+
+    Attributes
+    ----------
+    pieces : tuple of Piece
+    costs : tuple of arrays
+        Of each divided bag, its cost for 0, 1, ... positives; ``[0]`` once a piece holds all of it.
+    members : tuple of frozensets of int
+        Its instances.
+    """
+
+    pieces: tuple[Piece, ...]
+    costs: tuple[Array, ...]
+    members: tuple[frozenset[int], ...]
+
+    @property
+    def size(self) -> int:
+        """Number of combinations of the pieces' labelings."""
+        return prod(len(piece) for piece in self.pieces)
+
+    def labeling(self, chosen: Sequence[int]) -> Array:
+        """The whole labeling that takes one labeling of each piece."""
+        labeling = np.empty(sum(len(piece.instances) for piece in self.pieces))
+        for piece, choice in zip(self.pieces, chosen, strict=True):
+            labeling[piece.instances] = piece.labelings[choice]
+        return labeling
+
+    def merge(self, groups: Sequence[Sequence[int]]) -> Division:
+        """Pieces merged as the groups of their positions say."""
+        merged = [_product([self.pieces[k] for k in group]) for group in groups]
+        costs = list(self.costs)
+        for place, piece in enumerate(merged):
+            for bag, inside in enumerate(self.members):
+                if len(costs[bag]) > 1 and inside <= set(piece.instances.tolist()):
+                    piece = _settled(piece, bag, costs[bag])
+                    costs[bag] = np.zeros(1)
+            merged[place] = piece
+        return replace(self, pieces=tuple(merged), costs=tuple(costs))
+
+    def with_piece(self, place: int, piece: Piece) -> Division:
+        """The division with one piece replaced."""
+        pieces = (*self.pieces[:place], piece, *self.pieces[place + 1 :])
+        return replace(self, pieces=pieces)
+
+
+def divide(problem: LabelingProblem) -> Division:
+    """Every bag a piece, or several where it has more than ``MOST_LABELINGS``."""
+    counts = [
+        _number(problem, members, cost)
+        for members, cost in zip(problem.members, problem.costs, strict=True)
+    ]
+    large = [k for k, number in enumerate(counts) if number > MOST_LABELINGS]
+    pieces = []
+    for k, (members, cost) in enumerate(zip(problem.members, problem.costs, strict=True)):
+        if k not in large:
+            pieces.append(_piece(problem, members, cost, len(large), None))
+            continue
+        for part in np.array_split(members, -(-len(members) // PIECE_SIZE)):
+            free = np.zeros(len(part) + 1)
+            pieces.append(_piece(problem, part, free, len(large), large.index(k)))
+    divided = [problem.members[k] for k in large]
+    return Division(
+        tuple(pieces),
+        tuple(problem.costs[k] for k in large),
+        tuple(frozenset(inside.tolist()) for inside in divided),
+    )
+
+
+def _number(problem: LabelingProblem, members: Indices, cost: Array) -> int:
+    """How many labelings a bag has."""
+    known = problem.bags.labels[members]
+    free, positive = int((known == 0).sum()), int((known > 0).sum())
+    allowed = np.flatnonzero(np.isfinite(cost)) - positive
+    return sum(comb(free, int(m)) for m in allowed if 0 <= m <= free)
+
+
+def _piece(
+    problem: LabelingProblem, members: Indices, cost: Array, n_divided: int, divided: int | None
+) -> Piece:
+    known = problem.bags.labels[members]
+    free, positive = np.flatnonzero(known == 0), int((known > 0).sum())
+    rows = []
+    for count in range(len(free) + 1):
+        if np.isfinite(cost[positive + count]):
+            for chosen in combinations(free, count):
+                row = np.where(known > 0, 1, -1).astype(np.int8)
+                row[list(chosen)] = 1
+                rows.append(row)
+    labelings = np.array(rows)
+    positives = (labelings > 0).sum(axis=1)
+    counts = np.zeros((len(rows), n_divided), dtype=np.intp)
+    if divided is not None:
+        counts[:, divided] = positives
+    return Piece(members, problem.features[members], labelings, cost[positives], counts)
+
+
+def _product(pieces: Sequence[Piece]) -> Piece:
+    """All combinations of the labelings of some pieces; those of the last one change fastest."""
+    first = pieces[0]
+    for second in pieces[1:]:
+        a, b = (index.ravel() for index in np.indices((len(first), len(second))))
+        first = Piece(
+            np.concatenate([first.instances, second.instances]),
+            np.vstack([first.features, second.features]),
+            np.hstack([first.labelings[a], second.labelings[b]]),
+            first.costs[a] + second.costs[b],
+            first.counts[a] + second.counts[b],
+        )
+    return first
+
+
+def _settled(piece: Piece, bag: int, cost: Array) -> Piece:
+    """A piece that holds a whole divided bag pays its cost itself, infinite where not allowed."""
+    total = piece.costs + cost[piece.counts[:, bag]]
+    counts = piece.counts.copy()
+    counts[:, bag] = 0
+    return replace(piece, costs=total, counts=counts)

@@ -1,0 +1,121 @@
+r"""The problem that all bounds are of: the best labeling's value.
+
+Without bias, a labeling y has the SVM value
+:math:`g(y) = \max_{0 \le \alpha \le C} \alpha^\top 1 - \tfrac12 \|F^\top (y \circ \alpha)\|^2
+= \min_w \tfrac12 \|w\|^2 + C \sum_i \max(0, 1 - y_i w^\top F_i)`, and every bag adds a cost of its
+number of positives.  The constraint form, eq:convex_1, has a cost of 0 for feasible counts and of
+infinity for all others; the loss form, eq:pSVM_2, has :math:`\omega_k L_p(m / n_k - p_k)`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from propcvx.bags import Bags
+from propcvx.labelings import FeasibleLabelings
+from propcvx.losses import ProportionLoss
+
+Array = NDArray[np.float64]
+Indices = NDArray[np.intp]
+
+
+@dataclass(frozen=True, eq=False)
+class LabelingProblem:
+    r"""Minimise :math:`g(y) + \sum_k c_k(m_k(y))` over labelings y that agree with known labels.
+
+    Attributes
+    ----------
+    features : array of shape (n_instances, rank)
+        F, one row per instance; a constant feature can stand for a bias.
+    bags : Bags
+    costs : tuple of arrays
+        :math:`c_k` of each bag for 0, 1, ..., :math:`n_k` positives; infinite where not allowed.
+    C : float
+        Weight of the hinge loss.
+    """
+
+    features: Array
+    bags: Bags
+    costs: tuple[Array, ...]
+    C: float
+
+    @classmethod
+    def constrained(cls, features: Array, feasible: FeasibleLabelings, C: float) -> LabelingProblem:
+        """The constraint form: only feasible counts."""
+        counts = [np.arange(size + 1) for size in feasible.bags.sizes]
+        costs = tuple(
+            np.where((low <= m) & (m <= high), 0.0, np.inf)
+            for m, low, high in zip(counts, feasible.lower, feasible.upper, strict=True)
+        )
+        return cls(features, feasible.bags, costs, C)
+
+    @classmethod
+    def penalised(
+        cls, features: Array, bags: Bags, C: float, loss: ProportionLoss, weights: Array
+    ) -> LabelingProblem:
+        r"""The loss form, with the weights :math:`\omega_k` of shape (n_bags,)."""
+        costs = tuple(
+            weight * loss.of(np.arange(size + 1) / size - share)
+            for weight, size, share in zip(weights, bags.sizes, bags.proportions, strict=True)
+        )
+        return cls(features, bags, costs, C)
+
+    def cost(self, labeling: Array) -> float:
+        """What the bags add; infinite where a count is not allowed or a known label is changed."""
+        known = self.bags.labels != 0
+        if (labeling[known] != self.bags.labels[known]).any():
+            return np.inf
+        counts = self.bags.positives_of(labeling)
+        return float(sum(cost[m] for cost, m in zip(self.costs, counts, strict=True)))
+
+    def best_for(self, scores: Array) -> Array:
+        r"""Labeling that minimises :math:`C \sum_i \max(0, 1 - y_i s_i) + \sum_k c_k` for scores s.
+
+        Parameters
+        ----------
+        scores : array of shape (n_instances,)
+
+        Returns
+        -------
+        labeling : float array of shape (n_instances,)
+        """
+        gains = self.C * (np.maximum(0.0, 1.0 + scores) - np.maximum(0.0, 1.0 - scores))
+        labeling = np.where(self.bags.labels > 0, 1.0, -1.0)
+        for members, cost in zip(self.members, self.costs, strict=True):
+            known = self.bags.labels[members]
+            free = members[known == 0]
+            order = free[np.argsort(-gains[free], kind="stable")]
+            gained = np.append(0.0, np.cumsum(gains[order]))
+            positive = int((known > 0).sum())
+            count = np.argmin(cost[positive : positive + len(free) + 1] - gained)
+            labeling[order[:count]] = 1.0
+        return labeling
+
+    @cached_property
+    def members(self) -> tuple[Indices, ...]:
+        """The instances of each bag."""
+        order = np.argsort(self.bags.index, kind="stable")
+        return tuple(np.split(order, self.bags.starts[1:]))
+
+    @property
+    def feasible(self) -> FeasibleLabelings:
+        """Labelings whose counts lie in the range of those with finite cost."""
+        allowed = [np.flatnonzero(np.isfinite(cost)) for cost in self.costs]
+        known, negative = self.bags.known_counts()
+        lower = np.maximum([counts[0] for counts in allowed], known)
+        upper = np.minimum([counts[-1] for counts in allowed], self.bags.sizes - negative)
+        return FeasibleLabelings(self.bags, lower, upper)
+
+    @property
+    def least_cost(self) -> float:
+        """What the bags add at least."""
+        return float(sum(cost.min() for cost in self.costs))
+
+    @property
+    def reach(self) -> float:
+        r"""No labeling's SVM has longer weights: w = 0 shows :math:`\tfrac12 \|w\|^2 \le CN`."""
+        return float(np.sqrt(2.0 * self.C * len(self.features)))

@@ -1,0 +1,157 @@
+r"""Good labelings: alternation from random directions, then swaps of two labels inside a bag.
+
+Every value is that of the labeling's own SVM, a primal one and so an upper bound whatever the
+solver's accuracy.  A swap is tried only if duals do not show that it cannot be better.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from propcvx.bounds.interval import Interval
+from propcvx.bounds.problem import LabelingProblem
+from propcvx.errors import SolverError
+from propcvx.programs import Program, svm_dual, svm_dual_parameters
+from propcvx.relaxation.bounds import best_multiple
+from propcvx.solvers import solve
+
+Array = NDArray[np.float64]
+Indices = NDArray[np.intp]
+
+BETTER = 1e-9
+"""A value counts as better if it is by more than this share."""
+
+
+@dataclass(frozen=True, eq=False)
+class Plane:
+    r"""A labeling, its SVM and the value it proves.
+
+    Attributes
+    ----------
+    labeling : array of shape (n_instances,)
+    value : float
+        Primal value with the bags' cost: an upper bound on the labeling's.
+    duals : array of shape (n_instances,)
+        :math:`v = y \circ \alpha`.
+    weights : array of shape (rank,)
+        :math:`F^\top v`.
+    """
+
+    labeling: Array
+    value: float
+    duals: Array
+    weights: Array
+
+
+@dataclass(frozen=True, eq=False)
+class SwapSearch:
+    """Local search over labelings of a problem; every labeling met is offered to the interval.
+
+    Attributes
+    ----------
+    problem : LabelingProblem
+    interval : Interval
+    tol : float
+        Relative gap of the SVMs.
+    """
+
+    problem: LabelingProblem
+    interval: Interval
+    tol: float = 1e-8
+
+    @cached_property
+    def _size(self) -> float:
+        return float(np.sqrt(np.square(self.problem.features).sum(axis=1).mean())) or 1.0
+
+    @cached_property
+    def _program(self) -> Program:
+        return svm_dual(self.problem.features / self._size, bias=False)
+
+    def plane(self, labeling: Array) -> Plane:
+        """The SVM of a labeling."""
+        F, C = self.problem.features, self.problem.C
+        self._program.set(**svm_dual_parameters(labeling, C * self._size**2))
+        try:
+            answer = solve(self._program, tol=self.tol, certify=False, quiet=True)
+            duals = np.asarray(answer.variables["v"]) / self._size**2
+        except SolverError:
+            duals = np.zeros(len(F))
+        duals = np.clip(duals, np.minimum(0.0, C * labeling), np.maximum(0.0, C * labeling))
+        weights = F.T @ duals
+        value = best_multiple(weights, labeling * (F @ weights), C) + self.problem.cost(labeling)
+        self.interval.offer("swap search", labeling, value)
+        return Plane(labeling, value, duals, weights)
+
+    def from_directions(
+        self, number: int, random: np.random.RandomState, share: float = 1.0
+    ) -> None:
+        """Descend from the best labelings for random weights, for a share of the time at most."""
+        for _ in range(number):
+            if self.interval.seconds > share * self.interval.time_limit:
+                return
+            weights = random.normal(size=self.problem.features.shape[1])
+            self.descend(self.problem.best_for(self.problem.features @ weights))
+
+    def descend(self, labeling: Array) -> Plane:
+        """Alternate and swap until neither helps."""
+        best = self._alternate(self.plane(labeling))
+        while True:
+            better = next(self._better_swaps(best), None)
+            if better is None:
+                return best
+            best = self._alternate(better)
+
+    def _alternate(self, best: Plane) -> Plane:
+        """Algorithm 1: label for the plane, and the plane for the labels, while it helps."""
+        while True:
+            self.interval.check_time()
+            other = self.plane(self.problem.best_for(self.problem.features @ best.weights))
+            if other.value >= best.value * (1.0 - BETTER):
+                return best
+            best = other
+
+    def _better_swaps(self, best: Plane) -> Iterator[Plane]:
+        """Planes of better labelings that differ by a swap; the most promising swap first."""
+        up, down = self._pairs(best.labeling)
+        least = self._least(best, up, down) + self.problem.cost(best.labeling)
+        for pair in np.argsort(least, kind="stable"):
+            if least[pair] >= best.value * (1.0 - BETTER):
+                return
+            self.interval.check_time()
+            labeling = best.labeling.copy()
+            labeling[[up[pair], down[pair]]] *= -1.0
+            other = self.plane(labeling)
+            if other.value < best.value * (1.0 - BETTER):
+                yield other
+
+    def _pairs(self, labeling: Array) -> tuple[Indices, Indices]:
+        """Positive and negative instances of the same bag whose labels are not known."""
+        free = self.problem.bags.labels == 0
+        pairs = [
+            np.meshgrid(
+                inside[free[inside] & (labeling[inside] > 0)],
+                inside[free[inside] & (labeling[inside] < 0)],
+            )
+            for inside in self.problem.members
+        ]
+        up, down = (np.concatenate([pair[i].ravel() for pair in pairs]) for i in (0, 1))
+        return up, down
+
+    def _least(self, plane: Plane, up: Indices, down: Indices) -> Array:
+        """Lower bounds on the SVM values after swaps: both duals are made anew, one by one."""
+        F, v, C = self.problem.features, plane.duals, self.problem.C
+        squares = np.maximum(np.square(F).sum(axis=1), np.finfo(float).tiny)
+        weights = plane.weights - v[up][:, None] * F[up] - v[down][:, None] * F[down]
+        total = np.abs(v).sum() - np.abs(v[up]) - np.abs(v[down])
+        for moved, sign in ((up, -1.0), (down, 1.0)):
+            slope = sign - np.einsum("pj,pj->p", F[moved], weights)
+            alpha = np.clip(sign * slope / squares[moved], 0.0, C)
+            weights = weights + (sign * alpha)[:, None] * F[moved]
+            total = total + alpha
+        values: Array = total - 0.5 * np.square(weights).sum(axis=1)
+        return values

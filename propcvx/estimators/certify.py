@@ -1,0 +1,212 @@
+"""How good is a labeling: an interval around the best one's value, from bags as they come."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils import check_random_state
+from tqdm import tqdm
+
+from propcvx.bags import Bags, check_epsilon
+from propcvx.bounds import (
+    BOUNDS,
+    CertifiedInterval,
+    Event,
+    Interval,
+    LabelingProblem,
+    NodeRecord,
+    OutOfTimeError,
+    SwapSearch,
+)
+from propcvx.checks import check_choice, check_number, named
+from propcvx.errors import InputError
+from propcvx.estimators.base import bag_weights as weights_of
+from propcvx.estimators.conv import ConvPropSVM
+from propcvx.history import StopReason
+from propcvx.labelings import FeasibleLabelings
+from propcvx.losses import PROPORTION_LOSSES
+from propcvx.threads import one_thread
+
+Array = NDArray[np.float64]
+
+STARTS = 20
+"""Random directions from which good labelings are searched for, before the bounds."""
+
+SHARE = 0.2
+"""Share of the time limit after which no further direction is tried."""
+
+
+def certify(
+    X: Any,
+    y: NDArray[Any],
+    C: float = 1.0,
+    *,
+    epsilon: float | str = 0.0,
+    C_p: float | None = None,
+    loss: Any = "absolute",
+    bag_weights: Any = "bag",
+    kernel: Any = "linear",
+    gamma: float | str = "scale",
+    degree: int = 3,
+    coef0: float = 1.0,
+    intercept: str = "center",
+    kinds: str | Sequence[str] = "auto",
+    time_limit: float = 60.0,
+    tol: float = 1e-4,
+    random_state: Any = 0,
+    on_event: Callable[[Event], None] = lambda event: None,
+    on_node: Callable[[NodeRecord], None] = lambda node: None,
+    verbose: bool = False,
+) -> CertifiedInterval:
+    r"""Bound the best labeling's value from both sides, until the bounds meet or time is over.
+
+    .. math::
+
+        \min_{y} \; \min_w \; \tfrac12 \|w\|^2 + C \sum_i \max(0, 1 - y_i w^\top F_i)
+        + \sum_k \omega_k L_p(\tilde p_k(y), p_k)
+
+    over labelings with the bags' proportions within ``epsilon`` (eq:convex_1) and without the last
+    term, or over all labelings with it (eq:pSVM_2) where ``C_p`` is given.  Labels that are known
+    are kept.  There is no bias; ``intercept`` says what stands in for it.
+
+    Parameters
+    ----------
+    X : array of shape (n_instances, n_features)
+        Instances; the square Gram matrix for ``kernel="precomputed"``.
+    y : bag target of shape (n_instances,)
+        Made by :func:`propcvx.bag_target`.
+    C : float
+        Weight of the hinge loss.
+    epsilon : float or "rounding"
+        Tolerance of the proportions, as in :class:`propcvx.ConvPropSVM`.
+    C_p : float, optional
+        Weight of the proportion loss: the loss form, in which ``epsilon`` is not used.
+    loss : str or ProportionLoss
+        ``"absolute"`` or ``"squared"``, or one of your own.
+    bag_weights : "bag", "size" or array of shape (n_bags,)
+        What ``C_p`` is multiplied by for each bag, as in :class:`propcvx.AlterPropSVM`.
+    kernel, gamma, degree, coef0, intercept
+        As in :class:`propcvx.ConvPropSVM`.
+    kinds : "auto" or sequence of str
+        Kinds of bound, names in ``propcvx.bounds.BOUNDS``, asked in this order: ``"enumeration"``,
+        ``"sweep"`` (two features), ``"relaxation"`` (conv-pSVM's, with SCIP as its oracle),
+        ``"bag_moments"``, ``"moment_program"`` (the same through CVXPY) and
+        ``"branch_and_bound"``, which begins with it.  ``"auto"`` takes those that can do the
+        problem and have no better one beside them.
+    time_limit : float
+        Seconds after which the interval reached is returned.
+    tol : float
+        Relative gap at which a labeling counts as proved optimal.
+    random_state : int, RandomState or None
+        Of the search for labelings.
+    on_event, on_node : callable
+        Told of each improvement of the interval, and of each node of the tree.
+    verbose : bool
+        Show progress.
+
+    Returns
+    -------
+    CertifiedInterval
+        After an interruption by Ctrl-C, too, with the interval that it has.
+
+    Raises
+    ------
+    InputError
+        If an argument cannot be used, or a kind of bound cannot do the problem; the message says
+        which can.
+
+    Examples
+    --------
+    >>> import propcvx
+    >>> X = np.array([[1.0, 0.2], [0.8, -0.1], [-0.9, 0.3], [-1.1, 0.0]])
+    >>> y = propcvx.bag_target([0, 0, 1, 1], [0.5, 0.5])
+    >>> result = certify(X, y, C=1.0)
+    >>> result.proved_optimal, round(result.upper, 3)
+    (True, 3.0)
+    """
+    model = ConvPropSVM(
+        C, epsilon, kernel=kernel, gamma=gamma, degree=degree, coef0=coef0, intercept=intercept
+    )
+    check_number("C", C, above=0.0)
+    check_choice("intercept", intercept, ("center", "constant", "none"))
+    check_number("tol", tol, least=0.0)
+    check_number("time_limit", time_limit, above=0.0)
+    prepared = model._prepare(X, y)
+    feature_map = prepared.feature_map(model._kernel(prepared.ordered), model.gram_matrices)
+    features, _ = model._lift(feature_map.features)
+    if C_p is None:
+        check_epsilon(epsilon)
+        feasible = FeasibleLabelings.of(prepared.bags, epsilon)
+        problem = LabelingProblem.constrained(features, feasible, C)
+    else:
+        problem = _penalised(features, prepared.bags, C, C_p, loss, bag_weights)
+    rows = _kinds(kinds, problem)
+    with tqdm(desc="nodes", disable=not verbose) as bar:
+
+        def show_event(event: Event) -> None:
+            bar.set_postfix(lower=event.lower, upper=event.upper)
+            on_event(event)
+
+        def show_node(node: NodeRecord) -> None:
+            bar.update()
+            on_node(node)
+
+        interval = Interval(tol, time_limit, show_event, show_node)
+        with one_thread(len(features)):
+            reason = _close(problem, interval, rows, check_random_state(random_state))
+    labeling = np.asarray(interval.labeling)[prepared.places]
+    return CertifiedInterval(
+        min(interval.lower, interval.upper),
+        interval.upper,
+        interval.gap,
+        interval.closed,
+        labeling,
+        tuple(interval.events),
+        tuple(interval.nodes),
+        reason,
+        interval.seconds,
+    )
+
+
+def _penalised(
+    features: Array, bags: Bags, C: float, C_p: float, loss: Any, bag_weights: Any
+) -> LabelingProblem:
+    """The loss form."""
+    check_number("C_p", C_p, least=0.0)
+    row = named("loss", loss, PROPORTION_LOSSES, "of")
+    weights = C_p * weights_of(bag_weights, bags)
+    return LabelingProblem.penalised(features, bags, C, row, weights)
+
+
+def _kinds(kinds: str | Sequence[str], problem: LabelingProblem) -> list[str]:
+    """Names of the kinds to ask."""
+    if isinstance(kinds, str) and kinds == "auto":
+        return [name for name, row in BOUNDS.items() if row.automatic and not row.refuses(problem)]
+    asked = [kinds] if isinstance(kinds, str) else list(kinds)
+    for name in asked:
+        reason = BOUNDS[check_choice("kinds", name, BOUNDS)].refuses(problem)
+        if reason is not None:
+            raise InputError(f"kinds: {name!r} {reason}.")
+    return asked
+
+
+def _close(
+    problem: LabelingProblem, interval: Interval, kinds: list[str], random: np.random.RandomState
+) -> StopReason:
+    """Search for labelings, then ask the kinds of bound in turn; why it stopped."""
+    search = SwapSearch(problem, interval)
+    search.plane(problem.best_for(np.zeros(len(problem.features))))
+    interval.prove("no loss is negative", problem.least_cost)
+    try:
+        search.from_directions(STARTS, random, SHARE)
+        for name in kinds:
+            if not interval.closed:
+                BOUNDS[name].run(problem, interval, search)
+    except OutOfTimeError:
+        return StopReason.OUT_OF_TIME
+    except KeyboardInterrupt:
+        return StopReason.INTERRUPTED
+    return StopReason.PROVED if interval.closed else StopReason.EXHAUSTED
