@@ -117,14 +117,13 @@ def test_a_rounding_of_ones_own_has_its_sign_settled_for_it():
 @pytest.mark.parametrize(
     ("given", "message"),
     [
-        ({"relaxation": "sdp"}, r"relaxation must be one of \['cutting_planes'\], got 'sdp'"),
+        ({"relaxation": "sdp"}, "relaxation must be one of .*'lifted'.*, got 'sdp'"),
         ({"relaxation": 3}, r"relaxation must be one of .* method 'relax', which 3 has not"),
         ({"rounding": "best"}, r"rounding must be one of \['rank_one'\], got 'best'"),
         ({"rounding": None}, "rounding must be one of .*method '__call__', which None has not"),
         (
             {"relaxation": CuttingPlanes(oracle="greedy")},
-            r"oracle must be one of \['coordinate', 'coordinate_features', 'exhaustive', 'sweep', "
-            r"'mixed_integer'\], got 'greedy'",
+            r"oracle must be one of \['coordinate', .*'exhaustive', .*\], got 'greedy'",
         ),
         ({"relaxation": CuttingPlanes(oracle=7)}, "oracle must be .*'__call__', which 7 has not"),
         ({"relaxation": CuttingPlanes(master="dual")}, r"master must be one of \['group', .*"),

@@ -6,6 +6,8 @@ constraints.  Nothing here solves anything; ``propcvx.solvers.solve`` does.
 
 from propcvx.programs.inv_cal import inv_cal_dual, inv_cal_primal, inv_cal_targets
 from propcvx.programs.labeling import exact_separation, labeling_step, linear_separation
+from propcvx.programs.lifted import lifted_quadratic, lifted_svm, lifted_svm_dual
+from propcvx.programs.lifting import Lifting, mixture
 from propcvx.programs.margin import margin_classifier
 from propcvx.programs.mean_map import class_means, conditional_exponential_model
 from propcvx.programs.mkl import mkl_epigraph, mkl_group, mkl_inner
@@ -27,6 +29,7 @@ __all__ = [
     "GroupMaster",
     "InvCalDual",
     "LeastSquares",
+    "Lifting",
     "LogisticModel",
     "OfInstances",
     "ProblemClass",
@@ -42,8 +45,12 @@ __all__ = [
     "inv_cal_primal",
     "inv_cal_targets",
     "labeling_step",
+    "lifted_quadratic",
+    "lifted_svm",
+    "lifted_svm_dual",
     "linear_separation",
     "margin_classifier",
+    "mixture",
     "mkl_epigraph",
     "mkl_group",
     "mkl_inner",

@@ -12,9 +12,12 @@ from types import MappingProxyType
 from typing import Any
 
 from propcvx.relaxation.cutting_planes import CuttingPlanes
+from propcvx.relaxation.lifted import Lifted
 from propcvx.relaxation.result import RelaxationResult
 
-RELAXATIONS: Mapping[str, Any] = MappingProxyType({"cutting_planes": CuttingPlanes()})
+RELAXATIONS: Mapping[str, Any] = MappingProxyType(
+    {"cutting_planes": CuttingPlanes(), "lifted": Lifted()}
+)
 """Relaxations by name."""
 
-__all__ = ["RELAXATIONS", "CuttingPlanes", "RelaxationResult"]
+__all__ = ["RELAXATIONS", "CuttingPlanes", "Lifted", "RelaxationResult"]

@@ -5,7 +5,7 @@ The loop receives the restricted master and the oracle, and knows neither.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from time import perf_counter
 from types import MappingProxyType
@@ -45,7 +45,9 @@ class CuttingPlanes(BaseEstimator):
         :class:`propcvx.relaxation.masters.MasterSolution`.
     oracle : str or callable
         ``"coordinate"`` (the paper's, along the axes that keep 90% of the variance),
-        ``"coordinate_features"`` (along the features themselves), and of the most violated
+        ``"coordinate_features"`` (along the features themselves), ``"ascent"`` (the paper's,
+        improved), ``"random_directions"``, ``"several"`` (five cuts a round); with a bound that no
+        labeling exceeds ``"eigenvalue"`` and ``"semidefinite"``; and of the most violated
         labeling ``"exhaustive"``, ``"sweep"`` (two features) and ``"mixed_integer"``; or a
         callable ``oracle(features, feasible)`` that gives a function from alpha to a
         :class:`propcvx.relaxation.oracles.Cut`.
@@ -149,7 +151,8 @@ class CuttingPlanes(BaseEstimator):
         lower = lower_bound(alpha, cut.bound, C)
         while history.stop_reason is None:
             start = perf_counter()
-            labelings.append(cut.labeling)
+            fresh = [other for other in cut.others if not _known(other, labelings)]
+            labelings = [*labelings, cut.labeling, *fresh][: self.max_cuts]
             active = np.array(labelings)
             solution = master(active)
             alpha = off_zero(solution.alpha)
@@ -189,5 +192,9 @@ def off_zero(alpha: Array) -> Array:
 
 def _violation(cut: Cut, labelings: Array, level: float) -> float:
     """By how much a labeling violates the relaxation; by nothing if it or its negative is in it."""
-    known = np.abs(labelings @ cut.labeling).max() == labelings.shape[1]
-    return 0.0 if known else max(0.0, cut.value - level)
+    return 0.0 if _known(cut.labeling, labelings) else max(0.0, cut.value - level)
+
+
+def _known(labeling: Array, labelings: Sequence[Array] | Array) -> bool:
+    """Whether a labeling or its negative, which is the same cut, is one of some."""
+    return any(abs(float(labeling @ other)) == len(labeling) for other in labelings)

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from propcvx.programs import Program, RestrictedMaster, mkl_epigraph, mkl_group, mkl_inner
 from propcvx.relaxation.simple_mkl import Trial, reduced_gradient
+from propcvx.relaxation.units import unit_of
 from propcvx.solvers import Solution, SolverNames, solve
 
 Array = NDArray[np.float64]
@@ -88,13 +89,7 @@ class Master(ABC):
 
     @cached_property
     def _unit(self) -> float:
-        r"""Factor u of the features with which programs are posed, where :math:`C / u^2 \ge 1`.
-
-        In :math:`u F`, :math:`C / u^2` and :math:`\alpha / u^2` the problem is the same, and its
-        numbers are near 1 whatever the scale of the features.
-        """
-        size = float(np.sqrt(np.square(self.features).sum(axis=1).mean())) or 1.0
-        return min(1.0 / size, float(np.sqrt(self.C)))
+        return unit_of(self.features, self.C)
 
     @cached_property
     def _posed(self) -> tuple[Array, float]:

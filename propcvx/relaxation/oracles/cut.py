@@ -34,11 +34,14 @@ class Cut:
     bound : float
         An upper bound on that value over all feasible labelings: equal to ``value`` where the
         labeling is known to be the most violated one, infinite where nothing is known.
+    others : tuple of arrays of shape (n_instances,)
+        Further feasible labelings that are worth a cut, the best first.
     """
 
     labeling: Array
     value: float
     bound: float = np.inf
+    others: tuple[Array, ...] = ()
 
 
 Oracle = Callable[[Array], Cut]
@@ -81,9 +84,10 @@ class CheckedOracle:
             below its value.
         """
         cut, name = self.oracle(alpha), type(self.oracle).__name__
-        reason = infeasibility(cut.labeling, self.feasible)
-        if reason is not None:
-            raise InputError(f"{name} returned a labeling that is not feasible: {reason}.")
+        for labeling in (cut.labeling, *cut.others):
+            reason = infeasibility(labeling, self.feasible)
+            if reason is not None:
+                raise InputError(f"{name} returned a labeling that is not feasible: {reason}.")
         value = violation_value(self.features, cut.labeling, alpha)
         largest = 0.5 * float(alpha @ np.linalg.norm(self.features, axis=1)) ** 2
         if not abs(cut.value - value) <= ROUNDING * (value + np.finfo(float).eps * largest):
