@@ -14,7 +14,7 @@ from propcvx.estimators.base import BagClassifier, Hyperplane
 from propcvx.labelings import FeasibleLabelings
 from propcvx.relaxation import RELAXATIONS, RelaxationResult
 from propcvx.relaxation.bounds import Bounds, labeling_upper_bound
-from propcvx.relaxation.rounding import ROUNDINGS, oriented
+from propcvx.relaxation.rounding import ROUNDINGS, Rounding
 
 Array = NDArray[np.float64]
 
@@ -49,9 +49,13 @@ class ConvPropSVM(BagClassifier):
         ``relax``, as :class:`propcvx.CuttingPlanes`, whose own parameters are the number of cuts,
         the oracle and the form of the master.
     rounding : str or callable
-        ``"rank_one"``, or a callable ``rounding(result, features, bags)`` that takes a
-        :class:`propcvx.relaxation.RelaxationResult` to a real-valued labeling; its sign is left
-        open.
+        Real-valued, with the relaxation's alpha: ``"rank_one"``, the paper's, with the sign that
+        agrees with the bags, ``"rank_one_by_objective"``, and ``"mean"``.  Feasible, with their
+        own SVM: ``"nearest_to_rank_one"``, ``"nearest_to_mean"``, ``"best_cut"``, ``"best"`` of
+        these by the SVM value, and that one ``"polished"`` by alternation.  Or a callable
+        ``rounding(result, features, feasible, C)`` that takes a
+        :class:`propcvx.relaxation.RelaxationResult` to a
+        :class:`propcvx.relaxation.rounding.Rounded`.
     solver : str
         Who solves the relaxation's programs, see ``propcvx.solvers.SOLVERS``, or several to try in
         turn; ``"auto"`` is :func:`propcvx.solvers.automatic`.  ``history_`` names the one that
@@ -77,7 +81,7 @@ class ConvPropSVM(BagClassifier):
     relaxation_ : RelaxationResult
         The matrix M, the dual variables alpha and the labelings met.
     soft_labeling_ : array of shape (n_instances,)
-        The real-valued labeling, its sign chosen on the training bags.
+        The labeling of the rounding.
     labeling_ : array of shape (n_instances,)
         The feasible labeling nearest to the classifier's scores, entries -1 and +1.
     history_ : History
@@ -133,12 +137,13 @@ class ConvPropSVM(BagClassifier):
         check_number("C", self.C, above=0.0)
         check_epsilon(self.epsilon)
         check_choice("intercept", self.intercept, ("center", "constant", "none"))
-        named("rounding", self.rounding, ROUNDINGS, "__call__")
+        rounding = named("rounding", self.rounding, ROUNDINGS, "__call__")
         lifted, mean = self._lift(features)
         feasible = FeasibleLabelings.of(bags, self.epsilon)
         rounded: list[Array] = []
-        self.relaxation_ = self._relax(lifted, feasible, bags, rounded)
-        self.soft_labeling_, plane = self._round(self.relaxation_, lifted, bags)
+        self.relaxation_ = self._relax(lifted, feasible, rounding, rounded)
+        end = rounding(self.relaxation_, lifted, feasible, self.C)
+        self.soft_labeling_, plane = end.labeling, end.weights
         self.labeling_ = feasible.best(lifted @ plane)
         self.objective_ = self.relaxation_.value
         self.history_ = self.relaxation_.history
@@ -165,15 +170,20 @@ class ConvPropSVM(BagClassifier):
         return features - mean, mean
 
     def _relax(
-        self, features: Array, feasible: FeasibleLabelings, bags: Bags, rounded: list[Array]
+        self,
+        features: Array,
+        feasible: FeasibleLabelings,
+        rounding: Rounding,
+        rounded: list[Array],
     ) -> RelaxationResult:
-        """Solve the relaxation; the labeling of each round is added to ``rounded``."""
+        """Solve the relaxation; the labelings of each round are added to ``rounded``."""
         relaxation = named("relaxation", self.relaxation, RELAXATIONS, "relax")
         with tqdm(desc="rounds", disable=not self.verbose) as bar:
 
             def on_round(reached: RelaxationResult) -> None:
-                _, plane = self._round(reached, features, bags)
-                rounded.append(feasible.best(features @ plane))
+                end = rounding(reached, features, feasible, self.C)
+                near = np.column_stack([end.labeling, features @ end.weights])
+                rounded.extend(feasible.best(near).T)
                 bar.update()
 
             result: RelaxationResult = relaxation.relax(
@@ -186,14 +196,6 @@ class ConvPropSVM(BagClassifier):
                 on_round=on_round,
             )
         return result
-
-    def _round(self, result: RelaxationResult, features: Array, bags: Bags) -> tuple[Array, Array]:
-        """The rounded labeling and its weights, of the sign that agrees with the bags."""
-        rounding = named("rounding", self.rounding, ROUNDINGS, "__call__")
-        labeling = rounding(result, features, bags)
-        weights = features.T @ (result.alpha * labeling)
-        sign = oriented(features @ weights, bags)
-        return sign * labeling, sign * weights
 
     def _bound(
         self, features: Array, plane: Array, rounded: list[Array]

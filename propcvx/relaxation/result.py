@@ -48,6 +48,18 @@ class RelaxationResult:
     history: History
     stopped_by: BaseException | None = None
 
+    def plane(self, features: Array, labeling: Array) -> Array:
+        r"""Weights of the separator of a labeling: :math:`F^\top (y \circ \alpha)`.
+
+        Parameters
+        ----------
+        features : array of shape (n_instances, rank)
+            F.
+        labeling : array of shape (n_instances,)
+            Real-valued, as rounded from M.
+        """
+        return np.asarray(features.T @ (self.alpha * labeling))
+
     def take(self, instances: NDArray[np.intp]) -> RelaxationResult:
         """The same with the instances in another order."""
         return replace(
