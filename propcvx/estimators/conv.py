@@ -13,7 +13,7 @@ from propcvx.checks import check_choice, check_number, named
 from propcvx.estimators.base import BagClassifier, Hyperplane
 from propcvx.labelings import FeasibleLabelings
 from propcvx.relaxation import RELAXATIONS, RelaxationResult
-from propcvx.relaxation.bounds import Bounds, labeling_upper_bound
+from propcvx.relaxation.bounds import Bounds
 from propcvx.relaxation.rounding import ROUNDINGS, Rounding
 
 Array = NDArray[np.float64]
@@ -45,9 +45,11 @@ class ConvPropSVM(BagClassifier):
         What stands in for the bias that the relaxation drops: centred features, a constant
         feature, or nothing.
     relaxation : str or object
-        ``"cutting_planes"``, which is Algorithm 2 with one cut; or an object with the method
-        ``relax``, as :class:`propcvx.CuttingPlanes`, whose own parameters are the number of cuts,
-        the oracle and the form of the master.
+        ``"cutting_planes"``, which is Algorithm 2 with one cut; ``"lifted"``,
+        ``"mixed_integer"``, ``"continuous_labels"``, ``"entropic"``, and of the square loss
+        ``"diffrac"`` and ``"frank_wolfe"``; or an object with the method ``relax``, as
+        :class:`propcvx.CuttingPlanes`, whose own parameters are the number of cuts, the oracle and
+        the form of the master, or one of :mod:`propcvx.relaxation`.
     rounding : str or callable
         Real-valued, with the relaxation's alpha: ``"rank_one"``, the paper's, with the sign that
         agrees with the bags, ``"rank_one_by_objective"``, and ``"mean"``.  Feasible, with their
@@ -75,7 +77,8 @@ class ConvPropSVM(BagClassifier):
     violation_ : float or None
         By how much the oracle's last labeling violates the relaxation; 0 if it does not.
     bounds_ : Bounds or None
-        Bounds on the value of the best feasible labeling, the upper one that of the best labeling
+        Bounds on the value of the best feasible labeling, by the relaxation's own loss
+        (``relaxation_.loss``), the upper one that of the best labeling
         that was met; ``bounds_.gap`` is 0 where that is proved optimal.  None where the relaxation
         has no lower bound, as with an oracle that proves nothing.
     relaxation_ : RelaxationResult
@@ -207,7 +210,7 @@ class ConvPropSVM(BagClassifier):
             return None
         met = np.vstack([self.relaxation_.labelings, *rounded, self.labeling_])
         try:
-            upper = labeling_upper_bound(features, met, self.C, weights=plane)
+            upper = self.relaxation_.upper_bound(features, met, self.C, plane)
         except KeyboardInterrupt as interruption:
             return interruption
         self.bounds_ = Bounds(lower, upper)

@@ -4,6 +4,9 @@ A function builds a :class:`Program`: a ``cvxpy.Problem`` with named variables, 
 constraints.  Nothing here solves anything; ``propcvx.solvers.solve`` does.
 """
 
+from propcvx.programs.constrained import constrained_psvm
+from propcvx.programs.diffrac import diffrac, square_loss_matrix
+from propcvx.programs.entropic import entropic_labeling_step
 from propcvx.programs.inv_cal import inv_cal_dual, inv_cal_primal, inv_cal_targets
 from propcvx.programs.labeling import exact_separation, labeling_step, linear_separation
 from propcvx.programs.lifted import lifted_quadratic, lifted_svm, lifted_svm_dual
@@ -40,6 +43,9 @@ __all__ = [
     "build",
     "class_means",
     "conditional_exponential_model",
+    "constrained_psvm",
+    "diffrac",
+    "entropic_labeling_step",
     "exact_separation",
     "inv_cal_dual",
     "inv_cal_primal",
@@ -55,6 +61,7 @@ __all__ = [
     "mkl_group",
     "mkl_inner",
     "psvm",
+    "square_loss_matrix",
     "svm_dual",
     "svm_dual_parameters",
     "svm_primal",

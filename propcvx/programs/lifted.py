@@ -51,7 +51,7 @@ def lifted_svm(features: Array, feasible: FeasibleLabelings, C: float) -> Progra
         :func:`lifted_svm_dual` is its dual, and much the faster one to solve.
     """
     n = len(features)
-    X, constraints = _lifted_matrix(feasible)
+    X, constraints = lifted_matrix(feasible)
     delta = cp.Variable((n, 1), nonneg=True, name="delta")
     eta = cp.Variable((n, 1), nonneg=True, name="eta")
     t = cp.Variable((1, 1), name="t")
@@ -130,7 +130,7 @@ def lifted_quadratic(quadratic: Array, feasible: FeasibleLabelings) -> Program:
         ``products``, with :math:`P \ge 0`, of
         :meth:`~propcvx.programs.lifting.Lifting.largest`.
     """
-    X, constraints = _lifted_matrix(feasible)
+    X, constraints = lifted_matrix(feasible)
     Q = cp.Constant(quadratic, name="Q")
     return build(
         "lifted_quadratic",
@@ -140,7 +140,8 @@ def lifted_quadratic(quadratic: Array, feasible: FeasibleLabelings) -> Program:
     )
 
 
-def _lifted_matrix(feasible: FeasibleLabelings) -> tuple[cp.Expression, dict[str, cp.Constraint]]:
+def lifted_matrix(feasible: FeasibleLabelings) -> tuple[cp.Expression, dict[str, cp.Constraint]]:
+    """The matrix X of :func:`lifted_svm` in its variable U, and the constraints on it."""
     lifting = Lifting.of(feasible)
     m = lifting.span.shape[1]
     U = cp.Variable((m, m), PSD=True, name="U")

@@ -74,11 +74,15 @@ class LabelingSVM:
     def _program(self) -> Program:
         return svm_dual(self._unit * self.features, bias=False)
 
-    def weights(self, labeling: Array) -> Array:
-        """Its weights."""
+    def alpha(self, labeling: Array) -> Array:
+        """Its dual variables."""
         program = self._program.set(**svm_dual_parameters(labeling, self.C / self._unit**2))
         answer = solve(program, tol=1e-9, certify=False, quiet=True)
-        return np.asarray(self.features.T @ answer.variables["v"] * self._unit**2)
+        return np.asarray(self._unit**2 * labeling * answer.variables["v"])
+
+    def weights(self, labeling: Array) -> Array:
+        """Its weights."""
+        return np.asarray(self.features.T @ (labeling * self.alpha(labeling)))
 
     def value(self, labeling: Array, weights: Array) -> float:
         """Primal SVM value of a labeling and some weights."""
@@ -132,7 +136,7 @@ class SoftRounding:
     ) -> Rounded:
         """Round."""
         labeling = self.labeling(result)
-        weights = result.plane(features, labeling)
+        weights = result.plane(features, labeling, C)
         sign = self.sign(features @ weights, features, feasible, C)
         return Rounded(sign * labeling, sign * weights)
 
