@@ -202,3 +202,29 @@ def test_a_semidefinite_oracle_says_how_large_is_too_large():
     feasible = FeasibleLabelings.of(problem.bags, 0.0)
     with pytest.raises(InputError, match="order 11 is above max_order=10"):
         SemidefiniteOracle(problem.X, feasible, max_order=10)(np.ones(12))
+
+
+# --- dropping cuts ------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_inactive_labelings_can_leave_the_master(seed):
+    problem = small_problem(seed, sizes=(5, 5), n_features=3, noise=2.0)
+    feasible = FeasibleLabelings.of(problem.bags, 0.0)
+    kept, dropped = (
+        CuttingPlanes(
+            oracle="exhaustive", max_cuts=60, tol=1e-7, drop_inactive=drop_inactive
+        ).relax(problem.X, feasible, 1.0, tol=1e-10)
+        for drop_inactive in (False, True)
+    )
+    assert dropped.value == pytest.approx(kept.value, rel=1e-5)
+    assert dropped.lower == pytest.approx(dropped.upper, rel=1e-4)
+    assert len(dropped.labelings) <= len(kept.labelings)
+    falls = np.diff(dropped.history.objectives)
+    assert (falls <= 1e-7 * kept.value).all()
+
+
+def test_dropping_is_a_flag():
+    problem = small_problem(0)
+    with pytest.raises(InputError, match="drop_inactive must be True or False, got 'yes'"):
+        ConvPropSVM(relaxation=CuttingPlanes(drop_inactive="yes")).fit(problem.X, problem.y)

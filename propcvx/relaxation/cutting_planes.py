@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 
-from propcvx.checks import check_count, check_number, named
+from propcvx.checks import check_count, check_flag, check_number, named
 from propcvx.errors import SolverError
 from propcvx.history import History, Round, StopReason
 from propcvx.labelings import FeasibleLabelings
@@ -29,6 +29,9 @@ Array = NDArray[np.float64]
 
 TOWARDS_ZERO = 1e-9
 """Where an oracle is asked, an alpha of 0 is this share of the mean alpha."""
+
+INACTIVE = 1e-6
+"""A labeling whose weight mu is smaller has none but for a solver's tolerance."""
 
 NONE: Mapping[str, Any] = MappingProxyType({})
 
@@ -52,10 +55,13 @@ class CuttingPlanes(BaseEstimator):
         callable ``oracle(features, feasible)`` that gives a function from alpha to a
         :class:`propcvx.relaxation.oracles.Cut`.
     max_cuts : int
-        Largest number of labelings.
+        Largest number of labelings in the master.
     tol : float
         Stops when the objective decreases by less, or no labeling is violated by more, in units of
         C: instances s times as large with C / s^2 are the same problem.
+    drop_inactive : bool
+        Whether labelings that have no weight in the master leave it, so that many rounds stay
+        cheap.  Its optimum is the same without them.
 
     Examples
     --------
@@ -72,11 +78,13 @@ class CuttingPlanes(BaseEstimator):
         oracle: Any = "coordinate",
         max_cuts: int = 1,
         tol: float = 1e-4,
+        drop_inactive: bool = False,
     ) -> None:
         self.master = master
         self.oracle = oracle
         self.max_cuts = max_cuts
         self.tol = tol
+        self.drop_inactive = drop_inactive
 
     def relax(
         self,
@@ -123,6 +131,7 @@ class CuttingPlanes(BaseEstimator):
         """
         check_count("max_cuts", self.max_cuts)
         check_number("tol", self.tol, least=0.0)
+        check_flag("drop_inactive", self.drop_inactive)
         master = named("master", self.master, MASTERS, "__call__")(
             features, C, solver=solver, tol=tol, options=options
         )
@@ -171,6 +180,8 @@ class CuttingPlanes(BaseEstimator):
             yield RelaxationResult(
                 solution.value, lower, upper, active, solution.mu, solution.alpha, active, history
             )
+            if self.drop_inactive:
+                labelings = list(active[solution.mu > INACTIVE])
 
     def _stop_reason(self, record: Round, before: History, tol: float) -> StopReason | None:
         if record.violation is not None and record.violation <= tol:
