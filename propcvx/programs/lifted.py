@@ -128,7 +128,7 @@ def lifted_quadratic(quadratic: Array, feasible: FeasibleLabelings) -> Program:
     Program
         Variable ``U`` (m, m).  Constraints ``diagonal``, with the multipliers :math:`\lambda`, and
         ``products``, with :math:`P \ge 0`, of
-        :meth:`~propcvx.programs.lifting.Lifting.largest`.
+        :meth:`propcvx.programs.Lifting.largest`.
     """
     X, constraints = lifted_matrix(feasible)
     Q = cp.Constant(quadratic, name="Q")
