@@ -34,7 +34,9 @@ from propcvx.errors import (
     UnsupportedSolverError,
 )
 from propcvx.model_selection import BagShuffleSplit
-from propcvx.relaxation.oracles import CoordinateOracle
+from propcvx.relaxation import RELAXATIONS, Lifted, MixedInteger
+from propcvx.relaxation.oracles import ORACLES, CoordinateOracle
+from propcvx.relaxation.rounding import ROUNDINGS
 
 X = np.random.RandomState(0).randn(8, 3)
 IDS = ["a"] * 4 + ["b"] * 4
@@ -584,18 +586,17 @@ _CONV = {
     "oracle unknown": Mistake(
         fit(ConvPropSVM(relaxation=CuttingPlanes(oracle="greedy"))),
         InputError,
-        "oracle must be one of ['coordinate', 'coordinate_features', 'exhaustive', 'sweep', "
-        "'mixed_integer'], got 'greedy'.",
+        f"oracle must be one of {list(ORACLES)}, got 'greedy'.",
     ),
     "relaxation unknown": Mistake(
         fit(ConvPropSVM(relaxation="sdp")),
         InputError,
-        "relaxation must be one of ['cutting_planes'], got 'sdp'.",
+        f"relaxation must be one of {list(RELAXATIONS)}, got 'sdp'.",
     ),
     "rounding unknown": Mistake(
         fit(ConvPropSVM(rounding="sign")),
         InputError,
-        "rounding must be one of ['rank_one'], got 'sign'.",
+        f"rounding must be one of {list(ROUNDINGS)}, got 'sign'.",
     ),
     "master unknown": Mistake(
         fit(ConvPropSVM(relaxation=CuttingPlanes(master="dual"))),
@@ -615,6 +616,19 @@ _CONV = {
         InputError,
         "a sweep over directions needs at most 2 features, got 3; use ExhaustiveOracle, "
         "MixedIntegerOracle or CoordinateOracle.",
+    ),
+    "a semidefinite matrix too large": Mistake(
+        fit(ConvPropSVM(relaxation=Lifted(max_order=9))),
+        InputError,
+        "a semidefinite matrix of order 10 is above max_order=9; relaxation='cutting_planes' takes "
+        "any size, and a larger max_order takes this one, in time that grows with the third power "
+        "of the order.",
+    ),
+    "too many instances for the exact program": Mistake(
+        fit(ConvPropSVM(relaxation=MixedInteger(max_instances=7))),
+        InputError,
+        "8 instances are above max_instances=7; relaxation='lifted' takes some hundreds and "
+        "'cutting_planes' any number.",
     ),
     "too many labelings to list": Mistake(
         fit(

@@ -597,7 +597,7 @@ def test_rank_one_is_the_leading_eigenvector_of_M(seed, n_labelings, n):
     M = (labelings.T * mu) @ labelings
     values = np.linalg.eigvalsh(M)
     result = RelaxationResult(0.0, 0.0, 0.0, labelings, mu, np.ones(n), labelings, History())
-    labeling = rank_one(result, None, None)
+    labeling = rank_one(result)
     assert labeling @ labeling == pytest.approx(values[-1])
     np.testing.assert_allclose(M @ labeling, values[-1] * labeling, atol=1e-8)
     others = values[:-1]

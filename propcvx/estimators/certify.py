@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 from tqdm import tqdm
 
-from propcvx.bags import Bags, check_epsilon
+from propcvx.bags import Bags
 from propcvx.bounds import (
     BOUNDS,
     CertifiedInterval,
@@ -138,7 +138,6 @@ def certify(
     feature_map = prepared.feature_map(model._kernel(prepared.ordered), model.gram_matrices)
     features, _ = model._lift(feature_map.features)
     if C_p is None:
-        check_epsilon(epsilon)
         feasible = FeasibleLabelings.of(prepared.bags, epsilon)
         problem = LabelingProblem.constrained(features, feasible, C)
     else:

@@ -14,8 +14,8 @@ from propcvx.checks import check_choice, check_number, named
 from propcvx.estimators.base import BagClassifier, Hyperplane
 from propcvx.labelings import FeasibleLabelings
 from propcvx.relaxation import RELAXATIONS, RelaxationResult
-from propcvx.relaxation.bounds import Bounds, labeling_upper_bound
-from propcvx.relaxation.rounding import ROUNDINGS, oriented
+from propcvx.relaxation.bounds import Bounds
+from propcvx.relaxation.rounding import ROUNDINGS, Rounding
 
 Array = NDArray[np.float64]
 
@@ -47,13 +47,19 @@ class ConvPropSVM(BagClassifier):
         What stands in for the bias that the relaxation drops: centred features, a constant
         feature, or nothing.
     relaxation : str or object
-        ``"cutting_planes"``, which is Algorithm 2 with one cut; or an object with the method
-        ``relax``, as :class:`propcvx.CuttingPlanes`, whose own parameters are the number of cuts,
-        the oracle and the form of the master.
+        ``"cutting_planes"``, which is Algorithm 2 with one cut; ``"lifted"``,
+        ``"mixed_integer"``, ``"continuous_labels"``, ``"entropic"``, and of the square loss
+        ``"diffrac"`` and ``"frank_wolfe"``; or an object with the method ``relax``, as
+        :class:`propcvx.CuttingPlanes`, whose own parameters are the number of cuts, the oracle and
+        the form of the master, or one of :mod:`propcvx.relaxation`.
     rounding : str or callable
-        ``"rank_one"``, or a callable ``rounding(result, features, bags)`` that takes a
-        :class:`propcvx.relaxation.RelaxationResult` to a real-valued labeling; its sign is left
-        open.
+        Real-valued, with the relaxation's alpha: ``"rank_one"``, the paper's, with the sign that
+        agrees with the bags, ``"rank_one_by_objective"``, and ``"mean"``.  Feasible, with their
+        own SVM: ``"nearest_to_rank_one"``, ``"nearest_to_mean"``, ``"best_cut"``, ``"best"`` of
+        these by the SVM value, and that one ``"polished"`` by alternation.  Or a callable
+        ``rounding(result, features, feasible, C)`` that takes a
+        :class:`propcvx.relaxation.RelaxationResult` to a
+        :class:`propcvx.relaxation.rounding.Rounded`.
     solver : str
         Who solves the relaxation's programs, see ``propcvx.solvers.SOLVERS``, or several to try in
         turn; ``"auto"`` is :func:`propcvx.solvers.automatic`.  ``history_`` names the one that
@@ -73,13 +79,14 @@ class ConvPropSVM(BagClassifier):
     violation_ : float or None
         By how much the oracle's last labeling violates the relaxation; 0 if it does not.
     bounds_ : Bounds or None
-        Bounds on the value of the best feasible labeling, the upper one that of the best labeling
-        that was met; ``bounds_.gap`` is 0 where that is proved optimal.  None where the relaxation
-        has no lower bound, as with an oracle that proves nothing.
+        Bounds on the value of the best feasible labeling, by the relaxation's own loss
+        (``relaxation_.loss``), the upper one that of the best labeling that was met;
+        ``bounds_.gap`` is 0 where that is proved optimal.  None where the relaxation has no lower
+        bound, as with an oracle that proves nothing.
     relaxation_ : RelaxationResult
         The matrix M, the dual variables alpha and the labelings met.
     soft_labeling_ : array of shape (n_instances,)
-        The real-valued labeling, its sign chosen on the training bags.
+        The labeling of the rounding.
     labeling_ : array of shape (n_instances,)
         The feasible labeling nearest to the classifier's scores, entries -1 and +1.
     history_ : History
@@ -111,12 +118,13 @@ class ConvPropSVM(BagClassifier):
     def _fit(self, features: Array, bags: Bags) -> Hyperplane:
         check_number("C", self.C, above=0.0)
         check_choice("intercept", self.intercept, ("center", "constant", "none"))
-        named("rounding", self.rounding, ROUNDINGS, "__call__")
+        rounding = named("rounding", self.rounding, ROUNDINGS, "__call__")
         lifted, mean = self._lift(features)
         feasible = FeasibleLabelings.of(bags, self.epsilon)
         rounded: list[Array] = []
-        self.relaxation_ = self._relax(lifted, feasible, bags, rounded)
-        self.soft_labeling_, plane = self._round(self.relaxation_, lifted, bags)
+        self.relaxation_ = self._relax(lifted, feasible, rounding, rounded)
+        end = rounding(self.relaxation_, lifted, feasible, self.C)
+        self.soft_labeling_, plane = end.labeling, end.weights
         self.labeling_ = feasible.best(lifted @ plane)
         self.objective_ = self.relaxation_.value
         self.history_ = self.relaxation_.history
@@ -143,15 +151,20 @@ class ConvPropSVM(BagClassifier):
         return features - mean, mean
 
     def _relax(
-        self, features: Array, feasible: FeasibleLabelings, bags: Bags, rounded: list[Array]
+        self,
+        features: Array,
+        feasible: FeasibleLabelings,
+        rounding: Rounding,
+        rounded: list[Array],
     ) -> RelaxationResult:
-        """Solve the relaxation; the labeling of each round is added to ``rounded``."""
+        """Solve the relaxation; the labelings of each round are added to ``rounded``."""
         relaxation = named("relaxation", self.relaxation, RELAXATIONS, "relax")
         with tqdm(desc="rounds", disable=not self.verbose) as bar:
 
             def on_round(reached: RelaxationResult) -> None:
-                _, plane = self._round(reached, features, bags)
-                rounded.append(feasible.best(features @ plane))
+                end = rounding(reached, features, feasible, self.C)
+                near = np.column_stack([end.labeling, features @ end.weights])
+                rounded.extend(feasible.best(near).T)
                 bar.update()
 
             result: RelaxationResult = relaxation.relax(
@@ -165,14 +178,6 @@ class ConvPropSVM(BagClassifier):
             )
         return result
 
-    def _round(self, result: RelaxationResult, features: Array, bags: Bags) -> tuple[Array, Array]:
-        """The rounded labeling and its weights, of the sign that agrees with the bags."""
-        rounding = named("rounding", self.rounding, ROUNDINGS, "__call__")
-        labeling = rounding(result, features, bags)
-        weights = features.T @ (result.alpha * labeling)
-        sign = oriented(features @ weights, bags)
-        return sign * labeling, sign * weights
-
     def _bound(
         self, features: Array, plane: Array, rounded: list[Array]
     ) -> KeyboardInterrupt | None:
@@ -183,7 +188,7 @@ class ConvPropSVM(BagClassifier):
             return None
         met = np.vstack([self.relaxation_.labelings, *rounded, self.labeling_])
         try:
-            upper = labeling_upper_bound(features, met, self.C, weights=plane)
+            upper = self.relaxation_.upper_bound(features, met, self.C, plane)
         except KeyboardInterrupt as interruption:
             return interruption
         self.bounds_ = Bounds(lower, upper)

@@ -5,8 +5,13 @@ constraints.  Nothing here solves anything; ``propcvx.solvers.solve`` does.
 """
 
 from propcvx.programs.bag_moments import bag_moments
+from propcvx.programs.constrained import constrained_psvm
+from propcvx.programs.diffrac import diffrac, square_loss_matrix
+from propcvx.programs.entropic import entropic_labeling_step
 from propcvx.programs.inv_cal import inv_cal_dual, inv_cal_primal, inv_cal_targets
 from propcvx.programs.labeling import exact_separation, labeling_step, linear_separation
+from propcvx.programs.lifted import lifted_quadratic, lifted_svm, lifted_svm_dual
+from propcvx.programs.lifting import Lifting, mixture
 from propcvx.programs.margin import margin_classifier
 from propcvx.programs.mean_map import class_means, conditional_exponential_model
 from propcvx.programs.mkl import mkl_epigraph, mkl_group, mkl_inner
@@ -28,6 +33,7 @@ __all__ = [
     "GroupMaster",
     "InvCalDual",
     "LeastSquares",
+    "Lifting",
     "LogisticModel",
     "OfInstances",
     "ProblemClass",
@@ -39,17 +45,25 @@ __all__ = [
     "build",
     "class_means",
     "conditional_exponential_model",
+    "constrained_psvm",
+    "diffrac",
+    "entropic_labeling_step",
     "exact_separation",
     "inv_cal_dual",
     "inv_cal_primal",
     "inv_cal_targets",
     "labeling_step",
+    "lifted_quadratic",
+    "lifted_svm",
+    "lifted_svm_dual",
     "linear_separation",
     "margin_classifier",
+    "mixture",
     "mkl_epigraph",
     "mkl_group",
     "mkl_inner",
     "psvm",
+    "square_loss_matrix",
     "svm_dual",
     "svm_dual_parameters",
     "svm_primal",

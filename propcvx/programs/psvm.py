@@ -91,7 +91,7 @@ def psvm(
         check_number("value", value, above=0.0)
     _warn_if_short(features, C, value)
     most = min(C * n, np.inf if value is None else value)
-    M = cp.Constant(_big_constants(features, most, bias), name="M")
+    M = cp.Constant(big_constants(features, most, bias), name="M")
     scores = F @ w + cp.Variable(name="b") if bias else F @ w
     gaps, omega = gaps_of_proportions(z, bags), cp.Constant(weights, name="omega")
     return build(
@@ -107,7 +107,8 @@ def psvm(
     )
 
 
-def _big_constants(features: Array, value: float, bias: bool) -> Array:
+def big_constants(features: Array, value: float, bias: bool) -> Array:
+    """The constants M of :func:`psvm`, where V is a value that is attained."""
     reach = np.linalg.norm(features, axis=1) * np.sqrt(2.0 * value)
     return 1.0 + reach + (1.0 + reach.max() if bias else 0.0)
 

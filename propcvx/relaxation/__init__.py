@@ -12,9 +12,34 @@ from types import MappingProxyType
 from typing import Any
 
 from propcvx.relaxation.cutting_planes import CuttingPlanes
+from propcvx.relaxation.diffrac import Diffrac, FrankWolfe, SquareLossResult
+from propcvx.relaxation.entropic import Entropic
+from propcvx.relaxation.lifted import Lifted
+from propcvx.relaxation.mixed_integer import ContinuousLabels, MixedInteger
 from propcvx.relaxation.result import RelaxationResult
 
-RELAXATIONS: Mapping[str, Any] = MappingProxyType({"cutting_planes": CuttingPlanes()})
+RELAXATIONS: Mapping[str, Any] = MappingProxyType(
+    {
+        "cutting_planes": CuttingPlanes(),
+        "lifted": Lifted(),
+        "mixed_integer": MixedInteger(),
+        "continuous_labels": ContinuousLabels(),
+        "entropic": Entropic(),
+        "diffrac": Diffrac(),
+        "frank_wolfe": FrankWolfe(),
+    }
+)
 """Relaxations by name."""
 
-__all__ = ["RELAXATIONS", "CuttingPlanes", "RelaxationResult"]
+__all__ = [
+    "RELAXATIONS",
+    "ContinuousLabels",
+    "CuttingPlanes",
+    "Diffrac",
+    "Entropic",
+    "FrankWolfe",
+    "Lifted",
+    "MixedInteger",
+    "RelaxationResult",
+    "SquareLossResult",
+]

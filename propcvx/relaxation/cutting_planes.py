@@ -5,7 +5,7 @@ The loop receives the restricted master and the oracle, and knows neither.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, replace
 from time import perf_counter
 from types import MappingProxyType
@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 
-from propcvx.checks import check_count, check_number, named
+from propcvx.checks import check_count, check_flag, check_number, named
 from propcvx.errors import SolverError
 from propcvx.history import History, Round, StopReason
 from propcvx.labelings import FeasibleLabelings
@@ -29,6 +29,9 @@ Array = NDArray[np.float64]
 
 TOWARDS_ZERO = 1e-9
 """Where an oracle is asked, an alpha of 0 is this share of the mean alpha."""
+
+INACTIVE = 1e-6
+"""A labeling whose weight mu is smaller has none but for a solver's tolerance."""
 
 NONE: Mapping[str, Any] = MappingProxyType({})
 
@@ -46,15 +49,20 @@ class CuttingPlanes(BaseEstimator):
         :class:`propcvx.relaxation.masters.MasterSolution`.
     oracle : str or callable
         ``"coordinate"`` (the paper's, along the axes that keep 90% of the variance),
-        ``"coordinate_features"`` (along the features themselves), and of the most violated
+        ``"coordinate_features"`` (along the features themselves), ``"ascent"`` (the paper's,
+        improved), ``"random_directions"``, ``"several"`` (five cuts a round); with a bound that no
+        labeling exceeds ``"eigenvalue"`` and ``"semidefinite"``; and of the most violated
         labeling ``"exhaustive"``, ``"sweep"`` (two features) and ``"mixed_integer"``; or a
         callable ``oracle(features, feasible)`` that gives a function from alpha to a
         :class:`propcvx.relaxation.oracles.Cut`.
     max_cuts : int
-        Largest number of labelings.
+        Largest number of labelings in the master.
     tol : float
         Stops when the objective decreases by less, or no labeling is violated by more, in units of
         C: instances s times as large with C / s^2 are the same problem.
+    drop_inactive : bool
+        Whether labelings that have no weight in the master leave it, so that many rounds stay
+        cheap.  Its optimum is the same without them.
 
     Examples
     --------
@@ -69,6 +77,7 @@ class CuttingPlanes(BaseEstimator):
     oracle: Any = "coordinate"
     max_cuts: int = 1
     tol: float = 1e-4
+    drop_inactive: bool = False
 
     def relax(
         self,
@@ -115,6 +124,7 @@ class CuttingPlanes(BaseEstimator):
         """
         check_count("max_cuts", self.max_cuts)
         check_number("tol", self.tol, least=0.0)
+        check_flag("drop_inactive", self.drop_inactive)
         master = named("master", self.master, MASTERS, "__call__")(
             features, C, solver=solver, tol=tol, options=options
         )
@@ -143,7 +153,8 @@ class CuttingPlanes(BaseEstimator):
         lower = lower_bound(alpha, cut.bound, C)
         while history.stop_reason is None:
             start = perf_counter()
-            labelings.append(cut.labeling)
+            fresh = [other for other in cut.others if not _known(other, labelings)]
+            labelings = [*labelings, cut.labeling, *fresh][: self.max_cuts]
             active = np.array(labelings)
             solution = master(active)
             alpha = off_zero(solution.alpha)
@@ -162,6 +173,8 @@ class CuttingPlanes(BaseEstimator):
             yield RelaxationResult(
                 solution.value, lower, upper, active, solution.mu, solution.alpha, active, history
             )
+            if self.drop_inactive:
+                labelings = list(active[solution.mu > INACTIVE])
 
     def _stop_reason(self, record: Round, before: History, tol: float) -> StopReason | None:
         if record.violation is not None and record.violation <= tol:
@@ -183,5 +196,9 @@ def off_zero(alpha: Array) -> Array:
 
 def _violation(cut: Cut, labelings: Array, level: float) -> float:
     """By how much a labeling violates the relaxation; by nothing if it or its negative is in it."""
-    known = np.abs(labelings @ cut.labeling).max() == labelings.shape[1]
-    return 0.0 if known else max(0.0, cut.value - level)
+    return 0.0 if _known(cut.labeling, labelings) else max(0.0, cut.value - level)
+
+
+def _known(labeling: Array, labelings: Sequence[Array] | Array) -> bool:
+    """Whether a labeling or its negative, which is the same cut, is one of some."""
+    return any(abs(float(labeling @ other)) == len(labeling) for other in labelings)

@@ -3,11 +3,13 @@ r"""What a relaxation of eq:convex_1 returns, whatever it is."""
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from propcvx.history import History
+from propcvx.relaxation.bounds import labeling_upper_bound
 
 Array = NDArray[np.float64]
 
@@ -18,6 +20,8 @@ class RelaxationResult:
 
     Attributes
     ----------
+    loss : str
+        The loss that value and bounds are of: ``"hinge"``, as in eq:convex_1, for the class itself.
     value : float
         The objective reached.
     lower, upper : float
@@ -38,6 +42,8 @@ class RelaxationResult:
         The interruption or solver failure that ended a loop after at least one round.
     """
 
+    loss: ClassVar[str] = "hinge"
+
     value: float
     lower: float
     upper: float
@@ -47,6 +53,35 @@ class RelaxationResult:
     labelings: Array
     history: History
     stopped_by: BaseException | None = None
+
+    def plane(self, features: Array, labeling: Array, C: float) -> Array:
+        r"""Weights of the separator of a labeling: :math:`F^\top (y \circ \alpha)`.
+
+        Parameters
+        ----------
+        features : array of shape (n_instances, rank)
+            F.
+        labeling : array of shape (n_instances,)
+            Real-valued, as rounded from M.
+        C : float
+            Weight of the loss.
+        """
+        return np.asarray(features.T @ (self.alpha * labeling))
+
+    def upper_bound(self, features: Array, labelings: Array, C: float, weights: Array) -> float:
+        """The least value of some feasible labelings, as of ``lower``, to within a solver's error.
+
+        Parameters
+        ----------
+        features : array of shape (n_instances, rank)
+            F.
+        labelings : array of shape (n_labelings, n_instances)
+        C : float
+            Weight of the loss.
+        weights : array of shape (rank,)
+            Of a separator that is known.
+        """
+        return labeling_upper_bound(features, labelings, C, weights=weights)
 
     def take(self, instances: NDArray[np.intp]) -> RelaxationResult:
         """The same with the instances in another order."""

@@ -1,53 +1,167 @@
-r"""From the relaxation's matrix M back to a labeling.
+r"""From the relaxation's matrix M back to a labeling and its separator.
 
-A rounding takes the result of a relaxation to a real-valued labeling; its sign, which M does not
-tell, is settled by :func:`oriented` for all of them.
+A rounding takes what a relaxation reached to a :class:`Rounded`.  Soft ones keep a real-valued
+labeling and the relaxation's alpha, as in the paper, and settle the sign, which M does not tell;
+feasible ones take the best of some feasible labelings by the SVM value, and that SVM.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
 from types import MappingProxyType
 
 import numpy as np
 from numpy.typing import NDArray
 
 from propcvx.bags import Bags
+from propcvx.labelings import FeasibleLabelings
+from propcvx.losses import HINGE
 from propcvx.metrics import proportion_error
+from propcvx.programs import Program, svm_dual, svm_dual_parameters
 from propcvx.relaxation.result import RelaxationResult
+from propcvx.scaling import unit_of
+from propcvx.solvers import solve
 
 Array = NDArray[np.float64]
 
 TIED = 1e-9
 """Differences closer to 0 than this, relatively, say nothing of the sign."""
 
-Rounding = Callable[[RelaxationResult, Array, Bags], Array]
-"""``rounding(result, features, bags) -> soft labeling``, its sign left open."""
+MAX_STEPS = 100
+"""Rounds of alternation that polish a labeling."""
 
 
-def rank_one(result: RelaxationResult, features: Array, bags: Bags) -> Array:
+@dataclass(frozen=True)
+class Rounded:
+    """A labeling and the separator that it gives.
+
+    Attributes
+    ----------
+    labeling : array of shape (n_instances,)
+        Real-valued, or feasible.
+    weights : array of shape (rank,)
+        The weights over the features.
+    """
+
+    labeling: Array
+    weights: Array
+
+
+Rounding = Callable[[RelaxationResult, Array, FeasibleLabelings, float], Rounded]
+"""``rounding(result, features, feasible, C) -> Rounded``."""
+
+
+@dataclass(frozen=True)
+class LabelingSVM:
+    """The SVM of any labeling, without a bias.
+
+    Attributes
+    ----------
+    features : array of shape (n_instances, rank)
+    C : float
+    """
+
+    features: Array
+    C: float
+
+    @cached_property
+    def _unit(self) -> float:
+        return unit_of(self.features, self.C)
+
+    @cached_property
+    def _program(self) -> Program:
+        return svm_dual(self._unit * self.features, bias=False)
+
+    def alpha(self, labeling: Array) -> Array:
+        """Its dual variables."""
+        program = self._program.set(**svm_dual_parameters(labeling, self.C / self._unit**2))
+        answer = solve(program, tol=1e-9, certify=False, quiet=True)
+        return np.asarray(self._unit**2 * labeling * answer.variables["v"])
+
+    def weights(self, labeling: Array) -> Array:
+        """Its weights."""
+        return np.asarray(self.features.T @ (labeling * self.alpha(labeling)))
+
+    def value(self, labeling: Array, weights: Array) -> float:
+        """Primal SVM value of a labeling and some weights."""
+        losses = HINGE.of(labeling, self.features @ weights)
+        return 0.5 * float(weights @ weights) + self.C * float(losses.sum())
+
+    def best(self, labelings: Array) -> Rounded:
+        """The labeling of least value, shape (n_labelings, n_instances), and its weights."""
+        found = [Rounded(y, self.weights(y)) for y in np.unique(labelings, axis=0)]
+        return min(found, key=lambda one: self.value(one.labeling, one.weights))
+
+
+# --- soft labelings ---------------------------------------------------------------------------
+
+
+def rank_one(result: RelaxationResult) -> Array:
     r"""Best rank-one approximation of M as :math:`y y^\top`, as in the paper.
 
-    Parameters
-    ----------
-    result : RelaxationResult
-        Of it the vectors and weights of :math:`M = \sum_t \mu_t v_t v_t^\top`.
-    features : array of shape (n_instances, rank)
-        Not needed here.
-    bags : Bags
-        Not needed here.
-
-    Returns
-    -------
-    labeling : float array of shape (n_instances,)
-        Real-valued; :math:`-y` is as good.  Of the two, the one that agrees with the vector of
-        largest weight is returned.
+    Of :math:`\pm y` the one that agrees with the vector of largest weight.
     """
     root = np.sqrt(result.weights)[:, None] * result.vectors
     _, singular, right = np.linalg.svd(root, full_matrices=False)
     labeling = singular[0] * right[0]
     agrees = labeling @ result.vectors[np.argmax(result.weights)] >= 0
-    return labeling if agrees else -labeling
+    return np.asarray(labeling if agrees else -labeling)
+
+
+def mean_labeling(result: RelaxationResult) -> Array:
+    r"""The mean :math:`\sum_t \mu_t v_t`, which has the sums of the bags where the vectors do."""
+    return np.asarray(result.weights @ result.vectors)
+
+
+@dataclass(frozen=True)
+class SoftRounding:
+    """A real-valued labeling, the separator of the relaxation's alpha, and its sign.
+
+    Attributes
+    ----------
+    labeling : callable
+        ``labeling(result)``, real-valued, of shape (n_instances,); its sign is left open.
+    sign : callable
+        ``sign(scores, features, feasible, C)``, +1.0 or -1.0: :func:`by_bags` or
+        :func:`by_objective`.
+    """
+
+    labeling: Callable[[RelaxationResult], Array]
+    sign: Callable[[Array, Array, FeasibleLabelings, float], float]
+
+    def __call__(
+        self, result: RelaxationResult, features: Array, feasible: FeasibleLabelings, C: float
+    ) -> Rounded:
+        """Round."""
+        labeling = self.labeling(result)
+        weights = result.plane(features, labeling, C)
+        sign = self.sign(features @ weights, features, feasible, C)
+        return Rounded(sign * labeling, sign * weights)
+
+
+def by_bags(scores: Array, features: Array, feasible: FeasibleLabelings, C: float) -> float:
+    """The sign of the smaller bag error on the training bags, as in the paper: ``oriented``."""
+    return oriented(scores, feasible.bags)
+
+
+def by_objective(scores: Array, features: Array, feasible: FeasibleLabelings, C: float) -> float:
+    """The sign whose nearest feasible labeling has the smaller SVM value; of equal ones, by bags.
+
+    Parameters
+    ----------
+    scores : array of shape (n_instances,)
+        The scores of the separator.
+    features, feasible, C
+        As in every relaxation.
+    """
+    svm = LabelingSVM(features, C)
+    found = feasible.best(np.column_stack([scores, -scores])).T
+    here, there = (svm.value(y, svm.weights(y)) for y in found)
+    if abs(here - there) <= TIED * max(here, there):
+        return oriented(scores, feasible.bags)
+    return 1.0 if here < there else -1.0
 
 
 def oriented(scores: Array, bags: Bags) -> float:
@@ -79,5 +193,105 @@ def oriented(scores: Array, bags: Bags) -> float:
     return -1.0 if covariance < -TIED * np.abs(scores).max() else 1.0
 
 
-ROUNDINGS: Mapping[str, Rounding] = MappingProxyType({"rank_one": rank_one})
+# --- feasible labelings -----------------------------------------------------------------------
+
+Candidates = Callable[[RelaxationResult, FeasibleLabelings], Array]
+"""``candidates(result, feasible)``: feasible labelings, shape (n_labelings, n_instances)."""
+
+
+def nearest_to_axis(result: RelaxationResult, feasible: FeasibleLabelings) -> Array:
+    """The feasible labelings nearest to the leading axis, either way."""
+    axis = rank_one(result)
+    return feasible.best(np.column_stack([axis, -axis])).T
+
+
+def nearest_to_mean(result: RelaxationResult, feasible: FeasibleLabelings) -> Array:
+    """The feasible labeling nearest to the mean."""
+    return feasible.best(mean_labeling(result))[None]
+
+
+def labelings_met(result: RelaxationResult, feasible: FeasibleLabelings) -> Array:
+    """The feasible labelings that the relaxation met: its cuts."""
+    return result.labelings
+
+
+def all_candidates(result: RelaxationResult, feasible: FeasibleLabelings) -> Array:
+    """All of these."""
+    sources = (nearest_to_axis, nearest_to_mean, labelings_met)
+    return np.vstack([source(result, feasible) for source in sources])
+
+
+@dataclass(frozen=True)
+class FeasibleRounding:
+    """The best of some feasible labelings by the SVM value, with its SVM.
+
+    Attributes
+    ----------
+    candidates : callable
+        ``candidates(result, feasible)``.
+    """
+
+    candidates: Candidates
+
+    def __call__(
+        self, result: RelaxationResult, features: Array, feasible: FeasibleLabelings, C: float
+    ) -> Rounded:
+        """Round."""
+        return LabelingSVM(features, C).best(self.candidates(result, feasible))
+
+
+@dataclass(frozen=True)
+class Polished:
+    """Another rounding's feasible labeling, polished by alternation: never worse.
+
+    Attributes
+    ----------
+    rounding : callable
+        The other one.
+    """
+
+    rounding: Rounding
+
+    def __call__(
+        self, result: RelaxationResult, features: Array, feasible: FeasibleLabelings, C: float
+    ) -> Rounded:
+        """Round."""
+        start = self.rounding(result, features, feasible, C)
+        return alternated(start, LabelingSVM(features, C), feasible)
+
+
+def alternated(start: Rounded, svm: LabelingSVM, feasible: FeasibleLabelings) -> Rounded:
+    """Labels and SVM in turn, as Algorithm 1 at C, over the feasible labelings, while it improves.
+
+    Parameters
+    ----------
+    start : Rounded
+        A feasible labeling and its weights.
+    svm : LabelingSVM
+    feasible : FeasibleLabelings
+        The set; its labeling step is one sort of each bag (Proposition 3).
+    """
+    best, value = start, svm.value(start.labeling, start.weights)
+    for _ in range(MAX_STEPS):
+        labeling = feasible.best(HINGE.reduction(svm.features @ best.weights))
+        found = Rounded(labeling, svm.weights(labeling))
+        reached = svm.value(found.labeling, found.weights)
+        if not reached < value:
+            break
+        best, value = found, reached
+    return best
+
+
+ROUNDINGS: Mapping[str, Rounding] = MappingProxyType(
+    {
+        "rank_one": SoftRounding(rank_one, by_bags),
+        "rank_one_by_objective": SoftRounding(rank_one, by_objective),
+        "mean": SoftRounding(mean_labeling, by_bags),
+        "nearest_to_rank_one": FeasibleRounding(nearest_to_axis),
+        "nearest_to_mean": FeasibleRounding(nearest_to_mean),
+        "best_cut": FeasibleRounding(labelings_met),
+        "best": FeasibleRounding(all_candidates),
+        "polished": Polished(FeasibleRounding(all_candidates)),
+    }
+)
 """Roundings by name."""

@@ -35,12 +35,17 @@ FEW_FEATURES = 0.1
 GENERAL: Mapping[ProblemClass, Names] = MappingProxyType(
     {
         ProblemClass.QP: ("piqp", "clarabel"),
+        ProblemClass.SDP: ("scs",),
         ProblemClass.MILP: ("highs", "scip"),
         ProblemClass.MIQP: ("scip",),
         ProblemClass.MICP: ("scip",),
     }
 )
-"""Solvers for a class of problem; Clarabel for those that are not here."""
+"""Solvers for a class of problem; Clarabel for those that are not here.
+
+A semidefinite program of order 56 (:func:`propcvx.programs.lifted_svm_dual`, 48 instances of heart)
+takes Clarabel 9 s, and SCS to the same tolerance 1.5 s.
+"""
 
 
 def automatic(program: Program) -> Names:

@@ -5,18 +5,28 @@ cut proves is in its ``bound``: finite where the oracle knows what no labeling e
 """
 
 from collections.abc import Mapping
+from functools import partial
 from types import MappingProxyType
 
+from propcvx.relaxation.oracles.ascent import AscentOracle
 from propcvx.relaxation.oracles.coordinate import CoordinateOracle
 from propcvx.relaxation.oracles.cut import Cut, Oracle, OracleFactory, checked, violation_value
+from propcvx.relaxation.oracles.eigenvalue import EigenvalueOracle
 from propcvx.relaxation.oracles.exhaustive import ExhaustiveOracle
 from propcvx.relaxation.oracles.mixed_integer import MixedIntegerOracle
+from propcvx.relaxation.oracles.random import RandomDirectionsOracle
+from propcvx.relaxation.oracles.semidefinite import SemidefiniteOracle
 from propcvx.relaxation.oracles.sweep import DirectionSweepOracle
 
 ORACLES: Mapping[str, OracleFactory] = MappingProxyType(
     {
         "coordinate": CoordinateOracle.on_axes,
         "coordinate_features": CoordinateOracle.on_features,
+        "ascent": AscentOracle,
+        "random_directions": RandomDirectionsOracle,
+        "several": partial(RandomDirectionsOracle, n_cuts=5),
+        "eigenvalue": EigenvalueOracle,
+        "semidefinite": SemidefiniteOracle,
         "exhaustive": ExhaustiveOracle,
         "sweep": DirectionSweepOracle,
         "mixed_integer": MixedIntegerOracle,
@@ -26,13 +36,17 @@ ORACLES: Mapping[str, OracleFactory] = MappingProxyType(
 
 __all__ = [
     "ORACLES",
+    "AscentOracle",
     "CoordinateOracle",
     "Cut",
     "DirectionSweepOracle",
+    "EigenvalueOracle",
     "ExhaustiveOracle",
     "MixedIntegerOracle",
     "Oracle",
     "OracleFactory",
+    "RandomDirectionsOracle",
+    "SemidefiniteOracle",
     "checked",
     "violation_value",
 ]

@@ -34,11 +34,14 @@ class Cut:
     bound : float
         An upper bound on that value over all feasible labelings: equal to ``value`` where the
         labeling is known to be the most violated one, infinite where nothing is known.
+    others : tuple of arrays of shape (n_instances,)
+        Further feasible labelings that are worth a cut, the best first.
     """
 
     labeling: Array
     value: float
     bound: float = np.inf
+    others: tuple[Array, ...] = ()
 
 
 Oracle = Callable[[Array], Cut]
@@ -64,9 +67,10 @@ def checked(oracle: Oracle, features: Array, feasible: FeasibleLabelings) -> Ora
 
     def ask(alpha: Array) -> Cut:
         cut = oracle(alpha)
-        reason = feasible.fault_of(cut.labeling)
-        if reason is not None:
-            raise InputError(f"{name} returned a labeling that is not feasible: {reason}.")
+        for labeling in (cut.labeling, *cut.others):
+            reason = feasible.fault_of(labeling)
+            if reason is not None:
+                raise InputError(f"{name} returned a labeling that is not feasible: {reason}.")
         value = violation_value(features, cut.labeling, alpha)
         largest = 0.5 * float(alpha @ norms) ** 2
         if not abs(cut.value - value) <= ROUNDING * (value + np.finfo(float).eps * largest):

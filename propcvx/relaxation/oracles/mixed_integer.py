@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from propcvx.labelings import FeasibleLabelings
 from propcvx.programs import Program, exact_separation
+from propcvx.relaxation.oracles.ascent import ascend
 from propcvx.relaxation.oracles.cut import Cut, violation_value
-from propcvx.relaxation.oracles.rows import TIED, RowOracle
+from propcvx.relaxation.oracles.rows import RowOracle
 from propcvx.solvers import solve
 
 Array = NDArray[np.float64]
@@ -68,17 +68,3 @@ def lower_bound_of(program: Program) -> float:
     extra = program.problem.solver_stats.extra_stats or {}
     model = extra.get("model") if isinstance(extra, dict) else None
     return max(0.0, float(model.getDualbound())) if model is not None else 0.0
-
-
-def ascend(labeling: Array, weighted: Array, feasible: FeasibleLabelings) -> Array:
-    r"""Raise :math:`\|\sum_i \alpha_i y_i F_i\|` by the best labeling along it, while it rises.
-
-    The norm is convex in y, so the best labeling of its linearisation is at least as good.
-    """
-    norm = float(np.linalg.norm(weighted.T @ labeling))
-    while True:
-        other = feasible.best(weighted @ (weighted.T @ labeling))
-        risen = float(np.linalg.norm(weighted.T @ other))
-        if risen <= norm * (1.0 + TIED):
-            return labeling
-        labeling, norm = other, risen

@@ -41,9 +41,9 @@ class RowOracle(ABC):
     def __call__(self, alpha: Array) -> Cut:
         """Find a labeling for alpha."""
         cut = self._find(alpha[self._order])
-        labeling = np.empty_like(cut.labeling)
-        labeling[self._order] = cut.labeling
-        return replace(cut, labeling=labeling)
+        place = np.argsort(self._order)
+        others = tuple(other[place] for other in cut.others)
+        return replace(cut, labeling=cut.labeling[place], others=others)
 
     @abstractmethod
     def _find(self, alpha: Array) -> Cut:
@@ -80,3 +80,21 @@ def best_cut(labelings: Array, weighted: Array) -> Cut:
     values = 0.5 * np.square(labelings @ weighted).sum(axis=1)
     best = first_of_best(labelings, values)
     return Cut(labelings[best], float(values[best]), float(values[best]))
+
+
+def best_cuts(labelings: Array, weighted: Array, count: int) -> Cut:
+    """The labeling with the largest violation value, with the next ones beside it.
+
+    Parameters
+    ----------
+    labelings : array of shape (n_labelings, n_instances)
+    weighted : array of shape (n_instances, rank)
+        The rows of F times alpha.
+    count : int
+        How many of them at most, each once.
+    """
+    best, labelings = best_cut(labelings, weighted), np.unique(labelings, axis=0)
+    values = np.square(labelings @ weighted).sum(axis=1)
+    others = np.any(labelings != best.labeling, axis=1)
+    following = np.argsort(-values[others], kind="stable")[: count - 1]
+    return Cut(best.labeling, best.value, others=tuple(labelings[others][following]))

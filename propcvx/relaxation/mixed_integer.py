@@ -1,0 +1,191 @@
+"""The exact mixed-integer program, and the continuous one that it begins with."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from time import perf_counter
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+from cvxpy import USER_LIMIT
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator
+
+from propcvx.checks import check_count, check_number
+from propcvx.errors import InputError, SolverError
+from propcvx.labelings import FeasibleLabelings
+from propcvx.programs import constrained_psvm
+from propcvx.programs.psvm import FEASIBILITY
+from propcvx.relaxation.lifted import solved_at_once
+from propcvx.relaxation.oracles.ascent import AscentOracle
+from propcvx.relaxation.oracles.mixed_integer import lower_bound_of
+from propcvx.relaxation.result import RelaxationResult
+from propcvx.relaxation.rounding import LabelingSVM, Rounded, alternated
+from propcvx.scaling import unit_of
+from propcvx.solvers import SolverNames, solve
+
+Array = NDArray[np.float64]
+
+NONE: Mapping[str, Any] = MappingProxyType({})
+
+SAFETY = 1e-6
+"""Taken from the solver's bound, as a share of it."""
+
+SHORT = 10.0
+"""By so many tolerances each slack may be short: SCIP holds constraints to one."""
+
+
+class MixedInteger(BaseEstimator):
+    """The best labeling itself, by :func:`propcvx.programs.constrained_psvm`.
+
+    For tens of instances; where the time runs out, the interval that is reached.  It needs SCIP
+    (``pip install pyscipopt``), and starts from the labeling of a few alternations, whose value
+    makes its constants tight.
+
+    Parameters
+    ----------
+    seconds : float
+        Time limit.
+    max_instances : int
+        Most instances that it sets out to solve.
+    """
+
+    def __init__(self, *, seconds: float = 60.0, max_instances: int = 200) -> None:
+        self.seconds = seconds
+        self.max_instances = max_instances
+
+    def relax(
+        self,
+        features: Array,
+        feasible: FeasibleLabelings,
+        C: float,
+        *,
+        solver: SolverNames = "auto",
+        tol: float = 1e-8,
+        options: Mapping[str, Any] = NONE,
+        on_round: Callable[[RelaxationResult], None] = lambda reached: None,
+    ) -> RelaxationResult:
+        """Solve it; the arguments are those of :meth:`propcvx.relaxation.Lifted.relax`.
+
+        Returns
+        -------
+        RelaxationResult
+            Of one labeling, the best that was found, with the solver's error counted in.
+        """
+        check_number("seconds", self.seconds, above=0.0)
+        if len(features) > check_count("max_instances", self.max_instances):
+            raise InputError(
+                f"{len(features)} instances are above max_instances={self.max_instances}; "
+                "relaxation='lifted' takes some hundreds and 'cutting_planes' any number."
+            )
+        started, unit, svm = perf_counter(), unit_of(features, C), LabelingSVM(features, C)
+        best = starting_point(svm, feasible)
+        value = svm.value(best.labeling, best.weights)
+        posed = C / unit**2
+        program = constrained_psvm(unit * features, feasible, posed, value=value / unit**2)
+        options = {"limits/time": self.seconds, **options}
+        asked, name, status, proved = perf_counter(), "scip", USER_LIMIT, 0.0
+        try:
+            answer = solve(program, solver, tol=tol, certify=False, quiet=True, **options)
+        except SolverError:
+            if perf_counter() - asked < self.seconds:
+                raise  # else the time ran out before there was any labeling
+        else:
+            name, status, proved = answer.solver, answer.status, unit**2 * lower_bound_of(program)
+            found = svm.best(feasible.best(answer.variables["z"] - 0.5)[None])
+            best = min(best, found, key=lambda one: svm.value(one.labeling, one.weights))
+            value = svm.value(best.labeling, best.weights)
+        missed = SAFETY * proved + SHORT * max(tol, FEASIBILITY) * C * len(features)
+        alpha = np.clip(svm.alpha(best.labeling), 0.0, C)
+        history = solved_at_once(value, name, status, perf_counter() - started)
+        one = best.labeling[None]
+        result = RelaxationResult(
+            value,
+            min(max(0.0, proved - missed), value),
+            value,
+            one,
+            np.ones(1),
+            alpha,
+            one,
+            history,
+        )
+        on_round(result)
+        return result
+
+
+class ContinuousLabels(BaseEstimator):
+    r"""Labels :math:`y \in \operatorname{conv} \mathcal{Y}` in place of -1 and +1.
+
+    :func:`propcvx.programs.constrained_psvm` without integers: a weak relaxation, kept to show how
+    weak.  An instance whose label may be in the middle costs nothing at w = 0, so unless labels are
+    known or bags are of one class its value is near 0, and so are the weights of its separator.
+    The lower bound is evaluated from the multipliers, by one sort of each bag.
+    """
+
+    def relax(
+        self,
+        features: Array,
+        feasible: FeasibleLabelings,
+        C: float,
+        *,
+        solver: SolverNames = "auto",
+        tol: float = 1e-8,
+        options: Mapping[str, Any] = NONE,
+        on_round: Callable[[RelaxationResult], None] = lambda reached: None,
+    ) -> RelaxationResult:
+        """Solve it; the arguments are those of :meth:`propcvx.relaxation.Lifted.relax`."""
+        started, unit, svm = perf_counter(), unit_of(features, C), LabelingSVM(features, C)
+        start = starting_point(svm, feasible)
+        upper = svm.value(start.labeling, start.weights)
+        posed = C / unit**2
+        program = constrained_psvm(
+            unit * features, feasible, posed, value=upper / unit**2, integer=False
+        )
+        answer = solve(program, solver, tol=tol, certify=False, quiet=True, **options)
+        positive, negative = (
+            unit**2 * np.maximum(answer.duals[side], 0.0) for side in ("positive", "negative")
+        )
+        over = np.maximum(1.0, (positive + negative) / C)
+        positive, negative = positive / over, negative / over
+        reach = 1.0 + np.sqrt(2.0 * upper) * np.linalg.norm(features, axis=1)
+        lower = _continuous_bound(features, feasible, positive, negative, reach)
+        labels = 2.0 * np.clip(answer.variables["z"], 0.0, 1.0) - 1.0
+        labelings = np.unique([start.labeling, feasible.best(labels)], axis=0)
+        value = unit**2 * answer.value
+        history = solved_at_once(value, answer.solver, answer.status, perf_counter() - started)
+        result = RelaxationResult(
+            value,
+            max(0.0, lower),
+            upper,
+            labels[None],
+            np.ones(1),
+            np.abs(positive - negative),
+            labelings,
+            history,
+        )
+        on_round(result)
+        return result
+
+
+def starting_point(svm: LabelingSVM, feasible: FeasibleLabelings) -> Rounded:
+    """A good feasible labeling in no time: a violated one, alternated."""
+    n = len(svm.features)
+    cut = AscentOracle(svm.features, feasible)(np.full(n, 1.0 / n))
+    return alternated(svm.best(cut.labeling[None]), svm, feasible)
+
+
+def _continuous_bound(
+    features: Array, feasible: FeasibleLabelings, positive: Array, negative: Array, reach: Array
+) -> float:
+    r"""The Lagrangian of any multipliers with :math:`a + a^* \le C`, least over z by sorting.
+
+    .. math::
+
+        1^\top (a + a^*) - \tfrac12 \|F^\top (a - a^*)\|^2 - M^\top a
+        + \min_{2 z - 1 \in \mathcal{Y}} \sum_i M_i (a_i - a_i^*) z_i
+    """
+    weights, prices = features.T @ (positive - negative), reach * (positive - negative)
+    z = (feasible.best(-prices) + 1.0) / 2.0
+    constant = float((positive + negative).sum() - reach @ positive)
+    return constant - 0.5 * float(weights @ weights) + float(prices @ z)

@@ -1,0 +1,92 @@
+"""The separation problem relaxed to a semidefinite program, with randomised rounding."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils import check_random_state
+
+from propcvx.programs import Lifting, lifted_quadratic, mixture
+from propcvx.relaxation.oracles.ascent import ascend
+from propcvx.relaxation.oracles.cut import Cut
+from propcvx.relaxation.oracles.rows import RowOracle, best_cuts
+from propcvx.relaxation.order import check_order
+from propcvx.solvers import SolverNames, solve
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class SemidefiniteOracle(RowOracle):
+    r""":func:`propcvx.programs.lifted_quadratic` of :math:`Q = K \circ \alpha \alpha^\top`.
+
+    Labelings are rounded from normal vectors with the mean and the covariance that the solution
+    says of y, and raised by :func:`~.ascent.ascend`.  The bound is evaluated from the multipliers
+    (:meth:`propcvx.programs.Lifting.largest`), so it holds whatever the solver's error.
+
+    Attributes
+    ----------
+    features, feasible
+        As in every oracle.
+    n_samples : int
+        How many vectors are rounded.
+    random_state : int or RandomState
+        Their seed.
+    solver : str or sequence
+        A solver of semidefinite programs.
+    tol : float
+        Its tolerance.
+    options : mapping
+        Handed to it as they are.
+    max_order : int
+        Largest order of the matrix, which is at most that of the instances plus one.
+    """
+
+    n_samples: int = 50
+    random_state: int | np.random.RandomState = 0
+    solver: SolverNames = "auto"
+    tol: float = 1e-6
+    options: Mapping[str, Any] = field(default_factory=dict)
+    max_order: int = 400
+
+    @cached_property
+    def _lifting(self) -> Lifting:
+        return Lifting.of(self._labelings)
+
+    @cached_property
+    def _normal(self) -> Array:
+        random = check_random_state(self.random_state)
+        return np.asarray(random.standard_normal((len(self.features), self.n_samples)))
+
+    def _find(self, alpha: Array) -> Cut:
+        lifting = self._lifting
+        check_order(lifting.span.shape[1], self.max_order)
+        weighted = alpha[:, None] * self._rows
+        quadratic = weighted @ weighted.T
+        size = float(np.linalg.norm(quadratic, 2)) or 1.0
+        program = lifted_quadratic(quadratic / size, self._labelings)
+        answer = solve(
+            program, self.solver, tol=self.tol, certify=False, quiet=True, **self.options
+        )
+        largest = lifting.largest(
+            quadratic / size,
+            answer.duals["diagonal"],
+            answer.duals.get("products", lifting.no_products),
+        )
+        lifted = lifting.span @ answer.variables["U"] @ lifting.span.T
+        found = np.array([ascend(y, weighted, self._labelings) for y in self._rounded(lifted)])
+        cut = best_cuts(np.unique(found, axis=0), weighted, 1)
+        return Cut(cut.labeling, cut.value, max(cut.value, size * largest / 2))
+
+    def _rounded(self, lifted: Array) -> Array:
+        vectors, weights = mixture(lifted)
+        mean = weights @ vectors
+        values, axes = np.linalg.eigh(np.cov(vectors.T, aweights=weights, bias=True))
+        root = (axes * np.sqrt(np.maximum(values, 0.0))) @ axes.T
+        samples = np.column_stack([mean, mean[:, None] + root @ self._normal])
+        return np.unique(self._labelings.best(samples).T, axis=0)

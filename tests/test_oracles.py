@@ -1,0 +1,230 @@
+"""Oracles beside enumeration: feasible, never worse than what they improve, bounds that hold."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from small_problems import small_problem, small_problems
+
+from propcvx import ConvPropSVM, CuttingPlanes
+from propcvx.errors import InputError
+from propcvx.history import StopReason
+from propcvx.labelings import FeasibleLabelings
+from propcvx.relaxation.oracles import (
+    ORACLES,
+    AscentOracle,
+    CoordinateOracle,
+    Cut,
+    EigenvalueOracle,
+    ExhaustiveOracle,
+    RandomDirectionsOracle,
+    SemidefiniteOracle,
+    checked,
+    violation_value,
+)
+from propcvx.relaxation.oracles.rows import best_cuts
+
+pytestmark = pytest.mark.filterwarnings("ignore::propcvx.errors.InaccurateSolutionWarning")
+
+small = small_problems(max_size=4, max_bags=3, max_features=4)
+epsilons = st.sampled_from([0.0, 0.3])
+seeds = st.integers(0, 2**32 - 1)
+
+
+def drawn(problem, epsilon, seed):
+    """A feasible set, and an alpha some of which are zero."""
+    alpha = np.maximum(0.0, np.random.RandomState(seed).uniform(-0.3, 1.0, len(problem.X)))
+    return FeasibleLabelings.of(problem.bags, epsilon), alpha
+
+
+@pytest.mark.parametrize("name", ["ascent", "random_directions", "several", "eigenvalue"])
+@settings(max_examples=25)
+@given(problem=small, epsilon=epsilons, seed=seeds)
+def test_answers_are_feasible_and_bounds_hold(name, problem, epsilon, seed):
+    feasible, alpha = drawn(problem, epsilon, seed)
+    oracle = checked(ORACLES[name](problem.X, feasible), problem.X, feasible)
+    cut, exact = oracle(alpha), ExhaustiveOracle(problem.X, feasible)(alpha).value
+    assert cut.value <= exact * (1.0 + 1e-9)
+    assert cut.bound >= exact * (1.0 - 1e-12)
+
+
+@settings(max_examples=20)
+@given(problem=small, epsilon=epsilons, seed=seeds, tol=st.sampled_from([1e-6, 1e-2]))
+def test_the_semidefinite_bound_holds_at_any_accuracy(problem, epsilon, seed, tol):
+    feasible, alpha = drawn(problem, epsilon, seed)
+    oracle = SemidefiniteOracle(problem.X, feasible, tol=tol)
+    cut = checked(oracle, problem.X, feasible)(alpha)
+    exact = ExhaustiveOracle(problem.X, feasible)(alpha).value
+    assert cut.value <= exact * (1.0 + 1e-9)
+    assert cut.bound >= exact * (1.0 - 1e-12)
+
+
+@settings(max_examples=25)
+@given(problem=small, epsilon=epsilons, seed=seeds)
+def test_ascent_is_never_worse_than_where_it_began(problem, epsilon, seed):
+    feasible, alpha = drawn(problem, epsilon, seed)
+    start = CoordinateOracle.on_axes(problem.X, feasible)(alpha).value
+    assert AscentOracle(problem.X, feasible)(alpha).value >= start * (1.0 - 1e-12)
+
+
+def test_ascent_is_better_where_the_axes_mislead():
+    risen = 0
+    for seed in range(20):
+        problem = small_problem(seed, sizes=(8,) * 4, n_features=6, noise=2.0)
+        feasible, alpha = FeasibleLabelings.of(problem.bags, 0.0), np.ones(32)
+        start = CoordinateOracle.on_axes(problem.X, feasible)(alpha).value
+        risen += AscentOracle(problem.X, feasible)(alpha).value > start * 1.01
+    assert risen > 0
+
+
+def test_bounds_by_eigenvalues_are_ordered():
+    """Of the norm alone, with the sums of the bags, with every label's square, and exact."""
+    for seed in range(5):
+        problem = small_problem(seed, sizes=(4, 4, 3), n_features=3)
+        feasible, alpha = drawn(problem, 0.0, seed)
+        norm = np.linalg.norm(alpha[:, None] * problem.X, 2)
+        eigenvalue = EigenvalueOracle(problem.X, feasible)(alpha).bound
+        semidefinite = SemidefiniteOracle(problem.X, feasible, tol=1e-8)(alpha).bound
+        exact = ExhaustiveOracle(problem.X, feasible)(alpha).value
+        assert exact <= semidefinite * (1.0 + 1e-9)
+        assert semidefinite <= eigenvalue * (1.0 + 1e-5)
+        assert eigenvalue <= 0.5 * len(alpha) * norm**2 * (1.0 + 1e-9)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_the_eigenvalue_bound_is_that_of_the_trust_region(seed):
+    """Of all y with the sums of the bags and the norm of a labeling, none is above it."""
+    problem = small_problem(seed, sizes=(5, 4), n_features=3)
+    feasible, alpha = drawn(problem, 0.0, seed)
+    membership = problem.bags.membership.toarray()
+    sums = 2.0 * feasible.lower - problem.bags.sizes
+    centre = membership.T @ (sums / problem.bags.sizes)
+    radius, random = np.sqrt(9.0 - centre @ centre), np.random.RandomState(seed)
+    free = np.eye(9) - membership.T @ np.diag(1.0 / problem.bags.sizes) @ membership
+    largest = 0.0
+    for _ in range(20):  # ascent on the sphere from random points
+        y = centre + radius * unit(free @ random.randn(9))
+        for _ in range(500):
+            weighted = alpha * (problem.X @ (problem.X.T @ (alpha * y)))
+            y = centre + radius * unit(free @ weighted)
+        largest = max(largest, violation_value(problem.X, y, alpha))
+    bound = EigenvalueOracle(problem.X, feasible)(alpha).bound
+    assert bound >= largest * (1.0 - 1e-12)
+    assert bound == pytest.approx(largest, rel=1e-3)
+
+
+def unit(vector):
+    return vector / np.linalg.norm(vector)
+
+
+def test_random_directions_are_those_of_the_seed_and_more_are_not_worse():
+    problem = small_problem(2, sizes=(6, 6, 6), n_features=5)
+    feasible, alpha = drawn(problem, 0.0, 0)
+
+    def value(**options):
+        return RandomDirectionsOracle(problem.X, feasible, **options)(alpha).value
+
+    assert value(n_directions=20) == value(n_directions=20)
+    values = [value(n_directions=5, random_state=seed) for seed in range(10)]
+    assert len(set(values)) > 1
+    exact = ExhaustiveOracle(problem.X, feasible)(alpha).value
+    assert value(n_directions=2000) == pytest.approx(exact, rel=1e-9)
+    with pytest.raises(InputError, match="n_directions must be a whole number"):
+        RandomDirectionsOracle(problem.X, feasible, n_directions=0)
+
+
+# --- several cuts a round -----------------------------------------------------------------------
+
+
+def test_several_cuts_are_the_most_violated_ones_each_once():
+    problem = small_problem(3, sizes=(4, 4))
+    feasible, alpha = drawn(problem, 0.0, 1)
+    labelings = np.array(list(feasible.enumerate()))
+    weighted = alpha[:, None] * problem.X
+    cut = best_cuts(np.vstack([labelings, labelings]), weighted, 4)
+    values = np.sort([violation_value(problem.X, y, alpha) for y in labelings])[::-1]
+    found = [violation_value(problem.X, y, alpha) for y in (cut.labeling, *cut.others)]
+    np.testing.assert_allclose(found, values[:4])
+
+
+@pytest.mark.parametrize("n_cuts", [1, 3])
+def test_rounds_with_several_cuts_end_at_the_same_optimum(n_cuts):
+    class Best(ExhaustiveOracle):
+        def _find(self, alpha):
+            labelings = np.array(list(self._labelings.enumerate()))
+            cut = best_cuts(labelings, alpha[:, None] * self._rows, n_cuts)
+            return Cut(cut.labeling, cut.value, cut.value, cut.others)
+
+    problem = small_problem(4, sizes=(4, 4), n_features=3, noise=2.0)
+    several, one = (
+        ConvPropSVM(relaxation=CuttingPlanes(oracle=oracle, max_cuts=60, tol=0.0), solver_tol=1e-9)
+        for oracle in (Best, "exhaustive")
+    )
+    several.fit(problem.X, problem.y)
+    one.fit(problem.X, problem.y)
+    assert several.objective_ == pytest.approx(one.objective_, rel=1e-6)
+    assert several.n_iter_ <= one.n_iter_
+    assert [record.n_cuts for record in one.history_] == list(range(1, one.n_iter_ + 1))
+
+
+def test_no_more_cuts_than_are_allowed():
+    problem = small_problem(5, sizes=(5, 5), n_features=4, noise=2.0)
+    planes = CuttingPlanes(oracle="several", max_cuts=3, tol=0.0)
+    clf = ConvPropSVM(relaxation=planes).fit(problem.X, problem.y)
+    assert clf.history_[-1].n_cuts == 3
+    assert clf.stop_reason_ is StopReason.MAX_CUTS
+
+
+def test_what_comes_beside_a_cut_is_checked_too():
+    class Spoiled(ExhaustiveOracle):
+        def _find(self, alpha):
+            cut = super()._find(alpha)
+            return Cut(cut.labeling, cut.value, cut.bound, (np.zeros(8),))
+
+    problem = small_problem(6)
+    with pytest.raises(InputError, match="Spoiled returned a labeling that is not feasible"):
+        ConvPropSVM(relaxation=CuttingPlanes(oracle=Spoiled)).fit(problem.X, problem.y)
+
+
+@pytest.mark.parametrize("name", ["eigenvalue", "semidefinite"])
+def test_a_bound_of_an_oracle_bounds_the_best_labeling(name):
+    for seed in range(3):
+        problem = small_problem(seed, sizes=(4, 4), n_features=3)
+        planes = CuttingPlanes(oracle=name, max_cuts=10)
+        exact = CuttingPlanes(oracle="exhaustive", max_cuts=60, tol=0.0)
+        here = ConvPropSVM(relaxation=planes).fit(problem.X, problem.y).bounds_
+        reference = ConvPropSVM(relaxation=exact).fit(problem.X, problem.y)
+        assert 0.0 < here.lower <= reference.relaxation_.upper * (1.0 + 1e-9)
+
+
+def test_a_semidefinite_oracle_says_how_large_is_too_large():
+    problem = small_problem(0, sizes=(6, 6))
+    feasible = FeasibleLabelings.of(problem.bags, 0.0)
+    with pytest.raises(InputError, match="order 11 is above max_order=10"):
+        SemidefiniteOracle(problem.X, feasible, max_order=10)(np.ones(12))
+
+
+# --- dropping cuts ------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_inactive_labelings_can_leave_the_master(seed):
+    problem = small_problem(seed, sizes=(5, 5), n_features=3, noise=2.0)
+    feasible = FeasibleLabelings.of(problem.bags, 0.0)
+    kept, dropped = (
+        CuttingPlanes(
+            oracle="exhaustive", max_cuts=60, tol=1e-7, drop_inactive=drop_inactive
+        ).relax(problem.X, feasible, 1.0, tol=1e-10)
+        for drop_inactive in (False, True)
+    )
+    assert dropped.value == pytest.approx(kept.value, rel=1e-5)
+    assert dropped.lower == pytest.approx(dropped.upper, rel=1e-4)
+    assert len(dropped.labelings) <= len(kept.labelings)
+    falls = np.diff(dropped.history.objectives)
+    assert (falls <= 1e-7 * kept.value).all()
+
+
+def test_dropping_is_a_flag():
+    problem = small_problem(0)
+    with pytest.raises(InputError, match="drop_inactive must be True or False, got 'yes'"):
+        ConvPropSVM(relaxation=CuttingPlanes(drop_inactive="yes")).fit(problem.X, problem.y)

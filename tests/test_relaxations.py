@@ -1,0 +1,324 @@
+"""Relaxations under one interface: which is tighter than which, and what each bound is worth."""
+
+import itertools
+
+import cvxpy as cp
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from small_problems import small_problem, small_problems
+
+from propcvx import Bags, ConvPropSVM, CuttingPlanes, bag_target
+from propcvx.errors import InputError, SolverError
+from propcvx.history import StopReason
+from propcvx.labelings import FeasibleLabelings
+from propcvx.losses import HINGE
+from propcvx.programs import (
+    constrained_psvm,
+    entropic_labeling_step,
+    square_loss_matrix,
+)
+from propcvx.relaxation import (
+    RELAXATIONS,
+    ContinuousLabels,
+    Diffrac,
+    Entropic,
+    FrankWolfe,
+    Lifted,
+    MixedInteger,
+    diffrac,
+    mixed_integer,
+)
+from propcvx.relaxation.bounds import labeling_upper_bound
+from propcvx.relaxation.entropic import soft_labeling
+from propcvx.solvers import solve
+
+pytestmark = pytest.mark.filterwarnings("ignore::propcvx.errors.InaccurateSolutionWarning")
+
+small = small_problems(max_size=4, max_bags=3, max_features=3)
+epsilons = st.sampled_from([0.0, 0.3])
+ALL_CUTS = CuttingPlanes(oracle="exhaustive", max_cuts=100, tol=0.0)
+QUICK = [name for name in RELAXATIONS if name != "mixed_integer"]
+
+
+def best_value(features, feasible, C):
+    return min(labeling_upper_bound(features, y, C) for y in feasible.enumerate())
+
+
+def best_square(features, feasible, C):
+    A = square_loss_matrix(features, C)
+    return min(y @ A @ y for y in feasible.enumerate())
+
+
+# --- which is tighter than which ----------------------------------------------------------------
+
+
+@settings(max_examples=15)
+@given(problem=small, epsilon=epsilons, C=st.sampled_from([0.1, 1.0]))
+def test_lifted_is_below_mixtures_of_labelings_and_both_below_the_best(problem, epsilon, C):
+    feasible = FeasibleLabelings.of(problem.bags, epsilon)
+    lifted = Lifted().relax(problem.X, feasible, C)
+    mixed = ALL_CUTS.relax(problem.X, feasible, C)
+    best = best_value(problem.X, feasible, C)
+    assert lifted.lower <= mixed.upper * (1.0 + 1e-9)
+    assert mixed.lower <= best * (1.0 + 1e-9)
+    assert mixed.lower == pytest.approx(mixed.upper, rel=1e-4)
+
+
+@settings(max_examples=15)
+@given(problem=small, epsilon=epsilons, C=st.sampled_from([0.1, 1.0]))
+def test_frank_wolfe_is_below_diffrac_and_both_below_the_best(problem, epsilon, C):
+    feasible = FeasibleLabelings.of(problem.bags, epsilon)
+    best = best_square(problem.X, feasible, C)
+    hull = FrankWolfe().relax(problem.X, feasible, C)
+    lifted = Diffrac().relax(problem.X, feasible, C, solver="clarabel")
+    assert hull.lower <= lifted.value * (1.0 + 1e-5) + 1e-9
+    assert lifted.lower <= best * (1.0 + 1e-9)
+    for reached in (hull, lifted):
+        assert reached.upper >= best * (1.0 - 1e-9)
+        assert all(labeling in feasible for labeling in reached.labelings)
+
+
+def test_the_square_loss_is_not_comparable_with_the_hinge():
+    assert Diffrac().relax(*relaxable(0)).loss == "square"
+    assert Lifted().relax(*relaxable(0)).loss == "hinge"
+
+
+def relaxable(seed, **options):
+    problem = small_problem(seed, n_features=3, **options)
+    return problem.X, FeasibleLabelings.of(problem.bags, 0.0), 0.5
+
+
+@settings(max_examples=15)
+@given(
+    problem=small,
+    epsilon=epsilons,
+    C=st.sampled_from([0.05, 1.0, 20.0]),
+    tol=st.sampled_from([1e-8, 1e-2]),
+    solver=st.sampled_from(["clarabel", "osqp"]),
+)
+def test_the_bound_of_continuous_labels_holds(problem, epsilon, C, tol, solver):
+    feasible = FeasibleLabelings.of(problem.bags, epsilon)
+    reached = ContinuousLabels().relax(problem.X, feasible, C, solver=solver, tol=tol)
+    assert reached.lower <= best_value(problem.X, feasible, C) * (1.0 + 1e-9)
+    assert all(labeling in feasible for labeling in reached.labelings)
+
+
+def test_continuous_labels_are_weak_unless_labels_are_known():
+    """Its value is 0 where every bag is half and half, and the SVM where every label is known."""
+    halves = small_problem(0, sizes=(4, 4))
+    mixed = Bags.from_target(bag_target(halves.bags.index, [0.5, 0.5]))
+    pure = Bags.from_target(bag_target(np.arange(8), (halves.labels > 0).astype(float)))
+    weak = ContinuousLabels().relax(10.0 * halves.X, FeasibleLabelings.of(mixed, 0.0), 1.0)
+    known = FeasibleLabelings.of(pure, 0.0)
+    strong = ContinuousLabels().relax(halves.X, known, 1.0)
+    assert weak.value == pytest.approx(0.0, abs=1e-6)
+    assert strong.lower == pytest.approx(best_value(halves.X, known, 1.0), rel=1e-5)
+
+
+def test_continuous_labels_are_below_the_mixed_integer_program():
+    pytest.importorskip("pyscipopt")
+    for seed in range(3):
+        features, feasible, C = relaxable(seed, known=0.3)
+        assert ContinuousLabels().relax(features, feasible, C).lower <= (
+            MixedInteger().relax(features, feasible, C).upper
+        )
+
+
+# --- the exact program --------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("epsilon", [0.0, 0.3])
+@pytest.mark.parametrize("seed", range(4))
+def test_the_mixed_integer_program_finds_the_best_labeling(seed, epsilon):
+    pytest.importorskip("pyscipopt")
+    problem = small_problem(seed, sizes=(4, 3), known=0.2 * (seed % 2))
+    feasible = FeasibleLabelings.of(problem.bags, epsilon)
+    reached = MixedInteger().relax(problem.X, feasible, 0.7)
+    best = best_value(problem.X, feasible, 0.7)
+    assert reached.lower <= best * (1.0 + 1e-9)
+    assert reached.upper == pytest.approx(best, rel=1e-6)
+    assert reached.lower == pytest.approx(best, rel=1e-4)
+    assert reached.labelings[0] in feasible
+
+
+def test_its_continuous_twin_is_the_same_program_without_integers():
+    features, feasible, C = relaxable(1)
+    twins = [
+        constrained_psvm(features, feasible, C, value=2.0, integer=integer)
+        for integer in (True, False)
+    ]
+    assert [program.problem.is_mixed_integer() for program in twins] == [True, False]
+    assert set(twins[1].constraints) - set(twins[0].constraints) == {"least", "most"}
+
+
+def test_out_of_time_is_an_interval_and_no_error():
+    pytest.importorskip("pyscipopt")
+    problem = small_problem(0, sizes=(8,) * 6, n_features=6, noise=2.0)
+    clf = ConvPropSVM(C=0.1, relaxation=MixedInteger(seconds=0.01)).fit(problem.X, problem.y)
+    assert 0.0 <= clf.bounds_.lower <= clf.bounds_.upper
+    assert clf.stop_reason_ is StopReason.SOLVED
+    assert clf.history_[0].status != "optimal"
+
+
+def test_a_failure_before_the_time_is_over_is_one(monkeypatch):
+    def fails(*arguments, **options):
+        raise SolverError("no answer", "stub", "solver_error")
+
+    monkeypatch.setattr(mixed_integer, "solve", fails)
+    with pytest.raises(SolverError, match="no answer"):
+        MixedInteger().relax(*relaxable(0))
+
+
+# --- DIFFRAC ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_the_square_loss_of_a_labeling_is_ridge_regression(seed):
+    features, feasible, C = relaxable(seed)
+    labeling = next(feasible.enumerate())
+    w = cp.Variable(3)
+    loss = 0.5 * cp.sum_squares(w) + C * cp.sum_squares(labeling - features @ w)
+    value = cp.Problem(cp.Minimize(loss)).solve("CLARABEL")
+    ridge = diffrac.Ridge(features, C)
+    assert ridge.value(labeling) == pytest.approx(value, rel=1e-6)
+    assert labeling @ ridge.times(labeling) == pytest.approx(value, rel=1e-6)
+    np.testing.assert_allclose(ridge.weights(labeling), w.value, atol=1e-4)
+    A = square_loss_matrix(features, C)
+    np.testing.assert_allclose(ridge.times(labeling), A @ labeling, rtol=1e-9)
+    assert ridge.least_eigenvalue == pytest.approx(np.linalg.eigvalsh(A)[0], rel=1e-9)
+
+
+@settings(max_examples=15)
+@given(problem=small, epsilon=epsilons)
+def test_frank_wolfe_ends_at_the_optimum_over_the_hull(problem, epsilon):
+    """Counts are whole, so the hull of the labelings is a box with the sums of the bags."""
+    feasible, C, bags = FeasibleLabelings.of(problem.bags, epsilon), 0.5, problem.bags
+    A = square_loss_matrix(problem.X, C)
+    least = np.linalg.eigvalsh(A)[0]
+    n = len(A)
+    y = cp.Variable(n)
+    shifted = cp.psd_wrap(A - least * np.eye(n))
+    sums = bags.membership @ y
+    inside = [
+        cp.abs(y) <= 1,
+        sums >= 2 * feasible.lower - bags.sizes,
+        sums <= 2 * feasible.upper - bags.sizes,
+        y[bags.labels != 0] == bags.labels[bags.labels != 0],
+    ]
+    optimum = cp.Problem(cp.Minimize(cp.quad_form(y, shifted)), inside).solve("CLARABEL")
+    reached = FrankWolfe(tol=1e-3).relax(problem.X, feasible, C)
+    assert reached.lower <= (optimum + least * n) * (1.0 + 1e-6)
+    assert reached.value >= (optimum + least * n) * (1.0 - 1e-6)
+    assert reached.value - reached.lower <= 2e-2 * reached.value
+    mean = reached.weights @ reached.vectors
+    assert reached.weights.sum() == pytest.approx(1.0)
+    assert mean @ A @ mean + least * (n - mean @ mean) == pytest.approx(reached.value)
+
+
+def test_an_interrupted_descent_keeps_what_it_reached(monkeypatch):
+    features, feasible, C = relaxable(2, noise=2.0)
+    times, calls = diffrac.Ridge.times, itertools.count()
+
+    def interrupted(self, labeling):
+        if next(calls) == 6:
+            raise KeyboardInterrupt
+        return times(self, labeling)
+
+    monkeypatch.setattr(diffrac.Ridge, "times", interrupted)
+    reached = FrankWolfe(tol=0.0).relax(features, feasible, C)
+    assert isinstance(reached.stopped_by, KeyboardInterrupt)
+    assert reached.history.stop_reason is StopReason.INTERRUPTED
+    assert 1 <= len(reached.history) < 6
+
+
+# --- the entropic relaxation --------------------------------------------------------------------
+
+
+@settings(max_examples=15)
+@given(
+    problem=small,
+    epsilon=epsilons,
+    temperature=st.sampled_from([0.05, 0.5, 5.0]),
+    seed=st.integers(0, 2**32 - 1),
+)
+def test_soft_labels_are_those_of_the_program(problem, epsilon, temperature, seed):
+    feasible = FeasibleLabelings.of(problem.bags, epsilon)
+    scores = np.random.RandomState(seed).randn(len(problem.X))
+    program = entropic_labeling_step(feasible).set(
+        loss_positive=HINGE.of(1.0, scores),
+        loss_negative=HINGE.of(-1.0, scores),
+        temperature=temperature,
+    )
+    reference = solve(program, "clarabel", certify=False).variables["z"]
+    z = soft_labeling(HINGE.reduction(scores), feasible, temperature)
+    np.testing.assert_allclose(z, reference, atol=1e-4)
+
+
+@settings(max_examples=40)
+@given(problem=small, epsilon=epsilons, seed=st.integers(0, 2**32 - 1))
+def test_at_temperature_zero_they_are_the_bag_sort(problem, epsilon, seed):
+    feasible = FeasibleLabelings.of(problem.bags, epsilon)
+    gains = np.random.RandomState(seed).permutation(len(problem.X)) - 1.5
+    z = soft_labeling(gains, feasible, 1e-4)
+    np.testing.assert_allclose(2.0 * z - 1.0, feasible.best(gains), atol=1e-9)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_the_entropic_relaxation_ends_at_a_feasible_labeling_no_worse_than_alternation(seed):
+    problem = small_problem(seed, sizes=(6, 6, 6), n_features=4, noise=2.0)
+    feasible = FeasibleLabelings.of(problem.bags, 0.0)
+    reached = Entropic().relax(problem.X, feasible, 1.0)
+    svm = mixed_integer.LabelingSVM(problem.X, 1.0)
+    start = mixed_integer.starting_point(svm, feasible)
+    assert reached.labelings[0] in feasible
+    assert reached.upper <= svm.value(start.labeling, start.weights)
+    assert reached.lower == -np.inf
+    assert len(reached.history) == 8
+
+
+# --- all of them --------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kernel", ["linear", "rbf"])
+@pytest.mark.parametrize("name", QUICK)
+def test_every_relaxation_fits_and_its_order_of_rows_does_not_matter(name, kernel):
+    problem = small_problem(1, sizes=(4, 4, 3), n_features=3)
+    shares, index = dict(enumerate(problem.bags.proportions)), problem.bags.index
+    order = np.random.RandomState(0).permutation(11)
+    clf = ConvPropSVM(relaxation=name, kernel=kernel, C=0.5)
+    here = clf.fit(problem.X, bag_target(index, shares))
+    objective, labeling = here.objective_, here.labeling_
+    assert labeling in FeasibleLabelings.of(problem.bags, 0.0)
+    if here.bounds_ is not None:
+        assert here.bounds_.lower <= here.bounds_.upper * (1.0 + 1e-9)
+    there = clf.fit(problem.X[order], bag_target(index[order], shares))
+    assert there.objective_ == pytest.approx(objective, rel=1e-4, abs=1e-6)
+
+
+@pytest.mark.parametrize("name", QUICK)
+def test_swapped_classes_are_the_same_problem(name):
+    problem = small_problem(2, sizes=(4, 4, 3), n_features=3)
+    values = []
+    for shares in (problem.bags.proportions, 1.0 - problem.bags.proportions):
+        feasible = FeasibleLabelings.of(
+            Bags.from_target(bag_target(problem.bags.index, shares)), 0.0
+        )
+        values.append(RELAXATIONS[name].relax(problem.X, feasible, 0.5).value)
+    assert values[1] == pytest.approx(values[0], rel=2e-3, abs=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("relaxation", "message"),
+    [
+        (MixedInteger(max_instances=7), r"8 instances are above max_instances=7; .*'lifted'"),
+        (MixedInteger(seconds=0), "seconds must be a finite number above 0"),
+        (Diffrac(max_order=6), r"order 7 is above max_order=6; .*'cutting_planes'"),
+        (FrankWolfe(max_rounds=0), "max_rounds must be a whole number, at least 1"),
+        (Entropic(factor=1.5), "factor must be a finite number above 0 and at most 0.999"),
+    ],
+)
+def test_what_cannot_be_done_is_said(relaxation, message):
+    with pytest.raises(InputError, match=message):
+        relaxation.relax(*relaxable(0))
