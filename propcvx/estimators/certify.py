@@ -122,10 +122,10 @@ def certify(
     --------
     >>> import propcvx
     >>> X = np.array([[1.0, 0.2], [0.8, -0.1], [-0.9, 0.3], [-1.1, 0.0]])
-    >>> y = propcvx.bag_target([0, 0, 1, 1], [0.5, 0.5])
+    >>> y = propcvx.bag_target([0, 0, 0, 1], [2 / 3, 0.0])
     >>> result = certify(X, y, C=1.0)
-    >>> result.proved_optimal, round(result.upper, 3)
-    (True, 3.0)
+    >>> result.proved_optimal, round(result.upper, 3), result.labeling
+    (True, 0.656, array([ 1.,  1., -1., -1.]))
     """
     model = ConvPropSVM(
         C, epsilon, kernel=kernel, gamma=gamma, degree=degree, coef0=coef0, intercept=intercept
