@@ -17,7 +17,6 @@ from types import MappingProxyType
 from typing import Any
 
 import pooch
-from requests import RequestException
 
 from propcvx.checks import check_choice
 from propcvx.errors import InputError
@@ -164,9 +163,8 @@ def data_file(name: str, data_home: Any = None, *, download: bool = True) -> Pat
 
 
 def _checked(path: Path, file: DataFile) -> Path:
-    opened = bz2.open(path) if path.suffix == ".bz2" else path.open("rb")
-    with opened as content:
-        found = hashlib.file_digest(content, "sha256").hexdigest()  # type: ignore[arg-type]
+    with bz2.open(path) if path.suffix == ".bz2" else path.open("rb") as content:
+        found = hashlib.file_digest(content, "sha256").hexdigest()
     if found != file.sha256:
         raise InputError(
             f"{path} is not the file that was published: its content has the sha256 {found}, "
@@ -185,7 +183,7 @@ def _fetched(name: str, file: DataFile, folder: Path) -> Path:
     )
     try:
         return Path(keeper.fetch(name, downloader=pooch.HTTPDownloader(progressbar=True)))
-    except (RequestException, OSError, ValueError) as failure:
+    except (OSError, ValueError) as failure:
         raise MissingDataError(
             f"{name} is not in {folder} and could not be fetched from {file.url}: {failure}. "
             f"Without network, put the file into that folder, or name the folder that holds it by "

@@ -91,7 +91,7 @@ def load_real(
     MissingDataError
         If its file is not there and cannot be fetched.
     """
-    base, positive = _class_of(name)
+    base, positive = class_of(name)
     row = REAL_SETS[base]
     X, y = row.read(data_file(row.file, data_home, download=download))
     if X.shape != row.shape:
@@ -165,7 +165,7 @@ def _in_bags(X: Array, y: Array, bags: NDArray[Any]) -> BaggedData:
     return BaggedData(X, y.astype(np.int8), bags, proportions_of(y, bags))
 
 
-def _class_of(name: str) -> tuple[str, float | None]:
+def class_of(name: str) -> tuple[str, float | None]:
     """The set, and the class that is positive where the name says one."""
     if name in REAL_SETS:
         return name, None
