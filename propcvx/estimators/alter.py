@@ -17,6 +17,7 @@ from tqdm import tqdm
 from propcvx.alternating.algorithm import Descent, alternate, annealing_values
 from propcvx.alternating.part import Part, alternate_with_part, draw_part
 from propcvx.alternating.problem import PropSVM
+from propcvx.alternating.remembered import remembered
 from propcvx.alternating.svm_step import svm_step
 from propcvx.bags import Bags
 from propcvx.checks import check_choice, check_count, check_flag, check_number, named
@@ -242,7 +243,7 @@ class AlterPropSVM(BagClassifier):
         """Algorithm 1 from a labeling, with annealing and without."""
         settings = (portable(self.solver), self.solver_tol, self.solver_options or {})
         step = svm_step(features, problem.instance_loss, *settings)
-        walk = partial(alternate, problem, step, tol=self.tol, max_iter=self.max_iter)
+        walk = partial(alternate, problem, remembered(step), tol=self.tol, max_iter=self.max_iter)
         annealed = partial(walk, schedule=annealing_values(self.C))
         chosen = None
         if self.annealing_size is not None:
