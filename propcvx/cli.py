@@ -18,6 +18,7 @@ from propcvx.experiments.bench import BENCHMARKS, compare_with, run_benchmarks
 from propcvx.experiments.demo import run_demo
 from propcvx.experiments.reproduce import EXPERIMENTS, PRESETS, Selection, Store, plan, run_plan
 from propcvx.experiments.reproduce.plan_text import plan_text
+from propcvx.experiments.reproduce.report import report
 
 INTERRUPTED = 130
 """Exit code of a program ended by Ctrl-C, as shells count it."""
@@ -62,6 +63,7 @@ def _parser() -> argparse.ArgumentParser:
     _add_demo(commands)
     _add_bench(commands)
     _add_reproduce(commands)
+    _add_report(commands)
     return parser
 
 
@@ -142,6 +144,26 @@ def _add_reproduce(commands: Any) -> None:
     reproduce.set_defaults(
         run=_reproduce, keeps=lambda chosen: f"{chosen.results} has every cell that ended"
     )
+
+
+def _add_report(commands: Any) -> None:
+    shown = commands.add_parser("report", help="a results file as Markdown, beside the paper")
+    shown.add_argument("file", type=Path, metavar="FILE", help="of propcvx reproduce")
+    shown.add_argument("--preset", choices=PRESETS, default="paper", help="options (paper)")
+    shown.add_argument(
+        "--set", type=_setting, action="append", default=[], metavar="NAME=VALUE", help="see there"
+    )
+    shown.add_argument("--output", type=Path, metavar="FILE", help="write it there, not here")
+    shown.set_defaults(run=_report, keeps=lambda chosen: "")
+
+
+def _report(chosen: argparse.Namespace) -> int:
+    text = report(chosen.file, PRESETS[chosen.preset].with_options(**dict(chosen.set)))
+    if chosen.output:
+        chosen.output.write_text(text, encoding="utf-8")
+    else:
+        print(text, end="")
+    return 0
 
 
 def _reproduce(chosen: argparse.Namespace) -> int:

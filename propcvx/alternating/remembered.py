@@ -32,8 +32,8 @@ _OF_FEATURES: dict[int, dict[Hashable, Known]] = {}
 class RememberedStep:
     """An SVM step, and what it has answered.
 
-    A separator depends on where the solver began only within the solver's tolerance, so any earlier
-    answer to the same labeling and C is as good as a new one.
+    The solver always begins anew, so that the answer is a function of the labeling and C, whoever
+    asked first.
 
     Attributes
     ----------
@@ -49,7 +49,7 @@ class RememberedStep:
         """See :class:`SVMStep`."""
         question = (np.packbits(labeling > 0.0).tobytes(), C)
         if question not in self.known:
-            self.known[question] = self.step(labeling, C, after)
+            self.known[question] = self.step(labeling, C)
         return self.known[question]
 
     @property

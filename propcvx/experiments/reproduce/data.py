@@ -14,7 +14,7 @@ from sklearn.datasets import make_blobs
 from sklearn.preprocessing import minmax_scale
 
 from propcvx.datasets import make_two_bags
-from propcvx.datasets.files import FILES
+from propcvx.datasets.files import FILES, data_file
 from propcvx.datasets.real import (
     REAL_SETS,
     LabeledData,
@@ -62,6 +62,12 @@ def content_hash(name: str) -> str:
     if name in GENERATED:
         return "generated"
     return FILES[REAL_SETS[class_of(name)[0]].file].sha256
+
+
+def require(name: str) -> None:
+    """Fetch the file of a data set where it is not there, or raise what is wrong."""
+    if name not in GENERATED:
+        data_file(REAL_SETS[class_of(name)[0]].file)
 
 
 @lru_cache(maxsize=2)

@@ -12,6 +12,7 @@ from tqdm import tqdm
 
 from propcvx.experiments.reproduce.cells import Cell
 from propcvx.experiments.reproduce.costs import Costs
+from propcvx.experiments.reproduce.data import require
 from propcvx.experiments.reproduce.evaluate import Result, run_cell
 from propcvx.experiments.reproduce.store import Store
 
@@ -59,11 +60,14 @@ def run_plan(
     Raises
     ------
     InputError
-        If the file cannot be used.
+        If the results file cannot be used, or the file of a data set is not there and cannot be
+        fetched; nothing has been run then.
     KeyboardInterrupt
         What had ended is kept.
     """
     store = Store(file)
+    for data in dict.fromkeys(cell.data for cell in cells):
+        require(data)
     left, costs = store.left(cells), Costs(store.rows())
     run = store.begin_run()
     claimed, failed = 0, []
