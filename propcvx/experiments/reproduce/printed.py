@@ -7,9 +7,6 @@ from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 
-Place = tuple[str, str, str, int, str]
-"""Experiment, data, kernel, bag size, method."""
-
 REPETITIONS = 5
 """Repetitions behind every printed mean and standard deviation."""
 
@@ -31,8 +28,8 @@ class Printed:
 
 
 @cache
-def printed() -> dict[Place, Printed]:
-    """Tables 2, 3 and 4, Section 7.1 and Figure 1, as printed.
+def printed() -> dict[tuple[str, str, str, int, str], Printed]:
+    """Tables 2, 3 and 4, Section 7.1 and Figure 1, by experiment, data, kernel, bag size, method.
 
     Examples
     --------
