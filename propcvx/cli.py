@@ -4,17 +4,21 @@ from __future__ import annotations
 
 import argparse
 import sys
+from ast import literal_eval
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from time import perf_counter
 from typing import Any
 
-from joblib import cpu_count
+from joblib import cpu_count, parallel_config
 
 import propcvx
 from propcvx.errors import InputError, PropCVXError
 from propcvx.experiments.bench import BENCHMARKS, compare_with, run_benchmarks
 from propcvx.experiments.demo import run_demo
+from propcvx.experiments.reproduce import EXPERIMENTS, PRESETS, Selection, Store, plan, run_plan
+from propcvx.experiments.reproduce.plan_text import plan_text
+from propcvx.experiments.reproduce.report import report
 
 INTERRUPTED = 130
 """Exit code of a program ended by Ctrl-C, as shells count it."""
@@ -58,6 +62,8 @@ def _parser() -> argparse.ArgumentParser:
     commands = parser.add_subparsers(dest="command", metavar="command")
     _add_demo(commands)
     _add_bench(commands)
+    _add_reproduce(commands)
+    _add_report(commands)
     return parser
 
 
@@ -105,6 +111,81 @@ def _bench(chosen: argparse.Namespace) -> int:
     return 0 if all(one.ratio is not None for one in measured) else 1
 
 
+def _add_reproduce(commands: Any) -> None:
+    reproduce = commands.add_parser(
+        "reproduce",
+        help="the paper's experiments, kept cell by cell in a results file",
+        description="What is in the results file is not run again: an interrupted run is continued "
+        "by the same command.",
+    )
+    listed = "; ".join(f"{name}: {one.about}" for name, one in EXPERIMENTS.items())
+    reproduce.add_argument("what", metavar="WHAT", help=listed)
+    reproduce.add_argument("--results", type=Path, required=True, metavar="FILE", help="SQLite")
+    reproduce.add_argument("--jobs", type=_from(1), default=1, help="cells at work at once (1)")
+    reproduce.add_argument("--preset", choices=PRESETS, default="paper", help="options (paper)")
+    reproduce.add_argument(
+        "--set",
+        type=_setting,
+        action="append",
+        default=[],
+        metavar="NAME=VALUE",
+        help="another value of an option of the protocol",
+    )
+    reproduce.add_argument("--dry-run", action="store_true", help="print the plan and an estimate")
+    for flag, kind, name in (
+        ("--data", str, "data sets"),
+        ("--kernels", str, "kernels"),
+        ("--bag-sizes", int, "bag sizes"),
+        ("--methods", str, "methods"),
+        ("--repetitions", int, "repetitions, from 0"),
+    ):
+        only = f"only these {name}, in this order"
+        reproduce.add_argument(flag, type=_list_of(kind), metavar="A,B", help=only)
+    reproduce.set_defaults(
+        run=_reproduce, keeps=lambda chosen: f"{chosen.results} has every cell that ended"
+    )
+
+
+def _add_report(commands: Any) -> None:
+    shown = commands.add_parser("report", help="a results file as Markdown, beside the paper")
+    shown.add_argument("file", type=Path, metavar="FILE", help="of propcvx reproduce")
+    shown.add_argument("--preset", choices=PRESETS, default="paper", help="options (paper)")
+    shown.add_argument(
+        "--set", type=_setting, action="append", default=[], metavar="NAME=VALUE", help="see there"
+    )
+    shown.add_argument("--output", type=Path, metavar="FILE", help="write it there, not here")
+    shown.set_defaults(run=_report, keeps=lambda chosen: "")
+
+
+def _report(chosen: argparse.Namespace) -> int:
+    text = report(chosen.file, PRESETS[chosen.preset].with_options(**dict(chosen.set)))
+    if chosen.output:
+        chosen.output.write_text(text, encoding="utf-8")
+    else:
+        print(text, end="")
+    return 0
+
+
+def _reproduce(chosen: argparse.Namespace) -> int:
+    selection = Selection(
+        chosen.data, chosen.kernels, chosen.bag_sizes, chosen.methods, chosen.repetitions
+    )
+    protocol = PRESETS[chosen.preset].with_options(**dict(chosen.set))
+    cells = plan(chosen.what, protocol, selection)
+    if chosen.dry_run:
+        store = Store(chosen.results) if chosen.results.exists() else None
+        print(plan_text(cells, store, chosen.jobs))
+        return 0
+    with parallel_config(backend="loky", inner_max_num_threads=1):
+        summary = run_plan(cells, chosen.results, n_jobs=chosen.jobs)
+    print(f"{summary.done} cells done, {len(summary.failed)} failed; {chosen.results}")
+    if summary.elsewhere:
+        print(f"{summary.elsewhere} cells are in the hands of another run")
+    for failure in summary.failed:
+        print(f"failed: {failure}", file=sys.stderr)
+    return 1 if summary.failed else 0
+
+
 def _demo(chosen: argparse.Namespace) -> int:
     start = perf_counter()
     pictures = run_demo(chosen.output, seed=chosen.seed, n_jobs=chosen.jobs, quick=chosen.quick)
@@ -112,6 +193,27 @@ def _demo(chosen: argparse.Namespace) -> int:
     for picture in pictures:
         print(f"  {picture}")
     return 0
+
+
+def _setting(text: str) -> tuple[str, Any]:
+    """``NAME=VALUE``; a value that is no number, truth value or tuple of numbers is a word."""
+    name, equals, value = text.partition("=")
+    if not equals:
+        raise argparse.ArgumentTypeError(f"must be NAME=VALUE, got {text}")
+    try:
+        return name, literal_eval(value)
+    except (ValueError, SyntaxError):
+        return name, value
+
+
+def _list_of(kind: type) -> Callable[[str], list[Any]]:
+    """Values of that type, between commas."""
+
+    def values(text: str) -> list[Any]:
+        return [kind(word) for word in text.split(",")]
+
+    values.__name__ = f"list of {kind.__name__}"
+    return values
 
 
 def _from(least: int) -> Callable[[str], int]:

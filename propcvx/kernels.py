@@ -9,8 +9,8 @@ rotation of F.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Hashable
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -106,6 +106,9 @@ class FeatureMap:
         The training instances P that the features of all others are made from.
     triangle : array of shape (rank, rank), or None
         :math:`F_P`, lower triangular, where F itself is no longer held.
+    solved : dict
+        What methods keep of problems that they have solved on these features, for the next fit on
+        them; empty in a fitted estimator.
     """
 
     kernel: Kernel
@@ -113,6 +116,7 @@ class FeatureMap:
     features: Array
     pivots: Indices | None = None
     triangle: Array | None = None
+    solved: dict[Hashable, Any] = field(default_factory=dict, repr=False)
 
     @classmethod
     def fit(cls, X: Any, kernel: Kernel, matrices: float = 2.0) -> FeatureMap:
@@ -157,9 +161,9 @@ class FeatureMap:
         """
         empty = np.empty((0, self.features.shape[1]))
         if self.pivots is None:
-            return replace(self, features=empty)
+            return replace(self, features=empty, solved={})
         triangle, pivots = self._triangle(), rows[self.pivots]
-        return replace(self, training=training, features=empty, pivots=pivots, triangle=triangle)
+        return FeatureMap(self.kernel, training, empty, pivots, triangle)
 
     def transform(self, X: Any) -> Array:
         """Features of new instances, shape (len(X), rank)."""

@@ -7,7 +7,7 @@ from propcvx.datasets.bag_generators import (
     equal_proportion_bags,
     random_bags,
 )
-from propcvx.datasets.real import load_real
+from propcvx.datasets.real import load_ballots, load_contraception, load_real
 from propcvx.datasets.toy import BaggedData, make_two_bags
 from propcvx.targets import proportions_of
 
@@ -17,6 +17,8 @@ __all__ = [
     "bags_by_feature",
     "bags_with_proportions",
     "equal_proportion_bags",
+    "load_ballots",
+    "load_contraception",
     "load_real",
     "make_two_bags",
     "proportions_of",

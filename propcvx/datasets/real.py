@@ -1,38 +1,41 @@
-"""Real data sets of the paper's experiments, read from a folder of the files as published.
-
-The environment variable ``PROPCVX_DATA`` names the folder that holds them, or one whose folder
-``raw`` does.
-"""
+"""Real data sets: those of the paper's Table 1 by its names, and two with bags of their own."""
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from types import MappingProxyType
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.io import arff
-from sklearn.datasets import load_svmlight_file
 from sklearn.preprocessing import minmax_scale
+from sklearn.utils import check_random_state
 
+from propcvx.datasets.files import data_file
+from propcvx.datasets.readers import (
+    ballots,
+    read_arff,
+    read_ballots,
+    read_contraception,
+    read_svmlight,
+    read_table,
+    read_wisconsin,
+)
+from propcvx.datasets.toy import BaggedData
 from propcvx.errors import InputError
+from propcvx.targets import proportions_of
 
 Array = NDArray[np.float64]
 
-FOLDER = "PROPCVX_DATA"
-"""Environment variable with the folder of the files."""
-
-
-class MissingDataError(InputError):
-    """The file of a data set is not there; the message says where it was looked for."""
-
 
 class LabeledData(NamedTuple):
-    """Instances, each attribute scaled to [-1, 1], and their labels -1 and +1."""
+    """Instances, each attribute scaled to [-1, 1], and their labels -1 and +1.
+
+    Of a set with several classes, the labels are the numbers of the classes.
+    """
 
     X: Array
     y: Array
@@ -45,93 +48,168 @@ class RealSet:
     Attributes
     ----------
     file : str
-        Name of the file, as its publisher has it.
+        A name in ``propcvx.datasets.files.FILES``.
     shape : tuple of int
         Instances and attributes.
     read : callable
         ``read(path)`` gives attributes, unscaled, and labels.
+    n_classes : int
+        Where above 2, the labels are from 1 to this.
     """
 
     file: str
     shape: tuple[int, int]
     read: Callable[[Path], tuple[Array, Array]]
+    n_classes: int = 2
 
 
-def load_real(name: str) -> LabeledData:
-    """Read a real data set.
+def load_real(
+    name: str, *, data_home: Any = None, random_state: Any = None, download: bool = True
+) -> LabeledData:
+    """Read a real data set, in the order of its file.
 
     Nominal attributes become the position of their value in the declared order; missing values
-    are filled with the mode (nominal) or the mean (numeric) of their column.
+    are filled with the mode (nominal) or the mean (numeric) of their column.  Attributes with one
+    value only are 0.
 
     Parameters
     ----------
     name : str
-        A name in ``REAL_SETS``.
+        A name in ``REAL_SETS``; or, of a set with several classes, ``name-k``: class k as +1
+        against an equal number of random instances of the others, as in Section 6.2 of the paper.
+    data_home : path, optional
+        The folder of the published files, see :func:`propcvx.datasets.files.data_folder`.
+    random_state : int, RandomState or None
+        Seeds the choice of the negatives.
+    download : bool
+        Whether a file that is not in the folder is fetched into it.
 
     Raises
     ------
     InputError
-        If there is no set of that name.
+        If there is no set of that name, or its file is not as it was published.
     MissingDataError
-        If its file is not in the folder that ``PROPCVX_DATA`` names.
+        If its file is not there and cannot be fetched.
     """
-    if name not in REAL_SETS:
-        raise InputError(f"name must be one of {list(REAL_SETS)}, got {name!r}.")
-    row = REAL_SETS[name]
-    X, y = row.read(_path(name, row.file))
+    base, positive = class_of(name)
+    row = REAL_SETS[base]
+    X, y = row.read(data_file(row.file, data_home, download=download))
     if X.shape != row.shape:
         raise InputError(f"{row.file} should hold {row.shape} numbers for {name}, got {X.shape}.")
-    return LabeledData(minmax_scale(X, (-1, 1)), y)
+    scaled = np.where(np.ptp(X, axis=0) > 0.0, minmax_scale(X, (-1, 1)), 0.0)
+    data = LabeledData(scaled, y)
+    return data if positive is None else one_versus_rest(data, positive, random_state)
 
 
-def _path(name: str, file: str) -> Path:
-    folder = os.environ.get(FOLDER)
-    if not folder:
-        raise MissingDataError(
-            f"the environment variable {FOLDER} does not name a folder that holds {file}, the "
-            f"file of {name}"
-        )
-    places = [Path(folder) / file, Path(folder) / "raw" / file]
-    found = [path for path in places if path.is_file()]
-    if not found:
-        raise MissingDataError(
-            f"there is no {places[0]} and no {places[1]}, the file of {name}, in the folder of "
-            f"{FOLDER}"
-        )
-    return found[0]
+def one_versus_rest(data: LabeledData, positive: float, random_state: Any = None) -> LabeledData:
+    """One class as +1 and an equal number of random instances of the others as -1.
+
+    Parameters
+    ----------
+    data : LabeledData
+        With several classes.
+    positive : float
+        The label of the class.
+    random_state : int, RandomState or None
+        Seeds the choice of the negatives.
+    """
+    inside, others = np.flatnonzero(data.y == positive), np.flatnonzero(data.y != positive)
+    drawn = check_random_state(random_state).permutation(others)[: len(inside)]
+    chosen = np.sort(np.concatenate([inside, drawn]))
+    return LabeledData(data.X[chosen], np.where(data.y[chosen] == positive, 1.0, -1.0))
 
 
-def _read_svmlight(path: Path) -> tuple[Array, Array]:
-    X, y = load_svmlight_file(str(path))
-    return X.toarray(), np.where(y > 0, 1.0, -1.0)
+def load_contraception(*, data_home: Any = None, download: bool = True) -> BaggedData:
+    """Use of contraception in Bangladesh in 1988: 1,934 women in 60 districts, which are the bags.
+
+    Parameters
+    ----------
+    data_home, download
+        See :func:`load_real`.
+    """
+    X, y = load_real("contraception", data_home=data_home, download=download)
+    file = data_file("contraception.csv", data_home, download=download)
+    return _in_bags(X, y, read_table(file)["district"])
 
 
-def _read_arff(path: Path, target: str, positive: str) -> tuple[Array, Array]:
-    with path.open() as file:
-        values, meta = arff.loadarff(file)
-    columns = [_column(values[name], meta[name][1]) for name in meta.names() if name != target]
-    return np.column_stack(columns), np.where(values[target] == positive.encode(), 1.0, -1.0)
+def load_ballots(
+    by: tuple[str, ...] = ("cd", "voteday", "v_SOL", "v_TAX"),
+    *,
+    data_home: Any = None,
+    download: bool = True,
+) -> BaggedData:
+    """Single ballots of Palm Beach County, November 2000: Republican against Democrat.
+
+    Parameters
+    ----------
+    by : tuple of str
+        What the ballots of a bag share: the congressional district ``cd``, the day of voting
+        ``voteday``, and contests ``v_EDU, v_TRS, v_USS, v_SHF, v_CLR, v_TAX, v_SOL, v_USH``,
+        which are then no features.
+    data_home, download
+        See :func:`load_real`.
+    """
+    file = data_file("herron_lewis_counts.csv.gz", data_home, download=download)
+    table = ballots(file)
+    names = table.dtype.names or ()
+    known = [name for name in names if name in ("cd", "voteday") or name.startswith("v_")]
+    if not by or not set(by) <= set(known):
+        raise InputError(f"by must be one or several of {known}, got {by!r}.")
+    left = [name for name in known if name.startswith("v_") and name not in by]
+    X, y = read_ballots(file, left)
+    codes = [np.unique(table[name], return_inverse=True)[1] for name in by]
+    return _in_bags(2.0 * X - 1.0, y, np.unique(codes, axis=1, return_inverse=True)[1])
 
 
-def _column(values: NDArray[np.generic], declared: tuple[str, ...] | None) -> Array:
-    """One attribute as numbers, without missing ones."""
-    if declared is None:
-        numbers = values.astype(np.float64)
-        return np.where(np.isnan(numbers), np.nanmean(numbers), numbers)
-    counts = [int((values == value.encode()).sum()) for value in declared]
-    codes = np.full(len(values), float(np.argmax(counts)))
-    for code, value in enumerate(declared):
-        codes[values == value.encode()] = code
-    return codes
+def _in_bags(X: Array, y: Array, bags: NDArray[Any]) -> BaggedData:
+    return BaggedData(X, y.astype(np.int8), bags, proportions_of(y, bags))
+
+
+def class_of(name: str) -> tuple[str, float | None]:
+    """The set, and the class that is positive where the name says one."""
+    if name in REAL_SETS:
+        return name, None
+    for base, row in REAL_SETS.items():
+        classes = {f"{base}-{k}": float(k) for k in range(1, row.n_classes + 1)}
+        if row.n_classes > 2 and name in classes:
+            return base, classes[name]
+    raise InputError(
+        f"name must be one of {list(REAL_SETS)}, or of a set with several classes NAME-K as in "
+        f"'dna-1', got {name!r}."
+    )
+
+
+def _colic(path: Path) -> tuple[Array, Array]:
+    """Without the two rows that lack both ``surgery`` and ``outcome``: 366, as in the paper."""
+    X, y = read_arff(path, "surgical_lesion", "yes")
+    return np.delete(X, [132, 308], axis=0), np.delete(y, [132, 308])
+
+
+def _two_classes(path: Path) -> tuple[Array, Array]:
+    X, y = read_svmlight(path)
+    return X, np.where(y > 0, 1.0, -1.0)
+
+
+def _arff(target: str, positive: str) -> Callable[[Path], tuple[Array, Array]]:
+    return partial(read_arff, target=target, positive=positive)
 
 
 REAL_SETS: Mapping[str, RealSet] = MappingProxyType(
     {
-        "heart": RealSet("heart_scale", (270, 13), _read_svmlight),
-        "vote": RealSet(
-            "vote.arff", (435, 16), lambda path: _read_arff(path, "Class", "republican")
-        ),
-        "cod-rna.t": RealSet("cod-rna.t.bz2", (271617, 8), _read_svmlight),
+        "heart": RealSet("heart_scale", (270, 13), _two_classes),
+        "heart-c": RealSet("heart-c.arff", (303, 13), _arff("num", ">50_1")),
+        "colic": RealSet("colic.arff", (366, 22), _colic),
+        "vote": RealSet("vote.arff", (435, 16), _arff("Class", "republican")),
+        "breast-cancer": RealSet("breast-cancer-wisconsin.data", (683, 10), read_wisconsin),
+        "australian": RealSet("australian", (690, 14), _two_classes),
+        "credit-a": RealSet("credit-a.arff", (690, 15), _arff("class", "+")),
+        "breast-w": RealSet("breast-w.arff", (699, 9), _arff("Class", "malignant")),
+        "a1a": RealSet("a1a", (1605, 119), _two_classes),
+        "dna": RealSet("dna.scale", (2000, 180), read_svmlight, n_classes=3),
+        "satimage": RealSet("satimage.scale", (4435, 36), read_svmlight, n_classes=6),
+        "cod-rna.t": RealSet("cod-rna.t", (271617, 8), _two_classes),
+        "contraception": RealSet("contraception.csv", (1934, 6), read_contraception),
+        "ballots": RealSet("herron_lewis_counts.csv.gz", (335140, 30), read_ballots),
     }
 )
 """Real sets by name."""

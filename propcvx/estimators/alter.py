@@ -17,6 +17,7 @@ from tqdm import tqdm
 from propcvx.alternating.algorithm import Descent, alternate, annealing_values
 from propcvx.alternating.part import Part, alternate_with_part, draw_part
 from propcvx.alternating.problem import PropSVM
+from propcvx.alternating.remembered import Solved, remembered
 from propcvx.alternating.svm_step import svm_step
 from propcvx.bags import Bags
 from propcvx.checks import check_choice, check_count, check_flag, check_number, named
@@ -24,6 +25,7 @@ from propcvx.errors import InputError, SolverError
 from propcvx.estimators.base import BagClassifier, Hyperplane, bag_weights
 from propcvx.estimators.starts import Start, starts_of
 from propcvx.history import StopReason
+from propcvx.kernels import FeatureMap
 from propcvx.losses import INSTANCE_LOSSES, PROPORTION_LOSSES
 from propcvx.metrics import proportion_error
 from propcvx.model_selection import deal_bags
@@ -149,7 +151,10 @@ class AlterPropSVM(BagClassifier):
     random_state: Any = None
     verbose: bool = False
 
-    def _fit(self, features: Array, bags: Bags) -> Hyperplane:
+    def _fit_map(self, feature_map: FeatureMap, bags: Bags) -> Hyperplane:
+        return self._fit(feature_map.features, bags, feature_map.solved)
+
+    def _fit(self, features: Array, bags: Bags, solved: Solved | None = None) -> Hyperplane:
         problem, random = self._problem(bags), check_random_state(self.random_state)
         starts = starts_of(self.init, self.n_init, self.annealing, bags)
         if self.selection == "bag_error" and len(starts) > 1:
@@ -157,7 +162,7 @@ class AlterPropSVM(BagClassifier):
         objectives: list[float] = []
         plane = Hyperplane(np.empty(0), 0.0)
         try:
-            for start, descent in self._descents(features, problem, starts, random):
+            for start, descent in self._descents(features, problem, starts, random, solved):
                 if descent.objective < min(objectives, default=np.inf):
                     plane = self._keep(start, descent)
                 objectives.append(descent.objective)
@@ -192,10 +197,15 @@ class AlterPropSVM(BagClassifier):
         return PropSVM(bags, self.C, weights, loss, instance_loss.take(bags.rows))
 
     def _descents(
-        self, features: Array, problem: PropSVM, starts: list[Start], random: RandomState
+        self,
+        features: Array,
+        problem: PropSVM,
+        starts: list[Start],
+        random: RandomState,
+        solved: Solved | None = None,
     ) -> Iterator[tuple[Start, Descent]]:
         """Where every start ends, in the order of the starts, as they end."""
-        walks = self._walks(features, problem, random)
+        walks = self._walks(features, problem, random, {} if solved is None else solved)
         each = [start for start in starts for _ in range(start.repeats)]
         seeds = [random.randint(2**31) for _ in each]
         ends = Parallel(n_jobs=self.n_jobs, return_as="generator")(
@@ -206,12 +216,13 @@ class AlterPropSVM(BagClassifier):
         yield from zip(each, shown, strict=True)
 
     def _walks(
-        self, features: Array, problem: PropSVM, random: RandomState
+        self, features: Array, problem: PropSVM, random: RandomState, solved: Solved
     ) -> dict[bool, Callable[[Array], Descent]]:
         """Algorithm 1 from a labeling, with annealing and without."""
         settings = (portable(self.solver), self.solver_tol, self.solver_options or {})
         step = svm_step(features, problem.instance_loss, *settings)
-        walk = partial(alternate, problem, step, tol=self.tol, max_iter=self.max_iter)
+        asked = remembered(step, solved)
+        walk = partial(alternate, problem, asked, tol=self.tol, max_iter=self.max_iter)
         annealed = partial(walk, schedule=annealing_values(self.C))
         chosen = None
         if self.annealing_size is not None:

@@ -19,7 +19,7 @@ from propcvx.checks import as_vector, check_choice, check_number
 from propcvx.errors import InaccurateSolutionWarning, InputError, SolverError, warn
 from propcvx.estimators.prepared import Prepared
 from propcvx.history import History, StopReason
-from propcvx.kernels import Kernel
+from propcvx.kernels import FeatureMap, Kernel
 from propcvx.metrics import bag_error
 from propcvx.ordering import distinguishing_rows, in_canonical_order
 from propcvx.scaling import scaling_advice
@@ -111,7 +111,7 @@ class BagClassifier(ClassifierMixin, BaseEstimator):
         feature_map = prepared.feature_map(self._kernel(prepared.ordered), self.gram_matrices)
         advice = "" if self.kernel == "precomputed" else scaling_advice(prepared.X)
         try:
-            plane = self._fit(feature_map.features, prepared.bags)
+            plane = self._fit_map(feature_map, prepared.bags)
         except SolverError as failure:
             failure.add_note(advice)
             raise
@@ -143,6 +143,10 @@ class BagClassifier(ClassifierMixin, BaseEstimator):
         """With a solver of the user's own as what it is: its name is not known elsewhere."""
         state: dict[str, Any] = super().__getstate__()
         return {**state, "solver": portable(state["solver"])}
+
+    def _fit_map(self, feature_map: FeatureMap, bags: Bags) -> Hyperplane:
+        """Fit to the features of a map, whose ``solved`` other fits to it may have filled."""
+        return self._fit(feature_map.features, bags)
 
     @abstractmethod
     def _fit(self, features: Array, bags: Bags) -> Hyperplane:

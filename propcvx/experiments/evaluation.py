@@ -74,6 +74,10 @@ class Sample:
         """The sample in which each bag's proportion is that of its labels."""
         return cls(X, bag_target(bags, proportions_of(labels, bags)), labels)
 
+    def take(self, rows: Indices) -> Sample:
+        """The sample of some rows."""
+        return Sample(self.X[rows], self.y[rows], self.labels[rows])
+
 
 @dataclass(frozen=True)
 class Task:
@@ -184,7 +188,7 @@ def tune_and_evaluate(
         seconds=seconds,
         predictions=predictions,
         model=model,
-        warnings=_summary(caught),
+        warnings=summary_of(caught),
     )
 
 
@@ -237,18 +241,34 @@ def _fold_scores(
 ) -> NDArray[np.float64]:
     """Score on one fold of every combination of parameters."""
     scaler = MinMaxScaler((-1, 1)).fit(X[train])
-    inside, outside = scaler.transform(X[train]), scaler.transform(X[test])
-    if isinstance(method.estimator, BagClassifier):
-        models = fit_grid(method.estimator, inside, target[train], method.grid)
-    else:
-        models = (
-            clone(method.estimator).set_params(**parameters).fit(inside, target[train])
-            for parameters in ParameterGrid(method.grid)
-        )
+    models = fit_each(method, scaler.transform(X[train]), target[train])
+    outside = scaler.transform(X[test])
     return np.array([model.score(outside, target[test]) for model in models])
 
 
-def _summary(caught: Sequence[warnings.WarningMessage]) -> tuple[str, ...]:
+def fit_each(method: Method, X: Any, target: NDArray[Any]) -> Iterator[Any]:
+    """The method's estimator, fitted with each combination of its grid.
+
+    Parameters
+    ----------
+    method : Method
+    X : array of shape (n_instances, n_features)
+    target : array of shape (n_instances,)
+        A bag target, or labels where the method is supervised.
+
+    Yields
+    ------
+    estimator
+        In the order of ``sklearn.model_selection.ParameterGrid(method.grid)``.
+    """
+    if isinstance(method.estimator, BagClassifier):
+        yield from fit_grid(method.estimator, X, target, method.grid)
+        return
+    for parameters in ParameterGrid(method.grid):
+        yield clone(method.estimator).set_params(**parameters).fit(X, target)
+
+
+def summary_of(caught: Sequence[warnings.WarningMessage]) -> tuple[str, ...]:
     """Each category of warning once, with its number and first message."""
     counts = Counter(warning.category.__name__ for warning in caught)
     first = {warning.category.__name__: str(warning.message) for warning in reversed(caught)}

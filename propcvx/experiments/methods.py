@@ -9,6 +9,7 @@ from sklearn.svm import SVC
 
 from propcvx.estimators import AlterPropSVM, ConvPropSVM, InvCal, MeanMap
 from propcvx.experiments.evaluation import Method
+from propcvx.relaxation import CuttingPlanes
 
 SUPERVISED = "SVM with labels"
 
@@ -28,11 +29,12 @@ def paper_methods(random_state: Any = None) -> list[Method]:
     """
     weights, tubes = (0.1, 1.0, 10.0), (0.0, 0.01, 0.1)
     alter = AlterPropSVM(random_state=random_state)
+    conv = ConvPropSVM(relaxation=CuttingPlanes())
     return [
         Method("MeanMap", MeanMap(), {"lam": weights}),
         Method("InvCal", InvCal(), {"C_p": weights, "epsilon": tubes}),
         Method("alter-pSVM", alter, {"C": weights, "C_p": (1.0, 10.0, 100.0)}),
-        Method("conv-pSVM", ConvPropSVM(), {"C": weights, "epsilon": tubes}),
+        Method("conv-pSVM", conv, {"C": weights, "epsilon": tubes}),
     ]
 
 

@@ -9,7 +9,8 @@ from numpy.typing import NDArray
 
 from propcvx.bags import Bags
 from propcvx.datasets import proportions_of, random_bags
-from propcvx.datasets.real import REAL_SETS, MissingDataError, load_real
+from propcvx.datasets.files import MissingDataError
+from propcvx.datasets.real import REAL_SETS, load_real
 from propcvx.targets import bag_target
 
 Array = NDArray[np.float64]
@@ -35,7 +36,7 @@ def real_or_generated(name: str, n_instances: int | None = None) -> BenchData:
         How many rows to keep.
     """
     try:
-        data = load_real(name)
+        data = load_real(name, download=False)
         return BenchData(data.X[:n_instances], data.y[:n_instances], "")
     except MissingDataError as error:
         n, d = REAL_SETS[name].shape

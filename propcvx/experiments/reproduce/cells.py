@@ -1,0 +1,159 @@
+"""A cell: one method on one fold; the smallest piece of an experiment that is run and kept."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from functools import cached_property
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+from numpy.random import RandomState, SeedSequence
+from sklearn.base import clone
+
+from propcvx.checks import check_choice
+from propcvx.experiments.evaluation import Method
+from propcvx.experiments.methods import SUPERVISED, paper_methods, supervised_svm
+from propcvx.experiments.reproduce.data import content_hash
+from propcvx.experiments.reproduce.protocol import MethodOptions, Protocol
+
+KERNELS = ("linear", "rbf")
+"""Kernels of the tables; which Gaussian ``"rbf"`` is, the protocol says."""
+
+VERSIONS: Mapping[str, int] = MappingProxyType(
+    {"MeanMap": 1, "InvCal": 1, "alter-pSVM": 1, "conv-pSVM": 1, SUPERVISED: 1}
+)
+"""Methods, and a number to raise whenever a method answers differently from before.
+
+That includes its parameters that the protocol does not set.  Results of an earlier version are kept
+in a results file, and not used.
+"""
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One method on one fold of one repetition.
+
+    Attributes
+    ----------
+    data : str
+        A name as :func:`propcvx.experiments.reproduce.data.load` takes it.
+    kernel : "linear" or "rbf"
+    bag_size : int
+    method : str
+        A name in ``VERSIONS``.
+    repetition, fold : int
+        From 0.
+    protocol : Protocol
+    """
+
+    data: str
+    kernel: str
+    bag_size: int
+    method: str
+    repetition: int
+    fold: int
+    protocol: Protocol = field(default_factory=Protocol)
+
+    def __post_init__(self) -> None:
+        check_choice("kernel", self.kernel, KERNELS)
+        check_choice("method", self.method, VERSIONS)
+
+    @property
+    def name(self) -> str:
+        """For people."""
+        return (
+            f"{self.data} {self.kernel} {self.bag_size} {self.method} "
+            f"repetition {self.repetition} fold {self.fold}"
+        )
+
+    def random(self, purpose: str, *, of_bags: bool = True) -> RandomState:
+        """Random numbers for one purpose, the same for all methods, kernels and folds.
+
+        Parameters
+        ----------
+        purpose : str
+        of_bags : bool
+            Whether they are others for each bag size.
+        """
+        words = [purpose, self.data, self.repetition, self.bag_size if of_bags else 0]
+        digest = hashlib.sha256(json.dumps(words).encode()).digest()
+        entropy = [self.protocol.design.seed, int.from_bytes(digest[:16], "big")]
+        return RandomState(np.random.MT19937(SeedSequence(entropy)))
+
+    @cached_property
+    def configured(self) -> Method:
+        """The method with the options of the protocol, and the grid that it is tuned over."""
+        seed = int(self.random(f"labelings of fold {self.fold}").randint(2**31))
+        method = next(one for one in _methods(seed) if one.name == self.method)
+        estimator = clone(method.estimator).set_params(**self._parameters)
+        return replace(method, estimator=estimator, grid=self._grid)
+
+    @cached_property
+    def settings(self) -> dict[str, Any]:
+        """All that the result depends on."""
+        return {
+            "data": self.data,
+            "content": content_hash(self.data),
+            "kernel": self.kernel,
+            "bag_size": self.bag_size,
+            "repetition": self.repetition,
+            "fold": self.fold,
+            "design": asdict(self.protocol.design),
+            "method": self.method,
+            "version": VERSIONS[self.method],
+            "parameters": self._parameters,
+            "grid": {name: list(values) for name, values in self._grid.items()},
+        }
+
+    @cached_property
+    def key(self) -> str:
+        """Hash of the settings: equal keys, equal results."""
+        return hashlib.sha256(json.dumps(self.settings, sort_keys=True).encode()).hexdigest()
+
+    @property
+    def _parameters(self) -> dict[str, Any]:
+        """The parameters that the protocol sets."""
+        options = self.protocol.methods
+        gaussian = "rbf" if self.method == SUPERVISED else options.gaussian
+        kernel = gaussian if self.kernel == "rbf" else self.kernel
+        return {"kernel": kernel, **PARAMETERS[self.method](options)}
+
+    @property
+    def _grid(self) -> dict[str, Sequence[Any]]:
+        if self.protocol.design.tuning == "none":
+            return {}
+        options = self.protocol.methods
+        grid = dict(next(one.grid for one in _methods() if one.name == self.method))
+        if "epsilon" in grid:
+            grid["epsilon"] = options.epsilons
+        return grid | ({"gamma": options.gammas} if self.kernel == "rbf" else {})
+
+
+def _methods(random_state: int | None = None) -> list[Method]:
+    return [*paper_methods(random_state), supervised_svm()]
+
+
+PARAMETERS: Mapping[str, Callable[[MethodOptions], dict[str, Any]]] = MappingProxyType(
+    {
+        "MeanMap": lambda options: {},
+        "InvCal": lambda options: {"scaled_epsilon": options.scaled_epsilon},
+        "alter-pSVM": lambda options: {
+            "n_init": options.restarts,
+            "annealing": options.annealing,
+            "bag_weights": options.C_p_times,
+            "tol": options.alternating_tol,
+        },
+        "conv-pSVM": lambda options: {
+            "intercept": options.intercept,
+            "relaxation__oracle": options.oracle,
+            "relaxation__max_cuts": options.cuts,
+            "relaxation__tol": options.cuts_tol,
+        },
+        SUPERVISED: lambda options: {},
+    }
+)
+"""Parameters of a method's estimator that the options stand for, beside the kernel."""

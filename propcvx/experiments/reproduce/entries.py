@@ -1,0 +1,145 @@
+"""From cells to the entries of a table: means over repetitions, beside what is printed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from propcvx.experiments.reproduce.cells import Cell
+from propcvx.experiments.reproduce.printed import REPETITIONS, Printed, printed
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One entry of a table: a method on one data set, kernel and bag size.
+
+    Attributes
+    ----------
+    data, kernel : str
+    bag_size : int
+    method : str
+    accuracies : tuple of float
+        Of each repetition all of whose folds are done: the share of all its test instances
+        classified right, in percent.
+    by_test : tuple of float
+        The same, had parameters been chosen by accuracy on the test instances.
+    fold_accuracies : dict
+        Accuracy in percent by (repetition, fold), of the same repetitions.
+    seconds : float
+        Of all its cells that are done.
+    fit_seconds : float
+        Mean time of the fits with the chosen parameters over a repetition's folds, summed.
+    n_cells, n_done : int
+    paper : Printed or None
+    """
+
+    data: str
+    kernel: str
+    bag_size: int
+    method: str
+    accuracies: tuple[float, ...]
+    by_test: tuple[float, ...]
+    fold_accuracies: dict[tuple[int, int], float]
+    seconds: float
+    fit_seconds: float
+    n_cells: int
+    n_done: int
+    paper: Printed | None
+
+    @property
+    def mean(self) -> float:
+        """Mean accuracy; NaN where no repetition is complete."""
+        return float(np.mean(self.accuracies)) if self.accuracies else np.nan
+
+    @property
+    def std(self) -> float:
+        """Standard deviation over repetitions; NaN with fewer than two."""
+        return float(np.std(self.accuracies, ddof=1)) if len(self.accuracies) > 1 else np.nan
+
+    @property
+    def difference(self) -> float:
+        """Mean accuracy less the printed one, in points; NaN where there is none."""
+        return self.mean - self.paper.accuracy if self.paper else np.nan
+
+    @property
+    def standard_error(self) -> float:
+        """Of the difference: both means vary.
+
+        With one repetition its spread is not known, and the printed one stands in for it.
+        """
+        if self.paper is None or not self.accuracies:
+            return np.nan
+        own = self.paper.std if np.isnan(self.std) else self.std
+        return float(np.hypot(self.paper.std / REPETITIONS**0.5, own / len(self.accuracies) ** 0.5))
+
+    @property
+    def deviation(self) -> float:
+        """Both standard deviations combined, the printed one twice with one repetition."""
+        if self.paper is None or not self.accuracies:
+            return np.nan
+        return float(np.hypot(self.paper.std, self.paper.std if np.isnan(self.std) else self.std))
+
+
+def entries_of(
+    experiment: str, cells: Sequence[Cell], rows: Sequence[Mapping[str, Any]]
+) -> list[Entry]:
+    """The entries of an experiment, in the order of its cells.
+
+    Parameters
+    ----------
+    experiment : str
+    cells : sequence of Cell
+    rows : sequence of mapping
+        As :meth:`propcvx.experiments.reproduce.store.Store.rows` gives them; those of other cells
+        are left out.
+    """
+    known = {row["key"]: row for row in rows if not row["error"]}
+    groups: dict[tuple[str, str, int, str], list[Cell]] = {}
+    for cell in cells:
+        place = (cell.data, cell.kernel, cell.bag_size, cell.method)
+        groups.setdefault(place, []).append(cell)
+    return [
+        _entry(group, known, printed().get((experiment, *place))) for place, group in groups.items()
+    ]
+
+
+def _entry(
+    cells: Sequence[Cell], known: Mapping[str, Mapping[str, Any]], paper: Printed | None
+) -> Entry:
+    repetitions: dict[int, list[Cell]] = {}
+    for cell in cells:
+        repetitions.setdefault(cell.repetition, []).append(cell)
+    complete = [
+        [known[cell.key] for cell in folds]
+        for folds in repetitions.values()
+        if all(cell.key in known for cell in folds)
+    ]
+    done = [known[cell.key] for cell in cells if cell.key in known]
+    first = cells[0]
+    return Entry(
+        data=first.data,
+        kernel=first.kernel,
+        bag_size=first.bag_size,
+        method=first.method,
+        accuracies=tuple(_pooled(folds, "accuracy") for folds in complete),
+        by_test=tuple(_pooled(folds, "accuracy_chosen_by_test") for folds in complete),
+        fold_accuracies={
+            (row["repetition"], row["fold"]): 100.0 * row["accuracy"]
+            for folds in complete
+            for row in folds
+        },
+        seconds=sum(row["seconds"] for row in done),
+        fit_seconds=sum(row["fit_seconds"] for row in done) / max(len(complete), 1),
+        n_cells=len(cells),
+        n_done=len(done),
+        paper=paper,
+    )
+
+
+def _pooled(folds: Sequence[Mapping[str, Any]], column: str) -> float:
+    """Percentage over the test instances of all folds."""
+    counts = [row["n_test"] for row in folds]
+    return float(100.0 * np.average([row[column] for row in folds], weights=counts))
