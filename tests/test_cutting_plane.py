@@ -472,6 +472,14 @@ def test_bounds_enclose_the_best_labeling(eight):
     assert clf.bounds_.gap == pytest.approx(max(0, upper - lower) / upper)
 
 
+def test_bounds_are_kept_for_every_round(eight):
+    clf, *_ = eight
+    rounds = [*clf.bounds_history_, clf.bounds_]
+    assert len(clf.bounds_history_) == len(clf.history_)
+    assert all(before.lower <= after.lower for before, after in pairwise(rounds))
+    assert all(before.upper >= after.upper for before, after in pairwise(rounds))
+
+
 def test_master_never_rises_over_the_rounds(eight):
     clf, *_ = eight
     assert all(after <= before + VALUE for before, after in pairwise(clf.history_.objectives))

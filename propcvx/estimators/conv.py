@@ -121,8 +121,8 @@ class ConvPropSVM(BagClassifier):
         rounding = named("rounding", self.rounding, ROUNDINGS, "__call__")
         lifted, mean = self._lift(features)
         feasible = FeasibleLabelings.of(bags, self.epsilon)
-        rounded: list[Array] = []
-        self.relaxation_ = self._relax(lifted, feasible, rounding, rounded)
+        met: list[tuple[float, Array]] = []
+        self.relaxation_ = self._relax(lifted, feasible, rounding, met)
         end = rounding(self.relaxation_, lifted, feasible, self.C)
         self.soft_labeling_, plane = end.labeling, end.weights
         self.labeling_ = feasible.best(lifted @ plane)
@@ -132,7 +132,7 @@ class ConvPropSVM(BagClassifier):
         self.stop_reason_ = self.history_.stop_reason
         self.n_iter_ = len(self.history_)
         bias = float(plane[features.shape[1] :].sum() - plane @ mean)
-        stopped_by = self._bound(lifted, plane, rounded) or self.relaxation_.stopped_by
+        stopped_by = self._bound(lifted, plane, met) or self.relaxation_.stopped_by
         return Hyperplane(plane[: features.shape[1]], bias, stopped_by)
 
     def _put_back(self, places: NDArray[np.intp]) -> None:
@@ -155,17 +155,20 @@ class ConvPropSVM(BagClassifier):
         features: Array,
         feasible: FeasibleLabelings,
         rounding: Rounding,
-        rounded: list[Array],
+        met: list[tuple[float, Array]],
     ) -> RelaxationResult:
-        """Solve the relaxation; the labelings of each round are added to ``rounded``."""
+        """Solve the relaxation; ``met`` gets the lower bound and the labelings of each round."""
         relaxation = named("relaxation", self.relaxation, RELAXATIONS, "relax")
         with tqdm(desc="rounds", disable=not self.verbose) as bar:
 
             def on_round(reached: RelaxationResult) -> None:
-                end = rounding(reached, features, feasible, self.C)
-                near = np.column_stack([end.labeling, features @ end.weights])
-                rounded.extend(feasible.best(near).T)
                 bar.update()
+                if np.isfinite(reached.lower):
+                    end = rounding(reached, features, feasible, self.C)
+                    near = np.column_stack([end.labeling, features @ end.weights])
+                    met.append(
+                        (reached.lower, np.vstack([reached.labelings, feasible.best(near).T]))
+                    )
 
             result: RelaxationResult = relaxation.relax(
                 features,
@@ -179,17 +182,24 @@ class ConvPropSVM(BagClassifier):
         return result
 
     def _bound(
-        self, features: Array, plane: Array, rounded: list[Array]
+        self, features: Array, plane: Array, met: list[tuple[float, Array]]
     ) -> KeyboardInterrupt | None:
-        """Bounds of the best labeling met; an interruption here costs the fit only these."""
+        """Bounds after each round; an interruption here costs the fit only these."""
         self.bounds_: Bounds | None = None
-        lower = self.relaxation_.lower
-        if not np.isfinite(lower):
+        self.bounds_history_: list[Bounds] = []
+        last = self.relaxation_.lower, np.vstack([self.relaxation_.labelings, self.labeling_])
+        if not np.isfinite(last[0]):
             return None
-        met = np.vstack([self.relaxation_.labelings, *rounded, self.labeling_])
+        upper, valued = np.inf, set[bytes]()
         try:
-            upper = self.relaxation_.upper_bound(features, met, self.C, plane)
+            for lower, labelings in (*met, last):
+                fresh = np.array([one for one in labelings if one.tobytes() not in valued])
+                valued.update(one.tobytes() for one in fresh)
+                if len(fresh):
+                    value = self.relaxation_.upper_bound(features, fresh, self.C, plane)
+                    upper = min(upper, value)
+                self.bounds_history_.append(Bounds(lower, upper))
         except KeyboardInterrupt as interruption:
             return interruption
-        self.bounds_ = Bounds(lower, upper)
+        self.bounds_ = self.bounds_history_.pop()
         return None
