@@ -92,7 +92,8 @@ def certify(
         As in :class:`propcvx.ConvPropSVM`.
     kinds : "auto" or sequence of str
         Kinds of bound, names in ``propcvx.bounds.BOUNDS``, asked in this order: ``"enumeration"``,
-        ``"sweep"`` (two features), ``"relaxation"`` (conv-pSVM's, with SCIP as its oracle),
+        ``"directions"`` (two features, exact), ``"sweep"`` (two features), ``"relaxation"``
+        (conv-pSVM's, with SCIP as its oracle), ``"eigenvalue"``, ``"lifted"``, ``"mixed_integer"``,
         ``"bag_moments"``, ``"moment_program"`` (the same through CVXPY) and
         ``"branch_and_bound"``, which begins with it.  ``"auto"`` takes those that can do the
         problem and have no better one beside them.
