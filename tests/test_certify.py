@@ -10,7 +10,7 @@ from scipy.optimize import approx_fprime
 from small_problems import small_problem
 
 from propcvx import bag_target, certify
-from propcvx.bounds import BOUNDS, Interval, LabelingProblem, SwapSearch
+from propcvx.bounds import BOUNDS, Interval, LabelingProblem, OutOfTimeError, SwapSearch, moments
 from propcvx.bounds import branch_and_bound as branching
 from propcvx.bounds import pieces as pieces_module
 from propcvx.bounds.box_qp import solve_boxes
@@ -156,6 +156,38 @@ def test_the_best_labeling_is_that_of_an_arc(seed):
     assert interval.closed
     assert interval.lower <= best * (1 + 1e-7)
     assert interval.upper == pytest.approx(best, rel=1e-5)
+
+
+@pytest.mark.parametrize("C_p", [None, 1.0])
+def test_no_move_betters_where_the_search_ends(C_p):
+    small = small_problem(3, (4, 3), 3, known=0.2)
+    weights = np.full(2, C_p or 0.0)
+    problem = LabelingProblem.penalised(
+        small.X, small.bags, 0.5, PROPORTION_LOSSES["absolute"], weights
+    )
+    if C_p is None:
+        feasible = FeasibleLabelings.of(small.bags, 0.3)
+        problem = LabelingProblem.constrained(small.X, feasible, 0.5)
+    search = SwapSearch(problem, Interval(1e-5))
+    end = search.descend(problem.best_for(np.ones(7)))
+    for other in all_labelings(problem):
+        changed = np.flatnonzero(other != end.labeling)
+        bags = set(problem.bags.index[changed])
+        swap = len(changed) == 2 and len(bags) == 1 and other[changed].sum() == 0.0
+        if swap or len(changed) == 1:
+            assert search.plane(other).value >= end.value * (1 - 1e-6)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_the_search_finds_the_best_labeling_of_small_problems(seed):
+    problem, random = bound_problem(seed, (4, 4), 4, C=1.0), np.random.RandomState(seed)
+    interval = Interval(1e-5)
+    search = SwapSearch(problem, interval)
+    search.from_directions(20, random)
+    before = interval.upper
+    search.hop(20, random)
+    assert interval.upper <= before
+    assert interval.upper == pytest.approx(best_value(problem), rel=1e-6)
 
 
 @pytest.mark.parametrize("seed", range(10))
@@ -380,6 +412,21 @@ def test_the_interval_is_returned_when_time_is_over():
     assert 0.0 <= result.lower < result.upper < np.inf
     assert not result.proved_optimal
     assert "not proved optimal" in str(result)
+
+
+def test_time_is_checked_while_one_piece_is_solved(monkeypatch):
+    monkeypatch.setattr(moments, "CHUNK", 2)
+    problem = bound_problem(1, sizes=(3, 3))
+    division = divide(problem)
+    division = division.merge([[0, 1]])
+    duals = [problem.C * piece.labelings.astype(float) for piece in division.pieces]
+    multipliers, interval = Multipliers.equal(division, 3), Interval(1e-5, time_limit=1e-9)
+    args = (division, multipliers, duals, problem.C)
+    with pytest.raises(OutOfTimeError):
+        improve_duals(*args, room=np.inf, tol=1e-9, before=interval.check_time)
+    calls = []
+    improve_duals(*args, room=np.inf, tol=1e-9, before=lambda: calls.append(1))
+    assert len(calls) > len(division.pieces[0]) / 2
 
 
 def test_the_interval_is_returned_after_an_interruption():

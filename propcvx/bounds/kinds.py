@@ -53,11 +53,14 @@ class Bound:
     automatic : bool
         Whether it is asked where no kinds are named; the moment bounds are not, as
         ``"branch_and_bound"`` begins with them.
+    finds : bool
+        Whether it finds the best labeling itself, so that no search need come before it.
     """
 
     run: Callable[[LabelingProblem, Interval, SwapSearch], None]
     refuses: Callable[[LabelingProblem], str | None] = lambda problem: None
     automatic: bool = True
+    finds: bool = False
 
 
 def enumeration(problem: LabelingProblem, interval: Interval, search: SwapSearch) -> None:
@@ -171,8 +174,8 @@ def branch_and_bound(problem: LabelingProblem, interval: Interval, search: SwapS
 
 BOUNDS: Mapping[str, Bound] = MappingProxyType(
     {
-        "enumeration": Bound(enumeration, _refuses_to_list),
-        "directions": Bound(best_of_arcs, _refuses_directions),
+        "enumeration": Bound(enumeration, _refuses_to_list, finds=True),
+        "directions": Bound(best_of_arcs, _refuses_directions, finds=True),
         "sweep": Bound(relaxation("sweep", cutting_planes("sweep")), _refuses_to_sweep),
         "relaxation": Bound(
             relaxation("relaxation", cutting_planes("mixed_integer")),
