@@ -10,10 +10,11 @@ from scipy.optimize import approx_fprime
 from small_problems import small_problem
 
 from propcvx import bag_target, certify
-from propcvx.bounds import BOUNDS, Interval, LabelingProblem, SwapSearch
+from propcvx.bounds import BOUNDS, Interval, LabelingProblem, OutOfTimeError, SwapSearch, moments
 from propcvx.bounds import branch_and_bound as branching
 from propcvx.bounds import pieces as pieces_module
 from propcvx.bounds.box_qp import solve_boxes
+from propcvx.bounds.directions import labelings_of_arcs
 from propcvx.bounds.enumeration import list_values
 from propcvx.bounds.maximise import SmoothBound
 from propcvx.bounds.moment_program import program_bound
@@ -111,7 +112,7 @@ def check_kinds(seed, monkeypatch):
     tol = float(random.choice([1e-2, 1e-8]))
     search = SwapSearch(problem, interval, tol=tol)
     search.plane(problem.best_for(random.normal(size=len(problem.features))))
-    for name in ("enumeration", "sweep", "bag_moments", "branch_and_bound"):
+    for name in ("enumeration", "directions", "sweep", "bag_moments", "branch_and_bound"):
         row = BOUNDS[name]
         if row.refuses(problem) is None:
             monkeypatch.setattr(branching, "MOST_AT_ONCE", random.choice([1, 1000]))
@@ -119,7 +120,7 @@ def check_kinds(seed, monkeypatch):
             row.run(problem, alone, replace(search, interval=alone))
             assert alone.lower <= best + slack
             assert alone.upper >= best - slack
-            if name in ("enumeration", "branch_and_bound") and tol < 1e-5:
+            if name in ("enumeration", "directions", "branch_and_bound") and tol < 1e-5:
                 assert alone.upper == pytest.approx(best, rel=1e-4, abs=1e-9)
                 assert alone.closed or best < 1e-6
 
@@ -134,6 +135,67 @@ def test_bounds_at_random_multipliers_hold(first, monkeypatch):
 def test_every_kind_of_bound_holds(first, monkeypatch):
     for seed in range(first, first + 8):
         check_kinds(seed, monkeypatch)
+
+
+def plane_problem(seed):
+    """Two features, the constraint form: with known labels, equal instances, or one feature."""
+    random = np.random.RandomState(seed)
+    small = small_problem(seed, (4, 3, 2), random.randint(1, 3), random.choice([0.0, 0.3]))
+    X = small.X.round(random.choice([0, 8]))
+    feasible = FeasibleLabelings.of(small.bags, random.choice([0.0, 0.4]))
+    return LabelingProblem.constrained(X, feasible, float(10.0 ** random.uniform(-2, 1)))
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_the_best_labeling_is_that_of_an_arc(seed):
+    problem, interval = plane_problem(seed), Interval(1e-5)
+    search = SwapSearch(problem, interval)
+    search.plane(problem.best_for(np.zeros(9)))
+    BOUNDS["directions"].run(problem, interval, search)
+    best = best_value(problem)
+    assert interval.closed
+    assert interval.lower <= best * (1 + 1e-7)
+    assert interval.upper == pytest.approx(best, rel=1e-5)
+
+
+@pytest.mark.parametrize("C_p", [None, 1.0])
+def test_no_move_betters_where_the_search_ends(C_p):
+    small = small_problem(3, (4, 3), 3, known=0.2)
+    weights = np.full(2, C_p or 0.0)
+    problem = LabelingProblem.penalised(
+        small.X, small.bags, 0.5, PROPORTION_LOSSES["absolute"], weights
+    )
+    if C_p is None:
+        feasible = FeasibleLabelings.of(small.bags, 0.3)
+        problem = LabelingProblem.constrained(small.X, feasible, 0.5)
+    search = SwapSearch(problem, Interval(1e-5))
+    end = search.descend(problem.best_for(np.ones(7)))
+    for other in all_labelings(problem):
+        changed = np.flatnonzero(other != end.labeling)
+        bags = set(problem.bags.index[changed])
+        swap = len(changed) == 2 and len(bags) == 1 and other[changed].sum() == 0.0
+        if swap or len(changed) == 1:
+            assert search.plane(other).value >= end.value * (1 - 1e-6)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_the_search_finds_the_best_labeling_of_small_problems(seed):
+    problem, random = bound_problem(seed, (4, 4), 4, C=1.0), np.random.RandomState(seed)
+    interval = Interval(1e-5)
+    search = SwapSearch(problem, interval)
+    search.from_directions(20, random)
+    before = interval.upper
+    search.hop(20, random)
+    assert interval.upper <= before
+    assert interval.upper == pytest.approx(best_value(problem), rel=1e-6)
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_every_best_labeling_of_a_direction_is_among_those_of_the_arcs(seed):
+    problem, random = bound_problem(seed, (6, 5, 1), 2, epsilon=0.2), np.random.RandomState(seed)
+    found = set(map(tuple, labelings_of_arcs(problem, Interval(1e-5))))
+    for direction in random.normal(size=(2000, 2)):
+        assert tuple(problem.feasible.best(problem.features @ direction)) in found
 
 
 @pytest.mark.slow
@@ -325,6 +387,24 @@ def test_order_of_rows_names_of_bags_and_classes_change_nothing(form):
     assert third.upper == pytest.approx(first.upper, rel=1e-4)
 
 
+RELAXED = ("relaxation", "eigenvalue", "lifted", "mixed_integer", "bag_moments", "moment_program")
+
+
+@pytest.mark.parametrize("name", RELAXED)
+@pytest.mark.parametrize("form", ["exact", "epsilon", "loss"])
+def test_relaxations_prove_bounds_of_the_best_labeling(name, form):
+    if name in ("relaxation", "mixed_integer"):
+        pytest.importorskip("pyscipopt")
+    small = small_problem(11, (4, 4), 3)
+    best = certify(small.X, small.y, 0.5, kinds="enumeration", **FORMS[form])
+    result = certify(small.X, small.y, 0.5, kinds=name, **FORMS[form])
+    assert best.proved_optimal
+    proved = [event.lower for event in result.history if event.kind == name]
+    assert 0.0 < max(proved) <= best.upper * (1 + 1e-7)
+    if name == "mixed_integer" and form != "loss":
+        assert max(proved) == pytest.approx(best.upper, rel=1e-3)
+
+
 def test_the_interval_is_returned_when_time_is_over():
     small = small_problem(9, (8,) * 6, 5)
     result = certify(small.X, small.y, 1.0, time_limit=1e-6)
@@ -332,6 +412,21 @@ def test_the_interval_is_returned_when_time_is_over():
     assert 0.0 <= result.lower < result.upper < np.inf
     assert not result.proved_optimal
     assert "not proved optimal" in str(result)
+
+
+def test_time_is_checked_while_one_piece_is_solved(monkeypatch):
+    monkeypatch.setattr(moments, "CHUNK", 2)
+    problem = bound_problem(1, sizes=(3, 3))
+    division = divide(problem)
+    division = division.merge([[0, 1]])
+    duals = [problem.C * piece.labelings.astype(float) for piece in division.pieces]
+    multipliers, interval = Multipliers.equal(division, 3), Interval(1e-5, time_limit=1e-9)
+    args = (division, multipliers, duals, problem.C)
+    with pytest.raises(OutOfTimeError):
+        improve_duals(*args, room=np.inf, tol=1e-9, before=interval.check_time)
+    calls = []
+    improve_duals(*args, room=np.inf, tol=1e-9, before=lambda: calls.append(1))
+    assert len(calls) > len(division.pieces[0]) / 2
 
 
 def test_the_interval_is_returned_after_an_interruption():
@@ -354,6 +449,8 @@ def test_the_interval_is_returned_after_an_interruption():
         ({"C_p": -1.0}, "C_p must"),
         ({"kinds": "guess"}, "kinds must be one of"),
         ({"kinds": ["sweep"]}, "'sweep' needs at most 2 features, here are 3; use 'bag_moments'"),
+        ({"kinds": ["directions"]}, "'directions' needs at most 2 features, here are 3"),
+        ({"kinds": ["directions"], "C_p": 1.0}, "'directions' needs the constraint form"),
         ({"kinds": ["enumeration"]}, "'enumeration' lists at most 20,000 labelings"),
         ({"intercept": "bias"}, "intercept must"),
     ],

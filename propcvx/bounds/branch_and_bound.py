@@ -159,9 +159,9 @@ class BagMoments:
         if not np.isfinite(room):
             room = self.interval.upper
         tol = PRECISION * self.interval.upper
-        improve_duals(node.division, multipliers, node.duals, problem.C, room=room, tol=tol)
-        args = (node.division, multipliers, node.duals, problem.C, problem.reach)
-        certified = certify_values(*args)
+        args = (node.division, multipliers, node.duals, problem.C)
+        improve_duals(*args, room=room, tol=tol, before=self.interval.check_time)
+        certified = certify_values(*args, problem.reach)
         return replace(certified, lower=certified.lower - self.slack)
 
 

@@ -4,19 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from importlib.util import find_spec
 from types import MappingProxyType
 
 import numpy as np
 
 from propcvx.bounds.branch_and_bound import STAGES, BagMoments, BranchAndBound
+from propcvx.bounds.directions import best_of_arcs
 from propcvx.bounds.enumeration import MOST_LISTED, list_values
 from propcvx.bounds.interval import Interval
 from propcvx.bounds.moment_program import LARGEST, program_bound, program_size
 from propcvx.bounds.pieces import MOST_LABELINGS, divide
 from propcvx.bounds.problem import LabelingProblem
 from propcvx.bounds.swap_search import SwapSearch
+from propcvx.programs import Lifting
 from propcvx.relaxation.cutting_planes import CuttingPlanes
+from propcvx.relaxation.lifted import Lifted
+from propcvx.relaxation.mixed_integer import MixedInteger
 from propcvx.relaxation.result import RelaxationResult
 
 MOST_CUTS = 200
@@ -24,6 +29,12 @@ MOST_CUTS = 200
 
 MOST_MIXED_INTEGER = 30
 """Instances for which the most violated labeling is asked of a mixed-integer solver."""
+
+LONGEST = 1e9
+"""Seconds, where there is no time limit."""
+
+Relax = Callable[..., RelaxationResult]
+"""``relax(features, feasible, C, on_round=) -> RelaxationResult``."""
 
 
 @dataclass(frozen=True)
@@ -42,11 +53,14 @@ class Bound:
     automatic : bool
         Whether it is asked where no kinds are named; the moment bounds are not, as
         ``"branch_and_bound"`` begins with them.
+    finds : bool
+        Whether it finds the best labeling itself, so that no search need come before it.
     """
 
     run: Callable[[LabelingProblem, Interval, SwapSearch], None]
     refuses: Callable[[LabelingProblem], str | None] = lambda problem: None
     automatic: bool = True
+    finds: bool = False
 
 
 def enumeration(problem: LabelingProblem, interval: Interval, search: SwapSearch) -> None:
@@ -65,16 +79,24 @@ def _refuses_to_list(problem: LabelingProblem) -> str | None:
     return f"lists at most {MOST_LISTED:,} labelings, here are {number:.3g}; use 'branch_and_bound'"
 
 
-def relaxation(oracle: str, name: str) -> Callable[[LabelingProblem, Interval, SwapSearch], None]:
-    """conv-pSVM's relaxation, eq:convex_4, with an oracle whose cuts have a bound."""
+def _refuses_directions(problem: LabelingProblem) -> str | None:
+    if not problem.constraint_form:
+        return "needs the constraint form; use 'branch_and_bound'"
+    return _refuses_to_sweep(problem)
+
+
+def relaxation(
+    name: str, made: Callable[[Interval], Relax]
+) -> Callable[[LabelingProblem, Interval, SwapSearch], None]:
+    """A relaxation of eq:convex_1 with bounds of the hinge, made for what is left of the time."""
 
     def run(problem: LabelingProblem, interval: Interval, search: SwapSearch) -> None:
         def on_round(reached: RelaxationResult) -> None:
             interval.prove(name, reached.lower + problem.least_cost)
             interval.check_time()
 
-        planes = CuttingPlanes(master="epigraph", oracle=oracle, max_cuts=MOST_CUTS, tol=1e-6)
-        result = planes.relax(problem.features, problem.feasible, problem.C, on_round=on_round)
+        relax = made(interval)
+        result = relax(problem.features, problem.feasible, problem.C, on_round=on_round)
         if isinstance(result.stopped_by, KeyboardInterrupt):
             raise result.stopped_by
         for labeling in result.labelings:
@@ -83,20 +105,42 @@ def relaxation(oracle: str, name: str) -> Callable[[LabelingProblem, Interval, S
     return run
 
 
+def cutting_planes(oracle: str) -> Callable[[Interval], Relax]:
+    """conv-pSVM's relaxation, eq:convex_4, with an oracle whose cuts have a bound."""
+    planes = CuttingPlanes(master="epigraph", oracle=oracle, max_cuts=MOST_CUTS, tol=1e-6)
+    return lambda interval: planes.relax
+
+
+def mixed_integer(interval: Interval) -> Relax:
+    """The exact program by SCIP, from the best labeling that is known."""
+    seconds = min(interval.time_limit - interval.seconds, LONGEST)
+    return partial(MixedInteger(seconds=max(seconds, 1.0)).relax, start=interval.labeling)
+
+
 def _refuses_to_sweep(problem: LabelingProblem) -> str | None:
     rank = problem.features.shape[1]
     return None if rank <= 2 else f"needs at most 2 features, here are {rank}; use 'bag_moments'"
 
 
-def _refuses_mixed_integer(problem: LabelingProblem) -> str | None:
-    if find_spec("pyscipopt") is None:
-        return "needs SCIP: pip install propcvx[exact]"
-    if len(problem.features) <= MOST_MIXED_INTEGER:
+def _needs_scip(most: int) -> Callable[[LabelingProblem], str | None]:
+    def refuses(problem: LabelingProblem) -> str | None:
+        if find_spec("pyscipopt") is None:
+            return "needs SCIP: pip install propcvx[exact]"
+        if len(problem.features) <= most:
+            return None
+        return (
+            f"takes at most {most} instances, here are {len(problem.features)}; use 'bag_moments'"
+        )
+
+    return refuses
+
+
+def _refuses_to_lift(problem: LabelingProblem) -> str | None:
+    order = Lifting.of(problem.feasible).span.shape[1] + problem.features.shape[1]
+    most = Lifted().max_order
+    if order <= most:
         return None
-    return (
-        f"takes at most {MOST_MIXED_INTEGER} instances, here are {len(problem.features)}; use "
-        "'bag_moments'"
-    )
+    return f"takes semidefinite matrices of order {most}, here is {order}; use 'bag_moments'"
 
 
 def bag_moments(problem: LabelingProblem, interval: Interval, search: SwapSearch) -> None:
@@ -130,10 +174,26 @@ def branch_and_bound(problem: LabelingProblem, interval: Interval, search: SwapS
 
 BOUNDS: Mapping[str, Bound] = MappingProxyType(
     {
-        "enumeration": Bound(enumeration, _refuses_to_list),
-        "sweep": Bound(relaxation("sweep", "sweep"), _refuses_to_sweep),
+        "enumeration": Bound(enumeration, _refuses_to_list, finds=True),
+        "directions": Bound(best_of_arcs, _refuses_directions, finds=True),
+        "sweep": Bound(relaxation("sweep", cutting_planes("sweep")), _refuses_to_sweep),
         "relaxation": Bound(
-            relaxation("mixed_integer", "relaxation"), _refuses_mixed_integer, automatic=False
+            relaxation("relaxation", cutting_planes("mixed_integer")),
+            _needs_scip(MOST_MIXED_INTEGER),
+            automatic=False,
+        ),
+        "eigenvalue": Bound(
+            relaxation("eigenvalue", cutting_planes("eigenvalue")), automatic=False
+        ),
+        "lifted": Bound(
+            relaxation("lifted", lambda interval: Lifted().relax),
+            _refuses_to_lift,
+            automatic=False,
+        ),
+        "mixed_integer": Bound(
+            relaxation("mixed_integer", mixed_integer),
+            _needs_scip(MixedInteger().max_instances),
+            automatic=False,
         ),
         "bag_moments": Bound(bag_moments, automatic=False),
         "moment_program": Bound(moment_program, _refuses_program, automatic=False),

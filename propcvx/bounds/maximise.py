@@ -54,7 +54,7 @@ class SmoothBound:
     goal : float
         :class:`EnoughError` is raised once the bound reaches it.
     before : callable
-        Called before every evaluation; an exception from it ends the search.
+        Called before every batch of duals; an exception from it ends the search.
     """
 
     division: Division
@@ -95,7 +95,6 @@ class SmoothBound:
 
     def __call__(self, vector: Array) -> tuple[float, Array]:
         """Minus the smoothed bound and its gradient, in units of the value."""
-        self.before()
         roots, scales, linear, prices = self._unpack(vector)
         values, vectors = np.linalg.eigh(np.einsum("kij,klj->il", roots, roots))
         lengths = np.sqrt(values)
@@ -115,6 +114,7 @@ class SmoothBound:
             self.C,
             temperature=self.temperature,
             tol=PRECISION * self.temperature,
+            before=self.before,
         )
         self._note(found, multipliers)
         squares = _through_root((1.0 - EQUAL) * found.squares, pure, inverse, vectors, lengths)
@@ -186,8 +186,8 @@ def maximise(
     goal : float
         It stops where the bound reaches this.
     before, after_stage : callable
-        Called before every evaluation, and after every stage with the best multipliers so far; what
-        they raise ends the search.
+        Called before every batch of duals, and after every stage with the best multipliers so far;
+        what they raise ends the search.
 
     Returns
     -------

@@ -18,7 +18,7 @@ So whatever the accuracy of multipliers and duals, :func:`certify_values` is a b
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -113,10 +113,13 @@ class Copy:
         values: Array = np.einsum("pi,pi->p", slopes, duals) + self.costs
         return values - 0.5 * self.offset @ self.offset
 
-    def solve(self, duals: Array, chosen: NDArray[np.intp], tol: float) -> None:
+    def solve(
+        self, duals: Array, chosen: NDArray[np.intp], tol: float, before: Callable[[], None]
+    ) -> None:
         """Improve the duals of some labelings, in place."""
         Q, q = self.rows @ self.rows.T, self.rows @ self.offset
         for part in np.split(chosen, range(CHUNK, len(chosen), CHUNK)):
+            before()
             y = self.piece.labelings[part].astype(float)
             box = np.minimum(0.0, self.C * y), np.maximum(0.0, self.C * y)
             matrices = np.broadcast_to(Q, (len(part), *Q.shape))
@@ -178,6 +181,7 @@ def evaluate(
     *,
     temperature: float,
     tol: float,
+    before: Callable[[], None],
 ) -> Evaluation:
     """The bound at some multipliers and its derivatives; the duals are improved in place."""
     smooth, sharp, mixtures = 0.0, 0.0, []
@@ -187,7 +191,7 @@ def evaluate(
     for k, piece in enumerate(division.pieces):
         copy = Copy.of(piece, multipliers, k, C)
         values = copy.values(duals[k])
-        _refine(copy, values, duals[k], NEGLIGIBLE * temperature, tol)
+        _refine(copy, values, duals[k], NEGLIGIBLE * temperature, tol, before)
         soft, mixture = _soft_least(values, temperature)
         smooth, sharp = smooth + soft, sharp + float(values.min())
         mixtures.append(mixture)
@@ -207,13 +211,15 @@ def evaluate(
     return Evaluation(smooth, sharp, squares, tails, linear, prices, mixtures)
 
 
-def _refine(copy: Copy, values: Array, duals: Array, room: float, tol: float) -> None:
+def _refine(
+    copy: Copy, values: Array, duals: Array, room: float, tol: float, before: Callable[[], None]
+) -> None:
     """Solve for the labelings that can be within ``room`` of the least value; in place."""
     likely = np.array([values.argmin()])
-    copy.solve(duals, likely, tol)
+    copy.solve(duals, likely, tol, before)
     values[likely] = _again(copy, duals, likely)
     near = np.flatnonzero(values < values[likely[0]] + room)
-    copy.solve(duals, near, tol)
+    copy.solve(duals, near, tol, before)
     values[near] = _again(copy, duals, near)
 
 
@@ -260,11 +266,15 @@ def improve_duals(
     *,
     room: float,
     tol: float,
+    before: Callable[[], None] = lambda: None,
 ) -> None:
-    """Solve, in place, for labelings that can be within ``room`` of the least of their piece."""
+    """Solve, in place, for labelings that can be within ``room`` of the least of their piece.
+
+    What ``before`` raises, which is called before every batch of them, ends it.
+    """
     for k, piece in enumerate(division.pieces):
         copy = Copy.of(piece, multipliers, k, C)
-        _refine(copy, copy.values(duals[k]), duals[k], room, tol)
+        _refine(copy, copy.values(duals[k]), duals[k], room, tol, before)
 
 
 def certify_values(

@@ -111,6 +111,16 @@ class LabelingProblem:
         return FeasibleLabelings(self.bags, lower, upper)
 
     @property
+    def constraint_form(self) -> bool:
+        """Whether bags add nothing for the counts of some interval, and allow no others."""
+        return all(
+            np.array_equal(cost[low : high + 1], np.zeros(high + 1 - low))
+            for cost, low, high in zip(
+                self.costs, self.feasible.lower, self.feasible.upper, strict=True
+            )
+        )
+
+    @property
     def least_cost(self) -> float:
         """What the bags add at least."""
         return float(sum(cost.min() for cost in self.costs))

@@ -1,7 +1,8 @@
-r"""Good labelings: alternation from random directions, then swaps of two labels inside a bag.
+r"""Good labelings: alternation, then swaps of two labels inside a bag and flips of single ones.
 
+It begins from random directions, and goes on from the best labeling with a bag or two labeled anew.
 Every value is that of the labeling's own SVM, a primal one and so an upper bound whatever the
-solver's accuracy.  A swap is tried only if duals do not show that it cannot be better.
+solver's accuracy.  A move is tried only if duals do not show that it cannot be better.
 """
 
 from __future__ import annotations
@@ -97,11 +98,22 @@ class SwapSearch:
             weights = random.normal(size=self.problem.features.shape[1])
             self.descend(self.problem.best_for(self.problem.features @ weights))
 
+    def hop(self, number: int, random: np.random.RandomState, share: float = 1.0) -> None:
+        """Basin hopping: one or two bags of the best labeling are labeled anew, then descent."""
+        bags = self.problem.bags
+        for _ in range(number):
+            if self.interval.seconds > share * self.interval.time_limit:
+                return
+            drawn = random.choice(bags.n_bags, size=random.randint(1, 3))
+            other = self.problem.best_for(random.normal(size=bags.n_instances))
+            inside = np.isin(bags.index, drawn)
+            self.descend(np.where(inside, other, np.asarray(self.interval.labeling)))
+
     def descend(self, labeling: Array) -> Plane:
-        """Alternate and swap until neither helps."""
+        """Alternate and move until neither helps."""
         best = self._alternate(self.plane(labeling))
         while True:
-            better = next(self._better_swaps(best), None)
+            better = next(self._better_moves(best), None)
             if better is None:
                 return best
             best = self._alternate(better)
@@ -110,27 +122,34 @@ class SwapSearch:
         """Algorithm 1: label for the plane, and the plane for the labels, while it helps."""
         while True:
             self.interval.check_time()
-            other = self.plane(self.problem.best_for(self.problem.features @ best.weights))
+            labeling = self.problem.best_for(self.problem.features @ best.weights)
+            if (labeling == best.labeling).all():
+                return best
+            other = self.plane(labeling)
             if other.value >= best.value * (1.0 - BETTER):
                 return best
             best = other
 
-    def _better_swaps(self, best: Plane) -> Iterator[Plane]:
-        """Planes of better labelings that differ by a swap; the most promising swap first."""
-        up, down = self._pairs(best.labeling)
-        least = self._least(best, up, down) + self.problem.cost(best.labeling)
-        for pair in np.argsort(least, kind="stable"):
-            if least[pair] >= best.value * (1.0 - BETTER):
+    def _better_moves(self, best: Plane) -> Iterator[Plane]:
+        """Planes of better labelings that are one move away; the most promising move first."""
+        swaps, (flips, costs) = self._swaps(best.labeling), self._flips(best.labeling)
+        least = np.append(
+            self._least(best, swaps) + self.problem.cost(best.labeling),
+            self._least(best, flips) + costs,
+        )
+        for place in np.argsort(least, kind="stable"):
+            if least[place] >= best.value * (1.0 - BETTER):
                 return
             self.interval.check_time()
+            moved = swaps[place] if place < len(swaps) else flips[place - len(swaps)]
             labeling = best.labeling.copy()
-            labeling[[up[pair], down[pair]]] *= -1.0
+            labeling[moved] *= -1.0
             other = self.plane(labeling)
             if other.value < best.value * (1.0 - BETTER):
                 yield other
 
-    def _pairs(self, labeling: Array) -> tuple[Indices, Indices]:
-        """Positive and negative instances of the same bag whose labels are not known."""
+    def _swaps(self, labeling: Array) -> Indices:
+        """A positive and a negative instance of the same bag, in rows."""
         free = self.problem.bags.labels == 0
         pairs = [
             np.meshgrid(
@@ -139,16 +158,29 @@ class SwapSearch:
             )
             for inside in self.problem.members
         ]
-        up, down = (np.concatenate([pair[i].ravel() for pair in pairs]) for i in (0, 1))
-        return up, down
+        return np.vstack([np.column_stack([up.ravel(), down.ravel()]) for up, down in pairs])
 
-    def _least(self, plane: Plane, up: Indices, down: Indices) -> Array:
-        """Lower bounds on the SVM values after swaps: both duals are made anew, one by one."""
+    def _flips(self, labeling: Array) -> tuple[Indices, Array]:
+        """Single instances whose other label is allowed, in rows, and what the bags then add."""
+        bags, now = self.problem.bags, self.problem.cost(labeling)
+        flips, costs = [], []
+        for inside, cost, count in zip(
+            self.problem.members, self.problem.costs, bags.positives_of(labeling), strict=True
+        ):
+            free = inside[bags.labels[inside] == 0]
+            after = now - cost[count] + cost[count - labeling[free].astype(np.intp)]
+            flips.append(free[np.isfinite(after)])
+            costs.append(after[np.isfinite(after)])
+        return np.concatenate(flips)[:, None], np.concatenate(costs)
+
+    def _least(self, plane: Plane, moves: Indices) -> Array:
+        """Lower bounds on the SVM values after moves: the duals are made anew, one by one."""
         F, v, C = self.problem.features, plane.duals, self.problem.C
         squares = np.maximum(np.square(F).sum(axis=1), np.finfo(float).tiny)
-        weights = plane.weights - v[up][:, None] * F[up] - v[down][:, None] * F[down]
-        total = np.abs(v).sum() - np.abs(v[up]) - np.abs(v[down])
-        for moved, sign in ((up, -1.0), (down, 1.0)):
+        weights = plane.weights - np.einsum("pm,pmj->pj", v[moves], F[moves])
+        total = np.abs(v).sum() - np.abs(v[moves]).sum(axis=1)
+        for moved in moves.T:
+            sign = -plane.labeling[moved]
             slope = sign - np.einsum("pj,pj->p", F[moved], weights)
             alpha = np.clip(sign * slope / squares[moved], 0.0, C)
             weights = weights + (sign * alpha)[:, None] * F[moved]

@@ -35,8 +35,11 @@ Array = NDArray[np.float64]
 STARTS = 20
 """Random directions from which good labelings are searched for, before the bounds."""
 
+HOPS = 20
+"""Descents from the best labeling with a bag or two labeled anew, after those."""
+
 SHARE = 0.2
-"""Share of the time limit after which no further direction is tried."""
+"""Share of the time limit after which no further descent begins."""
 
 
 def certify(
@@ -92,7 +95,8 @@ def certify(
         As in :class:`propcvx.ConvPropSVM`.
     kinds : "auto" or sequence of str
         Kinds of bound, names in ``propcvx.bounds.BOUNDS``, asked in this order: ``"enumeration"``,
-        ``"sweep"`` (two features), ``"relaxation"`` (conv-pSVM's, with SCIP as its oracle),
+        ``"directions"`` (two features, exact), ``"sweep"`` (two features), ``"relaxation"``
+        (conv-pSVM's, with SCIP as its oracle), ``"eigenvalue"``, ``"lifted"``, ``"mixed_integer"``,
         ``"bag_moments"``, ``"moment_program"`` (the same through CVXPY) and
         ``"branch_and_bound"``, which begins with it.  ``"auto"`` takes those that can do the
         problem and have no better one beside them.
@@ -195,12 +199,14 @@ def _kinds(kinds: str | Sequence[str], problem: LabelingProblem) -> list[str]:
 def _close(
     problem: LabelingProblem, interval: Interval, kinds: list[str], random: np.random.RandomState
 ) -> StopReason:
-    """Search for labelings, then ask the kinds of bound in turn; why it stopped."""
+    """Search for labelings, where the first kind does not, then ask the kinds; why it stopped."""
     search = SwapSearch(problem, interval)
     search.plane(problem.best_for(np.zeros(len(problem.features))))
     interval.prove("no loss is negative", problem.least_cost)
     try:
-        search.from_directions(STARTS, random, SHARE)
+        if not any(BOUNDS[name].finds for name in kinds[:1]):
+            search.from_directions(STARTS, random, SHARE)
+            search.hop(HOPS, random, SHARE)
         for name in kinds:
             if not interval.closed:
                 BOUNDS[name].run(problem, interval, search)

@@ -65,8 +65,14 @@ class MixedInteger(BaseEstimator):
         tol: float = 1e-8,
         options: Mapping[str, Any] = NONE,
         on_round: Callable[[RelaxationResult], None] = lambda reached: None,
+        start: Array | None = None,
     ) -> RelaxationResult:
         """Solve it; the arguments are those of :meth:`propcvx.relaxation.Lifted.relax`.
+
+        Parameters
+        ----------
+        start : array of shape (n_instances,), optional
+            A good feasible labeling, in place of one by a few alternations.
 
         Returns
         -------
@@ -80,7 +86,7 @@ class MixedInteger(BaseEstimator):
                 "relaxation='lifted' takes some hundreds and 'cutting_planes' any number."
             )
         started, unit, svm = perf_counter(), unit_of(features, C), LabelingSVM(features, C)
-        best = starting_point(svm, feasible)
+        best = starting_point(svm, feasible) if start is None else svm.best(start[None])
         value = svm.value(best.labeling, best.weights)
         posed = C / unit**2
         program = constrained_psvm(unit * features, feasible, posed, value=value / unit**2)

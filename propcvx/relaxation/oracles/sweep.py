@@ -36,21 +36,37 @@ class DirectionSweepOracle(RowOracle):
     def _find(self, alpha: Array) -> Cut:
         weighted = np.zeros((len(alpha), 2))
         weighted[:, : self._rows.shape[1]] = alpha[:, None] * self._rows
-        directions = self._directions(weighted)
+        directions = direction(arcs(weighted, self._labelings.bags.index))
         blocks = (directions[i : i + self.chunk] for i in range(0, len(directions), self.chunk))
         found = (self._labelings.best(weighted @ block.T).T for block in blocks)
         return best_cut(np.array([best_cut(b, weighted).labeling for b in found]), weighted)
 
-    def _directions(self, weighted: Array) -> Array:
-        """One direction inside every arc on which no bag changes its order."""
-        index = self._labelings.bags.index
-        left, right = np.triu_indices(len(weighted), k=1)
-        together = index[left] == index[right]
-        normals = np.vstack([weighted[left[together]] - weighted[right[together]], weighted])
-        normals = normals[np.any(normals != 0.0, axis=1)]
-        turns = np.arctan2(normals[:, 0], -normals[:, 1])
-        turns = np.unique(np.concatenate([turns, turns + np.pi]) % (2 * np.pi))
-        if len(turns) == 0:
-            return np.array([[1.0, 0.0]])
-        middles = turns + np.diff(np.append(turns, turns[0] + 2 * np.pi)) / 2
-        return np.column_stack([np.cos(middles), np.sin(middles)])
+
+def arcs(points: Array, bags: NDArray[np.intp]) -> Array:
+    """One direction, as an angle, inside every arc on which no bag changes its order.
+
+    Parameters
+    ----------
+    points : array of shape (n_instances, 2)
+    bags : int array of shape (n_instances,)
+        Which bag each is in.
+
+    Returns
+    -------
+    angles : array of shape (n_arcs,)
+        In radians, rising; neighbouring ones are in neighbouring arcs.
+    """
+    left, right = np.triu_indices(len(points), k=1)
+    together = bags[left] == bags[right]
+    normals = np.vstack([points[left[together]] - points[right[together]], points])
+    normals = normals[np.any(normals != 0.0, axis=1)]
+    turns = np.arctan2(normals[:, 0], -normals[:, 1])
+    turns = np.unique(np.concatenate([turns, turns + np.pi]) % (2 * np.pi))
+    if len(turns) == 0:
+        return np.zeros(1)
+    return np.asarray(turns + np.diff(np.append(turns, turns[0] + 2 * np.pi)) / 2)
+
+
+def direction(angles: Array) -> Array:
+    """Unit vectors of shape (n_angles, 2)."""
+    return np.column_stack([np.cos(angles), np.sin(angles)])

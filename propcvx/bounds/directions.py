@@ -1,0 +1,107 @@
+r"""The best labeling's value with two features, from the arcs of directions.
+
+In the constraint form the best labeling for some weights sorts every bag by score, so it depends on
+their direction only, and the best of all labelings is that of some arc on which no bag changes its
+labels.  A labeling is best on a convex cone of directions: where it is best at both ends of a
+sector, it is so in between, and few of the arcs need a look.
+
+Any v with :math:`0 \le y_i v_i \le C` bounds a labeling's SVM value from below by
+:math:`y^\top v - \tfrac12 \|F^\top v\|^2`.  Neighbours differ in few labels, so the duals of one
+that is solved, set to 0 where labels differ, rule out most others.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from propcvx.bounds.interval import Interval
+from propcvx.bounds.problem import LabelingProblem
+from propcvx.bounds.swap_search import SwapSearch
+from propcvx.relaxation.oracles.sweep import arcs, direction
+
+Array = NDArray[np.float64]
+Indices = NDArray[np.intp]
+Signs = NDArray[np.int8]
+
+SECTORS = 8
+"""Sectors of the circle, narrower than a half of it so that they are convex."""
+
+CHUNK = 1024
+"""Labelings at a time."""
+
+ROUNDING = 1e-12
+"""Error of a score, as a share of the length of the instance, that may have misled a sort."""
+
+EPSILON = float(np.finfo(float).eps)
+
+
+def best_of_arcs(problem: LabelingProblem, interval: Interval, search: SwapSearch) -> None:
+    """Bound the labelings of all arcs by the duals of a few, in rounds, until none can be best.
+
+    In each round the middle one of every run of neighbours that are left is solved.
+    """
+    labelings = labelings_of_arcs(problem, interval)
+    lengths = np.linalg.norm(problem.features, axis=1)
+    slack = 2.0 * ROUNDING * problem.C * problem.reach * float(lengths.sum())
+    lower = np.zeros(len(labelings))
+    left = np.arange(len(labelings))
+    solved: set[int] = set()
+    while len(left) and not interval.closed:
+        for run in np.split(left, np.flatnonzero(np.diff(left) > 1) + 1):
+            interval.check_time()
+            middle = int(run[len(run) // 2])
+            duals = search.plane(labelings[middle].astype(float)).duals
+            solved.add(middle)
+            lower[run] = np.maximum(lower[run], dual_values(problem, labelings[run], duals))
+        interval.prove("directions", float(lower.min()) - slack)
+        open_ones = np.flatnonzero(lower - slack < interval.goal)
+        left = np.array([k for k in open_ones if k not in solved], dtype=np.intp)
+
+
+def labelings_of_arcs(problem: LabelingProblem, interval: Interval) -> Signs:
+    """The best labelings of all directions, in the order of the directions.
+
+    Returns
+    -------
+    labelings : int8 array of shape (n_labelings, n_instances)
+        Neighbours differ.
+    """
+    features, feasible = problem.features, problem.feasible
+    points = np.zeros((len(features), 2))
+    points[:, : features.shape[1]] = features
+    angles = arcs(points, problem.bags.index)
+
+    def label(places: Indices) -> Signs:
+        interval.check_time()
+        return feasible.best(points @ direction(angles[places]).T).T.astype(np.int8)
+
+    sectors = np.floor(angles / (2.0 * np.pi) * SECTORS)
+    starts = np.flatnonzero(np.diff(sectors, prepend=-1.0))
+    ends = np.append(starts[1:], len(angles)) - 1
+    known = {int(k): label(np.array([k]))[0] for k in np.append(starts, ends)}
+    ranges = list(zip(starts.tolist(), ends.tolist(), strict=True))
+    while ranges := [(a, b) for a, b in ranges if b > a + 1 and (known[a] != known[b]).any()]:
+        middles = np.array([(a + b) // 2 for a, b in ranges])
+        for part in np.split(middles, range(CHUNK, len(middles), CHUNK)):
+            known.update(zip(part.tolist(), label(part), strict=True))
+        halves = zip(ranges, middles.tolist(), strict=True)
+        ranges = [half for (a, b), m in halves for half in ((a, m), (m, b))]
+    labelings = np.array([known[k] for k in sorted(known)])
+    return labelings[np.append(True, np.any(labelings[1:] != labelings[:-1], axis=1))]
+
+
+def dual_values(problem: LabelingProblem, labelings: Signs, duals: Array) -> Array:
+    """Lower bounds on SVM values, in floating point, from the duals of a labeling like them."""
+    values = np.empty(len(labelings))
+    F, C = problem.features, problem.C
+    size = np.abs(F).sum(axis=1)
+    for start in range(0, len(labelings), CHUNK):
+        part = slice(start, start + CHUNK)
+        v = np.where(labelings[part] * duals > 0.0, np.clip(duals, -C, C), 0.0)
+        alpha, weights = np.abs(v), v @ F
+        total = alpha.sum(axis=1)
+        square = np.square(weights).sum(axis=1)
+        rounding = 4 * F.size * EPSILON * (total + np.square(alpha @ size))
+        values[part] = total - 0.5 * square - rounding
+    return values
