@@ -13,9 +13,9 @@ from propcvx.history import History
 from propcvx.labelings import FeasibleLabelings
 from propcvx.relaxation import Lifted, RelaxationResult
 from propcvx.relaxation.bounds import labeling_upper_bound
+from propcvx.relaxation.labeling_svm import LabelingSVM
 from propcvx.relaxation.rounding import (
     ROUNDINGS,
-    LabelingSVM,
     SoftRounding,
     alternated,
     by_objective,

@@ -17,9 +17,8 @@ from numpy.typing import NDArray
 from propcvx.bounds.interval import Interval
 from propcvx.bounds.problem import LabelingProblem
 from propcvx.errors import SolverError
-from propcvx.programs import Program, svm_dual, svm_dual_parameters
 from propcvx.relaxation.bounds import best_multiple
-from propcvx.solvers import solve
+from propcvx.relaxation.labeling_svm import LabelingSVM
 
 Array = NDArray[np.float64]
 Indices = NDArray[np.intp]
@@ -66,23 +65,17 @@ class SwapSearch:
     tol: float = 1e-8
 
     @cached_property
-    def _size(self) -> float:
-        return float(np.sqrt(np.square(self.problem.features).sum(axis=1).mean())) or 1.0
-
-    @cached_property
-    def _program(self) -> Program:
-        return svm_dual(self.problem.features / self._size, bias=False)
+    def _svm(self) -> LabelingSVM:
+        return LabelingSVM(self.problem.features, self.problem.C, self.tol)
 
     def plane(self, labeling: Array) -> Plane:
         """The SVM of a labeling."""
         F, C = self.problem.features, self.problem.C
-        self._program.set(**svm_dual_parameters(labeling, C * self._size**2))
         try:
-            answer = solve(self._program, tol=self.tol, certify=False, quiet=True)
-            duals = np.asarray(answer.variables["v"]) / self._size**2
+            alpha = self._svm.alpha(labeling)
         except SolverError:
-            duals = np.zeros(len(F))
-        duals = np.clip(duals, np.minimum(0.0, C * labeling), np.maximum(0.0, C * labeling))
+            alpha = np.zeros(len(F))
+        duals = labeling * np.clip(alpha, 0.0, C)
         weights = F.T @ duals
         value = best_multiple(weights, labeling * (F @ weights), C) + self.problem.cost(labeling)
         self.interval.offer("swap search", labeling, value)

@@ -59,7 +59,7 @@ class ConvPropSVM(BagClassifier):
         these by the SVM value, and that one ``"polished"`` by alternation.  Or a callable
         ``rounding(result, features, feasible, C)`` that takes a
         :class:`propcvx.relaxation.RelaxationResult` to a
-        :class:`propcvx.relaxation.rounding.Rounded`.
+        :class:`propcvx.relaxation.labeling_svm.Rounded`.
     solver : str
         Who solves the relaxation's programs, see ``propcvx.solvers.SOLVERS``, or several to try in
         turn; ``"auto"`` is :func:`propcvx.solvers.automatic`.  ``history_`` names the one that

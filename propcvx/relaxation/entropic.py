@@ -17,9 +17,10 @@ from propcvx.history import History, Round, StopReason
 from propcvx.labelings import FeasibleLabelings
 from propcvx.losses import HINGE
 from propcvx.programs import svm_dual, svm_dual_parameters
+from propcvx.relaxation.labeling_svm import LabelingSVM, Rounded
 from propcvx.relaxation.mixed_integer import starting_point
 from propcvx.relaxation.result import RelaxationResult
-from propcvx.relaxation.rounding import LabelingSVM, Rounded, alternated
+from propcvx.relaxation.rounding import alternated
 from propcvx.scaling import unit_of
 from propcvx.solvers import Solution, SolverNames, solve
 

@@ -17,11 +17,12 @@ from propcvx.errors import InputError, SolverError
 from propcvx.labelings import FeasibleLabelings
 from propcvx.programs import constrained_psvm
 from propcvx.programs.psvm import FEASIBILITY
+from propcvx.relaxation.labeling_svm import LabelingSVM, Rounded
 from propcvx.relaxation.lifted import solved_at_once
 from propcvx.relaxation.oracles.ascent import AscentOracle
 from propcvx.relaxation.oracles.mixed_integer import lower_bound_of
 from propcvx.relaxation.result import RelaxationResult
-from propcvx.relaxation.rounding import LabelingSVM, Rounded, alternated
+from propcvx.relaxation.rounding import alternated
 from propcvx.scaling import unit_of
 from propcvx.solvers import SolverNames, solve
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from functools import cached_property
 from types import MappingProxyType
 
 import numpy as np
@@ -19,10 +18,8 @@ from propcvx.bags import Bags
 from propcvx.labelings import FeasibleLabelings
 from propcvx.losses import HINGE
 from propcvx.metrics import proportion_error
-from propcvx.programs import Program, svm_dual, svm_dual_parameters
+from propcvx.relaxation.labeling_svm import LabelingSVM, Rounded
 from propcvx.relaxation.result import RelaxationResult
-from propcvx.scaling import unit_of
-from propcvx.solvers import solve
 
 Array = NDArray[np.float64]
 
@@ -33,66 +30,8 @@ MAX_STEPS = 100
 """Rounds of alternation that polish a labeling."""
 
 
-@dataclass(frozen=True)
-class Rounded:
-    """A labeling and the separator that it gives.
-
-    Attributes
-    ----------
-    labeling : array of shape (n_instances,)
-        Real-valued, or feasible.
-    weights : array of shape (rank,)
-        The weights over the features.
-    """
-
-    labeling: Array
-    weights: Array
-
-
 Rounding = Callable[[RelaxationResult, Array, FeasibleLabelings, float], Rounded]
 """``rounding(result, features, feasible, C) -> Rounded``."""
-
-
-@dataclass(frozen=True)
-class LabelingSVM:
-    """The SVM of any labeling, without a bias.
-
-    Attributes
-    ----------
-    features : array of shape (n_instances, rank)
-    C : float
-    """
-
-    features: Array
-    C: float
-
-    @cached_property
-    def _unit(self) -> float:
-        return unit_of(self.features, self.C)
-
-    @cached_property
-    def _program(self) -> Program:
-        return svm_dual(self._unit * self.features, bias=False)
-
-    def alpha(self, labeling: Array) -> Array:
-        """Its dual variables."""
-        program = self._program.set(**svm_dual_parameters(labeling, self.C / self._unit**2))
-        answer = solve(program, tol=1e-9, certify=False, quiet=True)
-        return np.asarray(self._unit**2 * labeling * answer.variables["v"])
-
-    def weights(self, labeling: Array) -> Array:
-        """Its weights."""
-        return np.asarray(self.features.T @ (labeling * self.alpha(labeling)))
-
-    def value(self, labeling: Array, weights: Array) -> float:
-        """Primal SVM value of a labeling and some weights."""
-        losses = HINGE.of(labeling, self.features @ weights)
-        return 0.5 * float(weights @ weights) + self.C * float(losses.sum())
-
-    def best(self, labelings: Array) -> Rounded:
-        """The labeling of least value, shape (n_labelings, n_instances), and its weights."""
-        found = [Rounded(y, self.weights(y)) for y in np.unique(labelings, axis=0)]
-        return min(found, key=lambda one: self.value(one.labeling, one.weights))
 
 
 # --- soft labelings ---------------------------------------------------------------------------
