@@ -174,12 +174,13 @@ def _demo(chosen: argparse.Namespace) -> int:
     return 0
 
 
-def _list_of(kind: Callable[[str], Any]) -> Callable[[str], list[Any]]:
+def _list_of(kind: Any) -> Callable[[str], list[Any]]:
     """Values between commas."""
 
     def values(text: str) -> list[Any]:
         return [kind(word) for word in text.split(",")]
 
+    values.__name__ = f"list of {kind.__name__}"
     return values
 
 

@@ -109,10 +109,10 @@ def compare_relaxations(
     >>> from propcvx import bag_target
     >>> X = np.array([[1.0, 0.2], [0.8, -0.1], [-0.9, 0.3], [-1.1, 0.0]])
     >>> y = bag_target([0, 0, 0, 1], [2 / 3, 0.0])
-    >>> for row in compare_relaxations(X, y, kinds=["lifted", "enumeration"]):
+    >>> for row in compare_relaxations(X, y, kinds=["diffrac", "enumeration"]):
     ...     print(row["kind"], row["status"], round(row["upper"], 3))
     search done 0.656
-    lifted done 0.656
+    diffrac done 0.656
     enumeration proved optimal 0.656
     """
     asked = check_kinds(kinds)
@@ -150,12 +150,12 @@ def _row(name: str, question: Question, labels: Any) -> Row:
         row.update(seconds=perf_counter() - start, cpu_seconds=process_time() - cpu)
         row["warnings"] = sorted({str(one.message) for one in caught})
         row.update(_judged(reached, question, labels))
-    except InputError as error:
+    except (InputError, *FAILURES) as error:
         if name == "search":
             raise
-        row.update(status="refused", reason=str(error))
-    except FAILURES as error:
-        row.update(status=STATUS[StopReason.SOLVER_FAILED], reason=str(error))
+        refused = isinstance(error, InputError)
+        status = "refused" if refused else STATUS[StopReason.SOLVER_FAILED]
+        row.update(status=status, reason=str(error))
     except KeyboardInterrupt:
         row.update(status=STATUS[StopReason.INTERRUPTED], reason="before it had anything")
     return row
