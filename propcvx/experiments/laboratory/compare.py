@@ -177,7 +177,7 @@ def _judged(reached: Reached, question: Question, labels: Any) -> Row:
         "cuts": reached.cuts,
         "rounds": reached.rounds,
         "nodes": reached.nodes,
-        "bag_error": -float(separator.score(question.X, question.y)),
+        "bag_error": 0.0 - float(separator.score(question.X, question.y)),
         "status": status,
         "history": reached.history,
     }
