@@ -188,10 +188,10 @@ def bounds_over_time(comparisons: Comparisons) -> Figure:
     lines = -(-len(comparisons) // columns)
     figure = Figure(figsize=(4.2 * columns + 2.2, 2.9 * lines + 0.4), layout="constrained")
     panels = figure.subplots(lines, columns, sharex=True, sharey=True, squeeze=False).ravel()
-    kinds = list(
-        dict.fromkeys(row["kind"] for _, rows in comparisons for row in rows if _rises(row))
-    )
+    every = [row for _, rows in comparisons for row in rows]
+    kinds = dict.fromkeys(row["kind"] for row in every)
     styles = {kind: _curve_style(place) for place, kind in enumerate(kinds)}
+    proving = {row["kind"] for row in every if _rises(row)}
     for ax, (heading, rows) in zip(panels, comparisons, strict=False):
         for row in filter(_rises, rows):
             rises = [rise for rise in row["history"] if rise[1] > 0.0]
@@ -204,7 +204,8 @@ def bounds_over_time(comparisons: Comparisons) -> Figure:
         ax.grid(alpha=0.3)
     for unused in panels[len(comparisons) :]:
         unused.remove()
-    handles = [panels[0].plot([], [], label=kind, **styles[kind])[0] for kind in kinds]
+    shown = [kind for kind in kinds if kind in proving]
+    handles = [panels[0].plot([], [], label=kind, **styles[kind])[0] for kind in shown]
     figure.legend(handles=handles, loc="outside right upper", fontsize="small", frameon=False)
     figure.supxlabel("seconds of processor time", fontsize="medium")
     figure.supylabel("lower bound / best value known", fontsize="medium")

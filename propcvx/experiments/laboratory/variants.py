@@ -104,7 +104,7 @@ Kind = Callable[[Question], Reached]
 
 
 def certified(question: Question, *, kinds: Iterable[str]) -> Reached:
-    """What :func:`propcvx.estimators.certify` has with those kinds of bound; with none, its search alone."""
+    """What ``certify`` has with those kinds of bound; with none, its search alone."""
     seen: list[tuple[float, float]] = []
     began = process_time()
     result = certify(
