@@ -9,6 +9,7 @@ HERE = Path(__file__).parent
 sys.path[:0] = [str(HERE), str(HERE.parent), str(HERE.parent / "tests")]
 
 import mistake_table  # noqa: E402
+import result_tables  # noqa: E402
 import solver_tables  # noqa: E402
 
 import propcvx  # noqa: E402
@@ -34,6 +35,9 @@ myst_substitutions = {
     "tolerance_table": solver_tables.tolerance_table(),
     "program_table": solver_tables.program_table(),
     "measured_table": solver_tables.measured_table(),
+    "heart_bounds": result_tables.bounds_table("bounds_heart.json"),
+    "vote_bounds": result_tables.bounds_table("bounds_vote.json"),
+    "aims": result_tables.bounds_table("aims.json"),
     "mistake_tables": mistake_table.mistake_tables(),
     "warning_table": mistake_table.warning_table(),
 }

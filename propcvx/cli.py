@@ -16,6 +16,7 @@ import propcvx
 from propcvx.errors import InputError, PropCVXError
 from propcvx.experiments.bench import BENCHMARKS, compare_with, run_benchmarks
 from propcvx.experiments.demo import run_demo
+from propcvx.experiments.laboratory import KINDS, Problem, run_comparison
 from propcvx.experiments.reproduce import EXPERIMENTS, PRESETS, Selection, Store, plan, run_plan
 from propcvx.experiments.reproduce.plan_text import plan_text
 from propcvx.experiments.reproduce.report import report
@@ -64,6 +65,7 @@ def _parser() -> argparse.ArgumentParser:
     _add_bench(commands)
     _add_reproduce(commands)
     _add_report(commands)
+    _add_relax(commands)
     return parser
 
 
@@ -93,6 +95,64 @@ def _add_bench(commands: Any) -> None:
     bench.set_defaults(
         run=_bench, keeps=lambda chosen: f"is kept in {chosen.json}" if chosen.json else ""
     )
+
+
+def _add_relax(commands: Any) -> None:
+    relax = commands.add_parser(
+        "relax",
+        help="relaxations and bounds side by side: one table",
+        description="Values between commas make one comparison each. Kinds: " + ", ".join(KINDS),
+    )
+    words, numbers, wholes = _list_of(str), _list_of(float), _list_of(_from(1))
+    for flag, kind, default, text in (
+        ("--data", words, ["generated"], "a real set, found as PROPCVX_DATA says, or 'generated'"),
+        ("--instances", wholes, [48], "how many are drawn (48)"),
+        ("--C", numbers, [0.1], "weight of the hinge loss (0.1)"),
+        ("--compare", words, ["all"], "kinds, see above (all)"),
+    ):
+        relax.add_argument(flag, type=kind, default=default, metavar="A,B", help=text)
+    relax.add_argument("--bag-size", type=_from(1), default=8, help="instances of a bag (8)")
+    relax.add_argument("--epsilon", type=float, default=0.0, help="of the proportions (0)")
+    relax.add_argument("--kernel", default="linear", help="linear, rbf, ... (linear)")
+    relax.add_argument("--gamma", type=_gamma, default="scale", help="of the kernel (scale)")
+    relax.add_argument("--time-limit", type=float, default=60.0, help="seconds for each kind (60)")
+    relax.add_argument("--seed", type=_from(0), default=0, help="seeds all that is random (0)")
+    relax.add_argument("--json", type=Path, metavar="FILE", help="keep everything there")
+    relax.add_argument("--figure", type=Path, metavar="FILE", help="draw the intervals")
+    relax.add_argument("--curves", type=Path, metavar="FILE", help="draw lower bounds over time")
+    relax.set_defaults(run=_relax, keeps=_written)
+
+
+def _written(chosen: argparse.Namespace) -> str:
+    files = [str(file) for file in (chosen.json, chosen.figure, chosen.curves) if file]
+    return f"is kept in {', '.join(files)}" if files else ""
+
+
+def _relax(chosen: argparse.Namespace) -> int:
+    problems = [
+        Problem(
+            data,
+            instances,
+            C,
+            chosen.bag_size,
+            chosen.epsilon,
+            chosen.kernel,
+            chosen.gamma,
+            chosen.seed,
+        )
+        for data in chosen.data
+        for instances in chosen.instances
+        for C in chosen.C
+    ]
+    run_comparison(
+        problems,
+        "all" if chosen.compare == ["all"] else chosen.compare,
+        time_limit=chosen.time_limit,
+        file=chosen.json,
+        figure=chosen.figure,
+        curves=chosen.curves,
+    )
+    return 0
 
 
 def _bench(chosen: argparse.Namespace) -> int:
@@ -214,6 +274,10 @@ def _list_of(kind: type) -> Callable[[str], list[Any]]:
 
     values.__name__ = f"list of {kind.__name__}"
     return values
+
+
+def _gamma(text: str) -> float | str:
+    return text if text == "scale" else float(text)
 
 
 def _from(least: int) -> Callable[[str], int]:

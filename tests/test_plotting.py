@@ -8,7 +8,13 @@ from sklearn.svm import SVC
 
 from propcvx.datasets import make_two_bags, proportions_of
 from propcvx.errors import InputError
-from propcvx.plotting import BLUE, figure_one, method_comparison
+from propcvx.plotting import (
+    BLUE,
+    bounds_over_time,
+    figure_one,
+    interval_comparison,
+    method_comparison,
+)
 
 
 @pytest.fixture(scope="module")
@@ -106,3 +112,33 @@ def test_comparison_names_methods_ceiling_and_bag_errors(tmp_path):
     assert [label.get_text() for label in upper.get_yticklabels()] == ["A", "B"]
     assert "told: 95.0%" in {text.get_text() for text in upper.texts}
     assert [ax.get_title() for ax in panels] == [f"{name}\nbag error 0.125" for name in "AB"]
+
+
+@pytest.fixture
+def comparisons():
+    """Two problems with a kind that proves something, one that does not, and one refused."""
+    known = {"best_upper": 2.0, "cpu_seconds": 3.0, "status": "done"}
+    rows = [
+        {**known, "kind": "a", "lower": 1.0, "upper": 2.0, "history": [(0.1, 0.0), (1.0, 1.0)]},
+        {**known, "kind": "b", "lower": None, "upper": 2.5, "history": []},
+        {**known, "kind": "c", "lower": None, "upper": None, "history": None, "status": "refused"},
+    ]
+    return [("one", rows), ("two", rows[:2])]
+
+
+def test_intervals_have_a_line_for_every_kind(comparisons):
+    figure = interval_comparison(comparisons)
+    assert [ax.get_title() for ax in figure.axes] == ["one", "two"]
+    assert [tick.get_text() for tick in figure.axes[0].get_yticklabels()] == ["a", "b", "c"]
+    assert [text.get_text() for text in figure.axes[0].texts] == ["refused"]
+    lines = [list(line.get_xdata()) for line in figure.axes[1].lines]
+    assert [1.0, 2.0] in lines
+    assert [2.5] in lines
+
+
+def test_curves_are_of_the_kinds_that_prove_something(comparisons):
+    figure = bounds_over_time(comparisons)
+    assert [text.get_text() for text in figure.legends[0].texts] == ["a"]
+    curve = figure.axes[0].lines[0]
+    assert list(curve.get_xdata()) == [1.0, 3.0]
+    assert list(curve.get_ydata()) == [0.5, 0.5]

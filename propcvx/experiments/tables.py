@@ -9,7 +9,7 @@ from propcvx.experiments.evaluation import Outcome
 
 
 def text_table(rows: Sequence[Mapping[str, str]]) -> str:
-    """Columns under their names; the first to the left, numbers to the right.
+    """Columns under their names, those with numbers to the right.
 
     Parameters
     ----------
@@ -29,11 +29,11 @@ def text_table(rows: Sequence[Mapping[str, str]]) -> str:
     if not rows:
         return ""
     widths = {name: max(len(name), *(len(row[name]) for row in rows)) for name in rows[0]}
+    right = {name: any(_numeric(row[name]) for row in rows) for name in widths}
     lines = [dict(zip(widths, widths, strict=True)), *rows]
     return "\n".join(
         "  ".join(
-            _aligned(line[name], width, right=_numeric(rows[0][name]))
-            for name, width in widths.items()
+            _aligned(line[name], width, right=right[name]) for name, width in widths.items()
         ).rstrip()
         for line in lines
     )

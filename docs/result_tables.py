@@ -1,0 +1,32 @@
+"""The tables of the pages of docs/results: of what `propcvx relax --json` wrote beside them."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+from solver_tables import table
+
+RESULTS = Path(__file__).with_name("results")
+
+
+def bounds_table(file: str) -> str:
+    """For each problem the best upper bound, and each kind's gap to it."""
+    comparisons = json.loads((RESULTS / file).read_text(encoding="utf-8"))["comparisons"]
+    kinds = [row["kind"] for row in comparisons[0]["rows"] if row["kind"] != "search"]
+    return table(
+        ["data", "N", "C", "kernel", "best upper", *(f"`{kind}`" for kind in kinds)],
+        ([*_problem(one), *(_gap(row) for row in one["rows"][1:])] for one in comparisons),
+    )
+
+
+def _problem(one: dict[str, Any]) -> list[str]:
+    problem, best = one["problem"], one["rows"][0]["best_upper"]
+    shown = (problem["instances"], f"{problem['C']:.3g}", problem["kernel"], f"{best:.4g}")
+    return [problem["data"], *map(str, shown)]
+
+
+def _gap(row: dict[str, Any]) -> str:
+    if row["best_gap"] is None:
+        return row["status"]
+    proved = ", proved" if row["status"] == "proved optimal" else ""
+    return f"{row['best_gap']:.2%}{proved} ({row['cpu_seconds']:.1f} s)"
