@@ -14,7 +14,8 @@ from joblib import cpu_count
 import propcvx
 from propcvx.errors import InputError, PropCVXError
 from propcvx.experiments.bench import BENCHMARKS, compare_with, run_benchmarks
-from propcvx.experiments.demo import run_demo
+from propcvx.experiments.demo import run_demo, writable_folder
+from propcvx.experiments.studies import STUDIES
 
 INTERRUPTED = 130
 """Exit code of a program ended by Ctrl-C, as shells count it."""
@@ -58,6 +59,7 @@ def _parser() -> argparse.ArgumentParser:
     commands = parser.add_subparsers(dest="command", metavar="command")
     _add_demo(commands)
     _add_bench(commands)
+    _add_study(commands)
     return parser
 
 
@@ -87,6 +89,25 @@ def _add_bench(commands: Any) -> None:
     bench.set_defaults(
         run=_bench, keeps=lambda chosen: f"is kept in {chosen.json}" if chosen.json else ""
     )
+
+
+def _add_study(commands: Any) -> None:
+    study = commands.add_parser("study", help="what the relaxation and the objective are worth")
+    study.add_argument("name", choices=STUDIES)
+    study.add_argument(
+        "--output", type=Path, required=True, metavar="DIR", help="folder of rows and picture"
+    )
+    study.add_argument("--splits", type=_from(1), default=5, help="random splits (5)")
+    study.add_argument("--quick", action="store_true", help="one small set: does it run?")
+    study.set_defaults(
+        run=_study, keeps=lambda chosen: f"its rows are kept in {chosen.output} for the next call"
+    )
+
+
+def _study(chosen: argparse.Namespace) -> int:
+    folder = writable_folder(chosen.output)
+    print(STUDIES[chosen.name](folder, chosen.splits, chosen.quick))
+    return 0
 
 
 def _bench(chosen: argparse.Namespace) -> int:

@@ -131,6 +131,7 @@ REAL_SETS: Mapping[str, RealSet] = MappingProxyType(
         "vote": RealSet(
             "vote.arff", (435, 16), lambda path: _read_arff(path, "Class", "republican")
         ),
+        "australian": RealSet("australian", (690, 14), _read_svmlight),
         "cod-rna.t": RealSet("cod-rna.t.bz2", (271617, 8), _read_svmlight),
     }
 )

@@ -1,0 +1,174 @@
+"""Where the best labeling is known for certain: how many of its labels are right."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import product
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from propcvx.datasets import random_bags
+from propcvx.estimators import certify
+from propcvx.experiments.evaluation import Sample
+from propcvx.experiments.studies.cells import Row, complete, grouped, line, numbers
+from propcvx.experiments.studies.samples import OVERLAPS, REAL, labelled
+from propcvx.experiments.tables import text_table
+from propcvx.history import StopReason
+from propcvx.plotting import Figure, line_grid
+from propcvx.relaxation.rounding import LabelingSVM
+
+Array = NDArray[np.float64]
+
+CONSTANTS = (0.001, 0.1, 1.0)
+BAGS = ((2, 0.0), (4, 0.0), (8, 0.0), (8, 0.125))
+"""Bag sizes with an epsilon; in bags of 2 and 4, an epsilon of 0.125 allows nothing more."""
+
+N_INSTANCES = (16, 24)
+TIME_LIMIT = 30.0
+"""Seconds for a proof."""
+
+TOL = 1e-4
+"""Relative gap at which a labeling counts as proved optimal."""
+
+BY = ("n_instances", "data", "bag_size", "epsilon", "C")
+COLUMNS = ("right", "chance", "true", "excess", "held_out", "held_out_truth")
+DRAWN = {
+    "right": "share of right labels\nof the best labeling",
+    "true": "share of problems where\nthe truth is a best labeling",
+    "excess": "value of the truth /\nvalue of the best labeling",
+}
+
+
+class Cell(NamedTuple):
+    """One labeling problem."""
+
+    split: int
+    data: str
+    n_instances: int
+    bag_size: int
+    epsilon: float
+    C: float
+
+
+def grid(
+    splits: int,
+    names: Sequence[str],
+    sizes: Sequence[int] = N_INSTANCES,
+    constants: Sequence[float] = CONSTANTS,
+) -> list[Cell]:
+    """Cells of the study: the smaller problems first, split by split."""
+    return [
+        Cell(split, name, size, *bags, C)
+        for size, split, name, bags, C in product(sizes, range(splits), names, BAGS, constants)
+    ]
+
+
+def study_truth(folder: Path, splits: int, quick: bool) -> Path:
+    """All cells, kept in ``truth.csv`` in a folder.
+
+    Parameters
+    ----------
+    folder : Path
+    splits : int
+        Random samples of each set, seeded by their number.
+    quick : bool
+        One generated set and one constant: does it run?
+
+    Returns
+    -------
+    Path
+        The figure, ``truth.png``; a table is printed.
+    """
+    names = (*REAL, *OVERLAPS)
+    cells = grid(1, ["gaussians 1%"], [16], [0.01]) if quick else grid(splits, names)
+    rows = complete(folder / "truth.csv", cells, measure)
+    print(text_table(table(rows)))
+    picture = folder / "truth.png"
+    draw(rows).savefig(picture, dpi=110)
+    return picture
+
+
+def measure(cell: Cell) -> list[dict[str, Any]]:
+    """The row of a cell.
+
+    ``right`` is the share of right labels of the best labeling, ``chance`` what a random feasible
+    labeling is expected to have; ``held_out`` and ``held_out_truth`` are the accuracies of the
+    SVMs of the best labeling and of the true one on the other instances of the set.
+    """
+    X, labels = labelled(cell.data)
+    order = np.random.RandomState(cell.split).permutation(len(X))
+    inside, outside = order[: cell.n_instances], order[cell.n_instances :]
+    truth = labels[inside]
+    bags = random_bags(truth, cell.bag_size, cell.split)
+    sample = Sample.in_bags(X[inside], truth, bags)
+    result = certify(
+        sample.X, sample.y, cell.C, epsilon=cell.epsilon, tol=TOL, time_limit=TIME_LIMIT
+    )
+    if result.stop_reason is StopReason.INTERRUPTED:
+        raise KeyboardInterrupt
+    mean = sample.X.mean(axis=0)
+    svm = LabelingSVM(sample.X - mean, cell.C)
+    best, true = (svm.weights(y) for y in (result.labeling, truth))
+    share = sample.y["proportion"]
+    return [
+        {
+            "proved": int(result.proved_optimal),
+            "lower": result.lower,
+            "value": result.upper,
+            "true_value": svm.value(truth, true),
+            "right": float(np.mean(result.labeling == truth)),
+            "chance": float(np.mean(share**2 + (1.0 - share) ** 2)),
+            "held_out": accuracy(X[outside] - mean, labels[outside], best),
+            "held_out_truth": accuracy(X[outside] - mean, labels[outside], true),
+        }
+    ]
+
+
+def accuracy(X: Array, labels: Array, weights: Array) -> float:
+    """Share of instances on their side of a separator."""
+    return float(np.mean(np.where(X @ weights > 0.0, 1.0, -1.0) == labels))
+
+
+def judged(rows: Sequence[Row]) -> list[Row]:
+    """The problems whose optimum is proved, with what follows for the true labeling.
+
+    ``true`` is 1 where it is a best one, within the tolerance of the proof; ``excess`` is the ratio
+    of its value to the best.
+    """
+    excess = numbers(rows, "true_value") / numbers(rows, "value")
+    return [
+        {**row, "excess": f"{of:.6g}", "true": str(int(of <= 1.0 + TOL))}
+        for row, of in zip(rows, excess, strict=True)
+        if row["proved"] == "1"
+    ]
+
+
+def table(rows: Sequence[Row]) -> list[dict[str, str]]:
+    """For each set, bag size, epsilon and C: means over the problems whose optimum is proved."""
+    proved = grouped(judged(rows), *BY)
+    return [
+        {
+            **dict(zip(BY, key, strict=True)),
+            "proved": f"{len(proved[key])} of {len(group)}",
+            **{name: f"{numbers(proved[key], name).mean():.3f}" for name in COLUMNS},
+        }
+        for key, group in grouped(rows, *BY).items()
+        if key in proved
+    ]
+
+
+def draw(rows: Sequence[Row]) -> Figure:
+    """What there is to say of the proved optima against C, for each bag size and epsilon."""
+    panels = {
+        label: {
+            f"bags of {size}, epsilon {epsilon}": {
+                data: line(cell, "C", name) for (data,), cell in grouped(group, "data").items()
+            }
+            for (size, epsilon), group in grouped(judged(rows), "bag_size", "epsilon").items()
+        }
+        for name, label in DRAWN.items()
+    }
+    return line_grid(panels, "C", log=True)
