@@ -43,9 +43,9 @@ ALL_ROUNDINGS: Mapping[str, Rounding] = MappingProxyType(
 DRAWN = ("rank_one", "mean", "nearest_to_rank_one", "best_cut", "polished")
 TABLES = {
     "accuracy": "Accuracy on held-out instances",
-    "right": "Share of right labels of the training instances",
-    "objective": "SVM value of the labeling",
+    "objective": "SVM value of the labeling nearest to the scores",
 }
+MADE_OF = ("leading", "second", "axis_cosine", "newest_cosine", "first_weight", "relaxation")
 SPECTRUM = {
     "leading": "leading eigenvalue's share",
     "axis_cosine": "cosine of leading\neigenvector and truth",
@@ -113,31 +113,53 @@ def study_roundings(folder: Path, splits: int, quick: bool) -> Path:
     """
     cells = grid(1, ["gaussians 10%"], [32]) if quick else grid(splits, REAL)
     rows = complete(folder / "roundings.csv", cells, measure)
+    print(f"{len(grouped(rows, 'split'))} splits")
     for column, heading in TABLES.items():
-        print(f"{heading}, mean over {len(grouped(rows, 'split'))} splits\n")
-        print(text_table(table(rows, column)), end="\n\n")
+        print(f"\n{heading}\n\n{text_table(table(told(rows), column))}")
+    print(f"\nWhat M is made of\n\n{text_table(made_of(rows))}\n")
     picture = folder / "roundings.png"
     draw(rows).savefig(picture, dpi=110)
     return picture
 
 
 def table(rows: Sequence[Row], column: str) -> list[dict[str, str]]:
-    """Means of a column: roundings against the number of cuts, for each set and bag size."""
+    """Means of a column over splits and bag sizes: roundings against the number of cuts."""
     return [
-        {
-            "data": data,
-            "bags of": size,
-            "rounding": rounding,
-            **{
-                f"{cuts} cuts": f"{numbers(cell, column).mean():.3f}"
-                for (cuts,), cell in grouped(group, "cuts").items()
-            },
-        }
-        for (data, size, rounding), group in sorted(
-            grouped(rows, "data", "bag_size", "rounding").items(),
-            key=lambda item: (item[0][0], int(item[0][1])),
-        )
+        {"data": data, "rounding": rounding, **_means(group, column)}
+        for (data, rounding), group in sorted(grouped(rows, "data", "rounding").items())
     ]
+
+
+def told(rows: Sequence[Row]) -> list[Row]:
+    """The rows, and those of the real-valued labelings if their sign were known."""
+    known = [
+        {
+            **row,
+            "rounding": f"{row['rounding']}, better sign",
+            "accuracy": str(max(float(row["accuracy"]), 1.0 - float(row["accuracy"]))),
+        }
+        for row in rows
+        if row["rounding"] in ("rank_one", "mean")
+    ]
+    return [*rows, *known]
+
+
+def made_of(rows: Sequence[Row]) -> list[dict[str, str]]:
+    """What M is made of, for each set and bag size: means over splits."""
+    once = [row for row in rows if row["rounding"] == "rank_one"]
+    groups = sorted(grouped(once, "data", "bag_size").items(), key=lambda of: int(of[0][1]))
+    return [
+        {"data": data, "bags of": size, "column": column, **_means(group, column)}
+        for (data, size), group in sorted(groups, key=lambda of: of[0][0])
+        for column in MADE_OF
+    ]
+
+
+def _means(rows: Sequence[Row], column: str) -> dict[str, str]:
+    return {
+        f"{cuts} cuts": f"{numbers(cell, column).mean():.3f}"
+        for (cuts,), cell in grouped(rows, "cuts").items()
+    }
 
 
 def draw(rows: Sequence[Row]) -> Figure:
