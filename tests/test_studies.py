@@ -85,6 +85,14 @@ def test_one_cut_is_one_labeling_whatever_the_rounding(rounded):
     assert len({row["right"] for row in first if row["rounding"] != "polished"}) == 1
 
 
+def test_the_leading_eigenvector_leans_to_the_heavier_of_two_labelings(rounded):
+    (row,) = roundings.tipping(rounded[1])
+    assert row["relaxations"] == "1"
+    heavier, lighter = float(row["first_cosine"]), float(row["newest_cosine"])
+    assert float(row["first_weight"]) > 0.5
+    assert abs(float(row["axis_cosine"]) - heavier) < abs(float(row["axis_cosine"]) - lighter)
+
+
 def test_polishing_makes_no_labeling_worse(rounded):
     for group in cells.grouped(rounded[1], "cuts").values():
         value = {row["rounding"]: float(row["objective"]) for row in group}

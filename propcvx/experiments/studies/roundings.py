@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
-from itertools import product
+from itertools import pairwise, product
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, NamedTuple
@@ -45,6 +45,7 @@ TABLES = {
     "accuracy": "Accuracy on held-out instances",
     "objective": "SVM value of the labeling nearest to the scores",
 }
+WEIGHTS = (0.0, 0.45, 0.495, 0.505, 0.55, 1.0)
 MADE_OF = ("leading", "second", "axis_cosine", "newest_cosine", "first_weight", "relaxation")
 SPECTRUM = {
     "leading": "leading eigenvalue's share",
@@ -116,7 +117,8 @@ def study_roundings(folder: Path, splits: int, quick: bool) -> Path:
     print(f"{len(grouped(rows, 'split'))} splits")
     for column, heading in TABLES.items():
         print(f"\n{heading}\n\n{text_table(table(told(rows), column))}")
-    print(f"\nWhat M is made of\n\n{text_table(made_of(rows))}\n")
+    print(f"\nWhat M is made of\n\n{text_table(made_of(rows))}")
+    print(f"\nAfter two cuts\n\n{text_table(tipping(rows))}\n")
     picture = folder / "roundings.png"
     draw(rows).savefig(picture, dpi=110)
     return picture
@@ -152,6 +154,21 @@ def made_of(rows: Sequence[Row]) -> list[dict[str, str]]:
         {"data": data, "bags of": size, "column": column, **_means(group, column)}
         for (data, size), group in sorted(groups, key=lambda of: of[0][0])
         for column in MADE_OF
+    ]
+
+
+def tipping(rows: Sequence[Row]) -> list[dict[str, str]]:
+    """Relaxations of two labelings, by the weight of the first."""
+    two = [row for row in rows if (row["rounding"], row["cuts"]) == ("rank_one", "2")]
+    names = ("first_weight", "first_cosine", "newest_cosine", "axis_cosine", "accuracy")
+    return [
+        {
+            "weight of the first": f"{low} to {high}",
+            "relaxations": str(len(group)),
+            **{name: f"{numbers(group, name).mean():.3f}" for name in names},
+        }
+        for low, high in pairwise(WEIGHTS)
+        if (group := [row for row in two if low <= float(row["first_weight"]) < high])
     ]
 
 
