@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from propcvx.cli import main
-from propcvx.experiments.studies import cells, roundings, truth
+from propcvx.experiments.studies import cells, rounding_tables, roundings, truth
 from propcvx.experiments.studies.samples import OVERLAPS, REAL, gaussians, labelled
 
 PNG = b"\x89PNG\r\n\x1a\n"
@@ -86,7 +86,7 @@ def test_one_cut_is_one_labeling_whatever_the_rounding(rounded):
 
 
 def test_the_leading_eigenvector_leans_to_the_heavier_of_two_labelings(rounded):
-    (row,) = roundings.tipping(rounded[1])
+    (row,) = rounding_tables.tipping(rounded[1])
     assert row["relaxations"] == "1"
     heavier, lighter = float(row["first_cosine"]), float(row["newest_cosine"])
     assert float(row["first_weight"]) > 0.5
@@ -100,7 +100,7 @@ def test_polishing_makes_no_labeling_worse(rounded):
 
 
 def test_a_sign_that_is_told_is_never_worse(rounded):
-    rows = roundings.told(rounded[1])
+    rows = rounding_tables.told(rounded[1])
     for name in ("rank_one", "mean"):
         own, known = (
             cells.numbers([row for row in rows if row["rounding"] == of], "accuracy")
@@ -132,10 +132,10 @@ def test_larger_sets_of_labelings_have_no_larger_optimum(proved):
 
 
 def test_what_is_not_proved_is_not_judged():
-    row = {"true_value": "2", "value": "1", "proved": "1"}
-    judged = truth.judged([row, {**row, "proved": "0"}, {**row, "true_value": "1.00001"}])
+    row = {"true_value": "2", "value": "1", "proved": "1", "right": "0.75"}
+    judged = truth.judged([row, {**row, "proved": "0"}, {**row, "true_value": "1", "right": "0"}])
     assert [one["true"] for one in judged] == ["0", "1"]
-    assert [one["excess"] for one in judged] == ["2", "1.00001"]
+    assert [one["excess"] for one in judged] == ["2", "1"]
 
 
 def test_a_study_without_its_data_says_what_is_missing(tmp_path, monkeypatch, capsys):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
-from itertools import pairwise, product
+from itertools import product
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, NamedTuple
@@ -15,10 +15,9 @@ from numpy.typing import NDArray
 
 from propcvx.estimators import ConvPropSVM
 from propcvx.experiments.evaluation import Sample, split_into_bags
-from propcvx.experiments.studies.cells import Line, Row, complete, grouped, line, numbers
+from propcvx.experiments.studies.cells import complete
+from propcvx.experiments.studies.rounding_tables import draw, show
 from propcvx.experiments.studies.samples import REAL, labelled
-from propcvx.experiments.tables import text_table
-from propcvx.plotting import Figure, line_grid
 from propcvx.relaxation import CuttingPlanes, RelaxationResult
 from propcvx.relaxation.rounding import (
     ROUNDINGS,
@@ -38,20 +37,6 @@ ALL_ROUNDINGS: Mapping[str, Rounding] = MappingProxyType(
     {**ROUNDINGS, "mean_by_objective": SoftRounding(mean_labeling, by_objective)}
 )
 """Those of the package, and the sign rule that its table does not have with the mean."""
-
-
-DRAWN = ("rank_one", "mean", "nearest_to_rank_one", "best_cut", "polished")
-TABLES = {
-    "accuracy": "Accuracy on held-out instances",
-    "objective": "SVM value of the labeling nearest to the scores",
-}
-WEIGHTS = (0.0, 0.45, 0.495, 0.505, 0.55, 1.0)
-MADE_OF = ("leading", "second", "axis_cosine", "newest_cosine", "first_weight", "relaxation")
-SPECTRUM = {
-    "leading": "leading eigenvalue's share",
-    "axis_cosine": "cosine of leading\neigenvector and truth",
-    "unused": "share of instances\nwith alpha = 0",
-}
 
 
 class Cell(NamedTuple):
@@ -114,99 +99,10 @@ def study_roundings(folder: Path, splits: int, quick: bool) -> Path:
     """
     cells = grid(1, ["gaussians 10%"], [32]) if quick else grid(splits, REAL)
     rows = complete(folder / "roundings.csv", cells, measure)
-    print(f"{len(grouped(rows, 'split'))} splits")
-    for column, heading in TABLES.items():
-        print(f"\n{heading}\n\n{text_table(table(told(rows), column))}")
-    print(f"\nWhat M is made of\n\n{text_table(made_of(rows))}")
-    print(f"\nAfter two cuts\n\n{text_table(tipping(rows))}\n")
+    show(rows)
     picture = folder / "roundings.png"
     draw(rows).savefig(picture, dpi=110)
     return picture
-
-
-def table(rows: Sequence[Row], column: str) -> list[dict[str, str]]:
-    """Means of a column over splits and bag sizes: roundings against the number of cuts."""
-    return [
-        {"data": data, "rounding": rounding, **_means(group, column)}
-        for (data, rounding), group in sorted(grouped(rows, "data", "rounding").items())
-    ]
-
-
-def told(rows: Sequence[Row]) -> list[Row]:
-    """The rows, and those of the real-valued labelings if their sign were known."""
-    known = [
-        {
-            **row,
-            "rounding": f"{row['rounding']}, better sign",
-            "accuracy": str(max(float(row["accuracy"]), 1.0 - float(row["accuracy"]))),
-        }
-        for row in rows
-        if row["rounding"] in ("rank_one", "mean")
-    ]
-    return [*rows, *known]
-
-
-def made_of(rows: Sequence[Row]) -> list[dict[str, str]]:
-    """What M is made of, for each set and bag size: means over splits."""
-    once = [row for row in rows if row["rounding"] == "rank_one"]
-    groups = sorted(grouped(once, "data", "bag_size").items(), key=lambda of: int(of[0][1]))
-    return [
-        {"data": data, "bags of": size, "column": column, **_means(group, column)}
-        for (data, size), group in sorted(groups, key=lambda of: of[0][0])
-        for column in MADE_OF
-    ]
-
-
-def tipping(rows: Sequence[Row]) -> list[dict[str, str]]:
-    """Relaxations of two labelings, by the weight of the first."""
-    two = [row for row in rows if (row["rounding"], row["cuts"]) == ("rank_one", "2")]
-    names = ("first_weight", "first_cosine", "newest_cosine", "axis_cosine", "accuracy")
-    return [
-        {
-            "weight of the first": f"{low} to {high}",
-            "relaxations": str(len(group)),
-            **{name: f"{numbers(group, name).mean():.3f}" for name in names},
-        }
-        for low, high in pairwise(WEIGHTS)
-        if (group := [row for row in two if low <= float(row["first_weight"]) < high])
-    ]
-
-
-def _means(rows: Sequence[Row], column: str) -> dict[str, str]:
-    return {
-        f"{cuts} cuts": f"{numbers(cell, column).mean():.3f}"
-        for (cuts,), cell in grouped(rows, "cuts").items()
-    }
-
-
-def draw(rows: Sequence[Row]) -> Figure:
-    """Accuracy of roundings, then what M is made of, against the number of cuts."""
-    by_data = {data: group for (data,), group in grouped(rows, "data").items()}
-    sizes = sorted({int(row["bag_size"]) for row in rows})
-    panels: dict[str, dict[str, dict[str, Line]]] = {
-        f"accuracy, bags of {size}": {
-            data: {
-                name: line(cell, "cuts", "accuracy")
-                for (name,), cell in grouped(
-                    [row for row in group if row["bag_size"] == str(size)], "rounding"
-                ).items()
-                if name in DRAWN
-            }
-            for data, group in by_data.items()
-        }
-        for size in sizes
-    }
-    for column, label in SPECTRUM.items():
-        panels[label] = {
-            data: {
-                f"bags of {size}": line(cell, "cuts", column)
-                for (size,), cell in grouped(
-                    [row for row in group if row["rounding"] == "rank_one"], "bag_size"
-                ).items()
-            }
-            for data, group in by_data.items()
-        }
-    return line_grid(panels, "cuts")
 
 
 def measure(cell: Cell) -> list[dict[str, Any]]:
