@@ -32,10 +32,9 @@ TIME_LIMIT = 30.0
 """Seconds for a proof."""
 
 TOL = 1e-6
-"""Relative gap at which a labeling counts as proved optimal: at C = 0.001 labelings differ little."""
+"""Relative gap at which a labeling counts as proved optimal; at small C values differ little."""
 
-BY = ("n_instances", "data", "bag_size", "epsilon", "C")
-COLUMNS = ("right", "chance", "true", "excess", "held_out", "held_out_truth")
+BY = ("n_instances", "data", "bag_size", "epsilon")
 DRAWN = {
     "right": "share of right labels of\nthe best labeling",
     "true": "truth is a best labeling,\nshare of problems",
@@ -86,6 +85,7 @@ def study_truth(folder: Path, splits: int, quick: bool) -> Path:
     names = (*REAL, *OVERLAPS)
     cells = grid(1, ["gaussians 1%"], [16], [0.01, 0.1]) if quick else grid(splits, names)
     rows = complete(folder / "truth.csv", cells, measure)
+    print(f"{len(judged(rows))} of {len(rows)} optima are proved.\n")
     print(text_table(table(rows)))
     picture = folder / "truth.png"
     draw(rows).savefig(picture, dpi=110)
@@ -148,8 +148,8 @@ def accuracy(X: Array, labels: Array, weights: Array) -> float:
 def judged(rows: Sequence[Row]) -> list[Row]:
     """The problems whose optimum is proved, with what follows for the true labeling.
 
-    ``true`` is 1 where it is a best one: the one found, or its mirror image, whose value is the same
-    without a bias.  ``excess`` is the ratio of its value to the best.
+    ``true`` is 1 where it is a best one: the one found, or its mirror image, whose value is the
+    same without a bias.  ``excess`` is the ratio of its value to the best.
     """
     excess = numbers(rows, "true_value") / numbers(rows, "value")
     return [
@@ -160,17 +160,26 @@ def judged(rows: Sequence[Row]) -> list[Row]:
 
 
 def table(rows: Sequence[Row]) -> list[dict[str, str]]:
-    """For each set, bag size, epsilon and C: means over the problems whose optimum is proved."""
-    proved = grouped(judged(rows), *BY)
+    """Over the problems whose optimum is proved: means, by set, bag size and epsilon.
+
+    Under each C the share of right labels, then in how many of the problems the truth is best.
+    """
+    constants = [C for (C,) in grouped(rows, "C")]
     return [
         {
             **dict(zip(BY, key, strict=True)),
-            "proved": f"{len(proved[key])} of {len(group)}",
-            **{name: f"{numbers(proved[key], name).mean():.3f}" for name in COLUMNS},
+            "chance": f"{numbers(group, 'chance').mean():.2f}",
+            **{f"C = {C}": _verdict([row for row in group if row["C"] == C]) for C in constants},
         }
-        for key, group in grouped(rows, *BY).items()
-        if key in proved
+        for key, group in grouped(judged(rows), *BY).items()
     ]
+
+
+def _verdict(rows: Sequence[Row]) -> str:
+    if not rows:
+        return "none proved"
+    right, true = numbers(rows, "right"), numbers(rows, "true")
+    return f"{right.mean():.2f}, {true.sum():.0f} of {len(true)}"
 
 
 def draw(rows: Sequence[Row]) -> Figure:
