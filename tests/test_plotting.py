@@ -8,7 +8,7 @@ from sklearn.svm import SVC
 
 from propcvx.datasets import make_two_bags, proportions_of
 from propcvx.errors import InputError
-from propcvx.plotting import BLUE, figure_one, method_comparison
+from propcvx.plotting import BLUE, figure_one, line_grid, method_comparison
 
 
 @pytest.fixture(scope="module")
@@ -106,3 +106,16 @@ def test_comparison_names_methods_ceiling_and_bag_errors(tmp_path):
     assert [label.get_text() for label in upper.get_yticklabels()] == ["A", "B"]
     assert "told: 95.0%" in {text.get_text() for text in upper.texts}
     assert [ax.get_title() for ax in panels] == [f"{name}\nbag error 0.125" for name in "AB"]
+
+
+def test_a_line_has_one_colour_in_all_panels_of_its_row(tmp_path):
+    line = (np.array([1.0, 10.0]), np.array([0.5, 0.6]), np.array([0.1, 0.0]))
+    rows = {"accuracy": {"heart": {"A": line, "B": line}, "vote": {"B": line}}, "value": {"v": {}}}
+    figure = line_grid(rows, "C", log=True)
+    figure.savefig(tmp_path / "figure.png", dpi=20)
+    assert [ax.get_title() for ax in figure.axes] == ["heart", "vote", "v"]
+    first, second = figure.axes[:2]
+    assert same_color(first.containers[1][0].get_color(), second.containers[0][0].get_color())
+    assert not same_color(first.containers[0][0].get_color(), first.containers[1][0].get_color())
+    assert [text.get_text() for text in second.get_legend().get_texts()] == ["A", "B"]
+    assert first.get_xscale() == "log"
