@@ -15,11 +15,12 @@ from joblib import cpu_count, parallel_config
 import propcvx
 from propcvx.errors import InputError, PropCVXError
 from propcvx.experiments.bench import BENCHMARKS, compare_with, run_benchmarks
-from propcvx.experiments.demo import run_demo
+from propcvx.experiments.demo import run_demo, writable_folder
 from propcvx.experiments.laboratory import KINDS, Problem, run_comparison
 from propcvx.experiments.reproduce import EXPERIMENTS, PRESETS, Selection, Store, plan, run_plan
 from propcvx.experiments.reproduce.plan_text import plan_text
 from propcvx.experiments.reproduce.report import report
+from propcvx.experiments.studies import STUDIES
 
 INTERRUPTED = 130
 """Exit code of a program ended by Ctrl-C, as shells count it."""
@@ -66,6 +67,7 @@ def _parser() -> argparse.ArgumentParser:
     _add_reproduce(commands)
     _add_report(commands)
     _add_relax(commands)
+    _add_study(commands)
     return parser
 
 
@@ -152,6 +154,25 @@ def _relax(chosen: argparse.Namespace) -> int:
         figure=chosen.figure,
         curves=chosen.curves,
     )
+    return 0
+
+
+def _add_study(commands: Any) -> None:
+    study = commands.add_parser("study", help="what the relaxation and the objective are worth")
+    study.add_argument("name", choices=STUDIES)
+    study.add_argument(
+        "--output", type=Path, required=True, metavar="DIR", help="folder of rows and picture"
+    )
+    study.add_argument("--splits", type=_from(1), default=5, help="random splits (5)")
+    study.add_argument("--quick", action="store_true", help="one small set: does it run?")
+    study.set_defaults(
+        run=_study, keeps=lambda chosen: f"its rows are kept in {chosen.output} for the next call"
+    )
+
+
+def _study(chosen: argparse.Namespace) -> int:
+    folder = writable_folder(chosen.output)
+    print(STUDIES[chosen.name](folder, chosen.splits, chosen.quick))
     return 0
 
 
@@ -266,7 +287,7 @@ def _setting(text: str) -> tuple[str, Any]:
         return name, value
 
 
-def _list_of(kind: type) -> Callable[[str], list[Any]]:
+def _list_of(kind: Callable[[str], Any]) -> Callable[[str], list[Any]]:
     """Values of that type, between commas."""
 
     def values(text: str) -> list[Any]:

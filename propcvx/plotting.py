@@ -8,19 +8,21 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
-from itertools import count, product
+from itertools import count, cycle, product
 from string import ascii_lowercase
 from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
 from matplotlib.patches import Rectangle
 from numpy.typing import NDArray
 
 from propcvx.errors import InputError
 
 Array = NDArray[np.float64]
+Line = tuple[Array, Array, Array]
 Panel = tuple[str, Callable[[Axes], None]]
 Panels = Sequence[tuple[str, Mapping[str, Any]]]
 
@@ -35,6 +37,17 @@ LEGEND_BELOW: dict[str, Any] = {
     "columnspacing": 1.0,
     "frameon": False,
 }
+SERIES: Sequence[dict[str, Any]] = [
+    {"color": colour, "marker": marker, "markersize": 4.5, "linestyle": dashes}
+    for colour, marker, dashes in (
+        (BLUE, "o", "-"),
+        (VERMILION, "^", "--"),
+        ("#009E73", "s", "-."),
+        (PURPLE, "D", ":"),
+        ("#E69F00", "v", "-"),
+        (GREY, "P", "--"),
+    )
+]
 LINES = (("black", "-"), (PURPLE, (0, (4, 2))))
 CURVES = (BLUE, VERMILION, "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "black")
 MARKERS = "o^sDvP*X<>"
@@ -227,6 +240,52 @@ def _curve_style(place: int) -> dict[str, Any]:
         "markevery": 0.15,
         "linewidth": 1.4,
     }
+
+
+def line_grid(
+    rows: Mapping[str, Mapping[str, Mapping[str, Line]]], xlabel: str, *, log: bool = False
+) -> Figure:
+    """Lines with error bars, in panels.
+
+    Parameters
+    ----------
+    rows : mapping of str to mapping of str to mapping of str to Line
+        For each row of panels the label of its vertical axis, for each panel its heading, and for
+        each line its name with x, y and the half lengths of its bars.  A name has the same colour
+        and marker in every panel of its row.
+    xlabel : str
+        Of the horizontal axes.
+    log : bool
+        Whether they are logarithmic.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+    """
+    columns = max(map(len, rows.values()))
+    figure = Figure(figsize=(3.2 * columns + 2.2, 2.5 * len(rows)), layout="constrained")
+    grid = figure.subplots(len(rows), columns, sharex=True, sharey="row", squeeze=False)
+    for axes, (ylabel, panels) in zip(grid, rows.items(), strict=True):
+        names = list(dict.fromkeys(name for lines in panels.values() for name in lines))
+        styles = dict(zip(names, cycle(SERIES), strict=False))
+        for ax, (heading, lines) in zip(axes, panels.items(), strict=False):
+            _draw_lines(ax, lines, styles)
+            ax.set_title(heading, fontsize="medium")
+            ax.set_xscale("log" if log else "linear")
+        for unused in axes[len(panels) :]:
+            unused.remove()
+        axes[0].set_ylabel(ylabel)
+        handles = [Line2D([], [], **styles[name], label=name) for name in names]
+        last = axes[len(panels) - 1]
+        last.legend(handles=handles, loc="center left", bbox_to_anchor=(1.02, 0.5), frameon=False)
+    figure.supxlabel(xlabel, fontsize="medium")
+    return figure
+
+
+def _draw_lines(ax: Axes, lines: Mapping[str, Line], styles: Mapping[str, dict[str, Any]]) -> None:
+    for name, (x, y, error) in lines.items():
+        ax.errorbar(x, y, yerr=error, capsize=2, **styles[name])
+    ax.grid(alpha=0.3)
 
 
 def _check_panels(data: Any, panels: Panels) -> None:

@@ -13,6 +13,7 @@ from propcvx.plotting import (
     bounds_over_time,
     figure_one,
     interval_comparison,
+    line_grid,
     method_comparison,
 )
 
@@ -142,3 +143,16 @@ def test_curves_are_of_the_kinds_that_prove_something(comparisons):
     curve = figure.axes[0].lines[0]
     assert list(curve.get_xdata()) == [1.0, 3.0]
     assert list(curve.get_ydata()) == [0.5, 0.5]
+
+
+def test_a_line_has_one_colour_in_all_panels_of_its_row(tmp_path):
+    line = (np.array([1.0, 10.0]), np.array([0.5, 0.6]), np.array([0.1, 0.0]))
+    rows = {"accuracy": {"heart": {"A": line, "B": line}, "vote": {"B": line}}, "value": {"v": {}}}
+    figure = line_grid(rows, "C", log=True)
+    figure.savefig(tmp_path / "figure.png", dpi=20)
+    assert [ax.get_title() for ax in figure.axes] == ["heart", "vote", "v"]
+    first, second = figure.axes[:2]
+    assert same_color(first.containers[1][0].get_color(), second.containers[0][0].get_color())
+    assert not same_color(first.containers[0][0].get_color(), first.containers[1][0].get_color())
+    assert [text.get_text() for text in second.get_legend().get_texts()] == ["A", "B"]
+    assert first.get_xscale() == "log"

@@ -1,0 +1,9 @@
+"""Studies: many small cells, each kept as rows of a CSV file, then a table and a picture."""
+
+from propcvx.experiments.studies.roundings import study_roundings
+from propcvx.experiments.studies.truth import study_truth
+
+STUDIES = {"roundings": study_roundings, "truth": study_truth}
+"""Studies by name: ``study(folder, splits, quick)`` gives the path of its picture."""
+
+__all__ = ["STUDIES", "study_roundings", "study_truth"]

@@ -1,0 +1,146 @@
+"""The studies on small generated data: rows that can be checked, kept, and not computed twice."""
+
+from typing import NamedTuple
+
+import numpy as np
+import pytest
+
+from propcvx.cli import main
+from propcvx.experiments.studies import cells, rounding_tables, roundings, truth
+from propcvx.experiments.studies.samples import OVERLAPS, REAL, gaussians, labelled
+
+PNG = b"\x89PNG\r\n\x1a\n"
+
+
+class Cell(NamedTuple):
+    split: int
+    epsilon: float
+
+
+def test_a_cell_is_measured_once_and_an_interruption_costs_only_the_one_at_work(tmp_path):
+    asked, path = [Cell(0, 0.0), Cell(0, 0.125), Cell(1, 0.0)], tmp_path / "rows.csv"
+    measured = []
+
+    def measure(cell):
+        if len(measured) == 2:
+            raise KeyboardInterrupt
+        measured.append(cell)
+        return [{"name": name, "value": cell.split + 0.5} for name in "ab"]
+
+    with pytest.raises(KeyboardInterrupt):
+        cells.complete(path, asked, measure)
+    assert [row["name"] for row in cells.read(path)] == ["a", "b", "a", "b"]
+    rows = cells.complete(
+        path, asked, lambda cell: measured.append(cell) or [{"name": "c", "value": 1.0}]
+    )
+    assert measured == asked
+    assert [row["name"] for row in rows] == ["a", "b", "a", "b", "c"]
+    assert len(cells.complete(path, asked[:1], measure)) == 2
+
+
+def test_a_line_has_the_mean_and_its_standard_error():
+    rows = [{"x": x, "y": y} for x, y in (("2", "1"), ("1", "3"), ("2", "5"))]
+    x, y, error = cells.line(rows, "x", "y")
+    assert x.tolist() == [1.0, 2.0]
+    assert y.tolist() == [3.0, 3.0]
+    assert np.allclose(error, [0.0, np.sqrt(2.0)])
+
+
+@pytest.mark.parametrize("name", OVERLAPS)
+def test_gaussians_overlap_as_much_as_they_say(name):
+    data = gaussians(OVERLAPS[name])
+    axis = data.X[data.y > 0].mean(axis=0) - data.X[data.y < 0].mean(axis=0)
+    scores = (data.X - data.X.mean(axis=0)) @ axis
+    assert abs(np.mean(np.sign(scores) != data.y) - OVERLAPS[name]) < 0.04
+
+
+@pytest.mark.parametrize("name", REAL)
+def test_real_sets_are_at_hand(name, data_dir, monkeypatch):
+    monkeypatch.setenv("PROPCVX_DATA", str(data_dir))
+    X, y = labelled(name)
+    assert set(y) == {-1.0, 1.0}
+    assert np.allclose(np.abs(X).max(axis=0), 1.0)
+
+
+@pytest.fixture(scope="module")
+def rounded(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("roundings")
+    assert main(["study", "roundings", "--quick", "--output", str(folder)]) == 0
+    return folder, cells.read(folder / "roundings.csv")
+
+
+def test_all_roundings_share_one_relaxation(rounded):
+    folder, rows = rounded
+    assert len(rows) == len(roundings.STOPS) * len(roundings.ALL_ROUNDINGS)
+    for group in cells.grouped(rows, "cuts").values():
+        assert len({row["relaxation"] for row in group}) == 1
+    values = cells.line(rows, "cuts", "relaxation")[1]
+    assert (np.diff(values) < 0.0).all()
+    assert (folder / "roundings.png").read_bytes().startswith(PNG)
+
+
+def test_one_cut_is_one_labeling_whatever_the_rounding(rounded):
+    first = [row for row in rounded[1] if row["cuts"] == "1"]
+    assert {row["leading"] for row in first} == {"1"}
+    assert len({row["right"] for row in first if row["rounding"] != "polished"}) == 1
+
+
+def test_the_leading_eigenvector_leans_to_the_heavier_of_two_labelings(rounded):
+    (row,) = rounding_tables.tipping(rounded[1])
+    assert row["relaxations"] == "1"
+    heavier, lighter = float(row["first_cosine"]), float(row["newest_cosine"])
+    assert float(row["first_weight"]) > 0.5
+    assert abs(float(row["axis_cosine"]) - heavier) < abs(float(row["axis_cosine"]) - lighter)
+
+
+def test_polishing_makes_no_labeling_worse(rounded):
+    for group in cells.grouped(rounded[1], "cuts").values():
+        value = {row["rounding"]: float(row["objective"]) for row in group}
+        assert value["polished"] <= value["best"] * (1.0 + 1e-6)
+
+
+def test_a_sign_that_is_told_is_never_worse(rounded):
+    rows = rounding_tables.told(rounded[1])
+    for name in ("rank_one", "mean"):
+        own, known = (
+            cells.numbers([row for row in rows if row["rounding"] == of], "accuracy")
+            for of in (name, f"{name}, better sign")
+        )
+        assert (known >= own).all()
+
+
+@pytest.fixture(scope="module")
+def proved(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("truth")
+    assert main(["study", "truth", "--quick", "--output", str(folder)]) == 0
+    return folder, cells.read(folder / "truth.csv")
+
+
+def test_no_true_labeling_is_better_than_a_proved_one(proved):
+    folder, rows = proved
+    assert len(rows) == 2 * len(truth.BAGS)
+    for row in rows:
+        assert row["proved"] == "1"
+        assert float(row["true_value"]) >= float(row["lower"]) * (1.0 - 1e-5)
+    assert (folder / "truth.png").read_bytes().startswith(PNG)
+
+
+def test_larger_sets_of_labelings_have_no_larger_optimum(proved):
+    for group in cells.grouped(proved[1], "C").values():
+        value = {(row["bag_size"], row["epsilon"]): float(row["value"]) for row in group}
+        assert value["8", "0.125"] <= value["8", "0"] * (1.0 + 1e-4)
+
+
+def test_what_is_not_proved_is_not_judged():
+    row = {"true_value": "2", "value": "1", "proved": "1", "right": "0.75"}
+    judged = truth.judged([row, {**row, "proved": "0"}, {**row, "true_value": "1", "right": "0"}])
+    assert [one["true"] for one in judged] == ["0", "1"]
+    assert [one["excess"] for one in judged] == ["2", "1"]
+
+
+def test_a_study_without_its_data_says_what_is_missing(tmp_path, monkeypatch, capsys):
+    monkeypatch.delenv("PROPCVX_DATA", raising=False)
+    with pytest.raises(SystemExit) as exit_:
+        main(["study", "truth", "--output", str(tmp_path)])
+    assert exit_.value.code == 2
+    assert "PROPCVX_DATA" in capsys.readouterr().err
