@@ -19,11 +19,8 @@ from propcvx.alternating.svm_step import Step, SVMStep
 from propcvx.losses import HINGE
 
 Array = NDArray[np.float64]
-Known = dict[Hashable, Separator]
-"""Answers by labeling and C."""
-
-Solved = MutableMapping[Hashable, Known]
-"""What steps on the same features have answered, by solver and tolerance."""
+Known = dict[Hashable, Separator]  # answers by labeling and C
+Solved = MutableMapping[Hashable, Known]  # of steps on the same features, by solver and tolerance
 
 MOST = 2000
 """With more instances than this nothing is kept: a separator holds several numbers for each."""

@@ -125,7 +125,7 @@ def measure(cell: Cell) -> list[dict[str, Any]]:
 
 
 def proved_best(problem: LabelingProblem) -> Interval:
-    """What :func:`propcvx.certify` does, without its search from random directions.
+    """What :func:`propcvx.estimators.certify` does, without its search from random directions.
 
     At these sizes nearly all of the time would be that search's, and the bounds do without.
     """
