@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, replace
 from time import perf_counter
-from types import MappingProxyType
 from typing import Any, cast
 
 import numpy as np
@@ -22,7 +21,7 @@ from propcvx.labelings import FeasibleLabelings
 from propcvx.relaxation.bounds import lower_bound
 from propcvx.relaxation.masters import MASTERS, MasterSolution
 from propcvx.relaxation.oracles import ORACLES, Cut, Oracle, checked
-from propcvx.relaxation.result import RelaxationResult
+from propcvx.relaxation.result import NO_OPTIONS, RelaxationResult
 from propcvx.solvers import SolverNames
 
 Array = NDArray[np.float64]
@@ -32,8 +31,6 @@ TOWARDS_ZERO = 1e-9
 
 INACTIVE = 1e-6
 """A labeling whose weight mu is smaller has none but for a solver's tolerance."""
-
-NONE: Mapping[str, Any] = MappingProxyType({})
 
 
 @dataclass(eq=False, repr=False)
@@ -87,7 +84,7 @@ class CuttingPlanes(BaseEstimator):
         *,
         solver: SolverNames = "auto",
         tol: float = 1e-8,
-        options: Mapping[str, Any] = NONE,
+        options: Mapping[str, Any] = NO_OPTIONS,
         on_round: Callable[[RelaxationResult], None] = lambda reached: None,
     ) -> RelaxationResult:
         r"""Run Algorithm 2 from :math:`\alpha = 1 / N`.

@@ -6,10 +6,9 @@ Their bounds are on :math:`y^\top A y`, the square loss, not on the hinge of eq:
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import KW_ONLY, dataclass, field, replace
 from functools import cached_property
 from time import perf_counter
-from types import MappingProxyType
 from typing import Any, ClassVar
 
 import numpy as np
@@ -22,13 +21,11 @@ from propcvx.labelings import FeasibleLabelings
 from propcvx.programs import Lifting, diffrac, mixture, square_loss_matrix
 from propcvx.relaxation.lifted import nearest_labelings, solved_at_once
 from propcvx.relaxation.order import check_order
-from propcvx.relaxation.result import RelaxationResult
+from propcvx.relaxation.result import NO_OPTIONS, RelaxationResult
 from propcvx.scaling import unit_of
 from propcvx.solvers import SolverNames, solve
 
 Array = NDArray[np.float64]
-
-NONE: Mapping[str, Any] = MappingProxyType({})
 
 SHOWN = 10
 """How many of Frank-Wolfe's labelings, those of largest weight, are handed to roundings."""
@@ -86,6 +83,7 @@ class SquareLossResult(RelaxationResult):
         return min(Ridge(features, C).value(labeling) for labeling in labelings)
 
 
+@dataclass(eq=False, repr=False)
 class Diffrac(BaseEstimator):
     """DIFFRAC (Bach and Harchaoui 2007) with rows for the bags, a semidefinite program.
 
@@ -98,8 +96,8 @@ class Diffrac(BaseEstimator):
         Largest order of the semidefinite matrix, about the number of instances.
     """
 
-    def __init__(self, *, max_order: int = 400) -> None:
-        self.max_order = max_order
+    _: KW_ONLY
+    max_order: int = 400
 
     def relax(
         self,
@@ -109,7 +107,7 @@ class Diffrac(BaseEstimator):
         *,
         solver: SolverNames = "auto",
         tol: float = 1e-8,
-        options: Mapping[str, Any] = NONE,
+        options: Mapping[str, Any] = NO_OPTIONS,
         on_round: Callable[[RelaxationResult], None] = lambda reached: None,
     ) -> SquareLossResult:
         """Solve it; the arguments are those of :meth:`propcvx.relaxation.Lifted.relax`."""
@@ -139,6 +137,7 @@ class Diffrac(BaseEstimator):
         return result
 
 
+@dataclass(eq=False, repr=False)
 class FrankWolfe(BaseEstimator):
     r"""DIFFRAC over the convex hull of the labelings, by Frank-Wolfe with the bag sort.
 
@@ -160,9 +159,9 @@ class FrankWolfe(BaseEstimator):
         Stops at this gap between value and lower bound, relative to the value.
     """
 
-    def __init__(self, *, max_rounds: int = 1000, tol: float = 1e-3) -> None:
-        self.max_rounds = max_rounds
-        self.tol = tol
+    _: KW_ONLY
+    max_rounds: int = 1000
+    tol: float = 1e-3
 
     def relax(
         self,
@@ -172,7 +171,7 @@ class FrankWolfe(BaseEstimator):
         *,
         solver: SolverNames = "auto",
         tol: float = 1e-8,
-        options: Mapping[str, Any] = NONE,
+        options: Mapping[str, Any] = NO_OPTIONS,
         on_round: Callable[[RelaxationResult], None] = lambda reached: None,
     ) -> SquareLossResult:
         """Descend; no solver is asked, so ``solver``, ``tol`` and ``options`` are not used.

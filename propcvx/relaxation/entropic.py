@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import KW_ONLY, dataclass
 from time import perf_counter
-from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -19,14 +19,12 @@ from propcvx.losses import HINGE
 from propcvx.programs import svm_dual, svm_dual_parameters
 from propcvx.relaxation.labeling_svm import LabelingSVM, Rounded
 from propcvx.relaxation.mixed_integer import starting_point
-from propcvx.relaxation.result import RelaxationResult
+from propcvx.relaxation.result import NO_OPTIONS, RelaxationResult
 from propcvx.relaxation.rounding import alternated
 from propcvx.scaling import unit_of
 from propcvx.solvers import Solution, SolverNames, solve
 
 Array = NDArray[np.float64]
-
-NONE: Mapping[str, Any] = MappingProxyType({})
 
 FAR = 40.0
 """So many temperatures from its threshold a soft label is 0 or 1 to within rounding."""
@@ -79,6 +77,7 @@ def soft_labeling(gains: Array, feasible: FeasibleLabelings, temperature: float)
     return z
 
 
+@dataclass(eq=False, repr=False)
 class Entropic(BaseEstimator):
     r"""Algorithm 1 with soft labels, in the manner of Sindhwani et al. (2006).
 
@@ -106,20 +105,12 @@ class Entropic(BaseEstimator):
         A temperature ends when no soft label moves by more.
     """
 
-    def __init__(
-        self,
-        *,
-        start: float = 1.0,
-        factor: float = 0.5,
-        n_temperatures: int = 8,
-        max_iter: int = 20,
-        tol: float = 1e-3,
-    ) -> None:
-        self.start = start
-        self.factor = factor
-        self.n_temperatures = n_temperatures
-        self.max_iter = max_iter
-        self.tol = tol
+    _: KW_ONLY
+    start: float = 1.0
+    factor: float = 0.5
+    n_temperatures: int = 8
+    max_iter: int = 20
+    tol: float = 1e-3
 
     def relax(
         self,
@@ -129,7 +120,7 @@ class Entropic(BaseEstimator):
         *,
         solver: SolverNames = "auto",
         tol: float = 1e-8,
-        options: Mapping[str, Any] = NONE,
+        options: Mapping[str, Any] = NO_OPTIONS,
         on_round: Callable[[RelaxationResult], None] = lambda reached: None,
     ) -> RelaxationResult:
         """Descend; the arguments are those of :meth:`propcvx.relaxation.Lifted.relax`."""

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import KW_ONLY, dataclass
 from time import perf_counter
-from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -16,15 +16,14 @@ from propcvx.labelings import FeasibleLabelings
 from propcvx.programs import Lifting, lifted_svm_dual, mixture
 from propcvx.relaxation.bounds import labeling_upper_bound, lower_bound
 from propcvx.relaxation.order import check_order
-from propcvx.relaxation.result import RelaxationResult
+from propcvx.relaxation.result import NO_OPTIONS, RelaxationResult
 from propcvx.scaling import unit_of
 from propcvx.solvers import SolverNames, solve
 
 Array = NDArray[np.float64]
 
-NONE: Mapping[str, Any] = MappingProxyType({})
 
-
+@dataclass(eq=False, repr=False)
 class Lifted(BaseEstimator):
     r"""The semidefinite relaxation of Xu et al. (2004) with rows for the bags.
 
@@ -45,8 +44,8 @@ class Lifted(BaseEstimator):
     600
     """
 
-    def __init__(self, *, max_order: int = 400) -> None:
-        self.max_order = max_order
+    _: KW_ONLY
+    max_order: int = 400
 
     def relax(
         self,
@@ -56,7 +55,7 @@ class Lifted(BaseEstimator):
         *,
         solver: SolverNames = "auto",
         tol: float = 1e-8,
-        options: Mapping[str, Any] = NONE,
+        options: Mapping[str, Any] = NO_OPTIONS,
         on_round: Callable[[RelaxationResult], None] = lambda reached: None,
     ) -> RelaxationResult:
         r"""Solve it.

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import KW_ONLY, dataclass
 from time import perf_counter
-from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -21,14 +21,12 @@ from propcvx.relaxation.labeling_svm import LabelingSVM, Rounded
 from propcvx.relaxation.lifted import solved_at_once
 from propcvx.relaxation.oracles.ascent import AscentOracle
 from propcvx.relaxation.oracles.mixed_integer import lower_bound_of
-from propcvx.relaxation.result import RelaxationResult
+from propcvx.relaxation.result import NO_OPTIONS, RelaxationResult
 from propcvx.relaxation.rounding import alternated
 from propcvx.scaling import unit_of
 from propcvx.solvers import SolverNames, solve
 
 Array = NDArray[np.float64]
-
-NONE: Mapping[str, Any] = MappingProxyType({})
 
 SAFETY = 1e-6
 """Taken from the solver's bound, as a share of it."""
@@ -37,6 +35,7 @@ SHORT = 10.0
 """By so many tolerances each slack may be short: SCIP holds constraints to one."""
 
 
+@dataclass(eq=False, repr=False)
 class MixedInteger(BaseEstimator):
     """The best labeling itself, by :func:`propcvx.programs.constrained_psvm`.
 
@@ -52,9 +51,9 @@ class MixedInteger(BaseEstimator):
         Most instances that it sets out to solve.
     """
 
-    def __init__(self, *, seconds: float = 60.0, max_instances: int = 200) -> None:
-        self.seconds = seconds
-        self.max_instances = max_instances
+    _: KW_ONLY
+    seconds: float = 60.0
+    max_instances: int = 200
 
     def relax(
         self,
@@ -64,7 +63,7 @@ class MixedInteger(BaseEstimator):
         *,
         solver: SolverNames = "auto",
         tol: float = 1e-8,
-        options: Mapping[str, Any] = NONE,
+        options: Mapping[str, Any] = NO_OPTIONS,
         on_round: Callable[[RelaxationResult], None] = lambda reached: None,
         start: Array | None = None,
     ) -> RelaxationResult:
@@ -138,7 +137,7 @@ class ContinuousLabels(BaseEstimator):
         *,
         solver: SolverNames = "auto",
         tol: float = 1e-8,
-        options: Mapping[str, Any] = NONE,
+        options: Mapping[str, Any] = NO_OPTIONS,
         on_round: Callable[[RelaxationResult], None] = lambda reached: None,
     ) -> RelaxationResult:
         """Solve it; the arguments are those of :meth:`propcvx.relaxation.Lifted.relax`."""

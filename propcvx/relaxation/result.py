@@ -2,8 +2,10 @@ r"""What a relaxation of eq:convex_1 returns, whatever it is."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import ClassVar
+from types import MappingProxyType
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,6 +14,9 @@ from propcvx.history import History
 from propcvx.relaxation.bounds import labeling_upper_bound
 
 Array = NDArray[np.float64]
+
+NO_OPTIONS: Mapping[str, Any] = MappingProxyType({})
+"""What a relaxation hands to its solver where nothing is asked for."""
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ from sklearn.utils import check_random_state
 
 from propcvx.checks import check_count
 from propcvx.relaxation.oracles.cut import Cut
-from propcvx.relaxation.oracles.rows import RowOracle, best_cuts
+from propcvx.relaxation.oracles.rows import RowOracle, best_cuts, normal_directions
 
 Array = NDArray[np.float64]
 
@@ -52,7 +52,6 @@ class RandomDirectionsOracle(RowOracle):
 
     def _find(self, alpha: Array) -> Cut:
         weighted = alpha[:, None] * self._rows
-        values, axes = np.linalg.eigh(weighted.T @ weighted)
-        root = (axes * np.sqrt(np.maximum(values, 0.0))) @ axes.T
-        found = self._labelings.best(weighted @ (root @ self._normal)).T
+        directions = normal_directions(weighted.T @ weighted, self._normal)
+        found = self._labelings.best(weighted @ directions).T
         return best_cuts(found, weighted, self.n_cuts)

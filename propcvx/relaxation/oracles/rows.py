@@ -98,3 +98,10 @@ def best_cuts(labelings: Array, weighted: Array, count: int) -> Cut:
     others = np.any(labelings != best.labeling, axis=1)
     following = np.argsort(-values[others], kind="stable")[: count - 1]
     return Cut(best.labeling, best.value, others=tuple(labelings[others][following]))
+
+
+def normal_directions(covariance: Array, normal: Array) -> Array:
+    """Normal numbers, one vector in a column, given a covariance of their own."""
+    values, axes = np.linalg.eigh(covariance)
+    root = (axes * np.sqrt(np.maximum(values, 0.0))) @ axes.T
+    return np.asarray(root @ normal)

@@ -14,7 +14,7 @@ from sklearn.utils import check_random_state
 from propcvx.programs import Lifting, lifted_quadratic, mixture
 from propcvx.relaxation.oracles.ascent import ascend
 from propcvx.relaxation.oracles.cut import Cut
-from propcvx.relaxation.oracles.rows import RowOracle, best_cuts
+from propcvx.relaxation.oracles.rows import RowOracle, best_cuts, normal_directions
 from propcvx.relaxation.order import check_order
 from propcvx.solvers import SolverNames, solve
 
@@ -86,7 +86,7 @@ class SemidefiniteOracle(RowOracle):
     def _rounded(self, lifted: Array) -> Array:
         vectors, weights = mixture(lifted)
         mean = weights @ vectors
-        values, axes = np.linalg.eigh(np.cov(vectors.T, aweights=weights, bias=True))
-        root = (axes * np.sqrt(np.maximum(values, 0.0))) @ axes.T
-        samples = np.column_stack([mean, mean[:, None] + root @ self._normal])
+        covariance = np.cov(vectors.T, aweights=weights, bias=True)
+        around = normal_directions(covariance, self._normal)
+        samples = np.column_stack([mean, mean[:, None] + around])
         return np.unique(self._labelings.best(samples).T, axis=0)
