@@ -1,5 +1,6 @@
 """How the documentation is built: `make docs`, with no network."""
 
+import shutil
 import sys
 from pathlib import Path
 from pkgutil import resolve_name
@@ -9,6 +10,7 @@ HERE = Path(__file__).parent
 sys.path[:0] = [str(HERE), str(HERE.parent), str(HERE.parent / "tests")]
 
 import mistake_table  # noqa: E402
+import paper_equations  # noqa: E402
 import result_tables  # noqa: E402
 import solver_tables  # noqa: E402
 
@@ -20,11 +22,12 @@ copyright = author
 release = propcvx.__version__
 
 extensions = [
-    "myst_parser",
+    "myst_nb",
     "numpydoc",
     "sphinx.ext.autodoc",
     "sphinx.ext.autosummary",
     "sphinx.ext.mathjax",
+    "sphinx-mathjax-offline",  # MathJax with its fonts, read from the pages' own folder
 ]
 templates_path = ["_templates"]
 myst_enable_extensions = ["amsmath", "deflist", "dollarmath", "substitution"]
@@ -40,7 +43,16 @@ myst_substitutions = {
     "aims": result_tables.bounds_table("aims.json"),
     "mistake_tables": mistake_table.mistake_tables(),
     "warning_table": mistake_table.warning_table(),
+    **paper_equations.equation_pages(),
 }
+
+# The notebooks are executed where they changed since the last time, and an error in one is an error.
+shutil.copytree(HERE.parent / "notebooks", HERE / "notebooks", dirs_exist_ok=True)
+nb_execution_mode = "cache"
+nb_execution_cache_path = str(HERE.parent / "build/jupyter_cache")
+nb_execution_timeout = 300
+nb_execution_raise_on_error = True
+nb_execution_show_tb = True
 numpydoc_show_class_members = False
 autodoc_typehints = "none"  # the docstrings give types, with shapes
 

@@ -26,7 +26,7 @@ COUNT_SLACK = 1e-6
 
 @dataclass(frozen=True)
 class Bags:
-    """Validated bags: which instance is in which bag, and what is known of each.
+    """Validated bags: which instance is in which bag, and what is known of each, Equation (1).
 
     Attributes
     ----------

@@ -100,6 +100,8 @@ def random_labeling(bags: Bags, random: np.random.RandomState) -> Array:
 class FeasibleLabelings:
     r"""The set :math:`\mathcal{Y} = \{y \mid |\tilde p_k(y) - p_k| \le \epsilon\}` of eq:convex_1.
 
+    As a loss of the proportions it is Equation (10).
+
     Attributes
     ----------
     bags : Bags
@@ -128,6 +130,8 @@ class FeasibleLabelings:
 
     def best(self, scores: Array) -> Array:
         r"""Labeling that solves :math:`\max_{y \in \mathcal{Y}} \sum_i s_i y_i`, by sorting.
+
+        Each bag is Equation (21); a column per dimension and sign is Proposition 3.
 
         Parameters
         ----------
@@ -170,7 +174,7 @@ class FeasibleLabelings:
         return None
 
     def enumerate(self) -> Iterator[Array]:
-        """Every feasible labeling, one by one.
+        r"""Every feasible labeling, one by one: all y of :math:`\mathcal{M}_0`, Equation (12).
 
         Raises
         ------

@@ -20,7 +20,7 @@ def bag_error(y_true: NDArray[np.void], y_pred: ArrayLike, *, by_size: bool = Fa
 
         \frac1T \sum_{k=1}^T |\tilde p_k - p_k|
 
-    The paper's Err (Section 6.2) is the sum; the mean does not depend on how many bags there are.
+    The paper's Err, Equation (23), is the sum; the mean does not depend on how many bags there are.
 
     Parameters
     ----------

@@ -24,7 +24,7 @@ def bag_target(
     proportions: Mapping[Hashable, float] | ArrayLike,
     labels: ArrayLike | None = None,
 ) -> NDArray[np.void]:
-    """Write bags and proportions into a target ``y`` with one row per instance.
+    """Write bags and proportions into a target ``y`` with one row per instance, Equation (1).
 
     Parameters
     ----------
@@ -69,7 +69,7 @@ def bag_target(
 def proportions_of(
     labels: ArrayLike, bags: Sequence[Hashable] | ArrayLike
 ) -> dict[Hashable, float]:
-    """Share of positive instances of each bag, as :func:`bag_target` takes it.
+    """Share of positive instances of each bag, Equation (2), as :func:`bag_target` takes it.
 
     Parameters
     ----------

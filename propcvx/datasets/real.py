@@ -66,7 +66,7 @@ class RealSet:
 def load_real(
     name: str, *, data_home: Any = None, random_state: Any = None, download: bool = True
 ) -> LabeledData:
-    """Read a real data set, in the order of its file.
+    """Read a real data set, of those in Table 1 among others, in the order of its file.
 
     Nominal attributes become the position of their value in the declared order; missing values
     are filled with the mode (nominal) or the mean (numeric) of their column.  Attributes with one

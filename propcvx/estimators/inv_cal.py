@@ -24,6 +24,7 @@ class InvCal(BagMeanClassifier):
 
     A regression of each bag's mean on the logit of its proportion, with an
     :math:`\epsilon`-insensitive loss; solved in its dual, :func:`propcvx.programs.inv_cal_dual`.
+    The logistic function of the score of a bag's mean is the proportion it models (eq:rueping).
 
     Parameters
     ----------

@@ -53,7 +53,7 @@ def inv_cal_primal(bag_means: Array) -> Program:
 
 
 def inv_cal_dual(bag_means: Array) -> Program:
-    r"""Dual of :func:`inv_cal_primal`.
+    r"""Dual of :func:`inv_cal_primal`, eq:rueping_svm.
 
     .. math::
 

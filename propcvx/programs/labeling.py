@@ -84,8 +84,9 @@ def linear_separation(feasible: FeasibleLabelings) -> Program:
 def exact_separation(features: Array, alpha: Array, feasible: FeasibleLabelings) -> Program:
     r"""The whole separation problem, eq:concave, for tens of instances.
 
-    It maximises the convex :math:`y^\top Q y` with :math:`Q = (K \circ \alpha \alpha^\top)`.  As
-    :math:`y^\top y = N` on labelings, it is the same to solve
+    As Equation (17), it maximises the convex :math:`y^\top Q y` with
+    :math:`Q = (K \circ \alpha \alpha^\top)`.  As :math:`y^\top y = N` on labelings, it is the same to
+    solve
 
     .. math::
 

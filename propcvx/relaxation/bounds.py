@@ -132,6 +132,8 @@ def lower_bound(alpha: Array, bound: float, C: float) -> float:
 def relaxation_lower_bound(alpha: Array, oracle: Oracle, C: float) -> float:
     r"""Lower bound on the relaxation, hence on every labeling, from any alpha and an oracle.
 
+    A value of the maximum in Equation (15) at one alpha.
+
     Parameters
     ----------
     alpha : array of shape (n_instances,)

@@ -21,7 +21,7 @@ NO_OPTIONS: Mapping[str, Any] = MappingProxyType({})
 
 @dataclass(frozen=True)
 class RelaxationResult:
-    r"""Where a relaxation over :math:`M \approx y y^\top` ended.
+    r"""Where a relaxation over :math:`M \approx y y^\top` ended: M in the hull of Equation (13).
 
     Attributes
     ----------

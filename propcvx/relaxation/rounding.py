@@ -38,7 +38,7 @@ Rounding = Callable[[RelaxationResult, Array, FeasibleLabelings, float], Rounded
 
 
 def rank_one(result: RelaxationResult) -> Array:
-    r"""Best rank-one approximation of M as :math:`y y^\top`, as in the paper.
+    r"""Best rank-one approximation of M as :math:`y y^\top`, for Equation (22).
 
     Of :math:`\pm y` the one that agrees with the vector of largest weight.
     """

@@ -1,4 +1,4 @@
-"""What can be reproduced, as lists of cells."""
+"""What can be reproduced, as lists of cells: Tables 2, 3 and 4, Figure 1, Sections 7.1 and 7.2."""
 
 from __future__ import annotations
 

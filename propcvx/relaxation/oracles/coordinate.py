@@ -20,7 +20,7 @@ Array = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class CoordinateOracle(RowOracle):
-    r"""Sorting every bag once along each dimension (Proposition 3).
+    r"""Sorting every bag once along each dimension, for eq:inf (Proposition 3).
 
     For each dimension j and each sign it solves :math:`\max_y \pm \sum_i \alpha_i y_i x_i^{(j)}`
     and takes the best.  A heuristic: violated labelings may remain.
