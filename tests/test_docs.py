@@ -4,6 +4,7 @@ import importlib
 import json
 import pkgutil
 import re
+import sys
 from pathlib import Path
 
 import pytest
@@ -12,6 +13,9 @@ import propcvx
 from propcvx.solvers import SOLVERS
 
 ROOT = Path(__file__).resolve().parents[1]
+sys.path.append(str(ROOT / "docs"))
+import paper_equations  # noqa: E402
+
 BLOCKS = re.compile(r"^```python\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 PAGES = [
     page
@@ -56,3 +60,37 @@ def test_notebooks_are_kept_without_outputs():
     for path in (ROOT / "notebooks").glob("*.ipynb"):
         cells = json.loads(path.read_text(encoding="utf-8"))["cells"]
         assert not any(cell.get("outputs") for cell in cells), path.name
+
+
+def test_every_part_of_the_paper_is_cited():
+    found = [target for _, _, target in paper_equations.documented()]
+    missing = [part for part in paper_equations.PARTS if not any(map(part.is_cited_by, found))]
+    assert missing == []
+
+
+def test_docstrings_cite_what_the_paper_has():
+    known = {name for part in paper_equations.PARTS for name in (part.label, part.printed)}
+    known |= {f"Section {number}" for number in range(1, 9)}
+    for role, name, target in paper_equations.documented():
+        assert paper_equations.citations(target) <= known, f"{role} {name}"
+
+
+def test_numbers_are_those_of_the_paper(data_dir):
+    source = (data_dir.parent / "paper/proportion-svm-icml2013.tex").read_text(encoding="utf-8")
+    listed = [(part.printed, part.label) for part in paper_equations.PARTS if "tion (" in part.printed]
+    assert list(numbered_equations(source)) == listed
+    kept = {part.label for part in paper_equations.PARTS}
+    labels = set(re.findall(r"\\label\{((?!sec|sub)[^}]*)\}", source))
+    assert labels <= kept
+
+
+def numbered_equations(source):
+    """What is printed beside each numbered row of a display, and its label."""
+    number = 0
+    for display in re.findall(r"\\begin\{(?:equation|align)\}(.*?)\\end\{(?:eq|al)", source, re.DOTALL):
+        label = re.search(r"\\label\{([^}]*)\}", display)
+        body = re.sub(r"\\begin\{cases\}.*?\\end\{cases\}", "", display, flags=re.DOTALL)
+        rows = [row for row in body.split(r"\\") if "nonumber" not in row]
+        for _ in rows:
+            number += 1
+            yield f"Equation ({number})", label and label[1]
