@@ -7,7 +7,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test lint types contracts docs notebooks clean
+.PHONY: demo test lint types contracts docs pages clean
 .NOTPARALLEL:
 
 demo: $(VENV)/package
@@ -30,15 +30,16 @@ types: $(VENV)/with-solvers,exact,lint
 contracts: $(VENV)/with-lint
 	$(BIN)/lint-imports
 
-docs: $(VENV)/with-docs
+# The notebooks are executed where they changed; the files in notebooks/ are left as they are.
+docs: $(VENV)/with-solvers,exact,docs
 	$(BIN)/sphinx-build -W --keep-going -q docs build/docs
 
-# The executed copies go to build/notebooks; the notebooks themselves are left as they are.
-notebooks: $(VENV)/with-solvers,exact,notebooks
-	$(BIN)/python -m nbconvert --to notebook --execute --output-dir build/notebooks notebooks/*.ipynb
+# The documentation in a browser; skipped, saying so, where there is none.
+pages: docs $(VENV)/with-solvers,exact,docs,pages
+	$(BIN)/pytest -m pages tests/test_pages.py
 
 clean:
-	rm -rf $(VENV) build docs/generated *.egg-info
+	rm -rf $(VENV) build docs/generated docs/notebooks *.egg-info
 	rm -rf .coverage* .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache
 	find propcvx tests docs -name __pycache__ -prune -exec rm -rf {} +
 

@@ -46,7 +46,7 @@ myst_substitutions = {
     **paper_equations.equation_pages(),
 }
 
-# The notebooks are executed where they changed since the last time, and an error in one is an error.
+# Notebooks are executed where they changed since the last time; an error in one is an error here.
 shutil.copytree(HERE.parent / "notebooks", HERE / "notebooks", dirs_exist_ok=True)
 nb_execution_mode = "cache"
 nb_execution_cache_path = str(HERE.parent / "build/jupyter_cache")

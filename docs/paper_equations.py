@@ -1,4 +1,4 @@
-"""What the page "The paper, equation by equation" is made of: the paper's parts, found in docstrings."""
+"""The page "The paper, equation by equation": the paper's parts, found in docstrings."""
 
 import ast
 import inspect
@@ -224,15 +224,15 @@ PARTS = (
         _CUTTING,
         "Equation (20)",
         "eq:convex_vio",
-        r"$$\max_{j = 1, \dots, d} \max\Big(\sum_k \sum_{i \in \mathcal{B}_k} \alpha_i y_i x_i^{(j)},"
-        r"\ -\sum_k \sum_{i \in \mathcal{B}_k} \alpha_i y_i x_i^{(j)}\Big)$$",
+        r"$$\max_{j = 1, \dots, d} \max\Big(\sum_k \sum_{i \in \mathcal{B}_k} \alpha_i y_i"
+        r" x_i^{(j)},\ -\sum_k \sum_{i \in \mathcal{B}_k} \alpha_i y_i x_i^{(j)}\Big)$$",
     ),
     Part(
         _CUTTING,
         "Equation (21)",
         None,
-        r"$$\min_{y_i,\, i \in \mathcal{B}_k} \sum_{i \in \mathcal{B}_k} (-\alpha_i x_i^{(j)})\, y_i"
-        r" \quad \text{s.t. } |\tilde p_k(y) - p_k| \le \epsilon$$",
+        r"$$\min_{y_i,\, i \in \mathcal{B}_k} \sum_{i \in \mathcal{B}_k} (-\alpha_i x_i^{(j)})\,"
+        r" y_i \quad \text{s.t. } |\tilde p_k(y) - p_k| \le \epsilon$$",
     ),
     Part(
         _CUTTING,

@@ -77,7 +77,9 @@ def test_docstrings_cite_what_the_paper_has():
 
 def test_numbers_are_those_of_the_paper(data_dir):
     source = (data_dir.parent / "paper/proportion-svm-icml2013.tex").read_text(encoding="utf-8")
-    listed = [(part.printed, part.label) for part in paper_equations.PARTS if "tion (" in part.printed]
+    listed = [
+        (part.printed, part.label) for part in paper_equations.PARTS if "tion (" in part.printed
+    ]
     assert list(numbered_equations(source)) == listed
     kept = {part.label for part in paper_equations.PARTS}
     labels = set(re.findall(r"\\label\{((?!sec|sub)[^}]*)\}", source))
@@ -87,7 +89,9 @@ def test_numbers_are_those_of_the_paper(data_dir):
 def numbered_equations(source):
     """What is printed beside each numbered row of a display, and its label."""
     number = 0
-    for display in re.findall(r"\\begin\{(?:equation|align)\}(.*?)\\end\{(?:eq|al)", source, re.DOTALL):
+    for display in re.findall(
+        r"\\begin\{(?:equation|align)\}(.*?)\\end\{(?:eq|al)", source, re.DOTALL
+    ):
         label = re.search(r"\\label\{([^}]*)\}", display)
         body = re.sub(r"\\begin\{cases\}.*?\\end\{cases\}", "", display, flags=re.DOTALL)
         rows = [row for row in body.split(r"\\") if "nonumber" not in row]

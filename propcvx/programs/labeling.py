@@ -85,8 +85,8 @@ def exact_separation(features: Array, alpha: Array, feasible: FeasibleLabelings)
     r"""The whole separation problem, eq:concave, for tens of instances.
 
     As Equation (17), it maximises the convex :math:`y^\top Q y` with
-    :math:`Q = (K \circ \alpha \alpha^\top)`.  As :math:`y^\top y = N` on labelings, it is the same to
-    solve
+    :math:`Q = (K \circ \alpha \alpha^\top)`.  As :math:`y^\top y = N` on labelings, it is the same
+    to solve
 
     .. math::
 

@@ -1,0 +1,146 @@
+"""The built pages of the documentation as a browser shows them: ``make pages``."""
+
+import re
+import shutil
+import threading
+from functools import cache, partial
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from urllib.parse import unquote, urldefrag, urljoin, urlsplit
+
+import pytest
+
+BUILT = Path(__file__).resolve().parents[1] / "build/docs"
+BROWSERS = ("chromium", "chromium-browser", "google-chrome")
+WIDTHS = {"desktop": 1280, "phone": 390}
+pytestmark = pytest.mark.pages
+
+PAGES = [
+    str(path.relative_to(BUILT))
+    for path in sorted(BUILT.rglob("*.html"))
+    if path.name not in ("search.html", "genindex.html", "py-modindex.html")
+    and "_modules" not in path.parts
+]
+API = [name for name in PAGES if name.startswith("generated")]
+
+CUT = """() => {
+    const scrolls = element => {
+        for (let e = element; e && e !== document.body; e = e.parentElement)
+            if (/auto|scroll/.test(getComputedStyle(e).overflowX)) return true;
+        return false;
+    };
+    const width = document.documentElement.clientWidth;
+    return [...document.querySelectorAll("article table, article pre, article img, mjx-container")]
+        .filter(e => e.getBoundingClientRect().right > width + 1 && !scrolls(e))
+        .map(e => e.tagName + ": " + e.textContent.slice(0, 60));
+}"""
+RAW_FORMULAS = r"""() => {
+    const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+    const found = [];
+    while (walker.nextNode()) {
+        const node = walker.currentNode;
+        if (node.parentElement.closest("pre, code, script, style, mjx-container")) continue;
+        if (/\\\(|\\\[|\$\$|\{\{/.test(node.data)) found.push(node.data.trim().slice(0, 60));
+    }
+    return found;
+}"""
+MISSING_PICTURES = """() => [...document.images]
+    .filter(e => e.offsetParent && !(e.complete && e.naturalWidth)).map(e => e.src)"""
+
+
+class Quiet(SimpleHTTPRequestHandler):
+    """Serves the pages without a log."""
+
+    def log_message(self, *args):
+        pass
+
+
+@pytest.fixture(scope="module")
+def address():
+    """Address of the built pages."""
+    server = ThreadingHTTPServer(("127.0.0.1", 0), partial(Quiet, directory=str(BUILT)))
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    yield f"http://127.0.0.1:{server.server_port}/"
+    server.shutdown()
+
+
+@pytest.fixture(scope="module")
+def browser():
+    """A headless browser of the system."""
+    playwright = pytest.importorskip("playwright.sync_api")
+    executable = next(filter(None, map(shutil.which, BROWSERS)), None)
+    if executable is None:
+        pytest.skip(f"needs one of {BROWSERS}")
+    with playwright.sync_playwright() as running:
+        opened = running.chromium.launch(executable_path=executable, args=["--no-sandbox"])
+        yield opened
+        opened.close()
+
+
+@pytest.fixture(scope="module", params=WIDTHS)
+def tab(browser, request):
+    """A window of one width, and what it asked of other hosts."""
+    window = browser.new_page(viewport={"width": WIDTHS[request.param], "height": 900})
+    window.elsewhere = []
+    window.route(lambda url: "127.0.0.1" not in url, partial(_refuse, window.elsewhere))
+    yield window
+    window.close()
+
+
+def _refuse(asked, route):
+    asked.append(route.request.url)
+    route.abort()
+
+
+def test_there_are_pages():
+    assert len(PAGES) > 20
+
+
+@pytest.mark.parametrize("name", [name for name in PAGES if name not in API])
+def test_page_is_whole(tab, address, name):
+    tab.elsewhere.clear()
+    assert tab.goto(address + name).ok
+    tab.evaluate("() => window.MathJax?.startup?.promise")
+    assert tab.evaluate(RAW_FORMULAS) == []
+    assert tab.locator("mjx-merror").count() == 0
+    assert tab.evaluate(MISSING_PICTURES) == []
+    assert tab.evaluate(CUT) == []
+    assert tab.evaluate("() => document.documentElement.scrollWidth") <= tab.viewport_size["width"]
+    assert tab.elsewhere == []
+
+
+@pytest.mark.parametrize("tab", ["phone"], indirect=True)
+def test_api_pages_are_whole(tab, address):
+    for name in API:
+        test_page_is_whole(tab, address, name)
+
+
+@pytest.mark.parametrize("name", ["index.html", "install.html", "relaxations.html", API[0]])
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_text_can_be_read(browser, address, name, scheme):
+    axe = pytest.importorskip("axe_playwright_python.sync_playwright").Axe()
+    page = browser.new_page(color_scheme=scheme)
+    page.goto(address + name)
+    results = axe.run(page, options={"runOnly": ["color-contrast"]})
+    page.close()
+    assert results.violations_count == 0, results.generate_report()
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_links_lead_somewhere(name):
+    links = re.findall(r'<a [^>]*href="([^"]+)"', (BUILT / name).read_text(encoding="utf-8"))
+    dead = []
+    for link in links:
+        if urlsplit(link).scheme:
+            continue
+        target, anchor = urldefrag(urljoin(name, link))
+        path = BUILT / unquote(target or name)
+        if not path.is_file() or (anchor and unquote(anchor) not in ids_of(path)):
+            dead.append(link)
+    assert dead == []
+
+
+@cache
+def ids_of(path):
+    """Places on a page that links can name."""
+    return set(re.findall(r'\bid="([^"]+)"', path.read_text(encoding="utf-8"))) | {""}
