@@ -92,7 +92,7 @@ def fit_each(data=X, target=Y, **parameters):
 
 def fit_many(cls):
     """Fit with a kernel to so many instances that no machine holds their Gram matrix."""
-    n_instances = 1_000_000
+    n_instances = 300_000
     return cls(kernel="rbf").fit(np.zeros((n_instances, 1)), np.arange(n_instances) % 2)
 
 
@@ -342,7 +342,7 @@ _EACH = {
         fit_many,
         GramMatrixMemoryError,
         re.compile(
-            r"the Gram matrix of 1,000,000 instances and what is made of it need \d+\.\d GB, "
+            r"the Gram matrix of 300,000 instances and what is made of it need \d+\.\d GB, "
             r"\d+\.\d GB are available; use kernel='linear', or put a feature map before it "
             r"\(sklearn\.kernel_approximation\.Nystroem, RBFSampler\)\."
         ),

@@ -26,7 +26,7 @@ pytestmark = pytest.mark.filterwarnings("ignore::propcvx.errors.InaccurateSoluti
 
 
 def best_value(features, feasible, C):
-    return min(labeling_upper_bound(features, y, C) for y in feasible.enumerate())
+    return labeling_upper_bound(features, np.array(list(feasible.enumerate())), C)
 
 
 small = small_problems(max_size=4, max_bags=3, max_features=3)

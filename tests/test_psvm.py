@@ -2,6 +2,7 @@
 
 import itertools
 import warnings
+from functools import cache
 
 import numpy as np
 import pytest
@@ -16,8 +17,14 @@ pytest.importorskip("pyscipopt")
 LOSS, WEIGHTS = PROPORTION_LOSSES["absolute"], np.full(2, 10.0)
 
 
-def best_value(problem, C):
+def problem_of(seed):
+    return small_problem(seed, sizes=(3, 3), noise=2.0)
+
+
+@cache
+def best_value(seed, C):
     """Least cost over all labelings, by the primal SVM of each."""
+    problem = problem_of(seed)
     program, bags = programs.svm_primal(problem.X, bias=True), problem.bags
 
     def cost(y):
@@ -32,8 +39,7 @@ def best_value(problem, C):
 @pytest.mark.parametrize("share", [None, 1.0, 3.0], ids=["no value", "best value", "some value"])
 @pytest.mark.parametrize("seed", [0, 2])
 def test_psvm_is_the_best_of_all_labelings_or_warns(C, share, seed):
-    problem = small_problem(seed, sizes=(3, 3), noise=2.0)
-    best = best_value(problem, C)
+    problem, best = problem_of(seed), best_value(seed, C)
     value = None if share is None else share * best
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")

@@ -43,7 +43,7 @@ QUICK = [name for name in RELAXATIONS if name != "mixed_integer"]
 
 
 def best_value(features, feasible, C):
-    return min(labeling_upper_bound(features, y, C) for y in feasible.enumerate())
+    return labeling_upper_bound(features, np.array(list(feasible.enumerate())), C)
 
 
 def best_square(features, feasible, C):

@@ -197,7 +197,7 @@ def test_ties_go_to_the_first_or_the_last():
 
 @pytest.mark.parametrize("method", VERSIONS)
 def test_no_choice_looks_at_test_labels(method, monkeypatch):
-    cell = options(replace(CELL, method=method, bag_size=12), restarts=1)
+    cell = options(replace(CELL, method=method, bag_size=12), restarts=1, inner_folds=2)
     honest = run_cell(cell)
 
     def with_wrong_test_labels(cell):
@@ -249,7 +249,8 @@ def test_a_failure_is_kept_and_tried_again(tmp_path):
 
 
 def test_entries_are_means_over_whole_repetitions(tmp_path):
-    cells = [replace(CELL, repetition=r, fold=k, bag_size=7) for r in range(3) for k in range(5)]
+    cell = replace(options(tuning="none"), bag_size=7)
+    cells = [replace(cell, repetition=r, fold=k) for r in range(3) for k in range(5)]
     run_plan(cells[:-1], tmp_path / "results", progress=False)
     rows = Store(tmp_path / "results").rows()
     (entry,) = entries_of("table-linear", cells, rows)
