@@ -9,13 +9,13 @@ from sklearn.svm import SVC
 from propcvx.datasets import make_two_bags, proportions_of
 from propcvx.errors import InputError
 from propcvx.plotting import (
-    BLUE,
     bounds_over_time,
     figure_one,
     interval_comparison,
     line_grid,
     method_comparison,
 )
+from propcvx.plotting.style import BLUE
 
 
 @pytest.fixture(scope="module")
