@@ -75,9 +75,9 @@ def _counted(tested: Iterable[Mapping[Pair, Comparison]], columns: Sequence[Colu
         for first, second in _printed_pairs(column)
     ]
     text = (
-        f"Of {len(found)} comparisons of alter-pSVM and conv-pSVM with MeanMap and InvCal, at p < "
-        f"{LEVEL} {corrected} by the corrected test, and {plain} by the plain paired t-test, which "
-        "takes folds for independent."
+        f"Of {len(found)} comparisons of alter-pSVM and conv-pSVM with MeanMap and InvCal, "
+        f"{corrected} at p < {LEVEL} by the corrected test; {plain} by the plain paired t-test, "
+        "which takes folds for independent."
     )
     if not printed:
         return text
