@@ -19,7 +19,7 @@ from propcvx.experiments.demo import run_demo, writable_folder
 from propcvx.experiments.laboratory import KINDS, Problem, run_comparison
 from propcvx.experiments.reproduce import EXPERIMENTS, PRESETS, Selection, Store, plan, run_plan
 from propcvx.experiments.reproduce.plan_text import plan_text
-from propcvx.experiments.reproduce.report import report
+from propcvx.experiments.reproduce.report import document_of, markdown_text, write_report
 from propcvx.experiments.studies import STUDIES
 
 INTERRUPTED = 130
@@ -228,22 +228,28 @@ def _add_reproduce(commands: Any) -> None:
 
 
 def _add_report(commands: Any) -> None:
-    shown = commands.add_parser("report", help="a results file as Markdown, beside the paper")
+    shown = commands.add_parser("report", help="a results file beside the paper, or as data")
     shown.add_argument("file", type=Path, metavar="FILE", help="of propcvx reproduce")
     shown.add_argument("--preset", choices=PRESETS, default="paper", help="options (paper)")
     shown.add_argument(
         "--set", type=_setting, action="append", default=[], metavar="NAME=VALUE", help="see there"
     )
-    shown.add_argument("--output", type=Path, metavar="FILE", help="write it there, not here")
+    shown.add_argument(
+        "--output",
+        type=Path,
+        metavar="FILE",
+        help="a report ending in .md or .html, or the cells in .csv or .parquet; without it, the "
+        "report is printed",
+    )
     shown.set_defaults(run=_report, keeps=lambda chosen: "")
 
 
 def _report(chosen: argparse.Namespace) -> int:
-    text = report(chosen.file, PRESETS[chosen.preset].with_options(**dict(chosen.set)))
+    protocol = PRESETS[chosen.preset].with_options(**dict(chosen.set))
     if chosen.output:
-        chosen.output.write_text(text, encoding="utf-8")
+        write_report(chosen.file, chosen.output, protocol)
     else:
-        print(text, end="")
+        print(markdown_text(document_of(chosen.file, protocol)), end="")
     return 0
 
 

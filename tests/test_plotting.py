@@ -1,5 +1,7 @@
 """Pictures have the panels and names they should, and change nothing global."""
 
+from xml.etree import ElementTree
+
 import matplotlib as mpl
 import numpy as np
 import pytest
@@ -9,13 +11,15 @@ from sklearn.svm import SVC
 from propcvx.datasets import make_two_bags, proportions_of
 from propcvx.errors import InputError
 from propcvx.plotting import (
-    BLUE,
+    accuracy_by_bag_size,
     bounds_over_time,
     figure_one,
     interval_comparison,
     line_grid,
     method_comparison,
+    svg_text,
 )
+from propcvx.plotting.style import BLUE
 
 
 @pytest.fixture(scope="module")
@@ -156,3 +160,29 @@ def test_a_line_has_one_colour_in_all_panels_of_its_row(tmp_path):
     assert not same_color(first.containers[0][0].get_color(), first.containers[1][0].get_color())
     assert [text.get_text() for text in second.get_legend().get_texts()] == ["A", "B"]
     assert first.get_xscale() == "log"
+
+
+def test_accuracy_has_a_panel_for_each_method_on_the_same_axes(tmp_path):
+    sizes = np.array([2.0, 4.0, 8.0])
+    one = (sizes, np.array([90.0, 80.0, 70.0]), np.full(3, np.nan))
+    two = (sizes[:2], np.array([88.0, 79.0]), np.array([1.0, 2.0]))
+    panels = {"A": {"here": one, "paper": two}, "B": {"here": one}, "C": {"paper": two}}
+    figure = accuracy_by_bag_size(panels, "heart")
+    figure.savefig(tmp_path / "figure.png", dpi=20)
+    assert [ax.get_title() for ax in figure.axes] == ["A", "B", "C"]
+    assert len({ax.get_ylim() for ax in figure.axes}) == 1
+    assert [text.get_text() for text in figure.axes[2].get_xticklabels()] == ["2", "4", "8"]
+    assert [text.get_text() for text in figure.legends[0].texts] == ["here", "paper"]
+    first, _, third = (ax.containers for ax in figure.axes)
+    assert same_color(first[1].lines[0].get_color(), third[0].lines[0].get_color())
+    assert not same_color(first[0].lines[0].get_color(), first[1].lines[0].get_color())
+    assert len(first[1].lines[2][0].get_segments()) == 2
+
+
+def test_svg_is_the_same_text_every_time():
+    line = (np.array([1.0, 10.0]), np.array([0.5, 0.6]), np.array([0.1, 0.0]))
+    before = dict(mpl.rcParams)
+    one, other = (svg_text(line_grid({"y": {"p": {"A": line}}}, "x")) for _ in range(2))
+    assert one == other
+    assert dict(mpl.rcParams) == before
+    assert ElementTree.fromstring(one).tag == "{http://www.w3.org/2000/svg}svg"

@@ -27,7 +27,7 @@ from propcvx.experiments.reproduce.cells import VERSIONS
 from propcvx.experiments.reproduce.entries import entries_of
 from propcvx.experiments.reproduce.evaluate import choose, run_cell
 from propcvx.experiments.reproduce.printed import printed
-from propcvx.experiments.reproduce.report import report
+from propcvx.experiments.reproduce.report import document_of, markdown_text
 from propcvx.experiments.reproduce.tasks import fingerprint, inner_splits, task_of
 
 CELL = Cell("blobs", "linear", 4, "MeanMap", 0, 0)
@@ -272,7 +272,7 @@ def test_figure_one_from_the_command_line(tmp_path, capsys):
     assert main(["report", file, "--output", str(tmp_path / "report.md")]) == 0
     text = (tmp_path / "report.md").read_text()
     assert "Figure 1" in text
-    assert "| alter-pSVM | 100.0 (1) [100.0 +- 0.0] |" in text
+    assert "| alter-pSVM | **100.0** (1) [100.0 +- 0.0] |" in text
     assert "Of 4 entries beside print, 4 lie within" in text
 
 
@@ -305,7 +305,9 @@ def test_presets_are_protocols_that_differ():
 
 def test_a_report_counts_results_of_other_options(tmp_path):
     run_plan([CELL], tmp_path / "results", progress=False)
-    assert "1 results, 1 of them of other options" in report(tmp_path / "results")
+    assert "1 results, 1 of them of other options" in markdown_text(
+        document_of(tmp_path / "results")
+    )
 
 
 def test_data_that_cannot_be_had_are_told_before_anything_is_run(tmp_path, monkeypatch):

@@ -26,8 +26,10 @@ class Entry:
         classified right, in percent.
     by_test : tuple of float
         The same, had parameters been chosen by accuracy on the test instances.
-    fold_accuracies : dict
-        Accuracy in percent by (repetition, fold), of the same repetitions.
+    folds : int
+        Of each repetition.
+    split_accuracies : dict
+        Accuracy in percent by the hash of the split, over the folds of the same repetitions.
     seconds : float
         Of all its cells that are done.
     fit_seconds : float
@@ -42,7 +44,8 @@ class Entry:
     method: str
     accuracies: tuple[float, ...]
     by_test: tuple[float, ...]
-    fold_accuracies: dict[tuple[int, int], float]
+    folds: int
+    split_accuracies: dict[str, float]
     seconds: float
     fit_seconds: float
     n_cells: int
@@ -74,6 +77,20 @@ class Entry:
             return np.nan
         own = self.paper.std if np.isnan(self.std) else self.std
         return float(np.hypot(self.paper.std / REPETITIONS**0.5, own / len(self.accuracies) ** 0.5))
+
+    @property
+    def beside_print(self) -> str:
+        """``"within"`` two standard errors of print, ``"above"`` or ``"below"``; or nothing."""
+        if self.paper is None or not self.accuracies:
+            return ""
+        if abs(self.difference) <= 2.0 * self.standard_error:
+            return "within"
+        return "above" if self.difference > 0.0 else "below"
+
+    @property
+    def lost(self) -> float:
+        """Points by which choosing parameters by test accuracy would have been better."""
+        return float(np.mean(self.by_test)) - self.mean if self.accuracies else np.nan
 
     @property
     def deviation(self) -> float:
@@ -126,10 +143,9 @@ def _entry(
         method=first.method,
         accuracies=tuple(_pooled(folds, "accuracy") for folds in complete),
         by_test=tuple(_pooled(folds, "accuracy_chosen_by_test") for folds in complete),
-        fold_accuracies={
-            (row["repetition"], row["fold"]): 100.0 * row["accuracy"]
-            for folds in complete
-            for row in folds
+        folds=first.protocol.design.folds,
+        split_accuracies={
+            row["split"]: 100.0 * row["accuracy"] for folds in complete for row in folds
         },
         seconds=sum(row["seconds"] for row in done),
         fit_seconds=sum(row["fit_seconds"] for row in done) / max(len(complete), 1),

@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import Any
 
 import psutil
+from threadpoolctl import threadpool_info
 
 import propcvx
 from propcvx.errors import InputError
@@ -161,16 +162,28 @@ class Store:
 
 
 def environment() -> dict[str, str]:
-    """The versions and the machine that results come from."""
+    """The versions and the machine that results come from.
+
+    Threads are those of this process; where it gives cells to others, each of them has one.
+    """
     return {
         "propcvx": propcvx.__version__,
         "python": platform.python_version(),
         **{name: version(name) for name in PACKAGES},
         "platform": platform.platform(),
-        "processor": platform.processor() or platform.machine(),
+        "processor": _processor(),
         "cores": str(os.cpu_count()),
+        "BLAS threads": str(max((pool["num_threads"] for pool in threadpool_info()), default=1)),
         "command": " ".join(["propcvx", *sys.argv[1:]]),
     }
+
+
+def _processor() -> str:
+    """The model, where the system tells it."""
+    known = Path("/proc/cpuinfo")
+    lines = known.read_text().splitlines() if known.is_file() else []
+    models = (line.partition(":")[2].strip() for line in lines if line.startswith("model name"))
+    return next(models, platform.processor() or platform.machine())
 
 
 def _alive(host: str, pid: int, started: float) -> bool:

@@ -1,0 +1,124 @@
+"""What a report says, as Markdown and pictures in their order."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from propcvx.errors import InputError
+from propcvx.experiments.reproduce.entries import Entry, entries_of
+from propcvx.experiments.reproduce.experiments import EXPERIMENTS, plan
+from propcvx.experiments.reproduce.protocol import Protocol
+from propcvx.experiments.reproduce.report.origin import content_hash, origin
+from propcvx.experiments.reproduce.report.paired_tests import paired_tests
+from propcvx.experiments.reproduce.report.pictures import Picture, picture_of
+from propcvx.experiments.reproduce.report.tables import (
+    accuracy_table,
+    agreement,
+    entry_table,
+    selection,
+    summary_table,
+    times_table,
+)
+from propcvx.experiments.reproduce.store import Store
+
+TITLE = "The paper's experiments"
+
+LEGEND = """\
+## How to read it
+
+Accuracy in percent: mean and standard deviation over repetitions, in brackets what the paper
+prints. An entry is shown when all folds of a repetition are done; (1) is one repetition, without a
+deviation of its own. Bars in the pictures are one standard deviation, where there is one.
+
+The word bold stands where the paper has bold, which it gives to the largest mean of a column. Ours
+is bold where its mean is the largest, and where a paired test at level 0.05 does not tell it from
+the largest; the SVM that is told the labels does not compete. The test is a two-sided t-test of the
+differences between two methods on the same splits, which are the folds of the repetitions that both
+have done. Folds are not independent, since their training instances are mostly the same, so the
+variance is corrected as Nadeau and Bengio (2003) propose. With one repetition there are five
+differences, which tell little apart; that is not equality. The paper has p-values below 0.05, and
+does not say of which test. No p-value here is corrected for the number of comparisons.
+
+The standard error of a difference to print combines both: the printed deviation over the root of
+five repetitions, and ours over the root of how many there are. With one, the printed deviation
+stands in for ours. Chosen by test is what each fold would have given, had its parameters been
+chosen by the accuracy on its test instances: not a result, but a measure of what choosing them
+honestly costs."""
+
+
+@dataclass(frozen=True)
+class Document:
+    """A report.
+
+    Attributes
+    ----------
+    title : str
+    parts : tuple of str or Picture
+        Markdown, and pictures between.
+    """
+
+    title: str
+    parts: tuple[str | Picture, ...]
+
+
+def document_of(file: Path, protocol: Protocol | None = None) -> Document:
+    """A results file beside the paper.
+
+    Parameters
+    ----------
+    file : Path
+        A results file.
+    protocol : Protocol, optional
+        Results of this protocol are shown; of others, how many there are.
+
+    Raises
+    ------
+    InputError
+        If there is no such file.
+    """
+    if not file.is_file():
+        raise InputError(f"there is no results file {file}.")
+    store = Store(file)
+    rows, content = store.rows(), content_hash(file)
+    done = {row["key"] for row in rows if not row["error"]}
+    shown: set[str] = set()
+    tables: dict[str, list[Entry]] = {}
+    for name in EXPERIMENTS:
+        cells = plan(name, protocol)
+        keys = {cell.key for cell in cells}
+        if (keys & done) - shown:
+            tables[name] = entries_of(name, cells, rows)
+        shown |= keys
+    parts = [part for name, entries in tables.items() for part in _experiment(name, entries)]
+    return Document(
+        TITLE, (*_in_short(tables), LEGEND, *parts, origin(store, content, rows, shown))
+    )
+
+
+def _in_short(tables: dict[str, list[Entry]]) -> Iterator[str]:
+    named = {EXPERIMENTS[name].about: entries for name, entries in tables.items()}
+    if any(entry.beside_print for entries in named.values() for entry in entries):
+        yield "## In short"
+        yield summary_table(named)
+
+
+def _experiment(name: str, entries: Sequence[Entry]) -> Iterator[str | Picture]:
+    yield f"## {EXPERIMENTS[name].about}"
+    yield f"{sum(e.n_done for e in entries)} of {sum(e.n_cells for e in entries)} cells done."
+    done = [entry for entry in entries if entry.accuracies]
+    for data, kernel in dict.fromkeys((entry.data, entry.kernel) for entry in done):
+        group = [entry for entry in entries if (entry.data, entry.kernel) == (data, kernel)]
+        yield accuracy_table([entry for entry in group if entry.accuracies])
+        if len({entry.bag_size for entry in group}) > 1:
+            yield picture_of(name, group)
+    if name == "timing":
+        yield times_table(done)
+    if any(entry.beside_print for entry in done):
+        yield agreement(done)
+    if done:
+        yield "### Entry by entry"
+        yield selection(done)
+        yield entry_table(done)
+    yield from paired_tests(done)

@@ -1,0 +1,149 @@
+"""The tables of a report, in Markdown."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from propcvx.experiments.reproduce.entries import Entry
+from propcvx.experiments.reproduce.paired import best_methods
+
+
+def markdown_table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """A table; text in its cells must be free of bars."""
+    lines = [head, ["---"] * len(head), *rows]
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+
+
+def accuracy_table(entries: Sequence[Entry]) -> str:
+    """Methods by bag sizes, of one data set and kernel."""
+    columns: dict[int, list[Entry]] = {}
+    for entry in entries:
+        columns.setdefault(entry.bag_size, []).append(entry)
+    best = {size: best_methods(column) for size, column in columns.items()}
+    cells = {
+        (entry.method, entry.bag_size): _cell(entry, entry.method in best[entry.bag_size])
+        for entry in entries
+    }
+    head = [f"{entries[0].data}, {entries[0].kernel}", *map(size_text, columns)]
+    methods = dict.fromkeys(entry.method for entry in entries)
+    return markdown_table(
+        head, [[method, *(cells.get((method, size), "") for size in columns)] for method in methods]
+    )
+
+
+def summary_table(tables: Mapping[str, Sequence[Entry]]) -> str:
+    """For each experiment that has printed numbers, how its entries lie to them."""
+    head = ["", "cells done", "entries beside print", "within two standard errors", "above"]
+    head += ["below", "mean difference"]
+    return markdown_table(
+        head,
+        [[name, *_counts(entries)] for name, entries in tables.items() if _beside(entries)],
+    )
+
+
+def agreement(entries: Sequence[Entry]) -> str:
+    """How many entries agree with print."""
+    beside = _beside(entries)
+    places = [entry.beside_print for entry in beside]
+    within_deviations = sum(abs(entry.difference) <= 2.0 * entry.deviation for entry in beside)
+    not_below = sum(entry.difference >= -2.5 for entry in beside)
+    return (
+        f"Of {len(beside)} entries beside print, {places.count('within')} lie within two combined "
+        f"standard errors, {places.count('above')} above and {places.count('below')} below; "
+        f"{within_deviations} lie within two combined standard deviations, and {not_below} within "
+        f"2.5 points of print or above it. Mean difference {_mean_difference(beside)} points."
+    )
+
+
+def selection(entries: Sequence[Entry]) -> str:
+    """What choosing by validation loses, method by method."""
+    methods = dict.fromkeys(entry.method for entry in entries)
+    losses = {
+        method: np.mean([entry.lost for entry in entries if entry.method == method])
+        for method in methods
+    }
+    listed = ", ".join(f"{method} {loss:+.1f}" for method, loss in losses.items())
+    return f"Chosen by test accuracy, the mean over all entries would have changed by: {listed}."
+
+
+def entry_table(entries: Sequence[Entry]) -> str:
+    """Every entry on a line of its own."""
+    head = ["data", "kernel", "bag", "method", "repetitions", "ours", "paper", "difference"]
+    head += ["standard error", "two standard errors", "chosen by test"]
+    return markdown_table(
+        head,
+        [
+            [
+                entry.data,
+                entry.kernel,
+                size_text(entry.bag_size),
+                entry.method,
+                str(len(entry.accuracies)),
+                _spread(entry.mean, entry.std),
+                *_printed(entry),
+                f"{np.mean(entry.by_test):.1f} ({entry.lost:+.1f})",
+            ]
+            for entry in entries
+        ],
+    )
+
+
+def times_table(entries: Sequence[Entry]) -> str:
+    """Times of the fits, beside the two that the paper has."""
+    rows = [[e.method, str(e.bag_size), f"{e.fit_seconds:.2f}"] for e in entries]
+    return (
+        "Seconds of five fits, one for each fold; the paper has 15.0 for alter-pSVM and 4.3 for "
+        "conv-pSVM on four cores of 2.5 GHz.\n\n"
+        + markdown_table(["method", "bag", "seconds"], rows)
+    )
+
+
+def size_text(bag_size: int) -> str:
+    """A bag size, as a heading."""
+    return str(bag_size) if bag_size else "own bags"
+
+
+def _cell(entry: Entry, best: bool) -> str:
+    own = _spread(entry.mean, entry.std)
+    own = (f"**{own}**" if best else own) + (" (1)" if len(entry.accuracies) == 1 else "")
+    if entry.paper is None:
+        return own
+    theirs = _spread(entry.paper.accuracy, entry.paper.std)
+    return f"{own} [{theirs}{', bold' if entry.paper.bold else ''}]"
+
+
+def _printed(entry: Entry) -> list[str]:
+    """Print, the difference, its standard error, and whether it is within two of them."""
+    if entry.paper is None:
+        return [""] * 4
+    return [
+        _spread(entry.paper.accuracy, entry.paper.std),
+        f"{entry.difference:+.1f}",
+        f"{entry.standard_error:.2f}",
+        entry.beside_print,
+    ]
+
+
+def _spread(mean: float, std: float) -> str:
+    return f"{mean:.1f}" if np.isnan(std) else f"{mean:.1f} +- {std:.1f}"
+
+
+def _beside(entries: Sequence[Entry]) -> list[Entry]:
+    return [entry for entry in entries if entry.beside_print]
+
+
+def _mean_difference(beside: Sequence[Entry]) -> str:
+    return f"{np.mean([entry.difference for entry in beside]):+.2f}"
+
+
+def _counts(entries: Sequence[Entry]) -> list[str]:
+    beside = _beside(entries)
+    places = [entry.beside_print for entry in beside]
+    return [
+        f"{sum(entry.n_done for entry in entries)} of {sum(entry.n_cells for entry in entries)}",
+        str(len(beside)),
+        *(str(places.count(place)) for place in ("within", "above", "below")),
+        _mean_difference(beside),
+    ]

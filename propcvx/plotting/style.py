@@ -1,0 +1,29 @@
+"""Colours, marks and dashes that all pictures share.
+
+Colours are those of Okabe and Ito, which most colour-blind readers can tell apart; classes also
+differ by their marker, and lines by their dashes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[np.float64]
+Line = tuple[Array, Array, Array]
+
+BLUE, VERMILION, PURPLE, GREY = "#0072B2", "#D55E00", "#8E3B73", "#555555"
+SERIES: Sequence[dict[str, Any]] = [
+    {"color": colour, "marker": marker, "markersize": 4.5, "linestyle": dashes}
+    for colour, marker, dashes in (
+        (BLUE, "o", "-"),
+        (VERMILION, "^", "--"),
+        ("#009E73", "s", "-."),
+        (PURPLE, "D", ":"),
+        ("#E69F00", "v", "-"),
+        (GREY, "P", "--"),
+    )
+]
