@@ -17,7 +17,7 @@ demo: $(VENV)/package
 test: export OMP_NUM_THREADS = 1
 test: export OPENBLAS_NUM_THREADS = 1
 test: $(VENV)/with-solvers,exact,tests
-	$(BIN)/pytest -n auto --cov
+	$(BIN)/python -m slipcover --source propcvx --branch --skip-covered -m pytest -n auto
 
 lint: $(VENV)/with-lint
 	$(BIN)/ruff check

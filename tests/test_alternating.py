@@ -682,7 +682,7 @@ def test_a_descent_with_another_instance_loss_is_a_descent(loss):
 
 def test_the_estimator_takes_an_instance_loss_by_name_or_as_an_object():
     problem = small_problem(1, sizes=(7, 6), noise=2.0)
-    clf = AlterPropSVM(n_init=2, random_state=0)
+    clf = AlterPropSVM(init=RandomStart(2, annealing=False), random_state=0)
     plain, named, heavier, squared = (
         clone(clf).set_params(**given).fit(problem.X, problem.y)
         for given in (

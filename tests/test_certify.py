@@ -125,15 +125,15 @@ def check_kinds(seed, monkeypatch):
                 assert alone.closed or best < 1e-6
 
 
-@pytest.mark.parametrize("first", range(0, 100, 10))
+@pytest.mark.parametrize("first", range(0, 40, 5))
 def test_bounds_at_random_multipliers_hold(first, monkeypatch):
-    for seed in range(first, first + 10):
+    for seed in range(first, first + 5):
         check_random_multipliers(seed, monkeypatch)
 
 
-@pytest.mark.parametrize("first", range(0, 40, 8))
+@pytest.mark.parametrize("first", range(0, 16, 4))
 def test_every_kind_of_bound_holds(first, monkeypatch):
-    for seed in range(first, first + 8):
+    for seed in range(first, first + 4):
         check_kinds(seed, monkeypatch)
 
 
@@ -199,7 +199,7 @@ def test_every_best_labeling_of_a_direction_is_among_those_of_the_arcs(seed):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("first", range(1000, 6000, 100))
+@pytest.mark.parametrize("first", [0, *range(1000, 6000, 100)])
 def test_bounds_hold_in_thousands_of_problems(first, monkeypatch):
     for seed in range(first, first + 100):
         check_random_multipliers(seed, monkeypatch)
