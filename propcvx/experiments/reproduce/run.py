@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from joblib import Parallel, delayed
+from joblib import Parallel, delayed, parallel_config
+from threadpoolctl import threadpool_limits
 from tqdm import tqdm
 
 from propcvx.experiments.reproduce.cells import Cell
@@ -97,7 +98,9 @@ def run_plan(
 
 
 def _run(cell: Cell) -> tuple[Cell, Result]:
-    return cell, run_cell(cell)
+    """A cell on one core, whatever runs it: methods start no work of their own beside it."""
+    with parallel_config(backend="sequential"), threadpool_limits(1):
+        return cell, run_cell(cell)
 
 
 def _bar(total: float, shown: bool) -> tqdm:

@@ -160,12 +160,19 @@ class Store:
                 raise
 
 
-def environment() -> dict[str, str]:
-    """The versions and the machine that results come from."""
+def versions() -> dict[str, str]:
+    """The versions that results come from."""
     return {
         "propcvx": propcvx.__version__,
         "python": platform.python_version(),
         **{name: version(name) for name in PACKAGES},
+    }
+
+
+def environment() -> dict[str, str]:
+    """The versions and the machine that a run is started on."""
+    return {
+        **versions(),
         "platform": platform.platform(),
         "processor": platform.processor() or platform.machine(),
         "cores": str(os.cpu_count()),
