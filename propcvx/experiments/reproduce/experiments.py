@@ -11,6 +11,7 @@ from typing import Any
 from propcvx.errors import InputError
 from propcvx.experiments.methods import SUPERVISED
 from propcvx.experiments.reproduce.cells import Cell
+from propcvx.experiments.reproduce.methods import LLP_LEARN
 from propcvx.experiments.reproduce.protocol import Protocol
 
 METHODS = ("MeanMap", "InvCal", "alter-pSVM", "conv-pSVM")
@@ -81,6 +82,17 @@ EXPERIMENTS: Mapping[str, Experiment] = MappingProxyType(
         "timing": Experiment(
             "Section 7.2: time of a fit on vote, Gaussian kernel, default parameters",
             (Block(("vote",), ("rbf",), options={"tuning": "none"}, repetitions=1),),
+        ),
+        "other-packages": Experiment(
+            "A few columns of Table 2 with methods of llp-learn",
+            (
+                Block(
+                    ("heart", "vote"),
+                    bag_sizes=(8, 64),
+                    methods=(*METHODS, *LLP_LEARN),
+                    repetitions=1,
+                ),
+            ),
         ),
         "quick": Experiment(
             "A few columns of Table 2, and a set with bags of its own",

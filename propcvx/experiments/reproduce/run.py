@@ -15,6 +15,7 @@ from propcvx.experiments.reproduce.cells import Cell
 from propcvx.experiments.reproduce.costs import Costs
 from propcvx.experiments.reproduce.data import require
 from propcvx.experiments.reproduce.evaluate import Result, run_cell
+from propcvx.experiments.reproduce.methods import METHODS
 from propcvx.experiments.reproduce.store import Store
 
 
@@ -62,13 +63,15 @@ def run_plan(
     ------
     InputError
         If the results file cannot be used, or the file of a data set is not there and cannot be
-        fetched; nothing has been run then.
+        fetched, or what a method needs is missing; nothing has been run then.
     KeyboardInterrupt
         What had ended is kept.
     """
     store = Store(file)
     for data in dict.fromkeys(cell.data for cell in cells):
         require(data)
+    for method in dict.fromkeys(cell.method for cell in cells):
+        METHODS[method].require()
     left, costs = store.left(cells), Costs(store.rows())
     run = store.begin_run()
     claimed, failed = 0, []
