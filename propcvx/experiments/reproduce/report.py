@@ -11,6 +11,7 @@ from propcvx.errors import InputError
 from propcvx.experiments.reproduce.entries import Entry, entries_of
 from propcvx.experiments.reproduce.experiments import EXPERIMENTS, plan
 from propcvx.experiments.reproduce.protocol import Protocol
+from propcvx.experiments.reproduce.splits import compared
 from propcvx.experiments.reproduce.store import Store
 
 LEGEND = """\
@@ -47,6 +48,9 @@ def report(file: Path, protocol: Protocol | None = None) -> str:
     other = sum(row["key"] not in shown for row in rows)
     failed = [row for row in rows if row["error"]]
     parts.append(_footer(store, len(rows), other, failed))
+    fixed, same = compared(rows)
+    if fixed:
+        parts.append(f"Splits of the benchmark that are fixed by hash: {fixed}, the same: {same}.")
     return "\n\n".join(["# The paper's experiments", LEGEND, *parts]) + "\n"
 
 
