@@ -6,11 +6,12 @@ import argparse
 import sys
 from ast import literal_eval
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
 from pathlib import Path
 from time import perf_counter
 from typing import Any
 
-from joblib import cpu_count, parallel_config
+from joblib import cpu_count
 
 import propcvx
 from propcvx.errors import InputError, PropCVXError
@@ -18,6 +19,7 @@ from propcvx.experiments.bench import BENCHMARKS, compare_with, run_benchmarks
 from propcvx.experiments.demo import run_demo, writable_folder
 from propcvx.experiments.laboratory import KINDS, Problem, run_comparison
 from propcvx.experiments.reproduce import EXPERIMENTS, PRESETS, Selection, Store, plan, run_plan
+from propcvx.experiments.reproduce.engines import dask_cluster, processes
 from propcvx.experiments.reproduce.plan_text import plan_text
 from propcvx.experiments.reproduce.report import document_of, markdown_text, write_report
 from propcvx.experiments.studies import STUDIES
@@ -202,7 +204,14 @@ def _add_reproduce(commands: Any) -> None:
     listed = "; ".join(f"{name}: {one.about}" for name, one in EXPERIMENTS.items())
     reproduce.add_argument("what", metavar="WHAT", help=listed)
     reproduce.add_argument("--results", type=Path, required=True, metavar="FILE", help="SQLite")
-    reproduce.add_argument("--jobs", type=_from(1), default=1, help="cells at work at once (1)")
+    reproduce.add_argument("--jobs", type=_from(1), help="processes at work at once (1)")
+    reproduce.add_argument(
+        "--engine",
+        choices=("processes", "dask"),
+        default="processes",
+        help="processes of this machine, or the workers of a Dask cluster (processes)",
+    )
+    reproduce.add_argument("--scheduler", metavar="ADDRESS", help="of the Dask cluster")
     reproduce.add_argument("--preset", choices=PRESETS, default="paper", help="options (paper)")
     reproduce.add_argument(
         "--set",
@@ -261,9 +270,9 @@ def _reproduce(chosen: argparse.Namespace) -> int:
     cells = plan(chosen.what, protocol, selection)
     if chosen.dry_run:
         store = Store(chosen.results) if chosen.results.exists() else None
-        print(plan_text(cells, store, chosen.jobs))
+        print(plan_text(cells, store, chosen.jobs or 1))
         return 0
-    with parallel_config(backend="loky", inner_max_num_threads=1):
+    with _engine(chosen):
         summary = run_plan(cells, chosen.results, n_jobs=chosen.jobs)
     print(f"{summary.done} cells done, {len(summary.failed)} failed; {chosen.results}")
     if summary.elsewhere:
@@ -271,6 +280,16 @@ def _reproduce(chosen: argparse.Namespace) -> int:
     for failure in summary.failed:
         print(f"failed: {failure}", file=sys.stderr)
     return 1 if summary.failed else 0
+
+
+def _engine(chosen: argparse.Namespace) -> AbstractContextManager[None]:
+    if chosen.engine == "processes":
+        if chosen.scheduler:
+            raise InputError("--scheduler is of --engine dask only.")
+        return processes()
+    if chosen.jobs or not chosen.scheduler:
+        raise InputError("--engine dask needs --scheduler, and has --jobs from its workers.")
+    return dask_cluster(chosen.scheduler)
 
 
 def _demo(chosen: argparse.Namespace) -> int:

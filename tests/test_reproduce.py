@@ -23,9 +23,9 @@ from propcvx.experiments.reproduce import (
     run_plan,
 )
 from propcvx.experiments.reproduce import evaluate as evaluation
-from propcvx.experiments.reproduce.cells import VERSIONS
 from propcvx.experiments.reproduce.entries import entries_of
 from propcvx.experiments.reproduce.evaluate import choose, run_cell
+from propcvx.experiments.reproduce.methods import ECOLOGICAL, LLP_LEARN, METHODS
 from propcvx.experiments.reproduce.printed import printed
 from propcvx.experiments.reproduce.report import document_of, markdown_text
 from propcvx.experiments.reproduce.tasks import fingerprint, inner_splits, task_of
@@ -84,7 +84,8 @@ def test_unknown_experiments_options_and_values_are_refused():
 
 REACHES = {
     "gaussian": {"MeanMap", "InvCal", "alter-pSVM", "conv-pSVM"},
-    "gammas": set(VERSIONS),
+    "gammas": {"MeanMap", "InvCal", "alter-pSVM", "conv-pSVM", SUPERVISED},
+    "InvCal_C_p": {"InvCal"},
     "epsilons": {"InvCal", "conv-pSVM"},
     "restarts": {"alter-pSVM"},
     "annealing": {"alter-pSVM"},
@@ -99,6 +100,7 @@ REACHES = {
 OTHER = {
     "gaussian": "exponential",
     "gammas": (0.5,),
+    "InvCal_C_p": (0.5,),
     "epsilons": (0.2,),
     "restarts": 3,
     "annealing": False,
@@ -114,8 +116,8 @@ OTHER = {
 
 @pytest.mark.parametrize("option", [option.name for option in fields(MethodOptions)])
 def test_an_option_of_methods_changes_the_cells_that_it_reaches_and_no_others(option):
-    for method in VERSIONS:
-        before = replace(CELL, method=method, kernel="rbf")
+    for method, row in METHODS.items():
+        before = replace(CELL, method=method, kernel=row.kernels[-1])
         after = options(before, **{option: OTHER[option]})
         assert (before.key != after.key) == (method in REACHES[option])
         params = [str(cell.configured.estimator.get_params()) for cell in (before, after)]
@@ -145,13 +147,16 @@ def test_whatever_a_result_depends_on_is_in_its_key(monkeypatch):
     keys = {cell.key for cell in changed}
     assert len(keys) == len(changed)
     assert CELL.key not in keys
-    monkeypatch.setattr("propcvx.experiments.reproduce.cells.VERSIONS", dict(VERSIONS, MeanMap=99))
+    newer = dict(METHODS, MeanMap=replace(METHODS["MeanMap"], version=99))
+    monkeypatch.setattr("propcvx.experiments.reproduce.cells.METHODS", newer)
     assert replace(CELL, fold=0).key not in {*keys, CELL.key}
 
 
 def test_all_methods_and_kernels_see_the_same_split():
     cells = [
-        replace(CELL, method=method, kernel=k) for method in VERSIONS for k in ("linear", "rbf")
+        replace(CELL, method=method, kernel=kernel)
+        for method, row in METHODS.items()
+        for kernel in row.kernels
     ]
     assert len({fingerprint(task_of(cell)) for cell in cells}) == 1
     assert fingerprint(task_of(replace(CELL, repetition=1))) != fingerprint(task_of(CELL))
@@ -195,7 +200,7 @@ def test_ties_go_to_the_first_or_the_last():
     assert choose(errors, options(ties="last").protocol.design) == 2
 
 
-@pytest.mark.parametrize("method", VERSIONS)
+@pytest.mark.parametrize("method", [name for name in METHODS if name not in LLP_LEARN])
 def test_no_choice_looks_at_test_labels(method, monkeypatch):
     cell = options(replace(CELL, method=method, bag_size=12), restarts=1, inner_folds=2)
     honest = run_cell(cell)
@@ -299,7 +304,8 @@ def test_a_file_of_something_else_is_refused(tmp_path):
 def test_presets_are_protocols_that_differ():
     paper, program = PRESETS["paper"], PRESETS["authors-program"]
     assert paper == Protocol()
-    cells = [Cell("blobs", "rbf", 4, method, 0, 0) for method in VERSIONS if method != SUPERVISED]
+    papers = [method for method in METHODS if method not in (SUPERVISED, ECOLOGICAL, *LLP_LEARN)]
+    cells = [Cell("blobs", "rbf", 4, method, 0, 0) for method in papers]
     assert all(cell.key != replace(cell, protocol=program).key for cell in cells)
 
 

@@ -1,14 +1,22 @@
 """The results file: runs that are killed, run beside each other, or in several processes."""
 
+import json
 import multiprocessing
 import random
+import signal
+import subprocess
 import sys
 import time
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager, suppress
 
+import psutil
 import pytest
-from joblib import parallel_config
 
+from propcvx.cli import main
+from propcvx.errors import InputError
 from propcvx.experiments.reproduce import Cell, Protocol, Store, run_plan
+from propcvx.experiments.reproduce.engines import ClusterError, dask_cluster, processes
 
 PLAN = [
     Cell("blobs", "linear", 6, method, repetition, fold, Protocol().with_options(tuning="none"))
@@ -110,7 +118,7 @@ def test_a_cell_in_the_hands_of_a_run_that_lives_is_left_to_it(tmp_path, uninter
 
 
 def test_results_do_not_depend_on_the_number_of_processes(tmp_path, uninterrupted):
-    with parallel_config(backend="loky", inner_max_num_threads=1):
+    with processes():
         run_plan(PLAN, tmp_path / "results", n_jobs=2, progress=False)
     assert content(tmp_path / "results") == uninterrupted[0]
 
@@ -133,3 +141,155 @@ def test_what_was_done_is_kept_when_interrupted(tmp_path, monkeypatch, uninterru
     store = Store(tmp_path / "results")
     assert len(store.left(PLAN)) == len(PLAN) - 3
     assert claims(store) == 0
+
+
+@contextmanager
+def cluster(folder, n_workers=2, *worker_options):
+    """A scheduler on loopback and its workers, each a process; the address, and the workers."""
+    pytest.importorskip("distributed")
+    file, common = folder / "scheduler", ("--scheduler-file", str(folder / "scheduler"))
+
+    def start(*words):
+        return subprocess.Popen([sys.executable, "-m", "dask", *words], stderr=subprocess.DEVNULL)
+
+    started = [start("scheduler", "--host", "127.0.0.1", "--port", "0", "--no-dashboard", *common)]
+    try:
+        options = worker_options or ("--no-nanny", "--nthreads", "1")
+        started += [start("worker", *common, "--no-dashboard", *options) for _ in range(n_workers)]
+        yield until(lambda: address_in(file)), started[1:]
+    finally:
+        for process in started:
+            process.terminate()
+        for process in started:
+            process.wait(timeout=30)
+
+
+def address_in(file):
+    with suppress(OSError, ValueError):
+        return json.loads(file.read_text())["address"]
+
+
+def until(condition, seconds=60.0):
+    end = time.monotonic() + seconds
+    while not (met := condition()):
+        assert time.monotonic() < end
+        time.sleep(0.02)
+    return met
+
+
+@contextmanager
+def meanwhile(act):
+    """Act in another thread; what goes wrong there goes wrong here."""
+    with ThreadPoolExecutor(1) as pool:
+        acting = pool.submit(act)
+        yield
+        acting.result()
+
+
+def test_a_cluster_that_loses_a_worker_has_the_results_of_processes(tmp_path, uninterrupted):
+    store, cells = Store(tmp_path / "results"), PLAN[:16]
+
+    def kill_one(worker):
+        until(lambda: len(store.left(cells)) <= len(cells) - 4)
+        worker.kill()
+        assert store.left(cells)
+
+    with (
+        cluster(tmp_path) as (address, workers),
+        dask_cluster(address),
+        meanwhile(lambda: kill_one(workers[0])),
+    ):
+        summary = run_plan(cells, store.file, progress=False)
+        workers[0].wait(timeout=30)
+        assert [worker.poll() for worker in workers] == [-signal.SIGKILL, None]
+    assert (summary.done, summary.failed) == (len(cells), ())
+    keys = {cell.key for cell in cells}
+    assert content(store.file) == [row for row in uninterrupted[0] if row["key"] in keys]
+    assert claims(store) == 0
+
+
+@pytest.mark.slow
+def test_a_cluster_whose_workers_die_again_and_again_finishes(tmp_path, uninterrupted):
+    """Their nannies start them again."""
+    store, random_moments = Store(tmp_path / "results"), random.Random(0)
+
+    def kill_ten(nannies):
+        for k in range(1, 11):
+            until(lambda k=k: len(store.left(PLAN)) <= len(PLAN) - 3 * k)
+            time.sleep(random_moments.uniform(0.0, 0.2))
+            nanny = psutil.Process(nannies[k % 2].pid)
+            max(until(nanny.children), key=lambda child: child.memory_info().rss).kill()
+
+    with (
+        cluster(tmp_path, 2, "--nthreads", "1") as (address, nannies),
+        dask_cluster(address),
+        meanwhile(lambda: kill_ten(nannies)),
+    ):
+        run_plan(PLAN, store.file, progress=False)
+    assert content(store.file) == uninterrupted[0]
+    assert claims(store) == 0
+
+
+@pytest.mark.slow
+def test_a_scheduler_that_is_lost_ends_the_run_and_not_its_results(tmp_path, uninterrupted):
+    store = Store(tmp_path / "results")
+
+    def kill_scheduler():
+        until(lambda: len(store.left(PLAN)) <= len(PLAN) - 5)
+        children = psutil.Process().children()
+        next(child for child in children if "scheduler" in child.cmdline()).kill()
+
+    with (
+        cluster(tmp_path) as (address, _),
+        pytest.raises(ClusterError, match="the others are kept"),
+        dask_cluster(address),
+        meanwhile(kill_scheduler),
+    ):
+        run_plan(PLAN, store.file, progress=False)
+    left = len(store.left(PLAN))
+    assert 0 < left <= len(PLAN) - 5
+    assert claims(store) == 0
+    assert run_plan(PLAN, store.file, progress=False).done == left
+    assert content(store.file) == uninterrupted[0]
+
+
+def test_workers_of_several_threads_are_refused(tmp_path):
+    with cluster(tmp_path, 1, "--no-nanny", "--nthreads", "2") as (address, _):
+        words = ["reproduce", "figure1", "--results", str(tmp_path / "results")]
+        with pytest.raises(SystemExit):
+            main([*words, "--engine", "dask", "--scheduler", address])
+    assert not (tmp_path / "results").exists()
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["--engine", "dask"], "--engine dask needs --scheduler"),
+        (
+            ["--engine", "dask", "--scheduler", "tcp://127.0.0.1:1", "--jobs", "2"],
+            "has --jobs from",
+        ),
+        (["--scheduler", "tcp://127.0.0.1:1"], "--scheduler is of --engine dask only"),
+        (["--engine", "threads"], "invalid choice: 'threads'"),
+    ],
+)
+def test_engines_are_told_what_they_need(tmp_path, capsys, words, message):
+    with pytest.raises(SystemExit):
+        main(["reproduce", "figure1", "--results", str(tmp_path / "results"), *words])
+    assert message in capsys.readouterr().err
+
+
+def test_without_dask_it_is_said_how_to_install_it(monkeypatch):
+    monkeypatch.setitem(sys.modules, "distributed", None)
+    told = r"pip install propcvx\[dask\]; engine 'processes' needs"
+    with pytest.raises(InputError, match=told), dask_cluster("tcp://127.0.0.1:1"):
+        pass
+
+
+def test_an_address_where_nothing_answers_is_named(monkeypatch):
+    pytest.importorskip("distributed")
+    monkeypatch.setattr("propcvx.experiments.reproduce.engines.PATIENCE", 0.3)
+    for address in ("tcp://127.0.0.1:1", "nowhere at all"):
+        told = f"nothing answers at '{address}'"
+        with pytest.raises(InputError, match=told), dask_cluster(address):
+            pass

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
-from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -16,21 +15,9 @@ from sklearn.base import clone
 
 from propcvx.checks import check_choice
 from propcvx.experiments.evaluation import Method
-from propcvx.experiments.methods import SUPERVISED, paper_methods, supervised_svm
 from propcvx.experiments.reproduce.data import content_hash
-from propcvx.experiments.reproduce.protocol import MethodOptions, Protocol
-
-KERNELS = ("linear", "rbf")
-"""Kernels of the tables; which Gaussian ``"rbf"`` is, the protocol says."""
-
-VERSIONS: Mapping[str, int] = MappingProxyType(
-    {"MeanMap": 1, "InvCal": 1, "alter-pSVM": 1, "conv-pSVM": 1, SUPERVISED: 1}
-)
-"""Methods, and a number to raise whenever a method answers differently from before.
-
-That includes its parameters that the protocol does not set.  Results of an earlier version are kept
-in a results file, and not used.
-"""
+from propcvx.experiments.reproduce.methods import METHODS
+from propcvx.experiments.reproduce.protocol import Protocol
 
 
 @dataclass(frozen=True)
@@ -44,7 +31,7 @@ class Cell:
     kernel : "linear" or "rbf"
     bag_size : int
     method : str
-        A name in ``VERSIONS``.
+        A name in ``METHODS``.
     repetition, fold : int
         From 0.
     protocol : Protocol
@@ -59,8 +46,8 @@ class Cell:
     protocol: Protocol = field(default_factory=Protocol)
 
     def __post_init__(self) -> None:
-        check_choice("kernel", self.kernel, KERNELS)
-        check_choice("method", self.method, VERSIONS)
+        row = METHODS[check_choice("method", self.method, METHODS)]
+        check_choice("kernel", self.kernel, row.kernels)
 
     @property
     def name(self) -> str:
@@ -88,7 +75,7 @@ class Cell:
     def configured(self) -> Method:
         """The method with the options of the protocol, and the grid that it is tuned over."""
         seed = int(self.random(f"labelings of fold {self.fold}").randint(2**31))
-        method = next(one for one in _methods(seed) if one.name == self.method)
+        method = METHODS[self.method].make(seed)
         estimator = clone(method.estimator).set_params(**self._parameters)
         return replace(method, estimator=estimator, grid=self._grid)
 
@@ -104,7 +91,7 @@ class Cell:
             "fold": self.fold,
             "design": asdict(self.protocol.design),
             "method": self.method,
-            "version": VERSIONS[self.method],
+            "version": METHODS[self.method].version,
             "parameters": self._parameters,
             "grid": {name: list(values) for name, values in self._grid.items()},
         }
@@ -117,43 +104,12 @@ class Cell:
     @property
     def _parameters(self) -> dict[str, Any]:
         """The parameters that the protocol sets."""
-        options = self.protocol.methods
-        gaussian = "rbf" if self.method == SUPERVISED else options.gaussian
-        kernel = gaussian if self.kernel == "rbf" else self.kernel
-        return {"kernel": kernel, **PARAMETERS[self.method](options)}
+        return METHODS[self.method].parameters(self.protocol.methods, self.kernel)
 
     @property
     def _grid(self) -> dict[str, Sequence[Any]]:
         if self.protocol.design.tuning == "none":
             return {}
-        options = self.protocol.methods
-        grid = dict(next(one.grid for one in _methods() if one.name == self.method))
-        if "epsilon" in grid:
-            grid["epsilon"] = options.epsilons
+        row, options = METHODS[self.method], self.protocol.methods
+        grid = {**row.make(None).grid, **row.grid(options)}
         return grid | ({"gamma": options.gammas} if self.kernel == "rbf" else {})
-
-
-def _methods(random_state: int | None = None) -> list[Method]:
-    return [*paper_methods(random_state), supervised_svm()]
-
-
-PARAMETERS: Mapping[str, Callable[[MethodOptions], dict[str, Any]]] = MappingProxyType(
-    {
-        "MeanMap": lambda options: {},
-        "InvCal": lambda options: {"scaled_epsilon": options.scaled_epsilon},
-        "alter-pSVM": lambda options: {
-            "n_init": options.restarts,
-            "annealing": options.annealing,
-            "bag_weights": options.C_p_times,
-            "tol": options.alternating_tol,
-        },
-        "conv-pSVM": lambda options: {
-            "intercept": options.intercept,
-            "relaxation__oracle": options.oracle,
-            "relaxation__max_cuts": options.cuts,
-            "relaxation__tol": options.cuts_tol,
-        },
-        SUPERVISED: lambda options: {},
-    }
-)
-"""Parameters of a method's estimator that the options stand for, beside the kernel."""

@@ -4,20 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from statistics import mean
-from types import MappingProxyType
 from typing import Any
 
 from sklearn.model_selection import ParameterGrid
 
-from propcvx.datasets.real import REAL_SETS, class_of
-from propcvx.experiments.methods import SUPERVISED
 from propcvx.experiments.reproduce.cells import Cell
-from propcvx.experiments.reproduce.data import GENERATED
-
-FIT_SECONDS: Mapping[str, float] = MappingProxyType(
-    {"MeanMap": 0.02, "InvCal": 0.03, "alter-pSVM": 0.6, "conv-pSVM": 0.03, SUPERVISED: 0.003}
-)
-"""Seconds of one fit to 170 instances; twice the instances take about three times as long."""
+from propcvx.experiments.reproduce.data import n_instances
+from propcvx.experiments.reproduce.methods import METHODS
 
 Key = tuple[str, str, int, str]
 
@@ -49,12 +42,4 @@ def guess(cell: Cell) -> float:
     design = cell.protocol.design
     combinations = len(ParameterGrid(cell.configured.grid))
     fits = combinations * (design.inner_folds + 1) if combinations > 1 else 1
-    return 0.1 + fits * FIT_SECONDS[cell.method] * (_n_instances(cell.data) / 270) ** 1.6
-
-
-def _n_instances(data: str) -> int:
-    if data in GENERATED:
-        return 100
-    base, positive = class_of(data)
-    row = REAL_SETS[base]
-    return row.shape[0] if positive is None else 2 * row.shape[0] // row.n_classes
+    return 0.1 + fits * METHODS[cell.method].seconds * (n_instances(cell.data) / 270) ** 1.6

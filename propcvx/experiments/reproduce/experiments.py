@@ -11,13 +11,17 @@ from typing import Any
 from propcvx.errors import InputError
 from propcvx.experiments.methods import SUPERVISED
 from propcvx.experiments.reproduce.cells import Cell
+from propcvx.experiments.reproduce.methods import ECOLOGICAL, LLP_LEARN
 from propcvx.experiments.reproduce.protocol import Protocol
 
 METHODS = ("MeanMap", "InvCal", "alter-pSVM", "conv-pSVM")
 TABLE_DATA = ("heart", "vote", "australian", "colic", "dna-1", "dna-2", "satimage-2")
 TABLE_SIZES = (2, 4, 8, 16, 32, 64)
+OTHERS = (SUPERVISED, ECOLOGICAL)
 OWN = 0
 """In place of a bag size where data have bags of their own."""
+WIDE = (0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0)
+"""The printed range of C_p in smaller steps, on which InvCal depends where bags are large."""
 
 
 @dataclass(frozen=True)
@@ -82,15 +86,48 @@ EXPERIMENTS: Mapping[str, Experiment] = MappingProxyType(
             "Section 7.2: time of a fit on vote, Gaussian kernel, default parameters",
             (Block(("vote",), ("rbf",), options={"tuning": "none"}, repetitions=1),),
         ),
+        "natural": Experiment(
+            "Bags that the data come with: women in their districts, ballots in groups",
+            (
+                Block(
+                    ("contraception", "ballots-groups"),
+                    bag_sizes=(OWN,),
+                    methods=(*METHODS, *OTHERS),
+                    options={"bags": "own", "InvCal_C_p": WIDE},
+                ),
+            ),
+        ),
+        "ballots": Experiment(
+            "Ballots in random bags, 20,480 of them for training",
+            (
+                Block(
+                    ("ballots-sample",),
+                    bag_sizes=(64, 512),
+                    methods=(*METHODS, *OTHERS),
+                    options={"InvCal_C_p": WIDE},
+                ),
+            ),
+        ),
+        "other-packages": Experiment(
+            "A few columns of Table 2 with methods of llp-learn",
+            (
+                Block(
+                    ("heart", "vote"),
+                    bag_sizes=(8, 64),
+                    methods=(*METHODS, *LLP_LEARN),
+                    repetitions=1,
+                ),
+            ),
+        ),
         "quick": Experiment(
             "A few columns of Table 2, and a set with bags of its own",
             (
                 Block(("heart", "vote"), bag_sizes=(8, 64), repetitions=1),
-                Block(("heart", "vote"), bag_sizes=(8, 64), methods=(SUPERVISED,), repetitions=1),
+                Block(("heart", "vote"), bag_sizes=(8, 64), methods=OTHERS, repetitions=1),
                 Block(
                     ("contraception",),
                     bag_sizes=(OWN,),
-                    methods=(*METHODS, SUPERVISED),
+                    methods=(*METHODS, *OTHERS),
                     repetitions=1,
                     options={"bags": "own"},
                 ),

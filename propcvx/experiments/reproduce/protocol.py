@@ -79,6 +79,8 @@ class MethodOptions:
         Its grid.
     epsilons : tuple of float
         The grid of epsilon, of InvCal and of conv-pSVM.
+    InvCal_C_p : tuple of float
+        The grid of C_p of InvCal, as printed.
     restarts : int
         Random starts of alter-pSVM, of which the smallest objective wins; 10 as printed.
     annealing : bool
@@ -107,6 +109,7 @@ class MethodOptions:
     gaussian: str = "rbf"
     gammas: tuple[float, ...] = (0.01, 0.1, 1.0)
     epsilons: tuple[float, ...] = (0.0, 0.01, 0.1)
+    InvCal_C_p: tuple[float, ...] = (0.1, 1.0, 10.0)
     restarts: int = 10
     annealing: bool = True
     C_p_times: str = "bag"

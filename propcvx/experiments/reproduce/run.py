@@ -7,13 +7,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from joblib import Parallel, delayed
+from joblib import Parallel, delayed, parallel_config
+from threadpoolctl import threadpool_limits
 from tqdm import tqdm
 
 from propcvx.experiments.reproduce.cells import Cell
 from propcvx.experiments.reproduce.costs import Costs
 from propcvx.experiments.reproduce.data import require
 from propcvx.experiments.reproduce.evaluate import Result, run_cell
+from propcvx.experiments.reproduce.methods import METHODS
 from propcvx.experiments.reproduce.store import Store
 
 
@@ -61,13 +63,15 @@ def run_plan(
     ------
     InputError
         If the results file cannot be used, or the file of a data set is not there and cannot be
-        fetched; nothing has been run then.
+        fetched, or what a method needs is missing; nothing has been run then.
     KeyboardInterrupt
         What had ended is kept.
     """
     store = Store(file)
     for data in dict.fromkeys(cell.data for cell in cells):
         require(data)
+    for method in dict.fromkeys(cell.method for cell in cells):
+        METHODS[method].require()
     left, costs = store.left(cells), Costs(store.rows())
     run = store.begin_run()
     claimed, failed = 0, []
@@ -97,7 +101,9 @@ def run_plan(
 
 
 def _run(cell: Cell) -> tuple[Cell, Result]:
-    return cell, run_cell(cell)
+    """A cell on one core, whatever runs it: methods start no work of their own beside it."""
+    with parallel_config(backend="sequential"), threadpool_limits(1):
+        return cell, run_cell(cell)
 
 
 def _bar(total: float, shown: bool) -> tqdm:

@@ -161,15 +161,22 @@ class Store:
                 raise
 
 
-def environment() -> dict[str, str]:
-    """The versions and the machine that results come from.
-
-    Threads are those of this process; where it gives cells to others, each of them has one.
-    """
+def versions() -> dict[str, str]:
+    """The versions that results come from."""
     return {
         "propcvx": propcvx.__version__,
         "python": platform.python_version(),
         **{name: version(name) for name in PACKAGES},
+    }
+
+
+def environment() -> dict[str, str]:
+    """The versions and the machine that a run is started on.
+
+    Threads are those of this process; where it gives cells to others, each of them has one.
+    """
+    return {
+        **versions(),
         "platform": platform.platform(),
         "processor": _processor(),
         "cores": str(os.cpu_count()),

@@ -21,6 +21,7 @@ from propcvx.experiments.reproduce.report.tables import (
     summary_table,
     times_table,
 )
+from propcvx.experiments.reproduce.splits import compared
 from propcvx.experiments.reproduce.store import Store
 
 TITLE = "The paper's experiments"
@@ -92,6 +93,9 @@ def document_of(file: Path, protocol: Protocol | None = None) -> Document:
             tables[name] = entries_of(name, cells, rows)
         shown |= keys
     parts = [part for name, entries in tables.items() for part in _experiment(name, entries)]
+    fixed, same = compared(rows)
+    if fixed:
+        parts.append(f"Splits of the benchmark that are fixed by hash: {fixed}, the same: {same}.")
     return Document(
         TITLE, (*_in_short(tables), LEGEND, *parts, origin(store, content, rows, shown))
     )

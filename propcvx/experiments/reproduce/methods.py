@@ -1,0 +1,137 @@
+"""The methods that the protocol is run with: those of the paper, and others beside them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Any
+
+from propcvx.experiments.ecological import EcologicalRegression
+from propcvx.experiments.evaluation import Method
+from propcvx.experiments.llp_learn import VERSION, LLPLearnAlterSVM, LLPLearnEM, require_llp_learn
+from propcvx.experiments.methods import SUPERVISED, paper_methods, supervised_svm
+from propcvx.experiments.reproduce.protocol import MethodOptions
+
+KERNELS = ("linear", "rbf")
+"""Kernels of the tables; which Gaussian ``"rbf"`` is, the protocol says."""
+
+ECOLOGICAL = "ecological regression"
+LLP_LEARN = ("llp-learn alterSVM", "llp-learn EM")
+
+
+def _nothing() -> None:
+    """Nothing is needed."""
+
+
+@dataclass(frozen=True)
+class Row:
+    """A method.
+
+    Attributes
+    ----------
+    make : callable
+        ``make(seed)`` is the method with the printed grid; the seed is of its random labelings.
+    parameters : callable
+        ``parameters(options, kernel)``: the parameters of the estimator that the protocol sets.
+    seconds : float
+        Of one fit to 170 instances, roughly; twice the instances take about three times as long.
+    grid : callable
+        ``grid(options)``: the values of the grid that the protocol sets.
+    kernels : tuple of str
+        Those that it has.
+    version : int or str
+        To raise whenever the method answers differently from before, its parameters that the
+        protocol does not set included; results of an earlier version are kept, and not used.
+    require : callable
+        Raises what is missing where the method needs something beside this package.
+    """
+
+    make: Callable[[int | None], Method]
+    parameters: Callable[[MethodOptions, str], dict[str, Any]]
+    seconds: float
+    grid: Callable[[MethodOptions], Mapping[str, Sequence[Any]]] = lambda options: {}
+    kernels: tuple[str, ...] = KERNELS
+    version: int | str = 1
+    require: Callable[[], None] = _nothing
+
+
+def _kernel(options: MethodOptions, kernel: str) -> str:
+    return options.gaussian if kernel == "rbf" else kernel
+
+
+METHODS: Mapping[str, Row] = MappingProxyType(
+    {
+        "MeanMap": Row(
+            lambda seed: paper_methods(seed)[0],
+            lambda options, kernel: {"kernel": _kernel(options, kernel)},
+            seconds=0.02,
+        ),
+        "InvCal": Row(
+            lambda seed: paper_methods(seed)[1],
+            lambda options, kernel: {
+                "kernel": _kernel(options, kernel),
+                "scaled_epsilon": options.scaled_epsilon,
+            },
+            seconds=0.03,
+            grid=lambda options: {"C_p": options.InvCal_C_p, "epsilon": options.epsilons},
+        ),
+        "alter-pSVM": Row(
+            lambda seed: paper_methods(seed)[2],
+            lambda options, kernel: {
+                "kernel": _kernel(options, kernel),
+                "n_init": options.restarts,
+                "annealing": options.annealing,
+                "bag_weights": options.C_p_times,
+                "tol": options.alternating_tol,
+            },
+            seconds=0.6,
+        ),
+        "conv-pSVM": Row(
+            lambda seed: paper_methods(seed)[3],
+            lambda options, kernel: {
+                "kernel": _kernel(options, kernel),
+                "intercept": options.intercept,
+                "relaxation__oracle": options.oracle,
+                "relaxation__max_cuts": options.cuts,
+                "relaxation__tol": options.cuts_tol,
+            },
+            seconds=0.03,
+            grid=lambda options: {"epsilon": options.epsilons},
+        ),
+        SUPERVISED: Row(
+            lambda seed: supervised_svm(),
+            lambda options, kernel: {"kernel": kernel},
+            seconds=0.003,
+        ),
+        ECOLOGICAL: Row(
+            lambda seed: Method(ECOLOGICAL, EcologicalRegression()),
+            lambda options, kernel: {},
+            seconds=0.001,
+            kernels=("linear",),
+        ),
+        LLP_LEARN[0]: Row(
+            lambda seed: Method(
+                LLP_LEARN[0],
+                LLPLearnAlterSVM(random_state=seed),
+                {"C": (0.1, 1.0, 10.0), "C_p": (1.0, 10.0, 100.0)},
+            ),
+            lambda options, kernel: {},
+            seconds=5.0,
+            kernels=("linear",),
+            version=VERSION,
+            require=require_llp_learn,
+        ),
+        LLP_LEARN[1]: Row(
+            lambda seed: Method(
+                LLP_LEARN[1], LLPLearnEM(random_state=seed), {"C": (0.1, 1.0, 10.0)}
+            ),
+            lambda options, kernel: {},
+            seconds=2.0,
+            kernels=("linear",),
+            version=VERSION,
+            require=require_llp_learn,
+        ),
+    }
+)
+"""Methods by name: an added one is a row, and a name in a block of an experiment."""
