@@ -138,6 +138,12 @@ class Bags:
         """Position of each bag's first instance once instances are sorted by bag."""
         return np.concatenate(([0], np.cumsum(self.sizes)[:-1]))
 
+    @cached_property
+    def members(self) -> tuple[NDArray[np.intp], ...]:
+        """The instances of each bag."""
+        order = np.argsort(self.index, kind="stable")
+        return tuple(np.split(order, self.starts[1:]))
+
     def proportions_of(self, labeling: NDArray[Any]) -> NDArray[np.float64]:
         r"""Share of positives of a labeling in each bag, :math:`\tilde p_k(y)` (eq:tilde_p_k)."""
         return self.positives_of(labeling) / self.sizes

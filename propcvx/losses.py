@@ -207,6 +207,22 @@ class ProportionLoss:
     def __post_init__(self) -> None:
         check_loss(f"proportion loss {self.name!r}: of", GAPS, self.of, self.expression)
 
+    def costs(
+        self, sizes: NDArray[np.intp], proportions: Array, weights: Array
+    ) -> tuple[Array, ...]:
+        """The weighted loss of each bag for 0, 1, ..., :math:`n_k` positives.
+
+        Parameters
+        ----------
+        sizes : int array of shape (n_bags,)
+        proportions : array of shape (n_bags,)
+        weights : array of shape (n_bags,)
+        """
+        return tuple(
+            weight * self.of(np.arange(size + 1) / size - share)
+            for size, share, weight in zip(sizes, proportions, weights, strict=True)
+        )
+
 
 PROPORTION_LOSSES: Mapping[str, ProportionLoss] = MappingProxyType(
     {

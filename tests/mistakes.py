@@ -517,6 +517,11 @@ _ALTER = {
         InputError,
         "annealing must be True or False, got 'no'.",
     ),
+    "polish is a flag": Mistake(
+        fit(AlterPropSVM(polish=True)),
+        InputError,
+        "polish must be one of ['none', 'swaps', 'hops'], got True.",
+    ),
     "selection unknown": Mistake(
         fit(AlterPropSVM(selection="best")),
         InputError,

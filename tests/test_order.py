@@ -23,6 +23,7 @@ METHODS = {
     "mean_map": MeanMap(),
     "inv_cal": InvCal(epsilon=0.05),
     "alter, random": AlterPropSVM(n_init=2, random_state=0),
+    "alter, hops": AlterPropSVM(n_init=2, polish="hops", random_state=0),
     "alter, bag error": AlterPropSVM(
         init=[RandomStart(2), "inv_cal"], selection="bag_error", random_state=0
     ),

@@ -22,6 +22,7 @@ METHODS = {
     "mean_map, by size": lambda start: MeanMap(bag_weights="size", fit_intercept=False),
     "inv_cal": lambda start: InvCal(epsilon=0.05),
     "alter": lambda start: AlterPropSVM(init=LabelingStart(start)),
+    "alter, swaps": lambda start: AlterPropSVM(init=LabelingStart(start), polish="swaps"),
     "alter, no annealing": lambda start: AlterPropSVM(
         init=LabelingStart(start, annealing=False), proportion_loss="squared"
     ),

@@ -19,7 +19,7 @@ Array = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Separator:
-    """A separating hyperplane, as an SVM step answers.
+    r"""A separating hyperplane, as an SVM step answers.
 
     Attributes
     ----------
@@ -36,6 +36,8 @@ class Separator:
         Who answered, and how.
     warm : object
         Where the solver ended, for the next call.
+    duals : array of shape (n_instances,), optional
+        :math:`v = y \circ \alpha` of the SVM dual, where that is what was solved.
     """
 
     weights: Array
@@ -46,6 +48,7 @@ class Separator:
     solver: str = ""
     status: str = ""
     warm: Any = None
+    duals: Array | None = None
 
 
 @dataclass(frozen=True)

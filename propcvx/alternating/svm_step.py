@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from typing import Any
 
@@ -69,7 +69,8 @@ class SVMStep:
             ties = self._posed @ (self._posed.T @ labeling)
         scores = self._posed @ weights
         offset = best_offset(labeling - scores, bounds["lower"], bounds["upper"])
-        return self._separator(weights, offset, scores, ties, solution)
+        separator = self._separator(weights, offset, scores, ties, solution)
+        return replace(separator, duals=self._unit**2 * solution.variables["v"])
 
     def _solve(self, after: Separator | None, parameters: dict[str, Any]) -> Solution:
         return solve(

@@ -115,18 +115,18 @@ def divide(problem: LabelingProblem) -> Division:
     """Every bag a piece, or several where it has more than ``MOST_LABELINGS``."""
     counts = [
         _number(problem, members, cost)
-        for members, cost in zip(problem.members, problem.costs, strict=True)
+        for members, cost in zip(problem.bags.members, problem.costs, strict=True)
     ]
     large = [k for k, number in enumerate(counts) if number > MOST_LABELINGS]
     pieces = []
-    for k, (members, cost) in enumerate(zip(problem.members, problem.costs, strict=True)):
+    for k, (members, cost) in enumerate(zip(problem.bags.members, problem.costs, strict=True)):
         if k not in large:
             pieces.append(_piece(problem, members, cost, len(large), None))
             continue
         for part in np.array_split(members, -(-len(members) // PIECE_SIZE)):
             free = np.zeros(len(part) + 1)
             pieces.append(_piece(problem, part, free, len(large), large.index(k)))
-    divided = [problem.members[k] for k in large]
+    divided = [problem.bags.members[k] for k in large]
     return Division(
         tuple(pieces),
         tuple(problem.costs[k] for k in large),

@@ -17,10 +17,10 @@ from numpy.typing import NDArray
 
 from propcvx.bags import Bags
 from propcvx.labelings import FeasibleLabelings
+from propcvx.local_search import Moves
 from propcvx.losses import ProportionLoss
 
 Array = NDArray[np.float64]
-Indices = NDArray[np.intp]
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,19 +58,14 @@ class LabelingProblem:
         cls, features: Array, bags: Bags, C: float, loss: ProportionLoss, weights: Array
     ) -> LabelingProblem:
         r"""The loss form, with the weights :math:`\omega_k` of shape (n_bags,)."""
-        costs = tuple(
-            weight * loss.of(np.arange(size + 1) / size - share)
-            for weight, size, share in zip(weights, bags.sizes, bags.proportions, strict=True)
-        )
-        return cls(features, bags, costs, C)
+        return cls(features, bags, loss.costs(bags.sizes, bags.proportions, weights), C)
 
     def cost(self, labeling: Array) -> float:
         """What the bags add; infinite where a count is not allowed or a known label is changed."""
         known = self.bags.labels != 0
         if (labeling[known] != self.bags.labels[known]).any():
             return np.inf
-        counts = self.bags.positives_of(labeling)
-        return float(sum(cost[m] for cost, m in zip(self.costs, counts, strict=True)))
+        return self.moves.cost(labeling)
 
     def best_for(self, scores: Array) -> Array:
         r"""Labeling that minimises :math:`C \sum_i \max(0, 1 - y_i s_i) + \sum_k c_k` for scores s.
@@ -85,7 +80,7 @@ class LabelingProblem:
         """
         gains = self.C * (np.maximum(0.0, 1.0 + scores) - np.maximum(0.0, 1.0 - scores))
         labeling = np.where(self.bags.labels > 0, 1.0, -1.0)
-        for members, cost in zip(self.members, self.costs, strict=True):
+        for members, cost in zip(self.bags.members, self.costs, strict=True):
             known = self.bags.labels[members]
             free = members[known == 0]
             order = free[np.argsort(-gains[free], kind="stable")]
@@ -96,10 +91,9 @@ class LabelingProblem:
         return labeling
 
     @cached_property
-    def members(self) -> tuple[Indices, ...]:
-        """The instances of each bag."""
-        order = np.argsort(self.bags.index, kind="stable")
-        return tuple(np.split(order, self.bags.starts[1:]))
+    def moves(self) -> Moves:
+        """The changes of a labeling inside a bag, and what the bags add."""
+        return Moves(self.bags, self.costs)
 
     @property
     def feasible(self) -> FeasibleLabelings:

@@ -1,30 +1,35 @@
-r"""Good labelings: alternation, then swaps of two labels inside a bag and flips of single ones.
+r"""Good labelings of the problem that bounds are of, every one of them offered to the interval.
 
-It begins from random directions, and goes on from the best labeling with a bag or two labeled anew.
-Every value is that of the labeling's own SVM, a primal one and so an upper bound whatever the
-solver's accuracy.  A move is tried only if duals do not show that it cannot be better.
+The search is that of :mod:`propcvx.local_search`.  Every value is a primal one and so an upper
+bound, whatever the solver's accuracy.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
+from numpy.random import RandomState
 from numpy.typing import NDArray
 
 from propcvx.bounds.interval import Interval
 from propcvx.bounds.problem import LabelingProblem
 from propcvx.errors import SolverError
+from propcvx.local_search import Moves, descend, hops, until_idle
 from propcvx.relaxation.bounds import best_multiple
 from propcvx.relaxation.labeling_svm import LabelingSVM
 
 Array = NDArray[np.float64]
 Indices = NDArray[np.intp]
 
-BETTER = 1e-9
-"""A value counts as better if it is by more than this share."""
+IDLE = 15
+"""Descents in a row, from random directions and then from hops, after which none is expected to
+find a better labeling."""
+
+MOST_REMEMBERED = 2000
+"""With more instances than this no plane is kept: it holds two numbers for each."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,18 +63,82 @@ class SwapSearch:
     interval : Interval
     tol : float
         Relative gap of the SVMs.
+    known : dict
+        Planes by labeling, which searches of the same problem and ``tol`` can share.
     """
 
     problem: LabelingProblem
     interval: Interval
     tol: float = 1e-8
+    known: dict[bytes, Plane] = field(default_factory=dict, repr=False)
+
+    def search(self, random: RandomState, share: float = 1.0) -> None:
+        """Descents from random directions, then hops from the best labeling.
+
+        They end after ``IDLE`` of each without success, where the interval is closed, or where a
+        share of the time is over.
+        """
+        self._run(self._from_directions(random), share)
+        if self.interval.labeling is not None:
+            self._run(hops(self, self.plane(self.interval.labeling), random), share)
+
+    def descend(self, labeling: Array) -> Plane:
+        """Alternate and move until neither helps."""
+        return descend(self, self.solved(labeling))
+
+    def plane(self, labeling: Array) -> Plane:
+        """The SVM of a labeling."""
+        key = np.packbits(labeling > 0.0).tobytes()
+        known = self.known.get(key) or self._solve(labeling)
+        if len(labeling) <= MOST_REMEMBERED:
+            self.known[key] = known
+        self.interval.offer("swap search", labeling, known.value)
+        return known
+
+    def solved(self, labeling: Array) -> Plane:
+        """The same while there is time."""
+        self.interval.check_time()
+        return self.plane(labeling)
+
+    def relabeled(self, plane: Plane) -> Array:
+        """The best labeling for the weights."""
+        return self.problem.best_for(self.problem.features @ plane.weights)
+
+    def best_for(self, scores: Array) -> Array:
+        """The best labeling for scores."""
+        return self.problem.best_for(scores)
+
+    def changes(self, plane: Plane) -> Array:
+        """What flipping each label adds to the loss with the weights as they are."""
+        margins = plane.labeling * (self.problem.features @ plane.weights)
+        losses = np.maximum(0.0, 1.0 + margins) - np.maximum(0.0, 1.0 - margins)
+        return np.asarray(self.problem.C * losses)
+
+    def least(self, plane: Plane, flipped: Indices) -> Array:
+        """Lower bounds on the SVM values after moves: the duals are made anew, one by one."""
+        F, v, C = self.problem.features, plane.duals, self.problem.C
+        squares = np.maximum(np.square(F).sum(axis=1), np.finfo(float).tiny)
+        weights = plane.weights - np.einsum("pm,pmj->pj", v[flipped], F[flipped])
+        total = np.abs(v).sum() - np.abs(v[flipped]).sum(axis=1)
+        for moved in flipped.T:
+            sign = -plane.labeling[moved]
+            slope = sign - np.einsum("pj,pj->p", F[moved], weights)
+            alpha = np.clip(sign * slope / squares[moved], 0.0, C)
+            weights = weights + (sign * alpha)[:, None] * F[moved]
+            total = total + alpha
+        values: Array = total - 0.5 * np.square(weights).sum(axis=1)
+        return values
+
+    @property
+    def moves(self) -> Moves:
+        """The changes of a labeling that the problem allows."""
+        return self.problem.moves
 
     @cached_property
     def _svm(self) -> LabelingSVM:
         return LabelingSVM(self.problem.features, self.problem.C, self.tol)
 
-    def plane(self, labeling: Array) -> Plane:
-        """The SVM of a labeling."""
+    def _solve(self, labeling: Array) -> Plane:
         F, C = self.problem.features, self.problem.C
         try:
             alpha = self._svm.alpha(labeling)
@@ -78,105 +147,17 @@ class SwapSearch:
         duals = labeling * np.clip(alpha, 0.0, C)
         weights = F.T @ duals
         value = best_multiple(weights, labeling * (F @ weights), C) + self.problem.cost(labeling)
-        self.interval.offer("swap search", labeling, value)
         return Plane(labeling, value, duals, weights)
 
-    def from_directions(
-        self, number: int, random: np.random.RandomState, share: float = 1.0
-    ) -> None:
-        """Descend from the best labelings for random weights, for a share of the time at most."""
-        for _ in range(number):
-            if self.interval.seconds > share * self.interval.time_limit:
-                return
+    def _from_directions(self, random: RandomState) -> Iterator[Plane]:
+        """Where descents end from the best labelings for random weights."""
+        while True:
             weights = random.normal(size=self.problem.features.shape[1])
-            self.descend(self.problem.best_for(self.problem.features @ weights))
+            yield self.descend(self.problem.best_for(self.problem.features @ weights))
 
-    def hop(self, number: int, random: np.random.RandomState, share: float = 1.0) -> None:
-        """Basin hopping: one or two bags of the best labeling are labeled anew, then descent."""
-        bags = self.problem.bags
-        for _ in range(number):
-            if self.interval.seconds > share * self.interval.time_limit:
+    def _run(self, descents: Iterator[Plane], share: float) -> None:
+        """Descents until they no longer help, or there is no need or no time for more."""
+        limit = share * self.interval.time_limit
+        for _ in until_idle(descents, IDLE):
+            if self.interval.closed or self.interval.seconds > limit:
                 return
-            drawn = random.choice(bags.n_bags, size=random.randint(1, 3))
-            other = self.problem.best_for(random.normal(size=bags.n_instances))
-            inside = np.isin(bags.index, drawn)
-            self.descend(np.where(inside, other, np.asarray(self.interval.labeling)))
-
-    def descend(self, labeling: Array) -> Plane:
-        """Alternate and move until neither helps."""
-        best = self._alternate(self.plane(labeling))
-        while True:
-            better = next(self._better_moves(best), None)
-            if better is None:
-                return best
-            best = self._alternate(better)
-
-    def _alternate(self, best: Plane) -> Plane:
-        """Algorithm 1: label for the plane, and the plane for the labels, while it helps."""
-        while True:
-            self.interval.check_time()
-            labeling = self.problem.best_for(self.problem.features @ best.weights)
-            if (labeling == best.labeling).all():
-                return best
-            other = self.plane(labeling)
-            if other.value >= best.value * (1.0 - BETTER):
-                return best
-            best = other
-
-    def _better_moves(self, best: Plane) -> Iterator[Plane]:
-        """Planes of better labelings that are one move away; the most promising move first."""
-        swaps, (flips, costs) = self._swaps(best.labeling), self._flips(best.labeling)
-        least = np.append(
-            self._least(best, swaps) + self.problem.cost(best.labeling),
-            self._least(best, flips) + costs,
-        )
-        for place in np.argsort(least, kind="stable"):
-            if least[place] >= best.value * (1.0 - BETTER):
-                return
-            self.interval.check_time()
-            moved = swaps[place] if place < len(swaps) else flips[place - len(swaps)]
-            labeling = best.labeling.copy()
-            labeling[moved] *= -1.0
-            other = self.plane(labeling)
-            if other.value < best.value * (1.0 - BETTER):
-                yield other
-
-    def _swaps(self, labeling: Array) -> Indices:
-        """A positive and a negative instance of the same bag, in rows."""
-        free = self.problem.bags.labels == 0
-        pairs = [
-            np.meshgrid(
-                inside[free[inside] & (labeling[inside] > 0)],
-                inside[free[inside] & (labeling[inside] < 0)],
-            )
-            for inside in self.problem.members
-        ]
-        return np.vstack([np.column_stack([up.ravel(), down.ravel()]) for up, down in pairs])
-
-    def _flips(self, labeling: Array) -> tuple[Indices, Array]:
-        """Single instances whose other label is allowed, in rows, and what the bags then add."""
-        bags, now = self.problem.bags, self.problem.cost(labeling)
-        flips, costs = [], []
-        for inside, cost, count in zip(
-            self.problem.members, self.problem.costs, bags.positives_of(labeling), strict=True
-        ):
-            free = inside[bags.labels[inside] == 0]
-            after = now - cost[count] + cost[count - labeling[free].astype(np.intp)]
-            flips.append(free[np.isfinite(after)])
-            costs.append(after[np.isfinite(after)])
-        return np.concatenate(flips)[:, None], np.concatenate(costs)
-
-    def _least(self, plane: Plane, moves: Indices) -> Array:
-        """Lower bounds on the SVM values after moves: the duals are made anew, one by one."""
-        F, v, C = self.problem.features, plane.duals, self.problem.C
-        squares = np.maximum(np.square(F).sum(axis=1), np.finfo(float).tiny)
-        weights = plane.weights - np.einsum("pm,pmj->pj", v[moves], F[moves])
-        total = np.abs(v).sum() - np.abs(v[moves]).sum(axis=1)
-        for moved in moves.T:
-            sign = -plane.labeling[moved]
-            slope = sign - np.einsum("pj,pj->p", F[moved], weights)
-            alpha = np.clip(sign * slope / squares[moved], 0.0, C)
-            weights = weights + (sign * alpha)[:, None] * F[moved]
-            total = total + alpha
-        values: Array = total - 0.5 * np.square(weights).sum(axis=1)
-        return values

@@ -16,9 +16,10 @@ from tqdm import tqdm
 
 from propcvx.alternating.algorithm import Descent, alternate, annealing_values
 from propcvx.alternating.part import Part, alternate_with_part, draw_part
+from propcvx.alternating.polish import POLISHES, PropSVMSearch
 from propcvx.alternating.problem import PropSVM
 from propcvx.alternating.remembered import Solved, remembered
-from propcvx.alternating.svm_step import svm_step
+from propcvx.alternating.svm_step import Step, SVMStep, svm_step
 from propcvx.bags import Bags
 from propcvx.checks import check_choice, check_count, check_flag, check_number, named
 from propcvx.errors import InputError, SolverError
@@ -71,6 +72,11 @@ class AlterPropSVM(BagClassifier):
         bag, and 256 of a bag of average size at least; the others on all instances.  None, or fewer
         instances: all levels on all of them, as in the paper.  ``history_`` tells how many
         instances each round was walked on.
+    polish : "none", "swaps" or "hops"
+        What follows Algorithm 1 from each start: nothing, as in the paper; two labels of a bag are
+        swapped or single ones flipped as long as the objective falls; or that, and then as well
+        from the best labeling with a bag or two labeled anew.  The objective can only be smaller;
+        the time grows with the squares of the bag sizes.
     selection : "objective" or "bag_error"
         How the winner among several kinds of start is chosen: by smallest objective, as in the
         paper, or by bag error on held-out bags, which matters when bags are large (within one
@@ -140,6 +146,7 @@ class AlterPropSVM(BagClassifier):
     n_init: int = 10
     annealing: bool = True
     annealing_size: int | None = 2**15
+    polish: str = "none"
     selection: str = "objective"
     proportion_loss: Any = "absolute"
     instance_loss: Any = "hinge"
@@ -190,6 +197,7 @@ class AlterPropSVM(BagClassifier):
         check_flag("annealing", self.annealing)
         if self.annealing_size is not None:
             check_count("annealing_size", self.annealing_size)
+        check_choice("polish", self.polish, POLISHES)
         check_choice("selection", self.selection, ("objective", "bag_error"))
         weights = self.C_p * bag_weights(self.bag_weights, bags)
         loss = named("proportion_loss", self.proportion_loss, PROPORTION_LOSSES, "of")
@@ -205,23 +213,24 @@ class AlterPropSVM(BagClassifier):
         solved: Solved | None = None,
     ) -> Iterator[tuple[Start, Descent]]:
         """Where every start ends, in the order of the starts, as they end."""
-        walks = self._walks(features, problem, random, {} if solved is None else solved)
+        settings = (portable(self.solver), self.solver_tol, self.solver_options or {})
+        step = svm_step(features, problem.instance_loss, *settings)
+        asked = remembered(step, {} if solved is None else solved)
+        walks = self._walks(problem, step, asked, random)
+        polish = partial(POLISHES[self.polish], PropSVMSearch(problem, asked, features))
         each = [start for start in starts for _ in range(start.repeats)]
         seeds = [random.randint(2**31) for _ in each]
         ends = Parallel(n_jobs=self.n_jobs, return_as="generator")(
-            delayed(_descent)(start, seed, features, problem.bags, walks[start.annealing])
+            delayed(_descent)(start, seed, features, problem.bags, walks[start.annealing], polish)
             for start, seed in zip(each, seeds, strict=True)
         )
         shown = tqdm(ends, desc="starts", total=len(each), disable=not self.verbose)
         yield from zip(each, shown, strict=True)
 
     def _walks(
-        self, features: Array, problem: PropSVM, random: RandomState, solved: Solved
+        self, problem: PropSVM, step: SVMStep, asked: Step, random: RandomState
     ) -> dict[bool, Callable[[Array], Descent]]:
         """Algorithm 1 from a labeling, with annealing and without."""
-        settings = (portable(self.solver), self.solver_tol, self.solver_options or {})
-        step = svm_step(features, problem.instance_loss, *settings)
-        asked = remembered(step, solved)
         walk = partial(alternate, problem, asked, tol=self.tol, max_iter=self.max_iter)
         annealed = partial(walk, schedule=annealing_values(self.C))
         chosen = None
@@ -252,7 +261,13 @@ class AlterPropSVM(BagClassifier):
 
 
 def _descent(
-    start: Start, seed: int, features: Array, bags: Bags, walk: Callable[[Array], Descent]
+    start: Start,
+    seed: int,
+    features: Array,
+    bags: Bags,
+    walk: Callable[[Array], Descent],
+    polish: Callable[[Descent, RandomState], Descent],
 ) -> Descent:
     """Where a start ends, a function of its arguments alone."""
-    return walk(start.labeling(features, bags, RandomState(seed)))
+    random = RandomState(seed)
+    return polish(walk(start.labeling(features, bags, random)), random)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -32,14 +33,8 @@ from propcvx.threads import one_thread
 
 Array = NDArray[np.float64]
 
-STARTS = 20
-"""Random directions from which good labelings are searched for, before the bounds."""
-
-HOPS = 20
-"""Descents from the best labeling with a bag or two labeled anew, after those."""
-
 SHARE = 0.2
-"""Share of the time limit after which no further descent begins."""
+"""Share of the time limit after which the search for labelings begins no further descent."""
 
 
 def certify(
@@ -131,13 +126,13 @@ def certify(
     >>> result.proved_optimal, round(result.upper, 3), result.labeling
     (True, 0.656, array([ 1.,  1., -1., -1.]))
     """
-    model = ConvPropSVM(
-        C, epsilon, kernel=kernel, gamma=gamma, degree=degree, coef0=coef0, intercept=intercept
-    )
     check_number("C", C, above=0.0)
     check_choice("intercept", intercept, ("center", "constant", "none"))
     check_number("tol", tol, least=0.0)
     check_number("time_limit", time_limit, above=0.0)
+    model = ConvPropSVM(
+        C, epsilon, kernel=kernel, gamma=gamma, degree=degree, coef0=coef0, intercept=intercept
+    )
     prepared = model._prepare(X, y)
     feature_map = prepared.feature_map(model._kernel(prepared.ordered), model.gram_matrices)
     features, _ = model._lift(feature_map.features)
@@ -146,7 +141,31 @@ def certify(
         problem = LabelingProblem.constrained(features, feasible, C)
     else:
         problem = _penalised(features, prepared.bags, C, C_p, loss, bag_weights)
-    rows = _kinds(kinds, problem)
+    asked = _kinds(kinds, problem)
+    with _shown(tol, time_limit, on_event, on_node, verbose) as interval, one_thread(len(features)):
+        reason = _close(problem, interval, asked, check_random_state(random_state))
+    return CertifiedInterval(
+        min(interval.lower, interval.upper),
+        interval.upper,
+        interval.gap,
+        interval.closed,
+        np.asarray(interval.labeling)[prepared.places],
+        tuple(interval.events),
+        tuple(interval.nodes),
+        reason,
+        interval.seconds,
+    )
+
+
+@contextmanager
+def _shown(
+    tol: float,
+    time_limit: float,
+    on_event: Callable[[Event], None],
+    on_node: Callable[[NodeRecord], None],
+    verbose: bool,
+) -> Iterator[Interval]:
+    """An interval whose progress is shown and told of."""
     with tqdm(desc="nodes", disable=not verbose) as bar:
 
         def show_event(event: Event) -> None:
@@ -157,21 +176,7 @@ def certify(
             bar.update()
             on_node(node)
 
-        interval = Interval(tol, time_limit, show_event, show_node)
-        with one_thread(len(features)):
-            reason = _close(problem, interval, rows, check_random_state(random_state))
-    labeling = np.asarray(interval.labeling)[prepared.places]
-    return CertifiedInterval(
-        min(interval.lower, interval.upper),
-        interval.upper,
-        interval.gap,
-        interval.closed,
-        labeling,
-        tuple(interval.events),
-        tuple(interval.nodes),
-        reason,
-        interval.seconds,
-    )
+        yield Interval(tol, time_limit, show_event, show_node)
 
 
 def _penalised(
@@ -205,8 +210,7 @@ def _close(
     interval.prove("no loss is negative", problem.least_cost)
     try:
         if not any(BOUNDS[name].finds for name in kinds[:1]):
-            search.from_directions(STARTS, random, SHARE)
-            search.hop(HOPS, random, SHARE)
+            search.search(random, SHARE)
         for name in kinds:
             if not interval.closed:
                 BOUNDS[name].run(problem, interval, search)

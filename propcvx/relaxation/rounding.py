@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from propcvx.bags import Bags
 from propcvx.labelings import FeasibleLabelings
+from propcvx.local_search import improved
 from propcvx.losses import HINGE
 from propcvx.metrics import proportion_error
 from propcvx.relaxation.labeling_svm import LabelingSVM, Rounded
@@ -25,9 +26,6 @@ Array = NDArray[np.float64]
 
 TIED = 1e-9
 """Differences closer to 0 than this, relatively, say nothing of the sign."""
-
-MAX_STEPS = 100
-"""Rounds of alternation that polish a labeling."""
 
 
 Rounding = Callable[[RelaxationResult, Array, FeasibleLabelings, float], Rounded]
@@ -210,15 +208,12 @@ def alternated(start: Rounded, svm: LabelingSVM, feasible: FeasibleLabelings) ->
     feasible : FeasibleLabelings
         The set; its labeling step is one sort of each bag (Proposition 3).
     """
-    best, value = start, svm.value(start.labeling, start.weights)
-    for _ in range(MAX_STEPS):
-        labeling = feasible.best(HINGE.reduction(svm.features @ best.weights))
-        found = Rounded(labeling, svm.weights(labeling))
-        reached = svm.value(found.labeling, found.weights)
-        if not reached < value:
-            break
-        best, value = found, reached
-    return best
+
+    def step(before: Rounded) -> Rounded:
+        labeling = feasible.best(HINGE.reduction(svm.features @ before.weights))
+        return Rounded(labeling, svm.weights(labeling))
+
+    return improved(start, step, lambda found: svm.value(found.labeling, found.weights))
 
 
 ROUNDINGS: Mapping[str, Rounding] = MappingProxyType(

@@ -1,0 +1,179 @@
+"""What may follow Algorithm 1: a local search from where it ended, which can only do better."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from time import perf_counter
+from types import MappingProxyType
+
+import numpy as np
+from numpy.random import RandomState
+from numpy.typing import NDArray
+
+from propcvx.alternating.algorithm import Descent
+from propcvx.alternating.problem import PropSVM, Separator
+from propcvx.alternating.svm_step import Step
+from propcvx.history import History, Round, StopReason
+from propcvx.local_search import Moves, descend, hops, is_better, until_idle
+
+Array = NDArray[np.float64]
+Indices = NDArray[np.intp]
+
+IDLE = 3
+"""Hops from one start without success in a row, after which there are no more: starts are many."""
+
+
+@dataclass(frozen=True, eq=False)
+class LabeledSeparator:
+    """A labeling, its SVM, and eq:pSVM_2 of both.
+
+    Attributes
+    ----------
+    labeling : array of shape (n_instances,)
+    separator : Separator
+    value : float
+    """
+
+    labeling: Array
+    separator: Separator
+    value: float
+
+
+@dataclass(frozen=True, eq=False)
+class PropSVMSearch:
+    """The problem of Algorithm 1 as a local search sees it, see :class:`~.local_search.Searched`.
+
+    Attributes
+    ----------
+    problem : PropSVM
+    svm_step : callable
+        See :class:`~.svm_step.SVMStep`.
+    features : array of shape (n_instances, rank)
+    """
+
+    problem: PropSVM
+    svm_step: Step
+    features: Array
+
+    def solved(self, labeling: Array) -> LabeledSeparator:
+        """The SVM of a labeling."""
+        separator = self.svm_step(labeling, self.problem.C, None)
+        return LabeledSeparator(labeling, separator, self.problem.objective(labeling, separator))
+
+    def relabeled(self, plane: LabeledSeparator) -> Array:
+        """The labeling step."""
+        return self.problem.best_labeling(plane.separator.scores, ties=plane.separator.ties)
+
+    def best_for(self, scores: Array) -> Array:
+        """The labeling step for any scores."""
+        return self.problem.best_labeling(scores)
+
+    def changes(self, plane: LabeledSeparator) -> Array:
+        """What flipping each label adds to the loss with the separator as it is."""
+        gains = self.problem.instance_loss.reduction(plane.separator.scores)
+        return np.asarray(self.problem.C * plane.labeling * gains)
+
+    def least(self, plane: LabeledSeparator, flipped: Indices) -> Array:
+        r"""Dual values after flips of one or two labels, in rows; nothing is known without duals.
+
+        The duals v of the separator are changed so that they fit the new labels and still sum to
+        zero: whatever v is, its dual value is a lower bound.
+        """
+        if plane.separator.duals is None:
+            return np.full(len(flipped), -np.inf)
+        duals = _after_swaps if flipped.shape[1] == 2 else _after_flips
+        return duals(self.features, plane.separator, flipped, self._box)
+
+    @cached_property
+    def moves(self) -> Moves:
+        """The changes of a labeling inside a bag, and what the bags cost."""
+        bags, weights = self.problem.bags, self.problem.weights
+        return Moves(bags, self.problem.loss.costs(bags.sizes, bags.proportions, weights))
+
+    @cached_property
+    def _box(self) -> Array:
+        weights = self.problem.instance_loss.weights
+        return np.broadcast_to(self.problem.C * weights, len(self.features))
+
+
+def _after_swaps(features: Array, plane: Separator, swaps: Indices, box: Array) -> Array:
+    r"""For a positive i and a negative j that change their labels.
+
+    :math:`v_i + v_j` stays what it is: one of them takes it, and then both move by the best t in
+    opposite directions.
+    """
+    v, (i, j) = np.asarray(plane.duals), swaps.T
+    kept = v[i] + v[j]
+    low, high = np.minimum(kept, 0.0), np.maximum(kept, 0.0)
+    weights = plane.weights + (low - v[i])[:, None] * features[i]
+    weights += (high - v[j])[:, None] * features[j]
+    apart = features[j] - features[i]
+    square = np.maximum(np.square(apart).sum(axis=1), np.finfo(float).tiny)
+    slope = 2.0 - np.einsum("pj,pj->p", weights, apart)
+    t = np.clip(slope / square, 0.0, np.maximum(np.minimum(box[i] + low, box[j] - high), 0.0))
+    total = np.abs(v).sum() - np.abs(v[i]) - np.abs(v[j]) + np.abs(kept) + 2.0 * t
+    norm = np.square(weights + t[:, None] * apart).sum(axis=1)
+    return np.asarray(total - 0.5 * norm)
+
+
+def _after_flips(features: Array, plane: Separator, flips: Indices, box: Array) -> Array:
+    """For one that changes its label: its dual is 0 then, those of the other label shrink."""
+    v, i = np.asarray(plane.duals), flips[:, 0]
+    sides = np.array([np.minimum(v, 0.0), np.maximum(v, 0.0)])
+    sums = np.abs(sides).sum(axis=1)
+    other = np.where(v[i] > 0.0, 0, 1)
+    share = np.minimum(np.abs(v[i]) / np.maximum(sums[other], np.finfo(float).tiny), 1.0)
+    weights = plane.weights - v[i][:, None] * features[i]
+    weights -= share[:, None] * (sides @ features)[other]
+    total = sums.sum() - np.abs(v[i]) - share * sums[other]
+    return np.asarray(total - 0.5 * np.square(weights).sum(axis=1))
+
+
+Polish = Callable[[PropSVMSearch, Descent, RandomState], Descent]
+"""``polish(search, descent, random)``: a descent that ends at least as well."""
+
+
+def as_it_is(search: PropSVMSearch, descent: Descent, random: RandomState) -> Descent:
+    """Algorithm 1 as printed: nothing follows."""
+    return descent
+
+
+def by_swaps(search: PropSVMSearch, descent: Descent, random: RandomState) -> Descent:
+    """Swaps of two labels of a bag, and flips of single ones, until none is better."""
+    started = perf_counter()
+    end = descend(search, search.solved(descent.labeling))
+    return _ended(descent, end, search.problem.C, started)
+
+
+def by_hops(search: PropSVMSearch, descent: Descent, random: RandomState) -> Descent:
+    """The same, then with one or two bags of the best labeling labeled anew."""
+    started = perf_counter()
+    end = descend(search, search.solved(descent.labeling))
+    *_, end = until_idle(hops(search, end, random), IDLE)
+    return _ended(descent, end, search.problem.C, started)
+
+
+def _ended(descent: Descent, end: LabeledSeparator, C: float, started: float) -> Descent:
+    """The descent with one more round, which led to the labeling, if that is better."""
+    if not is_better(end.value, descent.objective):
+        return descent
+    plane, flips = end.separator, int(np.count_nonzero(end.labeling != descent.labeling))
+    last = Round(
+        objective=end.value,
+        C_star=C,
+        solver=plane.solver,
+        status=plane.status,
+        seconds=perf_counter() - started,
+        n_flips=flips,
+        n_instances=len(end.labeling),
+    )
+    history = History([*descent.history, last], StopReason.NO_BETTER_MOVE)
+    return Descent(end.labeling, plane.weights, plane.bias, end.value, history)
+
+
+POLISHES: Mapping[str, Polish] = MappingProxyType(
+    {"none": as_it_is, "swaps": by_swaps, "hops": by_hops}
+)
+"""What follows Algorithm 1, by name."""

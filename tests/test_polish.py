@@ -1,0 +1,183 @@
+"""What follows Algorithm 1: the objective only falls, and no allowed move lowers it further."""
+
+from dataclasses import replace
+
+import cvxpy as cp
+import numpy as np
+import pytest
+from small_problems import small_problem
+
+from propcvx import AlterPropSVM, RandomStart, bag_target
+from propcvx.alternating.polish import PropSVMSearch
+from propcvx.alternating.problem import PropSVM
+from propcvx.alternating.svm_step import svm_step
+from propcvx.bags import Bags
+from propcvx.bounds import LabelingProblem, SwapSearch
+from propcvx.bounds.interval import Interval
+from propcvx.cli import main
+from propcvx.experiments.studies import cells
+from propcvx.experiments.studies.search import Cell, measure
+from propcvx.history import StopReason
+from propcvx.labelings import FeasibleLabelings
+from propcvx.local_search import Moves, hops
+from propcvx.losses import HINGE, PROPORTION_LOSSES, InstanceLoss
+
+SQUARED_HINGE = InstanceLoss(
+    "squared hinge", lambda m: np.maximum(0.0, 1.0 - m) ** 2, lambda m: cp.square(cp.pos(1.0 - m))
+)
+LOSSES = {
+    "hinge": lambda random, n: HINGE,
+    "weighted": lambda random, n: replace(HINGE, weights=random.uniform(0.5, 2.0, n)),
+    "squared": lambda random, n: SQUARED_HINGE,
+}
+
+
+def problem_and_fit(seed, polish, loss="hinge", known=0.2, sizes=(4, 4, 3), **options):
+    problem = small_problem(seed, sizes, 3, known)
+    given = LOSSES[loss](np.random.RandomState(seed), sum(sizes))
+    options = {"C_p": 1.0, "n_init": 2, "annealing": False, "random_state": seed, **options}
+    clf = AlterPropSVM(polish=polish, instance_loss=given, **options)
+    return problem, clf.fit(problem.X, problem.y)
+
+
+def search_of(problem, C, C_p, loss, proportion_loss="absolute"):
+    """The labelings of a problem and their SVMs, solved as an estimator does."""
+    bags = problem.bags
+    weights = np.full(bags.n_bags, C_p)
+    posed = PropSVM(bags, C, weights, PROPORTION_LOSSES[proportion_loss], loss)
+    step = svm_step(problem.X, loss, "auto", 1e-8, {})
+    return PropSVMSearch(posed, step, problem.X)
+
+
+def labelings_one_move_away(search, labeling):
+    """With every swap inside a bag and every flip of a label that is not known."""
+    bags = search.problem.bags
+    for i in range(len(labeling)):
+        for j in range(i, len(labeling)):
+            moved = [i, j] if i < j else [i]
+            swap = labeling[moved].sum() == 0.0 and bags.index[i] == bags.index[j]
+            if (i == j or swap) and not bags.labels[moved].any():
+                other = labeling.copy()
+                other[moved] *= -1.0
+                yield moved, other
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+@pytest.mark.parametrize("seed", range(2))
+def test_polishing_only_lowers_the_objective(loss, seed):
+    plain, swaps, hopped = (
+        problem_and_fit(seed, polish, loss)[1] for polish in ("none", "swaps", "hops")
+    )
+    assert (swaps.start_objectives_ <= plain.start_objectives_).all()
+    assert (hopped.start_objectives_ <= swaps.start_objectives_).all()
+    assert hopped.objective_ == hopped.history_.objectives[-1]
+
+
+@pytest.mark.parametrize("proportion_loss", PROPORTION_LOSSES)
+@pytest.mark.parametrize("loss", LOSSES)
+@pytest.mark.parametrize("seed", range(2))
+def test_no_allowed_move_is_better_than_the_end(loss, seed, proportion_loss):
+    problem, clf = problem_and_fit(
+        seed, "swaps", loss, C_p=0.7, proportion_loss=proportion_loss, solver_tol=1e-8
+    )
+    search = search_of(problem, 1.0, 0.7, clf.instance_loss, proportion_loss)
+    assert search.solved(clf.labeling_).value == pytest.approx(clf.objective_, rel=1e-6)
+    for _, other in labelings_one_move_away(search, clf.labeling_):
+        assert search.solved(other).value >= clf.objective_ * (1 - 1e-6)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("C", [0.03, 1.0, 30.0])
+@pytest.mark.parametrize("seed", range(2))
+def test_no_move_is_better_than_its_lower_bound(seed, C, weighted):
+    problem = small_problem(seed, (4, 5), 3, noise=2.0)
+    loss = LOSSES["weighted" if weighted else "hinge"](np.random.RandomState(seed), 9)
+    search = search_of(problem, C, 0.0, loss)
+    plane = search.solved(problem.labels.astype(float))
+    bounds, values = [], []
+    for moved, other in labelings_one_move_away(search, plane.labeling):
+        moved = sorted(moved, key=lambda i: -plane.labeling[i])
+        bounds.append(search.least(plane, np.array([moved]))[0])
+        values.append(search.solved(other).value)
+    assert len(bounds) > 9
+    assert (np.array(bounds) <= np.array(values) * (1 + 1e-6)).all()
+    assert C > 1.0 or max(bounds) > 0.5 * plane.value  # at large C they hold and say little
+
+
+def test_hops_find_the_best_labeling_of_small_problems():
+    for seed in range(4):
+        problem, clf = problem_and_fit(seed, "hops", known=0.0, sizes=(4, 4), solver_tol=1e-8)
+        search = search_of(problem, 1.0, 1.0, HINGE)
+        every = np.array(np.meshgrid(*8 * [[-1.0, 1.0]])).reshape(8, -1).T
+        best = min(search.solved(labeling).value for labeling in every)
+        assert clf.objective_ == pytest.approx(best, rel=1e-6)
+
+
+def test_a_better_end_is_a_round_of_its_own_and_says_why_it_stopped():
+    plain, polished = (
+        AlterPropSVM(C_p=1.0, n_init=1, annealing=False, random_state=0, polish=polish).fit(
+            *(lambda p: (p.X, p.y))(small_problem(1, (6, 6), 4, noise=3.0))
+        )
+        for polish in ("none", "hops")
+    )
+    assert polished.objective_ < plain.objective_
+    assert polished.n_iter_ == plain.n_iter_ + 1
+    assert polished.stop_reason_ is StopReason.NO_BETTER_MOVE
+
+
+def test_the_answer_does_not_depend_on_the_number_of_jobs():
+    one, two = (problem_and_fit(0, "hops", n_jobs=n_jobs)[1] for n_jobs in (1, 2))
+    np.testing.assert_array_equal(one.start_objectives_, two.start_objectives_)
+    np.testing.assert_array_equal(one.labeling_, two.labeling_)
+
+
+def test_hops_never_lose_the_best_labeling():
+    problem = small_problem(5, (5, 5, 5), 3)
+    feasible = FeasibleLabelings.of(problem.bags, 0.0)
+    labelings = LabelingProblem.constrained(problem.X, feasible, 1.0)
+    search = SwapSearch(labelings, Interval(1e-6))
+    start = labelings.best_for(problem.X[:, 0])
+    first = search.descend(start)
+    for best, _ in zip(hops(search, first, np.random.RandomState(0)), range(5), strict=False):
+        assert best.value <= first.value
+        assert search.interval.upper <= best.value
+
+
+def test_flips_are_allowed_where_their_counts_cost_something_finite():
+    bags = Bags.from_target(bag_target([0, 0, 0, 1, 1], [1 / 3, 0.5], [0, 0, -1, 0, 0]))
+    moves = Moves(bags, (np.array([np.inf, 0.0, 2.0, np.inf]), np.array([np.inf, 1.0, np.inf])))
+    labeling = np.array([1.0, -1.0, -1.0, 1.0, -1.0])
+    assert moves.swaps(labeling, np.zeros(5)).tolist() == [[0, 1], [3, 4]]
+    flips, costs = moves.flips(labeling)
+    assert (flips.tolist(), costs.tolist()) == ([[1]], [3.0])
+
+
+def test_several_kinds_of_start_are_polished_too():
+    plain, polished = (
+        problem_and_fit(2, polish, init=[RandomStart(2), "inv_cal"])[1]
+        for polish in ("none", "swaps")
+    )
+    assert len(polished.start_objectives_) == 3
+    assert (polished.start_objectives_ <= plain.start_objectives_).all()
+
+
+def test_the_study_of_searches_counts_runs(tmp_path):
+    assert main(["study", "search", "--quick", "--output", str(tmp_path)]) == 0
+    rows = cells.read(tmp_path / "search.csv")
+    found = {row["method"]: int(row["found"]) for row in rows}
+    plain, swaps, hopped = (
+        found[f"Algorithm 1, polish {name}"] for name in ("none", "swaps", "hops")
+    )
+    assert plain <= swaps <= hopped <= 3
+    assert all(row["proved"] == "1" and float(row["excess"]) > -1e-4 for row in rows)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("data", ["heart", "vote"])
+@pytest.mark.parametrize("C", [0.01, 0.1, 1.0])
+def test_the_proved_optimum_is_found_in_nearly_every_run(data, C, data_dir, monkeypatch):
+    monkeypatch.setenv("PROPCVX_DATA", str(data_dir))
+    rows = {row["method"]: row for row in measure(Cell(0, data, 24, C), 20)}
+    assert all(row["proved"] for row in rows.values())
+    for method in ("search of certify", "Algorithm 1, polish hops"):
+        assert rows[method]["found"] >= 18
