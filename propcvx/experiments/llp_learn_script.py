@@ -12,21 +12,28 @@ import sys
 from typing import Any
 
 import numpy as np
-from llp_learn.alter import alterSVM
-from llp_learn.em import EM
-from sklearn.linear_model import LogisticRegression
 
 
-def _em(C: float, random_state: int) -> Any:
-    return EM(LogisticRegression(C=C), random_state=random_state)
+def method_of(name: str, parameters: dict[str, Any]) -> Any:
+    """A method by name: ``"alterSVM"``, or ``"EM"`` with logistic regression."""
+    from llp_learn.alter import alterSVM
+    from llp_learn.em import EM
+    from sklearn.linear_model import LogisticRegression
+
+    if name == "alterSVM":
+        return alterSVM(**parameters)
+    return EM(LogisticRegression(C=parameters["C"]), random_state=parameters["random_state"])
 
 
-METHODS = {"alterSVM": alterSVM, "EM": _em}
-
-if __name__ == "__main__":
+def main(name: str, parameters: str) -> None:
+    """Fit it to the bags in the standard input."""
     bags = np.load(io.BytesIO(sys.stdin.buffer.read()))
-    method = METHODS[sys.argv[1]](**json.loads(sys.argv[2]))
+    method = method_of(name, json.loads(parameters))
     with contextlib.redirect_stdout(sys.stderr):
         method.fit(bags["X"], bags["bags"], bags["proportions"])
     coef, intercept = method.model.coef_.ravel(), method.model.intercept_
     print(json.dumps({"coef": coef.tolist(), "intercept": float(intercept[0])}))
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
