@@ -15,12 +15,11 @@ from matplotlib.patches import Rectangle
 from numpy.typing import NDArray
 
 from propcvx.errors import InputError
-from propcvx.plotting.style import BLUE, GREY, PURPLE, VERMILION, Array
+from propcvx.plotting.style import CLASSES, GREY, PURPLE, Array
 
 Panel = tuple[str, Callable[[Axes], None]]
 Panels = Sequence[tuple[str, Mapping[str, Any]]]
 
-CLASSES = ((1, "positive", BLUE, "o"), (-1, "negative", VERMILION, "^"))
 RESOLUTION, SHADE, MAX_COLUMNS = 401, 0.16, 4
 LEGEND_BELOW: dict[str, Any] = {
     "loc": "upper center",

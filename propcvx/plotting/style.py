@@ -10,12 +10,16 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
 Array = NDArray[np.float64]
 Line = tuple[Array, Array, Array]
 
 BLUE, VERMILION, PURPLE, GREY = "#0072B2", "#D55E00", "#8E3B73", "#555555"
+CLASSES = ((1, "positive", BLUE, "o"), (-1, "negative", VERMILION, "^"))
+"""Label, name, colour and marker of both classes."""
 SERIES: Sequence[dict[str, Any]] = [
     {"color": colour, "marker": marker, "markersize": 4.5, "linestyle": dashes}
     for colour, marker, dashes in (
@@ -27,3 +31,8 @@ SERIES: Sequence[dict[str, Any]] = [
         (GREY, "P", "--"),
     )
 ]
+
+
+def axes_of(ax: Axes | None) -> Axes:
+    """The given axes, or those of a new figure."""
+    return Figure(figsize=(5.0, 3.4), layout="constrained").subplots() if ax is None else ax

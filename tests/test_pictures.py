@@ -1,0 +1,123 @@
+"""Pictures of one fit look as those in tests/pictures (PROPCVX_DRAW=1 draws these anew)."""
+
+import os
+from pathlib import Path
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.testing.compare import compare_images
+
+from propcvx import bag_target, plotting
+from propcvx.bounds import CertifiedInterval
+from propcvx.bounds.interval import Event, NodeRecord
+from propcvx.errors import InputError
+from propcvx.history import History, Round, StopReason
+from propcvx.relaxation import RelaxationResult
+from propcvx.relaxation.bounds import Bounds
+
+KEPT = Path(__file__).with_name("pictures")
+TOLERANCE = 12.0
+"""Root mean square of the difference in grey values, for fonts that another version sets apart."""
+
+X = np.random.RandomState(0).normal(size=(24, 2))
+LABELS = np.where(X[:, 0] > 0, 1, -1)
+BAGS = np.repeat(["a", "b", "c"], 8)
+Y = bag_target(BAGS, {"a": 0.25, "b": 0.5, "c": 0.75})
+
+
+class Plane(SimpleNamespace):
+    """A classifier by a plane."""
+
+    def decision_function(self, points):
+        return np.asarray(points) @ self.coef_
+
+    def get_params(self):
+        return {"C": self.C}
+
+
+def certified():
+    nodes = [
+        NodeRecord(0, -1, 0, 1.0, "branched", (9, 9), 0.4),
+        NodeRecord(1, 0, 1, 1.5, "branched", (4, 9), 0.6),
+        NodeRecord(2, 0, 1, 2.1, "closed", (5, 9), 0.7),
+        NodeRecord(3, 1, 2, 1.8, "open", (2, 9), 0.8),
+        NodeRecord(4, 1, 2, 2.05, "closed", (2, 9), 0.9),
+    ]
+    history = [Event(0.1, "search", 0.0, 3.0), Event(0.4, "bag_moments", 1.0, 2.0)]
+    return CertifiedInterval(
+        lower=1.8,
+        upper=2.0,
+        gap=0.1,
+        proved_optimal=False,
+        labeling=np.ones(4),
+        history=tuple(history),
+        nodes=tuple(nodes),
+        stop_reason=StopReason.OUT_OF_TIME,
+        seconds=1.0,
+    )
+
+
+def rounds(objectives, annealing):
+    records = [
+        Round(objective, "piqp", "optimal", 0.1, C_star=level)
+        for objective, level in zip(objectives, annealing, strict=True)
+    ]
+    return SimpleNamespace(history_=History(records, StopReason.CONVERGED))
+
+
+def mixture():
+    vectors = np.where(np.random.RandomState(1).normal(size=(3, 12)) > 0, 1.0, -1.0)
+    return RelaxationResult(
+        value=1.0,
+        lower=0.9,
+        upper=1.1,
+        labelings=vectors,
+        vectors=vectors,
+        weights=np.array([0.2, 0.5, 0.3]),
+        alpha=np.ones(12),
+        history=History(),
+    )
+
+
+PLANE = Plane(coef_=np.array([1.0, 0.3]), C=1.0, epsilon=0.1)
+PICTURES = {
+    "history": lambda ax: plotting.history(rounds([3.0, 2.0, 1.5], [None] * 3), ax),
+    "history_annealed": lambda ax: plotting.history(rounds([0.1, 0.5, 2.0], [0.01, 0.1, 1.0]), ax),
+    "boundary": lambda ax: plotting.boundary(PLANE, X, LABELS, BAGS, ax),
+    "boundary_without_labels": lambda ax: plotting.boundary(PLANE, X, ax=ax),
+    "proportions": lambda ax: plotting.proportions(PLANE, X, Y, ax),
+    "coefficients": lambda ax: plotting.coefficients(
+        [Plane(coef_=np.array([c, 1 - c**0.5]), C=c) for c in (1.0, 0.01, 0.1)], "C", ax
+    ),
+    "bounds_by_round": lambda ax: plotting.bounds_by_round(
+        [Bounds(-np.inf, 3.0), Bounds(0.5, 2.0), Bounds(1.5, 1.6)], ax
+    ),
+    "bounds_by_time": lambda ax: plotting.bounds_by_time(certified(), ax),
+    "tree": lambda ax: plotting.tree(certified(), ax),
+    "labelings": lambda ax: plotting.labelings(mixture(), ax),
+}
+
+
+@pytest.mark.parametrize("name", PICTURES)
+def test_picture_is_as_it_was(name, tmp_path):
+    figure = Figure(figsize=(4.0, 3.0), layout="constrained")
+    ax = figure.subplots()
+    assert PICTURES[name](ax) is ax
+    kept, drawn = KEPT / f"{name}.png", tmp_path / f"{name}.png"
+    if os.environ.get("PROPCVX_DRAW"):
+        figure.savefig(kept, dpi=60)
+    figure.savefig(drawn, dpi=60)
+    assert compare_images(str(kept), str(drawn), TOLERANCE) is None
+
+
+@pytest.mark.parametrize("name", PICTURES)
+def test_without_axes_there_is_a_new_figure(name):
+    assert isinstance(PICTURES[name](None), Axes)
+
+
+def test_a_plane_has_two_features():
+    with pytest.raises(InputError, match=r"X must have two columns .* \(24, 3\)"):
+        plotting.boundary(PLANE, np.ones((24, 3)))
