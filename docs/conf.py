@@ -1,5 +1,6 @@
 """How the documentation is built: `make docs`, with no network."""
 
+import os
 import shutil
 import sys
 from pathlib import Path
@@ -48,6 +49,7 @@ myst_substitutions = {
 
 # Notebooks are executed where they changed since the last time; an error in one is an error here.
 shutil.copytree(HERE.parent / "notebooks", HERE / "notebooks", dirs_exist_ok=True)
+os.environ["PYTHONWARNINGS"] = "ignore:IProgress not found"  # progress is text on a page
 nb_execution_mode = "cache"
 nb_execution_cache_path = str(HERE.parent / "build/jupyter_cache")
 nb_execution_timeout = 300
@@ -58,7 +60,7 @@ autodoc_typehints = "none"  # the docstrings give types, with shapes
 
 # A reference that leads nowhere is an error like any other warning.
 nitpicky = True
-nitpick_ignore_regex = [("py:.*", r"(?!propcvx).*"), ("py:obj", r".*\.T")]
+nitpick_ignore_regex = [("py:.*", r"(?!propcvx).*"), ("py:obj", r".*\.[TP]")]
 
 html_theme = "furo"
 html_title = f"{project} {release}"

@@ -171,7 +171,7 @@ def coefficients(models: Sequence[Any], parameter: str = "C", ax: Axes | None = 
     Parameters
     ----------
     models : sequence of fitted estimators
-        With ``coef_``, as of :func:`propcvx.fit_grid`.
+        With ``coef_``, as of :func:`propcvx.estimators.fit_grid`.
     parameter : str
         The one in which they differ.
     ax : Axes, optional

@@ -53,7 +53,7 @@ def bounds_by_time(result: CertifiedInterval, ax: Axes | None = None) -> Axes:
     Parameters
     ----------
     result : CertifiedInterval
-        As of :func:`propcvx.certify`.
+        As of :func:`propcvx.estimators.certify`.
     ax : Axes, optional
         Where to draw; a new figure's otherwise.
 
@@ -89,7 +89,7 @@ def tree(result: CertifiedInterval, ax: Axes | None = None) -> Axes:
     Parameters
     ----------
     result : CertifiedInterval
-        With ``nodes``, as of :func:`propcvx.certify` where it went as far as branching.
+        With ``nodes``, as of :func:`propcvx.estimators.certify` where it went as far as branching.
     ax : Axes, optional
         Where to draw; a new figure's otherwise.
 
