@@ -25,8 +25,9 @@ def register_solver(row: Solver) -> None:
 
 
 def solvers_for(program: Program) -> list[str]:
-    """Names of the installed solvers that can solve a program."""
-    return [row.name for row in SOLVERS.values() if row.installed and row.can_solve(program)]
+    """Names of the installed solvers that can solve a program, without those that are unsafe."""
+    able = (row for row in SOLVERS.values() if row.installed and row.can_solve(program))
+    return [row.name for row in able if not row.unsafe]
 
 
 def find_solver(solver: str | Solver, program: Program) -> Solver:
@@ -41,7 +42,7 @@ def find_solver(solver: str | Solver, program: Program) -> Solver:
     if not isinstance(row, Solver):
         raise UnsupportedSolverError(
             f"solver must be 'auto', a Solver, or one of {sorted(SOLVERS)}, got {solver!r}"
-            f"{_suggestion(solver)}; {solvers_for(program)} can solve {program.name}."
+            f"{suggestion(solver)}; {solvers_for(program)} can solve {program.name}."
         )
     if not row.can_solve(program):
         raise UnsupportedSolverError(
@@ -66,7 +67,7 @@ def portable(solver: Any) -> Any:
     return solver
 
 
-def _suggestion(solver: Any) -> str:
+def suggestion(solver: Any) -> str:
     """For what is no name of a row: why it is absent, or which name is the nearest."""
     if not isinstance(solver, str):
         return ""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from types import MappingProxyType
 
-LINEAR = "linear programs only, of which the package has none without booleans; highs takes those"
+LINEAR = "linear programs only, with or without booleans; highs takes those of the package"
 GPU = "needs an accelerator"
 
 ABSENT: Mapping[str, str] = MappingProxyType(

@@ -23,6 +23,8 @@ _XPRESS_OPTIONS = frozenset(
     | {"bariterlimit", "maxnode", "presolve", "defaultalg", "scaling", "write_mps"}
 )
 
+_CONE_DUALS = "duals of second-order cones, through CVXPY 1.9.3, that are none"
+
 COMMERCIAL = (
     through_cvxpy(
         "gurobi",
@@ -32,6 +34,7 @@ COMMERCIAL = (
         module="gurobipy",
         option_names=AttributesOf("gurobipy:GRB.Param"),
         licence="proprietary",
+        failures=(KnownFailure("13.0.3", "no duals of quadratic constraints at low accuracy"),),
         limits="2,000 variables and 2,000 constraints, 200 variables of a quadratic program",
         unpublished="its licence forbids to publish results of benchmarks",
     ),
@@ -42,6 +45,7 @@ COMMERCIAL = (
         threads_of=cplex_threads,
         licence="proprietary",
         limits="1,000 variables and 1,000 constraints (Community Edition)",
+        failures=(KnownFailure("22.2.0.1", _CONE_DUALS),),
         unpublished="nothing in its package allows to publish results of benchmarks",
     ),
     through_cvxpy(
@@ -53,9 +57,7 @@ COMMERCIAL = (
         licence="proprietary",
         limits="200 variables and constraints of a quadratic program, 5,000 of a linear one",
         unpublished="its licence forbids to publish results of benchmarks",
-        failures=(
-            KnownFailure("9.9.1", "duals of second-order cones that are none, through CVXPY 1.9.3"),
-        ),
+        failures=(KnownFailure("9.9.1", _CONE_DUALS),),
     ),
     through_cvxpy(
         "copt",
@@ -66,6 +68,7 @@ COMMERCIAL = (
         option_names=AttributesOf("coptpy:COPT.Param"),
         licence="proprietary",
         limits="2,000 variables and 2,000 constraints",
+        failures=(KnownFailure("8.0.7", _CONE_DUALS),),
         unpublished="nothing in its package allows to publish results of benchmarks",
     ),
 )

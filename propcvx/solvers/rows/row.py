@@ -37,6 +37,10 @@ class KnownFailure:
     version: str
     what: str
 
+    def __str__(self) -> str:
+        """What was seen, after the version."""
+        return f"{self.version}: {self.what}"
+
 
 def knows_none(structure: Structure) -> bool:
     """What a solver without a special structure accepts."""
@@ -88,6 +92,9 @@ class Solver:
         The options that hold it to a number of threads; none where it has but one.
     failures : tuple of KnownFailure
         What it was seen to do wrong.
+    unsafe : bool
+        Whether it was seen to end the process: it is asked by its name alone, and suggested to
+        nobody.
     """
 
     name: str
@@ -104,6 +111,7 @@ class Solver:
     unpublished: str = ""
     threads_of: Callable[[int], dict[str, Any]] = no_threads
     failures: tuple[KnownFailure, ...] = ()
+    unsafe: bool = False
 
     @property
     def installed(self) -> bool:

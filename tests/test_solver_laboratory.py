@@ -1,0 +1,268 @@
+"""Solvers side by side: rows of one program, limits of a process, the file that is continued."""
+
+import json
+import os
+import time
+from functools import partial
+
+import cvxpy as cp
+import numpy as np
+import pytest
+
+from propcvx.cli import main
+from propcvx.errors import InputError, LicenceError, SolverError, UnsupportedSolverError
+from propcvx.experiments import compare_solvers
+from propcvx.experiments.solver_laboratory import compare
+from propcvx.experiments.solver_laboratory.isolated import Limits, run_isolated
+from propcvx.experiments.solver_laboratory.listing import solver_rows
+from propcvx.experiments.solver_laboratory.matrix import cells_of, read_rows, run_matrix
+from propcvx.experiments.solver_laboratory.measure import Measure
+from propcvx.experiments.solver_laboratory.programs import PROGRAMS, ProgramAt
+from propcvx.solvers import ABSENT, SOLVERS, Answer, Solver, solve, solvers_for
+
+SAFE = [name for name, row in SOLVERS.items() if row.installed and not row.unsafe]
+
+SMALL = ProgramAt("svm_dual", 12)
+
+
+def nearest():
+    """A problem of the user's own; its value is 0.5 at (0.5, 0.5)."""
+    x = cp.Variable(2, name="x")
+    return cp.Problem(cp.Minimize(cp.sum_squares(x - 1)), [cp.sum(x) == 1])
+
+
+def told(measure):
+    """What a measurement tells, in this process."""
+    found = {}
+    measure(found.update)
+    return found
+
+
+# One program, many solvers
+
+
+def test_rows_of_a_program():
+    rows = compare_solvers(SMALL, ["clarabel", "newton"], tols=["high"])
+    optimum = solve(SMALL(), "clarabel", tol=1e-9).value
+    assert [row["solver"] for row in rows] == ["clarabel", "newton"]
+    for row in rows:
+        assert (row["status"], row["reason"], row["tol"]) == ("optimal", None, 1e-9)
+        assert (row["problem_class"], row["n_variables"], row["n_constraints"]) == ("QP", 12, 25)
+        assert row["objective"] == pytest.approx(optimum, rel=1e-7)
+        assert abs(row["difference"]) < 1e-7
+        assert max(row["primal_residual"], row["dual_residual"], row["duality_gap"]) < 1e-6
+        assert 0 <= row["relative_gap"] < 1e-7
+        assert min(row["solve_ms"], row["resolve_cold_ms"], row["resolve_warm_ms"]) > 0
+        assert row["peak_memory_mb"] >= row["base_memory_mb"] > 10
+        assert (row["threads"], row["version"]) == (1, SOLVERS[row["solver"]].version)
+    errors = [max(r["primal_residual"], r["dual_residual"], r["duality_gap"]) for r in rows]
+    assert rows[0]["reference_solver"] == rows[int(np.argmin(errors))]["solver"]
+
+
+@pytest.mark.parametrize("solver", [name for name in SAFE if name != "lstsq"])
+def test_every_installed_solver_can_be_measured(solver):
+    name = next(name for name in PROGRAMS if SOLVERS[solver].can_solve(ProgramAt(name, 8)()))
+    for tol in (None, 1e-5):
+        found = told(Measure(ProgramAt(name, 8), solver, tol, 1))
+        assert found["status"] in ("optimal", "optimal_inaccurate")
+        assert found["objective"] is not None
+        assert found["resolve_warm_ms"] > 0
+
+
+def test_a_problem_of_the_user_and_a_row_of_the_user():
+    def run(program, options, warm):
+        return Answer(cp.OPTIMAL, {"x": np.array([0.5, 0.5])}, {"constraint 0": np.array(1.0)})
+
+    mine = Solver("mine", run, lambda tol: {}, classes=SOLVERS["osqp"].classes)
+    (row,) = compare_solvers(nearest, [mine], tols=[1e-4], reference=0.5)
+    assert (row["solver"], row["status"], row["accuracy"]) == ("mine", "optimal", "0.0001")
+    assert (row["objective"], row["difference"]) == (0.5, 0.0)
+    assert row["primal_residual"] == 0.0
+    assert row["dual_residual"] == pytest.approx(0.0, abs=1e-12)
+
+
+def test_without_names_all_that_can_are_asked(monkeypatch):
+    monkeypatch.setattr(
+        "propcvx.experiments.solver_laboratory.compare._measured",
+        lambda *given: {"status": "asked"},
+    )
+    rows = compare_solvers(SMALL)
+    asked = [(row["solver"], row["accuracy"]) for row in rows if row["status"] == "asked"]
+    able = solvers_for(SMALL())
+    assert "ecos_bb" not in solvers_for(ProgramAt("psvm", 8)())
+    assert asked == [(name, tol) for name in able for tol in ("default", "low", "high")]
+
+
+def test_what_cannot_solve_or_is_not_installed_is_a_row(monkeypatch):
+    absent = SOLVERS["piqp"].__class__(**{**vars(SOLVERS["piqp"]), "module": "no_such_module"})
+    refused, missing = compare_solvers(SMALL, ["scip", absent], tols=["low"])
+    assert refused["status"] in ("refused", "not installed")
+    assert missing["status"] == "not installed"
+    assert "pip install piqp" in missing["reason"]
+
+
+@pytest.mark.parametrize(
+    ("solvers", "given", "message"),
+    [
+        (["Clarabell"], {}, "did you mean 'clarabel'"),
+        (["mosek"], {}, "which is absent: starts for nobody"),
+        (["clarabel"], {"tols": ["medium"]}, "names of.*default.*got 'medium'"),
+        (["clarabel"], {"tols": [-1.0]}, "tols must be a finite number above 0"),
+        (["clarabel"], {"time_limit": 0}, "time_limit"),
+        (["clarabel"], {"threads": 0}, "threads"),
+    ],
+)
+def test_bad_input(solvers, given, message):
+    with pytest.raises(InputError, match=message):
+        compare_solvers(SMALL, solvers, **given)
+
+
+@pytest.mark.parametrize(
+    ("error", "status"),
+    [
+        (LicenceError("too large", "osqp", "solver_error"), "no licence"),
+        (SolverError("broke", "osqp", "solver_error"), "failed"),
+        (UnsupportedSolverError("cannot"), "refused"),
+    ],
+)
+def test_what_a_solver_raises_is_a_status(error, status):
+    def run(program, options, warm):
+        raise error
+
+    broken = Solver("broken", run, lambda tol: {}, classes=SOLVERS["osqp"].classes)
+    found = told(Measure(SMALL, broken, None, 1))
+    assert (found["status"], found["reason"]) == (status, str(error))
+
+
+def test_a_status_without_an_answer_is_kept():
+    x = cp.Variable(name="x")
+    impossible = cp.Problem(cp.Minimize(x), [x >= 1, x <= 0])
+    found = told(Measure(lambda: impossible, "clarabel", None, 1))
+    assert found["status"] == "infeasible"
+    assert "objective" not in found
+
+
+# A process and its limits
+
+
+def test_a_process_tells_what_it_found():
+    outcome = run_isolated(partial(_tell_threads), Limits(threads=3))
+    assert (outcome.failure, outcome.reason) == ("", "")
+    assert outcome.found["threads"] == "3"
+
+
+def _tell_threads(tell):
+    tell({"threads": os.environ["OMP_NUM_THREADS"]})
+
+
+def test_a_process_that_runs_over_is_ended_and_keeps_what_it_told():
+    def task(tell):
+        tell({"known": 1})
+        time.sleep(60)
+
+    outcome = run_isolated(task, Limits(seconds=0.5))
+    assert outcome.failure == "out of time"
+    assert outcome.found["known"] == 1
+
+
+def test_a_process_that_takes_too_much_memory_is_ended():
+    def task(tell):
+        hold = np.ones((1500, 2**17))  # 1.5 GB
+        time.sleep(60)
+        tell({"size": hold.size})
+
+    outcome = run_isolated(task, Limits(seconds=50, megabytes=1000))
+    assert outcome.failure == "out of memory"
+    assert outcome.found["peak_memory_mb"] > 1000
+
+
+@pytest.mark.parametrize("how", ["raises", "aborts"])
+def test_a_process_that_crashes_says_its_last_words(how):
+    def task(tell):
+        tell({"known": 1})
+        if how == "raises":
+            raise ZeroDivisionError("on purpose")
+        os.abort()
+
+    outcome = run_isolated(task, Limits())
+    assert outcome.failure == "crashed"
+    assert ("on purpose" if how == "raises" else "exit code -6") in outcome.reason
+    assert outcome.found["known"] == 1
+
+
+def test_other_solvers_cannot_be_imported_there():
+    def task(tell):
+        try:
+            import scs
+        except ImportError:
+            tell({"scs": "blocked"})
+        else:
+            tell({"scs": scs.__version__})
+
+    assert run_isolated(task, Limits(), ["scs"]).found["scs"] == "blocked"
+    assert run_isolated(task, Limits()).found["scs"] != "blocked"
+
+
+# Programs, and the file
+
+
+@pytest.mark.parametrize("name", [n for n, kind in PROGRAMS.items() if kind.same_as])
+def test_other_ways_to_write_a_program_have_its_value(name):
+    for n in (12, 30):
+        ours, theirs = ProgramAt(name, n)(), ProgramAt(PROGRAMS[name].same_as, n)()
+        assert abs(solve(ours, "clarabel").value) == pytest.approx(
+            abs(solve(theirs, "clarabel").value), rel=1e-6
+        )
+
+
+def test_a_file_is_continued(tmp_path, monkeypatch):
+    file, asked = tmp_path / "rows.jsonl", []
+
+    def run(build, solver, tol, limits):
+        asked.append((build.instances, solver.name))
+        over = solver.name == "osqp" and build.instances == 16
+        return {"status": "out of time"} if over else {"status": "optimal", "objective": 1.0}
+
+    monkeypatch.setattr(compare, "_measured", run)
+    cells = cells_of(["svm_dual"], [32, 16])
+    first = run_matrix(cells[:1], file, ["osqp", "clarabel"], ["low"])
+    rows = run_matrix(cells, file, ["osqp", "clarabel"], ["low"])
+    assert asked == [(16, "osqp"), (16, "clarabel"), (32, "clarabel")]
+    assert len(first) == 2
+    assert [row["status"] for row in read_rows(file)] == [
+        *("out of time", "optimal", "skipped", "optimal")
+    ]
+    assert {row["reason"] for row in rows} == {None, "out of time at N = 16"}
+
+
+def test_a_file_of_something_else_is_refused(tmp_path):
+    file = tmp_path / "rows.jsonl"
+    file.write_text('{"program": "svm_dual"}\n')
+    with pytest.raises(InputError, match="is not what 'propcvx solvers compare' wrote"):
+        run_matrix([SMALL], file)
+
+
+# The commands
+
+
+def test_the_list_has_every_solver(capsys):
+    rows = {row["solver"]: row for row in solver_rows()}
+    assert rows.keys() == SOLVERS.keys() | ABSENT.keys()
+    assert "svm_dual" in rows["newton"]["programs"]
+    assert rows["clarabel"]["status"] == "installed"
+    assert rows["mosek"]["status"] == "absent"
+    assert main(["solvers"]) == 0
+    printed = capsys.readouterr().out
+    assert all(f"{name} " in printed or f"{name}:" in printed for name in rows)
+
+
+def test_the_command_compares(tmp_path, capsys):
+    file = tmp_path / "rows.jsonl"
+    given = ["solvers", "compare", "svm_dual", "--solvers", "clarabel", "--tols", "low,1e-6"]
+    assert main([*given, "--sizes", "12", "--rows", str(file)]) == 0
+    assert "svm_dual 12" in capsys.readouterr().out
+    rows = [json.loads(line) for line in file.read_text().splitlines()]
+    assert [(row["accuracy"], row["status"]) for row in rows] == [
+        ("low", "optimal"),
+        ("1e-06", "optimal"),
+    ]
