@@ -12,12 +12,13 @@ import pytest
 from propcvx.cli import main
 from propcvx.errors import InputError, LicenceError, SolverError, UnsupportedSolverError
 from propcvx.experiments import compare_solvers
-from propcvx.experiments.solver_laboratory import compare
+from propcvx.experiments.solver_laboratory import compare, summary
 from propcvx.experiments.solver_laboratory.isolated import Limits, run_isolated
 from propcvx.experiments.solver_laboratory.listing import solver_rows
 from propcvx.experiments.solver_laboratory.matrix import cells_of, read_rows, run_matrix
 from propcvx.experiments.solver_laboratory.measure import Measure
 from propcvx.experiments.solver_laboratory.programs import PROGRAMS, ProgramAt
+from propcvx.experiments.solver_laboratory.report import write_solver_report
 from propcvx.solvers import ABSENT, SOLVERS, Answer, Solver, solve, solvers_for
 
 SAFE = [name for name, row in SOLVERS.items() if row.installed and not row.unsafe]
@@ -240,6 +241,96 @@ def test_a_file_of_something_else_is_refused(tmp_path):
     file.write_text('{"program": "svm_dual"}\n')
     with pytest.raises(InputError, match="is not what 'propcvx solvers compare' wrote"):
         run_matrix([SMALL], file)
+
+
+# What rows say
+
+
+def rows_of(times, accuracy="high", program="svm_dual"):
+    """Rows with these milliseconds, by size and solver; None is a solver that errs."""
+    return [
+        {
+            **compare.EMPTY,
+            **vars(ProgramAt(program, n)),
+            "solver": solver,
+            "version": "1",
+            "accuracy": accuracy,
+            "tol": 1e-9,
+            **{"threads": 1, "time_limit": 10.0, "memory_limit_mb": 100.0},
+            "status": "optimal",
+            "objective": 2.0,
+            "difference": 1.0 if time is None else 1e-9,
+            **dict.fromkeys(("primal_residual", "dual_residual", "duality_gap"), 1e-9),
+            "solve_ms": 5.0 if time is None else time,
+        }
+        for n, by_solver in times.items()
+        for solver, time in by_solver.items()
+    ]
+
+
+ROWS = rows_of(
+    {
+        50: {"piqp": 1.0, "osqp": 4.0, "scs": None},
+        100: {"piqp": 2.0, "osqp": 16.0, "scs": 2.1},
+        200: {"piqp": 64.0, "osqp": 8.0, "scs": None},
+    }
+)
+
+
+def test_a_fast_answer_that_misses_its_goal_counts_with_the_time_limit():
+    times = [summary.milliseconds(row) for row in ROWS if row["solver"] == "scs"]
+    assert times == [10_000.0, 2.1, 10_000.0]
+
+
+def test_profiles_are_shares_within_a_factor():
+    profiles = summary.performance_profiles(ROWS)
+    factors, shares = profiles["piqp"]
+    assert factors == pytest.approx([1, 1, 1, 8])
+    assert shares == pytest.approx([2 / 3, 1 / 3, 2 / 3, 1])
+    factors, shares = profiles["scs"]
+    assert (factors[-1], shares[-1]) == pytest.approx((1.05, 1 / 3))
+
+
+def test_shifted_means_are_over_the_smallest():
+    means = summary.shifted_means(ROWS)
+    piqp = (11 * 12 * 74) ** (1 / 3) - 10
+    osqp = (14 * 26 * 18) ** (1 / 3) - 10
+    scs = (10_010 * 12.1 * 10_010) ** (1 / 3) - 10
+    assert means == pytest.approx({"osqp": 1.0, "piqp": piqp / osqp, "scs": scs / osqp})
+    assert summary.shifted_means(rows_of({50: {"osqp": None}})) == {}
+
+
+def test_recommendations_follow_the_fastest_and_name_those_close_to_it():
+    assert summary.recommendations(ROWS) == [
+        "For `svm_dual` with N = 50 to 100 use `piqp` (1 ms to 2 ms; scs take at most 1.2 times as "
+        "long there).",
+        "For `svm_dual` with N = 200 use `osqp` (8 ms).",
+    ]
+
+
+@pytest.mark.parametrize("ending", [".md", ".html"])
+def test_the_report_has_what_the_rows_say(tmp_path, ending):
+    pytest.importorskip("markdown_it")
+    file, output = tmp_path / "rows.jsonl", tmp_path / f"report{ending}"
+    hidden = rows_of({50: {"gurobi": 0.123}})
+    file.write_text("".join(json.dumps(row) + "\n" for row in [*ROWS, *hidden]))
+    assert main(["solvers", "report", str(file), "--output", str(output)]) == 0
+    text = output.read_text()
+    assert "with N = 200 use" in text
+    assert "its licence forbids to publish" in text
+    assert "0.123" not in text
+    assert text.count("<img" if ending == ".html" else "![") == 3
+
+
+def test_a_report_of_nothing_is_refused(tmp_path):
+    for rows, output, message in (
+        ("", "report.md", "has no rows"),
+        ("", "report.pdf", r"must end in one of \.md, \.html"),
+    ):
+        file = tmp_path / "rows.jsonl"
+        file.write_text(rows)
+        with pytest.raises(InputError, match=message):
+            write_solver_report(file, tmp_path / output)
 
 
 # The commands

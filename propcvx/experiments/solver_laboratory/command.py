@@ -1,4 +1,4 @@
-"""The commands ``propcvx solvers`` and ``propcvx solvers compare``."""
+"""The commands ``propcvx solvers``, ``propcvx solvers compare`` and ``propcvx solvers report``."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from propcvx.experiments.solver_laboratory.isolated import Limits
 from propcvx.experiments.solver_laboratory.listing import listing
 from propcvx.experiments.solver_laboratory.matrix import cells_of, run_matrix
 from propcvx.experiments.solver_laboratory.programs import PROGRAMS
+from propcvx.experiments.solver_laboratory.report import write_solver_report
 from propcvx.experiments.tables import text_table
 
 
@@ -18,7 +19,12 @@ def add_solvers(commands: Any) -> None:
     """Add the commands to those of ``propcvx``."""
     solvers = commands.add_parser("solvers", help="the solvers at hand; compare them")
     solvers.set_defaults(run=_list, keeps=lambda chosen: "")
-    _add_compare(solvers.add_subparsers(metavar="compare"))
+    commands = solvers.add_subparsers(metavar="{compare,report}")
+    _add_compare(commands)
+    report = commands.add_parser("report", help="rows of compare as Markdown or HTML")
+    report.add_argument("rows", type=Path, metavar="FILE", help="of propcvx solvers compare")
+    report.add_argument("--output", type=Path, required=True, metavar="FILE", help=".md or .html")
+    report.set_defaults(run=_report, keeps=lambda chosen: "")
 
 
 def _add_compare(commands: Any) -> None:
@@ -57,6 +63,11 @@ def _compare(chosen: argparse.Namespace) -> int:
     limits = Limits(chosen.time_limit, chosen.memory_limit, chosen.threads)
     rows = run_matrix(cells, chosen.rows, chosen.solvers, chosen.tols, limits)
     print(table([row for row in rows if row["program"] in names]))
+    return 0
+
+
+def _report(chosen: argparse.Namespace) -> int:
+    write_solver_report(chosen.rows, chosen.output)
     return 0
 
 

@@ -123,7 +123,8 @@ def _hopeless(rows: Iterable[Row], named: Row) -> Row | None:
         same = all(row[name] == named[name] for name in KEY if name != "instances")
         if same and row["status"] in HOPELESS and row["instances"] < named["instances"]:
             reason = f"{row['status']} at N = {row['instances']}"
-            return {**dict.fromkeys(row), "status": "skipped", "reason": reason}
+            kept = {name: row[name] for name in ("time_limit", "memory_limit_mb", "threads")}
+            return {**dict.fromkeys(row), **kept, "status": "skipped", "reason": reason}
     return None
 
 
