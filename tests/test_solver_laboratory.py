@@ -13,12 +13,19 @@ from propcvx.cli import main
 from propcvx.errors import InputError, LicenceError, SolverError, UnsupportedSolverError
 from propcvx.experiments import compare_solvers
 from propcvx.experiments.solver_laboratory import compare, summary
+from propcvx.experiments.solver_laboratory.fits import (
+    FitAt,
+    compare_fits,
+    unchanged_from,
+    with_agreement,
+)
 from propcvx.experiments.solver_laboratory.isolated import Limits, run_isolated
 from propcvx.experiments.solver_laboratory.listing import solver_rows
-from propcvx.experiments.solver_laboratory.matrix import cells_of, read_rows, run_matrix
+from propcvx.experiments.solver_laboratory.matrix import KEY, cells_of, run_matrix
 from propcvx.experiments.solver_laboratory.measure import Measure
 from propcvx.experiments.solver_laboratory.programs import PROGRAMS, ProgramAt
 from propcvx.experiments.solver_laboratory.report import write_solver_report
+from propcvx.experiments.solver_laboratory.rows_file import read_rows
 from propcvx.solvers import ABSENT, SOLVERS, Answer, Solver, solve, solvers_for
 
 SAFE = [name for name, row in SOLVERS.items() if row.installed and not row.unsafe]
@@ -230,7 +237,7 @@ def test_a_file_is_continued(tmp_path, monkeypatch):
     rows = run_matrix(cells, file, ["osqp", "clarabel"], ["low"])
     assert asked == [(16, "osqp"), (16, "clarabel"), (32, "clarabel")]
     assert len(first) == 2
-    assert [row["status"] for row in read_rows(file)] == [
+    assert [row["status"] for row in read_rows(file, KEY)] == [
         *("out of time", "optimal", "skipped", "optimal")
     ]
     assert {row["reason"] for row in rows} == {None, "out of time at N = 16"}
@@ -239,7 +246,7 @@ def test_a_file_is_continued(tmp_path, monkeypatch):
 def test_a_file_of_something_else_is_refused(tmp_path):
     file = tmp_path / "rows.jsonl"
     file.write_text('{"program": "svm_dual"}\n')
-    with pytest.raises(InputError, match="is not what 'propcvx solvers compare' wrote"):
+    with pytest.raises(InputError, match="is not what 'propcvx solvers' wrote"):
         run_matrix([SMALL], file)
 
 
@@ -331,6 +338,63 @@ def test_a_report_of_nothing_is_refused(tmp_path):
         file.write_text(rows)
         with pytest.raises(InputError, match=message):
             write_solver_report(file, tmp_path / output)
+
+
+# Whole fits
+
+
+def test_fits_by_exact_solvers_agree(tmp_path):
+    file = tmp_path / "fits.jsonl"
+    given = {"solvers": ["auto", "clarabel"], "tols": [1e-6], "instances": 40}
+    rows = compare_fits(file, **given)
+    assert [(row["method"], row["solver"]) for row in rows] == [
+        *(("alter-pSVM", "auto"), ("alter-pSVM", "clarabel")),
+        *(("conv-pSVM", "auto"), ("conv-pSVM", "clarabel")),
+    ]
+    for row in rows:
+        assert row["status"] == "done"
+        assert (row["labels_agree"], row["predictions_agree"]) == (1.0, 1.0)
+        assert 0.0 <= row["accuracy"] <= 1.0
+    assert rows[0]["objective"] == pytest.approx(rows[1]["objective"], rel=1e-5)
+    written = file.read_text()
+    assert compare_fits(file, **given) == rows
+    assert file.read_text() == written
+
+
+def test_a_fit_that_a_solver_cannot_do_is_a_row():
+    found = told(FitAt("conv-pSVM", "osqp", 1e-6, instances=24))
+    assert found["status"] == "refused"
+    assert "cannot solve" in found["reason"]
+
+
+def fit_rows(labels):
+    """Rows of one solver with these labels by tolerance."""
+    return [
+        {
+            **vars(FitAt("alter-pSVM", "auto", tol)),
+            **{"status": "done", "labels": label, "predictions": [1, 1]},
+        }
+        for tol, label in labels.items()
+    ]
+
+
+def test_agreement_is_with_the_smallest_tolerance():
+    rows = with_agreement(fit_rows({1e-2: [1, -1, 1, 1], 1e-8: [1, 1, 1, 1]}))
+    assert [row["labels_agree"] for row in rows] == [0.75, 1.0]
+    assert [row["predictions_agree"] for row in rows] == [1.0, 1.0]
+
+
+@pytest.mark.parametrize(
+    ("labels", "told"),
+    [
+        ({1e-2: [1], 1e-4: [1], 1e-6: [1]}, "nothing changes from a tolerance of 0.01 on"),
+        ({1e-2: [1], 1e-4: [-1], 1e-6: [1], 1e-8: [1]}, "from a tolerance of 1e-06 on"),
+        ({1e-2: [1], 1e-4: [-1]}, "change up to the smallest tolerance"),
+    ],
+)
+def test_from_where_on_nothing_changes(labels, told):
+    (sentence,) = unchanged_from(fit_rows(labels))
+    assert told in sentence
 
 
 # The commands

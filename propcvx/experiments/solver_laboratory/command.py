@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from propcvx.experiments.solver_laboratory.compare import Accuracy, Row
+from propcvx.experiments.solver_laboratory.fits import METHODS, compare_fits, unchanged_from
 from propcvx.experiments.solver_laboratory.isolated import Limits
 from propcvx.experiments.solver_laboratory.listing import listing
 from propcvx.experiments.solver_laboratory.matrix import cells_of, run_matrix
@@ -19,8 +20,9 @@ def add_solvers(commands: Any) -> None:
     """Add the commands to those of ``propcvx``."""
     solvers = commands.add_parser("solvers", help="the solvers at hand; compare them")
     solvers.set_defaults(run=_list, keeps=lambda chosen: "")
-    commands = solvers.add_subparsers(metavar="{compare,report}")
+    commands = solvers.add_subparsers(metavar="{compare,fits,report}")
     _add_compare(commands)
+    _add_fits(commands)
     report = commands.add_parser("report", help="rows of compare as Markdown or HTML")
     report.add_argument("rows", type=Path, metavar="FILE", help="of propcvx solvers compare")
     report.add_argument("--output", type=Path, required=True, metavar="FILE", help=".md or .html")
@@ -50,6 +52,45 @@ def _add_compare(commands: Any) -> None:
         "--rows", type=Path, required=True, metavar="FILE", help="JSON lines, kept and continued"
     )
     compare.set_defaults(run=_compare, keeps=lambda chosen: f"{chosen.rows} has every run")
+
+
+def _add_fits(commands: Any) -> None:
+    fits = commands.add_parser(
+        "fits",
+        help="whole fits by several solvers and tolerances: does the answer change?",
+        description="What the file has is not run again.",
+    )
+    fits.add_argument("--solvers", type=_several(str), default=["auto", "clarabel", "osqp", "scs"])
+    fits.add_argument("--tols", type=_several(float), default=[1e-2, 1e-4, 1e-6, 1e-8, 1e-10])
+    fits.add_argument("--methods", type=_several(str), default=list(METHODS))
+    fits.add_argument("--data", default="generated", help="a real set, or 'generated'")
+    fits.add_argument("--instances", type=int, default=100, help="drawn, those of the test too")
+    fits.add_argument("--C", type=float, default=1.0, help="weight of the loss (1)")
+    fits.add_argument("--time-limit", type=float, default=300.0, help="seconds of a fit (300)")
+    fits.add_argument("--rows", type=Path, required=True, metavar="FILE", help="JSON lines")
+    fits.set_defaults(run=_fits, keeps=lambda chosen: f"{chosen.rows} has every fit")
+
+
+def _fits(chosen: argparse.Namespace) -> int:
+    where = {"data": chosen.data, "instances": chosen.instances, "C": chosen.C}
+    limits = Limits(chosen.time_limit)
+    rows = compare_fits(chosen.rows, chosen.solvers, chosen.tols, chosen.methods, limits, **where)
+    print(text_table([_fit_cells(row) for row in rows]))
+    print("\n".join(unchanged_from(rows)))
+    return 0
+
+
+def _fit_cells(row: Row) -> dict[str, str]:
+    return {
+        **{name: row[name] for name in ("method", "solver")},
+        "tol": f"{row['tol']:g}",
+        "status": row["status"],
+        "objective": _cell(row["objective"], ".8g"),
+        "labels agree": _cell(row["labels_agree"], ".1%"),
+        "predictions agree": _cell(row["predictions_agree"], ".1%"),
+        "accuracy": _cell(row["accuracy"], ".1%"),
+        "seconds": _cell(row["seconds"], ".2f"),
+    }
 
 
 def _list(chosen: argparse.Namespace) -> int:

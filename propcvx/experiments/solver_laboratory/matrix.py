@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict
 from itertools import groupby
@@ -21,6 +20,7 @@ from propcvx.experiments.solver_laboratory.compare import (
 )
 from propcvx.experiments.solver_laboratory.isolated import Limits
 from propcvx.experiments.solver_laboratory.programs import PROGRAMS, ProgramAt
+from propcvx.experiments.solver_laboratory.rows_file import append_row, key_of, read_rows
 from propcvx.solvers import Solver
 
 HOPELESS = ("out of time", "out of memory", "no licence")
@@ -58,7 +58,7 @@ def run_matrix(
     """
     limits = limits or Limits()
     accuracies = [named_accuracy(tol) for tol in tols]
-    rows = {_key(row): row for row in read_rows(file)}
+    rows = {key_of(row, KEY): row for row in read_rows(file, KEY)}
     with tqdm(cells, desc="programs", unit="program") as bar:
         for cell in bar:
             bar.set_postfix_str(f"{cell.program}, N={cell.instances}")
@@ -66,12 +66,12 @@ def run_matrix(
             for solver in solvers_of(solvers, program):
                 for accuracy in accuracies:
                     named = {**asdict(cell), "solver": solver.name, "accuracy": accuracy[0]}
-                    if _key(named) in rows:
+                    if key_of(named, KEY) in rows:
                         continue
                     skipped = _hopeless(rows.values(), named)
                     row = skipped or one_row(cell, program, solver, accuracy, limits)
-                    rows[_key(named)] = {**row, **named}
-                    _append(file, rows[_key(named)])
+                    rows[key_of(named, KEY)] = {**row, **named}
+                    append_row(file, rows[key_of(named, KEY)])
     return with_references(list(rows.values()))
 
 
@@ -85,25 +85,6 @@ def cells_of(
             raise InputError(f"programs must be among {list(PROGRAMS)}, got {name!r}.")
         cells += [ProgramAt(name, n, data, C) for n in sorted(sizes or PROGRAMS[name].sizes)]
     return cells
-
-
-def read_rows(file: Path) -> list[Row]:
-    """The rows of a file; none where it is not there.
-
-    Raises
-    ------
-    InputError
-        If it holds something else.
-    """
-    if not file.exists():
-        return []
-    try:
-        rows = [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines()]
-        return [row for row in rows if _key(row)]
-    except (ValueError, KeyError, TypeError) as error:
-        raise InputError(
-            f"{file} is not what 'propcvx solvers compare' wrote: {error!r}."
-        ) from error
 
 
 def with_references(rows: list[Row]) -> list[Row]:
@@ -126,15 +107,3 @@ def _hopeless(rows: Iterable[Row], named: Row) -> Row | None:
             kept = {name: row[name] for name in ("time_limit", "memory_limit_mb", "threads")}
             return {**dict.fromkeys(row), **kept, "status": "skipped", "reason": reason}
     return None
-
-
-def _key(row: Row) -> tuple[object, ...]:
-    return tuple(row[name] for name in KEY)
-
-
-def _append(file: Path, row: Row) -> None:
-    try:
-        with file.open("a", encoding="utf-8") as out:
-            out.write(json.dumps(row) + "\n")
-    except OSError as error:
-        raise InputError(f"the file for the rows cannot be written: {error}.") from error

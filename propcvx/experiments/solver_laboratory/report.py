@@ -13,7 +13,8 @@ import numpy as np
 from propcvx.errors import InputError
 from propcvx.experiments.reproduce.report import Document, Picture, write_html, write_markdown
 from propcvx.experiments.solver_laboratory.compare import Row, error_of
-from propcvx.experiments.solver_laboratory.matrix import read_rows, with_references
+from propcvx.experiments.solver_laboratory.matrix import KEY, with_references
+from propcvx.experiments.solver_laboratory.rows_file import read_rows
 from propcvx.experiments.solver_laboratory.summary import (
     GOALS,
     SHIFT,
@@ -58,7 +59,7 @@ def write_solver_report(file: Path, output: Path) -> None:
     write = OUTPUTS.get(output.suffix.lower())
     if write is None:
         raise InputError(f"the output must end in one of {', '.join(OUTPUTS)}, got {output.name}.")
-    rows = with_references(read_rows(file))
+    rows = with_references(read_rows(file, KEY))
     if not rows:
         raise InputError(f"{file} has no rows; 'propcvx solvers compare' writes them.")
     write(document_of_rows(rows), output)
