@@ -163,10 +163,13 @@ def _tell_threads(tell):
     tell({"threads": os.environ["OMP_NUM_THREADS"]})
 
 
-def test_a_process_that_runs_over_is_ended_and_keeps_what_it_told():
+@pytest.mark.parametrize("how", ["works", "waits"])
+def test_a_process_that_runs_over_is_ended_and_keeps_what_it_told(how):
     def task(tell):
         tell({"known": 1})
-        time.sleep(60)
+        while how == "works":
+            pass
+        time.sleep(600)
 
     outcome = run_isolated(task, Limits(seconds=0.5))
     assert outcome.failure == "out of time"

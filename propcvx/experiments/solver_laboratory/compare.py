@@ -72,7 +72,8 @@ def compare_solvers(
     threads : int
         Threads of BLAS, OpenMP and Rust in every process, and of solvers that have an option.
     time_limit : float
-        Seconds of each run, from when its process has imported what it needs.
+        Seconds of processor time of each run, for each thread, from when its process has imported
+        what it needs.
     memory_limit_mb : float
         Resident memory of each process, in megabytes.
     reference : float, optional

@@ -23,6 +23,7 @@ from propcvx.experiments.solver_laboratory.measure import REFUSALS
 from propcvx.experiments.solver_laboratory.rows_file import Row, append_row, key_of, read_rows
 from propcvx.model_selection import BagShuffleSplit
 from propcvx.solvers import SOLVERS
+from propcvx.solvers.rows import COMMERCIAL, CORE, FURTHER
 from propcvx.solvers.table import suggestion
 
 METHODS: Mapping[str, Callable[[FitAt], Any]] = MappingProxyType(
@@ -153,13 +154,20 @@ def compare_fits(
     fits = [FitAt(m, s, float(t), **where) for m, s, t in product(methods, solvers, tols)]
     rows = {key_of(row, KEY): row for row in read_rows(file, KEY)}
     for fit in tqdm([fit for fit in fits if key_of(asdict(fit), KEY) not in rows], desc="fits"):
-        without = others(SOLVERS[fit.solver]) if fit.solver in SOLVERS else []
-        outcome = run_isolated(fit, limits, without)
+        outcome = run_isolated(fit, limits, _without(fit.solver))
         failed = {"status": outcome.failure, "reason": outcome.reason} if outcome.failure else {}
         row = {**dict.fromkeys(COLUMNS), **outcome.found, **failed, **asdict(fit)}
         append_row(file, row)
         rows[key_of(row, KEY)] = row
     return with_agreement([rows[key_of(asdict(fit), KEY)] for fit in fits])
+
+
+def _without(solver: str) -> list[str]:
+    """Modules of solvers that a fit does not ask."""
+    if solver in SOLVERS:
+        return others(SOLVERS[solver])
+    core = {row.module for row in CORE}
+    return sorted({row.module for row in (*FURTHER, *COMMERCIAL)} - core)
 
 
 COLUMNS = (

@@ -33,8 +33,11 @@ THREADS = (
 
 MEGABYTE = 2**20
 
-STARTING = 120.0
-"""Seconds in which a process must have imported what it needs; its time begins after them."""
+STARTING = 300.0
+"""Seconds of wall time in which a process must have imported what it needs."""
+
+HANGING = 10.0
+"""A process is ended, too, after this many times its limit in wall time: it waits for something."""
 
 EVERY = 0.02
 """Seconds between two looks at the memory of a process."""
@@ -52,7 +55,8 @@ class Limits:
     Attributes
     ----------
     seconds : float
-        Wall time, from when it has imported what it needs.
+        Processor time for each thread, from when it has imported what it needs: the same on a busy
+        machine as on a quiet one.
     megabytes : float
         Resident memory, all of the process.
     threads : int
@@ -151,26 +155,31 @@ def _environment(threads: int) -> Mapping[str, str]:
 
 def _watch(process: psutil.Popen, begun: Path, limits: Limits) -> tuple[str, float]:
     """Wait for the end or a limit; which limit, and the largest memory seen."""
-    peak, deadline, started = 0.0, monotonic() + STARTING, False
+    peak, spent, deadline, before = 0.0, 0.0, monotonic() + STARTING, None
     while True:
         try:
             process.wait(EVERY)
             return "", peak
         except psutil.TimeoutExpired:
-            peak = max(peak, _resident(process))
-        if not started and begun.exists():
-            started, deadline = True, monotonic() + limits.seconds
+            resident, spent = _use(process)
+            peak = max(peak, resident)
+        if before is None and begun.exists():
+            before, deadline = spent, monotonic() + HANGING * limits.seconds
         if peak > limits.megabytes:
             return "out of memory", peak
-        if monotonic() > deadline:
+        over = before is not None and spent - before > limits.seconds * limits.threads
+        if over or monotonic() > deadline:
             return "out of time", peak
 
 
-def _resident(process: psutil.Popen) -> float:
+def _use(process: psutil.Popen) -> tuple[float, float]:
+    """Resident megabytes, and seconds of processor time."""
     try:
-        return float(process.memory_info().rss / MEGABYTE)
+        with process.oneshot():
+            times = process.cpu_times()
+            return process.memory_info().rss / MEGABYTE, times.user + times.system
     except psutil.NoSuchProcess:
-        return 0.0
+        return 0.0, 0.0
 
 
 def _found(folder: Path) -> Found:
