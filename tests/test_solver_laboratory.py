@@ -24,6 +24,7 @@ from propcvx.experiments.solver_laboratory.listing import solver_rows
 from propcvx.experiments.solver_laboratory.matrix import KEY, cells_of, run_matrix
 from propcvx.experiments.solver_laboratory.measure import Measure
 from propcvx.experiments.solver_laboratory.programs import PROGRAMS, ProgramAt
+from propcvx.experiments.solver_laboratory.qp_test_set import QPS, qp_of, write_qp_test_set
 from propcvx.experiments.solver_laboratory.report import write_solver_report
 from propcvx.experiments.solver_laboratory.rows_file import read_rows
 from propcvx.solvers import ABSENT, SOLVERS, Answer, Solver, solve, solvers_for
@@ -398,6 +399,37 @@ def test_agreement_is_with_the_smallest_tolerance():
 def test_from_where_on_nothing_changes(labels, told):
     (sentence,) = unchanged_from(fit_rows(labels))
     assert told in sentence
+
+
+# The test set for qpbenchmark
+
+
+@pytest.mark.parametrize("name", QPS)
+def test_exported_matrices_are_the_program(name):
+    program = ProgramAt(name, 24)()
+    qp = qp_of(program)
+    x = cp.Variable(len(qp["q"]))
+    constraints = [qp["G"] @ x <= qp["h"]] if qp["G"] is not None else []
+    constraints += [qp["A"] @ x == qp["b"]] if qp["A"] is not None else []
+    quadratic = 0.5 * cp.quad_form(x, qp["P"], assume_PSD=True)
+    problem = cp.Problem(cp.Minimize(quadratic + qp["q"] @ x), constraints)
+    assert abs(problem.solve(solver="CLARABEL")) == pytest.approx(
+        abs(solve(program, "clarabel").value), rel=1e-6
+    )
+
+
+def test_the_test_set_is_read_back(tmp_path):
+    pandas = pytest.importorskip("pandas")
+    pytest.importorskip("pyarrow")
+    assert main(["solvers", "qpbenchmark", str(tmp_path), "--sizes", "16"]) == 0
+    frame = pandas.read_parquet(tmp_path / "propcvx_qpbenchmark.parquet").set_index("name")
+    assert list(frame.index) == [f"{name}_16" for name in QPS]
+    qp = qp_of(ProgramAt("svm_dual", 16)())
+    for part in ("P", "q", "G", "h", "A", "b"):
+        assert np.array_equal(frame.loc["svm_dual_16", part], qp[part].ravel())
+    compile((tmp_path / "propcvx_qpbenchmark.py").read_text(), "test set", "exec")
+    with pytest.raises(InputError, match="is not there"):
+        write_qp_test_set(tmp_path / "nowhere")
 
 
 # The commands

@@ -12,6 +12,7 @@ from propcvx.experiments.solver_laboratory.isolated import Limits
 from propcvx.experiments.solver_laboratory.listing import listing
 from propcvx.experiments.solver_laboratory.matrix import cells_of, run_matrix
 from propcvx.experiments.solver_laboratory.programs import PROGRAMS
+from propcvx.experiments.solver_laboratory.qp_test_set import write_qp_test_set
 from propcvx.experiments.solver_laboratory.report import write_solver_report
 from propcvx.experiments.tables import text_table
 
@@ -20,13 +21,18 @@ def add_solvers(commands: Any) -> None:
     """Add the commands to those of ``propcvx``."""
     solvers = commands.add_parser("solvers", help="the solvers at hand; compare them")
     solvers.set_defaults(run=_list, keeps=lambda chosen: "")
-    commands = solvers.add_subparsers(metavar="{compare,fits,report}")
+    commands = solvers.add_subparsers(metavar="{compare,fits,report,qpbenchmark}")
     _add_compare(commands)
     _add_fits(commands)
     report = commands.add_parser("report", help="rows of compare as Markdown or HTML")
     report.add_argument("rows", type=Path, metavar="FILE", help="of propcvx solvers compare")
     report.add_argument("--output", type=Path, required=True, metavar="FILE", help=".md or .html")
     report.set_defaults(run=_report, keeps=lambda chosen: "")
+    export = commands.add_parser("qpbenchmark", help="our quadratic programs as its test set")
+    export.add_argument("folder", type=Path, metavar="DIR", help="folder for the two files")
+    export.add_argument("--sizes", type=_several(int), metavar="A,B", help="instances (50,100,270)")
+    export.add_argument("--data", default="generated", help="a real set, or 'generated'")
+    export.set_defaults(run=_export, keeps=lambda chosen: "")
 
 
 def _add_compare(commands: Any) -> None:
@@ -109,6 +115,12 @@ def _compare(chosen: argparse.Namespace) -> int:
 
 def _report(chosen: argparse.Namespace) -> int:
     write_solver_report(chosen.rows, chosen.output)
+    return 0
+
+
+def _export(chosen: argparse.Namespace) -> int:
+    names = write_qp_test_set(chosen.folder, chosen.sizes, chosen.data)
+    print(f"{len(names)} problems are in {chosen.folder}: {', '.join(names)}")
     return 0
 
 
