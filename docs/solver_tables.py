@@ -3,6 +3,7 @@
 import json
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -23,19 +24,28 @@ def class_table() -> str:
             f"`{name}`",
             *("yes" if kind in row.classes else "" for kind in CLASSES),
             f"`{row.package}`",
+            row.licence,
         ]
         for name, row in SOLVERS.items()
     )
-    return table(["solver", *(kind.name for kind in CLASSES), "comes with"], rows)
+    return table(["solver", *(kind.name for kind in CLASSES), "comes with", "licence"], rows)
 
 
 def tolerance_table() -> str:
     """Each solver with the options that a tolerance becomes."""
     rows = (
-        [f"`{name}`", ", ".join(f"`{option}`" for option in row.options_of(1e-8)) or "none"]
+        [f"`{name}`", ", ".join(f"`{option}`" for option in _names(row.options_of(1e-8))) or "none"]
         for name, row in SOLVERS.items()
     )
     return table(["solver", "options that get `tol`"], rows)
+
+
+def _names(options: dict[str, Any]) -> Iterator[str]:
+    """Names of options; of a record inside, those in it."""
+    for name, value in options.items():
+        yield from (
+            [f"{name}[{inner!r}]" for inner in value] if isinstance(value, dict) else [name]
+        )
 
 
 def program_table() -> str:

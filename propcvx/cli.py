@@ -22,6 +22,7 @@ from propcvx.experiments.reproduce import EXPERIMENTS, PRESETS, Selection, Store
 from propcvx.experiments.reproduce.engines import dask_cluster, processes
 from propcvx.experiments.reproduce.plan_text import plan_text
 from propcvx.experiments.reproduce.report import document_of, markdown_text, write_report
+from propcvx.experiments.solver_laboratory.command import add_solvers
 from propcvx.experiments.studies import STUDIES
 
 INTERRUPTED = 130
@@ -69,6 +70,7 @@ def _parser() -> argparse.ArgumentParser:
     _add_reproduce(commands)
     _add_report(commands)
     _add_relax(commands)
+    add_solvers(commands)
     _add_study(commands)
     return parser
 

@@ -44,6 +44,10 @@ class SolverError(PropCVXError, RuntimeError):
         return type(self), (self.args[0], self.solver, self.status)
 
 
+class LicenceError(SolverError):
+    """A commercial solver refused for want of a licence, such as for the size of the problem."""
+
+
 class UnsupportedSolverError(InputError):
     """The solver is unknown, not installed, or cannot solve that class of problem."""
 

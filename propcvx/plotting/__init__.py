@@ -8,6 +8,7 @@ from matplotlib.figure import Figure as Figure
 
 from propcvx.plotting.accuracies import accuracy_by_bag_size
 from propcvx.plotting.bounds import bounds_over_time, interval_comparison
+from propcvx.plotting.curves import curve_panels
 from propcvx.plotting.figure_one import figure_one
 from propcvx.plotting.fits import boundary, coefficients, history, proportions
 from propcvx.plotting.lines import line_grid
@@ -22,6 +23,7 @@ __all__ = [
     "bounds_by_time",
     "bounds_over_time",
     "coefficients",
+    "curve_panels",
     "figure_one",
     "history",
     "interval_comparison",

@@ -153,8 +153,10 @@ class RestrictedMaster(OfInstances):
         """The width of the box, C."""
         return self.C
 
-    def gap(self, values: Values, variables: Values, duals: Values) -> float:
+    def gap(self, values: Values, variables: Values, duals: Values) -> float | None:
         """Relative gap between alpha, and the weights that alpha and mu give the group form."""
+        if duals.get("cuts") is None:
+            return None
         lower, upper = self.bounds(variables["alpha"], duals["cuts"])
         return relative_gap(lower, upper)
 

@@ -7,10 +7,10 @@ specialised ones are rows of the same table and leave the same answer.
 from propcvx.solvers.answer import Answer
 from propcvx.solvers.auto import automatic
 from propcvx.solvers.call import SolverNames, solve
+from propcvx.solvers.rows import ABSENT, KnownFailure, Solver
 from propcvx.solvers.solution import Certificate, Solution
 from propcvx.solvers.table import (
     SOLVERS,
-    Solver,
     find_solver,
     portable,
     register_solver,
@@ -18,9 +18,11 @@ from propcvx.solvers.table import (
 )
 
 __all__ = [
+    "ABSENT",
     "SOLVERS",
     "Answer",
     "Certificate",
+    "KnownFailure",
     "Solution",
     "Solver",
     "SolverNames",

@@ -23,8 +23,9 @@ from propcvx.programs import Program
 from propcvx.solvers.answer import Answer
 from propcvx.solvers.auto import automatic
 from propcvx.solvers.certificates import certify as certify_problem
+from propcvx.solvers.rows import Solver
 from propcvx.solvers.solution import Certificate, Solution
-from propcvx.solvers.table import Solver, find_solver
+from propcvx.solvers.table import find_solver
 
 Array = NDArray[np.float64]
 
@@ -112,9 +113,11 @@ def solve(
     failures: list[SolverError] = []
     usable: list[tuple[str, Answer]] = []
     for row, own in _rows(solver, program):
+        given = {**options, **own}
         try:
-            answer = _ask(row, program, tol, {**options, **own}, warm)
+            answer = _ask(row, program, tol, given, warm)
         except SolverError as failure:
+            failure.args = (f"{failure}{row.suggestions(given)}",)
             failures.append(failure)
             continue
         usable.append((row.name, answer))

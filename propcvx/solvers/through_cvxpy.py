@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import re
 import warnings
 from time import perf_counter
 from typing import Any
 
 import cvxpy as cp
 
-from propcvx.errors import SolverError
+from propcvx.errors import LicenceError, SolverError
 from propcvx.programs import Program
 from propcvx.solvers.answer import Answer
 from propcvx.solvers.compiled import problem_data
+
+LICENCE = re.compile(r"licen[cs]e|size limits|too many rows and columns", re.IGNORECASE)
+"""What commercial solvers say where a licence is missing, or does not reach for the size."""
 
 
 def run_cvxpy(program: Program, options: dict[str, Any], warm: Any, *, cvxpy_name: str) -> Answer:
@@ -20,7 +24,7 @@ def run_cvxpy(program: Program, options: dict[str, Any], warm: Any, *, cvxpy_nam
     CVXPY keeps a solver's state in the problem, so what a later call begins from is the problem:
     any other ``warm`` is a cold start.
     """
-    problem, start = program.problem, perf_counter()
+    problem, start, raw = program.problem, perf_counter(), None
     try:
         data, chain, inverse_data = problem_data(program, cvxpy_name, options)
         built = perf_counter()
@@ -36,11 +40,7 @@ def run_cvxpy(program: Program, options: dict[str, Any], warm: Any, *, cvxpy_nam
             warnings.filterwarnings("ignore", "Solution may be inaccurate", UserWarning)
             problem.unpack_results(raw, chain, inverse_data)
     except Exception as error:  # whatever a solver's own binding raises
-        raise SolverError(
-            f"{cvxpy_name.lower()} failed on {program.name}: {type(error).__name__}: {error}",
-            cvxpy_name.lower(),
-            cp.settings.SOLVER_ERROR,
-        ) from error
+        raise _failure(cvxpy_name.lower(), program, _swallowed(raw) or error) from error
     statistics = problem.solver_stats
     return Answer(
         status=problem.status,
@@ -58,13 +58,29 @@ def run_cold(program: Program, options: dict[str, Any], warm: Any, *, cvxpy_name
     return run_cvxpy(program, options, None, cvxpy_name=cvxpy_name)
 
 
-def run_scip(program: Program, options: dict[str, Any], warm: Any) -> Answer:
+def run_scip(program: Program, options: dict[str, Any], warm: Any, *, cvxpy_name: str) -> Answer:
     """Run SCIP; where it stops at the gap it was asked for, CVXPY calls that inaccurate."""
-    answer = run_cvxpy(program, options, warm, cvxpy_name="SCIP")
+    answer = run_cvxpy(program, options, warm, cvxpy_name=cvxpy_name)
     extra = program.problem.solver_stats.extra_stats or {}
     if extra.get("scip_status") != "gaplimit":
         return answer
     return Answer(**{**vars(answer), "status": cp.OPTIMAL})
+
+
+def _failure(name: str, program: Program, error: Exception) -> SolverError:
+    kind = LicenceError if LICENCE.search(str(error)) else SolverError
+    told = f"{name} failed on {program.name}: {type(error).__name__}: {error}"
+    return kind(told, name, cp.settings.SOLVER_ERROR)
+
+
+def _swallowed(raw: Any) -> Exception | None:
+    """The error of a commercial solver that CVXPY's interface drops: its model is asked again."""
+    model = raw.get("model") if isinstance(raw, dict) else None
+    ask = getattr(model, "optimize", None) or getattr(model, "solve", None)
+    try:
+        return ask and ask()
+    except Exception as error:  # whatever a solver's own binding raises
+        return error
 
 
 def _duals(program: Program) -> dict[str, Any]:

@@ -3,7 +3,12 @@
 from propcvx.experiments.reproduce.report.document import Document, document_of
 from propcvx.experiments.reproduce.report.html import html_page
 from propcvx.experiments.reproduce.report.markdown import markdown_text
-from propcvx.experiments.reproduce.report.output import OUTPUTS, write_report
+from propcvx.experiments.reproduce.report.output import (
+    OUTPUTS,
+    write_html,
+    write_markdown,
+    write_report,
+)
 from propcvx.experiments.reproduce.report.pictures import Picture
 
 __all__ = [
@@ -13,5 +18,7 @@ __all__ = [
     "document_of",
     "html_page",
     "markdown_text",
+    "write_html",
+    "write_markdown",
     "write_report",
 ]

@@ -10,21 +10,31 @@ from types import MappingProxyType
 from propcvx.errors import InputError
 from propcvx.experiments.reproduce.protocol import Protocol
 from propcvx.experiments.reproduce.report.cells import cell_frame
-from propcvx.experiments.reproduce.report.document import document_of
+from propcvx.experiments.reproduce.report.document import Document, document_of
 from propcvx.experiments.reproduce.report.html import html_page
 from propcvx.experiments.reproduce.report.markdown import markdown_text, write_pictures
 
 Write = Callable[[Path, Path, Protocol | None], None]
 
 
-def _markdown(file: Path, output: Path, protocol: Protocol | None) -> None:
-    document, folder = document_of(file, protocol), output.with_name(f"{output.stem}_files")
+def write_markdown(document: Document, output: Path) -> None:
+    """A document as Markdown, its pictures in a folder beside it."""
+    folder = output.with_name(f"{output.stem}_files")
     write_pictures(document, folder)
     output.write_text(markdown_text(document, Path(folder.name)), encoding="utf-8")
 
 
+def write_html(document: Document, output: Path) -> None:
+    """A document as one HTML page."""
+    output.write_text(html_page(document), encoding="utf-8")
+
+
+def _markdown(file: Path, output: Path, protocol: Protocol | None) -> None:
+    write_markdown(document_of(file, protocol), output)
+
+
 def _html(file: Path, output: Path, protocol: Protocol | None) -> None:
-    output.write_text(html_page(document_of(file, protocol)), encoding="utf-8")
+    write_html(document_of(file, protocol), output)
 
 
 def _csv(file: Path, output: Path, protocol: Protocol | None) -> None:

@@ -1,0 +1,166 @@
+"""The commands ``propcvx solvers``, ``propcvx solvers compare`` and ``propcvx solvers report``."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import Any
+
+from propcvx.experiments.solver_laboratory.compare import Accuracy, Row
+from propcvx.experiments.solver_laboratory.fits import METHODS, compare_fits, unchanged_from
+from propcvx.experiments.solver_laboratory.isolated import Limits
+from propcvx.experiments.solver_laboratory.listing import listing
+from propcvx.experiments.solver_laboratory.matrix import cells_of, run_matrix
+from propcvx.experiments.solver_laboratory.programs import PROGRAMS
+from propcvx.experiments.solver_laboratory.qp_test_set import write_qp_test_set
+from propcvx.experiments.solver_laboratory.report import write_solver_report
+from propcvx.experiments.tables import text_table
+
+
+def add_solvers(commands: Any) -> None:
+    """Add the commands to those of ``propcvx``."""
+    solvers = commands.add_parser("solvers", help="the solvers at hand; compare them")
+    solvers.set_defaults(run=_list, keeps=lambda chosen: "")
+    commands = solvers.add_subparsers(metavar="{compare,fits,report,qpbenchmark}")
+    _add_compare(commands)
+    _add_fits(commands)
+    report = commands.add_parser("report", help="rows of compare as Markdown or HTML")
+    report.add_argument("rows", type=Path, metavar="FILE", help="of propcvx solvers compare")
+    report.add_argument("--output", type=Path, required=True, metavar="FILE", help=".md or .html")
+    report.set_defaults(run=_report, keeps=lambda chosen: "")
+    export = commands.add_parser("qpbenchmark", help="our quadratic programs as its test set")
+    export.add_argument("folder", type=Path, metavar="DIR", help="folder for the two files")
+    export.add_argument("--sizes", type=_several(int), metavar="A,B", help="instances (50,100,270)")
+    export.add_argument("--data", default="generated", help="a real set, or 'generated'")
+    export.set_defaults(run=_export, keeps=lambda chosen: "")
+
+
+def _add_compare(commands: Any) -> None:
+    compare = commands.add_parser(
+        "compare",
+        help="programs on solvers, each run in a process of its own",
+        description="What the file has is not run again: an interrupted run is continued by the "
+        "same command. Programs: " + ", ".join(PROGRAMS),
+    )
+    compare.add_argument("programs", nargs="+", metavar="PROGRAM", help="see above, or all")
+    for flag, kind, default, text in (
+        ("--solvers", str, None, "names, see propcvx solvers (those installed that can)"),
+        ("--tols", _accuracy, ["default", "low", "high"], "default, low, high or tolerances (all)"),
+        ("--sizes", int, None, "instances (those of each program)"),
+    ):
+        compare.add_argument(flag, type=_several(kind), default=default, metavar="A,B", help=text)
+    compare.add_argument("--data", default="generated", help="a real set, or 'generated'")
+    compare.add_argument("--C", type=float, default=1.0, help="weight of the loss (1)")
+    compare.add_argument("--threads", type=int, default=1, help="of BLAS and of solvers (1)")
+    compare.add_argument("--time-limit", type=float, default=60.0, help="seconds of a run (60)")
+    compare.add_argument("--memory-limit", type=float, default=8192.0, help="megabytes (8192)")
+    compare.add_argument(
+        "--rows", type=Path, required=True, metavar="FILE", help="JSON lines, kept and continued"
+    )
+    compare.set_defaults(run=_compare, keeps=lambda chosen: f"{chosen.rows} has every run")
+
+
+def _add_fits(commands: Any) -> None:
+    fits = commands.add_parser(
+        "fits",
+        help="whole fits by several solvers and tolerances: does the answer change?",
+        description="What the file has is not run again.",
+    )
+    fits.add_argument("--solvers", type=_several(str), default=["auto", "clarabel", "osqp", "scs"])
+    fits.add_argument("--tols", type=_several(float), default=[1e-2, 1e-4, 1e-6, 1e-8, 1e-10])
+    fits.add_argument("--methods", type=_several(str), default=list(METHODS))
+    fits.add_argument("--data", default="generated", help="a real set, or 'generated'")
+    fits.add_argument("--instances", type=int, default=100, help="drawn, those of the test too")
+    fits.add_argument("--C", type=float, default=1.0, help="weight of the loss (1)")
+    fits.add_argument("--time-limit", type=float, default=300.0, help="seconds of a fit (300)")
+    fits.add_argument("--rows", type=Path, required=True, metavar="FILE", help="JSON lines")
+    fits.set_defaults(run=_fits, keeps=lambda chosen: f"{chosen.rows} has every fit")
+
+
+def _fits(chosen: argparse.Namespace) -> int:
+    where = {"data": chosen.data, "instances": chosen.instances, "C": chosen.C}
+    limits = Limits(chosen.time_limit)
+    rows = compare_fits(chosen.rows, chosen.solvers, chosen.tols, chosen.methods, limits, **where)
+    print(text_table([_fit_cells(row) for row in rows]))
+    print("\n".join(unchanged_from(rows)))
+    return 0
+
+
+def _fit_cells(row: Row) -> dict[str, str]:
+    return {
+        **{name: row[name] for name in ("method", "solver")},
+        "tol": f"{row['tol']:g}",
+        "status": row["status"],
+        "objective": _cell(row["objective"], ".8g"),
+        "labels agree": _cell(row["labels_agree"], ".1%"),
+        "predictions agree": _cell(row["predictions_agree"], ".1%"),
+        "accuracy": _cell(row["accuracy"], ".1%"),
+        "seconds": _cell(row["seconds"], ".2f"),
+    }
+
+
+def _list(chosen: argparse.Namespace) -> int:
+    print(listing())
+    return 0
+
+
+def _compare(chosen: argparse.Namespace) -> int:
+    names = list(PROGRAMS) if chosen.programs == ["all"] else chosen.programs
+    cells = cells_of(names, chosen.sizes, chosen.data, chosen.C)
+    limits = Limits(chosen.time_limit, chosen.memory_limit, chosen.threads)
+    rows = run_matrix(cells, chosen.rows, chosen.solvers, chosen.tols, limits)
+    print(table([row for row in rows if row["program"] in names]))
+    return 0
+
+
+def _report(chosen: argparse.Namespace) -> int:
+    write_solver_report(chosen.rows, chosen.output)
+    return 0
+
+
+def _export(chosen: argparse.Namespace) -> int:
+    names = write_qp_test_set(chosen.folder, chosen.sizes, chosen.data)
+    print(f"{len(names)} problems are in {chosen.folder}: {', '.join(names)}")
+    return 0
+
+
+def table(rows: list[Row]) -> str:
+    """Rows as text; the reasons of those without an answer below."""
+    reasons = {f"  {r['solver']}, {r['program']}: {r['reason']}" for r in rows if r["reason"]}
+    return "\n".join([text_table([_cells(row) for row in rows]), *sorted(reasons)])
+
+
+def _cells(row: Row) -> dict[str, str]:
+    return {
+        "program": f"{row['program']} {row['instances']}",
+        "solver": row["solver"],
+        "accuracy": row["accuracy"],
+        "status": row["status"],
+        "difference": _cell(row["difference"], ".0e"),
+        "primal": _cell(row["primal_residual"], ".0e"),
+        "dual": _cell(row["dual_residual"], ".0e"),
+        "gap": _cell(row["duality_gap"], ".0e"),
+        "compile ms": _cell(row["compile_ms"], ".1f"),
+        "solve ms": _cell(row["solve_ms"], ".1f"),
+        "again ms": _cell(row["resolve_cold_ms"], ".1f"),
+        "warm ms": _cell(row["resolve_warm_ms"], ".1f"),
+        "MB": _cell(row["peak_memory_mb"], ".0f"),
+    }
+
+
+def _cell(value: float | None, pattern: str) -> str:
+    return "-" if value is None else format(value, pattern)
+
+
+def _accuracy(text: str) -> Accuracy:
+    return text if text.isalpha() else float(text)
+
+
+def _several(kind: Any) -> Any:
+    """Values of that type, between commas."""
+
+    def values(text: str) -> list[Any]:
+        return [kind(word) for word in text.split(",")]
+
+    values.__name__ = f"list of {kind.__name__.strip('_')}"
+    return values

@@ -1,0 +1,109 @@
+"""Many programs at many sizes on many solvers; a file of rows that a later run continues."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict
+from itertools import groupby
+from pathlib import Path
+
+from tqdm import tqdm
+
+from propcvx.errors import InputError
+from propcvx.experiments.solver_laboratory.compare import (
+    Accuracy,
+    Row,
+    named_accuracy,
+    one_row,
+    referred,
+    solvers_of,
+)
+from propcvx.experiments.solver_laboratory.isolated import Limits
+from propcvx.experiments.solver_laboratory.programs import PROGRAMS, ProgramAt
+from propcvx.experiments.solver_laboratory.rows_file import append_row, key_of, read_rows
+from propcvx.solvers import Solver
+
+HOPELESS = ("out of time", "out of memory", "no licence")
+"""After these a solver is not asked for larger sizes of the same program."""
+
+KEY = ("program", "instances", "data", "C", "bag_size", "seed", "solver", "accuracy")
+"""The columns that say which run a row is of."""
+
+
+def run_matrix(
+    cells: Sequence[ProgramAt],
+    file: Path,
+    solvers: Sequence[str | Solver] | None = None,
+    tols: Sequence[Accuracy] = ("default", "low", "high"),
+    limits: Limits | None = None,
+) -> list[Row]:
+    """Run what the file does not have yet, and return all its rows.
+
+    Parameters
+    ----------
+    cells : sequence of ProgramAt
+        Of one program and data, from small to large: after a size at which a solver ran over its
+        time or memory, or wanted a licence, its larger ones are rows with the status "skipped".
+    file : Path
+        JSON lines; a row is added as soon as it is there, so that an interruption costs the run
+        at work only.
+    solvers, tols
+        As in :func:`compare_solvers`.
+    limits : Limits, optional
+
+    Returns
+    -------
+    list of dict
+        Rows of :func:`compare_solvers` with the fields of ``ProgramAt``.
+    """
+    limits = limits or Limits()
+    accuracies = [named_accuracy(tol) for tol in tols]
+    rows = {key_of(row, KEY): row for row in read_rows(file, KEY)}
+    with tqdm(cells, desc="programs", unit="program") as bar:
+        for cell in bar:
+            bar.set_postfix_str(f"{cell.program}, N={cell.instances}")
+            program = cell()
+            for solver in solvers_of(solvers, program):
+                for accuracy in accuracies:
+                    named = {**asdict(cell), "solver": solver.name, "accuracy": accuracy[0]}
+                    if key_of(named, KEY) in rows:
+                        continue
+                    skipped = _hopeless(rows.values(), named)
+                    row = skipped or one_row(cell, program, solver, accuracy, limits)
+                    rows[key_of(named, KEY)] = {**row, **named}
+                    append_row(file, rows[key_of(named, KEY)])
+    return with_references(list(rows.values()))
+
+
+def cells_of(
+    programs: Iterable[str], sizes: Sequence[int] | None, data: str = "generated", C: float = 1.0
+) -> list[ProgramAt]:
+    """Programs by name at some sizes, by default at those of each."""
+    cells = []
+    for name in programs:
+        if name not in PROGRAMS:
+            raise InputError(f"programs must be among {list(PROGRAMS)}, got {name!r}.")
+        cells += [ProgramAt(name, n, data, C) for n in sorted(sizes or PROGRAMS[name].sizes)]
+    return cells
+
+
+def with_references(rows: list[Row]) -> list[Row]:
+    """Rows with the reference of their program, over all solvers and accuracies."""
+
+    def problem(row: Row) -> str:
+        return repr([row[name] for name in KEY[:6]])
+
+    found = []
+    for _, group in groupby(sorted(rows, key=problem), problem):
+        found += referred(list(group), None)
+    return found
+
+
+def _hopeless(rows: Iterable[Row], named: Row) -> Row | None:
+    for row in rows:
+        same = all(row[name] == named[name] for name in KEY if name != "instances")
+        if same and row["status"] in HOPELESS and row["instances"] < named["instances"]:
+            reason = f"{row['status']} at N = {row['instances']}"
+            kept = {name: row[name] for name in ("time_limit", "memory_limit_mb", "threads")}
+            return {**dict.fromkeys(row), **kept, "status": "skipped", "reason": reason}
+    return None

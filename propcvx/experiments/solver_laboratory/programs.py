@@ -1,0 +1,212 @@
+"""Programs of the package by name, at any size and on any data; other ways to write them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+
+import cvxpy as cp
+import numpy as np
+from numpy.typing import NDArray
+
+from propcvx import programs as p
+from propcvx.bags import Bags
+from propcvx.errors import InputError
+from propcvx.experiments.laboratory.data import sample_in_bags
+from propcvx.labelings import FeasibleLabelings
+from propcvx.losses import PROPORTION_LOSSES
+from propcvx.programs.program import build
+
+Array = NDArray[np.float64]
+
+CUTS = 8
+"""Labelings in the restricted masters."""
+
+
+@dataclass(frozen=True, eq=False)
+class Parts:
+    """What programs are built from.
+
+    Attributes
+    ----------
+    features : array of shape (N, d)
+    labels : array of shape (N,)
+    bags : Bags
+    C : float
+    """
+
+    features: Array
+    labels: Array
+    bags: Bags
+    C: float
+
+    @property
+    def feasible(self) -> FeasibleLabelings:
+        """Labelings with the bags' proportions."""
+        return FeasibleLabelings.of(self.bags, 0.0)
+
+    @property
+    def labelings(self) -> Array:
+        """Feasible labelings in random directions, as first cuts of the restricted master."""
+        axes = np.random.RandomState(0).normal(size=(self.features.shape[1], CUTS))
+        best: Array = np.ascontiguousarray(self.feasible.best(self.features @ axes).T)
+        return best
+
+
+def _svm_primal(parts: Parts) -> p.Program:
+    return p.svm_primal(parts.features).set(y=parts.labels, C=parts.C)
+
+
+def _svm_dual(parts: Parts) -> p.Program:
+    return p.svm_dual(parts.features).set(**p.svm_dual_parameters(parts.labels, parts.C))
+
+
+def _svm_quadratic_form(parts: Parts) -> p.Program:
+    """The dual by the Gram matrix in place of its factor."""
+    v, gram = cp.Variable(len(parts.labels), name="v"), parts.features @ parts.features.T
+    box = p.svm_dual_parameters(parts.labels, parts.C)
+    quadratic = cp.quad_form(v, gram, assume_PSD=True)
+    limits = {"lower": v >= box["lower"], "upper": v <= box["upper"], "balance": cp.sum(v) == 0}
+    objective = cp.Maximize(parts.labels @ v - 0.5 * quadratic)
+    return build("svm_dual, quadratic form", "eq:convex_2", objective, limits)
+
+
+def _svm_bounds(parts: Parts) -> p.Program:
+    """The dual with the box as bounds of the variable in place of constraints."""
+    box = p.svm_dual_parameters(parts.labels, parts.C)
+    v = cp.Variable(len(parts.labels), name="v", bounds=[box["lower"], box["upper"]])
+    objective = cp.Maximize(parts.labels @ v - 0.5 * cp.sum_squares(parts.features.T @ v))
+    return build("svm_dual, variable bounds", "eq:convex_2", objective, {"balance": cp.sum(v) == 0})
+
+
+def _inv_cal(function: Callable[[Array], p.Program]) -> Callable[[Parts], p.Program]:
+    def make(parts: Parts) -> p.Program:
+        bags = parts.bags
+        sums = np.zeros((bags.n_bags, parts.features.shape[1]))
+        np.add.at(sums, bags.index, parts.features)
+        program = function(sums / bags.sizes[:, None])
+        targets = p.inv_cal_targets(bags.proportions, len(parts.labels), 0.1, scaled=False)
+        return program.set(C_p=parts.C, **targets)
+
+    return make
+
+
+def _mkl_epigraph(parts: Parts) -> p.Program:
+    return p.mkl_epigraph(parts.features, parts.labelings, parts.C)
+
+
+def _mkl_group(parts: Parts) -> p.Program:
+    return p.mkl_group(parts.features, parts.labelings, parts.C)
+
+
+def _mkl_constraint_per_cut(parts: Parts) -> p.Program:
+    """The epigraph form with a constraint for each cut in place of one for all."""
+    alpha, beta = cp.Variable(len(parts.labels), name="alpha"), cp.Variable(name="beta")
+    cuts = {
+        f"cut {t}": 0.5 * cp.sum_squares((parts.features * y[:, None]).T @ alpha) - cp.sum(alpha)
+        <= beta
+        for t, y in enumerate(parts.labelings)
+    }
+    box = {"lower": alpha >= 0, "upper": alpha <= parts.C}
+    name = "mkl_epigraph, a constraint per cut"
+    return build(name, "eq:convex_4", cp.Maximize(-beta), {**cuts, **box})
+
+
+def _model(parts: Parts) -> p.Program:
+    mean = (parts.features * parts.labels[:, None]).mean(axis=0)
+    values = {"mean_operator": mean, "mean_label": parts.labels.mean(), "lam": 0.1}
+    return p.conditional_exponential_model(parts.features).set(**values)
+
+
+def _lifted(parts: Parts) -> p.Program:
+    return p.lifted_svm_dual(parts.features, parts.feasible, parts.C)
+
+
+def _linear_separation(parts: Parts) -> p.Program:
+    return p.linear_separation(parts.feasible).set(scores=parts.features[:, 0])
+
+
+def _psvm(parts: Parts) -> p.Program:
+    weights = np.full(parts.bags.n_bags, 10.0 * parts.C)
+    loss = PROPORTION_LOSSES["absolute"]
+    return p.psvm(parts.features, parts.bags, parts.C, weights, loss)
+
+
+@dataclass(frozen=True)
+class Kind:
+    """A program of the laboratory.
+
+    Attributes
+    ----------
+    make : callable
+    sizes : tuple of int
+        Instances, from small to large, at which it is run unless others are asked for.
+    same_as : str
+        The program whose value this one has too, where it is another way to write that one.
+    """
+
+    make: Callable[[Parts], p.Program]
+    sizes: tuple[int, ...]
+    same_as: str = ""
+
+
+QUADRATIC, CONES, FEW = (
+    (50, 100, 270, 500, 1000, 2000, 5000),
+    (50, 100, 270, 500, 1000),
+    (8, 16, 24),
+)
+
+PROGRAMS: Mapping[str, Kind] = MappingProxyType(
+    {
+        "svm_dual": Kind(_svm_dual, QUADRATIC),
+        "svm_primal": Kind(_svm_primal, QUADRATIC, "svm_dual"),
+        "svm_dual_quadratic_form": Kind(_svm_quadratic_form, QUADRATIC, "svm_dual"),
+        "svm_dual_bounds": Kind(_svm_bounds, QUADRATIC, "svm_dual"),
+        "inv_cal_dual": Kind(_inv_cal(p.inv_cal_dual), QUADRATIC),
+        "inv_cal_primal": Kind(_inv_cal(p.inv_cal_primal), QUADRATIC, "inv_cal_dual"),
+        "mkl_epigraph": Kind(_mkl_epigraph, CONES),
+        "mkl_constraint_per_cut": Kind(_mkl_constraint_per_cut, CONES, "mkl_epigraph"),
+        "mkl_group": Kind(_mkl_group, CONES, "mkl_epigraph"),
+        "conditional_exponential_model": Kind(_model, CONES),
+        "lifted_svm_dual": Kind(_lifted, (16, 24, 40, 56, 80)),
+        "linear_separation": Kind(_linear_separation, (50, 100, 270)),
+        "psvm": Kind(_psvm, (8, 16, 24)),
+    }
+)
+"""Programs by name."""
+
+
+@dataclass(frozen=True)
+class ProgramAt:
+    """A program at a size, on data: what ``build`` of :func:`compare_solvers` can be.
+
+    Attributes
+    ----------
+    program : str
+        A name in ``PROGRAMS``.
+    instances : int
+    data : str
+        A real set by name, or ``"generated"``.
+    C : float
+    bag_size : int
+    seed : int
+        Of the instances and the bags.
+    """
+
+    program: str
+    instances: int
+    data: str = "generated"
+    C: float = 1.0
+    bag_size: int = 8
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        if self.program not in PROGRAMS:
+            raise InputError(f"program must be one of {list(PROGRAMS)}, got {self.program!r}.")
+
+    def __call__(self) -> p.Program:
+        """The program, fresh."""
+        sample = sample_in_bags(self.data, self.instances, self.bag_size, self.seed)
+        bags = Bags.from_target(sample.y)
+        return PROGRAMS[self.program].make(Parts(sample.X, sample.labels, bags, self.C))
