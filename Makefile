@@ -16,7 +16,7 @@ demo: $(VENV)/package
 # One worker per core, and one thread per worker: more only get in each other's way.
 test: export OMP_NUM_THREADS = 1
 test: export OPENBLAS_NUM_THREADS = 1
-test: $(VENV)/with-solvers,exact,tests
+test: $(VENV)/with-solvers,exact,dask,tests
 	$(BIN)/python -m slipcover --source propcvx --branch --skip-covered -m pytest -n auto
 
 lint: $(VENV)/with-lint

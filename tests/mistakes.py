@@ -287,10 +287,10 @@ _EACH = {
         ALL,
     ),
     "solver unknown": Mistake(
-        fit_each(solver="gurobi"),
+        fit_each(solver="simplex"),
         UnsupportedSolverError,
         re.compile(
-            rf"solver must be 'auto', a Solver, or one of {SOLVERS}, got 'gurobi'; "
+            rf"solver must be 'auto', a Solver, or one of {SOLVERS}, got 'simplex'; "
             rf"{SOLVERS} can solve \w+\."
         ),
         ALL,
