@@ -287,10 +287,10 @@ _EACH = {
         ALL,
     ),
     "solver unknown": Mistake(
-        fit_each(solver="simplex"),
+        fit_each(solver="abacus"),
         UnsupportedSolverError,
         re.compile(
-            rf"solver must be 'auto', a Solver, or one of {SOLVERS}, got 'simplex'; "
+            rf"solver must be 'auto', a Solver, or one of {SOLVERS}, got 'abacus'; "
             rf"{SOLVERS} can solve \w+\."
         ),
         ALL,
