@@ -23,7 +23,7 @@ from propcvx.programs import Program
 from propcvx.solvers.answer import Answer
 from propcvx.solvers.auto import automatic
 from propcvx.solvers.certificates import certify as certify_problem
-from propcvx.solvers.rows import Solver
+from propcvx.solvers.rows.row import Solver
 from propcvx.solvers.solution import Certificate, Solution
 from propcvx.solvers.table import find_solver
 

@@ -8,7 +8,8 @@ from typing import Any
 
 from propcvx.errors import UnsupportedSolverError
 from propcvx.programs import Program
-from propcvx.solvers.rows import ABSENT, COMMERCIAL, CORE, FURTHER, SPECIALISED, Solver
+from propcvx.solvers.rows import ABSENT, COMMERCIAL, CORE, FURTHER, SPECIALISED
+from propcvx.solvers.rows.row import Solver
 
 _ROWS = (*CORE, *FURTHER, *COMMERCIAL, *SPECIALISED)
 

@@ -4,7 +4,6 @@ from propcvx.solvers.rows.absent import ABSENT
 from propcvx.solvers.rows.commercial import COMMERCIAL
 from propcvx.solvers.rows.core import CORE
 from propcvx.solvers.rows.further import FURTHER
-from propcvx.solvers.rows.row import KnownFailure, Solver
 from propcvx.solvers.rows.specialised import SPECIALISED
 
-__all__ = ["ABSENT", "COMMERCIAL", "CORE", "FURTHER", "SPECIALISED", "KnownFailure", "Solver"]
+__all__ = ["ABSENT", "COMMERCIAL", "CORE", "FURTHER", "SPECIALISED"]
