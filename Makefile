@@ -17,7 +17,7 @@ demo: $(VENV)/package
 test: export OMP_NUM_THREADS = 1
 test: export OPENBLAS_NUM_THREADS = 1
 test: $(VENV)/with-solvers,exact,dask,tests
-	$(BIN)/python -m slipcover --source propcvx --branch --skip-covered -m pytest -n auto
+	$(BIN)/python -m slipcover --source propcvx --branch --skip-covered -m pytest -n auto --dist worksteal --durations 25
 
 lint: $(VENV)/with-lint
 	$(BIN)/ruff check
@@ -36,7 +36,7 @@ docs: $(VENV)/with-solvers,exact,docs
 
 # The documentation in a browser; skipped, saying so, where there is none.
 pages: docs $(VENV)/with-solvers,exact,docs,pages
-	$(BIN)/pytest -m pages tests/test_pages.py
+	$(BIN)/pytest -n auto -m pages tests/test_pages.py
 
 clean:
 	rm -rf $(VENV) build docs/generated docs/notebooks *.egg-info
