@@ -1,4 +1,4 @@
-"""Ordinary use in processes of its own: as it is, with python -O, and with warnings as errors."""
+"""Ordinary use in processes of its own: with warnings as errors, and with python -O."""
 
 import ast
 import os
@@ -41,7 +41,7 @@ def python(*arguments, **environment):
 
 
 # By environment, so that the second process of the script has them too.
-WAYS = {"as it is": {}, "-O": {"PYTHONOPTIMIZE": "1"}, "-W error": {"PYTHONWARNINGS": "error"}}
+WAYS = {"-O": {"PYTHONOPTIMIZE": "1"}, "-W error": {"PYTHONWARNINGS": "error"}}
 
 
 ADDED = """

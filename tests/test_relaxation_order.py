@@ -132,7 +132,7 @@ def test_every_solver_takes_the_same_path_on_random_sets(master, solver, tol):
         np.testing.assert_allclose(values, reference, rtol=0.01)
 
 
-@pytest.mark.parametrize("size", [8, 32])
+@pytest.mark.parametrize("size", [8, pytest.param(32, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("name", ["heart", "vote"])
 def test_every_solver_takes_the_same_path_on_real_sets(name, size, data_dir, monkeypatch):
     from propcvx.datasets.real import load_real
