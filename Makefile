@@ -36,7 +36,7 @@ docs: $(VENV)/with-solvers,exact,docs
 
 # The documentation in a browser; skipped, saying so, where there is none.
 pages: docs $(VENV)/with-solvers,exact,docs,pages
-	$(BIN)/pytest -n auto -m pages tests/test_pages.py
+	$(BIN)/pytest -n auto -m "pages and not slow" tests/test_pages.py
 
 clean:
 	rm -rf $(VENV) build docs/generated docs/notebooks *.egg-info

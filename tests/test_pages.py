@@ -109,6 +109,7 @@ def test_page_is_whole(tab, address, name):
     assert tab.elsewhere == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("tab", ["phone"], indirect=True)
 def test_api_pages_are_whole(tab, address):
     for name in API:
