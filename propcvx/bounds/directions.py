@@ -43,7 +43,8 @@ def best_of_arcs(problem: LabelingProblem, interval: Interval, search: SwapSearc
     """
     labelings = labelings_of_arcs(problem, interval)
     lengths = np.linalg.norm(problem.features, axis=1)
-    slack = 2.0 * ROUNDING * problem.C * problem.reach * float(lengths.sum())
+    longest = min(problem.reach, float(np.sqrt(2.0 * interval.upper)))  # weights of the best one
+    slack = 2.0 * ROUNDING * problem.C * longest * float(lengths.sum())
     lower = np.zeros(len(labelings))
     left = np.arange(len(labelings))
     solved: set[int] = set()
