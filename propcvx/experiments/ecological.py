@@ -40,9 +40,7 @@ class EcologicalRegression(ClassifierMixin, BaseEstimator):
             Made by :func:`propcvx.bag_target`.
         """
         bags = Bags.from_target(y)
-        means = np.zeros((bags.n_bags, X.shape[1]))
-        np.add.at(means, bags.index, X)
-        means /= bags.sizes[:, None]
+        means = bags.means_of(X)
         self.model_ = LinearRegression().fit(means, bags.proportions, sample_weight=bags.sizes)
         self.classes_ = np.array([-1, 1])
         return self
