@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from enum import Enum
 from functools import cached_property
+from operator import is_
 from typing import Any
 
 import cvxpy as cp
@@ -120,7 +121,7 @@ class Program:
             return None
         structure, built = self.attached
         now = nodes_of(self.problem)
-        same = len(now) == len(built) and all(a is b for a, b in zip(now, built, strict=True))
+        same = len(now) == len(built) and all(map(is_, now, built))
         return structure if same else None
 
     def set(self, **values: Any) -> Program:
@@ -199,14 +200,12 @@ def build(
 
 
 def nodes_of(problem: cp.Problem) -> Nodes:
-    """Every object that the objective and the constraints are made of, in order."""
-
-    def walk(node: Any) -> Iterator[Any]:
-        yield node
-        for child in node.args:
-            yield from walk(child)
-
-    return tuple(part for root in (problem.objective, *problem.constraints) for part in walk(root))
+    """Every object that the objective and the constraints are made of, always in one order."""
+    nodes, left = [], [problem.objective, *problem.constraints]
+    while left:
+        nodes.append(left.pop())
+        left.extend(nodes[-1].args)
+    return tuple(nodes)
 
 
 def class_of(problem: cp.Problem) -> ProblemClass:
