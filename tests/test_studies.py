@@ -5,8 +5,11 @@ from typing import NamedTuple
 import numpy as np
 import pytest
 
+from propcvx import MeanMap
 from propcvx.cli import main
-from propcvx.experiments.studies import cells, rounding_tables, roundings, truth
+from propcvx.datasets import random_bags
+from propcvx.experiments.evaluation import Method, Sample
+from propcvx.experiments.studies import cells, draws, rounding_tables, roundings, truth
 from propcvx.experiments.studies.samples import OVERLAPS, REAL, gaussians, labelled
 
 PNG = b"\x89PNG\r\n\x1a\n"
@@ -129,6 +132,34 @@ def test_larger_sets_of_labelings_have_no_larger_optimum(proved):
     for group in cells.grouped(proved[1], "C").values():
         value = {(row["bag_size"], row["epsilon"]): float(row["value"]) for row in group}
         assert value["8", "0.125"] <= value["8", "0"] * (1.0 + 1e-4)
+
+
+def test_an_instance_is_classified_from_the_bags_of_other_folds(tmp_path, monkeypatch):
+    seen = []
+
+    class Memory(MeanMap):
+        def fit(self, X, y):
+            seen.append(set(y["bag"]))
+            return super().fit(X, y)
+
+        def predict(self, X):
+            return np.full(len(X), len(seen))
+
+    X, labels = gaussians(0.1)
+    sample = Sample.in_bags(X, labels, random_bags(labels, 50, 0))
+    of_fold = draws.held_out(Method("memory", Memory(), {"lam": [1.0]}), sample, 0)
+    for fold, bags in enumerate(seen, 1):
+        assert set(sample.y["bag"][of_fold == fold]) == set(range(10)) - bags
+
+
+def test_a_table_of_draws_counts_those_below_a_half():
+    rows = [
+        {"data": "heart", "bag_size": "32", "method": "conv-pSVM", "accuracy": accuracy}
+        for accuracy in ("40", "80", "81")
+    ]
+    (row,) = draws.table(rows)
+    assert (row["draws"], row["worst"], row["below 50"]) == ("3", "40.0", "1")
+    assert row["print"] == "79.3 +- 1.1"
 
 
 def test_what_is_not_proved_is_not_judged():

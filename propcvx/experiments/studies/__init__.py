@@ -1,10 +1,16 @@
 """Studies: many small cells, each kept as rows of a CSV file, then a table and a picture."""
 
+from propcvx.experiments.studies.draws import study_draws
 from propcvx.experiments.studies.roundings import study_roundings
 from propcvx.experiments.studies.search import study_search
 from propcvx.experiments.studies.truth import study_truth
 
-STUDIES = {"roundings": study_roundings, "search": study_search, "truth": study_truth}
+STUDIES = {
+    "draws": study_draws,
+    "roundings": study_roundings,
+    "search": study_search,
+    "truth": study_truth,
+}
 """Studies by name: ``study(folder, splits, quick)`` gives the path of its picture."""
 
-__all__ = ["STUDIES", "study_roundings", "study_search", "study_truth"]
+__all__ = ["STUDIES", "study_draws", "study_roundings", "study_search", "study_truth"]
