@@ -10,6 +10,7 @@ from typing import Any
 HERE = Path(__file__).parent
 sys.path[:0] = [str(HERE), str(HERE.parent), str(HERE.parent / "tests")]
 
+import in_browser  # noqa: E402
 import mistake_table  # noqa: E402
 import paper_equations  # noqa: E402
 import result_tables  # noqa: E402
@@ -23,6 +24,7 @@ copyright = author
 release = propcvx.__version__
 
 extensions = [
+    "jupyterlite_sphinx",
     "myst_nb",
     "numpydoc",
     "sphinx.ext.autodoc",
@@ -55,6 +57,19 @@ nb_execution_cache_path = str(HERE.parent / "build/jupyter_cache")
 nb_execution_timeout = 300
 nb_execution_raise_on_error = True
 nb_execution_show_tb = True
+
+# The notebooks that can run in a browser, in build/docs/lite with the project's wheel.
+LITE = HERE.parent / "build/lite"
+html_context = {
+    "in_browser": in_browser.write_notebooks(HERE.parent / "notebooks", LITE / "notebooks")
+}
+jupyterlite_dir = str(LITE)
+jupyterlite_contents = [str(LITE / "notebooks/*.ipynb")]
+jupyterlite_bind_ipynb_suffix = False
+jupyterlite_build_command_options = {
+    "piplite-wheels": in_browser.write_wheel(HERE.parent, LITE / "wheel"),
+}
+
 numpydoc_show_class_members = False
 autodoc_typehints = "none"  # the docstrings give types, with shapes
 

@@ -19,7 +19,7 @@ PAGES = [
     str(path.relative_to(BUILT))
     for path in sorted(BUILT.rglob("*.html"))
     if path.name not in ("search.html", "genindex.html", "py-modindex.html")
-    and "_modules" not in path.parts
+    and not {"_modules", "lite"} & set(path.parts)
 ]
 API = [name for name in PAGES if name.startswith("generated")]
 

@@ -65,8 +65,13 @@ def automatic(program: Program) -> Names:
     >>> automatic(svm_dual(np.ones((5000, 8))))
     ('newton', 'piqp', 'clarabel')
     """
-    names = GENERAL.get(program.problem_class, ("clarabel",))
-    general = tuple(name for name in names if SOLVERS[name].installed) or names
+    names = _in_turn(program)
+    return tuple(name for name in names if SOLVERS[name].installed) or names
+
+
+def _in_turn(program: Program) -> Names:
+    """The names, whether installed or not."""
+    general = GENERAL.get(program.problem_class, ("clarabel",))
     structure: Any = program.structure
     if isinstance(structure, LeastSquares):
         return ("lstsq",)

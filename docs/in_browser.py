@@ -1,0 +1,56 @@
+"""The notebooks as JupyterLite takes them: which can run in a browser, and what they run first."""
+
+import json
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+ELSEWHERE = re.compile(
+    r'"(ecos|osqp|piqp|scip|scs)"|load_real|propcvx\.experiments\.(reproduce|solver_laboratory)'
+)
+"""What a notebook names that cannot run in a browser.
+
+Solvers that Pyodide does not have, data sets whose publishers do not answer other sites' pages, and
+experiments that run in processes of their own.
+"""
+
+FIRST = """\
+# In a browser: what the notebook needs is fetched into this page, half a minute the first time.
+%pip install -q propcvx pandas
+import tqdm
+tqdm.tqdm.monitor_interval = 0  # a page has no threads"""
+
+
+def can_run(notebook: Path) -> bool:
+    """Whether a notebook names nothing that a browser lacks."""
+    return not any(ELSEWHERE.search(source) for source in sources(notebook))
+
+
+def sources(notebook: Path) -> list[str]:
+    """The code of a notebook, a text a cell."""
+    cells = json.loads(notebook.read_text(encoding="utf-8"))["cells"]
+    return ["".join(cell["source"]) for cell in cells if cell["cell_type"] == "code"]
+
+
+def write_notebooks(notebooks: Path, folder: Path) -> list[str]:
+    """Copy those that can run, each with ``FIRST`` for its first cell; their names."""
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(parents=True)
+    chosen = [path for path in sorted(notebooks.glob("*.ipynb")) if can_run(path)]
+    for path in chosen:
+        notebook = json.loads(path.read_text(encoding="utf-8"))
+        cell = {"cell_type": "code", "metadata": {}, "outputs": [], "execution_count": None}
+        notebook["cells"].insert(0, {**cell, "id": "in-browser", "source": FIRST})
+        (folder / path.name).write_text(json.dumps(notebook), encoding="utf-8")
+    return [path.stem for path in chosen]
+
+
+def write_wheel(project: Path, folder: Path) -> Path:
+    """Build the project's wheel, with no network, from nothing that an earlier build has left."""
+    shutil.rmtree(folder, ignore_errors=True)
+    shutil.rmtree(project / "build/lib", ignore_errors=True)
+    options = ["--quiet", "--no-deps", "--no-build-isolation", "--wheel-dir", str(folder)]
+    subprocess.run([sys.executable, "-m", "pip", "wheel", *options, str(project)], check=True)
+    return next(folder.glob("*.whl"))
