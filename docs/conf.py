@@ -24,7 +24,6 @@ copyright = author
 release = propcvx.__version__
 
 extensions = [
-    "jupyterlite_sphinx",
     "myst_nb",
     "numpydoc",
     "sphinx.ext.autodoc",
@@ -58,17 +57,9 @@ nb_execution_timeout = 300
 nb_execution_raise_on_error = True
 nb_execution_show_tb = True
 
-# The notebooks that can run in a browser, in build/docs/lite with the project's wheel.
-LITE = HERE.parent / "build/lite"
-html_context = {
-    "in_browser": in_browser.write_notebooks(HERE.parent / "notebooks", LITE / "notebooks")
-}
-jupyterlite_dir = str(LITE)
-jupyterlite_contents = [str(LITE / "notebooks/*.ipynb")]
-jupyterlite_bind_ipynb_suffix = False
-jupyterlite_build_command_options = {
-    "piplite-wheels": in_browser.write_wheel(HERE.parent, LITE / "wheel"),
-}
+# Those that can run in a browser do so in build/docs/lite.
+notebooks = sorted((HERE.parent / "notebooks").glob("*.ipynb"))
+html_context = {"in_browser": [path.stem for path in notebooks if in_browser.can_run(path)]}
 
 numpydoc_show_class_members = False
 autodoc_typehints = "none"  # the docstrings give types, with shapes
@@ -92,6 +83,13 @@ def resolve_public_name(app: Any, env: Any, node: Any, content: Any) -> Any:
     return python.resolve_xref(env, node["refdoc"], app.builder, "obj", name, node, content)
 
 
+def build_for_browsers(app: Any, error: Exception | None) -> None:
+    """Add what the links of the notebooks' pages lead to."""
+    if error is None and app.builder.format == "html":
+        in_browser.build(HERE.parent, HERE.parent / "build/lite", Path(app.outdir) / "lite")
+
+
 def setup(app: Any) -> None:
     """Called by Sphinx."""
     app.connect("missing-reference", resolve_public_name)
+    app.connect("build-finished", build_for_browsers)

@@ -171,9 +171,8 @@ def _pooch() -> Any:
         return import_module("pooch")
     except ImportError as absent:
         raise MissingDataError(
-            f"real data sets are fetched, and kept in a cache folder, by the package pooch, which is "
-            f"not installed: pip install pooch, or name the folder that holds their files by "
-            f"data_home or {FOLDER}."
+            "the package pooch fetches real data sets into a cache folder, and is not installed: "
+            f"pip install pooch, or name the folder that holds the files by data_home or {FOLDER}."
         ) from absent
 
 
