@@ -12,12 +12,12 @@ ELSEWHERE = re.compile(
 )
 """What a notebook names that cannot run in a browser.
 
-Solvers that Pyodide does not have, the oracle that needs SCIP, data sets whose publishers do not answer other sites' pages, and
-experiments that run in processes of their own.
+Solvers that Pyodide does not have, the oracle that needs SCIP, data sets whose publishers do not
+answer other sites' pages, and experiments that run in processes of their own.
 """
 
 FIRST = """\
-# In a browser: what the notebook needs is fetched into this page, half a minute the first time.
+# In a browser: what the notebook needs is fetched into this page, which takes a while at first.
 %pip install -q propcvx pandas
 import tqdm
 tqdm.tqdm.monitor_interval = 0  # a page has no threads"""
