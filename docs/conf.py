@@ -10,6 +10,7 @@ from typing import Any
 HERE = Path(__file__).parent
 sys.path[:0] = [str(HERE), str(HERE.parent), str(HERE.parent / "tests")]
 
+import in_browser  # noqa: E402
 import mistake_table  # noqa: E402
 import paper_equations  # noqa: E402
 import result_tables  # noqa: E402
@@ -55,6 +56,11 @@ nb_execution_cache_path = str(HERE.parent / "build/jupyter_cache")
 nb_execution_timeout = 300
 nb_execution_raise_on_error = True
 nb_execution_show_tb = True
+
+# Those that can run in a browser do so in build/docs/lite.
+notebooks = sorted((HERE.parent / "notebooks").glob("*.ipynb"))
+html_context = {"in_browser": [path.stem for path in notebooks if in_browser.can_run(path)]}
+
 numpydoc_show_class_members = False
 autodoc_typehints = "none"  # the docstrings give types, with shapes
 
@@ -77,6 +83,13 @@ def resolve_public_name(app: Any, env: Any, node: Any, content: Any) -> Any:
     return python.resolve_xref(env, node["refdoc"], app.builder, "obj", name, node, content)
 
 
+def build_for_browsers(app: Any, error: Exception | None) -> None:
+    """Add what the links of the notebooks' pages lead to."""
+    if error is None and app.builder.format == "html":
+        in_browser.build(HERE.parent, HERE.parent / "build/lite", Path(app.outdir) / "lite")
+
+
 def setup(app: Any) -> None:
     """Called by Sphinx."""
     app.connect("missing-reference", resolve_public_name)
+    app.connect("build-finished", build_for_browsers)

@@ -14,7 +14,6 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
-import psutil
 import scipy.sparse as sp
 from numpy.typing import NDArray
 from scipy.linalg import eigh, solve_triangular
@@ -24,6 +23,11 @@ from sklearn.metrics.pairwise import polynomial_kernel, rbf_kernel
 
 from propcvx.checks import check_count, check_number
 from propcvx.errors import GramMatrixMemoryError, InputError
+
+try:
+    import psutil
+except ImportError:  # there is none in a browser
+    psutil = None
 
 Array = NDArray[np.float64]
 Indices = NDArray[np.intp]
@@ -195,7 +199,13 @@ class FeatureMap:
 
 
 def check_gram_memory(n_instances: int, advice: str, matrices: float = 2.0) -> None:
-    """Raise if so many matrices as large as a Gram matrix exceed the memory at hand."""
+    """Raise if so many matrices as large as a Gram matrix exceed the memory at hand.
+
+    Without psutil, as in a browser, that is not known: nothing is checked, and NumPy raises its
+    own ``MemoryError`` where it comes to that.
+    """
+    if psutil is None:
+        return
     needed = matrices * 8 * n_instances**2
     available = psutil.virtual_memory().available
     if needed > available:

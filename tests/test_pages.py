@@ -6,7 +6,9 @@ import threading
 from functools import cache, partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from urllib.parse import unquote, urldefrag, urljoin, urlsplit
+from urllib.error import URLError
+from urllib.parse import unquote, urljoin, urlsplit
+from urllib.request import urlopen
 
 import pytest
 
@@ -19,8 +21,10 @@ PAGES = [
     str(path.relative_to(BUILT))
     for path in sorted(BUILT.rglob("*.html"))
     if path.name not in ("search.html", "genindex.html", "py-modindex.html")
-    and "_modules" not in path.parts
+    and path.relative_to(BUILT).parts[0] not in ("_modules", "lite")
 ]
+IN_A_BROWSER = sorted(path.name for path in (BUILT / "lite/files").glob("*.ipynb"))
+PYODIDE = "https://cdn.jsdelivr.net/pyodide/"
 API = [name for name in PAGES if name.startswith("generated")]
 
 CUT = """() => {
@@ -134,9 +138,9 @@ def test_links_lead_somewhere(name):
     for link in links:
         if urlsplit(link).scheme:
             continue
-        target, anchor = urldefrag(urljoin(name, link))
-        path = BUILT / unquote(target or name)
-        if not path.is_file() or (anchor and unquote(anchor) not in ids_of(path)):
+        target = urlsplit(urljoin(name, link))
+        path, anchor = BUILT / unquote(target.path or name), unquote(target.fragment)
+        if not path.is_file() or (anchor and anchor not in ids_of(path)):
             dead.append(link)
     assert dead == []
 
@@ -145,3 +149,37 @@ def test_links_lead_somewhere(name):
 def ids_of(path):
     """Places on a page that links can name."""
     return set(re.findall(r'\bid="([^"]+)"', path.read_text(encoding="utf-8"))) | {""}
+
+
+def opened_in_a_browser(window, address, notebook):
+    """Follow the link on a notebook's page, and wait for its cells."""
+    window.goto(f"{address}notebooks/{Path(notebook).stem}.html")
+    window.get_by_role("link", name="Try it in the browser").click()
+    window.wait_for_selector(".jp-CodeCell >> text=%pip install -q propcvx")
+
+
+def test_a_notebook_opens_in_a_browser_and_asks_for_nothing_but_python(browser, address):
+    window, elsewhere = browser.new_page(), []
+    window.route(lambda url: "127.0.0.1" not in url, partial(_refuse, elsewhere))
+    with window.expect_request(lambda request: request.url.startswith(PYODIDE)):
+        opened_in_a_browser(window, address, IN_A_BROWSER[0])
+    assert [url for url in elsewhere if not url.startswith(PYODIDE)] == []
+    assert window.locator(".jp-Dialog").count() == 0
+    window.close()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("notebook", IN_A_BROWSER)
+def test_a_notebook_reaches_its_first_plot_within_a_minute(browser, address, notebook):
+    try:
+        urlopen(PYODIDE, timeout=10).close()
+    except URLError as failure:
+        if not hasattr(failure, "code"):
+            pytest.skip(f"needs {PYODIDE}: {failure}")
+    window = browser.new_page()
+    opened_in_a_browser(window, address, notebook)
+    window.get_by_role("menuitem", name="Run", exact=True).click()
+    window.get_by_role("menuitem", name="Run All Cells", exact=True).click()
+    window.wait_for_selector(".jp-OutputArea-output img", timeout=60_000)
+    assert window.locator(".jp-OutputArea-output[data-mime-type*=error]").count() == 0
+    window.close()

@@ -12,11 +12,10 @@ import hashlib
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass
+from importlib import import_module
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
-
-import pooch
 
 from propcvx.checks import check_choice
 from propcvx.errors import InputError
@@ -123,8 +122,13 @@ def data_folder(data_home: Any = None) -> Path:
     ----------
     data_home : path, optional
         The folder; where not given, what ``PROPCVX_DATA`` names, or the user's cache folder.
+
+    Raises
+    ------
+    MissingDataError
+        If it comes to the cache folder and pooch is not installed, which knows it.
     """
-    return Path(data_home or os.environ.get(FOLDER) or pooch.os_cache("propcvx")).expanduser()
+    return Path(data_home or os.environ.get(FOLDER) or _pooch().os_cache("propcvx")).expanduser()
 
 
 def data_file(name: str, data_home: Any = None, *, download: bool = True) -> Path:
@@ -162,6 +166,16 @@ def data_file(name: str, data_home: Any = None, *, download: bool = True) -> Pat
     return _fetched(name, file, folder)
 
 
+def _pooch() -> Any:
+    try:
+        return import_module("pooch")
+    except ImportError as absent:
+        raise MissingDataError(
+            "the package pooch fetches real data sets into a cache folder, and is not installed: "
+            f"pip install pooch, or name the folder that holds the files by data_home or {FOLDER}."
+        ) from absent
+
+
 def _checked(path: Path, file: DataFile) -> Path:
     with bz2.open(path) if path.suffix == ".bz2" else path.open("rb") as content:
         found = hashlib.file_digest(content, "sha256").hexdigest()
@@ -174,6 +188,7 @@ def _checked(path: Path, file: DataFile) -> Path:
 
 
 def _fetched(name: str, file: DataFile, folder: Path) -> Path:
+    pooch = _pooch()
     keeper = pooch.create(
         folder,
         base_url="",

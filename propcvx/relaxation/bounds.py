@@ -48,7 +48,7 @@ def labeling_upper_bound(
     C: float,
     *,
     weights: Array | None = None,
-    solver: SolverNames = ("clarabel", "ecos"),
+    solver: SolverNames = ("clarabel", "newton"),
     tol: float = 1e-9,
 ) -> float:
     r"""Primal SVM value of a labeling, an upper bound on g(y).

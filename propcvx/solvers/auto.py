@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from importlib.util import find_spec
 from types import MappingProxyType
 from typing import Any
 
@@ -16,6 +15,7 @@ from propcvx.programs import (
     RestrictedMaster,
     SVMDual,
 )
+from propcvx.solvers.table import SOLVERS
 
 Names = tuple[str, ...]
 
@@ -35,13 +35,13 @@ FEW_FEATURES = 0.1
 GENERAL: Mapping[ProblemClass, Names] = MappingProxyType(
     {
         ProblemClass.QP: ("piqp", "clarabel"),
-        ProblemClass.SDP: ("scs",),
+        ProblemClass.SDP: ("scs", "clarabel"),
         ProblemClass.MILP: ("highs", "scip"),
         ProblemClass.MIQP: ("scip",),
         ProblemClass.MICP: ("scip",),
     }
 )
-"""Solvers for a class of problem; Clarabel for those that are not here.
+"""Solvers for a class of problem, in turn; Clarabel for those that are not here.
 
 A semidefinite program of order 56 (:func:`propcvx.programs.lifted_svm_dual`, 48 instances of heart)
 takes Clarabel 9 s, and SCS to the same tolerance 1.5 s.
@@ -53,6 +53,8 @@ def automatic(program: Program) -> Names:
 
     Up to ``TEACHING_SIZE`` the program itself is solved, through CVXPY, and a solver that knows its
     structure is asked last; beyond it, and while the program is unchanged, it is asked first.
+    Solvers that are not installed are left out, unless none is: then they are named as what to
+    install.
 
     Examples
     --------
@@ -63,8 +65,13 @@ def automatic(program: Program) -> Names:
     >>> automatic(svm_dual(np.ones((5000, 8))))
     ('newton', 'piqp', 'clarabel')
     """
-    names = GENERAL.get(program.problem_class, ("clarabel",))
-    general = tuple(name for name in names if name != "piqp" or find_spec("piqp"))
+    names = _in_turn(program)
+    return tuple(name for name in names if SOLVERS[name].installed) or names
+
+
+def _in_turn(program: Program) -> Names:
+    """The names, whether installed or not."""
+    general = GENERAL.get(program.problem_class, ("clarabel",))
     structure: Any = program.structure
     if isinstance(structure, LeastSquares):
         return ("lstsq",)

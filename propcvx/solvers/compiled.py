@@ -54,7 +54,8 @@ class CompiledQP:
         affine, linear = form.A.tocsr(), form.q.tocsr()
         matrix, right = affine[: -form.constr_size], affine[-form.constr_size :]
         fixed = (matrix, form.P, linear[-1:])
-        if form.lb_tensor is not None or form.ub_tensor is not None:
+        bounds = [getattr(form, name, None) for name in ("lb_tensor", "ub_tensor")]  # from 1.9 on
+        if any(bound is not None for bound in bounds):
             return None
         if any(part[:, :-1].count_nonzero() for part in fixed):
             return None

@@ -22,6 +22,14 @@ Array = NDArray[np.float64]
 NOT_COVERED = ("complex", "imag", "hermitian")
 SYMMETRIC = ("symmetric", "PSD", "NSD")
 SEMIDEFINITE = {"PSD": 1.0, "NSD": -1.0}
+SETS: dict[str, Any] = {
+    "nonneg": (0.0, np.inf),
+    "pos": (0.0, np.inf),
+    "nonpos": (-np.inf, 0.0),
+    "neg": (-np.inf, 0.0),
+    "boolean": (0.0, 1.0),
+}
+"""Interval of the entries that have an attribute."""
 
 
 def check_attributes(variable: cp.Variable) -> None:
@@ -87,16 +95,18 @@ def _structured(variable: Any, value: Array) -> Array:
 
 
 def _bounds(variable: Any) -> tuple[Array, Array]:
-    """Bounds by sign attributes, numbers and expressions; of a symmetric matrix, symmetric ones."""
-    lower, upper = map(dense, variable.get_bounds())  # CVXPY leaves out those by expressions
-    own = variable.bounds or (None, None)
-    lower = np.maximum(lower, _value_of_expression(own[0], -np.inf))
-    upper = np.minimum(upper, _value_of_expression(own[1], np.inf))
+    """Bounds by attributes, numbers and expressions; of a symmetric matrix, symmetric ones."""
+    asked = [SETS[name] for name in SETS if variable.attributes[name] is True]
+    if variable.bounds:
+        asked.append(tuple(_value(bound) for bound in variable.bounds))
+    lower, upper = np.full(variable.shape, -np.inf), np.full(variable.shape, np.inf)
+    for least, most in asked:
+        lower, upper = np.maximum(lower, least), np.minimum(upper, most)
     if any(variable.attributes[name] for name in SYMMETRIC):
         lower = np.maximum(lower, np.swapaxes(lower, -2, -1))
         upper = np.minimum(upper, np.swapaxes(upper, -2, -1))
     return lower, upper
 
 
-def _value_of_expression(bound: object, otherwise: float) -> Array | float:
-    return dense(bound.value) if isinstance(bound, cp.Expression) else otherwise
+def _value(bound: object) -> Array:
+    return dense(bound.value if isinstance(bound, cp.Expression) else bound)

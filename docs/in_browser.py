@@ -1,0 +1,69 @@
+"""The notebooks as JupyterLite takes them: which can run in a browser, and what they run first."""
+
+import json
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+ELSEWHERE = re.compile(
+    r'"(ecos|osqp|piqp|scip|scs|mixed_integer)"|MixedIntegerOracle|load_real|propcvx\.experiments\.(reproduce|solver_laboratory)'
+)
+"""What a notebook names that cannot run in a browser.
+
+Solvers that Pyodide does not have, the oracle that needs SCIP, data sets whose publishers do not
+answer other sites' pages, and experiments that run in processes of their own.
+"""
+
+FIRST = """\
+# In a browser: what the notebook needs is fetched into this page, which takes a while at first.
+%pip install -q propcvx pandas
+import tqdm
+tqdm.tqdm.monitor_interval = 0  # a page has no threads"""
+
+
+def can_run(notebook: Path) -> bool:
+    """Whether a notebook names nothing that a browser lacks."""
+    return not any(ELSEWHERE.search(source) for source in sources(notebook))
+
+
+def sources(notebook: Path) -> list[str]:
+    """The code of a notebook, a text a cell."""
+    cells = json.loads(notebook.read_text(encoding="utf-8"))["cells"]
+    return ["".join(cell["source"]) for cell in cells if cell["cell_type"] == "code"]
+
+
+def build(project: Path, folder: Path, site: Path) -> None:
+    """Build the site from the notebooks and the project's wheel, with no network.
+
+    jupyterlite-sphinx does much the same, and has every page ask Google for a font.
+    """
+    for former in (folder, site):
+        shutil.rmtree(former, ignore_errors=True)
+    write_notebooks(project / "notebooks", folder / "files")
+    command = [sys.executable, "-m", "jupyter", "lite", "build", "--apps", "notebooks"]
+    command += ["--contents", "files", "--output-dir", str(site)]
+    command += ["--piplite-wheels", str(write_wheel(project, folder / "wheel"))]
+    told = subprocess.run(command, cwd=folder, capture_output=True, text=True)
+    if told.returncode:
+        raise RuntimeError(told.stdout + told.stderr)
+
+
+def write_notebooks(notebooks: Path, folder: Path) -> None:
+    """Copy those that can run, each with ``FIRST`` for its first cell."""
+    folder.mkdir(parents=True)
+    for path in filter(can_run, notebooks.glob("*.ipynb")):
+        notebook = json.loads(path.read_text(encoding="utf-8"))
+        cell = {"cell_type": "code", "metadata": {}, "outputs": [], "execution_count": None}
+        notebook["cells"].insert(0, {**cell, "id": "in-browser", "source": FIRST})
+        notebook["metadata"]["kernelspec"] = {"name": "python", "display_name": "Python"}
+        (folder / path.name).write_text(json.dumps(notebook), encoding="utf-8")
+
+
+def write_wheel(project: Path, folder: Path) -> Path:
+    """Build the project's wheel from nothing that an earlier build has left."""
+    shutil.rmtree(project / "build/lib", ignore_errors=True)
+    options = ["--quiet", "--no-deps", "--no-build-isolation", "--wheel-dir", str(folder)]
+    subprocess.run([sys.executable, "-m", "pip", "wheel", *options, str(project)], check=True)
+    return next(folder.glob("*.whl"))

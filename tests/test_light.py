@@ -1,0 +1,112 @@
+"""The core where there is no more than in a browser: fewer packages, no processes, no threads."""
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+sys.path.append(str(ROOT / "docs"))
+import in_browser  # noqa: E402
+
+AS_IN_A_BROWSER = """
+import os, subprocess, sys, threading
+
+absent = "ecos osqp piqp pooch psutil pyscipopt scs _cvxcore".split()
+sys.modules.update(dict.fromkeys(absent))  # importing one is an error, and no spec is found
+os.environ["JOBLIB_MULTIPROCESSING"] = "0"
+
+def start(*args, **kwargs):
+    raise RuntimeError("a page has neither threads nor processes")
+
+threading.Thread.start = os.fork = subprocess.Popen = start
+
+import cvxpy
+cvxpy.settings.DEFAULT_CANON_BACKEND = cvxpy.settings.SCIPY_CANON_BACKEND
+"""
+
+FOUR_METHODS = """
+from propcvx import AlterPropSVM, ConvPropSVM, CuttingPlanes, InvCal, MeanMap, bag_target
+from propcvx.datasets import make_two_bags
+from propcvx.plotting import figure_one
+
+data = make_two_bags(random_state=0)
+X, labels = data.X, data.labels
+y = bag_target(data.bags, data.proportions)
+methods = {
+    "MeanMap": MeanMap(),
+    "InvCal": InvCal(),
+    "alter-pSVM": AlterPropSVM(random_state=0),
+    "conv-pSVM": ConvPropSVM(relaxation=CuttingPlanes(oracle="sweep")),
+}
+print(*(method.fit(X, y).score(X, labels) for method in methods.values()))
+figure_one(data, [(name, {name: method}) for name, method in methods.items()])
+"""
+
+CHOICES = """
+import numpy as np
+from propcvx import Bags
+from propcvx.datasets import load_real
+from propcvx.datasets.files import MissingDataError
+from propcvx.labelings import FeasibleLabelings
+from propcvx.programs import lifted_svm_dual, svm_dual
+from propcvx.solvers import automatic, solve, solvers_for
+
+small = svm_dual(np.ones((300, 8)))
+print(automatic(small), tuple({"osqp", "piqp", "scs"} & set(solvers_for(small))))
+few = [0, 1, 2, 60, 61, 62]
+target = bag_target([0] * 3 + [1] * 3, {0: 1 / 3, 1: 2 / 3})
+feasible = FeasibleLabelings.of(Bags.from_target(target), epsilon=0.0)
+solution = solve(lifted_svm_dual(X[few], feasible, 1.0))  # semidefinite
+print(solution.solver, solution.status)
+try:
+    load_real("heart")
+except MissingDataError as error:
+    print(error)
+"""
+
+
+def run(*code):
+    """What the code prints; an error in it is an error here."""
+    environment = {**os.environ, "PYTHONPATH": str(ROOT), "MPLBACKEND": "Agg"}
+    done = subprocess.run(
+        [sys.executable, "-W", "error:::propcvx", "-c", "\n".join((AS_IN_A_BROWSER, *code))],
+        capture_output=True,
+        text=True,
+        env={key: environment[key] for key in environment.keys() - {"PROPCVX_DATA"}},
+        timeout=300,
+    )
+    assert done.returncode == 0, done.stderr[-3000:]
+    return done.stdout
+
+
+def test_four_methods_and_what_takes_the_place_of_absent_solvers():
+    scores, chosen, answered, missing = run(FOUR_METHODS, CHOICES).splitlines()
+    assert [float(score) for score in scores.split()] == pytest.approx([0, 0, 1, 1], abs=0.05)
+    assert chosen == "('clarabel', 'newton') ()"
+    assert answered == "clarabel optimal"
+    assert "pip install pooch" in missing
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "notebook",
+    [path for path in sorted((ROOT / "notebooks").glob("*.ipynb")) if in_browser.can_run(path)],
+    ids=lambda path: path.stem,
+)
+def test_a_notebook_that_can_run_in_a_browser_does(notebook):
+    cells = ["from IPython.display import display", *in_browser.sources(notebook)]
+    run(re.sub(r"^%.*$", "", "\n".join(cells), flags=re.MULTILINE))
+
+
+def test_a_notebook_for_a_browser_is_the_same_with_a_cell_before_it(tmp_path):
+    in_browser.write_notebooks(ROOT / "notebooks", tmp_path / "files")
+    written = sorted((tmp_path / "files").glob("*.ipynb"))
+    assert written
+    for path in written:
+        first, *rest = in_browser.sources(path)
+        assert first == in_browser.FIRST
+        assert rest == in_browser.sources(ROOT / "notebooks" / path.name)
