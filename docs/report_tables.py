@@ -24,7 +24,7 @@ PRINTED = ("figure1", "table-linear", "table-rbf", "table-large", "robustness")
 
 FILE = Path(__file__).with_name("results") / "tables.sqlite"
 README = Path(__file__).parents[1] / "README.md"
-MARKED = re.compile(r"(<!-- results -->\n).*?(\n<!-- end of results -->)", re.DOTALL)
+MARKED = re.compile(r"(<!-- results -->\n).*?(<!-- end of results -->)", re.DOTALL)
 
 
 def pages() -> dict[str, str]:
@@ -103,7 +103,8 @@ def _accuracies(name: str) -> Iterator[str]:
 def readme_text() -> str:
     """The README with the results of the file."""
     return MARKED.sub(
-        lambda found: found[1] + means_table() + found[2], README.read_text(encoding="utf-8")
+        lambda found: f"{found[1]}\n{means_table()}\n\n{found[2]}",
+        README.read_text(encoding="utf-8"),
     )
 
 
