@@ -10,9 +10,11 @@ from typing import Any
 HERE = Path(__file__).parent
 sys.path[:0] = [str(HERE), str(HERE.parent), str(HERE.parent / "tests")]
 
+import citation_entry  # noqa: E402
 import in_browser  # noqa: E402
 import mistake_table  # noqa: E402
 import paper_equations  # noqa: E402
+import report_tables  # noqa: E402
 import result_tables  # noqa: E402
 import solver_tables  # noqa: E402
 
@@ -45,7 +47,9 @@ myst_substitutions = {
     "aims": result_tables.bounds_table("aims.json"),
     "mistake_tables": mistake_table.mistake_tables(),
     "warning_table": mistake_table.warning_table(),
+    "software_citation": citation_entry.software_citation(),
     **paper_equations.equation_pages(),
+    **report_tables.pages(),
 }
 
 # Notebooks are executed where they changed since the last time; an error in one is an error here.
@@ -69,6 +73,8 @@ nitpicky = True
 nitpick_ignore_regex = [("py:.*", r"(?!propcvx).*"), ("py:obj", r".*\.[TP]")]
 
 html_theme = "furo"
+html_static_path = ["_static"]
+html_css_files = ["narrow.css"]
 html_title = f"{project} {release}"
 
 

@@ -57,7 +57,6 @@ _ALTER = "Section 4: The alter-∝SVM Algorithm"
 _RELAXATION = "Section 5.1: Convex Relaxation"
 _CUTTING = "Section 5.2: Cutting Plane Training"
 _CONV = "Section 5.3: The Algorithm"
-_TOY = "Section 6.1: A Toy Experiment"
 _DATA = "Section 6.2: Experiments on UCI/LibSVM Datasets"
 
 PARTS = (
@@ -272,12 +271,15 @@ def equation_pages() -> dict[str, str]:
     """Markdown of each section of the paper, by the section's number with underscores."""
     found = list(documented())
     return {
-        _key(section): "\n\n".join(_entry(part, found) for part in PARTS if part.section == section)
+        key_of(section): "\n\n".join(
+            _entry(part, found) for part in PARTS if part.section == section
+        )
         for section in dict.fromkeys(part.section for part in PARTS)
     }
 
 
-def _key(section: str) -> str:
+def key_of(section: str) -> str:
+    """Name by which the page asks for a section: ``section_3_1``."""
     return "section_" + re.findall(r"[\d.]+", section)[0].rstrip(".").replace(".", "_")
 
 

@@ -91,6 +91,8 @@ def _programs() -> Iterator[tuple[p.Program, str]]:
     yield p.lifted_svm_dual(features, feasible, 1.0), ""
     yield p.lifted_quadratic(features @ features.T, feasible), ""
     yield p.diffrac(features, feasible, 1.0), ""
+    pairs = [np.array([[1.0, -1.0], [-1.0, 1.0]])] * 2
+    yield p.bag_moments([features[:2], features[2:]], pairs, [np.zeros(2)] * 2, 1.0), ""
 
 
 def table(head: list[str], rows: Iterator[list[str]]) -> str:

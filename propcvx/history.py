@@ -6,6 +6,11 @@ from collections.abc import Iterator
 from dataclasses import asdict, dataclass, field
 from enum import Enum
 
+from propcvx.text import Readable, text_table
+
+SHOWN = 8
+"""Rounds that a history prints: those at either end of a longer one."""
+
 
 class StopReason(Enum):
     """Why a loop stopped; ``advice`` says what to try."""
@@ -90,8 +95,22 @@ class Round:
 
 
 @dataclass
-class History:
-    """Rounds in order, and the reason for stopping (None while running)."""
+class History(Readable):
+    """Rounds in order, and the reason for stopping (None while running).
+
+    Examples
+    --------
+    >>> rounds = [
+    ...     Round(2.5, "piqp", "optimal", 0.02, C_star=0.1, n_flips=3),
+    ...     Round(2.0, "piqp", "optimal", 0.01, C_star=0.1, n_flips=0),
+    ... ]
+    >>> print(History(rounds, StopReason.FIXED_POINT))
+    round  objective   C*  flips  solver   status  seconds
+        1        2.5  0.1      3  piqp    optimal    0.020
+        2          2  0.1      0  piqp    optimal    0.010
+    Stopped after 2 rounds and 0.03 s: the labeling step returned the labeling it was given.
+    Advice: a local minimum; another start may reach a lower objective.
+    """
 
     rounds: list[Round] = field(default_factory=list)
     stop_reason: StopReason | None = None
@@ -117,3 +136,48 @@ class History:
     def as_dicts(self) -> list[dict[str, object]]:
         """One dict per round, ready for ``pandas.DataFrame``."""
         return [asdict(record) for record in self.rounds]
+
+    def __str__(self) -> str:
+        """A line for each of at most eight rounds, why it stopped, and advice."""
+        if not self.rounds:
+            return "No round is done."
+        lines = text_table([_cells(n, record) for n, record in enumerate(self.rounds, 1)])
+        head, *told = lines.splitlines()
+        if len(told) > SHOWN:
+            left_out = f"... {len(told) - SHOWN} more rounds"
+            told = [*told[: SHOWN // 2], left_out, *told[-SHOWN // 2 :]]
+        return "\n".join([head, *told, *self._ending()])
+
+    def _ending(self) -> Iterator[str]:
+        if self.stop_reason is not None:
+            plural = "s" if len(self) > 1 else ""
+            seconds = sum(record.seconds for record in self.rounds)
+            yield (
+                f"Stopped after {len(self)} round{plural} and {seconds:.2f} s: "
+                f"{self.stop_reason.value}."
+            )
+            yield f"Advice: {self.stop_reason.advice}."
+
+
+_COLUMNS = {
+    "objective": ("objective", "{:.6g}"),
+    "violation": ("violation", "{:.2g}"),
+    "n_cuts": ("cuts", "{}"),
+    "C_star": ("C*", "{:.3g}"),
+    "n_flips": ("flips", "{}"),
+    "n_instances": ("instances", "{}"),
+    "solver": ("solver", "{}"),
+    "status": ("status", "{}"),
+    "seconds": ("seconds", "{:.3f}"),
+}
+"""Fields of a round, the columns they are printed in, and how."""
+
+
+def _cells(number: int, record: Round) -> dict[str, str]:
+    """What is printed of a round: the fields that the method has."""
+    values = {name: getattr(record, name) for name in _COLUMNS}
+    shown = {name: value for name, value in values.items() if value is not None}
+    return {
+        "round": str(number),
+        **{_COLUMNS[name][0]: _COLUMNS[name][1].format(value) for name, value in shown.items()},
+    }

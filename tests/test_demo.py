@@ -23,7 +23,7 @@ from propcvx.experiments.evaluation import (
     tune_and_evaluate,
 )
 from propcvx.experiments.methods import SUPERVISED, cheaper, paper_methods, supervised_svm
-from propcvx.experiments.tables import text_table
+from propcvx.text import text_table
 
 PAPER = ["MeanMap", "InvCal", "alter-pSVM", "conv-pSVM"]
 PNG = b"\x89PNG\r\n\x1a\n"

@@ -5,16 +5,21 @@ import json
 import pkgutil
 import re
 import sys
+from inspect import isfunction
 from pathlib import Path
 
 import pytest
+import yaml
 
 import propcvx
+from propcvx import programs
 from propcvx.solvers import SOLVERS
 
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.append(str(ROOT / "docs"))
+import citation_entry  # noqa: E402
 import paper_equations  # noqa: E402
+import solver_tables  # noqa: E402
 
 BLOCKS = re.compile(r"^```python\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 PAGES = [
@@ -51,6 +56,34 @@ def test_every_module_is_in_the_api():
         )
 
 
+def test_names_at_the_top_are_those_of_the_api():
+    block = re.search(
+        r"from propcvx import \((.*?)\)", (ROOT / "docs/api.rst").read_text(), re.DOTALL
+    )
+    assert set(re.findall(r"\w+", block[1])) == set(propcvx.__all__)
+
+
+def test_programs_have_a_row_in_their_table():
+    named = set(re.findall(r"~propcvx\.programs\.(\w+)", solver_tables.program_table()))
+    functions = {name for name in programs.__all__ if isfunction(getattr(programs, name))}
+    parts = {"build", "inv_cal_targets", "mixture", "square_loss_matrix", "svm_dual_parameters"}
+    assert named == functions - parts
+
+
+def test_citations_say_the_same():
+    known = yaml.safe_load((ROOT / "CITATION.cff").read_text(encoding="utf-8"))
+    assert {"cff-version", "message", "title", "authors"} <= set(known)  # what the format demands
+    assert known["version"] == propcvx.__version__
+    entry = citation_entry.software_citation()
+    assert all(str(known[name]) in entry for name in ("title", "version"))
+    page = (ROOT / "docs/citation.md").read_text(encoding="utf-8")
+    paper = known["references"][0]
+    for author in paper["authors"]:
+        assert f"{author['family-names']}, {author['given-names']}" in page
+    for value in ("year", "volume", "issue", "start", "end", "collection-title"):
+        assert str(paper[value]) in page
+
+
 def test_solvers_have_a_word_on_their_page():
     page = (ROOT / "docs/solvers.md").read_text()
     terms = " ".join(re.findall(r"^(`.*`)\n: ", page, re.M))
@@ -67,6 +100,12 @@ def test_every_part_of_the_paper_is_cited():
     found = [target for _, _, target in paper_equations.documented()]
     missing = [part for part in paper_equations.PARTS if not any(map(part.is_cited_by, found))]
     assert missing == []
+
+
+def test_every_section_of_the_paper_is_on_its_page():
+    page = (ROOT / "docs/paper.md").read_text(encoding="utf-8")
+    keys = {paper_equations.key_of(part.section) for part in paper_equations.PARTS}
+    assert [key for key in keys if f"{{{{ {key} }}}}" not in page] == []
 
 
 def test_docstrings_cite_what_the_paper_has():

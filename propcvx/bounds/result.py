@@ -9,10 +9,11 @@ from numpy.typing import NDArray
 
 from propcvx.bounds.interval import Event, NodeRecord
 from propcvx.history import StopReason
+from propcvx.text import Readable
 
 
 @dataclass(frozen=True)
-class CertifiedInterval:
+class CertifiedInterval(Readable):
     """Where the best labeling's value is.
 
     Attributes
@@ -47,6 +48,7 @@ class CertifiedInterval:
     seconds: float
 
     def __str__(self) -> str:
+        """The interval, the kinds of bound that improved it, and advice."""
         verdict = "proved optimal" if self.proved_optimal else "not proved optimal"
         lines = [
             f"The best labeling's value is between {self.lower:.6g} and {self.upper:.6g}.",
@@ -57,5 +59,8 @@ class CertifiedInterval:
         for event in self.history:
             if event.lower > max(best.values(), default=-np.inf):
                 best[event.kind] = event.lower
-        lines += [f"  {kind:<18} lower bound {lower:.6g}" for kind, lower in best.items()]
+        width = max(map(len, best), default=0)
+        lines += [f"  {kind:<{width}}  lower bound {lower:.6g}" for kind, lower in best.items()]
+        if not self.proved_optimal:
+            lines.append(f"Advice: {self.stop_reason.advice}.")
         return "\n".join(lines)

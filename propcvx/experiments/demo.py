@@ -27,9 +27,10 @@ from propcvx.experiments.evaluation import (
     split_into_bags,
 )
 from propcvx.experiments.methods import SUPERVISED, cheaper, paper_methods, supervised_svm
-from propcvx.experiments.tables import outcome_row, parameter_text, text_table
+from propcvx.experiments.tables import outcome_row, parameter_text
 from propcvx.plotting import figure_one, method_comparison
 from propcvx.relaxation import CuttingPlanes
+from propcvx.text import text_table
 
 BAG_SIZE = 16
 PROVED = 1e-6

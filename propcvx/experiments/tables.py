@@ -1,42 +1,11 @@
-"""Tables as plain text."""
+"""What tables of the experiments say, as text."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 from propcvx.experiments.evaluation import Outcome
-
-
-def text_table(rows: Sequence[Mapping[str, str]]) -> str:
-    """Columns under their names, those with numbers to the right.
-
-    Parameters
-    ----------
-    rows : sequence of mapping of str to str
-        One per row, all with the same keys: the names of the columns.
-
-    Returns
-    -------
-    str
-
-    Examples
-    --------
-    >>> print(text_table([{"method": "MeanMap", "seconds": "0.1"}]))
-    method   seconds
-    MeanMap      0.1
-    """
-    if not rows:
-        return ""
-    widths = {name: max(len(name), *(len(row[name]) for row in rows)) for name in rows[0]}
-    right = {name: any(_numeric(row[name]) for row in rows) for name in widths}
-    lines = [dict(zip(widths, widths, strict=True)), *rows]
-    return "\n".join(
-        "  ".join(
-            _aligned(line[name], width, right=right[name]) for name, width in widths.items()
-        ).rstrip()
-        for line in lines
-    )
 
 
 def outcome_row(outcome: Outcome) -> dict[str, str]:
@@ -58,11 +27,3 @@ def parameter_text(parameters: Mapping[str, Any]) -> str:
     'C=10 epsilon=0.01'
     """
     return " ".join(f"{name}={value:g}" for name, value in parameters.items())
-
-
-def _numeric(cell: str) -> bool:
-    return cell.rstrip("%").replace(".", "", 1).isdigit()
-
-
-def _aligned(cell: str, width: int, *, right: bool) -> str:
-    return cell.rjust(width) if right else cell.ljust(width)

@@ -17,6 +17,7 @@ from cvxpy.constraints import PSD, ExpCone, PowCone3D, PowConeND
 from numpy.typing import NDArray
 
 from propcvx.errors import InputError
+from propcvx.programs.statement import LATEX, TEXT, sizes, statement
 from propcvx.programs.structures import Structure
 
 Array = NDArray[np.float64]
@@ -61,6 +62,17 @@ class Program:
     ------
     InputError
         If two variables, two parameters or two constraints have the same name.
+
+    Examples
+    --------
+    >>> from propcvx.programs import svm_primal
+    >>> print(svm_primal(np.ones((5, 2))))
+    svm_primal (eq:pSVM_2): quadratic program
+      minimize    0.5 * sum_squares(w) + C * sum(xi)
+      subject to  margin: 1 - xi <= y * (F @ w + b)
+                  slack:  0 <= xi
+      variables   w (2), xi (5), b
+      parameters  C (nonneg), y (5)
     """
 
     problem: cp.Problem
@@ -170,9 +182,30 @@ class Program:
         return replace(variant, attached=self.attached)  # of another problem, so it is not shown
 
     def __str__(self) -> str:
-        """The statement of the problem, under its name and equation."""
+        """The problem as it is written on paper, under its name, equation and class."""
         heading = f"{self.name} ({self.equation})" if self.equation else self.name
-        return f"{heading}\n{self.problem}"
+        (aim, objective), *rest = statement(self.problem, self.constraints, TEXT)
+        width = max((len(label) + 1 for label, _ in rest), default=0)
+        rows = [f"{label + ':':<{width}} {constraint}" for label, constraint in rest]
+        named = {"variables": sizes(self.variables), "parameters": sizes(self.parameters)}
+        return "\n".join(
+            [
+                f"{heading}: {self.problem_class.value}",
+                f"  {aim:<11} {objective}",
+                *(f"  {'' if n else 'subject to':<11} {row}" for n, row in enumerate(rows)),
+                *(f"  {kind:<11} {told}" for kind, told in named.items() if told),
+            ]
+        )
+
+    def _repr_latex_(self) -> str:
+        """The same problem in a notebook."""
+        (aim, objective), *rest = statement(self.problem, self.constraints, LATEX)
+        rows = [
+            rf"\text{{{'' if n else 'subject to'}}} &\quad {constraint}"
+            for n, (_, constraint) in enumerate(rest)
+        ]
+        lines = " \\\\\n".join([rf"\text{{{aim}}} &\quad {objective}", *rows])
+        return f"$$\\begin{{aligned}}\n{lines}\n\\end{{aligned}}$$"
 
 
 def _give(parameter: cp.Parameter, value: Array) -> None:

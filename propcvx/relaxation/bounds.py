@@ -19,18 +19,24 @@ from propcvx.errors import SolverError
 from propcvx.programs import svm_dual, svm_dual_parameters
 from propcvx.relaxation.oracles import Oracle
 from propcvx.solvers import SolverNames, solve
+from propcvx.text import Readable
 
 Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
-class Bounds:
+class Bounds(Readable):
     """Bounds on the value of the best feasible labeling.
 
     Attributes
     ----------
     lower, upper : float
         The best value is between them; ``upper`` is reached by the labeling in question.
+
+    Examples
+    --------
+    >>> print(Bounds(9.9, 10.0))
+    The best labeling's value is between 9.9 and 10: a relative gap of 0.01.
     """
 
     lower: float
@@ -40,6 +46,13 @@ class Bounds:
     def gap(self) -> float:
         """``(upper - lower) / upper``, whatever the scale; 0 means proved optimal."""
         return max(0.0, self.upper - self.lower) / self.upper if self.upper > 0.0 else 0.0
+
+    def __str__(self) -> str:
+        """One sentence."""
+        return (
+            f"The best labeling's value is between {self.lower:.6g} and {self.upper:.6g}: "
+            f"a relative gap of {self.gap:.2g}."
+        )
 
 
 def labeling_upper_bound(

@@ -12,15 +12,19 @@ from numpy.typing import NDArray
 
 from propcvx.history import History
 from propcvx.relaxation.bounds import labeling_upper_bound
+from propcvx.text import Readable
 
 Array = NDArray[np.float64]
 
 NO_OPTIONS: Mapping[str, Any] = MappingProxyType({})
 """What a relaxation hands to its solver where nothing is asked for."""
 
+LISTED = 5
+"""Weights of a mixture that are printed, largest first."""
+
 
 @dataclass(frozen=True)
-class RelaxationResult:
+class RelaxationResult(Readable):
     r"""Where a relaxation over :math:`M \approx y y^\top` ended: M in the hull of Equation (13).
 
     Attributes
@@ -45,6 +49,21 @@ class RelaxationResult:
         One record per round.
     stopped_by : exception or None
         The interruption or solver failure that ended a loop after at least one round.
+
+    Examples
+    --------
+    >>> from propcvx import ConvPropSVM, CuttingPlanes, bag_target
+    >>> from propcvx.datasets import make_two_bags
+    >>> two = make_two_bags(random_state=0)
+    >>> exact = ConvPropSVM(relaxation=CuttingPlanes(oracle="sweep"))
+    >>> print(exact.fit(two.X, bag_target(two.bags, two.proportions)).relaxation_)
+    Value 11.60796 by the hinge loss; its optimum is between 11.60796 and 11.60796.
+    No feasible labeling's value is below 11.60796.
+    200 instances; M is a mixture of 1 vector: 1.00; labelings met: 1.
+    round  objective  violation  cuts  solver     status  seconds
+        1     11.608          0     1  clarabel  optimal    ...
+    Stopped after 1 round and ... s: the oracle found no labeling that violates the relaxation.
+    Advice: with an exact oracle this is the relaxation's optimum; an inexact one ...
     """
 
     loss: ClassVar[str] = "hinge"
@@ -58,6 +77,24 @@ class RelaxationResult:
     labelings: Array
     history: History
     stopped_by: BaseException | None = None
+
+    def __str__(self) -> str:
+        """The value, what it proves, what M is made of, and the rounds."""
+        proved = f"No feasible labeling's value is below {self.lower:.7g}."
+        heaviest = np.sort(self.weights)[::-1]
+        more = ", ..." if len(heaviest) > LISTED else ""
+        weights = ", ".join(f"{weight:.2f}" for weight in heaviest[:LISTED])
+        return "\n".join(
+            [
+                f"Value {self.value:.7g} by the {self.loss} loss; its optimum is between "
+                f"{self.lower:.7g} and {self.upper:.7g}.",
+                proved if np.isfinite(self.lower) else "It proves no lower bound.",
+                f"{len(self.alpha)} instances; M is a mixture of {len(heaviest)} "
+                f"vector{'s' if len(heaviest) > 1 else ''}: {weights}{more}; "
+                f"labelings met: {len(self.labelings)}.",
+                str(self.history),
+            ]
+        )
 
     def plane(self, features: Array, labeling: Array, C: float) -> Array:
         r"""Weights of the separator of a labeling: :math:`F^\top (y \circ \alpha)`.

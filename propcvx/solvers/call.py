@@ -24,7 +24,7 @@ from propcvx.solvers.answer import Answer
 from propcvx.solvers.auto import automatic
 from propcvx.solvers.certificates import certify as certify_problem
 from propcvx.solvers.rows.row import Solver
-from propcvx.solvers.solution import Certificate, Solution
+from propcvx.solvers.solution import ADVICE, Certificate, Solution
 from propcvx.solvers.table import find_solver
 
 Array = NDArray[np.float64]
@@ -254,7 +254,7 @@ def _warn_inaccurate(name: str, program: Program, answer: Answer) -> None:
     reached = "" if answer.gap is None else f", relative duality gap {answer.gap:.2g}"
     warn(
         f"{name} stopped before its tolerance on {program.name}: status {answer.status!r}"
-        f"{reached}; more iterations, a looser tol or another solver may do.",
+        f"{reached}; {ADVICE}.",
         InaccurateSolutionWarning,
     )
 

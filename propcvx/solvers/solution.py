@@ -7,13 +7,19 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from cvxpy import OPTIMAL
 from numpy.typing import NDArray
+
+from propcvx.text import Readable
 
 Array = NDArray[np.float64]
 
+ADVICE = "more iterations, a looser tol or another solver may do"
+"""What to try where a solver stopped before its tolerance."""
+
 
 @dataclass(frozen=True)
-class Certificate:
+class Certificate(Readable):
     r"""Optimality of a primal and a dual point, recomputed from the problem itself.
 
     For :math:`\min f(x)` subject to :math:`g(x) \le 0` and :math:`h(x) = 0` with Lagrangian
@@ -38,9 +44,20 @@ class Certificate:
     dual_residual: float | None
     duality_gap: float | None
 
+    def __str__(self) -> str:
+        """The three of them, in the units of the problem."""
+        shown = {
+            "primal residual": self.primal_residual,
+            "dual residual": self.dual_residual,
+            "duality gap": self.duality_gap,
+        }
+        return ", ".join(
+            f"{name} {value:.1e}" for name, value in shown.items() if value is not None
+        )
+
 
 @dataclass(frozen=True)
-class Solution:
+class Solution(Readable):
     r"""Answer to one program.
 
     Attributes
@@ -66,6 +83,18 @@ class Solution:
     warm : object
         Where the solver ended, for ``solve(..., warm=...)`` on the same program.  It is not
         pickled.
+
+    Examples
+    --------
+    >>> from propcvx.programs import svm_dual, svm_dual_parameters
+    >>> from propcvx.solvers import solve
+    >>> program = svm_dual(np.array([[-1.0], [2.0]]))
+    >>> print(solve(program.set(**svm_dual_parameters(np.array([-1.0, 1.0]), C=1.0))))
+    optimal, by piqp: value 0.2222...; relative duality gap ...
+    absolute, recomputed: primal residual ..., dual residual ..., duality gap ...
+    variables: v (2)
+    duals: lower (2), upper (2), balance
+    ... iterations; ... s to build, ... s to solve
     """
 
     solver: str
@@ -80,5 +109,36 @@ class Solution:
     iterations: int | None = None
     warm: Any = None
 
+    def __str__(self) -> str:
+        """How it ended, how good it is, and what it has; the names of arrays with their shapes."""
+        gap = "" if self.gap is None else f"; relative duality gap {self.gap:.1e}"
+        iterations = "" if self.iterations is None else f"{self.iterations} iterations; "
+        return "\n".join(
+            [
+                f"{self.status}, by {self.solver}: value {self.value:.7g}{gap}",
+                "not recomputed"
+                if self.certificate is None
+                else f"absolute, recomputed: {self.certificate}",
+                f"variables: {_shapes(self.variables)}",
+                f"duals: {_shapes(self.duals) or 'none'}",
+                f"{iterations}{self.build_seconds:.3f} s to build, "
+                f"{self.solve_seconds:.3f} s to solve",
+                *([] if self.status == OPTIMAL else [f"Advice: {ADVICE}."]),
+            ]
+        )
+
     def __getstate__(self) -> dict[str, Any]:
         return {**self.__dict__, "warm": None}
+
+
+def _shapes(arrays: Mapping[str, Any]) -> str:
+    """Names, each with its shape unless it is one number; a cone's dual has several parts."""
+    parts = {
+        f"{name}[{place}]" if isinstance(value, list) else name: np.shape(part)
+        for name, value in arrays.items()
+        for place, part in enumerate(value if isinstance(value, list) else [value])
+    }
+    return ", ".join(
+        f"{name} ({' x '.join(map(str, shape))})" if shape else name
+        for name, shape in parts.items()
+    )

@@ -15,8 +15,8 @@ import propcvx
 from propcvx.errors import InputError
 from propcvx.experiments.laboratory.compare import Row, check_kinds, compare_relaxations
 from propcvx.experiments.laboratory.data import sample_in_bags
-from propcvx.experiments.tables import text_table
 from propcvx.plotting import bounds_over_time, interval_comparison
+from propcvx.text import text_table
 
 INTERRUPTED = "interrupted"
 

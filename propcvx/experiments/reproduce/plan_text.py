@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from propcvx.experiments.reproduce.cells import Cell
 from propcvx.experiments.reproduce.costs import Costs
 from propcvx.experiments.reproduce.store import Store
-from propcvx.experiments.tables import text_table
+from propcvx.text import text_table
 
 
 def plan_text(cells: Sequence[Cell], store: Store | None, n_jobs: int) -> str:

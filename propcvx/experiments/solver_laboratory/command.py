@@ -14,7 +14,7 @@ from propcvx.experiments.solver_laboratory.matrix import cells_of, run_matrix
 from propcvx.experiments.solver_laboratory.programs import PROGRAMS
 from propcvx.experiments.solver_laboratory.qp_test_set import write_qp_test_set
 from propcvx.experiments.solver_laboratory.report import write_solver_report
-from propcvx.experiments.tables import text_table
+from propcvx.text import text_table
 
 
 def add_solvers(commands: Any) -> None:

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from itertools import pairwise
 
 from propcvx.experiments.studies.cells import Line, Row, grouped, line, numbers
-from propcvx.experiments.tables import text_table
 from propcvx.plotting import Figure, line_grid
+from propcvx.text import text_table
 
 DRAWN = ("rank_one", "mean", "nearest_to_rank_one", "best_cut", "polished")
 WEIGHTS = (0.0, 0.45, 0.495, 0.505, 0.55, 1.0)

@@ -24,7 +24,6 @@ from propcvx.datasets import random_bags
 from propcvx.experiments.evaluation import Sample
 from propcvx.experiments.studies.cells import Row, complete, grouped, line, numbers
 from propcvx.experiments.studies.samples import labelled
-from propcvx.experiments.tables import text_table
 from propcvx.labelings import FeasibleLabelings, random_labeling
 from propcvx.losses import PROPORTION_LOSSES
 from propcvx.ordering import in_canonical_order
@@ -32,6 +31,7 @@ from propcvx.plotting import Figure, line_grid
 from propcvx.relaxation import RELAXATIONS
 from propcvx.relaxation.labeling_svm import LabelingSVM
 from propcvx.relaxation.rounding import ROUNDINGS
+from propcvx.text import text_table
 
 Array = NDArray[np.float64]
 

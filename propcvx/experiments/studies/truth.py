@@ -16,10 +16,10 @@ from propcvx.datasets import random_bags
 from propcvx.experiments.evaluation import Sample
 from propcvx.experiments.studies.cells import Row, complete, grouped, line, numbers
 from propcvx.experiments.studies.samples import OVERLAPS, REAL, labelled
-from propcvx.experiments.tables import text_table
 from propcvx.labelings import FeasibleLabelings
 from propcvx.plotting import Figure, line_grid
 from propcvx.relaxation.labeling_svm import LabelingSVM
+from propcvx.text import text_table
 
 Array = NDArray[np.float64]
 

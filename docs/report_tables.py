@@ -1,0 +1,112 @@
+"""The tables of accuracies on the pages and in the README: of docs/results/tables.sqlite.
+
+``python docs/report_tables.py`` writes the one in the README anew.
+"""
+
+import re
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+
+from propcvx.experiments.reproduce import EXPERIMENTS, Store, plan
+from propcvx.experiments.reproduce.entries import Entry, entries_of
+from propcvx.experiments.reproduce.experiments import METHODS
+from propcvx.experiments.reproduce.report.origin import content_hash
+from propcvx.experiments.reproduce.report.paired_tests import paired_tests
+from propcvx.experiments.reproduce.report.tables import (
+    accuracy_table,
+    markdown_table,
+    summary_table,
+)
+
+PRINTED = ("figure1", "table-linear", "table-rbf", "table-large", "robustness")
+"""Experiments of which the paper prints accuracies."""
+
+FILE = Path(__file__).with_name("results") / "tables.sqlite"
+README = Path(__file__).parents[1] / "README.md"
+MARKED = re.compile(r"(<!-- results -->\n).*?(<!-- end of results -->)", re.DOTALL)
+
+
+def pages() -> dict[str, str]:
+    """What the pages show, by the names that they use."""
+    return {
+        "results_hash": content_hash(FILE),
+        "results_in_short": summary_table(
+            {EXPERIMENTS[name].about: all_entries(name) for name in PRINTED}
+        ),
+        "results_by_data": "\n\n".join(_accuracies("table-linear")),
+        "results_gaussian": "\n\n".join(_accuracies("table-rbf")) or "*Not run yet.*",
+        "results_equal": "\n\n".join(_accuracies("robustness")),
+        "results_untuned": "\n\n".join(_accuracies("timing")),
+        "results_means": means_table(),
+        "results_seconds": seconds_table(),
+        "results_tests": next(iter(list(paired_tests(done("table-linear")))[1:]), ""),
+    }
+
+
+@cache
+def all_entries(name: str) -> list[Entry]:
+    """The entries of an experiment."""
+    return entries_of(name, plan(name), Store(FILE).rows())
+
+
+def done(name: str) -> list[Entry]:
+    """Those of which a repetition is done."""
+    return [entry for entry in all_entries(name) if entry.accuracies]
+
+
+def means_table() -> str:
+    """Table 2 in short: the mean over the data sets of which all bag sizes are done."""
+    entries = {(e.data, e.bag_size, e.method): e for e in done("table-linear")}
+    sizes = sorted({size for _, size, _ in entries})
+    sets = [
+        data
+        for data in dict.fromkeys(data for data, _, _ in entries)
+        if all((data, size, method) in entries for size in sizes for method in METHODS)
+    ]
+    rows = [
+        [method, *(_means([entries[data, size, method] for data in sets]) for size in sizes)]
+        for method in METHODS
+    ]
+    repetitions = {len(e.accuracies) for e in entries.values() if e.data in sets}
+    told = (
+        f"Mean of {', '.join(sets)}. Each set has {' or '.join(map(str, sorted(repetitions)))} "
+        "of the paper's five repetitions."
+    )
+    head = ["accuracy in % (paper), bags of", *map(str, sizes)]
+    return f"{markdown_table(head, rows)}\n\n{told}"
+
+
+def seconds_table() -> str:
+    """Seconds of five fits, methods by bag size."""
+    entries = {(e.method, e.bag_size): e for e in done("timing")}
+    sizes = sorted({size for _, size in entries})
+    return markdown_table(
+        ["seconds of five fits, bags of", *map(str, sizes)],
+        [[m, *(f"{entries[m, size].fit_seconds:.1f}" for size in sizes)] for m in METHODS],
+    )
+
+
+def _means(entries: list[Entry]) -> str:
+    ours = sum(entry.mean for entry in entries) / len(entries)
+    theirs = sum(entry.paper.accuracy for entry in entries if entry.paper) / len(entries)
+    return f"{ours:.1f} ({theirs:.1f})"
+
+
+def _accuracies(name: str) -> Iterator[str]:
+    """A table for each data set and kernel of an experiment."""
+    entries = done(name)
+    for place in dict.fromkeys((entry.data, entry.kernel) for entry in entries):
+        yield accuracy_table([e for e in entries if (e.data, e.kernel) == place])
+
+
+def readme_text() -> str:
+    """The README with the results of the file."""
+    return MARKED.sub(
+        lambda found: f"{found[1]}\n{means_table()}\n\n{found[2]}",
+        README.read_text(encoding="utf-8"),
+    )
+
+
+if __name__ == "__main__":
+    README.write_text(readme_text(), encoding="utf-8")
