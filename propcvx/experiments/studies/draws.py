@@ -19,9 +19,9 @@ from propcvx.experiments.methods import cheaper, paper_methods
 from propcvx.experiments.reproduce.printed import Printed, printed
 from propcvx.experiments.studies.cells import Row, complete, grouped, line, numbers
 from propcvx.experiments.studies.samples import labelled
-from propcvx.experiments.tables import text_table
 from propcvx.model_selection import BagKFold
 from propcvx.plotting import Figure, line_grid
+from propcvx.text import text_table
 
 Array = NDArray[np.float64]
 
