@@ -55,6 +55,7 @@ nb_execution_cache_path = str(HERE.parent / "build/jupyter_cache")
 nb_execution_timeout = 300
 nb_execution_raise_on_error = True
 nb_execution_show_tb = True
+nb_code_prompt_show = nb_code_prompt_hide = "Solution"  # what is folded solves an exercise
 numpydoc_show_class_members = False
 autodoc_typehints = "none"  # the docstrings give types, with shapes
 
