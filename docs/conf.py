@@ -48,6 +48,7 @@ myst_substitutions = {
 }
 
 # Notebooks are executed where they changed since the last time; an error in one is an error here.
+shutil.rmtree(HERE / "notebooks", ignore_errors=True)
 shutil.copytree(HERE.parent / "notebooks", HERE / "notebooks", dirs_exist_ok=True)
 os.environ["PYTHONWARNINGS"] = "ignore:IProgress not found"  # progress is text on a page
 nb_execution_mode = "cache"
