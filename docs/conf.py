@@ -53,6 +53,7 @@ myst_substitutions = {
 }
 
 # Notebooks are executed where they changed since the last time; an error in one is an error here.
+shutil.rmtree(HERE / "notebooks", ignore_errors=True)
 shutil.copytree(HERE.parent / "notebooks", HERE / "notebooks", dirs_exist_ok=True)
 os.environ["PYTHONWARNINGS"] = "ignore:IProgress not found"  # progress is text on a page
 nb_execution_mode = "cache"
@@ -65,6 +66,7 @@ nb_execution_show_tb = True
 notebooks = sorted((HERE.parent / "notebooks").glob("*.ipynb"))
 html_context = {"in_browser": [path.stem for path in notebooks if in_browser.can_run(path)]}
 
+nb_code_prompt_show = nb_code_prompt_hide = "Solution"  # what is folded solves an exercise
 numpydoc_show_class_members = False
 autodoc_typehints = "none"  # the docstrings give types, with shapes
 

@@ -96,6 +96,24 @@ def test_notebooks_are_kept_without_outputs():
         assert not any(cell.get("outputs") for cell in cells), path.name
 
 
+FOLDED = {"jupyter": {"outputs_hidden": True, "source_hidden": True}, "tags": ["hide-cell"]}
+
+
+@pytest.mark.parametrize("path", sorted((ROOT / "notebooks").glob("*.ipynb")), ids=lambda p: p.stem)
+def test_a_notebook_teaches(path):
+    cells = json.loads(path.read_text(encoding="utf-8"))["cells"]
+    texts = ["".join(cell["source"]) for cell in cells]
+    assert "**You will be able to**" in texts[0]
+    exercises, checked = (
+        next(place for place, text in enumerate(texts) if head in text)
+        for head in ("## Exercises", "## What we checked")
+    )
+    assert "assert " in texts[checked + 1]
+    solutions = [cell for cell in cells[exercises:checked] if cell["cell_type"] == "code"]
+    assert len(solutions) >= 2
+    assert [cell["metadata"] for cell in solutions] == [FOLDED] * len(solutions)
+
+
 def test_every_part_of_the_paper_is_cited():
     found = [target for _, _, target in paper_equations.documented()]
     missing = [part for part in paper_equations.PARTS if not any(map(part.is_cited_by, found))]

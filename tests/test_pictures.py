@@ -1,6 +1,7 @@
 """Pictures of one fit look as those in tests/pictures (PROPCVX_DRAW=1 draws these anew)."""
 
 import os
+from io import BytesIO
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -9,8 +10,10 @@ import pytest
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.testing.compare import compare_images
+from PIL import Image
 
 from propcvx import bag_target, plotting
+from propcvx.alternating.algorithm import Descent
 from propcvx.bounds import CertifiedInterval
 from propcvx.bounds.interval import Event, NodeRecord
 from propcvx.errors import InputError
@@ -68,6 +71,18 @@ def rounds(objectives, annealing):
     return SimpleNamespace(history_=History(records, StopReason.CONVERGED))
 
 
+def descent(*levels):
+    history = History([Round(1.0, "piqp", "optimal", 0.1, C_star=c, n_flips=2) for c in levels])
+    return Descent(LABELS, np.array([1.0, 0.3]), 0.1, 1.0, history)
+
+
+PATH = [
+    {"C": c, "accuracy": 0.6 + shift + 0.1 * c, "bag error": 0.1 - shift}
+    for shift in (0.0, 0.04)
+    for c in (1.0, 0.01, 0.1)
+]
+
+
 def mixture():
     vectors = np.where(np.random.RandomState(1).normal(size=(3, 12)) > 0, 1.0, -1.0)
     return RelaxationResult(
@@ -92,6 +107,9 @@ PICTURES = {
     "coefficients": lambda ax: plotting.coefficients(
         [Plane(coef_=np.array([c, 1 - c**0.5]), C=c) for c in (1.0, 0.01, 0.1)], "C", ax
     ),
+    "annealing_frame": lambda ax: plotting.annealing_frame(descent(1e-5, 0.01), X, ax),
+    "regularisation_path": lambda ax: plotting.regularisation_path(PATH[:3], "C", ax),
+    "regularisation_path_repeated": lambda ax: plotting.regularisation_path(PATH, "C", ax),
     "bounds_by_round": lambda ax: plotting.bounds_by_round(
         [Bounds(-np.inf, 3.0), Bounds(0.5, 2.0), Bounds(1.5, 1.6)], ax
     ),
@@ -121,3 +139,25 @@ def test_without_axes_there_is_a_new_figure(name):
 def test_a_plane_has_two_features():
     with pytest.raises(InputError, match=r"X must have two columns .* \(24, 3\)"):
         plotting.boundary(PLANE, np.ones((24, 3)))
+
+
+def test_annealing_has_a_frame_for_each_round():
+    frames = [descent(*np.logspace(-5, 0, 6)[: k + 1]) for k in range(3)]
+    film = plotting.annealing(frames, X)
+    picture = Image.open(BytesIO(film.gif()))
+    assert (picture.format, picture.n_frames) == ("GIF", 3)
+    assert picture.info["loop"] == 0
+    assert film._repr_html_().startswith('<img alt="animation" src="data:image/gif;base64,R0lGOD')
+
+
+def test_annealing_needs_frames_in_the_plane():
+    with pytest.raises(InputError, match="at least one round, got none"):
+        plotting.annealing([], X)
+    with pytest.raises(InputError, match=r"X must have two columns .* \(24, 3\)"):
+        plotting.annealing([descent(1.0)], np.ones((24, 3)))
+
+
+@pytest.mark.parametrize("rows", [[], [{"accuracy": 1.0}], [{"C": 1.0, "a": 1.0}, {"C": 2.0}]])
+def test_a_path_is_of_numbers_by_the_same_names(rows):
+    with pytest.raises(InputError, match="rows must have numbers by the same names, 'C' among"):
+        plotting.regularisation_path(rows, "C")

@@ -2,7 +2,7 @@ r"""Algorithm 1: alternating between the separator and the labels, with annealin
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from time import perf_counter
 
@@ -19,7 +19,7 @@ Array = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Descent:
-    """Where one start of Algorithm 1 ended.
+    """Where one start of Algorithm 1 ended, or what it had reached after a round.
 
     Attributes
     ----------
@@ -61,6 +61,7 @@ def alternate(
     *,
     tol: float = 1e-4,
     max_iter: int = 100,
+    on_round: Callable[[Descent], None] = lambda reached: None,
 ) -> Descent:
     r"""Algorithm 1 from one labeling.
 
@@ -84,9 +85,13 @@ def alternate(
         losses of many instances are summed.
     max_iter : int
         Largest number of rounds at one C*.
+    on_round : callable
+        Called after each round with what is reached, its objective that with C*: see
+        :func:`propcvx.plotting.annealing`.
     """
     history, relabeled = History(), labeling
     separator: Separator | None = None
+    reached: Descent | None = None
     for C in schedule:
         objective = np.inf
         for _ in range(max_iter):  # repeat
@@ -97,14 +102,17 @@ def alternate(
             # fix w and b, solve for y
             relabeled = problem.best_labeling(separator.scores, C, separator.ties)
             flips = int(np.count_nonzero(relabeled != labeling))
-            history.append(_round(objective, C, separator, flips, perf_counter() - started))
+            record = _round(objective, C, separator, flips, perf_counter() - started)
             # until the objective decreases by less than the threshold
-            history.stop_reason = _stop(flips, before - objective, tol * max(problem.C, objective))
-            if history.stop_reason is not StopReason.MAX_ROUNDS:
+            reason = _stop(flips, before - objective, tol * max(problem.C, objective))
+            history = History([*history, record], reason)
+            reached = Descent(labeling, separator.weights, separator.bias, objective, history)
+            on_round(reached)
+            if reason is not StopReason.MAX_ROUNDS:
                 break
-    if separator is None:
+    if reached is None:
         raise InputError("schedule must hold at least one value of C*, and max_iter be at least 1.")
-    return Descent(labeling, separator.weights, separator.bias, objective, history)
+    return reached
 
 
 def _stop(flips: int, decrease: float, tol: float) -> StopReason:

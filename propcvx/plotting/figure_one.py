@@ -12,9 +12,9 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
-from numpy.typing import NDArray
 
 from propcvx.errors import InputError
+from propcvx.plotting.plane import draw_points
 from propcvx.plotting.style import CLASSES, GREY, PURPLE, Array
 
 Panel = tuple[str, Callable[[Axes], None]]
@@ -105,7 +105,7 @@ def _decisions(data: Any, panels: Panels, reach: float) -> list[Panel]:
 
     def draw(ax: Axes, classifiers: Mapping[str, Any]) -> None:
         _draw_decisions(ax, classifiers, reach)
-        _draw_points(ax, data.X, data.labels)
+        draw_points(ax, data.X, data.labels, named=False)
 
     return [(heading, partial(draw, classifiers=classifiers)) for heading, classifiers in panels]
 
@@ -126,27 +126,10 @@ def _letters() -> Iterator[str]:
 def _draw_bag(ax: Axes, data: Any, bag: Any) -> None:
     """The points of one bag, and their mean."""
     inside = data.bags == bag
-    _draw_points(ax, data.X[inside], data.labels[inside], named=True)
+    draw_points(ax, data.X[inside], data.labels[inside])
     mean = data.X[inside].mean(axis=0)
     style: dict[str, Any] = {"s": 260, "color": "black", "marker": "*", "edgecolors": "white"}
     ax.scatter(mean[0], mean[1], label="mean of the bag", zorder=4, **style)
-
-
-def _draw_points(ax: Axes, X: Array, labels: NDArray[Any], *, named: bool = False) -> None:
-    for label, name, colour, marker in CLASSES:
-        chosen = X[labels == label]
-        ax.scatter(
-            chosen[:, 0],
-            chosen[:, 1],
-            s=22,
-            color=colour,
-            marker=marker,
-            alpha=0.85,
-            linewidths=0.4,
-            edgecolors="white",
-            label=name if named else None,
-            zorder=3,
-        )
 
 
 def _draw_decisions(ax: Axes, classifiers: Mapping[str, Any], reach: float) -> None:

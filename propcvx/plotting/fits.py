@@ -13,13 +13,8 @@ from matplotlib.ticker import MaxNLocator
 from numpy.typing import NDArray
 
 from propcvx.bags import Bags
-from propcvx.errors import InputError
-from propcvx.plotting.style import BLUE, CLASSES, GREY, SERIES, VERMILION, axes_of
-
-Array = NDArray[np.float64]
-
-RESOLUTION = 200
-"""Points along each side of the grid on which scores are computed."""
+from propcvx.plotting.plane import POINTS, check_plane, draw_points, draw_sides
+from propcvx.plotting.style import BLUE, GREY, SERIES, Array, axes_of
 
 
 def history(fitted: Any, ax: Axes | None = None) -> Axes:
@@ -80,47 +75,18 @@ def boundary(
     InputError
         If X has not two columns.
     """
-    X = np.asarray(X, dtype=float)
-    if X.ndim != 2 or X.shape[1] != 2:
-        raise InputError(f"X must have two columns to be drawn in the plane, got shape {X.shape}.")
-    ax = axes_of(ax)
-    _draw_sides(fitted, X, ax)
+    X, ax = check_plane(X), axes_of(ax)
+    draw_sides(fitted.decision_function, X, ax)
     if labels is None:
-        ax.scatter(X[:, 0], X[:, 1], s=22, color=GREY, edgecolors="white", linewidths=0.4)
+        ax.scatter(X[:, 0], X[:, 1], color=GREY, **POINTS)
     else:
-        for label, name, colour, marker in CLASSES:
-            chosen = np.sign(labels) == label
-            ax.scatter(
-                X[chosen, 0],
-                X[chosen, 1],
-                s=22,
-                color=colour,
-                marker=marker,
-                edgecolors="white",
-                linewidths=0.4,
-                label=name,
-            )
+        draw_points(ax, X, labels)
         ax.legend(frameon=False)
     if bags is not None:
         for bag in dict.fromkeys(np.asarray(bags).tolist()):
             ax.annotate(str(bag), X[np.asarray(bags) == bag].mean(axis=0), weight="bold")
     ax.set(xlabel="$x_1$", ylabel="$x_2$")
     return ax
-
-
-def _draw_sides(fitted: Any, X: Array, ax: Axes) -> None:
-    """Both sides in the colours of their class, the boundary, and the margin where there is one."""
-    room = 0.05 * np.ptp(X, axis=0)
-    first, second = np.linspace(X.min(axis=0) - room, X.max(axis=0) + room, RESOLUTION).T
-    grid = np.stack(np.meshgrid(first, second), axis=-1)
-    scores = fitted.decision_function(grid.reshape(-1, 2)).reshape(RESOLUTION, RESOLUTION)
-    ax.contourf(
-        first, second, scores, levels=(-np.inf, 0.0, np.inf), colors=(VERMILION, BLUE), alpha=0.12
-    )
-    levels = [level for level in (-1.0, 0.0, 1.0) if scores.min() < level < scores.max()]
-    dashes = ["-" if level == 0.0 else ":" for level in levels]
-    if levels:
-        ax.contour(first, second, scores, levels=levels, colors=["black"], linestyles=dashes)
 
 
 def proportions(fitted: Any, X: Array, y: NDArray[np.void], ax: Axes | None = None) -> Axes:
