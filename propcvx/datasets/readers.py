@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import csv
 import gzip
 import re
 from collections.abc import Sequence
 from io import StringIO
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,6 +16,7 @@ from scipy.io import arff
 from sklearn.datasets import load_svmlight_file
 
 Array = NDArray[np.float64]
+Table = dict[str, NDArray[Any]]
 
 
 def read_svmlight(path: Path) -> tuple[Array, Array]:
@@ -64,30 +67,47 @@ def read_ballots(path: Path, columns: Sequence[str] | None = None) -> tuple[Arra
     columns : sequence of str, optional
         The contests, all eight where not given.
     """
-    table = ballots(path)
-    contests = [name for name in table.dtype.names or () if name.startswith("v_")]
-    return one_hot(table, columns or contests), np.where(table["PRS"] == "Republican", 1.0, -1.0)
+    return votes(ballots(path), columns)
 
 
-def ballots(path: Path) -> NDArray[np.void]:
+def ballots(path: Path) -> Table:
     """One row per ballot that has a vote for the Democrat or the Republican as president."""
     table = read_table(path)
-    table = table[np.isin(table["PRS"], ["Democrat", "Republican"])]
-    return np.repeat(table, table["Nvoters"])
+    counted = np.where(np.isin(table["PRS"], ["Democrat", "Republican"]), table["Nvoters"], 0)
+    return {name: np.repeat(column, counted) for name, column in table.items()}
 
 
-def read_table(path: Path) -> NDArray[np.void]:
-    """A comma-separated file with a header; quotation marks are left out."""
-    with gzip.open(path, "rt") if path.suffix == ".gz" else path.open() as file:
-        lines = (line.replace('"', "") for line in file)
-        return np.genfromtxt(lines, delimiter=",", names=True, dtype=None, encoding="utf-8")
+def votes(table: Table, columns: Sequence[str] | None = None) -> tuple[Array, Array]:
+    """Of ballots: what :func:`read_ballots` gives."""
+    contests = [name for name in table if name.startswith("v_")] if columns is None else columns
+    return one_hot(table, contests), np.where(table["PRS"] == "Republican", 1.0, -1.0)
 
 
-def one_hot(table: NDArray[np.void], columns: Sequence[str]) -> Array:
+def read_table(path: Path) -> Table:
+    """The columns of a comma-separated file with a header, by name: numbers, or words."""
+    reader = gzip.open if path.suffix == ".gz" else open
+    with reader(path, "rt", newline="") as file:
+        header, *rows = csv.reader(file)
+    return {
+        name: _numbers_or_words(np.array(values))
+        for name, values in zip(header, zip(*rows, strict=True), strict=True)
+    }
+
+
+def _numbers_or_words(words: NDArray[np.str_]) -> NDArray[Any]:
+    """Whole numbers where all are, else numbers where all are, else the words."""
+    for kind in (int, float):
+        try:
+            return words.astype(kind)
+        except ValueError:
+            continue
+    return words
+
+
+def one_hot(table: Table, columns: Sequence[str]) -> Array:
     """One column of zeros and ones for each value of each column, values in sorted order."""
-    return np.column_stack(
-        [table[name] == value for name in columns for value in np.unique(table[name])]
-    ).astype(np.float64)
+    codes = [np.unique(table[name], return_inverse=True)[1] for name in columns]
+    return np.column_stack([np.eye(code.max() + 1)[code] for code in codes])
 
 
 def _column(values: NDArray[np.generic], declared: tuple[str, ...] | None) -> Array:

@@ -23,6 +23,7 @@ from propcvx.datasets.readers import (
     read_svmlight,
     read_table,
     read_wisconsin,
+    votes,
 )
 from propcvx.datasets.toy import BaggedData
 from propcvx.errors import InputError
@@ -151,12 +152,11 @@ def load_ballots(
     """
     file = data_file("herron_lewis_counts.csv.gz", data_home, download=download)
     table = ballots(file)
-    names = table.dtype.names or ()
-    known = [name for name in names if name in ("cd", "voteday") or name.startswith("v_")]
+    known = [name for name in table if name in ("cd", "voteday") or name.startswith("v_")]
     if not by or not set(by) <= set(known):
         raise InputError(f"by must be one or several of {known}, got {by!r}.")
     left = [name for name in known if name.startswith("v_") and name not in by]
-    X, y = read_ballots(file, left)
+    X, y = votes(table, left)
     codes = [np.unique(table[name], return_inverse=True)[1] for name in by]
     return _in_bags(2.0 * X - 1.0, y, np.unique(codes, axis=1, return_inverse=True)[1])
 
