@@ -1,5 +1,6 @@
 """How the documentation is built: `make docs`, with no network."""
 
+import logging
 import os
 import shutil
 import sys
@@ -17,6 +18,8 @@ import paper_equations  # noqa: E402
 import report_tables  # noqa: E402
 import result_tables  # noqa: E402
 import solver_tables  # noqa: E402
+from jupyter_cache import get_cache  # noqa: E402
+from jupyter_cache.executors import load_executor  # noqa: E402
 
 import propcvx  # noqa: E402
 
@@ -63,9 +66,22 @@ nb_execution_cache_path = str(HERE.parent / "build/jupyter_cache")
 nb_execution_timeout = 300
 nb_execution_raise_on_error = True
 nb_execution_show_tb = True
+notebooks = sorted((HERE / "notebooks").glob("*.ipynb"))
+
+
+def execute(paths: list[Path]) -> None:
+    """Execute notebooks, one on each core; one that fails is reported when its page is made."""
+    os.environ.setdefault("OMP_NUM_THREADS", "1")
+    cache = get_cache(nb_execution_cache_path)
+    for path in paths:
+        cache.add_nb_to_project(str(path))
+    quiet = logging.Logger("notebooks", logging.ERROR)
+    load_executor("local-parallel", cache, quiet).run_and_cache(timeout=nb_execution_timeout)
+
+
+execute(notebooks)
 
 # Those that can run in a browser do so in build/docs/lite.
-notebooks = sorted((HERE.parent / "notebooks").glob("*.ipynb"))
 html_context = {"in_browser": [path.stem for path in notebooks if in_browser.can_run(path)]}
 
 nb_code_prompt_show = nb_code_prompt_hide = "Solution"  # what is folded solves an exercise
