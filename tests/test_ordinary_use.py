@@ -1,4 +1,4 @@
-"""Ordinary use in processes of its own: with warnings as errors, and with python -O."""
+"""Ordinary use in a process of its own, with warnings as errors and python -O."""
 
 import ast
 import os
@@ -10,20 +10,6 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
 FILES = sorted((ROOT / "propcvx").rglob("*.py"))
-
-FITS = """
-import numpy as np
-from small_problems import small_problem
-from propcvx import AlterPropSVM, ConvPropSVM, InvCal, MeanMap
-
-problem = small_problem(0, sizes=(4, 5, 6, 5), n_features=2)
-for method in (MeanMap(), InvCal(), AlterPropSVM(n_init=2, random_state=0), ConvPropSVM()):
-    for kernel in ("linear", "rbf"):
-        clf = method.set_params(kernel=kernel).fit(problem.X, problem.y)
-        scores = clf.decision_function(problem.X)
-        print(type(clf).__name__, kernel, clf.objective_.hex(), *map(float.hex, scores.tolist()))
-print("asserts" if __debug__ else "no asserts")
-"""
 
 
 def python(*arguments, **environment):
@@ -38,10 +24,6 @@ def python(*arguments, **environment):
     )
     assert run.returncode == 0, run.stderr
     return run.stdout, run.stderr
-
-
-# By environment, so that the second process of the script has them too.
-WAYS = {"-O": {"PYTHONOPTIMIZE": "1"}, "-W error": {"PYTHONWARNINGS": "error"}}
 
 
 ADDED = """
@@ -59,9 +41,10 @@ def test_import_adds_no_heavy_module(module, heavy):
     assert bool(added & {"matplotlib", "pandas", "pyscipopt"}) is heavy
 
 
-@pytest.mark.parametrize("environment", WAYS.values(), ids=WAYS)
-def test_ordinary_use(environment):
-    out, errors = python(str(ROOT / "tests" / "ordinary_use.py"), **environment)
+def test_ordinary_use():
+    """By environment, so that the second process of the script has it, too."""
+    strict = {"PYTHONOPTIMIZE": "1", "PYTHONWARNINGS": "error"}
+    out, errors = python(str(ROOT / "tests" / "ordinary_use.py"), **strict)
     assert out.splitlines()[-1] == "OK"
     assert errors == ""
 
@@ -72,12 +55,3 @@ def test_nothing_depends_on_assert(path):
     tree = ast.parse(path.read_text(encoding="utf-8"))
     lines = [node.lineno for node in ast.walk(tree) if isinstance(node, ast.Assert)]
     assert lines == []
-
-
-def test_fits_are_the_same_without_asserts():
-    (plain, _), (optimised, _) = python("-c", FITS), python("-O", "-c", FITS)
-    *fits, last = plain.splitlines()
-    *fits_without, last_without = optimised.splitlines()
-    assert (last, last_without) == ("asserts", "no asserts")
-    assert len(fits) == 8
-    assert fits == fits_without

@@ -133,7 +133,7 @@ def test_every_solver_takes_the_same_path_on_random_sets(master, solver, tol):
 
 
 @pytest.mark.parametrize("size", [8, pytest.param(32, marks=pytest.mark.slow)])
-@pytest.mark.parametrize("name", ["heart", "vote"])
+@pytest.mark.parametrize("name", ["heart", pytest.param("vote", marks=pytest.mark.slow)])
 def test_every_solver_takes_the_same_path_on_real_sets(name, size, data_dir, monkeypatch):
     from propcvx.datasets.real import load_real
 
