@@ -239,12 +239,12 @@ def test_a_file_is_continued(tmp_path, monkeypatch):
     cells = cells_of(["svm_dual"], [32, 16])
     first = run_matrix(cells[:1], file, ["osqp", "clarabel"], ["low"])
     rows = run_matrix(cells, file, ["osqp", "clarabel"], ["low"])
-    assert asked == [(16, "osqp"), (16, "clarabel"), (32, "clarabel")]
+    assert asked == [(16, "clarabel"), (16, "osqp"), (32, "clarabel")]
     assert len(first) == 2
     assert [row["status"] for row in read_rows(file, KEY)] == [
-        *("out of time", "optimal", "skipped", "optimal")
+        *("optimal", "out of time", "optimal", "skipped")
     ]
-    assert {row["reason"] for row in rows} == {None, "out of time at N = 16"}
+    assert {row["reason"] for row in rows} == {None, "out of time at N = 16, accuracy low"}
 
 
 def test_a_file_of_something_else_is_refused(tmp_path):

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 import warnings
-from time import perf_counter
 from typing import Any
 
 import cvxpy as cp
 
+from propcvx.clock import now
 from propcvx.errors import LicenceError, SolverError
 from propcvx.programs import Program
 from propcvx.solvers.answer import Answer
@@ -24,10 +24,10 @@ def run_cvxpy(program: Program, options: dict[str, Any], warm: Any, *, cvxpy_nam
     CVXPY keeps a solver's state in the problem, so what a later call begins from is the problem:
     any other ``warm`` is a cold start.
     """
-    problem, start, raw = program.problem, perf_counter(), None
+    problem, start, raw = program.problem, now(), None
     try:
         data, chain, inverse_data = problem_data(program, cvxpy_name, options)
-        built = perf_counter()
+        built = now()
         raw = chain.solve_via_data(
             problem,
             data,
@@ -35,7 +35,7 @@ def run_cvxpy(program: Program, options: dict[str, Any], warm: Any, *, cvxpy_nam
             verbose=False,
             solver_opts=dict(options),
         )
-        solved = perf_counter()
+        solved = now()
         with warnings.catch_warnings():  # our own warning says more
             warnings.filterwarnings("ignore", "Solution may be inaccurate", UserWarning)
             problem.unpack_results(raw, chain, inverse_data)

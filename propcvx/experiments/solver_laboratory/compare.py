@@ -15,7 +15,6 @@ from propcvx.experiments.solver_laboratory.measure import (
     Build,
     Measure,
     as_program,
-    size_of,
 )
 from propcvx.programs import Program
 from propcvx.solvers import SOLVERS, Solver, find_solver, portable
@@ -218,7 +217,7 @@ def _refusal(solver: Solver, program: Program) -> Row | None:
         find_solver(solver, program)
     except UnsupportedSolverError as error:
         status = "refused" if solver.installed else "not installed"
-        return {**size_of(program), "status": status, "reason": str(error)}
+        return {"status": status, "reason": str(error)}
     return None
 
 

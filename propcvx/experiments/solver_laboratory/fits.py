@@ -7,7 +7,6 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
 from itertools import groupby, product
 from pathlib import Path
-from time import perf_counter
 from types import MappingProxyType
 from typing import Any
 
@@ -18,9 +17,11 @@ from propcvx.errors import InputError, PropCVXError
 from propcvx.estimators import AlterPropSVM, ConvPropSVM
 from propcvx.experiments.laboratory.data import sample_in_bags
 from propcvx.experiments.solver_laboratory.compare import others
-from propcvx.experiments.solver_laboratory.isolated import Limits, Tell, run_isolated
+from propcvx.experiments.solver_laboratory.isolated import Limits, run_isolated
 from propcvx.experiments.solver_laboratory.measure import REFUSALS
+from propcvx.experiments.solver_laboratory.nursery import Tell
 from propcvx.experiments.solver_laboratory.rows_file import Row, append_row, key_of, read_rows
+from propcvx.experiments.solver_laboratory.working_time import working_seconds
 from propcvx.model_selection import BagShuffleSplit
 from propcvx.solvers import SOLVERS
 from propcvx.solvers.rows import COMMERCIAL, CORE, FURTHER
@@ -97,11 +98,11 @@ class FitAt:
         sample = sample_in_bags(self.data, self.instances, self.bag_size, self.seed)
         splitter = BagShuffleSplit(1, test_size=HELD_OUT, random_state=self.seed)
         train, test = next(splitter.split(sample.X, sample.y))
-        start = perf_counter()
+        start = working_seconds()
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
             model = METHODS[self.method](self).fit(sample.X[train], sample.y[train])
-        seconds = perf_counter() - start
+        seconds = working_seconds() - start
         predicted = model.predict(sample.X[test])
         return {
             "status": "done",
@@ -153,7 +154,8 @@ def compare_fits(
     limits = limits or Limits()
     fits = [FitAt(m, s, float(t), **where) for m, s, t in product(methods, solvers, tols)]
     rows = {key_of(row, KEY): row for row in read_rows(file, KEY)}
-    for fit in tqdm([fit for fit in fits if key_of(asdict(fit), KEY) not in rows], desc="fits"):
+    missing = [fit for fit in fits if key_of(asdict(fit), KEY) not in rows]
+    for fit in tqdm(sorted(missing, key=lambda fit: fit.solver), desc="fits"):
         outcome = run_isolated(fit, limits, _without(fit.solver))
         failed = {"status": outcome.failure, "reason": outcome.reason} if outcome.failure else {}
         row = {**dict.fromkeys(COLUMNS), **outcome.found, **failed, **asdict(fit)}

@@ -9,6 +9,7 @@ from typing import Any
 
 import cvxpy as cp
 
+from propcvx.clock import reading
 from propcvx.errors import (
     CertificateError,
     LicenceError,
@@ -16,7 +17,8 @@ from propcvx.errors import (
     SolverError,
     UnsupportedSolverError,
 )
-from propcvx.experiments.solver_laboratory.isolated import Tell
+from propcvx.experiments.solver_laboratory.nursery import Tell
+from propcvx.experiments.solver_laboratory.working_time import working_seconds
 from propcvx.programs import Program
 from propcvx.solvers import Answer, Solver, find_solver
 from propcvx.solvers.call import USABLE, leave_values
@@ -29,7 +31,7 @@ REPEATS = 3
 """Times that a program is solved again, of which the fastest counts."""
 
 ENOUGH = 1.0
-"""A solve of more seconds is not repeated."""
+"""A solve of more seconds is not repeated, and repeats end after so many."""
 
 REFUSALS = (
     (LicenceError, "no licence"),
@@ -63,7 +65,8 @@ class Measure:
     def __call__(self, tell: Tell) -> None:
         """Measure, and tell what is known as soon as it is."""
         try:
-            self._measure(tell)
+            with reading(working_seconds):
+                self._measure(tell)
         except PropCVXError as error:
             status = next(name for kind, name in REFUSALS if isinstance(error, kind))
             tell({"status": status, "reason": str(error)})
@@ -78,7 +81,7 @@ class Measure:
             warnings.simplefilter("ignore")
             answer = row.run(program, options, None)
             tell(answered(program, answer))
-            if not has_values(answer):
+            if not has_values(answer) or answer.solve_seconds > ENOUGH:
                 return
             tell({"resolve_cold_ms": _again(row, program, options, None)})
             tell({"resolve_warm_ms": _again(row, program, options, answer.warm)})
