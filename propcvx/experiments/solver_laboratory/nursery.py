@@ -26,7 +26,8 @@ MEGABYTE = 2**20
 _IMPORT = (
     "import os, sys; answers = os.dup(1); os.dup2(2, 1); "
     "sys.modules.update(dict.fromkeys(sys.argv[1:])); "
-    "from propcvx.experiments.solver_laboratory.nursery import serve; serve(answers)"
+    "from propcvx.experiments.solver_laboratory import fits, nursery, programs; "
+    "nursery.serve(answers)"
 )
 
 

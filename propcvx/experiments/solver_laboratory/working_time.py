@@ -16,7 +16,10 @@ def working_seconds() -> float:
     threads that it waits for are counted in full.  Where the system does not tell how long it
     waited, it is the clock on the wall.
     """
-    return perf_counter() - _waited()
+    while True:
+        waited, wall = _waited(), perf_counter()
+        if waited == _waited():  # it did not wait between the two
+            return wall - waited
 
 
 def _waited() -> float:
