@@ -51,6 +51,7 @@ def _add_compare(commands: Any) -> None:
         compare.add_argument(flag, type=_several(kind), default=default, metavar="A,B", help=text)
     compare.add_argument("--data", default="generated", help="a real set, or 'generated'")
     compare.add_argument("--C", type=float, default=1.0, help="weight of the loss (1)")
+    compare.add_argument("--canon-backend", metavar="NAME", help="CVXPY's: CPP, SCIPY or COO")
     compare.add_argument("--threads", type=int, default=1, help="of BLAS and of solvers (1)")
     compare.add_argument("--time-limit", type=float, default=60.0, help="seconds of a run (60)")
     compare.add_argument("--memory-limit", type=float, default=8192.0, help="megabytes (8192)")
@@ -108,7 +109,8 @@ def _compare(chosen: argparse.Namespace) -> int:
     names = list(PROGRAMS) if chosen.programs == ["all"] else chosen.programs
     cells = cells_of(names, chosen.sizes, chosen.data, chosen.C)
     limits = Limits(chosen.time_limit, chosen.memory_limit, chosen.threads)
-    rows = run_matrix(cells, chosen.rows, chosen.solvers, chosen.tols, limits)
+    backend = chosen.canon_backend
+    rows = run_matrix(cells, chosen.rows, chosen.solvers, chosen.tols, limits, backend)
     print(table([row for row in rows if row["program"] in names]))
     return 0
 

@@ -26,7 +26,10 @@ from propcvx.solvers import Solver
 HOPELESS = ("out of time", "out of memory", "no licence")
 """After these a solver is not asked for larger sizes of the same program, or smaller tolerances."""
 
-KEY = ("program", "instances", "data", "C", "bag_size", "seed", "solver", "accuracy")
+KEY = (
+    *("program", "instances", "data", "C", "bag_size", "seed"),
+    *("solver", "accuracy", "canon_backend"),
+)
 """The columns that say which run a row is of."""
 
 
@@ -36,6 +39,7 @@ def run_matrix(
     solvers: Sequence[str | Solver] | None = None,
     tols: Sequence[Accuracy] = ("default", "low", "high"),
     limits: Limits | None = None,
+    backend: str | None = None,
 ) -> list[Row]:
     """Run what the file does not have yet, and return all its rows.
 
@@ -47,7 +51,7 @@ def run_matrix(
     file : Path
         JSON lines; a row is added as soon as it is there, so that an interruption costs the run
         at work only.
-    solvers, tols
+    solvers, tols, backend
         As in :func:`compare_solvers`.
     limits : Limits, optional
 
@@ -73,10 +77,13 @@ def run_matrix(
         for solver, cell, accuracy in bar:
             bar.set_postfix_str(f"{solver.name}, {cell.program}, N={cell.instances}")
             named = {**asdict(cell), "solver": solver.name, "accuracy": accuracy[0]}
+            named["canon_backend"] = backend
             if key_of(named, KEY) in rows:
                 continue
             skipped = _hopeless(rows.values(), {**named, "tol": accuracy[1]})
-            row = skipped or one_row(cell, programs[cell.program], solver, accuracy, limits)
+            row = skipped or one_row(
+                cell, programs[cell.program], solver, accuracy, limits, backend
+            )
             rows[key_of(named, KEY)] = {**row, **named}
             append_row(file, rows[key_of(named, KEY)])
     return with_references(list(rows.values()))

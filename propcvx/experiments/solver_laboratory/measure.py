@@ -24,6 +24,7 @@ from propcvx.solvers import Answer, Solver, find_solver
 from propcvx.solvers.call import USABLE, leave_values
 from propcvx.solvers.certificates import certify
 from propcvx.solvers.rows.row import merged
+from propcvx.solvers.through_cvxpy import BACKEND
 
 Build = Callable[[], Program | cp.Problem]
 
@@ -55,12 +56,15 @@ class Measure:
         The tolerance; None for the solver's own default.
     threads : int
         What solvers with an option for it are held to.
+    backend : str or None
+        CVXPY's ``canon_backend``, for solvers that it reaches.
     """
 
     build: Build
     solver: str | Solver
     tol: float | None
     threads: int
+    backend: str | None = None
 
     def __call__(self, tell: Tell) -> None:
         """Measure, and tell what is known as soon as it is."""
@@ -77,6 +81,8 @@ class Measure:
         row = find_solver(self.solver, program)
         asked = row.default_options() if self.tol is None else row.options_of(self.tol)
         options = merged(asked, row.threads_of(self.threads))
+        if self.backend is not None and row.classes:
+            options[BACKEND] = self.backend
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             answer = row.run(program, options, None)
