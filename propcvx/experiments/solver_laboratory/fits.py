@@ -23,6 +23,7 @@ from propcvx.experiments.solver_laboratory.nursery import Tell
 from propcvx.experiments.solver_laboratory.rows_file import Row, append_row, key_of, read_rows
 from propcvx.experiments.solver_laboratory.working_time import working_seconds
 from propcvx.model_selection import BagShuffleSplit
+from propcvx.relaxation import CuttingPlanes
 from propcvx.solvers import SOLVERS
 from propcvx.solvers.rows import COMMERCIAL, CORE, FURTHER
 from propcvx.solvers.table import suggestion
@@ -32,10 +33,15 @@ METHODS: Mapping[str, Callable[[FitAt], Any]] = MappingProxyType(
         "alter-pSVM": lambda fit: AlterPropSVM(
             fit.C, 10.0 * fit.C, n_init=3, random_state=fit.seed, **fit.by
         ),
-        "conv-pSVM": lambda fit: ConvPropSVM(fit.C, **fit.by),
+        "conv-pSVM": lambda fit: ConvPropSVM(
+            fit.C, relaxation=CuttingPlanes(max_cuts=MAX_CUTS), **fit.by
+        ),
     }
 )
 """The two methods by name."""
+
+MAX_CUTS = 10
+"""Cuts of conv-pSVM: so many that a master that errs can choose another one."""
 
 HELD_OUT = 0.3
 """Share of the bags whose instances are predicted and not fitted."""
