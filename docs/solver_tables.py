@@ -10,6 +10,7 @@ import numpy as np
 from propcvx import Bags, bag_target
 from propcvx import programs as p
 from propcvx.experiments.bench.frame import Measurement
+from propcvx.experiments.tables import markdown_table
 from propcvx.labelings import FeasibleLabelings
 from propcvx.losses import HINGE, PROPORTION_LOSSES
 from propcvx.solvers import SOLVERS
@@ -28,7 +29,9 @@ def class_table() -> str:
         ]
         for name, row in SOLVERS.items()
     )
-    return table(["solver", *(kind.name for kind in CLASSES), "comes with", "licence"], rows)
+    return markdown_table(
+        ["solver", *(kind.name for kind in CLASSES), "comes with", "licence"], rows
+    )
 
 
 def tolerance_table() -> str:
@@ -37,7 +40,7 @@ def tolerance_table() -> str:
         [f"`{name}`", ", ".join(f"`{option}`" for option in _names(row.options_of(1e-8))) or "none"]
         for name, row in SOLVERS.items()
     )
-    return table(["solver", "options that get `tol`"], rows)
+    return markdown_table(["solver", "options that get `tol`"], rows)
 
 
 def _names(options: dict[str, Any]) -> Iterator[str]:
@@ -59,7 +62,7 @@ def program_table() -> str:
         ]
         for program, remark in _programs()
     )
-    return table(["program", "equation", "class", "solvers"], rows)
+    return markdown_table(["program", "equation", "class", "solvers"], rows)
 
 
 def _programs() -> Iterator[tuple[p.Program, str]]:
@@ -93,19 +96,13 @@ def _programs() -> Iterator[tuple[p.Program, str]]:
     yield p.diffrac(features, feasible, 1.0), ""
 
 
-def table(head: list[str], rows: Iterator[list[str]]) -> str:
-    """A table in Markdown."""
-    lines = [head, ["---"] * len(head), *rows]
-    return "\n".join(f"| {' | '.join(cells)} |" for cells in lines)
-
-
 def measured_table() -> str:
     """What `propcvx bench --json` wrote to measured.json; a sentence where there is none."""
     file = Path(__file__).with_name("measured.json")
     if not file.exists():
         return "*There is no measured.json beside this page; `propcvx bench` writes one.*"
     measurements = json.loads(file.read_text(encoding="utf-8"))["measurements"]
-    return table(
+    return markdown_table(
         ["benchmark", "first / second", "ratio", "to reach", "first, ms", "second, ms", "checked"],
         (_measured(Measurement(**measurement)) for measurement in measurements),
     )

@@ -16,9 +16,9 @@ from propcvx.experiments.solver_laboratory import compare, summary
 from propcvx.experiments.solver_laboratory.fits import (
     FitAt,
     compare_fits,
-    unchanged_from,
     with_agreement,
 )
+from propcvx.experiments.solver_laboratory.fits_report import draw_fits, unchanged_from
 from propcvx.experiments.solver_laboratory.isolated import Limits, run_isolated
 from propcvx.experiments.solver_laboratory.listing import solver_rows
 from propcvx.experiments.solver_laboratory.matrix import KEY, cells_of, run_matrix
@@ -315,8 +315,8 @@ def test_shifted_means_are_over_the_smallest():
 
 def test_recommendations_follow_the_fastest_and_name_those_close_to_it():
     assert summary.recommendations(ROWS) == [
-        "For `svm_dual` with N = 50 to 100 use `piqp` (1 ms to 2 ms; scs take at most 1.2 times as "
-        "long there).",
+        "For `svm_dual` with N = 50 to 100 use `piqp` (1 ms to 2 ms; at most 1.2 times as "
+        "long there: scs).",
         "For `svm_dual` with N = 200 use `osqp` (8 ms).",
     ]
 
@@ -379,6 +379,7 @@ def fit_rows(labels):
         {
             **vars(FitAt("alter-pSVM", "auto", tol)),
             **{"status": "done", "labels": label, "predictions": [1, 1]},
+            **{"objective": 2.0 + tol, "accuracy": 0.5},
         }
         for tol, label in labels.items()
     ]
@@ -388,6 +389,16 @@ def test_agreement_is_with_the_smallest_tolerance():
     rows = with_agreement(fit_rows({1e-2: [1, -1, 1, 1], 1e-8: [1, 1, 1, 1]}))
     assert [row["labels_agree"] for row in rows] == [0.75, 1.0]
     assert [row["predictions_agree"] for row in rows] == [1.0, 1.0]
+    assert [row["difference"] for row in rows] == pytest.approx([0.005, 0.0], rel=1e-5)
+
+
+def test_the_picture_of_fits_has_a_line_for_each_solver():
+    rows = with_agreement(fit_rows({1e-2: [1, -1, 1, 1], 1e-8: [1, 1, 1, 1]}))
+    difference, labels, accuracy = draw_fits(rows).axes
+    assert labels.lines[0].get_xdata() == pytest.approx([1e-8, 1e-2])
+    assert labels.lines[0].get_ydata() == pytest.approx([100.0, 75.0])
+    assert difference.lines[0].get_ydata() == pytest.approx([1e-12, 0.005], rel=1e-5)
+    assert accuracy.lines[0].get_ydata() == pytest.approx([50.0, 50.0])
 
 
 @pytest.mark.parametrize(

@@ -15,6 +15,7 @@ from propcvx.plotting.lines import line_grid
 from propcvx.plotting.methods import method_comparison
 from propcvx.plotting.relaxations import bounds_by_round, bounds_by_time, labelings, tree
 from propcvx.plotting.svg import svg_text
+from propcvx.plotting.tolerances import tolerance_sweep
 
 __all__ = [
     "accuracy_by_bag_size",
@@ -32,5 +33,6 @@ __all__ = [
     "method_comparison",
     "proportions",
     "svg_text",
+    "tolerance_sweep",
     "tree",
 ]

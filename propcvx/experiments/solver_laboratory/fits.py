@@ -154,8 +154,9 @@ def compare_fits(
     list of dict
         The fields of ``FitAt``; ``status``, as in :func:`compare_solvers` or "done", with the
         ``reason`` or the warnings; ``objective``, ``accuracy`` on held-out bags, ``seconds``,
-        ``peak_memory_mb``; ``labels_agree`` and ``predictions_agree``, the shares of instances
-        with the same label, and predicted alike, as by the first solver at its smallest tolerance.
+        ``peak_memory_mb``.  Beside the first solver at its smallest tolerance: the relative
+        ``difference`` of the objective; ``labels_agree`` and ``predictions_agree``, the shares of
+        instances with the same label, and predicted alike.
     """
     limits = limits or Limits()
     fits = [FitAt(m, s, float(t), **where) for m, s, t in product(methods, solvers, tols)]
@@ -186,7 +187,7 @@ COLUMNS = (
 
 
 def with_agreement(rows: Sequence[Row]) -> list[Row]:
-    """Rows with the shares of labels and predictions that are those of the reference."""
+    """Rows with what they have in common with the reference."""
     compared: list[Row] = []
     for _, group in groupby(rows, lambda row: row["method"]):
         together = list(group)
@@ -200,30 +201,8 @@ def with_agreement(rows: Sequence[Row]) -> list[Row]:
 def _agreement(row: Row, reference: Row | None) -> Row:
     names = {"labels": "labels_agree", "predictions": "predictions_agree"}
     if reference is None or row["status"] != "done":
-        return dict.fromkeys(names.values())
-    return {
+        return dict.fromkeys([*names.values(), "difference"])
+    shares = {
         agree: float(np.mean(np.equal(row[name], reference[name]))) for name, agree in names.items()
     }
-
-
-def unchanged_from(rows: Sequence[Row]) -> list[str]:
-    """For each method and solver, the tolerance from which on no label and no prediction changes.
-
-    Compared are fits by the same solver, with that at its smallest tolerance.
-    """
-    sentences = []
-    ordered = sorted(rows, key=lambda row: (row["method"], row["solver"], row["tol"]))
-    for (method, solver), group in groupby(ordered, lambda row: (row["method"], row["solver"])):
-        done = [row for row in group if row["status"] == "done"]
-        same = [
-            (row["labels"], row["predictions"]) == (done[0]["labels"], done[0]["predictions"])
-            for row in done
-        ]
-        if len(done) < 2:
-            continue
-        last = same.index(False) - 1 if False in same else len(same) - 1
-        told = f"nothing changes from a tolerance of {done[last]['tol']:g} on"
-        if last == 0:
-            told = "labels or predictions change up to the smallest tolerance"
-        sentences.append(f"{method} by {solver}: {told} ({done[0]['tol']:g} is the smallest).")
-    return sentences
+    return {**shares, "difference": row["objective"] / reference["objective"] - 1.0}
