@@ -85,7 +85,7 @@ def _fits(chosen: argparse.Namespace) -> int:
     limits = Limits(chosen.time_limit)
     rows = compare_fits(chosen.rows, chosen.solvers, chosen.tols, chosen.methods, limits, **where)
     print(text_table([_fit_cells(row) for row in rows]))
-    print("\n".join(unchanged_from(rows)))
+    print(*unchanged_from(rows), sep="\n")
     if chosen.figure is not None:
         draw_fits(rows).savefig(chosen.figure, dpi=150)
     return 0

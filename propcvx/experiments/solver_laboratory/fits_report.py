@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from itertools import groupby
 from typing import Any
 
@@ -27,24 +28,51 @@ def _line_of(row: Row) -> tuple[str, str]:
     return row["method"], row["solver"]
 
 
-def unchanged_from(rows: Sequence[Row]) -> list[str]:
-    """For each method and solver, the tolerance from which on no label and no prediction changes.
+@dataclass(frozen=True)
+class Unchanged:
+    """From which tolerance on no label and no prediction of a method by a solver changes.
+
+    Attributes
+    ----------
+    method, solver : str
+    tol : float or None
+        None where the smallest two tolerances differ.
+    smallest : float
+        The smallest tolerance that was tried.
+    """
+
+    method: str
+    solver: str
+    tol: float | None
+    smallest: float
+
+    def __str__(self) -> str:
+        """As a sentence."""
+        told = (
+            "labels or predictions change up to the smallest tolerance"
+            if self.tol is None
+            else f"nothing changes from a tolerance of {self.tol:g} on"
+        )
+        return f"{self.method} by {self.solver}: {told} ({self.smallest:g} is the smallest)."
+
+
+def unchanged_from(rows: Sequence[Row]) -> list[Unchanged]:
+    """What there is to say for each method and solver with several tolerances, on one data set.
 
     Compared are fits by the same solver, with that at its smallest tolerance.
     """
-    sentences = []
-    ordered = sorted(rows, key=lambda row: (_line_of(row), row["tol"]))
-    for (method, solver), group in groupby(ordered, _line_of):
-        done = [row for row in group if row["status"] == "done"]
-        same = [
-            (row["labels"], row["predictions"]) == (done[0]["labels"], done[0]["predictions"])
-            for row in done
-        ]
-        if len(done) < 2:
-            continue
-        last = same.index(False) - 1 if False in same else len(same) - 1
-        told = f"nothing changes from a tolerance of {done[last]['tol']:g} on"
-        if last == 0:
-            told = "labels or predictions change up to the smallest tolerance"
-        sentences.append(f"{method} by {solver}: {told} ({done[0]['tol']:g} is the smallest).")
-    return sentences
+    found = []
+    for (method, solver), group in groupby(sorted(rows, key=_line_of), _line_of):
+        done = sorted(
+            (row for row in group if row["status"] == "done"), key=lambda row: float(row["tol"])
+        )
+        if len(done) > 1:
+            same = [_answer(row) == _answer(done[0]) for row in done]
+            last = same.index(False) - 1 if False in same else len(same) - 1
+            tol = done[last]["tol"] if last else None
+            found.append(Unchanged(method, solver, tol, done[0]["tol"]))
+    return found
+
+
+def _answer(row: Row) -> tuple[list[int], list[int]]:
+    return row["labels"], row["predictions"]

@@ -79,6 +79,11 @@ FURTHER = (
                 "stops at 'optimal_inaccurate' far from the optimum of a norm minimised under a "
                 "second-order cone, which CVXPY hands to it as semidefinite ones",
             ),
+            KnownFailure(
+                "0.2.3",
+                "ends at 'optimal_inaccurate' with a duality gap of 2e-7 on lifted_svm_dual of 8, "
+                "whatever the tolerance; sdpa-multiprecision reaches 2e-13",
+            ),
         ),
     ),
     through_cvxpy(
