@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -109,7 +110,7 @@ def fastest_table() -> str:
     """For each program and size the fastest solver and the one that is asked first by default."""
     rows = [row for row in _laboratory() if row["accuracy"] == "high"]
     lines = []
-    for name in (name for name, kind in PROGRAMS.items() if not kind.same_as):
+    for name in filter(partial(hasattr, p), PROGRAMS):
         for n in sorted({row["instances"] for row in rows if row["program"] == name}):
             group = [row for row in rows if (row["program"], row["instances"]) == (name, n)]
             lines += _fastest(ProgramAt(name, n), group)
