@@ -22,11 +22,11 @@ Names = tuple[str, ...]
 TEACHING_SIZE = (1000, 64)
 """Up to so many instances and unknown weights a program is solved as it stands, through CVXPY.
 
-As docs/results/solvers.md has it, PIQP is then the fastest for the dual of an SVM with five features
-(with 100 instances and as many features a specialised solver was 5 times as fast).  The restricted
-master of eight cuts takes at most three times as long as by the structured solver, and 18 times with
-five cuts of 30 features each (breast cancer).  The model of MeanMap takes 4 to 54 times as long as
-by Newton steps, but that is 80 ms, once in a fit.
+As docs/results/solvers.md has it, PIQP is then the fastest for the dual of an SVM with five
+features (with 100 instances and as many features a specialised solver was 5 times as fast).  The
+restricted master of eight cuts takes at most three times as long as by the structured solver, and
+18 times with five cuts of 30 features each (breast cancer).  The model of MeanMap takes 4 to 54
+times as long as by Newton steps, but that is 80 ms, once in a fit.
 """
 
 FEW_FEATURES = 0.1
