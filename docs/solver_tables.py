@@ -132,13 +132,14 @@ def _fastest(cell: ProgramAt, rows: list[Row]) -> Iterator[list[str]]:
     best, default = milliseconds(ranked[0]), automatic(cell())[0]
     close = [row["solver"] for row in ranked[1:] if milliseconds(row) <= 2.0 * best]
     times = {row["solver"]: milliseconds(row) / best for row in ranked}
+    asked = {row["solver"]: row["status"] for row in rows}
     yield [
         f"`{cell.program}`",
         f"{cell.instances:,}",
         f"`{ranked[0]['solver']}` {best:.3g} ms",
         ", ".join(f"`{name}`" for name in close),
         f"`{default}`",
-        f"{times[default]:.2g}" if default in times else "not solved",
+        f"{times[default]:.2g}" if default in times else asked.get(default, "not run"),
     ]
 
 
