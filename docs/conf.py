@@ -39,12 +39,15 @@ extensions = [
 templates_path = ["_templates"]
 myst_enable_extensions = ["amsmath", "deflist", "dollarmath", "substitution"]
 myst_heading_anchors = 3
+exclude_patterns = ["results/solvers_report.md"]  # it stands in results/solvers.md
 # The tables on the pages about solvers and errors are those of the package at hand.
 myst_substitutions = {
     "class_table": solver_tables.class_table(),
     "tolerance_table": solver_tables.tolerance_table(),
     "program_table": solver_tables.program_table(),
     "measured_table": solver_tables.measured_table(),
+    "fastest_table": solver_tables.fastest_table(),
+    "unchanged_table": solver_tables.unchanged_table(),
     "heart_bounds": result_tables.bounds_table("bounds_heart.json"),
     "vote_bounds": result_tables.bounds_table("bounds_vote.json"),
     "aims": result_tables.bounds_table("aims.json"),

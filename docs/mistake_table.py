@@ -1,16 +1,16 @@
 """The tables of the page about errors, made by making every mistake once."""
 
 from mistakes import MISTAKES, Mistake
-from solver_tables import table
 
 from propcvx.errors import PropCVXError, PropCVXWarning
+from propcvx.experiments.tables import markdown_table
 
 
 def mistake_tables() -> str:
     """Under each heading: what was wrong, the class of the error, and its message."""
     return "\n\n".join(
         f"```{{rubric}} {heading}\n```\n\n"
-        + table(
+        + markdown_table(
             ["what was wrong", "error", "message"],
             ([name, *_seen(name, mistake)] for name, mistake in rows.items()),
         )
@@ -24,7 +24,7 @@ def warning_table() -> str:
         [_linked(kind), (kind.__doc__ or "").strip().splitlines()[0]]
         for kind in PropCVXWarning.__subclasses__()
     )
-    return table(["warning", "what it says"], rows)
+    return markdown_table(["warning", "what it says"], rows)
 
 
 def _seen(name: str, mistake: Mistake) -> tuple[str, str]:

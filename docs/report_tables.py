@@ -13,11 +13,8 @@ from propcvx.experiments.reproduce.entries import Entry, entries_of
 from propcvx.experiments.reproduce.experiments import METHODS
 from propcvx.experiments.reproduce.report.origin import content_hash
 from propcvx.experiments.reproduce.report.paired_tests import paired_tests
-from propcvx.experiments.reproduce.report.tables import (
-    accuracy_table,
-    markdown_table,
-    summary_table,
-)
+from propcvx.experiments.reproduce.report.tables import accuracy_table, summary_table
+from propcvx.experiments.tables import markdown_table
 
 PRINTED = ("figure1", "table-linear", "table-rbf", "table-large", "robustness")
 """Experiments of which the paper prints accuracies."""

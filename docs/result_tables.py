@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from solver_tables import table
+from propcvx.experiments.tables import markdown_table
 
 RESULTS = Path(__file__).with_name("results")
 
@@ -13,7 +13,7 @@ def bounds_table(file: str) -> str:
     """For each problem the best upper bound, and each kind's gap to it."""
     comparisons = json.loads((RESULTS / file).read_text(encoding="utf-8"))["comparisons"]
     kinds = [row["kind"] for row in comparisons[0]["rows"] if row["kind"] != "search"]
-    return table(
+    return markdown_table(
         ["data", "N", "C", "kernel", "best upper", *(f"`{kind}`" for kind in kinds)],
         ([*_problem(one), *(_gap(row) for row in one["rows"][1:])] for one in comparisons),
     )

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -10,11 +11,21 @@ import numpy as np
 from propcvx import Bags, bag_target
 from propcvx import programs as p
 from propcvx.experiments.bench.frame import Measurement
+from propcvx.experiments.solver_laboratory.fits import KEY as FIT_KEY
+from propcvx.experiments.solver_laboratory.fits_report import Unchanged, unchanged_from
+from propcvx.experiments.solver_laboratory.matrix import KEY, with_references
+from propcvx.experiments.solver_laboratory.programs import PROGRAMS, ProgramAt
+from propcvx.experiments.solver_laboratory.rows_file import Row, read_rows
+from propcvx.experiments.solver_laboratory.summary import milliseconds, solved
+from propcvx.experiments.tables import markdown_table
 from propcvx.labelings import FeasibleLabelings
 from propcvx.losses import HINGE, PROPORTION_LOSSES
-from propcvx.solvers import SOLVERS
+from propcvx.solvers import SOLVERS, automatic
 
 CLASSES = list(p.ProblemClass)
+
+RESULTS = Path(__file__).with_name("results") / "solvers.jsonl.gz"
+FITS = Path(__file__).with_name("results") / "solver_fits.jsonl.gz"
 
 
 def class_table() -> str:
@@ -28,7 +39,9 @@ def class_table() -> str:
         ]
         for name, row in SOLVERS.items()
     )
-    return table(["solver", *(kind.name for kind in CLASSES), "comes with", "licence"], rows)
+    return markdown_table(
+        ["solver", *(kind.name for kind in CLASSES), "comes with", "licence"], rows
+    )
 
 
 def tolerance_table() -> str:
@@ -37,7 +50,7 @@ def tolerance_table() -> str:
         [f"`{name}`", ", ".join(f"`{option}`" for option in _names(row.options_of(1e-8))) or "none"]
         for name, row in SOLVERS.items()
     )
-    return table(["solver", "options that get `tol`"], rows)
+    return markdown_table(["solver", "options that get `tol`"], rows)
 
 
 def _names(options: dict[str, Any]) -> Iterator[str]:
@@ -59,7 +72,7 @@ def program_table() -> str:
         ]
         for program, remark in _programs()
     )
-    return table(["program", "equation", "class", "solvers"], rows)
+    return markdown_table(["program", "equation", "class", "solvers"], rows)
 
 
 def _programs() -> Iterator[tuple[p.Program, str]]:
@@ -95,10 +108,73 @@ def _programs() -> Iterator[tuple[p.Program, str]]:
     yield p.bag_moments([features[:2], features[2:]], pairs, [np.zeros(2)] * 2, 1.0), ""
 
 
-def table(head: list[str], rows: Iterator[list[str]]) -> str:
-    """A table in Markdown."""
-    lines = [head, ["---"] * len(head), *rows]
-    return "\n".join(f"| {' | '.join(cells)} |" for cells in lines)
+def fastest_table() -> str:
+    """For each program and size the fastest solver and the one that is asked first by default."""
+    rows = [row for row in _laboratory() if row["accuracy"] == "high"]
+    lines = []
+    for name in filter(partial(hasattr, p), PROGRAMS):
+        for n in sorted({row["instances"] for row in rows if row["program"] == name}):
+            group = [row for row in rows if (row["program"], row["instances"]) == (name, n)]
+            lines += _fastest(ProgramAt(name, n), group)
+    head = ["program", "N", "fastest", "at most twice as long", "default", "its ratio"]
+    return markdown_table(head, lines)
+
+
+def _laboratory() -> list[Row]:
+    """What `propcvx solvers compare` wrote, of solvers whose times may be published."""
+    rows = with_references(read_rows(RESULTS, KEY))
+    published = (row for row in rows if not SOLVERS[row["solver"]].unpublished)
+    return [row for row in published if row["canon_backend"] is None]
+
+
+def _fastest(cell: ProgramAt, rows: list[Row]) -> Iterator[list[str]]:
+    ranked = sorted(filter(solved, rows), key=milliseconds)
+    if not ranked:
+        return
+    best, default = milliseconds(ranked[0]), automatic(cell())[0]
+    close = [row["solver"] for row in ranked[1:] if milliseconds(row) <= 2.0 * best]
+    times = {row["solver"]: milliseconds(row) / best for row in ranked}
+    asked = {row["solver"]: row["status"] for row in rows}
+    yield [
+        f"`{cell.program}`",
+        f"{cell.instances:,}",
+        f"`{ranked[0]['solver']}` {best:.3g} ms",
+        ", ".join(f"`{name}`" for name in close),
+        f"`{default}`",
+        f"{times[default]:.2g}" if default in times else asked.get(default, "not run"),
+    ]
+
+
+def unchanged_table() -> str:
+    """From which tolerance on nothing changes, for each data set, method and solver."""
+    rows = read_rows(FITS, FIT_KEY)
+    by_data = {name: [row for row in rows if row["data"] == name] for name in _names_in(rows)}
+    found = {
+        name: {(one.method, one.solver): one for one in unchanged_from(chosen)}
+        for name, chosen in by_data.items()
+    }
+    fits = list(dict.fromkeys(fit for of in found.values() for fit in of))
+    return markdown_table(
+        ["method", "solver", *found],
+        (
+            [
+                method,
+                f"`{solver}`",
+                *(_unchanged(of.get((method, solver))) for of in found.values()),
+            ]
+            for method, solver in fits
+        ),
+    )
+
+
+def _names_in(rows: list[Row]) -> list[str]:
+    return list(dict.fromkeys(row["data"] for row in rows))
+
+
+def _unchanged(one: Unchanged | None) -> str:
+    if one is None:
+        return ""
+    return "none" if one.tol is None else f"{one.tol:g}"
 
 
 def measured_table() -> str:
@@ -107,7 +183,7 @@ def measured_table() -> str:
     if not file.exists():
         return "*There is no measured.json beside this page; `propcvx bench` writes one.*"
     measurements = json.loads(file.read_text(encoding="utf-8"))["measurements"]
-    return table(
+    return markdown_table(
         ["benchmark", "first / second", "ratio", "to reach", "first, ms", "second, ms", "checked"],
         (_measured(Measurement(**measurement)) for measurement in measurements),
     )

@@ -86,7 +86,7 @@ def test_what_was_compiled_goes_with_its_program():
     program = svm_dual(features).set(**svm_dual_parameters(labelings[0], 1.0))
     solve(program, "osqp")
     problem = weakref.ref(program.problem)
-    assert "OSQP" in program.compiled
+    assert ("OSQP", None) in program.compiled
     assert not program.with_constraints(more=program.variables["v"] <= 1.0).compiled
     del program
     gc.collect()

@@ -1,9 +1,6 @@
 """Solvers side by side: rows of one program, limits of a process, the file that is continued."""
 
 import json
-import os
-import time
-from functools import partial
 
 import cvxpy as cp
 import numpy as np
@@ -12,14 +9,13 @@ import pytest
 from propcvx.cli import main
 from propcvx.errors import InputError, LicenceError, SolverError, UnsupportedSolverError
 from propcvx.experiments import compare_solvers
-from propcvx.experiments.solver_laboratory import compare, summary
+from propcvx.experiments.solver_laboratory import compare, formulations, summary
 from propcvx.experiments.solver_laboratory.fits import (
     FitAt,
     compare_fits,
-    unchanged_from,
     with_agreement,
 )
-from propcvx.experiments.solver_laboratory.isolated import Limits, run_isolated
+from propcvx.experiments.solver_laboratory.fits_report import draw_fits, unchanged_from
 from propcvx.experiments.solver_laboratory.listing import solver_rows
 from propcvx.experiments.solver_laboratory.matrix import KEY, cells_of, run_matrix
 from propcvx.experiments.solver_laboratory.measure import Measure
@@ -143,6 +139,17 @@ def test_what_a_solver_raises_is_a_status(error, status):
     assert (found["status"], found["reason"]) == (status, str(error))
 
 
+def test_backends_of_cvxpy_have_the_same_answer():
+    rows = {
+        name: told(Measure(SMALL, "clarabel", 1e-9, 1, name)) for name in (None, "CPP", "SCIPY")
+    }
+    optimum = rows[None]["objective"]
+    assert all(row["objective"] == pytest.approx(optimum, rel=1e-7) for row in rows.values())
+    unknown = told(Measure(SMALL, "clarabel", 1e-9, 1, "SCYPI"))
+    assert unknown["status"] == "failed"
+    assert "SCYPI" in unknown["reason"]
+
+
 def test_a_status_without_an_answer_is_kept():
     x = cp.Variable(name="x")
     impossible = cp.Problem(cp.Minimize(x), [x >= 1, x <= 0])
@@ -151,100 +158,38 @@ def test_a_status_without_an_answer_is_kept():
     assert "objective" not in found
 
 
-# A process and its limits
-
-
-def test_a_process_tells_what_it_found():
-    outcome = run_isolated(partial(_tell_threads), Limits(threads=3))
-    assert (outcome.failure, outcome.reason) == ("", "")
-    assert outcome.found["threads"] == "3"
-
-
-def _tell_threads(tell):
-    tell({"threads": os.environ["OMP_NUM_THREADS"]})
-
-
-@pytest.mark.parametrize("how", ["works", "waits"])
-def test_a_process_that_runs_over_is_ended_and_keeps_what_it_told(how):
-    def task(tell):
-        tell({"known": 1})
-        while how == "works":
-            pass
-        time.sleep(600)
-
-    outcome = run_isolated(task, Limits(seconds=0.5))
-    assert outcome.failure == "out of time"
-    assert outcome.found["known"] == 1
-
-
-def test_a_process_that_takes_too_much_memory_is_ended():
-    def task(tell):
-        hold = np.ones((1500, 2**17))  # 1.5 GB
-        time.sleep(60)
-        tell({"size": hold.size})
-
-    outcome = run_isolated(task, Limits(seconds=50, megabytes=1000))
-    assert outcome.failure == "out of memory"
-    assert outcome.found["peak_memory_mb"] > 1000
-
-
-@pytest.mark.parametrize("how", ["raises", "aborts"])
-def test_a_process_that_crashes_says_its_last_words(how):
-    def task(tell):
-        tell({"known": 1})
-        if how == "raises":
-            raise ZeroDivisionError("on purpose")
-        os.abort()
-
-    outcome = run_isolated(task, Limits())
-    assert outcome.failure == "crashed"
-    assert ("on purpose" if how == "raises" else "exit code -6") in outcome.reason
-    assert outcome.found["known"] == 1
-
-
-def test_other_solvers_cannot_be_imported_there():
-    def task(tell):
-        try:
-            import scs
-        except ImportError:
-            tell({"scs": "blocked"})
-        else:
-            tell({"scs": scs.__version__})
-
-    assert run_isolated(task, Limits(), ["scs"]).found["scs"] == "blocked"
-    assert run_isolated(task, Limits()).found["scs"] != "blocked"
-
-
 # Programs, and the file
 
 
 @pytest.mark.parametrize("name", [n for n, kind in PROGRAMS.items() if kind.same_as])
 def test_other_ways_to_write_a_program_have_its_value(name):
-    for n in (12, 30):
+    whole = ProgramAt(name, 8)().problem.is_mixed_integer()
+    solver, sizes = ("scip", (8, 10)) if whole else ("clarabel", (12, 30))
+    for n in sizes:
         ours, theirs = ProgramAt(name, n)(), ProgramAt(PROGRAMS[name].same_as, n)()
-        assert abs(solve(ours, "clarabel").value) == pytest.approx(
-            abs(solve(theirs, "clarabel").value), rel=1e-6
+        assert abs(solve(ours, solver, tol=1e-7).value) == pytest.approx(
+            abs(solve(theirs, solver, tol=1e-7).value), rel=1e-6
         )
 
 
 def test_a_file_is_continued(tmp_path, monkeypatch):
     file, asked = tmp_path / "rows.jsonl", []
 
-    def run(build, solver, tol, limits):
-        asked.append((build.instances, solver.name))
-        over = solver.name == "osqp" and build.instances == 16
+    def run(task, solver, limits):
+        asked.append((task.build.instances, solver.name))
+        over = solver.name == "osqp" and task.build.instances == 16
         return {"status": "out of time"} if over else {"status": "optimal", "objective": 1.0}
 
     monkeypatch.setattr(compare, "_measured", run)
     cells = cells_of(["svm_dual"], [32, 16])
     first = run_matrix(cells[:1], file, ["osqp", "clarabel"], ["low"])
     rows = run_matrix(cells, file, ["osqp", "clarabel"], ["low"])
-    assert asked == [(16, "osqp"), (16, "clarabel"), (32, "clarabel")]
+    assert asked == [(16, "clarabel"), (16, "osqp"), (32, "clarabel")]
     assert len(first) == 2
     assert [row["status"] for row in read_rows(file, KEY)] == [
-        *("out of time", "optimal", "skipped", "optimal")
+        *("optimal", "out of time", "optimal", "skipped")
     ]
-    assert {row["reason"] for row in rows} == {None, "out of time at N = 16"}
+    assert {row["reason"] for row in rows} == {None, "out of time at N = 16, accuracy low"}
 
 
 def test_a_file_of_something_else_is_refused(tmp_path):
@@ -311,10 +256,33 @@ def test_shifted_means_are_over_the_smallest():
     assert summary.shifted_means(rows_of({50: {"osqp": None}})) == {}
 
 
+def test_formulations_are_compared_by_the_fastest_and_by_one_solver():
+    rows = rows_of({50: {"piqp": 1.0, "osqp": 4.0, "scs": None}})
+    rows += rows_of({50: {"piqp": 3.0, "osqp": 2.0, "scs": 1.0}}, program="svm_primal")
+    (found,) = formulations.formulation_rows([{**row, "compile_ms": 2.0} for row in rows])
+    assert (found["program"], found["same_as"], found["instances"]) == (
+        "svm_primal",
+        "svm_dual",
+        50,
+    )
+    assert (found["fastest"]["solver"], found["fastest_as"]["solver"]) == ("scs", "piqp")
+    assert (found["solvers"], found["ratio"]) == (2, pytest.approx((3.0 + 0.5) / 2))
+    assert found["compile_ratio"] == 1.0
+
+
+def test_backends_are_compared_by_compiling():
+    (row,) = rows_of({50: {"piqp": 1.0}})
+    times = {"CPP": 3.0, "COO": 5.0}
+    rows = [{**row, "canon_backend": name, "compile_ms": ms} for name, ms in times.items()]
+    (found,) = formulations.backend_rows([row, *rows])
+    assert (found["program"], found["instances"], found["solver"]) == ("svm_dual", 50, "piqp")
+    assert found["compile_ms"] == times
+
+
 def test_recommendations_follow_the_fastest_and_name_those_close_to_it():
     assert summary.recommendations(ROWS) == [
-        "For `svm_dual` with N = 50 to 100 use `piqp` (1 ms to 2 ms; scs take at most 1.2 times as "
-        "long there).",
+        "For `svm_dual` with N = 50 to 100 use `piqp` (1 ms to 2 ms; at most 1.2 times as "
+        "long there: scs).",
         "For `svm_dual` with N = 200 use `osqp` (8 ms).",
     ]
 
@@ -324,12 +292,17 @@ def test_the_report_has_what_the_rows_say(tmp_path, ending):
     pytest.importorskip("markdown_it")
     file, output = tmp_path / "rows.jsonl", tmp_path / f"report{ending}"
     hidden = rows_of({50: {"gurobi": 0.123}})
-    file.write_text("".join(json.dumps(row) + "\n" for row in [*ROWS, *hidden]))
+    other = [{**ROWS[0], "program": "svm_primal", "compile_ms": 1.0}]
+    backend = [{**ROWS[0], "canon_backend": "COO", "compile_ms": 1.5}]
+    written = [{**row, "compile_ms": 2.0} for row in ROWS] + other + backend + hidden
+    file.write_text("".join(json.dumps(row) + "\n" for row in written))
     assert main(["solvers", "report", str(file), "--output", str(output)]) == 0
     text = output.read_text()
     assert "with N = 200 use" in text
     assert "its licence forbids to publish" in text
     assert "0.123" not in text
+    assert "primal in place of dual" in text
+    assert "COO" in text
     assert text.count("<img" if ending == ".html" else "![") == 3
 
 
@@ -377,6 +350,7 @@ def fit_rows(labels):
         {
             **vars(FitAt("alter-pSVM", "auto", tol)),
             **{"status": "done", "labels": label, "predictions": [1, 1]},
+            **{"objective": 2.0 + tol, "accuracy": 0.5},
         }
         for tol, label in labels.items()
     ]
@@ -386,6 +360,16 @@ def test_agreement_is_with_the_smallest_tolerance():
     rows = with_agreement(fit_rows({1e-2: [1, -1, 1, 1], 1e-8: [1, 1, 1, 1]}))
     assert [row["labels_agree"] for row in rows] == [0.75, 1.0]
     assert [row["predictions_agree"] for row in rows] == [1.0, 1.0]
+    assert [row["difference"] for row in rows] == pytest.approx([0.005, 0.0], rel=1e-5)
+
+
+def test_the_picture_of_fits_has_a_line_for_each_solver():
+    rows = with_agreement(fit_rows({1e-2: [1, -1, 1, 1], 1e-8: [1, 1, 1, 1]}))
+    difference, labels, accuracy = draw_fits(rows).axes
+    assert labels.lines[0].get_xdata() == pytest.approx([1e-8, 1e-2])
+    assert labels.lines[0].get_ydata() == pytest.approx([100.0, 75.0])
+    assert difference.lines[0].get_ydata() == pytest.approx([1e-12, 0.005], rel=1e-5)
+    assert accuracy.lines[0].get_ydata() == pytest.approx([50.0, 50.0])
 
 
 @pytest.mark.parametrize(
@@ -397,8 +381,8 @@ def test_agreement_is_with_the_smallest_tolerance():
     ],
 )
 def test_from_where_on_nothing_changes(labels, told):
-    (sentence,) = unchanged_from(fit_rows(labels))
-    assert told in sentence
+    (found,) = unchanged_from(fit_rows(labels))
+    assert told in str(found)
 
 
 # The test set for qpbenchmark

@@ -309,6 +309,19 @@ def test_compiled_once_and_never_stale(build, solver):
     assert all(one is compiled[0] for one in compiled)
 
 
+def test_an_answer_is_kept_where_the_solver_fails_when_asked_for_more():
+    def run(program, options, warm):
+        if options["tol"] < 1e-4:
+            raise SolverError("too much", "half", "solver_error")
+        return SOLVERS["clarabel"].run(program, SOLVERS["clarabel"].options_of(1e-2), warm)
+
+    half = Solver("half", run, lambda tol: {"tol": tol}, classes=SOLVERS["clarabel"].classes)
+    program = set_svm(programs.svm_dual(DATA[1].F), np.where(DATA[1].F[:, 0] > 0, 1.0, -1.0), 1.0)
+    with pytest.warns(InaccurateSolutionWarning, match="half stopped before its tolerance"):
+        solution = solve(program, half, tol=1e-4)
+    assert 1e-4 < solution.gap < 1.0
+
+
 @pytest.mark.parametrize("solver", QP_SOLVERS)
 def test_a_solver_is_right_or_says_that_it_is_not(solver):
     """Twenty low-rank duals; HiGHS fails on some, which must never pass as an answer."""

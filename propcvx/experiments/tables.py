@@ -2,10 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from propcvx.experiments.evaluation import Outcome
+
+
+def markdown_table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """A table in Markdown; text in its cells must be free of bars."""
+    lines = [head, ["---"] * len(head), *rows]
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+
+
+def cell_text(value: Any, pattern: str) -> str:
+    """A value in that format; a dash where there is none.
+
+    Examples
+    --------
+    >>> cell_text(0.5, ".0%"), cell_text(None, ".0%")
+    ('50%', '-')
+    """
+    return "-" if value is None else format(value, pattern)
 
 
 def outcome_row(outcome: Outcome) -> dict[str, str]:

@@ -17,6 +17,7 @@ from propcvx.plotting.methods import method_comparison
 from propcvx.plotting.paths import regularisation_path
 from propcvx.plotting.relaxations import bounds_by_round, bounds_by_time, labelings, tree
 from propcvx.plotting.svg import svg_text
+from propcvx.plotting.tolerances import tolerance_sweep
 
 __all__ = [
     "accuracy_by_bag_size",
@@ -37,5 +38,6 @@ __all__ = [
     "proportions",
     "regularisation_path",
     "svg_text",
+    "tolerance_sweep",
     "tree",
 ]

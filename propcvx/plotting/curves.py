@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
-from propcvx.plotting.style import SERIES, Array
+from propcvx.plotting.style import Array, series_of
 
 Curve = tuple[Array, Array]
 
@@ -41,8 +40,7 @@ def curve_panels(
     -------
     matplotlib.figure.Figure
     """
-    names = list(dict.fromkeys(name for curves in panels.values() for name in curves))
-    styles = {name: _style(place) for place, name in enumerate(names)}
+    styles = series_of([name for curves in panels.values() for name in curves])
     hidden = {} if joined else {"linestyle": "none"}
     figure = Figure(figsize=(3.4 * len(panels) + 1.8, 3.0), layout="constrained")
     grid = figure.subplots(1, len(panels), sharey=True, squeeze=False)[0]
@@ -52,14 +50,8 @@ def curve_panels(
         ax.set(title=heading, xlabel=xlabel, xscale="log", yscale="log" if log_y else "linear")
         ax.grid(alpha=0.3)
     grid[0].set_ylabel(ylabel)
-    handles = [Line2D([], [], **styles[name] | hidden, label=name) for name in names]
+    handles = [Line2D([], [], **style | hidden, label=name) for name, style in styles.items()]
     grid[-1].legend(
         handles=handles, loc="center left", bbox_to_anchor=(1.02, 0.5), frameon=False, fontsize=8
     )
     return figure
-
-
-def _style(place: int) -> dict[str, Any]:
-    """The series' styles in turn; after the last of them with open marks."""
-    style = SERIES[place % len(SERIES)]
-    return {**style, "fillstyle": ("full", "none", "left")[place // len(SERIES) % 3]}

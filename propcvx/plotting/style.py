@@ -33,6 +33,17 @@ SERIES: Sequence[dict[str, Any]] = [
 ]
 
 
+def series_of(names: Sequence[str]) -> dict[str, dict[str, Any]]:
+    """A style for each name: the series' in turn, and after the last of them with open marks."""
+    return {
+        name: {
+            **SERIES[place % len(SERIES)],
+            "fillstyle": ("full", "none", "left")[place // len(SERIES) % 3],
+        }
+        for place, name in enumerate(dict.fromkeys(names))
+    }
+
+
 def axes_of(ax: Axes | None) -> Axes:
     """The given axes, or those of a new figure."""
     return Figure(figsize=(5.0, 3.4), layout="constrained").subplots() if ax is None else ax

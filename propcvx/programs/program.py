@@ -79,7 +79,7 @@ class Program:
     name: str = "program"
     equation: str = ""
     attached: tuple[Structure, Nodes] | None = field(default=None, repr=False)
-    compiled: dict[str, Any] = field(default_factory=dict, init=False, repr=False)
+    compiled: dict[Any, Any] = field(default_factory=dict, init=False, repr=False)
 
     def __post_init__(self) -> None:
         for kind, names in (

@@ -174,7 +174,10 @@ def _ask(
         before, asked = asked, row.options(share * tol * units, options)
         if best.status != cp.OPTIMAL_INACCURATE or best.gap is None or asked == before:
             break
-        answer = _attempt(row, program, asked, best.warm, tol)
+        try:
+            answer = _attempt(row, program, asked, best.warm, tol)
+        except SolverError:
+            break
         stuck = _rank(answer) > (True, WORTHWHILE * best.gap)
         best = min(best, answer, key=_rank)
         if stuck:

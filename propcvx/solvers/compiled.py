@@ -78,7 +78,7 @@ class CompiledQP:
 
 
 def problem_data(
-    program: Program, cvxpy_name: str, options: dict[str, Any]
+    program: Program, cvxpy_name: str, options: dict[str, Any], backend: str | None = None
 ) -> tuple[Any, Any, Any]:
     """As ``get_problem_data`` of its problem, faster from the second call on where that can be.
 
@@ -90,14 +90,19 @@ def problem_data(
         CVXPY's name of the solver.
     options : dict
         The solver's options.
+    backend : str, optional
+        CVXPY's ``canon_backend``.
     """
-    compiled = program.compiled.get(cvxpy_name)
+    key = cvxpy_name, backend
+    compiled = program.compiled.get(key)
     if compiled is not None:
         return compiled.filled(), compiled.chain, compiled.inverse_data
-    data, chain, inverse_data = program.problem.get_problem_data(cvxpy_name, solver_opts=options)
+    data, chain, inverse_data = program.problem.get_problem_data(
+        cvxpy_name, canon_backend=backend, solver_opts=options
+    )
     compiled = CompiledQP.of(data, chain, inverse_data)
     own = {parameter.id for parameter in program.problem.parameters()}
     if compiled is not None and own == compiled.data["param_prob"].id_to_param.keys():
         program.compiled.clear()
-        program.compiled[cvxpy_name] = compiled
+        program.compiled[key] = compiled
     return data, chain, inverse_data

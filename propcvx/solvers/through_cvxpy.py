@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 import warnings
-from time import perf_counter
 from typing import Any
 
 import cvxpy as cp
 
+from propcvx.clock import now
 from propcvx.errors import LicenceError, SolverError
 from propcvx.programs import Program
 from propcvx.solvers.answer import Answer
@@ -18,24 +18,29 @@ LICENCE = re.compile(r"licen[cs]e|size limits|too many rows and columns", re.IGN
 """What commercial solvers say where a licence is missing, or does not reach for the size."""
 
 
+BACKEND = "canon_backend"
+"""The option that is CVXPY's and not the solver's: who brings a program into the solver's form."""
+
+
 def run_cvxpy(program: Program, options: dict[str, Any], warm: Any, *, cvxpy_name: str) -> Answer:
     """Compile the problem (once; later calls only fill in parameters) and run the solver.
 
     CVXPY keeps a solver's state in the problem, so what a later call begins from is the problem:
     any other ``warm`` is a cold start.
     """
-    problem, start, raw = program.problem, perf_counter(), None
+    own = {name: value for name, value in options.items() if name != BACKEND}
+    problem, start, raw = program.problem, now(), None
     try:
-        data, chain, inverse_data = problem_data(program, cvxpy_name, options)
-        built = perf_counter()
+        data, chain, inverse_data = problem_data(program, cvxpy_name, own, options.get(BACKEND))
+        built = now()
         raw = chain.solve_via_data(
             problem,
             data,
             warm_start=warm is problem,
             verbose=False,
-            solver_opts=dict(options),
+            solver_opts=own,
         )
-        solved = perf_counter()
+        solved = now()
         with warnings.catch_warnings():  # our own warning says more
             warnings.filterwarnings("ignore", "Solution may be inaccurate", UserWarning)
             problem.unpack_results(raw, chain, inverse_data)

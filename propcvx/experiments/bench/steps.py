@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from functools import partial
 
 import numpy as np
@@ -14,11 +14,10 @@ from sklearn.svm import LinearSVC
 from propcvx.bags import Bags
 from propcvx.experiments.bench.data import bags_of, generated, real_or_generated
 from propcvx.experiments.bench.frame import Case, Check, at_most, benchmark
-from propcvx.kernels import FeatureMap, Kernel
 from propcvx.labelings import FeasibleLabelings, labeling_step
 from propcvx.layout import Layout
 from propcvx.losses import HINGE, PROPORTION_LOSSES
-from propcvx.programs import Program, mkl_epigraph, mkl_group, svm_dual, svm_dual_parameters
+from propcvx.programs import Program, svm_dual, svm_dual_parameters
 from propcvx.relaxation.oracles import CoordinateOracle, Cut
 from propcvx.solvers import Solution, solve
 from propcvx.targets import bag_target
@@ -125,40 +124,3 @@ def linear_svc(X: Array, y: Array) -> LinearSVC:
     with warnings.catch_warnings():  # of the iteration limit
         warnings.simplefilter("ignore", ConvergenceWarning)
         return LinearSVC(loss="hinge", C=1, dual=True).fit(X, y)
-
-
-@benchmark("conv-master")
-def conv_master(quick: bool) -> Iterator[Case]:
-    """The restricted master of conv-pSVM through CVXPY over the structured solver."""
-    data = real_or_generated("vote", 24 if quick else 348)
-    features = FeatureMap.fit(data.X, Kernel("rbf", 0.1)).features
-    features = features - features.mean(axis=0)
-    feasible, random = FeasibleLabelings.of(bags_of(data.y, 8), 0.0), np.random.default_rng(0)
-    for n_cuts in (2, 3) if quick else (5, 20):
-        axes = random.normal(size=(features.shape[1], n_cuts))
-        labelings = np.ascontiguousarray(feasible.best(features @ axes).T)
-        for build in (mkl_epigraph, mkl_group):
-            yield Case(
-                f"{build.__name__} by clarabel / mkl_interior_point, N={len(features)} of vote, "
-                f"Gaussian kernel, {n_cuts} cuts",
-                partial(_master, build, features, labelings, "clarabel"),
-                partial(_master, mkl_epigraph, features, labelings, "mkl_interior_point"),
-                _same_value,
-                reach=20.0,
-                at_least=True,
-                repeats=1,
-                note=data.note,
-            )
-
-
-def _master(
-    build: Callable[..., Program], features: Array, labelings: Array, solver: str
-) -> Solution:
-    return solve(build(features, labelings, 1.0), solver, tol=1e-6, certify=False)
-
-
-def _same_value(slow: Solution, fast: Solution) -> Check:
-    """The group form has the value of the epigraph form, both of one sign."""
-    apart = abs(slow.value - fast.value) / abs(fast.value)
-    gap = at_most("structured: relative gap", fast.gap or 0.0, 1e-6)
-    return Check(gap.passed and apart < 1e-4, f"{gap.text}; relative difference {apart:.1g}")

@@ -15,6 +15,7 @@ import propcvx
 from propcvx.errors import InputError
 from propcvx.experiments.laboratory.compare import Row, check_kinds, compare_relaxations
 from propcvx.experiments.laboratory.data import sample_in_bags
+from propcvx.experiments.tables import cell_text
 from propcvx.plotting import bounds_over_time, interval_comparison
 from propcvx.text import text_table
 
@@ -132,20 +133,16 @@ def _cells(row: Row) -> dict[str, str]:
     status = f"{row['status']}, {row['loss']} loss" if square else row["status"]
     return {
         "kind": row["kind"],
-        "lower": _cell(row["lower"], ".5g"),
-        "upper": _cell(row["upper"], ".5g"),
-        "gap": _cell(row["gap"], ".2%"),
-        "to best": _cell(row["best_gap"], ".2%"),
-        "seconds": _cell(row["seconds"], ".1f"),
-        **{name: _cell(row[name], "d") for name in ("cuts", "rounds", "nodes")},
-        "bag error": _cell(row["bag_error"], ".3f"),
-        "accuracy": _cell(row["accuracy"], ".1%"),
+        "lower": cell_text(row["lower"], ".5g"),
+        "upper": cell_text(row["upper"], ".5g"),
+        "gap": cell_text(row["gap"], ".2%"),
+        "to best": cell_text(row["best_gap"], ".2%"),
+        "seconds": cell_text(row["seconds"], ".1f"),
+        **{name: cell_text(row[name], "d") for name in ("cuts", "rounds", "nodes")},
+        "bag error": cell_text(row["bag_error"], ".3f"),
+        "accuracy": cell_text(row["accuracy"], ".1%"),
         "status": status,
     }
-
-
-def _cell(value: Any, pattern: str) -> str:
-    return "-" if value is None else format(value, pattern)
 
 
 def _keep(done: Sequence[Comparison], time_limit: float, file: Path | None) -> None:

@@ -7,13 +7,15 @@ from pathlib import Path
 from typing import Any
 
 from propcvx.experiments.solver_laboratory.compare import Accuracy, Row
-from propcvx.experiments.solver_laboratory.fits import METHODS, compare_fits, unchanged_from
+from propcvx.experiments.solver_laboratory.fits import METHODS, compare_fits
+from propcvx.experiments.solver_laboratory.fits_report import draw_fits, unchanged_from
 from propcvx.experiments.solver_laboratory.isolated import Limits
 from propcvx.experiments.solver_laboratory.listing import listing
 from propcvx.experiments.solver_laboratory.matrix import cells_of, run_matrix
 from propcvx.experiments.solver_laboratory.programs import PROGRAMS
 from propcvx.experiments.solver_laboratory.qp_test_set import write_qp_test_set
 from propcvx.experiments.solver_laboratory.report import write_solver_report
+from propcvx.experiments.tables import cell_text
 from propcvx.text import text_table
 
 
@@ -51,6 +53,7 @@ def _add_compare(commands: Any) -> None:
         compare.add_argument(flag, type=_several(kind), default=default, metavar="A,B", help=text)
     compare.add_argument("--data", default="generated", help="a real set, or 'generated'")
     compare.add_argument("--C", type=float, default=1.0, help="weight of the loss (1)")
+    compare.add_argument("--canon-backend", metavar="NAME", help="CVXPY's: CPP, SCIPY or COO")
     compare.add_argument("--threads", type=int, default=1, help="of BLAS and of solvers (1)")
     compare.add_argument("--time-limit", type=float, default=60.0, help="seconds of a run (60)")
     compare.add_argument("--memory-limit", type=float, default=8192.0, help="megabytes (8192)")
@@ -74,6 +77,7 @@ def _add_fits(commands: Any) -> None:
     fits.add_argument("--C", type=float, default=1.0, help="weight of the loss (1)")
     fits.add_argument("--time-limit", type=float, default=300.0, help="seconds of a fit (300)")
     fits.add_argument("--rows", type=Path, required=True, metavar="FILE", help="JSON lines")
+    fits.add_argument("--figure", type=Path, metavar="FILE", help="picture of it, .png or .svg")
     fits.set_defaults(run=_fits, keeps=lambda chosen: f"{chosen.rows} has every fit")
 
 
@@ -82,7 +86,9 @@ def _fits(chosen: argparse.Namespace) -> int:
     limits = Limits(chosen.time_limit)
     rows = compare_fits(chosen.rows, chosen.solvers, chosen.tols, chosen.methods, limits, **where)
     print(text_table([_fit_cells(row) for row in rows]))
-    print("\n".join(unchanged_from(rows)))
+    print(*unchanged_from(rows), sep="\n")
+    if chosen.figure is not None:
+        draw_fits(rows).savefig(chosen.figure, dpi=150)
     return 0
 
 
@@ -91,11 +97,11 @@ def _fit_cells(row: Row) -> dict[str, str]:
         **{name: row[name] for name in ("method", "solver")},
         "tol": f"{row['tol']:g}",
         "status": row["status"],
-        "objective": _cell(row["objective"], ".8g"),
-        "labels agree": _cell(row["labels_agree"], ".1%"),
-        "predictions agree": _cell(row["predictions_agree"], ".1%"),
-        "accuracy": _cell(row["accuracy"], ".1%"),
-        "seconds": _cell(row["seconds"], ".2f"),
+        "objective": cell_text(row["objective"], ".8g"),
+        "labels agree": cell_text(row["labels_agree"], ".1%"),
+        "predictions agree": cell_text(row["predictions_agree"], ".1%"),
+        "accuracy": cell_text(row["accuracy"], ".1%"),
+        "seconds": cell_text(row["seconds"], ".2f"),
     }
 
 
@@ -108,7 +114,8 @@ def _compare(chosen: argparse.Namespace) -> int:
     names = list(PROGRAMS) if chosen.programs == ["all"] else chosen.programs
     cells = cells_of(names, chosen.sizes, chosen.data, chosen.C)
     limits = Limits(chosen.time_limit, chosen.memory_limit, chosen.threads)
-    rows = run_matrix(cells, chosen.rows, chosen.solvers, chosen.tols, limits)
+    backend = chosen.canon_backend
+    rows = run_matrix(cells, chosen.rows, chosen.solvers, chosen.tols, limits, backend)
     print(table([row for row in rows if row["program"] in names]))
     return 0
 
@@ -136,20 +143,16 @@ def _cells(row: Row) -> dict[str, str]:
         "solver": row["solver"],
         "accuracy": row["accuracy"],
         "status": row["status"],
-        "difference": _cell(row["difference"], ".0e"),
-        "primal": _cell(row["primal_residual"], ".0e"),
-        "dual": _cell(row["dual_residual"], ".0e"),
-        "gap": _cell(row["duality_gap"], ".0e"),
-        "compile ms": _cell(row["compile_ms"], ".1f"),
-        "solve ms": _cell(row["solve_ms"], ".1f"),
-        "again ms": _cell(row["resolve_cold_ms"], ".1f"),
-        "warm ms": _cell(row["resolve_warm_ms"], ".1f"),
-        "MB": _cell(row["peak_memory_mb"], ".0f"),
+        "difference": cell_text(row["difference"], ".0e"),
+        "primal": cell_text(row["primal_residual"], ".0e"),
+        "dual": cell_text(row["dual_residual"], ".0e"),
+        "gap": cell_text(row["duality_gap"], ".0e"),
+        "compile ms": cell_text(row["compile_ms"], ".1f"),
+        "solve ms": cell_text(row["solve_ms"], ".1f"),
+        "again ms": cell_text(row["resolve_cold_ms"], ".1f"),
+        "warm ms": cell_text(row["resolve_warm_ms"], ".1f"),
+        "MB": cell_text(row["peak_memory_mb"], ".0f"),
     }
-
-
-def _cell(value: float | None, pattern: str) -> str:
-    return "-" if value is None else format(value, pattern)
 
 
 def _accuracy(text: str) -> Accuracy:

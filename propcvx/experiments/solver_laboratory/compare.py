@@ -15,7 +15,6 @@ from propcvx.experiments.solver_laboratory.measure import (
     Build,
     Measure,
     as_program,
-    size_of,
 )
 from propcvx.programs import Program
 from propcvx.solvers import SOLVERS, Solver, find_solver, portable
@@ -32,7 +31,8 @@ ACCURACIES: Mapping[str, float | None] = MappingProxyType(
 EMPTY: Row = dict.fromkeys(
     (
         *("program", "problem_class", "maximised", "n_variables", "n_constraints"),
-        *("solver", "version", "accuracy", "tol", "threads", "time_limit", "memory_limit_mb"),
+        *("solver", "version", "accuracy", "tol", "canon_backend"),
+        *("threads", "time_limit", "memory_limit_mb"),
         *("status", "reason", "objective", "reference", "reference_solver", "difference"),
         *("primal_residual", "dual_residual", "duality_gap", "relative_gap"),
         *("compile_ms", "solve_ms", "resolve_cold_ms", "resolve_warm_ms", "iterations"),
@@ -54,6 +54,7 @@ def compare_solvers(
     time_limit: float = 60.0,
     memory_limit_mb: float = 8192.0,
     reference: float | None = None,
+    canon_backend: str | None = None,
     on_row: Callable[[Row], None] = lambda row: None,
 ) -> list[Row]:
     r"""Solve one program with many solvers, each in a process of its own.
@@ -78,6 +79,9 @@ def compare_solvers(
         Resident memory of each process, in megabytes.
     reference : float, optional
         The optimal value, where it is known.
+    canon_backend : str, optional
+        Which part of CVXPY brings the program into the solver's form: "CPP", "SCIPY" or "COO";
+        CVXPY chooses where it is not given.
     on_row : callable
         Called with each row as it is ready, before the reference is known.
 
@@ -87,7 +91,7 @@ def compare_solvers(
         Ready for ``pandas.DataFrame``; None where there is nothing to say.
 
         - ``program``, ``problem_class``, ``maximised``, ``n_variables``, ``n_constraints``;
-          ``solver``, ``version``, ``accuracy``, ``tol``, and the limits.
+          ``solver``, ``version``, ``accuracy``, ``tol``, ``canon_backend``, and the limits.
         - ``status``: CVXPY's word for the answer, or one of "no licence", "not installed",
           "refused" (another class of problem), "failed", "bad program", "out of time",
           "out of memory", "crashed", with the ``reason``.
@@ -96,9 +100,11 @@ def compare_solvers(
         - ``primal_residual``, ``dual_residual``, ``duality_gap``, absolute, computed from the
           values of the answer as in :class:`propcvx.solvers.Certificate`; ``relative_gap`` between
           feasible points where the program's structure tells it.
-        - Milliseconds of wall time: ``compile_ms``, ``solve_ms``, and in the solver alone with the
-          problem compiled, the fastest of three: ``resolve_cold_ms``, and ``resolve_warm_ms`` from
-          where it ended.  ``iterations``, where the solver tells.
+        - Milliseconds by the clock, less those that the thread waited for a processor that others
+          used (on Linux, which tells): ``compile_ms``, ``solve_ms``, and in the solver alone with
+          the problem compiled, the fastest of three: ``resolve_cold_ms``, and ``resolve_warm_ms``
+          from where it ended; they are None after a first solve of more than a second.
+          ``iterations``, where the solver tells.
         - ``peak_memory_mb`` of the whole process, of which it had ``base_memory_mb`` before the
           program was built.  ``known_failures``, what this solver was seen to do wrong.
 
@@ -128,7 +134,7 @@ def compare_solvers(
     rows = []
     for solver in solvers_of(solvers, program):
         for accuracy in accuracies:
-            rows.append(one_row(build, program, solver, accuracy, limits))
+            rows.append(one_row(build, program, solver, accuracy, limits, canon_backend))
             on_row(rows[-1])
     return referred(rows, reference)
 
@@ -139,11 +145,13 @@ def one_row(
     solver: Solver,
     accuracy: tuple[str, float | None],
     limits: Limits,
+    backend: str | None = None,
 ) -> Row:
     """The row of one solver at one accuracy, without a reference."""
     row = _empty(program.name, solver, limits)
-    row |= {"accuracy": accuracy[0], "tol": accuracy[1]}
-    return row | (_refusal(solver, program) or _measured(build, solver, accuracy[1], limits))
+    row |= {"accuracy": accuracy[0], "tol": accuracy[1], "canon_backend": backend}
+    task = Measure(build, portable_row(solver), accuracy[1], limits.threads, backend)
+    return row | (_refusal(solver, program) or _measured(task, solver, limits))
 
 
 def named_accuracy(tol: Accuracy) -> tuple[str, float | None]:
@@ -204,8 +212,7 @@ def error_of(row: Row) -> float:
     return float(np.nan_to_num(max(known), nan=np.inf)) if known else np.inf
 
 
-def _measured(build: Build, solver: Solver, tol: float | None, limits: Limits) -> Row:
-    task = Measure(build, portable_row(solver), tol, limits.threads)
+def _measured(task: Measure, solver: Solver, limits: Limits) -> Row:
     outcome = run_isolated(task, limits, others(solver))
     if not outcome.failure:
         return outcome.found
@@ -218,7 +225,7 @@ def _refusal(solver: Solver, program: Program) -> Row | None:
         find_solver(solver, program)
     except UnsupportedSolverError as error:
         status = "refused" if solver.installed else "not installed"
-        return {**size_of(program), "status": status, "reason": str(error)}
+        return {"status": status, "reason": str(error)}
     return None
 
 

@@ -7,7 +7,6 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
 from itertools import groupby, product
 from pathlib import Path
-from time import perf_counter
 from types import MappingProxyType
 from typing import Any
 
@@ -18,10 +17,13 @@ from propcvx.errors import InputError, PropCVXError
 from propcvx.estimators import AlterPropSVM, ConvPropSVM
 from propcvx.experiments.laboratory.data import sample_in_bags
 from propcvx.experiments.solver_laboratory.compare import others
-from propcvx.experiments.solver_laboratory.isolated import Limits, Tell, run_isolated
+from propcvx.experiments.solver_laboratory.isolated import Limits, run_isolated
 from propcvx.experiments.solver_laboratory.measure import REFUSALS
+from propcvx.experiments.solver_laboratory.nursery import Tell
 from propcvx.experiments.solver_laboratory.rows_file import Row, append_row, key_of, read_rows
+from propcvx.experiments.solver_laboratory.working_time import working_seconds
 from propcvx.model_selection import BagShuffleSplit
+from propcvx.relaxation import CuttingPlanes
 from propcvx.solvers import SOLVERS
 from propcvx.solvers.rows import COMMERCIAL, CORE, FURTHER
 from propcvx.solvers.table import suggestion
@@ -31,10 +33,15 @@ METHODS: Mapping[str, Callable[[FitAt], Any]] = MappingProxyType(
         "alter-pSVM": lambda fit: AlterPropSVM(
             fit.C, 10.0 * fit.C, n_init=3, random_state=fit.seed, **fit.by
         ),
-        "conv-pSVM": lambda fit: ConvPropSVM(fit.C, **fit.by),
+        "conv-pSVM": lambda fit: ConvPropSVM(
+            fit.C, relaxation=CuttingPlanes(max_cuts=MAX_CUTS), **fit.by
+        ),
     }
 )
 """The two methods by name."""
+
+MAX_CUTS = 10
+"""Cuts of conv-pSVM: so many that a master that errs can choose another one."""
 
 HELD_OUT = 0.3
 """Share of the bags whose instances are predicted and not fitted."""
@@ -97,11 +104,11 @@ class FitAt:
         sample = sample_in_bags(self.data, self.instances, self.bag_size, self.seed)
         splitter = BagShuffleSplit(1, test_size=HELD_OUT, random_state=self.seed)
         train, test = next(splitter.split(sample.X, sample.y))
-        start = perf_counter()
+        start = working_seconds()
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
             model = METHODS[self.method](self).fit(sample.X[train], sample.y[train])
-        seconds = perf_counter() - start
+        seconds = working_seconds() - start
         predicted = model.predict(sample.X[test])
         return {
             "status": "done",
@@ -147,13 +154,15 @@ def compare_fits(
     list of dict
         The fields of ``FitAt``; ``status``, as in :func:`compare_solvers` or "done", with the
         ``reason`` or the warnings; ``objective``, ``accuracy`` on held-out bags, ``seconds``,
-        ``peak_memory_mb``; ``labels_agree`` and ``predictions_agree``, the shares of instances
-        with the same label, and predicted alike, as by the first solver at its smallest tolerance.
+        ``peak_memory_mb``.  Beside the first solver at its smallest tolerance: the relative
+        ``difference`` of the objective; ``labels_agree`` and ``predictions_agree``, the shares of
+        instances with the same label, and predicted alike.
     """
     limits = limits or Limits()
     fits = [FitAt(m, s, float(t), **where) for m, s, t in product(methods, solvers, tols)]
     rows = {key_of(row, KEY): row for row in read_rows(file, KEY)}
-    for fit in tqdm([fit for fit in fits if key_of(asdict(fit), KEY) not in rows], desc="fits"):
+    missing = [fit for fit in fits if key_of(asdict(fit), KEY) not in rows]
+    for fit in tqdm(sorted(missing, key=lambda fit: fit.solver), desc="fits"):
         outcome = run_isolated(fit, limits, _without(fit.solver))
         failed = {"status": outcome.failure, "reason": outcome.reason} if outcome.failure else {}
         row = {**dict.fromkeys(COLUMNS), **outcome.found, **failed, **asdict(fit)}
@@ -178,7 +187,7 @@ COLUMNS = (
 
 
 def with_agreement(rows: Sequence[Row]) -> list[Row]:
-    """Rows with the shares of labels and predictions that are those of the reference."""
+    """Rows with what they have in common with the reference."""
     compared: list[Row] = []
     for _, group in groupby(rows, lambda row: row["method"]):
         together = list(group)
@@ -192,30 +201,8 @@ def with_agreement(rows: Sequence[Row]) -> list[Row]:
 def _agreement(row: Row, reference: Row | None) -> Row:
     names = {"labels": "labels_agree", "predictions": "predictions_agree"}
     if reference is None or row["status"] != "done":
-        return dict.fromkeys(names.values())
-    return {
+        return dict.fromkeys([*names.values(), "difference"])
+    shares = {
         agree: float(np.mean(np.equal(row[name], reference[name]))) for name, agree in names.items()
     }
-
-
-def unchanged_from(rows: Sequence[Row]) -> list[str]:
-    """For each method and solver, the tolerance from which on no label and no prediction changes.
-
-    Compared are fits by the same solver, with that at its smallest tolerance.
-    """
-    sentences = []
-    ordered = sorted(rows, key=lambda row: (row["method"], row["solver"], row["tol"]))
-    for (method, solver), group in groupby(ordered, lambda row: (row["method"], row["solver"])):
-        done = [row for row in group if row["status"] == "done"]
-        same = [
-            (row["labels"], row["predictions"]) == (done[0]["labels"], done[0]["predictions"])
-            for row in done
-        ]
-        if len(done) < 2:
-            continue
-        last = same.index(False) - 1 if False in same else len(same) - 1
-        told = f"nothing changes from a tolerance of {done[last]['tol']:g} on"
-        if last == 0:
-            told = "labels or predictions change up to the smallest tolerance"
-        sentences.append(f"{method} by {solver}: {told} ({done[0]['tol']:g} is the smallest).")
-    return sentences
+    return {**shares, "difference": row["objective"] / reference["objective"] - 1.0}

@@ -2,24 +2,22 @@
 
 from __future__ import annotations
 
+import atexit
 import json
 import os
 import pickle
-import subprocess
 import sys
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from time import monotonic
-from typing import Any
 
 import psutil
 from joblib import wrap_non_picklable_objects
 
-Found = dict[str, Any]
-Tell = Callable[[Found], None]
-Task = Callable[[Tell], None]
+from propcvx.experiments.solver_laboratory.nursery import MEGABYTE, Found, Nursery, Task
 
 THREADS = (
     "OMP_NUM_THREADS",
@@ -31,21 +29,11 @@ THREADS = (
 )
 """Variables of the environment that BLAS, OpenMP and Rust's solvers take their threads from."""
 
-MEGABYTE = 2**20
-
-STARTING = 300.0
-"""Seconds of wall time in which a process must have imported what it needs."""
-
 HANGING = 10.0
 """A process is ended, too, after this many times its limit in wall time: it waits for something."""
 
 EVERY = 0.02
 """Seconds between two looks at the memory of a process."""
-
-_CHILD = (
-    "import sys; sys.modules.update(dict.fromkeys(sys.argv[2:])); "
-    "from propcvx.experiments.solver_laboratory.isolated import run_here; run_here(sys.argv[1])"
-)
 
 
 @dataclass(frozen=True)
@@ -55,8 +43,7 @@ class Limits:
     Attributes
     ----------
     seconds : float
-        Processor time for each thread, from when it has imported what it needs: the same on a busy
-        machine as on a quiet one.
+        Processor time for each thread: the same on a busy machine as on a quiet one.
     megabytes : float
         Resident memory, all of the process.
     threads : int
@@ -87,6 +74,10 @@ class Outcome:
     found: Found
 
 
+_IDLE: dict[tuple[frozenset[str], int], Nursery] = {}
+"""The nursery of the last task, kept for the next one."""
+
+
 def run_isolated(task: Task, limits: Limits, without: Collection[str] = ()) -> Outcome:
     """Run ``task(tell)`` in a new process and return what it told.
 
@@ -99,53 +90,39 @@ def run_isolated(task: Task, limits: Limits, without: Collection[str] = ()) -> O
         Modules that cannot be imported there.  CVXPY imports every solver it finds, and several of
         them in one process are known to end it.
     """
-    with TemporaryDirectory() as name:
+    with _nursery(without, limits.threads) as nursery, TemporaryDirectory() as name:
         folder = Path(name)
         (folder / "task").write_bytes(pickle.dumps(wrap_non_picklable_objects(task)))
-        with (folder / "output").open("wb") as output:
-            process = psutil.Popen(
-                [sys.executable, "-c", _CHILD, name, *without],
-                env=_environment(limits.threads),
-                stdin=subprocess.DEVNULL,
-                stdout=output,
-                stderr=subprocess.STDOUT,
-            )
-            try:
-                failure, peak = _watch(process, folder / "begun", limits)
-            finally:
-                if process.poll() is None:
-                    process.kill()
-                process.wait()
-        found = {"peak_memory_mb": peak, **_found(folder)}
-        if not failure and process.returncode != 0:
-            return Outcome("crashed", _last_words(process.returncode, folder), found)
+        number = nursery.begin(folder)
+        if number is None:
+            return Outcome("crashed", _last_line(nursery.last_words()), {})
+        failure, peak = _watch(number, limits)
+        found, code = {"peak_memory_mb": peak, **_found(folder)}, nursery.exit_code()
+        if not failure and code != 0:
+            output = (folder / "output").read_text(errors="replace")
+            return Outcome("crashed", ": ".join([f"exit code {code}", _last_line(output)]), found)
         return Outcome(failure, "", found)
 
 
-def run_here(name: str) -> None:
-    """What the new process does."""
-    folder = Path(name)
-    task: Task = pickle.loads((folder / "task").read_bytes())
-    found: Found = {"base_memory_mb": psutil.Process().memory_info().rss / MEGABYTE}
-
-    def tell(more: Found) -> None:
-        found.update(more, peak_memory_mb=peak_memory())
-        (folder / "new").write_text(json.dumps(found))
-        (folder / "new").replace(folder / "found")
-
-    (folder / "begun").touch()
-    task(tell)
-    tell({})
-
-
-def peak_memory() -> float:
-    """Largest resident memory of this process so far, in megabytes."""
+@contextmanager
+def _nursery(without: Collection[str], threads: int) -> Iterator[Nursery]:
+    """The last one, where it can be used again; it is kept unless something goes wrong."""
+    key = frozenset(without), threads
+    nursery = _IDLE.pop(key, None) or Nursery(sorted(without), _environment(threads))
     try:
-        lines = Path("/proc/self/status").read_text().splitlines()
-    except OSError:  # elsewhere than on Linux: as it is now, at the least
-        return float(psutil.Process().memory_info().rss / MEGABYTE)
-    peak = next(line for line in lines if line.startswith("VmHWM:"))
-    return float(peak.split()[1]) / 1024.0
+        yield nursery
+    except BaseException:
+        nursery.close()
+        raise
+    end_idle()
+    _IDLE[key] = nursery
+
+
+@atexit.register
+def end_idle() -> None:
+    """End the process that waits for another task."""
+    while _IDLE:
+        _IDLE.popitem()[1].close()
 
 
 def _environment(threads: int) -> Mapping[str, str]:
@@ -153,33 +130,35 @@ def _environment(threads: int) -> Mapping[str, str]:
     return {**os.environ, "PYTHONPATH": path, **dict.fromkeys(THREADS, str(threads))}
 
 
-def _watch(process: psutil.Popen, begun: Path, limits: Limits) -> tuple[str, float]:
-    """Wait for the end or a limit; which limit, and the largest memory seen."""
-    peak, spent, deadline, before = 0.0, 0.0, monotonic() + STARTING, None
-    while True:
-        try:
-            process.wait(EVERY)
-            return "", peak
-        except psutil.TimeoutExpired:
-            resident, spent = _use(process)
+def _watch(number: int, limits: Limits) -> tuple[str, float]:
+    """Wait for the end of a process or a limit; which limit, and the largest memory seen."""
+    peak, deadline = 0.0, monotonic() + HANGING * limits.seconds
+    with suppress(psutil.NoSuchProcess), _ended(number) as process:
+        while True:
+            with suppress(psutil.TimeoutExpired):
+                process.wait(EVERY)
+                break
+            with process.oneshot():
+                times, resident = process.cpu_times(), process.memory_info().rss / MEGABYTE
             peak = max(peak, resident)
-        if before is None and begun.exists():
-            before, deadline = spent, monotonic() + HANGING * limits.seconds
-        if peak > limits.megabytes:
-            return "out of memory", peak
-        over = before is not None and spent - before > limits.seconds * limits.threads
-        if over or monotonic() > deadline:
-            return "out of time", peak
+            if peak > limits.megabytes:
+                return "out of memory", peak
+            if (
+                times.user + times.system > limits.seconds * limits.threads
+                or monotonic() > deadline
+            ):
+                return "out of time", peak
+    return "", peak
 
 
-def _use(process: psutil.Popen) -> tuple[float, float]:
-    """Resident megabytes, and seconds of processor time."""
+@contextmanager
+def _ended(number: int) -> Iterator[psutil.Process]:
+    """A process by its number, which is ended in the end, whatever happens."""
+    process = psutil.Process(number)
     try:
-        with process.oneshot():
-            times = process.cpu_times()
-            return process.memory_info().rss / MEGABYTE, times.user + times.system
-    except psutil.NoSuchProcess:
-        return 0.0, 0.0
+        yield process
+    finally:
+        process.kill()
 
 
 def _found(folder: Path) -> Found:
@@ -187,6 +166,5 @@ def _found(folder: Path) -> Found:
     return dict(json.loads(file.read_text())) if file.exists() else {}
 
 
-def _last_words(code: int, folder: Path) -> str:
-    lines = (folder / "output").read_text(errors="replace").strip().splitlines()
-    return f"exit code {code}{': ' if lines else ''}{lines[-1] if lines else ''}"
+def _last_line(text: str) -> str:
+    return (text.strip().splitlines() or ["it said nothing"])[-1]

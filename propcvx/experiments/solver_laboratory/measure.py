@@ -9,6 +9,7 @@ from typing import Any
 
 import cvxpy as cp
 
+from propcvx.clock import reading
 from propcvx.errors import (
     CertificateError,
     LicenceError,
@@ -16,12 +17,14 @@ from propcvx.errors import (
     SolverError,
     UnsupportedSolverError,
 )
-from propcvx.experiments.solver_laboratory.isolated import Tell
+from propcvx.experiments.solver_laboratory.nursery import Tell
+from propcvx.experiments.solver_laboratory.working_time import working_seconds
 from propcvx.programs import Program
 from propcvx.solvers import Answer, Solver, find_solver
 from propcvx.solvers.call import USABLE, leave_values
 from propcvx.solvers.certificates import certify
 from propcvx.solvers.rows.row import merged
+from propcvx.solvers.through_cvxpy import BACKEND
 
 Build = Callable[[], Program | cp.Problem]
 
@@ -29,7 +32,7 @@ REPEATS = 3
 """Times that a program is solved again, of which the fastest counts."""
 
 ENOUGH = 1.0
-"""A solve of more seconds is not repeated."""
+"""A solve of more seconds is not repeated, and repeats end after so many."""
 
 REFUSALS = (
     (LicenceError, "no licence"),
@@ -53,17 +56,21 @@ class Measure:
         The tolerance; None for the solver's own default.
     threads : int
         What solvers with an option for it are held to.
+    backend : str or None
+        CVXPY's ``canon_backend``, for solvers that it reaches.
     """
 
     build: Build
     solver: str | Solver
     tol: float | None
     threads: int
+    backend: str | None = None
 
     def __call__(self, tell: Tell) -> None:
         """Measure, and tell what is known as soon as it is."""
         try:
-            self._measure(tell)
+            with reading(working_seconds):
+                self._measure(tell)
         except PropCVXError as error:
             status = next(name for kind, name in REFUSALS if isinstance(error, kind))
             tell({"status": status, "reason": str(error)})
@@ -74,11 +81,13 @@ class Measure:
         row = find_solver(self.solver, program)
         asked = row.default_options() if self.tol is None else row.options_of(self.tol)
         options = merged(asked, row.threads_of(self.threads))
+        if self.backend is not None and row.classes:
+            options[BACKEND] = self.backend
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             answer = row.run(program, options, None)
             tell(answered(program, answer))
-            if not has_values(answer):
+            if not has_values(answer) or answer.solve_seconds > ENOUGH:
                 return
             tell({"resolve_cold_ms": _again(row, program, options, None)})
             tell({"resolve_warm_ms": _again(row, program, options, answer.warm)})

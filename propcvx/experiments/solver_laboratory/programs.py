@@ -16,7 +16,9 @@ from propcvx.errors import InputError
 from propcvx.experiments.laboratory.data import sample_in_bags
 from propcvx.labelings import FeasibleLabelings
 from propcvx.losses import PROPORTION_LOSSES
+from propcvx.programs.labeling import gaps_of_proportions
 from propcvx.programs.program import build
+from propcvx.programs.psvm import big_constants
 
 Array = NDArray[np.float64]
 
@@ -133,6 +135,32 @@ def _psvm(parts: Parts) -> p.Program:
     return p.psvm(parts.features, parts.bags, parts.C, weights, loss)
 
 
+def _psvm_perspective(parts: Parts) -> p.Program:
+    """The hinge of either label in perspective, in place of constants that switch one off.
+
+    With the score f split into the part p that is for z = 1 and the part n that is for z = 0, the
+    perspective of the hinge is z max(0, 1 - p / z) = max(0, z - p), and max(0, 1 - z + n) likewise.
+    """
+    original = _psvm(parts)
+    z, w, b = (original.variables[name] for name in "zwb")
+    weights = np.full(parts.bags.n_bags, 10.0 * parts.C)
+    most = big_constants(parts.features, parts.C * len(parts.labels), bias=True) - 1.0
+    p_, n_ = (cp.Variable(len(parts.labels), name=name) for name in "pn")
+    losses = cp.pos(z - p_) + cp.pos(1 - z + n_)
+    gaps = gaps_of_proportions(z, parts.bags)
+    gap_losses = weights @ PROPORTION_LOSSES["absolute"].expression(gaps)
+    return build(
+        "psvm, perspective",
+        "eq:pSVM_2",
+        cp.Minimize(0.5 * cp.sum_squares(w) + parts.C * cp.sum(losses) + gap_losses),
+        {
+            "split": p_ + n_ == parts.features @ w + b,
+            "positive": cp.abs(p_) <= cp.multiply(most, z),
+            "negative": cp.abs(n_) <= cp.multiply(most, 1 - z),
+        },
+    )
+
+
 @dataclass(frozen=True)
 class Kind:
     """A program of the laboratory.
@@ -144,11 +172,14 @@ class Kind:
         Instances, from small to large, at which it is run unless others are asked for.
     same_as : str
         The program whose value this one has too, where it is another way to write that one.
+    how : str
+        How it is written otherwise.
     """
 
     make: Callable[[Parts], p.Program]
     sizes: tuple[int, ...]
     same_as: str = ""
+    how: str = ""
 
 
 QUADRATIC, CONES, FEW = (
@@ -160,18 +191,34 @@ QUADRATIC, CONES, FEW = (
 PROGRAMS: Mapping[str, Kind] = MappingProxyType(
     {
         "svm_dual": Kind(_svm_dual, QUADRATIC),
-        "svm_primal": Kind(_svm_primal, QUADRATIC, "svm_dual"),
-        "svm_dual_quadratic_form": Kind(_svm_quadratic_form, QUADRATIC, "svm_dual"),
-        "svm_dual_bounds": Kind(_svm_bounds, QUADRATIC, "svm_dual"),
+        "svm_primal": Kind(_svm_primal, QUADRATIC, "svm_dual", "primal in place of dual"),
+        "svm_dual_quadratic_form": Kind(
+            _svm_quadratic_form, QUADRATIC, "svm_dual", "the Gram matrix in place of its factor"
+        ),
+        "svm_dual_bounds": Kind(
+            _svm_bounds, QUADRATIC, "svm_dual", "bounds of the variable in place of constraints"
+        ),
         "inv_cal_dual": Kind(_inv_cal(p.inv_cal_dual), QUADRATIC),
-        "inv_cal_primal": Kind(_inv_cal(p.inv_cal_primal), QUADRATIC, "inv_cal_dual"),
+        "inv_cal_primal": Kind(
+            _inv_cal(p.inv_cal_primal), QUADRATIC, "inv_cal_dual", "primal in place of dual"
+        ),
         "mkl_epigraph": Kind(_mkl_epigraph, CONES),
-        "mkl_constraint_per_cut": Kind(_mkl_constraint_per_cut, CONES, "mkl_epigraph"),
-        "mkl_group": Kind(_mkl_group, CONES, "mkl_epigraph"),
+        "mkl_constraint_per_cut": Kind(
+            _mkl_constraint_per_cut, CONES, "mkl_epigraph", "a constraint for each cut"
+        ),
+        "mkl_group": Kind(
+            _mkl_group, CONES, "mkl_epigraph", "weights in groups, the dual of the epigraph form"
+        ),
         "conditional_exponential_model": Kind(_model, CONES),
         "lifted_svm_dual": Kind(_lifted, (16, 24, 40, 56, 80)),
         "linear_separation": Kind(_linear_separation, (50, 100, 270)),
-        "psvm": Kind(_psvm, (8, 16, 24)),
+        "psvm": Kind(_psvm, FEW),
+        "psvm_perspective": Kind(
+            _psvm_perspective,
+            FEW,
+            "psvm",
+            "the hinge of each label in perspective, in place of constants that switch it off",
+        ),
     }
 )
 """Programs by name."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 from collections.abc import Sequence
 from pathlib import Path
@@ -20,6 +21,8 @@ def key_of(row: Row, names: Sequence[str]) -> tuple[object, ...]:
 def read_rows(file: Path, names: Sequence[str]) -> list[Row]:
     """The rows of a file; none where it is not there.
 
+    One that ends in ``.gz`` is read as what it holds.
+
     Raises
     ------
     InputError
@@ -28,9 +31,11 @@ def read_rows(file: Path, names: Sequence[str]) -> list[Row]:
     if not file.exists():
         return []
     try:
-        rows = [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines()]
+        content = file.read_bytes()
+        text = (gzip.decompress(content) if file.suffix == ".gz" else content).decode()
+        rows = [json.loads(line) for line in text.splitlines()]
         return [row for row in rows if key_of(row, names)]
-    except (ValueError, KeyError, TypeError) as error:
+    except (ValueError, KeyError, TypeError, gzip.BadGzipFile) as error:
         raise InputError(f"{file} is not what 'propcvx solvers' wrote: {error!r}.") from error
 
 

@@ -142,5 +142,5 @@ def _sentence(name: str, ranks: Sequence[Sequence[Row]]) -> str:
         for row in ranks[-1][1:]
         if milliseconds(row) <= CLOSE * milliseconds(ranks[-1][0])
     ]
-    beside = f"; {', '.join(close)} take at most {CLOSE:g} times as long there" if close else ""
+    beside = f"; at most {CLOSE:g} times as long there: {', '.join(close)}" if close else ""
     return f"For `{first['program']}` with {sizes} use `{name}` ({times}{beside})."

@@ -62,6 +62,7 @@ FURTHER = (
         licence="Apache-2.0",
         failures=(
             KnownFailure("0.4.1", "status 'user_limit' and value 0 for a plain SVM dual of 270"),
+            KnownFailure("0.4.1", "'optimal' with a value wrong by 8% to 80% for lifted_svm_dual"),
         ),
     ),
     through_cvxpy(
@@ -78,6 +79,11 @@ FURTHER = (
                 "0.2.3",
                 "stops at 'optimal_inaccurate' far from the optimum of a norm minimised under a "
                 "second-order cone, which CVXPY hands to it as semidefinite ones",
+            ),
+            KnownFailure(
+                "0.2.3",
+                "ends at 'optimal_inaccurate' with a duality gap of 2e-7 on lifted_svm_dual of 8, "
+                "whatever the tolerance; sdpa-multiprecision reaches 2e-13",
             ),
         ),
     ),

@@ -14,7 +14,7 @@ from typing import Any
 from propcvx.errors import InputError
 from propcvx.programs import ProblemClass, Program, Structure
 from propcvx.solvers.answer import Answer
-from propcvx.solvers.through_cvxpy import run_cvxpy
+from propcvx.solvers.through_cvxpy import BACKEND, run_cvxpy
 
 OptionsOf = Callable[[float], dict[str, Any]]
 
@@ -225,12 +225,13 @@ def through_cvxpy(
 ) -> Solver:
     """Row of a solver that CVXPY reaches, by CVXPY's name in small letters."""
     module = module or name
+    known = None if known_options is None else known_options | {BACKEND}
     return Solver(
         name,
         partial(run, cvxpy_name=name.upper()),
         options_of,
         frozenset(classes),
-        known_options=known_options,
+        known_options=known,
         module=module,
         package=package or module,
         **fields,

@@ -12,7 +12,6 @@ from __future__ import annotations
 import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass
-from time import perf_counter
 from typing import Any
 
 import cvxpy as cp
@@ -22,6 +21,7 @@ from sklearn import config_context
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.svm import SVC
 
+from propcvx.clock import now
 from propcvx.errors import UnsupportedSolverError
 from propcvx.programs import Program
 from propcvx.programs.structures import best_offset, feasible_in_box
@@ -58,7 +58,7 @@ def run_libsvm(program: Program, options: Mapping[str, Any], warm: Any) -> Answe
     UnsupportedSolverError
         If the box is not that of a labeling and one C.
     """
-    start = perf_counter()
+    start = now()
     svm: Any = program.structure
     values = program.values
     y, lower, upper = (values[name] for name in ("y", "lower", "upper"))
@@ -70,10 +70,10 @@ def run_libsvm(program: Program, options: Mapping[str, Any], warm: Any) -> Answe
         )
     last = _in_proportion(svm, values, warm, C)
     gap = np.inf if last is None else svm.gap(values, {"v": last.v}, {})
-    iterations, status, built = 0, cp.OPTIMAL, perf_counter()
+    iterations, status, built = 0, cp.OPTIMAL, now()
     if last is None or gap > options.get("tol", TOL):
         gram = svm.gram
-        built = perf_counter()
+        built = now()
         last, iterations, status = _fit(gram, y, C, options)
         gap = svm.gap(values, {"v": last.v}, {})
     weights = last.v @ svm.centred
@@ -83,7 +83,7 @@ def run_libsvm(program: Program, options: Mapping[str, Any], warm: Any) -> Answe
         "upper": np.maximum(residuals, 0.0),
         "balance": np.asarray(last.bias - svm.offset @ weights),
     }
-    seconds = perf_counter() - built
+    seconds = now() - built
     return Answer(status, {"v": last.v}, duals, built - start, seconds, iterations, gap, last)
 
 

@@ -13,13 +13,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from time import perf_counter
 from typing import Any
 
 import cvxpy as cp
 import numpy as np
 from numpy.typing import NDArray
 
+from propcvx.clock import now
 from propcvx.programs import Program
 from propcvx.solvers.answer import Answer
 
@@ -86,7 +86,7 @@ def run_logistic(program: Program, options: Mapping[str, Any], warm: Any) -> Ans
 
     Where there is no minimum, as with all labels the same, the status is ``"user_limit"``.
     """
-    start = perf_counter()
+    start = now()
     structure: Any = program.structure
     features, bias = structure.features, structure.bias
     values = program.values
@@ -104,4 +104,4 @@ def run_logistic(program: Program, options: Mapping[str, Any], warm: Any) -> Ans
     if bias:
         variables["b"] = np.asarray(x[rank] - x[:rank] @ offset)
     status = cp.OPTIMAL if found else cp.USER_LIMIT
-    return Answer(status, variables, {}, solve_seconds=perf_counter() - start, iterations=steps)
+    return Answer(status, variables, {}, solve_seconds=now() - start, iterations=steps)

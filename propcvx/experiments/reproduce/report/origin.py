@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from propcvx.experiments.reproduce.report.tables import markdown_table
 from propcvx.experiments.reproduce.store import Store
+from propcvx.experiments.tables import markdown_table
 
 
 def origin(store: Store, content: str, rows: Sequence[Mapping[str, Any]], shown: set[str]) -> str:

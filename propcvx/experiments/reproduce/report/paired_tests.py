@@ -9,7 +9,8 @@ import numpy as np
 from propcvx.experiments.reproduce.entries import Entry
 from propcvx.experiments.reproduce.paired import LEVEL, Comparison, compare, printed_p_value
 from propcvx.experiments.reproduce.printed import Printed
-from propcvx.experiments.reproduce.report.tables import markdown_table, size_text
+from propcvx.experiments.reproduce.report.tables import size_text
+from propcvx.experiments.tables import markdown_table
 
 RIVALS = tuple(
     (ours, other) for ours in ("alter-pSVM", "conv-pSVM") for other in ("MeanMap", "InvCal")

@@ -8,12 +8,7 @@ import numpy as np
 
 from propcvx.experiments.reproduce.entries import Entry
 from propcvx.experiments.reproduce.paired import best_methods
-
-
-def markdown_table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """A table; text in its cells must be free of bars."""
-    lines = [head, ["---"] * len(head), *rows]
-    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+from propcvx.experiments.tables import markdown_table
 
 
 def accuracy_table(entries: Sequence[Entry]) -> str:
