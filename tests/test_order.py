@@ -25,7 +25,7 @@ METHODS = {
     "alter, random": AlterPropSVM(n_init=2, random_state=0),
     "alter, hops": AlterPropSVM(n_init=2, polish="hops", random_state=0),
     "alter, bag error": AlterPropSVM(
-        init=[RandomStart(2), "inv_cal"], annealing=False, selection="bag_error", random_state=0
+        init=[RandomStart(1), "inv_cal"], annealing=False, selection="bag_error", random_state=0
     ),
     "alter, by size": AlterPropSVM(init="mean_map", bag_weights="size", annealing=False),
     "conv": ConvPropSVM(),

@@ -1,4 +1,4 @@
-"""Ordinary use in a process of its own, with warnings as errors and python -O."""
+"""Ordinary use in a process of its own, with warnings as errors."""
 
 import ast
 import os
@@ -43,8 +43,7 @@ def test_import_adds_no_heavy_module(module, heavy):
 
 def test_ordinary_use():
     """By environment, so that the second process of the script has it, too."""
-    strict = {"PYTHONOPTIMIZE": "1", "PYTHONWARNINGS": "error"}
-    out, errors = python(str(ROOT / "tests" / "ordinary_use.py"), **strict)
+    out, errors = python(str(ROOT / "tests" / "ordinary_use.py"), PYTHONWARNINGS="error")
     assert out.splitlines()[-1] == "OK"
     assert errors == ""
 
