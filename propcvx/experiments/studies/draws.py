@@ -125,15 +125,12 @@ def _printed(paper: Printed | None) -> str:
 
 
 def draw(rows: Sequence[Row]) -> Figure:
-    """Accuracy and the spread of proportions against the bag size."""
+    """Accuracy against the bag size: the mean over draws, and its standard error."""
     panels = {
-        label: {
-            data: {
-                method: line(lines, "bag_size", column)
-                for (method,), lines in grouped(group, "method").items()
-            }
-            for (data,), group in grouped(rows, "data").items()
+        data: {
+            method: line(lines, "bag_size", "accuracy")
+            for (method,), lines in grouped(group, "method").items()
         }
-        for column, label in (("accuracy", "accuracy in percent"), ("spread", "spread"))
+        for (data,), group in grouped(rows, "data").items()
     }
-    return line_grid(panels, "bag size", log=True)
+    return line_grid({"accuracy in percent": panels}, "bag size")
