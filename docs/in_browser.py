@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 ELSEWHERE = re.compile(
-    r'"(ecos|osqp|piqp|scip|scs|mixed_integer)"|MixedIntegerOracle|load_real|propcvx\.experiments\.(reproduce|solver_laboratory)'
+    r'"(ecos|osqp|piqp|scip|scs|mixed_integer)"|MixedIntegerOracle|load_real|propcvx\.experiments'
 )
 """What a notebook names that cannot run in a browser.
 
