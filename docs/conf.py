@@ -47,6 +47,7 @@ myst_substitutions = {
     "program_table": solver_tables.program_table(),
     "measured_table": solver_tables.measured_table(),
     "fastest_table": solver_tables.fastest_table(),
+    "fastest_on_heart": solver_tables.fastest_on_heart(),
     "unchanged_table": solver_tables.unchanged_table(),
     "heart_bounds": result_tables.bounds_table("bounds_heart.json"),
     "vote_bounds": result_tables.bounds_table("bounds_vote.json"),

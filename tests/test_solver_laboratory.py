@@ -287,6 +287,18 @@ def test_recommendations_follow_the_fastest_and_name_those_close_to_it():
     ]
 
 
+def test_a_report_is_of_one_data_set(tmp_path, capsys):
+    file, output = tmp_path / "rows.jsonl", tmp_path / "report.md"
+    written = [*ROWS, {**ROWS[0], "data": "heart", "instances": 77}]
+    file.write_text("".join(json.dumps(row) + "\n" for row in written))
+    with pytest.raises(SystemExit):
+        main(["solvers", "report", str(file), "--output", str(output)])
+    assert "data must be one of ['generated', 'heart']" in capsys.readouterr().err
+    main(["solvers", "report", str(file), "--output", str(output), "--data", "heart"])
+    assert "N = 77 use" in output.read_text()
+    assert "N = 200" not in output.read_text()
+
+
 @pytest.mark.parametrize("ending", [".md", ".html"])
 def test_the_report_has_what_the_rows_say(tmp_path, ending):
     pytest.importorskip("markdown_it")

@@ -29,6 +29,7 @@ def add_solvers(commands: Any) -> None:
     report = commands.add_parser("report", help="rows of compare as Markdown or HTML")
     report.add_argument("rows", type=Path, metavar="FILE", help="of propcvx solvers compare")
     report.add_argument("--output", type=Path, required=True, metavar="FILE", help=".md or .html")
+    report.add_argument("--data", metavar="NAME", help="rows of this set, if there are several")
     report.set_defaults(run=_report, keeps=lambda chosen: "")
     export = commands.add_parser("qpbenchmark", help="our quadratic programs as its test set")
     export.add_argument("folder", type=Path, metavar="DIR", help="folder for the two files")
@@ -121,7 +122,7 @@ def _compare(chosen: argparse.Namespace) -> int:
 
 
 def _report(chosen: argparse.Namespace) -> int:
-    write_solver_report(chosen.rows, chosen.output)
+    write_solver_report(chosen.rows, chosen.output, chosen.data)
     return 0
 
 

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from propcvx.checks import check_choice
 from propcvx.errors import InputError
 from propcvx.experiments.reproduce.report import Document, Picture, write_html, write_markdown
 from propcvx.experiments.solver_laboratory.compare import Row, error_of
@@ -46,7 +47,7 @@ the smallest residuals, recomputed from its values. What does not count has the 
 time. Means are geometric, of the times plus {SHIFT:g} ms, over the smallest."""
 
 
-def write_solver_report(file: Path, output: Path) -> None:
+def write_solver_report(file: Path, output: Path, data: str | None = None) -> None:
     """The report of a file that ``propcvx solvers compare`` wrote.
 
     Parameters
@@ -55,19 +56,26 @@ def write_solver_report(file: Path, output: Path) -> None:
         JSON lines.
     output : Path
         Ends in ``.md``, with the pictures in a folder beside it, or in ``.html``.
+    data : str, optional
+        The data set whose rows are shown; needed where the file has several.
 
     Raises
     ------
     InputError
-        If the ending is another one, or there are no rows.
+        If the ending is another one, if there are no rows, or if they are of several data sets and
+        none is named.
     """
     write = OUTPUTS.get(output.suffix.lower())
     if write is None:
         raise InputError(f"the output must end in one of {', '.join(OUTPUTS)}, got {output.name}.")
     rows = with_references(read_rows(file, KEY))
+    known = sorted({row["data"] for row in rows})
     if not rows:
         raise InputError(f"{file} has no rows; 'propcvx solvers compare' writes them.")
-    write(document_of_rows(rows), output)
+    if data is None and len(known) > 1:
+        raise InputError(f"data must be one of {known}, which {file} has rows of, got None.")
+    check_choice("data", data or known[0], known)
+    write(document_of_rows([row for row in rows if row["data"] == (data or known[0])]), output)
 
 
 def document_of_rows(rows: Sequence[Row]) -> Document:
