@@ -65,11 +65,10 @@ def means_table() -> str:
         [method, *(_means([entries[data, size, method] for data in sets]) for size in sizes)]
         for method in METHODS
     ]
-    repetitions = {len(e.accuracies) for e in entries.values() if e.data in sets}
-    told = (
-        f"Mean of {', '.join(sets)}. Each set has {' or '.join(map(str, sorted(repetitions)))} "
-        "of the paper's five repetitions."
-    )
+    counts = [len(e.accuracies) for e in entries.values() if e.data in sets]
+    fewest, most = min(counts), max(counts)
+    each = str(most) if fewest == most else f"{fewest} to {most}"
+    told = f"Mean of {', '.join(sets)}. Each entry has {each} of the paper's five repetitions."
     head = ["accuracy in % (paper), bags of", *map(str, sizes)]
     return f"{markdown_table(head, rows)}\n\n{told}"
 
