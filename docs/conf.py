@@ -61,7 +61,7 @@ myst_substitutions = {
 
 # Notebooks are executed where they changed since the last time; an error in one is an error here.
 shutil.rmtree(HERE / "notebooks", ignore_errors=True)
-shutil.copytree(HERE.parent / "notebooks", HERE / "notebooks", dirs_exist_ok=True)
+shutil.copytree(HERE.parent / "notebooks", HERE / "notebooks")
 if (data := HERE.parents[1] / "shared" / "data").is_dir():
     os.environ.setdefault("PROPCVX_DATA", str(data))  # where the tests look, too
 os.environ["PYTHONWARNINGS"] = "ignore:IProgress not found"  # progress is text on a page

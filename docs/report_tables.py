@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 from propcvx.experiments.reproduce import EXPERIMENTS, Store, plan
 from propcvx.experiments.reproduce.entries import Entry, entries_of
@@ -44,7 +45,12 @@ def pages() -> dict[str, str]:
 @cache
 def all_entries(name: str) -> list[Entry]:
     """The entries of an experiment."""
-    return entries_of(name, plan(name), Store(FILE).rows())
+    return entries_of(name, plan(name), _rows())
+
+
+@cache
+def _rows() -> list[dict[str, Any]]:
+    return Store(FILE).rows()
 
 
 def done(name: str) -> list[Entry]:

@@ -70,12 +70,12 @@ def write_solver_report(file: Path, output: Path, data: str | None = None) -> No
         raise InputError(f"the output must end in one of {', '.join(OUTPUTS)}, got {output.name}.")
     rows = with_references(read_rows(file, KEY))
     known = sorted({row["data"] for row in rows})
-    if not rows:
+    if not known:
         raise InputError(f"{file} has no rows; 'propcvx solvers compare' writes them.")
     if data is None and len(known) > 1:
         raise InputError(f"data must be one of {known}, which {file} has rows of, got None.")
-    check_choice("data", data or known[0], known)
-    write(document_of_rows([row for row in rows if row["data"] == (data or known[0])]), output)
+    chosen = check_choice("data", data or known[0], known)
+    write(document_of_rows([row for row in rows if row["data"] == chosen]), output)
 
 
 def document_of_rows(rows: Sequence[Row]) -> Document:
