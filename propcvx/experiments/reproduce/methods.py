@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
 
+from propcvx.estimators import AlterPropSVM, InvCal, MethodStart
+from propcvx.experiments.averaging import averaged_methods
 from propcvx.experiments.ecological import EcologicalRegression
 from propcvx.experiments.evaluation import Method
 from propcvx.experiments.llp_learn import VERSION, LLPLearnAlterSVM, LLPLearnEM, require_llp_learn
@@ -17,6 +19,8 @@ KERNELS = ("linear", "rbf")
 """Kernels of the tables; which Gaussian ``"rbf"`` is, the protocol says."""
 
 ECOLOGICAL = "ecological regression"
+AVERAGED = "averaged methods"
+FROM_INV_CAL = "alter-pSVM from InvCal"
 LLP_LEARN = ("llp-learn alterSVM", "llp-learn EM")
 
 
@@ -108,6 +112,22 @@ METHODS: Mapping[str, Row] = MappingProxyType(
             lambda seed: Method(ECOLOGICAL, EcologicalRegression()),
             lambda options, kernel: {},
             seconds=0.001,
+            kernels=("linear",),
+        ),
+        AVERAGED: Row(
+            lambda seed: Method(AVERAGED, averaged_methods(seed)),
+            lambda options, kernel: {},
+            seconds=8.0,
+            kernels=("linear",),
+        ),
+        FROM_INV_CAL: Row(
+            lambda seed: Method(
+                FROM_INV_CAL,
+                AlterPropSVM(init=MethodStart(InvCal(C_p=1e4), annealing=False)),
+                {"C": (0.1, 1.0), "C_p": (10.0, 100.0)},
+            ),
+            lambda options, kernel: {},
+            seconds=0.1,
             kernels=("linear",),
         ),
         LLP_LEARN[0]: Row(

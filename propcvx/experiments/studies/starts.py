@@ -12,8 +12,14 @@ import numpy as np
 
 from propcvx.datasets import random_bags
 from propcvx.errors import FewBagsWarning
-from propcvx.estimators import AlterPropSVM, ConvPropSVM, InvCal, LabelingStart, MethodStart
-from propcvx.estimators import RandomStart as Random
+from propcvx.estimators import (
+    AlterPropSVM,
+    ConvPropSVM,
+    InvCal,
+    LabelingStart,
+    MethodStart,
+    RandomStart,
+)
 from propcvx.experiments.evaluation import Sample, Task
 from propcvx.experiments.studies.cells import Row, complete, grouped, line, numbers
 from propcvx.experiments.studies.samples import labelled
@@ -72,13 +78,13 @@ def study_starts(folder: Path, splits: int, quick: bool) -> Path:
 
 def starts_of(labels: Any, seed: int) -> Mapping[str, AlterPropSVM]:
     """Algorithm 1 from each start; ``TRUE`` stays where it starts."""
-    true, one = LabelingStart(labels, annealing=False), {"random_state": seed}
-    inv_cal, conv = InvCal(C_p=1e3), ConvPropSVM()
+    true, inv_cal, conv = LabelingStart(labels, annealing=False), InvCal(C_p=1e3), ConvPropSVM()
+    random, annealed = (RandomStart(repeats=10, annealing=anneal) for anneal in (False, True))
     return {
         TRUE: AlterPropSVM(init=true, max_iter=1),
         "from true labels": AlterPropSVM(init=true),
-        "random, annealed": AlterPropSVM(init=Random(repeats=10), **one),
-        "random": AlterPropSVM(init=Random(repeats=10, annealing=False), **one),
+        "random, annealed": AlterPropSVM(init=annealed, random_state=seed),
+        "random": AlterPropSVM(init=random, random_state=seed),
         "InvCal, annealed": AlterPropSVM(init=MethodStart(inv_cal)),
         "InvCal": AlterPropSVM(init=MethodStart(inv_cal, annealing=False)),
         "conv-pSVM": AlterPropSVM(init=MethodStart(conv, annealing=False)),
