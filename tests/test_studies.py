@@ -9,7 +9,7 @@ from propcvx import MeanMap
 from propcvx.cli import main
 from propcvx.datasets import random_bags
 from propcvx.experiments.evaluation import Method, Sample
-from propcvx.experiments.studies import cells, draws, rounding_tables, roundings, truth
+from propcvx.experiments.studies import cells, draws, rounding_tables, roundings, starts, truth
 from propcvx.experiments.studies.samples import OVERLAPS, REAL, gaussians, labelled
 
 PNG = b"\x89PNG\r\n\x1a\n"
@@ -132,6 +132,31 @@ def test_larger_sets_of_labelings_have_no_larger_optimum(proved):
     for group in cells.grouped(proved[1], "C").values():
         value = {(row["bag_size"], row["epsilon"]): float(row["value"]) for row in group}
         assert value["8", "0.125"] <= value["8", "0"] * (1.0 + 1e-4)
+
+
+@pytest.fixture(scope="module")
+def walked():
+    rows = starts.measure(starts.Cell(0, "gaussians 10%", 8))
+    cell = {"split": "0", "data": "gaussians 10%", "bag_size": "8"}
+    return [{**cell, **{name: str(value) for name, value in row.items()}} for row in rows]
+
+
+def test_algorithm_1_leaves_even_the_true_labels_for_a_lower_objective(walked):
+    value = {row["start"]: float(row["objective"]) for row in walked}
+    assert value["from true labels, hops"] <= value["from true labels"] <= value[starts.TRUE]
+    right = {row["start"]: float(row["right"]) for row in walked}
+    assert right[starts.TRUE] == 100.0
+    assert all(right[start] < 100.0 for start in right if start != starts.TRUE)
+
+
+def test_objectives_are_told_in_units_of_that_of_the_true_labels(walked):
+    other = [
+        {**row, "split": "1", "objective": str(2.0 * float(row["objective"]))} for row in walked
+    ]
+    once, twice = starts.table(walked), starts.table([*walked, *other])
+    assert once[0]["objective"] == "1.000"
+    assert [row["objective"] for row in once] == [row["objective"] for row in twice]
+    assert {row["draws"] for row in twice} == {"2"}
 
 
 def test_an_instance_is_classified_from_the_bags_of_other_folds(tmp_path, monkeypatch):

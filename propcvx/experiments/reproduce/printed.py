@@ -43,3 +43,19 @@ def printed() -> dict[tuple[str, str, str, int, str], Printed]:
         )
         for row in csv.DictReader(text.splitlines())
     }
+
+
+def best_printed(data: str, kernel: str, bag_size: int) -> tuple[str, Printed] | None:
+    """The method with the largest mean in a column of Tables 2, 3 and 4; None if there is none.
+
+    Examples
+    --------
+    >>> best_printed("vote", "linear", 64)
+    ('alter-pSVM', Printed(accuracy=92.12, std=1.2, bold=True))
+    """
+    column = {
+        method: entry
+        for (experiment, *place, method), entry in printed().items()
+        if experiment.startswith("table-") and place == [data, kernel, bag_size]
+    }
+    return max(column.items(), key=lambda item: item[1].accuracy) if column else None

@@ -10,6 +10,7 @@ from propcvx.errors import InputError
 from propcvx.experiments.reproduce.entries import Entry, entries_of
 from propcvx.experiments.reproduce.experiments import EXPERIMENTS, plan
 from propcvx.experiments.reproduce.protocol import Protocol
+from propcvx.experiments.reproduce.report.beyond import beyond_means, beyond_table
 from propcvx.experiments.reproduce.report.origin import content_hash, origin
 from propcvx.experiments.reproduce.report.paired_tests import paired_tests
 from propcvx.experiments.reproduce.report.pictures import Picture, picture_of
@@ -119,6 +120,10 @@ def _experiment(name: str, entries: Sequence[Entry]) -> Iterator[str | Picture]:
             yield picture_of(name, group)
     if name == "timing":
         yield times_table(done)
+    if name == "better" and done:
+        yield "### Beside the best in print"
+        yield beyond_means(done)
+        yield beyond_table(done)
     if any(entry.beside_print for entry in done):
         yield agreement(done)
     if done:
