@@ -12,6 +12,7 @@ from typing import Any
 from propcvx.experiments.reproduce import EXPERIMENTS, Store, plan
 from propcvx.experiments.reproduce.entries import Entry, entries_of
 from propcvx.experiments.reproduce.experiments import METHODS
+from propcvx.experiments.reproduce.report.beyond import beyond_means, beyond_table
 from propcvx.experiments.reproduce.report.origin import content_hash
 from propcvx.experiments.reproduce.report.paired_tests import paired_tests
 from propcvx.experiments.reproduce.report.tables import accuracy_table, summary_table
@@ -35,6 +36,9 @@ def pages() -> dict[str, str]:
         "results_by_data": "\n\n".join(_accuracies("table-linear")),
         "results_gaussian": "\n\n".join(_accuracies("table-rbf")) or "*Not run yet.*",
         "results_equal": "\n\n".join(_accuracies("robustness")),
+        "results_large": "\n\n".join(_accuracies("table-large")),
+        "results_beyond_means": beyond_means(done("better")),
+        "results_beyond": beyond_table(done("better")),
         "results_untuned": "\n\n".join(_accuracies("timing")),
         "results_means": means_table(),
         "results_seconds": seconds_table(),

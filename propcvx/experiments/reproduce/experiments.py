@@ -11,7 +11,13 @@ from typing import Any
 from propcvx.errors import InputError
 from propcvx.experiments.methods import SUPERVISED
 from propcvx.experiments.reproduce.cells import Cell
-from propcvx.experiments.reproduce.methods import AVERAGED, ECOLOGICAL, FROM_INV_CAL, LLP_LEARN
+from propcvx.experiments.reproduce.methods import (
+    AVERAGED,
+    ECOLOGICAL,
+    FROM_INV_CAL,
+    LLP_LEARN,
+    SEARCHED,
+)
 from propcvx.experiments.reproduce.protocol import Protocol
 
 METHODS = ("MeanMap", "InvCal", "alter-pSVM", "conv-pSVM")
@@ -113,6 +119,7 @@ EXPERIMENTS: Mapping[str, Experiment] = MappingProxyType(
             "Better than the paper: what it did not try",
             (
                 Block((*TABLE_DATA, "credit-a", "a1a"), methods=(AVERAGED, SUPERVISED)),
+                Block(TABLE_DATA[:4], methods=(SEARCHED,)),
                 Block(("cod-rna.t",), bag_sizes=LARGE_SIZES, methods=(FROM_INV_CAL,)),
                 Block(("ballots-sample",), bag_sizes=(512,), methods=(AVERAGED,)),
             ),

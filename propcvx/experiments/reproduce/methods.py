@@ -7,7 +7,14 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
 
-from propcvx.estimators import AlterPropSVM, InvCal, MethodStart
+from propcvx.estimators import (
+    AlterPropSVM,
+    ConvPropSVM,
+    InvCal,
+    MethodStart,
+    RandomStart,
+    Start,
+)
 from propcvx.experiments.averaging import averaged_methods
 from propcvx.experiments.ecological import EcologicalRegression
 from propcvx.experiments.evaluation import Method
@@ -21,6 +28,7 @@ KERNELS = ("linear", "rbf")
 ECOLOGICAL = "ecological regression"
 AVERAGED = "averaged methods"
 FROM_INV_CAL = "alter-pSVM from InvCal"
+SEARCHED = "alter-pSVM, searched"
 LLP_LEARN = ("llp-learn alterSVM", "llp-learn EM")
 
 
@@ -62,6 +70,12 @@ class Row:
 
 def _kernel(options: MethodOptions, kernel: str) -> str:
     return options.gaussian if kernel == "rbf" else kernel
+
+
+def several_starts() -> list[Start]:
+    """Random labelings, annealed, and what two other methods say, not annealed."""
+    methods = InvCal(C_p=1e3), ConvPropSVM()
+    return [RandomStart(repeats=3), *(MethodStart(method, annealing=False) for method in methods)]
 
 
 METHODS: Mapping[str, Row] = MappingProxyType(
@@ -128,6 +142,17 @@ METHODS: Mapping[str, Row] = MappingProxyType(
             ),
             lambda options, kernel: {},
             seconds=0.1,
+            kernels=("linear",),
+        ),
+        SEARCHED: Row(
+            lambda seed: Method(
+                SEARCHED,
+                AlterPropSVM(
+                    C=1.0, C_p=10.0, init=several_starts(), polish="hops", random_state=seed
+                ),
+            ),
+            lambda options, kernel: {},
+            seconds=10.0,
             kernels=("linear",),
         ),
         LLP_LEARN[0]: Row(
