@@ -28,7 +28,7 @@ KERNELS = ("linear", "rbf")
 ECOLOGICAL = "ecological regression"
 AVERAGED = "averaged methods"
 FROM_INV_CAL = "alter-pSVM from InvCal"
-SEARCHED = "alter-pSVM, searched"
+SEARCHED = "searched alter-pSVM"
 LLP_LEARN = ("llp-learn alterSVM", "llp-learn EM")
 
 
