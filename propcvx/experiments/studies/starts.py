@@ -21,7 +21,7 @@ from propcvx.estimators import (
     RandomStart,
 )
 from propcvx.experiments.evaluation import Sample, Task
-from propcvx.experiments.studies.cells import Row, complete, grouped, line, numbers
+from propcvx.experiments.studies.cells import Line, Row, complete, grouped, line, numbers
 from propcvx.experiments.studies.samples import labelled
 from propcvx.metrics import bag_error
 from propcvx.model_selection import BagKFold
@@ -43,6 +43,9 @@ of the bag sizes."""
 
 TRUE = "true labels"
 """The row that the others are compared with: the SVM of the true labeling, and its objective."""
+
+DRAWN = (TRUE, "from true labels", "random, annealed", "InvCal", "conv-pSVM")
+"""Starts in the picture."""
 
 
 class Cell(NamedTuple):
@@ -180,15 +183,16 @@ def relative(rows: Sequence[Row]) -> list[Row]:
 
 
 def draw(rows: Sequence[Row]) -> Figure:
-    """Objectives and accuracies against the bag size."""
+    """Test accuracy against the objective, a point for the mean of each bag size."""
     panels = {
-        label: {
-            data: {
-                start: line(lines, "bag_size", name)
-                for (start,), lines in grouped(group, "start").items()
-            }
-            for (data,), group in grouped(relative(rows), "data").items()
-        }
-        for label, name in (("objective over true", "relative"), ("test accuracy", "accuracy"))
+        data: {start: _points(grouped(group, "start")[(start,)]) for start in DRAWN}
+        for (data,), group in grouped(relative(rows), "data").items()
     }
-    return line_grid(panels, "bag size")
+    return line_grid({"test accuracy in percent": panels}, "objective over that of the true labels")
+
+
+def _points(rows: Sequence[Row]) -> Line:
+    """Means by bag size, with the standard error of the accuracy."""
+    _, x, _ = line(rows, "bag_size", "relative")
+    _, y, error = line(rows, "bag_size", "accuracy")
+    return x, y, error
