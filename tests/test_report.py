@@ -18,6 +18,7 @@ from propcvx.experiments.methods import SUPERVISED
 from propcvx.experiments.reproduce import Selection, Store, plan
 from propcvx.experiments.reproduce.entries import Entry
 from propcvx.experiments.reproduce.evaluate import Point, Result
+from propcvx.experiments.reproduce.methods import AVERAGED
 from propcvx.experiments.reproduce.paired import (
     best_methods,
     compare,
@@ -326,3 +327,21 @@ def test_what_cannot_be_written_is_told_before_anything_is_done(
         main(["report", str(file), "--output", str(tmp_path / "a.parquet")])
     assert "pyarrow, not installed: pip install 'propcvx[experiments]'" in capsys.readouterr().err
     assert list(tmp_path.iterdir()) == []
+
+
+def test_methods_beyond_the_paper_stand_beside_the_best_it_prints(tmp_path):
+    store = Store(tmp_path / "results.sqlite")
+    run, chosen = store.begin_run(), Selection(data=["heart"], bag_sizes=[2], repetitions=[0])
+    reached = {AVERAGED: 0.85, SUPERVISED: 0.90}
+    for cell in plan("better", selection=chosen):
+        if cell.method in reached:
+            point = Point({}, 0.0, reached[cell.method], 0.1, None, 0.2)
+            store.record(cell, Result((point,), 0, np.zeros(54), "split", 2.0), run)
+    text = markdown_text(document_of(tmp_path / "results.sqlite"))
+    best = max(printed()["table-linear", "heart", "linear", 2, m].accuracy for m in ACCURACIES)
+    assert f"| {AVERAGED} | sets it was made on | 1 | {85.0 - best:+.2f} |" in text
+    assert (
+        f"| heart | 2 | {AVERAGED} | 1 | 85.0 | {best:.1f} alter-pSVM | {85.0 - best:+.1f} | 90.0 |"
+        in text
+    )
+    assert f"| heart | 2 | {SUPERVISED} " not in text

@@ -25,7 +25,8 @@ from propcvx.experiments.reproduce import (
 from propcvx.experiments.reproduce import evaluate as evaluation
 from propcvx.experiments.reproduce.entries import entries_of
 from propcvx.experiments.reproduce.evaluate import choose, run_cell
-from propcvx.experiments.reproduce.methods import ECOLOGICAL, LLP_LEARN, METHODS
+from propcvx.experiments.reproduce.experiments import METHODS as PAPERS
+from propcvx.experiments.reproduce.methods import LLP_LEARN, METHODS, MORE_CUTS
 from propcvx.experiments.reproduce.printed import printed
 from propcvx.experiments.reproduce.report import document_of, markdown_text
 from propcvx.experiments.reproduce.tasks import fingerprint, inner_splits, task_of
@@ -83,8 +84,8 @@ def test_unknown_experiments_options_and_values_are_refused():
 
 
 REACHES = {
-    "gaussian": {"MeanMap", "InvCal", "alter-pSVM", "conv-pSVM"},
-    "gammas": {"MeanMap", "InvCal", "alter-pSVM", "conv-pSVM", SUPERVISED},
+    "gaussian": {*PAPERS, MORE_CUTS},
+    "gammas": {*PAPERS, MORE_CUTS, SUPERVISED},
     "InvCal_C_p": {"InvCal"},
     "epsilons": {"InvCal", "conv-pSVM"},
     "restarts": {"alter-pSVM"},
@@ -304,8 +305,7 @@ def test_a_file_of_something_else_is_refused(tmp_path):
 def test_presets_are_protocols_that_differ():
     paper, program = PRESETS["paper"], PRESETS["authors-program"]
     assert paper == Protocol()
-    papers = [method for method in METHODS if method not in (SUPERVISED, ECOLOGICAL, *LLP_LEARN)]
-    cells = [Cell("blobs", "rbf", 4, method, 0, 0) for method in papers]
+    cells = [Cell("blobs", "rbf", 4, method, 0, 0) for method in PAPERS]
     assert all(cell.key != replace(cell, protocol=program).key for cell in cells)
 
 
