@@ -10,6 +10,7 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 
+import numpy as np
 import psutil
 import pytest
 
@@ -17,6 +18,8 @@ from propcvx.cli import main
 from propcvx.errors import InputError
 from propcvx.experiments.reproduce import Cell, Protocol, Store, run_plan
 from propcvx.experiments.reproduce.engines import ClusterError, dask_cluster, processes
+from propcvx.experiments.reproduce.evaluate import Point, Result
+from propcvx.experiments.reproduce.store import SCORES_KEPT
 
 PLAN = [
     Cell("blobs", "linear", 6, method, repetition, fold, Protocol().with_options(tuning="none"))
@@ -293,3 +296,12 @@ def test_an_address_where_nothing_answers_is_named(monkeypatch):
         told = f"nothing answers at '{address}'"
         with pytest.raises(InputError, match=told), dask_cluster(address):
             pass
+
+
+def test_decision_values_are_kept_up_to_a_size(tmp_path):
+    store = Store(tmp_path / "results")
+    run, point = store.begin_run(), Point({}, 0.0, 0.5, 0.1, None, 0.2)
+    for cell, n in zip(PLAN, (SCORES_KEPT, SCORES_KEPT + 1), strict=False):
+        store.record(cell, Result((point,), 0, np.zeros(n), "split", 2.0), run)
+    sizes = {row["n_test"]: len(row["scores"]) // 4 for row in store.rows()}
+    assert sizes == {SCORES_KEPT: SCORES_KEPT, SCORES_KEPT + 1: 0}

@@ -31,6 +31,10 @@ from propcvx.experiments.reproduce.evaluate import Point, Result
 PACKAGES = ("numpy", "scipy", "scikit-learn", "cvxpy", "clarabel", "piqp", "osqp", "joblib")
 """Packages whose versions are kept with each run."""
 
+SCORES_KEPT = 10_000
+"""Test instances up to which their decision values are kept; those of cod-rna.t would be nearly all
+of a file."""
+
 WAIT = 60.0
 """Seconds to wait for another run's commit, which takes milliseconds."""
 
@@ -210,6 +214,7 @@ def _done(connection: sqlite3.Connection, key: str) -> bool:
 
 def _row(cell: Cell, result: Result) -> dict[str, Any]:
     """A result as its columns."""
+    scores = result.scores if len(result.scores) <= SCORES_KEPT else result.scores[:0]
     chosen: Point | None = result.points[result.chosen] if result.points else None
     best = max((point.accuracy for point in result.points), default=None)
     points = [asdict(point) for point in result.points]
@@ -233,7 +238,7 @@ def _row(cell: Cell, result: Result) -> dict[str, Any]:
         "split": result.split,
         "settings": json.dumps(cell.settings, sort_keys=True),
         "points": json.dumps(points, sort_keys=True),
-        "scores": result.scores.astype("<f4").tobytes(),
+        "scores": scores.astype("<f4").tobytes(),
         "seconds": result.seconds,
         "fit_seconds": chosen and chosen.seconds,
     }
