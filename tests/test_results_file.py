@@ -161,10 +161,19 @@ def cluster(folder, n_workers=2, *worker_options):
         started += [start("worker", *common, "--no-dashboard", *options) for _ in range(n_workers)]
         yield until(lambda: address_in(file)), started[1:]
     finally:
-        for process in started:
+        for process in reversed(started):  # workers first: without a scheduler they wait for it
             process.terminate()
         for process in started:
-            process.wait(timeout=30)
+            stop(process)
+
+
+def stop(process):
+    """A process that was told to end is killed where it does not."""
+    try:
+        process.wait(timeout=30)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()
 
 
 def address_in(file):
