@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator, ClassifierMixin, clone
+from sklearn.base import BaseEstimator, ClassifierMixin
 
 from propcvx.bags import Bags
-from propcvx.estimators import AlterPropSVM, ConvPropSVM, InvCal, MeanMap, MethodStart, fit_grid
-from propcvx.experiments.evaluation import Method
+from propcvx.estimators import AlterPropSVM, ConvPropSVM, InvCal, MeanMap, MethodStart
+from propcvx.experiments.evaluation import Method, bag_errors, fit_each, unit_of_scores
 from propcvx.model_selection import BagKFold
 from propcvx.relaxation import CuttingPlanes
 
@@ -67,14 +67,12 @@ class AveragedMethods(ClassifierMixin, BaseEstimator):
         ends = np.cumsum([len(errors) for errors in self.errors_])[:-1]
         self.kept_ = np.split(not_worse(np.concatenate(self.errors_)), ends)
         groups = [
-            [model for model, keep in zip(_each(method, X, y), kept, strict=True) if keep]
+            [model for model, keep in zip(fit_each(method, X, y), kept, strict=True) if keep]
             for method, kept in zip(self.methods, self.kept_, strict=True)
             if kept.any()
         ]
         self.models_ = groups
-        self.units_ = [
-            [_root_mean_square(m.decision_function(X)) for m in group] for group in groups
-        ]
+        self.units_ = [[unit_of_scores(m.decision_function(X)) for m in group] for group in groups]
         self.classes_ = np.array([-1, 1])
         return self
 
@@ -142,18 +140,7 @@ def not_worse(errors: Array) -> NDArray[np.bool_]:
     return np.asarray(excess.mean(axis=1) <= standard_errors + 1e-12)
 
 
-def _each(method: Method, X: Array, y: NDArray[np.void]) -> Any:
-    return fit_grid(clone(method.estimator), X, y, method.grid)
-
-
 def _errors(method: Method, X: Array, y: NDArray[np.void], inside: Any, outside: Any) -> Array:
     """Bag errors of every combination, fitted to one part of the bags, on the other."""
-    bags = Bags.from_target(y[outside])
-    models = _each(method, X[inside], y[inside])
-    shares = [bags.proportions_of(model.predict(X[outside])) for model in models]
-    return np.abs(np.array(shares) - bags.proportions)
-
-
-def _root_mean_square(scores: Array) -> float:
-    """1 where all scores are 0."""
-    return float(np.sqrt(np.mean(scores**2))) or 1.0
+    models = fit_each(method, X[inside], y[inside])
+    return np.array([bag_errors(y[outside], model.predict(X[outside])) for model in models])

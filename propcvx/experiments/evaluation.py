@@ -17,6 +17,7 @@ from sklearn.model_selection import ParameterGrid, StratifiedKFold, train_test_s
 from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import MinMaxScaler
 
+from propcvx.bags import Bags
 from propcvx.datasets import proportions_of, random_bags
 from propcvx.estimators import BagClassifier, fit_grid
 from propcvx.metrics import bag_error
@@ -266,6 +267,17 @@ def fit_each(method: Method, X: Any, target: NDArray[Any]) -> Iterator[Any]:
         return
     for parameters in ParameterGrid(method.grid):
         yield clone(method.estimator).set_params(**parameters).fit(X, target)
+
+
+def bag_errors(y: NDArray[np.void], labels: NDArray[Any]) -> NDArray[np.float64]:
+    """By how much the proportion of labels is off in each bag."""
+    bags = Bags.from_target(y)
+    return np.abs(bags.proportions_of(labels) - bags.proportions)
+
+
+def unit_of_scores(scores: NDArray[np.float64]) -> float:
+    """Their root mean square, by which those of several methods are compared; 1 if all are 0."""
+    return float(np.sqrt(np.mean(scores**2))) or 1.0
 
 
 def summary_of(caught: Sequence[warnings.WarningMessage]) -> tuple[str, ...]:

@@ -13,7 +13,15 @@ from sklearn.model_selection import ParameterGrid
 from sklearn.preprocessing import MinMaxScaler
 
 from propcvx.bags import Bags
-from propcvx.experiments.evaluation import Method, Sample, Task, fit_each, summary_of
+from propcvx.experiments.evaluation import (
+    Method,
+    Sample,
+    Task,
+    bag_errors,
+    fit_each,
+    summary_of,
+    unit_of_scores,
+)
 from propcvx.experiments.reproduce.cells import Cell
 from propcvx.experiments.reproduce.protocol import Design
 from propcvx.experiments.reproduce.tasks import fingerprint, inner_splits, task_of
@@ -126,14 +134,14 @@ def _fitted(cell: Cell, task: Task, errors: Array, chosen: int) -> tuple[tuple[P
                 parameters=parameters,
                 validation_error=float(error),
                 accuracy=float(np.mean(labels == test.labels)),
-                bag_error=float(_bag_errors(test, labels).mean()),
+                bag_error=float(bag_errors(test.y, labels).mean()),
                 objective=getattr(model, "objective_", None),
                 seconds=seconds,
             )
         )
         if k == chosen:
-            unit = float(np.sqrt(np.mean(model.decision_function(train.X) ** 2)))
-            scores = model.decision_function(test.X) / (unit or 1.0)
+            unit = unit_of_scores(model.decision_function(train.X))
+            scores = model.decision_function(test.X) / unit
         start = processor_seconds()
     return tuple(points), scores
 
@@ -154,14 +162,9 @@ def _validation_errors(cell: Cell, sample: Sample) -> Array:
 def _error(method: Method, design: Design, test: Sample, labels: NDArray[Any]) -> float:
     if method.supervised:
         return float(np.sum(labels != test.labels))
-    errors = _bag_errors(test, labels)
+    errors = bag_errors(test.y, labels)
     weights = Bags.from_target(test.y).sizes if design.error_weights == "size" else 1.0
     return float(np.sum(weights * errors))
-
-
-def _bag_errors(sample: Sample, labels: NDArray[Any]) -> Array:
-    bags = Bags.from_target(sample.y)
-    return np.abs(bags.proportions_of(labels) - bags.proportions)
 
 
 def _target(method: Method, sample: Sample) -> NDArray[Any]:

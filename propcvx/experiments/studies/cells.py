@@ -12,6 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 from tqdm import tqdm
 
+from propcvx.plotting import Figure
+from propcvx.text import text_table
+
 Cell = TypeVar("Cell", bound=NamedTuple)
 Row = Mapping[str, str]
 Line = tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]
@@ -42,6 +45,21 @@ def complete(
     for cell in tqdm(missing, desc=path.stem, unit="cell"):
         _append(path, [{**cell._asdict(), **row} for row in measure(cell)])
     return [row for row in read(path) if _key(row, cells[0]) in asked]
+
+
+def carry_out(
+    path: Path,
+    cells: Sequence[Cell],
+    measure: Callable[[Cell], Sequence[Mapping[str, Any]]],
+    table: Callable[[Sequence[Row]], Sequence[Mapping[str, str]]],
+    draw: Callable[[Sequence[Row]], Figure],
+) -> Path:
+    """Complete the cells, print their table, and draw them: the picture lies beside the file."""
+    rows = complete(path, cells, measure)
+    print(text_table(table(rows)))
+    picture = path.with_suffix(".png")
+    draw(rows).savefig(picture, dpi=110)
+    return picture
 
 
 def read(path: Path) -> list[Row]:

@@ -17,11 +17,10 @@ from propcvx.errors import FewBagsWarning
 from propcvx.experiments.evaluation import Method, Sample
 from propcvx.experiments.methods import cheaper, paper_methods
 from propcvx.experiments.reproduce.printed import Printed, printed
-from propcvx.experiments.studies.cells import Row, complete, grouped, line, numbers
+from propcvx.experiments.studies.cells import Row, carry_out, grouped, line, numbers
 from propcvx.experiments.studies.samples import labelled
 from propcvx.model_selection import BagKFold
 from propcvx.plotting import Figure, line_grid
-from propcvx.text import text_table
 
 Array = NDArray[np.float64]
 
@@ -56,11 +55,7 @@ def study_draws(folder: Path, splits: int, quick: bool) -> Path:
     """
     names, sizes = (["gaussians 10%"], [64]) if quick else (DATA, BAG_SIZES)
     cells = [Cell(*cell) for cell in product(range(splits), names, sizes)]
-    rows = complete(folder / "draws.csv", cells, measure)
-    print(text_table(table(rows)))
-    picture = folder / "draws.png"
-    draw(rows).savefig(picture, dpi=110)
-    return picture
+    return carry_out(folder / "draws.csv", cells, measure, table, draw)
 
 
 def measure(cell: Cell) -> list[dict[str, Any]]:

@@ -22,7 +22,7 @@ from propcvx.bags import Bags
 from propcvx.bounds import BOUNDS, Interval, LabelingProblem, OutOfTimeError, SwapSearch
 from propcvx.datasets import random_bags
 from propcvx.experiments.evaluation import Sample
-from propcvx.experiments.studies.cells import Row, complete, grouped, line, numbers
+from propcvx.experiments.studies.cells import Row, carry_out, grouped, line, numbers
 from propcvx.experiments.studies.samples import labelled
 from propcvx.labelings import FeasibleLabelings, random_labeling
 from propcvx.losses import PROPORTION_LOSSES
@@ -31,7 +31,6 @@ from propcvx.plotting import Figure, line_grid
 from propcvx.relaxation import RELAXATIONS
 from propcvx.relaxation.labeling_svm import LabelingSVM
 from propcvx.relaxation.rounding import ROUNDINGS
-from propcvx.text import text_table
 
 Array = NDArray[np.float64]
 
@@ -87,11 +86,9 @@ def study_search(folder: Path, splits: int, quick: bool) -> Path:
     ]
     if quick:
         cells = [Cell(0, "gaussians 10%", 16, 0.1)]
-    rows = complete(folder / "search.csv", cells, partial(measure, runs=3 if quick else RUNS))
-    print(text_table(table(rows)))
-    picture = folder / "search.png"
-    draw(rows).savefig(picture, dpi=110)
-    return picture
+    return carry_out(
+        folder / "search.csv", cells, partial(measure, runs=3 if quick else RUNS), table, draw
+    )
 
 
 def measure(cell: Cell, runs: int) -> list[dict[str, Any]]:

@@ -21,12 +21,12 @@ from propcvx.estimators import (
     RandomStart,
 )
 from propcvx.experiments.evaluation import Sample, Task
-from propcvx.experiments.studies.cells import Line, Row, complete, grouped, line, numbers
+from propcvx.experiments.reproduce.methods import several_starts
+from propcvx.experiments.studies.cells import Line, Row, carry_out, grouped, line, numbers
 from propcvx.experiments.studies.samples import labelled
 from propcvx.metrics import bag_error
 from propcvx.model_selection import BagKFold
 from propcvx.plotting import Figure, line_grid
-from propcvx.text import text_table
 
 BAG_SIZES: Mapping[str, tuple[int, ...]] = MappingProxyType(
     {"heart": (8, 16, 32, 64), "vote": (8, 16, 32, 64), "cod-rna.t": (2048, 4096, 8192)}
@@ -76,11 +76,7 @@ def study_starts(folder: Path, splits: int, quick: bool) -> Path:
     cells = [
         Cell(split, name, size) for split in range(splits) for name in sizes for size in sizes[name]
     ]
-    rows = complete(folder / "starts.csv", cells, measure)
-    print(text_table(table(rows)))
-    picture = folder / "starts.png"
-    draw(rows).savefig(picture, dpi=110)
-    return picture
+    return carry_out(folder / "starts.csv", cells, measure, table, draw)
 
 
 def walks(labels: Any, seed: int) -> Mapping[str, AlterPropSVM]:
@@ -100,13 +96,10 @@ def walks(labels: Any, seed: int) -> Mapping[str, AlterPropSVM]:
 
 def searches(labels: Any, seed: int) -> Mapping[str, AlterPropSVM]:
     """Algorithm 1, and then label by label as long as the objective falls."""
-    others = [MethodStart(method, annealing=False) for method in (InvCal(C_p=1e3), ConvPropSVM())]
-    several, searched = [RandomStart(repeats=3), *others], {"polish": "hops", "random_state": seed}
+    true = LabelingStart(labels, annealing=False)
     return {
-        "from true labels, hops": AlterPropSVM().set_params(
-            init=LabelingStart(labels, annealing=False), **searched
-        ),
-        "several, hops": AlterPropSVM().set_params(init=several, **searched),
+        "from true labels, hops": AlterPropSVM(init=true, polish="hops", random_state=seed),
+        "several, hops": AlterPropSVM(init=several_starts(), polish="hops", random_state=seed),
     }
 
 
