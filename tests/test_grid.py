@@ -9,6 +9,7 @@ from sklearn.model_selection import ParameterGrid
 from propcvx import (
     AlterPropSVM,
     ConvPropSVM,
+    CuttingPlanes,
     InvCal,
     MeanMap,
     MethodStart,
@@ -28,7 +29,10 @@ GRIDS = [
     (AlterPropSVM(n_init=2, random_state=0), {"kernel": ["linear", "rbf"], "C_p": (1.0, 10.0)}),
     (AlterPropSVM(init=[MethodStart("inv_cal"), RandomStart()], random_state=0), {"C_p": WEIGHTS}),
     (AlterPropSVM(solver="newton", n_init=2, random_state=0), {"C_p": WEIGHTS}),
-    (ConvPropSVM(), {"C": WEIGHTS, "epsilon": (0.0, 0.2)}),
+    (
+        ConvPropSVM(relaxation=CuttingPlanes()),
+        {"C": WEIGHTS, "epsilon": (0.0, 0.01, 0.2), "relaxation__max_cuts": (1, 2)},
+    ),
 ]
 
 
@@ -61,6 +65,18 @@ def test_the_features_of_a_kernel_are_computed_once(monkeypatch):
     grid = {"kernel": ["linear", "rbf"], "C_p": WEIGHTS}
     list(fit_grid(InvCal(), X, y, grid))
     assert len(calls) == 2
+
+
+def test_tolerances_with_the_same_counts_are_fitted_once(monkeypatch):
+    X, y = sample()
+    calls, fit = [], ConvPropSVM._fit
+    monkeypatch.setattr(ConvPropSVM, "_fit", lambda *args: calls.append(args) or fit(*args))
+    models = []
+    for model in fit_grid(ConvPropSVM(), X, y, {"epsilon": (0.0, 0.01, 0.2), "C": (1.0, 2.0)}):
+        models.append(clone(model).set_params(**model.get_params()))
+        model.set_params(epsilon=1.0).fit(X, y)
+    assert len(calls) == 2 * 2 + len(models)
+    assert [model.epsilon for model in models] == [0.0, 0.01, 0.2] * 2
 
 
 def test_models_of_a_grid_know_the_columns():

@@ -26,7 +26,7 @@ from propcvx.experiments.reproduce import evaluate as evaluation
 from propcvx.experiments.reproduce.entries import entries_of
 from propcvx.experiments.reproduce.evaluate import choose, run_cell
 from propcvx.experiments.reproduce.experiments import METHODS as PAPERS
-from propcvx.experiments.reproduce.methods import LLP_LEARN, METHODS, MORE_CUTS
+from propcvx.experiments.reproduce.methods import LLP_LEARN, METHODS
 from propcvx.experiments.reproduce.printed import printed
 from propcvx.experiments.reproduce.report import document_of, markdown_text
 from propcvx.experiments.reproduce.tasks import fingerprint, inner_splits, task_of
@@ -84,15 +84,15 @@ def test_unknown_experiments_options_and_values_are_refused():
 
 
 REACHES = {
-    "gaussian": {*PAPERS, MORE_CUTS},
-    "gammas": {*PAPERS, MORE_CUTS, SUPERVISED},
+    "gaussian": PAPERS,
+    "gammas": {*PAPERS, SUPERVISED},
     "InvCal_C_p": {"InvCal"},
     "epsilons": {"InvCal", "conv-pSVM"},
     "restarts": {"alter-pSVM"},
     "annealing": {"alter-pSVM"},
     "C_p_times": {"alter-pSVM"},
     "alternating_tol": {"alter-pSVM"},
-    "intercept": {"conv-pSVM"},
+    "intercepts": {"conv-pSVM"},
     "cuts": {"conv-pSVM"},
     "cuts_tol": {"conv-pSVM"},
     "oracle": {"conv-pSVM"},
@@ -107,7 +107,7 @@ OTHER = {
     "annealing": False,
     "C_p_times": "size",
     "alternating_tol": 0.1,
-    "intercept": "none",
+    "intercepts": "none",
     "cuts": 7,
     "cuts_tol": 0.5,
     "oracle": "coordinate_features",

@@ -148,6 +148,10 @@ class BagClassifier(ClassifierMixin, BaseEstimator):
         """Fit to the features of a map, whose ``solved`` other fits to it may have filled."""
         return self._fit(feature_map.features, bags)
 
+    def _come_to(self, bags: Bags) -> dict[str, Any]:
+        """What some parameters come to on these bags: where it is equal, so is the fit."""
+        return {}
+
     @abstractmethod
     def _fit(self, features: Array, bags: Bags) -> Hyperplane:
         """Fit a hyperplane over the features and store what else is to be shown."""

@@ -115,6 +115,10 @@ class ConvPropSVM(BagClassifier):
     rounding: Any = "rank_one"
     verbose: bool = False
 
+    def _come_to(self, bags: Bags) -> dict[str, Any]:
+        feasible = FeasibleLabelings.of(bags, self.epsilon)
+        return {"epsilon": (feasible.lower.tobytes(), feasible.upper.tobytes())}
+
     def _fit(self, features: Array, bags: Bags) -> Hyperplane:
         check_number("C", self.C, above=0.0)
         check_choice("intercept", self.intercept, ("center", "constant", "none"))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from copy import copy
 from typing import Any
 
 from numpy.typing import NDArray
@@ -17,7 +18,8 @@ def fit_grid(
 ) -> Iterator[BagClassifier]:
     """Fit an estimator with every combination of parameters, checking X and y once.
 
-    The features of each kernel in the grid are computed once.
+    The features of each kernel in the grid are computed once, and parameters that come to the same
+    on these bags, as tolerances that allow the same counts of positives, are fitted once.
 
     Parameters
     ----------
@@ -42,5 +44,16 @@ def fit_grid(
     [0.1, 1.0]
     """
     prepared = clone(estimator)._prepare(X, y)
+    fitted: dict[tuple[Any, ...], BagClassifier] = {}
     for parameters in ParameterGrid(grid):
-        yield clone(estimator).set_params(**parameters)._fit_prepared(prepared)
+        model = clone(estimator).set_params(**parameters)
+        same = model._come_to(prepared.bags)
+        key = tuple(same.get(name, id(value)) for name, value in parameters.items())
+        if key in fitted:
+            changed = {name: parameters[name] for name in same if name in parameters}
+            yield copy(fitted[key]).set_params(**changed)
+            continue
+        model._fit_prepared(prepared)
+        if same:
+            fitted[key] = copy(model)
+        yield model

@@ -16,7 +16,6 @@ from propcvx.experiments.reproduce.methods import (
     ECOLOGICAL,
     FROM_INV_CAL,
     LLP_LEARN,
-    MORE_CUTS,
     SEARCHED,
 )
 from propcvx.experiments.reproduce.protocol import Protocol
@@ -121,7 +120,6 @@ EXPERIMENTS: Mapping[str, Experiment] = MappingProxyType(
             (
                 Block((*TABLE_DATA, "credit-a", "a1a"), methods=(AVERAGED, SUPERVISED)),
                 Block(TABLE_DATA[:4], methods=(SEARCHED,)),
-                Block(TABLE_DATA, ("linear", "rbf"), methods=(MORE_CUTS,)),
                 Block(("cod-rna.t",), bag_sizes=LARGE_SIZES, methods=(FROM_INV_CAL,)),
                 Block(("ballots-sample",), bag_sizes=(512,), methods=(AVERAGED,)),
             ),

@@ -21,7 +21,6 @@ from propcvx.experiments.evaluation import Method
 from propcvx.experiments.llp_learn import VERSION, LLPLearnAlterSVM, LLPLearnEM, require_llp_learn
 from propcvx.experiments.methods import SUPERVISED, paper_methods, supervised_svm
 from propcvx.experiments.reproduce.protocol import MethodOptions
-from propcvx.relaxation import CuttingPlanes
 
 KERNELS = ("linear", "rbf")
 """Kernels of the tables; which Gaussian ``"rbf"`` is, the protocol says."""
@@ -30,7 +29,6 @@ ECOLOGICAL = "ecological regression"
 AVERAGED = "averaged methods"
 FROM_INV_CAL = "alter-pSVM from InvCal"
 SEARCHED = "searched alter-pSVM"
-MORE_CUTS = "conv-pSVM with more cuts"
 LLP_LEARN = ("llp-learn alterSVM", "llp-learn EM")
 
 
@@ -111,13 +109,15 @@ METHODS: Mapping[str, Row] = MappingProxyType(
             lambda seed: paper_methods(seed)[3],
             lambda options, kernel: {
                 "kernel": _kernel(options, kernel),
-                "intercept": options.intercept,
                 "relaxation__oracle": options.oracle,
-                "relaxation__max_cuts": options.cuts,
                 "relaxation__tol": options.cuts_tol,
             },
             seconds=0.03,
-            grid=lambda options: {"epsilon": options.epsilons},
+            grid=lambda options: {
+                "epsilon": options.epsilons,
+                "intercept": options.intercepts,
+                "relaxation__max_cuts": options.cuts,
+            },
         ),
         SUPERVISED: Row(
             lambda seed: supervised_svm(),
@@ -145,15 +145,6 @@ METHODS: Mapping[str, Row] = MappingProxyType(
             lambda options, kernel: {},
             seconds=0.1,
             kernels=("linear",),
-        ),
-        MORE_CUTS: Row(
-            lambda seed: Method(
-                MORE_CUTS,
-                ConvPropSVM(relaxation=CuttingPlanes(oracle="coordinate"), intercept="center"),
-                {"C": (0.1, 1.0, 10.0), "relaxation__max_cuts": (1, 2, 4)},
-            ),
-            lambda options, kernel: {"kernel": _kernel(options, kernel)},
-            seconds=0.05,
         ),
         SEARCHED: Row(
             lambda seed: Method(
