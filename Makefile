@@ -19,7 +19,7 @@ test: export OPENBLAS_NUM_THREADS = 1
 test: $(VENV)/with-solvers,exact,dask,tests
 	$(BIN)/python -m slipcover --source propcvx --branch --skip-covered -m pytest -n auto --dist worksteal --durations 25
 
-lint: $(VENV)/with-lint
+lint: $(VENV)/with-solvers,exact,lint
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 
@@ -27,7 +27,7 @@ lint: $(VENV)/with-lint
 types: $(VENV)/with-solvers,exact,lint
 	$(BIN)/mypy
 
-contracts: $(VENV)/with-lint
+contracts: $(VENV)/with-solvers,exact,lint
 	$(BIN)/lint-imports
 
 # The notebooks are executed where they changed; the files in notebooks/ are left as they are.

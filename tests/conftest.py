@@ -8,7 +8,7 @@ from hypothesis import settings
 
 os.environ.setdefault("MPLBACKEND", "Agg")
 
-settings.register_profile("ci", deadline=None, derandomize=True)
+settings.register_profile("ci", deadline=None, derandomize=True, max_examples=40)
 settings.load_profile("ci")
 
 ROOT = Path(__file__).resolve().parents[1]

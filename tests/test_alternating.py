@@ -133,7 +133,7 @@ def check_descent(clf, problem):
     assert clf.objective_ == clf.history_[-1].objective == clf.start_objectives_.min()
 
 
-@settings(max_examples=40)
+@settings(max_examples=20)
 @given(
     problem=small_problems(),
     kernel=st.sampled_from(list(KERNELS)),
@@ -172,7 +172,7 @@ def test_an_inaccurate_step_cannot_raise_the_objective():
     assert (np.diff(objectives.objectives) <= 1e-12).all()
 
 
-@settings(max_examples=30)
+@settings(max_examples=20)
 @given(
     problem=small_problems(),
     kernel=st.sampled_from(list(KERNELS)),
@@ -184,7 +184,7 @@ def test_final_objective_is_that_of_the_fitted_attributes(problem, kernel, loss)
     assert recomputed(clf, problem, loss) == pytest.approx(clf.objective_, rel=1e-7, abs=1e-9)
 
 
-@settings(max_examples=20)
+@settings(max_examples=12)
 @given(problem=small_problems(), loss=st.sampled_from(LOSSES))
 def test_result_is_a_fixed_point(problem, loss):
     clf = AlterPropSVM(C_p=3.0, n_init=2, proportion_loss=loss, solver_tol=1e-6, random_state=0)
@@ -261,7 +261,7 @@ def test_started_at_the_exact_optimum_it_stays(against_exact, name):
 # --- restarts ---------------------------------------------------------------------------------
 
 
-@settings(max_examples=15)
+@settings(max_examples=10)
 @given(problem=small_problems(), annealing=st.booleans())
 def test_a_descent_does_not_depend_on_those_before_it(problem, annealing):
     step, task = step_and_problem(problem)

@@ -40,7 +40,7 @@ def violation_value(oracle, alpha):
     return 0.5 * np.square((labelings * alpha) @ oracle.features).sum(axis=1).max()
 
 
-@settings(max_examples=15)
+@settings(max_examples=10)
 @given(
     problem=small_problems(max_size=3, max_bags=2, max_features=3),
     epsilon=st.sampled_from([0.0, 0.4]),
@@ -96,7 +96,7 @@ def test_an_oracle_that_proves_nothing_gives_no_lower_bound():
     assert relaxation_lower_bound(np.ones(8), oracle, 1.0) == -np.inf
 
 
-@settings(max_examples=20)
+@settings(max_examples=12)
 @given(problem=small_problems(), C=st.sampled_from([0.1, 1.0, 10.0]))
 def test_upper_bound_is_the_svm_value_and_never_below(problem, C):
     labeling = problem.labels.astype(float)

@@ -264,7 +264,7 @@ PROJECTIONS = {
 
 @pytest.mark.parametrize("name", PROJECTIONS)
 @given(seed=st.integers(0, 10_000), scale=st.integers(-8, 8), uneven=st.booleans())
-@settings(max_examples=100)
+@settings(max_examples=50)
 def test_projection_and_what_it_leaves_are_orthogonal_and_in_their_cones(name, seed, scale, uneven):
     size, project = PROJECTIONS[name]
     random = np.random.RandomState(seed)
@@ -277,7 +277,7 @@ def test_projection_and_what_it_leaves_are_orthogonal_and_in_their_cones(name, s
 
 
 @given(seed=st.integers(0, 10_000), maximise=st.booleans())
-@settings(max_examples=25)
+@settings(max_examples=15)
 def test_any_point_of_a_quadratic_program_against_its_kkt_system(seed, maximise):
     random = np.random.RandomState(seed)
     P, q, A, b = random.randn(4, 4), random.randn(4), random.randn(2, 4), random.randn(2)
@@ -299,7 +299,7 @@ def test_any_point_of_a_quadratic_program_against_its_kkt_system(seed, maximise)
 
 
 @given(seed=st.integers(0, 10_000))
-@settings(max_examples=25)
+@settings(max_examples=15)
 def test_any_point_of_a_second_order_cone_program_against_its_kkt_system(seed):
     random = np.random.RandomState(seed)
     A, b, c, q = random.randn(3, 4), random.randn(3), random.randn(4), random.randn(4)

@@ -266,7 +266,7 @@ def test_gradient_of_the_smoothed_bound(divided, monkeypatch):
 
 
 @given(st.integers(0, 2**31 - 1))
-@settings(max_examples=20)
+@settings(max_examples=12)
 def test_box_programs_are_solved_to_optimality(seed):
     random = np.random.RandomState(seed)
     n_programs, n = random.randint(1, 30), random.randint(1, 9)

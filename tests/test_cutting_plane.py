@@ -75,7 +75,7 @@ def random_master_input(seed, n_labelings, n_instances=12, rank=3):
     return random.randn(n_instances, rank), np.unique(labelings, axis=0)
 
 
-@settings(max_examples=15)
+@settings(max_examples=10)
 @given(
     seed=st.integers(0, 2**32 - 1),
     n_labelings=st.integers(1, 6),
@@ -170,7 +170,7 @@ def quadratic(Q, c, calls=None):
     return inner
 
 
-@settings(max_examples=40)
+@settings(max_examples=20)
 @given(seed=st.integers(0, 2**32 - 1), n=st.integers(1, 8), rank=st.integers(1, 8))
 def test_reduced_gradient_minimises_over_the_simplex(seed, n, rank):
     random = np.random.RandomState(seed)
@@ -215,7 +215,7 @@ def separation_problems(draw, max_features=2):
     return features, feasible, alpha
 
 
-@settings(max_examples=100)
+@settings(max_examples=50)
 @given(case=separation_problems())
 def test_a_sweep_over_directions_finds_the_most_violated_labeling(case):
     features, feasible, alpha = case
@@ -238,7 +238,7 @@ def test_a_sweep_over_directions_misses_no_arc():
         assert sweep.value == pytest.approx(exhaustive.value, rel=1e-9)
 
 
-@settings(max_examples=25)
+@settings(max_examples=15)
 @given(case=separation_problems(max_features=4))
 def test_mixed_integer_oracle_finds_the_most_violated_labeling(case):
     pytest.importorskip("pyscipopt")
@@ -292,7 +292,7 @@ def test_mixed_integer_oracle_of_no_alpha():
     assert cut.labeling in feasible
 
 
-@settings(max_examples=60)
+@settings(max_examples=30)
 @given(case=separation_problems(max_features=4), n_dimensions=st.integers(1, 4))
 def test_coordinate_oracle_is_never_above_an_exact_one(case, n_dimensions):
     features, feasible, alpha = case
@@ -303,7 +303,7 @@ def test_coordinate_oracle_is_never_above_an_exact_one(case, n_dimensions):
     assert cut.bound == np.inf
 
 
-@settings(max_examples=60)
+@settings(max_examples=30)
 @given(case=separation_problems(max_features=4))
 def test_coordinate_oracle_is_exact_in_the_largest_coordinate(case):
     """Proposition 3: it maximises the l-infinity norm, here against all labelings."""
@@ -596,7 +596,7 @@ def test_dimensions_can_be_the_features_themselves():
 # --- from M back to a classifier --------------------------------------------------------------
 
 
-@settings(max_examples=50)
+@settings(max_examples=30)
 @given(seed=st.integers(0, 2**32 - 1), n_labelings=st.integers(1, 6), n=st.integers(1, 9))
 def test_rank_one_is_the_leading_eigenvector_of_M(seed, n_labelings, n):
     random = np.random.RandomState(seed)
@@ -614,7 +614,7 @@ def test_rank_one_is_the_leading_eigenvector_of_M(seed, n_labelings, n):
     assert labeling @ labelings[np.argmax(mu)] >= 0.0
 
 
-@settings(max_examples=15)
+@settings(max_examples=10)
 @given(problem=small_problems(max_size=5, max_bags=3), max_cuts=st.sampled_from([1, 4]))
 def test_sign_is_that_of_the_smaller_bag_error_in_training(problem, max_cuts):
     clf = accurate(max_cuts=max_cuts).fit(problem.X, problem.y)

@@ -8,7 +8,7 @@ from propcvx.relaxation.dimensions import leading_dimensions
 
 
 @given(st.integers(0, 10_000), st.integers(1, 10), st.integers(1, 6), st.floats(0.05, 1.0))
-@settings(max_examples=60)
+@settings(max_examples=30)
 def test_leading_dimensions_keep_just_the_variance_asked_for(seed, n, r, variance):
     features = np.random.RandomState(seed).randn(n, r)
     dimensions = leading_dimensions(features, variance)
@@ -35,7 +35,7 @@ def test_dimensions_of_equal_variance_are_orthogonal():
 
 
 @given(st.integers(0, 10_000), st.sampled_from([(30, 6), (20, 20), (8, 30)]))
-@settings(max_examples=30)
+@settings(max_examples=20)
 def test_order_and_rotation_change_signs_at_most(seed, shape):
     random = np.random.RandomState(seed)
     features, order = random.randn(*shape), random.permutation(shape[0])

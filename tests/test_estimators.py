@@ -146,7 +146,7 @@ def test_labeling_and_training_data_belong_together(problem, method):
 # --- MeanMap ----------------------------------------------------------------------------------
 
 
-@settings(max_examples=15)
+@settings(max_examples=10)
 @given(
     problem=small_problems(max_size=6, max_bags=4),
     lam=st.sampled_from([0.01, 1.0, 10.0]),
@@ -238,7 +238,7 @@ def inv_cal_value(means, targets, widths, C_p, weights, bias):
     return 0.5 * weights @ weights + C_p * np.maximum(0.0, residuals - widths).sum()
 
 
-@settings(max_examples=20)
+@settings(max_examples=12)
 @given(
     problem=small_problems(max_size=6, max_bags=4),
     C_p=st.sampled_from([0.1, 1.0, 100.0]),
@@ -295,7 +295,7 @@ def test_the_intercept_of_inv_cal_does_not_depend_on_the_solver(seed, kernel):
 
 
 @given(problem=small_problems(max_size=6, max_bags=4), C_p=st.sampled_from([0.1, 1.0, 100.0]))
-@settings(max_examples=20)
+@settings(max_examples=12)
 def test_the_intercept_of_inv_cal_is_at_least_as_good_as_that_of_the_dual(problem, C_p):
     bags = problem.bags
     with warnings.catch_warnings():

@@ -116,7 +116,7 @@ def check_sign(scores: np.ndarray, bags: Bags) -> None:
 SETTINGS = {"suppress_health_check": list(HealthCheck), "deadline": None}
 
 
-@settings(max_examples=50, **SETTINGS)
+@settings(max_examples=30, **SETTINGS)
 @given(classifiers(), bagged_data())
 def test_fits_on_ugly_data(classifier, data):
     check_fit(classifier, *data)

@@ -81,7 +81,7 @@ def step_cost(bags, scores, loss, weights, rows):
 
 
 @given(bags_and_scores(), LOSSES, st.lists(WEIGHTS, min_size=3, max_size=3))
-@settings(max_examples=300)
+@settings(max_examples=150)
 def test_labeling_step_is_the_best_of_all_labelings(problem, loss, weights):
     bags, scores = problem
     weights = np.array(weights[: bags.n_bags])
@@ -144,7 +144,7 @@ def test_huge_weights_fix_the_counts_and_no_weight_takes_the_signs(problem, loss
 
 
 @given(bags_of_few(), EPSILONS)
-@settings(max_examples=200)
+@settings(max_examples=100)
 def test_the_feasible_labelings_are_those_within_epsilon(bags, epsilon):
     rows = all_labelings(bags)
     slack = 1e-6 / bags.sizes
@@ -216,7 +216,7 @@ def test_nearest_counts_are_those_of_the_other_class(bags):
 
 
 @given(bags_and_scores(columns=(3,)), EPSILONS)
-@settings(max_examples=200)
+@settings(max_examples=100)
 def test_best_is_the_best_of_all_in_every_column(problem, epsilon):
     bags, scores = problem
     try:
@@ -232,7 +232,7 @@ def test_best_is_the_best_of_all_in_every_column(problem, epsilon):
 
 
 @given(bags_and_scores(max_bags=5, max_size=8, most=25), st.floats(0, 0.4))
-@settings(max_examples=40)
+@settings(max_examples=20)
 def test_best_solves_its_program(problem, epsilon):
     bags, scores = problem
     positive, negative = bags.known_counts()
@@ -392,7 +392,7 @@ def permutations(draw, n):
 
 
 @given(bags_and_scores(), LOSSES, st.lists(WEIGHTS, min_size=3, max_size=3), st.data())
-@settings(max_examples=200)
+@settings(max_examples=100)
 def test_other_rows_and_names_of_bags_give_the_same_labels(problem, loss, weights, data):
     """Ties are broken as given, whatever the order of rows and the names of bags."""
     bags, scores = problem
@@ -434,7 +434,7 @@ def test_equal_scores_keep_their_labels_where_the_counts_allow(bags, loss):
 
 
 @given(bags_and_scores(), LOSSES, st.integers(0, 1000))
-@settings(max_examples=100)
+@settings(max_examples=50)
 def test_labeling_step_with_instances_of_different_weight_is_the_best_of_all(problem, loss, seed):
     bags, scores = problem
     random = np.random.RandomState(seed)

@@ -33,7 +33,7 @@ small = small_problems(max_size=4, max_bags=3, max_features=3)
 epsilons = st.sampled_from([0.0, 0.3])
 
 
-@settings(max_examples=40)
+@settings(max_examples=20)
 @given(problem=small, epsilon=epsilons)
 def test_every_feasible_labeling_has_what_is_lifted(problem, epsilon):
     feasible = FeasibleLabelings.of(problem.bags, epsilon)
@@ -47,7 +47,7 @@ def test_every_feasible_labeling_has_what_is_lifted(problem, epsilon):
         assert (lifting.rows @ x >= 0.0).all()
 
 
-@settings(max_examples=25)
+@settings(max_examples=15)
 @given(problem=small, epsilon=epsilons, seed=st.integers(0, 2**32 - 1))
 def test_a_quadratic_form_is_bounded_whatever_the_multipliers(problem, epsilon, seed):
     feasible, random = FeasibleLabelings.of(problem.bags, epsilon), np.random.RandomState(seed)
@@ -81,7 +81,7 @@ def test_both_sides_of_the_lifted_svm_agree(seed, epsilon):
     assert inner == pytest.approx(dual.value, rel=1e-4)
 
 
-@settings(max_examples=30)
+@settings(max_examples=20)
 @given(
     problem=small,
     epsilon=epsilons,
@@ -113,7 +113,7 @@ def test_a_mixture_of_labelings_is_tighter(seed, epsilon):
     assert lifted.lower == pytest.approx(lifted.value, rel=1e-5)
 
 
-@settings(max_examples=20)
+@settings(max_examples=12)
 @given(seed=st.integers(0, 2**32 - 1), size=st.integers(2, 7))
 def test_a_lifted_matrix_is_an_even_mixture(seed, size):
     factor = np.random.RandomState(seed).randn(size, size)
@@ -136,7 +136,7 @@ def test_soft_labelings_have_the_counts_of_their_bags():
     np.testing.assert_allclose(sums, exact, atol=1e-6 * np.abs(reached.vectors).max())
 
 
-@settings(max_examples=15)
+@settings(max_examples=10)
 @given(problem=small, epsilon=epsilons)
 def test_a_quadratic_form_over_all_labelings(problem, epsilon):
     feasible = FeasibleLabelings.of(problem.bags, epsilon)

@@ -47,7 +47,7 @@ def test_reduction_is_the_gain_of_a_flip_and_increases(scores):
 
 
 @given(LABELED_SCORES)
-@settings(max_examples=300)
+@settings(max_examples=150)
 def test_no_bias_is_better_than_the_best(problem):
     labeling, scores = problem
     b = best_bias(labeling, scores)
@@ -119,7 +119,7 @@ TUBES = st.lists(
 
 
 @given(TUBES)
-@settings(max_examples=300)
+@settings(max_examples=150)
 def test_the_best_regression_bias_is_the_middle_of_the_best_ones(tube):
     targets, widths, scores = tube
 

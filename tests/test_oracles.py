@@ -38,7 +38,7 @@ def drawn(problem, epsilon, seed):
 
 
 @pytest.mark.parametrize("name", ["ascent", "random_directions", "several", "eigenvalue"])
-@settings(max_examples=25)
+@settings(max_examples=15)
 @given(problem=small, epsilon=epsilons, seed=seeds)
 def test_answers_are_feasible_and_bounds_hold(name, problem, epsilon, seed):
     feasible, alpha = drawn(problem, epsilon, seed)
@@ -48,7 +48,7 @@ def test_answers_are_feasible_and_bounds_hold(name, problem, epsilon, seed):
     assert cut.bound >= exact * (1.0 - 1e-12)
 
 
-@settings(max_examples=20)
+@settings(max_examples=12)
 @given(problem=small, epsilon=epsilons, seed=seeds, tol=st.sampled_from([1e-6, 1e-2]))
 def test_the_semidefinite_bound_holds_at_any_accuracy(problem, epsilon, seed, tol):
     feasible, alpha = drawn(problem, epsilon, seed)
@@ -59,7 +59,7 @@ def test_the_semidefinite_bound_holds_at_any_accuracy(problem, epsilon, seed, to
     assert cut.bound >= exact * (1.0 - 1e-12)
 
 
-@settings(max_examples=25)
+@settings(max_examples=15)
 @given(problem=small, epsilon=epsilons, seed=seeds)
 def test_ascent_is_never_worse_than_where_it_began(problem, epsilon, seed):
     feasible, alpha = drawn(problem, epsilon, seed)

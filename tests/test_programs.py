@@ -284,7 +284,7 @@ def test_one_labeling_makes_the_master_an_svm(data):
 
 
 @given(st.integers(0, 1000))
-@settings(max_examples=20)
+@settings(max_examples=12)
 def test_class_means_recover_the_means_behind_bag_means(seed):
     random = np.random.RandomState(seed)
     means, shares = random.randn(2, 3), np.append(random.uniform(size=4), [0.0, 1.0])

@@ -37,7 +37,7 @@ def interchanged(features, index, labeling):
     return sorted(map(tuple, np.column_stack([features, index, labeling]).tolist()))
 
 
-@settings(max_examples=25)
+@settings(max_examples=15)
 @given(
     seed=st.integers(0, 2**32 - 1),
     name=st.sampled_from([name for name in ORACLES if name != "mixed_integer"]),

@@ -54,7 +54,7 @@ def best_square(features, feasible, C):
 # --- which is tighter than which ----------------------------------------------------------------
 
 
-@settings(max_examples=15)
+@settings(max_examples=10)
 @given(problem=small, epsilon=epsilons, C=st.sampled_from([0.1, 1.0]))
 def test_lifted_is_below_mixtures_of_labelings_and_both_below_the_best(problem, epsilon, C):
     feasible = FeasibleLabelings.of(problem.bags, epsilon)
@@ -66,7 +66,7 @@ def test_lifted_is_below_mixtures_of_labelings_and_both_below_the_best(problem, 
     assert mixed.lower == pytest.approx(mixed.upper, rel=1e-4)
 
 
-@settings(max_examples=15)
+@settings(max_examples=10)
 @given(problem=small, epsilon=epsilons, C=st.sampled_from([0.1, 1.0]))
 def test_frank_wolfe_is_below_diffrac_and_both_below_the_best(problem, epsilon, C):
     feasible = FeasibleLabelings.of(problem.bags, epsilon)
@@ -90,7 +90,7 @@ def relaxable(seed, **options):
     return problem.X, FeasibleLabelings.of(problem.bags, 0.0), 0.5
 
 
-@settings(max_examples=15)
+@settings(max_examples=10)
 @given(
     problem=small,
     epsilon=epsilons,
@@ -190,7 +190,7 @@ def test_the_square_loss_of_a_labeling_is_ridge_regression(seed):
     assert ridge.least_eigenvalue == pytest.approx(np.linalg.eigvalsh(A)[0], rel=1e-9)
 
 
-@settings(max_examples=15)
+@settings(max_examples=10)
 @given(problem=small, epsilon=epsilons)
 def test_frank_wolfe_ends_at_the_optimum_over_the_hull(problem, epsilon):
     """Counts are whole, so the hull of the labelings is a box with the sums of the bags."""
@@ -236,7 +236,7 @@ def test_an_interrupted_descent_keeps_what_it_reached(monkeypatch):
 # --- the entropic relaxation --------------------------------------------------------------------
 
 
-@settings(max_examples=15)
+@settings(max_examples=10)
 @given(
     problem=small,
     epsilon=epsilons,
@@ -256,7 +256,7 @@ def test_soft_labels_are_those_of_the_program(problem, epsilon, temperature, see
     np.testing.assert_allclose(z, reference, atol=1e-4)
 
 
-@settings(max_examples=40)
+@settings(max_examples=20)
 @given(problem=small, epsilon=epsilons, seed=st.integers(0, 2**32 - 1))
 def test_at_temperature_zero_they_are_the_bag_sort(problem, epsilon, seed):
     feasible = FeasibleLabelings.of(problem.bags, epsilon)

@@ -416,7 +416,7 @@ def test_scip_at_the_gap_it_was_asked_for_is_done():
 
 
 @given(st.integers(0, 10_000), st.sampled_from([1e-3, 0.3, 5.0]))
-@settings(max_examples=25)
+@settings(max_examples=15)
 def test_libsvm_solves_the_program(seed, C):
     problem = small_problem(seed, (4, 5, 6), n_features=3)
     y = problem.labels.astype(float)
@@ -461,7 +461,7 @@ def test_libsvm_does_not_run_for_ever():
 
 
 @given(st.integers(0, 10_000), st.booleans())
-@settings(max_examples=25)
+@settings(max_examples=15)
 def test_lstsq_solves_class_means(seed, degenerate):
     random = np.random.RandomState(seed)
     shares = np.full(4, 0.3) if degenerate else random.uniform(size=4)

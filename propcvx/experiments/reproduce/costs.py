@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
+from math import prod
 from statistics import mean
 from typing import Any
-
-from sklearn.model_selection import ParameterGrid
 
 from propcvx.experiments.reproduce.cells import Cell
 from propcvx.experiments.reproduce.data import n_instances
 from propcvx.experiments.reproduce.methods import METHODS
 
-Key = tuple[str, str, int, str]
-
 
 class Costs:
     """Estimates from the rows of a results file.
+
+    A fit takes as long as those of its column did; where there are none, as long as those of its
+    method and kernel did, by the number of instances; and else it is guessed.
 
     Parameters
     ----------
@@ -25,21 +26,32 @@ class Costs:
     """
 
     def __init__(self, rows: Sequence[Mapping[str, Any]]) -> None:
-        seen: dict[Key, list[float]] = {}
+        columns: dict[tuple[Any, ...], list[float]] = {}
+        methods: dict[tuple[Any, ...], list[float]] = {}
         for row in rows:
-            key = (row["data"], row["kernel"], row["bag_size"], row["method"])
-            seen.setdefault(key, []).append(row["seconds"])
-        self._measured = {key: mean(seconds) for key, seconds in seen.items()}
+            column = (row["data"], row["bag_size"], row["kernel"], row["method"])
+            one = row["seconds"] / n_fits(json.loads(row["settings"]))
+            columns.setdefault(column, []).append(one)
+            methods.setdefault(column[2:], []).append(one / growth(row["data"]))
+        self._of_column = {key: mean(seconds) for key, seconds in columns.items()}
+        self._of_method = {key: mean(seconds) for key, seconds in methods.items()}
 
     def seconds(self, cell: Cell) -> float:
         """Of one cell, on one core."""
-        key = (cell.data, cell.kernel, cell.bag_size, cell.method)
-        return self._measured.get(key) or guess(cell)
+        column = (cell.data, cell.bag_size, cell.kernel, cell.method)
+        one = self._of_column.get(column)
+        if one is None:
+            guess = METHODS[cell.method].seconds
+            one = self._of_method.get(column[2:], guess) * growth(cell.data)
+        return one * n_fits(cell.settings)
 
 
-def guess(cell: Cell) -> float:
-    """Seconds of a cell where none like it has been run."""
-    design = cell.protocol.design
-    combinations = len(ParameterGrid(cell.configured.grid))
-    fits = combinations * (design.inner_folds + 1) if combinations > 1 else 1
-    return 0.1 + fits * METHODS[cell.method].seconds * (n_instances(cell.data) / 270) ** 1.6
+def growth(data: str) -> float:
+    """How much longer a fit to a data set takes than one to heart, roughly."""
+    return (n_instances(data) / 270) ** 1.6
+
+
+def n_fits(settings: Mapping[str, Any]) -> int:
+    """Fits of a cell with such settings."""
+    combinations = prod(len(values) for values in settings["grid"].values())
+    return combinations * (settings["design"]["inner_folds"] + 1) if combinations > 1 else 1
