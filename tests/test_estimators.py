@@ -196,10 +196,11 @@ def test_mean_map_weights_bags_where_its_model_does_not_hold():
     assert errors[1] < errors[0] / 10
 
 
+@pytest.mark.parametrize("likelihood", ["mean", "sum"])
 @pytest.mark.parametrize("lam", [0.05, 1.0])
-def test_mean_map_with_all_labels_is_logistic_regression(problem, lam):
-    clf = MeanMap(lam=lam, solver_tol=1e-8).fit(problem.X, problem.labels)
-    n = len(problem.X)
+def test_mean_map_with_all_labels_is_logistic_regression(problem, lam, likelihood):
+    clf = MeanMap(lam=lam, likelihood=likelihood, solver_tol=1e-8).fit(problem.X, problem.labels)
+    n = len(problem.X) if likelihood == "mean" else 1
     twin = LogisticRegression(C=2.0 / (n * lam), tol=1e-10).fit(problem.X, problem.labels)
     np.testing.assert_allclose(2.0 * clf.coef_, twin.coef_, rtol=1e-3)
     np.testing.assert_allclose(2.0 * clf.intercept_, twin.intercept_, rtol=1e-3, atol=1e-3)

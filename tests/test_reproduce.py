@@ -86,6 +86,7 @@ def test_unknown_experiments_options_and_values_are_refused():
 REACHES = {
     "gaussian": PAPERS,
     "gammas": {*PAPERS, SUPERVISED},
+    "likelihoods": {"MeanMap"},
     "InvCal_C_p": {"InvCal"},
     "epsilons": {"InvCal", "conv-pSVM"},
     "restarts": {"alter-pSVM"},
@@ -101,6 +102,7 @@ REACHES = {
 OTHER = {
     "gaussian": "exponential",
     "gammas": (0.5,),
+    "likelihoods": "sum",
     "InvCal_C_p": (0.5,),
     "epsilons": (0.2,),
     "restarts": 3,

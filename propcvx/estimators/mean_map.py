@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from propcvx.bags import Bags
-from propcvx.checks import check_number
+from propcvx.checks import check_choice, check_number
 from propcvx.errors import IllPosedWarning, warn
 from propcvx.estimators.bag_means import BagMeanClassifier
 from propcvx.estimators.base import Hyperplane, bag_weights
@@ -34,8 +34,10 @@ class MeanMap(BagMeanClassifier):
     Parameters
     ----------
     lam : float
-        Weight :math:`\lambda` of :math:`\|w\|^2` beside the mean negative log-likelihood.  For a
-        sum over instances in its place, divide by their number.
+        Weight :math:`\lambda` of :math:`\|w\|^2` beside the negative log-likelihood.
+    likelihood : "mean" or "sum"
+        Whether that is the mean over the instances or their sum, beside which :math:`\lambda`
+        weighs N times less; the paper does not say.
     fit_intercept : bool
         Whether there is an (unregularised) bias.
     bag_weights : "bag", "size" or array of shape (n_bags,)
@@ -66,7 +68,7 @@ class MeanMap(BagMeanClassifier):
     class_means_ : array of shape (2, rank)
         Estimated means of the positive and the negative class, in features.
     objective_ : float
-        Regularised mean negative log-likelihood.
+        Regularised mean negative log-likelihood, for ``likelihood="sum"`` too.
     solution_ : Solution
         The solver's answer with its certificate.
     history_ : History
@@ -89,17 +91,20 @@ class MeanMap(BagMeanClassifier):
 
     lam: float = 1.0
     _: KW_ONLY
+    likelihood: str = "mean"
     fit_intercept: bool = True
     bag_weights: Any = "bag"
 
     def _fit_means(self, features: Array, bags: Bags) -> Hyperplane:
         check_number("lam", self.lam, above=0.0)
+        check_choice("likelihood", self.likelihood, ("mean", "sum"))
+        lam = self.lam / bags.n_instances if self.likelihood == "sum" else self.lam
         centre = self.fit_intercept * features.mean(axis=0)  # with a bias the origin is free
         features = features - centre
         means = self._class_means(features, bags)
         prior = float(bags.sizes @ bags.proportions) / bags.n_instances
         program = conditional_exponential_model(features, bias=self.fit_intercept)
-        program.set(lam=self.lam, mean_operator=np.array([prior, prior - 1.0]) @ means)
+        program.set(lam=lam, mean_operator=np.array([prior, prior - 1.0]) @ means)
         if self.fit_intercept:
             program.set(mean_label=2.0 * prior - 1.0)
         found, bias = self._solve(program).variables, 0.0

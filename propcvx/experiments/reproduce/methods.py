@@ -84,6 +84,7 @@ METHODS: Mapping[str, Row] = MappingProxyType(
             lambda seed: paper_methods(seed)[0],
             lambda options, kernel: {"kernel": _kernel(options, kernel)},
             seconds=0.02,
+            grid=lambda options: {"likelihood": options.likelihoods},
         ),
         "InvCal": Row(
             lambda seed: paper_methods(seed)[1],
