@@ -83,6 +83,14 @@ def test_unknown_experiments_options_and_values_are_refused():
         Protocol().with_options(ties="middle")
 
 
+def test_a_grid_of_one_value_is_given_as_that_value():
+    assert MethodOptions(cuts=4) == MethodOptions(cuts=(4,)) == MethodOptions(cuts=[4])
+    assert MethodOptions(intercepts="none").intercepts == ("none",)
+    for grid in ({"cuts": (1, 0)}, {"intercepts": "center,none"}, {"likelihoods": ("max",)}):
+        with pytest.raises(InputError, match=f"{next(iter(grid))} must be"):
+            MethodOptions(**grid)
+
+
 REACHES = {
     "gaussian": PAPERS,
     "gammas": {*PAPERS, SUPERVISED},

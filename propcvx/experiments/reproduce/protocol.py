@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field, fields, replace
+from dataclasses import dataclass, field, fields, replace
 from types import MappingProxyType
 from typing import Any
 
@@ -133,9 +133,10 @@ class MethodOptions:
     scaled_epsilon: bool = False
 
     def __post_init__(self) -> None:
-        for name, value in asdict(self).items():
-            if name in GRIDS and not isinstance(value, tuple):
-                object.__setattr__(self, name, (value,))
+        for name in GRIDS:
+            value = getattr(self, name)
+            values = tuple(value) if isinstance(value, list | tuple) else (value,)
+            object.__setattr__(self, name, values)
         check_choice("gaussian", self.gaussian, ("rbf", "exponential"))
         check_choice("C_p_times", self.C_p_times, ("bag", "size"))
         for likelihood in self.likelihoods:
