@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from types import MappingProxyType
 
 from propcvx.errors import InputError
 from propcvx.experiments.reproduce.entries import Entry, entries_of
@@ -48,6 +49,19 @@ five repetitions, and ours over the root of how many there are. With one, the pr
 stands in for ours. Chosen by test is what each fold would have given, had its parameters been
 chosen by the accuracy on its test instances: not a result, but a measure of what choosing them
 honestly costs."""
+
+
+OWN_PARTS: Mapping[str, Callable[[Sequence[Entry]], Iterable[str]]] = MappingProxyType(
+    {
+        "timing": lambda done: [times_table(done)],
+        "better": lambda done: [
+            "### Beside the best in print",
+            beyond_means(done),
+            beyond_table(done),
+        ],
+    }
+)
+"""What the report has of one experiment and of no other."""
 
 
 @dataclass(frozen=True)
@@ -118,12 +132,8 @@ def _experiment(name: str, entries: Sequence[Entry]) -> Iterator[str | Picture]:
         yield accuracy_table([entry for entry in group if entry.accuracies])
         if len({entry.bag_size for entry in group}) > 1:
             yield picture_of(name, group)
-    if name == "timing":
-        yield times_table(done)
-    if name == "better" and done:
-        yield "### Beside the best in print"
-        yield beyond_means(done)
-        yield beyond_table(done)
+    if done:
+        yield from OWN_PARTS.get(name, lambda done: ())(done)
     if any(entry.beside_print for entry in done):
         yield agreement(done)
     if done:
