@@ -32,7 +32,7 @@ contracts: $(VENV)/with-solvers,exact,lint
 
 # The notebooks are executed where they changed; the files in notebooks/ are left as they are.
 docs: $(VENV)/with-solvers,exact,docs
-	$(BIN)/sphinx-build -W --keep-going -q docs build/docs
+	$(BIN)/sphinx-build -j auto -W --keep-going -q docs build/docs
 
 # The documentation in a browser; skipped, saying so, where there is none.
 pages: docs $(VENV)/with-solvers,exact,docs,pages

@@ -121,5 +121,7 @@ def build_for_browsers(app: Any, error: Exception | None) -> None:
 
 def setup(app: Any) -> None:
     """Called by Sphinx."""
+    # It copies files and touches no page, and does not say so.
+    app.extensions["sphinx-mathjax-offline"].parallel_read_safe = True
     app.connect("missing-reference", resolve_public_name)
     app.connect("build-finished", build_for_browsers)
