@@ -138,14 +138,19 @@ EXPERIMENTS: Mapping[str, Experiment] = MappingProxyType(
         "quick": Experiment(
             "A few columns of Table 2, and a set with bags of its own",
             (
-                Block(("heart", "vote"), bag_sizes=(8, 64), repetitions=1),
-                Block(("heart", "vote"), bag_sizes=(8, 64), methods=OTHERS, repetitions=1),
+                Block(
+                    ("heart", "vote"),
+                    bag_sizes=(8, 64),
+                    methods=(*METHODS, *OTHERS),
+                    repetitions=1,
+                    options={"restarts": 3},
+                ),
                 Block(
                     ("contraception",),
                     bag_sizes=(OWN,),
                     methods=(*METHODS, *OTHERS),
                     repetitions=1,
-                    options={"bags": "own"},
+                    options={"restarts": 3, "bags": "own"},
                 ),
             ),
         ),
