@@ -48,7 +48,7 @@ def fit_grid(
     for parameters in ParameterGrid(grid):
         model = clone(estimator).set_params(**parameters)
         same = model._come_to(prepared.bags)
-        key = tuple(same.get(name, id(value)) for name, value in parameters.items())
+        key = tuple((name, same.get(name, id(value))) for name, value in parameters.items())
         if key in fitted:
             changed = {name: parameters[name] for name in same if name in parameters}
             yield copy(fitted[key]).set_params(**changed)
