@@ -66,10 +66,6 @@ class Design:
         check_choice("ties", self.ties, ("first", "last"))
 
 
-GRIDS = ("gammas", "likelihoods", "epsilons", "InvCal_C_p", "intercepts", "cuts")
-"""Options that are grids."""
-
-
 @dataclass(frozen=True)
 class MethodOptions:
     """What the paper leaves open about the methods themselves.
@@ -133,10 +129,11 @@ class MethodOptions:
     scaled_epsilon: bool = False
 
     def __post_init__(self) -> None:
-        for name in GRIDS:
-            value = getattr(self, name)
-            values = tuple(value) if isinstance(value, list | tuple) else (value,)
-            object.__setattr__(self, name, values)
+        for option in fields(self):
+            if isinstance(option.default, tuple):
+                value = getattr(self, option.name)
+                values = tuple(value) if isinstance(value, list | tuple) else (value,)
+                object.__setattr__(self, option.name, values)
         check_choice("gaussian", self.gaussian, ("rbf", "exponential"))
         check_choice("C_p_times", self.C_p_times, ("bag", "size"))
         for likelihood in self.likelihoods:
