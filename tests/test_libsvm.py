@@ -5,6 +5,7 @@ import pytest
 
 from propcvx.programs import svm_dual, svm_dual_parameters
 from propcvx.solvers import solve
+from propcvx.solvers.specialised import libsvm
 
 
 def bags_of_normals(n, d, seed=0):
@@ -90,3 +91,27 @@ def test_the_gram_matrix_is_made_once():
         solve(program.set(**svm_dual_parameters(labeling, C)), "libsvm", tol=1e-4)
         grams = {id(program.structure.gram)}
     assert len(grams) == 1
+
+
+@pytest.mark.parametrize("C", [1.0, 1e2, 1e4])
+def test_hard_margins_are_exact(C):
+    features, labeling = bags_of_normals(60, 90)
+    program = svm_dual(features).set(**svm_dual_parameters(labeling, C))
+    solution = solve(program, "libsvm", tol=1e-10)
+    lower, upper = program.structure.bounds(program.values, solution.variables["v"])
+    assert solution.status == "optimal"
+    assert upper - lower <= 1e-10 * upper
+    assert solution.certificate.primal_residual <= 1e-9
+    assert np.sum(np.abs(solution.variables["v"]) < C) == 60
+
+
+@pytest.mark.parametrize("steps", [1, 10, 30, 100])
+def test_polishing_only_improves(steps):
+    features, labeling = bags_of_normals(60, 5)
+    program = svm_dual(features).set(**svm_dual_parameters(labeling, 1.0))
+    structure, values = program.structure, program.values
+    last = libsvm._fit(structure.gram, labeling, 1.0, {"max_iter": steps})[0]
+    gap = structure.gap(values, {"v": last.v}, {})
+    ended = libsvm._solved(structure, structure.gram, values, 1.0, {"max_iter": steps, "tol": 1e-12})
+    assert ended[1] <= gap
+    assert ended[1] == structure.gap(values, {"v": ended[0].v}, {})
