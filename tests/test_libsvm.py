@@ -112,6 +112,7 @@ def test_polishing_only_improves(steps):
     structure, values = program.structure, program.values
     last = libsvm._fit(structure.gram, labeling, 1.0, {"max_iter": steps})[0]
     gap = structure.gap(values, {"v": last.v}, {})
-    ended = libsvm._solved(structure, structure.gram, values, 1.0, {"max_iter": steps, "tol": 1e-12})
-    assert ended[1] <= gap
-    assert ended[1] == structure.gap(values, {"v": ended[0].v}, {})
+    options = {"max_iter": steps, "tol": 1e-12}
+    last, polished_gap, *_ = libsvm._solved(structure, structure.gram, values, 1.0, options)
+    assert polished_gap <= gap
+    assert polished_gap == structure.gap(values, {"v": last.v}, {})
