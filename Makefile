@@ -2,10 +2,12 @@
 #   make demo                        a first look
 #   make test                        the test suite
 #   make PYTHON=python3.12 test      with another Python (after make clean)
+#   make INSTALL=".venv/bin/pip install" test    with pip and its index, not uv
 
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
+INSTALL ?= $(BIN)/uv pip install --python $(BIN)/python
 
 .PHONY: demo test lint types contracts docs pages clean
 .NOTPARALLEL:
@@ -47,9 +49,10 @@ clean:
 $(VENV)/package: setup.cfg pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.version_info >= (3, 11) or sys.exit("propcvx needs Python 3.11 or later, and $(PYTHON) is " + sys.version.split()[0] + ": try make PYTHON=python3.12 with one you have")'
 	$(PYTHON) -m venv --clear $(VENV)
-	$(BIN)/pip install --quiet --editable .
+	$(BIN)/pip install --quiet uv
+	$(INSTALL) --quiet --editable .
 	@touch $@
 
 $(VENV)/with-%: $(VENV)/package
-	$(BIN)/pip install --quiet --editable '.[$*]'
+	$(INSTALL) --quiet --editable '.[$*]'
 	@touch $@
