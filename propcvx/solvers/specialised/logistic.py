@@ -17,6 +17,7 @@ from typing import Any
 
 import cvxpy as cp
 import numpy as np
+import scipy.linalg
 from numpy.typing import NDArray
 
 from propcvx.clock import now
@@ -68,7 +69,7 @@ def minimise(model: Model, tol: float, max_iter: int) -> tuple[Array, bool, int]
         curvatures = hessian.diagonal()
         scale = 1.0 / np.sqrt(np.maximum(curvatures, 1e-20 * curvatures.max()))
         scaled = hessian * scale * scale[:, None] + 1e-14 * np.eye(len(x))
-        step = -scale * np.linalg.lstsq(scaled, scale * gradient)[0]
+        step = -scale * scipy.linalg.lstsq(scaled, scale * gradient, lapack_driver="gelsy")[0]
         fall = -float(gradient @ step)
         if 0.5 * fall <= tol:
             return x + step, True, iteration
