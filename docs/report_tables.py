@@ -15,7 +15,7 @@ from propcvx.experiments.reproduce.experiments import METHODS
 from propcvx.experiments.reproduce.report.beyond import beyond_means, beyond_table
 from propcvx.experiments.reproduce.report.origin import content_hash
 from propcvx.experiments.reproduce.report.paired_tests import paired_tests
-from propcvx.experiments.reproduce.report.tables import accuracy_table, summary_table
+from propcvx.experiments.reproduce.report.tables import accuracy_table, by_bag_size, summary_table
 from propcvx.experiments.tables import markdown_table
 
 PRINTED = ("figure1", "table-linear", "table-rbf", "table-large", "robustness")
@@ -32,6 +32,9 @@ def pages() -> dict[str, str]:
         "results_hash": content_hash(FILE),
         "results_in_short": summary_table(
             {EXPERIMENTS[name].about: all_entries(name) for name in PRINTED}
+        ),
+        "results_by_size": summary_table(
+            by_bag_size(all_entries("table-linear") + all_entries("table-rbf"))
         ),
         "results_by_data": "\n\n".join(_accuracies("table-linear")),
         "results_gaussian": "\n\n".join(_accuracies("table-rbf")) or "*Not run yet.*",

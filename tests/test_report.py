@@ -194,6 +194,9 @@ def test_a_report_counts_entries_beside_print(file, text):
         f"above and {below} below;"
     ) in text
     assert f"| Table 2: linear kernel | 79 of 4200 | 8 | {within} | {above} | {below} |" in text
+    by_size = [line.split(" | ") for line in text.splitlines() if line.startswith("| bags of ")]
+    counts = [sum(int(line[column]) for line in by_size) for column in (2, 3, 4, 5)]
+    assert counts == [8, within, above, below]
 
 
 def test_a_report_shows_what_choosing_by_test_accuracy_would_give(text):

@@ -179,12 +179,30 @@ def test_an_instance_is_classified_from_the_bags_of_other_folds(tmp_path, monkey
 
 def test_a_table_of_draws_counts_those_below_a_half():
     rows = [
-        {"data": "heart", "bag_size": "32", "method": "conv-pSVM", "accuracy": accuracy}
-        for accuracy in ("40", "80", "81")
+        {
+            "draw": str(draw),
+            "data": "heart",
+            "bag_size": "32",
+            "method": "conv-pSVM",
+            "accuracy": str(accuracy + deal),
+        }
+        for deal in (0, 2)
+        for draw, accuracy in enumerate((40, 80, 81))
     ]
     (row,) = draws.table(rows)
     assert (row["draws"], row["worst"], row["below 50"]) == ("3", "40.0", "1")
-    assert row["print"] == "79.3 +- 1.1"
+    assert (row["print"], row["same bags"]) == ("79.3 +- 1.1", "1.4")
+    assert 0.0 < float(row["p"]) < 0.05
+
+
+def test_the_p_value_of_a_small_deviation_is_that_of_drawings():
+    random = np.random.RandomState(0)
+    five = random.normal(size=(20_000, 5)).std(axis=1, ddof=1)
+    twelve = random.normal(size=(20_000, 12)).std(axis=1, ddof=1)
+    for ratio in (0.2, 0.5, 1.0):
+        assert np.mean(five <= ratio * twelve) == pytest.approx(
+            draws.p_value(ratio, 1.0, 12), abs=0.012
+        )
 
 
 def test_what_is_not_proved_is_not_judged():

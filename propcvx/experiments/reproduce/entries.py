@@ -99,6 +99,11 @@ class Entry:
             return np.nan
         return float(np.hypot(self.paper.std, self.paper.std if np.isnan(self.std) else self.std))
 
+    @property
+    def is_within_deviations(self) -> bool:
+        """Whether it is within two combined standard deviations of print."""
+        return abs(self.difference) <= 2.0 * self.deviation
+
 
 def entries_of(
     experiment: str, cells: Sequence[Cell], rows: Sequence[Mapping[str, Any]]

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.stats import f
 
 from propcvx.bags import Bags
 from propcvx.datasets import random_bags
@@ -27,12 +28,15 @@ Array = NDArray[np.float64]
 DATA = ("heart", "vote")
 BAG_SIZES = (8, 16, 32, 64)
 FOLDS = 5
+DEALS = 2
+REPETITIONS = 5
 
 
 class Cell(NamedTuple):
-    """One way to draw the bags of a set."""
+    """One way to draw the bags of a set, and to deal them into folds."""
 
     draw: int
+    deal: int
     data: str
     bag_size: int
 
@@ -54,7 +58,7 @@ def study_draws(folder: Path, splits: int, quick: bool) -> Path:
         The figure, ``draws.png``; a table is printed.
     """
     names, sizes = (["gaussians 10%"], [64]) if quick else (DATA, BAG_SIZES)
-    cells = [Cell(*cell) for cell in product(range(splits), names, sizes)]
+    cells = [Cell(*cell) for cell in product(range(splits), range(DEALS), names, sizes)]
     return carry_out(folder / "draws.csv", cells, measure, table, draw)
 
 
@@ -62,18 +66,20 @@ def measure(cell: Cell) -> list[dict[str, Any]]:
     """A row for each method, with the middle value of each printed grid.
 
     ``accuracy`` is that on the test instances of five folds over whole bags, in percent;
-    ``spread`` is the standard deviation of the proportions, over all bags.
+    ``spread`` is the standard deviation of the proportions, over all bags.  Another deal of the
+    same bags has other folds, and other starts.
     """
     X, labels = labelled(cell.data)
     sample = Sample.in_bags(X, labels, random_bags(labels, cell.bag_size, cell.draw))
     spread = float(Bags.from_target(sample.y).proportions.std())
+    seed = cell.draw + 1000 * cell.deal
     return [
         {
             "method": method.name,
             "spread": spread,
-            "accuracy": 100.0 * float(np.mean(held_out(method, sample, cell.draw) == labels)),
+            "accuracy": 100.0 * float(np.mean(held_out(method, sample, seed) == labels)),
         }
-        for method in map(cheaper, paper_methods(cell.draw))
+        for method in map(cheaper, paper_methods(seed))
     ]
 
 
@@ -91,36 +97,55 @@ def held_out(method: Method, sample: Sample, seed: int) -> Array:
 
 
 def table(rows: Sequence[Row]) -> list[dict[str, str]]:
-    """Over the draws: the mean, its deviation, the quartiles and the worst, and what is printed."""
+    """Over the draws: the mean, its deviation, the quartiles and the worst, and what is printed.
+
+    ``same bags`` is the deviation over deals of the same bags.  ``p`` is how probable a deviation
+    over five drawings is that is no larger than the printed one, if accuracies are normal with the
+    deviation over our drawings.
+    """
     return [
         {
             "data": data,
             "bag": size,
             "method": method,
-            **_summary(numbers(group, "accuracy")),
-            "print": _printed(printed().get(("table-linear", data, "linear", int(size), method))),
+            **_summary(group, printed().get(("table-linear", data, "linear", int(size), method))),
         }
         for (data, size, method), group in grouped(rows, "data", "bag_size", "method").items()
     ]
 
 
-def _summary(accuracies: Array) -> dict[str, str]:
-    low, median, high = np.percentile(accuracies, [25, 50, 75])
+def _summary(rows: Sequence[Row], paper: Printed | None) -> dict[str, str]:
+    deals = [numbers(group, "accuracy") for group in grouped(rows, "draw").values()]
+    firsts = np.array([accuracies[0] for accuracies in deals])
+    low, median, high = np.percentile(firsts, [25, 50, 75])
+    deviation = float(firsts.std(ddof=1))
+    again = float(np.sqrt(np.mean([accuracies.var(ddof=1) for accuracies in deals])))
     return {
-        "draws": str(len(accuracies)),
-        "mean": f"{accuracies.mean():.1f} +- {accuracies.std(ddof=1):.1f}",
-        "worst": f"{accuracies.min():.1f}",
+        "draws": str(len(firsts)),
+        "mean": f"{firsts.mean():.1f} +- {deviation:.1f}",
+        "same bags": f"{again:.1f}",
+        "worst": f"{firsts.min():.1f}",
         "quartiles": f"{low:.1f}, {median:.1f}, {high:.1f}",
-        "below 50": str(int(np.sum(accuracies < 50.0))),
+        "below 50": str(int(np.sum(firsts < 50.0))),
+        "print": f"{paper.accuracy:.1f} +- {paper.std:.1f}" if paper else "",
+        "p": f"{p_value(paper.std, deviation, len(firsts)):.2g}" if paper else "",
     }
 
 
-def _printed(paper: Printed | None) -> str:
-    return f"{paper.accuracy:.1f} +- {paper.std:.1f}" if paper else ""
+def p_value(printed: float, deviation: float, draws: int) -> float:
+    """Probability that five drawings deviate no more than printed, by the F test.
+
+    Examples
+    --------
+    >>> round(p_value(1.0, 1.0, 1000), 2)
+    0.59
+    """
+    return float(f.cdf((printed / deviation) ** 2, REPETITIONS - 1, draws - 1))
 
 
 def draw(rows: Sequence[Row]) -> Figure:
     """Accuracy against the bag size: the mean over draws, and its standard error."""
+    rows = [row for row in rows if row["deal"] == "0"]
     panels = {
         data: {
             method: line(lines, "bag_size", "accuracy")

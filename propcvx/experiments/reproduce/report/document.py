@@ -18,6 +18,7 @@ from propcvx.experiments.reproduce.report.pictures import Picture, picture_of
 from propcvx.experiments.reproduce.report.tables import (
     accuracy_table,
     agreement,
+    by_bag_size,
     entry_table,
     selection,
     summary_table,
@@ -136,6 +137,7 @@ def _experiment(name: str, entries: Sequence[Entry]) -> Iterator[str | Picture]:
         yield from OWN_PARTS.get(name, lambda done: ())(done)
     if any(entry.beside_print for entry in done):
         yield agreement(done)
+        yield summary_table(by_bag_size(entries))
     if done:
         yield "### Entry by entry"
         yield selection(done)

@@ -29,20 +29,26 @@ def accuracy_table(entries: Sequence[Entry]) -> str:
 
 
 def summary_table(tables: Mapping[str, Sequence[Entry]]) -> str:
-    """For each experiment that has printed numbers, how its entries lie to them."""
+    """For each group of entries that has printed numbers, how they lie to them."""
     head = ["", "cells done", "entries beside print", "within two standard errors", "above"]
-    head += ["below", "mean difference"]
+    head += ["below", "within two deviations", "mean difference"]
     return markdown_table(
         head,
         [[name, *_counts(entries)] for name, entries in tables.items() if _beside(entries)],
     )
 
 
+def by_bag_size(entries: Sequence[Entry]) -> dict[str, list[Entry]]:
+    """Entries by the size of their bags, smallest first."""
+    sizes = sorted({entry.bag_size for entry in entries})
+    return {f"bags of {size}": [e for e in entries if e.bag_size == size] for size in sizes}
+
+
 def agreement(entries: Sequence[Entry]) -> str:
     """How many entries agree with print."""
     beside = _beside(entries)
     places = [entry.beside_print for entry in beside]
-    within_deviations = sum(abs(entry.difference) <= 2.0 * entry.deviation for entry in beside)
+    within_deviations = sum(entry.is_within_deviations for entry in beside)
     not_below = sum(entry.difference >= -2.5 for entry in beside)
     return (
         f"Of {len(beside)} entries beside print, {places.count('within')} lie within two combined "
@@ -140,5 +146,6 @@ def _counts(entries: Sequence[Entry]) -> list[str]:
         f"{sum(entry.n_done for entry in entries)} of {sum(entry.n_cells for entry in entries)}",
         str(len(beside)),
         *(str(places.count(place)) for place in ("within", "above", "below")),
+        str(sum(entry.is_within_deviations for entry in beside)),
         _mean_difference(beside),
     ]
