@@ -7,7 +7,7 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
-INSTALL ?= $(BIN)/uv pip install --python $(BIN)/python
+INSTALL ?= $(BIN)/uv pip install --compile-bytecode --python $(BIN)/python
 
 .PHONY: demo test lint types contracts docs pages clean
 .NOTPARALLEL:
