@@ -17,7 +17,7 @@ from propcvx.datasets import random_bags
 from propcvx.errors import FewBagsWarning
 from propcvx.experiments.evaluation import Method, Sample
 from propcvx.experiments.methods import cheaper, paper_methods
-from propcvx.experiments.reproduce.printed import Printed, printed
+from propcvx.experiments.reproduce.printed import REPETITIONS, Printed, printed
 from propcvx.experiments.studies.cells import Row, carry_out, grouped, line, numbers
 from propcvx.experiments.studies.samples import labelled
 from propcvx.model_selection import BagKFold
@@ -29,7 +29,6 @@ DATA = ("heart", "vote")
 BAG_SIZES = (8, 16, 32, 64)
 FOLDS = 5
 DEALS = 2
-REPETITIONS = 5
 
 
 class Cell(NamedTuple):
