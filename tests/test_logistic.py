@@ -30,6 +30,19 @@ def test_it_equals_the_program(n, d, lam, bias):
 
 
 @pytest.mark.parametrize("bias", [True, False])
+@pytest.mark.parametrize("lam", [1e-8, 1e-6, 1e-4])
+@pytest.mark.parametrize("outward", [1.5, 10.0])
+@pytest.mark.parametrize("scale", [1e-3, 1.0, 1e3])
+def test_where_no_labels_have_the_mean_operator(scale, outward, lam, bias):
+    """The weights grow as one over lam, and the losses are nearly absolute values."""
+    program = model(200, 6, lam=lam, bias=bias, scale=scale)
+    program.set(mean_operator=outward * program.values["mean_operator"])
+    answer = solve(program, "logistic", tol=1e-9)
+    assert answer.status == "optimal"
+    assert answer.certificate.dual_residual <= 1e-8 * outward * max(1.0, scale)
+
+
+@pytest.mark.parametrize("bias", [True, False])
 @pytest.mark.parametrize("scale", [1e-6, 1e-3, 1e3, 1e6])
 @pytest.mark.parametrize("lam", [1e-8, 1e-2, 1e2])
 def test_scales_are_the_same_problem(lam, scale, bias):
@@ -55,6 +68,13 @@ def test_without_a_minimum_it_says_so():
     program.set(lam=0.1, mean_operator=X.mean(axis=0), mean_label=np.asarray(1.5))
     with pytest.warns(InaccurateSolutionWarning):
         assert solve(program, "logistic", certify=False).status == "user_limit"
+
+
+@pytest.mark.parametrize("solver", ["logistic", "clarabel"])
+def test_without_regularisation_labels_that_overlap_have_a_minimum(solver):
+    answer = solve(model(60, 2, lam=0.0), solver, tol=1e-9)
+    assert (answer.status, answer.gap) == ("optimal", None)
+    assert answer.certificate.dual_residual <= 1e-6
 
 
 def test_it_solves_nothing_else():

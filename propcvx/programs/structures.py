@@ -266,11 +266,11 @@ class LogisticModel(OfInstances):
         r"""How far the objective is from its least at most, relative to its fall from w = 0.
 
         At the best b for each w the objective is :math:`2 \lambda`-strongly convex in w: with the
-        gradient g there it can fall by :math:`\|g\|^2 / 4 \lambda`.  None where only a bias
-        without bound fits the labels.
+        gradient g there it can fall by :math:`\|g\|^2 / 4 \lambda`.  None where
+        :math:`\lambda` is 0, or where only a bias without bound fits the labels.
         """
         label, scores = float(values.get("mean_label", 0.0)), self.features @ variables["w"]
-        if abs(label) >= 1.0:
+        if abs(label) >= 1.0 or values["lam"] == 0.0:
             return None
         zero = float(np.arctanh(label))
         offset = best_logistic_bias(scores, label, float(variables["b"])) if self.bias else 0.0
