@@ -12,10 +12,15 @@ from typing import Any
 from propcvx.experiments.reproduce import EXPERIMENTS, Store, plan
 from propcvx.experiments.reproduce.entries import Entry, entries_of
 from propcvx.experiments.reproduce.experiments import METHODS
-from propcvx.experiments.reproduce.report.beyond import beyond_means, beyond_table
+from propcvx.experiments.reproduce.report.beyond import beyond_means, beyond_table, room_table
 from propcvx.experiments.reproduce.report.origin import content_hash
 from propcvx.experiments.reproduce.report.paired_tests import paired_tests
-from propcvx.experiments.reproduce.report.tables import accuracy_table, by_bag_size, summary_table
+from propcvx.experiments.reproduce.report.tables import (
+    accuracy_table,
+    by_bag_size,
+    selection,
+    summary_table,
+)
 from propcvx.experiments.tables import markdown_table
 
 PRINTED = ("figure1", "table-linear", "table-rbf", "table-large", "robustness")
@@ -42,6 +47,8 @@ def pages() -> dict[str, str]:
         "results_large": "\n\n".join(_accuracies("table-large")),
         "results_beyond_means": beyond_means(done("better")),
         "results_beyond": beyond_table(done("better")),
+        "results_ballots": "\n\n".join((*_accuracies("ballots"), selection(done("ballots")))),
+        "results_room": room_table(done("better")),
         "results_untuned": "\n\n".join(_accuracies("timing")),
         "results_means": means_table(),
         "results_seconds": seconds_table(),

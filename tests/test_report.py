@@ -35,6 +35,7 @@ from propcvx.experiments.reproduce.report import (
     write_report,
 )
 from propcvx.experiments.reproduce.report import output as output_module
+from propcvx.experiments.reproduce.report.tables import summary_table
 
 # heart, linear kernel, bags of 2: print has 81.85, 81.78, 83.41 (bold) and 83.33.
 ACCURACIES = {"MeanMap": 0.60, "InvCal": 0.81, "alter-pSVM": 0.83, "conv-pSVM": 0.99}
@@ -164,6 +165,12 @@ def test_printed_means_are_tested_by_their_deviations():
     t = (83.41 - 81.85) / np.sqrt((0.71**2 + 1.28**2) / 5)
     assert 2.306 < t < 2.896  # 5% and 2% two-sided with 8 degrees of freedom
     assert 0.02 < printed_p_value(heart, other) < 0.05
+
+
+def test_a_summary_has_what_choosing_by_test_accuracy_would_have_given():
+    paper = Printed(accuracy=80.0, std=1.0, bold=False)
+    table = summary_table({"all": [entry("InvCal", splits(81.0, 82.0), paper=paper)]})
+    assert table.splitlines()[-1].endswith("| +1.50 | +2.50 |")
 
 
 def test_bold_is_ours_by_test_and_the_papers_by_word(text):
@@ -348,3 +355,4 @@ def test_methods_beyond_the_paper_stand_beside_the_best_it_prints(tmp_path):
         in text
     )
     assert f"| heart | 2 | {SUPERVISED} " not in text
+    assert f"| 2 | 1 | {90.0 - best:+.2f} |\n| all | 1 | {90.0 - best:+.2f} |" in text

@@ -38,6 +38,21 @@ def beyond_table(entries: Sequence[Entry]) -> str:
     return markdown_table([*head, SUPERVISED], rows)
 
 
+def room_table(entries: Sequence[Entry]) -> str:
+    """How far the SVM that is told the labels lies above the best in print, by size of bags."""
+    room: dict[int, list[float]] = {}
+    for entry in entries:
+        best = best_printed(entry.data, entry.kernel, entry.bag_size)
+        if best is not None and entry.method == SUPERVISED:
+            room.setdefault(entry.bag_size, []).append(entry.mean - best[1].accuracy)
+    groups = [(size_text(size), room[size]) for size in sorted(room)]
+    groups.append(("all", [points for found in room.values() for points in found]))
+    return markdown_table(
+        ["bag", "columns", f"{SUPERVISED} above the best in print"],
+        [[name, str(len(found)), f"{np.mean(found):+.2f}"] for name, found in groups if found],
+    )
+
+
 def beyond_means(entries: Sequence[Entry]) -> str:
     """Mean differences to the best in print, where the recipe was made and where it was not."""
     groups: dict[tuple[str, str], list[float]] = {}

@@ -11,7 +11,7 @@ from propcvx.errors import InputError
 from propcvx.experiments.reproduce.entries import Entry, entries_of
 from propcvx.experiments.reproduce.experiments import EXPERIMENTS, plan
 from propcvx.experiments.reproduce.protocol import Protocol
-from propcvx.experiments.reproduce.report.beyond import beyond_means, beyond_table
+from propcvx.experiments.reproduce.report.beyond import beyond_means, beyond_table, room_table
 from propcvx.experiments.reproduce.report.origin import content_hash, origin
 from propcvx.experiments.reproduce.report.paired_tests import paired_tests
 from propcvx.experiments.reproduce.report.pictures import Picture, picture_of
@@ -59,6 +59,8 @@ OWN_PARTS: Mapping[str, Callable[[Sequence[Entry]], Iterable[str]]] = MappingPro
             "### Beside the best in print",
             beyond_means(done),
             beyond_table(done),
+            "### What is left to win",
+            room_table(done),
         ],
     }
 )
