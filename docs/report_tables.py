@@ -4,14 +4,14 @@
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 from propcvx.experiments.reproduce import EXPERIMENTS, Store, plan
 from propcvx.experiments.reproduce.entries import Entry, entries_of
-from propcvx.experiments.reproduce.experiments import METHODS
+from propcvx.experiments.reproduce.experiments import METHODS, UNPRINTED
 from propcvx.experiments.reproduce.report.beyond import beyond_means, beyond_table, room_table
 from propcvx.experiments.reproduce.report.origin import content_hash
 from propcvx.experiments.reproduce.report.paired_tests import paired_tests
@@ -48,6 +48,7 @@ def pages() -> dict[str, str]:
         "results_beyond_means": beyond_means(done("better")),
         "results_beyond": beyond_table(done("better")),
         "results_ballots": "\n\n".join((*_accuracies("ballots"), selection(done("ballots")))),
+        "results_unprinted": "\n\n".join(_accuracies("better", UNPRINTED)),
         "results_room": room_table(done("better")),
         "results_untuned": "\n\n".join(_accuracies("timing")),
         "results_means": means_table(),
@@ -109,9 +110,9 @@ def _means(entries: list[Entry]) -> str:
     return f"{ours:.1f} ({theirs:.1f})"
 
 
-def _accuracies(name: str) -> Iterator[str]:
-    """A table for each data set and kernel of an experiment."""
-    entries = done(name)
+def _accuracies(name: str, data: Sequence[str] | None = None) -> Iterator[str]:
+    """A table for each data set and kernel of an experiment, or of some data sets of it."""
+    entries = [entry for entry in done(name) if data is None or entry.data in data]
     for place in dict.fromkeys((entry.data, entry.kernel) for entry in entries):
         yield accuracy_table([e for e in entries if (e.data, e.kernel) == place])
 
