@@ -30,7 +30,7 @@ MAX_ITER = 100
 """Newton steps; 5 to 30 are taken for features of 1e-6 to 1e6."""
 
 EASIER = 4.0
-"""How much more regularisation the problem has whose answer is a start."""
+"""How much more regularisation the problem has whose answer is a start; 16 can be too much."""
 
 
 @dataclass(frozen=True)
