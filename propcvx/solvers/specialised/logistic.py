@@ -54,6 +54,12 @@ class Model:
         hessian = (self.rows.T * ((1.0 - tanh**2) / len(tanh))) @ self.rows
         return gradient, hessian + np.diag(2.0 * self.ridge)
 
+    @property
+    def is_regularised(self) -> bool:
+        """Whether the ridge, where there is one, outweighs the curvature of the losses at 0."""
+        curvatures = np.mean(np.square(self.rows), axis=0)
+        return not np.any((self.ridge > 0.0) & (self.ridge < curvatures))
+
 
 def minimise(model: Model, tol: float, max_iter: int) -> tuple[Array, bool, int]:
     """Newton's method from 0, or, where it is stuck, from a problem with more regularisation.
@@ -68,8 +74,7 @@ def minimise(model: Model, tol: float, max_iter: int) -> tuple[Array, bool, int]
         The unknowns, whether ``tol`` was reached, and the number of steps.
     """
     x, found, steps = newton(model, np.zeros(len(model.target)), tol, max_iter)
-    curvatures = np.mean(np.square(model.rows), axis=0)
-    if found or not np.any((model.ridge > 0.0) & (model.ridge < curvatures)):
+    if found or model.is_regularised:
         return x, found, steps
     easier, _, more = minimise(replace(model, ridge=EASIER * model.ridge), tol, max_iter)
     x, found, last = newton(model, EASIER * easier, tol, max_iter)

@@ -41,10 +41,8 @@ def beyond_table(entries: Sequence[Entry]) -> str:
 def room_table(entries: Sequence[Entry]) -> str:
     """How far the SVM that is told the labels lies above the best in print, by size of bags."""
     room: dict[int, list[float]] = {}
-    for entry in entries:
-        best = best_printed(entry.data, entry.kernel, entry.bag_size)
-        if best is not None and entry.method == SUPERVISED:
-            room.setdefault(entry.bag_size, []).append(entry.mean - best[1].accuracy)
+    for entry, _, paper in _beside(entries, ceiling=True):
+        room.setdefault(entry.bag_size, []).append(entry.mean - paper.accuracy)
     groups = [(size_text(size), room[size]) for size in sorted(room)]
     groups.append(("all", [points for found in room.values() for points in found]))
     return markdown_table(
@@ -65,9 +63,11 @@ def beyond_means(entries: Sequence[Entry]) -> str:
     )
 
 
-def _beside(entries: Sequence[Entry]) -> Iterator[tuple[Entry, str, Printed]]:
-    """Entries of columns that are printed, but for the ceiling, with the best method of each."""
+def _beside(
+    entries: Sequence[Entry], *, ceiling: bool = False
+) -> Iterator[tuple[Entry, str, Printed]]:
+    """Entries of columns that are printed, with the best method of each: the ceiling or others."""
     for entry in entries:
         best = best_printed(entry.data, entry.kernel, entry.bag_size)
-        if best is not None and entry.method != SUPERVISED:
+        if best is not None and (entry.method == SUPERVISED) == ceiling:
             yield entry, *best
