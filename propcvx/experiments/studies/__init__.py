@@ -3,6 +3,7 @@
 from propcvx.experiments.studies.draws import study_draws
 from propcvx.experiments.studies.roundings import study_roundings
 from propcvx.experiments.studies.search import study_search
+from propcvx.experiments.studies.signs import study_signs
 from propcvx.experiments.studies.starts import study_starts
 from propcvx.experiments.studies.truth import study_truth
 
@@ -10,6 +11,7 @@ STUDIES = {
     "draws": study_draws,
     "roundings": study_roundings,
     "search": study_search,
+    "signs": study_signs,
     "starts": study_starts,
     "truth": study_truth,
 }
@@ -20,6 +22,7 @@ __all__ = [
     "study_draws",
     "study_roundings",
     "study_search",
+    "study_signs",
     "study_starts",
     "study_truth",
 ]
