@@ -9,7 +9,17 @@ from propcvx import MeanMap
 from propcvx.cli import main
 from propcvx.datasets import random_bags
 from propcvx.experiments.evaluation import Method, Sample
-from propcvx.experiments.studies import cells, draws, rounding_tables, roundings, starts, truth
+from propcvx.experiments.reproduce.evaluate import run_cell
+from propcvx.experiments.reproduce.tasks import task_of
+from propcvx.experiments.studies import (
+    cells,
+    draws,
+    rounding_tables,
+    roundings,
+    signs,
+    starts,
+    truth,
+)
 from propcvx.experiments.studies.samples import OVERLAPS, REAL, gaussians, labelled
 
 PNG = b"\x89PNG\r\n\x1a\n"
@@ -210,6 +220,34 @@ def test_what_is_not_proved_is_not_judged():
     judged = truth.judged([row, {**row, "proved": "0"}, {**row, "true_value": "1", "right": "0"}])
     assert [one["true"] for one in judged] == ["0", "1"]
     assert [one["excess"] for one in judged] == ["2", "1"]
+
+
+@pytest.fixture(scope="module")
+def fold():
+    return signs.Fold("blobs", "linear", 8, signs.METHOD, 0, 0, signs.PROTOCOL)
+
+
+def test_the_sign_by_bags_is_that_of_the_tables(fold):
+    result = run_cell(fold)
+    by_bags, _ = signs.right_ones(fold)
+    assert by_bags.mean() == result.points[result.chosen].accuracy
+
+
+def test_the_sign_by_labels_is_right_on_most_training_instances(fold):
+    train = task_of(fold).train
+    mirrored = Sample(train.X, train.y, -train.labels)
+    own, other = (list(signs.predictions(fold, told, train)) for told in (train, mirrored))
+    for (by_bags, by_labels), (_, turned) in zip(own, other, strict=True):
+        assert np.array_equal(by_labels, by_bags) or np.array_equal(by_labels, -by_bags)
+        assert np.mean(by_labels == train.labels) >= 0.5
+        assert np.mean(turned == train.labels) <= 0.5
+
+
+def test_the_study_of_signs_has_a_row_for_each_rule(tmp_path):
+    assert main(["study", "signs", "--quick", "--splits", "1", "--output", str(tmp_path)]) == 0
+    rows = cells.read(tmp_path / "signs.csv")
+    assert [row["sign"] for row in rows] == list(signs.RULES)
+    assert (tmp_path / "signs.png").read_bytes().startswith(PNG)
 
 
 def test_a_study_without_its_data_says_what_is_missing(tmp_path, monkeypatch, capsys):
