@@ -51,6 +51,17 @@ def test_factors_of_any_size_solve_the_same_system(C):
     np.testing.assert_allclose(whole.factor(mu, diagonal)(right), expected, rtol=1e-9, atol=1e-9)
 
 
+def test_many_binary_attributes_and_hardly_any_loss():
+    """Most unknowns end at a bound: refined only once, the steps end above 1e-8."""
+    random = np.random.default_rng(8)
+    letters = random.integers(0, 4, size=(400, 50))
+    features = 2.0 * np.hstack([letters == k for k in range(3)]) - 1.0
+    features -= features.mean(axis=0)
+    labels = np.sign(features @ random.normal(size=150) + 0.01)
+    bound, _ = follow(Scaled.of(features, labels[None], 1000.0), 1e-8, 60)
+    assert bound.gap <= 1e-8
+
+
 def test_it_is_a_master_like_any_other():
     features, labelings = problem(2, 40, 6, 5)
     fast = MASTERS["epigraph"](features, 1.0, NAME, 1e-8, {})(labelings)

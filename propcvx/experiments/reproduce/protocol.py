@@ -29,7 +29,8 @@ class Design:
         Folds over whole bags; 1 judges on the training instances themselves, as in Figure 1.
     inner_folds : int
         Folds of the inner cross-validation over the bags of a training fold, which the paper does
-        not state; with fewer bags than this, leave-one-bag-out.
+        not state; with fewer bags than this, leave-one-bag-out.  The authors' published split of
+        heart has five, one of them empty as there are four bags.
     tuning : "grid" or "none"
         Whether parameters are chosen over the printed grids, or the defaults of the estimators are
         taken.
@@ -84,8 +85,8 @@ class MethodOptions:
         log-likelihood or the ``"sum"``, which the paper does not say.  Only the sum comes near
         Table 3, and at large bags the mean is nearer to Table 2.
     MeanMap_bias : bool
-        Whether the model of MeanMap has a bias.  The paper does not speak of one; with bags of 2
-        and classes of unequal size it is needed.
+        Whether the model of MeanMap has a bias.  The paper does not speak of one; the authors'
+        program has one, and without it Table 2 is no nearer.
     epsilons : tuple of float
         The grid of epsilon, of InvCal and of conv-pSVM.
     InvCal_C_p : tuple of float
