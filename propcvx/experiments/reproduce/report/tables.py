@@ -33,12 +33,19 @@ def summary_table(tables: Mapping[str, Sequence[Entry]]) -> str:
 
     The last column is the mean difference, had parameters been chosen by test accuracy.
     """
-    head = ["", "cells done", "entries beside print", "within two standard errors", "above"]
-    head += ["below", "within two deviations", "mean difference", "chosen by test"]
-    return markdown_table(
-        head,
-        [[name, *_counts(entries)] for name, entries in tables.items() if _beside(entries)],
-    )
+    rows = [
+        {
+            "": name,
+            "cells done": f"{sum(e.n_done for e in entries)} of {sum(e.n_cells for e in entries)}",
+            "entries beside print": str(len(beside)),
+            **{place: str(count) for place, count in _places(beside).items()},
+            "mean difference": _mean_difference(beside),
+            "chosen by test": f"{np.mean([e.difference + e.lost for e in beside]):+.2f}",
+        }
+        for name, entries in tables.items()
+        if (beside := _beside(entries))
+    ]
+    return markdown_table(list(rows[0]), [list(row.values()) for row in rows]) if rows else ""
 
 
 def by_bag_size(entries: Sequence[Entry]) -> dict[str, list[Entry]]:
@@ -50,14 +57,13 @@ def by_bag_size(entries: Sequence[Entry]) -> dict[str, list[Entry]]:
 def agreement(entries: Sequence[Entry]) -> str:
     """How many entries agree with print."""
     beside = _beside(entries)
-    places = [entry.beside_print for entry in beside]
-    within_deviations = sum(entry.is_within_deviations for entry in beside)
-    not_below = sum(entry.difference >= -2.5 for entry in beside)
+    within, above, below, within_deviations, reaching = _places(beside).values()
+    near = sum(entry.difference >= -2.5 for entry in beside)
     return (
-        f"Of {len(beside)} entries beside print, {places.count('within')} lie within two combined "
-        f"standard errors, {places.count('above')} above and {places.count('below')} below; "
-        f"{within_deviations} lie within two combined standard deviations, and {not_below} within "
-        f"2.5 points of print or above it. Mean difference {_mean_difference(beside)} points."
+        f"Of {len(beside)} entries beside print, {within} lie within two combined standard errors, "
+        f"{above} above and {below} below; {within_deviations} lie within two combined standard "
+        f"deviations, {reaching} there or above, and {near} within 2.5 points of print or above "
+        f"it. Mean difference {_mean_difference(beside)} points."
     )
 
 
@@ -142,14 +148,14 @@ def _mean_difference(beside: Sequence[Entry]) -> str:
     return f"{np.mean([entry.difference for entry in beside]):+.2f}"
 
 
-def _counts(entries: Sequence[Entry]) -> list[str]:
-    beside = _beside(entries)
+def _places(beside: Sequence[Entry]) -> dict[str, int]:
+    """How many lie where."""
     places = [entry.beside_print for entry in beside]
-    return [
-        f"{sum(entry.n_done for entry in entries)} of {sum(entry.n_cells for entry in entries)}",
-        str(len(beside)),
-        *(str(places.count(place)) for place in ("within", "above", "below")),
-        str(sum(entry.is_within_deviations for entry in beside)),
-        _mean_difference(beside),
-        f"{np.mean([entry.difference + entry.lost for entry in beside]):+.2f}",
-    ]
+    near = [entry.is_within_deviations for entry in beside]
+    return {
+        "within two standard errors": places.count("within"),
+        "above": places.count("above"),
+        "below": places.count("below"),
+        "within two deviations": sum(near),
+        "or above": sum(n or e.difference > 0.0 for n, e in zip(near, beside, strict=True)),
+    }
