@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from math import isnan
 from typing import Any
 
 from propcvx.experiments.evaluation import Outcome
@@ -23,6 +24,17 @@ def cell_text(value: Any, pattern: str) -> str:
     ('50%', '-')
     """
     return "-" if value is None else format(value, pattern)
+
+
+def spread_text(mean: float, deviation: float) -> str:
+    """A mean and its standard deviation, which is left out where it is NaN.
+
+    Examples
+    --------
+    >>> spread_text(79.26, 1.04), spread_text(79.26, float("nan"))
+    ('79.3 +- 1.0', '79.3')
+    """
+    return f"{mean:.1f}" if isnan(deviation) else f"{mean:.1f} +- {deviation:.1f}"
 
 
 def outcome_row(outcome: Outcome) -> dict[str, str]:

@@ -20,6 +20,7 @@ from propcvx.experiments.methods import cheaper, paper_methods
 from propcvx.experiments.reproduce.printed import REPETITIONS, Printed, printed
 from propcvx.experiments.studies.cells import Row, carry_out, grouped, line, numbers
 from propcvx.experiments.studies.samples import labelled
+from propcvx.experiments.tables import spread_text
 from propcvx.model_selection import BagKFold
 from propcvx.plotting import Figure, line_grid
 
@@ -121,12 +122,12 @@ def _summary(rows: Sequence[Row], paper: Printed | None) -> dict[str, str]:
     again = float(np.sqrt(np.mean([accuracies.var(ddof=1) for accuracies in deals])))
     return {
         "draws": str(len(firsts)),
-        "mean": f"{firsts.mean():.1f} +- {deviation:.1f}",
+        "mean": spread_text(firsts.mean(), deviation),
         "same bags": f"{again:.1f}",
         "worst": f"{firsts.min():.1f}",
         "quartiles": f"{low:.1f}, {median:.1f}, {high:.1f}",
         "below 50": str(int(np.sum(firsts < 50.0))),
-        "print": f"{paper.accuracy:.1f} +- {paper.std:.1f}" if paper else "",
+        "print": spread_text(paper.accuracy, paper.std) if paper else "",
         "p": f"{p_value(paper.std, deviation, len(firsts)):.2g}" if paper else "",
     }
 

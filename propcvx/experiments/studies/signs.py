@@ -20,6 +20,7 @@ from propcvx.experiments.reproduce.printed import REPETITIONS, Printed, printed
 from propcvx.experiments.reproduce.protocol import Protocol
 from propcvx.experiments.reproduce.tasks import inner_splits, task_of
 from propcvx.experiments.studies.cells import Line, Row, carry_out, grouped, line, numbers
+from propcvx.experiments.tables import spread_text
 from propcvx.plotting import Figure, line_grid
 
 Array = NDArray[np.float64]
@@ -121,13 +122,12 @@ def table(rows: Sequence[Row]) -> list[dict[str, str]]:
 
 def _text(rows: Sequence[Row]) -> str:
     accuracies = numbers(rows, "accuracy")
-    spread = f" +- {accuracies.std(ddof=1):.1f}" if len(accuracies) > 1 else ""
-    return f"{accuracies.mean():.1f}{spread}"
+    return spread_text(accuracies.mean(), accuracies.std(ddof=1) if len(accuracies) > 1 else np.nan)
 
 
 def _printed(data: str, bag_size: int) -> str:
     paper = in_print(data, bag_size)
-    return f"{paper.accuracy:.1f} +- {paper.std:.1f}" if paper else ""
+    return spread_text(paper.accuracy, paper.std) if paper else ""
 
 
 def in_print(data: str, bag_size: int) -> Printed | None:

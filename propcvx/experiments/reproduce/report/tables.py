@@ -8,7 +8,7 @@ import numpy as np
 
 from propcvx.experiments.reproduce.entries import Entry
 from propcvx.experiments.reproduce.paired import best_methods
-from propcvx.experiments.tables import markdown_table
+from propcvx.experiments.tables import markdown_table, spread_text
 
 
 def accuracy_table(entries: Sequence[Entry]) -> str:
@@ -91,7 +91,7 @@ def entry_table(entries: Sequence[Entry]) -> str:
                 size_text(entry.bag_size),
                 entry.method,
                 str(len(entry.accuracies)),
-                _spread(entry.mean, entry.std),
+                spread_text(entry.mean, entry.std),
                 *_printed(entry),
                 f"{np.mean(entry.by_test):.1f} ({entry.lost:+.1f})",
             ]
@@ -116,11 +116,11 @@ def size_text(bag_size: int) -> str:
 
 
 def _cell(entry: Entry, best: bool) -> str:
-    own = _spread(entry.mean, entry.std)
+    own = spread_text(entry.mean, entry.std)
     own = (f"**{own}**" if best else own) + (" (1)" if len(entry.accuracies) == 1 else "")
     if entry.paper is None:
         return own
-    theirs = _spread(entry.paper.accuracy, entry.paper.std)
+    theirs = spread_text(entry.paper.accuracy, entry.paper.std)
     return f"{own} [{theirs}{', bold' if entry.paper.bold else ''}]"
 
 
@@ -129,15 +129,11 @@ def _printed(entry: Entry) -> list[str]:
     if entry.paper is None:
         return [""] * 4
     return [
-        _spread(entry.paper.accuracy, entry.paper.std),
+        spread_text(entry.paper.accuracy, entry.paper.std),
         f"{entry.difference:+.1f}",
         f"{entry.standard_error:.2f}",
         entry.beside_print,
     ]
-
-
-def _spread(mean: float, std: float) -> str:
-    return f"{mean:.1f}" if np.isnan(std) else f"{mean:.1f} +- {std:.1f}"
 
 
 def _beside(entries: Sequence[Entry]) -> list[Entry]:
