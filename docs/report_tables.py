@@ -50,6 +50,8 @@ def pages() -> dict[str, str]:
         "results_ballots": "\n\n".join((*_accuracies("ballots"), selection(done("ballots")))),
         "results_unprinted": "\n\n".join(_accuracies("better", UNPRINTED)),
         "results_room": room_table(done("better")),
+        "results_other_packages": "\n\n".join(_accuracies("other-packages")),
+        "results_natural": "\n\n".join(_accuracies("natural")),
         "results_untuned": "\n\n".join(_accuracies("timing")),
         "results_means": means_table(),
         "results_seconds": seconds_table(),
