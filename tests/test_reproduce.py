@@ -1,5 +1,6 @@
 """Experiments: the plan, one cell, and what is in the report."""
 
+import json
 from dataclasses import fields, replace
 from itertools import pairwise
 
@@ -23,6 +24,7 @@ from propcvx.experiments.reproduce import (
     run_plan,
 )
 from propcvx.experiments.reproduce import evaluate as evaluation
+from propcvx.experiments.reproduce.costs import Costs
 from propcvx.experiments.reproduce.entries import entries_of
 from propcvx.experiments.reproduce.evaluate import choose, run_cell
 from propcvx.experiments.reproduce.experiments import METHODS as PAPERS
@@ -277,6 +279,24 @@ def test_entries_are_means_over_whole_repetitions(tmp_path):
     assert entry.accuracies[1] == pytest.approx(100 * sum(right) / 60)
     assert entry.std == pytest.approx(abs(np.subtract(*entry.accuracies)) / 2**0.5)
     assert all(t >= a for a, t in zip(entry.accuracies, entry.by_test, strict=True))
+
+
+def test_an_estimate_counts_starts_and_is_not_moved_by_one_slow_cell():
+    cell = replace(CELL, method="alter-pSVM")
+    three, ten = options(cell, restarts=3), options(cell, restarts=10)
+    rows = [
+        {
+            "data": cell.data,
+            "bag_size": cell.bag_size,
+            "kernel": cell.kernel,
+            "method": cell.method,
+            "settings": json.dumps(ten.settings),
+            "seconds": seconds,
+        }
+        for seconds in (90.0, 100.0, 5000.0)
+    ]
+    assert Costs(rows).seconds(ten) == pytest.approx(100.0)
+    assert Costs(rows).seconds(three) == pytest.approx(30.0)
 
 
 def test_figure_one_from_the_command_line(tmp_path, capsys):

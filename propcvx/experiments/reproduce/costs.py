@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from math import prod
-from statistics import mean
+from statistics import median
 from typing import Any
 
 from propcvx.experiments.reproduce.cells import Cell
@@ -37,8 +37,8 @@ class Costs:
             one = row["seconds"] / n_fits(json.loads(row["settings"]))
             columns.setdefault(column, []).append(one)
             methods.setdefault(column[2:], []).append(one / growth(row["data"], row["kernel"]))
-        self._of_column = {key: mean(seconds) for key, seconds in columns.items()}
-        self._of_method = {key: mean(seconds) for key, seconds in methods.items()}
+        self._of_column = {key: median(seconds) for key, seconds in columns.items()}
+        self._of_method = {key: median(seconds) for key, seconds in methods.items()}
 
     def seconds(self, cell: Cell) -> float:
         """Of one cell, on one core."""
@@ -56,6 +56,8 @@ def growth(data: str, kernel: str) -> float:
 
 
 def n_fits(settings: Mapping[str, Any]) -> int:
-    """Fits of a cell with such settings."""
+    """Fits of a cell with such settings, each start of alter-pSVM being one."""
+    starts = int(settings["parameters"].get("n_init", 1))
     combinations = prod(len(values) for values in settings["grid"].values())
-    return combinations * (settings["design"]["inner_folds"] + 1) if combinations > 1 else 1
+    inner_folds = settings["design"]["inner_folds"] if combinations > 1 else 0
+    return starts * combinations * (inner_folds + 1)
