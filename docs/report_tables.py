@@ -4,7 +4,7 @@
 """
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -41,18 +41,18 @@ def pages() -> dict[str, str]:
         "results_by_size": summary_table(
             by_bag_size(all_entries("table-linear") + all_entries("table-rbf"))
         ),
-        "results_by_data": "\n\n".join(_accuracies("table-linear")),
-        "results_gaussian": "\n\n".join(_accuracies("table-rbf")) or "*Not run yet.*",
-        "results_equal": "\n\n".join(_accuracies("robustness")),
-        "results_large": "\n\n".join(_accuracies("table-large")),
+        "results_by_data": _accuracies("table-linear"),
+        "results_gaussian": _accuracies("table-rbf"),
+        "results_equal": _accuracies("robustness"),
+        "results_large": _accuracies("table-large"),
         "results_beyond_means": beyond_means(done("better")),
         "results_beyond": beyond_table(done("better")),
-        "results_ballots": "\n\n".join((*_accuracies("ballots"), selection(done("ballots")))),
-        "results_unprinted": "\n\n".join(_accuracies("better", UNPRINTED)),
+        "results_ballots": f"{_accuracies('ballots')}\n\n{selection(done('ballots'))}",
+        "results_unprinted": _accuracies("better", UNPRINTED),
         "results_room": room_table(done("better")),
-        "results_other_packages": "\n\n".join(_accuracies("other-packages")),
-        "results_natural": "\n\n".join(_accuracies("natural")),
-        "results_untuned": "\n\n".join(_accuracies("timing")),
+        "results_other_packages": _accuracies("other-packages"),
+        "results_natural": _accuracies("natural"),
+        "results_untuned": _accuracies("timing"),
         "results_means": means_table(),
         "results_seconds": seconds_table(),
         "results_tests": next(iter(list(paired_tests(done("table-linear")))[1:]), ""),
@@ -112,11 +112,13 @@ def _means(entries: list[Entry]) -> str:
     return f"{ours:.1f} ({theirs:.1f})"
 
 
-def _accuracies(name: str, data: Sequence[str] | None = None) -> Iterator[str]:
+def _accuracies(name: str, data: Sequence[str] | None = None) -> str:
     """A table for each data set and kernel of an experiment, or of some data sets of it."""
     entries = [entry for entry in done(name) if data is None or entry.data in data]
-    for place in dict.fromkeys((entry.data, entry.kernel) for entry in entries):
-        yield accuracy_table([e for e in entries if (e.data, e.kernel) == place])
+    return "\n\n".join(
+        accuracy_table([e for e in entries if (e.data, e.kernel) == place])
+        for place in dict.fromkeys((entry.data, entry.kernel) for entry in entries)
+    )
 
 
 def readme_text() -> str:

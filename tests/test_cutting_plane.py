@@ -251,7 +251,7 @@ def test_mixed_integer_oracle_finds_the_most_violated_labeling(case):
     assert cut.bound >= exhaustive.value - 1e-9
 
 
-@pytest.mark.parametrize("scale", [1e-12, 1.0, 1e12])
+@pytest.mark.parametrize("scale", [1e-12, 1e-3, 1.0, 1e12])
 @pytest.mark.parametrize("tol", [1e-6, 0.9])
 def test_mixed_integer_oracle_is_as_exact_at_every_scale(scale, tol):
     pytest.importorskip("pyscipopt")

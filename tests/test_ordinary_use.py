@@ -41,7 +41,7 @@ def test_import_adds_no_heavy_module():
     ours, with_matplotlib = python("-c", ADDED)[0].splitlines()
     assert "propcvx" in ours.split()
     assert not heavy & set(ours.split())
-    assert heavy & set(with_matplotlib.split()), "what is looked for would be found"
+    assert "matplotlib" in with_matplotlib.split(), "what is looked for would be found"
 
 
 def test_ordinary_use():
