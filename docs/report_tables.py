@@ -13,6 +13,11 @@ from propcvx.experiments.reproduce import EXPERIMENTS, Store, plan
 from propcvx.experiments.reproduce.entries import Entry, entries_of
 from propcvx.experiments.reproduce.experiments import METHODS, UNPRINTED
 from propcvx.experiments.reproduce.report.beyond import beyond_means, beyond_table, room_table
+from propcvx.experiments.reproduce.report.choices import (
+    by_method,
+    deviations_table,
+    differences_table,
+)
 from propcvx.experiments.reproduce.report.origin import content_hash
 from propcvx.experiments.reproduce.report.paired_tests import paired_tests
 from propcvx.experiments.reproduce.report.tables import (
@@ -33,14 +38,15 @@ MARKED = re.compile(r"(<!-- results -->\n).*?(<!-- end of results -->)", re.DOTA
 
 def pages() -> dict[str, str]:
     """What the pages show, by the names that they use."""
+    both = all_entries("table-linear") + all_entries("table-rbf")
     return {
         "results_hash": content_hash(FILE),
         "results_in_short": summary_table(
             {EXPERIMENTS[name].about: all_entries(name) for name in PRINTED}
         ),
-        "results_by_size": summary_table(
-            by_bag_size(all_entries("table-linear") + all_entries("table-rbf"))
-        ),
+        "results_by_size": summary_table(by_bag_size(both)),
+        "results_differences": differences_table(by_method(both)),
+        "results_deviations": deviations_table(by_method(both)),
         "results_by_data": _accuracies("table-linear"),
         "results_gaussian": _accuracies("table-rbf"),
         "results_equal": _accuracies("robustness"),

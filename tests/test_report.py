@@ -3,6 +3,7 @@
 import hashlib
 import sqlite3
 from base64 import b64decode
+from dataclasses import replace
 from html.parser import HTMLParser
 from types import SimpleNamespace
 from xml.etree import ElementTree
@@ -16,7 +17,7 @@ from propcvx.cli import main
 from propcvx.errors import InputError
 from propcvx.experiments.methods import SUPERVISED
 from propcvx.experiments.reproduce import Selection, Store, plan
-from propcvx.experiments.reproduce.entries import Entry
+from propcvx.experiments.reproduce.entries import Entry, entries_of
 from propcvx.experiments.reproduce.evaluate import Point, Result
 from propcvx.experiments.reproduce.methods import AVERAGED
 from propcvx.experiments.reproduce.paired import (
@@ -35,11 +36,19 @@ from propcvx.experiments.reproduce.report import (
     write_report,
 )
 from propcvx.experiments.reproduce.report import output as output_module
+from propcvx.experiments.reproduce.report.choices import (
+    CHOICES,
+    LARGE,
+    by_method,
+    deviations_table,
+    differences_table,
+)
 from propcvx.experiments.reproduce.report.tables import summary_table
 
 # heart, linear kernel, bags of 2: print has 81.85, 81.78, 83.41 (bold) and 83.33.
 ACCURACIES = {"MeanMap": 0.60, "InvCal": 0.81, "alter-pSVM": 0.83, "conv-pSVM": 0.99}
 SELECTION = Selection(data=["heart"], bag_sizes=[2, 4], repetitions=[0, 1])
+ONE_REPETITION = Selection(data=["heart"], bag_sizes=[2], methods=["InvCal"], repetitions=[0])
 
 
 def result_of(cell, *, error=""):
@@ -87,6 +96,8 @@ def entry(method, split_accuracies, *, paper=None, folds=5):
         method=method,
         accuracies=(mean,),
         by_test=(mean + 1.0,),
+        for_all_folds=(mean - 1.0,),
+        for_all_folds_by_test=(mean + 0.5,),
         folds=folds,
         split_accuracies=split_accuracies,
         seconds=1.0,
@@ -211,6 +222,49 @@ def test_a_report_counts_entries_beside_print(file, text):
 
 def test_a_report_shows_what_choosing_by_test_accuracy_would_give(text):
     assert "MeanMap +4.0, InvCal +4.0, alter-pSVM +4.0, conv-pSVM +4.0." in text
+
+
+def test_parameters_can_be_chosen_for_each_fold_or_for_all(tmp_path):
+    # C=1 has the smallest error in three folds of five, but not in all together.
+    errors = {0.1: [1.0, 4.0, 4.0, 4.0, 0.0], 1.0: [2.0, 3.0, 3.0, 3.0, 9.0]}
+    right = {0.1: [0.5, 0.6, 0.6, 0.6, 0.5], 1.0: [0.7, 0.5, 0.5, 0.9, 0.4]}
+    sizes = [54, 54, 54, 54, 55]
+    store = Store(tmp_path / "results.sqlite")
+    run, cells = store.begin_run(), plan("table-linear", selection=ONE_REPETITION)
+    for k, cell in enumerate(cells):
+        points = tuple(Point({"C": C}, errors[C][k], right[C][k], 0.1, 1.0, 0.2) for C in errors)
+        chosen = int(errors[1.0][k] < errors[0.1][k])
+        store.record(cell, Result(points, chosen, np.zeros(sizes[k]), f"{k}", 2.0, (), ""), run)
+    (found,) = entries_of("table-linear", cells, store.rows())
+    expected = {
+        "each fold, bag error": [0.5, 0.5, 0.5, 0.9, 0.5],
+        "all folds, bag error": right[0.1],
+        "each fold, test accuracy": [0.7, 0.6, 0.6, 0.9, 0.5],
+        "all folds, test accuracy": right[1.0],
+    }
+    assert {name: accuracies(found) for name, accuracies in CHOICES.items()} == {
+        name: (pytest.approx(100 * np.average(folds, weights=sizes)),)
+        for name, folds in expected.items()
+    }
+
+
+def test_other_choices_stand_beside_print_as_accuracies_do():
+    paper = Printed(accuracy=80.0, std=2.0, bold=False)
+    near = entry("InvCal", splits(84.0), paper=paper)
+    several = {"accuracies": (80.0, 81.0, 85.0), "for_all_folds_by_test": (83.0, 84.0, 85.5)}
+    far = replace(near, **several, bag_size=LARGE, by_test=(1.0, 2.0, 3.0))
+    groups = by_method([far, near, entry("MeanMap", splits(80.0))])
+    assert list(groups) == [
+        "InvCal, bags of 2",
+        "MeanMap, bags of 2",
+        f"InvCal, bags of {LARGE}",
+    ]
+    small, large = differences_table(groups).splitlines()[2:]
+    assert small == "| InvCal, bags of 2 | 1 | +4.0 (1) | +3.0 (1) | +5.0 (0) | +4.5 (0) |"
+    assert large.startswith(f"| InvCal, bags of {LARGE} | 1 | +2.0 (1) |")
+    (repeated,) = deviations_table(groups).splitlines()[2:]
+    assert repeated.startswith(f"| InvCal, bags of {LARGE} | 1 | 2.6 | ")
+    assert repeated.endswith(" | 1.0 | 1.3 | 2.0 |")
 
 
 def test_a_report_counts_significant_comparisons(text):

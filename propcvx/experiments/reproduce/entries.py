@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -9,7 +10,9 @@ from typing import Any
 import numpy as np
 
 from propcvx.experiments.reproduce.cells import Cell
+from propcvx.experiments.reproduce.evaluate import choose
 from propcvx.experiments.reproduce.printed import REPETITIONS, Printed, printed
+from propcvx.experiments.reproduce.protocol import Design
 
 
 @dataclass(frozen=True)
@@ -26,6 +29,9 @@ class Entry:
         classified right, in percent.
     by_test : tuple of float
         The same, had parameters been chosen by accuracy on the test instances.
+    for_all_folds, for_all_folds_by_test : tuple of float
+        The same, had one combination of parameters been chosen for all folds of a repetition: by
+        the sum of their validation errors, and by accuracy on all their test instances.
     folds : int
         Of each repetition.
     split_accuracies : dict
@@ -44,6 +50,8 @@ class Entry:
     method: str
     accuracies: tuple[float, ...]
     by_test: tuple[float, ...]
+    for_all_folds: tuple[float, ...]
+    for_all_folds_by_test: tuple[float, ...]
     folds: int
     split_accuracies: dict[str, float]
     seconds: float
@@ -141,6 +149,8 @@ def _entry(
     ]
     done = [known[cell.key] for cell in cells if cell.key in known]
     first = cells[0]
+    design = first.protocol.design
+    alike = [_for_all_folds(folds, design) for folds in complete]
     return Entry(
         data=first.data,
         kernel=first.kernel,
@@ -148,7 +158,9 @@ def _entry(
         method=first.method,
         accuracies=tuple(_pooled(folds, "accuracy") for folds in complete),
         by_test=tuple(_pooled(folds, "accuracy_chosen_by_test") for folds in complete),
-        folds=first.protocol.design.folds,
+        for_all_folds=tuple(by_error for by_error, _ in alike),
+        for_all_folds_by_test=tuple(by_test for _, by_test in alike),
+        folds=design.folds,
         split_accuracies={
             row["split"]: 100.0 * row["accuracy"] for folds in complete for row in folds
         },
@@ -158,6 +170,15 @@ def _entry(
         n_done=len(done),
         paper=paper,
     )
+
+
+def _for_all_folds(folds: Sequence[Mapping[str, Any]], design: Design) -> tuple[float, float]:
+    """Percentages with the combination chosen by validation error, and with the most accurate."""
+    points = [json.loads(row["points"]) for row in folds]
+    errors = np.array([[point["validation_error"] for point in fold] for fold in points])
+    right = np.array([[point["accuracy"] for point in fold] for fold in points])
+    pooled = 100.0 * np.average(right, axis=0, weights=[row["n_test"] for row in folds])
+    return float(pooled[choose(errors.sum(axis=0), design)]), float(pooled.max())
 
 
 def _pooled(folds: Sequence[Mapping[str, Any]], column: str) -> float:

@@ -12,6 +12,11 @@ from propcvx.experiments.reproduce.entries import Entry, entries_of
 from propcvx.experiments.reproduce.experiments import EXPERIMENTS, plan
 from propcvx.experiments.reproduce.protocol import Protocol
 from propcvx.experiments.reproduce.report.beyond import beyond_means, beyond_table, room_table
+from propcvx.experiments.reproduce.report.choices import (
+    by_method,
+    deviations_table,
+    differences_table,
+)
 from propcvx.experiments.reproduce.report.origin import content_hash, origin
 from propcvx.experiments.reproduce.report.paired_tests import paired_tests
 from propcvx.experiments.reproduce.report.pictures import Picture, picture_of
@@ -51,6 +56,13 @@ stands in for ours. Chosen by test is what each fold would have given, had its p
 chosen by the accuracy on its test instances: not a result, but a measure of what choosing them
 honestly costs."""
 
+
+OTHERWISE = """\
+One combination of parameters is chosen for each fold, by the error of bags in its training part.
+Beside that: one for all folds of a repetition, by the sum of those errors, and either choice by the
+accuracy on the test instances, which is no result. First the mean difference to print, and in
+brackets how many entries lie within two standard errors of it; then, where there are three
+repetitions and more, the median of their standard deviations, and of the printed ones."""
 
 OWN_PARTS: Mapping[str, Callable[[Sequence[Entry]], Iterable[str]]] = MappingProxyType(
     {
@@ -140,6 +152,10 @@ def _experiment(name: str, entries: Sequence[Entry]) -> Iterator[str | Picture]:
     if any(entry.beside_print for entry in done):
         yield agreement(done)
         yield summary_table(by_bag_size(entries))
+        yield "### Had parameters been chosen otherwise"
+        yield OTHERWISE
+        yield differences_table(by_method(done))
+        yield deviations_table(by_method(done))
     if done:
         yield "### Entry by entry"
         yield selection(done)

@@ -1,0 +1,92 @@
+"""What choosing parameters in other ways would have given: a comparison of the ways, no result."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from types import MappingProxyType
+
+import numpy as np
+
+from propcvx.experiments.reproduce.entries import Entry
+from propcvx.experiments.tables import markdown_table
+
+CHOICES: Mapping[str, Callable[[Entry], tuple[float, ...]]] = MappingProxyType(
+    {
+        "each fold, bag error": lambda entry: entry.accuracies,
+        "all folds, bag error": lambda entry: entry.for_all_folds,
+        "each fold, test accuracy": lambda entry: entry.by_test,
+        "all folds, test accuracy": lambda entry: entry.for_all_folds_by_test,
+    }
+)
+"""The accuracies of an entry by what one combination of parameters is chosen for, and by what.
+
+The first is what all other tables show.
+"""
+
+LARGE = 32
+"""Size from which bags count as large."""
+
+REPEATED = 3
+"""Repetitions from which an entry's standard deviation counts."""
+
+Groups = Mapping[str, Sequence[Entry]]
+Column = Callable[[Sequence[Entry]], str]
+
+
+def by_method(entries: Sequence[Entry]) -> dict[str, list[Entry]]:
+    """Entries by method, those with large bags apart."""
+    groups: dict[tuple[bool, str], list[Entry]] = {}
+    for entry in sorted(entries, key=lambda entry: entry.bag_size >= LARGE):
+        groups.setdefault((entry.bag_size >= LARGE, entry.method), []).append(entry)
+    return {f"{method}, {_sizes_text(group)}": group for (_, method), group in groups.items()}
+
+
+def differences_table(groups: Groups) -> str:
+    """Mean difference to print, in brackets how many entries lie within two standard errors."""
+    beside = {name: [e for e in group if e.beside_print] for name, group in groups.items()}
+    return _table(beside, _columns(_difference))
+
+
+def deviations_table(groups: Groups) -> str:
+    """Median of the standard deviations over repetitions, and of those in print."""
+    repeated = {
+        name: [e for e in group if e.paper and len(e.accuracies) >= REPEATED]
+        for name, group in groups.items()
+    }
+    return _table(repeated, _columns(_deviation) | {"print": _printed_deviation})
+
+
+def _columns(text: Column) -> dict[str, Column]:
+    """For each way to choose, the text of a group as it would then be."""
+
+    def column(accuracies: Callable[[Entry], tuple[float, ...]]) -> Column:
+        return lambda group: text([replace(e, accuracies=accuracies(e)) for e in group])
+
+    return {name: column(accuracies) for name, accuracies in CHOICES.items()}
+
+
+def _table(groups: Groups, columns: Mapping[str, Column]) -> str:
+    rows = [
+        [name, str(len(group)), *(column(group) for column in columns.values())]
+        for name, group in groups.items()
+        if group
+    ]
+    return markdown_table(["", "entries", *columns], rows) if rows else ""
+
+
+def _sizes_text(entries: Sequence[Entry]) -> str:
+    return f"bags of {', '.join(map(str, sorted({entry.bag_size for entry in entries})))}"
+
+
+def _difference(entries: Sequence[Entry]) -> str:
+    within = sum(entry.beside_print == "within" for entry in entries)
+    return f"{np.mean([entry.difference for entry in entries]):+.1f} ({within})"
+
+
+def _deviation(entries: Sequence[Entry]) -> str:
+    return f"{np.median([entry.std for entry in entries]):.1f}"
+
+
+def _printed_deviation(entries: Sequence[Entry]) -> str:
+    return f"{np.median([entry.paper.std for entry in entries if entry.paper]):.1f}"
