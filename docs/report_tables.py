@@ -1,6 +1,6 @@
 """The tables of accuracies on the pages and in the README: of docs/results/tables.sqlite.
 
-``python docs/report_tables.py`` writes the one in the README anew.
+``python docs/report_tables.py`` writes those in the README anew.
 """
 
 import re
@@ -17,6 +17,7 @@ from propcvx.experiments.reproduce.report.choices import (
     by_method,
     deviations_table,
     differences_table,
+    fixed_table,
 )
 from propcvx.experiments.reproduce.report.origin import content_hash
 from propcvx.experiments.reproduce.report.paired_tests import paired_tests
@@ -47,6 +48,7 @@ def pages() -> dict[str, str]:
         "results_by_size": summary_table(by_bag_size(both)),
         "results_differences": differences_table(by_method(both)),
         "results_deviations": deviations_table(by_method(both)),
+        "results_fixed": fixed_table(done("table-linear") + done("table-rbf")),
         "results_by_data": _accuracies("table-linear"),
         "results_gaussian": _accuracies("table-rbf"),
         "results_equal": _accuracies("robustness"),
@@ -59,7 +61,7 @@ def pages() -> dict[str, str]:
         "results_other_packages": _accuracies("other-packages"),
         "results_natural": _accuracies("natural"),
         "results_untuned": _accuracies("timing"),
-        "results_means": means_table(),
+        "results_means": means_tables(),
         "results_seconds": seconds_table(),
         "results_tests": next(iter(list(paired_tests(done("table-linear")))[1:]), ""),
     }
@@ -81,9 +83,14 @@ def done(name: str) -> list[Entry]:
     return [entry for entry in all_entries(name) if entry.accuracies]
 
 
-def means_table() -> str:
-    """Table 2 in short: the mean over the data sets of which all bag sizes are done."""
-    entries = {(e.data, e.bag_size, e.method): e for e in done("table-linear")}
+def means_tables() -> str:
+    """Tables 2 and 3 in short."""
+    return "\n\n".join(_means_table(name) for name in ("table-linear", "table-rbf"))
+
+
+def _means_table(name: str) -> str:
+    """A table in short: the mean over the data sets of which all bag sizes are done."""
+    entries = {(e.data, e.bag_size, e.method): e for e in done(name)}
     sizes = sorted({size for _, size, _ in entries})
     sets = [
         data
@@ -98,7 +105,7 @@ def means_table() -> str:
     fewest, most = min(counts), max(counts)
     each = str(most) if fewest == most else f"{fewest} to {most}"
     told = f"Mean of {', '.join(sets)}. Each entry has {each} of the paper's five repetitions."
-    head = ["accuracy in % (paper), bags of", *map(str, sizes)]
+    head = [f"{EXPERIMENTS[name].about}, bags of", *map(str, sizes)]
     return f"{markdown_table(head, rows)}\n\n{told}"
 
 
@@ -130,7 +137,7 @@ def _accuracies(name: str, data: Sequence[str] | None = None) -> str:
 def readme_text() -> str:
     """The README with the results of the file."""
     return MARKED.sub(
-        lambda found: f"{found[1]}\n{means_table()}\n\n{found[2]}",
+        lambda found: f"{found[1]}\n{means_tables()}\n\n{found[2]}",
         README.read_text(encoding="utf-8"),
     )
 

@@ -20,11 +20,20 @@ def test_examples_give_what_they_show():
 
 def test_results_are_those_of_the_file():
     text = README.read_text(encoding="utf-8")
-    assert report_tables.means_table() in text, "python docs/report_tables.py writes it anew"
+    assert report_tables.means_tables() in text, "python docs/report_tables.py writes it anew"
     assert text == report_tables.readme_text()
 
 
 def test_links_and_pictures_are_there():
     text = README.read_text(encoding="utf-8")
     for target in re.findall(r"\]\(([^)]+)\)", text):
-        assert target.startswith("https://") or (README.parent / target).exists(), target
+        if not target.startswith("https://"):
+            file, _, heading = target.partition("#")
+            assert (README.parent / file).exists(), target
+            assert not heading or heading in headings(README.parent / file), target
+
+
+def headings(file):
+    """Those of a page, as links name them."""
+    found = re.findall(r"^#+ (.+)$", file.read_text(encoding="utf-8"), re.MULTILINE)
+    return [heading.lower().replace(" ", "-") for heading in found]

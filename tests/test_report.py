@@ -42,6 +42,7 @@ from propcvx.experiments.reproduce.report.choices import (
     by_method,
     deviations_table,
     differences_table,
+    fixed_table,
 )
 from propcvx.experiments.reproduce.report.tables import summary_table
 
@@ -97,7 +98,7 @@ def entry(method, split_accuracies, *, paper=None, folds=5):
         accuracies=(mean,),
         by_test=(mean + 1.0,),
         for_all_folds=(mean - 1.0,),
-        for_all_folds_by_test=(mean + 0.5,),
+        combinations={"C=1": (mean - 2.0,), "C=10": (mean + 0.5,)},
         folds=folds,
         split_accuracies=split_accuracies,
         seconds=1.0,
@@ -251,7 +252,7 @@ def test_parameters_can_be_chosen_for_each_fold_or_for_all(tmp_path):
 def test_other_choices_stand_beside_print_as_accuracies_do():
     paper = Printed(accuracy=80.0, std=2.0, bold=False)
     near = entry("InvCal", splits(84.0), paper=paper)
-    several = {"accuracies": (80.0, 81.0, 85.0), "for_all_folds_by_test": (83.0, 84.0, 85.5)}
+    several = {"accuracies": (80.0, 81.0, 85.0), "combinations": {"C=1": (83.0, 84.0, 85.5)}}
     far = replace(near, **several, bag_size=LARGE, by_test=(1.0, 2.0, 3.0))
     groups = by_method([far, near, entry("MeanMap", splits(80.0))])
     assert list(groups) == [
@@ -265,6 +266,21 @@ def test_other_choices_stand_beside_print_as_accuracies_do():
     (repeated,) = deviations_table(groups).splitlines()[2:]
     assert repeated.startswith(f"| InvCal, bags of {LARGE} | 1 | 2.6 | ")
     assert repeated.endswith(" | 1.0 | 1.3 | 2.0 |")
+
+
+def test_one_combination_is_fixed_for_all_entries():
+    small = replace(
+        entry("InvCal", splits(80.0)), combinations={"C=1": (70.0, 74.0), "C=10": (90.0, 90.0)}
+    )
+    large = replace(
+        small, bag_size=LARGE, accuracies=(60.0,), combinations={"C=1": (88.5,), "C=10": (70.0,)}
+    )
+    assert fixed_table([small, large]).splitlines() == [
+        f"| kernel | method | bags of 2: chosen | bags of 2: fixed | bags of {LARGE}: chosen "
+        f"| bags of {LARGE}: fixed | fixed to |",
+        "| --- | --- | --- | --- | --- | --- | --- |",
+        "| linear | InvCal | 80.0 | 72.0 | 60.0 | 88.5 | C=1 |",
+    ]
 
 
 def test_a_report_counts_significant_comparisons(text):

@@ -48,11 +48,14 @@ def outcome_row(outcome: Outcome) -> dict[str, str]:
 
 
 def parameter_text(parameters: Mapping[str, Any]) -> str:
-    """Parameters on one line.
+    """Parameters on one line; those of a part of an estimator by their own name alone.
 
     Examples
     --------
-    >>> parameter_text({"C": 10.0, "epsilon": 0.01})
-    'C=10 epsilon=0.01'
+    >>> parameter_text({"C": 10.0, "intercept": "center", "relaxation__max_cuts": 2})
+    'C=10 intercept=center max_cuts=2'
     """
-    return " ".join(f"{name}={value:g}" for name, value in parameters.items())
+    return " ".join(
+        f"{name.rpartition('__')[2]}={value if isinstance(value, str) else format(value, 'g')}"
+        for name, value in parameters.items()
+    )

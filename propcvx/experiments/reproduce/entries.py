@@ -8,11 +8,14 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from propcvx.experiments.reproduce.cells import Cell
 from propcvx.experiments.reproduce.evaluate import choose
 from propcvx.experiments.reproduce.printed import REPETITIONS, Printed, printed
-from propcvx.experiments.reproduce.protocol import Design
+from propcvx.experiments.tables import parameter_text
+
+Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -29,9 +32,11 @@ class Entry:
         classified right, in percent.
     by_test : tuple of float
         The same, had parameters been chosen by accuracy on the test instances.
-    for_all_folds, for_all_folds_by_test : tuple of float
-        The same, had one combination of parameters been chosen for all folds of a repetition: by
-        the sum of their validation errors, and by accuracy on all their test instances.
+    for_all_folds : tuple of float
+        The same, had one combination of parameters been chosen for all folds of a repetition, by
+        the sum of their validation errors.
+    combinations : dict
+        The same for each combination of parameters, in all folds of every repetition.
     folds : int
         Of each repetition.
     split_accuracies : dict
@@ -51,7 +56,7 @@ class Entry:
     accuracies: tuple[float, ...]
     by_test: tuple[float, ...]
     for_all_folds: tuple[float, ...]
-    for_all_folds_by_test: tuple[float, ...]
+    combinations: Mapping[str, tuple[float, ...]]
     folds: int
     split_accuracies: dict[str, float]
     seconds: float
@@ -69,6 +74,11 @@ class Entry:
     def std(self) -> float:
         """Standard deviation over repetitions; NaN with fewer than two."""
         return float(np.std(self.accuracies, ddof=1)) if len(self.accuracies) > 1 else np.nan
+
+    @property
+    def for_all_folds_by_test(self) -> tuple[float, ...]:
+        """Of each repetition, the most accurate combination of parameters in all its folds."""
+        return tuple(max(each) for each in zip(*self.combinations.values(), strict=True))
 
     @property
     def difference(self) -> float:
@@ -150,7 +160,7 @@ def _entry(
     done = [known[cell.key] for cell in cells if cell.key in known]
     first = cells[0]
     design = first.protocol.design
-    alike = [_for_all_folds(folds, design) for folds in complete]
+    grids = [_Grid.of(folds) for folds in complete]
     return Entry(
         data=first.data,
         kernel=first.kernel,
@@ -158,8 +168,11 @@ def _entry(
         method=first.method,
         accuracies=tuple(_pooled(folds, "accuracy") for folds in complete),
         by_test=tuple(_pooled(folds, "accuracy_chosen_by_test") for folds in complete),
-        for_all_folds=tuple(by_error for by_error, _ in alike),
-        for_all_folds_by_test=tuple(by_test for _, by_test in alike),
+        for_all_folds=tuple(float(g.accuracies[choose(g.errors, design)]) for g in grids),
+        combinations={
+            name: tuple(float(grid.accuracies[k]) for grid in grids)
+            for k, name in enumerate(grids[0].names if grids else ())
+        },
         folds=design.folds,
         split_accuracies={
             row["split"]: 100.0 * row["accuracy"] for folds in complete for row in folds
@@ -172,13 +185,24 @@ def _entry(
     )
 
 
-def _for_all_folds(folds: Sequence[Mapping[str, Any]], design: Design) -> tuple[float, float]:
-    """Percentages with the combination chosen by validation error, and with the most accurate."""
-    points = [json.loads(row["points"]) for row in folds]
-    errors = np.array([[point["validation_error"] for point in fold] for fold in points])
-    right = np.array([[point["accuracy"] for point in fold] for fold in points])
-    pooled = 100.0 * np.average(right, axis=0, weights=[row["n_test"] for row in folds])
-    return float(pooled[choose(errors.sum(axis=0), design)]), float(pooled.max())
+@dataclass(frozen=True)
+class _Grid:
+    """Each combination of parameters in all folds of a repetition: error, percentage right."""
+
+    names: tuple[str, ...]
+    errors: Array
+    accuracies: Array
+
+    @classmethod
+    def of(cls, folds: Sequence[Mapping[str, Any]]) -> _Grid:
+        points = [json.loads(row["points"]) for row in folds]
+        right = [[point["accuracy"] for point in fold] for fold in points]
+        counts = [row["n_test"] for row in folds]
+        return cls(
+            tuple(parameter_text(point["parameters"]) for point in points[0]),
+            np.sum([[point["validation_error"] for point in fold] for fold in points], axis=0),
+            100.0 * np.average(right, axis=0, weights=counts),
+        )
 
 
 def _pooled(folds: Sequence[Mapping[str, Any]], column: str) -> float:

@@ -36,10 +36,12 @@ Column = Callable[[Sequence[Entry]], str]
 
 def by_method(entries: Sequence[Entry]) -> dict[str, list[Entry]]:
     """Entries by method, those with large bags apart."""
-    groups: dict[tuple[bool, str], list[Entry]] = {}
-    for entry in sorted(entries, key=lambda entry: entry.bag_size >= LARGE):
-        groups.setdefault((entry.bag_size >= LARGE, entry.method), []).append(entry)
-    return {f"{method}, {_sizes_text(group)}": group for (_, method), group in groups.items()}
+    groups = [
+        [entry for entry in part if entry.method == method]
+        for part in _small_and_large(entries)
+        for method in dict.fromkeys(entry.method for entry in part)
+    ]
+    return {f"{group[0].method}, {_sizes_text(group)}": group for group in groups}
 
 
 def differences_table(groups: Groups) -> str:
@@ -55,6 +57,35 @@ def deviations_table(groups: Groups) -> str:
         for name, group in groups.items()
     }
     return _table(repeated, _columns(_deviation) | {"print": _printed_deviation})
+
+
+def fixed_table(entries: Sequence[Entry]) -> str:
+    """Mean accuracy as chosen, and with one combination for all entries of a kernel and method.
+
+    It is the one that is best on average over them.
+    """
+    groups: dict[tuple[str, str], list[Entry]] = {}
+    for entry in entries:
+        groups.setdefault((entry.kernel, entry.method), []).append(entry)
+    sizes = [_sizes_text(part) for part in _small_and_large(entries)]
+    columns = [f"{text}: {way}" for text in sizes for way in ("chosen", "fixed")]
+    rows = map(_fixed_row, groups.values())
+    return markdown_table(["kernel", "method", *columns, "fixed to"], rows)
+
+
+def _fixed_row(entries: Sequence[Entry]) -> list[str]:
+    first, parts = entries[0], _small_and_large(entries)
+    best = max(first.combinations, key=lambda name: _mean_fixed(entries, name))
+    means = [mean for part in parts for mean in (_mean(part), _mean_fixed(part, best))]
+    return [first.kernel, first.method, *(f"{mean:.1f}" for mean in means), best]
+
+
+def _mean_fixed(entries: Sequence[Entry], combination: str) -> float:
+    return _mean([replace(e, accuracies=e.combinations[combination]) for e in entries])
+
+
+def _mean(entries: Sequence[Entry]) -> float:
+    return float(np.mean([entry.mean for entry in entries]))
 
 
 def _columns(text: Column) -> dict[str, Column]:
@@ -73,6 +104,10 @@ def _table(groups: Groups, columns: Mapping[str, Column]) -> str:
         if group
     ]
     return markdown_table(["", "entries", *columns], rows) if rows else ""
+
+
+def _small_and_large(entries: Sequence[Entry]) -> list[list[Entry]]:
+    return [[e for e in entries if (e.bag_size >= LARGE) == large] for large in (False, True)]
 
 
 def _sizes_text(entries: Sequence[Entry]) -> str:
