@@ -59,6 +59,8 @@ myst_substitutions = {
     **report_tables.pages(),
 }
 
+report_tables.draw_choices(HERE / "generated")
+
 # Notebooks are executed where they changed since the last time; an error in one is an error here.
 shutil.rmtree(HERE / "notebooks", ignore_errors=True)
 shutil.copytree(HERE.parent / "notebooks", HERE / "notebooks")

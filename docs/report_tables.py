@@ -21,6 +21,7 @@ from propcvx.experiments.reproduce.report.choices import (
 )
 from propcvx.experiments.reproduce.report.origin import content_hash
 from propcvx.experiments.reproduce.report.paired_tests import paired_tests
+from propcvx.experiments.reproduce.report.pictures import picture_of_choices
 from propcvx.experiments.reproduce.report.tables import (
     accuracy_table,
     by_bag_size,
@@ -28,6 +29,7 @@ from propcvx.experiments.reproduce.report.tables import (
     summary_table,
 )
 from propcvx.experiments.tables import markdown_table
+from propcvx.plotting import svg_text
 
 PRINTED = ("figure1", "table-linear", "table-rbf", "table-large", "robustness")
 """Experiments of which the paper prints accuracies."""
@@ -132,6 +134,14 @@ def _accuracies(name: str, data: Sequence[str] | None = None) -> str:
         accuracy_table([e for e in entries if (e.data, e.kernel) == place])
         for place in dict.fromkeys((entry.data, entry.kernel) for entry in entries)
     )
+
+
+def draw_choices(folder: Path) -> None:
+    """What choosing parameters by test accuracy would have given, as a picture."""
+    entries = [e for e in done("table-linear") + done("table-rbf") if e.paper]
+    folder.mkdir(exist_ok=True)
+    figure = picture_of_choices("choices", entries).figure
+    (folder / "choices.svg").write_text(svg_text(figure), encoding="utf-8")
 
 
 def readme_text() -> str:

@@ -344,14 +344,15 @@ def test_html_is_one_page_with_everything_in_it(document, text):
     assert not {"script", "link", "b"} & set(page.tags)
     assert "url(" not in html
     assert "@import" not in html
-    assert len(page.loaded) == 1
-    kind, _, data = page.loaded[0].partition(",")
-    assert kind == "data:image/svg+xml;base64"
-    assert ElementTree.fromstring(b64decode(data)).tag.endswith("svg")
+    assert len(page.loaded) == 2
+    for loaded in page.loaded:
+        kind, _, data = loaded.partition(",")
+        assert kind == "data:image/svg+xml;base64"
+        assert ElementTree.fromstring(b64decode(data)).tag.endswith("svg")
 
 
 def test_a_picture_has_what_is_done_and_what_is_printed(document):
-    (picture,) = (part for part in document.parts if isinstance(part, Picture))
+    picture, _ = (part for part in document.parts if isinstance(part, Picture))
     assert picture.name == "table-linear-heart-linear"
     axes = picture.figure.axes
     assert [ax.get_title() for ax in axes] == ["MeanMap", "InvCal", "alter-pSVM", "conv-pSVM"]
@@ -359,6 +360,16 @@ def test_a_picture_has_what_is_done_and_what_is_printed(document):
     assert list(here.get_xdata()) == [2, 4]
     assert list(paper.get_xdata()) == [2, 4, 8, 16, 32, 64]
     assert paper.get_ydata()[0] == 81.85
+
+
+def test_a_picture_has_what_other_choices_give(document):
+    _, picture = (part for part in document.parts if isinstance(part, Picture))
+    assert picture.name == "table-linear-choices"
+    by_error, paper, by_test = (
+        container.lines[0].get_ydata() for container in picture.figure.axes[0].containers
+    )
+    assert by_test - by_error == pytest.approx([4.0, 4.0])
+    assert paper[0] == 81.85
 
 
 def test_markdown_has_its_pictures_beside_it(file, tmp_path):

@@ -3,18 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from propcvx.plotting.style import BLUE, VERMILION, Line
+from propcvx.plotting.style import Line, series_of
 
 COLUMNS = 2
-STYLES: tuple[dict[str, Any], ...] = (
-    {"color": BLUE, "marker": "o", "linestyle": "-"},
-    {"color": VERMILION, "marker": "s", "linestyle": "--", "markerfacecolor": "white"},
-)
 
 
 def accuracy_by_bag_size(panels: Mapping[str, Mapping[str, Line]], title: str = "") -> Figure:
@@ -23,7 +18,7 @@ def accuracy_by_bag_size(panels: Mapping[str, Mapping[str, Line]], title: str = 
     Parameters
     ----------
     panels : mapping of str to mapping of str to Line
-        For each method up to two lines by name, as bag sizes, accuracies in percent and half
+        For each method lines by name, as bag sizes, accuracies in percent and half
         lengths of error bars; NaN is no bar.  Lines of one name look alike in all panels.
     title : str
         Above the whole.
@@ -36,13 +31,13 @@ def accuracy_by_bag_size(panels: Mapping[str, Mapping[str, Line]], title: str = 
     figure = Figure(figsize=(3.6 * COLUMNS, 2.5 * n_rows + 0.8), layout="constrained")
     grid = figure.subplots(n_rows, COLUMNS, sharex=True, sharey=True, squeeze=False).ravel()
     names = list(dict.fromkeys(name for lines in panels.values() for name in lines))
-    styles = dict(zip(names, STYLES, strict=False))
+    styles = series_of(names)
     sizes = sorted(
         {int(x) for lines in panels.values() for line in lines.values() for x in line[0]}
     )
     for ax, (method, lines) in zip(grid, panels.items(), strict=False):
         for name, (x, y, bar) in lines.items():
-            ax.errorbar(x, y, yerr=bar, capsize=3, markersize=5, **styles[name])
+            ax.errorbar(x, y, yerr=bar, capsize=3, **styles[name])
         _bag_size_axis(ax, method, sizes)
     for unused in grid[len(panels) :]:
         unused.remove()

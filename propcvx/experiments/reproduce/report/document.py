@@ -19,7 +19,7 @@ from propcvx.experiments.reproduce.report.choices import (
 )
 from propcvx.experiments.reproduce.report.origin import content_hash, origin
 from propcvx.experiments.reproduce.report.paired_tests import paired_tests
-from propcvx.experiments.reproduce.report.pictures import Picture, picture_of
+from propcvx.experiments.reproduce.report.pictures import Picture, picture_of, picture_of_choices
 from propcvx.experiments.reproduce.report.tables import (
     accuracy_table,
     agreement,
@@ -152,7 +152,7 @@ def _experiment(name: str, entries: Sequence[Entry]) -> Iterator[str | Picture]:
     if any(entry.beside_print for entry in done):
         yield agreement(done)
         yield summary_table(by_bag_size(entries))
-        yield from _otherwise(done)
+        yield from _otherwise(name, done)
     if done:
         yield "### Entry by entry"
         yield selection(done)
@@ -160,8 +160,10 @@ def _experiment(name: str, entries: Sequence[Entry]) -> Iterator[str | Picture]:
     yield from paired_tests(done)
 
 
-def _otherwise(done: Sequence[Entry]) -> Iterator[str]:
-    tuned = by_method([entry for entry in done if entry.paper and len(entry.combinations) > 1])
+def _otherwise(name: str, done: Sequence[Entry]) -> Iterator[str | Picture]:
+    tuned = [entry for entry in done if entry.paper and len(entry.combinations) > 1]
     if tuned:
         yield "### Had parameters been chosen otherwise"
-        yield from filter(None, (differences_table(tuned), deviations_table(tuned)))
+        yield picture_of_choices(f"{name}-choices", tuned)
+        groups = by_method(tuned)
+        yield from filter(None, (differences_table(groups), deviations_table(groups)))

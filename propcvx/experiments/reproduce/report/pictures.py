@@ -9,6 +9,7 @@ import numpy as np
 
 from propcvx.experiments.reproduce.entries import Entry
 from propcvx.plotting import Figure, accuracy_by_bag_size
+from propcvx.plotting.style import Line
 
 Numbers = tuple[int, float, float]
 
@@ -44,12 +45,45 @@ def picture_of(experiment: str, entries: Sequence[Entry]) -> Picture:
     )
 
 
-def _lines(entries: Sequence[Entry]) -> dict[str, tuple[np.ndarray, np.ndarray, np.ndarray]]:
+def picture_of_choices(name: str, entries: Sequence[Entry]) -> Picture:
+    """Mean accuracy over data sets and kernels against bag size, by how parameters are chosen.
+
+    Parameters
+    ----------
+    name : str
+        Of the picture.
+    entries : sequence of Entry
+        Those that are beside print.
+    """
+    panels = {
+        method: {
+            "chosen by bag error": _means([(e, e.accuracies) for e in group]),
+            "paper": _means([(e, (e.paper.accuracy,)) for e in group if e.paper]),
+            "chosen by test accuracy": _means([(e, e.for_all_folds_by_test) for e in group]),
+        }
+        for method in dict.fromkeys(entry.method for entry in entries)
+        if (group := [entry for entry in entries if entry.method == method])
+    }
+    return Picture(
+        name,
+        "Mean accuracy against bag size: with parameters chosen by bag error for each fold, in the "
+        "paper, and with one combination for all folds, chosen by accuracy on test instances.",
+        accuracy_by_bag_size(panels),
+    )
+
+
+def _means(entries: Sequence[tuple[Entry, Sequence[float]]]) -> Line:
+    sizes = sorted({entry.bag_size for entry, _ in entries})
+    means = [np.mean([np.mean(a) for e, a in entries if e.bag_size == size]) for size in sizes]
+    return np.array(sizes, dtype=float), np.array(means), np.full(len(sizes), np.nan)
+
+
+def _lines(entries: Sequence[Entry]) -> dict[str, Line]:
     own = [(entry.bag_size, entry.mean, entry.std) for entry in entries if entry.accuracies]
     theirs = [(e.bag_size, e.paper.accuracy, e.paper.std) for e in entries if e.paper]
     return {name: _line(points) for name, points in (("here", own), ("paper", theirs)) if points}
 
 
-def _line(points: Sequence[Numbers]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def _line(points: Sequence[Numbers]) -> Line:
     x, y, bar = np.array(sorted(points), dtype=float).T
     return x, y, bar
