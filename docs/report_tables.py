@@ -4,13 +4,13 @@
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 from propcvx.experiments.reproduce import EXPERIMENTS, Store, plan
-from propcvx.experiments.reproduce.entries import Entry, entries_of
+from propcvx.experiments.reproduce.entries import Entry, entries_of, grouped
 from propcvx.experiments.reproduce.experiments import METHODS, UNPRINTED
 from propcvx.experiments.reproduce.report.beyond import beyond_means, beyond_table, room_table
 from propcvx.experiments.reproduce.report.choices import (
@@ -41,16 +41,16 @@ MARKED = re.compile(r"(<!-- results -->\n).*?(<!-- end of results -->)", re.DOTA
 
 def pages() -> dict[str, str]:
     """What the pages show, by the names that they use."""
-    both = all_entries("table-linear") + all_entries("table-rbf")
+    both = _both(done)
     return {
         "results_hash": content_hash(FILE),
         "results_in_short": summary_table(
             {EXPERIMENTS[name].about: all_entries(name) for name in PRINTED}
         ),
-        "results_by_size": summary_table(by_bag_size(both)),
+        "results_by_size": summary_table(by_bag_size(_both(all_entries))),
         "results_differences": differences_table(by_method(both)),
         "results_deviations": deviations_table(by_method(both)),
-        "results_fixed": fixed_table(done("table-linear") + done("table-rbf")),
+        "results_fixed": fixed_table(both),
         "results_by_data": _accuracies("table-linear"),
         "results_gaussian": _accuracies("table-rbf"),
         "results_equal": _accuracies("robustness"),
@@ -83,6 +83,11 @@ def _rows() -> list[dict[str, Any]]:
 def done(name: str) -> list[Entry]:
     """Those of which a repetition is done."""
     return [entry for entry in all_entries(name) if entry.accuracies]
+
+
+def _both(entries: Callable[[str], list[Entry]]) -> list[Entry]:
+    """Those of Tables 2 and 3."""
+    return entries("table-linear") + entries("table-rbf")
 
 
 def means_tables() -> str:
@@ -130,17 +135,14 @@ def _means(entries: list[Entry]) -> str:
 def _accuracies(name: str, data: Sequence[str] | None = None) -> str:
     """A table for each data set and kernel of an experiment, or of some data sets of it."""
     entries = [entry for entry in done(name) if data is None or entry.data in data]
-    return "\n\n".join(
-        accuracy_table([e for e in entries if (e.data, e.kernel) == place])
-        for place in dict.fromkeys((entry.data, entry.kernel) for entry in entries)
-    )
+    places = grouped(entries, lambda entry: (entry.data, entry.kernel))
+    return "\n\n".join(map(accuracy_table, places.values()))
 
 
 def draw_choices(folder: Path) -> None:
     """What choosing parameters by test accuracy would have given, as a picture."""
-    entries = [e for e in done("table-linear") + done("table-rbf") if e.paper]
     folder.mkdir(exist_ok=True)
-    figure = picture_of_choices("choices", entries).figure
+    figure = picture_of_choices("choices", _both(done)).figure
     (folder / "choices.svg").write_text(svg_text(figure), encoding="utf-8")
 
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +16,7 @@ from propcvx.experiments.reproduce.printed import REPETITIONS, Printed, printed
 from propcvx.experiments.tables import parameter_text
 
 Array = NDArray[np.float64]
+Key = TypeVar("Key", bound=Hashable)
 
 
 @dataclass(frozen=True)
@@ -144,6 +145,14 @@ def entries_of(
     return [
         _entry(group, known, printed().get((experiment, *place))) for place, group in groups.items()
     ]
+
+
+def grouped(entries: Sequence[Entry], key: Callable[[Entry], Key]) -> dict[Key, list[Entry]]:
+    """Entries by what the key says of them, in the order in which that first occurs."""
+    groups: dict[Key, list[Entry]] = {}
+    for entry in entries:
+        groups.setdefault(key(entry), []).append(entry)
+    return groups
 
 
 def _entry(

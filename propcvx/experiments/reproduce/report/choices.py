@@ -8,7 +8,7 @@ from types import MappingProxyType
 
 import numpy as np
 
-from propcvx.experiments.reproduce.entries import Entry
+from propcvx.experiments.reproduce.entries import Entry, grouped
 from propcvx.experiments.tables import markdown_table
 
 CHOICES: Mapping[str, Callable[[Entry], tuple[float, ...]]] = MappingProxyType(
@@ -36,12 +36,11 @@ Column = Callable[[Sequence[Entry]], str]
 
 def by_method(entries: Sequence[Entry]) -> dict[str, list[Entry]]:
     """Entries by method, those with large bags apart."""
-    groups = [
-        [entry for entry in part if entry.method == method]
+    return {
+        f"{method}, {_sizes_text(group)}": group
         for part in _small_and_large(entries)
-        for method in dict.fromkeys(entry.method for entry in part)
-    ]
-    return {f"{group[0].method}, {_sizes_text(group)}": group for group in groups}
+        for method, group in grouped(part, lambda entry: entry.method).items()
+    }
 
 
 def differences_table(groups: Groups) -> str:
@@ -64,9 +63,7 @@ def fixed_table(entries: Sequence[Entry]) -> str:
 
     It is the one that is best on average over them.
     """
-    groups: dict[tuple[str, str], list[Entry]] = {}
-    for entry in entries:
-        groups.setdefault((entry.kernel, entry.method), []).append(entry)
+    groups = grouped(entries, lambda entry: (entry.kernel, entry.method))
     sizes = [_sizes_text(part) for part in _small_and_large(entries)]
     columns = [f"{text}: {way}" for text in sizes for way in ("chosen", "fixed")]
     rows = map(_fixed_row, groups.values())

@@ -8,7 +8,7 @@ from pathlib import Path
 from types import MappingProxyType
 
 from propcvx.errors import InputError
-from propcvx.experiments.reproduce.entries import Entry, entries_of
+from propcvx.experiments.reproduce.entries import Entry, entries_of, grouped
 from propcvx.experiments.reproduce.experiments import EXPERIMENTS, plan
 from propcvx.experiments.reproduce.protocol import Protocol
 from propcvx.experiments.reproduce.report.beyond import beyond_means, beyond_table, room_table
@@ -142,9 +142,10 @@ def _experiment(name: str, entries: Sequence[Entry]) -> Iterator[str | Picture]:
     yield f"## {EXPERIMENTS[name].about}"
     yield f"{sum(e.n_done for e in entries)} of {sum(e.n_cells for e in entries)} cells done."
     done = [entry for entry in entries if entry.accuracies]
-    for data, kernel in dict.fromkeys((entry.data, entry.kernel) for entry in done):
-        group = [entry for entry in entries if (entry.data, entry.kernel) == (data, kernel)]
-        yield accuracy_table([entry for entry in group if entry.accuracies])
+    groups = grouped(entries, lambda entry: (entry.data, entry.kernel))
+    for place, shown in grouped(done, lambda entry: (entry.data, entry.kernel)).items():
+        group = groups[place]
+        yield accuracy_table(shown)
         if len({entry.bag_size for entry in group}) > 1:
             yield picture_of(name, group)
     if done:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from propcvx.experiments.reproduce.entries import Entry
+from propcvx.experiments.reproduce.entries import Entry, grouped
 from propcvx.plotting import Figure, accuracy_by_bag_size
 from propcvx.plotting.style import Line
 
@@ -34,8 +34,8 @@ class Picture:
 def picture_of(experiment: str, entries: Sequence[Entry]) -> Picture:
     """Accuracy against bag size, of all entries of one data set and kernel, done or not."""
     panels = {
-        method: _lines([entry for entry in entries if entry.method == method])
-        for method in dict.fromkeys(entry.method for entry in entries)
+        method: _lines(group)
+        for method, group in grouped(entries, lambda entry: entry.method).items()
     }
     data, kernel = entries[0].data, entries[0].kernel
     return Picture(
@@ -57,12 +57,13 @@ def picture_of_choices(name: str, entries: Sequence[Entry]) -> Picture:
     """
     panels = {
         method: {
-            "chosen by bag error": _means([(e, e.accuracies) for e in group]),
-            "paper": _means([(e, (e.paper.accuracy,)) for e in group if e.paper]),
-            "chosen by test accuracy": _means([(e, e.for_all_folds_by_test) for e in group]),
+            "chosen by bag error": _means(group, lambda entry: entry.mean),
+            "paper": _means(group, lambda entry: entry.paper.accuracy if entry.paper else np.nan),
+            "chosen by test accuracy": _means(
+                group, lambda entry: float(np.mean(entry.for_all_folds_by_test))
+            ),
         }
-        for method in dict.fromkeys(entry.method for entry in entries)
-        if (group := [entry for entry in entries if entry.method == method])
+        for method, group in grouped(entries, lambda entry: entry.method).items()
     }
     return Picture(
         name,
@@ -72,10 +73,10 @@ def picture_of_choices(name: str, entries: Sequence[Entry]) -> Picture:
     )
 
 
-def _means(entries: Sequence[tuple[Entry, Sequence[float]]]) -> Line:
-    sizes = sorted({entry.bag_size for entry, _ in entries})
-    means = [np.mean([np.mean(a) for e, a in entries if e.bag_size == size]) for size in sizes]
-    return np.array(sizes, dtype=float), np.array(means), np.full(len(sizes), np.nan)
+def _means(entries: Sequence[Entry], accuracy: Callable[[Entry], float]) -> Line:
+    sizes = grouped(entries, lambda entry: entry.bag_size)
+    means = {size: float(np.mean([accuracy(e) for e in group])) for size, group in sizes.items()}
+    return _line([(size, mean, np.nan) for size, mean in means.items()])
 
 
 def _lines(entries: Sequence[Entry]) -> dict[str, Line]:

@@ -6,16 +6,14 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from propcvx.experiments.reproduce.entries import Entry
+from propcvx.experiments.reproduce.entries import Entry, grouped
 from propcvx.experiments.reproduce.paired import best_methods
 from propcvx.experiments.tables import markdown_table, spread_text
 
 
 def accuracy_table(entries: Sequence[Entry]) -> str:
     """Methods by bag sizes, of one data set and kernel."""
-    columns: dict[int, list[Entry]] = {}
-    for entry in entries:
-        columns.setdefault(entry.bag_size, []).append(entry)
+    columns = grouped(entries, lambda entry: entry.bag_size)
     best = {size: best_methods(column) for size, column in columns.items()}
     cells = {
         (entry.method, entry.bag_size): _cell(entry, entry.method in best[entry.bag_size])
@@ -50,8 +48,8 @@ def summary_table(tables: Mapping[str, Sequence[Entry]]) -> str:
 
 def by_bag_size(entries: Sequence[Entry]) -> dict[str, list[Entry]]:
     """Entries by the size of their bags, smallest first."""
-    sizes = sorted({entry.bag_size for entry in entries})
-    return {f"bags of {size}": [e for e in entries if e.bag_size == size] for size in sizes}
+    sizes = grouped(entries, lambda entry: entry.bag_size)
+    return {f"bags of {size}": sizes[size] for size in sorted(sizes)}
 
 
 def agreement(entries: Sequence[Entry]) -> str:
@@ -69,12 +67,11 @@ def agreement(entries: Sequence[Entry]) -> str:
 
 def selection(entries: Sequence[Entry]) -> str:
     """What choosing by validation loses, method by method."""
-    methods = dict.fromkeys(entry.method for entry in entries)
-    losses = {
-        method: np.mean([entry.lost for entry in entries if entry.method == method])
-        for method in methods
-    }
-    listed = ", ".join(f"{method} {loss:+.1f}" for method, loss in losses.items())
+    methods = grouped(entries, lambda entry: entry.method)
+    listed = ", ".join(
+        f"{method} {np.mean([entry.lost for entry in group]):+.1f}"
+        for method, group in methods.items()
+    )
     return f"Chosen by test accuracy, the mean over all entries would have changed by: {listed}."
 
 
