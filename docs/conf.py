@@ -14,6 +14,7 @@ sys.path[:0] = [str(HERE), str(HERE.parent), str(HERE.parent / "tests")]
 import citation_entry  # noqa: E402
 import in_browser  # noqa: E402
 import mistake_table  # noqa: E402
+import open_choices  # noqa: E402
 import paper_equations  # noqa: E402
 import report_tables  # noqa: E402
 import result_tables  # noqa: E402
@@ -57,6 +58,7 @@ myst_substitutions = {
     "software_citation": citation_entry.software_citation(),
     **paper_equations.equation_pages(),
     **report_tables.pages(),
+    **open_choices.pages(),
 }
 
 report_tables.draw_choices(HERE / "generated")

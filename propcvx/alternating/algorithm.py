@@ -79,8 +79,8 @@ def alternate(
         The values of C*, see :func:`annealing_values`; ``[C]`` is no annealing.
     tol : float
         A repeat loop ends when the objective decreases by less, in units of C, and relative to the
-        objective where that is above C: instances s times as large with C / s^2 are the same
-        problem.
+        objective where that is above C: instances s times as large with C / s^2 and C_p / s^2 are
+        the same problem.
         The paper's threshold is 1e-4 at any size, which is below the error of a solver where the
         losses of many instances are summed.
     max_iter : int

@@ -76,14 +76,14 @@ class MethodOptions:
     Attributes
     ----------
     gaussian : "rbf" or "exponential"
-        The kernel of Table 3, which is not written out: exp(-gamma d^2) as everywhere, or
+        The kernel of Table 4, which is not written out: exp(-gamma d^2) as everywhere, or
         exp(-gamma d), the authors' program.  The SVM with labels always takes the former.
     gammas : tuple of float
         Its grid.
     likelihoods : tuple of str
         The grid of what lambda stands beside in MeanMap: the ``"mean"`` of the negative
         log-likelihood or the ``"sum"``, which the paper does not say.  Only the sum comes near
-        Table 3, and at large bags the mean is nearer to Table 2.
+        Table 4, and at large bags the mean is nearer to Table 2.
     MeanMap_bias : bool
         Whether the model of MeanMap has a bias.  The paper does not speak of one; the authors'
         program has one, and without it Table 2 is no nearer.

@@ -38,7 +38,7 @@ def by_method(entries: Sequence[Entry]) -> dict[str, list[Entry]]:
     """Entries by method, those with large bags apart."""
     return {
         f"{method}, {_sizes_text(group)}": group
-        for part in _small_and_large(entries)
+        for part in small_and_large(entries)
         for method, group in grouped(part, lambda entry: entry.method).items()
     }
 
@@ -46,7 +46,7 @@ def by_method(entries: Sequence[Entry]) -> dict[str, list[Entry]]:
 def differences_table(groups: Groups) -> str:
     """Mean difference to print, in brackets how many entries lie within two standard errors."""
     beside = {name: [e for e in group if e.beside_print] for name, group in groups.items()}
-    return _table(beside, _columns(_difference))
+    return _table(beside, _columns(difference_text))
 
 
 def deviations_table(groups: Groups) -> str:
@@ -64,14 +64,14 @@ def fixed_table(entries: Sequence[Entry]) -> str:
     It is the one that is best on average over them.
     """
     groups = grouped(entries, lambda entry: (entry.kernel, entry.method))
-    sizes = [_sizes_text(part) for part in _small_and_large(entries)]
+    sizes = [_sizes_text(part) for part in small_and_large(entries)]
     columns = [f"{text}: {way}" for text in sizes for way in ("chosen", "fixed")]
     rows = map(_fixed_row, groups.values())
     return markdown_table(["kernel", "method", *columns, "fixed to"], rows)
 
 
 def _fixed_row(entries: Sequence[Entry]) -> list[str]:
-    first, parts = entries[0], _small_and_large(entries)
+    first, parts = entries[0], small_and_large(entries)
     best = max(first.combinations, key=lambda name: _mean_fixed(entries, name))
     means = [mean for part in parts for mean in (_mean(part), _mean_fixed(part, best))]
     return [first.kernel, first.method, *(f"{mean:.1f}" for mean in means), best]
@@ -103,7 +103,8 @@ def _table(groups: Groups, columns: Mapping[str, Column]) -> str:
     return markdown_table(["", "entries", *columns], rows) if rows else ""
 
 
-def _small_and_large(entries: Sequence[Entry]) -> list[list[Entry]]:
+def small_and_large(entries: Sequence[Entry]) -> list[list[Entry]]:
+    """Entries with small bags, and those with bags of ``LARGE`` and more."""
     return [[e for e in entries if (e.bag_size >= LARGE) == large] for large in (False, True)]
 
 
@@ -111,7 +112,8 @@ def _sizes_text(entries: Sequence[Entry]) -> str:
     return f"bags of {', '.join(map(str, sorted({entry.bag_size for entry in entries})))}"
 
 
-def _difference(entries: Sequence[Entry]) -> str:
+def difference_text(entries: Sequence[Entry]) -> str:
+    """Mean difference to print, in brackets how many lie within two standard errors of it."""
     within = sum(entry.beside_print == "within" for entry in entries)
     return f"{np.mean([entry.difference for entry in entries]):+.1f} ({within})"
 

@@ -1,0 +1,168 @@
+"""Tables of what the paper leaves open, as docs/results/tables.sqlite has it tried."""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from report_tables import all_rows
+
+from propcvx.experiments.reproduce import PRESETS, Design, Protocol, Selection, plan
+from propcvx.experiments.reproduce.entries import Entry, entries_of
+from propcvx.experiments.reproduce.evaluate import choose
+from propcvx.experiments.reproduce.report.choices import difference_text, small_and_large
+from propcvx.experiments.tables import markdown_table
+
+SINGLE_VALUES: Mapping[str, Mapping[str, Mapping[str, Any]]] = {
+    "MeanMap": {
+        "`likelihoods=mean`": {"likelihood": "mean"},
+        "`likelihoods=sum`": {"likelihood": "sum"},
+    },
+    "conv-pSVM": {
+        "`intercepts=center`": {"intercept": "center"},
+        "`intercepts=constant`": {"intercept": "constant"},
+        "`cuts=1`": {"relaxation__max_cuts": 1},
+        "`cuts=2`": {"relaxation__max_cuts": 2},
+    },
+}
+"""What bag error chooses in the tables, and the paper leaves open: a single value of it."""
+
+
+@dataclass(frozen=True)
+class Trial:
+    """Cells of an experiment that were run with other options, too.
+
+    Attributes
+    ----------
+    flags : str
+        The options as ``propcvx reproduce`` takes them.
+    protocol : Protocol
+    experiment : str
+    selection : Selection
+    """
+
+    flags: str
+    protocol: Protocol
+    experiment: str
+    selection: Selection
+
+
+def _set(name: str, value: Any) -> tuple[str, Protocol]:
+    text = ",".join(f"{v:g}" for v in value) if isinstance(value, tuple) else value
+    return f"--set {name}={text}", Protocol().with_options(**{name: value})
+
+
+def _first(**parts: Sequence[Any]) -> Selection:
+    return Selection(repetitions=[0], **parts)
+
+
+_QUICK = {
+    "data": ["heart", "vote"],
+    "bag_sizes": [8, 32, 64],
+    "methods": ["MeanMap", "InvCal", "conv-pSVM"],
+}
+
+TRIALS = (
+    Trial("--preset authors-program", PRESETS["authors-program"], "table-linear", _first(**_QUICK)),
+    Trial(*_set("error_weights", "size"), "table-linear", _first(**_QUICK)),
+    Trial(*_set("ties", "last"), "table-linear", _first(**_QUICK)),
+    Trial(*_set("inner_folds", 100), "table-linear", _first(**_QUICK)),
+    Trial(
+        *_set("C_p_times", "size"),
+        "table-linear",
+        _first(**_QUICK | {"methods": ["alter-pSVM"]}),
+    ),
+    Trial(
+        *_set("MeanMap_bias", False),
+        "table-linear",
+        _first(methods=["MeanMap"], bag_sizes=[2, 8, 32, 64]),
+    ),
+    Trial(
+        *_set("gaussian", "exponential"),
+        "table-rbf",
+        _first(data=["heart", "vote"], bag_sizes=[2, 8, 32, 64], methods=["MeanMap", "InvCal"]),
+    ),
+    *(
+        Trial(
+            *_set("InvCal_C_p", (0.1 * size, 1.0 * size, 10.0 * size)),
+            "table-large",
+            _first(methods=["InvCal"], bag_sizes=[size]),
+        )
+        for size in (2048, 4096, 8192)
+    ),
+)
+
+
+def pages() -> dict[str, str]:
+    """What the pages show, by the names that they use."""
+    return {"results_single_values": single_values_table(), "results_trials": trials_table()}
+
+
+def single_values_table() -> str:
+    """Mean difference to print with one value instead of the several of the tables.
+
+    The fits are the same; bag error chooses among those that have the value.  In brackets the
+    entries within two standard errors.
+    """
+    rows = [
+        [method, text, *_differences(method, kept)]
+        for method, choices in SINGLE_VALUES.items()
+        for text, kept in {"as in the tables": {}, **choices}.items()
+    ]
+    sizes = ("bags of 2 to 16", "bags of 32, 64")
+    groups = [f"{kernel}, {size}" for kernel in ("linear", "Gaussian") for size in sizes]
+    return markdown_table(["method", "with", *groups], rows)
+
+
+def trials_table() -> str:
+    """Mean difference to print of cells run with other options: in the tables, and with them."""
+    head = ["options", "experiment", "bags of", "method", "entries", "in the tables", "with them"]
+    return markdown_table(head, [row for trial in TRIALS for row in _rows_of(trial)])
+
+
+def _differences(method: str, kept: Mapping[str, Any]) -> list[str]:
+    """Of the linear and the Gaussian kernel, of small and of large bags."""
+    texts = []
+    for table in ("table-linear", "table-rbf"):
+        cells = plan(table, selection=Selection(methods=[method]))
+        keys = {cell.key for cell in cells}
+        rows = [_keeping(row, kept) for row in all_rows() if row["key"] in keys]
+        entries = [e for e in entries_of(table, cells, rows) if e.accuracies]
+        texts += [difference_text(part) for part in small_and_large(entries)]
+    return texts
+
+
+def _keeping(row: Mapping[str, Any], kept: Mapping[str, Any]) -> dict[str, Any]:
+    """The row of a cell, had bag error chosen among the combinations that have these values."""
+    points = [p for p in json.loads(row["points"]) if kept.items() <= p["parameters"].items()]
+    chosen = points[choose(np.array([p["validation_error"] for p in points]), Design())]
+    return {**row, "points": json.dumps(points), "accuracy": chosen["accuracy"]}
+
+
+def _rows_of(trial: Trial) -> list[list[str]]:
+    tables, others = (
+        {
+            (entry.method, entry.data, entry.bag_size): entry
+            for entry in entries_of(
+                trial.experiment, plan(trial.experiment, protocol, trial.selection), all_rows()
+            )
+            if entry.accuracies
+        }
+        for protocol in (Protocol(), trial.protocol)
+    )
+    pairs = [(tables[place], entry) for place, entry in others.items() if place in tables]
+    groups: dict[str, list[tuple[Entry, Entry]]] = {}
+    for pair in pairs:
+        groups.setdefault(pair[0].method, []).append(pair)
+    return [
+        [
+            f"`{trial.flags}`",
+            trial.experiment,
+            ", ".join(map(str, dict.fromkeys(entry.bag_size for entry, _ in group))),
+            method,
+            str(len(group)),
+            *(difference_text(entries) for entries in zip(*group, strict=True)),
+        ]
+        for method, group in groups.items()
+    ]
