@@ -67,7 +67,7 @@ TRIALS = (
     Trial("--preset authors-program", PRESETS["authors-program"], "table-linear", _first(**_QUICK)),
     Trial(*_set("error_weights", "size"), "table-linear", _first(**_QUICK)),
     Trial(*_set("ties", "last"), "table-linear", _first(**_QUICK)),
-    Trial(*_set("inner_folds", 100), "table-linear", _first(**_QUICK)),
+    Trial(*_set("inner_folds", 100), "table-linear", _first(**_QUICK | {"bag_sizes": [32, 64]})),
     Trial(
         *_set("C_p_times", "size"),
         "table-linear",

@@ -79,7 +79,7 @@ def all_entries(name: str) -> list[Entry]:
 
 @cache
 def all_rows() -> list[dict[str, Any]]:
-    return Store(FILE).rows()
+    return Store(FILE, read_only=True).rows()
 
 
 def done(name: str) -> list[Entry]:

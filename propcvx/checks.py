@@ -39,10 +39,10 @@ def check_number(
     return float(value)
 
 
-def check_count(name: str, value: Any) -> int:
-    """A whole number, at least 1."""
-    if value is True or not isinstance(value, Integral) or int(value) < 1:
-        raise InputError(f"{name} must be a whole number, at least 1, got {value!r}.")
+def check_count(name: str, value: Any, *, least: int = 1) -> int:
+    """A whole number, at least 1 or another least one."""
+    if isinstance(value, bool) or not isinstance(value, Integral) or int(value) < least:
+        raise InputError(f"{name} must be a whole number, at least {least}, got {value!r}.")
     return int(value)
 
 

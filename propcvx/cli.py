@@ -21,6 +21,7 @@ from propcvx.experiments.laboratory import KINDS, Problem, run_comparison
 from propcvx.experiments.reproduce import EXPERIMENTS, PRESETS, Selection, Store, plan, run_plan
 from propcvx.experiments.reproduce.engines import dask_cluster, processes
 from propcvx.experiments.reproduce.plan_text import plan_text
+from propcvx.experiments.reproduce.protocol import OPTIONS
 from propcvx.experiments.reproduce.report import document_of, markdown_text, write_report
 from propcvx.experiments.solver_laboratory.command import add_solvers
 from propcvx.experiments.studies import STUDIES
@@ -221,9 +222,14 @@ def _add_reproduce(commands: Any) -> None:
         action="append",
         default=[],
         metavar="NAME=VALUE",
-        help="another value of an option of the protocol",
+        help=f"another value of an option of the protocol: {', '.join(OPTIONS)}",
     )
     reproduce.add_argument("--dry-run", action="store_true", help="print the plan and an estimate")
+    reproduce.add_argument(
+        "--take-over",
+        action="store_true",
+        help="run the cells, too, that runs on other machines had in hand and no longer have",
+    )
     for flag, kind, name in (
         ("--data", str, "data sets"),
         ("--kernels", str, "kernels"),
@@ -243,7 +249,12 @@ def _add_report(commands: Any) -> None:
     shown.add_argument("file", type=Path, metavar="FILE", help="of propcvx reproduce")
     shown.add_argument("--preset", choices=PRESETS, default="paper", help="options (paper)")
     shown.add_argument(
-        "--set", type=_setting, action="append", default=[], metavar="NAME=VALUE", help="see there"
+        "--set",
+        type=_setting,
+        action="append",
+        default=[],
+        metavar="NAME=VALUE",
+        help="as reproduce",
     )
     shown.add_argument(
         "--output",
@@ -270,15 +281,24 @@ def _reproduce(chosen: argparse.Namespace) -> int:
     )
     protocol = PRESETS[chosen.preset].with_options(**dict(chosen.set))
     cells = plan(chosen.what, protocol, selection)
+    own = EXPERIMENTS[chosen.what].options
+    if taken := [name for name, _ in chosen.set if name in own]:
+        name = taken[0]
+        raise InputError(f"--set {name}: {chosen.what} has {name}={own[name]!r} itself.")
     if chosen.dry_run:
-        store = Store(chosen.results) if chosen.results.exists() else None
+        there = chosen.results.exists()
+        store = Store(chosen.results, read_only=True) if there else None
         print(plan_text(cells, store, chosen.jobs or 1))
         return 0
     with _engine(chosen):
-        summary = run_plan(cells, chosen.results, n_jobs=chosen.jobs)
-    print(f"{summary.done} cells done, {len(summary.failed)} failed; {chosen.results}")
+        summary = run_plan(cells, chosen.results, n_jobs=chosen.jobs, take_over=chosen.take_over)
+    print(f"cells done: {summary.done}, failed: {len(summary.failed)}; {chosen.results}")
     if summary.elsewhere:
-        print(f"{summary.elsewhere} cells are in the hands of another run")
+        print(
+            f"cells in the hands of other runs: {summary.elsewhere}, of "
+            f"{', '.join(summary.holders) or 'ended meanwhile'}; if one on another machine is no "
+            "longer at work, --take-over"
+        )
     for failure in summary.failed:
         print(f"failed: {failure}", file=sys.stderr)
     return 1 if summary.failed else 0
@@ -310,7 +330,7 @@ def _setting(text: str) -> tuple[str, Any]:
         raise argparse.ArgumentTypeError(f"must be NAME=VALUE, got {text}")
     try:
         return name, literal_eval(value)
-    except (ValueError, SyntaxError):
+    except (ValueError, SyntaxError, TypeError):
         return name, value
 
 

@@ -53,7 +53,8 @@ def test_women_are_judged_on_districts_that_no_method_has_seen(data_home, tmp_pa
     assert run_plan(cells, tmp_path / "results", progress=False).done == 5
     text = markdown_text(document_of(tmp_path / "results"))
     assert f"| {ECOLOGICAL} | " in text
-    assert "Splits of the benchmark that are fixed by hash: 5, the same: 5." in text
+    assert "Of these splits, 5 are among those of the experiment `quick`" in text
+    assert "hashes the package has: 5 are the same." in text
 
 
 @pytest.mark.slow

@@ -1,5 +1,6 @@
 """Real data sets: read as published, checked, fetched, and told where they were looked for."""
 
+import bz2
 import hashlib
 from functools import partial
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -106,6 +107,13 @@ def test_an_unknown_set_is_told_the_known_ones():
     for name in ("hart", "dna-4", "heart-1"):
         with pytest.raises(InputError, match="heart"):
             load_real(name)
+
+
+@pytest.mark.parametrize("content", [b"no archive at all", bz2.compress(b"-1 1:0.5\n")[:-4]])
+def test_an_archive_that_cannot_be_read_is_refused(tmp_path, content):
+    (tmp_path / "cod-rna.t.bz2").write_bytes(content)
+    with pytest.raises(InputError, match=r"cod-rna.t.bz2 cannot be read: .*; remove it"):
+        load_real("cod-rna.t", data_home=tmp_path)
 
 
 def test_a_file_of_another_content_is_refused(tmp_path):

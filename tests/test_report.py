@@ -19,7 +19,7 @@ from propcvx.experiments.methods import SUPERVISED
 from propcvx.experiments.reproduce import Selection, Store, plan
 from propcvx.experiments.reproduce.entries import Entry, entries_of
 from propcvx.experiments.reproduce.evaluate import Point, Result
-from propcvx.experiments.reproduce.methods import AVERAGED
+from propcvx.experiments.reproduce.methods import AVERAGED, LLP_LEARN
 from propcvx.experiments.reproduce.paired import (
     best_methods,
     compare,
@@ -396,6 +396,16 @@ def test_cells_as_data(file, tmp_path):
     assert parquet.loc[parquet["method"] == "MeanMap", "estimator.n_init"].isna().all()
 
 
+def test_versions_of_methods_are_numbers_and_words(tmp_path):
+    store = Store(tmp_path / "results")
+    run = store.begin_run()
+    for method in ("MeanMap", LLP_LEARN[0]):
+        cell = plan("other-packages", selection=Selection(methods=[method]))[0]
+        store.record(cell, result_of(replace(cell, method="MeanMap")), run)
+    write_report(store.file, tmp_path / "cells.parquet")
+    assert sorted(pd.read_parquet(tmp_path / "cells.parquet")["version"]) == ["1", "1.6.0"]
+
+
 @pytest.mark.parametrize("ending", OUTPUTS)
 def test_every_ending_is_written_from_the_command_line(file, tmp_path, ending):
     output = tmp_path / f"output{ending.upper()}"
@@ -414,6 +424,10 @@ def test_what_cannot_be_written_is_told_before_anything_is_done(
         write_report(tmp_path / "nothing", tmp_path / "a.csv")
     with pytest.raises(InputError, match=r"folder .*nowhere is not there"):
         write_report(file, tmp_path / "nowhere" / "a.md")
+    (tmp_path / "folder.md").mkdir()
+    with pytest.raises(InputError, match=r"folder.md is a folder, and must be a file"):
+        write_report(file, tmp_path / "folder.md")
+    (tmp_path / "folder.md").rmdir()
     found = output_module.find_spec
     missing = SimpleNamespace(find_spec=lambda name: None if name == "pyarrow" else found(name))
     monkeypatch.setattr(output_module, "find_spec", missing.find_spec)

@@ -1,6 +1,8 @@
 """Experiments: the plan, one cell, and what is in the report."""
 
 import json
+import sqlite3
+from contextlib import closing
 from dataclasses import fields, replace
 from itertools import pairwise
 
@@ -83,6 +85,29 @@ def test_unknown_experiments_options_and_values_are_refused():
         Protocol().with_options(tie="last")
     with pytest.raises(InputError, match=r"ties must be one of \['first', 'last'\]|\('first'"):
         Protocol().with_options(ties="middle")
+
+
+@pytest.mark.parametrize(
+    ("option", "value", "message"),
+    [
+        ("likelihoods", (), r"likelihoods must have a value, got \(\)"),
+        ("gammas", "abc", "gammas must be a finite number above 0, got 'abc'"),
+        ("gammas", [[1.0]], "gammas must be a finite number above 0"),
+        ("epsilons", -0.1, "epsilons must be a finite number at least 0"),
+        ("InvCal_C_p", (1.0, -1.0), "InvCal_C_p must be a finite number above 0, got -1.0"),
+        ("seed", 0.5, "seed must be a whole number, at least 0, got 0.5"),
+        ("inner_folds", 1, "inner_folds must be a whole number, at least 2, got 1"),
+    ],
+)
+def test_values_that_no_cell_could_be_run_with_are_refused(option, value, message):
+    with pytest.raises(InputError, match=message):
+        Protocol().with_options(**{option: value})
+
+
+def test_a_selection_without_cells_is_refused():
+    selection = Selection(data=["cod-rna.t"], methods=["averaged methods"])
+    with pytest.raises(InputError, match="better has no cell with all that is selected"):
+        plan("better", selection=selection)
 
 
 def test_a_grid_of_one_value_is_given_as_that_value():
@@ -292,8 +317,9 @@ def test_an_estimate_counts_starts_and_is_not_moved_by_one_slow_cell():
             "method": cell.method,
             "settings": json.dumps(ten.settings),
             "seconds": seconds,
+            "error": error,
         }
-        for seconds in (90.0, 100.0, 5000.0)
+        for seconds, error in ((90.0, ""), (100.0, ""), (5000.0, ""), (0.1, "failed"))
     ]
     assert Costs(rows).seconds(ten) == pytest.approx(100.0)
     assert Costs(rows).seconds(three) == pytest.approx(30.0)
@@ -304,9 +330,9 @@ def test_figure_one_from_the_command_line(tmp_path, capsys):
     assert main(["reproduce", "figure1", "--results", file, "--dry-run"]) == 0
     assert "4 cells, 4 to do" in capsys.readouterr().out
     assert main(["reproduce", "figure1", "--results", file]) == 0
-    assert "4 cells done, 0 failed" in capsys.readouterr().out
+    assert "cells done: 4, failed: 0" in capsys.readouterr().out
     assert main(["reproduce", "figure1", "--results", file]) == 0
-    assert "0 cells done" in capsys.readouterr().out
+    assert "cells done: 0, failed: 0" in capsys.readouterr().out
     assert main(["report", file, "--output", str(tmp_path / "report.md")]) == 0
     text = (tmp_path / "report.md").read_text()
     assert "Figure 1" in text
@@ -320,6 +346,11 @@ def test_the_command_line_names_what_is_wrong(tmp_path, capsys):
         (["reproduce", "figure2", "--results", file], "an experiment must be one of"),
         (["reproduce", "quick", "--results", file, "--set", "ties"], "must be NAME=VALUE"),
         (["reproduce", "quick", "--results", file, "--set", "knots=1"], "options must be among"),
+        (
+            ["reproduce", "quick", "--results", file, "--set", "restarts=1"],
+            "--set restarts: quick has restarts=3 itself",
+        ),
+        (["reproduce", "quick", "--results", file, "--set", "gammas={1,2}"], "gammas must be"),
         (["reproduce", "quick", "--results", file, "--bag-sizes", "x"], "invalid list of int"),
         (["report", file], "there is no results file"),
     ):
@@ -334,6 +365,18 @@ def test_a_file_of_something_else_is_refused(tmp_path):
         run_plan([CELL], tmp_path / "text")
 
 
+def test_a_database_of_somebody_else_is_refused_and_left_as_it_is(tmp_path):
+    file = tmp_path / "photos.sqlite"
+    with closing(sqlite3.connect(file)) as connection:
+        connection.execute("CREATE TABLE results (photo TEXT)")
+    before = file.read_bytes()
+    for use in (lambda: run_plan([CELL], file), lambda: document_of(file)):
+        with pytest.raises(InputError, match=r"photos.sqlite cannot be used as a results file"):
+            use()
+    assert file.read_bytes() == before
+    assert list(tmp_path.iterdir()) == [file]
+
+
 def test_presets_are_protocols_that_differ():
     paper, program = PRESETS["paper"], PRESETS["authors-program"]
     assert paper == Protocol()
@@ -343,9 +386,25 @@ def test_presets_are_protocols_that_differ():
 
 def test_a_report_counts_results_of_other_options(tmp_path):
     run_plan([CELL], tmp_path / "results", progress=False)
-    assert "1 results, 1 of them of other options" in markdown_text(
-        document_of(tmp_path / "results")
-    )
+    text = markdown_text(document_of(tmp_path / "results"))
+    assert "1 results, 1 of them of other options" in text
+    assert "Results with the default options of the protocol." in text
+
+
+def test_a_report_says_of_which_options_it_is(tmp_path):
+    run_plan([CELL], tmp_path / "results", progress=False)
+    protocol = Protocol().with_options(ties="last", cuts=2)
+    text = markdown_text(document_of(tmp_path / "results", protocol))
+    assert "`ties='last'`, `cuts=(2,)`." in text
+
+
+def test_a_report_leaves_the_file_as_it_is(tmp_path):
+    file = tmp_path / "results"
+    run_plan([CELL], file, progress=False)
+    before = file.read_bytes()
+    document_of(file)
+    assert file.read_bytes() == before
+    assert list(tmp_path.iterdir()) == [file]
 
 
 def test_data_that_cannot_be_had_are_told_before_anything_is_run(tmp_path, monkeypatch):

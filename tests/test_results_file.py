@@ -4,6 +4,7 @@ import json
 import multiprocessing
 import random
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -118,6 +119,40 @@ def test_a_cell_in_the_hands_of_a_run_that_lives_is_left_to_it(tmp_path, uninter
     assert (summary.done, summary.elsewhere) == (1, 1)
     store.release(mine)
     assert run_plan(PLAN[:2], store.file, progress=False).done == 1
+
+
+def test_a_run_that_has_ended_and_was_not_waited_for_holds_nothing(tmp_path):
+    """Its process is still listed."""
+    store = Store(tmp_path / "results")
+    process = subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE)
+    run = claim_as(store, process.pid, socket.gethostname())
+    assert not store.claim(PLAN[0], store.begin_run())
+    process.stdin.close()
+    until(lambda: psutil.Process(process.pid).status() == psutil.STATUS_ZOMBIE)
+    assert store.claim(PLAN[0], store.begin_run())
+    process.wait()
+    assert run
+
+
+def test_cells_of_a_machine_that_is_gone_are_taken_over(tmp_path):
+    store = Store(tmp_path / "results")
+    claim_as(store, 1, "gone")
+    summary = run_plan(PLAN[:1], store.file, progress=False)
+    assert (summary.done, summary.elsewhere) == (0, 1)
+    assert summary.holders == ("process 1 on gone",)
+    assert run_plan(PLAN[:1], store.file, progress=False, take_over=True).done == 1
+
+
+def claim_as(store, pid, host):
+    """The first cell of the plan in the hands of a run of that process."""
+    run = store.begin_run()
+    with store._connected() as connection:
+        connection.execute(
+            "UPDATE runs SET pid = ?, host = ?, process_started = ? WHERE run = ?",
+            (pid, host, psutil.Process(pid).create_time(), run),
+        )
+    assert store.claim(PLAN[0], run)
+    return run
 
 
 def test_results_do_not_depend_on_the_number_of_processes(tmp_path, uninterrupted):
@@ -301,8 +336,10 @@ def test_without_dask_it_is_said_how_to_install_it(monkeypatch):
 def test_an_address_where_nothing_answers_is_named(monkeypatch):
     pytest.importorskip("distributed")
     monkeypatch.setattr("propcvx.experiments.reproduce.engines.PATIENCE", 0.3)
-    for address in ("tcp://127.0.0.1:1", "nowhere at all"):
-        told = f"nothing answers at '{address}'"
+    for address, told in (
+        ("tcp://127.0.0.1:1", "nothing answers at 'tcp://127.0.0.1:1'"),
+        ("127.0.0.1", "scheduler must be like 'tcp://127.0.0.1:8786', got '127.0.0.1'"),
+    ):
         with pytest.raises(InputError, match=told), dask_cluster(address):
             pass
 

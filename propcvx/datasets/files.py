@@ -177,12 +177,16 @@ def _pooch() -> Any:
 
 
 def _checked(path: Path, file: DataFile) -> Path:
-    with bz2.open(path) if path.suffix == ".bz2" else path.open("rb") as content:
-        found = hashlib.file_digest(content, "sha256").hexdigest()
+    anew = f"remove it, and it is fetched anew from {file.url}"
+    try:
+        with bz2.open(path) if path.suffix == ".bz2" else path.open("rb") as content:
+            found = hashlib.file_digest(content, "sha256").hexdigest()
+    except (OSError, EOFError) as failure:
+        raise InputError(f"{path} cannot be read: {failure}; {anew}") from failure
     if found != file.sha256:
         raise InputError(
             f"{path} is not the file that was published: its content has the sha256 {found}, "
-            f"expected is {file.sha256}; remove it, and it is fetched anew from {file.url}"
+            f"expected is {file.sha256}; {anew}"
         )
     return path
 

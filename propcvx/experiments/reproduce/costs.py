@@ -26,13 +26,16 @@ class Costs:
     Parameters
     ----------
     rows : sequence of mapping
-        As :meth:`propcvx.experiments.reproduce.store.Store.rows` gives them.
+        As :meth:`propcvx.experiments.reproduce.store.Store.rows` gives them; those of cells that
+        failed say nothing.
     """
 
     def __init__(self, rows: Sequence[Mapping[str, Any]]) -> None:
         columns: dict[tuple[Any, ...], list[float]] = {}
         methods: dict[tuple[Any, ...], list[float]] = {}
         for row in rows:
+            if row["error"]:
+                continue
             column = (row["data"], row["bag_size"], row["kernel"], row["method"])
             one = row["seconds"] / n_fits(json.loads(row["settings"]))
             columns.setdefault(column, []).append(one)

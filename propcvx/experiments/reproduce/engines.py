@@ -5,6 +5,7 @@ An engine is a context in which :func:`joblib.parallel_config` says so; a run it
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -16,6 +17,9 @@ from propcvx.experiments.reproduce.store import versions
 
 PATIENCE = 30.0
 """Seconds to wait for a scheduler to answer, and for its first worker."""
+
+
+ADDRESS = re.compile(r"(tcp|tls)://.+:\d+")
 
 
 class ClusterError(PropCVXError, RuntimeError):
@@ -43,8 +47,9 @@ def dask_cluster(scheduler: str) -> Iterator[None]:
     Raises
     ------
     InputError
-        If dask.distributed is not installed, nothing answers there, no worker comes, or a worker
-        has several threads or other versions of packages than this process.
+        If dask.distributed is not installed, that is no such address, nothing answers there, no
+        worker comes, or a worker has several threads or other versions of packages than this
+        process.
     ClusterError
         If the scheduler is lost, or a cell whose worker died again and again.
     """
@@ -57,6 +62,8 @@ def dask_cluster(scheduler: str) -> Iterator[None]:
             "engine 'dask' needs dask.distributed: pip install propcvx[dask]; engine 'processes' "
             "needs nothing more."
         ) from failure
+    if not ADDRESS.fullmatch(scheduler):
+        raise InputError(f"scheduler must be like 'tcp://127.0.0.1:8786', got {scheduler!r}.")
     try:
         client = Client(scheduler, timeout=PATIENCE, set_as_default=False)
     except (OSError, ValueError) as failure:

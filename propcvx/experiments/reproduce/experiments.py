@@ -67,6 +67,11 @@ class Experiment:
     about: str
     blocks: tuple[Block, ...]
 
+    @property
+    def options(self) -> dict[str, Any]:
+        """Options of the protocol that it sets itself."""
+        return {name: value for block in self.blocks for name, value in block.options.items()}
+
 
 EXPERIMENTS: Mapping[str, Experiment] = MappingProxyType(
     {
@@ -193,12 +198,14 @@ def plan(
     name : str
         A name in ``EXPERIMENTS``.
     protocol : Protocol, optional
+        Options that the experiment sets itself are not taken from it.
     selection : Selection, optional
 
     Raises
     ------
     InputError
-        If the experiment, or something in the selection, is not known; the message lists what is.
+        If the experiment, or something in the selection, is not known, the message lists what is;
+        or if nothing of the experiment is selected.
 
     Examples
     --------
@@ -213,6 +220,9 @@ def plan(
         for part in ("data", "kernels", "bag_sizes", "methods", "repetitions")
     }
     cells = [cell for block in blocks for cell in _cells(block, protocol or Protocol(), wanted)]
+    if not cells:
+        given = {part: values for part, values in vars(chosen).items() if values is not None}
+        raise InputError(f"{name} has no cell with all that is selected: {given}.")
     order = {part: {value: k for k, value in enumerate(values)} for part, values in wanted.items()}
     return sorted(
         cells,

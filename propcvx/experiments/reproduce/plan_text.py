@@ -39,9 +39,10 @@ def plan_text(cells: Sequence[Cell], store: Store | None, n_jobs: int) -> str:
         }
         for (data, kernel, method), group in groups.items()
     ]
-    hours = sum(costs.seconds(cell) for cell in left) / 3600 / n_jobs
+    seconds = sum(costs.seconds(cell) for cell in left) / n_jobs
+    time = f"{seconds / 3600:.1f} hours" if seconds >= 3600 else f"{seconds / 60:.1f} minutes"
     return (
-        f"{text_table(rows)}\n\n{len(cells)} cells, {len(left)} to do: about {hours:.1f} hours on "
+        f"{text_table(rows)}\n\n{len(cells)} cells, {len(left)} to do: about {time} on "
         f"{n_jobs} core{'s' if n_jobs > 1 else ''}"
     )
 

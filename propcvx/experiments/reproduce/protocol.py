@@ -42,7 +42,7 @@ class Design:
         authors' program.
     ties : "first" or "last"
         Which of several parameters with equal validation error is taken, in the order of the grid,
-        smallest values first.  The first is the strongest regularisation; the paper does not say.
+        smallest values first.  The paper does not say.
     """
 
     seed: int = 0
@@ -56,11 +56,11 @@ class Design:
     ties: str = "first"
 
     def __post_init__(self) -> None:
-        check_number("seed", self.seed, least=0)
+        check_count("seed", self.seed, least=0)
         check_choice("bags", self.bags, ("random", "equal", "own"))
         check_choice("leftover", self.leftover, ("keep", "drop"))
         check_count("folds", self.folds)
-        check_count("inner_folds", self.inner_folds)
+        check_count("inner_folds", self.inner_folds, least=2)
         check_choice("tuning", self.tuning, ("grid", "none"))
         check_choice("scaling", self.scaling, ("set", "fold"))
         check_choice("error_weights", self.error_weights, ("bag", "size"))
@@ -110,8 +110,8 @@ class MethodOptions:
     cuts_tol : float
         conv-pSVM stops when its objective falls by less, in units of C: 1e-4 as printed.
     oracle : str
-        Of conv-pSVM: ``"coordinate"`` looks along eigen-dimensions, for the linear kernel too,
-        ``"coordinate_features"`` along the features.
+        Of conv-pSVM: ``"coordinate"`` looks along eigen-dimensions, for the linear kernel too, so
+        that the answer does not depend on the axes; ``"coordinate_features"`` along the features.
     scaled_epsilon : bool
         Whether InvCal divides epsilon by p (1 - p), as the authors' program does and the paper
         does not.
@@ -138,7 +138,15 @@ class MethodOptions:
             if isinstance(option.default, tuple):
                 value = getattr(self, option.name)
                 values = tuple(value) if isinstance(value, list | tuple) else (value,)
+                if not values:
+                    raise InputError(f"{option.name} must have a value, got {value!r}.")
                 object.__setattr__(self, option.name, values)
+        for gamma in self.gammas:
+            check_number("gammas", gamma, above=0.0)
+        for epsilon in self.epsilons:
+            check_number("epsilons", epsilon, least=0.0)
+        for C_p in self.InvCal_C_p:
+            check_number("InvCal_C_p", C_p, above=0.0)
         check_choice("gaussian", self.gaussian, ("rbf", "exponential"))
         check_choice("C_p_times", self.C_p_times, ("bag", "size"))
         for likelihood in self.likelihoods:

@@ -31,15 +31,23 @@ class Summary:
         Those that failed, with what went wrong.
     elsewhere : int
         Cells that another run on the same file had in hand.
+    holders : tuple of str
+        The runs that have cells in hand at the end.
     """
 
     done: int
     failed: tuple[str, ...]
     elsewhere: int
+    holders: tuple[str, ...] = ()
 
 
 def run_plan(
-    cells: Sequence[Cell], file: Path, *, n_jobs: int | None = None, progress: bool = True
+    cells: Sequence[Cell],
+    file: Path,
+    *,
+    n_jobs: int | None = None,
+    progress: bool = True,
+    take_over: bool = False,
 ) -> Summary:
     """Run those cells of a plan that the results file does not have.
 
@@ -54,6 +62,8 @@ def run_plan(
         Cells at work at once.
     progress : bool
         Show a progress bar, in estimated seconds of work.
+    take_over : bool
+        Run cells, too, that runs on other machines have in hand, which are then taken for ended.
 
     Returns
     -------
@@ -72,6 +82,8 @@ def run_plan(
         require(data)
     for method in dict.fromkeys(cell.method for cell in cells):
         METHODS[method].require()
+    if take_over:
+        store.take_over()
     left, costs = store.left(cells), Costs(store.rows())
     run = store.begin_run()
     claimed, failed = 0, []
@@ -97,7 +109,7 @@ def run_plan(
                 bar.update(costs.seconds(cell))
     finally:
         store.release(run)
-    return Summary(claimed - len(failed), tuple(failed), len(left) - claimed)
+    return Summary(claimed - len(failed), tuple(failed), len(left) - claimed, store.holders())
 
 
 def _run(cell: Cell) -> tuple[Cell, Result]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import os
 import platform
+import shlex
 import socket
 import sqlite3
 import sys
@@ -39,6 +40,7 @@ WAIT = 60.0
 """Seconds to wait for another run's commit, which takes milliseconds."""
 
 _TABLES = """
+BEGIN IMMEDIATE;
 CREATE TABLE IF NOT EXISTS runs (
     run INTEGER PRIMARY KEY, host TEXT, pid INTEGER, process_started REAL, started TEXT,
     environment TEXT
@@ -52,6 +54,7 @@ CREATE TABLE IF NOT EXISTS results (
     error TEXT, warnings TEXT, split TEXT, settings TEXT, points TEXT, scores BLOB,
     seconds REAL, fit_seconds REAL, finished TEXT, run INTEGER
 );
+COMMIT;
 """
 
 
@@ -62,21 +65,22 @@ class Store:
     ----------
     file : Path
         The file; its folder must exist.
+    read_only : bool
+        Leave the file, which must be there, as it is.
 
     Raises
     ------
     InputError
-        If it cannot be opened as a results file.
+        If it cannot be used as a results file, here or later.
     """
 
-    def __init__(self, file: Path) -> None:
-        self.file = file
-        try:
-            with self._connected() as connection:
+    def __init__(self, file: Path, *, read_only: bool = False) -> None:
+        self.file, self.read_only = file, read_only
+        with self._connected() as connection:
+            if not read_only and not connection.execute("SELECT * FROM sqlite_master").fetchone():
                 connection.execute("PRAGMA journal_mode = WAL")
                 connection.executescript(_TABLES)
-        except sqlite3.Error as failure:
-            raise InputError(f"{file} cannot be used as a results file: {failure}.") from failure
+            connection.execute("SELECT key, settings, host FROM results JOIN runs USING (run)")
 
     def begin_run(self) -> int:
         """Note this process and its environment; the number of the run."""
@@ -109,6 +113,22 @@ class Store:
         """Give back what a run has claimed and not done."""
         with self._connected() as connection:
             connection.execute("DELETE FROM claims WHERE run = ?", (run,))
+
+    def take_over(self) -> None:
+        """Give back what runs on other machines have claimed."""
+        with self._connected() as connection:
+            connection.execute(
+                "DELETE FROM claims WHERE run IN (SELECT run FROM runs WHERE host != ?)",
+                (socket.gethostname(),),
+            )
+
+    def holders(self) -> tuple[str, ...]:
+        """The runs that have cells in hand, for people."""
+        with self._connected() as connection:
+            found = connection.execute(
+                "SELECT DISTINCT pid, host FROM claims JOIN runs USING (run) ORDER BY run"
+            ).fetchall()
+        return tuple(f"process {pid} on {host}" for pid, host in found)
 
     def record(self, cell: Cell, result: Result, run: int) -> None:
         """Keep a result, in place of an earlier failure of the same cell."""
@@ -153,16 +173,30 @@ class Store:
     @contextmanager
     def _connected(self) -> Iterator[sqlite3.Connection]:
         """A connection for one transaction: those who come here are several threads."""
-        with closing(sqlite3.connect(self.file, timeout=WAIT, isolation_level=None)) as connection:
-            connection.execute("PRAGMA synchronous = FULL")
-            try:
-                yield connection
-                if connection.in_transaction:
-                    connection.execute("COMMIT")
-            except BaseException:
-                if connection.in_transaction:
-                    connection.execute("ROLLBACK")
-                raise
+        try:
+            with closing(self._connection()) as connection:
+                connection.execute("PRAGMA synchronous = FULL")
+                try:
+                    yield connection
+                    if connection.in_transaction:
+                        connection.execute("COMMIT")
+                except BaseException:
+                    if connection.in_transaction:
+                        connection.execute("ROLLBACK")
+                    raise
+        except sqlite3.Error as failure:
+            raise InputError(
+                f"{self.file} cannot be used as a results file: {failure}; it must be one of "
+                "propcvx reproduce, or a new one in a folder that is there."
+            ) from failure
+
+    def _connection(self) -> sqlite3.Connection:
+        if not self.read_only:
+            return sqlite3.connect(self.file, timeout=WAIT, isolation_level=None)
+        address = self.file.absolute().as_uri()
+        journal = self.file.with_name(f"{self.file.name}-wal")
+        how = "mode=ro" if journal.exists() else "immutable=1"
+        return sqlite3.connect(f"{address}?{how}", timeout=WAIT, isolation_level=None, uri=True)
 
 
 def versions() -> dict[str, str]:
@@ -185,7 +219,7 @@ def environment() -> dict[str, str]:
         "processor": _processor(),
         "cores": str(os.cpu_count()),
         "BLAS threads": str(max((pool["num_threads"] for pool in threadpool_info()), default=1)),
-        "command": " ".join(["propcvx", *sys.argv[1:]]),
+        "command": shlex.join(["propcvx", *sys.argv[1:]]),
     }
 
 
@@ -202,7 +236,9 @@ def _alive(host: str, pid: int, started: float) -> bool:
     if host != socket.gethostname():
         return True
     try:
-        return abs(psutil.Process(pid).create_time() - started) < 2.0
+        process = psutil.Process(pid)
+        ended = process.status() == psutil.STATUS_ZOMBIE
+        return not ended and abs(process.create_time() - started) < 2.0
     except psutil.NoSuchProcess:
         return False
 

@@ -39,7 +39,7 @@ def cell_frame(file: Path) -> DataFrame:
 
     if not file.is_file():
         raise InputError(f"there is no results file {file}.")
-    return DataFrame([_flat(row) for row in Store(file).rows()])
+    return DataFrame([_flat(row) for row in Store(file, read_only=True).rows()])
 
 
 def _flat(row: dict[str, Any]) -> dict[str, Any]:
@@ -47,7 +47,7 @@ def _flat(row: dict[str, Any]) -> dict[str, Any]:
     left_out = ("settings", "scores", "parameters")
     flat = {name: value for name, value in row.items() if name not in left_out}
     flat |= _prefixed("chosen", json.loads(row["parameters"]))
-    flat |= {name: settings[name] for name in ("content", "version")}
+    flat |= {"content": settings["content"], "version": str(settings["version"])}
     for group, prefix in OPTIONS.items():
         flat |= _prefixed(prefix, settings[group])
     return flat

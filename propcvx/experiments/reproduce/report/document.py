@@ -53,8 +53,8 @@ does not say of which test. No p-value here is corrected for the number of compa
 The standard error of a difference to print combines both: the printed deviation over the root of
 five repetitions, and ours over the root of how many there are. With one, the printed deviation
 stands in for ours. Chosen by test is what each fold would have given, had its parameters been
-chosen by the accuracy on its test instances: not a result, but a measure of what choosing them
-honestly costs.
+chosen by the accuracy on its test instances: not a result, but an upper bound on what choosing
+them honestly costs, since the best of many combinations is luck, too.
 
 Had parameters been chosen otherwise: here one combination is chosen for each fold, by the error of
 bags in its training part. Beside that stands one for all folds of a repetition, by the sum of those
@@ -111,7 +111,7 @@ def document_of(file: Path, protocol: Protocol | None = None) -> Document:
     """
     if not file.is_file():
         raise InputError(f"there is no results file {file}.")
-    store = Store(file)
+    store = Store(file, read_only=True)
     rows, content = store.rows(), content_hash(file)
     done = {row["key"] for row in rows if not row["error"]}
     shown: set[str] = set()
@@ -125,9 +125,30 @@ def document_of(file: Path, protocol: Protocol | None = None) -> Document:
     parts = [part for name, entries in tables.items() for part in _experiment(name, entries)]
     fixed, same = compared(rows)
     if fixed:
-        parts.append(f"Splits of the benchmark that are fixed by hash: {fixed}, the same: {same}.")
+        parts.append(
+            f"Of these splits, {fixed} are among those of the experiment `quick`, whose hashes the "
+            f"package has: {same} are the same."
+        )
     return Document(
-        TITLE, (*_in_short(tables), LEGEND, *parts, origin(store, content, rows, shown))
+        TITLE,
+        (
+            _options_text(protocol or Protocol()),
+            *_in_short(tables),
+            LEGEND,
+            *parts,
+            origin(store, content, rows, shown),
+        ),
+    )
+
+
+def _options_text(protocol: Protocol) -> str:
+    """Which options the results are of."""
+    values, usual = ({**vars(p.design), **vars(p.methods)} for p in (protocol, Protocol()))
+    other = [f"`{name}={value!r}`" for name, value in values.items() if value != usual[name]]
+    if not other:
+        return "Results with the default options of the protocol."
+    return (
+        f"Results with these options of the protocol, the others being default: {', '.join(other)}."
     )
 
 
@@ -140,7 +161,7 @@ def _in_short(tables: dict[str, list[Entry]]) -> Iterator[str]:
 
 def _experiment(name: str, entries: Sequence[Entry]) -> Iterator[str | Picture]:
     yield f"## {EXPERIMENTS[name].about}"
-    yield f"{sum(e.n_done for e in entries)} of {sum(e.n_cells for e in entries)} cells done."
+    yield f"Cells done: {sum(e.n_done for e in entries)} of {sum(e.n_cells for e in entries)}."
     done = [entry for entry in entries if entry.accuracies]
     groups = grouped(entries, lambda entry: (entry.data, entry.kernel))
     for place, shown in grouped(done, lambda entry: (entry.data, entry.kernel)).items():

@@ -34,8 +34,9 @@ def origin(store: Store, content: str, rows: Sequence[Mapping[str, Any]], shown:
     commands = list(dict.fromkeys(one["command"] for one in environments))
     parts = [
         "## The file",
-        f"{store.file.name}, {content}: {len(rows)} results, {other} of them of "
-        "other options or versions.",
+        f"{store.file.name}, {content}: {len(rows)} results, {other} of them of other options or "
+        "versions"
+        + (", which `propcvx report` shows with the options of their commands." if other else "."),
         *(["Failed:", _verbatim(failed)] if failed else []),
         *(["Commands:", _verbatim(commands), _machines(environments)] if environments else []),
     ]

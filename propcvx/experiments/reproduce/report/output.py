@@ -72,8 +72,8 @@ def write_report(file: Path, output: Path, protocol: Protocol | None = None) -> 
     Raises
     ------
     InputError
-        If the ending is another one, a package that it takes is not installed, the folder of the
-        output is not there, or there is no results file; nothing is written then.
+        If the ending is another one, a package that it takes is not installed, the output cannot
+        be written, or there is no results file.
     """
     ending = output.suffix.lower()
     if ending not in OUTPUTS:
@@ -87,4 +87,9 @@ def write_report(file: Path, output: Path, protocol: Protocol | None = None) -> 
         )
     if not output.parent.is_dir():
         raise InputError(f"the output's folder {output.parent} is not there.")
-    write(file, output, protocol)
+    if output.is_dir():
+        raise InputError(f"the output {output} is a folder, and must be a file.")
+    try:
+        write(file, output, protocol)
+    except OSError as failure:
+        raise InputError(f"the output {output} cannot be written: {failure}.") from failure

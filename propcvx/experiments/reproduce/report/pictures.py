@@ -38,9 +38,10 @@ def picture_of(experiment: str, entries: Sequence[Entry]) -> Picture:
         for method, group in grouped(entries, lambda entry: entry.method).items()
     }
     data, kernel = entries[0].data, entries[0].kernel
+    where = ", here and in the paper" if any(entry.paper for entry in entries) else ""
     return Picture(
         f"{experiment}-{data}-{kernel}",
-        f"Accuracy against bag size, here and in the paper: {data}, {kernel} kernel.",
+        f"Accuracy against bag size{where}: {data}, {kernel} kernel.",
         accuracy_by_bag_size(panels, f"{data}, {kernel} kernel"),
     )
 

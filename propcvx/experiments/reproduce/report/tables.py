@@ -49,7 +49,8 @@ def summary_table(tables: Mapping[str, Sequence[Entry]]) -> str:
 def by_bag_size(entries: Sequence[Entry]) -> dict[str, list[Entry]]:
     """Entries by the size of their bags, smallest first."""
     sizes = grouped(entries, lambda entry: entry.bag_size)
-    return {f"bags of {size}": sizes[size] for size in sorted(sizes)}
+    names = {size: f"bags of {size}" if size else "own bags" for size in sizes}
+    return {names[size]: sizes[size] for size in sorted(sizes)}
 
 
 def agreement(entries: Sequence[Entry]) -> str:
