@@ -137,6 +137,9 @@ def test_equal_proportion_bags_are_as_many_as_the_classes_allow():
     ("call", "message"),
     [
         (lambda: bags_by_feature([1.0, np.nan], 2), "values must be one finite number"),
+        (lambda: random_bags(5, 3), "labels must be one finite number per instance, got 5"),
+        (lambda: equal_proportion_bags(["a", "b"], 2), "labels must be one finite number"),
+        (lambda: bags_with_proportions([1, -1], 2, 0.5), "draw must be a function"),
         (lambda: bags_by_feature([1.0], 0), "bag_size must be a whole number"),
         (lambda: bags_by_cluster([[0.0]], 0), "n_bags must be a whole number"),
         (

@@ -103,8 +103,13 @@ def test_a_set_that_is_missing_is_told_where_it_was_looked_for(tmp_path, monkeyp
     assert data_folder().name == "propcvx"
 
 
+def test_a_folder_that_is_no_path_is_refused():
+    with pytest.raises(InputError, match="data_home must be the path of a folder, got 5"):
+        load_real("heart", data_home=5)
+
+
 def test_an_unknown_set_is_told_the_known_ones():
-    for name in ("hart", "dna-4", "heart-1"):
+    for name in ("hart", "dna-4", "heart-1", ["heart"], None):
         with pytest.raises(InputError, match="heart"):
             load_real(name)
 

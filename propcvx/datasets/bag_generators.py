@@ -38,7 +38,7 @@ def random_bags(labels: ArrayLike, bag_size: int, random_state: Any = None) -> I
     >>> np.bincount(random_bags([1, -1, 1, -1, 1], bag_size=2, random_state=0))
     array([2, 2, 1])
     """
-    n_instances = len(np.asarray(labels))
+    n_instances = len(_vector("labels", labels))
     bags = np.arange(n_instances) // check_count("bag_size", bag_size)
     return check_random_state(random_state).permutation(bags)
 
@@ -67,9 +67,7 @@ def bags_by_feature(values: ArrayLike, bag_size: int, random_state: Any = None) 
     >>> bags_by_feature([0.3, 0.1, 0.4, 0.2], bag_size=2)
     array([1, 0, 1, 0])
     """
-    feature = as_vector(values)
-    if feature is None:
-        raise InputError(f"values must be one finite number per instance, got {values!r}.")
+    feature = _vector("values", values)
     ties = check_random_state(random_state).permutation(len(feature))
     bags = np.empty(len(feature), dtype=np.intp)
     bags[np.lexsort((ties, feature))] = np.arange(len(feature)) // check_count("bag_size", bag_size)
@@ -132,6 +130,8 @@ def bags_with_proportions(
     """
     random = check_random_state(random_state)
     size = check_count("bag_size", bag_size)
+    if not callable(draw):
+        raise InputError(f"draw must be a function that draws a share of positives, got {draw!r}.")
     positive, negative = _shuffled_classes(labels, random)
     members: list[Indices] = []
     while True:
@@ -177,13 +177,20 @@ def equal_proportion_bags(
     >>> proportions_of(labels[chosen], bags)
     {0: 0.4, 1: 0.4, 2: 0.4, 3: 0.4}
     """
-    prior = float(np.mean(np.asarray(labels) > 0))
+    prior = float(np.mean(_vector("labels", labels) > 0))
     return bags_with_proportions(labels, bag_size, lambda random: prior, random_state)
 
 
 def _shuffled_classes(labels: ArrayLike, random: np.random.RandomState) -> tuple[Indices, Indices]:
     """Positive and negative instances, each in random order."""
-    positive = np.asarray(labels) > 0
+    positive = _vector("labels", labels) > 0
     return random.permutation(np.flatnonzero(positive)), random.permutation(
         np.flatnonzero(~positive)
     )
+
+
+def _vector(name: str, values: ArrayLike) -> NDArray[np.float64]:
+    vector = as_vector(values)
+    if vector is None or not len(vector):
+        raise InputError(f"{name} must be one finite number per instance, got {values!r}.")
+    return vector

@@ -125,9 +125,13 @@ def data_folder(data_home: Any = None) -> Path:
 
     Raises
     ------
+    InputError
+        If ``data_home`` is no path.
     MissingDataError
         If it comes to the cache folder and pooch is not installed, which knows it.
     """
+    if data_home is not None and not isinstance(data_home, str | os.PathLike):
+        raise InputError(f"data_home must be the path of a folder, got {data_home!r}.")
     return Path(data_home or os.environ.get(FOLDER) or _pooch().os_cache("propcvx")).expanduser()
 
 

@@ -77,7 +77,8 @@ def load_real(
     ----------
     name : str
         A name in ``REAL_SETS``; or, of a set with several classes, ``name-k``: class k as +1
-        against an equal number of random instances of the others, as in Section 6.2 of the paper.
+        against an equal number of random instances of the others, as in Section 6.2 of the paper,
+        or against all others where these are fewer, as with ``dna-3``.
     data_home : path, optional
         The folder of the published files, see :func:`propcvx.datasets.files.data_folder`.
     random_state : int, RandomState or None
@@ -167,11 +168,11 @@ def _in_bags(X: Array, y: Array, bags: NDArray[Any]) -> BaggedData:
 
 def class_of(name: str) -> tuple[str, float | None]:
     """The set, and the class that is positive where the name says one."""
-    if name in REAL_SETS:
+    if isinstance(name, str) and name in REAL_SETS:
         return name, None
     for base, row in REAL_SETS.items():
         classes = {f"{base}-{k}": float(k) for k in range(1, row.n_classes + 1)}
-        if row.n_classes > 2 and name in classes:
+        if row.n_classes > 2 and isinstance(name, str) and name in classes:
             return base, classes[name]
     raise InputError(
         f"name must be one of {list(REAL_SETS)}, or of a set with several classes NAME-K as in "
