@@ -69,11 +69,6 @@ TRIALS = (
     Trial(*_set("ties", "last"), "table-linear", _first(**_QUICK)),
     Trial(*_set("inner_folds", 100), "table-linear", _first(**_QUICK | {"bag_sizes": [32, 64]})),
     Trial(
-        *_set("C_p_times", "size"),
-        "table-linear",
-        _first(**_QUICK | {"methods": ["alter-pSVM"]}),
-    ),
-    Trial(
         *_set("MeanMap_bias", False),
         "table-linear",
         _first(methods=["MeanMap"], bag_sizes=[2, 8, 32, 64]),
