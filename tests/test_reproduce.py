@@ -113,6 +113,10 @@ def test_a_selection_without_cells_is_refused():
 def test_a_grid_of_one_value_is_given_as_that_value():
     assert MethodOptions(cuts=4) == MethodOptions(cuts=(4,)) == MethodOptions(cuts=[4])
     assert MethodOptions(intercepts="none").intercepts == ("none",)
+    whole = [
+        options(replace(CELL, method="InvCal"), InvCal_C_p=value).key for value in (1, 1.0, [1])
+    ]
+    assert len(set(whole)) == 1
     for grid in ({"cuts": (1, 0)}, {"intercepts": "center,none"}, {"likelihoods": ("max",)}):
         with pytest.raises(InputError, match=f"{next(iter(grid))} must be"):
             MethodOptions(**grid)

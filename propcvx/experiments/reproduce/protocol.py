@@ -141,12 +141,13 @@ class MethodOptions:
                 if not values:
                     raise InputError(f"{option.name} must have a value, got {value!r}.")
                 object.__setattr__(self, option.name, values)
-        for gamma in self.gammas:
-            check_number("gammas", gamma, above=0.0)
-        for epsilon in self.epsilons:
-            check_number("epsilons", epsilon, least=0.0)
-        for C_p in self.InvCal_C_p:
-            check_number("InvCal_C_p", C_p, above=0.0)
+        for name, limits in (
+            ("gammas", {"above": 0.0}),
+            ("epsilons", {"least": 0.0}),
+            ("InvCal_C_p", {"above": 0.0}),
+        ):
+            numbers = tuple(check_number(name, value, **limits) for value in getattr(self, name))
+            object.__setattr__(self, name, numbers)
         check_choice("gaussian", self.gaussian, ("rbf", "exponential"))
         check_choice("C_p_times", self.C_p_times, ("bag", "size"))
         for likelihood in self.likelihoods:
