@@ -1,7 +1,7 @@
 """Tables of what the paper leaves open, as docs/results/tables.sqlite has it tried."""
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -56,6 +56,8 @@ def _set(name: str, value: Any) -> tuple[str, Protocol]:
 def _first(**parts: Sequence[Any]) -> Selection:
     return Selection(repetitions=[0], **parts)
 
+
+PLACE = ("kernel", "data", "bag_size")
 
 _QUICK = {
     "data": ["heart", "vote"],
@@ -112,7 +114,8 @@ def single_values_table() -> str:
 
 def trials_table() -> str:
     """Mean difference to print of cells run with other options: in the tables, and with them."""
-    head = ["options", "experiment", "bags of", "method", "entries", "in the tables", "with them"]
+    head = ["options", "kernel", "data", "bags of", "method", "entries"]
+    head += ["in the tables", "with them"]
     return markdown_table(head, [row for trial in TRIALS for row in _rows_of(trial)])
 
 
@@ -136,28 +139,23 @@ def _keeping(row: Mapping[str, Any], kept: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _rows_of(trial: Trial) -> list[list[str]]:
-    tables, others = (
-        {
-            (entry.method, entry.data, entry.bag_size): entry
-            for entry in entries_of(
-                trial.experiment, plan(trial.experiment, protocol, trial.selection), all_rows()
-            )
-            if entry.accuracies
-        }
-        for protocol in (Protocol(), trial.protocol)
-    )
-    pairs = [(tables[place], entry) for place, entry in others.items() if place in tables]
-    groups: dict[str, list[tuple[Entry, Entry]]] = {}
-    for pair in pairs:
-        groups.setdefault(pair[0].method, []).append(pair)
-    return [
-        [
-            f"`{trial.flags}`",
-            trial.experiment,
-            ", ".join(map(str, dict.fromkeys(entry.bag_size for entry, _ in group))),
-            method,
-            str(len(group)),
-            *(difference_text(entries) for entries in zip(*group, strict=True)),
-        ]
-        for method, group in groups.items()
-    ]
+    """A row for each method, of the entries that both have."""
+    tables, others = (_entries(trial, protocol) for protocol in (Protocol(), trial.protocol))
+    pairs = [(entry, others[place]) for place, entry in tables.items() if place in others]
+    rows = []
+    for method in dict.fromkeys(entry.method for entry, _ in pairs):
+        group = [pair for pair in pairs if pair[0].method == method]
+        differences = (difference_text(entries) for entries in zip(*group, strict=True))
+        places = (_listed(getattr(entry, part) for entry, _ in group) for part in PLACE)
+        rows.append([f"`{trial.flags}`", *places, method, str(len(group)), *differences])
+    return rows
+
+
+def _entries(trial: Trial, protocol: Protocol) -> dict[tuple[Any, ...], Entry]:
+    cells = plan(trial.experiment, protocol, trial.selection)
+    entries = entries_of(trial.experiment, cells, all_rows())
+    return {(e.method, e.data, e.bag_size): e for e in entries if e.accuracies}
+
+
+def _listed(values: Iterable[Any]) -> str:
+    return ", ".join(map(str, dict.fromkeys(values)))
