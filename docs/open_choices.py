@@ -3,13 +3,14 @@
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 import numpy as np
 from report_tables import all_rows
 
-from propcvx.experiments.reproduce import PRESETS, Design, Protocol, Selection, plan
-from propcvx.experiments.reproduce.entries import Entry, entries_of
+from propcvx.experiments.reproduce import PRESETS, Cell, Design, Protocol, Selection, plan
+from propcvx.experiments.reproduce.entries import Entry, entries_of, grouped
 from propcvx.experiments.reproduce.evaluate import choose
 from propcvx.experiments.reproduce.report.choices import difference_text, small_and_large
 from propcvx.experiments.tables import markdown_table
@@ -56,8 +57,6 @@ def _set(name: str, value: Any) -> tuple[str, Protocol]:
 def _first(**parts: Sequence[Any]) -> Selection:
     return Selection(repetitions=[0], **parts)
 
-
-PLACE = ("kernel", "data", "bag_size")
 
 _QUICK = {
     "data": ["heart", "vote"],
@@ -123,12 +122,17 @@ def _differences(method: str, kept: Mapping[str, Any]) -> list[str]:
     """Of the linear and the Gaussian kernel, of small and of large bags."""
     texts = []
     for table in ("table-linear", "table-rbf"):
-        cells = plan(table, selection=Selection(methods=[method]))
-        keys = {cell.key for cell in cells}
-        rows = [_keeping(row, kept) for row in all_rows() if row["key"] in keys]
-        entries = [e for e in entries_of(table, cells, rows) if e.accuracies]
+        cells, rows = _cells_and_rows(table, method)
+        entries = _done(table, cells, [_keeping(row, kept) for row in rows])
         texts += [difference_text(part) for part in small_and_large(entries)]
     return texts
+
+
+@cache
+def _cells_and_rows(table: str, method: str) -> tuple[list[Cell], list[dict[str, Any]]]:
+    cells = plan(table, selection=Selection(methods=[method]))
+    keys = {cell.key for cell in cells}
+    return cells, [row for row in all_rows() if row["key"] in keys]
 
 
 def _keeping(row: Mapping[str, Any], kept: Mapping[str, Any]) -> dict[str, Any]:
@@ -141,20 +145,30 @@ def _keeping(row: Mapping[str, Any], kept: Mapping[str, Any]) -> dict[str, Any]:
 def _rows_of(trial: Trial) -> list[list[str]]:
     """A row for each method, of the entries that both have."""
     tables, others = (_entries(trial, protocol) for protocol in (Protocol(), trial.protocol))
-    pairs = [(entry, others[place]) for place, entry in tables.items() if place in others]
+    both = [entry for place, entry in tables.items() if place in others]
     rows = []
-    for method in dict.fromkeys(entry.method for entry, _ in pairs):
-        group = [pair for pair in pairs if pair[0].method == method]
-        differences = (difference_text(entries) for entries in zip(*group, strict=True))
-        places = (_listed(getattr(entry, part) for entry, _ in group) for part in PLACE)
+    for method, group in grouped(both, lambda entry: entry.method).items():
+        places = (
+            _listed(getattr(entry, part) for entry in group)
+            for part in ("kernel", "data", "bag_size")
+        )
+        with_them = [others[_place(entry)] for entry in group]
+        differences = map(difference_text, (group, with_them))
         rows.append([f"`{trial.flags}`", *places, method, str(len(group)), *differences])
     return rows
 
 
 def _entries(trial: Trial, protocol: Protocol) -> dict[tuple[Any, ...], Entry]:
     cells = plan(trial.experiment, protocol, trial.selection)
-    entries = entries_of(trial.experiment, cells, all_rows())
-    return {(e.method, e.data, e.bag_size): e for e in entries if e.accuracies}
+    return {_place(entry): entry for entry in _done(trial.experiment, cells, all_rows())}
+
+
+def _done(experiment: str, cells: Sequence[Cell], rows: Sequence[Mapping[str, Any]]) -> list[Entry]:
+    return [entry for entry in entries_of(experiment, cells, rows) if entry.accuracies]
+
+
+def _place(entry: Entry) -> tuple[Any, ...]:
+    return entry.method, entry.data, entry.bag_size
 
 
 def _listed(values: Iterable[Any]) -> str:

@@ -132,6 +132,7 @@ def first_table() -> str:
 
 
 def _first_all_print(entries: Sequence[Entry]) -> list[str]:
+    """Means over entries: of the first repetition, of all repetitions, and of what is printed."""
     values = [(e.accuracies[0], e.mean, e.paper.accuracy) for e in entries if e.paper]
     return [f"{sum(column) / len(values):.1f}" for column in zip(*values, strict=True)]
 
@@ -147,9 +148,8 @@ def seconds_table() -> str:
 
 
 def _means(entries: list[Entry]) -> str:
-    ours = sum(entry.mean for entry in entries) / len(entries)
-    theirs = sum(entry.paper.accuracy for entry in entries if entry.paper) / len(entries)
-    return f"{ours:.1f} ({theirs:.1f})"
+    _, ours, theirs = _first_all_print(entries)
+    return f"{ours} ({theirs})"
 
 
 def _accuracies(name: str, data: Sequence[str] | None = None) -> str:

@@ -18,7 +18,15 @@ from propcvx.errors import InputError, PropCVXError
 from propcvx.experiments.bench import BENCHMARKS, compare_with, run_benchmarks
 from propcvx.experiments.demo import run_demo, writable_folder
 from propcvx.experiments.laboratory import KINDS, Problem, run_comparison
-from propcvx.experiments.reproduce import EXPERIMENTS, PRESETS, Selection, Store, plan, run_plan
+from propcvx.experiments.reproduce import (
+    EXPERIMENTS,
+    PRESETS,
+    Protocol,
+    Selection,
+    Store,
+    plan,
+    run_plan,
+)
 from propcvx.experiments.reproduce.engines import dask_cluster, processes
 from propcvx.experiments.reproduce.plan_text import plan_text
 from propcvx.experiments.reproduce.protocol import OPTIONS
@@ -215,15 +223,7 @@ def _add_reproduce(commands: Any) -> None:
         help="processes of this machine, or the workers of a Dask cluster (processes)",
     )
     reproduce.add_argument("--scheduler", metavar="ADDRESS", help="of the Dask cluster")
-    reproduce.add_argument("--preset", choices=PRESETS, default="paper", help="options (paper)")
-    reproduce.add_argument(
-        "--set",
-        type=_setting,
-        action="append",
-        default=[],
-        metavar="NAME=VALUE",
-        help=f"another value of an option of the protocol: {', '.join(OPTIONS)}",
-    )
+    _add_protocol(reproduce)
     reproduce.add_argument("--dry-run", action="store_true", help="print the plan and an estimate")
     reproduce.add_argument(
         "--take-over",
@@ -247,15 +247,7 @@ def _add_reproduce(commands: Any) -> None:
 def _add_report(commands: Any) -> None:
     shown = commands.add_parser("report", help="a results file beside the paper, or as data")
     shown.add_argument("file", type=Path, metavar="FILE", help="of propcvx reproduce")
-    shown.add_argument("--preset", choices=PRESETS, default="paper", help="options (paper)")
-    shown.add_argument(
-        "--set",
-        type=_setting,
-        action="append",
-        default=[],
-        metavar="NAME=VALUE",
-        help="as reproduce",
-    )
+    _add_protocol(shown)
     shown.add_argument(
         "--output",
         type=Path,
@@ -266,8 +258,24 @@ def _add_report(commands: Any) -> None:
     shown.set_defaults(run=_report, keeps=lambda chosen: "")
 
 
+def _add_protocol(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--preset", choices=PRESETS, default="paper", help="options (paper)")
+    parser.add_argument(
+        "--set",
+        type=_setting,
+        action="append",
+        default=[],
+        metavar="NAME=VALUE",
+        help=f"another value of an option of the protocol: {', '.join(OPTIONS)}",
+    )
+
+
+def _protocol(chosen: argparse.Namespace) -> Protocol:
+    return PRESETS[chosen.preset].with_options(**dict(chosen.set))
+
+
 def _report(chosen: argparse.Namespace) -> int:
-    protocol = PRESETS[chosen.preset].with_options(**dict(chosen.set))
+    protocol = _protocol(chosen)
     if chosen.output:
         write_report(chosen.file, chosen.output, protocol)
     else:
@@ -279,12 +287,11 @@ def _reproduce(chosen: argparse.Namespace) -> int:
     selection = Selection(
         chosen.data, chosen.kernels, chosen.bag_sizes, chosen.methods, chosen.repetitions
     )
-    protocol = PRESETS[chosen.preset].with_options(**dict(chosen.set))
-    cells = plan(chosen.what, protocol, selection)
+    cells = plan(chosen.what, _protocol(chosen), selection)
     own = EXPERIMENTS[chosen.what].options
-    if taken := [name for name, _ in chosen.set if name in own]:
-        name = taken[0]
-        raise InputError(f"--set {name}: {chosen.what} has {name}={own[name]!r} itself.")
+    for name, _ in chosen.set:
+        if name in own:
+            raise InputError(f"--set {name}: {chosen.what} has {name}={own[name]!r} itself.")
     if chosen.dry_run:
         there = chosen.results.exists()
         store = Store(chosen.results, read_only=True) if there else None

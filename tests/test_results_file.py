@@ -339,6 +339,7 @@ def test_an_address_where_nothing_answers_is_named(monkeypatch):
     for address, told in (
         ("tcp://127.0.0.1:1", "nothing answers at 'tcp://127.0.0.1:1'"),
         ("127.0.0.1", "scheduler must be like 'tcp://127.0.0.1:8786', got '127.0.0.1'"),
+        ("nowhere at all", "scheduler must be like .* got 'nowhere at all'"),
     ):
         with pytest.raises(InputError, match=told), dask_cluster(address):
             pass

@@ -168,12 +168,12 @@ def _in_bags(X: Array, y: Array, bags: NDArray[Any]) -> BaggedData:
 
 def class_of(name: str) -> tuple[str, float | None]:
     """The set, and the class that is positive where the name says one."""
-    if isinstance(name, str) and name in REAL_SETS:
-        return name, None
+    names: dict[Any, tuple[str, float | None]] = {base: (base, None) for base in REAL_SETS}
     for base, row in REAL_SETS.items():
-        classes = {f"{base}-{k}": float(k) for k in range(1, row.n_classes + 1)}
-        if row.n_classes > 2 and isinstance(name, str) and name in classes:
-            return base, classes[name]
+        if row.n_classes > 2:
+            names |= {f"{base}-{k}": (base, float(k)) for k in range(1, row.n_classes + 1)}
+    if isinstance(name, str) and name in names:
+        return names[name]
     raise InputError(
         f"name must be one of {list(REAL_SETS)}, or of a set with several classes NAME-K as in "
         f"'dna-1', got {name!r}."

@@ -18,8 +18,8 @@ from propcvx.experiments.reproduce.store import versions
 PATIENCE = 30.0
 """Seconds to wait for a scheduler to answer, and for its first worker."""
 
-
 ADDRESS = re.compile(r"(tcp|tls)://.+:\d+")
+"""Of a scheduler."""
 
 
 class ClusterError(PropCVXError, RuntimeError):

@@ -71,10 +71,12 @@ class Store:
     Raises
     ------
     InputError
-        If it cannot be used as a results file, here or later.
+        If it cannot be used as a results file, here or later, or is not there to be read.
     """
 
     def __init__(self, file: Path, *, read_only: bool = False) -> None:
+        if read_only and not file.is_file():
+            raise InputError(f"there is no results file {file}.")
         self.file, self.read_only = file, read_only
         with self._connected() as connection:
             if not read_only and not connection.execute("SELECT * FROM sqlite_master").fetchone():

@@ -6,7 +6,6 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from propcvx.errors import InputError
 from propcvx.experiments.reproduce.store import Store
 
 if TYPE_CHECKING:
@@ -37,8 +36,6 @@ def cell_frame(file: Path) -> DataFrame:
     """
     from pandas import DataFrame
 
-    if not file.is_file():
-        raise InputError(f"there is no results file {file}.")
     return DataFrame([_flat(row) for row in Store(file, read_only=True).rows()])
 
 

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
 
-from propcvx.errors import InputError
 from propcvx.experiments.reproduce.entries import Entry, entries_of, grouped
 from propcvx.experiments.reproduce.experiments import EXPERIMENTS, plan
 from propcvx.experiments.reproduce.protocol import Protocol
@@ -109,8 +108,6 @@ def document_of(file: Path, protocol: Protocol | None = None) -> Document:
     InputError
         If there is no such file.
     """
-    if not file.is_file():
-        raise InputError(f"there is no results file {file}.")
     store = Store(file, read_only=True)
     rows, content = store.rows(), content_hash(file)
     done = {row["key"] for row in rows if not row["error"]}
