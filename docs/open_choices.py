@@ -79,6 +79,15 @@ TRIALS = (
         "table-rbf",
         _first(data=["heart", "vote"], bag_sizes=[2, 8, 32, 64], methods=["MeanMap", "InvCal"]),
     ),
+    Trial(
+        *_set("C_p_times", "size"),
+        "table-linear",
+        Selection(
+            data=["heart", "vote", "australian", "colic"],
+            bag_sizes=[32, 64],
+            methods=["alter-pSVM"],
+        ),
+    ),
     *(
         Trial(
             *_set("InvCal_C_p", (0.1 * size, 1.0 * size, 10.0 * size)),
@@ -113,7 +122,7 @@ def single_values_table() -> str:
 
 def trials_table() -> str:
     """Mean difference to print of cells run with other options: in the tables, and with them."""
-    head = ["options", "kernel", "data", "bags of", "method", "entries"]
+    head = ["options", "kernel", "data", "bags of", "repetitions", "method", "entries"]
     head += ["in the tables", "with them"]
     return markdown_table(head, [row for trial in TRIALS for row in _rows_of(trial)])
 
@@ -152,9 +161,11 @@ def _rows_of(trial: Trial) -> list[list[str]]:
             _listed(getattr(entry, part) for entry in group)
             for part in ("kernel", "data", "bag_size")
         )
+        repetitions = _listed(len(entry.accuracies) for entry in group)
         with_them = [others[_place(entry)] for entry in group]
         differences = map(difference_text, (group, with_them))
-        rows.append([f"`{trial.flags}`", *places, method, str(len(group)), *differences])
+        count = str(len(group))
+        rows.append([f"`{trial.flags}`", *places, repetitions, method, count, *differences])
     return rows
 
 

@@ -18,7 +18,6 @@ from propcvx.experiments.reproduce.report.choices import (
     deviations_table,
     differences_table,
     fixed_table,
-    small_and_large,
 )
 from propcvx.experiments.reproduce.report.origin import content_hash
 from propcvx.experiments.reproduce.report.paired_tests import paired_tests
@@ -64,7 +63,6 @@ def pages() -> dict[str, str]:
         "results_other_packages": _accuracies("other-packages"),
         "results_natural": _accuracies("natural"),
         "results_untuned": _accuracies("timing"),
-        "results_first": first_table(),
         "results_means": means_tables(),
         "results_seconds": seconds_table(),
         "results_tests": next(iter(list(paired_tests(done("table-linear")))[1:]), ""),
@@ -118,25 +116,6 @@ def _means_table(name: str) -> str:
     return f"{markdown_table(head, rows)}\n\n{told}"
 
 
-def first_table() -> str:
-    """Large bags: means over the data sets, of the first repetition alone and of all so far."""
-    large = small_and_large(_both(done))[1]
-    sizes = sorted({entry.bag_size for entry in large})
-    columns = [f"bags of {n}: {what}" for n in sizes for what in ("first", "all", "print")]
-    rows = []
-    for (kernel, method), group in grouped(large, lambda e: (e.kernel, e.method)).items():
-        parts = grouped(group, lambda entry: entry.bag_size)
-        means = [text for size in sizes for text in _first_all_print(parts[size])]
-        rows.append([kernel, method, *means])
-    return markdown_table(["kernel", "method", *columns], rows)
-
-
-def _first_all_print(entries: Sequence[Entry]) -> list[str]:
-    """Means over entries: of the first repetition, of all repetitions, and of what is printed."""
-    values = [(e.accuracies[0], e.mean, e.paper.accuracy) for e in entries if e.paper]
-    return [f"{sum(column) / len(values):.1f}" for column in zip(*values, strict=True)]
-
-
 def seconds_table() -> str:
     """Seconds of five fits, methods by bag size."""
     entries = {(e.method, e.bag_size): e for e in done("timing")}
@@ -148,8 +127,9 @@ def seconds_table() -> str:
 
 
 def _means(entries: list[Entry]) -> str:
-    _, ours, theirs = _first_all_print(entries)
-    return f"{ours} ({theirs})"
+    values = [(entry.mean, entry.paper.accuracy) for entry in entries if entry.paper]
+    ours, theirs = (sum(column) / len(values) for column in zip(*values, strict=True))
+    return f"{ours:.1f} ({theirs:.1f})"
 
 
 def _accuracies(name: str, data: Sequence[str] | None = None) -> str:

@@ -82,8 +82,8 @@ class MethodOptions:
         Its grid.
     likelihoods : tuple of str
         The grid of what lambda stands beside in MeanMap: the ``"mean"`` of the negative
-        log-likelihood or the ``"sum"``, which the paper does not say.  Only the sum comes near
-        Table 4, and at large bags the mean is nearer to Table 2.
+        log-likelihood or the ``"sum"``, which the paper does not say.  The sum is nearer to its
+        tables up to bags of 16, the mean at larger ones.
     MeanMap_bias : bool
         Whether the model of MeanMap has a bias.  The paper does not speak of one; the authors'
         program has one, and without it Table 2 is no nearer.
