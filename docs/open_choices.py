@@ -122,8 +122,7 @@ def single_values_table() -> str:
 
 def trials_table() -> str:
     """Mean difference to print of cells run with other options: in the tables, and with them."""
-    head = ["options", "kernel", "data", "bags of", "repetitions", "method", "entries"]
-    head += ["in the tables", "with them"]
+    head = ["options", "data", "bags of", "repetitions", "method", "in the tables", "with them"]
     return markdown_table(head, [row for trial in TRIALS for row in _rows_of(trial)])
 
 
@@ -157,15 +156,11 @@ def _rows_of(trial: Trial) -> list[list[str]]:
     both = [entry for place, entry in tables.items() if place in others]
     rows = []
     for method, group in grouped(both, lambda entry: entry.method).items():
-        places = (
-            _listed(getattr(entry, part) for entry in group)
-            for part in ("kernel", "data", "bag_size")
-        )
+        places = (_listed(getattr(entry, part) for entry in group) for part in ("data", "bag_size"))
         repetitions = _listed(len(entry.accuracies) for entry in group)
         with_them = [others[_place(entry)] for entry in group]
         differences = map(difference_text, (group, with_them))
-        count = str(len(group))
-        rows.append([f"`{trial.flags}`", *places, repetitions, method, count, *differences])
+        rows.append([f"`{trial.flags}`", *places, repetitions, method, *differences])
     return rows
 
 
