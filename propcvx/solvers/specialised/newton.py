@@ -222,13 +222,13 @@ class Rounded:
         for _ in range(60):
             secant = low - low_slope * (high - low) / (high_slope - low_slope)
             length = float(np.clip(secant, 0.9 * low + 0.1 * high, 0.1 * low + 0.9 * high))
-            now = slope_at(length, moving)
-            if abs(now) <= 0.05 * abs(slope):
+            found = slope_at(length, moving)
+            if abs(found) <= 0.05 * abs(slope):
                 break
-            if now < 0.0:
-                low, low_slope = length, now
+            if found < 0.0:
+                low, low_slope = length, found
             else:
-                high, high_slope = length, now
+                high, high_slope = length, found
         return length
 
     def certified(self) -> Certified:
