@@ -4,7 +4,7 @@
 """
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -25,6 +25,7 @@ from propcvx.experiments.reproduce.report.pictures import picture_of_choices
 from propcvx.experiments.reproduce.report.tables import (
     accuracy_table,
     by_bag_size,
+    by_repetitions,
     selection,
     summary_table,
 )
@@ -41,13 +42,13 @@ MARKED = re.compile(r"(<!-- results -->\n).*?(<!-- end of results -->)", re.DOTA
 
 def pages() -> dict[str, str]:
     """What the pages show, by the names that they use."""
-    both = _both(done)
+    both, everything = _both(done), _both(all_entries)
     return {
         "results_hash": content_hash(FILE),
         "results_in_short": summary_table(
             {EXPERIMENTS[name].about: all_entries(name) for name in PRINTED}
         ),
-        "results_by_size": summary_table(by_bag_size(_both(all_entries))),
+        "results_by_size": summary_table(by_bag_size(everything) | by_repetitions(everything)),
         "results_differences": differences_table(by_method(both)),
         "results_deviations": deviations_table(by_method(both)),
         "results_fixed": fixed_table(both),
@@ -108,12 +109,17 @@ def _means_table(name: str) -> str:
         [method, *(_means([entries[data, size, method] for data in sets]) for size in sizes)]
         for method in METHODS
     ]
-    counts = [len(e.accuracies) for e in entries.values() if e.data in sets]
-    fewest, most = min(counts), max(counts)
-    each = str(most) if fewest == most else f"{fewest} to {most}"
-    told = f"Mean of {', '.join(sets)}. Each entry has {each} of the paper's five repetitions."
+    counts = grouped(sets, lambda data: _repetitions(e for e in done(name) if e.data == data))
+    listed = " and ".join(f"{', '.join(group)} ({count})" for count, group in counts.items())
+    told = f"Mean of {listed}, in brackets how many of the paper's five repetitions they have."
     head = [f"{EXPERIMENTS[name].about}, bags of", *map(str, sizes)]
     return f"{markdown_table(head, rows)}\n\n{told}"
+
+
+def _repetitions(entries: Iterable[Entry]) -> str:
+    """How many they have, such as "5" or "1 to 5"."""
+    counts = [len(entry.accuracies) for entry in entries]
+    return " to ".join(map(str, sorted({min(counts), max(counts)})))
 
 
 def seconds_table() -> str:

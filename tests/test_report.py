@@ -44,7 +44,7 @@ from propcvx.experiments.reproduce.report.choices import (
     differences_table,
     fixed_table,
 )
-from propcvx.experiments.reproduce.report.tables import summary_table
+from propcvx.experiments.reproduce.report.tables import by_repetitions, summary_table
 
 # heart, linear kernel, bags of 2: print has 81.85, 81.78, 83.41 (bold) and 83.33.
 ACCURACIES = {"MeanMap": 0.60, "InvCal": 0.81, "alter-pSVM": 0.83, "conv-pSVM": 0.99}
@@ -281,6 +281,15 @@ def test_one_combination_is_fixed_for_all_entries():
         "| --- | --- | --- | --- | --- | --- | --- |",
         "| linear | InvCal | 80.0 | 72.0 | 60.0 | 88.5 | C=1 |",
     ]
+
+
+def test_entries_of_few_repetitions_are_summed_up_apart():
+    once = entry("MeanMap", splits(80.0))
+    twice = replace(once, accuracies=(80.0, 81.0))
+    assert by_repetitions([once, twice, once]) == {
+        "repetitions: 2": [twice],
+        "repetitions: 1": [once, once],
+    }
 
 
 def test_a_report_counts_significant_comparisons(text):

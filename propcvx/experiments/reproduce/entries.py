@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
@@ -16,6 +16,7 @@ from propcvx.experiments.reproduce.printed import REPETITIONS, Printed, printed
 from propcvx.experiments.tables import parameter_text
 
 Array = NDArray[np.float64]
+Item = TypeVar("Item")
 Key = TypeVar("Key", bound=Hashable)
 
 
@@ -138,29 +139,24 @@ def entries_of(
         are left out.
     """
     known = {row["key"]: row for row in rows if not row["error"]}
-    groups: dict[tuple[str, str, int, str], list[Cell]] = {}
-    for cell in cells:
-        place = (cell.data, cell.kernel, cell.bag_size, cell.method)
-        groups.setdefault(place, []).append(cell)
+    groups = grouped(cells, lambda cell: (cell.data, cell.kernel, cell.bag_size, cell.method))
     return [
         _entry(group, known, printed().get((experiment, *place))) for place, group in groups.items()
     ]
 
 
-def grouped(entries: Sequence[Entry], key: Callable[[Entry], Key]) -> dict[Key, list[Entry]]:
-    """Entries by what the key says of them, in the order in which that first occurs."""
-    groups: dict[Key, list[Entry]] = {}
-    for entry in entries:
-        groups.setdefault(key(entry), []).append(entry)
+def grouped(items: Iterable[Item], key: Callable[[Item], Key]) -> dict[Key, list[Item]]:
+    """Items by what the key says of them, in the order in which that first occurs."""
+    groups: dict[Key, list[Item]] = {}
+    for item in items:
+        groups.setdefault(key(item), []).append(item)
     return groups
 
 
 def _entry(
     cells: Sequence[Cell], known: Mapping[str, Mapping[str, Any]], paper: Printed | None
 ) -> Entry:
-    repetitions: dict[int, list[Cell]] = {}
-    for cell in cells:
-        repetitions.setdefault(cell.repetition, []).append(cell)
+    repetitions = grouped(cells, lambda cell: cell.repetition)
     complete = [
         [known[cell.key] for cell in folds]
         for folds in repetitions.values()

@@ -23,6 +23,7 @@ from propcvx.experiments.reproduce.report.tables import (
     accuracy_table,
     agreement,
     by_bag_size,
+    by_repetitions,
     entry_table,
     selection,
     summary_table,
@@ -170,7 +171,7 @@ def _experiment(name: str, entries: Sequence[Entry]) -> Iterator[str | Picture]:
         yield from OWN_PARTS.get(name, lambda done: ())(done)
     if any(entry.beside_print for entry in done):
         yield agreement(done)
-        yield summary_table(by_bag_size(entries))
+        yield summary_table(by_bag_size(entries) | by_repetitions(entries))
         yield from _otherwise(name, done)
     if done:
         yield "### Entry by entry"

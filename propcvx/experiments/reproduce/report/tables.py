@@ -53,6 +53,12 @@ def by_bag_size(entries: Sequence[Entry]) -> dict[str, list[Entry]]:
     return {names[size]: sizes[size] for size in sorted(sizes)}
 
 
+def by_repetitions(entries: Sequence[Entry]) -> dict[str, list[Entry]]:
+    """Entries by how many repetitions are done, most first."""
+    counts = grouped(entries, lambda entry: len(entry.accuracies))
+    return {f"repetitions: {count}": counts[count] for count in sorted(counts, reverse=True)}
+
+
 def agreement(entries: Sequence[Entry]) -> str:
     """How many entries agree with print."""
     beside = _beside(entries)
