@@ -4,7 +4,7 @@
 """
 
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -109,14 +109,15 @@ def _means_table(name: str) -> str:
         [method, *(_means([entries[data, size, method] for data in sets]) for size in sizes)]
         for method in METHODS
     ]
-    counts = grouped(sets, lambda data: _repetitions(e for e in done(name) if e.data == data))
+    known = grouped(entries.values(), lambda entry: entry.data)
+    counts = grouped(sets, lambda data: _repetitions(known[data]))
     listed = " and ".join(f"{', '.join(group)} ({count})" for count, group in counts.items())
     told = f"Mean of {listed}, in brackets how many of the paper's five repetitions they have."
     head = [f"{EXPERIMENTS[name].about}, bags of", *map(str, sizes)]
     return f"{markdown_table(head, rows)}\n\n{told}"
 
 
-def _repetitions(entries: Iterable[Entry]) -> str:
+def _repetitions(entries: Sequence[Entry]) -> str:
     """How many they have, such as "5" or "1 to 5"."""
     counts = [len(entry.accuracies) for entry in entries]
     return " to ".join(map(str, sorted({min(counts), max(counts)})))
