@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Iterator
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -11,21 +10,12 @@ import numpy as np
 from propcvx import Bags, bag_target
 from propcvx import programs as p
 from propcvx.experiments.bench.frame import Measurement
-from propcvx.experiments.solver_laboratory.fits import KEY as FIT_KEY
-from propcvx.experiments.solver_laboratory.fits_report import Unchanged, unchanged_from
-from propcvx.experiments.solver_laboratory.matrix import KEY, with_references
-from propcvx.experiments.solver_laboratory.programs import PROGRAMS, ProgramAt
-from propcvx.experiments.solver_laboratory.rows_file import Row, read_rows
-from propcvx.experiments.solver_laboratory.summary import milliseconds, solved
 from propcvx.experiments.tables import markdown_table
 from propcvx.labelings import FeasibleLabelings
 from propcvx.losses import HINGE, PROPORTION_LOSSES
-from propcvx.solvers import SOLVERS, automatic
+from propcvx.solvers import SOLVERS
 
 CLASSES = list(p.ProblemClass)
-
-RESULTS = Path(__file__).with_name("results") / "solvers.jsonl.gz"
-FITS = Path(__file__).with_name("results") / "solver_fits.jsonl.gz"
 
 
 def class_table() -> str:
@@ -106,93 +96,6 @@ def _programs() -> Iterator[tuple[p.Program, str]]:
     yield p.diffrac(features, feasible, 1.0), ""
     pairs = [np.array([[1.0, -1.0], [-1.0, 1.0]])] * 2
     yield p.bag_moments([features[:2], features[2:]], pairs, [np.zeros(2)] * 2, 1.0), ""
-
-
-def fastest_table() -> str:
-    """For each program and size the fastest solver and the one that is asked first by default."""
-    head = ["program", "N", "fastest", "at most twice as long", "default"]
-    return markdown_table(
-        head, [[*_fastest(rows), _by_default(rows)] for rows in _problems("generated")]
-    )
-
-
-def fastest_on_heart() -> str:
-    """The fastest solvers on heart."""
-    head = ["program", "N", "fastest", "at most twice as long"]
-    return markdown_table(head, [_fastest(rows) for rows in _problems("heart")])
-
-
-def _problems(data: str) -> Iterator[list[Row]]:
-    """The answers to each program of the package on some data, the fastest first."""
-    chosen = [row for row in _laboratory() if row["accuracy"] == "high" and row["data"] == data]
-    for name in filter(partial(hasattr, p), PROGRAMS):
-        for n in sorted({row["instances"] for row in chosen if row["program"] == name}):
-            rows = [row for row in chosen if (row["program"], row["instances"]) == (name, n)]
-            if any(map(solved, rows)):
-                yield sorted(rows, key=lambda row: milliseconds(row) if solved(row) else np.inf)
-
-
-def _laboratory() -> list[Row]:
-    """What `propcvx solvers compare` wrote, of solvers whose times may be published."""
-    rows = with_references(read_rows(RESULTS, KEY))
-    published = (row for row in rows if not SOLVERS[row["solver"]].unpublished)
-    return [row for row in published if row["canon_backend"] is None]
-
-
-def _fastest(rows: list[Row]) -> list[str]:
-    first, *others = filter(solved, rows)
-    most = 2.0 * milliseconds(first)
-    return [
-        f"`{first['program']}`",
-        f"{first['instances']:,}",
-        f"`{first['solver']}` {_rounded(milliseconds(first))} ms",
-        ", ".join(f"`{row['solver']}`" for row in others if milliseconds(row) <= most),
-    ]
-
-
-def _rounded(value: float) -> str:
-    return f"{value:,.0f}" if value >= 100.0 else f"{value:.3g}"
-
-
-def _by_default(rows: list[Row]) -> str:
-    default = automatic(ProgramAt(rows[0]["program"], rows[0]["instances"])())[0]
-    asked = {row["solver"]: row for row in rows}.get(default)
-    if asked is None or not solved(asked):
-        return f"`{default}`: {asked['status'] if asked else 'not run'}"
-    ratio = milliseconds(asked) / milliseconds(rows[0])
-    return f"`{default}`" + (f" {ratio:.2g} times" if ratio > 1.0 else "")
-
-
-def unchanged_table() -> str:
-    """From which tolerance on nothing changes, for each data set, method and solver."""
-    rows = read_rows(FITS, FIT_KEY)
-    by_data = {name: [row for row in rows if row["data"] == name] for name in _names_in(rows)}
-    found = {
-        name: {(one.method, one.solver): one for one in unchanged_from(chosen)}
-        for name, chosen in by_data.items()
-    }
-    fits = list(dict.fromkeys(fit for of in found.values() for fit in of))
-    return markdown_table(
-        ["method", "solver", *found],
-        (
-            [
-                method,
-                f"`{solver}`",
-                *(_unchanged(of.get((method, solver))) for of in found.values()),
-            ]
-            for method, solver in fits
-        ),
-    )
-
-
-def _names_in(rows: list[Row]) -> list[str]:
-    return list(dict.fromkeys(row["data"] for row in rows))
-
-
-def _unchanged(one: Unchanged | None) -> str:
-    if one is None:
-        return ""
-    return "none" if one.tol is None else f"{one.tol:g}"
 
 
 def measured_table() -> str:

@@ -31,7 +31,7 @@ from propcvx.experiments.reproduce.engines import dask_cluster, processes
 from propcvx.experiments.reproduce.plan_text import plan_text
 from propcvx.experiments.reproduce.protocol import OPTIONS
 from propcvx.experiments.reproduce.report import document_of, markdown_text, write_report
-from propcvx.experiments.solver_laboratory.command import add_solvers
+from propcvx.experiments.solvers_command import add_solvers
 from propcvx.experiments.studies import STUDIES
 
 INTERRUPTED = 130

@@ -1,0 +1,32 @@
+"""Which solver is the fastest, from rows of `propcvx solvers compare`: python solvers.py FILE."""
+
+import sys
+
+import pandas as pd
+
+GOALS = {"low": 1e-2, "default": 1e-4, "high": 1e-6}
+"""What the relative difference from the reference and the violation have to reach."""
+
+PROBLEM = ["data", "program", "instances"]
+
+
+def fastest(rows: pd.DataFrame, accuracy: str = "high") -> pd.DataFrame:
+    """The fastest solver of each problem, and those that take at most twice as long."""
+    rows = rows[(rows.accuracy == accuracy) & rows.canon_backend.isna() & rows.objective.notna()]
+    best = rows.assign(error=rows[["primal_residual", "dual_residual", "duality_gap"]].max(axis=1))
+    reference = best.sort_values("error").groupby(PROBLEM).objective.first().rename("best")
+    rows = rows.join(reference, on=PROBLEM)
+    off = (rows.objective - rows.best).abs() / rows.best.abs().clip(lower=1e-12)
+    missed = pd.concat([off, rows.primal_residual.fillna(0.0)], axis=1).max(axis=1)
+    right = rows[missed <= GOALS[accuracy]].copy()
+    right["ms"] = right.resolve_cold_ms.fillna(right.solve_ms)
+    right = right.sort_values("ms")
+    least = right.groupby(PROBLEM).ms.transform("min")
+    near = right[right.ms <= 2.0 * least].groupby(PROBLEM)
+    table = near.agg(fastest=("solver", "first"), ms=("ms", "first"), near=("solver", list))
+    table["at most twice as long"] = [", ".join(names[1:]) for names in table.pop("near")]
+    return table.reset_index()
+
+
+if __name__ == "__main__":
+    print(fastest(pd.read_json(sys.argv[1], lines=True)).to_string(index=False))

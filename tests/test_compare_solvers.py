@@ -1,0 +1,249 @@
+"""Solvers side by side: rows of one program, processes of their own, the file that is continued."""
+
+import json
+import os
+import time
+from functools import partial
+
+import cvxpy as cp
+import numpy as np
+import pytest
+from threadpoolctl import threadpool_info
+
+from propcvx.cli import main
+from propcvx.errors import InputError, LicenceError, SolverError, UnsupportedSolverError
+from propcvx.experiments import compare_solvers
+from propcvx.experiments import solvers as laboratory
+from propcvx.experiments.isolated import run_isolated
+from propcvx.experiments.programs import PROGRAMS, ProgramAt
+from propcvx.experiments.solvers import Task, compare_programs
+from propcvx.solvers import ABSENT, SOLVERS, Answer, Solver, solve, solvers_for
+
+SAFE = [name for name, row in SOLVERS.items() if row.installed and not row.unsafe]
+
+SMALL = ProgramAt("svm_dual", 12)
+
+
+def nearest():
+    """A problem of the user's own; its value is 0.5 at (0.5, 0.5)."""
+    x = cp.Variable(2, name="x")
+    return cp.Problem(cp.Minimize(cp.sum_squares(x - 1)), [cp.sum(x) == 1])
+
+
+def told(*task):
+    """What a measurement tells, in this process."""
+    found = {}
+    Task(*task)(found.update)
+    return found
+
+
+# One program, many solvers
+
+
+def test_rows_of_a_program():
+    rows = compare_solvers(SMALL, ["clarabel", "newton"], tols=["high"])
+    optimum = solve(SMALL(), "clarabel", tol=1e-9).value
+    assert [row["solver"] for row in rows] == ["clarabel", "newton"]
+    for row in rows:
+        assert (row["status"], row["reason"], row["tol"]) == ("optimal", None, 1e-9)
+        assert (row["problem_class"], row["n_variables"], row["n_constraints"]) == ("QP", 12, 25)
+        assert row["objective"] == pytest.approx(optimum, rel=1e-7)
+        assert abs(row["difference"]) < 1e-7
+        assert max(row["primal_residual"], row["dual_residual"], row["duality_gap"]) < 1e-6
+        assert 0 <= row["relative_gap"] < 1e-7
+        assert min(row["solve_ms"], row["resolve_cold_ms"], row["resolve_warm_ms"]) > 0
+        assert (row["threads"], row["version"]) == (1, SOLVERS[row["solver"]].version)
+    errors = [max(r["primal_residual"], r["dual_residual"], r["duality_gap"]) for r in rows]
+    assert rows[0]["reference_solver"] == rows[int(np.argmin(errors))]["solver"]
+
+
+@pytest.mark.parametrize("solver", [name for name in SAFE if name != "lstsq"])
+def test_every_installed_solver_can_be_measured(solver):
+    name = next(name for name in PROGRAMS if SOLVERS[solver].can_solve(ProgramAt(name, 8)()))
+    for tol in (None, 1e-5):
+        found = told(ProgramAt(name, 8), solver, tol, 1, None)
+        assert found["status"] in ("optimal", "optimal_inaccurate")
+        assert found["objective"] is not None
+        assert found["resolve_warm_ms"] > 0
+
+
+def test_a_problem_of_the_user_and_a_row_of_the_user():
+    def run(program, options, warm):
+        return Answer(cp.OPTIMAL, {"x": np.array([0.5, 0.5])}, {"constraint 0": np.array(1.0)})
+
+    mine = Solver("mine", run, lambda tol: {}, classes=SOLVERS["osqp"].classes)
+    (row,) = compare_solvers(nearest, [mine], tols=[1e-4], reference=0.5)
+    assert (row["solver"], row["status"], row["accuracy"]) == ("mine", "optimal", "0.0001")
+    assert (row["objective"], row["difference"]) == (0.5, 0.0)
+    assert row["primal_residual"] == 0.0
+    assert row["dual_residual"] == pytest.approx(0.0, abs=1e-12)
+
+
+def test_without_names_all_that_can_are_asked(monkeypatch):
+    monkeypatch.setattr(laboratory, "run_isolated", lambda *given: {"status": "asked"})
+    rows = compare_solvers(SMALL)
+    asked = [(row["solver"], row["accuracy"]) for row in rows if row["status"] == "asked"]
+    able = solvers_for(SMALL())
+    assert "ecos_bb" not in solvers_for(ProgramAt("psvm", 8)())
+    assert asked == [(name, tol) for name in able for tol in ("default", "low", "high")]
+
+
+def test_what_cannot_solve_or_is_not_installed_is_a_row():
+    absent = SOLVERS["piqp"].__class__(**{**vars(SOLVERS["piqp"]), "module": "no_such_module"})
+    refused, missing = compare_solvers(SMALL, ["scip", absent], tols=["low"])
+    assert refused["status"] in ("refused", "not installed")
+    assert missing["status"] == "not installed"
+    assert "pip install piqp" in missing["reason"]
+
+
+@pytest.mark.parametrize(
+    ("solvers", "given", "message"),
+    [
+        (["Clarabell"], {}, "did you mean 'clarabel'"),
+        (["mosek"], {}, "which is absent: starts for nobody"),
+        (["clarabel"], {"tols": ["medium"]}, "names of.*default.*got 'medium'"),
+        (["clarabel"], {"tols": [-1.0]}, "tols must be a finite number above 0"),
+        (["clarabel"], {"time_limit": 0}, "time_limit"),
+        (["clarabel"], {"threads": 0}, "threads"),
+    ],
+)
+def test_bad_input(solvers, given, message):
+    with pytest.raises(InputError, match=message):
+        compare_solvers(SMALL, solvers, **given)
+
+
+@pytest.mark.parametrize(
+    ("error", "status"),
+    [
+        (LicenceError("too large", "osqp", "solver_error"), "no licence"),
+        (SolverError("broke", "osqp", "solver_error"), "failed"),
+        (UnsupportedSolverError("cannot"), "refused"),
+    ],
+)
+def test_what_a_solver_raises_is_a_status(error, status):
+    def run(program, options, warm):
+        raise error
+
+    broken = Solver("broken", run, lambda tol: {}, classes=SOLVERS["osqp"].classes)
+    found = told(SMALL, broken, None, 1, None)
+    assert (found["status"], found["reason"]) == (status, str(error))
+
+
+def test_backends_of_cvxpy_have_the_same_answer():
+    rows = {name: told(SMALL, "clarabel", 1e-9, 1, name) for name in (None, "CPP", "SCIPY")}
+    optimum = rows[None]["objective"]
+    assert all(row["objective"] == pytest.approx(optimum, rel=1e-7) for row in rows.values())
+    unknown = told(SMALL, "clarabel", 1e-9, 1, "SCYPI")
+    assert unknown["status"] == "failed"
+    assert "SCYPI" in unknown["reason"]
+
+
+def test_a_status_without_an_answer_is_kept():
+    x = cp.Variable(name="x")
+    impossible = cp.Problem(cp.Minimize(x), [x >= 1, x <= 0])
+    found = told(lambda: impossible, "clarabel", None, 1, None)
+    assert found["status"] == "infeasible"
+    assert "objective" not in found
+
+
+# Programs, and the file
+
+
+@pytest.mark.parametrize("name", [n for n, kind in PROGRAMS.items() if kind.same_as])
+def test_other_ways_to_write_a_program_have_its_value(name):
+    whole = ProgramAt(name, 8)().problem.is_mixed_integer()
+    solver, sizes = ("scip", (8, 10)) if whole else ("clarabel", (12, 30))
+    for n in sizes:
+        ours, theirs = ProgramAt(name, n)(), ProgramAt(PROGRAMS[name].same_as, n)()
+        assert abs(solve(ours, solver, tol=1e-7).value) == pytest.approx(
+            abs(solve(theirs, solver, tol=1e-7).value), rel=1e-6
+        )
+
+
+def test_a_file_is_continued(tmp_path, monkeypatch):
+    file, asked = tmp_path / "rows.jsonl", []
+
+    def run(task, time_limit, threads):
+        asked.append((task.build.instances, task.solver))
+        return {"status": "optimal", "objective": float(len(asked))}
+
+    monkeypatch.setattr(laboratory, "run_isolated", run)
+    small, large = SMALL, ProgramAt("svm_dual", 16)
+    compare_programs([small], file, ["osqp"], ["low"])
+    compare_programs([small], file, ["clarabel"], ["low"])
+    rows = compare_programs([small, large], file, ["osqp", "clarabel"], ["low"])
+    assert asked == [(12, "osqp"), (12, "clarabel"), (16, "osqp"), (16, "clarabel")]
+    assert [row["reference"] for row in rows] == [1.0, 1.0, 3.0, 3.0]
+    assert [row["difference"] for row in rows] == pytest.approx([0.0, 1.0, 0.0, 1.0 / 3.0])
+    assert len(file.read_text().splitlines()) == 4
+
+
+def test_files_that_cannot_be_used_are_refused(tmp_path):
+    file = tmp_path / "rows.jsonl"
+    file.write_text('{"program": "svm_dual"}\n')
+    with pytest.raises(InputError, match="is not what 'propcvx solvers' wrote"):
+        compare_programs([SMALL], file)
+    with pytest.raises(InputError, match="the file for the rows cannot be written"):
+        compare_programs([SMALL], tmp_path / "no" / "rows.jsonl", ["osqp"], ["low"])
+
+
+# A process of its own
+
+
+def test_a_process_that_runs_over_is_ended_and_keeps_what_it_told():
+    def task(tell):
+        tell({"known": 1})
+        time.sleep(600)
+
+    found = run_isolated(task, 0.3)
+    assert (found["status"], found["known"]) == ("out of time", 1)
+
+
+@pytest.mark.parametrize(("how", "reason"), [("raises", "on purpose"), ("aborts", "exit code -6")])
+def test_a_process_that_crashes_says_why_and_keeps_what_it_told(how, reason):
+    def task(tell):
+        tell({"known": 1})
+        if how == "raises":
+            raise ZeroDivisionError("on purpose")
+        os.abort()
+
+    found = run_isolated(task, 60.0)
+    assert (found["status"], found["known"]) == ("crashed", 1)
+    assert reason in found["reason"]
+
+
+def _tell_threads(tell):
+    tell({"threads": max(pool["num_threads"] for pool in threadpool_info())})
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_a_process_has_the_threads_that_it_is_given(threads):
+    assert run_isolated(partial(_tell_threads), 60.0, threads)["threads"] <= threads
+
+
+# The commands
+
+
+def test_the_list_has_every_solver(capsys):
+    assert main(["solvers"]) == 0
+    printed = capsys.readouterr().out
+    assert all(f"{name} " in printed for name in SOLVERS)
+    assert all(f"{name}: absent, " in printed for name in ABSENT)
+    assert "programs: mkl_epigraph, mkl_group" in printed
+
+
+def test_the_command_compares(tmp_path, capsys):
+    file = tmp_path / "rows.jsonl"
+    given = ["solvers", "compare", "svm_dual", "--solvers", "clarabel,osqp", "--tols", "low,1e-6"]
+    assert main([*given, "--sizes", "12", "--rows", str(file)]) == 0
+    assert "svm_dual 12" in capsys.readouterr().out
+    rows = [json.loads(line) for line in file.read_text().splitlines()]
+    assert [(row["solver"], row["accuracy"], row["status"]) for row in rows] == [
+        ("clarabel", "low", "optimal"),
+        ("clarabel", "1e-06", "optimal"),
+        ("osqp", "low", "optimal"),
+        ("osqp", "1e-06", "optimal"),
+    ]
+    with pytest.raises(SystemExit):
+        main(["solvers", "compare", "svm_dua", "--rows", str(file)])
+    assert "programs must be among" in capsys.readouterr().err
