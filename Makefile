@@ -9,7 +9,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 INSTALL ?= $(BIN)/uv pip install --compile-bytecode --python $(BIN)/python
 
-.PHONY: demo test lint types contracts docs pages clean
+.PHONY: demo test bench lint types contracts docs pages clean
 .NOTPARALLEL:
 
 demo: $(VENV)/package
@@ -20,6 +20,11 @@ test: export OMP_NUM_THREADS = 1
 test: export OPENBLAS_NUM_THREADS = 1
 test: $(VENV)/with-solvers,exact,dask,tests
 	$(BIN)/python -m slipcover --source propcvx --branch --skip-covered -m pytest -n auto --dist worksteal --durations 25
+
+# Ratios inside a group are what counts; real sets are read from the folder that PROPCVX_DATA names.
+bench: $(VENV)/with-solvers,exact,dask,tests
+	$(BIN)/python -m pytest tests/benchmarks --benchmark-enable --benchmark-timer=time.process_time \
+		--benchmark-sort=name --benchmark-columns=median,min,rounds
 
 lint: $(VENV)/with-solvers,exact,lint
 	$(BIN)/ruff check

@@ -46,7 +46,6 @@ myst_substitutions = {
     "class_table": solver_tables.class_table(),
     "tolerance_table": solver_tables.tolerance_table(),
     "program_table": solver_tables.program_table(),
-    "measured_table": solver_tables.measured_table(),
     "heart_bounds": result_tables.bounds_table("bounds_heart.json"),
     "vote_bounds": result_tables.bounds_table("bounds_vote.json"),
     "aims": result_tables.bounds_table("aims.json"),

@@ -1,15 +1,12 @@
 """The tables of the pages about solvers: of the package at hand, and of what was measured."""
 
-import json
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from propcvx import Bags, bag_target
 from propcvx import programs as p
-from propcvx.experiments.bench.frame import Measurement
 from propcvx.experiments.tables import markdown_table
 from propcvx.labelings import FeasibleLabelings
 from propcvx.losses import HINGE, PROPORTION_LOSSES
@@ -96,24 +93,3 @@ def _programs() -> Iterator[tuple[p.Program, str]]:
     yield p.diffrac(features, feasible, 1.0), ""
     pairs = [np.array([[1.0, -1.0], [-1.0, 1.0]])] * 2
     yield p.bag_moments([features[:2], features[2:]], pairs, [np.zeros(2)] * 2, 1.0), ""
-
-
-def measured_table() -> str:
-    """What `propcvx bench --json` wrote to measured.json; a sentence where there is none."""
-    file = Path(__file__).with_name("measured.json")
-    if not file.exists():
-        return "*There is no measured.json beside this page; `propcvx bench` writes one.*"
-    measurements = json.loads(file.read_text(encoding="utf-8"))["measurements"]
-    return markdown_table(
-        ["benchmark", "first / second", "ratio", "to reach", "first, ms", "second, ms", "checked"],
-        (_measured(Measurement(**measurement)) for measurement in measurements),
-    )
-
-
-def _measured(one: Measurement) -> list[str]:
-    ratio = "not certified" if one.ratio is None else f"{one.ratio:.3g}"
-    bound = f"{'at least' if one.at_least else 'at most'} {one.reach:.3g}"
-    work = f"{one.work} ({one.note})" if one.note else one.work
-    times = (f"{time:.3g}" for time in (one.first_ms, one.second_ms))
-    reached = bound if one.reached else f"{bound}: missed"
-    return [f"`{one.name}`", work, ratio, reached, *times, one.checked]

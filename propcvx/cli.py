@@ -15,7 +15,6 @@ from joblib import cpu_count
 
 import propcvx
 from propcvx.errors import InputError, PropCVXError
-from propcvx.experiments.bench import BENCHMARKS, compare_with, run_benchmarks
 from propcvx.experiments.demo import run_demo, writable_folder
 from propcvx.experiments.laboratory import KINDS, Problem, run_comparison
 from propcvx.experiments.reproduce import (
@@ -75,7 +74,6 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--version", action="version", version=f"propcvx {propcvx.__version__}")
     commands = parser.add_subparsers(dest="command", metavar="command")
     _add_demo(commands)
-    _add_bench(commands)
     _add_reproduce(commands)
     _add_report(commands)
     _add_relax(commands)
@@ -97,19 +95,6 @@ def _add_demo(commands: Any) -> None:
     demo.add_argument("--jobs", type=_from(1), default=cpu_count(), help="methods at work at once")
     demo.add_argument("--quick", action="store_true", help="hardly any tuning: does it run?")
     demo.set_defaults(run=_demo, keeps=lambda chosen: f"its pictures are in {chosen.output}")
-
-
-def _add_bench(commands: Any) -> None:
-    bench = commands.add_parser("bench", help="ratios of times, of answers that were checked")
-    bench.add_argument("names", nargs="*", metavar="NAME", help="benchmarks, see --list")
-    bench.add_argument("--list", action="store_true", help="list the benchmarks and end")
-    bench.add_argument("--json", type=Path, metavar="FILE", help="keep the measurements there")
-    bench.add_argument("--compare", type=Path, metavar="FILE", help="ratios of an earlier --json")
-    bench.add_argument("--repeats", type=_from(1), default=15, help="calls that are timed (15)")
-    bench.add_argument("--quick", action="store_true", help="tiny sizes: does it run?")
-    bench.set_defaults(
-        run=_bench, keeps=lambda chosen: f"is kept in {chosen.json}" if chosen.json else ""
-    )
 
 
 def _add_relax(commands: Any) -> None:
@@ -187,22 +172,6 @@ def _study(chosen: argparse.Namespace) -> int:
     folder = writable_folder(chosen.output)
     print(STUDIES[chosen.name](folder, chosen.splits, chosen.quick))
     return 0
-
-
-def _bench(chosen: argparse.Namespace) -> int:
-    if chosen.list:
-        for row in BENCHMARKS.values():
-            print(f"{row.name:16}{row.about}")
-        return 0
-    earlier = compare_with(chosen.compare) if chosen.compare else None
-    measured = run_benchmarks(
-        chosen.names,
-        quick=chosen.quick,
-        repeats=chosen.repeats,
-        file=chosen.json,
-        earlier=earlier,
-    )
-    return 0 if all(one.ratio is not None for one in measured) else 1
 
 
 def _add_reproduce(commands: Any) -> None:

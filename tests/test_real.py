@@ -14,7 +14,6 @@ from propcvx.datasets.files import DataFile, MissingDataError, data_file, data_f
 from propcvx.datasets.readers import read_arff
 from propcvx.datasets.real import REAL_SETS, LabeledData, one_versus_rest
 from propcvx.errors import InputError
-from propcvx.experiments.bench.data import bags_of, real_or_generated
 
 COUNTS = {
     "heart": {1: 120},
@@ -205,13 +204,3 @@ def test_without_network_it_is_said_what_to_do(published, tmp_path):
     server.server_close()
     with pytest.raises(MissingDataError, match="Without network, put the file into that folder"):
         data_file("small", tmp_path)
-
-
-def test_a_benchmark_says_that_its_data_were_generated(tmp_path, monkeypatch):
-    monkeypatch.setenv("PROPCVX_DATA", str(tmp_path))
-    data = real_or_generated("vote", 32)
-    assert data.X.shape == (32, 16)
-    assert (abs(data.X).max(axis=0) == 1.0).all()
-    assert "generated" in data.note
-    assert "vote.arff" in data.note
-    assert np.bincount(bags_of(data.y, 8).index).tolist() == [8] * 4

@@ -1,0 +1,97 @@
+"""Single steps beside one call of NumPy or scikit-learn: sorting inside bags, one SVM."""
+
+from functools import partial
+
+import numpy as np
+import pytest
+from bench_data import generated, in_bags, linear_svc
+
+from propcvx.bags import Bags
+from propcvx.datasets import random_bags
+from propcvx.labelings import FeasibleLabelings, labeling_step
+from propcvx.layout import Layout
+from propcvx.losses import HINGE, PROPORTION_LOSSES
+from propcvx.programs import svm_dual, svm_dual_parameters
+from propcvx.relaxation.oracles import CoordinateOracle
+from propcvx.solvers import solve
+from propcvx.targets import bag_target, proportions_of
+
+ABSOLUTE = PROPORTION_LOSSES["absolute"]
+
+
+def best_objective(scores, bags):
+    """The labeling step's objective at the best of all counts of each bag."""
+    best = HINGE.of(-np.ones_like(scores), scores).sum()
+    order = np.lexsort((-scores, bags.index))
+    for share, of_bag in zip(
+        bags.proportions, np.split(scores[order], bags.starts[1:]), strict=True
+    ):
+        counts = np.arange(len(of_bag) + 1) / len(of_bag)
+        gains = np.append(0.0, np.cumsum(HINGE.reduction(of_bag)))
+        best += np.min(10.0 * ABSOLUTE.of(counts - share) - gains)
+    return best
+
+
+@pytest.mark.benchmark(group="labeling step")
+@pytest.mark.parametrize("side", ["bags of 64", "bags of 2,048", "in any order", "numpy.sort"])
+def test_label_step(benchmark, quick, side):
+    n, size = 2**12 if quick else 2**20, 2048 if side == "bags of 2,048" else 64
+    random = np.random.default_rng(0)
+    scores, index = random.normal(size=n), np.repeat(np.arange(n // size), size)
+    if side == "numpy.sort":
+        benchmark(np.sort, scores)
+        return
+    index = random.permutation(index) if side == "in any order" else index
+    bags = Bags.from_target(bag_target(index, random.random(n // size)))
+    step = partial(labeling_step, layout=Layout.of(bags))
+    labeling = benchmark(step, scores, bags, ABSOLUTE, np.full(bags.n_bags, 10.0))
+    gaps = bags.proportions_of(labeling) - bags.proportions
+    objective = HINGE.of(labeling, scores).sum() + 10.0 * ABSOLUTE.of(gaps).sum()
+    assert objective == pytest.approx(best_objective(scores, bags), rel=1e-9)
+
+
+@pytest.mark.benchmark(group="coordinate oracle")
+@pytest.mark.parametrize("side", ["bags of 8", "bags of 64", "numpy.sort"])
+def test_separation(benchmark, quick, side):
+    X, labels = generated(*((96, 6) if quick else (1600, 180)))
+    if side == "numpy.sort":
+        benchmark(np.sort, X)
+        return
+    alpha = np.random.default_rng(0).random(len(X))
+    y = in_bags(labels, 64 if side == "bags of 64" else 8)
+    feasible = FeasibleLabelings.of(Bags.from_target(y), 0.1)
+    cut = benchmark(CoordinateOracle(X, feasible, X), alpha)
+    scores = alpha[:, None] * np.hstack([X, -X])
+    best = (scores * feasible.best(scores)).sum(axis=0).max()
+    assert (scores.T @ cut.labeling).max() == pytest.approx(best, rel=1e-9)
+
+
+@pytest.mark.benchmark(group="SVM of cod-rna.t")
+@pytest.mark.parametrize("side", ["newton", "1% of labels changed", "C grown by half", "LinearSVC"])
+def test_svm(benchmark, real, side):
+    X, labels = real("cod-rna.t")
+    if side == "LinearSVC":
+        benchmark.pedantic(linear_svc, (X, labels), rounds=3)
+        return
+    program = svm_dual(X)
+    newton = partial(solve, program, "newton", tol=1e-4, certify=False)
+    program.set(**svm_dual_parameters(labels, 1.0))
+    warm = None if side == "newton" else newton().warm
+    if side == "1% of labels changed":
+        labels = np.where(np.random.default_rng(0).random(len(labels)) < 0.01, -labels, labels)
+    program.set(**svm_dual_parameters(labels, 1.5 if side == "C grown by half" else 1.0))
+    assert benchmark(newton, warm=warm).gap <= 1e-4
+
+
+@pytest.mark.benchmark(group="bag target")
+@pytest.mark.parametrize("side", ["numbers", "words", "numpy.unique"])
+def test_bag_target(benchmark, quick, side):
+    labels = np.random.default_rng(0).choice((-1, 1), 2**10 if quick else 10**6)
+    ids = random_bags(labels, 8, random_state=0)
+    if side == "numpy.unique":
+        benchmark(np.unique, ids, return_inverse=True)
+        return
+    ids = np.char.add("ward ", ids.astype(str)) if side == "words" else ids
+    y = benchmark(bag_target, ids, proportions_of(labels, ids))
+    given = np.bincount(y["bag"], weights=y["proportion"])
+    assert np.bincount(y["bag"], weights=labels > 0) == pytest.approx(given, abs=1e-9)
