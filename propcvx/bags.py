@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from propcvx.checks import check_choice, check_number
 from propcvx.errors import CutBagWarning, InfeasibleLabelingError, InputError, warn
+from propcvx.layout import BagRows, bag_rows
 from propcvx.targets import BAG_DTYPE, SHOWN, check_proportions, is_bag_target, known_labels
 
 COUNT_SLACK = 1e-6
@@ -126,6 +127,11 @@ class Bags:
     def sizes(self) -> NDArray[np.intp]:
         """Number of instances in each bag, shape (n_bags,)."""
         return np.bincount(self.index, minlength=self.n_bags)
+
+    @cached_property
+    def layout(self) -> list[BagRows]:
+        """The instances in matrices with a bag in each row."""
+        return bag_rows(self.index, self.sizes)
 
     @cached_property
     def membership(self) -> sp.csr_array:

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from functools import cached_property
 from itertools import combinations, product
 from math import comb, prod
 
@@ -19,7 +18,7 @@ from numpy.typing import NDArray
 
 from propcvx.bags import Bags
 from propcvx.errors import InputError
-from propcvx.layout import Block, Layout
+from propcvx.layout import BagRows
 from propcvx.losses import HINGE, InstanceLoss, ProportionLoss
 
 Array = NDArray[np.float64]
@@ -27,9 +26,6 @@ Indices = NDArray[np.intp]
 
 MAX_ENUMERATED = 1_000_000
 """Largest number of labelings that :meth:`FeasibleLabelings.enumerate` is willing to list."""
-
-CHUNK = 2**16
-"""Instances that are labeled at once: few enough to stay in a processor's cache."""
 
 
 def labeling_step(
@@ -40,7 +36,6 @@ def labeling_step(
     *,
     instance_loss: InstanceLoss = HINGE,
     ties: Array | None = None,
-    layout: Layout | None = None,
 ) -> Array:
     r"""Solve eq:solving_y exactly (Propositions 1 and 2), for all bags at once.
 
@@ -69,8 +64,6 @@ def labeling_step(
     ties : array of shape (n_instances,), optional
         Of equal scores, those where this is larger are positive first: with the labels before, they
         stay what they are.  Further ties are broken by the order of the instances.
-    layout : Layout, optional
-        ``Layout.of(bags)``, for asking many times.
 
     Returns
     -------
@@ -80,14 +73,13 @@ def labeling_step(
     sorted_by_score = np.ndim(instance_loss.weights) == 0
     keys = scores if sorted_by_score else instance_loss.reduction(scores)
 
-    def pays(key: Array, rank: Indices, bag: Indices | slice) -> NDArray[np.bool_]:
+    def pays(key: Array, rank: Indices, bag: Indices) -> NDArray[np.bool_]:
         size, share = bags.sizes[bag], bags.proportions[bag]
         cost = loss.of(rank / size - share) - loss.of((rank - 1) / size - share)
         gain = instance_loss.reduction(key) if sorted_by_score else key
         return gain > weights[bag] * cost
 
-    counts = Counts(0 * bags.sizes, bags.sizes, (bags.proportions * bags.sizes).astype(np.intp))
-    return _flip_top(_with_known(keys, bags), bags, layout or Layout.of(bags), counts, pays, ties)
+    return _top_labeled(_with_known(keys, bags), bags, 0 * bags.sizes, bags.sizes, pays, ties)
 
 
 def random_labeling(bags: Bags, random: np.random.RandomState) -> Array:
@@ -113,10 +105,6 @@ class FeasibleLabelings:
     bags: Bags
     lower: NDArray[np.intp]
     upper: NDArray[np.intp]
-
-    @cached_property
-    def _layout(self) -> Layout:
-        return Layout.of(self.bags)
 
     @classmethod
     def of(cls, bags: Bags, epsilon: float | str) -> FeasibleLabelings:
@@ -144,12 +132,11 @@ class FeasibleLabelings:
             Entries -1.0 and +1.0.  Of instances of one bag with equal scores, the first are +1.
         """
 
-        def pays(score: Array, rank: Indices, bag: Indices | slice) -> NDArray[np.bool_]:
+        def pays(score: Array, rank: Indices, bag: Indices) -> NDArray[np.bool_]:
             return score > 0.0
 
         known = _with_known(scores.T, self.bags)
-        counts = Counts(self.lower, self.upper, (self.lower + self.upper) // 2)
-        return _flip_top(known, self.bags, self._layout, counts, pays).T
+        return _top_labeled(known, self.bags, self.lower, self.upper, pays).T
 
     def __contains__(self, labeling: Array) -> bool:
         """Whether a labeling has feasible counts and agrees with the labels that are known."""
@@ -214,103 +201,59 @@ def _with_known(scores: Array, bags: Bags) -> Array:
     return np.where(bags.labels == 0, scores, np.where(bags.labels > 0, np.inf, -np.inf))
 
 
-Pays = Callable[[Array, Indices, Indices | slice], NDArray[np.bool_]]
+Pays = Callable[[Array, Indices, Indices], NDArray[np.bool_]]
 
 
-@dataclass(frozen=True)
-class Counts:
-    """Smallest and largest number of positives of each bag, and a guess between them."""
-
-    low: Indices
-    high: Indices
-    guess: Indices
-
-    def of(self, bags: Indices | slice) -> Counts:
-        """Those of some bags."""
-        return Counts(self.low[bags], self.high[bags], self.guess[bags])
-
-
-def _flip_top(
+def _top_labeled(
     scores: Array,
     bags: Bags,
-    layout: Layout,
-    allowed: Counts,
+    lower: Indices,
+    upper: Indices,
     pays: Pays,
     ties: Array | None = None,
 ) -> Array:
     """Labels +1 for the top R instances of each bag, of equal ones those of largest ``ties``.
 
-    R is the largest count allowed for which ``pays(score, rank, bag)`` holds at rank R, or the
-    smallest; ``pays`` may not hold again once it fails.  R is found at once where it is the guess.
-    Instances are the last axis of ``scores``, and each vector along it is a problem of its own.
+    R is the largest count from ``lower`` to ``upper`` for which ``pays(score, rank, bag)`` holds at
+    rank R, or the smallest; ``pays`` may not hold again once it fails.  Instances are the last axis
+    of ``scores``, and each vector along it is a problem of its own.
     """
-    shape = (*scores.shape[:-1], bags.n_bags)
-    counts, thresholds, tied = np.empty(shape, int), np.empty(shape), np.empty(shape, bool)
-    labeling = np.empty(scores.shape)  # until it is filled, room to sort in
-    for block in layout.blocks:
-        k, ascending = block.bags, block.sort(block.gather(scores, labeling))
-        count = _counts(ascending, block, allowed.of(k), pays)
-        last, following = (block.ranked(ascending, count + i) for i in (0, 1))
-        counts[..., k], thresholds[..., k] = count, np.where(count > 0, last, np.nan)
-        tied[..., k] = (last == following) & (count > 0) & (count < bags.sizes[k])
-    _fill(labeling, scores, thresholds, bags.index, layout.run)
-    if tied.any():
-        _untie(labeling, scores, thresholds, counts, tied, bags.index, ties)
+    labeling = np.empty(scores.shape)
+    for part in bags.layout:
+        own = part.gather(scores)
+        descending = np.sort(own, axis=-1)[..., ::-1]
+        top = _largest_count(descending, part.bags, lower[part.bags], upper[part.bags], pays)
+        last = _of_rank(descending, top)
+        positive = (own >= last[..., None]) & (top > 0)[..., None]
+        tied = (top > 0) & (top < part.sizes) & (last == _of_rank(descending, top + 1))
+        if tied.any():
+            positive[tied] = _first(own, top, part, ties)[tied]
+        part.scatter(np.where(positive, 1.0, -1.0), labeling)
     return labeling
 
 
-def _counts(ascending: Array, block: Block, allowed: Counts, pays: Pays) -> Indices:
-    """R of every bag: the guess is tried, and the rest bisected."""
-    low, high, guess = allowed.low, allowed.high, allowed.guess
-    if ascending.ndim > 1:
-        guess = np.broadcast_to(guess, (*ascending.shape[:-1], len(guess)))
-    ranks = np.stack([guess, guess + 1])
-    reaches, exceeds = pays(block.ranked(ascending, ranks), ranks, block.bags)
-    reaches |= guess <= low
-    exceeds &= guess < high
-    high = np.where(exceeds, high, guess - ~reaches)
-    count = np.where(exceeds, guess + 1, np.where(reaches, guess, low))
-    step = (1 << int((high - count).max()).bit_length()) // 2
-    while step:
-        rank = np.minimum(count + step, high)
-        count = np.maximum(count, rank * pays(block.ranked(ascending, rank), rank, block.bags))
-        step //= 2
-    return count
+def _of_rank(descending: Array, rank: Indices) -> Array:
+    """The score of a rank in each row, 1 for the top; any one where there is none."""
+    place = np.clip(rank - 1, 0, descending.shape[-1] - 1)
+    return np.take_along_axis(descending, place[..., None], axis=-1)[..., 0]
 
 
-def _fill(labeling: Array, scores: Array, thresholds: Array, index: Indices, run: int) -> None:
-    """Write labels +1 from the threshold of the bag on, none where it is NaN."""
-    runs = (*scores.shape[:-1], -1, run)
-    scores, labeling, index = scores.reshape(runs), labeling.reshape(runs), index[::run]
-    step = -(-CHUNK // run)
-    for first in range(0, len(index), step):
-        part = slice(first, first + step)
-        labels = labeling[..., part, :]
-        limits = labels[..., :1]
-        thresholds.take(index[part], axis=-1, out=limits[..., 0], mode="clip")
-        top = (scores[..., part, :] >= limits).view(np.int8)
-        top += top
-        top -= 1
-        labels[...] = top
+def _largest_count(
+    descending: Array, bags: Indices, low: Indices, high: Indices, pays: Pays
+) -> Indices:
+    """By bisection, the largest rank up to ``high`` that pays; ``low`` where none does."""
+    low, high = (np.broadcast_to(end, descending.shape[:-1]) for end in (low, high))
+    while (low < high).any():
+        middle = (low + high + 1) // 2
+        enough = pays(_of_rank(descending, middle), middle, bags)
+        low, high = np.where(enough, middle, low), np.where(enough, high, middle - 1)
+    return low
 
 
-def _untie(
-    labeling: Array,
-    scores: Array,
-    thresholds: Array,
-    counts: Array,
-    tied: Array,
-    index: Indices,
-    ties: Array | None,
-) -> None:
-    """Keep of equal scores at the threshold of a bag as many as it has room for."""
-    n_bags = thresholds.shape[-1]
-    position = np.flatnonzero(tied.take(index, axis=-1))
-    problem, instance = np.divmod(position, len(index))
-    bag = problem * n_bags + index[instance]
-    score, threshold = scores.ravel()[position], thresholds.ravel()[bag]
-    room = counts.ravel() - np.bincount(bag[score > threshold], minlength=counts.size)
-    position, bag = position[score == threshold], bag[score == threshold]
-    order = np.lexsort((bag,) if ties is None else (-ties[position % len(index)], bag))
-    place = np.arange(len(order)) - np.searchsorted(bag[order], bag[order])
-    labeling.reshape(-1)[position[order[place >= room[bag[order]]]]] = -1.0
+def _first(own: Array, top: Indices, part: BagRows, ties: Array | None) -> NDArray[np.bool_]:
+    """The top instances of each row; of equal ones the first, by ``ties`` and then as they come."""
+    second = np.zeros(own.shape) if ties is None else np.broadcast_to(part.gather(ties), own.shape)
+    order = np.lexsort((-second, -own), axis=-1)
+    chosen = np.empty(own.shape, dtype=bool)
+    np.put_along_axis(chosen, order, part.ranks <= top[..., None], axis=-1)
+    return chosen

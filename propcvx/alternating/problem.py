@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -11,7 +10,6 @@ from numpy.typing import NDArray
 
 from propcvx.bags import Bags
 from propcvx.labelings import labeling_step
-from propcvx.layout import Layout
 from propcvx.losses import HINGE, InstanceLoss, ProportionLoss
 
 Array = NDArray[np.float64]
@@ -93,7 +91,6 @@ class PropSVM:
             self.weights / (C or self.C),
             instance_loss=self.instance_loss,
             ties=ties,
-            layout=self._layout,
         )
 
     def objective(self, labeling: Array, separator: Separator, C: float | None = None) -> float:
@@ -112,7 +109,3 @@ class PropSVM:
             weights=self.weights[kept],
             instance_loss=self.instance_loss.take(instances),
         )
-
-    @cached_property
-    def _layout(self) -> Layout:
-        return Layout.of(self.bags)
