@@ -6,7 +6,6 @@ from dataclasses import replace
 import cvxpy as cp
 import numpy as np
 import pytest
-from cvxpy.reductions.solvers.defines import SOLVER_MAP_CONIC, SOLVER_MAP_QP
 from cvxpy.reductions.solvers.solving_chain import SolvingChain
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -25,7 +24,6 @@ from propcvx.errors import (
 )
 from propcvx.labelings import FeasibleLabelings
 from propcvx.solvers import (
-    ABSENT,
     SOLVERS,
     Answer,
     Solver,
@@ -35,18 +33,19 @@ from propcvx.solvers import (
     table,
 )
 from propcvx.solvers.certificates import certify
-from propcvx.solvers.rows import row
-from propcvx.solvers.rows.row import merged
-
-INTERFACES = {*SOLVER_MAP_CONIC, *SOLVER_MAP_QP}
+from propcvx.solvers import row as row_module
+from propcvx.solvers.row import merged
 
 LARGER = Data(seed=0, r=3, C=0.7, sizes=(13, 13, 14))
 
-EXACT_STEPS = ("daqp", "highs", "gurobi", "cplex", "xpress", "copt")
+EXACT_STEPS = ("daqp", "highs")
 """Active sets and simplex methods: their last step is exact, whatever the tolerance."""
 
-SAFE = [name for name, row in SOLVERS.items() if row.installed and not row.unsafe]
-THROUGH_CVXPY = [name for name in SAFE if SOLVERS[name].classes]
+INSTALLED = [name for name, row in SOLVERS.items() if row.installed]
+THROUGH_CVXPY = [name for name in INSTALLED if SOLVERS[name].classes]
+
+ERRING = ("qoco", "cvxopt", "moreau", "sdpa")
+"""What these were seen to do wrong stands on the page about solvers."""
 
 
 def worst(certificate):
@@ -74,7 +73,7 @@ def case_for(solver):
 
 def test_every_program_has_a_solver_and_every_solver_a_program():
     able = {solver for _, solver in with_solvers(CASES)}
-    assert able == set(SAFE)
+    assert able == set(INSTALLED)
     for name, build in CASES.items():
         assert solvers_for(build(DATA[0]).program), name
 
@@ -91,19 +90,15 @@ def test_a_misspelt_solver_is_answered_with_the_nearest(program, name, meant):
         solve(program, name)
 
 
-@pytest.mark.parametrize("name", ABSENT)
-def test_an_absent_solver_is_refused_with_the_reason(program, name):
-    assert name not in SOLVERS
-    assert name.upper() in INTERFACES
-    with pytest.raises(UnsupportedSolverError) as caught:
-        solve(program, name.upper())
-    assert f"which is absent: {ABSENT[name]}" in str(caught.value)
-
-
-def test_every_solver_of_cvxpy_is_a_row_or_absent_with_a_reason():
-    assert {name.lower() for name in INTERFACES} == {
-        name for name, row in SOLVERS.items() if row.classes
-    } | ABSENT.keys()
+def test_a_solver_of_cvxpy_that_is_no_row_is_asked_by_its_name():
+    program = CASES["linear_separation"](TINY).program
+    assert "scipy" not in SOLVERS
+    assert "scipy" not in solvers_for(program)
+    mine, reference = solve(program, "SciPy"), solve(program, "highs")
+    assert mine.solver == "scipy"
+    assert mine.value == pytest.approx(reference.value)
+    with pytest.raises(SolverError, match="scipy failed on svm_dual"):
+        solve(CONTINUOUS["svm_dual-True"](DATA[0]).program, "scipy")
 
 
 def test_names_are_those_of_cvxpy_in_any_case(program):
@@ -132,7 +127,7 @@ def test_a_solver_that_cannot_do_the_class_names_those_that_can(name, solver, wh
 
 
 def test_a_solver_that_is_not_installed_says_how(monkeypatch, program):
-    monkeypatch.setattr(row, "find_spec", lambda module: None if module == "piqp" else True)
+    monkeypatch.setattr(row_module, "find_spec", lambda module: None if module == "piqp" else True)
     assert "piqp" not in solvers_for(program)
     with pytest.raises(UnsupportedSolverError, match=r"pip install piqp") as caught:
         solve(program, "piqp")
@@ -217,23 +212,22 @@ def test_every_row_has_options_for_a_tolerance(name, tol):
 
 
 def test_a_record_inside_the_options_keeps_what_is_not_given():
-    asked = SOLVERS["cplex"].options(1e-6, {"cplex_params": {"threads": 1}})["cplex_params"]
-    assert asked == {**SOLVERS["cplex"].options_of(1e-6)["cplex_params"], "threads": 1}
+    asked = SOLVERS["moreau"].options(1e-6, {"ipm_settings": {"max_iter": 1}})["ipm_settings"]
+    assert asked == {**SOLVERS["moreau"].options_of(1e-6)["ipm_settings"], "max_iter": 1}
     assert merged({"a": 1, "b": {"c": 2}}, {"b": 3}) == {"a": 1, "b": 3}
 
 
 @pytest.mark.parametrize(
     ("solver", "given", "meant"),
     [
-        ("clarabel", "max_itre", "max_iter"),
-        ("osqp", "polishng", "polishing"),
+        ("daqp", "iter_limt", "iter_limit"),
         ("newton", "max_itr", "max_iter"),
         ("cvxopt", "maxiter", "maxiters"),
     ],
 )
 def test_a_misspelt_option_is_answered_with_the_nearest(program, solver, given, meant):
     pytest.importorskip(SOLVERS[solver].module)
-    with pytest.raises((SolverError, InputError), match=f"'{given}': did you mean '{meant}'"):
+    with pytest.raises(InputError, match=f"'{given}': did you mean '{meant}'"):
         solve(program, solver, **{given: 3})
 
 
@@ -254,15 +248,6 @@ def test_a_licence_error_is_shown_as_that(program):
     assert caught.value.solver == "osqp"
 
 
-@pytest.mark.parametrize(("solver", "n"), [("gurobi", 3000), ("cplex", 1200), ("copt", 3000)])
-def test_a_problem_beyond_what_is_free_is_a_licence_error(solver, n):
-    pytest.importorskip(SOLVERS[solver].module)
-    F = np.random.RandomState(0).randn(n, 2)
-    y = np.where(F[:, 0] > 0, 1.0, -1.0)
-    with pytest.raises(LicenceError, match=solver):
-        solve(set_svm(programs.svm_dual(F), y, 1.0), solver)
-
-
 @pytest.mark.parametrize("solver", [*THROUGH_CVXPY, "libsvm"])
 def test_an_option_that_the_solver_does_not_know_is_refused(solver):
     with pytest.raises((TypeError, SolverError, InputError), match="no_such_option"):
@@ -276,7 +261,7 @@ def test_an_option_that_the_solver_does_not_know_is_refused(solver):
         for name, solver in with_solvers(CONTINUOUS)
         if name in ("svm_dual-True", "conditional_exponential_model-True", "mkl_epigraph")
         and solver not in EXACT_STEPS
-        and not SOLVERS[solver].failures
+        and solver not in ERRING
     ],
 )
 def test_a_tighter_tol_gives_smaller_residuals(name, solver):
@@ -353,7 +338,7 @@ def test_solution_keeps_copies(program):
     assert first.iterations > 0
 
 
-@pytest.mark.parametrize("solver", [s for s in QP_SOLVERS if s not in ("qoco", "gurobi")])
+@pytest.mark.parametrize("solver", [s for s in QP_SOLVERS if s != "qoco"])
 def test_contradicting_constraints_are_an_error(program, solver):
     program.set(lower=np.ones(12), upper=-np.ones(12))
     message = f"{solver} has no answer to svm_dual: status 'infeasible'; the constraints contradict"

@@ -29,8 +29,7 @@ from propcvx.programs import Program
 from propcvx.solvers import SOLVERS, Answer, Solver, find_solver, portable
 from propcvx.solvers.call import USABLE, leave_values
 from propcvx.solvers.certificates import certify
-from propcvx.solvers.rows.row import merged
-from propcvx.solvers.table import suggestion
+from propcvx.solvers.table import named_solver, suggestion
 from propcvx.solvers.through_cvxpy import BACKEND
 
 Row = dict[str, Any]
@@ -96,7 +95,7 @@ def compare_solvers(
     tols : sequence of str or float
         Names in ``ACCURACIES`` or tolerances, which become each solver's own options.
     threads : int
-        Threads of BLAS, OpenMP and Rust in every process, and of solvers that have an option.
+        Threads of BLAS, OpenMP and Rust in every process.
     time_limit : float
         Seconds of each run by the clock, from when its process has imported what it needs.
     reference : float, optional
@@ -252,7 +251,7 @@ class Measure:
             return {**self.named, "status": status, "reason": str(error)}
         built_in = SOLVERS.get(self.solver.name) is self.solver
         row = portable(self.solver.name) if built_in else self.solver
-        task = Task(self.build, row, self.accuracy[1], self.threads, self.backend)
+        task = Task(self.build, row, self.accuracy[1], self.backend)
         return self.named | run_isolated(task, self.time_limit, self.threads)
 
 
@@ -263,7 +262,6 @@ class Task:
     build: Build
     solver: str | Solver
     tol: float | None
-    threads: int
     backend: str | None
 
     def __call__(self, tell: Tell) -> None:
@@ -280,8 +278,7 @@ class Task:
         program = _as_program(self.build())
         tell(_size(program))
         row = find_solver(self.solver, program)
-        asked = row.default_options() if self.tol is None else row.options_of(self.tol)
-        options = merged(asked, row.threads_of(self.threads))
+        options = row.default_options() if self.tol is None else row.options_of(self.tol)
         if self.backend is not None and row.classes:
             options[BACKEND] = self.backend
         answer = row.run(program, options, None)
@@ -321,9 +318,9 @@ def _rows_of(solvers: Sequence[str | Solver] | None, program: Program) -> list[S
     """Rows of solvers that are named; those that can solve the program where none is."""
     if solvers is None:
         return [row for row in SOLVERS.values() if row.installed and row.can_solve(program)]
-    rows = [SOLVERS.get(one.lower()) if isinstance(one, str) else one for one in solvers]
+    rows = [named_solver(one) for one in solvers]
     for asked, row in zip(solvers, rows, strict=True):
-        if not isinstance(row, Solver):
+        if row is None:
             raise UnsupportedSolverError(
                 f"solvers must be among {sorted(SOLVERS)}, got {asked!r}{suggestion(asked)}."
             )

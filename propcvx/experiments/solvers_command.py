@@ -10,7 +10,7 @@ from propcvx.errors import InputError
 from propcvx.experiments.programs import PROGRAMS, ProgramAt
 from propcvx.experiments.solvers import Accuracy, Row, compare_programs
 from propcvx.experiments.tables import cell_text
-from propcvx.solvers import ABSENT, SOLVERS, Solver
+from propcvx.solvers import SOLVERS, Solver
 from propcvx.text import text_table
 
 
@@ -84,13 +84,11 @@ def _cells(row: Row) -> dict[str, str]:
 
 
 def _list(chosen: argparse.Namespace) -> int:
-    """Each solver with its version, its licence and what it can solve; then those left out."""
+    """Each solver of the table with its version, its licence and what it can solve."""
     built = {name: ProgramAt(name, 8)() for name in PROGRAMS}
     for row in SOLVERS.values():
         able = [name for name, program in built.items() if row.can_solve(program)]
         print("\n    ".join(_lines(row, able)))
-    for name, why in ABSENT.items():
-        print(f"{name}: absent, {why}")
     return 0
 
 
@@ -98,9 +96,7 @@ def _lines(row: Solver, programs: list[str]) -> list[str]:
     state = row.version if row.installed else f"not installed: pip install {row.package}"
     lines = [f"{row.name} {state}, {row.licence}"]
     listed = {"classes": sorted(kind.name for kind in row.classes), "programs": sorted(programs)}
-    lines += [f"{what}: {', '.join(names)}" for what, names in listed.items() if names]
-    lines += [f"without a licence up to {row.limits}"] if row.limits else []
-    return [*lines, *(f"seen in {failure}" for failure in row.failures)]
+    return lines + [f"{what}: {', '.join(names)}" for what, names in listed.items() if names]
 
 
 def _accuracy(text: str) -> Accuracy:

@@ -7,8 +7,7 @@ specialised ones are rows of the same table and leave the same answer.
 from propcvx.solvers.answer import Answer
 from propcvx.solvers.auto import automatic
 from propcvx.solvers.call import SolverNames, solve
-from propcvx.solvers.rows import ABSENT
-from propcvx.solvers.rows.row import KnownFailure, Solver
+from propcvx.solvers.row import Solver
 from propcvx.solvers.solution import Certificate, Solution
 from propcvx.solvers.table import (
     SOLVERS,
@@ -19,11 +18,9 @@ from propcvx.solvers.table import (
 )
 
 __all__ = [
-    "ABSENT",
     "SOLVERS",
     "Answer",
     "Certificate",
-    "KnownFailure",
     "Solution",
     "Solver",
     "SolverNames",

@@ -23,7 +23,7 @@ from propcvx.programs import Program
 from propcvx.solvers.answer import Answer
 from propcvx.solvers.auto import automatic
 from propcvx.solvers.certificates import certify as certify_problem
-from propcvx.solvers.rows.row import Solver
+from propcvx.solvers.row import Solver
 from propcvx.solvers.solution import ADVICE, Certificate, Solution
 from propcvx.solvers.table import find_solver
 
@@ -117,7 +117,6 @@ def solve(
         try:
             answer = _ask(row, program, tol, given, warm)
         except SolverError as failure:
-            failure.args = (f"{failure}{row.suggestions(given)}",)
             failures.append(failure)
             continue
         usable.append((row.name, answer))

@@ -6,14 +6,14 @@ from collections.abc import Mapping
 from difflib import get_close_matches
 from typing import Any
 
+import cvxpy as cp
+
 from propcvx.errors import UnsupportedSolverError
-from propcvx.programs import Program
-from propcvx.solvers.rows import ABSENT, COMMERCIAL, CORE, FURTHER, SPECIALISED
-from propcvx.solvers.rows.row import Solver
+from propcvx.programs import ProblemClass, Program
+from propcvx.solvers.row import Solver, same, through_cvxpy
+from propcvx.solvers.rows import SPECIALISED, THROUGH_CVXPY
 
-_ROWS = (*CORE, *FURTHER, *COMMERCIAL, *SPECIALISED)
-
-BUILT_IN: Mapping[str, Solver] = {row.name: row for row in _ROWS}
+BUILT_IN: Mapping[str, Solver] = {row.name: row for row in (*THROUGH_CVXPY, *SPECIALISED)}
 """The rows of the package itself."""
 
 SOLVERS: dict[str, Solver] = dict(BUILT_IN)
@@ -26,9 +26,21 @@ def register_solver(row: Solver) -> None:
 
 
 def solvers_for(program: Program) -> list[str]:
-    """Names of the installed solvers that can solve a program, without those that are unsafe."""
-    able = (row for row in SOLVERS.values() if row.installed and row.can_solve(program))
-    return [row.name for row in able if not row.unsafe]
+    """Names of the installed solvers of the table that can solve a program."""
+    return [row.name for row in SOLVERS.values() if row.installed and row.can_solve(program)]
+
+
+def named_solver(solver: Any) -> Solver | None:
+    """The row that a name or a row stands for; None where there is none.
+
+    Any other solver that CVXPY has installed is a row without options for a tolerance.
+    """
+    if not isinstance(solver, str):
+        return solver if isinstance(solver, Solver) else None
+    name = solver.lower()
+    if name not in SOLVERS and name.upper() in cp.installed_solvers():
+        return through_cvxpy(name, *ProblemClass, options_of=same(), module="cvxpy")
+    return SOLVERS.get(name)
 
 
 def find_solver(solver: str | Solver, program: Program) -> Solver:
@@ -39,8 +51,8 @@ def find_solver(solver: str | Solver, program: Program) -> Solver:
     UnsupportedSolverError
         Otherwise; the message says which solvers can.
     """
-    row = SOLVERS.get(solver.lower()) if isinstance(solver, str) else solver
-    if not isinstance(row, Solver):
+    row = named_solver(solver)
+    if row is None:
         raise UnsupportedSolverError(
             f"solver must be 'auto', a Solver, or one of {sorted(SOLVERS)}, got {solver!r}"
             f"{suggestion(solver)}; {solvers_for(program)} can solve {program.name}."
@@ -69,12 +81,8 @@ def portable(solver: Any) -> Any:
 
 
 def suggestion(solver: Any) -> str:
-    """For what is no name of a row: why it is absent, or which name is the nearest."""
-    if not isinstance(solver, str):
-        return ""
-    if solver.lower() in ABSENT:
-        return f", which is absent: {ABSENT[solver.lower()]}"
-    nearest = get_close_matches(solver.lower(), SOLVERS, 1)
+    """For what is no name of a row: which name is the nearest."""
+    nearest = get_close_matches(solver.lower(), SOLVERS, 1) if isinstance(solver, str) else []
     return f" (did you mean {nearest[0]!r}?)" if nearest else ""
 
 
