@@ -32,8 +32,8 @@ from propcvx.solvers import (
     solvers_for,
     table,
 )
-from propcvx.solvers.certificates import certify
 from propcvx.solvers import row as row_module
+from propcvx.solvers.certificates import certify
 from propcvx.solvers.row import merged
 
 LARGER = Data(seed=0, r=3, C=0.7, sizes=(13, 13, 14))
