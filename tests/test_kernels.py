@@ -2,6 +2,8 @@
 
 import tracemalloc
 import warnings
+from dataclasses import replace
+from itertools import product
 from types import SimpleNamespace
 
 import numpy as np
@@ -11,7 +13,16 @@ import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from propcvx import AlterPropSVM, ConvPropSVM, InvCal, MeanMap, bag_target, kernels
+from propcvx import (
+    AlterPropSVM,
+    ConvPropSVM,
+    CuttingPlanes,
+    InvCal,
+    MeanMap,
+    bag_target,
+    certify,
+    kernels,
+)
 from propcvx.errors import GramMatrixMemoryError, InputError
 from propcvx.kernels import FeatureMap, Kernel, check_gram
 
@@ -288,3 +299,79 @@ def test_predictions_do_not_depend_on_the_order_of_the_instances(cls, kernel):
         clf.fit(train, bag_target(bags[rows], shares))
         scores.append(clf.decision_function(test))
     np.testing.assert_allclose(*scores, atol=1e-4)
+
+
+# Bounds and fits are of the Gram matrix, not of its factor alone
+
+
+def svm_values(gram, labeling, C):
+    """Dual and primal value of a labeling's SVM without bias, from all sets of free instances."""
+    n, exact = len(gram), gram.astype(np.longdouble)
+    state = np.array(list(product((0, 1, 2), repeat=n)))  # at 0, free, at C
+    free, start = state == 1, np.where(state == 2, C, 0.0).astype(np.longdouble)
+    hessian = exact * np.outer(labeling, labeling)
+    systems = np.where(free[:, :, None] & free[:, None, :], hessian, 0.0)
+    systems += np.where(free, 0.0, 1.0)[:, None, :] * np.eye(n)
+    right = np.where(free, 1.0 - start @ hessian, start)
+    alpha, inverses = np.zeros_like(start), np.linalg.pinv(systems.astype(float))
+    for _ in range(4):  # of iterative refinement
+        left = right - np.einsum("sij,sj->si", systems, alpha)
+        alpha = alpha + np.einsum("sij,sj->si", inverses, left.astype(float))
+    alpha = np.clip(alpha, 0.0, C)
+    quadratic = np.einsum("si,ij,sj->s", alpha, hessian, alpha) / 2
+    hinges = np.maximum(0.0, 1.0 - alpha @ hessian).sum(axis=1)
+    return (alpha.sum(axis=1) - quadratic).max(), (quadratic + C * hinges).min()
+
+
+def best_of_all(gram, bags, counts, C):
+    """Both values of the best labeling with these counts of positives."""
+    values = [
+        svm_values(gram, np.array(labeling), C)
+        for labeling in product((-1.0, 1.0), repeat=len(bags))
+        if (np.bincount(bags, np.array(labeling) > 0) == counts).all()
+    ]
+    return min(values, key=lambda pair: pair[1])
+
+
+def large_instance(factor):
+    X = np.random.RandomState(1).randn(6, 2)
+    X[0] *= factor
+    return X
+
+
+def near_twins(apart):
+    X = np.random.RandomState(2).randn(6, 2)
+    X[1:3] = X[0] + [[apart, 0.0], [0.0, apart]]
+    return X
+
+
+CUBIC = Kernel("poly", gamma=1.0)
+GAUSS = Kernel("rbf", gamma=1.0)
+FAR_APART = {
+    **{f"cubic, times {m:g}": (CUBIC, large_instance(m)) for m in (1, 20, 100, 1e4, 1e6)},
+    **{f"Gaussian, times {m:g}": (GAUSS, large_instance(m)) for m in (20, 1e8)},
+    **{f"Gaussian, {d:g} apart": (GAUSS, near_twins(d)) for d in (0.0, 2e-6, 5e-6, 1e-4)},
+    "zero, and large": (CUBIC, np.vstack([large_instance(1e3)[:5], [[0.0, 0.0]]])),
+}
+
+
+@pytest.mark.parametrize("precomputed", [False, True], ids=["kernel", "precomputed"])
+@pytest.mark.parametrize("C", [1e-6, 1.0, 1e3, 1e6, 1e8])
+@pytest.mark.parametrize("name", FAR_APART)
+@pytest.mark.filterwarnings("ignore::propcvx.errors.IllPosedWarning")
+def test_the_best_labeling_by_the_gram_matrix_is_inside_the_interval(name, C, precomputed):
+    kernel, X = FAR_APART[name]
+    if name.startswith("zero"):
+        kernel = replace(kernel, coef0=0.0)
+    gram, bags = kernel(X, X), np.arange(6) // 3
+    low, high = best_of_all(gram, bags, [1, 2], C)
+    assert high - low <= 1e-7 * high
+    options = {name: getattr(kernel, name) for name in ("gamma", "degree", "coef0")}
+    options["kernel"] = "precomputed" if precomputed else kernel.name
+    y = bag_target(bags, [1 / 3, 2 / 3])
+    found = certify(gram if precomputed else X, y, C, intercept="none", **options)
+    rounding = 1e-7 * high
+    assert found.lower <= high + rounding and low - rounding <= found.upper
+    relaxed = ConvPropSVM(C, intercept="none", relaxation=CuttingPlanes(oracle="exhaustive"))
+    relaxed.set_params(**options).fit(gram if precomputed else X, y)
+    assert relaxed.bounds_.lower <= high + rounding and low - rounding <= relaxed.bounds_.upper

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY, dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -12,6 +12,7 @@ from tqdm import tqdm
 from propcvx.bags import Bags
 from propcvx.checks import check_choice, check_number, named
 from propcvx.estimators.base import BagClassifier, Hyperplane
+from propcvx.kernels import FeatureMap
 from propcvx.labelings import FeasibleLabelings
 from propcvx.relaxation import RELAXATIONS, RelaxationResult
 from propcvx.relaxation.bounds import Bounds
@@ -119,14 +120,17 @@ class ConvPropSVM(BagClassifier):
         feasible = FeasibleLabelings.of(bags, self.epsilon)
         return {"epsilon": (feasible.lower.tobytes(), feasible.upper.tobytes())}
 
-    def _fit(self, features: Array, bags: Bags) -> Hyperplane:
+    def _fit_map(self, feature_map: FeatureMap, bags: Bags) -> Hyperplane:
         check_number("C", self.C, above=0.0)
+        return self._fit(feature_map.features, bags, feature_map.share_of_bounds(self.C))
+
+    def _fit(self, features: Array, bags: Bags, share: float = 1.0) -> Hyperplane:
         check_choice("intercept", self.intercept, ("center", "constant", "none"))
         rounding = named("rounding", self.rounding, ROUNDINGS, "__call__")
         lifted, mean = self._lift(features)
         feasible = FeasibleLabelings.of(bags, self.epsilon)
         met: list[tuple[float, Array]] = []
-        self.relaxation_ = self._relax(lifted, feasible, rounding, met)
+        self.relaxation_ = self._relax(lifted, feasible, rounding, met, share)
         end = rounding(self.relaxation_, lifted, feasible, self.C)
         self.soft_labeling_, plane = end.labeling, end.weights
         self.labeling_ = feasible.best(lifted @ plane)
@@ -160,8 +164,12 @@ class ConvPropSVM(BagClassifier):
         feasible: FeasibleLabelings,
         rounding: Rounding,
         met: list[tuple[float, Array]],
+        share: float,
     ) -> RelaxationResult:
-        """Solve the relaxation; ``met`` gets the lower bound and the labelings of each round."""
+        """Solve the relaxation; ``met`` gets the lower bound and the labelings of each round.
+
+        ``share`` is what of a lower bound for the features holds for the Gram matrix.
+        """
         relaxation = named("relaxation", self.relaxation, RELAXATIONS, "relax")
         with tqdm(desc="rounds", disable=not self.verbose) as bar:
 
@@ -171,7 +179,7 @@ class ConvPropSVM(BagClassifier):
                     end = rounding(reached, features, feasible, self.C)
                     near = np.column_stack([end.labeling, features @ end.weights])
                     met.append(
-                        (reached.lower, np.vstack([reached.labelings, feasible.best(near).T]))
+                        (share * reached.lower, np.vstack([reached.labelings, feasible.best(near).T]))
                     )
 
             result: RelaxationResult = relaxation.relax(
@@ -183,7 +191,7 @@ class ConvPropSVM(BagClassifier):
                 options=self.solver_options or {},
                 on_round=on_round,
             )
-        return result
+        return replace(result, lower=share * result.lower)
 
     def _bound(
         self, features: Array, plane: Array, met: list[tuple[float, Array]]
