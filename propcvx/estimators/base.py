@@ -95,7 +95,7 @@ class BagClassifier(ClassifierMixin, BaseEstimator):
             self, X, accept_sparse="csr", dtype=np.float64, ensure_min_samples=2
         )
         bags = self._bags(y, checked.shape[0])
-        rows = distinguishing_rows(checked, precomputed=self.kernel == "precomputed")
+        rows = distinguishing_rows(checked, bags, precomputed=self.kernel == "precomputed")
         return Prepared(X, checked, in_canonical_order(bags, rows), self.classes_)
 
     def _fit_prepared(self, prepared: Prepared) -> BagClassifier:
