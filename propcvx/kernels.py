@@ -360,7 +360,7 @@ def _left(gram: Array, features: Array, others: Indices, units: Array) -> tuple[
         largest = max(largest, float(np.abs(entries).max()))
         entries = np.where(np.abs(entries) > rounding, entries, 0.0)
         entries *= units[rows, None] * units[columns]
-        squares += 2.0 * float(np.square(entries).sum()) - float(np.square(entries.diagonal()).sum())
+        squares += float(np.square(entries).sum() + np.square(np.triu(entries, 1)).sum())
     return largest, float(np.sqrt(squares))
 
 

@@ -2,7 +2,6 @@
 
 import tracemalloc
 import warnings
-from dataclasses import replace
 from itertools import product
 from types import SimpleNamespace
 

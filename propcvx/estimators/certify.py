@@ -84,7 +84,7 @@ def certify(
         Weight of the proportion loss: the loss form, in which ``epsilon`` is not used.
     loss : str or ProportionLoss
         ``"absolute"`` or ``"squared"``, or one of your own.
-    bag_weights : "bag", "size" or array of shape (n_bags,)
+    bag_weights : "bag", "size", array of shape (n_bags,), dict or pandas Series
         What ``C_p`` is multiplied by for each bag, as in :class:`propcvx.AlterPropSVM`.
     kernel, gamma, degree, coef0, intercept
         As in :class:`propcvx.ConvPropSVM`.
