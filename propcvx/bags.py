@@ -251,8 +251,9 @@ def _warn_if_cut(bags: Bags, sizes: NDArray[np.int64]) -> None:
         bag = int(np.argmin(bags.whole))
         warn(
             f"{int((~bags.whole).sum())} of {bags.n_bags} bags are incomplete (the first is bag "
-            f"{bags.name(bag)}, with {bags.sizes[bag]} of its {sizes[bag]} instances), so their proportions hold only approximately; "
-            "split with propcvx.model_selection.BagKFold, which never cuts a bag.",
+            f"{bags.name(bag)}, with {bags.sizes[bag]} of its {sizes[bag]} instances), so "
+            "their proportions hold only approximately; split with "
+            "propcvx.model_selection.BagKFold, which never cuts a bag.",
             CutBagWarning,
         )
 

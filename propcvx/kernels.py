@@ -206,15 +206,18 @@ class FeatureMap:
         r"""Share of a lower bound for F that is a lower bound for K, with a warning if it is small.
 
         Let :math:`g_K(y) = \max_{0 \le \alpha \le C} \alpha^\top 1 - \tfrac12 v^\top K v` with
-        :math:`v = y \circ \alpha`, and let :math:`\lambda` be at least the largest eigenvalue of
-        :math:`K - F F^\top`.  Take the :math:`\alpha` that is best for F, :math:`A = \alpha^\top 1`
-        and :math:`Q = \|F^\top v\|^2`, so that :math:`g_F = A - Q / 2`, and :math:`Q \le A` because
-        no smaller multiple is better.  As :math:`v^\top K v \le Q + \lambda \|\alpha\|^2 \le Q +
-        \lambda C A`, every :math:`s \alpha` with :math:`s \le 1` shows :math:`g_K \ge s A - \tfrac12
-        s^2 (Q + \lambda C A)`, and at the best s that is at least :math:`g_F / (1 + 2 C \lambda)`:
-        for :math:`q = Q / A` and :math:`x = \lambda C`, :math:`(1 - q)^2 + q x \ge 0` says so where
-        :math:`q + x \ge 1`, and :math:`x (\tfrac32 - q - x) \ge 0` elsewhere, with :math:`s = 1`.
-        It holds for every labeling, so for the relaxations of all; and for the square loss, where
+        :math:`v = y \circ \alpha`, let :math:`\lambda` be at least the largest eigenvalue of
+        :math:`K - F F^\top`, and take the :math:`\alpha` that is best for F.  With
+        :math:`A = \alpha^\top 1` and :math:`Q = \|F^\top v\|^2`, :math:`g_F = A - Q / 2`, and
+        :math:`Q \le A`, because no smaller multiple is better.  As :math:`v^\top K v \le Q +
+        \lambda \|\alpha\|^2 \le Q + \lambda C A`, every :math:`s \le 1` shows
+
+        .. math:: g_K \ge s A - \tfrac12 s^2 (Q + \lambda C A).
+
+        At the best s that is at least :math:`g_F / (1 + 2 C \lambda)`: for :math:`q = Q / A` and
+        :math:`x = \lambda C` because :math:`(1 - q)^2 + q x \ge 0` where :math:`q + x \ge 1`, and
+        elsewhere, with s = 1, because :math:`x (\tfrac32 - q - x) \ge 0`.  It holds for every
+        labeling, so for the relaxations of all; and for the square loss, where
         :math:`g_K = C y^\top (I + 2 C K)^{-1} y`.  Centred features lose no more.
 
         Parameters
@@ -226,8 +229,8 @@ class FeatureMap:
         if share < 1.0 - WORTH_SAYING:
             warn(
                 f"the kernel's features leave out a part of the Gram matrix, of norm "
-                f"{self.left_out:.3g}, and with C = {C:g} lower bounds are multiplied by {share:.6g} for it; "
-                "a smaller C, or instances that are not almost equal, give better ones.",
+                f"{self.left_out:.3g}, for which lower bounds are multiplied by {share:.6g} with "
+                f"C = {C:g}; a smaller C, or no instances that are almost equal, give better ones.",
                 IllPosedWarning,
             )
         return share
@@ -290,8 +293,8 @@ def _symmetrize(gram: Array) -> float:
 def factor(gram: Array) -> tuple[Array, float, Indices]:
     r"""Factor of a Gram matrix, :math:`K = F F^\top`, what it leaves out, and its pivots.
 
-    The matrix :math:`D^{-1} K D^{-1}` with a diagonal of one is factored, and the rows of the factor
-    are multiplied by D.  A matrix that is semidefinite only beside its largest entries, as centring
+    The matrix :math:`D^{-1} K D^{-1}` with a diagonal of one is factored, and the factor's rows are
+    multiplied by D.  A matrix that is semidefinite only beside its largest entries, as centring
     leaves it where instances differ much in size, is factored in the unit of these.
 
     Parameters

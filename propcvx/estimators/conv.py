@@ -178,9 +178,8 @@ class ConvPropSVM(BagClassifier):
                 if np.isfinite(reached.lower):
                     end = rounding(reached, features, feasible, self.C)
                     near = np.column_stack([end.labeling, features @ end.weights])
-                    met.append(
-                        (share * reached.lower, np.vstack([reached.labelings, feasible.best(near).T]))
-                    )
+                    labelings = np.vstack([reached.labelings, feasible.best(near).T])
+                    met.append((share * reached.lower, labelings))
 
             result: RelaxationResult = relaxation.relax(
                 features,
