@@ -60,7 +60,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         return int(chosen.run(chosen))
     except InputError as error:
-        chosen.error(str(error))
+        of_command: argparse.ArgumentParser = chosen.parser
+        of_command.error(str(error))
     except PropCVXError as error:
         print(f"propcvx: {error}", file=sys.stderr)
         return 1
@@ -97,7 +98,7 @@ def _add_demo(commands: Any) -> None:
     demo.add_argument("--jobs", type=_from(1), default=cpu_count(), help="methods at work at once")
     demo.add_argument("--quick", action="store_true", help="hardly any tuning: does it run?")
     demo.set_defaults(
-        error=demo.error, run=_demo, keeps=lambda chosen: f"its pictures are in {chosen.output}"
+        parser=demo, run=_demo, keeps=lambda chosen: f"its pictures are in {chosen.output}"
     )
 
 
@@ -110,7 +111,7 @@ def _add_bench(commands: Any) -> None:
     bench.add_argument("--repeats", type=_from(1), default=15, help="calls that are timed (15)")
     bench.add_argument("--quick", action="store_true", help="tiny sizes: does it run?")
     bench.set_defaults(
-        error=bench.error,
+        parser=bench,
         run=_bench,
         keeps=lambda chosen: f"is kept in {chosen.json}" if chosen.json else "",
     )
@@ -139,7 +140,7 @@ def _add_relax(commands: Any) -> None:
     relax.add_argument("--json", type=Path, metavar="FILE", help="keep everything there")
     relax.add_argument("--figure", type=Path, metavar="FILE", help="draw the intervals")
     relax.add_argument("--curves", type=Path, metavar="FILE", help="draw lower bounds over time")
-    relax.set_defaults(error=relax.error, run=_relax, keeps=_written)
+    relax.set_defaults(parser=relax, run=_relax, keeps=_written)
 
 
 def _written(chosen: argparse.Namespace) -> str:
@@ -183,7 +184,7 @@ def _add_study(commands: Any) -> None:
     study.add_argument("--splits", type=_from(1), default=5, help="random splits (5)")
     study.add_argument("--quick", action="store_true", help="one small set: does it run?")
     study.set_defaults(
-        error=study.error,
+        parser=study,
         run=_study,
         keeps=lambda chosen: f"its rows are kept in {chosen.output} for the next call",
     )
@@ -246,7 +247,7 @@ def _add_reproduce(commands: Any) -> None:
         only = f"only these {name}, in this order"
         reproduce.add_argument(flag, type=_list_of(kind), metavar="A,B", help=only)
     reproduce.set_defaults(
-        error=reproduce.error,
+        parser=reproduce,
         run=_reproduce,
         keeps=lambda chosen: f"{chosen.results} has every cell that ended",
     )
@@ -263,7 +264,7 @@ def _add_report(commands: Any) -> None:
         help="a report ending in .md or .html, or the cells in .csv or .parquet; without it, the "
         "report is printed",
     )
-    shown.set_defaults(error=shown.error, run=_report, keeps=lambda chosen: "")
+    shown.set_defaults(parser=shown, run=_report, keeps=lambda chosen: "")
 
 
 def _add_protocol(parser: argparse.ArgumentParser) -> None:

@@ -25,7 +25,7 @@ MOST_ROUNDS = 30
 """How often instances of a Gram matrix that seem alike are told apart by choosing one of them."""
 
 
-def row_order(rows: Array) -> Indices:
+def row_order(rows: NDArray[Any]) -> Indices:
     """Order that sorts rows lexicographically; equal rows stay as they came.
 
     Examples
@@ -38,7 +38,7 @@ def row_order(rows: Array) -> Indices:
     return order if distinct else np.lexsort(rows.T[::-1])
 
 
-def in_canonical_order(bags: Bags, rows: Array) -> Bags:
+def in_canonical_order(bags: Bags, rows: NDArray[Any]) -> Bags:
     """The same bags and instances in an order that depends on neither rows nor names.
 
     Bags go by proportion, size and their instances; the instances of a bag by their rows, and equal
@@ -63,14 +63,14 @@ def in_canonical_order(bags: Bags, rows: Array) -> Bags:
     return bags.take(np.lexsort((kind, place[bags.index])), order_of_bags)
 
 
-def distinguishing_rows(X: Any, bags: Bags, *, precomputed: bool) -> Array:
+def distinguishing_rows(X: Any, bags: Bags, *, precomputed: bool) -> NDArray[Any]:
     """What tells instances apart: their features, or their ranks by a Gram matrix."""
     if precomputed and X.shape[0] == X.shape[1]:
         return _gram_ranks(X, bags)[:, None]
     return X.toarray() if sp.issparse(X) else X
 
 
-def _ranks(rows: Array) -> Indices:
+def _ranks(rows: NDArray[Any]) -> Indices:
     """Rank of each row among the distinct ones, in lexicographic order."""
     order = row_order(rows)
     ranks = np.empty(len(order), dtype=np.int64)

@@ -91,16 +91,20 @@ def proportions_of(
     {'a': 0.5, 'b': 1.0}
     """
     positive = np.asarray(labels) > 0
-    if is_bag_target(bags):
-        named = (bags.dtype.metadata or {}).get("ids")
-        bags = bags["bag"] if named is None else [named[code] for code in bags["bag"]]
-    ids, codes = _encode_ids(bags, keyed=True)
+    ids, codes = _encode_ids(_ids_in(bags) if is_bag_target(bags) else bags, keyed=True)
     if len(codes) != len(positive):
         raise InputError(
             f"bags must name the bag of each of the {len(positive)} instances, got {len(codes)}."
         )
     shares = np.bincount(codes, weights=positive) / np.bincount(codes)
     return dict(zip(ids, shares.tolist(), strict=True))
+
+
+def _ids_in(y: Any) -> Any:
+    """The bag of each row of a target, by its code where the target has lost the ids."""
+    if not y.dtype.metadata:
+        return y["bag"]
+    return [y.dtype.metadata["ids"][code] for code in y["bag"]]
 
 
 def is_bag_target(y: Any) -> bool:

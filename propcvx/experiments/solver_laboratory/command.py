@@ -22,7 +22,7 @@ from propcvx.text import text_table
 def add_solvers(commands: Any) -> None:
     """Add the commands to those of ``propcvx``."""
     solvers = commands.add_parser("solvers", help="the solvers at hand; compare them")
-    solvers.set_defaults(error=solvers.error, run=_list, keeps=lambda chosen: "")
+    solvers.set_defaults(parser=solvers, run=_list, keeps=lambda chosen: "")
     commands = solvers.add_subparsers(metavar="{compare,fits,report,qpbenchmark}")
     _add_compare(commands)
     _add_fits(commands)
@@ -30,12 +30,12 @@ def add_solvers(commands: Any) -> None:
     report.add_argument("rows", type=Path, metavar="FILE", help="of propcvx solvers compare")
     report.add_argument("--output", type=Path, required=True, metavar="FILE", help=".md or .html")
     report.add_argument("--data", metavar="NAME", help="rows of this set, if there are several")
-    report.set_defaults(error=report.error, run=_report, keeps=lambda chosen: "")
+    report.set_defaults(parser=report, run=_report, keeps=lambda chosen: "")
     export = commands.add_parser("qpbenchmark", help="our quadratic programs as its test set")
     export.add_argument("folder", type=Path, metavar="DIR", help="folder for the two files")
     export.add_argument("--sizes", type=_several(int), metavar="A,B", help="instances (50,100,270)")
     export.add_argument("--data", default="generated", help="a real set, or 'generated'")
-    export.set_defaults(error=export.error, run=_export, keeps=lambda chosen: "")
+    export.set_defaults(parser=export, run=_export, keeps=lambda chosen: "")
 
 
 def _add_compare(commands: Any) -> None:
@@ -62,7 +62,7 @@ def _add_compare(commands: Any) -> None:
         "--rows", type=Path, required=True, metavar="FILE", help="JSON lines, kept and continued"
     )
     compare.set_defaults(
-        error=compare.error, run=_compare, keeps=lambda chosen: f"{chosen.rows} has every run"
+        parser=compare, run=_compare, keeps=lambda chosen: f"{chosen.rows} has every run"
     )
 
 
@@ -81,9 +81,7 @@ def _add_fits(commands: Any) -> None:
     fits.add_argument("--time-limit", type=float, default=300.0, help="seconds of a fit (300)")
     fits.add_argument("--rows", type=Path, required=True, metavar="FILE", help="JSON lines")
     fits.add_argument("--figure", type=Path, metavar="FILE", help="picture of it, .png or .svg")
-    fits.set_defaults(
-        error=fits.error, run=_fits, keeps=lambda chosen: f"{chosen.rows} has every fit"
-    )
+    fits.set_defaults(parser=fits, run=_fits, keeps=lambda chosen: f"{chosen.rows} has every fit")
 
 
 def _fits(chosen: argparse.Namespace) -> int:
