@@ -142,9 +142,9 @@ def certify(
     else:
         problem = _penalised(features, prepared.bags, C, C_p, loss, bag_weights)
     asked = _kinds(kinds, problem)
-    share, least = feature_map.share_of_bounds(C), problem.least_cost
+    lost, least = 1.0 - feature_map.share_of_bounds(C), problem.least_cost
     with _shown(tol, time_limit, on_event, on_node, verbose) as interval, one_thread(len(features)):
-        interval.safe = lambda lower: least + share * (lower - least)
+        interval.safe = lambda lower: lower - lost * max(lower - least, 0.0)
         reason = _close(problem, interval, asked, check_random_state(random_state))
     return CertifiedInterval(
         min(interval.lower, interval.upper),

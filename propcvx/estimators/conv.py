@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import KW_ONLY, dataclass, replace
 from typing import Any
 
@@ -121,16 +122,21 @@ class ConvPropSVM(BagClassifier):
         return {"epsilon": (feasible.lower.tobytes(), feasible.upper.tobytes())}
 
     def _fit_map(self, feature_map: FeatureMap, bags: Bags) -> Hyperplane:
-        check_number("C", self.C, above=0.0)
-        return self._fit(feature_map.features, bags, feature_map.share_of_bounds(self.C))
+        return self._fit(feature_map.features, bags, feature_map.share_of_bounds)
 
-    def _fit(self, features: Array, bags: Bags, share: float = 1.0) -> Hyperplane:
+    def _fit(
+        self,
+        features: Array,
+        bags: Bags,
+        share_of_bounds: Callable[[float], float] = lambda C: 1.0,
+    ) -> Hyperplane:
+        check_number("C", self.C, above=0.0)
         check_choice("intercept", self.intercept, ("center", "constant", "none"))
         rounding = named("rounding", self.rounding, ROUNDINGS, "__call__")
         lifted, mean = self._lift(features)
         feasible = FeasibleLabelings.of(bags, self.epsilon)
         met: list[tuple[float, Array]] = []
-        self.relaxation_ = self._relax(lifted, feasible, rounding, met, share)
+        self.relaxation_ = self._relax(lifted, feasible, rounding, met, share_of_bounds(self.C))
         end = rounding(self.relaxation_, lifted, feasible, self.C)
         self.soft_labeling_, plane = end.labeling, end.weights
         self.labeling_ = feasible.best(lifted @ plane)
