@@ -15,6 +15,9 @@ BAG_DTYPE = np.dtype(
 )
 """Fields of a bag target: bag code, share of +1, size of the whole bag, label (0 = unknown)."""
 
+NO_CHANCE = 5
+"""With as many positives known, and as many labels unknown, no positive is missed by chance."""
+
 SHOWN = 5
 """How many bags a message names one by one."""
 
@@ -34,8 +37,8 @@ def bag_target(
         Share of positive instances of each bag, in [0, 1].  An array is in the order of the
         sorted bag ids; a dict or Series is keyed by bag id.
     labels : array of shape (n_instances,), optional
-        Labels known beside the proportions: -1, +1, or 0 where unknown.  Labels that have 0 for all
-        negatives, as the proportions tell, are refused.
+        Labels known beside the proportions: -1, +1, or 0 where unknown.  Labels that seem to have 0
+        for negatives, because all positives are known and nothing else, are refused.
 
     Returns
     -------
@@ -240,8 +243,8 @@ def _check_zeros(
 ) -> None:
     """Labels are 0 where unknown, and not where negative."""
     counts = np.bincount(codes, weights=labels > 0)
-    complete = (np.abs(counts - positives) < 1.0).all()
-    if (labels > 0).any() and (labels == 0).any() and not (labels < 0).any() and complete:
+    complete = (np.abs(counts - positives) <= 0.5).all() and not (labels < 0).any()
+    if complete and min(np.sum(labels > 0), np.sum(labels == 0)) >= NO_CHANCE:
         raise InputError(
             "labels have 1 for as many instances of every bag as its proportion says, and 0, which "
             "means unknown, for all others; pass -1 for negatives: 2 * labels - 1."

@@ -206,7 +206,7 @@ _BAGS = {
         "labels must have one entry per instance (8), got shape (1,).",
     ),
     "labels 0 for negatives": Mistake(
-        lambda: bag_target(IDS, [0.5, 0.25], labels=[0, 1, 1, 0, 0, 0, 0, 1]),
+        lambda: bag_target(IDS * 3, [0.5, 0.25], labels=[0, 1, 1, 0, 0, 0, 0, 1] * 3),
         InputError,
         "labels have 1 for as many instances of every bag as its proportion says, and 0, which "
         "means unknown, for all others; pass -1 for negatives: 2 * labels - 1.",
