@@ -72,13 +72,13 @@ class Bags:
             raise InputError(f"y must be a non-empty vector of instances, got shape {y.shape}.")
         codes, first, index = np.unique(y["bag"], return_index=True, return_inverse=True)
         labels = known_labels(y["label"], len(y))
-        present, sizes = np.bincount(index), y["size"][first]
+        sizes = y["size"][first]
         ids = y.dtype.metadata["ids"] if y.dtype.metadata else None
-        whole, rows = present == sizes, np.arange(len(y))
+        whole, rows = np.bincount(index) == sizes, np.arange(len(y))
         bags = cls(index, y["proportion"][first], labels, whole, codes, rows, ids)
         _check_one_proportion(bags, y["proportion"])
         check_proportions(bags.proportions, bags.name)
-        _warn_if_cut(present, sizes)
+        _warn_if_cut(bags, sizes)
         _check_known(bags)
         return bags
 
@@ -252,14 +252,14 @@ def _check_one_proportion(bags: Bags, proportions: NDArray[np.float64]) -> None:
         raise InputError(f"y['proportion'] must be one value per bag, got several in bag {bag}.")
 
 
-def _warn_if_cut(present: NDArray[np.intp], sizes: NDArray[np.int64]) -> None:
-    cut = present != sizes
-    if cut.any():
-        bag = int(np.argmax(cut))
+def _warn_if_cut(bags: Bags, sizes: NDArray[np.int64]) -> None:
+    if not bags.whole.all():
+        bag = int(np.argmin(bags.whole))
         warn(
-            f"{int(cut.sum())} of {len(sizes)} bags are incomplete (the first has {present[bag]} "
-            f"of its {sizes[bag]} instances), so their proportions hold only approximately; "
-            "split with propcvx.model_selection.BagKFold, which never cuts a bag.",
+            f"{int((~bags.whole).sum())} of {bags.n_bags} bags are incomplete (the first is bag "
+            f"{bags.name(bag)}, with {bags.sizes[bag]} of its {sizes[bag]} instances), so "
+            "their proportions hold only approximately; split with "
+            "propcvx.model_selection.BagKFold, which never cuts a bag.",
             CutBagWarning,
         )
 

@@ -59,7 +59,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         return int(chosen.run(chosen))
     except InputError as error:
-        parser.error(str(error))
+        of_command: argparse.ArgumentParser = chosen.parser
+        of_command.error(str(error))
     except PropCVXError as error:
         print(f"propcvx: {error}", file=sys.stderr)
         return 1
@@ -94,7 +95,9 @@ def _add_demo(commands: Any) -> None:
     demo.add_argument("--seed", type=_from(0), default=0, help="seeds all that is random")
     demo.add_argument("--jobs", type=_from(1), default=cpu_count(), help="methods at work at once")
     demo.add_argument("--quick", action="store_true", help="hardly any tuning: does it run?")
-    demo.set_defaults(run=_demo, keeps=lambda chosen: f"its pictures are in {chosen.output}")
+    demo.set_defaults(
+        parser=demo, run=_demo, keeps=lambda chosen: f"its pictures are in {chosen.output}"
+    )
 
 
 def _add_relax(commands: Any) -> None:
@@ -120,7 +123,7 @@ def _add_relax(commands: Any) -> None:
     relax.add_argument("--json", type=Path, metavar="FILE", help="keep everything there")
     relax.add_argument("--figure", type=Path, metavar="FILE", help="draw the intervals")
     relax.add_argument("--curves", type=Path, metavar="FILE", help="draw lower bounds over time")
-    relax.set_defaults(run=_relax, keeps=_written)
+    relax.set_defaults(parser=relax, run=_relax, keeps=_written)
 
 
 def _written(chosen: argparse.Namespace) -> str:
@@ -164,7 +167,9 @@ def _add_study(commands: Any) -> None:
     study.add_argument("--splits", type=_from(1), default=5, help="random splits (5)")
     study.add_argument("--quick", action="store_true", help="one small set: does it run?")
     study.set_defaults(
-        run=_study, keeps=lambda chosen: f"its rows are kept in {chosen.output} for the next call"
+        parser=study,
+        run=_study,
+        keeps=lambda chosen: f"its rows are kept in {chosen.output} for the next call",
     )
 
 
@@ -209,7 +214,9 @@ def _add_reproduce(commands: Any) -> None:
         only = f"only these {name}, in this order"
         reproduce.add_argument(flag, type=_list_of(kind), metavar="A,B", help=only)
     reproduce.set_defaults(
-        run=_reproduce, keeps=lambda chosen: f"{chosen.results} has every cell that ended"
+        parser=reproduce,
+        run=_reproduce,
+        keeps=lambda chosen: f"{chosen.results} has every cell that ended",
     )
 
 
@@ -224,7 +231,7 @@ def _add_report(commands: Any) -> None:
         help="a report ending in .md or .html, or the cells in .csv or .parquet; without it, the "
         "report is printed",
     )
-    shown.set_defaults(run=_report, keeps=lambda chosen: "")
+    shown.set_defaults(parser=shown, run=_report, keeps=lambda chosen: "")
 
 
 def _add_protocol(parser: argparse.ArgumentParser) -> None:

@@ -1,8 +1,9 @@
 r"""Kernels as explicit features: a factor :math:`K = F F^\top` and its map for new instances.
 
 Every program of the package is written in the rows of a factor F.  For the linear kernel F is the
-data itself; for any other kernel F is a Cholesky factor of the Gram matrix with complete pivoting.
-The instances P that were pivots have a triangular :math:`F_P`, so a new instance x has the features
+data itself; for any other kernel F is a Cholesky factor of the Gram matrix with complete pivoting,
+of instances scaled to a diagonal of one, so that a large instance does not hide the others.  The
+instances P that were pivots have a triangular :math:`F_P`, so a new instance x has the features
 :math:`F_P^{-1} k(P, x)`.  Another order of the instances gives another factor of the same K: a
 rotation of F.
 """
@@ -19,10 +20,10 @@ from numpy.typing import NDArray
 from scipy.linalg import eigh, solve_triangular
 from scipy.linalg.lapack import dpstrf
 from scipy.spatial.distance import cdist
-from sklearn.metrics.pairwise import polynomial_kernel, rbf_kernel
+from sklearn.metrics.pairwise import polynomial_kernel
 
 from propcvx.checks import check_count, check_number
-from propcvx.errors import GramMatrixMemoryError, InputError
+from propcvx.errors import GramMatrixMemoryError, IllPosedWarning, InputError, warn
 
 try:
     import psutil
@@ -37,10 +38,13 @@ KERNELS = ("linear", "rbf", "exponential", "poly", "precomputed")
 """Names of kernels; a callable ``kernel(X, Z) -> Gram matrix`` will do as well."""
 
 RANK_TOLERANCE = 1e-10
-"""Pivots below this share of the largest one are numerically zero: where F ends."""
+"""Pivots below this share of their own diagonal entry are numerically zero: where F ends."""
 
 PSD_TOLERANCE = 1e-7
 """A Gram matrix may have eigenvalues down to minus this share of the largest one."""
+
+WORTH_SAYING = 1e-4
+"""A share of a bound that what is left out of K may cost without a warning."""
 
 BLOCK = 256
 """Rows at a time, where a temporary copy of a whole Gram matrix would double the memory."""
@@ -87,10 +91,9 @@ class Kernel:
             return np.asarray(X @ Z.T)
         if self.name == "poly":
             return polynomial_kernel(X, Z, self.degree, self.gamma, self.coef0)
-        if self.name == "rbf":
-            origin = Z.mean(axis=0)  # squares of distances lose the digits that an offset takes
-            return rbf_kernel(X - origin, Z - origin, self.gamma)
-        exponents = cdist(X, Z)
+        if sp.issparse(X):
+            X, Z = X.toarray(), Z.toarray()
+        exponents = cdist(X, Z, "sqeuclidean" if self.name == "rbf" else "euclidean")
         exponents *= -self.gamma
         return np.exp(exponents, out=exponents)
 
@@ -106,6 +109,8 @@ class FeatureMap:
         The training instances (unused for the linear kernel).
     features : array of shape (n_instances, rank)
         F, with :math:`F F^\top = K`; empty in a fitted estimator, which needs it no more.
+    left_out : float
+        A bound on the largest eigenvalue of :math:`K - F F^\top`; see :meth:`share_of_bounds`.
     pivots : int array of shape (rank,), or None for the linear kernel
         The training instances P that the features of all others are made from.
     triangle : array of shape (rank, rank), or None
@@ -118,6 +123,7 @@ class FeatureMap:
     kernel: Kernel
     training: Any
     features: Array
+    left_out: float = 0.0
     pivots: Indices | None = None
     triangle: Array | None = None
     solved: dict[Hashable, Any] = field(default_factory=dict, repr=False)
@@ -167,7 +173,9 @@ class FeatureMap:
         if self.pivots is None:
             return replace(self, features=empty, solved={})
         triangle, pivots = self._triangle(), rows[self.pivots]
-        return FeatureMap(self.kernel, training, empty, pivots, triangle)
+        if self.kernel.name != "precomputed":  # whose training set is not looked at again
+            training = training.copy()
+        return FeatureMap(self.kernel, training, empty, self.left_out, pivots, triangle)
 
     def transform(self, X: Any) -> Array:
         """Features of new instances, shape (len(X), rank)."""
@@ -193,6 +201,39 @@ class FeatureMap:
             self._triangle(), weights, trans="T", lower=True
         )
         return coefficients
+
+    def share_of_bounds(self, C: float) -> float:
+        r"""Share of a lower bound for F that is a lower bound for K, with a warning if it is small.
+
+        Let :math:`g_K(y) = \max_{0 \le \alpha \le C} \alpha^\top 1 - \tfrac12 v^\top K v` with
+        :math:`v = y \circ \alpha`, let :math:`\lambda` be at least the largest eigenvalue of
+        :math:`K - F F^\top`, and take the :math:`\alpha` that is best for F.  With
+        :math:`A = \alpha^\top 1` and :math:`Q = \|F^\top v\|^2`, :math:`g_F = A - Q / 2`, and
+        :math:`Q \le A`, because no smaller multiple is better.  As :math:`v^\top K v \le Q +
+        \lambda \|\alpha\|^2 \le Q + \lambda C A`, every :math:`s \le 1` shows
+
+        .. math:: g_K \ge s A - \tfrac12 s^2 (Q + \lambda C A).
+
+        At the best s that is at least :math:`g_F / (1 + 2 C \lambda)`: for :math:`q = Q / A` and
+        :math:`x = \lambda C` because :math:`(1 - q)^2 + q x \ge 0` where :math:`q + x \ge 1`, and
+        elsewhere, with s = 1, because :math:`x (\tfrac32 - q - x) \ge 0`.  It holds for every
+        labeling, so for the relaxations of all; and for the square loss, where
+        :math:`g_K = C y^\top (I + 2 C K)^{-1} y`.  Centred features lose no more.
+
+        Parameters
+        ----------
+        C : float
+            Weight of the loss of an instance.
+        """
+        share = 1.0 / (1.0 + 2.0 * C * self.left_out)
+        if share < 1.0 - WORTH_SAYING:
+            warn(
+                f"the kernel's features leave out a part of the Gram matrix, of norm "
+                f"{self.left_out:.3g}, for which lower bounds are multiplied by {share:.6g} with "
+                f"C = {C:g}; a smaller C, or no instances that are almost equal, give better ones.",
+                IllPosedWarning,
+            )
+        return share
 
     def _triangle(self) -> Array:
         return self.features[self.pivots] if self.triangle is None else self.triangle
@@ -249,8 +290,12 @@ def _symmetrize(gram: Array) -> float:
     return apart
 
 
-def factor(gram: Array) -> tuple[Array, Indices]:
-    r"""Factor of a Gram matrix, :math:`K = F F^\top`, and its pivots.
+def factor(gram: Array) -> tuple[Array, float, Indices]:
+    r"""Factor of a Gram matrix, :math:`K = F F^\top`, what it leaves out, and its pivots.
+
+    The matrix :math:`D^{-1} K D^{-1}` with a diagonal of one is factored, and the factor's rows are
+    multiplied by D.  A matrix that is semidefinite only beside its largest entries, as centring
+    leaves it where instances differ much in size, is factored in the unit of these.
 
     Parameters
     ----------
@@ -261,6 +306,8 @@ def factor(gram: Array) -> tuple[Array, Indices]:
     -------
     features : array of shape (n_instances, rank)
         F.  Where K has eigenvalues below zero, down to ``PSD_TOLERANCE``, they are 0 in F F'.
+    left_out : float
+        The Frobenius norm of K - F F', without what is rounding beside an instance's own diagonal.
     pivots : int array of shape (rank,)
         The instances whose rows of F, in this order, are a lower triangular matrix.
 
@@ -269,41 +316,66 @@ def factor(gram: Array) -> tuple[Array, Indices]:
     InputError
         If K is not positive semidefinite.
     """
-    largest = np.abs(gram.diagonal()).max()
-    features, pivots, left = _pivoted_cholesky(gram)
-    if left > PSD_TOLERANCE * largest:
-        features, pivots, _ = _pivoted_cholesky(_nearest_semidefinite(gram))
-    return features, pivots
+    diagonal, largest = gram.diagonal().copy(), max(gram.max(), -gram.min())
+    common = np.full(len(gram), np.sqrt(largest))
+    for units in (np.where(diagonal > 0.0, np.sqrt(np.abs(diagonal)), common), common):
+        gram /= units
+        gram /= units[:, None]
+        features, pivots, left, left_out = _pivoted_cholesky(gram, units)
+        if left > PSD_TOLERANCE:
+            values, vectors = eigh(gram, lower=False)
+            if values[0] < -PSD_TOLERANCE * max(values[-1], 0.0):
+                gram = (np.triu(gram) + np.triu(gram, 1).T) * units * units[:, None]
+                continue
+            nearest = (vectors * np.maximum(values, 0.0)) @ vectors.T
+            features, pivots, _, left_out = _pivoted_cholesky(nearest, units)
+        features *= units[:, None]
+        _warn_if_lost(diagonal, features, largest)
+        return features, left_out, pivots
+    raise InputError(
+        f"the Gram matrix must be positive semidefinite, got eigenvalues from "
+        f"{largest * values[0]:.3g} to {largest * values[-1]:.3g}; use a valid kernel or add to "
+        "its diagonal."
+    )
 
 
-def _pivoted_cholesky(gram: Array) -> tuple[Array, Indices, float]:
-    """Features, pivots, and the largest entry of K - F F'; only the lower triangle is changed."""
+def _pivoted_cholesky(gram: Array, units: Array) -> tuple[Array, Indices, float, float]:
+    """Features, pivots, the largest entry of K - F F', and its norm in the units.
+
+    Only the lower triangle is changed.
+    """
     diagonal = gram.diagonal().copy()
-    tol = RANK_TOLERANCE * max(diagonal.max(), 0.0)
-    lapack, order, rank, _ = dpstrf(gram.T, tol=tol, overwrite_a=True)
+    lapack, order, rank, _ = dpstrf(gram.T, tol=RANK_TOLERANCE, overwrite_a=True)
     order, features = order - 1, np.zeros((len(gram), rank))
     for k, (instance, row) in enumerate(zip(order, lapack.T, strict=True), start=1):
         features[instance, : min(k, rank)] = row[: min(k, rank)]
     np.fill_diagonal(gram, diagonal)
-    return features, order[:rank], _largest_left(gram, features, np.sort(order[rank:]))
+    return features, order[:rank], *_left(gram, features, np.sort(order[rank:]), units)
 
 
-def _largest_left(gram: Array, features: Array, others: Indices) -> float:
-    """Largest entry of K - F F', which is 0 in the rows of pivots; K is read above its diagonal."""
-    left = 0.0
+def _left(gram: Array, features: Array, others: Indices, units: Array) -> tuple[float, float]:
+    """Largest entry and norm of K - F F', 0 in the rows of pivots; K is read above its diagonal."""
+    largest, squares = 0.0, 0.0
+    rounding = len(gram) * np.finfo(np.float64).eps
     for start in range(0, len(others), BLOCK):
         rows, columns = others[start : start + BLOCK], others[start:]
-        entries = gram[np.ix_(rows, columns)] - features[rows] @ features[columns].T
-        left = max(left, float(np.abs(np.triu(entries)).max()))
-    return left
+        entries = np.triu(gram[np.ix_(rows, columns)] - features[rows] @ features[columns].T)
+        largest = max(largest, float(np.abs(entries).max()))
+        entries = np.where(np.abs(entries) > rounding, entries, 0.0)
+        entries *= units[rows, None] * units[columns]
+        squares += float(np.square(entries).sum() + np.square(np.triu(entries, 1)).sum())
+    return largest, float(np.sqrt(squares))
 
 
-def _nearest_semidefinite(gram: Array) -> Array:
-    """K with 0 for eigenvalues that rounding has put below; K is read above its diagonal."""
-    values, vectors = eigh(gram, lower=False)
-    if values[0] < -PSD_TOLERANCE * max(values[-1], 0.0):
-        raise InputError(
-            f"the Gram matrix must be positive semidefinite, got eigenvalues from "
-            f"{values[0]:.3g} to {values[-1]:.3g}; use a valid kernel or add to its diagonal."
+def _warn_if_lost(diagonal: Array, features: Array, largest: float) -> None:
+    """Warn of instances that are not zero, and whose features are not those of K."""
+    zero = len(diagonal) * np.finfo(np.float64).eps * largest
+    apart = np.abs(diagonal - np.square(features).sum(axis=1))
+    lost = (diagonal > zero) & (apart > np.sqrt(PSD_TOLERANCE) * diagonal)
+    if lost.any():
+        warn(
+            f"the Gram matrix is positive semidefinite only beside its largest entries, and in "
+            f"{int(lost.sum())} of {len(lost)} instances the features differ from it by more than "
+            "a few digits; scale the instances before the kernel, or leave out the largest.",
+            IllPosedWarning,
         )
-    return (vectors * np.maximum(values, 0.0)) @ vectors.T

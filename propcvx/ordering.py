@@ -7,6 +7,9 @@ the rows came or what the bags are called.
 
 from __future__ import annotations
 
+from collections import defaultdict
+from collections.abc import Hashable, Iterable
+from itertools import count
 from typing import Any
 
 import numpy as np
@@ -18,8 +21,11 @@ from propcvx.bags import Bags
 Array = NDArray[np.float64]
 Indices = NDArray[np.intp]
 
+MOST_ROUNDS = 30
+"""How often instances of a Gram matrix that seem alike are told apart by choosing one of them."""
 
-def row_order(rows: Array) -> Indices:
+
+def row_order(rows: NDArray[Any]) -> Indices:
     """Order that sorts rows lexicographically; equal rows stay as they came.
 
     Examples
@@ -32,7 +38,7 @@ def row_order(rows: Array) -> Indices:
     return order if distinct else np.lexsort(rows.T[::-1])
 
 
-def in_canonical_order(bags: Bags, rows: Array) -> Bags:
+def in_canonical_order(bags: Bags, rows: NDArray[Any]) -> Bags:
     """The same bags and instances in an order that depends on neither rows nor names.
 
     Bags go by proportion, size and their instances; the instances of a bag by their rows, and equal
@@ -50,26 +56,87 @@ def in_canonical_order(bags: Bags, rows: Array) -> Bags:
     Bags
         Their ``rows`` say where each instance was.
     """
-    order = row_order(rows)
-    differs = np.any(rows[order[1:]] != rows[order[:-1]], axis=1)
-    rank = np.empty(len(order), dtype=np.int64)
-    rank[order] = np.append(0, np.cumsum(differs))
-    kind = 3 * rank + bags.labels + 1
-    inside = np.lexsort((kind, bags.index))
-    contents = np.split(kind[inside].astype(">i8"), bags.starts[1:])
-    keys = [
-        (share, size, content.tobytes())
-        for share, size, content in zip(
-            bags.proportions.tolist(), bags.sizes.tolist(), contents, strict=True
-        )
-    ]
+    kind = 3 * _ranks(rows) + bags.labels + 1
+    keys = _contents(bags, kind)
     order_of_bags = np.array(sorted(range(bags.n_bags), key=keys.__getitem__), dtype=np.intp)
     place = np.argsort(order_of_bags)
     return bags.take(np.lexsort((kind, place[bags.index])), order_of_bags)
 
 
-def distinguishing_rows(X: Any, *, precomputed: bool) -> Array:
-    """What tells instances apart: their features, or the sorted entries of a Gram matrix's rows."""
+def distinguishing_rows(X: Any, bags: Bags, *, precomputed: bool) -> NDArray[Any]:
+    """What tells instances apart: their features, or their ranks by a Gram matrix."""
     if precomputed and X.shape[0] == X.shape[1]:
-        return np.column_stack([X.diagonal(), np.sort(X, axis=1)])
+        return _gram_ranks(X, bags)[:, None]
     return X.toarray() if sp.issparse(X) else X
+
+
+def _ranks(rows: NDArray[Any]) -> Indices:
+    """Rank of each row among the distinct ones, in lexicographic order."""
+    order = row_order(rows)
+    ranks = np.empty(len(order), dtype=np.int64)
+    ranks[order] = np.append(0, np.cumsum(np.any(rows[order[1:]] != rows[order[:-1]], axis=1)))
+    return ranks
+
+
+def _contents(bags: Bags, kind: Indices) -> list[tuple[float, int, bytes]]:
+    """Proportion, size, and the sorted kinds of the instances of each bag."""
+    inside = np.lexsort((kind, bags.index))
+    contents = np.split(kind[inside].astype(">i8"), bags.starts[1:])
+    shares, sizes = bags.proportions.tolist(), bags.sizes.tolist()
+    return [(*key, inside.tobytes()) for *key, inside in zip(shares, sizes, contents, strict=True)]
+
+
+def _gram_ranks(gram: Array, bags: Bags) -> Indices:
+    """Ranks of instances by the Gram matrix and the bags alone.
+
+    Instances differ if their diagonal entries, sorted rows, bags or known labels do; then if they
+    have other entries with instances of one rank.  Of those that are still alike one is put before
+    the others, which ranks the others by their entries with it, and so on.  Where such instances
+    can be exchanged without anything else being changed, as equal ones and those on a circle can,
+    whichever is chosen gives the same matrix; alike without that, as in strongly regular graphs,
+    they stay as they came.
+    """
+    ranks = _ranks(np.column_stack([gram.diagonal(), np.sort(gram, axis=1)]))
+    if ranks.max() == len(gram) - 1:
+        return ranks
+    entries = np.unique(gram, return_inverse=True)[1].reshape(gram.shape)
+    together = bags.index[:, None] == bags.index
+    pairs = 2 * len(gram) * entries + together
+    known = bags.proportions[bags.index], bags.sizes[bags.index], bags.whole[bags.index]
+    ranks = _ranks(np.column_stack([ranks, *known, bags.labels, *_copies(gram, bags)]))
+    for _ in range(MOST_ROUNDS):
+        ranks = _refined(ranks, pairs)
+        alike = np.flatnonzero(np.bincount(ranks) > 1)
+        if not len(alike):
+            break
+        ranks = 2 * ranks
+        ranks[np.argmax(ranks == 2 * alike[0])] -= 1
+        ranks = np.unique(ranks, return_inverse=True)[1]
+    return ranks
+
+
+def _refined(ranks: Indices, pairs: Indices) -> Indices:
+    """Ranks that tell apart instances with other pairs with instances of one rank."""
+    n_ranks = 0
+    while n_ranks < ranks.max() + 1:
+        n_ranks = ranks.max() + 1
+        open_ = np.flatnonzero(np.bincount(ranks)[ranks] > 1)
+        rows = np.zeros((len(ranks), 1 + len(ranks)), dtype=np.int64)
+        rows[:, 0] = ranks
+        rows[open_, 1:] = np.sort(pairs[open_] + 2 * ranks, axis=1)
+        ranks = _ranks(rows)
+    return ranks
+
+
+def _copies(gram: Array, bags: Bags) -> tuple[Indices, Indices]:
+    """Numbers that tell equal bags apart, and equal instances of a bag."""
+    equal = np.unique(gram, axis=0, return_inverse=True)[1].ravel()
+    kind = 3 * equal + bags.labels + 1
+    keys = zip(_contents(bags, kind), bags.whole.tolist(), strict=True)
+    return _numbered(keys)[bags.index], _numbered(zip(bags.index, kind, strict=True))
+
+
+def _numbered(keys: Iterable[Hashable]) -> Indices:
+    """How many equal ones have come before each key."""
+    counters: defaultdict[Hashable, count[int]] = defaultdict(count)
+    return np.array([next(counters[key]) for key in keys])

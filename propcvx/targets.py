@@ -15,6 +15,9 @@ BAG_DTYPE = np.dtype(
 )
 """Fields of a bag target: bag code, share of +1, size of the whole bag, label (0 = unknown)."""
 
+NO_CHANCE = 5
+"""With as many positives known, and as many labels unknown, no positive is missed by chance."""
+
 SHOWN = 5
 """How many bags a message names one by one."""
 
@@ -34,7 +37,8 @@ def bag_target(
         Share of positive instances of each bag, in [0, 1].  An array is in the order of the
         sorted bag ids; a dict or Series is keyed by bag id.
     labels : array of shape (n_instances,), optional
-        Labels known beside the proportions: -1, +1, or 0 where unknown.
+        Labels known beside the proportions: -1, +1, or 0 where unknown.  Labels that seem to have 0
+        for negatives, because all positives are known and nothing else, are refused.
 
     Returns
     -------
@@ -57,12 +61,13 @@ def bag_target(
     >>> y["size"]
     array([2, 2, 2, 2])
     """
-    ids, codes = _encode_ids(bags, keyed=_as_mapping(proportions) is not None)
+    ids, codes = _encode_ids(bags, keyed=as_mapping("proportions", proportions) is not None)
     shares = _match_proportions(ids, proportions)
     sizes = np.bincount(codes, minlength=len(ids))
     y = np.empty(len(codes), dtype=np.dtype(BAG_DTYPE, metadata={"ids": tuple(ids)}))
     y["bag"], y["proportion"], y["size"] = codes, shares[codes], sizes[codes]
     y["label"] = known_labels(labels, len(codes))
+    _check_zeros(y["label"], codes, shares * sizes)
     return y
 
 
@@ -75,7 +80,7 @@ def proportions_of(
     ----------
     labels : array of shape (n_instances,)
         An instance is positive where its label is above 0.
-    bags : sequence of hashable, length n_instances
+    bags : sequence of hashable, length n_instances, or bag target
         The bag each instance is in.
 
     Returns
@@ -89,7 +94,7 @@ def proportions_of(
     {'a': 0.5, 'b': 1.0}
     """
     positive = np.asarray(labels) > 0
-    ids, codes = _encode_ids(bags, keyed=True)
+    ids, codes = _encode_ids(_ids_in(bags) if is_bag_target(bags) else bags, keyed=True)
     if len(codes) != len(positive):
         raise InputError(
             f"bags must name the bag of each of the {len(positive)} instances, got {len(codes)}."
@@ -98,18 +103,26 @@ def proportions_of(
     return dict(zip(ids, shares.tolist(), strict=True))
 
 
+def _ids_in(y: Any) -> Any:
+    """The bag of each row of a target, by its code where the target has lost the ids."""
+    if not y.dtype.metadata:
+        return y["bag"]
+    return [y.dtype.metadata["ids"][code] for code in y["bag"]]
+
+
 def is_bag_target(y: Any) -> bool:
     """Whether ``y`` is a target made by :func:`bag_target` (or a slice of one)."""
     return getattr(y, "dtype", None) == BAG_DTYPE
 
 
-def _as_mapping(proportions: Any) -> Mapping[Hashable, float] | None:
-    if isinstance(proportions, Mapping):
-        return proportions
-    if hasattr(proportions, "to_dict"):
-        if not proportions.index.is_unique:
-            raise InputError("proportions must have one entry per bag id, got repeated ids.")
-        return dict(proportions.to_dict())
+def as_mapping(argument: str, values: Any) -> Mapping[Hashable, Any] | None:
+    """What is keyed by bag id, a dict or a pandas Series; None where it is neither."""
+    if isinstance(values, Mapping):
+        return values
+    if hasattr(values, "to_dict"):
+        if not values.index.is_unique:
+            raise InputError(f"{argument} must have one entry per bag id, got repeated ids.")
+        return dict(values.to_dict())
     return None
 
 
@@ -121,6 +134,12 @@ def _encode_ids(bags: Any, keyed: bool) -> tuple[list[Hashable], NDArray[np.intp
         return numbers.tolist(), codes
     try:
         members = bags.tolist() if hasattr(bags, "tolist") else list(bags)
+        several = [member for member in members if not isinstance(member, Hashable)]
+        if several:
+            raise InputError(
+                f"bags must have one bag id for each instance, got {several[0]!r}; an instance is "
+                "in one bag: bags do not overlap, and are not lists of their instances."
+            )
         distinct = list(dict.fromkeys(members))
     except TypeError as error:
         raise InputError(
@@ -128,7 +147,7 @@ def _encode_ids(bags: Any, keyed: bool) -> tuple[list[Hashable], NDArray[np.intp
         ) from error
     if not members:
         raise InputError("bags must name the bag of each instance, got an empty sequence.")
-    if any(member is None or member != member for member in distinct):
+    if any(map(_is_missing, distinct)):
         raise InputError("bags must not contain None or NaN; give every instance a bag id.")
     try:
         distinct = sorted(distinct)
@@ -142,13 +161,20 @@ def _encode_ids(bags: Any, keyed: bool) -> tuple[list[Hashable], NDArray[np.intp
     return distinct, np.fromiter(map(position.__getitem__, members), np.intp, len(members))
 
 
+def _is_missing(member: Hashable) -> bool:
+    try:
+        return member is None or bool(member != member)
+    except TypeError:  # pandas.NA is equal to nothing, nor different
+        return True
+
+
 def _match_proportions(ids: list[Hashable], proportions: Any) -> NDArray[np.float64]:
-    mapping = _as_mapping(proportions)
+    mapping = as_mapping("proportions", proportions)
     if mapping is None:
-        shares = _as_floats(proportions)
+        shares = _as_floats(proportions, ids)
         if shares.shape != (len(ids),):
             raise InputError(
-                f"proportions must have one entry per bag: {len(ids)} bags {_some(ids)}, got an "
+                f"proportions must have one entry per bag: {len(ids)} bags {some_of(ids)}, got an "
                 f"array of shape {shares.shape}."
             )
     else:
@@ -158,17 +184,24 @@ def _match_proportions(ids: list[Hashable], proportions: Any) -> NDArray[np.floa
         if missing or unused:
             raise InputError(
                 f"proportions and bags must name the same ids; bags without a proportion: "
-                f"{_some(missing)}; proportions without a bag: {_some(unused)}."
+                f"{some_of(missing)}; proportions without a bag: {some_of(unused)}."
             )
-        shares = _as_floats([mapping[bag] for bag in ids])
+        shares = _as_floats([mapping[bag] for bag in ids], ids)
     check_proportions(shares, lambda k: repr(ids[k]))
     return shares
 
 
-def _as_floats(proportions: Any) -> NDArray[np.float64]:
+def _as_floats(proportions: Any, ids: list[Hashable]) -> NDArray[np.float64]:
     try:
         return np.asarray(proportions, dtype=np.float64)
     except (TypeError, ValueError) as error:
+        for bag, share in zip(ids, proportions, strict=False):
+            try:
+                float(share)
+            except (TypeError, ValueError):
+                raise InputError(
+                    f"proportions must be numbers in [0, 1], got {share!r} for bag {bag!r}."
+                ) from error
         raise InputError(f"proportions must be numbers in [0, 1]: {error}.") from error
 
 
@@ -187,6 +220,11 @@ def known_labels(labels: ArrayLike | None, n_instances: int) -> NDArray[np.int8]
     if labels is None:
         return np.zeros(n_instances, dtype=np.int8)
     known = np.asarray(labels)
+    if known.dtype == bool:
+        raise InputError(
+            "labels must be -1, +1, or 0 where unknown, got True and False; "
+            "np.where(labels, 1, -1) has -1 for False."
+        )
     if known.shape != (n_instances,):
         raise InputError(
             f"labels must have one entry per instance ({n_instances}), got shape {known.shape}."
@@ -200,6 +238,20 @@ def known_labels(labels: ArrayLike | None, n_instances: int) -> NDArray[np.int8]
     return known.astype(np.int8)
 
 
-def _some(ids: Sequence[Hashable]) -> str:
+def _check_zeros(
+    labels: NDArray[np.int8], codes: NDArray[np.intp], positives: NDArray[np.float64]
+) -> None:
+    """Labels are 0 where unknown, and not where negative."""
+    counts = np.bincount(codes, weights=labels > 0)
+    complete = (np.abs(counts - positives) <= 0.5).all() and not (labels < 0).any()
+    if complete and min(np.sum(labels > 0), np.sum(labels == 0)) >= NO_CHANCE:
+        raise InputError(
+            "labels have 1 for as many instances of every bag as its proportion says, and 0, which "
+            "means unknown, for all others; pass -1 for negatives: 2 * labels - 1."
+        )
+
+
+def some_of(ids: Sequence[Hashable]) -> str:
+    """The first few of some ids, for a message."""
     shown = ", ".join(repr(bag) for bag in ids[:SHOWN])
     return f"[{shown}{', ...' if len(ids) > SHOWN else ''}]"

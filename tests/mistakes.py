@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
+import pandas as pd
 import scipy.sparse as sp
 from sklearn.exceptions import NotFittedError
 from sklearn.svm import SVC
@@ -96,6 +97,9 @@ def fit_many(cls):
     return cls(kernel="rbf").fit(np.zeros((n_instances, 1)), np.arange(n_instances) % 2)
 
 
+MAKE = "make y with propcvx.bag_target(bags, proportions)."
+TWO = "y must have labels of two classes, got"
+ONLY_TWO = f"Only binary classification is supported. For names of bags, {MAKE}"
 LENGTHS = "X and y must have the same number of instances, got "
 SQUARE = "the Gram matrix must be square, one row and column per instance (8, 8), got shape "
 METHODS = "['random', 'mean_map', 'inv_cal', 'conv']"
@@ -129,7 +133,17 @@ _BAGS = {
     "proportion is a word": Mistake(
         lambda: bag_target(IDS, ["half", 0.5]),
         InputError,
-        re.compile(r"proportions must be numbers in \[0, 1\]: .*'half'\."),
+        "proportions must be numbers in [0, 1], got 'half' for bag 'a'.",
+    ),
+    "proportion in percent": Mistake(
+        lambda: bag_target(IDS, {"a": 0.5, "b": "64%"}),
+        InputError,
+        "proportions must be numbers in [0, 1], got '64%' for bag 'b'.",
+    ),
+    "proportions of several numbers": Mistake(
+        lambda: bag_target(IDS, [[0.5], [0.2, 0.3]]),
+        InputError,
+        "proportions must be numbers in [0, 1], got [0.5] for bag 'a'.",
     ),
     "too few proportions": Mistake(
         lambda: bag_target(IDS, [0.5]),
@@ -153,6 +167,11 @@ _BAGS = {
         InputError,
         "bags must not contain None or NaN; give every instance a bag id.",
     ),
+    "bag id is pandas.NA": Mistake(
+        lambda: bag_target(["a", pd.NA], [0.5, 0.5]),
+        InputError,
+        "bags must not contain None or NaN; give every instance a bag id.",
+    ),
     "bag ids of several types, proportions in an array": Mistake(
         lambda: bag_target([1, "a"], [0.5, 0.5]),
         InputError,
@@ -162,7 +181,14 @@ _BAGS = {
     "bag ids are lists": Mistake(
         lambda: bag_target([[1], [2]], [0.5, 0.5]),
         InputError,
-        re.compile(r"bags must be a sequence with one hashable bag id per instance: .*list.*\."),
+        "bags must have one bag id for each instance, got [1]; an instance is in one bag: bags do "
+        "not overlap, and are not lists of their instances.",
+    ),
+    "bags are a number": Mistake(
+        lambda: bag_target(1, [0.5]),
+        InputError,
+        "bags must be a sequence with one hashable bag id per instance: 'int' object is not "
+        "iterable.",
     ),
     "no bags": Mistake(
         lambda: bag_target([], []),
@@ -178,6 +204,18 @@ _BAGS = {
         lambda: bag_target(IDS, [0.5, 0.5], labels=[1]),
         InputError,
         "labels must have one entry per instance (8), got shape (1,).",
+    ),
+    "labels 0 for negatives": Mistake(
+        lambda: bag_target(IDS * 3, [0.5, 0.25], labels=[0, 1, 1, 0, 0, 0, 0, 1] * 3),
+        InputError,
+        "labels have 1 for as many instances of every bag as its proportion says, and 0, which "
+        "means unknown, for all others; pass -1 for negatives: 2 * labels - 1.",
+    ),
+    "labels True and False": Mistake(
+        lambda: bag_target(IDS, [0.5, 0.25], labels=[True] * 4 + [False] * 4),
+        InputError,
+        "labels must be -1, +1, or 0 where unknown, got True and False; np.where(labels, 1, -1) "
+        "has -1 for False.",
     ),
     "labels against the proportion": Mistake(
         lambda: Bags.from_target(bag_target(IDS, [0.5, 0.25], labels=[1, 1, 1, 1, 0, 0, 0, 0])),
@@ -239,20 +277,37 @@ _EACH = {
     "one class": Mistake(
         fit_each(target=np.ones(8)),
         InputError,
-        "y must have labels of two classes, got 1 class. Only binary classification is supported.",
+        f"{TWO} 1 class. {ONLY_TWO}",
         ALL,
     ),
     "three classes": Mistake(
         fit_each(target=np.arange(8) % 3),
         InputError,
-        "y must have labels of two classes, got 3 classes. Only binary classification is "
-        "supported.",
+        f"{TWO} 3 classes. {ONLY_TWO}",
+        ALL,
+    ),
+    "y is a column of bags": Mistake(
+        fit_each(target=["north", "north", "east", "east", "south", "south", "west", "west"]),
+        InputError,
+        f"{TWO} 4 classes. {ONLY_TWO}",
+        ALL,
+    ),
+    "y is a dict of shares": Mistake(
+        fit_each(target={"a": 0.5, "b": 0.25}),
+        InputError,
+        f"y must have one row per instance, got a mapping; {MAKE}",
+        ALL,
+    ),
+    "y is a column of shares": Mistake(
+        fit_each(target=np.repeat([0.5, 0.25], 4)),
+        InputError,
+        re.compile(rf"Unknown label type: continuous\..* For shares, {re.escape(MAKE)}"),
         ALL,
     ),
     "continuous y": Mistake(
         fit_each(target=X[:, 0]),
-        ValueError,
-        re.compile(r"Unknown label type: continuous.*"),
+        InputError,
+        re.compile(rf"Unknown label type: continuous\..* For shares, {re.escape(MAKE)}"),
         ALL,
     ),
     "kernel unknown": Mistake(
@@ -459,6 +514,12 @@ _ALTER = {
         fit_each(bag_weights=[1.0]),
         InputError,
         "bag_weights must be 'bag', 'size', or one positive number per bag (2), got [1.0].",
+        (AlterPropSVM, MeanMap),
+    ),
+    "bag_weights without a bag": Mistake(
+        fit_each(bag_weights={"a": 1.0}),
+        InputError,
+        "bag_weights must name every bag, got none of ['b'].",
         (AlterPropSVM, MeanMap),
     ),
     "init unknown": Mistake(

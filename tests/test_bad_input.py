@@ -4,6 +4,7 @@ import re
 from types import SimpleNamespace
 
 import numpy as np
+import pandas as pd
 import pytest
 from mistakes import IDS, MISTAKES, X, Y, fit
 from sklearn.exceptions import NotFittedError
@@ -18,6 +19,7 @@ from propcvx.errors import (
     InputError,
     PropCVXError,
 )
+from propcvx.targets import BAG_DTYPE
 
 CLASSES = [MeanMap, InvCal, AlterPropSVM, ConvPropSVM]
 each_class = pytest.mark.parametrize("cls", CLASSES, ids=lambda cls: cls.__name__)
@@ -173,9 +175,45 @@ def test_features_without_any_information_are_answered(cls):
 @each_class
 @pytest.mark.filterwarnings("always::propcvx.errors.CutBagWarning")
 def test_a_bag_that_was_cut_is_warned_of(cls):
-    message = r"1 of 2 bags are incomplete \(the first has 3 of its 4 .*BagKFold"
+    message = r"1 of 2 bags are incomplete \(the first is bag 'b', with 3 of its 4 .*BagKFold"
     with pytest.warns(CutBagWarning, match=message):
         cls().fit(X[:7], Y[:7])
+
+
+def test_one_bag_is_too_little_for_mean_map():
+    with pytest.warns(IllPosedWarning, match="so little in one bag .condition number inf"):
+        assert MeanMap().fit(X, bag_target([0] * 8, [0.5])).condition_number_ == np.inf
+
+
+def test_positives_alone_may_be_known():
+    """Where they are not all of a bag's positives, 0 can only mean unknown."""
+    for labels in ([1, 1] + 22 * [0], [1, 0, 0, 0, 1, 0, 0, 0] * 3, [1, 1, 0, 0, 0, 0, 0, 0] * 3):
+        assert (bag_target(IDS * 3, [0.5, 0.25], labels)["label"] == labels).all()
+    assert (bag_target(IDS, [1.0, 1.0], [1] * 8)["label"] == 1).all()
+    assert (bag_target(IDS, [0.0, 0.0], [0] * 8)["label"] == 0).all()
+
+
+@each_class
+def test_predicted_proportions_by_the_target_have_the_ids_for_keys(cls):
+    clf = cls().fit(X, Y)
+    expected = clf.predict_proportions(X, IDS)
+    assert clf.predict_proportions(X, Y) == expected
+    assert clf.predict_proportions(X[4:], Y[4:]) == {"b": expected["b"]}
+    bare = Y.astype(BAG_DTYPE)
+    assert clf.predict_proportions(X, bare) == {0: expected["a"], 1: expected["b"]}
+
+
+@pytest.mark.parametrize("keyed", [dict, pd.Series])
+def test_bag_weights_may_be_keyed_by_bag(keyed):
+    """Other bags than those of a fold may be there, and an order is not needed."""
+    bags, shares = ["c"] * 3 + ["a"] * 3 + ["b"] * 2, {"c": 1 / 3, "a": 2 / 3, "b": 0.5}
+    y = bag_target(bags, shares)
+    given = MeanMap(bag_weights=[5.0, 2.0, 1.0]).fit(X, y).class_means_
+    named = MeanMap(bag_weights=keyed({"c": 1.0, "z": 9.0, "b": 2.0, "a": 5.0})).fit(X, y)
+    np.testing.assert_array_equal(named.class_means_, given)
+    rest = MeanMap(bag_weights=keyed({"c": 1.0, "b": 2.0, "a": 5.0})).fit(X[3:], y[3:])
+    expected = MeanMap(bag_weights=[5.0, 2.0]).fit(X[3:], y[3:])
+    np.testing.assert_array_equal(rest.class_means_, expected.class_means_)
 
 
 def test_p_n_between_counts_is_no_trouble_for_alter_psvm():

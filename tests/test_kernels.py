@@ -2,6 +2,7 @@
 
 import tracemalloc
 import warnings
+from itertools import product
 from types import SimpleNamespace
 
 import numpy as np
@@ -10,9 +11,19 @@ import pytest
 import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from sklearn.svm import SVC
 
-from propcvx import AlterPropSVM, ConvPropSVM, InvCal, MeanMap, bag_target, kernels
-from propcvx.errors import GramMatrixMemoryError, InputError
+from propcvx import (
+    AlterPropSVM,
+    ConvPropSVM,
+    CuttingPlanes,
+    InvCal,
+    MeanMap,
+    bag_target,
+    certify,
+    kernels,
+)
+from propcvx.errors import GramMatrixMemoryError, IllPosedWarning, InputError
 from propcvx.kernels import FeatureMap, Kernel, check_gram
 
 
@@ -288,3 +299,152 @@ def test_predictions_do_not_depend_on_the_order_of_the_instances(cls, kernel):
         clf.fit(train, bag_target(bags[rows], shares))
         scores.append(clf.decision_function(test))
     np.testing.assert_allclose(*scores, atol=1e-4)
+
+
+# Bounds and fits are of the Gram matrix, not of its factor alone
+
+
+def svm_values(gram, labeling, C):
+    """Dual and primal value of a labeling's SVM without bias, from all sets of free instances."""
+    exact = gram.astype(np.longdouble)
+    units = np.sqrt(np.where(exact.diagonal() > 0, exact.diagonal(), 1))
+    hessian, box = exact * np.outer(labeling, labeling) / np.outer(units, units), C * units
+    state = np.array(list(product((0, 1, 2), repeat=len(gram))))  # at 0, free, at C
+    free, fixed = state == 1, np.where(state == 2, box, 0)
+    systems = np.where(free[:, :, None] & free[:, None, :], hessian, 0)
+    systems += np.where(free, 0, 1)[:, None, :] * np.eye(len(gram))
+    right = np.where(free, 1 / units - fixed @ hessian, fixed)
+    alpha, inverses = np.zeros_like(fixed), np.linalg.pinv(systems.astype(float), rcond=1e-14)
+    for _ in range(4):  # of iterative refinement
+        left = right - np.einsum("sij,sj->si", systems, alpha)
+        alpha = alpha + np.einsum("sij,sj->si", inverses, left.astype(float))
+    alpha = np.clip(alpha, 0, box)
+    quadratic = np.einsum("si,ij,sj->s", alpha, hessian, alpha) / 2
+    hinges = np.maximum(0, 1 / units - alpha @ hessian) @ box
+    return (alpha @ (1 / units) - quadratic).max(), (quadratic + hinges).min()
+
+
+def best_of_all(gram, bags, counts, C):
+    """Both values of the best labeling with these counts of positives."""
+    values = [
+        svm_values(gram, np.array(labeling), C)
+        for labeling in product((-1.0, 1.0), repeat=len(bags))
+        if (np.bincount(bags, np.array(labeling) > 0) == counts).all()
+    ]
+    return np.min(values, axis=0)
+
+
+def large_instance(factor):
+    X = np.random.RandomState(1).randn(6, 2)
+    X[0] *= factor
+    return X
+
+
+def near_twins(apart):
+    X = np.random.RandomState(2).randn(6, 2)
+    X[1:3] = X[0] + [[apart, 0.0], [0.0, apart]]
+    return X
+
+
+CUBIC = Kernel("poly", gamma=1.0)
+ODD = Kernel("poly", gamma=1.0, coef0=0.0)
+GAUSS = Kernel("rbf", gamma=1.0)
+FAR_APART = {
+    **{f"cubic, times {m:g}": (CUBIC, large_instance(m)) for m in (1, 20, 1e6)},
+    **{f"Gaussian, times {m:g}": (GAUSS, large_instance(m)) for m in (20, 1e8)},
+    **{f"Gaussian, {d:g} apart": (GAUSS, near_twins(d)) for d in (0.0, 2e-6, 5e-6, 1e-4)},
+    "zero, and large": (ODD, np.vstack([large_instance(1e3)[:5], [[0.0, 0.0]]])),
+}
+
+
+@pytest.mark.parametrize("C", [1.0, 1e8])
+@pytest.mark.parametrize("name", FAR_APART)
+@pytest.mark.filterwarnings("ignore::propcvx.errors.PropCVXWarning")
+def test_the_best_labeling_by_the_gram_matrix_is_inside_the_interval(name, C):
+    kernel, X = FAR_APART[name]
+    gram, bags = kernel(X, X), np.arange(6) // 3
+    low, high = best_of_all(gram, bags, [1, 2], C)
+    rounding = 1e-8 * high
+    assert high - low <= rounding
+    y, options = bag_target(bags, [1 / 3, 2 / 3]), {"kernel": "precomputed", "intercept": "none"}
+    found = certify(gram, y, C, time_limit=0.1, **options)
+    planes = CuttingPlanes(oracle="exhaustive")
+    relaxed = ConvPropSVM(C, relaxation=planes, **options).fit(gram, y).bounds_
+    for lower, upper in ((found.lower, found.upper), (relaxed.lower, relaxed.upper)):
+        assert lower <= high + rounding
+        assert low - rounding <= upper
+
+
+@given(st.integers(0, 10_000), st.sampled_from([1e-9, 3e-6, 5e-6, 1e-5, 1e-3]))
+@settings(max_examples=30)
+def test_what_is_left_out_is_no_more_than_it_says(seed, apart):
+    random = np.random.RandomState(seed)
+    X = np.repeat(random.randn(10, 2), 2, axis=0) + apart * random.randn(20, 2)
+    gram = Kernel("rbf")(X, X) * np.outer(*[np.exp(random.uniform(-9, 9, 20))] * 2)
+    feature_map = FeatureMap.fit(gram, Kernel("precomputed"))
+    size = np.sqrt(gram.diagonal())
+    left = gram - feature_map.features @ feature_map.features.T
+    assert (np.abs(left) <= 2e-10 * np.outer(size, size)).all()
+    rounding = 1e-14 * gram.diagonal().max()
+    assert np.linalg.eigvalsh(left)[-1] <= feature_map.left_out + rounding
+    assert feature_map.left_out <= np.trace(left) + rounding
+
+
+@pytest.mark.parametrize("times", [1.0, 20.0, 100.0])
+@pytest.mark.parametrize("precomputed", [False, True])
+def test_one_large_instance_does_not_hide_the_others(times, precomputed):
+    random = np.random.RandomState(0)
+    X, new = random.randn(100, 2), random.randn(300, 2)
+    labels, expected = (np.sign(Z[:, 0] ** 3 + Z[:, 1]) for Z in (X, new))
+    X[0] *= times
+    gram, cross = CUBIC(X, X), CUBIC(new, X)
+    options = {"kernel": "precomputed"} if precomputed else {"kernel": "poly", "gamma": 1.0}
+    clf = AlterPropSVM(C=1.0, n_init=1, annealing=False, **options)
+    clf.fit(gram if precomputed else X, labels)
+    accuracy = clf.score(cross if precomputed else new, expected)
+    svc = SVC(C=1.0, kernel="precomputed", tol=1e-6, max_iter=100_000).fit(gram, labels)
+    assert clf.feature_map_.pivots.size == 10  # monomials of degree 3 at most
+    assert accuracy >= svc.score(cross, expected) - 0.01
+
+
+def test_an_instance_at_a_distance_keeps_a_gaussian_kernel_semidefinite():
+    X, y = bagged(40)[0], bag_target(*bagged(40)[1:3])
+    X[0] *= 1e8
+    expected = np.exp(-0.2 * np.square(X - X[1]).sum(axis=1))
+    np.testing.assert_allclose(Kernel("rbf", 0.2)(X, X)[:, 1], expected, rtol=1e-12)
+    InvCal(kernel="rbf", gamma=0.2).fit(X, y)
+
+
+def test_a_bound_that_the_factor_spoils_is_lowered_with_a_warning():
+    X = near_twins(5e-6)
+    y, options = bag_target(np.arange(6) // 3, [1 / 3, 2 / 3]), {"kernel": "rbf", "gamma": 1.0}
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", IllPosedWarning)
+        certify(X, y, 1.0, kinds="enumeration", **options)
+        twice = np.repeat(large_instance(1.0), 2, axis=0)
+        ConvPropSVM(1e8, **options).fit(twice, bag_target([0, 1] * 6, [0.5, 0.5]))
+    with pytest.warns(IllPosedWarning, match=r"leave out .* by 0\.9\d+ with C = 1e\+08;"):
+        found = certify(X, y, 1e8, kinds="enumeration", **options)
+    assert not found.proved_optimal
+    with pytest.warns(IllPosedWarning, match="leave out"):
+        ConvPropSVM(1e8, **options).fit(X, y)
+
+
+def test_instances_that_are_lost_beside_rounding_errors_are_told_of():
+    random = np.random.RandomState(0)
+    gram = np.diag([1e12, *np.ones(9)])
+    noise = random.randn(10, 10)
+    noise[0] = noise[:, 0] = 0.0
+    with pytest.warns(IllPosedWarning, match=r"in \d of 10 instances the features differ"):
+        FeatureMap.fit(gram + noise + noise.T, Kernel("precomputed"))
+
+
+@pytest.mark.parametrize("cls", [AlterPropSVM, ConvPropSVM, InvCal, MeanMap])
+@pytest.mark.parametrize("kernel", ["linear", "rbf", "precomputed"])
+def test_a_fitted_estimator_keeps_no_array_of_the_callers(cls, kernel):
+    X, bags, shares, _ = bagged(20)
+    X = Kernel("rbf")(X, X) if kernel == "precomputed" else X
+    new, clf = X.copy(), cls(kernel=kernel)
+    before = clf.fit(X, bag_target(bags, shares)).decision_function(new)
+    X *= 0.0
+    np.testing.assert_array_equal(clf.decision_function(new), before)

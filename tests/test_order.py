@@ -17,7 +17,7 @@ from propcvx import (
     RandomStart,
     bag_target,
 )
-from propcvx.ordering import in_canonical_order
+from propcvx.ordering import distinguishing_rows, in_canonical_order
 
 METHODS = {
     "mean_map": MeanMap(),
@@ -132,3 +132,60 @@ def test_what_is_kept_of_instances_is_in_the_order_of_the_rows(method):
     shares[0], X[bags == 0] = 0.0, -np.abs(X[bags == 0])  # so that the proportions differ
     model = METHODS[method].fit(X, bag_target(bags, shares))
     assert np.mean(np.sign(model.decision_function(X)) == model.labeling_) > 0.8
+
+
+def on_a_circle(n):
+    angles = 2.0 * np.pi * np.arange(n) / n
+    return np.round(np.cos(angles[:, None] - angles), 9) + 1.0
+
+
+def cells_of_a_square(n):
+    """Sums of two coordinates' kernels: rows and columns of a square can be exchanged."""
+    first, second = np.divmod(np.arange(n * n), n)
+    return (first[:, None] == first) + (second[:, None] == second) + 0.0
+
+
+ALIKE = {
+    "circle": on_a_circle(16),
+    "two circles": np.kron(np.eye(2), on_a_circle(8)) + 0.5,
+    "square": cells_of_a_square(4),
+    "apart": np.eye(16),
+    "equal": np.kron(on_a_circle(4), np.ones((4, 4))),
+}
+
+
+@pytest.mark.parametrize("size", [1, 2, 4, 16])
+@pytest.mark.parametrize("name", ALIKE)
+def test_instances_that_a_gram_matrix_hardly_tells_apart_have_one_order(name, size):
+    gram, random = ALIKE[name], np.random.RandomState(0)
+    for _ in range(5):
+        bags = random.permutation(16) // size
+        shares = random.choice([0.5, 1.0] if size > 1 else [0.0, 1.0], 16 // size)
+        order, ids = random.permutation(16), random.permutation(16 // size)
+        permuted = gram[np.ix_(order, order)]
+        renamed = bag_target(ids[bags[order]], {ids[k]: share for k, share in enumerate(shares)})
+        seen = []
+        for matrix, y in ((gram, bag_target(bags, shares)), (permuted, renamed)):
+            found = Bags.from_target(y)
+            found = in_canonical_order(found, distinguishing_rows(matrix, found, precomputed=True))
+            seen.append((matrix[np.ix_(found.rows, found.rows)], found.index, found.proportions))
+        for one, two in zip(*seen, strict=True):
+            assert np.array_equal(one, two)
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        AlterPropSVM(kernel="precomputed", n_init=2, random_state=0),
+        ConvPropSVM(kernel="precomputed", relaxation=CuttingPlanes(max_cuts=3)),
+    ],
+    ids=["alter", "conv"],
+)
+def test_the_order_of_rows_decides_nothing_on_a_circle(model):
+    gram, bags = on_a_circle(16), np.repeat([0, 1, 2, 3], 4)
+    objectives = []
+    for seed in range(4):
+        order = np.random.RandomState(seed).permutation(16)
+        y = bag_target(bags[order], [0.25, 0.5, 0.5, 0.75])
+        objectives.append(model.fit(gram[np.ix_(order, order)], y).objective_)
+    assert len(set(objectives)) == 1

@@ -102,6 +102,21 @@ def test_a_set_that_is_missing_is_told_where_it_was_looked_for(tmp_path, monkeyp
     assert data_folder().name == "propcvx"
 
 
+def test_no_folder_is_left_of_a_set_that_could_not_be_fetched(tmp_path, monkeypatch):
+    def refuse(*arguments, **options):
+        raise OSError("no network")
+
+    monkeypatch.setattr("pooch.HTTPDownloader.__call__", refuse)
+    monkeypatch.setattr("propcvx.datasets.files.RETRIES", 0)
+    for kept in ("new", "old"):
+        folder = tmp_path / kept
+        if kept == "old":
+            folder.mkdir()
+        with pytest.raises(MissingDataError, match="no network"):
+            load_real("heart", data_home=folder)
+        assert folder.exists() == (kept == "old")
+
+
 def test_a_folder_that_is_no_path_is_refused():
     with pytest.raises(InputError, match="data_home must be the path of a folder, got 5"):
         load_real("heart", data_home=5)

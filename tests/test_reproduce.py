@@ -1,6 +1,7 @@
 """Experiments: the plan, one cell, and what is in the report."""
 
 import json
+import os
 import sqlite3
 from contextlib import closing
 from dataclasses import fields, replace
@@ -8,6 +9,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
+from joblib import Parallel, delayed
 
 from propcvx.bags import Bags
 from propcvx.cli import main
@@ -27,6 +29,7 @@ from propcvx.experiments.reproduce import (
 )
 from propcvx.experiments.reproduce import evaluate as evaluation
 from propcvx.experiments.reproduce.costs import Costs
+from propcvx.experiments.reproduce.engines import ClusterError, processes
 from propcvx.experiments.reproduce.entries import entries_of
 from propcvx.experiments.reproduce.evaluate import choose, run_cell
 from propcvx.experiments.reproduce.experiments import METHODS as PAPERS
@@ -418,4 +421,23 @@ def test_data_that_cannot_be_had_are_told_before_anything_is_run(tmp_path, monke
     monkeypatch.setattr("propcvx.experiments.reproduce.data.data_file", nowhere)
     with pytest.raises(MissingDataError, match="heart_scale is nowhere"):
         run_plan([CELL, replace(CELL, data="heart")], tmp_path / "results", progress=False)
-    assert Store(tmp_path / "results").rows() == []
+    assert not (tmp_path / "results").exists()
+
+
+def test_a_process_that_is_killed_is_told_of():
+    """Of two cells at work at once, one ends its process as a killed one ends."""
+    with pytest.raises(ClusterError, match=r"ended from outside, .* fewer --jobs"), processes():
+        Parallel(n_jobs=2)(delayed(os._exit)(9) for _ in range(2))
+
+
+def test_wrong_arguments_show_the_usage_of_the_command(tmp_path, capsys):
+    for words, usage in (
+        (["reproduce", "figure2", "--results", "none"], "propcvx reproduce"),
+        (["report", str(tmp_path / "none")], "propcvx report"),
+        (["solvers", "report", str(tmp_path / "none"), "--output", "a.md"], "solvers report"),
+    ):
+        with pytest.raises(SystemExit):
+            main(words)
+        said = capsys.readouterr().err
+        assert said.startswith(f"usage: {usage}" if "solvers" not in words else "usage: propcvx")
+        assert f"{usage}: error: " in said

@@ -77,12 +77,15 @@ class Interval:
         Seconds; infinity for none.
     on_event, on_node : callable
         Told of every improvement, and of every node that is done with.
+    safe : callable
+        What holds for the Gram matrix of a lower bound that holds for its factor.
     """
 
     tol: float
     time_limit: float = np.inf
     on_event: Callable[[Event], None] = lambda event: None
     on_node: Callable[[NodeRecord], None] = lambda node: None
+    safe: Callable[[float], float] = lambda lower: lower
     lower: float = -np.inf
     upper: float = np.inf
     labeling: Array | None = None
@@ -113,7 +116,8 @@ class Interval:
         return self.upper * (1.0 - 0.5 * self.tol)
 
     def prove(self, kind: str, lower: float) -> None:
-        """A valid lower bound."""
+        """A valid lower bound of the problem as its features pose it."""
+        lower = self.safe(lower)
         if lower > self.lower:
             self.lower = float(lower)
             self._note(kind)

@@ -11,6 +11,7 @@ import bz2
 import hashlib
 import os
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
@@ -196,7 +197,7 @@ def _checked(path: Path, file: DataFile) -> Path:
 
 
 def _fetched(name: str, file: DataFile, folder: Path) -> Path:
-    pooch = _pooch()
+    pooch, is_new = _pooch(), not folder.exists()
     keeper = pooch.create(
         folder,
         base_url="",
@@ -207,6 +208,9 @@ def _fetched(name: str, file: DataFile, folder: Path) -> Path:
     try:
         return Path(keeper.fetch(name, downloader=pooch.HTTPDownloader(progressbar=True)))
     except (OSError, ValueError) as failure:
+        if is_new:
+            with suppress(OSError):  # which says that something is in it
+                folder.rmdir()
         raise MissingDataError(
             f"{name} is not in {folder} and could not be fetched from {file.url}: {failure}. "
             f"Without network, put the file into that folder, or name the folder that holds it by "

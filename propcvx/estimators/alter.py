@@ -86,7 +86,7 @@ class AlterPropSVM(BagClassifier):
     instance_loss : str or InstanceLoss
         The loss L, a name in ``INSTANCE_LOSSES`` or one of your own, with a weight for each row of
         X if it has weights.
-    bag_weights : "bag", "size" or array of shape (n_bags,)
+    bag_weights : "bag", "size", array of shape (n_bags,), dict or pandas Series
         What C_p is multiplied by: 1 (the paper), the bag's number of instances (the authors'
         program), or as given.
     tol : float

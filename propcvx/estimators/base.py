@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Mapping
 from dataclasses import KW_ONLY, dataclass, field
 from typing import Any, ClassVar
 
@@ -24,10 +25,20 @@ from propcvx.metrics import bag_error
 from propcvx.ordering import distinguishing_rows, in_canonical_order
 from propcvx.scaling import scaling_advice
 from propcvx.solvers import portable
-from propcvx.targets import BAG_DTYPE, bag_target, is_bag_target, proportions_of
+from propcvx.targets import (
+    BAG_DTYPE,
+    as_mapping,
+    bag_target,
+    is_bag_target,
+    proportions_of,
+    some_of,
+)
 from propcvx.threads import one_thread
 
 Array = NDArray[np.float64]
+
+MAKE_TARGET = "make y with propcvx.bag_target(bags, proportions)"
+"""What to say to one who has bags and proportions, and has passed something else."""
 
 
 @dataclass(frozen=True)
@@ -95,7 +106,7 @@ class BagClassifier(ClassifierMixin, BaseEstimator):
             self, X, accept_sparse="csr", dtype=np.float64, ensure_min_samples=2
         )
         bags = self._bags(y, checked.shape[0])
-        rows = distinguishing_rows(checked, precomputed=self.kernel == "precomputed")
+        rows = distinguishing_rows(checked, bags, precomputed=self.kernel == "precomputed")
         return Prepared(X, checked, in_canonical_order(bags, rows), self.classes_)
 
     def _fit_prepared(self, prepared: Prepared) -> BagClassifier:
@@ -197,7 +208,7 @@ class BagClassifier(ClassifierMixin, BaseEstimator):
         Parameters
         ----------
         X : array of shape (n_instances, n_features)
-        bags : sequence of length n_instances
+        bags : sequence of length n_instances, or bag target
             The bag each instance is in.
 
         Returns
@@ -254,14 +265,19 @@ class BagClassifier(ClassifierMixin, BaseEstimator):
                 f"y must be a bag target with fields {BAG_DTYPE.names}, got the fields "
                 f"{y.dtype.names}; make one with propcvx.bag_target."
             )
+        if isinstance(y, Mapping):
+            raise InputError(f"y must have one row per instance, got a mapping; {MAKE_TARGET}.")
         y = column_or_1d(y, warn=True)
-        check_classification_targets(y)
+        try:
+            check_classification_targets(y)
+        except ValueError as error:
+            raise InputError(f"{error} For shares, {MAKE_TARGET}.") from error
         self.classes_, codes = np.unique(y, return_inverse=True)
         if len(self.classes_) != 2:
             raise InputError(
                 f"y must have labels of two classes, got {len(self.classes_)} "
                 f"{'class' if len(self.classes_) == 1 else 'classes'}. Only binary "
-                "classification is supported."
+                f"classification is supported. For names of bags, {MAKE_TARGET}."
             )
         return bag_target(np.arange(len(y)), codes, labels=2 * codes - 1)
 
@@ -306,10 +322,22 @@ def check_known_classes(labels: Any, classes: NDArray[Any]) -> None:
 
 
 def bag_weights(weights: Any, bags: Bags) -> Array:
-    """Weight of each bag: 1 for ``"bag"``, its number of instances for ``"size"``, or as given."""
+    """Weight of each bag: 1 for ``"bag"``, its number of instances for ``"size"``, or as given.
+
+    An array is in the order of the sorted ids; a dict or Series is keyed by bag id, and may have
+    other bags too.
+    """
     if isinstance(weights, str):
         check_choice("bag_weights", weights, ("bag", "size"))
         return bags.sizes.astype(float) if weights == "size" else np.ones(bags.n_bags)
+    keyed = as_mapping("bag_weights", weights)
+    if keyed is not None:
+        codes = np.sort(bags.codes).tolist()
+        names = codes if bags.ids is None else [bags.ids[code] for code in codes]
+        missing = [name for name in names if name not in keyed]
+        if missing:
+            raise InputError(f"bag_weights must name every bag, got none of {some_of(missing)}.")
+        weights = [keyed[name] for name in names]
     given = as_vector(weights)
     if given is None or len(given) != bags.n_bags or (given <= 0).any():
         raise InputError(

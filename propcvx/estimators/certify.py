@@ -84,7 +84,7 @@ def certify(
         Weight of the proportion loss: the loss form, in which ``epsilon`` is not used.
     loss : str or ProportionLoss
         ``"absolute"`` or ``"squared"``, or one of your own.
-    bag_weights : "bag", "size" or array of shape (n_bags,)
+    bag_weights : "bag", "size", array of shape (n_bags,), dict or pandas Series
         What ``C_p`` is multiplied by for each bag, as in :class:`propcvx.AlterPropSVM`.
     kernel, gamma, degree, coef0, intercept
         As in :class:`propcvx.ConvPropSVM`.
@@ -142,7 +142,9 @@ def certify(
     else:
         problem = _penalised(features, prepared.bags, C, C_p, loss, bag_weights)
     asked = _kinds(kinds, problem)
+    lost, least = 1.0 - feature_map.share_of_bounds(C), problem.least_cost
     with _shown(tol, time_limit, on_event, on_node, verbose) as interval, one_thread(len(features)):
+        interval.safe = lambda lower: lower - lost * max(lower - least, 0.0)
         reason = _close(problem, interval, asked, check_random_state(random_state))
     return CertifiedInterval(
         min(interval.lower, interval.upper),

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import KW_ONLY, dataclass
+from collections.abc import Callable
+from dataclasses import KW_ONLY, dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,7 @@ from tqdm import tqdm
 from propcvx.bags import Bags
 from propcvx.checks import check_choice, check_number, named
 from propcvx.estimators.base import BagClassifier, Hyperplane
+from propcvx.kernels import FeatureMap
 from propcvx.labelings import FeasibleLabelings
 from propcvx.relaxation import RELAXATIONS, RelaxationResult
 from propcvx.relaxation.bounds import Bounds
@@ -119,14 +121,22 @@ class ConvPropSVM(BagClassifier):
         feasible = FeasibleLabelings.of(bags, self.epsilon)
         return {"epsilon": (feasible.lower.tobytes(), feasible.upper.tobytes())}
 
-    def _fit(self, features: Array, bags: Bags) -> Hyperplane:
+    def _fit_map(self, feature_map: FeatureMap, bags: Bags) -> Hyperplane:
+        return self._fit(feature_map.features, bags, feature_map.share_of_bounds)
+
+    def _fit(
+        self,
+        features: Array,
+        bags: Bags,
+        share_of_bounds: Callable[[float], float] = lambda C: 1.0,
+    ) -> Hyperplane:
         check_number("C", self.C, above=0.0)
         check_choice("intercept", self.intercept, ("center", "constant", "none"))
         rounding = named("rounding", self.rounding, ROUNDINGS, "__call__")
         lifted, mean = self._lift(features)
         feasible = FeasibleLabelings.of(bags, self.epsilon)
         met: list[tuple[float, Array]] = []
-        self.relaxation_ = self._relax(lifted, feasible, rounding, met)
+        self.relaxation_ = self._relax(lifted, feasible, rounding, met, share_of_bounds(self.C))
         end = rounding(self.relaxation_, lifted, feasible, self.C)
         self.soft_labeling_, plane = end.labeling, end.weights
         self.labeling_ = feasible.best(lifted @ plane)
@@ -160,8 +170,12 @@ class ConvPropSVM(BagClassifier):
         feasible: FeasibleLabelings,
         rounding: Rounding,
         met: list[tuple[float, Array]],
+        share: float,
     ) -> RelaxationResult:
-        """Solve the relaxation; ``met`` gets the lower bound and the labelings of each round."""
+        """Solve the relaxation; ``met`` gets the lower bound and the labelings of each round.
+
+        ``share`` is what of a lower bound for the features holds for the Gram matrix.
+        """
         relaxation = named("relaxation", self.relaxation, RELAXATIONS, "relax")
         with tqdm(desc="rounds", disable=not self.verbose) as bar:
 
@@ -170,9 +184,8 @@ class ConvPropSVM(BagClassifier):
                 if np.isfinite(reached.lower):
                     end = rounding(reached, features, feasible, self.C)
                     near = np.column_stack([end.labeling, features @ end.weights])
-                    met.append(
-                        (reached.lower, np.vstack([reached.labelings, feasible.best(near).T]))
-                    )
+                    labelings = np.vstack([reached.labelings, feasible.best(near).T])
+                    met.append((share * reached.lower, labelings))
 
             result: RelaxationResult = relaxation.relax(
                 features,
@@ -183,7 +196,7 @@ class ConvPropSVM(BagClassifier):
                 options=self.solver_options or {},
                 on_round=on_round,
             )
-        return result
+        return replace(result, lower=share * result.lower)
 
     def _bound(
         self, features: Array, plane: Array, met: list[tuple[float, Array]]

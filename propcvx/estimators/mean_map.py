@@ -40,7 +40,7 @@ class MeanMap(BagMeanClassifier):
         weighs N times less; the paper does not say.
     fit_intercept : bool
         Whether there is an (unregularised) bias.
-    bag_weights : "bag", "size" or array of shape (n_bags,)
+    bag_weights : "bag", "size", array of shape (n_bags,), dict or pandas Series
         Weights of the bags in the least squares: equal, by number of instances, or as given.
     kernel : str or callable
         ``"linear"``, ``"rbf"``, ``"exponential"``, ``"poly"``, ``"precomputed"``, or a callable;
@@ -120,10 +120,13 @@ class MeanMap(BagMeanClassifier):
         design = np.sqrt(weights)[:, None] * np.column_stack(
             [bags.proportions, 1 - bags.proportions]
         )
-        self.condition_number_ = float(np.linalg.cond(design))
+        singular = np.linalg.svd(design, compute_uv=False)
+        enough = bags.n_bags > 1 and singular[-1] > 0.0
+        self.condition_number_ = float(singular[0] / singular[-1]) if enough else np.inf
         if not self.condition_number_ < ILL_CONDITIONED:
+            close = f"the proportions of the {bags.n_bags} bags are so close to each other"
             warn(
-                f"the proportions of the {bags.n_bags} bags are so close to each other (condition "
+                f"{close if bags.n_bags > 1 else 'there is so little in one bag'} (condition "
                 f"number {self.condition_number_:.3g}) that the class means are ill-determined; "
                 "use AlterPropSVM or ConvPropSVM.",
                 IllPosedWarning,

@@ -17,7 +17,7 @@ from propcvx.text import text_table
 def add_solvers(commands: Any) -> None:
     """Add the commands to those of ``propcvx``."""
     solvers = commands.add_parser("solvers", help="the solvers at hand; compare them")
-    solvers.set_defaults(run=_list, keeps=lambda chosen: "")
+    solvers.set_defaults(parser=solvers, run=_list, keeps=lambda chosen: "")
     compare = solvers.add_subparsers(metavar="{compare}").add_parser(
         "compare",
         help="programs on solvers, each run in a process of its own",
@@ -39,7 +39,9 @@ def add_solvers(commands: Any) -> None:
     compare.add_argument(
         "--rows", type=Path, required=True, metavar="FILE", help="JSON lines, kept and continued"
     )
-    compare.set_defaults(run=_compare, keeps=lambda chosen: f"{chosen.rows} has every run")
+    compare.set_defaults(
+        parser=compare, run=_compare, keeps=lambda chosen: f"{chosen.rows} has every run"
+    )
 
 
 def _compare(chosen: argparse.Namespace) -> int:

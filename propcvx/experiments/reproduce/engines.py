@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
 from typing import Any
 
@@ -23,14 +24,27 @@ ADDRESS = re.compile(r"(tcp|tls)://.+:\d+")
 
 
 class ClusterError(PropCVXError, RuntimeError):
-    """A Dask cluster did not finish what it was given."""
+    """Workers did not finish what they were given."""
 
 
 @contextmanager
 def processes() -> Iterator[None]:
-    """Processes of this machine."""
-    with parallel_config(backend="loky", inner_max_num_threads=1):
-        yield
+    """Processes of this machine.
+
+    Raises
+    ------
+    ClusterError
+        If one of them was ended from outside.
+    """
+    try:
+        with parallel_config(backend="loky", inner_max_num_threads=1):
+            yield
+    except BrokenProcessPool as failure:
+        raise ClusterError(
+            "a process at work was ended from outside, as a system does that is out of memory; the "
+            "cells that had ended are kept, and the same command goes on from there, with fewer "
+            "--jobs if memory is short."
+        ) from failure
 
 
 @contextmanager

@@ -73,15 +73,16 @@ def run_plan(
     ------
     InputError
         If the results file cannot be used, or the file of a data set is not there and cannot be
-        fetched, or what a method needs is missing; nothing has been run then.
+        fetched, or what a method needs is missing; nothing has been run then, and no results file
+        made.
     KeyboardInterrupt
         What had ended is kept.
     """
-    store = Store(file)
     for data in dict.fromkeys(cell.data for cell in cells):
         require(data)
     for method in dict.fromkeys(cell.method for cell in cells):
         METHODS[method].require()
+    store = Store(file)
     if take_over:
         store.take_over()
     left, costs = store.left(cells), Costs(store.rows())
