@@ -13,9 +13,10 @@ from propcvx.bags import Bags
 from propcvx.checks import check_choice, check_number, named
 from propcvx.estimators.base import BagClassifier, Hyperplane
 from propcvx.labelings import FeasibleLabelings
-from propcvx.relaxation import RELAXATIONS, RelaxationResult
-from propcvx.relaxation.bounds import Bounds
+from propcvx.relaxation import RelaxationResult
+from propcvx.relaxation.bounds import Bounds, check_crossing
 from propcvx.relaxation.rounding import ROUNDINGS, Rounding
+from propcvx.relaxation.table import name_of, portable_relaxation, relax
 
 Array = NDArray[np.float64]
 
@@ -115,6 +116,10 @@ class ConvPropSVM(BagClassifier):
     rounding: Any = "rank_one"
     verbose: bool = False
 
+    def __getstate__(self) -> dict[str, Any]:
+        state = super().__getstate__()
+        return {**state, "relaxation": portable_relaxation(state["relaxation"])}
+
     def _come_to(self, bags: Bags) -> dict[str, Any]:
         feasible = FeasibleLabelings.of(bags, self.epsilon)
         return {"epsilon": (feasible.lower.tobytes(), feasible.upper.tobytes())}
@@ -162,7 +167,6 @@ class ConvPropSVM(BagClassifier):
         met: list[tuple[float, Array]],
     ) -> RelaxationResult:
         """Solve the relaxation; ``met`` gets the lower bound and the labelings of each round."""
-        relaxation = named("relaxation", self.relaxation, RELAXATIONS, "relax")
         with tqdm(desc="rounds", disable=not self.verbose) as bar:
 
             def on_round(reached: RelaxationResult) -> None:
@@ -174,7 +178,8 @@ class ConvPropSVM(BagClassifier):
                         (reached.lower, np.vstack([reached.labelings, feasible.best(near).T]))
                     )
 
-            result: RelaxationResult = relaxation.relax(
+            return relax(
+                self.relaxation,
                 features,
                 feasible,
                 self.C,
@@ -183,7 +188,6 @@ class ConvPropSVM(BagClassifier):
                 options=self.solver_options or {},
                 on_round=on_round,
             )
-        return result
 
     def _bound(
         self, features: Array, plane: Array, met: list[tuple[float, Array]]
@@ -202,6 +206,7 @@ class ConvPropSVM(BagClassifier):
                 if len(fresh):
                     value = self.relaxation_.upper_bound(features, fresh, self.C, plane)
                     upper = min(upper, value)
+                check_crossing(f"relaxation {name_of(self.relaxation)}", lower, upper)
                 self.bounds_history_.append(Bounds(lower, upper))
         except KeyboardInterrupt as interruption:
             return interruption
