@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -31,6 +31,7 @@ from propcvx.estimators.conv import ConvPropSVM
 from propcvx.history import StopReason
 from propcvx.labelings import FeasibleLabelings
 from propcvx.losses import PROPORTION_LOSSES
+from propcvx.relaxation.table import each_once
 from propcvx.text import unique_names
 from propcvx.threads import one_thread
 
@@ -207,8 +208,7 @@ def _kinds(kinds: Any, problem: LabelingProblem) -> dict[str, Bound]:
     if isinstance(kinds, str) and kinds == "auto":
         rows = BOUNDS.items()
         return {name: row for name, row in rows if row.automatic and not row.refuses(problem)}
-    several = isinstance(kinds, Sequence) and not isinstance(kinds, str)
-    found = [find_bound(kind) for kind in dict.fromkeys(kinds if several else [kinds])]
+    found = [find_bound(kind) for kind in each_once(kinds)]
     names = unique_names(name for name, _ in found)
     asked = {name: row for name, (_, row) in zip(names, found, strict=True)}
     for name, row in asked.items():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -64,6 +65,16 @@ def name_of(relaxation: Any) -> str:
     return str(own or type(relaxation).__name__)
 
 
+def each_once(given: Any) -> list[Any]:
+    """One name or object, or a sequence of them without repetitions."""
+    several = given if isinstance(given, list | tuple) else [given]
+    found: list[Any] = []
+    for one in several:
+        if not any(one is other or (isinstance(one, str) and one == other) for other in found):
+            found.append(one)
+    return found
+
+
 def portable_relaxation(relaxation: Any) -> Any:
     """The relaxation, as a process that has only the package's own can find it."""
     if not isinstance(relaxation, str):
@@ -93,67 +104,98 @@ def relax(
         If what it returns, or hands to ``on_round``, is not as
         :class:`~propcvx.relaxation.RelaxationResult` says; the message names the relaxation.
     """
-    row, name = find_relaxation("relaxation", relaxation), name_of(relaxation)
+    row, check = find_relaxation("relaxation", relaxation), Check(name_of(relaxation), feasible)
 
     def check_round(reached: RelaxationResult) -> None:
-        on_round(checked(name, reached, feasible))
+        on_round(check(reached))
 
-    result = row.relax(
-        features, feasible, C, solver=solver, tol=tol, options=options, on_round=check_round
-    )
-    return checked(name, result, feasible)
-
-
-def checked(name: str, result: Any, feasible: FeasibleLabelings) -> RelaxationResult:
-    """What a relaxation returned, if it can be used."""
-    if not isinstance(result, RelaxationResult):
-        raise InputError(
-            f"relaxation {name} returned a {type(result).__name__}; its method 'relax' has to "
-            "return a propcvx.relaxation.RelaxationResult."
+    return check(
+        row.relax(
+            features, feasible, C, solver=solver, tol=tol, options=options, on_round=check_round
         )
-    if fault := _fault_of(result, feasible):
-        raise InputError(f"relaxation {name} returned {fault}.")
-    check_crossing(f"relaxation {name}", result.lower, result.upper)
-    return result
+    )
 
 
-def _fault_of(result: RelaxationResult, feasible: FeasibleLabelings) -> str | None:
-    n, count = feasible.bags.n_instances, len(np.atleast_1d(result.weights))
-    for field, shape, infinite in (
-        ("value", (), None),
-        ("lower", (), -np.inf),
-        ("upper", (), np.inf),
-        ("alpha", (n,), None),
-        ("weights", (count,), None),
-        ("vectors", (count, n), None),
-        ("labelings", (max(len(np.atleast_2d(result.labelings)), 1), n), None),
-    ):
-        if fault := _fault_of_numbers(getattr(result, field), shape, infinite):
-            return f"{field} = {fault}"
-    if np.min(result.weights) < 0.0:
-        return f"weights down to {np.min(result.weights):.3g}; 0 is the least that does"
-    faults = (feasible.fault_of(labeling) for labeling in result.labelings)
-    if fault := next(filter(None, faults), None):
-        return f"a labeling that is not feasible: {fault}; feasible.best(scores) is feasible"
-    if not isinstance(result.history, History) or not len(result.history):
-        return "no history; a propcvx.history.History of at least one round would do"
-    return None
+@dataclass(frozen=True)
+class Check:
+    """Checks what a relaxation returns, every labeling once.
+
+    Attributes
+    ----------
+    name : str
+        The relaxation's, for messages.
+    feasible : FeasibleLabelings
+    known : set of bytes
+        Labelings that are feasible.
+    """
+
+    name: str
+    feasible: FeasibleLabelings
+    known: set[bytes] = field(default_factory=set)
+
+    def __call__(self, result: Any) -> RelaxationResult:
+        """The result, if it can be used."""
+        if not isinstance(result, RelaxationResult):
+            raise InputError(
+                f"relaxation {self.name} returned a {type(result).__name__}; its method 'relax' "
+                "has to return a propcvx.relaxation.RelaxationResult."
+            )
+        if fault := self._fault_of(result):
+            raise InputError(f"relaxation {self.name} returned {fault}.")
+        check_crossing(f"relaxation {self.name}", result.lower, result.upper)
+        return result
+
+    def _fault_of(self, result: RelaxationResult) -> str | None:
+        n = self.feasible.bags.n_instances
+        for name, shape, infinite in (
+            ("value", (), None),
+            ("lower", (), -np.inf),
+            ("upper", (), np.inf),
+            ("alpha", (n,), None),
+            ("weights", (None,), None),
+            ("vectors", (None, n), None),
+            ("labelings", (None, n), None),
+        ):
+            if fault := _fault_of_numbers(getattr(result, name), shape, infinite):
+                return f"{name} = {fault}"
+        if len(result.weights) != len(result.vectors):
+            return f"{len(result.weights)} weights of {len(result.vectors)} vectors"
+        if np.min(result.weights) < 0.0:
+            return f"weights down to {np.min(result.weights):.3g}; 0 is the least that does"
+        if not isinstance(result.history, History) or not len(result.history):
+            return "no history; a propcvx.history.History of at least one round would do"
+        return self._fault_of_labelings(result.labelings)
+
+    def _fault_of_labelings(self, labelings: Array) -> str | None:
+        for labeling in labelings:
+            if labeling.tobytes() not in self.known:
+                if fault := self.feasible.fault_of(labeling):
+                    return (
+                        f"a labeling that is not feasible: {fault}; "
+                        "feasible.best(scores) is feasible"
+                    )
+                self.known.add(labeling.tobytes())
+        return None
 
 
-def _fault_of_numbers(value: Any, shape: tuple[int, ...], infinite: float | None) -> str | None:
+def _fault_of_numbers(
+    value: Any, shape: tuple[int | None, ...], infinite: float | None
+) -> str | None:
     """What a number or an array is, where it is not finite numbers of a shape, and what would do.
 
-    ``infinite`` is the infinity that is allowed.
+    None in the shape is any number but 0; ``infinite`` is the infinity that is allowed.
     """
+    wanted = f"an array of shape {shape}".replace("None", "any") if shape else "a number"
     try:
         numbers = np.asarray(value, dtype=np.float64)
     except (TypeError, ValueError):
-        return f"{value!r}; it has to be {_wanted(shape)}"
-    if numbers.shape != shape or not numbers.size:
-        return f"an array of shape {numbers.shape}; it has to be {_wanted(shape)}"
+        return f"{value!r}; it has to be {wanted}"
+    if shape and not isinstance(value, np.ndarray):
+        return f"a {type(value).__name__}; it has to be {wanted}"
+    fits = len(numbers.shape) == len(shape) and all(
+        have == (want or have) for have, want in zip(numbers.shape, shape, strict=True)
+    )
+    if not fits or not numbers.size:
+        return f"an array of shape {numbers.shape}; it has to be {wanted}"
     wrong = numbers[~np.isfinite(numbers) & (numbers != infinite)]
-    return f"{wrong[0]}; it has to be {_wanted(shape)} that is finite" if wrong.size else None
-
-
-def _wanted(shape: tuple[int, ...]) -> str:
-    return f"an array of shape {shape}" if shape else "a number"
+    return f"{wrong[0]}; it has to be {wanted} that is finite" if wrong.size else None

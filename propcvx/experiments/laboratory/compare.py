@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from functools import partial
 from time import perf_counter, process_time
 from typing import Any
@@ -25,7 +25,7 @@ from propcvx.experiments.laboratory.variants import (
 from propcvx.history import StopReason
 from propcvx.relaxation import RELAXATIONS
 from propcvx.relaxation.bounds import check_crossing, gap_between
-from propcvx.relaxation.table import find_relaxation, name_of
+from propcvx.relaxation.table import each_once, find_relaxation, name_of
 from propcvx.text import unique_names
 
 Row = dict[str, Any]
@@ -157,9 +157,7 @@ def check_kinds(kinds: Any) -> dict[str, Kind]:
     """Kinds by name, each once, the search first."""
     if isinstance(kinds, str) and kinds == "all":
         kinds = list({**KINDS, **RELAXATIONS})
-    several = isinstance(kinds, Sequence) and not isinstance(kinds, str)
-    asked = dict.fromkeys(["search", *(kinds if several else [kinds])])
-    names, found = zip(*map(_kind, asked), strict=True)
+    names, found = zip(*map(_kind, each_once(["search", *each_once(kinds)])), strict=True)
     return dict(zip(unique_names(names), found, strict=True))
 
 
