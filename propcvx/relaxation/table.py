@@ -24,6 +24,9 @@ from propcvx.solvers import SolverNames
 
 Array = NDArray[np.float64]
 
+TOL = 1e-6
+"""A solver's tolerance where a relaxation is asked for its bound, which holds at any."""
+
 BUILT_IN: Mapping[str, Any] = {
     "cutting_planes": CuttingPlanes(),
     "lifted": Lifted(),
@@ -90,7 +93,7 @@ def relax(
     C: float,
     *,
     solver: SolverNames = "auto",
-    tol: float = 1e-8,
+    tol: float = TOL,
     options: Mapping[str, Any] = NO_OPTIONS,
     on_round: Callable[[RelaxationResult], None] = lambda reached: None,
 ) -> RelaxationResult:

@@ -19,6 +19,7 @@ from propcvx.experiments.laboratory.variants import (
     Kind,
     Question,
     Reached,
+    by_tolerance,
     certified,
     relaxed,
 )
@@ -169,7 +170,8 @@ def _kind(given: Any) -> tuple[str, Kind]:
         check_choice("kinds", given, list({**KINDS, **RELAXATIONS}))
     if isinstance(given, str) and given in KINDS:
         return given, KINDS[given]
-    return name_of(given), partial(relaxed, relaxation=find_relaxation("kinds", given))
+    relaxation = find_relaxation("kinds", given)
+    return name_of(given), partial(relaxed, relaxation=relaxation, options=by_tolerance)
 
 
 def _row(name: str, kind: Kind, question: Question, labels: Any) -> Row:

@@ -23,7 +23,7 @@ from propcvx.history import History, StopReason
 from propcvx.labelings import FeasibleLabelings
 from propcvx.relaxation import CuttingPlanes, RelaxationResult
 from propcvx.relaxation.oracles import SemidefiniteOracle
-from propcvx.relaxation.table import BUILT_IN, name_of, relax
+from propcvx.relaxation.table import BUILT_IN, TOL, name_of, relax
 from propcvx.targets import bag_target
 
 Array = NDArray[np.float64]
@@ -101,6 +101,11 @@ class Reached:
 
 
 Kind = Callable[[Question], Reached]
+
+
+def by_tolerance(seconds: float) -> dict[str, Any]:
+    """Options of a relaxation of one's own."""
+    return {"solver_tol": TOL}
 
 
 def not_held(seconds: float) -> dict[str, Any]:
