@@ -52,6 +52,10 @@ class UnsupportedSolverError(InputError):
     """The solver is unknown, not installed, or cannot solve that class of problem."""
 
 
+class CrossedBoundsError(InputError):
+    """A lower bound is above an upper one, so one of them is none; the message names whose."""
+
+
 class CertificateError(InputError):
     """Optimality of a problem's values cannot be judged: a part of it is not covered, or unset."""
 
@@ -78,6 +82,10 @@ class InaccurateSolutionWarning(PropCVXWarning):
 
 class UncertifiedWarning(PropCVXWarning):
     """An answer is given without its certificate: a part of the problem cannot be judged."""
+
+
+class FailedBoundWarning(PropCVXWarning):
+    """A kind of bound failed; the interval is what the others proved."""
 
 
 def warn(message: str, category: type[PropCVXWarning]) -> None:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from html import escape
 
 
@@ -11,6 +12,22 @@ class Readable:
 
     def _repr_html_(self) -> str:
         return f"<pre>{escape(str(self))}</pre>"
+
+
+def unique_names(names: Iterable[str]) -> list[str]:
+    """Names with a number after those that came before.
+
+    Examples
+    --------
+    >>> unique_names(["lifted", "Mine", "Mine"])
+    ['lifted', 'Mine', 'Mine 2']
+    """
+    seen = Counter[str]()
+    unique = []
+    for name in names:
+        seen[name] += 1
+        unique.append(name if seen[name] == 1 else f"{name} {seen[name]}")
+    return unique
 
 
 def text_table(rows: Sequence[Mapping[str, str]]) -> str:

@@ -6,6 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from small_problems import small_problem, small_problems
 
+from propcvx.errors import CrossedBoundsError
 from propcvx.labelings import FeasibleLabelings
 from propcvx.programs import svm_primal
 from propcvx.relaxation.bounds import Bounds, labeling_upper_bound, relaxation_lower_bound
@@ -121,3 +122,16 @@ def test_a_careless_solver_makes_the_upper_bound_larger_never_wrong(solver, tol)
 )
 def test_gap_is_relative_to_the_upper_bound_at_every_scale(lower, upper, gap):
     assert Bounds(lower, upper).gap == pytest.approx(gap)
+
+
+@pytest.mark.parametrize(
+    ("lower", "upper"), [(1000.0, 0.87), (1e-3 + 1e-8, 1e-3), (np.nan, 1.0), (0.0, np.nan), (1, 0)]
+)
+def test_crossed_bounds_are_no_proof(lower, upper):
+    with pytest.raises(CrossedBoundsError, match=r"the lower bound .* is above the upper bound"):
+        Bounds(lower, upper)
+
+
+def test_the_gap_is_infinite_where_one_side_is_not_known():
+    assert Bounds(-np.inf, 3.0).gap == np.inf
+    assert Bounds(0.0, np.inf).gap == np.inf

@@ -3,14 +3,23 @@
 from dataclasses import replace
 
 import numpy as np
+import piqp
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import approx_fprime
 from small_problems import small_problem
 
-from propcvx import bag_target, certify
-from propcvx.bounds import BOUNDS, Interval, LabelingProblem, OutOfTimeError, SwapSearch, moments
+from propcvx import Bags, CuttingPlanes, bag_target, certify
+from propcvx.bounds import (
+    BOUNDS,
+    Interval,
+    LabelingProblem,
+    OutOfTimeError,
+    SwapSearch,
+    moment_program,
+    moments,
+)
 from propcvx.bounds import branch_and_bound as branching
 from propcvx.bounds import pieces as pieces_module
 from propcvx.bounds.box_qp import solve_boxes
@@ -20,11 +29,12 @@ from propcvx.bounds.maximise import SmoothBound
 from propcvx.bounds.moment_program import program_bound
 from propcvx.bounds.moments import Multipliers, certify_values, improve_duals
 from propcvx.bounds.pieces import divide
-from propcvx.errors import InputError
+from propcvx.errors import FailedBoundWarning, InputError, SolverError
 from propcvx.history import StopReason
 from propcvx.labelings import FeasibleLabelings
 from propcvx.losses import PROPORTION_LOSSES
 from propcvx.programs import svm_primal
+from propcvx.relaxation.bounds import labeling_upper_bound
 from propcvx.solvers import solve
 
 
@@ -156,6 +166,30 @@ def test_the_best_labeling_is_that_of_an_arc(seed):
     assert interval.closed
     assert interval.lower <= best * (1 + 1e-7)
     assert interval.upper == pytest.approx(best, rel=1e-5)
+
+
+def separable_problem(size, C):
+    """Two features, bags of 10, a wide margin."""
+    random = np.random.RandomState(0)
+    labels = random.choice([-1.0, 1.0], size=size)
+    X = 0.5 * random.normal(size=(size, 2)) + np.outer(labels, [3.0, 1.5])
+    bags = np.repeat(np.arange(size // 10), 10)
+    y = bag_target(bags, np.bincount(bags, weights=labels > 0) / 10)
+    return LabelingProblem.constrained(X, FeasibleLabelings.of(Bags.from_target(y), 0.0), C)
+
+
+@pytest.mark.parametrize("C", [1e-6, 1e-3, 1e0, 1e3, 1e5, 1e7])
+def test_directions_close_whatever_C(C):
+    """From some C on, the best labeling of separable bags has no loss, and its value is that."""
+    problem, interval = separable_problem(40, C), Interval(1e-5)
+    search = SwapSearch(problem, interval)
+    search.plane(problem.best_for(np.zeros(40)))
+    BOUNDS["directions"].run(problem, interval, search)
+    assert interval.closed
+    for labeling in (problem.best_for(problem.features @ [1.0, 0.5]), interval.labeling):
+        value = labeling_upper_bound(problem.features, labeling, min(C, 1e2))
+        assert interval.lower <= value * (1 + 1e-7)
+    assert interval.upper == pytest.approx(value, rel=1e-5)
 
 
 @pytest.mark.parametrize("C_p", [None, 1.0])
@@ -323,6 +357,94 @@ def test_branching_proves_what_listing_does(monkeypatch):
     assert lowers == sorted(lowers)
 
 
+def uneven_problem(seed):
+    """4 to 12 instances in unequal bags, some labels known, in one of the forms."""
+    random = np.random.RandomState(seed)
+    sizes = random.permutation([2, 4, 3, 2, 1])[: random.randint(3, 6)]
+    small = small_problem(seed, tuple(sizes), random.randint(1, 6), random.choice([0.0, 0.3]))
+    C = float(10.0 ** random.uniform(-3, 3))
+    if random.randint(2):
+        weights = C * sizes * random.uniform(0.0, 2.0)
+        loss = PROPORTION_LOSSES[random.choice(list(PROPORTION_LOSSES))]
+        return LabelingProblem.penalised(small.X, small.bags, C, loss, weights)
+    feasible = FeasibleLabelings.of(small.bags, random.choice([0.0, 0.3]))
+    return LabelingProblem.constrained(small.X, feasible, C)
+
+
+def listed_values(problem):
+    """The best labeling's value, from below and above, by brute force with PIQP itself."""
+    F, C = problem.features, problem.C
+
+    def values(labeling):
+        solver = piqp.DenseSolver()
+        solver.settings.eps_abs = solver.settings.eps_rel = 1e-11
+        box = np.minimum(0.0, labeling), np.maximum(0.0, labeling)
+        solver.setup(C * F @ F.T, -labeling, x_l=box[0], x_u=box[1])
+        solver.solve()
+        duals = C * np.clip(solver.result.x, *box)
+        weights = F.T @ duals
+        losses = np.maximum(0.0, 1.0 - labeling * (F @ weights))
+        half = 0.5 * weights @ weights
+        return np.array([labeling @ duals - half, half + C * losses.sum()]) + problem.cost(labeling)
+
+    return np.min([values(labeling) for labeling in all_labelings(problem)], axis=0)
+
+
+def check_events(problem, tol, random, time_limit=np.inf, interrupt_at=np.inf):
+    """All that branch and bound says on its way holds of the best labeling's value."""
+    seen = []
+
+    def on_event(event):
+        seen.append(event)
+        if len(seen) >= interrupt_at:
+            raise KeyboardInterrupt
+
+    interval = Interval(tol, time_limit, on_event)
+    search = SwapSearch(problem, interval)
+    try:
+        search.descend(problem.best_for(random.normal(size=len(problem.features))))
+        BOUNDS["branch_and_bound"].run(problem, interval, search)
+        assert interval.gap <= tol
+    except (KeyboardInterrupt, OutOfTimeError):
+        pass
+    below, above = listed_values(problem)
+    for event in interval.events:
+        assert event.lower <= above * (1 + 1e-9)
+        assert event.upper >= below * (1 - 1e-9)
+    records = {node.index: node.lower for node in interval.nodes}
+    assert records.get(0, 0.0) <= above * (1 + 1e-9)
+    assert interval.lower >= interval.upper * (1 - tol) or len(seen) >= interrupt_at
+
+
+def small_trees(monkeypatch, random):
+    """Settings at which few instances need a tree, merges and divided bags."""
+    monkeypatch.setattr(branching, "MOST_MERGED", random.choice([1, 20, 60]))
+    monkeypatch.setattr(branching, "MOST_AT_ONCE", 1)
+    if random.randint(3) == 0:
+        monkeypatch.setattr(pieces_module, "MOST_LABELINGS", 5)
+        monkeypatch.setattr(pieces_module, "PIECE_SIZE", 3)
+
+
+def check_tree(seed, monkeypatch):
+    problem, random = uneven_problem(seed), np.random.RandomState(seed)
+    small_trees(monkeypatch, random)
+    tol = float(random.choice([1e-4, 1e-2, 0.1, 0.3, 0.5]))
+    check_events(problem, tol, random, interrupt_at=random.choice([np.inf, np.inf, 2, 4]))
+
+
+@pytest.mark.parametrize("seed", [41, 303, *range(4)])
+def test_everything_that_branch_and_bound_says_on_its_way_holds(seed, monkeypatch):
+    check_tree(seed, monkeypatch)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("first", range(1000, 3000, 50))
+def test_branch_and_bound_holds_in_thousands_of_problems(first, monkeypatch):
+    for seed in range(first, first + 50):
+        with monkeypatch.context() as patch:
+            check_tree(seed, patch)
+
+
 @pytest.mark.parametrize("form", ["exact", "epsilon", "loss"])
 def test_a_divided_bag_has_the_same_best_labeling(form, monkeypatch):
     small = small_problem(3, (7, 4), 2)
@@ -435,6 +557,50 @@ def test_the_interval_is_returned_after_an_interruption():
     result = certify(small.X, small.y, 1.0, kinds="bag_moments", on_event=interrupt)
     assert result.stop_reason is StopReason.INTERRUPTED
     assert 0.1 < result.lower < result.upper
+
+
+class Failing:
+    """A relaxation that proves something, or nothing, and then fails."""
+
+    def __init__(self, proves):
+        self.proves = proves
+
+    def relax(self, features, feasible, C, *, on_round, **how):
+        if self.proves:
+            on_round(CuttingPlanes(oracle="exhaustive", max_cuts=30).relax(features, feasible, C))
+        raise FloatingPointError("of no use")
+
+
+@pytest.mark.parametrize("proves", [False, True])
+def test_a_kind_that_fails_costs_only_its_own(proves):
+    small = small_problem(9, (4, 4), 3)
+    alone = certify(small.X, small.y, 1.0, kinds="eigenvalue")
+    with pytest.warns(FailedBoundWarning, match="'Failing' failed: of no use"):
+        result = certify(small.X, small.y, 1.0, kinds=["eigenvalue", Failing(proves)])
+    assert result.failures == {"Failing": "FloatingPointError: of no use"}
+    assert "Failing failed: FloatingPointError: of no use" in str(result)
+    assert result.lower > alone.lower if proves else result.lower == alone.lower
+    assert result.upper == alone.upper
+    with pytest.warns(FailedBoundWarning):
+        closed = certify(small.X, small.y, 1.0, kinds=[Failing(proves), "branch_and_bound"])
+    assert closed.proved_optimal
+
+
+def test_a_failure_is_raised_where_nothing_is_proved():
+    small = small_problem(9, (4, 4), 3)
+    with pytest.raises(FloatingPointError, match="of no use"):
+        certify(small.X, small.y, 1.0, kinds=[Failing(proves=False)])
+
+
+def test_a_failure_of_the_program_leaves_what_others_proved(monkeypatch):
+    def no_answer(*arguments, **options):
+        raise SolverError("no answer", "stub", "solver_error")
+
+    monkeypatch.setattr(moment_program, "solve", no_answer)
+    small = small_problem(9, (4, 4), 3)
+    with pytest.warns(FailedBoundWarning, match="'moment_program' failed: no answer"):
+        result = certify(small.X, small.y, 1.0, kinds=["eigenvalue", "moment_program"])
+    assert 0.0 < result.lower < result.upper
 
 
 @pytest.mark.parametrize(

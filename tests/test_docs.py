@@ -13,6 +13,7 @@ import yaml
 
 import propcvx
 from propcvx import programs
+from propcvx.relaxation import RELAXATIONS
 from propcvx.solvers import SOLVERS
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -30,11 +31,12 @@ PAGES = [
 
 
 @pytest.fixture(autouse=True)
-def restored_solvers():
-    rows = dict(SOLVERS)
+def restored_tables():
+    before = [(table, dict(table)) for table in (SOLVERS, RELAXATIONS)]
     yield
-    SOLVERS.clear()
-    SOLVERS.update(rows)
+    for table, rows in before:
+        table.clear()
+        table.update(rows)
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)

@@ -1,5 +1,8 @@
 """The lifted semidefinite relaxation: its two programs, and a bound that needs no exact solver."""
 
+from dataclasses import replace
+from itertools import combinations
+
 import cvxpy as cp
 import numpy as np
 import pytest
@@ -17,9 +20,11 @@ from propcvx.programs import (
     lifted_svm_dual,
     mixture,
 )
-from propcvx.relaxation import Lifted
+from propcvx.programs.facts import added_up
+from propcvx.relaxation import Lifted, relaxation_lower_bound
 from propcvx.relaxation.bounds import labeling_upper_bound
 from propcvx.relaxation.masters import MASTERS
+from propcvx.relaxation.oracles import ExhaustiveOracle, SemidefiniteOracle
 from propcvx.solvers import solve
 
 pytestmark = pytest.mark.filterwarnings("ignore::propcvx.errors.InaccurateSolutionWarning")
@@ -218,3 +223,102 @@ def test_a_size_beyond_it_is_named_with_what_would_do():
     clf = ConvPropSVM(relaxation=Lifted(max_order=12))
     with pytest.raises(InputError, match=r"order 13 is above max_order=12; .*'cutting_planes'"):
         clf.fit(problem.X, problem.y)
+
+
+# --- facts of one's own -------------------------------------------------------------------------
+
+
+def triangles(M):
+    """Of three labels two are equal."""
+    i, j, k = np.array(list(combinations(range(M.shape[0]), 3))).T
+    signs = [(1, 1, 1), (1, -1, -1), (-1, 1, -1), (-1, -1, 1)]
+    return [a * M[i, j] + b * M[j, k] + c * M[i, k] >= -1 for a, b, c in signs]
+
+
+def facts_of(feasible, random):
+    """Random linear facts of the labelings, as tight as they can be, and others of each form."""
+    every, n = np.array(list(feasible.enumerate())), feasible.bags.n_instances
+    forms = random.randn(3, n, n)
+    most = [max(y @ form @ y for y in every) for form in forms]
+    equal = random.randn(2, n)
+
+    def facts(M):
+        inequalities = [
+            cp.sum(cp.multiply(form, M)) <= m for form, m in zip(forms, most, strict=True)
+        ]
+        return [
+            *inequalities,
+            equal @ cp.diag(M) == equal.sum(axis=1),
+            n * np.eye(n) >> M,
+        ]
+
+    return facts
+
+
+@pytest.mark.parametrize(("solver", "tol"), [("clarabel", 1e-8), ("scs", 0.3)])
+@pytest.mark.parametrize(("seed", "epsilon"), [(0, 0.0), (1, 0.3)])
+def test_a_bound_with_facts_holds_whatever_the_solver(seed, epsilon, solver, tol):
+    problem = small_problem(seed, sizes=(4, 3), n_features=3, known=0.1)
+    feasible, random = FeasibleLabelings.of(problem.bags, epsilon), np.random.RandomState(seed)
+    facts = facts_of(feasible, random)
+    oracle = SemidefiniteOracle(problem.X, feasible, solver=solver, tol=tol, facts=facts)
+    exact = ExhaustiveOracle(problem.X, feasible)
+    for C in (1e-3, 1e3):
+        alpha = C * random.uniform(size=7)
+        assert oracle(alpha).bound >= exact(alpha).value * (1 - 1e-12)
+        if solver == "clarabel":
+            without = SemidefiniteOracle(problem.X, feasible, tol=tol)(alpha).bound
+            assert oracle(alpha).bound <= without * (1 + 1e-5)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_any_multipliers_of_facts_give_a_function_that_no_labeling_makes_negative(seed):
+    problem = small_problem(seed, sizes=(4, 4))
+    feasible, random = FeasibleLabelings.of(problem.bags, 0.0), np.random.RandomState(seed)
+    facts = facts_of(feasible, random)
+    M = cp.Variable((8, 8))
+    for scale in (1e-6, 1.0, 1e6):
+        duals = [scale * random.randn(*fact.shape) for fact in facts(M)]
+        matrix, constant = added_up(facts, 8, duals)
+        for y in feasible.enumerate():
+            assert y @ matrix @ y + constant >= 0.0
+
+
+def test_facts_prove_more_of_the_same_alpha():
+    problem, C = small_problem(10, sizes=(4, 4), n_features=3), 1.0
+    feasible = FeasibleLabelings.of(problem.bags, 0.0)
+    lifted = Lifted().relax(problem.X, feasible, C)
+    oracle = SemidefiniteOracle(problem.X, feasible, facts=triangles)
+    tight = relaxation_lower_bound(lifted.alpha, oracle, C)
+    exact = relaxation_lower_bound(lifted.alpha, ExhaustiveOracle(problem.X, feasible), C)
+    assert 1.01 * lifted.lower < tight <= exact <= best_value(problem.X, feasible, C)
+
+
+def test_facts_are_of_the_rows_as_they_come():
+    problem, random = small_problem(3, sizes=(4, 4)), np.random.RandomState(0)
+    feasible, order = FeasibleLabelings.of(problem.bags, 0.0), random.permutation(8)
+    facts, alpha = facts_of(feasible, random), random.uniform(size=8)
+    there = np.argsort(order)
+    permuted = replace(feasible, bags=feasible.bags.take(order))
+    here = SemidefiniteOracle(problem.X, feasible, facts=facts)(alpha)
+    moved = SemidefiniteOracle(
+        problem.X[order], permuted, facts=lambda M: facts(M[there][:, there])
+    )(alpha[order])
+    assert moved.bound == pytest.approx(here.bound, rel=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("fact", "message"),
+    [
+        (lambda M: [M[0, 1] == 1, M[0, 2] == 1], "facts: number 0 does not hold of the feas"),
+        (lambda M: [M >= -1, cp.sum(M) <= -1], "facts: number 1 does not hold of the feasible"),
+        (lambda M: [M << np.eye(8)], "facts: number 0 does not hold of the feasible"),
+        (lambda M: [cp.sum_squares(M) <= 64], "facts: number 0 is not linear in M"),
+        (lambda M: [cp.SOC(cp.sum(M), M[0])], "facts: number 0 is not linear in M"),
+    ],
+)
+def test_facts_that_are_none_are_refused(fact, message):
+    problem = small_problem(0)
+    oracle = SemidefiniteOracle(problem.X, FeasibleLabelings.of(problem.bags, 0.0), facts=fact)
+    with pytest.raises(InputError, match=message):
+        oracle(np.ones(8))

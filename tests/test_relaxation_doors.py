@@ -1,17 +1,21 @@
 """What can be swapped in conv-pSVM: relaxation, master, oracle, rounding; and what is refused."""
 
+import pickle
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
 import pytest
 from small_problems import small_problem
 
-from propcvx import ConvPropSVM, CuttingPlanes, bag_target
-from propcvx.errors import InputError, SolverError
+from propcvx import ConvPropSVM, CuttingPlanes, bag_target, certify
+from propcvx.bounds import Bound, Interval
+from propcvx.errors import CrossedBoundsError, InputError, SolverError
+from propcvx.experiments.laboratory import compare_relaxations
 from propcvx.history import History, Round, StopReason
 from propcvx.labelings import FeasibleLabelings
 from propcvx.programs import svm_primal
-from propcvx.relaxation import RelaxationResult, bounds
+from propcvx.relaxation import RELAXATIONS, RelaxationResult, bounds, register_relaxation
 from propcvx.relaxation.bounds import labeling_upper_bound
 from propcvx.relaxation.masters import MASTERS
 from propcvx.relaxation.oracles import CoordinateOracle, Cut, ExhaustiveOracle, violation_value
@@ -185,6 +189,146 @@ def test_a_known_label_that_an_oracle_changes_is_named():
     y = bag_target([0] * 4 + [1] * 4, [0.25, 0.25], [0, 0, 1, 0, 0, 0, 0, 0])
     with pytest.raises(InputError, match="it changes the known label of instance 2"):
         ConvPropSVM(relaxation=CuttingPlanes(oracle=Spoiled)).fit(X, y)
+
+
+# --- what a relaxation returns is checked --------------------------------------------------------
+
+
+class Own:
+    """A relaxation of one's own: that of exact cutting planes, with some fields spoiled."""
+
+    def __init__(self, **spoiled):
+        self.spoiled = spoiled
+
+    def relax(self, features, feasible, C, *, solver, tol, options, on_round):
+        planes = CuttingPlanes(oracle="exhaustive", max_cuts=3)
+        right = planes.relax(features, feasible, C, solver=solver, tol=tol, options=options)
+        return replace(right, **self.spoiled)
+
+
+class OnlyText:
+    def relax(self, features, feasible, C, **how):
+        return "optimal"
+
+
+NONSENSE = [
+    (Own(lower=1e3), "Own: the lower bound 1000 is above the upper bound"),
+    (Own(lower=1e3, upper=np.inf), "Own.*: the lower bound 1000 is above the upper bound"),
+    (Own(lower=np.nan), "Own returned lower = nan; it has to be a number"),
+    (Own(lower=np.inf, upper=np.inf), "Own returned lower = inf; it has to be a number"),
+    (Own(upper=-np.inf), "Own returned upper = -inf; it has to be a number"),
+    (Own(value="optimal"), "Own returned value = 'optimal'; it has to be a number"),
+    (Own(value=None), "Own returned value = (None|nan); it has to be a number"),
+    (Own(lower=[0.1]), r"Own returned lower = an array of shape \(1,\); it has to be a number"),
+    (Own(alpha=np.full(8, np.nan)), r"Own returned alpha = nan; .* shape \(8,\) that is finite"),
+    (Own(alpha=np.full(8, np.inf)), r"Own returned alpha = inf; .* shape \(8,\) that is finite"),
+    (Own(alpha=np.ones((8, 1))), r"Own returned alpha = an array of shape \(8, 1\); .*\(8,\)"),
+    (Own(alpha={}), r"Own returned alpha = \{\}; it has to be an array of shape \(8,\)"),
+    (Own(weights=-np.ones(3), vectors=np.ones((3, 8))), "Own returned weights down to -1"),
+    (Own(weights=np.ones(2), vectors=np.ones((3, 8))), "Own returned 2 weights of 3 vectors"),
+    (Own(vectors=np.ones((1, 7)), weights=np.ones(1)), r"Own returned vectors = .*\(any, 8\)"),
+    (Own(labelings=np.ones((2, 8))), "Own returned a labeling that is not feasible: bag 0"),
+    (Own(labelings=np.zeros((1, 8))), "Own returned a labeling that is not .* each -1 or \\+1"),
+    (Own(labelings=np.ones((0, 8))), r"Own returned labelings = an array of shape \(0, 8\)"),
+    (Own(labelings=np.ones(8)), r"Own returned labelings = an array of shape \(8,\)"),
+    (Own(labelings=[np.ones(8), np.ones(7)]), r"Own returned labelings = \[.*\(any, 8\)"),
+    (Own(labelings=[[1.0] * 8]), r"Own returned labelings = a list; .* array of shape \(any, 8\)"),
+    (Own(history=[]), "Own returned no history; a propcvx.history.History of at least one"),
+    (Own(history=History()), "Own returned no history"),
+    (OnlyText(), "OnlyText returned a str; .* return a propcvx.relaxation.RelaxationResult"),
+]
+
+
+@pytest.mark.parametrize(("relaxation", "message"), NONSENSE)
+def test_nonsense_of_a_relaxation_is_an_error_that_names_it(relaxation, message):
+    problem = small_problem(0)
+    with pytest.raises(InputError, match=message):
+        ConvPropSVM(relaxation=relaxation).fit(problem.X, problem.y)
+    with pytest.raises(InputError, match=message):
+        certify(problem.X, problem.y, kinds=relaxation)
+    row = compare_relaxations(problem.X, problem.y, kinds=relaxation)[-1]
+    assert row["lower"] is None
+    assert row["status"] == "refused"
+    name = type(relaxation).__name__
+    assert row["kind"] == name
+    assert name in row["reason"]
+
+
+def test_a_lower_bound_above_the_best_labeling_is_found_out_wherever_it_came_first():
+    """Nothing that it returns is above its upper bound, and the search meets a better labeling."""
+    problem = small_problem(0)
+    best = certify(problem.X, problem.y, kinds="enumeration").upper
+    liar = Own(lower=1.01 * best, upper=2.0 * best)
+    with pytest.raises(CrossedBoundsError, match="Own"):
+        certify(problem.X, problem.y, kinds=[liar, "branch_and_bound"])
+    with pytest.raises(CrossedBoundsError, match="Own"):
+        ConvPropSVM(relaxation=liar, rounding="best").fit(problem.X, problem.y)
+    interval = Interval(1e-4, upper=2.0 * best)
+    interval.prove("Own", 1.01 * best)
+    with pytest.raises(CrossedBoundsError, match="'Own': the lower bound"):
+        interval.offer("swap search", np.ones(8), best)
+
+
+def test_a_class_in_the_place_of_an_object_is_told_so():
+    problem = small_problem(0)
+    for ask in (
+        lambda: ConvPropSVM(relaxation=Own).fit(problem.X, problem.y),
+        lambda: certify(problem.X, problem.y, kinds=[Own]),
+        lambda: compare_relaxations(problem.X, problem.y, kinds=[Own]),
+    ):
+        with pytest.raises(InputError, match=r"got the class Own; Own\(\.\.\.\) is an object"):
+            ask()
+
+
+# --- relaxations of one's own by name, and beside the package's ----------------------------------
+
+
+@pytest.fixture
+def registered():
+    register_relaxation("own", Own())
+    yield "own"
+    del RELAXATIONS["own"]
+
+
+def test_a_registered_relaxation_has_what_the_packages_have(registered):
+    problem = small_problem(1)
+    best = certify(problem.X, problem.y, kinds="enumeration").upper
+    clf = ConvPropSVM(relaxation=registered).fit(problem.X, problem.y)
+    assert 0.0 < clf.bounds_.lower <= best * (1 + 1e-9)
+    result = certify(problem.X, problem.y, kinds=[registered])
+    assert result.lower == pytest.approx(clf.bounds_.lower, rel=1e-6)
+    assert "own" in {event.kind for event in result.history}
+    row = compare_relaxations(problem.X, problem.y, kinds=registered)[-1]
+    assert row["kind"] == "own"
+    assert row["lower"] == pytest.approx(clf.bounds_.lower, rel=1e-6)
+
+
+def test_a_registered_relaxation_comes_along_into_another_process(registered):
+    assert isinstance(
+        pickle.loads(pickle.dumps(ConvPropSVM(relaxation=registered))).relaxation, Own
+    )
+    assert pickle.loads(pickle.dumps(ConvPropSVM(relaxation="lifted"))).relaxation == "lifted"
+
+
+def test_objects_and_bounds_stand_beside_names():
+    def cheapest(problem, interval, search):
+        interval.prove("cheapest", 0.25 * interval.upper)
+
+    problem = small_problem(1)
+    kinds = [Own(), Own(), "enumeration", "cutting_planes"]
+    rows = compare_relaxations(problem.X, problem.y, kinds=[*kinds, Bound(cheapest)])
+    names = [row["kind"] for row in rows]
+    assert names == ["search", "Own", "Own 2", "enumeration", "cutting_planes", "cheapest"]
+    lowers = [row["lower"] for row in rows[1:3]]
+    assert 0.0 < lowers[0] == lowers[1] <= rows[3]["upper"]
+    result = certify(problem.X, problem.y, kinds=[Bound(cheapest), Own()], tol=1e-9)
+    assert {"cheapest", "Own"} <= {event.kind for event in result.history}
+
+
+def test_the_square_loss_proves_nothing_of_an_interval():
+    problem = small_problem(1)
+    with pytest.raises(InputError, match="diffrac bounds the square loss"):
+        certify(problem.X, problem.y, kinds=["diffrac"])
 
 
 # --- bounds are not forgotten, and cost no fit --------------------------------------------------

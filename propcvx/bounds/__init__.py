@@ -4,7 +4,7 @@ A kind of bound is a row of ``BOUNDS``; all work on one :class:`Interval` that o
 """
 
 from propcvx.bounds.interval import Event, Interval, NodeRecord, OutOfTimeError
-from propcvx.bounds.kinds import BOUNDS, Bound
+from propcvx.bounds.kinds import BOUNDS, Bound, find_bound
 from propcvx.bounds.problem import LabelingProblem
 from propcvx.bounds.result import CertifiedInterval
 from propcvx.bounds.swap_search import SwapSearch
@@ -19,4 +19,5 @@ __all__ = [
     "NodeRecord",
     "OutOfTimeError",
     "SwapSearch",
+    "find_bound",
 ]

@@ -52,7 +52,9 @@ class Node:
     multipliers : Multipliers
     duals : list of arrays
     lower : float
-        A lower bound on all labelings of the node.
+        A lower bound on the labelings that are left.
+    dropped : float
+        A lower bound on those that were dropped, here or on the way here.
     index, parent, depth : int
     """
 
@@ -60,9 +62,15 @@ class Node:
     multipliers: Multipliers
     duals: list[Array]
     lower: float = -np.inf
+    dropped: float = np.inf
     index: int = 0
     parent: int = -1
     depth: int = 0
+
+    @property
+    def bound(self) -> float:
+        """A lower bound on all labelings that the node has begun with."""
+        return min(self.lower, self.dropped)
 
 
 @dataclass(frozen=True, eq=False)
@@ -124,15 +132,18 @@ class BagMoments:
         return slopes
 
     def maximise(
-        self, node: Node, stages: Sequence[tuple[float, int]], *, prove: bool
+        self, node: Node, stages: Sequence[tuple[float, int]], others: float = np.inf
     ) -> tuple[Node, CertifiedValues, list[Array]]:
-        """The node with better multipliers, what they certify, and the mixtures there."""
+        """The node with better multipliers, what they certify, and the mixtures there.
+
+        ``others`` is a lower bound on the labelings of all other nodes.
+        """
         certified: list[CertifiedValues] = []
 
         def certify(multipliers: Multipliers) -> None:
             certified.append(self._certify(node, multipliers))
-            if prove:
-                self.interval.prove(self.name, certified[-1].lower)
+            lower = max(node.lower, certified[-1].lower)
+            self.interval.prove(self.name, min(lower, node.dropped, others))
 
         if len(node.division.pieces) == 1:
             multipliers = Multipliers.equal(node.division, N_FACTORED)
@@ -179,18 +190,17 @@ class BranchAndBound:
     def run(self, root: Node) -> None:
         """Work on the node of the least lower bound until the interval closes."""
         interval, name = self.moments.interval, self.moments.name
-        open_nodes, made, stalled = [(root.lower, 0, root)], 1, np.inf
+        open_nodes, made, done = [(root.bound, 0, root)], 1, np.inf
         while open_nodes and not interval.closed:
             _, _, node = heapq.heappop(open_nodes)
-            others = min(stalled, open_nodes[0][0] if open_nodes else np.inf)
+            others = min(done, open_nodes[0][0] if open_nodes else np.inf)
             node, children = self._work(node, others)
-            stalled = min(stalled, node.lower if not children else np.inf)
+            done = min(done, node.bound if not children else np.inf)
             for child in children:
                 child = replace(child, index=made)
-                heapq.heappush(open_nodes, (child.lower, made, child))
+                heapq.heappush(open_nodes, (child.bound, made, child))
                 made += 1
-            least = min([stalled, interval.goal, *(lower for lower, _, _ in open_nodes)])
-            interval.prove(name, least)
+            interval.prove(name, min(done, open_nodes[0][0] if open_nodes else np.inf))
 
     def _work(self, node: Node, others: float) -> tuple[Node, list[Node]]:
         """Tighten a node; its children, none where it is done with."""
@@ -199,13 +209,11 @@ class BranchAndBound:
             node = _merged(node, [list(range(len(node.division.pieces)))])
         stages = STAGES if node.index == 0 else WARM_STAGES
         while True:
-            only = others >= interval.goal
-            node, certified, mixtures = moments.maximise(node, stages, prove=only)
-            interval.prove(moments.name, min(node.lower, others, interval.goal))
+            node, certified, mixtures = moments.maximise(node, stages, others)
             self._round(node, certified)
-            node, mixtures = _without_hopeless(node, certified, mixtures, interval.goal)
             if node.lower >= interval.goal:
                 return self._record(node, "closed"), []
+            node, mixtures = _without_hopeless(node, certified, mixtures, interval.goal)
             groups = _groups([len(piece) for piece in node.division.pieces])
             if len(groups) == len(node.division.pieces):
                 break
@@ -225,7 +233,7 @@ class BranchAndBound:
         sizes = tuple(len(piece) for piece in node.division.pieces)
         seconds = self.moments.interval.seconds
         self.moments.interval.record(
-            NodeRecord(node.index, node.parent, node.depth, node.lower, status, sizes, seconds)
+            NodeRecord(node.index, node.parent, node.depth, node.bound, status, sizes, seconds)
         )
         return node
 
@@ -235,15 +243,16 @@ def _without_hopeless(
 ) -> tuple[Node, list[Array]]:
     """The node without labelings that nothing better than the goal has."""
     division, duals, mixtures = node.division, list(node.duals), list(mixtures)
+    dropped = node.dropped
     for k, piece in enumerate(division.pieces):
         values = certified.of_labelings(k)
         kept = values < goal
-        if not kept.any():
-            return replace(node, lower=goal), mixtures
+        kept[values.argmin()] = True
+        dropped = min(dropped, float(values[~kept].min(initial=np.inf)))
         certified.values[k] = certified.values[k][kept]
         division = division.with_piece(k, piece.keep(kept))
         duals[k], mixtures[k] = duals[k][kept], mixtures[k][kept]
-    return replace(node, division=division, duals=duals), mixtures
+    return replace(node, division=division, duals=duals, dropped=dropped), mixtures
 
 
 def _groups(sizes: Sequence[int]) -> list[list[int]]:
@@ -286,6 +295,6 @@ def _branches(node: Node, certified: CertifiedValues, mixtures: list[Array]) -> 
         duals = list(node.duals)
         duals[k] = duals[k][kept]
         division = node.division.with_piece(k, node.division.pieces[k].keep(kept))
-        child = Node(division, node.multipliers, duals, max(node.lower, lower), 0, node.index)
-        children.append(replace(child, depth=node.depth + 1))
+        child = replace(node, division=division, duals=duals, lower=max(node.lower, lower))
+        children.append(replace(child, parent=node.index, depth=node.depth + 1))
     return children

@@ -42,9 +42,6 @@ def best_of_arcs(problem: LabelingProblem, interval: Interval, search: SwapSearc
     In each round the middle one of every run of neighbours that are left is solved.
     """
     labelings = labelings_of_arcs(problem, interval)
-    lengths = np.linalg.norm(problem.features, axis=1)
-    longest = min(problem.reach, float(np.sqrt(2.0 * interval.upper)))  # weights of the best one
-    slack = 2.0 * ROUNDING * problem.C * longest * float(lengths.sum())
     lower = np.zeros(len(labelings))
     left = np.arange(len(labelings))
     solved: set[int] = set()
@@ -55,6 +52,7 @@ def best_of_arcs(problem: LabelingProblem, interval: Interval, search: SwapSearc
             duals = search.plane(labelings[middle].astype(float)).duals
             solved.add(middle)
             lower[run] = np.maximum(lower[run], dual_values(problem, labelings[run], duals))
+        slack = sorting_slack(problem, interval.upper)
         interval.prove("directions", float(lower.min()) - slack)
         open_ones = np.flatnonzero(lower - slack < interval.goal)
         left = np.array([k for k in open_ones if k not in solved], dtype=np.intp)
@@ -92,6 +90,20 @@ def labelings_of_arcs(problem: LabelingProblem, interval: Interval) -> Signs:
     return labelings[np.append(True, np.any(labelings[1:] != labelings[:-1], axis=1))]
 
 
+def sorting_slack(problem: LabelingProblem, upper: float) -> float:
+    r"""How much less than those of all arcs the best value can be, as scores are rounded.
+
+    Let the scores of the best weights be wrong by at most e.  Over the m instances where the sorted
+    labeling differs from the best one, the margins of the best one sum to at most m e, and so its
+    hinge losses to at least m (1 - e): there are at most :math:`upper / (C (1 - e))` of them, and
+    each adds at most 2 C e.
+    """
+    longest = min(problem.reach, float(np.sqrt(2.0 * upper)))  # weights of the best one
+    error = ROUNDING * longest * float(np.linalg.norm(problem.features, axis=1).max())
+    most = upper / (problem.C * (1.0 - error)) if error < 1.0 else np.inf
+    return 2.0 * problem.C * error * min(most, len(problem.features))
+
+
 def dual_values(problem: LabelingProblem, labelings: Signs, duals: Array) -> Array:
     """Lower bounds on SVM values, in floating point, from the duals of a labeling like them."""
     values = np.empty(len(labelings))
@@ -103,6 +115,8 @@ def dual_values(problem: LabelingProblem, labelings: Signs, duals: Array) -> Arr
         alpha, weights = np.abs(v), v @ F
         total = alpha.sum(axis=1)
         square = np.square(weights).sum(axis=1)
-        rounding = 4 * F.size * EPSILON * (total + np.square(alpha @ size))
+        share = 4 * F.size * EPSILON
+        wrong = share * (alpha @ size)  # at most, of the weights
+        rounding = share * (total + square) + wrong * (np.sqrt(square) + wrong)
         values[part] = total - 0.5 * square - rounding
     return values

@@ -1,4 +1,7 @@
-"""What is known of the best labeling's value so far: nothing proved is ever forgotten."""
+"""What is known of the best labeling's value so far: nothing proved is ever forgotten.
+
+A proof that a labeling's value contradicts is a :class:`~propcvx.errors.CrossedBoundsError`.
+"""
 
 from __future__ import annotations
 
@@ -8,6 +11,8 @@ from time import perf_counter
 
 import numpy as np
 from numpy.typing import NDArray
+
+from propcvx.relaxation.bounds import check_crossing, gap_between
 
 Array = NDArray[np.float64]
 
@@ -89,6 +94,7 @@ class Interval:
     lower: float = -np.inf
     upper: float = np.inf
     labeling: Array | None = None
+    prover: str = ""
     events: list[Event] = field(default_factory=list)
     nodes: list[NodeRecord] = field(default_factory=list)
     started: float = field(default_factory=perf_counter)
@@ -101,9 +107,7 @@ class Interval:
     @property
     def gap(self) -> float:
         """``(upper - lower) / upper``; 0 means that nothing is between them."""
-        if not np.isfinite(self.upper) or self.upper <= 0.0:
-            return 0.0 if self.lower >= self.upper else np.inf
-        return max(0.0, self.upper - self.lower) / self.upper
+        return gap_between(self.lower, self.upper)
 
     @property
     def closed(self) -> bool:
@@ -118,14 +122,17 @@ class Interval:
     def prove(self, kind: str, lower: float) -> None:
         """A valid lower bound of the problem as its features pose it."""
         lower = self.safe(lower)
+        check_crossing(f"kind of bound {kind!r}", lower, self.upper)
         if lower > self.lower:
-            self.lower = float(lower)
+            self.lower, self.prover = min(float(lower), self.upper), kind
             self._note(kind)
 
     def offer(self, kind: str, labeling: Array, upper: float) -> None:
         """A labeling and what its value is at most."""
         if upper < self.upper:
+            check_crossing(f"kind of bound {self.prover!r}", self.lower, upper)
             self.upper, self.labeling = float(upper), labeling
+            self.lower = min(self.lower, self.upper)
             self._note(kind)
 
     def check_time(self) -> None:

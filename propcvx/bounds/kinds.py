@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import partial
 from importlib.util import find_spec
 from types import MappingProxyType
+from typing import Any
 
 import numpy as np
 
@@ -18,11 +19,14 @@ from propcvx.bounds.moment_program import LARGEST, program_bound, program_size
 from propcvx.bounds.pieces import MOST_LABELINGS, divide
 from propcvx.bounds.problem import LabelingProblem
 from propcvx.bounds.swap_search import SwapSearch
+from propcvx.checks import check_choice
+from propcvx.errors import InputError
 from propcvx.programs import Lifting
 from propcvx.relaxation.cutting_planes import CuttingPlanes
 from propcvx.relaxation.lifted import Lifted
 from propcvx.relaxation.mixed_integer import MixedInteger
 from propcvx.relaxation.result import RelaxationResult
+from propcvx.relaxation.table import RELAXATIONS, find_relaxation, name_of, relax
 
 MOST_CUTS = 200
 """Labelings of conv-pSVM's relaxation."""
@@ -91,12 +95,20 @@ def relaxation(
     """A relaxation of eq:convex_1 with bounds of the hinge, made for what is left of the time."""
 
     def run(problem: LabelingProblem, interval: Interval, search: SwapSearch) -> None:
-        def on_round(reached: RelaxationResult) -> None:
+        def prove(reached: RelaxationResult) -> None:
+            if reached.loss != "hinge":
+                raise InputError(
+                    f"relaxation {name} bounds the {reached.loss} loss; an interval is of the "
+                    "hinge loss, as 'lifted' and 'cutting_planes' are."
+                )
             interval.prove(name, reached.lower + problem.least_cost)
+
+        def on_round(reached: RelaxationResult) -> None:
+            prove(reached)
             interval.check_time()
 
-        relax = made(interval)
-        result = relax(problem.features, problem.feasible, problem.C, on_round=on_round)
+        result = made(interval)(problem.features, problem.feasible, problem.C, on_round=on_round)
+        prove(result)
         if isinstance(result.stopped_by, KeyboardInterrupt):
             raise result.stopped_by
         for labeling in result.labelings:
@@ -146,7 +158,7 @@ def _refuses_to_lift(problem: LabelingProblem) -> str | None:
 def bag_moments(problem: LabelingProblem, interval: Interval, search: SwapSearch) -> None:
     """The moment bound with a copy of the weights for every bag."""
     moments = BagMoments.of(problem, interval, search, "bag_moments")
-    moments.maximise(moments.root(), STAGES, prove=True)
+    moments.maximise(moments.root(), STAGES)
 
 
 def moment_program(problem: LabelingProblem, interval: Interval, search: SwapSearch) -> None:
@@ -201,3 +213,22 @@ BOUNDS: Mapping[str, Bound] = MappingProxyType(
     }
 )
 """Kinds of bound by name, in the order in which they are asked."""
+
+
+def find_bound(kind: Any) -> tuple[str, Bound]:
+    """Name and row of a kind: a name in ``BOUNDS``, a :class:`Bound`, or any relaxation.
+
+    Raises
+    ------
+    InputError
+        If it is none of these; the message lists the names.
+    """
+    if isinstance(kind, Bound):
+        return name_of(kind.run), kind
+    if isinstance(kind, str) and kind in BOUNDS:
+        return kind, BOUNDS[kind]
+    if isinstance(kind, str):
+        check_choice("kinds", kind, [*BOUNDS, *RELAXATIONS])
+    find_relaxation("kinds", kind)
+    run = relaxation(name_of(kind), lambda interval: partial(relax, kind))
+    return name_of(kind), Bound(run, automatic=False)

@@ -2,26 +2,24 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
 
 from propcvx.bounds.interval import Event, NodeRecord
 from propcvx.history import StopReason
-from propcvx.text import Readable
+from propcvx.relaxation.bounds import Bounds
 
 
 @dataclass(frozen=True)
-class CertifiedInterval(Readable):
+class CertifiedInterval(Bounds):
     """Where the best labeling's value is.
 
     Attributes
     ----------
     lower, upper : float
         It is between them; ``upper`` is reached by ``labeling``.  Rounding is counted in.
-    gap : float
-        ``(upper - lower) / upper``.
     proved_optimal : bool
         Whether the gap is at most the tolerance that was asked for.  That is about the program, not
         about the truth: wrong labelings often have a smaller objective than the true one.
@@ -35,17 +33,17 @@ class CertifiedInterval(Readable):
         Why it stopped; ``stop_reason.advice`` says what to try.
     seconds : float
         Wall time.
+    failures : dict of str to str
+        Kinds of bound that failed, and their errors; what they had proved before counts.
     """
 
-    lower: float
-    upper: float
-    gap: float
     proved_optimal: bool
     labeling: NDArray[np.float64]
     history: tuple[Event, ...]
     nodes: tuple[NodeRecord, ...]
     stop_reason: StopReason
     seconds: float
+    failures: dict[str, str] = field(default_factory=dict)
 
     def __str__(self) -> str:
         """The interval, the kinds of bound that improved it, and advice."""
@@ -61,6 +59,7 @@ class CertifiedInterval(Readable):
                 best[event.kind] = event.lower
         width = max(map(len, best), default=0)
         lines += [f"  {kind:<{width}}  lower bound {lower:.6g}" for kind, lower in best.items()]
+        lines += [f"  {kind} failed: {error}" for kind, error in self.failures.items()]
         if not self.proved_optimal:
             lines.append(f"Advice: {self.stop_reason.advice}.")
         return "\n".join(lines)

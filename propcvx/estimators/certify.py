@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -14,6 +14,7 @@ from tqdm import tqdm
 from propcvx.bags import Bags
 from propcvx.bounds import (
     BOUNDS,
+    Bound,
     CertifiedInterval,
     Event,
     Interval,
@@ -21,14 +22,17 @@ from propcvx.bounds import (
     NodeRecord,
     OutOfTimeError,
     SwapSearch,
+    find_bound,
 )
 from propcvx.checks import check_choice, check_number, named
-from propcvx.errors import InputError
+from propcvx.errors import CrossedBoundsError, FailedBoundWarning, InputError, warn
 from propcvx.estimators.base import bag_weights as weights_of
 from propcvx.estimators.conv import ConvPropSVM
 from propcvx.history import StopReason
 from propcvx.labelings import FeasibleLabelings
 from propcvx.losses import PROPORTION_LOSSES
+from propcvx.relaxation.table import each_once
+from propcvx.text import unique_names
 from propcvx.threads import one_thread
 
 Array = NDArray[np.float64]
@@ -51,7 +55,7 @@ def certify(
     degree: int = 3,
     coef0: float = 1.0,
     intercept: str = "center",
-    kinds: str | Sequence[str] = "auto",
+    kinds: Any = "auto",
     time_limit: float = 60.0,
     tol: float = 1e-4,
     random_state: Any = 0,
@@ -88,13 +92,15 @@ def certify(
         What ``C_p`` is multiplied by for each bag, as in :class:`propcvx.AlterPropSVM`.
     kernel, gamma, degree, coef0, intercept
         As in :class:`propcvx.ConvPropSVM`.
-    kinds : "auto" or sequence of str
+    kinds : "auto", str, object, or sequence of these
         Kinds of bound, names in ``propcvx.bounds.BOUNDS``, asked in this order: ``"enumeration"``,
         ``"directions"`` (two features, exact), ``"sweep"`` (two features), ``"relaxation"``
         (conv-pSVM's, with SCIP as its oracle), ``"eigenvalue"``, ``"lifted"``, ``"mixed_integer"``,
         ``"bag_moments"``, ``"moment_program"`` (the same through CVXPY) and
         ``"branch_and_bound"``, which begins with it.  ``"auto"`` takes those that can do the
-        problem and have no better one beside them.
+        problem and have no better one beside them.  A relaxation of the hinge loss is one, too, by
+        its name in ``propcvx.relaxation.RELAXATIONS`` or as an object with the method ``relax``,
+        and a :class:`propcvx.bounds.Bound`.
     time_limit : float
         Seconds after which the interval reached is returned.
     tol : float
@@ -109,13 +115,19 @@ def certify(
     Returns
     -------
     CertifiedInterval
-        After an interruption by Ctrl-C, too, with the interval that it has.
+        After an interruption by Ctrl-C, too, with the interval that it has.  A kind that fails
+        costs only what it would have proved: a :class:`~propcvx.errors.FailedBoundWarning` and
+        ``failures`` name it.
 
     Raises
     ------
     InputError
         If an argument cannot be used, or a kind of bound cannot do the problem; the message says
         which can.
+    CrossedBoundsError
+        If a labeling's value contradicts what a kind has proved; the message names the kind.
+    Exception
+        That of the first kind that failed, if nothing at all is proved.
 
     Examples
     --------
@@ -145,17 +157,19 @@ def certify(
     lost, least = 1.0 - feature_map.share_of_bounds(C), problem.least_cost
     with _shown(tol, time_limit, on_event, on_node, verbose) as interval, one_thread(len(features)):
         interval.safe = lambda lower: lower - lost * max(lower - least, 0.0)
-        reason = _close(problem, interval, asked, check_random_state(random_state))
+        reason, failed = _close(problem, interval, asked, check_random_state(random_state))
+    for name, error in failed.items():
+        warn(f"kind of bound {name!r} failed: {error}", FailedBoundWarning)
     return CertifiedInterval(
-        min(interval.lower, interval.upper),
+        interval.lower,
         interval.upper,
-        interval.gap,
         interval.closed,
         np.asarray(interval.labeling)[prepared.places],
         tuple(interval.events),
         tuple(interval.nodes),
         reason,
         interval.seconds,
+        {name: f"{type(error).__name__}: {error}" for name, error in failed.items()},
     )
 
 
@@ -191,33 +205,51 @@ def _penalised(
     return LabelingProblem.penalised(features, bags, C, row, weights)
 
 
-def _kinds(kinds: str | Sequence[str], problem: LabelingProblem) -> list[str]:
-    """Names of the kinds to ask."""
+def _kinds(kinds: Any, problem: LabelingProblem) -> dict[str, Bound]:
+    """The kinds to ask, by name."""
     if isinstance(kinds, str) and kinds == "auto":
-        return [name for name, row in BOUNDS.items() if row.automatic and not row.refuses(problem)]
-    asked = [kinds] if isinstance(kinds, str) else list(kinds)
-    for name in asked:
-        reason = BOUNDS[check_choice("kinds", name, BOUNDS)].refuses(problem)
+        rows = BOUNDS.items()
+        return {name: row for name, row in rows if row.automatic and not row.refuses(problem)}
+    found = [find_bound(kind) for kind in each_once(kinds)]
+    names = unique_names(name for name, _ in found)
+    asked = {name: row for name, (_, row) in zip(names, found, strict=True)}
+    for name, row in asked.items():
+        reason = row.refuses(problem)
         if reason is not None:
             raise InputError(f"kinds: {name!r} {reason}.")
     return asked
 
 
 def _close(
-    problem: LabelingProblem, interval: Interval, kinds: list[str], random: np.random.RandomState
-) -> StopReason:
+    problem: LabelingProblem,
+    interval: Interval,
+    kinds: dict[str, Bound],
+    random: np.random.RandomState,
+) -> tuple[StopReason, dict[str, Exception]]:
     """Search for labelings, where the first kind does not, then ask the kinds; why it stopped."""
-    search = SwapSearch(problem, interval)
+    search, failed = SwapSearch(problem, interval), dict[str, Exception]()
     search.plane(problem.best_for(np.zeros(len(problem.features))))
     interval.prove("no loss is negative", problem.least_cost)
     try:
-        if not any(BOUNDS[name].finds for name in kinds[:1]):
+        if not any(row.finds for row in list(kinds.values())[:1]):
             search.search(random, SHARE)
-        for name in kinds:
+        for name, row in kinds.items():
             if not interval.closed:
-                BOUNDS[name].run(problem, interval, search)
+                _ask(name, row, search, failed)
     except OutOfTimeError:
-        return StopReason.OUT_OF_TIME
+        return StopReason.OUT_OF_TIME, failed
     except KeyboardInterrupt:
-        return StopReason.INTERRUPTED
-    return StopReason.PROVED if interval.closed else StopReason.EXHAUSTED
+        return StopReason.INTERRUPTED, failed
+    if failed and interval.lower <= problem.least_cost:
+        raise next(iter(failed.values()))
+    return StopReason.PROVED if interval.closed else StopReason.EXHAUSTED, failed
+
+
+def _ask(name: str, row: Bound, search: SwapSearch, failed: dict[str, Exception]) -> None:
+    """Ask a kind of bound; its error, unless it says that bounds are false, is kept."""
+    try:
+        row.run(search.problem, search.interval, search)
+    except (OutOfTimeError, CrossedBoundsError):
+        raise
+    except Exception as error:
+        failed[name] = error

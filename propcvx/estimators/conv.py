@@ -15,9 +15,10 @@ from propcvx.checks import check_choice, check_number, named
 from propcvx.estimators.base import BagClassifier, Hyperplane
 from propcvx.kernels import FeatureMap
 from propcvx.labelings import FeasibleLabelings
-from propcvx.relaxation import RELAXATIONS, RelaxationResult
-from propcvx.relaxation.bounds import Bounds
+from propcvx.relaxation import RelaxationResult
+from propcvx.relaxation.bounds import Bounds, check_crossing
 from propcvx.relaxation.rounding import ROUNDINGS, Rounding
+from propcvx.relaxation.table import name_of, portable_relaxation, relax
 
 Array = NDArray[np.float64]
 
@@ -117,6 +118,10 @@ class ConvPropSVM(BagClassifier):
     rounding: Any = "rank_one"
     verbose: bool = False
 
+    def __getstate__(self) -> dict[str, Any]:
+        state = super().__getstate__()
+        return {**state, "relaxation": portable_relaxation(state["relaxation"])}
+
     def _come_to(self, bags: Bags) -> dict[str, Any]:
         feasible = FeasibleLabelings.of(bags, self.epsilon)
         return {"epsilon": (feasible.lower.tobytes(), feasible.upper.tobytes())}
@@ -176,7 +181,6 @@ class ConvPropSVM(BagClassifier):
 
         ``share`` is what of a lower bound for the features holds for the Gram matrix.
         """
-        relaxation = named("relaxation", self.relaxation, RELAXATIONS, "relax")
         with tqdm(desc="rounds", disable=not self.verbose) as bar:
 
             def on_round(reached: RelaxationResult) -> None:
@@ -187,7 +191,8 @@ class ConvPropSVM(BagClassifier):
                     labelings = np.vstack([reached.labelings, feasible.best(near).T])
                     met.append((share * reached.lower, labelings))
 
-            result: RelaxationResult = relaxation.relax(
+            result = relax(
+                self.relaxation,
                 features,
                 feasible,
                 self.C,
@@ -215,6 +220,7 @@ class ConvPropSVM(BagClassifier):
                 if len(fresh):
                     value = self.relaxation_.upper_bound(features, fresh, self.C, plane)
                     upper = min(upper, value)
+                check_crossing(f"relaxation {name_of(self.relaxation)}", lower, upper)
                 self.bounds_history_.append(Bounds(lower, upper))
         except KeyboardInterrupt as interruption:
             return interruption

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from propcvx.labelings import FeasibleLabelings
+from propcvx.programs.facts import Facts, no_facts
 from propcvx.programs.lifting import Lifting
 from propcvx.programs.program import Program, build
 
@@ -106,7 +107,9 @@ def lifted_svm_dual(features: Array, feasible: FeasibleLabelings, C: float) -> P
     )
 
 
-def lifted_quadratic(quadratic: Array, feasible: FeasibleLabelings) -> Program:
+def lifted_quadratic(
+    quadratic: Array, feasible: FeasibleLabelings, facts: Facts = no_facts
+) -> Program:
     r"""A quadratic form over all labelings at once.
 
     .. math::
@@ -122,15 +125,18 @@ def lifted_quadratic(quadratic: Array, feasible: FeasibleLabelings) -> Program:
         Q, symmetric.
     feasible : FeasibleLabelings
         The set :math:`\mathcal{Y}`.
+    facts : callable
+        ``facts(M)`` gives further constraints that hold of :math:`M = y y^\top`.
 
     Returns
     -------
     Program
         Variable ``U`` (m, m).  Constraints ``diagonal``, with the multipliers :math:`\lambda`, and
         ``products``, with :math:`P \ge 0`, of
-        :meth:`propcvx.programs.Lifting.largest`.
+        :meth:`propcvx.programs.Lifting.largest`; and ``fact_0``, ``fact_1``, ...
     """
     X, constraints = lifted_matrix(feasible)
+    constraints |= {f"fact_{place}": fact for place, fact in enumerate(facts(X[1:, 1:]))}
     Q = cp.Constant(quadratic, name="Q")
     return build(
         "lifted_quadratic",

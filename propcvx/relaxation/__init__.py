@@ -5,31 +5,17 @@ A relaxation is an object with the method ::
     relax(features, feasible, C, *, solver, tol, options, on_round) -> RelaxationResult
 
 as :class:`CuttingPlanes` has it; centring, rounding, sign and bounds are the same for all.
+:func:`register_relaxation` gives one a name.
 """
 
-from collections.abc import Mapping
-from types import MappingProxyType
-from typing import Any
-
+from propcvx.relaxation.bounds import labeling_upper_bound, relaxation_lower_bound
 from propcvx.relaxation.cutting_planes import CuttingPlanes
 from propcvx.relaxation.diffrac import Diffrac, FrankWolfe, SquareLossResult
 from propcvx.relaxation.entropic import Entropic
 from propcvx.relaxation.lifted import Lifted
 from propcvx.relaxation.mixed_integer import ContinuousLabels, MixedInteger
 from propcvx.relaxation.result import RelaxationResult
-
-RELAXATIONS: Mapping[str, Any] = MappingProxyType(
-    {
-        "cutting_planes": CuttingPlanes(),
-        "lifted": Lifted(),
-        "mixed_integer": MixedInteger(),
-        "continuous_labels": ContinuousLabels(),
-        "entropic": Entropic(),
-        "diffrac": Diffrac(),
-        "frank_wolfe": FrankWolfe(),
-    }
-)
-"""Relaxations by name."""
+from propcvx.relaxation.table import RELAXATIONS, register_relaxation
 
 __all__ = [
     "RELAXATIONS",
@@ -42,4 +28,7 @@ __all__ = [
     "MixedInteger",
     "RelaxationResult",
     "SquareLossResult",
+    "labeling_upper_bound",
+    "register_relaxation",
+    "relaxation_lower_bound",
 ]

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from propcvx.errors import SolverError
+from propcvx.errors import CrossedBoundsError, SolverError
 from propcvx.programs import svm_dual, svm_dual_parameters
 from propcvx.relaxation.oracles import Oracle
 from propcvx.solvers import SolverNames, solve
@@ -23,10 +23,38 @@ from propcvx.text import Readable
 
 Array = NDArray[np.float64]
 
+CROSSED = 1e-6
+"""Share of an upper bound by which a lower one may be above it for rounding."""
+
+
+def check_crossing(who: str, lower: float, upper: float) -> None:
+    """Check that no lower bound is above an upper one.
+
+    Raises
+    ------
+    CrossedBoundsError
+        If it is, by more than rounding explains; the message names ``who`` said so.
+    """
+    if not lower <= upper + CROSSED * abs(upper):
+        raise CrossedBoundsError(
+            f"{who}: the lower bound {lower:.6g} is above the upper bound {upper:.6g}, so one of "
+            "them is none; a lower bound has to hold for every feasible labeling, a solver's "
+            "error counted in, and minus infinity says that nothing is proved."
+        )
+
+
+def gap_between(lower: float, upper: float) -> float:
+    """``(upper - lower) / upper``, whatever the scale; 0 means that nothing is between them."""
+    if lower >= upper:
+        return 0.0
+    return (upper - lower) / upper if 0.0 < upper < np.inf else np.inf
+
 
 @dataclass(frozen=True)
 class Bounds(Readable):
     """Bounds on the value of the best feasible labeling.
+
+    A lower bound above the upper one is a :class:`~propcvx.errors.CrossedBoundsError`.
 
     Attributes
     ----------
@@ -42,10 +70,13 @@ class Bounds(Readable):
     lower: float
     upper: float
 
+    def __post_init__(self) -> None:
+        check_crossing("Bounds", self.lower, self.upper)
+
     @property
     def gap(self) -> float:
         """``(upper - lower) / upper``, whatever the scale; 0 means proved optimal."""
-        return max(0.0, self.upper - self.lower) / self.upper if self.upper > 0.0 else 0.0
+        return gap_between(self.lower, self.upper)
 
     def __str__(self) -> str:
         """One sentence."""

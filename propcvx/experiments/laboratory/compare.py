@@ -3,17 +3,31 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
+from functools import partial
 from time import perf_counter, process_time
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from propcvx.bounds import Bound, find_bound
 from propcvx.checks import check_choice
-from propcvx.errors import InputError
-from propcvx.experiments.laboratory.variants import FAILURES, KINDS, Question, Reached
+from propcvx.errors import InputError, SolverError
+from propcvx.experiments.laboratory.variants import (
+    KINDS,
+    Kind,
+    Question,
+    Reached,
+    by_tolerance,
+    certified,
+    relaxed,
+)
 from propcvx.history import StopReason
+from propcvx.relaxation import RELAXATIONS
+from propcvx.relaxation.bounds import check_crossing, gap_between
+from propcvx.relaxation.table import each_once, find_relaxation, name_of
+from propcvx.text import unique_names
 
 Row = dict[str, Any]
 
@@ -24,6 +38,13 @@ STATUS = {
     StopReason.SOLVER_FAILED: "solver failed",
 }
 """How a row ended; ``"done"`` for all others, and ``"refused"`` where it did not begin."""
+
+FAULTS: dict[type[Exception], str] = {
+    InputError: "refused",
+    SolverError: STATUS[StopReason.SOLVER_FAILED],
+    MemoryError: STATUS[StopReason.SOLVER_FAILED],
+}
+"""The status of a row that has nothing, by its error; ``"failed"`` for all others."""
 
 EMPTY: Row = dict.fromkeys(
     (
@@ -40,7 +61,7 @@ def compare_relaxations(
     C: float = 1.0,
     *,
     labels: Any = None,
-    kinds: str | Sequence[str] = "all",
+    kinds: Any = "all",
     epsilon: float | str = 0.0,
     kernel: Any = "linear",
     gamma: float | str = "scale",
@@ -70,8 +91,9 @@ def compare_relaxations(
         Weight of the hinge loss.
     labels : array of shape (n_instances,), optional
         True labels -1, +1, to judge by.
-    kinds : "all", str or sequence of str
-        Names in ``propcvx.experiments.laboratory.KINDS``, asked in this order.
+    kinds : "all", str, object, or sequence of these
+        Names in ``propcvx.experiments.laboratory.KINDS`` or of registered relaxations, objects with
+        the method ``relax``, and a :class:`propcvx.bounds.Bound`, asked in this order.
     epsilon, kernel, gamma, degree, coef0, intercept
         As in :class:`propcvx.ConvPropSVM`.
     time_limit : float
@@ -94,9 +116,9 @@ def compare_relaxations(
         ``best_upper``, and ``best_gap`` to it; wall and processor time; ``cuts``, ``rounds``,
         ``nodes``; of the labeling's own SVM, ``bag_error`` and ``accuracy`` on the instances, and
         ``labels_right`` of the labeling itself; ``status``, one of "done", "proved optimal",
-        "out of time", "refused", "solver failed", "interrupted", and the ``reason`` of one that
-        has nothing; ``warnings``; ``history``, when the
-        lower bound rose, in processor time, and to what.
+        "out of time", "refused", "solver failed", "failed", "interrupted", and the ``reason`` of
+        one that has nothing; ``warnings``; ``history``, when the lower bound rose, in processor
+        time, and to what.
         After Ctrl-C, those that were finished and the one that was interrupted.
 
     Raises
@@ -123,39 +145,52 @@ def compare_relaxations(
             f"labels must be one for each of {len(y)} instances, got shape {np.shape(labels)}."
         )
     rows: list[Row] = []
-    for name in asked:
+    for name, kind in asked.items():
         if rows and rows[-1]["status"] == STATUS[StopReason.INTERRUPTED]:
             break
-        rows.append(_row(name, question, labels))
+        rows.append(_row(name, kind, question, labels))
         on_row(rows[-1])
     _add_best(rows)
     return rows
 
 
-def check_kinds(kinds: str | Sequence[str]) -> list[str]:
-    """Names of kinds, each once, the search first."""
-    if isinstance(kinds, str):
-        kinds = list(KINDS) if kinds == "all" else [kinds]
-    return list(dict.fromkeys(["search", *(check_choice("kinds", one, KINDS) for one in kinds)]))
+def check_kinds(kinds: Any) -> dict[str, Kind]:
+    """Kinds by name, each once, the search first."""
+    if isinstance(kinds, str) and kinds == "all":
+        kinds = list({**KINDS, **RELAXATIONS})
+    names, found = zip(*map(_kind, each_once(["search", *each_once(kinds)])), strict=True)
+    return dict(zip(unique_names(names), found, strict=True))
 
 
-def _row(name: str, question: Question, labels: Any) -> Row:
+def _kind(given: Any) -> tuple[str, Kind]:
+    """Name and kind of a name, a relaxation or a bound."""
+    if isinstance(given, Bound):
+        return find_bound(given)[0], partial(certified, kinds=(given,))
+    if isinstance(given, str) and given not in RELAXATIONS:
+        check_choice("kinds", given, list({**KINDS, **RELAXATIONS}))
+    if isinstance(given, str) and given in KINDS:
+        return given, KINDS[given]
+    relaxation = find_relaxation("kinds", given)
+    return name_of(given), partial(relaxed, relaxation=relaxation, options=by_tolerance)
+
+
+def _row(name: str, kind: Kind, question: Question, labels: Any) -> Row:
     """One kind; what it cannot do is in the row, but that the search cannot is an error."""
     row: Row = {"kind": name, **EMPTY}
     start, cpu = perf_counter(), process_time()
     try:
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
-            reached = KINDS[name](question)
+            reached = kind(question)
         row.update(seconds=perf_counter() - start, cpu_seconds=process_time() - cpu)
         row["warnings"] = sorted({str(one.message) for one in caught})
         row.update(_judged(reached, question, labels))
-    except (InputError, *FAILURES) as error:
+        check_crossing(f"kind {name!r}", reached.lower, row["upper"])
+    except Exception as error:
         if name == "search":
             raise
-        refused = isinstance(error, InputError)
-        status = "refused" if refused else STATUS[StopReason.SOLVER_FAILED]
-        row.update(status=status, reason=str(error))
+        fault = next((fault for of, fault in FAULTS.items() if isinstance(error, of)), "failed")
+        row.update(EMPTY, status=fault, reason=str(error) or type(error).__name__)
     except KeyboardInterrupt:
         row.update(status=STATUS[StopReason.INTERRUPTED], reason="before it had anything")
     return row
@@ -189,16 +224,20 @@ def _judged(reached: Reached, question: Question, labels: Any) -> Row:
 
 
 def _add_best(rows: list[Row]) -> None:
-    uppers = [row["upper"] for row in rows if row["upper"] is not None]
-    for row in rows if uppers else []:
-        row["best_upper"] = min(uppers)
-        row["best_gap"] = _gap(-np.inf if row["lower"] is None else row["lower"], min(uppers))
+    """Add the best upper bound; a kind whose lower bound is above it has nothing to say."""
+    best = min((row["upper"] for row in rows if row["upper"] is not None), default=np.inf)
+    for row in rows if np.isfinite(best) else []:
+        try:
+            lower = -np.inf if row["lower"] is None else row["lower"]
+            check_crossing(f"kind {row['kind']!r}", lower, best)
+            row["best_gap"] = _gap(lower, best)
+        except InputError as error:
+            row.update(EMPTY, status=FAULTS[InputError], reason=str(error))
+        row["best_upper"] = best
 
 
 def _gap(lower: float, upper: float) -> float | None:
-    if not np.isfinite(lower):
-        return None
-    return max(0.0, upper - lower) / upper if upper > 0.0 else 0.0
+    return gap_between(lower, upper) if np.isfinite(lower) else None
 
 
 def _finite(number: float) -> float | None:

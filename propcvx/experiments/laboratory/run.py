@@ -107,7 +107,7 @@ def run_comparison(
 
         for problem in problems:
             done.append(
-                Comparison(problem, problem.compare(names, time_limit=time_limit, on_row=on_row))
+                Comparison(problem, problem.compare(kinds, time_limit=time_limit, on_row=on_row))
             )
             bar.clear()
             print(f"{problem}\n\n{table(done[-1].rows)}\n", flush=True)

@@ -18,12 +18,12 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, clone
 
 from propcvx.bounds import BOUNDS, OutOfTimeError
-from propcvx.errors import SolverError
 from propcvx.estimators import ConvPropSVM, certify
 from propcvx.history import History, StopReason
 from propcvx.labelings import FeasibleLabelings
-from propcvx.relaxation import RELAXATIONS, CuttingPlanes, RelaxationResult
+from propcvx.relaxation import CuttingPlanes, RelaxationResult
 from propcvx.relaxation.oracles import SemidefiniteOracle
+from propcvx.relaxation.table import BUILT_IN, TOL, name_of, relax
 from propcvx.targets import bag_target
 
 Array = NDArray[np.float64]
@@ -103,7 +103,17 @@ class Reached:
 Kind = Callable[[Question], Reached]
 
 
-def certified(question: Question, *, kinds: Iterable[str]) -> Reached:
+def by_tolerance(seconds: float) -> dict[str, Any]:
+    """Options of a relaxation of one's own."""
+    return {"solver_tol": TOL}
+
+
+def not_held(seconds: float) -> dict[str, Any]:
+    """Options of one that looks at the time between its rounds, or never."""
+    return {}
+
+
+def certified(question: Question, *, kinds: Iterable[Any]) -> Reached:
     """What ``certify`` has with those kinds of bound; with none, its search alone."""
     seen: list[tuple[float, float]] = []
     began = process_time()
@@ -130,9 +140,14 @@ def certified(question: Question, *, kinds: Iterable[str]) -> Reached:
     )
 
 
-def relaxed(question: Question, *, relaxation: Any, options: Callable[[float], Any]) -> Reached:
+def relaxed(
+    question: Question,
+    *,
+    relaxation: Any,
+    options: Callable[[float], dict[str, Any]] = not_held,
+) -> Reached:
     """What :class:`propcvx.ConvPropSVM` has with that relaxation and the rounding ``"best"``."""
-    timed = Timed(clone(relaxation), question.time_limit)
+    timed = Timed(clone(relaxation, safe=False), question.time_limit)
     model = ConvPropSVM(
         question.C, question.epsilon, relaxation=timed, rounding="best", **question.features
     )
@@ -166,6 +181,11 @@ class Timed(BaseEstimator):
         self.relaxation = relaxation
         self.time_limit = time_limit
 
+    @property
+    def name(self) -> str:
+        """That of the relaxation."""
+        return name_of(self.relaxation)
+
     def relax(
         self,
         features: Array,
@@ -178,7 +198,7 @@ class Timed(BaseEstimator):
         """Relax; ``on_round``, whose work is not the relaxation's, is not called."""
         clock = _Clock(self.time_limit)
         try:
-            result = self.relaxation.relax(features, feasible, C, on_round=clock, **how)
+            result = relax(self.relaxation, features, feasible, C, on_round=clock, **how)
         except (OutOfTimeError, KeyboardInterrupt) as end:
             if clock.last is None:
                 raise
@@ -260,7 +280,7 @@ the other exact ones."""
 
 def _table() -> dict[str, Kind]:
     relaxations = {
-        **RELAXATIONS,
+        **BUILT_IN,
         **{
             f"cutting_planes:{name}": CuttingPlanes(
                 master="epigraph", oracle=oracle, max_cuts=MOST_CUTS
@@ -270,7 +290,7 @@ def _table() -> dict[str, Kind]:
     }
     table: dict[str, Kind] = {"search": partial(certified, kinds=())}
     for name, relaxation in relaxations.items():
-        options = HELD.get(name, lambda seconds: {})
+        options = HELD.get(name, not_held)
         table[name] = partial(relaxed, relaxation=relaxation, options=options)
     for name in BOUNDS:
         unique = f"{name}_bound" if name in relaxations else name
@@ -283,6 +303,3 @@ KINDS: Mapping[str, Kind] = MappingProxyType(_table())
 
 A bound with the name of a relaxation is called ``NAME_bound``.
 """
-
-FAILURES = (SolverError, MemoryError)
-"""What a kind may end with where the problem is in order."""
