@@ -1,7 +1,7 @@
 """Algorithm 1: the loop itself, and AlterPropSVM around it."""
 
 from functools import partial
-from itertools import pairwise
+from itertools import pairwise, product
 
 import cvxpy as cp
 import numpy as np
@@ -9,6 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.base import clone
+from sklearn.metrics.pairwise import rbf_kernel
+from sklearn.svm import SVC
 from small_problems import psvm_objective, small_problem, small_problems
 
 from propcvx import (
@@ -616,6 +618,80 @@ def test_a_plane_that_is_zero_up_to_the_gap_is_zero(solver):
     np.testing.assert_array_equal(separator.weights, 0.0)
     assert len(set(separator.scores)) == 1
     assert HINGE.of(labeling, separator.scores).sum() == pytest.approx(4.0)
+
+
+def svm_value(features, labeling, C, weights):
+    """The primal objective of weights with their best bias, which is at a kink of the losses."""
+    scores = features @ weights
+    biases = labeling - scores
+    hinge = [np.maximum(0.0, 1.0 - labeling * (scores + bias)).sum() for bias in biases]
+    return 0.5 * weights @ weights + C * min(hinge)
+
+
+def svm_features(kind, n, random):
+    X = random.randn(n, 4)
+    if kind == "unequal scales":
+        return X * [1.0, 1e-2, 30.0, 0.1]
+    if kind == "rbf":
+        squares, axes = np.linalg.eigh(rbf_kernel(X, gamma=0.5))
+        return axes * np.sqrt(np.maximum(squares, 0.0))
+    return X
+
+
+@pytest.mark.parametrize("kind", ["plain", "unequal scales", "rbf"])
+@pytest.mark.parametrize("n", [20, 120])
+def test_the_svm_step_is_as_good_as_another_solver(kind, n):
+    random = np.random.RandomState(n)
+    F = svm_features(kind, n, random)
+    separable = np.sign(F[:, 0] + 0.7 * F[:, 1:3].sum(axis=1))
+    labelings = (random.choice([-1.0, 1.0], n), separable, np.where(np.arange(n) < 3, 1.0, -1.0))
+    step, program = SVMStep(F), svm_primal(F)
+    for labeling, C in product(labelings, [1e-6, 1e-3, 1.0, 1e3, 1e6]):
+        separator = step(labeling, C)
+        value = 0.5 * separator.weights @ separator.weights
+        value += C * HINGE.of(labeling, F @ separator.weights + separator.bias).sum()
+        other = solve(program.set(y=labeling, C=C), "clarabel", certify=False, quiet=True)
+        planes = other.variables["w"], np.zeros(F.shape[1])
+        best = min(svm_value(F, labeling, C, weights) for weights in planes)
+        assert value <= (1.0 + 2e-6) * best, (C, labeling)
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.parametrize("C", [1e-6, 1.0, 1e3, 1e6])
+def test_many_overlapping_instances_have_their_svm(C):
+    """Half the squared norm of w is then far below the error that a relative gap allows."""
+    random = np.random.RandomState(0)
+    labels = random.choice([-1, 1], 2000)
+    X = random.randn(2000, 5) + 0.3 * labels[:, None]
+    fit = AlterPropSVM(C=C, n_init=1, annealing=False).fit(X, labels)
+    best = SVC(C=C, kernel="linear", tol=1e-2, max_iter=20_000).fit(X, labels).coef_[0]
+    value = svm_value(X, labels, C, best)
+    assert fit.objective_ <= (1.0 + 2e-6) * min(value, svm_value(X, labels, C, 0.0 * best))
+    assert C < 1e-3 or fit.score(X, labels) > 0.74
+
+
+@pytest.mark.parametrize(("polish", "C"), [("none", 1e5), ("swaps", 1.0)])
+def test_annealed_fits_end_with_the_svm_of_their_labeling(polish, C):
+    problem = small_problem(5, sizes=(8,) * 6, n_features=3, noise=3.0)
+    fit = AlterPropSVM(C=C, C_p=10 * C, n_init=2, polish=polish, random_state=0)
+    fit.fit(problem.X, problem.y)
+    program = svm_primal(problem.X).set(y=fit.labeling_, C=C)
+    weights = solve(program, "clarabel", tol=1e-9, certify=False, quiet=True).variables["w"]
+    labeling = fit.labeling_
+    value = svm_value(problem.X, labeling, C, fit.coef_[0])
+    assert value <= (1.0 + 2e-6) * svm_value(problem.X, labeling, C, weights)
+
+
+@pytest.mark.parametrize("C", [1e-6, 1.0, 1e3, 1e6])
+@pytest.mark.parametrize("n", [6, 200])
+def test_a_plane_whose_best_weights_are_zero_is_exactly_zero(n, C):
+    """Both classes have every instance, so that w = 0 is best whatever C is."""
+    X = np.random.RandomState(n).randn(n, 3) * [1.0, 100.0, 0.1]
+    labeling = np.repeat([1.0, -1.0], n)
+    for solver in ("newton", "piqp", "libsvm"):
+        separator = SVMStep(np.concatenate([X, X]), solver)(labeling, C)
+        np.testing.assert_array_equal(separator.weights, 0.0)
+        assert len(set(separator.scores)) == 1
 
 
 def test_starts_from_planes_that_are_zero_go_both_ways():

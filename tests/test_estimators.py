@@ -2,6 +2,7 @@
 
 import pickle
 import warnings
+from itertools import product
 
 import numpy as np
 import pandas as pd
@@ -511,6 +512,18 @@ def test_cross_validation_with_a_precomputed_kernel_slices_both_ways(problem):
         for kernel, X in (("rbf", problem.X), ("precomputed", gram))
     )
     np.testing.assert_allclose(by_name, by_gram)
+
+
+@pytest.mark.filterwarnings("ignore::propcvx.errors.PropCVXWarning")
+@pytest.mark.parametrize("C_p", [1e-6, 1.0, 1e6])
+@pytest.mark.parametrize("solver", ["auto", "clarabel"])
+def test_the_objective_of_inv_cal_is_not_negative(solver, C_p):
+    for seed, epsilon in product(range(3), [0.0, 1.0, 5.0]):
+        problem = small_problem(seed, sizes=(6, 6, 6, 6))
+        for shares in (np.full(4, 0.5), problem.bags.proportions):
+            y = bag_target(problem.y["bag"], dict(enumerate(shares)))
+            clf = InvCal(C_p=C_p, epsilon=epsilon, solver=solver).fit(problem.X, y)
+            assert clf.objective_ >= 0.0
 
 
 def test_inv_cal_of_more_features_than_bags_is_the_primal_program():

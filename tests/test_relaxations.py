@@ -80,6 +80,15 @@ def test_frank_wolfe_is_below_diffrac_and_both_below_the_best(problem, epsilon, 
         assert all(labeling in feasible for labeling in reached.labelings)
 
 
+@pytest.mark.parametrize("tol", [1e-2, 1e-4])
+@pytest.mark.parametrize("relaxation", [Diffrac(), Lifted()])
+def test_the_value_is_not_below_its_own_lower_bound(relaxation, tol):
+    for seed, C in itertools.product(range(2), [0.02, 1.0, 50.0]):
+        X, feasible, _ = relaxable(seed, sizes=(4, 3))
+        reached = relaxation.relax(X, feasible, C, tol=tol, solver="scs")
+        assert reached.lower <= reached.value
+
+
 def test_the_square_loss_is_not_comparable_with_the_hinge():
     assert Diffrac().relax(*relaxable(0)).loss == "square"
     assert Lifted().relax(*relaxable(0)).loss == "hinge"

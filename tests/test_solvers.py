@@ -23,6 +23,7 @@ from propcvx.errors import (
     UnsupportedSolverError,
 )
 from propcvx.labelings import FeasibleLabelings
+from propcvx.programs.structures import relative_gap
 from propcvx.solvers import (
     SOLVERS,
     Answer,
@@ -170,6 +171,55 @@ def test_values_that_are_not_finite_are_no_answer(program, wrong):
     with pytest.raises(SolverError, match="mad answered svm_dual with values that are not finite"):
         solve(program, "mad")
     assert solve(program, ["mad", "clarabel"]).solver == "clarabel"
+
+
+@pytest.mark.usefixtures("other_table")
+def test_what_a_solver_raises_has_its_name_and_the_next_is_asked(program):
+    def run(program, options, warm):
+        raise ValueError("too large")
+
+    register_solver(replace(SOLVERS["osqp"], name="mad", run=run))
+    with pytest.raises(SolverError, match="mad failed on svm_dual: ValueError: too large") as told:
+        solve(program, "mad")
+    assert told.value.solver == "mad"
+    assert solve(program, ["mad", "clarabel"]).solver == "clarabel"
+
+
+@pytest.mark.usefixtures("other_table")
+@pytest.mark.parametrize(("name", "weights"), [("mkl_epigraph", "cuts"), ("mkl_group", "margin")])
+def test_duals_of_a_master_that_are_not_finite_are_no_answer(name, weights):
+    def run(program, options, warm):
+        answer = SOLVERS["mkl_interior_point"].run(program, options, warm)
+        wrong = np.full(len(answer.duals[weights]), np.nan)
+        return replace(answer, duals={**answer.duals, weights: wrong}, gap=None)
+
+    register_solver(replace(SOLVERS["mkl_interior_point"], name="mad", run=run))
+    master = CONTINUOUS[name](DATA[0]).program
+    with pytest.raises(SolverError, match="not finite"):
+        solve(master, "mad")
+    assert solve(master, ["mad", "clarabel"], quiet=True).solver == "clarabel"
+
+
+@pytest.mark.parametrize("lower", [np.nan, np.inf, -np.inf, 1.0])
+@pytest.mark.parametrize("upper", [np.nan, np.inf, -np.inf])
+def test_a_gap_between_values_that_are_not_finite_is_no_gap(lower, upper):
+    assert relative_gap(lower, upper) == relative_gap(upper, lower) == np.inf
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+@pytest.mark.filterwarnings("ignore::propcvx.errors.InaccurateSolutionWarning")
+@pytest.mark.parametrize("scale", [1e150, 1e155, 1e200])
+@pytest.mark.parametrize("solver", ["auto", "newton", "libsvm", "piqp"])
+def test_an_answer_that_overflows_is_not_optimal(solver, scale):
+    random = np.random.RandomState(0)
+    program = programs.svm_dual(random.randn(30, 3) * scale)
+    program.set(**programs.svm_dual_parameters(random.choice([-1.0, 1.0], 30), 1.0))
+    try:
+        answer = solve(program, solver, certify=False)
+    except SolverError:
+        return
+    assert np.isfinite([answer.value, answer.gap]).all()
+    assert 0.0 <= answer.value <= 60.0 or answer.status != "optimal"
 
 
 # What reaches a solver

@@ -106,6 +106,57 @@ def test_what_does_not_change_the_problem_leaves_the_structure():
     assert isinstance(replace(program, name="mine").structure, SVMDual)
 
 
+def as_parts(dual):
+    return dual if isinstance(dual, list) else [dual]
+
+
+@pytest.mark.parametrize(("name", "solver"), [pair for pair in PAIRS if pair[1] != "lstsq"])
+def test_relabelled_constraints_have_their_duals_under_the_new_labels(name, solver):
+    program, asked = (CONTINUOUS[name](DATA[0]).program for _ in range(2))
+    if not program.constraints:
+        pytest.skip("has no constraints")
+    before = solve(asked, "clarabel", quiet=True)
+    for place, constraint in enumerate(program.problem.constraints):
+        constraint.set_label(f"number {place}")
+    answer = solve(program, "clarabel")
+    assert answer.value == pytest.approx(before.value, rel=1e-5)
+    assert list(answer.duals) == [f"number {place}" for place in range(len(before.duals))]
+    for new, old in zip(answer.duals.values(), before.duals.values(), strict=True):
+        for one, other in zip(*(as_parts(dual) for dual in (new, old)), strict=True):
+            np.testing.assert_allclose(one, other, atol=1e-4)
+    with pytest.raises(UnsupportedSolverError, match="changed since it was built"):
+        solve(program, solver)
+
+
+@pytest.mark.parametrize("solver", ["auto", "clarabel", "piqp", ["osqp", "clarabel"]])
+@pytest.mark.parametrize("solved_before", [True, False])
+def test_a_change_in_place_is_refused_rather_than_answered_as_before(solver, solved_before):
+    program = svm_dual(np.eye(4)).set(**svm_dual_parameters(np.array([1.0, 1, -1, -1]), 2.0))
+    if solved_before:
+        solve(program, solver)
+    with_objective_changed_in_place(program)
+    with pytest.raises(InputError, match=r"svm_dual was changed in place.*with_objective"):
+        solve(program, solver)
+    again = program.with_objective(cp.Maximize(program.problem.objective.expr))
+    reference = cp.Problem(program.problem.objective, program.problem.constraints)
+    assert solve(again, solver).value == pytest.approx(reference.solve("CLARABEL"), rel=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("change", "reason"),
+    [
+        (lambda p, v: p.with_objective(cp.Minimize(-cp.sum_squares(v))), "function that is conc"),
+        (lambda p, v: p.with_constraints(far=cp.norm(v) >= 1), "far: 1.0 <="),
+        (lambda p, v: Program(cp.Problem(cp.Maximize(cp.max(v))), "svm_dual"), "that is convex"),
+        (lambda p, v: p.with_constraints(product=v[0] * v[1] <= 1), "product: v"),
+    ],
+)
+def test_what_is_not_convex_is_refused_with_the_reason_of_cvxpy(change, reason):
+    program = svm_dual(np.eye(4))
+    with pytest.raises(InputError, match=r"(?s)svm_dual is not convex.*DCP.*" + reason):
+        change(program, program.variables["v"])
+
+
 def test_the_structure_has_its_own_copy_of_the_data():
     data = np.eye(3)
     program = svm_dual(data).set(**svm_dual_parameters(np.array([1.0, 1, -1]), 2.0))

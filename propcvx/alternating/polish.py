@@ -107,7 +107,7 @@ def _after_swaps(features: Array, plane: Separator, swaps: Indices, box: Array) 
     v, (i, j) = np.asarray(plane.duals), swaps.T
     kept = v[i] + v[j]
     low, high = np.minimum(kept, 0.0), np.maximum(kept, 0.0)
-    weights = plane.weights + (low - v[i])[:, None] * features[i]
+    weights = v @ features + (low - v[i])[:, None] * features[i]
     weights += (high - v[j])[:, None] * features[j]
     apart = features[j] - features[i]
     square = np.maximum(np.square(apart).sum(axis=1), np.finfo(float).tiny)
@@ -125,7 +125,7 @@ def _after_flips(features: Array, plane: Separator, flips: Indices, box: Array) 
     sums = np.abs(sides).sum(axis=1)
     other = np.where(v[i] > 0.0, 0, 1)
     share = np.minimum(np.abs(v[i]) / np.maximum(sums[other], np.finfo(float).tiny), 1.0)
-    weights = plane.weights - v[i][:, None] * features[i]
+    weights = v @ features - v[i][:, None] * features[i]
     weights -= share[:, None] * (sides @ features)[other]
     total = sums.sum() - np.abs(v[i]) - share * sums[other]
     return np.asarray(total - 0.5 * np.square(weights).sum(axis=1))

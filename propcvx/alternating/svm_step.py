@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from propcvx.alternating.problem import Separator
 from propcvx.losses import HINGE, InstanceLoss
 from propcvx.programs import Program, margin_classifier, svm_dual, svm_dual_parameters
-from propcvx.programs.structures import best_offset
+from propcvx.programs.structures import best_offset, feasible_in_box
 from propcvx.scaling import unit_of
 from propcvx.solvers import Solution, SolverNames, solve
 
@@ -27,11 +27,11 @@ Step = Callable[[Array, float, Separator | None], Separator]
 class SVMStep:
     r"""Solves the SVM of a fixed labeling; built once, re-solved for every labeling and C.
 
-    A gap bounds :math:`\tfrac12 \|w - w^*\|^2`, so a w no longer than that allows is taken as zero:
-    the labeling step then does not sort a solver's rounding errors.  All scores are equal, all
-    labelings with its counts as good, and of them it takes the one along the difference of the
-    classes' means: by the order of the instances, all starts would go the same way from there, and
-    with the labels before, w would stay zero.
+    A w that is not better than zero by its primal objective is taken as zero: the labeling step
+    then does not sort a solver's rounding errors.  All scores are equal, all labelings with its
+    counts as good, and of them it takes the one along the difference of the classes' means: by the
+    order of the instances, all starts would go the same way from there, and with the labels before,
+    w would stay zero.
 
     With a bias the problem is invariant to translations, so it is solved in features of mean zero
     and mean square one: a solver's rounding errors then depend on neither the distance to the
@@ -60,17 +60,19 @@ class SVMStep:
 
     def __call__(self, labeling: Array, C: float, after: Separator | None = None) -> Separator:
         """Solve, from where the separator before ended, and take the bias that is best for w."""
-        bounds = svm_dual_parameters(labeling, C / self._unit**2 * self.loss.weights)
-        solution = self._solve(after, bounds)
-        weights = self._posed.T @ solution.variables["v"]
-        ties = labeling
-        if 0.5 * float(weights @ weights) <= _error(solution):
-            weights = np.zeros_like(weights)
+        parameters = svm_dual_parameters(labeling, C / self._unit**2 * self.loss.weights)
+        solution = self._solve(after, parameters)
+        box = parameters["lower"], parameters["upper"]
+        v = feasible_in_box(solution.variables["v"], *box)
+        weights, ties = self._posed.T @ v, labeling
+        losses, offset = _losses(labeling - self._posed @ weights, *box)
+        rounding = len(labeling) * np.finfo(float).eps
+        zero, offset_of_zero = _losses(labeling, *box)
+        if (1.0 - rounding) * zero <= 0.5 * float(weights @ weights) + losses:
+            weights, offset = np.zeros_like(weights), offset_of_zero
             ties = self._posed @ (self._posed.T @ labeling)
-        scores = self._posed @ weights
-        offset = best_offset(labeling - scores, bounds["lower"], bounds["upper"])
-        separator = self._separator(weights, offset, scores, ties, solution)
-        return replace(separator, duals=self._unit**2 * solution.variables["v"])
+        separator = self._separator(weights, offset, self._posed @ weights, ties, solution)
+        return replace(separator, duals=self._unit**2 * v)
 
     def _solve(self, after: Separator | None, parameters: dict[str, Any]) -> Solution:
         return solve(
@@ -124,9 +126,11 @@ def _gap(solution: Solution) -> float:
     return (solution.gap or 0.0) * abs(solution.value)
 
 
-def _error(solution: Solution) -> float:
-    """The gap with its own rounding error."""
-    return 4.0 * (_gap(solution) + np.finfo(float).eps * abs(solution.value))
+def _losses(residuals: Array, lower: Array, upper: Array) -> tuple[float, float]:
+    """The sum of the losses with the best bias, and that bias."""
+    offset = best_offset(residuals, lower, upper)
+    left = residuals - offset
+    return float(np.where(left > 0.0, upper, lower) @ left), offset
 
 
 @dataclass(frozen=True)

@@ -95,8 +95,9 @@ class BagClassifier(ClassifierMixin, BaseEstimator):
             If an argument cannot be used; the message names it.
         SolverError
             If a solver has no answer; the message names it and its status.  As after an
-            interruption by Ctrl-C, what an iterative method had reached is kept: the estimator
-            can predict, and its ``stop_reason_`` tells.
+            interruption by Ctrl-C, what an iterative method had reached is kept, whole rounds of
+            a relaxation and whole starts of alter-pSVM: after one of them the estimator can
+            predict, and its ``stop_reason_`` tells.
         """
         return self._fit_prepared(self._prepare(X, y))
 

@@ -104,5 +104,5 @@ class InvCal(BagMeanClassifier):
         weights = means.T @ (found["a"] - found["a_star"])
         bias = best_regression_bias(tube["target"], tube["epsilon"], means @ weights)
         weights = np.sqrt(self.C_p) * weights
-        self.objective_ *= self.C_p
+        self.objective_ = max(0.0, self.C_p * self.objective_)
         return Hyperplane(weights, bias - float(centre @ weights))

@@ -14,6 +14,7 @@ import cvxpy as cp
 import numpy as np
 from cvxpy.atoms import EXP_ATOMS, PSD_ATOMS
 from cvxpy.constraints import PSD, ExpCone, PowCone3D, PowConeND
+from cvxpy.utilities.debug_tools import build_non_disciplined_error_msg
 from numpy.typing import NDArray
 
 from propcvx.errors import InputError
@@ -41,7 +42,34 @@ class ProblemClass(Enum):
         return self in (ProblemClass.MILP, ProblemClass.MIQP, ProblemClass.MICP)
 
 
-Nodes = tuple[Any, ...]
+@dataclass(frozen=True, eq=False)
+class Parts:
+    """What a problem is made of.
+
+    Attributes
+    ----------
+    nodes : tuple
+        Every object that the objective and the constraints are made of, always in one order.
+    labels : tuple of str or None
+        Labels of the constraints.
+    """
+
+    nodes: tuple[Any, ...]
+    labels: tuple[str | None, ...]
+
+    @classmethod
+    def of(cls, problem: cp.Problem) -> Parts:
+        """Of the problem as it is now."""
+        constraints = problem.constraints
+        nodes, left = [], [problem.objective, *constraints]
+        while left:
+            nodes.append(left.pop())
+            left.extend(nodes[-1].args)
+        return cls(tuple(nodes), tuple(constraint.label for constraint in constraints))
+
+    def are(self, others: Parts) -> bool:
+        """Whether the nodes are the very same objects."""
+        return len(self.nodes) == len(others.nodes) and all(map(is_, self.nodes, others.nodes))
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,7 +89,8 @@ class Program:
     Raises
     ------
     InputError
-        If two variables, two parameters or two constraints have the same name.
+        If two variables, two parameters or two constraints have the same name, or the problem is
+        not convex by CVXPY's rules (DCP).
 
     Examples
     --------
@@ -78,7 +107,8 @@ class Program:
     problem: cp.Problem
     name: str = "program"
     equation: str = ""
-    attached: tuple[Structure, Nodes] | None = field(default=None, repr=False)
+    attached: tuple[Structure, Parts] | None = field(default=None, repr=False)
+    built: Parts = field(init=False, repr=False)
     compiled: dict[Any, Any] = field(default_factory=dict, init=False, repr=False)
 
     def __post_init__(self) -> None:
@@ -93,6 +123,12 @@ class Program:
                     f"{self.name} has several {kind} of the same name, {repeated}; give each a "
                     "name of its own."
                 )
+        if not self.problem.is_dcp():
+            reason = build_non_disciplined_error_msg(self.problem, "DCP").strip()
+            raise InputError(
+                f"{self.name} is not convex by CVXPY's rules (DCP), so no solver takes it. {reason}"
+            )
+        object.__setattr__(self, "built", Parts.of(self.problem))
 
     @cached_property
     def variables(self) -> Mapping[str, cp.Variable]:
@@ -104,7 +140,7 @@ class Program:
         """Parameters by name."""
         return {parameter.name(): parameter for parameter in self.problem.parameters()}
 
-    @cached_property
+    @property
     def constraints(self) -> Mapping[str, cp.Constraint]:
         """Constraints by label."""
         return {
@@ -126,15 +162,20 @@ class Program:
     def structure(self) -> Structure | None:
         """What the program is made of, while it is exactly what was built; None after any change.
 
-        Neither the name of a program nor that of its parts counts: the objective and the
-        constraints must be the very expressions that the structure was attached to.
+        The name of a program does not count: the objective and the constraints must be the very
+        expressions that the structure was attached to, and the constraints have their labels, by
+        which it names the duals.
         """
         if self.attached is None:
             return None
         structure, built = self.attached
-        now = nodes_of(self.problem)
-        same = len(now) == len(built) and all(map(is_, now, built))
-        return structure if same else None
+        now = Parts.of(self.problem)
+        return structure if now.are(built) and now.labels == built.labels else None
+
+    @property
+    def changed_in_place(self) -> bool:
+        """Whether expressions of the problem were replaced inside it, which CVXPY does not see."""
+        return not Parts.of(self.problem).are(self.built)
 
     def set(self, **values: Any) -> Program:
         """Give parameters their values, by name; returns the program itself.
@@ -228,17 +269,8 @@ def build(
     """A program from its objective and labelled constraints, with its structure attached."""
     labelled = [c.set_label(label) for label, c in (constraints or {}).items()]
     problem = cp.Problem(objective, labelled)
-    attached = None if structure is None else (structure, nodes_of(problem))
+    attached = None if structure is None else (structure, Parts.of(problem))
     return Program(problem, name, equation, attached)
-
-
-def nodes_of(problem: cp.Problem) -> Nodes:
-    """Every object that the objective and the constraints are made of, always in one order."""
-    nodes, left = [], [problem.objective, *problem.constraints]
-    while left:
-        nodes.append(left.pop())
-        left.extend(nodes[-1].args)
-    return tuple(nodes)
 
 
 def class_of(problem: cp.Problem) -> ProblemClass:

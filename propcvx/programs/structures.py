@@ -280,7 +280,7 @@ class LogisticModel(OfInstances):
         fall -= float(np.mean(np.logaddexp(scores + offset, -scores - offset)))
         fall += float(np.logaddexp(zero, -zero))
         excess = float(gradient @ gradient) / (4.0 * lam)
-        return excess / max(fall, np.finfo(float).eps) if excess > 0.0 else 0.0
+        return excess / max(fall, np.finfo(float).eps)
 
 
 @dataclass(frozen=True, eq=False)
@@ -339,8 +339,13 @@ def best_logistic_bias(scores: Array, mean_label: float, start: float) -> float:
 
 
 def relative_gap(lower: float, upper: float) -> float:
-    """``upper - lower``, never below 0, relative to the larger of the two in size."""
+    """``upper - lower``, never below 0, relative to the larger of the two in size.
+
+    Infinite where one of them is not finite.
+    """
     size = max(abs(lower), abs(upper))
+    if not np.isfinite(upper - lower):
+        return np.inf
     return max(0.0, upper - lower) / size if size > 0.0 else 0.0
 
 

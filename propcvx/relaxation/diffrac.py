@@ -122,10 +122,11 @@ class Diffrac(BaseEstimator):
         lifted = lifting.span @ answer.variables["U"] @ lifting.span.T
         vectors, weights = mixture(lifted)
         labelings = nearest_labelings(vectors, weights, feasible)
-        value = unit**2 * answer.value
+        lower = max(0.0, -float(unit**2 * largest))
+        value = max(unit**2 * answer.value, lower)
         result = SquareLossResult(
             value,
-            max(0.0, -float(unit**2 * largest)),
+            lower,
             min(Ridge(features, C).value(labeling) for labeling in labelings),
             vectors,
             weights,

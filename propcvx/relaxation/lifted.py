@@ -106,10 +106,11 @@ class Lifted(BaseEstimator):
         matrix = answer.duals["semidefinite"][:inside, :inside]
         vectors, weights = mixture(lifting.span @ matrix @ lifting.span.T)
         labelings = nearest_labelings(vectors, weights, feasible)
-        value = unit**2 * answer.value
+        lower = lower_bound(alpha, largest / 2, C)
+        value = max(unit**2 * answer.value, lower)
         result = RelaxationResult(
             value,
-            lower_bound(alpha, largest / 2, C),
+            lower,
             labeling_upper_bound(features, labelings, C),
             vectors,
             weights,

@@ -14,6 +14,7 @@ from propcvx.errors import (
     CertificateError,
     InaccurateSolutionWarning,
     InputError,
+    PropCVXError,
     SolverError,
     UncertifiedWarning,
     UnsupportedSolverError,
@@ -26,6 +27,7 @@ from propcvx.solvers.certificates import certify as certify_problem
 from propcvx.solvers.row import Solver
 from propcvx.solvers.solution import ADVICE, Certificate, Solution
 from propcvx.solvers.table import find_solver
+from propcvx.solvers.through_cvxpy import failure_of
 
 Array = NDArray[np.float64]
 
@@ -95,7 +97,8 @@ def solve(
     Raises
     ------
     InputError
-        If a parameter of the program has no value, or a solver has no option of that name.
+        If a parameter of the program has no value, the problem was changed in place since the
+        program was built, or a solver has no option of that name.
     UnsupportedSolverError
         If a solver is unknown, not installed, or cannot solve this program; the message says which
         can.
@@ -111,23 +114,26 @@ def solve(
     """
     _check_parameters(program)
     failures: list[SolverError] = []
-    usable: list[tuple[str, Answer]] = []
-    for row, own in _rows(solver, program):
+    usable: list[tuple[str, Answer, float]] = []
+    rows = _rows(solver, program)
+    _check_in_place(program)
+    for row, own in rows:
         given = {**options, **own}
         try:
             answer = _ask(row, program, tol, given, warm)
+            value = _value(row.name, program, answer)
         except SolverError as failure:
             failures.append(failure)
             continue
-        usable.append((row.name, answer))
+        usable.append((row.name, answer, value))
         if answer.status == cp.OPTIMAL:
             break
     if not usable:
         raise failures[0] if len(failures) == 1 else _combined(failures)
-    name, answer = min(usable, key=lambda named: _rank(named[1]))
+    name, answer, value = min(usable, key=lambda named: _rank(named[1]))
     if answer.status != cp.OPTIMAL and not quiet:
         _warn_inaccurate(name, program, answer)
-    return _solution(name, program, answer, certify)
+    return _solution(name, program, answer, value, certify)
 
 
 def leave_values(program: Program, answer: Answer) -> None:
@@ -147,6 +153,15 @@ def _check_parameters(program: Program) -> None:
         raise InputError(
             f"{program.name} has parameters without a value, {unset}: give them one with "
             "program.set(name=value)."
+        )
+
+
+def _check_in_place(program: Program) -> None:
+    if program.changed_in_place:
+        raise InputError(
+            f"{program.name} was changed in place since it was built, and what CVXPY has compiled "
+            "of it does not follow: make a variant by program.with_objective(...) or "
+            "program.with_constraints(...)."
         )
 
 
@@ -188,13 +203,20 @@ def _attempt(
     row: Solver, program: Program, options: dict[str, Any], warm: Any, tol: float
 ) -> Answer:
     """One answer, called optimal where its gap is at most ``tol``, if the gap can be told."""
-    answer, structure = row.run(program, options, warm), program.structure
+    try:
+        answer, structure = row.run(program, options, warm), program.structure
+    except PropCVXError:
+        raise
+    except Exception as error:  # whatever a solver raises
+        raise failure_of(row.name, program, error) from error
     _check_answer(row.name, program, answer)
     gap = answer.gap
     if gap is None and structure is not None:
         gap = structure.gap(program.values, answer.variables, answer.duals)
     if gap is None:
         return answer
+    if not np.isfinite(gap):
+        raise _not_finite(row.name, program, answer)
     missed = cp.OPTIMAL_INACCURATE if answer.status == cp.OPTIMAL else answer.status
     return replace(answer, gap=gap, status=cp.OPTIMAL if gap <= tol else missed)
 
@@ -209,12 +231,25 @@ def _check_answer(solver: str, program: Program, answer: Answer) -> None:
             answer.status,
         )
     if not all(np.isfinite(np.sum(np.asarray(value))) for value in values):
-        raise SolverError(
-            f"{solver} answered {program.name} with values that are not finite (status "
-            f"{answer.status!r}); another solver may do.",
-            solver,
-            answer.status,
-        )
+        raise _not_finite(solver, program, answer)
+
+
+def _value(solver: str, program: Program, answer: Answer) -> float:
+    """The value of the objective at an answer."""
+    leave_values(program, answer)
+    value = float(program.problem.objective.value)
+    if not np.isfinite(value):
+        raise _not_finite(solver, program, answer)
+    return value
+
+
+def _not_finite(solver: str, program: Program, answer: Answer) -> SolverError:
+    return SolverError(
+        f"{solver} answered {program.name} with values that are not finite (status "
+        f"{answer.status!r}); another solver may do.",
+        solver,
+        answer.status,
+    )
 
 
 def _rank(answer: Answer) -> tuple[bool, float]:
@@ -222,12 +257,12 @@ def _rank(answer: Answer) -> tuple[bool, float]:
     return answer.status != cp.OPTIMAL, np.inf if answer.gap is None else answer.gap
 
 
-def _solution(name: str, program: Program, answer: Answer, certify: bool) -> Solution:
+def _solution(name: str, program: Program, answer: Answer, value: float, certify: bool) -> Solution:
     leave_values(program, answer)
     return Solution(
         solver=name,
         status=answer.status,
-        value=float(program.problem.objective.value),
+        value=value,
         variables={key: np.array(value, dtype=float) for key, value in answer.variables.items()},
         duals={key: _copied(dual) for key, dual in answer.duals.items()},
         certificate=_certificate(program) if certify else None,

@@ -45,7 +45,7 @@ def run_cvxpy(program: Program, options: dict[str, Any], warm: Any, *, cvxpy_nam
             warnings.filterwarnings("ignore", "Solution may be inaccurate", UserWarning)
             problem.unpack_results(raw, chain, inverse_data)
     except Exception as error:  # whatever a solver's own binding raises
-        raise _failure(cvxpy_name.lower(), program, _swallowed(raw) or error) from error
+        raise failure_of(cvxpy_name.lower(), program, _swallowed(raw) or error) from error
     statistics = problem.solver_stats
     return Answer(
         status=problem.status,
@@ -72,7 +72,8 @@ def run_scip(program: Program, options: dict[str, Any], warm: Any, *, cvxpy_name
     return Answer(**{**vars(answer), "status": cp.OPTIMAL})
 
 
-def _failure(name: str, program: Program, error: Exception) -> SolverError:
+def failure_of(name: str, program: Program, error: Exception) -> SolverError:
+    """What a solver raised, under its name."""
     kind = LicenceError if LICENCE.search(str(error)) else SolverError
     told = f"{name} failed on {program.name}: {type(error).__name__}: {error}"
     return kind(told, name, cp.settings.SOLVER_ERROR)

@@ -27,7 +27,6 @@ SETS: dict[str, Any] = {
     "pos": (0.0, np.inf),
     "nonpos": (-np.inf, 0.0),
     "neg": (-np.inf, 0.0),
-    "boolean": (0.0, 1.0),
 }
 """Interval of the entries that have an attribute."""
 
@@ -96,10 +95,13 @@ def _structured(variable: Any, value: Array) -> Array:
 
 def _bounds(variable: Any) -> tuple[Array, Array]:
     """Bounds by attributes, numbers and expressions; of a symmetric matrix, symmetric ones."""
-    asked = [SETS[name] for name in SETS if variable.attributes[name] is True]
+    asked = [SETS[name] for name in SETS if variable.attributes[name]]
     if variable.bounds:
         asked.append(tuple(_value(bound) for bound in variable.bounds))
     lower, upper = np.full(variable.shape, -np.inf), np.full(variable.shape, np.inf)
+    if len(variable.boolean_idx):
+        entries = tuple(variable.boolean_idx)
+        np.atleast_1d(lower)[entries], np.atleast_1d(upper)[entries] = 0.0, 1.0
     for least, most in asked:
         lower, upper = np.maximum(lower, least), np.minimum(upper, most)
     if any(variable.attributes[name] for name in SYMMETRIC):

@@ -344,7 +344,7 @@ def run_newton(program: Program, options: Mapping[str, Any], warm: Any) -> Answe
         duals,
         solve_seconds=now() - start,
         iterations=steps,
-        gap=best.gap / abs(best.primal) if best.gap > 0.0 else 0.0,
+        gap=max(best.gap, 0.0) / (abs(best.primal) or 1.0),
         warm=Warm(end.plane, end.width),
     )
 
