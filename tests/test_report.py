@@ -44,6 +44,7 @@ from propcvx.experiments.reproduce.report.choices import (
     differences_table,
     fixed_table,
 )
+from propcvx.experiments.reproduce.report.document import OWN_PARTS
 from propcvx.experiments.reproduce.report.tables import by_repetitions, summary_table
 
 # heart, linear kernel, bags of 2: print has 81.85, 81.78, 83.41 (bold) and 83.33.
@@ -169,6 +170,18 @@ def test_an_entry_lies_within_above_or_below_print():
         assert entry("InvCal", same, paper=Printed(accuracy, 2.0, False)).beside_print == place
     assert entry("InvCal", same).beside_print == ""
     assert entry("InvCal", same).lost == 1.0
+
+
+@pytest.mark.parametrize("method", [AVERAGED, SUPERVISED, None])
+def test_the_best_in_print_has_no_table_without_a_row(method):
+    done = [entry(method, splits(81.0))] if method else []
+    parts = list(OWN_PARTS["better"](done))
+    assert [part.startswith("###") for part in parts] == {
+        AVERAGED: [True, False, False],
+        SUPERVISED: [True, False],
+        None: [],
+    }[method]
+    assert all(part.startswith("###") or len(part.splitlines()) > 2 for part in parts)
 
 
 def test_a_noisy_mean_does_not_agree_the_sooner():

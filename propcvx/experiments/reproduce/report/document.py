@@ -68,11 +68,13 @@ OWN_PARTS: Mapping[str, Callable[[Sequence[Entry]], Iterable[str]]] = MappingPro
     {
         "timing": lambda done: [times_table(done)],
         "better": lambda done: [
-            "### Beside the best in print",
-            beyond_means(done),
-            beyond_table(done),
-            "### What is left to win",
-            room_table(done),
+            part
+            for head, *tables in (
+                ("### Beside the best in print", beyond_means(done), beyond_table(done)),
+                ("### What is left to win", room_table(done)),
+            )
+            for part in (head, *tables)
+            if all(tables)
         ],
     }
 )
