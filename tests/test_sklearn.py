@@ -471,6 +471,15 @@ def test_bags_that_tell_no_slope_give_their_share_and_a_warning(shares, expected
     np.testing.assert_allclose(probabilities, expected, atol=0.11)
 
 
+@pytest.mark.parametrize("score", [0.0, 0.1, -1e9])
+def test_equal_scores_tell_no_slope(score):
+    scores = score * (1.0 + 1e-16 * np.arange(30.0))
+    calibration = Calibration(scores, np.repeat([0, 1, 2], 10), np.array([0.3, 0.1 + 0.2, 0.9]))
+    assert calibration.curve[0] == 0.0
+    with pytest.warns(IllPosedWarning):
+        np.testing.assert_allclose(calibration.probabilities(scores)[:, 1], 0.5)
+
+
 def test_shares_of_none_and_all_make_no_step():
     calibration = Calibration(np.arange(8.0), np.repeat([0, 1], 4), np.array([0.0, 1.0]))
     probabilities = calibration.probabilities(calibration.scores)[:, 1]

@@ -20,6 +20,9 @@ STARTS = (0.0, 1.0, 4.0, 16.0)
 DIGITS = 9
 """Deviances per instance equal to so many digits are equally good; the smallest slope is taken."""
 
+ROUNDING = 1e-12
+"""How far shares, or scores relative to the largest, are apart that are equal but for rounding."""
+
 TINY = np.finfo(float).tiny
 
 
@@ -56,7 +59,7 @@ class Calibration:
         sizes, shares = np.bincount(self.index), self.shares
         overall = float(sizes @ shares / sizes.sum())
         center, spread = self.scores.mean(), self.scores.std()
-        if np.ptp(shares) == 0.0 or spread == 0.0:
+        if np.ptp(shares) <= ROUNDING or spread <= ROUNDING * np.abs(self.scores).max():
             return 0.0, float(logit(overall))
         scores = (self.scores - center) / spread
         threshold = np.quantile(scores, 1.0 - overall)
