@@ -12,6 +12,7 @@ HERE = Path(__file__).parent
 sys.path[:0] = [str(HERE), str(HERE.parent), str(HERE.parent / "tests")]
 
 import citation_entry  # noqa: E402
+import drawings  # noqa: E402
 import in_browser  # noqa: E402
 import mistake_table  # noqa: E402
 import open_choices  # noqa: E402
@@ -55,6 +56,7 @@ myst_substitutions = {
     **paper_equations.equation_pages(),
     **report_tables.pages(),
     **open_choices.pages(),
+    **drawings.pages(),
 }
 
 report_tables.draw_choices(HERE / "generated")

@@ -108,7 +108,7 @@ def single_values_table() -> str:
     """Mean difference to print with one value instead of the several of the tables.
 
     The fits are the same; bag error chooses among those that have the value.  In brackets the
-    entries within two standard errors.
+    entries within two printed deviations.
     """
     rows = [
         [method, text, *_differences(method, kept)]

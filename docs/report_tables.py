@@ -7,11 +7,13 @@ import re
 from collections.abc import Callable, Sequence
 from functools import cache
 from pathlib import Path
+from statistics import mean, stdev
 from typing import Any
 
 from propcvx.experiments.reproduce import EXPERIMENTS, Store, plan
 from propcvx.experiments.reproduce.entries import Entry, entries_of, grouped
 from propcvx.experiments.reproduce.experiments import METHODS, UNPRINTED
+from propcvx.experiments.reproduce.printed import REPETITIONS
 from propcvx.experiments.reproduce.report.beyond import beyond_means, beyond_table, room_table
 from propcvx.experiments.reproduce.report.choices import (
     by_method,
@@ -29,7 +31,7 @@ from propcvx.experiments.reproduce.report.tables import (
     selection,
     summary_table,
 )
-from propcvx.experiments.tables import markdown_table
+from propcvx.experiments.tables import markdown_table, spread_text
 from propcvx.plotting import svg_text
 
 PRINTED = ("figure1", "table-linear", "table-large", "table-rbf", "robustness")
@@ -49,9 +51,13 @@ def pages() -> dict[str, str]:
             {EXPERIMENTS[name].about: all_entries(name) for name in PRINTED}
         ),
         "results_by_size": summary_table(by_bag_size(everything) | by_repetitions(everything)),
+        "results_repeated": summary_table(
+            by_bag_size([e for e in both if len(e.accuracies) == REPETITIONS])
+        ),
         "results_differences": differences_table(by_method(both)),
         "results_deviations": deviations_table(by_method(both)),
         "results_fixed": fixed_table(both),
+        "results_prices": prices_table(),
         "results_by_data": _accuracies("table-linear"),
         "results_gaussian": _accuracies("table-rbf"),
         "results_equal": _accuracies("robustness"),
@@ -121,6 +127,22 @@ def _repetitions(entries: Sequence[Entry]) -> str:
     """How many they have, such as "5" or "1 to 5"."""
     counts = [len(entry.accuracies) for entry in entries]
     return " to ".join(map(str, sorted({min(counts), max(counts)})))
+
+
+def prices_table() -> str:
+    """Accuracy of alter-pSVM with each C and C_p of the grid at large bags, by data set."""
+    entries = [
+        entry
+        for entry in done("table-linear")
+        if entry.method == "alter-pSVM" and entry.data in ("heart", "vote") and entry.bag_size >= 32
+    ]
+    rows = [
+        [name, *(spread_text(mean(own), stdev(own)) for own in accuracies)]
+        for name in entries[0].combinations
+        for accuracies in [[entry.combinations[name] for entry in entries]]
+    ]
+    places = [f"{entry.data}, bags of {entry.bag_size}" for entry in entries]
+    return markdown_table(["alter-pSVM with", *places], rows)
 
 
 def seconds_table() -> str:

@@ -3,6 +3,7 @@
 import io
 import pickle
 import warnings
+from itertools import product
 
 import joblib
 import numpy as np
@@ -37,8 +38,10 @@ from propcvx import (
     MethodStart,
     RandomStart,
     bag_error,
+    bag_target,
 )
-from propcvx.errors import CutBagWarning
+from propcvx.errors import CutBagWarning, IllPosedWarning
+from propcvx.estimators.calibration import Calibration
 from propcvx.metrics import neg_bag_error, neg_bag_error_by_size
 from propcvx.model_selection import BagShuffleSplit, RepeatedBagKFold
 
@@ -379,6 +382,121 @@ def test_fitted_to_bags_and_calibrated_on_labels(method, shape):
     ordered = probabilities[np.argsort(fitted.decision_function(X)), 1]
     assert (np.diff(ordered) >= -1e-12).all()
     assert ordered[0] < 0.5 < ordered[-1]
+
+
+# --- probabilities calibrated by bags ---------------------------------------------------------
+
+each_kernel = pytest.mark.parametrize("kernel", ["linear", "rbf"])
+
+
+def scored_bags(seed, sizes):
+    """Scores that rise with the chance to be positive, and bags whose shares come from it."""
+    random = np.random.RandomState(seed)
+    index = np.repeat(np.arange(len(sizes)), sizes)
+    scores = random.randn(len(sizes))[index] + random.randn(len(index))
+    chances = 1.0 / (1.0 + np.exp(-random.choice([0.3, 2.0, 20.0]) * scores - random.randn()))
+    positive = random.rand(len(index)) < chances
+    return Calibration(scores, index, np.bincount(index, positive) / np.bincount(index))
+
+
+def deviances(calibration, curves):
+    """Of each curve, as the documentation has it."""
+    scores, index, p = calibration.scores, calibration.index, calibration.proportions
+    n = np.bincount(index)
+    high, low = (n @ p + 1) / (n @ p + 2), 1 / (n @ (1 - p) + 2)
+    shares, in_bag = p * high + (1 - p) * low, index[:, None] == np.arange(len(p))
+    z = np.outer(curves[:, 0], scores) + curves[:, 1:]
+    up, down = (1.0 / (1.0 + np.exp(-np.clip(t, -700, 700))) @ in_bag / n for t in (z, -z))
+    return -(shares * np.log(up) + (1 - shares) * np.log(down)) @ n
+
+
+@pytest.mark.parametrize("sizes", [(1,) * 30, (2, 3) * 6, (8,) * 7, (64,) * 3, (5, 40)], ids=str)
+@pytest.mark.parametrize("seed", range(4))
+def test_no_curve_meets_the_shares_better(seed, sizes):
+    calibration = scored_bags(seed, sizes)
+    slope, offset = calibration.curve
+    steps = np.array(list(product((0.99, 1.0, 1.01), (-0.01, 0.0, 0.01))))
+    near = steps * [slope, 1.0] + [0.0, offset]
+    slopes, offsets = (0.0, *np.geomspace(1e-3, 1e3, 25)), np.linspace(-4.0, 4.0, 33)
+    grid = np.array([(a, b * max(1.0, a)) for a, b in product(slopes, offsets)])
+    reached = deviances(calibration, np.array([calibration.curve]))
+    assert slope >= 0.0
+    assert reached <= deviances(calibration, np.vstack([near, grid])).min() + 1e-8
+
+
+@each_kernel
+@each_method
+def test_with_bags_of_one_it_is_platts(method, kernel):
+    target = bag_target(np.arange(len(LABELS)), (LABELS > 0).astype(float))
+    clf = clone(method).set_params(kernel=kernel).fit(X, target)
+    platt = CalibratedClassifierCV(FrozenEstimator(clf), method="sigmoid", ensemble=False)
+    expected = platt.fit(X, LABELS).predict_proba(X)
+    np.testing.assert_allclose(clf.predict_proba(X), expected, atol=1e-4)
+
+
+@each_kernel
+@each_method
+def test_probabilities_rise_with_scores_whatever_the_order_of_rows(method, kernel):
+    method = clone(method).set_params(kernel=kernel)
+    clf, order = clone(method).fit(X, Y), np.random.RandomState(0).permutation(len(Y))
+    probabilities = clf.predict_proba(X)
+    np.testing.assert_allclose(probabilities.sum(axis=1), 1.0)
+    assert (np.diff(probabilities[np.argsort(clf.decision_function(X)), 1]) >= 0.0).all()
+    again = clone(method).fit(X[order], Y[order])
+    np.testing.assert_allclose(again.predict_proba(X), probabilities, atol=1e-9)
+
+
+@pytest.mark.parametrize("scale", [1e-9, 1.0, 1e9])
+@pytest.mark.parametrize("shift", [0.0, 100.0])
+def test_swapped_classes_and_other_units_of_scores_change_nothing(scale, shift):
+    one = scored_bags(0, (3, 5, 9) * 4)
+    other = Calibration(scale * (shift - one.scores), one.index, 1.0 - one.proportions)
+    np.testing.assert_allclose(
+        other.probabilities(other.scores)[:, ::-1], one.probabilities(one.scores), atol=1e-6
+    )
+
+
+@pytest.mark.parametrize(
+    ("shares", "expected"),
+    [([0.5, 0.5], 0.5), ([0.25, 0.25], 0.25), ([1.0, 1.0], 1.0), ([0.0, 1.0], 0.5)],
+    ids=["half", "quarter", "all", "falling"],
+)
+def test_bags_that_tell_no_slope_give_their_share_and_a_warning(shares, expected):
+    """In the last case the bag of larger scores has no positives."""
+    scores = np.array([5.0, 4.0, 4.5, 6.0, -1.0, 0.0, 1.0, -3.0])
+    calibration = Calibration(scores, np.repeat([0, 1], 4), np.array(shares))
+    with pytest.warns(IllPosedWarning, match="do not tell"):
+        probabilities = calibration.probabilities(scores)[:, 1]
+    assert np.ptp(probabilities) == 0.0
+    np.testing.assert_allclose(probabilities, expected, atol=0.11)
+
+
+@pytest.mark.parametrize("score", [0.0, 0.1, -1e9])
+def test_equal_scores_tell_no_slope(score):
+    scores = score * (1.0 + 1e-16 * np.arange(30.0))
+    calibration = Calibration(scores, np.repeat([0, 1, 2], 10), np.array([0.3, 0.1 + 0.2, 0.9]))
+    assert calibration.curve[0] == 0.0
+    with pytest.warns(IllPosedWarning):
+        np.testing.assert_allclose(calibration.probabilities(scores)[:, 1], 0.5)
+
+
+def test_shares_of_none_and_all_make_no_step():
+    calibration = Calibration(np.arange(8.0), np.repeat([0, 1], 4), np.array([0.0, 1.0]))
+    probabilities = calibration.probabilities(calibration.scores)[:, 1]
+    assert 0.0 < probabilities[0] < 0.25
+    assert 0.75 < probabilities[-1] < 1.0
+    np.testing.assert_allclose(probabilities[:4].mean(), 1 / 6, atol=0.02)
+
+
+@each_method
+def test_probabilities_are_there_after_a_fit_to_bags_only(method):
+    clf = clone(method)
+    assert not hasattr(clf, "predict_proba")
+    assert hasattr(clf.fit(X, Y), "predict_proba")
+    clf.fit(X, LABELS)
+    with pytest.raises(AttributeError) as failure:
+        clf.predict_proba(X)
+    assert "sklearn.calibration.CalibratedClassifierCV" in str(failure.value.__cause__)
 
 
 # --- labels and labelings ---------------------------------------------------------------------

@@ -12,12 +12,14 @@ import scipy.sparse as sp
 from cvxpy import OPTIMAL
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
 
 from propcvx.bags import Bags
 from propcvx.checks import as_vector, check_choice, check_number
 from propcvx.errors import InaccurateSolutionWarning, InputError, SolverError, warn
+from propcvx.estimators.calibration import Calibration
 from propcvx.estimators.prepared import Prepared
 from propcvx.history import History, StopReason
 from propcvx.kernels import FeatureMap, Kernel
@@ -48,6 +50,15 @@ class Hyperplane:
     weights: Array
     bias: float
     stopped_by: BaseException | None = None
+
+
+def _knows_bags(estimator: BagClassifier) -> bool:
+    if not hasattr(estimator, "_calibration"):
+        raise AttributeError(
+            "predict_proba needs a fit to bags, not to the label of every instance: with labels, "
+            "sklearn.calibration.CalibratedClassifierCV calibrates on instances held out."
+        )
+    return True
 
 
 @dataclass(eq=False, repr=False)
@@ -128,6 +139,7 @@ class BagClassifier(ClassifierMixin, BaseEstimator):
             failure.add_note(advice)
             raise
         self._put_back(prepared.places)
+        self._calibrate(feature_map.features @ plane.weights + plane.bias, prepared.bags)
         self.feature_map_ = feature_map.without_features(prepared.X, prepared.bags.rows)
         self._store(plane)
         self._warn_if_inaccurate(advice)
@@ -150,6 +162,12 @@ class BagClassifier(ClassifierMixin, BaseEstimator):
     def _put_back(self, places: NDArray[np.intp]) -> None:
         """Bring what is known of each instance from the order of the fit into that of the rows."""
         self.labeling_ = self.labeling_[places]
+
+    def _calibrate(self, scores: Array, bags: Bags) -> None:
+        """Keep what ``predict_proba`` fits its curve to when it is first called."""
+        self.__dict__.pop("_calibration", None)
+        if not bags.labels.all():
+            self._calibration = Calibration(scores, bags.index, bags.proportions)
 
     def __getstate__(self) -> dict[str, Any]:
         """With a solver of the user's own as what it is: its name is not known elsewhere."""
@@ -190,6 +208,40 @@ class BagClassifier(ClassifierMixin, BaseEstimator):
         """Label of each instance, from ``classes_``."""
         positive = self.decision_function(X) > 0
         return self.classes_[positive.astype(int)]
+
+    @available_if(_knows_bags)
+    def predict_proba(self, X: Any) -> Array:
+        r"""Probability of each class, calibrated by the proportions of the training bags.
+
+        It is :math:`1 / (1 + \exp(-(a s + b)))` of the score :math:`s`, with :math:`a \ge 0`, whose
+        means over the training bags meet their proportions best; see
+        :class:`propcvx.estimators.calibration.Calibration`.  It looks at no label, and is there
+        after a fit to bags only: where every label is known,
+        ``sklearn.calibration.CalibratedClassifierCV`` calibrates on instances held out.
+
+        Parameters
+        ----------
+        X : array of shape (n_instances, n_features)
+
+        Returns
+        -------
+        probabilities : array of shape (n_instances, 2)
+            In the order of ``classes_``.
+
+        Warns
+        -----
+        IllPosedWarning
+            If the bags do not tell a, as where all proportions are equal: every instance then has
+            the share of positives in all bags.
+
+        Notes
+        -----
+        The curve is fitted to the scores of the very bags that the method was fitted to, which are
+        farther apart than those of other instances: it may be too steep.  ``predict`` goes by the
+        sign of the score, and the curve may cross 1/2 elsewhere.
+        """
+        scores = self.decision_function(X)
+        return self._calibration.probabilities(scores)
 
     def transduce(self) -> NDArray[Any]:
         """Labeling of the training instances that the method ended with, from ``classes_``.

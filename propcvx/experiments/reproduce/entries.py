@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from propcvx.experiments.reproduce.cells import Cell
 from propcvx.experiments.reproduce.evaluate import choose
-from propcvx.experiments.reproduce.printed import REPETITIONS, Printed, printed
+from propcvx.experiments.reproduce.printed import Printed, printed
 from propcvx.experiments.tables import parameter_text
 
 Array = NDArray[np.float64]
@@ -88,22 +88,14 @@ class Entry:
         return self.mean - self.paper.accuracy if self.paper else np.nan
 
     @property
-    def standard_error(self) -> float:
-        """Of the difference: both means vary.
+    def beside_print(self) -> str:
+        """``"within"`` two printed deviations of print, ``"above"`` or ``"below"``; or nothing.
 
-        With one repetition its spread is not known, and the printed one stands in for it.
+        Our own deviation has no part in it, as a noisy mean would then agree the sooner.
         """
         if self.paper is None or not self.accuracies:
-            return np.nan
-        own = self.paper.std if np.isnan(self.std) else self.std
-        return float(np.hypot(self.paper.std / REPETITIONS**0.5, own / len(self.accuracies) ** 0.5))
-
-    @property
-    def beside_print(self) -> str:
-        """``"within"`` two standard errors of print, ``"above"`` or ``"below"``; or nothing."""
-        if self.paper is None or not self.accuracies:
             return ""
-        if abs(self.difference) <= 2.0 * self.standard_error:
+        if abs(self.difference) <= 2.0 * self.paper.std:
             return "within"
         return "above" if self.difference > 0.0 else "below"
 
@@ -111,18 +103,6 @@ class Entry:
     def lost(self) -> float:
         """Points by which choosing parameters by test accuracy would have been better."""
         return float(np.mean(self.by_test)) - self.mean if self.accuracies else np.nan
-
-    @property
-    def deviation(self) -> float:
-        """Both standard deviations combined, the printed one twice with one repetition."""
-        if self.paper is None or not self.accuracies:
-            return np.nan
-        return float(np.hypot(self.paper.std, self.paper.std if np.isnan(self.std) else self.std))
-
-    @property
-    def is_within_deviations(self) -> bool:
-        """Whether it is within two combined standard deviations of print."""
-        return abs(self.difference) <= 2.0 * self.deviation
 
 
 def entries_of(

@@ -101,7 +101,7 @@ EXPERIMENTS: Mapping[str, Experiment] = MappingProxyType(
             (Block(("vote",), ("rbf",), options={"tuning": "none"}, repetitions=1),),
         ),
         "natural": Experiment(
-            "Bags that the data come with: women in their districts, ballots in groups",
+            "Women in their districts, and ballots in groups by votes in other contests",
             (
                 Block(
                     ("contraception", "ballots-groups"),

@@ -35,7 +35,7 @@ def beyond_table(entries: Sequence[Entry]) -> str:
         for entry, best, paper in _beside(entries)
     ]
     head = ["data", "bag", "method", "repetitions", "ours", "best in print", "difference"]
-    return markdown_table([*head, SUPERVISED], rows)
+    return markdown_table([*head, SUPERVISED], rows) if rows else ""
 
 
 def room_table(entries: Sequence[Entry]) -> str:
@@ -45,10 +45,9 @@ def room_table(entries: Sequence[Entry]) -> str:
         room.setdefault(entry.bag_size, []).append(entry.mean - paper.accuracy)
     groups = [(size_text(size), room[size]) for size in sorted(room)]
     groups.append(("all", [points for found in room.values() for points in found]))
-    return markdown_table(
-        ["bag", "columns", f"{SUPERVISED} above the best in print"],
-        [[name, str(len(found)), f"{np.mean(found):+.2f}"] for name, found in groups if found],
-    )
+    rows = [[name, str(len(found)), f"{np.mean(found):+.2f}"] for name, found in groups if found]
+    head = ["bag", "columns", f"{SUPERVISED} above the best in print"]
+    return markdown_table(head, rows) if rows else ""
 
 
 def beyond_means(entries: Sequence[Entry]) -> str:
@@ -57,10 +56,9 @@ def beyond_means(entries: Sequence[Entry]) -> str:
     for entry, _, paper in _beside(entries):
         kind = "sets it was made on" if entry.data in FIXED_ON else "other sets"
         groups.setdefault((entry.method, kind), []).append(entry.mean - paper.accuracy)
-    return markdown_table(
-        ["method", "", "columns", "mean difference to the best in print"],
-        [[*key, str(len(found)), f"{np.mean(found):+.2f}"] for key, found in groups.items()],
-    )
+    rows = [[*key, str(len(found)), f"{np.mean(found):+.2f}"] for key, found in groups.items()]
+    head = ["method", "", "columns", "mean difference to the best in print"]
+    return markdown_table(head, rows) if rows else ""
 
 
 def _beside(

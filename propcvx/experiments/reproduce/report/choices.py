@@ -44,7 +44,7 @@ def by_method(entries: Sequence[Entry]) -> dict[str, list[Entry]]:
 
 
 def differences_table(groups: Groups) -> str:
-    """Mean difference to print, in brackets how many entries lie within two standard errors."""
+    """Mean difference to print, in brackets how many entries lie within two printed deviations."""
     beside = {name: [e for e in group if e.beside_print] for name, group in groups.items()}
     return _table(beside, _columns(difference_text))
 
@@ -113,7 +113,7 @@ def _sizes_text(entries: Sequence[Entry]) -> str:
 
 
 def difference_text(entries: Sequence[Entry]) -> str:
-    """Mean difference to print, in brackets how many lie within two standard errors of it."""
+    """Mean difference to print, in brackets how many lie within two printed deviations of it."""
     within = sum(entry.beside_print == "within" for entry in entries)
     return f"{np.mean([entry.difference for entry in entries]):+.1f} ({within})"
 

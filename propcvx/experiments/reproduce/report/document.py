@@ -50,16 +50,16 @@ variance is corrected as Nadeau and Bengio (2003) propose. With one repetition t
 differences, which tell little apart; that is not equality. The paper has p-values below 0.05, and
 does not say of which test. No p-value here is corrected for the number of comparisons.
 
-The standard error of a difference to print combines both: the printed deviation over the root of
-five repetitions, and ours over the root of how many there are. With one, the printed deviation
-stands in for ours. Chosen by test is what each fold would have given, had its parameters been
-chosen by the accuracy on its test instances: not a result, but an upper bound on what choosing
-them honestly costs, since the best of many combinations is luck, too.
+Within counts the entries whose mean is within two printed deviations of print. Our own deviation
+has no part in it: where it is large, the mean would agree with anything. Chosen by test is what
+each fold would have given, had its parameters been chosen by the accuracy on its test instances:
+not a result, but an upper bound on what choosing them honestly costs, since the best of many
+combinations is luck, too.
 
 Had parameters been chosen otherwise: here one combination is chosen for each fold, by the error of
 bags in its training part. Beside that stands one for all folds of a repetition, by the sum of those
 errors, and either choice by the accuracy on test instances. The first table has the mean difference
-to print, and in brackets how many entries lie within two standard errors of it; the second, of
+to print, and in brackets how many entries lie within two printed deviations of it; the second, of
 entries with three repetitions and more, the median of their standard deviations, and of the printed
 ones."""
 
@@ -68,11 +68,13 @@ OWN_PARTS: Mapping[str, Callable[[Sequence[Entry]], Iterable[str]]] = MappingPro
     {
         "timing": lambda done: [times_table(done)],
         "better": lambda done: [
-            "### Beside the best in print",
-            beyond_means(done),
-            beyond_table(done),
-            "### What is left to win",
-            room_table(done),
+            part
+            for head, *tables in (
+                ("### Beside the best in print", beyond_means(done), beyond_table(done)),
+                ("### What is left to win", room_table(done)),
+            )
+            for part in (head, *tables)
+            if all(tables)
         ],
     }
 )

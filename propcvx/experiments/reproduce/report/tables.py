@@ -36,8 +36,8 @@ def summary_table(tables: Mapping[str, Sequence[Entry]]) -> str:
             "": name,
             "cells done": f"{sum(e.n_done for e in entries)} of {sum(e.n_cells for e in entries)}",
             "entries beside print": str(len(beside)),
-            **{place: str(count) for place, count in _places(beside).items()},
             "mean difference": _mean_difference(beside),
+            **{place: str(count) for place, count in _places(beside).items()},
             "chosen by test": f"{np.mean([e.difference + e.lost for e in beside]):+.2f}",
         }
         for name, entries in tables.items()
@@ -62,13 +62,11 @@ def by_repetitions(entries: Sequence[Entry]) -> dict[str, list[Entry]]:
 def agreement(entries: Sequence[Entry]) -> str:
     """How many entries agree with print."""
     beside = _beside(entries)
-    within, above, below, within_deviations, reaching = _places(beside).values()
-    near = sum(entry.difference >= -2.5 for entry in beside)
+    within, above, below = _places(beside).values()
     return (
-        f"Of {len(beside)} entries beside print, {within} lie within two combined standard errors, "
-        f"{above} above and {below} below; {within_deviations} lie within two combined standard "
-        f"deviations, {reaching} there or above, and {near} within 2.5 points of print or above "
-        f"it. Mean difference {_mean_difference(beside)} points."
+        f"Mean difference to print {_mean_difference(beside)} points. Of {len(beside)} entries "
+        f"beside print, {within} lie within two printed deviations, {above} above and {below} "
+        f"below."
     )
 
 
@@ -85,7 +83,7 @@ def selection(entries: Sequence[Entry]) -> str:
 def entry_table(entries: Sequence[Entry]) -> str:
     """Every entry on a line of its own."""
     head = ["data", "kernel", "bag", "method", "repetitions", "ours", "paper", "difference"]
-    head += ["standard error", "two standard errors", "chosen by test"]
+    head += ["two printed deviations", "chosen by test"]
     return markdown_table(
         head,
         [
@@ -129,13 +127,12 @@ def _cell(entry: Entry, best: bool) -> str:
 
 
 def _printed(entry: Entry) -> list[str]:
-    """Print, the difference, its standard error, and whether it is within two of them."""
+    """Print, the difference, and whether it is within two printed deviations."""
     if entry.paper is None:
-        return [""] * 4
+        return [""] * 3
     return [
         spread_text(entry.paper.accuracy, entry.paper.std),
         f"{entry.difference:+.1f}",
-        f"{entry.standard_error:.2f}",
         entry.beside_print,
     ]
 
@@ -151,11 +148,8 @@ def _mean_difference(beside: Sequence[Entry]) -> str:
 def _places(beside: Sequence[Entry]) -> dict[str, int]:
     """How many lie where."""
     places = [entry.beside_print for entry in beside]
-    near = [entry.is_within_deviations for entry in beside]
     return {
-        "within two standard errors": places.count("within"),
+        "within two printed deviations": places.count("within"),
         "above": places.count("above"),
         "below": places.count("below"),
-        "within two deviations": sum(near),
-        "or above": sum(n or e.difference > 0.0 for n, e in zip(near, beside, strict=True)),
     }
