@@ -1,12 +1,14 @@
-"""An order of instances and bags that the data alone determine.
+"""An order of instances and bags, and of the two classes, that the data alone determine.
 
 Ties between equal scores go to the first, sums are rounded in the order of their terms, and random
 labels are drawn one after the other.  With the instances in this order, none of that depends on how
-the rows came or what the bags are called.
+the rows came, what the bags are called, or which class is called positive.
 """
 
 from __future__ import annotations
 
+from dataclasses import replace
+from operator import itemgetter
 from typing import Any
 
 import numpy as np
@@ -17,6 +19,9 @@ from propcvx.bags import Bags
 
 Array = NDArray[np.float64]
 Indices = NDArray[np.intp]
+
+SHARE_UNIT = 2.0**-32
+"""To how many instances the share of a bag is rounded."""
 
 
 def row_order(rows: Array) -> Indices:
@@ -37,7 +42,8 @@ def in_canonical_order(bags: Bags, rows: Array) -> Bags:
 
     Bags go by proportion, size and their instances; the instances of a bag by their rows, and equal
     ones by their known labels.  Bags that are equal in all of these can be exchanged without
-    anything being changed, and so can such instances.
+    anything being changed, and so can such instances.  Positives and negatives are exchanged where
+    there are more positives, and where there are as many and the exchanged bags come first.
 
     Parameters
     ----------
@@ -48,12 +54,32 @@ def in_canonical_order(bags: Bags, rows: Array) -> Bags:
     Returns
     -------
     Bags
-        Their ``rows`` say where each instance was.
+        Their ``rows`` say where each instance was, and their ``sign`` whether classes are
+        exchanged.
     """
     order = row_order(rows)
     differs = np.any(rows[order[1:]] != rows[order[:-1]], axis=1)
     rank = np.empty(len(order), dtype=np.int64)
     rank[order] = np.append(0, np.cumsum(differs))
+    both = [_with_symmetric_shares(one) for one in (bags, bags.swapped())]
+    positives = [float(one.proportions @ one.sizes) for one in both]
+    equal = np.isclose(*positives, rtol=SHARE_UNIT, atol=0.0)
+    if not equal:
+        both = [both[int(np.argmin(positives))]]
+    return min((_sorted(one, rank) for one in both), key=itemgetter(0))[1]
+
+
+def _with_symmetric_shares(bags: Bags) -> Bags:
+    """Each share rounded to a multiple of a unit of its bag, so that 1 - (1 - p) is p.
+
+    The share of a whole count is that count over the size, as before.
+    """
+    units = bags.sizes / SHARE_UNIT
+    return replace(bags, proportions=np.rint(bags.proportions * units) / units)
+
+
+def _sorted(bags: Bags, rank: Indices) -> tuple[list[tuple[float, int, bytes]], Bags]:
+    """What the bags are sorted by, and the bags with their instances in order."""
     kind = 3 * rank + bags.labels + 1
     inside = np.lexsort((kind, bags.index))
     contents = np.split(kind[inside].astype(">i8"), bags.starts[1:])
@@ -65,7 +91,8 @@ def in_canonical_order(bags: Bags, rows: Array) -> Bags:
     ]
     order_of_bags = np.array(sorted(range(bags.n_bags), key=keys.__getitem__), dtype=np.intp)
     place = np.argsort(order_of_bags)
-    return bags.take(np.lexsort((kind, place[bags.index])), order_of_bags)
+    in_order = bags.take(np.lexsort((kind, place[bags.index])), order_of_bags)
+    return [keys[bag] for bag in order_of_bags], in_order
 
 
 def distinguishing_rows(X: Any, *, precomputed: bool) -> Array:

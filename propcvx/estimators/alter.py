@@ -201,6 +201,7 @@ class AlterPropSVM(BagClassifier):
         check_choice("selection", self.selection, ("objective", "bag_error"))
         weights = self.C_p * bag_weights(self.bag_weights, bags)
         loss = named("proportion_loss", self.proportion_loss, PROPORTION_LOSSES, "of")
+        loss = loss if bags.sign > 0 else loss.mirrored()
         instance_loss = named("instance_loss", self.instance_loss, INSTANCE_LOSSES, "of")
         return PropSVM(bags, self.C, weights, loss, instance_loss.take(bags.rows))
 

@@ -115,9 +115,9 @@ class BagClassifier(ClassifierMixin, BaseEstimator):
         except SolverError as failure:
             failure.add_note(advice)
             raise
-        self._put_back(prepared.places)
+        self._put_back(prepared.places, prepared.bags.sign)
         self.feature_map_ = feature_map.without_features(prepared.X, prepared.bags.rows)
-        self._store(plane)
+        self._store(prepared.bags.sign * plane.weights, prepared.bags.sign * plane.bias)
         self._warn_if_inaccurate(advice)
         if plane.stopped_by is not None:
             plane.stopped_by.add_note(f"{type(self).__name__} keeps the best it had reached.")
@@ -135,9 +135,12 @@ class BagClassifier(ClassifierMixin, BaseEstimator):
                 InaccurateSolutionWarning,
             )
 
-    def _put_back(self, places: NDArray[np.intp]) -> None:
-        """Bring what is known of each instance from the order of the fit into that of the rows."""
-        self.labeling_ = self.labeling_[places]
+    def _put_back(self, places: NDArray[np.intp], sign: int) -> None:
+        """Bring what is known of each instance from the order of the fit into that of the rows.
+
+        A sign of -1 exchanges the classes back.
+        """
+        self.labeling_ = sign * self.labeling_[places]
 
     def __getstate__(self) -> dict[str, Any]:
         """With a solver of the user's own as what it is: its name is not known elsewhere."""
@@ -275,14 +278,14 @@ class BagClassifier(ClassifierMixin, BaseEstimator):
             gamma = 1.0 / (X.shape[1] * spread) if spread > 0 else 1.0
         return Kernel(self.kernel, gamma, self.degree, self.coef0)
 
-    def _store(self, plane: Hyperplane) -> None:
-        self.intercept_ = np.array([plane.bias])
+    def _store(self, weights: Array, bias: float) -> None:
+        self.intercept_ = np.array([bias])
         for of_another_kernel in ("coef_", "dual_coef_"):
             self.__dict__.pop(of_another_kernel, None)
         if self.feature_map_.pivots is None:
-            self.coef_ = plane.weights[None, :]
+            self.coef_ = weights[None, :]
         else:
-            self.dual_coef_ = self.feature_map_.dual_coefficients(plane.weights)[None, :]
+            self.dual_coef_ = self.feature_map_.dual_coefficients(weights)[None, :]
 
 
 def check_same_length(n_instances: int, n_targets: int) -> None:

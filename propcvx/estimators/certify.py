@@ -149,7 +149,7 @@ def certify(
         interval.upper,
         interval.gap,
         interval.closed,
-        np.asarray(interval.labeling)[prepared.places],
+        prepared.bags.sign * np.asarray(interval.labeling)[prepared.places],
         tuple(interval.events),
         tuple(interval.nodes),
         reason,
@@ -185,6 +185,7 @@ def _penalised(
     """The loss form."""
     check_number("C_p", C_p, least=0.0)
     row = named("loss", loss, PROPORTION_LOSSES, "of")
+    row = row if bags.sign > 0 else row.mirrored()
     weights = C_p * weights_of(bag_weights, bags)
     return LabelingProblem.penalised(features, bags, C, row, weights)
 

@@ -57,7 +57,8 @@ class InvCal(BagMeanClassifier):
         Value of eq:rueping_svm.
     solution_ : Solution
         The solver's answer with its certificate, in units in which C_p is 1: features times
-        :math:`\sqrt{C_p}`, objective divided by C_p.
+        :math:`\sqrt{C_p}`, objective divided by C_p; where positives are the majority, positives
+        and negatives are exchanged in it.
     history_ : History
         One round: objective, solver, status and time.
     stop_reason_ : StopReason
@@ -87,7 +88,7 @@ class InvCal(BagMeanClassifier):
         check_number("epsilon", self.epsilon, least=0.0)
         if np.ptp(bags.proportions) == 0.0:
             warn(
-                f"all {bags.n_bags} bags have the proportion {bags.proportions[0]:g}, so InvCal "
+                f"all {bags.n_bags} bags have the same proportion, so InvCal "
                 "finds w = 0 and predicts one class; use AlterPropSVM or ConvPropSVM.",
                 IllPosedWarning,
             )

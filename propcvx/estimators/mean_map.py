@@ -70,7 +70,8 @@ class MeanMap(BagMeanClassifier):
     objective_ : float
         Regularised mean negative log-likelihood, for ``likelihood="sum"`` too.
     solution_ : Solution
-        The solver's answer with its certificate.
+        The solver's answer with its certificate; where positives are the majority, positives and
+        negatives are exchanged in it.
     history_ : History
         One round: objective, solver, status and time.
     stop_reason_ : StopReason
@@ -111,7 +112,7 @@ class MeanMap(BagMeanClassifier):
         weights = found["w"]
         if self.fit_intercept:
             bias = best_logistic_bias(features @ weights, 2.0 * prior - 1.0, float(found["b"]))
-        self.class_means_ = means + centre
+        self.class_means_ = (means + centre)[:: bags.sign]
         return Hyperplane(weights, bias - float(centre @ weights))
 
     def _class_means(self, features: Array, bags: Bags) -> Array:

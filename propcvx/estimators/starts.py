@@ -46,7 +46,11 @@ class Start(ABC):
 
     @abstractmethod
     def labeling(self, features: Array, bags: Bags, random: RandomState) -> Array:
-        """A labeling, entries -1 and +1, with the labels that are known."""
+        """A labeling of the bags, entries -1 and +1, with the labels that are known.
+
+        Row i of the features is row ``bags.rows[i]`` of the data, and where ``bags.sign`` is -1,
+        the bags have positives and negatives exchanged.
+        """
 
 
 @dataclass(frozen=True)
@@ -130,7 +134,7 @@ class LabelingStart(Start):
 
     def labeling(self, features: Array, bags: Bags, random: RandomState) -> Array:
         """See :class:`Start`."""
-        labels = np.asarray(self.labels, dtype=np.float64)[bags.rows]
+        labels = bags.sign * np.asarray(self.labels, dtype=np.float64)[bags.rows]
         return np.where(bags.labels == 0, labels, bags.labels)
 
 
