@@ -8,6 +8,7 @@ the rows came, what the bags are called, or which class is called positive.
 from __future__ import annotations
 
 from dataclasses import replace
+from math import isclose
 from operator import itemgetter
 from typing import Any
 
@@ -20,8 +21,8 @@ from propcvx.bags import Bags
 Array = NDArray[np.float64]
 Indices = NDArray[np.intp]
 
-SHARE_UNIT = 2.0**-32
-"""To how many instances the share of a bag is rounded."""
+SHARE_UNIT = 2.0**-40
+"""What shares are rounded to multiples of, so that 1 - (1 - p) is p."""
 
 
 def row_order(rows: Array) -> Indices:
@@ -61,21 +62,13 @@ def in_canonical_order(bags: Bags, rows: Array) -> Bags:
     differs = np.any(rows[order[1:]] != rows[order[:-1]], axis=1)
     rank = np.empty(len(order), dtype=np.int64)
     rank[order] = np.append(0, np.cumsum(differs))
-    both = [_with_symmetric_shares(one) for one in (bags, bags.swapped())]
-    positives = [float(one.proportions @ one.sizes) for one in both]
-    equal = np.isclose(*positives, rtol=SHARE_UNIT, atol=0.0)
-    if not equal:
-        both = [both[int(np.argmin(positives))]]
+    shares = np.rint(bags.proportions / SHARE_UNIT) * SHARE_UNIT
+    bags = replace(bags, proportions=shares)
+    both = [bags, bags.swapped()]
+    positives, negatives = (float(one.proportions @ one.sizes) for one in both)
+    if not isclose(positives, negatives, rel_tol=SHARE_UNIT):
+        both = both[:1] if positives < negatives else both[1:]
     return min((_sorted(one, rank) for one in both), key=itemgetter(0))[1]
-
-
-def _with_symmetric_shares(bags: Bags) -> Bags:
-    """Each share rounded to a multiple of a unit of its bag, so that 1 - (1 - p) is p.
-
-    The share of a whole count is that count over the size, as before.
-    """
-    units = bags.sizes / SHARE_UNIT
-    return replace(bags, proportions=np.rint(bags.proportions * units) / units)
 
 
 def _sorted(bags: Bags, rank: Indices) -> tuple[list[tuple[float, int, bytes]], Bags]:

@@ -1,6 +1,5 @@
-"""Answers depend on the data alone: not on the order of rows, nor on names of bags or classes."""
+"""Answers depend on the data alone: neither on the order of rows nor on the names of bags."""
 
-import cvxpy as cp
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -17,10 +16,7 @@ from propcvx import (
     MeanMap,
     RandomStart,
     bag_target,
-    certify,
 )
-from propcvx.errors import InfeasibleLabelingError
-from propcvx.losses import ProportionLoss
 from propcvx.ordering import in_canonical_order
 
 METHODS = {
@@ -111,80 +107,6 @@ def test_a_given_start_is_permuted_with_its_rows(seed):
     assert one.objective_ == two.objective_
     two.labeling_ = two.labeling_[np.argsort(order)]
     assert np.array_equal(labels_of_rows(one, X, y), labels_of_rows(two, X, y))
-
-
-def with_classes_exchanged(y):
-    """The bag target with the shares of the negatives, and the known labels turned."""
-    shares = dict(zip(y["bag"].tolist(), (1.0 - y["proportion"]).tolist(), strict=True))
-    return bag_target(y["bag"], shares, labels=-y["label"])
-
-
-@pytest.mark.filterwarnings("ignore::propcvx.errors.PropCVXWarning")
-@pytest.mark.parametrize(
-    ("kernel", "discrete"), [("linear", False), ("linear", True), ("rbf", True)]
-)
-@pytest.mark.parametrize("method", METHODS)
-def test_exchanged_classes_give_the_negated_answer(method, kernel, discrete):
-    (X, y), _, _ = in_two_orders(5, discrete=discrete)
-    assert np.ptp(y["proportion"]) > 0  # with all shares 1/2 it would be the same problem
-    one = model_of(method, kernel).fit(X, y)
-    two = model_of(method, kernel).fit(X, with_classes_exchanged(y))
-    assert one.objective_ == two.objective_
-    assert np.array_equal(one.labeling_, -two.labeling_)
-    assert np.array_equal(one.decision_function(X), -two.decision_function(X))
-    if isinstance(one, ConvPropSVM):
-        assert np.array_equal(one.soft_labeling_, -two.soft_labeling_)
-        assert np.array_equal(one.relaxation_.labelings, -two.relaxation_.labelings)
-    if isinstance(one, MeanMap):
-        assert np.array_equal(one.class_means_, two.class_means_[::-1])
-
-
-ONE_SIDED = ProportionLoss(
-    "too many", lambda gap: np.maximum(gap, 0.1 * -gap), lambda gap: cp.maximum(gap, 0.1 * -gap)
-)
-TOO_FEW = ProportionLoss(
-    "too few", lambda gap: ONE_SIDED.of(-gap), lambda gap: ONE_SIDED.expression(-gap)
-)
-
-
-@given(seed=st.integers(0, 2**31 - 1))
-@settings(max_examples=3, deadline=None)
-def test_what_is_given_with_the_classes_is_exchanged_with_them(seed):
-    """Shares that no count has, known labels, a start, and a loss that is not symmetric."""
-    (X, y), _, _ = in_two_orders(seed, discrete=True)
-    random = np.random.RandomState(seed)
-    labels = random.choice([-1.0, 1.0], len(X))
-    known = np.where(
-        np.isin(np.arange(len(X)), np.unique(y["bag"], return_index=True)[1]), labels, 0
-    )
-    shares = dict(enumerate((0.25 + 0.5 * random.rand(4)).tolist()))
-    y = bag_target(y["bag"], shares, labels=known)
-    one = AlterPropSVM(init=LabelingStart(labels), C_p=5.0, proportion_loss=ONE_SIDED).fit(X, y)
-    two = AlterPropSVM(init=LabelingStart(-labels), C_p=5.0, proportion_loss=TOO_FEW).fit(
-        X, with_classes_exchanged(y)
-    )
-    assert one.objective_ == two.objective_
-    assert np.array_equal(one.decision_function(X), -two.decision_function(X))
-    gaps = Bags.from_target(y).proportions_of(one.labeling_) - Bags.from_target(y).proportions
-    norm, losses = one.coef_[0] @ one.coef_[0] / 2, 1 - one.labeling_ * one.decision_function(X)
-    assert one.objective_ == pytest.approx(
-        norm + np.maximum(losses, 0).sum() + 5.0 * ONE_SIDED.of(gaps).sum(), rel=1e-6
-    )
-
-
-@pytest.mark.parametrize("C_p", [None, 10.0])
-def test_exchanged_classes_are_certified_alike(C_p):
-    (X, y), _, _ = in_two_orders(1, discrete=False)
-    one = certify(X, y, C=0.1, C_p=C_p, loss=ONE_SIDED)
-    two = certify(X, with_classes_exchanged(y), C=0.1, C_p=C_p, loss=TOO_FEW)
-    assert one.upper == two.upper
-    assert np.array_equal(one.labeling, -two.labeling)
-
-
-def test_a_message_speaks_of_the_classes_as_they_came():
-    y = bag_target(np.repeat(["north", "south"], 10), {"north": 0.63, "south": 1.0})
-    with pytest.raises(InfeasibleLabelingError, match=r"0\.63 \* 10 = 6\.3 .* nearest 6/10"):
-        ConvPropSVM().fit(np.random.RandomState(0).randn(20, 2), y)
 
 
 @given(seed=st.integers(0, 2**31 - 1))
