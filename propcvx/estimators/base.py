@@ -16,11 +16,17 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_dat
 
 from propcvx.bags import Bags
 from propcvx.checks import as_vector, check_choice, check_number
-from propcvx.errors import InaccurateSolutionWarning, InputError, SolverError, warn
+from propcvx.errors import (
+    InaccurateSolutionWarning,
+    InputError,
+    PoorFitWarning,
+    SolverError,
+    warn,
+)
 from propcvx.estimators.prepared import Prepared
 from propcvx.history import History, StopReason
 from propcvx.kernels import FeatureMap, Kernel
-from propcvx.metrics import bag_error
+from propcvx.metrics import bag_error, proportion_error
 from propcvx.ordering import distinguishing_rows, in_canonical_order
 from propcvx.scaling import scaling_advice
 from propcvx.solvers import portable
@@ -32,11 +38,22 @@ Array = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Hyperplane:
-    """Weights over features and the bias, and what stopped the method early, if anything did."""
+    """Weights over features and the bias.
+
+    Attributes
+    ----------
+    weights : array of shape (rank,)
+    bias : float
+    stopped_by : exception or None
+        What stopped the method early, if anything did.
+    ill_posed : bool
+        Whether the method has warned that the data hardly determine it.
+    """
 
     weights: Array
     bias: float
     stopped_by: BaseException | None = None
+    ill_posed: bool = False
 
 
 @dataclass(eq=False, repr=False)
@@ -119,6 +136,8 @@ class BagClassifier(ClassifierMixin, BaseEstimator):
         self.feature_map_ = feature_map.without_features(prepared.X, prepared.bags.rows)
         self._store(prepared.bags.sign * plane.weights, prepared.bags.sign * plane.bias)
         self._warn_if_inaccurate(advice)
+        if not plane.ill_posed:
+            warn_if_poor(prepared.bags, feature_map.features @ plane.weights + plane.bias)
         if plane.stopped_by is not None:
             plane.stopped_by.add_note(f"{type(self).__name__} keeps the best it had reached.")
             raise plane.stopped_by
@@ -286,6 +305,30 @@ class BagClassifier(ClassifierMixin, BaseEstimator):
             self.coef_ = weights[None, :]
         else:
             self.dual_coef_ = self.feature_map_.dual_coefficients(weights)[None, :]
+
+
+def warn_if_poor(bags: Bags, scores: Array) -> None:
+    """Warn where labels drawn at random, with the mean share, would meet the shares as well.
+
+    Not where every instance is a bag.  The mean share itself is no measure: the shares of large
+    random bags are so near to it that good classifiers miss them by more.
+    """
+    error, at_random = proportion_error(bags, scores), error_at_random(bags)
+    if bags.sizes.max() > 1 and error > at_random:
+        warn(
+            f"the fit has a bag error of {error:.3g} on the {bags.n_bags} bags that it was fitted "
+            f"to, and labels drawn at random with the mean share would have {at_random:.3g}: it "
+            "may predict one class only. Scaled features, other parameters, more starts or "
+            "another method may do.",
+            PoorFitWarning,
+        )
+
+
+def error_at_random(bags: Bags) -> float:
+    """About the mean bag error of labels that are drawn with the mean share as probability."""
+    mean = float(bags.proportions @ bags.sizes) / bags.n_instances
+    squares = np.square(bags.proportions - mean) + mean * (1.0 - mean) / bags.sizes
+    return float(np.sqrt(2.0 / np.pi * squares).mean())
 
 
 def check_same_length(n_instances: int, n_targets: int) -> None:

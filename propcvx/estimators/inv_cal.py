@@ -86,7 +86,8 @@ class InvCal(BagMeanClassifier):
     def _fit_means(self, features: Array, bags: Bags) -> Hyperplane:
         check_number("C_p", self.C_p, above=0.0)
         check_number("epsilon", self.epsilon, least=0.0)
-        if np.ptp(bags.proportions) == 0.0:
+        equal = bool(np.ptp(bags.proportions) == 0.0)
+        if equal:
             warn(
                 f"all {bags.n_bags} bags have the same proportion, so InvCal "
                 "finds w = 0 and predicts one class; use AlterPropSVM or ConvPropSVM.",
@@ -106,4 +107,4 @@ class InvCal(BagMeanClassifier):
         bias = best_regression_bias(tube["target"], tube["epsilon"], means @ weights)
         weights = np.sqrt(self.C_p) * weights
         self.objective_ *= self.C_p
-        return Hyperplane(weights, bias - float(centre @ weights))
+        return Hyperplane(weights, bias - float(centre @ weights), ill_posed=equal)

@@ -113,7 +113,7 @@ class MeanMap(BagMeanClassifier):
         if self.fit_intercept:
             bias = best_logistic_bias(features @ weights, 2.0 * prior - 1.0, float(found["b"]))
         self.class_means_ = (means + centre)[:: bags.sign]
-        return Hyperplane(weights, bias - float(centre @ weights))
+        return Hyperplane(weights, bias - float(centre @ weights), ill_posed=self._is_ill_posed)
 
     def _class_means(self, features: Array, bags: Bags) -> Array:
         weights = bag_weights(self.bag_weights, bags)
@@ -122,7 +122,7 @@ class MeanMap(BagMeanClassifier):
             [bags.proportions, 1 - bags.proportions]
         )
         self.condition_number_ = float(np.linalg.cond(design))
-        if not self.condition_number_ < ILL_CONDITIONED:
+        if self._is_ill_posed:
             warn(
                 f"the proportions of the {bags.n_bags} bags are so close to each other (condition "
                 f"number {self.condition_number_:.3g}) that the class means are ill-determined; "
@@ -130,3 +130,7 @@ class MeanMap(BagMeanClassifier):
                 IllPosedWarning,
             )
         return solve(program, "lstsq").variables["means"]
+
+    @property
+    def _is_ill_posed(self) -> bool:
+        return not self.condition_number_ < ILL_CONDITIONED
