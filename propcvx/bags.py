@@ -209,6 +209,11 @@ class Bags:
             self._raise_infeasible(np.flatnonzero(infeasible), nearest, epsilon)
         return lower, upper
 
+    @property
+    def known_inside(self) -> NDArray[np.bool_]:
+        """Which instances have a known label and are not alone in their bag."""
+        return (self.labels != 0) & (self.sizes[self.index] > 1)
+
     def known_counts(self) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
         """Number of known positives and of known negatives in each bag."""
         return self.positives_of(self.labels), self.positives_of(-self.labels)

@@ -98,7 +98,7 @@ def fit_many(cls):
 
 LENGTHS = "X and y must have the same number of instances, got "
 SQUARE = "the Gram matrix must be square, one row and column per instance (8, 8), got shape "
-METHODS = "['random', 'mean_map', 'inv_cal', 'conv']"
+METHODS = "['mixed', 'random', 'mean_map', 'inv_cal', 'conv']"
 INIT = (
     f"init must be one of {METHODS}, a start, several of them, an estimator of propcvx, or a "
     "labeling of -1 and +1 for the 8 instances, got "

@@ -15,6 +15,7 @@ from propcvx.estimators import AlterPropSVM, ConvPropSVM
 from propcvx.experiments.bench.data import generated, in_bags, real_or_generated
 from propcvx.experiments.bench.frame import Case, Check, at_most, benchmark
 from propcvx.experiments.bench.steps import linear_svc
+from propcvx.experiments.methods import printed_alter_psvm
 from propcvx.losses import HINGE
 from propcvx.programs import svm_dual, svm_dual_parameters
 from propcvx.relaxation import CuttingPlanes
@@ -27,7 +28,7 @@ Array = NDArray[np.float64]
 def alter_large(quick: bool) -> Iterator[Case]:
     """A fit of alter-pSVM to many instances over one LinearSVC."""
     data = real_or_generated("cod-rna.t", 4096 if quick else None)
-    model = AlterPropSVM(n_init=1 if quick else 10, random_state=0)
+    model = printed_alter_psvm(n_init=1 if quick else 10, random_state=0)
     yield Case(
         f"{model.n_init} annealed restarts / LinearSVC, N={len(data.y):,}, bags of 2,048",
         partial(model.fit, data.X, in_bags(data.y, 2048)),
@@ -44,7 +45,7 @@ def alter_scaling(quick: bool) -> Iterator[Case]:
     """A fit of alter-pSVM over one to a hundredth of the instances."""
     few, many = (2_000, 4_000) if quick else (10_000, 1_000_000)
     small, large = generated(few, 8), generated(many, 8)
-    model = AlterPropSVM(n_init=1, random_state=0)
+    model = printed_alter_psvm(n_init=1, random_state=0)
     yield Case(
         f"one annealed start, N={many:,} / N={few:,}, bags of 1,000",
         partial(clone(model).fit, large.X, in_bags(large.y, 1000)),
@@ -60,8 +61,8 @@ def alter_kernel(quick: bool) -> Iterator[Case]:
     """A fit of alter-pSVM with a Gaussian kernel over one SVC."""
     data = real_or_generated("vote", 80 if quick else 348)
     gram = rbf_kernel(data.X, gamma=0.1)
-    model = AlterPropSVM(kernel="precomputed", random_state=0)
-    exact = AlterPropSVM(kernel="precomputed", random_state=0, solver_tol=1e-8)
+    model = printed_alter_psvm(kernel="precomputed", random_state=0)
+    exact = printed_alter_psvm(kernel="precomputed", random_state=0, solver_tol=1e-8)
     target = in_bags(data.y, 8)
     best = exact.fit(gram, target).objective_
     yield Case(

@@ -14,8 +14,9 @@ import numpy as np
 from tqdm import tqdm
 
 from propcvx.errors import InputError, PropCVXError
-from propcvx.estimators import AlterPropSVM, ConvPropSVM
+from propcvx.estimators import ConvPropSVM
 from propcvx.experiments.laboratory.data import sample_in_bags
+from propcvx.experiments.methods import printed_alter_psvm
 from propcvx.experiments.solver_laboratory.compare import others
 from propcvx.experiments.solver_laboratory.isolated import Limits, run_isolated
 from propcvx.experiments.solver_laboratory.measure import REFUSALS
@@ -30,8 +31,8 @@ from propcvx.solvers.table import suggestion
 
 METHODS: Mapping[str, Callable[[FitAt], Any]] = MappingProxyType(
     {
-        "alter-pSVM": lambda fit: AlterPropSVM(
-            fit.C, 10.0 * fit.C, n_init=3, random_state=fit.seed, **fit.by
+        "alter-pSVM": lambda fit: printed_alter_psvm(
+            C=fit.C, C_p=10.0 * fit.C, n_init=3, random_state=fit.seed, **fit.by
         ),
         "conv-pSVM": lambda fit: ConvPropSVM(
             fit.C, relaxation=CuttingPlanes(max_cuts=MAX_CUTS), **fit.by
