@@ -64,7 +64,7 @@ class AlterPropSVM(BagClassifier):
         Constant of ``"poly"``.
     init : str, Start, estimator, sequence of these, or array
         Where to start: ``"mixed"``, which is random labelings and, without annealing, what
-        conv-pSVM and InvCal answer; ``"random"``, the paper's; another name in
+        conv-pSVM and (up to 1,000 bags) InvCal answer; ``"random"``, the paper's; another name in
         :data:`propcvx.estimators.starts.STARTS`, a kind of start, or several; an estimator stands
         for ``MethodStart(estimator)``, a labeling for ``LabelingStart(labeling)``.
     n_init : int

@@ -152,6 +152,9 @@ METHODS: Mapping[str, Callable[[], BagClassifier]] = MappingProxyType(
 )
 """Methods that can give a starting labeling, by name."""
 
+MOST_BAGS = 1000
+"""Above as many bags, InvCal takes longer than several random starts, which then seldom fail."""
+
 StartsOf = Callable[[int, bool, Bags], list[Start]]
 """``starts_of(n_init, annealing, bags)``: what a name of ``init`` means."""
 
@@ -164,7 +167,7 @@ def mixed(n_init: int, annealing: bool, bags: Bags) -> list[Start]:
     starts: list[Start] = [RandomStart(n_init, annealing)]
     if not (bags.labels != 0).all():
         starts.append(MethodStart("conv", annealing=False))
-        if not bags.known_inside.any():
+        if bags.n_bags <= MOST_BAGS and not bags.known_inside.any():
             starts.append(MethodStart("inv_cal", annealing=False))
     return starts
 
