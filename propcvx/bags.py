@@ -8,7 +8,7 @@ package, read from a target ``y`` that :func:`propcvx.bag_target` makes.
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -46,6 +46,8 @@ class Bags:
         The row of each instance in the target that the bags were read from.
     ids : sequence of hashable, optional
         The sorted ids, where the target still carries them; for messages only.
+    sign : int
+        -1 where positives and negatives are exchanged against that target, else 1.
     """
 
     index: NDArray[np.intp]
@@ -55,6 +57,7 @@ class Bags:
     codes: NDArray[np.int64]
     rows: NDArray[np.intp]
     ids: Sequence[Hashable] | None = None
+    sign: int = 1
 
     @classmethod
     def from_target(cls, y: NDArray[np.void]) -> Bags:
@@ -96,15 +99,20 @@ class Bags:
         place = np.empty(self.n_bags, dtype=np.intp)
         place[kept] = np.arange(len(kept))
         index = place[self.index[instances]]
-        return Bags(
-            index,
-            self.proportions[kept],
-            self.labels[instances],
-            self.whole[kept] & (np.bincount(index) == self.sizes[kept]),
-            self.codes[kept],
-            self.rows[instances],
-            self.ids,
+        return replace(
+            self,
+            index=index,
+            proportions=self.proportions[kept],
+            labels=self.labels[instances],
+            whole=self.whole[kept] & (np.bincount(index) == self.sizes[kept]),
+            codes=self.codes[kept],
+            rows=self.rows[instances],
         )
+
+    def swapped(self) -> Bags:
+        """The same with positives and negatives exchanged."""
+        shares, labels = 1.0 - self.proportions, -self.labels
+        return replace(self, proportions=shares, labels=labels, sign=-self.sign)
 
     def name(self, bag: int) -> str:
         """The bag in the words of a message: its id, or its position among the sorted ids."""
@@ -207,6 +215,11 @@ class Bags:
             self._raise_infeasible(np.flatnonzero(infeasible), nearest, epsilon)
         return lower, upper
 
+    @property
+    def known_inside(self) -> NDArray[np.bool_]:
+        """Which instances have a known label and are not alone in their bag."""
+        return (self.labels != 0) & (self.sizes[self.index] > 1)
+
     def known_counts(self) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
         """Number of known positives and of known negatives in each bag."""
         return self.positives_of(self.labels), self.positives_of(-self.labels)
@@ -222,6 +235,8 @@ class Bags:
     def _raise_infeasible(
         self, wrong: NDArray[np.intp], nearest: NDArray[np.float64], epsilon: float | str
     ) -> None:
+        if self.sign < 0:
+            self.swapped()._raise_infeasible(wrong, self.sizes - nearest, epsilon)
         size, share = self.sizes[wrong], self.proportions[wrong]
         distance = np.abs(nearest[wrong] - share * size) - COUNT_SLACK / 2
         listed = ", ".join(

@@ -68,6 +68,10 @@ class IllPosedWarning(PropCVXWarning):
     """The answer exists but the data hardly determine it (for example near-equal proportions)."""
 
 
+class PoorFitWarning(PropCVXWarning):
+    """A fit meets the proportions that it was given no better than labels drawn at random."""
+
+
 class CutBagWarning(PropCVXWarning):
     """Some bags arrive with fewer rows than they have: a split went through them."""
 

@@ -207,6 +207,14 @@ class ProportionLoss:
     def __post_init__(self) -> None:
         check_loss(f"proportion loss {self.name!r}: of", GAPS, self.of, self.expression)
 
+    def mirrored(self) -> ProportionLoss:
+        """The loss of the shares of negatives."""
+        return replace(
+            self,
+            of=lambda gaps: self.of(-gaps),
+            expression=lambda gaps: self.expression(-gaps),
+        )
+
     def costs(
         self, sizes: NDArray[np.intp], proportions: Array, weights: Array
     ) -> tuple[Array, ...]:

@@ -1,15 +1,18 @@
-"""An order of instances and bags that the data alone determine.
+"""An order of instances and bags, and of the two classes, that the data alone determine.
 
 Ties between equal scores go to the first, sums are rounded in the order of their terms, and random
 labels are drawn one after the other.  With the instances in this order, none of that depends on how
-the rows came or what the bags are called.
+the rows came, what the bags are called, or which class is called positive.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Hashable, Iterable
+from dataclasses import replace
 from itertools import count
+from math import isclose
+from operator import itemgetter
 from typing import Any
 
 import numpy as np
@@ -23,6 +26,9 @@ Indices = NDArray[np.intp]
 
 MOST_ROUNDS = 30
 """How often instances of a Gram matrix that seem alike are told apart by choosing one of them."""
+
+SHARE_UNIT = 2.0**-40
+"""What shares are rounded to multiples of, so that 1 - (1 - p) is p."""
 
 
 def row_order(rows: NDArray[Any]) -> Indices:
@@ -38,32 +44,48 @@ def row_order(rows: NDArray[Any]) -> Indices:
     return order if distinct else np.lexsort(rows.T[::-1])
 
 
-def in_canonical_order(bags: Bags, rows: NDArray[Any]) -> Bags:
+def in_canonical_order(bags: Bags, X: Any, *, precomputed: bool = False) -> Bags:
     """The same bags and instances in an order that depends on neither rows nor names.
 
-    Bags go by proportion, size and their instances; the instances of a bag by their rows, and equal
-    ones by their known labels.  Bags that are equal in all of these can be exchanged without
-    anything being changed, and so can such instances.
+    Bags go by proportion, size and their instances; the instances of a bag by their rows of X, and
+    equal ones by their known labels.  Bags that are equal in all of these can be exchanged without
+    anything being changed, and so can such instances.  Positives and negatives are exchanged where
+    there are more positives, and where there are as many and the exchanged bags come first.
 
     Parameters
     ----------
     bags : Bags
-    rows : array of shape (n_instances, n_columns)
-        What tells instances apart.
+    X : array or sparse matrix of shape (n_instances, n_columns)
+        The instances.
+    precomputed : bool
+        Whether X is their Gram matrix.
 
     Returns
     -------
     Bags
-        Their ``rows`` say where each instance was.
+        Their ``rows`` say where each instance was, and their ``sign`` whether classes are
+        exchanged.
     """
-    kind = 3 * _ranks(rows) + bags.labels + 1
+    shares = np.rint(bags.proportions / SHARE_UNIT) * SHARE_UNIT
+    bags = replace(bags, proportions=shares)
+    both = [bags, bags.swapped()]
+    positives, negatives = (float(one.proportions @ one.sizes) for one in both)
+    if not isclose(positives, negatives, rel_tol=SHARE_UNIT):
+        both = both[:1] if positives < negatives else both[1:]
+    return min((_sorted(one, X, precomputed) for one in both), key=itemgetter(0))[1]
+
+
+def _sorted(bags: Bags, X: Any, precomputed: bool) -> tuple[list[tuple[float, int, bytes]], Bags]:
+    """What the bags are sorted by, and the bags with their instances in order."""
+    kind = 3 * _ranks(_distinguishing_rows(X, bags, precomputed)) + bags.labels + 1
     keys = _contents(bags, kind)
     order_of_bags = np.array(sorted(range(bags.n_bags), key=keys.__getitem__), dtype=np.intp)
     place = np.argsort(order_of_bags)
-    return bags.take(np.lexsort((kind, place[bags.index])), order_of_bags)
+    in_order = bags.take(np.lexsort((kind, place[bags.index])), order_of_bags)
+    return [keys[bag] for bag in order_of_bags], in_order
 
 
-def distinguishing_rows(X: Any, bags: Bags, *, precomputed: bool) -> NDArray[Any]:
+def _distinguishing_rows(X: Any, bags: Bags, precomputed: bool) -> NDArray[Any]:
     """What tells instances apart: their features, or their ranks by a Gram matrix."""
     if precomputed and X.shape[0] == X.shape[1]:
         return _gram_ranks(X, bags)[:, None]

@@ -102,7 +102,7 @@ TWO = "y must have labels of two classes, got"
 ONLY_TWO = f"Only binary classification is supported. For names of bags, {MAKE}"
 LENGTHS = "X and y must have the same number of instances, got "
 SQUARE = "the Gram matrix must be square, one row and column per instance (8, 8), got shape "
-METHODS = "['random', 'mean_map', 'inv_cal', 'conv']"
+METHODS = "['mixed', 'random', 'mean_map', 'inv_cal', 'conv']"
 INIT = (
     f"init must be one of {METHODS}, a start, several of them, an estimator of propcvx, or a "
     "labeling of -1 and +1 for the 8 instances, got "

@@ -1,5 +1,6 @@
 """Algorithm 1: the loop itself, and AlterPropSVM around it."""
 
+import warnings
 from functools import partial
 from itertools import pairwise, product
 
@@ -30,6 +31,7 @@ from propcvx.alternating.svm_step import SVMStep, svm_step
 from propcvx.errors import SolverError
 from propcvx.estimators import alter
 from propcvx.estimators.starts import Start
+from propcvx.experiments.methods import printed_alter_psvm
 from propcvx.history import StopReason
 from propcvx.labelings import FeasibleLabelings, labeling_step, random_labeling
 from propcvx.losses import HINGE, PROPORTION_LOSSES, InstanceLoss
@@ -114,7 +116,7 @@ def test_annealing_that_starts_at_C_is_one_value():
 @pytest.mark.parametrize("annealing", [True, False])
 def test_history_walks_the_schedule(annealing):
     problem = small_problem(1, sizes=(4, 4, 4))
-    clf = AlterPropSVM(C=0.7, n_init=2, annealing=annealing, random_state=0)
+    clf = printed_alter_psvm(C=0.7, n_init=2, annealing=annealing, random_state=0)
     clf.fit(problem.X, problem.y)
     walked = list(dict.fromkeys(record.C_star for record in clf.history_))
     assert walked == (annealing_values(0.7) if annealing else [0.7])
@@ -148,7 +150,7 @@ def test_objective_never_increases_at_one_annealing_value(
     problem, kernel, C, C_p, loss, solver_tol
 ):
     options = {"C": C, "C_p": C_p, "n_init": 2, "proportion_loss": loss, "solver_tol": solver_tol}
-    check_descent(AlterPropSVM(random_state=0, **options, **kernel_options(kernel)), problem)
+    check_descent(printed_alter_psvm(random_state=0, **options, **kernel_options(kernel)), problem)
 
 
 @pytest.mark.parametrize("solver", ["piqp", "clarabel", "osqp"])
@@ -156,7 +158,7 @@ def test_objective_never_increases_at_one_annealing_value(
 def test_objective_never_increases_with_solvers_of_quadratic_programs(solver, kernel):
     problem = small_problem(2, sizes=(5, 4, 3), known=0.3)
     options = {"solver": solver, "solver_tol": 1e-5, "n_init": 1, "random_state": 0}
-    check_descent(AlterPropSVM(**options, **kernel_options(kernel)), problem)
+    check_descent(printed_alter_psvm(**options, **kernel_options(kernel)), problem)
 
 
 def test_an_inaccurate_step_cannot_raise_the_objective():
@@ -181,7 +183,7 @@ def test_an_inaccurate_step_cannot_raise_the_objective():
     loss=st.sampled_from(LOSSES),
 )
 def test_final_objective_is_that_of_the_fitted_attributes(problem, kernel, loss):
-    clf = AlterPropSVM(C_p=3.0, n_init=1, proportion_loss=loss, random_state=0)
+    clf = printed_alter_psvm(C_p=3.0, n_init=1, proportion_loss=loss, random_state=0)
     clf.set_params(**kernel_options(kernel)).fit(problem.X, problem.y)
     assert recomputed(clf, problem, loss) == pytest.approx(clf.objective_, rel=1e-7, abs=1e-9)
 
@@ -189,7 +191,9 @@ def test_final_objective_is_that_of_the_fitted_attributes(problem, kernel, loss)
 @settings(max_examples=12)
 @given(problem=small_problems(), loss=st.sampled_from(LOSSES))
 def test_result_is_a_fixed_point(problem, loss):
-    clf = AlterPropSVM(C_p=3.0, n_init=2, proportion_loss=loss, solver_tol=1e-6, random_state=0)
+    clf = printed_alter_psvm(
+        C_p=3.0, n_init=2, proportion_loss=loss, solver_tol=1e-6, random_state=0
+    )
     clf.fit(problem.X, problem.y)
     if clf.stop_reason_ is StopReason.FIXED_POINT:
         assert gain_of_a_labeling_step(clf, problem) <= 1e-9
@@ -205,7 +209,7 @@ def test_result_is_a_fixed_point(problem, loss):
 
 def test_the_largest_number_of_rounds_is_kept_and_said():
     problem = small_problem(0, sizes=(20, 20), noise=3.0)
-    clf = AlterPropSVM(C=10.0, n_init=1, annealing=False, max_iter=1, random_state=0)
+    clf = printed_alter_psvm(C=10.0, n_init=1, annealing=False, max_iter=1, random_state=0)
     clf.fit(problem.X, problem.y)
     assert len(clf.history_) == 1
     assert clf.stop_reason_ is StopReason.MAX_ROUNDS
@@ -234,7 +238,7 @@ def against_exact():
 
 def solve_exactly(seed, sizes, loss):
     problem = small_problem(seed, sizes, known=0.2 if seed == 2 else 0.0)
-    clf = AlterPropSVM(C=1.0, C_p=2.0, proportion_loss=loss, solver_tol=1e-6, random_state=0)
+    clf = printed_alter_psvm(C=1.0, C_p=2.0, proportion_loss=loss, solver_tol=1e-6, random_state=0)
     weights = np.full(len(sizes), clf.C_p)
     program = psvm(problem.X, problem.bags, clf.C, weights, PROPORTION_LOSSES[loss])
     return problem, clf, solve(program, "scip", tol=1e-6, certify=False)
@@ -281,7 +285,7 @@ def test_a_descent_does_not_depend_on_those_before_it(problem, annealing):
 def test_starts_that_are_walked_at_the_same_time_end_the_same(solver):
     problem = small_problem(5, sizes=(8, 8), noise=2.0)
     init = [RandomStart(3), MethodStart("inv_cal", annealing=False)]
-    clf = AlterPropSVM(init=init, solver=solver, solver_tol=1e-4, random_state=0)
+    clf = printed_alter_psvm(init=init, solver=solver, solver_tol=1e-4, random_state=0)
     one, two = (clone(clf).set_params(n_jobs=n).fit(problem.X, problem.y) for n in (1, 2))
     np.testing.assert_array_equal(one.start_objectives_, two.start_objectives_)
     np.testing.assert_array_equal(one.labeling_, two.labeling_)
@@ -300,7 +304,7 @@ def test_an_unchanged_labeling_is_not_solved_again():
 def test_same_seed_same_result():
     problem = small_problem(5, sizes=(8, 8), noise=2.0)
     one, other, given_state = (
-        AlterPropSVM(n_init=3, random_state=state).fit(problem.X, problem.y)
+        printed_alter_psvm(n_init=3, random_state=state).fit(problem.X, problem.y)
         for state in (7, 7, np.random.RandomState(7))
     )
     for clf in (other, given_state):
@@ -312,7 +316,9 @@ def test_same_seed_same_result():
 def test_more_restarts_are_never_worse():
     problem = small_problem(6, sizes=(8, 8, 8), noise=2.0)
     few, many = (
-        AlterPropSVM(C_p=1.0, n_init=n, annealing=False, random_state=0).fit(problem.X, problem.y)
+        printed_alter_psvm(C_p=1.0, n_init=n, annealing=False, random_state=0).fit(
+            problem.X, problem.y
+        )
         for n in (1, 8)
     )
     assert len(many.start_objectives_) == 8
@@ -331,7 +337,7 @@ METHODS = {
 
 def fit_from(problem, init, **options):
     options = {"annealing": False, "solver_tol": 1e-6, "random_state": 0, **options}
-    return AlterPropSVM(init=init, **options).fit(problem.X, problem.y)
+    return printed_alter_psvm(init=init, **options).fit(problem.X, problem.y)
 
 
 @pytest.mark.parametrize("kernel", ["linear", "rbf"])
@@ -382,8 +388,10 @@ def test_of_several_kinds_of_start_the_smallest_objective_wins():
         MethodStart("inv_cal", annealing=False),
         LabelingStart(problem.labels),
     ]
-    clf = AlterPropSVM(init=starts, random_state=0).fit(problem.X, problem.y)
-    alone = [AlterPropSVM(init=start, random_state=0).fit(problem.X, problem.y) for start in starts]
+    clf = printed_alter_psvm(init=starts, random_state=0).fit(problem.X, problem.y)
+    alone = [
+        printed_alter_psvm(init=start, random_state=0).fit(problem.X, problem.y) for start in starts
+    ]
     objectives = np.concatenate([single.start_objectives_ for single in alone])
     np.testing.assert_array_equal(clf.start_objectives_, objectives)
     assert clf.objective_ == objectives.min()
@@ -411,14 +419,14 @@ STARTS = [RandomStart(3), MethodStart("inv_cal", annealing=False)]
 @pytest.mark.parametrize(("selection", "winner"), [("objective", 0), ("bag_error", 1)])
 def test_selection_where_objective_and_bag_error_disagree(misleading, selection, winner):
     X, y, _ = misleading
-    clf = AlterPropSVM(C_p=1.0, init=STARTS, selection=selection, random_state=0).fit(X, y)
+    clf = printed_alter_psvm(C_p=1.0, init=STARTS, selection=selection, random_state=0).fit(X, y)
     assert clf.start_ is STARTS[winner]
 
 
 def test_held_out_bag_error_finds_the_better_classifier(misleading):
     X, y, labels = misleading
     accuracy = {
-        selection: AlterPropSVM(C_p=1.0, init=STARTS, selection=selection, random_state=0)
+        selection: printed_alter_psvm(C_p=1.0, init=STARTS, selection=selection, random_state=0)
         .fit(X, y)
         .score(X, labels)
         for selection in ("objective", "bag_error")
@@ -435,7 +443,7 @@ def test_every_bag_is_held_out_once_for_every_kind_of_start(monkeypatch):
         return alternate(problem, *args, **options)
 
     monkeypatch.setattr(alter, "alternate", spy)
-    AlterPropSVM(
+    printed_alter_psvm(
         init=[RandomStart(), MethodStart("inv_cal", annealing=False)],
         selection="bag_error",
         random_state=0,
@@ -456,7 +464,7 @@ def test_errors_of_held_out_bags_are_summed_over_bags(monkeypatch):
 
     monkeypatch.setattr(alter, "proportion_error", scripted)
     starts = [RandomStart(), MethodStart("inv_cal", annealing=False)]
-    clf = AlterPropSVM(init=starts, selection="bag_error", random_state=0)
+    clf = printed_alter_psvm(init=starts, selection="bag_error", random_state=0)
     clf.fit(problem.X, problem.y)
     assert n_calls == 2 * 5
     assert clf.start_ is starts[1]
@@ -475,8 +483,57 @@ def test_given_labels_follow_their_instances_into_the_folds(monkeypatch):
 
     monkeypatch.setattr(alter, "alternate", spy)
     starts = [LabelingStart(problem.labels), LabelingStart(problem.labels, annealing=False)]
-    AlterPropSVM(init=starts, selection="bag_error", random_state=0).fit(X, problem.y)
+    printed_alter_psvm(init=starts, selection="bag_error", random_state=0).fit(X, problem.y)
     assert sorted(set(seen)) == [9, 10, 11, 15]
+
+
+# --- defaults ---------------------------------------------------------------------------------
+
+
+def test_the_default_starts_are_random_labelings_and_two_methods():
+    problem = small_problem(5, sizes=(8, 8, 8), noise=2.0)
+    conv = ConvPropSVM(epsilon="rounding")
+    starts = [RandomStart(3), *(MethodStart(m, annealing=False) for m in (conv, InvCal()))]
+    default = AlterPropSVM(n_init=3, random_state=0).fit(problem.X, problem.y)
+    listed = AlterPropSVM(init=starts, random_state=0).fit(problem.X, problem.y)
+    printed = AlterPropSVM(init="random", n_init=3, random_state=0).fit(problem.X, problem.y)
+    np.testing.assert_array_equal(default.start_objectives_, listed.start_objectives_)
+    np.testing.assert_array_equal(default.start_objectives_[:3], printed.start_objectives_)
+    assert len(default.start_objectives_) == 5
+
+
+@pytest.mark.parametrize(
+    ("y", "n_starts"),
+    [
+        (bag_target(np.repeat([0, 1], 6), [0.33, 1.0]), 4),  # no count has these shares
+        (bag_target(np.repeat([0, 1], 6), [0.5, 0.5]), 4),  # InvCal alone would warn
+        (bag_target(np.repeat([0, 1], 6), [0.5, 1.0], np.arange(12) == 0), 3),  # InvCal refuses
+        (np.repeat([0, 1], 6), 2),  # there is one labeling
+    ],
+)
+def test_the_default_starts_suit_any_bags(y, n_starts):
+    X = np.random.RandomState(0).randn(12, 2) + np.arange(12)[:, None]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        clf = AlterPropSVM(n_init=2, random_state=0).fit(X, y)
+    assert len(clf.start_objectives_) == n_starts
+
+
+def test_inv_cal_is_no_start_where_bags_are_many(monkeypatch):
+    problem = small_problem(5, sizes=(4, 4, 4))
+    monkeypatch.setattr("propcvx.estimators.starts.MOST_BAGS", 2)
+    clf = AlterPropSVM(n_init=2, random_state=0).fit(problem.X, problem.y)
+    assert len(clf.start_objectives_) == 3
+
+
+@pytest.mark.parametrize("size", [2, 8, 64])
+def test_by_default_bags_of_any_size_keep_their_counts(size):
+    random = np.random.RandomState(0)
+    labels, bags = random.choice([-1, 1], 128), np.arange(128) // size
+    X = random.randn(128, 3) + 0.3 * labels[:, None]
+    shares = np.bincount(bags, labels > 0) / size
+    clf = AlterPropSVM(n_init=1, random_state=0).fit(X, bag_target(bags, shares))
+    np.testing.assert_array_equal(np.bincount(bags, clf.labeling_ > 0), size * shares)
 
 
 # --- weights, losses, solvers -----------------------------------------------------------------
@@ -491,7 +548,7 @@ def test_bag_weights_multiply_the_proportion_loss(loss):
         ("size", sizes),
         (np.array([0.1, 2.0, 5.0]), np.array([0.1, 2.0, 5.0])),
     ):
-        clf = AlterPropSVM(C_p=0.5, bag_weights=given_weights, proportion_loss=loss, n_init=2)
+        clf = printed_alter_psvm(C_p=0.5, bag_weights=given_weights, proportion_loss=loss, n_init=2)
         clf.set_params(random_state=0, solver_tol=1e-6).fit(problem.X, problem.y)
         value = recomputed(clf, problem, loss, 0.5 * factors)
         assert clf.objective_ == pytest.approx(value, rel=1e-9)
@@ -502,7 +559,7 @@ def test_bag_weights_multiply_the_proportion_loss(loss):
 def test_bag_weights_by_size_are_those_sizes_given():
     problem = small_problem(13, sizes=(7, 3, 5), noise=2.0)
     by_name, by_array, per_bag = (
-        AlterPropSVM(C_p=0.1, bag_weights=weights, n_init=3, random_state=0)
+        printed_alter_psvm(C_p=0.1, bag_weights=weights, n_init=3, random_state=0)
         .fit(problem.X, problem.y)
         .objective_
         for weights in ("size", problem.bags.sizes, "bag")
@@ -516,7 +573,7 @@ def test_bag_weights_by_size_are_those_sizes_given():
 def test_solvers_can_be_swapped(solver, seed):
     problem = small_problem(20 + seed, sizes=(6, 6, 6))
     reference, other = (
-        AlterPropSVM(n_init=1, solver=name, solver_tol=tol, random_state=seed).fit(
+        printed_alter_psvm(n_init=1, solver=name, solver_tol=tol, random_state=seed).fit(
             problem.X, problem.y
         )
         for name, tol in (("libsvm", 1e-7), (solver, 1e-9))
@@ -528,7 +585,9 @@ def test_solvers_can_be_swapped(solver, seed):
 def test_solver_options_reach_the_solver():
     problem = small_problem(0)
     with pytest.raises(TypeError, match="shrinkng"):
-        AlterPropSVM(solver="libsvm", solver_options={"shrinkng": False}).fit(problem.X, problem.y)
+        printed_alter_psvm(solver="libsvm", solver_options={"shrinkng": False}).fit(
+            problem.X, problem.y
+        )
 
 
 # --- parts ------------------------------------------------------------------------------------
@@ -558,7 +617,7 @@ def test_objective_takes_an_annealing_value_in_place_of_C():
 def test_bags_of_one_class_need_no_separator():
     y = bag_target([0, 0, 1, 1], [1.0, 1.0])
     assert Bags.from_target(y).n_bags == 2
-    clf = AlterPropSVM(C_p=1e3, random_state=0).fit(np.arange(8.0).reshape(4, 2), y)
+    clf = printed_alter_psvm(C_p=1e3, random_state=0).fit(np.arange(8.0).reshape(4, 2), y)
     assert clf.objective_ == pytest.approx(0.0, abs=1e-12)
     np.testing.assert_array_equal(clf.labeling_, np.ones(4))
     np.testing.assert_allclose(clf.coef_, 0.0, atol=1e-12)
@@ -580,7 +639,7 @@ def test_starts_that_had_ended_are_kept_when_it_is_stopped(monkeypatch, failure,
         ended.append(alternate(*args, **options))
         return ended[-1]
 
-    clf = AlterPropSVM(n_init=4, annealing=False, random_state=0)
+    clf = printed_alter_psvm(n_init=4, annealing=False, random_state=0)
     whole = clone(clf).set_params(n_init=max(n_whole, 1)).fit(problem.X, problem.y)
     monkeypatch.setattr(alter, "alternate", stopped)
     with pytest.raises(type(failure)):
@@ -600,7 +659,7 @@ def test_data_far_from_the_origin_are_the_same_problem(solver):
     random = np.random.RandomState(0)
     X, bags = random.randn(60, 5), np.repeat(np.arange(6), 10)
     y = bag_target(bags, np.linspace(0.2, 0.8, 6))
-    clf = AlterPropSVM(C=100.0, C_p=1000.0, n_init=2, solver=solver, random_state=0)
+    clf = printed_alter_psvm(C=100.0, C_p=1000.0, n_init=2, solver=solver, random_state=0)
     near, far = (clone(clf).fit(X + offset, y) for offset in (0.0, 1024.0))
     assert far.objective_ == pytest.approx(near.objective_, rel=1e-5)
     np.testing.assert_array_equal(far.labeling_, near.labeling_)
@@ -758,7 +817,7 @@ def test_a_descent_with_another_instance_loss_is_a_descent(loss):
 
 def test_the_estimator_takes_an_instance_loss_by_name_or_as_an_object():
     problem = small_problem(1, sizes=(7, 6), noise=2.0)
-    clf = AlterPropSVM(init=RandomStart(2, annealing=False), random_state=0)
+    clf = printed_alter_psvm(init=RandomStart(2, annealing=False), random_state=0)
     plain, named, heavier, squared = (
         clone(clf).set_params(**given).fit(problem.X, problem.y)
         for given in (
@@ -781,7 +840,7 @@ def test_a_start_of_your_own():
             return np.where(features[:, 0] > 0.0, 1.0, -1.0)
 
     problem = small_problem(2, sizes=(6, 6))
-    own = AlterPropSVM(init=FirstFeature()).fit(problem.X, problem.y)
+    own = printed_alter_psvm(init=FirstFeature()).fit(problem.X, problem.y)
     labels = np.where(problem.X[:, 0] > 0.0, 1.0, -1.0)
-    given_labels = AlterPropSVM(init=LabelingStart(labels, annealing=False))
+    given_labels = printed_alter_psvm(init=LabelingStart(labels, annealing=False))
     assert own.objective_ == given_labels.fit(problem.X, problem.y).objective_

@@ -5,11 +5,12 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from propcvx import AlterPropSVM, Bags, bag_target
+from propcvx import Bags, bag_target
 from propcvx.alternating.algorithm import annealing_values
 from propcvx.alternating.part import LEAST, Part, alternate_with_part, draw_part
 from propcvx.alternating.problem import PropSVM, Separator
 from propcvx.alternating.svm_step import SVMStep
+from propcvx.experiments.methods import printed_alter_psvm
 from propcvx.losses import PROPORTION_LOSSES
 from propcvx.programs import svm_dual, svm_dual_parameters
 from propcvx.solvers import solve
@@ -29,7 +30,7 @@ def two_classes(sizes=SIZES, seed=0):
 
 def fitted(X, target, **options):
     options = {"n_init": 2, "random_state": 0, "solver_tol": 1e-6, **options}
-    return AlterPropSVM(**options).fit(X, target)
+    return printed_alter_psvm(**options).fit(X, target)
 
 
 @pytest.mark.parametrize(("size", "drawn"), [(1500, (450, 750, 300)), (1, (231, 384, 154))])

@@ -26,6 +26,7 @@ from propcvx import (
     ConvPropSVM,
     CuttingPlanes,
     InvCal,
+    LabelingStart,
     MeanMap,
     MethodStart,
     RandomStart,
@@ -33,7 +34,7 @@ from propcvx import (
     bag_target,
     fit_grid,
 )
-from propcvx.errors import IllPosedWarning
+from propcvx.errors import IllPosedWarning, PoorFitWarning
 from propcvx.programs import inv_cal_primal, inv_cal_targets
 from propcvx.relaxation.bounds import labeling_upper_bound
 from propcvx.solvers import solve
@@ -129,7 +130,9 @@ def test_linear_kernel_equals_its_gram_matrix(problem, method):
 
 def test_gamma_scale_is_what_it_says(problem):
     by_name = InvCal(kernel="rbf").fit(problem.X, problem.y)
-    by_value = InvCal(kernel="rbf", gamma=1.0 / (3 * problem.X.var())).fit(problem.X, problem.y)
+    gamma = by_name.feature_map_.kernel.gamma
+    assert gamma == pytest.approx(1.0 / (3 * problem.X.var()), rel=1e-14)
+    by_value = InvCal(kernel="rbf", gamma=gamma).fit(problem.X, problem.y)
     np.testing.assert_array_equal(by_name.dual_coef_, by_value.dual_coef_)
     flat = InvCal(kernel="rbf").fit(np.ones((18, 3)), problem.y)
     assert flat.feature_map_.kernel.gamma == 1.0
@@ -313,7 +316,7 @@ def test_the_intercept_of_inv_cal_is_at_least_as_good_as_that_of_the_dual(proble
 
 def test_inv_cal_warns_of_equal_proportions_and_predicts_one_class(problem):
     y = bag_target(problem.y["bag"], [0.4, 0.4, 0.4])
-    with pytest.warns(IllPosedWarning, match="all 3 bags have the proportion 0.4") as record:
+    with pytest.warns(IllPosedWarning, match="all 3 bags have the same proportion") as record:
         clf = InvCal().fit(problem.X, y)
     assert record[0].filename == __file__
     np.testing.assert_allclose(clf.coef_, 0.0, atol=1e-6)
@@ -535,3 +538,56 @@ def test_inv_cal_of_more_features_than_bags_is_the_primal_program():
     answer = solve(primal, "clarabel")
     assert model.objective_ == pytest.approx(answer.value, rel=1e-5)
     assert model.coef_[0] == pytest.approx(answer.variables["w"], abs=1e-3)
+
+
+# --- fits that say nothing ---------------------------------------------------------------------
+
+POOR = {
+    "mean_map": MeanMap(lam=1e9),
+    "inv_cal": InvCal(C_p=1e-9),
+    "alter": AlterPropSVM(C_p=0.0, init=LabelingStart(np.ones(64)), annealing=False),
+}
+
+
+def in_bags(shares, size=16):
+    """Two classes far from each other and from the origin."""
+    labels = np.concatenate([np.arange(size) < share * size for share in shares])
+    bags = np.repeat(np.arange(len(shares)), size)
+    X = np.random.RandomState(0).randn(len(labels), 2) + 10.0 + 5.0 * labels[:, None]
+    return X, bag_target(bags, np.array(shares))
+
+
+@pytest.mark.parametrize("method", POOR)
+def test_a_fit_no_better_than_random_labels_warns(method):
+    X, y = in_bags([0.25, 0.375, 0.5, 0.25])
+    with pytest.warns(PoorFitWarning, match="labels drawn at random") as record:
+        clf = clone(POOR[method]).fit(X, y)
+    assert len(record) == 1
+    assert record[0].filename == __file__
+    assert len(set(clf.predict(X))) == 1
+
+
+@pytest.mark.parametrize(
+    "shares", [[0.25, 0.5, 0.75, 0.5], [0.375, 0.5, 0.5, 0.625], [0.0, 0.0, 1.0, 1.0]]
+)
+@each_method
+def test_a_good_fit_does_not_warn(method, shares):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", PoorFitWarning)
+        clone(method).fit(*in_bags(shares))
+
+
+@each_method
+def test_labels_and_a_single_class_are_no_poor_fit(method):
+    X = np.random.RandomState(0).randn(40, 2)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", PoorFitWarning)
+        clone(method).fit(X, np.arange(40) % 2)
+
+
+def test_what_is_ill_posed_is_said_once():
+    X, y = in_bags([0.5, 0.5, 0.5, 0.5])
+    for method in (MeanMap(), InvCal()):
+        with pytest.warns(IllPosedWarning) as record:
+            clone(method).fit(X, y)
+        assert len(record) == 1

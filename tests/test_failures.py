@@ -9,9 +9,10 @@ import pytest
 from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV
 
-from propcvx import AlterPropSVM, BagKFold, ConvPropSVM, CuttingPlanes, InvCal, MeanMap, bag_target
+from propcvx import BagKFold, ConvPropSVM, CuttingPlanes, InvCal, MeanMap, bag_target
 from propcvx.datasets import proportions_of, random_bags
 from propcvx.errors import InaccurateSolutionWarning, SolverError
+from propcvx.experiments.methods import printed_alter_psvm
 from propcvx.history import StopReason
 from propcvx.programs import ProblemClass
 from propcvx.solvers import SOLVERS
@@ -26,7 +27,7 @@ METHODS = {
     "MeanMap": (MeanMap(solver_tol=1e-5), ProblemClass.EXPONENTIAL),
     "InvCal": (InvCal(solver_tol=1e-5), ProblemClass.QP),
     "AlterPropSVM": (
-        AlterPropSVM(n_init=3, annealing=False, random_state=0, solver_tol=1e-3),
+        printed_alter_psvm(n_init=3, annealing=False, random_state=0, solver_tol=1e-3),
         ProblemClass.QP,
     ),
     "ConvPropSVM": (

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from small_problems import small_problem
 
-from propcvx import AlterPropSVM, RandomStart, bag_target
+from propcvx import RandomStart, bag_target
 from propcvx.alternating.polish import PropSVMSearch
 from propcvx.alternating.problem import PropSVM
 from propcvx.alternating.svm_step import svm_step
@@ -15,6 +15,7 @@ from propcvx.bags import Bags
 from propcvx.bounds import LabelingProblem, SwapSearch
 from propcvx.bounds.interval import Interval
 from propcvx.cli import main
+from propcvx.experiments.methods import printed_alter_psvm
 from propcvx.experiments.studies import cells
 from propcvx.experiments.studies.search import Cell, measure
 from propcvx.history import StopReason
@@ -36,7 +37,7 @@ def problem_and_fit(seed, polish, loss="hinge", known=0.2, sizes=(4, 4, 3), **op
     problem = small_problem(seed, sizes, 3, known)
     given = LOSSES[loss](np.random.RandomState(seed), sum(sizes))
     options = {"C_p": 1.0, "n_init": 2, "annealing": False, "random_state": seed, **options}
-    clf = AlterPropSVM(polish=polish, instance_loss=given, **options)
+    clf = printed_alter_psvm(polish=polish, instance_loss=given, **options)
     return problem, clf.fit(problem.X, problem.y)
 
 
@@ -115,7 +116,7 @@ def test_hops_find_the_best_labeling_of_small_problems():
 
 def test_a_better_end_is_a_round_of_its_own_and_says_why_it_stopped():
     plain, polished = (
-        AlterPropSVM(C_p=1.0, n_init=1, annealing=False, random_state=0, polish=polish).fit(
+        printed_alter_psvm(C_p=1.0, n_init=1, annealing=False, random_state=0, polish=polish).fit(
             *(lambda p: (p.X, p.y))(small_problem(1, (6, 6), 4, noise=3.0))
         )
         for polish in ("none", "hops")

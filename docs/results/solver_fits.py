@@ -9,15 +9,16 @@ from time import process_time
 import numpy as np
 import pandas as pd
 
-from propcvx import AlterPropSVM, ConvPropSVM, CuttingPlanes
+from propcvx import ConvPropSVM, CuttingPlanes
 from propcvx.errors import PropCVXError
 from propcvx.experiments.laboratory.data import sample_in_bags
+from propcvx.experiments.methods import printed_alter_psvm
 from propcvx.model_selection import BagShuffleSplit
 
 SOLVERS = ("auto", "clarabel", "osqp", "scs", "piqp", "ecos", "newton", "mkl_interior_point")
 TOLS = [10.0**-digits for digits in range(2, 11)]
 METHODS = {
-    "alter-pSVM": AlterPropSVM(1.0, 10.0, init="random", n_init=3, random_state=0),
+    "alter-pSVM": printed_alter_psvm(n_init=3, random_state=0),
     "conv-pSVM": ConvPropSVM(relaxation=CuttingPlanes(oracle="coordinate", max_cuts=10)),
 }
 

@@ -49,7 +49,10 @@ class AlterPropSVM(BagClassifier):
     C : float
         Weight of the hinge loss of an instance.
     C_p : float
-        Weight of the proportion loss of a bag.
+        Weight of the proportion loss of a bag, times its number of instances unless
+        ``bag_weights`` says otherwise: a label too many or too few then costs C_p in a bag of any
+        size, beside a hinge loss of 2C at most for one inside of the margin.  So the default
+        holds the counts nearly fixed; take less where the shares themselves are uncertain.
     kernel : str or callable
         ``"linear"``, ``"rbf"``, ``"exponential"``, ``"poly"``, ``"precomputed"``, or a callable;
         see :class:`propcvx.kernels.Kernel`.
@@ -60,11 +63,12 @@ class AlterPropSVM(BagClassifier):
     coef0 : float
         Constant of ``"poly"``.
     init : str, Start, estimator, sequence of these, or array
-        Where to start: a name in :data:`propcvx.estimators.starts.STARTS`, a kind of start, or
-        several; an estimator stands for ``MethodStart(estimator)``, a labeling for
-        ``LabelingStart(labeling)``.
+        Where to start: ``"mixed"``, which is random labelings and, without annealing, what
+        conv-pSVM and (up to 1,000 bags) InvCal answer; ``"random"``, the paper's; another name in
+        :data:`propcvx.estimators.starts.STARTS`, a kind of start, or several; an estimator stands
+        for ``MethodStart(estimator)``, a labeling for ``LabelingStart(labeling)``.
     n_init : int
-        Number of random labelings, where ``init`` is ``"random"``.
+        Number of random labelings, where ``init`` is ``"mixed"`` or ``"random"``.
     annealing : bool
         Whether to anneal, where ``init`` is not a start or several.
     annealing_size : int or None
@@ -86,9 +90,10 @@ class AlterPropSVM(BagClassifier):
     instance_loss : str or InstanceLoss
         The loss L, a name in ``INSTANCE_LOSSES`` or one of your own, with a weight for each row of
         X if it has weights.
-    bag_weights : "bag", "size", array of shape (n_bags,), dict or pandas Series
-        What C_p is multiplied by: 1 (the paper), the bag's number of instances (the authors'
-        program), or as given.
+    bag_weights : "size", "bag", array of shape (n_bags,), dict or pandas Series
+        What C_p is multiplied by: the bag's number of instances (the authors' program), 1 (the
+        paper), or as given.  With 1, a label of a bag of 64 costs C_p / 64, and the shares of
+        large bags are ignored unless C_p is.
     tol : float
         A repeat loop ends when the objective decreases by less, in units of C, and relative to the
         objective where that is above C.
@@ -142,7 +147,7 @@ class AlterPropSVM(BagClassifier):
     C: float = 1.0
     C_p: float = 10.0
     _: KW_ONLY
-    init: Any = "random"
+    init: Any = "mixed"
     n_init: int = 10
     annealing: bool = True
     annealing_size: int | None = 2**15
@@ -150,7 +155,7 @@ class AlterPropSVM(BagClassifier):
     selection: str = "objective"
     proportion_loss: Any = "absolute"
     instance_loss: Any = "hinge"
-    bag_weights: Any = "bag"
+    bag_weights: Any = "size"
     tol: float = 1e-4
     max_iter: int = 100
     solver_tol: float = 1e-6
@@ -201,6 +206,7 @@ class AlterPropSVM(BagClassifier):
         check_choice("selection", self.selection, ("objective", "bag_error"))
         weights = self.C_p * bag_weights(self.bag_weights, bags)
         loss = named("proportion_loss", self.proportion_loss, PROPORTION_LOSSES, "of")
+        loss = loss if bags.sign > 0 else loss.mirrored()
         instance_loss = named("instance_loss", self.instance_loss, INSTANCE_LOSSES, "of")
         return PropSVM(bags, self.C, weights, loss, instance_loss.take(bags.rows))
 

@@ -26,10 +26,10 @@ class BagMeanClassifier(BagClassifier):
     solution_: Solution = field(init=False)
 
     def _fit(self, features: Array, bags: Bags) -> Hyperplane:
-        inside = (bags.labels != 0) & (bags.sizes[bags.index] > 1)
-        if inside.any():
+        if bags.known_inside.any():
             raise InputError(
-                f"single labels are known inside larger bags ({int(inside.sum())} of them), and "
+                f"single labels are known inside larger bags ({int(bags.known_inside.sum())} of "
+                "them), and "
                 f"{type(self).__name__} sees only the mean of a bag; give each of them a bag of "
                 "its own, or use AlterPropSVM or ConvPropSVM."
             )

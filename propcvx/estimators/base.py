@@ -18,13 +18,19 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_dat
 
 from propcvx.bags import Bags
 from propcvx.checks import as_vector, check_choice, check_number
-from propcvx.errors import InaccurateSolutionWarning, InputError, SolverError, warn
+from propcvx.errors import (
+    InaccurateSolutionWarning,
+    InputError,
+    PoorFitWarning,
+    SolverError,
+    warn,
+)
 from propcvx.estimators.calibration import Calibration
 from propcvx.estimators.prepared import Prepared
 from propcvx.history import History, StopReason
 from propcvx.kernels import FeatureMap, Kernel
-from propcvx.metrics import bag_error
-from propcvx.ordering import distinguishing_rows, in_canonical_order
+from propcvx.metrics import bag_error, proportion_error
+from propcvx.ordering import in_canonical_order
 from propcvx.scaling import scaling_advice
 from propcvx.solvers import portable
 from propcvx.targets import (
@@ -45,11 +51,22 @@ MAKE_TARGET = "make y with propcvx.bag_target(bags, proportions)"
 
 @dataclass(frozen=True)
 class Hyperplane:
-    """Weights over features and the bias, and what stopped the method early, if anything did."""
+    """Weights over features and the bias.
+
+    Attributes
+    ----------
+    weights : array of shape (rank,)
+    bias : float
+    stopped_by : exception or None
+        What stopped the method early, if anything did.
+    ill_posed : bool
+        Whether the method has warned that the data hardly determine it.
+    """
 
     weights: Array
     bias: float
     stopped_by: BaseException | None = None
+    ill_posed: bool = False
 
 
 def _knows_bags(estimator: BagClassifier) -> bool:
@@ -118,8 +135,8 @@ class BagClassifier(ClassifierMixin, BaseEstimator):
             self, X, accept_sparse="csr", dtype=np.float64, ensure_min_samples=2
         )
         bags = self._bags(y, checked.shape[0])
-        rows = distinguishing_rows(checked, bags, precomputed=self.kernel == "precomputed")
-        return Prepared(X, checked, in_canonical_order(bags, rows), self.classes_)
+        in_order = in_canonical_order(bags, checked, precomputed=self.kernel == "precomputed")
+        return Prepared(X, checked, in_order, self.classes_)
 
     def _fit_prepared(self, prepared: Prepared) -> BagClassifier:
         """Fit to what has been prepared, by this estimator or by another."""
@@ -138,11 +155,14 @@ class BagClassifier(ClassifierMixin, BaseEstimator):
         except SolverError as failure:
             failure.add_note(advice)
             raise
-        self._put_back(prepared.places)
-        self._calibrate(feature_map.features @ plane.weights + plane.bias, prepared.bags)
+        scores = feature_map.features @ plane.weights + plane.bias
+        self._calibrate(scores, prepared.bags)
+        self._put_back(prepared.places, prepared.bags.sign)
         self.feature_map_ = feature_map.without_features(prepared.X, prepared.bags.rows)
-        self._store(plane)
+        self._store(prepared.bags.sign * plane.weights, prepared.bags.sign * plane.bias)
         self._warn_if_inaccurate(advice)
+        if not plane.ill_posed:
+            warn_if_poor(prepared.bags, scores)
         if plane.stopped_by is not None:
             plane.stopped_by.add_note(f"{type(self).__name__} keeps the best it had reached.")
             raise plane.stopped_by
@@ -159,15 +179,18 @@ class BagClassifier(ClassifierMixin, BaseEstimator):
                 InaccurateSolutionWarning,
             )
 
-    def _put_back(self, places: NDArray[np.intp]) -> None:
-        """Bring what is known of each instance from the order of the fit into that of the rows."""
-        self.labeling_ = self.labeling_[places]
+    def _put_back(self, places: NDArray[np.intp], sign: int) -> None:
+        """Bring what is known of each instance from the order of the fit into that of the rows.
+
+        A sign of -1 exchanges the classes back.
+        """
+        self.labeling_ = sign * self.labeling_[places]
 
     def _calibrate(self, scores: Array, bags: Bags) -> None:
         """Keep what ``predict_proba`` fits its curve to when it is first called."""
         self.__dict__.pop("_calibration", None)
         if not bags.labels.all():
-            self._calibration = Calibration(scores, bags.index, bags.proportions)
+            self._calibration = Calibration(scores, bags.index, bags.proportions, bags.sign)
 
     def __getstate__(self) -> dict[str, Any]:
         """With a solver of the user's own as what it is: its name is not known elsewhere."""
@@ -344,14 +367,38 @@ class BagClassifier(ClassifierMixin, BaseEstimator):
             gamma = 1.0 / (X.shape[1] * spread) if spread > 0 else 1.0
         return Kernel(self.kernel, gamma, self.degree, self.coef0)
 
-    def _store(self, plane: Hyperplane) -> None:
-        self.intercept_ = np.array([plane.bias])
+    def _store(self, weights: Array, bias: float) -> None:
+        self.intercept_ = np.array([bias])
         for of_another_kernel in ("coef_", "dual_coef_"):
             self.__dict__.pop(of_another_kernel, None)
         if self.feature_map_.pivots is None:
-            self.coef_ = plane.weights[None, :]
+            self.coef_ = weights[None, :]
         else:
-            self.dual_coef_ = self.feature_map_.dual_coefficients(plane.weights)[None, :]
+            self.dual_coef_ = self.feature_map_.dual_coefficients(weights)[None, :]
+
+
+def warn_if_poor(bags: Bags, scores: Array) -> None:
+    """Warn where labels drawn at random, with the mean share, would meet the shares as well.
+
+    Not where every instance is a bag.  The mean share itself is no measure: the shares of large
+    random bags are so near to it that good classifiers miss them by more.
+    """
+    error, at_random = proportion_error(bags, scores), error_at_random(bags)
+    if bags.sizes.max() > 1 and error > at_random:
+        warn(
+            f"the fit has a bag error of {error:.3g} on the {bags.n_bags} bags that it was fitted "
+            f"to, and labels drawn at random with the mean share would have {at_random:.3g}: it "
+            "may predict one class only. Scaled features, other parameters, more starts or "
+            "another method may do.",
+            PoorFitWarning,
+        )
+
+
+def error_at_random(bags: Bags) -> float:
+    """About the mean bag error of labels that are drawn with the mean share as probability."""
+    mean = float(bags.proportions @ bags.sizes) / bags.n_instances
+    squares = np.square(bags.proportions - mean) + mean * (1.0 - mean) / bags.sizes
+    return float(np.sqrt(2.0 / np.pi * squares).mean())
 
 
 def check_same_length(n_instances: int, n_targets: int) -> None:

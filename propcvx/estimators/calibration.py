@@ -44,11 +44,14 @@ class Calibration:
     index : int array of shape (n_instances,)
         The bag of each.
     proportions : array of shape (n_bags,)
+    sign : int
+        -1 where scores and proportions are those of the fit with the classes exchanged, else 1.
     """
 
     scores: Array
     index: NDArray[np.intp]
     proportions: Array
+    sign: int = 1
 
     @cached_property
     def curve(self) -> tuple[float, float]:
@@ -91,11 +94,12 @@ class Calibration:
         if a == 0.0:
             warn(
                 "the training bags do not tell how the probability rises with the score, so it "
-                f"is {expit(b):.3g} for every instance. Bags whose proportions differ more may "
-                "tell it; labels do, with sklearn.calibration.CalibratedClassifierCV.",
+                f"is {expit(self.sign * b):.3g} for every instance. Bags whose proportions differ "
+                "more may tell it; labels do, with sklearn.calibration.CalibratedClassifierCV.",
                 IllPosedWarning,
             )
-        return np.asarray(expit(np.outer(a * scores + b, [-1.0, 1.0])))
+        values = a * scores + self.sign * b
+        return np.asarray(expit(np.outer(values, [-1.0, 1.0])))
 
 
 def _deviance(

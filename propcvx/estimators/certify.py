@@ -164,7 +164,7 @@ def certify(
         interval.lower,
         interval.upper,
         interval.closed,
-        np.asarray(interval.labeling)[prepared.places],
+        prepared.bags.sign * np.asarray(interval.labeling)[prepared.places],
         tuple(interval.events),
         tuple(interval.nodes),
         reason,
@@ -201,6 +201,7 @@ def _penalised(
     """The loss form."""
     check_number("C_p", C_p, least=0.0)
     row = named("loss", loss, PROPORTION_LOSSES, "of")
+    row = row if bags.sign > 0 else row.mirrored()
     weights = C_p * weights_of(bag_weights, bags)
     return LabelingProblem.penalised(features, bags, C, row, weights)
 

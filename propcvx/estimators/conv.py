@@ -154,10 +154,10 @@ class ConvPropSVM(BagClassifier):
         stopped_by = self._bound(lifted, plane, met) or self.relaxation_.stopped_by
         return Hyperplane(plane[: features.shape[1]], bias, stopped_by)
 
-    def _put_back(self, places: NDArray[np.intp]) -> None:
-        super()._put_back(places)
-        self.soft_labeling_ = self.soft_labeling_[places]
-        self.relaxation_ = self.relaxation_.take(places)
+    def _put_back(self, places: NDArray[np.intp], sign: int) -> None:
+        super()._put_back(places, sign)
+        self.soft_labeling_ = sign * self.soft_labeling_[places]
+        self.relaxation_ = self.relaxation_.take(places, sign)
 
     def _lift(self, features: Array) -> tuple[Array, Array]:
         """Features of the relaxation, and the mean that was taken from them."""

@@ -57,7 +57,8 @@ class InvCal(BagMeanClassifier):
         Value of eq:rueping_svm.
     solution_ : Solution
         The solver's answer with its certificate, in units in which C_p is 1: features times
-        :math:`\sqrt{C_p}`, objective divided by C_p.
+        :math:`\sqrt{C_p}`, objective divided by C_p; where positives are the majority, positives
+        and negatives are exchanged in it.
     history_ : History
         One round: objective, solver, status and time.
     stop_reason_ : StopReason
@@ -85,9 +86,10 @@ class InvCal(BagMeanClassifier):
     def _fit_means(self, features: Array, bags: Bags) -> Hyperplane:
         check_number("C_p", self.C_p, above=0.0)
         check_number("epsilon", self.epsilon, least=0.0)
-        if np.ptp(bags.proportions) == 0.0:
+        equal = bool(np.ptp(bags.proportions) == 0.0)
+        if equal:
             warn(
-                f"all {bags.n_bags} bags have the proportion {bags.proportions[0]:g}, so InvCal "
+                f"all {bags.n_bags} bags have the same proportion, so InvCal "
                 "finds w = 0 and predicts one class; use AlterPropSVM or ConvPropSVM.",
                 IllPosedWarning,
             )
@@ -105,4 +107,4 @@ class InvCal(BagMeanClassifier):
         bias = best_regression_bias(tube["target"], tube["epsilon"], means @ weights)
         weights = np.sqrt(self.C_p) * weights
         self.objective_ = max(0.0, self.C_p * self.objective_)
-        return Hyperplane(weights, bias - float(centre @ weights))
+        return Hyperplane(weights, bias - float(centre @ weights), ill_posed=equal)

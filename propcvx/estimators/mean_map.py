@@ -70,7 +70,8 @@ class MeanMap(BagMeanClassifier):
     objective_ : float
         Regularised mean negative log-likelihood, for ``likelihood="sum"`` too.
     solution_ : Solution
-        The solver's answer with its certificate.
+        The solver's answer with its certificate; where positives are the majority, positives and
+        negatives are exchanged in it.
     history_ : History
         One round: objective, solver, status and time.
     stop_reason_ : StopReason
@@ -111,8 +112,8 @@ class MeanMap(BagMeanClassifier):
         weights = found["w"]
         if self.fit_intercept:
             bias = best_logistic_bias(features @ weights, 2.0 * prior - 1.0, float(found["b"]))
-        self.class_means_ = means + centre
-        return Hyperplane(weights, bias - float(centre @ weights))
+        self.class_means_ = (means + centre)[:: bags.sign]
+        return Hyperplane(weights, bias - float(centre @ weights), ill_posed=self._is_ill_posed)
 
     def _class_means(self, features: Array, bags: Bags) -> Array:
         weights = bag_weights(self.bag_weights, bags)
@@ -123,7 +124,7 @@ class MeanMap(BagMeanClassifier):
         singular = np.linalg.svd(design, compute_uv=False)
         enough = bags.n_bags > 1 and singular[-1] > 0.0
         self.condition_number_ = float(singular[0] / singular[-1]) if enough else np.inf
-        if not self.condition_number_ < ILL_CONDITIONED:
+        if self._is_ill_posed:
             close = f"the proportions of the {bags.n_bags} bags are so close to each other"
             warn(
                 f"{close if bags.n_bags > 1 else 'there is so little in one bag'} (condition "
@@ -132,3 +133,7 @@ class MeanMap(BagMeanClassifier):
                 IllPosedWarning,
             )
         return solve(program, "lstsq").variables["means"]
+
+    @property
+    def _is_ill_posed(self) -> bool:
+        return not self.condition_number_ < ILL_CONDITIONED

@@ -5,8 +5,10 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from types import MappingProxyType
 from typing import Any
+from warnings import catch_warnings, simplefilter
 
 import numpy as np
 from numpy.random import RandomState
@@ -15,7 +17,7 @@ from sklearn.base import clone
 
 from propcvx.bags import Bags
 from propcvx.checks import as_vector, check_choice, check_count, check_flag
-from propcvx.errors import InputError
+from propcvx.errors import IllPosedWarning, InputError
 from propcvx.estimators.base import BagClassifier
 from propcvx.estimators.conv import ConvPropSVM
 from propcvx.estimators.inv_cal import InvCal
@@ -46,7 +48,11 @@ class Start(ABC):
 
     @abstractmethod
     def labeling(self, features: Array, bags: Bags, random: RandomState) -> Array:
-        """A labeling, entries -1 and +1, with the labels that are known."""
+        """A labeling of the bags, entries -1 and +1, with the labels that are known.
+
+        Row i of the features is row ``bags.rows[i]`` of the data, and where ``bags.sign`` is -1,
+        the bags have positives and negatives exchanged.
+        """
 
 
 @dataclass(frozen=True)
@@ -94,7 +100,10 @@ class MethodStart(Start):
     def labeling(self, features: Array, bags: Bags, random: RandomState) -> Array:
         """See :class:`Start`."""
         named = isinstance(self.method, str)
-        plane = (METHODS[self.method]() if named else clone(self.method))._fit(features, bags)
+        method = METHODS[self.method]() if named else clone(self.method)
+        with catch_warnings():
+            simplefilter("ignore", IllPosedWarning)  # the method only proposes
+            plane = method._fit(features, bags)
         return FeasibleLabelings.nearest(bags).best(features @ plane.weights + plane.bias)
 
 
@@ -130,30 +139,57 @@ class LabelingStart(Start):
 
     def labeling(self, features: Array, bags: Bags, random: RandomState) -> Array:
         """See :class:`Start`."""
-        labels = np.asarray(self.labels, dtype=np.float64)[bags.rows]
+        labels = bags.sign * np.asarray(self.labels, dtype=np.float64)[bags.rows]
         return np.where(bags.labels == 0, labels, bags.labels)
 
 
 METHODS: Mapping[str, Callable[[], BagClassifier]] = MappingProxyType(
-    {"mean_map": MeanMap, "inv_cal": InvCal, "conv": ConvPropSVM}
+    {
+        "mean_map": MeanMap,
+        "inv_cal": InvCal,
+        "conv": partial(ConvPropSVM, epsilon="rounding"),
+    }
 )
 """Methods that can give a starting labeling, by name."""
 
-STARTS: Mapping[str, Callable[[int, bool], Start]] = MappingProxyType(
+MOST_BAGS = 1000
+"""Above as many bags, InvCal takes longer than several random starts, which then seldom fail."""
+
+StartsOf = Callable[[int, bool, Bags], list[Start]]
+"""``starts_of(n_init, annealing, bags)``: what a name of ``init`` means."""
+
+
+def mixed(n_init: int, annealing: bool, bags: Bags) -> list[Start]:
+    """Random labelings and, not annealed, those of the methods that can be fitted to the bags.
+
+    With few random labelings alone, alter-pSVM often ends in the mirror image of a good labeling.
+    """
+    starts: list[Start] = [RandomStart(n_init, annealing)]
+    if not (bags.labels != 0).all():
+        starts.append(MethodStart("conv", annealing=False))
+        if bags.n_bags <= MOST_BAGS and not bags.known_inside.any():
+            starts.append(MethodStart("inv_cal", annealing=False))
+    return starts
+
+
+def _from(method: str) -> StartsOf:
+    return lambda n_init, annealing, bags: [MethodStart(method, annealing)]
+
+
+STARTS: Mapping[str, StartsOf] = MappingProxyType(
     {
-        "random": RandomStart,
-        "mean_map": lambda n_init, annealing: MethodStart("mean_map", annealing),
-        "inv_cal": lambda n_init, annealing: MethodStart("inv_cal", annealing),
-        "conv": lambda n_init, annealing: MethodStart("conv", annealing),
+        "mixed": mixed,
+        "random": lambda n_init, annealing, bags: [RandomStart(n_init, annealing)],
+        **{method: _from(method) for method in METHODS},
     }
 )
-"""Kinds of start by name, for the parameters ``n_init`` and ``annealing``."""
+"""Kinds of start by name, for the parameters ``n_init`` and ``annealing`` and the bags."""
 
 
 def starts_of(init: Any, n_init: int, annealing: bool, bags: Bags) -> list[Start]:
     """The kinds of start that ``init`` means, checked."""
     kinds = list(init) if _are_several(init) else [init]
-    starts = [_start_of(kind, n_init, annealing) for kind in kinds]
+    starts = [start for kind in kinds for start in _starts_of(kind, n_init, annealing, bags)]
     if not starts:
         raise InputError("init must name at least one start, got an empty sequence.")
     for start in starts:
@@ -161,14 +197,14 @@ def starts_of(init: Any, n_init: int, annealing: bool, bags: Bags) -> list[Start
     return starts
 
 
-def _start_of(init: Any, n_init: int, annealing: bool) -> Start:
+def _starts_of(init: Any, n_init: int, annealing: bool, bags: Bags) -> list[Start]:
     if isinstance(init, Start):
-        return init
+        return [init]
     if isinstance(init, BagClassifier):
-        return MethodStart(init, annealing)
+        return [MethodStart(init, annealing)]
     if isinstance(init, str):
-        return STARTS[check_choice("init", init, STARTS)](n_init, annealing)
-    return LabelingStart(init, annealing)
+        return STARTS[check_choice("init", init, STARTS)](n_init, annealing, bags)
+    return [LabelingStart(init, annealing)]
 
 
 def _are_several(init: Any) -> bool:

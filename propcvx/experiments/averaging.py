@@ -11,8 +11,9 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
 
 from propcvx.bags import Bags
-from propcvx.estimators import AlterPropSVM, ConvPropSVM, InvCal, MeanMap, MethodStart
+from propcvx.estimators import ConvPropSVM, InvCal, MeanMap, MethodStart
 from propcvx.experiments.evaluation import Method, bag_errors, fit_each, unit_of_scores
+from propcvx.experiments.methods import printed_alter_psvm
 from propcvx.model_selection import BagKFold
 from propcvx.relaxation import CuttingPlanes
 
@@ -107,9 +108,9 @@ def averaged_methods(random_state: int | None = None) -> AveragedMethods:
     weights = (0.1, 1.0, 10.0)
     one_cut = CuttingPlanes(max_cuts=1, oracle="coordinate")
     conv = ConvPropSVM(relaxation=one_cut, intercept="center")
-    from_random = AlterPropSVM(n_init=3, random_state=random_state)
+    from_random = printed_alter_psvm(n_init=3, random_state=random_state)
     from_inv_cal, from_conv = (
-        AlterPropSVM(init=MethodStart(method, annealing=False))
+        printed_alter_psvm(init=MethodStart(method, annealing=False))
         for method in (InvCal(C_p=10.0), conv)
     )
     walks = {"C": weights, "C_p": (100.0,)}

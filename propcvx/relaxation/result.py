@@ -125,11 +125,11 @@ class RelaxationResult(Readable):
         """
         return labeling_upper_bound(features, labelings, C, weights=weights)
 
-    def take(self, instances: NDArray[np.intp]) -> RelaxationResult:
-        """The same with the instances in another order."""
+    def take(self, instances: NDArray[np.intp], sign: int = 1) -> RelaxationResult:
+        """The same with the instances in another order; a sign of -1 exchanges the classes."""
         return replace(
             self,
-            vectors=self.vectors[:, instances],
+            vectors=sign * self.vectors[:, instances],
             alpha=self.alpha[instances],
-            labelings=self.labelings[:, instances],
+            labelings=sign * self.labelings[:, instances],
         )

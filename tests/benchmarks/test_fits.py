@@ -6,7 +6,8 @@ from bench_data import generated, in_bags, linear_svc
 from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.svm import SVC
 
-from propcvx import AlterPropSVM, ConvPropSVM, CuttingPlanes
+from propcvx import ConvPropSVM, CuttingPlanes
+from propcvx.experiments.methods import printed_alter_psvm
 from propcvx.losses import HINGE
 from propcvx.programs import svm_dual, svm_dual_parameters
 from propcvx.solvers import solve
@@ -29,7 +30,7 @@ def test_many_instances(benchmark, quick, real, side):
     if side == "LinearSVC":
         benchmark.pedantic(linear_svc, (X, labels))
         return
-    model = AlterPropSVM(1.0, 10.0, init="random", random_state=0)
+    model = printed_alter_psvm(random_state=0)
     fitted = benchmark.pedantic(model.fit, (X, in_bags(labels, 8 if quick else 2048)))
     assert last_svm_excess(fitted, X) < 1e-4
 
@@ -38,7 +39,7 @@ def test_many_instances(benchmark, quick, real, side):
 @pytest.mark.parametrize("thousands", [10, 1000])
 def test_growth_with_the_number_of_instances(benchmark, quick, thousands):
     X, labels = generated(20 * thousands if quick else 1000 * thousands, 8)
-    model = AlterPropSVM(1.0, 10.0, init="random", n_init=1, random_state=0)
+    model = printed_alter_psvm(n_init=1, random_state=0)
     fitted = benchmark.pedantic(model.fit, (X, in_bags(labels, 1000)))
     assert last_svm_excess(fitted, X) < 1e-4
 
@@ -53,7 +54,7 @@ def test_a_kernel(benchmark, real, side):
         return
     planes = CuttingPlanes(oracle="coordinate", max_cuts=10)
     model = {
-        "alter-pSVM": AlterPropSVM(1.0, 10.0, init="random", random_state=0),
+        "alter-pSVM": printed_alter_psvm(random_state=0),
         "conv-pSVM, 10 cuts": ConvPropSVM(relaxation=planes),
     }[side].set_params(kernel="precomputed")
     fitted = benchmark.pedantic(model.fit, (gram, y), rounds=3)

@@ -8,7 +8,6 @@ from types import MappingProxyType
 from typing import Any
 
 from propcvx.estimators import (
-    AlterPropSVM,
     ConvPropSVM,
     InvCal,
     MethodStart,
@@ -19,7 +18,12 @@ from propcvx.experiments.averaging import averaged_methods
 from propcvx.experiments.ecological import EcologicalRegression
 from propcvx.experiments.evaluation import Method
 from propcvx.experiments.llp_learn import VERSION, LLPLearnAlterSVM, LLPLearnEM, require_llp_learn
-from propcvx.experiments.methods import SUPERVISED, paper_methods, supervised_svm
+from propcvx.experiments.methods import (
+    SUPERVISED,
+    paper_methods,
+    printed_alter_psvm,
+    supervised_svm,
+)
 from propcvx.experiments.reproduce.protocol import MethodOptions
 
 KERNELS = ("linear", "rbf")
@@ -143,7 +147,7 @@ METHODS: Mapping[str, Row] = MappingProxyType(
         FROM_INV_CAL: Row(
             lambda seed: Method(
                 FROM_INV_CAL,
-                AlterPropSVM(init=MethodStart(InvCal(C_p=1e4), annealing=False)),
+                printed_alter_psvm(init=MethodStart(InvCal(C_p=1e4), annealing=False)),
                 {"C": (0.1, 1.0), "C_p": (10.0, 100.0)},
             ),
             lambda options, kernel: {},
@@ -153,9 +157,7 @@ METHODS: Mapping[str, Row] = MappingProxyType(
         SEARCHED: Row(
             lambda seed: Method(
                 SEARCHED,
-                AlterPropSVM(
-                    C=1.0, C_p=10.0, init=several_starts(), polish="hops", random_state=seed
-                ),
+                printed_alter_psvm(init=several_starts(), polish="hops", random_state=seed),
             ),
             lambda options, kernel: {},
             seconds=10.0,

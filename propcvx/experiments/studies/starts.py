@@ -21,6 +21,7 @@ from propcvx.estimators import (
     RandomStart,
 )
 from propcvx.experiments.evaluation import Sample, Task
+from propcvx.experiments.methods import printed_alter_psvm
 from propcvx.experiments.reproduce.methods import several_starts
 from propcvx.experiments.studies.cells import Line, Row, carry_out, grouped, line, numbers
 from propcvx.experiments.studies.samples import labelled
@@ -84,13 +85,13 @@ def walks(labels: Any, seed: int) -> Mapping[str, AlterPropSVM]:
     true, inv_cal, conv = LabelingStart(labels, annealing=False), InvCal(C_p=1e3), ConvPropSVM()
     random, annealed = (RandomStart(repeats=10, annealing=anneal) for anneal in (False, True))
     return {
-        TRUE: AlterPropSVM(init=true, max_iter=1),
-        "from true labels": AlterPropSVM(init=true),
-        "random, annealed": AlterPropSVM(init=annealed, random_state=seed),
-        "random": AlterPropSVM(init=random, random_state=seed),
-        "InvCal, annealed": AlterPropSVM(init=MethodStart(inv_cal)),
-        "InvCal": AlterPropSVM(init=MethodStart(inv_cal, annealing=False)),
-        "conv-pSVM": AlterPropSVM(init=MethodStart(conv, annealing=False)),
+        TRUE: printed_alter_psvm(init=true, max_iter=1),
+        "from true labels": printed_alter_psvm(init=true),
+        "random, annealed": printed_alter_psvm(init=annealed, random_state=seed),
+        "random": printed_alter_psvm(init=random, random_state=seed),
+        "InvCal, annealed": printed_alter_psvm(init=MethodStart(inv_cal)),
+        "InvCal": printed_alter_psvm(init=MethodStart(inv_cal, annealing=False)),
+        "conv-pSVM": printed_alter_psvm(init=MethodStart(conv, annealing=False)),
     }
 
 
@@ -98,8 +99,10 @@ def searches(labels: Any, seed: int) -> Mapping[str, AlterPropSVM]:
     """Algorithm 1, and then label by label as long as the objective falls."""
     true = LabelingStart(labels, annealing=False)
     return {
-        "from true labels, hops": AlterPropSVM(init=true, polish="hops", random_state=seed),
-        "several, hops": AlterPropSVM(init=several_starts(), polish="hops", random_state=seed),
+        "from true labels, hops": printed_alter_psvm(init=true, polish="hops", random_state=seed),
+        "several, hops": printed_alter_psvm(
+            init=several_starts(), polish="hops", random_state=seed
+        ),
     }
 
 
