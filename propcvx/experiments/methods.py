@@ -29,13 +29,31 @@ def paper_methods(random_state: Any = None) -> list[Method]:
     """
     weights, tubes = (0.1, 1.0, 10.0), (0.0, 0.01, 0.1)
     alter = AlterPropSVM(random_state=random_state)
-    conv = ConvPropSVM(relaxation=CuttingPlanes())
     return [
         Method("MeanMap", MeanMap(), {"lam": weights}),
         Method("InvCal", InvCal(), {"C_p": weights, "epsilon": tubes}),
         Method("alter-pSVM", alter, {"C": weights, "C_p": (1.0, 10.0, 100.0)}),
-        Method("conv-pSVM", conv, {"C": weights, "epsilon": tubes}),
+        Method("conv-pSVM", paper_conv(), {"C": weights, "epsilon": tubes}),
     ]
+
+
+def paper_conv(C: float = 1.0, *, max_cuts: int = 1, **parameters: Any) -> ConvPropSVM:
+    """conv-pSVM in the paper's form, where the defaults of the class are ours.
+
+    Its oracle is that of eq:inf, and the plane has no bias but what centring gives.
+
+    Parameters
+    ----------
+    C : float
+        Weight of the hinge loss.
+    max_cuts : int
+        Largest number of cuts.
+    **parameters
+        Of :class:`propcvx.ConvPropSVM`, over these.
+    """
+    planes = CuttingPlanes(oracle="coordinate", max_cuts=max_cuts)
+    own = {"relaxation": planes, "bias": "none", "solver_tol": 1e-8}
+    return ConvPropSVM(C, **{**own, **parameters})
 
 
 def supervised_svm() -> Method:

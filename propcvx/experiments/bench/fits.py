@@ -11,13 +11,13 @@ from sklearn.base import clone
 from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.svm import SVC
 
-from propcvx.estimators import AlterPropSVM, ConvPropSVM
+from propcvx.estimators import AlterPropSVM
 from propcvx.experiments.bench.data import generated, in_bags, real_or_generated
 from propcvx.experiments.bench.frame import Case, Check, at_most, benchmark
 from propcvx.experiments.bench.steps import linear_svc
+from propcvx.experiments.methods import paper_conv
 from propcvx.losses import HINGE
 from propcvx.programs import svm_dual, svm_dual_parameters
-from propcvx.relaxation import CuttingPlanes
 from propcvx.solvers import solve
 
 Array = NDArray[np.float64]
@@ -82,7 +82,7 @@ def conv_fit(quick: bool) -> Iterator[Case]:
     """A fit of conv-pSVM with ten cuts over one SVC."""
     data = real_or_generated("vote", 48 if quick else None)
     gram = rbf_kernel(data.X, gamma=0.1)
-    model = ConvPropSVM(kernel="precomputed", relaxation=CuttingPlanes(max_cuts=10))
+    model = paper_conv(kernel="precomputed", max_cuts=10)
     yield Case(
         f"ConvPropSVM.fit, 10 cuts / SVC.fit, N={len(gram)} of vote, Gaussian kernel, bags of 8",
         partial(model.fit, gram, in_bags(data.y, 8)),

@@ -9,7 +9,6 @@ from typing import Any
 
 from propcvx.estimators import (
     AlterPropSVM,
-    ConvPropSVM,
     InvCal,
     MethodStart,
     RandomStart,
@@ -19,7 +18,7 @@ from propcvx.experiments.averaging import averaged_methods
 from propcvx.experiments.ecological import EcologicalRegression
 from propcvx.experiments.evaluation import Method
 from propcvx.experiments.llp_learn import VERSION, LLPLearnAlterSVM, LLPLearnEM, require_llp_learn
-from propcvx.experiments.methods import SUPERVISED, paper_methods, supervised_svm
+from propcvx.experiments.methods import SUPERVISED, paper_conv, paper_methods, supervised_svm
 from propcvx.experiments.reproduce.protocol import MethodOptions
 
 KERNELS = ("linear", "rbf")
@@ -74,7 +73,7 @@ def _kernel(options: MethodOptions, kernel: str) -> str:
 
 def several_starts() -> list[Start]:
     """Random labelings, annealed, and what two other methods say, not annealed."""
-    methods = InvCal(C_p=1e3), ConvPropSVM()
+    methods = InvCal(C_p=1e3), paper_conv()
     return [RandomStart(repeats=3), *(MethodStart(method, annealing=False) for method in methods)]
 
 

@@ -14,8 +14,9 @@ import numpy as np
 from tqdm import tqdm
 
 from propcvx.errors import InputError, PropCVXError
-from propcvx.estimators import AlterPropSVM, ConvPropSVM
+from propcvx.estimators import AlterPropSVM
 from propcvx.experiments.laboratory.data import sample_in_bags
+from propcvx.experiments.methods import paper_conv
 from propcvx.experiments.solver_laboratory.compare import others
 from propcvx.experiments.solver_laboratory.isolated import Limits, run_isolated
 from propcvx.experiments.solver_laboratory.measure import REFUSALS
@@ -23,7 +24,6 @@ from propcvx.experiments.solver_laboratory.nursery import Tell
 from propcvx.experiments.solver_laboratory.rows_file import Row, append_row, key_of, read_rows
 from propcvx.experiments.solver_laboratory.working_time import working_seconds
 from propcvx.model_selection import BagShuffleSplit
-from propcvx.relaxation import CuttingPlanes
 from propcvx.solvers import SOLVERS
 from propcvx.solvers.rows import COMMERCIAL, CORE, FURTHER
 from propcvx.solvers.table import suggestion
@@ -33,9 +33,7 @@ METHODS: Mapping[str, Callable[[FitAt], Any]] = MappingProxyType(
         "alter-pSVM": lambda fit: AlterPropSVM(
             fit.C, 10.0 * fit.C, n_init=3, random_state=fit.seed, **fit.by
         ),
-        "conv-pSVM": lambda fit: ConvPropSVM(
-            fit.C, relaxation=CuttingPlanes(max_cuts=MAX_CUTS), **fit.by
-        ),
+        "conv-pSVM": lambda fit: paper_conv(fit.C, max_cuts=MAX_CUTS, **fit.by),
     }
 )
 """The two methods by name."""
