@@ -58,7 +58,9 @@ def test_an_oracle_does_not_see_the_order_of_rows(seed, name, alphas):
 
 
 @pytest.mark.parametrize("relabel", [False, True])
-@pytest.mark.parametrize("oracle", ["coordinate", "coordinate_features", "exhaustive", "sweep"])
+@pytest.mark.parametrize(
+    "oracle", ["ascent", "coordinate", "coordinate_features", "exhaustive", "sweep"]
+)
 def test_a_fit_does_not_see_the_order_of_rows_or_the_names_of_bags(oracle, relabel):
     for seed in range(3):
         problem = small_problem(seed, sizes=(5, 4, 4), noise=0.7)
