@@ -40,7 +40,8 @@ def paper_methods(random_state: Any = None) -> list[Method]:
 def paper_conv(C: float = 1.0, *, max_cuts: int = 1, **parameters: Any) -> ConvPropSVM:
     """conv-pSVM in the paper's form, where the defaults of the class are ours.
 
-    Its oracle is that of eq:inf, and the plane has no bias but what centring gives.
+    Its oracle is that of eq:inf, and the plane has no bias but what centring gives.  The solver is
+    the one that the stored results are by: which cut is next can hang on the last digits of alpha.
 
     Parameters
     ----------
@@ -52,7 +53,8 @@ def paper_conv(C: float = 1.0, *, max_cuts: int = 1, **parameters: Any) -> ConvP
         Of :class:`propcvx.ConvPropSVM`, over these.
     """
     planes = CuttingPlanes(oracle="coordinate", max_cuts=max_cuts)
-    own = {"relaxation": planes, "bias": "none", "solver_tol": 1e-8}
+    solver = ("mkl_interior_point", "clarabel")
+    own = {"relaxation": planes, "bias": "none", "solver": solver, "solver_tol": 1e-8}
     return ConvPropSVM(C, **{**own, **parameters})
 
 
