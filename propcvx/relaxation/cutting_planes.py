@@ -47,8 +47,8 @@ class CuttingPlanes(BaseEstimator):
     oracle : str or callable
         ``"ascent"`` (the paper's, improved by a few more sorts), ``"coordinate"`` (the paper's,
         along the axes that keep 90% of the variance), ``"coordinate_features"`` (along the features
-        themselves), ``"random_directions"``, ``"several"`` (five cuts a round); with a bound that no
-        labeling exceeds ``"eigenvalue"`` and ``"semidefinite"``; and of the most violated
+        themselves), ``"random_directions"``, ``"several"`` (five cuts a round); with a bound that
+        no labeling exceeds ``"eigenvalue"`` and ``"semidefinite"``; and of the most violated
         labeling ``"exhaustive"``, ``"sweep"`` (two features) and ``"mixed_integer"``; or a
         callable ``oracle(features, feasible)`` that gives a function from alpha to a
         :class:`propcvx.relaxation.oracles.Cut`.
