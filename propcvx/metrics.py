@@ -12,6 +12,12 @@ from propcvx.bags import Bags
 from propcvx.errors import InputError
 from propcvx.targets import is_bag_target
 
+TIED = 1e-9
+"""Errors, and relatively scores, that are closer to each other than this are equal."""
+
+MARGIN = 1.0
+"""How far a plane that has all instances on one side is from them, at least, as in an SVM."""
+
 
 def bag_error(y_true: NDArray[np.void], y_pred: ArrayLike, *, by_size: bool = False) -> float:
     r"""Mean absolute difference between predicted and given proportions of bags.
@@ -64,3 +70,48 @@ def proportion_error(bags: Bags, labeling: NDArray[Any], *, by_size: bool = Fals
     """:func:`bag_error` for bags in their validated form."""
     gaps = np.abs(bags.proportions_of(labeling) - bags.proportions)
     return float(np.average(gaps, weights=bags.sizes if by_size else None))
+
+
+def least_error_bias(scores: NDArray[np.float64], bags: Bags) -> float:
+    r"""The bias b for which labels by the sign of :math:`f_i + b` have the least bag error.
+
+    The error is constant between two neighbouring scores, so one sort tells it for all biases; a
+    bias is the middle between two scores, or, where all instances are on one side, beyond them by
+    as much as they differ, and by a margin of 1 at least.  Of equally good ones the one nearest to
+    0 is taken, and 0 itself where two are equally near, so that swapped classes have the opposite
+    bias.
+
+    Parameters
+    ----------
+    scores : array of shape (n_instances,)
+        Scores :math:`f_i` without bias.
+    bags : Bags
+
+    Examples
+    --------
+    >>> from propcvx import bag_target
+    >>> bags = Bags.from_target(bag_target([0, 0, 1, 1], [0.5, 1.0]))
+    >>> least_error_bias(np.array([-4.0, -1.0, -2.0, 3.0]), bags)
+    3.0
+    """
+    order = np.argsort(-scores, kind="stable")
+    beyond = 2.0 * max(MARGIN, float(np.ptp(scores)))
+    ends = np.concatenate([[scores.max() + beyond], scores[order], [scores.min() - beyond]])
+    apart = ends[:-1] - ends[1:] > TIED * np.abs(scores).max()
+    apart[[0, -1]] = True
+    errors = _errors_of_top(order, bags)[apart]
+    middles = 0.5 * (ends[:-1] + ends[1:])[apart]
+    best = middles[errors <= errors.min() + TIED]
+    distances = np.abs(best)
+    return float(-best[distances <= distances.min() * (1.0 + TIED)].mean())
+
+
+def _errors_of_top(order: NDArray[np.intp], bags: Bags) -> NDArray[np.float64]:
+    """Bag error of the labelings whose positives are the first 0, 1, ... instances of an order."""
+    bag, wanted = bags.index[order], bags.proportions * bags.sizes
+    by_bag = np.argsort(bag, kind="stable")
+    before = np.empty(len(order), dtype=np.intp)  # positives of the same bag
+    before[by_bag] = np.arange(len(order)) - np.repeat(bags.starts, bags.sizes)
+    rises = np.abs(before + 1 - wanted[bag]) - np.abs(before - wanted[bag])
+    errors = np.cumsum(np.concatenate([[0.0], rises / bags.sizes[bag]]))
+    return (bags.proportions.sum() + errors) / bags.n_bags

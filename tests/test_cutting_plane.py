@@ -632,7 +632,8 @@ def test_intercept_is_what_centring_or_the_constant_feature_gives(kernel):
     X = problem.X + 3.0
     gram = (lambda A, B: A @ B.T) if kernel == "linear" else None
     for intercept in ("center", "constant", "none"):
-        clf = accurate(kernel=kernel, intercept=intercept, max_cuts=3).fit(X, problem.y)
+        clf = accurate(kernel=kernel, intercept=intercept, max_cuts=3).set_params(bias="none")
+        clf.fit(X, problem.y)
         K = (gram or clf.feature_map_.kernel)(X, X)
         soft = clf.relaxation_.alpha * clf.soft_labeling_
         if intercept == "center":

@@ -7,9 +7,19 @@ import cvxpy as cp
 import numpy as np
 import pytest
 from sklearn.base import clone
+from sklearn.datasets import load_breast_cancer
 from sklearn.model_selection import GridSearchCV
+from sklearn.preprocessing import minmax_scale
 
-from propcvx import BagKFold, ConvPropSVM, CuttingPlanes, InvCal, MeanMap, bag_target
+from propcvx import (
+    AlterPropSVM,
+    BagKFold,
+    ConvPropSVM,
+    CuttingPlanes,
+    InvCal,
+    MeanMap,
+    bag_target,
+)
 from propcvx.datasets import proportions_of, random_bags
 from propcvx.errors import InaccurateSolutionWarning, SolverError
 from propcvx.experiments.methods import printed_alter_psvm
@@ -174,6 +184,41 @@ def test_at_teaching_size_the_master_goes_through_cvxpy(master, solver):
     relaxation = CuttingPlanes(master=master, max_cuts=2)
     clf = ConvPropSVM(relaxation=relaxation, solver_tol=1e-6).fit(X, Y)
     assert {record.solver for record in clf.history_} == {solver}
+
+
+READABLE = {
+    "six cuts": ConvPropSVM(relaxation=CuttingPlanes(max_cuts=6, tol=0.0)),
+    "alter": AlterPropSVM(n_init=1, random_state=0),
+    "InvCal": InvCal(),
+    "MeanMap": MeanMap(),
+}
+
+
+def of_teaching_size(seed):
+    """200 noisy instances of five features in bags of eight."""
+    random = np.random.RandomState(seed)
+    labels = random.choice([-1.0, 1.0], 200)
+    bags = random_bags(labels, 8, seed)
+    features = random.randn(200, 5) + 0.5 * labels[:, None]
+    return features, bag_target(bags, proportions_of(labels, bags))
+
+
+@pytest.mark.filterwarnings("error::propcvx.errors.InaccurateSolutionWarning")
+@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("name", READABLE)
+def test_what_is_read_is_what_runs_with_default_parameters(name, seed):
+    clf = clone(READABLE[name]).fit(*of_teaching_size(seed))
+    assert {record.solver for record in clf.history_} <= {"clarabel", "piqp"}
+
+
+def test_the_solver_of_the_master_does_not_change_its_value():
+    X, labels = load_breast_cancer(return_X_y=True)
+    bags = random_bags(labels, 8, 0)
+    y = bag_target(bags, proportions_of(labels, bags))
+    default = ConvPropSVM(relaxation=CuttingPlanes(max_cuts=4)).fit(minmax_scale(X, (-1, 1)), y)
+    assert {record.solver for record in default.history_} == {"clarabel"}
+    other = clone(default).set_params(solver="mkl_interior_point").fit(minmax_scale(X, (-1, 1)), y)
+    assert default.history_.objectives == pytest.approx(other.history_.objectives, rel=2e-8)
 
 
 def test_a_usable_answer_is_not_lost_to_a_failure_after_it(break_solver):

@@ -15,6 +15,7 @@ from propcvx.checks import check_choice, check_number, named
 from propcvx.estimators.base import BagClassifier, Hyperplane
 from propcvx.kernels import FeatureMap
 from propcvx.labelings import FeasibleLabelings
+from propcvx.metrics import least_error_bias
 from propcvx.relaxation import RelaxationResult
 from propcvx.relaxation.bounds import Bounds, check_crossing
 from propcvx.relaxation.rounding import ROUNDINGS, Rounding
@@ -49,6 +50,10 @@ class ConvPropSVM(BagClassifier):
     intercept : "center", "constant" or "none"
         What stands in for the bias that the relaxation drops: centred features, a constant
         feature, or nothing.
+    bias : "bags" or "none"
+        What the classifier's plane is moved by: the bias of least bag error on the training bags
+        (:func:`propcvx.metrics.least_error_bias`), or nothing, as in the paper.  Without it the
+        plane of centred features goes through their mean, whatever the proportions.
     relaxation : str or object
         ``"cutting_planes"``, which is Algorithm 2 with one cut; ``"lifted"``,
         ``"mixed_integer"``, ``"continuous_labels"``, ``"entropic"``, and of the square loss
@@ -103,7 +108,7 @@ class ConvPropSVM(BagClassifier):
     dual_coef_ : array of shape (1, n_instances)
         Dual coefficients, for other kernels.
     intercept_ : array of shape (1,)
-        Bias that centring or the constant feature gives.
+        What centring or the constant feature and ``bias`` give.
     classes_ : array of shape (2,)
         Labels; ``[-1, 1]`` for bags.
     """
@@ -114,6 +119,7 @@ class ConvPropSVM(BagClassifier):
     epsilon: float | str = 0.0
     _: KW_ONLY
     intercept: str = "center"
+    bias: str = "bags"
     relaxation: Any = "cutting_planes"
     rounding: Any = "rank_one"
     verbose: bool = False
@@ -137,6 +143,7 @@ class ConvPropSVM(BagClassifier):
     ) -> Hyperplane:
         check_number("C", self.C, above=0.0)
         check_choice("intercept", self.intercept, ("center", "constant", "none"))
+        check_choice("bias", self.bias, ("bags", "none"))
         rounding = named("rounding", self.rounding, ROUNDINGS, "__call__")
         lifted, mean = self._lift(features)
         feasible = FeasibleLabelings.of(bags, self.epsilon)
@@ -144,13 +151,15 @@ class ConvPropSVM(BagClassifier):
         self.relaxation_ = self._relax(lifted, feasible, rounding, met, share_of_bounds(self.C))
         end = rounding(self.relaxation_, lifted, feasible, self.C)
         self.soft_labeling_, plane = end.labeling, end.weights
-        self.labeling_ = feasible.best(lifted @ plane)
+        scores = lifted @ plane
+        bias = least_error_bias(scores, bags) if self.bias == "bags" else 0.0
+        self.labeling_ = feasible.best(scores + bias)
         self.objective_ = self.relaxation_.value
         self.history_ = self.relaxation_.history
         self.violation_ = self.history_[-1].violation
         self.stop_reason_ = self.history_.stop_reason
         self.n_iter_ = len(self.history_)
-        bias = float(plane[features.shape[1] :].sum() - plane @ mean)
+        bias += float(plane[features.shape[1] :].sum() - plane @ mean)
         stopped_by = self._bound(lifted, plane, met) or self.relaxation_.stopped_by
         return Hyperplane(plane[: features.shape[1]], bias, stopped_by)
 

@@ -11,11 +11,10 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
 
 from propcvx.bags import Bags
-from propcvx.estimators import ConvPropSVM, InvCal, MeanMap, MethodStart
+from propcvx.estimators import InvCal, MeanMap, MethodStart
 from propcvx.experiments.evaluation import Method, bag_errors, fit_each, unit_of_scores
-from propcvx.experiments.methods import printed_alter_psvm
+from propcvx.experiments.methods import printed_alter_psvm, printed_conv_psvm
 from propcvx.model_selection import BagKFold
-from propcvx.relaxation import CuttingPlanes
 
 Array = NDArray[np.float64]
 
@@ -106,8 +105,7 @@ def averaged_methods(random_state: int | None = None) -> AveragedMethods:
         Seeds the folds and the random labelings.
     """
     weights = (0.1, 1.0, 10.0)
-    one_cut = CuttingPlanes(max_cuts=1, oracle="coordinate")
-    conv = ConvPropSVM(relaxation=one_cut, intercept="center")
+    conv = printed_conv_psvm(intercept="center")
     from_random = printed_alter_psvm(n_init=3, random_state=random_state)
     from_inv_cal, from_conv = (
         printed_alter_psvm(init=MethodStart(method, annealing=False))

@@ -29,12 +29,11 @@ def paper_methods(random_state: Any = None) -> list[Method]:
     """
     weights, tubes = (0.1, 1.0, 10.0), (0.0, 0.01, 0.1)
     alter = printed_alter_psvm(random_state=random_state)
-    conv = ConvPropSVM(relaxation=CuttingPlanes())
     return [
         Method("MeanMap", MeanMap(), {"lam": weights}),
         Method("InvCal", InvCal(), {"C_p": weights, "epsilon": tubes}),
         Method("alter-pSVM", alter, {"C": weights, "C_p": (1.0, 10.0, 100.0)}),
-        Method("conv-pSVM", conv, {"C": weights, "epsilon": tubes}),
+        Method("conv-pSVM", printed_conv_psvm(), {"C": weights, "epsilon": tubes}),
     ]
 
 
@@ -48,6 +47,27 @@ def printed_alter_psvm(**parameters: Any) -> AlterPropSVM:
     """
     printed = {"C": 1.0, "C_p": 10.0, "init": "random", "n_init": 10, "bag_weights": "bag"}
     return AlterPropSVM(**{**printed, **parameters})
+
+
+def printed_conv_psvm(C: float = 1.0, *, max_cuts: int = 1, **parameters: Any) -> ConvPropSVM:
+    """conv-pSVM in the paper's form, where the defaults of the class are ours.
+
+    Its oracle is that of eq:inf, and the plane has no bias but what centring gives.  The solver is
+    the one that the stored results are by: which cut is next can hang on the last digits of alpha.
+
+    Parameters
+    ----------
+    C : float
+        Weight of the hinge loss.
+    max_cuts : int
+        Largest number of cuts.
+    **parameters
+        Of :class:`propcvx.ConvPropSVM`, over these.
+    """
+    planes = CuttingPlanes(oracle="coordinate", max_cuts=max_cuts)
+    solver = ("mkl_interior_point", "clarabel")
+    own = {"relaxation": planes, "bias": "none", "solver": solver, "solver_tol": 1e-8}
+    return ConvPropSVM(C, **{**own, **parameters})
 
 
 def supervised_svm() -> Method:

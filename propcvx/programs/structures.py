@@ -169,22 +169,24 @@ class RestrictedMaster(OfInstances):
         alpha, mu = np.clip(alpha, 0.0, self.C), np.maximum(mu, 0.0)
         mu = mu / (mu.sum() or 1.0)
         weights = (self.labelings * alpha) @ self.features
-        norms = np.linalg.norm(weights, axis=1)
-        hinge = float(np.maximum(0.0, 1.0 - self._margins(mu, weights)).sum())
-        lower = float(alpha.sum()) - 0.5 * float(norms.max()) ** 2
-        return lower, 0.5 * float(mu @ norms) ** 2 + self.C * hinge
+        lower = float(alpha.sum()) - 0.5 * float(np.square(weights).sum(axis=1).max())
+        return lower, self.primal(mu[:, None] * weights)
+
+    def primal(self, W: Array) -> float:
+        """Value of the group form at any weights, shape (T, r), with the losses that they have."""
+        hinge = np.maximum(0.0, 1.0 - self._margins(W)).sum()
+        return 0.5 * float(np.linalg.norm(W, axis=1).sum()) ** 2 + self.C * float(hinge)
 
     def answer(self, alpha: Array, mu: Array) -> tuple[Parts, Parts]:
         """Variables and duals of the program that alpha and mu give."""
         weights = (self.labelings * alpha) @ self.features
         beta = 0.5 * np.square(weights).sum(axis=1).max() - alpha.sum()
-        beyond = self._margins(mu, weights) - 1.0
+        beyond = self._margins(mu[:, None] * weights) - 1.0
         duals = {"lower": np.maximum(0.0, beyond), "upper": np.maximum(0.0, -beyond)}
         return {"alpha": alpha, "beta": beta}, {"cuts": mu, **duals}
 
-    def _margins(self, mu: Array, weights: Array) -> Array:
-        scores = (mu[:, None] * weights) @ self.features.T
-        return np.asarray(np.einsum("ti,ti->i", self.labelings, scores))
+    def _margins(self, W: Array) -> Array:
+        return np.asarray(np.einsum("ti,ti->i", self.labelings, W @ self.features.T))
 
 
 @dataclass(frozen=True, eq=False)
@@ -199,15 +201,19 @@ class GroupMaster(RestrictedMaster):
         return 1.0
 
     def gap(self, values: Values, variables: Values, duals: Values) -> float:
-        """As of the epigraph form."""
-        return relative_gap(*self.bounds(duals["margin"], variables["s"]))
+        """As of the epigraph form, or between alpha and the weights W, whichever is smaller.
+
+        alpha determines the weights, but a small error of alpha is a large one of theirs.
+        """
+        lower, upper = self.bounds(duals["margin"], variables["s"])
+        return relative_gap(lower, min(upper, self.primal(variables["W"])))
 
     def answer(self, alpha: Array, mu: Array) -> tuple[Parts, Parts]:
         """As of the epigraph form."""
         weights = (self.labelings * alpha) @ self.features
         W = mu[:, None] * weights
         s = np.linalg.norm(W, axis=1)
-        xi = np.maximum(0.0, 1.0 - self._margins(mu, weights))
+        xi = np.maximum(0.0, 1.0 - self._margins(W))
         norms = [np.full(len(mu), s.sum()), -weights]
         return {"W": W, "s": s, "xi": xi}, {
             "margin": alpha,

@@ -45,10 +45,10 @@ class CuttingPlanes(BaseEstimator):
         ``master(features, C, *, solver, tol, options)`` that gives a function from labelings to a
         :class:`propcvx.relaxation.masters.MasterSolution`.
     oracle : str or callable
-        ``"coordinate"`` (the paper's, along the axes that keep 90% of the variance),
-        ``"coordinate_features"`` (along the features themselves), ``"ascent"`` (the paper's,
-        improved), ``"random_directions"``, ``"several"`` (five cuts a round); with a bound that no
-        labeling exceeds ``"eigenvalue"`` and ``"semidefinite"``; and of the most violated
+        ``"ascent"`` (the paper's, improved by a few more sorts), ``"coordinate"`` (the paper's,
+        along the axes that keep 90% of the variance), ``"coordinate_features"`` (along the features
+        themselves), ``"random_directions"``, ``"several"`` (five cuts a round); with a bound that
+        no labeling exceeds ``"eigenvalue"`` and ``"semidefinite"``; and of the most violated
         labeling ``"exhaustive"``, ``"sweep"`` (two features) and ``"mixed_integer"``; or a
         callable ``oracle(features, feasible)`` that gives a function from alpha to a
         :class:`propcvx.relaxation.oracles.Cut`.
@@ -71,7 +71,7 @@ class CuttingPlanes(BaseEstimator):
 
     _: KW_ONLY
     master: Any = "group"
-    oracle: Any = "coordinate"
+    oracle: Any = "ascent"
     max_cuts: int = 1
     tol: float = 1e-4
     drop_inactive: bool = False

@@ -39,8 +39,8 @@ class MasterSolution:
         \alpha)\|^2`, evaluated at this alpha or at the solver's own, whichever is larger: at most
         the restricted master's optimum.
     upper : float
-        Primal value for the weights :math:`w_t = \mu_t F^\top (y_t \circ \alpha)`: at least the
-        restricted master's optimum.
+        Primal value for the weights :math:`w_t = \mu_t F^\top (y_t \circ \alpha)`, or for those
+        that the solver gives, whichever is smaller: at least the restricted master's optimum.
     level : float
         :math:`\beta'` at this alpha; a labeling whose violation value is larger is violated.
     solver, status : str
@@ -102,6 +102,8 @@ class Master(ABC):
         mu = mu / mu.sum()
         problem = RestrictedMaster(self.features, labelings, self.C)
         value, upper = problem.bounds(alpha, mu)
+        if "W" in answer.variables:
+            upper = min(upper, problem.primal(self._unit * answer.variables["W"]))
         weights = mu[:, None] * ((labelings * alpha) @ self.features)
         alpha = settled(alpha, (labelings * (weights @ self.features.T)).sum(axis=0), self.C)
         settled_value, _ = problem.bounds(alpha, mu)

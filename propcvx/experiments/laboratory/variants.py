@@ -63,7 +63,7 @@ class Question:
     def separator(self, labeling: Array) -> ConvPropSVM:
         """The labeling's own SVM: with every label known, all relaxations are."""
         known = bag_target(np.arange(len(labeling)), (labeling > 0).astype(float))
-        model = ConvPropSVM(self.C, rounding="best_cut", **self.features)
+        model = ConvPropSVM(self.C, bias="none", rounding="best_cut", **self.features)
         model.fit(self.X, known)
         return model
 

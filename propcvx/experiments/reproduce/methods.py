@@ -8,7 +8,6 @@ from types import MappingProxyType
 from typing import Any
 
 from propcvx.estimators import (
-    ConvPropSVM,
     InvCal,
     MethodStart,
     RandomStart,
@@ -22,6 +21,7 @@ from propcvx.experiments.methods import (
     SUPERVISED,
     paper_methods,
     printed_alter_psvm,
+    printed_conv_psvm,
     supervised_svm,
 )
 from propcvx.experiments.reproduce.protocol import MethodOptions
@@ -78,7 +78,7 @@ def _kernel(options: MethodOptions, kernel: str) -> str:
 
 def several_starts() -> list[Start]:
     """Random labelings, annealed, and what two other methods say, not annealed."""
-    methods = InvCal(C_p=1e3), ConvPropSVM()
+    methods = InvCal(C_p=1e3), printed_conv_psvm()
     return [RandomStart(repeats=3), *(MethodStart(method, annealing=False) for method in methods)]
 
 

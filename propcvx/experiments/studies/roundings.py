@@ -13,8 +13,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from propcvx.estimators import ConvPropSVM
 from propcvx.experiments.evaluation import Sample, split_into_bags
+from propcvx.experiments.methods import printed_conv_psvm
 from propcvx.experiments.studies.cells import complete
 from propcvx.experiments.studies.rounding_tables import draw, show
 from propcvx.experiments.studies.samples import REAL, labelled
@@ -113,13 +113,13 @@ def measure(cell: Cell) -> list[dict[str, Any]]:
         X[shuffled], labels[shuffled], cell.bag_size, test_size=0.2, random_state=cell.split
     )
     train, test = task.train, task.test
-    recorded = Recorded(CuttingPlanes(max_cuts=max(STOPS)))
-    ConvPropSVM(C, relaxation=recorded).fit(train.X, train.y)
+    recorded = Recorded(CuttingPlanes(oracle="coordinate", max_cuts=max(STOPS)))
+    printed_conv_psvm(C, relaxation=recorded).fit(train.X, train.y)
     value = values_of(train)
     rows = []
     for stop, (name, rounding) in product(STOPS, ALL_ROUNDINGS.items()):
         reached = Reached(recorded.rounds[min(stop, len(recorded.rounds)) - 1])
-        model = ConvPropSVM(C, relaxation=reached, rounding=rounding).fit(train.X, train.y)
+        model = printed_conv_psvm(C, relaxation=reached, rounding=rounding).fit(train.X, train.y)
         row = {
             "cuts": stop,
             "rounding": name,

@@ -14,14 +14,13 @@ from propcvx.datasets import random_bags
 from propcvx.errors import FewBagsWarning
 from propcvx.estimators import (
     AlterPropSVM,
-    ConvPropSVM,
     InvCal,
     LabelingStart,
     MethodStart,
     RandomStart,
 )
 from propcvx.experiments.evaluation import Sample, Task
-from propcvx.experiments.methods import printed_alter_psvm
+from propcvx.experiments.methods import printed_alter_psvm, printed_conv_psvm
 from propcvx.experiments.reproduce.methods import several_starts
 from propcvx.experiments.studies.cells import Line, Row, carry_out, grouped, line, numbers
 from propcvx.experiments.studies.samples import labelled
@@ -82,7 +81,11 @@ def study_starts(folder: Path, splits: int, quick: bool) -> Path:
 
 def walks(labels: Any, seed: int) -> Mapping[str, AlterPropSVM]:
     """Algorithm 1 from each start; ``TRUE`` stays where it starts."""
-    true, inv_cal, conv = LabelingStart(labels, annealing=False), InvCal(C_p=1e3), ConvPropSVM()
+    true, inv_cal, conv = (
+        LabelingStart(labels, annealing=False),
+        InvCal(C_p=1e3),
+        printed_conv_psvm(),
+    )
     random, annealed = (RandomStart(repeats=10, annealing=anneal) for anneal in (False, True))
     return {
         TRUE: printed_alter_psvm(init=true, max_iter=1),

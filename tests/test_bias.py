@@ -1,0 +1,137 @@
+"""The bias of conv-pSVM: of least bag error, by brute force; the answers that it is there for."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from small_problems import small_problem
+
+from propcvx import ConvPropSVM, CuttingPlanes, bag_target
+from propcvx.bags import Bags
+from propcvx.datasets import proportions_of, random_bags
+from propcvx.metrics import least_error_bias, proportion_error
+from propcvx.relaxation import RELAXATIONS
+from propcvx.relaxation.rounding import ROUNDINGS
+
+pytestmark = pytest.mark.filterwarnings("ignore::propcvx.errors.InaccurateSolutionWarning")
+
+
+def scored_bags(seed, distinct):
+    """Scores, of which many are equal where few are distinct, and bags of any proportions."""
+    random = np.random.RandomState(seed)
+    bags = random.randint(0, random.randint(1, 5), 12)
+    scores = random.randint(-distinct, distinct + 1, 12) * 10.0 ** random.randint(-6, 7)
+    shares = random.choice([0.0, 0.25, 0.5, 0.61, 1.0], len(np.unique(bags)))
+    return scores, bags, shares
+
+
+def errors_of_all(scores, bags):
+    """Bag errors with each bias between two scores, and beyond all of them."""
+    ends = np.concatenate([[-np.inf], np.unique(scores), [np.inf]])
+    between = 0.5 * (np.maximum(ends[:-1], -1e9) + np.minimum(ends[1:], 1e9))
+    return [proportion_error(bags, scores - threshold) for threshold in between]
+
+
+@given(seed=st.integers(0, 2**31 - 1), distinct=st.sampled_from([1, 3, 1000]))
+@settings(max_examples=60)
+def test_the_bias_has_the_least_bag_error_and_is_mirrored_with_the_classes(seed, distinct):
+    scores, ids, shares = scored_bags(seed, distinct)
+    bags = Bags.from_target(bag_target(ids, shares))
+    bias = least_error_bias(scores, bags)
+    swapped = Bags.from_target(bag_target(ids, 1.0 - shares))
+    assert least_error_bias(-scores, swapped) == pytest.approx(-bias, rel=1e-12)
+    order = np.random.RandomState(seed).permutation(len(scores))
+    permuted = Bags.from_target(bag_target(-ids[order], shares[::-1]))
+    assert least_error_bias(scores[order], permuted) == pytest.approx(bias, rel=1e-12)
+    least = min(errors_of_all(scores, bags))
+    if bias != 0.0 or scores.all():  # 0 stands for two biases that are equally near
+        assert proportion_error(bags, scores + bias) == pytest.approx(least, abs=1e-12)
+
+
+def test_of_equal_errors_the_bias_nearest_to_0_is_taken():
+    one_bag = Bags.from_target(bag_target([0, 0, 0, 1, 1, 1], [1 / 3, 1 / 3]))
+    assert least_error_bias(np.array([5.0, 1.0, -1.0, 7.0, 3.0, -2.0]), one_bag) == -4.0
+    half_of_one = Bags.from_target(bag_target([0, 1, 1, 2], [0.5, 0.5, 0.5]))
+    assert least_error_bias(np.array([9.0, 2.0, -3.0, -8.0]), half_of_one) == 0.5
+    assert (
+        least_error_bias(np.array([-4.0, -4.0]), Bags.from_target(bag_target([0, 0], [1.0]))) == 5.0
+    )
+
+
+def separable(share, seed=0, n=300):
+    random = np.random.RandomState(seed)
+    y = np.where(np.arange(n) < round(share * n), 1.0, -1.0)
+    X = random.randn(n, 5)
+    X[:, 0] += 3.0 * y
+    bags = random_bags(y, 10, seed)
+    return X, y, bag_target(bags, proportions_of(y, bags))
+
+
+@pytest.mark.parametrize("parameters", [{}, {"kernel": "rbf"}], ids=str)
+@pytest.mark.parametrize("share", [0.05, 0.1, 0.2, 0.5, 0.7, 0.8, 0.9, 0.95])
+def test_separable_instances_are_told_apart_whatever_the_share(share, parameters):
+    X, y, target = separable(share)
+    assert ConvPropSVM(**parameters).fit(X, target).score(X, y) >= 0.95
+
+
+@pytest.mark.parametrize("C", [1e-6, 1.0, 1e6])
+@pytest.mark.parametrize("share", [0.1, 0.5, 0.9])
+def test_unequal_scales_and_offsets_do_not_matter(share, C):
+    X, y, target = separable(share)
+    moved = X * [30.0, 10.0, 10.0, 3.0, 0.01] + [1e4, -50.0, 0.0, 1.0, 7.0]
+    assert ConvPropSVM(C).fit(moved, target).score(moved, y) >= 0.95
+
+
+@pytest.mark.parametrize("kernel", ["linear", "rbf"])
+@pytest.mark.parametrize("intercept", ["center", "constant", "none"])
+@pytest.mark.parametrize("share", [0.0, 1.0])
+def test_bags_of_one_class_are_predicted_to_be_of_it(share, intercept, kernel):
+    X, y, target = separable(share, n=60)
+    model = ConvPropSVM(intercept=intercept, kernel=kernel).fit(X, target)
+    assert (model.predict(X) == y).all()
+    assert (model.predict(X + 0.1) == y).all()
+
+
+@pytest.mark.parametrize(
+    "parameters",
+    [
+        *({"relaxation": name} for name in RELAXATIONS),
+        *({"relaxation": CuttingPlanes(max_cuts=3), "rounding": name} for name in ROUNDINGS),
+    ],
+    ids=str,
+)
+def test_no_other_bias_has_a_smaller_bag_error(parameters):
+    problem = small_problem(3, (3, 4, 5), n_features=2)
+    model = ConvPropSVM(solver_tol=1e-6, **parameters)
+    scores = model.fit(problem.X, problem.y).decision_function(problem.X)
+    least = min(errors_of_all(scores, problem.bags))
+    assert proportion_error(problem.bags, scores) == pytest.approx(least, abs=1e-12)
+
+
+@pytest.mark.parametrize("epsilon", [0.0, 0.2, "rounding"])
+def test_tolerances_and_known_labels_are_kept(epsilon):
+    problem = small_problem(5, (4, 5, 6), n_features=2)
+    known = np.where(np.arange(len(problem.X)) < 3, problem.labels, 0)
+    y = bag_target(problem.y["bag"], problem.bags.proportions, known)
+    model = ConvPropSVM(epsilon=epsilon).fit(problem.X, y)
+    assert (model.labeling_[:3] == problem.labels[:3]).all()
+    bags = Bags.from_target(y)
+    error = proportion_error(bags, model.decision_function(problem.X))
+    assert error == pytest.approx(min(errors_of_all(model.decision_function(problem.X), bags)))
+
+
+def test_with_labels_no_other_bias_makes_fewer_errors():
+    X, y, _ = separable(0.8)
+    noisy = np.where(np.arange(len(y)) % 9 == 0, -y, y)
+    model = ConvPropSVM().fit(X, noisy)
+    scores = model.decision_function(X)
+    right = [np.mean((scores > cut) == (noisy > 0)) for cut in np.append(scores, -np.inf)]
+    assert model.score(X, noisy) == max(right)
+
+
+def test_without_it_the_plane_of_centred_features_goes_through_their_mean():
+    X, _, target = separable(0.9)
+    paper = ConvPropSVM(bias="none").fit(X, target)
+    assert paper.decision_function(X).mean() == pytest.approx(0.0, abs=1e-12)
+    with pytest.raises(ValueError, match=r"bias must be one of \['bags', 'none'\], got 'sort'"):
+        ConvPropSVM(bias="sort").fit(X, target)
