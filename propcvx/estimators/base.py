@@ -384,7 +384,8 @@ def warn_if_poor(bags: Bags, scores: Array) -> None:
     random bags are so near to it that good classifiers miss them by more.
     """
     error, at_random = proportion_error(bags, scores), error_at_random(bags)
-    if bags.sizes.max() > 1 and error > at_random:
+    chance = 1.0 + np.sqrt((np.pi / 2.0 - 1.0) / bags.n_bags)  # a standard error of that mean
+    if bags.sizes.max() > 1 and error > chance * at_random:
         warn(
             f"the fit has a bag error of {error:.3g} on the {bags.n_bags} bags that it was fitted "
             f"to, and labels drawn at random with the mean share would have {at_random:.3g}: it "
