@@ -464,7 +464,7 @@ def test_bounds_enclose_the_best_labeling(eight):
     assert optimum <= best + VALUE
     assert clf.bounds_.lower <= best + VALUE
     assert clf.bounds_.upper >= best - VALUE
-    labeling = clf.labeling_[feasible.bags.rows]
+    labeling = feasible.bags.sign * clf.labeling_[feasible.bags.rows]
     assert labeling in feasible
     own = values[int(np.argmin(np.abs(labelings - labeling).sum(axis=1)))]
     assert clf.bounds_.upper <= own + VALUE

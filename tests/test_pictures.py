@@ -53,7 +53,6 @@ def certified():
     return CertifiedInterval(
         lower=1.8,
         upper=2.0,
-        gap=0.1,
         proved_optimal=False,
         labeling=np.ones(4),
         history=tuple(history),

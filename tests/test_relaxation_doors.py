@@ -20,6 +20,7 @@ from propcvx.relaxation.bounds import labeling_upper_bound
 from propcvx.relaxation.masters import MASTERS
 from propcvx.relaxation.oracles import CoordinateOracle, Cut, ExhaustiveOracle, violation_value
 from propcvx.relaxation.rounding import SoftRounding, by_bags, rank_one
+from propcvx.relaxation.table import TOL
 from propcvx.solvers import solve
 
 pytestmark = pytest.mark.filterwarnings("ignore::propcvx.errors.InaccurateSolutionWarning")
@@ -293,7 +294,7 @@ def registered():
 def test_a_registered_relaxation_has_what_the_packages_have(registered):
     problem = small_problem(1)
     best = certify(problem.X, problem.y, kinds="enumeration").upper
-    clf = ConvPropSVM(relaxation=registered).fit(problem.X, problem.y)
+    clf = ConvPropSVM(relaxation=registered, solver_tol=TOL).fit(problem.X, problem.y)
     assert 0.0 < clf.bounds_.lower <= best * (1 + 1e-9)
     result = certify(problem.X, problem.y, kinds=[registered])
     assert result.lower == pytest.approx(clf.bounds_.lower, rel=1e-6)

@@ -44,7 +44,7 @@ def solved(monkeypatch):
     ("solver", "kernel"), [("auto", "linear"), ("libsvm", "rbf"), ("newton", "linear")]
 )
 def test_a_grid_solves_nothing_twice_and_answers_as_single_fits_do(task, solved, solver, kernel):
-    method = AlterPropSVM(kernel=kernel, n_init=3, solver=solver, random_state=0)
+    method = AlterPropSVM(kernel=kernel, init="random", n_init=3, solver=solver, random_state=0)
     models = list(fit_grid(method, *task, GRID))
     assert len(solved) == len(set(solved)) < sum(model.n_iter_ for model in models) * 3
     for model in models:

@@ -434,7 +434,7 @@ def test_wrong_arguments_show_the_usage_of_the_command(tmp_path, capsys):
     for words, usage in (
         (["reproduce", "figure2", "--results", "none"], "propcvx reproduce"),
         (["report", str(tmp_path / "none")], "propcvx report"),
-        (["solvers", "report", str(tmp_path / "none"), "--output", "a.md"], "solvers report"),
+        (["solvers", "compare", "svm_dua", "--rows", str(tmp_path / "none")], "solvers compare"),
     ):
         with pytest.raises(SystemExit):
             main(words)

@@ -64,9 +64,10 @@ class AlterPropSVM(BagClassifier):
         Constant of ``"poly"``.
     init : str, Start, estimator, sequence of these, or array
         Where to start: ``"mixed"``, which is random labelings and, without annealing, what
-        conv-pSVM and (up to 1,000 bags) InvCal answer; ``"random"``, the paper's; another name in
-        :data:`propcvx.estimators.starts.STARTS`, a kind of start, or several; an estimator stands
-        for ``MethodStart(estimator)``, a labeling for ``LabelingStart(labeling)``.
+        conv-pSVM and (up to 1,000 bags) InvCal answer with the weight C; ``"random"``, the
+        paper's; another name in :data:`propcvx.estimators.starts.STARTS`, a kind of start, or
+        several; an estimator stands for ``MethodStart(estimator)``, a labeling for
+        ``LabelingStart(labeling)``.
     n_init : int
         Number of random labelings, where ``init`` is ``"mixed"`` or ``"random"``.
     annealing : bool
@@ -142,7 +143,7 @@ class AlterPropSVM(BagClassifier):
         Labels; ``[-1, 1]`` for bags.
     """
 
-    gram_matrices = 6.0
+    gram_matrices = 14.0
 
     C: float = 1.0
     C_p: float = 10.0
@@ -168,7 +169,7 @@ class AlterPropSVM(BagClassifier):
 
     def _fit(self, features: Array, bags: Bags, solved: Solved | None = None) -> Hyperplane:
         problem, random = self._problem(bags), check_random_state(self.random_state)
-        starts = starts_of(self.init, self.n_init, self.annealing, bags)
+        starts = starts_of(self.init, self.n_init, self.annealing, bags, self.C)
         if self.selection == "bag_error" and len(starts) > 1:
             starts = [self._chosen_start(features, problem, starts, random)]
         objectives: list[float] = []

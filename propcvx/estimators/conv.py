@@ -113,7 +113,7 @@ class ConvPropSVM(BagClassifier):
         Labels; ``[-1, 1]`` for bags.
     """
 
-    gram_matrices = 8.0
+    gram_matrices = 9.0
 
     C: float = 1.0
     epsilon: float | str = 0.0

@@ -155,41 +155,42 @@ METHODS: Mapping[str, Callable[[], BagClassifier]] = MappingProxyType(
 MOST_BAGS = 1000
 """Above as many bags, InvCal takes longer than several random starts, which then seldom fail."""
 
-StartsOf = Callable[[int, bool, Bags], list[Start]]
-"""``starts_of(n_init, annealing, bags)``: what a name of ``init`` means."""
+StartsOf = Callable[[int, bool, Bags, float], list[Start]]
+"""``starts_of(n_init, annealing, bags, C)``: what a name of ``init`` means."""
 
 
-def mixed(n_init: int, annealing: bool, bags: Bags) -> list[Start]:
+def mixed(n_init: int, annealing: bool, bags: Bags, C: float) -> list[Start]:
     """Random labelings and, not annealed, those of the methods that can be fitted to the bags.
 
     With few random labelings alone, alter-pSVM often ends in the mirror image of a good labeling.
+    The methods have the weight C, so that what they find does not depend on the scale of the data.
     """
     starts: list[Start] = [RandomStart(n_init, annealing)]
     if not (bags.labels != 0).all():
-        starts.append(MethodStart("conv", annealing=False))
+        starts.append(MethodStart(ConvPropSVM(C, epsilon="rounding"), annealing=False))
         if bags.n_bags <= MOST_BAGS and not bags.known_inside.any():
-            starts.append(MethodStart("inv_cal", annealing=False))
+            starts.append(MethodStart(InvCal(C_p=C), annealing=False))
     return starts
 
 
 def _from(method: str) -> StartsOf:
-    return lambda n_init, annealing, bags: [MethodStart(method, annealing)]
+    return lambda n_init, annealing, bags, C: [MethodStart(method, annealing)]
 
 
 STARTS: Mapping[str, StartsOf] = MappingProxyType(
     {
         "mixed": mixed,
-        "random": lambda n_init, annealing, bags: [RandomStart(n_init, annealing)],
+        "random": lambda n_init, annealing, bags, C: [RandomStart(n_init, annealing)],
         **{method: _from(method) for method in METHODS},
     }
 )
-"""Kinds of start by name, for the parameters ``n_init`` and ``annealing`` and the bags."""
+"""Kinds of start by name, for the parameters ``n_init``, ``annealing`` and ``C`` and the bags."""
 
 
-def starts_of(init: Any, n_init: int, annealing: bool, bags: Bags) -> list[Start]:
+def starts_of(init: Any, n_init: int, annealing: bool, bags: Bags, C: float) -> list[Start]:
     """The kinds of start that ``init`` means, checked."""
     kinds = list(init) if _are_several(init) else [init]
-    starts = [start for kind in kinds for start in _starts_of(kind, n_init, annealing, bags)]
+    starts = [start for kind in kinds for start in _starts_of(kind, n_init, annealing, bags, C)]
     if not starts:
         raise InputError("init must name at least one start, got an empty sequence.")
     for start in starts:
@@ -197,13 +198,13 @@ def starts_of(init: Any, n_init: int, annealing: bool, bags: Bags) -> list[Start
     return starts
 
 
-def _starts_of(init: Any, n_init: int, annealing: bool, bags: Bags) -> list[Start]:
+def _starts_of(init: Any, n_init: int, annealing: bool, bags: Bags, C: float) -> list[Start]:
     if isinstance(init, Start):
         return [init]
     if isinstance(init, BagClassifier):
         return [MethodStart(init, annealing)]
     if isinstance(init, str):
-        return STARTS[check_choice("init", init, STARTS)](n_init, annealing, bags)
+        return STARTS[check_choice("init", init, STARTS)](n_init, annealing, bags, C)
     return [LabelingStart(init, annealing)]
 
 

@@ -235,10 +235,14 @@ def _check_answer(solver: str, program: Program, answer: Answer) -> None:
 
 
 def _value(solver: str, program: Program, answer: Answer) -> float:
-    """The value of the objective at an answer."""
+    """The value of the objective at an answer.
+
+    An entropy is infinite at points that a solver's error leaves outside its domain; where a gap
+    can be told, only an answer that overflows is.
+    """
     leave_values(program, answer)
     value = float(program.problem.objective.value)
-    if not np.isfinite(value):
+    if answer.gap is not None and not np.isfinite(value):
         raise _not_finite(solver, program, answer)
     return value
 

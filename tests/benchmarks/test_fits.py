@@ -2,10 +2,10 @@
 
 import numpy as np
 import pytest
-from bench_data import generated, in_bags, linear_svc
 from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.svm import SVC
 
+from benchmarks.bench_data import generated, in_bags, linear_svc
 from propcvx import ConvPropSVM, CuttingPlanes
 from propcvx.experiments.methods import printed_alter_psvm
 from propcvx.losses import HINGE

@@ -4,8 +4,8 @@ from functools import partial
 
 import numpy as np
 import pytest
-from bench_data import generated, in_bags, linear_svc
 
+from benchmarks.bench_data import generated, in_bags, linear_svc
 from propcvx.bags import Bags
 from propcvx.datasets import random_bags
 from propcvx.labelings import FeasibleLabelings, labeling_step
