@@ -15,7 +15,7 @@ from joblib import cpu_count
 
 import propcvx
 from propcvx.errors import InputError, PropCVXError
-from propcvx.experiments.demo import run_demo, writable_folder
+from propcvx.experiments.demo import run_demo
 from propcvx.experiments.laboratory import KINDS, Problem, run_comparison
 from propcvx.experiments.reproduce import (
     EXPERIMENTS,

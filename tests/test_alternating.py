@@ -584,7 +584,7 @@ def test_solvers_can_be_swapped(solver, seed):
 
 def test_solver_options_reach_the_solver():
     problem = small_problem(0)
-    with pytest.raises(SolverError, match="libsvm failed on svm_dual.*shrinkng"):
+    with pytest.raises(SolverError, match=r"libsvm failed on svm_dual.*shrinkng"):
         printed_alter_psvm(solver="libsvm", solver_options={"shrinkng": False}).fit(
             problem.X, problem.y
         )

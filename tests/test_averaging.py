@@ -5,11 +5,10 @@ import pytest
 from sklearn.base import clone
 
 from propcvx import ConvPropSVM, InvCal
-from propcvx.datasets import random_bags
 from propcvx.experiments.averaging import AveragedMethods, averaged_methods, not_worse
-from propcvx.experiments.evaluation import Method, Sample
-from propcvx.experiments.methods import cheaper
+from propcvx.experiments.evaluation import Method
 from propcvx.experiments.laboratory.data import sample_in_bags
+from propcvx.experiments.methods import cheaper
 
 
 @pytest.fixture(scope="module")

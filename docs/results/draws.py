@@ -69,7 +69,8 @@ def p_value(printed, deviation, draws):
 if __name__ == "__main__":
     keys = ("draw", "deal", "data", "bag_size")
     grid = product(range(12), range(2), ("heart", "vote"), (8, 16, 32, 64))
-    rows = complete(HERE / "draws.csv", [dict(zip(keys, cell, strict=True)) for cell in grid], measure)
+    cells = [dict(zip(keys, cell, strict=True)) for cell in grid]
+    rows = complete(HERE / "draws.csv", cells, measure)
     print(rows.groupby(["data", "bag_size", "method"], sort=False).apply(summary).to_string())
     panels = {
         data: lines(group, "method", "bag_size", "accuracy")

@@ -1,4 +1,4 @@
-"""What becomes of the relaxation after more and more cuts, rounded in every way; see roundings.md."""
+"""What becomes of the relaxation with more and more cuts, in every rounding; see roundings.md."""
 
 from dataclasses import dataclass, field
 from functools import cache

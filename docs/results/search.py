@@ -137,9 +137,7 @@ def prove(search):
 
 if __name__ == "__main__":
     grid = product(range(1), (24, 48), ("heart", "vote"), (0.01, 0.1, 1.0))
-    cells = [
-        {"split": split, "data": data, "n_instances": n, "C": C} for split, n, data, C in grid
-    ]
+    cells = [{"split": split, "data": data, "n_instances": n, "C": C} for split, n, data, C in grid]
     rows = complete(HERE / "search.csv", cells, measure)
     by = ["n_instances", "method", "data", "C"]
     table = rows.groupby(by, sort=False)[["found", "runs"]].sum()

@@ -1,4 +1,4 @@
-"""What Algorithm 1 reaches from random and from better labelings, beside the truth; see starts.md."""
+"""What Algorithm 1 reaches from random and better labelings, beside the truth; see starts.md."""
 
 import numpy as np
 from study import HERE, complete, labelled, line
@@ -22,7 +22,7 @@ DRAWN = (TRUE, "from true labels", "random, annealed", "InvCal", "conv-pSVM")
 
 
 def walks(labels, seed, bag_size):
-    """Algorithm 1 from each start; ``TRUE`` stays where it starts, and hops go on label by label."""
+    """Algorithm 1 from each start; ``TRUE`` stays where it is, and hops go on label by label."""
     true, inv_cal = LabelingStart(labels, annealing=False), InvCal(C_p=1e3)
     random, annealed = (RandomStart(repeats=10, annealing=anneal) for anneal in (False, True))
     found = {

@@ -95,7 +95,9 @@ if __name__ == "__main__":
         chance=("chance", "mean"), right=("right", "mean"), true=("true", "sum"), n=("true", "size")
     )
     print(table.unstack().round(2).to_string())
-    setting = "bags of " + proved.bag_size.astype(str) + ", epsilon " + proved.epsilon.map("{:g}".format)
+    setting = (
+        "bags of " + proved.bag_size.astype(str) + ", epsilon " + proved.epsilon.map("{:g}".format)
+    )
     panels = {
         f"{label}, N = {n}": {
             name: lines(group, "data", "C", column)

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 import warnings
+from time import perf_counter
 from typing import Any
 
 import cvxpy as cp
 
-from time import perf_counter
 from propcvx.errors import LicenceError, SolverError
 from propcvx.programs import Program
 from propcvx.solvers.answer import Answer

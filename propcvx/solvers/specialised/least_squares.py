@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+from time import perf_counter
 from typing import Any
 
 import cvxpy as cp
 import numpy as np
 
-from time import perf_counter
 from propcvx.programs import LeastSquares, Program
 from propcvx.solvers.answer import Answer
 

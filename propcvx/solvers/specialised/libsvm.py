@@ -13,6 +13,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass
+from time import perf_counter
 from typing import Any
 
 import cvxpy as cp
@@ -23,7 +24,6 @@ from sklearn import config_context
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.svm import SVC
 
-from time import perf_counter
 from propcvx.errors import UnsupportedSolverError
 from propcvx.programs import Program
 from propcvx.programs.structures import best_offset, feasible_in_box

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from time import perf_counter
 from typing import Any
 
 import cvxpy as cp
@@ -20,7 +21,6 @@ import numpy as np
 import scipy.linalg
 from numpy.typing import NDArray
 
-from time import perf_counter
 from propcvx.programs import Program
 from propcvx.solvers.answer import Answer
 

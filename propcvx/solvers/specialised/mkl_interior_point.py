@@ -25,6 +25,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from time import perf_counter
 from typing import Any, NamedTuple
 
 import cvxpy as cp
@@ -32,7 +33,6 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
-from time import perf_counter
 from propcvx.programs import Program
 from propcvx.solvers.answer import Answer
 

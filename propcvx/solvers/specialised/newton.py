@@ -20,13 +20,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from time import perf_counter
 from typing import Any
 
 import cvxpy as cp
 import numpy as np
 from numpy.typing import NDArray
 
-from time import perf_counter
 from propcvx.programs import Program
 from propcvx.programs.structures import best_offset, moved_in_box
 from propcvx.solvers.answer import Answer
