@@ -15,7 +15,7 @@ from joblib import cpu_count
 
 import propcvx
 from propcvx.errors import InputError, PropCVXError
-from propcvx.experiments.demo import run_demo, writable_folder
+from propcvx.experiments.demo import run_demo
 from propcvx.experiments.laboratory import KINDS, Problem, run_comparison
 from propcvx.experiments.reproduce import (
     EXPERIMENTS,
@@ -31,7 +31,6 @@ from propcvx.experiments.reproduce.plan_text import plan_text
 from propcvx.experiments.reproduce.protocol import OPTIONS
 from propcvx.experiments.reproduce.report import document_of, markdown_text, write_report
 from propcvx.experiments.solvers_command import add_solvers
-from propcvx.experiments.studies import STUDIES
 
 INTERRUPTED = 130
 """Exit code of a program ended by Ctrl-C, as shells count it."""
@@ -79,7 +78,6 @@ def _parser() -> argparse.ArgumentParser:
     _add_report(commands)
     _add_relax(commands)
     add_solvers(commands)
-    _add_study(commands)
     return parser
 
 
@@ -155,27 +153,6 @@ def _relax(chosen: argparse.Namespace) -> int:
         figure=chosen.figure,
         curves=chosen.curves,
     )
-    return 0
-
-
-def _add_study(commands: Any) -> None:
-    study = commands.add_parser("study", help="what the relaxation and the objective are worth")
-    study.add_argument("name", choices=STUDIES)
-    study.add_argument(
-        "--output", type=Path, required=True, metavar="DIR", help="folder of rows and picture"
-    )
-    study.add_argument("--splits", type=_from(1), default=5, help="random splits (5)")
-    study.add_argument("--quick", action="store_true", help="one small set: does it run?")
-    study.set_defaults(
-        parser=study,
-        run=_study,
-        keeps=lambda chosen: f"its rows are kept in {chosen.output} for the next call",
-    )
-
-
-def _study(chosen: argparse.Namespace) -> int:
-    folder = writable_folder(chosen.output)
-    print(STUDIES[chosen.name](folder, chosen.splits, chosen.quick))
     return 0
 
 

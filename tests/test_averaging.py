@@ -5,17 +5,15 @@ import pytest
 from sklearn.base import clone
 
 from propcvx import ConvPropSVM, InvCal
-from propcvx.datasets import random_bags
 from propcvx.experiments.averaging import AveragedMethods, averaged_methods, not_worse
-from propcvx.experiments.evaluation import Method, Sample
+from propcvx.experiments.evaluation import Method
+from propcvx.experiments.laboratory.data import sample_in_bags
 from propcvx.experiments.methods import cheaper
-from propcvx.experiments.studies.samples import gaussians
 
 
 @pytest.fixture(scope="module")
 def sample():
-    X, labels = gaussians(0.1)
-    return Sample.in_bags(X[:120], labels[:120], random_bags(labels[:120], 8, 0))
+    return sample_in_bags("generated", 120, 8, 0)
 
 
 @pytest.fixture(scope="module")

@@ -14,10 +14,7 @@ from propcvx.alternating.svm_step import svm_step
 from propcvx.bags import Bags
 from propcvx.bounds import LabelingProblem, SwapSearch
 from propcvx.bounds.interval import Interval
-from propcvx.cli import main
 from propcvx.experiments.methods import printed_alter_psvm
-from propcvx.experiments.studies import cells
-from propcvx.experiments.studies.search import Cell, measure
 from propcvx.history import StopReason
 from propcvx.labelings import FeasibleLabelings
 from propcvx.local_search import Moves, hops
@@ -160,25 +157,3 @@ def test_several_kinds_of_start_are_polished_too():
     )
     assert len(polished.start_objectives_) == 3
     assert (polished.start_objectives_ <= plain.start_objectives_).all()
-
-
-def test_the_study_of_searches_counts_runs(tmp_path):
-    assert main(["study", "search", "--quick", "--output", str(tmp_path)]) == 0
-    rows = cells.read(tmp_path / "search.csv")
-    found = {row["method"]: int(row["found"]) for row in rows}
-    plain, swaps, hopped = (
-        found[f"Algorithm 1, polish {name}"] for name in ("none", "swaps", "hops")
-    )
-    assert plain <= swaps <= hopped <= 3
-    assert all(row["proved"] == "1" and float(row["excess"]) > -1e-4 for row in rows)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("data", ["heart", "vote"])
-@pytest.mark.parametrize("C", [0.01, 0.1, 1.0])
-def test_the_proved_optimum_is_found_in_nearly_every_run(data, C, data_dir, monkeypatch):
-    monkeypatch.setenv("PROPCVX_DATA", str(data_dir))
-    rows = {row["method"]: row for row in measure(Cell(0, data, 24, C), 20)}
-    assert all(row["proved"] for row in rows.values())
-    for method in ("search of certify", "Algorithm 1, polish hops"):
-        assert rows[method]["found"] >= 18

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 import warnings
+from time import perf_counter
 from typing import Any
 
 import cvxpy as cp
 
-from propcvx.clock import now
 from propcvx.errors import LicenceError, SolverError
 from propcvx.programs import Program
 from propcvx.solvers.answer import Answer
@@ -29,10 +29,10 @@ def run_cvxpy(program: Program, options: dict[str, Any], warm: Any, *, cvxpy_nam
     any other ``warm`` is a cold start.
     """
     own = {name: value for name, value in options.items() if name != BACKEND}
-    problem, start, raw = program.problem, now(), None
+    problem, start, raw = program.problem, perf_counter(), None
     try:
         data, chain, inverse_data = problem_data(program, cvxpy_name, own, options.get(BACKEND))
-        built = now()
+        built = perf_counter()
         raw = chain.solve_via_data(
             problem,
             data,
@@ -40,7 +40,7 @@ def run_cvxpy(program: Program, options: dict[str, Any], warm: Any, *, cvxpy_nam
             verbose=False,
             solver_opts=own,
         )
-        solved = now()
+        solved = perf_counter()
         with warnings.catch_warnings():  # our own warning says more
             warnings.filterwarnings("ignore", "Solution may be inaccurate", UserWarning)
             problem.unpack_results(raw, chain, inverse_data)

@@ -13,6 +13,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass
+from time import perf_counter
 from typing import Any
 
 import cvxpy as cp
@@ -23,7 +24,6 @@ from sklearn import config_context
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.svm import SVC
 
-from propcvx.clock import now
 from propcvx.errors import UnsupportedSolverError
 from propcvx.programs import Program
 from propcvx.programs.structures import best_offset, feasible_in_box
@@ -60,7 +60,7 @@ def run_libsvm(program: Program, options: Mapping[str, Any], warm: Any) -> Answe
     UnsupportedSolverError
         If the box is not that of a labeling and one C.
     """
-    start = now()
+    start = perf_counter()
     svm: Any = program.structure
     values = program.values
     y, lower, upper = (values[name] for name in ("y", "lower", "upper"))
@@ -72,10 +72,10 @@ def run_libsvm(program: Program, options: Mapping[str, Any], warm: Any) -> Answe
         )
     last = _in_proportion(svm, values, warm, C)
     gap = np.inf if last is None else svm.gap(values, {"v": last.v}, {})
-    iterations, status, built = 0, cp.OPTIMAL, now()
+    iterations, status, built = 0, cp.OPTIMAL, perf_counter()
     if last is None or gap > options.get("tol", TOL):
         gram = svm.gram
-        built = now()
+        built = perf_counter()
         last, gap, iterations, status = _solved(svm, gram, values, C, options)
     weights = last.v @ svm.centred
     residuals = y - svm.centred @ weights - last.bias
@@ -84,7 +84,7 @@ def run_libsvm(program: Program, options: Mapping[str, Any], warm: Any) -> Answe
         "upper": np.maximum(residuals, 0.0),
         "balance": np.asarray(last.bias - svm.offset @ weights),
     }
-    seconds = now() - built
+    seconds = perf_counter() - built
     return Answer(status, {"v": last.v}, duals, built - start, seconds, iterations, gap, last)
 
 

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from time import perf_counter
 from typing import Any
 
 import cvxpy as cp
@@ -20,7 +21,6 @@ import numpy as np
 import scipy.linalg
 from numpy.typing import NDArray
 
-from propcvx.clock import now
 from propcvx.programs import Program
 from propcvx.solvers.answer import Answer
 
@@ -111,7 +111,7 @@ def run_logistic(program: Program, options: Mapping[str, Any], warm: Any) -> Ans
 
     Where there is no minimum, as with all labels the same, the status is ``"user_limit"``.
     """
-    start = now()
+    start = perf_counter()
     structure: Any = program.structure
     features, bias = structure.features, structure.bias
     values = program.values
@@ -129,4 +129,4 @@ def run_logistic(program: Program, options: Mapping[str, Any], warm: Any) -> Ans
     if bias:
         variables["b"] = np.asarray(x[rank] - x[:rank] @ offset)
     status = cp.OPTIMAL if found else cp.USER_LIMIT
-    return Answer(status, variables, {}, solve_seconds=now() - start, iterations=steps)
+    return Answer(status, variables, {}, solve_seconds=perf_counter() - start, iterations=steps)

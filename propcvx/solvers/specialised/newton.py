@@ -20,13 +20,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from time import perf_counter
 from typing import Any
 
 import cvxpy as cp
 import numpy as np
 from numpy.typing import NDArray
 
-from propcvx.clock import now
 from propcvx.programs import Program
 from propcvx.programs.structures import best_offset, moved_in_box
 from propcvx.solvers.answer import Answer
@@ -322,7 +322,7 @@ def run_newton(program: Program, options: Mapping[str, Any], warm: Any) -> Answe
     ``warm`` is where an earlier call ended.  Where the gap is not reached the status is
     ``"user_limit"``, and the answer the best one seen, which is never worse than w = 0.
     """
-    start = now()
+    start = perf_counter()
     svm: Any = program.structure
     values = program.values
     losses = Losses(svm.rows, values["y"], values["lower"], values["upper"])
@@ -342,7 +342,7 @@ def run_newton(program: Program, options: Mapping[str, Any], warm: Any) -> Answe
         cp.OPTIMAL if best.within(tol) else cp.USER_LIMIT,
         {"v": best.v},
         duals,
-        solve_seconds=now() - start,
+        solve_seconds=perf_counter() - start,
         iterations=steps,
         gap=max(best.gap, 0.0) / (abs(best.primal) or 1.0),
         warm=Warm(end.plane, end.width),

@@ -1,0 +1,88 @@
+"""What conv-pSVM would reach if true labels chose between it and its mirror image; see signs.md."""
+
+from itertools import product
+
+import numpy as np
+from study import HERE, complete, lines
+
+from propcvx.experiments.evaluation import bag_errors, fit_each
+from propcvx.experiments.reproduce.cells import Cell as Fold
+from propcvx.experiments.reproduce.evaluate import choose
+from propcvx.experiments.reproduce.experiments import TABLE_DATA
+from propcvx.experiments.reproduce.printed import REPETITIONS, printed
+from propcvx.experiments.reproduce.protocol import Protocol
+from propcvx.experiments.reproduce.tasks import inner_splits, task_of
+from propcvx.plotting import line_grid
+
+BAG_SIZES = (8, 16, 32, 64)
+PROTOCOL = Protocol().with_options(intercepts="center", cuts=1)
+"""Centred data and one cut; C and epsilon are tuned as printed."""
+RULES = ("bags", "labels")
+"""Who tells the sign: the proportions of the training bags, or the labels of their instances."""
+
+
+def measure(repetition, data, bag_size):
+    """A row for each rule: accuracy in percent over the test instances of all folds."""
+    folds = [
+        Fold(data, "linear", bag_size, "conv-pSVM", repetition, k, PROTOCOL)
+        for k in range(PROTOCOL.design.folds)
+    ]
+    right = np.concatenate([right_ones(fold) for fold in folds], axis=1)
+    for rule, row in zip(RULES, right, strict=True):
+        yield {"sign": rule, "accuracy": 100.0 * row.mean()}
+
+
+def right_ones(fold):
+    """For each rule, which test instances the classifier that is chosen labels right."""
+    task = task_of(fold)
+    splits = inner_splits(fold, task.train, supervised=False)
+    errors = sum(errors_of(fold, *map(task.train.take, split)) for split in splits)
+    test = list(predictions(fold, task.train, task.test))
+    chosen = [choose(row, PROTOCOL.design) for row in np.transpose(errors)]
+    return np.array([test[k][rule] == task.test.labels for rule, k in enumerate(chosen)])
+
+
+def errors_of(fold, train, test):
+    """Bag error of each combination of the grid, a row, by each rule, a column."""
+    return np.array(
+        [
+            [bag_errors(test.y, labels).sum() for labels in by_rule]
+            for by_rule in predictions(fold, train, test)
+        ]
+    )
+
+
+def predictions(fold, train, test):
+    """For each combination of the grid, the labels of test instances by each rule.
+
+    By the second they are turned round where most training instances would be labelled wrong.
+    """
+    for model in fit_each(fold.configured, train.X, train.y):
+        labels = model.predict(test.X)
+        is_mirrored = np.mean(model.predict(train.X) == train.labels) < 0.5
+        yield [labels, -labels if is_mirrored else labels]
+
+
+def in_print(data):
+    """What Table 2 has, against the bag size."""
+    papers = {n: printed().get(("table-linear", data, "linear", n, "conv-pSVM")) for n in BAG_SIZES}
+    known = [(n, of.accuracy, of.std / REPETITIONS**0.5) for n, of in papers.items() if of]
+    return tuple(np.reshape(known, (-1, 3)).T)
+
+
+if __name__ == "__main__":
+    keys = ("repetition", "data", "bag_size")
+    cells = [dict(zip(keys, c, strict=True)) for c in product(range(5), TABLE_DATA, BAG_SIZES)]
+    rows = complete(HERE / "signs.csv", cells, measure)
+    by = ["data", "bag_size", "sign"]
+    table = rows.groupby(by, sort=False).accuracy.agg(["count", "mean", "std"]).unstack()
+    print(table.to_string())
+    panels = {
+        data: {
+            **lines(group.assign(sign="sign by " + group.sign), "sign", "bag_size", "accuracy"),
+            "print": in_print(data),
+        }
+        for data, group in rows[rows.data.isin(TABLE_DATA[:4])].groupby("data", sort=False)
+    }
+    figure = line_grid({"accuracy in percent": panels}, "bag size")
+    figure.savefig(HERE / "signs.png", dpi=110)

@@ -1,0 +1,98 @@
+"""What Algorithm 1 reaches from random and better labelings, beside the truth; see starts.md."""
+
+import numpy as np
+from study import HERE, complete, labelled, line
+
+from propcvx.datasets import random_bags
+from propcvx.estimators import InvCal, LabelingStart, MethodStart, RandomStart
+from propcvx.experiments.evaluation import Sample, Task
+from propcvx.experiments.methods import printed_alter_psvm, printed_conv_psvm
+from propcvx.experiments.reproduce.methods import several_starts
+from propcvx.metrics import bag_error
+from propcvx.model_selection import BagKFold
+from propcvx.plotting import line_grid
+
+BAG_SIZES = {"heart": (8, 16, 32, 64), "vote": (8, 16, 32, 64), "cod-rna.t": (2048, 4096, 8192)}
+SEARCHED = 64
+"""Largest bags in which labels are also searched one by one, in a time that grows with the squares
+of the bag sizes."""
+TRUE = "true labels"
+"""The row that the others are compared with: the SVM of the true labeling, and its objective."""
+DRAWN = (TRUE, "from true labels", "random, annealed", "InvCal", "conv-pSVM")
+
+
+def walks(labels, seed, bag_size):
+    """Algorithm 1 from each start; ``TRUE`` stays where it is, and hops go on label by label."""
+    true, inv_cal = LabelingStart(labels, annealing=False), InvCal(C_p=1e3)
+    random, annealed = (RandomStart(repeats=10, annealing=anneal) for anneal in (False, True))
+    found = {
+        TRUE: {"init": true, "max_iter": 1},
+        "from true labels": {"init": true},
+        "random, annealed": {"init": annealed},
+        "random": {"init": random},
+        "InvCal, annealed": {"init": MethodStart(inv_cal)},
+        "InvCal": {"init": MethodStart(inv_cal, annealing=False)},
+        "conv-pSVM": {"init": MethodStart(printed_conv_psvm(), annealing=False)},
+    }
+    if bag_size <= SEARCHED:
+        found["from true labels, hops"] = {"init": true, "polish": "hops"}
+        found["several, hops"] = {"init": several_starts(), "polish": "hops"}
+    return {name: printed_alter_psvm(random_state=seed, **own) for name, own in found.items()}
+
+
+def measure(split, data, bag_size):
+    """A row for each start, on the first of five folds over whole bags.
+
+    ``objective`` is that of eq:pSVM_2; ``right`` and ``accuracy`` are the labels that are right on
+    the training and on the test instances, in percent; ``bag_error`` is that on the test bags.
+    """
+    task = task_of(split, data, bag_size)
+    C, C_p = (0.1, 100.0) if data == "cod-rna.t" else (1.0, 10.0)
+    for start, model in walks(task.train.labels, split, bag_size).items():
+        model.set_params(C=C, C_p=C_p).fit(task.train.X, task.train.y)
+        predicted = model.predict(task.test.X)
+        yield {
+            "start": start,
+            "objective": model.objective_,
+            "right": 100.0 * np.mean(model.labeling_ == task.train.labels),
+            "accuracy": 100.0 * np.mean(predicted == task.test.labels),
+            "bag_error": bag_error(task.test.y, predicted),
+        }
+
+
+def task_of(split, data, bag_size):
+    """Random bags, and the first of five folds over them."""
+    X, labels = labelled(data)
+    sample = Sample.in_bags(X, labels, random_bags(labels, bag_size, split))
+    inside, outside = next(BagKFold(random_state=split).split(sample.X, sample.y))
+    return Task(sample.take(inside), sample.take(outside))
+
+
+def relative(rows):
+    """The rows with the objective over that of the true labels of the same draw."""
+    keys = ["split", "data", "bag_size"]
+    true = rows[rows.start == TRUE].set_index(keys).objective.rename("true")
+    rows = rows.join(true, on=keys)
+    return rows.assign(relative=rows.objective / rows.true)
+
+
+if __name__ == "__main__":
+    cells = [
+        {"split": split, "data": data, "bag_size": size}
+        for split in range(3)
+        for data, sizes in BAG_SIZES.items()
+        for size in sizes
+    ]
+    rows = relative(complete(HERE / "starts.csv", cells, measure))
+    table = rows.groupby(["data", "bag_size", "start"], sort=False)
+    print(table[["relative", "right", "accuracy", "bag_error"]].mean().round(3).to_string())
+    panels = {
+        data: {
+            start: (line(of, "bag_size", "relative")[1], *line(of, "bag_size", "accuracy")[1:])
+            for start in DRAWN
+            for of in [group[group.start == start]]
+        }
+        for data, group in rows.groupby("data", sort=False)
+    }
+    label = "objective over that of the true labels"
+    line_grid({"test accuracy in percent": panels}, label).savefig(HERE / "starts.png", dpi=110)

@@ -1,0 +1,65 @@
+"""What the studies share: cells whose rows are kept in a CSV file, labelled sets, lines."""
+
+import warnings
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+from scipy.stats import norm
+from sklearn.preprocessing import minmax_scale
+from tqdm import tqdm
+
+from propcvx.datasets import load_real
+from propcvx.datasets.real import LabeledData
+
+HERE = Path(__file__).parent
+
+REAL = ("heart", "vote", "australian")
+
+OVERLAPS = {"gaussians 1%": 0.01, "gaussians 10%": 0.1, "gaussians 25%": 0.25}
+"""Generated sets by name, and the error of the best classifier there is."""
+
+
+def complete(path, cells, measure):
+    """All rows of some cells: what the CSV file has is not measured again.
+
+    ``cells`` are dicts with the same keys, the first columns of the file; ``measure(**cell)`` gives
+    the further columns, in rows that are added at once when the cell is done.
+    """
+    names = list(cells[0])
+    for cell in tqdm(cells, desc=path.stem, unit="cell"):
+        there = pd.read_csv(path) if path.exists() else pd.DataFrame(columns=names)
+        if not (there[names] == pd.Series(cell)).all(axis=1).any():
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                rows = pd.DataFrame([{**cell, **row} for row in measure(**cell)])
+            new = not path.exists()
+            rows.to_csv(path, mode="a", header=new, index=False, float_format="%.6g")
+    asked = pd.DataFrame(cells)
+    return pd.read_csv(path).merge(asked, on=names)
+
+
+def labelled(name):
+    """A set by name, a real one or one of ``OVERLAPS``, each attribute scaled to [-1, 1]."""
+    return gaussians(OVERLAPS[name]) if name in OVERLAPS else load_real(name, download=False)
+
+
+def gaussians(error):
+    """Two Gaussian classes of unit covariance that the best classifier confuses at this rate."""
+    random = np.random.default_rng(0)
+    labels = random.choice((-1.0, 1.0), 500)
+    X = random.normal(size=(500, 5))
+    X[:, 0] += norm.isf(error) * labels
+    return LabeledData(minmax_scale(X, (-1, 1)), labels)
+
+
+def line(rows, x, y):
+    """Mean of a column and its standard error, against another."""
+    of = rows.groupby(x)[y]
+    error = of.std(ddof=0) / np.sqrt(of.size())
+    return of.mean().index.to_numpy(float), of.mean().to_numpy(), error.to_numpy()
+
+
+def lines(rows, by, x, y):
+    """A line for each value of a column, in the order of the file."""
+    return {name: line(group, x, y) for name, group in rows.groupby(by, sort=False)}

@@ -1,0 +1,109 @@
+"""Where the best labeling is known for certain: how many of its labels are right; see truth.md."""
+
+from contextlib import suppress
+from itertools import product
+
+import numpy as np
+from study import HERE, OVERLAPS, REAL, complete, labelled, lines
+
+from propcvx.bags import Bags
+from propcvx.bounds import BOUNDS, Interval, LabelingProblem, OutOfTimeError, SwapSearch
+from propcvx.datasets import random_bags
+from propcvx.experiments.evaluation import Sample
+from propcvx.labelings import FeasibleLabelings
+from propcvx.plotting import line_grid
+from propcvx.relaxation.labeling_svm import LabelingSVM
+
+CONSTANTS = (0.001, 0.1, 1.0)
+BAGS = ((2, 0.0), (4, 0.0), (8, 0.0), (8, 0.125))
+"""Bag sizes with an epsilon; in bags of 2 and 4, an epsilon of 0.125 allows nothing more."""
+TOL, TIME_LIMIT = 1e-6, 30.0
+"""Relative gap at which a labeling counts as proved optimal, and seconds for a proof."""
+DRAWN = {
+    "right": "share of right labels of\nthe best labeling",
+    "true": "truth is a best labeling,\nshare of problems",
+    "excess": "value of the truth /\nbest value",
+}
+
+
+def measure(split, data, n_instances, bag_size, epsilon, C):
+    """The row of a cell.
+
+    ``right`` is the share of right labels of the best labeling, ``chance`` what a random feasible
+    labeling is expected to have; ``held_out`` and ``held_out_truth`` are the accuracies of the
+    SVMs of the best labeling and of the true one on the other instances of the set.
+    """
+    X, labels = labelled(data)
+    order = np.random.RandomState(split).permutation(len(X))
+    inside, outside = order[:n_instances], order[n_instances:]
+    truth, mean = labels[inside], X[inside].mean(axis=0)
+    sample = Sample.in_bags(X[inside] - mean, truth, random_bags(truth, bag_size, split))
+    feasible = FeasibleLabelings.of(Bags.from_target(sample.y), epsilon)
+    interval = proved_best(LabelingProblem.constrained(sample.X, feasible, C))
+    best, svm = np.asarray(interval.labeling), LabelingSVM(sample.X, C)
+    planes, share = [svm.weights(one) for one in (best, truth)], sample.y["proportion"]
+    held_out = [np.mean(((X[outside] - mean) @ w > 0.0) == (labels[outside] > 0)) for w in planes]
+    yield {
+        "proved": int(interval.closed),
+        "lower": interval.lower,
+        "value": interval.upper,
+        "true_value": svm.value(truth, planes[1]),
+        "right": np.mean(best == truth),
+        "chance": np.mean(share**2 + (1.0 - share) ** 2),
+        "held_out": held_out[0],
+        "held_out_truth": held_out[1],
+    }
+
+
+def proved_best(problem):
+    """What :func:`propcvx.estimators.certify` does, without its search from random directions.
+
+    At these sizes nearly all of the time would be that search's, and the bounds do without.
+    """
+    interval = Interval(TOL, TIME_LIMIT)
+    search = SwapSearch(problem, interval)
+    listed = BOUNDS["enumeration"].refuses(problem) is None
+    with suppress(OutOfTimeError):
+        search.plane(problem.best_for(np.zeros(len(problem.features))))
+        BOUNDS["enumeration" if listed else "branch_and_bound"].run(problem, interval, search)
+    return interval
+
+
+def judged(rows):
+    """The problems whose optimum is proved, with what follows for the true labeling.
+
+    ``true`` is 1 where it is a best one: the one found, or its mirror image, whose value is the
+    same without a bias.  ``excess`` is the ratio of its value to the best.
+    """
+    rows = rows[rows.proved == 1]
+    return rows.assign(
+        excess=rows.true_value / rows.value, true=rows.right.isin([0.0, 1.0]).astype(int)
+    )
+
+
+if __name__ == "__main__":
+    grid = product((16, 24), range(5), (*REAL, *OVERLAPS), BAGS, CONSTANTS)
+    cells = [
+        {"split": s, "data": data, "n_instances": n, "bag_size": size, "epsilon": epsilon, "C": C}
+        for n, s, data, (size, epsilon), C in grid
+    ]
+    rows = complete(HERE / "truth.csv", cells, measure)
+    proved = judged(rows)
+    print(f"{len(proved)} of {len(rows)} optima are proved.\n")
+    by = ["n_instances", "data", "bag_size", "epsilon", "C"]
+    table = proved.groupby(by, sort=False).agg(
+        chance=("chance", "mean"), right=("right", "mean"), true=("true", "sum"), n=("true", "size")
+    )
+    print(table.unstack().round(2).to_string())
+    setting = (
+        "bags of " + proved.bag_size.astype(str) + ", epsilon " + proved.epsilon.map("{:g}".format)
+    )
+    panels = {
+        f"{label}, N = {n}": {
+            name: lines(group, "data", "C", column)
+            for name, group in same.groupby(setting, sort=False)
+        }
+        for column, label in DRAWN.items()
+        for n, same in proved.groupby("n_instances")
+    }
+    line_grid(panels, "C", log=True).savefig(HERE / "truth.png", dpi=110)
