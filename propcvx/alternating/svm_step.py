@@ -27,8 +27,8 @@ Step = Callable[[Array, float, Separator | None], Separator]
 class SVMStep:
     r"""Solves the SVM of a fixed labeling; built once, re-solved for every labeling and C.
 
-    A w that is not better than zero by its primal objective is taken as zero: the labeling step
-    then does not sort a solver's rounding errors.  All scores are equal, all labelings with its
+    Where zero has a primal objective as small as that of w, up to the solver's gap, w is taken as
+    zero: the labeling step then does not sort a solver's errors.  All scores are equal, all labelings with its
     counts as good, and of them it takes the one along the difference of the classes' means: by the
     order of the instances, all starts would go the same way from there, and with the labels before,
     w would stay zero.
@@ -66,9 +66,9 @@ class SVMStep:
         v = feasible_in_box(solution.variables["v"], *box)
         weights, ties = self._posed.T @ v, labeling
         losses, offset = _losses(labeling - self._posed @ weights, *box)
-        rounding = len(labeling) * np.finfo(float).eps
         zero, offset_of_zero = _losses(labeling, *box)
-        if (1.0 - rounding) * zero <= 0.5 * float(weights @ weights) + losses:
+        error = _gap(solution) + len(labeling) * np.finfo(float).eps * zero
+        if zero - error <= 0.5 * float(weights @ weights) + losses:
             weights, offset = np.zeros_like(weights), offset_of_zero
             ties = self._posed @ (self._posed.T @ labeling)
         separator = self._separator(weights, offset, self._posed @ weights, ties, solution)
