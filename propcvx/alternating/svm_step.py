@@ -28,10 +28,10 @@ class SVMStep:
     r"""Solves the SVM of a fixed labeling; built once, re-solved for every labeling and C.
 
     Where zero has a primal objective as small as that of w, up to the solver's gap, w is taken as
-    zero: the labeling step then does not sort a solver's errors.  All scores are equal, all labelings with its
-    counts as good, and of them it takes the one along the difference of the classes' means: by the
-    order of the instances, all starts would go the same way from there, and with the labels before,
-    w would stay zero.
+    zero: the labeling step then does not sort a solver's errors.  All scores are equal, all
+    labelings with its counts as good, and of them it takes the one along the difference of the
+    classes' means: by the order of the instances, all starts would go the same way from there, and
+    with the labels before, w would stay zero.
 
     With a bias the problem is invariant to translations, so it is solved in features of mean zero
     and mean square one: a solver's rounding errors then depend on neither the distance to the
