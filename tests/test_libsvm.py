@@ -21,7 +21,7 @@ def test_the_origin_does_not_matter(C, offset):
     values, weights, biases = [], [], []
     for program in (svm_dual(features), svm_dual(features + offset)):
         program.set(**svm_dual_parameters(labeling, C))
-        solution = solve(program, "libsvm", tol=1e-5, certify=False)
+        solution = solve(program, "libsvm", tol=1e-5, residuals=False)
         assert solution.status == "optimal"
         lower, upper = program.structure.bounds(program.values, solution.variables["v"])
         assert upper - lower <= 1e-5 * upper
@@ -39,7 +39,7 @@ def test_scales_are_the_same_problem(C, scale):
     features, labeling = bags_of_normals(100, 3)
     plain = svm_dual(features).set(**svm_dual_parameters(labeling, C))
     scaled = svm_dual(scale * features).set(**svm_dual_parameters(labeling, C / scale**2))
-    answers = [solve(program, "libsvm", tol=1e-5, certify=False) for program in (plain, scaled)]
+    answers = [solve(program, "libsvm", tol=1e-5, residuals=False) for program in (plain, scaled)]
     assert [answer.status for answer in answers] == ["optimal"] * 2
     assert scale**2 * answers[1].value == pytest.approx(answers[0].value, rel=2e-5)
 
@@ -48,8 +48,8 @@ def test_scales_are_the_same_problem(C, scale):
 def test_what_it_does_not_reach_it_says_and_the_next_is_asked(C):
     features, labeling = bags_of_normals(40, 3)
     program = svm_dual(features).set(**svm_dual_parameters(labeling, C))
-    exact = solve(program, "newton", tol=1e-9, certify=False).value
-    solution = solve(program, ("libsvm", "newton"), tol=1e-7, certify=False, max_iter=1000)
+    exact = solve(program, "newton", tol=1e-9, residuals=False).value
+    solution = solve(program, ("libsvm", "newton"), tol=1e-7, residuals=False, max_iter=1000)
     assert solution.status == "optimal"
     assert solution.value == pytest.approx(exact, rel=1.2e-7)
 
@@ -65,7 +65,7 @@ def test_answers_in_proportion_are_answers(positives):
         solution = solve(program, "libsvm", tol=1e-5, warm=end)
         lower, upper = program.structure.bounds(program.values, solution.variables["v"])
         assert upper - lower <= 1e-5 * upper
-        assert solution.certificate.primal_residual <= 1e-9 * C
+        assert solution.residuals.primal_residual <= 1e-9 * C
         end = solution.warm
         iterations.append(solution.iterations)
     assert 0 in iterations[1:10]
@@ -101,7 +101,7 @@ def test_hard_margins_are_exact(C):
     lower, upper = program.structure.bounds(program.values, solution.variables["v"])
     assert solution.status == "optimal"
     assert upper - lower <= 1e-10 * upper
-    assert solution.certificate.primal_residual <= 1e-9
+    assert solution.residuals.primal_residual <= 1e-9
     assert np.sum(np.abs(solution.variables["v"]) < C) == 60
 
 

@@ -26,7 +26,7 @@ def test_it_equals_the_program(n, d, lam, bias):
     fast, readable = (solve(program, name, tol=1e-9) for name in ("logistic", "clarabel"))
     assert fast.value == pytest.approx(readable.value, rel=1e-7, abs=1e-7)
     assert fast.value <= readable.value + 1e-12
-    assert fast.certificate.dual_residual <= 1e-8 * max(1.0, lam)
+    assert fast.residuals.dual_residual <= 1e-8 * max(1.0, lam)
 
 
 @pytest.mark.parametrize("bias", [True, False])
@@ -39,7 +39,7 @@ def test_where_no_labels_have_the_mean_operator(scale, outward, lam, bias):
     program.set(mean_operator=outward * program.values["mean_operator"])
     answer = solve(program, "logistic", tol=1e-9)
     assert answer.status == "optimal"
-    assert answer.certificate.dual_residual <= 1e-8 * outward * max(1.0, scale)
+    assert answer.residuals.dual_residual <= 1e-8 * outward * max(1.0, scale)
 
 
 @pytest.mark.parametrize("bias", [True, False])
@@ -47,7 +47,7 @@ def test_where_no_labels_have_the_mean_operator(scale, outward, lam, bias):
 @pytest.mark.parametrize("lam", [1e-8, 1e-2, 1e2])
 def test_scales_are_the_same_problem(lam, scale, bias):
     plain, scaled = (model(50, 3, lam=lam, bias=bias, scale=s) for s in (1.0, scale))
-    answers = [solve(program, "logistic", certify=False) for program in (plain, scaled)]
+    answers = [solve(program, "logistic", residuals=False) for program in (plain, scaled)]
     assert [answer.status for answer in answers] == ["optimal"] * 2
     assert answers[1].value == pytest.approx(answers[0].value, rel=1e-7)
     np.testing.assert_allclose(
@@ -58,7 +58,7 @@ def test_scales_are_the_same_problem(lam, scale, bias):
 @pytest.mark.parametrize("offset", [1e2, 1e4, 1e6])
 def test_with_a_bias_the_origin_does_not_matter(offset):
     plain, moved = (model(50, 3, offset=o) for o in (0.0, offset))
-    weights = [solve(p, "logistic", certify=False).variables["w"] for p in (plain, moved)]
+    weights = [solve(p, "logistic", residuals=False).variables["w"] for p in (plain, moved)]
     np.testing.assert_allclose(weights[1], weights[0], rtol=1e-5)
 
 
@@ -67,14 +67,14 @@ def test_without_a_minimum_it_says_so():
     program = conditional_exponential_model(X)
     program.set(lam=0.1, mean_operator=X.mean(axis=0), mean_label=np.asarray(1.5))
     with pytest.warns(InaccurateSolutionWarning):
-        assert solve(program, "logistic", certify=False).status == "user_limit"
+        assert solve(program, "logistic", residuals=False).status == "user_limit"
 
 
 @pytest.mark.parametrize("solver", ["logistic", "clarabel"])
 def test_without_regularisation_labels_that_overlap_have_a_minimum(solver):
     answer = solve(model(60, 2, lam=0.0), solver, tol=1e-9)
     assert (answer.status, answer.gap) == ("optimal", None)
-    assert answer.certificate.dual_residual <= 1e-6
+    assert answer.residuals.dual_residual <= 1e-6
 
 
 def test_it_solves_nothing_else():

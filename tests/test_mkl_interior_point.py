@@ -32,9 +32,9 @@ def test_it_equals_the_program(n_instances, rank, n_cuts, C):
     fast = solve(program, NAME)
     readable = solve(program, "clarabel", tol=1e-10)
     assert fast.value == pytest.approx(readable.value, rel=1e-6)
-    assert fast.certificate.primal_residual <= 1e-9
-    assert fast.certificate.dual_residual <= 1e-9
-    assert fast.certificate.duality_gap <= 1.1e-8 * abs(fast.value)
+    assert fast.residuals.primal_residual <= 1e-9
+    assert fast.residuals.dual_residual <= 1e-9
+    assert fast.residuals.duality_gap <= 1.1e-8 * abs(fast.value)
 
 
 @pytest.mark.parametrize("C", [0.01, 1.0, 100.0])
@@ -115,9 +115,9 @@ def test_asked_for_more_than_there_is_it_stops_without_noise(C, scale, recwarn):
 @pytest.mark.parametrize(("n_instances", "rank"), [(60, 40), (60, 2), (20, 20)])
 def test_scales_are_the_same_problem(n_instances, rank, C, scale):
     features, labelings = cuts_of(7, n_instances, rank, 4)
-    plain = solve(mkl_epigraph(features, labelings, C), NAME, tol=1e-7, certify=False)
+    plain = solve(mkl_epigraph(features, labelings, C), NAME, tol=1e-7, residuals=False)
     program = mkl_epigraph(scale * features, labelings, C / scale**2)
-    scaled = solve(program, NAME, tol=1e-7, certify=False)
+    scaled = solve(program, NAME, tol=1e-7, residuals=False)
     assert (plain.status, scaled.status) == ("optimal", "optimal")
     assert scale**2 * scaled.value == pytest.approx(plain.value, rel=2e-7)
 

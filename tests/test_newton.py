@@ -88,10 +88,10 @@ def gap_of(solution, features, labeling, C, bias=True):
 def test_equals_the_program(make, C, bias):
     features, labeling = make(np.random.default_rng(3))
     program = svm_dual(features, bias=bias).set(**svm_dual_parameters(labeling, C))
-    exact = solve(program, "clarabel", tol=1e-8, certify=False).value
+    exact = solve(program, "clarabel", tol=1e-8, residuals=False).value
     solution = solve(program, "newton", tol=1e-7)
     assert solution.status == cp.OPTIMAL
-    assert solution.certificate.primal_residual <= 1e-9 * max(1.0, C * N_INSTANCES)
+    assert solution.residuals.primal_residual <= 1e-9 * max(1.0, C * N_INSTANCES)
     assert gap_of(solution, features, labeling, C, bias) <= 1.1e-7
     assert solution.value == pytest.approx(exact, rel=1e-6)
 
@@ -105,7 +105,7 @@ def test_scales_are_the_same_problem(make, C, scale, bias):
     plain = svm_dual(features, bias=bias).set(**svm_dual_parameters(labeling, C))
     scaled = svm_dual(scale * features, bias=bias)
     scaled.set(**svm_dual_parameters(labeling, C / scale**2))
-    answers = [solve(program, "newton", tol=1e-7, certify=False) for program in (plain, scaled)]
+    answers = [solve(program, "newton", tol=1e-7, residuals=False) for program in (plain, scaled)]
     assert [answer.status for answer in answers] == [cp.OPTIMAL] * 2
     assert scale**2 * answers[1].value == pytest.approx(answers[0].value, rel=2e-7)
 
@@ -118,7 +118,7 @@ def test_with_a_bias_the_origin_does_not_matter(C, offset):
     features = random.normal(size=(2000, 5)) + 0.8 * labeling[:, None]
     plain, moved = svm_dual(features), svm_dual(features + offset)
     answers = [
-        solve(program.set(**svm_dual_parameters(labeling, C)), "newton", tol=1e-6, certify=False)
+        solve(program.set(**svm_dual_parameters(labeling, C)), "newton", tol=1e-6, residuals=False)
         for program in (plain, moved)
     ]
     assert [answer.status for answer in answers] == [cp.OPTIMAL] * 2
@@ -137,8 +137,8 @@ def test_warm_answers_are_those_of_cold_calls(make):
     for C in (1e-5, 1.5e-5, 1e-2, 1.0, 1.5, 1e-3):
         labeling = labeling * random.choice((-1.0, 1.0), len(labeling), p=(0.05, 0.95))
         program.set(**svm_dual_parameters(labeling, C))
-        cold = solve(program, "newton", tol=1e-8, certify=False, warm=None)
-        warm = solve(program, "newton", tol=1e-8, certify=False, warm=end)
+        cold = solve(program, "newton", tol=1e-8, residuals=False, warm=None)
+        warm = solve(program, "newton", tol=1e-8, residuals=False, warm=end)
         end = warm.warm
         assert warm.value == pytest.approx(cold.value, rel=3e-8)
 
@@ -151,8 +151,8 @@ def test_warm_calls_take_fewer_steps():
     for _ in range(6):
         labeling = labeling * random.choice((-1.0, 1.0), len(labeling), p=(1e-3, 1 - 1e-3))
         program.set(**svm_dual_parameters(labeling, 1.0))
-        colds += solve(program, "newton", tol=1e-5, certify=False, warm=None).iterations
-        solution = solve(program, "newton", tol=1e-5, certify=False, warm=end)
+        colds += solve(program, "newton", tol=1e-5, residuals=False, warm=None).iterations
+        solution = solve(program, "newton", tol=1e-5, residuals=False, warm=end)
         end, warmed = solution.warm, warmed + solution.iterations
     assert warmed < 0.8 * colds
 
@@ -163,10 +163,10 @@ def test_a_width_that_does_not_fit_is_left(width):
     features = random.normal(size=(3000, 10))
     labeling = np.sign(features.sum(axis=1)) * random.choice((-1.0, 1.0), 3000, p=(0.01, 0.99))
     program = svm_dual(features).set(**svm_dual_parameters(labeling, 1.0))
-    end = solve(program, "newton", tol=1e-7, certify=False).warm
+    end = solve(program, "newton", tol=1e-7, residuals=False).warm
     program.set(**svm_dual_parameters(labeling, 1.5))
     warm = Warm(end.plane, width)
-    solution = solve(program, "newton", tol=1e-7, certify=False, warm=warm)
+    solution = solve(program, "newton", tol=1e-7, residuals=False, warm=warm)
     assert solution.status == cp.OPTIMAL
     assert gap_of(solution, features, labeling, 1.5) <= 1.1e-7
 
@@ -200,7 +200,7 @@ def test_many_instances(C, flip):
     program, end = svm_dual(features), None
     for change in (1.0, 1.5):
         program.set(**svm_dual_parameters(labeling, change * C))
-        solution = solve(program, "newton", tol=1e-4, certify=False, warm=end)
+        solution = solve(program, "newton", tol=1e-4, residuals=False, warm=end)
         end, v = solution.warm, solution.variables["v"]
         lower, upper = program.structure.bounds(program.values, v)
         assert solution.status == cp.OPTIMAL
@@ -211,7 +211,7 @@ def test_many_instances(C, flip):
 def test_duals_are_those_of_the_program():
     features, labeling = overlapping(np.random.default_rng(7))
     program = svm_dual(features).set(**svm_dual_parameters(labeling, 1.0))
-    certificate = solve(program, "newton", tol=1e-9).certificate
+    certificate = solve(program, "newton", tol=1e-9).residuals
     assert certificate.primal_residual <= 1e-12
     assert certificate.dual_residual <= 1e-9
     assert certificate.duality_gap <= 1e-6
@@ -242,7 +242,7 @@ def test_the_best_point_seen_is_the_answer():
     for steps in range(1, 12):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            v = solve(program, "newton", max_iter=steps, certify=False).variables["v"]
+            v = solve(program, "newton", max_iter=steps, residuals=False).variables["v"]
         values.append(program.structure.bounds(program.values, v)[1])
     without = 2e4 * min((labeling > 0).sum(), (labeling < 0).sum())
     assert max(values) <= without * (1 + 1e-12)

@@ -129,7 +129,7 @@ def test_set_refuses_what_does_not_fit(values, message):
 def test_solution_is_optimal(name, solver, data):
     case = CONTINUOUS[name](data)
     solution = solve(case.program, solver, tol=TOL)
-    certificate, scale = solution.certificate, 1.0 + max(abs(solution.value), data.C)
+    certificate, scale = solution.residuals, 1.0 + max(abs(solution.value), data.C)
     reached = solution.gap is None or solution.gap <= TOL
     assert solution.status == (cp.OPTIMAL if reached else cp.OPTIMAL_INACCURATE)
     assert solution.solver == solver
@@ -145,9 +145,9 @@ def test_solution_is_optimal(name, solver, data):
 def test_integer_solution_is_feasible_and_its_solvers_agree(name, solver):
     case = INTEGER[name](TINY)
     solution = solve(case.program, solver, tol=TOL)
-    assert solution.certificate.primal_residual <= 1e-6
-    assert solution.certificate.dual_residual is None
-    assert solution.certificate.duality_gap is None
+    assert solution.residuals.primal_residual <= 1e-6
+    assert solution.residuals.dual_residual is None
+    assert solution.residuals.duality_gap is None
     assert solution.duals == {}
     assert solution.value == pytest.approx(case.reference, abs=1e-6)
     z = np.round(solution.variables["z"])

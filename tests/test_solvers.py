@@ -10,6 +10,7 @@ from cvxpy.reductions.solvers.solving_chain import SolvingChain
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from program_cases import CASES, CONTINUOUS, DATA, TINY, Data, with_solvers
+from propcvx.solvers.certificates import certify
 from small_problems import small_problem
 
 from propcvx import programs
@@ -19,7 +20,7 @@ from propcvx.errors import (
     LicenceError,
     PropCVXError,
     SolverError,
-    UncertifiedWarning,
+    UncheckedWarning,
     UnsupportedSolverError,
 )
 from propcvx.labelings import FeasibleLabelings
@@ -34,8 +35,7 @@ from propcvx.solvers import (
     table,
 )
 from propcvx.solvers import row as row_module
-from propcvx.solvers.certificates import certify
-from propcvx.solvers.row import merged
+from propcvx.solvers.solver import merged
 
 LARGER = Data(seed=0, r=3, C=0.7, sizes=(13, 13, 14))
 
@@ -154,10 +154,10 @@ def test_a_new_row_is_found_and_asked(program):
     )
     assert "Zero" in solvers_for(program)
     assert "Zero" not in solvers_for(CONTINUOUS["svm_primal-True"](DATA[0]).program)
-    solution = solve(program, "zero", tol=1e-3, steps=7, certify=False)
+    solution = solve(program, "zero", tol=1e-3, steps=7, residuals=False)
     assert solution.solver == "Zero"
     assert solution.value == 0.0
-    assert solution.certificate is None
+    assert solution.residuals is None
     assert asked == [{"eps": 1e-3, "steps": 7}]
 
 
@@ -215,7 +215,7 @@ def test_an_answer_that_overflows_is_not_optimal(solver, scale):
     program = programs.svm_dual(random.randn(30, 3) * scale)
     program.set(**programs.svm_dual_parameters(random.choice([-1.0, 1.0], 30), 1.0))
     try:
-        answer = solve(program, solver, certify=False)
+        answer = solve(program, solver, residuals=False)
     except SolverError:
         return
     assert np.isfinite([answer.value, answer.gap]).all()
@@ -316,7 +316,7 @@ def test_an_option_that_the_solver_does_not_know_is_refused(solver):
 )
 def test_a_tighter_tol_gives_smaller_residuals(name, solver):
     def residual(tol):
-        return worst(solve(CONTINUOUS[name](LARGER).program, solver, tol=tol).certificate)
+        return worst(solve(CONTINUOUS[name](LARGER).program, solver, tol=tol).residuals)
 
     assert residual(1e-8) < 1e-2 * residual(0.1)
 
@@ -429,7 +429,7 @@ def test_a_solver_that_is_stopped_warns_and_its_certificate_tells(solver):
         solution = solve(program, solver, **LIMITS[solver])
     assert [warning.filename for warning in caught] == [__file__]
     assert solution.status in ("user_limit", "optimal_inaccurate")
-    residuals = vars(solution.certificate).values()
+    residuals = vars(solution.residuals).values()
     assert not max(residuals) < 1e-2 or np.isnan(list(residuals)).any()
 
 
@@ -459,9 +459,9 @@ def test_libsvm_solves_the_program(seed, C):
     ours, theirs = solve(program, "libsvm", tol=1e-6), solve(program, "clarabel")
     scale = 15 * C * 1e-6 + 1e-7 * (1 + abs(theirs.value))
     assert ours.value == pytest.approx(theirs.value, abs=scale)
-    assert ours.certificate.primal_residual <= 1e-9
-    assert ours.certificate.dual_residual <= 1e-9
-    assert ours.certificate.duality_gap <= scale
+    assert ours.residuals.primal_residual <= 1e-9
+    assert ours.residuals.dual_residual <= 1e-9
+    assert ours.residuals.duality_gap <= scale
     assert set(ours.duals) == set(theirs.duals)
 
 
@@ -471,7 +471,7 @@ def test_libsvm_with_one_class(label):
     solution = solve(program, "libsvm")
     assert not solution.variables["v"].any()
     assert solution.duals["balance"] == label
-    assert worst(solution.certificate) == 0.0
+    assert worst(solution.residuals) == 0.0
 
 
 def test_libsvm_refuses_bounds_that_are_not_of_a_labeling(program):
@@ -479,7 +479,7 @@ def test_libsvm_refuses_bounds_that_are_not_of_a_labeling(program):
     program.set(upper=upper * np.linspace(0.5, 1.0, len(y)))
     with pytest.raises(UnsupportedSolverError, match="svm_dual_parameters"):
         solve(program, "libsvm")
-    assert worst(solve(program, "clarabel").certificate) < 1e-6
+    assert worst(solve(program, "clarabel").residuals) < 1e-6
 
 
 def test_libsvm_does_not_run_for_ever():
@@ -505,7 +505,7 @@ def test_lstsq_solves_class_means(seed, degenerate):
     program = programs.class_means(random.randn(4, 3), shares, random.uniform(0.1, 2.0, size=4))
     ours, theirs = solve(program, "lstsq"), solve(program, "clarabel")
     assert ours.value == pytest.approx(theirs.value, abs=1e-6)
-    assert ours.certificate.dual_residual <= 1e-10
+    assert ours.residuals.dual_residual <= 1e-10
     if degenerate:
         norms = [np.linalg.norm(answer.variables["means"]) for answer in (ours, theirs)]
         assert norms[0] <= norms[1] + 1e-5
@@ -597,7 +597,7 @@ def test_no_part_of_a_solution_can_be_moved_unnoticed(name, change):
 def test_an_answer_that_cannot_be_certified_is_given_with_a_warning():
     x = cp.Variable(2, name="x")
     lasso = programs.Program(cp.Problem(cp.Minimize(cp.sum_squares(x - 2) + cp.norm1(x))), "lasso")
-    with pytest.warns(UncertifiedWarning, match="lasso is solved and not certified"):
+    with pytest.warns(UncheckedWarning, match="lasso is solved and not certified"):
         answer = solve(lasso, "clarabel")
-    assert answer.certificate is None
+    assert answer.residuals is None
     assert answer.variables["x"] == pytest.approx([1.5, 1.5], abs=1e-5)

@@ -84,7 +84,7 @@ def test_there_is_a_program_for_every_specialised_solver():
 @pytest.mark.parametrize(("name", "solver"), PAIRS)
 def test_a_changed_program_is_refused_by_those_who_know_the_original_alone(name, solver, change):
     program = CONTINUOUS[name](DATA[0]).program
-    solve(program, solver, tol=1e-4, certify=False)
+    solve(program, solver, tol=1e-4, residuals=False)
     changed = change(program)
     assert changed.structure is None
     with pytest.raises(UnsupportedSolverError, match="changed since it was built"):

@@ -133,7 +133,7 @@ def _parts(e: Any, style: Style) -> tuple[str, int]:
 
 def _name(leaf: Any, style: Style) -> str:
     """A name; of a constant without one its value, or its shape where that is long."""
-    if isinstance(leaf, cp.Constant) and leaf._name is None:
+    if isinstance(leaf, cp.Constant) and leaf.name() == cp.Constant(leaf.value).name():
         shape = "x".join(map(str, leaf.shape))
         return f"[{shape}]" if shape else f"{float(leaf.value):g}"
     return leaf.name() if style is TEXT else _symbol(leaf.name())

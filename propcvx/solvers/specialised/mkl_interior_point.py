@@ -34,7 +34,7 @@ from numpy.typing import NDArray
 from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
 from propcvx.programs import Program
-from propcvx.solvers.answer import Answer
+from propcvx.solvers.solution import Answer
 
 Array = NDArray[np.float64]
 Products = tuple[Array, ...]

@@ -29,7 +29,7 @@ from numpy.typing import NDArray
 
 from propcvx.programs import Program
 from propcvx.programs.structures import best_offset, moved_in_box
-from propcvx.solvers.answer import Answer
+from propcvx.solvers.solution import Answer
 
 Array = NDArray[np.float64]
 
