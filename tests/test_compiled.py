@@ -20,8 +20,9 @@ def instances(seed, n=24, d=3):
 
 
 def with_values(program, labeling, C=1.0):
-    values = svm_dual_parameters(labeling, C) if program.name == "svm_dual" else {"y": labeling}
-    return program.set(**values, **({} if program.name == "svm_dual" else {"C": C}))
+    if program.name == "svm_dual":
+        return program.set(**svm_dual_parameters(labeling, C))
+    return program.set(y=labeling, C=C)
 
 
 @pytest.mark.parametrize("solver", QP)

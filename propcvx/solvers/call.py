@@ -176,19 +176,19 @@ def _asked(solver: SolverNames, program: Program) -> list[tuple[Solver, Mapping[
 
 
 def _ask(
-    row: Solver, program: Program, tol: float, options: Mapping[str, Any], warm: Any
+    solver: Solver, program: Program, tol: float, options: Mapping[str, Any], warm: Any
 ) -> Answer:
     """The best answer of one solver, asked for more while its gap is above ``tol`` and falls."""
-    structure = program.structure if row.classes else None
+    structure = program.structure if solver.classes else None
     units = 1.0 if structure is None else min(1.0, structure.magnitude(program.values))
-    asked = row.options(tol * units, options)
-    best = _attempt(row, program, asked, warm, tol)
+    asked = solver.options(tol * units, options)
+    best = _attempt(solver, program, asked, warm, tol)
     for share in TIGHTER:
-        before, asked = asked, row.options(share * tol * units, options)
+        before, asked = asked, solver.options(share * tol * units, options)
         if best.status != cp.OPTIMAL_INACCURATE or best.gap is None or asked == before:
             break
         try:
-            answer = _attempt(row, program, asked, best.warm, tol)
+            answer = _attempt(solver, program, asked, best.warm, tol)
         except SolverError:
             break
         stuck = _rank(answer) > (True, WORTHWHILE * best.gap)
@@ -199,23 +199,23 @@ def _ask(
 
 
 def _attempt(
-    row: Solver, program: Program, options: dict[str, Any], warm: Any, tol: float
+    solver: Solver, program: Program, options: dict[str, Any], warm: Any, tol: float
 ) -> Answer:
     """One answer, called optimal where its gap is at most ``tol``, if the gap can be told."""
     try:
-        answer, structure = row.run(program, options, warm), program.structure
+        answer, structure = solver.run(program, options, warm), program.structure
     except PropCVXError:
         raise
     except Exception as error:  # whatever a solver raises
-        raise failure_of(row.name, program, error) from error
-    _check_answer(row.name, program, answer)
+        raise failure_of(solver.name, program, error) from error
+    _check_answer(solver.name, program, answer)
     gap = answer.gap
     if gap is None and structure is not None:
         gap = structure.gap(program.values, answer.variables, answer.duals)
     if gap is None:
         return answer
     if not np.isfinite(gap):
-        raise _not_finite(row.name, program, answer)
+        raise _not_finite(solver.name, program, answer)
     missed = cp.OPTIMAL_INACCURATE if answer.status == cp.OPTIMAL else answer.status
     return replace(answer, gap=gap, status=cp.OPTIMAL if gap <= tol else missed)
 

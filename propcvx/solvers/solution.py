@@ -63,8 +63,9 @@ class Solution(Readable):
         Objective value of ``variables``, evaluated by us.
     variables, duals : mappings from name to array
         The primal and dual values; signs are in the program's docstring.
-    certificate : Certificate or None
-        Residuals and gap; None where ``residuals=False`` was asked.
+    residuals : Residuals or None
+        Recomputed from the problem; None where ``residuals=False`` was asked, or where a part of
+        the problem is not covered, which an ``UncheckedWarning`` names.
     gap : float or None
         Relative duality gap between feasible points, which ``tol`` was held against; None for
         programs whose structure does not tell how to make an answer feasible.

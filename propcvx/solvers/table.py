@@ -247,13 +247,15 @@ def _in_turn(program: Program) -> tuple[str, ...]:
     match program.structure:
         case LeastSquares():
             return ("lstsq",)
-        case SVMDual(size=(n, weights), bias=bias):
+        case SVMDual(features=features, bias=bias):
+            n, weights = features.shape
             few = weights <= FEW_FEATURES * n or not bias
             specialised = ("newton",) if few else ("libsvm", "newton")
-        case RestrictedMaster(size=(n, weights)):
+        case RestrictedMaster(features=features, labelings=labelings):
+            n, weights = len(features), features.shape[1] * len(labelings)
             most, specialised = MASTER_SIZE, ("mkl_interior_point",)
-        case LogisticModel(size=(n, weights)):
-            pass
+        case LogisticModel(features=features):
+            n, weights = features.shape
         case _:
             return general
     if n <= most[0] and weights <= most[1]:
@@ -261,14 +263,16 @@ def _in_turn(program: Program) -> tuple[str, ...]:
     return (*specialised, *general)
 
 
-def register_solver(row: Solver) -> None:
+def register_solver(solver: Solver) -> None:
     """Add a solver to the table, or replace the one of that name, in any case."""
-    SOLVERS[row.name.lower()] = row
+    SOLVERS[solver.name.lower()] = solver
 
 
 def solvers_for(program: Program) -> list[str]:
     """Names of the installed solvers of the table that can solve a program."""
-    return [row.name for row in SOLVERS.values() if row.installed and row.can_solve(program)]
+    return [
+        solver.name for solver in SOLVERS.values() if solver.installed and solver.can_solve(program)
+    ]
 
 
 def named_solver(solver: Any) -> Solver | None:
@@ -292,30 +296,30 @@ def find_solver(solver: str | Solver, program: Program) -> Solver:
     UnsupportedSolverError
         Otherwise; the message says which solvers can.
     """
-    row = named_solver(solver)
-    if row is None:
+    found = named_solver(solver)
+    if found is None:
         raise UnsupportedSolverError(
             f"solver must be 'auto', a Solver, or one of {sorted(SOLVERS)}, got {solver!r}"
             f"{suggestion(solver)}; {solvers_for(program)} can solve {program.name}."
         )
-    if not row.can_solve(program):
+    if not found.can_solve(program):
         raise UnsupportedSolverError(
-            f"solver {row.name!r} cannot solve {program.name} ({program.problem_class.value})"
-            f"{'' if row.classes else KNOWS_ONE}; {solvers_for(program)} can."
+            f"solver {found.name!r} cannot solve {program.name} ({program.problem_class.value})"
+            f"{'' if found.classes else KNOWS_ONE}; {solvers_for(program)} can."
         )
-    if not row.installed:
+    if not found.installed:
         raise UnsupportedSolverError(
-            f"solver {row.name!r} is not installed: pip install {row.package}; "
+            f"solver {found.name!r} is not installed: pip install {found.package}; "
             f"{solvers_for(program)} are installed and can solve {program.name}."
         )
-    return row
+    return found
 
 
 def portable(solver: Any) -> Any:
     """The solver, as a process that has only the package's own table can find it."""
     if isinstance(solver, str):
-        row = SOLVERS.get(solver.lower())
-        return solver if row is None or BUILT_IN.get(row.name) is row else row
+        found = SOLVERS.get(solver.lower())
+        return solver if found is None or BUILT_IN.get(found.name) is found else found
     if isinstance(solver, list | tuple):
         return type(solver)(portable(part) for part in solver)
     return solver
