@@ -1,4 +1,4 @@
-"""LIBSVM's row of the table: right wherever the data lie, and certified."""
+"""LIBSVM on the SVM dual: right wherever the data lie."""
 
 import numpy as np
 import pytest
@@ -14,7 +14,7 @@ def bags_of_normals(n, d, seed=0):
     return random.normal(size=(n, d)) + 0.3 * labeling[:, None], labeling
 
 
-@pytest.mark.parametrize("offset", [1e2, 1e3, 1e6])
+@pytest.mark.parametrize("offset", [1e2, 1e6])
 @pytest.mark.parametrize("C", [1e-2, 1.0, 100.0])
 def test_the_origin_does_not_matter(C, offset):
     features, labeling = bags_of_normals(200, 5)
@@ -33,15 +33,16 @@ def test_the_origin_does_not_matter(C, offset):
     assert biases[0] - biases[1] == pytest.approx(offset * weights[1].sum(), rel=1e-2)
 
 
-@pytest.mark.parametrize("scale", [1e-6, 1e-3, 1e3, 1e6])
 @pytest.mark.parametrize("C", [1e-6, 1e-2, 1.0, 10.0])
-def test_scales_are_the_same_problem(C, scale):
+def test_scales_are_the_same_problem(C):
     features, labeling = bags_of_normals(100, 3)
-    plain = svm_dual(features).set(**svm_dual_parameters(labeling, C))
-    scaled = svm_dual(scale * features).set(**svm_dual_parameters(labeling, C / scale**2))
-    answers = [solve(program, "libsvm", tol=1e-5, residuals=False) for program in (plain, scaled)]
-    assert [answer.status for answer in answers] == ["optimal"] * 2
-    assert scale**2 * answers[1].value == pytest.approx(answers[0].value, rel=2e-5)
+    answers = []
+    for scale in (1.0, 1e-6, 1e-3, 1e3, 1e6):
+        program = svm_dual(scale * features).set(**svm_dual_parameters(labeling, C / scale**2))
+        answer = solve(program, "libsvm", tol=1e-5, residuals=False)
+        assert answer.status == "optimal"
+        answers.append(scale**2 * answer.value)
+    assert answers == pytest.approx([answers[0]] * 5, rel=2e-5)
 
 
 @pytest.mark.parametrize("C", [1e2, 1e4, 1e6])
@@ -82,15 +83,6 @@ def test_other_labels_are_solved_again():
         solution = solve(program, "libsvm", tol=1e-6, warm=end)
         end = solution.warm
         assert solution.value == pytest.approx(exact, rel=1e-5)
-
-
-def test_the_gram_matrix_is_made_once():
-    features, labeling = bags_of_normals(50, 3)
-    program = svm_dual(features)
-    for C in (1.0, 2.0):
-        solve(program.set(**svm_dual_parameters(labeling, C)), "libsvm", tol=1e-4)
-        grams = {id(program.structure.gram)}
-    assert len(grams) == 1
 
 
 @pytest.mark.parametrize("C", [1.0, 1e2, 1e4])

@@ -6,8 +6,8 @@ import cvxpy as cp
 import numpy as np
 import pytest
 
-from propcvx.programs import svm_dual, svm_dual_parameters, svm_primal
-from propcvx.solvers import SOLVERS, solve, solvers_for
+from propcvx.programs import svm_dual, svm_dual_parameters
+from propcvx.solvers import solve
 from propcvx.solvers.specialised.newton import Warm
 
 N_INSTANCES = 40
@@ -83,35 +83,28 @@ def gap_of(solution, features, labeling, C, bias=True):
 
 
 @pytest.mark.parametrize("bias", [True, False])
-@pytest.mark.parametrize("C", [1e-6, 1e-2, 1.0, 1e2, 1e6])
 @pytest.mark.parametrize("make", PROBLEMS)
-def test_equals_the_program(make, C, bias):
+def test_equals_the_program_at_all_scales(make, bias):
     features, labeling = make(np.random.default_rng(3))
-    program = svm_dual(features, bias=bias).set(**svm_dual_parameters(labeling, C))
-    exact = solve(program, "clarabel", tol=1e-8, residuals=False).value
-    solution = solve(program, "newton", tol=1e-7)
-    assert solution.status == cp.OPTIMAL
-    assert solution.residuals.primal_residual <= 1e-9 * max(1.0, C * N_INSTANCES)
-    assert gap_of(solution, features, labeling, C, bias) <= 1.1e-7
-    assert solution.value == pytest.approx(exact, rel=1e-6)
+    program = svm_dual(features, bias=bias)
+    for C in (1e-6, 1e-2, 1.0, 1e2, 1e6):
+        program.set(**svm_dual_parameters(labeling, C))
+        exact = solve(program, "clarabel", tol=1e-8, residuals=False, quiet=True).value
+        solution = solve(program, "newton", tol=1e-7)
+        assert solution.status == cp.OPTIMAL
+        assert solution.residuals.primal_residual <= 1e-9 * max(1.0, C * N_INSTANCES)
+        assert gap_of(solution, features, labeling, C, bias) <= 1.1e-7
+        assert solution.value == pytest.approx(exact, rel=1e-6)
+        for scale in (1e-6, 1e-3, 1e3, 1e6):
+            scaled = svm_dual(scale * features, bias=bias)
+            scaled.set(**svm_dual_parameters(labeling, C / scale**2))
+            other = solve(scaled, "newton", tol=1e-7, residuals=False)
+            assert other.status == cp.OPTIMAL
+            assert scale**2 * other.value == pytest.approx(solution.value, rel=2e-7)
 
 
-@pytest.mark.parametrize("bias", [True, False])
-@pytest.mark.parametrize("scale", [1e-6, 1e-3, 1e3, 1e6])
-@pytest.mark.parametrize("C", [1e-6, 1.0, 1e6])
-@pytest.mark.parametrize("make", PROBLEMS)
-def test_scales_are_the_same_problem(make, C, scale, bias):
-    features, labeling = make(np.random.default_rng(3))
-    plain = svm_dual(features, bias=bias).set(**svm_dual_parameters(labeling, C))
-    scaled = svm_dual(scale * features, bias=bias)
-    scaled.set(**svm_dual_parameters(labeling, C / scale**2))
-    answers = [solve(program, "newton", tol=1e-7, residuals=False) for program in (plain, scaled)]
-    assert [answer.status for answer in answers] == [cp.OPTIMAL] * 2
-    assert scale**2 * answers[1].value == pytest.approx(answers[0].value, rel=2e-7)
-
-
-@pytest.mark.parametrize("offset", [1e2, 1e4, 1e6])
-@pytest.mark.parametrize("C", [1e-3, 1.0, 1e2, 1e4])
+@pytest.mark.parametrize("offset", [1e2, 1e6])
+@pytest.mark.parametrize("C", [1e-3, 1.0, 1e4])
 def test_with_a_bias_the_origin_does_not_matter(C, offset):
     random = np.random.default_rng(0)
     labeling = random.choice((-1.0, 1.0), 2000)
@@ -137,7 +130,7 @@ def test_warm_answers_are_those_of_cold_calls(make):
     for C in (1e-5, 1.5e-5, 1e-2, 1.0, 1.5, 1e-3):
         labeling = labeling * random.choice((-1.0, 1.0), len(labeling), p=(0.05, 0.95))
         program.set(**svm_dual_parameters(labeling, C))
-        cold = solve(program, "newton", tol=1e-8, residuals=False, warm=None)
+        cold = solve(program, "newton", tol=1e-8, residuals=False)
         warm = solve(program, "newton", tol=1e-8, residuals=False, warm=end)
         end = warm.warm
         assert warm.value == pytest.approx(cold.value, rel=3e-8)
@@ -151,7 +144,7 @@ def test_warm_calls_take_fewer_steps():
     for _ in range(6):
         labeling = labeling * random.choice((-1.0, 1.0), len(labeling), p=(1e-3, 1 - 1e-3))
         program.set(**svm_dual_parameters(labeling, 1.0))
-        colds += solve(program, "newton", tol=1e-5, residuals=False, warm=None).iterations
+        colds += solve(program, "newton", tol=1e-5, residuals=False).iterations
         solution = solve(program, "newton", tol=1e-5, residuals=False, warm=end)
         end, warmed = solution.warm, warmed + solution.iterations
     assert warmed < 0.8 * colds
@@ -194,7 +187,7 @@ def test_any_bounds(bias):
 @pytest.mark.parametrize("flip", [0.1, 0.5])
 def test_many_instances(C, flip):
     random = np.random.default_rng(6)
-    features = random.normal(size=(60_000, 4))
+    features = random.normal(size=(20_000, 4))
     labeling = np.sign(features @ [1.0, -0.5, 0.2, 0.0] + 0.3)
     labeling *= random.choice((-1.0, 1.0), len(labeling), p=(flip, 1 - flip))
     program, end = svm_dual(features), None
@@ -211,10 +204,10 @@ def test_many_instances(C, flip):
 def test_duals_are_those_of_the_program():
     features, labeling = overlapping(np.random.default_rng(7))
     program = svm_dual(features).set(**svm_dual_parameters(labeling, 1.0))
-    certificate = solve(program, "newton", tol=1e-9).residuals
-    assert certificate.primal_residual <= 1e-12
-    assert certificate.dual_residual <= 1e-9
-    assert certificate.duality_gap <= 1e-6
+    residuals = solve(program, "newton", tol=1e-9).residuals
+    assert residuals.primal_residual <= 1e-12
+    assert residuals.dual_residual <= 1e-9
+    assert residuals.duality_gap <= 1e-6
 
 
 @pytest.mark.parametrize("steps", [1, 2, 3])
@@ -246,8 +239,3 @@ def test_the_best_point_seen_is_the_answer():
         values.append(program.structure.bounds(program.values, v)[1])
     without = 2e4 * min((labeling > 0).sum(), (labeling < 0).sum())
     assert max(values) <= without * (1 + 1e-12)
-
-
-def test_only_the_svm_dual():
-    assert not SOLVERS["newton"].can_solve(svm_primal(np.eye(2)))
-    assert {"newton"} <= set(solvers_for(svm_dual(np.eye(2), bias=False)))
