@@ -110,29 +110,32 @@ def solve(
     CVXPY forbids to change a problem in place, and what is compiled does not follow; residuals are
     of the problem as it is when they are computed, so they show it.
     """
-    _check_parameters(program)
+    unset = [name for name, parameter in program.parameters.items() if parameter.value is None]
+    if unset:
+        raise InputError(
+            f"{program.name} has parameters without a value, {unset}: give them one with "
+            "program.set(name=value)."
+        )
     failures: list[SolverError] = []
-    usable: list[tuple[str, Answer, float]] = []
+    usable: list[tuple[str, Answer]] = []
     for asked, own in _asked(solver, program):
         try:
-            answer = _ask(asked, program, tol, {**options, **own}, warm)
-            value = _value(asked.name, program, answer)
+            usable.append((asked.name, _ask(asked, program, tol, {**options, **own}, warm)))
         except SolverError as failure:
             failures.append(failure)
             continue
-        usable.append((asked.name, answer, value))
-        if answer.status == cp.OPTIMAL:
+        if usable[-1][1].status == cp.OPTIMAL:
             break
     if not usable:
         raise failures[0] if len(failures) == 1 else _combined(failures)
-    name, answer, value = min(usable, key=lambda named: _rank(named[1]))
+    name, answer = min(usable, key=lambda named: _rank(named[1]))
     if answer.status != cp.OPTIMAL and not quiet:
         _warn_inaccurate(name, program, answer)
     leave_values(program, answer)
     return Solution(
         solver=name,
         status=answer.status,
-        value=value,
+        value=float(program.problem.objective.value),
         variables={key: np.array(part, dtype=float) for key, part in answer.variables.items()},
         duals={key: _copied(dual) for key, dual in answer.duals.items()},
         residuals=_residuals(program) if residuals else None,
@@ -153,15 +156,6 @@ def leave_values(program: Program, answer: Answer) -> None:
         parts = dual if isinstance(dual, list) else [dual]
         for variable, part in zip(constraint.dual_variables, parts, strict=True):
             variable.save_value(part)
-
-
-def _check_parameters(program: Program) -> None:
-    unset = [name for name, parameter in program.parameters.items() if parameter.value is None]
-    if unset:
-        raise InputError(
-            f"{program.name} has parameters without a value, {unset}: give them one with "
-            "program.set(name=value)."
-        )
 
 
 def _asked(solver: SolverNames, program: Program) -> list[tuple[Solver, Mapping[str, Any]]]:
@@ -212,9 +206,10 @@ def _attempt(
     gap = answer.gap
     if gap is None and structure is not None:
         gap = structure.gap(program.values, answer.variables, answer.duals)
-    if gap is None:
+    if gap is None:  # the value may be infinite, as an entropy is outside of its domain
         return answer
-    if not np.isfinite(gap):
+    leave_values(program, answer)
+    if not np.isfinite([gap, program.problem.objective.value]).all():
         raise _not_finite(solver.name, program, answer)
     missed = cp.OPTIMAL_INACCURATE if answer.status == cp.OPTIMAL else answer.status
     return replace(answer, gap=gap, status=cp.OPTIMAL if gap <= tol else missed)
@@ -231,19 +226,6 @@ def _check_answer(solver: str, program: Program, answer: Answer) -> None:
         )
     if not all(np.isfinite(np.sum(np.asarray(value))) for value in values):
         raise _not_finite(solver, program, answer)
-
-
-def _value(solver: str, program: Program, answer: Answer) -> float:
-    """The value of the objective at an answer.
-
-    An entropy is infinite at points that a solver's error leaves outside its domain; where a gap
-    can be told, only an answer that overflows is.
-    """
-    leave_values(program, answer)
-    value = float(program.problem.objective.value)
-    if answer.gap is not None and not np.isfinite(value):
-        raise _not_finite(solver, program, answer)
-    return value
 
 
 def _not_finite(solver: str, program: Program, answer: Answer) -> SolverError:
