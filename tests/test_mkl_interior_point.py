@@ -58,15 +58,6 @@ def test_many_binary_attributes_and_hardly_any_loss():
     assert bound.gap <= 1e-8
 
 
-def test_it_is_a_master_like_any_other():
-    features, labelings = problem(2, 40, 6, 5)
-    fast = MASTERS["epigraph"](features, 1.0, NAME, 1e-8, {})(labelings)
-    readable = MASTERS["group"](features, 1.0, "clarabel", 1e-9, {})(labelings)
-    assert fast.value == pytest.approx(readable.value, rel=1e-6)
-    assert fast.value <= fast.upper <= fast.value * (1 + 1e-7)
-    assert fast.solver == NAME
-
-
 def test_repeated_labelings_and_instances_without_features():
     features, labelings = problem(3, 20, 4, 3)
     features[:5] = 0.0
@@ -82,12 +73,15 @@ def test_no_features_at_all():
     assert np.allclose(solution.variables["alpha"], 0.5)
 
 
-def test_stopped_early_it_says_so_and_its_bounds_still_hold():
+def test_what_it_does_not_reach_it_says_and_its_bounds_still_hold():
     features, labelings = problem(4, 40, 6, 5)
     best = solve(mkl_epigraph(features, labelings, 1.0), NAME).value
     early = MASTERS["epigraph"](features, 1.0, NAME, 1e-8, {"max_iter": 3})(labelings)
     assert early.status == "user_limit"
     assert early.value <= best <= early.upper
+    hard = MASTERS["epigraph"](1e4 * features, 1e4, NAME, 1e-12, {})(labelings)
+    assert hard.status == "user_limit"
+    assert hard.value <= hard.upper
 
 
 @pytest.mark.parametrize("C", [1e-12, 1e-4, 1.0, 1e4])
@@ -110,13 +104,6 @@ def test_scales_are_the_same_problem(n_instances, rank, C):
         assert answer.status == "optimal"
         values.append(scale**2 * answer.value)
     assert values == pytest.approx([values[0]] * 5, rel=2e-7)
-
-
-def test_margins_that_are_hardly_reached_are_bounded_all_the_same():
-    features, labelings = problem(6, 30, 3, 4)
-    hard = MASTERS["epigraph"](1e4 * features, 1e4, NAME, 1e-12, {})(labelings)
-    assert hard.value <= hard.upper
-    assert hard.status == "user_limit"
 
 
 def cuts_of(seed, n_instances, rank, n_cuts):
