@@ -33,11 +33,6 @@ class ProblemClass(Enum):
     MIQP = "mixed-integer quadratic program"
     MICP = "mixed-integer conic program"
 
-    @property
-    def has_integers(self) -> bool:
-        """Whether some variables are integers; such programs have no duals."""
-        return self in (ProblemClass.MILP, ProblemClass.MIQP, ProblemClass.MICP)
-
 
 @dataclass(frozen=True, eq=False)
 class Program:
