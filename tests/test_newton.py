@@ -11,58 +11,24 @@ from propcvx.solvers.specialised.newton import Warm
 N_INSTANCES = 40
 
 
-def overlapping(random):
-    labels = random.choice((-1.0, 1.0), N_INSTANCES)
-    return random.normal(size=(N_INSTANCES, 3)) + 0.5 * labels[:, None], labels
+def problems(random):
+    """Features and labels of eight sorts."""
+    y = random.choice((-1.0, 1.0), N_INSTANCES)
+    X = random.normal(size=(N_INSTANCES, 3)) + 0.5 * y[:, None]
+    side = np.where(X[:, 0] > 0, 1.0, -1.0)
+    return {
+        "overlapping": (X, y),
+        "separable": (X + side[:, None], side),
+        "duplicated": (np.repeat(X[:8], 5, axis=0), y),
+        "constant features": (np.where(np.arange(3) > 0, 3.0, X), y),
+        "binary": (random.choice((0.0, 1.0), (N_INSTANCES, 4)), y),
+        "unbalanced": (X, np.where(np.arange(N_INSTANCES) < 2, 1.0, -1.0)),
+        "no signal": (np.zeros((N_INSTANCES, 2)), y),
+        "wide": (random.normal(size=(N_INSTANCES, 60)), y),
+    }
 
 
-def separable(random):
-    features, _ = overlapping(random)
-    labels = np.where(features[:, 0] > 0, 1.0, -1.0)
-    return features + labels[:, None], labels
-
-
-def duplicated(random):
-    features, labels = overlapping(random)
-    return np.repeat(features[:8], 5, axis=0), labels
-
-
-def constant_features(random):
-    features, labels = overlapping(random)
-    features[:, 1:] = 3.0
-    return features, labels
-
-
-def binary(random):
-    _, labels = overlapping(random)
-    return random.choice((0.0, 1.0), (N_INSTANCES, 4)), labels
-
-
-def unbalanced(random):
-    features, labels = overlapping(random)
-    labels[:] = -1.0
-    labels[:2] = 1.0
-    return features, labels
-
-
-def no_signal(random):
-    return np.zeros((N_INSTANCES, 2)), overlapping(random)[1]
-
-
-def wide(random):
-    return random.normal(size=(N_INSTANCES, 60)), overlapping(random)[1]
-
-
-PROBLEMS = (
-    overlapping,
-    separable,
-    duplicated,
-    constant_features,
-    binary,
-    unbalanced,
-    no_signal,
-    wide,
-)
+PROBLEMS = tuple(problems(np.random.default_rng(0)))
 
 
 def gap_of(solution, features, labeling, C, bias=True):
@@ -81,9 +47,9 @@ def gap_of(solution, features, labeling, C, bias=True):
 
 
 @pytest.mark.parametrize("bias", [True, False])
-@pytest.mark.parametrize("make", PROBLEMS)
-def test_equals_the_program_at_all_scales(make, bias):
-    features, labeling = make(np.random.default_rng(3))
+@pytest.mark.parametrize("name", PROBLEMS)
+def test_equals_the_program_at_all_scales(name, bias):
+    features, labeling = problems(np.random.default_rng(3))[name]
     program = svm_dual(features, bias=bias)
     for C in (1e-6, 1e-2, 1.0, 1e2, 1e6):
         program.set(**svm_dual_parameters(labeling, C))
@@ -120,10 +86,10 @@ def test_with_a_bias_the_origin_does_not_matter(C, offset):
     assert shift == pytest.approx(offset * weights[1].sum(), rel=1e-2)
 
 
-@pytest.mark.parametrize("make", PROBLEMS)
-def test_warm_answers_are_those_of_cold_calls(make):
+@pytest.mark.parametrize("name", PROBLEMS)
+def test_warm_answers_are_those_of_cold_calls(name):
     random = np.random.default_rng(4)
-    features, labeling = make(random)
+    features, labeling = problems(random)[name]
     program, end = svm_dual(features), None
     for C in (1e-5, 1.5e-5, 1e-2, 1.0, 1.5, 1e-3):
         labeling = labeling * random.choice((-1.0, 1.0), len(labeling), p=(0.05, 0.95))
@@ -202,7 +168,7 @@ def test_many_instances(C, flip):
 
 
 def test_duals_are_those_of_the_program():
-    features, labeling = overlapping(np.random.default_rng(7))
+    features, labeling = problems(np.random.default_rng(7))["overlapping"]
     program = svm_dual(features).set(**svm_dual_parameters(labeling, 1.0))
     residuals = solve(program, "newton", tol=1e-9).residuals
     assert residuals.primal_residual <= 1e-12
@@ -213,8 +179,7 @@ def test_duals_are_those_of_the_program():
 @pytest.mark.parametrize("steps", [1, 2, 3])
 @pytest.mark.parametrize("C", [1e-2, 1e2, 1e6])
 def test_a_limit_is_told_and_the_answer_is_feasible_and_no_worse_than_no_weights(C, steps):
-    random = np.random.default_rng(8)
-    features, labeling = overlapping(random)
+    features, labeling = problems(np.random.default_rng(8))["overlapping"]
     features = features + 1e4
     program = svm_dual(features).set(**svm_dual_parameters(labeling, C))
     with pytest.warns(match="user_limit"):

@@ -123,15 +123,6 @@ def test_an_optimum_has_none_and_nothing_can_be_moved_unnoticed(name):
     assert max(residuals(problem)) <= 1e-6
 
 
-@pytest.mark.parametrize("name", [name for name in CONSTRAINED if name != "no constraint"])
-def test_flipped_sign_of_a_dual_is_seen(name):
-    problem = solved(CONSTRAINED[name]())
-    for constraint in problem.constraints:
-        for part in constraint.dual_variables:
-            part.save_value(-part.value)
-    assert residuals_of(problem).dual_residual > 0.1
-
-
 @given(seed=st.integers(0, 10_000), maximise=st.booleans())
 @settings(max_examples=15)
 def test_any_point_of_a_quadratic_program_against_its_kkt_system(seed, maximise):
