@@ -56,8 +56,8 @@ class CrossedBoundsError(InputError):
     """A lower bound is above an upper one, so one of them is none; the message names whose."""
 
 
-class CertificateError(InputError):
-    """Optimality of a problem's values cannot be judged: a part of it is not covered, or unset."""
+class ResidualsError(InputError):
+    """Residuals of a problem's values cannot be told: a part of it is not covered, or unset."""
 
 
 class PropCVXWarning(UserWarning):
@@ -84,8 +84,8 @@ class InaccurateSolutionWarning(PropCVXWarning):
     """A solver stopped before its tolerance; its answer is used and its residuals are reported."""
 
 
-class UncertifiedWarning(PropCVXWarning):
-    """An answer is given without its certificate: a part of the problem cannot be judged."""
+class UncheckedWarning(PropCVXWarning):
+    """An answer is given without its residuals: a part of the problem is not covered by them."""
 
 
 class FailedBoundWarning(PropCVXWarning):

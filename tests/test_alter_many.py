@@ -36,7 +36,7 @@ def test_the_last_separator_is_the_svm_of_the_labeling():
     weights, labeling = machine.coef_[0], machine.labeling_
     losses = HINGE.of(labeling, X @ weights + machine.intercept_[0]).sum()
     program = svm_dual(X).set(**svm_dual_parameters(labeling, 1.0))
-    least = solve(program, "newton", tol=1e-8, certify=False).value
+    least = solve(program, "newton", tol=1e-8, residuals=False).value
     assert 0.5 * weights @ weights + losses <= least * (1 + 1e-5)
 
 

@@ -201,7 +201,7 @@ def test_result_is_a_fixed_point(problem, loss):
         assert clf.stop_reason_ is StopReason.CONVERGED
         assert gain_of_a_labeling_step(clf, problem) <= clf.tol
     program = svm_primal(problem.X).set(y=clf.labeling_, C=clf.C)
-    svm = solve(program, "clarabel", tol=1e-10, certify=False).value
+    svm = solve(program, "clarabel", tol=1e-10, residuals=False).value
     gaps = problem.bags.proportions_of(clf.labeling_) - problem.bags.proportions
     best = svm + clf.C_p * PROPORTION_LOSSES[loss].of(gaps).sum()
     assert clf.objective_ == pytest.approx(best, abs=1e-5)
@@ -241,7 +241,7 @@ def solve_exactly(seed, sizes, loss):
     clf = printed_alter_psvm(C=1.0, C_p=2.0, proportion_loss=loss, solver_tol=1e-6, random_state=0)
     weights = np.full(len(sizes), clf.C_p)
     program = psvm(problem.X, problem.bags, clf.C, weights, PROPORTION_LOSSES[loss])
-    return problem, clf, solve(program, "scip", tol=1e-6, certify=False)
+    return problem, clf, solve(program, "scip", tol=1e-6, residuals=False)
 
 
 @pytest.mark.parametrize("init", INITS)
@@ -709,7 +709,7 @@ def test_the_svm_step_is_as_good_as_another_solver(kind, n):
         separator = step(labeling, C)
         value = 0.5 * separator.weights @ separator.weights
         value += C * HINGE.of(labeling, F @ separator.weights + separator.bias).sum()
-        other = solve(program.set(y=labeling, C=C), "clarabel", certify=False, quiet=True)
+        other = solve(program.set(y=labeling, C=C), "clarabel", residuals=False, quiet=True)
         planes = other.variables["w"], np.zeros(F.shape[1])
         best = min(svm_value(F, labeling, C, weights) for weights in planes)
         assert value <= (1.0 + 2e-6) * best, (C, labeling)
@@ -735,7 +735,7 @@ def test_annealed_fits_end_with_the_svm_of_their_labeling(polish, C):
     fit = AlterPropSVM(C=C, C_p=10 * C, n_init=2, polish=polish, random_state=0)
     fit.fit(problem.X, problem.y)
     program = svm_primal(problem.X).set(y=fit.labeling_, C=C)
-    weights = solve(program, "clarabel", tol=1e-9, certify=False, quiet=True).variables["w"]
+    weights = solve(program, "clarabel", tol=1e-9, residuals=False, quiet=True).variables["w"]
     labeling = fit.labeling_
     value = svm_value(problem.X, labeling, C, fit.coef_[0])
     assert value <= (1.0 + 2e-6) * svm_value(problem.X, labeling, C, weights)
@@ -777,7 +777,7 @@ def test_the_gap_of_a_separator_holds(solver, gap):
     primal = 0.5 * separator.weights @ separator.weights
     primal += 2.0 * HINGE.of(labeling, separator.scores).sum()
     program = svm_primal(problem.X).set(y=labeling, C=2.0)
-    best = solve(program, "clarabel", tol=1e-10, certify=False).value
+    best = solve(program, "clarabel", tol=1e-10, residuals=False).value
     assert primal <= best + separator.gap + 1e-7 * best
     assert separator.gap <= gap * primal
 
@@ -811,7 +811,7 @@ def test_a_descent_with_another_instance_loss_is_a_descent(loss):
     assert value_of(task, problem.X, better, end.weights, end.bias) >= value - 1e-4
     program = margin_classifier(problem.X, chosen).set(y=end.labeling, C=1.0)
     fixed = task.weights @ absolute.of(bags.proportions_of(end.labeling) - bags.proportions)
-    least = solve(program, "clarabel", tol=1e-9, certify=False).value + fixed
+    least = solve(program, "clarabel", tol=1e-9, residuals=False).value + fixed
     assert end.objective == pytest.approx(least, rel=1e-5)
 
 

@@ -84,7 +84,7 @@ def test_the_last_level_is_walked_on_all_instances():
     below = {record.n_instances for record in clf.history_ if record.C_star < 0.05}
     assert (on, below) == ({3000}, {1000})
     program = svm_dual(X).set(**svm_dual_parameters(clf.labeling_, 1.0))
-    svm = solve(program, "newton", tol=1e-8, certify=False).value
+    svm = solve(program, "newton", tol=1e-8, residuals=False).value
     bags = Bags.from_target(target)
     gaps = bags.proportions_of(clf.labeling_) - bags.proportions
     assert clf.objective_ == pytest.approx(svm + clf.C_p * np.abs(gaps).sum(), rel=2e-6)

@@ -28,7 +28,7 @@ ORACLES = {
 def svm_value(features, labeling, C):
     """The SVM value of a labeling from the primal program."""
     program = svm_primal(features, bias=False).set(y=labeling, C=C)
-    return solve(program, "clarabel", tol=1e-10, certify=False).value
+    return solve(program, "clarabel", tol=1e-10, residuals=False).value
 
 
 def best_value(features, feasible, C):

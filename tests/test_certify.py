@@ -49,7 +49,7 @@ def best_value(problem):
 
     def value(labeling):
         program.set(y=labeling, C=problem.C)
-        answer = solve(program, "clarabel", tol=1e-10, certify=False)
+        answer = solve(program, "clarabel", tol=1e-10, residuals=False)
         return answer.value + problem.cost(labeling)
 
     return min(map(value, all_labelings(problem)))
@@ -278,7 +278,7 @@ def test_one_piece_with_unit_multipliers_has_the_svm_values():
     for labeling, value in zip(piece.labelings, values, strict=True):
         whole = np.empty(6)
         whole[piece.instances] = labeling
-        answer = solve(program.set(y=whole, C=problem.C), "clarabel", tol=1e-10, certify=False)
+        answer = solve(program.set(y=whole, C=problem.C), "clarabel", tol=1e-10, residuals=False)
         assert value == pytest.approx(answer.value, rel=1e-6)
 
 

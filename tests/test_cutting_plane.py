@@ -50,7 +50,7 @@ def all_labelings(feasible):
 def svm_value(features, labeling, C):
     """The SVM value g(y) from the dual program, without bias."""
     program = svm_dual(features, bias=False).set(**svm_dual_parameters(labeling, C))
-    return solve(program, "clarabel", tol=1e-10, certify=False).value
+    return solve(program, "clarabel", tol=1e-10, residuals=False).value
 
 
 CUTTING = ("oracle", "master", "max_cuts", "tol")

@@ -1,4 +1,4 @@
-"""LIBSVM's row of the table: right wherever the data lie, and certified."""
+"""LIBSVM on the SVM dual: right wherever the data lie."""
 
 import numpy as np
 import pytest
@@ -14,14 +14,14 @@ def bags_of_normals(n, d, seed=0):
     return random.normal(size=(n, d)) + 0.3 * labeling[:, None], labeling
 
 
-@pytest.mark.parametrize("offset", [1e2, 1e3, 1e6])
+@pytest.mark.parametrize("offset", [1e2, 1e6])
 @pytest.mark.parametrize("C", [1e-2, 1.0, 100.0])
 def test_the_origin_does_not_matter(C, offset):
     features, labeling = bags_of_normals(200, 5)
     values, weights, biases = [], [], []
     for program in (svm_dual(features), svm_dual(features + offset)):
         program.set(**svm_dual_parameters(labeling, C))
-        solution = solve(program, "libsvm", tol=1e-5, certify=False)
+        solution = solve(program, "libsvm", tol=1e-5, residuals=False)
         assert solution.status == "optimal"
         lower, upper = program.structure.bounds(program.values, solution.variables["v"])
         assert upper - lower <= 1e-5 * upper
@@ -33,23 +33,24 @@ def test_the_origin_does_not_matter(C, offset):
     assert biases[0] - biases[1] == pytest.approx(offset * weights[1].sum(), rel=1e-2)
 
 
-@pytest.mark.parametrize("scale", [1e-6, 1e-3, 1e3, 1e6])
 @pytest.mark.parametrize("C", [1e-6, 1e-2, 1.0, 10.0])
-def test_scales_are_the_same_problem(C, scale):
+def test_scales_are_the_same_problem(C):
     features, labeling = bags_of_normals(100, 3)
-    plain = svm_dual(features).set(**svm_dual_parameters(labeling, C))
-    scaled = svm_dual(scale * features).set(**svm_dual_parameters(labeling, C / scale**2))
-    answers = [solve(program, "libsvm", tol=1e-5, certify=False) for program in (plain, scaled)]
-    assert [answer.status for answer in answers] == ["optimal"] * 2
-    assert scale**2 * answers[1].value == pytest.approx(answers[0].value, rel=2e-5)
+    answers = []
+    for scale in (1.0, 1e-6, 1e-3, 1e3, 1e6):
+        program = svm_dual(scale * features).set(**svm_dual_parameters(labeling, C / scale**2))
+        answer = solve(program, "libsvm", tol=1e-5, residuals=False)
+        assert answer.status == "optimal"
+        answers.append(scale**2 * answer.value)
+    assert answers == pytest.approx([answers[0]] * 5, rel=2e-5)
 
 
 @pytest.mark.parametrize("C", [1e2, 1e4, 1e6])
 def test_what_it_does_not_reach_it_says_and_the_next_is_asked(C):
     features, labeling = bags_of_normals(40, 3)
     program = svm_dual(features).set(**svm_dual_parameters(labeling, C))
-    exact = solve(program, "newton", tol=1e-9, certify=False).value
-    solution = solve(program, ("libsvm", "newton"), tol=1e-7, certify=False, max_iter=1000)
+    exact = solve(program, "newton", tol=1e-9, residuals=False).value
+    solution = solve(program, ("libsvm", "newton"), tol=1e-7, residuals=False, max_iter=1000)
     assert solution.status == "optimal"
     assert solution.value == pytest.approx(exact, rel=1.2e-7)
 
@@ -65,7 +66,7 @@ def test_answers_in_proportion_are_answers(positives):
         solution = solve(program, "libsvm", tol=1e-5, warm=end)
         lower, upper = program.structure.bounds(program.values, solution.variables["v"])
         assert upper - lower <= 1e-5 * upper
-        assert solution.certificate.primal_residual <= 1e-9 * C
+        assert solution.residuals.primal_residual <= 1e-9 * C
         end = solution.warm
         iterations.append(solution.iterations)
     assert 0 in iterations[1:10]
@@ -84,15 +85,6 @@ def test_other_labels_are_solved_again():
         assert solution.value == pytest.approx(exact, rel=1e-5)
 
 
-def test_the_gram_matrix_is_made_once():
-    features, labeling = bags_of_normals(50, 3)
-    program = svm_dual(features)
-    for C in (1.0, 2.0):
-        solve(program.set(**svm_dual_parameters(labeling, C)), "libsvm", tol=1e-4)
-        grams = {id(program.structure.gram)}
-    assert len(grams) == 1
-
-
 @pytest.mark.parametrize("C", [1.0, 1e2, 1e4])
 def test_hard_margins_are_exact(C):
     features, labeling = bags_of_normals(60, 90)
@@ -101,7 +93,7 @@ def test_hard_margins_are_exact(C):
     lower, upper = program.structure.bounds(program.values, solution.variables["v"])
     assert solution.status == "optimal"
     assert upper - lower <= 1e-10 * upper
-    assert solution.certificate.primal_residual <= 1e-9
+    assert solution.residuals.primal_residual <= 1e-9
     assert np.sum(np.abs(solution.variables["v"]) < C) == 60
 
 

@@ -71,8 +71,8 @@ def test_a_quadratic_form_is_bounded_whatever_the_multipliers(problem, epsilon, 
 def test_both_sides_of_the_lifted_svm_agree(seed, epsilon):
     problem = small_problem(seed, known=0.2 * (seed % 2))
     feasible = FeasibleLabelings.of(problem.bags, epsilon)
-    primal = solve(lifted_svm(problem.X, feasible, 0.5), "clarabel", certify=False)
-    dual = solve(lifted_svm_dual(problem.X, feasible, 0.5), "clarabel", certify=False)
+    primal = solve(lifted_svm(problem.X, feasible, 0.5), "clarabel", residuals=False)
+    dual = solve(lifted_svm_dual(problem.X, feasible, 0.5), "clarabel", residuals=False)
     assert dual.value == pytest.approx(primal.value, rel=1e-3)
     lifting = Lifting.of(feasible)
     order = lifting.span.shape[1]
@@ -147,7 +147,7 @@ def test_a_quadratic_form_over_all_labelings(problem, epsilon):
     feasible = FeasibleLabelings.of(problem.bags, epsilon)
     lifting = Lifting.of(feasible)
     quadratic = problem.X @ problem.X.T
-    answer = solve(lifted_quadratic(quadratic, feasible), "clarabel", certify=False)
+    answer = solve(lifted_quadratic(quadratic, feasible), "clarabel", residuals=False)
     products = answer.duals.get("products", lifting.no_products)
     bound = lifting.largest(quadratic, answer.duals["diagonal"], products)
     exact = max(y @ quadratic @ y for y in feasible.enumerate())

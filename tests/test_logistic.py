@@ -1,11 +1,13 @@
 """Newton's method for MeanMap's model equals its program."""
 
+import itertools
+
 import numpy as np
 import pytest
 
 from propcvx.errors import InaccurateSolutionWarning
 from propcvx.programs import conditional_exponential_model
-from propcvx.solvers import solve, solvers_for
+from propcvx.solvers import solve
 
 
 def model(n, d, *, scale=1.0, offset=0.0, lam=1e-2, bias=True):
@@ -26,39 +28,39 @@ def test_it_equals_the_program(n, d, lam, bias):
     fast, readable = (solve(program, name, tol=1e-9) for name in ("logistic", "clarabel"))
     assert fast.value == pytest.approx(readable.value, rel=1e-7, abs=1e-7)
     assert fast.value <= readable.value + 1e-12
-    assert fast.certificate.dual_residual <= 1e-8 * max(1.0, lam)
+    assert fast.residuals.dual_residual <= 1e-8 * max(1.0, lam)
 
 
 @pytest.mark.parametrize("bias", [True, False])
-@pytest.mark.parametrize("lam", [1e-8, 1e-6, 1e-4])
 @pytest.mark.parametrize("outward", [1.5, 10.0])
-@pytest.mark.parametrize("scale", [1e-3, 1.0, 1e3])
-def test_where_no_labels_have_the_mean_operator(scale, outward, lam, bias):
+def test_where_no_labels_have_the_mean_operator(outward, bias):
     """The weights grow as one over lam, and the losses are nearly absolute values."""
-    program = model(200, 6, lam=lam, bias=bias, scale=scale)
-    program.set(mean_operator=outward * program.values["mean_operator"])
-    answer = solve(program, "logistic", tol=1e-9)
-    assert answer.status == "optimal"
-    assert answer.certificate.dual_residual <= 1e-8 * outward * max(1.0, scale)
+    for lam, scale in itertools.product((1e-8, 1e-6, 1e-4), (1e-3, 1.0, 1e3)):
+        program = model(200, 6, lam=lam, bias=bias, scale=scale)
+        program.set(mean_operator=outward * program.values["mean_operator"])
+        answer = solve(program, "logistic", tol=1e-9)
+        assert answer.status == "optimal"
+        assert answer.residuals.dual_residual <= 1e-8 * outward * max(1.0, scale)
 
 
 @pytest.mark.parametrize("bias", [True, False])
-@pytest.mark.parametrize("scale", [1e-6, 1e-3, 1e3, 1e6])
 @pytest.mark.parametrize("lam", [1e-8, 1e-2, 1e2])
-def test_scales_are_the_same_problem(lam, scale, bias):
-    plain, scaled = (model(50, 3, lam=lam, bias=bias, scale=s) for s in (1.0, scale))
-    answers = [solve(program, "logistic", certify=False) for program in (plain, scaled)]
-    assert [answer.status for answer in answers] == ["optimal"] * 2
-    assert answers[1].value == pytest.approx(answers[0].value, rel=1e-7)
-    np.testing.assert_allclose(
-        scale * answers[1].variables["w"], answers[0].variables["w"], rtol=1e-3, atol=1e-6
+def test_scales_are_the_same_problem(lam, bias):
+    plain, *scaled = (
+        (scale, solve(model(50, 3, lam=lam, bias=bias, scale=scale), "logistic", residuals=False))
+        for scale in (1.0, 1e-6, 1e-3, 1e3, 1e6)
     )
+    for scale, answer in scaled:
+        assert answer.status == plain[1].status == "optimal"
+        assert answer.value == pytest.approx(plain[1].value, rel=1e-7)
+        weights = scale * answer.variables["w"]
+        np.testing.assert_allclose(weights, plain[1].variables["w"], rtol=1e-3, atol=1e-6)
 
 
 @pytest.mark.parametrize("offset", [1e2, 1e4, 1e6])
 def test_with_a_bias_the_origin_does_not_matter(offset):
     plain, moved = (model(50, 3, offset=o) for o in (0.0, offset))
-    weights = [solve(p, "logistic", certify=False).variables["w"] for p in (plain, moved)]
+    weights = [solve(p, "logistic", residuals=False).variables["w"] for p in (plain, moved)]
     np.testing.assert_allclose(weights[1], weights[0], rtol=1e-5)
 
 
@@ -67,19 +69,11 @@ def test_without_a_minimum_it_says_so():
     program = conditional_exponential_model(X)
     program.set(lam=0.1, mean_operator=X.mean(axis=0), mean_label=np.asarray(1.5))
     with pytest.warns(InaccurateSolutionWarning):
-        assert solve(program, "logistic", certify=False).status == "user_limit"
+        assert solve(program, "logistic", residuals=False).status == "user_limit"
 
 
 @pytest.mark.parametrize("solver", ["logistic", "clarabel"])
 def test_without_regularisation_labels_that_overlap_have_a_minimum(solver):
     answer = solve(model(60, 2, lam=0.0), solver, tol=1e-9)
     assert (answer.status, answer.gap) == ("optimal", None)
-    assert answer.certificate.dual_residual <= 1e-6
-
-
-def test_it_solves_nothing_else():
-    assert "logistic" in solvers_for(model(10, 2))
-    variant = model(10, 2)
-    assert "logistic" not in solvers_for(
-        variant.with_constraints(small=variant.variables["w"] <= 1)
-    )
+    assert answer.residuals.dual_residual <= 1e-6

@@ -1,15 +1,11 @@
-"""The interior-point method of the restricted master equals its program, and certifies itself."""
+"""The interior-point method of the restricted master equals its program, and bounds its error."""
 
 import numpy as np
 import pytest
 
-from propcvx.errors import (
-    InputError,
-    UnsupportedSolverError,
-)
-from propcvx.programs import mkl_epigraph, svm_dual
+from propcvx.programs import mkl_epigraph
 from propcvx.relaxation.masters import MASTERS
-from propcvx.solvers import solve, solvers_for
+from propcvx.solvers import solve
 from propcvx.solvers.specialised.mkl_interior_point import Scaled, follow
 
 NAME = "mkl_interior_point"
@@ -32,9 +28,9 @@ def test_it_equals_the_program(n_instances, rank, n_cuts, C):
     fast = solve(program, NAME)
     readable = solve(program, "clarabel", tol=1e-10)
     assert fast.value == pytest.approx(readable.value, rel=1e-6)
-    assert fast.certificate.primal_residual <= 1e-9
-    assert fast.certificate.dual_residual <= 1e-9
-    assert fast.certificate.duality_gap <= 1.1e-8 * abs(fast.value)
+    assert fast.residuals.primal_residual <= 1e-9
+    assert fast.residuals.dual_residual <= 1e-9
+    assert fast.residuals.duality_gap <= 1.1e-8 * abs(fast.value)
 
 
 @pytest.mark.parametrize("C", [0.01, 1.0, 100.0])
@@ -62,15 +58,6 @@ def test_many_binary_attributes_and_hardly_any_loss():
     assert bound.gap <= 1e-8
 
 
-def test_it_is_a_master_like_any_other():
-    features, labelings = problem(2, 40, 6, 5)
-    fast = MASTERS["epigraph"](features, 1.0, NAME, 1e-8, {})(labelings)
-    readable = MASTERS["group"](features, 1.0, "clarabel", 1e-9, {})(labelings)
-    assert fast.value == pytest.approx(readable.value, rel=1e-6)
-    assert fast.value <= fast.upper <= fast.value * (1 + 1e-7)
-    assert fast.solver == NAME
-
-
 def test_repeated_labelings_and_instances_without_features():
     features, labelings = problem(3, 20, 4, 3)
     features[:5] = 0.0
@@ -86,19 +73,15 @@ def test_no_features_at_all():
     assert np.allclose(solution.variables["alpha"], 0.5)
 
 
-def test_stopped_early_it_says_so_and_its_bounds_still_hold():
+def test_what_it_does_not_reach_it_says_and_its_bounds_still_hold():
     features, labelings = problem(4, 40, 6, 5)
     best = solve(mkl_epigraph(features, labelings, 1.0), NAME).value
     early = MASTERS["epigraph"](features, 1.0, NAME, 1e-8, {"max_iter": 3})(labelings)
     assert early.status == "user_limit"
     assert early.value <= best <= early.upper
-
-
-def test_it_solves_nothing_else():
-    program = svm_dual(np.eye(3)).set(y=np.ones(3), lower=np.zeros(3), upper=np.ones(3))
-    assert NAME not in solvers_for(program)
-    with pytest.raises(UnsupportedSolverError, match=NAME):
-        solve(program, NAME)
+    hard = MASTERS["epigraph"](1e4 * features, 1e4, NAME, 1e-12, {})(labelings)
+    assert hard.status == "user_limit"
+    assert hard.value <= hard.upper
 
 
 @pytest.mark.parametrize("C", [1e-12, 1e-4, 1.0, 1e4])
@@ -110,23 +93,17 @@ def test_asked_for_more_than_there_is_it_stops_without_noise(C, scale, recwarn):
     assert not recwarn.list
 
 
-@pytest.mark.parametrize("scale", [1e-6, 1e-3, 1e3, 1e6])
 @pytest.mark.parametrize("C", [1e-6, 1.0, 1e4])
 @pytest.mark.parametrize(("n_instances", "rank"), [(60, 40), (60, 2), (20, 20)])
-def test_scales_are_the_same_problem(n_instances, rank, C, scale):
+def test_scales_are_the_same_problem(n_instances, rank, C):
     features, labelings = cuts_of(7, n_instances, rank, 4)
-    plain = solve(mkl_epigraph(features, labelings, C), NAME, tol=1e-7, certify=False)
-    program = mkl_epigraph(scale * features, labelings, C / scale**2)
-    scaled = solve(program, NAME, tol=1e-7, certify=False)
-    assert (plain.status, scaled.status) == ("optimal", "optimal")
-    assert scale**2 * scaled.value == pytest.approx(plain.value, rel=2e-7)
-
-
-def test_margins_that_are_hardly_reached_are_bounded_all_the_same():
-    features, labelings = problem(6, 30, 3, 4)
-    hard = MASTERS["epigraph"](1e4 * features, 1e4, NAME, 1e-12, {})(labelings)
-    assert hard.value <= hard.upper
-    assert hard.status == "user_limit"
+    values = []
+    for scale in (1.0, 1e-6, 1e-3, 1e3, 1e6):
+        program = mkl_epigraph(scale * features, labelings, C / scale**2)
+        answer = solve(program, NAME, tol=1e-7, residuals=False)
+        assert answer.status == "optimal"
+        values.append(scale**2 * answer.value)
+    assert values == pytest.approx([values[0]] * 5, rel=2e-7)
 
 
 def cuts_of(seed, n_instances, rank, n_cuts):
@@ -138,37 +115,33 @@ def cuts_of(seed, n_instances, rank, n_cuts):
 
 
 @pytest.mark.filterwarnings("ignore:clarabel stopped")
-@pytest.mark.parametrize("C", [1e-3, 0.1, 1.0, 30.0])
+@pytest.mark.parametrize("C", [1e-3, 1.0, 30.0])
 @pytest.mark.parametrize(("n_instances", "rank"), [(60, 40), (60, 1), (20, 20)])
 def test_one_cut_after_another_each_is_solved_as_if_alone(n_instances, rank, C):
     features, labelings = cuts_of(7, n_instances, rank, 6)
     master = MASTERS["epigraph"](features, C, NAME, 1e-8, {})
     for n_cuts in range(1, len(labelings) + 1):
         answer = master(labelings[:n_cuts])
-        alone = solve(mkl_epigraph(features, labelings[:n_cuts], C), "clarabel", tol=1e-10)
+        alone = solve(
+            mkl_epigraph(features, labelings[:n_cuts], C), "clarabel", tol=1e-10, residuals=False
+        )
         assert answer.status == "optimal"
         assert abs(answer.upper - answer.value) <= 1.1e-8 * answer.value
         assert answer.value == pytest.approx(alone.value, rel=1e-6)
 
 
-@pytest.mark.parametrize("other", ["labelings", "C", "features", "fewer"])
-def test_what_does_not_continue_the_last_program_is_solved_all_the_same(other):
+def test_what_does_not_continue_the_last_program_is_solved_all_the_same():
     features, labelings = cuts_of(9, 40, 30, 5)
-    last = mkl_epigraph(features, labelings[:3], 1.0)
-    end = solve(last, NAME).warm
-    more, C = labelings, 1.0
-    if other == "labelings":
-        more = labelings[::-1]
-    if other == "C":
-        C = 50.0
-    if other == "features":
-        features = 0.5 * features[:, ::-1]
-    if other == "fewer":
-        more = labelings[:2]
-    answer = solve(mkl_epigraph(features, more, C), NAME, warm=end)
-    alone = solve(mkl_epigraph(features, more, C), NAME)
-    assert answer.status == "optimal"
-    assert answer.value == pytest.approx(alone.value, rel=1e-7)
+    end = solve(mkl_epigraph(features, labelings[:3], 1.0), NAME).warm
+    for X, cuts, C in (
+        (features, labelings[::-1], 1.0),
+        (features, labelings, 50.0),
+        (0.5 * features[:, ::-1], labelings, 1.0),
+        (features, labelings[:2], 1.0),
+    ):
+        answer, alone = (solve(mkl_epigraph(X, cuts, C), NAME, warm=warm) for warm in (end, None))
+        assert answer.status == "optimal"
+        assert answer.value == pytest.approx(alone.value, rel=1e-7)
 
 
 def test_no_instance_is_left_out():
@@ -177,9 +150,3 @@ def test_no_instance_is_left_out():
     answer = solve(mkl_epigraph(features, labelings, 10.0), NAME)
     assert (answer.variables["alpha"] > 0.0).all()
     assert (answer.variables["alpha"] < 1e-6).sum() > 50
-
-
-def test_options_it_does_not_have_are_refused():
-    program = mkl_epigraph(np.eye(4), np.ones((1, 4)), 1.0)
-    with pytest.raises(InputError, match=r"no options \['verbose'\]"):
-        solve(program, NAME, verbose=True)

@@ -1,70 +1,34 @@
 """The smoothed Newton method against the program it solves."""
 
-import warnings
-
 import cvxpy as cp
 import numpy as np
 import pytest
 
-from propcvx.programs import svm_dual, svm_dual_parameters, svm_primal
-from propcvx.solvers import SOLVERS, solve, solvers_for
+from propcvx.programs import svm_dual, svm_dual_parameters
+from propcvx.solvers import solve
 from propcvx.solvers.specialised.newton import Warm
 
 N_INSTANCES = 40
 
 
-def overlapping(random):
-    labels = random.choice((-1.0, 1.0), N_INSTANCES)
-    return random.normal(size=(N_INSTANCES, 3)) + 0.5 * labels[:, None], labels
+def problems(random):
+    """Features and labels of eight sorts."""
+    y = random.choice((-1.0, 1.0), N_INSTANCES)
+    X = random.normal(size=(N_INSTANCES, 3)) + 0.5 * y[:, None]
+    side = np.where(X[:, 0] > 0, 1.0, -1.0)
+    return {
+        "overlapping": (X, y),
+        "separable": (X + side[:, None], side),
+        "duplicated": (np.repeat(X[:8], 5, axis=0), y),
+        "constant features": (np.where(np.arange(3) > 0, 3.0, X), y),
+        "binary": (random.choice((0.0, 1.0), (N_INSTANCES, 4)), y),
+        "unbalanced": (X, np.where(np.arange(N_INSTANCES) < 2, 1.0, -1.0)),
+        "no signal": (np.zeros((N_INSTANCES, 2)), y),
+        "wide": (random.normal(size=(N_INSTANCES, 60)), y),
+    }
 
 
-def separable(random):
-    features, _ = overlapping(random)
-    labels = np.where(features[:, 0] > 0, 1.0, -1.0)
-    return features + labels[:, None], labels
-
-
-def duplicated(random):
-    features, labels = overlapping(random)
-    return np.repeat(features[:8], 5, axis=0), labels
-
-
-def constant_features(random):
-    features, labels = overlapping(random)
-    features[:, 1:] = 3.0
-    return features, labels
-
-
-def binary(random):
-    _, labels = overlapping(random)
-    return random.choice((0.0, 1.0), (N_INSTANCES, 4)), labels
-
-
-def unbalanced(random):
-    features, labels = overlapping(random)
-    labels[:] = -1.0
-    labels[:2] = 1.0
-    return features, labels
-
-
-def no_signal(random):
-    return np.zeros((N_INSTANCES, 2)), overlapping(random)[1]
-
-
-def wide(random):
-    return random.normal(size=(N_INSTANCES, 60)), overlapping(random)[1]
-
-
-PROBLEMS = (
-    overlapping,
-    separable,
-    duplicated,
-    constant_features,
-    binary,
-    unbalanced,
-    no_signal,
-    wide,
-)
+PROBLEMS = tuple(problems(np.random.default_rng(0)))
 
 
 def gap_of(solution, features, labeling, C, bias=True):
@@ -83,42 +47,35 @@ def gap_of(solution, features, labeling, C, bias=True):
 
 
 @pytest.mark.parametrize("bias", [True, False])
-@pytest.mark.parametrize("C", [1e-6, 1e-2, 1.0, 1e2, 1e6])
-@pytest.mark.parametrize("make", PROBLEMS)
-def test_equals_the_program(make, C, bias):
-    features, labeling = make(np.random.default_rng(3))
-    program = svm_dual(features, bias=bias).set(**svm_dual_parameters(labeling, C))
-    exact = solve(program, "clarabel", tol=1e-8, certify=False).value
-    solution = solve(program, "newton", tol=1e-7)
-    assert solution.status == cp.OPTIMAL
-    assert solution.certificate.primal_residual <= 1e-9 * max(1.0, C * N_INSTANCES)
-    assert gap_of(solution, features, labeling, C, bias) <= 1.1e-7
-    assert solution.value == pytest.approx(exact, rel=1e-6)
+@pytest.mark.parametrize("name", PROBLEMS)
+def test_equals_the_program_at_all_scales(name, bias):
+    features, labeling = problems(np.random.default_rng(3))[name]
+    program = svm_dual(features, bias=bias)
+    for C in (1e-6, 1e-2, 1.0, 1e2, 1e6):
+        program.set(**svm_dual_parameters(labeling, C))
+        exact = solve(program, "clarabel", tol=1e-8, residuals=False, quiet=True).value
+        solution = solve(program, "newton", tol=1e-7)
+        assert solution.status == cp.OPTIMAL
+        assert solution.residuals.primal_residual <= 1e-9 * max(1.0, C * N_INSTANCES)
+        assert gap_of(solution, features, labeling, C, bias) <= 1.1e-7
+        assert solution.value == pytest.approx(exact, rel=1e-6)
+        for scale in (1e-6, 1e-3, 1e3, 1e6):
+            scaled = svm_dual(scale * features, bias=bias)
+            scaled.set(**svm_dual_parameters(labeling, C / scale**2))
+            other = solve(scaled, "newton", tol=1e-7, residuals=False)
+            assert other.status == cp.OPTIMAL
+            assert scale**2 * other.value == pytest.approx(solution.value, rel=2e-7)
 
 
-@pytest.mark.parametrize("bias", [True, False])
-@pytest.mark.parametrize("scale", [1e-6, 1e-3, 1e3, 1e6])
-@pytest.mark.parametrize("C", [1e-6, 1.0, 1e6])
-@pytest.mark.parametrize("make", PROBLEMS)
-def test_scales_are_the_same_problem(make, C, scale, bias):
-    features, labeling = make(np.random.default_rng(3))
-    plain = svm_dual(features, bias=bias).set(**svm_dual_parameters(labeling, C))
-    scaled = svm_dual(scale * features, bias=bias)
-    scaled.set(**svm_dual_parameters(labeling, C / scale**2))
-    answers = [solve(program, "newton", tol=1e-7, certify=False) for program in (plain, scaled)]
-    assert [answer.status for answer in answers] == [cp.OPTIMAL] * 2
-    assert scale**2 * answers[1].value == pytest.approx(answers[0].value, rel=2e-7)
-
-
-@pytest.mark.parametrize("offset", [1e2, 1e4, 1e6])
-@pytest.mark.parametrize("C", [1e-3, 1.0, 1e2, 1e4])
+@pytest.mark.parametrize("offset", [1e2, 1e6])
+@pytest.mark.parametrize("C", [1e-3, 1.0, 1e4])
 def test_with_a_bias_the_origin_does_not_matter(C, offset):
     random = np.random.default_rng(0)
     labeling = random.choice((-1.0, 1.0), 2000)
     features = random.normal(size=(2000, 5)) + 0.8 * labeling[:, None]
     plain, moved = svm_dual(features), svm_dual(features + offset)
     answers = [
-        solve(program.set(**svm_dual_parameters(labeling, C)), "newton", tol=1e-6, certify=False)
+        solve(program.set(**svm_dual_parameters(labeling, C)), "newton", tol=1e-6, residuals=False)
         for program in (plain, moved)
     ]
     assert [answer.status for answer in answers] == [cp.OPTIMAL] * 2
@@ -129,16 +86,16 @@ def test_with_a_bias_the_origin_does_not_matter(C, offset):
     assert shift == pytest.approx(offset * weights[1].sum(), rel=1e-2)
 
 
-@pytest.mark.parametrize("make", PROBLEMS)
-def test_warm_answers_are_those_of_cold_calls(make):
+@pytest.mark.parametrize("name", PROBLEMS)
+def test_warm_answers_are_those_of_cold_calls(name):
     random = np.random.default_rng(4)
-    features, labeling = make(random)
+    features, labeling = problems(random)[name]
     program, end = svm_dual(features), None
     for C in (1e-5, 1.5e-5, 1e-2, 1.0, 1.5, 1e-3):
         labeling = labeling * random.choice((-1.0, 1.0), len(labeling), p=(0.05, 0.95))
         program.set(**svm_dual_parameters(labeling, C))
-        cold = solve(program, "newton", tol=1e-8, certify=False, warm=None)
-        warm = solve(program, "newton", tol=1e-8, certify=False, warm=end)
+        cold = solve(program, "newton", tol=1e-8, residuals=False)
+        warm = solve(program, "newton", tol=1e-8, residuals=False, warm=end)
         end = warm.warm
         assert warm.value == pytest.approx(cold.value, rel=3e-8)
 
@@ -151,8 +108,8 @@ def test_warm_calls_take_fewer_steps():
     for _ in range(6):
         labeling = labeling * random.choice((-1.0, 1.0), len(labeling), p=(1e-3, 1 - 1e-3))
         program.set(**svm_dual_parameters(labeling, 1.0))
-        colds += solve(program, "newton", tol=1e-5, certify=False, warm=None).iterations
-        solution = solve(program, "newton", tol=1e-5, certify=False, warm=end)
+        colds += solve(program, "newton", tol=1e-5, residuals=False).iterations
+        solution = solve(program, "newton", tol=1e-5, residuals=False, warm=end)
         end, warmed = solution.warm, warmed + solution.iterations
     assert warmed < 0.8 * colds
 
@@ -163,21 +120,23 @@ def test_a_width_that_does_not_fit_is_left(width):
     features = random.normal(size=(3000, 10))
     labeling = np.sign(features.sum(axis=1)) * random.choice((-1.0, 1.0), 3000, p=(0.01, 0.99))
     program = svm_dual(features).set(**svm_dual_parameters(labeling, 1.0))
-    end = solve(program, "newton", tol=1e-7, certify=False).warm
+    end = solve(program, "newton", tol=1e-7, residuals=False).warm
     program.set(**svm_dual_parameters(labeling, 1.5))
     warm = Warm(end.plane, width)
-    solution = solve(program, "newton", tol=1e-7, certify=False, warm=warm)
+    solution = solve(program, "newton", tol=1e-7, residuals=False, warm=warm)
     assert solution.status == cp.OPTIMAL
     assert gap_of(solution, features, labeling, 1.5) <= 1.1e-7
 
 
-def test_one_class():
+@pytest.mark.parametrize("solver", ["newton", "libsvm"])
+@pytest.mark.parametrize("label", [-1.0, 1.0])
+def test_one_class(label, solver):
     features = np.random.default_rng(0).normal(size=(10, 2))
-    for label in (-1.0, 1.0):
-        program = svm_dual(features).set(**svm_dual_parameters(np.full(10, label), 2.0))
-        solution = solve(program, "newton")
-        assert (solution.value, solution.gap) == (0.0, 0.0)
-        assert label * float(solution.duals["balance"]) >= 1.0
+    program = svm_dual(features).set(**svm_dual_parameters(np.full(10, label), 2.0))
+    solution = solve(program, solver)
+    assert (solution.value, solution.gap) == (0.0, 0.0)
+    assert label * float(solution.duals["balance"]) >= 1.0
+    assert max(vars(solution.residuals).values()) == 0.0
 
 
 @pytest.mark.parametrize("bias", [True, False])
@@ -194,13 +153,13 @@ def test_any_bounds(bias):
 @pytest.mark.parametrize("flip", [0.1, 0.5])
 def test_many_instances(C, flip):
     random = np.random.default_rng(6)
-    features = random.normal(size=(60_000, 4))
+    features = random.normal(size=(20_000, 4))
     labeling = np.sign(features @ [1.0, -0.5, 0.2, 0.0] + 0.3)
     labeling *= random.choice((-1.0, 1.0), len(labeling), p=(flip, 1 - flip))
     program, end = svm_dual(features), None
     for change in (1.0, 1.5):
         program.set(**svm_dual_parameters(labeling, change * C))
-        solution = solve(program, "newton", tol=1e-4, certify=False, warm=end)
+        solution = solve(program, "newton", tol=1e-4, residuals=False, warm=end)
         end, v = solution.warm, solution.variables["v"]
         lower, upper = program.structure.bounds(program.values, v)
         assert solution.status == cp.OPTIMAL
@@ -209,19 +168,18 @@ def test_many_instances(C, flip):
 
 
 def test_duals_are_those_of_the_program():
-    features, labeling = overlapping(np.random.default_rng(7))
+    features, labeling = problems(np.random.default_rng(7))["overlapping"]
     program = svm_dual(features).set(**svm_dual_parameters(labeling, 1.0))
-    certificate = solve(program, "newton", tol=1e-9).certificate
-    assert certificate.primal_residual <= 1e-12
-    assert certificate.dual_residual <= 1e-9
-    assert certificate.duality_gap <= 1e-6
+    residuals = solve(program, "newton", tol=1e-9).residuals
+    assert residuals.primal_residual <= 1e-12
+    assert residuals.dual_residual <= 1e-9
+    assert residuals.duality_gap <= 1e-6
 
 
 @pytest.mark.parametrize("steps", [1, 2, 3])
 @pytest.mark.parametrize("C", [1e-2, 1e2, 1e6])
 def test_a_limit_is_told_and_the_answer_is_feasible_and_no_worse_than_no_weights(C, steps):
-    random = np.random.default_rng(8)
-    features, labeling = overlapping(random)
+    features, labeling = problems(np.random.default_rng(8))["overlapping"]
     features = features + 1e4
     program = svm_dual(features).set(**svm_dual_parameters(labeling, C))
     with pytest.warns(match="user_limit"):
@@ -231,23 +189,3 @@ def test_a_limit_is_told_and_the_answer_is_feasible_and_no_worse_than_no_weights
     bounds = program.structure.bounds(program.values, solution.variables["v"])
     without = 2.0 * C * min((labeling > 0).sum(), (labeling < 0).sum())
     assert bounds[1] <= without * (1 + 1e-12)
-
-
-def test_the_best_point_seen_is_the_answer():
-    """Far from separable and with large C, early points are worse than no weights at all."""
-    random = np.random.default_rng(1)
-    features, labeling = random.normal(size=(300, 20)), random.choice((-1.0, 1.0), 300)
-    program = svm_dual(features).set(**svm_dual_parameters(labeling, 1e4))
-    values = []
-    for steps in range(1, 12):
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            v = solve(program, "newton", max_iter=steps, certify=False).variables["v"]
-        values.append(program.structure.bounds(program.values, v)[1])
-    without = 2e4 * min((labeling > 0).sum(), (labeling < 0).sum())
-    assert max(values) <= without * (1 + 1e-12)
-
-
-def test_only_the_svm_dual():
-    assert not SOLVERS["newton"].can_solve(svm_primal(np.eye(2)))
-    assert {"newton"} <= set(solvers_for(svm_dual(np.eye(2), bias=False)))

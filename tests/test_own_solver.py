@@ -17,7 +17,6 @@ from propcvx.solvers import SOLVERS, Solver, register_solver, solve
 
 PROBLEM = small_problem(0, (5, 5, 5, 5))
 MODELS = [
-    AlterPropSVM(n_init=2, random_state=0),
     AlterPropSVM(n_init=2, random_state=0, kernel="rbf"),
     ConvPropSVM(),
     InvCal(),
@@ -98,7 +97,7 @@ def test_fits_in_threads_are_those_one_after_the_other(model):
         name = {"InvCal": "C_p", "MeanMap": "lam"}.get(type(model).__name__, "C")
         return clone(model).set_params(**{name: C}).fit(PROBLEM.X, PROBLEM.y)
 
-    values = [0.1, 0.5, 1.0, 2.0] * 2
+    values = [0.1, 1.0] * 2
     alone = [fit(C).objective_ for C in values]
     with ThreadPoolExecutor(4) as pool:
         together = [model.objective_ for model in pool.map(fit, values)]

@@ -74,22 +74,14 @@ def test_objective_and_constraints_are_their_formulas(name, data):
 @pytest.mark.parametrize("name", CASES)
 def test_all_parts_are_named_and_belong_to_the_problem(name):
     program = CASES[name](DATA[0]).program
-    for mapping, members in (
-        (program.variables, program.problem.variables()),
-        (program.parameters, program.problem.parameters()),
-    ):
-        assert {id(part) for part in mapping.values()} == {id(part) for part in members}
-        assert all(part.name() == key for key, part in mapping.items())
-    named = [c.id for c in program.constraints.values()]
-    assert named == [c.id for c in program.problem.constraints]
+    problem = program.problem
+    assert list(program.variables.values()) == problem.variables()
+    assert list(program.parameters.values()) == problem.parameters()
+    assert [c.label for c in problem.constraints] == list(program.constraints)
     assert program.name == name.split("-")[0]
-    assert program.equation in {"eq:pSVM_2", "eq:solving_y", "eq:rueping_svm", "eq:convex_2"} | {
-        "eq:convex_3",
-        "eq:convex_4",
-        "eq:convex_vio",
-        "eq:concave",
-        "sec:related",
-    }
+    labels = {"solving_y", "rueping_svm", "convex_vio", "concave", "pSVM_2"}
+    labels |= {f"convex_{number}" for number in (2, 3, 4)}
+    assert program.equation in {f"eq:{label}" for label in labels} | {"sec:related"}
 
 
 @pytest.mark.parametrize("name", CASES)
@@ -97,9 +89,9 @@ def test_declared_class_is_the_one_cvxpy_finds(name):
     program = CASES[name](DATA[0]).program
     problem, declared = program.problem, program.problem_class
     assert problem.is_dcp(dpp=True)
-    assert problem.is_mixed_integer() == declared.has_integers
+    assert problem.is_mixed_integer() == (name in INTEGER)
     assert problem.is_qp() == (declared not in (ProblemClass.SOCP, ProblemClass.EXPONENTIAL))
-    if declared.has_integers:
+    if name in INTEGER:
         assert problem.objective.expr.is_pwl() == (declared is ProblemClass.MILP)
     else:
         cones = problem.get_problem_data(cp.CLARABEL)[0]["dims"]
@@ -107,19 +99,13 @@ def test_declared_class_is_the_one_cvxpy_finds(name):
 
 
 @pytest.mark.parametrize(
-    ("values", "message"),
-    [
-        ({"gamma": 1.0}, r"'gamma' is not a parameter of svm_primal; it has \['C', 'y'\]"),
-        ({"y": np.ones(3)}, r"y does not fit svm_primal: shape \(3,\) given, \(12,\) needed"),
-        ({"C": -1.0}, "C does not fit svm_primal: Parameter value must be nonnegative"),
-        ({"y": ["a"] * 12}, "y does not fit svm_primal: could not convert"),
-    ],
-    ids=["unknown", "shape", "sign", "text"],
+    "values",
+    [{"gamma": 1.0}, {"y": np.ones(3)}, {"C": -1.0}, {"y": ["a"] * 12}, {"C": np.nan}],
+    ids=str,
 )
-def test_set_refuses_what_does_not_fit(values, message):
-    program = programs.svm_primal(DATA[0].F)
-    with pytest.raises(InputError, match=message):
-        program.set(**values)
+def test_set_refuses_what_does_not_fit(values):
+    with pytest.raises(InputError, match=rf"'?{next(iter(values))}'? (does|is) not .*svm_primal"):
+        programs.svm_primal(DATA[0].F).set(**values)
 
 
 # Every program, every solver
@@ -129,13 +115,13 @@ def test_set_refuses_what_does_not_fit(values, message):
 def test_solution_is_optimal(name, solver, data):
     case = CONTINUOUS[name](data)
     solution = solve(case.program, solver, tol=TOL)
-    certificate, scale = solution.certificate, 1.0 + max(abs(solution.value), data.C)
+    residuals, scale = solution.residuals, 1.0 + max(abs(solution.value), data.C)
     reached = solution.gap is None or solution.gap <= TOL
     assert solution.status == (cp.OPTIMAL if reached else cp.OPTIMAL_INACCURATE)
     assert solution.solver == solver
-    assert certificate.primal_residual <= accuracy(solver) * scale
-    assert certificate.duality_gap <= accuracy(solver) * scale
-    assert certificate.dual_residual <= gradient_accuracy(solver, case.program) * scale
+    assert residuals.primal_residual <= accuracy(solver) * scale
+    assert residuals.duality_gap <= accuracy(solver) * scale
+    assert residuals.dual_residual <= gradient_accuracy(solver, case.program) * scale
     assert solution.value == pytest.approx(case.reference, abs=accuracy(solver) * scale)
     assert solution.value == pytest.approx(case.objective(**solution.variables))
     assert largest_violation(case, solution.variables) <= accuracy(solver) * scale
@@ -145,9 +131,9 @@ def test_solution_is_optimal(name, solver, data):
 def test_integer_solution_is_feasible_and_its_solvers_agree(name, solver):
     case = INTEGER[name](TINY)
     solution = solve(case.program, solver, tol=TOL)
-    assert solution.certificate.primal_residual <= 1e-6
-    assert solution.certificate.dual_residual is None
-    assert solution.certificate.duality_gap is None
+    violation, *others = vars(solution.residuals).values()
+    assert violation <= 1e-6
+    assert others == [None, None]
     assert solution.duals == {}
     assert solution.value == pytest.approx(case.reference, abs=1e-6)
     z = np.round(solution.variables["z"])
@@ -229,7 +215,7 @@ def test_duals_of_inv_cal(data):
 
 def inner_value(data, mu):
     program = programs.mkl_inner(data.F, data.labelings, data.C)
-    return solve(program.set(root_mu=np.sqrt(mu)), "clarabel", tol=1e-10)
+    return solve(program.set(root_mu=np.sqrt(mu)), "clarabel", tol=1e-10, residuals=False)
 
 
 @pytest.mark.parametrize("solver", ["clarabel", "ecos", "scs"])
@@ -254,7 +240,7 @@ def test_weights_of_the_epigraph_and_of_the_groups_minimise_the_inner_problem(da
 def test_no_weights_have_a_smaller_inner_problem_than_the_master(name, data):
     reference = CONTINUOUS[name](data).reference
     corners = np.eye(3)
-    inside = np.random.RandomState(0).dirichlet(np.ones(3), size=20)
+    inside = np.random.RandomState(0).dirichlet(np.ones(3), size=6)
     values = [inner_value(data, mu).value for mu in (*corners, *inside)]
     assert min(values) >= reference - 1e-6 * abs(reference)
     assert max(values) > reference + 1e-3
@@ -321,7 +307,7 @@ def test_inv_cal_targets_are_logits_of_clipped_proportions(shares, n, epsilon, s
 # Programs over labelings against listing all of them
 
 
-@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("seed", range(3))
 def test_exact_separation_is_the_best_of_all_labelings(seed):
     data = Data(seed=seed, r=2, C=1.0, sizes=(3, 4, 2))
     program = programs.exact_separation(data.F, data.alpha, data.feasible)
@@ -336,9 +322,15 @@ def test_exact_separation_is_the_best_of_all_labelings(seed):
     assert np.sum((data.F.T @ (y * data.alpha)) ** 2) == pytest.approx(values.max(), abs=1e-6)
 
 
-@pytest.mark.parametrize("loss", PROPORTION_LOSSES)
-@pytest.mark.parametrize("bias", [True, False])
-@pytest.mark.parametrize(("C", "C_p"), [(1.0, 1.0), (0.1, 1e3)])
+@pytest.mark.parametrize(
+    ("loss", "bias", "C", "C_p"),
+    [
+        ("absolute", True, 1.0, 1.0),
+        ("absolute", False, 0.1, 1e3),
+        ("squared", True, 0.1, 1e3),
+        ("squared", False, 1.0, 1.0),
+    ],
+)
 def test_psvm_is_the_best_of_all_labelings(loss, bias, C, C_p):
     problem = Data(seed=3, r=2, C=C, sizes=(3, 3)).problem
     weights, features, known = C_p * np.array([1.0, 2.0]), problem.X, problem.bags.labels
@@ -346,7 +338,8 @@ def test_psvm_is_the_best_of_all_labelings(loss, bias, C, C_p):
     dual = programs.svm_dual(features, bias=bias)
 
     def cost(y):
-        solution = solve(dual.set(**programs.svm_dual_parameters(y, C)), "clarabel", tol=1e-9)
+        dual.set(**programs.svm_dual_parameters(y, C))
+        solution = solve(dual, "newton", tol=1e-9, residuals=False)
         w = features.T @ solution.variables["v"]
         b = best_bias(y, features @ w) if bias else 0.0
         return psvm_objective(problem, weights, w @ w, features @ w + b, y, C, loss)

@@ -28,7 +28,7 @@ def best_value(seed, C):
     program, bags = programs.svm_primal(problem.X, bias=True), problem.bags
 
     def cost(y):
-        svm = solve(program.set(y=y, C=C), "clarabel", tol=1e-10, certify=False).value
+        svm = solve(program.set(y=y, C=C), "clarabel", tol=1e-10, residuals=False).value
         return svm + float(WEIGHTS @ LOSS.of(bags.proportions_of(y) - bags.proportions))
 
     return min(cost(np.array(y)) for y in itertools.product((-1.0, 1.0), repeat=len(problem.X)))
@@ -45,7 +45,7 @@ def test_psvm_is_the_best_of_all_labelings_or_warns(C, share, seed):
         warnings.simplefilter("always")
         program = programs.psvm(problem.X, problem.bags, C, WEIGHTS, LOSS, value=value)
     warned = any(issubclass(w.category, IllPosedWarning) for w in caught)
-    found = solve(program, "scip", tol=1e-9, certify=False).value
+    found = solve(program, "scip", tol=1e-9, residuals=False).value
     assert warned or found == pytest.approx(best, rel=1e-3)
     assert warned == (C == 1e6)
     assert found <= best * (1.0 + 1e-6)

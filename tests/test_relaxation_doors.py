@@ -87,7 +87,7 @@ def test_an_oracle_of_ones_own_may_prove_a_bound_without_being_exact():
     labelings = np.array(list(FeasibleLabelings.of(problem.bags, 0.0).enumerate()))
     program = svm_primal(problem.X, bias=False)
     best = min(
-        solve(program.set(y=y, C=1.0), "clarabel", tol=1e-10, certify=False).value
+        solve(program.set(y=y, C=1.0), "clarabel", tol=1e-10, residuals=False).value
         for y in labelings
     )
     assert 0.0 < clf.bounds_.lower <= best + 1e-7

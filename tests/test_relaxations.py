@@ -260,7 +260,7 @@ def test_soft_labels_are_those_of_the_program(problem, epsilon, temperature, see
         loss_negative=HINGE.of(-1.0, scores),
         temperature=temperature,
     )
-    reference = solve(program, "clarabel", certify=False).variables["z"]
+    reference = solve(program, "clarabel", residuals=False).variables["z"]
     z = soft_labeling(HINGE.reduction(scores), feasible, temperature)
     np.testing.assert_allclose(z, reference, atol=1e-4)
 

@@ -6,20 +6,15 @@ from dataclasses import replace
 import cvxpy as cp
 import numpy as np
 import pytest
-from cvxpy.reductions.solvers.solving_chain import SolvingChain
-from hypothesis import given, settings
-from hypothesis import strategies as st
 from program_cases import CASES, CONTINUOUS, DATA, TINY, Data, with_solvers
-from small_problems import small_problem
 
 from propcvx import programs
 from propcvx.errors import (
     InaccurateSolutionWarning,
     InputError,
     LicenceError,
-    PropCVXError,
     SolverError,
-    UncertifiedWarning,
+    UncheckedWarning,
     UnsupportedSolverError,
 )
 from propcvx.labelings import FeasibleLabelings
@@ -32,10 +27,10 @@ from propcvx.solvers import (
     solve,
     solvers_for,
     table,
+    through_cvxpy,
 )
-from propcvx.solvers import row as row_module
-from propcvx.solvers.certificates import certify
-from propcvx.solvers.row import merged
+from propcvx.solvers import solver as solver_module
+from propcvx.solvers.residuals import residuals_of
 
 LARGER = Data(seed=0, r=3, C=0.7, sizes=(13, 13, 14))
 
@@ -49,8 +44,9 @@ ERRING = ("qoco", "cvxopt", "moreau", "sdpa")
 """What these were seen to do wrong stands on the page about solvers."""
 
 
-def worst(certificate):
-    return max(certificate.primal_residual, certificate.dual_residual, certificate.duality_gap)
+def worst(residuals):
+    """The largest residual, NaN where one is."""
+    return np.max(list(vars(residuals).values()))
 
 
 @pytest.fixture
@@ -79,56 +75,48 @@ def test_every_program_has_a_solver_and_every_solver_a_program():
         assert solvers_for(build(DATA[0]).program), name
 
 
-@pytest.mark.parametrize("name", ["gurobi_of_the_north", "", None, 3])
-def test_unknown_solver(program, name):
-    with pytest.raises(UnsupportedSolverError, match=r"one of \['clarabel'.*'scs'.*\].*svm_dual"):
-        solve(program, name) if isinstance(name, str) else solve(program, [name])
+@pytest.mark.parametrize(
+    ("name", "nearest"),
+    [("gurobi_of_the_north", ""), (None, ""), ("Clarabell", "clarabel"), ("OPSQ", "osqp")],
+)
+def test_unknown_solver(program, name, nearest):
+    with pytest.raises(UnsupportedSolverError, match=rf"one of .*{nearest}.*svm_dual"):
+        solve(program, [name])
 
 
-@pytest.mark.parametrize(("name", "meant"), [("Clarabell", "clarabel"), ("OPSQ", "osqp")])
-def test_a_misspelt_solver_is_answered_with_the_nearest(program, name, meant):
-    with pytest.raises(UnsupportedSolverError, match=f"did you mean '{meant}'"):
-        solve(program, name)
-
-
-def test_a_solver_of_cvxpy_that_is_no_row_is_asked_by_its_name():
+def test_a_solver_of_cvxpy_that_is_not_in_the_table_is_asked_by_its_name():
     program = CASES["linear_separation"](TINY).program
     assert "scipy" not in SOLVERS
     assert "scipy" not in solvers_for(program)
-    mine, reference = solve(program, "SciPy"), solve(program, "highs")
+    mine, reference = solve(program, "SciPy"), solve(program, "HIGHS")
     assert mine.solver == "scipy"
+    assert reference.solver == "highs"
     assert mine.value == pytest.approx(reference.value)
     with pytest.raises(SolverError, match="scipy failed on svm_dual"):
         solve(CONTINUOUS["svm_dual-True"](DATA[0]).program, "scipy")
 
 
-def test_names_are_those_of_cvxpy_in_any_case(program):
-    assert solve(program, "OSQP").solver == "osqp"
-
-
 @pytest.mark.parametrize(
     ("name", "solver", "what"),
     [
-        ("mkl_epigraph", "osqp", "mkl_epigraph (second-order cone program)"),
-        ("conditional_exponential_model-True", "piqp", "(exponential cone program)"),
-        ("linear_separation", "clarabel", "linear_separation (mixed-integer linear program)"),
-        ("exact_separation", "highs", "exact_separation (mixed-integer quadratic program)"),
-        ("svm_dual-False", "libsvm", "svm_dual (quadratic program)"),
-        ("svm_dual-True", "lstsq", "svm_dual (quadratic program)"),
+        ("mkl_epigraph", "osqp", "second-order cone program"),
+        ("conditional_exponential_model-True", "piqp", "exponential cone program"),
+        ("linear_separation", "clarabel", "mixed-integer linear program"),
+        ("exact_separation", "highs", "mixed-integer quadratic program"),
+        ("svm_dual-False", "libsvm", "knows one structure"),
+        ("svm_dual-True", "lstsq", "knows one structure"),
     ],
 )
 def test_a_solver_that_cannot_do_the_class_names_those_that_can(name, solver, what):
     program = CASES[name](TINY).program
-    with pytest.raises(UnsupportedSolverError, match="cannot solve") as caught:
+    with pytest.raises(UnsupportedSolverError) as caught:
         solve(program, solver)
-    message = str(caught.value)
-    assert f"solver {solver!r}" in message
-    assert what in message
-    assert f"{solvers_for(program)} can" in message
+    for part in (f"solver {solver!r} cannot solve", what, f"{solvers_for(program)} can"):
+        assert part in str(caught.value)
 
 
 def test_a_solver_that_is_not_installed_says_how(monkeypatch, program):
-    monkeypatch.setattr(row_module, "find_spec", lambda module: None if module == "piqp" else True)
+    monkeypatch.setattr(solver_module, "find_spec", lambda module: module != "piqp" or None)
     assert "piqp" not in solvers_for(program)
     with pytest.raises(UnsupportedSolverError, match=r"pip install piqp") as caught:
         solve(program, "piqp")
@@ -136,7 +124,7 @@ def test_a_solver_that_is_not_installed_says_how(monkeypatch, program):
 
 
 @pytest.mark.usefixtures("other_table")
-def test_a_new_row_is_found_and_asked(program):
+def test_a_new_solver_is_found_and_asked(program):
     asked = []
 
     def run(program, options, warm):
@@ -154,38 +142,33 @@ def test_a_new_row_is_found_and_asked(program):
     )
     assert "Zero" in solvers_for(program)
     assert "Zero" not in solvers_for(CONTINUOUS["svm_primal-True"](DATA[0]).program)
-    solution = solve(program, "zero", tol=1e-3, steps=7, certify=False)
+    solution = solve(program, "zero", tol=1e-3, steps=7, residuals=False)
     assert solution.solver == "Zero"
     assert solution.value == 0.0
-    assert solution.certificate is None
+    assert solution.residuals is None
     assert asked == [{"eps": 1e-3, "steps": 7}]
 
 
-@pytest.mark.usefixtures("other_table")
-@pytest.mark.parametrize("wrong", [np.nan, np.inf])
-def test_values_that_are_not_finite_are_no_answer(program, wrong):
-    def run(program, options, warm):
-        return Answer(cp.OPTIMAL, {"v": np.full(12, wrong)}, {})
-
-    register_solver(replace(SOLVERS["osqp"], name="mad", run=run))
-    with pytest.raises(SolverError, match="mad answered svm_dual with values that are not finite"):
-        solve(program, "mad")
-    assert solve(program, ["mad", "clarabel"]).solver == "clarabel"
+def raising(program, options, warm):
+    raise ValueError("too large")
 
 
-@pytest.mark.usefixtures("other_table")
-def test_what_a_solver_raises_has_its_name_and_the_next_is_asked(program):
-    def run(program, options, warm):
-        raise ValueError("too large")
+@pytest.mark.parametrize(
+    ("run", "message"),
+    [
+        (lambda *asked: Answer(cp.OPTIMAL, {"v": np.full(12, np.nan)}, {}), "not finite"),
+        (lambda *asked: Answer(cp.OPTIMAL, {"v": np.full(12, np.inf)}, {}), "not finite"),
+        (raising, "mad failed on svm_dual: ValueError: too large"),
+    ],
+)
+def test_what_is_no_answer_has_the_name_of_its_solver_and_the_next_is_asked(program, run, message):
+    mad = replace(SOLVERS["osqp"], name="mad", run=run)
+    with pytest.raises(SolverError, match=message) as caught:
+        solve(program, mad)
+    assert caught.value.solver == "mad"
+    assert solve(program, [mad, "clarabel"]).solver == "clarabel"
 
-    register_solver(replace(SOLVERS["osqp"], name="mad", run=run))
-    with pytest.raises(SolverError, match="mad failed on svm_dual: ValueError: too large") as told:
-        solve(program, "mad")
-    assert told.value.solver == "mad"
-    assert solve(program, ["mad", "clarabel"]).solver == "clarabel"
 
-
-@pytest.mark.usefixtures("other_table")
 @pytest.mark.parametrize(("name", "weights"), [("mkl_epigraph", "cuts"), ("mkl_group", "margin")])
 def test_duals_of_a_master_that_are_not_finite_are_no_answer(name, weights):
     def run(program, options, warm):
@@ -193,11 +176,11 @@ def test_duals_of_a_master_that_are_not_finite_are_no_answer(name, weights):
         wrong = np.full(len(answer.duals[weights]), np.nan)
         return replace(answer, duals={**answer.duals, weights: wrong}, gap=None)
 
-    register_solver(replace(SOLVERS["mkl_interior_point"], name="mad", run=run))
+    mad = replace(SOLVERS["mkl_interior_point"], name="mad", run=run)
     master = CONTINUOUS[name](DATA[0]).program
     with pytest.raises(SolverError, match="not finite"):
-        solve(master, "mad")
-    assert solve(master, ["mad", "clarabel"], quiet=True).solver == "clarabel"
+        solve(master, mad)
+    assert solve(master, [mad, "clarabel"], quiet=True).solver == "clarabel"
 
 
 @pytest.mark.parametrize("lower", [np.nan, np.inf, -np.inf, 1.0])
@@ -215,7 +198,7 @@ def test_an_answer_that_overflows_is_not_optimal(solver, scale):
     program = programs.svm_dual(random.randn(30, 3) * scale)
     program.set(**programs.svm_dual_parameters(random.choice([-1.0, 1.0], 30), 1.0))
     try:
-        answer = solve(program, solver, certify=False)
+        answer = solve(program, solver, residuals=False)
     except SolverError:
         return
     assert np.isfinite([answer.value, answer.gap]).all()
@@ -225,21 +208,35 @@ def test_an_answer_that_overflows_is_not_optimal(solver, scale):
 # What reaches a solver
 
 
-@pytest.fixture
-def handed_over(monkeypatch):
+class Spy:
+    """A chain of CVXPY that keeps the options it is handed, or answers what it is told to."""
+
+    def __init__(self, chain, calls, answer=None):
+        self.chain, self.calls, self.answer = chain, calls, answer
+
+    def solve_via_data(self, problem, data, **handed):
+        self.calls.append(dict(handed["solver_opts"]))
+        return self.answer or self.chain.solve_via_data(problem, data, **handed)
+
+    def __getattr__(self, name):
+        return getattr(self.chain, name)
+
+
+def spied(monkeypatch, answer=None):
     """The options that CVXPY hands to its solvers, call by call."""
-    calls, through = [], SolvingChain.solve_via_data
+    calls, through = [], through_cvxpy.problem_data
 
-    def spy(self, problem, data, warm_start, verbose, solver_opts):
-        calls.append(dict(solver_opts))
-        return through(self, problem, data, warm_start, verbose, solver_opts)
+    def problem_data(*asked):
+        data, chain, inverse = through(*asked)
+        return data, Spy(chain, calls, answer), inverse
 
-    monkeypatch.setattr(SolvingChain, "solve_via_data", spy)
+    monkeypatch.setattr(through_cvxpy, "problem_data", problem_data)
     return calls
 
 
 @pytest.mark.parametrize("solver", THROUGH_CVXPY)
-def test_tol_is_handed_over_and_options_override_it(solver, handed_over):
+def test_tol_is_handed_over_and_options_override_it(solver, monkeypatch):
+    handed_over = spied(monkeypatch)
     case, asked = case_for(solver), SOLVERS[solver].options_of(1e-5)
     first, value = next(iter(asked.items()))
     changed = dict.fromkeys(value, 1e-4) if isinstance(value, dict) else 1e-4
@@ -257,14 +254,13 @@ def numbers(options):
 
 @pytest.mark.parametrize("name", SOLVERS)
 @pytest.mark.parametrize("tol", [1e-2, 1e-6])
-def test_every_row_has_options_for_a_tolerance(name, tol):
+def test_every_solver_has_options_for_a_tolerance(name, tol):
     assert tol in numbers(SOLVERS[name].options_of(tol)) or name == "lstsq"
 
 
 def test_a_record_inside_the_options_keeps_what_is_not_given():
     asked = SOLVERS["moreau"].options(1e-6, {"ipm_settings": {"max_iter": 1}})["ipm_settings"]
     assert asked == {**SOLVERS["moreau"].options_of(1e-6)["ipm_settings"], "max_iter": 1}
-    assert merged({"a": 1, "b": {"c": 2}}, {"b": 3}) == {"a": 1, "b": 3}
 
 
 @pytest.mark.parametrize(
@@ -281,20 +277,16 @@ def test_a_misspelt_option_is_answered_with_the_nearest(program, solver, given, 
         solve(program, solver, **{given: 3})
 
 
-def test_a_licence_error_is_shown_as_that(program):
+def test_a_licence_error_is_shown_as_that(program, monkeypatch):
     """CVXPY's interfaces to commercial solvers drop their errors; the model is asked again."""
 
     class Model:
         def optimize(self):
             raise RuntimeError("Model too large for size-limited license")
 
-    def chain(self, problem, data, warm_start, verbose, solver_opts):
-        return {"model": Model(), "status": "solver_error"}
-
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(SolvingChain, "solve_via_data", chain)
-        with pytest.raises(LicenceError, match="RuntimeError: Model too large") as caught:
-            solve(program, "osqp")
+    spied(monkeypatch, {"model": Model(), "status": "solver_error"})
+    with pytest.raises(LicenceError, match="RuntimeError: Model too large") as caught:
+        solve(program, "osqp")
     assert caught.value.solver == "osqp"
 
 
@@ -316,7 +308,7 @@ def test_an_option_that_the_solver_does_not_know_is_refused(solver):
 )
 def test_a_tighter_tol_gives_smaller_residuals(name, solver):
     def residual(tol):
-        return worst(solve(CONTINUOUS[name](LARGER).program, solver, tol=tol).certificate)
+        return worst(solve(CONTINUOUS[name](LARGER).program, solver, tol=tol).residuals)
 
     assert residual(1e-8) < 1e-2 * residual(0.1)
 
@@ -327,21 +319,6 @@ QP_SOLVERS = [name for name in THROUGH_CVXPY if programs.ProblemClass.QP in SOLV
 def set_svm(program, y, C):
     dual = program.name == "svm_dual"
     return program.set(**(programs.svm_dual_parameters(y, C) if dual else {"y": y, "C": C}))
-
-
-@pytest.mark.parametrize("build", [programs.svm_primal, programs.svm_dual])
-@pytest.mark.parametrize("solver", QP_SOLVERS)
-def test_compiled_once_and_never_stale(build, solver):
-    features, random, compiled = DATA[1].F, np.random.RandomState(0), []
-    program = build(features)
-    for C in (0.1, 1.0, 3.0):
-        y = random.choice((-1.0, 1.0), size=len(features))
-        again = solve(set_svm(program, y, C), solver)
-        fresh = solve(set_svm(build(features), y, C), solver)
-        assert again.value == pytest.approx(fresh.value, rel=1e-6)
-        compiled.append(program.problem._cache.param_prog)
-    assert compiled[0] is not None
-    assert all(one is compiled[0] for one in compiled)
 
 
 def test_an_answer_is_kept_where_the_solver_fails_when_asked_for_more():
@@ -359,15 +336,16 @@ def test_an_answer_is_kept_where_the_solver_fails_when_asked_for_more():
 
 @pytest.mark.parametrize("solver", QP_SOLVERS)
 def test_a_solver_is_right_or_says_that_it_is_not(solver):
-    """Twenty low-rank duals; HiGHS fails on some, which must never pass as an answer."""
+    """Ten low-rank duals; HiGHS fails on some, which must never pass as an answer."""
     failed = 0
-    for seed in range(20):
+    for seed in range(10):
         random = np.random.RandomState(seed + 20)
         F, y = random.randn(12, 3), random.choice((-1.0, 1.0), size=12)
         program = set_svm(programs.svm_dual(F), y, 0.1)
-        reference = solve(program, "clarabel", tol=1e-9).value
+        reference = solve(program, "newton", tol=1e-9, residuals=False).value
         try:
-            assert solve(program, solver).value == pytest.approx(reference, rel=1e-6)
+            answer = solve(program, solver, residuals=False, quiet=True)
+            assert answer.value == pytest.approx(reference, rel=1e-6)
         except SolverError:
             failed += 1
     assert failed <= {"highs": 2, "cvxopt": 16}.get(solver, 0)
@@ -388,23 +366,20 @@ def test_solution_keeps_copies(program):
     assert first.iterations > 0
 
 
-@pytest.mark.parametrize("solver", [s for s in QP_SOLVERS if s != "qoco"])
-def test_contradicting_constraints_are_an_error(program, solver):
-    program.set(lower=np.ones(12), upper=-np.ones(12))
-    message = f"{solver} has no answer to svm_dual: status 'infeasible'; the constraints contradict"
-    with pytest.raises(SolverError, match=message) as caught:
-        solve(program, solver)
+def contradicting(solver):
+    """A program that has no solution, of a class that the solver can do."""
+    if solver in QP_SOLVERS:
+        program = CONTINUOUS["svm_dual-True"](DATA[0]).program
+        return program.set(lower=np.ones(12), upper=-np.ones(12))
+    none = FeasibleLabelings(TINY.bags, np.full(2, 2), np.full(2, 1))
+    return programs.linear_separation(none).set(scores=np.ones(6))
+
+
+@pytest.mark.parametrize("solver", [*(s for s in QP_SOLVERS if s != "qoco"), "scip"])
+def test_contradicting_constraints_are_an_error(solver):
+    with pytest.raises(SolverError, match="status 'infeasible'; the constraints contra") as caught:
+        solve(contradicting(solver), solver)
     assert (caught.value.solver, caught.value.status) == (solver, "infeasible")
-    assert isinstance(caught.value, PropCVXError)
-
-
-@pytest.mark.parametrize("solver", ["highs", "scip"])
-def test_contradicting_counts_are_an_error(solver):
-    bags = TINY.bags
-    none = FeasibleLabelings(bags, np.full(2, 2), np.full(2, 1))
-    program = programs.linear_separation(none).set(scores=np.ones(6))
-    with pytest.raises(SolverError, match="status 'infeasible'"):
-        solve(program, solver)
 
 
 LIMITS = {
@@ -421,16 +396,14 @@ LIMITS = {
 
 
 @pytest.mark.parametrize("solver", LIMITS)
-def test_a_solver_that_is_stopped_warns_and_its_certificate_tells(solver):
+def test_a_solver_that_is_stopped_warns_and_its_residuals_tell(solver):
     pytest.importorskip(SOLVERS[solver].module)
     program = CONTINUOUS["svm_dual-True"](LARGER).program
-    message = f"{solver} stopped before its tolerance on svm_dual: status"
-    with pytest.warns(InaccurateSolutionWarning, match=message) as caught:
+    with pytest.warns(InaccurateSolutionWarning, match=f"{solver} stopped") as caught:
         solution = solve(program, solver, **LIMITS[solver])
     assert [warning.filename for warning in caught] == [__file__]
     assert solution.status in ("user_limit", "optimal_inaccurate")
-    residuals = vars(solution.certificate).values()
-    assert not max(residuals) < 1e-2 or np.isnan(list(residuals)).any()
+    assert not worst(solution.residuals) < 1e-2
 
 
 @pytest.mark.filterwarnings("error::propcvx.errors.InaccurateSolutionWarning")
@@ -447,31 +420,7 @@ def test_scip_at_the_gap_it_was_asked_for_is_done():
     assert solve(program, "scip", scip_params={"limits/time": 60.0}).value == pytest.approx(best)
 
 
-# The specialised rows
-
-
-@given(st.integers(0, 10_000), st.sampled_from([1e-3, 0.3, 5.0]))
-@settings(max_examples=15)
-def test_libsvm_solves_the_program(seed, C):
-    problem = small_problem(seed, (4, 5, 6), n_features=3)
-    y = problem.labels.astype(float)
-    program = set_svm(programs.svm_dual(problem.X), y, C)
-    ours, theirs = solve(program, "libsvm", tol=1e-6), solve(program, "clarabel")
-    scale = 15 * C * 1e-6 + 1e-7 * (1 + abs(theirs.value))
-    assert ours.value == pytest.approx(theirs.value, abs=scale)
-    assert ours.certificate.primal_residual <= 1e-9
-    assert ours.certificate.dual_residual <= 1e-9
-    assert ours.certificate.duality_gap <= scale
-    assert set(ours.duals) == set(theirs.duals)
-
-
-@pytest.mark.parametrize("label", [-1.0, 1.0])
-def test_libsvm_with_one_class(label):
-    program = set_svm(programs.svm_dual(DATA[0].F), np.full(12, label), 2.0)
-    solution = solve(program, "libsvm")
-    assert not solution.variables["v"].any()
-    assert solution.duals["balance"] == label
-    assert worst(solution.certificate) == 0.0
+# The specialised solvers
 
 
 def test_libsvm_refuses_bounds_that_are_not_of_a_labeling(program):
@@ -479,7 +428,7 @@ def test_libsvm_refuses_bounds_that_are_not_of_a_labeling(program):
     program.set(upper=upper * np.linspace(0.5, 1.0, len(y)))
     with pytest.raises(UnsupportedSolverError, match="svm_dual_parameters"):
         solve(program, "libsvm")
-    assert worst(solve(program, "clarabel").certificate) < 1e-6
+    assert worst(solve(program, "clarabel").residuals) < 1e-6
 
 
 def test_libsvm_does_not_run_for_ever():
@@ -497,18 +446,16 @@ def test_libsvm_does_not_run_for_ever():
     assert solve(program, ["libsvm", "clarabel"], max_iter=5).solver == "clarabel"
 
 
-@given(st.integers(0, 10_000), st.booleans())
-@settings(max_examples=15)
-def test_lstsq_solves_class_means(seed, degenerate):
-    random = np.random.RandomState(seed)
+@pytest.mark.parametrize("degenerate", [True, False])
+def test_lstsq_is_the_solution_of_least_norm(degenerate):
+    random = np.random.RandomState(0)
     shares = np.full(4, 0.3) if degenerate else random.uniform(size=4)
     program = programs.class_means(random.randn(4, 3), shares, random.uniform(0.1, 2.0, size=4))
     ours, theirs = solve(program, "lstsq"), solve(program, "clarabel")
     assert ours.value == pytest.approx(theirs.value, abs=1e-6)
-    assert ours.certificate.dual_residual <= 1e-10
-    if degenerate:
-        norms = [np.linalg.norm(answer.variables["means"]) for answer in (ours, theirs)]
-        assert norms[0] <= norms[1] + 1e-5
+    assert ours.residuals.dual_residual <= 1e-10
+    norms = [np.linalg.norm(answer.variables["means"]) for answer in (ours, theirs)]
+    assert norms[0] <= norms[1] + 1e-5
 
 
 # Several solvers in turn
@@ -548,56 +495,32 @@ def test_several_that_fail_are_all_named(program):
         solve(program, ["clarabel", "scip"])
 
 
-# Certificates
-
-
-def test_certificate_measures_each_kind_of_error():
-    """Minimise w'w / 2 + sum xi for two instances at -1 and 1: alpha = 1/2, w = 1."""
-    program = programs.svm_primal(np.array([[-1.0], [1.0]]), bias=False)
-    program.set(y=np.array([-1.0, 1.0]), C=1.0)
-    duals = {name: c.dual_variables[0] for name, c in program.constraints.items()}
-
-    def residuals(w, xi, margin, slack):
-        program.variables["w"].value, program.variables["xi"].value = np.array([w]), np.array(xi)
-        duals["margin"].save_value(np.array(margin))
-        duals["slack"].save_value(np.array(slack))
-        return tuple(vars(certify(program.problem)).values())
-
-    half = [0.5, 0.5]
-    assert residuals(1.0, [0.0, 0.0], half, half) == pytest.approx((0.0, 0.0, 0.0))
-    assert residuals(0.7, [0.0, 0.0], half, half) == pytest.approx((0.3, 0.3, 0.3))
-    assert residuals(1.0, [0.0, -0.2], half, half) == pytest.approx((0.2, 0.0, 0.2))
-    assert residuals(1.0, [0.0, 0.4], half, half) == pytest.approx((0.0, 0.0, 0.4))
-    assert residuals(1.0, [0.0, 0.0], [1.5, -0.5], [-0.5, 1.5]) == pytest.approx((0.0, 0.5, 0.0))
-    assert residuals(1.0, [0.0, 0.0], half, [0.5, 0.6]) == pytest.approx((0.0, 0.1, 0.0))
-    assert np.isnan(residuals(1.0, [0.0, 0.0], [0.5, np.nan], half)[1:]).all()
+# Residuals
 
 
 @pytest.mark.parametrize("name", CONTINUOUS)
-@pytest.mark.parametrize("change", [-0.1, 0.1])
-def test_no_part_of_a_solution_can_be_moved_unnoticed(name, change):
-    case = CONTINUOUS[name](DATA[0])
+def test_no_part_of_a_solution_can_be_moved_unnoticed(name):
+    case, random = CONTINUOUS[name](DATA[0]), np.random.RandomState(0)
     program = case.program
-    solve(program, case.solver)
+    solve(program, case.solver, residuals=False, quiet=True)
     duals = [
         part for constraint in program.constraints.values() for part in constraint.dual_variables
     ]
-    assert worst(certify(program.problem)) < 1e-3
+    assert worst(residuals_of(program.problem)) < 1e-3
     for part in (*program.variables.values(), *duals):
         right = part.value
-        for entry in np.ndindex(np.shape(right)):
+        for place in random.permutation(np.size(right))[:6]:
             moved = np.array(right, dtype=float)
-            moved[entry] += change
+            moved.flat[place] += random.choice([-0.1, 0.1])
             part.save_value(moved)
-            assert worst(certify(program.problem)) > 1e-3, (part, entry)
+            assert worst(residuals_of(program.problem)) > 1e-3, (part, place)
         part.save_value(right)
-    assert worst(certify(program.problem)) < 1e-3
 
 
-def test_an_answer_that_cannot_be_certified_is_given_with_a_warning():
+def test_an_answer_that_residuals_do_not_cover_is_given_with_a_warning():
     x = cp.Variable(2, name="x")
     lasso = programs.Program(cp.Problem(cp.Minimize(cp.sum_squares(x - 2) + cp.norm1(x))), "lasso")
-    with pytest.warns(UncertifiedWarning, match="lasso is solved and not certified"):
+    with pytest.warns(UncheckedWarning, match="lasso is solved and its residuals not checked"):
         answer = solve(lasso, "clarabel")
-    assert answer.certificate is None
+    assert answer.residuals is None
     assert answer.variables["x"] == pytest.approx([1.5, 1.5], abs=1e-5)

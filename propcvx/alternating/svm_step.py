@@ -79,7 +79,7 @@ class SVMStep:
             self._program.set(**parameters),
             self.solver,
             tol=self.tol,
-            certify=False,
+            residuals=False,
             warm=None if after is None else after.warm,
             quiet=True,
             **self.options,

@@ -45,7 +45,7 @@ def program_bound(problem: LabelingProblem, *, solver: str, tol: float) -> tuple
         [piece.costs for piece in division.pieces],
         problem.C,
     )
-    solution = solve(program, solver, tol=tol, certify=False, quiet=True)
+    solution = solve(program, solver, tol=tol, residuals=False, quiet=True)
     multipliers = multipliers_of(program, division)
     duals = [problem.C * piece.labelings.astype(float) for piece in division.pieces]
     accuracy = 1e-7 * problem.C * len(problem.features)

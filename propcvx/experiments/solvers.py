@@ -16,10 +16,10 @@ from tqdm import tqdm
 
 from propcvx.checks import check_count, check_number
 from propcvx.errors import (
-    CertificateError,
     InputError,
     LicenceError,
     PropCVXError,
+    ResidualsError,
     SolverError,
     UnsupportedSolverError,
 )
@@ -28,7 +28,7 @@ from propcvx.experiments.programs import ProgramAt
 from propcvx.programs import Program
 from propcvx.solvers import SOLVERS, Answer, Solver, find_solver, portable
 from propcvx.solvers.call import USABLE, leave_values
-from propcvx.solvers.certificates import certify
+from propcvx.solvers.residuals import residuals_of
 from propcvx.solvers.table import named_solver, suggestion
 from propcvx.solvers.through_cvxpy import BACKEND
 
@@ -120,7 +120,7 @@ def compare_solvers(
         - ``objective``; ``reference``, by default the value of the answer with the smallest
           residuals, that of ``reference_solver``, and the relative ``difference`` from it.
         - ``primal_residual``, ``dual_residual``, ``duality_gap``, absolute, computed from the
-          values of the answer as in :class:`propcvx.solvers.Certificate`; ``relative_gap`` between
+          values of the answer as in :class:`propcvx.solvers.Residuals`; ``relative_gap`` between
           feasible points where the program's structure tells it.
         - Milliseconds by the clock: ``compile_ms``, ``solve_ms``, and in the solver alone with
           the problem compiled, the fastest of three: ``resolve_cold_ms``, and ``resolve_warm_ms``
@@ -361,9 +361,9 @@ def _answered(program: Program, answer: Answer) -> Row:
     if program.structure is not None:
         told["relative_gap"] = program.structure.gap(program.values, answer.variables, answer.duals)
     try:
-        return told | vars(certify(program.problem))
-    except CertificateError as error:
-        return told | {"reason": f"not certified: {error}"}
+        return told | vars(residuals_of(program.problem))
+    except ResidualsError as error:
+        return told | {"reason": f"not checked: {error}"}
 
 
 def _again(row: Solver, program: Program, options: dict[str, Any], warm: Any) -> float:
@@ -390,9 +390,9 @@ def _difference(objective: float | None, reference: float | None) -> float | Non
 
 def _best(rows: Sequence[Row]) -> Row | None:
     """The answer with the smallest residuals; with integers, the best that is feasible."""
-    certified = [row for row in rows if row["duality_gap"] is not None]
-    if certified:
-        return min(certified, key=_error_of)
+    checked = [row for row in rows if row["duality_gap"] is not None]
+    if checked:
+        return min(checked, key=_error_of)
     answered = (row for row in rows if row["objective"] is not None)
     feasible = [row for row in answered if (row["primal_residual"] or 0.0) <= FEASIBLE]
     sign = -1.0 if any(row["maximised"] for row in feasible) else 1.0

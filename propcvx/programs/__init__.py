@@ -4,30 +4,38 @@ A function builds a :class:`Program`: a ``cvxpy.Problem`` with named variables, 
 constraints.  Nothing here solves anything; ``propcvx.solvers.solve`` does.
 """
 
-from propcvx.programs.bag_moments import bag_moments
-from propcvx.programs.constrained import constrained_psvm
-from propcvx.programs.diffrac import diffrac, square_loss_matrix
+from propcvx.programs.bag_means import (
+    class_means,
+    conditional_exponential_model,
+    inv_cal_dual,
+    inv_cal_primal,
+    inv_cal_targets,
+)
 from propcvx.programs.entropic import entropic_labeling_step
-from propcvx.programs.inv_cal import inv_cal_dual, inv_cal_primal, inv_cal_targets
 from propcvx.programs.labeling import exact_separation, labeling_step, linear_separation
-from propcvx.programs.lifted import lifted_quadratic, lifted_svm, lifted_svm_dual
-from propcvx.programs.lifting import Lifting, mixture
-from propcvx.programs.margin import margin_classifier
-from propcvx.programs.mean_map import class_means, conditional_exponential_model
+from propcvx.programs.lifted import (
+    Lifting,
+    bag_moments,
+    diffrac,
+    lifted_quadratic,
+    lifted_svm,
+    lifted_svm_dual,
+    mixture,
+    square_loss_matrix,
+)
 from propcvx.programs.mkl import mkl_epigraph, mkl_group, mkl_inner
 from propcvx.programs.program import ProblemClass, Program, build
-from propcvx.programs.psvm import psvm
+from propcvx.programs.psvm import constrained_psvm, psvm
 from propcvx.programs.structures import (
     GroupMaster,
     InvCalDual,
     LeastSquares,
     LogisticModel,
-    OfInstances,
     RestrictedMaster,
     Structure,
     SVMDual,
 )
-from propcvx.programs.svm import svm_dual, svm_dual_parameters, svm_primal
+from propcvx.programs.svm import margin_classifier, svm_dual, svm_dual_parameters, svm_primal
 
 __all__ = [
     "GroupMaster",
@@ -35,7 +43,6 @@ __all__ = [
     "LeastSquares",
     "Lifting",
     "LogisticModel",
-    "OfInstances",
     "ProblemClass",
     "Program",
     "RestrictedMaster",

@@ -1,21 +1,93 @@
-r"""Semidefinite relaxations over :math:`X \approx x x^\top` with :math:`x = (1, y)`.
+r"""Semidefinite relaxations: of :math:`x x^\top` with :math:`x = (1, y)`, and by moments of bags.
 
-In the manner of Xu et al. (2004), who relax :math:`M = y y^\top` for max-margin clustering: here
-with rows for the bags and with y beside M, so that counts and known labels bind both.
+A matrix X takes the place of :math:`x x^\top`, in the manner of Xu et al. (2004), who relax
+:math:`M = y y^\top` for max-margin clustering: here with rows for the bags and with y beside M, so
+that counts and known labels bind both.  What every feasible labeling y has in common are linear
+facts of x, which hold of X row by row.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
 import cvxpy as cp
 import numpy as np
+import scipy.sparse as sp
 from numpy.typing import NDArray
+from scipy.linalg import helmert
 
 from propcvx.labelings import FeasibleLabelings
 from propcvx.programs.facts import Facts, no_facts
-from propcvx.programs.lifting import Lifting
 from propcvx.programs.program import Program, build
 
 Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Lifting:
+    r"""Linear facts of :math:`x = (1, y)` for the feasible labelings y.
+
+    Attributes
+    ----------
+    span : sparse array of shape (N + 1, m)
+        W, whose orthonormal columns span the x with :math:`\mathbf{1}_k^\top y = s_k` for every
+        bag whose count is exact and :math:`y_i` the known label, so that :math:`X = W U W^\top`.
+    ranges : sparse array of shape (R, N + 1)
+        G, with :math:`G x \ge 0`: of every other bag that its sum is at least, and at most, what
+        its counts allow; nothing where that is no more than :math:`|y_i| \le 1` says.
+    rows : sparse array of shape (R + 2 N, N + 1) or (0, N + 1)
+        H, with :math:`H x \ge 0`: the rows of G, :math:`1 + y_i` and :math:`1 - y_i`.  Products
+        of what is not negative are not: :math:`G X H^\top \ge 0`.
+    """
+
+    span: sp.csr_array = field(repr=False)
+    ranges: sp.csr_array = field(repr=False)
+    rows: sp.csr_array = field(repr=False)
+
+    @classmethod
+    def of(cls, feasible: FeasibleLabelings) -> Lifting:
+        """What the counts and the known labels of some bags say."""
+        ranges = _ranges(feasible)
+        ones, unit = np.ones((feasible.bags.n_instances, 1)), sp.eye_array(len(feasible.bags.index))
+        signs = [sp.hstack([ones, unit]), sp.hstack([ones, -unit])] if ranges.shape[0] else []
+        return cls(_span(feasible), ranges, sp.csr_array(sp.vstack([ranges, *signs])))
+
+    @property
+    def no_products(self) -> Array:
+        """P of zeros."""
+        return np.zeros((self.ranges.shape[0], self.rows.shape[0]))
+
+    def largest(self, quadratic: Array, diagonal: Array, products: Array) -> float:
+        r"""At least :math:`y^\top Q y` of every feasible labeling, for any multipliers.
+
+        With :math:`\lambda` on the diagonal of X, all ones, and :math:`P \ge 0` on
+        :math:`G X H^\top`, and with :math:`\|x\|^2 = N + 1`,
+
+        .. math::
+
+            y^\top Q y \le \lambda^\top 1 + (N + 1)\, \lambda_{\max}\big( W^\top ( \tilde Q
+            + \tfrac12 (G^\top P H + H^\top P^\top G) - \operatorname{diag} \lambda ) W \big),
+
+        where :math:`\tilde Q` is Q with a first row and column of zeros.  The error of the
+        eigenvalue is counted in.
+
+        Parameters
+        ----------
+        quadratic : array of shape (N, N)
+            Q, symmetric.
+        diagonal : array of shape (N + 1,)
+            :math:`\lambda`.
+        products : array of shape (R, R + 2 N)
+            P; what is negative of it is taken to be 0.
+        """
+        lifted = np.pad(quadratic, ((1, 0), (1, 0))) - np.diag(diagonal)
+        product = self.ranges.T @ np.maximum(products, 0.0) @ self.rows
+        lifted += (product + product.T) / 2
+        inside = self.span.T @ lifted @ self.span
+        size, order = float(np.linalg.norm(lifted)), len(diagonal)
+        error = order * np.finfo(float).eps * size
+        return float(diagonal.sum()) + order * (float(np.linalg.eigvalsh(inside)[-1]) + error)
 
 
 def lifted_svm(features: Array, feasible: FeasibleLabelings, C: float) -> Program:
@@ -27,7 +99,7 @@ def lifted_svm(features: Array, feasible: FeasibleLabelings, C: float) -> Progra
         \qquad X = \begin{pmatrix} 1 & y^\top \\ y & M \end{pmatrix} = W U W^\top, \; U \succeq 0,
         \; X_{ii} = 1, \; G X H^\top \ge 0
 
-    with W, G and H of :class:`~propcvx.programs.lifting.Lifting`.  The inner maximum is written as
+    with W, G and H of :class:`~propcvx.programs.Lifting`.  The inner maximum is written as
     its dual, with :math:`\delta, \eta \ge 0` the multipliers of the box:
 
     .. math::
@@ -168,3 +240,193 @@ def _multipliers(lifting: Lifting) -> tuple[cp.Variable, cp.Expression]:
         product = (ranges @ span).T @ P @ (rows @ span)
         matrix = matrix - (product + product.T) / 2
     return diagonal, matrix
+
+
+def square_loss_matrix(features: Array, C: float) -> Array:
+    r"""What a labeling costs by ridge regression, as a quadratic form.
+
+    .. math::
+
+        \min_w \tfrac12 \|w\|^2 + C \sum_i (y_i - w^\top F_i)^2 = y^\top A y, \qquad
+        A = C (I + 2 C F F^\top)^{-1}
+
+    Parameters
+    ----------
+    features : array of shape (N, r)
+        F, one row per instance.
+    C : float
+        Weight of the square loss, which is :math:`(1 - y_i w^\top F_i)^2` for labels.
+
+    Examples
+    --------
+    >>> square_loss_matrix(np.array([[1.0], [0.0]]), 0.5)
+    array([[0.25, 0.  ],
+           [0.  , 0.5 ]])
+    """
+    n = len(features)
+    return np.asarray(C * np.linalg.inv(np.eye(n) + 2.0 * C * features @ features.T))
+
+
+def diffrac(features: Array, feasible: FeasibleLabelings, C: float) -> Program:
+    r"""The square loss over all labelings at once.
+
+    .. math::
+
+        \min_X \operatorname{tr} A M, \qquad X = \begin{pmatrix} 1 & y^\top \\ y & M \end{pmatrix}
+
+    over the X of :func:`~propcvx.programs.lifted_svm`, with A of :func:`square_loss_matrix`.  The
+    bias of the original is left to centring, as everywhere in Algorithm 2.
+
+    Parameters
+    ----------
+    features : array of shape (N, r)
+        F, one row per instance.
+    feasible : FeasibleLabelings
+        The set :math:`\mathcal{Y}`; with one bag and a wide range it is discriminative clustering.
+    C : float
+        Weight of the square loss.
+
+    Returns
+    -------
+    Program
+        Variable ``U`` (m, m).  Constraints ``diagonal`` and, where some count is not exact,
+        ``products``.
+    """
+    X, constraints = lifted_matrix(feasible)
+    A = cp.Constant(square_loss_matrix(features, C), name="A")
+    return build(
+        "diffrac", "eq:convex_1", cp.Minimize(cp.sum(cp.multiply(A, X[1:, 1:]))), constraints
+    )
+
+
+def bag_moments(
+    features: Sequence[Array], labelings: Sequence[Array], costs: Sequence[Array], C: float
+) -> Program:
+    r"""Every bag has a mixture of its labelings; the mixtures agree in E[w] and E[ww'].
+
+    Bag k takes labeling :math:`y \in Y_k` with probability :math:`\mu_{ky}`, and :math:`u_{ky}` is
+    that probability times the mean of w then.
+
+    .. math::
+
+        \min_{W, m, \mu, u, \xi} \; & \tfrac12 \operatorname{tr} W
+        + \sum_k \sum_{y \in Y_k} \Big( c_k(y) \mu_{ky} + C \sum_{i \in k} \xi_{iy} \Big) \\
+        \text{s.t. } & \sum_y \mu_{ky} = 1, \quad \sum_y u_{ky} = m, \quad
+        \begin{pmatrix} W & U_k \\ U_k^\top & \operatorname{diag}(\mu_k) \end{pmatrix} \succeq 0, \\
+        & \xi_{iy} \ge \mu_{ky} - y_i F_i^\top u_{ky}, \quad \xi_{iy} \ge 0
+
+    The matrix says that W is at least :math:`\sum_y u_{ky} u_{ky}^\top / \mu_{ky}`, the least
+    second moment of a w with those means.  A labeling with the weights of its SVM is feasible, so
+    the value is a lower bound on the best labeling's.
+
+    Parameters
+    ----------
+    features : sequence of K arrays of shape (n_k, r)
+        Rows of F of each bag.
+    labelings : sequence of K arrays of shape (P_k, n_k)
+        :math:`Y_k`, entries -1 and +1.
+    costs : sequence of K arrays of shape (P_k,)
+        :math:`c_k(y)`.
+    C : float
+        Weight of the hinge loss.
+
+    Returns
+    -------
+    Program
+        Variables ``W`` (r, r), ``m`` (r,), and of every bag ``mu_k`` (P_k,), ``U_k`` (r, P_k) and
+        ``xi_k`` (n_k, P_k).  Constraints ``mixture_k``, ``agree_k``, whose dual is the multiplier
+        :math:`l_k` of :mod:`propcvx.bounds.moments`, ``moments_k``, of whose dual
+        :math:`\tfrac12 A_k` is the upper left block, ``margin_k`` and ``slack_k``.
+    """
+    r = features[0].shape[1]
+    W, m = cp.Variable((r, r), symmetric=True, name="W"), cp.Variable(r, name="m")
+    objective = 0.5 * cp.trace(W)
+    constraints: dict[str, cp.Constraint] = {}
+    for k, (F, Y, c) in enumerate(zip(features, labelings, costs, strict=True)):
+        mu, U = cp.Variable(len(Y), name=f"mu_{k}"), cp.Variable((r, len(Y)), name=f"U_{k}")
+        xi = cp.Variable((len(F), len(Y)), name=f"xi_{k}")
+        scores = cp.multiply(Y.T, cp.Constant(F, name=f"F_{k}") @ U)
+        row = cp.reshape(mu, (1, len(Y)), order="F")
+        objective += c @ mu + C * cp.sum(xi)
+        constraints |= {
+            f"mixture_{k}": cp.sum(mu) == 1,
+            f"agree_{k}": cp.sum(U, axis=1) == m,
+            f"moments_{k}": cp.bmat([[W, U], [U.T, cp.diag(mu)]]) >> 0,
+            f"margin_{k}": xi >= np.ones((len(F), 1)) @ row - scores,
+            f"slack_{k}": xi >= 0,
+        }
+    return build("bag_moments", "", cp.Minimize(objective), constraints)
+
+
+def mixture(lifted: Array) -> tuple[Array, Array]:
+    r"""Soft labelings :math:`v_t` with a lifted matrix X as the average of :math:`x_t x_t^\top`.
+
+    Of X every factor :math:`X = Z Z^\top` can be turned until its first row is constant; its
+    columns are then multiples of :math:`x_t = (1, v_t)`, which have the bags' sums as X has them.
+
+    Parameters
+    ----------
+    lifted : array of shape (N + 1, N + 1)
+        X, positive semidefinite up to rounding, with :math:`X_{00} > 0`.
+
+    Returns
+    -------
+    vectors : array of shape (T, N)
+    weights : array of shape (T,)
+        :math:`1 / T`, with :math:`M = \sum_t \mu_t v_t v_t^\top` and
+        :math:`\sum_t \mu_t v_t` the first column of X.
+
+    Examples
+    --------
+    >>> vectors, weights = mixture(np.eye(3))
+    >>> np.round(weights @ vectors, 12) + 0.0, np.round((vectors.T * weights) @ vectors, 12) + 0.0
+    (array([0., 0.]), array([[1., 0.],
+           [0., 1.]]))
+    """
+    values, vectors = np.linalg.eigh(lifted / lifted[0, 0])
+    kept = values > values[-1] * 1e-9
+    factor = vectors[:, kept] * np.sqrt(values[kept])
+    count = factor.shape[1]
+    first = np.linalg.norm(factor[0]) / np.sqrt(count)
+    mirror = factor[0] - first
+    if (square := float(mirror @ mirror)) > 0.0:
+        factor = factor - np.outer(factor @ mirror, 2.0 * mirror / square)
+    return (factor[1:] / factor[0]).T, np.full(count, 1.0 / count)
+
+
+def _span(feasible: FeasibleLabelings) -> sp.csr_array:
+    """The particular solution, then what each bag is free to do, one block of columns each."""
+    bags, exact = feasible.bags, feasible.lower == feasible.upper
+    solution, blocks = bags.labels.astype(float), [sp.csr_array((bags.n_instances, 0))]
+    for bag in range(bags.n_bags):
+        free = np.flatnonzero((bags.index == bag) & (bags.labels == 0))
+        basis = np.eye(len(free))
+        if exact[bag] and len(free):
+            known = bags.labels[bags.index == bag].sum()
+            solution[free] = (2 * feasible.lower[bag] - bags.sizes[bag] - known) / len(free)
+            basis = helmert(len(free)).T if len(free) > 1 else np.zeros((1, 0))
+        rows = np.repeat(free, basis.shape[1])
+        columns = np.tile(np.arange(basis.shape[1]), len(free))
+        shape = (bags.n_instances, basis.shape[1])
+        blocks.append(sp.csr_array((basis.ravel(), (rows, columns)), shape=shape))
+    particular = np.append(1.0, solution)[:, None]
+    below = sp.hstack(blocks)
+    free_part = sp.vstack([sp.csr_array((1, below.shape[1])), below])
+    return sp.csr_array(sp.hstack([particular / np.linalg.norm(particular), free_part]))
+
+
+def _ranges(feasible: FeasibleLabelings) -> sp.csr_array:
+    bags, inexact = feasible.bags, feasible.lower < feasible.upper
+    sizes, sums = bags.sizes, sp.csr_array(bags.membership)
+    positive, negative = bags.known_counts()
+    least = np.flatnonzero(inexact & (feasible.lower > positive))
+    most = np.flatnonzero(inexact & (feasible.upper < sizes - negative))
+    low, high = (2.0 * feasible.lower - sizes)[least], (2.0 * feasible.upper - sizes)[most]
+    return sp.csr_array(
+        sp.vstack(
+            [
+                sp.hstack([-low[:, None], sums[least]]),
+                sp.hstack([high[:, None], -sums[most]]),
+            ]
+        )
+    )

@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from enum import Enum
 from functools import cached_property
-from operator import is_
 from typing import Any
 
 import cvxpy as cp
 import numpy as np
 from cvxpy.atoms import EXP_ATOMS, PSD_ATOMS
 from cvxpy.constraints import PSD, ExpCone, PowCone3D, PowConeND
-from cvxpy.utilities.debug_tools import build_non_disciplined_error_msg
 from numpy.typing import NDArray
 
 from propcvx.errors import InputError
@@ -36,41 +33,6 @@ class ProblemClass(Enum):
     MIQP = "mixed-integer quadratic program"
     MICP = "mixed-integer conic program"
 
-    @property
-    def has_integers(self) -> bool:
-        """Whether some variables are integers; such programs have no duals."""
-        return self in (ProblemClass.MILP, ProblemClass.MIQP, ProblemClass.MICP)
-
-
-@dataclass(frozen=True, eq=False)
-class Parts:
-    """What a problem is made of.
-
-    Attributes
-    ----------
-    nodes : tuple
-        Every object that the objective and the constraints are made of, always in one order.
-    labels : tuple of str or None
-        Labels of the constraints.
-    """
-
-    nodes: tuple[Any, ...]
-    labels: tuple[str | None, ...]
-
-    @classmethod
-    def of(cls, problem: cp.Problem) -> Parts:
-        """Of the problem as it is now."""
-        constraints = problem.constraints
-        nodes, left = [], [problem.objective, *constraints]
-        while left:
-            nodes.append(left.pop())
-            left.extend(nodes[-1].args)
-        return cls(tuple(nodes), tuple(constraint.label for constraint in constraints))
-
-    def are(self, others: Parts) -> bool:
-        """Whether the nodes are the very same objects."""
-        return len(self.nodes) == len(others.nodes) and all(map(is_, self.nodes, others.nodes))
-
 
 @dataclass(frozen=True, eq=False)
 class Program:
@@ -85,6 +47,12 @@ class Program:
         What it is called in messages; for the programs of the paper the function that built it.
     equation : str
         Label of the equation in the paper.
+
+    Attributes
+    ----------
+    structure : Structure or None
+        What the program is made of, for solvers that know it; :func:`build` attaches it, and no
+        variant has it.
 
     Raises
     ------
@@ -107,28 +75,27 @@ class Program:
     problem: cp.Problem
     name: str = "program"
     equation: str = ""
-    attached: tuple[Structure, Parts] | None = field(default=None, repr=False)
-    built: Parts = field(init=False, repr=False)
+    structure: Structure | None = field(default=None, init=False, repr=False)
     compiled: dict[Any, Any] = field(default_factory=dict, init=False, repr=False)
 
     def __post_init__(self) -> None:
-        for kind, names in (
-            ("variables", [v.name() for v in self.problem.variables()]),
-            ("parameters", [p.name() for p in self.problem.parameters()]),
-            ("constraints", [c.label for c in self.problem.constraints if c.label is not None]),
+        problem = self.problem
+        for what, parts, named in (
+            ("variables", problem.variables(), self.variables),
+            ("parameters", problem.parameters(), self.parameters),
+            ("constraints", problem.constraints, self.constraints),
         ):
-            repeated = [name for name, count in Counter(names).items() if count > 1]
-            if repeated:
+            if len(named) < len(parts):
                 raise InputError(
-                    f"{self.name} has several {kind} of the same name, {repeated}; give each a "
-                    "name of its own."
+                    f"{self.name} has several {what} of the same name: it has {len(parts)}, and "
+                    f"their names are {list(named)}; give each a name of its own."
                 )
-        if not self.problem.is_dcp():
-            reason = build_non_disciplined_error_msg(self.problem, "DCP").strip()
+        parts = (problem.objective, *problem.constraints)
+        if wrong := [str(part) for part in parts if not part.is_dcp()]:
             raise InputError(
-                f"{self.name} is not convex by CVXPY's rules (DCP), so no solver takes it. {reason}"
+                f"{self.name} is not convex by CVXPY's rules (DCP, https://dcp.stanford.edu), so "
+                f"that no solver takes it; what breaks them: {'; '.join(wrong)}."
             )
-        object.__setattr__(self, "built", Parts.of(self.problem))
 
     @cached_property
     def variables(self) -> Mapping[str, cp.Variable]:
@@ -140,7 +107,7 @@ class Program:
         """Parameters by name."""
         return {parameter.name(): parameter for parameter in self.problem.parameters()}
 
-    @property
+    @cached_property
     def constraints(self) -> Mapping[str, cp.Constraint]:
         """Constraints by label."""
         return {
@@ -158,25 +125,6 @@ class Program:
         """What a solver must be able to do."""
         return class_of(self.problem)
 
-    @property
-    def structure(self) -> Structure | None:
-        """What the program is made of, while it is exactly what was built; None after any change.
-
-        The name of a program does not count: the objective and the constraints must be the very
-        expressions that the structure was attached to, and the constraints have their labels, by
-        which it names the duals.
-        """
-        if self.attached is None:
-            return None
-        structure, built = self.attached
-        now = Parts.of(self.problem)
-        return structure if now.are(built) and now.labels == built.labels else None
-
-    @property
-    def changed_in_place(self) -> bool:
-        """Whether expressions of the problem were replaced inside it, which CVXPY does not see."""
-        return not Parts.of(self.problem).are(self.built)
-
     def set(self, **values: Any) -> Program:
         """Give parameters their values, by name; returns the program itself.
 
@@ -192,13 +140,15 @@ class Program:
                     f"{name!r} is not a parameter of {self.name}; it has {list(parameters)}."
                 )
             try:
-                _give(parameters[name], np.asarray(value, dtype=np.float64))
+                parameters[name].value = np.asarray(value, dtype=np.float64)
             except ValueError as error:
                 raise InputError(f"{name} does not fit {self.name}: {error}") from error
         return self
 
     def with_constraints(self, **constraints: cp.Constraint) -> Program:
         """A variant with further constraints, by label; one of a label that is there replaces it.
+
+        It has no structure, so that only general solvers take it.
 
         Examples
         --------
@@ -208,19 +158,12 @@ class Program:
         >>> list(variant.constraints), variant.structure
         (['lower', 'upper', 'balance', 'small'], None)
         """
-        return self._variant(self.problem.objective, {**self.constraints, **constraints})
+        objective = self.problem.objective
+        return build(self.name, self.equation, objective, {**self.constraints, **constraints})
 
     def with_objective(self, objective: cp.Minimize | cp.Maximize) -> Program:
-        """A variant with another objective."""
-        return self._variant(objective, self.constraints)
-
-    def _variant(
-        self,
-        objective: cp.Minimize | cp.Maximize,
-        constraints: Mapping[str, cp.Constraint],
-    ) -> Program:
-        variant = build(self.name, self.equation, objective, constraints)
-        return replace(variant, attached=self.attached)  # of another problem, so it is not shown
+        """A variant with another objective and without the structure."""
+        return build(self.name, self.equation, objective, self.constraints)
 
     def __str__(self) -> str:
         """The problem as it is written on paper, under its name, equation and class."""
@@ -249,16 +192,6 @@ class Program:
         return f"$$\\begin{{aligned}}\n{lines}\n\\end{{aligned}}$$"
 
 
-def _give(parameter: cp.Parameter, value: Array) -> None:
-    """Set a value; with no more than the shape to check, without CVXPY's passes over it."""
-    if any(parameter.attributes.values()):
-        parameter.value = value
-    elif value.shape != parameter.shape:
-        raise ValueError(f"shape {value.shape} given, {parameter.shape} needed.")
-    else:
-        parameter.save_value(value)
-
-
 def build(
     name: str,
     equation: str,
@@ -268,9 +201,9 @@ def build(
 ) -> Program:
     """A program from its objective and labelled constraints, with its structure attached."""
     labelled = [c.set_label(label) for label, c in (constraints or {}).items()]
-    problem = cp.Problem(objective, labelled)
-    attached = None if structure is None else (structure, Parts.of(problem))
-    return Program(problem, name, equation, attached)
+    program = Program(cp.Problem(objective, labelled), name, equation)
+    object.__setattr__(program, "structure", structure)  # no argument, lest a copy has it, too
+    return program
 
 
 def class_of(problem: cp.Problem) -> ProblemClass:

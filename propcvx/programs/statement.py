@@ -32,12 +32,11 @@ LETTERS = ("alpha", "beta", "delta", "epsilon", "eta", "lambda", "mu", "omega", 
 
 @dataclass(frozen=True)
 class Style:
-    """How kinds of expression are written; braces stand for their parts."""
+    """How expressions are written; braces stand for their parts."""
 
     product: str
     scaled: str
     entrywise: str
-    quotient: str
     transposed: str
     squares: str
     power: str
@@ -50,7 +49,6 @@ TEXT = Style(
     product="{} @ {}",
     scaled="{} * {}",
     entrywise="{} * {}",
-    quotient="{} / {}",
     transposed="{}.T",
     squares="sum_squares({})",
     power="{}**{}",
@@ -63,7 +61,6 @@ LATEX = Style(
     product=r"{} \, {}",
     scaled=r"{} \, {}",
     entrywise=r"{} \circ {}",
-    quotient=r"{} / {}",
     transposed=r"{}^\top",
     squares=r"\lVert {} \rVert^2",
     power=r"{}^{{{}}}",
@@ -133,7 +130,7 @@ def _parts(e: Any, style: Style) -> tuple[str, int]:
 
 def _name(leaf: Any, style: Style) -> str:
     """A name; of a constant without one its value, or its shape where that is long."""
-    if isinstance(leaf, cp.Constant) and leaf._name is None:
+    if isinstance(leaf, cp.Constant) and leaf.name() == cp.Constant(leaf.value).name():
         shape = "x".join(map(str, leaf.shape))
         return f"[{shape}]" if shape else f"{float(leaf.value):g}"
     return leaf.name() if style is TEXT else _symbol(leaf.name())
@@ -156,8 +153,7 @@ def _sum(terms: Sequence[Any], style: Style) -> str:
 def _product(e: Any, style: Style) -> str:
     left, right = e.args
     if isinstance(e, DivExpression):
-        divided = written(left, style, PRODUCT), written(right, style, WHOLE)
-        return style.quotient.format(*divided)
+        return f"{written(left, style, PRODUCT)} / {written(right, style, WHOLE)}"
     if _is_number(left) or _is_number(right):
         return style.scaled.format(*(written(part, style, PRODUCT) for part in e.args))
     entrywise = isinstance(e, multiply)

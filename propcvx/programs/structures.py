@@ -1,8 +1,7 @@
 r"""What a program is made of, for solvers that know its structure.
 
-The function that builds a program attaches one of these records.  It holds the program's own
-arrays, so it cannot differ from what CVXPY solves; :attr:`propcvx.programs.Program.structure` hands
-it out for as long as the program is what was built.
+The function that builds a program attaches one of these records, which holds the program's own
+arrays.  No variant of a program has one.
 """
 
 from __future__ import annotations
@@ -37,26 +36,7 @@ class Structure:
 
 
 @dataclass(frozen=True, eq=False)
-class OfInstances(Structure):
-    r"""What is common to structures of instances.
-
-    Attributes
-    ----------
-    features : array of shape (N, r)
-        F.
-    """
-
-    features: Array = field(repr=False)
-
-    @property
-    def size(self) -> tuple[int, int]:
-        """Number of instances, and of unknown weights."""
-        n, rank = self.features.shape
-        return n, rank
-
-
-@dataclass(frozen=True, eq=False)
-class SVMDual(OfInstances):
+class SVMDual(Structure):
     r"""The SVM dual: :math:`\max_{l \le v \le u} y^\top v - \tfrac12 \|F^\top v\|^2`.
 
     Attributes
@@ -67,6 +47,7 @@ class SVMDual(OfInstances):
         Whether v sums to zero.
     """
 
+    features: Array = field(repr=False)
     bias: bool
 
     @cached_property
@@ -129,7 +110,7 @@ class SVMDual(OfInstances):
 
 
 @dataclass(frozen=True, eq=False)
-class RestrictedMaster(OfInstances):
+class RestrictedMaster(Structure):
     r"""The restricted master over some labelings, eq:convex_4.
 
     Attributes
@@ -140,14 +121,9 @@ class RestrictedMaster(OfInstances):
     C : float
     """
 
+    features: Array = field(repr=False)
     labelings: Array = field(repr=False)
     C: float
-
-    @property
-    def size(self) -> tuple[int, int]:
-        """Number of instances, and of unknown weights: as many for each labeling as features."""
-        n, rank = self.features.shape
-        return n, rank * len(self.labelings)
 
     def magnitude(self, values: Values) -> float:
         """The width of the box, C."""
@@ -255,7 +231,7 @@ class InvCalDual(Structure):
 
 
 @dataclass(frozen=True, eq=False)
-class LogisticModel(OfInstances):
+class LogisticModel(Structure):
     """The conditional exponential model of MeanMap.
 
     Attributes
@@ -266,6 +242,7 @@ class LogisticModel(OfInstances):
         Whether there is a bias b.
     """
 
+    features: Array = field(repr=False)
     bias: bool
 
     def gap(self, values: Values, variables: Values, duals: Values) -> float | None:

@@ -1,7 +1,8 @@
-r"""The support vector machine for a fixed labeling: the inner problem of eq:pSVM_2 and eq:convex_1.
+r"""The separator of a fixed labeling: the inner problem of eq:pSVM_2 and eq:convex_1.
 
-Primal and dual are built once for a factor F and re-solved for any labeling and any C by giving
-vectors (the primal: and one scalar) a new value; both are DPP, so CVXPY compiles them once.
+Primal and dual of the support vector machine are built once for a factor F and re-solved for any
+labeling and any C by giving vectors (the primal: and one scalar) a new value; both are DPP, so
+CVXPY compiles them once.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ import cvxpy as cp
 import numpy as np
 from numpy.typing import NDArray
 
+from propcvx.losses import InstanceLoss
 from propcvx.programs.program import Program, build
 from propcvx.programs.structures import SVMDual
 
@@ -101,3 +103,40 @@ def svm_dual_parameters(labeling: Array, C: Array | float) -> dict[str, Array]:
     """
     box = C * labeling
     return {"y": labeling, "lower": np.minimum(0.0, box), "upper": np.maximum(0.0, box)}
+
+
+def margin_classifier(features: Array, loss: InstanceLoss) -> Program:
+    r"""The terms of eq:pSVM_2 that depend on w and b, with any instance loss.
+
+    .. math::
+
+        \min_{w, b, m} \tfrac12 \|w\|^2 + C \sum_i c_i\, h(m_i)
+        \quad \text{s.t. } m_i = y_i (w^\top F_i + b)
+
+    With the hinge it is :func:`svm_primal`.
+
+    Parameters
+    ----------
+    features : array of shape (N, r)
+        F, one row per instance.
+    loss : InstanceLoss
+        The loss :math:`c_i\, h(y_i f_i)`.
+
+    Returns
+    -------
+    Program
+        Variables ``w`` (r,), ``b`` (scalar) and ``m`` (N,), the margins.  Parameters ``y`` (N,) in
+        {-1, +1} and ``C`` >= 0.  Constraint ``margin``, whose dual is minus the slope of the loss
+        of each margin with CVXPY's sign.
+    """
+    n, r = features.shape
+    F, w, b = cp.Constant(features, name="F"), cp.Variable(r, name="w"), cp.Variable(name="b")
+    y, C = cp.Parameter(n, name="y"), cp.Parameter(nonneg=True, name="C")
+    m = cp.Variable(n, name="m")
+    losses = cp.multiply(np.broadcast_to(loss.weights, n), loss.expression(m))
+    return build(
+        "margin_classifier",
+        "eq:pSVM_2",
+        cp.Minimize(0.5 * cp.sum_squares(w) + C * cp.sum(losses)),
+        {"margin": m == cp.multiply(y, F @ w + b)},
+    )

@@ -124,7 +124,7 @@ def labeling_upper_bound(
         directions = [np.zeros(features.shape[1]) if weights is None else weights]
         program.set(**svm_dual_parameters(labeling, C * size**2))
         with suppress(SolverError):
-            answer = solve(program, solver, tol=tol, certify=False, warm=None)
+            answer = solve(program, solver, tol=tol, residuals=False, warm=None)
             directions.append(features.T @ answer.variables["v"] / size**2)
         return min(best_multiple(w, labeling * (features @ w), C) for w in directions)
 

@@ -115,7 +115,7 @@ class Diffrac(BaseEstimator):
         check_order(lifting.span.shape[1], self.max_order)
         unit = unit_of(features, C)
         program = diffrac(unit * features, feasible, C / unit**2)
-        answer = solve(program, solver, tol=tol, certify=False, quiet=True, **options)
+        answer = solve(program, solver, tol=tol, residuals=False, quiet=True, **options)
         products = answer.duals.get("products", lifting.no_products)
         posed = square_loss_matrix(unit * features, C / unit**2)
         largest = lifting.largest(-posed, answer.duals["diagonal"], products)

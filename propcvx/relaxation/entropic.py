@@ -184,7 +184,7 @@ class SoftSVM:
         """Solve for soft labels z."""
         shares = self.C * np.concatenate([z, 1.0 - z])
         self.program.set(**svm_dual_parameters(self.signs, shares))
-        return solve(self.program, certify=False, quiet=True, **self.how)
+        return solve(self.program, residuals=False, quiet=True, **self.how)
 
     def scores(self, answer: Solution) -> Array:
         """Scores of the instances."""

@@ -59,7 +59,7 @@ class LabelingSVM:
     def alpha(self, labeling: Array) -> Array:
         """Its dual variables."""
         program = self._program.set(**svm_dual_parameters(labeling, self.C / self._unit**2))
-        answer = solve(program, tol=self.tol, certify=False, quiet=True)
+        answer = solve(program, tol=self.tol, residuals=False, quiet=True)
         return np.asarray(self._unit**2 * labeling * answer.variables["v"])
 
     def weights(self, labeling: Array) -> Array:

@@ -95,7 +95,7 @@ class Lifted(BaseEstimator):
         check_order(inside + features.shape[1], self.max_order)
         unit = unit_of(features, C)
         program = lifted_svm_dual(unit * features, feasible, C / unit**2)
-        answer = solve(program, solver, tol=tol, certify=False, quiet=True, **options)
+        answer = solve(program, solver, tol=tol, residuals=False, quiet=True, **options)
         alpha = np.clip(unit**2 * answer.variables["alpha"], 0.0, C)
         weighted = alpha[:, None] * features
         largest = lifting.largest(

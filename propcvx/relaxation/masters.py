@@ -126,7 +126,7 @@ class Master(ABC):
             program,
             self.solver,
             tol=self.tol,
-            certify=False,
+            residuals=False,
             warm=self.warm,
             quiet=True,
             **self.options,

@@ -93,7 +93,7 @@ class MixedInteger(BaseEstimator):
         options = {"limits/time": self.seconds, **options}
         asked, name, status, proved = perf_counter(), "scip", USER_LIMIT, 0.0
         try:
-            answer = solve(program, solver, tol=tol, certify=False, quiet=True, **options)
+            answer = solve(program, solver, tol=tol, residuals=False, quiet=True, **options)
         except SolverError:
             if perf_counter() - asked < self.seconds:
                 raise  # else the time ran out before there was any labeling
@@ -148,7 +148,7 @@ class ContinuousLabels(BaseEstimator):
         program = constrained_psvm(
             unit * features, feasible, posed, value=upper / unit**2, integer=False
         )
-        answer = solve(program, solver, tol=tol, certify=False, quiet=True, **options)
+        answer = solve(program, solver, tol=tol, residuals=False, quiet=True, **options)
         positive, negative = (
             unit**2 * np.maximum(answer.duals[side], 0.0) for side in ("positive", "negative")
         )

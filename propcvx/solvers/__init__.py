@@ -1,16 +1,16 @@
 """One call, many solvers: :func:`solve` takes a program and returns a :class:`Solution`.
 
 The table ``SOLVERS`` says what each solver can do.  General solvers (through CVXPY) and
-specialised ones are rows of the same table and leave the same answer.
+specialised ones stand in the same table and leave the same answer.
 """
 
-from propcvx.solvers.answer import Answer
-from propcvx.solvers.auto import automatic
 from propcvx.solvers.call import SolverNames, solve
-from propcvx.solvers.row import Solver
-from propcvx.solvers.solution import Certificate, Solution
+from propcvx.solvers.residuals import Residuals, residuals_of
+from propcvx.solvers.solution import Answer, Solution
+from propcvx.solvers.solver import Solver
 from propcvx.solvers.table import (
     SOLVERS,
+    automatic,
     find_solver,
     portable,
     register_solver,
@@ -20,7 +20,7 @@ from propcvx.solvers.table import (
 __all__ = [
     "SOLVERS",
     "Answer",
-    "Certificate",
+    "Residuals",
     "Solution",
     "Solver",
     "SolverNames",
@@ -28,6 +28,7 @@ __all__ = [
     "find_solver",
     "portable",
     "register_solver",
+    "residuals_of",
     "solve",
     "solvers_for",
 ]

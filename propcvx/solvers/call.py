@@ -8,28 +8,23 @@ from typing import Any
 
 import cvxpy as cp
 import numpy as np
-from numpy.typing import NDArray
 
 from propcvx.errors import (
-    CertificateError,
     InaccurateSolutionWarning,
     InputError,
     PropCVXError,
+    ResidualsError,
     SolverError,
-    UncertifiedWarning,
+    UncheckedWarning,
     UnsupportedSolverError,
     warn,
 )
 from propcvx.programs import Program
-from propcvx.solvers.answer import Answer
-from propcvx.solvers.auto import automatic
-from propcvx.solvers.certificates import certify as certify_problem
-from propcvx.solvers.row import Solver
-from propcvx.solvers.solution import ADVICE, Certificate, Solution
-from propcvx.solvers.table import find_solver
+from propcvx.solvers.residuals import Residuals, residuals_of
+from propcvx.solvers.solution import ADVICE, Answer, Solution
+from propcvx.solvers.solver import Solver
+from propcvx.solvers.table import automatic, find_solver
 from propcvx.solvers.through_cvxpy import failure_of
-
-Array = NDArray[np.float64]
 
 USABLE = (cp.OPTIMAL, cp.OPTIMAL_INACCURATE, cp.USER_LIMIT)
 """Statuses with values that can be used; all but the first come with a warning."""
@@ -49,7 +44,7 @@ _ADVICE = {
 
 SolverName = str | Solver
 SolverNames = SolverName | Sequence[SolverName | tuple[SolverName, Mapping[str, Any]]]
-"""A solver, by name or as a row; or several to try in turn, each alone or with options."""
+"""A solver, by name or itself; or several to try in turn, each alone or with options."""
 
 
 def solve(
@@ -57,7 +52,7 @@ def solve(
     solver: SolverNames = "auto",
     *,
     tol: float = 1e-8,
-    certify: bool = True,
+    residuals: bool = True,
     warm: Any = None,
     quiet: bool = False,
     **options: Any,
@@ -69,7 +64,7 @@ def solve(
     program : Program
         The program, its parameters set.
     solver : str, Solver or sequence
-        A name in ``SOLVERS``, or a row of your own; or several of them or pairs
+        A name in ``SOLVERS``, or one of your own; or several of them or pairs
         ``(solver, options)``, of which the next is asked where one fails or stops before its
         tolerance.  ``"auto"`` stands for those that :func:`propcvx.solvers.automatic` names.
         Nothing else is ever fallen back to; ``Solution.solver`` is who answered.
@@ -78,9 +73,8 @@ def solve(
         (:meth:`propcvx.programs.Structure.gap`), the relative duality gap: it is computed from the
         answer, and where it is not reached the solver is asked again for more.  For all others,
         what the solver's own tolerances are set to.
-    certify : bool
-        Whether to recompute residuals and the duality gap.  Loops that certify their end result
-        go without.
+    residuals : bool
+        Whether to recompute residuals and the duality gap.  Loops go without.
     warm : object
         Where to begin: ``Solution.warm`` of an earlier answer to the same program.  What the
         solver asked cannot use is a cold start.
@@ -97,8 +91,7 @@ def solve(
     Raises
     ------
     InputError
-        If a parameter of the program has no value, the problem was changed in place since the
-        program was built, or a solver has no option of that name.
+        If a parameter of the program has no value, or a solver has no option of that name.
     UnsupportedSolverError
         If a solver is unknown, not installed, or cannot solve this program; the message says which
         can.
@@ -109,31 +102,49 @@ def solve(
     -----
     InaccurateSolutionWarning
         If the best there is comes from a solver that stopped before its tolerance.
-    UncertifiedWarning
-        If a part of the problem cannot be certified, such as a kink of the objective.
+    UncheckedWarning
+        If residuals do not cover a part of the problem, such as a kink of the objective.
+
+    Notes
+    -----
+    CVXPY forbids to change a problem in place, and what is compiled does not follow; residuals are
+    of the problem as it is when they are computed, so they show it.
     """
-    _check_parameters(program)
+    unset = [name for name, parameter in program.parameters.items() if parameter.value is None]
+    if unset:
+        raise InputError(
+            f"{program.name} has parameters without a value, {unset}: give them one with "
+            "program.set(name=value)."
+        )
     failures: list[SolverError] = []
-    usable: list[tuple[str, Answer, float]] = []
-    rows = _rows(solver, program)
-    _check_in_place(program)
-    for row, own in rows:
-        given = {**options, **own}
+    usable: list[tuple[str, Answer]] = []
+    for asked, own in _asked(solver, program):
         try:
-            answer = _ask(row, program, tol, given, warm)
-            value = _value(row.name, program, answer)
+            usable.append((asked.name, _ask(asked, program, tol, {**options, **own}, warm)))
         except SolverError as failure:
             failures.append(failure)
             continue
-        usable.append((row.name, answer, value))
-        if answer.status == cp.OPTIMAL:
+        if usable[-1][1].status == cp.OPTIMAL:
             break
     if not usable:
         raise failures[0] if len(failures) == 1 else _combined(failures)
-    name, answer, value = min(usable, key=lambda named: _rank(named[1]))
+    name, answer = min(usable, key=lambda named: _rank(named[1]))
     if answer.status != cp.OPTIMAL and not quiet:
         _warn_inaccurate(name, program, answer)
-    return _solution(name, program, answer, value, certify)
+    leave_values(program, answer)
+    return Solution(
+        solver=name,
+        status=answer.status,
+        value=float(program.problem.objective.value),
+        variables={key: np.array(part, dtype=float) for key, part in answer.variables.items()},
+        duals={key: _copied(dual) for key, dual in answer.duals.items()},
+        residuals=_residuals(program) if residuals else None,
+        gap=answer.gap,
+        build_seconds=answer.build_seconds,
+        solve_seconds=answer.solve_seconds,
+        iterations=answer.iterations,
+        warm=answer.warm,
+    )
 
 
 def leave_values(program: Program, answer: Answer) -> None:
@@ -147,26 +158,8 @@ def leave_values(program: Program, answer: Answer) -> None:
             variable.save_value(part)
 
 
-def _check_parameters(program: Program) -> None:
-    unset = [name for name, parameter in program.parameters.items() if parameter.value is None]
-    if unset:
-        raise InputError(
-            f"{program.name} has parameters without a value, {unset}: give them one with "
-            "program.set(name=value)."
-        )
-
-
-def _check_in_place(program: Program) -> None:
-    if program.changed_in_place:
-        raise InputError(
-            f"{program.name} was changed in place since it was built, and what CVXPY has compiled "
-            "of it does not follow: make a variant by program.with_objective(...) or "
-            "program.with_constraints(...)."
-        )
-
-
-def _rows(solver: SolverNames, program: Program) -> list[tuple[Solver, Mapping[str, Any]]]:
-    """Rows of the solvers asked for, with the options of each."""
+def _asked(solver: SolverNames, program: Program) -> list[tuple[Solver, Mapping[str, Any]]]:
+    """The solvers asked for, each with its own options."""
     asked = list(solver) if isinstance(solver, list | tuple) else [solver]
     if not asked:
         raise UnsupportedSolverError("solver must name at least one solver, got an empty sequence.")
@@ -177,19 +170,19 @@ def _rows(solver: SolverNames, program: Program) -> list[tuple[Solver, Mapping[s
 
 
 def _ask(
-    row: Solver, program: Program, tol: float, options: Mapping[str, Any], warm: Any
+    solver: Solver, program: Program, tol: float, options: Mapping[str, Any], warm: Any
 ) -> Answer:
     """The best answer of one solver, asked for more while its gap is above ``tol`` and falls."""
-    structure = program.structure if row.classes else None
+    structure = program.structure if solver.classes else None
     units = 1.0 if structure is None else min(1.0, structure.magnitude(program.values))
-    asked = row.options(tol * units, options)
-    best = _attempt(row, program, asked, warm, tol)
+    asked = solver.options(tol * units, options)
+    best = _attempt(solver, program, asked, warm, tol)
     for share in TIGHTER:
-        before, asked = asked, row.options(share * tol * units, options)
+        before, asked = asked, solver.options(share * tol * units, options)
         if best.status != cp.OPTIMAL_INACCURATE or best.gap is None or asked == before:
             break
         try:
-            answer = _attempt(row, program, asked, best.warm, tol)
+            answer = _attempt(solver, program, asked, best.warm, tol)
         except SolverError:
             break
         stuck = _rank(answer) > (True, WORTHWHILE * best.gap)
@@ -200,23 +193,24 @@ def _ask(
 
 
 def _attempt(
-    row: Solver, program: Program, options: dict[str, Any], warm: Any, tol: float
+    solver: Solver, program: Program, options: dict[str, Any], warm: Any, tol: float
 ) -> Answer:
     """One answer, called optimal where its gap is at most ``tol``, if the gap can be told."""
     try:
-        answer, structure = row.run(program, options, warm), program.structure
+        answer, structure = solver.run(program, options, warm), program.structure
     except PropCVXError:
         raise
     except Exception as error:  # whatever a solver raises
-        raise failure_of(row.name, program, error) from error
-    _check_answer(row.name, program, answer)
+        raise failure_of(solver.name, program, error) from error
+    _check_answer(solver.name, program, answer)
     gap = answer.gap
     if gap is None and structure is not None:
         gap = structure.gap(program.values, answer.variables, answer.duals)
-    if gap is None:
+    if gap is None:  # the value may be infinite, as an entropy is outside of its domain
         return answer
-    if not np.isfinite(gap):
-        raise _not_finite(row.name, program, answer)
+    leave_values(program, answer)
+    if not np.isfinite([gap, program.problem.objective.value]).all():
+        raise _not_finite(solver.name, program, answer)
     missed = cp.OPTIMAL_INACCURATE if answer.status == cp.OPTIMAL else answer.status
     return replace(answer, gap=gap, status=cp.OPTIMAL if gap <= tol else missed)
 
@@ -234,19 +228,6 @@ def _check_answer(solver: str, program: Program, answer: Answer) -> None:
         raise _not_finite(solver, program, answer)
 
 
-def _value(solver: str, program: Program, answer: Answer) -> float:
-    """The value of the objective at an answer.
-
-    An entropy is infinite at points that a solver's error leaves outside its domain; where a gap
-    can be told, only an answer that overflows is.
-    """
-    leave_values(program, answer)
-    value = float(program.problem.objective.value)
-    if answer.gap is not None and not np.isfinite(value):
-        raise _not_finite(solver, program, answer)
-    return value
-
-
 def _not_finite(solver: str, program: Program, answer: Answer) -> SolverError:
     return SolverError(
         f"{solver} answered {program.name} with values that are not finite (status "
@@ -261,28 +242,11 @@ def _rank(answer: Answer) -> tuple[bool, float]:
     return answer.status != cp.OPTIMAL, np.inf if answer.gap is None else answer.gap
 
 
-def _solution(name: str, program: Program, answer: Answer, value: float, certify: bool) -> Solution:
-    leave_values(program, answer)
-    return Solution(
-        solver=name,
-        status=answer.status,
-        value=value,
-        variables={key: np.array(value, dtype=float) for key, value in answer.variables.items()},
-        duals={key: _copied(dual) for key, dual in answer.duals.items()},
-        certificate=_certificate(program) if certify else None,
-        gap=answer.gap,
-        build_seconds=answer.build_seconds,
-        solve_seconds=answer.solve_seconds,
-        iterations=answer.iterations,
-        warm=answer.warm,
-    )
-
-
-def _certificate(program: Program) -> Certificate | None:
+def _residuals(program: Program) -> Residuals | None:
     try:
-        return certify_problem(program.problem)
-    except CertificateError as refusal:
-        warn(f"{program.name} is solved and not certified: {refusal}", UncertifiedWarning)
+        return residuals_of(program.problem)
+    except ResidualsError as refusal:
+        warn(f"{program.name} is solved and its residuals not checked: {refusal}", UncheckedWarning)
         return None
 
 

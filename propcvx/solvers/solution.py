@@ -1,4 +1,4 @@
-"""What a solver answered, and what we recomputed of it."""
+"""What the run of one solver leaves, and what it is once it has been checked."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import numpy as np
 from cvxpy import OPTIMAL
 from numpy.typing import NDArray
 
+from propcvx.solvers.residuals import Residuals
 from propcvx.text import Readable
 
 Array = NDArray[np.float64]
@@ -19,41 +20,32 @@ ADVICE = "more iterations, a looser tol or another solver may do"
 
 
 @dataclass(frozen=True)
-class Certificate(Readable):
-    r"""Optimality of a primal and a dual point, recomputed from the problem itself.
-
-    For :math:`\min f(x)` subject to :math:`g(x) \le 0` and :math:`h(x) = 0` with Lagrangian
-    :math:`\mathcal{L} = f + \lambda^\top g + \nu^\top h` (a maximisation is negated first).
-    All are absolute, in the units of the problem.  Violations of cones are Euclidean distances from
-    the cone and its dual cone; attributes of variables (``nonneg``, ``PSD``, bounds, ...) are
-    constraints whose multipliers are taken from the gradient.
+class Answer:
+    """Answer of one solver to one program.
 
     Attributes
     ----------
-    primal_residual : float
-        Largest violation of a constraint.
-    dual_residual : float or None
-        Largest of :math:`\|\nabla_x \mathcal{L}\|_\infty` and the violations of
-        :math:`\lambda \ge 0`; None for programs with integers, which have no duals.
-    duality_gap : float or None
-        :math:`|f(x) - \mathcal{L}(x, \lambda, \nu)|`, the complementarity error, which is the
-        duality gap up to the dual residual; None for programs with integers.
+    status : str
+        In CVXPY's words ("optimal", "user_limit", ...).
+    variables, duals : mappings from name to array
+        Signs of duals are those of the program's docstring.
+    build_seconds, solve_seconds : float
+        Wall time to bring the program into the solver's form, and in the solver.
+    iterations : int or None
+    gap : float or None
+        Relative duality gap between feasible points, where the solver itself has computed it.
+    warm : object
+        What the solver can begin a later call from; it belongs to the caller.
     """
 
-    primal_residual: float
-    dual_residual: float | None
-    duality_gap: float | None
-
-    def __str__(self) -> str:
-        """The three of them, in the units of the problem."""
-        shown = {
-            "primal residual": self.primal_residual,
-            "dual residual": self.dual_residual,
-            "duality gap": self.duality_gap,
-        }
-        return ", ".join(
-            f"{name} {value:.1e}" for name, value in shown.items() if value is not None
-        )
+    status: str
+    variables: Mapping[str, Any]
+    duals: Mapping[str, Any]
+    build_seconds: float = 0.0
+    solve_seconds: float = 0.0
+    iterations: int | None = None
+    gap: float | None = None
+    warm: Any = None
 
 
 @dataclass(frozen=True)
@@ -71,8 +63,9 @@ class Solution(Readable):
         Objective value of ``variables``, evaluated by us.
     variables, duals : mappings from name to array
         The primal and dual values; signs are in the program's docstring.
-    certificate : Certificate or None
-        Residuals and gap; None where ``certify=False`` was asked.
+    residuals : Residuals or None
+        Recomputed from the problem; None where ``residuals=False`` was asked, or where a part of
+        the problem is not covered, which an ``UncheckedWarning`` names.
     gap : float or None
         Relative duality gap between feasible points, which ``tol`` was held against; None for
         programs whose structure does not tell how to make an answer feasible.
@@ -102,7 +95,7 @@ class Solution(Readable):
     value: float
     variables: Mapping[str, Array]
     duals: Mapping[str, Any]
-    certificate: Certificate | None
+    residuals: Residuals | None
     gap: float | None
     build_seconds: float
     solve_seconds: float
@@ -116,9 +109,9 @@ class Solution(Readable):
         return "\n".join(
             [
                 f"{self.status}, by {self.solver}: value {self.value:.7g}{gap}",
-                "not recomputed"
-                if self.certificate is None
-                else f"absolute, recomputed: {self.certificate}",
+                "residuals not checked"
+                if self.residuals is None
+                else f"absolute, recomputed: {self.residuals}",
                 f"variables: {_shapes(self.variables)}",
                 f"duals: {_shapes(self.duals) or 'none'}",
                 f"{iterations}{self.build_seconds:.3f} s to build, "

@@ -20,7 +20,7 @@ def last_svm_excess(fitted, X):
     primal = 0.5 * weights @ weights + fitted.C * losses.sum()
     values = svm_dual_parameters(fitted.labeling_, fitted.C)
     program = svm_dual(X - X.mean(axis=0)).set(**values)
-    return primal / solve(program, "newton", tol=1e-6, certify=False).value - 1.0
+    return primal / solve(program, "newton", tol=1e-6, residuals=False).value - 1.0
 
 
 @pytest.mark.benchmark(group="cod-rna.t, bags of 2,048")

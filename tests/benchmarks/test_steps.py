@@ -72,7 +72,7 @@ def test_svm(benchmark, real, side):
         benchmark.pedantic(linear_svc, (X, labels), rounds=3)
         return
     program = svm_dual(X)
-    newton = partial(solve, program, "newton", tol=1e-4, certify=False)
+    newton = partial(solve, program, "newton", tol=1e-4, residuals=False)
     program.set(**svm_dual_parameters(labels, 1.0))
     warm = None if side == "newton" else newton().warm
     if side == "1% of labels changed":

@@ -55,7 +55,7 @@ class MixedIntegerOracle(RowOracle):
         unit, n = weighted / norm, len(alpha)
         program = exact_separation(unit, np.ones(n), self._labelings)
         options = {"limits/time": self.seconds, **self.options}
-        answer = solve(program, self.solver, tol=self.tol, certify=False, warm=None, **options)
+        answer = solve(program, self.solver, tol=self.tol, residuals=False, warm=None, **options)
         labeling = np.where(answer.variables["z"] > 0.5, 1.0, -1.0)
         labeling = ascend(labeling, unit, self._labelings)
         value = violation_value(self._rows, labeling, alpha)

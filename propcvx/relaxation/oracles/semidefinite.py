@@ -79,7 +79,7 @@ class SemidefiniteOracle(RowOracle):
         size = float(np.linalg.norm(quadratic, 2)) or 1.0
         program = lifted_quadratic(quadratic / size, self._labelings, self._facts)
         answer = solve(
-            program, self.solver, tol=self.tol, certify=False, quiet=True, **self.options
+            program, self.solver, tol=self.tol, residuals=False, quiet=True, **self.options
         )
         duals = [answer.duals[name] for name in answer.duals if name.startswith("fact_")]
         added, constant = added_up(self._facts, len(alpha), duals)

@@ -27,7 +27,7 @@ from sklearn.svm import SVC
 from propcvx.errors import UnsupportedSolverError
 from propcvx.programs import Program
 from propcvx.programs.structures import best_offset, feasible_in_box
-from propcvx.solvers.answer import Answer
+from propcvx.solvers.solution import Answer
 
 Array = NDArray[np.float64]
 

@@ -1,4 +1,6 @@
-r"""Newton's method for the conditional exponential model of MeanMap.
+r"""The two problems of MeanMap: least squares by LAPACK, and its model by Newton's method.
+
+The conditional exponential model
 
 .. math::
 
@@ -22,7 +24,7 @@ import scipy.linalg
 from numpy.typing import NDArray
 
 from propcvx.programs import Program
-from propcvx.solvers.answer import Answer
+from propcvx.solvers.solution import Answer
 
 Array = NDArray[np.float64]
 
@@ -130,3 +132,11 @@ def run_logistic(program: Program, options: Mapping[str, Any], warm: Any) -> Ans
         variables["b"] = np.asarray(x[rank] - x[:rank] @ offset)
     status = cp.OPTIMAL if found else cp.USER_LIMIT
     return Answer(status, variables, {}, solve_seconds=perf_counter() - start, iterations=steps)
+
+
+def run_least_squares(program: Program, options: dict[str, Any], warm: Any) -> Answer:
+    """Solve a least-squares problem: of several solutions, the one of least norm."""
+    structure: Any = program.structure
+    start = perf_counter()
+    found = np.linalg.lstsq(structure.design, structure.targets, **options)[0]
+    return Answer(cp.OPTIMAL, {structure.variable: found}, {}, solve_seconds=perf_counter() - start)

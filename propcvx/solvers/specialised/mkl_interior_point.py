@@ -34,7 +34,7 @@ from numpy.typing import NDArray
 from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
 from propcvx.programs import Program
-from propcvx.solvers.answer import Answer
+from propcvx.solvers.solution import Answer
 
 Array = NDArray[np.float64]
 Products = tuple[Array, ...]
@@ -66,7 +66,7 @@ class Iterate(NamedTuple):
         """Where a step of some length ends."""
         return Iterate(*(v + length * dv for v, dv in zip(self, step, strict=True)))
 
-    def room(self, step: Iterate) -> float:
+    def longest(self, step: Iterate) -> float:
         """Length, at most one, to which a step stays a little inside the boundary."""
         values = self.x, self.x - 1.0, self.mu, self.low, self.up, self.slack
         changes = step.x, step.x, step.mu, step.low, step.up, step.slack
@@ -228,7 +228,7 @@ def advance(problem: Scaled, at: Iterate, bound: Bound) -> Iterate:
     system, products = NewtonSystem.of(problem, at, bound.slopes), at.products()
     aims = tuple(-product for product in products)
     predictor = system.step(dual, cuts, aims)
-    length = at.room(predictor)
+    length = at.longest(predictor)
     goal = (at.moved(predictor, length).centrality / at.centrality) ** 3 * at.centrality
     bends = predictor.low * predictor.x, -predictor.up * predictor.x, predictor.mu * predictor.slack
     second = length**2
@@ -237,7 +237,7 @@ def advance(problem: Scaled, at: Iterate, bound: Bound) -> Iterate:
     dual = dual + second * (predictor.mu @ bent)
     cuts = cuts + second * 0.5 * (bent @ predictor.x)
     step = system.step(dual, cuts, aims)
-    return at.moved(step, at.room(step))
+    return at.moved(step, at.longest(step))
 
 
 def follow(problem: Scaled, tol: float, max_iter: int) -> tuple[Bound, int]:

@@ -29,7 +29,7 @@ from numpy.typing import NDArray
 
 from propcvx.programs import Program
 from propcvx.programs.structures import best_offset, moved_in_box
-from propcvx.solvers.answer import Answer
+from propcvx.solvers.solution import Answer
 
 Array = NDArray[np.float64]
 
@@ -231,20 +231,20 @@ class Rounded:
                 high, high_slope = length, found
         return length
 
-    def certified(self) -> Certified:
+    def feasible(self) -> Feasible:
         """The slopes, balanced over the instances within the width, and their gap."""
         losses, near = self.losses, self.inside
         v = losses.slopes(self.residuals, self.width)
         if losses.bias:
             lower, upper = losses.lower[near], losses.upper[near]
             v[near] = moved_in_box(v[near], lower, upper, -v.sum())
-            if abs(v.sum()) > 1e-13 * np.abs(v).sum():  # they had too little room
+            if abs(v.sum()) > 1e-13 * np.abs(v).sum():  # too little is left in their boxes
                 v = moved_in_box(v, losses.lower, losses.upper, -v.sum())
-        return Certified.of(losses, v, float(self.plane[-1]))
+        return Feasible.of(losses, v, float(self.plane[-1]))
 
 
 @dataclass(frozen=True)
-class Certified:
+class Feasible:
     """A feasible v, the plane of its weights and some b, and the gap between them."""
 
     v: Array
@@ -254,7 +254,7 @@ class Certified:
     gap: float
 
     @classmethod
-    def of(cls, losses: Losses, v: Array, bias: float) -> Certified:
+    def of(cls, losses: Losses, v: Array, bias: float) -> Feasible:
         """The gap of a v, as a sum in which nothing cancels."""
         plane = v @ losses.rows
         plane[-1] = bias
@@ -272,7 +272,7 @@ class Certified:
 
 def minimise(
     here: Rounded, tol: float, max_iter: int, ahead: bool
-) -> tuple[Certified, Rounded, int]:
+) -> tuple[Feasible, Rounded, int]:
     """Newton steps, the width falling, until some v has a relative gap of ``tol``.
 
     Where the width falls, a step ``ahead`` goes to where the minimiser would then be.  That needs
@@ -281,19 +281,19 @@ def minimise(
 
     Returns
     -------
-    Certified
-        That v; or of all that were certified the one with the lowest primal objective.
+    Feasible
+        That v; or of all those seen the one with the lowest primal objective.
     Rounded
         Where the steps ended.
     int
         Their number.
     """
-    best: Certified | None = None
+    best: Feasible | None = None
     share = 0.8
     for steps in range(max_iter):
         target = share * tol * abs(here.primal)
         if here.rounding <= target and here.error <= EXACTNESS * target:
-            best = _better(best, here.certified(), tol)
+            best = _better(best, here.feasible(), tol)
             if best.within(tol) or share < 1e-6:
                 return best, here, steps
             if ahead and not best.within(10.0 * tol):  # nothing but rounding errors is left
@@ -309,10 +309,10 @@ def minimise(
             here = here.moved(step)
         else:  # nothing but rounding errors is left
             break
-    return _better(best, here.certified(), tol), here, steps + 1
+    return _better(best, here.feasible(), tol), here, steps + 1
 
 
-def _better(best: Certified | None, new: Certified, tol: float) -> Certified:
+def _better(best: Feasible | None, new: Feasible, tol: float) -> Feasible:
     return new if best is None or new.within(tol) or new.primal < best.primal else best
 
 
@@ -370,12 +370,12 @@ def _start(losses: Losses, warm: Any) -> Rounded:
     return start.rounded_to(min(width * np.sqrt(wanted / max(start.rounding, 1e-300)), widest))
 
 
-def _without_weights(losses: Losses) -> Certified:
+def _without_weights(losses: Losses) -> Feasible:
     """The v nearest to 0, and the best bias for w = 0."""
     v = np.clip(0.0, losses.lower, losses.upper)
     if not losses.bias:
-        return Certified.of(losses, v, 0.0)
+        return Feasible.of(losses, v, 0.0)
     v = moved_in_box(v, losses.lower, losses.upper, -v.sum())
     features = losses.rows[:, :-1]
     residuals = losses.y - features @ (v @ features)
-    return Certified.of(losses, v, best_offset(residuals, losses.lower, losses.upper))
+    return Feasible.of(losses, v, best_offset(residuals, losses.lower, losses.upper))

@@ -1,4 +1,4 @@
-"""What the table of solvers says of each: a row."""
+"""What the table of solvers says of each."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from typing import Any
 
 from propcvx.errors import InputError
 from propcvx.programs import ProblemClass, Program, Structure
-from propcvx.solvers.answer import Answer
+from propcvx.solvers.solution import Answer
 from propcvx.solvers.through_cvxpy import BACKEND, run_cvxpy
 
 OptionsOf = Callable[[float], dict[str, Any]]
@@ -28,7 +28,7 @@ def knows_none(structure: Structure) -> bool:
 
 @dataclass(frozen=True)
 class Solver:
-    """One row of the table, or a solver of your own to hand to ``solver=``.
+    """One entry of the table, or a solver of your own to hand to ``solver=``.
 
     Attributes
     ----------
@@ -95,7 +95,10 @@ class Solver:
                     f"solver {self.name!r} has no options {unknown}; it has {sorted(known)}."
                     f"{''.join(meant)}"
                 )
-        return merged(asked, given)
+        for name, value in given.items():
+            within = isinstance(value, Mapping) and isinstance(asked.get(name), Mapping)
+            asked[name] = {**asked[name], **value} if within else value
+        return asked
 
     def default_options(self) -> dict[str, Any]:
         """Options of its default accuracy: none, where the solver has one itself."""
@@ -103,55 +106,32 @@ class Solver:
 
     def can_solve(self, program: Program) -> bool:
         """Whether the program is of a class, or has the structure, that it solves."""
-        structure = program.structure
-        if structure is not None and self.accepts(structure):
-            return True
-        return bool(self.classes) and program.problem_class in self.classes
-
-
-def merged(options: Mapping[str, Any], over: Mapping[str, Any]) -> dict[str, Any]:
-    """Options with others over them; records of options inside are united likewise."""
-    both = {
-        name: merged(options[name], value)
-        for name, value in over.items()
-        if isinstance(value, Mapping) and isinstance(options.get(name), Mapping)
-    }
-    return {**options, **over, **both}
-
-
-@dataclass(frozen=True)
-class SameTolerance:
-    """All these options at the tolerance."""
-
-    names: tuple[str, ...]
-
-    def __call__(self, tol: float) -> dict[str, Any]:
-        """The options of a tolerance."""
-        return dict.fromkeys(self.names, tol)
+        known = program.structure is not None and self.accepts(program.structure)
+        return known or program.problem_class in self.classes
 
 
 def same(*names: str) -> OptionsOf:
     """All these options at the tolerance."""
-    return SameTolerance(names)
+    return partial(dict.fromkeys, names)
 
 
 def through_cvxpy(
     name: str,
-    *classes: ProblemClass,
+    classes: frozenset[ProblemClass],
+    licence: str,
     options_of: OptionsOf,
-    run: Callable[..., Answer] = run_cvxpy,
+    *,
     known_options: frozenset[str] | None = None,
     module: str | None = None,
     package: str | None = None,
-    licence: str = "",
 ) -> Solver:
-    """Row of a solver that CVXPY reaches, by CVXPY's name in small letters."""
+    """A solver that CVXPY reaches, by CVXPY's name in small letters."""
     module = module or name
     return Solver(
         name,
-        partial(run, cvxpy_name=name.upper()),
+        partial(run_cvxpy, cvxpy_name=name.upper()),
         options_of,
-        frozenset(classes),
+        classes,
         known_options=None if known_options is None else known_options | {BACKEND},
         module=module,
         package=package or module,
