@@ -1,4 +1,4 @@
-"""What is compared: every relaxation, Algorithm 2 with several oracles, and every kind of bound.
+"""What is compared: every relaxation, Algorithm 2 with several oracles, and every bound.
 
 A kind is a function of a :class:`Question` that says what it :class:`Reached`.
 """
@@ -114,7 +114,7 @@ def not_held(seconds: float) -> dict[str, Any]:
 
 
 def certified(question: Question, *, kinds: Iterable[Any]) -> Reached:
-    """What ``certify`` has with those kinds of bound; with none, its search alone."""
+    """What ``certify`` has with those bounds; with none, its search alone."""
     seen: list[tuple[float, float]] = []
     began = process_time()
     result = certify(
