@@ -94,7 +94,9 @@ def test_a_kind_that_cannot_is_a_row_with_the_reason():
     random = np.random.RandomState(0)
     labels = random.choice((-1, 1), size=40)
     y = bag_target(np.zeros(40, dtype=int), [np.mean(labels > 0)])
-    rows = compare_relaxations(random.normal(size=(40, 3)), y, 0.1, kinds=["directions", "enumeration"])
+    rows = compare_relaxations(
+        random.normal(size=(40, 3)), y, 0.1, kinds=["directions", "enumeration"]
+    )
     assert [row["status"] for row in rows] == ["done", "refused", "refused"]
     assert "2 features" in rows[1]["reason"]
     assert "labelings" in rows[2]["reason"]
