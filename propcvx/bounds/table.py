@@ -162,12 +162,12 @@ def find_bounds(kinds: Any, problem: LabelingProblem) -> dict[str, Bound]:
     return found
 
 
-def _find_bound(kind: Any) -> Bound:
-    if isinstance(kind, Bound):
-        return kind
-    if isinstance(kind, str):
-        check_choice("kinds", kind, [*BOUNDS, *RELAXATIONS])
-    if isinstance(kind, str) and kind in BOUNDS:
-        return BOUNDS[kind]
-    find_relaxation("kinds", kind)
-    return relaxation_bound(kind)
+def _find_bound(asked: Any) -> Bound:
+    if isinstance(asked, Bound):
+        return asked
+    if isinstance(asked, str):
+        check_choice("kinds", asked, [*BOUNDS, *RELAXATIONS])
+    if isinstance(asked, str) and asked in BOUNDS:
+        return BOUNDS[asked]
+    find_relaxation("kinds", asked)
+    return relaxation_bound(asked)
