@@ -12,9 +12,9 @@ def mistake_tables() -> str:
         f"```{{rubric}} {heading}\n```\n\n"
         + markdown_table(
             ["what was wrong", "error", "message"],
-            ([name, *_seen(name, mistake)] for name, mistake in rows.items()),
+            ([name, *_seen(name, mistake)] for name, mistake in entries.items()),
         )
-        for heading, rows in MISTAKES.items()
+        for heading, entries in MISTAKES.items()
     )
 
 

@@ -89,7 +89,7 @@ class UncheckedWarning(PropCVXWarning):
 
 
 class FailedBoundWarning(PropCVXWarning):
-    """A kind of bound failed; the interval is what the others proved."""
+    """A bound failed; the interval is what the others proved."""
 
 
 def warn(message: str, category: type[PropCVXWarning]) -> None:

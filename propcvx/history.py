@@ -26,7 +26,7 @@ class StopReason(Enum):
     SOLVER_FAILED = "a solver failed"
     PROVED = "the bounds met within the tolerance"
     OUT_OF_TIME = "the time limit was reached"
-    EXHAUSTED = "the kinds of bound that were asked for can do no more"
+    EXHAUSTED = "the bounds that were asked for can do no more"
 
     @property
     def advice(self) -> str:

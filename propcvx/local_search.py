@@ -176,9 +176,9 @@ def _better_move(problem: Searched[P], best: P) -> P | None:
     """The plane of a better labeling that is one move away."""
     changes, moves = problem.changes(best), problem.moves
     swaps, (flips, costs) = moves.swaps(best.labeling, changes), moves.flips(best.labeling)
-    kinds = ((swaps, moves.cost(best.labeling)), (flips, costs))
-    order = np.concatenate([changes[moved].sum(axis=1) + cost for moved, cost in kinds])
-    least = np.concatenate([problem.least(best, moved) + cost for moved, cost in kinds])
+    both = ((swaps, moves.cost(best.labeling)), (flips, costs))
+    order = np.concatenate([changes[moved].sum(axis=1) + cost for moved, cost in both])
+    least = np.concatenate([problem.least(best, moved) + cost for moved, cost in both])
     for place in np.argsort(order, kind="stable"):
         if not is_better(least[place], best.value):
             continue

@@ -6,7 +6,7 @@ from types import SimpleNamespace
 import numpy as np
 import pandas as pd
 import pytest
-from mistakes import IDS, MISTAKES, X, Y, fit
+from mistakes import IDS, MISTAKES, X, Y
 from sklearn.exceptions import NotFittedError
 
 import propcvx.kernels
@@ -16,7 +16,6 @@ from propcvx.errors import (
     GramMatrixMemoryError,
     IllPosedWarning,
     InfeasibleLabelingError,
-    InputError,
     PropCVXError,
 )
 from propcvx.targets import BAG_DTYPE
@@ -26,18 +25,10 @@ each_class = pytest.mark.parametrize("cls", CLASSES, ids=lambda cls: cls.__name_
 
 CASES = {
     f"{name}-{cls}".rstrip("-"): case
-    for rows in MISTAKES.values()
-    for name, mistake in rows.items()
+    for entries in MISTAKES.values()
+    for name, mistake in entries.items()
     for cls, case in mistake.cases()
 }
-
-
-def check(call, error, message):
-    """The call raises that error, no other and no subclass, with exactly that message."""
-    with pytest.raises(error) as raised:
-        call()
-    assert type(raised.value) is error
-    assert str(raised.value) == message
 
 
 # --- the table --------------------------------------------------------------------------------
@@ -51,41 +42,17 @@ def test_mistakes(case):
     assert case.says(str(raised.value)), str(raised.value)
 
 
-def test_own_errors_are_in_the_tree_and_other_text_is_left_to_a_pattern():
-    foreign = {case for case in CASES.values() if not issubclass(case.error, PropCVXError)}
-    assert {case.error for case in foreign} == {ValueError, NotFittedError}
-    assert all(isinstance(case.message, re.Pattern) for case in foreign)
+def test_errors_are_in_the_tree_or_from_scikit_learn():
+    errors = {case.error for case in CASES.values()}
+    assert {e for e in errors if not issubclass(e, PropCVXError)} == {ValueError, NotFittedError}
 
 
 def test_no_mistake_is_listed_twice():
-    names = [name for rows in MISTAKES.values() for name in rows]
+    names = [name for entries in MISTAKES.values() for name in entries]
     assert len(set(names)) == len(names) >= 40
 
 
-# --- more values of one argument --------------------------------------------------------------
-
-
-@pytest.mark.parametrize("cls", [AlterPropSVM, ConvPropSVM])
-@pytest.mark.parametrize("C", [0, -1, np.nan, np.inf, "1", None, True])
-def test_C_must_be_positive(cls, C):
-    check(fit(cls(C=C)), InputError, f"C must be a finite number above 0, got {C!r}.")
-
-
-@pytest.mark.parametrize("cls", [AlterPropSVM, MeanMap])
-@pytest.mark.parametrize(
-    "weights", [[1, 2, 3], [1, 0], [1, -1], [1, np.inf], ["a", "b"], None], ids=str
-)
-def test_bag_weights_must_be_positive_one_per_bag(cls, weights):
-    message = "bag_weights must be 'bag', 'size', or one positive number per bag (2), got "
-    check(fit(cls(bag_weights=weights)), InputError, f"{message}{weights!r}.")
-
-
 # --- what needs a machine or an answer of its own ---------------------------------------------
-
-
-TOO_LARGE = (
-    "the Gram matrix of 8 instances and what is made of it need 0.0 GB, 0.0 GB are available; "
-)
 
 
 @each_class
@@ -95,11 +62,8 @@ def test_gram_matrix_beyond_memory_is_refused_before_it_is_made(monkeypatch, cls
 
     memory = SimpleNamespace(available=1)
     monkeypatch.setattr(propcvx.kernels.psutil, "virtual_memory", lambda: memory)
-    message = (
-        f"{TOO_LARGE}use kernel='linear', or put a feature map before it "
-        "(sklearn.kernel_approximation.Nystroem, RBFSampler)."
-    )
-    check(fit(cls(kernel=forbidden)), GramMatrixMemoryError, message)
+    with pytest.raises(GramMatrixMemoryError, match="use kernel='linear', or put a feature map"):
+        cls(kernel=forbidden).fit(X, Y)
     assert issubclass(GramMatrixMemoryError, MemoryError)
     linear = cls(solver="osqp") if cls is AlterPropSVM else cls()
     linear.fit(X, Y)
@@ -108,8 +72,8 @@ def test_gram_matrix_beyond_memory_is_refused_before_it_is_made(monkeypatch, cls
 def test_libsvm_needs_a_gram_matrix_even_for_the_linear_kernel(monkeypatch):
     memory = SimpleNamespace(available=1)
     monkeypatch.setattr(propcvx.kernels.psutil, "virtual_memory", lambda: memory)
-    message = f"{TOO_LARGE}use a solver that needs none, such as 'newton' or 'clarabel'."
-    check(fit(AlterPropSVM(solver="libsvm")), GramMatrixMemoryError, message)
+    with pytest.raises(GramMatrixMemoryError, match="use a solver that needs none"):
+        AlterPropSVM(solver="libsvm").fit(X, Y)
 
 
 @pytest.mark.parametrize("cls", [AlterPropSVM, ConvPropSVM])

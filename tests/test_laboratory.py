@@ -94,7 +94,9 @@ def test_a_kind_that_cannot_is_a_row_with_the_reason():
     random = np.random.RandomState(0)
     labels = random.choice((-1, 1), size=40)
     y = bag_target(np.zeros(40, dtype=int), [np.mean(labels > 0)])
-    rows = compare_relaxations(random.normal(size=(40, 3)), y, 0.1, kinds=["sweep", "enumeration"])
+    rows = compare_relaxations(
+        random.normal(size=(40, 3)), y, 0.1, kinds=["directions", "enumeration"]
+    )
     assert [row["status"] for row in rows] == ["done", "refused", "refused"]
     assert "2 features" in rows[1]["reason"]
     assert "labelings" in rows[2]["reason"]
@@ -165,7 +167,7 @@ def test_more_than_all_are_refused(monkeypatch, data_dir):
 def test_the_command_prints_keeps_and_draws(tmp_path, capsys):
     file, figure, curves = (tmp_path / name for name in ("rows.json", "a.png", "b.png"))
     arguments = ["--instances", "10", "--bag-size", "5", "--C", "0.1,1", "--time-limit", "10"]
-    kinds = ["--compare", "lifted,diffrac,sweep,branch_and_bound"]
+    kinds = ["--compare", "lifted,diffrac,directions,branch_and_bound"]
     files = ["--json", str(file), "--figure", str(figure), "--curves", str(curves)]
     assert main(["relax", *arguments, *kinds, *files]) == 0
     printed = capsys.readouterr().out
@@ -176,7 +178,7 @@ def test_the_command_prints_keeps_and_draws(tmp_path, capsys):
     kept = json.loads(file.read_text())["comparisons"]
     assert [one["problem"]["C"] for one in kept] == [0.1, 1.0]
     kinds = [row["kind"] for row in kept[0]["rows"]]
-    assert kinds == ["search", "lifted", "diffrac", "sweep", "branch_and_bound"]
+    assert kinds == ["search", "lifted", "diffrac", "directions", "branch_and_bound"]
     assert Problem(**kept[0]["problem"]).instances == 10
 
 

@@ -16,8 +16,6 @@ from propcvx.losses import (
     ProportionLoss,
     best_regression_bias,
 )
-from propcvx.programs import svm_primal
-from propcvx.solvers import solve
 
 SCORES = st.sampled_from([-3.0, -1.0, 0.0, 1.0, 3.0]) | st.floats(-10, 10)
 LABELED_SCORES = st.lists(
@@ -48,27 +46,15 @@ def test_reduction_is_the_gain_of_a_flip_and_increases(scores):
 
 @given(LABELED_SCORES)
 @settings(max_examples=150)
-def test_no_bias_is_better_than_the_best(problem):
+def test_the_best_bias_is_in_the_middle_of_the_best_ones(problem):
+    """The cost is convex and linear between breakpoints, so the least one is at one of them."""
     labeling, scores = problem
-    b = best_bias(labeling, scores)
-
-    def cost(bias):
-        return HINGE.of(labeling, scores + bias).sum()
-
-    breakpoints = labeling - scores
-    tried = [*breakpoints, *np.linspace(breakpoints.min() - 2, breakpoints.max() + 2, 201)]
-    assert cost(b) <= min(map(cost, tried)) + 1e-9
-
-
-@given(LABELED_SCORES)
-def test_the_best_bias_is_in_the_middle_of_the_flat_stretch(problem):
-    labeling, scores = problem
-    if len(set(labeling)) < 2:
-        return
     b, breakpoints = best_bias(labeling, scores), labeling - scores
-    cost = [HINGE.of(labeling, scores + bias).sum() for bias in breakpoints]
-    flat = breakpoints[np.isclose(cost, min(cost), rtol=0.0, atol=1e-9)]
-    assert b == pytest.approx((flat.min() + flat.max()) / 2, abs=1e-6)
+    costs = np.array([HINGE.of(labeling, scores + bias).sum() for bias in breakpoints])
+    assert HINGE.of(labeling, scores + b).sum() <= costs.min() + 1e-9
+    flat = breakpoints[costs <= costs.min() + 1e-9]
+    if len(set(labeling)) == 2:
+        assert b == pytest.approx((flat.min() + flat.max()) / 2, abs=1e-6)
 
 
 @pytest.mark.parametrize("label", [-1.0, 1.0])
@@ -78,16 +64,6 @@ def test_the_bias_of_one_class_just_loses_nothing(label, scores):
     b = best_bias(np.full_like(scores, label), scores)
     margins = label * (scores + b)
     assert margins.min() == pytest.approx(1.0)
-
-
-@pytest.mark.parametrize("seed", range(5))
-def test_the_best_bias_is_that_of_the_svm(seed):
-    random = np.random.RandomState(seed)
-    features, y = random.randn(11, 2), np.where(np.arange(11) < 5, 1.0, -1.0)
-    solution = solve(svm_primal(features).set(y=y, C=1.0), "clarabel", tol=1e-10)
-    scores = features @ solution.variables["w"]
-    theirs = HINGE.of(y, scores + solution.variables["b"]).sum()
-    assert HINGE.of(y, scores + best_bias(y, scores)).sum() == pytest.approx(theirs, abs=1e-6)
 
 
 # Losses on proportions

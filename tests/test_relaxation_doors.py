@@ -298,7 +298,7 @@ def test_a_registered_relaxation_has_what_the_packages_have(registered):
     assert 0.0 < clf.bounds_.lower <= best * (1 + 1e-9)
     result = certify(problem.X, problem.y, kinds=[registered])
     assert result.lower == pytest.approx(clf.bounds_.lower, rel=1e-6)
-    assert "own" in {event.kind for event in result.history}
+    assert "own" in {event.bound for event in result.history}
     row = compare_relaxations(problem.X, problem.y, kinds=registered)[-1]
     assert row["kind"] == "own"
     assert row["lower"] == pytest.approx(clf.bounds_.lower, rel=1e-6)
@@ -323,7 +323,7 @@ def test_objects_and_bounds_stand_beside_names():
     lowers = [row["lower"] for row in rows[1:3]]
     assert 0.0 < lowers[0] == lowers[1] <= rows[3]["upper"]
     result = certify(problem.X, problem.y, kinds=[Bound(cheapest), Own()], tol=1e-9)
-    assert {"cheapest", "Own"} <= {event.kind for event in result.history}
+    assert {"cheapest", "Own"} <= {event.bound for event in result.history}
 
 
 def test_the_square_loss_proves_nothing_of_an_interval():

@@ -1,13 +1,12 @@
 """Certified bounds on the best labeling's value, and proofs that a labeling is the best one.
 
-A kind of bound is a row of ``BOUNDS``; all work on one :class:`Interval` that only ever shrinks.
+Bounds are entries of ``BOUNDS``; all work on one :class:`Interval` that only ever shrinks.
 """
 
-from propcvx.bounds.interval import Event, Interval, NodeRecord, OutOfTimeError
-from propcvx.bounds.kinds import BOUNDS, Bound, find_bound
+from propcvx.bounds.interval import CertifiedInterval, Event, Interval, NodeRecord, OutOfTimeError
 from propcvx.bounds.problem import LabelingProblem
-from propcvx.bounds.result import CertifiedInterval
 from propcvx.bounds.swap_search import SwapSearch
+from propcvx.bounds.table import BOUNDS, Bound, find_bounds
 
 __all__ = [
     "BOUNDS",
@@ -19,5 +18,5 @@ __all__ = [
     "NodeRecord",
     "OutOfTimeError",
     "SwapSearch",
-    "find_bound",
+    "find_bounds",
 ]

@@ -1,4 +1,4 @@
-r"""Branch and bound over labelings of whole bags, with the moment bound at the nodes.
+r"""The moment bound, and branch and bound over labelings of whole bags with it at the nodes.
 
 At a node every piece has a set of labelings.  The multipliers' bound is maximised; a labeling that
 cannot belong to anything better is dropped; pieces with few labelings left are merged, which
@@ -19,7 +19,13 @@ from numpy.typing import NDArray
 
 from propcvx.bounds.interval import Interval, NodeRecord
 from propcvx.bounds.maximise import STAGES, maximise
-from propcvx.bounds.moments import CertifiedValues, Multipliers, certify_values, improve_duals
+from propcvx.bounds.moments import (
+    CertifiedValues,
+    Multipliers,
+    certify_values,
+    improve_duals,
+    soft_least,
+)
 from propcvx.bounds.pieces import Division, divide
 from propcvx.bounds.problem import LabelingProblem
 from propcvx.bounds.swap_search import SwapSearch
@@ -44,13 +50,12 @@ PRECISION = 1e-6
 
 @dataclass(frozen=True, eq=False)
 class Node:
-    """Sets of labelings, and the multipliers and duals that bound them.
+    """Sets of labelings, and the multipliers that bound them.
 
     Attributes
     ----------
     division : Division
     multipliers : Multipliers
-    duals : list of arrays
     lower : float
         A lower bound on the labelings that are left.
     dropped : float
@@ -60,7 +65,6 @@ class Node:
 
     division: Division
     multipliers: Multipliers
-    duals: list[Array]
     lower: float = -np.inf
     dropped: float = np.inf
     index: int = 0
@@ -72,10 +76,20 @@ class Node:
         """A lower bound on all labelings that the node has begun with."""
         return min(self.lower, self.dropped)
 
+    @property
+    def sizes(self) -> tuple[int, ...]:
+        """Labelings that are left of each piece."""
+        return tuple(len(piece) for piece in self.division.pieces)
+
+    def merged(self, groups: Sequence[Sequence[int]]) -> Node:
+        """The node with pieces merged."""
+        division, multipliers = self.division.merge(groups), self.multipliers.merge(groups)
+        return replace(self, division=division, multipliers=multipliers)
+
 
 @dataclass(frozen=True, eq=False)
 class BagMoments:
-    """The moment bound at a node, and what follows from it.
+    """The moment bound at a node, and the tree.
 
     Attributes
     ----------
@@ -83,9 +97,9 @@ class BagMoments:
         Its features rotated to their axes of most variance.
     interval : Interval
     search : SwapSearch
-        For labelings met, of the same instances.
+        For labelings that nodes suggest, of the same instances.
     name : str
-        The kind of bound that events name.
+        The bound that events name.
     slack : float
         What the rotation's rounding may have added to a bound.
     """
@@ -118,10 +132,9 @@ class BagMoments:
         """
         division = divide(self.problem)
         multipliers = Multipliers.equal(division, N_FACTORED)
-        duals = [self.problem.C * piece.labelings.astype(float) for piece in division.pieces]
         if self.interval.labeling is not None:
             multipliers = replace(multipliers, linear=0.1 * self._slopes(division))
-        return Node(division, multipliers, duals)
+        return Node(division, multipliers)
 
     def _slopes(self, division: Division) -> Array:
         """Linear multipliers at which each copy is best at the weights of the best labeling."""
@@ -133,117 +146,85 @@ class BagMoments:
 
     def maximise(
         self, node: Node, stages: Sequence[tuple[float, int]], others: float = np.inf
-    ) -> tuple[Node, CertifiedValues, list[Array]]:
-        """The node with better multipliers, what they certify, and the mixtures there.
+    ) -> tuple[Node, CertifiedValues]:
+        """The node with better multipliers, and what they certify.
 
         ``others`` is a lower bound on the labelings of all other nodes.
         """
-        certified: list[CertifiedValues] = []
-
-        def certify(multipliers: Multipliers) -> None:
-            certified.append(self._certify(node, multipliers))
-            lower = max(node.lower, certified[-1].lower)
-            self.interval.prove(self.name, min(lower, node.dropped, others))
-
-        if len(node.division.pieces) == 1:
-            multipliers = Multipliers.equal(node.division, N_FACTORED)
-            mixtures = [np.ones(len(piece)) / len(piece) for piece in node.division.pieces]
-        else:
-            multipliers, mixtures = maximise(
-                node.division,
-                node.multipliers,
-                node.duals,
-                self.problem.C,
-                unit=self.interval.upper,
-                stages=stages,
-                goal=self.interval.goal,
-                before=self.interval.check_time,
-                after_stage=certify,
-            )
-        certify(multipliers)
-        best = certified[-1]
-        lower = max(node.lower, best.lower)
-        return replace(node, multipliers=multipliers, lower=lower), best, mixtures
+        interval, division = self.interval, node.division
+        found = maximise(
+            division,
+            node.multipliers,
+            unit=interval.upper,
+            stages=stages,
+            goal=interval.goal,
+            before=interval.check_time,
+        )
+        single = [Multipliers.equal(division, N_FACTORED)]
+        for multipliers in single if len(division.pieces) == 1 else found:
+            certified = self._certify(node, multipliers)
+            lower = max(node.lower, certified.lower)
+            node = replace(node, multipliers=multipliers, lower=lower)
+            interval.prove(self.name, min(node.bound, others))
+        return node, certified
 
     def _certify(self, node: Node, multipliers: Multipliers) -> CertifiedValues:
-        problem, room = self.problem, max(self.interval.goal - node.lower, 0.0)
-        if not np.isfinite(room):
-            room = self.interval.upper
-        tol = PRECISION * self.interval.upper
-        args = (node.division, multipliers, node.duals, problem.C)
-        improve_duals(*args, room=room, tol=tol, before=self.interval.check_time)
-        certified = certify_values(*args, problem.reach)
+        interval, margin = self.interval, max(self.interval.goal - node.lower, 0.0)
+        margin = margin if np.isfinite(margin) else interval.upper
+        tol, before = PRECISION * interval.upper, interval.check_time
+        improve_duals(node.division, multipliers, margin=margin, tol=tol, before=before)
+        certified = certify_values(node.division, multipliers)
         return replace(certified, lower=certified.lower - self.slack)
 
-
-@dataclass(frozen=True, eq=False)
-class BranchAndBound:
-    """The tree.
-
-    Attributes
-    ----------
-    moments : BagMoments
-    """
-
-    moments: BagMoments
-
-    def run(self, root: Node) -> None:
+    def branch(self) -> None:
         """Work on the node of the least lower bound until the interval closes."""
-        interval, name = self.moments.interval, self.moments.name
+        root = self.root()
         open_nodes, made, done = [(root.bound, 0, root)], 1, np.inf
-        while open_nodes and not interval.closed:
+        while open_nodes and not self.interval.closed:
             _, _, node = heapq.heappop(open_nodes)
             others = min(done, open_nodes[0][0] if open_nodes else np.inf)
-            node, children = self._work(node, others)
+            node, status, children = self._work(node, others)
+            place = node.index, node.parent, node.depth
+            record = NodeRecord(*place, node.bound, status, node.sizes, self.interval.seconds)
+            self.interval.record(record)
             done = min(done, node.bound if not children else np.inf)
             for child in children:
-                child = replace(child, index=made)
+                child = replace(child, index=made, parent=node.index, depth=node.depth + 1)
                 heapq.heappush(open_nodes, (child.bound, made, child))
                 made += 1
-            interval.prove(name, min(done, open_nodes[0][0] if open_nodes else np.inf))
+            self.interval.prove(self.name, min(done, open_nodes[0][0] if open_nodes else np.inf))
 
-    def _work(self, node: Node, others: float) -> tuple[Node, list[Node]]:
-        """Tighten a node; its children, none where it is done with."""
-        interval, moments = self.moments.interval, self.moments
+    def _work(self, node: Node, others: float) -> tuple[Node, str, list[Node]]:
+        """Tighten a node; what became of it, and its children."""
         if node.division.size <= MOST_AT_ONCE:
-            node = _merged(node, [list(range(len(node.division.pieces)))])
+            node = node.merged([range(len(node.sizes))])
         stages = STAGES if node.index == 0 else WARM_STAGES
         while True:
-            node, certified, mixtures = moments.maximise(node, stages, others)
+            node, certified = self.maximise(node, stages, others)
             self._round(node, certified)
-            if node.lower >= interval.goal:
-                return self._record(node, "closed"), []
-            node, mixtures = _without_hopeless(node, certified, mixtures, interval.goal)
-            groups = _groups([len(piece) for piece in node.division.pieces])
-            if len(groups) == len(node.division.pieces):
+            if node.lower >= self.interval.goal:
+                return node, "closed", []
+            node = _without_hopeless(node, certified, self.interval.goal)
+            groups = _groups(node.sizes)
+            if len(groups) == len(node.sizes):
                 break
-            node, stages = _merged(node, groups), WARM_STAGES
-        if all(len(piece) == 1 for piece in node.division.pieces):
-            return self._record(node, "stalled"), []
-        return self._record(node, "branched"), _branches(node, certified, mixtures)
+            node, stages = node.merged(groups), WARM_STAGES
+        if all(size == 1 for size in node.sizes):
+            return node, "stalled", []
+        temperature = stages[-1][0] * self.interval.upper / len(node.sizes)
+        return node, "branched", _branches(node, certified, temperature)
 
     def _round(self, node: Node, certified: CertifiedValues) -> None:
         """Descend from the labeling that takes the least of every piece."""
         chosen = [int(values.argmin()) for values in certified.values]
         labeling = node.division.labeling(chosen)
-        if np.isfinite(self.moments.problem.cost(labeling)):
-            self.moments.search.descend(labeling)
-
-    def _record(self, node: Node, status: str) -> Node:
-        sizes = tuple(len(piece) for piece in node.division.pieces)
-        seconds = self.moments.interval.seconds
-        self.moments.interval.record(
-            NodeRecord(node.index, node.parent, node.depth, node.bound, status, sizes, seconds)
-        )
-        return node
+        if np.isfinite(self.problem.cost(labeling)):
+            self.search.descend(labeling)
 
 
-def _without_hopeless(
-    node: Node, certified: CertifiedValues, mixtures: list[Array], goal: float
-) -> tuple[Node, list[Array]]:
-    """The node without labelings that nothing better than the goal has."""
-    division, duals, mixtures = node.division, list(node.duals), list(mixtures)
-    dropped = node.dropped
+def _without_hopeless(node: Node, certified: CertifiedValues, goal: float) -> Node:
+    """The node, and in place its certified values, without labelings that cannot be better."""
+    division, dropped = node.division, node.dropped
     for k, piece in enumerate(division.pieces):
         values = certified.of_labelings(k)
         kept = values < goal
@@ -251,8 +232,7 @@ def _without_hopeless(
         dropped = min(dropped, float(values[~kept].min(initial=np.inf)))
         certified.values[k] = certified.values[k][kept]
         division = division.with_piece(k, piece.keep(kept))
-        duals[k], mixtures[k] = duals[k][kept], mixtures[k][kept]
-    return replace(node, division=division, duals=duals, dropped=dropped), mixtures
+    return replace(node, division=division, dropped=dropped)
 
 
 def _groups(sizes: Sequence[int]) -> list[list[int]]:
@@ -268,33 +248,18 @@ def _groups(sizes: Sequence[int]) -> list[list[int]]:
     return groups
 
 
-def _merged(node: Node, groups: list[list[int]]) -> Node:
-    division = node.division.merge(groups)
-    duals = []
-    for group in groups:
-        product = node.duals[group[0]]
-        for k in group[1:]:
-            a, b = (i.ravel() for i in np.indices((len(product), len(node.duals[k]))))
-            product = np.hstack([product[a], node.duals[k][b]])
-        duals.append(product)
-    multipliers = node.multipliers.merge(groups)
-    return replace(node, division=division, multipliers=multipliers, duals=duals)
-
-
-def _branches(node: Node, certified: CertifiedValues, mixtures: list[Array]) -> list[Node]:
+def _branches(node: Node, certified: CertifiedValues, temperature: float) -> list[Node]:
     """Two children that differ in the label of one instance."""
-    means = [
-        np.where(np.ptp(piece.labelings, axis=0) > 0, np.abs(mixture @ piece.labelings), np.inf)
-        for piece, mixture in zip(node.division.pieces, mixtures, strict=True)
-    ]
+    means = []
+    for piece, values in zip(node.division.pieces, certified.values, strict=True):
+        mean = np.abs(soft_least(values, temperature)[1] @ piece.labelings)
+        means.append(np.where(np.ptp(piece.labelings, axis=0) > 0, mean, np.inf))
     k = int(np.argmin([mean.min() for mean in means]))
-    column = node.division.pieces[k].labelings[:, means[k].argmin()]
+    piece, values = node.division.pieces[k], certified.of_labelings(k)
+    column = piece.labelings[:, means[k].argmin()]
     children = []
     for kept in (column > 0, column < 0):
-        lower = float(certified.of_labelings(k)[kept].min())
-        duals = list(node.duals)
-        duals[k] = duals[k][kept]
-        division = node.division.with_piece(k, node.division.pieces[k].keep(kept))
-        child = replace(node, division=division, duals=duals, lower=max(node.lower, lower))
-        children.append(replace(child, parent=node.index, depth=node.depth + 1))
+        division = node.division.with_piece(k, piece.keep(kept))
+        lower = max(node.lower, float(values[kept].min()))
+        children.append(replace(node, division=division, lower=lower))
     return children

@@ -1,6 +1,7 @@
-"""What is known of the best labeling's value so far: nothing proved is ever forgotten.
+"""The interval around the best labeling's value, while it closes and as it was reached.
 
-A proof that a labeling's value contradicts is a :class:`~propcvx.errors.CrossedBoundsError`.
+Nothing proved is ever forgotten.  A proof that a labeling's value contradicts is a
+:class:`~propcvx.errors.CrossedBoundsError`.
 """
 
 from __future__ import annotations
@@ -12,7 +13,8 @@ from time import perf_counter
 import numpy as np
 from numpy.typing import NDArray
 
-from propcvx.relaxation.bounds import check_crossing, gap_between
+from propcvx.history import StopReason
+from propcvx.relaxation.bounds import Bounds, check_crossing, gap_between
 
 Array = NDArray[np.float64]
 
@@ -29,14 +31,14 @@ class Event:
     ----------
     seconds : float
         Since the start.
-    kind : str
-        Who improved it.
+    bound : str
+        The bound, or the search, that improved it.
     lower, upper : float
         The interval from then on.
     """
 
     seconds: float
-    kind: str
+    bound: str
     lower: float
     upper: float
 
@@ -119,21 +121,21 @@ class Interval:
         """A lower bound that closes it, with half of the tolerance to spare."""
         return self.upper * (1.0 - 0.5 * self.tol)
 
-    def prove(self, kind: str, lower: float) -> None:
-        """A valid lower bound of the problem as its features pose it."""
+    def prove(self, bound: str, lower: float) -> None:
+        """A valid lower bound of the problem as its features pose it, and who proved it."""
         lower = self.safe(lower)
-        check_crossing(f"kind of bound {kind!r}", lower, self.upper)
+        check_crossing(f"bound {bound!r}", lower, self.upper)
         if lower > self.lower:
-            self.lower, self.prover = min(float(lower), self.upper), kind
-            self._note(kind)
+            self.lower, self.prover = min(float(lower), self.upper), bound
+            self._note(bound)
 
-    def offer(self, kind: str, labeling: Array, upper: float) -> None:
-        """A labeling and what its value is at most."""
+    def offer(self, bound: str, labeling: Array, upper: float) -> None:
+        """A labeling, what its value is at most, and who found it."""
         if upper < self.upper:
-            check_crossing(f"kind of bound {self.prover!r}", self.lower, upper)
+            check_crossing(f"bound {self.prover!r}", self.lower, upper)
             self.upper, self.labeling = float(upper), labeling
             self.lower = min(self.lower, self.upper)
-            self._note(kind)
+            self._note(bound)
 
     def check_time(self) -> None:
         """Raise :class:`OutOfTimeError` once the time is over."""
@@ -145,7 +147,60 @@ class Interval:
         self.nodes.append(node)
         self.on_node(node)
 
-    def _note(self, kind: str) -> None:
-        event = Event(self.seconds, kind, self.lower, self.upper)
+    def _note(self, bound: str) -> None:
+        event = Event(self.seconds, bound, self.lower, self.upper)
         self.events.append(event)
         self.on_event(event)
+
+
+@dataclass(frozen=True)
+class CertifiedInterval(Bounds):
+    """Where the best labeling's value is.
+
+    Attributes
+    ----------
+    lower, upper : float
+        It is between them; ``upper`` is reached by ``labeling``.  Rounding is counted in.
+    proved_optimal : bool
+        Whether the gap is at most the tolerance that was asked for.  That is about the program, not
+        about the truth: wrong labelings often have a smaller objective than the true one.
+    labeling : array of shape (n_instances,)
+        The best labeling that was found, from -1 and +1.
+    history : tuple of Event
+        Every improvement of the interval: when, and by which bound.
+    nodes : tuple of NodeRecord
+        The tree of branch and bound, nodes in the order in which they were done with.
+    stop_reason : StopReason
+        Why it stopped; ``stop_reason.advice`` says what to try.
+    seconds : float
+        Wall time.
+    failures : dict of str to str
+        Bounds that failed, and their errors; what they had proved before counts.
+    """
+
+    proved_optimal: bool
+    labeling: Array
+    history: tuple[Event, ...]
+    nodes: tuple[NodeRecord, ...]
+    stop_reason: StopReason
+    seconds: float
+    failures: dict[str, str] = field(default_factory=dict)
+
+    def __str__(self) -> str:
+        """The interval, the bounds that improved it, and advice."""
+        verdict = "proved optimal" if self.proved_optimal else "not proved optimal"
+        lines = [
+            f"The best labeling's value is between {self.lower:.6g} and {self.upper:.6g}.",
+            f"Gap {self.gap:.3%}: {verdict}, after {self.seconds:.1f} s, as "
+            f"{self.stop_reason.value}.",
+        ]
+        best: dict[str, float] = {}
+        for event in self.history:
+            if event.lower > max(best.values(), default=-np.inf):
+                best[event.bound] = event.lower
+        width = max(map(len, best), default=0)
+        lines += [f"  {bound:<{width}}  lower bound {lower:.6g}" for bound, lower in best.items()]
+        lines += [f"  {bound} failed: {error}" for bound, error in self.failures.items()]
+        if not self.proved_optimal:
+            lines.append(f"Advice: {self.stop_reason.advice}.")
+        return "\n".join(lines)

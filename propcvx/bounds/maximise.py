@@ -7,15 +7,14 @@ The multipliers are :math:`A_k = S^{-1/2} R_k R_k^\top S^{-1/2}` with
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
-from typing import Any
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import minimize
 
-from propcvx.bounds.moments import Evaluation, Multipliers, evaluate
+from propcvx.bounds.moments import NEGLIGIBLE, Copy, Multipliers, soft_least
 from propcvx.bounds.pieces import Division
 
 Array = NDArray[np.float64]
@@ -23,20 +22,14 @@ Array = NDArray[np.float64]
 STAGES = ((1e-2, 60), (3e-3, 60), (1e-3, 100), (3e-4, 150))
 """Temperatures, as shares of the value of one piece, and the most iterations at each."""
 
-
 PRECISION = 1e-5
 """Error of the quadratic programs, as a share of the temperature."""
 
 EQUAL = 1e-3
 """Share of equal multipliers, I / K, in every A_k: it keeps them well conditioned."""
 
-
 SETTLED = 3e-3
 """A stage ends when an iteration gains less than this share of its temperature."""
-
-
-class EnoughError(Exception):
-    """The bound has reached what was asked for."""
 
 
 @dataclass(eq=False)
@@ -46,26 +39,23 @@ class SmoothBound:
     Attributes
     ----------
     division : Division
-    duals : list of arrays
-        Improved in place.
-    C : float
     unit : float
         Size of the value: of everything that has its unit.
-    goal : float
-        :class:`EnoughError` is raised once the bound reaches it.
+    best : Multipliers
+        Those of the largest bound so far.
     before : callable
         Called before every batch of duals; an exception from it ends the search.
+    temperature : float
+    largest : float
+        That bound.
     """
 
     division: Division
-    duals: Sequence[Array]
-    C: float
     unit: float
-    goal: float
-    before: Callable[[], None]
+    best: Multipliers
+    before: Callable[[], None] = lambda: None
     temperature: float = 0.0
-    best: tuple[float, Multipliers] | None = None
-    mixtures: list[Array] = field(default_factory=list)
+    largest: float = -np.inf
 
     def pack(self, multipliers: Multipliers) -> Array:
         """The vector of some multipliers."""
@@ -107,32 +97,44 @@ class SmoothBound:
             (linear - linear.mean(axis=0)) * self._length,
             prices * self._price,
         )
-        found = evaluate(
-            self.division,
-            multipliers,
-            self.duals,
-            self.C,
-            temperature=self.temperature,
-            tol=PRECISION * self.temperature,
-            before=self.before,
-        )
-        self._note(found, multipliers)
-        squares = _through_root((1.0 - EQUAL) * found.squares, pure, inverse, vectors, lengths)
+        smooth, slopes = self._evaluate(multipliers)
+        squares = _through_root((1.0 - EQUAL) * slopes.factors, pure, inverse, vectors, lengths)
         shares = np.square(multipliers.scales)
         gradient = (
             2.0 * squares @ roots,
-            2.0 * scales * (found.tails - found.tails @ shares) / norm**2,
-            (found.linear - found.linear.mean(axis=0)) * self._length,
-            found.prices * self._price,
+            2.0 * scales * (slopes.scales - slopes.scales @ shares) / norm**2,
+            (slopes.linear - slopes.linear.mean(axis=0)) * self._length,
+            slopes.prices * self._price,
         )
         packed = np.concatenate([part.ravel() for part in gradient])
-        return -found.smooth / self.unit, -packed / self.unit
+        return -smooth / self.unit, -packed / self.unit
 
-    def _note(self, found: Evaluation, multipliers: Multipliers) -> None:
-        if self.best is None or found.sharp > self.best[0]:
-            self.best, self.mixtures = (found.sharp, multipliers), found.mixtures
-        if found.sharp >= self.goal:
-            raise EnoughError
+    def _evaluate(self, multipliers: Multipliers) -> tuple[float, Multipliers]:
+        """The smoothed bound and its derivatives by :math:`A_k`, :math:`s_k^2`, l and prices."""
+        smooth, largest, q = 0.0, 0.0, multipliers.factors.shape[1]
+        slopes = Multipliers(*map(np.zeros_like, vars(multipliers).values()))
+        margin, tol = NEGLIGIBLE * self.temperature, PRECISION * self.temperature
+        for k, piece in enumerate(self.division.pieces):
+            copy = Copy.of(self.division, multipliers, k)
+            values = copy.values(margin, tol, self.before)
+            soft, mixture = soft_least(values, self.temperature)
+            smooth, largest = smooth + soft, largest + float(values.min())
+            some = np.flatnonzero(mixture)
+            w, mu = copy.weights(piece.duals[some]), mixture[some]
+            moments = mu[:, None] * w
+            slopes.factors[k] = 0.5 * w[:, :q].T @ moments[:, :q]
+            slopes.scales[k] = 0.5 * (w[:, q:] * moments[:, q:]).sum()
+            slopes.linear[k] = moments.sum(axis=0)
+            slopes.prices[:] -= mu @ piece.counts[some]
+        for b, cost in enumerate(self.division.costs):
+            counts = np.arange(len(cost))
+            values = cost + multipliers.prices[b] * counts
+            soft, mixture = soft_least(values, self.temperature)
+            smooth, largest = smooth + soft, largest + float(values.min())
+            slopes.prices[b] += mixture @ counts
+        if largest > self.largest:
+            self.largest, self.best = largest, multipliers
+        return smooth, slopes
 
 
 def _mixed(factors: Array) -> Array:
@@ -160,58 +162,46 @@ def _through_root(
 def maximise(
     division: Division,
     multipliers: Multipliers,
-    duals: Sequence[Array],
-    C: float,
     *,
     unit: float,
     stages: Sequence[tuple[float, int]] = STAGES,
     goal: float = np.inf,
     before: Callable[[], None] = lambda: None,
-    after_stage: Callable[[Multipliers], Any] = lambda multipliers: None,
-) -> tuple[Multipliers, list[Array]]:
-    """Multipliers with a better bound.
+) -> Iterator[Multipliers]:
+    """The best multipliers so far, after each of some stages.
 
     Parameters
     ----------
     division : Division
+        The duals of its pieces are improved in place.
     multipliers : Multipliers
         Where to begin.
-    duals : sequence of arrays of shape (P, n)
-        Duals of every labeling; improved in place.
-    C : float
     unit : float
         Size of the value, such as an upper bound.
     stages : sequence of (temperature, iterations)
         Temperatures as shares of ``unit`` per piece.
     goal : float
-        It stops where the bound reaches this.
-    before, after_stage : callable
-        Called before every batch of duals, and after every stage with the best multipliers so far;
-        what they raise ends the search.
-
-    Returns
-    -------
-    multipliers : Multipliers
-        The best that were met.
-    mixtures : list of arrays
-        Weights of the labelings of every piece there.
+        The last stage ends where the bound reaches this.
+    before : callable
+        Called before every batch of duals; what it raises ends the search.
     """
-    bound = SmoothBound(division, duals, C, unit, goal, before)
+    bound = SmoothBound(division, unit, multipliers, before)
     vector = bound.pack(multipliers)
-    try:
-        for temperature, iterations in stages:
-            bound.temperature = temperature * unit / len(division.pieces)
-            found = minimize(
-                bound,
-                vector,
-                jac=True,
-                method="L-BFGS-B",
-                options={"maxiter": iterations, "maxcor": 20, "ftol": SETTLED * temperature},
-            )
-            vector = found.x
-            after_stage(bound.best[1] if bound.best else multipliers)
-    except EnoughError:
-        pass
-    if bound.best is None:
-        raise RuntimeError("no stage was asked for")
-    return bound.best[1], bound.mixtures
+
+    def stop_at_goal(vector: Array) -> None:
+        if bound.largest >= goal:
+            raise StopIteration
+
+    for temperature, iterations in stages:
+        bound.temperature = temperature * unit / len(division.pieces)
+        vector = minimize(
+            bound,
+            vector,
+            jac=True,
+            method="L-BFGS-B",
+            callback=stop_at_goal,
+            options={"maxiter": iterations, "maxcor": 20, "ftol": SETTLED * temperature},
+        ).x
+        yield bound.best
+        if bound.largest >= goal:
+            return

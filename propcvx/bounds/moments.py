@@ -89,6 +89,7 @@ class Copy:
 
     piece: Piece
     C: float
+    reach: float
     factor: Array
     scale: float
     rows: Array
@@ -97,45 +98,53 @@ class Copy:
     costs: Array
 
     @classmethod
-    def of(cls, piece: Piece, multipliers: Multipliers, k: int, C: float) -> Copy:
+    def of(cls, division: Division, multipliers: Multipliers, k: int) -> Copy:
         """The copy of piece k."""
+        piece, C, reach = division.pieces[k], division.C, division.reach
         factor, scale = multipliers.factors[k], float(multipliers.scales[k])
         q, linear = len(factor), multipliers.linear[k]
         both = np.vstack([piece.features, linear])
         both = np.hstack([np.linalg.solve(factor, both[:, :q].T).T, both[:, q:] / scale])
         costs = piece.costs - piece.counts @ multipliers.prices
-        return cls(piece, C, factor, scale, both[:-1], both[-1], linear, costs)
+        return cls(piece, C, reach, factor, scale, both[:-1], both[-1], linear, costs)
 
-    def values(self, duals: Array) -> Array:
-        """Values of the duals of all labelings."""
+    def values(self, margin: float, tol: float, before: Callable[[], None]) -> Array:
+        """Values of the duals of all labelings, improved within ``margin`` of the least one."""
         Q, q = self.rows @ self.rows.T, self.rows @ self.offset
-        slopes = self.piece.labelings + q - 0.5 * duals @ Q
-        values: Array = np.einsum("pi,pi->p", slopes, duals) + self.costs
-        return values - 0.5 * self.offset @ self.offset
+        slopes = self.piece.labelings + q - 0.5 * self.piece.duals @ Q
+        values: Array = np.einsum("pi,pi->p", slopes, self.piece.duals) + self.costs
+        values -= 0.5 * self.offset @ self.offset
+        likely = int(values.argmin())
+        self._solve(values, np.array([likely]), tol, before)
+        self._solve(values, np.flatnonzero(values < values[likely] + margin), tol, before)
+        return values
 
-    def solve(
-        self, duals: Array, chosen: NDArray[np.intp], tol: float, before: Callable[[], None]
+    def _solve(
+        self, values: Array, chosen: NDArray[np.intp], tol: float, before: Callable[[], None]
     ) -> None:
-        """Improve the duals of some labelings, in place."""
-        Q, q = self.rows @ self.rows.T, self.rows @ self.offset
+        """Improve the duals of some labelings and their values, in place."""
+        Q, q, duals = self.rows @ self.rows.T, self.rows @ self.offset, self.piece.duals
         for part in np.split(chosen, range(CHUNK, len(chosen), CHUNK)):
             before()
             y = self.piece.labelings[part].astype(float)
             box = np.minimum(0.0, self.C * y), np.maximum(0.0, self.C * y)
-            matrices = np.broadcast_to(Q, (len(part), *Q.shape))
-            duals[part] = solve_boxes(matrices, y + q, *box, duals[part], tol=tol)
+            duals[part] = solve_boxes(Q, y + q, *box, duals[part], tol=tol)
+        z = duals[chosen] @ self.rows - self.offset
+        total = np.einsum("pi,pi->p", self.piece.labelings[chosen], duals[chosen])
+        values[chosen] = total - 0.5 * np.einsum("pj,pj->p", z, z) + self.costs[chosen]
 
     def weights(self, duals: Array) -> Array:
         """The weights w of some duals, in rows."""
         z, q = duals @ self.rows - self.offset, len(self.factor)
         return np.hstack([np.linalg.solve(self.factor.T, z[:, :q].T).T, z[:, q:] / self.scale])
 
-    def certified(self, duals: Array, reach: float) -> Array:
+    def certified(self) -> Array:
         r"""Values that hold in floating point: below :math:`\min_w` over :math:`\|w\| \le` reach.
 
         For any z, :math:`\tfrac12 w^\top A w - x^\top w \ge -\tfrac12 \|z\|^2 - \|x - G z\| \|w\|`.
         """
-        q = len(self.factor)
+        q, y, reach = len(self.factor), self.piece.labelings, self.reach
+        duals = np.clip(self.piece.duals, np.minimum(0.0, self.C * y), np.maximum(0.0, self.C * y))
         z = duals @ self.rows - self.offset
         x = duals @ self.piece.features - self.linear
         back = np.hstack([z[:, :q] @ self.factor.T, z[:, q:] * self.scale])
@@ -149,88 +158,7 @@ class Copy:
         return values
 
 
-@dataclass(frozen=True, eq=False)
-class Evaluation:
-    """The bound at some multipliers, with the smallest replaced by a mixture.
-
-    Attributes
-    ----------
-    smooth, sharp : float
-        The bound with mixtures, which is below, and with minima.
-    squares, tails, linear, prices : arrays
-        Derivatives of ``smooth`` by :math:`A_k` in the first features, by :math:`s_k^2`,
-        by :math:`l_k` and by the prices.
-    mixtures : list of arrays
-        Weights of the labelings of each piece.
-    """
-
-    smooth: float
-    sharp: float
-    squares: Array
-    tails: Array
-    linear: Array
-    prices: Array
-    mixtures: list[Array]
-
-
-def evaluate(
-    division: Division,
-    multipliers: Multipliers,
-    duals: Sequence[Array],
-    C: float,
-    *,
-    temperature: float,
-    tol: float,
-    before: Callable[[], None],
-) -> Evaluation:
-    """The bound at some multipliers and its derivatives; the duals are improved in place."""
-    smooth, sharp, mixtures = 0.0, 0.0, []
-    q = multipliers.factors.shape[1]
-    squares, tails = np.zeros_like(multipliers.factors), np.zeros_like(multipliers.scales)
-    linear, prices = np.zeros_like(multipliers.linear), np.zeros_like(multipliers.prices)
-    for k, piece in enumerate(division.pieces):
-        copy = Copy.of(piece, multipliers, k, C)
-        values = copy.values(duals[k])
-        _refine(copy, values, duals[k], NEGLIGIBLE * temperature, tol, before)
-        soft, mixture = _soft_least(values, temperature)
-        smooth, sharp = smooth + soft, sharp + float(values.min())
-        mixtures.append(mixture)
-        some = np.flatnonzero(mixture)
-        w, mu = copy.weights(duals[k][some]), mixture[some]
-        moments = mu[:, None] * w
-        squares[k] = 0.5 * w[:, :q].T @ moments[:, :q]
-        tails[k] = 0.5 * (w[:, q:] * moments[:, q:]).sum()
-        linear[k] = moments.sum(axis=0)
-        prices -= mu @ piece.counts[some]
-    for b, cost in enumerate(division.costs):
-        counts = np.arange(len(cost))
-        values = cost + multipliers.prices[b] * counts
-        soft, mixture = _soft_least(values, temperature)
-        smooth, sharp = smooth + soft, sharp + float(values.min())
-        prices[b] += mixture @ counts
-    return Evaluation(smooth, sharp, squares, tails, linear, prices, mixtures)
-
-
-def _refine(
-    copy: Copy, values: Array, duals: Array, room: float, tol: float, before: Callable[[], None]
-) -> None:
-    """Solve for the labelings that can be within ``room`` of the least value; in place."""
-    likely = np.array([values.argmin()])
-    copy.solve(duals, likely, tol, before)
-    values[likely] = _again(copy, duals, likely)
-    near = np.flatnonzero(values < values[likely[0]] + room)
-    copy.solve(duals, near, tol, before)
-    values[near] = _again(copy, duals, near)
-
-
-def _again(copy: Copy, duals: Array, chosen: NDArray[np.intp]) -> Array:
-    z = duals[chosen] @ copy.rows - copy.offset
-    total = np.einsum("pi,pi->p", copy.piece.labelings[chosen], duals[chosen])
-    values: Array = total - 0.5 * np.einsum("pj,pj->p", z, z) + copy.costs[chosen]
-    return values
-
-
-def _soft_least(values: Array, temperature: float) -> tuple[float, Array]:
+def soft_least(values: Array, temperature: float) -> tuple[float, Array]:
     r""":math:`-T \log \sum_y e^{-d_y / T}` and its derivative, 0 where negligible."""
     above = (values - values.min()) / temperature
     weights = np.where(above < NEGLIGIBLE, np.exp(-above), 0.0)
@@ -261,50 +189,38 @@ class CertifiedValues:
 def improve_duals(
     division: Division,
     multipliers: Multipliers,
-    duals: Sequence[Array],
-    C: float,
     *,
-    room: float,
+    margin: float,
     tol: float,
     before: Callable[[], None] = lambda: None,
 ) -> None:
-    """Solve, in place, for labelings that can be within ``room`` of the least of their piece.
+    """Solve, in place, for labelings that can be within ``margin`` of the least of their piece.
 
     What ``before`` raises, which is called before every batch of them, ends it.
     """
-    for k, piece in enumerate(division.pieces):
-        copy = Copy.of(piece, multipliers, k, C)
-        _refine(copy, copy.values(duals[k]), duals[k], room, tol, before)
+    for k in range(len(division.pieces)):
+        Copy.of(division, multipliers, k).values(margin, tol, before)
 
 
-def certify_values(
-    division: Division, multipliers: Multipliers, duals: Sequence[Array], C: float, reach: float
-) -> CertifiedValues:
+def certify_values(division: Division, multipliers: Multipliers) -> CertifiedValues:
     r"""A lower bound from any multipliers and duals, with what rounding may have done counted in.
 
     Parameters
     ----------
     division : Division
+        The duals of its pieces are clipped to their boxes.
     multipliers : Multipliers
         They need not sum to what they should: the best weights are no longer than ``reach``, so
         what is missing costs at most
         :math:`\tfrac12 \|I - \sum_k A_k\| \, reach^2 + \|\sum_k l_k\| \, reach`.
-    duals : sequence of arrays of shape (P, n)
-        Clipped to their boxes.
-    C : float
-    reach : float
-        Length that the weights of no labeling exceed.
     """
-    factors = multipliers.factors
+    factors, reach = multipliers.factors, division.reach
     squares = np.einsum("kij,klj->il", factors, factors) - np.eye(factors.shape[1])
     tail = abs(float(np.square(multipliers.scales).sum()) - 1.0)
     missing = np.linalg.norm(squares) + tail + EPSILON * factors.size
     defect = 0.5 * reach**2 * missing + reach * np.linalg.norm(multipliers.linear.sum(axis=0))
-    values = []
-    for k, (piece, dual) in enumerate(zip(division.pieces, duals, strict=True)):
-        y = piece.labelings
-        inside = np.clip(dual, np.minimum(0.0, C * y), np.maximum(0.0, C * y))
-        values.append(Copy.of(piece, multipliers, k, C).certified(inside, reach))
+    copies = (Copy.of(division, multipliers, k) for k in range(len(division.pieces)))
+    values = [copy.certified() for copy in copies]
     lower = sum(float(value.min()) for value in values)
     for cost, price in zip(division.costs, multipliers.prices, strict=True):
         lower += float((cost + price * np.arange(len(cost))).min())

@@ -30,7 +30,7 @@ PIECE_SIZE = 8
 
 @dataclass(frozen=True, eq=False)
 class Piece:
-    """Some instances and the labelings that they can have.
+    r"""Some instances and the labelings that they can have.
 
     Attributes
     ----------
@@ -39,6 +39,8 @@ class Piece:
         Their rows of F.
     labelings : int8 array of shape (P, n)
         Entries -1 and +1.
+    duals : array of shape (P, n)
+        Of each labeling's SVM, v with :math:`0 \le y_i v_i \le C`; they are improved in place.
     costs : array of shape (P,)
         What the bags inside add.
     counts : int array of shape (P, D)
@@ -48,6 +50,7 @@ class Piece:
     instances: Indices
     features: Array
     labelings: Signs
+    duals: Array
     costs: Array
     counts: Indices
 
@@ -59,6 +62,7 @@ class Piece:
         return replace(
             self,
             labelings=self.labelings[labelings],
+            duals=self.duals[labelings],
             costs=self.costs[labelings],
             counts=self.counts[labelings],
         )
@@ -75,11 +79,17 @@ class Division:
         Of each divided bag, its cost for 0, 1, ... positives; ``[0]`` once a piece holds all of it.
     members : tuple of frozensets of int
         Its instances.
+    C : float
+        Weight of the hinge loss.
+    reach : float
+        Length that the weights of no labeling exceed.
     """
 
     pieces: tuple[Piece, ...]
     costs: tuple[Array, ...]
     members: tuple[frozenset[int], ...]
+    C: float
+    reach: float
 
     @property
     def size(self) -> int:
@@ -131,6 +141,8 @@ def divide(problem: LabelingProblem) -> Division:
         tuple(pieces),
         tuple(problem.costs[k] for k in large),
         tuple(frozenset(inside.tolist()) for inside in divided),
+        problem.C,
+        problem.reach,
     )
 
 
@@ -159,7 +171,8 @@ def _piece(
     counts = np.zeros((len(rows), n_divided), dtype=np.intp)
     if divided is not None:
         counts[:, divided] = positives
-    return Piece(members, problem.features[members], labelings, cost[positives], counts)
+    duals = problem.C * labelings.astype(float)
+    return Piece(members, problem.features[members], labelings, duals, cost[positives], counts)
 
 
 def _product(pieces: Sequence[Piece]) -> Piece:
@@ -171,6 +184,7 @@ def _product(pieces: Sequence[Piece]) -> Piece:
             np.concatenate([first.instances, second.instances]),
             np.vstack([first.features, second.features]),
             np.hstack([first.labelings[a], second.labelings[b]]),
+            np.hstack([first.duals[a], second.duals[b]]),
             first.costs[a] + second.costs[b],
             first.counts[a] + second.counts[b],
         )

@@ -55,7 +55,7 @@ class Plane:
 
 @dataclass(frozen=True, eq=False)
 class SwapSearch:
-    """Local search over labelings of a problem; every labeling met is offered to the interval.
+    """Local search over labelings of a problem; all that it solves is offered to the interval.
 
     Attributes
     ----------

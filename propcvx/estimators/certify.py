@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -11,9 +10,7 @@ from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 from tqdm import tqdm
 
-from propcvx.bags import Bags
 from propcvx.bounds import (
-    BOUNDS,
     Bound,
     CertifiedInterval,
     Event,
@@ -22,20 +19,16 @@ from propcvx.bounds import (
     NodeRecord,
     OutOfTimeError,
     SwapSearch,
-    find_bound,
+    find_bounds,
 )
 from propcvx.checks import check_choice, check_number, named
-from propcvx.errors import CrossedBoundsError, FailedBoundWarning, InputError, warn
+from propcvx.errors import CrossedBoundsError, FailedBoundWarning, warn
 from propcvx.estimators.base import bag_weights as weights_of
 from propcvx.estimators.conv import ConvPropSVM
 from propcvx.history import StopReason
 from propcvx.labelings import FeasibleLabelings
 from propcvx.losses import PROPORTION_LOSSES
-from propcvx.relaxation.table import each_once
-from propcvx.text import unique_names
 from propcvx.threads import one_thread
-
-Array = NDArray[np.float64]
 
 SHARE = 0.2
 """Share of the time limit after which the search for labelings begins no further descent."""
@@ -93,14 +86,13 @@ def certify(
     kernel, gamma, degree, coef0, intercept
         As in :class:`propcvx.ConvPropSVM`.
     kinds : "auto", str, object, or sequence of these
-        Kinds of bound, names in ``propcvx.bounds.BOUNDS``, asked in this order: ``"enumeration"``,
-        ``"directions"`` (two features, exact), ``"sweep"`` (two features), ``"relaxation"``
-        (conv-pSVM's, with SCIP as its oracle), ``"eigenvalue"``, ``"lifted"``, ``"mixed_integer"``,
-        ``"bag_moments"``, ``"moment_program"`` (the same through CVXPY) and
-        ``"branch_and_bound"``, which begins with it.  ``"auto"`` takes those that can do the
-        problem and have no better one beside them.  A relaxation of the hinge loss is one, too, by
-        its name in ``propcvx.relaxation.RELAXATIONS`` or as an object with the method ``relax``,
-        and a :class:`propcvx.bounds.Bound`.
+        Bounds, asked in this order.  Names in ``propcvx.bounds.BOUNDS``: ``"enumeration"``,
+        ``"directions"`` (two features, exact), ``"bag_moments"`` and ``"branch_and_bound"``, which
+        begins with it; ``"auto"`` takes the first two where they can do the problem, and
+        branch and bound.  A relaxation of the hinge loss is one, too, by its name in
+        ``propcvx.relaxation.RELAXATIONS`` or as an object with the method ``relax``, such as
+        ``CuttingPlanes(master="epigraph", oracle="eigenvalue", max_cuts=200)``; and a
+        :class:`propcvx.bounds.Bound`.
     time_limit : float
         Seconds after which the interval reached is returned.
     tol : float
@@ -115,19 +107,19 @@ def certify(
     Returns
     -------
     CertifiedInterval
-        After an interruption by Ctrl-C, too, with the interval that it has.  A kind that fails
+        After an interruption by Ctrl-C, too, with the interval that it has.  A bound that fails
         costs only what it would have proved: a :class:`~propcvx.errors.FailedBoundWarning` and
         ``failures`` name it.
 
     Raises
     ------
     InputError
-        If an argument cannot be used, or a kind of bound cannot do the problem; the message says
-        which can.
+        If an argument cannot be used, or a bound cannot do the problem; the message says which
+        can.
     CrossedBoundsError
-        If a labeling's value contradicts what a kind has proved; the message names the kind.
+        If a labeling's value contradicts what a bound has proved; the message names it.
     Exception
-        That of the first kind that failed, if nothing at all is proved.
+        That of the first bound that failed, if nothing at all is proved.
 
     Examples
     --------
@@ -152,14 +144,28 @@ def certify(
         feasible = FeasibleLabelings.of(prepared.bags, epsilon)
         problem = LabelingProblem.constrained(features, feasible, C)
     else:
-        problem = _penalised(features, prepared.bags, C, C_p, loss, bag_weights)
-    asked = _kinds(kinds, problem)
+        check_number("C_p", C_p, least=0.0)
+        given = named("loss", loss, PROPORTION_LOSSES, "of")
+        given = given if prepared.bags.sign > 0 else given.mirrored()
+        weights = C_p * weights_of(bag_weights, prepared.bags)
+        problem = LabelingProblem.penalised(features, prepared.bags, C, given, weights)
+    asked = find_bounds(kinds, problem)
     lost, least = 1.0 - feature_map.share_of_bounds(C), problem.least_cost
-    with _shown(tol, time_limit, on_event, on_node, verbose) as interval, one_thread(len(features)):
+    with tqdm(desc="nodes", disable=not verbose) as bar, one_thread(len(features)):
+
+        def show_event(event: Event) -> None:
+            bar.set_postfix(lower=event.lower, upper=event.upper)
+            on_event(event)
+
+        def show_node(node: NodeRecord) -> None:
+            bar.update()
+            on_node(node)
+
+        interval = Interval(tol, time_limit, show_event, show_node)
         interval.safe = lambda lower: lower - lost * max(lower - least, 0.0)
         reason, failed = _close(problem, interval, asked, check_random_state(random_state))
     for name, error in failed.items():
-        warn(f"kind of bound {name!r} failed: {error}", FailedBoundWarning)
+        warn(f"bound {name!r} failed: {error}", FailedBoundWarning)
     return CertifiedInterval(
         interval.lower,
         interval.upper,
@@ -173,70 +179,30 @@ def certify(
     )
 
 
-@contextmanager
-def _shown(
-    tol: float,
-    time_limit: float,
-    on_event: Callable[[Event], None],
-    on_node: Callable[[NodeRecord], None],
-    verbose: bool,
-) -> Iterator[Interval]:
-    """An interval whose progress is shown and told of."""
-    with tqdm(desc="nodes", disable=not verbose) as bar:
-
-        def show_event(event: Event) -> None:
-            bar.set_postfix(lower=event.lower, upper=event.upper)
-            on_event(event)
-
-        def show_node(node: NodeRecord) -> None:
-            bar.update()
-            on_node(node)
-
-        yield Interval(tol, time_limit, show_event, show_node)
-
-
-def _penalised(
-    features: Array, bags: Bags, C: float, C_p: float, loss: Any, bag_weights: Any
-) -> LabelingProblem:
-    """The loss form."""
-    check_number("C_p", C_p, least=0.0)
-    row = named("loss", loss, PROPORTION_LOSSES, "of")
-    row = row if bags.sign > 0 else row.mirrored()
-    weights = C_p * weights_of(bag_weights, bags)
-    return LabelingProblem.penalised(features, bags, C, row, weights)
-
-
-def _kinds(kinds: Any, problem: LabelingProblem) -> dict[str, Bound]:
-    """The kinds to ask, by name."""
-    if isinstance(kinds, str) and kinds == "auto":
-        rows = BOUNDS.items()
-        return {name: row for name, row in rows if row.automatic and not row.refuses(problem)}
-    found = [find_bound(kind) for kind in each_once(kinds)]
-    names = unique_names(name for name, _ in found)
-    asked = {name: row for name, (_, row) in zip(names, found, strict=True)}
-    for name, row in asked.items():
-        reason = row.refuses(problem)
-        if reason is not None:
-            raise InputError(f"kinds: {name!r} {reason}.")
-    return asked
-
-
 def _close(
     problem: LabelingProblem,
     interval: Interval,
-    kinds: dict[str, Bound],
+    bounds: dict[str, Bound],
     random: np.random.RandomState,
 ) -> tuple[StopReason, dict[str, Exception]]:
-    """Search for labelings, where the first kind does not, then ask the kinds; why it stopped."""
+    """Search for labelings, where the first bound does not, then ask all; why it stopped.
+
+    A bound's error, unless it says that bounds are false, is kept.
+    """
     search, failed = SwapSearch(problem, interval), dict[str, Exception]()
     search.plane(problem.best_for(np.zeros(len(problem.features))))
     interval.prove("no loss is negative", problem.least_cost)
     try:
-        if not any(row.finds for row in list(kinds.values())[:1]):
+        if not any(bound.finds for bound in list(bounds.values())[:1]):
             search.search(random, SHARE)
-        for name, row in kinds.items():
-            if not interval.closed:
-                _ask(name, row, search, failed)
+        for name, bound in bounds.items():
+            try:
+                if not interval.closed:
+                    bound.run(problem, interval, search)
+            except (OutOfTimeError, CrossedBoundsError):
+                raise
+            except Exception as error:
+                failed[name] = error
     except OutOfTimeError:
         return StopReason.OUT_OF_TIME, failed
     except KeyboardInterrupt:
@@ -244,13 +210,3 @@ def _close(
     if failed and interval.lower <= problem.least_cost:
         raise next(iter(failed.values()))
     return StopReason.PROVED if interval.closed else StopReason.EXHAUSTED, failed
-
-
-def _ask(name: str, row: Bound, search: SwapSearch, failed: dict[str, Exception]) -> None:
-    """Ask a kind of bound; its error, unless it says that bounds are false, is kept."""
-    try:
-        row.run(search.problem, search.interval, search)
-    except (OutOfTimeError, CrossedBoundsError):
-        raise
-    except Exception as error:
-        failed[name] = error

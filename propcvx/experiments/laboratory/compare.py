@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from propcvx.bounds import Bound, find_bound
+from propcvx.bounds import Bound
 from propcvx.checks import check_choice
 from propcvx.errors import InputError, SolverError
 from propcvx.experiments.laboratory.variants import (
@@ -165,7 +165,7 @@ def check_kinds(kinds: Any) -> dict[str, Kind]:
 def _kind(given: Any) -> tuple[str, Kind]:
     """Name and kind of a name, a relaxation or a bound."""
     if isinstance(given, Bound):
-        return find_bound(given)[0], partial(certified, kinds=(given,))
+        return name_of(given.run), partial(certified, kinds=(given,))
     if isinstance(given, str) and given not in RELAXATIONS:
         check_choice("kinds", given, list({**KINDS, **RELAXATIONS}))
     if isinstance(given, str) and given in KINDS:

@@ -1,4 +1,4 @@
-"""What is compared: every relaxation, Algorithm 2 with several oracles, and every kind of bound.
+"""What is compared: every relaxation, Algorithm 2 with several oracles, and every bound.
 
 A kind is a function of a :class:`Question` that says what it :class:`Reached`.
 """
@@ -114,7 +114,7 @@ def not_held(seconds: float) -> dict[str, Any]:
 
 
 def certified(question: Question, *, kinds: Iterable[Any]) -> Reached:
-    """What ``certify`` has with those kinds of bound; with none, its search alone."""
+    """What ``certify`` has with those bounds; with none, its search alone."""
     seen: list[tuple[float, float]] = []
     began = process_time()
     result = certify(
@@ -272,10 +272,10 @@ CUTTING: Mapping[str, Any] = MappingProxyType(
         "eigenvalue": "eigenvalue",
         "semidefinite": partial(SemidefiniteOracle, tol=1e-4),
         "exhaustive": "exhaustive",
+        "sweep": "sweep",
     }
 )
-"""Oracles with which Algorithm 2 is run on; the bounds ``"sweep"`` and ``"relaxation"`` are it with
-the other exact ones."""
+"""Oracles with which Algorithm 2 is run on."""
 
 
 def _table() -> dict[str, Kind]:
@@ -292,14 +292,9 @@ def _table() -> dict[str, Kind]:
     for name, relaxation in relaxations.items():
         options = HELD.get(name, not_held)
         table[name] = partial(relaxed, relaxation=relaxation, options=options)
-    for name in BOUNDS:
-        unique = f"{name}_bound" if name in relaxations else name
-        table[unique] = partial(certified, kinds=(name,))
+    table.update((name, partial(certified, kinds=(name,))) for name in BOUNDS)
     return table
 
 
 KINDS: Mapping[str, Kind] = MappingProxyType(_table())
-"""Kinds by name: ``"search"``, which proves nothing, relaxations, and bounds.
-
-A bound with the name of a relaxation is called ``NAME_bound``.
-"""
+"""Kinds by name: ``"search"``, which proves nothing, relaxations, and bounds."""

@@ -1,0 +1,173 @@
+"""The table of bounds: which problems each of them refuses, and what is run."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+from sklearn.base import BaseEstimator, clone
+
+from propcvx.bounds.branch_and_bound import STAGES, BagMoments
+from propcvx.bounds.directions import best_of_arcs
+from propcvx.bounds.interval import Interval
+from propcvx.bounds.moments import Multipliers, certify_values, improve_duals
+from propcvx.bounds.pieces import divide
+from propcvx.bounds.problem import LabelingProblem
+from propcvx.bounds.swap_search import SwapSearch
+from propcvx.checks import check_choice
+from propcvx.errors import InputError
+from propcvx.relaxation.result import RelaxationResult
+from propcvx.relaxation.table import RELAXATIONS, each_once, find_relaxation, name_of, relax
+from propcvx.text import unique_names
+
+MOST_LISTED = 20_000
+"""Labelings that are listed."""
+
+TOL = 1e-9
+"""Error of their values, as a share of that of w = 0."""
+
+Run = Callable[[LabelingProblem, Interval, SwapSearch], None]
+
+
+@dataclass(frozen=True)
+class Bound:
+    """A lower bound on the best labeling's value.
+
+    Attributes
+    ----------
+    run : callable
+        ``run(problem, interval, search)`` proves lower bounds to the interval and offers labelings
+        through the search.  It asks ``interval.check_time()`` every now and then, and ends when the
+        interval is closed.
+    refuses : callable
+        ``refuses(problem)`` says why it cannot do a problem, with the nearest that it can; None if
+        it can.
+    automatic : bool
+        Whether it is asked where no bounds are named; the moment bound is not, as
+        ``"branch_and_bound"`` begins with it.
+    finds : bool
+        Whether it finds the best labeling itself, so that no search need come before it.
+    """
+
+    run: Run
+    refuses: Callable[[LabelingProblem], str | None] = lambda problem: None
+    automatic: bool = True
+    finds: bool = False
+
+
+def enumeration(problem: LabelingProblem, interval: Interval, search: SwapSearch) -> None:
+    """Values of all labelings, as one piece: tight duals of each, whatever the time."""
+    division = divide(problem)
+    division = division.merge([range(len(division.pieces))])
+    single = Multipliers.equal(division, problem.features.shape[1])
+    tol = TOL * problem.C * len(problem.features)
+    improve_duals(division, single, margin=np.inf, tol=tol)
+    values = certify_values(division, single).of_labelings(0)
+    search.plane(division.labeling([int(values.argmin())]))
+    interval.prove("enumeration", float(values.min()))
+
+
+def _refuses_to_list(problem: LabelingProblem) -> str | None:
+    number = divide(problem).size
+    if number <= MOST_LISTED:
+        return None
+    return f"lists at most {MOST_LISTED:,} labelings, here are {number:.3g}; use 'branch_and_bound'"
+
+
+def _refuses_directions(problem: LabelingProblem) -> str | None:
+    if not problem.constraint_form:
+        return "needs the constraint form; use 'branch_and_bound'"
+    rank = problem.features.shape[1]
+    return None if rank <= 2 else f"needs at most 2 features, here are {rank}; use 'bag_moments'"
+
+
+def bag_moments(problem: LabelingProblem, interval: Interval, search: SwapSearch) -> None:
+    """The moment bound with a copy of the weights for every bag."""
+    moments = BagMoments.of(problem, interval, search, "bag_moments")
+    moments.maximise(moments.root(), STAGES)
+
+
+def branch_and_bound(problem: LabelingProblem, interval: Interval, search: SwapSearch) -> None:
+    """The moment bound with bags merged and branched on."""
+    BagMoments.of(problem, interval, search, "branch_and_bound").branch()
+
+
+BOUNDS: Mapping[str, Bound] = MappingProxyType(
+    {
+        "enumeration": Bound(enumeration, _refuses_to_list, finds=True),
+        "directions": Bound(best_of_arcs, _refuses_directions, finds=True),
+        "bag_moments": Bound(bag_moments, automatic=False),
+        "branch_and_bound": Bound(branch_and_bound),
+    }
+)
+"""Bounds by name, in the order in which they are asked."""
+
+
+def relaxation_bound(relaxation: Any) -> Bound:
+    """A relaxation of eq:convex_1 as a bound, by its name or as an object.
+
+    One with the parameter ``seconds`` has no more of them than what is left of the time.
+    """
+    name = name_of(relaxation)
+
+    def run(problem: LabelingProblem, interval: Interval, search: SwapSearch) -> None:
+        def prove(reached: RelaxationResult) -> None:
+            if reached.loss != "hinge":
+                raise InputError(
+                    f"relaxation {name} bounds the {reached.loss} loss; an interval is of the "
+                    "hinge loss, as 'lifted' and 'cutting_planes' are."
+                )
+            interval.prove(name, reached.lower + problem.least_cost)
+
+        def on_round(reached: RelaxationResult) -> None:
+            prove(reached)
+            interval.check_time()
+
+        asked = find_relaxation("kinds", relaxation)
+        if isinstance(asked, BaseEstimator) and "seconds" in asked.get_params():
+            seconds = max(interval.time_limit - interval.seconds, 1.0)
+            asked = clone(asked).set_params(seconds=min(asked.seconds, seconds))
+        result = relax(asked, problem.features, problem.feasible, problem.C, on_round=on_round)
+        prove(result)
+        if isinstance(result.stopped_by, KeyboardInterrupt):
+            raise result.stopped_by
+        for labeling in result.labelings:
+            search.plane(labeling)
+
+    return Bound(run, automatic=False)
+
+
+def find_bounds(kinds: Any, problem: LabelingProblem) -> dict[str, Bound]:
+    """Bounds by name: each a name in ``BOUNDS``, a :class:`Bound`, or any relaxation.
+
+    ``"auto"`` is those that are automatic and do not refuse the problem.
+
+    Raises
+    ------
+    InputError
+        If one is none of these, and the message lists the names; or if it refuses the problem.
+    """
+    if isinstance(kinds, str) and kinds == "auto":
+        entries = BOUNDS.items()
+        return {name: one for name, one in entries if one.automatic and not one.refuses(problem)}
+    asked = each_once(kinds)
+    names = unique_names(name_of(one.run if isinstance(one, Bound) else one) for one in asked)
+    found = dict(zip(names, map(_find_bound, asked), strict=True))
+    for name, bound in found.items():
+        if reason := bound.refuses(problem):
+            raise InputError(f"kinds: {name!r} {reason}.")
+    return found
+
+
+def _find_bound(asked: Any) -> Bound:
+    if isinstance(asked, Bound):
+        return asked
+    if isinstance(asked, str):
+        check_choice("kinds", asked, [*BOUNDS, *RELAXATIONS])
+    if isinstance(asked, str) and asked in BOUNDS:
+        return BOUNDS[asked]
+    find_relaxation("kinds", asked)
+    return relaxation_bound(asked)
