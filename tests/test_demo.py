@@ -51,7 +51,7 @@ def table_rows(text):
 def test_demo_ends_well_and_shows_progress(run):
     code, _, _, progress = run
     assert code == 0
-    assert "5 of 5 done" in progress
+    assert "5/5" in progress
 
 
 def test_figure_one_is_reproduced_and_proved(run):

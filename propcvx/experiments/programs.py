@@ -9,11 +9,15 @@ from types import MappingProxyType
 import cvxpy as cp
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.datasets import make_blobs
+from sklearn.preprocessing import minmax_scale
 
 from propcvx import programs as p
 from propcvx.bags import Bags
+from propcvx.checks import check_count
+from propcvx.datasets import load_real, random_bags
 from propcvx.errors import InputError
-from propcvx.experiments.laboratory.data import sample_in_bags
+from propcvx.experiments.evaluation import Sample
 from propcvx.labelings import FeasibleLabelings
 from propcvx.losses import PROPORTION_LOSSES
 from propcvx.programs.labeling import gaps_of_proportions
@@ -24,6 +28,41 @@ Array = NDArray[np.float64]
 
 CUTS = 8
 """Labelings in the restricted masters."""
+
+
+def sample_in_bags(name: str, n_instances: int, bag_size: int, seed: int) -> Sample:
+    """Random instances of a data set, in random bags.
+
+    Parameters
+    ----------
+    name : str
+        Of a real set, as :func:`propcvx.datasets.load_real` takes it, or ``"generated"``, which
+        needs no file: two Gaussian classes that overlap, in five features.
+    n_instances : int
+        How many instances are drawn.
+    bag_size : int
+    seed : int
+        Of the instances and the bags.
+
+    Raises
+    ------
+    InputError
+        If there is no such set, its file is not there, or it has fewer instances.
+    """
+    if check_count("n_instances", n_instances) and name == "generated":
+        centers = np.outer([-1.0, 1.0], np.full(5, 0.5))
+        X, index = make_blobs(n_instances, centers=centers, random_state=seed)
+        X, labels = minmax_scale(X, (-1, 1)), np.where(index > 0, 1.0, -1.0)
+    else:
+        try:
+            X, labels = load_real(name, random_state=seed)
+        except InputError as error:
+            raise InputError(f"{str(error).rstrip('.')}; 'generated' needs no file.") from error
+    if n_instances > len(X):
+        raise InputError(f"n_instances must be at most {len(X)}, all of {name}, got {n_instances}.")
+    drawn = np.sort(np.random.RandomState(seed).permutation(len(X))[:n_instances])
+    bags = random_bags(labels[drawn], bag_size, random_state=seed)
+    return Sample.in_bags(X[drawn], labels[drawn], bags)
 
 
 @dataclass(frozen=True, eq=False)
