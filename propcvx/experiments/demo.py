@@ -127,7 +127,7 @@ def _run(methods: Sequence[Method], task: Task, **options: Any) -> list[Outcome]
     first = sorted(methods, key=lambda method: not isinstance(method.estimator, AlterPropSVM))
     try:
         done = evaluate_all(first, task, **options)
-        for outcome in tqdm(done, desc="methods", total=len(methods), leave=False):
+        for outcome in tqdm(done, desc="methods", total=len(methods), mininterval=0):
             outcomes[outcome.method] = outcome
     finally:
         in_order = [outcomes[name] for name in names if name in outcomes]
