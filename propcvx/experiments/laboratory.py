@@ -162,13 +162,13 @@ def compare_relaxations(
         on_row(row)
         if row["status"] == "interrupted":
             break
-    best = min((row["upper"] for row in rows if row["upper"] is not None), default=None)
-    for row in rows if best is not None else []:
+    uppers = [row["upper"] for row in rows if row["upper"] is not None]
+    for row in rows if uppers else []:
         try:
-            row["best_gap"] = _gap(row, best)
+            row["best_gap"] = _gap(row, min(uppers))
         except InputError as error:
             row.update(_nothing(error))
-        row["best_upper"] = best
+        row["best_upper"] = min(uppers)
     return rows
 
 

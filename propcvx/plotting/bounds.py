@@ -56,9 +56,10 @@ def _draw_intervals(ax: Axes, rows: Sequence[Mapping[str, Any]]) -> None:
     ax.hlines(places, lower, upper, color=GREY, linewidth=2, alpha=0.6)
     ax.plot(lower, places, marker=">", color=BLUE, label="lower bound", **ends)
     ax.plot(upper, places, marker="<", color=VERMILION, label="value of its labeling", **ends)
-    for place in np.flatnonzero(np.isnan(upper)):
-        at = {"xy": (0.01, place), "xycoords": ax.get_yaxis_transform()}
-        ax.annotate(rows[place]["status"], **at, color=GREY, va="center")
+    for place, row in enumerate(rows):
+        if row["upper"] is None:
+            at = ax.get_yaxis_transform()
+            ax.annotate(row["status"], (0.01, place), xycoords=at, color=GREY, va="center")
     best = [row["best_upper"] for row in rows if row["best_upper"] is not None]
     if best:
         ax.axvline(best[0], color="black", linestyle="--", linewidth=1, label="best of all")

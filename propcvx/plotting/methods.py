@@ -120,11 +120,11 @@ def figure_one(data: Any, panels: Panels, title: str = "") -> Figure:
     _check_panels(data, panels)
     reach = 1.1 * float(np.abs(data.X).max())
     last = dict([*panels[-1][1].items()][-1:] if panels else [])
-    in_bags = [
+    in_bags: list[Panel] = [
         (f"bag {place}: {share:.0%} positive", partial(_draw_bag, data, bag, last, reach))
         for place, (bag, share) in enumerate(data.proportions.items(), start=1)
     ]
-    decisions = [
+    decisions: list[Panel] = [
         (heading, partial(_draw_decisions, data, classifiers, reach))
         for heading, classifiers in panels
     ]
