@@ -229,7 +229,8 @@ def _run(task: Task, program: Program, time_limit: float, threads: int) -> Row:
         find_solver(solver, program)
     except UnsupportedSolverError as error:
         return {"status": "refused" if solver.installed else "not installed", "reason": str(error)}
-    if SOLVERS.get(solver.name) is solver:
+    built_in = SOLVERS.get(solver.name) is solver
+    if built_in:
         task = replace(task, solver=portable(solver.name))
     return run_isolated(task, time_limit, threads)
 
