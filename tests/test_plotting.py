@@ -65,7 +65,7 @@ def bags_of_blobs(n_bags):
 MANY = pytest.param(28, 1, marks=pytest.mark.slow)  # more than there are letters
 
 
-@pytest.mark.parametrize(("n_bags", "n_panels"), [(1, 1), (1, 0), (3, 1), (2, 3), (6, 2), MANY])
+@pytest.mark.parametrize(("n_bags", "n_panels"), [(1, 0), (2, 3), (6, 1), MANY])
 def test_figure_one_has_a_panel_for_each_bag_and_each_heading(n_bags, n_panels, right, tmp_path):
     data = bags_of_blobs(n_bags)
     panels = [(f"method {k}", {"A": right}) for k in range(n_panels)]
