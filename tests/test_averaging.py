@@ -7,8 +7,8 @@ from sklearn.base import clone
 from propcvx import ConvPropSVM, InvCal
 from propcvx.experiments.averaging import AveragedMethods, averaged_methods, not_worse
 from propcvx.experiments.evaluation import Method
-from propcvx.experiments.laboratory.data import sample_in_bags
 from propcvx.experiments.methods import cheaper
+from propcvx.experiments.programs import sample_in_bags
 
 
 @pytest.fixture(scope="module")

@@ -30,8 +30,8 @@ def nearest():
     return cp.Problem(cp.Minimize(cp.sum_squares(x - 1)), [cp.sum(x) == 1])
 
 
-def told(*task):
-    """What a measurement tells, in this process."""
+def measured(*task):
+    """What a measurement reports, in this process."""
     found = {}
     Task(*task)(found.update)
     return found
@@ -61,7 +61,7 @@ def test_rows_of_a_program():
 def test_every_installed_solver_can_be_measured(solver):
     name = next(name for name in PROGRAMS if SOLVERS[solver].can_solve(ProgramAt(name, 8)()))
     for tol in (None, 1e-5):
-        found = told(ProgramAt(name, 8), solver, tol, None)
+        found = measured(ProgramAt(name, 8), solver, tol, None)
         assert found["status"] in ("optimal", "optimal_inaccurate")
         assert found["objective"] is not None
         assert found["resolve_warm_ms"] > 0
@@ -123,15 +123,15 @@ def test_what_a_solver_raises_is_a_status(error, status):
         raise error
 
     broken = Solver("broken", run, lambda tol: {}, classes=SOLVERS["osqp"].classes)
-    found = told(SMALL, broken, None, None)
+    found = measured(SMALL, broken, None, None)
     assert (found["status"], found["reason"]) == (status, str(error))
 
 
 def test_backends_of_cvxpy_have_the_same_answer():
-    rows = {name: told(SMALL, "clarabel", 1e-9, name) for name in (None, "CPP", "SCIPY")}
+    rows = {name: measured(SMALL, "clarabel", 1e-9, name) for name in (None, "CPP", "SCIPY")}
     optimum = rows[None]["objective"]
     assert all(row["objective"] == pytest.approx(optimum, rel=1e-7) for row in rows.values())
-    unknown = told(SMALL, "clarabel", 1e-9, "SCYPI")
+    unknown = measured(SMALL, "clarabel", 1e-9, "SCYPI")
     assert unknown["status"] == "failed"
     assert "SCYPI" in unknown["reason"]
 
@@ -139,7 +139,7 @@ def test_backends_of_cvxpy_have_the_same_answer():
 def test_a_status_without_an_answer_is_kept():
     x = cp.Variable(name="x")
     impossible = cp.Problem(cp.Minimize(x), [x >= 1, x <= 0])
-    found = told(lambda: impossible, "clarabel", None, None)
+    found = measured(lambda: impossible, "clarabel", None, None)
     assert found["status"] == "infeasible"
     assert "objective" not in found
 
@@ -188,9 +188,9 @@ def test_files_that_cannot_be_used_are_refused(tmp_path):
 # A process of its own
 
 
-def test_a_process_that_runs_over_is_ended_and_keeps_what_it_told():
-    def task(tell):
-        tell({"known": 1})
+def test_a_process_that_runs_over_is_ended_and_keeps_what_it_reported():
+    def task(report):
+        report({"known": 1})
         time.sleep(600)
 
     found = run_isolated(task, 0.3)
@@ -198,9 +198,9 @@ def test_a_process_that_runs_over_is_ended_and_keeps_what_it_told():
 
 
 @pytest.mark.parametrize(("how", "reason"), [("raises", "on purpose"), ("aborts", "exit code -6")])
-def test_a_process_that_crashes_says_why_and_keeps_what_it_told(how, reason):
-    def task(tell):
-        tell({"known": 1})
+def test_a_process_that_crashes_says_why_and_keeps_what_it_reported(how, reason):
+    def task(report):
+        report({"known": 1})
         if how == "raises":
             raise ZeroDivisionError("on purpose")
         os.abort()
@@ -210,13 +210,13 @@ def test_a_process_that_crashes_says_why_and_keeps_what_it_told(how, reason):
     assert reason in found["reason"]
 
 
-def _tell_threads(tell):
-    tell({"threads": max(pool["num_threads"] for pool in threadpool_info())})
+def _report_threads(report):
+    report({"threads": max(pool["num_threads"] for pool in threadpool_info())})
 
 
 @pytest.mark.parametrize("threads", [1, 2])
 def test_a_process_has_the_threads_that_it_is_given(threads):
-    assert run_isolated(partial(_tell_threads), 60.0, threads)["threads"] <= threads
+    assert run_isolated(partial(_report_threads), 60.0, threads)["threads"] <= threads
 
 
 # The commands

@@ -37,7 +37,7 @@ def test_two_bags_come_back_with_their_seed():
     assert not np.array_equal(first.X, other.X)
 
 
-@pytest.mark.parametrize("seed", range(10))
+@pytest.mark.parametrize("seed", range(4))
 def test_means_get_everything_wrong_and_psvm_everything_right(seed):
     data = make_two_bags(random_state=seed)
     y = bag_target(data.bags, data.proportions)
@@ -45,12 +45,6 @@ def test_means_get_everything_wrong_and_psvm_everything_right(seed):
         assert method.fit(data.X, y).score(data.X, data.labels) == 0.0
     for method in (AlterPropSVM(random_state=seed), ConvPropSVM()):
         assert method.fit(data.X, y).score(data.X, data.labels) == 1.0
-
-
-@pytest.mark.parametrize("n_per_bag", [0, 12, 2.5])
-def test_a_bag_that_has_no_fifths_is_refused(n_per_bag):
-    with pytest.raises(InputError, match="n_per_bag"):
-        make_two_bags(n_per_bag)
 
 
 @given(n_instances=st.integers(1, 100), bag_size=st.integers(1, 120), seed=st.integers(0, 99))
@@ -69,11 +63,6 @@ def test_random_bags_are_shuffled_reproducibly():
     assert first != sorted(first)
 
 
-def test_random_bags_want_a_size():
-    with pytest.raises(InputError, match="bag_size"):
-        random_bags([1, -1], 0)
-
-
 def test_proportions_are_those_a_bag_target_takes():
     random = np.random.default_rng(0)
     labels = random.choice([-1, 1], 50)
@@ -82,11 +71,6 @@ def test_proportions_are_those_a_bag_target_takes():
     bags = Bags.from_target(bag_target(names, proportions, labels))
     assert np.array_equal(bags.proportions_of(labels), bags.proportions)
     assert proportions == proportions_of(labels > 0, names.tolist())
-
-
-def test_proportions_want_a_bag_for_every_label():
-    with pytest.raises(InputError, match="3 instances, got 2"):
-        proportions_of([1, 1, -1], [0, 0])
 
 
 @given(st.integers(1, 40), st.integers(1, 9), st.integers(0, 9))
@@ -134,21 +118,23 @@ def test_equal_proportion_bags_are_as_many_as_the_classes_allow():
 
 
 @pytest.mark.parametrize(
-    ("call", "message"),
+    ("call", "argument"),
     [
-        (lambda: bags_by_feature([1.0, np.nan], 2), "values must be one finite number"),
-        (lambda: random_bags(5, 3), "labels must be one finite number per instance, got 5"),
-        (lambda: equal_proportion_bags(["a", "b"], 2), "labels must be one finite number"),
+        (lambda: make_two_bags(0), "n_per_bag"),
+        (lambda: make_two_bags(12), "n_per_bag"),
+        (lambda: make_two_bags(2.5), "n_per_bag"),
+        (lambda: random_bags([1, -1], 0), "bag_size"),
+        (lambda: random_bags(5, 3), "labels"),
+        (lambda: proportions_of([1, 1, -1], [0, 0]), "3 instances, got 2"),
+        (lambda: bags_by_feature([1.0, np.nan], 2), "values"),
+        (lambda: bags_by_feature([1.0], 0), "bag_size"),
+        (lambda: bags_by_cluster([[0.0]], 0), "n_bags"),
         (lambda: bags_with_proportions([1, -1], 2, 0.5), "draw must be a function"),
-        (lambda: bags_by_feature([1.0], 0), "bag_size must be a whole number"),
-        (lambda: bags_by_cluster([[0.0]], 0), "n_bags must be a whole number"),
-        (
-            lambda: bags_with_proportions([1, -1], 2, lambda random: 2.0),
-            "draw must be a finite number at least 0 and at most 1, got 2.0",
-        ),
+        (lambda: bags_with_proportions([1, -1], 2, lambda random: 2.0), "draw .* got 2.0"),
+        (lambda: equal_proportion_bags(["a", "b"], 2), "labels"),
         (lambda: equal_proportion_bags([1, -1], 4), "too few for one bag of 4 with 2 positives"),
     ],
 )
-def test_generators_say_what_is_wrong(call, message):
-    with pytest.raises(InputError, match=message):
+def test_generators_name_the_argument_that_is_wrong(call, argument):
+    with pytest.raises(InputError, match=argument):
         call()

@@ -130,41 +130,6 @@ def test_picture_is_as_it_was(name, tmp_path):
     assert compare_images(str(kept), str(drawn), TOLERANCE) is None
 
 
-TOLS = np.array([1e-6, 1e-4, 1e-2])
-FIGURES = {
-    "tolerance_sweep": lambda: plotting.tolerance_sweep(
-        {
-            "alter-pSVM": {
-                "piqp": (TOLS, 1e-2 * TOLS, np.ones(3), np.array([0.7, 0.7, 0.8])),
-                "scs": (TOLS, TOLS, np.array([1.0, 0.9, 0.5]), np.array([0.7, 0.6, 0.6])),
-            },
-            "conv-pSVM": {"scs": (TOLS, 0.0 * TOLS, np.ones(3), np.full(3, 0.8))},
-        }
-    ),
-    "curve_panels": lambda: plotting.curve_panels(
-        {
-            "profile": {
-                "piqp": (np.array([1.0, 2.0, 8.0]), np.array([0.5, 0.8, 1.0])),
-                "scs": (np.array([1.0, 3.0]), np.array([0.5, 0.7])),
-            }
-        },
-        "factor",
-        "share solved",
-        steps=True,
-        log_y=False,
-    ),
-}
-
-
-@pytest.mark.parametrize("name", FIGURES)
-def test_figure_is_as_it_was(name, tmp_path):
-    kept, drawn = KEPT / f"{name}.png", tmp_path / f"{name}.png"
-    if os.environ.get("PROPCVX_DRAW"):
-        FIGURES[name]().savefig(kept, dpi=60)
-    FIGURES[name]().savefig(drawn, dpi=60)
-    assert compare_images(str(kept), str(drawn), TOLERANCE) is None
-
-
 @pytest.mark.parametrize("name", PICTURES)
 def test_without_axes_there_is_a_new_figure(name):
     assert isinstance(PICTURES[name](None), Axes)

@@ -65,7 +65,7 @@ def bags_of_blobs(n_bags):
 MANY = pytest.param(28, 1, marks=pytest.mark.slow)  # more than there are letters
 
 
-@pytest.mark.parametrize(("n_bags", "n_panels"), [(1, 1), (1, 0), (3, 1), (2, 3), (6, 2), MANY])
+@pytest.mark.parametrize(("n_bags", "n_panels"), [(1, 0), (2, 3), (6, 1), MANY])
 def test_figure_one_has_a_panel_for_each_bag_and_each_heading(n_bags, n_panels, right, tmp_path):
     data = bags_of_blobs(n_bags)
     panels = [(f"method {k}", {"A": right}) for k in range(n_panels)]
@@ -139,9 +139,9 @@ def test_intervals_have_a_line_for_every_kind(comparisons):
     assert [ax.get_title() for ax in figure.axes] == ["one", "two"]
     assert [tick.get_text() for tick in figure.axes[0].get_yticklabels()] == ["a", "b", "c"]
     assert [text.get_text() for text in figure.axes[0].texts] == ["refused"]
-    lines = [list(line.get_xdata()) for line in figure.axes[1].lines]
-    assert [1.0, 2.0] in lines
-    assert [2.5] in lines
+    lower, upper = (list(line.get_xdata()) for line in figure.axes[1].lines[:2])
+    assert np.array_equal(lower, [1.0, np.nan], equal_nan=True)
+    assert upper == [2.0, 2.5]
 
 
 def test_curves_are_of_the_kinds_that_prove_something(comparisons):

@@ -132,7 +132,9 @@ def bags_with_proportions(
     size = check_count("bag_size", bag_size)
     if not callable(draw):
         raise InputError(f"draw must be a function that draws a share of positives, got {draw!r}.")
-    positive, negative = _shuffled_classes(labels, random)
+    above = _vector("labels", labels) > 0
+    positive = random.permutation(np.flatnonzero(above))
+    negative = random.permutation(np.flatnonzero(~above))
     members: list[Indices] = []
     while True:
         share = check_number("draw", draw(random), least=0.0, most=1.0)
@@ -179,14 +181,6 @@ def equal_proportion_bags(
     """
     prior = float(np.mean(_vector("labels", labels) > 0))
     return bags_with_proportions(labels, bag_size, lambda random: prior, random_state)
-
-
-def _shuffled_classes(labels: ArrayLike, random: np.random.RandomState) -> tuple[Indices, Indices]:
-    """Positive and negative instances, each in random order."""
-    positive = _vector("labels", labels) > 0
-    return random.permutation(np.flatnonzero(positive)), random.permutation(
-        np.flatnonzero(~positive)
-    )
 
 
 def _vector(name: str, values: ArrayLike) -> NDArray[np.float64]:

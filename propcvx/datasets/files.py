@@ -52,55 +52,39 @@ class DataFile:
     sha256: str
 
 
+_HASHES = {
+    f"{_LIBSVM}/binary": {
+        "heart_scale": "5defa0a4c4c5bdaf3f55ae3828310252e8565c13ee37ce279e0b86d82e7f4ce9",
+        "australian": "25a5d45d53b5db7c402f1bf58aea5ed5f0387ad525ec7f0131585f1f63033b38",
+        "a1a": "eb54c45f1bdb51286f803dd092eb8202b44637a858fc6c4e533a2d64a0d94b4e",
+        "cod-rna.t": "58cff16df896436b06343df78ccaef37a6979d819abbcadbec3cb16b93938df6",
+    },
+    f"{_LIBSVM}/multiclass": {
+        "dna.scale": "f74937ccb8908628058ae1819d4d46c960ce64383f622c994d4f2e6e21026494",
+        "satimage.scale": "df08755887b968a272b84247fa0b1543b8cd623442fbc1c7943144e459ef2eb6",
+    },
+    _ARFF: {
+        "heart-c.arff": "e423f3346777c3b51f8b7448f88c75d27ae86ee83758f01a27af9ffa3cd7bcfb",
+        "colic.arff": "b4d703215840e9d40b93a3e3c578774f93867ff7758cbc2466e445cff0a25d98",
+        "vote.arff": "d4317c3312a6dde5617b0b464ad6e02aef485b302625e5cb39c1e9eb01307fa4",
+        "credit-a.arff": "3c9c079d1086bf3f56d9853777117d72966221b7ce5efde4fd30359fe6669529",
+        "breast-w.arff": "e34b01d1c3213c26d54445278879143d718770aa59f3a363668f45b8fb3b3ed4",
+    },
+}
+"""Hashes of files by name, by the folder in which they are published."""
+
 FILES: Mapping[str, DataFile] = MappingProxyType(
     {
-        "heart_scale": DataFile(
-            f"{_LIBSVM}/binary/heart_scale",
-            "5defa0a4c4c5bdaf3f55ae3828310252e8565c13ee37ce279e0b86d82e7f4ce9",
-        ),
-        "heart-c.arff": DataFile(
-            f"{_ARFF}/heart.c.arff",
-            "e423f3346777c3b51f8b7448f88c75d27ae86ee83758f01a27af9ffa3cd7bcfb",
-        ),
-        "colic.arff": DataFile(
-            f"{_ARFF}/colic.arff",
-            "b4d703215840e9d40b93a3e3c578774f93867ff7758cbc2466e445cff0a25d98",
-        ),
-        "vote.arff": DataFile(
-            f"{_ARFF}/vote.arff",
-            "d4317c3312a6dde5617b0b464ad6e02aef485b302625e5cb39c1e9eb01307fa4",
-        ),
+        **{
+            name: DataFile(
+                f"{folder}/{name.replace('-', '.') if folder == _ARFF else name}", sha256
+            )
+            for folder, hashes in _HASHES.items()
+            for name, sha256 in hashes.items()
+        },
         "breast-cancer-wisconsin.data": DataFile(
             f"{_UCI}/breast-cancer-wisconsin/breast-cancer-wisconsin.data",
             "402c585309c399237740f635ef9919dc512cca12cbeb20de5e563a4593f22b64",
-        ),
-        "australian": DataFile(
-            f"{_LIBSVM}/binary/australian",
-            "25a5d45d53b5db7c402f1bf58aea5ed5f0387ad525ec7f0131585f1f63033b38",
-        ),
-        "credit-a.arff": DataFile(
-            f"{_ARFF}/credit.a.arff",
-            "3c9c079d1086bf3f56d9853777117d72966221b7ce5efde4fd30359fe6669529",
-        ),
-        "breast-w.arff": DataFile(
-            f"{_ARFF}/breast.w.arff",
-            "e34b01d1c3213c26d54445278879143d718770aa59f3a363668f45b8fb3b3ed4",
-        ),
-        "a1a": DataFile(
-            f"{_LIBSVM}/binary/a1a",
-            "eb54c45f1bdb51286f803dd092eb8202b44637a858fc6c4e533a2d64a0d94b4e",
-        ),
-        "dna.scale": DataFile(
-            f"{_LIBSVM}/multiclass/dna.scale",
-            "f74937ccb8908628058ae1819d4d46c960ce64383f622c994d4f2e6e21026494",
-        ),
-        "satimage.scale": DataFile(
-            f"{_LIBSVM}/multiclass/satimage.scale",
-            "df08755887b968a272b84247fa0b1543b8cd623442fbc1c7943144e459ef2eb6",
-        ),
-        "cod-rna.t": DataFile(
-            f"{_LIBSVM}/binary/cod-rna.t",
-            "58cff16df896436b06343df78ccaef37a6979d819abbcadbec3cb16b93938df6",
         ),
         "contraception.csv": DataFile(
             "https://vincentarelbundock.github.io/Rdatasets/csv/mlmRev/Contraception.csv",

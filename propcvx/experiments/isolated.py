@@ -14,15 +14,15 @@ from joblib import wrap_non_picklable_objects
 from threadpoolctl import threadpool_limits
 
 Found = dict[str, Any]
-Tell = Callable[[Found], None]
-Task = Callable[[Tell], None]
+Report = Callable[[Found], None]
+Task = Callable[[Report], None]
 
 METHOD = "forkserver" if "forkserver" in get_all_start_methods() else "spawn"
 """How processes begin: from one that has imported this package already, where there is such."""
 
 
 def run_isolated(task: Task, time_limit: float, threads: int = 1) -> Found:
-    """Run ``task(tell)`` in a new process and return all that it told.
+    """Run ``task(report)`` in a new process and return all that it reported.
 
     Parameters
     ----------
@@ -36,7 +36,7 @@ def run_isolated(task: Task, time_limit: float, threads: int = 1) -> Found:
     Returns
     -------
     dict
-        What the task told up to its end, the later over the earlier; ``status`` is
+        What the task reported up to its end, the later over the earlier; ``status`` is
         ``"out of time"`` or ``"crashed"`` where it did not come to its end, with the ``reason``.
     """
     context: Any = get_context(METHOD)

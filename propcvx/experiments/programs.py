@@ -4,16 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from types import MappingProxyType
 
 import cvxpy as cp
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.datasets import make_blobs
+from sklearn.preprocessing import minmax_scale
 
 from propcvx import programs as p
 from propcvx.bags import Bags
+from propcvx.checks import check_count
+from propcvx.datasets import load_real, random_bags
 from propcvx.errors import InputError
-from propcvx.experiments.laboratory.data import sample_in_bags
+from propcvx.experiments.evaluation import Sample
 from propcvx.labelings import FeasibleLabelings
 from propcvx.losses import PROPORTION_LOSSES
 from propcvx.programs.labeling import gaps_of_proportions
@@ -24,6 +29,41 @@ Array = NDArray[np.float64]
 
 CUTS = 8
 """Labelings in the restricted masters."""
+
+
+def sample_in_bags(name: str, n_instances: int, bag_size: int, seed: int) -> Sample:
+    """Random instances of a data set, in random bags.
+
+    Parameters
+    ----------
+    name : str
+        Of a real set, as :func:`propcvx.datasets.load_real` takes it, or ``"generated"``, which
+        needs no file: two Gaussian classes that overlap, in five features.
+    n_instances : int
+        How many instances are drawn.
+    bag_size : int
+    seed : int
+        Of the instances and the bags.
+
+    Raises
+    ------
+    InputError
+        If there is no such set, its file is not there, or it has fewer instances.
+    """
+    if check_count("n_instances", n_instances) and name == "generated":
+        centers = np.outer([-1.0, 1.0], np.full(5, 0.5))
+        X, index = make_blobs(n_instances, centers=centers, random_state=seed)
+        X, labels = minmax_scale(X, (-1, 1)), np.where(index > 0, 1.0, -1.0)
+    else:
+        try:
+            X, labels = load_real(name, random_state=seed)
+        except InputError as error:
+            raise InputError(f"{str(error).rstrip('.')}; 'generated' needs no file.") from error
+    if n_instances > len(X):
+        raise InputError(f"n_instances must be at most {len(X)}, all of {name}, got {n_instances}.")
+    drawn = np.sort(np.random.RandomState(seed).permutation(len(X))[:n_instances])
+    bags = random_bags(labels[drawn], bag_size, random_state=seed)
+    return Sample.in_bags(X[drawn], labels[drawn], bags)
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,6 +84,11 @@ class Parts:
     C: float
 
     @property
+    def box(self) -> dict[str, Array]:
+        """Parameters of the SVM dual."""
+        return p.svm_dual_parameters(self.labels, self.C)
+
+    @property
     def feasible(self) -> FeasibleLabelings:
         """Labelings with the bags' proportions."""
         return FeasibleLabelings.of(self.bags, 0.0)
@@ -56,19 +101,10 @@ class Parts:
         return best
 
 
-def _svm_primal(parts: Parts) -> p.Program:
-    return p.svm_primal(parts.features).set(y=parts.labels, C=parts.C)
-
-
-def _svm_dual(parts: Parts) -> p.Program:
-    return p.svm_dual(parts.features).set(**p.svm_dual_parameters(parts.labels, parts.C))
-
-
 def _svm_quadratic_form(parts: Parts) -> p.Program:
     """The dual by the Gram matrix in place of its factor."""
     v, gram = cp.Variable(len(parts.labels), name="v"), parts.features @ parts.features.T
-    box = p.svm_dual_parameters(parts.labels, parts.C)
-    quadratic = cp.quad_form(v, gram, assume_PSD=True)
+    box, quadratic = parts.box, cp.quad_form(v, gram, assume_PSD=True)
     limits = {"lower": v >= box["lower"], "upper": v <= box["upper"], "balance": cp.sum(v) == 0}
     objective = cp.Maximize(parts.labels @ v - 0.5 * quadratic)
     return build("svm_dual, quadratic form", "eq:convex_2", objective, limits)
@@ -76,30 +112,18 @@ def _svm_quadratic_form(parts: Parts) -> p.Program:
 
 def _svm_bounds(parts: Parts) -> p.Program:
     """The dual with the box as bounds of the variable in place of constraints."""
-    box = p.svm_dual_parameters(parts.labels, parts.C)
-    v = cp.Variable(len(parts.labels), name="v", bounds=[box["lower"], box["upper"]])
+    bounds = [parts.box["lower"], parts.box["upper"]]
+    v = cp.Variable(len(parts.labels), name="v", bounds=bounds)
     objective = cp.Maximize(parts.labels @ v - 0.5 * cp.sum_squares(parts.features.T @ v))
     return build("svm_dual, variable bounds", "eq:convex_2", objective, {"balance": cp.sum(v) == 0})
 
 
-def _inv_cal(function: Callable[[Array], p.Program]) -> Callable[[Parts], p.Program]:
-    def make(parts: Parts) -> p.Program:
-        bags = parts.bags
-        sums = np.zeros((bags.n_bags, parts.features.shape[1]))
-        np.add.at(sums, bags.index, parts.features)
-        program = function(sums / bags.sizes[:, None])
-        targets = p.inv_cal_targets(bags.proportions, len(parts.labels), 0.1, scaled=False)
-        return program.set(C_p=parts.C, **targets)
-
-    return make
-
-
-def _mkl_epigraph(parts: Parts) -> p.Program:
-    return p.mkl_epigraph(parts.features, parts.labelings, parts.C)
-
-
-def _mkl_group(parts: Parts) -> p.Program:
-    return p.mkl_group(parts.features, parts.labelings, parts.C)
+def _inv_cal(function: Callable[[Array], p.Program], parts: Parts) -> p.Program:
+    bags = parts.bags
+    sums = np.zeros((bags.n_bags, parts.features.shape[1]))
+    np.add.at(sums, bags.index, parts.features)
+    targets = p.inv_cal_targets(bags.proportions, len(parts.labels), 0.1, scaled=False)
+    return function(sums / bags.sizes[:, None]).set(C_p=parts.C, **targets)
 
 
 def _mkl_constraint_per_cut(parts: Parts) -> p.Program:
@@ -119,14 +143,6 @@ def _model(parts: Parts) -> p.Program:
     mean = (parts.features * parts.labels[:, None]).mean(axis=0)
     values = {"mean_operator": mean, "mean_label": parts.labels.mean(), "lam": 0.1}
     return p.conditional_exponential_model(parts.features).set(**values)
-
-
-def _lifted(parts: Parts) -> p.Program:
-    return p.lifted_svm_dual(parts.features, parts.feasible, parts.C)
-
-
-def _linear_separation(parts: Parts) -> p.Program:
-    return p.linear_separation(parts.feasible).set(scores=parts.features[:, 0])
 
 
 def _psvm(parts: Parts) -> p.Program:
@@ -162,8 +178,8 @@ def _psvm_perspective(parts: Parts) -> p.Program:
 
 
 @dataclass(frozen=True)
-class Kind:
-    """A program of the laboratory.
+class Formulation:
+    """A program as it is written here.
 
     Attributes
     ----------
@@ -172,53 +188,42 @@ class Kind:
         Instances, from small to large, at which it is run unless others are asked for.
     same_as : str
         The program whose value this one has too, where it is another way to write that one.
-    how : str
-        How it is written otherwise.
     """
 
     make: Callable[[Parts], p.Program]
     sizes: tuple[int, ...]
     same_as: str = ""
-    how: str = ""
 
 
-QUADRATIC, CONES, FEW = (
-    (50, 100, 270, 500, 1000, 2000, 5000),
-    (50, 100, 270, 500, 1000),
-    (8, 16, 24),
-)
+CONES, FEW = (50, 100, 270, 500, 1000), (8, 16, 24)
+QUADRATIC = (*CONES, 2000, 5000)
 
-PROGRAMS: Mapping[str, Kind] = MappingProxyType(
+PROGRAMS: Mapping[str, Formulation] = MappingProxyType(
     {
-        "svm_dual": Kind(_svm_dual, QUADRATIC),
-        "svm_primal": Kind(_svm_primal, QUADRATIC, "svm_dual", "primal in place of dual"),
-        "svm_dual_quadratic_form": Kind(
-            _svm_quadratic_form, QUADRATIC, "svm_dual", "the Gram matrix in place of its factor"
+        "svm_dual": Formulation(lambda d: p.svm_dual(d.features).set(**d.box), QUADRATIC),
+        "svm_primal": Formulation(
+            lambda d: p.svm_primal(d.features).set(y=d.labels, C=d.C), QUADRATIC, "svm_dual"
         ),
-        "svm_dual_bounds": Kind(
-            _svm_bounds, QUADRATIC, "svm_dual", "bounds of the variable in place of constraints"
+        "svm_dual_quadratic_form": Formulation(_svm_quadratic_form, QUADRATIC, "svm_dual"),
+        "svm_dual_bounds": Formulation(_svm_bounds, QUADRATIC, "svm_dual"),
+        "inv_cal_dual": Formulation(partial(_inv_cal, p.inv_cal_dual), QUADRATIC),
+        "inv_cal_primal": Formulation(
+            partial(_inv_cal, p.inv_cal_primal), QUADRATIC, "inv_cal_dual"
         ),
-        "inv_cal_dual": Kind(_inv_cal(p.inv_cal_dual), QUADRATIC),
-        "inv_cal_primal": Kind(
-            _inv_cal(p.inv_cal_primal), QUADRATIC, "inv_cal_dual", "primal in place of dual"
+        "mkl_epigraph": Formulation(lambda d: p.mkl_epigraph(d.features, d.labelings, d.C), CONES),
+        "mkl_constraint_per_cut": Formulation(_mkl_constraint_per_cut, CONES, "mkl_epigraph"),
+        "mkl_group": Formulation(
+            lambda d: p.mkl_group(d.features, d.labelings, d.C), CONES, "mkl_epigraph"
         ),
-        "mkl_epigraph": Kind(_mkl_epigraph, CONES),
-        "mkl_constraint_per_cut": Kind(
-            _mkl_constraint_per_cut, CONES, "mkl_epigraph", "a constraint for each cut"
+        "conditional_exponential_model": Formulation(_model, CONES),
+        "lifted_svm_dual": Formulation(
+            lambda d: p.lifted_svm_dual(d.features, d.feasible, d.C), (16, 24, 40, 56, 80)
         ),
-        "mkl_group": Kind(
-            _mkl_group, CONES, "mkl_epigraph", "weights in groups, the dual of the epigraph form"
+        "linear_separation": Formulation(
+            lambda d: p.linear_separation(d.feasible).set(scores=d.features[:, 0]), (50, 100, 270)
         ),
-        "conditional_exponential_model": Kind(_model, CONES),
-        "lifted_svm_dual": Kind(_lifted, (16, 24, 40, 56, 80)),
-        "linear_separation": Kind(_linear_separation, (50, 100, 270)),
-        "psvm": Kind(_psvm, FEW),
-        "psvm_perspective": Kind(
-            _psvm_perspective,
-            FEW,
-            "psvm",
-            "the hinge of each label in perspective, in place of constants that switch it off",
-        ),
+        "psvm": Formulation(_psvm, FEW),
+        "psvm_perspective": Formulation(_psvm_perspective, FEW, "psvm"),
     }
 )
 """Programs by name."""

@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
+from functools import partial
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
@@ -23,7 +24,7 @@ from propcvx.errors import (
     SolverError,
     UnsupportedSolverError,
 )
-from propcvx.experiments.isolated import Tell, run_isolated
+from propcvx.experiments.isolated import Report, run_isolated
 from propcvx.experiments.programs import ProgramAt
 from propcvx.programs import Program
 from propcvx.solvers import SOLVERS, Answer, Solver, find_solver, portable
@@ -41,16 +42,14 @@ ACCURACIES: Mapping[str, float | None] = MappingProxyType(
 )
 """Accuracies that have names, as in qpbenchmark: the tolerance, None for the solver's default."""
 
-EMPTY: Row = dict.fromkeys(
-    (
-        *("program", "problem_class", "maximised", "n_variables", "n_constraints"),
-        *("solver", "version", "accuracy", "tol", "canon_backend", "threads", "time_limit"),
-        *("status", "reason", "objective", "reference", "reference_solver", "difference"),
-        *("primal_residual", "dual_residual", "duality_gap", "relative_gap"),
-        *("compile_ms", "solve_ms", "resolve_cold_ms", "resolve_warm_ms", "iterations"),
-    )
+RESIDUALS = ("primal_residual", "dual_residual", "duality_gap")
+COLUMNS = (
+    *("program", "problem_class", "maximised", "n_variables", "n_constraints"),
+    *("solver", "version", "accuracy", "tol", "canon_backend", "threads", "time_limit"),
+    *("status", "reason", "objective", "reference", "reference_solver", "difference"),
+    *(*RESIDUALS, "relative_gap"),
+    *("compile_ms", "solve_ms", "resolve_cold_ms", "resolve_warm_ms", "iterations"),
 )
-"""The columns."""
 
 FEASIBLE = 1e-5
 """Up to this violation an answer with integers is compared by its objective."""
@@ -121,11 +120,11 @@ def compare_solvers(
           residuals, that of ``reference_solver``, and the relative ``difference`` from it.
         - ``primal_residual``, ``dual_residual``, ``duality_gap``, absolute, computed from the
           values of the answer as in :class:`propcvx.solvers.Residuals`; ``relative_gap`` between
-          feasible points where the program's structure tells it.
+          feasible points where the program's structure has it.
         - Milliseconds by the clock: ``compile_ms``, ``solve_ms``, and in the solver alone with
           the problem compiled, the fastest of three: ``resolve_cold_ms``, and ``resolve_warm_ms``
           from where it ended; they are None after a first solve of more than a second.
-          ``iterations``, where the solver tells.
+          ``iterations``, where the solver counts them.
 
     Raises
     ------
@@ -149,8 +148,8 @@ def compare_solvers(
     [('clarabel', 'optimal', 0.5), ('osqp', 'optimal', 0.5)]
     """
     rows = []
-    for measure in _measures(build, solvers, tols, threads, time_limit, canon_backend):
-        rows.append(measure.row())
+    for named, run in _runs(build, solvers, tols, threads, time_limit, canon_backend):
+        rows.append({**named, **run()})
         on_row(rows[-1])
     return _with_reference(rows, reference)
 
@@ -186,124 +185,106 @@ def compare_programs(
     InputError
         If the file has something else, or cannot be written.
     """
-    rows = {_key(row): row for row in _read(file)}
+    rows = _read(file)
     found = []
     for program in tqdm(programs, desc="programs", unit="program"):
         asked = []
-        for measure in _measures(program, solvers, tols, threads, time_limit, canon_backend):
-            named = {**measure.named, **asdict(program)}
+        for named, run in _runs(program, solvers, tols, threads, time_limit, canon_backend):
+            named |= asdict(program)
             if _key(named) not in rows:
-                rows[_key(named)] = {**measure.row(), **asdict(program)}
+                rows[_key(named)] = {**named, **run()}
                 _append(file, rows[_key(named)])
             asked.append(rows[_key(named)])
         found += _with_reference(asked, None)
     return found
 
 
-@dataclass(frozen=True)
-class Measure:
-    """A run: the task of one process.
-
-    Attributes
-    ----------
-    build : callable
-        ``build()`` makes a fresh program.
-    program : Program
-        One that it has made, to ask what it is.
-    solver : Solver
-    accuracy : tuple of str and float
-        Its name, and the tolerance; None for the solver's own default.
-    threads : int
-    time_limit : float
-    backend : str or None
-        CVXPY's ``canon_backend``, for solvers that it reaches.
-    """
-
-    build: Build
-    program: Program
-    solver: Solver
-    accuracy: tuple[str, float | None]
-    threads: int = 1
-    time_limit: float = 60.0
-    backend: str | None = None
-
-    @property
-    def named(self) -> Row:
-        """What is known before it is run."""
-        return {
-            **EMPTY,
-            "program": self.program.name,
-            "solver": self.solver.name,
-            "version": self.solver.version,
-            "accuracy": self.accuracy[0],
-            "tol": self.accuracy[1],
-            "canon_backend": self.backend,
-            "threads": self.threads,
-            "time_limit": self.time_limit,
-        }
-
-    def row(self) -> Row:
-        """Its row, without a reference."""
-        try:
-            find_solver(self.solver, self.program)
-        except UnsupportedSolverError as error:
-            status = "refused" if self.solver.installed else "not installed"
-            return {**self.named, "status": status, "reason": str(error)}
-        built_in = SOLVERS.get(self.solver.name) is self.solver
-        row = portable(self.solver.name) if built_in else self.solver
-        task = Task(self.build, row, self.accuracy[1], self.backend)
-        return self.named | run_isolated(task, self.time_limit, self.threads)
-
-
-@dataclass(frozen=True)
-class Task:
-    """What a process of its own does."""
-
-    build: Build
-    solver: str | Solver
-    tol: float | None
-    backend: str | None
-
-    def __call__(self, tell: Tell) -> None:
-        """Solve and measure, and tell what is known as soon as it is."""
-        try:
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore")
-                self._measure(tell)
-        except PropCVXError as error:
-            status = next(name for kind, name in REFUSALS if isinstance(error, kind))
-            tell({"status": status, "reason": str(error)})
-
-    def _measure(self, tell: Tell) -> None:
-        program = _as_program(self.build())
-        tell(_size(program))
-        row = find_solver(self.solver, program)
-        options = row.default_options() if self.tol is None else row.options_of(self.tol)
-        if self.backend is not None and row.classes:
-            options[BACKEND] = self.backend
-        answer = row.run(program, options, None)
-        tell(_answered(program, answer))
-        if _has_values(answer) and answer.solve_seconds <= ENOUGH:
-            tell({"resolve_cold_ms": _again(row, program, options, None)})
-            tell({"resolve_warm_ms": _again(row, program, options, answer.warm)})
-
-
-def _measures(
+def _runs(
     build: Build,
     solvers: Sequence[str | Solver] | None,
     tols: Sequence[Accuracy],
     threads: int,
     time_limit: float,
     backend: str | None,
-) -> Iterator[Measure]:
-    """Every solver at every accuracy, from checked arguments."""
+) -> Iterator[tuple[Row, Callable[[], Row]]]:
+    """What is known of each run before it, and the run itself, from checked arguments."""
     check_number("time_limit", time_limit, above=0.0)
     check_count("threads", threads)
     accuracies = [_named_accuracy(tol) for tol in tols]
     program = _as_program(build())
+    common = {"program": program.name, "canon_backend": backend, "threads": threads}
     for solver in _rows_of(solvers, program):
-        for accuracy in accuracies:
-            yield Measure(build, program, solver, accuracy, threads, time_limit, backend)
+        known = {**common, "solver": solver.name, "version": solver.version}
+        for accuracy, tol in accuracies:
+            named = {**known, "accuracy": accuracy, "tol": tol, "time_limit": time_limit}
+            task = Task(build, solver, tol, backend)
+            run = partial(_run, task, program, time_limit, threads)
+            yield {**dict.fromkeys(COLUMNS), **named}, run
+
+
+def _run(task: Task, program: Program, time_limit: float, threads: int) -> Row:
+    """Columns of one run, without a reference."""
+    solver = task.solver
+    try:
+        find_solver(solver, program)
+    except UnsupportedSolverError as error:
+        return {"status": "refused" if solver.installed else "not installed", "reason": str(error)}
+    built_in = SOLVERS.get(solver.name) is solver
+    if built_in:
+        task = replace(task, solver=portable(solver.name))
+    return run_isolated(task, time_limit, threads)
+
+
+@dataclass(frozen=True)
+class Task:
+    """What a process of its own does: solve and measure, and report what is known as soon as it is.
+
+    Attributes
+    ----------
+    build : callable
+        ``build()`` makes a fresh program.
+    solver : Solver or str
+    tol : float or None
+        None for the solver's own default.
+    backend : str or None
+        CVXPY's ``canon_backend``, for solvers that it reaches.
+    """
+
+    build: Build
+    solver: Any
+    tol: float | None
+    backend: str | None
+
+    def __call__(self, report: Report) -> None:
+        """Solve and measure."""
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                self._measure(report)
+        except PropCVXError as error:
+            status = next(name for kind, name in REFUSALS if isinstance(error, kind))
+            report({"status": status, "reason": str(error)})
+
+    def _measure(self, report: Report) -> None:
+        program = _as_program(self.build())
+        problem = program.problem
+        report(
+            {
+                "problem_class": program.problem_class.name,
+                "maximised": isinstance(problem.objective, cp.Maximize),
+                "n_variables": sum(v.size for v in problem.variables()),
+                "n_constraints": sum(c.size for c in problem.constraints),
+            }
+        )
+        solver = find_solver(self.solver, program)
+        options = solver.default_options() if self.tol is None else solver.options_of(self.tol)
+        if self.backend is not None and solver.classes:
+            options[BACKEND] = self.backend
+        answer = solver.run(program, options, None)
+        report(_answered(program, answer))
+        if _has_values(answer) and answer.solve_seconds <= ENOUGH:
+            report({"resolve_cold_ms": _again(solver, program, options, None)})
+            report({"resolve_warm_ms": _again(solver, program, options, answer.warm)})
 
 
 def _named_accuracy(tol: Accuracy) -> tuple[str, float | None]:
@@ -315,30 +296,22 @@ def _named_accuracy(tol: Accuracy) -> tuple[str, float | None]:
 
 
 def _rows_of(solvers: Sequence[str | Solver] | None, program: Program) -> list[Solver]:
-    """Rows of solvers that are named; those that can solve the program where none is."""
+    """Solvers that are named; those that can solve the program where none is."""
     if solvers is None:
         return [row for row in SOLVERS.values() if row.installed and row.can_solve(program)]
-    rows = [named_solver(one) for one in solvers]
-    for asked, row in zip(solvers, rows, strict=True):
+    rows = []
+    for asked in solvers:
+        row = named_solver(asked)
         if row is None:
             raise UnsupportedSolverError(
                 f"solvers must be among {sorted(SOLVERS)}, got {asked!r}{suggestion(asked)}."
             )
-    return [row for row in rows if row is not None]
+        rows.append(row)
+    return rows
 
 
 def _as_program(built: Program | cp.Problem) -> Program:
     return built if isinstance(built, Program) else Program(built, "problem")
-
-
-def _size(program: Program) -> Row:
-    """Class of a program, and how many unknowns and scalar constraints it has."""
-    return {
-        "problem_class": program.problem_class.name,
-        "maximised": isinstance(program.problem.objective, cp.Maximize),
-        "n_variables": sum(v.size for v in program.problem.variables()),
-        "n_constraints": sum(c.size for c in program.problem.constraints),
-    }
 
 
 def _has_values(answer: Answer) -> bool:
@@ -348,22 +321,24 @@ def _has_values(answer: Answer) -> bool:
 
 def _answered(program: Program, answer: Answer) -> Row:
     """What is measured of an answer; residuals and gap are computed from its values alone."""
-    told: Row = {
+    found: Row = {
         "status": answer.status,
         "compile_ms": 1e3 * answer.build_seconds,
         "solve_ms": 1e3 * answer.solve_seconds,
         "iterations": None if answer.iterations is None else int(answer.iterations),
     }
     if not _has_values(answer):
-        return {**told, "reason": "the solver has no answer"}
+        return {**found, "reason": "the solver has no answer"}
     leave_values(program, answer)
-    told["objective"] = float(program.problem.objective.value)
+    found["objective"] = float(program.problem.objective.value)
     if program.structure is not None:
-        told["relative_gap"] = program.structure.gap(program.values, answer.variables, answer.duals)
+        found["relative_gap"] = program.structure.gap(
+            program.values, answer.variables, answer.duals
+        )
     try:
-        return told | vars(residuals_of(program.problem))
+        return found | vars(residuals_of(program.problem))
     except ResidualsError as error:
-        return told | {"reason": f"not checked: {error}"}
+        return found | {"reason": f"not checked: {error}"}
 
 
 def _again(row: Solver, program: Program, options: dict[str, Any], warm: Any) -> float:
@@ -378,21 +353,18 @@ def _with_reference(rows: list[Row], reference: float | None) -> list[Row]:
     """Rows with the reference and the differences from it."""
     best = None if reference is not None else _best(rows)
     value = reference if best is None else best["objective"]
-    named = {"reference": value, "reference_solver": best and best["solver"]}
-    return [row | named | {"difference": _difference(row["objective"], value)} for row in rows]
-
-
-def _difference(objective: float | None, reference: float | None) -> float | None:
-    if objective is None or reference is None:
-        return None
-    return (objective - reference) / max(abs(reference), 1e-12)
+    for row in rows:
+        row |= {"reference": value, "reference_solver": best and best["solver"]}
+        if row["objective"] is not None and value is not None:
+            row["difference"] = (row["objective"] - value) / max(abs(value), 1e-12)
+    return rows
 
 
 def _best(rows: Sequence[Row]) -> Row | None:
     """The answer with the smallest residuals; with integers, the best that is feasible."""
-    checked = [row for row in rows if row["duality_gap"] is not None]
-    if checked:
-        return min(checked, key=_error_of)
+    measured = [row for row in rows if row["duality_gap"] is not None]
+    if measured:
+        return min(measured, key=_error_of)
     answered = (row for row in rows if row["objective"] is not None)
     feasible = [row for row in answered if (row["primal_residual"] or 0.0) <= FEASIBLE]
     sign = -1.0 if any(row["maximised"] for row in feasible) else 1.0
@@ -401,8 +373,8 @@ def _best(rows: Sequence[Row]) -> Row | None:
 
 def _error_of(row: Row) -> float:
     """The largest of an answer's residuals and gap."""
-    parts = [row[name] for name in ("primal_residual", "dual_residual", "duality_gap")]
-    return float(np.nan_to_num(max(part for part in parts if part is not None), nan=np.inf))
+    parts = [row[name] for name in RESIDUALS if row[name] is not None]
+    return float(np.nan_to_num(max(parts), nan=np.inf))
 
 
 KEY = (
@@ -416,12 +388,10 @@ def _key(row: Row) -> tuple[object, ...]:
     return tuple(row[name] for name in KEY)
 
 
-def _read(file: Path) -> list[Row]:
-    if not file.exists():
-        return []
+def _read(file: Path) -> dict[tuple[object, ...], Row]:
     try:
-        rows = [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines()]
-        return [row for row in rows if _key(row)]
+        lines = file.read_text(encoding="utf-8").splitlines() if file.exists() else []
+        return {_key(row): row for row in map(json.loads, lines)}
     except (ValueError, KeyError, TypeError) as error:
         raise InputError(f"{file} is not what 'propcvx solvers' wrote: {error!r}.") from error
 

@@ -54,9 +54,10 @@ def _compare(chosen: argparse.Namespace) -> int:
         time_limit=chosen.time_limit,
         canon_backend=chosen.canon_backend,
     )
-    reasons = {f"  {row['solver']}, {row['program']}: {row['reason']}" for row in rows}
-    told = sorted(reason for reason in reasons if not reason.endswith(": None"))
-    print(text_table([_cells(row) for row in rows]), *told, sep="\n")
+    reasons = {
+        f"  {row['solver']}, {row['program']}: {row['reason']}" for row in rows if row["reason"]
+    }
+    print(text_table([_cells(row) for row in rows]), *sorted(reasons), sep="\n")
     return 0
 
 

@@ -6,18 +6,23 @@ a figure, and return the axes; the annealing is an animation.
 
 from matplotlib.figure import Figure as Figure
 
-from propcvx.plotting.accuracies import accuracy_by_bag_size
-from propcvx.plotting.annealing import annealing, annealing_frame
-from propcvx.plotting.bounds import bounds_over_time, interval_comparison
-from propcvx.plotting.curves import curve_panels
-from propcvx.plotting.figure_one import figure_one
-from propcvx.plotting.fits import boundary, coefficients, history, proportions
-from propcvx.plotting.lines import line_grid
-from propcvx.plotting.methods import method_comparison
-from propcvx.plotting.paths import regularisation_path
-from propcvx.plotting.relaxations import bounds_by_round, bounds_by_time, labelings, tree
-from propcvx.plotting.svg import svg_text
-from propcvx.plotting.tolerances import tolerance_sweep
+from propcvx.plotting.bounds import (
+    bounds_by_round,
+    bounds_by_time,
+    bounds_over_time,
+    interval_comparison,
+    labelings,
+    tree,
+)
+from propcvx.plotting.fits import annealing, annealing_frame, boundary, history, proportions
+from propcvx.plotting.lines import (
+    accuracy_by_bag_size,
+    coefficients,
+    line_grid,
+    regularisation_path,
+)
+from propcvx.plotting.methods import figure_one, method_comparison
+from propcvx.plotting.style import svg_text
 
 __all__ = [
     "accuracy_by_bag_size",
@@ -28,7 +33,6 @@ __all__ = [
     "bounds_by_time",
     "bounds_over_time",
     "coefficients",
-    "curve_panels",
     "figure_one",
     "history",
     "interval_comparison",
@@ -38,6 +42,5 @@ __all__ = [
     "proportions",
     "regularisation_path",
     "svg_text",
-    "tolerance_sweep",
     "tree",
 ]

@@ -1,4 +1,4 @@
-"""What relaxations and bounds prove of the best labeling's value."""
+"""Relaxations and certified bounds: intervals as they close, trees, labelings."""
 
 from __future__ import annotations
 
@@ -8,12 +8,23 @@ from typing import Any
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.ticker import MaxNLocator
 
-from propcvx.plotting.style import BLUE, GREY, VERMILION
+from propcvx.bounds import CertifiedInterval
+from propcvx.bounds.interval import NodeRecord
+from propcvx.plotting.style import BLUE, GREY, SERIES, VERMILION, Array, axes_of
+from propcvx.relaxation import RelaxationResult
+from propcvx.relaxation.bounds import Bounds
 
 Comparisons = Sequence[tuple[str, Sequence[Mapping[str, Any]]]]
 CURVES = (BLUE, VERMILION, "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "black")
 MARKERS = "o^sDvP*X<>"
+STATUS: dict[str, dict[str, Any]] = {
+    "branched": {"marker": "o", "color": GREY},
+    "closed": {"marker": "s", "color": SERIES[0]["color"]},
+    "stalled": {"marker": "X", "color": VERMILION},
+    "open": {"marker": "^", "color": "#E69F00"},
+}
 
 
 def interval_comparison(comparisons: Comparisons) -> Figure:
@@ -40,20 +51,15 @@ def interval_comparison(comparisons: Comparisons) -> Figure:
 
 def _draw_intervals(ax: Axes, rows: Sequence[Mapping[str, Any]]) -> None:
     ends: dict[str, Any] = {"markersize": 6, "linestyle": "", "zorder": 3}
+    lower, upper = (np.array([row[end] for row in rows], dtype=float) for end in ("lower", "upper"))
+    places = np.arange(len(rows))
+    ax.hlines(places, lower, upper, color=GREY, linewidth=2, alpha=0.6)
+    ax.plot(lower, places, marker=">", color=BLUE, label="lower bound", **ends)
+    ax.plot(upper, places, marker="<", color=VERMILION, label="value of its labeling", **ends)
     for place, row in enumerate(rows):
-        lower, upper = row["lower"], row["upper"]
-        if upper is None:
-            at = (0.01, place)
-            ax.annotate(
-                row["status"], at, xycoords=ax.get_yaxis_transform(), color=GREY, va="center"
-            )
-            continue
-        if lower is not None:
-            ax.plot([lower, upper], [place, place], color=GREY, linewidth=2, alpha=0.6)
-            ax.plot(lower, place, marker=">", color=BLUE, **ends)
-        ax.plot(upper, place, marker="<", color=VERMILION, **ends)
-    ax.plot([], [], marker=">", color=BLUE, label="lower bound", **ends)
-    ax.plot([], [], marker="<", color=VERMILION, label="value of its labeling", **ends)
+        if row["upper"] is None:
+            at = ax.get_yaxis_transform()
+            ax.annotate(row["status"], (0.01, place), xycoords=at, color=GREY, va="center")
     best = [row["best_upper"] for row in rows if row["best_upper"] is not None]
     if best:
         ax.axvline(best[0], color="black", linestyle="--", linewidth=1, label="best of all")
@@ -119,3 +125,135 @@ def _curve_style(place: int) -> dict[str, Any]:
         "markevery": 0.15,
         "linewidth": 1.4,
     }
+
+
+def bounds_by_round(rounds: Sequence[Bounds], ax: Axes | None = None) -> Axes:
+    """Both bounds of the best labeling's value after each round of conv-pSVM.
+
+    Parameters
+    ----------
+    rounds : sequence of Bounds
+        ``bounds_history_`` of a :class:`propcvx.ConvPropSVM`.
+    ax : Axes, optional
+        Where to draw; a new figure's otherwise.
+
+    Returns
+    -------
+    Axes
+    """
+    ax, cuts = axes_of(ax), np.arange(1.0, len(rounds) + 1)
+    _draw_interval(ax, cuts, [one.lower for one in rounds], [one.upper for one in rounds])
+    ax.set_xlabel("cuts")
+    ax.xaxis.set_major_locator(MaxNLocator(integer=True))
+    return ax
+
+
+def bounds_by_time(result: CertifiedInterval, ax: Axes | None = None) -> Axes:
+    """The interval around the best labeling's value as it closes.
+
+    Parameters
+    ----------
+    result : CertifiedInterval
+        As of :func:`propcvx.estimators.certify`.
+    ax : Axes, optional
+        Where to draw; a new figure's otherwise.
+
+    Returns
+    -------
+    Axes
+    """
+    ax, events = axes_of(ax), result.history
+    seconds = [*(event.seconds for event in events), result.seconds]
+    lower = [*(event.lower for event in events), result.lower]
+    upper = [*(event.upper for event in events), result.upper]
+    _draw_interval(ax, np.array(seconds), lower, upper)
+    ax.set_xlabel("seconds")
+    return ax
+
+
+def _draw_interval(ax: Axes, x: Array, lower: Sequence[float], upper: Sequence[float]) -> None:
+    finite = np.isfinite(lower) & np.isfinite(upper)
+    below, above = np.asarray(lower)[finite], np.asarray(upper)[finite]
+    style: dict[str, Any] = {"where": "post", "markersize": 4}
+    ax.fill_between(x[finite], below, above, step="post", color=GREY, alpha=0.15)
+    ax.step(x[finite], above, label="upper bound", **style, marker="v", color=VERMILION)
+    ax.step(x[finite], below, label="lower bound", **style, marker="^", color=SERIES[0]["color"])
+    ax.set_ylabel("best labeling's value")
+    ax.legend(frameon=False)
+
+
+def tree(result: CertifiedInterval, ax: Axes | None = None) -> Axes:
+    """The tree of branch and bound: each node at its depth, with its lower bound.
+
+    A node whose bound is above the dashed line, the best labeling known, is closed.
+
+    Parameters
+    ----------
+    result : CertifiedInterval
+        With ``nodes``, as of :func:`propcvx.estimators.certify` where it went as far as branching.
+    ax : Axes, optional
+        Where to draw; a new figure's otherwise.
+
+    Returns
+    -------
+    Axes
+    """
+    ax, nodes = axes_of(ax), {node.index: node for node in result.nodes}
+    places = _places(nodes)
+    for node in nodes.values():
+        if node.parent in nodes:
+            ends = (node, nodes[node.parent])
+            x, y = [places[end.index] for end in ends], [end.lower for end in ends]
+            ax.plot(x, y, color="0.8", zorder=1)
+    for status, style in STATUS.items():
+        chosen = [node for node in nodes.values() if node.status == status]
+        if chosen:
+            at = [places[node.index] for node in chosen]
+            ax.scatter(at, [node.lower for node in chosen], label=status, zorder=2, **style)
+    ax.axhline(result.upper, color=VERMILION, linestyle="--", label="best labeling known")
+    ax.set(ylabel="lower bound", xticks=[])
+    ax.legend(frameon=False)
+    return ax
+
+
+def _places(nodes: dict[int, NodeRecord]) -> dict[int, float]:
+    """Horizontal places: leaves side by side, parents in the middle of their children.
+
+    A node's number is above that of its parent.
+    """
+    paths: dict[int, tuple[int, ...]] = {}
+    children: dict[int, list[int]] = {index: [] for index in nodes}
+    for index in sorted(nodes):
+        parent = nodes[index].parent
+        paths[index] = (*paths.get(parent, ()), index)
+        children.get(parent, []).append(index)
+    leaves = sorted((index for index in nodes if not children[index]), key=paths.__getitem__)
+    places = {index: float(place) for place, index in enumerate(leaves)}
+    for index in sorted(nodes, reverse=True):
+        if children[index]:
+            places[index] = float(np.mean([places[child] for child in children[index]]))
+    return places
+
+
+def labelings(result: RelaxationResult, ax: Axes | None = None) -> Axes:
+    r"""The labelings that a relaxation mixes, a row each, from the one of most weight down.
+
+    Parameters
+    ----------
+    result : RelaxationResult
+        ``relaxation_`` of a :class:`propcvx.ConvPropSVM`, or what a relaxation's ``relax`` returns.
+    ax : Axes, optional
+        Where to draw; a new figure's otherwise.
+
+    Returns
+    -------
+    Axes
+    """
+    ax, order = axes_of(ax), np.argsort(-result.weights, kind="stable")
+    reach = float(np.abs(result.vectors).max())
+    style: dict[str, Any] = {"cmap": "RdBu", "aspect": "auto", "interpolation": "nearest"}
+    image = ax.imshow(result.vectors[order], vmin=-reach, vmax=reach, **style)
+    ax.set_yticks(range(len(order)), [f"{weight:.2f}" for weight in result.weights[order]])
+    ax.set(xlabel="instance", ylabel=r"weight $\mu_t$")
+    ax.figure.colorbar(image, ax=ax, label="label")
+    return ax

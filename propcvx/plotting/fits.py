@@ -1,20 +1,37 @@
-"""Pictures of a fitted estimator: what its loop did, where it decides, and how well bags fit."""
+"""Pictures of a fit: what its loop did, where it decides, and how well bags fit."""
 
 from __future__ import annotations
 
+from base64 import b64encode
 from collections.abc import Sequence
-from itertools import cycle
-from typing import Any
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any, cast
 
 import numpy as np
+from matplotlib.animation import FuncAnimation, PillowWriter
 from matplotlib.axes import Axes
+from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.ticker import MaxNLocator
 from numpy.typing import NDArray
 
+from propcvx.alternating.algorithm import Descent
 from propcvx.bags import Bags
-from propcvx.plotting.plane import POINTS, check_plane, draw_points, draw_sides
-from propcvx.plotting.style import BLUE, GREY, SERIES, Array, axes_of
+from propcvx.errors import InputError
+from propcvx.plotting.style import (
+    BLUE,
+    GREY,
+    POINTS,
+    SERIES,
+    Array,
+    axes_of,
+    check_plane,
+    draw_points,
+    draw_sides,
+)
+
+FRAMES_PER_SECOND = 4
 
 
 def history(fitted: Any, ax: Axes | None = None) -> Axes:
@@ -85,7 +102,6 @@ def boundary(
     if bags is not None:
         for bag in dict.fromkeys(np.asarray(bags).tolist()):
             ax.annotate(str(bag), X[np.asarray(bags) == bag].mean(axis=0), weight="bold")
-    ax.set(xlabel="$x_1$", ylabel="$x_2$")
     return ax
 
 
@@ -121,39 +137,86 @@ def proportions(fitted: Any, X: Array, y: NDArray[np.void], ax: Axes | None = No
     ax.scatter(bags.proportions, predicted, s=sizes, color=BLUE, alpha=0.7, edgecolors="white")
     bag = Line2D([], [], color=BLUE, marker="o", linestyle="", label="a bag")
     ax.legend(handles=[*ax.get_legend_handles_labels()[0], bag], frameon=False)
-    ax.set(
-        xlim=(-0.03, 1.03),
-        ylim=(-0.03, 1.03),
-        xlabel="given proportion",
-        ylabel="predicted proportion",
-        aspect="equal",
-    )
+    ax.set(xlim=(-0.03, 1.03), ylim=(-0.03, 1.03), aspect="equal")
+    ax.set(xlabel="given proportion", ylabel="predicted proportion")
     return ax
 
 
-def coefficients(models: Sequence[Any], parameter: str = "C", ax: Axes | None = None) -> Axes:
-    """Weights of linear classifiers against a parameter: a regularisation path.
+class Film(FuncAnimation):
+    """An animation that notebooks show as a GIF: without a network, and on printed pages, too."""
+
+    def gif(self) -> bytes:
+        """The animation as a GIF that begins anew when it has ended."""
+        with TemporaryDirectory() as folder:
+            path = Path(folder, "film.gif")
+            self.save(str(path), writer=PillowWriter(fps=FRAMES_PER_SECOND))
+            return path.read_bytes()
+
+    def _repr_html_(self) -> str:
+        encoded = b64encode(self.gif()).decode("ascii")
+        return f'<img alt="animation" src="data:image/gif;base64,{encoded}">'
+
+
+def annealing(frames: Sequence[Descent], X: Array, ax: Axes | None = None) -> Film:
+    r"""Algorithm 1 as an animation: labels and separator of every round, while :math:`C^*` rises.
 
     Parameters
     ----------
-    models : sequence of fitted estimators
-        With ``coef_``, as of :func:`propcvx.estimators.fit_grid`.
-    parameter : str
-        The one in which they differ.
+    frames : sequence of Descent
+        What :func:`propcvx.alternating.algorithm.alternate` hands to ``on_round``, of a linear
+        kernel.
+    X : array of shape (n_instances, 2)
+    ax : Axes, optional
+        Where to draw; a new figure's otherwise.
+
+    Returns
+    -------
+    matplotlib.animation.FuncAnimation
+        A notebook shows it; ``save("film.gif", writer="pillow")`` keeps it.
+
+    Raises
+    ------
+    InputError
+        If X has not two columns, or there are no frames.
+    """
+    X, ax = check_plane(X), axes_of(ax)
+    if len(frames) == 0:
+        raise InputError("frames must hold at least one round, got none.")
+
+    def draw(number: int) -> list[Any]:
+        ax.clear()
+        return [annealing_frame(frames[number], X, ax)]
+
+    figure = cast(Figure, ax.get_figure(root=True))
+    return Film(figure, draw, frames=len(frames), interval=1000 / FRAMES_PER_SECOND)
+
+
+def annealing_frame(frame: Descent, X: Array, ax: Axes | None = None) -> Axes:
+    """One round of Algorithm 1: the labels, and their separator with its margin.
+
+    Parameters
+    ----------
+    frame : Descent
+        As of :func:`annealing`.
+    X : array of shape (n_instances, 2)
     ax : Axes, optional
         Where to draw; a new figure's otherwise.
 
     Returns
     -------
     Axes
+
+    Raises
+    ------
+    InputError
+        If X has not two columns.
     """
-    ax = axes_of(ax)
-    values = np.array([model.get_params()[parameter] for model in models])
-    order = np.argsort(values)
-    weights = np.array([np.ravel(model.coef_) for model in models])[order]
-    for j, (column, style) in enumerate(zip(weights.T, cycle(SERIES), strict=False)):
-        ax.plot(values[order], column, label=f"$w_{{{j + 1}}}$", **style)
-    ax.axhline(0.0, color=GREY, linewidth=0.8)
-    ax.set(xscale="log", xlabel=parameter, ylabel="weight")
-    ax.legend(frameon=False, ncols=1 + len(weights.T) // 8)
+    X, ax = check_plane(X), axes_of(ax)
+    draw_sides(lambda points: points @ frame.weights + frame.bias, X, ax)
+    draw_points(ax, X, frame.labeling)
+    last = frame.history[-1]
+    ax.set_title(
+        f"round {len(frame.history)}, $C^*$ = {last.C_star:.2g}, {last.n_flips} flips follow",
+        fontsize="medium",
+    )
     return ax

@@ -1,16 +1,54 @@
-"""Lines with error bars, in panels."""
+"""Lines: what was measured, against bag sizes or a parameter."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from itertools import cycle
+from collections.abc import Mapping, Sequence
 from typing import Any
 
+import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
-from propcvx.plotting.style import SERIES, Line
+from propcvx.errors import InputError
+from propcvx.plotting.style import GREY, Line, axes_of, series_of
+
+
+def accuracy_by_bag_size(panels: Mapping[str, Mapping[str, Line]], title: str = "") -> Figure:
+    """Accuracy against bag size, a panel for each method, all on the same axes.
+
+    Parameters
+    ----------
+    panels : mapping of str to mapping of str to Line
+        For each method lines by name, as bag sizes, accuracies in percent and half
+        lengths of error bars; NaN is no bar.  Lines of one name look alike in all panels.
+    title : str
+        Above the whole.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+    """
+    n_rows = -(-len(panels) // 2)
+    figure = Figure(figsize=(7.2, 2.5 * n_rows + 0.8), layout="constrained")
+    grid = figure.subplots(n_rows, 2, sharex=True, sharey=True, squeeze=False).ravel()
+    styles = series_of([name for lines in panels.values() for name in lines])
+    sizes = {int(x) for lines in panels.values() for line in lines.values() for x in line[0]}
+    for ax, (method, lines) in zip(grid, panels.items(), strict=False):
+        _draw_lines(ax, lines, styles, method)
+        ax.set_xscale("log", base=2)
+        ax.set_xticks(sorted(sizes), [str(size) for size in sorted(sizes)])
+        ax.minorticks_off()
+    for unused in grid[len(panels) :]:
+        unused.remove()
+    handles = [Line2D([], [], **style, label=name) for name, style in styles.items()]
+    figure.legend(handles=handles, loc="outside lower center", ncols=len(styles), frameon=False)
+    for ax in grid[: len(panels)][-2:]:
+        ax.set_xlabel("instances in a bag")
+        ax.tick_params(labelbottom=True)
+    figure.supylabel("accuracy on test instances (%)", fontsize="medium")
+    figure.suptitle(title)
+    return figure
 
 
 def line_grid(
@@ -37,23 +75,99 @@ def line_grid(
     figure = Figure(figsize=(3.2 * columns + 2.2, 2.5 * len(rows)), layout="constrained")
     grid = figure.subplots(len(rows), columns, sharex=True, sharey="row", squeeze=False)
     for axes, (ylabel, panels) in zip(grid, rows.items(), strict=True):
-        names = list(dict.fromkeys(name for lines in panels.values() for name in lines))
-        styles = dict(zip(names, cycle(SERIES), strict=False))
+        styles = series_of([name for lines in panels.values() for name in lines])
         for ax, (heading, lines) in zip(axes, panels.items(), strict=False):
-            _draw_lines(ax, lines, styles)
-            ax.set_title(heading, fontsize="medium")
+            _draw_lines(ax, lines, styles, heading)
             ax.set_xscale("log" if log else "linear")
         for unused in axes[len(panels) :]:
             unused.remove()
         axes[0].set_ylabel(ylabel)
-        handles = [Line2D([], [], **styles[name], label=name) for name in names]
+        handles = [Line2D([], [], **style, label=name) for name, style in styles.items()]
         last = axes[len(panels) - 1]
         last.legend(handles=handles, loc="center left", bbox_to_anchor=(1.02, 0.5), frameon=False)
     figure.supxlabel(xlabel, fontsize="medium")
     return figure
 
 
-def _draw_lines(ax: Axes, lines: Mapping[str, Line], styles: Mapping[str, dict[str, Any]]) -> None:
+def _draw_lines(
+    ax: Axes, lines: Mapping[str, Line], styles: Mapping[str, dict[str, Any]], heading: str
+) -> None:
     for name, (x, y, error) in lines.items():
         ax.errorbar(x, y, yerr=error, capsize=2, **styles[name])
+    ax.set_title(heading, fontsize="medium")
     ax.grid(alpha=0.3)
+
+
+def regularisation_path(
+    rows: Sequence[Mapping[str, float]], parameter: str = "C", ax: Axes | None = None
+) -> Axes:
+    """Accuracy, bag error or whatever was measured against a parameter.
+
+    Of several rows with one value of the parameter, such as those of several draws of the bags,
+    there is a line through the means, and a shade from the smallest to the largest.
+
+    Parameters
+    ----------
+    rows : sequence of mapping
+        Numbers by name, the parameter among them; all others are drawn, a line each.
+    parameter : str
+        Name of the parameter, whose axis is logarithmic.
+    ax : Axes, optional
+        Where to draw; a new figure's otherwise.
+
+    Returns
+    -------
+    Axes
+
+    Raises
+    ------
+    InputError
+        If there are no rows, or they are not numbers by the same names, ``parameter`` among them.
+    """
+    names = list(dict.fromkeys(name for row in rows for name in row))
+    if parameter not in names or any(set(row) != set(names) for row in rows):
+        raise InputError(
+            f"rows must have numbers by the same names, {parameter!r} among them, got {names}"
+            f" in {len(rows)} rows."
+        )
+    ax, values = axes_of(ax), np.unique([row[parameter] for row in rows])
+    names.remove(parameter)
+    for name, style in series_of(names).items():
+        groups = [[row[name] for row in rows if row[parameter] == value] for value in values]
+        ax.plot(values, [np.mean(group) for group in groups], label=name, **style)
+        if len(rows) > len(values):
+            lowest, highest = ([end(group) for group in groups] for end in (min, max))
+            ax.fill_between(values, lowest, highest, color=style["color"], alpha=0.15)
+    ax.set(xscale="log", xlabel=parameter)
+    ax.grid(alpha=0.3)
+    ax.legend(frameon=False)
+    return ax
+
+
+def coefficients(models: Sequence[Any], parameter: str = "C", ax: Axes | None = None) -> Axes:
+    """Weights of linear classifiers against a parameter: a regularisation path.
+
+    Parameters
+    ----------
+    models : sequence of fitted estimators
+        With ``coef_``, as of :func:`propcvx.estimators.fit_grid`.
+    parameter : str
+        The one in which they differ.
+    ax : Axes, optional
+        Where to draw; a new figure's otherwise.
+
+    Returns
+    -------
+    Axes
+    """
+    ax = axes_of(ax)
+    values = np.array([model.get_params()[parameter] for model in models])
+    order = np.argsort(values)
+    weights = np.array([np.ravel(model.coef_) for model in models])[order]
+    styles = series_of([f"$w_{{{j + 1}}}$" for j in range(len(weights.T))])
+    for column, (name, style) in zip(weights.T, styles.items(), strict=True):
+        ax.plot(values[order], column, label=name, **style)
+    ax.axhline(0.0, color=GREY, linewidth=0.8)
+    ax.set(xscale="log", xlabel=parameter, ylabel="weight")
+    ax.legend(frameon=False, ncols=1 + len(weights.T) // 8)
+    return ax

@@ -1,15 +1,25 @@
-"""Methods beside each other on one data set."""
+"""Methods beside each other: Figure 1 of the paper, and accuracies on one data set."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from string import ascii_lowercase
 from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.patches import Rectangle
 
-from propcvx.plotting.style import BLUE, GREY, Array
+from propcvx.errors import InputError
+from propcvx.plotting.style import BLUE, CLASSES, GREY, PURPLE, Array, draw_points, scores_on_grid
+
+Panel = tuple[str, Callable[[Axes], None]]
+Panels = Sequence[tuple[str, Mapping[str, Any]]]
+
+SHADE, MAX_COLUMNS = 0.16, 4
+LINES = (("black", "-"), (PURPLE, (0, (4, 2))))
 
 
 def method_comparison(
@@ -83,3 +93,109 @@ def _draw_proportions(ax: Axes, name: str, true: Array, predicted: Array) -> Non
     ax.plot(true, predicted, "o", color=BLUE, alpha=0.65, markersize=6, zorder=2)
     error = float(np.mean(np.abs(true - predicted)))
     ax.set_title(f"{name}\nbag error {error:.3f}", fontsize="medium")
+
+
+def figure_one(data: Any, panels: Panels, title: str = "") -> Figure:
+    """Bags in the plane, and what methods make of them: Figure 1 of the paper.
+
+    Parameters
+    ----------
+    data : BaggedData
+        Bags of instances with two features.
+    panels : sequence of (str, mapping of str to classifier)
+        For each panel below those of the bags its heading, and up to two fitted classifiers by
+        the text that names them.  The last one is drawn in the panels of the bags too.
+    title : str
+        Above the whole.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+
+    Raises
+    ------
+    InputError
+        If instances have not two features, or a panel has more than two classifiers.
+    """
+    _check_panels(data, panels)
+    reach = 1.1 * float(np.abs(data.X).max())
+    last = dict([*panels[-1][1].items()][-1:] if panels else [])
+    in_bags: list[Panel] = [
+        (f"bag {place}: {share:.0%} positive", partial(_draw_bag, data, bag, last, reach))
+        for place, (bag, share) in enumerate(data.proportions.items(), start=1)
+    ]
+    decisions: list[Panel] = [
+        (heading, partial(_draw_decisions, data, classifiers, reach))
+        for heading, classifiers in panels
+    ]
+    rows = [*_wrapped(in_bags), *_wrapped(decisions)]
+    columns = max(map(len, rows))
+    figure = Figure(figsize=(4.1 * columns, 5.2 * len(rows)), layout="constrained")
+    grid = figure.subplots(len(rows), columns, sharex=True, sharey=True, squeeze=False)
+    place = 0
+    for axes, row, below in zip(grid, rows, [*rows[1:], []], strict=True):
+        for column, (ax, (heading, draw)) in enumerate(zip(axes, row, strict=False)):
+            draw(ax)
+            letter = ascii_lowercase[place % 26] * (1 + place // 26)
+            place += 1
+            ax.set(xlim=(-reach, reach), ylim=(-reach, reach), aspect="equal")
+            ax.set_title(f"({letter}) {heading}")
+            ax.tick_params(labelbottom=column >= len(below))
+            at: dict[str, Any] = {"loc": "upper center", "bbox_to_anchor": (0.5, -0.07)}
+            ax.legend(**at, ncols=2, fontsize="small", columnspacing=1.0, frameon=False)
+        for unused in axes[len(row) :]:
+            unused.remove()
+    figure.suptitle(title)
+    return figure
+
+
+def _check_panels(data: Any, panels: Panels) -> None:
+    if data.X.shape[1] != 2:
+        raise InputError(f"data must have two features to be drawn, got {data.X.shape[1]}.")
+    for heading, classifiers in panels:
+        if not 1 <= len(classifiers) <= len(LINES):
+            raise InputError(
+                f"panels must have 1 to {len(LINES)} classifiers each, got {len(classifiers)} in "
+                f"{heading!r}."
+            )
+
+
+def _wrapped(panels: list[Panel]) -> list[list[Panel]]:
+    """Panels in rows of as equal a length as can be."""
+    n_rows = -(-len(panels) // MAX_COLUMNS)
+    length = -(-len(panels) // max(n_rows, 1))
+    return [panels[first : first + length] for first in range(0, len(panels), max(length, 1))]
+
+
+def _draw_bag(data: Any, bag: Any, last: Mapping[str, Any], reach: float, ax: Axes) -> None:
+    """The points of one bag, their mean, and the line of the last classifier."""
+    inside = data.bags == bag
+    draw_points(ax, data.X[inside], data.labels[inside])
+    mean = data.X[inside].mean(axis=0)
+    style: dict[str, Any] = {"s": 260, "color": "black", "marker": "*", "edgecolors": "white"}
+    ax.scatter(mean[0], mean[1], label="mean of the bag", zorder=4, **style)
+    _draw_lines(ax, last, reach, [(GREY, ":")])
+
+
+def _draw_decisions(data: Any, classifiers: Mapping[str, Any], reach: float, ax: Axes) -> None:
+    """Each classifier's line; shaded, what all of them predict."""
+    ticks, signs = _draw_lines(ax, classifiers, reach, LINES)
+    for label, name, colour, _ in CLASSES:
+        agreed = (signs == label).all(axis=0).astype(float)
+        ax.contourf(ticks, ticks, agreed, levels=(0.5, 1.5), colors=[colour], alpha=SHADE)
+        ax.add_patch(Rectangle((0, 0), 0, 0, color=colour, alpha=SHADE, label=f"predicted {name}"))
+    draw_points(ax, data.X, data.labels, named=False)
+
+
+def _draw_lines(
+    ax: Axes, classifiers: Mapping[str, Any], reach: float, styles: Sequence[Any]
+) -> tuple[Array, Array]:
+    """The lines where scores are 0, if in sight; a grid's ticks and the signs of scores there."""
+    ticks, signs = np.linspace(-reach, reach, 401), []
+    for (name, classifier), (colour, dashes) in zip(classifiers.items(), styles, strict=False):
+        scores = scores_on_grid(classifier.decision_function, ticks, ticks)
+        ax.plot([], [], color=colour, linestyle=dashes, label=name)
+        if scores.min() < 0.0 < scores.max():
+            ax.contour(ticks, ticks, scores, levels=(0.0,), colors=[colour], linestyles=[dashes])
+        signs.append(np.sign(scores))
+    return ticks, np.array(signs)

@@ -1,4 +1,4 @@
-"""Colours, marks and dashes that all pictures share.
+"""What all pictures share: colours, marks and dashes, axes, points and sides in the plane.
 
 Colours are those of Okabe and Ito, which most colour-blind readers can tell apart; classes also
 differ by their marker, and lines by their dashes.
@@ -6,13 +6,17 @@ differ by their marker, and lines by their dashes.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from io import StringIO
 from typing import Any
 
 import numpy as np
+from matplotlib import rc_context
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
+
+from propcvx.errors import InputError
 
 Array = NDArray[np.float64]
 Line = tuple[Array, Array, Array]
@@ -20,6 +24,8 @@ Line = tuple[Array, Array, Array]
 BLUE, VERMILION, PURPLE, GREY = "#0072B2", "#D55E00", "#8E3B73", "#555555"
 CLASSES = ((1, "positive", BLUE, "o"), (-1, "negative", VERMILION, "^"))
 """Label, name, colour and marker of both classes."""
+POINTS: dict[str, Any] = {"s": 22, "edgecolors": "white", "linewidths": 0.4, "zorder": 3}
+"""How instances are drawn."""
 SERIES: Sequence[dict[str, Any]] = [
     {"color": colour, "marker": marker, "markersize": 4.5, "linestyle": dashes}
     for colour, marker, dashes in (
@@ -47,3 +53,53 @@ def series_of(names: Sequence[str]) -> dict[str, dict[str, Any]]:
 def axes_of(ax: Axes | None) -> Axes:
     """The given axes, or those of a new figure."""
     return Figure(figsize=(5.0, 3.4), layout="constrained").subplots() if ax is None else ax
+
+
+def svg_text(figure: Figure) -> str:
+    """A figure as SVG: the same text whenever it is the same figure.
+
+    Parameters
+    ----------
+    figure : matplotlib.figure.Figure
+    """
+    buffer = StringIO()
+    with rc_context({"svg.hashsalt": "propcvx"}):
+        figure.savefig(buffer, format="svg", metadata={"Date": None})
+    return buffer.getvalue()
+
+
+def check_plane(X: Any) -> Array:
+    """X as an array; an error if it has not two columns."""
+    X = np.asarray(X, dtype=float)
+    if X.ndim != 2 or X.shape[1] != 2:
+        raise InputError(f"X must have two columns to be drawn in the plane, got shape {X.shape}.")
+    return X
+
+
+def draw_points(ax: Axes, X: Array, labels: NDArray[Any], *, named: bool = True) -> None:
+    """Instances in the colour and with the mark of their class."""
+    for label, name, colour, marker in CLASSES:
+        chosen = X[np.sign(labels) == label]
+        shown = name if named else None
+        ax.scatter(chosen[:, 0], chosen[:, 1], color=colour, marker=marker, label=shown, **POINTS)
+
+
+def scores_on_grid(scores_of: Callable[[Array], Array], first: Array, second: Array) -> Array:
+    """Scores at the points of a grid, a row for each second coordinate."""
+    grid = np.stack(np.meshgrid(first, second), axis=-1)
+    return np.reshape(scores_of(grid.reshape(-1, 2)), grid.shape[:2])
+
+
+def draw_sides(scores_of: Callable[[Array], Array], X: Array, ax: Axes) -> None:
+    """Both sides in the colours of their class, the boundary, and the margin where there is one."""
+    around = 0.05 * np.ptp(X, axis=0)
+    first, second = np.linspace(X.min(axis=0) - around, X.max(axis=0) + around, 200).T
+    scores = scores_on_grid(scores_of, first, second)
+    ax.contourf(
+        first, second, scores, levels=(-np.inf, 0.0, np.inf), colors=(VERMILION, BLUE), alpha=0.12
+    )
+    levels = [level for level in (-1.0, 0.0, 1.0) if scores.min() < level < scores.max()]
+    dashes = ["-" if level == 0.0 else ":" for level in levels]
+    if levels:
+        ax.contour(first, second, scores, levels=levels, colors=["black"], linestyles=dashes)
+    ax.set(xlabel="$x_1$", ylabel="$x_2$")
