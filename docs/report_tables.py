@@ -73,17 +73,26 @@ def results() -> pd.DataFrame:
 
 
 @cache
-def points_of(*experiments: str) -> pd.DataFrame:
-    """The results of experiments."""
-    return frames.points_of(results(), frames.planned(experiments))
+def all_points() -> pd.DataFrame:
+    """The results of all experiments."""
+    return frames.points_of(results(), frames.planned(EXPERIMENTS))
 
 
 @cache
+def all_entries() -> pd.DataFrame:
+    """The entries of all experiments."""
+    return frames.entries_of(all_points())
+
+
+def points_of(*experiments: str) -> pd.DataFrame:
+    """The results of some experiments."""
+    return all_points()[all_points()["experiment"].isin(experiments)]
+
+
 def entries_of(*experiments: str, done: bool = False) -> pd.DataFrame:
-    """The entries of experiments; those of which a repetition is done, or all."""
-    if done:
-        return entries_of(*experiments).query("repetitions > 0")
-    return frames.entries_of(points_of(*experiments))
+    """The entries of some experiments; those of which a repetition is done, or all."""
+    entries = all_entries()[all_entries()["experiment"].isin(experiments)]
+    return entries[entries["repetitions"] > 0] if done else entries
 
 
 def means_tables() -> str:

@@ -11,6 +11,7 @@ import json
 import re
 from base64 import b64encode
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import partial
 from importlib.resources import files
 from pathlib import Path
 from string import Template
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
     from pandas import DataFrame, Series
 
     Groups = Mapping[str, DataFrame]
+    Figures = dict[str, Callable[[], Figure]]
     Tests = Mapping[Any, Mapping[tuple[str, str], frames.Comparison]]
 
 OUTPUTS = (".md", ".html", ".csv", ".parquet")
@@ -101,7 +103,7 @@ def write_report(file: Path, output: Path, protocol: Protocol | None = None) -> 
             long = dict.fromkeys(("settings", "run", "warnings"), "category")
             read_results(file).astype(long).to_parquet(output, compression="zstd", index=False)
         else:
-            figures: dict[str, Figure] = {}
+            figures: Figures = {}
             text = _joined(_parts(file, protocol, figures))
             write = _write_page if ending == ".html" else _write_markdown
             write(text, figures, output)
@@ -369,7 +371,7 @@ def size_text(bag_size: int) -> str:
     return str(bag_size) if bag_size else "own bags"
 
 
-def _parts(file: Path, protocol: Protocol | None, figures: dict[str, Figure]) -> Iterator[str]:
+def _parts(file: Path, protocol: Protocol | None, figures: Figures) -> Iterator[str]:
     """What a report says, in Markdown; its pictures are put into ``figures``, by name."""
     results = read_results(file)
     once, cells = results.drop_duplicates("key"), frames.planned(EXPERIMENTS, protocol)
@@ -407,7 +409,7 @@ def _options_text(protocol: Protocol) -> str:
 
 
 def _experiment(
-    name: str, entries: DataFrame, points: DataFrame, figures: dict[str, Figure]
+    name: str, entries: DataFrame, points: DataFrame, figures: Figures
 ) -> Iterator[str]:
     yield f"## {EXPERIMENTS[name].about}"
     yield f"Cells done: {entries['done'].sum()} of {entries['cells'].sum()}."
@@ -419,9 +421,10 @@ def _experiment(
         group = entries[(entries["data"] == data) & (entries["kernel"] == kernel)]
         if group["bag_size"].nunique() > 1:
             lines = {"here": (CHOSEN, f"std, {CHOSEN}"), "paper": ("print", "print_std")}
-            figures[f"{name}-{data}-{kernel}"] = _figure(group, lines, f"{data}, {kernel} kernel")
+            title = f"{data}, {kernel} kernel"
+            figures[f"{name}-{data}-{kernel}"] = partial(_figure, group, lines, title)
             where = ", here and in the paper" if group["print"].notna().any() else ""
-            caption = f"Accuracy against bag size{where}: {data}, {kernel} kernel."
+            caption = f"Accuracy against bag size{where}: {title}."
             yield f"![{caption}]({name}-{data}-{kernel}.svg)"
     if name == "better":
         sections = {
@@ -436,7 +439,7 @@ def _experiment(
     tuned = done[(done["side"] != "") & (done["combinations"] > 1)]
     if len(tuned):
         yield "### Had parameters been chosen otherwise"
-        figures[f"{name}-choices"] = choices_figure(tuned)
+        figures[f"{name}-choices"] = partial(choices_figure, tuned)
         yield (
             "![Mean accuracy against bag size: with parameters chosen by bag error for each fold, "
             "in the paper, and with one combination for all folds, chosen by accuracy on test "
@@ -479,22 +482,22 @@ def _origin(file: Path, once: DataFrame, n_other: int) -> Iterator[str]:
         yield rows_table(machines.rename_axis("").reset_index())
 
 
-def _write_markdown(text: str, figures: Mapping[str, Figure], output: Path) -> None:
+def _write_markdown(text: str, figures: Figures, output: Path) -> None:
     folder = output.with_name(f"{output.stem}_files")
-    for name, figure in figures.items():
+    for name, draw in figures.items():
         folder.mkdir(exist_ok=True)
-        (folder / f"{name}.svg").write_text(svg_text(figure), encoding="utf-8")
+        (folder / f"{name}.svg").write_text(svg_text(draw()), encoding="utf-8")
         text = text.replace(f"]({name}.svg)", f"]({folder.name}/{name}.svg)")
     output.write_text(text, encoding="utf-8")
 
 
-def _write_page(text: str, figures: Mapping[str, Figure], output: Path) -> None:
+def _write_page(text: str, figures: Figures, output: Path) -> None:
     """One HTML page that holds its pictures and needs no network."""
     from markdown_it import MarkdownIt
 
     def drawn(image: re.Match[str]) -> str:
         name, caption = image.groups()
-        data = b64encode(svg_text(figures[name]).encode()).decode()
+        data = b64encode(svg_text(figures[name]()).encode()).decode()
         return (
             f'<figure><img src="data:image/svg+xml;base64,{data}" alt="{name}">'
             f"<figcaption>{caption}</figcaption></figure>"

@@ -58,7 +58,12 @@ def _of_store(file: Path) -> DataFrame:
 def _points(row: dict[str, Any], run: str) -> list[dict[str, Any]]:
     left_out = ("points", "scores", "accuracy_chosen_by_test")
     cell = {name: value for name, value in row.items() if name not in left_out} | {"run": run}
-    empty = {"parameters": {}, "validation_error": None, "accuracy": None, "bag_error": None}
+    empty: dict[str, Any] = {
+        "parameters": {},
+        "validation_error": None,
+        "accuracy": None,
+        "bag_error": None,
+    }
     rows = []
     for point in json.loads(row["points"]) or [empty | {"objective": None}]:
         parameters = json.dumps(point["parameters"], sort_keys=True)
