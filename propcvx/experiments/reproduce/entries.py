@@ -59,7 +59,7 @@ def printed() -> DataFrame:
     from pandas import read_csv
 
     with files(__package__).joinpath("printed.csv").open(encoding="utf-8") as file:
-        return read_csv(file, index_col=PLACE, float_precision="round_trip")
+        return read_csv(file, index_col=PLACE)
 
 
 def planned(
@@ -254,10 +254,10 @@ def _best(entries: DataFrame, splits: DataFrame) -> Series:
     rivals = entries[entries[CHOSEN].notna() & (entries["method"] != SUPERVISED)]
     best = entries["method"] == ""
     for place, column in rivals.groupby(COLUMN):
-        first = column.loc[column[CHOSEN].idxmax()]
-        for row, entry in column.iterrows():
-            found = compare(splits.loc[place], first["method"], entry["method"])
-            best[row] = entry[CHOSEN] == first[CHOSEN] or found.p_value >= LEVEL
+        own, top = splits.loc[place], column[CHOSEN].idxmax()
+        for row, method in column["method"].items():
+            equal = column[CHOSEN][row] == column[CHOSEN][top]
+            best[row] = equal or compare(own, column["method"][top], method).p_value >= LEVEL
     return best
 
 

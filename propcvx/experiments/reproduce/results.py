@@ -49,7 +49,8 @@ def _of_store(file: Path) -> DataFrame:
     from pandas import DataFrame
 
     rows = Store(file, read_only=True).rows()
-    with closing(sqlite3.connect(f"{file.absolute().as_uri()}?mode=ro", uri=True)) as connection:
+    how = "mode=ro" if file.with_name(f"{file.name}-wal").exists() else "immutable=1"
+    with closing(sqlite3.connect(f"{file.absolute().as_uri()}?{how}", uri=True)) as connection:
         runs = dict(connection.execute("SELECT run, environment FROM runs"))
     frame = DataFrame([point for row in rows for point in _points(row, runs[row["run"]])])
     return frame.astype({"objective": float, "accuracy": float}) if rows else frame
