@@ -62,7 +62,7 @@ def pages() -> dict[str, str]:
         "results_untuned": _accuracies("timing"),
         "results_means": means_tables(),
         "results_seconds": seconds_table(),
-        "results_tests": report.tests_text(linear, entries_of("table-linear", done=True)),
+        "results_tests": report.paired_text(linear, entries_of("table-linear", done=True)),
     }
 
 

@@ -53,8 +53,8 @@ def printed() -> DataFrame:
 
     Examples
     --------
-    >>> printed().loc[("table-linear", "vote", "linear", 64, "alter-pSVM"), "print"]
-    92.12
+    >>> printed().loc[("table-linear", "vote", "linear", 64, "alter-pSVM")].tolist()
+    [92.12, 1.2, 1.0]
     """
     from pandas import read_csv
 

@@ -305,7 +305,7 @@ def room_table(entries: DataFrame) -> str:
     return _mean_beyond(concat([each, each.assign(bag="all")]), ["bag"], head)
 
 
-def tests_table(tested: Tests) -> str:
+def paired_table(tested: Tests) -> str:
     """Methods against each other, column by column; ``tested`` as :func:`comparisons` gives it."""
     return rows_table(
         {"data": data, "kernel": kernel, "bag": size_text(size)}
@@ -329,7 +329,7 @@ def comparisons(points: DataFrame) -> Tests:
     return {place: pairs for place, pairs in found.items() if pairs}
 
 
-def tests_text(tested: Tests, entries: DataFrame) -> str:
+def paired_text(tested: Tests, entries: DataFrame) -> str:
     """How many comparisons with earlier methods are significant, ours and as printed."""
     ours = [found[pair] for found in tested.values() for pair in RIVALS if pair in found]
     beside = entries[entries["side"] != ""].set_index(frames.PLACE)
@@ -450,7 +450,7 @@ def _experiment(
     yield from ("### Entry by entry", selection_text(done), entry_table(done))
     if tested := comparisons(points):
         yield "### Methods against each other"
-        yield from (tests_text(tested, done), TESTS, tests_table(tested))
+        yield from (paired_text(tested, done), TESTS, paired_table(tested))
 
 
 def _origin(file: Path, once: DataFrame, n_other: int) -> Iterator[str]:

@@ -38,8 +38,12 @@ def read_results(file: Path) -> DataFrame:
     InputError
         If there is no such file, or it is none of these.
     """
-    from pandas import read_parquet
-
+    try:
+        from pandas import read_parquet
+    except ImportError as failure:
+        raise InputError(
+            "reading results needs pandas: pip install 'propcvx[experiments]'."
+        ) from failure
     if not file.is_file():
         raise InputError(f"there is no results file {file}.")
     return read_parquet(file) if file.suffix == ".parquet" else _of_store(file)
