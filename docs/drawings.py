@@ -8,18 +8,19 @@
 with seeds from 1 on: each draws bags, folds and random labelings five times.
 """
 
+import json
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pandas as pd
-from report_tables import all_entries
+from report_tables import entries_of, points_of
 
-from propcvx.experiments.reproduce import Protocol, Selection, Store, plan
-from propcvx.experiments.reproduce.entries import Entry, entries_of, grouped
-from propcvx.experiments.tables import markdown_table, parameter_text, spread_text
+from propcvx.experiments.reproduce import Protocol, Selection, entries
+from propcvx.experiments.reproduce.entries import CHOSEN, FOR_ALL_BY_TEST
+from propcvx.experiments.reproduce.report import rows_table
+from propcvx.experiments.reproduce.results import read_results
+from propcvx.experiments.tables import spread_text
 
 FILE = Path(__file__).with_name("results") / "drawings.csv"
 DATA = ["heart", "vote", "australian"]
@@ -43,30 +44,22 @@ FIXED: dict[str, dict[str, Any]] = {
 PLACE = ["bag_size", "method", "data"]
 
 
-def write(results: Path) -> None:
+def write(file: Path) -> None:
     """The drawings of which all sets, sizes and methods are done, a row for each of them."""
-    rows = Store(results, read_only=True).rows()
-    frame = pd.DataFrame([row for seed in SEEDS for row in _of_seed(seed, rows)])
+    results, selection = read_results(file), Selection(DATA, None, SIZES, METHODS)
+    drawn = []
+    for seed in SEEDS:
+        cells = entries.planned(["table-linear"], Protocol().with_options(seed=seed), selection)
+        found = entries.accuracies_of(entries.points_of(results, cells))
+        drawn.append(cells.join(found, on=entries.REPETITION, how="inner").assign(seed=seed))
+    frame = pd.concat(drawn).query("fold == 0")
     counts = frame.groupby(["seed", "repetition"])["method"].transform("size")
     whole = frame[counts == len(DATA) * len(SIZES) * len(METHODS)]
-    whole.to_csv(FILE, index=False, float_format="%.4f", lineterminator="\n")
-
-
-def _of_seed(seed: int, rows: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
-    protocol = Protocol().with_options(seed=seed)
-    for repetition in range(5):
-        chosen = Selection(DATA, None, SIZES, METHODS, [repetition])
-        for entry in entries_of("table-linear", plan("table-linear", protocol, chosen), rows):
-            if entry.accuracies:
-                yield {"seed": seed, "repetition": repetition, **_described(entry)}
-
-
-def _described(entry: Entry) -> dict[str, Any]:
-    return {
-        **{name: getattr(entry, name) for name in PLACE},
-        "accuracy": entry.mean,
-        "chosen_by_test": float(np.mean(entry.for_all_folds_by_test)),
-    }
+    names = {CHOSEN: "accuracy", FOR_ALL_BY_TEST: "chosen_by_test"}
+    columns = ["seed", "repetition", *PLACE, *names.values()]
+    whole.rename(columns=names)[columns].to_csv(
+        FILE, index=False, float_format="%.4f", lineterminator="\n"
+    )
 
 
 def pages() -> dict[str, str]:
@@ -85,23 +78,33 @@ def fixed_causes_table(study: pd.DataFrame) -> str:
     Means over heart and vote, linear kernel, bags of 32 and 64.
     """
     study = study[(study["deal"] == 0) & study["bag_size"].isin(SIZES)]
-    entries = [
-        entry
-        for entry in all_entries("table-linear")
-        if entry.data in set(study["data"]) and entry.bag_size in SIZES
-    ]
+    grid = entries.combinations_of(points_of("table-linear"))
     rows = []
-    for method, group in grouped(entries, lambda entry: entry.method).items():
-        name = parameter_text(FIXED[method])
-        theirs = float(np.mean([e.paper.accuracy for e in group if e.paper]))
-        ours = float(np.mean([e.mean for e in group]))
-        fixed = float(np.mean([e.combinations[name] for e in group]))
-        fresh = study[study["method"] == method]["accuracy"].mean()
-        parts = [ours - fixed, fixed - fresh, fresh - theirs]
-        means = [f"{mean:.1f}" for mean in (theirs, ours, fixed, fresh)]
-        rows.append([method, *means, *(f"{part:+.1f}" for part in parts)])
-    head = ["method", "print", "tables", "fixed, the tables' drawings", "fixed, twelve others"]
-    return markdown_table([*head, "selection", "drawing", "rest"], rows)
+    for method, parameters in FIXED.items():
+        own, with_fixed, fresh = (
+            frame[
+                (frame["method"] == method)
+                & frame["data"].isin(study["data"])
+                & frame["bag_size"].isin(SIZES)
+            ]
+            for frame in (entries_of("table-linear"), grid, study)
+        )
+        is_fixed = with_fixed["parameters"] == json.dumps(parameters, sort_keys=True)
+        theirs, ours = own["print"].mean(), own[CHOSEN].mean()
+        fixed, others = with_fixed[is_fixed]["accuracy"].mean(), fresh["accuracy"].mean()
+        rows.append(
+            {
+                "method": method,
+                "print": f"{theirs:.1f}",
+                "tables": f"{ours:.1f}",
+                "fixed, the tables' drawings": f"{fixed:.1f}",
+                "fixed, twelve others": f"{others:.1f}",
+                "selection": f"{ours - fixed:+.1f}",
+                "drawing": f"{fixed - others:+.1f}",
+                "rest": f"{others - theirs:+.1f}",
+            }
+        )
+    return rows_table(rows)
 
 
 def causes_table(fresh: pd.DataFrame) -> str:
@@ -109,19 +112,27 @@ def causes_table(fresh: pd.DataFrame) -> str:
 
     Means over the data sets; the deviation is that of the sets' mean over the drawings.
     """
-    stored = {(e.bag_size, e.method, e.data): e for e in all_entries("table-linear")}
-    head = ["bags of", "method", "print", "tables", "fresh", "fresh, chosen by test"]
+    stored = entries_of("table-linear")
+    stored = stored[stored["data"].isin(DATA)].groupby(PLACE[:2])[["print", CHOSEN]].mean()
     rows = []
     for (size, method), group in fresh.groupby(PLACE[:2], sort=False):
-        entries = [stored[size, method, data] for data in DATA]
-        theirs = float(np.mean([e.paper.accuracy for e in entries if e.paper]))
-        ours = float(np.mean([e.mean for e in entries]))
+        theirs, ours = stored.loc[(size, method)]
         each = group.groupby(["seed", "repetition"])["accuracy"].mean()
         mean, best = each.mean(), group["chosen_by_test"].mean()
-        parts = [ours - mean, mean - best, best - theirs]
-        means = [f"{theirs:.1f}", f"{ours:.1f}", spread_text(mean, each.std()), f"{best:.1f}"]
-        rows.append([str(size), method, *means, *(f"{part:+.1f}" for part in parts)])
-    return markdown_table([*head, "drawing", "selection", "rest"], rows)
+        rows.append(
+            {
+                "bags of": size,
+                "method": method,
+                "print": f"{theirs:.1f}",
+                "tables": f"{ours:.1f}",
+                "fresh": spread_text(mean, each.std()),
+                "fresh, chosen by test": f"{best:.1f}",
+                "drawing": f"{ours - mean:+.1f}",
+                "selection": f"{mean - best:+.1f}",
+                "rest": f"{best - theirs:+.1f}",
+            }
+        )
+    return rows_table(rows)
 
 
 if __name__ == "__main__":

@@ -1,19 +1,16 @@
-"""Tables of what the paper leaves open, as docs/results/tables.sqlite has it tried."""
+"""Tables of what the paper leaves open, as docs/results/tables.parquet has it tried."""
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
 from typing import Any
 
-import numpy as np
-from report_tables import all_rows
+import pandas as pd
+from report_tables import results
 
-from propcvx.experiments.reproduce import PRESETS, Cell, Design, Protocol, Selection, plan
-from propcvx.experiments.reproduce.entries import Entry, entries_of, grouped
-from propcvx.experiments.reproduce.evaluate import choose
-from propcvx.experiments.reproduce.report.choices import difference_text, small_and_large
-from propcvx.experiments.tables import markdown_table
+from propcvx.experiments.reproduce import PRESETS, Protocol, Selection
+from propcvx.experiments.reproduce.entries import PLACE, entries_of, planned, points_of
+from propcvx.experiments.reproduce.report import difference_text, rows_table, small_and_large
 
 SINGLE_VALUES: Mapping[str, Mapping[str, Mapping[str, Any]]] = {
     "MeanMap": {
@@ -110,72 +107,65 @@ def single_values_table() -> str:
     The fits are the same; bag error chooses among those that have the value.  In brackets the
     entries within two printed deviations.
     """
-    rows = [
-        [method, text, *_differences(method, kept)]
-        for method, choices in SINGLE_VALUES.items()
-        for text, kept in {"as in the tables": {}, **choices}.items()
-    ]
-    sizes = ("bags of 2 to 16", "bags of 32, 64")
-    groups = [f"{kernel}, {size}" for kernel in ("linear", "Gaussian") for size in sizes]
-    return markdown_table(["method", "with", *groups], rows)
+    rows = []
+    for method, choices in SINGLE_VALUES.items():
+        tables = {
+            "linear": _points("table-linear", methods=[method]),
+            "Gaussian": _points("table-rbf", methods=[method]),
+        }
+        for text, kept in {"as in the tables": {}, **choices}.items():
+            row = {"method": method, "with": text}
+            for kernel, points in tables.items():
+                small, large = small_and_large(_done(_keeping(points, kept))).values()
+                row[f"{kernel}, bags of 2 to 16"] = difference_text(small)
+                row[f"{kernel}, bags of 32, 64"] = difference_text(large)
+            rows.append(row)
+    return rows_table(rows)
 
 
 def trials_table() -> str:
     """Mean difference to print of cells run with other options: in the tables, and with them."""
-    head = ["options", "data", "bags of", "repetitions", "method", "in the tables", "with them"]
-    return markdown_table(head, [row for trial in TRIALS for row in _rows_of(trial)])
+    return rows_table(row for trial in TRIALS for row in _rows_of(trial))
 
 
-def _differences(method: str, kept: Mapping[str, Any]) -> list[str]:
-    """Of the linear and the Gaussian kernel, of small and of large bags."""
-    texts = []
-    for table in ("table-linear", "table-rbf"):
-        cells, rows = _cells_and_rows(table, method)
-        entries = _done(table, cells, [_keeping(row, kept) for row in rows])
-        texts += [difference_text(part) for part in small_and_large(entries)]
-    return texts
+def _points(experiment: str, protocol: Protocol | None = None, **selection: Any) -> pd.DataFrame:
+    return points_of(results(), planned([experiment], protocol, Selection(**selection)))
 
 
-@cache
-def _cells_and_rows(table: str, method: str) -> tuple[list[Cell], list[dict[str, Any]]]:
-    cells = plan(table, selection=Selection(methods=[method]))
-    keys = {cell.key for cell in cells}
-    return cells, [row for row in all_rows() if row["key"] in keys]
+def _done(points: pd.DataFrame) -> pd.DataFrame:
+    return entries_of(points).query("repetitions > 0")
 
 
-def _keeping(row: Mapping[str, Any], kept: Mapping[str, Any]) -> dict[str, Any]:
-    """The row of a cell, had bag error chosen among the combinations that have these values."""
-    points = [p for p in json.loads(row["points"]) if kept.items() <= p["parameters"].items()]
-    chosen = points[choose(np.array([p["validation_error"] for p in points]), Design())]
-    return {**row, "points": json.dumps(points), "accuracy": chosen["accuracy"]}
+def _keeping(points: pd.DataFrame, kept: Mapping[str, Any]) -> pd.DataFrame:
+    """The points that have these values, with the one of them that bag error would choose."""
+    known = points[points["done"]]
+    has = {text: kept.items() <= json.loads(text).items() for text in known["parameters"].unique()}
+    known = known[known["parameters"].map(has)]
+    errors = known["validation_error"].round(9).groupby(known["key"])
+    return known.assign(chosen=known.index.isin(errors.idxmin()))
 
 
-def _rows_of(trial: Trial) -> list[list[str]]:
+def _rows_of(trial: Trial) -> list[dict[str, Any]]:
     """A row for each method, of the entries that both have."""
-    tables, others = (_entries(trial, protocol) for protocol in (Protocol(), trial.protocol))
-    both = [entry for place, entry in tables.items() if place in others]
-    rows = []
-    for method, group in grouped(both, lambda entry: entry.method).items():
-        places = (_listed(getattr(entry, part) for entry in group) for part in ("data", "bag_size"))
-        repetitions = _listed(len(entry.accuracies) for entry in group)
-        with_them = [others[_place(entry)] for entry in group]
-        differences = map(difference_text, (group, with_them))
-        rows.append([f"`{trial.flags}`", *places, repetitions, method, *differences])
-    return rows
+    tables, others = (
+        _done(_points(trial.experiment, protocol, **vars(trial.selection)))
+        for protocol in (Protocol(), trial.protocol)
+    )
+    places = pd.MultiIndex.from_frame(others[PLACE])
+    both = tables[pd.MultiIndex.from_frame(tables[PLACE]).isin(places)]
+    return [
+        {
+            "options": f"`{trial.flags}`",
+            "data": _listed(group["data"]),
+            "bags of": _listed(group["bag_size"]),
+            "repetitions": _listed(group["repetitions"]),
+            "method": method,
+            "in the tables": difference_text(group),
+            "with them": difference_text(others.merge(group[PLACE], on=PLACE)),
+        }
+        for method, group in both.groupby("method", sort=False)
+    ]
 
 
-def _entries(trial: Trial, protocol: Protocol) -> dict[tuple[Any, ...], Entry]:
-    cells = plan(trial.experiment, protocol, trial.selection)
-    return {_place(entry): entry for entry in _done(trial.experiment, cells, all_rows())}
-
-
-def _done(experiment: str, cells: Sequence[Cell], rows: Sequence[Mapping[str, Any]]) -> list[Entry]:
-    return [entry for entry in entries_of(experiment, cells, rows) if entry.accuracies]
-
-
-def _place(entry: Entry) -> tuple[Any, ...]:
-    return entry.method, entry.data, entry.bag_size
-
-
-def _listed(values: Iterable[Any]) -> str:
-    return ", ".join(map(str, dict.fromkeys(values)))
+def _listed(values: pd.Series) -> str:
+    return ", ".join(map(str, values.unique()))

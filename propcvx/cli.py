@@ -29,7 +29,7 @@ from propcvx.experiments.reproduce import (
 from propcvx.experiments.reproduce.engines import dask_cluster, processes
 from propcvx.experiments.reproduce.plan_text import plan_text
 from propcvx.experiments.reproduce.protocol import OPTIONS
-from propcvx.experiments.reproduce.report import document_of, markdown_text, write_report
+from propcvx.experiments.reproduce.report import report_text, write_report
 from propcvx.experiments.solvers_command import add_solvers
 
 INTERRUPTED = 130
@@ -205,7 +205,7 @@ def _add_report(commands: Any) -> None:
         "--output",
         type=Path,
         metavar="FILE",
-        help="a report ending in .md or .html, or the cells in .csv or .parquet; without it, the "
+        help="a report ending in .md or .html, or the results in .csv or .parquet; without it, the "
         "report is printed",
     )
     shown.set_defaults(parser=shown, run=_report, keeps=lambda chosen: "")
@@ -232,7 +232,7 @@ def _report(chosen: argparse.Namespace) -> int:
     if chosen.output:
         write_report(chosen.file, chosen.output, protocol)
     else:
-        print(markdown_text(document_of(chosen.file, protocol)), end="")
+        print(report_text(chosen.file, protocol), end="")
     return 0
 
 

@@ -9,7 +9,7 @@ from propcvx.bags import Bags
 from propcvx.experiments.reproduce import plan, run_plan
 from propcvx.experiments.reproduce.data import n_instances
 from propcvx.experiments.reproduce.methods import ECOLOGICAL, METHODS
-from propcvx.experiments.reproduce.report import document_of, markdown_text
+from propcvx.experiments.reproduce.report import report_text
 from propcvx.experiments.reproduce.splits import compared, fixed_splits, place_of
 from propcvx.experiments.reproduce.tasks import fingerprint, task_of
 
@@ -51,7 +51,7 @@ def test_women_are_judged_on_districts_that_no_method_has_seen(data_home, tmp_pa
     assert sum(len(task.test.labels) for task in tasks) == n_instances("contraception") == 1934
     assert sum(Bags.from_target(task.test.y).n_bags for task in tasks) == 60
     assert run_plan(cells, tmp_path / "results", progress=False).done == 5
-    text = markdown_text(document_of(tmp_path / "results"))
+    text = report_text(tmp_path / "results")
     assert f"| {ECOLOGICAL} | " in text
     assert "Of these splits, 5 are among those of the experiment `quick`" in text
     assert "hashes the package has: 5 are the same." in text

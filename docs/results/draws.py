@@ -11,7 +11,7 @@ from propcvx.bags import Bags
 from propcvx.datasets import random_bags
 from propcvx.experiments.evaluation import Sample
 from propcvx.experiments.methods import cheaper, paper_methods
-from propcvx.experiments.reproduce.printed import REPETITIONS, printed
+from propcvx.experiments.reproduce.entries import PRINTED_REPETITIONS, printed
 from propcvx.model_selection import BagKFold
 from propcvx.plotting import line_grid
 
@@ -54,16 +54,17 @@ def summary(rows):
     found = {"draws": len(first), "mean": first.mean(), "deviation": first.std()}
     found |= {"same bags": again, "worst": first.min(), "below 50": (first < 50.0).sum()}
     found |= {f"{share:.0%}": first.quantile(share) for share in (0.25, 0.5, 0.75)}
-    paper = printed().get(("table-linear", data, "linear", int(size), method))
-    if paper:
-        p = p_value(paper.std, first.std(), len(first))
-        found |= {"print": paper.accuracy, "printed deviation": paper.std, "p": p}
+    paper, place = printed(), ("table-linear", data, "linear", int(size), method)
+    if place in paper.index:
+        mean, deviation = paper.loc[place, ["print", "print_std"]]
+        p = p_value(deviation, first.std(), len(first))
+        found |= {"print": mean, "printed deviation": deviation, "p": p}
     return pd.Series(found)
 
 
 def p_value(printed, deviation, draws):
     """Probability that five drawings deviate no more than printed, by the F test."""
-    return f.cdf((printed / deviation) ** 2, REPETITIONS - 1, draws - 1)
+    return f.cdf((printed / deviation) ** 2, PRINTED_REPETITIONS - 1, draws - 1)
 
 
 if __name__ == "__main__":

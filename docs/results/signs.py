@@ -7,9 +7,9 @@ from study import HERE, complete, lines
 
 from propcvx.experiments.evaluation import bag_errors, fit_each
 from propcvx.experiments.reproduce.cells import Cell as Fold
+from propcvx.experiments.reproduce.entries import PRINTED_REPETITIONS, printed
 from propcvx.experiments.reproduce.evaluate import choose
 from propcvx.experiments.reproduce.experiments import TABLE_DATA
-from propcvx.experiments.reproduce.printed import REPETITIONS, printed
 from propcvx.experiments.reproduce.protocol import Protocol
 from propcvx.experiments.reproduce.tasks import inner_splits, task_of
 from propcvx.plotting import line_grid
@@ -65,9 +65,11 @@ def predictions(fold, train, test):
 
 def in_print(data):
     """What Table 2 has, against the bag size."""
-    papers = {n: printed().get(("table-linear", data, "linear", n, "conv-pSVM")) for n in BAG_SIZES}
-    known = [(n, of.accuracy, of.std / REPETITIONS**0.5) for n, of in papers.items() if of]
-    return tuple(np.reshape(known, (-1, 3)).T)
+    place = {"experiment": "table-linear", "data": data, "method": "conv-pSVM"}
+    table = printed().xs(tuple(place.values()), level=tuple(place)).reset_index()
+    table = table[table["bag_size"].isin(BAG_SIZES)]
+    table["error"] = table["print_std"] / PRINTED_REPETITIONS**0.5
+    return tuple(table[["bag_size", "print", "error"]].to_numpy().T)
 
 
 if __name__ == "__main__":

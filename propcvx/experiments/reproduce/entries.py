@@ -1,196 +1,265 @@
-"""From cells to the entries of a table: means over repetitions, beside what is printed."""
+"""From results to the entries of tables: means over repetitions, beside what the paper prints.
+
+Results come as :func:`propcvx.experiments.reproduce.results.read_results` gives them.  Whatever is
+made of them here are data frames, too:
+
+- *points*: what is in the results of the cells of some experiments, see :func:`points_of`;
+- *entries*: a row for each method on one data set, kernel and bag size, see :func:`entries_of`.
+"""
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, TypeVar
+from collections.abc import Iterable
+from importlib.resources import files
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike
+from scipy.stats import t as student
+from scipy.stats import ttest_ind_from_stats
 
-from propcvx.experiments.reproduce.cells import Cell
-from propcvx.experiments.reproduce.evaluate import choose
-from propcvx.experiments.reproduce.printed import Printed, printed
-from propcvx.experiments.tables import parameter_text
+from propcvx.experiments.methods import SUPERVISED
+from propcvx.experiments.reproduce.experiments import Selection, plan
+from propcvx.experiments.reproduce.protocol import Protocol
 
-Array = NDArray[np.float64]
-Item = TypeVar("Item")
-Key = TypeVar("Key", bound=Hashable)
+if TYPE_CHECKING:
+    from pandas import DataFrame, Series
+
+COLUMN = ["experiment", "data", "kernel", "bag_size"]
+"""What identifies a column of a table."""
+PLACE = [*COLUMN, "method"]
+"""What identifies an entry."""
+REPETITION = [*PLACE, "repetition"]
+
+CHOICES = CHOSEN, FOR_ALL, BY_TEST, FOR_ALL_BY_TEST = (
+    "each fold, bag error",
+    "all folds, bag error",
+    "each fold, test accuracy",
+    "all folds, test accuracy",
+)
+"""What one combination of parameters is chosen for, and by what; tables show the first."""
+
+PRINTED_REPETITIONS = 5
+"""Repetitions behind every printed mean and standard deviation."""
+LEVEL = 0.05
+"""Of significance, as in the paper."""
 
 
-@dataclass(frozen=True)
-class Entry:
-    """One entry of a table: a method on one data set, kernel and bag size.
+def printed() -> DataFrame:
+    """Tables 2, 3 and 4, Section 7.1 and Figure 1, a row for each entry.
 
-    Attributes
-    ----------
-    data, kernel : str
-    bag_size : int
-    method : str
-    accuracies : tuple of float
-        Of each repetition all of whose folds are done: the share of all its test instances
-        classified right, in percent.
-    by_test : tuple of float
-        The same, had parameters been chosen by accuracy on the test instances.
-    for_all_folds : tuple of float
-        The same, had one combination of parameters been chosen for all folds of a repetition, by
-        the sum of their validation errors.
-    combinations : dict
-        The same for each combination of parameters, in all folds of every repetition.
-    folds : int
-        Of each repetition.
-    split_accuracies : dict
-        Accuracy in percent by the hash of the split, over the folds of the same repetitions.
-    seconds : float
-        Of all its cells that are done.
-    fit_seconds : float
-        Mean time of the fits with the chosen parameters over a repetition's folds, summed.
-    n_cells, n_done : int
-    paper : Printed or None
+    Columns are ``print`` (mean accuracy over five repetitions in percent), ``print_std`` and
+    ``bold``, whether it is printed in bold: the best of its column.
+
+    Examples
+    --------
+    >>> printed().loc[("table-linear", "vote", "linear", 64, "alter-pSVM")].tolist()
+    [92.12, 1.2, 1.0]
     """
+    from pandas import read_csv
 
-    data: str
-    kernel: str
-    bag_size: int
-    method: str
-    accuracies: tuple[float, ...]
-    by_test: tuple[float, ...]
-    for_all_folds: tuple[float, ...]
-    combinations: Mapping[str, tuple[float, ...]]
-    folds: int
-    split_accuracies: dict[str, float]
-    seconds: float
-    fit_seconds: float
-    n_cells: int
-    n_done: int
-    paper: Printed | None
-
-    @property
-    def mean(self) -> float:
-        """Mean accuracy; NaN where no repetition is complete."""
-        return float(np.mean(self.accuracies)) if self.accuracies else np.nan
-
-    @property
-    def std(self) -> float:
-        """Standard deviation over repetitions; NaN with fewer than two."""
-        return float(np.std(self.accuracies, ddof=1)) if len(self.accuracies) > 1 else np.nan
-
-    @property
-    def for_all_folds_by_test(self) -> tuple[float, ...]:
-        """Of each repetition, the most accurate combination of parameters in all its folds."""
-        return tuple(max(each) for each in zip(*self.combinations.values(), strict=True))
-
-    @property
-    def difference(self) -> float:
-        """Mean accuracy less the printed one, in points; NaN where there is none."""
-        return self.mean - self.paper.accuracy if self.paper else np.nan
-
-    @property
-    def beside_print(self) -> str:
-        """``"within"`` two printed deviations of print, ``"above"`` or ``"below"``; or nothing.
-
-        Our own deviation has no part in it, as a noisy mean would then agree the sooner.
-        """
-        if self.paper is None or not self.accuracies:
-            return ""
-        if abs(self.difference) <= 2.0 * self.paper.std:
-            return "within"
-        return "above" if self.difference > 0.0 else "below"
-
-    @property
-    def lost(self) -> float:
-        """Points by which choosing parameters by test accuracy would have been better."""
-        return float(np.mean(self.by_test)) - self.mean if self.accuracies else np.nan
+    with files(__package__).joinpath("printed.csv").open(encoding="utf-8") as file:
+        return read_csv(file, index_col=PLACE)
 
 
-def entries_of(
-    experiment: str, cells: Sequence[Cell], rows: Sequence[Mapping[str, Any]]
-) -> list[Entry]:
-    """The entries of an experiment, in the order of its cells.
+def planned(
+    experiments: Iterable[str], protocol: Protocol | None = None, selection: Selection | None = None
+) -> DataFrame:
+    """The cells of some experiments, a row each, as :func:`plan` has them."""
+    from pandas import DataFrame
 
-    Parameters
-    ----------
-    experiment : str
-    cells : sequence of Cell
-    rows : sequence of mapping
-        As :meth:`propcvx.experiments.reproduce.store.Store.rows` gives them; those of other cells
-        are left out.
-    """
-    known = {row["key"]: row for row in rows if not row["error"]}
-    groups = grouped(cells, lambda cell: (cell.data, cell.kernel, cell.bag_size, cell.method))
-    return [
-        _entry(group, known, printed().get((experiment, *place))) for place, group in groups.items()
-    ]
-
-
-def grouped(items: Iterable[Item], key: Callable[[Item], Key]) -> dict[Key, list[Item]]:
-    """Items by what the key says of them, in the order in which that first occurs."""
-    groups: dict[Key, list[Item]] = {}
-    for item in items:
-        groups.setdefault(key(item), []).append(item)
-    return groups
-
-
-def _entry(
-    cells: Sequence[Cell], known: Mapping[str, Mapping[str, Any]], paper: Printed | None
-) -> Entry:
-    repetitions = grouped(cells, lambda cell: cell.repetition)
-    complete = [
-        [known[cell.key] for cell in folds]
-        for folds in repetitions.values()
-        if all(cell.key in known for cell in folds)
-    ]
-    done = [known[cell.key] for cell in cells if cell.key in known]
-    first = cells[0]
-    design = first.protocol.design
-    grids = [_Grid.of(folds) for folds in complete]
-    return Entry(
-        data=first.data,
-        kernel=first.kernel,
-        bag_size=first.bag_size,
-        method=first.method,
-        accuracies=tuple(_pooled(folds, "accuracy") for folds in complete),
-        by_test=tuple(_pooled(folds, "accuracy_chosen_by_test") for folds in complete),
-        for_all_folds=tuple(float(g.accuracies[choose(g.errors, design)]) for g in grids),
-        combinations={
-            name: tuple(float(grid.accuracies[k]) for grid in grids)
-            for k, name in enumerate(grids[0].names if grids else ())
-        },
-        folds=design.folds,
-        split_accuracies={
-            row["split"]: 100.0 * row["accuracy"] for folds in complete for row in folds
-        },
-        seconds=sum(row["seconds"] for row in done),
-        fit_seconds=sum(row["fit_seconds"] for row in done) / max(len(complete), 1),
-        n_cells=len(cells),
-        n_done=len(done),
-        paper=paper,
+    parts = ("key", *PLACE[1:], "repetition", "fold")
+    return DataFrame(
+        {"experiment": name, **{part: getattr(cell, part) for part in parts}}
+        | {"folds": cell.protocol.design.folds, "ties": cell.protocol.design.ties}
+        for name in experiments
+        for cell in plan(name, protocol, selection)
     )
 
 
-@dataclass(frozen=True)
-class _Grid:
-    """Each combination of parameters in all folds of a repetition: error, percentage right."""
+def points_of(results: DataFrame, cells: DataFrame) -> DataFrame:
+    """The results of some cells: a row for each combination of parameters.
 
-    names: tuple[str, ...]
-    errors: Array
-    accuracies: Array
+    A cell that is not done, or failed, is one row without numbers; ``done`` says which are, and
+    ``complete`` whether all folds of the repetition are.
 
-    @classmethod
-    def of(cls, folds: Sequence[Mapping[str, Any]]) -> _Grid:
-        points = [json.loads(row["points"]) for row in folds]
-        right = [[point["accuracy"] for point in fold] for fold in points]
-        counts = [row["n_test"] for row in folds]
-        return cls(
-            tuple(parameter_text(point["parameters"]) for point in points[0]),
-            np.sum([[point["validation_error"] for point in fold] for fold in points], axis=0),
-            100.0 * np.average(right, axis=0, weights=counts),
-        )
+    Parameters
+    ----------
+    results : DataFrame
+    cells : DataFrame
+        As :func:`planned` gives them.
+    """
+    measured = ["key", "split", "n_test", "parameters", "validation_error", "accuracy"]
+    measured += ["chosen", "fit_seconds"]
+    points = cells.merge(results.loc[results["error"] == "", measured], on="key", how="left")
+    points["done"] = points["accuracy"].notna()
+    points["complete"] = points.groupby(REPETITION)["done"].transform("all")
+    points["right"] = points["accuracy"] * points["n_test"]
+    return points
 
 
-def _pooled(folds: Sequence[Mapping[str, Any]], column: str) -> float:
-    """Percentage over the test instances of all folds."""
-    counts = [row["n_test"] for row in folds]
-    return float(100.0 * np.average([row[column] for row in folds], weights=counts))
+def combinations_of(points: DataFrame) -> DataFrame:
+    """Each combination of parameters in all folds of a repetition.
+
+    Repetitions are those that are complete.  Columns are the error on validation bags, summed, and
+    the accuracy over all test instances in percent.
+    """
+    groups = points[points["complete"]].groupby([*REPETITION, "parameters"], sort=False)
+    sums = groups[["right", "n_test", "validation_error"]].sum()
+    return sums.assign(accuracy=_percent(sums)).reset_index()
+
+
+def accuracies_of(points: DataFrame) -> DataFrame:
+    """Accuracies of each complete repetition in percent, a column for each of ``CHOICES``."""
+    from pandas import DataFrame
+
+    whole, grid = points[points["complete"]], combinations_of(points)
+    # Sums of the same bags can differ in their last digit, so they are compared to nine digits.
+    errors = grid["validation_error"].round(9)
+    errors = errors[::-1] if (points["ties"] == "last").all() else errors
+    taken = {
+        CHOSEN: whole[whole["chosen"].astype(bool)],
+        FOR_ALL: grid.loc[errors.groupby([grid[part] for part in REPETITION]).idxmin()],
+        BY_TEST: whole.loc[whole.groupby([*REPETITION, "fold"])["accuracy"].idxmax()],
+        FOR_ALL_BY_TEST: grid.loc[grid.groupby(REPETITION)["accuracy"].idxmax()],
+    }
+    return DataFrame(
+        {
+            name: _percent(rows.groupby(REPETITION)[["right", "n_test"]].sum())
+            for name, rows in taken.items()
+        }
+    )
+
+
+def entries_of(points: DataFrame) -> DataFrame:
+    """The entries of tables, in the order of their cells.
+
+    Returns
+    -------
+    DataFrame
+        ``experiment``, ``data``, ``kernel``, ``bag_size``, ``method``; ``cells`` and how many are
+        ``done``; ``repetitions`` that are complete; mean accuracies over them for each of
+        ``CHOICES``, and their standard deviations, ``std`` of the first and ``std, NAME`` of all;
+        ``combinations`` of parameters; ``fit_seconds``, summed over the folds of a repetition; what
+        :func:`printed` has; ``difference`` to print, and whether that is ``within`` two printed
+        deviations, ``above`` or ``below``, as ``side``; ``best``, see :func:`compare`: the largest
+        mean of a column, and those that the test does not tell from it.  Our own deviation has no
+        part in ``side``, as a noisy mean would then agree the sooner.
+    """
+    repeated = accuracies_of(points).groupby(PLACE)
+    cells = points.drop_duplicates([*REPETITION, "fold"]).groupby(PLACE, sort=False)
+    entries = cells.agg(cells=("done", "size"), done=("done", "sum"))
+    entries["repetitions"] = repeated.size().reindex(entries.index, fill_value=0)
+    entries = entries.join(repeated.mean()).join(repeated.std().add_prefix("std, "))
+    whole = points[points["complete"]]
+    entries["combinations"] = whole.groupby(PLACE)["parameters"].nunique()
+    entries["fit_seconds"] = (
+        whole[whole["chosen"].astype(bool)].groupby(PLACE)["fit_seconds"].sum()
+        / entries["repetitions"]
+    )
+    entries = entries.join(printed())
+    entries["difference"] = entries[CHOSEN] - entries["print"]
+    sides = [entries["difference"].abs() <= 2.0 * entries["print_std"], entries["difference"] > 0.0]
+    entries["side"] = np.select(sides, ["within", "above"], "below")
+    entries.loc[entries["difference"].isna(), "side"] = ""
+    entries = entries.reset_index()
+    entries["best"] = _best(entries, splits_of(points))
+    return entries
+
+
+def splits_of(points: DataFrame) -> DataFrame:
+    """Accuracies in percent on every split of a complete repetition, a column for each method."""
+    taken = points[points["complete"] & (points["chosen"] == True)]  # noqa: E712  it may be NaN
+    groups = (100.0 * taken["accuracy"]).groupby(
+        [taken[part] for part in (*COLUMN, "folds", "split", "method")], sort=False
+    )
+    return groups.last().unstack("method")
+
+
+class Comparison(NamedTuple):
+    """One method less another.
+
+    Attributes
+    ----------
+    difference : float
+        Mean over the splits that both have done, in points.
+    p_value : float
+        Two-sided, see :func:`paired_p_value`, corrected for the overlap of training folds.
+    plain_p_value : float
+        The same uncorrected, as if all splits were independent.
+    n_splits : int
+    """
+
+    difference: float
+    p_value: float
+    plain_p_value: float
+    n_splits: int
+
+
+def compare(splits: DataFrame, first: str, second: str) -> Comparison:
+    """Two methods on the splits of a column, see :func:`splits_of`, that both have done.
+
+    The p-values are NaN with fewer than two such splits, and where methods are judged on their
+    training instances.
+    """
+    differences = (splits[first] - splits[second]).dropna()
+    folds = splits.index.get_level_values("folds")[0]
+    mean, count = float(differences.mean()), len(differences)
+    if count < 2 or folds < 2:
+        return Comparison(mean, np.nan, np.nan, count)
+    corrected = paired_p_value(differences, 1.0 / (folds - 1))
+    return Comparison(mean, corrected, paired_p_value(differences), count)
+
+
+def paired_p_value(differences: ArrayLike, test_to_train: float = 0.0) -> float:
+    r"""Two-sided paired t-test, with Nadeau and Bengio's correction (Machine Learning, 2003).
+
+    The statistic of n differences with mean m and variance s^2 is
+
+    .. math:: t = m / \sqrt{(1 / n + n_{test} / n_{train}) s^2}, \quad n - 1 \text{ degrees}.
+
+    Training folds of one repetition share most of their instances, and all repetitions are of one
+    data set; the second term stands for the correlation that this brings.
+
+    Parameters
+    ----------
+    differences : array of shape (n,)
+        Two at least.
+    test_to_train : float
+        Instances in a test fold over those in a training fold; with 0 it is the plain t-test.
+
+    Examples
+    --------
+    >>> paired_p_value([1.0, 2.0, 4.0, 3.0, 1.0])
+    0.0196
+    >>> paired_p_value([1.0, 2.0, 4.0, 3.0, 1.0], test_to_train=1 / 4)
+    0.0657
+    """
+    values = np.asarray(differences, dtype=float)
+    error = np.sqrt((1.0 / len(values) + test_to_train) * values.var(ddof=1))
+    if error == 0.0:
+        return float(values[0] == 0.0)
+    return float(2.0 * student.sf(abs(values.mean()) / error, len(values) - 1))
+
+
+def printed_comparison(first: Series, second: Series) -> tuple[float, float]:
+    """Difference of two printed means, and its p-value by an unpaired t-test on the deviations."""
+    pairs = [(one["print"], one["print_std"], PRINTED_REPETITIONS) for one in (first, second)]
+    test = ttest_ind_from_stats(*pairs[0], *pairs[1])
+    return first["print"] - second["print"], float(test.pvalue)
+
+
+def _best(entries: DataFrame, splits: DataFrame) -> Series:
+    """Whether each entry is best in its column, where the SVM told the labels does not compete."""
+    rivals = entries[entries[CHOSEN].notna() & (entries["method"] != SUPERVISED)]
+    best = entries["method"] == ""
+    for place, column in rivals.groupby(COLUMN):
+        own, top = splits.loc[place], column[CHOSEN].idxmax()
+        for row, method in column["method"].items():
+            equal = column[CHOSEN][row] == column[CHOSEN][top]
+            best[row] = equal or compare(own, column["method"][top], method).p_value >= LEVEL
+    return best
+
+
+def _percent(sums: DataFrame) -> Series:
+    return 100.0 * sums["right"] / sums["n_test"]

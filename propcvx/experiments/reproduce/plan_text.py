@@ -6,7 +6,6 @@ from collections.abc import Iterable, Sequence
 
 from propcvx.experiments.reproduce.cells import Cell
 from propcvx.experiments.reproduce.costs import Costs
-from propcvx.experiments.reproduce.entries import grouped
 from propcvx.experiments.reproduce.store import Store
 from propcvx.text import text_table
 
@@ -24,7 +23,9 @@ def plan_text(cells: Sequence[Cell], store: Store | None, n_jobs: int) -> str:
     """
     left = set(cells if store is None else store.left(cells))
     costs = Costs([] if store is None else store.rows())
-    groups = grouped(cells, lambda cell: (cell.data, cell.kernel, cell.method))
+    groups: dict[tuple[str, str, str], list[Cell]] = {}
+    for cell in cells:
+        groups.setdefault((cell.data, cell.kernel, cell.method), []).append(cell)
     rows = [
         {
             "data": data,
