@@ -196,7 +196,7 @@ def _report(chosen: Chosen) -> int:
     if chosen.output:
         report.write_report(chosen.file, chosen.output, _protocol(chosen))
     else:
-        print(report.markdown_text(report.document_of(chosen.file, _protocol(chosen))), end="")
+        print(report.report_text(chosen.file, _protocol(chosen)), end="")
     return 0
 
 

@@ -6,7 +6,7 @@ import csv
 import hashlib
 import json
 import warnings
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from functools import cache
 from importlib.resources import files
 from typing import Any
@@ -133,15 +133,14 @@ def place_of(settings: Mapping[str, Any]) -> str:
     return hashlib.sha256(json.dumps(part, sort_keys=True).encode()).hexdigest()[:16]
 
 
-def compared(results: Any) -> tuple[int, int]:
+def compared(rows: Iterable[Mapping[str, Any]]) -> tuple[int, int]:
     """How many splits of some results are fixed by hash, and how many of them are the same.
 
     Parameters
     ----------
-    results : DataFrame
-        As :func:`propcvx.experiments.reproduce.results.read_results` gives them.
+    rows : iterable of mapping
+        With ``settings``, as JSON, and ``split``.
     """
-    pairs = zip(results["settings"], results["split"], strict=True)
-    found = {(place_of(json.loads(settings)), split) for settings, split in pairs if split}
+    found = {(place_of(json.loads(row["settings"])), row["split"]) for row in rows if row["split"]}
     known = [(place, split) for place, split in found if place in fixed_splits()]
     return len(known), sum(fixed_splits()[place] == split for place, split in known)

@@ -97,7 +97,7 @@ def _workers(n_jobs: int | None, scheduler: str | None) -> AbstractContextManage
     if scheduler is None:
         return _processes(n_jobs)
     if n_jobs is not None:
-        raise InputError(f"n_jobs is that of the workers of scheduler, so leave it, got {n_jobs}.")
+        raise InputError(f"--jobs is the number of workers with a scheduler, got {n_jobs} too.")
     return _cluster(scheduler)
 
 
@@ -144,7 +144,7 @@ def _cluster(scheduler: str) -> Iterator[Workers]:
             client.submit(_run, cell, pure=False, priority=-place)
             for place, cell in enumerate(cells)
         ]
-        for future in as_completed(futures):
+        for future in as_completed(futures, loop=client.loop):
             yield future.result()
 
     with client:
