@@ -11,7 +11,6 @@ from xml.etree import ElementTree
 import numpy as np
 import pandas as pd
 import pytest
-from propcvx.experiments.reproduce.methods import AVERAGED, LLP_LEARN
 from scipy.stats import ttest_rel
 
 from propcvx.cli import main
@@ -20,6 +19,7 @@ from propcvx.experiments.methods import SUPERVISED
 from propcvx.experiments.reproduce import Selection, Store, plan
 from propcvx.experiments.reproduce.entries import Entry, entries_of
 from propcvx.experiments.reproduce.evaluate import Point, Result
+from propcvx.experiments.reproduce.methods import AVERAGED, LLP_LEARN
 from propcvx.experiments.reproduce.paired import (
     best_methods,
     compare,
