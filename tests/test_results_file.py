@@ -64,7 +64,7 @@ def begin(file):
     return process
 
 
-def until(condition, seconds=60.0):
+def until(condition, seconds=180.0):
     end = time.monotonic() + seconds
     while not (found := condition()):
         assert time.monotonic() < end
