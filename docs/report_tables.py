@@ -14,7 +14,7 @@ import pandas as pd
 from propcvx.experiments.reproduce import entries as frames
 from propcvx.experiments.reproduce import report
 from propcvx.experiments.reproduce.entries import CHOSEN, PLACE, PRINTED_REPETITIONS
-from propcvx.experiments.reproduce.experiments import EXPERIMENTS, METHODS, UNPRINTED
+from propcvx.experiments.reproduce.experiments import EXPERIMENTS, PAPER, UNPRINTED
 from propcvx.experiments.reproduce.results import read_results
 from propcvx.experiments.tables import parameter_text, spread_text
 from propcvx.plotting import svg_text
@@ -104,7 +104,7 @@ def _means_table(name: str) -> str:
     """A table in short: the mean over the data sets of which all bag sizes are done."""
     entries = entries_of(name, done=True)
     whole = entries.groupby("data")["method"].transform("size")
-    entries = entries[whole == len(METHODS) * entries["bag_size"].nunique()]
+    entries = entries[whole == len(PAPER) * entries["bag_size"].nunique()]
     means = entries.groupby(["method", "bag_size"], sort=False)[[CHOSEN, "print"]].mean()
     counts = entries.groupby("data", sort=False)["repetitions"].agg(_from_to)
     sets = (

@@ -5,13 +5,12 @@ from itertools import product
 import numpy as np
 from study import HERE, complete, lines
 
-from propcvx.experiments.evaluation import bag_errors, fit_each
+from propcvx.experiments.evaluation import bag_errors, choose, fit_each, inner_splits
 from propcvx.experiments.reproduce.cells import Cell as Fold
 from propcvx.experiments.reproduce.entries import PRINTED_REPETITIONS, printed
-from propcvx.experiments.reproduce.evaluate import choose
+from propcvx.experiments.reproduce.evaluate import task_of
 from propcvx.experiments.reproduce.experiments import TABLE_DATA
 from propcvx.experiments.reproduce.protocol import Protocol
-from propcvx.experiments.reproduce.tasks import inner_splits, task_of
 from propcvx.plotting import line_grid
 
 BAG_SIZES = (8, 16, 32, 64)
@@ -35,10 +34,11 @@ def measure(repetition, data, bag_size):
 def right_ones(fold):
     """For each rule, which test instances the classifier that is chosen labels right."""
     task = task_of(fold)
-    splits = inner_splits(fold, task.train, supervised=False)
+    n_splits, random = PROTOCOL.design.inner_folds, fold.random(f"inner folds {fold.fold}")
+    splits = inner_splits(fold.configured, task.train, n_splits, random)
     errors = sum(errors_of(fold, *map(task.train.take, split)) for split in splits)
     test = list(predictions(fold, task.train, task.test))
-    chosen = [choose(row, PROTOCOL.design) for row in np.transpose(errors)]
+    chosen = [choose(row, PROTOCOL.design.ties) for row in np.transpose(errors)]
     return np.array([test[k][rule] == task.test.labels for rule, k in enumerate(chosen)])
 
 

@@ -6,8 +6,7 @@ from study import HERE, complete, labelled, line
 from propcvx.datasets import random_bags
 from propcvx.estimators import InvCal, LabelingStart, MethodStart, RandomStart
 from propcvx.experiments.evaluation import Sample, Task
-from propcvx.experiments.methods import printed_alter_psvm, printed_conv_psvm
-from propcvx.experiments.reproduce.methods import several_starts
+from propcvx.experiments.methods import printed_alter_psvm, printed_conv_psvm, several_starts
 from propcvx.metrics import bag_error
 from propcvx.model_selection import BagKFold
 from propcvx.plotting import line_grid

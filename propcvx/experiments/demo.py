@@ -23,7 +23,7 @@ from propcvx.experiments.evaluation import (
     evaluate_all,
     split_into_bags,
 )
-from propcvx.experiments.methods import SUPERVISED, cheaper, paper_methods, supervised_svm
+from propcvx.experiments.methods import SUPERVISED, cheaper, paper_methods, printed_method
 from propcvx.experiments.tables import outcome_row, parameter_text
 from propcvx.plotting import figure_one, method_comparison
 from propcvx.relaxation import CuttingPlanes
@@ -87,7 +87,7 @@ def demo_breast_cancer(picture: Path, seed: int, *, n_jobs: int = 1, quick: bool
     """The paper's protocol on one split of the Wisconsin breast cancer data."""
     X, benign = load_breast_cancer(return_X_y=True)
     task = split_into_bags(X, 1 - 2 * benign, BAG_SIZE, test_size=1 / 3, random_state=seed)
-    methods = [*paper_methods(seed), supervised_svm()]
+    methods = [*paper_methods(seed), printed_method(SUPERVISED)]
     for method in methods:
         if isinstance(method.estimator, AlterPropSVM):
             method.estimator.set_params(n_init=N_INIT)

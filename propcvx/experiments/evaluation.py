@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import warnings
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from time import perf_counter
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -15,16 +15,16 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, clone
 from sklearn.model_selection import ParameterGrid, StratifiedKFold, train_test_split
 from sklearn.pipeline import Pipeline
-from sklearn.preprocessing import MinMaxScaler
+from sklearn.preprocessing import FunctionTransformer, MinMaxScaler
 
 from propcvx.bags import Bags
 from propcvx.datasets import proportions_of, random_bags
 from propcvx.estimators import BagClassifier, fit_grid
-from propcvx.metrics import bag_error
 from propcvx.model_selection import BagKFold
 from propcvx.targets import bag_target
 
-Indices = NDArray[np.intp]
+Array = NDArray[np.float64]
+Splits = Sequence[tuple[NDArray[np.intp], NDArray[np.intp]]]
 
 STEP = "classifier"
 """Name of a method's estimator within its pipeline."""
@@ -66,7 +66,7 @@ class Sample:
         True labels -1, +1.
     """
 
-    X: NDArray[np.float64]
+    X: Array
     y: NDArray[np.void]
     labels: NDArray[Any]
 
@@ -75,9 +75,13 @@ class Sample:
         """The sample in which each bag's proportion is that of its labels."""
         return cls(X, bag_target(bags, proportions_of(labels, bags)), labels)
 
-    def take(self, rows: Indices) -> Sample:
+    def take(self, rows: NDArray[np.intp]) -> Sample:
         """The sample of some rows."""
         return Sample(self.X[rows], self.y[rows], self.labels[rows])
+
+    def target(self, method: Method) -> NDArray[Any]:
+        """What the method is fitted to."""
+        return self.labels if method.supervised else self.y
 
 
 @dataclass(frozen=True)
@@ -90,35 +94,47 @@ class Task:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a method reached on a task.
+    """What a method with one combination of parameters reached on a task.
 
     Attributes
     ----------
     method : str
         Its name.
     parameters : dict
-        Those chosen from the grid.
+    validation_error : float
+        Sum of the errors of held-out bags over the inner cross-validation, by which parameters are
+        chosen; of a supervised method the number of wrong labels.
+    chosen : bool
+        Whether these parameters are chosen.
     accuracy : float
-        Share of test instances classified right.
+        Share of test instances classified right; nothing is chosen by it.
     bag_error : float
-        On the bags of the test sample.
-    seconds : float
-        Wall time of tuning and of the last fit, on one core.
+        On the bags of the test sample; nothing is chosen by it.
+    objective : float or None
+        What the method has minimised, where it says so.
+    fit_seconds : float
+        Processor time of the fit to the training sample.
     predictions : array of shape (n_instances,)
         Labels -1, +1 of the test instances.
-    model : estimator
-        The pipeline as fitted last.
+    model : Pipeline
+        Fitted to the training sample.
+    seconds : float
+        Processor time of everything.
     warnings : tuple of str
         What was warned of meanwhile: each category once, with its number and first message.
     """
 
     method: str
     parameters: dict[str, Any]
+    validation_error: float
+    chosen: bool
     accuracy: float
     bag_error: float
-    seconds: float
+    objective: float | None
+    fit_seconds: float
     predictions: NDArray[np.int8]
-    model: Any
+    model: Pipeline
+    seconds: float = 0.0
     warnings: tuple[str, ...] = ()
 
 
@@ -154,43 +170,85 @@ def split_into_bags(
     )
 
 
-def tune_and_evaluate(
-    method: Method, task: Task, *, n_splits: int = 5, random_state: int | None = None
-) -> Outcome:
-    """Scale, tune and fit one method on the training sample; judge it on the test sample.
+def evaluate(
+    method: Method,
+    task: Task,
+    *,
+    n_splits: int = 5,
+    random_state: Any = None,
+    scaled: bool = True,
+    by_size: bool = False,
+    ties: str = "first",
+    all_points: bool = True,
+) -> Iterator[Outcome]:
+    """Tune a method on the training sample, fit it there, and judge it on the test sample.
 
-    Features are scaled to [-1, 1] by what the training instances of each fit span.  Parameters
-    are tuned by bag error on held-out whole bags, or, where the method is supervised, by accuracy.
+    Parameters are tuned by bag error on held-out whole bags, or, where the method is supervised, by
+    accuracy.
 
     Parameters
     ----------
     method : Method
     task : Task
     n_splits : int
-        Folds of the inner cross-validation.
-    random_state : int or None
-        Seeds the folds.
+        Folds of the inner cross-validation; with fewer bags, leave-one-bag-out.
+    random_state : int, RandomState or None
+        Deals the bags into folds.
+    scaled : bool
+        Scale features to [-1, 1] by what the training instances of each fit span, or take them as
+        they are.
+    by_size : bool
+        Whether the error of a held-out bag is weighted by its size.
+    ties : "first" or "last"
+        Which of several combinations with equal validation error is chosen.
+    all_points : bool
+        Judge all combinations, or the one that is chosen.
 
-    Returns
-    -------
+    Yields
+    ------
     Outcome
+        For each combination, in the order of ``sklearn.model_selection.ParameterGrid``.
     """
-    start = perf_counter()
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        model, parameters = _tuned(method, task.train, n_splits, random_state)
-    seconds = perf_counter() - start
-    predictions = model.predict(task.test.X)
-    return Outcome(
-        method=method.name,
-        parameters=parameters,
-        accuracy=float(np.mean(predictions == task.test.labels)),
-        bag_error=bag_error(task.test.y, predictions),
-        seconds=seconds,
-        predictions=predictions,
-        model=model,
-        warnings=summary_of(caught),
-    )
+    train, test = task.train, task.test
+    grid = list(ParameterGrid(method.grid))
+    errors = np.zeros(len(grid))
+    if len(grid) > 1:
+        splits = inner_splits(method, train, n_splits, random_state)
+        of_folds = held_out_errors(method, train, splits, scaled=scaled)
+        for (_, outside), of_bags in zip(splits, of_folds, strict=True):
+            weighted = by_size and not method.supervised
+            sizes = Bags.from_target(train.y[outside]).sizes if weighted else 1.0
+            errors += (of_bags * sizes).sum(axis=1)
+    best = choose(errors, ties)
+    judged = range(len(grid)) if all_points else [best]
+    if not all_points:
+        method = replace(method, grid={name: [value] for name, value in grid[best].items()})
+    start = processor_seconds()
+    models = fit_each(method, train.X, train.target(method), scaled=scaled)
+    for k, model in zip(judged, models, strict=True):
+        fit_seconds, predictions = processor_seconds() - start, model.predict(test.X)
+        yield Outcome(
+            method=method.name,
+            parameters=grid[k],
+            validation_error=float(errors[k]),
+            chosen=k == best,
+            accuracy=float(np.mean(predictions == test.labels)),
+            bag_error=float(bag_errors(test.y, predictions).mean()),
+            objective=getattr(model[STEP], "objective_", None),
+            fit_seconds=fit_seconds,
+            predictions=predictions,
+            model=model,
+        )
+        start = processor_seconds()
+
+
+def tune_and_evaluate(method: Method, task: Task, **options: Any) -> Outcome:
+    """:func:`evaluate` with the chosen parameters only, its warnings kept."""
+    start = processor_seconds()
+    with warnings.catch_warnings(record=True, action="always") as caught:
+        (outcome,) = evaluate(method, task, all_points=False, **options)
+    seconds = processor_seconds() - start
+    return replace(outcome, seconds=seconds, warnings=summary_of(caught))
 
 
 def evaluate_all(
@@ -217,37 +275,9 @@ def evaluate_all(
     yield from parallel(work(method, task, **options) for method in methods)
 
 
-def _tuned(
-    method: Method, sample: Sample, n_splits: int, random_state: int | None
-) -> tuple[Any, dict[str, Any]]:
-    """The pipeline, fitted with the parameters that were best, and those parameters."""
-    steps = [("scaler", MinMaxScaler((-1, 1))), (STEP, clone(method.estimator))]
-    pipeline, target = Pipeline(steps), sample.labels if method.supervised else sample.y
-    parameters: dict[str, Any] = {}
-    if method.grid:
-        folds = (
-            StratifiedKFold(n_splits, shuffle=True, random_state=random_state)
-            if method.supervised
-            else BagKFold(n_splits, random_state=random_state)
-        )
-        splits = folds.split(sample.X, target)
-        scores = sum(_fold_scores(method, sample.X, target, *split) for split in splits)
-        parameters = ParameterGrid(method.grid)[int(np.argmax(scores))]
-        pipeline.set_params(**{f"{STEP}__{name}": value for name, value in parameters.items()})
-    return pipeline.fit(sample.X, target), parameters
-
-
-def _fold_scores(
-    method: Method, X: Any, target: NDArray[Any], train: Indices, test: Indices
-) -> NDArray[np.float64]:
-    """Score on one fold of every combination of parameters."""
-    scaler = MinMaxScaler((-1, 1)).fit(X[train])
-    models = fit_each(method, scaler.transform(X[train]), target[train])
-    outside = scaler.transform(X[test])
-    return np.array([model.score(outside, target[test]) for model in models])
-
-
-def fit_each(method: Method, X: Any, target: NDArray[Any]) -> Iterator[Any]:
+def fit_each(
+    method: Method, X: Any, target: NDArray[Any], *, scaled: bool = False
+) -> Iterator[Any]:
     """The method's estimator, fitted with each combination of its grid.
 
     Parameters
@@ -256,28 +286,108 @@ def fit_each(method: Method, X: Any, target: NDArray[Any]) -> Iterator[Any]:
     X : array of shape (n_instances, n_features)
     target : array of shape (n_instances,)
         A bag target, or labels where the method is supervised.
+    scaled : bool
+        Scale features to [-1, 1] by what ``X`` spans, or take them as they are.
 
     Yields
     ------
-    estimator
-        In the order of ``sklearn.model_selection.ParameterGrid(method.grid)``.
+    Pipeline
+        Scaling and the estimator, which is its step ``STEP``; in the order of
+        ``sklearn.model_selection.ParameterGrid(method.grid)``.
     """
+    scaler = (MinMaxScaler((-1, 1)) if scaled else FunctionTransformer()).fit(X)
+    features = scaler.transform(X)
     if isinstance(method.estimator, BagClassifier):
-        yield from fit_grid(method.estimator, X, target, method.grid)
-        return
-    for parameters in ParameterGrid(method.grid):
-        yield clone(method.estimator).set_params(**parameters).fit(X, target)
+        models = fit_grid(method.estimator, features, target, method.grid)
+    else:
+        models = (
+            clone(method.estimator).set_params(**parameters).fit(features, target)
+            for parameters in ParameterGrid(method.grid)
+        )
+    for model in models:
+        yield Pipeline([("scaler", scaler), (STEP, model)])
 
 
-def bag_errors(y: NDArray[np.void], labels: NDArray[Any]) -> NDArray[np.float64]:
+def inner_splits(method: Method, sample: Sample, n_splits: int, random_state: Any) -> Splits:
+    """The inner cross-validation: over whole bags, or over instances with labels.
+
+    Parameters
+    ----------
+    method : Method
+    sample : Sample
+    n_splits : int
+        With fewer bags, leave-one-bag-out.
+    random_state : int, RandomState or None
+        Deals the bags into folds.
+
+    Returns
+    -------
+    list of pairs of int arrays
+        Indices inside and outside of each fold's fit.
+    """
+    target = sample.target(method)
+    if method.supervised:
+        folds = StratifiedKFold(n_splits, shuffle=True, random_state=random_state)
+    else:
+        n_bags = Bags.from_target(target).n_bags
+        folds = BagKFold(min(n_splits, n_bags), random_state=random_state)
+    return list(folds.split(sample.X, target))
+
+
+def held_out_errors(
+    method: Method, sample: Sample, splits: Splits, *, scaled: bool = False
+) -> Iterator[Array]:
+    """Errors of each combination of parameters on what each split holds out.
+
+    Parameters
+    ----------
+    method : Method
+    sample : Sample
+    splits : list of pairs of int arrays
+    scaled : bool
+        As in :func:`fit_each`.
+
+    Yields
+    ------
+    array of shape (n_combinations, n_bags)
+        By how much the proportions of the bags are off; where the method is supervised, 1 for each
+        instance that is labelled wrong.
+    """
+    target = sample.target(method)
+    for inside, outside in splits:
+        test = sample.take(outside)
+        models = fit_each(method, sample.X[inside], target[inside], scaled=scaled)
+        predicted = [model.predict(test.X) for model in models]
+        if method.supervised:
+            yield np.array(predicted) != test.labels
+        else:
+            yield np.array([bag_errors(test.y, labels) for labels in predicted])
+
+
+def choose(errors: Array, ties: str = "first") -> int:
+    """Index of the smallest validation error, the first or the last of several equal ones.
+
+    Sums of the same bags can differ in their last digit, so they are compared to nine digits.
+    """
+    rounded = np.round(errors, 9)
+    smallest = np.flatnonzero(rounded == rounded.min())
+    return int(smallest[0] if ties == "first" else smallest[-1])
+
+
+def bag_errors(y: NDArray[np.void], labels: NDArray[Any]) -> Array:
     """By how much the proportion of labels is off in each bag."""
     bags = Bags.from_target(y)
     return np.abs(bags.proportions_of(labels) - bags.proportions)
 
 
-def unit_of_scores(scores: NDArray[np.float64]) -> float:
+def unit_of_scores(scores: Array) -> float:
     """Their root mean square, by which those of several methods are compared; 1 if all are 0."""
     return float(np.sqrt(np.mean(scores**2))) or 1.0
+
+
+def processor_seconds() -> float:
+    """Processor time so far, with that of ended subprocesses; other work does not lengthen it."""
+    return sum(os.times()[:4])
 
 
 def summary_of(caught: Sequence[warnings.WarningMessage]) -> tuple[str, ...]:

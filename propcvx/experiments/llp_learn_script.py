@@ -14,21 +14,18 @@ from typing import Any
 import numpy as np
 
 
-def method_of(name: str, parameters: dict[str, Any]) -> Any:
-    """A method by name: ``"alterSVM"``, or ``"EM"`` with logistic regression."""
+def main(parameters: dict[str, Any]) -> None:
+    """Fit the method with those parameters of ``LLPLearn`` to the bags in the standard input."""
     from llp_learn.alter import alterSVM
     from llp_learn.em import EM
     from sklearn.linear_model import LogisticRegression
 
-    if name == "alterSVM":
-        return alterSVM(**parameters)
-    return EM(LogisticRegression(C=parameters["C"]), random_state=parameters["random_state"])
-
-
-def main(name: str, parameters: str) -> None:
-    """Fit it to the bags in the standard input."""
     bags = np.load(io.BytesIO(sys.stdin.buffer.read()))
-    method = method_of(name, json.loads(parameters))
+    if parameters.pop("name") == "alterSVM":
+        method = alterSVM(**parameters)
+    else:
+        inside = LogisticRegression(C=parameters["C"])
+        method = EM(inside, random_state=parameters["random_state"])
     with contextlib.redirect_stdout(sys.stderr):
         method.fit(bags["X"], bags["bags"], bags["proportions"])
     coef, intercept = method.model.coef_.ravel(), method.model.intercept_
@@ -36,4 +33,4 @@ def main(name: str, parameters: str) -> None:
 
 
 if __name__ == "__main__":
-    main(*sys.argv[1:])
+    main(json.loads(sys.argv[1]))

@@ -1,40 +1,48 @@
-"""The methods the paper compares, with the parameters it tunes them over (Section 6.2)."""
+"""The methods of the experiments: those the paper compares (Section 6.2), and others beside."""
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from types import MappingProxyType
 from typing import Any
 
+from sklearn.base import BaseEstimator
 from sklearn.svm import SVC
 
-from propcvx.estimators import AlterPropSVM, ConvPropSVM, InvCal, MeanMap
+from propcvx.estimators import (
+    AlterPropSVM,
+    ConvPropSVM,
+    InvCal,
+    MeanMap,
+    MethodStart,
+    RandomStart,
+    Start,
+)
 from propcvx.experiments.evaluation import Method
+from propcvx.experiments.other_methods import (
+    VERSION,
+    AveragedMethods,
+    EcologicalRegression,
+    LLPLearn,
+    require_llp_learn,
+)
 from propcvx.relaxation import CuttingPlanes
 
+PAPER = ("MeanMap", "InvCal", "alter-pSVM", "conv-pSVM")
+"""In the order of the paper's tables."""
 SUPERVISED = "SVM with labels"
+ECOLOGICAL = "ecological regression"
+AVERAGED = "averaged methods"
+FROM_INV_CAL = "alter-pSVM from InvCal"
+SEARCHED = "searched alter-pSVM"
+LLP_LEARN = ("llp-learn alterSVM", "llp-learn EM")
 
-
-def paper_methods(random_state: Any = None) -> list[Method]:
-    """The four methods of the paper with the linear kernel, and the grids it prints.
-
-    Parameters
-    ----------
-    random_state : int, RandomState or None
-        Seeds the random labelings of alter-pSVM.
-
-    Returns
-    -------
-    list of Method
-        In the order of the paper's tables.
-    """
-    weights, tubes = (0.1, 1.0, 10.0), (0.0, 0.01, 0.1)
-    alter = printed_alter_psvm(random_state=random_state)
-    return [
-        Method("MeanMap", MeanMap(), {"lam": weights}),
-        Method("InvCal", InvCal(), {"C_p": weights, "epsilon": tubes}),
-        Method("alter-pSVM", alter, {"C": weights, "C_p": (1.0, 10.0, 100.0)}),
-        Method("conv-pSVM", printed_conv_psvm(), {"C": weights, "epsilon": tubes}),
-    ]
+KERNELS = ("linear", "rbf")
+"""Kernels of the tables; which Gaussian ``"rbf"`` is, the protocol says."""
+LINEAR = ("linear",)
+WEIGHTS = (0.1, 1.0, 10.0)
+TUBES = (0.0, 0.01, 0.1)
 
 
 def printed_alter_psvm(**parameters: Any) -> AlterPropSVM:
@@ -70,9 +78,155 @@ def printed_conv_psvm(C: float = 1.0, *, max_cuts: int = 1, **parameters: Any) -
     return ConvPropSVM(C, **{**own, **parameters})
 
 
-def supervised_svm() -> Method:
-    """The SVM that is told every label: the ceiling of what bags can reach."""
-    return Method(SUPERVISED, SVC(kernel="linear"), {"C": (0.1, 1.0, 10.0)}, supervised=True)
+def several_starts() -> list[Start]:
+    """Random labelings, annealed, and what two other methods say, not annealed."""
+    methods = InvCal(C_p=1e3), printed_conv_psvm()
+    return [RandomStart(repeats=3), *(MethodStart(method, annealing=False) for method in methods)]
+
+
+def averaged_methods(random_state: int | None = None) -> AveragedMethods:
+    """The methods of the paper, alter-pSVM from three kinds of start, with wide grids.
+
+    Parameters
+    ----------
+    random_state : int or None
+        Seeds the folds and the random labelings.
+    """
+    conv = printed_conv_psvm(intercept="center")
+    from_random = printed_alter_psvm(n_init=3, random_state=random_state)
+    from_inv_cal, from_conv = (
+        printed_alter_psvm(init=MethodStart(method, annealing=False))
+        for method in (InvCal(C_p=10.0), conv)
+    )
+    walks = {"C": WEIGHTS, "C_p": (100.0,)}
+    methods = [
+        Method("MeanMap", MeanMap(), {"lam": WEIGHTS}),
+        Method("InvCal", InvCal(), {"C_p": (*WEIGHTS, 100.0, 1000.0), "epsilon": (0.0, 0.1)}),
+        Method("conv-pSVM", conv, {"C": WEIGHTS}),
+        Method("alter-pSVM from conv-pSVM", from_conv, walks),
+        Method("alter-pSVM from InvCal", from_inv_cal, walks),
+        Method("alter-pSVM from random labels", from_random, walks),
+    ]
+    return AveragedMethods(methods, random_state=random_state)
+
+
+@dataclass(frozen=True)
+class MethodEntry:
+    """A method of the table.
+
+    Attributes
+    ----------
+    estimator : callable
+        ``estimator(seed)``: the estimator; the seed is of its random labelings.
+    grid : mapping
+        The printed values of the parameters that it is tuned over.
+    options, grid_options : mapping of str to str
+        Parameters of the estimator, and of the grid, with the option of the protocol that sets each
+        (:class:`propcvx.experiments.reproduce.protocol.MethodOptions`).
+    kernels : tuple of str
+        Those that it has; if it is the linear one alone, the estimator has no such parameter.
+    supervised : bool
+        Whether it is told the labels.
+    version : int or str
+        To raise whenever the method answers differently from before, its parameters that the
+        protocol does not set included; results of an earlier version are kept, and not used.
+    require : callable or None
+        Raises what is missing where the method needs something beside this package.
+    """
+
+    estimator: Callable[[int | None], BaseEstimator]
+    grid: Mapping[str, Sequence[Any]] = field(default_factory=dict)
+    options: Mapping[str, str] = field(default_factory=dict)
+    grid_options: Mapping[str, str] = field(default_factory=dict)
+    kernels: tuple[str, ...] = KERNELS
+    supervised: bool = False
+    version: int | str = 1
+    require: Callable[[], None] | None = None
+
+
+METHODS: Mapping[str, MethodEntry] = MappingProxyType(
+    {
+        "MeanMap": MethodEntry(
+            lambda seed: MeanMap(),
+            {"lam": WEIGHTS},
+            options={"fit_intercept": "MeanMap_bias"},
+            grid_options={"likelihood": "likelihoods"},
+        ),
+        "InvCal": MethodEntry(
+            lambda seed: InvCal(),
+            {"C_p": WEIGHTS, "epsilon": TUBES},
+            options={"scaled_epsilon": "scaled_epsilon"},
+            grid_options={"C_p": "InvCal_C_p", "epsilon": "epsilons"},
+        ),
+        "alter-pSVM": MethodEntry(
+            lambda seed: printed_alter_psvm(random_state=seed),
+            {"C": WEIGHTS, "C_p": (1.0, 10.0, 100.0)},
+            options={
+                "n_init": "restarts",
+                "annealing": "annealing",
+                "bag_weights": "C_p_times",
+                "tol": "alternating_tol",
+            },
+        ),
+        "conv-pSVM": MethodEntry(
+            lambda seed: printed_conv_psvm(),
+            {"C": WEIGHTS, "epsilon": TUBES},
+            options={"relaxation__oracle": "oracle", "relaxation__tol": "cuts_tol"},
+            grid_options={
+                "epsilon": "epsilons",
+                "intercept": "intercepts",
+                "relaxation__max_cuts": "cuts",
+            },
+        ),
+        SUPERVISED: MethodEntry(lambda seed: SVC(kernel="linear"), {"C": WEIGHTS}, supervised=True),
+        ECOLOGICAL: MethodEntry(lambda seed: EcologicalRegression(), kernels=LINEAR),
+        AVERAGED: MethodEntry(averaged_methods, kernels=LINEAR),
+        FROM_INV_CAL: MethodEntry(
+            lambda seed: printed_alter_psvm(init=MethodStart(InvCal(C_p=1e4), annealing=False)),
+            {"C": (0.1, 1.0), "C_p": (10.0, 100.0)},
+            kernels=LINEAR,
+        ),
+        SEARCHED: MethodEntry(
+            lambda seed: printed_alter_psvm(
+                init=several_starts(), polish="hops", random_state=seed
+            ),
+            kernels=LINEAR,
+        ),
+        LLP_LEARN[0]: MethodEntry(
+            lambda seed: LLPLearn("alterSVM", random_state=seed),
+            {"C": WEIGHTS, "C_p": (1.0, 10.0, 100.0)},
+            kernels=LINEAR,
+            version=VERSION,
+            require=require_llp_learn,
+        ),
+        LLP_LEARN[1]: MethodEntry(
+            lambda seed: LLPLearn("EM", random_state=seed),
+            {"C": WEIGHTS},
+            kernels=LINEAR,
+            version=VERSION,
+            require=require_llp_learn,
+        ),
+    }
+)
+"""Methods by name: a new one is an entry, and a name in a block of an experiment."""
+
+
+def printed_method(name: str, random_state: int | None = None) -> Method:
+    """A method of the table with the linear kernel, and the grid that the paper prints.
+
+    Parameters
+    ----------
+    name : str
+    random_state : int or None
+        Seeds the random labelings.
+    """
+    entry = METHODS[name]
+    return Method(name, entry.estimator(random_state), entry.grid, entry.supervised)
+
+
+def paper_methods(random_state: int | None = None) -> list[Method]:
+    """The four methods of the paper, see :func:`printed_method`."""
+    return [printed_method(name, random_state) for name in PAPER]
 
 
 def cheaper(method: Method) -> Method:

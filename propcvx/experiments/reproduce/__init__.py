@@ -1,10 +1,16 @@
 """The paper's experiments, run cell by cell into a results file, and reported beside the paper."""
 
 from propcvx.experiments.reproduce.cells import Cell
-from propcvx.experiments.reproduce.experiments import EXPERIMENTS, Experiment, Selection, plan
+from propcvx.experiments.reproduce.experiments import (
+    EXPERIMENTS,
+    Experiment,
+    Selection,
+    plan,
+    plan_text,
+)
 from propcvx.experiments.reproduce.protocol import PRESETS, Design, MethodOptions, Protocol
+from propcvx.experiments.reproduce.results import read_results, unfinished
 from propcvx.experiments.reproduce.run import Summary, run_plan
-from propcvx.experiments.reproduce.store import Store
 
 __all__ = [
     "EXPERIMENTS",
@@ -15,8 +21,10 @@ __all__ = [
     "MethodOptions",
     "Protocol",
     "Selection",
-    "Store",
     "Summary",
     "plan",
+    "plan_text",
+    "read_results",
     "run_plan",
+    "unfinished",
 ]

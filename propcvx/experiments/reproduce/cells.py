@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from typing import Any
 
@@ -15,9 +15,12 @@ from sklearn.base import clone
 
 from propcvx.checks import check_choice
 from propcvx.experiments.evaluation import Method
+from propcvx.experiments.methods import METHODS, MethodEntry
 from propcvx.experiments.reproduce.data import content_hash
-from propcvx.experiments.reproduce.methods import METHODS
 from propcvx.experiments.reproduce.protocol import Protocol
+
+PARTS = ("data", "kernel", "bag_size", "method", "repetition", "fold")
+"""What tells the cells of an experiment apart."""
 
 
 @dataclass(frozen=True)
@@ -46,8 +49,8 @@ class Cell:
     protocol: Protocol = field(default_factory=Protocol)
 
     def __post_init__(self) -> None:
-        row = METHODS[check_choice("method", self.method, METHODS)]
-        check_choice("kernel", self.kernel, row.kernels)
+        check_choice("method", self.method, METHODS)
+        check_choice("kernel", self.kernel, self._entry.kernels)
 
     @property
     def name(self) -> str:
@@ -75,9 +78,8 @@ class Cell:
     def configured(self) -> Method:
         """The method with the options of the protocol, and the grid that it is tuned over."""
         seed = int(self.random(f"labelings of fold {self.fold}").randint(2**31))
-        method = METHODS[self.method].make(seed)
-        estimator = clone(method.estimator).set_params(**self._parameters)
-        return replace(method, estimator=estimator, grid=self._grid)
+        estimator = clone(self._entry.estimator(seed)).set_params(**self._parameters)
+        return Method(self.method, estimator, self._grid, self._entry.supervised)
 
     @cached_property
     def settings(self) -> dict[str, Any]:
@@ -91,7 +93,7 @@ class Cell:
             "fold": self.fold,
             "design": asdict(self.protocol.design),
             "method": self.method,
-            "version": METHODS[self.method].version,
+            "version": self._entry.version,
             "parameters": self._parameters,
             "grid": {name: list(values) for name, values in self._grid.items()},
         }
@@ -102,14 +104,23 @@ class Cell:
         return hashlib.sha256(json.dumps(self.settings, sort_keys=True).encode()).hexdigest()
 
     @property
+    def _entry(self) -> MethodEntry:
+        return METHODS[self.method]
+
+    @property
     def _parameters(self) -> dict[str, Any]:
-        """The parameters that the protocol sets."""
-        return METHODS[self.method].parameters(self.protocol.methods, self.kernel)
+        """The parameters of the estimator that the protocol sets."""
+        options, entry = self.protocol.methods, self._entry
+        own = {name: getattr(options, option) for name, option in entry.options.items()}
+        if len(entry.kernels) == 1:
+            return own
+        gaussian = "rbf" if entry.supervised else options.gaussian
+        return {"kernel": gaussian if self.kernel == "rbf" else self.kernel, **own}
 
     @property
     def _grid(self) -> dict[str, Sequence[Any]]:
         if self.protocol.design.tuning == "none":
             return {}
-        row, options = METHODS[self.method], self.protocol.methods
-        grid = {**row.make(None).grid, **row.grid(options)}
-        return grid | ({"gamma": options.gammas} if self.kernel == "rbf" else {})
+        options, entry = self.protocol.methods, self._entry
+        own = {name: getattr(options, option) for name, option in entry.grid_options.items()}
+        return {**entry.grid, **own, **({"gamma": options.gammas} if self.kernel == "rbf" else {})}

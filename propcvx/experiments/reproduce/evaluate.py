@@ -2,179 +2,145 @@
 
 from __future__ import annotations
 
-import os
+import csv
+import hashlib
+import json
 import warnings
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from functools import cache
+from importlib.resources import files
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
-from sklearn.model_selection import ParameterGrid
-from sklearn.preprocessing import MinMaxScaler
 
-from propcvx.bags import Bags
+from propcvx.datasets import equal_proportion_bags, random_bags
+from propcvx.errors import InputError
 from propcvx.experiments.evaluation import (
-    Method,
     Sample,
     Task,
-    bag_errors,
-    fit_each,
+    evaluate,
+    processor_seconds,
     summary_of,
-    unit_of_scores,
 )
-from propcvx.experiments.reproduce.cells import Cell
-from propcvx.experiments.reproduce.protocol import Design
-from propcvx.experiments.reproduce.tasks import fingerprint, inner_splits, task_of
+from propcvx.experiments.reproduce.cells import PARTS, Cell
+from propcvx.experiments.reproduce.data import load
+from propcvx.model_selection import BagKFold
 
-Array = NDArray[np.float64]
+PLACE = ("data", "content", "bag_size", "repetition", "fold", "design")
+"""The settings of a cell that its split depends on."""
+
+NUMBERS = ("validation_error", "accuracy", "bag_error", "objective", "fit_seconds")
+POINT = ("parameters", *NUMBERS, "chosen")
+"""What is kept of each combination of parameters."""
 
 
-@dataclass(frozen=True)
-class Point:
-    """One combination of parameters, fitted to the whole training fold.
+def run_cell(cell: Cell) -> dict[str, Any]:
+    """Run a cell.  A failure is part of the result; an interruption is not.
 
-    Attributes
-    ----------
-    parameters : dict
-    validation_error : float
-        Sum over the validation bags of all inner folds, by which parameters are chosen; of a
-        supervised method the number of wrong labels.
-    accuracy, bag_error : float
-        On the test fold; nothing is chosen by these.
-    objective : float or None
-        What the method has minimised, where it says so.
-    seconds : float
-        Processor time of its fit to the training fold.
+    Returns
+    -------
+    dict
+        ``key`` and ``settings`` of the cell and its parts by their names; ``n_test``, the number of
+        test instances; ``split``, the hash of the training and test data with their bags;
+        ``seconds``, processor time of everything; ``warnings``, each category once; ``error``, what
+        went wrong, or empty; and ``points``: for each combination of parameters, in the order of
+        the grid, the attributes of :class:`propcvx.experiments.evaluation.Outcome` in ``POINT``.
     """
-
-    parameters: dict[str, Any]
-    validation_error: float
-    accuracy: float
-    bag_error: float
-    objective: float | None
-    seconds: float
-
-
-@dataclass(frozen=True)
-class Result:
-    """What became of a cell.
-
-    Attributes
-    ----------
-    points : tuple of Point
-        In the order of the grid.
-    chosen : int
-        The one that has the smallest validation error.
-    scores : array of shape (n_test,)
-        Decision values of the chosen one on the test instances, over their root mean square on the
-        training instances, so that those of several methods can be averaged.
-    split : str
-        Hash of the training and test data with their bags.
-    seconds : float
-        Processor time of everything.
-    warnings : tuple of str
-        What was warned of, each category once.
-    error : str
-        What went wrong; empty, or there are no points.
-    """
-
-    points: tuple[Point, ...]
-    chosen: int
-    scores: Array
-    split: str
-    seconds: float
-    warnings: tuple[str, ...] = ()
-    error: str = ""
-
-
-def run_cell(cell: Cell) -> Result:
-    """Run a cell.  A failure is part of the result; an interruption is not."""
-    start = processor_seconds()
-    points: tuple[Point, ...] = ()
-    chosen, scores, split, error = 0, np.empty(0), "", ""
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
+    start, design = processor_seconds(), cell.protocol.design
+    record: dict[str, Any] = {"key": cell.key, **{name: getattr(cell, name) for name in PARTS}}
+    record |= {"n_test": 0, "split": "", "error": "", "settings": cell.settings, "points": []}
+    with warnings.catch_warnings(record=True, action="always") as caught:
         try:
             task = task_of(cell)
-            split = fingerprint(task)
-            errors = _validation_errors(cell, task.train)
-            chosen = choose(errors, cell.protocol.design)
-            points, scores = _fitted(cell, task, errors, chosen)
-        except Exception as failure:  # whatever it is, the other cells go on
-            error = f"{type(failure).__name__}: {failure}"
-    seconds = processor_seconds() - start
-    return Result(points, chosen, scores, split, seconds, summary_of(caught), error)
-
-
-def processor_seconds() -> float:
-    """Processor time so far, with that of ended subprocesses; other work does not lengthen it."""
-    return sum(os.times()[:4])
-
-
-def choose(errors: Array, design: Design) -> int:
-    """Index of the smallest validation error, of several equal ones as the protocol says.
-
-    Sums of the same bags can differ in their last digit, so they are compared to nine digits.
-    """
-    rounded = np.round(errors, 9)
-    smallest = np.flatnonzero(rounded == rounded.min())
-    return int(smallest[0] if design.ties == "first" else smallest[-1])
-
-
-def _fitted(cell: Cell, task: Task, errors: Array, chosen: int) -> tuple[tuple[Point, ...], Array]:
-    """Each combination of parameters fitted to the training fold; the scores of the chosen one."""
-    method, points, scores = cell.configured, [], np.empty(0)
-    train, test = _scaled(task.train, task.test, cell.protocol.design)
-    models, start = fit_each(method, train.X, _target(method, train)), processor_seconds()
-    grid = ParameterGrid(method.grid)
-    for k, (parameters, error, model) in enumerate(zip(grid, errors, models, strict=True)):
-        seconds, labels = processor_seconds() - start, model.predict(test.X)
-        points.append(
-            Point(
-                parameters=parameters,
-                validation_error=float(error),
-                accuracy=float(np.mean(labels == test.labels)),
-                bag_error=float(bag_errors(test.y, labels).mean()),
-                objective=getattr(model, "objective_", None),
-                seconds=seconds,
+            record |= {"n_test": len(task.test.labels), "split": fingerprint(task)}
+            outcomes = evaluate(
+                cell.configured,
+                task,
+                n_splits=design.inner_folds,
+                random_state=cell.random(f"inner folds {cell.fold}"),
+                scaled=design.scaling == "fold",
+                by_size=design.error_weights == "size",
+                ties=design.ties,
             )
-        )
-        if k == chosen:
-            unit = unit_of_scores(model.decision_function(train.X))
-            scores = model.decision_function(test.X) / unit
-        start = processor_seconds()
-    return tuple(points), scores
+            record["points"] = [
+                {name: getattr(outcome, name) for name in POINT} for outcome in outcomes
+            ]
+        except Exception as failure:  # whatever it is, the other cells go on
+            record["error"] = f"{type(failure).__name__}: {failure}"
+    return {**record, "warnings": summary_of(caught), "seconds": processor_seconds() - start}
 
 
-def _validation_errors(cell: Cell, sample: Sample) -> Array:
-    """Error of each combination of parameters, summed over the inner folds; 0 if it is one only."""
-    method, design = cell.configured, cell.protocol.design
-    total = np.zeros(len(ParameterGrid(method.grid)))
-    if len(total) == 1:
-        return total
-    for inside, outside in inner_splits(cell, sample, method.supervised):
-        train, test = _scaled(sample.take(inside), sample.take(outside), design)
-        models = fit_each(method, train.X, _target(method, train))
-        total += [_error(method, design, test, model.predict(test.X)) for model in models]
-    return total
+def task_of(cell: Cell) -> Task:
+    """The data of a cell: the same for all methods, and for both kernels.
+
+    Instances are shuffled first; then bags are drawn, and dealt into folds.
+
+    Raises
+    ------
+    InputError
+        If the data cannot be put into the bags asked for.
+    """
+    whole, n_folds = _sample(cell), cell.protocol.design.folds
+    if n_folds == 1:
+        return Task(whole, whole)
+    folds = BagKFold(n_folds, random_state=cell.random("folds"))
+    return Task(*(whole.take(part) for part in list(folds.split(whole.X, whole.y))[cell.fold]))
 
 
-def _error(method: Method, design: Design, test: Sample, labels: NDArray[Any]) -> float:
-    if method.supervised:
-        return float(np.sum(labels != test.labels))
-    errors = bag_errors(test.y, labels)
-    weights = Bags.from_target(test.y).sizes if design.error_weights == "size" else 1.0
-    return float(np.sum(weights * errors))
+def _sample(cell: Cell) -> Sample:
+    """All data of a repetition, in bags."""
+    random = cell.random("rows", of_bags=False)
+    X, labels, own = load(cell.data, random)
+    order = random.permutation(len(labels))
+    X, labels, own = X[order], labels[order], None if own is None else own[order]
+    design, of_bags = cell.protocol.design, cell.random("bags")
+    if design.bags == "own":
+        if own is None:
+            raise InputError(f"bags='own' needs data with bags of their own, got {cell.data!r}.")
+        return Sample.in_bags(X, labels, own)
+    if design.bags == "equal":
+        kept, bags = equal_proportion_bags(labels, cell.bag_size, of_bags)
+    else:
+        drawn = random_bags(labels, cell.bag_size, of_bags)
+        whole = len(labels) // cell.bag_size
+        kept = np.flatnonzero((design.leftover == "keep") | (drawn < whole))
+        bags = drawn[kept]
+    return Sample.in_bags(X[kept], labels[kept], bags)
 
 
-def _target(method: Method, sample: Sample) -> NDArray[Any]:
-    return sample.labels if method.supervised else sample.y
+def fingerprint(task: Task) -> str:
+    """Hash of the instances, bags and labels on both sides."""
+    digest = hashlib.sha256()
+    for sample in (task.train, task.test):
+        for part in (sample.X, sample.y["bag"], sample.labels.astype(np.int8)):
+            digest.update(np.ascontiguousarray(part).tobytes())
+    return digest.hexdigest()[:16]
 
 
-def _scaled(train: Sample, test: Sample, design: Design) -> tuple[Sample, Sample]:
-    """Both as the method sees them: by what the training instances span, or as they are."""
-    if design.scaling == "set":
-        return train, test
-    scaler = MinMaxScaler((-1, 1)).fit(train.X)
-    inside, outside = scaler.transform(train.X), scaler.transform(test.X)
-    return Sample(inside, train.y, train.labels), Sample(outside, test.y, test.labels)
+@cache
+def fixed_splits() -> dict[str, str]:
+    """Of each place, the hash of its training and test data: those of the experiment ``"quick"``.
+
+    Whoever runs that benchmark can see by them that it is on the same splits.
+    """
+    text = files(__package__).joinpath("splits.csv").read_text()
+    return {row["place"]: row["split"] for row in csv.DictReader(text.splitlines())}
+
+
+def place_of(settings: Mapping[str, Any]) -> str:
+    """What identifies a split among the settings of a cell."""
+    part = {name: settings[name] for name in PLACE}
+    return hashlib.sha256(json.dumps(part, sort_keys=True).encode()).hexdigest()[:16]
+
+
+def compared(rows: Iterable[Mapping[str, Any]]) -> tuple[int, int]:
+    """How many splits of some results are fixed by hash, and how many of them are the same.
+
+    Parameters
+    ----------
+    rows : iterable of mapping
+        With ``settings``, as JSON, and ``split``.
+    """
+    found = {(place_of(json.loads(row["settings"])), row["split"]) for row in rows if row["split"]}
+    known = [(place, split) for place, split in found if place in fixed_splits()]
+    return len(known), sum(fixed_splits()[place] == split for place, split in known)

@@ -2,35 +2,43 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import product
 from types import MappingProxyType
 from typing import Any
 
+from propcvx.checks import check_choice
 from propcvx.errors import InputError
-from propcvx.experiments.methods import SUPERVISED
-from propcvx.experiments.reproduce.cells import Cell
-from propcvx.experiments.reproduce.methods import (
+from propcvx.experiments.methods import (
     AVERAGED,
     ECOLOGICAL,
     FROM_INV_CAL,
     LLP_LEARN,
+    PAPER,
     SEARCHED,
+    SUPERVISED,
 )
+from propcvx.experiments.reproduce.cells import Cell
 from propcvx.experiments.reproduce.protocol import Protocol
+from propcvx.text import text_table
 
-METHODS = ("MeanMap", "InvCal", "alter-pSVM", "conv-pSVM")
 TABLE_DATA = ("heart", "vote", "australian", "colic", "dna-1", "dna-2", "satimage-2")
 UNPRINTED = ("credit-a", "a1a")
 """Two sets of Table 1 without accuracies in print: they confirm what was put together on others."""
+NATURAL = ("contraception", "ballots-groups")
 TABLE_SIZES = (2, 4, 8, 16, 32, 64)
 LARGE_SIZES = (2048, 4096, 8192)
-OTHERS = (SUPERVISED, ECOLOGICAL)
-OWN = 0
-"""In place of a bag size where data have bags of their own."""
-WIDE = (0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0)
+WITH_OTHERS = (*PAPER, SUPERVISED, ECOLOGICAL)
+OWN = (0,)
+"""In place of bag sizes where data have bags of their own."""
+WIDE = {"InvCal_C_p": (0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0)}
 """The printed range of C_p in smaller steps, on which InvCal depends where bags are large."""
+
+
+FIGURE = {"bags": "own", "folds": 1, "tuning": "none"}
+FEW_STARTS = {"restarts": 3}
+FEW_STARTS_OWN = {**FEW_STARTS, "bags": "own"}
 
 
 @dataclass(frozen=True)
@@ -39,19 +47,28 @@ class Block:
 
     Attributes
     ----------
-    data, kernels, methods : tuple of str
+    data : tuple of str
     bag_sizes : tuple of int
+    methods, kernels : tuple of str
     repetitions : int
     options : mapping
         Options in which the block differs from the protocol.
     """
 
     data: tuple[str, ...]
-    kernels: tuple[str, ...] = ("linear",)
     bag_sizes: tuple[int, ...] = TABLE_SIZES
-    methods: tuple[str, ...] = METHODS
+    methods: tuple[str, ...] = PAPER
+    kernels: tuple[str, ...] = ("linear",)
     repetitions: int = 5
     options: Mapping[str, Any] = field(default_factory=dict)
+
+    def cells(self, protocol: Protocol) -> Iterator[Cell]:
+        """Its cells, with the protocol where it does not set options itself."""
+        own = protocol.with_options(**self.options)
+        repetitions, folds = range(self.repetitions), range(own.design.folds)
+        parts = (self.data, self.kernels, self.bag_sizes, self.methods, repetitions, folds)
+        for place in product(*parts):
+            yield Cell(*place, own)
 
 
 @dataclass(frozen=True)
@@ -73,96 +90,58 @@ class Experiment:
         return {name: value for block in self.blocks for name, value in block.options.items()}
 
 
+_TABLE: dict[str, tuple[str, list[Block]]] = {
+    "figure1": (
+        "Figure 1: two bags whose means mislead",
+        [Block(("figure1",), OWN, options=FIGURE, repetitions=1)],
+    ),
+    "table-linear": ("Table 2: linear kernel", [Block(TABLE_DATA)]),
+    "table-large": (
+        "Table 3: cod-rna.t, 271,617 instances in large bags",
+        [Block(("cod-rna.t",), LARGE_SIZES)],
+    ),
+    "table-rbf": ("Table 4: Gaussian kernel", [Block(TABLE_DATA, kernels=("rbf",))]),
+    "robustness": (
+        "Section 7.1: all bags have the proportion of the whole",
+        [Block(("vote",), (8, 32), options={"bags": "equal"})],
+    ),
+    "timing": (
+        "Section 7.2: time of a fit on vote, Gaussian kernel, default parameters",
+        [Block(("vote",), kernels=("rbf",), options={"tuning": "none"}, repetitions=1)],
+    ),
+    "natural": (
+        "Women in their districts, and ballots in groups by votes in other contests",
+        [Block(NATURAL, OWN, WITH_OTHERS, options={"bags": "own", **WIDE})],
+    ),
+    "ballots": (
+        "Ballots in random bags, 20,480 of them for training",
+        [Block(("ballots-sample",), (64, 512), WITH_OTHERS, options=WIDE)],
+    ),
+    "better": (
+        "Better than the paper: what it did not try",
+        [
+            Block((*TABLE_DATA, *UNPRINTED), methods=(AVERAGED, SUPERVISED)),
+            Block(UNPRINTED),
+            Block(TABLE_DATA[:4], methods=(SEARCHED,)),
+            Block(("cod-rna.t",), LARGE_SIZES, (FROM_INV_CAL,)),
+            Block(("ballots-sample",), (512,), (AVERAGED,)),
+        ],
+    ),
+    "other-packages": (
+        "A few columns of Table 2 with methods of llp-learn",
+        [Block(TABLE_DATA[:2], (8, 64), (*PAPER, *LLP_LEARN), repetitions=1)],
+    ),
+    "quick": (
+        "A few columns of Table 2, and a set with bags of its own",
+        [
+            Block(TABLE_DATA[:2], (8, 64), WITH_OTHERS, options=FEW_STARTS, repetitions=1),
+            Block(NATURAL[:1], OWN, WITH_OTHERS, options=FEW_STARTS_OWN, repetitions=1),
+        ],
+    ),
+}
+
 EXPERIMENTS: Mapping[str, Experiment] = MappingProxyType(
-    {
-        "figure1": Experiment(
-            "Figure 1: two bags whose means mislead",
-            (
-                Block(
-                    ("figure1",),
-                    bag_sizes=(OWN,),
-                    repetitions=1,
-                    options={"bags": "own", "folds": 1, "tuning": "none"},
-                ),
-            ),
-        ),
-        "table-linear": Experiment("Table 2: linear kernel", (Block(TABLE_DATA),)),
-        "table-large": Experiment(
-            "Table 3: cod-rna.t, 271,617 instances in large bags",
-            (Block(("cod-rna.t",), bag_sizes=LARGE_SIZES),),
-        ),
-        "table-rbf": Experiment("Table 4: Gaussian kernel", (Block(TABLE_DATA, ("rbf",)),)),
-        "robustness": Experiment(
-            "Section 7.1: all bags have the proportion of the whole",
-            (Block(("vote",), bag_sizes=(8, 32), options={"bags": "equal"}),),
-        ),
-        "timing": Experiment(
-            "Section 7.2: time of a fit on vote, Gaussian kernel, default parameters",
-            (Block(("vote",), ("rbf",), options={"tuning": "none"}, repetitions=1),),
-        ),
-        "natural": Experiment(
-            "Women in their districts, and ballots in groups by votes in other contests",
-            (
-                Block(
-                    ("contraception", "ballots-groups"),
-                    bag_sizes=(OWN,),
-                    methods=(*METHODS, *OTHERS),
-                    options={"bags": "own", "InvCal_C_p": WIDE},
-                ),
-            ),
-        ),
-        "ballots": Experiment(
-            "Ballots in random bags, 20,480 of them for training",
-            (
-                Block(
-                    ("ballots-sample",),
-                    bag_sizes=(64, 512),
-                    methods=(*METHODS, *OTHERS),
-                    options={"InvCal_C_p": WIDE},
-                ),
-            ),
-        ),
-        "better": Experiment(
-            "Better than the paper: what it did not try",
-            (
-                Block((*TABLE_DATA, *UNPRINTED), methods=(AVERAGED, SUPERVISED)),
-                Block(UNPRINTED),
-                Block(TABLE_DATA[:4], methods=(SEARCHED,)),
-                Block(("cod-rna.t",), bag_sizes=LARGE_SIZES, methods=(FROM_INV_CAL,)),
-                Block(("ballots-sample",), bag_sizes=(512,), methods=(AVERAGED,)),
-            ),
-        ),
-        "other-packages": Experiment(
-            "A few columns of Table 2 with methods of llp-learn",
-            (
-                Block(
-                    ("heart", "vote"),
-                    bag_sizes=(8, 64),
-                    methods=(*METHODS, *LLP_LEARN),
-                    repetitions=1,
-                ),
-            ),
-        ),
-        "quick": Experiment(
-            "A few columns of Table 2, and a set with bags of its own",
-            (
-                Block(
-                    ("heart", "vote"),
-                    bag_sizes=(8, 64),
-                    methods=(*METHODS, *OTHERS),
-                    repetitions=1,
-                    options={"restarts": 3},
-                ),
-                Block(
-                    ("contraception",),
-                    bag_sizes=(OWN,),
-                    methods=(*METHODS, *OTHERS),
-                    repetitions=1,
-                    options={"restarts": 3, "bags": "own"},
-                ),
-            ),
-        ),
-    }
+    {name: Experiment(about, tuple(blocks)) for name, (about, blocks) in _TABLE.items()}
 )
 """Experiments by name."""
 
@@ -183,6 +162,16 @@ class Selection:
     bag_sizes: Sequence[int] | None = None
     methods: Sequence[str] | None = None
     repetitions: Sequence[int] | None = None
+
+
+ORDER = {
+    "repetitions": "repetition",
+    "data": "data",
+    "kernels": "kernel",
+    "bag_sizes": "bag_size",
+    "methods": "method",
+}
+"""The parts of a selection, and what they are of a cell; cells are run in the order of these."""
 
 
 def plan(
@@ -212,52 +201,44 @@ def plan(
     >>> [cell.name for cell in plan("figure1", selection=Selection(methods=["InvCal"]))]
     ['figure1 linear 0 InvCal repetition 0 fold 0']
     """
-    if name not in EXPERIMENTS:
-        raise InputError(f"an experiment must be one of {list(EXPERIMENTS)}, got {name!r}.")
-    blocks, chosen = EXPERIMENTS[name].blocks, selection or Selection()
-    wanted = {
-        part: _wanted(name, part, blocks, getattr(chosen, part))
-        for part in ("data", "kernels", "bag_sizes", "methods", "repetitions")
-    }
-    cells = [cell for block in blocks for cell in _cells(block, protocol or Protocol(), wanted)]
-    if not cells:
-        given = {part: values for part, values in vars(chosen).items() if values is not None}
+    blocks = EXPERIMENTS[check_choice("experiment", name, EXPERIMENTS)].blocks
+    cells = [cell for block in blocks for cell in block.cells(protocol or Protocol())]
+    selected = vars(selection or Selection())
+    wanted = {}
+    for part, of_cell in ORDER.items():
+        known = list(dict.fromkeys(getattr(cell, of_cell) for cell in cells))
+        wanted[of_cell] = known if selected[part] is None else list(selected[part])
+        unknown = [value for value in wanted[of_cell] if value not in known]
+        if unknown:
+            raise InputError(f"{part} of {name} must be among {known}, got {unknown}.")
+    kept = [cell for cell in cells if all(getattr(cell, of) in wanted[of] for of in wanted)]
+    if not kept:
+        given = {part: values for part, values in selected.items() if values is not None}
         raise InputError(f"{name} has no cell with all that is selected: {given}.")
-    order = {part: {value: k for k, value in enumerate(values)} for part, values in wanted.items()}
     return sorted(
-        cells,
-        key=lambda cell: (
-            order["repetitions"][cell.repetition],
-            order["data"][cell.data],
-            order["kernels"][cell.kernel],
-            order["bag_sizes"][cell.bag_size],
-            order["methods"][cell.method],
-            cell.fold,
-        ),
+        kept, key=lambda cell: [*(wanted[of].index(getattr(cell, of)) for of in wanted), cell.fold]
     )
 
 
-def _values(block: Block, part: str) -> tuple[Any, ...]:
-    found = getattr(block, part)
-    return tuple(range(found)) if part == "repetitions" else found
+def plan_text(cells: Sequence[Cell], left: Collection[Cell]) -> str:
+    """How many cells there are of each data set, kernel and method, and how many are left to do.
 
-
-def _wanted(
-    name: str, part: str, blocks: Sequence[Block], values: Sequence[Any] | None
-) -> tuple[Any, ...]:
-    known = tuple(dict.fromkeys(value for block in blocks for value in _values(block, part)))
-    unknown = [value for value in values or () if value not in known]
-    if unknown:
-        raise InputError(f"{part} of {name} must be among {list(known)}, got {unknown}.")
-    return known if values is None else tuple(values)
-
-
-def _cells(
-    block: Block, protocol: Protocol, wanted: Mapping[str, tuple[Any, ...]]
-) -> Iterator[Cell]:
-    own = protocol.with_options(**block.options)
-    parts = ("data", "kernels", "bag_sizes", "methods", "repetitions")
-    ranges = [[value for value in _values(block, part) if value in wanted[part]] for part in parts]
-    for data, kernel, bag_size, method, repetition in product(*ranges):
-        for fold in range(own.design.folds):
-            yield Cell(data, kernel, bag_size, method, repetition, fold, own)
+    Parameters
+    ----------
+    cells : sequence of Cell
+    left : collection of Cell
+        Those of them that a results file does not have.
+    """
+    groups: dict[tuple[str, ...], list[Cell]] = {}
+    for cell in cells:
+        groups.setdefault((cell.data, cell.kernel, cell.method), []).append(cell)
+    to_do = {cell.key for cell in left}
+    rows = [
+        {
+            **dict(zip(("data", "kernel", "method"), place, strict=True)),
+            "cells": str(len(group)),
+            "to do": str(sum(cell.key in to_do for cell in group)),
+        }
+        for place, group in groups.items()
+    ]
+    return f"{text_table(rows)}\n\n{len(cells)} cells, {len(left)} to do"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields, replace
 from types import MappingProxyType
 from typing import Any
@@ -11,8 +11,33 @@ from propcvx.checks import check_choice, check_count, check_flag, check_number
 from propcvx.errors import InputError
 
 
+def _option(default: Any, check: Callable[..., Any], *choices: Any, **limits: Any) -> Any:
+    """A field with its check; of a tuple, each value is checked."""
+
+    def checked(name: str, value: Any) -> Any:
+        return check(name, value, *choices, **limits)
+
+    return field(default=default, metadata={"check": checked})
+
+
+class _Checked:
+    """A dataclass whose values are checked; a grid of a single value may be given as that value."""
+
+    def __post_init__(self: Any) -> None:
+        for option in fields(self):
+            name, value, check = option.name, getattr(self, option.name), option.metadata["check"]
+            if isinstance(option.default, tuple):
+                values = tuple(value) if isinstance(value, list | tuple) else (value,)
+                if not values:
+                    raise InputError(f"{name} must have a value, got {value!r}.")
+                checked: Any = tuple(check(name, one) for one in values)
+            else:
+                checked = check(name, value)
+            object.__setattr__(self, name, checked)
+
+
 @dataclass(frozen=True)
-class Design:
+class Design(_Checked):
     """How data become bags and folds, and how parameters are chosen: the same for every method.
 
     Attributes
@@ -45,30 +70,19 @@ class Design:
         smallest values first.  The paper does not say.
     """
 
-    seed: int = 0
-    bags: str = "random"
-    leftover: str = "keep"
-    folds: int = 5
-    inner_folds: int = 5
-    tuning: str = "grid"
-    scaling: str = "set"
-    error_weights: str = "bag"
-    ties: str = "first"
-
-    def __post_init__(self) -> None:
-        check_count("seed", self.seed, least=0)
-        check_choice("bags", self.bags, ("random", "equal", "own"))
-        check_choice("leftover", self.leftover, ("keep", "drop"))
-        check_count("folds", self.folds)
-        check_count("inner_folds", self.inner_folds, least=2)
-        check_choice("tuning", self.tuning, ("grid", "none"))
-        check_choice("scaling", self.scaling, ("set", "fold"))
-        check_choice("error_weights", self.error_weights, ("bag", "size"))
-        check_choice("ties", self.ties, ("first", "last"))
+    seed: int = _option(0, check_count, least=0)
+    bags: str = _option("random", check_choice, ("random", "equal", "own"))
+    leftover: str = _option("keep", check_choice, ("keep", "drop"))
+    folds: int = _option(5, check_count)
+    inner_folds: int = _option(5, check_count, least=2)
+    tuning: str = _option("grid", check_choice, ("grid", "none"))
+    scaling: str = _option("set", check_choice, ("set", "fold"))
+    error_weights: str = _option("bag", check_choice, ("bag", "size"))
+    ties: str = _option("first", check_choice, ("first", "last"))
 
 
 @dataclass(frozen=True)
-class MethodOptions:
+class MethodOptions(_Checked):
     """What the paper leaves open about the methods themselves.
 
     A grid of a single value may be given as that value.
@@ -117,52 +131,23 @@ class MethodOptions:
         does not.
     """
 
-    gaussian: str = "rbf"
-    gammas: tuple[float, ...] = (0.01, 0.1, 1.0)
-    likelihoods: tuple[str, ...] = ("mean", "sum")
-    MeanMap_bias: bool = True
-    epsilons: tuple[float, ...] = (0.0, 0.01, 0.1)
-    InvCal_C_p: tuple[float, ...] = (0.1, 1.0, 10.0)
-    restarts: int = 10
-    annealing: bool = True
-    C_p_times: str = "bag"
-    alternating_tol: float = 1e-4
-    intercepts: tuple[str, ...] = ("center", "constant")
-    cuts: tuple[int, ...] = (1, 2)
-    cuts_tol: float = 1e-4
-    oracle: str = "coordinate"
-    scaled_epsilon: bool = False
-
-    def __post_init__(self) -> None:
-        for option in fields(self):
-            if isinstance(option.default, tuple):
-                value = getattr(self, option.name)
-                values = tuple(value) if isinstance(value, list | tuple) else (value,)
-                if not values:
-                    raise InputError(f"{option.name} must have a value, got {value!r}.")
-                object.__setattr__(self, option.name, values)
-        for name, limits in (
-            ("gammas", {"above": 0.0}),
-            ("epsilons", {"least": 0.0}),
-            ("InvCal_C_p", {"above": 0.0}),
-        ):
-            numbers = tuple(check_number(name, value, **limits) for value in getattr(self, name))
-            object.__setattr__(self, name, numbers)
-        check_choice("gaussian", self.gaussian, ("rbf", "exponential"))
-        check_choice("C_p_times", self.C_p_times, ("bag", "size"))
-        for likelihood in self.likelihoods:
-            check_choice("likelihoods", likelihood, ("mean", "sum"))
-        for intercept in self.intercepts:
-            check_choice("intercepts", intercept, ("center", "constant", "none"))
-        check_choice("oracle", self.oracle, ("coordinate", "coordinate_features"))
-        check_count("restarts", self.restarts)
-        for cuts in self.cuts:
-            check_count("cuts", cuts)
-        check_number("alternating_tol", self.alternating_tol, least=0.0)
-        check_number("cuts_tol", self.cuts_tol, least=0.0)
-        check_flag("MeanMap_bias", self.MeanMap_bias)
-        check_flag("annealing", self.annealing)
-        check_flag("scaled_epsilon", self.scaled_epsilon)
+    gaussian: str = _option("rbf", check_choice, ("rbf", "exponential"))
+    gammas: tuple[float, ...] = _option((0.01, 0.1, 1.0), check_number, above=0.0)
+    likelihoods: tuple[str, ...] = _option(("mean", "sum"), check_choice, ("mean", "sum"))
+    MeanMap_bias: bool = _option(True, check_flag)
+    epsilons: tuple[float, ...] = _option((0.0, 0.01, 0.1), check_number, least=0.0)
+    InvCal_C_p: tuple[float, ...] = _option((0.1, 1.0, 10.0), check_number, above=0.0)
+    restarts: int = _option(10, check_count)
+    annealing: bool = _option(True, check_flag)
+    C_p_times: str = _option("bag", check_choice, ("bag", "size"))
+    alternating_tol: float = _option(1e-4, check_number, least=0.0)
+    intercepts: tuple[str, ...] = _option(
+        ("center", "constant"), check_choice, ("center", "constant", "none")
+    )
+    cuts: tuple[int, ...] = _option((1, 2), check_count)
+    cuts_tol: float = _option(1e-4, check_number, least=0.0)
+    oracle: str = _option("coordinate", check_choice, ("coordinate", "coordinate_features"))
+    scaled_epsilon: bool = _option(False, check_flag)
 
 
 @dataclass(frozen=True)
@@ -194,13 +179,14 @@ class Protocol:
         unknown = set(options) - set(OPTIONS)
         if unknown:
             raise InputError(f"options must be among {list(OPTIONS)}, got {sorted(unknown)}.")
-        parts = {
-            part: {name: value for name, value in options.items() if OPTIONS[name] == part}
+        changed = {
+            part: replace(
+                getattr(self, part),
+                **{name: value for name, value in options.items() if OPTIONS[name] == part},
+            )
             for part in ("design", "methods")
         }
-        return Protocol(
-            replace(self.design, **parts["design"]), replace(self.methods, **parts["methods"])
-        )
+        return Protocol(**changed)
 
 
 OPTIONS: Mapping[str, str] = MappingProxyType(

@@ -23,10 +23,10 @@ from propcvx.errors import InputError
 from propcvx.experiments.methods import SUPERVISED
 from propcvx.experiments.reproduce import entries as frames
 from propcvx.experiments.reproduce.entries import BY_TEST, CHOICES, CHOSEN, COLUMN, LEVEL
+from propcvx.experiments.reproduce.evaluate import compared
 from propcvx.experiments.reproduce.experiments import EXPERIMENTS
 from propcvx.experiments.reproduce.protocol import Protocol
 from propcvx.experiments.reproduce.results import read_results
-from propcvx.experiments.reproduce.splits import compared
 from propcvx.experiments.tables import markdown_table, spread_text
 from propcvx.plotting import Figure, accuracy_by_bag_size, svg_text
 

@@ -1,18 +1,103 @@
-"""Results files as one data frame."""
+"""Results files: JSON lines, one for each cell that ended, and all of them as a data frame.
+
+A run has the file for itself, by a lock that ends with its process, and only appends to it; so
+whatever ends it, what is lost are the cells at work.
+"""
 
 from __future__ import annotations
 
 import json
-import sqlite3
-from contextlib import closing
+import os
+import platform
+import shlex
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import propcvx
 from propcvx.errors import InputError
-from propcvx.experiments.reproduce.store import Store
+from propcvx.experiments.reproduce.cells import PARTS, Cell
+from propcvx.experiments.reproduce.evaluate import NUMBERS, POINT
 
 if TYPE_CHECKING:
     from pandas import DataFrame
+
+PACKAGES = ("numpy", "scipy", "scikit-learn", "cvxpy", "clarabel", "piqp", "osqp", "joblib")
+"""Packages whose versions are kept with each result."""
+
+OF_CELL = ("key", *PARTS, "split", "n_test", "error", "seconds", "finished")
+JSON_OF_CELL = ("warnings", "run", "settings")
+
+START = b'{"key": "'
+"""Of each line."""
+
+Record = dict[str, Any]
+
+
+@contextmanager
+def appending(file: Path) -> Iterator[Callable[[Record], None]]:
+    """A results file for one run, made where it is not there.
+
+    Parameters
+    ----------
+    file : Path
+        The file; its folder must exist.
+
+    Yields
+    ------
+    callable
+        ``add(record)`` keeps the result of a cell, as
+        :func:`propcvx.experiments.reproduce.evaluate.run_cell` gives it.
+
+    Raises
+    ------
+    InputError
+        If another run has the file, or it cannot be used as a results file.
+    """
+    run = {**versions(), **machine()}
+    try:
+        stream = file.open("a+b")
+    except OSError as failure:
+        raise InputError(f"{file} cannot be used as a results file: {failure}.") from failure
+
+    def add(record: Record) -> None:
+        now = datetime.now(UTC).isoformat(timespec="seconds")
+        line = json.dumps({**record, "finished": now, "run": run}) + "\n"
+        stream.write(line.encode())
+        stream.flush()
+        os.fsync(stream.fileno())
+
+    with stream:
+        try:
+            _lock(stream.fileno())
+        except OSError as failure:
+            raise InputError(
+                f"{file} is in the hands of another run ({failure}); wait for its end, or give "
+                "this one a results file of its own."
+            ) from failure
+        stream.seek(0)
+        content = stream.read()
+        _records(content, file)
+        stream.truncate(content.rfind(b"\n") + 1)
+        yield add
+
+
+def unfinished(cells: Sequence[Cell], file: Path) -> list[Cell]:
+    """Those of some cells that a results file does not have; a cell that failed counts as such.
+
+    Parameters
+    ----------
+    cells : sequence of Cell
+    file : Path
+        It need not be there.
+    """
+    records = _records(file.read_bytes(), file) if file.is_file() else []
+    done = {record["key"] for record in records if not record["error"]}
+    return [cell for cell in cells if cell.key not in done]
 
 
 def read_results(file: Path) -> DataFrame:
@@ -21,57 +106,92 @@ def read_results(file: Path) -> DataFrame:
     Parameters
     ----------
     file : Path
-        Of ``propcvx reproduce``, or as ``propcvx report`` writes it with the ending ``.parquet``.
+        Of ``propcvx reproduce``, or such a data frame with the ending ``.parquet``.
 
     Returns
     -------
     DataFrame
         Columns: ``key`` (hash of the settings), ``data``, ``kernel``, ``bag_size``, ``method``,
-        ``repetition``, ``fold``, ``split`` (hash), ``n_test``, ``error``, ``warnings``,
+        ``repetition``, ``fold``, ``split`` (hash), ``n_test``, ``error``, ``warnings`` (JSON),
         ``seconds`` (of the cell), ``finished``, ``run`` (environment and command, JSON),
         ``settings`` (JSON); of the combination ``parameters`` (JSON), ``validation_error``,
-        ``accuracy`` (share), ``bag_error``, ``objective``, ``fit_seconds`` and ``chosen``.  A cell
-        that failed is one row with its ``error``, and without numbers.
+        ``accuracy`` (share), ``bag_error``, ``objective``, ``fit_seconds`` and ``chosen``.  Cells
+        are in the order of their keys, each with its last result; a cell that failed is one row
+        with its ``error``, and without the numbers of combinations.
 
     Raises
     ------
     InputError
-        If there is no such file, or it is none of these.
+        If there is no such file, or it is no results file, or pandas is not installed.
     """
     try:
-        from pandas import read_parquet
+        from pandas import DataFrame, read_parquet
     except ImportError as failure:
         raise InputError(
             "reading results needs pandas: pip install 'propcvx[experiments]'."
         ) from failure
     if not file.is_file():
         raise InputError(f"there is no results file {file}.")
-    return read_parquet(file) if file.suffix == ".parquet" else _of_store(file)
-
-
-def _of_store(file: Path) -> DataFrame:
-    from pandas import DataFrame
-
-    rows = Store(file, read_only=True).rows()
-    how = "mode=ro" if file.with_name(f"{file.name}-wal").exists() else "immutable=1"
-    with closing(sqlite3.connect(f"{file.absolute().as_uri()}?{how}", uri=True)) as connection:
-        runs = dict(connection.execute("SELECT run, environment FROM runs"))
-    frame = DataFrame([point for row in rows for point in _points(row, runs[row["run"]])])
-    return frame.astype({"objective": float, "accuracy": float}) if rows else frame
-
-
-def _points(row: dict[str, Any], run: str) -> list[dict[str, Any]]:
-    left_out = ("points", "scores", "accuracy_chosen_by_test")
-    cell = {name: value for name, value in row.items() if name not in left_out} | {"run": run}
-    empty: dict[str, Any] = {
-        "parameters": {},
-        "validation_error": None,
-        "accuracy": None,
-        "bag_error": None,
-    }
+    if file.suffix == ".parquet":
+        return read_parquet(file)
+    last = {record["key"]: record for record in _records(file.read_bytes(), file)}
+    failed = {"parameters": {}, "chosen": False}
     rows = []
-    for point in json.loads(row["points"]) or [empty | {"objective": None}]:
-        parameters = json.dumps(point["parameters"], sort_keys=True)
-        own = {"parameters": parameters, "chosen": parameters == row["parameters"]}
-        rows.append(cell | point | own)
-    return rows
+    for _, record in sorted(last.items()):
+        of_cell = {name: record[name] for name in OF_CELL}
+        of_cell |= {name: json.dumps(record[name], sort_keys=True) for name in JSON_OF_CELL}
+        for point in record["points"] or [failed]:
+            parameters = json.dumps(point["parameters"], sort_keys=True)
+            rows.append({**of_cell, **point, "parameters": parameters})
+    return DataFrame(rows, columns=[*OF_CELL, *JSON_OF_CELL, *POINT]).astype(
+        dict.fromkeys(NUMBERS, float)
+    )
+
+
+def versions() -> dict[str, str]:
+    """The versions that results come from."""
+    own = {"propcvx": propcvx.__version__, "python": platform.python_version()}
+    return own | {name: version(name) for name in PACKAGES}
+
+
+def machine() -> dict[str, str]:
+    """The machine that a run is started on, and its command."""
+    known = Path("/proc/cpuinfo")
+    lines = known.read_text().splitlines() if known.is_file() else []
+    models = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
+    return {
+        "platform": platform.platform(),
+        "processor": models[0] if models else platform.processor() or platform.machine(),
+        "cores": str(os.cpu_count()),
+        "command": shlex.join(["propcvx", *sys.argv[1:]]),
+    }
+
+
+def _records(content: bytes, file: Path) -> list[Record]:
+    """The lines of a results file; a last one that was not written to its end is left out."""
+    *lines, broken = content.split(b"\n")
+    try:
+        if broken[: len(START)] != START[: len(broken)]:
+            raise ValueError("its last line is none of a results file")
+        records = [json.loads(line) for line in lines]
+        if not all({*OF_CELL, *JSON_OF_CELL, "points"} <= record.keys() for record in records):
+            raise ValueError("it has other lines")
+    except (ValueError, AttributeError) as failure:
+        raise InputError(
+            f"{file} cannot be used as a results file: {failure}; it must be one of propcvx "
+            "reproduce, or a new one in a folder that is there."
+        ) from failure
+    return records
+
+
+def _lock(descriptor: int) -> None:
+    """Take a file for this process; an OSError where another one has it."""
+    if sys.platform == "win32":
+        import msvcrt
+
+        os.lseek(descriptor, 2**30, os.SEEK_SET)  # a byte behind all that is written
+        msvcrt.locking(descriptor, msvcrt.LK_NBLCK, 1)
+    else:
+        import fcntl
+
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)

@@ -1,0 +1,260 @@
+"""Methods that are not the paper's: ecological regression, averages, and those of llp-learn.
+
+llp-learn needs older versions of numpy and scikit-learn than this package, so a fit with it is a
+call of another Python, which runs ``llp_learn_script.py``.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import subprocess
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.linear_model import LinearRegression
+
+from propcvx.bags import Bags
+from propcvx.errors import InputError, PropCVXError
+from propcvx.experiments.evaluation import (
+    Method,
+    Sample,
+    fit_each,
+    held_out_errors,
+    inner_splits,
+    unit_of_scores,
+)
+
+Array = NDArray[np.float64]
+
+PYTHON = "PROPCVX_LLP_LEARN"
+"""Environment variable with the Python that llp-learn is installed for."""
+
+VERSION = "1.6.0"
+"""The version of llp-learn that results are of."""
+
+HOW = (
+    f"python3.11 -m venv DIR && DIR/bin/pip install llp-learn=={VERSION} (4 GB, with PyTorch), "
+    f"and {PYTHON}=DIR/bin/python"
+)
+
+
+class _SignClassifier(ClassifierMixin, BaseEstimator):
+    """Labels are signs of a decision function."""
+
+    classes_ = np.array([-1, 1])
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """Labels -1, +1."""
+        return np.where(self.decision_function(X) > 0.0, 1, -1)
+
+    def decision_function(self, X: Any) -> Array:
+        """Signed score of each instance."""
+        raise NotImplementedError
+
+
+@dataclass(eq=False, repr=False)
+class EcologicalRegression(_SignClassifier):
+    r"""Ecological regression (Goodman 1953): least squares of proportions on bag means.
+
+    With :math:`m_k` the mean and :math:`n_k` the size of bag k, :math:`\min_{w, b} \sum_k n_k
+    (w'm_k + b - p_k)^2`, of several solutions the one of least norm of w.  If the probability of
+    +1 is the same linear function of an instance in all bags, that is it; an instance is positive
+    where it is above one half.
+
+    Attributes
+    ----------
+    model_ : LinearRegression
+        The regression, fitted.
+    classes_ : array of shape (2,)
+        Labels -1, 1.
+    """
+
+    def fit(self, X: Array, y: NDArray[np.void]) -> EcologicalRegression:
+        """Fit to bags with known proportions.
+
+        Parameters
+        ----------
+        X : array of shape (n_instances, n_features)
+        y : bag target of shape (n_instances,)
+            Made by :func:`propcvx.bag_target`.
+        """
+        bags = Bags.from_target(y)
+        means = bags.means_of(X)
+        self.model_ = LinearRegression().fit(means, bags.proportions, sample_weight=bags.sizes)
+        return self
+
+    def decision_function(self, X: Any) -> Array:
+        """Estimated probability of +1, less one half."""
+        return self.model_.predict(X) - 0.5
+
+
+@dataclass(eq=False, repr=False)
+class AveragedMethods(_SignClassifier):
+    """The average of the decision functions of several methods with many parameters.
+
+    With few bags, the errors of held-out bags hardly tell combinations of parameters apart, and the
+    smallest error is the smallest by chance.  So none is chosen: all are kept that are not worse
+    than the best by more than a standard error, and averaged, over the parameters of each method
+    first, then over the methods.
+
+    Parameters
+    ----------
+    methods : sequence of Method
+        Each with its grid.
+    n_splits : int
+        Folds of the cross-validation over whole bags; with fewer bags, leave-one-bag-out.
+    random_state : int, RandomState or None
+        Deals the bags into folds.
+
+    Attributes
+    ----------
+    errors_ : list of array of shape (n_combinations, n_bags)
+        For each method the errors of its combinations, in the order of its grid, on held-out bags.
+    kept_ : list of array of shape (n_combinations,)
+        Which of them are averaged.
+    models_ : list of list of Pipeline
+        Those, fitted; a list for each method that has any.
+    units_ : list of list of float
+        Root mean squares of their decision values on the training instances, which each decision
+        function is divided by.
+    classes_ : array of shape (2,)
+    """
+
+    methods: Sequence[Method]
+    n_splits: int = 5
+    random_state: Any = None
+
+    def fit(self, X: Array, y: NDArray[np.void]) -> AveragedMethods:
+        """Find what is kept, and fit it.
+
+        Parameters
+        ----------
+        X : array of shape (n_instances, n_features)
+        y : bag target of shape (n_instances,)
+        """
+        sample = Sample(X, y, y["label"])
+        splits = inner_splits(self.methods[0], sample, self.n_splits, self.random_state)
+        self.errors_ = [np.hstack([*held_out_errors(m, sample, splits)]) for m in self.methods]
+        ends = np.cumsum([len(errors) for errors in self.errors_])[:-1]
+        self.kept_ = np.split(not_worse(np.concatenate(self.errors_)), ends)
+        self.models_ = [
+            [model for model, keep in zip(fit_each(method, X, y), kept, strict=True) if keep]
+            for method, kept in zip(self.methods, self.kept_, strict=True)
+            if kept.any()
+        ]
+        self.units_ = [
+            [unit_of_scores(model.decision_function(X)) for model in group]
+            for group in self.models_
+        ]
+        return self
+
+    def decision_function(self, X: Any) -> Array:
+        """The average of each instance; positive means +1."""
+        means = [
+            np.mean([m.decision_function(X) / u for m, u in zip(*group, strict=True)], axis=0)
+            for group in zip(self.models_, self.units_, strict=True)
+        ]
+        return np.asarray(np.mean(means, axis=0))
+
+
+def not_worse(errors: Array) -> NDArray[np.bool_]:
+    """Which rows have a mean above the smallest by no more than a standard error.
+
+    The standard error is that of the difference to the row with the smallest mean, over the
+    columns, which are the same bags in each row.
+
+    Parameters
+    ----------
+    errors : array of shape (n_rows, n_bags)
+        At least two bags.
+    """
+    excess = errors - errors[np.argmin(errors.mean(axis=1))]
+    standard_errors = excess.std(axis=1, ddof=1) / np.sqrt(errors.shape[1])
+    return np.asarray(excess.mean(axis=1) <= standard_errors + 1e-12)
+
+
+class LLPLearnError(PropCVXError, RuntimeError):
+    """llp-learn could not fit; the message has the last line that it wrote."""
+
+
+def require_llp_learn() -> None:
+    """Raise :class:`InputError` where llp-learn is not to be had."""
+    ask = "from importlib.metadata import version; print(version('llp-learn'))"
+    try:
+        found = subprocess.run([_python(), "-I", "-c", ask], capture_output=True, text=True)
+    except OSError as failure:
+        raise InputError(f"{PYTHON} must name a Python, {failure}; {HOW}.") from failure
+    if found.stdout.strip() != VERSION:
+        has = f"llp-learn {found.stdout.strip()}" if found.stdout else "no llp-learn"
+        raise InputError(f"{PYTHON} must have llp-learn {VERSION}, {_python()} has {has}; {HOW}.")
+
+
+@dataclass(eq=False, repr=False)
+class LLPLearn(_SignClassifier):
+    """A hyperplane that llp-learn finds.
+
+    Parameters
+    ----------
+    name : "alterSVM" or "EM"
+        ``llp_learn.alter.alterSVM``: alter-pSVM with the linear kernel, 10 random starts; or
+        ``llp_learn.em.EM`` with logistic regression, which has no ``C_p``.
+    C, C_p : float
+    random_state : int or None
+
+    Attributes
+    ----------
+    coef_ : array of shape (n_features,)
+    intercept_ : float
+    classes_ : array of shape (2,)
+        Labels -1, 1.
+    """
+
+    name: str
+    C: float = 1.0
+    C_p: float = 1.0
+    random_state: int | None = None
+
+    def fit(self, X: Array, y: NDArray[np.void]) -> LLPLearn:
+        """Fit to bags with known proportions.
+
+        Parameters
+        ----------
+        X : array of shape (n_instances, n_features)
+        y : bag target of shape (n_instances,)
+            Made by :func:`propcvx.bag_target`.
+
+        Raises
+        ------
+        InputError
+            If the environment variable ``PROPCVX_LLP_LEARN`` is not set.
+        LLPLearnError
+            If the fit fails there.
+        """
+        bags, data = Bags.from_target(y), io.BytesIO()
+        np.savez(data, X=X, bags=bags.index, proportions=bags.proportions)
+        script = Path(__file__).with_name("llp_learn_script.py")
+        words = [_python(), "-I", str(script), json.dumps(self.get_params())]
+        done = subprocess.run(words, input=data.getvalue(), capture_output=True)
+        if done.returncode:
+            said = done.stderr.decode(errors="replace").strip().splitlines() or ["nothing"]
+            raise LLPLearnError(f"llp-learn {self.get_params()}: {said[-1]}")
+        found = json.loads(done.stdout)
+        self.coef_, self.intercept_ = np.array(found["coef"]), float(found["intercept"])
+        return self
+
+    def decision_function(self, X: Any) -> Array:
+        """Signed score of each instance."""
+        return X @ self.coef_ + self.intercept_
+
+
+def _python() -> str:
+    if PYTHON not in os.environ:
+        raise InputError(f"llp-learn needs an environment of its own: {HOW}.")
+    return os.environ[PYTHON]
