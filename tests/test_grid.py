@@ -25,11 +25,10 @@ WEIGHTS = (0.1, 1.0, 10.0)
 GRIDS = [
     (MeanMap(), {"lam": WEIGHTS}),
     (InvCal(kernel="rbf"), {"C_p": WEIGHTS, "epsilon": (0.0, 0.1)}),
-    (AlterPropSVM(n_init=3, random_state=0), {"C": WEIGHTS, "C_p": (1.0, 10.0)}),
-    (AlterPropSVM(kernel="rbf", n_init=3, random_state=0), {"C": WEIGHTS, "C_p": (1.0, 10.0)}),
-    (AlterPropSVM(n_init=2, random_state=0), {"kernel": ["linear", "rbf"], "C_p": (1.0, 10.0)}),
+    (AlterPropSVM(n_init=1, random_state=0), {"C": (0.1, 1.0), "C_p": (1.0, 10.0)}),
+    (AlterPropSVM(n_init=1, random_state=0), {"kernel": ["linear", "rbf"], "C_p": (1.0, 10.0)}),
     (AlterPropSVM(init=[MethodStart("inv_cal"), RandomStart()], random_state=0), {"C_p": WEIGHTS}),
-    (AlterPropSVM(solver="newton", n_init=2, random_state=0), {"C_p": WEIGHTS}),
+    (AlterPropSVM(solver="newton", n_init=1, random_state=0), {"C_p": (0.1, 10.0)}),
     (
         ConvPropSVM(relaxation=CuttingPlanes()),
         {"C": WEIGHTS, "epsilon": (0.0, 0.01, 0.2), "relaxation__max_cuts": (1, 2)},
@@ -37,7 +36,7 @@ GRIDS = [
 ]
 
 
-def sample(n=48, size=6, seed=0):
+def sample(n=30, size=6, seed=0):
     random = np.random.default_rng(seed)
     labels = random.choice((-1.0, 1.0), n)
     X = random.normal(size=(n, 4)) + 0.7 * labels[:, None]
