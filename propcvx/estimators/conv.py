@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import KW_ONLY, dataclass, replace
 from typing import Any
 
@@ -18,10 +17,12 @@ from propcvx.labelings import FeasibleLabelings
 from propcvx.metrics import least_error_bias
 from propcvx.relaxation import RelaxationResult
 from propcvx.relaxation.bounds import Bounds, check_crossing
-from propcvx.relaxation.rounding import ROUNDINGS
+from propcvx.relaxation.rounding import ROUNDINGS, Rounding
 from propcvx.relaxation.table import name_of, portable_relaxation, relax
 
 Array = NDArray[np.float64]
+
+Seen = list[tuple[float, Array]]  # the lower bound and some feasible labelings after each round
 
 
 @dataclass(eq=False, repr=False)
@@ -139,30 +140,21 @@ class ConvPropSVM(BagClassifier):
         rounding = named("rounding", self.rounding, ROUNDINGS, "__call__")
         features, mean = self._lift(feature_map.features)
         feasible = FeasibleLabelings.of(bags, self.epsilon)
-        *rounds, result = self._relax(features, feasible, feature_map.share_of_bounds(self.C))
+        share, seen = feature_map.share_of_bounds(self.C), Seen()
+        result = self._relax(features, feasible, rounding, share, seen)
         end = rounding(result, features, feasible, self.C)
         scores, rank = features @ end.weights, feature_map.features.shape[1]
         bias = least_error_bias(scores, bags) if self.bias == "bags" else 0.0
         labeling = feasible.best(scores + bias)
-
-        def candidates(reached: RelaxationResult) -> Array:
-            """Feasible labelings that a round has found, or is near to."""
-            if reached is result:
-                return np.vstack([result.labelings, labeling])
-            near = rounding(reached, features, feasible, self.C)
-            both = np.column_stack([near.labeling, features @ near.weights])
-            return np.vstack([reached.labelings, feasible.best(both).T])
-
-        interrupted = self._bound([*rounds, result], candidates, features, end.weights)
+        seen.append((result.lower, np.vstack([result.labelings, labeling])))
+        stopped_by = self._bound(result, features, end.weights, seen) or result.stopped_by
         self.relaxation_ = result.take(bags.places, bags.sign)
         self.soft_labeling_ = bags.as_given(end.labeling)
         self.violation_ = result.history[-1].violation
         self.n_iter_ = len(result.history)
         bias += float(end.weights[rank:].sum() - end.weights @ mean)
         plane = end.weights[:rank]
-        return Fitted(
-            labeling, plane, bias, result.value, result.history, interrupted or result.stopped_by
-        )
+        return Fitted(labeling, plane, bias, result.value, result.history, stopped_by)
 
     def _lift(self, features: Array) -> tuple[Array, Array]:
         """Features of the relaxation, and the mean that was taken from them."""
@@ -175,20 +167,28 @@ class ConvPropSVM(BagClassifier):
         return features - mean, mean
 
     def _relax(
-        self, features: Array, feasible: FeasibleLabelings, share: float
-    ) -> list[RelaxationResult]:
-        """What the relaxation had reached after each round, and where it ended.
+        self,
+        features: Array,
+        feasible: FeasibleLabelings,
+        rounding: Rounding,
+        share: float,
+        seen: Seen,
+    ) -> RelaxationResult:
+        """Solve the relaxation and add what each round has seen.
 
         ``share`` is what of a lower bound for the features holds for the Gram matrix.
         """
-        reached: list[RelaxationResult] = []
         with tqdm(desc="rounds", disable=not self.verbose) as bar:
 
-            def on_round(one: RelaxationResult) -> None:
+            def on_round(reached: RelaxationResult) -> None:
                 bar.update()
-                reached.append(one)
+                if np.isfinite(reached.lower):
+                    end = rounding(reached, features, feasible, self.C)
+                    near = np.column_stack([end.labeling, features @ end.weights])
+                    labelings = np.vstack([reached.labelings, feasible.best(near).T])
+                    seen.append((share * reached.lower, labelings))
 
-            end = relax(
+            result = relax(
                 self.relaxation,
                 features,
                 feasible,
@@ -198,31 +198,25 @@ class ConvPropSVM(BagClassifier):
                 options=self.solver_options or {},
                 on_round=on_round,
             )
-        return [replace(one, lower=share * one.lower) for one in (*reached, end)]
+        return replace(result, lower=share * result.lower)
 
     def _bound(
-        self,
-        rounds: list[RelaxationResult],
-        candidates: Callable[[RelaxationResult], Array],
-        features: Array,
-        plane: Array,
+        self, result: RelaxationResult, features: Array, plane: Array, seen: Seen
     ) -> KeyboardInterrupt | None:
         """Bounds after each round; an interruption here costs the fit only these."""
         self.bounds_: Bounds | None = None
         self.bounds_history_: list[Bounds] = []
-        if not np.isfinite(rounds[-1].lower):
+        if not np.isfinite(result.lower):
             return None
         upper, valued = np.inf, set[bytes]()
         try:
-            for one in rounds:
-                if not np.isfinite(one.lower):
-                    continue
-                fresh = np.array([y for y in candidates(one) if y.tobytes() not in valued])
-                valued.update(y.tobytes() for y in fresh)
+            for lower, labelings in seen:
+                fresh = np.array([one for one in labelings if one.tobytes() not in valued])
+                valued.update(one.tobytes() for one in fresh)
                 if len(fresh):
-                    upper = min(upper, rounds[-1].upper_bound(features, fresh, self.C, plane))
-                check_crossing(f"relaxation {name_of(self.relaxation)}", one.lower, upper)
-                self.bounds_history_.append(Bounds(one.lower, upper))
+                    upper = min(upper, result.upper_bound(features, fresh, self.C, plane))
+                check_crossing(f"relaxation {name_of(self.relaxation)}", lower, upper)
+                self.bounds_history_.append(Bounds(lower, upper))
         except KeyboardInterrupt as interruption:
             return interruption
         self.bounds_ = self.bounds_history_.pop()
