@@ -109,6 +109,19 @@ class Bags:
             rows=self.rows[instances],
         )
 
+    @cached_property
+    def places(self) -> NDArray[np.intp]:
+        """Where each row of the target is among the instances."""
+        return np.argsort(self.rows)
+
+    def as_given(self, values: NDArray[Any]) -> NDArray[Any]:
+        """Labels or scores of instances (last axis) for the rows and classes as they were given."""
+        return self.sign * values[..., self.places]
+
+    def in_order(self, values: NDArray[Any]) -> NDArray[Any]:
+        """The way back: from labels or scores as they were given to those of the instances."""
+        return self.sign * values[..., self.rows]
+
     def swapped(self) -> Bags:
         """The same with positives and negatives exchanged."""
         shares, labels = 1.0 - self.proportions, -self.labels

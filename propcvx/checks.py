@@ -21,21 +21,19 @@ def check_number(
     most: float | None = None,
 ) -> float:
     """A finite real number, in the range given."""
-    wanted = [f"above {above:g}"] if above is not None else []
-    wanted += [f"at least {least:g}"] if least is not None else []
-    wanted += [f"at most {most:g}"] if most is not None else []
+    limits = (("above", above), ("at least", least), ("at most", most))
+    wanted = [f"{word} {limit:g}" for word, limit in limits if limit is not None]
     fits = (
         isinstance(value, float | int | np.floating | np.integer)
-        and value is not True
-        and value is not False
+        and not isinstance(value, bool)
         and np.isfinite(value)
         and (above is None or value > above)
         and (least is None or value >= least)
         and (most is None or value <= most)
     )
     if not fits:
-        limits = f" {' and '.join(wanted)}" if wanted else ""
-        raise InputError(f"{name} must be a finite number{limits}, got {value!r}.")
+        within = f" {' and '.join(wanted)}" if wanted else ""
+        raise InputError(f"{name} must be a finite number{within}, got {value!r}.")
     return float(value)
 
 

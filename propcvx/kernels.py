@@ -1,17 +1,17 @@
-r"""Kernels as explicit features: a factor :math:`K = F F^\top` and its map for new instances.
+r"""Kernels as explicit features: a factor :math:`K = F F^\top` of the Gram matrix.
 
 Every program of the package is written in the rows of a factor F.  For the linear kernel F is the
 data itself; for any other kernel F is a Cholesky factor of the Gram matrix with complete pivoting,
 of instances scaled to a diagonal of one, so that a large instance does not hide the others.  The
-instances P that were pivots have a triangular :math:`F_P`, so a new instance x has the features
-:math:`F_P^{-1} k(P, x)`.  Another order of the instances gives another factor of the same K: a
-rotation of F.
+instances P that were pivots have a triangular :math:`F_P`, so the score of a new instance x,
+:math:`w^\top F_P^{-1} k(P, x)`, is a sum over these alone.  Another order of the instances gives
+another factor of the same K: a rotation of F.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -47,7 +47,7 @@ WORTH_SAYING = 1e-4
 """A share of a bound that what is left out of K may cost without a warning."""
 
 BLOCK = 256
-"""Rows at a time, where a temporary copy of a whole Gram matrix would double the memory."""
+"""Rows at a time of what is left out of a Gram matrix, of which half is computed."""
 
 
 @dataclass(frozen=True)
@@ -100,33 +100,30 @@ class Kernel:
 
 @dataclass(frozen=True)
 class FeatureMap:
-    r"""Features F of the training instances and the map that gives them for new ones.
+    r"""Features F of the training instances, and what new ones are compared with.
 
     Attributes
     ----------
     kernel : Kernel
-    training : array
-        The training instances (unused for the linear kernel).
     features : array of shape (n_instances, rank)
         F, with :math:`F F^\top = K`; empty in a fitted estimator, which needs it no more.
     left_out : float
         A bound on the largest eigenvalue of :math:`K - F F^\top`; see :meth:`share_of_bounds`.
     pivots : int array of shape (rank,), or None for the linear kernel
-        The training instances P that the features of all others are made from.
-    triangle : array of shape (rank, rank), or None
-        :math:`F_P`, lower triangular, where F itself is no longer held.
+        The training instances P; :math:`F_P` is lower triangular.
     solved : dict
         What methods keep of problems that they have solved on these features, for the next fit on
         them; empty in a fitted estimator.
+    training : array or None
+        In a fitted estimator the training instances, where the kernel of new ones asks for them.
     """
 
     kernel: Kernel
-    training: Any
     features: Array
     left_out: float = 0.0
     pivots: Indices | None = None
-    triangle: Array | None = None
     solved: dict[Hashable, Any] = field(default_factory=dict, repr=False)
+    training: Any = None
 
     @classmethod
     def fit(cls, X: Any, kernel: Kernel, matrices: float = 2.0) -> FeatureMap:
@@ -150,39 +147,20 @@ class FeatureMap:
         """
         if kernel.name == "linear":
             features = X.toarray() if sp.issparse(X) else X
-            return cls(kernel, None, np.ascontiguousarray(features, dtype=np.float64))
+            return cls(kernel, np.ascontiguousarray(features, dtype=np.float64))
         check_gram_memory(
             X.shape[0],
             "use kernel='linear', or put a feature map before it "
             "(sklearn.kernel_approximation.Nystroem, RBFSampler)",
             matrices,
         )
-        return cls(kernel, X, *factor(check_gram(kernel(X, X), X.shape[0])))
+        return cls(kernel, *factor(check_gram(kernel(X, X), X.shape[0])))
 
-    def without_features(self, training: Any, rows: Indices) -> FeatureMap:
-        """The map alone, which is all that new instances need.
-
-        Parameters
-        ----------
-        training : array
-            The training instances in the order in which the map is to know them.
-        rows : int array of shape (n_instances,)
-            Where each instance that it was fitted to is in ``training``.
-        """
-        empty = np.empty((0, self.features.shape[1]))
-        if self.pivots is None:
-            return replace(self, features=empty, solved={})
-        triangle, pivots = self._triangle(), rows[self.pivots]
-        if self.kernel.name != "precomputed":  # whose training set is not looked at again
-            training = training.copy()
-        return FeatureMap(self.kernel, training, empty, self.left_out, pivots, triangle)
-
-    def transform(self, X: Any) -> Array:
-        """Features of new instances, shape (len(X), rank)."""
-        if self.pivots is None:
-            return X.toarray() if sp.issparse(X) else X
-        gram = self.kernel(X, self.training)[:, self.pivots]
-        return solve_triangular(self._triangle(), gram.T, lower=True).T
+    def without_features(self, training: Any) -> FeatureMap:
+        """What new instances are compared with, the training instances in the order given."""
+        compared = self.kernel.name not in ("linear", "precomputed")
+        none = np.empty((0, self.features.shape[1]))
+        return FeatureMap(self.kernel, none, training=training.copy() if compared else None)
 
     def dual_coefficients(self, weights: Array) -> Array:
         r"""Coefficients c of the training instances with :math:`F w = K c`, 0 but for the pivots.
@@ -196,10 +174,9 @@ class FeatureMap:
         -------
         array of shape (n_instances,)
         """
-        coefficients = np.zeros(self.training.shape[0])
-        coefficients[self.pivots] = solve_triangular(
-            self._triangle(), weights, trans="T", lower=True
-        )
+        coefficients = np.zeros(len(self.features))
+        triangle = self.features[self.pivots]
+        coefficients[self.pivots] = solve_triangular(triangle, weights, trans="T", lower=True)
         return coefficients
 
     def share_of_bounds(self, C: float) -> float:
@@ -235,8 +212,28 @@ class FeatureMap:
             )
         return share
 
-    def _triangle(self) -> Array:
-        return self.features[self.pivots] if self.triangle is None else self.triangle
+
+def unit_of(features: NDArray[np.float64], C: float = np.inf) -> float:
+    r"""Factor u of the features with which an SVM is posed.
+
+    In :math:`u F`, :math:`C / u^2`, :math:`\alpha / u^2` and :math:`w / u` the problem is the same.
+    Instances of mean square one keep its numbers near 1, and with them a solver's rounding errors,
+    whatever the scale of the features.
+
+    Parameters
+    ----------
+    features : array of shape (n_instances, rank)
+        F, one row per instance.
+    C : float
+        A weight of the hinge loss for which :math:`C / u^2` is to be 1 at least.
+
+    Examples
+    --------
+    >>> unit_of(np.array([[3.0, 4.0], [0.0, 5.0]]))
+    0.2
+    """
+    size = float(np.sqrt(np.square(features).sum(axis=1).mean()))
+    return min(1.0 / size if size > 0.0 else 1.0, float(np.sqrt(C)))
 
 
 def check_gram_memory(n_instances: int, advice: str, matrices: float = 2.0) -> None:
@@ -268,26 +265,13 @@ def check_gram(gram: Array, n_instances: int) -> Array:
     largest = max(gram.max(), -gram.min())
     if largest == 0.0:
         raise InputError("the Gram matrix must not be zero: no instance differs from another.")
-    gram = np.array(gram, order="C")
-    asymmetry = _symmetrize(gram)
+    asymmetry = np.abs(gram - gram.T).max()
     if asymmetry > 1e-8 * largest:
         raise InputError(
             f"the Gram matrix must be symmetric, got entries that differ by {asymmetry:.3g} from "
             "their transpose."
         )
-    return gram
-
-
-def _symmetrize(gram: Array) -> float:
-    """Put the mean of a matrix and its transpose in its place; how far they were apart."""
-    apart = 0.0
-    for start in range(0, len(gram), BLOCK):
-        right = gram[start : start + BLOCK, start:]
-        below = gram[start:, start : start + BLOCK].T
-        apart = max(apart, float(np.abs(right - below).max()))
-        right[:] = (right + below) / 2
-        below[:] = right
-    return apart
+    return (gram + gram.T) / 2.0
 
 
 def factor(gram: Array) -> tuple[Array, float, Indices]:

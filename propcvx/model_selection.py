@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import KW_ONLY, dataclass, field
 from heapq import heapreplace
 from typing import Any
 
@@ -22,6 +23,7 @@ FEW_BAGS = 2
 """With fewer bags than this held out at a time, a splitter warns."""
 
 
+@dataclass(eq=False, repr=False)
 class BagKFold(BaseCrossValidator):
     """K folds of whole bags.
 
@@ -43,9 +45,9 @@ class BagKFold(BaseCrossValidator):
     [[2, 3, 4], [0, 1, 5]]
     """
 
-    def __init__(self, n_splits: int = 5, *, random_state: Any = None) -> None:
-        self.n_splits = n_splits
-        self.random_state = random_state
+    n_splits: int = 5
+    _: KW_ONLY
+    random_state: Any = None
 
     def split(self, X: Any, y: Any = None, groups: Any = None) -> Iterator[tuple[Indices, Indices]]:
         """Yield training and test indices of instances.
@@ -68,11 +70,12 @@ class BagKFold(BaseCrossValidator):
             yield _halves(index, folds[index] == fold)
 
     def get_n_splits(self, X: Any = None, y: Any = None, groups: Any = None) -> int:
-        """Return the number of folds."""
+        """Return the number of splits."""
         return self.n_splits
 
 
-class RepeatedBagKFold(BaseCrossValidator):
+@dataclass(eq=False, repr=False)
+class RepeatedBagKFold(BagKFold):
     """:class:`BagKFold` several times, the bags dealt anew each time.
 
     Parameters
@@ -92,10 +95,7 @@ class RepeatedBagKFold(BaseCrossValidator):
     4
     """
 
-    def __init__(self, n_splits: int = 5, *, n_repeats: int = 10, random_state: Any = None) -> None:
-        self.n_splits = n_splits
-        self.n_repeats = n_repeats
-        self.random_state = random_state
+    n_repeats: int = field(default=10, kw_only=True)
 
     def split(self, X: Any, y: Any = None, groups: Any = None) -> Iterator[tuple[Indices, Indices]]:
         """Yield training and test indices of instances; see :meth:`BagKFold.split`."""
@@ -108,7 +108,8 @@ class RepeatedBagKFold(BaseCrossValidator):
         return self.n_splits * self.n_repeats
 
 
-class BagShuffleSplit(BaseCrossValidator):
+@dataclass(eq=False, repr=False)
+class BagShuffleSplit(BagKFold):
     """Random splits that hold out a share of the bags.
 
     Parameters
@@ -128,12 +129,8 @@ class BagShuffleSplit(BaseCrossValidator):
     [2, 3]
     """
 
-    def __init__(
-        self, n_splits: int = 10, *, test_size: float = 0.2, random_state: Any = None
-    ) -> None:
-        self.n_splits = n_splits
-        self.test_size = test_size
-        self.random_state = random_state
+    n_splits: int = 10
+    test_size: float = field(default=0.2, kw_only=True)
 
     def split(self, X: Any, y: Any = None, groups: Any = None) -> Iterator[tuple[Indices, Indices]]:
         """Yield training and test indices of instances; see :meth:`BagKFold.split`."""
@@ -147,10 +144,6 @@ class BagShuffleSplit(BaseCrossValidator):
         random = check_random_state(self.random_state)
         for _ in range(check_count("n_splits", self.n_splits)):
             yield _halves(index, np.isin(index, random.permutation(n_bags)[:n_held_out]))
-
-    def get_n_splits(self, X: Any = None, y: Any = None, groups: Any = None) -> int:
-        """Return the number of splits."""
-        return self.n_splits
 
 
 def deal_bags(sizes: Indices, n_splits: int, random_state: Any) -> Indices:

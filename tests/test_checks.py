@@ -12,8 +12,8 @@ from propcvx.checks import (
     check_number,
 )
 from propcvx.errors import InputError
+from propcvx.estimators.training import scaling_advice
 from propcvx.history import History, Round, StopReason
-from propcvx.scaling import scaling_advice
 
 
 @pytest.mark.parametrize("value", [1, 0.5, np.float32(0.5), np.int64(1)])

@@ -1,11 +1,9 @@
 """The four classifiers as scikit-learn sees them, and the two simple ones against their twins."""
 
-import pickle
 import warnings
 from itertools import product
 
 import numpy as np
-import pandas as pd
 import pytest
 import scipy.sparse as sp
 from hypothesis import given, settings
@@ -13,9 +11,7 @@ from hypothesis import strategies as st
 from scipy.optimize import minimize
 from sklearn.base import clone
 from sklearn.linear_model import LogisticRegression
-from sklearn.model_selection import GridSearchCV, cross_val_score
-from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import MinMaxScaler
+from sklearn.model_selection import cross_val_score
 from sklearn.svm import SVC, SVR
 from sklearn.utils.estimator_checks import parametrize_with_checks
 from small_problems import small_problem, small_problems
@@ -24,7 +20,6 @@ from propcvx import (
     AlterPropSVM,
     BagKFold,
     ConvPropSVM,
-    CuttingPlanes,
     InvCal,
     LabelingStart,
     MeanMap,
@@ -35,6 +30,7 @@ from propcvx import (
     fit_grid,
 )
 from propcvx.errors import IllPosedWarning, PoorFitWarning
+from propcvx.estimators.training import TrainingData
 from propcvx.programs import inv_cal_primal, inv_cal_targets
 from propcvx.relaxation.bounds import labeling_upper_bound
 from propcvx.solvers import solve
@@ -101,7 +97,7 @@ def same_start(method):
 
 
 @each_method
-@pytest.mark.parametrize("kernel", ["rbf", own_kernel])
+@pytest.mark.parametrize("kernel", ["linear", "rbf", own_kernel])
 def test_precomputed_equals_the_kernel_itself(problem, method, kernel):
     gram = FORMULAS[kernel][1]
     options = FORMULAS[kernel][0]
@@ -109,22 +105,11 @@ def test_precomputed_equals_the_kernel_itself(problem, method, kernel):
     by_name = same_start(method).set_params(kernel=kernel, **options).fit(problem.X, problem.y)
     by_gram = same_start(method).set_params(kernel="precomputed")
     by_gram.fit(gram(problem.X, problem.X), problem.y)
+    assert by_gram.objective_ == pytest.approx(by_name.objective_, rel=1e-5)
     np.testing.assert_allclose(
-        by_gram.decision_function(gram(new, problem.X)), by_name.decision_function(new), atol=1e-5
-    )
-
-
-@each_method
-def test_linear_kernel_equals_its_gram_matrix(problem, method):
-    """The data as features and the eigen-features of their Gram matrix give one classifier."""
-    data = same_start(method).fit(problem.X, problem.y)
-    gram = same_start(method).set_params(kernel="precomputed")
-    gram.fit(problem.X @ problem.X.T, problem.y)
-    assert gram.objective_ == pytest.approx(data.objective_, rel=1e-5)
-    np.testing.assert_allclose(
-        gram.decision_function(problem.X @ problem.X.T),
-        data.decision_function(problem.X),
-        atol=1e-3,
+        by_gram.decision_function(gram(new, problem.X)),
+        by_name.decision_function(new),
+        atol=1e-3 if kernel == "linear" else 1e-5,
     )
 
 
@@ -163,8 +148,9 @@ def test_mean_map_is_optimal(problem, lam, kernel):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", IllPosedWarning)
         clf.fit(problem.X, y)
-    features, prior = clf.feature_map_.transform(problem.X), y["proportion"].mean()
-    weights = clf.solution_.variables["w"]
+    data, prior = TrainingData.of(clf, problem.X, y), y["proportion"].mean()
+    features = data.feature_map(clf).features[data.bags.places]
+    weights = data.bags.sign * clf.solution_.variables["w"]
     scores = features @ weights + clf.intercept_[0]
     mean_operator = prior * clf.class_means_[0] - (1.0 - prior) * clf.class_means_[1]
     slope = features.T @ np.tanh(scores) / len(scores) - mean_operator + 2.0 * lam * weights
@@ -208,13 +194,6 @@ def test_mean_map_with_all_labels_is_logistic_regression(problem, lam, likelihoo
     twin = LogisticRegression(C=2.0 / (n * lam), tol=1e-10).fit(problem.X, problem.labels)
     np.testing.assert_allclose(2.0 * clf.coef_, twin.coef_, rtol=1e-3)
     np.testing.assert_allclose(2.0 * clf.intercept_, twin.intercept_, rtol=1e-3, atol=1e-3)
-
-
-def test_mean_map_without_a_bias(problem):
-    clf = MeanMap(fit_intercept=False).fit(problem.X, problem.y)
-    assert clf.intercept_[0] == 0.0
-    with_bias = MeanMap().fit(problem.X, problem.y)
-    assert with_bias.objective_ <= clf.objective_ + 1e-6
 
 
 @pytest.mark.parametrize("shares", [[0.5, 0.5, 0.5], [0.5, 0.5001, 0.5]])
@@ -283,7 +262,7 @@ def test_inv_cal_is_a_support_vector_regression_of_bag_means(C_p, epsilon):
     np.testing.assert_allclose(clf.coef_[0], twin.coef_[0], atol=1e-4)
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", range(2))
 @pytest.mark.parametrize("kernel", ["linear", "rbf"])
 def test_the_intercept_of_inv_cal_does_not_depend_on_the_solver(seed, kernel):
     """At small C_p all multipliers are at their bounds, and an interval of biases is optimal."""
@@ -361,37 +340,12 @@ def test_with_all_labels_conv_psvm_is_the_svm_without_bias(problem):
 
 
 @each_method
-def test_labels_may_be_of_any_kind(problem, method):
-    words = np.where(problem.labels > 0, "yes", "no")
-    clf = clone(method).fit(problem.X, words)
-    np.testing.assert_array_equal(clf.classes_, ["no", "yes"])
-    numbers = clone(method).fit(problem.X, problem.labels).predict(problem.X)
-    np.testing.assert_array_equal(clf.predict(problem.X), np.where(numbers > 0, "yes", "no"))
-
-
-@each_method
 def test_bags_of_one_are_labels(problem, method):
     y = bag_target(np.arange(18), problem.labels > 0)
     by_bags = clone(method).fit(problem.X, y)
     by_labels = clone(method).fit(problem.X, problem.labels)
     np.testing.assert_allclose(
         by_bags.decision_function(problem.X), by_labels.decision_function(problem.X), atol=1e-6
-    )
-
-
-@each_method
-def test_names_and_order_of_bags_do_not_matter(problem, method):
-    """The same bags under other names, instances in another order."""
-    names = np.array(["c", "a", "b"])[problem.y["bag"]]
-    shares = dict(zip(names, problem.y["proportion"], strict=True))
-    order = np.random.RandomState(0).permutation(18)
-    method = clone(method)
-    if isinstance(method, AlterPropSVM):
-        method.set_params(init=MethodStart("inv_cal", annealing=False), solver_tol=1e-6)
-    one = clone(method).fit(problem.X, problem.y)
-    other = clone(method).fit(problem.X[order], bag_target(names[order], shares))
-    np.testing.assert_allclose(
-        one.decision_function(problem.X), other.decision_function(problem.X), atol=1e-3
     )
 
 
@@ -423,17 +377,6 @@ def test_score_is_minus_bag_error_or_accuracy(problem, method):
 
 
 @each_method
-def test_data_frames_are_taken(problem, method):
-    frame = pd.DataFrame(problem.X, columns=["a", "b", "c"])
-    clf = clone(method).fit(frame, problem.y)
-    np.testing.assert_array_equal(clf.feature_names_in_, ["a", "b", "c"])
-    array = clone(method).fit(problem.X, problem.y)
-    np.testing.assert_allclose(clf.decision_function(frame), array.decision_function(problem.X))
-    proportions = clf.predict_proportions(frame, pd.Series(problem.y["bag"]))
-    assert set(proportions) == {0, 1, 2}
-
-
-@each_method
 @pytest.mark.parametrize("form", [sp.csr_array, sp.csc_matrix])
 def test_sparse_data_are_taken_with_the_linear_kernel(problem, method, form):
     X = np.where(np.abs(problem.X) > 0.5, problem.X, 0.0)
@@ -442,14 +385,6 @@ def test_sparse_data_are_taken_with_the_linear_kernel(problem, method, form):
     np.testing.assert_allclose(
         sparse.decision_function(form(X)), dense.decision_function(X), atol=1e-8
     )
-
-
-@each_method
-@pytest.mark.parametrize("kernel", ["linear", "rbf"])
-def test_pickled_it_predicts_the_same(problem, method, kernel):
-    clf = clone(method).set_params(kernel=kernel).fit(problem.X, problem.y)
-    again = pickle.loads(pickle.dumps(clf))
-    np.testing.assert_allclose(again.decision_function(problem.X), clf.decision_function(problem.X))
 
 
 @pytest.mark.parametrize(
@@ -479,32 +414,6 @@ def test_fitting_again_forgets_the_first_fit(problem, method):
         clf.decision_function(problem.X), fresh.decision_function(problem.X)
     )
     assert set(vars(clf)) == set(vars(fresh))
-
-
-GRIDS = {
-    "MeanMap": {"lam": [0.1, 1.0]},
-    "InvCal": {"C_p": [0.1, 1.0]},
-    "AlterPropSVM": {"C": [0.1, 1.0], "init": ["inv_cal", "random"]},
-    "ConvPropSVM": {"relaxation": [CuttingPlanes(max_cuts=cuts) for cuts in (1, 2)]},
-}
-
-
-@each_method
-@pytest.mark.filterwarnings("ignore::propcvx.errors.IllPosedWarning")
-def test_grid_search_over_folds_of_bags(method):
-    problem = small_problem(3, sizes=(4, 5, 6, 4, 5, 6), noise=0.5)
-    name = type(method).__name__
-    grid = {f"{name.lower()}__{key}": values for key, values in GRIDS[name].items()}
-    pipeline = make_pipeline(MinMaxScaler((-1, 1)), clone(method))
-    search = GridSearchCV(pipeline, grid, cv=BagKFold(3, random_state=0), error_score="raise")
-    search.fit(problem.X, problem.y)
-    scores = search.cv_results_["mean_test_score"]
-    assert ((scores <= 0.0) & (scores >= -1.0)).all()
-    assert search.best_score_ == scores.max()
-    again = cross_val_score(
-        search.best_estimator_, problem.X, problem.y, cv=BagKFold(3, random_state=0)
-    )
-    assert again.mean() == pytest.approx(search.best_score_)
 
 
 def test_cross_validation_with_a_precomputed_kernel_slices_both_ways(problem):

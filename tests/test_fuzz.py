@@ -55,7 +55,7 @@ def classifiers(draw):
                 MeanMap(lam=draw(weights), kernel=kernel),
                 InvCal(C_p=draw(weights), epsilon=draw(st.sampled_from((0.0, 0.1))), kernel=kernel),
                 AlterPropSVM(
-                    C=draw(weights), C_p=draw(weights), kernel=kernel, n_init=2, random_state=0
+                    C=draw(weights), C_p=draw(weights), kernel=kernel, n_init=1, random_state=0
                 ),
                 ConvPropSVM(
                     C=draw(weights),

@@ -59,28 +59,24 @@ def test_a_kernel_is_its_formula(name, X, Z):
     np.testing.assert_allclose(kernel(X, Z), [[formula(x, z) for z in Z] for x in X])
 
 
+def factored(gram):
+    return FeatureMap.fit(gram, Kernel("precomputed"))
+
+
 @pytest.mark.parametrize("name", KERNELS)
-def test_features_are_a_factor_for_training_and_new_instances(name, X, Z):
+def test_features_are_a_factor_and_a_precomputed_matrix_has_the_same(name, X):
     kernel, _ = KERNELS[name]
-    features = FeatureMap.fit(X, kernel)
-    np.testing.assert_allclose(features.features @ features.features.T, kernel(X, X), atol=1e-9)
-    np.testing.assert_allclose(features.transform(X), features.features, atol=1e-7)
-    inner = features.transform(Z) @ features.features.T
-    np.testing.assert_allclose(inner, kernel(Z, X), atol=1e-7)
-
-
-def test_precomputed_is_the_kernel_it_was_computed_with(X, Z):
-    kernel, _ = KERNELS["rbf"]
-    ours, theirs = FeatureMap.fit(kernel(X, X), Kernel("precomputed")), FeatureMap.fit(X, kernel)
-    np.testing.assert_allclose(ours.features, theirs.features)
-    np.testing.assert_allclose(ours.transform(kernel(Z, X)), theirs.transform(Z), atol=1e-9)
+    features = FeatureMap.fit(X, kernel).features
+    np.testing.assert_allclose(features @ features.T, kernel(X, X), atol=1e-9)
+    if name != "linear":
+        np.testing.assert_allclose(factored(kernel(X, X)).features, features)
 
 
 @given(st.integers(0, 10_000), st.integers(1, 12), st.integers(1, 5))
 @settings(max_examples=30)
-def test_a_gram_matrix_of_low_rank_has_few_features(seed, n, rank):
+def test_a_gram_matrix_of_low_rank_has_few_features_and_dual_coefficients(seed, n, rank):
     factor = np.random.RandomState(seed).randn(n, rank)
-    features = FeatureMap.fit(factor @ factor.T, Kernel("precomputed"))
+    features = factored(factor @ factor.T)
     assert features.features.shape == (n, min(n, rank))
     np.testing.assert_allclose(
         features.features @ features.features.T, factor @ factor.T, atol=1e-8
@@ -91,24 +87,10 @@ def test_a_gram_matrix_of_low_rank_has_few_features(seed, n, rank):
     np.testing.assert_allclose(factor @ factor.T @ dual, features.features @ weights, atol=1e-7)
 
 
-@pytest.mark.parametrize("name", [name for name in KERNELS if name != "linear"])
-def test_a_map_without_features_is_the_same_map(name, X, Z):
-    kernel, _ = KERNELS[name]
-    whole = FeatureMap.fit(X, kernel)
-    alone, weights = (
-        whole.without_features(X, np.arange(len(X))),
-        np.arange(1.0, 1.0 + whole.features.shape[1]),
-    )
-    assert alone.features.shape == (0, whole.features.shape[1])
-    np.testing.assert_array_equal(alone.transform(Z), whole.transform(Z))
-    dual = alone.dual_coefficients(weights)
-    np.testing.assert_array_equal(dual, whole.dual_coefficients(weights))
-    np.testing.assert_allclose(kernel(Z, X) @ dual, whole.transform(Z) @ weights, atol=1e-6)
-
-
 @given(st.integers(0, 10_000), st.sampled_from([name for name in KERNELS if name != "linear"]))
 @settings(max_examples=20)
 def test_another_order_of_the_instances_is_a_rotation_of_the_features(seed, name):
+    """New instances then have the same scores."""
     random, (kernel, _) = np.random.RandomState(seed), KERNELS[name]
     X, Z = random.randint(0, 3, size=(15, 3)) / 2.0, random.uniform(size=(4, 3))
     order = random.permutation(len(X))
@@ -116,25 +98,24 @@ def test_another_order_of_the_instances_is_a_rotation_of_the_features(seed, name
     assert ours.features.shape == theirs.features.shape
     grams = [features @ features.T for features in (ours.features[order], theirs.features)]
     np.testing.assert_allclose(*grams, atol=1e-8)
-    inner = ours.transform(Z) @ ours.features[order].T
-    np.testing.assert_allclose(inner, theirs.transform(Z) @ theirs.features.T, atol=1e-6)
+    labels = random.choice([-1.0, 1.0], len(X))
+    scores = [
+        kernel(Z, X[rows]) @ one.dual_coefficients(one.features.T @ labels[rows])
+        for one, rows in ((ours, np.arange(len(X))), (theirs, order))
+    ]
+    np.testing.assert_allclose(*scores, atol=1e-6)
 
 
-@pytest.mark.parametrize("n", [kernels.BLOCK - 1, 2 * kernels.BLOCK + 3])
-def test_more_instances_than_a_block(n):
+def test_more_instances_than_a_block():
     """Of low rank, full rank, and not semidefinite in the last rows alone."""
-    random = np.random.RandomState(0)
+    random, n = np.random.RandomState(0), 2 * kernels.BLOCK + 3
     for gram in (low_rank(random, n, 5), low_rank(random, n, 5) + np.eye(n)):
-        features = FeatureMap.fit(gram, Kernel("precomputed")).features
+        features = factored(gram).features
         np.testing.assert_allclose(features @ features.T, gram, atol=1e-8)
     gram = low_rank(random, n, 5)
     gram[-1, -2] = gram[-2, -1] = gram[-1, -2] + 100.0
     with pytest.raises(InputError, match="semidefinite, got eigenvalues from -"):
-        FeatureMap.fit(gram, Kernel("precomputed"))
-    gram = low_rank(random, n, 5)
-    gram[0, -1] += 1e-3
-    with pytest.raises(InputError, match=r"symmetric, got entries that differ by 0\.001"):
-        FeatureMap.fit(gram, Kernel("precomputed"))
+        factored(gram)
 
 
 def low_rank(random, n, rank):
@@ -142,14 +123,11 @@ def low_rank(random, n, rank):
     return factor @ factor.T
 
 
-def test_sparse_instances(X):
-    for name in ("linear", "rbf"):
-        kernel, _ = KERNELS[name]
-        dense, sparse = FeatureMap.fit(X, kernel), FeatureMap.fit(sp.csr_array(X), kernel)
-        np.testing.assert_allclose(sparse.features, dense.features)
-        np.testing.assert_allclose(
-            sparse.transform(sp.csr_array(X)), dense.transform(X), atol=1e-12
-        )
+@pytest.mark.parametrize("name", ["linear", "rbf"])
+def test_sparse_instances(name, X):
+    kernel, _ = KERNELS[name]
+    dense, sparse = FeatureMap.fit(X, kernel), FeatureMap.fit(sp.csr_array(X), kernel)
+    np.testing.assert_allclose(sparse.features, dense.features)
 
 
 # What is refused
@@ -158,16 +136,14 @@ def test_sparse_instances(X):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"name": "gauss"}, r"one of \('linear', 'rbf'.*\) or a callable, got 'gauss'"),
-        ({"gamma": 0.0}, "gamma must be a finite number above 0, got 0.0"),
-        ({"gamma": -1.0}, "gamma must be a finite number above 0, got -1.0"),
-        ({"gamma": np.nan}, "gamma must be a finite number above 0, got nan"),
-        ({"gamma": np.inf}, "gamma must be a finite number above 0, got inf"),
-        ({"degree": 0}, "degree must be a whole number, at least 1, got 0"),
+        ({"name": "gauss"}, "kernel"),
+        *(({"gamma": value}, "gamma") for value in (0.0, -1.0, np.nan, np.inf)),
+        ({"degree": 0}, "degree"),
+        ({"coef0": np.nan}, "coef0"),
     ],
 )
 def test_kernel_options_that_are_refused(options, message):
-    with pytest.raises(InputError, match=message):
+    with pytest.raises(InputError, match=f"^{message} must be"):
         Kernel(**{"name": "poly", **options})
 
 
@@ -195,12 +171,10 @@ def test_gram_matrices_that_are_refused(gram, message, how):
 
 
 def test_rounding_errors_in_a_gram_matrix_are_forgiven():
-    factor = np.random.RandomState(0).randn(6, 2)
-    noise = 1e-12 * np.random.RandomState(1).randn(6, 6)
-    gram = factor @ factor.T + noise
+    gram = low_rank(np.random.RandomState(0), 6, 2) + 1e-12 * np.random.RandomState(1).randn(6, 6)
     checked = check_gram(gram, 6)
     np.testing.assert_array_equal(checked, checked.T)
-    assert FeatureMap.fit(gram, Kernel("precomputed")).features.shape == (6, 2)
+    assert factored(gram).features.shape == (6, 2)
 
 
 def test_a_gram_matrix_in_single_precision_is_forgiven():
@@ -209,16 +183,14 @@ def test_a_gram_matrix_in_single_precision_is_forgiven():
     gram = Kernel("rbf")(X, X)
     rounded = gram.astype(np.float32).astype(float)
     assert np.linalg.eigvalsh(rounded)[0] < -1e-9
-    feature_map = FeatureMap.fit(rounded, Kernel("precomputed"))
-    features = feature_map.features
+    features = factored(rounded).features
     np.testing.assert_allclose(features @ features.T, gram, atol=1e-6)
-    np.testing.assert_allclose(feature_map.transform(rounded), features, atol=1e-2)
 
 
 def test_a_gram_matrix_that_is_given_is_left_as_it_was(X):
     gram = KERNELS["rbf"][0](X, X)
     before = gram.copy()
-    FeatureMap.fit(gram, Kernel("precomputed"))
+    factored(gram)
     FeatureMap.fit(X, Kernel(lambda X, Z: gram))
     np.testing.assert_array_equal(gram, before)
 
@@ -272,7 +244,7 @@ def test_a_method_is_refused_the_memory_that_it_would_lack(monkeypatch, cls):
 
 @pytest.mark.parametrize("clf", [AlterPropSVM(n_init=1, random_state=0), ConvPropSVM(), InvCal()])
 def test_a_method_uses_no_more_memory_than_it_asks_for(clf):
-    n = 800
+    n = 500
     X, bags, shares, _ = bagged(n)
     target = bag_target(bags, shares)
     tracemalloc.start()
@@ -282,23 +254,6 @@ def test_a_method_uses_no_more_memory_than_it_asks_for(clf):
     finally:
         tracemalloc.stop()
     assert peak <= clf.gram_matrices * 8 * n**2
-
-
-@pytest.mark.parametrize("kernel", ["rbf", "exponential", "precomputed"])
-@pytest.mark.parametrize("cls", [AlterPropSVM, ConvPropSVM, InvCal, MeanMap])
-def test_predictions_do_not_depend_on_the_order_of_the_instances(cls, kernel):
-    X, bags, shares, labels = bagged(60)
-    order, new = np.random.RandomState(1).permutation(60), X[:20] + 0.1
-    scores = []
-    for rows in (np.arange(60), order):
-        options = {"init": labels[rows]} if cls is AlterPropSVM else {}
-        train, test = X[rows], new
-        if kernel == "precomputed":
-            train, test = Kernel("rbf", 0.2)(train, train), Kernel("rbf", 0.2)(test, train)
-        clf = cls(kernel=kernel, solver_tol=1e-8, **options)
-        clf.fit(train, bag_target(bags[rows], shares))
-        scores.append(clf.decision_function(test))
-    np.testing.assert_allclose(*scores, atol=1e-4)
 
 
 # Bounds and fits are of the Gram matrix, not of its factor alone
@@ -381,7 +336,7 @@ def test_what_is_left_out_is_no_more_than_it_says(seed, apart):
     random = np.random.RandomState(seed)
     X = np.repeat(random.randn(10, 2), 2, axis=0) + apart * random.randn(20, 2)
     gram = Kernel("rbf")(X, X) * np.outer(*[np.exp(random.uniform(-9, 9, 20))] * 2)
-    feature_map = FeatureMap.fit(gram, Kernel("precomputed"))
+    feature_map = factored(gram)
     size = np.sqrt(gram.diagonal())
     left = gram - feature_map.features @ feature_map.features.T
     assert (np.abs(left) <= 2e-10 * np.outer(size, size)).all()
@@ -403,7 +358,7 @@ def test_one_large_instance_does_not_hide_the_others(times, precomputed):
     clf.fit(gram if precomputed else X, labels)
     accuracy = clf.score(cross if precomputed else new, expected)
     svc = SVC(C=1.0, kernel="precomputed", tol=1e-6, max_iter=100_000).fit(gram, labels)
-    assert clf.feature_map_.pivots.size == 10  # monomials of degree 3 at most
+    assert np.count_nonzero(clf.dual_coef_) <= 10  # monomials of degree 3 at most
     assert accuracy >= svc.score(cross, expected) - 0.01
 
 
@@ -436,7 +391,7 @@ def test_instances_that_are_lost_beside_rounding_errors_are_told_of():
     noise = random.randn(10, 10)
     noise[0] = noise[:, 0] = 0.0
     with pytest.warns(IllPosedWarning, match=r"in \d of 10 instances the features differ"):
-        FeatureMap.fit(gram + noise + noise.T, Kernel("precomputed"))
+        factored(gram + noise + noise.T)
 
 
 @pytest.mark.parametrize("cls", [AlterPropSVM, ConvPropSVM, InvCal, MeanMap])
@@ -444,7 +399,8 @@ def test_instances_that_are_lost_beside_rounding_errors_are_told_of():
 def test_a_fitted_estimator_keeps_no_array_of_the_callers(cls, kernel):
     X, bags, shares, _ = bagged(20)
     X = Kernel("rbf")(X, X) if kernel == "precomputed" else X
-    new, clf = X.copy(), cls(kernel=kernel)
+    few = {"n_init": 1} if cls is AlterPropSVM else {}
+    new, clf = X.copy(), cls(kernel=kernel, **few)
     before = clf.fit(X, bag_target(bags, shares)).decision_function(new)
     X *= 0.0
     np.testing.assert_array_equal(clf.decision_function(new), before)

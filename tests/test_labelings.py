@@ -1,16 +1,16 @@
 """Labelings: sorting against the boolean programs and against listing every labeling."""
 
 import re
+from contextlib import contextmanager
 from dataclasses import replace
 from itertools import product
-from math import comb, prod
 
 import numpy as np
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from propcvx import Bags, bag_target, labelings
+from propcvx import Bags, bag_target, labelings, layout
 from propcvx.errors import InfeasibleLabelingError, InputError
 from propcvx.labelings import FeasibleLabelings, labeling_step, random_labeling
 from propcvx.losses import HINGE, PROPORTION_LOSSES
@@ -80,12 +80,21 @@ def step_cost(bags, scores, loss, weights, rows):
 # The labeling step of alter-pSVM
 
 
-@given(bags_and_scores(), LOSSES, st.lists(WEIGHTS, min_size=3, max_size=3))
+@contextmanager
+def shared_widths(shared):
+    """Bags of similar sizes share a matrix, or each size has its own."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(layout, "MAX_WIDTHS", 0 if shared else 64)
+        yield
+
+
+@given(bags_and_scores(), LOSSES, st.lists(WEIGHTS, min_size=3, max_size=3), st.booleans())
 @settings(max_examples=150)
-def test_labeling_step_is_the_best_of_all_labelings(problem, loss, weights):
+def test_labeling_step_is_the_best_of_all_labelings(problem, loss, weights, shared):
     bags, scores = problem
     weights = np.array(weights[: bags.n_bags])
-    labeling = labeling_step(scores, bags, loss, weights)
+    with shared_widths(shared):
+        labeling = labeling_step(scores, bags, loss, weights)
     assert set(np.unique(labeling)) <= {-1.0, 1.0}
     assert (labeling == bags.labels)[bags.labels != 0].all()
     costs = step_cost(bags, scores, loss, weights, all_labelings(bags))
@@ -160,39 +169,6 @@ def test_the_feasible_labelings_are_those_within_epsilon(bags, epsilon):
     assert {tuple(row) for row in listed} == {tuple(row) for row in rows[within]}
 
 
-@given(bags_of_few(max_size=6, most=14), EPSILONS)
-def test_the_number_of_feasible_labelings_is_a_product_of_binomials(bags, epsilon):
-    try:
-        feasible = FeasibleLabelings.of(bags, epsilon)
-    except InfeasibleLabelingError:
-        feasible = FeasibleLabelings.nearest(bags)
-    positive, negative = bags.known_counts()
-    free = bags.sizes - positive - negative
-    counts = [
-        sum(comb(n, count - p) for count in range(low, high + 1))
-        for n, p, low, high in zip(free, positive, feasible.lower, feasible.upper, strict=True)
-    ]
-    assert sum(1 for _ in feasible.enumerate()) == prod(counts)
-
-
-def test_what_is_not_in_the_set():
-    feasible = FeasibleLabelings.of(
-        Bags.from_target(bag_target([0, 0, 1, 1], [0.5, 1.0], [1, 0, 0, 0])), 0.0
-    )
-    assert np.array([1.0, -1.0, 1.0, 1.0]) in feasible
-    assert np.array([-1.0, 1.0, 1.0, 1.0]) not in feasible, "a known label"
-    assert np.array([1.0, 1.0, 1.0, 1.0]) not in feasible, "too many"
-    assert np.array([1.0, -1.0, 1.0, -1.0]) not in feasible, "too few"
-
-
-def test_too_many_to_list():
-    bags = Bags.from_target(bag_target(np.zeros(40, dtype=int), [0.5]))
-    with pytest.raises(
-        InputError, match=r"137,846,528,820 feasible labelings, more than the 1,000"
-    ):
-        next(FeasibleLabelings.of(bags, 0.0).enumerate())
-
-
 @given(bags_of_few())
 def test_nearest_is_feasible_for_the_smallest_epsilon(bags):
     rows = all_labelings(bags)
@@ -215,15 +191,16 @@ def test_nearest_counts_are_those_of_the_other_class(bags):
 # The separation problem along one dimension
 
 
-@given(bags_and_scores(columns=(3,)), EPSILONS)
+@given(bags_and_scores(columns=(3,)), EPSILONS, st.booleans())
 @settings(max_examples=100)
-def test_best_is_the_best_of_all_in_every_column(problem, epsilon):
+def test_best_is_the_best_of_all_in_every_column(problem, epsilon, shared):
     bags, scores = problem
     try:
         feasible = FeasibleLabelings.of(bags, epsilon)
     except InfeasibleLabelingError:
         feasible = FeasibleLabelings.nearest(bags)
-    labeling, rows = feasible.best(scores), np.array(list(feasible.enumerate()))
+    with shared_widths(shared):
+        labeling, rows = feasible.best(scores), np.array(list(feasible.enumerate()))
     assert labeling.shape == scores.shape
     for column, found in zip(scores.T, labeling.T, strict=True):
         assert found in feasible
@@ -448,3 +425,35 @@ def test_labeling_step_with_instances_of_different_weight_is_the_best_of_all(pro
 
     least = cost(all_labelings(bags)).min()
     assert cost(labeling[None, :])[0] == pytest.approx(least, rel=1e-12, abs=1e-12)
+
+
+# Bags as rows of matrices
+
+
+@given(
+    sizes=st.lists(st.integers(1, 40), min_size=1, max_size=8),
+    seed=st.integers(0, 2**16),
+    shared=st.booleans(),
+)
+def test_every_instance_is_once_in_the_row_of_its_bag(sizes, seed, shared):
+    random = np.random.default_rng(seed)
+    index = random.permutation(np.repeat(np.arange(len(sizes)), sizes))
+    values = random.normal(size=(2, len(index)))
+    with shared_widths(shared):
+        parts = layout.bag_rows(index, np.array(sizes))
+    back = np.zeros_like(values)
+    for part in parts:
+        rows = part.gather(values)
+        for row, bag in enumerate(part.bags):
+            assert np.array_equal(rows[:, row, : sizes[bag]], values[:, index == bag])
+            assert (rows[:, row, sizes[bag] :] == -np.inf).all()
+        part.scatter(rows, back)
+    assert np.array_equal(back, values)
+
+
+def test_similar_sizes_share_a_width_at_most_an_eighth_wider():
+    sizes = np.arange(1, 3000)
+    widths = layout._widths(sizes)
+    assert (widths >= sizes).all()
+    assert (widths <= 1.125 * sizes).all()
+    assert len(np.unique(widths)) < 100

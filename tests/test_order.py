@@ -22,10 +22,15 @@ from propcvx.ordering import in_canonical_order
 METHODS = {
     "mean_map": MeanMap(),
     "inv_cal": InvCal(epsilon=0.05),
-    "alter, random": AlterPropSVM(n_init=2, random_state=0),
-    "alter, hops": AlterPropSVM(n_init=2, polish="hops", random_state=0),
+    "alter, mixed": AlterPropSVM(n_init=1, random_state=0),
+    "alter, hops": AlterPropSVM(
+        init="random", n_init=2, annealing=False, polish="hops", random_state=0
+    ),
     "alter, bag error": AlterPropSVM(
-        init=[RandomStart(1), "inv_cal"], annealing=False, selection="bag_error", random_state=0
+        init=[RandomStart(annealing=False), "inv_cal"],
+        annealing=False,
+        selection="bag_error",
+        random_state=0,
     ),
     "alter, by size": AlterPropSVM(init="mean_map", bag_weights="size", annealing=False),
     "conv": ConvPropSVM(),
@@ -40,7 +45,6 @@ METHODS = {
 KERNELS = {
     "linear": {},
     "rbf": {"kernel": "rbf", "gamma": 0.5},
-    "poly": {"kernel": "poly", "degree": 2, "gamma": 0.5},
     "precomputed": {"kernel": "precomputed"},
 }
 

@@ -11,10 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from propcvx.alternating.problem import Separator
+from propcvx.kernels import unit_of
 from propcvx.losses import HINGE, InstanceLoss
 from propcvx.programs import Program, margin_classifier, svm_dual, svm_dual_parameters
 from propcvx.programs.structures import best_offset, feasible_in_box
-from propcvx.scaling import unit_of
 from propcvx.solvers import Solution, SolverNames, solve
 
 Array = NDArray[np.float64]

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import KW_ONLY, dataclass, replace
+from dataclasses import KW_ONLY, dataclass
 from functools import partial
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 from joblib import Parallel, delayed
@@ -23,17 +23,16 @@ from propcvx.alternating.svm_step import Step, SVMStep, svm_step
 from propcvx.bags import Bags
 from propcvx.checks import check_choice, check_count, check_flag, check_number, named
 from propcvx.errors import InputError, SolverError
-from propcvx.estimators.base import BagClassifier, Hyperplane, bag_weights
+from propcvx.estimators.base import BagClassifier, Fitted
 from propcvx.estimators.starts import Start, starts_of
-from propcvx.history import StopReason
+from propcvx.estimators.training import proportion_term
 from propcvx.kernels import FeatureMap
-from propcvx.losses import INSTANCE_LOSSES, PROPORTION_LOSSES
+from propcvx.losses import INSTANCE_LOSSES
 from propcvx.metrics import proportion_error
 from propcvx.model_selection import deal_bags
 from propcvx.solvers import portable
 
 Array = NDArray[np.float64]
-T = TypeVar("T")
 
 
 @dataclass(eq=False, repr=False)
@@ -164,39 +163,29 @@ class AlterPropSVM(BagClassifier):
     random_state: Any = None
     verbose: bool = False
 
-    def _fit_map(self, feature_map: FeatureMap, bags: Bags) -> Hyperplane:
-        return self._fit(feature_map.features, bags, feature_map.solved)
-
-    def _fit(self, features: Array, bags: Bags, solved: Solved | None = None) -> Hyperplane:
+    def _run(self, feature_map: FeatureMap, bags: Bags) -> Fitted:
         problem, random = self._problem(bags), check_random_state(self.random_state)
         starts = starts_of(self.init, self.n_init, self.annealing, bags, self.C)
+        features, stopped_by = feature_map.features, None
         if self.selection == "bag_error" and len(starts) > 1:
             starts = [self._chosen_start(features, problem, starts, random)]
-        objectives: list[float] = []
-        plane = Hyperplane(np.empty(0), 0.0)
+        ends: list[tuple[Start, Descent]] = []
         try:
-            for start, descent in self._descents(features, problem, starts, random, solved):
-                if descent.objective < min(objectives, default=np.inf):
-                    plane = self._keep(start, descent)
-                objectives.append(descent.objective)
+            for end in self._descents(features, problem, starts, random, feature_map.solved):
+                ends.append(end)
         except (KeyboardInterrupt, SolverError) as failure:
-            if not objectives:
+            if not ends:
                 raise
-            plane, self.stop_reason_ = replace(plane, stopped_by=failure), StopReason.of(failure)
-        self.start_objectives_ = np.array(objectives)
-        return plane
-
-    def _keep(self, start: Start, descent: Descent) -> Hyperplane:
-        """Store the best descent so far."""
-        self.start_, self.objective_ = start, descent.objective
-        self.labeling_, self.history_ = descent.labeling, descent.history
-        self.n_iter_, self.stop_reason_ = len(descent.history), descent.history.stop_reason
-        return Hyperplane(descent.weights, descent.bias)
+            stopped_by = failure
+        self.start_objectives_ = np.array([end.objective for _, end in ends])
+        self.start_, best = min(ends, key=lambda end: end[1].objective)
+        self.n_iter_ = len(best.history)
+        found = best.labeling, best.weights, best.bias, best.objective, best.history
+        return Fitted(*found, stopped_by)
 
     def _problem(self, bags: Bags) -> PropSVM:
         """The problem, from checked parameters."""
         check_number("C", self.C, above=0.0)
-        check_number("C_p", self.C_p, least=0.0)
         check_number("tol", self.tol, least=0.0)
         check_count("n_init", self.n_init)
         check_count("max_iter", self.max_iter)
@@ -205,9 +194,9 @@ class AlterPropSVM(BagClassifier):
             check_count("annealing_size", self.annealing_size)
         check_choice("polish", self.polish, POLISHES)
         check_choice("selection", self.selection, ("objective", "bag_error"))
-        weights = self.C_p * bag_weights(self.bag_weights, bags)
-        loss = named("proportion_loss", self.proportion_loss, PROPORTION_LOSSES, "of")
-        loss = loss if bags.sign > 0 else loss.mirrored()
+        loss, weights = proportion_term(
+            "proportion_loss", self.proportion_loss, self.C_p, self.bag_weights, bags
+        )
         instance_loss = named("instance_loss", self.instance_loss, INSTANCE_LOSSES, "of")
         return PropSVM(bags, self.C, weights, loss, instance_loss.take(bags.rows))
 

@@ -23,12 +23,13 @@ from propcvx.bounds import (
 )
 from propcvx.checks import check_choice, check_number, named
 from propcvx.errors import CrossedBoundsError, FailedBoundWarning, warn
-from propcvx.estimators.base import bag_weights as weights_of
+from propcvx.estimators.base import one_thread
 from propcvx.estimators.conv import ConvPropSVM
+from propcvx.estimators.training import TrainingData
+from propcvx.estimators.training import bag_weights as weights_of
 from propcvx.history import StopReason
 from propcvx.labelings import FeasibleLabelings
 from propcvx.losses import PROPORTION_LOSSES
-from propcvx.threads import one_thread
 
 SHARE = 0.2
 """Share of the time limit after which the search for labelings begins no further descent."""
@@ -137,8 +138,8 @@ def certify(
     model = ConvPropSVM(
         C, epsilon, kernel=kernel, gamma=gamma, degree=degree, coef0=coef0, intercept=intercept
     )
-    prepared = model._prepare(X, y)
-    feature_map = prepared.feature_map(model._kernel(prepared.ordered), model.gram_matrices)
+    prepared = TrainingData.of(model, X, y)
+    feature_map = prepared.feature_map(model)
     features, _ = model._lift(feature_map.features)
     if C_p is None:
         feasible = FeasibleLabelings.of(prepared.bags, epsilon)
@@ -170,7 +171,7 @@ def certify(
         interval.lower,
         interval.upper,
         interval.closed,
-        prepared.bags.sign * np.asarray(interval.labeling)[prepared.places],
+        prepared.bags.as_given(np.asarray(interval.labeling)),
         tuple(interval.events),
         tuple(interval.nodes),
         reason,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import KW_ONLY, dataclass, replace
 from typing import Any
 
@@ -12,7 +11,7 @@ from tqdm import tqdm
 
 from propcvx.bags import Bags
 from propcvx.checks import check_choice, check_number, named
-from propcvx.estimators.base import BagClassifier, Hyperplane
+from propcvx.estimators.base import BagClassifier, Fitted
 from propcvx.kernels import FeatureMap
 from propcvx.labelings import FeasibleLabelings
 from propcvx.metrics import least_error_bias
@@ -22,6 +21,8 @@ from propcvx.relaxation.rounding import ROUNDINGS, Rounding
 from propcvx.relaxation.table import name_of, portable_relaxation, relax
 
 Array = NDArray[np.float64]
+
+Seen = list[tuple[float, Array]]  # the lower bound and some feasible labelings after each round
 
 
 @dataclass(eq=False, repr=False)
@@ -128,45 +129,32 @@ class ConvPropSVM(BagClassifier):
         state = super().__getstate__()
         return {**state, "relaxation": portable_relaxation(state["relaxation"])}
 
-    def _come_to(self, bags: Bags) -> dict[str, Any]:
+    def _meaning_of_parameters(self, bags: Bags) -> dict[str, Any]:
         feasible = FeasibleLabelings.of(bags, self.epsilon)
         return {"epsilon": (feasible.lower.tobytes(), feasible.upper.tobytes())}
 
-    def _fit_map(self, feature_map: FeatureMap, bags: Bags) -> Hyperplane:
-        return self._fit(feature_map.features, bags, feature_map.share_of_bounds)
-
-    def _fit(
-        self,
-        features: Array,
-        bags: Bags,
-        share_of_bounds: Callable[[float], float] = lambda C: 1.0,
-    ) -> Hyperplane:
+    def _run(self, feature_map: FeatureMap, bags: Bags) -> Fitted:
         check_number("C", self.C, above=0.0)
         check_choice("intercept", self.intercept, ("center", "constant", "none"))
         check_choice("bias", self.bias, ("bags", "none"))
         rounding = named("rounding", self.rounding, ROUNDINGS, "__call__")
-        lifted, mean = self._lift(features)
+        features, mean = self._lift(feature_map.features)
         feasible = FeasibleLabelings.of(bags, self.epsilon)
-        met: list[tuple[float, Array]] = []
-        self.relaxation_ = self._relax(lifted, feasible, rounding, met, share_of_bounds(self.C))
-        end = rounding(self.relaxation_, lifted, feasible, self.C)
-        self.soft_labeling_, plane = end.labeling, end.weights
-        scores = lifted @ plane
+        share, seen = feature_map.share_of_bounds(self.C), Seen()
+        result = self._relax(features, feasible, rounding, share, seen)
+        end = rounding(result, features, feasible, self.C)
+        scores, rank = features @ end.weights, feature_map.features.shape[1]
         bias = least_error_bias(scores, bags) if self.bias == "bags" else 0.0
-        self.labeling_ = feasible.best(scores + bias)
-        self.objective_ = self.relaxation_.value
-        self.history_ = self.relaxation_.history
-        self.violation_ = self.history_[-1].violation
-        self.stop_reason_ = self.history_.stop_reason
-        self.n_iter_ = len(self.history_)
-        bias += float(plane[features.shape[1] :].sum() - plane @ mean)
-        stopped_by = self._bound(lifted, plane, met) or self.relaxation_.stopped_by
-        return Hyperplane(plane[: features.shape[1]], bias, stopped_by)
-
-    def _put_back(self, places: NDArray[np.intp], sign: int) -> None:
-        super()._put_back(places, sign)
-        self.soft_labeling_ = sign * self.soft_labeling_[places]
-        self.relaxation_ = self.relaxation_.take(places, sign)
+        labeling = feasible.best(scores + bias)
+        seen.append((result.lower, np.vstack([result.labelings, labeling])))
+        stopped_by = self._bound(result, features, end.weights, seen) or result.stopped_by
+        self.relaxation_ = result.take(bags.places, bags.sign)
+        self.soft_labeling_ = bags.as_given(end.labeling)
+        self.violation_ = result.history[-1].violation
+        self.n_iter_ = len(result.history)
+        bias += float(end.weights[rank:].sum() - end.weights @ mean)
+        plane = end.weights[:rank]
+        return Fitted(labeling, plane, bias, result.value, result.history, stopped_by)
 
     def _lift(self, features: Array) -> tuple[Array, Array]:
         """Features of the relaxation, and the mean that was taken from them."""
@@ -183,10 +171,10 @@ class ConvPropSVM(BagClassifier):
         features: Array,
         feasible: FeasibleLabelings,
         rounding: Rounding,
-        met: list[tuple[float, Array]],
         share: float,
+        seen: Seen,
     ) -> RelaxationResult:
-        """Solve the relaxation; ``met`` gets the lower bound and the labelings of each round.
+        """Solve the relaxation and add what each round has seen.
 
         ``share`` is what of a lower bound for the features holds for the Gram matrix.
         """
@@ -198,7 +186,7 @@ class ConvPropSVM(BagClassifier):
                     end = rounding(reached, features, feasible, self.C)
                     near = np.column_stack([end.labeling, features @ end.weights])
                     labelings = np.vstack([reached.labelings, feasible.best(near).T])
-                    met.append((share * reached.lower, labelings))
+                    seen.append((share * reached.lower, labelings))
 
             result = relax(
                 self.relaxation,
@@ -213,22 +201,20 @@ class ConvPropSVM(BagClassifier):
         return replace(result, lower=share * result.lower)
 
     def _bound(
-        self, features: Array, plane: Array, met: list[tuple[float, Array]]
+        self, result: RelaxationResult, features: Array, plane: Array, seen: Seen
     ) -> KeyboardInterrupt | None:
         """Bounds after each round; an interruption here costs the fit only these."""
         self.bounds_: Bounds | None = None
         self.bounds_history_: list[Bounds] = []
-        last = self.relaxation_.lower, np.vstack([self.relaxation_.labelings, self.labeling_])
-        if not np.isfinite(last[0]):
+        if not np.isfinite(result.lower):
             return None
         upper, valued = np.inf, set[bytes]()
         try:
-            for lower, labelings in (*met, last):
+            for lower, labelings in seen:
                 fresh = np.array([one for one in labelings if one.tobytes() not in valued])
                 valued.update(one.tobytes() for one in fresh)
                 if len(fresh):
-                    value = self.relaxation_.upper_bound(features, fresh, self.C, plane)
-                    upper = min(upper, value)
+                    upper = min(upper, result.upper_bound(features, fresh, self.C, plane))
                 check_crossing(f"relaxation {name_of(self.relaxation)}", lower, upper)
                 self.bounds_history_.append(Bounds(lower, upper))
         except KeyboardInterrupt as interruption:

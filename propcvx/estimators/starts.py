@@ -20,8 +20,8 @@ from propcvx.checks import as_vector, check_choice, check_count, check_flag
 from propcvx.errors import IllPosedWarning, InputError
 from propcvx.estimators.base import BagClassifier
 from propcvx.estimators.conv import ConvPropSVM
-from propcvx.estimators.inv_cal import InvCal
-from propcvx.estimators.mean_map import MeanMap
+from propcvx.estimators.means import InvCal, MeanMap
+from propcvx.kernels import FeatureMap, Kernel
 from propcvx.labelings import FeasibleLabelings, random_labeling
 
 Array = NDArray[np.float64]
@@ -103,8 +103,8 @@ class MethodStart(Start):
         method = METHODS[self.method]() if named else clone(self.method)
         with catch_warnings():
             simplefilter("ignore", IllPosedWarning)  # the method only proposes
-            plane = method._fit(features, bags)
-        return FeasibleLabelings.nearest(bags).best(features @ plane.weights + plane.bias)
+            found = method._run(FeatureMap(Kernel(), features), bags)
+        return FeasibleLabelings.nearest(bags).best(found.scores(features))
 
 
 @dataclass(frozen=True)
@@ -125,25 +125,20 @@ class LabelingStart(Start):
     def check(self, bags: Bags) -> None:
         """See :class:`Start`."""
         super().check(bags)
-        labels = as_vector(self.labels)
-        if (
-            labels is None
-            or len(labels) != bags.n_instances
-            or not np.isin(labels, (-1.0, 1.0)).all()
-        ):
+        labels, n = as_vector(self.labels), bags.n_instances
+        if labels is None or len(labels) != n or not np.isin(labels, (-1.0, 1.0)).all():
             raise InputError(
                 f"init must be one of {list(STARTS)}, a start, several of them, an estimator of "
-                f"propcvx, or a labeling of -1 and +1 for the {bags.n_instances} instances, got "
-                f"{self.labels!r}."
+                f"propcvx, or a labeling of -1 and +1 for the {n} instances, got {self.labels!r}."
             )
 
     def labeling(self, features: Array, bags: Bags, random: RandomState) -> Array:
         """See :class:`Start`."""
-        labels = bags.sign * np.asarray(self.labels, dtype=np.float64)[bags.rows]
+        labels = bags.in_order(np.asarray(self.labels, dtype=np.float64))
         return np.where(bags.labels == 0, labels, bags.labels)
 
 
-METHODS: Mapping[str, Callable[[], BagClassifier]] = MappingProxyType(
+METHODS: Mapping[str, Callable[..., BagClassifier]] = MappingProxyType(
     {
         "mean_map": MeanMap,
         "inv_cal": InvCal,
@@ -167,7 +162,7 @@ def mixed(n_init: int, annealing: bool, bags: Bags, C: float) -> list[Start]:
     """
     starts: list[Start] = [RandomStart(n_init, annealing)]
     if not (bags.labels != 0).all():
-        starts.append(MethodStart(ConvPropSVM(C, epsilon="rounding"), annealing=False))
+        starts.append(MethodStart(METHODS["conv"](C), annealing=False))
         if bags.n_bags <= MOST_BAGS and not bags.known_inside.any():
             starts.append(MethodStart(InvCal(C_p=C), annealing=False))
     return starts
@@ -189,25 +184,18 @@ STARTS: Mapping[str, StartsOf] = MappingProxyType(
 
 def starts_of(init: Any, n_init: int, annealing: bool, bags: Bags, C: float) -> list[Start]:
     """The kinds of start that ``init`` means, checked."""
-    kinds = list(init) if _are_several(init) else [init]
-    starts = [start for kind in kinds for start in _starts_of(kind, n_init, annealing, bags, C)]
+    several = isinstance(init, Sequence) and not isinstance(init, str)
+    several = several and all(isinstance(one, str | Start | BagClassifier) for one in init)
+    starts: list[Start] = []
+    for one in init if several else [init]:
+        if isinstance(one, str):
+            starts += STARTS[check_choice("init", one, STARTS)](n_init, annealing, bags, C)
+        elif isinstance(one, BagClassifier):
+            starts.append(MethodStart(one, annealing))
+        else:
+            starts.append(one if isinstance(one, Start) else LabelingStart(one, annealing))
     if not starts:
         raise InputError("init must name at least one start, got an empty sequence.")
     for start in starts:
         start.check(bags)
     return starts
-
-
-def _starts_of(init: Any, n_init: int, annealing: bool, bags: Bags, C: float) -> list[Start]:
-    if isinstance(init, Start):
-        return [init]
-    if isinstance(init, BagClassifier):
-        return [MethodStart(init, annealing)]
-    if isinstance(init, str):
-        return STARTS[check_choice("init", init, STARTS)](n_init, annealing, bags, C)
-    return [LabelingStart(init, annealing)]
-
-
-def _are_several(init: Any) -> bool:
-    listed = isinstance(init, Sequence) and not isinstance(init, str)
-    return listed and all(isinstance(kind, str | Start | BagClassifier) for kind in init)

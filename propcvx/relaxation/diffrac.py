@@ -17,12 +17,12 @@ from sklearn.base import BaseEstimator
 
 from propcvx.checks import check_count, check_number
 from propcvx.history import History, Round, StopReason
+from propcvx.kernels import unit_of
 from propcvx.labelings import FeasibleLabelings
 from propcvx.programs import Lifting, diffrac, mixture, square_loss_matrix
 from propcvx.relaxation.lifted import nearest_labelings, solved_at_once
 from propcvx.relaxation.order import check_order
 from propcvx.relaxation.result import NO_OPTIONS, RelaxationResult
-from propcvx.scaling import unit_of
 from propcvx.solvers import SolverNames, solve
 
 Array = NDArray[np.float64]

@@ -14,6 +14,7 @@ from sklearn.base import BaseEstimator
 
 from propcvx.checks import check_count, check_number
 from propcvx.history import History, Round, StopReason
+from propcvx.kernels import unit_of
 from propcvx.labelings import FeasibleLabelings
 from propcvx.losses import HINGE
 from propcvx.programs import svm_dual, svm_dual_parameters
@@ -21,7 +22,6 @@ from propcvx.relaxation.labeling_svm import LabelingSVM, Rounded
 from propcvx.relaxation.mixed_integer import starting_point
 from propcvx.relaxation.result import NO_OPTIONS, RelaxationResult
 from propcvx.relaxation.rounding import alternated
-from propcvx.scaling import unit_of
 from propcvx.solvers import Solution, SolverNames, solve
 
 Array = NDArray[np.float64]

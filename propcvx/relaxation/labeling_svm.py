@@ -8,9 +8,9 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from propcvx.kernels import unit_of
 from propcvx.losses import HINGE
 from propcvx.programs import Program, svm_dual, svm_dual_parameters
-from propcvx.scaling import unit_of
 from propcvx.solvers import solve
 
 Array = NDArray[np.float64]

@@ -12,12 +12,12 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 
 from propcvx.history import History, Round, StopReason
+from propcvx.kernels import unit_of
 from propcvx.labelings import FeasibleLabelings
 from propcvx.programs import Lifting, lifted_svm_dual, mixture
 from propcvx.relaxation.bounds import labeling_upper_bound, lower_bound
 from propcvx.relaxation.order import check_order
 from propcvx.relaxation.result import NO_OPTIONS, RelaxationResult
-from propcvx.scaling import unit_of
 from propcvx.solvers import SolverNames, solve
 
 Array = NDArray[np.float64]

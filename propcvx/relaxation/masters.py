@@ -16,9 +16,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from propcvx.kernels import unit_of
 from propcvx.programs import Program, RestrictedMaster, mkl_epigraph, mkl_group, mkl_inner
 from propcvx.relaxation.simple_mkl import Trial, reduced_gradient
-from propcvx.scaling import unit_of
 from propcvx.solvers import Solution, SolverNames, solve
 
 Array = NDArray[np.float64]

@@ -14,6 +14,7 @@ from sklearn.base import BaseEstimator
 
 from propcvx.checks import check_count, check_number
 from propcvx.errors import InputError, SolverError
+from propcvx.kernels import unit_of
 from propcvx.labelings import FeasibleLabelings
 from propcvx.programs import constrained_psvm
 from propcvx.programs.psvm import FEASIBILITY
@@ -23,7 +24,6 @@ from propcvx.relaxation.oracles.ascent import AscentOracle
 from propcvx.relaxation.oracles.mixed_integer import lower_bound_of
 from propcvx.relaxation.result import NO_OPTIONS, RelaxationResult
 from propcvx.relaxation.rounding import alternated
-from propcvx.scaling import unit_of
 from propcvx.solvers import SolverNames, solve
 
 Array = NDArray[np.float64]

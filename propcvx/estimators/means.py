@@ -1,0 +1,270 @@
+"""MeanMap and InvCal, which see of a bag only its mean: one program each."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Mapping
+from dataclasses import KW_ONLY, dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from propcvx.bags import Bags
+from propcvx.checks import check_choice, check_number
+from propcvx.errors import IllPosedWarning, InputError, warn
+from propcvx.estimators.base import BagClassifier, Fitted
+from propcvx.estimators.training import bag_weights
+from propcvx.history import History, Round, StopReason
+from propcvx.kernels import FeatureMap
+from propcvx.losses import best_regression_bias
+from propcvx.programs import (
+    Program,
+    class_means,
+    conditional_exponential_model,
+    inv_cal_dual,
+    inv_cal_targets,
+)
+from propcvx.programs.structures import best_logistic_bias
+from propcvx.solvers import Solution, solve
+
+Array = NDArray[np.float64]
+
+ILL_CONDITIONED = 1e3
+"""Condition number of the proportions above which the class means are reported as ill-posed."""
+
+
+@dataclass(eq=False, repr=False)
+class BagMeanClassifier(BagClassifier):
+    """Base of both; a subclass implements ``_fit_means(features, bags)`` and calls ``_solve``."""
+
+    solution_: Solution = field(init=False)
+
+    def _run(self, feature_map: FeatureMap, bags: Bags) -> Fitted:
+        if bags.known_inside.any():
+            raise InputError(
+                f"single labels are known inside larger bags ({int(bags.known_inside.sum())} of "
+                f"them), and {type(self).__name__} sees only the mean of a bag; give each of them "
+                "a bag of its own, or use AlterPropSVM or ConvPropSVM."
+            )
+        weights, bias, objective, ill_posed = self._fit_means(feature_map.features, bags)
+        answer = self.solution_
+        seconds = answer.build_seconds + answer.solve_seconds
+        history = History(
+            [Round(answer.value, answer.solver, answer.status, seconds)], StopReason.SOLVED
+        )
+        labeling = np.where(feature_map.features @ weights + bias > 0, 1.0, -1.0)
+        return Fitted(labeling, weights, bias, objective, history, ill_posed=ill_posed)
+
+    @abstractmethod
+    def _fit_means(self, features: Array, bags: Bags) -> tuple[Array, float, float, bool]:
+        """Weights, bias, objective, and whether the data hardly determine them."""
+
+    def _solve(self, program: Program) -> Mapping[str, Array]:
+        """The variables of the program's solution, which is kept."""
+        options = self.solver_options or {}
+        self.solution_ = solve(program, self.solver, tol=self.solver_tol, quiet=True, **options)
+        return self.solution_.variables
+
+
+@dataclass(eq=False, repr=False)
+class MeanMap(BagMeanClassifier):
+    r"""MeanMap (Quadrianto et al. 2009), Section 2 of the paper.
+
+    The class means are solved from the bag means by weighted least squares
+    (:func:`propcvx.programs.class_means`); the classifier is the conditional exponential model
+    with the mean operator they give (:func:`propcvx.programs.conditional_exponential_model`).
+
+    Parameters
+    ----------
+    lam : float
+        Weight :math:`\lambda` of :math:`\|w\|^2` beside the negative log-likelihood.
+    likelihood : "mean" or "sum"
+        Whether that is the mean over the instances or their sum, beside which :math:`\lambda`
+        weighs N times less; the paper does not say.
+    fit_intercept : bool
+        Whether there is an (unregularised) bias.
+    bag_weights : "bag", "size", array of shape (n_bags,), dict or pandas Series
+        Weights of the bags in the least squares: equal, by number of instances, or as given.
+    kernel : str or callable
+        ``"linear"``, ``"rbf"``, ``"exponential"``, ``"poly"``, ``"precomputed"``, or a callable;
+        see :class:`propcvx.kernels.Kernel`.
+    gamma : float or "scale"
+        Kernel coefficient; ``"scale"`` is ``1 / (n_features * X.var())``.
+    degree : int
+        Degree of ``"poly"``.
+    coef0 : float
+        Constant of ``"poly"``.
+    solver : str, Solver or sequence
+        A solver of exponential cone programs, see ``propcvx.solvers.SOLVERS``, or several to try in
+        turn; ``"auto"`` is :func:`propcvx.solvers.automatic`.
+    solver_tol : float
+        Its tolerance.
+    solver_options : dict or None
+        Handed to it as they are.
+
+    Attributes
+    ----------
+    condition_number_ : float
+        Condition number of the least squares for the class means.  Above 1e3, near-equal
+        proportions leave the class means ill-determined and :class:`IllPosedWarning` says so; of
+        several solutions the one of least norm is taken.
+    class_means_ : array of shape (2, rank)
+        Estimated means of the positive and the negative class, in features.
+    objective_ : float
+        Regularised mean negative log-likelihood, for ``likelihood="sum"`` too.
+    solution_ : Solution
+        The solver's answer with its certificate; where positives are the majority, positives and
+        negatives are exchanged in it.
+    history_ : History
+        One round: objective, solver, status and time.
+    stop_reason_ : StopReason
+        That the program was solved.
+    labeling_ : array of shape (n_instances,)
+        Predicted labels -1, +1 of the training instances.
+    coef_ : array of shape (1, n_features)
+        Weights, for the linear kernel.
+    dual_coef_ : array of shape (1, n_instances)
+        Dual coefficients, for other kernels.
+    intercept_ : array of shape (1,)
+        Bias.
+    classes_ : array of shape (2,)
+        Labels; ``[-1, 1]`` for bags.
+    """
+
+    gram_matrices = 25.0
+
+    lam: float = 1.0
+    _: KW_ONLY
+    likelihood: str = "mean"
+    fit_intercept: bool = True
+    bag_weights: Any = "bag"
+
+    def _fit_means(self, features: Array, bags: Bags) -> tuple[Array, float, float, bool]:
+        check_number("lam", self.lam, above=0.0)
+        check_choice("likelihood", self.likelihood, ("mean", "sum"))
+        lam = self.lam / bags.n_instances if self.likelihood == "sum" else self.lam
+        centre = self.fit_intercept * features.mean(axis=0)  # with a bias the origin is free
+        features = features - centre
+        means, ill_posed = self._class_means(features, bags)
+        prior = float(bags.sizes @ bags.proportions) / bags.n_instances
+        program = conditional_exponential_model(features, bias=self.fit_intercept)
+        program.set(lam=lam, mean_operator=np.array([prior, prior - 1.0]) @ means)
+        if self.fit_intercept:
+            program.set(mean_label=2.0 * prior - 1.0)
+        found, bias = self._solve(program), 0.0
+        weights = found["w"]
+        if self.fit_intercept:
+            bias = best_logistic_bias(features @ weights, 2.0 * prior - 1.0, float(found["b"]))
+        self.class_means_ = (means + centre)[:: bags.sign]
+        return weights, bias - float(centre @ weights), self.solution_.value, ill_posed
+
+    def _class_means(self, features: Array, bags: Bags) -> tuple[Array, bool]:
+        """The means of the two classes, and whether they are ill-determined."""
+        weights, shares = bag_weights(self.bag_weights, bags), bags.proportions
+        design = np.sqrt(weights)[:, None] * np.column_stack([shares, 1 - shares])
+        singular = np.linalg.svd(design, compute_uv=False)
+        enough = bags.n_bags > 1 and singular[-1] > 0.0
+        self.condition_number_ = float(singular[0] / singular[-1]) if enough else np.inf
+        ill_posed = self.condition_number_ >= ILL_CONDITIONED
+        if ill_posed:
+            close = f"the proportions of the {bags.n_bags} bags are so close to each other"
+            warn(
+                f"{close if bags.n_bags > 1 else 'there is so little in one bag'} (condition "
+                f"number {self.condition_number_:.3g}) that the class means are ill-determined; "
+                "use AlterPropSVM or ConvPropSVM.",
+                IllPosedWarning,
+            )
+        program = class_means(bags.means_of(features), shares, weights)
+        return solve(program, "lstsq").variables["means"], ill_posed
+
+
+@dataclass(eq=False, repr=False)
+class InvCal(BagMeanClassifier):
+    r"""Inverse Calibration (Rüping 2010), eq:rueping_svm.
+
+    A regression of each bag's mean on the logit of its proportion, with an
+    :math:`\epsilon`-insensitive loss; solved in its dual, :func:`propcvx.programs.inv_cal_dual`.
+    The logistic function of the score of a bag's mean is the proportion it models (eq:rueping).
+
+    Parameters
+    ----------
+    C_p : float
+        Weight of the loss of a bag.
+    epsilon : float
+        Half-width of the tube, >= 0.
+    scaled_epsilon : bool
+        Divide epsilon by :math:`p_k (1 - p_k)`, so that it is in units of the proportion.
+    kernel : str or callable
+        ``"linear"``, ``"rbf"``, ``"exponential"``, ``"poly"``, ``"precomputed"``, or a callable;
+        see :class:`propcvx.kernels.Kernel`.
+    gamma : float or "scale"
+        Kernel coefficient; ``"scale"`` is ``1 / (n_features * X.var())``.
+    degree : int
+        Degree of ``"poly"``.
+    coef0 : float
+        Constant of ``"poly"``.
+    solver : str, Solver or sequence
+        A solver of quadratic programs, see ``propcvx.solvers.SOLVERS``, or several to try in turn;
+        ``"auto"`` is :func:`propcvx.solvers.automatic`.
+    solver_tol : float
+        The relative duality gap to reach.
+    solver_options : dict or None
+        Handed to it as they are.
+
+    Attributes
+    ----------
+    objective_ : float
+        Value of eq:rueping_svm.
+    solution_ : Solution
+        The solver's answer with its certificate, in units in which C_p is 1: features times
+        :math:`\sqrt{C_p}`, objective divided by C_p; where positives are the majority, positives
+        and negatives are exchanged in it.
+    history_ : History
+        One round: objective, solver, status and time.
+    stop_reason_ : StopReason
+        That the program was solved.
+    labeling_ : array of shape (n_instances,)
+        Predicted labels -1, +1 of the training instances.
+    coef_ : array of shape (1, n_features)
+        Weights, for the linear kernel.
+    dual_coef_ : array of shape (1, n_instances)
+        Dual coefficients, for other kernels.
+    intercept_ : array of shape (1,)
+        Bias; where an interval of them is optimal, its middle.
+    classes_ : array of shape (2,)
+        Labels; ``[-1, 1]`` for bags.
+    """
+
+    gram_matrices = 10.0
+
+    C_p: float = 1.0
+    epsilon: float = 0.0
+    _: KW_ONLY
+    scaled_epsilon: bool = False
+    solver_tol: float = 1e-6
+
+    def _fit_means(self, features: Array, bags: Bags) -> tuple[Array, float, float, bool]:
+        check_number("C_p", self.C_p, above=0.0)
+        check_number("epsilon", self.epsilon, least=0.0)
+        equal = bool(np.ptp(bags.proportions) == 0.0)
+        if equal:
+            warn(
+                f"all {bags.n_bags} bags have the same proportion, so InvCal "
+                "finds w = 0 and predicts one class; use AlterPropSVM or ConvPropSVM.",
+                IllPosedWarning,
+            )
+        means = bags.means_of(features)
+        centre = means.mean(axis=0)  # with a bias the origin is free, and rounding least there
+        means = np.sqrt(self.C_p) * (means - centre)  # with C_p = 1, the same at any scale
+        tube = inv_cal_targets(
+            bags.proportions, bags.n_instances, self.epsilon, scaled=self.scaled_epsilon
+        )
+        wide = means.shape[1] > len(means)  # then as many columns have the same inner products
+        rows = np.linalg.qr(means.T)[1].T if wide else means
+        found = self._solve(inv_cal_dual(rows).set(C_p=1.0, **tube))
+        weights = means.T @ (found["a"] - found["a_star"])
+        bias = best_regression_bias(tube["target"], tube["epsilon"], means @ weights)
+        weights = np.sqrt(self.C_p) * weights
+        objective = max(0.0, self.C_p * self.solution_.value)
+        return weights, bias - float(centre @ weights), objective, equal

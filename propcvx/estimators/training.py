@@ -1,0 +1,216 @@
+"""What fits are to: X and y, checked once and put into an order that the data alone determine."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import column_or_1d, validate_data
+
+from propcvx.bags import Bags
+from propcvx.checks import as_vector, check_choice, check_number, named
+from propcvx.errors import InputError
+from propcvx.kernels import FeatureMap, Kernel
+from propcvx.losses import PROPORTION_LOSSES, ProportionLoss
+from propcvx.ordering import in_canonical_order
+from propcvx.targets import BAG_DTYPE, as_mapping, bag_target, is_bag_target, some_of
+
+if TYPE_CHECKING:
+    from propcvx.estimators.base import BagClassifier
+
+Array = NDArray[np.float64]
+
+MAKE_TARGET = "make y with propcvx.bag_target(bags, proportions)"
+"""What to say to one who has bags and proportions, and has passed something else."""
+
+WELL_SCALED = 1e3
+"""Ranges of columns that differ from each other, or from 1, by more than this want scaling."""
+
+
+@dataclass(frozen=True, eq=False)
+class TrainingData:
+    """Instances and bags that fits are to, and the kernel features that these fits share.
+
+    Attributes
+    ----------
+    given : array or data frame
+        X as it came, with the names of its columns.
+    X : array of shape (n_instances, n_features)
+        X as it is used.
+    bags : Bags
+        In an order of instances and bags that the data alone determine, see
+        :mod:`propcvx.ordering`; :meth:`Bags.as_given` is the way back.
+    classes : array of shape (2,)
+    """
+
+    given: Any
+    X: Any
+    bags: Bags
+    classes: NDArray[Any]
+    _maps: dict[Kernel, FeatureMap] = field(default_factory=dict, init=False, repr=False)
+
+    @classmethod
+    def of(cls, estimator: BagClassifier, X: Any, y: Any) -> TrainingData:
+        """X and y, checked; the estimator remembers the names of the columns."""
+        checked = validate_data(
+            estimator, X, accept_sparse="csr", dtype=np.float64, ensure_min_samples=2
+        )
+        target, classes = (y, np.array([-1, 1])) if is_bag_target(y) else bags_of_one(y)
+        check_same_length(checked.shape[0], len(target))
+        precomputed = estimator.kernel == "precomputed"
+        bags = in_canonical_order(Bags.from_target(target), checked, precomputed=precomputed)
+        return cls(X, checked, bags, classes)
+
+    def feature_map(self, estimator: BagClassifier) -> FeatureMap:
+        """Features of the instances in the order of ``bags``, computed once for each kernel."""
+        kernel = self._kernel(estimator)
+        if kernel not in self._maps:
+            X = self._ordered
+            if kernel.name == "precomputed" and X.shape[0] == X.shape[1]:  # or it is refused
+                X = X[:, self.bags.rows]
+            self._maps[kernel] = FeatureMap.fit(X, kernel, estimator.gram_matrices)
+        return self._maps[kernel]
+
+    @cached_property
+    def _ordered(self) -> Any:
+        """The rows of X in the order of ``bags``."""
+        return self.X[self.bags.rows]
+
+    def _kernel(self, estimator: BagClassifier) -> Kernel:
+        X, gamma = self._ordered, estimator.gamma
+        if sp.issparse(X) and estimator.kernel != "linear":
+            raise InputError(
+                f"X may be sparse with kernel='linear' only, got {estimator.kernel!r}."
+            )
+        if isinstance(gamma, str):
+            check_choice("gamma", gamma, ("scale",))
+            spread = X.var() if not sp.issparse(X) else 1.0
+            gamma = 1.0 / (X.shape[1] * spread) if spread > 0 else 1.0
+        return Kernel(estimator.kernel, gamma, estimator.degree, estimator.coef0)
+
+
+def bags_of_one(labels: Any) -> tuple[NDArray[np.void], NDArray[Any]]:
+    """A target in which every instance is a bag of one, and the two classes of the labels."""
+    if labels is None:
+        raise InputError(
+            "y must be given (requires y to be passed, but the target y is None): a bag "
+            "target made by propcvx.bag_target, or labels."
+        )
+    if getattr(labels, "dtype", None) is not None and labels.dtype.names:
+        raise InputError(
+            f"y must be a bag target with fields {BAG_DTYPE.names}, got the fields "
+            f"{labels.dtype.names}; make one with propcvx.bag_target."
+        )
+    if isinstance(labels, Mapping):
+        raise InputError(f"y must have one row per instance, got a mapping; {MAKE_TARGET}.")
+    labels = column_or_1d(labels, warn=True)
+    try:
+        check_classification_targets(labels)
+    except ValueError as error:
+        raise InputError(f"{error} For shares, {MAKE_TARGET}.") from error
+    classes, codes = np.unique(labels, return_inverse=True)
+    if len(classes) != 2:
+        raise InputError(
+            f"y must have labels of two classes, got {len(classes)} "
+            f"{'class' if len(classes) == 1 else 'classes'}. Only binary classification is "
+            f"supported. For names of bags, {MAKE_TARGET}."
+        )
+    return bag_target(np.arange(len(labels)), codes, labels=2 * codes - 1), classes
+
+
+def check_same_length(n_instances: int, n_targets: int) -> None:
+    """X and y have one row per instance each."""
+    if n_instances != n_targets:
+        raise InputError(
+            f"X and y must have the same number of instances, got {n_instances} and {n_targets}."
+        )
+
+
+def bag_weights(weights: Any, bags: Bags) -> Array:
+    """Weight of each bag: 1 for ``"bag"``, its number of instances for ``"size"``, or as given.
+
+    An array is in the order of the sorted ids; a dict or Series is keyed by bag id, and may have
+    other bags too.
+    """
+    if isinstance(weights, str):
+        check_choice("bag_weights", weights, ("bag", "size"))
+        return bags.sizes.astype(float) if weights == "size" else np.ones(bags.n_bags)
+    keyed = as_mapping("bag_weights", weights)
+    if keyed is not None:
+        codes = np.sort(bags.codes).tolist()
+        names = codes if bags.ids is None else [bags.ids[code] for code in codes]
+        missing = [name for name in names if name not in keyed]
+        if missing:
+            raise InputError(f"bag_weights must name every bag, got none of {some_of(missing)}.")
+        weights = [keyed[name] for name in names]
+    given = as_vector(weights)
+    if given is None or len(given) != bags.n_bags or (given <= 0).any():
+        raise InputError(
+            f"bag_weights must be 'bag', 'size', or one positive number per bag ({bags.n_bags}), "
+            f"got {weights!r}."
+        )
+    return given[np.argsort(np.argsort(bags.codes))]  # given in the order of the sorted ids
+
+
+def proportion_term(
+    argument: str, loss: Any, C_p: float, weights: Any, bags: Bags
+) -> tuple[ProportionLoss, Array]:
+    """The proportion loss of the classes as the bags have them, and the weight of each bag.
+
+    Parameters
+    ----------
+    argument : str
+        What the loss is called in messages.
+    loss : str or ProportionLoss
+        Of the classes as they were given.
+    C_p : float
+    weights : "size", "bag", array of shape (n_bags,), dict or pandas Series
+        What ``C_p`` is multiplied by, see :func:`bag_weights`.
+    bags : Bags
+    """
+    check_number("C_p", C_p, least=0.0)
+    found = named(argument, loss, PROPORTION_LOSSES, "of")
+    return found if bags.sign > 0 else found.mirrored(), C_p * bag_weights(weights, bags)
+
+
+def scaling_advice(X: Any) -> str:
+    """What to say of the scale of instances where a solver had trouble with them.
+
+    Parameters
+    ----------
+    X : array or sparse matrix of shape (n_instances, n_features)
+
+    Returns
+    -------
+    str
+        A sentence with the ranges of the columns that tells to scale them; empty where their
+        ranges are near 1 and near each other.  Columns of one value do not count.
+
+    Examples
+    --------
+    >>> scaling_advice([[0.0, 1e-3], [2e5, 3e-3]])
+    'The columns of X have ranges (largest less smallest value) from 0.002 to 2e+05; scale them
+    first, for instance with sklearn.preprocessing.MinMaxScaler((-1, 1)).'
+    >>> scaling_advice([[0.0, 1.0], [2.0, 3.0]])
+    ''
+    """
+    matrix = X if sp.issparse(X) else np.asarray(X)
+    ends = matrix.max(axis=0), matrix.min(axis=0)
+    largest, smallest = (end.toarray().ravel() if sp.issparse(end) else end for end in ends)
+    ranges = (largest - smallest)[largest > smallest]
+    if not len(ranges):
+        return ""
+    narrowest, widest = float(ranges.min()), float(ranges.max())
+    if max(widest, 1.0 / narrowest, widest / narrowest) <= WELL_SCALED:
+        return ""
+    return (
+        f"The columns of X have ranges (largest less smallest value) from {narrowest:.3g} to "
+        f"{widest:.3g}; scale them first, for instance with "
+        "sklearn.preprocessing.MinMaxScaler((-1, 1))."
+    )
