@@ -107,7 +107,7 @@ PICTURES = {
     "coefficients": lambda ax: plotting.coefficients(
         [Plane(coef_=np.array([c, 1 - c**0.5]), C=c) for c in (1.0, 0.01, 0.1)], "C", ax
     ),
-    "annealing_frame": lambda ax: plotting.annealing_frame(descent(1e-5, 0.01), X, ax),
+    "annealing_frame": lambda ax: plotting.annealing_frame(iterate(2, 0.01), X, ax),
     "regularisation_path": lambda ax: plotting.regularisation_path(PATH[:3], "C", ax),
     "regularisation_path_repeated": lambda ax: plotting.regularisation_path(PATH, "C", ax),
     "bounds_by_round": lambda ax: plotting.bounds_by_round(

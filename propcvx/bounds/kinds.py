@@ -126,7 +126,7 @@ def cutting_planes(oracle: str) -> Callable[[Interval], Relax]:
 def mixed_integer(interval: Interval) -> Relax:
     """The exact program by SCIP, from the best labeling that is known."""
     seconds = min(interval.time_limit - interval.seconds, LONGEST)
-    return partial(MixedInteger(seconds=max(seconds, 1.0)).relax, start=interval.labeling)
+    return MixedInteger(seconds=max(seconds, 1.0), start=interval.labeling).relax
 
 
 def _refuses_to_sweep(problem: LabelingProblem) -> str | None:

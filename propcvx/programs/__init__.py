@@ -7,7 +7,6 @@ constraints.  Nothing here solves anything; ``propcvx.solvers.solve`` does.
 from propcvx.programs.bag_moments import bag_moments
 from propcvx.programs.constrained import constrained_psvm
 from propcvx.programs.diffrac import diffrac, square_loss_matrix
-from propcvx.programs.entropic import entropic_labeling_step
 from propcvx.programs.inv_cal import inv_cal_dual, inv_cal_primal, inv_cal_targets
 from propcvx.programs.labeling import exact_separation, labeling_step, linear_separation
 from propcvx.programs.lifted import lifted_quadratic, lifted_svm, lifted_svm_dual
@@ -47,7 +46,6 @@ __all__ = [
     "conditional_exponential_model",
     "constrained_psvm",
     "diffrac",
-    "entropic_labeling_step",
     "exact_separation",
     "inv_cal_dual",
     "inv_cal_primal",
