@@ -568,11 +568,6 @@ _ALTER = {
         InputError,
         "max_iter must be a whole number, at least 1, got 0.",
     ),
-    "annealing_size of nothing": Mistake(
-        fit(AlterPropSVM(annealing_size=0)),
-        InputError,
-        "annealing_size must be a whole number, at least 1, got 0.",
-    ),
     "annealing is a word": Mistake(
         fit(AlterPropSVM(annealing="no")),
         InputError,

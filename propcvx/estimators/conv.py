@@ -57,8 +57,9 @@ class ConvPropSVM(BagClassifier):
     relaxation : str or object
         ``"cutting_planes"``, which is Algorithm 2 with one cut; ``"lifted"``,
         ``"mixed_integer"``, ``"continuous_labels"``, and of the square loss ``"diffrac"``; or an
-        object with the method ``relax``, as :class:`propcvx.CuttingPlanes`, whose own parameters are the number of cuts, the oracle and
-        the form of the master, or one of :mod:`propcvx.relaxation`.
+        object with the method ``relax``, as :class:`propcvx.CuttingPlanes`, whose own parameters
+        are the number of cuts, the oracle and the form of the master, or one of
+        :mod:`propcvx.relaxation`.
     rounding : str or callable
         Real-valued, with the relaxation's alpha: ``"rank_one"``, the paper's, with the sign that
         agrees with the bags, ``"rank_one_by_objective"``, and ``"mean"``.  Feasible, with their
