@@ -212,6 +212,8 @@ class Relaxation(BaseEstimator, ABC):
         try:
             for posed in self._relax(unit * features, feasible, C / unit**2, **how):
                 reached = posed.times(unit**2)
+                at_most = np.where(posed.alpha >= C / unit**2, C, np.minimum(reached.alpha, C))
+                reached = replace(reached, alpha=at_most)
                 on_round(reached)
         except (KeyboardInterrupt, SolverError) as failure:
             if reached is None:
