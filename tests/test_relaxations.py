@@ -166,7 +166,7 @@ def test_a_failure_before_the_time_is_over_is_one(monkeypatch):
     def fails(*arguments, **options):
         raise SolverError("no answer", "stub", "solver_error")
 
-    monkeypatch.setattr(mixed_integer, "solve", fails)
+    monkeypatch.setattr(mixed_integer, "ask", fails)
     with pytest.raises(SolverError, match="no answer"):
         MixedInteger().relax(*relaxable(0))
 
