@@ -86,7 +86,6 @@ def _programs() -> Iterator[tuple[p.Program, str]]:
     yield p.psvm(features, bags, 1.0, ones, PROPORTION_LOSSES["absolute"]), ""
     yield p.constrained_psvm(features, feasible, 1.0, value=1.0), ""
     yield p.constrained_psvm(features, feasible, 1.0, value=1.0, integer=False), ", soft labels"
-    yield p.entropic_labeling_step(feasible).set(temperature=1.0), ""
     yield p.lifted_svm(features, feasible, 1.0), ""
     yield p.lifted_svm_dual(features, feasible, 1.0), ""
     yield p.lifted_quadratic(features @ features.T, feasible), ""

@@ -78,9 +78,6 @@ class Round:
         The solver that answered, and its status.
     seconds : float
         Wall time of the round.
-    n_instances : int or None
-        How many instances it was walked on: fewer than there are where alter-pSVM anneals on a part
-        of every bag.
     """
 
     objective: float
@@ -91,7 +88,6 @@ class Round:
     n_cuts: int | None = None
     C_star: float | None = None
     n_flips: int | None = None
-    n_instances: int | None = None
 
 
 @dataclass
@@ -165,7 +161,6 @@ _COLUMNS = {
     "n_cuts": ("cuts", "{}"),
     "C_star": ("C*", "{:.3g}"),
     "n_flips": ("flips", "{}"),
-    "n_instances": ("instances", "{}"),
     "solver": ("solver", "{}"),
     "status": ("status", "{}"),
     "seconds": ("seconds", "{:.3f}"),

@@ -248,7 +248,6 @@ _ALTER = {
             ("init", "kmeans", None, [1, -1], [0, 1] * 4, SVC()),
             ("n_init", 0, 1.5),
             ("max_iter", 0),
-            ("annealing_size", 0),
             ("annealing", "no"),
             ("polish", True),
             ("selection", "best"),

@@ -25,7 +25,7 @@ from propcvx import (
     RandomStart,
     bag_target,
 )
-from propcvx.alternating.algorithm import alternate, annealing_values
+from propcvx.alternating.algorithm import Descent, alternate, annealing_values
 from propcvx.alternating.problem import PropSVM, Separator
 from propcvx.alternating.svm_step import SVMStep, svm_step
 from propcvx.errors import SolverError
@@ -172,8 +172,8 @@ def test_an_inaccurate_step_cannot_raise_the_objective():
         return Separator(weights, answer.bias, problem.X @ weights + answer.bias)
 
     start = random_labeling(problem.bags, np.random.RandomState(1))
-    objectives = alternate(task, sloppy, start, [1.0], tol=-np.inf, max_iter=20).history
-    assert (np.diff(objectives.objectives) <= 1e-12).all()
+    rounds = alternate(task, sloppy, start, [1.0], tol=-np.inf, max_iter=20)
+    assert (np.diff([iterate.objective for iterate in rounds]) <= 1e-12).all()
 
 
 @settings(max_examples=20)
@@ -274,8 +274,10 @@ def test_a_descent_does_not_depend_on_those_before_it(problem, annealing):
     schedule = annealing_values(task.C) if annealing else [task.C]
     random = np.random.RandomState(0)
     for start in [random_labeling(problem.bags, random) for _ in range(3)]:
-        again = alternate(task, step, start, schedule)
-        alone = alternate(task, SVMStep(problem.X, "libsvm", 1e-6), start, schedule)
+        again, alone = (
+            Descent.of(alternate(task, each, start, schedule))
+            for each in (step, SVMStep(problem.X, "libsvm", 1e-6))
+        )
         assert again.objective == alone.objective
         np.testing.assert_array_equal(again.labeling, alone.labeling)
         np.testing.assert_array_equal(again.weights, alone.weights)
@@ -297,7 +299,7 @@ def test_an_unchanged_labeling_is_not_solved_again():
     problem = small_problem(4, sizes=(5, 5))
     step, task = step_and_problem(problem)
     counting = CountingStep(step)
-    alternate(task, counting, np.ones(10), annealing_values(task.C))
+    Descent.of(alternate(task, counting, np.ones(10), annealing_values(task.C)))
     assert len(set(counting.calls)) == len(counting.calls)
 
 
@@ -636,8 +638,8 @@ def test_starts_that_had_ended_are_kept_when_it_is_stopped(monkeypatch, failure,
     def stopped(*args, **options):
         if len(ended) == n_whole:
             raise failure
-        ended.append(alternate(*args, **options))
-        return ended[-1]
+        ended.append(True)
+        return alternate(*args, **options)
 
     clf = printed_alter_psvm(n_init=4, annealing=False, random_state=0)
     whole = clone(clf).set_params(n_init=max(n_whole, 1)).fit(problem.X, problem.y)
@@ -765,7 +767,8 @@ def test_starts_from_planes_that_are_zero_go_both_ways():
     problem = PropSVM(bags, 1.0, np.full(10, 10.0), PROPORTION_LOSSES["absolute"])
     walk = partial(alternate, problem, SVMStep(features), schedule=annealing_values(1.0)[:3])
     starts = (random_labeling(bags, np.random.RandomState(seed)) for seed in range(100))
-    assert 30 <= sum(walk(labeling).weights[0] > 0.0 for labeling in starts) <= 70
+    ends = (Descent.of(walk(labeling)) for labeling in starts)
+    assert 30 <= sum(end.weights[0] > 0.0 for end in ends) <= 70
 
 
 @pytest.mark.parametrize("gap", [1e-3, 1e-6])
@@ -804,7 +807,7 @@ def test_a_descent_with_another_instance_loss_is_a_descent(loss):
     bags, absolute = problem.bags, PROPORTION_LOSSES["absolute"]
     task = PropSVM(bags, 1.0, np.full(2, 3.0), absolute, chosen)
     step = svm_step(problem.X, chosen, "auto", 1e-8, {})
-    end = alternate(task, step, np.ones(13), annealing_values(1.0))
+    end = Descent.of(alternate(task, step, np.ones(13), annealing_values(1.0)))
     value = value_of(task, problem.X, end.labeling, end.weights, end.bias)
     assert end.objective == pytest.approx(value, rel=1e-9)
     better = task.best_labeling(problem.X @ end.weights + end.bias)

@@ -436,10 +436,22 @@ def eight(request):
     features = np.random.RandomState(seed).randn(8, 3)
     y = bag_target(np.repeat(np.arange(len(sizes)), sizes), shares)
     clf = accurate(epsilon=epsilon, intercept="none", max_cuts=100, tol=0.0)
-    oracle = CapturingOracle()
-    clf.set_params(relaxation__oracle=oracle).fit(features, y)
-    labelings, ordered = all_labelings(oracle.feasible), oracle.features
-    return clf, ordered, oracle.feasible, labelings, epigraph(ordered, clf.C)(labelings).value
+    ordered, feasible = what_is_relaxed(clf, features, y)
+    labelings = all_labelings(feasible)
+    return clf, ordered, feasible, labelings, epigraph(ordered, clf.C)(labelings).value
+
+
+def what_is_relaxed(clf, X, y):
+    """Fit with an exact oracle; the features and the feasible labelings of the relaxation."""
+    relax, seen = clf.set_params(relaxation__oracle="exhaustive").relaxation.relax, []
+
+    def watched(features, feasible, C, **how):
+        seen.append((features, feasible))
+        return relax(features, feasible, C, **how)
+
+    clf.relaxation.relax = watched
+    clf.fit(X, y)
+    return seen[0]
 
 
 class CapturingOracle:
@@ -538,12 +550,11 @@ def test_the_loop_cannot_tell_which_master_it_was_given(form):
 def test_exact_bounds_with_kernels_and_with_a_bias(kernel, intercept):
     problem = small_problem(4, sizes=(3, 4))
     clf = accurate(kernel=kernel, intercept=intercept, max_cuts=100, tol=0.0)
-    oracle = CapturingOracle()
-    clf.set_params(relaxation__oracle=oracle).fit(problem.X, problem.y)
-    labelings = all_labelings(oracle.feasible)
-    optimum = epigraph(oracle.features, clf.C)(labelings).value
+    features, feasible = what_is_relaxed(clf, problem.X, problem.y)
+    labelings = all_labelings(feasible)
+    optimum = epigraph(features, clf.C)(labelings).value
     assert clf.objective_ == pytest.approx(optimum, abs=VALUE)
-    best = min(svm_value(oracle.features, labeling, clf.C) for labeling in labelings)
+    best = min(svm_value(features, labeling, clf.C) for labeling in labelings)
     assert clf.bounds_.lower - VALUE <= best <= clf.bounds_.upper + VALUE
 
 

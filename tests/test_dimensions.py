@@ -4,7 +4,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from propcvx.relaxation.dimensions import leading_dimensions
+from propcvx.relaxation.oracles.sorting import leading_dimensions
 
 
 @given(st.integers(0, 10_000), st.integers(1, 10), st.integers(1, 6), st.floats(0.05, 1.0))

@@ -22,7 +22,7 @@ from propcvx.relaxation.oracles import (
     checked,
     violation_value,
 )
-from propcvx.relaxation.oracles.rows import best_cuts
+from propcvx.relaxation.oracles.cut import best_cuts
 
 pytestmark = pytest.mark.filterwarnings("ignore::propcvx.errors.InaccurateSolutionWarning")
 

@@ -13,7 +13,8 @@ from matplotlib.testing.compare import compare_images
 from PIL import Image
 
 from propcvx import bag_target, plotting
-from propcvx.alternating.algorithm import Descent
+from propcvx.alternating.algorithm import Iterate
+from propcvx.alternating.problem import Separator
 from propcvx.bounds import CertifiedInterval
 from propcvx.bounds.interval import Event, NodeRecord
 from propcvx.errors import InputError
@@ -70,9 +71,9 @@ def rounds(objectives, annealing):
     return SimpleNamespace(history_=History(records, StopReason.CONVERGED))
 
 
-def descent(*levels):
-    history = History([Round(1.0, "piqp", "optimal", 0.1, C_star=c, n_flips=2) for c in levels])
-    return Descent(LABELS, np.array([1.0, 0.3]), 0.1, 1.0, history)
+def iterate(number, C_star):
+    separator = Separator(np.array([1.0, 0.3]), 0.1, np.zeros(len(LABELS)))
+    return Iterate(number, C_star, LABELS, separator, 1.0, 2, StopReason.MAX_ROUNDS)
 
 
 PATH = [
@@ -106,7 +107,7 @@ PICTURES = {
     "coefficients": lambda ax: plotting.coefficients(
         [Plane(coef_=np.array([c, 1 - c**0.5]), C=c) for c in (1.0, 0.01, 0.1)], "C", ax
     ),
-    "annealing_frame": lambda ax: plotting.annealing_frame(descent(1e-5, 0.01), X, ax),
+    "annealing_frame": lambda ax: plotting.annealing_frame(iterate(2, 0.01), X, ax),
     "regularisation_path": lambda ax: plotting.regularisation_path(PATH[:3], "C", ax),
     "regularisation_path_repeated": lambda ax: plotting.regularisation_path(PATH, "C", ax),
     "bounds_by_round": lambda ax: plotting.bounds_by_round(
@@ -141,7 +142,7 @@ def test_a_plane_has_two_features():
 
 
 def test_annealing_has_a_frame_for_each_round():
-    frames = [descent(*np.logspace(-5, 0, 6)[: k + 1]) for k in range(3)]
+    frames = [iterate(k + 1, C) for k, C in enumerate((1e-5, 1e-4, 1e-3))]
     film = plotting.annealing(frames, X)
     picture = Image.open(BytesIO(film.gif()))
     assert (picture.format, picture.n_frames) == ("GIF", 3)
@@ -153,7 +154,7 @@ def test_annealing_needs_frames_in_the_plane():
     with pytest.raises(InputError, match="at least one round, got none"):
         plotting.annealing([], X)
     with pytest.raises(InputError, match=r"X must have two columns .* \(24, 3\)"):
-        plotting.annealing([descent(1.0)], np.ones((24, 3)))
+        plotting.annealing([iterate(1, 1.0)], np.ones((24, 3)))
 
 
 @pytest.mark.parametrize("rows", [[], [{"accuracy": 1.0}], [{"C": 1.0, "a": 1.0}, {"C": 2.0}]])

@@ -10,7 +10,7 @@ from propcvx import Bags, ConvPropSVM, CuttingPlanes, bag_target
 from propcvx.datasets import proportions_of, random_bags
 from propcvx.labelings import FeasibleLabelings
 from propcvx.relaxation.cutting_planes import off_zero
-from propcvx.relaxation.masters import MASTERS, settled
+from propcvx.relaxation.masters import settled
 from propcvx.relaxation.oracles import ORACLES
 from propcvx.relaxation.rounding import oriented
 
@@ -164,11 +164,10 @@ def test_what_a_tolerance_leaves_beside_its_bound_is_taken_away():
 def test_alphas_are_at_their_bounds_whoever_solves(scale):
     """One of alpha and its slack is 0 exactly, in whatever units the features are."""
     problem = small_problem(3, sizes=(8,) * 5, n_features=3)
-    features, labelings = scale * problem.X, np.sign(problem.X[:, :2].T)
-    statuses = []
+    feasible, C = FeasibleLabelings.of(problem.bags, 0.0), 1.0 / scale**2
+    planes, statuses = CuttingPlanes(master="epigraph", oracle="several", max_cuts=2), []
     for solver in ("mkl_interior_point", "clarabel", "ecos"):
-        answer = MASTERS["epigraph"](features, 1.0 / scale**2, solver=solver, tol=1e-9)(labelings)
-        C = 1.0 / scale**2
+        answer = planes.relax(scale * problem.X, feasible, C, solver=solver, tol=1e-9)
         statuses.append(np.where(answer.alpha == 0.0, -1, np.where(answer.alpha == C, 1, 0)))
         assert answer.upper - answer.value <= 1e-5 * answer.value
     np.testing.assert_array_equal(statuses[1], statuses[0])

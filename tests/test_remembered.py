@@ -7,8 +7,7 @@ import numpy as np
 import pytest
 
 from propcvx import AlterPropSVM, bag_target, fit_grid
-from propcvx.alternating import remembered
-from propcvx.alternating.svm_step import SVMStep, svm_step
+from propcvx.alternating.svm_step import MOST, SVMStep, remembered, svm_step
 from propcvx.datasets import proportions_of, random_bags
 from propcvx.losses import HINGE, InstanceLoss
 
@@ -61,7 +60,7 @@ def test_a_fitted_estimator_keeps_nothing_of_it(task):
 def test_steps_on_other_features_share_nothing(solved):
     X = np.random.RandomState(0).normal(size=(2, 6, 2))
     labeling = np.repeat([1.0, -1.0], 3)
-    steps = [remembered.remembered(svm_step(part, HINGE, "auto", 1e-6, {}), {}) for part in X]
+    steps = [remembered(svm_step(part, HINGE, "auto", 1e-6, {}), {}) for part in X]
     weights = [step(labeling, 1.0).weights for step in (*steps, *steps)]
     assert len(solved) == 2
     assert not np.allclose(weights[0], weights[1])
@@ -69,7 +68,7 @@ def test_steps_on_other_features_share_nothing(solved):
 
 
 def test_memory_does_not_travel_between_processes():
-    step = remembered.remembered(svm_step(np.eye(4), HINGE, "auto", 1e-6, {}), {})
+    step = remembered(svm_step(np.eye(4), HINGE, "auto", 1e-6, {}), {})
     first = step(np.array([1.0, 1.0, -1.0, -1.0]), 1.0)
     sent = pickle.loads(pickle.dumps(step))
     assert not sent.known
@@ -80,7 +79,7 @@ def test_memory_does_not_travel_between_processes():
 @pytest.mark.parametrize(
     ("n", "loss", "options"),
     [
-        (remembered.MOST + 1, HINGE, {}),
+        (MOST + 1, HINGE, {}),
         (4, HINGE.times(np.arange(1.0, 5.0)), {}),
         (4, SQUARED, {}),
         (4, HINGE, {"max_iter": 7}),
@@ -88,4 +87,4 @@ def test_memory_does_not_travel_between_processes():
 )
 def test_steps_of_another_kind_are_left_as_they_are(n, loss, options):
     step = svm_step(np.ones((n, 1)), loss, "auto", 1e-6, options)
-    assert remembered.remembered(step, {}) is step
+    assert remembered(step, {}) is step

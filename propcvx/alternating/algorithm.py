@@ -2,8 +2,9 @@ r"""Algorithm 1: alternating between the separator and the labels, with annealin
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import count
 from time import perf_counter
 
 import numpy as np
@@ -18,8 +19,38 @@ Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
+class Iterate:
+    """Where Algorithm 1 is after a round.
+
+    Attributes
+    ----------
+    number : int
+        Of the round, from 1 on.
+    C_star : float
+        The annealing value C*.
+    labeling : array of shape (n_instances,)
+    separator : Separator
+        The SVM of that labeling.
+    objective : float
+        Value of eq:pSVM_2 of both, with C* in place of C.
+    n_flips : int
+        Labels that the labeling step then changes.
+    stop_reason : StopReason
+        Why the repeat loop ends here; ``MAX_ROUNDS`` where it goes on, if it may.
+    """
+
+    number: int
+    C_star: float
+    labeling: Array
+    separator: Separator
+    objective: float
+    n_flips: int
+    stop_reason: StopReason
+
+
+@dataclass(frozen=True)
 class Descent:
-    """Where one start of Algorithm 1 ended, or what it had reached after a round.
+    """Where one start of Algorithm 1 ended.
 
     Attributes
     ----------
@@ -37,6 +68,18 @@ class Descent:
     bias: float
     objective: float
     history: History
+
+    @classmethod
+    def of(cls, iterates: Iterable[Iterate]) -> Descent:
+        """Run :func:`alternate` to its end, and keep a record of every round."""
+        history, last, started = History(), None, perf_counter()
+        for last in iterates:
+            history.append(_round(last, perf_counter() - started))
+            history.stop_reason, started = last.stop_reason, perf_counter()
+        if last is None:
+            raise InputError("schedule must hold at least one value of C*, and max_iter be >= 1.")
+        plane = last.separator
+        return cls(last.labeling, plane.weights, plane.bias, last.objective, history)
 
 
 def annealing_values(C: float, start: float = 1e-5, delta: float = 0.5) -> list[float]:
@@ -61,11 +104,10 @@ def alternate(
     *,
     tol: float = 1e-4,
     max_iter: int = 100,
-    on_round: Callable[[Descent], None] = lambda reached: None,
-) -> Descent:
-    r"""Algorithm 1 from one labeling.
+) -> Iterator[Iterate]:
+    r"""Algorithm 1 from one labeling, round by round; :meth:`Descent.of` is its end.
 
-    A pure function: the same arguments give the same descent, wherever it is computed.
+    A pure function: the same arguments give the same rounds, wherever they are computed.
 
     Parameters
     ----------
@@ -85,39 +127,33 @@ def alternate(
         losses of many instances are summed.
     max_iter : int
         Largest number of rounds at one C*.
-    on_round : callable
-        Called after each round with what is reached, its objective that with C*: see
-        :func:`propcvx.plotting.annealing`.
+
+    Yields
+    ------
+    Iterate
+        What is reached after each round; :func:`propcvx.plotting.annealing` draws them.
     """
-    history, relabeled = History(), labeling
-    separator: Separator | None = None
-    reached: Descent | None = None
+    separator, numbers = None, count(1)
     for C in schedule:
         objective = np.inf
         for _ in range(max_iter):  # repeat
-            started, before, labeling = perf_counter(), objective, relabeled
             # fix y, solve for w and b
             separator = _better(problem, labeling, C, svm_step(labeling, C, separator), separator)
-            objective = problem.objective(labeling, separator, C)
+            before, objective = objective, problem.objective(labeling, separator, C)
             # fix w and b, solve for y
             relabeled = problem.best_labeling(separator.scores, C, separator.ties)
-            flips = int(np.count_nonzero(relabeled != labeling))
-            record = _round(objective, C, separator, flips, perf_counter() - started)
             # until the objective decreases by less than the threshold
-            reason = _stop(flips, before - objective, tol * max(problem.C, objective))
-            history = History([*history, record], reason)
-            reached = Descent(labeling, separator.weights, separator.bias, objective, history)
-            on_round(reached)
+            n_flips = int(np.count_nonzero(relabeled != labeling))
+            reason = _stop(n_flips, before - objective, tol * max(problem.C, objective))
+            yield Iterate(next(numbers), C, labeling, separator, objective, n_flips, reason)
+            labeling = relabeled
             if reason is not StopReason.MAX_ROUNDS:
                 break
-    if reached is None:
-        raise InputError("schedule must hold at least one value of C*, and max_iter be at least 1.")
-    return reached
 
 
-def _stop(flips: int, decrease: float, tol: float) -> StopReason:
+def _stop(n_flips: int, decrease: float, tol: float) -> StopReason:
     """Why a repeat loop ends after this round, if it does before its last one."""
-    if flips == 0:
+    if n_flips == 0:
         return StopReason.FIXED_POINT
     return StopReason.CONVERGED if decrease < tol else StopReason.MAX_ROUNDS
 
@@ -131,13 +167,12 @@ def _better(
     return min(new, old, key=lambda separator: problem.objective(labeling, separator, C))
 
 
-def _round(objective: float, C: float, separator: Separator, flips: int, seconds: float) -> Round:
+def _round(iterate: Iterate, seconds: float) -> Round:
     return Round(
-        objective=objective,
-        C_star=C,
-        solver=separator.solver,
-        status=separator.status,
+        objective=iterate.objective,
+        C_star=iterate.C_star,
+        solver=iterate.separator.solver,
+        status=iterate.separator.status,
         seconds=seconds,
-        n_flips=flips,
-        n_instances=len(separator.scores),
+        n_flips=iterate.n_flips,
     )

@@ -167,7 +167,6 @@ def _ended(descent: Descent, end: LabeledSeparator, C: float, started: float) ->
         status=plane.status,
         seconds=perf_counter() - started,
         n_flips=flips,
-        n_instances=len(end.labeling),
     )
     history = History([*descent.history, last], StopReason.NO_BETTER_MOVE)
     return Descent(end.labeling, plane.weights, plane.bias, end.value, history)

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from propcvx.bounds.interval import Interval
 from propcvx.bounds.problem import LabelingProblem
 from propcvx.bounds.swap_search import SwapSearch
-from propcvx.relaxation.oracles.sweep import arcs, direction
+from propcvx.relaxation.oracles.exact import arcs, direction
 
 Array = NDArray[np.float64]
 Indices = NDArray[np.intp]

@@ -14,12 +14,10 @@ from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 from tqdm import tqdm
 
-from propcvx.alternating.algorithm import Descent, alternate, annealing_values
-from propcvx.alternating.part import Part, alternate_with_part, draw_part
+from propcvx.alternating.algorithm import Descent, Iterate, alternate, annealing_values
 from propcvx.alternating.polish import POLISHES, PropSVMSearch
 from propcvx.alternating.problem import PropSVM
-from propcvx.alternating.remembered import Solved, remembered
-from propcvx.alternating.svm_step import Step, SVMStep, svm_step
+from propcvx.alternating.svm_step import Solved, remembered, svm_step
 from propcvx.bags import Bags
 from propcvx.checks import check_choice, check_count, check_flag, check_number, named
 from propcvx.errors import InputError, SolverError
@@ -71,11 +69,6 @@ class AlterPropSVM(BagClassifier):
         Number of random labelings, where ``init`` is ``"mixed"`` or ``"random"``.
     annealing : bool
         Whether to anneal, where ``init`` is not a start or several.
-    annealing_size : int or None
-        The levels C* below C / 20 are walked on about so many instances, the same share of every
-        bag, and 256 of a bag of average size at least; the others on all instances.  None, or fewer
-        instances: all levels on all of them, as in the paper.  ``history_`` tells how many
-        instances each round was walked on.
     polish : "none", "swaps" or "hops"
         What follows Algorithm 1 from each start: nothing, as in the paper; two labels of a bag are
         swapped or single ones flipped as long as the objective falls; or that, and then as well
@@ -150,7 +143,6 @@ class AlterPropSVM(BagClassifier):
     init: Any = "mixed"
     n_init: int = 10
     annealing: bool = True
-    annealing_size: int | None = 2**15
     polish: str = "none"
     selection: str = "objective"
     proportion_loss: Any = "absolute"
@@ -190,8 +182,6 @@ class AlterPropSVM(BagClassifier):
         check_count("n_init", self.n_init)
         check_count("max_iter", self.max_iter)
         check_flag("annealing", self.annealing)
-        if self.annealing_size is not None:
-            check_count("annealing_size", self.annealing_size)
         check_choice("polish", self.polish, POLISHES)
         check_choice("selection", self.selection, ("objective", "bag_error"))
         loss, weights = proportion_term(
@@ -212,30 +202,17 @@ class AlterPropSVM(BagClassifier):
         settings = (portable(self.solver), self.solver_tol, self.solver_options or {})
         step = svm_step(features, problem.instance_loss, *settings)
         asked = remembered(step, {} if solved is None else solved)
-        walks = self._walks(problem, step, asked, random)
+        walk = partial(alternate, problem, asked, tol=self.tol, max_iter=self.max_iter)
+        levels = {True: annealing_values(self.C), False: [self.C]}
         polish = partial(POLISHES[self.polish], PropSVMSearch(problem, asked, features))
         each = [start for start in starts for _ in range(start.repeats)]
         seeds = [random.randint(2**31) for _ in each]
         ends = Parallel(n_jobs=self.n_jobs, return_as="generator")(
-            delayed(_descent)(start, seed, features, problem.bags, walks[start.annealing], polish)
+            delayed(_descent)(start, seed, features, problem.bags, walk, levels, polish)
             for start, seed in zip(each, seeds, strict=True)
         )
         shown = tqdm(ends, desc="starts", total=len(each), disable=not self.verbose)
         yield from zip(each, shown, strict=True)
-
-    def _walks(
-        self, problem: PropSVM, step: SVMStep, asked: Step, random: RandomState
-    ) -> dict[bool, Callable[[Array], Descent]]:
-        """Algorithm 1 from a labeling, with annealing and without."""
-        walk = partial(alternate, problem, asked, tol=self.tol, max_iter=self.max_iter)
-        annealed = partial(walk, schedule=annealing_values(self.C))
-        chosen = None
-        if self.annealing_size is not None:
-            chosen = draw_part(problem.bags, self.annealing_size, random)
-        if chosen is not None:
-            part = Part.of(problem, step, chosen)
-            annealed = partial(alternate_with_part, *walk.args, part=part, **annealed.keywords)
-        return {True: annealed, False: partial(walk, schedule=[self.C])}
 
     def _chosen_start(
         self, features: Array, problem: PropSVM, starts: list[Start], random: RandomState
@@ -261,9 +238,11 @@ def _descent(
     seed: int,
     features: Array,
     bags: Bags,
-    walk: Callable[[Array], Descent],
+    walk: Callable[..., Iterator[Iterate]],
+    levels: dict[bool, list[float]],
     polish: Callable[[Descent, RandomState], Descent],
 ) -> Descent:
     """Where a start ends, a function of its arguments alone."""
     random = RandomState(seed)
-    return polish(walk(start.labeling(features, bags, random)), random)
+    iterates = walk(start.labeling(features, bags, random), levels[start.annealing])
+    return polish(Descent.of(iterates), random)

@@ -57,10 +57,10 @@ class ConvPropSVM(BagClassifier):
         plane of centred features goes through their mean, whatever the proportions.
     relaxation : str or object
         ``"cutting_planes"``, which is Algorithm 2 with one cut; ``"lifted"``,
-        ``"mixed_integer"``, ``"continuous_labels"``, ``"entropic"``, and of the square loss
-        ``"diffrac"`` and ``"frank_wolfe"``; or an object with the method ``relax``, as
-        :class:`propcvx.CuttingPlanes`, whose own parameters are the number of cuts, the oracle and
-        the form of the master, or one of :mod:`propcvx.relaxation`.
+        ``"mixed_integer"``, ``"continuous_labels"``, and of the square loss ``"diffrac"``; or an
+        object with the method ``relax``, as :class:`propcvx.CuttingPlanes`, whose own parameters
+        are the number of cuts, the oracle and the form of the master, or one of
+        :mod:`propcvx.relaxation`.
     rounding : str or callable
         Real-valued, with the relaxation's alpha: ``"rank_one"``, the paper's, with the sign that
         agrees with the bags, ``"rank_one_by_objective"``, and ``"mean"``.  Feasible, with their
@@ -68,7 +68,7 @@ class ConvPropSVM(BagClassifier):
         these by the SVM value, and that one ``"polished"`` by alternation.  Or a callable
         ``rounding(result, features, feasible, C)`` that takes a
         :class:`propcvx.relaxation.RelaxationResult` to a
-        :class:`propcvx.relaxation.labeling_svm.Rounded`.
+        :class:`propcvx.relaxation.labeling_svm.RoundedLabeling`.
     solver : str
         Who solves the relaxation's programs, see ``propcvx.solvers.SOLVERS``, or several to try in
         turn; ``"auto"`` is :func:`propcvx.solvers.automatic`.  ``history_`` names the one that

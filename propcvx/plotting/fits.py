@@ -16,7 +16,7 @@ from matplotlib.lines import Line2D
 from matplotlib.ticker import MaxNLocator
 from numpy.typing import NDArray
 
-from propcvx.alternating.algorithm import Descent
+from propcvx.alternating.algorithm import Iterate
 from propcvx.bags import Bags
 from propcvx.errors import InputError
 from propcvx.plotting.style import (
@@ -157,14 +157,13 @@ class Film(FuncAnimation):
         return f'<img alt="animation" src="data:image/gif;base64,{encoded}">'
 
 
-def annealing(frames: Sequence[Descent], X: Array, ax: Axes | None = None) -> Film:
+def annealing(frames: Sequence[Iterate], X: Array, ax: Axes | None = None) -> Film:
     r"""Algorithm 1 as an animation: labels and separator of every round, while :math:`C^*` rises.
 
     Parameters
     ----------
-    frames : sequence of Descent
-        What :func:`propcvx.alternating.algorithm.alternate` hands to ``on_round``, of a linear
-        kernel.
+    frames : sequence of Iterate
+        What :func:`propcvx.alternating.algorithm.alternate` yields, of a linear kernel.
     X : array of shape (n_instances, 2)
     ax : Axes, optional
         Where to draw; a new figure's otherwise.
@@ -191,12 +190,12 @@ def annealing(frames: Sequence[Descent], X: Array, ax: Axes | None = None) -> Fi
     return Film(figure, draw, frames=len(frames), interval=1000 / FRAMES_PER_SECOND)
 
 
-def annealing_frame(frame: Descent, X: Array, ax: Axes | None = None) -> Axes:
+def annealing_frame(frame: Iterate, X: Array, ax: Axes | None = None) -> Axes:
     """One round of Algorithm 1: the labels, and their separator with its margin.
 
     Parameters
     ----------
-    frame : Descent
+    frame : Iterate
         As of :func:`annealing`.
     X : array of shape (n_instances, 2)
     ax : Axes, optional
@@ -212,11 +211,10 @@ def annealing_frame(frame: Descent, X: Array, ax: Axes | None = None) -> Axes:
         If X has not two columns.
     """
     X, ax = check_plane(X), axes_of(ax)
-    draw_sides(lambda points: points @ frame.weights + frame.bias, X, ax)
+    draw_sides(lambda points: points @ frame.separator.weights + frame.separator.bias, X, ax)
     draw_points(ax, X, frame.labeling)
-    last = frame.history[-1]
     ax.set_title(
-        f"round {len(frame.history)}, $C^*$ = {last.C_star:.2g}, {last.n_flips} flips follow",
+        f"round {frame.number}, $C^*$ = {frame.C_star:.2g}, {frame.n_flips} flips follow",
         fontsize="medium",
     )
     return ax

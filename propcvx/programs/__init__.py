@@ -11,7 +11,6 @@ from propcvx.programs.bag_means import (
     inv_cal_primal,
     inv_cal_targets,
 )
-from propcvx.programs.entropic import entropic_labeling_step
 from propcvx.programs.labeling import exact_separation, labeling_step, linear_separation
 from propcvx.programs.lifted import (
     Lifting,
@@ -54,7 +53,6 @@ __all__ = [
     "conditional_exponential_model",
     "constrained_psvm",
     "diffrac",
-    "entropic_labeling_step",
     "exact_separation",
     "inv_cal_dual",
     "inv_cal_primal",

@@ -4,17 +4,17 @@ A relaxation is an object with the method ::
 
     relax(features, feasible, C, *, solver, tol, options, on_round) -> RelaxationResult
 
-as :class:`CuttingPlanes` has it; centring, rounding, sign and bounds are the same for all.
+as :class:`CuttingPlanes` has it from :class:`Relaxation`; centring,
+rounding, sign and bounds are the same for all.
 :func:`register_relaxation` gives one a name.
 """
 
 from propcvx.relaxation.bounds import labeling_upper_bound, relaxation_lower_bound
 from propcvx.relaxation.cutting_planes import CuttingPlanes
-from propcvx.relaxation.diffrac import Diffrac, FrankWolfe, SquareLossResult
-from propcvx.relaxation.entropic import Entropic
+from propcvx.relaxation.diffrac import Diffrac, SquareLossResult
 from propcvx.relaxation.lifted import Lifted
 from propcvx.relaxation.mixed_integer import ContinuousLabels, MixedInteger
-from propcvx.relaxation.result import RelaxationResult
+from propcvx.relaxation.result import Relaxation, RelaxationResult
 from propcvx.relaxation.table import RELAXATIONS, register_relaxation
 
 __all__ = [
@@ -22,10 +22,9 @@ __all__ = [
     "ContinuousLabels",
     "CuttingPlanes",
     "Diffrac",
-    "Entropic",
-    "FrankWolfe",
     "Lifted",
     "MixedInteger",
+    "Relaxation",
     "RelaxationResult",
     "SquareLossResult",
     "labeling_upper_bound",

@@ -5,24 +5,21 @@ The loop receives the restricted master and the oracle, and knows neither.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import KW_ONLY, dataclass, replace
+from collections.abc import Iterator
+from dataclasses import KW_ONLY, dataclass
 from time import perf_counter
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator
 
 from propcvx.checks import check_count, check_flag, check_number, named
-from propcvx.errors import SolverError
 from propcvx.history import History, Round, StopReason
 from propcvx.labelings import FeasibleLabelings
 from propcvx.relaxation.bounds import lower_bound
-from propcvx.relaxation.masters import MASTERS, MasterSolution
-from propcvx.relaxation.oracles import ORACLES, Cut, Oracle, checked
-from propcvx.relaxation.result import NO_OPTIONS, RelaxationResult
-from propcvx.solvers import SolverNames
+from propcvx.relaxation.masters import MASTERS
+from propcvx.relaxation.oracles import ORACLES, Cut, checked
+from propcvx.relaxation.result import Relaxation, RelaxationResult
 
 Array = NDArray[np.float64]
 
@@ -34,7 +31,7 @@ INACTIVE = 1e-6
 
 
 @dataclass(eq=False, repr=False)
-class CuttingPlanes(BaseEstimator):
+class CuttingPlanes(Relaxation):
     """Algorithm 2, and what can be swapped in it.
 
     Parameters
@@ -76,84 +73,23 @@ class CuttingPlanes(BaseEstimator):
     tol: float = 1e-4
     drop_inactive: bool = False
 
-    def relax(
-        self,
-        features: Array,
-        feasible: FeasibleLabelings,
-        C: float,
-        *,
-        solver: SolverNames = "auto",
-        tol: float = 1e-8,
-        options: Mapping[str, Any] = NO_OPTIONS,
-        on_round: Callable[[RelaxationResult], None] = lambda reached: None,
-    ) -> RelaxationResult:
-        r"""Run Algorithm 2 from :math:`\alpha = 1 / N`.
-
-        Parameters
-        ----------
-        features : array of shape (n_instances, rank)
-            F, one row per instance.
-        feasible : FeasibleLabelings
-            The set :math:`\mathcal{Y}`.
-        C : float
-            Weight of the hinge loss.
-        solver : str or sequence
-            Who solves the master.
-        tol : float
-            The solver's tolerance.
-        options : mapping
-            Handed to the solver as they are.
-        on_round : callable
-            Called after each round with what is reached.
-
-        Returns
-        -------
-        RelaxationResult
-            The vectors of M are the labelings found.  After an interruption or a solver's failure,
-            what the rounds before it reached, with ``stopped_by``.
-
-        Raises
-        ------
-        InputError
-            If a parameter cannot be used, or an oracle's answer is not what it says it is.
-        KeyboardInterrupt, SolverError
-            In the first round, when there is nothing to keep.
-        """
+    def _relax(
+        self, features: Array, feasible: FeasibleLabelings, C: float, **how: Any
+    ) -> Iterator[RelaxationResult]:
+        r"""Algorithm 2 from :math:`\alpha = 1 / N`; the vectors of M are the labelings found."""
         check_count("max_cuts", self.max_cuts)
         check_number("tol", self.tol, least=0.0)
         check_flag("drop_inactive", self.drop_inactive)
-        master = named("master", self.master, MASTERS, "__call__")(
-            features, C, solver=solver, tol=tol, options=options
-        )
+        master = named("master", self.master, MASTERS, "__call__")(features, C, **how)
         oracle = named("oracle", self.oracle, ORACLES, "__call__")(features, feasible)
         oracle = checked(oracle, features, feasible)
-        reached: RelaxationResult | None = None
-        try:
-            for reached in self._rounds(master, oracle, len(features), C):
-                on_round(reached)
-        except (KeyboardInterrupt, SolverError) as failure:
-            if reached is None:
-                raise
-            history = History(reached.history.rounds, StopReason.of(failure))
-            return replace(reached, history=history, stopped_by=failure)
-        return cast(RelaxationResult, reached)
-
-    def _rounds(
-        self, master: Callable[[Array], MasterSolution], oracle: Oracle, n_instances: int, C: float
-    ) -> Iterator[RelaxationResult]:
-        """Algorithm 2, round by round."""
-        labelings: list[Array] = []
-        history = History()
-        upper = np.inf
-        alpha = np.full(n_instances, 1.0 / n_instances)
-        cut = oracle(alpha)
-        lower = lower_bound(alpha, cut.bound, C)
-        while history.stop_reason is None:
-            start = perf_counter()
-            fresh = [other for other in cut.others if not _known(other, labelings)]
-            labelings = [*labelings, cut.labeling, *fresh][: self.max_cuts]
-            active = np.array(labelings)
-            solution = master(active)
+        alpha = np.full(len(features), 1.0 / len(features))
+        cut, labelings, history = oracle(alpha), np.empty((0, len(features))), History()
+        lower, upper = lower_bound(alpha, cut.bound, C), np.inf
+        while history.stop_reason is None:  # repeat
+            started = perf_counter()
+            labelings = _with(cut, labelings)[: self.max_cuts]
+            solution = master(labelings)
             alpha = off_zero(solution.alpha)
             cut = oracle(alpha)
             lower = max(lower, lower_bound(alpha, cut.bound, C))
@@ -162,16 +98,24 @@ class CuttingPlanes(BaseEstimator):
                 objective=solution.value,
                 solver=solution.solver,
                 status=solution.status,
-                seconds=perf_counter() - start,
-                violation=_violation(cut, active, solution.level),
-                n_cuts=len(active),
+                seconds=perf_counter() - started,
+                violation=_violation(cut, labelings, solution.level),
+                n_cuts=len(labelings),
             )
+            # until the objective decreases by less than the threshold
             history = History([*history, record], self._stop_reason(record, history, self.tol * C))
             yield RelaxationResult(
-                solution.value, lower, upper, active, solution.mu, solution.alpha, active, history
+                value=solution.value,
+                lower=lower,
+                upper=upper,
+                vectors=labelings,
+                weights=solution.mu,
+                alpha=solution.alpha,
+                labelings=labelings,
+                history=history,
             )
             if self.drop_inactive:
-                labelings = list(active[solution.mu > INACTIVE])
+                labelings = labelings[solution.mu > INACTIVE]
 
     def _stop_reason(self, record: Round, before: History, tol: float) -> StopReason | None:
         if record.violation is not None and record.violation <= tol:
@@ -196,6 +140,12 @@ def _violation(cut: Cut, labelings: Array, level: float) -> float:
     return 0.0 if _known(cut.labeling, labelings) else max(0.0, cut.value - level)
 
 
-def _known(labeling: Array, labelings: Sequence[Array] | Array) -> bool:
+def _with(cut: Cut, labelings: Array) -> Array:
+    """The labelings with those of a cut."""
+    fresh = [other for other in cut.others if not _known(other, labelings)]
+    return np.vstack([labelings, cut.labeling, *fresh])
+
+
+def _known(labeling: Array, labelings: Array) -> bool:
     """Whether a labeling or its negative, which is the same cut, is one of some."""
     return any(abs(float(labeling @ other)) == len(labeling) for other in labelings)

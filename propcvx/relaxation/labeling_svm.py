@@ -17,7 +17,7 @@ Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
-class Rounded:
+class RoundedLabeling:
     """A labeling and the separator that it gives.
 
     Attributes
@@ -71,7 +71,7 @@ class LabelingSVM:
         losses = HINGE.of(labeling, self.features @ weights)
         return 0.5 * float(weights @ weights) + self.C * float(losses.sum())
 
-    def best(self, labelings: Array) -> Rounded:
+    def best(self, labelings: Array) -> RoundedLabeling:
         """The labeling of least value, shape (n_labelings, n_instances), and its weights."""
-        found = [Rounded(y, self.weights(y)) for y in np.unique(labelings, axis=0)]
+        found = [RoundedLabeling(y, self.weights(y)) for y in np.unique(labelings, axis=0)]
         return min(found, key=lambda one: self.value(one.labeling, one.weights))

@@ -9,17 +9,16 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from functools import cached_property
 from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from propcvx.kernels import unit_of
 from propcvx.programs import Program, RestrictedMaster, mkl_epigraph, mkl_group, mkl_inner
+from propcvx.relaxation.result import ask
 from propcvx.relaxation.simple_mkl import Trial, reduced_gradient
-from propcvx.solvers import Solution, SolverNames, solve
+from propcvx.solvers import Solution, SolverNames
 
 Array = NDArray[np.float64]
 
@@ -76,8 +75,6 @@ class Master(ABC):
         The solver's tolerance.
     options : dict
         Handed to the solver as they are.
-    warm : object
-        Where the last solve ended, and the next one begins.
     """
 
     features: Array
@@ -85,25 +82,16 @@ class Master(ABC):
     solver: SolverNames = "auto"
     tol: float = 1e-8
     options: Mapping[str, Any] = field(default_factory=dict)
-    warm: Any = field(default=None, init=False, repr=False)
-
-    @cached_property
-    def _unit(self) -> float:
-        return unit_of(self.features, self.C)
-
-    @cached_property
-    def _posed(self) -> Array:
-        return self._unit * self.features
 
     def __call__(self, labelings: Array) -> MasterSolution:
         """Solve for the labelings found so far, shape (n_labelings, n_instances)."""
-        alpha, mu, answer = self._solved(labelings, self._posed, self.C / self._unit**2)
-        alpha, mu = np.clip(self._unit**2 * alpha, 0.0, self.C), np.maximum(mu, 0.0)
+        alpha, mu, answer = self._solved(labelings)
+        alpha, mu = np.clip(alpha, 0.0, self.C), np.maximum(mu, 0.0)
         mu = mu / mu.sum()
         problem = RestrictedMaster(self.features, labelings, self.C)
         value, upper = problem.bounds(alpha, mu)
         if "W" in answer.variables:
-            upper = min(upper, problem.primal(self._unit * answer.variables["W"]))
+            upper = min(upper, problem.primal(answer.variables["W"]))
         weights = mu[:, None] * ((labelings * alpha) @ self.features)
         alpha = settled(alpha, (labelings * (weights @ self.features.T)).sum(axis=0), self.C)
         settled_value, _ = problem.bounds(alpha, mu)
@@ -118,21 +106,11 @@ class Master(ABC):
         )
 
     @abstractmethod
-    def _solved(self, labelings: Array, features: Array, C: float) -> tuple[Array, Array, Solution]:
-        """Alpha, unscaled weights mu, and the solver's last answer."""
+    def _solved(self, labelings: Array) -> tuple[Array, Array, Solution]:
+        """Alpha, weights mu to any scale, and the solver's last answer."""
 
     def _ask(self, program: Program) -> Solution:
-        solution = solve(
-            program,
-            self.solver,
-            tol=self.tol,
-            residuals=False,
-            warm=self.warm,
-            quiet=True,
-            **self.options,
-        )
-        self.warm = solution.warm
-        return solution
+        return ask(program, self.solver, self.tol, self.options)
 
 
 def settled(alpha: Array, scores: Array, C: float) -> Array:
@@ -164,16 +142,16 @@ def settled(alpha: Array, scores: Array, C: float) -> Array:
 class Epigraph(Master):
     """The epigraph form, :func:`propcvx.programs.mkl_epigraph`."""
 
-    def _solved(self, labelings: Array, features: Array, C: float) -> tuple[Array, Array, Solution]:
-        answer = self._ask(mkl_epigraph(features, labelings, C))
+    def _solved(self, labelings: Array) -> tuple[Array, Array, Solution]:
+        answer = self._ask(mkl_epigraph(self.features, labelings, self.C))
         return answer.variables["alpha"], answer.duals["cuts"], answer
 
 
 class Group(Master):
     """The dual in groups of primal weights, :func:`propcvx.programs.mkl_group`."""
 
-    def _solved(self, labelings: Array, features: Array, C: float) -> tuple[Array, Array, Solution]:
-        answer = self._ask(mkl_group(features, labelings, C))
+    def _solved(self, labelings: Array) -> tuple[Array, Array, Solution]:
+        answer = self._ask(mkl_group(self.features, labelings, self.C))
         norms = answer.variables["s"]
         mu = norms if norms.max() > 0 else np.ones_like(norms)
         return answer.duals["margin"], mu, answer
@@ -182,12 +160,12 @@ class Group(Master):
 class ReducedGradient(Master):
     """SimpleMKL, as in the paper: QPs alone, :func:`propcvx.programs.mkl_inner`."""
 
-    def _solved(self, labelings: Array, features: Array, C: float) -> tuple[Array, Array, Solution]:
-        program = mkl_inner(features, labelings, C)
+    def _solved(self, labelings: Array) -> tuple[Array, Array, Solution]:
+        program = mkl_inner(self.features, labelings, self.C)
 
         def inner(mu: Array) -> Trial[Solution]:
             answer = self._ask(program.set(root_mu=np.sqrt(mu)))
-            weights = (labelings * answer.variables["alpha"]) @ features
+            weights = (labelings * answer.variables["alpha"]) @ self.features
             return Trial(mu, answer.value, -0.5 * np.square(weights).sum(axis=1), answer)
 
         end = reduced_gradient(inner, np.full(len(labelings), 1.0 / len(labelings)))

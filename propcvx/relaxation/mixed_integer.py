@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Iterator
 from dataclasses import KW_ONLY, dataclass
 from time import perf_counter
 from typing import Any
@@ -10,21 +10,18 @@ from typing import Any
 import numpy as np
 from cvxpy import USER_LIMIT
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator
 
 from propcvx.checks import check_count, check_number
 from propcvx.errors import InputError, SolverError
-from propcvx.kernels import unit_of
+from propcvx.history import History, Round, StopReason
 from propcvx.labelings import FeasibleLabelings
 from propcvx.programs import constrained_psvm
 from propcvx.programs.psvm import FEASIBILITY
-from propcvx.relaxation.labeling_svm import LabelingSVM, Rounded
-from propcvx.relaxation.lifted import solved_at_once
-from propcvx.relaxation.oracles.ascent import AscentOracle
-from propcvx.relaxation.oracles.mixed_integer import lower_bound_of
-from propcvx.relaxation.result import NO_OPTIONS, RelaxationResult
+from propcvx.relaxation.labeling_svm import LabelingSVM, RoundedLabeling
+from propcvx.relaxation.oracles import AscentOracle
+from propcvx.relaxation.oracles.exact import lower_bound_of
+from propcvx.relaxation.result import Relaxation, RelaxationResult, ask, solved_at_once
 from propcvx.relaxation.rounding import alternated
-from propcvx.solvers import SolverNames, solve
 
 Array = NDArray[np.float64]
 
@@ -36,7 +33,7 @@ SHORT = 10.0
 
 
 @dataclass(eq=False, repr=False)
-class MixedInteger(BaseEstimator):
+class MixedInteger(Relaxation):
     """The best labeling itself, by :func:`propcvx.programs.constrained_psvm`.
 
     For tens of instances; where the time runs out, the interval that is reached.  It needs SCIP
@@ -49,78 +46,57 @@ class MixedInteger(BaseEstimator):
         Time limit.
     max_instances : int
         Most instances that it sets out to solve.
+    start : array of shape (n_instances,), optional
+        A good feasible labeling, in place of one by a few alternations.
     """
 
     _: KW_ONLY
     seconds: float = 60.0
     max_instances: int = 200
+    start: Any = None
 
-    def relax(
-        self,
-        features: Array,
-        feasible: FeasibleLabelings,
-        C: float,
-        *,
-        solver: SolverNames = "auto",
-        tol: float = 1e-8,
-        options: Mapping[str, Any] = NO_OPTIONS,
-        on_round: Callable[[RelaxationResult], None] = lambda reached: None,
-        start: Array | None = None,
-    ) -> RelaxationResult:
-        """Solve it; the arguments are those of :meth:`propcvx.relaxation.Lifted.relax`.
-
-        Parameters
-        ----------
-        start : array of shape (n_instances,), optional
-            A good feasible labeling, in place of one by a few alternations.
-
-        Returns
-        -------
-        RelaxationResult
-            Of one labeling, the best that was found, with the solver's error counted in.
-        """
+    def _relax(
+        self, features: Array, feasible: FeasibleLabelings, C: float, **how: Any
+    ) -> Iterator[RelaxationResult]:
+        """The best labeling that was found, with the solver's error counted in."""
         check_number("seconds", self.seconds, above=0.0)
         if len(features) > check_count("max_instances", self.max_instances):
             raise InputError(
                 f"{len(features)} instances are above max_instances={self.max_instances}; "
                 "relaxation='lifted' takes some hundreds and 'cutting_planes' any number."
             )
-        started, unit, svm = perf_counter(), unit_of(features, C), LabelingSVM(features, C)
-        best = starting_point(svm, feasible) if start is None else svm.best(start[None])
+        started, svm = perf_counter(), LabelingSVM(features, C)
+        known = self.start is not None
+        best = svm.best(self.start[None]) if known else starting_point(svm, feasible)
         value = svm.value(best.labeling, best.weights)
-        posed = C / unit**2
-        program = constrained_psvm(unit * features, feasible, posed, value=value / unit**2)
-        options = {"limits/time": self.seconds, **options}
+        program = constrained_psvm(features, feasible, C, value=value)
+        how["options"] = {"limits/time": self.seconds, **how["options"]}
         asked, name, status, proved = perf_counter(), "scip", USER_LIMIT, 0.0
         try:
-            answer = solve(program, solver, tol=tol, residuals=False, quiet=True, **options)
+            answer = ask(program, **how)
         except SolverError:
             if perf_counter() - asked < self.seconds:
                 raise  # else the time ran out before there was any labeling
         else:
-            name, status, proved = answer.solver, answer.status, unit**2 * lower_bound_of(program)
+            name, status, proved = answer.solver, answer.status, lower_bound_of(program)
             found = svm.best(feasible.best(answer.variables["z"] - 0.5)[None])
             best = min(best, found, key=lambda one: svm.value(one.labeling, one.weights))
             value = svm.value(best.labeling, best.weights)
-        missed = SAFETY * proved + SHORT * max(tol, FEASIBILITY) * C * len(features)
-        alpha = np.clip(svm.alpha(best.labeling), 0.0, C)
-        history = solved_at_once(value, name, status, perf_counter() - started)
-        one = best.labeling[None]
-        result = RelaxationResult(
-            value,
-            min(max(0.0, proved - missed), value),
-            value,
-            one,
-            np.ones(1),
-            alpha,
-            one,
-            history,
+        missed = SAFETY * proved + SHORT * max(how["tol"], FEASIBILITY) * C * len(features)
+        record = Round(value, name, status, perf_counter() - started)
+        yield RelaxationResult(
+            value=value,
+            lower=min(max(0.0, proved - missed), value),
+            upper=value,
+            vectors=best.labeling[None],
+            weights=np.ones(1),
+            alpha=np.clip(svm.alpha(best.labeling), 0.0, C),
+            labelings=best.labeling[None],
+            history=History([record], StopReason.SOLVED),
         )
-        on_round(result)
-        return result
 
 
-class ContinuousLabels(BaseEstimator):
+class ContinuousLabels(Relaxation):
     r"""Labels :math:`y \in \operatorname{conv} \mathcal{Y}` in place of -1 and +1.
 
     :func:`propcvx.programs.constrained_psvm` without integers: a weak relaxation, kept to show how
@@ -129,52 +105,32 @@ class ContinuousLabels(BaseEstimator):
     The lower bound is evaluated from the multipliers, by one sort of each bag.
     """
 
-    def relax(
-        self,
-        features: Array,
-        feasible: FeasibleLabelings,
-        C: float,
-        *,
-        solver: SolverNames = "auto",
-        tol: float = 1e-8,
-        options: Mapping[str, Any] = NO_OPTIONS,
-        on_round: Callable[[RelaxationResult], None] = lambda reached: None,
-    ) -> RelaxationResult:
-        """Solve it; the arguments are those of :meth:`propcvx.relaxation.Lifted.relax`."""
-        started, unit, svm = perf_counter(), unit_of(features, C), LabelingSVM(features, C)
+    def _relax(
+        self, features: Array, feasible: FeasibleLabelings, C: float, **how: Any
+    ) -> Iterator[RelaxationResult]:
+        svm = LabelingSVM(features, C)
         start = starting_point(svm, feasible)
         upper = svm.value(start.labeling, start.weights)
-        posed = C / unit**2
-        program = constrained_psvm(
-            unit * features, feasible, posed, value=upper / unit**2, integer=False
-        )
-        answer = solve(program, solver, tol=tol, residuals=False, quiet=True, **options)
-        positive, negative = (
-            unit**2 * np.maximum(answer.duals[side], 0.0) for side in ("positive", "negative")
-        )
-        over = np.maximum(1.0, (positive + negative) / C)
-        positive, negative = positive / over, negative / over
+        program = constrained_psvm(features, feasible, C, value=upper, integer=False)
+        answer = ask(program, **how)
+        sides = [np.maximum(answer.duals[side], 0.0) for side in ("positive", "negative")]
+        positive, negative = np.array(sides) / np.maximum(1.0, sum(sides) / C)
         reach = 1.0 + np.sqrt(2.0 * upper) * np.linalg.norm(features, axis=1)
         lower = _continuous_bound(features, feasible, positive, negative, reach)
         labels = 2.0 * np.clip(answer.variables["z"], 0.0, 1.0) - 1.0
-        labelings = np.unique([start.labeling, feasible.best(labels)], axis=0)
-        value = unit**2 * answer.value
-        history = solved_at_once(value, answer.solver, answer.status, perf_counter() - started)
-        result = RelaxationResult(
-            value,
-            max(0.0, lower),
-            upper,
-            labels[None],
-            np.ones(1),
-            np.abs(positive - negative),
-            labelings,
-            history,
+        yield RelaxationResult(
+            value=answer.value,
+            lower=max(0.0, lower),
+            upper=upper,
+            vectors=labels[None],
+            weights=np.ones(1),
+            alpha=np.abs(positive - negative),
+            labelings=np.unique([start.labeling, feasible.best(labels)], axis=0),
+            history=solved_at_once(answer.value, answer),
         )
-        on_round(result)
-        return result
 
 
-def starting_point(svm: LabelingSVM, feasible: FeasibleLabelings) -> Rounded:
+def starting_point(svm: LabelingSVM, feasible: FeasibleLabelings) -> RoundedLabeling:
     """A good feasible labeling in no time: a violated one, alternated."""
     n = len(svm.features)
     cut = AscentOracle(svm.features, feasible)(np.full(n, 1.0 / n))

@@ -1,17 +1,24 @@
-r"""What a relaxation of eq:convex_1 returns, whatever it is."""
+r"""What a relaxation of eq:convex_1 is asked and returns, whatever it is."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.base import BaseEstimator
 
-from propcvx.history import History
+from propcvx.errors import SolverError
+from propcvx.history import History, Round, StopReason
+from propcvx.kernels import unit_of
+from propcvx.labelings import FeasibleLabelings
+from propcvx.programs import Program
 from propcvx.relaxation.bounds import labeling_upper_bound
+from propcvx.solvers import Solution, SolverNames, solve
 from propcvx.text import Readable
 
 Array = NDArray[np.float64]
@@ -44,7 +51,7 @@ class RelaxationResult(Readable):
     alpha : array of shape (n_instances,)
         Dual variables of the hinge losses, in [0, C].
     labelings : array of shape (n_labelings, n_instances)
-        The feasible labelings that were met.
+        The feasible labelings that were found.
     history : History
         One record per round.
     stopped_by : exception or None
@@ -59,7 +66,7 @@ class RelaxationResult(Readable):
     >>> print(exact.fit(two.X, bag_target(two.bags, two.proportions)).relaxation_)
     Value 11.60796 by the hinge loss; its optimum is between 11.60796 and 11.60796.
     No feasible labeling's value is below 11.60796.
-    200 instances; M is a mixture of 1 vector: 1.00; labelings met: 1.
+    200 instances; M is a mixture of 1 vector: 1.00; labelings found: 1.
     round  objective  violation  cuts  solver     status  seconds
         1     11.608          0     1  clarabel  optimal    ...
     Stopped after 1 round and ... s: the oracle found no labeling that violates the relaxation.
@@ -91,7 +98,7 @@ class RelaxationResult(Readable):
                 proved if np.isfinite(self.lower) else "It proves no lower bound.",
                 f"{len(self.alpha)} instances; M is a mixture of {len(heaviest)} "
                 f"vector{'s' if len(heaviest) > 1 else ''}: {weights}{more}; "
-                f"labelings met: {len(self.labelings)}.",
+                f"labelings found: {len(self.labelings)}.",
                 str(self.history),
             ]
         )
@@ -133,3 +140,103 @@ class RelaxationResult(Readable):
             alpha=self.alpha[instances],
             labelings=sign * self.labelings[:, instances],
         )
+
+    def times(self, factor: float) -> RelaxationResult:
+        """The same problem with all values larger by a factor: other units of the features."""
+        rounds = [
+            replace(
+                record,
+                objective=factor * record.objective,
+                violation=None if record.violation is None else factor * record.violation,
+            )
+            for record in self.history
+        ]
+        return replace(
+            self,
+            value=factor * self.value,
+            lower=factor * self.lower,
+            upper=factor * self.upper,
+            alpha=factor * self.alpha,
+            history=History(rounds, self.history.stop_reason),
+        )
+
+
+class Relaxation(BaseEstimator, ABC):
+    """Base of the package's relaxations: a subclass yields what each of its rounds reached."""
+
+    def relax(
+        self,
+        features: Array,
+        feasible: FeasibleLabelings,
+        C: float,
+        *,
+        solver: SolverNames = "auto",
+        tol: float = 1e-8,
+        options: Mapping[str, Any] = NO_OPTIONS,
+        on_round: Callable[[RelaxationResult], None] = lambda reached: None,
+    ) -> RelaxationResult:
+        r"""Solve it, posed in units in which its numbers are near 1.
+
+        Parameters
+        ----------
+        features : array of shape (n_instances, rank)
+            F, one row per instance.
+        feasible : FeasibleLabelings
+            The set :math:`\mathcal{Y}`.
+        C : float
+            Weight of the loss.
+        solver : str or sequence
+            Who solves its programs.
+        tol : float
+            The solver's tolerance.
+        options : mapping
+            Handed to the solver as they are; a time limit among them costs only tightness.
+        on_round : callable
+            Called after each round with what is reached.
+
+        Returns
+        -------
+        RelaxationResult
+            After an interruption or a solver's failure, what the rounds before it reached, with
+            ``stopped_by``.
+
+        Raises
+        ------
+        InputError
+            If a parameter cannot be used, or the problem is larger than a parameter allows.
+        KeyboardInterrupt, SolverError
+            In the first round, when there is nothing to keep.
+        """
+        unit, reached = unit_of(features, C), None
+        how = {"solver": solver, "tol": tol, "options": options}
+        try:
+            for posed in self._relax(unit * features, feasible, C / unit**2, **how):
+                reached = posed.times(unit**2)
+                at_most = np.where(posed.alpha >= C / unit**2, C, np.minimum(reached.alpha, C))
+                reached = replace(reached, alpha=at_most)
+                on_round(reached)
+        except (KeyboardInterrupt, SolverError) as failure:
+            if reached is None:
+                raise
+            history = History(reached.history.rounds, StopReason.of(failure))
+            return replace(reached, history=history, stopped_by=failure)
+        if reached is None:
+            raise NotImplementedError(f"{type(self).__name__}._relax yields no result.")
+        return reached
+
+    @abstractmethod
+    def _relax(
+        self, features: Array, feasible: FeasibleLabelings, C: float, **how: Any
+    ) -> Iterator[RelaxationResult]:
+        """What is reached, round by round; ``how`` is what :func:`ask` and masters take."""
+
+
+def ask(program: Program, solver: SolverNames, tol: float, options: Mapping[str, Any]) -> Solution:
+    """Solve a program of a relaxation, whose bounds count in the solver's error."""
+    return solve(program, solver, tol=tol, residuals=False, quiet=True, **options)
+
+
+def solved_at_once(value: float, answer: Solution) -> History:
+    """The history of a relaxation that is one program."""
+    seconds = answer.build_seconds + answer.solve_seconds
+    return History([Round(value, answer.solver, answer.status, seconds)], StopReason.SOLVED)

@@ -1,8 +1,8 @@
 r"""From the relaxation's matrix M back to a labeling and its separator.
 
-A rounding takes what a relaxation reached to a :class:`Rounded`.  Soft ones keep a real-valued
-labeling and the relaxation's alpha, as in the paper, and settle the sign, which M does not tell;
-feasible ones take the best of some feasible labelings by the SVM value, and that SVM.
+A rounding takes what a relaxation reached to a :class:`RoundedLabeling`.  Soft ones keep a
+real-valued labeling and the relaxation's alpha, as in the paper, and settle the sign, which M does
+not tell; feasible ones take the best of some feasible labelings by the SVM value, and that SVM.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from propcvx.labelings import FeasibleLabelings
 from propcvx.local_search import improved
 from propcvx.losses import HINGE
 from propcvx.metrics import proportion_error
-from propcvx.relaxation.labeling_svm import LabelingSVM, Rounded
+from propcvx.relaxation.labeling_svm import LabelingSVM, RoundedLabeling
 from propcvx.relaxation.result import RelaxationResult
 
 Array = NDArray[np.float64]
@@ -28,8 +28,8 @@ TIED = 1e-9
 """Differences closer to 0 than this, relatively, say nothing of the sign."""
 
 
-Rounding = Callable[[RelaxationResult, Array, FeasibleLabelings, float], Rounded]
-"""``rounding(result, features, feasible, C) -> Rounded``."""
+Rounding = Callable[[RelaxationResult, Array, FeasibleLabelings, float], RoundedLabeling]
+"""``rounding(result, features, feasible, C) -> RoundedLabeling``."""
 
 
 # --- soft labelings ---------------------------------------------------------------------------
@@ -70,12 +70,12 @@ class SoftRounding:
 
     def __call__(
         self, result: RelaxationResult, features: Array, feasible: FeasibleLabelings, C: float
-    ) -> Rounded:
+    ) -> RoundedLabeling:
         """Round."""
         labeling = self.labeling(result)
         weights = result.plane(features, labeling, C)
         sign = self.sign(features @ weights, features, feasible, C)
-        return Rounded(sign * labeling, sign * weights)
+        return RoundedLabeling(sign * labeling, sign * weights)
 
 
 def by_bags(scores: Array, features: Array, feasible: FeasibleLabelings, C: float) -> float:
@@ -147,14 +147,14 @@ def nearest_to_mean(result: RelaxationResult, feasible: FeasibleLabelings) -> Ar
     return feasible.best(mean_labeling(result))[None]
 
 
-def labelings_met(result: RelaxationResult, feasible: FeasibleLabelings) -> Array:
-    """The feasible labelings that the relaxation met: its cuts."""
+def labelings_found(result: RelaxationResult, feasible: FeasibleLabelings) -> Array:
+    """The feasible labelings that the relaxation found: its cuts."""
     return result.labelings
 
 
 def all_candidates(result: RelaxationResult, feasible: FeasibleLabelings) -> Array:
     """All of these."""
-    sources = (nearest_to_axis, nearest_to_mean, labelings_met)
+    sources = (nearest_to_axis, nearest_to_mean, labelings_found)
     return np.vstack([source(result, feasible) for source in sources])
 
 
@@ -172,7 +172,7 @@ class FeasibleRounding:
 
     def __call__(
         self, result: RelaxationResult, features: Array, feasible: FeasibleLabelings, C: float
-    ) -> Rounded:
+    ) -> RoundedLabeling:
         """Round."""
         return LabelingSVM(features, C).best(self.candidates(result, feasible))
 
@@ -191,27 +191,29 @@ class Polished:
 
     def __call__(
         self, result: RelaxationResult, features: Array, feasible: FeasibleLabelings, C: float
-    ) -> Rounded:
+    ) -> RoundedLabeling:
         """Round."""
         start = self.rounding(result, features, feasible, C)
         return alternated(start, LabelingSVM(features, C), feasible)
 
 
-def alternated(start: Rounded, svm: LabelingSVM, feasible: FeasibleLabelings) -> Rounded:
+def alternated(
+    start: RoundedLabeling, svm: LabelingSVM, feasible: FeasibleLabelings
+) -> RoundedLabeling:
     """Labels and SVM in turn, as Algorithm 1 at C, over the feasible labelings, while it improves.
 
     Parameters
     ----------
-    start : Rounded
+    start : RoundedLabeling
         A feasible labeling and its weights.
     svm : LabelingSVM
     feasible : FeasibleLabelings
         The set; its labeling step is one sort of each bag (Proposition 3).
     """
 
-    def step(before: Rounded) -> Rounded:
+    def step(before: RoundedLabeling) -> RoundedLabeling:
         labeling = feasible.best(HINGE.reduction(svm.features @ before.weights))
-        return Rounded(labeling, svm.weights(labeling))
+        return RoundedLabeling(labeling, svm.weights(labeling))
 
     return improved(start, step, lambda found: svm.value(found.labeling, found.weights))
 
@@ -223,7 +225,7 @@ ROUNDINGS: Mapping[str, Rounding] = MappingProxyType(
         "mean": SoftRounding(mean_labeling, by_bags),
         "nearest_to_rank_one": FeasibleRounding(nearest_to_axis),
         "nearest_to_mean": FeasibleRounding(nearest_to_mean),
-        "best_cut": FeasibleRounding(labelings_met),
+        "best_cut": FeasibleRounding(labelings_found),
         "best": FeasibleRounding(all_candidates),
         "polished": Polished(FeasibleRounding(all_candidates)),
     }

@@ -15,8 +15,7 @@ from propcvx.history import History
 from propcvx.labelings import FeasibleLabelings
 from propcvx.relaxation.bounds import check_crossing
 from propcvx.relaxation.cutting_planes import CuttingPlanes
-from propcvx.relaxation.diffrac import Diffrac, FrankWolfe
-from propcvx.relaxation.entropic import Entropic
+from propcvx.relaxation.diffrac import Diffrac
 from propcvx.relaxation.lifted import Lifted
 from propcvx.relaxation.mixed_integer import ContinuousLabels, MixedInteger
 from propcvx.relaxation.result import NO_OPTIONS, RelaxationResult
@@ -32,9 +31,7 @@ BUILT_IN: Mapping[str, Any] = {
     "lifted": Lifted(),
     "mixed_integer": MixedInteger(),
     "continuous_labels": ContinuousLabels(),
-    "entropic": Entropic(),
     "diffrac": Diffrac(),
-    "frank_wolfe": FrankWolfe(),
 }
 """Those of the package itself."""
 
@@ -99,7 +96,7 @@ def relax(
 ) -> RelaxationResult:
     """Ask a relaxation, given by its name or as an object.
 
-    The other arguments are those of :meth:`propcvx.relaxation.Lifted.relax`.
+    The other arguments are those of :meth:`propcvx.relaxation.result.Relaxation.relax`.
 
     Raises
     ------

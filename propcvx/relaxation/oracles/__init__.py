@@ -8,15 +8,18 @@ from collections.abc import Mapping
 from functools import partial
 from types import MappingProxyType
 
-from propcvx.relaxation.oracles.ascent import AscentOracle
-from propcvx.relaxation.oracles.coordinate import CoordinateOracle
+from propcvx.relaxation.oracles.bounding import EigenvalueOracle, SemidefiniteOracle
 from propcvx.relaxation.oracles.cut import Cut, Oracle, OracleFactory, checked, violation_value
-from propcvx.relaxation.oracles.eigenvalue import EigenvalueOracle
-from propcvx.relaxation.oracles.exhaustive import ExhaustiveOracle
-from propcvx.relaxation.oracles.mixed_integer import MixedIntegerOracle
-from propcvx.relaxation.oracles.random import RandomDirectionsOracle
-from propcvx.relaxation.oracles.semidefinite import SemidefiniteOracle
-from propcvx.relaxation.oracles.sweep import DirectionSweepOracle
+from propcvx.relaxation.oracles.exact import (
+    DirectionSweepOracle,
+    ExhaustiveOracle,
+    MixedIntegerOracle,
+)
+from propcvx.relaxation.oracles.sorting import (
+    AscentOracle,
+    CoordinateOracle,
+    RandomDirectionsOracle,
+)
 
 ORACLES: Mapping[str, OracleFactory] = MappingProxyType(
     {

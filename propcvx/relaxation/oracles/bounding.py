@@ -1,4 +1,4 @@
-"""The separation problem relaxed to a semidefinite program, with randomised rounding."""
+"""Oracles with a bound that no labeling exceeds: by one eigenvalue, by a semidefinite program."""
 
 from __future__ import annotations
 
@@ -10,17 +10,93 @@ from typing import Any
 import cvxpy as cp
 import numpy as np
 from numpy.typing import NDArray
+from scipy.optimize import minimize_scalar
 from sklearn.utils import check_random_state
 
+from propcvx.checks import check_count
+from propcvx.errors import InputError
 from propcvx.programs import Lifting, lifted_quadratic, mixture
 from propcvx.programs.facts import Facts, added_up, check_facts, no_facts
-from propcvx.relaxation.oracles.ascent import ascend
-from propcvx.relaxation.oracles.cut import Cut
-from propcvx.relaxation.oracles.rows import RowOracle, best_cuts, normal_directions
-from propcvx.relaxation.order import check_order
+from propcvx.relaxation.oracles.cut import (
+    Cut,
+    RowOracle,
+    ascend,
+    best_cuts,
+    normal_directions,
+    violation_value,
+)
 from propcvx.solvers import SolverNames, solve
 
 Array = NDArray[np.float64]
+
+
+def check_order(order: int, most: int) -> None:
+    """Check that a semidefinite matrix is not too large to begin with.
+
+    Raises
+    ------
+    InputError
+        If its order is above ``max_order``; the message says what takes that size.
+    """
+    if order > check_count("max_order", most):
+        raise InputError(
+            f"a semidefinite matrix of order {order} is above max_order={most}; "
+            "relaxation='cutting_planes' takes any size, and a larger max_order takes this one, "
+            "in time that grows with the third power of the order."
+        )
+
+
+@dataclass(frozen=True)
+class EigenvalueOracle(RowOracle):
+    r"""The trust-region bound: of y it uses the sum over each bag, where exact, and the norm.
+
+    Over the :math:`x = (1, y) = W u` of :class:`propcvx.programs.Lifting`, with
+    :math:`\|x\|^2 = N + 1` and :math:`x_0 = 1`,
+
+    .. math::
+
+        \max_{y \in \mathcal{Y}} \|F^\top (y \circ \alpha)\|^2 \le \min_\lambda \; \lambda + (N + 1)
+        \lambda_{\max}(W^\top (\tilde Q - \lambda e_0 e_0^\top) W),
+
+    which is the optimum of the trust-region problem over all such y.  The matrix has the rank of
+    the features, so a call costs their decomposition.  The labeling is the best one along the
+    eigenvector, raised by :func:`~.cut.ascend`.
+    """
+
+    @cached_property
+    def _lifting(self) -> Lifting:
+        return Lifting.of(self._labelings)
+
+    def _find(self, alpha: Array) -> Cut:
+        weighted = alpha[:, None] * self._rows
+        bound, axis = self._largest(weighted)
+        starts = self._labelings.best(np.column_stack([axis, -axis])).T
+        found = np.array([ascend(start, weighted, self._labelings) for start in starts])
+        values = [violation_value(self._rows, labeling, alpha) for labeling in found]
+        best = int(np.argmax(values))
+        return Cut(found[best], values[best], max(values[best], bound / 2))
+
+    def _largest(self, weighted: Array) -> tuple[float, Array]:
+        """The bound, and the y of its eigenvector."""
+        span, order = self._lifting.span, len(weighted) + 1
+        inside = span[1:].T @ weighted
+        corner = span[[0]].toarray().T
+        basis, _ = np.linalg.qr(np.hstack([inside, corner]))
+        inside, corner = basis.T @ inside, basis.T @ corner
+        quadratic = inside @ inside.T
+        scale = order * float(np.linalg.norm(quadratic)) or 1.0
+
+        def eigen(share: float) -> tuple[Array, Array]:
+            return np.linalg.eigh(quadratic - share * scale * (corner @ corner.T))
+
+        def bound(share: float) -> float:
+            top = eigen(share)[0][-1]
+            return share * scale + order * (max(top, 0.0) if len(basis) > len(quadratic) else top)
+
+        share = minimize_scalar(bound, bounds=(-1.0, 1.0), method="bounded").x
+        error = order * np.finfo(float).eps * scale * (1.0 + abs(share))
+        least, share = min((bound(s), s) for s in (share, 0.0))
+        return least + error, span[1:] @ (basis @ eigen(share)[1][:, -1])
 
 
 @dataclass(frozen=True)
@@ -28,7 +104,7 @@ class SemidefiniteOracle(RowOracle):
     r""":func:`propcvx.programs.lifted_quadratic` of :math:`Q = K \circ \alpha \alpha^\top`.
 
     Labelings are rounded from normal vectors with the mean and the covariance that the solution
-    says of y, and raised by :func:`~.ascent.ascend`.  The bound is evaluated from the multipliers
+    says of y, and raised by :func:`~.cut.ascend`.  The bound is evaluated from the multipliers
     (:meth:`propcvx.programs.Lifting.largest`), so it holds whatever the solver's error.
 
     Attributes

@@ -1,0 +1,146 @@
+"""The most violated labeling: by listing all, by a sweep in two dimensions, by a solver."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from itertools import islice
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from propcvx.errors import InputError
+from propcvx.programs import Program, exact_separation
+from propcvx.relaxation.oracles.cut import Cut, RowOracle, ascend, best_cut, violation_value
+from propcvx.solvers import solve
+
+Array = NDArray[np.float64]
+
+SAFETY = 1e-5
+"""Added to the solver's bound, as a share of the largest value that any labeling could have: ten
+times the tolerance to which SCIP holds its constraints."""
+
+
+@dataclass(frozen=True)
+class ExhaustiveOracle(RowOracle):
+    """The most violated labeling, for a handful of instances."""
+
+    chunk: int = 4096
+
+    def _find(self, alpha: Array) -> Cut:
+        weighted = alpha[:, None] * self._rows
+        blocks = _chunks(self._labelings.enumerate(), self.chunk)
+        return best_cut(np.array([best_cut(b, weighted).labeling for b in blocks]), weighted)
+
+
+def _chunks(labelings: Iterator[Array], size: int) -> Iterator[Array]:
+    while block := list(islice(labelings, size)):
+        yield np.array(block)
+
+
+@dataclass(frozen=True)
+class DirectionSweepOracle(RowOracle):
+    r"""The most violated labeling for at most two features.
+
+    :math:`\|F^\top (y \circ \alpha)\| = \max_{\|u\| = 1} \sum_i \alpha_i y_i F_i^\top u`, and for a
+    direction u the best y sorts each bag.  The sorting changes only where two instances of a bag
+    have equal scores, or one's score changes sign, so one direction between each pair of
+    neighbouring changes is enough.
+    """
+
+    chunk: int = 2048
+
+    def __post_init__(self) -> None:
+        if self.features.shape[1] > 2:
+            raise InputError(
+                f"a sweep over directions needs at most 2 features, got {self.features.shape[1]}; "
+                "use ExhaustiveOracle, MixedIntegerOracle or CoordinateOracle."
+            )
+
+    def _find(self, alpha: Array) -> Cut:
+        weighted = np.zeros((len(alpha), 2))
+        weighted[:, : self._rows.shape[1]] = alpha[:, None] * self._rows
+        directions = direction(arcs(weighted, self._labelings.bags.index))
+        blocks = (directions[i : i + self.chunk] for i in range(0, len(directions), self.chunk))
+        found = (self._labelings.best(weighted @ block.T).T for block in blocks)
+        return best_cut(np.array([best_cut(b, weighted).labeling for b in found]), weighted)
+
+
+def arcs(points: Array, bags: NDArray[np.intp]) -> Array:
+    """One direction, as an angle, inside every arc on which no bag changes its order.
+
+    Parameters
+    ----------
+    points : array of shape (n_instances, 2)
+    bags : int array of shape (n_instances,)
+        Which bag each is in.
+
+    Returns
+    -------
+    angles : array of shape (n_arcs,)
+        In radians, rising; neighbouring ones are in neighbouring arcs.
+    """
+    left, right = np.triu_indices(len(points), k=1)
+    together = bags[left] == bags[right]
+    normals = np.vstack([points[left[together]] - points[right[together]], points])
+    normals = normals[np.any(normals != 0.0, axis=1)]
+    turns = np.arctan2(normals[:, 0], -normals[:, 1])
+    turns = np.unique(np.concatenate([turns, turns + np.pi]) % (2 * np.pi))
+    if len(turns) == 0:
+        return np.zeros(1)
+    return np.asarray(turns + np.diff(np.append(turns, turns[0] + 2 * np.pi)) / 2)
+
+
+def direction(angles: Array) -> Array:
+    """Unit vectors of shape (n_angles, 2)."""
+    return np.column_stack([np.cos(angles), np.sin(angles)])
+
+
+@dataclass(frozen=True)
+class MixedIntegerOracle(RowOracle):
+    r"""The most violated labeling, for tens of instances, from :func:`exact_separation`.
+
+    The program is scaled so that :math:`\lambda_{\max}(K \circ \alpha \alpha^\top) = 1`.  The bound
+    of a cut counts in the solver's gap and tolerances; it holds when the time runs out, too.
+
+    Attributes
+    ----------
+    features, feasible
+        As in every oracle.
+    solver : str
+        A solver of mixed-integer QPs.
+    tol : float
+        Its relative gap.
+    seconds : float
+        Its time limit.
+    options : dict
+        Handed to it as they are.
+    """
+
+    solver: str = "scip"
+    tol: float = 1e-6
+    seconds: float = 60.0
+    options: dict[str, Any] = field(default_factory=dict)
+
+    def _find(self, alpha: Array) -> Cut:
+        weighted = alpha[:, None] * self._rows
+        norm = float(np.linalg.norm(weighted, 2))
+        if norm == 0.0:
+            return Cut(self._labelings.best(np.zeros(len(alpha))), 0.0, 0.0)
+        unit, n = weighted / norm, len(alpha)
+        program = exact_separation(unit, np.ones(n), self._labelings)
+        options = {"limits/time": self.seconds, **self.options}
+        answer = solve(program, self.solver, tol=self.tol, residuals=False, warm=None, **options)
+        labeling = np.where(answer.variables["z"] > 0.5, 1.0, -1.0)
+        labeling = ascend(labeling, unit, self._labelings)
+        value = violation_value(self._rows, labeling, alpha)
+        least = lower_bound_of(program)
+        return Cut(labeling, value, max(value, 0.5 * norm**2 * n * (1.0 - least / n + SAFETY)))
+
+
+def lower_bound_of(program: Program) -> float:
+    """Least value that the solver has not excluded; 0, which no square is below, if unknown."""
+    extra = program.problem.solver_stats.extra_stats or {}
+    model = extra.get("model") if isinstance(extra, dict) else None
+    return max(0.0, float(model.getDualbound())) if model is not None else 0.0

@@ -1,0 +1,161 @@
+r"""Oracles that sort each bag along some directions.
+
+The paper's takes the :math:`\ell_\infty` norm in place of :math:`\ell_2`, eq:inf.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils import check_random_state
+
+from propcvx.checks import check_count, check_number
+from propcvx.labelings import FeasibleLabelings
+from propcvx.relaxation.oracles.cut import (
+    TIED,
+    Cut,
+    RowOracle,
+    ascend,
+    best_cuts,
+    first_of_best,
+    normal_directions,
+    violation_value,
+)
+
+Array = NDArray[np.float64]
+
+
+def leading_dimensions(features: Array, variance: float) -> Array:
+    r"""Leading principal axes of the features that keep a share of their variance.
+
+    The eigendecomposition before eq:inf, done on whichever of :math:`F^\top F`, :math:`F F^\top`
+    is smaller.
+
+    Parameters
+    ----------
+    features : array of shape (n_instances, rank)
+        F.
+    variance : float
+        Share of :math:`\operatorname{tr} F F^\top` to keep, in (0, 1].
+
+    Returns
+    -------
+    dimensions : array of shape (n_instances, d)
+        The features along the leading axes, largest first: :math:`U_d S_d^{1/2}`.  Their signs
+        are arbitrary.
+    """
+    if features.shape[1] < len(features):
+        return features @ _leading_eigenpairs(features.T @ features, variance)[1]
+    values, vectors = _leading_eigenpairs(features @ features.T, variance)
+    return vectors * np.sqrt(values)
+
+
+def _leading_eigenpairs(gram: Array, share: float) -> tuple[Array, Array]:
+    """Eigenvalues that make up a share of the trace, largest first, and their eigenvectors."""
+    values, vectors = np.linalg.eigh(gram)
+    values, vectors = np.maximum(values[::-1], 0.0), vectors[:, ::-1]
+    energy = np.cumsum(values)
+    kept = int(np.searchsorted(energy, share * energy[-1] * (1 - 1e-12))) + 1
+    return values[:kept], vectors[:, :kept]
+
+
+@dataclass(frozen=True)
+class CoordinateOracle(RowOracle):
+    r"""Sorting every bag once along each dimension, for eq:inf (Proposition 3).
+
+    For each dimension j and each sign it solves :math:`\max_y \pm \sum_i \alpha_i y_i x_i^{(j)}`
+    and takes the best.  A heuristic: violated labelings may remain.
+
+    Attributes
+    ----------
+    features : array of shape (n_instances, rank)
+        F, in which violation is measured.
+    feasible : FeasibleLabelings
+        The set :math:`\mathcal{Y}`.
+    dimensions : array of shape (n_instances, d)
+        The dimensions :math:`x^{(j)}` tried, one per column.
+    """
+
+    dimensions: Array
+
+    @classmethod
+    def on_axes(
+        cls, features: Array, feasible: FeasibleLabelings, variance: float = 0.9
+    ) -> CoordinateOracle:
+        """Along the leading principal axes, which keep a share of the features' variance."""
+        check_number("variance", variance, above=0.0, most=1.0)
+        return cls(features, feasible, leading_dimensions(features, variance))
+
+    @classmethod
+    def on_features(cls, features: Array, feasible: FeasibleLabelings) -> CoordinateOracle:
+        """Along the features themselves."""
+        return cls(features, feasible, features)
+
+    def _find(self, alpha: Array) -> Cut:
+        scores = alpha[:, None] * self.dimensions[self._order]
+        found = [self._labelings.best(signed) for signed in (scores, -scores)]
+        values = np.array([np.einsum("ij,ij->j", scores, y) for y in found]) * [[1.0], [-1.0]]
+        signs, columns = np.nonzero(values >= values.max() * (1.0 - TIED))
+        best = np.array(
+            [found[sign][:, column] for sign, column in zip(signs, columns, strict=True)]
+        )
+        labeling = best[first_of_best(best, values[signs, columns])]
+        return Cut(labeling, violation_value(self._rows, labeling, alpha))
+
+
+@dataclass(frozen=True)
+class AscentOracle(RowOracle):
+    """The coordinate oracle's labeling, raised by :func:`ascend`: never worse, in a few sorts."""
+
+    @cached_property
+    def _start(self) -> CoordinateOracle:
+        return CoordinateOracle.on_axes(self._rows, self._labelings)
+
+    def _find(self, alpha: Array) -> Cut:
+        weighted = alpha[:, None] * self._rows
+        labeling = ascend(self._start(alpha).labeling, weighted, self._labelings)
+        return Cut(labeling, violation_value(self._rows, labeling, alpha))
+
+
+@dataclass(frozen=True)
+class RandomDirectionsOracle(RowOracle):
+    r"""One sort of each bag along each of many random directions u.
+
+    As :math:`\|F^\top (y \circ \alpha)\| = \max_{\|u\| = 1} \sum_i \alpha_i y_i F_i^\top u`, some
+    direction gives the most violated labeling.  They are drawn with the covariance of the
+    :math:`\alpha_i F_i`, from the same normal numbers at every call, so that an answer depends on
+    alpha alone.
+
+    Attributes
+    ----------
+    features, feasible
+        As in every oracle.
+    n_directions : int
+        How many.
+    n_cuts : int
+        How many labelings to return, the most violated ones.
+    random_state : int or RandomState
+        Seed of the directions.
+    """
+
+    n_directions: int = 100
+    n_cuts: int = 1
+    random_state: int | np.random.RandomState = 0
+
+    def __post_init__(self) -> None:
+        check_count("n_directions", self.n_directions)
+        check_count("n_cuts", self.n_cuts)
+
+    @cached_property
+    def _normal(self) -> Array:
+        random = check_random_state(self.random_state)
+        return np.asarray(random.standard_normal((self.features.shape[1], self.n_directions)))
+
+    def _find(self, alpha: Array) -> Cut:
+        weighted = alpha[:, None] * self._rows
+        directions = normal_directions(weighted.T @ weighted, self._normal)
+        found = self._labelings.best(weighted @ directions).T
+        return best_cuts(found, weighted, self.n_cuts)
