@@ -193,6 +193,6 @@ def test_interrupted_it_keeps_what_was_done(tmp_path, capsys):
         del RELAXATIONS["stopped"]
     printed = capsys.readouterr()
     assert "interrupted" in printed.out
-    assert str(file) in printed.err
+    assert "interrupted" in printed.err
     rows = json.loads(file.read_text())["comparisons"][0]["rows"]
     assert [row["status"] for row in rows] == ["done", "done", "interrupted"]
