@@ -96,7 +96,11 @@ autodoc_typehints = "none"  # the docstrings give types, with shapes
 
 # A reference that leads nowhere is an error like any other warning.
 nitpicky = True
-nitpick_ignore_regex = [("py:.*", r"(?!propcvx).*"), ("py:obj", r".*\.[TP]")]
+nitpick_ignore_regex = [
+    ("py:.*", r"(?!propcvx).*"),
+    ("py:obj", r".*\.[TP]"),
+    ("py:class", r".*\._\w+"),  # a private base class
+]
 
 html_theme = "furo"
 html_static_path = ["_static"]

@@ -35,7 +35,7 @@ ILL_CONDITIONED = 1e3
 
 
 @dataclass(eq=False, repr=False)
-class BagMeanClassifier(BagClassifier):
+class _BagMeanClassifier(BagClassifier):
     """Base of both; a subclass implements ``_fit_means(features, bags)`` and calls ``_solve``."""
 
     solution_: Solution = field(init=False)
@@ -68,7 +68,7 @@ class BagMeanClassifier(BagClassifier):
 
 
 @dataclass(eq=False, repr=False)
-class MeanMap(BagMeanClassifier):
+class MeanMap(_BagMeanClassifier):
     r"""MeanMap (Quadrianto et al. 2009), Section 2 of the paper.
 
     The class means are solved from the bag means by weighted least squares
@@ -180,7 +180,7 @@ class MeanMap(BagMeanClassifier):
 
 
 @dataclass(eq=False, repr=False)
-class InvCal(BagMeanClassifier):
+class InvCal(_BagMeanClassifier):
     r"""Inverse Calibration (Rüping 2010), eq:rueping_svm.
 
     A regression of each bag's mean on the logit of its proportion, with an

@@ -203,7 +203,7 @@ def _nothing(error: Exception) -> Row:
 
 
 def bounded(bounds: Sequence[Any], X: Any, y: Any, C: float, limits: Row, posed: Row) -> Row:
-    """What :func:`propcvx.certify` finds with these bounds; with none, its search alone."""
+    """What :func:`~propcvx.estimators.certify` finds with these bounds; with none, its search."""
     lowers: list[tuple[float, float]] = []
     cpu = process_time()
 

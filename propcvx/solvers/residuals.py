@@ -19,8 +19,6 @@ from scipy import sparse
 from propcvx.errors import ResidualsError
 
 Array = NDArray[np.float64]
-Term = tuple[Any, Any]
-"""Weights, and an expression of their shape."""
 
 SMOOTH = (cp.exp, cp.huber, cp.log_sum_exp, cp.logistic, cp.QuadForm)
 """Atoms of which CVXPY's ``grad`` is the gradient everywhere."""
@@ -130,7 +128,7 @@ def _not_covered(what: str) -> ResidualsError:
     )
 
 
-def _terms(constraint: cp.Constraint) -> list[Term]:
+def _terms(constraint: cp.Constraint) -> list[tuple[Any, Any]]:
     """The terms of a constraint in the Lagrangian, with the sign that CVXPY gives its duals."""
     duals = [part.value for part in constraint.dual_variables]
     if any(dual is None for dual in duals):
@@ -156,7 +154,9 @@ def _dual_violation(constraint: Any) -> float:
     return _largest(constraint.dual_residual) if finite else np.nan
 
 
-def _gradient(variables: Iterable[cp.Variable], terms: Iterable[Term]) -> dict[cp.Variable, Array]:
+def _gradient(
+    variables: Iterable[cp.Variable], terms: Iterable[tuple[Any, Any]]
+) -> dict[cp.Variable, Array]:
     """Gradient of a weighted sum of expressions, in the variables' shapes."""
     slopes = {variable: np.zeros(variable.size) for variable in variables}
     for weights, expression in terms:
