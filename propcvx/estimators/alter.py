@@ -101,7 +101,7 @@ class AlterPropSVM(BagClassifier):
     solver_options : dict or None
         Handed to it as they are.
     n_jobs : int or None
-        Starts that are walked at the same time, see :class:`joblib.Parallel`; the result does not
+        Starts that run at the same time, see :class:`joblib.Parallel`; the result does not
         depend on it.
     random_state : int, RandomState or None
         Seeds the random labelings and the held-out bags.

@@ -89,11 +89,11 @@ class ConvPropSVM(BagClassifier):
         By how much the oracle's last labeling violates the relaxation; 0 if it does not.
     bounds_ : Bounds or None
         Bounds on the value of the best feasible labeling, by the relaxation's own loss
-        (``relaxation_.loss``), the upper one that of the best labeling that was met;
+        (``relaxation_.loss``), the upper one that of the best labeling that was found;
         ``bounds_.gap`` is 0 where that is proved optimal.  None where the relaxation has no lower
         bound, as with an oracle that proves nothing.
     relaxation_ : RelaxationResult
-        The matrix M, the dual variables alpha and the labelings met.
+        The matrix M, the dual variables alpha and the labelings found.
     soft_labeling_ : array of shape (n_instances,)
         The labeling of the rounding.
     labeling_ : array of shape (n_instances,)
