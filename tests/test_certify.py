@@ -54,7 +54,7 @@ def listed_values(problem):
 
 
 def random_problem(seed, most=8, n_features=5, forms=3):
-    """Unequal bags, some labels known, some instances equal, C from 1e-3 to 1e3, in each form."""
+    """Unequal bags and scales, some labels known, some instances equal, C from 1e-3 to 1e3."""
     random = np.random.RandomState(seed)
     sizes = random.permutation([2, 4, 3, 2, 1])[: random.randint(1, 6)]
     sizes = sizes[np.cumsum(sizes) <= most]
@@ -63,6 +63,7 @@ def random_problem(seed, most=8, n_features=5, forms=3):
         seed, tuple(sizes) or (3,), random.randint(1, n_features + 1), known, noise
     )
     C, X = float(10.0 ** random.uniform(-3, 3)), small.X.round(random.choice([0, 8, 8]))
+    X = X * 10.0 ** random.randint(-1, 2, size=X.shape[1])
     form = random.randint(forms)
     if form == 2:
         loss = PROPORTION_LOSSES[random.choice(list(PROPORTION_LOSSES))]

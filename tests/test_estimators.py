@@ -196,6 +196,13 @@ def test_mean_map_with_all_labels_is_logistic_regression(problem, lam, likelihoo
     np.testing.assert_allclose(2.0 * clf.intercept_, twin.intercept_, rtol=1e-3, atol=1e-3)
 
 
+def test_mean_map_without_a_bias(problem):
+    clf = MeanMap(fit_intercept=False).fit(problem.X, problem.y)
+    assert clf.intercept_[0] == 0.0
+    with_bias = MeanMap().fit(problem.X, problem.y)
+    assert with_bias.objective_ <= clf.objective_ + 1e-6
+
+
 @pytest.mark.parametrize("shares", [[0.5, 0.5, 0.5], [0.5, 0.5001, 0.5]])
 def test_mean_map_warns_of_proportions_that_hardly_differ(shares):
     X, y, _ = bags_that_satisfy_the_model(shares)
