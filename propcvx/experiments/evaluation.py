@@ -94,7 +94,7 @@ class Task:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a method with one combination of parameters reached on a task.
+    """The result of a method with one combination of parameters on a task.
 
     Attributes
     ----------
@@ -111,7 +111,7 @@ class Outcome:
     bag_error : float
         On the bags of the test sample; nothing is chosen by it.
     objective : float or None
-        What the method has minimised, where it says so.
+        The value that the fit minimised, where the estimator has it.
     fit_seconds : float
         Processor time of the fit to the training sample.
     predictions : array of shape (n_instances,)
@@ -119,9 +119,9 @@ class Outcome:
     model : Pipeline
         Fitted to the training sample.
     seconds : float
-        Processor time of everything.
+        Processor time of tuning, fitting and predicting.
     warnings : tuple of str
-        What was warned of meanwhile: each category once, with its number and first message.
+        Warnings meanwhile: each category once, with its number and first message.
     """
 
     method: str
@@ -214,11 +214,8 @@ def evaluate(
     errors = np.zeros(len(grid))
     if len(grid) > 1:
         splits = inner_splits(method, train, n_splits, random_state)
-        of_folds = held_out_errors(method, train, splits, scaled=scaled)
-        for (_, outside), of_bags in zip(splits, of_folds, strict=True):
-            weighted = by_size and not method.supervised
-            sizes = Bags.from_target(train.y[outside]).sizes if weighted else 1.0
-            errors += (of_bags * sizes).sum(axis=1)
+        for of_bags in held_out_errors(method, train, splits, scaled=scaled, by_size=by_size):
+            errors += of_bags.sum(axis=1)
     best = choose(errors, ties)
     judged = range(len(grid)) if all_points else [best]
     if not all_points:
@@ -270,8 +267,8 @@ def evaluate_all(
     ------
     Outcome
     """
-    parallel = Parallel(n_jobs=n_jobs, batch_size=1, return_as="generator_unordered")
     work = delayed(tune_and_evaluate)
+    parallel = Parallel(n_jobs=n_jobs, batch_size=1, return_as="generator_unordered")
     yield from parallel(work(method, task, **options) for method in methods)
 
 
@@ -335,7 +332,12 @@ def inner_splits(method: Method, sample: Sample, n_splits: int, random_state: An
 
 
 def held_out_errors(
-    method: Method, sample: Sample, splits: Splits, *, scaled: bool = False
+    method: Method,
+    sample: Sample,
+    splits: Splits,
+    *,
+    scaled: bool = False,
+    by_size: bool = False,
 ) -> Iterator[Array]:
     """Errors of each combination of parameters on what each split holds out.
 
@@ -346,6 +348,8 @@ def held_out_errors(
     splits : list of pairs of int arrays
     scaled : bool
         As in :func:`fit_each`.
+    by_size : bool
+        Whether the error of a bag is weighted by its size.
 
     Yields
     ------
@@ -361,7 +365,8 @@ def held_out_errors(
         if method.supervised:
             yield np.array(predicted) != test.labels
         else:
-            yield np.array([bag_errors(test.y, labels) for labels in predicted])
+            weights = Bags.from_target(test.y).sizes if by_size else 1.0
+            yield weights * np.array([bag_errors(test.y, labels) for labels in predicted])
 
 
 def choose(errors: Array, ties: str = "first") -> int:
