@@ -23,7 +23,7 @@ from propcvx.experiments.evaluation import (
     evaluate_all,
     split_into_bags,
 )
-from propcvx.experiments.methods import SUPERVISED, cheaper, paper_methods, printed_method
+from propcvx.experiments.methods import PAPER, SUPERVISED, cheaper, printed_method
 from propcvx.plotting import figure_one, method_comparison
 from propcvx.relaxation import CuttingPlanes
 from propcvx.text import parameter_text, text_table
@@ -60,7 +60,11 @@ def run_demo(output: Path, *, seed: int = 0, n_jobs: int = 1, quick: bool = Fals
     InputError
         If ``output`` cannot be written to; nothing has been computed then.
     """
-    _check_writable(output)
+    try:
+        output.mkdir(parents=True, exist_ok=True)
+        tempfile.TemporaryFile(dir=output).close()
+    except OSError as error:
+        raise InputError(f"output must be a folder that can be written to: {error}.") from error
     pictures = [output / "figure1.png", output / "breast_cancer.png"]
     demo_two_bags(pictures[0], seed)
     demo_breast_cancer(pictures[1], seed, n_jobs=n_jobs, quick=quick)
@@ -92,7 +96,7 @@ def demo_breast_cancer(picture: Path, seed: int, *, n_jobs: int = 1, quick: bool
     X, benign = load_breast_cancer(return_X_y=True)
     task = split_into_bags(X, 1 - 2 * benign, BAG_SIZE, test_size=1 / 3, random_state=seed)
     n_test = len(task.test.labels)
-    methods = [*paper_methods(seed), printed_method(SUPERVISED)]
+    methods = [printed_method(name, seed) for name in (*PAPER, SUPERVISED)]
     for method in methods:
         if isinstance(method.estimator, AlterPropSVM):
             method.estimator.set_params(n_init=N_INIT)
@@ -115,19 +119,6 @@ def demo_breast_cancer(picture: Path, seed: int, *, n_jobs: int = 1, quick: bool
     title = f"Breast cancer, random bags of {BAG_SIZE}, linear kernel"
     figure = method_comparison(accuracies, ceiling, proportions, n_test, title)
     figure.savefig(picture, dpi=150)
-
-
-def _check_writable(folder: Path) -> None:
-    """Make the folder where it is not there, and a file in it that is removed at once."""
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryFile(dir=folder):
-            pass
-    except OSError as error:
-        raise InputError(
-            f"output must be a folder that can be written to, got {str(folder)!r}: "
-            f"{error.strerror}."
-        ) from error
 
 
 def _run(methods: Sequence[Method], task: Task, **options: Any) -> list[Outcome]:
