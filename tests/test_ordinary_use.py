@@ -6,10 +6,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-import pytest
-
 ROOT = Path(__file__).resolve().parents[1]
-FILES = sorted((ROOT / "propcvx").rglob("*.py"))
 
 
 def python(*arguments, **environment):
@@ -31,17 +28,13 @@ import sys, cvxpy, sklearn
 before = set(sys.modules)
 import propcvx
 print(*set(sys.modules) - before)
-import matplotlib
-print(*set(sys.modules) - before)
 """
 
 
 def test_import_adds_no_heavy_module():
-    heavy = {"matplotlib", "pandas", "pyscipopt"}
-    ours, with_matplotlib = python("-c", ADDED)[0].splitlines()
-    assert "propcvx" in ours.split()
-    assert not heavy & set(ours.split())
-    assert "matplotlib" in with_matplotlib.split(), "what is looked for would be found"
+    added = set(python("-c", ADDED)[0].split())
+    assert "propcvx" in added
+    assert not {"matplotlib", "pandas", "pyscipopt"} & added
 
 
 def test_ordinary_use():
@@ -51,9 +44,12 @@ def test_ordinary_use():
     assert errors == ""
 
 
-@pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(ROOT)))
-def test_nothing_depends_on_assert(path):
+def test_nothing_depends_on_assert():
     """With python -O there would be no check."""
-    tree = ast.parse(path.read_text(encoding="utf-8"))
-    lines = [node.lineno for node in ast.walk(tree) if isinstance(node, ast.Assert)]
-    assert lines == []
+    found = [
+        f"{path}:{node.lineno}"
+        for path in (ROOT / "propcvx").rglob("*.py")
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.Assert)
+    ]
+    assert found == []
