@@ -14,22 +14,23 @@ from propcvx.datasets.readers import read_arff
 from propcvx.datasets.real import REAL_SETS, LabeledData, one_versus_rest
 from propcvx.errors import InputError
 
-COUNTS = {
-    "heart": {1: 120},
-    "heart-c": {1: 138},
-    "colic": {1: 230},
-    "vote": {1: 168},
-    "breast-cancer": {1: 239},
-    "australian": {1: 307},
-    "credit-a": {1: 307},
-    "breast-w": {1: 241},
-    "a1a": {1: 395},
-    "dna": {1: 464, 2: 485, 3: 1051},
-    "satimage": {1: 1072, 2: 479, 3: 961, 4: 415, 5: 470, 6: 1038},
-    "cod-rna.t": {1: 90539},
-    "contraception": {1: 759},
-    "ballots": {1: 124500},
+PUBLISHED = {
+    "heart": ((270, 13), {1: 120}),
+    "heart-c": ((303, 13), {1: 138}),
+    "colic": ((366, 22), {1: 230}),
+    "vote": ((435, 16), {1: 168}),
+    "breast-cancer": ((683, 10), {1: 239}),
+    "australian": ((690, 14), {1: 307}),
+    "credit-a": ((690, 15), {1: 307}),
+    "breast-w": ((699, 9), {1: 241}),
+    "a1a": ((1605, 119), {1: 395}),
+    "dna": ((2000, 180), {1: 464, 2: 485, 3: 1051}),
+    "satimage": ((4435, 36), {1: 1072, 2: 479, 3: 961, 4: 415, 5: 470, 6: 1038}),
+    "cod-rna.t": ((271617, 8), {1: 90539}),
+    "contraception": ((1934, 6), {1: 759}),
+    "ballots": ((335140, 30), {1: 124500}),
 }
+"""Instances and attributes of each set, and how many instances each class has; of two, class 1."""
 
 ARFF = """@relation small
 @attribute color {red, green, blue}
@@ -47,12 +48,13 @@ red,5,democrat
 def test_real_sets_are_as_published(name, data_dir):
     X, y = load_real(name, data_home=data_dir, download=False)
     varies = np.ptp(X, axis=0) > 0
-    assert X.shape == REAL_SETS[name].shape
+    shape, counts = PUBLISHED[name]
+    assert X.shape == shape
     assert np.allclose(X[:, varies].min(axis=0), -1.0)
     assert np.allclose(X[:, varies].max(axis=0), 1.0)
     assert not X[:, ~varies].any()
-    assert {label: (y == label).sum() for label in COUNTS[name]} == COUNTS[name]
-    assert set(y) == ({-1, 1} if len(COUNTS[name]) == 1 else set(COUNTS[name]))
+    assert {label: (y == label).sum() for label in counts} == counts
+    assert set(y) == ({-1, 1} if len(counts) == 1 else set(counts))
 
 
 @pytest.mark.parametrize("name", ["dna-1", "dna-3", "satimage-2"])
@@ -60,9 +62,10 @@ def test_one_class_against_as_many_of_the_rest(name, data_dir):
     load = partial(load_real, name, data_home=data_dir, download=False)
     base, _, k = name.partition("-")
     first, again, other = (load(random_state=seed) for seed in (0, 0, 1))
-    count = min(COUNTS[base][int(k)], sum(COUNTS[base].values()) - COUNTS[base][int(k)])
-    assert (first.y == 1).sum() == COUNTS[base][int(k)]
-    assert (first.y == -1).sum() == count
+    (size, _), counts = PUBLISHED[base]
+    count = counts[int(k)]
+    assert (first.y == 1).sum() == count
+    assert (first.y == -1).sum() == min(count, size - count)
     assert np.array_equal(first.X, again.X)
     assert np.array_equal(first.X, other.X) == (name == "dna-3")  # all 949 others are drawn there
 

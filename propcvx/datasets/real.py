@@ -47,8 +47,6 @@ class RealSet(NamedTuple):
     ----------
     file : str
         A name in ``propcvx.datasets.files.FILES``.
-    shape : tuple of int
-        Instances and attributes.
     read : callable
         ``read(path)`` gives attributes, unscaled, and labels.
     n_classes : int
@@ -56,7 +54,6 @@ class RealSet(NamedTuple):
     """
 
     file: str
-    shape: tuple[int, int]
     read: Callable[[Path], tuple[Array, Array]]
     n_classes: int = 0
 
@@ -93,8 +90,6 @@ def load_real(
     base, positive = class_of(name)
     row = REAL_SETS[base]
     X, y = row.read(data_file(row.file, data_home, download=download))
-    if X.shape != row.shape:
-        raise InputError(f"{row.file} should hold {row.shape} numbers for {name}, got {X.shape}.")
     scaled = np.where(np.ptp(X, axis=0) > 0.0, minmax_scale(X, (-1, 1)), 0.0)
     data = LabeledData(scaled, y)
     return data if positive is None else one_versus_rest(data, positive, random_state)
@@ -179,26 +174,20 @@ def _colic(path: Path) -> tuple[Array, Array]:
 
 REAL_SETS: Mapping[str, RealSet] = MappingProxyType(
     {
-        "heart": RealSet("heart_scale", (270, 13), read_svmlight),
-        "heart-c": RealSet("heart-c.arff", (303, 13), lambda file: read_arff(file, "num", ">50_1")),
-        "colic": RealSet("colic.arff", (366, 22), _colic),
-        "vote": RealSet(
-            "vote.arff", (435, 16), lambda file: read_arff(file, "Class", "republican")
-        ),
-        "breast-cancer": RealSet("breast-cancer-wisconsin.data", (683, 10), read_wisconsin),
-        "australian": RealSet("australian", (690, 14), read_svmlight),
-        "credit-a": RealSet("credit-a.arff", (690, 15), lambda file: read_arff(file, "class", "+")),
-        "breast-w": RealSet(
-            "breast-w.arff", (699, 9), lambda file: read_arff(file, "Class", "malignant")
-        ),
-        "a1a": RealSet("a1a", (1605, 119), read_svmlight),
-        "dna": RealSet("dna.scale", (2000, 180), read_svmlight, n_classes=3),
-        "satimage": RealSet("satimage.scale", (4435, 36), read_svmlight, n_classes=6),
-        "cod-rna.t": RealSet("cod-rna.t", (271617, 8), read_svmlight),
-        "contraception": RealSet("contraception.csv", (1934, 6), read_contraception),
-        "ballots": RealSet(
-            "herron_lewis_counts.csv.gz", (335140, 30), lambda file: votes(ballots(file))
-        ),
+        "heart": RealSet("heart_scale", read_svmlight),
+        "heart-c": RealSet("heart-c.arff", lambda file: read_arff(file, "num", ">50_1")),
+        "colic": RealSet("colic.arff", _colic),
+        "vote": RealSet("vote.arff", lambda file: read_arff(file, "Class", "republican")),
+        "breast-cancer": RealSet("breast-cancer-wisconsin.data", read_wisconsin),
+        "australian": RealSet("australian", read_svmlight),
+        "credit-a": RealSet("credit-a.arff", lambda file: read_arff(file, "class", "+")),
+        "breast-w": RealSet("breast-w.arff", lambda file: read_arff(file, "Class", "malignant")),
+        "a1a": RealSet("a1a", read_svmlight),
+        "dna": RealSet("dna.scale", read_svmlight, n_classes=3),
+        "satimage": RealSet("satimage.scale", read_svmlight, n_classes=6),
+        "cod-rna.t": RealSet("cod-rna.t", read_svmlight),
+        "contraception": RealSet("contraception.csv", read_contraception),
+        "ballots": RealSet("herron_lewis_counts.csv.gz", lambda file: votes(ballots(file))),
     }
 )
 """Real sets by name."""

@@ -50,13 +50,9 @@ class _SignClassifier(ClassifierMixin, BaseEstimator):
 
     classes_ = np.array([-1, 1])
 
-    def predict(self, X: Any) -> NDArray[Any]:
+    def predict(self: Any, X: Any) -> NDArray[Any]:
         """Labels -1, +1."""
         return np.where(self.decision_function(X) > 0.0, 1, -1)
-
-    def decision_function(self, X: Any) -> Array:
-        """Signed score of each instance."""
-        raise NotImplementedError
 
 
 @dataclass(eq=False, repr=False)
