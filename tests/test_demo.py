@@ -23,7 +23,6 @@ from propcvx.experiments.evaluation import (
     tune_and_evaluate,
 )
 from propcvx.experiments.methods import PAPER, SUPERVISED, cheaper, paper_methods
-from propcvx.text import text_table
 
 PNG = b"\x89PNG\r\n\x1a\n"
 
@@ -71,7 +70,7 @@ def test_every_method_learns_on_real_data(run):
         assert "=" in parameters
 
 
-def test_interrupted_it_prints_what_was_finished(tmp_path, capsys, monkeypatch):
+def test_interrupted_it_prints_the_finished_methods(tmp_path, capsys, monkeypatch):
     def interrupted(methods, task, **options):
         yield tune_and_evaluate(methods[0], task)
         raise KeyboardInterrupt
@@ -196,13 +195,3 @@ def test_grids_are_the_papers():
     assert grids["alter-pSVM"] == {"C": (0.1, 1.0, 10.0), "C_p": (1.0, 10.0, 100.0)}
     assert grids["conv-pSVM"] == {"C": (0.1, 1.0, 10.0), "epsilon": (0.0, 0.01, 0.1)}
     assert cheaper(paper_methods()[2]).grid == {"C": [1.0], "C_p": [10.0]}
-
-
-def test_a_table_aligns_its_columns():
-    rows = [{"method": "A", "accuracy": "9.5%"}, {"method": "longer", "accuracy": "100.0%"}]
-    assert text_table(rows).splitlines() == [
-        "method  accuracy",
-        "A           9.5%",
-        "longer    100.0%",
-    ]
-    assert text_table([]) == ""

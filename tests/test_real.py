@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from propcvx.datasets import files, load_ballots, load_contraception, load_real
+from propcvx.datasets import files, load_ballots, load_contraception, load_real, real
 from propcvx.datasets.files import DataFile, MissingDataError, data_file, data_folder
 from propcvx.datasets.readers import read_arff
 from propcvx.datasets.real import REAL_SETS, LabeledData, one_versus_rest
@@ -77,15 +77,30 @@ def test_negatives_are_drawn_from_all_other_classes():
     assert {x for X, y in drawn for x in X[y < 0, 0]} == {*range(10), *range(20, 30)}
 
 
-def test_bags_of_their_own(data_dir):
+def test_districts_are_bags(data_dir):
     women = load_contraception(data_home=data_dir, download=False)
     assert len(women.proportions) == 60
     assert np.bincount(women.bags).max() == 118
-    ballots = load_ballots(("cd", "voteday"), data_home=data_dir, download=False)
-    assert ballots.X.shape == (335140, 30)
-    assert len(ballots.proportions) == 8
+
+
+BALLOTS = """cd,voteday,PRS,Nvoters,v_TAX,v_USH
+FL-19,E.D.,Democrat,2,1,2
+FL-19,E.D.,Republican,1,2,0
+FL-16,Abs.,Republican,1,2,2
+FL-16,E.D.,Nader,3,1,1
+"""
+
+
+def test_ballots_that_share_what_is_asked_for_are_bags(tmp_path, monkeypatch):
+    (tmp_path / "ballots.csv").write_text(BALLOTS)
+    monkeypatch.setattr(real, "data_file", lambda *args, **options: tmp_path / "ballots.csv")
+    data = load_ballots(("cd", "v_TAX"))
+    assert data.X.tolist() == [[-1, 1], [-1, 1], [1, -1], [-1, 1]]  # v_USH alone is a feature
+    assert data.labels.tolist() == [-1, -1, 1, 1]
+    assert data.bags.tolist() == [1, 1, 2, 0]
+    assert data.proportions == {0: 1.0, 1: 0.0, 2: 1.0}
     with pytest.raises(InputError, match=r"by must be one or several of \['cd', 'voteday'"):
-        load_ballots(("precinct",), data_home=data_dir, download=False)
+        load_ballots(("precinct",))
 
 
 def test_nominal_values_are_codes_and_missing_ones_are_filled(tmp_path):
