@@ -57,7 +57,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except PropCVXError as error:
         print(f"propcvx: {error}", file=sys.stderr)
     except KeyboardInterrupt:
-        print("propcvx: interrupted; what was finished is printed or in a file", file=sys.stderr)
+        print("propcvx: interrupted; finished results are printed or in the file", file=sys.stderr)
         return INTERRUPTED
     return 1
 
@@ -118,8 +118,8 @@ def _add_reproduce(commands: Any) -> None:
         commands,
         _reproduce,
         help="the paper's experiments, kept cell by cell in a results file",
-        description="What is in the results file is not run again: an interrupted run is continued "
-        "by the same command.",
+        description="Results that are in the file are not computed again: the same command "
+        "continues an interrupted run.",
     )
     listed = "; ".join(f"{name}: {one.about}" for name, one in reproduce.EXPERIMENTS.items())
     only = "only these, between commas, in this order"

@@ -1,4 +1,4 @@
-"""What cannot be used: the call, the class of its error, and what the message has to name.
+"""Calls with wrong arguments, the class of the error of each, and parts of its message.
 
 tests/test_bad_input.py makes every mistake, and docs/errors.md shows the messages.  Nothing here
 needs pytest, or a solver that does not come with the package.

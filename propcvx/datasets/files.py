@@ -30,7 +30,7 @@ RETRIES = 2
 
 
 class MissingDataError(InputError):
-    """The file of a data set is not there and could not be fetched; the message says why."""
+    """The file of a data set is missing and could not be fetched; the message has the reason."""
 
 
 class DataFile(NamedTuple):
@@ -53,7 +53,7 @@ def data_folder(data_home: Any = None) -> Path:
     Parameters
     ----------
     data_home : path, optional
-        The folder; where not given, what ``PROPCVX_DATA`` names, or the user's cache folder.
+        The folder; if not given, that of ``PROPCVX_DATA``, or the user's cache folder.
 
     Raises
     ------

@@ -159,7 +159,7 @@ def _in_bags(X: Array, y: Array, bags: NDArray[Any]) -> BaggedData:
 
 
 def class_of(name: str) -> tuple[str, float | None]:
-    """The set, and the class that is positive where the name says one."""
+    """The name of the set, and the positive class, if the name has one."""
     names: dict[str, tuple[str, float | None]] = {base: (base, None) for base in REAL_SETS}
     for base, row in REAL_SETS.items():
         names |= {f"{base}-{k}": (base, float(k)) for k in range(1, row.n_classes + 1)}

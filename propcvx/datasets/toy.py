@@ -16,7 +16,7 @@ Array = NDArray[np.float64]
 
 
 class BaggedData(NamedTuple):
-    """Instances in bags, the labels known beside.
+    """Instances in bags, with their labels.
 
     Attributes
     ----------

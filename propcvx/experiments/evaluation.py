@@ -54,14 +54,14 @@ class Method:
 
 @dataclass(frozen=True)
 class Sample:
-    """Instances with their bags, and their labels beside.
+    """Instances with their bags and their labels.
 
     Attributes
     ----------
     X : array of shape (n_instances, n_features)
         Instances.
     y : bag target of shape (n_instances,)
-        What a method may see.
+        Bags and proportions, which methods are fitted to.
     labels : array of shape (n_instances,)
         True labels -1, +1.
     """
@@ -80,7 +80,7 @@ class Sample:
         return Sample(self.X[rows], self.y[rows], self.labels[rows])
 
     def target(self, method: Method) -> NDArray[Any]:
-        """What the method is fitted to."""
+        """The bag target, or the labels for a supervised method."""
         return self.labels if method.supervised else self.y
 
 
@@ -195,8 +195,7 @@ def evaluate(
     random_state : int, RandomState or None
         Deals the bags into folds.
     scaled : bool
-        Scale features to [-1, 1] by what the training instances of each fit span, or take them as
-        they are.
+        Whether features are scaled to [-1, 1] by the range of each fit's training instances.
     by_size : bool
         Whether the error of a held-out bag is weighted by its size.
     ties : "first" or "last"
@@ -284,7 +283,7 @@ def fit_each(
     target : array of shape (n_instances,)
         A bag target, or labels where the method is supervised.
     scaled : bool
-        Scale features to [-1, 1] by what ``X`` spans, or take them as they are.
+        Whether features are scaled to [-1, 1] by their range in ``X``.
 
     Yields
     ------
@@ -339,7 +338,7 @@ def held_out_errors(
     scaled: bool = False,
     by_size: bool = False,
 ) -> Iterator[Array]:
-    """Errors of each combination of parameters on what each split holds out.
+    """Errors of each combination of parameters on the held-out part of each split.
 
     Parameters
     ----------
@@ -354,8 +353,8 @@ def held_out_errors(
     Yields
     ------
     array of shape (n_combinations, n_bags)
-        By how much the proportions of the bags are off; where the method is supervised, 1 for each
-        instance that is labelled wrong.
+        Absolute errors of the bags' proportions; where the method is supervised, 1 for each
+        instance with a wrong label.
     """
     target = sample.target(method)
     for inside, outside in splits:
@@ -380,13 +379,13 @@ def choose(errors: Array, ties: str = "first") -> int:
 
 
 def bag_errors(y: NDArray[np.void], labels: NDArray[Any]) -> Array:
-    """By how much the proportion of labels is off in each bag."""
+    """Absolute error of the proportion of positive labels in each bag."""
     bags = Bags.from_target(y)
     return np.abs(bags.proportions_of(labels) - bags.proportions)
 
 
 def unit_of_scores(scores: Array) -> float:
-    """Their root mean square, by which those of several methods are compared; 1 if all are 0."""
+    """Root mean square of scores, the unit of a method's scores in an average; 1 if all are 0."""
     return float(np.sqrt(np.mean(scores**2))) or 1.0
 
 

@@ -1,4 +1,4 @@
-"""The methods of the experiments: those the paper compares (Section 6.2), and others beside."""
+"""The methods of the experiments: those of the paper (Section 6.2), and others."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ SEARCHED = "searched alter-pSVM"
 LLP_LEARN = ("llp-learn alterSVM", "llp-learn EM")
 
 KERNELS = ("linear", "rbf")
-"""Kernels of the tables; which Gaussian ``"rbf"`` is, the protocol says."""
+"""Kernels of the tables; the protocol defines the Gaussian kernel ``"rbf"``."""
 LINEAR = ("linear",)
 WEIGHTS = (0.1, 1.0, 10.0)
 TUBES = (0.0, 0.01, 0.1)
@@ -60,7 +60,7 @@ def printed_alter_psvm(**parameters: Any) -> AlterPropSVM:
 def printed_conv_psvm(C: float = 1.0, *, max_cuts: int = 1, **parameters: Any) -> ConvPropSVM:
     """conv-pSVM in the paper's form, where the defaults of the class are ours.
 
-    Its oracle is that of eq:inf, and the plane has no bias but what centring gives.  The solver is
+    Its oracle is that of eq:inf, and the plane has no bias apart from the centring.  The solver is
     that of the stored results: the last digits of alpha can decide which cut is next.
 
     Parameters
@@ -131,7 +131,7 @@ class MethodEntry:
         To raise whenever the method answers differently from before, its parameters that the
         protocol does not set included; results of an earlier version are kept, and not used.
     require : callable or None
-        Raises an error where something that the method needs beside this package is missing.
+        Raises an error if another package that the method needs is missing.
     """
 
     estimator: Callable[[int | None], BaseEstimator]
