@@ -1,4 +1,4 @@
-"""A script as a user writes it; tests/test_ordinary_use.py runs it, with warnings as errors."""
+"""A script as a user writes it; tests/test_light.py runs it, with warnings as errors."""
 
 import subprocess
 import sys

@@ -158,16 +158,6 @@ def test_labels_of_training_instances_do_not_reach_a_method(small_task, quick_me
         assert np.array_equal(seen.predictions, unseen.predictions)
 
 
-def test_outcome_is_that_of_the_model_it_holds(small_task):
-    method = Method("MeanMap", MeanMap(), {"lam": (0.1, 10.0)})
-    outcome = tune_and_evaluate(method, small_task, n_splits=3, random_state=0)
-    test = small_task.test
-    assert outcome.parameters["lam"] == outcome.model["classifier"].lam
-    assert outcome.accuracy == outcome.model.score(test.X, test.labels)
-    assert outcome.bag_error == -outcome.model.score(test.X, test.y)
-    assert np.array_equal(outcome.model["scaler"].data_max_, small_task.train.X.max(axis=0))
-
-
 def test_jobs_do_not_change_what_is_found(small_task, quick_methods):
     methods = [quick_methods[0], quick_methods[2]]
     given = {"n_splits": 2, "random_state": 0}
