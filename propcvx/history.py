@@ -209,6 +209,13 @@ class Fitted:
     stopped_by: BaseException | None = None
     ill_posed: bool = False
 
+    @property
+    def stop_reason(self) -> StopReason | None:
+        """Why the method stopped: what stopped it early, or else the end of its history."""
+        if self.stopped_by is not None:
+            return StopReason.of(self.stopped_by)
+        return self.history.stop_reason
+
     def scores(self, features: Array) -> Array:
         """Decision values of instances with these features."""
         return features @ self.weights + self.bias

@@ -7,7 +7,7 @@ from abc import abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from copy import copy
-from dataclasses import KW_ONLY, dataclass, field
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, ClassVar
 
 import numpy as np
@@ -30,7 +30,7 @@ from propcvx.errors import (
 )
 from propcvx.estimators.calibration import Calibration
 from propcvx.estimators.training import TrainingData, scaling_advice
-from propcvx.history import Fitted, History, StopReason
+from propcvx.history import Fitted
 from propcvx.kernels import FeatureMap
 from propcvx.metrics import bag_error, proportion_error
 from propcvx.solvers import portable
@@ -71,11 +71,6 @@ class BagClassifier(ClassifierMixin, BaseEstimator):
     solver: Any = "auto"
     solver_tol: float = 1e-8
     solver_options: dict[str, Any] | None = None
-
-    objective_: float = field(init=False)
-    labeling_: Array = field(init=False)
-    history_: History = field(init=False)
-    stop_reason_: StopReason | None = field(init=False)
 
     gram_matrices: ClassVar[float]
     """How many matrices as large as the Gram matrix a fit with a kernel holds at once, measured."""
@@ -143,9 +138,7 @@ class BagClassifier(ClassifierMixin, BaseEstimator):
         self.classes_ = data.classes
         self.labeling_ = bags.as_given(found.labeling)
         self.objective_, self.history_ = found.objective, found.history
-        self.stop_reason_ = found.history.stop_reason
-        if found.stopped_by is not None:
-            self.stop_reason_ = StopReason.of(found.stopped_by)
+        self.stop_reason_ = found.stop_reason
         self.intercept_ = np.array([bags.sign * found.bias])
         self.feature_map_ = feature_map.without_features(data.X)
         if self.feature_map_.kernel.name == "linear":

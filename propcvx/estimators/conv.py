@@ -149,7 +149,7 @@ class ConvPropSVM(BagClassifier):
         labeling = feasible.best(scores + bias)
         seen.append((result.lower, np.vstack([result.labelings, labeling])))
         stopped_by = self._bound(result, features, end.weights, seen) or result.stopped_by
-        self.relaxation_ = result.take(bags.places, bags.sign)
+        self.relaxation_ = result.as_given(bags)
         self.soft_labeling_ = bags.as_given(end.labeling)
         self.violation_ = result.history[-1].violation
         self.n_iter_ = len(result.history)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Mapping
-from dataclasses import KW_ONLY, dataclass, field
+from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
 import numpy as np
@@ -26,7 +26,7 @@ from propcvx.programs import (
     inv_cal_targets,
 )
 from propcvx.programs.structures import best_logistic_bias
-from propcvx.solvers import Solution, solve
+from propcvx.solvers import solve
 
 Array = NDArray[np.float64]
 
@@ -37,8 +37,6 @@ ILL_CONDITIONED = 1e3
 @dataclass(eq=False, repr=False)
 class _BagMeanClassifier(BagClassifier):
     """Base of both; a subclass implements ``_fit_means(features, bags)`` and calls ``_solve``."""
-
-    solution_: Solution = field(init=False)
 
     def _run(self, feature_map: FeatureMap, bags: Bags) -> Fitted:
         if bags.known_inside.any():
