@@ -162,21 +162,3 @@ def test_instances_that_a_gram_matrix_hardly_tells_apart_have_one_order(name, si
             seen.append((matrix[np.ix_(found.rows, found.rows)], found.index, found.proportions))
         for one, two in zip(*seen, strict=True):
             assert np.array_equal(one, two)
-
-
-@pytest.mark.parametrize(
-    "model",
-    [
-        AlterPropSVM(kernel="precomputed", n_init=2, random_state=0),
-        ConvPropSVM(kernel="precomputed", relaxation=CuttingPlanes(max_cuts=3)),
-    ],
-    ids=["alter", "conv"],
-)
-def test_the_order_of_rows_decides_nothing_on_a_circle(model):
-    gram, bags = on_a_circle(16), np.repeat([0, 1, 2, 3], 4)
-    objectives = []
-    for seed in range(4):
-        order = np.random.RandomState(seed).permutation(16)
-        y = bag_target(bags[order], [0.25, 0.5, 0.5, 0.75])
-        objectives.append(model.fit(gram[np.ix_(order, order)], y).objective_)
-    assert len(set(objectives)) == 1

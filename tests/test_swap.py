@@ -33,7 +33,7 @@ METHODS = {
     "inv_cal": lambda start: InvCal(epsilon=0.05),
     "alter": lambda start: AlterPropSVM(init=LabelingStart(start)),
     "alter, swaps": lambda start: AlterPropSVM(init=LabelingStart(start), polish="swaps"),
-    "alter, squared": lambda start: AlterPropSVM(init="inv_cal", proportion_loss="squared"),
+    "alter, squared": lambda start: AlterPropSVM(init="conv", proportion_loss="squared"),
     "alter, random, hops": lambda start: AlterPropSVM(
         C=0.3, C_p=0.5, init=RandomStart(annealing=False), polish="hops", random_state=0
     ),

@@ -21,7 +21,7 @@ from propcvx.bounds import (
     SwapSearch,
     find_bounds,
 )
-from propcvx.checks import check_choice, check_number
+from propcvx.checks import check_number
 from propcvx.errors import CrossedBoundsError, FailedBoundWarning, warn
 from propcvx.estimators.base import one_thread
 from propcvx.estimators.conv import ConvPropSVM
@@ -130,7 +130,6 @@ def certify(
     (True, 0.656, array([ 1.,  1., -1., -1.]))
     """
     check_number("C", C, above=0.0)
-    check_choice("intercept", intercept, ("center", "constant", "none"))
     check_number("tol", tol, least=0.0)
     check_number("time_limit", time_limit, above=0.0)
     model = ConvPropSVM(

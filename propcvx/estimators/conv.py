@@ -136,7 +136,6 @@ class ConvPropSVM(BagClassifier):
 
     def _run(self, feature_map: FeatureMap, bags: Bags) -> Fitted:
         check_number("C", self.C, above=0.0)
-        check_choice("intercept", self.intercept, ("center", "constant", "none"))
         check_choice("bias", self.bias, ("bags", "none"))
         rounding = named("rounding", self.rounding, ROUNDINGS, "__call__")
         features, mean = self._lift(feature_map.features)
@@ -159,6 +158,7 @@ class ConvPropSVM(BagClassifier):
 
     def _lift(self, features: Array) -> tuple[Array, Array]:
         """Features of the relaxation, and the mean that was taken from them."""
+        check_choice("intercept", self.intercept, ("center", "constant", "none"))
         mean = np.zeros(features.shape[1])
         if self.intercept == "center":
             mean = features.mean(axis=0)
