@@ -161,9 +161,7 @@ class MeanMap(_BagMeanClassifier):
         """The means of the two classes, and whether they are ill-determined."""
         weights, shares = bag_weights(self.bag_weights, bags), bags.proportions
         design = np.sqrt(weights)[:, None] * np.column_stack([shares, 1 - shares])
-        singular = np.linalg.svd(design, compute_uv=False)
-        enough = bags.n_bags > 1 and singular[-1] > 0.0
-        self.condition_number_ = float(singular[0] / singular[-1]) if enough else np.inf
+        self.condition_number_ = float(np.linalg.cond(design)) if bags.n_bags > 1 else np.inf
         ill_posed = self.condition_number_ >= ILL_CONDITIONED
         if ill_posed:
             close = f"the proportions of the {bags.n_bags} bags are so close to each other"

@@ -10,6 +10,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.sparsefuncs import min_max_axis
 from sklearn.utils.validation import column_or_1d, validate_data
 
 from propcvx.bags import Bags
@@ -193,9 +194,8 @@ def scaling_advice(X: Any) -> str:
     >>> scaling_advice([[0.0, 1.0], [2.0, 3.0]])
     ''
     """
-    matrix = X if sp.issparse(X) else np.asarray(X)
-    ends = matrix.max(axis=0), matrix.min(axis=0)
-    largest, smallest = (end.toarray().ravel() if sp.issparse(end) else end for end in ends)
+    sparse = sp.issparse(X)
+    smallest, largest = min_max_axis(X, 0) if sparse else (np.min(X, axis=0), np.max(X, axis=0))
     ranges = (largest - smallest)[largest > smallest]
     if not len(ranges):
         return ""
