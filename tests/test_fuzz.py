@@ -98,7 +98,7 @@ def check_descent(history: History) -> None:
 SETTINGS = {"suppress_health_check": list(HealthCheck), "deadline": None}
 
 
-@settings(max_examples=40, **SETTINGS)
+@settings(max_examples=30, **SETTINGS)
 @given(classifiers(), bagged_data())
 def test_fits_on_ugly_data(classifier, data):
     check_fit(classifier, *data)
