@@ -68,7 +68,7 @@ def separable(share, seed=0, n=300):
 
 
 @pytest.mark.parametrize("parameters", [{}, {"kernel": "rbf"}], ids=str)
-@pytest.mark.parametrize("share", [0.05, 0.1, 0.2, 0.5, 0.7, 0.8, 0.9, 0.95])
+@pytest.mark.parametrize("share", [0.05, 0.2, 0.5, 0.9])
 def test_separable_instances_are_told_apart_whatever_the_share(share, parameters):
     X, y, target = separable(share)
     assert ConvPropSVM(**parameters).fit(X, target).score(X, y) >= 0.95
@@ -106,27 +106,6 @@ def test_no_other_bias_has_a_smaller_bag_error(parameters):
     scores = model.fit(problem.X, problem.y).decision_function(problem.X)
     least = min(errors_of_all(scores, problem.bags))
     assert proportion_error(problem.bags, scores) == pytest.approx(least, abs=1e-12)
-
-
-@pytest.mark.parametrize("epsilon", [0.0, 0.2, "rounding"])
-def test_tolerances_and_known_labels_are_kept(epsilon):
-    problem = small_problem(5, (4, 5, 6), n_features=2)
-    known = np.where(np.arange(len(problem.X)) < 3, problem.labels, 0)
-    y = bag_target(problem.y["bag"], problem.bags.proportions, known)
-    model = ConvPropSVM(epsilon=epsilon).fit(problem.X, y)
-    assert (model.labeling_[:3] == problem.labels[:3]).all()
-    bags = Bags.from_target(y)
-    error = proportion_error(bags, model.decision_function(problem.X))
-    assert error == pytest.approx(min(errors_of_all(model.decision_function(problem.X), bags)))
-
-
-def test_with_labels_no_other_bias_makes_fewer_errors():
-    X, y, _ = separable(0.8)
-    noisy = np.where(np.arange(len(y)) % 9 == 0, -y, y)
-    model = ConvPropSVM().fit(X, noisy)
-    scores = model.decision_function(X)
-    right = [np.mean((scores > cut) == (noisy > 0)) for cut in np.append(scores, -np.inf)]
-    assert model.score(X, noisy) == max(right)
 
 
 def test_without_it_the_plane_of_centred_features_goes_through_their_mean():

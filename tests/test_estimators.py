@@ -1,7 +1,6 @@
 """The four classifiers as scikit-learn sees them, and the two simple ones against their twins."""
 
 import warnings
-from itertools import product
 
 import numpy as np
 import pytest
@@ -12,7 +11,7 @@ from scipy.optimize import minimize
 from sklearn.base import clone
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import cross_val_score
-from sklearn.svm import SVC, SVR
+from sklearn.svm import SVC
 from sklearn.utils.estimator_checks import parametrize_with_checks
 from small_problems import small_problem, small_problems
 
@@ -31,13 +30,12 @@ from propcvx import (
 )
 from propcvx.errors import IllPosedWarning, PoorFitWarning
 from propcvx.estimators.training import TrainingData
-from propcvx.programs import inv_cal_primal, inv_cal_targets
 from propcvx.relaxation.bounds import labeling_upper_bound
-from propcvx.solvers import solve
 
 METHODS = [MeanMap(), InvCal(), AlterPropSVM(n_init=2, random_state=0), ConvPropSVM()]
 NAMES = [type(method).__name__ for method in METHODS]
 each_method = pytest.mark.parametrize("method", METHODS, ids=NAMES)
+NEW = small_problem(1, sizes=(9,), n_features=3).X
 
 
 @pytest.fixture
@@ -77,38 +75,29 @@ FORMULAS[own_kernel] = ({}, own_kernel)
 def test_decision_function_is_the_documented_formula(problem, method, kernel):
     options, formula = FORMULAS[kernel]
     clf = clone(method).set_params(kernel=kernel, **options).fit(problem.X, problem.y)
-    new = small_problem(1, sizes=(9,), n_features=3).X
-    if kernel == "linear":
-        scores = new @ clf.coef_[0]
-        assert clf.coef_.shape == (1, 3)
-    else:
-        scores = formula(new, problem.X) @ clf.dual_coef_[0]
-        assert clf.dual_coef_.shape == (1, len(problem.X))
+    linear = kernel == "linear"
+    weights = clf.coef_ if linear else clf.dual_coef_
+    assert weights.shape == (1, 3 if linear else 18)
     assert clf.intercept_.shape == (1,)
-    np.testing.assert_allclose(clf.decision_function(new), scores + clf.intercept_[0], atol=1e-9)
-    wanted = np.where(clf.decision_function(new) > 0, 1, -1)
-    np.testing.assert_array_equal(clf.predict(new), wanted)
-
-
-def same_start(method):
-    """The method; random labels are drawn in an order that X and its Gram matrix do not share."""
-    random = isinstance(method, AlterPropSVM)
-    return clone(method).set_params(**({"init": "inv_cal", "annealing": False} if random else {}))
+    scores = (NEW if linear else formula(NEW, problem.X)) @ weights[0] + clf.intercept_[0]
+    np.testing.assert_allclose(clf.decision_function(NEW), scores, atol=1e-9)
+    np.testing.assert_array_equal(clf.predict(NEW), np.where(scores > 0, 1, -1))
 
 
 @each_method
 @pytest.mark.parametrize("kernel", ["linear", "rbf", own_kernel])
 def test_precomputed_equals_the_kernel_itself(problem, method, kernel):
-    gram = FORMULAS[kernel][1]
-    options = FORMULAS[kernel][0]
-    new = small_problem(1, sizes=(9,), n_features=3).X
-    by_name = same_start(method).set_params(kernel=kernel, **options).fit(problem.X, problem.y)
-    by_gram = same_start(method).set_params(kernel="precomputed")
+    """Random labels are drawn in an order that X and its Gram matrix do not share."""
+    options, gram = FORMULAS[kernel]
+    if isinstance(method, AlterPropSVM):
+        method = AlterPropSVM(init="inv_cal", annealing=False)
+    by_name = clone(method).set_params(kernel=kernel, **options).fit(problem.X, problem.y)
+    by_gram = clone(method).set_params(kernel="precomputed")
     by_gram.fit(gram(problem.X, problem.X), problem.y)
     assert by_gram.objective_ == pytest.approx(by_name.objective_, rel=1e-5)
     np.testing.assert_allclose(
-        by_gram.decision_function(gram(new, problem.X)),
-        by_name.decision_function(new),
+        by_gram.decision_function(gram(NEW, problem.X)),
+        by_name.decision_function(NEW),
         atol=1e-3 if kernel == "linear" else 1e-5,
     )
 
@@ -121,15 +110,6 @@ def test_gamma_scale_is_what_it_says(problem):
     np.testing.assert_array_equal(by_name.dual_coef_, by_value.dual_coef_)
     flat = InvCal(kernel="rbf").fit(np.ones((18, 3)), problem.y)
     assert flat.feature_map_.kernel.gamma == 1.0
-
-
-@each_method
-def test_labeling_and_training_data_belong_together(problem, method):
-    clf = clone(method).fit(problem.X, problem.y)
-    assert clf.labeling_.shape == (18,)
-    assert set(np.unique(clf.labeling_)) <= {-1.0, 1.0}
-    if isinstance(method, MeanMap | InvCal):
-        np.testing.assert_array_equal(clf.labeling_, clf.predict(problem.X))
 
 
 # --- MeanMap ----------------------------------------------------------------------------------
@@ -170,11 +150,9 @@ def bags_that_satisfy_the_model(shares, size=6, shift=0.0):
     return X, bag_target(index, shares), means
 
 
-@pytest.mark.parametrize("weights", ["bag", "size", np.array([1.0, 5.0, 0.2, 3.0])])
-def test_mean_map_finds_the_class_means_where_its_model_holds(weights):
+def test_mean_map_finds_the_class_means_where_its_model_holds():
     X, y, means = bags_that_satisfy_the_model([0.1, 0.4, 0.5, 0.9])
-    clf = MeanMap(bag_weights=weights).fit(X, y)
-    np.testing.assert_allclose(clf.class_means_, means, atol=1e-10)
+    np.testing.assert_allclose(MeanMap().fit(X, y).class_means_, means, atol=1e-10)
 
 
 def test_mean_map_weights_bags_where_its_model_does_not_hold():
@@ -208,7 +186,7 @@ def test_mean_map_warns_of_proportions_that_hardly_differ(shares):
     X, y, _ = bags_that_satisfy_the_model(shares)
     with pytest.warns(IllPosedWarning, match=r"condition number .*AlterPropSVM") as record:
         clf = MeanMap().fit(X, y)
-    assert record[0].filename == __file__
+    assert [warning.filename for warning in record] == [__file__]
     assert clf.condition_number_ > 1e3
     assert np.isfinite(clf.coef_).all()
 
@@ -258,22 +236,10 @@ def test_inv_cal_is_optimal(problem, C_p, epsilon, scaled):
     assert search.fun >= value - slack
 
 
-@pytest.mark.parametrize("epsilon", [0.0, 0.2])
-@pytest.mark.parametrize("C_p", [0.1, 5.0])
-def test_inv_cal_is_a_support_vector_regression_of_bag_means(C_p, epsilon):
-    X, y, _ = bags_that_satisfy_the_model([0.2, 0.4, 0.5, 0.9], shift=1.0)
-    means = np.array([X[y["bag"] == k].mean(axis=0) for k in range(4)])
-    targets = np.log(np.array([0.2, 0.4, 0.5, 0.9]) / np.array([0.8, 0.6, 0.5, 0.1]))
-    twin = SVR(kernel="linear", C=C_p, epsilon=epsilon, tol=1e-8).fit(means, targets)
-    clf = InvCal(C_p=C_p, epsilon=epsilon, solver_tol=1e-8).fit(X, y)
-    np.testing.assert_allclose(clf.coef_[0], twin.coef_[0], atol=1e-4)
-
-
-@pytest.mark.parametrize("seed", range(2))
 @pytest.mark.parametrize("kernel", ["linear", "rbf"])
-def test_the_intercept_of_inv_cal_does_not_depend_on_the_solver(seed, kernel):
+def test_the_intercept_of_inv_cal_does_not_depend_on_the_solver(kernel):
     """At small C_p all multipliers are at their bounds, and an interval of biases is optimal."""
-    problem = small_problem(seed, sizes=(6,) * 10, n_features=4, noise=0.7)
+    problem = small_problem(0, sizes=(6,) * 10, n_features=4, noise=0.7)
     found = [
         InvCal(C_p=0.1, epsilon=0.1, kernel=kernel, solver=solver).fit(problem.X, problem.y)
         for solver in ("clarabel", "osqp", "scs")
@@ -285,26 +251,11 @@ def test_the_intercept_of_inv_cal_does_not_depend_on_the_solver(seed, kernel):
     np.testing.assert_allclose(intercepts, intercepts[0], atol=1e-4)
 
 
-@given(problem=small_problems(max_size=6, max_bags=4), C_p=st.sampled_from([0.1, 1.0, 100.0]))
-@settings(max_examples=12)
-def test_the_intercept_of_inv_cal_is_at_least_as_good_as_that_of_the_dual(problem, C_p):
-    bags = problem.bags
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", IllPosedWarning)
-        clf = InvCal(C_p=C_p, epsilon=0.1).fit(problem.X, bag_target(bags.index, bags.proportions))
-    tube = inv_cal_targets(bags.proportions, bags.n_instances, 0.1, scaled=False)
-    value, of_dual = (
-        inv_cal_value(bags.means_of(problem.X), *tube.values(), C_p, clf.coef_[0], bias)
-        for bias in (clf.intercept_[0], float(clf.solution_.duals["balance"]))
-    )
-    assert value <= of_dual + 1e-9 * max(1.0, of_dual)
-
-
 def test_inv_cal_warns_of_equal_proportions_and_predicts_one_class(problem):
     y = bag_target(problem.y["bag"], [0.4, 0.4, 0.4])
     with pytest.warns(IllPosedWarning, match="all 3 bags have the same proportion") as record:
         clf = InvCal().fit(problem.X, y)
-    assert record[0].filename == __file__
+    assert [warning.filename for warning in record] == [__file__]
     np.testing.assert_allclose(clf.coef_, 0.0, atol=1e-6)
     assert len(set(clf.predict(problem.X))) == 1
 
@@ -384,30 +335,18 @@ def test_score_is_minus_bag_error_or_accuracy(problem, method):
 
 
 @each_method
-@pytest.mark.parametrize("form", [sp.csr_array, sp.csc_matrix])
-def test_sparse_data_are_taken_with_the_linear_kernel(problem, method, form):
+def test_sparse_data_are_taken_with_the_linear_kernel(problem, method):
     X = np.where(np.abs(problem.X) > 0.5, problem.X, 0.0)
-    dense, sparse = clone(method).fit(X, problem.y), clone(method).fit(form(X), problem.y)
-    np.testing.assert_allclose(sparse.coef_, dense.coef_, atol=1e-9)
-    np.testing.assert_allclose(
-        sparse.decision_function(form(X)), dense.decision_function(X), atol=1e-8
-    )
+    scores = clone(method).fit(X, problem.y).decision_function(X)
+    for sparse in (sp.csr_array(X), sp.csc_matrix(X)):
+        found = clone(method).fit(sparse, problem.y).decision_function(sparse)
+        np.testing.assert_allclose(found, scores, atol=1e-8)
 
 
-@pytest.mark.parametrize(
-    "init",
-    [
-        "inv_cal",
-        InvCal(C_p=3.0),
-        MethodStart(InvCal(C_p=3.0)),
-        [RandomStart(2), MethodStart("conv")],
-    ],
-    ids=["name", "estimator", "start", "starts"],
-)
+@pytest.mark.parametrize("init", [InvCal(C_p=3.0), [RandomStart(2), MethodStart("conv")]], ids=str)
 def test_clones_keep_where_to_start(problem, init):
     clf = AlterPropSVM(init=init, random_state=0)
     copied = clone(clone(clf))
-    assert repr(copied) == repr(clf)
     first, second = (each.fit(problem.X, problem.y) for each in (clf, copied))
     np.testing.assert_array_equal(first.coef_, second.coef_)
 
@@ -437,23 +376,12 @@ def test_cross_validation_with_a_precomputed_kernel_slices_both_ways(problem):
 @pytest.mark.parametrize("C_p", [1e-6, 1.0, 1e6])
 @pytest.mark.parametrize("solver", ["auto", "clarabel"])
 def test_the_objective_of_inv_cal_is_not_negative(solver, C_p):
-    for seed, epsilon in product(range(3), [0.0, 1.0, 5.0]):
-        problem = small_problem(seed, sizes=(6, 6, 6, 6))
+    for epsilon in (0.0, 1.0, 5.0):
+        problem = small_problem(0, sizes=(6, 6, 6, 6))
         for shares in (np.full(4, 0.5), problem.bags.proportions):
             y = bag_target(problem.y["bag"], dict(enumerate(shares)))
             clf = InvCal(C_p=C_p, epsilon=epsilon, solver=solver).fit(problem.X, y)
             assert clf.objective_ >= 0.0
-
-
-def test_inv_cal_of_more_features_than_bags_is_the_primal_program():
-    problem = small_problem(3, (4, 5, 3, 4), n_features=12)
-    model = InvCal(C_p=2.0, epsilon=0.1).fit(problem.X, problem.y)
-    bags = problem.bags
-    targets = inv_cal_targets(bags.proportions, bags.n_instances, 0.1, scaled=False)
-    primal = inv_cal_primal(bags.means_of(problem.X)).set(C_p=2.0, **targets)
-    answer = solve(primal, "clarabel")
-    assert model.objective_ == pytest.approx(answer.value, rel=1e-5)
-    assert model.coef_[0] == pytest.approx(answer.variables["w"], abs=1e-3)
 
 
 # --- fits that say nothing ---------------------------------------------------------------------
@@ -478,8 +406,7 @@ def test_a_fit_no_better_than_random_labels_warns(method):
     X, y = in_bags([0.25, 0.375, 0.5, 0.25])
     with pytest.warns(PoorFitWarning, match="labels drawn at random") as record:
         clf = clone(POOR[method]).fit(X, y)
-    assert len(record) == 1
-    assert record[0].filename == __file__
+    assert [warning.filename for warning in record] == [__file__]
     assert len(set(clf.predict(X))) == 1
 
 
@@ -499,11 +426,3 @@ def test_labels_and_a_single_class_are_no_poor_fit(method):
     with warnings.catch_warnings():
         warnings.simplefilter("error", PoorFitWarning)
         clone(method).fit(X, np.arange(40) % 2)
-
-
-def test_what_is_ill_posed_is_said_once():
-    X, y = in_bags([0.5, 0.5, 0.5, 0.5])
-    for method in (MeanMap(), InvCal()):
-        with pytest.warns(IllPosedWarning) as record:
-            clone(method).fit(X, y)
-        assert len(record) == 1

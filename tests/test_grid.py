@@ -18,7 +18,6 @@ from propcvx import (
     fit_grid,
 )
 from propcvx.datasets import proportions_of, random_bags
-from propcvx.estimators.training import TrainingData
 from propcvx.kernels import FeatureMap
 
 WEIGHTS = (0.1, 1.0, 10.0)
@@ -85,11 +84,3 @@ def test_models_of_a_grid_know_the_columns():
     for model in fit_grid(InvCal(), frame, y, {"C_p": WEIGHTS}):
         assert list(model.feature_names_in_) == list("abcd")
         assert model.n_features_in_ == 4
-
-
-def test_fits_to_the_same_data_are_those_of_their_own():
-    X, y = sample(seed=1)
-    data = TrainingData.of(InvCal(), X, y)
-    for model in (InvCal(), InvCal(kernel="rbf"), AlterPropSVM(n_init=1, random_state=0)):
-        alone = clone(model).fit(X, y).decision_function(X)
-        np.testing.assert_array_equal(model._fit_to(data).decision_function(X), alone)

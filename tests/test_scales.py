@@ -13,7 +13,7 @@ from small_problems import small_problem
 from propcvx import AlterPropSVM, ConvPropSVM, CuttingPlanes, InvCal, MeanMap
 from propcvx.errors import PropCVXError, PropCVXWarning
 
-PROBLEM = small_problem(3, (8, 8, 8, 8), n_features=3)
+PROBLEM = small_problem(3, (6, 6, 6, 6), n_features=3)
 
 METHODS = {
     "mean_map": lambda C, **kernel: MeanMap(lam=1.0 / C, **kernel),

@@ -1,6 +1,5 @@
 """scikit-learn's own tools around the estimators: searches, curves, copies, calibration, frames."""
 
-import io
 import pickle
 import warnings
 from itertools import product
@@ -12,7 +11,6 @@ import pytest
 import sklearn.experimental.enable_halving_search_cv  # noqa: F401
 from sklearn.base import clone
 from sklearn.calibration import CalibratedClassifierCV
-from sklearn.exceptions import NotFittedError
 from sklearn.frozen import FrozenEstimator
 from sklearn.model_selection import (
     GridSearchCV,
@@ -20,9 +18,6 @@ from sklearn.model_selection import (
     cross_val_predict,
     cross_val_score,
     cross_validate,
-    learning_curve,
-    permutation_test_score,
-    validation_curve,
 )
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -61,7 +56,11 @@ SPLITTERS = {
     "repeated": RepeatedBagKFold(3, n_repeats=2, random_state=0),
     "shuffled": BagShuffleSplit(4, test_size=0.3, random_state=0),
 }
-SCORERS = {"bags": neg_bag_error, "sizes": neg_bag_error_by_size}
+SCORERS = {
+    "bags": neg_bag_error,
+    "sizes": neg_bag_error_by_size,
+    "own": lambda clf, X, y: clf.score(X, y),
+}
 PIPELINE = make_pipeline(StandardScaler(), InvCal())
 C_P = "invcal__C_p"
 
@@ -74,13 +73,13 @@ def whole_bags():
         yield
 
 
-def errors_by_hand(splitter, by_size=False, **parameters):
-    """Minus the bag error of each split."""
-    clf = clone(PIPELINE).set_params(**parameters)
-    return [
-        -bag_error(Y[test], clf.fit(X[train], Y[train]).predict(X[test]), by_size=by_size)
-        for train, test in splitter.split(X, Y)
-    ]
+def errors_by_hand(splitter, **parameters):
+    """Minus the bag error of each split, with equal bags and with bags weighted by size."""
+    clf, errors = clone(PIPELINE).set_params(**parameters), []
+    for train, test in splitter.split(X, Y):
+        predicted = clf.fit(X[train], Y[train]).predict(X[test])
+        errors.append([-bag_error(Y[test], predicted, by_size=weighted) for weighted in (0, 1)])
+    return np.transpose(errors)
 
 
 # --- splits and scores ------------------------------------------------------------------------
@@ -89,35 +88,22 @@ def errors_by_hand(splitter, by_size=False, **parameters):
 @pytest.mark.parametrize("splitter", SPLITTERS.values(), ids=SPLITTERS)
 def test_cross_validate_is_the_loop_by_hand(splitter):
     found = cross_validate(PIPELINE, X, Y, cv=splitter, scoring=SCORERS, error_score="raise")
-    np.testing.assert_array_equal(found["test_bags"], errors_by_hand(splitter))
-    np.testing.assert_array_equal(found["test_sizes"], errors_by_hand(splitter, by_size=True))
-    assert not np.array_equal(found["test_bags"], found["test_sizes"])
-    by_default = cross_val_score(PIPELINE, X, Y, cv=splitter)
-    np.testing.assert_array_equal(by_default, found["test_bags"])
+    by_bag, by_size = errors_by_hand(splitter)
+    np.testing.assert_array_equal(found["test_bags"], by_bag)
+    np.testing.assert_array_equal(found["test_sizes"], by_size)
+    np.testing.assert_array_equal(found["test_own"], by_bag)
+    assert not np.array_equal(by_bag, by_size)
 
 
-@pytest.mark.parametrize("scorer", SCORERS)
-@pytest.mark.parametrize("splitter", SPLITTERS.values(), ids=SPLITTERS)
-def test_grid_search_takes_the_best_mean(splitter, scorer):
+def test_grid_search_takes_the_best_mean():
     values = [1e-4, 1.0]
     search = GridSearchCV(
-        PIPELINE, {C_P: values}, cv=splitter, scoring=SCORERS[scorer], error_score="raise"
+        PIPELINE, {C_P: values}, cv=FOLDS, scoring=SCORERS, refit="sizes", error_score="raise"
     ).fit(X, Y)
-    means = [
-        np.mean(errors_by_hand(splitter, scorer == "sizes", **{C_P: value})) for value in values
-    ]
-    np.testing.assert_allclose(search.cv_results_["mean_test_score"], means)
-    assert search.best_params_[C_P] == values[int(np.argmax(means))]
-    np.testing.assert_array_equal(search.predict(X), search.best_estimator_.predict(X))
-
-
-def test_validation_curve_has_a_row_per_value():
-    values = [1e-4, 1.0]
-    _, scores = validation_curve(
-        PIPELINE, X, Y, param_name=C_P, param_range=values, cv=FOLDS, error_score="raise"
-    )
-    for value, row in zip(values, scores, strict=True):
-        np.testing.assert_array_equal(row, errors_by_hand(FOLDS, **{C_P: value}))
+    means = np.array([errors_by_hand(FOLDS, **{C_P: value}).mean(axis=1) for value in values])
+    np.testing.assert_allclose(search.cv_results_["mean_test_bags"], means[:, 0])
+    np.testing.assert_allclose(search.cv_results_["mean_test_sizes"], means[:, 1])
+    assert search.best_params_[C_P] == values[int(np.argmax(means[:, 1]))]
 
 
 def test_cross_val_predict_predicts_each_bag_from_the_others():
@@ -127,33 +113,18 @@ def test_cross_val_predict_predicts_each_bag_from_the_others():
         np.testing.assert_array_equal(found[test], clf.predict(X[test]))
 
 
-@pytest.mark.parametrize(
-    "call",
-    [
-        lambda: cross_val_predict(PIPELINE, X, Y, cv=FOLDS, method="decision_function"),
-        lambda: CalibratedClassifierCV(PIPELINE, cv=FOLDS).fit(X, Y),
-    ],
-    ids=["scores out of fold", "calibration"],
-)
-def test_where_scikit_learn_takes_bags_for_classes_is_an_error(call):
+def test_where_scikit_learn_takes_bags_for_classes_is_an_error():
     """It encodes y in these two, whatever y is; labels are needed there."""
-    with pytest.raises(ValueError, match=r"two classes|at least one class"):
-        call()
-
-
-def test_permutation_test_finds_the_signal():
-    score, permuted, p_value = permutation_test_score(
-        PIPELINE, X, Y, cv=FOLDS, n_permutations=9, random_state=0
-    )
-    assert score == pytest.approx(np.mean(errors_by_hand(FOLDS)))
-    assert score > permuted.max()
-    assert p_value == 1 / 10  # the smallest that 9 permutations can give
+    with pytest.raises(ValueError, match="two classes"):
+        cross_val_predict(PIPELINE, X, Y, cv=FOLDS, method="decision_function")
+    with pytest.raises(ValueError, match="at least one class"):
+        CalibratedClassifierCV(PIPELINE, cv=FOLDS).fit(X, Y)
 
 
 @pytest.mark.filterwarnings("ignore:The least populated class:UserWarning")
 def test_cv_by_number_cuts_bags_and_says_so():
     with pytest.warns(CutBagWarning, match=r"propcvx\.model_selection\.BagKFold"):
-        cross_val_score(PIPELINE, X, Y, cv=5)
+        cross_val_score(PIPELINE, X, Y, cv=3)
 
 
 # --- parts of the training set ----------------------------------------------------------------
@@ -168,30 +139,10 @@ def test_a_prefix_of_a_training_set_cuts_at_most_one_bag(splitter):
             assert (present != prefix["size"][first]).sum() <= 1
 
 
-def test_learning_curve_cuts_at_most_one_bag_per_prefix():
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        sizes, _, scores = learning_curve(
-            PIPELINE, X, Y, cv=FOLDS, train_sizes=[0.31, 0.52, 0.73, 1.0], error_score="raise"
-        )
-    assert np.isfinite(scores).all()
-    np.testing.assert_array_equal(sizes, np.unique(sizes))
-    cut = [str(one.message) for one in caught if one.category is CutBagWarning]
-    assert cut
-    assert [message for message in cut if not message.startswith("1 of ")] == []
-
-
-@pytest.mark.parametrize(
-    ("method", "resource"),
-    [
-        (AlterPropSVM(annealing=False, random_state=0), "n_init"),
-        (ConvPropSVM(relaxation=CuttingPlanes()), "relaxation__max_cuts"),
-    ],
-    ids=["AlterPropSVM", "ConvPropSVM"],
-)
-def test_halving_over_a_parameter_keeps_bags_whole(method, resource):
+def test_halving_over_a_parameter_keeps_bags_whole():
+    resource = "relaxation__max_cuts"
     search = HalvingGridSearchCV(
-        method,
+        ConvPropSVM(relaxation=CuttingPlanes()),
         {"C": [1e-3, 1.0]},
         cv=FOLDS,
         factor=2,
@@ -206,29 +157,17 @@ def test_halving_over_a_parameter_keeps_bags_whole(method, resource):
     assert search.best_estimator_.get_params()[resource] == 2
 
 
-def test_halving_over_instances_cuts_bags_and_says_so():
-    search = HalvingGridSearchCV(
-        PIPELINE, {C_P: [1e-4, 1.0]}, cv=FOLDS, factor=2, min_resources=30, random_state=0
-    )
-    with pytest.warns(CutBagWarning, match=r"propcvx\.model_selection\.BagKFold"):
-        search.fit(X, Y)
-
-
 def test_number_of_jobs_does_not_matter():
     method = AlterPropSVM(init="random", n_init=2, annealing=False, random_state=0)
+    grid = {"C_p": [0.1, 10.0]}
     one, two = (
-        GridSearchCV(
-            clone(method),
-            {"C_p": [0.1, 10.0], "kernel": ["linear", "poly"]},
-            cv=FOLDS,
-            n_jobs=n_jobs,
-            error_score="raise",
-        ).fit(X, Y)
+        GridSearchCV(method, grid, cv=FOLDS, n_jobs=n_jobs, error_score="raise")
         for n_jobs in (1, 2)
     )
-    for name in (f"split{fold}_test_score" for fold in range(3)):
-        np.testing.assert_array_equal(one.cv_results_[name], two.cv_results_[name])
-    assert one.best_params_ == two.best_params_
+    with joblib.parallel_config("threading"):
+        found = [search.fit(X, Y).cv_results_ for search in (one, two)]
+    for name in ("split0_test_score", "split1_test_score", "split2_test_score"):
+        np.testing.assert_array_equal(found[0][name], found[1][name])
     np.testing.assert_array_equal(one.decision_function(X), two.decision_function(X))
 
 
@@ -249,59 +188,23 @@ CHANGES = {"solver_options": {"verbose": False}, "kernel": own_kernel, "solver_t
 @each_method
 def test_parameters_through_a_pipeline(method):
     pipeline = Pipeline([("scaler", StandardScaler()), ("classifier", clone(method))])
-    changed = clone(pipeline).set_params(
-        **{f"classifier__{name}": value for name, value in CHANGES.items()}
-    )
+    changed = {f"classifier__{name}": value for name, value in CHANGES.items()}
+    parameters = clone(clone(pipeline).set_params(**changed)).get_params()
+    assert {name: parameters[name] for name in changed} == changed
     assert pipeline.get_params()["classifier__kernel"] == "linear"
-    for each in (changed, clone(changed)):
-        parameters = each.get_params()
-        assert {name: parameters[f"classifier__{name}"] for name in CHANGES} == CHANGES
-    with pytest.raises(ValueError, match="Invalid parameter 'kernels'"):
-        pipeline.set_params(classifier__kernels="rbf")
-
-
-@each_method
-def test_get_params_are_the_arguments_of_the_class(method):
-    parameters = method.get_params(deep=False)
-    again = type(method)(**parameters)
-    assert {name: getattr(again, name) for name in parameters} == parameters
-    assert repr(again) == repr(method)
 
 
 def test_solver_options_reach_the_solver_through_a_pipeline():
     pipeline = Pipeline([("classifier", InvCal(solver="osqp"))])
-    few, many = (
-        clone(pipeline).set_params(classifier__solver_options={"max_iter": rounds})
-        for rounds in (25, 4000)
-    )
-    with pytest.warns(match=r"osqp.*"):
+    few = clone(pipeline).set_params(classifier__solver_options={"max_iter": 25})
+    with pytest.warns(match="osqp"):
         few.fit(X, Y)
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        many.fit(X, Y)
-    assert few[0].history_[0].status != many[0].history_[0].status
+    assert pipeline.fit(X, Y)[0].history_[0].status == "optimal" != few[0].history_[0].status
 
 
 def test_parameters_of_the_estimator_that_starts_another():
     clf = clone(AlterPropSVM(init=InvCal())).set_params(init__C_p=3.0)
     assert clf.get_params()["init__C_p"] == clone(clf).init.C_p == 3.0
-
-
-@each_method
-def test_clones_are_not_fitted(method):
-    clf = clone(method).fit(X, Y)
-    with pytest.raises(NotFittedError):
-        clone(clf).predict(X)
-
-
-ROUND_TRIPS = {"pickle": pickle, "joblib": joblib}
-
-
-def sent_through(module, clf):
-    stream = io.BytesIO()
-    module.dump(clf, stream)
-    stream.seek(0)
-    return module.load(stream)
 
 
 @each_method
@@ -314,37 +217,30 @@ def test_saved_and_loaded_it_predicts_the_same(method, kernel):
     if kernel == "precomputed":
         data, new = np.exp(-distances(data, data)), np.exp(-distances(X, small.X))
     clf = clone(method).set_params(kernel=kernel).fit(data, small.y)
-    for module in ROUND_TRIPS.values():
-        again = sent_through(module, clf)
-        np.testing.assert_array_equal(again.decision_function(new), clf.decision_function(new))
-        np.testing.assert_array_equal(again.predict(new), clf.predict(new))
-        np.testing.assert_array_equal(again.transduce(), clf.transduce())
+    again = pickle.loads(pickle.dumps(clf))
+    np.testing.assert_array_equal(again.decision_function(new), clf.decision_function(new))
+    np.testing.assert_array_equal(again.predict(new), clf.predict(new))
+    np.testing.assert_array_equal(again.transduce(), clf.transduce())
 
 
 @each_method
 def test_saved_linear_models_hold_no_training_data(method):
     """They grow by some numbers per instance, its label above all, not by its features."""
-    small, large = (small_problem(0, sizes=(10,) * n, n_features=40) for n in (5, 50))
+    small, large = (small_problem(0, sizes=(10,) * n, n_features=40) for n in (4, 20))
     sizes = [len(pickle.dumps(clone(method).fit(one.X, one.y))) for one in (small, large)]
     assert sizes[1] - sizes[0] < (large.X.nbytes - small.X.nbytes) / 4
-    kernel = clone(method).set_params(kernel="rbf")
-    assert len(pickle.dumps(kernel.fit(small.X, small.y))) > small.X.nbytes
 
 
 # --- shown, framed, calibrated ----------------------------------------------------------------
 
 
-@each_method
-def test_shown_in_a_notebook(method):
-    pipeline = make_pipeline(StandardScaler(), clone(method).set_params(solver_tol=0.000123))
-    for each in (pipeline, clone(pipeline).fit(X, Y)):
-        html = each._repr_html_()
+def test_shown_in_a_notebook():
+    init = [MethodStart("inv_cal", annealing=False), RandomStart()]
+    for method in (*METHODS, AlterPropSVM(init=init)):
+        pipeline = make_pipeline(StandardScaler(), clone(method).set_params(solver_tol=0.000123))
+        html = pipeline._repr_html_()
         assert type(method).__name__ in html
         assert "0.000123" in html
-
-
-def test_starts_are_shown_in_a_notebook():
-    html = AlterPropSVM(init=[MethodStart("inv_cal", annealing=False), RandomStart()])._repr_html_()
     assert "inv_cal" in html
     assert "annealing=False" in html
 
@@ -352,12 +248,10 @@ def test_starts_are_shown_in_a_notebook():
 @each_method
 def test_data_frames_go_through_a_pipeline(method):
     frame = pd.DataFrame(X, columns=["age", "income", "rent"])
-    exact = clone(method).set_params(solver_tol=1e-8)
-    pipeline = make_pipeline(StandardScaler(), clone(exact)).set_output(transform="pandas")
-    framed = pipeline.fit(frame, Y)
-    plain = make_pipeline(StandardScaler(), clone(exact)).fit(X, Y)
+    pipeline = make_pipeline(StandardScaler(), clone(method).set_params(solver_tol=1e-8))
+    plain = clone(pipeline).fit(X, Y)
+    framed = pipeline.set_output(transform="pandas").fit(frame, Y)
     assert list(framed[-1].feature_names_in_) == ["age", "income", "rent"]
-    assert not hasattr(plain[-1], "feature_names_in_")
     np.testing.assert_allclose(
         framed.decision_function(frame), plain.decision_function(X), atol=1e-4
     )
@@ -370,18 +264,6 @@ def test_calibrated_on_labels(method):
     clf = CalibratedClassifierCV(clone(method), cv=3).fit(X, LABELS)
     assert (clf.predict(X) == LABELS).mean() > 0.8
     np.testing.assert_array_equal(clf.classes_, [-1, 1])
-
-
-@each_method
-@pytest.mark.parametrize("shape", ["sigmoid", "isotonic"])
-def test_fitted_to_bags_and_calibrated_on_labels(method, shape):
-    fitted = clone(method).fit(X, Y)
-    clf = CalibratedClassifierCV(FrozenEstimator(fitted), method=shape).fit(X, LABELS)
-    probabilities = clf.predict_proba(X)
-    np.testing.assert_allclose(probabilities.sum(axis=1), 1.0)
-    ordered = probabilities[np.argsort(fitted.decision_function(X)), 1]
-    assert (np.diff(ordered) >= -1e-12).all()
-    assert ordered[0] < 0.5 < ordered[-1]
 
 
 # --- probabilities calibrated by bags ---------------------------------------------------------
@@ -411,7 +293,7 @@ def deviances(calibration, curves):
 
 
 @pytest.mark.parametrize("sizes", [(1,) * 30, (2, 3) * 6, (8,) * 7, (64,) * 3, (5, 40)], ids=str)
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", range(2))
 def test_no_curve_meets_the_shares_better(seed, sizes):
     calibration = scored_bags(seed, sizes)
     slope, offset = calibration.curve
@@ -476,16 +358,6 @@ def test_equal_scores_tell_no_slope(score):
     scores = score * (1.0 + 1e-16 * np.arange(30.0))
     calibration = Calibration(scores, np.repeat([0, 1, 2], 10), np.array([0.3, 0.1 + 0.2, 0.9]))
     assert calibration.curve[0] == 0.0
-    with pytest.warns(IllPosedWarning):
-        np.testing.assert_allclose(calibration.probabilities(scores)[:, 1], 0.5)
-
-
-def test_shares_of_none_and_all_make_no_step():
-    calibration = Calibration(np.arange(8.0), np.repeat([0, 1], 4), np.array([0.0, 1.0]))
-    probabilities = calibration.probabilities(calibration.scores)[:, 1]
-    assert 0.0 < probabilities[0] < 0.25
-    assert 0.75 < probabilities[-1] < 1.0
-    np.testing.assert_allclose(probabilities[:4].mean(), 1 / 6, atol=0.02)
 
 
 @each_method

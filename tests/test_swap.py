@@ -14,7 +14,6 @@ from propcvx import (
     InvCal,
     LabelingStart,
     MeanMap,
-    MethodStart,
     RandomStart,
     bag_target,
     certify,
@@ -30,16 +29,11 @@ TOO_FEW = ProportionLoss(
 )
 
 METHODS = {
-    "mean_map": lambda start: MeanMap(),
-    "mean_map, by size": lambda start: MeanMap(bag_weights="size", fit_intercept=False),
+    "mean_map": lambda start: MeanMap(bag_weights="size", fit_intercept=False),
     "inv_cal": lambda start: InvCal(epsilon=0.05),
     "alter": lambda start: AlterPropSVM(init=LabelingStart(start)),
     "alter, swaps": lambda start: AlterPropSVM(init=LabelingStart(start), polish="swaps"),
-    "alter, no annealing": lambda start: AlterPropSVM(
-        init=LabelingStart(start, annealing=False), proportion_loss="squared"
-    ),
-    "alter, inv_cal": lambda start: AlterPropSVM(init=MethodStart("inv_cal")),
-    "alter, random": lambda start: AlterPropSVM(init="random", n_init=2, random_state=0),
+    "alter, squared": lambda start: AlterPropSVM(init="conv", proportion_loss="squared"),
     "alter, random, hops": lambda start: AlterPropSVM(
         C=0.3, C_p=0.5, init=RandomStart(annealing=False), polish="hops", random_state=0
     ),
@@ -48,7 +42,6 @@ METHODS = {
         selection="bag_error",
         random_state=0,
     ),
-    "conv": lambda start: ConvPropSVM(),
     "conv, three cuts": lambda start: ConvPropSVM(relaxation=CuttingPlanes(max_cuts=3)),
     "conv, exhaustive": lambda start: ConvPropSVM(
         intercept="constant", relaxation=CuttingPlanes(max_cuts=2, oracle="exhaustive")

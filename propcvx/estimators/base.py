@@ -7,7 +7,7 @@ from abc import abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from copy import copy
-from dataclasses import KW_ONLY, dataclass, field
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, ClassVar
 
 import numpy as np
@@ -29,8 +29,8 @@ from propcvx.errors import (
     warn,
 )
 from propcvx.estimators.calibration import Calibration
-from propcvx.estimators.training import TrainingData, check_same_length, scaling_advice
-from propcvx.history import History, StopReason
+from propcvx.estimators.training import TrainingData, scaling_advice
+from propcvx.history import Fitted
 from propcvx.kernels import FeatureMap
 from propcvx.metrics import bag_error, proportion_error
 from propcvx.solvers import portable
@@ -44,36 +44,6 @@ SMALL = 2000
 On two cores, a restricted master of 348 instances took 0.12 s on one thread and 4.0 s on two, one
 of 2,000 instances 0.48 s and 2.3 s.
 """
-
-
-@dataclass(frozen=True, eq=False)
-class Fitted:
-    """What a method ends with: a labeling and its separator, in the order of its bags.
-
-    Attributes
-    ----------
-    labeling : array of shape (n_instances,)
-    weights : array of shape (rank,)
-    bias : float
-    objective : float
-    history : History
-    stopped_by : exception or None
-        What stopped the method early, if anything did.
-    ill_posed : bool
-        Whether the method has warned that the data hardly determine it.
-    """
-
-    labeling: Array
-    weights: Array
-    bias: float
-    objective: float
-    history: History
-    stopped_by: BaseException | None = None
-    ill_posed: bool = False
-
-    def scores(self, features: Array) -> Array:
-        """Decision values of instances with these features."""
-        return features @ self.weights + self.bias
 
 
 def _knows_bags(estimator: BagClassifier) -> bool:
@@ -101,11 +71,6 @@ class BagClassifier(ClassifierMixin, BaseEstimator):
     solver: Any = "auto"
     solver_tol: float = 1e-8
     solver_options: dict[str, Any] | None = None
-
-    objective_: float = field(init=False)
-    labeling_: Array = field(init=False)
-    history_: History = field(init=False)
-    stop_reason_: StopReason | None = field(init=False)
 
     gram_matrices: ClassVar[float]
     """How many matrices as large as the Gram matrix a fit with a kernel holds at once, measured."""
@@ -173,9 +138,7 @@ class BagClassifier(ClassifierMixin, BaseEstimator):
         self.classes_ = data.classes
         self.labeling_ = bags.as_given(found.labeling)
         self.objective_, self.history_ = found.objective, found.history
-        self.stop_reason_ = found.history.stop_reason
-        if found.stopped_by is not None:
-            self.stop_reason_ = StopReason.of(found.stopped_by)
+        self.stop_reason_ = found.stop_reason
         self.intercept_ = np.array([bags.sign * found.bias])
         self.feature_map_ = feature_map.without_features(data.X)
         if self.feature_map_.kernel.name == "linear":
@@ -306,9 +269,7 @@ class BagClassifier(ClassifierMixin, BaseEstimator):
             check_is_fitted(self)
             check_known_classes(y, self.classes_)
             return float(super().score(X, y, sample_weight))
-        scores = self.decision_function(X)
-        check_same_length(len(scores), len(y))
-        return 0.0 - bag_error(y, np.where(scores > 0, 1, -1))
+        return 0.0 - bag_error(y, self.decision_function(X))
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

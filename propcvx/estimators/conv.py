@@ -11,7 +11,8 @@ from tqdm import tqdm
 
 from propcvx.bags import Bags
 from propcvx.checks import check_choice, check_number, named
-from propcvx.estimators.base import BagClassifier, Fitted
+from propcvx.estimators.base import BagClassifier
+from propcvx.history import Fitted
 from propcvx.kernels import FeatureMap
 from propcvx.labelings import FeasibleLabelings
 from propcvx.metrics import least_error_bias
@@ -135,7 +136,6 @@ class ConvPropSVM(BagClassifier):
 
     def _run(self, feature_map: FeatureMap, bags: Bags) -> Fitted:
         check_number("C", self.C, above=0.0)
-        check_choice("intercept", self.intercept, ("center", "constant", "none"))
         check_choice("bias", self.bias, ("bags", "none"))
         rounding = named("rounding", self.rounding, ROUNDINGS, "__call__")
         features, mean = self._lift(feature_map.features)
@@ -148,7 +148,7 @@ class ConvPropSVM(BagClassifier):
         labeling = feasible.best(scores + bias)
         seen.append((result.lower, np.vstack([result.labelings, labeling])))
         stopped_by = self._bound(result, features, end.weights, seen) or result.stopped_by
-        self.relaxation_ = result.take(bags.places, bags.sign)
+        self.relaxation_ = result.as_given(bags)
         self.soft_labeling_ = bags.as_given(end.labeling)
         self.violation_ = result.history[-1].violation
         self.n_iter_ = len(result.history)
@@ -158,6 +158,7 @@ class ConvPropSVM(BagClassifier):
 
     def _lift(self, features: Array) -> tuple[Array, Array]:
         """Features of the relaxation, and the mean that was taken from them."""
+        check_choice("intercept", self.intercept, ("center", "constant", "none"))
         mean = np.zeros(features.shape[1])
         if self.intercept == "center":
             mean = features.mean(axis=0)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Mapping
-from dataclasses import KW_ONLY, dataclass, field
+from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
 import numpy as np
@@ -13,9 +13,9 @@ from numpy.typing import NDArray
 from propcvx.bags import Bags
 from propcvx.checks import check_choice, check_number
 from propcvx.errors import IllPosedWarning, InputError, warn
-from propcvx.estimators.base import BagClassifier, Fitted
+from propcvx.estimators.base import BagClassifier
 from propcvx.estimators.training import bag_weights
-from propcvx.history import History, Round, StopReason
+from propcvx.history import Fitted, History, Round, StopReason
 from propcvx.kernels import FeatureMap
 from propcvx.losses import best_regression_bias
 from propcvx.programs import (
@@ -26,7 +26,7 @@ from propcvx.programs import (
     inv_cal_targets,
 )
 from propcvx.programs.structures import best_logistic_bias
-from propcvx.solvers import Solution, solve
+from propcvx.solvers import solve
 
 Array = NDArray[np.float64]
 
@@ -37,8 +37,6 @@ ILL_CONDITIONED = 1e3
 @dataclass(eq=False, repr=False)
 class _BagMeanClassifier(BagClassifier):
     """Base of both; a subclass implements ``_fit_means(features, bags)`` and calls ``_solve``."""
-
-    solution_: Solution = field(init=False)
 
     def _run(self, feature_map: FeatureMap, bags: Bags) -> Fitted:
         if bags.known_inside.any():
@@ -163,9 +161,7 @@ class MeanMap(_BagMeanClassifier):
         """The means of the two classes, and whether they are ill-determined."""
         weights, shares = bag_weights(self.bag_weights, bags), bags.proportions
         design = np.sqrt(weights)[:, None] * np.column_stack([shares, 1 - shares])
-        singular = np.linalg.svd(design, compute_uv=False)
-        enough = bags.n_bags > 1 and singular[-1] > 0.0
-        self.condition_number_ = float(singular[0] / singular[-1]) if enough else np.inf
+        self.condition_number_ = float(np.linalg.cond(design)) if bags.n_bags > 1 else np.inf
         ill_posed = self.condition_number_ >= ILL_CONDITIONED
         if ill_posed:
             close = f"the proportions of the {bags.n_bags} bags are so close to each other"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
 from types import MappingProxyType
@@ -184,8 +184,8 @@ STARTS: Mapping[str, StartsOf] = MappingProxyType(
 
 def starts_of(init: Any, n_init: int, annealing: bool, bags: Bags, C: float) -> list[Start]:
     """The kinds of start that ``init`` means, checked."""
-    several = isinstance(init, Sequence) and not isinstance(init, str)
-    several = several and all(isinstance(one, str | Start | BagClassifier) for one in init)
+    kinds = (str, Start, BagClassifier)
+    several = isinstance(init, list | tuple) and all(isinstance(one, kinds) for one in init)
     starts: list[Start] = []
     for one in init if several else [init]:
         if isinstance(one, str):

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 
+from propcvx.bags import Bags
 from propcvx.errors import SolverError
 from propcvx.history import History, Round, StopReason
 from propcvx.kernels import unit_of
@@ -132,13 +133,13 @@ class RelaxationResult(Readable):
         """
         return labeling_upper_bound(features, labelings, C, weights=weights)
 
-    def take(self, instances: NDArray[np.intp], sign: int = 1) -> RelaxationResult:
-        """The same with the instances in another order; a sign of -1 exchanges the classes."""
+    def as_given(self, bags: Bags) -> RelaxationResult:
+        """The same for the rows and classes as they were given, see :meth:`Bags.as_given`."""
         return replace(
             self,
-            vectors=sign * self.vectors[:, instances],
-            alpha=self.alpha[instances],
-            labelings=sign * self.labelings[:, instances],
+            vectors=bags.as_given(self.vectors),
+            alpha=self.alpha[bags.places],
+            labelings=bags.as_given(self.labelings),
         )
 
     def times(self, factor: float) -> RelaxationResult:
