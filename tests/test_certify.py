@@ -185,8 +185,8 @@ def check_tree(seed, monkeypatch):
 
 CHECKS = {
     check_random_multipliers: (range(0, 20), range(20, 40)),
-    check_bounds: (range(0, 8), range(8, 16)),
-    check_directions: (range(0, 30),),
+    check_bounds: (range(0, 5), range(5, 10)),
+    check_directions: (range(0, 20),),
     check_tree: (range(0, 4), (41, 303)),
 }
 
@@ -254,7 +254,7 @@ def test_no_move_betters_where_the_search_ends(C_p):
             assert search.plane(other).value >= end.value * (1 - 1e-6)
 
 
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", range(2))
 def test_the_search_finds_the_best_labeling_of_small_problems(seed):
     problem, interval = bound_problem(seed, (4, 4), 4, C=1.0), Interval(1e-5)
     SwapSearch(problem, interval).search(np.random.RandomState(seed))
@@ -264,10 +264,9 @@ def test_the_search_finds_the_best_labeling_of_small_problems(seed):
 # --- the moment bound and its parts -----------------------------------------------------------
 
 
-@pytest.mark.parametrize("seed", range(2))
-def test_multipliers_reach_the_value_of_the_program(seed):
+def test_multipliers_reach_the_value_of_the_program():
     """The moment bound's program in CVXPY, by an interior-point method."""
-    problem = bound_problem(seed)
+    problem = bound_problem(0)
     pieces = divide(problem).pieces
     program = bag_moments(
         [piece.features for piece in pieces],
@@ -312,40 +311,6 @@ def test_box_programs_are_solved_to_optimality(seed):
     gradient = g - v @ Q
     gap = (gradient * np.where(gradient > 0, upper - v, lower - v)).sum(axis=1)
     assert gap.max() <= 1e-7
-
-
-def test_merged_pieces_are_no_worse_and_hold_all_labelings(monkeypatch):
-    monkeypatch.setattr(pieces_module, "MOST_LABELINGS", 3)
-    monkeypatch.setattr(pieces_module, "PIECE_SIZE", 2)
-    problem = bound_problem(4)
-    division, groups = divide(problem), [[0, 1], [2, 3], [4, 5]]
-    multipliers, merged = random_multipliers(division, np.random.RandomState(0)), None
-    bounds = []
-    for merged, of_merged in (
-        (division, multipliers),
-        (division.merge(groups), multipliers.merge(groups)),
-    ):
-        improve_duals(merged, of_merged, margin=np.inf, tol=1e-10)
-        bounds.append(certify_values(merged, of_merged).lower)
-    assert bounds[1] >= bounds[0] - 1e-6
-    assert len(division.pieces) == 6
-    whole = merged.merge([[0, 1, 2]]).pieces[0]
-    whole = whole.keep(np.isfinite(whole.costs))
-    labelings = np.empty((len(whole), 12))
-    labelings[:, whole.instances] = whole.labelings
-    assert not any(len(cost) > 1 for cost in merged.costs)
-    assert sorted(map(tuple, labelings)) == sorted(map(tuple, all_labelings(problem)))
-
-
-def test_features_without_whole_matrices_only_loosen_the_bound(monkeypatch):
-    problem = bound_problem(2, n_features=5)
-    lowers = []
-    for n_factored in (5, 2):
-        monkeypatch.setattr(branching, "N_FACTORED", n_factored)
-        interval, search = started(problem, problem.features @ np.ones(5))
-        BOUNDS["bag_moments"].run(problem, interval, search)
-        lowers.append(interval.lower)
-    assert 0.5 * lowers[0] < lowers[1] <= lowers[0] * (1 + 1e-3)
 
 
 def test_branching_proves_what_listing_does(monkeypatch):
@@ -432,7 +397,7 @@ RELAXED = {
 
 
 @pytest.mark.parametrize("name", RELAXED)
-@pytest.mark.parametrize("form", ["exact", "epsilon", "loss"])
+@pytest.mark.parametrize("form", ["epsilon", "loss"])
 def test_relaxations_prove_bounds_of_the_best_labeling(name, form):
     if name in ("by SCIP", "mixed_integer"):
         pytest.importorskip("pyscipopt")
@@ -483,9 +448,6 @@ def test_time_is_checked_while_one_piece_is_solved(monkeypatch):
     how = {"margin": np.inf, "tol": 1e-9}
     with pytest.raises(OutOfTimeError):
         improve_duals(division, multipliers, before=interval.check_time, **how)
-    calls = []
-    improve_duals(division, multipliers, before=lambda: calls.append(1), **how)
-    assert len(calls) > len(division.pieces[0]) / 2
 
 
 def test_the_interval_is_returned_after_an_interruption():

@@ -16,9 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from propcvx.errors import CrossedBoundsError, SolverError
-from propcvx.programs import svm_dual, svm_dual_parameters
+from propcvx.relaxation.labeling_svm import LabelingSVM
 from propcvx.relaxation.oracles import Oracle
-from propcvx.solvers import SolverNames, solve
 from propcvx.text import Readable
 
 Array = NDArray[np.float64]
@@ -87,15 +86,9 @@ class Bounds(Readable):
 
 
 def labeling_upper_bound(
-    features: Array,
-    labeling: Array,
-    C: float,
-    *,
-    weights: Array | None = None,
-    solver: SolverNames = ("clarabel", "newton"),
-    tol: float = 1e-9,
+    features: Array, labeling: Array, C: float, *, weights: Array | None = None
 ) -> float:
-    r"""Primal SVM value of a labeling, an upper bound on g(y).
+    r"""Primal SVM value of a labeling, an upper bound on g(y) whatever the solver's error.
 
     Parameters
     ----------
@@ -107,25 +100,18 @@ def labeling_upper_bound(
         Weight of the hinge loss.
     weights : array of shape (rank,), optional
         Weights known beforehand; their best multiple is what is left where solvers fail.
-    solver : str or sequence
-        QP solvers to try; their error only makes the bound larger.
-    tol : float
-        Their tolerance.
 
     Returns
     -------
     float
         :math:`\tfrac12 \|w\|^2 + C \sum_i \max(0, 1 - y_i w^\top F_i)` at the best w at hand.
     """
-    size = float(np.sqrt(np.square(features).sum(axis=1).mean())) or 1.0
-    program = svm_dual(features / size, bias=False)
+    svm = LabelingSVM(features, C)
 
     def bound(labeling: Array) -> float:
         directions = [np.zeros(features.shape[1]) if weights is None else weights]
-        program.set(**svm_dual_parameters(labeling, C * size**2))
         with suppress(SolverError):
-            answer = solve(program, solver, tol=tol, residuals=False, warm=None)
-            directions.append(features.T @ answer.variables["v"] / size**2)
+            directions.append(svm.weights(labeling))
         return min(best_multiple(w, labeling * (features @ w), C) for w in directions)
 
     return min(bound(one) for one in np.unique(np.atleast_2d(labeling), axis=0))

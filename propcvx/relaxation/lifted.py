@@ -1,16 +1,19 @@
-"""The lifted semidefinite relaxation, and what those over a lifted matrix share."""
+r"""Semidefinite relaxations over a lifted matrix: of the SVM, and DIFFRAC of ridge regression.
+
+The bounds of DIFFRAC are on :math:`y^\top A y`, the square loss, not on the hinge of eq:convex_1.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import KW_ONLY, dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from propcvx.labelings import FeasibleLabelings
-from propcvx.programs import Lifting, lifted_svm_dual, mixture
+from propcvx.programs import Lifting, diffrac, lifted_svm_dual, mixture, square_loss_matrix
 from propcvx.relaxation.bounds import labeling_upper_bound, lower_bound
 from propcvx.relaxation.oracles.bounding import check_order
 from propcvx.relaxation.result import Relaxation, RelaxationResult, ask, solved_at_once
@@ -68,6 +71,89 @@ class Lifted(Relaxation):
             vectors=vectors,
             weights=weights,
             alpha=alpha,
+            labelings=labelings,
+            history=solved_at_once(value, answer),
+        )
+
+
+@dataclass(frozen=True)
+class Ridge:
+    r"""Ridge regression of labelings, :math:`A = C (I - F R F^\top)` without forming it.
+
+    Attributes
+    ----------
+    features : array of shape (n_instances, rank)
+    C : float
+        Weight of the square loss.
+    """
+
+    features: Array
+    C: float
+
+    def weights(self, labeling: Array) -> Array:
+        r"""The weights :math:`w = (F^\top F + I / 2C)^{-1} F^\top y`."""
+        F = self.features
+        inner = F.T @ F + np.eye(F.shape[1]) / (2.0 * self.C)
+        return np.asarray(np.linalg.solve(inner, F.T @ labeling))
+
+    def value(self, labeling: Array) -> float:
+        r""":math:`\tfrac12 \|w\|^2 + C \|y - F w\|^2` at those weights."""
+        weights = self.weights(labeling)
+        residuals = labeling - self.features @ weights
+        return 0.5 * float(weights @ weights) + self.C * float(residuals @ residuals)
+
+
+@dataclass(frozen=True)
+class SquareLossResult(RelaxationResult):
+    """What a relaxation of the square loss reached; value and bounds are of that loss."""
+
+    loss: ClassVar[str] = "square"
+
+    def plane(self, features: Array, labeling: Array, C: float) -> Array:
+        """Weights of the ridge regression of a labeling."""
+        return Ridge(features, C).weights(labeling)
+
+    def upper_bound(self, features: Array, labelings: Array, C: float, weights: Array) -> float:
+        """The least value of some feasible labelings by the square loss."""
+        return min(Ridge(features, C).value(labeling) for labeling in labelings)
+
+
+@dataclass(eq=False, repr=False)
+class Diffrac(Relaxation):
+    """DIFFRAC (Bach and Harchaoui 2007) with rows for the bags, a semidefinite program.
+
+    It solves :func:`propcvx.programs.diffrac` at once, and its lower bound is evaluated from the
+    multipliers.
+
+    Parameters
+    ----------
+    max_order : int
+        Largest order of the semidefinite matrix, about the number of instances.
+    """
+
+    _: KW_ONLY
+    max_order: int = 400
+
+    def _relax(
+        self, features: Array, feasible: FeasibleLabelings, C: float, **how: Any
+    ) -> Iterator[SquareLossResult]:
+        lifting = Lifting.of(feasible)
+        check_order(lifting.span.shape[1], self.max_order)
+        answer = ask(diffrac(features, feasible, C), **how)
+        products = answer.duals.get("products", lifting.no_products)
+        quadratic = square_loss_matrix(features, C)
+        largest = lifting.largest(-quadratic, answer.duals["diagonal"], products)
+        vectors, weights = mixture(lifting.span @ answer.variables["U"] @ lifting.span.T)
+        labelings = nearest_labelings(vectors, weights, feasible)
+        lower = max(0.0, -float(largest))
+        value = max(answer.value, lower)
+        yield SquareLossResult(
+            value=value,
+            lower=lower,
+            upper=min(Ridge(features, C).value(labeling) for labeling in labelings),
+            vectors=vectors,
+            weights=weights,
+            alpha=np.full(len(features), C),
             labelings=labelings,
             history=solved_at_once(value, answer),
         )

@@ -46,14 +46,11 @@ class MixedInteger(Relaxation):
         Time limit.
     max_instances : int
         Most instances that it sets out to solve.
-    start : array of shape (n_instances,), optional
-        A good feasible labeling, in place of one by a few alternations.
     """
 
     _: KW_ONLY
     seconds: float = 60.0
     max_instances: int = 200
-    start: Any = None
 
     def _relax(
         self, features: Array, feasible: FeasibleLabelings, C: float, **how: Any
@@ -66,8 +63,7 @@ class MixedInteger(Relaxation):
                 "relaxation='lifted' takes some hundreds and 'cutting_planes' any number."
             )
         started, svm = perf_counter(), LabelingSVM(features, C)
-        known = self.start is not None
-        best = svm.best(self.start[None]) if known else starting_point(svm, feasible)
+        best = starting_point(svm, feasible)
         value = svm.value(best.labeling, best.weights)
         program = constrained_psvm(features, feasible, C, value=value)
         how["options"] = {"limits/time": self.seconds, **how["options"]}
@@ -131,7 +127,7 @@ class ContinuousLabels(Relaxation):
 
 
 def starting_point(svm: LabelingSVM, feasible: FeasibleLabelings) -> RoundedLabeling:
-    """A good feasible labeling in no time: a violated one, alternated."""
+    """A good feasible labeling, soon found: that of the first cut, improved by alternation."""
     n = len(svm.features)
     cut = AscentOracle(svm.features, feasible)(np.full(n, 1.0 / n))
     return alternated(svm.best(cut.labeling[None]), svm, feasible)

@@ -1,8 +1,9 @@
 r"""From the relaxation's matrix M back to a labeling and its separator.
 
 A rounding takes what a relaxation reached to a :class:`RoundedLabeling`.  Soft ones keep a
-real-valued labeling and the relaxation's alpha, as in the paper, and settle the sign, which M does
-not tell; feasible ones take the best of some feasible labelings by the SVM value, and that SVM.
+real-valued labeling and the relaxation's alpha, as in the paper, and choose its sign, which M
+leaves open; feasible ones take the best of some feasible labelings by the SVM value, and that
+SVM.
 """
 
 from __future__ import annotations
@@ -105,7 +106,7 @@ def oriented(scores: Array, bags: Bags) -> float:
     r"""The sign of a labeling, +1.0 or -1.0, by its scores on the training bags.
 
     The sign of the smaller bag error is taken; of equal errors, the one with which a bag's mean
-    score grows with its proportion; and where the proportions do not tell, as it is.
+    score grows with its proportion; and where that leaves both, the sign is +1.
 
     Parameters
     ----------
@@ -154,8 +155,8 @@ def labelings_found(result: RelaxationResult, feasible: FeasibleLabelings) -> Ar
 
 def all_candidates(result: RelaxationResult, feasible: FeasibleLabelings) -> Array:
     """All of these."""
-    sources = (nearest_to_axis, nearest_to_mean, labelings_found)
-    return np.vstack([source(result, feasible) for source in sources])
+    nearest = nearest_to_axis(result, feasible), nearest_to_mean(result, feasible)
+    return np.vstack([*nearest, result.labelings])
 
 
 @dataclass(frozen=True)
@@ -166,35 +167,20 @@ class FeasibleRounding:
     ----------
     candidates : callable
         ``candidates(result, feasible)``.
+    polished : bool
+        Whether it is then improved by alternation.
     """
 
     candidates: Candidates
+    polished: bool = False
 
     def __call__(
         self, result: RelaxationResult, features: Array, feasible: FeasibleLabelings, C: float
     ) -> RoundedLabeling:
         """Round."""
-        return LabelingSVM(features, C).best(self.candidates(result, feasible))
-
-
-@dataclass(frozen=True)
-class Polished:
-    """Another rounding's feasible labeling, polished by alternation: never worse.
-
-    Attributes
-    ----------
-    rounding : callable
-        The other one.
-    """
-
-    rounding: Rounding
-
-    def __call__(
-        self, result: RelaxationResult, features: Array, feasible: FeasibleLabelings, C: float
-    ) -> RoundedLabeling:
-        """Round."""
-        start = self.rounding(result, features, feasible, C)
-        return alternated(start, LabelingSVM(features, C), feasible)
+        svm = LabelingSVM(features, C)
+        best = svm.best(self.candidates(result, feasible))
+        return alternated(best, svm, feasible) if self.polished else best
 
 
 def alternated(
@@ -227,7 +213,7 @@ ROUNDINGS: Mapping[str, Rounding] = MappingProxyType(
         "nearest_to_mean": FeasibleRounding(nearest_to_mean),
         "best_cut": FeasibleRounding(labelings_found),
         "best": FeasibleRounding(all_candidates),
-        "polished": Polished(FeasibleRounding(all_candidates)),
+        "polished": FeasibleRounding(all_candidates, polished=True),
     }
 )
 """Roundings by name."""
