@@ -23,7 +23,7 @@ from propcvx.relaxation import (
     mixed_integer,
 )
 from propcvx.relaxation.bounds import labeling_upper_bound
-from propcvx.relaxation.lifted import Ridge
+from propcvx.relaxation.lifted import ridge
 
 pytestmark = pytest.mark.filterwarnings("ignore::propcvx.errors.InaccurateSolutionWarning")
 
@@ -162,9 +162,9 @@ def test_the_square_loss_of_a_labeling_is_ridge_regression(seed):
     w = cp.Variable(3)
     loss = 0.5 * cp.sum_squares(w) + C * cp.sum_squares(labeling - features @ w)
     value = cp.Problem(cp.Minimize(loss)).solve("CLARABEL")
-    ridge = Ridge(features, C)
-    assert ridge.value(labeling) == pytest.approx(value, rel=1e-6)
-    np.testing.assert_allclose(ridge.weights(labeling), w.value, atol=1e-4)
+    weights, own_value = ridge(features, labeling, C)
+    assert own_value == pytest.approx(value, rel=1e-6)
+    np.testing.assert_allclose(weights, w.value, atol=1e-4)
 
 
 # --- all of them --------------------------------------------------------------------------------

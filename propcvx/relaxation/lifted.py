@@ -76,31 +76,26 @@ class Lifted(Relaxation):
         )
 
 
-@dataclass(frozen=True)
-class Ridge:
-    r"""Ridge regression of labelings, :math:`A = C (I - F R F^\top)` without forming it.
+def ridge(features: Array, labeling: Array, C: float) -> tuple[Array, float]:
+    r"""Ridge regression of a labeling: its weights and its value :math:`y^\top A y`.
 
-    Attributes
+    .. math::
+
+        w = (F^\top F + I / 2C)^{-1} F^\top y, \qquad
+        y^\top A y = \tfrac12 \|w\|^2 + C \|y - F w\|^2
+
+    Parameters
     ----------
     features : array of shape (n_instances, rank)
+        F, one row per instance.
+    labeling : array of shape (n_instances,)
     C : float
         Weight of the square loss.
     """
-
-    features: Array
-    C: float
-
-    def weights(self, labeling: Array) -> Array:
-        r"""The weights :math:`w = (F^\top F + I / 2C)^{-1} F^\top y`."""
-        F = self.features
-        inner = F.T @ F + np.eye(F.shape[1]) / (2.0 * self.C)
-        return np.asarray(np.linalg.solve(inner, F.T @ labeling))
-
-    def value(self, labeling: Array) -> float:
-        r""":math:`\tfrac12 \|w\|^2 + C \|y - F w\|^2` at those weights."""
-        weights = self.weights(labeling)
-        residuals = labeling - self.features @ weights
-        return 0.5 * float(weights @ weights) + self.C * float(residuals @ residuals)
+    inner = features.T @ features + np.eye(features.shape[1]) / (2.0 * C)
+    weights = np.linalg.solve(inner, features.T @ labeling)
+    residuals = labeling - features @ weights
+    return weights, 0.5 * float(weights @ weights) + C * float(residuals @ residuals)
 
 
 @dataclass(frozen=True)
@@ -111,11 +106,11 @@ class SquareLossResult(RelaxationResult):
 
     def plane(self, features: Array, labeling: Array, C: float) -> Array:
         """Weights of the ridge regression of a labeling."""
-        return Ridge(features, C).weights(labeling)
+        return ridge(features, labeling, C)[0]
 
     def upper_bound(self, features: Array, labelings: Array, C: float, weights: Array) -> float:
         """The least value of some feasible labelings by the square loss."""
-        return min(Ridge(features, C).value(labeling) for labeling in labelings)
+        return min(ridge(features, labeling, C)[1] for labeling in labelings)
 
 
 @dataclass(eq=False, repr=False)
@@ -150,7 +145,7 @@ class Diffrac(Relaxation):
         yield SquareLossResult(
             value=value,
             lower=lower,
-            upper=min(Ridge(features, C).value(labeling) for labeling in labelings),
+            upper=min(ridge(features, labeling, C)[1] for labeling in labelings),
             vectors=vectors,
             weights=weights,
             alpha=np.full(len(features), C),
