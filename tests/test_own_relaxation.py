@@ -9,19 +9,17 @@ import pytest
 from small_problems import small_problem
 
 from propcvx import ConvPropSVM, CuttingPlanes, bag_target, certify
-from propcvx.bounds import Bound, Interval
+from propcvx.bounds import Bound
 from propcvx.errors import CrossedBoundsError, InputError, SolverError
 from propcvx.experiments.laboratory import compare_relaxations
 from propcvx.history import History, Round, StopReason
 from propcvx.labelings import FeasibleLabelings
-from propcvx.programs import svm_primal
 from propcvx.relaxation import RELAXATIONS, RelaxationResult, labeling_svm, register_relaxation
 from propcvx.relaxation.bounds import labeling_upper_bound
 from propcvx.relaxation.masters import MASTERS
 from propcvx.relaxation.oracles import CoordinateOracle, Cut, ExhaustiveOracle, violation_value
 from propcvx.relaxation.rounding import SoftRounding, by_bags, rank_one
 from propcvx.relaxation.table import TOL
-from propcvx.solvers import solve
 
 pytestmark = pytest.mark.filterwarnings("ignore::propcvx.errors.InaccurateSolutionWarning")
 
@@ -75,13 +73,9 @@ def test_an_oracle_of_ones_own_may_prove_a_bound_without_being_exact():
     relaxation = CuttingPlanes(oracle=Directions, max_cuts=5)
     clf = ConvPropSVM(intercept="none", relaxation=relaxation).fit(problem.X, problem.y)
     labelings = np.array(list(FeasibleLabelings.of(problem.bags, 0.0).enumerate()))
-    program = svm_primal(problem.X, bias=False)
-    best = min(
-        solve(program.set(y=y, C=1.0), "clarabel", tol=1e-10, residuals=False).value
-        for y in labelings
-    )
-    assert 0.0 < clf.bounds_.lower <= best + 1e-7
-    assert clf.bounds_.upper >= best - 1e-7
+    best = labeling_upper_bound(problem.X, labelings, 1.0)
+    assert 0.0 < clf.bounds_.lower <= best * (1.0 + 1e-9)
+    assert clf.bounds_.upper >= best * (1.0 - 1e-9)
 
 
 def test_a_master_of_ones_own():
@@ -226,10 +220,6 @@ def test_a_lower_bound_above_the_best_labeling_is_found_out_wherever_it_came_fir
         certify(problem.X, problem.y, kinds=[liar, "branch_and_bound"])
     with pytest.raises(CrossedBoundsError, match="Own"):
         ConvPropSVM(relaxation=liar, rounding="best").fit(problem.X, problem.y)
-    interval = Interval(1e-4, upper=2.0 * best)
-    interval.prove("Own", 1.01 * best)
-    with pytest.raises(CrossedBoundsError, match="'Own': the lower bound"):
-        interval.offer("swap search", np.ones(8), best)
 
 
 def test_a_class_in_the_place_of_an_object_is_refused():
@@ -369,11 +359,3 @@ def test_an_interruption_of_the_last_certificate_costs_only_this(monkeypatch):
         clf.fit(problem.X, problem.y)
     assert clf.bounds_ is None
     assert clf.predict(problem.X).shape == (8,)
-
-
-@pytest.mark.parametrize(("scale", "C"), [(1e5, 1.0), (1e-5, 1.0), (1.0, 1e8)])
-def test_data_of_another_scale_are_fitted_and_bounded(scale, C):
-    problem = small_problem(0, sizes=(5, 5))
-    clf = ConvPropSVM(C=C, relaxation=CuttingPlanes(oracle="sweep", max_cuts=3))
-    clf.fit(scale * problem.X, problem.y)
-    assert 0.0 <= clf.bounds_.lower <= clf.bounds_.upper

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from small_problems import small_problem, small_problems
 
-from propcvx import ConvPropSVM, CuttingPlanes, bag_target
+from propcvx import ConvPropSVM, CuttingPlanes
 from propcvx.history import History
 from propcvx.labelings import FeasibleLabelings
 from propcvx.relaxation import Lifted, RelaxationResult
@@ -107,19 +107,6 @@ def test_the_mean_is_that_of_the_mixture():
     weights, alpha = np.array([0.25, 0.75]), np.ones(3)
     result = RelaxationResult(0, 0, 0, labelings, weights, alpha, labelings, History())
     np.testing.assert_array_equal(mean_labeling(result), [-0.5, 1.0, 0.5])
-
-
-@pytest.mark.parametrize("name", ROUNDINGS)
-def test_a_fit_does_not_depend_on_the_order_of_rows(name):
-    problem = small_problem(3, sizes=(4, 4, 4), n_features=3)
-    shares, index = dict(enumerate(problem.bags.proportions)), problem.bags.index
-    order = np.random.RandomState(1).permutation(12)
-    clf = ConvPropSVM(rounding=name, relaxation=CuttingPlanes(max_cuts=4))
-    here = clf.fit(problem.X, bag_target(index, shares))
-    scores, upper = here.decision_function(problem.X), here.relaxation_.upper
-    there = clf.fit(problem.X[order], bag_target(index[order], shares))
-    np.testing.assert_allclose(there.decision_function(problem.X), scores, atol=1e-5)
-    assert there.relaxation_.upper == pytest.approx(upper, rel=1e-6)
 
 
 @pytest.mark.parametrize("name", FEASIBLE)

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from propcvx.errors import CrossedBoundsError, SolverError
-from propcvx.relaxation.labeling_svm import LabelingSVM
+from propcvx.relaxation.labeling_svm import LabelingSVM, best_multiple
 from propcvx.relaxation.oracles import Oracle
 from propcvx.text import Readable
 
@@ -108,25 +108,15 @@ def labeling_upper_bound(
     """
     svm = LabelingSVM(features, C)
 
+    known = np.zeros(features.shape[1]) if weights is None else weights
+
     def bound(labeling: Array) -> float:
-        directions = [np.zeros(features.shape[1]) if weights is None else weights]
+        value = best_multiple(known, labeling * (features @ known), C)
         with suppress(SolverError):
-            directions.append(svm.weights(labeling))
-        return min(best_multiple(w, labeling * (features @ w), C) for w in directions)
+            value = min(value, svm.solved(labeling).value)
+        return value
 
     return min(bound(one) for one in np.unique(np.atleast_2d(labeling), axis=0))
-
-
-def best_multiple(weights: Array, margins: Array, C: float) -> float:
-    r"""Least :math:`\tfrac12 c^2 \|w\|^2 + C \sum_i \max(0, 1 - c m_i)` over :math:`c \ge 0`."""
-    square, worst = float(weights @ weights), C * len(margins)
-    if square == 0.0:
-        return worst
-    low, high = 0.0, np.sqrt(2.0 * worst / square)
-    while low < (middle := (low + high) / 2) < high:
-        falls = middle * square < C * margins[middle * margins < 1.0].sum()
-        low, high = (middle, high) if falls else (low, middle)
-    return float(0.5 * low**2 * square + C * np.maximum(0.0, 1.0 - low * margins).sum())
 
 
 def lower_bound(alpha: Array, bound: float, C: float) -> float:

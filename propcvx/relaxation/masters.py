@@ -7,7 +7,7 @@ cutting-plane loop cannot tell which form it was given.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any
@@ -53,10 +53,6 @@ class MasterSolution:
     level: float
     solver: str
     status: str
-
-
-Masters = Callable[..., Callable[[Array], MasterSolution]]
-"""``factory(features, C, *, solver, tol, options)``, which gives ``master(labelings)``."""
 
 
 @dataclass

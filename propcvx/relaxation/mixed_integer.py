@@ -17,7 +17,7 @@ from propcvx.history import History, Round, StopReason
 from propcvx.labelings import FeasibleLabelings
 from propcvx.programs import constrained_psvm
 from propcvx.programs.psvm import FEASIBILITY
-from propcvx.relaxation.labeling_svm import LabelingSVM, RoundedLabeling
+from propcvx.relaxation.labeling_svm import LabelingSVM, SolvedLabeling
 from propcvx.relaxation.oracles import AscentOracle
 from propcvx.relaxation.oracles.exact import lower_bound_of
 from propcvx.relaxation.result import Relaxation, RelaxationResult, ask, solved_at_once
@@ -64,8 +64,7 @@ class MixedInteger(Relaxation):
             )
         started, svm = perf_counter(), LabelingSVM(features, C)
         best = starting_point(svm, feasible)
-        value = svm.value(best.labeling, best.weights)
-        program = constrained_psvm(features, feasible, C, value=value)
+        program = constrained_psvm(features, feasible, C, value=best.value)
         how["options"] = {"limits/time": self.seconds, **how["options"]}
         asked, name, status, proved = perf_counter(), "scip", USER_LIMIT, 0.0
         try:
@@ -76,17 +75,16 @@ class MixedInteger(Relaxation):
         else:
             name, status, proved = answer.solver, answer.status, lower_bound_of(program)
             found = svm.best(feasible.best(answer.variables["z"] - 0.5)[None])
-            best = min(best, found, key=lambda one: svm.value(one.labeling, one.weights))
-            value = svm.value(best.labeling, best.weights)
+            best = min(best, found, key=lambda one: one.value)
         missed = SAFETY * proved + SHORT * max(how["tol"], FEASIBILITY) * C * len(features)
-        record = Round(value, name, status, perf_counter() - started)
+        record = Round(best.value, name, status, perf_counter() - started)
         yield RelaxationResult(
-            value=value,
-            lower=min(max(0.0, proved - missed), value),
-            upper=value,
+            value=best.value,
+            lower=min(max(0.0, proved - missed), best.value),
+            upper=best.value,
             vectors=best.labeling[None],
             weights=np.ones(1),
-            alpha=np.clip(svm.alpha(best.labeling), 0.0, C),
+            alpha=np.abs(best.duals),
             labelings=best.labeling[None],
             history=History([record], StopReason.SOLVED),
         )
@@ -106,18 +104,17 @@ class ContinuousLabels(Relaxation):
     ) -> Iterator[RelaxationResult]:
         svm = LabelingSVM(features, C)
         start = starting_point(svm, feasible)
-        upper = svm.value(start.labeling, start.weights)
-        program = constrained_psvm(features, feasible, C, value=upper, integer=False)
+        program = constrained_psvm(features, feasible, C, value=start.value, integer=False)
         answer = ask(program, **how)
         sides = [np.maximum(answer.duals[side], 0.0) for side in ("positive", "negative")]
         positive, negative = np.array(sides) / np.maximum(1.0, sum(sides) / C)
-        reach = 1.0 + np.sqrt(2.0 * upper) * np.linalg.norm(features, axis=1)
+        reach = 1.0 + np.sqrt(2.0 * start.value) * np.linalg.norm(features, axis=1)
         lower = _continuous_bound(features, feasible, positive, negative, reach)
         labels = 2.0 * np.clip(answer.variables["z"], 0.0, 1.0) - 1.0
         yield RelaxationResult(
             value=answer.value,
             lower=max(0.0, lower),
-            upper=upper,
+            upper=start.value,
             vectors=labels[None],
             weights=np.ones(1),
             alpha=np.abs(positive - negative),
@@ -126,7 +123,7 @@ class ContinuousLabels(Relaxation):
         )
 
 
-def starting_point(svm: LabelingSVM, feasible: FeasibleLabelings) -> RoundedLabeling:
+def starting_point(svm: LabelingSVM, feasible: FeasibleLabelings) -> SolvedLabeling:
     """A good feasible labeling, soon found: that of the first cut, improved by alternation."""
     n = len(svm.features)
     cut = AscentOracle(svm.features, feasible)(np.full(n, 1.0 / n))

@@ -20,7 +20,7 @@ from propcvx.labelings import FeasibleLabelings
 from propcvx.local_search import improved
 from propcvx.losses import HINGE
 from propcvx.metrics import proportion_error
-from propcvx.relaxation.labeling_svm import LabelingSVM, RoundedLabeling
+from propcvx.relaxation.labeling_svm import LabelingSVM, RoundedLabeling, SolvedLabeling
 from propcvx.relaxation.result import RelaxationResult
 
 Array = NDArray[np.float64]
@@ -96,7 +96,7 @@ def by_objective(scores: Array, features: Array, feasible: FeasibleLabelings, C:
     """
     svm = LabelingSVM(features, C)
     found = feasible.best(np.column_stack([scores, -scores])).T
-    here, there = (svm.value(y, svm.weights(y)) for y in found)
+    here, there = (svm.solved(labeling).value for labeling in found)
     if abs(here - there) <= TIED * max(here, there):
         return oriented(scores, feasible.bags)
     return 1.0 if here < there else -1.0
@@ -176,7 +176,7 @@ class FeasibleRounding:
 
     def __call__(
         self, result: RelaxationResult, features: Array, feasible: FeasibleLabelings, C: float
-    ) -> RoundedLabeling:
+    ) -> SolvedLabeling:
         """Round."""
         svm = LabelingSVM(features, C)
         best = svm.best(self.candidates(result, feasible))
@@ -184,24 +184,23 @@ class FeasibleRounding:
 
 
 def alternated(
-    start: RoundedLabeling, svm: LabelingSVM, feasible: FeasibleLabelings
-) -> RoundedLabeling:
+    start: SolvedLabeling, svm: LabelingSVM, feasible: FeasibleLabelings
+) -> SolvedLabeling:
     """Labels and SVM in turn, as Algorithm 1 at C, over the feasible labelings, while it improves.
 
     Parameters
     ----------
-    start : RoundedLabeling
-        A feasible labeling and its weights.
+    start : SolvedLabeling
+        A feasible labeling and its SVM.
     svm : LabelingSVM
     feasible : FeasibleLabelings
         The set; its labeling step is one sort of each bag (Proposition 3).
     """
 
-    def step(before: RoundedLabeling) -> RoundedLabeling:
-        labeling = feasible.best(HINGE.reduction(svm.features @ before.weights))
-        return RoundedLabeling(labeling, svm.weights(labeling))
+    def step(before: SolvedLabeling) -> SolvedLabeling:
+        return svm.solved(feasible.best(HINGE.reduction(svm.features @ before.weights)))
 
-    return improved(start, step, lambda found: svm.value(found.labeling, found.weights))
+    return improved(start, step, lambda found: found.value)
 
 
 ROUNDINGS: Mapping[str, Rounding] = MappingProxyType(
