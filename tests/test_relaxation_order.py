@@ -14,7 +14,7 @@ from propcvx.labelings import FeasibleLabelings
 from propcvx.relaxation.cutting_planes import off_zero
 from propcvx.relaxation.masters import settled
 from propcvx.relaxation.oracles import ORACLES
-from propcvx.relaxation.rounding import oriented
+from propcvx.relaxation.rounding import by_bags
 
 pytestmark = pytest.mark.filterwarnings(
     "ignore::propcvx.errors.InaccurateSolutionWarning", "ignore::propcvx.errors.PoorFitWarning"
@@ -141,8 +141,7 @@ def test_an_alpha_of_zero_is_as_good_as_zero():
 def test_the_sign_turns_with_the_scores():
     """Bag errors of both signs are equal here; the bag with more positives has larger scores."""
     bags = Bags.from_target(bag_target([0, 0, 1, 1], [0.0, 0.5]))
-    scores = np.array([1.0, -1.0, 2.0, -1.0])
-    assert oriented(scores, bags) == 1.0
-    assert oriented(-scores, bags) == -1.0
-    assert oriented(np.array([-1.0, -1.0, -1.0, 1.0]), bags) == 1.0
-    assert oriented(np.zeros(4), bags) == 1.0
+    feasible = FeasibleLabelings.of(bags, 0.0)
+    cases = [([1, -1, 2, -1], 1.0), ([-1, 1, -2, 1], -1.0), ([-1, -1, -1, 1], 1.0), ([0] * 4, 1.0)]
+    for scores, sign in cases:
+        assert by_bags(np.array(scores, float), np.ones((4, 1)), feasible, 1.0) == sign

@@ -32,7 +32,7 @@ def check_crossing(who: str, lower: float, upper: float) -> None:
     Raises
     ------
     CrossedBoundsError
-        If it is, by more than rounding explains; the message names ``who`` said so.
+        If it is, by more than rounding explains; the message begins with ``who``.
     """
     if not lower <= upper + CROSSED * abs(upper):
         raise CrossedBoundsError(

@@ -93,7 +93,7 @@ def ridge(features: Array, labeling: Array, C: float) -> tuple[Array, float]:
         Weight of the square loss.
     """
     inner = features.T @ features + np.eye(features.shape[1]) / (2.0 * C)
-    weights: Array = np.linalg.solve(inner, features.T @ labeling)
+    weights = np.asarray(np.linalg.solve(inner, features.T @ labeling), dtype=np.float64)
     residuals = labeling - features @ weights
     return weights, 0.5 * float(weights @ weights) + C * float(residuals @ residuals)
 

@@ -104,17 +104,18 @@ class ContinuousLabels(Relaxation):
     ) -> Iterator[RelaxationResult]:
         svm = LabelingSVM(features, C)
         start = starting_point(svm, feasible)
-        program = constrained_psvm(features, feasible, C, value=start.value, integer=False)
+        upper = svm.value(start.labeling, start.weights)
+        program = constrained_psvm(features, feasible, C, value=upper, integer=False)
         answer = ask(program, **how)
         sides = [np.maximum(answer.duals[side], 0.0) for side in ("positive", "negative")]
         positive, negative = np.array(sides) / np.maximum(1.0, sum(sides) / C)
-        reach = 1.0 + np.sqrt(2.0 * start.value) * np.linalg.norm(features, axis=1)
+        reach = 1.0 + np.sqrt(2.0 * upper) * np.linalg.norm(features, axis=1)
         lower = _continuous_bound(features, feasible, positive, negative, reach)
         labels = 2.0 * np.clip(answer.variables["z"], 0.0, 1.0) - 1.0
         yield RelaxationResult(
             value=answer.value,
             lower=max(0.0, lower),
-            upper=start.value,
+            upper=upper,
             vectors=labels[None],
             weights=np.ones(1),
             alpha=np.abs(positive - negative),

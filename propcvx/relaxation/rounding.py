@@ -15,7 +15,6 @@ from types import MappingProxyType
 import numpy as np
 from numpy.typing import NDArray
 
-from propcvx.bags import Bags
 from propcvx.labelings import FeasibleLabelings
 from propcvx.local_search import improved
 from propcvx.losses import HINGE
@@ -80,8 +79,34 @@ class SoftRounding:
 
 
 def by_bags(scores: Array, features: Array, feasible: FeasibleLabelings, C: float) -> float:
-    """The sign of the smaller bag error on the training bags, as in the paper: ``oriented``."""
-    return oriented(scores, feasible.bags)
+    r"""The sign of the smaller bag error on the training bags, as in the paper.
+
+    Of equal errors, the sign with which a bag's mean score grows with its proportion; and where
+    that leaves both, +1.
+
+    Parameters
+    ----------
+    scores : array of shape (n_instances,)
+        The scores of the separator.
+    features, feasible, C
+        As in every relaxation.
+
+    Examples
+    --------
+    >>> from propcvx import Bags, bag_target
+    >>> bags = Bags.from_target(bag_target([0, 0, 1, 1], [0.0, 0.5]))
+    >>> feasible, X = FeasibleLabelings.of(bags, 0.0), np.ones((4, 1))
+    >>> by_bags(np.array([1.0, 1.0, 1.0, -1.0]), X, feasible, C=1.0)
+    -1.0
+    """
+    bags = feasible.bags
+    excess = proportion_error(bags, scores) - proportion_error(bags, -scores)
+    if abs(excess) > TIED:
+        return -1.0 if excess > 0.0 else 1.0
+    means = np.bincount(bags.index, weights=scores) / bags.sizes
+    shares = bags.proportions - bags.proportions.mean()
+    covariance = float(shares @ (means - means.mean()))
+    return -1.0 if covariance < -TIED * np.abs(scores).max() else 1.0
 
 
 def by_objective(scores: Array, features: Array, feasible: FeasibleLabelings, C: float) -> float:
@@ -98,37 +123,8 @@ def by_objective(scores: Array, features: Array, feasible: FeasibleLabelings, C:
     found = feasible.best(np.column_stack([scores, -scores])).T
     here, there = (svm.solved(labeling).value for labeling in found)
     if abs(here - there) <= TIED * max(here, there):
-        return oriented(scores, feasible.bags)
+        return by_bags(scores, features, feasible, C)
     return 1.0 if here < there else -1.0
-
-
-def oriented(scores: Array, bags: Bags) -> float:
-    r"""The sign of a labeling, +1.0 or -1.0, by its scores on the training bags.
-
-    The sign of the smaller bag error is taken; of equal errors, the one with which a bag's mean
-    score grows with its proportion; and where that leaves both, the sign is +1.
-
-    Parameters
-    ----------
-    scores : array of shape (n_instances,)
-        The scores of the classifier that the labeling gives.
-    bags : Bags
-        The training bags.
-
-    Examples
-    --------
-    >>> from propcvx import bag_target
-    >>> bags = Bags.from_target(bag_target([0, 0, 1, 1], [0.0, 0.5]))
-    >>> oriented(np.array([1.0, 1.0, 1.0, -1.0]), bags)
-    -1.0
-    """
-    excess = proportion_error(bags, scores) - proportion_error(bags, -scores)
-    if abs(excess) > TIED:
-        return -1.0 if excess > 0.0 else 1.0
-    means = np.bincount(bags.index, weights=scores) / bags.sizes
-    shares = bags.proportions - bags.proportions.mean()
-    covariance = float(shares @ (means - means.mean()))
-    return -1.0 if covariance < -TIED * np.abs(scores).max() else 1.0
 
 
 # --- feasible labelings -----------------------------------------------------------------------

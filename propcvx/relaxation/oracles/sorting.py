@@ -15,7 +15,6 @@ from sklearn.utils import check_random_state
 from propcvx.checks import check_count, check_number
 from propcvx.labelings import FeasibleLabelings
 from propcvx.relaxation.oracles.cut import (
-    TIED,
     BaseOracle,
     Cut,
     ascend,
@@ -96,14 +95,9 @@ class CoordinateOracle(BaseOracle):
 
     def __call__(self, alpha: Array) -> Cut:
         """Find a labeling for alpha."""
-        scores = alpha[:, None] * self.dimensions
-        found = [self.feasible.best(signed) for signed in (scores, -scores)]
-        values = np.array([np.einsum("ij,ij->j", scores, y) for y in found]) * [[1.0], [-1.0]]
-        signs, columns = np.nonzero(values >= values.max() * (1.0 - TIED))
-        best = np.array(
-            [found[sign][:, column] for sign, column in zip(signs, columns, strict=True)]
-        )
-        labeling = best[first_of_best(best, values[signs, columns])]
+        scores = alpha[:, None] * np.hstack([self.dimensions, -self.dimensions])
+        found = self.feasible.best(scores)
+        labeling = found[:, first_of_best(found.T, np.einsum("ij,ij->j", scores, found))]
         return Cut(labeling, violation_value(self.features, labeling, alpha))
 
 
