@@ -198,13 +198,11 @@ def test_swapped_classes_are_the_same_problem(name):
 @pytest.mark.parametrize(
     ("relaxation", "message"),
     [
-        (MixedInteger(max_instances=7), r"8 instances are above max_instances=7; .*'lifted'"),
         (MixedInteger(seconds=0), "seconds must be a finite number above 0"),
         (
             CuttingPlanes(oracle=partial(SemidefiniteOracle, max_order=6)),
             "order 7 is above max_order=6",
         ),
-        (Lifted(max_order=9), r"order 10 is above max_order=9; .*'cutting_planes'"),
         (Diffrac(max_order=6), r"order 7 is above max_order=6; .*'cutting_planes'"),
     ],
 )
