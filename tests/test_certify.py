@@ -19,12 +19,12 @@ from propcvx.bounds.directions import labelings_of_arcs
 from propcvx.bounds.maximise import SmoothBound
 from propcvx.bounds.moments import Multipliers, certify_values, improve_duals
 from propcvx.bounds.pieces import divide
-from propcvx.errors import FailedBoundWarning, InputError
+from propcvx.errors import FailedBoundWarning, InputError, SolverError
 from propcvx.history import StopReason
 from propcvx.labelings import FeasibleLabelings
 from propcvx.losses import PROPORTION_LOSSES
 from propcvx.programs import bag_moments
-from propcvx.relaxation import MixedInteger, labeling_upper_bound
+from propcvx.relaxation import MixedInteger, labeling_svm, labeling_upper_bound
 from propcvx.solvers import solve
 
 
@@ -251,6 +251,16 @@ def test_no_move_betters_where_the_search_ends(C_p):
         swap = len(changed) == 2 and len(bags) == 1 and other[changed].sum() == 0.0
         if swap or len(changed) == 1:
             assert search.plane(other).value >= end.value * (1 - 1e-6)
+
+
+def test_a_labeling_whose_solver_fails_is_bounded_by_weights_of_zero(monkeypatch):
+    def fails(*arguments, **options):
+        raise SolverError("no answer", "stub", "solver_error")
+
+    monkeypatch.setattr(labeling_svm, "solve", fails)
+    problem = bound_problem(0)
+    interval, _ = started(problem)
+    assert interval.upper == pytest.approx(problem.C * 12)
 
 
 @pytest.mark.parametrize("seed", range(2))
