@@ -20,7 +20,7 @@ from propcvx.experiments.reproduce import Protocol, Selection, entries
 from propcvx.experiments.reproduce.entries import CHOSEN, FOR_ALL_BY_TEST
 from propcvx.experiments.reproduce.report import rows_table
 from propcvx.experiments.reproduce.results import read_results
-from propcvx.experiments.tables import spread_text
+from propcvx.text import spread_text
 
 FILE = Path(__file__).with_name("results") / "drawings.csv"
 DATA = ["heart", "vote", "australian"]

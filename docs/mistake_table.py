@@ -3,7 +3,7 @@
 from mistakes import MISTAKES, Mistake
 
 from propcvx.errors import PropCVXError, PropCVXWarning
-from propcvx.experiments.tables import markdown_table
+from propcvx.text import markdown_table
 
 
 def mistake_tables() -> str:

@@ -16,8 +16,8 @@ from propcvx.experiments.reproduce import report
 from propcvx.experiments.reproduce.entries import CHOSEN, PLACE, PRINTED_REPETITIONS
 from propcvx.experiments.reproduce.experiments import EXPERIMENTS, PAPER, UNPRINTED
 from propcvx.experiments.reproduce.results import read_results
-from propcvx.experiments.tables import parameter_text, spread_text
 from propcvx.plotting import svg_text
+from propcvx.text import parameter_text, spread_text
 
 PRINTED = ("figure1", "table-linear", "table-large", "table-rbf", "robustness")
 """Experiments of which the paper prints accuracies."""

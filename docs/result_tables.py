@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from propcvx.experiments.tables import markdown_table
+from propcvx.text import markdown_table
 
 RESULTS = Path(__file__).with_name("results")
 

@@ -7,10 +7,10 @@ import numpy as np
 
 from propcvx import Bags, bag_target
 from propcvx import programs as p
-from propcvx.experiments.tables import markdown_table
 from propcvx.labelings import FeasibleLabelings
 from propcvx.losses import HINGE, PROPORTION_LOSSES
 from propcvx.solvers import SOLVERS
+from propcvx.text import markdown_table
 
 CLASSES = list(p.ProblemClass)
 

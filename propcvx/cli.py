@@ -19,10 +19,12 @@ from propcvx.experiments import reproduce
 from propcvx.experiments.demo import run_demo
 from propcvx.experiments.laboratory import KINDS, Problem, run_comparison
 from propcvx.experiments.reproduce.protocol import OPTIONS
-from propcvx.experiments.solvers_command import add_solvers
+from propcvx.experiments.solvers_command import add_solvers, several
 
 INTERRUPTED = 130
 """Exit code of a program ended by Ctrl-C, as shells count it."""
+
+SEED = "seeds all that is random (%(default)s)"
 
 Chosen = argparse.Namespace
 
@@ -43,38 +45,28 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """
     parser = argparse.ArgumentParser("propcvx", description=propcvx.__doc__)
     parser.add_argument("--version", action="version", version=f"propcvx {propcvx.__version__}")
-    commands = parser.add_subparsers(dest="command", metavar="command")
+    parser.set_defaults(run=lambda chosen: parser.print_help())
+    commands = parser.add_subparsers(metavar="command")
     for add in (_add_demo, _add_reproduce, _add_report, _add_relax, add_solvers):
         add(commands)
     chosen = parser.parse_args(arguments)
-    if chosen.command is None:
-        parser.print_help()
-        return 0
     try:
-        return int(chosen.run(chosen))
+        return chosen.run(chosen) or 0
     except InputError as error:
         chosen.parser.error(str(error))
     except PropCVXError as error:
         print(f"propcvx: {error}", file=sys.stderr)
     except KeyboardInterrupt:
-        said = "interrupted; what is printed above, or in a file, was finished"
-        print(f"propcvx: {said}", file=sys.stderr)
+        print("propcvx: interrupted; finished results are printed or in the file", file=sys.stderr)
         return INTERRUPTED
     return 1
 
 
-def _command(
-    commands: Any, run: Callable[[Chosen], int], options: dict[str, Any], **texts: str
-) -> Any:
-    """A command with its options: by flag the type of the value, the default, and a help text.
-
-    An option without a type is a switch.
-    """
+def _add_command(
+    commands: Any, run: Callable[[Chosen], int | None], **texts: str
+) -> argparse.ArgumentParser:
+    """The parser of a command, which is named as the function that it runs."""
     parser = commands.add_parser(run.__name__.strip("_"), **texts)
-    for flag, (of_value, default, text) in options.items():
-        how = {"type": of_value} if of_value else {"action": "store_true"}
-        shown = f"{text} (%(default)s)" if of_value and default is not None else text
-        parser.add_argument(flag, default=default, help=shown, **how)
     parser.set_defaults(parser=parser, run=run)
     return parser
 
@@ -95,75 +87,60 @@ def _setting(text: str) -> tuple[str, Any]:
 
 
 def _seed(text: str, least: int = 0) -> int:
-    """A whole number, at least that."""
     if not least <= int(text) < 2**32:
         raise argparse.ArgumentTypeError(f"must be from {least} to 2**32 - 1, got {text}")
     return int(text)
 
 
 def _count(text: str) -> int:
-    return _seed(text, 1)
-
-
-def _several(of_one: Callable[[str], Any]) -> Callable[[str], list[Any]]:
-    """Values of that type, between commas."""
-
-    def values(text: str) -> list[Any]:
-        return [of_one(word) for word in text.split(",")]
-
-    values.__name__ = f"list of {of_one.__name__.strip('_')}"
-    return values
+    return _seed(text, least=1)
 
 
 def _add_demo(commands: Any) -> None:
-    options = {
-        "--output": (Path, Path("propcvx-demo"), "folder for the pictures"),
-        "--seed": (_seed, 0, "seeds all that is random"),
-        "--jobs": (_count, cpu_count(), "methods at work at once"),
-        "--quick": (None, False, "hardly any tuning: does it run?"),
-    }
     about = "Figure 1 of the paper, and real data: two tables and two pictures"
-    _command(commands, _demo, options, help=about)
+    add = _add_command(commands, _demo, help=about).add_argument
+    add("--output", type=Path, default="propcvx-demo", help="folder for the pictures (%(default)s)")
+    add("--seed", type=_seed, default=0, help=SEED)
+    add("--jobs", type=_count, default=cpu_count(), help="methods at work at once (%(default)s)")
+    add("--quick", action="store_true", help="hardly any tuning: does it run?")
 
 
-def _demo(chosen: Chosen) -> int:
+def _demo(chosen: Chosen) -> None:
     start = perf_counter()
     pictures = run_demo(chosen.output, seed=chosen.seed, n_jobs=chosen.jobs, quick=chosen.quick)
     print(f"\nDone in {perf_counter() - start:.0f} seconds. Pictures:")
     for picture in pictures:
         print(f"  {picture}")
-    return 0
 
 
 def _add_reproduce(commands: Any) -> None:
-    only = "only these, between commas, in this order"
-    options = {
-        "--jobs": (_count, None, "processes at work at once (1)"),
-        "--scheduler": (str, None, "of a Dask cluster, whose workers run the cells: its address"),
-        "--dry-run": (None, False, "print what is left to do"),
-        "--data": (_several(str), None, only),
-        "--kernels": (_several(str), None, only),
-        "--bag-sizes": (_several(int), None, only),
-        "--methods": (_several(str), None, only),
-        "--repetitions": (_several(int), None, f"{only}, counted from 0"),
-    }
-    parser = _command(
+    parser = _add_command(
         commands,
         _reproduce,
-        options,
         help="the paper's experiments, kept cell by cell in a results file",
-        description="What is in the results file is not run again: an interrupted run is continued "
-        "by the same command.",
+        description="Results that are in the file are not computed again: the same command "
+        "continues an interrupted run.",
     )
     listed = "; ".join(f"{name}: {one.about}" for name, one in reproduce.EXPERIMENTS.items())
-    parser.add_argument("what", metavar="WHAT", help=listed)
-    parser.add_argument("--results", type=Path, required=True, metavar="FILE", help="JSON lines")
+    only = "only these, between commas, in this order"
+    add = parser.add_argument
+    add("what", metavar="WHAT", help=listed)
+    add("--results", type=Path, required=True, metavar="FILE", help="JSON lines")
+    add("--jobs", type=_count, help="processes at work at once (1)")
+    add("--scheduler", help="address of a Dask cluster, whose workers run the cells")
+    add("--dry-run", action="store_true", help="print what is left to do")
+    add("--data", type=several(str), help=only)
+    add("--kernels", type=several(str), help=only)
+    add("--bag-sizes", type=several(int), help=only)
+    add("--methods", type=several(str), help=only)
+    add("--repetitions", type=several(int), help=f"{only}, counted from 0")
     _add_protocol(parser)
 
 
 def _reproduce(chosen: Chosen) -> int:
-    parts = vars(reproduce.Selection())
-    selection = reproduce.Selection(**{part: getattr(chosen, part) for part in parts})
+    selection = reproduce.Selection(
+        chosen.data, chosen.kernels, chosen.bag_sizes, chosen.methods, chosen.repetitions
+    )
     cells = reproduce.plan(chosen.what, _protocol(chosen), selection)
     own = reproduce.EXPERIMENTS[chosen.what].options
     for name, _ in chosen.set:
@@ -182,30 +159,26 @@ def _reproduce(chosen: Chosen) -> int:
 
 
 def _add_report(commands: Any) -> None:
+    parser = _add_command(commands, _report, help="a results file beside the paper, or as data")
     output = "a report in .md or .html, or the cells in .csv or .parquet; or the report is printed"
-    options = {"--output": (Path, None, output)}
-    about = "a results file beside the paper, or as data"
-    parser = _command(commands, _report, options, help=about)
     parser.add_argument("file", type=Path, metavar="FILE", help="of propcvx reproduce")
+    parser.add_argument("--output", type=Path, help=output)
     _add_protocol(parser)
 
 
-def _report(chosen: Chosen) -> int:
+def _report(chosen: Chosen) -> None:
     from propcvx.experiments.reproduce import report
 
     if chosen.output:
         report.write_report(chosen.file, chosen.output, _protocol(chosen))
     else:
         print(report.report_text(chosen.file, _protocol(chosen)), end="")
-    return 0
 
 
 def _add_protocol(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "--preset", choices=reproduce.PRESETS, default="paper", help="options (paper)"
-    )
-    other = f"NAME=VALUE: another value of an option of the protocol: {', '.join(OPTIONS)}"
-    parser.add_argument("--set", type=_setting, action="append", default=[], help=other)
+    add, other = parser.add_argument, "NAME=VALUE: another value of an option of the protocol: "
+    add("--preset", choices=reproduce.PRESETS, default="paper", help="options (%(default)s)")
+    add("--set", type=_setting, action="append", default=[], help=other + ", ".join(OPTIONS))
 
 
 def _protocol(chosen: Chosen) -> reproduce.Protocol:
@@ -213,27 +186,29 @@ def _protocol(chosen: Chosen) -> reproduce.Protocol:
 
 
 def _add_relax(commands: Any) -> None:
-    options = {
-        "--data": (_several(str), "generated", "real sets, as PROPCVX_DATA says, or 'generated'"),
-        "--instances": (_several(_count), "48", "how many are drawn"),
-        "--C": (_several(float), "0.1", "weight of the hinge loss"),
-        "--compare": (_several(str), "all", "kinds, see above"),
-        "--bag-size": (_count, 8, "instances of a bag"),
-        "--epsilon": (float, 0.0, "of the proportions"),
-        "--kernel": (str, "linear", "linear, rbf, ..."),
-        "--gamma": (_value, "scale", "of the kernel"),
-        "--time-limit": (float, 60.0, "seconds for each kind"),
-        "--seed": (_seed, 0, "seeds all that is random"),
-        "--json": (Path, None, "file to keep everything in"),
-        "--figure": (Path, None, "file for a picture of the intervals"),
-        "--curves": (Path, None, "file for a picture of the lower bounds over time"),
-    }
-    kinds = "Values between commas make one comparison each. Kinds: " + ", ".join(KINDS)
-    about = "relaxations and bounds side by side: one table"
-    _command(commands, _relax, options, help=about, description=kinds)
+    add = _add_command(
+        commands,
+        _relax,
+        help="relaxations and bounds side by side: one table",
+        description="Values between commas make one comparison each. Kinds: " + ", ".join(KINDS),
+    ).add_argument
+    sets = "real sets, as PROPCVX_DATA says, or 'generated' (%(default)s)"
+    add("--data", type=several(str), default="generated", help=sets)
+    add("--instances", type=several(_count), default="48", help="how many are drawn (%(default)s)")
+    add("--C", type=several(float), default="0.1", help="weight of the hinge loss (%(default)s)")
+    add("--compare", type=several(str), default="all", help="kinds, see above (%(default)s)")
+    add("--bag-size", type=_count, default=8, help="instances of a bag (%(default)s)")
+    add("--epsilon", type=float, default=0.0, help="of the proportions (%(default)s)")
+    add("--kernel", default="linear", help="linear, rbf, ... (%(default)s)")
+    add("--gamma", type=_value, default="scale", help="of the kernel (%(default)s)")
+    add("--time-limit", type=float, default=60.0, help="seconds for each kind (%(default)s)")
+    add("--seed", type=_seed, default=0, help=SEED)
+    add("--json", type=Path, help="file to keep everything in")
+    add("--figure", type=Path, help="file for a picture of the intervals")
+    add("--curves", type=Path, help="file for a picture of the lower bounds over time")
 
 
-def _relax(chosen: Chosen) -> int:
+def _relax(chosen: Chosen) -> None:
     rest = (chosen.bag_size, chosen.epsilon, chosen.kernel, chosen.gamma, chosen.seed)
     run_comparison(
         [Problem(*of, *rest) for of in product(chosen.data, chosen.instances, chosen.C)],
@@ -243,4 +218,3 @@ def _relax(chosen: Chosen) -> int:
         figure=chosen.figure,
         curves=chosen.curves,
     )
-    return 0

@@ -1,10 +1,12 @@
-"""How things print: tables as plain text, and the same text in a notebook."""
+"""How things print: records in a notebook, tables in plain text and in Markdown, numbers."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from html import escape
+from math import isnan
+from typing import Any
 
 
 class Readable:
@@ -50,13 +52,11 @@ def text_table(rows: Sequence[Mapping[str, str]]) -> str:
     """
     if not rows:
         return ""
-    widths = {name: max(len(name), *(len(row[name]) for row in rows)) for name in rows[0]}
-    right = {name: any(_numeric(row[name]) for row in rows) for name in widths}
-    lines = [dict(zip(widths, widths, strict=True)), *rows]
+    lines = [{name: name for name in rows[0]}, *rows]
+    widths = {name: max(len(line[name]) for line in lines) for name in rows[0]}
+    sides = {name: ">" if any(_numeric(row[name]) for row in rows) else "<" for name in rows[0]}
     return "\n".join(
-        "  ".join(
-            _aligned(line[name], width, right=right[name]) for name, width in widths.items()
-        ).rstrip()
+        "  ".join(f"{line[name]:{sides[name]}{widths[name]}}" for name in widths).rstrip()
         for line in lines
     )
 
@@ -69,5 +69,43 @@ def _numeric(cell: str) -> bool:
     return True
 
 
-def _aligned(cell: str, width: int, *, right: bool) -> str:
-    return cell.rjust(width) if right else cell.ljust(width)
+def markdown_table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """A table in Markdown; text in its cells must be free of bars."""
+    lines = [head, ["---"] * len(head), *rows]
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+
+
+def cell_text(value: Any, pattern: str) -> str:
+    """A value in that format; a dash where there is none.
+
+    Examples
+    --------
+    >>> cell_text(0.5, ".0%"), cell_text(None, ".0%")
+    ('50%', '-')
+    """
+    return "-" if value is None else format(value, pattern)
+
+
+def spread_text(mean: float, deviation: float) -> str:
+    """A mean and its standard deviation, which is left out where it is NaN.
+
+    Examples
+    --------
+    >>> spread_text(79.26, 1.04), spread_text(79.26, float("nan"))
+    ('79.3 +- 1.0', '79.3')
+    """
+    return f"{mean:.1f}" if isnan(deviation) else f"{mean:.1f} +- {deviation:.1f}"
+
+
+def parameter_text(parameters: Mapping[str, Any]) -> str:
+    """Parameters on one line; those of a part of an estimator by their own name alone.
+
+    Examples
+    --------
+    >>> parameter_text({"C": 10.0, "intercept": "center", "relaxation__max_cuts": 2})
+    'C=10 intercept=center max_cuts=2'
+    """
+    return " ".join(
+        f"{name.rpartition('__')[2]}={value if isinstance(value, str) else format(value, 'g')}"
+        for name, value in parameters.items()
+    )

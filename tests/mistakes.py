@@ -1,4 +1,4 @@
-"""What cannot be used: the call, the class of its error, and what the message has to name.
+"""Calls with wrong arguments, the class of the error of each, and parts of its message.
 
 tests/test_bad_input.py makes every mistake, and docs/errors.md shows the messages.  Nothing here
 needs pytest, or a solver that does not come with the package.
@@ -17,7 +17,6 @@ from sklearn.svm import SVC
 from propcvx import (
     AlterPropSVM,
     BagKFold,
-    Bags,
     ConvPropSVM,
     CuttingPlanes,
     InvCal,
@@ -80,11 +79,6 @@ def fitted(*names, classes=ALL, X=X, y=Y, error=InputError, **parameters):
     return Mistake(lambda cls: cls(**parameters).fit(X, y), names, error, classes)
 
 
-def called(*names, call, error=InputError, classes=ALL):
-    """What is done with each class."""
-    return Mistake(call, names, error, classes)
-
-
 def wrong(name, *values, **more):
     """A fit of each class with each of some values of a parameter, which the message names."""
     return {
@@ -93,17 +87,19 @@ def wrong(name, *values, **more):
     }
 
 
-def planes(name, value, **more):
-    """A parameter of the cutting planes."""
-    relaxation = CuttingPlanes(**{name: value}, **more)
-    part = (name + " must", repr(value))
-    return {f"{name}={value!r}": fitted(*part, classes=SVM[1:], relaxation=relaxation)}
+def calls(*names, call, error=InputError):
+    """A call that takes each class."""
+    return Mistake(call, names, error, ALL)
 
 
 MAKE = "bag_target"
 INFEASIBLE = ("1 of 2 bags", "bag 'a'", "nearest 2/4", "epsilon of 0.1", "epsilon='rounding'")
-ONLY = partial(fitted, classes=(ConvPropSVM,))
-FITTED = {"error": NotFittedError}
+NO_COUNT = {"y": bag_target(IDS, [0.4, 0.25]), "error": InfeasibleLabelingError}
+UNSUPPORTED = {"error": UnsupportedSolverError}
+GRAM = {"kernel": "precomputed"}
+means = partial(fitted, classes=(MeanMap,))
+alter = partial(fitted, classes=(AlterPropSVM,))
+conv = partial(fitted, classes=(ConvPropSVM,))
 
 _BAGS = {
     "proportion above 1": target("proportions", "1.2", "bag 'b'", proportions=[0.5, 1.2]),
@@ -115,41 +111,33 @@ _BAGS = {
         "proportions", "got [0.5] for bag 'a'", proportions=[[0.5], [0.2, 0.3]]
     ),
     "too few proportions": target("proportions", "2 bags", "(1,)", proportions=[0.5]),
-    "bag without a proportion": target(
-        "proportions and bags", "without a proportion: ['b']", proportions={"a": 0.5}
-    ),
+    "bag without a proportion": target("without a proportion: ['b']", proportions={"a": 0.5}),
     "proportion without a bag": target(
         "proportions and bags", "without a bag: ['c']", proportions={"a": 0.5, "b": 0.5, "c": 1.0}
     ),
     "bag id is NaN": target("bags must not contain None or NaN", bags=[1.0, np.nan]),
     "bag id is pandas.NA": target("bags must not contain None or NaN", bags=["a", pd.NA]),
-    "bag ids of several types, proportions in an array": target(
-        "bags", "cannot be sorted", "pass a dict", bags=[1, "a"]
-    ),
+    "bag ids of two types, proportions in an array": target("pass a dict", bags=[1, "a"]),
     "bag ids are lists": target("bags", "got [1]", bags=[[1], [2]]),
     "bags are a number": target("bags must be a sequence", bags=1, proportions=[0.5]),
     "no bags": target("bags", "got an empty sequence", bags=[], proportions=[]),
     "unknown label": target("labels", "got 2 at instance 2", labels=[0, 0, 2, 0, 0, 0, 0, 0]),
     "labels of another length": target("labels", "(8)", "(1,)", labels=[1]),
     "labels 0 for negatives": target(
-        "labels", "-1 for negatives", bags=IDS * 3, labels=[0, 1, 1, 0, 0, 0, 0, 1] * 3
+        "-1 for negatives", bags=IDS * 3, labels=[0, 1, 1, 0, 0, 0, 0, 1] * 3
     ),
     "labels True and False": target("labels", "True and False", labels=[True] * 4 + [False] * 4),
-    "labels against the proportion": Mistake(
-        lambda: Bags.from_target(bag_target(IDS, [0.5, 0.25], labels=[1, 1, 1, 1, 0, 0, 0, 0])),
-        ("labels contradict the proportion of bag 'a'", "4 known positives"),
+    "labels against the proportion": alter(
+        *("labels contradict the proportion of bag 'a'", "4 known positives"),
+        y=bag_target(IDS, [0.5, 0.25], labels=[1] * 4 + [0] * 4),
     ),
 }
 
 _EACH = {
     "no instances": fitted("0 sample(s)", "{cls}", X=np.empty((0, 3)), y=Y[:0], error=ValueError),
-    "one instance": fitted(
-        "1 sample(s)", "{cls}", X=X[:1], y=bag_target([0], [1.0]), error=ValueError
-    ),
+    "one instance": fitted("1 sample(s)", X=X[:1], y=bag_target([0], [1.0]), error=ValueError),
     "NaN in X": fitted("X contains NaN", X=np.where(X > 1.5, np.nan, X), error=ValueError),
-    "infinity in X": fitted(
-        "X contains infinity", X=np.where(X > 1.5, np.inf, X), error=ValueError
-    ),
+    "infinity in X": fitted("X contains inf", X=np.where(X > 1.5, np.inf, X), error=ValueError),
     "X is a vector": fitted("Expected 2D array", X=X[:, 0], error=ValueError),
     "y is None": fitted("y must be given", MAKE, y=None),
     "y shorter than X": fitted("X and y", "8 and 7", y=Y[:7]),
@@ -167,51 +155,49 @@ _EACH = {
     **wrong("gamma", -1, "auto", kernel="rbf"),
     **wrong("degree", 0, kernel="poly"),
     **wrong("coef0", np.nan, kernel="poly"),
-    **wrong("solver", "abacus", None, error=UnsupportedSolverError),
-    "no solver": fitted("solver", "empty sequence", solver=[], error=UnsupportedSolverError),
+    **wrong("solver", "abacus", None, **UNSUPPORTED),
+    "no solver": fitted("solver", "empty sequence", solver=[], **UNSUPPORTED),
     **wrong("solver_tol", 0),
-    "Gram matrix not square": fitted("Gram matrix", "square", "(8, 3)", kernel="precomputed"),
-    "Gram matrix not symmetric": fitted(
-        "Gram matrix", "symmetric", X=np.triu(np.ones((8, 8))), kernel="precomputed"
-    ),
+    "Gram matrix not square": fitted("Gram matrix", "square", "(8, 3)", **GRAM),
+    "Gram matrix not symmetric": fitted("symmetric", X=np.triu(np.ones((8, 8))), **GRAM),
     "Gram matrix not positive semidefinite": fitted(
-        "Gram matrix", "from -1 to 7", X=np.ones((8, 8)) - np.eye(8), kernel="precomputed"
+        "Gram matrix", "from -1 to 7", X=np.ones((8, 8)) - np.eye(8), **GRAM
     ),
-    "Gram matrix zero": fitted("Gram matrix", "zero", X=np.zeros((8, 8)), kernel="precomputed"),
-    "Gram matrix beyond memory": fitted(
+    "Gram matrix zero": fitted("Gram matrix", "zero", X=np.zeros((8, 8)), **GRAM),
+    "Gram matrix beyond memory": means(
         *("Gram matrix of 300,000 instances", "kernel='linear'", "Nystroem"),
-        classes=(MeanMap,),
         X=np.zeros((300_000, 1)),
         y=np.arange(300_000) % 2,
         error=GramMatrixMemoryError,
         kernel="rbf",
     ),
-    "kernel that gives a vector": fitted(
-        "Gram matrix", "square", "(3,)", kernel=lambda A, B: np.ones(3)
-    ),
-    "kernel that gives NaN": fitted(
-        "Gram matrix", "finite", kernel=lambda A, B: np.full((8, 8), np.nan)
-    ),
+    "kernel that gives a vector": fitted("square", "(3,)", kernel=lambda A, B: np.ones(3)),
+    "kernel that gives NaN": fitted("finite", kernel=lambda A, B: np.full((8, 8), np.nan)),
     "sparse X with a kernel": fitted("X", "kernel='linear'", X=sp.csr_array(X), kernel="rbf"),
-    "other features in predict": called(
+    "other features in predict": calls(
         *("X has 2 features", "{cls}", "3 features"),
         call=lambda cls: cls().fit(X, Y).predict(X[:, :2]),
         error=ValueError,
     ),
-    "bags of another length in predict_proportions": called(
+    "bags of another length in predict_proportions": calls(
         *("bags", "8 instances", "got 2"),
         call=lambda cls: cls().fit(X, Y).predict_proportions(X, [1, 2]),
     ),
-    "labels 0 and 1 in score, after a fit to bags": called(
+    "labels 0 and 1 in score, after a fit to bags": calls(
         *("y must", "[-1, 1]", "got 0"), call=lambda cls: cls().fit(X, Y).score(X, [0, 1] * 4)
     ),
-    "labels -1 and 1 in score, after a fit to labels 0 and 1": called(
+    "labels -1 and 1 in score, after a fit to labels 0 and 1": calls(
         *("y must", "[0, 1]", "got -1"),
         call=lambda cls: cls().fit(X, [0, 1] * 4).score(X, [-1, 1] * 4),
     ),
-    "predict before fit": called("{cls}", call=lambda cls: cls().predict(X), **FITTED),
-    "score before fit": called("{cls}", call=lambda cls: cls().score(X, Y), **FITTED),
-    "transduce before fit": called("{cls}", call=lambda cls: cls().transduce(), **FITTED),
+    **{
+        f"{name} before fit": calls(
+            "{cls}",
+            call=lambda cls, name=name, given=given: getattr(cls(), name)(*given),
+            error=NotFittedError,
+        )
+        for name, given in {"predict": [X], "score": [X, Y], "transduce": []}.items()
+    },
 }
 
 _MEANS = {
@@ -223,11 +209,8 @@ _MEANS = {
     **wrong("lam", 0, classes=(MeanMap,)),
     **wrong("C_p", 0, classes=(InvCal,)),
     **wrong("epsilon", -1, classes=(InvCal,)),
-    "solver without exponential cones": fitted(
-        *("solver 'osqp'", "exponential cone program"),
-        classes=(MeanMap,),
-        solver="osqp",
-        error=UnsupportedSolverError,
+    "solver without exponential cones": means(
+        "solver 'osqp'", "exponential cone program", solver="osqp", **UNSUPPORTED
     ),
 }
 
@@ -240,78 +223,65 @@ _ALTER = {
     "bag_weights without a bag": fitted(
         "bag_weights must", "['b']", classes=WEIGHTED, bag_weights={"a": 1.0}
     ),
-    **{
-        name: mistake
-        for parameter, *values in (
-            ("tol", -1),
-            ("C_p", -1),
-            ("init", "kmeans", None, [1, -1], [0, 1] * 4, SVC()),
-            ("n_init", 0, 1.5),
-            ("max_iter", 0),
-            ("annealing", "no"),
-            ("polish", True),
-            ("selection", "best"),
-            ("proportion_loss", "abs"),
-        )
-        for name, mistake in wrong(parameter, *values, classes=(AlterPropSVM,)).items()
-    },
-    "init empty": fitted("init", "empty sequence", classes=(AlterPropSVM,), init=[]),
-    "init of several, one unknown": fitted(
-        "init must", "'best'", classes=(AlterPropSVM,), init=["random", "best"]
-    ),
-    "method of a start unknown": fitted(
-        "method must", "'kmeans'", classes=(AlterPropSVM,), init=[MethodStart("kmeans")]
-    ),
-    "repeats 0": fitted("repeats must", "got 0", classes=(AlterPropSVM,), init=RandomStart(0)),
-    "selection without bags to hold out": fitted(
+    **wrong("tol", -1, classes=SVM[:1]),
+    **wrong("C_p", -1, classes=SVM[:1]),
+    **wrong("init", "kmeans", None, [1, -1], [0, 1] * 4, SVC(), classes=SVM[:1]),
+    **wrong("n_init", 0, 1.5, classes=SVM[:1]),
+    **wrong("max_iter", 0, classes=SVM[:1]),
+    **wrong("annealing", "no", classes=SVM[:1]),
+    **wrong("polish", True, classes=SVM[:1]),
+    **wrong("selection", "best", classes=SVM[:1]),
+    **wrong("proportion_loss", "abs", classes=SVM[:1]),
+    "init empty": alter("init", "empty sequence", init=[]),
+    "init of several, one unknown": alter("init must", "'best'", init=["random", "best"]),
+    "method of a start unknown": alter("method must", "'kmeans'", init=[MethodStart("kmeans")]),
+    "repeats 0": alter("repeats must", "got 0", init=RandomStart(0)),
+    "selection without bags to hold out": alter(
         *("selection='bag_error'", "got 1"),
-        classes=(AlterPropSVM,),
         y=bag_target([0] * 8, [0.5]),
         init=[RandomStart(), MethodStart("conv")],
         selection="bag_error",
     ),
-    "solver of other problems": fitted(
-        *("solver 'scip'", "quadratic program"),
-        classes=(AlterPropSVM,),
-        solver="scip",
-        error=UnsupportedSolverError,
+    "solver of other problems": alter(
+        "solver 'scip'", "quadratic program", solver="scip", **UNSUPPORTED
     ),
 }
 
 _CONV = {
-    "proportion that no count has": ONLY(
-        *INFEASIBLE, y=bag_target(IDS, [0.4, 0.25]), error=InfeasibleLabelingError
-    ),
-    "epsilon too small for the next count": ONLY(
-        *INFEASIBLE, y=bag_target(IDS, [0.4, 0.25]), epsilon=0.05, error=InfeasibleLabelingError
-    ),
+    "proportion that no count has": conv(*INFEASIBLE, **NO_COUNT),
+    "epsilon too small for the next count": conv(*INFEASIBLE, epsilon=0.05, **NO_COUNT),
     **wrong("epsilon", -0.1, "nearest", 1.1, classes=(ConvPropSVM,)),
     **wrong("intercept", "centre", classes=(ConvPropSVM,)),
     **wrong("relaxation", "sdp", classes=(ConvPropSVM,)),
     **wrong("rounding", "sign", classes=(ConvPropSVM,)),
-    **planes("max_cuts", 0),
-    **planes("oracle", "greedy"),
-    **planes("master", "dual"),
-    "tol of cutting planes negative": ONLY("tol must", "-1", relaxation=CuttingPlanes(tol=-1)),
-    "variance 0": ONLY(
+    **{
+        f"{name}={value!r}": conv(
+            f"{name} must", repr(value), relaxation=CuttingPlanes(**{name: value})
+        )
+        for name, value in {
+            "max_cuts": 0,
+            "oracle": "greedy",
+            "master": "dual",
+            "tol": -1.0,
+        }.items()
+    },
+    "variance 0": conv(
         *("variance must", "got 0"),
         relaxation=CuttingPlanes(oracle=partial(CoordinateOracle.on_axes, variance=0)),
     ),
-    "solver that cannot do the master": ONLY(
-        *("solver 'osqp'", "second-order cone program"),
-        solver="osqp",
-        error=UnsupportedSolverError,
+    "solver that cannot do the master": conv(
+        "solver 'osqp'", "second-order cone program", solver="osqp", **UNSUPPORTED
     ),
-    "sweep in three dimensions": ONLY(
+    "sweep in three dimensions": conv(
         "at most 2 features, got 3", relaxation=CuttingPlanes(oracle="sweep")
     ),
-    "a semidefinite matrix too large": ONLY(
+    "a semidefinite matrix too large": conv(
         "order 10", "max_order=9", "cutting_planes", relaxation=Lifted(max_order=9)
     ),
-    "too many instances for the exact program": ONLY(
+    "too many instances for the exact program": conv(
         "8 instances", "max_instances=7", "'lifted'", relaxation=MixedInteger(max_instances=7)
     ),
-    "too many labelings to list": ONLY(
+    "too many labelings to list": conv(
         *("137,846,528,820", "another oracle"),
         X=np.zeros((40, 1)),
         y=bag_target([0] * 40, [0.5]),

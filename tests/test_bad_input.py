@@ -47,21 +47,20 @@ def test_errors_are_in_the_tree_or_from_scikit_learn():
     assert {e for e in errors if not issubclass(e, PropCVXError)} == {ValueError, NotFittedError}
 
 
-def test_no_mistake_is_listed_twice():
-    names = [name for entries in MISTAKES.values() for name in entries]
-    assert len(set(names)) == len(names) >= 40
-
-
 # --- what needs a machine or an answer of its own ---------------------------------------------
 
 
+@pytest.fixture
+def no_memory(monkeypatch):
+    memory = SimpleNamespace(available=1)
+    monkeypatch.setattr(propcvx.kernels.psutil, "virtual_memory", lambda: memory)
+
+
 @each_class
-def test_gram_matrix_beyond_memory_is_refused_before_it_is_made(monkeypatch, cls):
+def test_gram_matrix_beyond_memory_is_refused_before_it_is_made(no_memory, cls):
     def forbidden(A, B):
         raise AssertionError("the Gram matrix was computed")
 
-    memory = SimpleNamespace(available=1)
-    monkeypatch.setattr(propcvx.kernels.psutil, "virtual_memory", lambda: memory)
     with pytest.raises(GramMatrixMemoryError, match="use kernel='linear', or put a feature map"):
         cls(kernel=forbidden).fit(X, Y)
     assert issubclass(GramMatrixMemoryError, MemoryError)
@@ -69,18 +68,9 @@ def test_gram_matrix_beyond_memory_is_refused_before_it_is_made(monkeypatch, cls
     linear.fit(X, Y)
 
 
-def test_libsvm_needs_a_gram_matrix_even_for_the_linear_kernel(monkeypatch):
-    memory = SimpleNamespace(available=1)
-    monkeypatch.setattr(propcvx.kernels.psutil, "virtual_memory", lambda: memory)
+def test_libsvm_needs_a_gram_matrix_even_for_the_linear_kernel(no_memory):
     with pytest.raises(GramMatrixMemoryError, match="use a solver that needs none"):
         AlterPropSVM(solver="libsvm").fit(X, Y)
-
-
-@pytest.mark.parametrize("cls", [AlterPropSVM, ConvPropSVM])
-def test_labels_inside_bags_are_kept_where_instances_are_seen(cls):
-    known = bag_target(IDS, [0.5, 0.25], labels=[1, -1, 0, 0, 0, 0, 0, 0])
-    options = {"n_init": 1, "random_state": 0} if cls is AlterPropSVM else {}
-    np.testing.assert_array_equal(cls(**options).fit(X, known).labeling_[:2], [1.0, -1.0])
 
 
 def test_following_the_advice_of_an_infeasible_epsilon_is_enough():

@@ -1,5 +1,6 @@
-"""The core where there is no more than in a browser: fewer packages, no processes, no threads."""
+"""In a process of its own: ordinary use with warnings as errors, and the core as in a browser."""
 
+import ast
 import os
 import re
 import subprocess
@@ -29,10 +30,12 @@ cvxpy.settings.DEFAULT_CANON_BACKEND = cvxpy.settings.SCIPY_CANON_BACKEND
 """
 
 FOUR_METHODS = """
+import sklearn
+before = set(sys.modules)
 from propcvx import AlterPropSVM, ConvPropSVM, CuttingPlanes, InvCal, MeanMap, bag_target
 from propcvx.datasets import make_two_bags
+print({"matplotlib", "pandas"} & set(sys.modules) - before)
 from propcvx.plotting import figure_one
-
 data = make_two_bags(random_state=0)
 X, labels = data.X, data.labels
 y = bag_target(data.bags, data.proportions)
@@ -69,22 +72,47 @@ except MissingDataError as error:
 """
 
 
-def run(*code):
-    """What the code prints; an error in it is an error here."""
-    environment = {**os.environ, "PYTHONPATH": str(ROOT), "MPLBACKEND": "Agg"}
+def python(*arguments, without=(), **environment):
+    """What Python prints on standard output; an error in it is an error here."""
+    paths = os.pathsep.join([str(ROOT), str(ROOT / "tests"), os.environ.get("PYTHONPATH", "")])
+    known = os.environ | {"PYTHONPATH": paths.rstrip(os.pathsep), "MPLBACKEND": "Agg"}
     done = subprocess.run(
-        [sys.executable, "-W", "error:::propcvx", "-c", "\n".join((AS_IN_A_BROWSER, *code))],
+        [sys.executable, *arguments],
         capture_output=True,
         text=True,
-        env={key: environment[key] for key in environment.keys() - {"PROPCVX_DATA"}},
+        env={name: known[name] for name in known.keys() - set(without)} | environment,
         timeout=300,
     )
     assert done.returncode == 0, done.stderr[-3000:]
-    return done.stdout
+    return done.stdout, done.stderr
 
 
-def test_four_methods_and_what_takes_the_place_of_absent_solvers():
-    scores, chosen, answered, missing = run(FOUR_METHODS, CHOICES).splitlines()
+def as_in_a_browser(*code):
+    text = "\n".join((AS_IN_A_BROWSER, *code))
+    return python("-W", "error:::propcvx", "-c", text, without=["PROPCVX_DATA"])[0]
+
+
+def test_ordinary_use():
+    """By environment, so that the second process of the script has it, too."""
+    out, errors = python(str(ROOT / "tests" / "ordinary_use.py"), PYTHONWARNINGS="error")
+    assert (out.split(), errors) == (["OK"], "")
+
+
+def test_nothing_depends_on_assert():
+    """With python -O there would be no check."""
+    found = [
+        f"{path}:{node.lineno}"
+        for path in (ROOT / "propcvx").rglob("*.py")
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.Assert)
+    ]
+    assert found == []
+
+
+def test_four_methods_without_heavy_modules_and_absent_solvers():
+    answers = as_in_a_browser(FOUR_METHODS, CHOICES)
+    heavy, scores, chosen, answered, missing = answers.splitlines()
+    assert heavy == "set()"
     assert [float(score) for score in scores.split()] == pytest.approx([0, 0, 1, 1], abs=0.05)
     assert chosen == "('clarabel', 'newton') ()"
     assert answered == "clarabel optimal"
@@ -99,7 +127,7 @@ def test_four_methods_and_what_takes_the_place_of_absent_solvers():
 )
 def test_a_notebook_that_can_run_in_a_browser_does(notebook):
     cells = ["from IPython.display import display", *in_browser.sources(notebook)]
-    run(re.sub(r"^%.*$", "", "\n".join(cells), flags=re.MULTILINE))
+    as_in_a_browser(re.sub(r"^%.*$", "", "\n".join(cells), flags=re.MULTILINE))
 
 
 def test_a_notebook_for_a_browser_is_the_same_with_a_cell_before_it(tmp_path):

@@ -46,7 +46,7 @@ def random_bags(labels: ArrayLike, bag_size: int, random_state: Any = None) -> I
 def bags_by_feature(values: ArrayLike, bag_size: int, random_state: Any = None) -> Indices:
     """Bags of a fixed size along a feature: neighbours in its order share a bag.
 
-    The proportions then depend on the feature, which is what MeanMap assumes not to happen.
+    The proportions then depend on the feature, which violates the assumption of MeanMap.
 
     Parameters
     ----------

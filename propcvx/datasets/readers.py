@@ -6,6 +6,7 @@ import csv
 import gzip
 import re
 from collections.abc import Sequence
+from contextlib import suppress
 from io import StringIO
 from pathlib import Path
 from typing import Any
@@ -58,18 +59,6 @@ def read_contraception(path: Path) -> tuple[Array, Array]:
     return np.column_stack(X).astype(np.float64), np.where(table["use"] == "Y", 1.0, -1.0)
 
 
-def read_ballots(path: Path, columns: Sequence[str] | None = None) -> tuple[Array, Array]:
-    """Votes in other contests, one column for each choice; ballots for the Republican are +1.
-
-    Parameters
-    ----------
-    path : Path
-    columns : sequence of str, optional
-        The contests, all eight where not given.
-    """
-    return votes(ballots(path), columns)
-
-
 def ballots(path: Path) -> Table:
     """One row per ballot that has a vote for the Democrat or the Republican as president."""
     table = read_table(path)
@@ -78,7 +67,15 @@ def ballots(path: Path) -> Table:
 
 
 def votes(table: Table, columns: Sequence[str] | None = None) -> tuple[Array, Array]:
-    """Of ballots: what :func:`read_ballots` gives."""
+    """Votes in other contests, one column for each choice; ballots for the Republican are +1.
+
+    Parameters
+    ----------
+    table : dict
+        As :func:`ballots` gives it.
+    columns : sequence of str, optional
+        The contests, all eight where not given.
+    """
     contests = [name for name in table if name.startswith("v_")] if columns is None else columns
     return one_hot(table, contests), np.where(table["PRS"] == "Republican", 1.0, -1.0)
 
@@ -97,10 +94,8 @@ def read_table(path: Path) -> Table:
 def _numbers_or_words(words: NDArray[np.str_]) -> NDArray[Any]:
     """Whole numbers where all are, else numbers where all are, else the words."""
     for kind in (int, float):
-        try:
+        with suppress(ValueError):
             return words.astype(kind)
-        except ValueError:
-            continue
     return words
 
 

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, NamedTuple
@@ -14,11 +12,11 @@ from numpy.typing import NDArray
 from sklearn.preprocessing import minmax_scale
 from sklearn.utils import check_random_state
 
+from propcvx.checks import check_choice
 from propcvx.datasets.files import data_file
 from propcvx.datasets.readers import (
     ballots,
     read_arff,
-    read_ballots,
     read_contraception,
     read_svmlight,
     read_table,
@@ -42,26 +40,22 @@ class LabeledData(NamedTuple):
     y: Array
 
 
-@dataclass(frozen=True)
-class RealSet:
+class RealSet(NamedTuple):
     """One real set.
 
     Attributes
     ----------
     file : str
         A name in ``propcvx.datasets.files.FILES``.
-    shape : tuple of int
-        Instances and attributes.
     read : callable
         ``read(path)`` gives attributes, unscaled, and labels.
     n_classes : int
-        Where above 2, the labels are from 1 to this.
+        Of a set with more than two classes, whose labels are from 1 to this; else 0.
     """
 
     file: str
-    shape: tuple[int, int]
     read: Callable[[Path], tuple[Array, Array]]
-    n_classes: int = 2
+    n_classes: int = 0
 
 
 def load_real(
@@ -96,8 +90,6 @@ def load_real(
     base, positive = class_of(name)
     row = REAL_SETS[base]
     X, y = row.read(data_file(row.file, data_home, download=download))
-    if X.shape != row.shape:
-        raise InputError(f"{row.file} should hold {row.shape} numbers for {name}, got {X.shape}.")
     scaled = np.where(np.ptp(X, axis=0) > 0.0, minmax_scale(X, (-1, 1)), 0.0)
     data = LabeledData(scaled, y)
     return data if positive is None else one_versus_rest(data, positive, random_state)
@@ -167,17 +159,11 @@ def _in_bags(X: Array, y: Array, bags: NDArray[Any]) -> BaggedData:
 
 
 def class_of(name: str) -> tuple[str, float | None]:
-    """The set, and the class that is positive where the name says one."""
-    names: dict[Any, tuple[str, float | None]] = {base: (base, None) for base in REAL_SETS}
+    """The name of the set, and the positive class, if the name has one."""
+    names: dict[str, tuple[str, float | None]] = {base: (base, None) for base in REAL_SETS}
     for base, row in REAL_SETS.items():
-        if row.n_classes > 2:
-            names |= {f"{base}-{k}": (base, float(k)) for k in range(1, row.n_classes + 1)}
-    if isinstance(name, str) and name in names:
-        return names[name]
-    raise InputError(
-        f"name must be one of {list(REAL_SETS)}, or of a set with several classes NAME-K as in "
-        f"'dna-1', got {name!r}."
-    )
+        names |= {f"{base}-{k}": (base, float(k)) for k in range(1, row.n_classes + 1)}
+    return names[check_choice("name", name, names)]
 
 
 def _colic(path: Path) -> tuple[Array, Array]:
@@ -186,31 +172,22 @@ def _colic(path: Path) -> tuple[Array, Array]:
     return np.delete(X, [132, 308], axis=0), np.delete(y, [132, 308])
 
 
-def _two_classes(path: Path) -> tuple[Array, Array]:
-    X, y = read_svmlight(path)
-    return X, np.where(y > 0, 1.0, -1.0)
-
-
-def _arff(target: str, positive: str) -> Callable[[Path], tuple[Array, Array]]:
-    return partial(read_arff, target=target, positive=positive)
-
-
 REAL_SETS: Mapping[str, RealSet] = MappingProxyType(
     {
-        "heart": RealSet("heart_scale", (270, 13), _two_classes),
-        "heart-c": RealSet("heart-c.arff", (303, 13), _arff("num", ">50_1")),
-        "colic": RealSet("colic.arff", (366, 22), _colic),
-        "vote": RealSet("vote.arff", (435, 16), _arff("Class", "republican")),
-        "breast-cancer": RealSet("breast-cancer-wisconsin.data", (683, 10), read_wisconsin),
-        "australian": RealSet("australian", (690, 14), _two_classes),
-        "credit-a": RealSet("credit-a.arff", (690, 15), _arff("class", "+")),
-        "breast-w": RealSet("breast-w.arff", (699, 9), _arff("Class", "malignant")),
-        "a1a": RealSet("a1a", (1605, 119), _two_classes),
-        "dna": RealSet("dna.scale", (2000, 180), read_svmlight, n_classes=3),
-        "satimage": RealSet("satimage.scale", (4435, 36), read_svmlight, n_classes=6),
-        "cod-rna.t": RealSet("cod-rna.t", (271617, 8), _two_classes),
-        "contraception": RealSet("contraception.csv", (1934, 6), read_contraception),
-        "ballots": RealSet("herron_lewis_counts.csv.gz", (335140, 30), read_ballots),
+        "heart": RealSet("heart_scale", read_svmlight),
+        "heart-c": RealSet("heart-c.arff", lambda file: read_arff(file, "num", ">50_1")),
+        "colic": RealSet("colic.arff", _colic),
+        "vote": RealSet("vote.arff", lambda file: read_arff(file, "Class", "republican")),
+        "breast-cancer": RealSet("breast-cancer-wisconsin.data", read_wisconsin),
+        "australian": RealSet("australian", read_svmlight),
+        "credit-a": RealSet("credit-a.arff", lambda file: read_arff(file, "class", "+")),
+        "breast-w": RealSet("breast-w.arff", lambda file: read_arff(file, "Class", "malignant")),
+        "a1a": RealSet("a1a", read_svmlight),
+        "dna": RealSet("dna.scale", read_svmlight, n_classes=3),
+        "satimage": RealSet("satimage.scale", read_svmlight, n_classes=6),
+        "cod-rna.t": RealSet("cod-rna.t", read_svmlight),
+        "contraception": RealSet("contraception.csv", read_contraception),
+        "ballots": RealSet("herron_lewis_counts.csv.gz", lambda file: votes(ballots(file))),
     }
 )
 """Real sets by name."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.random import RandomState
 from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 
@@ -17,7 +16,7 @@ Array = NDArray[np.float64]
 
 
 class BaggedData(NamedTuple):
-    """Instances in bags, the labels known beside.
+    """Instances in bags, with their labels.
 
     Attributes
     ----------
@@ -37,24 +36,15 @@ class BaggedData(NamedTuple):
     proportions: dict[Any, float]
 
 
-class _Cloud(NamedTuple):
-    """One class of one bag: its share of the bag, and a disc of points along the diagonal."""
-
-    bag: int
-    label: int
-    fifths: int
-    centre: float
-    radius: float
-
-
-# Of each bag the larger class is near the separating line and the smaller one far from it, on the
-# other side.  Even at the worst the mean of a bag is with its smaller class:
+# Each class of a bag is a disc of points: bag, label, fifths of the bag, centre along the diagonal,
+# radius.  Of each bag the larger class is near the separating line and the smaller one far from it,
+# on the other side.  Even at the worst the mean of a bag is with its smaller class:
 # 3/5 (0.35 + 0.2) < 2/5 (1.2 - 0.35), and the classes are 2 (0.35 - 0.2) apart.
-_CLOUDS = (
-    _Cloud(bag=0, label=1, fifths=3, centre=-0.35, radius=0.2),
-    _Cloud(bag=0, label=-1, fifths=2, centre=1.2, radius=0.35),
-    _Cloud(bag=1, label=1, fifths=2, centre=-1.2, radius=0.35),
-    _Cloud(bag=1, label=-1, fifths=3, centre=0.35, radius=0.2),
+_DISCS = (
+    (0, 1, 3, -0.35, 0.2),
+    (0, -1, 2, 1.2, 0.35),
+    (1, 1, 2, -1.2, 0.35),
+    (1, -1, 3, 0.35, 0.2),
 )
 
 
@@ -88,17 +78,15 @@ def make_two_bags(n_per_bag: int = 100, random_state: Any = None) -> BaggedData:
     """
     if check_count("n_per_bag", n_per_bag) % 5:
         raise InputError(f"n_per_bag must be a multiple of 5, got {n_per_bag}.")
-    random, fifth = check_random_state(random_state), n_per_bag // 5
-    X = np.vstack([_points(cloud, cloud.fifths * fifth, random) for cloud in _CLOUDS])
-    counts = [cloud.fifths * fifth for cloud in _CLOUDS]
-    labels = np.repeat(np.array([cloud.label for cloud in _CLOUDS], dtype=np.int8), counts)
-    bags = np.repeat(np.array([cloud.bag for cloud in _CLOUDS]), counts)
-    return BaggedData(X, labels, bags, proportions_of(labels, bags))
-
-
-def _points(cloud: _Cloud, count: int, random: RandomState) -> Array:
-    """Points spread evenly over the disc of a cloud."""
-    angle = random.uniform(0.0, 2.0 * np.pi, count)
-    distance = cloud.radius * np.sqrt(random.uniform(0.0, 1.0, count))
-    centre = cloud.centre / np.sqrt(2.0)
-    return centre + distance[:, None] * np.column_stack([np.cos(angle), np.sin(angle)])
+    random = check_random_state(random_state)
+    points = []
+    for _, _, fifths, centre, radius in _DISCS:
+        count = fifths * n_per_bag // 5
+        angle = random.uniform(0.0, 2.0 * np.pi, count)
+        distance = radius * np.sqrt(random.uniform(0.0, 1.0, count))
+        around = distance[:, None] * np.column_stack([np.cos(angle), np.sin(angle)])
+        points.append(centre / np.sqrt(2.0) + around)
+    counts = [len(disc) for disc in points]
+    bags = np.repeat([disc[0] for disc in _DISCS], counts)
+    labels = np.repeat([disc[1] for disc in _DISCS], counts).astype(np.int8)
+    return BaggedData(np.vstack(points), labels, bags, proportions_of(labels, bags))

@@ -11,7 +11,7 @@ from sklearn.datasets import load_breast_cancer
 from tqdm import tqdm
 
 from propcvx.bags import Bags
-from propcvx.datasets import BaggedData, make_two_bags
+from propcvx.datasets import make_two_bags
 from propcvx.errors import InputError
 from propcvx.estimators import AlterPropSVM, ConvPropSVM, InvCal, MeanMap
 from propcvx.experiments.evaluation import (
@@ -23,11 +23,10 @@ from propcvx.experiments.evaluation import (
     evaluate_all,
     split_into_bags,
 )
-from propcvx.experiments.methods import SUPERVISED, cheaper, paper_methods, printed_method
-from propcvx.experiments.tables import outcome_row, parameter_text
+from propcvx.experiments.methods import PAPER, SUPERVISED, cheaper, printed_method
 from propcvx.plotting import figure_one, method_comparison
 from propcvx.relaxation import CuttingPlanes
-from propcvx.text import text_table
+from propcvx.text import parameter_text, text_table
 
 BAG_SIZE = 16
 N_INIT = 3
@@ -61,13 +60,18 @@ def run_demo(output: Path, *, seed: int = 0, n_jobs: int = 1, quick: bool = Fals
     InputError
         If ``output`` cannot be written to; nothing has been computed then.
     """
-    folder = writable_folder(output)
-    toy = demo_two_bags(folder / "figure1.png", seed)
-    real = demo_breast_cancer(folder / "breast_cancer.png", seed, n_jobs=n_jobs, quick=quick)
-    return [toy, real]
+    try:
+        output.mkdir(parents=True, exist_ok=True)
+        tempfile.TemporaryFile(dir=output).close()
+    except OSError as error:
+        raise InputError(f"output must be a folder that can be written to: {error}.") from error
+    pictures = [output / "figure1.png", output / "breast_cancer.png"]
+    demo_two_bags(pictures[0], seed)
+    demo_breast_cancer(pictures[1], seed, n_jobs=n_jobs, quick=quick)
+    return pictures
 
 
-def demo_two_bags(picture: Path, seed: int) -> Path:
+def demo_two_bags(picture: Path, seed: int) -> None:
     """Figure 1: two bags whose means mislead, with default parameters."""
     data = make_two_bags(random_state=seed)
     sample = Sample.in_bags(data.X, data.labels, data.bags)
@@ -79,15 +83,20 @@ def demo_two_bags(picture: Path, seed: int) -> Path:
     ]
     print("Figure 1: two bags of 100 points with 60% and 40% positives, linear kernel\n")
     outcomes = _run(methods, Task(sample, sample))
-    _draw_figure_one(data, outcomes, picture)
-    return picture
+    models = [(f"{one.method}: {one.accuracy:.0%} right", one.model) for one in outcomes]
+    panels = [
+        ("from the means of the bags", dict(models[:2])),
+        ("proportion-SVM", dict(models[2:])),
+    ]
+    figure_one(data, panels).savefig(picture, dpi=150)
 
 
-def demo_breast_cancer(picture: Path, seed: int, *, n_jobs: int = 1, quick: bool = False) -> Path:
+def demo_breast_cancer(picture: Path, seed: int, *, n_jobs: int = 1, quick: bool = False) -> None:
     """The paper's protocol on one split of the Wisconsin breast cancer data."""
     X, benign = load_breast_cancer(return_X_y=True)
     task = split_into_bags(X, 1 - 2 * benign, BAG_SIZE, test_size=1 / 3, random_state=seed)
-    methods = [*paper_methods(seed), printed_method(SUPERVISED)]
+    n_test = len(task.test.labels)
+    methods = [printed_method(name, seed) for name in (*PAPER, SUPERVISED)]
     for method in methods:
         if isinstance(method.estimator, AlterPropSVM):
             method.estimator.set_params(n_init=N_INIT)
@@ -96,25 +105,20 @@ def demo_breast_cancer(picture: Path, seed: int, *, n_jobs: int = 1, quick: bool
         f"\nBreast cancer (Wisconsin): {X.shape[0]} instances, {X.shape[1]} features, positive is "
         f"malignant\nfitted to {len(task.train.labels)} instances in random bags of {BAG_SIZE}, "
         "linear kernel, parameters chosen by bag error on\nheld-out bags; judged on "
-        f"{len(task.test.labels)} other instances, and on bags of those; alter-pSVM from {N_INIT} "
+        f"{n_test} other instances, and on bags of those; alter-pSVM from {N_INIT} "
         "random labelings\n"
     )
     outcomes = _run(methods, task, n_jobs=n_jobs, n_splits=2 if quick else 3, random_state=seed)
     print("\nOne random split: its luck moves an accuracy by two points or so (see other seeds).")
-    _draw_breast_cancer(task, outcomes, picture)
-    return picture
-
-
-def writable_folder(path: Path) -> Path:
-    """The folder, made where it is not there, and tried."""
-    try:
-        path.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryFile(dir=path):
-            return path
-    except OSError as error:
-        raise InputError(
-            f"output must be a folder that can be written to, got {str(path)!r}: {error.strerror}."
-        ) from error
+    bags = Bags.from_target(task.test.y)
+    proportions = {
+        one.method: (bags.proportions, bags.proportions_of(one.predictions)) for one in outcomes
+    }
+    accuracies = {one.method: one.accuracy for one in outcomes}
+    ceiling = (SUPERVISED, accuracies.pop(SUPERVISED))
+    title = f"Breast cancer, random bags of {BAG_SIZE}, linear kernel"
+    figure = method_comparison(accuracies, ceiling, proportions, n_test, title)
+    figure.savefig(picture, dpi=150)
 
 
 def _run(methods: Sequence[Method], task: Task, **options: Any) -> list[Outcome]:
@@ -123,22 +127,25 @@ def _run(methods: Sequence[Method], task: Task, **options: Any) -> list[Outcome]
     alter-pSVM, which takes longest, begins first.
     """
     outcomes: dict[str, Outcome] = {}
-    names = [method.name for method in methods]
-    first = sorted(methods, key=lambda method: not isinstance(method.estimator, AlterPropSVM))
+    longest_first = sorted(methods, key=lambda one: not isinstance(one.estimator, AlterPropSVM))
     try:
-        done = evaluate_all(first, task, **options)
+        done = evaluate_all(longest_first, task, **options)
         for outcome in tqdm(done, desc="methods", total=len(methods), mininterval=0):
             outcomes[outcome.method] = outcome
     finally:
-        in_order = [outcomes[name] for name in names if name in outcomes]
+        in_order = [outcomes[one.name] for one in methods if one.name in outcomes]
         _print_outcomes(in_order)
     return in_order
 
 
 def _print_outcomes(outcomes: Sequence[Outcome]) -> None:
+    """A table without the columns that are empty, and the warnings below it."""
     rows = [
         {
-            **outcome_row(outcome),
+            "method": outcome.method,
+            "accuracy": f"{outcome.accuracy:.1%}",
+            "bag error": f"{outcome.bag_error:.3f}",
+            "seconds": f"{outcome.seconds:.1f}",
             "parameters": parameter_text(outcome.parameters),
             "optimality": _optimality(outcome),
         }
@@ -156,26 +163,3 @@ def _optimality(outcome: Outcome) -> str:
     if bounds is None:
         return ""
     return "proved optimal" if bounds.gap <= PROVED else f"within {bounds.gap:.2g} of optimal"
-
-
-def _draw_figure_one(data: BaggedData, outcomes: Sequence[Outcome], picture: Path) -> None:
-    models = [(f"{one.method}: {one.accuracy:.0%} right", one.model) for one in outcomes]
-    panels = [
-        ("from the means of the bags", dict(models[:2])),
-        ("proportion-SVM", dict(models[2:])),
-    ]
-    figure_one(data, panels).savefig(picture, dpi=150)
-
-
-def _draw_breast_cancer(task: Task, outcomes: Sequence[Outcome], picture: Path) -> None:
-    bags = Bags.from_target(task.test.y)
-    proportions = {
-        outcome.method: (bags.proportions, bags.proportions_of(outcome.predictions))
-        for outcome in outcomes
-    }
-    accuracies = {outcome.method: outcome.accuracy for outcome in outcomes}
-    ceiling = (SUPERVISED, accuracies.pop(SUPERVISED))
-    title = f"Breast cancer, random bags of {BAG_SIZE}, linear kernel"
-    n_instances = len(task.test.labels)
-    figure = method_comparison(accuracies, ceiling, proportions, n_instances, title)
-    figure.savefig(picture, dpi=150)

@@ -54,14 +54,14 @@ class Method:
 
 @dataclass(frozen=True)
 class Sample:
-    """Instances with their bags, and their labels beside.
+    """Instances with their bags and their labels.
 
     Attributes
     ----------
     X : array of shape (n_instances, n_features)
         Instances.
     y : bag target of shape (n_instances,)
-        What a method may see.
+        Bags and proportions, which methods are fitted to.
     labels : array of shape (n_instances,)
         True labels -1, +1.
     """
@@ -80,7 +80,7 @@ class Sample:
         return Sample(self.X[rows], self.y[rows], self.labels[rows])
 
     def target(self, method: Method) -> NDArray[Any]:
-        """What the method is fitted to."""
+        """The bag target, or the labels for a supervised method."""
         return self.labels if method.supervised else self.y
 
 
@@ -94,7 +94,7 @@ class Task:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a method with one combination of parameters reached on a task.
+    """The result of a method with one combination of parameters on a task.
 
     Attributes
     ----------
@@ -111,7 +111,7 @@ class Outcome:
     bag_error : float
         On the bags of the test sample; nothing is chosen by it.
     objective : float or None
-        What the method has minimised, where it says so.
+        The value that the fit minimised, where the estimator has it.
     fit_seconds : float
         Processor time of the fit to the training sample.
     predictions : array of shape (n_instances,)
@@ -119,9 +119,9 @@ class Outcome:
     model : Pipeline
         Fitted to the training sample.
     seconds : float
-        Processor time of everything.
+        Processor time of tuning, fitting and predicting.
     warnings : tuple of str
-        What was warned of meanwhile: each category once, with its number and first message.
+        Warnings meanwhile: each category once, with its number and first message.
     """
 
     method: str
@@ -195,8 +195,7 @@ def evaluate(
     random_state : int, RandomState or None
         Deals the bags into folds.
     scaled : bool
-        Scale features to [-1, 1] by what the training instances of each fit span, or take them as
-        they are.
+        Whether features are scaled to [-1, 1] by the range of each fit's training instances.
     by_size : bool
         Whether the error of a held-out bag is weighted by its size.
     ties : "first" or "last"
@@ -214,11 +213,8 @@ def evaluate(
     errors = np.zeros(len(grid))
     if len(grid) > 1:
         splits = inner_splits(method, train, n_splits, random_state)
-        of_folds = held_out_errors(method, train, splits, scaled=scaled)
-        for (_, outside), of_bags in zip(splits, of_folds, strict=True):
-            weighted = by_size and not method.supervised
-            sizes = Bags.from_target(train.y[outside]).sizes if weighted else 1.0
-            errors += (of_bags * sizes).sum(axis=1)
+        for of_bags in held_out_errors(method, train, splits, scaled=scaled, by_size=by_size):
+            errors += of_bags.sum(axis=1)
     best = choose(errors, ties)
     judged = range(len(grid)) if all_points else [best]
     if not all_points:
@@ -270,8 +266,8 @@ def evaluate_all(
     ------
     Outcome
     """
-    parallel = Parallel(n_jobs=n_jobs, batch_size=1, return_as="generator_unordered")
     work = delayed(tune_and_evaluate)
+    parallel = Parallel(n_jobs=n_jobs, batch_size=1, return_as="generator_unordered")
     yield from parallel(work(method, task, **options) for method in methods)
 
 
@@ -287,7 +283,7 @@ def fit_each(
     target : array of shape (n_instances,)
         A bag target, or labels where the method is supervised.
     scaled : bool
-        Scale features to [-1, 1] by what ``X`` spans, or take them as they are.
+        Whether features are scaled to [-1, 1] by their range in ``X``.
 
     Yields
     ------
@@ -335,9 +331,14 @@ def inner_splits(method: Method, sample: Sample, n_splits: int, random_state: An
 
 
 def held_out_errors(
-    method: Method, sample: Sample, splits: Splits, *, scaled: bool = False
+    method: Method,
+    sample: Sample,
+    splits: Splits,
+    *,
+    scaled: bool = False,
+    by_size: bool = False,
 ) -> Iterator[Array]:
-    """Errors of each combination of parameters on what each split holds out.
+    """Errors of each combination of parameters on the held-out part of each split.
 
     Parameters
     ----------
@@ -346,12 +347,14 @@ def held_out_errors(
     splits : list of pairs of int arrays
     scaled : bool
         As in :func:`fit_each`.
+    by_size : bool
+        Whether the error of a bag is weighted by its size.
 
     Yields
     ------
     array of shape (n_combinations, n_bags)
-        By how much the proportions of the bags are off; where the method is supervised, 1 for each
-        instance that is labelled wrong.
+        Absolute errors of the bags' proportions; where the method is supervised, 1 for each
+        instance with a wrong label.
     """
     target = sample.target(method)
     for inside, outside in splits:
@@ -361,7 +364,8 @@ def held_out_errors(
         if method.supervised:
             yield np.array(predicted) != test.labels
         else:
-            yield np.array([bag_errors(test.y, labels) for labels in predicted])
+            weights = Bags.from_target(test.y).sizes if by_size else 1.0
+            yield weights * np.array([bag_errors(test.y, labels) for labels in predicted])
 
 
 def choose(errors: Array, ties: str = "first") -> int:
@@ -375,13 +379,13 @@ def choose(errors: Array, ties: str = "first") -> int:
 
 
 def bag_errors(y: NDArray[np.void], labels: NDArray[Any]) -> Array:
-    """By how much the proportion of labels is off in each bag."""
+    """Absolute error of the proportion of positive labels in each bag."""
     bags = Bags.from_target(y)
     return np.abs(bags.proportions_of(labels) - bags.proportions)
 
 
 def unit_of_scores(scores: Array) -> float:
-    """Their root mean square, by which those of several methods are compared; 1 if all are 0."""
+    """Root mean square of scores, the unit of a method's scores in an average; 1 if all are 0."""
     return float(np.sqrt(np.mean(scores**2))) or 1.0
 
 

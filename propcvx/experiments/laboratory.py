@@ -24,7 +24,6 @@ from propcvx.checks import check_choice
 from propcvx.errors import InputError, SolverError
 from propcvx.estimators import ConvPropSVM, certify
 from propcvx.experiments.programs import sample_in_bags
-from propcvx.experiments.tables import cell_text
 from propcvx.history import StopReason
 from propcvx.plotting import bounds_over_time, interval_comparison
 from propcvx.relaxation import RELAXATIONS, CuttingPlanes, MixedInteger, RelaxationResult
@@ -32,7 +31,7 @@ from propcvx.relaxation.bounds import check_crossing, gap_between
 from propcvx.relaxation.oracles import SemidefiniteOracle
 from propcvx.relaxation.table import BUILT_IN, TOL, each_once, find_relaxation, name_of, relax
 from propcvx.targets import bag_target
-from propcvx.text import text_table, unique_names
+from propcvx.text import cell_text, text_table, unique_names
 
 Array = NDArray[np.float64]
 Row = dict[str, Any]

@@ -1,4 +1,4 @@
-"""The methods of the experiments: those the paper compares (Section 6.2), and others beside."""
+"""The methods of the experiments: those of the paper (Section 6.2), and others."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ SEARCHED = "searched alter-pSVM"
 LLP_LEARN = ("llp-learn alterSVM", "llp-learn EM")
 
 KERNELS = ("linear", "rbf")
-"""Kernels of the tables; which Gaussian ``"rbf"`` is, the protocol says."""
+"""Kernels of the tables; the protocol defines the Gaussian kernel ``"rbf"``."""
 LINEAR = ("linear",)
 WEIGHTS = (0.1, 1.0, 10.0)
 TUBES = (0.0, 0.01, 0.1)
@@ -51,7 +51,7 @@ def printed_alter_psvm(**parameters: Any) -> AlterPropSVM:
     Parameters
     ----------
     **parameters
-        What else is set; C = 1, C_p = 10 and ten starts where nothing is.
+        Of :class:`propcvx.AlterPropSVM`, over these; by default C = 1, C_p = 10 and ten starts.
     """
     printed = {"C": 1.0, "C_p": 10.0, "init": "random", "n_init": 10, "bag_weights": "bag"}
     return AlterPropSVM(**{**printed, **parameters})
@@ -60,8 +60,8 @@ def printed_alter_psvm(**parameters: Any) -> AlterPropSVM:
 def printed_conv_psvm(C: float = 1.0, *, max_cuts: int = 1, **parameters: Any) -> ConvPropSVM:
     """conv-pSVM in the paper's form, where the defaults of the class are ours.
 
-    Its oracle is that of eq:inf, and the plane has no bias but what centring gives.  The solver is
-    the one that the stored results are by: which cut is next can hang on the last digits of alpha.
+    Its oracle is that of eq:inf, and the plane has no bias apart from the centring.  The solver is
+    that of the stored results: the last digits of alpha can decide which cut is next.
 
     Parameters
     ----------
@@ -79,7 +79,7 @@ def printed_conv_psvm(C: float = 1.0, *, max_cuts: int = 1, **parameters: Any) -
 
 
 def several_starts() -> list[Start]:
-    """Random labelings, annealed, and what two other methods say, not annealed."""
+    """Random labelings with annealing, and the labelings of two other methods without."""
     methods = InvCal(C_p=1e3), printed_conv_psvm()
     return [RandomStart(repeats=3), *(MethodStart(method, annealing=False) for method in methods)]
 
@@ -98,14 +98,14 @@ def averaged_methods(random_state: int | None = None) -> AveragedMethods:
         printed_alter_psvm(init=MethodStart(method, annealing=False))
         for method in (InvCal(C_p=10.0), conv)
     )
-    walks = {"C": WEIGHTS, "C_p": (100.0,)}
+    loop_grid = {"C": WEIGHTS, "C_p": (100.0,)}
     methods = [
         Method("MeanMap", MeanMap(), {"lam": WEIGHTS}),
         Method("InvCal", InvCal(), {"C_p": (*WEIGHTS, 100.0, 1000.0), "epsilon": (0.0, 0.1)}),
         Method("conv-pSVM", conv, {"C": WEIGHTS}),
-        Method("alter-pSVM from conv-pSVM", from_conv, walks),
-        Method("alter-pSVM from InvCal", from_inv_cal, walks),
-        Method("alter-pSVM from random labels", from_random, walks),
+        Method("alter-pSVM from conv-pSVM", from_conv, loop_grid),
+        Method("alter-pSVM from InvCal", from_inv_cal, loop_grid),
+        Method("alter-pSVM from random labels", from_random, loop_grid),
     ]
     return AveragedMethods(methods, random_state=random_state)
 
@@ -124,14 +124,14 @@ class MethodEntry:
         Parameters of the estimator, and of the grid, with the option of the protocol that sets each
         (:class:`propcvx.experiments.reproduce.protocol.MethodOptions`).
     kernels : tuple of str
-        Those that it has; if it is the linear one alone, the estimator has no such parameter.
+        Kernels that the method has; with the linear one alone, it has no such parameter.
     supervised : bool
-        Whether it is told the labels.
+        Whether it is fitted to the labels.
     version : int or str
         To raise whenever the method answers differently from before, its parameters that the
         protocol does not set included; results of an earlier version are kept, and not used.
     require : callable or None
-        Raises what is missing where the method needs something beside this package.
+        Raises an error if another package that the method needs is missing.
     """
 
     estimator: Callable[[int | None], BaseEstimator]

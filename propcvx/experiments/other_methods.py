@@ -1,7 +1,7 @@
 """Methods that are not the paper's: ecological regression, averages, and those of llp-learn.
 
-llp-learn needs older versions of numpy and scikit-learn than this package, so a fit with it is a
-call of another Python, which runs ``llp_learn_script.py``.
+llp-learn needs older versions of numpy and scikit-learn than this package, so another Python runs
+``llp_learn_script.py`` for each fit.
 """
 
 from __future__ import annotations
@@ -50,13 +50,9 @@ class _SignClassifier(ClassifierMixin, BaseEstimator):
 
     classes_ = np.array([-1, 1])
 
-    def predict(self, X: Any) -> NDArray[Any]:
+    def predict(self: Any, X: Any) -> NDArray[Any]:
         """Labels -1, +1."""
         return np.where(self.decision_function(X) > 0.0, 1, -1)
-
-    def decision_function(self, X: Any) -> Array:
-        """Signed score of each instance."""
-        raise NotImplementedError
 
 
 @dataclass(eq=False, repr=False)
@@ -99,10 +95,10 @@ class EcologicalRegression(_SignClassifier):
 class AveragedMethods(_SignClassifier):
     """The average of the decision functions of several methods with many parameters.
 
-    With few bags, the errors of held-out bags hardly tell combinations of parameters apart, and the
-    smallest error is the smallest by chance.  So none is chosen: all are kept that are not worse
-    than the best by more than a standard error, and averaged, over the parameters of each method
-    first, then over the methods.
+    With few bags, combinations of parameters have almost the same error on held-out bags, and
+    chance decides which error is smallest.  So none is chosen: all are kept that are not worse than
+    the best by more than a standard error, and averaged, over the parameters of each method first,
+    then over the methods.
 
     Parameters
     ----------
@@ -181,11 +177,11 @@ def not_worse(errors: Array) -> NDArray[np.bool_]:
 
 
 class LLPLearnError(PropCVXError, RuntimeError):
-    """llp-learn could not fit; the message has the last line that it wrote."""
+    """llp-learn could not fit; the message has the last line of its output."""
 
 
 def require_llp_learn() -> None:
-    """Raise :class:`InputError` where llp-learn is not to be had."""
+    """Raise :class:`InputError` where llp-learn is not installed."""
     ask = "from importlib.metadata import version; print(version('llp-learn'))"
     try:
         found = subprocess.run([_python(), "-I", "-c", ask], capture_output=True, text=True)
@@ -243,8 +239,8 @@ class LLPLearn(_SignClassifier):
         words = [_python(), "-I", str(script), json.dumps(self.get_params())]
         done = subprocess.run(words, input=data.getvalue(), capture_output=True)
         if done.returncode:
-            said = done.stderr.decode(errors="replace").strip().splitlines() or ["nothing"]
-            raise LLPLearnError(f"llp-learn {self.get_params()}: {said[-1]}")
+            lines = done.stderr.decode(errors="replace").strip().splitlines() or ["no message"]
+            raise LLPLearnError(f"llp-learn {self.get_params()}: {lines[-1]}")
         found = json.loads(done.stdout)
         self.coef_, self.intercept_ = np.array(found["coef"]), float(found["intercept"])
         return self

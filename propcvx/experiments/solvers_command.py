@@ -9,9 +9,8 @@ from typing import Any
 from propcvx.errors import InputError
 from propcvx.experiments.programs import PROGRAMS, ProgramAt
 from propcvx.experiments.solvers import Accuracy, Row, compare_programs
-from propcvx.experiments.tables import cell_text
 from propcvx.solvers import SOLVERS, Solver
-from propcvx.text import text_table
+from propcvx.text import cell_text, text_table
 
 
 def add_solvers(commands: Any) -> None:
@@ -30,7 +29,7 @@ def add_solvers(commands: Any) -> None:
         ("--tols", _accuracy, ["default", "low", "high"], "default, low, high or tolerances (all)"),
         ("--sizes", int, None, "instances (those of each program)"),
     ):
-        compare.add_argument(flag, type=_several(kind), default=default, metavar="A,B", help=text)
+        compare.add_argument(flag, type=several(kind), default=default, metavar="A,B", help=text)
     compare.add_argument("--data", default="generated", help="a real set, or 'generated'")
     compare.add_argument("--C", type=float, default=1.0, help="weight of the loss (1)")
     compare.add_argument("--canon-backend", metavar="NAME", help="CVXPY's: CPP, SCIPY or COO")
@@ -106,8 +105,8 @@ def _accuracy(text: str) -> Accuracy:
     return text if text.isalpha() else float(text)
 
 
-def _several(kind: Any) -> Any:
-    """Values of that type, between commas."""
+def several(kind: Any) -> Any:
+    """Values of that type, between commas: the type of an argument."""
 
     def values(text: str) -> list[Any]:
         return [kind(word) for word in text.split(",")]

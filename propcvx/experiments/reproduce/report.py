@@ -27,8 +27,8 @@ from propcvx.experiments.reproduce.evaluate import compared
 from propcvx.experiments.reproduce.experiments import EXPERIMENTS
 from propcvx.experiments.reproduce.protocol import Protocol
 from propcvx.experiments.reproduce.results import read_results
-from propcvx.experiments.tables import markdown_table, spread_text
 from propcvx.plotting import Figure, accuracy_by_bag_size, svg_text
+from propcvx.text import markdown_table, spread_text
 
 if TYPE_CHECKING:
     from pandas import DataFrame, Series
