@@ -297,8 +297,9 @@ def test_a_proof_is_one_at_every_scale(scale, relaxation):
     problem = small_problem(5, sizes=(4, 4))
 
     def bounds_of(scale):
-        clf = ConvPropSVM(C=1.0 / scale**2, intercept="none", relaxation=relaxation)
-        return clf.set_params(solver="clarabel", solver_tol=1e-9).fit(scale * problem.X, problem.y).bounds_
+        accurate = {"solver": "clarabel", "solver_tol": 1e-9}
+        clf = ConvPropSVM(1.0 / scale**2, intercept="none", relaxation=relaxation, **accurate)
+        return clf.fit(scale * problem.X, problem.y).bounds_
 
     here, there = bounds_of(1.0), bounds_of(scale)
     assert there.gap == pytest.approx(here.gap, abs=1e-6)
