@@ -8,11 +8,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import approx_fprime
-from sklearn.base import BaseEstimator
 from small_problems import small_problem
 
 from propcvx import Bags, CuttingPlanes, bag_target, certify
-from propcvx.bounds import BOUNDS, Interval, LabelingProblem, OutOfTimeError, SwapSearch, moments
+from propcvx.bounds import BOUNDS, Interval, LabelingProblem, SwapSearch
 from propcvx.bounds import branch_and_bound as branching
 from propcvx.bounds import pieces as pieces_module
 from propcvx.bounds.box_qp import solve_boxes
@@ -20,12 +19,12 @@ from propcvx.bounds.directions import labelings_of_arcs
 from propcvx.bounds.maximise import SmoothBound
 from propcvx.bounds.moments import Multipliers, certify_values, improve_duals
 from propcvx.bounds.pieces import divide
-from propcvx.errors import FailedBoundWarning, InputError
+from propcvx.errors import FailedBoundWarning, InputError, SolverError
 from propcvx.history import StopReason
 from propcvx.labelings import FeasibleLabelings
 from propcvx.losses import PROPORTION_LOSSES
 from propcvx.programs import bag_moments
-from propcvx.relaxation.bounds import labeling_upper_bound
+from propcvx.relaxation import MixedInteger, labeling_svm, labeling_upper_bound
 from propcvx.solvers import solve
 
 
@@ -88,7 +87,7 @@ def started(problem, scores=None, tol=1e-5, **how):
 
 
 def random_multipliers(division, random):
-    """Multipliers that sum to what they should but for rounding, and are good for nothing else."""
+    """Multipliers that sum to what they should but for rounding, and are random otherwise."""
     n, rank = len(division.pieces), division.pieces[0].features.shape[1]
     q = random.randint(1, rank + 1)
     roots = random.normal(size=(n, q, q)) * 10.0 ** random.uniform(-2, 1, size=(n, 1, 1))
@@ -185,8 +184,8 @@ def check_tree(seed, monkeypatch):
 
 CHECKS = {
     check_random_multipliers: (range(0, 20), range(20, 40)),
-    check_bounds: (range(0, 8), range(8, 16)),
-    check_directions: (range(0, 30),),
+    check_bounds: (range(0, 5), range(5, 10)),
+    check_directions: (range(0, 20),),
     check_tree: (range(0, 4), (41, 303)),
 }
 
@@ -254,7 +253,17 @@ def test_no_move_betters_where_the_search_ends(C_p):
             assert search.plane(other).value >= end.value * (1 - 1e-6)
 
 
-@pytest.mark.parametrize("seed", range(3))
+def test_a_labeling_whose_solver_fails_is_bounded_by_weights_of_zero(monkeypatch):
+    def fails(*arguments, **options):
+        raise SolverError("no answer", "stub", "solver_error")
+
+    monkeypatch.setattr(labeling_svm, "solve", fails)
+    problem = bound_problem(0)
+    interval, _ = started(problem)
+    assert interval.upper == pytest.approx(problem.C * 12)
+
+
+@pytest.mark.parametrize("seed", range(2))
 def test_the_search_finds_the_best_labeling_of_small_problems(seed):
     problem, interval = bound_problem(seed, (4, 4), 4, C=1.0), Interval(1e-5)
     SwapSearch(problem, interval).search(np.random.RandomState(seed))
@@ -264,10 +273,9 @@ def test_the_search_finds_the_best_labeling_of_small_problems(seed):
 # --- the moment bound and its parts -----------------------------------------------------------
 
 
-@pytest.mark.parametrize("seed", range(2))
-def test_multipliers_reach_the_value_of_the_program(seed):
+def test_multipliers_reach_the_value_of_the_program():
     """The moment bound's program in CVXPY, by an interior-point method."""
-    problem = bound_problem(seed)
+    problem = bound_problem(0)
     pieces = divide(problem).pieces
     program = bag_moments(
         [piece.features for piece in pieces],
@@ -312,40 +320,6 @@ def test_box_programs_are_solved_to_optimality(seed):
     gradient = g - v @ Q
     gap = (gradient * np.where(gradient > 0, upper - v, lower - v)).sum(axis=1)
     assert gap.max() <= 1e-7
-
-
-def test_merged_pieces_are_no_worse_and_hold_all_labelings(monkeypatch):
-    monkeypatch.setattr(pieces_module, "MOST_LABELINGS", 3)
-    monkeypatch.setattr(pieces_module, "PIECE_SIZE", 2)
-    problem = bound_problem(4)
-    division, groups = divide(problem), [[0, 1], [2, 3], [4, 5]]
-    multipliers, merged = random_multipliers(division, np.random.RandomState(0)), None
-    bounds = []
-    for merged, of_merged in (
-        (division, multipliers),
-        (division.merge(groups), multipliers.merge(groups)),
-    ):
-        improve_duals(merged, of_merged, margin=np.inf, tol=1e-10)
-        bounds.append(certify_values(merged, of_merged).lower)
-    assert bounds[1] >= bounds[0] - 1e-6
-    assert len(division.pieces) == 6
-    whole = merged.merge([[0, 1, 2]]).pieces[0]
-    whole = whole.keep(np.isfinite(whole.costs))
-    labelings = np.empty((len(whole), 12))
-    labelings[:, whole.instances] = whole.labelings
-    assert not any(len(cost) > 1 for cost in merged.costs)
-    assert sorted(map(tuple, labelings)) == sorted(map(tuple, all_labelings(problem)))
-
-
-def test_features_without_whole_matrices_only_loosen_the_bound(monkeypatch):
-    problem = bound_problem(2, n_features=5)
-    lowers = []
-    for n_factored in (5, 2):
-        monkeypatch.setattr(branching, "N_FACTORED", n_factored)
-        interval, search = started(problem, problem.features @ np.ones(5))
-        BOUNDS["bag_moments"].run(problem, interval, search)
-        lowers.append(interval.lower)
-    assert 0.5 * lowers[0] < lowers[1] <= lowers[0] * (1 + 1e-3)
 
 
 def test_branching_proves_what_listing_does(monkeypatch):
@@ -397,7 +371,7 @@ def test_every_form_is_proved_whatever_the_order_and_the_names(form, known):
     assert third.upper == pytest.approx(first.upper, rel=1e-4)
 
 
-@pytest.mark.parametrize("form", ["exact", "epsilon", "loss"])
+@pytest.mark.parametrize("form", ["exact", "loss"])
 def test_a_divided_bag_has_the_same_best_labeling(form, monkeypatch):
     small = small_problem(3, (7, 4), 2)
     options = {**FORMS[form], "kinds": "branch_and_bound"}
@@ -432,7 +406,7 @@ RELAXED = {
 
 
 @pytest.mark.parametrize("name", RELAXED)
-@pytest.mark.parametrize("form", ["exact", "epsilon", "loss"])
+@pytest.mark.parametrize("form", ["epsilon", "loss"])
 def test_relaxations_prove_bounds_of_the_best_labeling(name, form):
     if name in ("by SCIP", "mixed_integer"):
         pytest.importorskip("pyscipopt")
@@ -447,23 +421,15 @@ def test_relaxations_prove_bounds_of_the_best_labeling(name, form):
         assert max(proved) == pytest.approx(best.upper, rel=1e-3)
 
 
-class Held(BaseEstimator):
-    """A relaxation that has a time limit of its own, and keeps it in mind."""
-
-    seen: list = []  # noqa: RUF012
-
-    def __init__(self, seconds=60.0):
-        self.seconds = seconds
-
+def test_a_relaxation_has_no_more_than_what_is_left_of_the_time(monkeypatch):
     def relax(self, features, feasible, C, **how):
-        self.seen.append(self.seconds)
+        seconds.append(self.seconds)
         return CuttingPlanes(oracle="exhaustive").relax(features, feasible, C)
 
-
-def test_a_relaxation_has_no_more_than_what_is_left_of_the_time():
-    small, relaxation = small_problem(9, (4, 4), 3), Held()
+    small, relaxation, seconds = small_problem(9, (4, 4), 3), MixedInteger(seconds=60.0), []
+    monkeypatch.setattr(MixedInteger, "relax", relax)
     certify(small.X, small.y, 1.0, kinds=relaxation, time_limit=20.0)
-    assert 1.0 < Held.seen.pop() < 20.0
+    assert 1.0 < seconds[0] < 20.0
     assert relaxation.seconds == 60.0
 
 
@@ -474,18 +440,6 @@ def test_the_interval_is_returned_when_time_is_over():
     assert 0.0 <= result.lower < result.upper < np.inf
     assert not result.proved_optimal
     assert "not proved optimal" in str(result)
-
-
-def test_time_is_checked_while_one_piece_is_solved(monkeypatch):
-    monkeypatch.setattr(moments, "CHUNK", 2)
-    division = divide(bound_problem(1, sizes=(3, 3))).merge([[0, 1]])
-    multipliers, interval = Multipliers.equal(division, 3), Interval(1e-5, time_limit=1e-9)
-    how = {"margin": np.inf, "tol": 1e-9}
-    with pytest.raises(OutOfTimeError):
-        improve_duals(division, multipliers, before=interval.check_time, **how)
-    calls = []
-    improve_duals(division, multipliers, before=lambda: calls.append(1), **how)
-    assert len(calls) > len(division.pieces[0]) / 2
 
 
 def test_the_interval_is_returned_after_an_interruption():

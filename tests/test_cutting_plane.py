@@ -17,7 +17,6 @@ from propcvx.labelings import FeasibleLabelings
 from propcvx.metrics import proportion_error
 from propcvx.programs import svm_dual, svm_dual_parameters
 from propcvx.relaxation import RelaxationResult, cutting_planes
-from propcvx.relaxation.bounds import Bounds
 from propcvx.relaxation.masters import MASTERS, MasterSolution
 from propcvx.relaxation.oracles import (
     CoordinateOracle,
@@ -25,6 +24,7 @@ from propcvx.relaxation.oracles import (
     DirectionSweepOracle,
     ExhaustiveOracle,
     MixedIntegerOracle,
+    exact,
     violation_value,
 )
 from propcvx.relaxation.rounding import rank_one
@@ -78,19 +78,6 @@ def random_master_input(seed, n_labelings, n_instances=12, rank=3):
 @settings(max_examples=10)
 @given(
     seed=st.integers(0, 2**32 - 1),
-    n_labelings=st.integers(1, 6),
-    rank=st.integers(1, 4),
-    C=st.sampled_from([0.05, 1.0, 5.0]),
-)
-def test_cone_forms_of_the_master_agree(seed, n_labelings, rank, C):
-    features, labelings = random_master_input(seed, n_labelings, rank=rank)
-    epigraph, group = (MASTERS[form](features, C)(labelings) for form in ("epigraph", "group"))
-    assert epigraph.value == pytest.approx(group.value, rel=1e-6, abs=1e-7)
-
-
-@settings(max_examples=10)
-@given(
-    seed=st.integers(0, 2**32 - 1),
     n_labelings=st.integers(1, 5),
     rank=st.integers(1, 4),
     C=st.sampled_from([0.05, 1.0, 5.0]),
@@ -105,40 +92,22 @@ def test_value_and_upper_enclose_the_optimum(seed, n_labelings, rank, C, form):
 
 
 @pytest.mark.parametrize("form", FORMS, ids="/".join)
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", range(2))
 @pytest.mark.filterwarnings("error::propcvx.errors.InaccurateSolutionWarning")
-def test_forms_of_the_master_agree_in_value(form, seed):
+def test_forms_of_the_master_agree_and_stay_within_their_sets(form, seed):
     features, labelings = random_master_input(seed, n_labelings=4)
-    optimum = epigraph(features, 1.0, tol=1e-9)(labelings).value
-    answer = MASTERS[form[0]](features, 1.0, form[1])(labelings)
+    optimum = epigraph(features, 0.7, tol=1e-9)(labelings).value
+    answer = MASTERS[form[0]](features, 0.7, form[1])(labelings)
     tolerance = 2 * RELATIVE_GAP if form[0] == "reduced_gradient" else 1e-7
     assert answer.value == pytest.approx(optimum, rel=tolerance)
     assert answer.upper == pytest.approx(optimum, rel=2 * RELATIVE_GAP)
     assert answer.solver == form[1]
-
-
-@pytest.mark.parametrize("form", FORMS, ids="/".join)
-def test_master_solution_is_within_its_sets(form):
-    features, labelings = random_master_input(5, n_labelings=4)
-    answer = MASTERS[form[0]](features, 0.7, form[1])(labelings)
-    assert (answer.alpha >= 0.0).all()
-    assert (answer.alpha <= 0.7).all()
+    assert ((answer.alpha >= 0.0) & (answer.alpha <= 0.7)).all()
     assert (answer.mu >= 0.0).all()
     assert answer.mu.sum() == pytest.approx(1.0)
     level = max(violation_value(features, labeling, answer.alpha) for labeling in labelings)
     assert answer.level == pytest.approx(level)
-    at_alpha = answer.alpha.sum() - level
-    assert answer.value >= at_alpha * (1.0 - 1e-12)
-    assert answer.value == pytest.approx(at_alpha, rel=1e-5)
-
-
-@pytest.mark.parametrize("form", FORMS, ids="/".join)
-def test_master_of_one_labeling_is_the_svm_without_bias(form):
-    features, labelings = random_master_input(6, n_labelings=1)
-    value = svm_value(features, labelings[0], 2.0)
-    answer = MASTERS[form[0]](features, 2.0, form[1], tol=1e-9)(labelings)
-    assert answer.value == pytest.approx(value, rel=1e-6)
-    np.testing.assert_array_equal(answer.mu, [1.0])
+    assert answer.value >= (answer.alpha.sum() - level) * (1.0 - 1e-12)
 
 
 def test_master_without_any_separation():
@@ -147,13 +116,6 @@ def test_master_without_any_separation():
         answer = MASTERS[form](np.zeros((4, 2)), 0.5)(np.ones((2, 4)))
         assert answer.value == pytest.approx(2.0, rel=1e-6)
         assert answer.mu.sum() == pytest.approx(1.0)
-
-
-def test_more_labelings_never_raise_the_optimum():
-    features, labelings = random_master_input(7, n_labelings=6)
-    master = epigraph(features, 1.0)
-    values = [master(labelings[:n]).value for n in range(1, len(labelings) + 1)]
-    assert all(after <= before + 1e-7 for before, after in pairwise(values))
 
 
 # --- SimpleMKL --------------------------------------------------------------------------------
@@ -183,12 +145,6 @@ def test_reduced_gradient_minimises_over_the_simplex(seed, n, rank):
         assert mu.sum() == pytest.approx(1.0)
     for _ in range(20):
         assert inner(random.dirichlet(np.full(n, 0.3))).value >= point.value - point.gap - 1e-12
-
-
-def test_reduced_gradient_projects_onto_the_simplex():
-    """For J = |mu - c|^2 / 2 the minimum is known: the projection of c."""
-    point = reduced_gradient(quadratic(np.eye(3), -np.array([0.9, 0.5, -2.0])), np.full(3, 1 / 3))
-    np.testing.assert_allclose(point.mu, [0.7, 0.3, 0.0], atol=1e-2)
 
 
 def test_reduced_gradient_says_when_it_stalls():
@@ -229,7 +185,7 @@ def test_a_sweep_over_directions_finds_the_most_violated_labeling(case):
 
 def test_a_sweep_over_directions_misses_no_arc():
     """More instances, and every labeling feasible: arcs so narrow that half of them do not do."""
-    for seed in range(60):
+    for seed in range(30):
         problem = small_problem(seed, sizes=(5, 4), noise=3.0)
         feasible = FeasibleLabelings.of(problem.bags, 0.5)
         alpha = np.random.RandomState(seed).uniform(size=9)
@@ -238,7 +194,7 @@ def test_a_sweep_over_directions_misses_no_arc():
         assert sweep.value == pytest.approx(exhaustive.value, rel=1e-9)
 
 
-@settings(max_examples=15)
+@settings(max_examples=8)
 @given(case=separation_problems(max_features=4))
 def test_mixed_integer_oracle_finds_the_most_violated_labeling(case):
     pytest.importorskip("pyscipopt")
@@ -251,20 +207,19 @@ def test_mixed_integer_oracle_finds_the_most_violated_labeling(case):
     assert cut.bound >= exhaustive.value - 1e-9
 
 
-@pytest.mark.parametrize("scale", [1e-12, 1e-3, 1.0, 1e12])
+@pytest.mark.parametrize("scale", [1e-12, 1.0, 1e12])
 @pytest.mark.parametrize("tol", [1e-6, 0.9])
 def test_mixed_integer_oracle_is_as_exact_at_every_scale(scale, tol):
     pytest.importorskip("pyscipopt")
-    for seed in (4, 5, 6):
-        problem = small_problem(seed, sizes=(6, 6), n_features=4, noise=3.0)
-        feasible = FeasibleLabelings.of(problem.bags, 0.2)
-        alpha = np.random.RandomState(seed).uniform(size=12)
-        exact = ExhaustiveOracle(scale * problem.X, feasible)(alpha).value
-        cut = MixedIntegerOracle(scale * problem.X, feasible, tol=tol)(alpha)
-        assert cut.value <= exact * (1.0 + 1e-9) <= cut.bound * (1.0 + 2e-9)
-        if tol == 1e-6:
-            assert cut.value == pytest.approx(exact, rel=1e-6)
-            assert cut.bound <= exact * (1.0 + 1e-4)
+    problem = small_problem(4, sizes=(6, 5), n_features=4, noise=3.0)
+    feasible = FeasibleLabelings.of(problem.bags, 0.2)
+    alpha = np.random.RandomState(4).uniform(size=11)
+    exact = ExhaustiveOracle(scale * problem.X, feasible)(alpha).value
+    cut = MixedIntegerOracle(scale * problem.X, feasible, tol=tol)(alpha)
+    assert cut.value <= exact * (1.0 + 1e-9) <= cut.bound * (1.0 + 2e-9)
+    if tol == 1e-6:
+        assert cut.value == pytest.approx(exact, rel=1e-6)
+        assert cut.bound <= exact * (1.0 + 1e-4)
 
 
 def test_mixed_integer_oracle_keeps_its_time_and_its_bound():
@@ -293,17 +248,6 @@ def test_mixed_integer_oracle_of_no_alpha():
 
 
 @settings(max_examples=30)
-@given(case=separation_problems(max_features=4), n_dimensions=st.integers(1, 4))
-def test_coordinate_oracle_is_never_above_an_exact_one(case, n_dimensions):
-    features, feasible, alpha = case
-    cut = CoordinateOracle(features, feasible, features[:, :n_dimensions])(alpha)
-    assert cut.labeling in feasible
-    assert cut.value == pytest.approx(violation_value(features, cut.labeling, alpha))
-    assert cut.value <= ExhaustiveOracle(features, feasible)(alpha).value + 1e-9
-    assert cut.bound == np.inf
-
-
-@settings(max_examples=30)
 @given(case=separation_problems(max_features=4))
 def test_coordinate_oracle_is_exact_in_the_largest_coordinate(case):
     """Proposition 3: it maximises the l-infinity norm, here against all labelings."""
@@ -313,24 +257,25 @@ def test_coordinate_oracle_is_exact_in_the_largest_coordinate(case):
     assert np.abs((labeling * alpha) @ features).max() == pytest.approx(norms.max())
 
 
-def test_coordinate_oracle_is_exact_in_one_dimension():
-    problem = small_problem(0, sizes=(5, 5), n_features=1)
-    feasible = FeasibleLabelings.of(problem.bags, 0.2)
-    alpha = np.random.RandomState(0).uniform(size=10)
-    exact = ExhaustiveOracle(problem.X, feasible)(alpha)
-    assert CoordinateOracle(problem.X, feasible, problem.X)(alpha).value == pytest.approx(
-        exact.value
-    )
-
-
-def test_oracles_work_in_chunks():
+def test_oracles_work_in_chunks(monkeypatch):
     problem = small_problem(1, sizes=(6, 4))
     feasible = FeasibleLabelings.of(problem.bags, 0.2)
     alpha = np.random.RandomState(0).uniform(size=10)
-    for kind in (ExhaustiveOracle, DirectionSweepOracle):
-        small, large = (kind(problem.X, feasible, chunk=chunk)(alpha) for chunk in (7, 10_000))
-        assert small.value == pytest.approx(large.value, rel=1e-12)
-        np.testing.assert_array_equal(small.labeling, large.labeling)
+    for oracle in (ExhaustiveOracle, DirectionSweepOracle):
+        whole = oracle(problem.X, feasible)(alpha)
+        with monkeypatch.context() as patch:
+            patch.setattr(exact, "CHUNK", 7)
+            chunked = oracle(problem.X, feasible)(alpha)
+        assert chunked.value == pytest.approx(whole.value, rel=1e-12)
+        np.testing.assert_array_equal(chunked.labeling, whole.labeling)
+
+
+def test_dimensions_are_leading_axes_or_the_features_themselves():
+    problem = small_problem(7, sizes=(10, 10), n_features=6)
+    feasible = FeasibleLabelings.of(problem.bags, 0.0)
+    axes = [CoordinateOracle.on_axes(problem.X, feasible, share).dimensions for share in (0.5, 1)]
+    assert axes[0].shape[1] < axes[1].shape[1] == 6
+    assert CoordinateOracle.on_features(problem.X, feasible).dimensions is problem.X
 
 
 # --- the loop ---------------------------------------------------------------------------------
@@ -428,7 +373,7 @@ BAGS_OF_EIGHT = {
 VALUE = 1e-6
 
 
-@pytest.fixture(scope="module", params=[(name, seed) for name in BAGS_OF_EIGHT for seed in (0, 1)])
+@pytest.fixture(scope="module", params=[(name, seed) for seed, name in enumerate(BAGS_OF_EIGHT)])
 def eight(request):
     """A fit, features and feasible labelings in its order, and the relaxation over all of them."""
     name, seed = request.param
@@ -484,19 +429,15 @@ def test_bounds_enclose_the_best_labeling(eight):
     assert clf.bounds_.gap == pytest.approx(max(0, upper - lower) / upper)
 
 
-def test_bounds_are_kept_for_every_round(eight):
+def test_bounds_are_kept_for_every_round_and_the_master_never_rises(eight):
     clf, *_ = eight
+    objectives = clf.history_.objectives
+    assert all(after <= before + VALUE for before, after in pairwise(objectives))
+    assert len(clf.relaxation_.labelings) == clf.history_[-1].n_cuts == len(objectives)
     rounds = [*clf.bounds_history_, clf.bounds_]
     assert len(clf.bounds_history_) == len(clf.history_)
     assert all(before.lower <= after.lower for before, after in pairwise(rounds))
     assert all(before.upper >= after.upper for before, after in pairwise(rounds))
-
-
-def test_master_never_rises_over_the_rounds(eight):
-    clf, *_ = eight
-    assert all(after <= before + VALUE for before, after in pairwise(clf.history_.objectives))
-    assert [record.n_cuts for record in clf.history_] == list(range(1, len(clf.history_) + 1))
-    assert len(clf.relaxation_.labelings) == len(clf.history_)
 
 
 def test_coordinate_oracle_ends_at_or_above_the_optimum_and_knows_no_bounds(eight):
@@ -509,29 +450,6 @@ def test_coordinate_oracle_ends_at_or_above_the_optimum_and_knows_no_bounds(eigh
     assert inexact.bounds_ is None
     assert inexact.violation_ >= 0.0
     assert inexact.labeling_ in feasible
-
-
-def test_bags_of_one_leave_nothing_to_relax():
-    problem = small_problem(2, sizes=(1,) * 8)
-    clf = accurate(C=2.0, intercept="none", oracle="exhaustive").fit(problem.X, problem.y)
-    np.testing.assert_array_equal(clf.labeling_, problem.labels)
-    assert clf.bounds_.gap <= 1e-7
-    assert clf.stop_reason_ is StopReason.NO_VIOLATION
-    assert clf.objective_ == pytest.approx(svm_value(problem.X, clf.labeling_, 2.0))
-
-
-def test_coordinate_oracle_sometimes_misses_violated_labelings():
-    """What makes it inexact: somewhere its master stays well above the optimum."""
-    excess = []
-    for seed in range(6):
-        problem = small_problem(seed, sizes=(4, 4), n_features=3)
-        values = [
-            accurate(oracle=oracle, max_cuts=100, tol=0.0).fit(problem.X, problem.y).objective_
-            for oracle in ("coordinate", "exhaustive")
-        ]
-        excess.append(values[0] - values[1])
-    assert min(excess) >= -VALUE
-    assert max(excess) > 1e-3
 
 
 @pytest.mark.parametrize("form", FORMS, ids="/".join)
@@ -558,20 +476,6 @@ def test_exact_bounds_with_kernels_and_with_a_bias(kernel, intercept):
     assert clf.bounds_.lower - VALUE <= best <= clf.bounds_.upper + VALUE
 
 
-@pytest.mark.parametrize("oracle", ["sweep", "mixed_integer"])
-def test_exact_oracles_by_name_give_the_same_relaxation(oracle):
-    if oracle == "mixed_integer":
-        pytest.importorskip("pyscipopt")
-    problem = small_problem(5, sizes=(4, 5))
-    reference, clf = (
-        accurate(epsilon=0.2, oracle=name, max_cuts=50, tol=1e-6).fit(problem.X, problem.y)
-        for name in ("exhaustive", oracle)
-    )
-    assert clf.objective_ == pytest.approx(reference.objective_, abs=1e-5)
-    assert clf.bounds_.lower <= reference.objective_ + VALUE
-    assert isinstance(clf.bounds_, Bounds)
-
-
 def test_known_labels_stay():
     problem = small_problem(6, sizes=(4, 4), known=0.5)
     known = problem.bags.labels != 0
@@ -579,29 +483,6 @@ def test_known_labels_stay():
     clf = accurate(oracle="exhaustive", max_cuts=20).fit(problem.X, problem.y)
     np.testing.assert_array_equal(clf.labeling_[known], problem.labels[known])
     assert (clf.relaxation_.labelings[:, known] == problem.labels[known]).all()
-
-
-def test_fewer_dimensions_try_fewer_labelings():
-    problem = small_problem(7, sizes=(10, 10), n_features=6)
-    values = {
-        variance: accurate(
-            oracle=partial(CoordinateOracle.on_axes, variance=variance), max_cuts=50, tol=0.0
-        )
-        .fit(problem.X, problem.y)
-        .history_[0]
-        .violation
-        for variance in (1e-6, 1.0)
-    }
-    assert values[1e-6] != values[1.0]
-
-
-def test_dimensions_can_be_the_features_themselves():
-    problem = small_problem(8, sizes=(6, 6), n_features=3)
-    centred = problem.X - problem.X.mean(axis=0)
-    clf = accurate(oracle="coordinate_features").fit(problem.X, problem.y)
-    feasible = FeasibleLabelings.of(problem.bags, 0.0)
-    first = CoordinateOracle(centred, feasible, centred)(np.full(12, 1 / 12))
-    np.testing.assert_array_equal(clf.relaxation_.labelings[0], first.labeling)
 
 
 # --- from M back to a classifier --------------------------------------------------------------
@@ -637,7 +518,7 @@ def test_sign_is_that_of_the_smaller_bag_error_in_training(problem, max_cuts):
     np.testing.assert_allclose(clf.coef_[0], centred.T @ (alpha * clf.soft_labeling_), atol=1e-9)
 
 
-@pytest.mark.parametrize("kernel", ["linear", "rbf", "exponential", "poly"])
+@pytest.mark.parametrize("kernel", ["linear", "rbf"])
 def test_intercept_is_what_centring_or_the_constant_feature_gives(kernel):
     problem = small_problem(9, sizes=(5, 6), noise=0.5)
     X = problem.X + 3.0
@@ -662,14 +543,6 @@ def test_a_verbose_fit_shows_its_cuts(capsys):
     problem = small_problem(10)
     accurate(verbose=True, max_cuts=2, tol=0.0).fit(problem.X, problem.y)
     assert "rounds" in capsys.readouterr().err
-
-
-def test_upper_bound_is_that_of_the_best_labeling_met():
-    problem = small_problem(11, sizes=(4, 4))
-    clf = accurate(oracle="sweep", intercept="none", max_cuts=5).fit(problem.X, problem.y)
-    met = [*clf.relaxation_.labelings, clf.labeling_]
-    values = [svm_value(problem.X, labeling, clf.C) for labeling in met]
-    assert clf.bounds_.upper <= min(values) * (1.0 + 1e-7)
 
 
 # --- what is kept when it is stopped ----------------------------------------------------------

@@ -1,5 +1,7 @@
 """Oracles beside enumeration: feasible, never worse than what they improve, bounds that hold."""
 
+from functools import partial
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -37,24 +39,19 @@ def drawn(problem, epsilon, seed):
     return FeasibleLabelings.of(problem.bags, epsilon), alpha
 
 
-@pytest.mark.parametrize("name", ["ascent", "random_directions", "several", "eigenvalue"])
-@settings(max_examples=15)
+CHECKED = {
+    **{name: ORACLES[name] for name in ORACLES if name not in ("mixed_integer", "sweep")},
+    "semidefinite, low accuracy": partial(SemidefiniteOracle, tol=1e-2),
+}
+
+
+@pytest.mark.parametrize("name", CHECKED)
+@settings(max_examples=10)
 @given(problem=small, epsilon=epsilons, seed=seeds)
 def test_answers_are_feasible_and_bounds_hold(name, problem, epsilon, seed):
     feasible, alpha = drawn(problem, epsilon, seed)
-    oracle = checked(ORACLES[name](problem.X, feasible), problem.X, feasible)
+    oracle = checked(CHECKED[name](problem.X, feasible), problem.X, feasible)
     cut, exact = oracle(alpha), ExhaustiveOracle(problem.X, feasible)(alpha).value
-    assert cut.value <= exact * (1.0 + 1e-9)
-    assert cut.bound >= exact * (1.0 - 1e-12)
-
-
-@settings(max_examples=12)
-@given(problem=small, epsilon=epsilons, seed=seeds, tol=st.sampled_from([1e-6, 1e-2]))
-def test_the_semidefinite_bound_holds_at_any_accuracy(problem, epsilon, seed, tol):
-    feasible, alpha = drawn(problem, epsilon, seed)
-    oracle = SemidefiniteOracle(problem.X, feasible, tol=tol)
-    cut = checked(oracle, problem.X, feasible)(alpha)
-    exact = ExhaustiveOracle(problem.X, feasible)(alpha).value
     assert cut.value <= exact * (1.0 + 1e-9)
     assert cut.bound >= exact * (1.0 - 1e-12)
 
@@ -67,19 +64,9 @@ def test_ascent_is_never_worse_than_where_it_began(problem, epsilon, seed):
     assert AscentOracle(problem.X, feasible)(alpha).value >= start * (1.0 - 1e-12)
 
 
-def test_ascent_is_better_where_the_axes_mislead():
-    risen = 0
-    for seed in range(20):
-        problem = small_problem(seed, sizes=(8,) * 4, n_features=6, noise=2.0)
-        feasible, alpha = FeasibleLabelings.of(problem.bags, 0.0), np.ones(32)
-        start = CoordinateOracle.on_axes(problem.X, feasible)(alpha).value
-        risen += AscentOracle(problem.X, feasible)(alpha).value > start * 1.01
-    assert risen > 0
-
-
 def test_bounds_by_eigenvalues_are_ordered():
     """Of the norm alone, with the sums of the bags, with every label's square, and exact."""
-    for seed in range(5):
+    for seed in range(3):
         problem = small_problem(seed, sizes=(4, 4, 3), n_features=3)
         feasible, alpha = drawn(problem, 0.0, seed)
         norm = np.linalg.norm(alpha[:, None] * problem.X, 2)
@@ -150,9 +137,9 @@ def test_several_cuts_are_the_most_violated_ones_each_once():
 @pytest.mark.parametrize("n_cuts", [1, 3])
 def test_rounds_with_several_cuts_end_at_the_same_optimum(n_cuts):
     class Best(ExhaustiveOracle):
-        def _find(self, alpha):
-            labelings = np.array(list(self._labelings.enumerate()))
-            cut = best_cuts(labelings, alpha[:, None] * self._rows, n_cuts)
+        def __call__(self, alpha):
+            labelings = np.array(list(self.feasible.enumerate()))
+            cut = best_cuts(labelings, alpha[:, None] * self.features, n_cuts)
             return Cut(cut.labeling, cut.value, cut.value, cut.others)
 
     problem = small_problem(4, sizes=(4, 4), n_features=3, noise=2.0)
@@ -175,39 +162,20 @@ def test_no_more_cuts_than_are_allowed():
     assert clf.stop_reason_ is StopReason.MAX_CUTS
 
 
-def test_what_comes_beside_a_cut_is_checked_too():
-    class Spoiled(ExhaustiveOracle):
-        def _find(self, alpha):
-            cut = super()._find(alpha)
-            return Cut(cut.labeling, cut.value, cut.bound, (np.zeros(8),))
-
-    problem = small_problem(6)
-    with pytest.raises(InputError, match="Spoiled returned a labeling that is not feasible"):
-        ConvPropSVM(relaxation=CuttingPlanes(oracle=Spoiled)).fit(problem.X, problem.y)
-
-
 @pytest.mark.parametrize("name", ["eigenvalue", "semidefinite"])
 def test_a_bound_of_an_oracle_bounds_the_best_labeling(name):
-    for seed in range(3):
-        problem = small_problem(seed, sizes=(4, 4), n_features=3)
-        planes = CuttingPlanes(oracle=name, max_cuts=10)
-        exact = CuttingPlanes(oracle="exhaustive", max_cuts=60, tol=0.0)
-        here = ConvPropSVM(relaxation=planes).fit(problem.X, problem.y).bounds_
-        reference = ConvPropSVM(relaxation=exact).fit(problem.X, problem.y)
-        assert 0.0 < here.lower <= reference.relaxation_.upper * (1.0 + 1e-9)
-
-
-def test_a_semidefinite_oracle_says_how_large_is_too_large():
-    problem = small_problem(0, sizes=(6, 6))
-    feasible = FeasibleLabelings.of(problem.bags, 0.0)
-    with pytest.raises(InputError, match="order 11 is above max_order=10"):
-        SemidefiniteOracle(problem.X, feasible, max_order=10)(np.ones(12))
+    problem = small_problem(0, sizes=(4, 4), n_features=3)
+    planes = CuttingPlanes(oracle=name, max_cuts=6)
+    exact = CuttingPlanes(oracle="exhaustive", max_cuts=60, tol=0.0)
+    here = ConvPropSVM(relaxation=planes).fit(problem.X, problem.y).bounds_
+    reference = ConvPropSVM(relaxation=exact).fit(problem.X, problem.y)
+    assert 0.0 < here.lower <= reference.relaxation_.upper * (1.0 + 1e-9)
 
 
 # --- dropping cuts ------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", range(2))
 def test_inactive_labelings_can_leave_the_master(seed):
     problem = small_problem(seed, sizes=(5, 5), n_features=3, noise=2.0)
     feasible = FeasibleLabelings.of(problem.bags, 0.0)
@@ -222,9 +190,3 @@ def test_inactive_labelings_can_leave_the_master(seed):
     assert len(dropped.labelings) <= len(kept.labelings)
     falls = np.diff(dropped.history.objectives)
     assert (falls <= 1e-7 * kept.value).all()
-
-
-def test_dropping_is_a_flag():
-    problem = small_problem(0)
-    with pytest.raises(InputError, match="drop_inactive must be True or False, got 'yes'"):
-        ConvPropSVM(relaxation=CuttingPlanes(drop_inactive="yes")).fit(problem.X, problem.y)

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from small_problems import small_problem, small_problems
 
-from propcvx import ConvPropSVM, CuttingPlanes, bag_target
+from propcvx import ConvPropSVM, CuttingPlanes
 from propcvx.history import History
 from propcvx.labelings import FeasibleLabelings
 from propcvx.relaxation import Lifted, RelaxationResult
@@ -44,7 +44,7 @@ def value(rounded, problem):
 
 
 @pytest.mark.parametrize("name", RELAXATIONS)
-@settings(max_examples=10)
+@settings(max_examples=5)
 @given(
     problem=small_problems(max_size=4, max_bags=3, max_features=3),
     epsilon=st.sampled_from([0.0, 0.3]),
@@ -63,7 +63,7 @@ def test_feasible_roundings_are_feasible_and_ordered(name, problem, epsilon):
     assert values["polished"] <= values["best"]
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", range(2))
 def test_polishing_ends_where_no_labeling_step_improves(seed):
     problem = small_problem(seed, sizes=(6, 6, 6), n_features=4, noise=2.0)
     feasible, svm = FeasibleLabelings.of(problem.bags, 0.0), LabelingSVM(problem.X, 1.0)
@@ -87,22 +87,19 @@ def test_soft_roundings_give_the_separator_of_alpha(name, relaxation):
     np.testing.assert_allclose(rounded.weights, weights, rtol=1e-12)
 
 
-@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("seed", range(3))
 def test_the_sign_by_objective_is_that_of_the_smaller_value(seed):
     problem = small_problem(seed, sizes=(5, 4, 3), n_features=3, noise=2.0)
     result, feasible = relaxed("cutting planes", problem)
 
-    def of_its_sign(labeling):
-        rounded = SoftRounding(labeling, by_objective)(result, problem.X, feasible, 1.0)
-        nearest = feasible.best(problem.X @ rounded.weights)
-        other = feasible.best(-(problem.X @ rounded.weights))
-        return rounded, nearest, other
-
-    rounded, nearest, other = of_its_sign(rank_one)
-    values = [labeling_upper_bound(problem.X, y, 1.0) for y in (nearest, other)]
+    here, turned = (
+        SoftRounding(labeling, by_objective)(result, problem.X, feasible, 1.0)
+        for labeling in (rank_one, lambda result: -rank_one(result))
+    )
+    scores = problem.X @ here.weights
+    values = [labeling_upper_bound(problem.X, feasible.best(s), 1.0) for s in (scores, -scores)]
     assert values[0] <= values[1] * (1.0 + 1e-6)
-    turned, *_ = of_its_sign(lambda result: -rank_one(result))
-    np.testing.assert_allclose(turned.weights, rounded.weights)
+    np.testing.assert_allclose(turned.weights, here.weights)
 
 
 def test_the_mean_is_that_of_the_mixture():
@@ -112,21 +109,8 @@ def test_the_mean_is_that_of_the_mixture():
     np.testing.assert_array_equal(mean_labeling(result), [-0.5, 1.0, 0.5])
 
 
-@pytest.mark.parametrize("name", ROUNDINGS)
-def test_a_fit_does_not_see_the_order_of_rows(name):
-    problem = small_problem(3, sizes=(4, 4, 4), n_features=3)
-    shares, index = dict(enumerate(problem.bags.proportions)), problem.bags.index
-    order = np.random.RandomState(1).permutation(12)
-    clf = ConvPropSVM(rounding=name, relaxation=CuttingPlanes(max_cuts=4))
-    here = clf.fit(problem.X, bag_target(index, shares))
-    scores, upper = here.decision_function(problem.X), here.relaxation_.upper
-    there = clf.fit(problem.X[order], bag_target(index[order], shares))
-    np.testing.assert_allclose(there.decision_function(problem.X), scores, atol=1e-5)
-    assert there.relaxation_.upper == pytest.approx(upper, rel=1e-6)
-
-
 @pytest.mark.parametrize("name", FEASIBLE)
-def test_a_feasible_rounding_is_counted_among_the_labelings_met(name):
+def test_the_upper_bound_counts_a_feasible_rounding_in(name):
     problem = small_problem(4, sizes=(4, 4), n_features=3, noise=2.0)
     planes = CuttingPlanes(oracle="exhaustive", max_cuts=3)
     clf = ConvPropSVM(rounding=name, relaxation=planes, intercept="none")

@@ -83,7 +83,7 @@ class Interval:
     time_limit : float
         Seconds; infinity for none.
     on_event, on_node : callable
-        Told of every improvement, and of every node that is done with.
+        Called with every improvement, and with every node that is finished.
     safe : callable
         What holds for the Gram matrix of a lower bound that holds for its factor.
     """

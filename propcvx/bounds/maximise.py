@@ -62,17 +62,14 @@ class SmoothBound:
         parts = (
             _mixed(multipliers.factors),
             np.hypot(multipliers.scales, np.sqrt(EQUAL / len(multipliers.scales))),
-            multipliers.linear / self._length,
-            multipliers.prices / self._price,
+            multipliers.linear / np.sqrt(self._share),
+            multipliers.prices / self._share,
         )
         return np.concatenate([part.ravel() for part in parts])
 
     @property
-    def _length(self) -> float:
-        return float(np.sqrt(self.unit / len(self.division.pieces)))
-
-    @property
-    def _price(self) -> float:
+    def _share(self) -> float:
+        """Size of the value of one piece."""
         return self.unit / len(self.division.pieces)
 
     def _unpack(self, vector: Array) -> tuple[Array, Array, Array, Array]:
@@ -94,8 +91,8 @@ class SmoothBound:
         multipliers = Multipliers(
             _mixed(pure),
             np.abs(scales) / norm,
-            (linear - linear.mean(axis=0)) * self._length,
-            prices * self._price,
+            (linear - linear.mean(axis=0)) * np.sqrt(self._share),
+            prices * self._share,
         )
         smooth, slopes = self._evaluate(multipliers)
         squares = _through_root((1.0 - EQUAL) * slopes.factors, pure, inverse, vectors, lengths)
@@ -103,8 +100,8 @@ class SmoothBound:
         gradient = (
             2.0 * squares @ roots,
             2.0 * scales * (slopes.scales - slopes.scales @ shares) / norm**2,
-            (slopes.linear - slopes.linear.mean(axis=0)) * self._length,
-            slopes.prices * self._price,
+            (slopes.linear - slopes.linear.mean(axis=0)) * np.sqrt(self._share),
+            slopes.prices * self._share,
         )
         packed = np.concatenate([part.ravel() for part in gradient])
         return -smooth / self.unit, -packed / self.unit

@@ -25,7 +25,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from propcvx.bounds.box_qp import solve_boxes
-from propcvx.bounds.pieces import Division, Piece
+from propcvx.bounds.pieces import Division, Piece, Signs
 
 Array = NDArray[np.float64]
 
@@ -87,9 +87,8 @@ class Copy:
     weights.
     """
 
+    division: Division
     piece: Piece
-    C: float
-    reach: float
     factor: Array
     scale: float
     rows: Array
@@ -100,13 +99,13 @@ class Copy:
     @classmethod
     def of(cls, division: Division, multipliers: Multipliers, k: int) -> Copy:
         """The copy of piece k."""
-        piece, C, reach = division.pieces[k], division.C, division.reach
-        factor, scale = multipliers.factors[k], float(multipliers.scales[k])
+        piece, factor = division.pieces[k], multipliers.factors[k]
+        scale = float(multipliers.scales[k])
         q, linear = len(factor), multipliers.linear[k]
         both = np.vstack([piece.features, linear])
         both = np.hstack([np.linalg.solve(factor, both[:, :q].T).T, both[:, q:] / scale])
         costs = piece.costs - piece.counts @ multipliers.prices
-        return cls(piece, C, reach, factor, scale, both[:-1], both[-1], linear, costs)
+        return cls(division, piece, factor, scale, both[:-1], both[-1], linear, costs)
 
     def values(self, margin: float, tol: float, before: Callable[[], None]) -> Array:
         """Values of the duals of all labelings, improved within ``margin`` of the least one."""
@@ -127,11 +126,15 @@ class Copy:
         for part in np.split(chosen, range(CHUNK, len(chosen), CHUNK)):
             before()
             y = self.piece.labelings[part].astype(float)
-            box = np.minimum(0.0, self.C * y), np.maximum(0.0, self.C * y)
-            duals[part] = solve_boxes(Q, y + q, *box, duals[part], tol=tol)
+            duals[part] = solve_boxes(Q, y + q, *self._box(y), duals[part], tol=tol)
         z = duals[chosen] @ self.rows - self.offset
         total = np.einsum("pi,pi->p", self.piece.labelings[chosen], duals[chosen])
         values[chosen] = total - 0.5 * np.einsum("pj,pj->p", z, z) + self.costs[chosen]
+
+    def _box(self, labelings: Array | Signs) -> tuple[Array, Array]:
+        """Lower and upper bounds on the duals of some labelings."""
+        ends = self.division.C * labelings
+        return np.minimum(0.0, ends), np.maximum(0.0, ends)
 
     def weights(self, duals: Array) -> Array:
         """The weights w of some duals, in rows."""
@@ -143,8 +146,8 @@ class Copy:
 
         For any z, :math:`\tfrac12 w^\top A w - x^\top w \ge -\tfrac12 \|z\|^2 - \|x - G z\| \|w\|`.
         """
-        q, y, reach = len(self.factor), self.piece.labelings, self.reach
-        duals = np.clip(self.piece.duals, np.minimum(0.0, self.C * y), np.maximum(0.0, self.C * y))
+        q, reach = len(self.factor), self.division.reach
+        duals = np.clip(self.piece.duals, *self._box(self.piece.labelings))
         z = duals @ self.rows - self.offset
         x = duals @ self.piece.features - self.linear
         back = np.hstack([z[:, :q] @ self.factor.T, z[:, q:] * self.scale])

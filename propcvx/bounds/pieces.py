@@ -77,7 +77,7 @@ class Division:
     pieces : tuple of Piece
     costs : tuple of arrays
         Of each divided bag, its cost for 0, 1, ... positives; ``[0]`` once a piece holds all of it.
-    members : tuple of frozensets of int
+    members : tuple of int arrays
         Its instances.
     C : float
         Weight of the hinge loss.
@@ -87,7 +87,7 @@ class Division:
 
     pieces: tuple[Piece, ...]
     costs: tuple[Array, ...]
-    members: tuple[frozenset[int], ...]
+    members: tuple[Indices, ...]
     C: float
     reach: float
 
@@ -109,7 +109,7 @@ class Division:
         costs = list(self.costs)
         for place, piece in enumerate(merged):
             for bag, inside in enumerate(self.members):
-                if len(costs[bag]) > 1 and inside <= set(piece.instances.tolist()):
+                if len(costs[bag]) > 1 and np.isin(inside, piece.instances).all():
                     piece = _settled(piece, bag, costs[bag])
                     costs[bag] = np.zeros(1)
             merged[place] = piece
@@ -123,27 +123,18 @@ class Division:
 
 def divide(problem: LabelingProblem) -> Division:
     """Every bag a piece, or several where it has more than ``MOST_LABELINGS``."""
-    counts = [
-        _number(problem, members, cost)
-        for members, cost in zip(problem.bags.members, problem.costs, strict=True)
-    ]
-    large = [k for k, number in enumerate(counts) if number > MOST_LABELINGS]
+    bags = list(zip(problem.bags.members, problem.costs, strict=True))
+    large = [k for k, bag in enumerate(bags) if _number(problem, *bag) > MOST_LABELINGS]
     pieces = []
-    for k, (members, cost) in enumerate(zip(problem.bags.members, problem.costs, strict=True)):
+    for k, (members, cost) in enumerate(bags):
         if k not in large:
             pieces.append(_piece(problem, members, cost, len(large), None))
             continue
         for part in np.array_split(members, -(-len(members) // PIECE_SIZE)):
             free = np.zeros(len(part) + 1)
             pieces.append(_piece(problem, part, free, len(large), large.index(k)))
-    divided = [problem.bags.members[k] for k in large]
-    return Division(
-        tuple(pieces),
-        tuple(problem.costs[k] for k in large),
-        tuple(frozenset(inside.tolist()) for inside in divided),
-        problem.C,
-        problem.reach,
-    )
+    divided, costs = [bags[k][0] for k in large], [bags[k][1] for k in large]
+    return Division(tuple(pieces), tuple(costs), tuple(divided), problem.C, problem.reach)
 
 
 def _number(problem: LabelingProblem, members: Indices, cost: Array) -> int:

@@ -107,12 +107,8 @@ class LabelingProblem:
     @property
     def constraint_form(self) -> bool:
         """Whether bags add nothing for the counts of some interval, and allow no others."""
-        return all(
-            np.array_equal(cost[low : high + 1], np.zeros(high + 1 - low))
-            for cost, low, high in zip(
-                self.costs, self.feasible.lower, self.feasible.upper, strict=True
-            )
-        )
+        ranges = zip(self.costs, self.feasible.lower, self.feasible.upper, strict=True)
+        return all(not cost[low : high + 1].any() for cost, low, high in ranges)
 
     @property
     def least_cost(self) -> float:

@@ -7,7 +7,7 @@ bound, whatever the solver's accuracy.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
@@ -18,8 +18,7 @@ from propcvx.bounds.interval import Interval
 from propcvx.bounds.problem import LabelingProblem
 from propcvx.errors import SolverError
 from propcvx.local_search import Moves, descend, hops, until_idle
-from propcvx.relaxation.bounds import best_multiple
-from propcvx.relaxation.labeling_svm import LabelingSVM
+from propcvx.relaxation.labeling_svm import LabelingSVM, SolvedLabeling
 
 Array = NDArray[np.float64]
 Indices = NDArray[np.intp]
@@ -33,27 +32,6 @@ MOST_REMEMBERED = 2000
 
 
 @dataclass(frozen=True, eq=False)
-class Plane:
-    r"""A labeling, its SVM and the value it proves.
-
-    Attributes
-    ----------
-    labeling : array of shape (n_instances,)
-    value : float
-        Primal value with the bags' cost: an upper bound on the labeling's.
-    duals : array of shape (n_instances,)
-        :math:`v = y \circ \alpha`.
-    weights : array of shape (rank,)
-        :math:`F^\top v`.
-    """
-
-    labeling: Array
-    value: float
-    duals: Array
-    weights: Array
-
-
-@dataclass(frozen=True, eq=False)
 class SwapSearch:
     """Local search over labelings of a problem; all that it solves is offered to the interval.
 
@@ -64,13 +42,13 @@ class SwapSearch:
     tol : float
         Relative gap of the SVMs.
     known : dict
-        Planes by labeling, which searches of the same problem and ``tol`` can share.
+        Labelings and their SVMs, which searches of the same problem and ``tol`` can share.
     """
 
     problem: LabelingProblem
     interval: Interval
     tol: float = 1e-8
-    known: dict[bytes, Plane] = field(default_factory=dict, repr=False)
+    known: dict[bytes, SolvedLabeling] = field(default_factory=dict, repr=False)
 
     def search(self, random: RandomState, share: float = 1.0) -> None:
         """Descents from random directions, then hops from the best labeling.
@@ -82,11 +60,11 @@ class SwapSearch:
         if self.interval.labeling is not None:
             self._run(hops(self, self.plane(self.interval.labeling), random), share)
 
-    def descend(self, labeling: Array) -> Plane:
+    def descend(self, labeling: Array) -> SolvedLabeling:
         """Alternate and move until neither helps."""
         return descend(self, self.solved(labeling))
 
-    def plane(self, labeling: Array) -> Plane:
+    def plane(self, labeling: Array) -> SolvedLabeling:
         """The SVM of a labeling."""
         key = np.packbits(labeling > 0.0).tobytes()
         known = self.known.get(key) or self._solve(labeling)
@@ -95,12 +73,12 @@ class SwapSearch:
         self.interval.offer("swap search", labeling, known.value)
         return known
 
-    def solved(self, labeling: Array) -> Plane:
+    def solved(self, labeling: Array) -> SolvedLabeling:
         """The same while there is time."""
         self.interval.check_time()
         return self.plane(labeling)
 
-    def relabeled(self, plane: Plane) -> Array:
+    def relabeled(self, plane: SolvedLabeling) -> Array:
         """The best labeling for the weights."""
         return self.problem.best_for(self.problem.features @ plane.weights)
 
@@ -108,13 +86,13 @@ class SwapSearch:
         """The best labeling for scores."""
         return self.problem.best_for(scores)
 
-    def changes(self, plane: Plane) -> Array:
+    def changes(self, plane: SolvedLabeling) -> Array:
         """What flipping each label adds to the loss with the weights as they are."""
         margins = plane.labeling * (self.problem.features @ plane.weights)
         losses = np.maximum(0.0, 1.0 + margins) - np.maximum(0.0, 1.0 - margins)
         return np.asarray(self.problem.C * losses)
 
-    def least(self, plane: Plane, flipped: Indices) -> Array:
+    def least(self, plane: SolvedLabeling, flipped: Indices) -> Array:
         """Lower bounds on the SVM values after moves: the duals are made anew, one by one."""
         F, v, C = self.problem.features, plane.duals, self.problem.C
         squares = np.maximum(np.square(F).sum(axis=1), np.finfo(float).tiny)
@@ -138,24 +116,22 @@ class SwapSearch:
     def _svm(self) -> LabelingSVM:
         return LabelingSVM(self.problem.features, self.problem.C, self.tol)
 
-    def _solve(self, labeling: Array) -> Plane:
-        F, C = self.problem.features, self.problem.C
+    def _solve(self, labeling: Array) -> SolvedLabeling:
+        cost = self.problem.cost(labeling)
         try:
-            alpha = self._svm.alpha(labeling)
-        except SolverError:
-            alpha = np.zeros(len(F))
-        duals = labeling * np.clip(alpha, 0.0, C)
-        weights = F.T @ duals
-        value = best_multiple(weights, labeling * (F @ weights), C) + self.problem.cost(labeling)
-        return Plane(labeling, value, duals, weights)
+            solved = self._svm.solved(labeling)
+        except SolverError:  # w = 0 is a bound, too
+            n, rank = self.problem.features.shape
+            return SolvedLabeling(labeling, np.zeros(rank), np.zeros(n), self.problem.C * n + cost)
+        return replace(solved, value=solved.value + cost)
 
-    def _from_directions(self, random: RandomState) -> Iterator[Plane]:
+    def _from_directions(self, random: RandomState) -> Iterator[SolvedLabeling]:
         """Where descents end from the best labelings for random weights."""
         while True:
             weights = random.normal(size=self.problem.features.shape[1])
             yield self.descend(self.problem.best_for(self.problem.features @ weights))
 
-    def _run(self, descents: Iterator[Plane], share: float) -> None:
+    def _run(self, descents: Iterator[SolvedLabeling], share: float) -> None:
         """Descents until they no longer help, or there is no need or no time for more."""
         limit = share * self.interval.time_limit
         for _ in until_idle(descents, IDLE):

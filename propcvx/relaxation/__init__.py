@@ -11,8 +11,7 @@ rounding, sign and bounds are the same for all.
 
 from propcvx.relaxation.bounds import labeling_upper_bound, relaxation_lower_bound
 from propcvx.relaxation.cutting_planes import CuttingPlanes
-from propcvx.relaxation.diffrac import Diffrac, SquareLossResult
-from propcvx.relaxation.lifted import Lifted
+from propcvx.relaxation.lifted import Diffrac, Lifted, SquareLossResult
 from propcvx.relaxation.mixed_integer import ContinuousLabels, MixedInteger
 from propcvx.relaxation.result import Relaxation, RelaxationResult
 from propcvx.relaxation.table import RELAXATIONS, register_relaxation

@@ -16,9 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from propcvx.errors import CrossedBoundsError, SolverError
-from propcvx.programs import svm_dual, svm_dual_parameters
+from propcvx.relaxation.labeling_svm import LabelingSVM, best_multiple
 from propcvx.relaxation.oracles import Oracle
-from propcvx.solvers import SolverNames, solve
 from propcvx.text import Readable
 
 Array = NDArray[np.float64]
@@ -33,7 +32,7 @@ def check_crossing(who: str, lower: float, upper: float) -> None:
     Raises
     ------
     CrossedBoundsError
-        If it is, by more than rounding explains; the message names ``who`` said so.
+        If it is, by more than rounding explains; the message begins with ``who``.
     """
     if not lower <= upper + CROSSED * abs(upper):
         raise CrossedBoundsError(
@@ -87,15 +86,9 @@ class Bounds(Readable):
 
 
 def labeling_upper_bound(
-    features: Array,
-    labeling: Array,
-    C: float,
-    *,
-    weights: Array | None = None,
-    solver: SolverNames = ("clarabel", "newton"),
-    tol: float = 1e-9,
+    features: Array, labeling: Array, C: float, *, weights: Array | None = None
 ) -> float:
-    r"""Primal SVM value of a labeling, an upper bound on g(y).
+    r"""Primal SVM value of a labeling, an upper bound on g(y) whatever the solver's error.
 
     Parameters
     ----------
@@ -107,40 +100,23 @@ def labeling_upper_bound(
         Weight of the hinge loss.
     weights : array of shape (rank,), optional
         Weights known beforehand; their best multiple is what is left where solvers fail.
-    solver : str or sequence
-        QP solvers to try; their error only makes the bound larger.
-    tol : float
-        Their tolerance.
 
     Returns
     -------
     float
         :math:`\tfrac12 \|w\|^2 + C \sum_i \max(0, 1 - y_i w^\top F_i)` at the best w at hand.
     """
-    size = float(np.sqrt(np.square(features).sum(axis=1).mean())) or 1.0
-    program = svm_dual(features / size, bias=False)
+    svm = LabelingSVM(features, C)
+
+    known = np.zeros(features.shape[1]) if weights is None else weights
 
     def bound(labeling: Array) -> float:
-        directions = [np.zeros(features.shape[1]) if weights is None else weights]
-        program.set(**svm_dual_parameters(labeling, C * size**2))
+        value = best_multiple(known, labeling * (features @ known), C)
         with suppress(SolverError):
-            answer = solve(program, solver, tol=tol, residuals=False, warm=None)
-            directions.append(features.T @ answer.variables["v"] / size**2)
-        return min(best_multiple(w, labeling * (features @ w), C) for w in directions)
+            value = min(value, svm.solved(labeling).value)
+        return value
 
     return min(bound(one) for one in np.unique(np.atleast_2d(labeling), axis=0))
-
-
-def best_multiple(weights: Array, margins: Array, C: float) -> float:
-    r"""Least :math:`\tfrac12 c^2 \|w\|^2 + C \sum_i \max(0, 1 - c m_i)` over :math:`c \ge 0`."""
-    square, worst = float(weights @ weights), C * len(margins)
-    if square == 0.0:
-        return worst
-    low, high = 0.0, np.sqrt(2.0 * worst / square)
-    while low < (middle := (low + high) / 2) < high:
-        falls = middle * square < C * margins[middle * margins < 1.0].sum()
-        low, high = (middle, high) if falls else (low, middle)
-    return float(0.5 * low**2 * square + C * np.maximum(0.0, 1.0 - low * margins).sum())
 
 
 def lower_bound(alpha: Array, bound: float, C: float) -> float:

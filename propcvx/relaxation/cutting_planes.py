@@ -126,7 +126,7 @@ class CuttingPlanes(Relaxation):
 
 
 def off_zero(alpha: Array) -> Array:
-    r"""Alpha with what is 0 made as good as 0, so that scores tell those instances apart.
+    r"""Alpha with its zeros made tiny, so that those instances have different scores.
 
     Instances with :math:`\alpha_i = 0` have equal scores :math:`\alpha_i x_i^{(j)}`, and their
     labels would be those of the order of the rows; so they take what scores of

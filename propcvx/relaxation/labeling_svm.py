@@ -32,6 +32,26 @@ class RoundedLabeling:
     weights: Array
 
 
+@dataclass(frozen=True, eq=False)
+class SolvedLabeling(RoundedLabeling):
+    r"""A labeling of -1 and +1 and its SVM.
+
+    Attributes
+    ----------
+    labeling : array of shape (n_instances,)
+    weights : array of shape (rank,)
+        :math:`F^\top v`.
+    duals : array of shape (n_instances,)
+        :math:`v = y \circ \alpha`, with alpha in its box.
+    value : float
+        Primal value at the best multiple of the weights, and what the labeling costs beside: an
+        upper bound on the labeling's, whatever the solver's error.
+    """
+
+    duals: Array
+    value: float
+
+
 @dataclass(frozen=True)
 class LabelingSVM:
     """The SVM of any labeling, without a bias.
@@ -71,7 +91,25 @@ class LabelingSVM:
         losses = HINGE.of(labeling, self.features @ weights)
         return 0.5 * float(weights @ weights) + self.C * float(losses.sum())
 
-    def best(self, labelings: Array) -> RoundedLabeling:
-        """The labeling of least value, shape (n_labelings, n_instances), and its weights."""
-        found = [RoundedLabeling(y, self.weights(y)) for y in np.unique(labelings, axis=0)]
-        return min(found, key=lambda one: self.value(one.labeling, one.weights))
+    def solved(self, labeling: Array) -> SolvedLabeling:
+        """The SVM of a labeling of -1 and +1."""
+        duals = labeling * np.clip(self.alpha(labeling), 0.0, self.C)
+        weights = self.features.T @ duals
+        value = best_multiple(weights, labeling * (self.features @ weights), self.C)
+        return SolvedLabeling(labeling, weights, duals, value)
+
+    def best(self, labelings: Array) -> SolvedLabeling:
+        """The one of least value of some labelings, shape (n_labelings, n_instances)."""
+        return min(map(self.solved, np.unique(labelings, axis=0)), key=lambda one: one.value)
+
+
+def best_multiple(weights: Array, margins: Array, C: float) -> float:
+    r"""Least :math:`\tfrac12 c^2 \|w\|^2 + C \sum_i \max(0, 1 - c m_i)` over :math:`c \ge 0`."""
+    square, worst = float(weights @ weights), C * len(margins)
+    if square == 0.0:
+        return worst
+    low, high = 0.0, np.sqrt(2.0 * worst / square)
+    while low < (middle := (low + high) / 2) < high:
+        falls = middle * square < C * margins[middle * margins < 1.0].sum()
+        low, high = (middle, high) if falls else (low, middle)
+    return float(0.5 * low**2 * square + C * np.maximum(0.0, 1.0 - low * margins).sum())

@@ -1,16 +1,19 @@
-"""The lifted semidefinite relaxation, and what those over a lifted matrix share."""
+r"""Semidefinite relaxations over a lifted matrix: of the SVM, and DIFFRAC of ridge regression.
+
+The bounds of DIFFRAC are on :math:`y^\top A y`, the square loss, not on the hinge of eq:convex_1.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import KW_ONLY, dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from propcvx.labelings import FeasibleLabelings
-from propcvx.programs import Lifting, lifted_svm_dual, mixture
+from propcvx.programs import Lifting, diffrac, lifted_svm_dual, mixture, square_loss_matrix
 from propcvx.relaxation.bounds import labeling_upper_bound, lower_bound
 from propcvx.relaxation.oracles.bounding import check_order
 from propcvx.relaxation.result import Relaxation, RelaxationResult, ask, solved_at_once
@@ -68,6 +71,84 @@ class Lifted(Relaxation):
             vectors=vectors,
             weights=weights,
             alpha=alpha,
+            labelings=labelings,
+            history=solved_at_once(value, answer),
+        )
+
+
+def ridge(features: Array, labeling: Array, C: float) -> tuple[Array, float]:
+    r"""Ridge regression of a labeling: its weights and its value :math:`y^\top A y`.
+
+    .. math::
+
+        w = (F^\top F + I / 2C)^{-1} F^\top y, \qquad
+        y^\top A y = \tfrac12 \|w\|^2 + C \|y - F w\|^2
+
+    Parameters
+    ----------
+    features : array of shape (n_instances, rank)
+        F, one row per instance.
+    labeling : array of shape (n_instances,)
+    C : float
+        Weight of the square loss.
+    """
+    inner = features.T @ features + np.eye(features.shape[1]) / (2.0 * C)
+    weights = np.asarray(np.linalg.solve(inner, features.T @ labeling), dtype=np.float64)
+    residuals = labeling - features @ weights
+    return weights, 0.5 * float(weights @ weights) + C * float(residuals @ residuals)
+
+
+@dataclass(frozen=True)
+class SquareLossResult(RelaxationResult):
+    """What a relaxation of the square loss reached; value and bounds are of that loss."""
+
+    loss: ClassVar[str] = "square"
+
+    def plane(self, features: Array, labeling: Array, C: float) -> Array:
+        """Weights of the ridge regression of a labeling."""
+        return ridge(features, labeling, C)[0]
+
+    def upper_bound(self, features: Array, labelings: Array, C: float, weights: Array) -> float:
+        """The least value of some feasible labelings by the square loss."""
+        return min(ridge(features, labeling, C)[1] for labeling in labelings)
+
+
+@dataclass(eq=False, repr=False)
+class Diffrac(Relaxation):
+    """DIFFRAC (Bach and Harchaoui 2007) with rows for the bags, a semidefinite program.
+
+    It solves :func:`propcvx.programs.diffrac` at once, and its lower bound is evaluated from the
+    multipliers.
+
+    Parameters
+    ----------
+    max_order : int
+        Largest order of the semidefinite matrix, about the number of instances.
+    """
+
+    _: KW_ONLY
+    max_order: int = 400
+
+    def _relax(
+        self, features: Array, feasible: FeasibleLabelings, C: float, **how: Any
+    ) -> Iterator[SquareLossResult]:
+        lifting = Lifting.of(feasible)
+        check_order(lifting.span.shape[1], self.max_order)
+        answer = ask(diffrac(features, feasible, C), **how)
+        products = answer.duals.get("products", lifting.no_products)
+        quadratic = square_loss_matrix(features, C)
+        largest = lifting.largest(-quadratic, answer.duals["diagonal"], products)
+        vectors, weights = mixture(lifting.span @ answer.variables["U"] @ lifting.span.T)
+        labelings = nearest_labelings(vectors, weights, feasible)
+        lower = max(0.0, -float(largest))
+        value = max(answer.value, lower)
+        yield SquareLossResult(
+            value=value,
+            lower=lower,
+            upper=min(ridge(features, labeling, C)[1] for labeling in labelings),
+            vectors=vectors,
+            weights=weights,
+            alpha=np.full(len(features), C),
             labelings=labelings,
             history=solved_at_once(value, answer),
         )

@@ -1,13 +1,13 @@
 r"""The restricted master of Algorithm 2, in any of its three forms.
 
 A master is called with the labelings found so far and returns alpha and the weights mu; the
-cutting-plane loop cannot tell which form it was given.
+cutting-plane loop is the same for all of them.
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any
@@ -53,10 +53,6 @@ class MasterSolution:
     level: float
     solver: str
     status: str
-
-
-Masters = Callable[..., Callable[[Array], MasterSolution]]
-"""``factory(features, C, *, solver, tol, options)``, which gives ``master(labelings)``."""
 
 
 @dataclass
@@ -163,7 +159,7 @@ class ReducedGradient(Master):
     def _solved(self, labelings: Array) -> tuple[Array, Array, Solution]:
         program = mkl_inner(self.features, labelings, self.C)
 
-        def inner(mu: Array) -> Trial[Solution]:
+        def inner(mu: Array) -> Trial:
             answer = self._ask(program.set(root_mu=np.sqrt(mu)))
             weights = (labelings * answer.variables["alpha"]) @ self.features
             return Trial(mu, answer.value, -0.5 * np.square(weights).sum(axis=1), answer)

@@ -17,7 +17,7 @@ from propcvx.history import History, Round, StopReason
 from propcvx.labelings import FeasibleLabelings
 from propcvx.programs import constrained_psvm
 from propcvx.programs.psvm import FEASIBILITY
-from propcvx.relaxation.labeling_svm import LabelingSVM, RoundedLabeling
+from propcvx.relaxation.labeling_svm import LabelingSVM, SolvedLabeling
 from propcvx.relaxation.oracles import AscentOracle
 from propcvx.relaxation.oracles.exact import lower_bound_of
 from propcvx.relaxation.result import Relaxation, RelaxationResult, ask, solved_at_once
@@ -46,14 +46,11 @@ class MixedInteger(Relaxation):
         Time limit.
     max_instances : int
         Most instances that it sets out to solve.
-    start : array of shape (n_instances,), optional
-        A good feasible labeling, in place of one by a few alternations.
     """
 
     _: KW_ONLY
     seconds: float = 60.0
     max_instances: int = 200
-    start: Any = None
 
     def _relax(
         self, features: Array, feasible: FeasibleLabelings, C: float, **how: Any
@@ -66,10 +63,8 @@ class MixedInteger(Relaxation):
                 "relaxation='lifted' takes some hundreds and 'cutting_planes' any number."
             )
         started, svm = perf_counter(), LabelingSVM(features, C)
-        known = self.start is not None
-        best = svm.best(self.start[None]) if known else starting_point(svm, feasible)
-        value = svm.value(best.labeling, best.weights)
-        program = constrained_psvm(features, feasible, C, value=value)
+        best = starting_point(svm, feasible)
+        program = constrained_psvm(features, feasible, C, value=best.value)
         how["options"] = {"limits/time": self.seconds, **how["options"]}
         asked, name, status, proved = perf_counter(), "scip", USER_LIMIT, 0.0
         try:
@@ -80,17 +75,16 @@ class MixedInteger(Relaxation):
         else:
             name, status, proved = answer.solver, answer.status, lower_bound_of(program)
             found = svm.best(feasible.best(answer.variables["z"] - 0.5)[None])
-            best = min(best, found, key=lambda one: svm.value(one.labeling, one.weights))
-            value = svm.value(best.labeling, best.weights)
+            best = min(best, found, key=lambda one: one.value)
         missed = SAFETY * proved + SHORT * max(how["tol"], FEASIBILITY) * C * len(features)
-        record = Round(value, name, status, perf_counter() - started)
+        record = Round(best.value, name, status, perf_counter() - started)
         yield RelaxationResult(
-            value=value,
-            lower=min(max(0.0, proved - missed), value),
-            upper=value,
+            value=best.value,
+            lower=min(max(0.0, proved - missed), best.value),
+            upper=best.value,
             vectors=best.labeling[None],
             weights=np.ones(1),
-            alpha=np.clip(svm.alpha(best.labeling), 0.0, C),
+            alpha=np.abs(best.duals),
             labelings=best.labeling[None],
             history=History([record], StopReason.SOLVED),
         )
@@ -130,8 +124,8 @@ class ContinuousLabels(Relaxation):
         )
 
 
-def starting_point(svm: LabelingSVM, feasible: FeasibleLabelings) -> RoundedLabeling:
-    """A good feasible labeling in no time: a violated one, alternated."""
+def starting_point(svm: LabelingSVM, feasible: FeasibleLabelings) -> SolvedLabeling:
+    """A good feasible labeling, soon found: that of the first cut, improved by alternation."""
     n = len(svm.features)
     cut = AscentOracle(svm.features, feasible)(np.full(n, 1.0 / n))
     return alternated(svm.best(cut.labeling[None]), svm, feasible)

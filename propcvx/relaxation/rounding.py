@@ -1,8 +1,9 @@
 r"""From the relaxation's matrix M back to a labeling and its separator.
 
 A rounding takes what a relaxation reached to a :class:`RoundedLabeling`.  Soft ones keep a
-real-valued labeling and the relaxation's alpha, as in the paper, and settle the sign, which M does
-not tell; feasible ones take the best of some feasible labelings by the SVM value, and that SVM.
+real-valued labeling and the relaxation's alpha, as in the paper, and choose its sign, which M
+leaves open; feasible ones take the best of some feasible labelings by the SVM value, and that
+SVM.
 """
 
 from __future__ import annotations
@@ -14,12 +15,11 @@ from types import MappingProxyType
 import numpy as np
 from numpy.typing import NDArray
 
-from propcvx.bags import Bags
 from propcvx.labelings import FeasibleLabelings
 from propcvx.local_search import improved
 from propcvx.losses import HINGE
 from propcvx.metrics import proportion_error
-from propcvx.relaxation.labeling_svm import LabelingSVM, RoundedLabeling
+from propcvx.relaxation.labeling_svm import LabelingSVM, RoundedLabeling, SolvedLabeling
 from propcvx.relaxation.result import RelaxationResult
 
 Array = NDArray[np.float64]
@@ -79,8 +79,34 @@ class SoftRounding:
 
 
 def by_bags(scores: Array, features: Array, feasible: FeasibleLabelings, C: float) -> float:
-    """The sign of the smaller bag error on the training bags, as in the paper: ``oriented``."""
-    return oriented(scores, feasible.bags)
+    r"""The sign of the smaller bag error on the training bags, as in the paper.
+
+    Of equal errors, the sign with which a bag's mean score grows with its proportion; and where
+    that leaves both, +1.
+
+    Parameters
+    ----------
+    scores : array of shape (n_instances,)
+        The scores of the separator.
+    features, feasible, C
+        As in every relaxation.
+
+    Examples
+    --------
+    >>> from propcvx import Bags, bag_target
+    >>> bags = Bags.from_target(bag_target([0, 0, 1, 1], [0.0, 0.5]))
+    >>> feasible, X = FeasibleLabelings.of(bags, 0.0), np.ones((4, 1))
+    >>> by_bags(np.array([1.0, 1.0, 1.0, -1.0]), X, feasible, C=1.0)
+    -1.0
+    """
+    bags = feasible.bags
+    excess = proportion_error(bags, scores) - proportion_error(bags, -scores)
+    if abs(excess) > TIED:
+        return -1.0 if excess > 0.0 else 1.0
+    means = np.bincount(bags.index, weights=scores) / bags.sizes
+    shares = bags.proportions - bags.proportions.mean()
+    covariance = float(shares @ (means - means.mean()))
+    return -1.0 if covariance < -TIED * np.abs(scores).max() else 1.0
 
 
 def by_objective(scores: Array, features: Array, feasible: FeasibleLabelings, C: float) -> float:
@@ -95,39 +121,10 @@ def by_objective(scores: Array, features: Array, feasible: FeasibleLabelings, C:
     """
     svm = LabelingSVM(features, C)
     found = feasible.best(np.column_stack([scores, -scores])).T
-    here, there = (svm.value(y, svm.weights(y)) for y in found)
+    here, there = (svm.solved(labeling).value for labeling in found)
     if abs(here - there) <= TIED * max(here, there):
-        return oriented(scores, feasible.bags)
+        return by_bags(scores, features, feasible, C)
     return 1.0 if here < there else -1.0
-
-
-def oriented(scores: Array, bags: Bags) -> float:
-    r"""The sign of a labeling, +1.0 or -1.0, by its scores on the training bags.
-
-    The sign of the smaller bag error is taken; of equal errors, the one with which a bag's mean
-    score grows with its proportion; and where the proportions do not tell, as it is.
-
-    Parameters
-    ----------
-    scores : array of shape (n_instances,)
-        The scores of the classifier that the labeling gives.
-    bags : Bags
-        The training bags.
-
-    Examples
-    --------
-    >>> from propcvx import bag_target
-    >>> bags = Bags.from_target(bag_target([0, 0, 1, 1], [0.0, 0.5]))
-    >>> oriented(np.array([1.0, 1.0, 1.0, -1.0]), bags)
-    -1.0
-    """
-    excess = proportion_error(bags, scores) - proportion_error(bags, -scores)
-    if abs(excess) > TIED:
-        return -1.0 if excess > 0.0 else 1.0
-    means = np.bincount(bags.index, weights=scores) / bags.sizes
-    shares = bags.proportions - bags.proportions.mean()
-    covariance = float(shares @ (means - means.mean()))
-    return -1.0 if covariance < -TIED * np.abs(scores).max() else 1.0
 
 
 # --- feasible labelings -----------------------------------------------------------------------
@@ -154,8 +151,8 @@ def labelings_found(result: RelaxationResult, feasible: FeasibleLabelings) -> Ar
 
 def all_candidates(result: RelaxationResult, feasible: FeasibleLabelings) -> Array:
     """All of these."""
-    sources = (nearest_to_axis, nearest_to_mean, labelings_found)
-    return np.vstack([source(result, feasible) for source in sources])
+    nearest = nearest_to_axis(result, feasible), nearest_to_mean(result, feasible)
+    return np.vstack([*nearest, result.labelings])
 
 
 @dataclass(frozen=True)
@@ -166,56 +163,40 @@ class FeasibleRounding:
     ----------
     candidates : callable
         ``candidates(result, feasible)``.
+    polished : bool
+        Whether it is then improved by alternation.
     """
 
     candidates: Candidates
+    polished: bool = False
 
     def __call__(
         self, result: RelaxationResult, features: Array, feasible: FeasibleLabelings, C: float
-    ) -> RoundedLabeling:
+    ) -> SolvedLabeling:
         """Round."""
-        return LabelingSVM(features, C).best(self.candidates(result, feasible))
-
-
-@dataclass(frozen=True)
-class Polished:
-    """Another rounding's feasible labeling, polished by alternation: never worse.
-
-    Attributes
-    ----------
-    rounding : callable
-        The other one.
-    """
-
-    rounding: Rounding
-
-    def __call__(
-        self, result: RelaxationResult, features: Array, feasible: FeasibleLabelings, C: float
-    ) -> RoundedLabeling:
-        """Round."""
-        start = self.rounding(result, features, feasible, C)
-        return alternated(start, LabelingSVM(features, C), feasible)
+        svm = LabelingSVM(features, C)
+        best = svm.best(self.candidates(result, feasible))
+        return alternated(best, svm, feasible) if self.polished else best
 
 
 def alternated(
-    start: RoundedLabeling, svm: LabelingSVM, feasible: FeasibleLabelings
-) -> RoundedLabeling:
+    start: SolvedLabeling, svm: LabelingSVM, feasible: FeasibleLabelings
+) -> SolvedLabeling:
     """Labels and SVM in turn, as Algorithm 1 at C, over the feasible labelings, while it improves.
 
     Parameters
     ----------
-    start : RoundedLabeling
-        A feasible labeling and its weights.
+    start : SolvedLabeling
+        A feasible labeling and its SVM.
     svm : LabelingSVM
     feasible : FeasibleLabelings
         The set; its labeling step is one sort of each bag (Proposition 3).
     """
 
-    def step(before: RoundedLabeling) -> RoundedLabeling:
-        labeling = feasible.best(HINGE.reduction(svm.features @ before.weights))
-        return RoundedLabeling(labeling, svm.weights(labeling))
+    def step(before: SolvedLabeling) -> SolvedLabeling:
+        return svm.solved(feasible.best(HINGE.reduction(svm.features @ before.weights)))
 
-    return improved(start, step, lambda found: svm.value(found.labeling, found.weights))
+    return improved(start, step, lambda found: found.value)
 
 
 ROUNDINGS: Mapping[str, Rounding] = MappingProxyType(
@@ -227,7 +208,7 @@ ROUNDINGS: Mapping[str, Rounding] = MappingProxyType(
         "nearest_to_mean": FeasibleRounding(nearest_to_mean),
         "best_cut": FeasibleRounding(labelings_found),
         "best": FeasibleRounding(all_candidates),
-        "polished": Polished(FeasibleRounding(all_candidates)),
+        "polished": FeasibleRounding(all_candidates, polished=True),
     }
 )
 """Roundings by name."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Generic, TypeVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,7 +17,6 @@ from numpy.typing import NDArray
 from propcvx.errors import InaccurateSolutionWarning, warn
 
 Array = NDArray[np.float64]
-T = TypeVar("T")
 
 MAX_STEPS = 200
 MAX_BISECTIONS = 30
@@ -29,13 +28,13 @@ FLAT = 0.1
 
 
 @dataclass(frozen=True)
-class Trial(Generic[T]):
+class Trial:
     """A trial point on the simplex with J, its gradient, and the inner solver's answer there."""
 
     mu: Array
     value: float
     gradient: Array
-    answer: T
+    answer: Any
 
     @property
     def gap(self) -> float:
@@ -43,7 +42,7 @@ class Trial(Generic[T]):
         return float(self.mu @ self.gradient - self.gradient.min())
 
 
-def reduced_gradient(inner: Callable[[Array], Trial[T]], mu: Array) -> Trial[T]:
+def reduced_gradient(inner: Callable[[Array], Trial], mu: Array) -> Trial:
     """Descend from mu until the gap is below ``RELATIVE_GAP`` of the value.
 
     Warns
@@ -67,7 +66,7 @@ def reduced_gradient(inner: Callable[[Array], Trial[T]], mu: Array) -> Trial[T]:
     return point
 
 
-def _direction(point: Trial[T]) -> Array:
+def _direction(point: Trial) -> Array:
     """Reduced gradient with the largest weight as the reference; it sums to zero."""
     pivot = int(np.argmax(point.mu))
     direction = point.gradient[pivot] - point.gradient
@@ -77,7 +76,7 @@ def _direction(point: Trial[T]) -> Array:
     return direction
 
 
-def _line_search(inner: Callable[[Array], Trial[T]], start: Trial[T], direction: Array) -> Trial[T]:
+def _line_search(inner: Callable[[Array], Trial], start: Trial, direction: Array) -> Trial:
     falling = direction < 0
     low, high = 0.0, float(np.min(start.mu[falling] / -direction[falling]))
     slope = float(direction @ start.gradient)

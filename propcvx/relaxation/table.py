@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -15,8 +15,7 @@ from propcvx.history import History
 from propcvx.labelings import FeasibleLabelings
 from propcvx.relaxation.bounds import check_crossing
 from propcvx.relaxation.cutting_planes import CuttingPlanes
-from propcvx.relaxation.diffrac import Diffrac
-from propcvx.relaxation.lifted import Lifted
+from propcvx.relaxation.lifted import Diffrac, Lifted
 from propcvx.relaxation.mixed_integer import ContinuousLabels, MixedInteger
 from propcvx.relaxation.result import NO_OPTIONS, RelaxationResult
 from propcvx.solvers import SolverNames
@@ -67,12 +66,9 @@ def name_of(relaxation: Any) -> str:
 
 def each_once(given: Any) -> list[Any]:
     """One name or object, or a sequence of them without repetitions."""
-    several = given if isinstance(given, list | tuple) else [given]
-    found: list[Any] = []
-    for one in several:
-        if not any(one is other or (isinstance(one, str) and one == other) for other in found):
-            found.append(one)
-    return found
+    several = list(given) if isinstance(given, list | tuple) else [given]
+    names = [one if isinstance(one, str) else id(one) for one in several]
+    return [one for place, one in enumerate(several) if names[place] not in names[:place]]
 
 
 def portable_relaxation(relaxation: Any) -> Any:
@@ -104,78 +100,71 @@ def relax(
         If what it returns, or hands to ``on_round``, is not as
         :class:`~propcvx.relaxation.RelaxationResult` says; the message names the relaxation.
     """
-    row, check = find_relaxation("relaxation", relaxation), Check(name_of(relaxation), feasible)
+    asked, name = find_relaxation("relaxation", relaxation), name_of(relaxation)
+    feasible_ones: set[bytes] = set()
 
-    def check_round(reached: RelaxationResult) -> None:
-        on_round(check(reached))
+    def checked(result: Any) -> RelaxationResult:
+        check_result(name, result, feasible, feasible_ones)
+        return result
 
-    return check(
-        row.relax(
-            features, feasible, C, solver=solver, tol=tol, options=options, on_round=check_round
-        )
-    )
+    def check_round(reached: Any) -> None:
+        on_round(checked(reached))
+
+    how = {"solver": solver, "tol": tol, "options": options, "on_round": check_round}
+    return checked(asked.relax(features, feasible, C, **how))
 
 
-@dataclass(frozen=True)
-class Check:
-    """Checks what a relaxation returns, every labeling once.
+def check_result(
+    name: str, result: Any, feasible: FeasibleLabelings, feasible_ones: set[bytes]
+) -> None:
+    """Check that what a relaxation returned can be used.
 
-    Attributes
+    Parameters
     ----------
     name : str
         The relaxation's, for messages.
+    result : RelaxationResult
     feasible : FeasibleLabelings
-    known : set of bytes
-        Labelings that are feasible.
+    feasible_ones : set of bytes
+        Labelings that were checked in earlier rounds; those of this one are added.
     """
-
-    name: str
-    feasible: FeasibleLabelings
-    known: set[bytes] = field(default_factory=set)
-
-    def __call__(self, result: Any) -> RelaxationResult:
-        """The result, if it can be used."""
-        if not isinstance(result, RelaxationResult):
+    if not isinstance(result, RelaxationResult):
+        raise InputError(
+            f"relaxation {name} returned a {type(result).__name__}; its method 'relax' "
+            "has to return a propcvx.relaxation.RelaxationResult."
+        )
+    if fault := _fault_of(result, feasible.bags.n_instances):
+        raise InputError(f"relaxation {name} returned {fault}.")
+    for labeling in result.labelings:
+        if labeling.tobytes() not in feasible_ones and (fault := feasible.fault_of(labeling)):
             raise InputError(
-                f"relaxation {self.name} returned a {type(result).__name__}; its method 'relax' "
-                "has to return a propcvx.relaxation.RelaxationResult."
+                f"relaxation {name} returned a labeling that is not feasible: {fault}; "
+                "feasible.best(scores) is feasible."
             )
-        if fault := self._fault_of(result):
-            raise InputError(f"relaxation {self.name} returned {fault}.")
-        check_crossing(f"relaxation {self.name}", result.lower, result.upper)
-        return result
+        feasible_ones.add(labeling.tobytes())
+    check_crossing(f"relaxation {name}", result.lower, result.upper)
 
-    def _fault_of(self, result: RelaxationResult) -> str | None:
-        n = self.feasible.bags.n_instances
-        for name, shape, infinite in (
-            ("value", (), None),
-            ("lower", (), -np.inf),
-            ("upper", (), np.inf),
-            ("alpha", (n,), None),
-            ("weights", (None,), None),
-            ("vectors", (None, n), None),
-            ("labelings", (None, n), None),
-        ):
-            if fault := _fault_of_numbers(getattr(result, name), shape, infinite):
-                return f"{name} = {fault}"
-        if len(result.weights) != len(result.vectors):
-            return f"{len(result.weights)} weights of {len(result.vectors)} vectors"
-        if np.min(result.weights) < 0.0:
-            return f"weights down to {np.min(result.weights):.3g}; 0 is the least that does"
-        if not isinstance(result.history, History) or not len(result.history):
-            return "no history; a propcvx.history.History of at least one round would do"
-        return self._fault_of_labelings(result.labelings)
 
-    def _fault_of_labelings(self, labelings: Array) -> str | None:
-        for labeling in labelings:
-            if labeling.tobytes() not in self.known:
-                if fault := self.feasible.fault_of(labeling):
-                    return (
-                        f"a labeling that is not feasible: {fault}; "
-                        "feasible.best(scores) is feasible"
-                    )
-                self.known.add(labeling.tobytes())
-        return None
+def _fault_of(result: RelaxationResult, n: int) -> str | None:
+    """What is wrong with the numbers or the history, and what would do; None if nothing is."""
+    for name, shape, infinite in (
+        ("value", (), None),
+        ("lower", (), -np.inf),
+        ("upper", (), np.inf),
+        ("alpha", (n,), None),
+        ("weights", (None,), None),
+        ("vectors", (None, n), None),
+        ("labelings", (None, n), None),
+    ):
+        if fault := _fault_of_numbers(getattr(result, name), shape, infinite):
+            return f"{name} = {fault}"
+    if len(result.weights) != len(result.vectors):
+        return f"{len(result.weights)} weights of {len(result.vectors)} vectors"
+    if np.min(result.weights) < 0.0:
+        return f"weights down to {np.min(result.weights):.3g}; 0 is the least that does"
+    if not isinstance(result.history, History) or not len(result.history):
+        return "no history; a propcvx.history.History of at least one round would do"
+    return None
 
 
 def _fault_of_numbers(
@@ -186,16 +175,13 @@ def _fault_of_numbers(
     None in the shape is any number but 0; ``infinite`` is the infinity that is allowed.
     """
     wanted = f"an array of shape {shape}".replace("None", "any") if shape else "a number"
-    try:
-        numbers = np.asarray(value, dtype=np.float64)
-    except (TypeError, ValueError):
-        return f"{value!r}; it has to be {wanted}"
-    if shape and not isinstance(value, np.ndarray):
+    if not isinstance(value, np.ndarray) and (shape or not isinstance(value, Real)):
         return f"a {type(value).__name__}; it has to be {wanted}"
+    numbers = np.asarray(value)
     fits = len(numbers.shape) == len(shape) and all(
         have == (want or have) for have, want in zip(numbers.shape, shape, strict=True)
     )
-    if not fits or not numbers.size:
-        return f"an array of shape {numbers.shape}; it has to be {wanted}"
+    if not fits or not numbers.size or numbers.dtype.kind not in "biuf":
+        return f"an array of shape {numbers.shape} and {numbers.dtype}; it has to be {wanted}"
     wrong = numbers[~np.isfinite(numbers) & (numbers != infinite)]
     return f"{wrong[0]}; it has to be {wanted} that is finite" if wrong.size else None

@@ -2,24 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
-import cvxpy as cp
 import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import minimize_scalar
-from sklearn.utils import check_random_state
 
 from propcvx.checks import check_count
 from propcvx.errors import InputError
 from propcvx.programs import Lifting, lifted_quadratic, mixture
 from propcvx.programs.facts import Facts, added_up, check_facts, no_facts
 from propcvx.relaxation.oracles.cut import (
+    BaseOracle,
     Cut,
-    RowOracle,
     ascend,
     best_cuts,
     normal_directions,
@@ -28,6 +26,9 @@ from propcvx.relaxation.oracles.cut import (
 from propcvx.solvers import SolverNames, solve
 
 Array = NDArray[np.float64]
+
+N_SAMPLES = 50
+"""Normal vectors that the semidefinite oracle rounds to labelings."""
 
 
 def check_order(order: int, most: int) -> None:
@@ -47,7 +48,7 @@ def check_order(order: int, most: int) -> None:
 
 
 @dataclass(frozen=True)
-class EigenvalueOracle(RowOracle):
+class EigenvalueOracle(BaseOracle):
     r"""The trust-region bound: of y it uses the sum over each bag, where exact, and the norm.
 
     Over the :math:`x = (1, y) = W u` of :class:`propcvx.programs.Lifting`, with
@@ -65,14 +66,15 @@ class EigenvalueOracle(RowOracle):
 
     @cached_property
     def _lifting(self) -> Lifting:
-        return Lifting.of(self._labelings)
+        return Lifting.of(self.feasible)
 
-    def _find(self, alpha: Array) -> Cut:
-        weighted = alpha[:, None] * self._rows
+    def __call__(self, alpha: Array) -> Cut:
+        """Find a labeling for alpha."""
+        weighted = alpha[:, None] * self.features
         bound, axis = self._largest(weighted)
-        starts = self._labelings.best(np.column_stack([axis, -axis])).T
-        found = np.array([ascend(start, weighted, self._labelings) for start in starts])
-        values = [violation_value(self._rows, labeling, alpha) for labeling in found]
+        starts = self.feasible.best(np.column_stack([axis, -axis])).T
+        found = np.array([ascend(start, weighted, self.feasible) for start in starts])
+        values = [violation_value(self.features, labeling, alpha) for labeling in found]
         best = int(np.argmax(values))
         return Cut(found[best], values[best], max(values[best], bound / 2))
 
@@ -100,7 +102,7 @@ class EigenvalueOracle(RowOracle):
 
 
 @dataclass(frozen=True)
-class SemidefiniteOracle(RowOracle):
+class SemidefiniteOracle(BaseOracle):
     r""":func:`propcvx.programs.lifted_quadratic` of :math:`Q = K \circ \alpha \alpha^\top`.
 
     Labelings are rounded from normal vectors with the mean and the covariance that the solution
@@ -111,10 +113,6 @@ class SemidefiniteOracle(RowOracle):
     ----------
     features, feasible
         As in every oracle.
-    n_samples : int
-        How many vectors are rounded.
-    random_state : int or RandomState
-        Their seed.
     solver : str or sequence
         A solver of semidefinite programs.
     tol : float
@@ -129,8 +127,6 @@ class SemidefiniteOracle(RowOracle):
         on some labelings.
     """
 
-    n_samples: int = 50
-    random_state: int | np.random.RandomState = 0
     solver: SolverNames = "auto"
     tol: float = 1e-6
     options: Mapping[str, Any] = field(default_factory=dict)
@@ -140,39 +136,35 @@ class SemidefiniteOracle(RowOracle):
     @cached_property
     def _lifting(self) -> Lifting:
         check_facts(self.facts, self.feasible)
-        return Lifting.of(self._labelings)
+        return Lifting.of(self.feasible)
 
     @cached_property
     def _normal(self) -> Array:
-        random = check_random_state(self.random_state)
-        return np.asarray(random.standard_normal((len(self.features), self.n_samples)))
+        shape = len(self.features), N_SAMPLES
+        return np.random.RandomState(0).standard_normal(shape)
 
-    def _find(self, alpha: Array) -> Cut:
+    def __call__(self, alpha: Array) -> Cut:
+        """Find a labeling for alpha."""
         lifting = self._lifting
         check_order(lifting.span.shape[1], self.max_order)
-        weighted = alpha[:, None] * self._rows
+        weighted = alpha[:, None] * self.features
         quadratic = weighted @ weighted.T
         size = float(np.linalg.norm(quadratic, 2)) or 1.0
-        program = lifted_quadratic(quadratic / size, self._labelings, self._facts)
+        program = lifted_quadratic(quadratic / size, self.feasible, self.facts)
         answer = solve(
             program, self.solver, tol=self.tol, residuals=False, quiet=True, **self.options
         )
         duals = [answer.duals[name] for name in answer.duals if name.startswith("fact_")]
-        added, constant = added_up(self._facts, len(alpha), duals)
+        added, constant = added_up(self.facts, len(alpha), duals)
         largest = constant + lifting.largest(
             quadratic / size + added,
             answer.duals["diagonal"],
             answer.duals.get("products", lifting.no_products),
         )
         lifted = lifting.span @ answer.variables["U"] @ lifting.span.T
-        found = np.array([ascend(y, weighted, self._labelings) for y in self._rounded(lifted)])
+        found = np.array([ascend(y, weighted, self.feasible) for y in self._rounded(lifted)])
         cut = best_cuts(np.unique(found, axis=0), weighted, 1)
         return Cut(cut.labeling, cut.value, max(cut.value, size * largest / 2))
-
-    def _facts(self, M: cp.Expression) -> Sequence[cp.Constraint]:
-        """The facts, of M in the order of ``_rows``."""
-        place = np.argsort(self._order)
-        return self.facts(M[place][:, place])
 
     def _rounded(self, lifted: Array) -> Array:
         vectors, weights = mixture(lifted)
@@ -180,4 +172,4 @@ class SemidefiniteOracle(RowOracle):
         covariance = np.cov(vectors.T, aweights=weights, bias=True)
         around = normal_directions(covariance, self._normal)
         samples = np.column_stack([mean, mean[:, None] + around])
-        return np.unique(self._labelings.best(samples).T, axis=0)
+        return np.unique(self.feasible.best(samples).T, axis=0)

@@ -8,18 +8,15 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from dataclasses import dataclass, replace
-from functools import cached_property
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from propcvx.errors import InputError
 from propcvx.labelings import FeasibleLabelings
-from propcvx.ordering import row_order
 
 Array = NDArray[np.float64]
-Indices = NDArray[np.intp]
 
 ROUNDING = 1e-6
 """How far a value may be from the labeling's own, relatively, and still be called equal."""
@@ -97,11 +94,11 @@ TIED = 1e-12
 
 
 @dataclass(frozen=True)
-class RowOracle(ABC):
-    r"""An oracle over the rows of F in an order of their own.
+class BaseOracle(ABC):
+    r"""Base of the package's oracles.
 
-    Where scores tie, the first instances of a bag get the label +1; so that this depends on the
-    data alone, a subclass finds its labeling with the rows in lexicographic order.
+    Of equal scores in a bag, the first instances get the label +1.  Estimators put instances into
+    an order that the data alone determine, see :mod:`propcvx.ordering`.
 
     Attributes
     ----------
@@ -114,28 +111,9 @@ class RowOracle(ABC):
     features: Array
     feasible: FeasibleLabelings
 
+    @abstractmethod
     def __call__(self, alpha: Array) -> Cut:
         """Find a labeling for alpha."""
-        cut = self._find(alpha[self._order])
-        place = np.argsort(self._order)
-        others = tuple(other[place] for other in cut.others)
-        return replace(cut, labeling=cut.labeling[place], others=others)
-
-    @abstractmethod
-    def _find(self, alpha: Array) -> Cut:
-        """Find a labeling of ``_rows``, of which ``_labelings`` is the set."""
-
-    @cached_property
-    def _order(self) -> Indices:
-        return row_order(self.features)
-
-    @cached_property
-    def _rows(self) -> Array:
-        return self.features[self._order]
-
-    @cached_property
-    def _labelings(self) -> FeasibleLabelings:
-        return replace(self.feasible, bags=self.feasible.bags.take(self._order))
 
 
 def first_of_best(labelings: Array, values: Array) -> int:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import islice
 from typing import Any
 
@@ -12,10 +11,13 @@ from numpy.typing import NDArray
 
 from propcvx.errors import InputError
 from propcvx.programs import Program, exact_separation
-from propcvx.relaxation.oracles.cut import Cut, RowOracle, ascend, best_cut, violation_value
+from propcvx.relaxation.oracles.cut import BaseOracle, Cut, ascend, best_cut, violation_value
 from propcvx.solvers import solve
 
 Array = NDArray[np.float64]
+
+CHUNK = 2048
+"""Labelings at a time."""
 
 SAFETY = 1e-5
 """Added to the solver's bound, as a share of the largest value that any labeling could have: ten
@@ -23,24 +25,20 @@ times the tolerance to which SCIP holds its constraints."""
 
 
 @dataclass(frozen=True)
-class ExhaustiveOracle(RowOracle):
+class ExhaustiveOracle(BaseOracle):
     """The most violated labeling, for a handful of instances."""
 
-    chunk: int = 4096
-
-    def _find(self, alpha: Array) -> Cut:
-        weighted = alpha[:, None] * self._rows
-        blocks = _chunks(self._labelings.enumerate(), self.chunk)
-        return best_cut(np.array([best_cut(b, weighted).labeling for b in blocks]), weighted)
-
-
-def _chunks(labelings: Iterator[Array], size: int) -> Iterator[Array]:
-    while block := list(islice(labelings, size)):
-        yield np.array(block)
+    def __call__(self, alpha: Array) -> Cut:
+        """Find a labeling for alpha."""
+        weighted = alpha[:, None] * self.features
+        labelings, best = self.feasible.enumerate(), []
+        while block := list(islice(labelings, CHUNK)):
+            best.append(best_cut(np.array(block), weighted).labeling)
+        return best_cut(np.array(best), weighted)
 
 
 @dataclass(frozen=True)
-class DirectionSweepOracle(RowOracle):
+class DirectionSweepOracle(BaseOracle):
     r"""The most violated labeling for at most two features.
 
     :math:`\|F^\top (y \circ \alpha)\| = \max_{\|u\| = 1} \sum_i \alpha_i y_i F_i^\top u`, and for a
@@ -49,8 +47,6 @@ class DirectionSweepOracle(RowOracle):
     neighbouring changes is enough.
     """
 
-    chunk: int = 2048
-
     def __post_init__(self) -> None:
         if self.features.shape[1] > 2:
             raise InputError(
@@ -58,12 +54,13 @@ class DirectionSweepOracle(RowOracle):
                 "use ExhaustiveOracle, MixedIntegerOracle or CoordinateOracle."
             )
 
-    def _find(self, alpha: Array) -> Cut:
+    def __call__(self, alpha: Array) -> Cut:
+        """Find a labeling for alpha."""
         weighted = np.zeros((len(alpha), 2))
-        weighted[:, : self._rows.shape[1]] = alpha[:, None] * self._rows
-        directions = direction(arcs(weighted, self._labelings.bags.index))
-        blocks = (directions[i : i + self.chunk] for i in range(0, len(directions), self.chunk))
-        found = (self._labelings.best(weighted @ block.T).T for block in blocks)
+        weighted[:, : self.features.shape[1]] = alpha[:, None] * self.features
+        directions = direction(arcs(weighted, self.feasible.bags.index))
+        blocks = (directions[i : i + CHUNK] for i in range(0, len(directions), CHUNK))
+        found = (self.feasible.best(weighted @ block.T).T for block in blocks)
         return best_cut(np.array([best_cut(b, weighted).labeling for b in found]), weighted)
 
 
@@ -98,7 +95,7 @@ def direction(angles: Array) -> Array:
 
 
 @dataclass(frozen=True)
-class MixedIntegerOracle(RowOracle):
+class MixedIntegerOracle(BaseOracle):
     r"""The most violated labeling, for tens of instances, from :func:`exact_separation`.
 
     The program is scaled so that :math:`\lambda_{\max}(K \circ \alpha \alpha^\top) = 1`.  The bound
@@ -108,33 +105,28 @@ class MixedIntegerOracle(RowOracle):
     ----------
     features, feasible
         As in every oracle.
-    solver : str
-        A solver of mixed-integer QPs.
     tol : float
-        Its relative gap.
+        Relative gap of the solver, SCIP.
     seconds : float
         Its time limit.
-    options : dict
-        Handed to it as they are.
     """
 
-    solver: str = "scip"
     tol: float = 1e-6
     seconds: float = 60.0
-    options: dict[str, Any] = field(default_factory=dict)
 
-    def _find(self, alpha: Array) -> Cut:
-        weighted = alpha[:, None] * self._rows
+    def __call__(self, alpha: Array) -> Cut:
+        """Find a labeling for alpha."""
+        weighted = alpha[:, None] * self.features
         norm = float(np.linalg.norm(weighted, 2))
         if norm == 0.0:
-            return Cut(self._labelings.best(np.zeros(len(alpha))), 0.0, 0.0)
+            return Cut(self.feasible.best(np.zeros(len(alpha))), 0.0, 0.0)
         unit, n = weighted / norm, len(alpha)
-        program = exact_separation(unit, np.ones(n), self._labelings)
-        options = {"limits/time": self.seconds, **self.options}
-        answer = solve(program, self.solver, tol=self.tol, residuals=False, warm=None, **options)
+        program = exact_separation(unit, np.ones(n), self.feasible)
+        limit: dict[str, Any] = {"limits/time": self.seconds}
+        answer = solve(program, "scip", tol=self.tol, residuals=False, **limit)
         labeling = np.where(answer.variables["z"] > 0.5, 1.0, -1.0)
-        labeling = ascend(labeling, unit, self._labelings)
-        value = violation_value(self._rows, labeling, alpha)
+        labeling = ascend(labeling, unit, self.feasible)
+        value = violation_value(self.features, labeling, alpha)
         least = lower_bound_of(program)
         return Cut(labeling, value, max(value, 0.5 * norm**2 * n * (1.0 - least / n + SAFETY)))
 

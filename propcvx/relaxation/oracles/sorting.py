@@ -15,9 +15,8 @@ from sklearn.utils import check_random_state
 from propcvx.checks import check_count, check_number
 from propcvx.labelings import FeasibleLabelings
 from propcvx.relaxation.oracles.cut import (
-    TIED,
+    BaseOracle,
     Cut,
-    RowOracle,
     ascend,
     best_cuts,
     first_of_best,
@@ -63,7 +62,7 @@ def _leading_eigenpairs(gram: Array, share: float) -> tuple[Array, Array]:
 
 
 @dataclass(frozen=True)
-class CoordinateOracle(RowOracle):
+class CoordinateOracle(BaseOracle):
     r"""Sorting every bag once along each dimension, for eq:inf (Proposition 3).
 
     For each dimension j and each sign it solves :math:`\max_y \pm \sum_i \alpha_i y_i x_i^{(j)}`
@@ -94,34 +93,31 @@ class CoordinateOracle(RowOracle):
         """Along the features themselves."""
         return cls(features, feasible, features)
 
-    def _find(self, alpha: Array) -> Cut:
-        scores = alpha[:, None] * self.dimensions[self._order]
-        found = [self._labelings.best(signed) for signed in (scores, -scores)]
-        values = np.array([np.einsum("ij,ij->j", scores, y) for y in found]) * [[1.0], [-1.0]]
-        signs, columns = np.nonzero(values >= values.max() * (1.0 - TIED))
-        best = np.array(
-            [found[sign][:, column] for sign, column in zip(signs, columns, strict=True)]
-        )
-        labeling = best[first_of_best(best, values[signs, columns])]
-        return Cut(labeling, violation_value(self._rows, labeling, alpha))
+    def __call__(self, alpha: Array) -> Cut:
+        """Find a labeling for alpha."""
+        scores = alpha[:, None] * np.hstack([self.dimensions, -self.dimensions])
+        found = self.feasible.best(scores)
+        labeling = found[:, first_of_best(found.T, np.einsum("ij,ij->j", scores, found))]
+        return Cut(labeling, violation_value(self.features, labeling, alpha))
 
 
 @dataclass(frozen=True)
-class AscentOracle(RowOracle):
+class AscentOracle(BaseOracle):
     """The coordinate oracle's labeling, raised by :func:`ascend`: never worse, in a few sorts."""
 
     @cached_property
     def _start(self) -> CoordinateOracle:
-        return CoordinateOracle.on_axes(self._rows, self._labelings)
+        return CoordinateOracle.on_axes(self.features, self.feasible)
 
-    def _find(self, alpha: Array) -> Cut:
-        weighted = alpha[:, None] * self._rows
-        labeling = ascend(self._start(alpha).labeling, weighted, self._labelings)
-        return Cut(labeling, violation_value(self._rows, labeling, alpha))
+    def __call__(self, alpha: Array) -> Cut:
+        """Find a labeling for alpha."""
+        weighted = alpha[:, None] * self.features
+        labeling = ascend(self._start(alpha).labeling, weighted, self.feasible)
+        return Cut(labeling, violation_value(self.features, labeling, alpha))
 
 
 @dataclass(frozen=True)
-class RandomDirectionsOracle(RowOracle):
+class RandomDirectionsOracle(BaseOracle):
     r"""One sort of each bag along each of many random directions u.
 
     As :math:`\|F^\top (y \circ \alpha)\| = \max_{\|u\| = 1} \sum_i \alpha_i y_i F_i^\top u`, some
@@ -154,8 +150,9 @@ class RandomDirectionsOracle(RowOracle):
         random = check_random_state(self.random_state)
         return np.asarray(random.standard_normal((self.features.shape[1], self.n_directions)))
 
-    def _find(self, alpha: Array) -> Cut:
-        weighted = alpha[:, None] * self._rows
+    def __call__(self, alpha: Array) -> Cut:
+        """Find a labeling for alpha."""
+        weighted = alpha[:, None] * self.features
         directions = normal_directions(weighted.T @ weighted, self._normal)
-        found = self._labelings.best(weighted @ directions).T
+        found = self.feasible.best(weighted @ directions).T
         return best_cuts(found, weighted, self.n_cuts)

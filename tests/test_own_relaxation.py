@@ -2,26 +2,23 @@
 
 import pickle
 from dataclasses import replace
-from functools import partial
 
 import numpy as np
 import pytest
 from small_problems import small_problem
 
 from propcvx import ConvPropSVM, CuttingPlanes, bag_target, certify
-from propcvx.bounds import Bound, Interval
+from propcvx.bounds import Bound
 from propcvx.errors import CrossedBoundsError, InputError, SolverError
 from propcvx.experiments.laboratory import compare_relaxations
 from propcvx.history import History, Round, StopReason
 from propcvx.labelings import FeasibleLabelings
-from propcvx.programs import svm_primal
-from propcvx.relaxation import RELAXATIONS, RelaxationResult, bounds, register_relaxation
+from propcvx.relaxation import RELAXATIONS, RelaxationResult, labeling_svm, register_relaxation
 from propcvx.relaxation.bounds import labeling_upper_bound
 from propcvx.relaxation.masters import MASTERS
-from propcvx.relaxation.oracles import CoordinateOracle, Cut, ExhaustiveOracle, violation_value
+from propcvx.relaxation.oracles import Cut, ExhaustiveOracle, violation_value
 from propcvx.relaxation.rounding import SoftRounding, by_bags, rank_one
 from propcvx.relaxation.table import TOL
-from propcvx.solvers import solve
 
 pytestmark = pytest.mark.filterwarnings("ignore::propcvx.errors.InaccurateSolutionWarning")
 
@@ -29,24 +26,14 @@ pytestmark = pytest.mark.filterwarnings("ignore::propcvx.errors.InaccurateSoluti
 class AllLabelings:
     """The relaxation over every feasible labeling at once, its M through its eigenvectors."""
 
-    def relax(self, features, feasible, C, *, solver, tol, options, on_round):
+    def relax(self, features, feasible, C, *, on_round, **how):
         labelings = np.array(list(feasible.enumerate()))
-        end = MASTERS["epigraph"](features, C, solver=solver, tol=tol, options=options)(labelings)
+        end = MASTERS["epigraph"](features, C, **how)(labelings)
         values, vectors = np.linalg.eigh((labelings.T * end.mu) @ labelings)
+        M = vectors.T, np.maximum(values, 0.0)
         history = History([Round(end.value, end.solver, end.status, 0.0)], StopReason.SOLVED)
-        best = [labelings[np.argmax(end.mu)]]
-        result = RelaxationResult(
-            end.value,
-            end.value,
-            end.upper,
-            vectors.T,
-            np.maximum(values, 0.0),
-            end.alpha,
-            np.array(best),
-            history,
-        )
-        on_round(result)
-        return result
+        heaviest = labelings[[np.argmax(end.mu)]]
+        return RelaxationResult(end.value, end.value, end.upper, *M, end.alpha, heaviest, history)
 
 
 @pytest.mark.parametrize("kernel", ["linear", "rbf"])
@@ -85,13 +72,9 @@ def test_an_oracle_of_ones_own_may_prove_a_bound_without_being_exact():
     relaxation = CuttingPlanes(oracle=Directions, max_cuts=5)
     clf = ConvPropSVM(intercept="none", relaxation=relaxation).fit(problem.X, problem.y)
     labelings = np.array(list(FeasibleLabelings.of(problem.bags, 0.0).enumerate()))
-    program = svm_primal(problem.X, bias=False)
-    best = min(
-        solve(program.set(y=y, C=1.0), "clarabel", tol=1e-10, residuals=False).value
-        for y in labelings
-    )
-    assert 0.0 < clf.bounds_.lower <= best + 1e-7
-    assert clf.bounds_.upper >= best - 1e-7
+    best = labeling_upper_bound(problem.X, labelings, 1.0)
+    assert 0.0 < clf.bounds_.lower <= best * (1.0 + 1e-9)
+    assert clf.bounds_.upper >= best * (1.0 - 1e-9)
 
 
 def test_a_master_of_ones_own():
@@ -122,23 +105,13 @@ def test_a_rounding_of_ones_own_has_its_sign_settled_for_it():
 @pytest.mark.parametrize(
     ("given", "message"),
     [
-        ({"relaxation": "sdp"}, "relaxation must be one of .*'lifted'.*, got 'sdp'"),
         ({"relaxation": 3}, r"relaxation must be one of .* method 'relax', which 3 has not"),
-        ({"rounding": "sign"}, r"rounding must be one of \['rank_one', .*\], got 'sign'"),
         ({"rounding": None}, "rounding must be one of .*method '__call__', which None has not"),
-        (
-            {"relaxation": CuttingPlanes(oracle="greedy")},
-            r"oracle must be one of \['coordinate', .*'exhaustive', .*\], got 'greedy'",
-        ),
         ({"relaxation": CuttingPlanes(oracle=7)}, "oracle must be .*'__call__', which 7 has not"),
-        ({"relaxation": CuttingPlanes(master="dual")}, r"master must be one of \['group', .*"),
-        (
-            {"relaxation": CuttingPlanes(oracle=partial(CoordinateOracle.on_axes, variance=0))},
-            "variance must be a finite number above 0",
-        ),
+        ({"relaxation": CuttingPlanes(drop_inactive="yes")}, "drop_inactive must be True or False"),
     ],
 )
-def test_what_is_no_door_is_refused_by_name(given, message):
+def test_what_cannot_be_used_is_refused_by_name(given, message):
     problem = small_problem(4)
     with pytest.raises(InputError, match=message):
         ConvPropSVM(**given).fit(problem.X, problem.y)
@@ -146,50 +119,29 @@ def test_what_is_no_door_is_refused_by_name(given, message):
 
 # --- what an oracle returns is checked ----------------------------------------------------------
 
-
-class Wrong(ExhaustiveOracle):
-    """A wrong answer: ``spoil`` takes the right one to it."""
-
-    def __call__(self, alpha):
-        return self.spoil(super().__call__(alpha))
-
-
-def flipped(cut):
-    return Cut(-cut.labeling, cut.value)
-
-
-SPOILED = {
-    "labeling that is not feasible: bag 1 has 3 positives, wanted are 1 to 1": flipped,
-    "labeling that is not feasible: it must have 8 entries, each -1 or": lambda cut: Cut(
-        0.5 * cut.labeling, cut.value
+WRONG = {
+    "a labeling that is not feasible: bag 1 has 3": lambda cut: Cut(-cut.labeling, cut.value),
+    "a labeling that is not feasible: it must": lambda cut: Cut(0.5 * cut.labeling, cut.value),
+    "a labeling that is not feasible: it changes the known label of instance": lambda cut: Cut(
+        np.roll(cut.labeling.reshape(2, 4), 1, axis=1).ravel(), cut.value
     ),
-    "value .* with a labeling whose value is": lambda cut: Cut(cut.labeling, 1.01 * cut.value),
-    "value nan with a labeling": lambda cut: Cut(cut.labeling, np.nan),
+    "a labeling that is not feasible": lambda cut: replace(cut, others=(np.zeros(8),)),
+    "the value .* with a labeling whose value is": lambda cut: Cut(cut.labeling, 1.01 * cut.value),
+    "the value nan with a labeling": lambda cut: Cut(cut.labeling, np.nan),
     "the bound .*, below the value": lambda cut: Cut(cut.labeling, cut.value, 0.9 * cut.value),
 }
 
 
-@pytest.mark.parametrize("message", SPOILED)
+@pytest.mark.parametrize("message", WRONG)
 def test_what_an_oracle_returns_is_checked(message):
-    class Spoiled(Wrong):
-        spoil = staticmethod(SPOILED[message])
+    class Wrong(ExhaustiveOracle):
+        def __call__(self, alpha):
+            return WRONG[message](super().__call__(alpha))
 
     X = np.random.RandomState(0).randn(8, 2)
-    y = bag_target([0] * 4 + [1] * 4, [0.5, 0.25])
-    with pytest.raises(InputError, match=f"Spoiled returned (the|a) {message}|Spoiled .*{message}"):
-        ConvPropSVM(relaxation=CuttingPlanes(oracle=Spoiled)).fit(X, y)
-
-
-def test_a_known_label_that_an_oracle_changes_is_named():
-    class Spoiled(Wrong):
-        spoil = staticmethod(
-            lambda cut: Cut(np.roll(cut.labeling.reshape(2, 4), 1, axis=1).ravel(), cut.value)
-        )
-
-    X = np.random.RandomState(0).randn(8, 2)
-    y = bag_target([0] * 4 + [1] * 4, [0.25, 0.25], [0, 0, 1, 0, 0, 0, 0, 0])
-    with pytest.raises(InputError, match="it changes the known label of instance 2"):
-        ConvPropSVM(relaxation=CuttingPlanes(oracle=Spoiled)).fit(X, y)
+    y = bag_target([0] * 4 + [1] * 4, [0.5, 0.25], [0, 0, 0, 0, 0, 1, 0, 0])
+    with pytest.raises(InputError, match=f"Wrong returned {message}"):
+        ConvPropSVM(relaxation=CuttingPlanes(oracle=Wrong)).fit(X, y)
 
 
 # --- what a relaxation returns is checked --------------------------------------------------------
@@ -212,36 +164,28 @@ class OnlyText:
         return "optimal"
 
 
-NONSENSE = [
+WRONG_RESULTS = [
     (Own(lower=1e3), "Own: the lower bound 1000 is above the upper bound"),
-    (Own(lower=1e3, upper=np.inf), "Own.*: the lower bound 1000 is above the upper bound"),
     (Own(lower=np.nan), "Own returned lower = nan; it has to be a number"),
     (Own(lower=np.inf, upper=np.inf), "Own returned lower = inf; it has to be a number"),
     (Own(upper=-np.inf), "Own returned upper = -inf; it has to be a number"),
-    (Own(value="optimal"), "Own returned value = 'optimal'; it has to be a number"),
-    (Own(value=None), "Own returned value = (None|nan); it has to be a number"),
-    (Own(lower=[0.1]), r"Own returned lower = an array of shape \(1,\); it has to be a number"),
-    (Own(alpha=np.full(8, np.nan)), r"Own returned alpha = nan; .* shape \(8,\) that is finite"),
+    (Own(value="optimal"), "Own returned value = a str; it has to be a number"),
+    (Own(lower=np.ones(1)), r"Own returned lower = an array of shape \(1,\)"),
     (Own(alpha=np.full(8, np.inf)), r"Own returned alpha = inf; .* shape \(8,\) that is finite"),
-    (Own(alpha=np.ones((8, 1))), r"Own returned alpha = an array of shape \(8, 1\); .*\(8,\)"),
-    (Own(alpha={}), r"Own returned alpha = \{\}; it has to be an array of shape \(8,\)"),
+    (Own(alpha=np.ones((8, 1))), r"Own returned alpha = an array of shape \(8, 1\)"),
+    (Own(alpha=np.full(8, "0.5")), r"Own returned alpha = an array of shape \(8,\) and <U3"),
     (Own(weights=-np.ones(3), vectors=np.ones((3, 8))), "Own returned weights down to -1"),
     (Own(weights=np.ones(2), vectors=np.ones((3, 8))), "Own returned 2 weights of 3 vectors"),
-    (Own(vectors=np.ones((1, 7)), weights=np.ones(1)), r"Own returned vectors = .*\(any, 8\)"),
     (Own(labelings=np.ones((2, 8))), "Own returned a labeling that is not feasible: bag 0"),
-    (Own(labelings=np.zeros((1, 8))), "Own returned a labeling that is not .* each -1 or \\+1"),
     (Own(labelings=np.ones((0, 8))), r"Own returned labelings = an array of shape \(0, 8\)"),
-    (Own(labelings=np.ones(8)), r"Own returned labelings = an array of shape \(8,\)"),
-    (Own(labelings=[np.ones(8), np.ones(7)]), r"Own returned labelings = \[.*\(any, 8\)"),
     (Own(labelings=[[1.0] * 8]), r"Own returned labelings = a list; .* array of shape \(any, 8\)"),
-    (Own(history=[]), "Own returned no history; a propcvx.history.History of at least one"),
     (Own(history=History()), "Own returned no history"),
     (OnlyText(), "OnlyText returned a str; .* return a propcvx.relaxation.RelaxationResult"),
 ]
 
 
-@pytest.mark.parametrize(("relaxation", "message"), NONSENSE)
-def test_nonsense_of_a_relaxation_is_an_error_that_names_it(relaxation, message):
+@pytest.mark.parametrize(("relaxation", "message"), WRONG_RESULTS)
+def test_an_unusable_result_of_a_relaxation_is_an_error_that_names_it(relaxation, message):
     problem = small_problem(0)
     with pytest.raises(InputError, match=message):
         ConvPropSVM(relaxation=relaxation).fit(problem.X, problem.y)
@@ -256,7 +200,7 @@ def test_nonsense_of_a_relaxation_is_an_error_that_names_it(relaxation, message)
 
 
 def test_a_lower_bound_above_the_best_labeling_is_found_out_wherever_it_came_first():
-    """Nothing that it returns is above its upper bound, and the search meets a better labeling."""
+    """Nothing that it returns is above its upper bound; the search finds a better labeling."""
     problem = small_problem(0)
     best = certify(problem.X, problem.y, kinds="enumeration").upper
     liar = Own(lower=1.01 * best, upper=2.0 * best)
@@ -264,13 +208,9 @@ def test_a_lower_bound_above_the_best_labeling_is_found_out_wherever_it_came_fir
         certify(problem.X, problem.y, kinds=[liar, "branch_and_bound"])
     with pytest.raises(CrossedBoundsError, match="Own"):
         ConvPropSVM(relaxation=liar, rounding="best").fit(problem.X, problem.y)
-    interval = Interval(1e-4, upper=2.0 * best)
-    interval.prove("Own", 1.01 * best)
-    with pytest.raises(CrossedBoundsError, match="'Own': the lower bound"):
-        interval.offer("swap search", np.ones(8), best)
 
 
-def test_a_class_in_the_place_of_an_object_is_told_so():
+def test_a_class_in_the_place_of_an_object_is_refused():
     problem = small_problem(0)
     for ask in (
         lambda: ConvPropSVM(relaxation=Own).fit(problem.X, problem.y),
@@ -336,10 +276,9 @@ def test_the_square_loss_proves_nothing_of_an_interval():
 
 
 @pytest.mark.parametrize("oracle", ["exhaustive", Directions])
-@pytest.mark.parametrize("seed", range(3))
-def test_the_gap_never_grows_with_the_cuts(oracle, seed):
-    problem, before = small_problem(seed, sizes=(5, 5), n_features=3, noise=2.0), None
-    for max_cuts in range(1, 8):
+def test_the_gap_never_grows_with_the_cuts(oracle):
+    problem, before = small_problem(1, sizes=(5, 5), n_features=3, noise=2.0), None
+    for max_cuts in range(1, 8, 2):
         relaxation = CuttingPlanes(oracle=oracle, max_cuts=max_cuts, tol=0.0)
         after = ConvPropSVM(relaxation=relaxation).fit(problem.X, problem.y).bounds_
         if before is not None:
@@ -349,14 +288,17 @@ def test_the_gap_never_grows_with_the_cuts(oracle, seed):
         before = after
 
 
-@pytest.mark.parametrize("scale", [1e-4, 1.0, 1e4])
-def test_a_proof_is_one_at_every_scale(scale):
+@pytest.mark.parametrize(
+    "relaxation", ["lifted", CuttingPlanes(oracle="sweep", max_cuts=30, tol=0.0)]
+)
+@pytest.mark.parametrize("scale", [1e-4, 1e4])
+def test_a_proof_is_one_at_every_scale(scale, relaxation):
     """In other units of the features, with C to match, bounds are the same up to these units."""
     problem = small_problem(5, sizes=(4, 4))
-    relaxation = CuttingPlanes(oracle="sweep", max_cuts=30, tol=0.0)
 
     def bounds_of(scale):
-        clf = ConvPropSVM(C=1.0 / scale**2, intercept="none", relaxation=relaxation)
+        accurate = {"solver": "clarabel", "solver_tol": 1e-9}
+        clf = ConvPropSVM(1.0 / scale**2, intercept="none", relaxation=relaxation, **accurate)
         return clf.fit(scale * problem.X, problem.y).bounds_
 
     here, there = bounds_of(1.0), bounds_of(scale)
@@ -372,7 +314,7 @@ def test_an_upper_bound_needs_no_solver(monkeypatch):
     problem = small_problem(6)
     labeling = problem.labels.astype(float)
     exact = labeling_upper_bound(problem.X, labeling, 1.0)
-    monkeypatch.setattr(bounds, "solve", no_solver)
+    monkeypatch.setattr(labeling_svm, "solve", no_solver)
     assert labeling_upper_bound(problem.X, labeling, 1.0) == 8.0
     along = problem.X.T @ labeling
     multiples = np.linspace(0.0, 1.0, 20_001)[:, None] * along
@@ -389,7 +331,7 @@ def test_a_fit_is_not_lost_in_its_last_certificate(monkeypatch):
     problem = small_problem(7)
     clf = ConvPropSVM(relaxation=CuttingPlanes(oracle="sweep"))
     reference = clf.fit(problem.X, problem.y).bounds_
-    monkeypatch.setattr(bounds, "solve", no_solver)
+    monkeypatch.setattr(labeling_svm, "solve", no_solver)
     clf.fit(problem.X, problem.y)
     assert clf.bounds_.lower == reference.lower
     assert reference.upper <= clf.bounds_.upper <= 8.0
@@ -400,18 +342,9 @@ def test_an_interruption_of_the_last_certificate_costs_only_this(monkeypatch):
         raise KeyboardInterrupt
 
     problem = small_problem(8)
-    monkeypatch.setattr(bounds, "solve", interrupt)
+    monkeypatch.setattr(labeling_svm, "solve", interrupt)
     clf = ConvPropSVM(relaxation=CuttingPlanes(oracle="sweep"))
     with pytest.raises(KeyboardInterrupt):
         clf.fit(problem.X, problem.y)
     assert clf.bounds_ is None
     assert clf.predict(problem.X).shape == (8,)
-
-
-@pytest.mark.parametrize(("scale", "C"), [(1e5, 1.0), (1e-5, 1.0), (1.0, 1e8)])
-def test_data_of_another_scale_are_fitted_and_bounded(scale, C):
-    for seed in range(4):
-        problem = small_problem(seed, sizes=(5, 5))
-        clf = ConvPropSVM(C=C, relaxation=CuttingPlanes(oracle="sweep", max_cuts=3))
-        clf.fit(scale * problem.X, problem.y)
-        assert 0.0 <= clf.bounds_.lower <= clf.bounds_.upper
