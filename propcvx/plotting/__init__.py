@@ -7,8 +7,6 @@ a figure, and return the axes; the annealing is an animation.
 from matplotlib.figure import Figure as Figure
 
 from propcvx.plotting.bounds import (
-    bounds_by_round,
-    bounds_by_time,
     bounds_over_time,
     interval_comparison,
     labelings,
@@ -29,8 +27,6 @@ __all__ = [
     "annealing",
     "annealing_frame",
     "boundary",
-    "bounds_by_round",
-    "bounds_by_time",
     "bounds_over_time",
     "coefficients",
     "figure_one",

@@ -11,17 +11,13 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
 from propcvx.bounds import CertifiedInterval
-from propcvx.bounds.interval import NodeRecord
-from propcvx.plotting.style import BLUE, GREY, SERIES, VERMILION, Array, axes_of
+from propcvx.plotting.style import BLUE, GREY, VERMILION, axes_of, legend_lines, series_of
 from propcvx.relaxation import RelaxationResult
-from propcvx.relaxation.bounds import Bounds
 
 Comparisons = Sequence[tuple[str, Sequence[Mapping[str, Any]]]]
-CURVES = (BLUE, VERMILION, "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "black")
-MARKERS = "o^sDvP*X<>"
 STATUS: dict[str, dict[str, Any]] = {
     "branched": {"marker": "o", "color": GREY},
-    "closed": {"marker": "s", "color": SERIES[0]["color"]},
+    "closed": {"marker": "s", "color": BLUE},
     "stalled": {"marker": "X", "color": VERMILION},
     "open": {"marker": "^", "color": "#E69F00"},
 }
@@ -87,24 +83,22 @@ def bounds_over_time(comparisons: Comparisons) -> Figure:
     figure = Figure(figsize=(4.2 * columns + 2.2, 2.9 * lines + 0.4), layout="constrained")
     panels = figure.subplots(lines, columns, sharex=True, sharey=True, squeeze=False).ravel()
     every = [row for _, rows in comparisons for row in rows]
-    kinds = dict.fromkeys(row["kind"] for row in every)
-    styles = {kind: _curve_style(place) for place, kind in enumerate(kinds)}
-    proving = {row["kind"] for row in every if _rises(row)}
+    styles = series_of([row["kind"] for row in every if _rises(row)])
     for ax, (heading, rows) in zip(panels, comparisons, strict=False):
         for row in filter(_rises, rows):
             rises = [rise for rise in row["history"] if rise[1] > 0.0]
             seconds, lower = np.array([*rises, (row["cpu_seconds"], row["lower"])]).T
             shares = lower / row["best_upper"]
-            ax.step(seconds, shares, where="post", **styles[row["kind"]])
+            ax.step(seconds, shares, where="post", markevery=0.15, **styles[row["kind"]])
         ax.axhline(1.0, color=GREY, linewidth=1, linestyle=":")
         ax.set(xscale="log", ylim=(-0.03, 1.06))
         ax.set_title(heading, fontsize="small")
         ax.grid(alpha=0.3)
     for unused in panels[len(comparisons) :]:
         unused.remove()
-    shown = [kind for kind in kinds if kind in proving]
-    handles = [panels[0].plot([], [], label=kind, **styles[kind])[0] for kind in shown]
-    figure.legend(handles=handles, loc="outside right upper", fontsize="small", frameon=False)
+    figure.legend(
+        handles=legend_lines(styles), loc="outside right upper", fontsize="small", frameon=False
+    )
     figure.supxlabel("seconds of processor time", fontsize="medium")
     figure.supylabel("lower bound / best value known", fontsize="medium")
     return figure
@@ -113,73 +107,6 @@ def bounds_over_time(comparisons: Comparisons) -> Figure:
 def _rises(row: Mapping[str, Any]) -> bool:
     """Whether a row proves anything, and there is a value to compare with."""
     return bool(row["history"]) and (row["lower"] or 0.0) > 0.0 and (row["best_upper"] or 0.0) > 0.0
-
-
-def _curve_style(place: int) -> dict[str, Any]:
-    """Colour, marker and dashes of the curve at that place in the legend."""
-    return {
-        "color": CURVES[place % len(CURVES)],
-        "marker": MARKERS[place % len(MARKERS)],
-        "linestyle": ("-", "--", "-.", ":")[place // len(CURVES) % 4],
-        "markersize": 4,
-        "markevery": 0.15,
-        "linewidth": 1.4,
-    }
-
-
-def bounds_by_round(rounds: Sequence[Bounds], ax: Axes | None = None) -> Axes:
-    """Both bounds of the best labeling's value after each round of conv-pSVM.
-
-    Parameters
-    ----------
-    rounds : sequence of Bounds
-        ``bounds_history_`` of a :class:`propcvx.ConvPropSVM`.
-    ax : Axes, optional
-        Where to draw; a new figure's otherwise.
-
-    Returns
-    -------
-    Axes
-    """
-    ax, cuts = axes_of(ax), np.arange(1.0, len(rounds) + 1)
-    _draw_interval(ax, cuts, [one.lower for one in rounds], [one.upper for one in rounds])
-    ax.set_xlabel("cuts")
-    ax.xaxis.set_major_locator(MaxNLocator(integer=True))
-    return ax
-
-
-def bounds_by_time(result: CertifiedInterval, ax: Axes | None = None) -> Axes:
-    """The interval around the best labeling's value as it closes.
-
-    Parameters
-    ----------
-    result : CertifiedInterval
-        As of :func:`propcvx.estimators.certify`.
-    ax : Axes, optional
-        Where to draw; a new figure's otherwise.
-
-    Returns
-    -------
-    Axes
-    """
-    ax, events = axes_of(ax), result.history
-    seconds = [*(event.seconds for event in events), result.seconds]
-    lower = [*(event.lower for event in events), result.lower]
-    upper = [*(event.upper for event in events), result.upper]
-    _draw_interval(ax, np.array(seconds), lower, upper)
-    ax.set_xlabel("seconds")
-    return ax
-
-
-def _draw_interval(ax: Axes, x: Array, lower: Sequence[float], upper: Sequence[float]) -> None:
-    finite = np.isfinite(lower) & np.isfinite(upper)
-    below, above = np.asarray(lower)[finite], np.asarray(upper)[finite]
-    style: dict[str, Any] = {"where": "post", "markersize": 4}
-    ax.fill_between(x[finite], below, above, step="post", color=GREY, alpha=0.15)
-    ax.step(x[finite], above, label="upper bound", **style, marker="v", color=VERMILION)
-    ax.step(x[finite], below, label="lower bound", **style, marker="^", color=SERIES[0]["color"])
-    ax.set_ylabel("best labeling's value")
-    ax.legend(frameon=False)
 
 
 def tree(result: CertifiedInterval, ax: Axes | None = None) -> Axes:
@@ -199,40 +126,21 @@ def tree(result: CertifiedInterval, ax: Axes | None = None) -> Axes:
     Axes
     """
     ax, nodes = axes_of(ax), {node.index: node for node in result.nodes}
-    places = _places(nodes)
     for node in nodes.values():
         if node.parent in nodes:
             ends = (node, nodes[node.parent])
-            x, y = [places[end.index] for end in ends], [end.lower for end in ends]
+            x, y = [end.depth for end in ends], [end.lower for end in ends]
             ax.plot(x, y, color="0.8", zorder=1)
     for status, style in STATUS.items():
         chosen = [node for node in nodes.values() if node.status == status]
         if chosen:
-            at = [places[node.index] for node in chosen]
-            ax.scatter(at, [node.lower for node in chosen], label=status, zorder=2, **style)
+            depths = [node.depth for node in chosen]
+            ax.scatter(depths, [node.lower for node in chosen], label=status, zorder=2, **style)
     ax.axhline(result.upper, color=VERMILION, linestyle="--", label="best labeling known")
-    ax.set(ylabel="lower bound", xticks=[])
+    ax.set(xlabel="depth", ylabel="lower bound")
+    ax.xaxis.set_major_locator(MaxNLocator(integer=True))
     ax.legend(frameon=False)
     return ax
-
-
-def _places(nodes: dict[int, NodeRecord]) -> dict[int, float]:
-    """Horizontal places: leaves side by side, parents in the middle of their children.
-
-    A node's number is above that of its parent.
-    """
-    paths: dict[int, tuple[int, ...]] = {}
-    children: dict[int, list[int]] = {index: [] for index in nodes}
-    for index in sorted(nodes):
-        parent = nodes[index].parent
-        paths[index] = (*paths.get(parent, ()), index)
-        children.get(parent, []).append(index)
-    leaves = sorted((index for index in nodes if not children[index]), key=paths.__getitem__)
-    places = {index: float(place) for place, index in enumerate(leaves)}
-    for index in sorted(nodes, reverse=True):
-        if children[index]:
-            places[index] = float(np.mean([places[child] for child in children[index]]))
-    return places
 
 
 def labelings(result: RelaxationResult, ax: Axes | None = None) -> Axes:

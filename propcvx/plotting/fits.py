@@ -12,7 +12,6 @@ import numpy as np
 from matplotlib.animation import FuncAnimation, PillowWriter
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.lines import Line2D
 from matplotlib.ticker import MaxNLocator
 from numpy.typing import NDArray
 
@@ -63,11 +62,7 @@ def history(fitted: Any, ax: Axes | None = None) -> Axes:
 
 
 def boundary(
-    fitted: Any,
-    X: Array,
-    labels: NDArray[Any] | None = None,
-    bags: NDArray[Any] | None = None,
-    ax: Axes | None = None,
+    fitted: Any, X: Array, labels: NDArray[Any] | None = None, ax: Axes | None = None
 ) -> Axes:
     """Where a classifier of two features decides, and the instances.
 
@@ -78,8 +73,6 @@ def boundary(
     X : array of shape (n_instances, 2)
     labels : array of shape (n_instances,), optional
         Colours and marks the instances by class.
-    bags : array of shape (n_instances,), optional
-        Writes each bag's id at its mean.
     ax : Axes, optional
         Where to draw; a new figure's otherwise.
 
@@ -99,9 +92,6 @@ def boundary(
     else:
         draw_points(ax, X, labels)
         ax.legend(frameon=False)
-    if bags is not None:
-        for bag in dict.fromkeys(np.asarray(bags).tolist()):
-            ax.annotate(str(bag), X[np.asarray(bags) == bag].mean(axis=0), weight="bold")
     return ax
 
 
@@ -134,9 +124,9 @@ def proportions(fitted: Any, X: Array, y: NDArray[np.void], ax: Axes | None = No
             ends, ends - epsilon, ends + epsilon, color=GREY, alpha=0.2, label="within epsilon"
         )
     sizes = 20 + 80 * bags.sizes / bags.sizes.max()
-    ax.scatter(bags.proportions, predicted, s=sizes, color=BLUE, alpha=0.7, edgecolors="white")
-    bag = Line2D([], [], color=BLUE, marker="o", linestyle="", label="a bag")
-    ax.legend(handles=[*ax.get_legend_handles_labels()[0], bag], frameon=False)
+    style: dict[str, Any] = {"color": BLUE, "alpha": 0.7, "edgecolors": "white"}
+    ax.scatter(bags.proportions, predicted, s=sizes, label="a bag", **style)
+    ax.legend(frameon=False)
     ax.set(xlim=(-0.03, 1.03), ylim=(-0.03, 1.03), aspect="equal")
     ax.set(xlabel="given proportion", ylabel="predicted proportion")
     return ax
@@ -145,15 +135,11 @@ def proportions(fitted: Any, X: Array, y: NDArray[np.void], ax: Axes | None = No
 class Film(FuncAnimation):
     """An animation that notebooks show as a GIF: without a network, and on printed pages, too."""
 
-    def gif(self) -> bytes:
-        """The animation as a GIF that begins anew when it has ended."""
+    def _repr_html_(self) -> str:
         with TemporaryDirectory() as folder:
             path = Path(folder, "film.gif")
             self.save(str(path), writer=PillowWriter(fps=FRAMES_PER_SECOND))
-            return path.read_bytes()
-
-    def _repr_html_(self) -> str:
-        encoded = b64encode(self.gif()).decode("ascii")
+            encoded = b64encode(path.read_bytes()).decode("ascii")
         return f'<img alt="animation" src="data:image/gif;base64,{encoded}">'
 
 

@@ -9,9 +9,10 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
+from numpy.typing import NDArray
 
 from propcvx.errors import InputError
-from propcvx.plotting.style import GREY, Line, axes_of, series_of
+from propcvx.plotting.style import GREY, Line, axes_of, legend_lines, series_of
 
 
 def accuracy_by_bag_size(panels: Mapping[str, Mapping[str, Line]], title: str = "") -> Figure:
@@ -32,17 +33,12 @@ def accuracy_by_bag_size(panels: Mapping[str, Mapping[str, Line]], title: str = 
     n_rows = -(-len(panels) // 2)
     figure = Figure(figsize=(7.2, 2.5 * n_rows + 0.8), layout="constrained")
     grid = figure.subplots(n_rows, 2, sharex=True, sharey=True, squeeze=False).ravel()
-    styles = series_of([name for lines in panels.values() for name in lines])
-    sizes = {int(x) for lines in panels.values() for line in lines.values() for x in line[0]}
-    for ax, (method, lines) in zip(grid, panels.items(), strict=False):
-        _draw_lines(ax, lines, styles, method)
-        ax.set_xscale("log", base=2)
-        ax.set_xticks(sorted(sizes), [str(size) for size in sorted(sizes)])
-        ax.minorticks_off()
-    for unused in grid[len(panels) :]:
-        unused.remove()
-    handles = [Line2D([], [], **style, label=name) for name, style in styles.items()]
-    figure.legend(handles=handles, loc="outside lower center", ncols=len(styles), frameon=False)
+    handles = _draw_panels(grid, panels)
+    figure.legend(handles=handles, loc="outside lower center", ncols=len(handles), frameon=False)
+    sizes = sorted({x for lines in panels.values() for line in lines.values() for x in line[0]})
+    grid[0].set_xscale("log", base=2)
+    grid[0].set_xticks(sizes, [f"{size:.0f}" for size in sizes])
+    grid[0].minorticks_off()
     for ax in grid[: len(panels)][-2:]:
         ax.set_xlabel("instances in a bag")
         ax.tick_params(labelbottom=True)
@@ -75,27 +71,26 @@ def line_grid(
     figure = Figure(figsize=(3.2 * columns + 2.2, 2.5 * len(rows)), layout="constrained")
     grid = figure.subplots(len(rows), columns, sharex=True, sharey="row", squeeze=False)
     for axes, (ylabel, panels) in zip(grid, rows.items(), strict=True):
-        styles = series_of([name for lines in panels.values() for name in lines])
-        for ax, (heading, lines) in zip(axes, panels.items(), strict=False):
-            _draw_lines(ax, lines, styles, heading)
-            ax.set_xscale("log" if log else "linear")
-        for unused in axes[len(panels) :]:
-            unused.remove()
+        handles = _draw_panels(axes, panels)
         axes[0].set_ylabel(ylabel)
-        handles = [Line2D([], [], **style, label=name) for name, style in styles.items()]
         last = axes[len(panels) - 1]
         last.legend(handles=handles, loc="center left", bbox_to_anchor=(1.02, 0.5), frameon=False)
+    grid[0, 0].set_xscale("log" if log else "linear")
     figure.supxlabel(xlabel, fontsize="medium")
     return figure
 
 
-def _draw_lines(
-    ax: Axes, lines: Mapping[str, Line], styles: Mapping[str, dict[str, Any]], heading: str
-) -> None:
-    for name, (x, y, error) in lines.items():
-        ax.errorbar(x, y, yerr=error, capsize=2, **styles[name])
-    ax.set_title(heading, fontsize="medium")
-    ax.grid(alpha=0.3)
+def _draw_panels(axes: NDArray[Any], panels: Mapping[str, Mapping[str, Line]]) -> list[Line2D]:
+    """Draw a panel in each of the first axes and remove the others; return lines for a legend."""
+    styles = series_of([name for lines in panels.values() for name in lines])
+    for ax, (heading, lines) in zip(axes, panels.items(), strict=False):
+        for name, (x, y, error) in lines.items():
+            ax.errorbar(x, y, yerr=error, capsize=2, **styles[name])
+        ax.set_title(heading, fontsize="medium")
+        ax.grid(alpha=0.3)
+    for unused in axes[len(panels) :]:
+        unused.remove()
+    return legend_lines(styles)
 
 
 def regularisation_path(
@@ -140,7 +135,7 @@ def regularisation_path(
             ax.fill_between(values, lowest, highest, color=style["color"], alpha=0.15)
     ax.set(xscale="log", xlabel=parameter)
     ax.grid(alpha=0.3)
-    ax.legend(frameon=False)
+    ax.legend(frameon=False, ncols=1 + len(names) // 8)
     return ax
 
 
@@ -160,14 +155,13 @@ def coefficients(models: Sequence[Any], parameter: str = "C", ax: Axes | None = 
     -------
     Axes
     """
-    ax = axes_of(ax)
-    values = np.array([model.get_params()[parameter] for model in models])
-    order = np.argsort(values)
-    weights = np.array([np.ravel(model.coef_) for model in models])[order]
-    styles = series_of([f"$w_{{{j + 1}}}$" for j in range(len(weights.T))])
-    for column, (name, style) in zip(weights.T, styles.items(), strict=True):
-        ax.plot(values[order], column, label=name, **style)
+    rows = []
+    for model in models:
+        weights = {
+            f"$w_{{{j}}}$": weight for j, weight in enumerate(np.ravel(model.coef_), start=1)
+        }
+        rows.append({parameter: model.get_params()[parameter], **weights})
+    ax = regularisation_path(rows, parameter, ax)
     ax.axhline(0.0, color=GREY, linewidth=0.8)
-    ax.set(xscale="log", xlabel=parameter, ylabel="weight")
-    ax.legend(frameon=False, ncols=1 + len(weights.T) // 8)
+    ax.set_ylabel("weight")
     return ax

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
+from itertools import count
+from math import ceil, sqrt
 from string import ascii_lowercase
 from typing import Any
 
@@ -13,12 +15,20 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 
 from propcvx.errors import InputError
-from propcvx.plotting.style import BLUE, CLASSES, GREY, PURPLE, Array, draw_points, scores_on_grid
+from propcvx.plotting.style import (
+    BLUE,
+    CLASSES,
+    GREY,
+    PURPLE,
+    Array,
+    check_plane,
+    draw_points,
+    scores_on_grid,
+)
 
-Panel = tuple[str, Callable[[Axes], None]]
 Panels = Sequence[tuple[str, Mapping[str, Any]]]
 
-SHADE, MAX_COLUMNS = 0.16, 4
+SHADE = 0.16
 LINES = (("black", "-"), (PURPLE, (0, (4, 2))))
 
 
@@ -95,7 +105,7 @@ def _draw_proportions(ax: Axes, name: str, true: Array, predicted: Array) -> Non
     ax.set_title(f"{name}\nbag error {error:.3f}", fontsize="medium")
 
 
-def figure_one(data: Any, panels: Panels, title: str = "") -> Figure:
+def figure_one(data: Any, panels: Panels) -> Figure:
     """Bags in the plane, and what methods make of them: Figure 1 of the paper.
 
     Parameters
@@ -103,10 +113,8 @@ def figure_one(data: Any, panels: Panels, title: str = "") -> Figure:
     data : BaggedData
         Bags of instances with two features.
     panels : sequence of (str, mapping of str to classifier)
-        For each panel below those of the bags its heading, and up to two fitted classifiers by
+        For each panel after those of the bags its heading, and up to two fitted classifiers by
         the text that names them.  The last one is drawn in the panels of the bags too.
-    title : str
-        Above the whole.
 
     Returns
     -------
@@ -117,54 +125,31 @@ def figure_one(data: Any, panels: Panels, title: str = "") -> Figure:
     InputError
         If instances have not two features, or a panel has more than two classifiers.
     """
-    _check_panels(data, panels)
+    check_plane(data.X)
     reach = 1.1 * float(np.abs(data.X).max())
     last = dict([*panels[-1][1].items()][-1:] if panels else [])
-    in_bags: list[Panel] = [
+    drawings: list[tuple[str, Callable[[Axes], None]]] = [
         (f"bag {place}: {share:.0%} positive", partial(_draw_bag, data, bag, last, reach))
         for place, (bag, share) in enumerate(data.proportions.items(), start=1)
     ]
-    decisions: list[Panel] = [
+    drawings += [
         (heading, partial(_draw_decisions, data, classifiers, reach))
         for heading, classifiers in panels
     ]
-    rows = [*_wrapped(in_bags), *_wrapped(decisions)]
-    columns = max(map(len, rows))
-    figure = Figure(figsize=(4.1 * columns, 5.2 * len(rows)), layout="constrained")
-    grid = figure.subplots(len(rows), columns, sharex=True, sharey=True, squeeze=False)
-    place = 0
-    for axes, row, below in zip(grid, rows, [*rows[1:], []], strict=True):
-        for column, (ax, (heading, draw)) in enumerate(zip(axes, row, strict=False)):
-            draw(ax)
-            letter = ascii_lowercase[place % 26] * (1 + place // 26)
-            place += 1
-            ax.set(xlim=(-reach, reach), ylim=(-reach, reach), aspect="equal")
-            ax.set_title(f"({letter}) {heading}")
-            ax.tick_params(labelbottom=column >= len(below))
-            at: dict[str, Any] = {"loc": "upper center", "bbox_to_anchor": (0.5, -0.07)}
-            ax.legend(**at, ncols=2, fontsize="small", columnspacing=1.0, frameon=False)
-        for unused in axes[len(row) :]:
-            unused.remove()
-    figure.suptitle(title)
+    columns = ceil(sqrt(len(drawings)))
+    n_rows = ceil(len(drawings) / columns)
+    figure = Figure(figsize=(4.1 * columns, 5.2 * n_rows), layout="constrained")
+    grid = figure.subplots(n_rows, columns, sharex=True, sharey=True, squeeze=False).ravel()
+    letters = (letter * times for times in count(1) for letter in ascii_lowercase)
+    for ax, letter, (heading, draw) in zip(grid, letters, drawings, strict=False):
+        draw(ax)
+        ax.set(xlim=(-reach, reach), ylim=(-reach, reach), aspect="equal")
+        ax.set_title(f"({letter}) {heading}")
+        at: dict[str, Any] = {"loc": "upper center", "bbox_to_anchor": (0.5, -0.07)}
+        ax.legend(**at, ncols=2, fontsize="small", columnspacing=1.0, frameon=False)
+    for unused in grid[len(drawings) :]:
+        unused.remove()
     return figure
-
-
-def _check_panels(data: Any, panels: Panels) -> None:
-    if data.X.shape[1] != 2:
-        raise InputError(f"data must have two features to be drawn, got {data.X.shape[1]}.")
-    for heading, classifiers in panels:
-        if not 1 <= len(classifiers) <= len(LINES):
-            raise InputError(
-                f"panels must have 1 to {len(LINES)} classifiers each, got {len(classifiers)} in "
-                f"{heading!r}."
-            )
-
-
-def _wrapped(panels: list[Panel]) -> list[list[Panel]]:
-    """Panels in rows of as equal a length as can be."""
-    n_rows = -(-len(panels) // MAX_COLUMNS)
-    length = -(-len(panels) // max(n_rows, 1))
-    return [panels[first : first + length] for first in range(0, len(panels), max(length, 1))]
 
 
 def _draw_bag(data: Any, bag: Any, last: Mapping[str, Any], reach: float, ax: Axes) -> None:
@@ -179,6 +164,10 @@ def _draw_bag(data: Any, bag: Any, last: Mapping[str, Any], reach: float, ax: Ax
 
 def _draw_decisions(data: Any, classifiers: Mapping[str, Any], reach: float, ax: Axes) -> None:
     """Each classifier's line; shaded, what all of them predict."""
+    if not 1 <= len(classifiers) <= len(LINES):
+        raise InputError(
+            f"each panel must have 1 to {len(LINES)} classifiers, got {list(classifiers)}."
+        )
     ticks, signs = _draw_lines(ax, classifiers, reach, LINES)
     for label, name, colour, _ in CLASSES:
         agreed = (signs == label).all(axis=0).astype(float)

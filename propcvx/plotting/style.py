@@ -6,7 +6,7 @@ differ by their marker, and lines by their dashes.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from io import StringIO
 from typing import Any
 
@@ -14,6 +14,7 @@ import numpy as np
 from matplotlib import rc_context
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
 from numpy.typing import NDArray
 
 from propcvx.errors import InputError
@@ -48,6 +49,11 @@ def series_of(names: Sequence[str]) -> dict[str, dict[str, Any]]:
         }
         for place, name in enumerate(dict.fromkeys(names))
     }
+
+
+def legend_lines(styles: Mapping[str, dict[str, Any]]) -> list[Line2D]:
+    """Lines to be shown in a legend, one for each name and its style."""
+    return [Line2D([], [], label=name, **style) for name, style in styles.items()]
 
 
 def axes_of(ax: Axes | None) -> Axes:

@@ -30,7 +30,7 @@ def test_many_instances(benchmark, quick, real, side):
     if side == "LinearSVC":
         benchmark.pedantic(linear_svc, (X, labels))
         return
-    model = printed_alter_psvm(random_state=0)
+    model = printed_alter_psvm(n_init=1 if quick else 10, random_state=0)
     fitted = benchmark.pedantic(model.fit, (X, in_bags(labels, 8 if quick else 2048)))
     assert last_svm_excess(fitted, X) < 1e-4
 
@@ -38,7 +38,7 @@ def test_many_instances(benchmark, quick, real, side):
 @pytest.mark.benchmark(group="one annealed start, bags of 1,000")
 @pytest.mark.parametrize("thousands", [10, 1000])
 def test_growth_with_the_number_of_instances(benchmark, quick, thousands):
-    X, labels = generated(20 * thousands if quick else 1000 * thousands, 8)
+    X, labels = generated((2 if quick else 1000) * thousands, 8)
     model = printed_alter_psvm(n_init=1, random_state=0)
     fitted = benchmark.pedantic(model.fit, (X, in_bags(labels, 1000)))
     assert last_svm_excess(fitted, X) < 1e-4
@@ -46,7 +46,7 @@ def test_growth_with_the_number_of_instances(benchmark, quick, thousands):
 
 @pytest.mark.benchmark(group="vote, Gaussian kernel, bags of 8")
 @pytest.mark.parametrize("side", ["alter-pSVM", "conv-pSVM, 10 cuts", "SVC"])
-def test_a_kernel(benchmark, real, side):
+def test_a_kernel(benchmark, quick, real, side):
     X, labels = real("vote")
     gram, y = rbf_kernel(X, gamma=0.1), in_bags(labels, 8)
     if side == "SVC":
@@ -54,7 +54,7 @@ def test_a_kernel(benchmark, real, side):
         return
     planes = CuttingPlanes(oracle="coordinate", max_cuts=10)
     model = {
-        "alter-pSVM": printed_alter_psvm(random_state=0),
+        "alter-pSVM": printed_alter_psvm(n_init=1 if quick else 10, random_state=0),
         "conv-pSVM, 10 cuts": ConvPropSVM(relaxation=planes),
     }[side].set_params(kernel="precomputed")
     fitted = benchmark.pedantic(model.fit, (gram, y), rounds=3)
