@@ -129,8 +129,8 @@ def compare_relaxations(
         ``nodes``; of the labeling's own SVM, ``bag_error`` and ``accuracy`` on the instances, and
         ``labels_right`` of the labeling itself; ``status``, one of "done", "proved optimal",
         "out of time", "refused", "solver failed", "failed", "interrupted", and the ``reason`` of
-        one that has nothing; ``warnings``; ``history``, when the lower bound rose, in processor
-        time, and to what.
+        one that failed or has nothing; ``warnings``; ``history``, when the lower bound rose, in
+        processor time, and to what.
         After Ctrl-C, those that were finished and the one that was interrupted.
 
     Raises
@@ -235,7 +235,7 @@ def as_bound(name: str, relaxation: Any, own: Row) -> Bound:
     """
 
     def run(problem: LabelingProblem, interval: Interval, search: SwapSearch) -> None:
-        asked, posed = relaxation, (problem.features, problem.feasible, problem.C)
+        asked, parts = relaxation, (problem.features, problem.feasible, problem.C)
         how: Row = {"tol": 1e-8 if name in KINDS else TOL}
         if name in ("lifted", "diffrac"):  # one long program, whose bound holds at any accuracy
             limit = {"time_limit_secs": interval.time_limit}
@@ -252,10 +252,10 @@ def as_bound(name: str, relaxation: Any, own: Row) -> Bound:
                 interval.check_time()
 
         try:
-            on_round(relax(asked, *posed, on_round=on_round, **how))
+            on_round(relax(asked, *parts, on_round=on_round, **how))
         finally:
             if rounds:
-                soft = ROUNDINGS["best"](rounds[-1], *posed).labeling
+                soft = ROUNDINGS["best"](rounds[-1], *parts).labeling
                 labeling = problem.bags.as_given(np.where(soft > 0, 1.0, -1.0))
                 own.update(_columns(rounds[-1]), labeling=labeling)
 
@@ -264,8 +264,12 @@ def as_bound(name: str, relaxation: Any, own: Row) -> Bound:
 
 def _columns(result: RelaxationResult) -> Row:
     """What a row has from a relaxation alone."""
-    own: Row = {"loss": result.loss, "value": result.value, "rounds": len(result.history)}
-    own["cuts"] = result.history[-1].n_cuts
+    own: Row = {
+        "loss": result.loss,
+        "value": result.value,
+        "cuts": result.history[-1].n_cuts,
+        "rounds": len(result.history),
+    }
     if result.history.stop_reason in STATUS:
         own["status"] = STATUS[result.history.stop_reason]
     if result.loss != "hinge" or result.lower == -np.inf:
@@ -292,7 +296,7 @@ def _gaps(row: Row, best: float | None, tol: float) -> Row:
         return {"best_upper": best}
     check_crossing(f"kind {row['kind']!r}", row["lower"], best)
     gap, best_gap = (gap_between(row["lower"], upper) for upper in (row["upper"], best))
-    proved = gap <= tol and row["status"] != "interrupted"
+    proved = gap <= tol and row["status"] not in ("failed", "interrupted")
     status = "proved optimal" if proved else row["status"]
     return {"best_upper": best, "gap": gap, "best_gap": best_gap, "status": status}
 
@@ -364,36 +368,24 @@ def run_comparison(
     KeyboardInterrupt
         After Ctrl-C, when what was done is printed, kept and drawn.
     """
-    done: list[tuple[Problem, list[Row]]] = []
+    kept: Row = {"propcvx": propcvx.__version__, "time_limit": time_limit, "comparisons": []}
+    panels: list[tuple[str, list[Row]]] = []
     for problem in problems:
         rows = problem.compare(kinds, time_limit=time_limit, verbose=True)
-        done.append((problem, rows))
         print(f"{problem}\n\n{comparison_text(rows)}\n", flush=True)
-        _keep(done, time_limit, file, figure, curves)
+        kept["comparisons"].append({"problem": asdict(problem), "rows": rows})
+        panels.append((str(problem), rows))
+        try:
+            if file is not None:
+                file.write_text(json.dumps(kept, indent=1, allow_nan=False) + "\n")
+            if figure is not None:
+                interval_comparison(panels).savefig(figure, dpi=150)
+            if curves is not None:
+                bounds_over_time(panels).savefig(curves, dpi=150)
+        except (OSError, ValueError) as error:
+            raise InputError(f"the comparison cannot be written: {error}.") from error
         if rows[-1]["status"] == "interrupted":
             raise KeyboardInterrupt
-
-
-def _keep(
-    done: Sequence[tuple[Problem, list[Row]]],
-    time_limit: float,
-    file: Path | None,
-    figure: Path | None,
-    curves: Path | None,
-) -> None:
-    comparisons = [{"problem": asdict(problem), "rows": rows} for problem, rows in done]
-    run = {"propcvx": propcvx.__version__, "time_limit": time_limit}
-    panels = [(str(problem), rows) for problem, rows in done]
-    try:
-        if file is not None:
-            content = json.dumps({**run, "comparisons": comparisons}, indent=1, allow_nan=False)
-            file.write_text(content + "\n")
-        if figure is not None:
-            interval_comparison(panels).savefig(figure, dpi=150)
-        if curves is not None:
-            bounds_over_time(panels).savefig(curves, dpi=150)
-    except (OSError, ValueError) as error:
-        raise InputError(f"the comparison cannot be written: {error}.") from error
 
 
 FORMATS = {
@@ -405,7 +397,7 @@ FORMATS = {
 
 
 def comparison_text(rows: Sequence[Row]) -> str:
-    """Rows as text; the best upper bound and the reasons of those that have nothing below."""
+    """Rows as text, with the best upper bound and the reasons of those that failed below."""
     lines = [{name: cell_text(row[name], FORMATS[name]) for name in FORMATS} for row in rows]
     best = cell_text(rows[0]["best_upper"], ".6g")
     notes = [f"  {row['kind']}: {row['reason']}" for row in rows if row["reason"]]

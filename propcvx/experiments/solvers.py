@@ -39,13 +39,12 @@ ACCURACIES: Mapping[str, float | None] = MappingProxyType(
 """Accuracies that have names, as in qpbenchmark: the tolerance, None for the solver's default."""
 
 RESIDUALS = ("primal_residual", "dual_residual", "duality_gap")
-COLUMNS = (
-    *("program", "problem_class", "maximised", "n_variables", "n_constraints"),
-    *("solver", "version", "accuracy", "tol", "canon_backend", "threads", "time_limit"),
-    *("status", "reason", "objective", "reference", "reference_solver", "difference"),
-    *(*RESIDUALS, "relative_gap"),
+MEASURED = (
+    *("problem_class", "maximised", "n_variables", "n_constraints", "status", "reason"),
+    *("objective", "reference", "reference_solver", "difference", *RESIDUALS, "relative_gap"),
     *("compile_ms", "solve_ms", "resolve_cold_ms", "resolve_warm_ms", "iterations"),
 )
+"""Columns that a run fills in."""
 
 FEASIBLE = 1e-5
 """Up to this violation an answer with integers is compared by its objective."""
@@ -155,7 +154,6 @@ def compare_solvers(
     known, rows = {_run_of(row): row for row in done}, []
     for solver, (accuracy, tol) in product(found, accuracies):
         row = {
-            **dict.fromkeys(COLUMNS),
             "program": program.name,
             "solver": solver.name,
             "version": solver.version,
@@ -164,6 +162,7 @@ def compare_solvers(
             "canon_backend": canon_backend,
             "threads": threads,
             "time_limit": time_limit,
+            **dict.fromkeys(MEASURED),
         }
         rows.append(known.get(_run_of(row), row))
         if rows[-1] is row:
