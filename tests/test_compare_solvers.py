@@ -4,6 +4,7 @@ import json
 import os
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import cvxpy as cp
@@ -35,14 +36,10 @@ def nearest():
     return cp.Problem(cp.Minimize(cp.sum_squares(x - 1)), [cp.sum(x) == 1])
 
 
-def measured(build, solver, tol=None, backend=None):
-    """What is measured, in this process."""
-    found = {}
-    for part in measure(
-        build, solver if isinstance(solver, Solver) else SOLVERS[solver], tol, backend
-    ):
-        found |= part
-    return found
+def measured(build, solver, *how):
+    """What is measured at a tolerance and with a backend, in this process."""
+    row = solver if isinstance(solver, Solver) else SOLVERS[solver]
+    return {name: value for part in measure(build, row, *how) for name, value in part.items()}
 
 
 # One program, many solvers
@@ -67,13 +64,10 @@ def test_rows_of_a_program():
 
 @pytest.mark.parametrize("solver", INSTALLED)
 def test_every_installed_solver_can_be_measured(solver):
-    build = next(
-        build
-        for build in (ProgramAt(name, 8) for name in PROGRAMS)
-        if SOLVERS[solver].can_solve(build())
-    )
+    builds = [ProgramAt(name, 8) for name in PROGRAMS]
+    able = next(build for build in builds if SOLVERS[solver].can_solve(build()))
     for tol in (None, 1e-5):
-        found = measured(build, solver, tol)
+        found = measured(able, solver, tol)
         assert found["status"] in ("optimal", "optimal_inaccurate")
         assert found["objective"] is not None
         assert found["resolve_warm_ms"] > 0
@@ -100,7 +94,7 @@ def test_without_names_all_that_can_are_asked(monkeypatch):
 
 
 def test_what_cannot_solve_or_is_not_installed_is_a_row():
-    absent = SOLVERS["piqp"].__class__(**{**vars(SOLVERS["piqp"]), "module": "no_such_module"})
+    absent = replace(SOLVERS["piqp"], module="no_such_module")
     refused, missing = compare_solvers(SMALL, ["scip", absent], tols=["low"])
     assert refused["status"] in ("refused", "not installed")
     assert missing["status"] == "not installed"
@@ -246,13 +240,8 @@ def test_the_command_compares(tmp_path, capsys):
     assert "svm_dual 12" in printed
     assert "scip, svm_dual: solver 'scip'" in printed
     rows = [json.loads(line) for line in file.read_text().splitlines()]
-    assert [(row["solver"], row["accuracy"]) for row in rows] == [
-        ("clarabel", "low"),
-        ("clarabel", "1e-06"),
-        ("scip", "low"),
-        ("scip", "1e-06"),
-    ]
-    assert [row["status"] for row in rows[:2]] == ["optimal", "optimal"]
+    runs = [(row["solver"], row["accuracy"], row["status"]) for row in rows[:2]]
+    assert runs == [("clarabel", "low", "optimal"), ("clarabel", "1e-06", "optimal")]
     with pytest.raises(SystemExit):
         main(["solvers", "compare", "svm_dua", "--rows", str(file)])
     assert "program must be one of" in capsys.readouterr().err

@@ -15,7 +15,7 @@ from propcvx.errors import InputError, UnsupportedSolverError
 from propcvx.programs import SVMDual, svm_dual, svm_dual_parameters
 from propcvx.solvers import SOLVERS, Solver, register_solver, solve
 
-PROBLEM = small_problem(0, (4, 4, 4))
+PROBLEM = small_problem(0, (3, 3, 3, 3))
 MODELS = [
     AlterPropSVM(n_init=1, random_state=0, kernel="rbf"),
     ConvPropSVM(),

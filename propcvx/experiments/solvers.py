@@ -177,7 +177,9 @@ def compare_solvers(
     return _with_reference(rows, reference)
 
 
-def measure(build: Build, solver: Solver, tol: float | None, backend: str | None) -> Iterator[Row]:
+def measure(
+    build: Build, solver: Solver, tol: float | None = None, backend: str | None = None
+) -> Iterator[Row]:
     """Solve and measure in this process.
 
     Parameters
@@ -185,9 +187,9 @@ def measure(build: Build, solver: Solver, tol: float | None, backend: str | None
     build : callable
         ``build()`` makes a fresh program.
     solver : Solver
-    tol : float or None
-        None for the solver's own default.
-    backend : str or None
+    tol : float, optional
+        The solver's own default where not given.
+    backend : str, optional
         CVXPY's ``canon_backend``, for solvers that it reaches.
 
     Yields
