@@ -21,6 +21,7 @@ class Data(SimpleNamespace):
         problem = small_problem(seed, sizes, r, known=0.3)
         n, bags, shares = len(problem.X), problem.bags, np.array([0.0, 0.2, 0.5, 0.8, 1.0])
         super().__init__(
+            problem=problem,
             C=C,
             bags=bags,
             F=problem.X,
