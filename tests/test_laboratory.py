@@ -2,6 +2,7 @@
 
 import json
 import re
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -135,6 +136,26 @@ def test_a_failure_is_a_row_with_what_was_proved():
     assert (failed["status"], last["status"]) == ("failed", "proved optimal")
     assert failed["reason"] == "ZeroDivisionError: on purpose"
     assert 0.0 < failed["lower"] <= last["upper"] * (1.0 + ROUNDING)
+
+
+class FalseBound:
+    """A relaxation whose lower bound is none."""
+
+    def __init__(self, lower):
+        self.lower = lower
+
+    def relax(self, *problem, **how):
+        result = ContinuousLabels().relax(*problem, **how)
+        return replace(result, lower=self.lower, upper=np.inf)
+
+
+def test_a_false_bound_is_found_by_the_labelings_of_others():
+    problem = small_problem(0)
+    best = certify(problem.X, problem.y, kinds="enumeration").upper
+    search, false = compare_relaxations(problem.X, problem.y, kinds=FalseBound(1.01 * best))
+    assert search["upper"] == pytest.approx(best, rel=1e-4)
+    assert (false["status"], false["lower"]) == ("refused", None)
+    assert "FalseBound" in false["reason"]
 
 
 def test_a_sample_is_that_of_its_seed():
