@@ -189,7 +189,7 @@ def test_the_solver_of_the_master_does_not_change_its_value():
     X, labels = load_breast_cancer(return_X_y=True)
     X, bags = minmax_scale(X, (-1, 1)), random_bags(labels, 8, 0)
     y = bag_target(bags, proportions_of(labels, bags))
-    default = ConvPropSVM(relaxation=CuttingPlanes(max_cuts=4)).fit(X, y)
+    default = ConvPropSVM(relaxation=CuttingPlanes(max_cuts=2)).fit(X, y)
     assert {record.solver for record in default.history_} == {"clarabel"}
     other = clone(default).set_params(solver="mkl_interior_point").fit(X, y)
     assert default.history_.objectives == pytest.approx(other.history_.objectives, rel=2e-8)

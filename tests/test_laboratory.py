@@ -22,7 +22,7 @@ ROUNDING = 1e-7
 @pytest.fixture(scope="module")
 def compared():
     """Rows of a tiny problem by kind, and the values of its best labeling."""
-    problem = small_problem(1, sizes=(4, 4), known=0.1)
+    problem = small_problem(1, sizes=(3, 3), known=0.1)
     rows = compare_relaxations(
         problem.X, problem.y, 0.5, labels=problem.labels, epsilon=0.1, time_limit=5.0
     )
