@@ -1,8 +1,9 @@
 """Every program on small random data, beside NumPy formulas of its objective and constraints."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property, partial
+from types import SimpleNamespace
 
 import numpy as np
 from small_problems import small_problem
@@ -13,66 +14,28 @@ from propcvx.losses import HINGE, PROPORTION_LOSSES
 from propcvx.solvers import solve, solvers_for
 
 
-@dataclass(frozen=True)
-class Data:
+class Data(SimpleNamespace):
     """Instances, labels, bags and weights that all programs are built from."""
 
-    seed: int
-    r: int
-    C: float
-    sizes: tuple = (3, 4, 5)
-
-    @cached_property
-    def problem(self):
-        return small_problem(self.seed, self.sizes, self.r, known=0.3)
-
-    @cached_property
-    def bags(self):
-        return self.problem.bags
-
-    @cached_property
-    def F(self):
-        return self.problem.X
-
-    @cached_property
-    def y(self):
-        return self.problem.labels.astype(float)
-
-    @cached_property
-    def labelings(self):
-        return np.random.RandomState(self.seed + 1).choice((-1.0, 1.0), size=(3, len(self.y)))
-
-    @cached_property
-    def mu(self):
-        return np.array([0.2, 0.5, 0.3])
-
-    @cached_property
-    def alpha(self):
-        return np.random.RandomState(self.seed + 2).uniform(0.1, self.C, size=len(self.y))
-
-    @cached_property
-    def bag_means(self):
-        return np.random.RandomState(self.seed + 3).randn(5, self.r)
-
-    @cached_property
-    def proportions(self):
-        return np.array([0.0, 0.2, 0.5, 0.8, 1.0])
-
-    @cached_property
-    def weights(self):
-        return np.array([0.7, 1.5, 2.0, 1.0, 3.0])
-
-    @cached_property
-    def bag_weights(self):
-        return self.C * np.linspace(0.5, 2.0, self.bags.n_bags)
-
-    @cached_property
-    def feasible(self):
-        return FeasibleLabelings.of(self.bags, 0.25)
-
-    @cached_property
-    def targets(self):
-        return programs.inv_cal_targets(self.proportions, 40, 0.05, scaled=True)
+    def __init__(self, seed, r, C, sizes=(3, 4, 5)):
+        problem = small_problem(seed, sizes, r, known=0.3)
+        n, bags, shares = len(problem.X), problem.bags, np.array([0.0, 0.2, 0.5, 0.8, 1.0])
+        super().__init__(
+            problem=problem,
+            C=C,
+            bags=bags,
+            F=problem.X,
+            y=problem.labels.astype(float),
+            labelings=np.random.RandomState(seed + 1).choice((-1.0, 1.0), size=(3, n)),
+            mu=np.array([0.2, 0.5, 0.3]),
+            alpha=np.random.RandomState(seed + 2).uniform(0.1, C, size=n),
+            bag_means=np.random.RandomState(seed + 3).randn(5, r),
+            proportions=shares,
+            weights=np.array([0.7, 1.5, 2.0, 1.0, 3.0]),
+            bag_weights=C * np.linspace(0.5, 2.0, bags.n_bags),
+            feasible=FeasibleLabelings.of(bags, 0.25),
+            targets=programs.inv_cal_targets(shares, 40, 0.05, scaled=True),
+        )
 
 
 DATA = (Data(seed=0, r=3, C=0.4), Data(seed=1, r=15, C=5.0))
@@ -291,37 +254,29 @@ def psvm(data, *, loss, bias):
     )
 
 
-def _named(builder, **options):
-    return "-".join([builder.__name__, *map(str, options.values())]), partial(builder, **options)
+CONTINUOUS = {
+    "svm_primal-True": partial(svm_primal, bias=True),
+    "svm_primal-False": partial(svm_primal, bias=False),
+    "svm_dual-True": partial(svm_dual, bias=True),
+    "svm_dual-False": partial(svm_dual, bias=False),
+    "inv_cal_primal": inv_cal_primal,
+    "inv_cal_dual": inv_cal_dual,
+    "class_means": class_means,
+    "conditional_exponential_model-True": partial(conditional_exponential_model, bias=True),
+    "conditional_exponential_model-False": partial(conditional_exponential_model, bias=False),
+    "mkl_epigraph": mkl_epigraph,
+    "mkl_group": mkl_group,
+    "mkl_inner": mkl_inner,
+}
 
-
-CONTINUOUS: Mapping[str, Callable[[Data], Case]] = dict(
-    [
-        _named(svm_primal, bias=True),
-        _named(svm_primal, bias=False),
-        _named(svm_dual, bias=True),
-        _named(svm_dual, bias=False),
-        _named(inv_cal_primal),
-        _named(inv_cal_dual),
-        _named(class_means),
-        _named(conditional_exponential_model, bias=True),
-        _named(conditional_exponential_model, bias=False),
-        _named(mkl_epigraph),
-        _named(mkl_group),
-        _named(mkl_inner),
-    ]
-)
-
-INTEGER: Mapping[str, Callable[[Data], Case]] = dict(
-    [
-        _named(labeling_step, loss="absolute"),
-        _named(labeling_step, loss="squared"),
-        _named(linear_separation),
-        _named(exact_separation),
-        _named(psvm, loss="absolute", bias=True),
-        _named(psvm, loss="squared", bias=False),
-    ]
-)
+INTEGER = {
+    "labeling_step-absolute": partial(labeling_step, loss="absolute"),
+    "labeling_step-squared": partial(labeling_step, loss="squared"),
+    "linear_separation": linear_separation,
+    "exact_separation": exact_separation,
+    "psvm-absolute-True": partial(psvm, loss="absolute", bias=True),
+    "psvm-squared-False": partial(psvm, loss="squared", bias=False),
+}
 
 CASES = {**CONTINUOUS, **INTEGER}
 

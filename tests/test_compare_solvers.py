@@ -2,13 +2,18 @@
 
 import json
 import os
+import sys
 import time
-from functools import partial
+from dataclasses import replace
+from pathlib import Path
 
 import cvxpy as cp
 import numpy as np
 import pytest
 from threadpoolctl import threadpool_info
+
+sys.path.append(str(Path(__file__).resolve().parents[1] / "docs" / "results"))
+from other_ways import WAYS, OtherWay
 
 from propcvx.cli import main
 from propcvx.errors import InputError, LicenceError, SolverError, UnsupportedSolverError
@@ -16,7 +21,8 @@ from propcvx.experiments import compare_solvers
 from propcvx.experiments import solvers as laboratory
 from propcvx.experiments.isolated import run_isolated
 from propcvx.experiments.programs import PROGRAMS, ProgramAt
-from propcvx.experiments.solvers import Task, compare_programs
+from propcvx.experiments.solvers import measure
+from propcvx.experiments.solvers_command import compare_programs
 from propcvx.solvers import SOLVERS, Answer, Solver, solve, solvers_for
 
 INSTALLED = [name for name, row in SOLVERS.items() if row.installed]
@@ -30,11 +36,10 @@ def nearest():
     return cp.Problem(cp.Minimize(cp.sum_squares(x - 1)), [cp.sum(x) == 1])
 
 
-def measured(*task):
-    """What a measurement reports, in this process."""
-    found = {}
-    Task(*task)(found.update)
-    return found
+def measured(build, solver, *how):
+    """What is measured at a tolerance and with a backend, in this process."""
+    row = solver if isinstance(solver, Solver) else SOLVERS[solver]
+    return {name: value for part in measure(build, row, *how) for name, value in part.items()}
 
 
 # One program, many solvers
@@ -57,11 +62,12 @@ def test_rows_of_a_program():
     assert rows[0]["reference_solver"] == rows[int(np.argmin(errors))]["solver"]
 
 
-@pytest.mark.parametrize("solver", [name for name in INSTALLED if name != "lstsq"])
+@pytest.mark.parametrize("solver", INSTALLED)
 def test_every_installed_solver_can_be_measured(solver):
-    name = next(name for name in PROGRAMS if SOLVERS[solver].can_solve(ProgramAt(name, 8)()))
+    builds = [ProgramAt(name, 8) for name in PROGRAMS]
+    able = next(build for build in builds if SOLVERS[solver].can_solve(build()))
     for tol in (None, 1e-5):
-        found = measured(ProgramAt(name, 8), solver, tol, None)
+        found = measured(able, solver, tol)
         assert found["status"] in ("optimal", "optimal_inaccurate")
         assert found["objective"] is not None
         assert found["resolve_warm_ms"] > 0
@@ -88,7 +94,7 @@ def test_without_names_all_that_can_are_asked(monkeypatch):
 
 
 def test_what_cannot_solve_or_is_not_installed_is_a_row():
-    absent = SOLVERS["piqp"].__class__(**{**vars(SOLVERS["piqp"]), "module": "no_such_module"})
+    absent = replace(SOLVERS["piqp"], module="no_such_module")
     refused, missing = compare_solvers(SMALL, ["scip", absent], tols=["low"])
     assert refused["status"] in ("refused", "not installed")
     assert missing["status"] == "not installed"
@@ -99,7 +105,7 @@ def test_what_cannot_solve_or_is_not_installed_is_a_row():
     ("solvers", "given", "message"),
     [
         (["Clarabell"], {}, "did you mean 'clarabel'"),
-        (["clarabel"], {"tols": ["medium"]}, "names of.*default.*got 'medium'"),
+        (["clarabel"], {"tols": ["medium"]}, "tols must be numbers or names"),
         (["clarabel"], {"tols": [-1.0]}, "tols must be a finite number above 0"),
         (["clarabel"], {"time_limit": 0}, "time_limit"),
         (["clarabel"], {"threads": 0}, "threads"),
@@ -116,6 +122,7 @@ def test_bad_input(solvers, given, message):
         (LicenceError("too large", "osqp", "solver_error"), "no licence"),
         (SolverError("broke", "osqp", "solver_error"), "failed"),
         (UnsupportedSolverError("cannot"), "refused"),
+        (InputError("no such option"), "bad program"),
     ],
 )
 def test_what_a_solver_raises_is_a_status(error, status):
@@ -123,14 +130,13 @@ def test_what_a_solver_raises_is_a_status(error, status):
         raise error
 
     broken = Solver("broken", run, lambda tol: {}, classes=SOLVERS["osqp"].classes)
-    found = measured(SMALL, broken, None, None)
+    found = measured(SMALL, broken)
     assert (found["status"], found["reason"]) == (status, str(error))
 
 
 def test_backends_of_cvxpy_have_the_same_answer():
-    rows = {name: measured(SMALL, "clarabel", 1e-9, name) for name in (None, "CPP", "SCIPY")}
-    optimum = rows[None]["objective"]
-    assert all(row["objective"] == pytest.approx(optimum, rel=1e-7) for row in rows.values())
+    values = [measured(SMALL, "clarabel", 1e-9, name)["objective"] for name in (None, "SCIPY")]
+    assert values[0] == pytest.approx(values[1], rel=1e-7)
     unknown = measured(SMALL, "clarabel", 1e-9, "SCYPI")
     assert unknown["status"] == "failed"
     assert "SCYPI" in unknown["reason"]
@@ -139,7 +145,7 @@ def test_backends_of_cvxpy_have_the_same_answer():
 def test_a_status_without_an_answer_is_kept():
     x = cp.Variable(name="x")
     impossible = cp.Problem(cp.Minimize(x), [x >= 1, x <= 0])
-    found = measured(lambda: impossible, "clarabel", None, None)
+    found = measured(lambda: impossible, "clarabel")
     assert found["status"] == "infeasible"
     assert "objective" not in found
 
@@ -147,76 +153,73 @@ def test_a_status_without_an_answer_is_kept():
 # Programs, and the file
 
 
-@pytest.mark.parametrize("name", [n for n, kind in PROGRAMS.items() if kind.same_as])
+@pytest.mark.parametrize("name", WAYS)
 def test_other_ways_to_write_a_program_have_its_value(name):
-    whole = ProgramAt(name, 8)().problem.is_mixed_integer()
-    solver, sizes = ("scip", (8, 10)) if whole else ("clarabel", (12, 30))
-    for n in sizes:
-        ours, theirs = ProgramAt(name, n)(), ProgramAt(PROGRAMS[name].same_as, n)()
-        assert abs(solve(ours, solver, tol=1e-7).value) == pytest.approx(
-            abs(solve(theirs, solver, tol=1e-7).value), rel=1e-6
-        )
+    solver, n = ("scip", 6) if name.startswith("psvm") else ("clarabel", 30)
+    builds = OtherWay(name, n, bag_size=3), ProgramAt(WAYS[name][1], n, bag_size=3)
+    values = [abs(solve(build(), solver, tol=1e-7, residuals=False).value) for build in builds]
+    assert values[0] == pytest.approx(values[1], rel=1e-6)
 
 
 def test_a_file_is_continued(tmp_path, monkeypatch):
     file, asked = tmp_path / "rows.jsonl", []
 
     def run(task, time_limit, threads):
-        asked.append((task.build.instances, task.solver))
+        build, solver, *_ = task.args
+        asked.append((build.instances, solver.name))
         return {"status": "optimal", "objective": float(len(asked))}
 
     monkeypatch.setattr(laboratory, "run_isolated", run)
     small, large = SMALL, ProgramAt("svm_dual", 16)
-    compare_programs([small], file, ["osqp"], ["low"])
-    compare_programs([small], file, ["clarabel"], ["low"])
-    rows = compare_programs([small, large], file, ["osqp", "clarabel"], ["low"])
+    compare_programs([small], file, solvers=["osqp"], tols=["low"])
+    compare_programs([small], file, solvers=["clarabel"], tols=["low"])
+    rows = compare_programs([small, large], file, solvers=["osqp", "clarabel"], tols=["low"])
     assert asked == [(12, "osqp"), (12, "clarabel"), (16, "osqp"), (16, "clarabel")]
     assert [row["reference"] for row in rows] == [1.0, 1.0, 3.0, 3.0]
     assert [row["difference"] for row in rows] == pytest.approx([0.0, 1.0, 0.0, 1.0 / 3.0])
     assert len(file.read_text().splitlines()) == 4
 
 
-def test_files_that_cannot_be_used_are_refused(tmp_path):
+def test_files_that_cannot_be_used_are_refused(tmp_path, monkeypatch):
     file = tmp_path / "rows.jsonl"
     file.write_text('{"program": "svm_dual"}\n')
-    with pytest.raises(InputError, match="is not what 'propcvx solvers' wrote"):
+    monkeypatch.setattr(laboratory, "run_isolated", lambda *given: {})
+    with pytest.raises(InputError, match=r"rows\.jsonl is not"):
         compare_programs([SMALL], file)
-    with pytest.raises(InputError, match="the file for the rows cannot be written"):
-        compare_programs([SMALL], tmp_path / "no" / "rows.jsonl", ["osqp"], ["low"])
+    with pytest.raises(InputError, match="cannot be written"):
+        compare_programs([SMALL], tmp_path / "no" / "rows.jsonl", solvers=["osqp"])
 
 
 # A process of its own
 
 
-def test_a_process_that_runs_over_is_ended_and_keeps_what_it_reported():
-    def task(report):
-        report({"known": 1})
-        time.sleep(600)
-
-    found = run_isolated(task, 0.3)
-    assert (found["status"], found["known"]) == ("out of time", 1)
-
-
-@pytest.mark.parametrize(("how", "reason"), [("raises", "on purpose"), ("aborts", "exit code -6")])
-def test_a_process_that_crashes_says_why_and_keeps_what_it_reported(how, reason):
-    def task(report):
-        report({"known": 1})
+@pytest.mark.parametrize(
+    ("how", "status", "reason"),
+    [
+        ("runs over", "out of time", "None"),
+        ("raises", "crashed", "ZeroDivisionError: on purpose"),
+        ("aborts", "crashed", "exit code -6"),
+    ],
+)
+def test_a_task_that_is_ended_or_crashes_says_so_and_keeps_what_it_found(how, status, reason):
+    def task():
+        yield {"known": 1}
+        if how == "runs over":
+            time.sleep(600)
         if how == "raises":
             raise ZeroDivisionError("on purpose")
         os.abort()
 
-    found = run_isolated(task, 60.0)
-    assert (found["status"], found["known"]) == ("crashed", 1)
-    assert reason in found["reason"]
-
-
-def _report_threads(report):
-    report({"threads": max(pool["num_threads"] for pool in threadpool_info())})
+    found = run_isolated(task, 0.3 if how == "runs over" else 60.0)
+    assert (found["known"], found["status"], str(found["reason"])) == (1, status, reason)
 
 
 @pytest.mark.parametrize("threads", [1, 2])
 def test_a_process_has_the_threads_that_it_is_given(threads):
-    assert run_isolated(partial(_report_threads), 60.0, threads)["threads"] <= threads
+    def task():
+        yield {"threads": max(pool["num_threads"] for pool in threadpool_info())}
+
+    assert run_isolated(task, 60.0, threads)["threads"] <= threads
 
 
 # The commands
@@ -231,16 +234,14 @@ def test_the_list_has_every_solver(capsys):
 
 def test_the_command_compares(tmp_path, capsys):
     file = tmp_path / "rows.jsonl"
-    given = ["solvers", "compare", "svm_dual", "--solvers", "clarabel,osqp", "--tols", "low,1e-6"]
+    given = ["solvers", "compare", "svm_dual", "--solvers", "clarabel,scip", "--tols", "low,1e-6"]
     assert main([*given, "--sizes", "12", "--rows", str(file)]) == 0
-    assert "svm_dual 12" in capsys.readouterr().out
+    printed = capsys.readouterr().out
+    assert "svm_dual 12" in printed
+    assert "scip, svm_dual: solver 'scip'" in printed
     rows = [json.loads(line) for line in file.read_text().splitlines()]
-    assert [(row["solver"], row["accuracy"], row["status"]) for row in rows] == [
-        ("clarabel", "low", "optimal"),
-        ("clarabel", "1e-06", "optimal"),
-        ("osqp", "low", "optimal"),
-        ("osqp", "1e-06", "optimal"),
-    ]
+    runs = [(row["solver"], row["accuracy"], row["status"]) for row in rows[:2]]
+    assert runs == [("clarabel", "low", "optimal"), ("clarabel", "1e-06", "optimal")]
     with pytest.raises(SystemExit):
         main(["solvers", "compare", "svm_dua", "--rows", str(file)])
-    assert "programs must be among" in capsys.readouterr().err
+    assert "program must be one of" in capsys.readouterr().err

@@ -33,53 +33,39 @@ X = RANDOM.normal(size=(30, 3)) + LABELS[:, None] * 0.7
 BAGS = random_bags(LABELS, 5, 0)
 Y = bag_target(BAGS, proportions_of(LABELS, BAGS))
 
+
+def conv(master, max_cuts, solver_tol):
+    """conv-pSVM with this master and as many cuts as that."""
+    relaxation = CuttingPlanes(max_cuts=max_cuts, tol=0.0, master=master)
+    return ConvPropSVM(relaxation=relaxation, solver_tol=solver_tol)
+
+
+ALTER = printed_alter_psvm(n_init=3, annealing=False, random_state=0, solver_tol=1e-3)
 METHODS = {
     "MeanMap": (MeanMap(solver_tol=1e-5), ProblemClass.EXPONENTIAL),
     "InvCal": (InvCal(solver_tol=1e-5), ProblemClass.QP),
-    "AlterPropSVM": (
-        printed_alter_psvm(n_init=3, annealing=False, random_state=0, solver_tol=1e-3),
-        ProblemClass.QP,
-    ),
-    "ConvPropSVM": (
-        ConvPropSVM(
-            relaxation=CuttingPlanes(max_cuts=4, tol=0.0, master="epigraph"), solver_tol=1e-5
-        ),
-        ProblemClass.SOCP,
-    ),
-    "ConvPropSVM, in groups": (
-        ConvPropSVM(relaxation=CuttingPlanes(max_cuts=2, tol=0.0, master="group"), solver_tol=1e-5),
-        ProblemClass.SOCP,
-    ),
-    "ConvPropSVM, SimpleMKL": (
-        ConvPropSVM(
-            relaxation=CuttingPlanes(max_cuts=2, tol=0.0, master="reduced_gradient"),
-            solver_tol=1e-4,
-        ),
-        ProblemClass.QP,
-    ),
+    "AlterPropSVM": (ALTER, ProblemClass.QP),
+    "ConvPropSVM": (conv("epigraph", 4, 1e-5), ProblemClass.SOCP),
+    "ConvPropSVM, in groups": (conv("group", 2, 1e-5), ProblemClass.SOCP),
+    "ConvPropSVM, SimpleMKL": (conv("reduced_gradient", 2, 1e-4), ProblemClass.QP),
 }
+SPECIALISED = (("AlterPropSVM", "libsvm"), ("ConvPropSVM", "mkl_interior_point"))
 PAIRS = [
     pytest.param(name, solver, id=f"{name}-{solver}")
     for name, (_, problem_class) in METHODS.items()
     for solver, row in SOLVERS.items()
-    if problem_class in row.classes
-    or (name, solver) in (("AlterPropSVM", "libsvm"), ("ConvPropSVM", "mkl_interior_point"))
+    if row.installed and (problem_class in row.classes or (name, solver) in SPECIALISED)
 ]
 
 
 def estimator(name, solver, **parameters):
-    """The method with a solver that is installed, or skip."""
-    for row in [solver] if isinstance(solver, str) else solver:
-        if not SOLVERS[row[0] if isinstance(row, tuple) else row].installed:
-            pytest.skip(f"{row} is not installed")
-    return METHODS[name][0].__class__(
-        **{**METHODS[name][0].get_params(deep=False), "solver": solver, **parameters}
-    )
+    """The method with a solver."""
+    return clone(METHODS[name][0]).set_params(solver=solver, **parameters)
 
 
 @pytest.fixture
 def break_solver(monkeypatch):
-    """Make a solver of the table behave well ``after`` times and then as told."""
+    """Make a solver of the table answer well ``after`` times, and badly from then on."""
 
     def install(solver, broken, after=0):
         row, calls = SOLVERS[solver], []
@@ -177,47 +163,35 @@ def test_a_later_master_is_solved_by_the_next_solver(broken, break_solver):
     assert clf.history_.objectives[:2] == pytest.approx(objectives[:2], rel=1e-4)  # of equal cuts
 
 
-@pytest.mark.parametrize(
-    ("master", "solver"), [("group", "clarabel"), ("reduced_gradient", "piqp")]
-)
-def test_at_teaching_size_the_master_goes_through_cvxpy(master, solver):
-    relaxation = CuttingPlanes(master=master, max_cuts=2)
-    clf = ConvPropSVM(relaxation=relaxation, solver_tol=1e-6).fit(X, Y)
-    assert {record.solver for record in clf.history_} == {solver}
-
-
 READABLE = {
     "six cuts": ConvPropSVM(relaxation=CuttingPlanes(max_cuts=6, tol=0.0)),
+    "groups": ConvPropSVM(relaxation=CuttingPlanes(master="group", max_cuts=2)),
+    "SimpleMKL": ConvPropSVM(relaxation=CuttingPlanes(master="reduced_gradient", max_cuts=2)),
     "alter": AlterPropSVM(n_init=1, random_state=0),
     "InvCal": InvCal(),
     "MeanMap": MeanMap(),
 }
 
 
-def of_teaching_size(seed):
-    """200 noisy instances of five features in bags of eight."""
+@pytest.mark.filterwarnings("error::propcvx.errors.InaccurateSolutionWarning")
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("name", READABLE)
+def test_of_a_small_problem_the_cvxpy_program_is_what_is_solved(name, seed):
     random = np.random.RandomState(seed)
     labels = random.choice([-1.0, 1.0], 200)
     bags = random_bags(labels, 8, seed)
     features = random.randn(200, 5) + 0.5 * labels[:, None]
-    return features, bag_target(bags, proportions_of(labels, bags))
-
-
-@pytest.mark.filterwarnings("error::propcvx.errors.InaccurateSolutionWarning")
-@pytest.mark.parametrize("seed", range(5))
-@pytest.mark.parametrize("name", READABLE)
-def test_what_is_read_is_what_runs_with_default_parameters(name, seed):
-    clf = clone(READABLE[name]).fit(*of_teaching_size(seed))
+    clf = clone(READABLE[name]).fit(features, bag_target(bags, proportions_of(labels, bags)))
     assert {record.solver for record in clf.history_} <= {"clarabel", "piqp"}
 
 
 def test_the_solver_of_the_master_does_not_change_its_value():
     X, labels = load_breast_cancer(return_X_y=True)
-    bags = random_bags(labels, 8, 0)
+    X, bags = minmax_scale(X, (-1, 1)), random_bags(labels, 8, 0)
     y = bag_target(bags, proportions_of(labels, bags))
-    default = ConvPropSVM(relaxation=CuttingPlanes(max_cuts=4)).fit(minmax_scale(X, (-1, 1)), y)
+    default = ConvPropSVM(relaxation=CuttingPlanes(max_cuts=2)).fit(X, y)
     assert {record.solver for record in default.history_} == {"clarabel"}
-    other = clone(default).set_params(solver="mkl_interior_point").fit(minmax_scale(X, (-1, 1)), y)
+    other = clone(default).set_params(solver="mkl_interior_point").fit(X, y)
     assert default.history_.objectives == pytest.approx(other.history_.objectives, rel=2e-8)
 
 
@@ -269,14 +243,13 @@ def test_what_was_reached_is_kept(name, solver, after, broken, error, reason, br
 
 def solves_of_first_start(clf):
     """Number of solves of one restart, and a few more."""
-    one = clf.__class__(**{**clf.get_params(), "n_init": 1}).fit(X, Y)
+    one = clone(clf).set_params(n_init=1).fit(X, Y)
     return 2 * len(one.history_) + len({record.C_star for record in one.history_})
 
 
 def test_an_interrupted_search_returns_at_once(break_solver):
     break_solver("libsvm", interrupted, after=5)
-    search = GridSearchCV(
-        estimator("AlterPropSVM", "libsvm"), {"C": [0.1, 1.0]}, cv=BagKFold(2, random_state=0)
-    )
+    clf, cv = estimator("AlterPropSVM", "libsvm"), BagKFold(2, random_state=0)
+    search = GridSearchCV(clf, {"C": [0.1, 1.0]}, cv=cv)
     with pytest.raises(KeyboardInterrupt):
         search.fit(X, Y)

@@ -15,9 +15,9 @@ from propcvx.errors import InputError, UnsupportedSolverError
 from propcvx.programs import SVMDual, svm_dual, svm_dual_parameters
 from propcvx.solvers import SOLVERS, Solver, register_solver, solve
 
-PROBLEM = small_problem(0, (5, 5, 5, 5))
+PROBLEM = small_problem(0, (3, 3, 3, 3))
 MODELS = [
-    AlterPropSVM(n_init=2, random_state=0, kernel="rbf"),
+    AlterPropSVM(n_init=1, random_state=0, kernel="rbf"),
     ConvPropSVM(),
     InvCal(),
     MeanMap(),
@@ -29,15 +29,12 @@ def run_mine(program, options, warm):
     return SOLVERS["newton"].run(program, {"tol": options["eps"]}, warm)
 
 
-def asks_for(tol):
-    return {"eps": tol}
-
-
-def is_svm(structure):
-    return isinstance(structure, SVMDual)
-
-
-FISTA = Solver("FISTA", run_mine, asks_for, accepts=is_svm)
+FISTA = Solver(
+    "FISTA",
+    run_mine,
+    options_of=lambda tol: {"eps": tol},
+    accepts=lambda structure: isinstance(structure, SVMDual),
+)
 
 
 @pytest.fixture
@@ -72,21 +69,12 @@ def test_options_that_a_row_does_not_declare_are_refused():
 
 
 @pytest.mark.usefixtures("registered")
-@pytest.mark.parametrize("solver", ["FISTA", ["FISTA", "clarabel"]])
-def test_it_is_known_in_other_processes(solver):
+def test_it_is_known_in_other_processes():
+    model = AlterPropSVM(n_init=1, random_state=0, solver=["FISTA", "clarabel"])
     grid = GridSearchCV(
-        AlterPropSVM(n_init=1, random_state=0, solver=solver),
-        {"C": [0.1, 1.0]},
-        cv=BagKFold(2),
-        n_jobs=2,
-        error_score="raise",
-    )
-    grid.fit(PROBLEM.X, PROBLEM.y)
+        model, {"C": [0.1, 1.0]}, cv=BagKFold(2), n_jobs=2, error_score="raise"
+    ).fit(PROBLEM.X, PROBLEM.y)
     assert grid.best_estimator_.history_[0].solver == "FISTA"
-
-
-@pytest.mark.usefixtures("registered")
-def test_restarts_in_other_processes_know_it():
     model = AlterPropSVM(n_init=2, random_state=0, solver="fista", n_jobs=2)
     assert model.fit(PROBLEM.X, PROBLEM.y).history_[0].solver == "FISTA"
 

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import os
-import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from multiprocessing import get_all_start_methods, get_context
 from multiprocessing.connection import Connection
 from time import monotonic
@@ -14,20 +13,20 @@ from joblib import wrap_non_picklable_objects
 from threadpoolctl import threadpool_limits
 
 Found = dict[str, Any]
-Report = Callable[[Found], None]
-Task = Callable[[Report], None]
+Task = Callable[[], Iterable[Found]]
 
 METHOD = "forkserver" if "forkserver" in get_all_start_methods() else "spawn"
 """How processes begin: from one that has imported this package already, where there is such."""
 
 
 def run_isolated(task: Task, time_limit: float, threads: int = 1) -> Found:
-    """Run ``task(report)`` in a new process and return all that it reported.
+    """Run a task in a new process and return all that it found.
 
     Parameters
     ----------
     task : callable
-        A function of a notebook will do, too.
+        ``task()`` yields what it finds, as soon as it has it.  A function of a notebook will do,
+        too.
     time_limit : float
         Seconds by the clock, from when the process has imported what it needs; then it is ended.
     threads : int
@@ -36,12 +35,12 @@ def run_isolated(task: Task, time_limit: float, threads: int = 1) -> Found:
     Returns
     -------
     dict
-        What the task reported up to its end, the later over the earlier; ``status`` is
-        ``"out of time"`` or ``"crashed"`` where it did not come to its end, with the ``reason``.
+        What the task found up to its end, the later over the earlier; ``status`` is
+        ``"out of time"`` or ``"crashed"`` where it did not reach its end, with the ``reason``.
     """
     context: Any = get_context(METHOD)
     if METHOD == "forkserver":
-        context.set_forkserver_preload(["propcvx.experiments"])
+        context.set_forkserver_preload(["propcvx.experiments.solvers_command"])
     receiver, sender = context.Pipe(duplex=False)
     given = (wrap_non_picklable_objects(task), sender, threads)
     process = context.Process(target=_run, args=given, daemon=True)
@@ -58,8 +57,7 @@ def run_isolated(task: Task, time_limit: float, threads: int = 1) -> Found:
         process.join()
         if process.exitcode == 0:
             return found
-        reason = found.get("reason") or f"exit code {process.exitcode}"
-        return found | {"status": "crashed", "reason": reason}
+        return found | {"status": "crashed", "reason": f"exit code {process.exitcode}"}
     finally:
         process.kill()
         process.join()
@@ -72,7 +70,7 @@ def _run(task: Task, sender: Connection, threads: int) -> None:
     sender.send({})
     try:
         with threadpool_limits(threads):
-            task(sender.send)
+            for found in task():
+                sender.send(found)
     except Exception as error:
-        sender.send({"reason": f"{type(error).__name__}: {error}"})
-        sys.exit(1)
+        sender.send({"status": "crashed", "reason": f"{type(error).__name__}: {error}"})

@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import json
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
 from functools import partial
-from pathlib import Path
+from itertools import product
 from types import MappingProxyType
 from typing import Any
 
 import cvxpy as cp
 import numpy as np
-from tqdm import tqdm
 
 from propcvx.checks import check_count, check_number
 from propcvx.errors import (
@@ -24,13 +21,12 @@ from propcvx.errors import (
     SolverError,
     UnsupportedSolverError,
 )
-from propcvx.experiments.isolated import Report, run_isolated
-from propcvx.experiments.programs import ProgramAt
+from propcvx.experiments.isolated import run_isolated
 from propcvx.programs import Program
-from propcvx.solvers import SOLVERS, Answer, Solver, find_solver, portable
+from propcvx.solvers import Answer, Solver, find_solver, solvers_for
 from propcvx.solvers.call import USABLE, leave_values
 from propcvx.solvers.residuals import residuals_of
-from propcvx.solvers.table import named_solver, suggestion
+from propcvx.solvers.table import named_solver
 from propcvx.solvers.through_cvxpy import BACKEND
 
 Row = dict[str, Any]
@@ -43,13 +39,12 @@ ACCURACIES: Mapping[str, float | None] = MappingProxyType(
 """Accuracies that have names, as in qpbenchmark: the tolerance, None for the solver's default."""
 
 RESIDUALS = ("primal_residual", "dual_residual", "duality_gap")
-COLUMNS = (
-    *("program", "problem_class", "maximised", "n_variables", "n_constraints"),
-    *("solver", "version", "accuracy", "tol", "canon_backend", "threads", "time_limit"),
-    *("status", "reason", "objective", "reference", "reference_solver", "difference"),
-    *(*RESIDUALS, "relative_gap"),
+MEASURED = (
+    *("problem_class", "maximised", "n_variables", "n_constraints", "status", "reason"),
+    *("objective", "reference", "reference_solver", "difference", *RESIDUALS, "relative_gap"),
     *("compile_ms", "solve_ms", "resolve_cold_ms", "resolve_warm_ms", "iterations"),
 )
+"""Columns that a run fills in."""
 
 FEASIBLE = 1e-5
 """Up to this violation an answer with integers is compared by its objective."""
@@ -78,6 +73,7 @@ def compare_solvers(
     time_limit: float = 60.0,
     reference: float | None = None,
     canon_backend: str | None = None,
+    done: Sequence[Row] = (),
     on_row: Callable[[Row], None] = lambda row: None,
 ) -> list[Row]:
     r"""Solve one program with many solvers, each in a process of its own.
@@ -102,8 +98,10 @@ def compare_solvers(
     canon_backend : str, optional
         Which part of CVXPY brings the program into the solver's form: "CPP", "SCIPY" or "COO";
         CVXPY chooses where it is not given.
+    done : sequence of dict
+        Rows of an earlier call with the same program: what they have is not run again.
     on_row : callable
-        Called with each row as it is ready, before the reference is known.
+        Called with each new row as it is ready, before the reference is known.
 
     Returns
     -------
@@ -147,144 +145,120 @@ def compare_solvers(
     >>> [(row["solver"], row["status"], round(row["objective"], 6)) for row in rows]
     [('clarabel', 'optimal', 0.5), ('osqp', 'optimal', 0.5)]
     """
-    rows = []
-    for named, run in _runs(build, solvers, tols, threads, time_limit, canon_backend):
-        rows.append({**named, **run()})
-        on_row(rows[-1])
-    return _with_reference(rows, reference)
-
-
-def compare_programs(
-    programs: Sequence[ProgramAt],
-    file: Path,
-    solvers: Sequence[str | Solver] | None = None,
-    tols: Sequence[Accuracy] = ("default", "low", "high"),
-    *,
-    threads: int = 1,
-    time_limit: float = 60.0,
-    canon_backend: str | None = None,
-) -> list[Row]:
-    """Run what a file does not have yet, and return the rows that were asked for.
-
-    Parameters
-    ----------
-    programs : sequence of ProgramAt
-    file : Path
-        JSON lines; a row is added as soon as it is there, so that an interruption costs the run
-        at work only.
-    solvers, tols, threads, time_limit, canon_backend
-        As in :func:`compare_solvers`.
-
-    Returns
-    -------
-    list of dict
-        Rows of :func:`compare_solvers` with the fields of ``ProgramAt``.
-
-    Raises
-    ------
-    InputError
-        If the file has something else, or cannot be written.
-    """
-    rows = _read(file)
-    found = []
-    for program in tqdm(programs, desc="programs", unit="program"):
-        asked = []
-        for named, run in _runs(program, solvers, tols, threads, time_limit, canon_backend):
-            named |= asdict(program)
-            if _key(named) not in rows:
-                rows[_key(named)] = {**named, **run()}
-                _append(file, rows[_key(named)])
-            asked.append(rows[_key(named)])
-        found += _with_reference(asked, None)
-    return found
-
-
-def _runs(
-    build: Build,
-    solvers: Sequence[str | Solver] | None,
-    tols: Sequence[Accuracy],
-    threads: int,
-    time_limit: float,
-    backend: str | None,
-) -> Iterator[tuple[Row, Callable[[], Row]]]:
-    """What is known of each run before it, and the run itself, from checked arguments."""
     check_number("time_limit", time_limit, above=0.0)
     check_count("threads", threads)
     accuracies = [_named_accuracy(tol) for tol in tols]
     program = _as_program(build())
-    common = {"program": program.name, "canon_backend": backend, "threads": threads}
-    for solver in _rows_of(solvers, program):
-        known = {**common, "solver": solver.name, "version": solver.version}
-        for accuracy, tol in accuracies:
-            named = {**known, "accuracy": accuracy, "tol": tol, "time_limit": time_limit}
-            task = Task(build, solver, tol, backend)
-            run = partial(_run, task, program, time_limit, threads)
-            yield {**dict.fromkeys(COLUMNS), **named}, run
+    asked = solvers_for(program) if solvers is None else solvers
+    found = [named_solver(one) or find_solver(one, program) for one in asked]
+    known, rows = {_run_of(row): row for row in done}, []
+    for solver, (accuracy, tol) in product(found, accuracies):
+        row = {
+            "program": program.name,
+            "solver": solver.name,
+            "version": solver.version,
+            "accuracy": accuracy,
+            "tol": tol,
+            "canon_backend": canon_backend,
+            "threads": threads,
+            "time_limit": time_limit,
+            **dict.fromkeys(MEASURED),
+        }
+        rows.append(known.get(_run_of(row), row))
+        if rows[-1] is row:
+            try:
+                find_solver(solver, program)
+                task = partial(measure, build, solver, tol, canon_backend)
+                row |= run_isolated(task, time_limit, threads)
+            except UnsupportedSolverError as error:
+                status = "refused" if solver.installed else "not installed"
+                row |= {"status": status, "reason": str(error)}
+            on_row(row)
+    return _with_reference(rows, reference)
 
 
-def _run(task: Task, program: Program, time_limit: float, threads: int) -> Row:
-    """Columns of one run, without a reference."""
-    solver = task.solver
-    try:
-        find_solver(solver, program)
-    except UnsupportedSolverError as error:
-        return {"status": "refused" if solver.installed else "not installed", "reason": str(error)}
-    built_in = SOLVERS.get(solver.name) is solver
-    if built_in:
-        task = replace(task, solver=portable(solver.name))
-    return run_isolated(task, time_limit, threads)
+def measure(
+    build: Build, solver: Solver, tol: float | None = None, backend: str | None = None
+) -> Iterator[Row]:
+    """Solve and measure in this process.
 
-
-@dataclass(frozen=True)
-class Task:
-    """What a process of its own does: solve and measure, and report what is known as soon as it is.
-
-    Attributes
+    Parameters
     ----------
     build : callable
         ``build()`` makes a fresh program.
-    solver : Solver or str
-    tol : float or None
-        None for the solver's own default.
-    backend : str or None
+    solver : Solver
+    tol : float, optional
+        The solver's own default where not given.
+    backend : str, optional
         CVXPY's ``canon_backend``, for solvers that it reaches.
+
+    Yields
+    ------
+    dict
+        Columns of a row, as soon as they are known.
     """
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            yield from _measurements(_as_program(build()), solver, tol, backend)
+    except PropCVXError as error:
+        status = next(name for kind, name in REFUSALS if isinstance(error, kind))
+        yield {"status": status, "reason": str(error)}
 
-    build: Build
-    solver: Any
-    tol: float | None
-    backend: str | None
 
-    def __call__(self, report: Report) -> None:
-        """Solve and measure."""
-        try:
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore")
-                self._measure(report)
-        except PropCVXError as error:
-            status = next(name for kind, name in REFUSALS if isinstance(error, kind))
-            report({"status": status, "reason": str(error)})
+def _measurements(
+    program: Program, solver: Solver, tol: float | None, backend: str | None
+) -> Iterator[Row]:
+    problem = program.problem
+    yield {
+        "problem_class": program.problem_class.name,
+        "maximised": isinstance(problem.objective, cp.Maximize),
+        "n_variables": sum(v.size for v in problem.variables()),
+        "n_constraints": sum(c.size for c in problem.constraints),
+    }
+    options = solver.default_options() if tol is None else solver.options_of(tol)
+    if backend is not None and solver.classes:
+        options[BACKEND] = backend
+    answer = solver.run(program, options, None)
+    yield {
+        "status": answer.status,
+        "compile_ms": 1e3 * answer.build_seconds,
+        "solve_ms": 1e3 * answer.solve_seconds,
+        "iterations": None if answer.iterations is None else int(answer.iterations),
+    }
+    if answer.status not in USABLE or any(v is None for v in answer.variables.values()):
+        yield {"reason": "the solver has no answer"}
+        return
+    yield _checked(program, answer)
+    if answer.solve_seconds <= ENOUGH:
+        yield {"resolve_cold_ms": _again(solver, program, options, None)}
+        yield {"resolve_warm_ms": _again(solver, program, options, answer.warm)}
 
-    def _measure(self, report: Report) -> None:
-        program = _as_program(self.build())
-        problem = program.problem
-        report(
-            {
-                "problem_class": program.problem_class.name,
-                "maximised": isinstance(problem.objective, cp.Maximize),
-                "n_variables": sum(v.size for v in problem.variables()),
-                "n_constraints": sum(c.size for c in problem.constraints),
-            }
-        )
-        solver = find_solver(self.solver, program)
-        options = solver.default_options() if self.tol is None else solver.options_of(self.tol)
-        if self.backend is not None and solver.classes:
-            options[BACKEND] = self.backend
-        answer = solver.run(program, options, None)
-        report(_answered(program, answer))
-        if _has_values(answer) and answer.solve_seconds <= ENOUGH:
-            report({"resolve_cold_ms": _again(solver, program, options, None)})
-            report({"resolve_warm_ms": _again(solver, program, options, answer.warm)})
+
+def _checked(program: Program, answer: Answer) -> Row:
+    """The objective, the residuals and the gap, computed from the values of an answer alone."""
+    leave_values(program, answer)
+    found: Row = {"objective": float(program.problem.objective.value)}
+    if program.structure is not None:
+        gap = program.structure.gap(program.values, answer.variables, answer.duals)
+        found["relative_gap"] = gap
+    try:
+        return found | vars(residuals_of(program.problem))
+    except ResidualsError as error:
+        return found | {"reason": f"not checked: {error}"}
+
+
+def _again(solver: Solver, program: Program, options: dict[str, Any], warm: Any) -> float:
+    """Milliseconds in the solver of the fastest of some runs, the problem being compiled."""
+    seconds: list[float] = []
+    while len(seconds) < REPEATS and sum(seconds) < ENOUGH:
+        seconds.append(solver.run(program, dict(options), warm).solve_seconds)
+    return 1e3 * min(seconds)
+
+
+def _run_of(row: Row) -> tuple[object, ...]:
+    """Which run of its program a row is of."""
+    return row["solver"], row["accuracy"], row["canon_backend"]
 
 
 def _named_accuracy(tol: Accuracy) -> tuple[str, float | None]:
@@ -295,58 +269,8 @@ def _named_accuracy(tol: Accuracy) -> tuple[str, float | None]:
     return tol, ACCURACIES[tol]
 
 
-def _rows_of(solvers: Sequence[str | Solver] | None, program: Program) -> list[Solver]:
-    """Solvers that are named; those that can solve the program where none is."""
-    if solvers is None:
-        return [row for row in SOLVERS.values() if row.installed and row.can_solve(program)]
-    rows = []
-    for asked in solvers:
-        row = named_solver(asked)
-        if row is None:
-            raise UnsupportedSolverError(
-                f"solvers must be among {sorted(SOLVERS)}, got {asked!r}{suggestion(asked)}."
-            )
-        rows.append(row)
-    return rows
-
-
 def _as_program(built: Program | cp.Problem) -> Program:
     return built if isinstance(built, Program) else Program(built, "problem")
-
-
-def _has_values(answer: Answer) -> bool:
-    values = answer.variables.values()
-    return answer.status in USABLE and all(value is not None for value in values)
-
-
-def _answered(program: Program, answer: Answer) -> Row:
-    """What is measured of an answer; residuals and gap are computed from its values alone."""
-    found: Row = {
-        "status": answer.status,
-        "compile_ms": 1e3 * answer.build_seconds,
-        "solve_ms": 1e3 * answer.solve_seconds,
-        "iterations": None if answer.iterations is None else int(answer.iterations),
-    }
-    if not _has_values(answer):
-        return {**found, "reason": "the solver has no answer"}
-    leave_values(program, answer)
-    found["objective"] = float(program.problem.objective.value)
-    if program.structure is not None:
-        found["relative_gap"] = program.structure.gap(
-            program.values, answer.variables, answer.duals
-        )
-    try:
-        return found | vars(residuals_of(program.problem))
-    except ResidualsError as error:
-        return found | {"reason": f"not checked: {error}"}
-
-
-def _again(row: Solver, program: Program, options: dict[str, Any], warm: Any) -> float:
-    """Milliseconds in the solver of the fastest of some runs, the problem being compiled."""
-    seconds: list[float] = []
-    while len(seconds) < REPEATS and sum(seconds) < ENOUGH:
-        seconds.append(row.run(program, dict(options), warm).solve_seconds)
-    return 1e3 * min(seconds)
 
 
 def _with_reference(rows: list[Row], reference: float | None) -> list[Row]:
@@ -364,41 +288,9 @@ def _best(rows: Sequence[Row]) -> Row | None:
     """The answer with the smallest residuals; with integers, the best that is feasible."""
     measured = [row for row in rows if row["duality_gap"] is not None]
     if measured:
-        return min(measured, key=_error_of)
+        errors = np.array([[row[name] for name in RESIDUALS] for row in measured], dtype=float)
+        return measured[int(np.argmin(np.nan_to_num(errors, nan=np.inf).max(axis=1)))]
     answered = (row for row in rows if row["objective"] is not None)
     feasible = [row for row in answered if (row["primal_residual"] or 0.0) <= FEASIBLE]
     sign = -1.0 if any(row["maximised"] for row in feasible) else 1.0
     return min(feasible, key=lambda row: sign * row["objective"], default=None)
-
-
-def _error_of(row: Row) -> float:
-    """The largest of an answer's residuals and gap."""
-    parts = [row[name] for name in RESIDUALS if row[name] is not None]
-    return float(np.nan_to_num(max(parts), nan=np.inf))
-
-
-KEY = (
-    *("program", "instances", "data", "C", "bag_size", "seed"),
-    *("solver", "accuracy", "canon_backend"),
-)
-"""The columns that say which run a row is of."""
-
-
-def _key(row: Row) -> tuple[object, ...]:
-    return tuple(row[name] for name in KEY)
-
-
-def _read(file: Path) -> dict[tuple[object, ...], Row]:
-    try:
-        lines = file.read_text(encoding="utf-8").splitlines() if file.exists() else []
-        return {_key(row): row for row in map(json.loads, lines)}
-    except (ValueError, KeyError, TypeError) as error:
-        raise InputError(f"{file} is not what 'propcvx solvers' wrote: {error!r}.") from error
-
-
-def _append(file: Path, row: Row) -> None:
-    try:
-        with file.open("a", encoding="utf-8") as out:
-            out.write(json.dumps(row) + "\n")
-    except OSError as error:
-        raise InputError(f"the file for the rows cannot be written: {error}.") from error
