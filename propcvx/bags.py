@@ -18,7 +18,6 @@ from numpy.typing import NDArray
 
 from propcvx.checks import check_choice, check_number
 from propcvx.errors import CutBagWarning, InfeasibleLabelingError, InputError, warn
-from propcvx.layout import BagRows, bag_rows
 from propcvx.targets import BAG_DTYPE, SHOWN, check_proportions, is_bag_target, known_labels
 
 COUNT_SLACK = 1e-6
@@ -150,11 +149,6 @@ class Bags:
         return np.bincount(self.index, minlength=self.n_bags)
 
     @cached_property
-    def layout(self) -> list[BagRows]:
-        """The instances in matrices with a bag in each row."""
-        return bag_rows(self.index, self.sizes)
-
-    @cached_property
     def membership(self) -> sp.csr_array:
         """Matrix of shape (n_bags, n_instances): 1 where an instance is in a bag, 0 elsewhere."""
         entries = np.ones(self.n_instances), (self.index, np.arange(self.n_instances))
@@ -170,6 +164,16 @@ class Bags:
         """The instances of each bag."""
         order = np.argsort(self.index, kind="stable")
         return tuple(np.split(order, self.starts[1:]))
+
+    @cached_property
+    def by_size(self) -> list[tuple[NDArray[np.intp], NDArray[np.intp]]]:
+        """For each size of bags, these bags, and their instances with a bag in each row."""
+        order = np.concatenate(self.members)
+        bags_of = {size: np.flatnonzero(self.sizes == size) for size in np.unique(self.sizes)}
+        return [
+            (bags, order[self.starts[bags, None] + np.arange(size)])
+            for size, bags in bags_of.items()
+        ]
 
     def proportions_of(self, labeling: NDArray[Any]) -> NDArray[np.float64]:
         r"""Share of positives of a labeling in each bag, :math:`\tilde p_k(y)` (eq:tilde_p_k)."""

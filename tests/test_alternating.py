@@ -33,7 +33,7 @@ from propcvx.estimators import alter
 from propcvx.estimators.starts import Start
 from propcvx.experiments.methods import printed_alter_psvm
 from propcvx.history import StopReason
-from propcvx.labelings import FeasibleLabelings, labeling_step, random_labeling
+from propcvx.labelings import FeasibleLabelings, best_labeling, random_labeling
 from propcvx.losses import HINGE, PROPORTION_LOSSES, InstanceLoss
 from propcvx.programs import margin_classifier, psvm, svm_primal
 from propcvx.solvers import solve
@@ -71,7 +71,7 @@ def gain_of_a_labeling_step(clf, problem, weights=None):
     bags, loss = problem.bags, PROPORTION_LOSSES[clf.proportion_loss]
     weights = np.full(bags.n_bags, clf.C_p) if weights is None else weights
     scores = clf.decision_function(problem.X)
-    better = labeling_step(scores, bags, loss, weights / clf.C)
+    better = best_labeling(scores, bags, loss, weights / clf.C)
 
     def value(labeling):
         gaps = bags.proportions_of(labeling) - bags.proportions

@@ -1,7 +1,6 @@
 """Labelings: sorting against the boolean programs and against listing every labeling."""
 
 import re
-from contextlib import contextmanager
 from dataclasses import replace
 from itertools import product
 
@@ -10,9 +9,9 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from propcvx import Bags, bag_target, labelings, layout
+from propcvx import Bags, bag_target, labelings
 from propcvx.errors import InfeasibleLabelingError, InputError
-from propcvx.labelings import FeasibleLabelings, labeling_step, random_labeling
+from propcvx.labelings import FeasibleLabelings, best_labeling, random_labeling
 from propcvx.losses import HINGE, PROPORTION_LOSSES
 from propcvx.programs import labeling_step as labeling_program
 from propcvx.programs import linear_separation
@@ -80,21 +79,12 @@ def step_cost(bags, scores, loss, weights, rows):
 # The labeling step of alter-pSVM
 
 
-@contextmanager
-def shared_widths(shared):
-    """Bags of similar sizes share a matrix, or each size has its own."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(layout, "MAX_WIDTHS", 0 if shared else 64)
-        yield
-
-
-@given(bags_and_scores(), LOSSES, st.lists(WEIGHTS, min_size=3, max_size=3), st.booleans())
+@given(bags_and_scores(), LOSSES, st.lists(WEIGHTS, min_size=3, max_size=3))
 @settings(max_examples=150)
-def test_labeling_step_is_the_best_of_all_labelings(problem, loss, weights, shared):
+def test_labeling_step_is_the_best_of_all_labelings(problem, loss, weights):
     bags, scores = problem
     weights = np.array(weights[: bags.n_bags])
-    with shared_widths(shared):
-        labeling = labeling_step(scores, bags, loss, weights)
+    labeling = best_labeling(scores, bags, loss, weights)
     assert set(np.unique(labeling)) <= {-1.0, 1.0}
     assert (labeling == bags.labels)[bags.labels != 0].all()
     costs = step_cost(bags, scores, loss, weights, all_labelings(bags))
@@ -109,7 +99,7 @@ def test_one_more_positive_is_bought_just_below_its_gain(loss, price, score):
     bags, scores = Bags.from_target(bag_target([0, 0], [0.5])), np.array([5.0, score])
     gain = HINGE.of(-1.0, score) - HINGE.of(1.0, score)
     for weight, label in ((gain / price * (1 - 1e-9), 1.0), (gain / price * (1 + 1e-9), -1.0)):
-        labeling = labeling_step(scores, bags, PROPORTION_LOSSES[loss], np.array([weight]))
+        labeling = best_labeling(scores, bags, PROPORTION_LOSSES[loss], np.array([weight]))
         assert labeling.tolist() == [1.0, label]
 
 
@@ -129,7 +119,7 @@ def test_labeling_step_solves_its_program(loss, solver, examples):
             loss_negative=HINGE.of(-1.0, scores),
             weights=weights,
         )
-        labeling = labeling_step(scores, bags, loss, weights)
+        labeling = best_labeling(scores, bags, loss, weights)
         reached = step_cost(bags, scores, loss, weights, labeling[None, :])[0]
         assert solve(program, solver).value == pytest.approx(reached, rel=1e-6, abs=1e-6)
 
@@ -139,10 +129,10 @@ def test_labeling_step_solves_its_program(loss, solver, examples):
 @given(bags_and_scores(max_size=8, most=20), LOSSES)
 def test_huge_weights_fix_the_counts_and_no_weight_takes_the_signs(problem, loss):
     bags, scores = problem
-    signs = labeling_step(scores, bags, loss, np.zeros(bags.n_bags))
+    signs = best_labeling(scores, bags, loss, np.zeros(bags.n_bags))
     free = (bags.labels == 0) & (scores != 0.0)
     np.testing.assert_array_equal(signs[free], np.sign(scores[free]))
-    forced = labeling_step(scores, bags, loss, np.full(bags.n_bags, 1e6))
+    forced = best_labeling(scores, bags, loss, np.full(bags.n_bags, 1e6))
     positive, negative = bags.known_counts()
     reachable = np.clip(bags.proportions * bags.sizes, positive, bags.sizes - negative)
     gaps = np.abs(bags.proportions_of(forced) * bags.sizes - reachable)
@@ -191,16 +181,15 @@ def test_nearest_counts_are_those_of_the_other_class(bags):
 # The separation problem along one dimension
 
 
-@given(bags_and_scores(columns=(3,)), EPSILONS, st.booleans())
+@given(bags_and_scores(columns=(3,)), EPSILONS)
 @settings(max_examples=100)
-def test_best_is_the_best_of_all_in_every_column(problem, epsilon, shared):
+def test_best_is_the_best_of_all_in_every_column(problem, epsilon):
     bags, scores = problem
     try:
         feasible = FeasibleLabelings.of(bags, epsilon)
     except InfeasibleLabelingError:
         feasible = FeasibleLabelings.nearest(bags)
-    with shared_widths(shared):
-        labeling, rows = feasible.best(scores), np.array(list(feasible.enumerate()))
+    labeling, rows = feasible.best(scores), np.array(list(feasible.enumerate()))
     assert labeling.shape == scores.shape
     for column, found in zip(scores.T, labeling.T, strict=True):
         assert found in feasible
@@ -232,14 +221,14 @@ def test_many_bags_at_once_are_the_bags_one_by_one(sizes):
     bags = Bags.from_target(bag_target(index, shares, known))
     scores, weights = np.round(random.randn(len(index)), 1), random.uniform(0, 90, len(sizes))
     loss = PROPORTION_LOSSES["squared"]
-    step, best = labeling_step(scores, bags, loss, weights), FeasibleLabelings.of(bags, 0.1)
+    step, best = best_labeling(scores, bags, loss, weights), FeasibleLabelings.of(bags, 0.1)
     together = best.best(scores)
     for k in range(len(sizes)):
         inside = np.flatnonzero(index == k)
         alone, part = bags.take(inside), scores[inside]
         costs = [
             step_cost(alone, part, loss, weights[k : k + 1], labeling[None, :])[0]
-            for labeling in (step[inside], labeling_step(part, alone, loss, weights[k : k + 1]))
+            for labeling in (step[inside], best_labeling(part, alone, loss, weights[k : k + 1]))
         ]
         assert costs[0] == pytest.approx(costs[1])
         assert together[inside] in FeasibleLabelings.of(alone, 0.1)
@@ -377,8 +366,8 @@ def test_other_rows_and_names_of_bags_give_the_same_labels(problem, loss, weight
     order = data.draw(permutations(bags.n_instances))
     old = data.draw(permutations(bags.n_bags))  # the old index of each bag
     ties = data.draw(permutations(bags.n_instances)).astype(float)
-    step = labeling_step(scores, bags, loss, weights, ties=ties)
-    again = labeling_step(
+    step = best_labeling(scores, bags, loss, weights, ties=ties)
+    again = best_labeling(
         scores[order], bags.take(order, old), loss, weights[old], ties=ties[order]
     )
     np.testing.assert_array_equal(again, step[order])
@@ -391,8 +380,8 @@ def test_other_names_of_bags_give_the_same_labels_where_scores_tie(problem, loss
     old = data.draw(permutations(bags.n_bags))
     renamed = bags.take(np.arange(bags.n_instances), old)
     for ties in (None, random_labeling(bags, np.random.RandomState(0))):
-        step = labeling_step(scores, bags, loss, weights, ties=ties)
-        again = labeling_step(scores, renamed, loss, weights[old], ties=ties)
+        step = best_labeling(scores, bags, loss, weights, ties=ties)
+        again = best_labeling(scores, renamed, loss, weights[old], ties=ties)
         np.testing.assert_array_equal(again, step)
     here, there = FeasibleLabelings.nearest(bags), FeasibleLabelings.nearest(renamed)
     np.testing.assert_array_equal(there.best(scores), here.best(scores))
@@ -404,7 +393,7 @@ def test_other_names_of_bags_give_the_same_labels_where_scores_tie(problem, loss
 def test_equal_scores_keep_their_labels_where_the_counts_allow(bags, loss):
     before = random_labeling(bags, np.random.RandomState(0))
     scores, weights = np.zeros(bags.n_instances), np.full(bags.n_bags, 10.0)
-    after = labeling_step(scores, bags, loss, weights, ties=before)
+    after = best_labeling(scores, bags, loss, weights, ties=before)
     for bag in range(bags.n_bags):
         changes = (after - before)[bags.index == bag]
         assert (changes >= 0).all() or (changes <= 0).all(), "flips in one direction only"
@@ -417,7 +406,7 @@ def test_labeling_step_with_instances_of_different_weight_is_the_best_of_all(pro
     random = np.random.RandomState(seed)
     heavy = HINGE.times(random.uniform(0.1, 3.0, bags.n_instances))
     weights = random.uniform(0.0, 5.0, bags.n_bags)
-    labeling = labeling_step(scores, bags, loss, weights, instance_loss=heavy)
+    labeling = best_labeling(scores, bags, loss, weights, instance_loss=heavy)
 
     def cost(rows):
         gaps = shares_of(bags, rows) - bags.proportions
@@ -425,35 +414,3 @@ def test_labeling_step_with_instances_of_different_weight_is_the_best_of_all(pro
 
     least = cost(all_labelings(bags)).min()
     assert cost(labeling[None, :])[0] == pytest.approx(least, rel=1e-12, abs=1e-12)
-
-
-# Bags as rows of matrices
-
-
-@given(
-    sizes=st.lists(st.integers(1, 40), min_size=1, max_size=8),
-    seed=st.integers(0, 2**16),
-    shared=st.booleans(),
-)
-def test_every_instance_is_once_in_the_row_of_its_bag(sizes, seed, shared):
-    random = np.random.default_rng(seed)
-    index = random.permutation(np.repeat(np.arange(len(sizes)), sizes))
-    values = random.normal(size=(2, len(index)))
-    with shared_widths(shared):
-        parts = layout.bag_rows(index, np.array(sizes))
-    back = np.zeros_like(values)
-    for part in parts:
-        rows = part.gather(values)
-        for row, bag in enumerate(part.bags):
-            assert np.array_equal(rows[:, row, : sizes[bag]], values[:, index == bag])
-            assert (rows[:, row, sizes[bag] :] == -np.inf).all()
-        part.scatter(rows, back)
-    assert np.array_equal(back, values)
-
-
-def test_similar_sizes_share_a_width_at_most_an_eighth_wider():
-    sizes = np.arange(1, 3000)
-    widths = layout._widths(sizes)
-    assert (widths >= sizes).all()
-    assert (widths <= 1.125 * sizes).all()
-    assert len(np.unique(widths)) < 100
