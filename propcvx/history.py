@@ -1,4 +1,4 @@
-"""What an iterative method did: one record per round, and why it stopped."""
+"""What a method did, round by round, why it stopped, and what it ended with."""
 
 from __future__ import annotations
 
@@ -6,7 +6,12 @@ from collections.abc import Iterator
 from dataclasses import asdict, dataclass, field
 from enum import Enum
 
+import numpy as np
+from numpy.typing import NDArray
+
 from propcvx.text import Readable, text_table
+
+Array = NDArray[np.float64]
 
 SHOWN = 8
 """Rounds that a history prints: those at either end of a longer one."""
@@ -176,3 +181,34 @@ def _cells(number: int, record: Round) -> dict[str, str]:
         "round": str(number),
         **{_COLUMNS[name][0]: _COLUMNS[name][1].format(value) for name, value in shown.items()},
     }
+
+
+@dataclass(frozen=True, eq=False)
+class Fitted:
+    """What a method ended with: a labeling and its separator.
+
+    Attributes
+    ----------
+    labeling : array of shape (n_instances,)
+    weights : array of shape (rank,)
+        The weights over the features.
+    bias : float
+    objective : float
+    history : History
+    stopped_by : exception or None
+        What stopped the method early, if anything did.
+    ill_posed : bool
+        Whether the method has warned that the data hardly determine it.
+    """
+
+    labeling: Array
+    weights: Array
+    bias: float
+    objective: float
+    history: History
+    stopped_by: BaseException | None = None
+    ill_posed: bool = False
+
+    def scores(self, features: Array) -> Array:
+        """Decision values of instances with these features."""
+        return features @ self.weights + self.bias

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from propcvx import AlterPropSVM, bag_target
-from propcvx.alternating.algorithm import Descent, alternate
+from propcvx.alternating.algorithm import alternate, descent
 from propcvx.alternating.problem import PropSVM, Separator
 from propcvx.bags import Bags
 from propcvx.datasets import proportions_of, random_bags
@@ -53,7 +53,7 @@ def test_a_loop_ends_when_the_decrease_is_small_beside_the_objective(tol, ends):
 
     problem = PropSVM(bags, 1.0, np.ones(1), PROPORTION_LOSSES["absolute"])
     start = np.array([1.0, -1.0, 1.0, -1.0])
-    end = Descent.of(alternate(problem, step, start, [1.0], tol=tol, max_iter=3))
+    end = descent(alternate(problem, step, start, [1.0], tol=tol, max_iter=3))
     assert end.history.objectives == pytest.approx([204.0, 136.0, 80.0][:ends])
     reason = StopReason.CONVERGED if ends == 2 else StopReason.MAX_ROUNDS
     assert end.history.stop_reason is reason

@@ -25,7 +25,7 @@ from propcvx import (
     RandomStart,
     bag_target,
 )
-from propcvx.alternating.algorithm import Descent, alternate, annealing_values
+from propcvx.alternating.algorithm import alternate, annealing_values, descent
 from propcvx.alternating.problem import PropSVM, Separator
 from propcvx.alternating.svm_step import SVMStep, svm_step
 from propcvx.errors import SolverError
@@ -275,7 +275,7 @@ def test_a_descent_does_not_depend_on_those_before_it(problem, annealing):
     random = np.random.RandomState(0)
     for start in [random_labeling(problem.bags, random) for _ in range(3)]:
         again, alone = (
-            Descent.of(alternate(task, each, start, schedule))
+            descent(alternate(task, each, start, schedule))
             for each in (step, SVMStep(problem.X, "libsvm", 1e-6))
         )
         assert again.objective == alone.objective
@@ -299,7 +299,7 @@ def test_an_unchanged_labeling_is_not_solved_again():
     problem = small_problem(4, sizes=(5, 5))
     step, task = step_and_problem(problem)
     counting = CountingStep(step)
-    Descent.of(alternate(task, counting, np.ones(10), annealing_values(task.C)))
+    descent(alternate(task, counting, np.ones(10), annealing_values(task.C)))
     assert len(set(counting.calls)) == len(counting.calls)
 
 
@@ -767,7 +767,7 @@ def test_starts_from_planes_that_are_zero_go_both_ways():
     problem = PropSVM(bags, 1.0, np.full(10, 10.0), PROPORTION_LOSSES["absolute"])
     walk = partial(alternate, problem, SVMStep(features), schedule=annealing_values(1.0)[:3])
     starts = (random_labeling(bags, np.random.RandomState(seed)) for seed in range(100))
-    ends = (Descent.of(walk(labeling)) for labeling in starts)
+    ends = (descent(walk(labeling)) for labeling in starts)
     assert 30 <= sum(end.weights[0] > 0.0 for end in ends) <= 70
 
 
@@ -807,7 +807,7 @@ def test_a_descent_with_another_instance_loss_is_a_descent(loss):
     bags, absolute = problem.bags, PROPORTION_LOSSES["absolute"]
     task = PropSVM(bags, 1.0, np.full(2, 3.0), absolute, chosen)
     step = svm_step(problem.X, chosen, "auto", 1e-8, {})
-    end = Descent.of(alternate(task, step, np.ones(13), annealing_values(1.0)))
+    end = descent(alternate(task, step, np.ones(13), annealing_values(1.0)))
     value = value_of(task, problem.X, end.labeling, end.weights, end.bias)
     assert end.objective == pytest.approx(value, rel=1e-9)
     better = task.best_labeling(problem.X @ end.weights + end.bias)

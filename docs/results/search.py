@@ -9,7 +9,7 @@ import numpy as np
 from numpy.random import RandomState
 from study import HERE, complete, labelled, lines
 
-from propcvx.alternating.algorithm import Descent, alternate, annealing_values
+from propcvx.alternating.algorithm import alternate, annealing_values, descent
 from propcvx.alternating.polish import POLISHES, PropSVMSearch
 from propcvx.alternating.problem import PropSVM, Separator
 from propcvx.bags import Bags
@@ -97,7 +97,7 @@ def algorithm_1(problem):
         random = RandomState(seed)
         starts = [random_labeling(bags, random) for _ in range(STARTS)]
         walks = (alternate(posed, step, start, annealing_values(C)) for start in starts)
-        ends = [Descent.of(walk) for walk in walks]
+        ends = [descent(walk) for walk in walks]
         return {
             f"Algorithm 1, polish {name}": [
                 polish(search, end, RandomState(seed)).labeling for end in ends

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from propcvx.alternating.problem import PropSVM, Separator
 from propcvx.alternating.svm_step import Step
 from propcvx.errors import InputError
-from propcvx.history import History, Round, StopReason
+from propcvx.history import Fitted, History, Round, StopReason
 
 Array = NDArray[np.float64]
 
@@ -48,40 +48,6 @@ class Iterate:
     stop_reason: StopReason
 
 
-@dataclass(frozen=True)
-class Descent:
-    """Where one start of Algorithm 1 ended.
-
-    Attributes
-    ----------
-    labeling : array of shape (n_instances,)
-    weights : array of shape (rank,)
-    bias : float
-        The separator, which is the SVM of that labeling.
-    objective : float
-        Value of eq:pSVM_2.
-    history : History
-    """
-
-    labeling: Array
-    weights: Array
-    bias: float
-    objective: float
-    history: History
-
-    @classmethod
-    def of(cls, iterates: Iterable[Iterate]) -> Descent:
-        """Run :func:`alternate` to its end, and keep a record of every round."""
-        history, last, started = History(), None, perf_counter()
-        for last in iterates:
-            history.append(_round(last, perf_counter() - started))
-            history.stop_reason, started = last.stop_reason, perf_counter()
-        if last is None:
-            raise InputError("schedule must hold at least one value of C*, and max_iter be >= 1.")
-        plane = last.separator
-        return cls(last.labeling, plane.weights, plane.bias, last.objective, history)
-
-
 def annealing_values(C: float, start: float = 1e-5, delta: float = 0.5) -> list[float]:
     r"""Values of C* in Algorithm 1: :math:`C^* \leftarrow \min\{(1 + \Delta) C^*, C\}`.
 
@@ -105,7 +71,7 @@ def alternate(
     tol: float = 1e-4,
     max_iter: int = 100,
 ) -> Iterator[Iterate]:
-    r"""Algorithm 1 from one labeling, round by round; :meth:`Descent.of` is its end.
+    r"""Algorithm 1 from one labeling, round by round; :func:`descent` is its end.
 
     A pure function: the same arguments give the same rounds, wherever they are computed.
 
@@ -165,6 +131,18 @@ def _better(
     if old is None:
         return new
     return min(new, old, key=lambda separator: problem.objective(labeling, separator, C))
+
+
+def descent(iterates: Iterable[Iterate]) -> Fitted:
+    """Where :func:`alternate` ends: the last labeling and its SVM, and a record of every round."""
+    history, last, started = History(), None, perf_counter()
+    for last in iterates:
+        history.append(_round(last, perf_counter() - started))
+        history.stop_reason, started = last.stop_reason, perf_counter()
+    if last is None:
+        raise InputError("schedule must hold at least one value of C*, and max_iter be >= 1.")
+    separator = last.separator
+    return Fitted(last.labeling, separator.weights, separator.bias, last.objective, history)
 
 
 def _round(iterate: Iterate, seconds: float) -> Round:

@@ -12,10 +12,9 @@ import numpy as np
 from numpy.random import RandomState
 from numpy.typing import NDArray
 
-from propcvx.alternating.algorithm import Descent
 from propcvx.alternating.problem import PropSVM, Separator
 from propcvx.alternating.svm_step import Step
-from propcvx.history import History, Round, StopReason
+from propcvx.history import Fitted, History, Round, StopReason
 from propcvx.local_search import Moves, descend, hops, is_better, until_idle
 
 Array = NDArray[np.float64]
@@ -131,23 +130,23 @@ def _after_flips(features: Array, plane: Separator, flips: Indices, box: Array) 
     return np.asarray(total - 0.5 * np.square(weights).sum(axis=1))
 
 
-Polish = Callable[[PropSVMSearch, Descent, RandomState], Descent]
+Polish = Callable[[PropSVMSearch, Fitted, RandomState], Fitted]
 """``polish(search, descent, random)``: a descent that ends at least as well."""
 
 
-def as_it_is(search: PropSVMSearch, descent: Descent, random: RandomState) -> Descent:
+def as_it_is(search: PropSVMSearch, descent: Fitted, random: RandomState) -> Fitted:
     """Algorithm 1 as printed: nothing follows."""
     return descent
 
 
-def by_swaps(search: PropSVMSearch, descent: Descent, random: RandomState) -> Descent:
+def by_swaps(search: PropSVMSearch, descent: Fitted, random: RandomState) -> Fitted:
     """Swaps of two labels of a bag, and flips of single ones, until none is better."""
     started = perf_counter()
     end = descend(search, search.solved(descent.labeling))
     return _ended(descent, end, search.problem.C, started)
 
 
-def by_hops(search: PropSVMSearch, descent: Descent, random: RandomState) -> Descent:
+def by_hops(search: PropSVMSearch, descent: Fitted, random: RandomState) -> Fitted:
     """The same, then with one or two bags of the best labeling labeled anew."""
     started = perf_counter()
     end = descend(search, search.solved(descent.labeling))
@@ -155,7 +154,7 @@ def by_hops(search: PropSVMSearch, descent: Descent, random: RandomState) -> Des
     return _ended(descent, end, search.problem.C, started)
 
 
-def _ended(descent: Descent, end: LabeledSeparator, C: float, started: float) -> Descent:
+def _ended(descent: Fitted, end: LabeledSeparator, C: float, started: float) -> Fitted:
     """The descent with one more round, which led to the labeling, if that is better."""
     if not is_better(end.value, descent.objective):
         return descent
@@ -169,7 +168,7 @@ def _ended(descent: Descent, end: LabeledSeparator, C: float, started: float) ->
         n_flips=flips,
     )
     history = History([*descent.history, last], StopReason.NO_BETTER_MOVE)
-    return Descent(end.labeling, plane.weights, plane.bias, end.value, history)
+    return Fitted(end.labeling, plane.weights, plane.bias, end.value, history)
 
 
 POLISHES: Mapping[str, Polish] = MappingProxyType(

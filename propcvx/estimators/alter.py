@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from dataclasses import KW_ONLY, dataclass
-from functools import partial
+from collections.abc import Iterator
+from dataclasses import KW_ONLY, dataclass, replace
+from operator import attrgetter
 from typing import Any
 
 import numpy as np
@@ -14,16 +14,17 @@ from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 from tqdm import tqdm
 
-from propcvx.alternating.algorithm import Descent, Iterate, alternate, annealing_values
+from propcvx.alternating.algorithm import alternate, annealing_values, descent
 from propcvx.alternating.polish import POLISHES, PropSVMSearch
 from propcvx.alternating.problem import PropSVM
 from propcvx.alternating.svm_step import Solved, remembered, svm_step
 from propcvx.bags import Bags
 from propcvx.checks import check_choice, check_count, check_flag, check_number, named
 from propcvx.errors import InputError, SolverError
-from propcvx.estimators.base import BagClassifier, Fitted
+from propcvx.estimators.base import BagClassifier
 from propcvx.estimators.starts import Start, starts_of
 from propcvx.estimators.training import proportion_term
+from propcvx.history import Fitted
 from propcvx.kernels import FeatureMap
 from propcvx.losses import INSTANCE_LOSSES
 from propcvx.metrics import proportion_error
@@ -161,7 +162,7 @@ class AlterPropSVM(BagClassifier):
         features, stopped_by = feature_map.features, None
         if self.selection == "bag_error" and len(starts) > 1:
             starts = [self._chosen_start(features, problem, starts, random)]
-        ends: list[tuple[Start, Descent]] = []
+        ends: list[tuple[Start, Fitted]] = []
         try:
             for end in self._descents(features, problem, starts, random, feature_map.solved):
                 ends.append(end)
@@ -170,10 +171,9 @@ class AlterPropSVM(BagClassifier):
                 raise
             stopped_by = failure
         self.start_objectives_ = np.array([end.objective for _, end in ends])
-        self.start_, best = min(ends, key=lambda end: end[1].objective)
+        self.start_, best = ends[int(np.argmin(self.start_objectives_))]
         self.n_iter_ = len(best.history)
-        found = best.labeling, best.weights, best.bias, best.objective, best.history
-        return Fitted(*found, stopped_by)
+        return replace(best, stopped_by=stopped_by)
 
     def _problem(self, bags: Bags) -> PropSVM:
         """The problem, from checked parameters."""
@@ -196,19 +196,16 @@ class AlterPropSVM(BagClassifier):
         problem: PropSVM,
         starts: list[Start],
         random: RandomState,
-        solved: Solved | None = None,
-    ) -> Iterator[tuple[Start, Descent]]:
+        solved: Solved,
+    ) -> Iterator[tuple[Start, Fitted]]:
         """Where every start ends, in the order of the starts, as they end."""
         settings = (portable(self.solver), self.solver_tol, self.solver_options or {})
-        step = svm_step(features, problem.instance_loss, *settings)
-        asked = remembered(step, {} if solved is None else solved)
-        walk = partial(alternate, problem, asked, tol=self.tol, max_iter=self.max_iter)
-        levels = {True: annealing_values(self.C), False: [self.C]}
-        polish = partial(POLISHES[self.polish], PropSVMSearch(problem, asked, features))
+        step = remembered(svm_step(features, problem.instance_loss, *settings), solved)
+        search = PropSVMSearch(problem, step, features)
         each = [start for start in starts for _ in range(start.repeats)]
         seeds = [random.randint(2**31) for _ in each]
         ends = Parallel(n_jobs=self.n_jobs, return_as="generator")(
-            delayed(_descent)(start, seed, features, problem.bags, walk, levels, polish)
+            delayed(_descent)(start, seed, search, self.polish, self.tol, self.max_iter)
             for start, seed in zip(each, seeds, strict=True)
         )
         shown = tqdm(ends, desc="starts", total=len(each), disable=not self.verbose)
@@ -226,23 +223,20 @@ class AlterPropSVM(BagClassifier):
             train, test = np.flatnonzero(fold_of != fold), np.flatnonzero(fold_of == fold)
             held_out = bags.take(test)
             for k, start in enumerate(starts):
-                ends = self._descents(features[train], problem.take(train), [start], random)
-                best = min((end for _, end in ends), key=lambda end: end.objective)
-                scores = features[test] @ best.weights + best.bias
-                errors[k] += proportion_error(held_out, scores) * held_out.n_bags
+                ends = self._descents(features[train], problem.take(train), [start], random, {})
+                best = min((end for _, end in ends), key=attrgetter("objective"))
+                errors[k] += (
+                    proportion_error(held_out, best.scores(features[test])) * held_out.n_bags
+                )
         return starts[int(np.argmin(errors))]
 
 
 def _descent(
-    start: Start,
-    seed: int,
-    features: Array,
-    bags: Bags,
-    walk: Callable[..., Iterator[Iterate]],
-    levels: dict[bool, list[float]],
-    polish: Callable[[Descent, RandomState], Descent],
-) -> Descent:
+    start: Start, seed: int, search: PropSVMSearch, polish: str, tol: float, max_iter: int
+) -> Fitted:
     """Where a start ends, a function of its arguments alone."""
-    random = RandomState(seed)
-    iterates = walk(start.labeling(features, bags, random), levels[start.annealing])
-    return polish(Descent.of(iterates), random)
+    problem, random = search.problem, RandomState(seed)
+    labeling = start.labeling(search.features, problem.bags, random)
+    schedule = annealing_values(problem.C) if start.annealing else [problem.C]
+    rounds = alternate(problem, search.svm_step, labeling, schedule, tol=tol, max_iter=max_iter)
+    return POLISHES[polish](search, descent(rounds), random)

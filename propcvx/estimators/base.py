@@ -29,8 +29,8 @@ from propcvx.errors import (
     warn,
 )
 from propcvx.estimators.calibration import Calibration
-from propcvx.estimators.training import TrainingData, check_same_length, scaling_advice
-from propcvx.history import History, StopReason
+from propcvx.estimators.training import TrainingData, scaling_advice
+from propcvx.history import Fitted, History, StopReason
 from propcvx.kernels import FeatureMap
 from propcvx.metrics import bag_error, proportion_error
 from propcvx.solvers import portable
@@ -44,36 +44,6 @@ SMALL = 2000
 On two cores, a restricted master of 348 instances took 0.12 s on one thread and 4.0 s on two, one
 of 2,000 instances 0.48 s and 2.3 s.
 """
-
-
-@dataclass(frozen=True, eq=False)
-class Fitted:
-    """What a method ends with: a labeling and its separator, in the order of its bags.
-
-    Attributes
-    ----------
-    labeling : array of shape (n_instances,)
-    weights : array of shape (rank,)
-    bias : float
-    objective : float
-    history : History
-    stopped_by : exception or None
-        What stopped the method early, if anything did.
-    ill_posed : bool
-        Whether the method has warned that the data hardly determine it.
-    """
-
-    labeling: Array
-    weights: Array
-    bias: float
-    objective: float
-    history: History
-    stopped_by: BaseException | None = None
-    ill_posed: bool = False
-
-    def scores(self, features: Array) -> Array:
-        """Decision values of instances with these features."""
-        return features @ self.weights + self.bias
 
 
 def _knows_bags(estimator: BagClassifier) -> bool:
@@ -306,9 +276,7 @@ class BagClassifier(ClassifierMixin, BaseEstimator):
             check_is_fitted(self)
             check_known_classes(y, self.classes_)
             return float(super().score(X, y, sample_weight))
-        scores = self.decision_function(X)
-        check_same_length(len(scores), len(y))
-        return 0.0 - bag_error(y, np.where(scores > 0, 1, -1))
+        return 0.0 - bag_error(y, self.decision_function(X))
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -21,15 +21,13 @@ from propcvx.bounds import (
     SwapSearch,
     find_bounds,
 )
-from propcvx.checks import check_choice, check_number, named
+from propcvx.checks import check_choice, check_number
 from propcvx.errors import CrossedBoundsError, FailedBoundWarning, warn
 from propcvx.estimators.base import one_thread
 from propcvx.estimators.conv import ConvPropSVM
-from propcvx.estimators.training import TrainingData
-from propcvx.estimators.training import bag_weights as weights_of
+from propcvx.estimators.training import TrainingData, proportion_term
 from propcvx.history import StopReason
 from propcvx.labelings import FeasibleLabelings
-from propcvx.losses import PROPORTION_LOSSES
 
 SHARE = 0.2
 """Share of the time limit after which the search for labelings begins no further descent."""
@@ -145,11 +143,8 @@ def certify(
         feasible = FeasibleLabelings.of(prepared.bags, epsilon)
         problem = LabelingProblem.constrained(features, feasible, C)
     else:
-        check_number("C_p", C_p, least=0.0)
-        given = named("loss", loss, PROPORTION_LOSSES, "of")
-        given = given if prepared.bags.sign > 0 else given.mirrored()
-        weights = C_p * weights_of(bag_weights, prepared.bags)
-        problem = LabelingProblem.penalised(features, prepared.bags, C, given, weights)
+        term = proportion_term("loss", loss, C_p, bag_weights, prepared.bags)
+        problem = LabelingProblem.penalised(features, prepared.bags, C, *term)
     asked = find_bounds(kinds, problem)
     lost, least = 1.0 - feature_map.share_of_bounds(C), problem.least_cost
     with tqdm(desc="nodes", disable=not verbose) as bar, one_thread(len(features)):

@@ -11,7 +11,8 @@ from tqdm import tqdm
 
 from propcvx.bags import Bags
 from propcvx.checks import check_choice, check_number, named
-from propcvx.estimators.base import BagClassifier, Fitted
+from propcvx.estimators.base import BagClassifier
+from propcvx.history import Fitted
 from propcvx.kernels import FeatureMap
 from propcvx.labelings import FeasibleLabelings
 from propcvx.metrics import least_error_bias

@@ -13,9 +13,9 @@ from numpy.typing import NDArray
 from propcvx.bags import Bags
 from propcvx.checks import check_choice, check_number
 from propcvx.errors import IllPosedWarning, InputError, warn
-from propcvx.estimators.base import BagClassifier, Fitted
+from propcvx.estimators.base import BagClassifier
 from propcvx.estimators.training import bag_weights
-from propcvx.history import History, Round, StopReason
+from propcvx.history import Fitted, History, Round, StopReason
 from propcvx.kernels import FeatureMap
 from propcvx.losses import best_regression_bias
 from propcvx.programs import (

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -62,7 +61,11 @@ class TrainingData:
             estimator, X, accept_sparse="csr", dtype=np.float64, ensure_min_samples=2
         )
         target, classes = (y, np.array([-1, 1])) if is_bag_target(y) else bags_of_one(y)
-        check_same_length(checked.shape[0], len(target))
+        if checked.shape[0] != len(target):
+            raise InputError(
+                f"X and y must have the same number of instances, got {checked.shape[0]} and "
+                f"{len(target)}."
+            )
         precomputed = estimator.kernel == "precomputed"
         bags = in_canonical_order(Bags.from_target(target), checked, precomputed=precomputed)
         return cls(X, checked, bags, classes)
@@ -102,18 +105,16 @@ def bags_of_one(labels: Any) -> tuple[NDArray[np.void], NDArray[Any]]:
             "y must be given (requires y to be passed, but the target y is None): a bag "
             "target made by propcvx.bag_target, or labels."
         )
-    if getattr(labels, "dtype", None) is not None and labels.dtype.names:
+    if getattr(getattr(labels, "dtype", None), "names", None):
         raise InputError(
             f"y must be a bag target with fields {BAG_DTYPE.names}, got the fields "
-            f"{labels.dtype.names}; make one with propcvx.bag_target."
+            f"{labels.dtype.names}; {MAKE_TARGET}."
         )
-    if isinstance(labels, Mapping):
-        raise InputError(f"y must have one row per instance, got a mapping; {MAKE_TARGET}.")
-    labels = column_or_1d(labels, warn=True)
     try:
+        labels = column_or_1d(labels, warn=True)
         check_classification_targets(labels)
     except ValueError as error:
-        raise InputError(f"{error} For shares, {MAKE_TARGET}.") from error
+        raise InputError(f"{error} For bags and their shares, {MAKE_TARGET}.") from error
     classes, codes = np.unique(labels, return_inverse=True)
     if len(classes) != 2:
         raise InputError(
@@ -122,14 +123,6 @@ def bags_of_one(labels: Any) -> tuple[NDArray[np.void], NDArray[Any]]:
             f"supported. For names of bags, {MAKE_TARGET}."
         )
     return bag_target(np.arange(len(labels)), codes, labels=2 * codes - 1), classes
-
-
-def check_same_length(n_instances: int, n_targets: int) -> None:
-    """X and y have one row per instance each."""
-    if n_instances != n_targets:
-        raise InputError(
-            f"X and y must have the same number of instances, got {n_instances} and {n_targets}."
-        )
 
 
 def bag_weights(weights: Any, bags: Bags) -> Array:
