@@ -190,11 +190,6 @@ class RememberedStep:
             self.known[question] = self.step(labeling, C)
         return self.known[question]
 
-    @property
-    def features(self) -> Array:
-        """Those of the step."""
-        return self.step.features
-
     def __getstate__(self) -> dict[str, Any]:
         return {"step": self.step, "known": {}}
 
