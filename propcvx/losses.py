@@ -127,10 +127,6 @@ class InstanceLoss:
             return self.of(-1.0, scores) - self.of(1.0, scores)
         return self.weights * self.gain(scores)
 
-    def times(self, factor: Array | float) -> InstanceLoss:
-        """The loss with its weights multiplied."""
-        return replace(self, weights=self.weights * factor)
-
     def take(self, instances: NDArray[np.intp]) -> InstanceLoss:
         """The loss of some instances."""
         each = np.ndim(self.weights) > 0

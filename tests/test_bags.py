@@ -161,24 +161,6 @@ def test_membership_is_one_where_an_instance_is_in_a_bag():
     np.testing.assert_array_equal(bags.membership.sum(axis=1), bags.sizes)
 
 
-class CountedId(str):
-    """A bag id that counts how often it is looked up."""
-
-    lookups = 0
-
-    def __hash__(self):
-        CountedId.lookups += 1
-        return super().__hash__()
-
-
-@pytest.mark.parametrize("n_bags", [10, 100])
-def test_each_id_is_looked_up_a_few_times_however_many_bags(n_bags):
-    ids = [CountedId(f"ward {k}") for k in range(n_bags)] * 2
-    CountedId.lookups = 0
-    bag_target(ids, proportions_of([1] * n_bags + [-1] * n_bags, ids))
-    assert CountedId.lookups <= 15 * n_bags
-
-
 def test_ids_in_an_array_are_plain_numbers():
     ids = np.array([7, -3, 7, 2**62], dtype=np.int64)
     shares = proportions_of([1, 1, -1, -1], ids)

@@ -70,37 +70,29 @@ def shares_of(bags, rows):
     return np.array([(rows[:, bags.index == k] > 0).mean(axis=1) for k in range(bags.n_bags)]).T
 
 
-def step_cost(bags, scores, loss, weights, rows):
+def step_cost(bags, scores, loss, weights, rows, instance_loss=HINGE):
     """The objective of eq:solving_y for labelings, one per row."""
     gaps = shares_of(bags, rows) - bags.proportions
-    return HINGE.of(rows, scores).sum(axis=1) + loss.of(gaps) @ weights
+    return instance_loss.of(rows, scores).sum(axis=1) + loss.of(gaps) @ weights
 
 
 # The labeling step of alter-pSVM
 
 
+@pytest.mark.parametrize("weighted", [False, True])
 @given(bags_and_scores(), LOSSES, st.lists(WEIGHTS, min_size=3, max_size=3))
-@settings(max_examples=150)
-def test_labeling_step_is_the_best_of_all_labelings(problem, loss, weights):
+@settings(max_examples=100)
+def test_labeling_step_is_the_best_of_all_labelings(weighted, problem, loss, weights):
     bags, scores = problem
     weights = np.array(weights[: bags.n_bags])
-    labeling = best_labeling(scores, bags, loss, weights)
+    heavy = np.random.RandomState(0).uniform(0.1, 3.0, bags.n_instances)
+    instances = replace(HINGE, weights=heavy) if weighted else HINGE
+    labeling = best_labeling(scores, bags, loss, weights, instance_loss=instances)
     assert set(np.unique(labeling)) <= {-1.0, 1.0}
     assert (labeling == bags.labels)[bags.labels != 0].all()
-    costs = step_cost(bags, scores, loss, weights, all_labelings(bags))
-    reached = step_cost(bags, scores, loss, weights, labeling[None, :])[0]
+    costs = step_cost(bags, scores, loss, weights, all_labelings(bags), instances)
+    reached = step_cost(bags, scores, loss, weights, labeling[None, :], instances)[0]
     assert reached == pytest.approx(costs.min(), rel=1e-12, abs=1e-12)
-
-
-@pytest.mark.parametrize(("loss", "price"), [("absolute", 0.5), ("squared", 0.25)])
-@given(score=st.floats(0.01, 3.0))
-def test_one_more_positive_is_bought_just_below_its_gain(loss, price, score):
-    """Two instances, one of them to be positive: the other turns too if that gains more."""
-    bags, scores = Bags.from_target(bag_target([0, 0], [0.5])), np.array([5.0, score])
-    gain = HINGE.of(-1.0, score) - HINGE.of(1.0, score)
-    for weight, label in ((gain / price * (1 - 1e-9), 1.0), (gain / price * (1 + 1e-9), -1.0)):
-        labeling = best_labeling(scores, bags, PROPORTION_LOSSES[loss], np.array([weight]))
-        assert labeling.tolist() == [1.0, label]
 
 
 @pytest.mark.parametrize(
@@ -124,19 +116,6 @@ def test_labeling_step_solves_its_program(loss, solver, examples):
         assert solve(program, solver).value == pytest.approx(reached, rel=1e-6, abs=1e-6)
 
     check()
-
-
-@given(bags_and_scores(max_size=8, most=20), LOSSES)
-def test_huge_weights_fix_the_counts_and_no_weight_takes_the_signs(problem, loss):
-    bags, scores = problem
-    signs = best_labeling(scores, bags, loss, np.zeros(bags.n_bags))
-    free = (bags.labels == 0) & (scores != 0.0)
-    np.testing.assert_array_equal(signs[free], np.sign(scores[free]))
-    forced = best_labeling(scores, bags, loss, np.full(bags.n_bags, 1e6))
-    positive, negative = bags.known_counts()
-    reachable = np.clip(bags.proportions * bags.sizes, positive, bags.sizes - negative)
-    gaps = np.abs(bags.proportions_of(forced) * bags.sizes - reachable)
-    assert gaps.max() <= 0.5 + 1e-9
 
 
 # Feasible labelings
@@ -270,14 +249,6 @@ def test_the_error_names_an_epsilon_and_a_proportion_that_do(size, share):
         assert share * size == pytest.approx(round(share * size), abs=1e-6)
 
 
-def test_infeasible_counts_by_their_text():
-    bags = Bags.from_target(bag_target([0, 0, 0], [0.5]))
-    text = r"epsilon=0.1: bag 0 \(p \* n = 0.5 \* 3 = 1.5 positives, nearest 2/3\).* of 0.1667 "
-    with pytest.raises(InfeasibleLabelingError, match=text):
-        bags.count_range(0.1)
-    assert [count.tolist() for count in bags.count_range(0.17)] == [[1], [2]]
-
-
 def rounded_proportions(n_bags):
     """Bags of three, one positive in each, whose proportions were written with two decimals."""
     ids = np.repeat([f"ward {k}" for k in range(n_bags)], 3)
@@ -397,20 +368,3 @@ def test_equal_scores_keep_their_labels_where_the_counts_allow(bags, loss):
     for bag in range(bags.n_bags):
         changes = (after - before)[bags.index == bag]
         assert (changes >= 0).all() or (changes <= 0).all(), "flips in one direction only"
-
-
-@given(bags_and_scores(), LOSSES, st.integers(0, 1000))
-@settings(max_examples=50)
-def test_labeling_step_with_instances_of_different_weight_is_the_best_of_all(problem, loss, seed):
-    bags, scores = problem
-    random = np.random.RandomState(seed)
-    heavy = HINGE.times(random.uniform(0.1, 3.0, bags.n_instances))
-    weights = random.uniform(0.0, 5.0, bags.n_bags)
-    labeling = best_labeling(scores, bags, loss, weights, instance_loss=heavy)
-
-    def cost(rows):
-        gaps = shares_of(bags, rows) - bags.proportions
-        return heavy.of(rows, scores).sum(axis=1) + loss.of(gaps) @ weights
-
-    least = cost(all_labelings(bags)).min()
-    assert cost(labeling[None, :])[0] == pytest.approx(least, rel=1e-12, abs=1e-12)
