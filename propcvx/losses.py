@@ -162,7 +162,7 @@ def best_regression_bias(targets: Array, widths: Array, scores: Array) -> float:
     Parameters
     ----------
     targets : array of shape (K,)
-        The values :math:`\tau_k` to be met.
+        The values :math:`\tau_k` to be reached.
     widths : array of shape (K,)
         Half-widths :math:`\epsilon_k \ge 0` of the tube.
     scores : array of shape (K,)

@@ -75,7 +75,7 @@ class BagKFold(BaseCrossValidator):
 
 @dataclass(eq=False, repr=False)
 class RepeatedBagKFold(BagKFold):
-    """:class:`BagKFold` several times, the bags dealt anew each time.
+    """:class:`BagKFold` several times, with the bags dealt again each time.
 
     Parameters
     ----------

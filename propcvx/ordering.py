@@ -25,7 +25,7 @@ Array = NDArray[np.float64]
 Indices = NDArray[np.intp]
 
 MOST_ROUNDS = 30
-"""How often instances of a Gram matrix that seem alike are told apart by choosing one of them."""
+"""How often one of several instances that a Gram matrix does not distinguish is chosen."""
 
 SHARE_UNIT = 2.0**-40
 """What shares are rounded to multiples of, so that 1 - (1 - p) is p."""
@@ -142,7 +142,7 @@ def _refined(ranks: Indices, pairs: Indices) -> Indices:
 
 
 def _copies(gram: Array, bags: Bags) -> tuple[Indices, Indices]:
-    """Numbers that tell equal bags apart, and equal instances of a bag."""
+    """Numbers that distinguish equal bags, and equal instances of a bag."""
     kind = 3 * _ranks(gram) + bags.labels + 1
     keys = zip(_contents(bags, kind), bags.whole.tolist(), strict=True)
     return _numbered(keys)[bags.index], _numbered(zip(bags.index, kind, strict=True))

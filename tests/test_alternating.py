@@ -252,27 +252,10 @@ def test_started_at_the_exact_optimum_it_stays(against_exact, name):
 # --- restarts ---------------------------------------------------------------------------------
 
 
-@settings(max_examples=5)
-@given(problem=small_problems(), annealing=st.booleans())
-def test_a_descent_does_not_depend_on_those_before_it(problem, annealing):
-    step, task = step_and_problem(problem)
-    schedule = annealing_values(task.C) if annealing else [task.C]
-    random = np.random.RandomState(0)
-    for start in [random_labeling(problem.bags, random) for _ in range(3)]:
-        again, alone = (
-            descent(alternate(task, each, start, schedule))
-            for each in (step, SVMStep(problem.X, "libsvm", 1e-6))
-        )
-        assert again.objective == alone.objective
-        np.testing.assert_array_equal(again.labeling, alone.labeling)
-        np.testing.assert_array_equal(again.weights, alone.weights)
-
-
-@pytest.mark.parametrize("polish", ["none", "hops"])
-def test_starts_in_two_processes_end_the_same(polish):
+def test_starts_in_two_processes_end_the_same():
     problem = small_problem(5, sizes=(8, 8), noise=2.0)
     init = [RandomStart(3), MethodStart("inv_cal", annealing=False)]
-    clf = printed_alter_psvm(init=init, polish=polish, random_state=0)
+    clf = printed_alter_psvm(init=init, polish="hops", random_state=0)
     one, two = (clone(clf).set_params(n_jobs=n).fit(problem.X, problem.y) for n in (1, 2))
     np.testing.assert_array_equal(one.start_objectives_, two.start_objectives_)
     np.testing.assert_array_equal(one.labeling_, two.labeling_)
@@ -545,16 +528,6 @@ def test_a_problem_can_be_taken_on_whole_bags():
     np.testing.assert_array_equal(part.bags.proportions, task.bags.proportions[[0, 2]])
 
 
-def test_objective_takes_an_annealing_value_in_place_of_C():
-    problem = small_problem(15)
-    step, task = step_and_problem(problem, C=2.0)
-    labeling = problem.labels.astype(float)
-    separator = step(labeling, 2.0)
-    errors = HINGE.of(labeling, separator.scores).sum()
-    at_C, at_half = (task.objective(labeling, separator, C) for C in (None, 1.0))
-    assert at_C - at_half == pytest.approx(errors)
-
-
 def test_bags_of_one_class_need_no_separator():
     y = bag_target([0, 0, 1, 1], [1.0, 1.0])
     assert Bags.from_target(y).n_bags == 2
@@ -595,7 +568,7 @@ def test_starts_that_had_ended_are_kept_when_it_is_stopped(monkeypatch, failure,
 # --- numerics ---------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("solver", ["libsvm", "newton", "piqp", "clarabel"])
+@pytest.mark.parametrize("solver", ["libsvm", "newton", "clarabel"])
 def test_data_far_from_the_origin_are_the_same_problem(solver):
     random = np.random.RandomState(0)
     X, bags = random.randn(60, 5), np.repeat(np.arange(6), 10)

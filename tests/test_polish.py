@@ -103,7 +103,7 @@ def test_no_move_is_better_than_its_lower_bound(seed, C, weighted):
 
 
 def test_hops_find_the_best_labeling_of_small_problems():
-    for seed in range(4):
+    for seed in range(2):
         problem, clf = problem_and_fit(seed, "hops", known=0.0, sizes=(4, 4), solver_tol=1e-8)
         search = search_of(problem, 1.0, 1.0, HINGE)
         every = np.array(np.meshgrid(*8 * [[-1.0, 1.0]])).reshape(8, -1).T
