@@ -18,8 +18,7 @@ from numpy.typing import NDArray
 
 from propcvx.checks import check_choice, check_number
 from propcvx.errors import CutBagWarning, InfeasibleLabelingError, InputError, warn
-from propcvx.layout import BagRows, bag_rows
-from propcvx.targets import BAG_DTYPE, SHOWN, check_proportions, is_bag_target, known_labels
+from propcvx.targets import BAG_DTYPE, SHOWN, check_share, is_bag_target, known_labels
 
 COUNT_SLACK = 1e-6
 """How far ``p * n`` may lie from an integer, in instances, and still be that count."""
@@ -79,8 +78,7 @@ class Bags:
         ids = y.dtype.metadata["ids"] if y.dtype.metadata else None
         whole, rows = np.bincount(index) == sizes, np.arange(len(y))
         bags = cls(index, y["proportion"][first], labels, whole, codes, rows, ids)
-        _check_one_proportion(bags, y["proportion"])
-        check_proportions(bags.proportions, bags.name)
+        _check_proportions(bags, y["proportion"])
         _warn_if_cut(bags, sizes)
         _check_known(bags)
         return bags
@@ -150,11 +148,6 @@ class Bags:
         return np.bincount(self.index, minlength=self.n_bags)
 
     @cached_property
-    def layout(self) -> list[BagRows]:
-        """The instances in matrices with a bag in each row."""
-        return bag_rows(self.index, self.sizes)
-
-    @cached_property
     def membership(self) -> sp.csr_array:
         """Matrix of shape (n_bags, n_instances): 1 where an instance is in a bag, 0 elsewhere."""
         entries = np.ones(self.n_instances), (self.index, np.arange(self.n_instances))
@@ -170,6 +163,16 @@ class Bags:
         """The instances of each bag."""
         order = np.argsort(self.index, kind="stable")
         return tuple(np.split(order, self.starts[1:]))
+
+    @cached_property
+    def by_size(self) -> list[tuple[NDArray[np.intp], NDArray[np.intp]]]:
+        """For each size of bags, these bags, and their instances with a bag in each row."""
+        order = np.argsort(self.index, kind="stable")
+        bags_of = {size: np.flatnonzero(self.sizes == size) for size in np.unique(self.sizes)}
+        return [
+            (bags, order[self.starts[bags, None] + np.arange(size)])
+            for size, bags in bags_of.items()
+        ]
 
     def proportions_of(self, labeling: NDArray[Any]) -> NDArray[np.float64]:
         r"""Share of positives of a labeling in each bag, :math:`\tilde p_k(y)` (eq:tilde_p_k)."""
@@ -214,12 +217,14 @@ class Bags:
         """
         if isinstance(epsilon, str):
             check_choice("epsilon", epsilon, ("rounding",))
+            width = np.full(self.n_bags, 0.5)
         else:
-            check_number("epsilon", epsilon, least=0.0, most=1.0)
+            width = check_number("epsilon", epsilon, least=0.0, most=1.0) * self.sizes
+            width = np.where(self.whole, width, np.maximum(width, 0.5))
+        width += COUNT_SLACK
         target = self.proportions * self.sizes
         positive, negative = self.known_counts()
         allowed = positive, self.sizes - negative
-        width = self._widths(epsilon) + COUNT_SLACK
         lower = np.clip(np.ceil(target - width), *allowed).astype(np.intp)
         upper = np.clip(np.floor(target + width), *allowed).astype(np.intp)
         nearest = np.clip(np.round(target), *allowed)
@@ -236,14 +241,6 @@ class Bags:
     def known_counts(self) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
         """Number of known positives and of known negatives in each bag."""
         return self.positives_of(self.labels), self.positives_of(-self.labels)
-
-    def _widths(self, epsilon: float | str) -> NDArray[np.float64]:
-        """How far from p * n a count may lie, in instances."""
-        half = np.full(self.n_bags, 0.5)
-        if isinstance(epsilon, str):
-            return half
-        width = epsilon * self.sizes
-        return np.where(self.whole, width, np.maximum(width, half))
 
     def _raise_infeasible(
         self, wrong: NDArray[np.intp], nearest: NDArray[np.float64], epsilon: float | str
@@ -272,12 +269,14 @@ def _rounded_up(value: float) -> float:
     return float(np.ceil(value * unit) / unit)
 
 
-def _check_one_proportion(bags: Bags, proportions: NDArray[np.float64]) -> None:
-    differs = bags.proportions[bags.index] != proportions
-    differs &= ~np.isnan(proportions)
+def _check_proportions(bags: Bags, of_instances: NDArray[np.float64]) -> None:
+    in_range = (bags.proportions >= 0.0) & (bags.proportions <= 1.0)
+    first = int(np.argmin(in_range))
+    check_share(float(bags.proportions[first]), bags.name(first))
+    differs = bags.proportions[bags.index] != of_instances
     if differs.any():
-        bag = bags.name(bags.index[np.argmax(differs)])
-        raise InputError(f"y['proportion'] must be one value per bag, got several in bag {bag}.")
+        name = bags.name(bags.index[np.argmax(differs)])
+        raise InputError(f"y['proportion'] must be one value per bag, got several in bag {name}.")
 
 
 def _warn_if_cut(bags: Bags, sizes: NDArray[np.int64]) -> None:

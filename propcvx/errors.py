@@ -21,7 +21,7 @@ class InfeasibleLabelingError(InputError):
 
 
 class GramMatrixMemoryError(PropCVXError, MemoryError):
-    """A Gram matrix would not fit into the memory at hand; nothing was allocated."""
+    """A Gram matrix would not fit into the available memory; nothing was allocated."""
 
 
 class SolverError(PropCVXError, RuntimeError):
@@ -57,7 +57,7 @@ class CrossedBoundsError(InputError):
 
 
 class ResidualsError(InputError):
-    """Residuals of a problem's values cannot be told: a part of it is not covered, or unset."""
+    """Residuals of a problem's values cannot be computed: a part of it is not covered, or unset."""
 
 
 class PropCVXWarning(UserWarning):

@@ -143,11 +143,11 @@ class History(Readable):
         if not self.rounds:
             return "No round is done."
         lines = text_table([_cells(n, record) for n, record in enumerate(self.rounds, 1)])
-        head, *told = lines.splitlines()
-        if len(told) > SHOWN:
-            left_out = f"... {len(told) - SHOWN} more rounds"
-            told = [*told[: SHOWN // 2], left_out, *told[-SHOWN // 2 :]]
-        return "\n".join([head, *told, *self._ending()])
+        head, *rows = lines.splitlines()
+        if len(rows) > SHOWN:
+            left_out = f"... {len(rows) - SHOWN} more rounds"
+            rows = [*rows[: SHOWN // 2], left_out, *rows[-SHOWN // 2 :]]
+        return "\n".join([head, *rows, *self._ending()])
 
     def _ending(self) -> Iterator[str]:
         if self.stop_reason is not None:

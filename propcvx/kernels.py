@@ -237,10 +237,10 @@ def unit_of(features: NDArray[np.float64], C: float = np.inf) -> float:
 
 
 def check_gram_memory(n_instances: int, advice: str, matrices: float = 2.0) -> None:
-    """Raise if so many matrices as large as a Gram matrix exceed the memory at hand.
+    """Raise if so many matrices as large as a Gram matrix exceed the available memory.
 
     Without psutil, as in a browser, that is not known: nothing is checked, and NumPy raises its
-    own ``MemoryError`` where it comes to that.
+    own ``MemoryError`` where memory runs out.
     """
     if psutil is None:
         return

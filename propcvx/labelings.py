@@ -18,7 +18,6 @@ from numpy.typing import NDArray
 
 from propcvx.bags import Bags
 from propcvx.errors import InputError
-from propcvx.layout import BagRows
 from propcvx.losses import HINGE, InstanceLoss, ProportionLoss
 
 Array = NDArray[np.float64]
@@ -28,7 +27,7 @@ MAX_ENUMERATED = 1_000_000
 """Largest number of labelings that :meth:`FeasibleLabelings.enumerate` is willing to list."""
 
 
-def labeling_step(
+def best_labeling(
     scores: Array,
     bags: Bags,
     loss: ProportionLoss,
@@ -70,16 +69,14 @@ def labeling_step(
     labeling : float array of shape (n_instances,)
         Entries -1.0 and +1.0.
     """
-    sorted_by_score = np.ndim(instance_loss.weights) == 0
-    keys = scores if sorted_by_score else instance_loss.reduction(scores)
+    gains = instance_loss.reduction(scores)
+    keys = scores if np.ndim(instance_loss.weights) == 0 else gains
 
-    def pays(key: Array, rank: Indices, bag: Indices) -> NDArray[np.bool_]:
+    def costs(bag: Indices, rank: Indices) -> Array:
         size, share = bags.sizes[bag], bags.proportions[bag]
-        cost = loss.of(rank / size - share) - loss.of((rank - 1) / size - share)
-        gain = instance_loss.reduction(key) if sorted_by_score else key
-        return gain > weights[bag] * cost
+        return weights[bag] * (loss.of(rank / size - share) - loss.of((rank - 1) / size - share))
 
-    return _top_labeled(_with_known(keys, bags), bags, 0 * bags.sizes, bags.sizes, pays, ties)
+    return _top_labeled(keys, gains, costs, bags, 0 * bags.sizes, bags.sizes, ties)
 
 
 def random_labeling(bags: Bags, random: np.random.RandomState) -> Array:
@@ -132,11 +129,10 @@ class FeasibleLabelings:
             Entries -1.0 and +1.0.  Of instances of one bag with equal scores, the first are +1.
         """
 
-        def pays(score: Array, rank: Indices, bag: Indices) -> NDArray[np.bool_]:
-            return score > 0.0
+        def costs(bag: Indices, rank: Indices) -> Array:
+            return np.zeros(1)
 
-        known = _with_known(scores.T, self.bags)
-        return _top_labeled(known, self.bags, self.lower, self.upper, pays).T
+        return _top_labeled(scores.T, scores.T, costs, self.bags, self.lower, self.upper).T
 
     def __contains__(self, labeling: Array) -> bool:
         """Whether a labeling has feasible counts and agrees with the labels that are known."""
@@ -201,59 +197,31 @@ def _with_known(scores: Array, bags: Bags) -> Array:
     return np.where(bags.labels == 0, scores, np.where(bags.labels > 0, np.inf, -np.inf))
 
 
-Pays = Callable[[Array, Indices, Indices], NDArray[np.bool_]]
-
-
 def _top_labeled(
     scores: Array,
+    gains: Array,
+    costs: Callable[[Indices, Indices], Array],
     bags: Bags,
     lower: Indices,
     upper: Indices,
-    pays: Pays,
     ties: Array | None = None,
 ) -> Array:
-    """Labels +1 for the top R instances of each bag, of equal ones those of largest ``ties``.
+    """Labels +1 for the top R instances of each bag, of equal scores those of largest ``ties``.
 
-    R is the largest count from ``lower`` to ``upper`` for which ``pays(score, rank, bag)`` holds at
-    rank R, or the smallest; ``pays`` may not hold again once it fails.  Instances are the last axis
-    of ``scores``, and each vector along it is a problem of its own.
+    R is the largest count from ``lower`` to ``upper`` such that each of the top R instances gains
+    more than ``costs(bag, rank)``.  Instances are the last axis of ``scores`` and ``gains``, and
+    each vector along it is a problem of its own.
     """
     labeling = np.empty(scores.shape)
-    for part in bags.layout:
-        own = part.gather(scores)
-        descending = np.sort(own, axis=-1)[..., ::-1]
-        top = _largest_count(descending, part.bags, lower[part.bags], upper[part.bags], pays)
-        last = _of_rank(descending, top)
-        positive = (own >= last[..., None]) & (top > 0)[..., None]
-        tied = (top > 0) & (top < part.sizes) & (last == _of_rank(descending, top + 1))
-        if tied.any():
-            positive[tied] = _first(own, top, part, ties)[tied]
-        part.scatter(np.where(positive, 1.0, -1.0), labeling)
+    scores, gains = _with_known(scores, bags), _with_known(gains, bags)
+    ties = np.zeros(bags.n_instances) if ties is None else ties
+    for bag, members in bags.by_size:
+        own, rank = scores[..., members], np.arange(1, members.shape[1] + 1)
+        order = np.lexsort((np.broadcast_to(-ties[members], own.shape), -own), axis=-1)
+        descending = np.take_along_axis(gains[..., members], order, axis=-1)
+        pays = descending > costs(bag[:, None], rank)
+        enough = np.where(pays, len(rank), rank - 1).min(axis=-1).clip(lower[bag], upper[bag])
+        labels = np.where(rank <= enough[..., None], 1.0, -1.0)
+        np.put_along_axis(own, order, labels, axis=-1)
+        labeling[..., members] = own
     return labeling
-
-
-def _of_rank(descending: Array, rank: Indices) -> Array:
-    """The score of a rank in each row, 1 for the top; any one where there is none."""
-    place = np.clip(rank - 1, 0, descending.shape[-1] - 1)
-    return np.take_along_axis(descending, place[..., None], axis=-1)[..., 0]
-
-
-def _largest_count(
-    descending: Array, bags: Indices, low: Indices, high: Indices, pays: Pays
-) -> Indices:
-    """By bisection, the largest rank up to ``high`` that pays; ``low`` where none does."""
-    low, high = (np.broadcast_to(end, descending.shape[:-1]) for end in (low, high))
-    while (low < high).any():
-        middle = (low + high + 1) // 2
-        enough = pays(_of_rank(descending, middle), middle, bags)
-        low, high = np.where(enough, middle, low), np.where(enough, high, middle - 1)
-    return low
-
-
-def _first(own: Array, top: Indices, part: BagRows, ties: Array | None) -> NDArray[np.bool_]:
-    """The top instances of each row; of equal ones the first, by ``ties`` and then as they come."""
-    second = np.zeros(own.shape) if ties is None else np.broadcast_to(part.gather(ties), own.shape)
-    order = np.lexsort((-second, -own), axis=-1)
-    chosen = np.empty(own.shape, dtype=bool)
-    np.put_along_axis(chosen, order, part.ranks <= top[..., None], axis=-1)
-    return chosen

@@ -127,10 +127,6 @@ class InstanceLoss:
             return self.of(-1.0, scores) - self.of(1.0, scores)
         return self.weights * self.gain(scores)
 
-    def times(self, factor: Array | float) -> InstanceLoss:
-        """The loss with its weights multiplied."""
-        return replace(self, weights=self.weights * factor)
-
     def take(self, instances: NDArray[np.intp]) -> InstanceLoss:
         """The loss of some instances."""
         each = np.ndim(self.weights) > 0
@@ -166,7 +162,7 @@ def best_regression_bias(targets: Array, widths: Array, scores: Array) -> float:
     Parameters
     ----------
     targets : array of shape (K,)
-        The values :math:`\tau_k` to be met.
+        The values :math:`\tau_k` to be reached.
     widths : array of shape (K,)
         Half-widths :math:`\epsilon_k \ge 0` of the tube.
     scores : array of shape (K,)

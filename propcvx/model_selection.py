@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import KW_ONLY, dataclass, field
-from heapq import heapreplace
 from typing import Any
 
 import numpy as np
@@ -76,7 +75,7 @@ class BagKFold(BaseCrossValidator):
 
 @dataclass(eq=False, repr=False)
 class RepeatedBagKFold(BagKFold):
-    """:class:`BagKFold` several times, the bags dealt anew each time.
+    """:class:`BagKFold` several times, with the bags dealt again each time.
 
     Parameters
     ----------
@@ -167,14 +166,10 @@ def deal_bags(sizes: Indices, n_splits: int, random_state: Any) -> Indices:
         )
     shuffled = check_random_state(random_state).permutation(len(sizes))
     largest_first = shuffled[np.argsort(-sizes[shuffled], kind="stable")]
-    filled = [(0, fold) for fold in range(n_splits)]
-    chosen = []
-    for size in sizes[largest_first].tolist():
-        held, fold = filled[0]
-        chosen.append(fold)
-        heapreplace(filled, (held + size, fold))
-    folds = np.empty(len(sizes), dtype=np.intp)
-    folds[largest_first] = chosen
+    folds, filled = np.empty(len(sizes), dtype=np.intp), np.zeros(n_splits)
+    for bag in largest_first:
+        folds[bag] = np.argmin(filled)
+        filled[folds[bag]] += sizes[bag]
     return folds
 
 

@@ -25,7 +25,7 @@ Array = NDArray[np.float64]
 Indices = NDArray[np.intp]
 
 MOST_ROUNDS = 30
-"""How often instances of a Gram matrix that seem alike are told apart by choosing one of them."""
+"""How often one of several instances that a Gram matrix does not distinguish is chosen."""
 
 SHARE_UNIT = 2.0**-40
 """What shares are rounded to multiples of, so that 1 - (1 - p) is p."""
@@ -39,9 +39,7 @@ def row_order(rows: NDArray[Any]) -> Indices:
     >>> row_order(np.array([[2.0, 1.0], [1.0, 5.0], [2.0, 0.0]]))
     array([1, 2, 0])
     """
-    order = np.argsort(rows[:, 0], kind="stable")
-    distinct = (np.diff(rows[order, 0]) > 0.0).all()
-    return order if distinct else np.lexsort(rows.T[::-1])
+    return np.argsort(_ranks(rows), kind="stable")
 
 
 def in_canonical_order(bags: Bags, X: Any, *, precomputed: bool = False) -> Bags:
@@ -77,7 +75,7 @@ def in_canonical_order(bags: Bags, X: Any, *, precomputed: bool = False) -> Bags
 
 def _sorted(bags: Bags, X: Any, precomputed: bool) -> tuple[list[tuple[float, int, bytes]], Bags]:
     """What the bags are sorted by, and the bags with their instances in order."""
-    kind = 3 * _ranks(_distinguishing_rows(X, bags, precomputed)) + bags.labels + 1
+    kind = 3 * _instance_ranks(X, bags, precomputed) + bags.labels + 1
     keys = _contents(bags, kind)
     order_of_bags = np.array(sorted(range(bags.n_bags), key=keys.__getitem__), dtype=np.intp)
     place = np.argsort(order_of_bags)
@@ -85,19 +83,16 @@ def _sorted(bags: Bags, X: Any, precomputed: bool) -> tuple[list[tuple[float, in
     return [keys[bag] for bag in order_of_bags], in_order
 
 
-def _distinguishing_rows(X: Any, bags: Bags, precomputed: bool) -> NDArray[Any]:
-    """What tells instances apart: their features, or their ranks by a Gram matrix."""
+def _instance_ranks(X: Any, bags: Bags, precomputed: bool) -> Indices:
+    """Ranks that are equal for equal instances: by their features, or by a Gram matrix."""
     if precomputed and X.shape[0] == X.shape[1]:
-        return _gram_ranks(X, bags)[:, None]
-    return X.toarray() if sp.issparse(X) else X
+        return _gram_ranks(X, bags)
+    return _ranks(X.toarray() if sp.issparse(X) else X)
 
 
 def _ranks(rows: NDArray[Any]) -> Indices:
     """Rank of each row among the distinct ones, in lexicographic order."""
-    order = row_order(rows)
-    ranks = np.empty(len(order), dtype=np.int64)
-    ranks[order] = np.append(0, np.cumsum(np.any(rows[order[1:]] != rows[order[:-1]], axis=1)))
-    return ranks
+    return np.unique(rows, axis=0, return_inverse=True)[1].ravel()
 
 
 def _contents(bags: Bags, kind: Indices) -> list[tuple[float, int, bytes]]:
@@ -133,27 +128,22 @@ def _gram_ranks(gram: Array, bags: Bags) -> Indices:
             break
         ranks = 2 * ranks
         ranks[np.argmax(ranks == 2 * alike[0])] -= 1
-        ranks = np.unique(ranks, return_inverse=True)[1]
+        ranks = _ranks(ranks[:, None])
     return ranks
 
 
 def _refined(ranks: Indices, pairs: Indices) -> Indices:
-    """Ranks that tell apart instances with other pairs with instances of one rank."""
-    n_ranks = 0
-    while n_ranks < ranks.max() + 1:
-        n_ranks = ranks.max() + 1
-        open_ = np.flatnonzero(np.bincount(ranks)[ranks] > 1)
-        rows = np.zeros((len(ranks), 1 + len(ranks)), dtype=np.int64)
-        rows[:, 0] = ranks
-        rows[open_, 1:] = np.sort(pairs[open_] + 2 * ranks, axis=1)
-        ranks = _ranks(rows)
-    return ranks
+    """Ranks that differ where instances have other pairs with the instances of one rank."""
+    while True:
+        finer = _ranks(np.column_stack([ranks, np.sort(pairs + 2 * ranks, axis=1)]))
+        if finer.max() == ranks.max():
+            return ranks
+        ranks = finer
 
 
 def _copies(gram: Array, bags: Bags) -> tuple[Indices, Indices]:
-    """Numbers that tell equal bags apart, and equal instances of a bag."""
-    equal = np.unique(gram, axis=0, return_inverse=True)[1].ravel()
-    kind = 3 * equal + bags.labels + 1
+    """Numbers that distinguish equal bags, and equal instances of a bag."""
+    kind = 3 * _ranks(gram) + bags.labels + 1
     keys = zip(_contents(bags, kind), bags.whole.tolist(), strict=True)
     return _numbered(keys)[bags.index], _numbered(zip(bags.index, kind, strict=True))
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -128,10 +128,6 @@ def as_mapping(argument: str, values: Any) -> Mapping[Hashable, Any] | None:
 
 def _encode_ids(bags: Any, keyed: bool) -> tuple[list[Hashable], NDArray[np.intp]]:
     """Sorted ids, and the position of each instance's id among them."""
-    whole_numbers = np.asarray(bags) if hasattr(bags, "dtype") else np.empty(0)
-    if whole_numbers.dtype.kind in "iu" and whole_numbers.ndim == 1 and whole_numbers.size:
-        numbers, codes = np.unique(whole_numbers, return_inverse=True)
-        return numbers.tolist(), codes
     try:
         members = bags.tolist() if hasattr(bags, "tolist") else list(bags)
         several = [member for member in members if not isinstance(member, Hashable)]
@@ -171,48 +167,33 @@ def _is_missing(member: Hashable) -> bool:
 def _match_proportions(ids: list[Hashable], proportions: Any) -> NDArray[np.float64]:
     mapping = as_mapping("proportions", proportions)
     if mapping is None:
-        shares = _as_floats(proportions, ids)
-        if shares.shape != (len(ids),):
+        given = np.asarray(proportions, dtype=object)
+        if given.shape != (len(ids),):
             raise InputError(
                 f"proportions must have one entry per bag: {len(ids)} bags {some_of(ids)}, got an "
-                f"array of shape {shares.shape}."
+                f"array of shape {given.shape}."
             )
-    else:
-        missing = [bag for bag in ids if bag not in mapping]
-        used = set(ids)
-        unused = [bag for bag in mapping if bag not in used]
-        if missing or unused:
-            raise InputError(
-                f"proportions and bags must name the same ids; bags without a proportion: "
-                f"{some_of(missing)}; proportions without a bag: {some_of(unused)}."
-            )
-        shares = _as_floats([mapping[bag] for bag in ids], ids)
-    check_proportions(shares, lambda k: repr(ids[k]))
-    return shares
-
-
-def _as_floats(proportions: Any, ids: list[Hashable]) -> NDArray[np.float64]:
-    try:
-        return np.asarray(proportions, dtype=np.float64)
-    except (TypeError, ValueError) as error:
-        for bag, share in zip(ids, proportions, strict=False):
-            try:
-                float(share)
-            except (TypeError, ValueError):
-                raise InputError(
-                    f"proportions must be numbers in [0, 1], got {share!r} for bag {bag!r}."
-                ) from error
-        raise InputError(f"proportions must be numbers in [0, 1]: {error}.") from error
-
-
-def check_proportions(shares: NDArray[np.float64], name: Callable[[int], str]) -> None:
-    """Shares in [0, 1]; ``name`` gives the name of a bag for the message."""
-    wrong = ~((shares >= 0.0) & (shares <= 1.0))
-    if wrong.any():
-        bag = int(np.argmax(wrong))
+        mapping = dict(zip(ids, given, strict=True))
+    missing = [bag for bag in ids if bag not in mapping]
+    named = set(ids)
+    unused = [bag for bag in mapping if bag not in named]
+    if missing or unused:
         raise InputError(
-            f"proportions must be shares in [0, 1], got {shares[bag]:g} for bag {name(bag)}."
+            f"proportions and bags must name the same ids; bags without a proportion: "
+            f"{some_of(missing)}; proportions without a bag: {some_of(unused)}."
         )
+    return np.array([check_share(mapping[bag], repr(bag)) for bag in ids])
+
+
+def check_share(share: Any, bag: str) -> float:
+    """A proportion as a number in [0, 1]; ``bag`` is the name of its bag for the message."""
+    try:
+        number = float(share)
+    except (TypeError, ValueError):
+        number = np.nan
+    if not 0.0 <= number <= 1.0:
+        raise InputError(f"proportions must be numbers in [0, 1], got {share!r} for bag {bag}.")
+    return number
 
 
 def known_labels(labels: ArrayLike | None, n_instances: int) -> NDArray[np.int8]:

@@ -1,6 +1,7 @@
 """Algorithm 1: the loop itself, and AlterPropSVM around it."""
 
 import warnings
+from dataclasses import replace
 from functools import partial
 from itertools import pairwise, product
 
@@ -33,7 +34,7 @@ from propcvx.estimators import alter
 from propcvx.estimators.starts import Start
 from propcvx.experiments.methods import printed_alter_psvm
 from propcvx.history import StopReason
-from propcvx.labelings import FeasibleLabelings, labeling_step, random_labeling
+from propcvx.labelings import FeasibleLabelings, best_labeling, random_labeling
 from propcvx.losses import HINGE, PROPORTION_LOSSES, InstanceLoss
 from propcvx.programs import margin_classifier, psvm, svm_primal
 from propcvx.solvers import solve
@@ -71,7 +72,7 @@ def gain_of_a_labeling_step(clf, problem, weights=None):
     bags, loss = problem.bags, PROPORTION_LOSSES[clf.proportion_loss]
     weights = np.full(bags.n_bags, clf.C_p) if weights is None else weights
     scores = clf.decision_function(problem.X)
-    better = labeling_step(scores, bags, loss, weights / clf.C)
+    better = best_labeling(scores, bags, loss, weights / clf.C)
 
     def value(labeling):
         gaps = bags.proportions_of(labeling) - bags.proportions
@@ -86,17 +87,6 @@ def step_and_problem(problem, C=1.0, C_p=3.0, solver="libsvm", loss="absolute"):
     return SVMStep(problem.X, solver, 1e-6), task
 
 
-class CountingStep:
-    """The SVM step, remembering what it was asked."""
-
-    def __init__(self, step):
-        self.step, self.calls = step, []
-
-    def __call__(self, labeling, C, after=None):
-        self.calls.append((labeling.tobytes(), C))
-        return self.step(labeling, C, after)
-
-
 # --- the schedule -----------------------------------------------------------------------------
 
 
@@ -107,19 +97,16 @@ def test_annealing_is_that_of_algorithm_1(C):
     assert values[-1] == C
     np.testing.assert_allclose(values[1:-1] / values[:-2], 1.5)
     assert 1.0 < values[-1] / values[-2] <= 1.5 + 1e-12
-
-
-def test_annealing_that_starts_at_C_is_one_value():
-    assert annealing_values(2.0, start=1.0) == [2.0]
+    assert annealing_values(C, start=1.0) == [C]
 
 
 @pytest.mark.parametrize("annealing", [True, False])
-def test_history_walks_the_schedule(annealing):
+def test_the_history_has_every_annealing_value(annealing):
     problem = small_problem(1, sizes=(4, 4, 4))
     clf = printed_alter_psvm(C=0.7, n_init=2, annealing=annealing, random_state=0)
     clf.fit(problem.X, problem.y)
-    walked = list(dict.fromkeys(record.C_star for record in clf.history_))
-    assert walked == (annealing_values(0.7) if annealing else [0.7])
+    values = list(dict.fromkeys(record.C_star for record in clf.history_))
+    assert values == (annealing_values(0.7) if annealing else [0.7])
 
 
 # --- descent ----------------------------------------------------------------------------------
@@ -137,7 +124,7 @@ def check_descent(clf, problem):
     assert clf.objective_ == clf.history_[-1].objective == clf.start_objectives_.min()
 
 
-@settings(max_examples=20)
+@settings(max_examples=12)
 @given(
     problem=small_problems(),
     kernel=st.sampled_from(list(KERNELS)),
@@ -176,7 +163,7 @@ def test_an_inaccurate_step_cannot_raise_the_objective():
     assert (np.diff([iterate.objective for iterate in rounds]) <= 1e-12).all()
 
 
-@settings(max_examples=20)
+@settings(max_examples=12)
 @given(
     problem=small_problems(),
     kernel=st.sampled_from(list(KERNELS)),
@@ -221,12 +208,12 @@ def test_the_largest_number_of_rounds_is_kept_and_said():
 EXACT = {
     f"{loss}-{seed}": (seed, sizes, loss)
     for loss in LOSSES
-    for seed, sizes in enumerate([(4, 4), (5, 3), (2, 3, 3), (4, 4, 4), (10,)])
+    for seed, sizes in enumerate([(4, 4), (5, 3), (2, 3, 3), (10,)])
 }
 SCIP_TOLERANCE = 1e-4
 INITS = {
-    "annealed": RandomStart(10),
-    "either": [RandomStart(10), RandomStart(20, annealing=False)],
+    "annealed": RandomStart(5),
+    "either": [RandomStart(5), RandomStart(10, annealing=False)],
 }
 
 
@@ -245,14 +232,12 @@ def solve_exactly(seed, sizes, loss):
 
 
 @pytest.mark.parametrize("init", INITS)
-def test_never_below_the_exact_optimum_and_often_equal(against_exact, init, record_property):
+def test_never_below_the_exact_optimum_and_often_equal(against_exact, init):
     equal = 0
     for problem, clf, exact in against_exact.values():
         objective = clf.set_params(init=INITS[init]).fit(problem.X, problem.y).objective_
         assert objective >= exact.value - SCIP_TOLERANCE
         equal += objective <= exact.value + SCIP_TOLERANCE
-    record_property("equal_to_exact", f"{equal} of {len(EXACT)}")
-    print(f"alter-pSVM, starts {init}: the exact optimum in {equal} of {len(EXACT)}")
     assert equal >= {"annealed": 1, "either": len(EXACT) // 2}[init]
 
 
@@ -267,40 +252,15 @@ def test_started_at_the_exact_optimum_it_stays(against_exact, name):
 # --- restarts ---------------------------------------------------------------------------------
 
 
-@settings(max_examples=10)
-@given(problem=small_problems(), annealing=st.booleans())
-def test_a_descent_does_not_depend_on_those_before_it(problem, annealing):
-    step, task = step_and_problem(problem)
-    schedule = annealing_values(task.C) if annealing else [task.C]
-    random = np.random.RandomState(0)
-    for start in [random_labeling(problem.bags, random) for _ in range(3)]:
-        again, alone = (
-            descent(alternate(task, each, start, schedule))
-            for each in (step, SVMStep(problem.X, "libsvm", 1e-6))
-        )
-        assert again.objective == alone.objective
-        np.testing.assert_array_equal(again.labeling, alone.labeling)
-        np.testing.assert_array_equal(again.weights, alone.weights)
-
-
-@pytest.mark.parametrize("solver", ["libsvm", "clarabel"])
-def test_starts_that_are_walked_at_the_same_time_end_the_same(solver):
+def test_starts_in_two_processes_end_the_same():
     problem = small_problem(5, sizes=(8, 8), noise=2.0)
     init = [RandomStart(3), MethodStart("inv_cal", annealing=False)]
-    clf = printed_alter_psvm(init=init, solver=solver, solver_tol=1e-4, random_state=0)
+    clf = printed_alter_psvm(init=init, polish="hops", random_state=0)
     one, two = (clone(clf).set_params(n_jobs=n).fit(problem.X, problem.y) for n in (1, 2))
     np.testing.assert_array_equal(one.start_objectives_, two.start_objectives_)
     np.testing.assert_array_equal(one.labeling_, two.labeling_)
     np.testing.assert_array_equal(one.coef_, two.coef_)
     assert one.history_.objectives == two.history_.objectives
-
-
-def test_an_unchanged_labeling_is_not_solved_again():
-    problem = small_problem(4, sizes=(5, 5))
-    step, task = step_and_problem(problem)
-    counting = CountingStep(step)
-    descent(alternate(task, counting, np.ones(10), annealing_values(task.C)))
-    assert len(set(counting.calls)) == len(counting.calls)
 
 
 def test_same_seed_same_result():
@@ -407,7 +367,7 @@ def test_of_several_kinds_of_start_the_smallest_objective_wins():
 @pytest.fixture(scope="module")
 def misleading():
     """Two far clusters that have nothing to do with the classes, which overlap."""
-    random, shares, size = np.random.RandomState(0), np.linspace(0.2, 0.8, 8), 40
+    random, shares, size = np.random.RandomState(0), np.linspace(0.2, 0.8, 8), 20
     index = np.repeat(np.arange(8), size)
     labels = np.where(np.tile(np.arange(size), 8) < np.round(shares * size)[index], 1, -1)
     cluster = random.choice((-1, 1), size=len(index))
@@ -418,40 +378,15 @@ def misleading():
 STARTS = [RandomStart(3), MethodStart("inv_cal", annealing=False)]
 
 
-@pytest.mark.parametrize(("selection", "winner"), [("objective", 0), ("bag_error", 1)])
-def test_selection_where_objective_and_bag_error_disagree(misleading, selection, winner):
-    X, y, _ = misleading
-    clf = printed_alter_psvm(C_p=1.0, init=STARTS, selection=selection, random_state=0).fit(X, y)
-    assert clf.start_ is STARTS[winner]
-
-
 def test_held_out_bag_error_finds_the_better_classifier(misleading):
     X, y, labels = misleading
-    accuracy = {
-        selection: printed_alter_psvm(C_p=1.0, init=STARTS, selection=selection, random_state=0)
-        .fit(X, y)
-        .score(X, labels)
-        for selection in ("objective", "bag_error")
-    }
-    assert accuracy["bag_error"] > accuracy["objective"] + 0.1
-
-
-def test_every_bag_is_held_out_once_for_every_kind_of_start(monkeypatch):
-    problem = small_problem(11, sizes=(4, 3, 5))
-    seen = []
-
-    def spy(problem, *args, **options):
-        seen.append(problem.bags.n_instances)
-        return alternate(problem, *args, **options)
-
-    monkeypatch.setattr(alter, "alternate", spy)
-    printed_alter_psvm(
-        init=[RandomStart(), MethodStart("inv_cal", annealing=False)],
-        selection="bag_error",
-        random_state=0,
-    ).fit(problem.X, problem.y)
-    assert sorted(seen[:-1]) == [7, 7, 8, 8, 9, 9]
-    assert seen[-1] == 12
+    by_objective, by_error = (
+        printed_alter_psvm(C_p=1.0, init=STARTS, selection=name, random_state=0).fit(X, y)
+        for name in ("objective", "bag_error")
+    )
+    assert by_objective.start_ is STARTS[0]
+    assert by_error.start_ is STARTS[1]
+    assert by_error.score(X, labels) > by_objective.score(X, labels) + 0.1
 
 
 def test_errors_of_held_out_bags_are_summed_over_bags(monkeypatch):
@@ -473,20 +408,20 @@ def test_errors_of_held_out_bags_are_summed_over_bags(monkeypatch):
 
 
 def test_given_labels_follow_their_instances_into_the_folds(monkeypatch):
-    """Each instance carries its label as a feature, so that it can be told."""
+    """Each instance has its label as its feature.  Every bag is held out once for every start."""
     problem = small_problem(12, sizes=(4, 5, 6))
     X = problem.labels[:, None].astype(float)
     seen = []
 
     def spy(task, step, labeling, *args, **options):
         seen.append(len(labeling))
-        np.testing.assert_array_equal(labeling, step.features[:, 0])
+        np.testing.assert_array_equal(labeling, step.step.features[:, 0])
         return alternate(task, step, labeling, *args, **options)
 
     monkeypatch.setattr(alter, "alternate", spy)
     starts = [LabelingStart(problem.labels), LabelingStart(problem.labels, annealing=False)]
     printed_alter_psvm(init=starts, selection="bag_error", random_state=0).fit(X, problem.y)
-    assert sorted(set(seen)) == [9, 10, 11, 15]
+    assert sorted(seen) == [9, 9, 10, 10, 11, 11, 15]
 
 
 # --- defaults ---------------------------------------------------------------------------------
@@ -558,24 +493,11 @@ def test_bag_weights_multiply_the_proportion_loss(loss):
             assert gain_of_a_labeling_step(clf, problem, 0.5 * factors) <= 1e-9
 
 
-def test_bag_weights_by_size_are_those_sizes_given():
-    problem = small_problem(13, sizes=(7, 3, 5), noise=2.0)
-    by_name, by_array, per_bag = (
-        printed_alter_psvm(C_p=0.1, bag_weights=weights, n_init=3, random_state=0)
-        .fit(problem.X, problem.y)
-        .objective_
-        for weights in ("size", problem.bags.sizes, "bag")
-    )
-    assert by_name == by_array
-    assert by_name != per_bag
-
-
 @pytest.mark.parametrize("solver", ["piqp", "clarabel"])
-@pytest.mark.parametrize("seed", range(3))
-def test_solvers_can_be_swapped(solver, seed):
-    problem = small_problem(20 + seed, sizes=(6, 6, 6))
+def test_solvers_can_be_swapped(solver):
+    problem = small_problem(20, sizes=(6, 6, 6))
     reference, other = (
-        printed_alter_psvm(n_init=1, solver=name, solver_tol=tol, random_state=seed).fit(
+        printed_alter_psvm(n_init=1, solver=name, solver_tol=tol, random_state=0).fit(
             problem.X, problem.y
         )
         for name, tol in (("libsvm", 1e-7), (solver, 1e-9))
@@ -604,16 +526,6 @@ def test_a_problem_can_be_taken_on_whole_bags():
     np.testing.assert_array_equal(part.weights, [1.0, 3.0])
     np.testing.assert_array_equal(part.bags.sizes, [3, 5])
     np.testing.assert_array_equal(part.bags.proportions, task.bags.proportions[[0, 2]])
-
-
-def test_objective_takes_an_annealing_value_in_place_of_C():
-    problem = small_problem(15)
-    step, task = step_and_problem(problem, C=2.0)
-    labeling = problem.labels.astype(float)
-    separator = step(labeling, 2.0)
-    errors = HINGE.of(labeling, separator.scores).sum()
-    at_C, at_half = (task.objective(labeling, separator, C) for C in (None, 1.0))
-    assert at_C - at_half == pytest.approx(errors)
 
 
 def test_bags_of_one_class_need_no_separator():
@@ -656,7 +568,7 @@ def test_starts_that_had_ended_are_kept_when_it_is_stopped(monkeypatch, failure,
 # --- numerics ---------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("solver", ["libsvm", "newton", "piqp", "clarabel"])
+@pytest.mark.parametrize("solver", ["libsvm", "newton", "clarabel"])
 def test_data_far_from_the_origin_are_the_same_problem(solver):
     random = np.random.RandomState(0)
     X, bags = random.randn(60, 5), np.repeat(np.arange(6), 10)
@@ -766,9 +678,9 @@ def test_starts_from_planes_that_are_zero_go_both_ways():
     features = X[bags.rows]
     problem = PropSVM(bags, 1.0, np.full(10, 10.0), PROPORTION_LOSSES["absolute"])
     walk = partial(alternate, problem, SVMStep(features), schedule=annealing_values(1.0)[:3])
-    starts = (random_labeling(bags, np.random.RandomState(seed)) for seed in range(100))
+    starts = (random_labeling(bags, np.random.RandomState(seed)) for seed in range(60))
     ends = (descent(walk(labeling)) for labeling in starts)
-    assert 30 <= sum(end.weights[0] > 0.0 for end in ends) <= 70
+    assert 15 <= sum(end.weights[0] > 0.0 for end in ends) <= 45
 
 
 @pytest.mark.parametrize("gap", [1e-3, 1e-6])
@@ -803,7 +715,7 @@ def value_of(task, X, labeling, weights, bias):
 def test_a_descent_with_another_instance_loss_is_a_descent(loss):
     problem = small_problem(1, sizes=(7, 6), noise=2.0)
     weights = np.random.RandomState(1).uniform(0.2, 3.0, 13) if "weighted" in loss else 1.0
-    chosen = (SQUARED if "squared" in loss else HINGE).times(weights)
+    chosen = replace(SQUARED if "squared" in loss else HINGE, weights=weights)
     bags, absolute = problem.bags, PROPORTION_LOSSES["absolute"]
     task = PropSVM(bags, 1.0, np.full(2, 3.0), absolute, chosen)
     step = svm_step(problem.X, chosen, "auto", 1e-8, {})
@@ -826,7 +738,7 @@ def test_the_estimator_takes_an_instance_loss_by_name_or_as_an_object():
         for given in (
             {},
             {"instance_loss": "hinge"},
-            {"instance_loss": HINGE.times(np.full(13, 2.0)), "C": 0.5},
+            {"instance_loss": replace(HINGE, weights=np.full(13, 2.0)), "C": 0.5},
             {"instance_loss": SQUARED},
         )
     )

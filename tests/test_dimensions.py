@@ -22,12 +22,6 @@ def test_leading_dimensions_keep_just_the_variance_asked_for(seed, n, r, varianc
     np.testing.assert_allclose(kept, values[: len(kept)], atol=1e-9 * total)
 
 
-def test_all_of_the_variance_is_the_whole_factor():
-    X = np.random.RandomState(0).uniform(size=(10, 3))
-    dimensions = leading_dimensions(X, 1.0)
-    np.testing.assert_allclose(dimensions @ dimensions.T, X @ X.T, atol=1e-10)
-
-
 def test_dimensions_of_equal_variance_are_orthogonal():
     """The Gram matrix I, whose eigenvalues are all the same."""
     dimensions = leading_dimensions(np.eye(60), 0.5)

@@ -215,12 +215,6 @@ def test_a_gram_matrix_beyond_memory_is_never_computed(monkeypatch, X):
     FeatureMap.fit(X, Kernel("linear"))
 
 
-def test_the_memory_needed_is_told_in_gigabytes(monkeypatch):
-    monkeypatch.setattr(psutil, "virtual_memory", lambda: SimpleNamespace(available=8e9))
-    with pytest.raises(GramMatrixMemoryError, match=r"100,000 .* need 240.0 GB, 8.0 GB .*; wait."):
-        kernels.check_gram_memory(100_000, "wait", matrices=3.0)
-
-
 def bagged(n):
     random = np.random.RandomState(0)
     X, labels = random.randn(n, 5), np.where(np.arange(n) % 2, 1, -1)
@@ -305,9 +299,9 @@ CUBIC = Kernel("poly", gamma=1.0)
 ODD = Kernel("poly", gamma=1.0, coef0=0.0)
 GAUSS = Kernel("rbf", gamma=1.0)
 FAR_APART = {
-    **{f"cubic, times {m:g}": (CUBIC, large_instance(m)) for m in (1, 20, 1e6)},
-    **{f"Gaussian, times {m:g}": (GAUSS, large_instance(m)) for m in (20, 1e8)},
-    **{f"Gaussian, {d:g} apart": (GAUSS, near_twins(d)) for d in (0.0, 2e-6, 5e-6, 1e-4)},
+    **{f"cubic, times {m:g}": (CUBIC, large_instance(m)) for m in (1, 1e6)},
+    **{f"Gaussian, times {m:g}": (GAUSS, large_instance(m)) for m in (1e8,)},
+    **{f"Gaussian, {d:g} apart": (GAUSS, near_twins(d)) for d in (0.0, 5e-6, 1e-4)},
     "zero, and large": (ODD, np.vstack([large_instance(1e3)[:5], [[0.0, 0.0]]])),
 }
 
@@ -385,7 +379,7 @@ def test_a_bound_that_the_factor_spoils_is_lowered_with_a_warning():
         ConvPropSVM(1e8, **options).fit(X, y)
 
 
-def test_instances_that_are_lost_beside_rounding_errors_are_told_of():
+def test_a_warning_names_instances_that_are_lost_beside_rounding_errors():
     random = np.random.RandomState(0)
     gram = np.diag([1e12, *np.ones(9)])
     noise = random.randn(10, 10)

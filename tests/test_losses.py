@@ -78,12 +78,6 @@ def test_proportion_losses(name, of):
     assert (np.diff(loss.of(gaps), 2) >= -1e-12).all(), "convex, as one sort per bag needs"
 
 
-def test_the_table_of_losses_cannot_be_changed():
-    with pytest.raises(TypeError):
-        PROPORTION_LOSSES["other"] = PROPORTION_LOSSES["absolute"]
-    assert all(name == loss.name for name, loss in PROPORTION_LOSSES.items())
-
-
 # The best bias of a regression
 
 

@@ -96,11 +96,10 @@ def algorithm_1(problem):
     def walk(seed):
         random = RandomState(seed)
         starts = [random_labeling(bags, random) for _ in range(STARTS)]
-        walks = (alternate(posed, step, start, annealing_values(C)) for start in starts)
-        ends = [descent(walk) for walk in walks]
+        runs = [list(alternate(posed, step, start, annealing_values(C))) for start in starts]
         return {
             f"Algorithm 1, polish {name}": [
-                polish(search, end, RandomState(seed)).labeling for end in ends
+                descent(polish(search, run, RandomState(seed))).labeling for run in runs
             ]
             for name, polish in POLISHES.items()
         }

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from functools import cached_property
-from time import perf_counter
+from functools import cached_property, partial
 from types import MappingProxyType
 
 import numpy as np
 from numpy.random import RandomState
 from numpy.typing import NDArray
 
+from propcvx.alternating.algorithm import Iterate
 from propcvx.alternating.problem import PropSVM, Separator
 from propcvx.alternating.svm_step import Step
-from propcvx.history import Fitted, History, Round, StopReason
+from propcvx.history import StopReason
 from propcvx.local_search import Moves, descend, hops, is_better, until_idle
 
 Array = NDArray[np.float64]
@@ -130,48 +130,41 @@ def _after_flips(features: Array, plane: Separator, flips: Indices, box: Array) 
     return np.asarray(total - 0.5 * np.square(weights).sum(axis=1))
 
 
-Polish = Callable[[PropSVMSearch, Fitted, RandomState], Fitted]
-"""``polish(search, descent, random)``: a descent that ends at least as well."""
+Rounds = Iterable[Iterate]
+Polish = Callable[[PropSVMSearch, Rounds, RandomState], Rounds]
+"""``polish(search, rounds, random)``: the rounds of Algorithm 1, and what follows them."""
 
 
-def as_it_is(search: PropSVMSearch, descent: Fitted, random: RandomState) -> Fitted:
+def as_it_is(search: PropSVMSearch, rounds: Rounds, random: RandomState) -> Rounds:
     """Algorithm 1 as printed: nothing follows."""
-    return descent
+    return rounds
 
 
-def by_swaps(search: PropSVMSearch, descent: Fitted, random: RandomState) -> Fitted:
-    """Swaps of two labels of a bag, and flips of single ones, until none is better."""
-    started = perf_counter()
-    end = descend(search, search.solved(descent.labeling))
-    return _ended(descent, end, search.problem.C, started)
+def with_search(
+    search: PropSVMSearch, rounds: Rounds, random: RandomState, *, hopping: bool
+) -> Iterator[Iterate]:
+    """One more round if a local search from the last labeling finds a better one.
 
-
-def by_hops(search: PropSVMSearch, descent: Fitted, random: RandomState) -> Fitted:
-    """The same, then with one or two bags of the best labeling labeled anew."""
-    started = perf_counter()
-    end = descend(search, search.solved(descent.labeling))
-    *_, end = until_idle(hops(search, end, random), IDLE)
-    return _ended(descent, end, search.problem.C, started)
-
-
-def _ended(descent: Fitted, end: LabeledSeparator, C: float, started: float) -> Fitted:
-    """The descent with one more round, which led to the labeling, if that is better."""
-    if not is_better(end.value, descent.objective):
-        return descent
-    plane, flips = end.separator, int(np.count_nonzero(end.labeling != descent.labeling))
-    last = Round(
-        objective=end.value,
-        C_star=C,
-        solver=plane.solver,
-        status=plane.status,
-        seconds=perf_counter() - started,
-        n_flips=flips,
-    )
-    history = History([*descent.history, last], StopReason.NO_BETTER_MOVE)
-    return Fitted(end.labeling, plane.weights, plane.bias, end.value, history)
+    The search tries swaps of two labels of a bag, and flips of single ones, until none is better;
+    then, if ``hopping``, the same after one or two bags of the best labeling are labeled anew.
+    """
+    for last in rounds:
+        yield last
+    end = descend(search, search.solved(last.labeling))
+    if hopping:
+        *_, end = until_idle(hops(search, end, random), IDLE)
+    if is_better(end.value, last.objective):
+        n_flips = int(np.count_nonzero(end.labeling != last.labeling))
+        number, reason = last.number + 1, StopReason.NO_BETTER_MOVE
+        found = end.labeling, end.separator, end.value
+        yield Iterate(number, search.problem.C, *found, n_flips, reason)
 
 
 POLISHES: Mapping[str, Polish] = MappingProxyType(
-    {"none": as_it_is, "swaps": by_swaps, "hops": by_hops}
+    {
+        "none": as_it_is,
+        "swaps": partial(with_search, hopping=False),
+        "hops": partial(with_search, hopping=True),
+    }
 )
 """What follows Algorithm 1, by name."""

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from propcvx.bags import Bags
-from propcvx.labelings import labeling_step
+from propcvx.labelings import best_labeling
 from propcvx.losses import HINGE, InstanceLoss, ProportionLoss
 
 Array = NDArray[np.float64]
@@ -84,7 +84,7 @@ class PropSVM:
 
         Of equal scores, those with larger ``ties`` are positive first.
         """
-        return labeling_step(
+        return best_labeling(
             scores,
             self.bags,
             self.loss,

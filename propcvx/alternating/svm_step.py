@@ -166,12 +166,12 @@ def svm_step(
 class RememberedStep:
     """An SVM step, and what it has answered.
 
-    Starts of Algorithm 1 meet, and while C* is small the labels do not depend on C_p; so of the
-    SVMs of a grid of 3 by 3 parameters with ten starts each, two in three to three in four have
-    been solved already (heart and vote, bags of 8 to 64).
+    Different starts of Algorithm 1 reach the same labelings, and while C* is small the labels do
+    not depend on C_p.  So of the SVMs of a grid of 3 by 3 parameters with ten starts each, two in
+    three to three in four have been solved already (heart and vote, bags of 8 to 64).
 
-    The solver always begins anew, so that the answer is a function of the labeling and C, whoever
-    asked first.
+    The solver never starts from an earlier solution, so that the answer is a function of the
+    labeling and C, whoever asked first.
 
     Attributes
     ----------
@@ -189,11 +189,6 @@ class RememberedStep:
         if question not in self.known:
             self.known[question] = self.step(labeling, C)
         return self.known[question]
-
-    @property
-    def features(self) -> Array:
-        """Those of the step."""
-        return self.step.features
 
     def __getstate__(self) -> dict[str, Any]:
         return {"step": self.step, "known": {}}

@@ -239,4 +239,4 @@ def _descent(
     labeling = start.labeling(search.features, problem.bags, random)
     schedule = annealing_values(problem.C) if start.annealing else [problem.C]
     rounds = alternate(problem, search.svm_step, labeling, schedule, tol=tol, max_iter=max_iter)
-    return POLISHES[polish](search, descent(rounds), random)
+    return descent(POLISHES[polish](search, rounds, random))

@@ -8,7 +8,7 @@ import pytest
 from benchmarks.bench_data import generated, in_bags, linear_svc
 from propcvx.bags import Bags
 from propcvx.datasets import random_bags
-from propcvx.labelings import FeasibleLabelings, labeling_step
+from propcvx.labelings import FeasibleLabelings, best_labeling
 from propcvx.losses import HINGE, PROPORTION_LOSSES
 from propcvx.programs import svm_dual, svm_dual_parameters
 from propcvx.relaxation.oracles import CoordinateOracle
@@ -42,7 +42,7 @@ def test_label_step(benchmark, quick, side):
         return
     index = random.permutation(index) if side == "in any order" else index
     bags = Bags.from_target(bag_target(index, random.random(n // size)))
-    labeling = benchmark(labeling_step, scores, bags, ABSOLUTE, np.full(bags.n_bags, 10.0))
+    labeling = benchmark(best_labeling, scores, bags, ABSOLUTE, np.full(bags.n_bags, 10.0))
     gaps = bags.proportions_of(labeling) - bags.proportions
     objective = HINGE.of(labeling, scores).sum() + 10.0 * ABSOLUTE.of(gaps).sum()
     assert objective == pytest.approx(best_objective(scores, bags), rel=1e-9)
