@@ -21,7 +21,7 @@ from program_cases import (
 from scipy.optimize import check_grad
 from small_problems import best_bias, psvm_objective
 
-from propcvx import programs
+from propcvx import MeanMap, bag_target, programs
 from propcvx.errors import InputError
 from propcvx.losses import HINGE, PROPORTION_LOSSES
 from propcvx.programs import ProblemClass
@@ -270,13 +270,27 @@ def test_one_labeling_makes_the_master_an_svm(data):
 
 
 @given(st.integers(0, 1000))
-@settings(max_examples=12)
+@settings(max_examples=8)
 def test_class_means_recover_the_means_behind_bag_means(seed):
     random = np.random.RandomState(seed)
     means, shares = random.randn(2, 3), np.append(random.uniform(size=4), [0.0, 1.0])
     bag_means = np.column_stack([shares, 1 - shares]) @ means
     program = programs.class_means(bag_means, shares, random.uniform(0.5, 2.0, size=6))
-    np.testing.assert_allclose(solve(program, "lstsq").variables["means"], means, atol=1e-8)
+    np.testing.assert_allclose(solve(program).variables["means"], means, atol=1e-6)
+
+
+@pytest.mark.parametrize("equal", [True, False])
+def test_mean_map_has_the_class_means_of_its_program_and_of_several_those_of_least_norm(equal):
+    random = np.random.RandomState(0)
+    X, ids = random.randn(20, 3), np.repeat(range(4), 5)
+    shares = np.full(4, 0.2) if equal else np.array([0.0, 0.2, 0.4, 0.6])
+    model = MeanMap(fit_intercept=False).fit(X, bag_target(ids, shares))
+    bag_means = np.array([X[ids == bag].mean(axis=0) for bag in range(4)])
+    program = programs.class_means(bag_means, shares, np.ones(4))
+    answer = solve(program, "clarabel", tol=1e-10)
+    program.variables["means"].save_value(model.class_means_)
+    assert program.problem.objective.value == pytest.approx(answer.value, abs=1e-8)
+    assert np.linalg.norm(model.class_means_) <= np.linalg.norm(answer.variables["means"]) + 1e-6
 
 
 def test_exponential_model_with_the_true_mean_operator_is_logistic_regression(data):

@@ -20,7 +20,6 @@ from propcvx.kernels import FeatureMap
 from propcvx.losses import best_regression_bias
 from propcvx.programs import (
     Program,
-    class_means,
     conditional_exponential_model,
     inv_cal_dual,
     inv_cal_targets,
@@ -160,10 +159,10 @@ class MeanMap(_BagMeanClassifier):
         return weights, bias - float(centre @ weights), self.solution_.value, ill_posed
 
     def _class_means(self, features: Array, bags: Bags) -> tuple[Array, bool]:
-        """The means of the two classes, and whether they are ill-determined."""
-        weights, shares = bag_weights(self.bag_weights, bags), bags.proportions
-        design = np.sqrt(weights)[:, None] * np.column_stack([shares, 1 - shares])
-        singular = np.linalg.svd(design, compute_uv=False)
+        """Solve :func:`propcvx.programs.class_means`; and whether the means are ill-determined."""
+        roots = np.sqrt(bag_weights(self.bag_weights, bags))[:, None]
+        design = roots * np.column_stack([bags.proportions, 1.0 - bags.proportions])
+        means, _, _, singular = np.linalg.lstsq(design, roots * bags.means_of(features))
         enough = bags.n_bags > 1 and singular[-1] > 0.0
         self.condition_number_ = float(singular[0] / singular[-1]) if enough else np.inf
         ill_posed = self.condition_number_ >= ILL_CONDITIONED
@@ -175,8 +174,7 @@ class MeanMap(_BagMeanClassifier):
                 "use AlterPropSVM or ConvPropSVM.",
                 IllPosedWarning,
             )
-        program = class_means(bags.means_of(features), shares, weights)
-        return solve(program, "lstsq").variables["means"], ill_posed
+        return means, ill_posed
 
 
 @dataclass(eq=False, repr=False)

@@ -266,25 +266,6 @@ class LogisticModel(Structure):
         return excess / max(fall, np.finfo(float).eps)
 
 
-@dataclass(frozen=True, eq=False)
-class LeastSquares(Structure):
-    r"""Linear least squares :math:`\min_X \|A X - B\|^2` without constraints.
-
-    Attributes
-    ----------
-    design : array of shape (K, m)
-        A.
-    targets : array of shape (K, r)
-        B.
-    variable : str
-        Name of X.
-    """
-
-    design: Array = field(repr=False)
-    targets: Array = field(repr=False)
-    variable: str
-
-
 def feasible_in_box(v: Array, lower: Array, upper: Array) -> Array:
     """The v clipped to its box, with what its sum lacks spread over the room that is left."""
     v = np.clip(v, lower, upper)

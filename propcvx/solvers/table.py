@@ -11,7 +11,6 @@ import cvxpy as cp
 
 from propcvx.errors import UnsupportedSolverError
 from propcvx.programs import (
-    LeastSquares,
     LogisticModel,
     ProblemClass,
     Program,
@@ -20,7 +19,7 @@ from propcvx.programs import (
 )
 from propcvx.solvers.solver import Solver, same, through_cvxpy
 from propcvx.solvers.specialised.libsvm import run_libsvm
-from propcvx.solvers.specialised.logistic import run_least_squares, run_logistic
+from propcvx.solvers.specialised.logistic import run_logistic
 from propcvx.solvers.specialised.mkl_interior_point import run_mkl_interior_point
 from propcvx.solvers.specialised.newton import run_newton
 
@@ -158,13 +157,6 @@ SPECIALISED = (
         known_options=STEPS,
         licence="BSD-3-Clause",
     ),
-    Solver(
-        "lstsq",
-        run_least_squares,
-        same(),
-        accepts=lambda structure: isinstance(structure, LeastSquares),
-        licence="BSD-3-Clause",
-    ),
 )
 """Solvers of one structure each, which do not go through CVXPY."""
 
@@ -245,8 +237,6 @@ def _in_turn(program: Program) -> tuple[str, ...]:
     specialised: tuple[str, ...] = ("logistic",)
     most = TEACHING_SIZE
     match program.structure:
-        case LeastSquares():
-            return ("lstsq",)
         case SVMDual(features=features, bias=bias):
             n, weights = features.shape
             few = weights <= FEW_FEATURES * n or not bias

@@ -1,14 +1,12 @@
-r"""The two problems of MeanMap: least squares by LAPACK, and its model by Newton's method.
-
-The conditional exponential model
+r"""The conditional exponential model of MeanMap by Newton's method.
 
 .. math::
 
     \min_{w, b} \frac1N \sum_i \log(e^{f_i} + e^{-f_i}) - w^\top \hat\mu - b \bar y
     + \lambda \|w\|^2, \qquad f_i = w^\top F_i + b
 
-is smooth and convex in r + 1 unknowns; through CVXPY it has 2 N exponential cones.  With a bias the
-features are centred, which moves b alone.
+The objective is smooth and convex in r + 1 unknowns; through CVXPY it has 2 N exponential cones.
+With a bias the features are centred, which moves b alone.
 """
 
 from __future__ import annotations
@@ -132,11 +130,3 @@ def run_logistic(program: Program, options: Mapping[str, Any], warm: Any) -> Ans
         variables["b"] = np.asarray(x[rank] - x[:rank] @ offset)
     status = cp.OPTIMAL if found else cp.USER_LIMIT
     return Answer(status, variables, {}, solve_seconds=perf_counter() - start, iterations=steps)
-
-
-def run_least_squares(program: Program, options: dict[str, Any], warm: Any) -> Answer:
-    """Solve a least-squares problem: of several solutions, the one of least norm."""
-    structure: Any = program.structure
-    start = perf_counter()
-    found = np.linalg.lstsq(structure.design, structure.targets, **options)[0]
-    return Answer(cp.OPTIMAL, {structure.variable: found}, {}, solve_seconds=perf_counter() - start)
