@@ -57,7 +57,7 @@ def test_rows_of_a_program():
     assert rows[0]["reference_solver"] == rows[int(np.argmin(errors))]["solver"]
 
 
-@pytest.mark.parametrize("solver", [name for name in INSTALLED if name != "lstsq"])
+@pytest.mark.parametrize("solver", INSTALLED)
 def test_every_installed_solver_can_be_measured(solver):
     name = next(name for name in PROGRAMS if SOLVERS[solver].can_solve(ProgramAt(name, 8)()))
     for tol in (None, 1e-5):
