@@ -154,7 +154,9 @@ class MeanMap(_BagMeanClassifier):
         found, bias = self._solve(program), 0.0
         weights = found["w"]
         if self.fit_intercept:
-            bias = best_logistic_bias(features @ weights, 2.0 * prior - 1.0, float(found["b"]))
+            bias = float(found["b"])
+            if 0.0 < prior < 1.0:
+                bias = best_logistic_bias(features @ weights, 2.0 * prior - 1.0)
         self.class_means_ = (means + centre)[:: bags.sign]
         return weights, bias - float(centre @ weights), self.solution_.value, ill_posed
 
