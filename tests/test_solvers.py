@@ -190,8 +190,8 @@ def test_a_gap_between_values_that_are_not_finite_is_no_gap(lower, upper):
 
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
 @pytest.mark.filterwarnings("ignore::propcvx.errors.InaccurateSolutionWarning")
-@pytest.mark.parametrize("scale", [1e150, 1e155, 1e200])
-@pytest.mark.parametrize("solver", ["auto", "newton", "libsvm", "piqp"])
+@pytest.mark.parametrize("scale", [1e150, 1e200])
+@pytest.mark.parametrize("solver", ["newton", "libsvm", "piqp"])
 def test_an_answer_that_overflows_is_not_optimal(solver, scale):
     random = np.random.RandomState(0)
     program = programs.svm_dual(random.randn(30, 3) * scale)
