@@ -29,7 +29,6 @@ from propcvx.solvers import (
     table,
 )
 from propcvx.solvers import solver as solver_module
-from propcvx.solvers.residuals import residuals_of
 
 LARGER = Data(seed=0, r=3, C=0.7, sizes=(13, 13, 14))
 
@@ -272,7 +271,7 @@ def test_a_record_inside_the_options_keeps_what_is_not_given():
 )
 def test_a_misspelt_option_is_answered_with_the_nearest(program, solver, given, meant):
     pytest.importorskip(SOLVERS[solver].module)
-    with pytest.raises(InputError, match=f"'{given}': did you mean '{meant}'"):
+    with pytest.raises(InputError, match=f"'{given}'.*did you mean '{meant}'"):
         solve(program, solver, **{given: 3})
 
 
@@ -504,25 +503,6 @@ def test_several_that_fail_are_all_named(program):
 
 
 # Residuals
-
-
-@pytest.mark.parametrize("name", CONTINUOUS)
-def test_no_part_of_a_solution_can_be_moved_unnoticed(name):
-    case, random = CONTINUOUS[name](DATA[0]), np.random.RandomState(0)
-    program = case.program
-    solve(program, case.solver, residuals=False, quiet=True)
-    duals = [
-        part for constraint in program.constraints.values() for part in constraint.dual_variables
-    ]
-    assert worst(residuals_of(program.problem)) < 1e-3
-    for part in (*program.variables.values(), *duals):
-        right = part.value
-        for place in random.permutation(np.size(right))[:3]:
-            moved = np.array(right, dtype=float)
-            moved.flat[place] += random.choice([-0.1, 0.1])
-            part.save_value(moved)
-            assert worst(residuals_of(program.problem)) > 1e-3, (part, place)
-        part.save_value(right)
 
 
 def test_an_answer_that_residuals_do_not_cover_is_given_with_a_warning():

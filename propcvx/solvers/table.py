@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from difflib import get_close_matches
 from typing import Any
 
 import cvxpy as cp
@@ -18,7 +17,7 @@ from propcvx.programs import (
     SVMDual,
 )
 from propcvx.solvers.solution import Answer
-from propcvx.solvers.solver import Solver, same, through_cvxpy
+from propcvx.solvers.solver import Solver, did_you_mean, same, through_cvxpy
 from propcvx.solvers.specialised.libsvm import run_libsvm
 from propcvx.solvers.specialised.logistic import run_logistic
 from propcvx.solvers.specialised.mkl_interior_point import run_mkl_interior_point
@@ -179,11 +178,6 @@ MASTER_SIZE = (1000, 192)
 FEW_FEATURES = 0.1
 """Beyond it, an SVM with at most this share of features per instance is for Newton's method."""
 
-KNOWS_ONE = (
-    ": it knows one structure, which this program was not built with, or lost as a variant of one "
-    "that was"
-)
-
 
 def automatic(program: Program) -> tuple[str, ...]:
     """Names of solvers for a program, the next being asked where one fails or stops early.
@@ -264,12 +258,14 @@ def find_solver(solver: str | Solver, program: Program) -> Solver:
     if found is None:
         raise UnsupportedSolverError(
             f"solver must be 'auto', a Solver, or one of {sorted(SOLVERS)}, got {solver!r}"
-            f"{suggestion(solver)}; {solvers_for(program)} can solve {program.name}."
+            f"{suggestion(solver)}; {solvers_for(program)} can solve "
+            f"{program.name}."
         )
     if not found.can_solve(program):
+        reason = "" if found.classes else ": it knows one structure, which no variant has"
         raise UnsupportedSolverError(
             f"solver {found.name!r} cannot solve {program.name} ({program.problem_class.value})"
-            f"{'' if found.classes else KNOWS_ONE}; {solvers_for(program)} can."
+            f"{reason}; {solvers_for(program)} can."
         )
     if not found.installed:
         raise UnsupportedSolverError(
@@ -291,5 +287,4 @@ def portable(solver: Any) -> Any:
 
 def suggestion(solver: Any) -> str:
     """For what is no name in the table: which name is the nearest."""
-    nearest = get_close_matches(solver.lower(), SOLVERS, 1) if isinstance(solver, str) else []
-    return f" (did you mean {nearest[0]!r}?)" if nearest else ""
+    return did_you_mean(str(solver).lower(), SOLVERS)
