@@ -258,8 +258,7 @@ def find_solver(solver: str | Solver, program: Program) -> Solver:
     if found is None:
         raise UnsupportedSolverError(
             f"solver must be 'auto', a Solver, or one of {sorted(SOLVERS)}, got {solver!r}"
-            f"{suggestion(solver)}; {solvers_for(program)} can solve "
-            f"{program.name}."
+            f"{suggestion(solver)}; {solvers_for(program)} can solve {program.name}."
         )
     if not found.can_solve(program):
         reason = "" if found.classes else ": it knows one structure, which no variant has"

@@ -30,9 +30,6 @@ from propcvx.solvers.solution import Answer
 
 Array = NDArray[np.float64]
 
-TOL = 1e-3
-"""LIBSVM's own tolerance, where none is asked for."""
-
 MAX_ITER = 1_000_000
 """Steps of one call, a second or two.  On 12 instances at a tolerance of 1e-8, 1e9 did not do."""
 
@@ -60,7 +57,7 @@ def run_libsvm(program: Program, options: Mapping[str, Any], warm: Any) -> Answe
             "svm_dual_parameters gives them; another solver takes any bounds."
         )
     gram = svm.gram
-    built, tol = perf_counter(), options.get("tol", TOL)
+    built, tol = perf_counter(), options["tol"]
     v, bias, iterations, status = _fit(gram, y, C, options)
     gap = svm.gap(values, {"v": v}, {})
     if gap > tol:
