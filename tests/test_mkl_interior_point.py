@@ -20,10 +20,13 @@ def problem(seed, n_instances, rank, n_cuts):
 @pytest.mark.filterwarnings("ignore:clarabel stopped")
 @pytest.mark.parametrize("C", [1e-3, 1.0, 1e2])
 @pytest.mark.parametrize(
-    ("n_instances", "rank", "n_cuts"), [(1, 1, 1), (12, 12, 4), (30, 2, 3), (40, 3, 10), (60, 5, 2)]
+    ("n_instances", "rank", "n_cuts"), [(1, 1, 1), (12, 12, 4), (40, 3, 10), (60, 40, 3)]
 )
-def test_it_equals_the_program(n_instances, rank, n_cuts, C):
+@pytest.mark.parametrize("separable", [False, True])
+def test_it_equals_the_program(n_instances, rank, n_cuts, C, separable):
     features, labelings = problem(0, n_instances, rank, n_cuts)
+    if separable:  # as the labelings of an oracle are
+        labelings = np.where(labelings @ features @ features.T > 0.0, 1.0, -1.0)
     program = mkl_epigraph(features, labelings, C)
     fast = solve(program, NAME)
     readable = solve(program, "clarabel", tol=1e-10)
@@ -112,36 +115,6 @@ def cuts_of(seed, n_instances, rank, n_cuts):
     features = random.normal(size=(n_instances, rank))
     scores = features @ random.normal(size=(rank, n_cuts))
     return features, np.where(scores > 0, 1.0, -1.0).T.copy()
-
-
-@pytest.mark.filterwarnings("ignore:clarabel stopped")
-@pytest.mark.parametrize("C", [1e-3, 1.0, 30.0])
-@pytest.mark.parametrize(("n_instances", "rank"), [(60, 40), (60, 1), (20, 20)])
-def test_one_cut_after_another_each_is_solved_as_if_alone(n_instances, rank, C):
-    features, labelings = cuts_of(7, n_instances, rank, 6)
-    master = MASTERS["epigraph"](features, C, NAME, 1e-8, {})
-    for n_cuts in range(1, len(labelings) + 1):
-        answer = master(labelings[:n_cuts])
-        alone = solve(
-            mkl_epigraph(features, labelings[:n_cuts], C), "clarabel", tol=1e-10, residuals=False
-        )
-        assert answer.status == "optimal"
-        assert abs(answer.upper - answer.value) <= 1.1e-8 * answer.value
-        assert answer.value == pytest.approx(alone.value, rel=1e-6)
-
-
-def test_what_does_not_continue_the_last_program_is_solved_all_the_same():
-    features, labelings = cuts_of(9, 40, 30, 5)
-    end = solve(mkl_epigraph(features, labelings[:3], 1.0), NAME).warm
-    for X, cuts, C in (
-        (features, labelings[::-1], 1.0),
-        (features, labelings, 50.0),
-        (0.5 * features[:, ::-1], labelings, 1.0),
-        (features, labelings[:2], 1.0),
-    ):
-        answer, alone = (solve(mkl_epigraph(X, cuts, C), NAME, warm=warm) for warm in (end, None))
-        assert answer.status == "optimal"
-        assert answer.value == pytest.approx(alone.value, rel=1e-7)
 
 
 def test_no_instance_is_left_out():

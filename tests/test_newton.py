@@ -24,7 +24,7 @@ def problems(random):
         "binary": (random.choice((0.0, 1.0), (N_INSTANCES, 4)), y),
         "unbalanced": (X, np.where(np.arange(N_INSTANCES) < 2, 1.0, -1.0)),
         "no signal": (np.zeros((N_INSTANCES, 2)), y),
-        "wide": (random.normal(size=(N_INSTANCES, 60)), y),
+        "wide": (random.normal(size=(N_INSTANCES, 45)), y),
     }
 
 
@@ -51,7 +51,7 @@ def gap_of(solution, features, labeling, C, bias=True):
 def test_equals_the_program_at_all_scales(name, bias):
     features, labeling = problems(np.random.default_rng(3))[name]
     program = svm_dual(features, bias=bias)
-    for C in (1e-6, 1e-2, 1.0, 1e2, 1e6):
+    for C in (1e-6, 1.0, 1e2, 1e6):
         program.set(**svm_dual_parameters(labeling, C))
         exact = solve(program, "clarabel", tol=1e-8, residuals=False, quiet=True).value
         solution = solve(program, "newton", tol=1e-7)
@@ -59,7 +59,7 @@ def test_equals_the_program_at_all_scales(name, bias):
         assert solution.residuals.primal_residual <= 1e-9 * max(1.0, C * N_INSTANCES)
         assert gap_of(solution, features, labeling, C, bias) <= 1.1e-7
         assert solution.value == pytest.approx(exact, rel=1e-6)
-        for scale in (1e-6, 1e-3, 1e3, 1e6):
+        for scale in (1e-6, 1e6):
             scaled = svm_dual(scale * features, bias=bias)
             scaled.set(**svm_dual_parameters(labeling, C / scale**2))
             other = solve(scaled, "newton", tol=1e-7, residuals=False)
@@ -68,14 +68,16 @@ def test_equals_the_program_at_all_scales(name, bias):
 
 
 @pytest.mark.parametrize("offset", [1e2, 1e6])
-@pytest.mark.parametrize("C", [1e-3, 1.0, 1e4])
-def test_with_a_bias_the_origin_does_not_matter(C, offset):
+@pytest.mark.parametrize(
+    ("solver", "C"), [("newton", 1e-3), ("newton", 1e4), ("libsvm", 1e-2), ("libsvm", 100.0)]
+)
+def test_with_a_bias_the_origin_does_not_matter(solver, C, offset):
     random = np.random.default_rng(0)
-    labeling = random.choice((-1.0, 1.0), 2000)
-    features = random.normal(size=(2000, 5)) + 0.8 * labeling[:, None]
+    labeling = random.choice((-1.0, 1.0), 500)
+    features = random.normal(size=(500, 5)) + 0.8 * labeling[:, None]
     plain, moved = svm_dual(features), svm_dual(features + offset)
     answers = [
-        solve(program.set(**svm_dual_parameters(labeling, C)), "newton", tol=1e-6, residuals=False)
+        solve(program.set(**svm_dual_parameters(labeling, C)), solver, tol=1e-6, residuals=False)
         for program in (plain, moved)
     ]
     assert [answer.status for answer in answers] == [cp.OPTIMAL] * 2
@@ -149,8 +151,7 @@ def test_any_bounds(bias):
     assert solve(program, "newton", tol=1e-8).value == pytest.approx(exact, rel=1e-6)
 
 
-@pytest.mark.parametrize("C", [1e-4, 1.0])
-@pytest.mark.parametrize("flip", [0.1, 0.5])
+@pytest.mark.parametrize(("C", "flip"), [(1e-4, 0.1), (1.0, 0.5)])
 def test_many_instances(C, flip):
     random = np.random.default_rng(6)
     features = random.normal(size=(20_000, 4))
@@ -165,15 +166,6 @@ def test_many_instances(C, flip):
         assert solution.status == cp.OPTIMAL
         assert (upper - lower) / upper <= 1e-4
         assert lower == pytest.approx(solution.value, rel=1e-9)
-
-
-def test_duals_are_those_of_the_program():
-    features, labeling = problems(np.random.default_rng(7))["overlapping"]
-    program = svm_dual(features).set(**svm_dual_parameters(labeling, 1.0))
-    residuals = solve(program, "newton", tol=1e-9).residuals
-    assert residuals.primal_residual <= 1e-12
-    assert residuals.dual_residual <= 1e-9
-    assert residuals.duality_gap <= 1e-6
 
 
 @pytest.mark.parametrize("steps", [1, 2, 3])

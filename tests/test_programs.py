@@ -1,7 +1,5 @@
 """The programs: what they say against NumPy, and what their solutions say of each other."""
 
-import itertools
-
 import cvxpy as cp
 import numpy as np
 import pytest
@@ -19,11 +17,11 @@ from program_cases import (
     with_solvers,
 )
 from scipy.optimize import check_grad
-from small_problems import best_bias, psvm_objective
+from small_problems import best_bias
 
-from propcvx import programs
+from propcvx import MeanMap, bag_target, programs
 from propcvx.errors import InputError
-from propcvx.losses import HINGE, PROPORTION_LOSSES
+from propcvx.losses import HINGE
 from propcvx.programs import ProblemClass
 from propcvx.solvers import solve
 
@@ -62,7 +60,7 @@ def data(request):
 @pytest.mark.parametrize("name", CASES)
 def test_objective_and_constraints_are_their_formulas(name, data):
     case, random = CASES[name](data), np.random.RandomState(7)
-    for _ in range(20):
+    for _ in range(10):
         values = random_values(case.program, random)
         for key, value in values.items():
             case.program.variables[key].value = value
@@ -218,7 +216,7 @@ def inner_value(data, mu):
     return solve(program.set(root_mu=np.sqrt(mu)), "clarabel", tol=1e-10, residuals=False)
 
 
-@pytest.mark.parametrize("solver", ["clarabel", "ecos", "scs"])
+@pytest.mark.parametrize("solver", ["clarabel", "scs"])
 def test_weights_of_the_epigraph_and_of_the_groups_minimise_the_inner_problem(data, solver):
     pytest.importorskip(solver)
     epigraph = solve(CONTINUOUS["mkl_epigraph"](data).program, solver)
@@ -240,7 +238,7 @@ def test_weights_of_the_epigraph_and_of_the_groups_minimise_the_inner_problem(da
 def test_no_weights_have_a_smaller_inner_problem_than_the_master(name, data):
     reference = CONTINUOUS[name](data).reference
     corners = np.eye(3)
-    inside = np.random.RandomState(0).dirichlet(np.ones(3), size=6)
+    inside = np.random.RandomState(0).dirichlet(np.ones(3), size=3)
     values = [inner_value(data, mu).value for mu in (*corners, *inside)]
     assert min(values) >= reference - 1e-6 * abs(reference)
     assert max(values) > reference + 1e-3
@@ -270,13 +268,27 @@ def test_one_labeling_makes_the_master_an_svm(data):
 
 
 @given(st.integers(0, 1000))
-@settings(max_examples=12)
+@settings(max_examples=8)
 def test_class_means_recover_the_means_behind_bag_means(seed):
     random = np.random.RandomState(seed)
     means, shares = random.randn(2, 3), np.append(random.uniform(size=4), [0.0, 1.0])
     bag_means = np.column_stack([shares, 1 - shares]) @ means
     program = programs.class_means(bag_means, shares, random.uniform(0.5, 2.0, size=6))
-    np.testing.assert_allclose(solve(program, "lstsq").variables["means"], means, atol=1e-8)
+    np.testing.assert_allclose(solve(program).variables["means"], means, atol=1e-6)
+
+
+@pytest.mark.parametrize("equal", [True, False])
+def test_mean_map_has_the_class_means_of_its_program_and_of_several_those_of_least_norm(equal):
+    random = np.random.RandomState(0)
+    X, ids = random.randn(20, 3), np.repeat(range(4), 5)
+    shares = np.full(4, 0.2) if equal else np.array([0.0, 0.2, 0.4, 0.6])
+    model = MeanMap(fit_intercept=False).fit(X, bag_target(ids, shares))
+    bag_means = np.array([X[ids == bag].mean(axis=0) for bag in range(4)])
+    program = programs.class_means(bag_means, shares, np.ones(4))
+    answer = solve(program, "clarabel", tol=1e-10)
+    program.variables["means"].save_value(model.class_means_)
+    assert program.problem.objective.value == pytest.approx(answer.value, abs=1e-8)
+    assert np.linalg.norm(model.class_means_) <= np.linalg.norm(answer.variables["means"]) + 1e-6
 
 
 def test_exponential_model_with_the_true_mean_operator_is_logistic_regression(data):
@@ -320,31 +332,3 @@ def test_exact_separation_is_the_best_of_all_labelings(seed):
     y = 2 * np.round(solution.variables["z"]) - 1
     assert y in data.feasible
     assert np.sum((data.F.T @ (y * data.alpha)) ** 2) == pytest.approx(values.max(), abs=1e-6)
-
-
-@pytest.mark.parametrize(
-    ("loss", "bias", "C", "C_p"),
-    [
-        ("absolute", True, 1.0, 1.0),
-        ("absolute", False, 0.1, 1e3),
-        ("squared", True, 0.1, 1e3),
-        ("squared", False, 1.0, 1.0),
-    ],
-)
-def test_psvm_is_the_best_of_all_labelings(loss, bias, C, C_p):
-    problem = Data(seed=3, r=2, C=C, sizes=(3, 3)).problem
-    weights, features, known = C_p * np.array([1.0, 2.0]), problem.X, problem.bags.labels
-    assert (known != 0).any()
-    dual = programs.svm_dual(features, bias=bias)
-
-    def cost(y):
-        dual.set(**programs.svm_dual_parameters(y, C))
-        solution = solve(dual, "newton", tol=1e-9, residuals=False)
-        w = features.T @ solution.variables["v"]
-        b = best_bias(y, features @ w) if bias else 0.0
-        return psvm_objective(problem, weights, w @ w, features @ w + b, y, C, loss)
-
-    labelings = (np.array(y) for y in itertools.product((-1.0, 1.0), repeat=len(known)))
-    best = min(cost(y) for y in labelings if (y == known)[known != 0].all())
-    program = programs.psvm(features, problem.bags, C, weights, PROPORTION_LOSSES[loss], bias=bias)
-    assert solve(program, "scip").value == pytest.approx(best, rel=1e-5)

@@ -3,7 +3,6 @@
 import cvxpy as cp
 import numpy as np
 import pytest
-from cvxpy.constraints import FiniteSet, PowConeND
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -236,11 +235,8 @@ def test_gradients_that_are_relied_on_are_those_of_finite_differences(name):
 
 
 REFUSED = {
-    "RelEntrConeQuad": lambda x: [cp.constraints.RelEntrConeQuad(x[0], x[1], x[2], 3, 3)],
     "ExpCone": lambda x: [cp.ExpCone(x[0], x[1], x[2])],
     "PowCone3D": lambda x: [cp.PowCone3D(x[0], x[1], x[2], 0.3)],
-    "PowConeND": lambda x: [PowConeND(x[:2], x[2], np.array([0.3, 0.7]))],
-    "FiniteSet": lambda x: [FiniteSet(x, [1, 2])],
     "NonNeg": lambda x: [cp.NonNeg(x)],
     "variable v with complex": lambda x: [cp.real(cp.Variable(name="v", complex=True)) == x[0]],
     "variable v with diag": lambda x: [cp.Variable((2, 2), name="v", diag=True) == x[0]],

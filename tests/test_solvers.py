@@ -27,10 +27,8 @@ from propcvx.solvers import (
     solve,
     solvers_for,
     table,
-    through_cvxpy,
 )
 from propcvx.solvers import solver as solver_module
-from propcvx.solvers.residuals import residuals_of
 
 LARGER = Data(seed=0, r=3, C=0.7, sizes=(13, 13, 14))
 
@@ -104,7 +102,7 @@ def test_a_solver_of_cvxpy_that_is_not_in_the_table_is_asked_by_its_name():
         ("linear_separation", "clarabel", "mixed-integer linear program"),
         ("exact_separation", "highs", "mixed-integer quadratic program"),
         ("svm_dual-False", "libsvm", "knows one structure"),
-        ("svm_dual-True", "lstsq", "knows one structure"),
+        ("svm_dual-True", "logistic", "knows one structure"),
     ],
 )
 def test_a_solver_that_cannot_do_the_class_names_those_that_can(name, solver, what):
@@ -191,8 +189,8 @@ def test_a_gap_between_values_that_are_not_finite_is_no_gap(lower, upper):
 
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
 @pytest.mark.filterwarnings("ignore::propcvx.errors.InaccurateSolutionWarning")
-@pytest.mark.parametrize("scale", [1e150, 1e155, 1e200])
-@pytest.mark.parametrize("solver", ["auto", "newton", "libsvm", "piqp"])
+@pytest.mark.parametrize("scale", [1e150, 1e200])
+@pytest.mark.parametrize("solver", ["newton", "libsvm", "piqp"])
 def test_an_answer_that_overflows_is_not_optimal(solver, scale):
     random = np.random.RandomState(0)
     program = programs.svm_dual(random.randn(30, 3) * scale)
@@ -224,13 +222,13 @@ class Spy:
 
 def spied(monkeypatch, answer=None):
     """The options that CVXPY hands to its solvers, call by call."""
-    calls, through = [], through_cvxpy.problem_data
+    calls, through = [], cp.Problem.get_problem_data
 
-    def problem_data(*asked):
-        data, chain, inverse = through(*asked)
+    def get_problem_data(*asked, **options):
+        data, chain, inverse = through(*asked, **options)
         return data, Spy(chain, calls, answer), inverse
 
-    monkeypatch.setattr(through_cvxpy, "problem_data", problem_data)
+    monkeypatch.setattr(cp.Problem, "get_problem_data", get_problem_data)
     return calls
 
 
@@ -255,7 +253,7 @@ def numbers(options):
 @pytest.mark.parametrize("name", SOLVERS)
 @pytest.mark.parametrize("tol", [1e-2, 1e-6])
 def test_every_solver_has_options_for_a_tolerance(name, tol):
-    assert tol in numbers(SOLVERS[name].options_of(tol)) or name == "lstsq"
+    assert tol in numbers(SOLVERS[name].options_of(tol))
 
 
 def test_a_record_inside_the_options_keeps_what_is_not_given():
@@ -273,7 +271,7 @@ def test_a_record_inside_the_options_keeps_what_is_not_given():
 )
 def test_a_misspelt_option_is_answered_with_the_nearest(program, solver, given, meant):
     pytest.importorskip(SOLVERS[solver].module)
-    with pytest.raises(InputError, match=f"'{given}': did you mean '{meant}'"):
+    with pytest.raises(InputError, match=f"'{given}'.*did you mean '{meant}'"):
         solve(program, solver, **{given: 3})
 
 
@@ -349,6 +347,27 @@ def test_a_solver_is_right_or_says_that_it_is_not(solver):
         except SolverError:
             failed += 1
     assert failed <= {"highs": 2, "cvxopt": 16}.get(solver, 0)
+
+
+@pytest.mark.parametrize("build", [programs.svm_primal, programs.svm_dual])
+@pytest.mark.parametrize("solver", THROUGH_CVXPY)
+def test_answers_for_new_parameters_are_those_of_a_program_built_anew(solver, build):
+    """Also with solvers in turn, each of which compiles the program."""
+    random = np.random.default_rng(1)
+    features = random.normal(size=(24, 3))
+    program = build(features)
+    if not SOLVERS[solver].can_solve(program):
+        return
+    for C in (1.0, 0.1, 3.0):
+        y = random.choice([-1.0, 1.0], 24)
+        solve(set_svm(program, -y, C), "clarabel", residuals=False)
+        again, anew = (
+            solve(set_svm(one, y, C), solver, tol=1e-7, residuals=False, quiet=True)
+            for one in (program, build(features))
+        )
+        assert again.value == pytest.approx(anew.value, rel=1e-5)
+        for name, dual in again.duals.items():
+            assert dual == pytest.approx(anew.duals[name], abs=1e-2)
 
 
 # What comes back
@@ -446,18 +465,6 @@ def test_libsvm_does_not_run_for_ever():
     assert solve(program, ["libsvm", "clarabel"], max_iter=5).solver == "clarabel"
 
 
-@pytest.mark.parametrize("degenerate", [True, False])
-def test_lstsq_is_the_solution_of_least_norm(degenerate):
-    random = np.random.RandomState(0)
-    shares = np.full(4, 0.3) if degenerate else random.uniform(size=4)
-    program = programs.class_means(random.randn(4, 3), shares, random.uniform(0.1, 2.0, size=4))
-    ours, theirs = solve(program, "lstsq"), solve(program, "clarabel")
-    assert ours.value == pytest.approx(theirs.value, abs=1e-6)
-    assert ours.residuals.dual_residual <= 1e-10
-    norms = [np.linalg.norm(answer.variables["means"]) for answer in (ours, theirs)]
-    assert norms[0] <= norms[1] + 1e-5
-
-
 # Several solvers in turn
 
 
@@ -496,25 +503,6 @@ def test_several_that_fail_are_all_named(program):
 
 
 # Residuals
-
-
-@pytest.mark.parametrize("name", CONTINUOUS)
-def test_no_part_of_a_solution_can_be_moved_unnoticed(name):
-    case, random = CONTINUOUS[name](DATA[0]), np.random.RandomState(0)
-    program = case.program
-    solve(program, case.solver, residuals=False, quiet=True)
-    duals = [
-        part for constraint in program.constraints.values() for part in constraint.dual_variables
-    ]
-    assert worst(residuals_of(program.problem)) < 1e-3
-    for part in (*program.variables.values(), *duals):
-        right = part.value
-        for place in random.permutation(np.size(right))[:6]:
-            moved = np.array(right, dtype=float)
-            moved.flat[place] += random.choice([-0.1, 0.1])
-            part.save_value(moved)
-            assert worst(residuals_of(program.problem)) > 1e-3, (part, place)
-        part.save_value(right)
 
 
 def test_an_answer_that_residuals_do_not_cover_is_given_with_a_warning():

@@ -20,7 +20,6 @@ from propcvx.kernels import FeatureMap
 from propcvx.losses import best_regression_bias
 from propcvx.programs import (
     Program,
-    class_means,
     conditional_exponential_model,
     inv_cal_dual,
     inv_cal_targets,
@@ -153,15 +152,19 @@ class MeanMap(_BagMeanClassifier):
         found, bias = self._solve(program), 0.0
         weights = found["w"]
         if self.fit_intercept:
-            bias = best_logistic_bias(features @ weights, 2.0 * prior - 1.0, float(found["b"]))
+            bias = float(found["b"])
+            if 0.0 < prior < 1.0:
+                bias = best_logistic_bias(features @ weights, 2.0 * prior - 1.0)
         self.class_means_ = (means + centre)[:: bags.sign]
         return weights, bias - float(centre @ weights), self.solution_.value, ill_posed
 
     def _class_means(self, features: Array, bags: Bags) -> tuple[Array, bool]:
-        """The means of the two classes, and whether they are ill-determined."""
-        weights, shares = bag_weights(self.bag_weights, bags), bags.proportions
-        design = np.sqrt(weights)[:, None] * np.column_stack([shares, 1 - shares])
-        self.condition_number_ = float(np.linalg.cond(design)) if bags.n_bags > 1 else np.inf
+        """Solve :func:`propcvx.programs.class_means`; and whether the means are ill-determined."""
+        roots = np.sqrt(bag_weights(self.bag_weights, bags))[:, None]
+        design = roots * np.column_stack([bags.proportions, 1.0 - bags.proportions])
+        means, _, _, singular = np.linalg.lstsq(design, roots * bags.means_of(features))
+        enough = bags.n_bags > 1 and singular[-1] > 0.0
+        self.condition_number_ = float(singular[0] / singular[-1]) if enough else np.inf
         ill_posed = self.condition_number_ >= ILL_CONDITIONED
         if ill_posed:
             close = f"the proportions of the {bags.n_bags} bags are so close to each other"
@@ -171,8 +174,7 @@ class MeanMap(_BagMeanClassifier):
                 "use AlterPropSVM or ConvPropSVM.",
                 IllPosedWarning,
             )
-        program = class_means(bags.means_of(features), shares, weights)
-        return solve(program, "lstsq").variables["means"], ill_posed
+        return means, ill_posed
 
 
 @dataclass(eq=False, repr=False)

@@ -28,7 +28,6 @@ from propcvx.programs.psvm import constrained_psvm, psvm
 from propcvx.programs.structures import (
     GroupMaster,
     InvCalDual,
-    LeastSquares,
     LogisticModel,
     RestrictedMaster,
     Structure,
@@ -39,7 +38,6 @@ from propcvx.programs.svm import margin_classifier, svm_dual, svm_dual_parameter
 __all__ = [
     "GroupMaster",
     "InvCalDual",
-    "LeastSquares",
     "Lifting",
     "LogisticModel",
     "ProblemClass",

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from propcvx.programs.program import Program, build
-from propcvx.programs.structures import InvCalDual, LeastSquares, LogisticModel
+from propcvx.programs.structures import InvCalDual, LogisticModel
 
 Array = NDArray[np.float64]
 
@@ -27,7 +27,8 @@ def class_means(bag_means: Array, proportions: Array, weights: Array) -> Program
 
         \min_{\mu_+, \mu_-} \sum_k \omega_k \|m_k - p_k \mu_+ - (1 - p_k) \mu_-\|^2
 
-    The solution is unique when at least two proportions differ.
+    The solution is unique when at least two proportions differ; otherwise
+    :class:`~propcvx.MeanMap` takes the one of least norm.
 
     Parameters
     ----------
@@ -51,7 +52,6 @@ def class_means(bag_means: Array, proportions: Array, weights: Array) -> Program
         "class_means",
         "sec:related",
         cp.Minimize(cp.sum_squares(M - P @ means)),
-        structure=LeastSquares(P.value, M.value, "means"),
     )
 
 

@@ -17,8 +17,6 @@ Array = NDArray[np.float64]
 Facts = Callable[[cp.Expression], Sequence[cp.Constraint]]
 """``facts(M)``: constraints that hold of :math:`M = y y^\top` for every feasible labeling y."""
 
-EPSILON = float(np.finfo(float).eps)
-
 TRIED = 100
 """Feasible labelings on which facts are tried."""
 
@@ -96,7 +94,7 @@ def added_up(facts: Facts, n: int, duals: Sequence[Array]) -> tuple[Array, float
         size += float(np.abs(slope).sum()) + abs(constant)
     matrix = slope.reshape((n, n), order="F")
     terms = sum(fact.size for fact in facts(M)) + n * n
-    return (matrix + matrix.T) / 2, constant + 4 * EPSILON * terms * size
+    return (matrix + matrix.T) / 2, constant + 4 * float(np.finfo(float).eps) * terms * size
 
 
 def _signed(fact: cp.Constraint, dual: Array) -> Array:

@@ -119,17 +119,11 @@ def mkl_inner(features: Array, labelings: Array, C: float) -> Program:
     """
     alpha = cp.Variable(features.shape[0], name="alpha")
     root_mu = cp.Parameter(len(labelings), nonneg=True, name="root_mu")
-    weighted = cp.hstack(
-        [root_mu[t] * (F.T @ alpha) for t, F in enumerate(labeled(features, labelings))]
-    )
+    signed = [cp.Constant(features * y[:, None], name=f"(y{t}*F)") for t, y in enumerate(labelings)]
+    weighted = cp.hstack([root_mu[t] * (F.T @ alpha) for t, F in enumerate(signed)])
     return build(
         "mkl_inner",
         "eq:convex_3",
         cp.Maximize(cp.sum(alpha) - 0.5 * cp.sum_squares(weighted)),
         {"lower": alpha >= 0, "upper": alpha <= C},
     )
-
-
-def labeled(features: Array, labelings: Array) -> list[cp.Constant]:
-    r"""Rows of F multiplied by the labels of each labeling: :math:`\operatorname{diag}(y_t) F`."""
-    return [cp.Constant(features * y[:, None], name=f"(y{t}*F)") for t, y in enumerate(labelings)]

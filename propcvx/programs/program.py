@@ -15,8 +15,9 @@ from cvxpy.constraints import PSD, ExpCone, PowCone3D, PowConeND
 from numpy.typing import NDArray
 
 from propcvx.errors import InputError
-from propcvx.programs.statement import LATEX, TEXT, sizes, statement
+from propcvx.programs.statement import relation, size, written
 from propcvx.programs.structures import Structure
+from propcvx.text import Readable
 
 Array = NDArray[np.float64]
 
@@ -35,7 +36,7 @@ class ProblemClass(Enum):
 
 
 @dataclass(frozen=True, eq=False)
-class Program:
+class Program(Readable):
     """An optimisation problem with the names of its parts, read off the CVXPY problem itself.
 
     Parameters
@@ -76,7 +77,6 @@ class Program:
     name: str = "program"
     equation: str = ""
     structure: Structure | None = field(default=None, init=False, repr=False)
-    compiled: dict[Any, Any] = field(default_factory=dict, init=False, repr=False)
 
     def __post_init__(self) -> None:
         problem = self.problem
@@ -168,28 +168,21 @@ class Program:
     def __str__(self) -> str:
         """The problem as it is written on paper, under its name, equation and class."""
         heading = f"{self.name} ({self.equation})" if self.equation else self.name
-        (aim, objective), *rest = statement(self.problem, self.constraints, TEXT)
-        width = max((len(label) + 1 for label, _ in rest), default=0)
-        rows = [f"{label + ':':<{width}} {constraint}" for label, constraint in rest]
-        named = {"variables": sizes(self.variables), "parameters": sizes(self.parameters)}
-        return "\n".join(
-            [
-                f"{heading}: {self.problem_class.value}",
-                f"  {aim:<11} {objective}",
-                *(f"  {'' if n else 'subject to':<11} {row}" for n, row in enumerate(rows)),
-                *(f"  {kind:<11} {told}" for kind, told in named.items() if told),
-            ]
-        )
+        objective = self.problem.objective
+        aim = "maximize" if isinstance(objective, cp.Maximize) else "minimize"
+        lines = [f"{heading}: {self.problem_class.value}", _line(aim, written(objective.args[0]))]
+        width = max((len(label) + 1 for label in self.constraints), default=0)
+        for place, (label, constraint) in enumerate(self.constraints.items()):
+            start = "" if place else "subject to"
+            lines.append(_line(start, f"{label + ':':<{width}} {relation(constraint)}"))
+        for start, leaves in (("variables", self.variables), ("parameters", self.parameters)):
+            if leaves:
+                lines.append(_line(start, ", ".join(map(size, leaves.values()))))
+        return "\n".join(lines)
 
-    def _repr_latex_(self) -> str:
-        """The same problem in a notebook."""
-        (aim, objective), *rest = statement(self.problem, self.constraints, LATEX)
-        rows = [
-            rf"\text{{{'' if n else 'subject to'}}} &\quad {constraint}"
-            for n, (_, constraint) in enumerate(rest)
-        ]
-        lines = " \\\\\n".join([rf"\text{{{aim}}} &\quad {objective}", *rows])
-        return f"$$\\begin{{aligned}}\n{lines}\n\\end{{aligned}}$$"
+
+def _line(start: str, rest: str) -> str:
+    return f"  {start:<11} {rest}"
 
 
 def build(

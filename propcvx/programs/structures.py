@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.optimize import brentq
 
 from propcvx.kernels import check_gram_memory
 from propcvx.losses import best_regression_bias
@@ -256,7 +257,7 @@ class LogisticModel(Structure):
         if abs(label) >= 1.0 or values["lam"] == 0.0:
             return None
         zero = float(np.arctanh(label))
-        offset = best_logistic_bias(scores, label, float(variables["b"])) if self.bias else 0.0
+        offset = best_logistic_bias(scores, label) if self.bias else 0.0
         target, lam, w = values["mean_operator"], float(values["lam"]), variables["w"]
         gradient = np.tanh(scores + offset) @ self.features / len(scores) - target + 2.0 * lam * w
         fall = float(target @ w - lam * (w @ w)) + label * (offset - zero)
@@ -264,25 +265,6 @@ class LogisticModel(Structure):
         fall += float(np.logaddexp(zero, -zero))
         excess = float(gradient @ gradient) / (4.0 * lam)
         return excess / max(fall, np.finfo(float).eps)
-
-
-@dataclass(frozen=True, eq=False)
-class LeastSquares(Structure):
-    r"""Linear least squares :math:`\min_X \|A X - B\|^2` without constraints.
-
-    Attributes
-    ----------
-    design : array of shape (K, m)
-        A.
-    targets : array of shape (K, r)
-        B.
-    variable : str
-        Name of X.
-    """
-
-    design: Array = field(repr=False)
-    targets: Array = field(repr=False)
-    variable: str
 
 
 def feasible_in_box(v: Array, lower: Array, upper: Array) -> Array:
@@ -304,21 +286,17 @@ def moved_in_box(v: Array, lower: Array, upper: Array, change: float) -> Array:
     return v if total == 0.0 else v + room * min(1.0, change / total)
 
 
-def best_logistic_bias(scores: Array, mean_label: float, start: float) -> float:
-    r"""The b at which the mean of :math:`\tanh(f_i + b)` is the mean label, from one nearby.
-
-    Newton steps of at most 1; where no b is the one, that nearby.
-    """
-    b = start
-    if abs(mean_label) >= 1.0:
-        return b
-    for _ in range(50):
-        tanh = np.tanh(scores + b)
-        slope, curvature = float(tanh.mean()) - mean_label, float(np.mean(1.0 - tanh**2))
-        b -= float(np.clip(slope / max(curvature, abs(slope)), -1.0, 1.0)) if slope else 0.0
-        if abs(slope) <= np.finfo(float).eps:
-            break
-    return b
+def best_logistic_bias(scores: Array, mean_label: float) -> float:
+    r"""The b at which the mean of :math:`\tanh(f_i + b)` is the mean label, in (-1, 1)."""
+    zero, margin = np.arctanh(mean_label), 1.0 + 1e-9 * float(np.abs(scores).max())
+    return float(
+        brentq(
+            lambda b: np.tanh(scores + b).mean() - mean_label,
+            zero - scores.max() - margin,
+            zero - scores.min() + margin,
+            xtol=np.finfo(float).tiny,
+        )
+    )
 
 
 def relative_gap(lower: float, upper: float) -> float:

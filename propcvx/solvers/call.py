@@ -132,18 +132,15 @@ def solve(
     if answer.status != cp.OPTIMAL and not quiet:
         _warn_inaccurate(name, program, answer)
     leave_values(program, answer)
+    copies = {
+        "variables": {key: np.array(part, dtype=float) for key, part in answer.variables.items()},
+        "duals": {key: _copied(dual) for key, dual in answer.duals.items()},
+    }
     return Solution(
+        **{**vars(answer), **copies},
         solver=name,
-        status=answer.status,
         value=float(program.problem.objective.value),
-        variables={key: np.array(part, dtype=float) for key, part in answer.variables.items()},
-        duals={key: _copied(dual) for key, dual in answer.duals.items()},
         residuals=_residuals(program) if residuals else None,
-        gap=answer.gap,
-        build_seconds=answer.build_seconds,
-        solve_seconds=answer.solve_seconds,
-        iterations=answer.iterations,
-        warm=answer.warm,
     )
 
 

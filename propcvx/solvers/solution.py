@@ -8,12 +8,9 @@ from typing import Any
 
 import numpy as np
 from cvxpy import OPTIMAL
-from numpy.typing import NDArray
 
 from propcvx.solvers.residuals import Residuals
 from propcvx.text import Readable
-
-Array = NDArray[np.float64]
 
 ADVICE = "more iterations, a looser tol or another solver may do"
 """What to try where a solver stopped before its tolerance."""
@@ -48,8 +45,8 @@ class Answer:
     warm: Any = None
 
 
-@dataclass(frozen=True)
-class Solution(Readable):
+@dataclass(frozen=True, kw_only=True)
+class Solution(Readable, Answer):
     r"""Answer to one program.
 
     Attributes
@@ -91,16 +88,8 @@ class Solution(Readable):
     """
 
     solver: str
-    status: str
     value: float
-    variables: Mapping[str, Array]
-    duals: Mapping[str, Any]
     residuals: Residuals | None
-    gap: float | None
-    build_seconds: float
-    solve_seconds: float
-    iterations: int | None = None
-    warm: Any = None
 
     def __str__(self) -> str:
         """How it ended, how good it is, and what it has; the names of arrays with their shapes."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from difflib import get_close_matches
 from functools import partial
@@ -21,11 +21,6 @@ OWN_TOL = 1e-8
 """Tolerance of a solver whose interface has no default of its own."""
 
 
-def knows_none(structure: Structure) -> bool:
-    """What a solver without a special structure accepts."""
-    return False
-
-
 @dataclass(frozen=True)
 class Solver:
     """One entry of the table, or a solver of your own to hand to ``solver=``.
@@ -41,7 +36,7 @@ class Solver:
         The options that ask for a tolerance.
     classes : frozenset of ProblemClass
         Classes of problem that it can solve, for general solvers.
-    accepts : callable
+    accepts : callable, optional
         Whether it knows a structure, for specialised solvers.
     known_options : frozenset of str, optional
         Names of its options, others being refused; None where the solver refuses them itself.
@@ -57,7 +52,7 @@ class Solver:
     run: Callable[[Program, dict[str, Any], Any], Answer]
     options_of: OptionsOf
     classes: frozenset[ProblemClass] = frozenset()
-    accepts: Callable[[Structure], bool] = knows_none
+    accepts: Callable[[Structure], bool] | None = None
     known_options: frozenset[str] | None = frozenset()
     module: str = "propcvx"
     package: str = "propcvx"
@@ -87,13 +82,10 @@ class Solver:
         asked = self.options_of(tol)
         if self.known_options is not None:
             known = self.known_options | asked.keys()
-            unknown = sorted(given.keys() - known)
-            if unknown:
-                near = {name: get_close_matches(name, known, 1) for name in unknown}
-                meant = [f" {name!r}: did you mean {n[0]!r}?" for name, n in near.items() if n]
+            if unknown := sorted(given.keys() - known):
                 raise InputError(
-                    f"solver {self.name!r} has no options {unknown}; it has {sorted(known)}."
-                    f"{''.join(meant)}"
+                    f"solver {self.name!r} has no options {unknown}"
+                    f"{did_you_mean(unknown[0], known)}; it has {sorted(known)}."
                 )
         for name, value in given.items():
             within = isinstance(value, Mapping) and isinstance(asked.get(name), Mapping)
@@ -106,8 +98,15 @@ class Solver:
 
     def can_solve(self, program: Program) -> bool:
         """Whether the program is of a class, or has the structure, that it solves."""
-        known = program.structure is not None and self.accepts(program.structure)
-        return known or program.problem_class in self.classes
+        if program.structure and self.accepts and self.accepts(program.structure):
+            return True
+        return program.problem_class in self.classes
+
+
+def did_you_mean(name: str, known: Iterable[str]) -> str:
+    """A question after a name that is not known: whether the nearest one that is was meant."""
+    nearest = get_close_matches(name, known, 1)
+    return f" (did you mean {nearest[0]!r}?)" if nearest else ""
 
 
 def same(*names: str) -> OptionsOf:

@@ -2,25 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from difflib import get_close_matches
-from types import MappingProxyType
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import cvxpy as cp
 
 from propcvx.errors import UnsupportedSolverError
 from propcvx.programs import (
-    LeastSquares,
     LogisticModel,
     ProblemClass,
     Program,
     RestrictedMaster,
+    Structure,
     SVMDual,
 )
-from propcvx.solvers.solver import Solver, same, through_cvxpy
+from propcvx.solvers.solution import Answer
+from propcvx.solvers.solver import Solver, did_you_mean, same, through_cvxpy
 from propcvx.solvers.specialised.libsvm import run_libsvm
-from propcvx.solvers.specialised.logistic import run_least_squares, run_logistic
+from propcvx.solvers.specialised.logistic import run_logistic
 from propcvx.solvers.specialised.mkl_interior_point import run_mkl_interior_point
 from propcvx.solvers.specialised.newton import run_newton
 
@@ -123,48 +122,34 @@ GENERAL = (
 """General solvers; any other that CVXPY reaches can be asked for by its name."""
 
 
-STEPS = frozenset({"max_iter"})
+def specialised(
+    name: str,
+    run: Callable[[Program, dict[str, Any], Any], Answer],
+    accepts: Callable[[Structure], bool],
+    known_options: frozenset[str] | None = frozenset({"max_iter"}),
+) -> Solver:
+    """A solver of the package's own for one structure."""
+    return Solver(
+        name,
+        run,
+        same("tol"),
+        accepts=accepts,
+        known_options=known_options,
+        licence="BSD-3-Clause",
+    )
+
 
 SPECIALISED = (
-    Solver(
-        "libsvm",
-        run_libsvm,
-        same("tol"),
-        accepts=lambda structure: isinstance(structure, SVMDual) and structure.bias,
-        known_options=None,
-        licence="BSD-3-Clause",
+    specialised(
+        "libsvm", run_libsvm, lambda known: isinstance(known, SVMDual) and known.bias, None
     ),
-    Solver(
-        "newton",
-        run_newton,
-        same("tol"),
-        accepts=lambda structure: isinstance(structure, SVMDual),
-        known_options=STEPS,
-        licence="BSD-3-Clause",
-    ),
-    Solver(
+    specialised("newton", run_newton, lambda known: isinstance(known, SVMDual)),
+    specialised(
         "mkl_interior_point",
         run_mkl_interior_point,
-        same("tol"),
-        accepts=lambda structure: isinstance(structure, RestrictedMaster),
-        known_options=STEPS,
-        licence="BSD-3-Clause",
+        lambda known: isinstance(known, RestrictedMaster),
     ),
-    Solver(
-        "logistic",
-        run_logistic,
-        same("tol"),
-        accepts=lambda structure: isinstance(structure, LogisticModel),
-        known_options=STEPS,
-        licence="BSD-3-Clause",
-    ),
-    Solver(
-        "lstsq",
-        run_least_squares,
-        same(),
-        accepts=lambda structure: isinstance(structure, LeastSquares),
-        licence="BSD-3-Clause",
-    ),
+    specialised("logistic", run_logistic, lambda known: isinstance(known, LogisticModel)),
 )
 """Solvers of one structure each, which do not go through CVXPY."""
 
@@ -174,49 +159,24 @@ BUILT_IN: Mapping[str, Solver] = {solver.name: solver for solver in (*GENERAL, *
 SOLVERS: dict[str, Solver] = dict(BUILT_IN)
 """The table, by name; :func:`register_solver` adds to it."""
 
-IN_TURN: Mapping[ProblemClass, tuple[str, ...]] = MappingProxyType(
-    {
-        ProblemClass.QP: ("piqp", "clarabel"),
-        ProblemClass.SDP: ("scs", "clarabel"),
-        ProblemClass.MILP: ("highs", "scip"),
-        ProblemClass.MIQP: ("scip",),
-        ProblemClass.MICP: ("scip",),
-    }
-)
-"""What ``"auto"`` asks for a class of problem, in turn; Clarabel for those that are not here.
-
-For semidefinite programs neither is best: :func:`propcvx.programs.lifted_svm_dual` takes Clarabel
-0.54 s and SCS 1.7 s on 80 instances of heart, and 8.0 s and 0.41 s on 40 of them with a Gaussian
-kernel, which has as many features as instances (tolerance 1e-6).
-"""
+# docs/which_solver.md has the measurements behind the rule.
+IN_TURN: Mapping[ProblemClass, tuple[str, ...]] = {
+    ProblemClass.QP: ("piqp", "clarabel"),
+    ProblemClass.SDP: ("scs", "clarabel"),
+    ProblemClass.MILP: ("highs", "scip"),
+    ProblemClass.MIQP: ("scip",),
+    ProblemClass.MICP: ("scip",),
+}
+"""What ``"auto"`` asks for a class of problem, in turn; Clarabel for those that are not here."""
 
 TEACHING_SIZE = (1000, 64)
-"""Up to so many instances and unknown weights a program is solved as it stands, through CVXPY.
-
-As docs/results/solvers.md has it, PIQP is then the fastest for the dual of an SVM with five
-features (with 100 instances and as many features a specialised solver was 5 times as fast).  The
-model of MeanMap takes 4 to 54 times as long as by Newton steps, but that is 80 ms, once in a fit.
-"""
+"""Up to so many instances and unknown weights a program is solved as it stands, through CVXPY."""
 
 MASTER_SIZE = (1000, 192)
-"""Likewise, for the restricted master, whose unknown weights are those of all cuts.
-
-Of eight cuts it takes at most three times as long as by the structured solver, and 18 times with
-five cuts of 30 features each (breast cancer); then as well it is solved to the default tolerance.
-"""
+"""Likewise, for the restricted master, whose unknown weights are those of all cuts."""
 
 FEW_FEATURES = 0.1
-"""Beyond it, Newton's method takes an SVM with at most this share of features per instance.
-
-Of SVMs with many features LIBSVM is the faster where most margins are soft, and as fast where none
-is: on dna (608 x 180) along one start of alter-pSVM it takes 4 to 90 ms, Newton's method 8 to
-390 ms, and PIQP 140 to 240 ms.
-"""
-
-KNOWS_ONE = (
-    ": it knows one structure, which this program was not built with, or lost as a variant of one "
-    "that was"
-)
+"""Beyond it, an SVM with at most this share of features per instance is for Newton's method."""
 
 
 def automatic(program: Program) -> tuple[str, ...]:
@@ -245,8 +205,6 @@ def _in_turn(program: Program) -> tuple[str, ...]:
     specialised: tuple[str, ...] = ("logistic",)
     most = TEACHING_SIZE
     match program.structure:
-        case LeastSquares():
-            return ("lstsq",)
         case SVMDual(features=features, bias=bias):
             n, weights = features.shape
             few = weights <= FEW_FEATURES * n or not bias
@@ -303,9 +261,10 @@ def find_solver(solver: str | Solver, program: Program) -> Solver:
             f"{suggestion(solver)}; {solvers_for(program)} can solve {program.name}."
         )
     if not found.can_solve(program):
+        reason = "" if found.classes else ": it knows one structure, which no variant has"
         raise UnsupportedSolverError(
             f"solver {found.name!r} cannot solve {program.name} ({program.problem_class.value})"
-            f"{'' if found.classes else KNOWS_ONE}; {solvers_for(program)} can."
+            f"{reason}; {solvers_for(program)} can."
         )
     if not found.installed:
         raise UnsupportedSolverError(
@@ -327,5 +286,4 @@ def portable(solver: Any) -> Any:
 
 def suggestion(solver: Any) -> str:
     """For what is no name in the table: which name is the nearest."""
-    nearest = get_close_matches(solver.lower(), SOLVERS, 1) if isinstance(solver, str) else []
-    return f" (did you mean {nearest[0]!r}?)" if nearest else ""
+    return did_you_mean(str(solver).lower(), SOLVERS)

@@ -4,20 +4,14 @@ from __future__ import annotations
 
 import re
 import warnings
-from collections.abc import Mapping
-from dataclasses import dataclass
 from time import perf_counter
 from typing import Any
 
 import cvxpy as cp
-import numpy as np
-from numpy.typing import NDArray
 
 from propcvx.errors import LicenceError, SolverError
 from propcvx.programs import Program
 from propcvx.solvers.solution import Answer
-
-Array = NDArray[np.float64]
 
 LICENCE = re.compile(r"licen[cs]e|size limits|too many rows and columns", re.IGNORECASE)
 """What commercial solvers say where a licence is missing, or does not reach for the size."""
@@ -27,9 +21,6 @@ BACKEND = "canon_backend"
 
 NEVER_WARM = ("PROXQP",)
 """Solvers whose warm start in CVXPY fails: it calls an update that the solver does not have."""
-
-VECTORS = ("q", "b", "G")
-"""Names of the linear term and the right sides of equations and inequalities in CVXPY's QP data."""
 
 
 def run_cvxpy(program: Program, options: dict[str, Any], warm: Any, *, cvxpy_name: str) -> Answer:
@@ -41,7 +32,9 @@ def run_cvxpy(program: Program, options: dict[str, Any], warm: Any, *, cvxpy_nam
     own = {name: value for name, value in options.items() if name != BACKEND}
     problem, start, raw = program.problem, perf_counter(), None
     try:
-        data, chain, inverse_data = problem_data(program, cvxpy_name, own, options.get(BACKEND))
+        data, chain, inverse_data = problem.get_problem_data(
+            cvxpy_name, canon_backend=options.get(BACKEND), solver_opts=own
+        )
         built = perf_counter()
         raw = chain.solve_via_data(
             problem,
@@ -91,82 +84,3 @@ def _status(problem: cp.Problem) -> str:
     extra = getattr(problem.solver_stats, "extra_stats", None)
     reached = isinstance(extra, dict) and extra.get("scip_status") == "gaplimit"
     return str(cp.OPTIMAL if reached else problem.status)
-
-
-@dataclass(frozen=True)
-class CompiledQP:
-    """A QP in a solver's form whose vectors alone depend on the parameters, so only they change.
-
-    CVXPY compiles once, too, but builds all matrices again for every new value of a parameter.
-
-    Attributes
-    ----------
-    data, chain, inverse_data
-        What ``get_problem_data`` gave for the parameters at the time of compiling.
-    linear, right : sparse matrices
-        Linear term, and right sides, for the vector of all parameters with a 1 at its end.
-    """
-
-    data: Mapping[str, Any]
-    chain: Any
-    inverse_data: Any
-    linear: Any
-    right: Any
-
-    @classmethod
-    def of(cls, data: Any, chain: Any, inverse_data: Any) -> CompiledQP | None:
-        """The compiled form of what ``get_problem_data`` gave; None where matrices depend too."""
-        if not isinstance(data, dict) or not {"param_prob", "P", *VECTORS} <= data.keys():
-            return None
-        form = data["param_prob"]
-        affine, linear = form.A.tocsr(), form.q.tocsr()
-        matrix, right = affine[: -form.constr_size], affine[-form.constr_size :]
-        fixed = (matrix, form.P, linear[-1:])
-        bounds = [getattr(form, name, None) for name in ("lb_tensor", "ub_tensor")]  # from 1.9 on
-        if any(bound is not None for bound in bounds):
-            return None
-        if any(part[:, :-1].count_nonzero() for part in fixed):
-            return None
-        return cls(data, chain, inverse_data, linear[:-1], right)
-
-    def filled(self) -> dict[str, Any]:
-        """The data for the values that the parameters have now."""
-        form, n_equations = self.data["param_prob"], len(self.data["b"])
-        parameters = np.ones(form.total_param_size + 1)
-        for key, parameter in form.id_to_param.items():
-            first = form.param_id_to_col[key]
-            parameters[first : first + parameter.size] = np.ravel(parameter.value, order="F")
-        right = self.right @ parameters
-        vectors = (self.linear @ parameters, -right[:n_equations], right[n_equations:])
-        return {**self.data, **dict(zip(VECTORS, vectors, strict=True))}
-
-
-def problem_data(
-    program: Program, cvxpy_name: str, options: dict[str, Any], backend: str | None = None
-) -> tuple[Any, Any, Any]:
-    """As ``get_problem_data`` of its problem, faster from the second call on where that can be.
-
-    Parameters
-    ----------
-    program : Program
-        Its parameters set; it keeps what is compiled.
-    cvxpy_name : str
-        CVXPY's name of the solver.
-    options : dict
-        The solver's options.
-    backend : str, optional
-        CVXPY's ``canon_backend``.
-    """
-    key = cvxpy_name, backend
-    compiled = program.compiled.get(key)
-    if compiled is not None:
-        return compiled.filled(), compiled.chain, compiled.inverse_data
-    data, chain, inverse_data = program.problem.get_problem_data(
-        cvxpy_name, canon_backend=backend, solver_opts=options
-    )
-    compiled = CompiledQP.of(data, chain, inverse_data)
-    own = {parameter.id for parameter in program.problem.parameters()}
-    if compiled is not None and own == compiled.data["param_prob"].id_to_param.keys():
-        program.compiled.clear()
-        program.compiled[key] = compiled
-    return data, chain, inverse_data

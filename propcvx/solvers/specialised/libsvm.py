@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping
-from dataclasses import dataclass
 from time import perf_counter
 from typing import Any
 
@@ -26,34 +25,21 @@ from sklearn.svm import SVC
 
 from propcvx.errors import UnsupportedSolverError
 from propcvx.programs import Program
-from propcvx.programs.structures import best_offset, feasible_in_box
+from propcvx.programs.structures import feasible_in_box
 from propcvx.solvers.solution import Answer
 
 Array = NDArray[np.float64]
-
-TOL = 1e-3
-"""LIBSVM's own tolerance, where none is asked for."""
 
 MAX_ITER = 1_000_000
 """Steps of one call, a second or two.  On 12 instances at a tolerance of 1e-8, 1e9 did not do."""
 
 
-@dataclass(frozen=True)
-class Warm:
-    """The last answer."""
-
-    v: Array
-    bias: float
-    C: float
-
-
 def run_libsvm(program: Program, options: Mapping[str, Any], warm: Any) -> Answer:
     """Solve ``svm_dual`` by SMO; ``options`` are those of :class:`sklearn.svm.SVC`.
 
-    LIBSVM starts from v = 0 at every call.  Where the last answer, in proportion to C, has a
-    relative gap of ``options["tol"]``, that is the answer, after 0 steps.  LIBSVM's own ``tol`` is
-    the largest violation of a margin; the gap that it leaves, over the primal objective, is at most
-    that over twice the mean loss of an instance.  Above the tolerance it is polished.
+    LIBSVM starts from v = 0 at every call, whatever ``warm`` is.  Its ``tol`` is the largest
+    violation of a margin; the gap that it leaves, over the primal objective, is at most that over
+    twice the mean loss of an instance.  Above the tolerance the answer is polished.
 
     Raises
     ------
@@ -70,74 +56,57 @@ def run_libsvm(program: Program, options: Mapping[str, Any], warm: Any) -> Answe
             "solver 'libsvm' needs the parameters of a labeling and one C in svm_dual, as "
             "svm_dual_parameters gives them; another solver takes any bounds."
         )
-    last = _in_proportion(svm, values, warm, C)
-    gap = np.inf if last is None else svm.gap(values, {"v": last.v}, {})
-    iterations, status, built = 0, cp.OPTIMAL, perf_counter()
-    if last is None or gap > options.get("tol", TOL):
-        gram = svm.gram
-        built = perf_counter()
-        last, gap, iterations, status = _solved(svm, gram, values, C, options)
-    weights = last.v @ svm.centred
-    residuals = y - svm.centred @ weights - last.bias
+    gram = svm.gram
+    built, tol = perf_counter(), options["tol"]
+    v, bias, iterations, status = _fit(gram, y, C, options)
+    gap = svm.gap(values, {"v": v}, {})
+    if gap > tol:
+        polished, polished_bias = _polished(svm, values, v)
+        left = svm.gap(values, {"v": polished}, {})
+        if left < gap:
+            v, bias, gap = polished, polished_bias, left
+            status = cp.OPTIMAL if gap <= tol else status
+    weights = v @ svm.centred
+    residuals = y - svm.centred @ weights - bias
     duals = {
         "lower": np.maximum(-residuals, 0.0),
         "upper": np.maximum(residuals, 0.0),
-        "balance": np.asarray(last.bias - svm.offset @ weights),
+        "balance": np.asarray(bias - svm.offset @ weights),
     }
     seconds = perf_counter() - built
-    return Answer(status, {"v": last.v}, duals, built - start, seconds, iterations, gap, last)
+    return Answer(status, {"v": v}, duals, built - start, seconds, iterations, gap)
 
 
-def _in_proportion(svm: Any, values: Mapping[str, Array], warm: Any, C: float) -> Warm | None:
-    """The last answer in proportion to C, made feasible, with its best bias."""
-    if not isinstance(warm, Warm):
-        return None
-    v = feasible_in_box(C / warm.C * warm.v, values["lower"], values["upper"])
-    residuals = values["y"] - svm.centred @ (v @ svm.centred)
-    return Warm(v, best_offset(residuals, values["lower"], values["upper"]), C)
-
-
-def _solved(
-    svm: Any, gram: Array, values: Mapping[str, Array], C: float, options: Mapping[str, Any]
-) -> tuple[Warm, float, int, str]:
-    """LIBSVM's answer, polished where its gap is above the tolerance; the gap, steps and status."""
-    last, iterations, status = _fit(gram, values["y"], C, options)
-    gap, tol = svm.gap(values, {"v": last.v}, {}), options.get("tol", TOL)
-    if gap > tol:
-        polished = _polished(svm, values, last)
-        left = svm.gap(values, {"v": polished.v}, {})
-        if left < gap:
-            last, gap, status = polished, left, cp.OPTIMAL if left <= tol else status
-    return last, gap, iterations, status
-
-
-def _fit(gram: Array, y: Array, C: float, options: Mapping[str, Any]) -> tuple[Warm, int, str]:
+def _fit(
+    gram: Array, y: Array, C: float, options: Mapping[str, Any]
+) -> tuple[Array, float, int, str]:
+    """LIBSVM's v and bias, its number of steps, and the status."""
     v = np.zeros_like(y)
     if abs(y.sum()) == len(y):  # one class: w = 0 and the bias alone classifies
-        return Warm(v, float(y[0]), C), 0, cp.OPTIMAL
+        return v, float(y[0]), 0, cp.OPTIMAL
     machine = SVC(C=C, kernel="precomputed", **{"max_iter": MAX_ITER, **options})
-    with warnings.catch_warnings():  # of the iteration limit, which the status tells
+    with warnings.catch_warnings():  # the status reports the iteration limit
         warnings.simplefilter("ignore", ConvergenceWarning)
         with config_context(assume_finite=True, skip_parameter_validation=True):
             machine.fit(gram, y)
     v[machine.support_] = machine.dual_coef_[0]
     status = cp.USER_LIMIT if machine.fit_status_ else cp.OPTIMAL
-    return Warm(v, float(machine.intercept_[0]), C), int(machine.n_iter_.sum()), status
+    return v, float(machine.intercept_[0]), int(machine.n_iter_.sum()), status
 
 
-def _polished(svm: Any, values: Mapping[str, Array], last: Warm) -> Warm:
-    r"""The answer if the instances strictly inside their box are the right ones.
+def _polished(svm: Any, values: Mapping[str, Array], v: Array) -> tuple[Array, float]:
+    r"""The v and bias if the instances strictly inside their box are the right ones.
 
     They lie on their margins, :math:`y_i = w^\top F_i + b`, the others keep their v, and v sums to
     zero.
     """
     y, lower, upper = (values[name] for name in ("y", "lower", "upper"))
-    inside = np.flatnonzero((last.v > lower) & (last.v < upper))
+    inside = np.flatnonzero((v > lower) & (v < upper))
     rows = svm.centred[inside]
     ones = np.ones((len(inside), 1))
     system = np.block([[rows @ rows.T, ones], [ones.T, 0.0]])
-    short = np.append(y[inside] - rows @ (last.v @ svm.centred), -last.v.sum())
+    short = np.append(y[inside] - rows @ (v @ svm.centred), -v.sum())
     *change, bias = scipy.linalg.lstsq(system, short, lapack_driver="gelsy")[0]
-    v = last.v.copy()
-    v[inside] += change
-    return Warm(feasible_in_box(v, lower, upper), float(bias), last.C)
+    polished = v.copy()
+    polished[inside] += change
+    return feasible_in_box(polished, lower, upper), float(bias)

@@ -93,13 +93,10 @@ class Scaled:
     gram: Array | None
 
     @classmethod
-    def of(cls, features: Array, labelings: Array, C: float, last: Any = None) -> Scaled:
-        """With the Gram matrix unless T r is much smaller than N; the last problem's if known."""
-        gram = None
-        if 2 * len(labelings) * features.shape[1] >= len(features):
-            known = isinstance(last, Scaled) and np.array_equal(last.features, features)
-            gram = last.gram if known and last.gram is not None else features @ features.T
-        return cls(features, labelings, C, gram)
+    def of(cls, features: Array, labelings: Array, C: float) -> Scaled:
+        """With the Gram matrix unless T r is much smaller than N."""
+        small = 2 * len(labelings) * features.shape[1] < len(features)
+        return cls(features, labelings, C, None if small else features @ features.T)
 
     def slopes(self, x: Array) -> Array:
         r"""Gradients :math:`\nabla q_t = C \, y_t \circ K (y_t \circ x)`, one row per t.
@@ -261,12 +258,12 @@ def run_mkl_interior_point(program: Program, options: Mapping[str, Any], warm: A
     """Solve ``mkl_epigraph`` or ``mkl_group``, two forms of one problem.
 
     ``options`` are ``tol``, the relative duality gap to reach, and ``max_iter``.  Every call starts
-    anew; ``warm`` only saves the Gram matrix of the same features.
+    anew, whatever ``warm`` is.
     """
     start = perf_counter()
     master: Any = program.structure
     labelings = np.asarray(master.labelings, dtype=np.float64)
-    problem = Scaled.of(master.features, labelings, master.C, warm)
+    problem = Scaled.of(master.features, labelings, master.C)
     bound, steps = follow(problem, options["tol"], options.get("max_iter", MAX_ITER))
     variables, duals = master.answer(problem.C * bound.x, bound.mu)
     return Answer(
@@ -276,5 +273,4 @@ def run_mkl_interior_point(program: Program, options: Mapping[str, Any], warm: A
         solve_seconds=perf_counter() - start,
         iterations=steps,
         gap=bound.gap,
-        warm=problem,
     )

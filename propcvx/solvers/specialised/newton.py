@@ -33,21 +33,19 @@ from propcvx.solvers.solution import Answer
 
 Array = NDArray[np.float64]
 
+# docs/specialised.md has the measurements behind these.
 CHUNK = 16384
-"""Instances at a time, whose part of F stays in a processor's cache.  On 271,617 x 8 half and twice
-as many are alike; four times as many took longer."""
+"""Instances at a time, whose part of F stays in a processor's cache."""
 
 FALL = 0.1, 0.5
-"""The width falls at most to a tenth, at least to a half.  Limits of 0.05 to 0.2 and 0.3 to 0.8
-differ by a step or two in eight on cod-rna.t; at 0.02 one test problem in 40 fails."""
+"""The width falls at most to a tenth, at least to a half."""
 
 EXACTNESS = 1e-5
 """A minimiser is good enough to read v off if its error is so much of the gap that is asked for:
-the gap of v grows as the root of the error.  1e-8 to 1e-5 are alike; 1e-3 is too early."""
+the gap of v grows as the root of the error."""
 
 WIDEN = 0.03
-"""Share of a plane's own gap below which a warm start widens the width.  In 12 SVMs of a fit to
-cod-rna.t 0.01 to 0.1 take 190 to 194 passes over the instances, none 375."""
+"""Share of a plane's own gap below which a warm start widens the width."""
 
 MAX_ITER = 500
 """Newton steps of one call."""
