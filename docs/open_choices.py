@@ -6,11 +6,11 @@ from dataclasses import dataclass
 from typing import Any
 
 import pandas as pd
-from report_tables import results
+from report_tables import difference_text, results, small_and_large
 
 from propcvx.experiments.reproduce import PRESETS, Protocol, Selection
 from propcvx.experiments.reproduce.entries import PLACE, entries_of, planned, points_of
-from propcvx.experiments.reproduce.report import difference_text, rows_table, small_and_large
+from propcvx.experiments.reproduce.report import rows_table
 
 SINGLE_VALUES: Mapping[str, Mapping[str, Mapping[str, Any]]] = {
     "MeanMap": {

@@ -1,7 +1,8 @@
 """Experiments: the plan, one cell, and the command that runs them."""
 
-import json
+import csv
 from dataclasses import fields, replace
+from importlib.resources import files
 from itertools import pairwise
 
 import numpy as np
@@ -18,25 +19,14 @@ from propcvx.experiments.reproduce import (
     EXPERIMENTS,
     PRESETS,
     Cell,
-    MethodOptions,
     Protocol,
     Selection,
     plan,
     run_plan,
 )
 from propcvx.experiments.reproduce import evaluate as running
-from propcvx.experiments.reproduce.evaluate import (
-    compared,
-    fingerprint,
-    fixed_splits,
-    place_of,
-    run_cell,
-    task_of,
-)
-
-pytestmark = pytest.mark.filterwarnings(
-    "ignore::propcvx.errors.PoorFitWarning", "ignore::propcvx.errors.FewBagsWarning"
-)
+from propcvx.experiments.reproduce.evaluate import fingerprint, run_cell, task_of
+from propcvx.experiments.reproduce.protocol import MethodOptions
 
 CELL = Cell("blobs", "linear", 4, "MeanMap", 0, 0)
 
@@ -204,26 +194,17 @@ def data_home(data_dir, monkeypatch):
 
 
 def test_the_splits_of_the_benchmark_are_those_fixed_by_hash(data_home):
-    cells = {place_of(cell.settings): cell for cell in plan("quick")}
+    file = files("propcvx.experiments.reproduce").joinpath("splits.csv")
+    names = ("data", "bag_size", "repetition", "fold")
+    cells = {tuple(str(getattr(cell, name)) for name in names): cell for cell in plan("quick")}
     tasks = {place: task_of(cell) for place, cell in cells.items()}
-    assert {place: fingerprint(task) for place, task in tasks.items()} == fixed_splits()
-    women = [tasks[place].test for place, cell in cells.items() if cell.data == "contraception"]
+    fixed = csv.DictReader(file.read_text().splitlines())
+    assert [[*place, fingerprint(task)] for place, task in tasks.items()] == [
+        list(row.values()) for row in fixed
+    ]
+    women = [task.test for (data, *_), task in tasks.items() if data == "contraception"]
     assert sum(len(test.labels) for test in women) == 1934
     assert sum(Bags.from_target(test.y).n_bags for test in women) == 60
-
-
-def test_splits_that_differ_from_those_fixed_are_counted():
-    cells = plan("quick")[::7]
-    settings = [json.dumps(cell.settings) for cell in cells]
-    rows = [
-        {"settings": text, "split": fixed_splits()[place_of(cell.settings)]}
-        for text, cell in zip(settings, cells, strict=True)
-    ]
-    n_places = len({place_of(cell.settings) for cell in cells})
-    assert compared(rows) == (n_places, n_places)
-    other = json.dumps({**cells[0].settings, "repetition": 3})
-    assert compared([{"settings": other, "split": "another"}]) == (0, 0)
-    assert compared([{"settings": settings[0], "split": "another"}]) == (1, 0)
 
 
 @pytest.mark.slow
@@ -250,6 +231,7 @@ def test_ties_go_to_the_first_or_the_last():
 @pytest.mark.parametrize("method", [name for name in METHODS if name not in LLP_LEARN])
 def test_no_choice_looks_at_test_labels(method, monkeypatch):
     small = {"restarts": 1, "annealing": False, "inner_folds": 2, "epsilons": (0.0, 0.1)}
+    small |= {"intercepts": "center", "cuts": 1}
     cell = options(replace(CELL, method=method, bag_size=12), **small)
     monkeypatch.setattr("propcvx.experiments.methods.WEIGHTS", (1.0,))  # of averaged methods
     honest = run_cell(cell)["points"]
