@@ -1,17 +1,17 @@
 """The results file: runs that are killed or interrupted, in several processes, on a cluster."""
 
+import asyncio
 import json
 import multiprocessing
 import os
 import random
 import signal
-import subprocess
+import socket
 import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 
-import psutil
 import pytest
 
 from propcvx.cli import main
@@ -216,32 +216,30 @@ def test_a_process_that_is_killed_is_told_of(file, monkeypatch):
 
 
 @contextmanager
-def cluster(folder, n_workers=2, *worker_options):
-    """A scheduler on loopback and its workers, each a process; the address, and the processes."""
-    pytest.importorskip("distributed")
-    told, common = folder / "scheduler", ("--scheduler-file", str(folder / "scheduler"))
+def cluster(n_workers=2, nthreads=1):
+    """A scheduler and its workers, each a process: the address, and the processes."""
+    distributed = pytest.importorskip("distributed")
+    with socket.create_server(("127.0.0.1", 0)) as unused:
+        address = f"tcp://127.0.0.1:{unused.getsockname()[1]}"
 
-    def start(*words):
-        return subprocess.Popen([sys.executable, "-m", "dask", *words], stderr=subprocess.DEVNULL)
+    async def serve(kind, *where, **options):
+        async with kind(*where, dashboard=False, **options) as server:
+            await server.finished()
 
-    def address():
-        with suppress(OSError, ValueError):
-            return json.loads(told.read_text())["address"]
+    def start(*arguments, **options):
+        fork = multiprocessing.get_context("fork")
+        process = fork.Process(target=lambda: asyncio.run(serve(*arguments, **options)))
+        process.start()
+        return process
 
-    started = [start("scheduler", "--host", "127.0.0.1", "--port", "0", "--no-dashboard", *common)]
+    started = [start(distributed.Scheduler, host=address)]
+    started += [start(distributed.Worker, address, nthreads=nthreads) for _ in range(n_workers)]
     try:
-        options = worker_options or ("--no-nanny", "--nthreads", "1")
-        started += [start("worker", *common, "--no-dashboard", *options) for _ in range(n_workers)]
-        yield until(address), started
+        yield address, started
     finally:
-        for process in reversed(started):  # workers first: without a scheduler they wait for it
-            process.terminate()
         for process in started:
-            try:
-                process.wait(timeout=30)
-            except subprocess.TimeoutExpired:
-                process.kill()
-                process.wait()
+            process.kill()
+            process.join()
 
 
 @contextmanager
@@ -254,50 +252,30 @@ def meanwhile(act):
 
 
 @posix
-def test_a_cluster_that_loses_a_worker_has_the_results_of_processes(tmp_path, file, uninterrupted):
-    def kill_one(worker):
-        until(lambda: n_left(file) <= len(PLAN) - 4)
-        worker.kill()
+@pytest.mark.parametrize("n_losses", [1, pytest.param(10, marks=pytest.mark.slow)])
+def test_a_cluster_that_loses_workers_has_the_results_of_processes(n_losses, file, uninterrupted):
+    def kill(workers):
+        for k, worker in enumerate(workers, 1):
+            until(lambda k=k: n_left(file) <= len(PLAN) - 3 * k)
+            worker.kill()
 
-    with cluster(tmp_path) as (scheduler, (_, lost, kept)):
-        with meanwhile(lambda: kill_one(lost)):
+    with cluster(n_losses + 1) as (scheduler, (_, *lost, kept)):
+        with meanwhile(lambda: kill(lost)):
             summary = run_plan(PLAN, file, scheduler=scheduler, progress=False)
-        lost.wait(timeout=30)
-        assert kept.poll() is None
+        assert kept.is_alive()
     assert summary == (len(PLAN), ())
     assert content(file) == uninterrupted[0]
 
 
 @posix
 @pytest.mark.slow
-def test_a_cluster_whose_workers_die_again_and_again_finishes(tmp_path, file, uninterrupted):
-    """Their nannies start them again."""
-    moments = random.Random(0)
-
-    def kill_ten(nannies):
-        for k in range(1, 11):
-            until(lambda k=k: n_left(file) <= len(PLAN) - 3 * k)
-            time.sleep(moments.uniform(0.0, 0.2))
-            nanny = psutil.Process(nannies[k % 2].pid)
-            max(until(nanny.children), key=lambda child: child.memory_info().rss).kill()
-
-    with (
-        cluster(tmp_path, 2, "--nthreads", "1") as (scheduler, (_, *nannies)),
-        meanwhile(lambda: kill_ten(nannies)),
-    ):
-        run_plan(PLAN, file, scheduler=scheduler, progress=False)
-    assert content(file) == uninterrupted[0]
-
-
-@posix
-@pytest.mark.slow
-def test_a_scheduler_that_is_lost_ends_the_run_and_not_its_results(tmp_path, file, uninterrupted):
+def test_a_scheduler_that_is_lost_ends_the_run_and_not_its_results(file, uninterrupted):
     def kill(process):
         until(lambda: n_left(file) <= len(PLAN) - 5)
         process.kill()
 
     with (
-        cluster(tmp_path) as (scheduler, (lost, *_)),
+        cluster() as (scheduler, (lost, *_)),
         pytest.raises(ClusterError, match="the others are kept"),
         meanwhile(lambda: kill(lost)),
     ):
@@ -308,11 +286,10 @@ def test_a_scheduler_that_is_lost_ends_the_run_and_not_its_results(tmp_path, fil
     assert content(file) == uninterrupted[0]
 
 
-def test_workers_of_several_threads_are_refused(tmp_path, file):
-    with cluster(tmp_path, 1, "--no-nanny", "--nthreads", "2") as (scheduler, _):
-        words = ["reproduce", "figure1", "--results", str(file), "--scheduler", scheduler]
-        with pytest.raises(SystemExit):
-            main(words)
+@posix
+def test_workers_of_several_threads_are_refused(file):
+    with cluster(1, nthreads=2) as (scheduler, _), pytest.raises(SystemExit):
+        main(["reproduce", "figure1", "--results", str(file), "--scheduler", scheduler])
     assert not file.exists()
 
 

@@ -122,6 +122,7 @@ def _cluster(scheduler: str) -> Iterator[Workers]:
     """
     try:
         from distributed import Client, KilledWorker, as_completed
+        from distributed.comm import CommClosedError
     except ImportError as failure:
         raise InputError(
             "scheduler needs dask.distributed: pip install 'propcvx[dask]'; n_jobs does not."
@@ -146,7 +147,7 @@ def _cluster(scheduler: str) -> Iterator[Workers]:
         _check_workers(client, scheduler)
         try:
             yield work
-        except (KilledWorker, CancelledError) as failure:
+        except (KilledWorker, CancelledError, CommClosedError) as failure:
             raise ClusterError(
                 f"{scheduler} gave a cell up, the others are kept: {failure}"
             ) from failure
