@@ -9,7 +9,13 @@ import pandas as pd
 from report_tables import difference_text, results, small_and_large
 
 from propcvx.experiments.reproduce import PRESETS, Protocol, Selection
-from propcvx.experiments.reproduce.entries import PLACE, entries_of, planned, points_of
+from propcvx.experiments.reproduce.entries import (
+    PLACE,
+    accuracies_of,
+    planned,
+    points_of,
+    printed,
+)
 from propcvx.experiments.reproduce.report import rows_table
 
 SINGLE_VALUES: Mapping[str, Mapping[str, Mapping[str, Any]]] = {
@@ -133,7 +139,10 @@ def _points(experiment: str, protocol: Protocol | None = None, **selection: Any)
 
 
 def _done(points: pd.DataFrame) -> pd.DataFrame:
-    return entries_of(points).query("repetitions > 0")
+    """The entries of which a repetition is done, beside print."""
+    repeated = accuracies_of(points)["accuracy"].groupby(PLACE, sort=False)
+    entries = repeated.agg(accuracy="mean", repetitions="size")
+    return entries.join(printed()).reset_index()
 
 
 def _keeping(points: pd.DataFrame, kept: Mapping[str, Any]) -> pd.DataFrame:

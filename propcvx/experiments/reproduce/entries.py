@@ -101,7 +101,7 @@ def accuracies_of(points: DataFrame) -> DataFrame:
     from pandas import DataFrame
 
     whole = points[points["complete"]]
-    largest = whole.groupby([*REPETITION, "fold"])["accuracy"].idxmax()
+    largest = whole.groupby([*REPETITION, "fold"], sort=False)["accuracy"].idxmax()
     taken = {"accuracy": whole[whole["chosen"]], "by test": whole.loc[largest]}
     return DataFrame({name: pooled(rows, REPETITION) for name, rows in taken.items()})
 
