@@ -20,7 +20,7 @@ import report_tables
 from propcvx.cli import main
 from propcvx.errors import InputError
 from propcvx.experiments.methods import SUPERVISED
-from propcvx.experiments.reproduce import Protocol, Selection, plan, report
+from propcvx.experiments.reproduce import EXPERIMENTS, Protocol, Selection, plan, report
 from propcvx.experiments.reproduce.entries import (
     entries_of,
     paired_p_value,
@@ -68,6 +68,15 @@ def made(shares, experiment="table-linear", size=2, protocol=None):
         if cell.fold < len(folds):
             rows.extend(rows_of(cell, [({"C": 1}, 0.0, folds[cell.fold])]))
     return points_of(pd.DataFrame(rows), planned([experiment], protocol, selection))
+
+
+@pytest.fixture(scope="module", autouse=True)
+def few_experiments():
+    """Reports look for the cells of two experiments only, which is faster."""
+    with pytest.MonkeyPatch.context() as patch:
+        few = {name: EXPERIMENTS[name] for name in ("table-linear", "quick")}
+        patch.setattr(report, "EXPERIMENTS", few)
+        yield
 
 
 @pytest.fixture(scope="module")

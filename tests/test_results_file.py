@@ -32,6 +32,9 @@ WRONG = Cell("blobs", "linear", 6, "MeanMap", 0, 0, UNTUNED.with_options(bags="o
 OF_THE_RUN = ["seconds", "fit_seconds", "finished", "run"]
 
 posix = pytest.mark.skipif(sys.platform == "win32", reason="needs fork and signals")
+how_to_stop = pytest.mark.parametrize(
+    "how", [signal.SIGKILL, signal.SIGINT], ids=["kill -9", "Ctrl-C"]
+)
 
 
 def content(file):
@@ -66,10 +69,9 @@ def begin(file):
 
 def until(condition, seconds=180.0):
     end = time.monotonic() + seconds
-    while not (found := condition()):
+    while not condition():
         assert time.monotonic() < end
-        time.sleep(0.01)
-    return found
+        time.sleep(0.02)
 
 
 def n_left(file):
@@ -79,10 +81,12 @@ def n_left(file):
 # Runs that end
 
 
-def stop_and_continue(file, n_stops, how, uninterrupted, seed):
-    """Stop runs at random moments; then let one finish."""
+@posix
+@how_to_stop
+@pytest.mark.parametrize("n_stops", [3, pytest.param(100, marks=pytest.mark.slow)])
+def test_runs_that_are_stopped_at_random_moments_are_continued(how, n_stops, file, uninterrupted):
     rows, seconds = uninterrupted
-    pauses, left = random.Random(seed), len(PLAN)
+    pauses, left = random.Random(n_stops), len(PLAN)
     for _ in range(n_stops):
         process = begin(file)
         time.sleep(pauses.uniform(0.0, 2.0 * seconds / n_stops))
@@ -99,14 +103,7 @@ def stop_and_continue(file, n_stops, how, uninterrupted, seed):
 
 
 @posix
-@pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGINT], ids=["kill -9", "Ctrl-C"])
-@pytest.mark.parametrize("n_stops", [3, pytest.param(100, marks=pytest.mark.slow)])
-def test_runs_that_are_stopped_are_continued(how, n_stops, file, uninterrupted):
-    stop_and_continue(file, n_stops, how, uninterrupted, seed=n_stops)
-
-
-@posix
-@pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGINT], ids=["kill -9", "Ctrl-C"])
+@how_to_stop
 def test_what_had_ended_is_kept(how, file, uninterrupted):
     process = begin(file)
     until(lambda: n_left(file) <= len(PLAN) - 3)
@@ -157,10 +154,11 @@ def test_a_failure_is_kept_and_tried_again(file):
 
 
 def test_a_frame_has_what_the_lines_have_and_goes_through_parquet(file):
-    cell = Cell("blobs", "linear", 6, "InvCal", 0, 0)
+    protocol = Protocol().with_options(epsilons=0.1, inner_folds=2)
+    cell = Cell("blobs", "linear", 6, "InvCal", 0, 0, protocol)
     run_plan([cell], file, progress=False)
     frame, line = read_results(file), json.loads(file.read_text())
-    assert len(frame) == len(line["points"]) == 9
+    assert len(frame) == len(line["points"]) == 3
     assert frame["chosen"].sum() == 1
     assert [json.loads(text) for text in frame["parameters"]] == [
         point["parameters"] for point in line["points"]
@@ -172,15 +170,7 @@ def test_a_frame_has_what_the_lines_have_and_goes_through_parquet(file):
 
 
 @pytest.mark.parametrize(
-    "text",
-    [
-        "somebody's notes",
-        "somebody's notes\n",
-        '{"name": 1}\n',
-        "[1]\n",
-        "\x00\xff\n",
-        '{"key": 1}\n',
-    ],
+    "text", ["somebody's notes", "somebody's notes\n", '{"name": 1}\n', "[1]\n", "\x00\xff\n"]
 )
 def test_a_file_of_something_else_is_refused_and_left_as_it_is(text, file):
     file.write_bytes(text.encode("latin-1"))
@@ -209,7 +199,7 @@ def _killed(cell):
     os._exit(9)
 
 
-def test_a_process_that_is_killed_is_told_of(file, monkeypatch):
+def test_a_process_that_is_killed_ends_the_run_with_an_error(file, monkeypatch):
     monkeypatch.setattr(running, "_run", _killed)
     with pytest.raises(ClusterError, match=r"ended from outside, .* fewer --jobs"):
         run_plan(PLAN, file, n_jobs=2, progress=False)
