@@ -258,7 +258,6 @@ def test_a_cluster_that_loses_workers_has_the_results_of_processes(n_losses, fil
 
 
 @posix
-@pytest.mark.slow
 def test_a_scheduler_that_is_lost_ends_the_run_and_not_its_results(file, uninterrupted):
     def kill(process):
         until(lambda: n_left(file) <= len(PLAN) - 5)
@@ -281,6 +280,12 @@ def test_workers_of_several_threads_are_refused(file):
     with cluster(1, nthreads=2) as (scheduler, _), pytest.raises(SystemExit):
         main(["reproduce", "figure1", "--results", str(file), "--scheduler", scheduler])
     assert not file.exists()
+
+
+def test_reading_results_without_pandas_names_what_to_install(file, monkeypatch):
+    monkeypatch.setitem(sys.modules, "pandas", None)
+    with pytest.raises(InputError, match=r"needs pandas: pip install"):
+        read_results(file)
 
 
 @pytest.mark.parametrize("address", ["tcp://127.0.0.1:1", "127.0.0.1", "nowhere at all"])

@@ -249,7 +249,7 @@ def test_the_sign_by_bags_is_that_of_the_tables(fold):
 def test_the_sign_by_labels_is_right_on_most_training_instances(fold):
     train = task_of(fold).train
     mirrored = Sample(train.X, train.y, -train.labels)
-    own, other = (list(signs.predictions(fold, told, train)) for told in (train, mirrored))
+    own, other = (list(signs.predictions(fold, sample, train)) for sample in (train, mirrored))
     for (by_bags, by_labels), (_, turned) in zip(own, other, strict=True):
         assert np.array_equal(by_labels, by_bags) or np.array_equal(by_labels, -by_bags)
         assert np.mean(by_labels == train.labels) >= 0.5

@@ -24,9 +24,6 @@ from propcvx.experiments.reproduce.protocol import Protocol
 if TYPE_CHECKING:
     from pandas import DataFrame, Series
 
-Numbers = Any
-"""A number, an array or a series of them."""
-
 COLUMN = ["experiment", "data", "kernel", "bag_size"]
 """What identifies a column of a table."""
 PLACE = [*COLUMN, "method"]
@@ -174,9 +171,7 @@ def paired_tests(points: DataFrame) -> DataFrame:
     return tests.drop(columns="folds")
 
 
-def paired_p_value(
-    mean: Numbers, deviation: Numbers, count: Numbers, test_to_train: Numbers = 0.0
-) -> Any:
+def paired_p_value(mean: Any, deviation: Any, count: Any, test_to_train: Any = 0.0) -> Any:
     r"""Two-sided paired t-test, with Nadeau and Bengio's correction (Machine Learning, 2003).
 
     The statistic of n differences with mean m and variance s^2 is
