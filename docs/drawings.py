@@ -14,10 +14,16 @@ from pathlib import Path
 from typing import Any
 
 import pandas as pd
-from report_tables import entries_of, points_of
+from report_tables import (
+    CHOSEN,
+    FOR_ALL_BY_TEST,
+    choices_of,
+    combinations_of,
+    entries_of,
+    points_of,
+)
 
 from propcvx.experiments.reproduce import Protocol, Selection, entries
-from propcvx.experiments.reproduce.entries import CHOSEN, FOR_ALL_BY_TEST
 from propcvx.experiments.reproduce.report import rows_table
 from propcvx.experiments.reproduce.results import read_results
 from propcvx.text import spread_text
@@ -46,11 +52,11 @@ PLACE = ["bag_size", "method", "data"]
 
 def write(file: Path) -> None:
     """The drawings of which all sets, sizes and methods are done, a row for each of them."""
-    results, selection = read_results(file), Selection(DATA, None, SIZES, METHODS)
+    results, selection = read_results(file), Selection(data=DATA, bag_sizes=SIZES, methods=METHODS)
     drawn = []
     for seed in SEEDS:
         cells = entries.planned(["table-linear"], Protocol().with_options(seed=seed), selection)
-        found = entries.accuracies_of(entries.points_of(results, cells))
+        found = choices_of(entries.points_of(results, cells))
         drawn.append(cells.join(found, on=entries.REPETITION, how="inner").assign(seed=seed))
     frame = pd.concat(drawn).query("fold == 0")
     counts = frame.groupby(["seed", "repetition"])["method"].transform("size")
@@ -78,7 +84,7 @@ def fixed_causes_table(study: pd.DataFrame) -> str:
     Means over heart and vote, linear kernel, bags of 32 and 64.
     """
     study = study[(study["deal"] == 0) & study["bag_size"].isin(SIZES)]
-    grid = entries.combinations_of(points_of("table-linear"))
+    grid = combinations_of(points_of("table-linear"))
     rows = []
     for method, parameters in FIXED.items():
         own, with_fixed, fresh = (

@@ -6,11 +6,19 @@ from dataclasses import dataclass
 from typing import Any
 
 import pandas as pd
-from report_tables import results
+import report_tables
+from report_tables import difference_text, small_and_large
 
 from propcvx.experiments.reproduce import PRESETS, Protocol, Selection
-from propcvx.experiments.reproduce.entries import PLACE, entries_of, planned, points_of
-from propcvx.experiments.reproduce.report import difference_text, rows_table, small_and_large
+from propcvx.experiments.reproduce.entries import (
+    PLACE,
+    REPETITION,
+    accuracies_of,
+    planned,
+    points_of,
+    printed,
+)
+from propcvx.experiments.reproduce.report import rows_table
 
 SINGLE_VALUES: Mapping[str, Mapping[str, Mapping[str, Any]]] = {
     "MeanMap": {
@@ -110,8 +118,11 @@ def single_values_table() -> str:
     rows = []
     for method, choices in SINGLE_VALUES.items():
         tables = {
-            "linear": _points("table-linear", methods=[method]),
-            "Gaussian": _points("table-rbf", methods=[method]),
+            kernel: stored[stored["method"] == method]
+            for kernel, stored in {
+                "linear": report_tables.points_of("table-linear"),
+                "Gaussian": report_tables.points_of("table-rbf"),
+            }.items()
         }
         for text, kept in {"as in the tables": {}, **choices}.items():
             row = {"method": method, "with": text}
@@ -128,12 +139,11 @@ def trials_table() -> str:
     return rows_table(row for trial in TRIALS for row in _rows_of(trial))
 
 
-def _points(experiment: str, protocol: Protocol | None = None, **selection: Any) -> pd.DataFrame:
-    return points_of(results(), planned([experiment], protocol, Selection(**selection)))
-
-
 def _done(points: pd.DataFrame) -> pd.DataFrame:
-    return entries_of(points).query("repetitions > 0")
+    """The entries of which a repetition is done, beside print."""
+    repeated = accuracies_of(points)["accuracy"].groupby(PLACE, sort=False)
+    entries = repeated.agg(accuracy="mean", repetitions="size")
+    return entries.join(printed()).reset_index()
 
 
 def _keeping(points: pd.DataFrame, kept: Mapping[str, Any]) -> pd.DataFrame:
@@ -147,10 +157,9 @@ def _keeping(points: pd.DataFrame, kept: Mapping[str, Any]) -> pd.DataFrame:
 
 def _rows_of(trial: Trial) -> list[dict[str, Any]]:
     """A row for each method, of the entries that both have."""
-    tables, others = (
-        _done(_points(trial.experiment, protocol, **vars(trial.selection)))
-        for protocol in (Protocol(), trial.protocol)
-    )
+    cells = planned([trial.experiment], trial.protocol, trial.selection)
+    stored = report_tables.points_of(trial.experiment).merge(cells[[*REPETITION, "fold"]])
+    tables, others = _done(stored), _done(points_of(report_tables.results(), cells))
     places = pd.MultiIndex.from_frame(others[PLACE])
     both = tables[pd.MultiIndex.from_frame(tables[PLACE]).isin(places)]
     return [

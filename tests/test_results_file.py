@@ -1,17 +1,17 @@
 """The results file: runs that are killed or interrupted, in several processes, on a cluster."""
 
+import asyncio
 import json
 import multiprocessing
 import os
 import random
 import signal
-import subprocess
+import socket
 import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 
-import psutil
 import pytest
 
 from propcvx.cli import main
@@ -32,6 +32,9 @@ WRONG = Cell("blobs", "linear", 6, "MeanMap", 0, 0, UNTUNED.with_options(bags="o
 OF_THE_RUN = ["seconds", "fit_seconds", "finished", "run"]
 
 posix = pytest.mark.skipif(sys.platform == "win32", reason="needs fork and signals")
+how_to_stop = pytest.mark.parametrize(
+    "how", [signal.SIGKILL, signal.SIGINT], ids=["kill -9", "Ctrl-C"]
+)
 
 
 def content(file):
@@ -66,10 +69,9 @@ def begin(file):
 
 def until(condition, seconds=180.0):
     end = time.monotonic() + seconds
-    while not (found := condition()):
+    while not condition():
         assert time.monotonic() < end
-        time.sleep(0.01)
-    return found
+        time.sleep(0.02)
 
 
 def n_left(file):
@@ -79,10 +81,12 @@ def n_left(file):
 # Runs that end
 
 
-def stop_and_continue(file, n_stops, how, uninterrupted, seed):
-    """Stop runs at random moments; then let one finish."""
+@posix
+@how_to_stop
+@pytest.mark.parametrize("n_stops", [3, pytest.param(100, marks=pytest.mark.slow)])
+def test_runs_that_are_stopped_at_random_moments_are_continued(how, n_stops, file, uninterrupted):
     rows, seconds = uninterrupted
-    pauses, left = random.Random(seed), len(PLAN)
+    pauses, left = random.Random(n_stops), len(PLAN)
     for _ in range(n_stops):
         process = begin(file)
         time.sleep(pauses.uniform(0.0, 2.0 * seconds / n_stops))
@@ -99,14 +103,7 @@ def stop_and_continue(file, n_stops, how, uninterrupted, seed):
 
 
 @posix
-@pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGINT], ids=["kill -9", "Ctrl-C"])
-@pytest.mark.parametrize("n_stops", [3, pytest.param(100, marks=pytest.mark.slow)])
-def test_runs_that_are_stopped_are_continued(how, n_stops, file, uninterrupted):
-    stop_and_continue(file, n_stops, how, uninterrupted, seed=n_stops)
-
-
-@posix
-@pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGINT], ids=["kill -9", "Ctrl-C"])
+@how_to_stop
 def test_what_had_ended_is_kept(how, file, uninterrupted):
     process = begin(file)
     until(lambda: n_left(file) <= len(PLAN) - 3)
@@ -157,10 +154,11 @@ def test_a_failure_is_kept_and_tried_again(file):
 
 
 def test_a_frame_has_what_the_lines_have_and_goes_through_parquet(file):
-    cell = Cell("blobs", "linear", 6, "InvCal", 0, 0)
+    protocol = Protocol().with_options(epsilons=0.1, inner_folds=2)
+    cell = Cell("blobs", "linear", 6, "InvCal", 0, 0, protocol)
     run_plan([cell], file, progress=False)
     frame, line = read_results(file), json.loads(file.read_text())
-    assert len(frame) == len(line["points"]) == 9
+    assert len(frame) == len(line["points"]) == 3
     assert frame["chosen"].sum() == 1
     assert [json.loads(text) for text in frame["parameters"]] == [
         point["parameters"] for point in line["points"]
@@ -172,15 +170,7 @@ def test_a_frame_has_what_the_lines_have_and_goes_through_parquet(file):
 
 
 @pytest.mark.parametrize(
-    "text",
-    [
-        "somebody's notes",
-        "somebody's notes\n",
-        '{"name": 1}\n',
-        "[1]\n",
-        "\x00\xff\n",
-        '{"key": 1}\n',
-    ],
+    "text", ["somebody's notes", "somebody's notes\n", '{"name": 1}\n', "[1]\n", "\x00\xff\n"]
 )
 def test_a_file_of_something_else_is_refused_and_left_as_it_is(text, file):
     file.write_bytes(text.encode("latin-1"))
@@ -209,39 +199,37 @@ def _killed(cell):
     os._exit(9)
 
 
-def test_a_process_that_is_killed_is_told_of(file, monkeypatch):
+def test_a_process_that_is_killed_ends_the_run_with_an_error(file, monkeypatch):
     monkeypatch.setattr(running, "_run", _killed)
     with pytest.raises(ClusterError, match=r"ended from outside, .* fewer --jobs"):
         run_plan(PLAN, file, n_jobs=2, progress=False)
 
 
 @contextmanager
-def cluster(folder, n_workers=2, *worker_options):
-    """A scheduler on loopback and its workers, each a process; the address, and the processes."""
-    pytest.importorskip("distributed")
-    told, common = folder / "scheduler", ("--scheduler-file", str(folder / "scheduler"))
+def cluster(n_workers=2, nthreads=1):
+    """A scheduler and its workers, each a process: the address, and the processes."""
+    distributed = pytest.importorskip("distributed")
+    with socket.create_server(("127.0.0.1", 0)) as unused:
+        address = f"tcp://127.0.0.1:{unused.getsockname()[1]}"
 
-    def start(*words):
-        return subprocess.Popen([sys.executable, "-m", "dask", *words], stderr=subprocess.DEVNULL)
+    async def serve(kind, *where, **options):
+        async with kind(*where, dashboard=False, **options) as server:
+            await server.finished()
 
-    def address():
-        with suppress(OSError, ValueError):
-            return json.loads(told.read_text())["address"]
+    def start(*arguments, **options):
+        fork = multiprocessing.get_context("fork")
+        process = fork.Process(target=lambda: asyncio.run(serve(*arguments, **options)))
+        process.start()
+        return process
 
-    started = [start("scheduler", "--host", "127.0.0.1", "--port", "0", "--no-dashboard", *common)]
+    started = [start(distributed.Scheduler, host=address)]
+    started += [start(distributed.Worker, address, nthreads=nthreads) for _ in range(n_workers)]
     try:
-        options = worker_options or ("--no-nanny", "--nthreads", "1")
-        started += [start("worker", *common, "--no-dashboard", *options) for _ in range(n_workers)]
-        yield until(address), started
+        yield address, started
     finally:
-        for process in reversed(started):  # workers first: without a scheduler they wait for it
-            process.terminate()
         for process in started:
-            try:
-                process.wait(timeout=30)
-            except subprocess.TimeoutExpired:
-                process.kill()
-                process.wait()
+            process.kill()
+            process.join()
 
 
 @contextmanager
@@ -254,50 +242,29 @@ def meanwhile(act):
 
 
 @posix
-def test_a_cluster_that_loses_a_worker_has_the_results_of_processes(tmp_path, file, uninterrupted):
-    def kill_one(worker):
-        until(lambda: n_left(file) <= len(PLAN) - 4)
-        worker.kill()
+@pytest.mark.parametrize("n_losses", [1, pytest.param(10, marks=pytest.mark.slow)])
+def test_a_cluster_that_loses_workers_has_the_results_of_processes(n_losses, file, uninterrupted):
+    def kill(workers):
+        for k, worker in enumerate(workers, 1):
+            until(lambda k=k: n_left(file) <= len(PLAN) - 3 * k)
+            worker.kill()
 
-    with cluster(tmp_path) as (scheduler, (_, lost, kept)):
-        with meanwhile(lambda: kill_one(lost)):
+    with cluster(n_losses + 1) as (scheduler, (_, *lost, kept)):
+        with meanwhile(lambda: kill(lost)):
             summary = run_plan(PLAN, file, scheduler=scheduler, progress=False)
-        lost.wait(timeout=30)
-        assert kept.poll() is None
+        assert kept.is_alive()
     assert summary == (len(PLAN), ())
     assert content(file) == uninterrupted[0]
 
 
 @posix
-@pytest.mark.slow
-def test_a_cluster_whose_workers_die_again_and_again_finishes(tmp_path, file, uninterrupted):
-    """Their nannies start them again."""
-    moments = random.Random(0)
-
-    def kill_ten(nannies):
-        for k in range(1, 11):
-            until(lambda k=k: n_left(file) <= len(PLAN) - 3 * k)
-            time.sleep(moments.uniform(0.0, 0.2))
-            nanny = psutil.Process(nannies[k % 2].pid)
-            max(until(nanny.children), key=lambda child: child.memory_info().rss).kill()
-
-    with (
-        cluster(tmp_path, 2, "--nthreads", "1") as (scheduler, (_, *nannies)),
-        meanwhile(lambda: kill_ten(nannies)),
-    ):
-        run_plan(PLAN, file, scheduler=scheduler, progress=False)
-    assert content(file) == uninterrupted[0]
-
-
-@posix
-@pytest.mark.slow
-def test_a_scheduler_that_is_lost_ends_the_run_and_not_its_results(tmp_path, file, uninterrupted):
+def test_a_scheduler_that_is_lost_ends_the_run_and_not_its_results(file, uninterrupted):
     def kill(process):
         until(lambda: n_left(file) <= len(PLAN) - 5)
         process.kill()
 
     with (
-        cluster(tmp_path) as (scheduler, (lost, *_)),
+        cluster() as (scheduler, (lost, *_)),
         pytest.raises(ClusterError, match="the others are kept"),
         meanwhile(lambda: kill(lost)),
     ):
@@ -308,12 +275,17 @@ def test_a_scheduler_that_is_lost_ends_the_run_and_not_its_results(tmp_path, fil
     assert content(file) == uninterrupted[0]
 
 
-def test_workers_of_several_threads_are_refused(tmp_path, file):
-    with cluster(tmp_path, 1, "--no-nanny", "--nthreads", "2") as (scheduler, _):
-        words = ["reproduce", "figure1", "--results", str(file), "--scheduler", scheduler]
-        with pytest.raises(SystemExit):
-            main(words)
+@posix
+def test_workers_of_several_threads_are_refused(file):
+    with cluster(1, nthreads=2) as (scheduler, _), pytest.raises(SystemExit):
+        main(["reproduce", "figure1", "--results", str(file), "--scheduler", scheduler])
     assert not file.exists()
+
+
+def test_reading_results_without_pandas_names_what_to_install(file, monkeypatch):
+    monkeypatch.setitem(sys.modules, "pandas", None)
+    with pytest.raises(InputError, match=r"needs pandas: pip install"):
+        read_results(file)
 
 
 @pytest.mark.parametrize("address", ["tcp://127.0.0.1:1", "127.0.0.1", "nowhere at all"])

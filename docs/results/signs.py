@@ -24,7 +24,7 @@ def measure(repetition, data, bag_size):
     """A row for each rule: accuracy in percent over the test instances of all folds."""
     folds = [
         Fold(data, "linear", bag_size, "conv-pSVM", repetition, k, PROTOCOL)
-        for k in range(PROTOCOL.design.folds)
+        for k in range(PROTOCOL.folds)
     ]
     right = np.concatenate([right_ones(fold) for fold in folds], axis=1)
     for rule, row in zip(RULES, right, strict=True):
@@ -34,11 +34,11 @@ def measure(repetition, data, bag_size):
 def right_ones(fold):
     """For each rule, which test instances the classifier that is chosen labels right."""
     task = task_of(fold)
-    n_splits, random = PROTOCOL.design.inner_folds, fold.random(f"inner folds {fold.fold}")
+    n_splits, random = PROTOCOL.inner_folds, fold.random(f"inner folds {fold.fold}")
     splits = inner_splits(fold.configured, task.train, n_splits, random)
     errors = sum(errors_of(fold, *map(task.train.take, split)) for split in splits)
     test = list(predictions(fold, task.train, task.test))
-    chosen = [choose(row, PROTOCOL.design.ties) for row in np.transpose(errors)]
+    chosen = [choose(row, PROTOCOL.ties) for row in np.transpose(errors)]
     return np.array([test[k][rule] == task.test.labels for rule, k in enumerate(chosen)])
 
 

@@ -27,9 +27,10 @@ def complete(path, cells, measure):
     the further columns, in rows that are added at once when the cell is done.
     """
     names = list(cells[0])
+    there = pd.read_csv(path) if path.exists() else pd.DataFrame(columns=names)
+    measured = set(there[names].itertuples(index=False, name=None))
     for cell in tqdm(cells, desc=path.stem, unit="cell"):
-        there = pd.read_csv(path) if path.exists() else pd.DataFrame(columns=names)
-        if not (there[names] == pd.Series(cell)).all(axis=1).any():
+        if tuple(cell.values()) not in measured:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
                 rows = pd.DataFrame([{**cell, **row} for row in measure(**cell)])

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field, fields
 from functools import cached_property
 from typing import Any
 
@@ -17,10 +17,10 @@ from propcvx.checks import check_choice
 from propcvx.experiments.evaluation import Method
 from propcvx.experiments.methods import METHODS, MethodEntry
 from propcvx.experiments.reproduce.data import content_hash
-from propcvx.experiments.reproduce.protocol import Protocol
+from propcvx.experiments.reproduce.protocol import Design, Protocol
 
 PARTS = ("data", "kernel", "bag_size", "method", "repetition", "fold")
-"""What tells the cells of an experiment apart."""
+"""Attributes in which the cells of an experiment differ."""
 
 
 @dataclass(frozen=True)
@@ -54,7 +54,7 @@ class Cell:
 
     @property
     def name(self) -> str:
-        """For people."""
+        """The cell in words."""
         return (
             f"{self.data} {self.kernel} {self.bag_size} {self.method} "
             f"repetition {self.repetition} fold {self.fold}"
@@ -71,7 +71,7 @@ class Cell:
         """
         words = [purpose, self.data, self.repetition, self.bag_size if of_bags else 0]
         digest = hashlib.sha256(json.dumps(words).encode()).digest()
-        entropy = [self.protocol.design.seed, int.from_bytes(digest[:16], "big")]
+        entropy = [self.protocol.seed, int.from_bytes(digest[:16], "big")]
         return RandomState(np.random.MT19937(SeedSequence(entropy)))
 
     @cached_property
@@ -85,14 +85,9 @@ class Cell:
     def settings(self) -> dict[str, Any]:
         """All that the result depends on."""
         return {
-            "data": self.data,
+            **{part: getattr(self, part) for part in PARTS},
             "content": content_hash(self.data),
-            "kernel": self.kernel,
-            "bag_size": self.bag_size,
-            "repetition": self.repetition,
-            "fold": self.fold,
-            "design": asdict(self.protocol.design),
-            "method": self.method,
+            "design": {one.name: getattr(self.protocol, one.name) for one in fields(Design)},
             "version": self._entry.version,
             "parameters": self._parameters,
             "grid": {name: list(values) for name, values in self._grid.items()},
@@ -110,7 +105,7 @@ class Cell:
     @property
     def _parameters(self) -> dict[str, Any]:
         """The parameters of the estimator that the protocol sets."""
-        options, entry = self.protocol.methods, self._entry
+        options, entry = self.protocol, self._entry
         own = {name: getattr(options, option) for name, option in entry.options.items()}
         if len(entry.kernels) == 1:
             return own
@@ -119,8 +114,8 @@ class Cell:
 
     @property
     def _grid(self) -> dict[str, Sequence[Any]]:
-        if self.protocol.design.tuning == "none":
+        if self.protocol.tuning == "none":
             return {}
-        options, entry = self.protocol.methods, self._entry
+        options, entry = self.protocol, self._entry
         own = {name: getattr(options, option) for name, option in entry.grid_options.items()}
         return {**entry.grid, **own, **({"gamma": options.gammas} if self.kernel == "rbf" else {})}

@@ -29,13 +29,6 @@ class Source(NamedTuple):
     bags: NDArray[Any] | None = None
 
 
-class OwnData(NamedTuple):
-    """Data of the experiments that are no set of the paper: their file, and how they are made."""
-
-    file: str | None
-    load: Callable[[RandomState], Source]
-
-
 _read = lru_cache(maxsize=2)(load_real)
 _read_groups = lru_cache(maxsize=1)(load_ballots)
 
@@ -51,20 +44,21 @@ def _drawn(random: RandomState, *data: NDArray[Any]) -> Source:
     return Source(*(part[chosen] for part in data))
 
 
-OWN_DATA: Mapping[str, OwnData] = MappingProxyType(
+OWN_DATA: Mapping[str, tuple[str | None, Callable[[RandomState], Source]]] = MappingProxyType(
     {
-        "figure1": OwnData(None, lambda random: Source(*make_two_bags(random_state=0)[:3])),
-        "blobs": OwnData(None, lambda random: _blobs()),
-        "contraception": OwnData(
-            "contraception.csv", lambda random: Source(*load_contraception()[:3])
-        ),
-        "ballots-sample": OwnData(BALLOTS, lambda random: _drawn(random, *_read("ballots"))),
-        "ballots-groups": OwnData(BALLOTS, lambda random: _drawn(random, *_read_groups()[:3])),
+        "figure1": (None, lambda random: Source(*make_two_bags(random_state=0)[:3])),
+        "blobs": (None, lambda random: _blobs()),
+        "contraception": ("contraception.csv", lambda random: Source(*load_contraception()[:3])),
+        "ballots-sample": (BALLOTS, lambda random: _drawn(random, *_read("ballots"))),
+        "ballots-groups": (BALLOTS, lambda random: _drawn(random, *_read_groups()[:3])),
     }
 )
-"""The data of Figure 1, and two overlapping classes for trying things out; women in their
+"""Data of the experiments that are no set of the paper: their file, and how they are made.
+
+These are the data of Figure 1, and two overlapping classes for trying things out; women in their
 districts; a sample of ballots without bags of its own, and one in groups by congressional district,
-day of voting and two of the contests."""
+day of voting and two of the contests.
+"""
 
 
 def load(name: str, random: RandomState) -> Source:
@@ -83,7 +77,8 @@ def load(name: str, random: RandomState) -> Source:
         If there are no data of that name.
     """
     if name in OWN_DATA:
-        return OWN_DATA[name].load(random)
+        _, make = OWN_DATA[name]
+        return make(random)
     base, positive = class_of(name)
     data = _read(base)
     return Source(*(data if positive is None else one_versus_rest(data, positive, random)))
@@ -103,4 +98,4 @@ def require(name: str) -> None:
 
 
 def _file(name: str) -> str | None:
-    return OWN_DATA[name].file if name in OWN_DATA else REAL_SETS[class_of(name)[0]].file
+    return OWN_DATA[name][0] if name in OWN_DATA else REAL_SETS[class_of(name)[0]].file

@@ -2,13 +2,8 @@
 
 from __future__ import annotations
 
-import csv
 import hashlib
-import json
 import warnings
-from collections.abc import Iterable, Mapping
-from functools import cache
-from importlib.resources import files
 from typing import Any
 
 import numpy as np
@@ -25,9 +20,6 @@ from propcvx.experiments.evaluation import (
 from propcvx.experiments.reproduce.cells import PARTS, Cell
 from propcvx.experiments.reproduce.data import load
 from propcvx.model_selection import BagKFold
-
-PLACE = ("data", "content", "bag_size", "repetition", "fold", "design")
-"""The settings of a cell that its split depends on."""
 
 NUMBERS = ("validation_error", "accuracy", "bag_error", "objective", "fit_seconds")
 POINT = ("parameters", *NUMBERS, "chosen")
@@ -46,7 +38,7 @@ def run_cell(cell: Cell) -> dict[str, Any]:
         went wrong, or empty; and ``points``: for each combination of parameters, in the order of
         the grid, the attributes of :class:`propcvx.experiments.evaluation.Outcome` in ``POINT``.
     """
-    start, design = processor_seconds(), cell.protocol.design
+    start, protocol = processor_seconds(), cell.protocol
     record: dict[str, Any] = {"key": cell.key, **{name: getattr(cell, name) for name in PARTS}}
     record |= {"n_test": 0, "split": "", "error": "", "settings": cell.settings, "points": []}
     with warnings.catch_warnings(record=True, action="always") as caught:
@@ -56,11 +48,11 @@ def run_cell(cell: Cell) -> dict[str, Any]:
             outcomes = evaluate(
                 cell.configured,
                 task,
-                n_splits=design.inner_folds,
+                n_splits=protocol.inner_folds,
                 random_state=cell.random(f"inner folds {cell.fold}"),
-                scaled=design.scaling == "fold",
-                by_size=design.error_weights == "size",
-                ties=design.ties,
+                scaled=protocol.scaling == "fold",
+                by_size=protocol.error_weights == "size",
+                ties=protocol.ties,
             )
             record["points"] = [
                 {name: getattr(outcome, name) for name in POINT} for outcome in outcomes
@@ -80,7 +72,7 @@ def task_of(cell: Cell) -> Task:
     InputError
         If the data cannot be put into the bags asked for.
     """
-    whole, n_folds = _sample(cell), cell.protocol.design.folds
+    whole, n_folds = _sample(cell), cell.protocol.folds
     if n_folds == 1:
         return Task(whole, whole)
     folds = BagKFold(n_folds, random_state=cell.random("folds"))
@@ -91,21 +83,19 @@ def _sample(cell: Cell) -> Sample:
     """All data of a repetition, in bags."""
     random = cell.random("rows", of_bags=False)
     X, labels, own = load(cell.data, random)
-    order = random.permutation(len(labels))
-    X, labels, own = X[order], labels[order], None if own is None else own[order]
-    design, of_bags = cell.protocol.design, cell.random("bags")
-    if design.bags == "own":
+    order, protocol = random.permutation(len(labels)), cell.protocol
+    if protocol.bags == "own":
         if own is None:
             raise InputError(f"bags='own' needs data with bags of their own, got {cell.data!r}.")
-        return Sample.in_bags(X, labels, own)
-    if design.bags == "equal":
-        kept, bags = equal_proportion_bags(labels, cell.bag_size, of_bags)
+        return Sample.in_bags(X[order], labels[order], own[order])
+    if protocol.bags == "equal":
+        kept, bags = equal_proportion_bags(labels[order], cell.bag_size, cell.random("bags"))
     else:
-        drawn = random_bags(labels, cell.bag_size, of_bags)
-        whole = len(labels) // cell.bag_size
-        kept = np.flatnonzero((design.leftover == "keep") | (drawn < whole))
+        drawn = random_bags(labels, cell.bag_size, cell.random("bags"))
+        n_whole = len(labels) // cell.bag_size
+        kept = np.flatnonzero((drawn < n_whole) | (protocol.leftover == "keep"))
         bags = drawn[kept]
-    return Sample.in_bags(X[kept], labels[kept], bags)
+    return Sample.in_bags(X[order[kept]], labels[order[kept]], bags)
 
 
 def fingerprint(task: Task) -> str:
@@ -115,32 +105,3 @@ def fingerprint(task: Task) -> str:
         for part in (sample.X, sample.y["bag"], sample.labels.astype(np.int8)):
             digest.update(np.ascontiguousarray(part).tobytes())
     return digest.hexdigest()[:16]
-
-
-@cache
-def fixed_splits() -> dict[str, str]:
-    """Of each place, the hash of its training and test data: those of the experiment ``"quick"``.
-
-    Whoever runs that benchmark can see by them that it is on the same splits.
-    """
-    text = files(__package__).joinpath("splits.csv").read_text()
-    return {row["place"]: row["split"] for row in csv.DictReader(text.splitlines())}
-
-
-def place_of(settings: Mapping[str, Any]) -> str:
-    """What identifies a split among the settings of a cell."""
-    part = {name: settings[name] for name in PLACE}
-    return hashlib.sha256(json.dumps(part, sort_keys=True).encode()).hexdigest()[:16]
-
-
-def compared(rows: Iterable[Mapping[str, Any]]) -> tuple[int, int]:
-    """How many splits of some results are fixed by hash, and how many of them are the same.
-
-    Parameters
-    ----------
-    rows : iterable of mapping
-        With ``settings``, as JSON, and ``split``.
-    """
-    found = {(place_of(json.loads(row["settings"])), row["split"]) for row in rows if row["split"]}
-    known = [(place, split) for place, split in found if place in fixed_splits()]
-    return len(known), sum(fixed_splits()[place] == split for place, split in known)

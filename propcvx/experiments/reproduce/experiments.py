@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import product
 from types import MappingProxyType
@@ -65,7 +66,7 @@ class Block:
     def cells(self, protocol: Protocol) -> Iterator[Cell]:
         """Its cells, with the protocol where it does not set options itself."""
         own = protocol.with_options(**self.options)
-        repetitions, folds = range(self.repetitions), range(own.design.folds)
+        repetitions, folds = range(self.repetitions), range(own.folds)
         parts = (self.data, self.kernels, self.bag_sizes, self.methods, repetitions, folds)
         for place in product(*parts):
             yield Cell(*place, own)
@@ -73,16 +74,16 @@ class Block:
 
 @dataclass(frozen=True)
 class Experiment:
-    """An experiment by name.
+    """An experiment: what it is about, and the blocks of its cells.
 
     Attributes
     ----------
     about : str
-    blocks : tuple of Block
+    blocks : sequence of Block
     """
 
     about: str
-    blocks: tuple[Block, ...]
+    blocks: Sequence[Block]
 
     @property
     def options(self) -> dict[str, Any]:
@@ -90,58 +91,56 @@ class Experiment:
         return {name: value for block in self.blocks for name, value in block.options.items()}
 
 
-_TABLE: dict[str, tuple[str, list[Block]]] = {
-    "figure1": (
-        "Figure 1: two bags whose means mislead",
-        [Block(("figure1",), OWN, options=FIGURE, repetitions=1)],
-    ),
-    "table-linear": ("Table 2: linear kernel", [Block(TABLE_DATA)]),
-    "table-large": (
-        "Table 3: cod-rna.t, 271,617 instances in large bags",
-        [Block(("cod-rna.t",), LARGE_SIZES)],
-    ),
-    "table-rbf": ("Table 4: Gaussian kernel", [Block(TABLE_DATA, kernels=("rbf",))]),
-    "robustness": (
-        "Section 7.1: all bags have the proportion of the whole",
-        [Block(("vote",), (8, 32), options={"bags": "equal"})],
-    ),
-    "timing": (
-        "Section 7.2: time of a fit on vote, Gaussian kernel, default parameters",
-        [Block(("vote",), kernels=("rbf",), options={"tuning": "none"}, repetitions=1)],
-    ),
-    "natural": (
-        "Women in their districts, and ballots in groups by votes in other contests",
-        [Block(NATURAL, OWN, WITH_OTHERS, options={"bags": "own", **WIDE})],
-    ),
-    "ballots": (
-        "Ballots in random bags, 20,480 of them for training",
-        [Block(("ballots-sample",), (64, 512), WITH_OTHERS, options=WIDE)],
-    ),
-    "better": (
-        "Better than the paper: what it did not try",
-        [
-            Block((*TABLE_DATA, *UNPRINTED), methods=(AVERAGED, SUPERVISED)),
-            Block(UNPRINTED),
-            Block(TABLE_DATA[:4], methods=(SEARCHED,)),
-            Block(("cod-rna.t",), LARGE_SIZES, (FROM_INV_CAL,)),
-            Block(("ballots-sample",), (512,), (AVERAGED,)),
-        ],
-    ),
-    "other-packages": (
-        "A few columns of Table 2 with methods of llp-learn",
-        [Block(TABLE_DATA[:2], (8, 64), (*PAPER, *LLP_LEARN), repetitions=1)],
-    ),
-    "quick": (
-        "A few columns of Table 2, and a set with bags of its own",
-        [
-            Block(TABLE_DATA[:2], (8, 64), WITH_OTHERS, options=FEW_STARTS, repetitions=1),
-            Block(NATURAL[:1], OWN, WITH_OTHERS, options=FEW_STARTS_OWN, repetitions=1),
-        ],
-    ),
-}
-
 EXPERIMENTS: Mapping[str, Experiment] = MappingProxyType(
-    {name: Experiment(about, tuple(blocks)) for name, (about, blocks) in _TABLE.items()}
+    {
+        "figure1": Experiment(
+            "Figure 1: two bags whose means mislead",
+            [Block(("figure1",), OWN, options=FIGURE, repetitions=1)],
+        ),
+        "table-linear": Experiment("Table 2: linear kernel", [Block(TABLE_DATA)]),
+        "table-large": Experiment(
+            "Table 3: cod-rna.t, 271,617 instances in large bags",
+            [Block(("cod-rna.t",), LARGE_SIZES)],
+        ),
+        "table-rbf": Experiment("Table 4: Gaussian kernel", [Block(TABLE_DATA, kernels=("rbf",))]),
+        "robustness": Experiment(
+            "Section 7.1: all bags have the proportion of the whole",
+            [Block(("vote",), (8, 32), options={"bags": "equal"})],
+        ),
+        "timing": Experiment(
+            "Section 7.2: time of a fit on vote, Gaussian kernel, default parameters",
+            [Block(("vote",), kernels=("rbf",), options={"tuning": "none"}, repetitions=1)],
+        ),
+        "natural": Experiment(
+            "Women in their districts, and ballots in groups by votes in other contests",
+            [Block(NATURAL, OWN, WITH_OTHERS, options={"bags": "own", **WIDE})],
+        ),
+        "ballots": Experiment(
+            "Ballots in random bags, 20,480 of them for training",
+            [Block(("ballots-sample",), (64, 512), WITH_OTHERS, options=WIDE)],
+        ),
+        "better": Experiment(
+            "Better than the paper: what it did not try",
+            [
+                Block((*TABLE_DATA, *UNPRINTED), methods=(AVERAGED, SUPERVISED)),
+                Block(UNPRINTED),
+                Block(TABLE_DATA[:4], methods=(SEARCHED,)),
+                Block(("cod-rna.t",), LARGE_SIZES, (FROM_INV_CAL,)),
+                Block(("ballots-sample",), (512,), (AVERAGED,)),
+            ],
+        ),
+        "other-packages": Experiment(
+            "A few columns of Table 2 with methods of llp-learn",
+            [Block(TABLE_DATA[:2], (8, 64), (*PAPER, *LLP_LEARN), repetitions=1)],
+        ),
+        "quick": Experiment(
+            "A few columns of Table 2, and a set with bags of its own",
+            [
+                Block(TABLE_DATA[:2], (8, 64), WITH_OTHERS, options=FEW_STARTS, repetitions=1),
+                Block(NATURAL[:1], OWN, WITH_OTHERS, options=FEW_STARTS_OWN, repetitions=1),
+            ],
+        ),
+    }
 )
 """Experiments by name."""
 
@@ -150,28 +149,23 @@ EXPERIMENTS: Mapping[str, Experiment] = MappingProxyType(
 class Selection:
     """Which cells of an experiment are meant, and in which order; None means all as they come.
 
+    The names are those of the attributes of a cell, in the plural, and in the order in which the
+    cells are run.
+
     Attributes
     ----------
-    data, kernels, methods : sequence of str, optional
-    bag_sizes, repetitions : sequence of int, optional
-        Repetitions are counted from 0.
+    repetitions : sequence of int, optional
+        Counted from 0.
+    data, kernels : sequence of str, optional
+    bag_sizes : sequence of int, optional
+    methods : sequence of str, optional
     """
 
+    repetitions: Sequence[int] | None = None
     data: Sequence[str] | None = None
     kernels: Sequence[str] | None = None
     bag_sizes: Sequence[int] | None = None
     methods: Sequence[str] | None = None
-    repetitions: Sequence[int] | None = None
-
-
-ORDER = {
-    "repetitions": "repetition",
-    "data": "data",
-    "kernels": "kernel",
-    "bag_sizes": "bag_size",
-    "methods": "method",
-}
-"""The parts of a selection, and what they are of a cell; cells are run in the order of these."""
 
 
 def plan(
@@ -203,42 +197,38 @@ def plan(
     """
     blocks = EXPERIMENTS[check_choice("experiment", name, EXPERIMENTS)].blocks
     cells = [cell for block in blocks for cell in block.cells(protocol or Protocol())]
-    selected = vars(selection or Selection())
-    wanted = {}
-    for part, of_cell in ORDER.items():
-        known = list(dict.fromkeys(getattr(cell, of_cell) for cell in cells))
-        wanted[of_cell] = known if selected[part] is None else list(selected[part])
-        unknown = [value for value in wanted[of_cell] if value not in known]
-        if unknown:
+    wanted = vars(selection or Selection())
+    order: dict[str, list[Any]] = {}
+    for part, values in wanted.items():
+        attribute = part.removesuffix("s")
+        known = list(dict.fromkeys(getattr(cell, attribute) for cell in cells))
+        order[attribute] = known if values is None else list(values)
+        if unknown := [value for value in order[attribute] if value not in known]:
             raise InputError(f"{part} of {name} must be among {known}, got {unknown}.")
-    kept = [cell for cell in cells if all(getattr(cell, of) in wanted[of] for of in wanted)]
-    if not kept:
-        given = {part: values for part, values in selected.items() if values is not None}
+    for attribute, values in reversed(order.items()):
+        cells = [cell for cell in cells if getattr(cell, attribute) in values]
+        cells.sort(key=lambda cell: values.index(getattr(cell, attribute)))
+    if not cells:
+        given = {part: values for part, values in wanted.items() if values is not None}
         raise InputError(f"{name} has no cell with all that is selected: {given}.")
-    return sorted(
-        kept, key=lambda cell: [*(wanted[of].index(getattr(cell, of)) for of in wanted), cell.fold]
-    )
+    return cells
 
 
-def plan_text(cells: Sequence[Cell], left: Collection[Cell]) -> str:
+def plan_text(cells: Iterable[Cell], left: Iterable[Cell]) -> str:
     """How many cells there are of each data set, kernel and method, and how many are left to do.
 
     Parameters
     ----------
-    cells : sequence of Cell
-    left : collection of Cell
+    cells : iterable of Cell
+    left : iterable of Cell
         Those of them that a results file does not have.
     """
-    groups: dict[tuple[str, ...], list[Cell]] = {}
-    for cell in cells:
-        groups.setdefault((cell.data, cell.kernel, cell.method), []).append(cell)
-    to_do = {cell.key for cell in left}
+    planned, to_do = (
+        Counter((cell.data, cell.kernel, cell.method) for cell in some) for some in (cells, left)
+    )
     rows = [
-        {
-            **dict(zip(("data", "kernel", "method"), place, strict=True)),
-            "cells": str(len(group)),
-            "to do": str(sum(cell.key in to_do for cell in group)),
-        }
-        for place, group in groups.items()
+        {"data": data, "kernel": kernel, "method": method}
+        | {"cells": str(count), "to do": str(to_do[data, kernel, method])}
+        for (data, kernel, method), count in planned.items()
     ]
-    return f"{text_table(rows)}\n\n{len(cells)} cells, {len(left)} to do"
+    return f"{text_table(rows)}\n\n{planned.total()} cells, {to_do.total()} to do"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields, replace
+from functools import partial
 from types import MappingProxyType
 from typing import Any
 
@@ -11,13 +12,9 @@ from propcvx.checks import check_choice, check_count, check_flag, check_number
 from propcvx.errors import InputError
 
 
-def _option(default: Any, check: Callable[..., Any], *choices: Any, **limits: Any) -> Any:
-    """A field with its check; of a tuple, each value is checked."""
-
-    def checked(name: str, value: Any) -> Any:
-        return check(name, value, *choices, **limits)
-
-    return field(default=default, metadata={"check": checked})
+def _option(default: Any, check: Callable[..., Any], **limits: Any) -> Any:
+    """A field with the check of its value, or of each value if the field is a grid."""
+    return field(default=default, metadata={"check": partial(check, **limits)})
 
 
 class _Checked:
@@ -26,13 +23,14 @@ class _Checked:
     def __post_init__(self: Any) -> None:
         for option in fields(self):
             name, value, check = option.name, getattr(self, option.name), option.metadata["check"]
-            if isinstance(option.default, tuple):
-                values = tuple(value) if isinstance(value, list | tuple) else (value,)
-                if not values:
-                    raise InputError(f"{name} must have a value, got {value!r}.")
-                checked: Any = tuple(check(name, one) for one in values)
-            else:
+            if not isinstance(option.default, tuple):
                 checked = check(name, value)
+            elif isinstance(value, list | tuple):
+                checked = tuple(check(name, one) for one in value)
+            else:
+                checked = (check(name, value),)
+            if checked == ():
+                raise InputError(f"{name} must have a value, got {value!r}.")
             object.__setattr__(self, name, checked)
 
 
@@ -71,14 +69,14 @@ class Design(_Checked):
     """
 
     seed: int = _option(0, check_count, least=0)
-    bags: str = _option("random", check_choice, ("random", "equal", "own"))
-    leftover: str = _option("keep", check_choice, ("keep", "drop"))
+    bags: str = _option("random", check_choice, choices=("random", "equal", "own"))
+    leftover: str = _option("keep", check_choice, choices=("keep", "drop"))
     folds: int = _option(5, check_count)
     inner_folds: int = _option(5, check_count, least=2)
-    tuning: str = _option("grid", check_choice, ("grid", "none"))
-    scaling: str = _option("set", check_choice, ("set", "fold"))
-    error_weights: str = _option("bag", check_choice, ("bag", "size"))
-    ties: str = _option("first", check_choice, ("first", "last"))
+    tuning: str = _option("grid", check_choice, choices=("grid", "none"))
+    scaling: str = _option("set", check_choice, choices=("set", "fold"))
+    error_weights: str = _option("bag", check_choice, choices=("bag", "size"))
+    ties: str = _option("first", check_choice, choices=("first", "last"))
 
 
 @dataclass(frozen=True)
@@ -131,69 +129,50 @@ class MethodOptions(_Checked):
         does not.
     """
 
-    gaussian: str = _option("rbf", check_choice, ("rbf", "exponential"))
+    gaussian: str = _option("rbf", check_choice, choices=("rbf", "exponential"))
     gammas: tuple[float, ...] = _option((0.01, 0.1, 1.0), check_number, above=0.0)
-    likelihoods: tuple[str, ...] = _option(("mean", "sum"), check_choice, ("mean", "sum"))
+    likelihoods: tuple[str, ...] = _option(("mean", "sum"), check_choice, choices=("mean", "sum"))
     MeanMap_bias: bool = _option(True, check_flag)
     epsilons: tuple[float, ...] = _option((0.0, 0.01, 0.1), check_number, least=0.0)
     InvCal_C_p: tuple[float, ...] = _option((0.1, 1.0, 10.0), check_number, above=0.0)
     restarts: int = _option(10, check_count)
     annealing: bool = _option(True, check_flag)
-    C_p_times: str = _option("bag", check_choice, ("bag", "size"))
+    C_p_times: str = _option("bag", check_choice, choices=("bag", "size"))
     alternating_tol: float = _option(1e-4, check_number, least=0.0)
     intercepts: tuple[str, ...] = _option(
-        ("center", "constant"), check_choice, ("center", "constant", "none")
+        ("center", "constant"), check_choice, choices=("center", "constant", "none")
     )
     cuts: tuple[int, ...] = _option((1, 2), check_count)
     cuts_tol: float = _option(1e-4, check_number, least=0.0)
-    oracle: str = _option("coordinate", check_choice, ("coordinate", "coordinate_features"))
+    oracle: str = _option("coordinate", check_choice, choices=("coordinate", "coordinate_features"))
     scaled_epsilon: bool = _option(False, check_flag)
 
 
 @dataclass(frozen=True)
-class Protocol:
-    """The protocol of Section 6.2.
-
-    Attributes
-    ----------
-    design : Design
-    methods : MethodOptions
-    """
-
-    design: Design = field(default_factory=Design)
-    methods: MethodOptions = field(default_factory=MethodOptions)
+class Protocol(MethodOptions, Design):
+    """The protocol of Section 6.2: the options of its design and those of the methods."""
 
     def with_options(self, **options: Any) -> Protocol:
-        """The protocol with other values of some options, of the design or of the methods.
+        """The protocol with other values of some options.
 
         Raises
         ------
         InputError
-            If there is no such option, or its value will not do.
+            If there is no such option, or it does not take that value.
 
         Examples
         --------
-        >>> Protocol().with_options(ties="last", cuts=10).methods.cuts
+        >>> Protocol().with_options(ties="last", cuts=10).cuts
         (10,)
         """
-        unknown = set(options) - set(OPTIONS)
+        unknown = sorted(set(options) - set(OPTIONS))
         if unknown:
-            raise InputError(f"options must be among {list(OPTIONS)}, got {sorted(unknown)}.")
-        changed = {
-            part: replace(
-                getattr(self, part),
-                **{name: value for name, value in options.items() if OPTIONS[name] == part},
-            )
-            for part in ("design", "methods")
-        }
-        return Protocol(**changed)
+            raise InputError(f"options must be among {list(OPTIONS)}, got {unknown}.")
+        return replace(self, **options)
 
 
-OPTIONS: Mapping[str, str] = MappingProxyType(
-    {option.name: "design" for option in fields(Design)}
-    | {option.name: "methods" for option in fields(MethodOptions)}
-)
-"""Names of the options, and the part of the protocol that each belongs to."""
+OPTIONS = tuple(option.name for option in fields(Protocol))
+"""Names of the options."""
 
 PRESETS: Mapping[str, Protocol] = MappingProxyType(
     {

@@ -8,22 +8,18 @@ from __future__ import annotations
 
 import hashlib
 import json
-import re
 from base64 import b64encode
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
 from importlib.resources import files
+from itertools import product
 from pathlib import Path
 from string import Template
-from typing import TYPE_CHECKING, Any
-
-import numpy as np
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from propcvx.errors import InputError
-from propcvx.experiments.methods import SUPERVISED
 from propcvx.experiments.reproduce import entries as frames
-from propcvx.experiments.reproduce.entries import BY_TEST, CHOICES, CHOSEN, COLUMN, LEVEL
-from propcvx.experiments.reproduce.evaluate import compared
+from propcvx.experiments.reproduce.entries import COLUMN, LEVEL
 from propcvx.experiments.reproduce.experiments import EXPERIMENTS
 from propcvx.experiments.reproduce.protocol import Protocol
 from propcvx.experiments.reproduce.results import read_results
@@ -33,26 +29,25 @@ from propcvx.text import markdown_table, spread_text
 if TYPE_CHECKING:
     from pandas import DataFrame, Series
 
-    Groups = Mapping[str, DataFrame]
-    Figures = dict[str, Callable[[], Figure]]
-    Tests = Mapping[Any, Mapping[tuple[str, str], frames.Comparison]]
-
 OUTPUTS = (".md", ".html", ".csv", ".parquet")
 """Endings of what :func:`write_report` writes."""
 
-LARGE = 32
-"""Size from which bags count as large."""
-REPEATED = 3
-"""Repetitions from which an entry's standard deviation counts."""
-FIXED_ON = ("heart", "vote")
-"""The sets on which the methods beyond the paper were put together; all others only confirm."""
-RIVALS = [(ours, other) for ours in ("alter-pSVM", "conv-pSVM") for other in ("MeanMap", "InvCal")]
-"""The comparisons that the paper counts: its methods with those before."""
-PAIRS = [*RIVALS, ("alter-pSVM", "conv-pSVM")]
-TESTS = (
-    "Mean difference in points over the n splits that both have done, with the corrected p-value; "
-    f"bold below {LEVEL}."
-)
+PAIRS = [
+    *product(("alter-pSVM", "conv-pSVM"), ("MeanMap", "InvCal")),
+    ("alter-pSVM", "conv-pSVM"),
+]
+"""The paper's methods and those before, and the paper's two."""
+
+
+class Picture(NamedTuple):
+    """A picture in a report; it is drawn when it is written."""
+
+    name: str
+    caption: str
+    draw: Callable[[], Figure]
+
+
+Parts = Iterable[str | Picture]
 
 
 def report_text(file: Path, protocol: Protocol | None = None) -> str:
@@ -70,7 +65,7 @@ def report_text(file: Path, protocol: Protocol | None = None) -> str:
     InputError
         If there is no such file.
     """
-    return _joined(part for part in _parts(file, protocol, {}) if not part.startswith("!["))
+    return _joined(part for part in _parts(file, protocol) if isinstance(part, str))
 
 
 def write_report(file: Path, output: Path, protocol: Protocol | None = None) -> None:
@@ -103,10 +98,8 @@ def write_report(file: Path, output: Path, protocol: Protocol | None = None) -> 
             long = dict.fromkeys(("settings", "run", "warnings"), "category")
             read_results(file).astype(long).to_parquet(output, compression="zstd", index=False)
         else:
-            figures: Figures = {}
-            text = _joined(_parts(file, protocol, figures))
             write = _write_page if ending == ".html" else _write_markdown
-            write(text, figures, output)
+            write(_parts(file, protocol), output)
     except OSError as failure:
         raise InputError(f"the output {output} cannot be written: {failure}.") from failure
     except ImportError as failure:
@@ -123,7 +116,7 @@ def file_hash(file: Path) -> str:
 
 
 def rows_table(rows: Iterable[Mapping[str, Any]] | DataFrame) -> str:
-    """A table of rows or of a frame; nothing where there is no row."""
+    """A table of rows or of a frame; nothing if there is no row."""
     from pandas import DataFrame
 
     frame = DataFrame(rows)
@@ -137,17 +130,28 @@ def accuracy_table(entries: DataFrame) -> str:
 
 
 def by_size_table(entries: DataFrame, corner: str, text: Callable[[Series], str]) -> str:
-    """Methods by bag sizes, in the order of the entries, each of which has a text."""
+    """Methods by bag sizes, in the order of the entries; ``text`` writes an entry."""
     wide = entries.assign(text=entries.apply(text, axis=1))
     wide = wide.pivot(index="method", columns="bag_size", values="text").fillna("")
     wide = wide.loc[entries["method"].unique(), entries["bag_size"].unique()]
     return rows_table(wide.rename(columns=size_text).rename_axis(corner).reset_index())
 
 
-def summary_table(groups: Groups) -> str:
-    """For each group of entries that has printed numbers, how they lie to them.
+def size_text(bag_size: int) -> str:
+    """A bag size, as a heading."""
+    return str(bag_size) if bag_size else "own bags"
 
-    The last column is the mean difference, had parameters been chosen by test accuracy.
+
+def by_bag_size(entries: DataFrame) -> Mapping[str, DataFrame]:
+    """Entries by the size of their bags, smallest first."""
+    groups = entries.groupby("bag_size")
+    return {f"bags of {size}" if size else "own bags": group for size, group in groups}
+
+
+def summary_table(groups: Mapping[str, DataFrame]) -> str:
+    """Each group of entries that has printed numbers, compared with them.
+
+    The last column is the mean difference if parameters had been chosen by test accuracy.
     """
     return rows_table(
         {
@@ -158,80 +162,15 @@ def summary_table(groups: Groups) -> str:
             "within two printed deviations": (beside["side"] == "within").sum(),
             "above": (beside["side"] == "above").sum(),
             "below": (beside["side"] == "below").sum(),
-            "chosen by test": f"{(beside[BY_TEST] - beside['print']).mean():+.2f}",
+            "chosen by test": f"{(beside['by test'] - beside['print']).mean():+.2f}",
         }
         for name, entries in groups.items()
         if len(beside := entries[entries["side"] != ""])
     )
 
 
-def by_bag_size(entries: DataFrame) -> Groups:
-    """Entries by the size of their bags, smallest first."""
-    groups = entries.groupby("bag_size")
-    return {f"bags of {size}" if size else "own bags": group for size, group in groups}
-
-
-def by_repetitions(entries: DataFrame) -> Groups:
-    """Entries by how many repetitions are done, most first."""
-    groups = reversed(list(entries.groupby("repetitions")))
-    return {f"repetitions: {count}": group for count, group in groups}
-
-
-def small_and_large(entries: DataFrame) -> Groups:
-    """Entries with small bags, and those with bags of ``LARGE`` and more."""
-    large = entries["bag_size"] >= LARGE
-    return {
-        f"bags of {', '.join(map(str, sorted(part['bag_size'].unique())))}": part
-        for part in (entries[~large], entries[large])
-    }
-
-
-def by_method(entries: DataFrame) -> Groups:
-    """Entries by method, those with large bags apart."""
-    return {
-        f"{method}, {sizes}": group
-        for sizes, part in small_and_large(entries).items()
-        for method, group in part.groupby("method", sort=False)
-    }
-
-
-def differences_table(groups: Groups) -> str:
-    """Mean differences to print, had parameters been chosen in other ways."""
-    return rows_table(
-        {"": name, "entries": len(beside)}
-        | {choice: difference_text(beside, choice) for choice in CHOICES}
-        for name, entries in groups.items()
-        if len(beside := entries[entries["side"] != ""])
-    )
-
-
-def difference_text(entries: DataFrame, choice: str = CHOSEN) -> str:
-    """Mean difference to print, in brackets how many lie within two printed deviations of it."""
-    differences = entries[choice] - entries["print"]
-    within = (differences.abs() <= 2.0 * entries["print_std"]).sum()
-    return f"{differences.mean():+.1f} ({within})"
-
-
-def deviations_table(groups: Groups) -> str:
-    """Median of the standard deviations over repetitions, and of those in print."""
-    columns = {choice: f"std, {choice}" for choice in CHOICES} | {"print": "print_std"}
-    return rows_table(
-        {"": name, "entries": len(known)}
-        | {title: f"{known[column].median():.1f}" for title, column in columns.items()}
-        for name, entries in groups.items()
-        if len(known := entries[(entries["side"] != "") & (entries["repetitions"] >= REPEATED)])
-    )
-
-
-def selection_text(entries: DataFrame) -> str:
-    """What choosing by validation loses, method by method."""
-    lost = (entries[BY_TEST] - entries[CHOSEN]).groupby(entries["method"], sort=False).mean()
-    listed = ", ".join(f"{method} {points:+.1f}" for method, points in lost.items())
-    return f"Chosen by test accuracy, the mean over all entries would have changed by: {listed}."
-
-
 def entry_table(entries: DataFrame) -> str:
-    """Every entry on a line of its own."""
+    """Every entry on a line of its own: what the tables of accuracies do not say."""
     return rows_table(
         {
             "data": entry["data"],
@@ -239,140 +178,28 @@ def entry_table(entries: DataFrame) -> str:
             "bag": size_text(entry["bag_size"]),
             "method": entry["method"],
             "repetitions": entry["repetitions"],
-            "ours": spread_text(entry[CHOSEN], entry[f"std, {CHOSEN}"]),
-            "paper": spread_text(entry["print"], entry["print_std"]) if entry["side"] else "",
-            "difference": _known(entry["difference"], "+.1f"),
+            "difference to print": f"{entry['difference']:+.1f}" if entry["side"] else "",
             "two printed deviations": entry["side"],
-            "chosen by test": f"{entry[BY_TEST]:.1f} ({entry[BY_TEST] - entry[CHOSEN]:+.1f})",
+            "chosen by test": f"{entry['by test'] - entry['accuracy']:+.1f}",
             "seconds of the fits": f"{entry['fit_seconds']:.2f}",
         }
         for _, entry in entries.iterrows()
     )
 
 
-def beside_best(entries: DataFrame) -> DataFrame:
-    """Entries of columns that Tables 2, 3 and 4 have, beside the best method in print.
-
-    Columns added are ``best method``, ``best print``, the difference to that as ``beyond``, and the
-    accuracy of the SVM that is told the labels, by its name.
-    """
-    column = COLUMN[1:]
-    tables = frames.printed().reset_index()
-    tables = tables[tables["experiment"].str.startswith("table-")]
-    best = tables.loc[tables.groupby(column)["print"].idxmax(), [*column, "method", "print"]]
-    best.columns = [*column, "best method", "best print"]
-    ceilings = entries.loc[entries["method"] == SUPERVISED, [*column, CHOSEN]]
-    ceilings.columns = [*column, SUPERVISED]
-    beside = entries.merge(best, on=column).merge(ceilings, on=column, how="left")
-    return beside.assign(beyond=beside[CHOSEN] - beside["best print"])
-
-
-def beyond_table(entries: DataFrame) -> str:
-    """Methods that the paper does not have, beside the best one that it prints for each column."""
-    beside = beside_best(entries)
-    return rows_table(
-        {
-            "data": entry["data"],
-            "bag": size_text(entry["bag_size"]),
-            "method": entry["method"],
-            "repetitions": entry["repetitions"],
-            "ours": f"{entry[CHOSEN]:.1f}",
-            "best in print": f"{entry['best print']:.1f} {entry['best method']}",
-            "difference": f"{entry['beyond']:+.1f}",
-            SUPERVISED: _known(entry[SUPERVISED], ".1f"),
-        }
-        for _, entry in beside[beside["method"] != SUPERVISED].iterrows()
-    )
-
-
-def beyond_means(entries: DataFrame) -> str:
-    """Mean differences to the best in print, where the recipe was made and where it was not."""
-    beside = beside_best(entries)
-    sets = np.where(beside["data"].isin(FIXED_ON), "sets it was made on", "other sets")
-    beside = beside.assign(sets=sets)[beside["method"] != SUPERVISED]
-    head = ["method", "", "columns", "mean difference to the best in print"]
-    return _mean_beyond(beside, ["method", "sets"], head)
-
-
-def room_table(entries: DataFrame) -> str:
-    """How far the SVM that is told the labels lies above the best in print, by size of bags."""
-    from pandas import concat
-
-    beside = beside_best(entries)
-    beside = beside[beside["method"] == SUPERVISED].sort_values("bag_size")
-    each = beside.assign(bag=beside["bag_size"].map(size_text))
-    head = ["bag", "columns", f"{SUPERVISED} above the best in print"]
-    return _mean_beyond(concat([each, each.assign(bag="all")]), ["bag"], head)
-
-
-def paired_table(tested: Tests) -> str:
-    """Methods against each other, column by column; ``tested`` as :func:`comparisons` gives it."""
+def paired_table(tests: DataFrame) -> str:
+    """Methods against each other, a line for each column of the tables."""
+    tests = tests[tests.set_index(["first", "second"]).index.isin(PAIRS)]
     return rows_table(
         {"data": data, "kernel": kernel, "bag": size_text(size)}
-        | {" - ".join(pair): _comparison_text(found.get(pair)) for pair in PAIRS}
-        for (_, data, kernel, size), found in tested.items()
+        | dict.fromkeys(map(" - ".join, PAIRS), "")
+        | {f"{test['first']} - {test['second']}": _test_text(test) for _, test in group.iterrows()}
+        for (_, data, kernel, size), group in tests.groupby(COLUMN, sort=False)
     )
 
 
-def comparisons(points: DataFrame) -> Tests:
-    """Of each column the pairs of methods that can be tested; nothing of others."""
-    columns = frames.splits_of(points).groupby(level=COLUMN, sort=False)
-    found = {
-        place: {
-            pair: one
-            for pair in PAIRS
-            if set(pair) <= set(splits)
-            and not np.isnan((one := frames.compare(splits, *pair)).p_value)
-        }
-        for place, splits in columns
-    }
-    return {place: pairs for place, pairs in found.items() if pairs}
-
-
-def paired_text(tested: Tests, entries: DataFrame) -> str:
-    """How many comparisons with earlier methods are significant, ours and as printed."""
-    ours = [found[pair] for found in tested.values() for pair in RIVALS if pair in found]
-    beside = entries[entries["side"] != ""].set_index(frames.PLACE)
-    theirs = [
-        frames.printed_comparison(beside.loc[(*place, first)], beside.loc[(*place, other)])
-        for place in tested
-        for first, other in RIVALS
-        if {(*place, first), (*place, other)} <= set(beside.index)
-    ]
-    text = (
-        f"Of {len(ours)} comparisons of alter-pSVM and conv-pSVM with MeanMap and InvCal, "
-        f"{_verdicts((one.difference, one.p_value) for one in ours)} at p < {LEVEL} by the "
-        f"corrected test; {_verdicts((one.difference, one.plain_p_value) for one in ours)} by the "
-        "plain paired t-test, which takes folds for independent."
-    )
-    if not theirs:
-        return text
-    return (
-        f"{text} The paper has p-values below {LEVEL} for more than 70% of its comparisons. Of the "
-        f"{len(theirs)} among these that it prints, {_verdicts(theirs)} by an unpaired t-test on "
-        "the printed means and deviations."
-    )
-
-
-def choices_figure(entries: DataFrame) -> Figure:
-    """Mean accuracy over data sets and kernels against bag size, by how parameters are chosen."""
-    lines = {
-        "chosen by bag error": CHOSEN,
-        "paper": "print",
-        "chosen by test accuracy": frames.FOR_ALL_BY_TEST,
-    }
-    means = entries.groupby(["method", "bag_size"], sort=False)[list(lines.values())].mean()
-    means = means.reset_index().assign(none=np.nan)
-    return _figure(means, {name: (column, "none") for name, column in lines.items()})
-
-
-def size_text(bag_size: int) -> str:
-    """A bag size, as a heading."""
-    return str(bag_size) if bag_size else "own bags"
-
-
-def _parts(file: Path, protocol: Protocol | None, figures: Figures) -> Iterator[str]:
-    """What a report says, in Markdown; its pictures are put into ``figures``, by name."""
+def _parts(file: Path, protocol: Protocol | None) -> Iterator[str | Picture]:
+    """What a report says: Markdown, and pictures."""
     results = read_results(file)
     once, cells = results.drop_duplicates("key"), frames.planned(EXPERIMENTS, protocol)
     # An experiment all of whose cells are in others, too, is left out.
@@ -386,31 +213,22 @@ def _parts(file: Path, protocol: Protocol | None, figures: Figures) -> Iterator[
     if table := summary_table({EXPERIMENTS[n].about: one for n, one in by_experiment.items()}):
         yield from ("## In short", table)
     yield files(__package__).joinpath("legend.md").read_text(encoding="utf-8").rstrip()
+    tests = frames.paired_tests(points)
     for name, one in by_experiment.items():
-        yield from _experiment(name, one, points[points["experiment"] == name], figures)
-    fixed, same = compared(once[["settings", "split"]].to_dict("records"))
-    if fixed:
-        yield (
-            f"Of these splits, {fixed} are among those of the experiment `quick`, whose hashes the "
-            f"package has: {same} are the same."
-        )
+        yield from _experiment(name, one, tests[tests["experiment"] == name])
+    yield from _splits(once)
     yield from _origin(file, once, sum(~once["key"].isin(cells["key"])))
 
 
 def _options_text(protocol: Protocol) -> str:
     """Which options the results are of."""
-    values, usual = ({**vars(p.design), **vars(p.methods)} for p in (protocol, Protocol()))
-    other = [f"`{name}={value!r}`" for name, value in values.items() if value != usual[name]]
-    if not other:
-        return "Results with the default options of the protocol."
-    return (
-        f"Results with these options of the protocol, the others being default: {', '.join(other)}."
-    )
+    usual, values = vars(Protocol()), vars(protocol)
+    other = [f"`{name}={values[name]!r}`" for name in usual if values[name] != usual[name]]
+    others = ", the others being default" if other else ""
+    return f"Options of the protocol: {', '.join(other) or 'all default'}{others}."
 
 
-def _experiment(
-    name: str, entries: DataFrame, points: DataFrame, figures: Figures
-) -> Iterator[str]:
+def _experiment(name: str, entries: DataFrame, tests: DataFrame) -> Iterator[str | Picture]:
     yield f"## {EXPERIMENTS[name].about}"
     yield f"Cells done: {entries['done'].sum()} of {entries['cells'].sum()}."
     done = entries[entries["repetitions"] > 0]
@@ -420,37 +238,33 @@ def _experiment(
         yield accuracy_table(shown)
         group = entries[(entries["data"] == data) & (entries["kernel"] == kernel)]
         if group["bag_size"].nunique() > 1:
-            lines = {"here": (CHOSEN, f"std, {CHOSEN}"), "paper": ("print", "print_std")}
             title = f"{data}, {kernel} kernel"
-            figures[f"{name}-{data}-{kernel}"] = partial(_figure, group, lines, title)
-            where = ", here and in the paper" if group["print"].notna().any() else ""
-            caption = f"Accuracy against bag size{where}: {title}."
-            yield f"![{caption}]({name}-{data}-{kernel}.svg)"
-    if name == "better":
-        sections = {
-            "### Beside the best in print": [beyond_means(done), beyond_table(done)],
-            "### What is left to win": [room_table(done)],
-        }
-        for heading, tables in sections.items():
-            if all(tables):
-                yield from (heading, *tables)
-    if summary := summary_table({**by_bag_size(entries), **by_repetitions(entries)}):
+            beside = ", here and in the paper" if group["print"].notna().any() else ""
+            yield Picture(
+                f"{name}-{data}-{kernel}",
+                f"Accuracy against bag size{beside}: {title}.",
+                partial(_figure, group, title),
+            )
+    if summary := summary_table(by_bag_size(entries)):
         yield summary
-    tuned = done[(done["side"] != "") & (done["combinations"] > 1)]
-    if len(tuned):
-        yield "### Had parameters been chosen otherwise"
-        figures[f"{name}-choices"] = partial(choices_figure, tuned)
+    yield from ("### Entry by entry", entry_table(done))
+    if table := paired_table(tests):
+        yield from ("### Methods against each other", table)
+
+
+def _splits(once: DataFrame) -> Iterator[str]:
+    """How many of the splits of the experiment ``quick`` are those whose hashes the package has."""
+    from pandas import read_csv
+
+    with files(__package__).joinpath("splits.csv").open(encoding="utf-8") as file:
+        fixed = read_csv(file)
+    quick = frames.planned(["quick"]).merge(once.loc[once["split"] != "", ["key", "split"]])
+    found = quick[[*fixed.columns]].drop_duplicates()
+    if len(found):
         yield (
-            "![Mean accuracy against bag size: with parameters chosen by bag error for each fold, "
-            "in the paper, and with one combination for all folds, chosen by accuracy on test "
-            f"instances.]({name}-choices.svg)"
+            f"{len(found)} of the splits of the experiment `quick` are in this file, and "
+            f"{len(found.merge(fixed))} of them have the hashes that the package has for them."
         )
-        groups = by_method(tuned)
-        yield from filter(None, (differences_table(groups), deviations_table(groups)))
-    yield from ("### Entry by entry", selection_text(done), entry_table(done))
-    if tested := comparisons(points):
-        yield "### Methods against each other"
-        yield from (paired_text(tested, done), TESTS, paired_table(tested))
 
 
 def _origin(file: Path, once: DataFrame, n_other: int) -> Iterator[str]:
@@ -460,19 +274,18 @@ def _origin(file: Path, once: DataFrame, n_other: int) -> Iterator[str]:
     """
     from pandas import DataFrame
 
-    told = ", which `propcvx report` shows with the options of their commands." if n_other else "."
+    how = ", which `propcvx report` shows with the options of their commands." if n_other else "."
     yield "## The file"
     yield (
         f"{file.name}, {file_hash(file)}: {len(once)} results, {n_other} of them of other options "
-        f"or versions{told}"
+        f"or versions{how}"
     )
     failed = once[once["error"] != ""]
     if len(failed):
-        columns = ("data", "kernel", "bag_size", "method", "error")
-        lines = zip(*(failed[column] for column in columns), strict=True)
         yield "Failed:"
         yield _verbatim(
-            f"{data} {kernel} {n} {method}: {error}" for data, kernel, n, method, error in lines
+            f"{cell['data']} {cell['kernel']} {cell['bag_size']} {cell['method']}: {cell['error']}"
+            for _, cell in failed.iterrows()
         )
     runs = DataFrame(map(json.loads, once.sort_values("finished")["run"].unique()))
     if len(runs):
@@ -482,35 +295,44 @@ def _origin(file: Path, once: DataFrame, n_other: int) -> Iterator[str]:
         yield rows_table(machines.rename_axis("").reset_index())
 
 
-def _write_markdown(text: str, figures: Figures, output: Path) -> None:
+def _write_markdown(parts: Parts, output: Path) -> None:
     folder = output.with_name(f"{output.stem}_files")
-    for name, draw in figures.items():
-        folder.mkdir(exist_ok=True)
-        (folder / f"{name}.svg").write_text(svg_text(draw()), encoding="utf-8")
-        text = text.replace(f"]({name}.svg)", f"]({folder.name}/{name}.svg)")
-    output.write_text(text, encoding="utf-8")
+    texts = []
+    for part in parts:
+        if isinstance(part, Picture):
+            folder.mkdir(exist_ok=True)
+            picture = folder / f"{part.name}.svg"
+            picture.write_text(svg_text(part.draw()), encoding="utf-8")
+            texts.append(f"![{part.caption}]({folder.name}/{picture.name})")
+        else:
+            texts.append(part)
+    output.write_text(_joined(texts), encoding="utf-8")
 
 
-def _write_page(text: str, figures: Figures, output: Path) -> None:
+def _write_page(parts: Parts, output: Path) -> None:
     """One HTML page that holds its pictures and needs no network."""
     from markdown_it import MarkdownIt
 
-    def drawn(image: re.Match[str]) -> str:
-        name, caption = image.groups()
-        data = b64encode(svg_text(figures[name]()).encode()).decode()
-        return (
-            f'<figure><img src="data:image/svg+xml;base64,{data}" alt="{name}">'
-            f"<figcaption>{caption}</figcaption></figure>"
-        )
-
-    body = MarkdownIt("commonmark", {"html": False}).enable("table").render(text)
-    body = re.sub(r'<p><img src="([^"]*)\.svg" alt="([^"]*)" /></p>', drawn, body)
+    markdown = MarkdownIt("commonmark", {"html": False}).enable("table")
+    body = (
+        _picture_html(part) if isinstance(part, Picture) else markdown.render(part)
+        for part in parts
+    )
     page = Template(files(__package__).joinpath("page.html").read_text(encoding="utf-8"))
-    output.write_text(page.substitute(body=body), encoding="utf-8")
+    output.write_text(page.substitute(body="".join(body)), encoding="utf-8")
 
 
-def _figure(entries: DataFrame, lines: Mapping[str, tuple[str, str]], title: str = "") -> Figure:
-    """Means and deviations, by the names of their columns, against bag size."""
+def _picture_html(picture: Picture) -> str:
+    data = b64encode(svg_text(picture.draw()).encode()).decode()
+    return (
+        f'<figure><img src="data:image/svg+xml;base64,{data}" alt="{picture.caption}">'
+        f"<figcaption>{picture.caption}</figcaption></figure>\n"
+    )
+
+
+def _figure(entries: DataFrame, title: str) -> Figure:
+    """Accuracy against bag size, a panel for each method, here and in the paper."""
+    lines = {"here": ("accuracy", "std"), "paper": ("print", "print_std")}
     panels = {
         method: {
             name: tuple(known[column].to_numpy(float) for column in ("bag_size", mean, deviation))
@@ -523,7 +345,7 @@ def _figure(entries: DataFrame, lines: Mapping[str, tuple[str, str]], title: str
 
 
 def _accuracy_text(entry: Series) -> str:
-    own = spread_text(entry[CHOSEN], entry[f"std, {CHOSEN}"])
+    own = spread_text(entry["accuracy"], entry["std"])
     own = (f"**{own}**" if entry["best"] else own) + (" (1)" if entry["repetitions"] == 1 else "")
     if not entry["side"]:
         return own
@@ -531,27 +353,9 @@ def _accuracy_text(entry: Series) -> str:
     return f"{own} [{theirs}{', bold' if entry['bold'] else ''}]"
 
 
-def _mean_beyond(beside: DataFrame, groups: list[str], head: list[str]) -> str:
-    """How many entries there are in each group, and their mean difference to the best in print."""
-    means = beside.groupby(groups, sort=False)["beyond"].agg(["size", "mean"]).reset_index()
-    means["mean"] = means["mean"].map("{:+.2f}".format)
-    return rows_table(means.set_axis(head, axis="columns"))
-
-
-def _comparison_text(found: frames.Comparison | None) -> str:
-    if found is None:
-        return ""
-    text = f"{found.difference:+.1f} (p {found.p_value:.3f}, n {found.n_splits})"
-    return f"**{text}**" if found.p_value < LEVEL else text
-
-
-def _verdicts(found: Iterable[tuple[float, float]]) -> str:
-    signs = [np.sign(difference) for difference, p_value in found if p_value < LEVEL]
-    return f"{signs.count(1.0)} are better and {signs.count(-1.0)} worse"
-
-
-def _known(value: float, pattern: str) -> str:
-    return "" if np.isnan(value) else format(value, pattern)
+def _test_text(test: Series) -> str:
+    text = f"{test['difference']:+.1f} (p {test['p_value']:.3f}, n {test['n_splits']})"
+    return f"**{text}**" if test["p_value"] < LEVEL else text
 
 
 def _joined(parts: Iterable[str]) -> str:

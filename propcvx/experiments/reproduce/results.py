@@ -138,14 +138,11 @@ def read_results(file: Path) -> DataFrame:
     failed = {"parameters": {}, "chosen": False}
     rows = []
     for _, record in sorted(last.items()):
-        of_cell = {name: record[name] for name in OF_CELL}
-        of_cell |= {name: json.dumps(record[name], sort_keys=True) for name in JSON_OF_CELL}
+        texts = {name: _json(record[name]) for name in JSON_OF_CELL}
         for point in record["points"] or [failed]:
-            parameters = json.dumps(point["parameters"], sort_keys=True)
-            rows.append({**of_cell, **point, "parameters": parameters})
-    return DataFrame(rows, columns=[*OF_CELL, *JSON_OF_CELL, *POINT]).astype(
-        dict.fromkeys(NUMBERS, float)
-    )
+            rows.append({**record, **texts, **point, "parameters": _json(point["parameters"])})
+    frame = DataFrame(rows, columns=[*OF_CELL, *JSON_OF_CELL, *POINT])
+    return frame.astype(dict.fromkeys(NUMBERS, float))
 
 
 def versions() -> dict[str, str]:
@@ -182,6 +179,10 @@ def _records(content: bytes, file: Path) -> list[Record]:
             "reproduce, or a new one in a folder that is there."
         ) from failure
     return records
+
+
+def _json(value: Any) -> str:
+    return json.dumps(value, sort_keys=True)
 
 
 def _lock(descriptor: int) -> None:

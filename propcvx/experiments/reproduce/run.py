@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import CancelledError
 from concurrent.futures.process import BrokenProcessPool
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -80,8 +80,11 @@ def run_plan(
     for method in dict.fromkeys(cell.method for cell in cells):
         if needed := METHODS[method].require:
             needed()
+    if scheduler is not None and n_jobs is not None:
+        raise InputError(f"--jobs is the number of workers with a scheduler, got {n_jobs} too.")
     failed = []
-    with _workers(n_jobs, scheduler) as work, appending(file) as add:
+    workers = _processes(n_jobs) if scheduler is None else _cluster(scheduler)
+    with workers as work, appending(file) as add:
         left = unfinished(cells, file)
         with tqdm(total=len(left), unit="cell", disable=not progress) as bar:
             for cell, record in work(left):
@@ -91,14 +94,6 @@ def run_plan(
                 bar.set_postfix_str(f"last: {cell.name}", refresh=False)
                 bar.update()
     return Summary(len(left) - len(failed), tuple(failed))
-
-
-def _workers(n_jobs: int | None, scheduler: str | None) -> AbstractContextManager[Workers]:
-    if scheduler is None:
-        return _processes(n_jobs)
-    if n_jobs is not None:
-        raise InputError(f"--jobs is the number of workers with a scheduler, got {n_jobs} too.")
-    return _cluster(scheduler)
 
 
 @contextmanager
@@ -127,6 +122,7 @@ def _cluster(scheduler: str) -> Iterator[Workers]:
     """
     try:
         from distributed import Client, KilledWorker, as_completed
+        from distributed.comm import CommClosedError
     except ImportError as failure:
         raise InputError(
             "scheduler needs dask.distributed: pip install 'propcvx[dask]'; n_jobs does not."
@@ -151,7 +147,7 @@ def _cluster(scheduler: str) -> Iterator[Workers]:
         _check_workers(client, scheduler)
         try:
             yield work
-        except (KilledWorker, CancelledError) as failure:
+        except (KilledWorker, CancelledError, CommClosedError) as failure:
             raise ClusterError(
                 f"{scheduler} gave a cell up, the others are kept: {failure}"
             ) from failure
@@ -159,16 +155,12 @@ def _cluster(scheduler: str) -> Iterator[Workers]:
 
 def _check_workers(client: Any, scheduler: str) -> None:
     """One thread each, and the versions of this process, which the results file notes of a run."""
-    try:
+    with suppress(TimeoutError):
         client.wait_for_workers(1, timeout=PATIENCE)
-    except TimeoutError as failure:
+    if set(client.nthreads().values()) != {1}:
         raise InputError(
-            f"scheduler {scheduler} has no worker: dask worker {scheduler} --nthreads 1"
-        ) from failure
-    if max(client.nthreads().values()) > 1:
-        raise InputError(
-            f"workers of scheduler {scheduler} must have one thread each, got "
-            f"{client.nthreads()}: dask worker {scheduler} --nworkers N --nthreads 1"
+            f"scheduler {scheduler} must have workers of one thread each, got {client.nthreads()}: "
+            f"dask worker {scheduler} --nworkers N --nthreads 1"
         )
     other = {name: found for name, found in client.run(versions).items() if found != versions()}
     if other:
