@@ -138,9 +138,8 @@ def _add_reproduce(commands: Any) -> None:
 
 
 def _reproduce(chosen: Chosen) -> int:
-    selection = reproduce.Selection(
-        chosen.data, chosen.kernels, chosen.bag_sizes, chosen.methods, chosen.repetitions
-    )
+    parts = vars(reproduce.Selection())
+    selection = reproduce.Selection(**{part: getattr(chosen, part) for part in parts})
     cells = reproduce.plan(chosen.what, _protocol(chosen), selection)
     own = reproduce.EXPERIMENTS[chosen.what].options
     for name, _ in chosen.set:
