@@ -170,23 +170,3 @@ def test_a_bound_of_an_oracle_bounds_the_best_labeling(name):
     here = ConvPropSVM(relaxation=planes).fit(problem.X, problem.y).bounds_
     reference = ConvPropSVM(relaxation=exact).fit(problem.X, problem.y)
     assert 0.0 < here.lower <= reference.relaxation_.upper * (1.0 + 1e-9)
-
-
-# --- dropping cuts ------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("seed", range(2))
-def test_inactive_labelings_can_leave_the_master(seed):
-    problem = small_problem(seed, sizes=(5, 5), n_features=3, noise=2.0)
-    feasible = FeasibleLabelings.of(problem.bags, 0.0)
-    kept, dropped = (
-        CuttingPlanes(
-            oracle="exhaustive", max_cuts=60, tol=1e-7, drop_inactive=drop_inactive
-        ).relax(problem.X, feasible, 1.0, tol=1e-10)
-        for drop_inactive in (False, True)
-    )
-    assert dropped.value == pytest.approx(kept.value, rel=1e-5)
-    assert dropped.lower == pytest.approx(dropped.upper, rel=1e-4)
-    assert len(dropped.labelings) <= len(kept.labelings)
-    falls = np.diff(dropped.history.objectives)
-    assert (falls <= 1e-7 * kept.value).all()

@@ -108,7 +108,6 @@ def test_a_rounding_of_ones_own_has_its_sign_settled_for_it():
         ({"relaxation": 3}, r"relaxation must be one of .* method 'relax', which 3 has not"),
         ({"rounding": None}, "rounding must be one of .*method '__call__', which None has not"),
         ({"relaxation": CuttingPlanes(oracle=7)}, "oracle must be .*'__call__', which 7 has not"),
-        ({"relaxation": CuttingPlanes(drop_inactive="yes")}, "drop_inactive must be True or False"),
     ],
 )
 def test_what_cannot_be_used_is_refused_by_name(given, message):
