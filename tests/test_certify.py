@@ -118,7 +118,7 @@ def check_random_multipliers(seed, monkeypatch):
             shape = piece.labelings.shape
             piece.duals[:] = random.uniform(0, 1.2 * problem.C, size=shape) * piece.labelings
         assert certify_values(division, multipliers).lower <= best * (1 + 1e-8)
-        improve_duals(division, multipliers, margin=best, tol=1e-3 * best)
+        improve_duals(division, multipliers, best, 1e-3 * best, lambda: None)
         assert certify_values(division, multipliers).lower <= best * (1 + 1e-8)
 
 

@@ -86,14 +86,9 @@ class CuttingPlanes(Relaxation):
             cut = oracle(asked)
             lower = max(lower, lower_bound(asked, cut.bound, C))
             upper = min(upper, solution.upper)
-            record = Round(
-                objective=solution.value,
-                solver=solution.solver,
-                status=solution.status,
-                seconds=perf_counter() - started,
-                violation=_violation(cut, labelings, solution.level),
-                n_cuts=len(labelings),
-            )
+            violation = _violation(cut, labelings, solution.level)
+            by, seconds = (solution.solver, solution.status), perf_counter() - started
+            record = Round(solution.value, *by, seconds, violation, len(labelings))
             # until the objective decreases by less than the threshold
             history = History([*history, record], self._stop_reason(record, history, self.tol * C))
             value, mu, alpha = solution.value, solution.mu, solution.alpha

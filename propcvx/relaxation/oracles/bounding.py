@@ -130,11 +130,6 @@ class SemidefiniteOracle(BaseOracle):
         check_facts(self.facts, self.feasible)
         return Lifting.of(self.feasible)
 
-    @cached_property
-    def _normal(self) -> Array:
-        shape = len(self.features), N_SAMPLES
-        return np.random.RandomState(0).standard_normal(shape)
-
     def __call__(self, alpha: Array) -> Cut:
         """Find a labeling for alpha."""
         lifting = self._lifting
@@ -162,6 +157,7 @@ class SemidefiniteOracle(BaseOracle):
         vectors, weights = mixture(lifted)
         mean = weights @ vectors
         covariance = np.cov(vectors.T, aweights=weights, bias=True)
-        around = normal_directions(covariance, self._normal)
+        normal = np.random.RandomState(0).standard_normal((len(mean), N_SAMPLES))
+        around = normal_directions(covariance, normal)
         samples = np.column_stack([mean, mean[:, None] + around])
         return np.unique(self.feasible.best(samples).T, axis=0)
