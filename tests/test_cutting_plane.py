@@ -1,6 +1,5 @@
 """Algorithm 2: masters, SimpleMKL, oracles, the loop, rounding, and ConvPropSVM around them."""
 
-from functools import partial
 from itertools import count, pairwise
 from time import perf_counter
 
@@ -254,44 +253,27 @@ PAIRS = FeasibleLabelings.of(Bags.from_target(bag_target([0, 0, 1, 1, 2, 2], [0.
 SCRIPT = [labeling for labeling in PAIRS.enumerate() if labeling[0] > 0]
 
 
-class ScriptedMaster:
-    """A master of given values, one per round; every answer has the level 1."""
+@pytest.fixture
+def scripted(monkeypatch):
+    """The loop with values and cuts of a script, which no features have; and what was asked."""
+    monkeypatch.setattr(cutting_planes, "checked", lambda oracle, *rest: oracle)
+    asked = []
 
-    def __init__(self, values):
-        self.values, self.seen = values, []
+    def loop(objectives, cuts, on_round=lambda reached: None, **options):
+        def master(labelings):
+            n = len(labelings)
+            mu, value = np.full(n, 1.0 / n), objectives[n - 1]
+            return MasterSolution(np.ones(6), mu, value, 9.0, 1.0, "stub", "optimal")
 
-    def __call__(self, labelings):
-        self.seen.append(labelings)
-        n = len(labelings)
-        mu = np.full(n, 1.0 / n)
-        return MasterSolution(np.ones(6), mu, self.values[n - 1], 9.0, 1.0, "stub", "optimal")
+        def oracle(alpha):
+            asked.append(alpha)
+            return cuts[len(asked) - 1]
 
+        parts = {"master": lambda *rest, **how: master, "oracle": lambda *rest: oracle}
+        relaxation = CuttingPlanes(**parts, **options)
+        return relaxation.relax(np.ones((6, 1)), PAIRS, 1.0, on_round=on_round)
 
-class ScriptedOracle:
-    """An oracle of given violation values, the first of them for the starting point."""
-
-    def __init__(self, values, bound=np.inf):
-        self.values, self.asked, self.bound = values, [], bound
-
-    def __call__(self, alpha):
-        labeling, value = SCRIPT[len(self.asked)], self.values[len(self.asked)]
-        self.asked.append(alpha)
-        return Cut(labeling, value, self.bound)
-
-
-def scripted(master, oracle, **options):
-    """The loop around scripted parts; its features give any labeling the value of the script."""
-
-    class Unchecked(CuttingPlanes):
-        def relax(self, *arguments, **rest):
-            with pytest.MonkeyPatch.context() as patch:
-                patch.setattr(cutting_planes, "checked", lambda oracle, *rest: oracle)
-                return super().relax(*arguments, **rest)
-
-    relaxation = Unchecked(
-        master=lambda *arguments, **rest: master, oracle=lambda *arguments: oracle, **options
-    )
-    return partial(relaxation.relax, np.ones((6, 1)), PAIRS, 1.0)
+    return loop, asked
 
 
 @pytest.mark.parametrize(
@@ -303,9 +285,10 @@ def scripted(master, oracle, **options):
         ([5.0], [9, 0.5], StopReason.NO_VIOLATION, 1),
     ],
 )
-def test_why_the_loop_stops(objectives, violations, reason, n_cuts):
-    master, oracle, seen = ScriptedMaster(objectives), ScriptedOracle(violations), []
-    end = scripted(master, oracle, max_cuts=3, tol=0.1)(on_round=seen.append)
+def test_why_the_loop_stops(objectives, violations, reason, n_cuts, scripted):
+    (loop, asked), seen = scripted, []
+    cuts = [Cut(labeling, value) for labeling, value in zip(SCRIPT, violations, strict=False)]
+    end = loop(objectives, cuts, seen.append, max_cuts=3, tol=0.1)
     assert end.history.stop_reason is reason
     assert reason.advice
     assert end.history.objectives == objectives[:n_cuts]
@@ -314,16 +297,14 @@ def test_why_the_loop_stops(objectives, violations, reason, n_cuts):
     assert end.value == objectives[n_cuts - 1]
     assert end.history[-1].violation == max(0.0, violations[n_cuts] - 1.0)
     assert end.lower == -np.inf
-    np.testing.assert_array_equal(oracle.asked[0], np.full(6, 1 / 6))
+    np.testing.assert_array_equal(asked[0], np.full(6, 1 / 6))
     np.testing.assert_array_equal(end.labelings, SCRIPT[:n_cuts])
 
 
-def test_a_labeling_that_is_there_ends_the_loop_whatever_rounding_says():
-    class Repeats(ScriptedOracle):
-        def __call__(self, alpha):
-            return Cut(-SCRIPT[0] if self.asked.append(alpha) else SCRIPT[0], 1.0 + 1e-9)
-
-    end = scripted(ScriptedMaster([5.0, 4.0]), Repeats([]), max_cuts=9, tol=0.0)()
+def test_a_labeling_that_is_there_ends_the_loop_whatever_rounding_says(scripted):
+    loop, _ = scripted
+    cuts = [Cut(SCRIPT[0], 9.0), Cut(-SCRIPT[0], 1.0 + 1e-9)]
+    end = loop([5.0, 4.0], cuts, max_cuts=9, tol=0.0)
     assert end.history.stop_reason is StopReason.NO_VIOLATION
     assert len(end.history) == 1
 

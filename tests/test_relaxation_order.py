@@ -14,9 +14,7 @@ from propcvx.labelings import FeasibleLabelings
 from propcvx.relaxation.oracles import ORACLES
 from propcvx.relaxation.rounding import by_bags
 
-pytestmark = pytest.mark.filterwarnings(
-    "ignore::propcvx.errors.InaccurateSolutionWarning", "ignore::propcvx.errors.PoorFitWarning"
-)
+pytestmark = pytest.mark.filterwarnings("ignore::propcvx.errors.InaccurateSolutionWarning")
 
 
 @pytest.mark.parametrize("ties", [False, True])
