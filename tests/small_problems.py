@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from propcvx import Bags, bag_target
 from propcvx.losses import PROPORTION_LOSSES
 from propcvx.programs.structures import best_offset
+from propcvx.relaxation import labeling_upper_bound
 
 
 @dataclass(frozen=True)
@@ -47,6 +48,11 @@ def small_problems(max_size=5, max_bags=4, max_features=4):
         known=st.sampled_from([0.0, 0.3]),
         noise=st.sampled_from([0.3, 1.0, 3.0]),
     )
+
+
+def best_value(features, feasible, C):
+    """The least SVM value of all feasible labelings."""
+    return labeling_upper_bound(features, np.array(list(feasible.enumerate())), C)
 
 
 def best_bias(labeling, scores):

@@ -11,7 +11,7 @@ from propcvx.labelings import FeasibleLabelings
 from propcvx.programs import svm_primal
 from propcvx.relaxation.bounds import Bounds, labeling_upper_bound, relaxation_lower_bound
 from propcvx.relaxation.labeling_svm import LabelingSVM
-from propcvx.relaxation.oracles import ORACLES, CoordinateOracle, ExhaustiveOracle
+from propcvx.relaxation.oracles import ExhaustiveOracle
 from propcvx.solvers import solve
 
 
@@ -60,26 +60,6 @@ def test_alpha_is_brought_into_its_box():
     violation = 0.5 * np.square((labelings * inside) @ problem.X).sum(axis=1).max()
     by_hand = max(c * inside.sum() - c**2 * violation for c in np.linspace(0, 1, 100_001))
     assert relaxation_lower_bound(inside, oracle, 0.5) == pytest.approx(by_hand, rel=1e-6)
-
-
-@pytest.mark.parametrize("name", ["sweep", "mixed_integer"])
-def test_lower_bounds_of_exact_oracles_agree(name):
-    if name == "mixed_integer":
-        pytest.importorskip("pyscipopt")
-    problem = small_problem(2, sizes=(4, 4))
-    feasible = FeasibleLabelings.of(problem.bags, 0.25)
-    alpha = np.random.RandomState(0).uniform(size=8)
-    value = relaxation_lower_bound(alpha, ORACLES[name](problem.X, feasible), 1.0)
-    exact = relaxation_lower_bound(alpha, ExhaustiveOracle(problem.X, feasible), 1.0)
-    assert value <= exact + 1e-9
-    assert value == pytest.approx(exact, abs=1e-4)
-
-
-def test_an_oracle_that_proves_nothing_gives_no_lower_bound():
-    problem = small_problem(3)
-    feasible = FeasibleLabelings.of(problem.bags, 0.0)
-    oracle = CoordinateOracle(problem.X, feasible, problem.X)
-    assert relaxation_lower_bound(np.ones(8), oracle, 1.0) == -np.inf
 
 
 @settings(max_examples=12)

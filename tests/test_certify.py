@@ -15,7 +15,6 @@ from propcvx.bounds import BOUNDS, Interval, LabelingProblem, SwapSearch
 from propcvx.bounds import branch_and_bound as branching
 from propcvx.bounds import pieces as pieces_module
 from propcvx.bounds.box_qp import solve_boxes
-from propcvx.bounds.directions import labelings_of_arcs
 from propcvx.bounds.maximise import SmoothBound
 from propcvx.bounds.moments import Multipliers, certify_values, improve_duals
 from propcvx.bounds.pieces import divide
@@ -118,7 +117,7 @@ def check_random_multipliers(seed, monkeypatch):
             shape = piece.labelings.shape
             piece.duals[:] = random.uniform(0, 1.2 * problem.C, size=shape) * piece.labelings
         assert certify_values(division, multipliers).lower <= best * (1 + 1e-8)
-        improve_duals(division, multipliers, margin=best, tol=1e-3 * best)
+        improve_duals(division, multipliers, best, 1e-3 * best, lambda: None)
         assert certify_values(division, multipliers).lower <= best * (1 + 1e-8)
 
 
@@ -223,14 +222,6 @@ def test_directions_close_whatever_C(C):
         value = labeling_upper_bound(X, labeling, min(C, 1e2))
         assert interval.lower <= value * (1 + 1e-7)
     assert interval.upper == pytest.approx(value, rel=1e-5)
-
-
-@pytest.mark.parametrize("seed", range(3))
-def test_every_best_labeling_of_a_direction_is_among_those_of_the_arcs(seed):
-    problem, random = bound_problem(seed, (6, 5, 1), 2, epsilon=0.2), np.random.RandomState(seed)
-    found = set(map(tuple, labelings_of_arcs(problem, Interval(1e-5))))
-    scores = problem.features @ random.normal(size=(2, 2000))
-    assert set(map(tuple, problem.feasible.best(scores).T)) <= found
 
 
 # --- the search -------------------------------------------------------------------------------

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from small_problems import small_problem, small_problems
+from small_problems import best_value, small_problem, small_problems
 
 from propcvx import Bags, bag_target
 from propcvx.errors import InputError
@@ -18,17 +18,11 @@ from propcvx.programs import (
     lifted_svm_dual,
     mixture,
 )
-from propcvx.programs.facts import added_up
 from propcvx.relaxation import Lifted, relaxation_lower_bound
-from propcvx.relaxation.bounds import labeling_upper_bound
 from propcvx.relaxation.oracles import ExhaustiveOracle, SemidefiniteOracle
 from propcvx.solvers import solve
 
 pytestmark = pytest.mark.filterwarnings("ignore::propcvx.errors.InaccurateSolutionWarning")
-
-
-def best_value(features, feasible, C):
-    return labeling_upper_bound(features, np.array(list(feasible.enumerate())), C)
 
 
 small = small_problems(max_size=4, max_bags=3, max_features=3)
@@ -114,15 +108,6 @@ def test_a_lifted_matrix_is_an_even_mixture(seed, size):
     )
 
 
-def test_soft_labelings_have_the_counts_of_their_bags():
-    problem = small_problem(1, sizes=(5, 4, 3), n_features=3)
-    feasible = FeasibleLabelings.of(problem.bags, 0.0)
-    reached = Lifted().relax(problem.X, feasible, 1.0)
-    sums = reached.vectors @ problem.bags.membership.T
-    exact = np.broadcast_to(2 * feasible.lower - problem.bags.sizes, sums.shape)
-    np.testing.assert_allclose(sums, exact, atol=1e-6 * np.abs(reached.vectors).max())
-
-
 # --- max-margin clustering is the case of no proportions ----------------------------------------
 
 
@@ -189,19 +174,6 @@ def test_a_bound_with_facts_holds_whatever_the_solver(seed, epsilon, solver, tol
         if solver == "clarabel":
             without = SemidefiniteOracle(problem.X, feasible, tol=tol)(alpha).bound
             assert oracle(alpha).bound <= without * (1 + 1e-5)
-
-
-@pytest.mark.parametrize("seed", range(4))
-def test_any_multipliers_of_facts_give_a_function_that_no_labeling_makes_negative(seed):
-    problem = small_problem(seed, sizes=(4, 4))
-    feasible, random = FeasibleLabelings.of(problem.bags, 0.0), np.random.RandomState(seed)
-    facts = facts_of(feasible, random)
-    M = cp.Variable((8, 8))
-    for scale in (1e-6, 1.0, 1e6):
-        duals = [scale * random.randn(*fact.shape) for fact in facts(M)]
-        matrix, constant = added_up(facts, 8, duals)
-        for y in feasible.enumerate():
-            assert y @ matrix @ y + constant >= 0.0
 
 
 def test_facts_prove_more_of_the_same_alpha():

@@ -102,21 +102,6 @@ def test_a_rounding_of_ones_own_has_its_sign_settled_for_it():
     np.testing.assert_allclose(there.coef_, here.coef_, atol=1e-12)
 
 
-@pytest.mark.parametrize(
-    ("given", "message"),
-    [
-        ({"relaxation": 3}, r"relaxation must be one of .* method 'relax', which 3 has not"),
-        ({"rounding": None}, "rounding must be one of .*method '__call__', which None has not"),
-        ({"relaxation": CuttingPlanes(oracle=7)}, "oracle must be .*'__call__', which 7 has not"),
-        ({"relaxation": CuttingPlanes(drop_inactive="yes")}, "drop_inactive must be True or False"),
-    ],
-)
-def test_what_cannot_be_used_is_refused_by_name(given, message):
-    problem = small_problem(4)
-    with pytest.raises(InputError, match=message):
-        ConvPropSVM(**given).fit(problem.X, problem.y)
-
-
 # --- what an oracle returns is checked ----------------------------------------------------------
 
 WRONG = {
@@ -167,17 +152,14 @@ class OnlyText:
 WRONG_RESULTS = [
     (Own(lower=1e3), "Own: the lower bound 1000 is above the upper bound"),
     (Own(lower=np.nan), "Own returned lower = nan; it has to be a number"),
-    (Own(lower=np.inf, upper=np.inf), "Own returned lower = inf; it has to be a number"),
     (Own(upper=-np.inf), "Own returned upper = -inf; it has to be a number"),
     (Own(value="optimal"), "Own returned value = a str; it has to be a number"),
     (Own(lower=np.ones(1)), r"Own returned lower = an array of shape \(1,\)"),
     (Own(alpha=np.full(8, np.inf)), r"Own returned alpha = inf; .* shape \(8,\) that is finite"),
-    (Own(alpha=np.ones((8, 1))), r"Own returned alpha = an array of shape \(8, 1\)"),
     (Own(alpha=np.full(8, "0.5")), r"Own returned alpha = an array of shape \(8,\) and <U3"),
     (Own(weights=-np.ones(3), vectors=np.ones((3, 8))), "Own returned weights down to -1"),
     (Own(weights=np.ones(2), vectors=np.ones((3, 8))), "Own returned 2 weights of 3 vectors"),
     (Own(labelings=np.ones((2, 8))), "Own returned a labeling that is not feasible: bag 0"),
-    (Own(labelings=np.ones((0, 8))), r"Own returned labelings = an array of shape \(0, 8\)"),
     (Own(labelings=[[1.0] * 8]), r"Own returned labelings = a list; .* array of shape \(any, 8\)"),
     (Own(history=History()), "Own returned no history"),
     (OnlyText(), "OnlyText returned a str; .* return a propcvx.relaxation.RelaxationResult"),
@@ -310,21 +292,17 @@ def no_solver(*arguments, **options):
     raise SolverError("no answer", "stub", "solver_error")
 
 
-def test_an_upper_bound_needs_no_solver(monkeypatch):
+@pytest.mark.parametrize("scale", [1e-3, 1.0, 1e3])
+def test_an_upper_bound_without_a_solver_is_that_of_the_best_multiple(scale, monkeypatch):
     problem = small_problem(6)
     labeling = problem.labels.astype(float)
-    exact = labeling_upper_bound(problem.X, labeling, 1.0)
     monkeypatch.setattr(labeling_svm, "solve", no_solver)
-    assert labeling_upper_bound(problem.X, labeling, 1.0) == 8.0
     along = problem.X.T @ labeling
     multiples = np.linspace(0.0, 1.0, 20_001)[:, None] * along
     hinges = np.maximum(0.0, 1.0 - labeling * (multiples @ problem.X.T)).sum(axis=1)
     best = (0.5 * np.square(multiples).sum(axis=1) + hinges).min()
-    for scale in (1e-3, 1.0, 1e3):
-        bound = labeling_upper_bound(problem.X, labeling, 1.0, weights=scale * along)
-        assert bound == pytest.approx(best, rel=1e-4)
-        assert bound <= best * (1.0 + 1e-9)
-        assert bound >= exact * (1.0 - 1e-9)
+    bound = labeling_upper_bound(problem.X, labeling, 1.0, weights=scale * along)
+    assert best * (1.0 - 1e-4) <= bound <= best * (1.0 + 1e-9)
 
 
 def test_a_fit_is_not_lost_in_its_last_certificate(monkeypatch):

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from small_problems import small_problem, small_problems
+from small_problems import best_value, small_problem, small_problems
 
 from propcvx import Bags, ConvPropSVM, CuttingPlanes, bag_target
 from propcvx.errors import InputError, SolverError
@@ -24,7 +24,6 @@ from propcvx.relaxation import (
     MixedInteger,
     mixed_integer,
 )
-from propcvx.relaxation.bounds import labeling_upper_bound
 from propcvx.relaxation.lifted import ridge
 from propcvx.relaxation.oracles import SemidefiniteOracle
 
@@ -34,10 +33,6 @@ small = small_problems(max_size=4, max_bags=3, max_features=3)
 epsilons = st.sampled_from([0.0, 0.3])
 ALL_CUTS = CuttingPlanes(oracle="exhaustive", max_cuts=100, tol=0.0)
 QUICK = [name for name in RELAXATIONS if name != "mixed_integer"]
-
-
-def best_value(features, feasible, C):
-    return labeling_upper_bound(features, np.array(list(feasible.enumerate())), C)
 
 
 def best_square(features, feasible, C):
@@ -112,13 +107,6 @@ def test_continuous_labels_are_weak_unless_labels_are_known():
     strong = ContinuousLabels().relax(halves.X, known, 1.0)
     assert weak.value == pytest.approx(0.0, abs=1e-6)
     assert strong.lower == pytest.approx(best_value(halves.X, known, 1.0), rel=1e-5)
-
-
-def test_continuous_labels_are_below_the_mixed_integer_program():
-    pytest.importorskip("pyscipopt")
-    features, feasible, C = relaxable(0, known=0.3)
-    weak, exact = (one.relax(features, feasible, C) for one in (ContinuousLabels(), MixedInteger()))
-    assert weak.lower <= exact.upper
 
 
 # --- the exact program --------------------------------------------------------------------------

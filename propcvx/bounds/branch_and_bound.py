@@ -10,7 +10,7 @@ branched on that instance's label.
 from __future__ import annotations
 
 import heapq
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from math import prod
 
@@ -79,7 +79,7 @@ class Node:
     @property
     def sizes(self) -> tuple[int, ...]:
         """Labelings that are left of each piece."""
-        return tuple(len(piece) for piece in self.division.pieces)
+        return tuple(map(len, self.division.pieces))
 
     def merged(self, groups: Sequence[Sequence[int]]) -> Node:
         """The node with pieces merged."""
@@ -133,16 +133,11 @@ class BagMoments:
         division = divide(self.problem)
         multipliers = Multipliers.equal(division, N_FACTORED)
         if self.interval.labeling is not None:
-            multipliers = replace(multipliers, linear=0.1 * self._slopes(division))
+            # each copy is best at the weights of the best labeling where l is all of these slopes
+            duals = self.search.plane(self.interval.labeling).duals
+            slopes = np.array([duals[p.instances] @ p.features for p in division.pieces])
+            multipliers = replace(multipliers, linear=0.1 * (slopes - slopes.mean(axis=0)))
         return Node(division, multipliers)
-
-    def _slopes(self, division: Division) -> Array:
-        """Linear multipliers at which each copy is best at the weights of the best labeling."""
-        plane = self.search.plane(np.asarray(self.interval.labeling))
-        F = self.problem.features
-        sums = np.array([plane.duals[p.instances] @ F[p.instances] for p in division.pieces])
-        slopes: Array = sums - sums.mean(axis=0)
-        return slopes
 
     def maximise(
         self, node: Node, stages: Sequence[tuple[float, int]], others: float = np.inf
@@ -152,16 +147,10 @@ class BagMoments:
         ``others`` is a lower bound on the labelings of all other nodes.
         """
         interval, division = self.interval, node.division
-        found = maximise(
-            division,
-            node.multipliers,
-            unit=interval.upper,
-            stages=stages,
-            goal=interval.goal,
-            before=interval.check_time,
-        )
-        single = [Multipliers.equal(division, N_FACTORED)]
-        for multipliers in single if len(division.pieces) == 1 else found:
+        found: Iterable[Multipliers] = [Multipliers.equal(division, N_FACTORED)]
+        if len(division.pieces) > 1:
+            found = maximise(division, node.multipliers, interval, stages)
+        for multipliers in found:
             certified = self._certify(node, multipliers)
             lower = max(node.lower, certified.lower)
             node = replace(node, multipliers=multipliers, lower=lower)
@@ -171,8 +160,8 @@ class BagMoments:
     def _certify(self, node: Node, multipliers: Multipliers) -> CertifiedValues:
         interval, margin = self.interval, max(self.interval.goal - node.lower, 0.0)
         margin = margin if np.isfinite(margin) else interval.upper
-        tol, before = PRECISION * interval.upper, interval.check_time
-        improve_duals(node.division, multipliers, margin=margin, tol=tol, before=before)
+        tol = PRECISION * interval.upper
+        improve_duals(node.division, multipliers, margin, tol, interval.check_time)
         certified = certify_values(node.division, multipliers)
         return replace(certified, lower=certified.lower - self.slack)
 
@@ -201,7 +190,10 @@ class BagMoments:
         stages = STAGES if node.index == 0 else WARM_STAGES
         while True:
             node, certified = self.maximise(node, stages, others)
-            self._round(node, certified)
+            # descend from the labeling that takes the least of every piece
+            labeling = node.division.labeling([int(values.argmin()) for values in certified.values])
+            if np.isfinite(self.problem.cost(labeling)):
+                self.search.descend(labeling)
             if node.lower >= self.interval.goal:
                 return node, "closed", []
             node = _without_hopeless(node, certified, self.interval.goal)
@@ -213,13 +205,6 @@ class BagMoments:
             return node, "stalled", []
         temperature = stages[-1][0] * self.interval.upper / len(node.sizes)
         return node, "branched", _branches(node, certified, temperature)
-
-    def _round(self, node: Node, certified: CertifiedValues) -> None:
-        """Descend from the labeling that takes the least of every piece."""
-        chosen = [int(values.argmin()) for values in certified.values]
-        labeling = node.division.labeling(chosen)
-        if np.isfinite(self.problem.cost(labeling)):
-            self.search.descend(labeling)
 
 
 def _without_hopeless(node: Node, certified: CertifiedValues, goal: float) -> Node:

@@ -189,10 +189,10 @@ class CertifiedInterval(Bounds):
     def __str__(self) -> str:
         """The interval, the bounds that improved it, and advice."""
         verdict = "proved optimal" if self.proved_optimal else "not proved optimal"
+        reason = self.stop_reason.value
         lines = [
             f"The best labeling's value is between {self.lower:.6g} and {self.upper:.6g}.",
-            f"Gap {self.gap:.3%}: {verdict}, after {self.seconds:.1f} s, as "
-            f"{self.stop_reason.value}.",
+            f"Gap {self.gap:.3%}: {verdict}, after {self.seconds:.1f} s, as {reason}.",
         ]
         best: dict[str, float] = {}
         for event in self.history:

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import minimize
 
+from propcvx.bounds.interval import Interval
 from propcvx.bounds.moments import NEGLIGIBLE, Copy, Multipliers, soft_least
 from propcvx.bounds.pieces import Division
 
@@ -43,7 +44,7 @@ class SmoothBound:
         Size of the value: of everything that has its unit.
     best : Multipliers
         Those of the largest bound so far.
-    before : callable
+    check_time : callable
         Called before every batch of duals; an exception from it ends the search.
     temperature : float
     largest : float
@@ -53,19 +54,16 @@ class SmoothBound:
     division: Division
     unit: float
     best: Multipliers
-    before: Callable[[], None] = lambda: None
+    check_time: Callable[[], None] = lambda: None
     temperature: float = 0.0
     largest: float = -np.inf
 
     def pack(self, multipliers: Multipliers) -> Array:
         """The vector of some multipliers."""
-        parts = (
-            _mixed(multipliers.factors),
-            np.hypot(multipliers.scales, np.sqrt(EQUAL / len(multipliers.scales))),
-            multipliers.linear / np.sqrt(self._share),
-            multipliers.prices / self._share,
-        )
-        return np.concatenate([part.ravel() for part in parts])
+        factors, share = _mixed(multipliers.factors), self._share
+        scales = np.hypot(multipliers.scales, np.sqrt(EQUAL / len(factors)))
+        linear, prices = multipliers.linear / np.sqrt(share), multipliers.prices / share
+        return _packed(factors, scales, linear, prices)
 
     @property
     def _share(self) -> float:
@@ -82,29 +80,21 @@ class SmoothBound:
 
     def __call__(self, vector: Array) -> tuple[float, Array]:
         """Minus the smoothed bound and its gradient, in units of the value."""
-        roots, scales, linear, prices = self._unpack(vector)
+        (roots, scales, linear, prices), share = self._unpack(vector), self._share
         values, vectors = np.linalg.eigh(np.einsum("kij,klj->il", roots, roots))
         lengths = np.sqrt(values)
         inverse = (vectors / lengths) @ vectors.T
         norm = float(np.sqrt(scales @ scales))
         pure = inverse @ roots
-        multipliers = Multipliers(
-            _mixed(pure),
-            np.abs(scales) / norm,
-            (linear - linear.mean(axis=0)) * np.sqrt(self._share),
-            prices * self._share,
-        )
+        linear = (linear - linear.mean(axis=0)) * np.sqrt(share)
+        multipliers = Multipliers(_mixed(pure), np.abs(scales) / norm, linear, prices * share)
         smooth, slopes = self._evaluate(multipliers)
         squares = _through_root((1.0 - EQUAL) * slopes.factors, pure, inverse, vectors, lengths)
-        shares = np.square(multipliers.scales)
-        gradient = (
-            2.0 * squares @ roots,
-            2.0 * scales * (slopes.scales - slopes.scales @ shares) / norm**2,
-            (slopes.linear - slopes.linear.mean(axis=0)) * np.sqrt(self._share),
-            slopes.prices * self._share,
-        )
-        packed = np.concatenate([part.ravel() for part in gradient])
-        return -smooth / self.unit, -packed / self.unit
+        centred = slopes.scales - slopes.scales @ np.square(multipliers.scales)
+        by_scale = 2.0 * scales * centred / norm**2
+        by_linear = (slopes.linear - slopes.linear.mean(axis=0)) * np.sqrt(share)
+        gradient = _packed(2.0 * squares @ roots, by_scale, by_linear, slopes.prices * share)
+        return -smooth / self.unit, -gradient / self.unit
 
     def _evaluate(self, multipliers: Multipliers) -> tuple[float, Multipliers]:
         """The smoothed bound and its derivatives by :math:`A_k`, :math:`s_k^2`, l and prices."""
@@ -113,7 +103,7 @@ class SmoothBound:
         margin, tol = NEGLIGIBLE * self.temperature, PRECISION * self.temperature
         for k, piece in enumerate(self.division.pieces):
             copy = Copy.of(self.division, multipliers, k)
-            values = copy.values(margin, tol, self.before)
+            values = copy.values(margin, tol, self.check_time)
             soft, mixture = soft_least(values, self.temperature)
             smooth, largest = smooth + soft, largest + float(values.min())
             some = np.flatnonzero(mixture)
@@ -132,6 +122,10 @@ class SmoothBound:
         if largest > self.largest:
             self.largest, self.best = largest, multipliers
         return smooth, slopes
+
+
+def _packed(*parts: Array) -> Array:
+    return np.concatenate([part.ravel() for part in parts])
 
 
 def _mixed(factors: Array) -> Array:
@@ -159,11 +153,8 @@ def _through_root(
 def maximise(
     division: Division,
     multipliers: Multipliers,
-    *,
-    unit: float,
-    stages: Sequence[tuple[float, int]] = STAGES,
-    goal: float = np.inf,
-    before: Callable[[], None] = lambda: None,
+    interval: Interval,
+    stages: Sequence[tuple[float, int]],
 ) -> Iterator[Multipliers]:
     """The best multipliers so far, after each of some stages.
 
@@ -173,16 +164,13 @@ def maximise(
         The duals of its pieces are improved in place.
     multipliers : Multipliers
         Where to begin.
-    unit : float
-        Size of the value, such as an upper bound.
+    interval : Interval
+        Where the bound reaches its goal, or its time is over, the search ends.
     stages : sequence of (temperature, iterations)
-        Temperatures as shares of ``unit`` per piece.
-    goal : float
-        The last stage ends where the bound reaches this.
-    before : callable
-        Called before every batch of duals; what it raises ends the search.
+        Temperatures as shares of the interval's upper end per piece.
     """
-    bound = SmoothBound(division, unit, multipliers, before)
+    unit, goal = interval.upper, interval.goal
+    bound = SmoothBound(division, unit, multipliers, interval.check_time)
     vector = bound.pack(multipliers)
 
     def stop_at_goal(vector: Array) -> None:
@@ -191,14 +179,9 @@ def maximise(
 
     for temperature, iterations in stages:
         bound.temperature = temperature * unit / len(division.pieces)
-        vector = minimize(
-            bound,
-            vector,
-            jac=True,
-            method="L-BFGS-B",
-            callback=stop_at_goal,
-            options={"maxiter": iterations, "maxcor": 20, "ftol": SETTLED * temperature},
-        ).x
+        limits = {"maxiter": iterations, "maxcor": 20, "ftol": SETTLED * temperature}
+        how = {"jac": True, "method": "L-BFGS-B", "callback": stop_at_goal, "options": limits}
+        vector = minimize(bound, vector, **how).x
         yield bound.best
         if bound.largest >= goal:
             return

@@ -28,6 +28,7 @@ from propcvx.bounds.box_qp import solve_boxes
 from propcvx.bounds.pieces import Division, Piece, Signs
 
 Array = NDArray[np.float64]
+Check = Callable[[], None]
 
 NEGLIGIBLE = 30.0
 """Labelings whose value is so many temperatures above the least are left out of a mixture."""
@@ -107,24 +108,24 @@ class Copy:
         costs = piece.costs - piece.counts @ multipliers.prices
         return cls(division, piece, factor, scale, both[:-1], both[-1], linear, costs)
 
-    def values(self, margin: float, tol: float, before: Callable[[], None]) -> Array:
+    def values(self, margin: float, tol: float, check_time: Check) -> Array:
         """Values of the duals of all labelings, improved within ``margin`` of the least one."""
         Q, q = self.rows @ self.rows.T, self.rows @ self.offset
         slopes = self.piece.labelings + q - 0.5 * self.piece.duals @ Q
         values: Array = np.einsum("pi,pi->p", slopes, self.piece.duals) + self.costs
         values -= 0.5 * self.offset @ self.offset
         likely = int(values.argmin())
-        self._solve(values, np.array([likely]), tol, before)
-        self._solve(values, np.flatnonzero(values < values[likely] + margin), tol, before)
+        self._solve(values, np.array([likely]), tol, check_time)
+        self._solve(values, np.flatnonzero(values < values[likely] + margin), tol, check_time)
         return values
 
     def _solve(
-        self, values: Array, chosen: NDArray[np.intp], tol: float, before: Callable[[], None]
+        self, values: Array, chosen: NDArray[np.intp], tol: float, check_time: Check
     ) -> None:
         """Improve the duals of some labelings and their values, in place."""
         Q, q, duals = self.rows @ self.rows.T, self.rows @ self.offset, self.piece.duals
         for part in np.split(chosen, range(CHUNK, len(chosen), CHUNK)):
-            before()
+            check_time()
             y = self.piece.labelings[part].astype(float)
             duals[part] = solve_boxes(Q, y + q, *self._box(y), duals[part], tol=tol)
         z = duals[chosen] @ self.rows - self.offset
@@ -190,19 +191,14 @@ class CertifiedValues:
 
 
 def improve_duals(
-    division: Division,
-    multipliers: Multipliers,
-    *,
-    margin: float,
-    tol: float,
-    before: Callable[[], None] = lambda: None,
+    division: Division, multipliers: Multipliers, margin: float, tol: float, check_time: Check
 ) -> None:
     """Solve, in place, for labelings that can be within ``margin`` of the least of their piece.
 
-    What ``before`` raises, which is called before every batch of them, ends it.
+    ``check_time`` is called before every batch of them, and ends it by raising an exception.
     """
     for k in range(len(division.pieces)):
-        Copy.of(division, multipliers, k).values(margin, tol, before)
+        Copy.of(division, multipliers, k).values(margin, tol, check_time)
 
 
 def certify_values(division: Division, multipliers: Multipliers) -> CertifiedValues:

@@ -127,12 +127,12 @@ def divide(problem: LabelingProblem) -> Division:
     large = [k for k, bag in enumerate(bags) if _number(problem, *bag) > MOST_LABELINGS]
     pieces = []
     for k, (members, cost) in enumerate(bags):
+        priced = np.array([k == other for other in large], dtype=np.intp)
         if k not in large:
-            pieces.append(_piece(problem, members, cost, len(large), None))
+            pieces.append(_piece(problem, members, cost, priced))
             continue
         for part in np.array_split(members, -(-len(members) // PIECE_SIZE)):
-            free = np.zeros(len(part) + 1)
-            pieces.append(_piece(problem, part, free, len(large), large.index(k)))
+            pieces.append(_piece(problem, part, np.zeros(len(part) + 1), priced))
     divided, costs = [bags[k][0] for k in large], [bags[k][1] for k in large]
     return Division(tuple(pieces), tuple(costs), tuple(divided), problem.C, problem.reach)
 
@@ -145,9 +145,8 @@ def _number(problem: LabelingProblem, members: Indices, cost: Array) -> int:
     return sum(comb(free, int(m)) for m in allowed if 0 <= m <= free)
 
 
-def _piece(
-    problem: LabelingProblem, members: Indices, cost: Array, n_divided: int, divided: int | None
-) -> Piece:
+def _piece(problem: LabelingProblem, members: Indices, cost: Array, priced: Indices) -> Piece:
+    """Some instances of a bag with all their labelings; ``priced`` is 1 for a divided bag."""
     known = problem.bags.labels[members]
     free, positive = np.flatnonzero(known == 0), int((known > 0).sum())
     rows = []
@@ -159,9 +158,7 @@ def _piece(
                 rows.append(row)
     labelings = np.array(rows)
     positives = (labelings > 0).sum(axis=1)
-    counts = np.zeros((len(rows), n_divided), dtype=np.intp)
-    if divided is not None:
-        counts[:, divided] = positives
+    counts = np.outer(positives, priced)
     duals = problem.C * labelings.astype(float)
     return Piece(members, problem.features[members], labelings, duals, cost[positives], counts)
 

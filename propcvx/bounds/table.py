@@ -64,7 +64,7 @@ def enumeration(problem: LabelingProblem, interval: Interval, search: SwapSearch
     division = division.merge([range(len(division.pieces))])
     single = Multipliers.equal(division, problem.features.shape[1])
     tol = TOL * problem.C * len(problem.features)
-    improve_duals(division, single, margin=np.inf, tol=tol)
+    improve_duals(division, single, np.inf, tol, lambda: None)
     values = certify_values(division, single).of_labelings(0)
     search.plane(division.labeling([int(values.argmin())]))
     interval.prove("enumeration", float(values.min()))
@@ -111,7 +111,7 @@ def relaxation_bound(relaxation: Any) -> Bound:
 
     One with the parameter ``seconds`` has no more of them than what is left of the time.
     """
-    name = name_of(relaxation)
+    name, given = name_of(relaxation), find_relaxation("kinds", relaxation)
 
     def run(problem: LabelingProblem, interval: Interval, search: SwapSearch) -> None:
         def prove(reached: RelaxationResult) -> None:
@@ -126,7 +126,7 @@ def relaxation_bound(relaxation: Any) -> Bound:
             prove(reached)
             interval.check_time()
 
-        asked = find_relaxation("kinds", relaxation)
+        asked = given
         if isinstance(asked, BaseEstimator) and "seconds" in asked.get_params():
             seconds = max(interval.time_limit - interval.seconds, 1.0)
             asked = clone(asked).set_params(seconds=min(asked.seconds, seconds))
@@ -165,9 +165,6 @@ def find_bounds(kinds: Any, problem: LabelingProblem) -> dict[str, Bound]:
 def _find_bound(asked: Any) -> Bound:
     if isinstance(asked, Bound):
         return asked
-    if isinstance(asked, str):
-        check_choice("kinds", asked, [*BOUNDS, *RELAXATIONS])
-    if isinstance(asked, str) and asked in BOUNDS:
+    if isinstance(asked, str) and check_choice("kinds", asked, {**BOUNDS, **RELAXATIONS}) in BOUNDS:
         return BOUNDS[asked]
-    find_relaxation("kinds", asked)
     return relaxation_bound(asked)

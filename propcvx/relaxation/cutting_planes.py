@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from propcvx.checks import check_count, check_flag, check_number, named
+from propcvx.checks import check_count, check_number, named
 from propcvx.history import History, Round, StopReason
 from propcvx.labelings import FeasibleLabelings
 from propcvx.relaxation.bounds import lower_bound
@@ -25,9 +25,6 @@ Array = NDArray[np.float64]
 
 TOWARDS_ZERO = 1e-9
 """Where an oracle is asked, an alpha of 0 is this share of the mean alpha."""
-
-INACTIVE = 1e-6
-"""A labeling whose weight mu is smaller has none but for a solver's tolerance."""
 
 
 @dataclass(eq=False, repr=False)
@@ -54,9 +51,6 @@ class CuttingPlanes(Relaxation):
     tol : float
         Stops when the objective decreases by less, or no labeling is violated by more, in units of
         C: instances s times as large with C / s^2 are the same problem.
-    drop_inactive : bool
-        Whether labelings that have no weight in the master leave it, so that many rounds stay
-        cheap.  Its optimum is the same without them.
 
     Examples
     --------
@@ -71,7 +65,6 @@ class CuttingPlanes(Relaxation):
     oracle: Any = "ascent"
     max_cuts: int = 1
     tol: float = 1e-4
-    drop_inactive: bool = False
 
     def _relax(
         self, features: Array, feasible: FeasibleLabelings, C: float, **how: Any
@@ -79,7 +72,6 @@ class CuttingPlanes(Relaxation):
         r"""Algorithm 2 from :math:`\alpha = 1 / N`; the vectors of M are the labelings found."""
         check_count("max_cuts", self.max_cuts)
         check_number("tol", self.tol, least=0.0)
-        check_flag("drop_inactive", self.drop_inactive)
         master = named("master", self.master, MASTERS, "__call__")(features, C, **how)
         oracle = named("oracle", self.oracle, ORACLES, "__call__")(features, feasible)
         oracle = checked(oracle, features, feasible)
@@ -90,32 +82,17 @@ class CuttingPlanes(Relaxation):
             started = perf_counter()
             labelings = _with(cut, labelings)[: self.max_cuts]
             solution = master(labelings)
-            alpha = off_zero(solution.alpha)
-            cut = oracle(alpha)
-            lower = max(lower, lower_bound(alpha, cut.bound, C))
+            asked = off_zero(solution.alpha)
+            cut = oracle(asked)
+            lower = max(lower, lower_bound(asked, cut.bound, C))
             upper = min(upper, solution.upper)
-            record = Round(
-                objective=solution.value,
-                solver=solution.solver,
-                status=solution.status,
-                seconds=perf_counter() - started,
-                violation=_violation(cut, labelings, solution.level),
-                n_cuts=len(labelings),
-            )
+            violation = _violation(cut, labelings, solution.level)
+            by, seconds = (solution.solver, solution.status), perf_counter() - started
+            record = Round(solution.value, *by, seconds, violation, len(labelings))
             # until the objective decreases by less than the threshold
             history = History([*history, record], self._stop_reason(record, history, self.tol * C))
-            yield RelaxationResult(
-                value=solution.value,
-                lower=lower,
-                upper=upper,
-                vectors=labelings,
-                weights=solution.mu,
-                alpha=solution.alpha,
-                labelings=labelings,
-                history=history,
-            )
-            if self.drop_inactive:
-                labelings = labelings[solution.mu > INACTIVE]
+            value, mu, alpha = solution.value, solution.mu, solution.alpha
+            yield RelaxationResult(value, lower, upper, labelings, mu, alpha, labelings, history)
 
     def _stop_reason(self, record: Round, before: History, tol: float) -> StopReason | None:
         if record.violation is not None and record.violation <= tol:

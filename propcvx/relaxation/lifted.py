@@ -63,17 +63,9 @@ class Lifted(Relaxation):
         vectors, weights = mixture(lifting.span @ matrix @ lifting.span.T)
         labelings = nearest_labelings(vectors, weights, feasible)
         lower = lower_bound(alpha, largest / 2, C)
-        value = max(answer.value, lower)
-        yield RelaxationResult(
-            value=value,
-            lower=lower,
-            upper=labeling_upper_bound(features, labelings, C),
-            vectors=vectors,
-            weights=weights,
-            alpha=alpha,
-            labelings=labelings,
-            history=solved_at_once(value, answer),
-        )
+        value, upper = max(answer.value, lower), labeling_upper_bound(features, labelings, C)
+        history = solved_at_once(value, answer)
+        yield RelaxationResult(value, lower, upper, vectors, weights, alpha, labelings, history)
 
 
 def ridge(features: Array, labeling: Array, C: float) -> tuple[Array, float]:
@@ -98,6 +90,11 @@ def ridge(features: Array, labeling: Array, C: float) -> tuple[Array, float]:
     return weights, 0.5 * float(weights @ weights) + C * float(residuals @ residuals)
 
 
+def least_square_loss(features: Array, labelings: Array, C: float) -> float:
+    """The least value of some labelings by the square loss."""
+    return min(ridge(features, labeling, C)[1] for labeling in labelings)
+
+
 @dataclass(frozen=True)
 class SquareLossResult(RelaxationResult):
     """What a relaxation of the square loss reached; value and bounds are of that loss."""
@@ -110,7 +107,7 @@ class SquareLossResult(RelaxationResult):
 
     def upper_bound(self, features: Array, labelings: Array, C: float, weights: Array) -> float:
         """The least value of some feasible labelings by the square loss."""
-        return min(ridge(features, labeling, C)[1] for labeling in labelings)
+        return least_square_loss(features, labelings, C)
 
 
 @dataclass(eq=False, repr=False)
@@ -141,17 +138,9 @@ class Diffrac(Relaxation):
         vectors, weights = mixture(lifting.span @ answer.variables["U"] @ lifting.span.T)
         labelings = nearest_labelings(vectors, weights, feasible)
         lower = max(0.0, -float(largest))
-        value = max(answer.value, lower)
-        yield SquareLossResult(
-            value=value,
-            lower=lower,
-            upper=min(ridge(features, labeling, C)[1] for labeling in labelings),
-            vectors=vectors,
-            weights=weights,
-            alpha=np.full(len(features), C),
-            labelings=labelings,
-            history=solved_at_once(value, answer),
-        )
+        value, upper = max(answer.value, lower), least_square_loss(features, labelings, C)
+        alpha, history = np.full(len(features), C), solved_at_once(value, answer)
+        yield SquareLossResult(value, lower, upper, vectors, weights, alpha, labelings, history)
 
 
 def nearest_labelings(vectors: Array, weights: Array, feasible: FeasibleLabelings) -> Array:

@@ -91,15 +91,8 @@ class Master(ABC):
         weights = mu[:, None] * ((labelings * alpha) @ self.features)
         alpha = settled(alpha, (labelings * (weights @ self.features.T)).sum(axis=0), self.C)
         settled_value, _ = problem.bounds(alpha, mu)
-        return MasterSolution(
-            alpha=alpha,
-            mu=mu,
-            value=max(value, settled_value),
-            upper=upper,
-            level=float(alpha.sum()) - settled_value,
-            solver=answer.solver,
-            status=answer.status,
-        )
+        value, level = max(value, settled_value), float(alpha.sum()) - settled_value
+        return MasterSolution(alpha, mu, value, upper, level, answer.solver, answer.status)
 
     @abstractmethod
     def _solved(self, labelings: Array) -> tuple[Array, Array, Solution]:

@@ -77,16 +77,12 @@ class MixedInteger(Relaxation):
             found = svm.best(feasible.best(answer.variables["z"] - 0.5)[None])
             best = min(best, found, key=lambda one: one.value)
         missed = SAFETY * proved + SHORT * max(how["tol"], FEASIBILITY) * C * len(features)
-        record = Round(best.value, name, status, perf_counter() - started)
+        value, labelings, alpha = best.value, best.labeling[None], np.abs(best.duals)
+        lower = min(max(0.0, proved - missed), value)
+        record = Round(value, name, status, perf_counter() - started)
+        history = History([record], StopReason.SOLVED)
         yield RelaxationResult(
-            value=best.value,
-            lower=min(max(0.0, proved - missed), best.value),
-            upper=best.value,
-            vectors=best.labeling[None],
-            weights=np.ones(1),
-            alpha=np.abs(best.duals),
-            labelings=best.labeling[None],
-            history=History([record], StopReason.SOLVED),
+            value, lower, value, labelings, np.ones(1), alpha, labelings, history
         )
 
 
@@ -112,16 +108,11 @@ class ContinuousLabels(Relaxation):
         reach = 1.0 + np.sqrt(2.0 * upper) * np.linalg.norm(features, axis=1)
         lower = _continuous_bound(features, feasible, positive, negative, reach)
         labels = 2.0 * np.clip(answer.variables["z"], 0.0, 1.0) - 1.0
-        yield RelaxationResult(
-            value=answer.value,
-            lower=max(0.0, lower),
-            upper=upper,
-            vectors=labels[None],
-            weights=np.ones(1),
-            alpha=np.abs(positive - negative),
-            labelings=np.unique([start.labeling, feasible.best(labels)], axis=0),
-            history=solved_at_once(answer.value, answer),
-        )
+        vectors, weights, alpha = labels[None], np.ones(1), np.abs(positive - negative)
+        labelings = np.unique([start.labeling, feasible.best(labels)], axis=0)
+        value, lower = answer.value, max(0.0, lower)
+        history = solved_at_once(value, answer)
+        yield RelaxationResult(value, lower, upper, vectors, weights, alpha, labelings, history)
 
 
 def starting_point(svm: LabelingSVM, feasible: FeasibleLabelings) -> SolvedLabeling:

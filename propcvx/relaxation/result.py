@@ -67,7 +67,7 @@ class RelaxationResult(Readable):
     >>> print(exact.fit(two.X, bag_target(two.bags, two.proportions)).relaxation_)
     Value 11.60796 by the hinge loss; its optimum is between 11.60796 and 11.60796.
     No feasible labeling's value is below 11.60796.
-    200 instances; M is a mixture of 1 vector: 1.00; labelings found: 1.
+    200 instances; labelings found: 1; weights of the mixture M: 1.00.
     round  objective  violation  cuts  solver     status  seconds
         1     11.608          0     1  clarabel  optimal    ...
     Stopped after 1 round and ... s: the oracle found no labeling that violates the relaxation.
@@ -92,16 +92,12 @@ class RelaxationResult(Readable):
         heaviest = np.sort(self.weights)[::-1]
         more = ", ..." if len(heaviest) > LISTED else ""
         weights = ", ".join(f"{weight:.2f}" for weight in heaviest[:LISTED])
-        return "\n".join(
-            [
-                f"Value {self.value:.7g} by the {self.loss} loss; its optimum is between "
-                f"{self.lower:.7g} and {self.upper:.7g}.",
-                proved if np.isfinite(self.lower) else "It proves no lower bound.",
-                f"{len(self.alpha)} instances; M is a mixture of {len(heaviest)} "
-                f"vector{'s' if len(heaviest) > 1 else ''}: {weights}{more}; "
-                f"labelings found: {len(self.labelings)}.",
-                str(self.history),
-            ]
+        return (
+            f"Value {self.value:.7g} by the {self.loss} loss; its optimum is between "
+            f"{self.lower:.7g} and {self.upper:.7g}.\n"
+            f"{proved if np.isfinite(self.lower) else 'It proves no lower bound.'}\n"
+            f"{len(self.alpha)} instances; labelings found: {len(self.labelings)}; "
+            f"weights of the mixture M: {weights}{more}.\n{self.history}"
         )
 
     def plane(self, features: Array, labeling: Array, C: float) -> Array:
@@ -144,22 +140,15 @@ class RelaxationResult(Readable):
 
     def times(self, factor: float) -> RelaxationResult:
         """The same problem with all values larger by a factor: other units of the features."""
-        rounds = [
-            replace(
-                record,
-                objective=factor * record.objective,
-                violation=None if record.violation is None else factor * record.violation,
-            )
-            for record in self.history
-        ]
-        return replace(
-            self,
-            value=factor * self.value,
-            lower=factor * self.lower,
-            upper=factor * self.upper,
-            alpha=factor * self.alpha,
-            history=History(rounds, self.history.stop_reason),
-        )
+
+        def scaled(record: Any, *names: str) -> Any:
+            values = {name: getattr(record, name) for name in names}
+            known = {name: value for name, value in values.items() if value is not None}
+            return replace(record, **{name: factor * value for name, value in known.items()})
+
+        rounds = [scaled(record, "objective", "violation") for record in self.history]
+        history = History(rounds, self.history.stop_reason)
+        return replace(scaled(self, "value", "lower", "upper", "alpha"), history=history)
 
 
 class Relaxation(BaseEstimator, ABC):

@@ -66,9 +66,8 @@ def name_of(relaxation: Any) -> str:
 
 def each_once(given: Any) -> list[Any]:
     """One name or object, or a sequence of them without repetitions."""
-    several = list(given) if isinstance(given, list | tuple) else [given]
-    names = [one if isinstance(one, str) else id(one) for one in several]
-    return [one for place, one in enumerate(several) if names[place] not in names[:place]]
+    several = given if isinstance(given, list | tuple) else [given]
+    return list({one if isinstance(one, str) else id(one): one for one in several}.values())
 
 
 def portable_relaxation(relaxation: Any) -> Any:
@@ -101,23 +100,19 @@ def relax(
         :class:`~propcvx.relaxation.RelaxationResult` says; the message names the relaxation.
     """
     asked, name = find_relaxation("relaxation", relaxation), name_of(relaxation)
-    feasible_ones: set[bytes] = set()
-
-    def checked(result: Any) -> RelaxationResult:
-        check_result(name, result, feasible, feasible_ones)
-        return result
+    known: set[bytes] = set()
 
     def check_round(reached: Any) -> None:
-        on_round(checked(reached))
+        on_round(checked_result(name, reached, feasible, known))
 
     how = {"solver": solver, "tol": tol, "options": options, "on_round": check_round}
-    return checked(asked.relax(features, feasible, C, **how))
+    return checked_result(name, asked.relax(features, feasible, C, **how), feasible, known)
 
 
-def check_result(
-    name: str, result: Any, feasible: FeasibleLabelings, feasible_ones: set[bytes]
-) -> None:
-    """Check that what a relaxation returned can be used.
+def checked_result(
+    name: str, result: Any, feasible: FeasibleLabelings, known: set[bytes]
+) -> RelaxationResult:
+    """What a relaxation returned, if it can be used.
 
     Parameters
     ----------
@@ -125,8 +120,8 @@ def check_result(
         The relaxation's, for messages.
     result : RelaxationResult
     feasible : FeasibleLabelings
-    feasible_ones : set of bytes
-        Labelings that were checked in earlier rounds; those of this one are added.
+    known : set of bytes
+        Labelings that earlier rounds have shown to be feasible; those of this one are added.
     """
     if not isinstance(result, RelaxationResult):
         raise InputError(
@@ -136,27 +131,22 @@ def check_result(
     if fault := _fault_of(result, feasible.bags.n_instances):
         raise InputError(f"relaxation {name} returned {fault}.")
     for labeling in result.labelings:
-        if labeling.tobytes() not in feasible_ones and (fault := feasible.fault_of(labeling)):
+        if labeling.tobytes() not in known and (fault := feasible.fault_of(labeling)):
             raise InputError(
                 f"relaxation {name} returned a labeling that is not feasible: {fault}; "
                 "feasible.best(scores) is feasible."
             )
-        feasible_ones.add(labeling.tobytes())
+        known.add(labeling.tobytes())
     check_crossing(f"relaxation {name}", result.lower, result.upper)
+    return result
 
 
 def _fault_of(result: RelaxationResult, n: int) -> str | None:
     """What is wrong with the numbers or the history, and what would do; None if nothing is."""
-    for name, shape, infinite in (
-        ("value", (), None),
-        ("lower", (), -np.inf),
-        ("upper", (), np.inf),
-        ("alpha", (n,), None),
-        ("weights", (None,), None),
-        ("vectors", (None, n), None),
-        ("labelings", (None, n), None),
-    ):
-        if fault := _fault_of_numbers(getattr(result, name), shape, infinite):
+    arrays = {"alpha": (n,), "weights": (None,), "vectors": (None, n), "labelings": (None, n)}
+    infinite = {"lower": -np.inf, "upper": np.inf}
+    for name, shape in {"value": (), "lower": (), "upper": (), **arrays}.items():
+        if fault := _fault_of_numbers(getattr(result, name), shape, infinite.get(name)):
             return f"{name} = {fault}"
     if len(result.weights) != len(result.vectors):
         return f"{len(result.weights)} weights of {len(result.vectors)} vectors"

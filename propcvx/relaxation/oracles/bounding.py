@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -15,14 +15,7 @@ from propcvx.checks import check_count
 from propcvx.errors import InputError
 from propcvx.programs import Lifting, lifted_quadratic, mixture
 from propcvx.programs.facts import Facts, added_up, check_facts, no_facts
-from propcvx.relaxation.oracles.cut import (
-    BaseOracle,
-    Cut,
-    ascend,
-    best_cuts,
-    normal_directions,
-    violation_value,
-)
+from propcvx.relaxation.oracles.cut import BaseOracle, Cut, ascend, best_cut, normal_directions
 from propcvx.solvers import SolverNames, solve
 
 Array = NDArray[np.float64]
@@ -74,9 +67,8 @@ class EigenvalueOracle(BaseOracle):
         bound, axis = self._largest(weighted)
         starts = self.feasible.best(np.column_stack([axis, -axis])).T
         found = np.array([ascend(start, weighted, self.feasible) for start in starts])
-        values = [violation_value(self.features, labeling, alpha) for labeling in found]
-        best = int(np.argmax(values))
-        return Cut(found[best], values[best], max(values[best], bound / 2))
+        cut = best_cut(found, weighted)
+        return replace(cut, bound=max(cut.value, bound / 2))
 
     def _largest(self, weighted: Array) -> tuple[float, Array]:
         """The bound, and the y of its eigenvector."""
@@ -138,11 +130,6 @@ class SemidefiniteOracle(BaseOracle):
         check_facts(self.facts, self.feasible)
         return Lifting.of(self.feasible)
 
-    @cached_property
-    def _normal(self) -> Array:
-        shape = len(self.features), N_SAMPLES
-        return np.random.RandomState(0).standard_normal(shape)
-
     def __call__(self, alpha: Array) -> Cut:
         """Find a labeling for alpha."""
         lifting = self._lifting
@@ -163,13 +150,14 @@ class SemidefiniteOracle(BaseOracle):
         )
         lifted = lifting.span @ answer.variables["U"] @ lifting.span.T
         found = np.array([ascend(y, weighted, self.feasible) for y in self._rounded(lifted)])
-        cut = best_cuts(np.unique(found, axis=0), weighted, 1)
-        return Cut(cut.labeling, cut.value, max(cut.value, size * largest / 2))
+        cut = best_cut(found, weighted)
+        return replace(cut, bound=max(cut.value, size * largest / 2))
 
     def _rounded(self, lifted: Array) -> Array:
         vectors, weights = mixture(lifted)
         mean = weights @ vectors
         covariance = np.cov(vectors.T, aweights=weights, bias=True)
-        around = normal_directions(covariance, self._normal)
+        normal = np.random.RandomState(0).standard_normal((len(mean), N_SAMPLES))
+        around = normal_directions(covariance, normal)
         samples = np.column_stack([mean, mean[:, None] + around])
         return np.unique(self.feasible.best(samples).T, axis=0)

@@ -69,9 +69,8 @@ def checked(oracle: Oracle, features: Array, feasible: FeasibleLabelings) -> Ora
     def ask(alpha: Array) -> Cut:
         cut = oracle(alpha)
         for labeling in (cut.labeling, *cut.others):
-            reason = feasible.fault_of(labeling)
-            if reason is not None:
-                raise InputError(f"{name} returned a labeling that is not feasible: {reason}.")
+            if fault := feasible.fault_of(labeling):
+                raise InputError(f"{name} returned a labeling that is not feasible: {fault}.")
         value = violation_value(features, cut.labeling, alpha)
         largest = 0.5 * float(alpha @ norms) ** 2
         if not abs(cut.value - value) <= ROUNDING * (value + np.finfo(float).eps * largest):

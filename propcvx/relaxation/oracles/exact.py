@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import islice
 from typing import Any
@@ -31,10 +32,15 @@ class ExhaustiveOracle(BaseOracle):
     def __call__(self, alpha: Array) -> Cut:
         """Find a labeling for alpha."""
         weighted = alpha[:, None] * self.features
-        labelings, best = self.feasible.enumerate(), []
-        while block := list(islice(labelings, CHUNK)):
-            best.append(best_cut(np.array(block), weighted).labeling)
-        return best_cut(np.array(best), weighted)
+        labelings = self.feasible.enumerate()
+        blocks = iter(lambda: list(islice(labelings, CHUNK)), [])
+        return _best_of_blocks(map(np.array, blocks), weighted)
+
+
+def _best_of_blocks(blocks: Iterable[Array], weighted: Array) -> Cut:
+    """The most violated of all labelings, a block of them at a time."""
+    best = [best_cut(block, weighted).labeling for block in blocks]
+    return best_cut(np.array(best), weighted)
 
 
 @dataclass(frozen=True)
@@ -59,9 +65,9 @@ class DirectionSweepOracle(BaseOracle):
         weighted = np.zeros((len(alpha), 2))
         weighted[:, : self.features.shape[1]] = alpha[:, None] * self.features
         directions = direction(arcs(weighted, self.feasible.bags.index))
-        blocks = (directions[i : i + CHUNK] for i in range(0, len(directions), CHUNK))
+        blocks = np.split(directions, range(CHUNK, len(directions), CHUNK))
         found = (self.feasible.best(weighted @ block.T).T for block in blocks)
-        return best_cut(np.array([best_cut(b, weighted).labeling for b in found]), weighted)
+        return _best_of_blocks(found, weighted)
 
 
 def arcs(points: Array, bags: NDArray[np.intp]) -> Array:

@@ -46,19 +46,13 @@ def leading_dimensions(features: Array, variance: float) -> Array:
         The features along the leading axes, largest first: :math:`U_d S_d^{1/2}`.  Their signs
         are arbitrary.
     """
-    if features.shape[1] < len(features):
-        return features @ _leading_eigenpairs(features.T @ features, variance)[1]
-    values, vectors = _leading_eigenpairs(features @ features.T, variance)
-    return vectors * np.sqrt(values)
-
-
-def _leading_eigenpairs(gram: Array, share: float) -> tuple[Array, Array]:
-    """Eigenvalues that make up a share of the trace, largest first, and their eigenvectors."""
-    values, vectors = np.linalg.eigh(gram)
+    tall = features.shape[1] < len(features)
+    values, vectors = np.linalg.eigh(features.T @ features if tall else features @ features.T)
     values, vectors = np.maximum(values[::-1], 0.0), vectors[:, ::-1]
     energy = np.cumsum(values)
-    kept = int(np.searchsorted(energy, share * energy[-1] * (1 - 1e-12))) + 1
-    return values[:kept], vectors[:, :kept]
+    kept = int(np.searchsorted(energy, variance * energy[-1] * (1 - 1e-12))) + 1
+    leading = vectors[:, :kept]
+    return np.asarray(features @ leading if tall else leading * np.sqrt(values[:kept]))
 
 
 @dataclass(frozen=True)
