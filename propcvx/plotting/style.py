@@ -13,8 +13,7 @@ from math import ceil
 from typing import Any
 
 import numpy as np
-from cycler import cycler
-from matplotlib import rc_context
+from matplotlib import cycler, rc_context
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
@@ -34,8 +33,8 @@ POINTS: dict[str, Any] = {"s": 22, "edgecolors": "white", "linewidths": 0.4, "zo
 COLOURS = (BLUE, VERMILION, "#009E73", PURPLE, ORANGE, GREY)
 SERIES: Sequence[dict[str, Any]] = list(
     cycler(markersize=[4.5])
-    * cycler(fillstyle=("full", "none", "left"))
-    * cycler(color=COLOURS, marker="o^sDvP", linestyle=("-", "--", "-.", ":", "-", "--"))
+    * cycler(fillstyle=["full", "none", "left"])
+    * cycler(color=COLOURS, marker=list("o^sDvP"), linestyle=["-", "--", "-.", ":", "-", "--"])
 )
 """How lines are drawn, one after the other: all colours with full marks, then with open ones."""
 
