@@ -13,10 +13,11 @@ from math import ceil
 from typing import Any
 
 import numpy as np
-from matplotlib import cycler, rc_context
+from matplotlib import rc_context
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
+from matplotlib.rcsetup import cycler
 from numpy.typing import NDArray
 
 from propcvx.errors import InputError
