@@ -1,6 +1,6 @@
 """The pages of docs/ run, and name what is there (tests/test_readme.py: the README)."""
 
-import importlib
+import importlib.util
 import json
 import pkgutil
 import re
@@ -46,6 +46,7 @@ def test_code_on_a_page_runs_in_order(page, tmp_path, monkeypatch):
 
 def test_every_module_is_in_the_api():
     listed = set(re.findall(r"^   (propcvx[\w.]*)$", (ROOT / "docs/api.rst").read_text(), re.M))
+    assert [name for name in listed if importlib.util.find_spec(name) is None] == []
     for module in pkgutil.walk_packages(propcvx.__path__, "propcvx."):
         package = importlib.import_module(module.name.rpartition(".")[0])
         shown_by_package = package.__name__ in listed and hasattr(package, "__all__")

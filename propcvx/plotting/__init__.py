@@ -6,12 +6,7 @@ a figure, and return the axes; the annealing is an animation.
 
 from matplotlib.figure import Figure as Figure
 
-from propcvx.plotting.bounds import (
-    bounds_over_time,
-    interval_comparison,
-    labelings,
-    tree,
-)
+from propcvx.plotting.bounds import bounds_over_time, interval_comparison, labelings, tree
 from propcvx.plotting.fits import annealing, annealing_frame, boundary, history, proportions
 from propcvx.plotting.lines import (
     accuracy_by_bag_size,

@@ -8,10 +8,18 @@ from typing import Any
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.ticker import MaxNLocator
 
 from propcvx.bounds import CertifiedInterval
-from propcvx.plotting.style import BLUE, GREY, VERMILION, axes_of, legend_lines, series_of
+from propcvx.plotting.style import (
+    BLUE,
+    GREY,
+    ORANGE,
+    VERMILION,
+    axes_of,
+    figure_of_panels,
+    legend_lines,
+    series_of,
+)
 from propcvx.relaxation import RelaxationResult
 
 Comparisons = Sequence[tuple[str, Sequence[Mapping[str, Any]]]]
@@ -19,7 +27,7 @@ STATUS: dict[str, dict[str, Any]] = {
     "branched": {"marker": "o", "color": GREY},
     "closed": {"marker": "s", "color": BLUE},
     "stalled": {"marker": "X", "color": VERMILION},
-    "open": {"marker": "^", "color": "#E69F00"},
+    "open": {"marker": "^", "color": ORANGE},
 }
 
 
@@ -79,12 +87,10 @@ def bounds_over_time(comparisons: Comparisons) -> Figure:
     matplotlib.figure.Figure
     """
     columns = min(3, len(comparisons))
-    lines = -(-len(comparisons) // columns)
-    figure = Figure(figsize=(4.2 * columns + 2.2, 2.9 * lines + 0.4), layout="constrained")
-    panels = figure.subplots(lines, columns, sharex=True, sharey=True, squeeze=False).ravel()
+    figure, panels = figure_of_panels(len(comparisons), columns, (4.2, 2.9), around=(2.2, 0.4))
     every = [row for _, rows in comparisons for row in rows]
     styles = series_of([row["kind"] for row in every if _rises(row)])
-    for ax, (heading, rows) in zip(panels, comparisons, strict=False):
+    for ax, (heading, rows) in zip(panels, comparisons, strict=True):
         for row in filter(_rises, rows):
             rises = [rise for rise in row["history"] if rise[1] > 0.0]
             seconds, lower = np.array([*rises, (row["cpu_seconds"], row["lower"])]).T
@@ -94,11 +100,8 @@ def bounds_over_time(comparisons: Comparisons) -> Figure:
         ax.set(xscale="log", ylim=(-0.03, 1.06))
         ax.set_title(heading, fontsize="small")
         ax.grid(alpha=0.3)
-    for unused in panels[len(comparisons) :]:
-        unused.remove()
-    figure.legend(
-        handles=legend_lines(styles), loc="outside right upper", fontsize="small", frameon=False
-    )
+    at: dict[str, Any] = {"loc": "outside right upper", "fontsize": "small"}
+    figure.legend(handles=legend_lines(styles), frameon=False, **at)
     figure.supxlabel("seconds of processor time", fontsize="medium")
     figure.supylabel("lower bound / best value known", fontsize="medium")
     return figure
@@ -128,8 +131,8 @@ def tree(result: CertifiedInterval, ax: Axes | None = None) -> Axes:
     ax, nodes = axes_of(ax), {node.index: node for node in result.nodes}
     for node in nodes.values():
         if node.parent in nodes:
-            ends = (node, nodes[node.parent])
-            x, y = [end.depth for end in ends], [end.lower for end in ends]
+            parent = nodes[node.parent]
+            x, y = (parent.depth, node.depth), (parent.lower, node.lower)
             ax.plot(x, y, color="0.8", zorder=1)
     for status, style in STATUS.items():
         chosen = [node for node in nodes.values() if node.status == status]
@@ -138,7 +141,7 @@ def tree(result: CertifiedInterval, ax: Axes | None = None) -> Axes:
             ax.scatter(depths, [node.lower for node in chosen], label=status, zorder=2, **style)
     ax.axhline(result.upper, color=VERMILION, linestyle="--", label="best labeling known")
     ax.set(xlabel="depth", ylabel="lower bound")
-    ax.xaxis.set_major_locator(MaxNLocator(integer=True))
+    ax.locator_params(axis="x", integer=True)
     ax.legend(frameon=False)
     return ax
 

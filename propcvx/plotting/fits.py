@@ -12,23 +12,12 @@ import numpy as np
 from matplotlib.animation import FuncAnimation, PillowWriter
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.ticker import MaxNLocator
 from numpy.typing import NDArray
 
 from propcvx.alternating.algorithm import Iterate
 from propcvx.bags import Bags
 from propcvx.errors import InputError
-from propcvx.plotting.style import (
-    BLUE,
-    GREY,
-    POINTS,
-    SERIES,
-    Array,
-    axes_of,
-    check_plane,
-    draw_points,
-    draw_sides,
-)
+from propcvx.plotting.style import BLUE, GREY, Array, axes_of, check_plane, draw_points, draw_sides
 
 FRAMES_PER_SECOND = 4
 
@@ -49,10 +38,10 @@ def history(fitted: Any, ax: Axes | None = None) -> Axes:
     """
     ax = axes_of(ax)
     rounds = np.arange(1, len(fitted.history_) + 1)
-    style = SERIES[0] if len(rounds) < 30 else {**SERIES[0], "marker": ""}
-    ax.plot(rounds, fitted.history_.objectives, label="objective", **style)
+    marker = "o" if len(rounds) < 30 else ""
+    ax.plot(rounds, fitted.history_.objectives, marker=marker, color=BLUE, label="objective")
     ax.set(xlabel="round", ylabel="objective")
-    ax.xaxis.set_major_locator(MaxNLocator(integer=True))
+    ax.locator_params(axis="x", integer=True)
     annealing = [record.C_star for record in fitted.history_]
     if None not in annealing:
         ax.plot(rounds, annealing, color=GREY, linestyle=":", label="$C^*$")
@@ -87,10 +76,8 @@ def boundary(
     """
     X, ax = check_plane(X), axes_of(ax)
     draw_sides(fitted.decision_function, X, ax)
-    if labels is None:
-        ax.scatter(X[:, 0], X[:, 1], color=GREY, **POINTS)
-    else:
-        draw_points(ax, X, labels)
+    draw_points(ax, X, labels)
+    if labels is not None:
         ax.legend(frameon=False)
     return ax
 
@@ -120,9 +107,8 @@ def proportions(fitted: Any, X: Array, y: NDArray[np.void], ax: Axes | None = No
     ends = np.array([0.0, 1.0])
     ax.plot(ends, ends, color=GREY, linewidth=1, label="exact")
     if isinstance(epsilon, float | int) and epsilon > 0:
-        ax.fill_between(
-            ends, ends - epsilon, ends + epsilon, color=GREY, alpha=0.2, label="within epsilon"
-        )
+        band: dict[str, Any] = {"color": GREY, "alpha": 0.2, "label": "within epsilon"}
+        ax.fill_between(ends, ends - epsilon, ends + epsilon, **band)
     sizes = 20 + 80 * bags.sizes / bags.sizes.max()
     style: dict[str, Any] = {"color": BLUE, "alpha": 0.7, "edgecolors": "white"}
     ax.scatter(bags.proportions, predicted, s=sizes, label="a bag", **style)
@@ -199,8 +185,6 @@ def annealing_frame(frame: Iterate, X: Array, ax: Axes | None = None) -> Axes:
     X, ax = check_plane(X), axes_of(ax)
     draw_sides(lambda points: points @ frame.separator.weights + frame.separator.bias, X, ax)
     draw_points(ax, X, frame.labeling)
-    ax.set_title(
-        f"round {frame.number}, $C^*$ = {frame.C_star:.2g}, {frame.n_flips} flips follow",
-        fontsize="medium",
-    )
+    title = f"round {frame.number}, $C^*$ = {frame.C_star:.2g}, {frame.n_flips} flips follow"
+    ax.set_title(title, fontsize="medium")
     return ax

@@ -12,7 +12,7 @@ from matplotlib.lines import Line2D
 from numpy.typing import NDArray
 
 from propcvx.errors import InputError
-from propcvx.plotting.style import GREY, Line, axes_of, legend_lines, series_of
+from propcvx.plotting.style import GREY, Line, axes_of, figure_of_panels, legend_lines, series_of
 
 
 def accuracy_by_bag_size(panels: Mapping[str, Mapping[str, Line]], title: str = "") -> Figure:
@@ -30,16 +30,14 @@ def accuracy_by_bag_size(panels: Mapping[str, Mapping[str, Line]], title: str = 
     -------
     matplotlib.figure.Figure
     """
-    n_rows = -(-len(panels) // 2)
-    figure = Figure(figsize=(7.2, 2.5 * n_rows + 0.8), layout="constrained")
-    grid = figure.subplots(n_rows, 2, sharex=True, sharey=True, squeeze=False).ravel()
+    figure, grid = figure_of_panels(len(panels), 2, (3.6, 2.5), around=(0, 0.8))
     handles = _draw_panels(grid, panels)
     figure.legend(handles=handles, loc="outside lower center", ncols=len(handles), frameon=False)
     sizes = sorted({x for lines in panels.values() for line in lines.values() for x in line[0]})
     grid[0].set_xscale("log", base=2)
     grid[0].set_xticks(sizes, [f"{size:.0f}" for size in sizes])
     grid[0].minorticks_off()
-    for ax in grid[: len(panels)][-2:]:
+    for ax in grid[-2:]:
         ax.set_xlabel("instances in a bag")
         ax.tick_params(labelbottom=True)
     figure.supylabel("accuracy on test instances (%)", fontsize="medium")
@@ -157,10 +155,9 @@ def coefficients(models: Sequence[Any], parameter: str = "C", ax: Axes | None = 
     """
     rows = []
     for model in models:
-        weights = {
-            f"$w_{{{j}}}$": weight for j, weight in enumerate(np.ravel(model.coef_), start=1)
-        }
-        rows.append({parameter: model.get_params()[parameter], **weights})
+        weights = enumerate(np.ravel(model.coef_), start=1)
+        by_name = {f"$w_{{{j}}}$": weight for j, weight in weights}
+        rows.append({parameter: model.get_params()[parameter], **by_name})
     ax = regularisation_path(rows, parameter, ax)
     ax.axhline(0.0, color=GREY, linewidth=0.8)
     ax.set_ylabel("weight")

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from functools import partial
+from collections.abc import Mapping, Sequence
 from itertools import count
 from math import ceil, sqrt
 from string import ascii_lowercase
@@ -23,6 +22,7 @@ from propcvx.plotting.style import (
     Array,
     check_plane,
     draw_points,
+    figure_of_panels,
     scores_on_grid,
 )
 
@@ -65,7 +65,10 @@ def method_comparison(
     shares = np.concatenate([np.concatenate(pair) for pair in proportions.values()])
     limits = (max(0.0, shares.min() - 0.08), min(1.0, shares.max() + 0.08))
     for ax, (name, (true, predicted)) in zip(panels, proportions.items(), strict=True):
-        _draw_proportions(ax, name, true, predicted)
+        ax.plot([0, 1], [0, 1], color=GREY, linewidth=1, zorder=1)
+        ax.plot(true, predicted, "o", color=BLUE, alpha=0.65, markersize=6, zorder=2)
+        error = np.mean(np.abs(true - predicted))
+        ax.set_title(f"{name}\nbag error {error:.3f}", fontsize="medium")
         ax.set(xlim=limits, ylim=limits, aspect="equal")
     panels[0].set_ylabel("predicted share of positives")
     rows[1].supxlabel("true share of positives in a held-out bag", fontsize="medium")
@@ -84,25 +87,12 @@ def _draw_accuracies(
         ax.annotate(f"{value:.1f}", (value, row), (0, 7), textcoords="offset points", ha="center")
     name, top = ceiling
     ax.axvline(100.0 * top, color=GREY, linestyle="--")
-    ax.annotate(
-        f"{name}: {top:.1%}",
-        (100.0 * top, 1.0),
-        (0, 4),
-        xycoords=ax.get_xaxis_transform(),
-        textcoords="offset points",
-        ha="center",
-    )
+    above: dict[str, Any] = {"transform": ax.get_xaxis_transform(), "ha": "center"}
+    ax.text(100.0 * top, 1.03, f"{name}: {top:.1%}", **above)
     ax.set_yticks(rows, list(accuracies))
     ax.set_ylim(-0.6, len(values) - 0.2)
     ax.set_xlabel(f"accuracy on {n_instances} held-out instances, with its standard error (%)")
     ax.grid(axis="x", alpha=0.3)
-
-
-def _draw_proportions(ax: Axes, name: str, true: Array, predicted: Array) -> None:
-    ax.plot([0, 1], [0, 1], color=GREY, linewidth=1, zorder=1)
-    ax.plot(true, predicted, "o", color=BLUE, alpha=0.65, markersize=6, zorder=2)
-    error = float(np.mean(np.abs(true - predicted)))
-    ax.set_title(f"{name}\nbag error {error:.3f}", fontsize="medium")
 
 
 def figure_one(data: Any, panels: Panels) -> Figure:
@@ -128,27 +118,22 @@ def figure_one(data: Any, panels: Panels) -> Figure:
     check_plane(data.X)
     reach = 1.1 * float(np.abs(data.X).max())
     last = dict([*panels[-1][1].items()][-1:] if panels else [])
-    drawings: list[tuple[str, Callable[[Axes], None]]] = [
-        (f"bag {place}: {share:.0%} positive", partial(_draw_bag, data, bag, last, reach))
-        for place, (bag, share) in enumerate(data.proportions.items(), start=1)
-    ]
-    drawings += [
-        (heading, partial(_draw_decisions, data, classifiers, reach))
-        for heading, classifiers in panels
-    ]
-    columns = ceil(sqrt(len(drawings)))
-    n_rows = ceil(len(drawings) / columns)
-    figure = Figure(figsize=(4.1 * columns, 5.2 * n_rows), layout="constrained")
-    grid = figure.subplots(n_rows, columns, sharex=True, sharey=True, squeeze=False).ravel()
+    n_panels = len(data.proportions) + len(panels)
+    figure, grid = figure_of_panels(n_panels, ceil(sqrt(n_panels)), (4.1, 5.2))
+    axes = iter(grid)
+    for place, (bag, share) in enumerate(data.proportions.items(), start=1):
+        ax = next(axes)
+        _draw_bag(data, bag, last, reach, ax)
+        ax.set_title(f"bag {place}: {share:.0%} positive")
+    for ax, (heading, classifiers) in zip(axes, panels, strict=True):
+        _draw_decisions(data, classifiers, reach, ax)
+        ax.set_title(heading)
     letters = (letter * times for times in count(1) for letter in ascii_lowercase)
-    for ax, letter, (heading, draw) in zip(grid, letters, drawings, strict=False):
-        draw(ax)
+    for ax, letter in zip(grid, letters, strict=False):
         ax.set(xlim=(-reach, reach), ylim=(-reach, reach), aspect="equal")
-        ax.set_title(f"({letter}) {heading}")
+        ax.set_title(f"({letter}) {ax.get_title()}")
         at: dict[str, Any] = {"loc": "upper center", "bbox_to_anchor": (0.5, -0.07)}
         ax.legend(**at, ncols=2, fontsize="small", columnspacing=1.0, frameon=False)
-    for unused in grid[len(drawings) :]:
-        unused.remove()
     return figure
 
 

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from io import StringIO
+from itertools import cycle
+from math import ceil
 from typing import Any
 
 import numpy as np
@@ -15,6 +17,7 @@ from matplotlib import rc_context
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
+from matplotlib.rcsetup import cycler
 from numpy.typing import NDArray
 
 from propcvx.errors import InputError
@@ -23,32 +26,23 @@ Array = NDArray[np.float64]
 Line = tuple[Array, Array, Array]
 
 BLUE, VERMILION, PURPLE, GREY = "#0072B2", "#D55E00", "#8E3B73", "#555555"
+ORANGE = "#E69F00"
 CLASSES = ((1, "positive", BLUE, "o"), (-1, "negative", VERMILION, "^"))
 """Label, name, colour and marker of both classes."""
 POINTS: dict[str, Any] = {"s": 22, "edgecolors": "white", "linewidths": 0.4, "zorder": 3}
 """How instances are drawn."""
-SERIES: Sequence[dict[str, Any]] = [
-    {"color": colour, "marker": marker, "markersize": 4.5, "linestyle": dashes}
-    for colour, marker, dashes in (
-        (BLUE, "o", "-"),
-        (VERMILION, "^", "--"),
-        ("#009E73", "s", "-."),
-        (PURPLE, "D", ":"),
-        ("#E69F00", "v", "-"),
-        (GREY, "P", "--"),
-    )
-]
+COLOURS = (BLUE, VERMILION, "#009E73", PURPLE, ORANGE, GREY)
+SERIES: Sequence[dict[str, Any]] = list(
+    cycler(markersize=[4.5])
+    * cycler(fillstyle=["full", "none", "left"])
+    * cycler(color=COLOURS, marker=list("o^sDvP"), linestyle=["-", "--", "-.", ":", "-", "--"])
+)
+"""How lines are drawn, one after the other: all colours with full marks, then with open ones."""
 
 
 def series_of(names: Sequence[str]) -> dict[str, dict[str, Any]]:
-    """A style for each name: the series' in turn, and after the last of them with open marks."""
-    return {
-        name: {
-            **SERIES[place % len(SERIES)],
-            "fillstyle": ("full", "none", "left")[place // len(SERIES) % 3],
-        }
-        for place, name in enumerate(dict.fromkeys(names))
-    }
+    """A style for each name."""
+    return dict(zip(dict.fromkeys(names), cycle(SERIES), strict=False))
 
 
 def legend_lines(styles: Mapping[str, dict[str, Any]]) -> list[Line2D]:
@@ -59,6 +53,19 @@ def legend_lines(styles: Mapping[str, dict[str, Any]]) -> list[Line2D]:
 def axes_of(ax: Axes | None) -> Axes:
     """The given axes, or those of a new figure."""
     return Figure(figsize=(5.0, 3.4), layout="constrained").subplots() if ax is None else ax
+
+
+def figure_of_panels(
+    n_panels: int, columns: int, panel: tuple[float, float], around: tuple[float, float] = (0, 0)
+) -> tuple[Figure, NDArray[Any]]:
+    """A figure, and its axes row by row: of one size, with room around them, on the same scales."""
+    rows = ceil(n_panels / columns)
+    size = (columns * panel[0] + around[0], rows * panel[1] + around[1])
+    figure = Figure(figsize=size, layout="constrained")
+    axes = figure.subplots(rows, columns, sharex=True, sharey=True, squeeze=False).ravel()
+    for unused in axes[n_panels:]:
+        unused.remove()
+    return figure, axes[:n_panels]
 
 
 def svg_text(figure: Figure) -> str:
@@ -82,8 +89,11 @@ def check_plane(X: Any) -> Array:
     return X
 
 
-def draw_points(ax: Axes, X: Array, labels: NDArray[Any], *, named: bool = True) -> None:
-    """Instances in the colour and with the mark of their class."""
+def draw_points(ax: Axes, X: Array, labels: NDArray[Any] | None, *, named: bool = True) -> None:
+    """Instances in the colour and with the mark of their class; grey if labels are not known."""
+    if labels is None:
+        ax.scatter(X[:, 0], X[:, 1], color=GREY, **POINTS)
+        return
     for label, name, colour, marker in CLASSES:
         chosen = X[np.sign(labels) == label]
         shown = name if named else None
@@ -101,9 +111,8 @@ def draw_sides(scores_of: Callable[[Array], Array], X: Array, ax: Axes) -> None:
     around = 0.05 * np.ptp(X, axis=0)
     first, second = np.linspace(X.min(axis=0) - around, X.max(axis=0) + around, 200).T
     scores = scores_on_grid(scores_of, first, second)
-    ax.contourf(
-        first, second, scores, levels=(-np.inf, 0.0, np.inf), colors=(VERMILION, BLUE), alpha=0.12
-    )
+    sides: dict[str, Any] = {"levels": (-np.inf, 0.0, np.inf), "colors": (VERMILION, BLUE)}
+    ax.contourf(first, second, scores, alpha=0.12, **sides)
     levels = [level for level in (-1.0, 0.0, 1.0) if scores.min() < level < scores.max()]
     dashes = ["-" if level == 0.0 else ":" for level in levels]
     if levels:
