@@ -23,7 +23,7 @@ from propcvx.errors import (
 )
 from propcvx.experiments.isolated import run_isolated
 from propcvx.programs import Program
-from propcvx.solvers import Answer, Solver, find_solver, solvers_for
+from propcvx.solvers import Solver, find_solver, solvers_for
 from propcvx.solvers.call import USABLE, leave_values
 from propcvx.solvers.residuals import residuals_of
 from propcvx.solvers.table import named_solver
@@ -229,23 +229,18 @@ def _measurements(
     if answer.status not in USABLE or any(v is None for v in answer.variables.values()):
         yield {"reason": "the solver has no answer"}
         return
-    yield _checked(program, answer)
+    leave_values(program, answer)
+    yield {"objective": float(problem.objective.value)}
+    if program.structure is not None:
+        gap = program.structure.gap(program.values, answer.variables, answer.duals)
+        yield {"relative_gap": gap}
+    try:
+        yield vars(residuals_of(problem))
+    except ResidualsError as error:
+        yield {"reason": f"not checked: {error}"}
     if answer.solve_seconds <= ENOUGH:
         yield {"resolve_cold_ms": _again(solver, program, options, None)}
         yield {"resolve_warm_ms": _again(solver, program, options, answer.warm)}
-
-
-def _checked(program: Program, answer: Answer) -> Row:
-    """The objective, the residuals and the gap, computed from the values of an answer alone."""
-    leave_values(program, answer)
-    found: Row = {"objective": float(program.problem.objective.value)}
-    if program.structure is not None:
-        gap = program.structure.gap(program.values, answer.variables, answer.duals)
-        found["relative_gap"] = gap
-    try:
-        return found | vars(residuals_of(program.problem))
-    except ResidualsError as error:
-        return found | {"reason": f"not checked: {error}"}
 
 
 def _again(solver: Solver, program: Program, options: dict[str, Any], warm: Any) -> float:
