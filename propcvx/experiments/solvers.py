@@ -53,7 +53,7 @@ REPEATS = 3
 """Times that a program is solved again, of which the fastest counts."""
 
 ENOUGH = 1.0
-"""A solve of more seconds is not repeated, and repeats end after so many."""
+"""A solve of more seconds is not repeated."""
 
 REFUSALS = (
     (LicenceError, "no licence"),
@@ -245,10 +245,8 @@ def _measurements(
 
 def _again(solver: Solver, program: Program, options: dict[str, Any], warm: Any) -> float:
     """Milliseconds in the solver of the fastest of some runs, the problem being compiled."""
-    seconds: list[float] = []
-    while len(seconds) < REPEATS and sum(seconds) < ENOUGH:
-        seconds.append(solver.run(program, dict(options), warm).solve_seconds)
-    return 1e3 * min(seconds)
+    answers = (solver.run(program, dict(options), warm) for _ in range(REPEATS))
+    return 1e3 * min(answer.solve_seconds for answer in answers)
 
 
 def _run_of(row: Row) -> tuple[object, ...]:

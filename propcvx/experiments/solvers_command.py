@@ -42,7 +42,7 @@ def add_solvers(commands: Any) -> None:
     add("--rows", type=Path, required=True, metavar="FILE", help="JSON lines, kept and continued")
     add("--solvers", type=several(str), help="see propcvx solvers (those installed that can)")
     add("--tols", type=several(_accuracy), default="default,low,high", help=tols)
-    add("--sizes", type=several(int), default="50", help="instances (%(default)s)")
+    add("--sizes", type=several(int), default="16", help="instances (%(default)s)")
     add("--data", default="generated", help="a real set, or 'generated'")
     add("--C", type=float, default=1.0, help="weight of the loss (%(default)s)")
     add("--canon-backend", metavar="NAME", help="CVXPY's: CPP, SCIPY or COO")
