@@ -1,6 +1,5 @@
 """In a process of its own: ordinary use with warnings as errors, and the core as in a browser."""
 
-import ast
 import os
 import re
 import subprocess
@@ -96,17 +95,6 @@ def test_ordinary_use():
     """By environment, so that the second process of the script has it, too."""
     out, errors = python(str(ROOT / "tests" / "ordinary_use.py"), PYTHONWARNINGS="error")
     assert (out.split(), errors) == (["OK"], "")
-
-
-def test_nothing_depends_on_assert():
-    """With python -O there would be no check."""
-    found = [
-        f"{path}:{node.lineno}"
-        for path in (ROOT / "propcvx").rglob("*.py")
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
-        if isinstance(node, ast.Assert)
-    ]
-    assert found == []
 
 
 def test_four_methods_without_heavy_modules_and_absent_solvers():
