@@ -1,13 +1,10 @@
-"""Relaxations and bounds side by side on one problem: ``propcvx relax``."""
+"""Relaxations and bounds side by side on one problem."""
 
 from __future__ import annotations
 
-import json
 import warnings
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Mapping
 from functools import partial
-from pathlib import Path
 from time import perf_counter, process_time
 from types import MappingProxyType
 from typing import Any
@@ -18,21 +15,18 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 from tqdm import tqdm
 
-import propcvx
 from propcvx.bounds import BOUNDS, Bound, Event, Interval, LabelingProblem, SwapSearch
 from propcvx.checks import check_choice
 from propcvx.errors import CrossedBoundsError, InputError, SolverError
 from propcvx.estimators import ConvPropSVM, certify
-from propcvx.experiments.programs import sample_in_bags
 from propcvx.history import StopReason
-from propcvx.plotting import bounds_over_time, interval_comparison
 from propcvx.relaxation import RELAXATIONS, CuttingPlanes, MixedInteger, RelaxationResult
 from propcvx.relaxation.bounds import check_crossing, gap_between
 from propcvx.relaxation.oracles import ORACLES, SemidefiniteOracle
 from propcvx.relaxation.rounding import ROUNDINGS
 from propcvx.relaxation.table import BUILT_IN, TOL, each_once, find_relaxation, name_of, relax
 from propcvx.targets import bag_target
-from propcvx.text import cell_text, text_table, unique_names
+from propcvx.text import unique_names
 
 Array = NDArray[np.float64]
 Row = dict[str, Any]
@@ -306,101 +300,3 @@ def _fail(row: Row, error: Exception) -> None:
     """Empty a row of all but its kind, and say why."""
     status = next((ERRORS[one] for one in ERRORS if isinstance(error, one)), "failed")
     row |= {**dict.fromkeys(COLUMNS), "status": status, "reason": str(error) or repr(error)}
-
-
-# --- the command ------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True)
-class Problem:
-    """What is compared on: random instances of a data set in random bags."""
-
-    data: str
-    instances: int
-    C: float
-    bag_size: int = 8
-    epsilon: float = 0.0
-    kernel: str = "linear"
-    gamma: float | str = "scale"
-    seed: int = 0
-
-    def __str__(self) -> str:
-        kernel = "" if self.kernel == "linear" else f", {self.kernel} kernel, gamma={self.gamma}"
-        return (
-            f"{self.data}, N={self.instances}, bags of {self.bag_size}, C={self.C:g}, "
-            f"epsilon={self.epsilon:g}{kernel}"
-        )
-
-    def compare(self, kinds: Any, **how: Any) -> list[Row]:
-        """Rows of :func:`compare_relaxations`."""
-        sample = sample_in_bags(self.data, self.instances, self.bag_size, self.seed)
-        how |= {name: getattr(self, name) for name in ("epsilon", "kernel", "gamma")}
-        how |= {"labels": sample.labels, "random_state": self.seed, "kinds": kinds}
-        return compare_relaxations(sample.X, sample.y, self.C, **how)
-
-
-def run_comparison(
-    problems: Sequence[Problem],
-    kinds: str | Sequence[str] = "all",
-    *,
-    time_limit: float = 60.0,
-    file: Path | None = None,
-    figure: Path | None = None,
-    curves: Path | None = None,
-) -> None:
-    """Compare on each problem; print a table as soon as it is done.
-
-    Parameters
-    ----------
-    problems : sequence of Problem
-    kinds : "all" or sequence of str
-        Names in ``propcvx.experiments.laboratory.KINDS``.
-    time_limit : float
-        Seconds for each of them.
-    file : Path, optional
-        Where to keep all as JSON; written again after each problem.
-    figure, curves : Path, optional
-        Where to draw the intervals, and the bounds against time; likewise.
-
-    Raises
-    ------
-    InputError
-        If an argument cannot be used.
-    KeyboardInterrupt
-        After Ctrl-C, when what was done is printed, kept and drawn.
-    """
-    kept: Row = {"propcvx": propcvx.__version__, "time_limit": time_limit, "comparisons": []}
-    panels: list[tuple[str, list[Row]]] = []
-    for problem in problems:
-        rows = problem.compare(kinds, time_limit=time_limit, verbose=True)
-        print(f"{problem}\n\n{comparison_text(rows)}\n", flush=True)
-        kept["comparisons"].append({"problem": asdict(problem), "rows": rows})
-        panels.append((str(problem), rows))
-        try:
-            if file is not None:
-                file.write_text(json.dumps(kept, indent=1, allow_nan=False) + "\n")
-            if figure is not None:
-                interval_comparison(panels).savefig(figure, dpi=150)
-            if curves is not None:
-                bounds_over_time(panels).savefig(curves, dpi=150)
-        except (OSError, ValueError) as error:
-            raise InputError(f"the comparison cannot be written: {error}.") from error
-        if rows[-1]["status"] == "interrupted":
-            raise KeyboardInterrupt
-
-
-FORMATS = {
-    **{"kind": "", "loss": "", "lower": ".5g", "upper": ".5g", "gap": ".2%", "best_gap": ".2%"},
-    **{"seconds": ".1f", "cuts": "d", "rounds": "d", "nodes": "d", "bag_error": ".3f"},
-    **{"accuracy": ".1%", "status": ""},
-}
-"""The columns that are printed, and how."""
-
-
-def comparison_text(rows: Sequence[Row]) -> str:
-    """Rows as text, with the best upper bound and the reasons of those that failed below."""
-    lines = [{name: cell_text(row[name], FORMATS[name]) for name in FORMATS} for row in rows]
-    best = cell_text(rows[0]["best_upper"], ".6g")
-    notes = [f"  {row['kind']}: {row['reason']}" for row in rows if row["reason"]]
-    head = f"\nbest upper bound {best}; best_gap is the gap of a lower bound to it"
-    return "\n".join([text_table(lines), head, *notes])

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 from collections import defaultdict
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, fields
 from pathlib import Path
 from typing import Any, TextIO
@@ -13,6 +13,7 @@ from typing import Any, TextIO
 from tqdm import tqdm
 
 from propcvx.errors import InputError
+from propcvx.experiments.arguments import several
 from propcvx.experiments.programs import PROGRAMS, ProgramAt
 from propcvx.experiments.solvers import Row, compare_solvers
 from propcvx.solvers import SOLVERS
@@ -41,7 +42,7 @@ def add_solvers(commands: Any) -> None:
     add("programs", nargs="+", metavar="PROGRAM", help="see above, or all")
     add("--rows", type=Path, required=True, metavar="FILE", help="JSON lines, kept and continued")
     add("--solvers", type=several(str), help="see propcvx solvers (those installed that can)")
-    add("--tols", type=several(_accuracy), default="default,low,high", help=tols)
+    add("--tols", type=several(accuracy), default="default,low,high", help=tols)
     add("--sizes", type=several(int), default="16", help="instances (%(default)s)")
     add("--data", default="generated", help="a real set, or 'generated'")
     add("--C", type=float, default=1.0, help="weight of the loss (%(default)s)")
@@ -50,17 +51,7 @@ def add_solvers(commands: Any) -> None:
     add("--time-limit", type=float, default=60.0, help="seconds of a run (%(default)s)")
 
 
-def several(kind: Callable[[str], Any]) -> Callable[[str], list[Any]]:
-    """Values of that type, between commas: the type of an argument."""
-
-    def values(text: str) -> list[Any]:
-        return [kind(word) for word in text.split(",")]
-
-    values.__name__ = f"list of {kind.__name__.strip('_')}"
-    return values
-
-
-def _accuracy(text: str) -> str | float:
+def accuracy(text: str) -> str | float:
     return text if text.isalpha() else float(text)
 
 
