@@ -55,13 +55,8 @@ REPEATS = 3
 ENOUGH = 1.0
 """A solve of more seconds is not repeated."""
 
-REFUSALS = (
-    (LicenceError, "no licence"),
-    (UnsupportedSolverError, "refused"),
-    (SolverError, "failed"),
-    (PropCVXError, "bad program"),
-)
-"""Statuses of errors, the first that fits."""
+REFUSALS = {LicenceError: "no licence", UnsupportedSolverError: "refused", SolverError: "failed"}
+"""Status of a run by its error, the first that fits; ``"bad program"`` for all others."""
 
 
 def compare_solvers(
@@ -202,8 +197,8 @@ def measure(
             warnings.simplefilter("ignore")
             yield from _measurements(_as_program(build()), solver, tol, backend)
     except PropCVXError as error:
-        status = next(name for kind, name in REFUSALS if isinstance(error, kind))
-        yield {"status": status, "reason": str(error)}
+        named = (REFUSALS[kind] for kind in REFUSALS if isinstance(error, kind))
+        yield {"status": next(named, "bad program"), "reason": str(error)}
 
 
 def _measurements(

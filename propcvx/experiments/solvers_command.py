@@ -52,6 +52,7 @@ def add_solvers(commands: Any) -> None:
 
 
 def accuracy(text: str) -> str | float:
+    """A tolerance, or a name of one."""
     return text if text.isalpha() else float(text)
 
 
