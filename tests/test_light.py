@@ -61,14 +61,14 @@ except MissingDataError as error:
 """
 
 
-def python(*arguments, **environment):
-    """What Python prints on standard output; an error in it is an error here."""
+def python(*arguments):
+    """What Python prints, on either output; an error in it is an error here."""
     paths = os.pathsep.join(filter(None, [str(ROOT), os.environ.get("PYTHONPATH")]))
     done = subprocess.run(
         [sys.executable, *arguments],
         capture_output=True,
         text=True,
-        env=os.environ | {"PYTHONPATH": paths, "MPLBACKEND": "Agg"} | environment,
+        env=os.environ | {"PYTHONPATH": paths, "MPLBACKEND": "Agg"},
         timeout=300,
     )
     assert done.returncode == 0, done.stderr[-3000:]
@@ -79,10 +79,10 @@ def as_in_a_browser(code):
     return python("-W", "error:::propcvx", "-c", AS_IN_A_BROWSER + code)[0]
 
 
-def test_ordinary_use():
-    """By environment, so that the second process of the script has it, too."""
-    out, errors = python(str(ROOT / "tests" / "ordinary_use.py"), PYTHONWARNINGS="error")
-    assert (out.split(), errors) == (["OK"], "")
+def test_ordinary_use(tmp_path):
+    script = str(ROOT / "tests" / "ordinary_use.py")
+    for step in ("train", "predict"):
+        assert python("-W", "error", script, step, str(tmp_path)) == ("", "")
 
 
 def test_four_methods_without_heavy_modules_and_absent_solvers():

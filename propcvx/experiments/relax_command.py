@@ -51,8 +51,7 @@ def add_relax(commands: Any) -> None:
 
 def _relax(chosen: argparse.Namespace) -> None:
     """Compare on each problem; print, keep and draw as soon as it is done."""
-    kept: Row = {"propcvx": propcvx.__version__, "time_limit": chosen.time_limit}
-    kept["comparisons"] = []
+    kept: Row = {"propcvx": propcvx.__version__, "time_limit": chosen.time_limit, "comparisons": []}
     panels: list[tuple[str, list[Row]]] = []
     for data, instances, C in product(chosen.data, chosen.instances, chosen.C):
         sample = sample_in_bags(data, instances, chosen.bag_size, chosen.seed)
