@@ -3,12 +3,13 @@
 import json
 import re
 from dataclasses import replace
+from unittest.mock import Mock
 
 import numpy as np
 import pytest
 from small_problems import small_problem
 
-from propcvx import bag_target, certify
+from propcvx import ConvPropSVM, bag_target, certify
 from propcvx.cli import main
 from propcvx.errors import InputError
 from propcvx.experiments.laboratory import KINDS, compare_relaxations
@@ -139,6 +140,14 @@ def test_a_failure_is_a_row_with_what_was_proved():
     assert (failed["status"], last["status"]) == ("failed", "proved optimal")
     assert failed["reason"] == "ZeroDivisionError: on purpose"
     assert 0.0 < failed["lower"] <= last["upper"] * (1.0 + ROUNDING)
+
+
+def test_an_interrupted_judgement_leaves_an_empty_row(monkeypatch):
+    problem = small_problem(0)
+    monkeypatch.setattr(ConvPropSVM, "score", Mock(side_effect=[-0.25, KeyboardInterrupt]))
+    search, row = compare_relaxations(problem.X, problem.y, kinds="enumeration")
+    assert (search["status"], search["bag_error"]) == ("done", 0.25)
+    assert (row["status"], row["lower"]) == ("interrupted", None)
 
 
 def test_a_false_bound_is_found_by_the_labelings_of_others():

@@ -31,11 +31,13 @@ from propcvx.text import unique_names
 Array = NDArray[np.float64]
 Row = dict[str, Any]
 
-COLUMNS = (
-    *("loss", "value", "lower", "upper", "gap", "best_upper", "best_gap", "seconds"),
-    *("cpu_seconds", "cuts", "rounds", "nodes", "bag_error", "accuracy", "labels_right"),
-    *("status", "reason", "warnings", "history"),
-)
+EMPTY: Row = {
+    **dict.fromkeys(("loss", "value", "lower", "upper", "gap", "best_upper", "best_gap")),
+    **dict.fromkeys(("seconds", "cpu_seconds", "cuts", "rounds", "nodes", "bag_error")),
+    **dict.fromkeys(("accuracy", "labels_right", "status", "reason", "warnings", "history")),
+}
+"""What a row has beside its kind, as long as nothing is found."""
+
 STATUS = {
     StopReason.OUT_OF_TIME: "out of time",
     StopReason.INTERRUPTED: "interrupted",
@@ -153,13 +155,13 @@ def compare_relaxations(
     how = {"C": C, "time_limit": time_limit, "tol": tol, "random_state": random_state, **posed}
     rows: list[Row] = []
     for name, kind in tqdm(find_kinds(kinds).items(), disable=not verbose, leave=False):
-        row: Row = {"kind": name, **dict.fromkeys(COLUMNS)}
+        row = {"kind": name, **EMPTY}
         rows.append(row)
         try:
             labeling = _ask(row, kind, X, y, how)
             _judge(row, labeling, X, y, C, labels, posed)
         except KeyboardInterrupt:
-            row |= {"status": "interrupted", "reason": "before it had anything"}
+            row |= {**EMPTY, "status": "interrupted", "reason": "before it had anything"}
         except Exception as error:
             if name == "search":  # what it cannot do is wrong in the arguments
                 raise
@@ -299,4 +301,4 @@ def _measure_gaps(row: Row, best: float | None, tol: float) -> None:
 def _fail(row: Row, error: Exception) -> None:
     """Empty a row of all but its kind, and say why."""
     status = next((ERRORS[one] for one in ERRORS if isinstance(error, one)), "failed")
-    row |= {**dict.fromkeys(COLUMNS), "status": status, "reason": str(error) or repr(error)}
+    row |= {**EMPTY, "status": status, "reason": str(error) or repr(error)}
