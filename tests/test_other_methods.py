@@ -103,11 +103,10 @@ def test_what_a_standard_error_rules_out_whatever_the_order():
 def test_the_average_is_over_parameters_not_worse_than_the_best_then_over_methods(
     averaged, sample, methods
 ):
-    errors, kept = np.concatenate(averaged.errors_), np.concatenate(averaged.kept_)
-    assert errors.shape == (6, 15)  # four of InvCal and two of conv-pSVM, on each of the 15 bags
-    assert np.array_equal(kept, not_worse(errors))
+    assert averaged.errors_.shape == (6, 15)  # four of InvCal, two of conv-pSVM, on 15 bags
+    assert np.array_equal(averaged.kept_, not_worse(averaged.errors_))
     means = []
-    for method, keeps in zip(methods, averaged.kept_, strict=True):
+    for method, keeps in zip(methods, np.split(averaged.kept_, [4]), strict=True):
         scores = []
         for parameters, keep in zip(ParameterGrid(method.grid), keeps, strict=True):
             if keep:

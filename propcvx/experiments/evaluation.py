@@ -10,7 +10,6 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
-from joblib import Parallel, delayed
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, clone
 from sklearn.model_selection import ParameterGrid, StratifiedKFold, train_test_split
@@ -118,10 +117,9 @@ class Outcome:
         Labels -1, +1 of the test instances.
     model : Pipeline
         Fitted to the training sample.
-    seconds : float
-        Processor time of tuning, fitting and predicting.
     warnings : tuple of str
-        Warnings meanwhile: each category once, with its number and first message.
+        Warnings of tuning, fitting and predicting, see :func:`summary_of`; empty where they are
+        not kept.
     """
 
     method: str
@@ -134,7 +132,6 @@ class Outcome:
     fit_seconds: float
     predictions: NDArray[np.int8]
     model: Pipeline
-    seconds: float = 0.0
     warnings: tuple[str, ...] = ()
 
 
@@ -240,35 +237,9 @@ def evaluate(
 
 def tune_and_evaluate(method: Method, task: Task, **options: Any) -> Outcome:
     """:func:`evaluate` with the chosen parameters only, its warnings kept."""
-    start = processor_seconds()
     with warnings.catch_warnings(record=True, action="always") as caught:
         (outcome,) = evaluate(method, task, all_points=False, **options)
-    seconds = processor_seconds() - start
-    return replace(outcome, seconds=seconds, warnings=summary_of(caught))
-
-
-def evaluate_all(
-    methods: Sequence[Method], task: Task, *, n_jobs: int = 1, **options: Any
-) -> Iterator[Outcome]:
-    """:func:`tune_and_evaluate` for several methods, each as soon as it is finished.
-
-    Parameters
-    ----------
-    methods : sequence of Method
-        Begun in this order.
-    task : Task
-    n_jobs : int
-        Number of methods at work at once.
-    **options
-        For :func:`tune_and_evaluate`.
-
-    Yields
-    ------
-    Outcome
-    """
-    work = delayed(tune_and_evaluate)
-    parallel = Parallel(n_jobs=n_jobs, batch_size=1, return_as="generator_unordered")
-    yield from parallel(work(method, task, **options) for method in methods)
+    return replace(outcome, warnings=summary_of(caught))
 
 
 def fit_each(

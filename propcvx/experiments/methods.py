@@ -42,6 +42,7 @@ KERNELS = ("linear", "rbf")
 """Kernels of the tables; the protocol defines the Gaussian kernel ``"rbf"``."""
 LINEAR = ("linear",)
 WEIGHTS = (0.1, 1.0, 10.0)
+BAG_WEIGHTS = (1.0, 10.0, 100.0)
 TUBES = (0.0, 0.01, 0.1)
 
 
@@ -57,25 +58,21 @@ def printed_alter_psvm(**parameters: Any) -> AlterPropSVM:
     return AlterPropSVM(**{**printed, **parameters})
 
 
-def printed_conv_psvm(C: float = 1.0, *, max_cuts: int = 1, **parameters: Any) -> ConvPropSVM:
+def printed_conv_psvm(**parameters: Any) -> ConvPropSVM:
     """conv-pSVM in the paper's form, where the defaults of the class are ours.
 
-    Its oracle is that of eq:inf, and the plane has no bias apart from the centring.  The solver is
-    that of the stored results: the last digits of alpha can decide which cut is next.
+    It makes one cut, with the oracle of eq:inf, and the plane has no bias apart from the centring.
+    The solver is that of the stored results: the last digits of alpha can decide which cut is next.
 
     Parameters
     ----------
-    C : float
-        Weight of the hinge loss.
-    max_cuts : int
-        Largest number of cuts.
     **parameters
         Of :class:`propcvx.ConvPropSVM`, over these.
     """
-    planes = CuttingPlanes(oracle="coordinate", max_cuts=max_cuts)
+    planes = CuttingPlanes(oracle="coordinate", max_cuts=1)
     solver = ("mkl_interior_point", "clarabel")
-    own = {"relaxation": planes, "bias": "none", "solver": solver, "solver_tol": 1e-8}
-    return ConvPropSVM(C, **{**own, **parameters})
+    printed = {"relaxation": planes, "bias": "none", "solver": solver, "solver_tol": 1e-8}
+    return ConvPropSVM(**{**printed, **parameters})
 
 
 def several_starts() -> list[Start]:
@@ -144,6 +141,16 @@ class MethodEntry:
     require: Callable[[], None] | None = None
 
 
+def _of_llp_learn(name: str, **grid: Sequence[float]) -> MethodEntry:
+    return MethodEntry(
+        lambda seed: LLPLearn(name, random_state=seed),
+        grid,
+        kernels=LINEAR,
+        version=VERSION,
+        require=require_llp_learn,
+    )
+
+
 METHODS: Mapping[str, MethodEntry] = MappingProxyType(
     {
         "MeanMap": MethodEntry(
@@ -160,7 +167,7 @@ METHODS: Mapping[str, MethodEntry] = MappingProxyType(
         ),
         "alter-pSVM": MethodEntry(
             lambda seed: printed_alter_psvm(random_state=seed),
-            {"C": WEIGHTS, "C_p": (1.0, 10.0, 100.0)},
+            {"C": WEIGHTS, "C_p": BAG_WEIGHTS},
             options={
                 "n_init": "restarts",
                 "annealing": "annealing",
@@ -192,20 +199,8 @@ METHODS: Mapping[str, MethodEntry] = MappingProxyType(
             ),
             kernels=LINEAR,
         ),
-        LLP_LEARN[0]: MethodEntry(
-            lambda seed: LLPLearn("alterSVM", random_state=seed),
-            {"C": WEIGHTS, "C_p": (1.0, 10.0, 100.0)},
-            kernels=LINEAR,
-            version=VERSION,
-            require=require_llp_learn,
-        ),
-        LLP_LEARN[1]: MethodEntry(
-            lambda seed: LLPLearn("EM", random_state=seed),
-            {"C": WEIGHTS},
-            kernels=LINEAR,
-            version=VERSION,
-            require=require_llp_learn,
-        ),
+        LLP_LEARN[0]: _of_llp_learn("alterSVM", C=WEIGHTS, C_p=BAG_WEIGHTS),
+        LLP_LEARN[1]: _of_llp_learn("EM", C=WEIGHTS),
     }
 )
 """Methods by name: a new one is an entry, and a name in a block of an experiment."""
@@ -222,11 +217,6 @@ def printed_method(name: str, random_state: int | None = None) -> Method:
     """
     entry = METHODS[name]
     return Method(name, entry.estimator(random_state), entry.grid, entry.supervised)
-
-
-def paper_methods(random_state: int | None = None) -> list[Method]:
-    """The four methods of the paper, see :func:`printed_method`."""
-    return [printed_method(name, random_state) for name in PAPER]
 
 
 def cheaper(method: Method) -> Method:
