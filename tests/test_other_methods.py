@@ -4,7 +4,7 @@ import io
 import json
 import os
 import sys
-from dataclasses import replace
+from itertools import compress
 from types import SimpleNamespace
 
 import numpy as np
@@ -18,7 +18,13 @@ from propcvx.datasets import proportions_of, random_bags
 from propcvx.errors import InputError
 from propcvx.experiments import llp_learn_script
 from propcvx.experiments.evaluation import Method, Sample
-from propcvx.experiments.methods import ECOLOGICAL, LLP_LEARN, averaged_methods, cheaper
+from propcvx.experiments.methods import (
+    ECOLOGICAL,
+    LLP_LEARN,
+    averaged_methods,
+    cheaper,
+    printed_method,
+)
 from propcvx.experiments.other_methods import (
     PYTHON,
     AveragedMethods,
@@ -26,14 +32,9 @@ from propcvx.experiments.other_methods import (
     LLPLearn,
     LLPLearnError,
     not_worse,
-    require_llp_learn,
 )
-from propcvx.experiments.reproduce import Cell, Protocol, run_plan
+from propcvx.experiments.reproduce import Cell, run_plan
 from propcvx.experiments.reproduce.evaluate import run_cell
-
-installed = pytest.mark.skipif(
-    PYTHON not in os.environ, reason=f"{PYTHON} names no Python with llp-learn"
-)
 
 
 def test_ecological_regression_finds_the_rates_of_groups():
@@ -78,19 +79,6 @@ def sample():
     return Sample.in_bags(random.randn(120, 3) + labels[:, None], labels, random_bags(labels, 8, 0))
 
 
-@pytest.fixture(scope="module")
-def methods():
-    return [
-        Method("InvCal", InvCal(), {"C_p": [0.1, 10.0], "epsilon": [0.0, 0.1]}),
-        Method("conv-pSVM", ConvPropSVM(), {"C": [0.1, 1.0]}),
-    ]
-
-
-@pytest.fixture(scope="module")
-def averaged(sample, methods):
-    return AveragedMethods(methods, random_state=0).fit(sample.X, sample.y)
-
-
 def test_what_a_standard_error_rules_out_whatever_the_order():
     best = np.array([0.1, 0.2, 0.1, 0.0])
     noisy = best + np.array([0.4, -0.3, 0.3, -0.2])  # 0.05 worse, standard error 0.17
@@ -100,24 +88,27 @@ def test_what_a_standard_error_rules_out_whatever_the_order():
     assert not_worse(errors[::-1]).tolist() == [True, False, True, True]
 
 
-def test_the_average_is_over_parameters_not_worse_than_the_best_then_over_methods(
-    averaged, sample, methods
-):
-    assert averaged.errors_.shape == (6, 15)  # four of InvCal, two of conv-pSVM, on 15 bags
+def test_the_average_is_over_parameters_not_worse_than_the_best_then_over_methods(sample):
+    methods = [
+        Method("InvCal", InvCal(), {"C_p": [0.1, 10.0], "epsilon": [0.0, 0.1]}),
+        Method("conv-pSVM", ConvPropSVM(), {"C": [0.1, 1.0]}),
+    ]
+    averaged, again = (
+        AveragedMethods(methods, random_state=0).fit(sample.X, sample.y) for _ in range(2)
+    )
+    assert averaged.errors_.shape == (6, 15)  # of four and two combinations, on 15 bags
     assert np.array_equal(averaged.kept_, not_worse(averaged.errors_))
     means = []
-    for method, keeps in zip(methods, np.split(averaged.kept_, [4]), strict=True):
+    for method, kept in zip(methods, np.split(averaged.kept_, [4]), strict=True):
         scores = []
-        for parameters, keep in zip(ParameterGrid(method.grid), keeps, strict=True):
-            if keep:
-                model = clone(method.estimator).set_params(**parameters).fit(sample.X, sample.y)
-                score = model.decision_function(sample.X)
-                scores.append(score / np.sqrt(np.mean(score**2)))
+        for parameters in compress(ParameterGrid(method.grid), kept):
+            model = clone(method.estimator).set_params(**parameters).fit(sample.X, sample.y)
+            score = model.decision_function(sample.X)
+            scores.append(score / np.sqrt(np.mean(score**2)))
         means += [np.mean(scores, axis=0)] if scores else []
-    expected = np.mean(means, axis=0)
-    assert np.allclose(averaged.decision_function(sample.X), expected, atol=1e-6)
-    again = clone(averaged).fit(sample.X, sample.y)
-    assert np.array_equal(again.decision_function(sample.X), averaged.decision_function(sample.X))
+    found = averaged.decision_function(sample.X)
+    assert np.allclose(found, np.mean(means, axis=0), atol=1e-6)
+    assert np.array_equal(found, again.decision_function(sample.X))
 
 
 def test_averaged_methods_are_far_better_than_chance(sample):
@@ -129,25 +120,20 @@ def test_averaged_methods_are_far_better_than_chance(sample):
 # llp-learn
 
 
-def test_without_its_environment_nothing_is_run(tmp_path, monkeypatch):
-    cells = [Cell("blobs", "linear", 4, method, 0, 0) for method in ("MeanMap", LLP_LEARN[0])]
-    monkeypatch.delenv(PYTHON, raising=False)
-    with pytest.raises(InputError, match=r"needs an environment of its own: .*pip install llp-lea"):
-        run_plan(cells, tmp_path / "results", progress=False)
-    assert not (tmp_path / "results").exists()
-
-
 @pytest.mark.parametrize(
     ("python", "message"),
     [
+        ("", "needs an environment of its own: .*pip install llp-lea"),
         (sys.executable, "must have llp-learn 1.6.0, .* has no llp-learn; python3.11 -m venv"),
         ("/no/such/python", "must name a Python, .*/no/such/python"),
     ],
 )
-def test_a_python_without_llp_learn_is_refused(monkeypatch, python, message):
+def test_without_llp_learn_nothing_is_run(python, message, tmp_path, monkeypatch):
     monkeypatch.setenv(PYTHON, python)
+    cells = [Cell("blobs", "linear", 4, method, 0, 0) for method in ("MeanMap", LLP_LEARN[0])]
     with pytest.raises(InputError, match=message):
-        require_llp_learn()
+        run_plan(cells, tmp_path / "results", progress=False)
+    assert not (tmp_path / "results").exists()
 
 
 def test_a_failure_there_is_in_the_message(sample, monkeypatch):
@@ -157,17 +143,21 @@ def test_a_failure_there_is_in_the_message(sample, monkeypatch):
 
 
 @pytest.mark.parametrize(
-    ("name", "given"),
-    [("alterSVM", {"C": 2.0, "C_p": 3.0, "random_state": 7}), ("EM", {"random_state": 7})],
+    ("name", "inside", "given"),
+    [
+        (LLP_LEARN[0], [], {"C": 2.0, "C_p": 3.0, "random_state": 7}),
+        (LLP_LEARN[1], [2.0], {"random_state": 7}),
+    ],
 )
-def test_the_script_gives_bags_and_parameters_to_llp_learn(name, given, monkeypatch, capsys):
+def test_the_script_gives_bags_and_parameters_to_llp_learn(
+    name, inside, given, monkeypatch, capsys
+):
     """With something in place of llp-learn, which is installed nowhere near."""
     seen = []
 
     class Model:
-        def __init__(self, *inside, **parameters):
-            assert [one.C for one in inside] == ([2.0] if name == "EM" else [])
-            seen.append(parameters)
+        def __init__(self, *models, **parameters):
+            seen.extend([[model.C for model in models], parameters])
 
         def fit(self, X, bags, proportions):
             seen.append((X.shape, bags.tolist(), proportions.tolist()))
@@ -180,25 +170,18 @@ def test_the_script_gives_bags_and_parameters_to_llp_learn(name, given, monkeypa
     np.savez(data, X=[[1.0, 2.0]] * 2, bags=np.array([0, 1]), proportions=np.array([1.0, 0.0]))
     data.seek(0)
     monkeypatch.setattr(sys, "stdin", SimpleNamespace(buffer=data))
-    llp_learn_script.main(LLPLearn(name, 2.0, 3.0, random_state=7).get_params())
+    method = printed_method(name, random_state=7).estimator.set_params(C=2.0, C_p=3.0)
+    llp_learn_script.main(method.get_params())
     assert json.loads(capsys.readouterr().out) == {"coef": [1.0, 2.0], "intercept": 0.5}
-    assert seen == [given, ((2, 2), [0, 1], [1.0, 0.0])]
+    assert seen == [inside, given, ((2, 2), [0, 1], [1.0, 0.0])]
 
 
-@installed
+@pytest.mark.skipif(not os.environ.get(PYTHON), reason=f"{PYTHON} names no Python with llp-learn")
 @pytest.mark.parametrize("name", ["alterSVM", "EM"])
 def test_llp_learn_with_bags_of_one_separates_the_classes(name):
     labels = np.repeat([1, -1], 20)
     X = np.random.RandomState(0).randn(40, 2) + 4.0 * labels[:, None]
     sample = Sample.in_bags(X, labels, np.arange(40))
-    model = LLPLearn(name, C_p=10.0, random_state=0).fit(sample.X, sample.y)
-    assert np.array_equal(model.predict(X), labels)
-
-
-@installed
-def test_a_cell_of_llp_learn_is_run_with_the_seed_of_the_cell():
-    protocol = Protocol().with_options(tuning="none")
-    cell = Cell("blobs", "linear", 4, LLP_LEARN[1], 0, 0, protocol)
-    one, other = run_cell(cell), run_cell(replace(cell))
-    assert one["error"] == other["error"] == ""
-    assert one["points"][0]["accuracy"] == other["points"][0]["accuracy"]
+    one, other = (LLPLearn(name, C_p=10.0, random_state=0).fit(X, sample.y) for _ in range(2))
+    assert np.array_equal(one.predict(X), labels)
+    assert np.array_equal(one.coef_, other.coef_)

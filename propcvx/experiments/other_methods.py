@@ -248,6 +248,7 @@ class LLPLearn(_SignClassifier):
 
 
 def _python() -> str:
-    if PYTHON not in os.environ:
+    python = os.environ.get(PYTHON)
+    if not python:
         raise InputError(f"llp-learn needs an environment of its own: {HOW}.")
-    return os.environ[PYTHON]
+    return python
