@@ -110,8 +110,6 @@ def _column(values: NDArray[np.generic], declared: tuple[str, ...] | None) -> Ar
     if declared is None:
         numbers = values.astype(np.float64)
         return np.where(np.isnan(numbers), np.nanmean(numbers), numbers)
-    counts = [int((values == value.encode()).sum()) for value in declared]
-    codes = np.full(len(values), float(np.argmax(counts)))
-    for code, value in enumerate(declared):
-        codes[values == value.encode()] = code
-    return codes
+    matches = values[:, None] == np.char.encode(declared)
+    mode = matches.sum(axis=0).argmax()
+    return np.where(matches.any(axis=1), matches.argmax(axis=1), mode)

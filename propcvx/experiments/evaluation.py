@@ -176,7 +176,6 @@ def evaluate(
     scaled: bool = True,
     by_size: bool = False,
     ties: str = "first",
-    all_points: bool = True,
 ) -> Iterator[Outcome]:
     """Tune a method on the training sample, fit it there, and judge it on the test sample.
 
@@ -197,8 +196,6 @@ def evaluate(
         Whether the error of a held-out bag is weighted by its size.
     ties : "first" or "last"
         Which of several combinations with equal validation error is chosen.
-    all_points : bool
-        Judge all combinations, or the one that is chosen.
 
     Yields
     ------
@@ -213,12 +210,9 @@ def evaluate(
         for of_bags in held_out_errors(method, train, splits, scaled=scaled, by_size=by_size):
             errors += of_bags.sum(axis=1)
     best = choose(errors, ties)
-    judged = range(len(grid)) if all_points else [best]
-    if not all_points:
-        method = replace(method, grid={name: [value] for name, value in grid[best].items()})
     start = processor_seconds()
     models = fit_each(method, train.X, train.target(method), scaled=scaled)
-    for k, model in zip(judged, models, strict=True):
+    for k, model in enumerate(models):
         fit_seconds, predictions = processor_seconds() - start, model.predict(test.X)
         yield Outcome(
             method=method.name,
@@ -236,10 +230,10 @@ def evaluate(
 
 
 def tune_and_evaluate(method: Method, task: Task, **options: Any) -> Outcome:
-    """:func:`evaluate` with the chosen parameters only, its warnings kept."""
+    """The outcome of :func:`evaluate` with the parameters that are chosen, and all warnings."""
     with warnings.catch_warnings(record=True, action="always") as caught:
-        (outcome,) = evaluate(method, task, all_points=False, **options)
-    return replace(outcome, warnings=summary_of(caught))
+        chosen = next(outcome for outcome in evaluate(method, task, **options) if outcome.chosen)
+    return replace(chosen, warnings=summary_of(caught))
 
 
 def fit_each(
