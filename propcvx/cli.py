@@ -8,7 +8,6 @@ from ast import literal_eval
 from collections.abc import Callable, Sequence
 from itertools import product
 from pathlib import Path
-from time import perf_counter
 from typing import Any
 
 from joblib import cpu_count
@@ -106,11 +105,7 @@ def _add_demo(commands: Any) -> None:
 
 
 def _demo(chosen: Chosen) -> None:
-    start = perf_counter()
-    pictures = run_demo(chosen.output, seed=chosen.seed, n_jobs=chosen.jobs, quick=chosen.quick)
-    print(f"\nDone in {perf_counter() - start:.0f} seconds. Pictures:")
-    for picture in pictures:
-        print(f"  {picture}")
+    run_demo(chosen.output, seed=chosen.seed, n_jobs=chosen.jobs, quick=chosen.quick)
 
 
 def _add_reproduce(commands: Any) -> None:

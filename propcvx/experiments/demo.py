@@ -37,7 +37,7 @@ PROVED = 1e-6
 """Relative gap below which a labeling is called proved optimal."""
 
 
-def run_demo(output: Path, *, seed: int = 0, n_jobs: int = 1, quick: bool = False) -> list[Path]:
+def run_demo(output: Path, *, seed: int = 0, n_jobs: int = 1, quick: bool = False) -> None:
     """Print both tables and draw both figures.
 
     Parameters
@@ -51,11 +51,6 @@ def run_demo(output: Path, *, seed: int = 0, n_jobs: int = 1, quick: bool = Fals
     quick : bool
         One value of each parameter and two folds, to see that everything runs.
 
-    Returns
-    -------
-    list of Path
-        The figures.
-
     Raises
     ------
     InputError
@@ -66,10 +61,8 @@ def run_demo(output: Path, *, seed: int = 0, n_jobs: int = 1, quick: bool = Fals
         tempfile.TemporaryFile(dir=output).close()
     except OSError as error:
         raise InputError(f"output must be a folder that can be written to: {error}.") from error
-    pictures = [output / "figure1.png", output / "breast_cancer.png"]
-    demo_two_bags(pictures[0], seed)
-    demo_breast_cancer(pictures[1], seed, n_jobs=n_jobs, quick=quick)
-    return pictures
+    demo_two_bags(output / "figure1.png", seed)
+    demo_breast_cancer(output / "breast_cancer.png", seed, n_jobs=n_jobs, quick=quick)
 
 
 def demo_two_bags(picture: Path, seed: int) -> None:
@@ -90,6 +83,7 @@ def demo_two_bags(picture: Path, seed: int) -> None:
         ("proportion-SVM", dict(models[2:])),
     ]
     figure_one(data, panels).savefig(picture, dpi=150)
+    print(f"\nPicture: {picture}")
 
 
 def demo_breast_cancer(picture: Path, seed: int, *, n_jobs: int = 1, quick: bool = False) -> None:
@@ -120,6 +114,7 @@ def demo_breast_cancer(picture: Path, seed: int, *, n_jobs: int = 1, quick: bool
     title = f"Breast cancer, random bags of {BAG_SIZE}, linear kernel"
     figure = method_comparison(accuracies, ceiling, proportions, n_test, title)
     figure.savefig(picture, dpi=150)
+    print(f"\nPicture: {picture}")
 
 
 def _run(
