@@ -8,6 +8,7 @@ import re
 import sys
 from inspect import isfunction
 from pathlib import Path
+from unittest.mock import patch
 
 import pytest
 import yaml
@@ -30,15 +31,8 @@ BLOCKS = re.compile(r"^```python\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 PAGES = [page for page in sorted((ROOT / "docs").glob("*.md")) if BLOCKS.search(page.read_text())]
 
 
-@pytest.fixture(autouse=True)
-def restored_tables():
-    before = [(table, dict(table)) for table in (SOLVERS, RELAXATIONS)]
-    yield
-    for table, rows in before:
-        table.clear()
-        table.update(rows)
-
-
+@patch.dict(SOLVERS)
+@patch.dict(RELAXATIONS)
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_code_on_a_page_runs_in_order(page, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)

@@ -26,6 +26,7 @@ PAGES = [
 IN_A_BROWSER = sorted(path.name for path in (BUILT / "lite/files").glob("*.ipynb"))
 PYODIDE = "https://cdn.jsdelivr.net/pyodide/"
 API = [name for name in PAGES if name.startswith("generated")]
+API_ON_REQUEST = [pytest.param(name, marks=pytest.mark.slow) for name in API]
 
 CUT = """() => {
     const scrolls = element => {
@@ -93,7 +94,7 @@ def test_there_are_pages():
     assert len(PAGES) > 20
 
 
-@pytest.mark.parametrize("name", [name for name in PAGES if name not in API])
+@pytest.mark.parametrize("name", [*(name for name in PAGES if name not in API), *API_ON_REQUEST])
 def test_page_is_whole(tab, address, name):
     tab.elsewhere.clear()
     assert tab.goto(address + name).ok
@@ -104,13 +105,6 @@ def test_page_is_whole(tab, address, name):
     assert tab.evaluate(CUT) == []
     assert tab.evaluate("() => document.documentElement.scrollWidth") <= tab.viewport_size["width"]
     assert tab.elsewhere == []
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("tab", ["phone"], indirect=True)
-def test_api_pages_are_whole(tab, address):
-    for name in API:
-        test_page_is_whole(tab, address, name)
 
 
 @pytest.mark.parametrize("name", ["index.html", "install.html", "relaxations.html", *API[:1]])
