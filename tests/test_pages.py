@@ -29,11 +29,8 @@ API = [name for name in PAGES if name.startswith("generated")]
 API_ON_REQUEST = [pytest.param(name, marks=pytest.mark.slow) for name in API]
 
 CUT = """() => {
-    const scrolls = element => {
-        for (let e = element; e && e !== document.body; e = e.parentElement)
-            if (/auto|scroll/.test(getComputedStyle(e).overflowX)) return true;
-        return false;
-    };
+    const scrolls = e => e !== document.body
+        && (/auto|scroll/.test(getComputedStyle(e).overflowX) || scrolls(e.parentElement));
     const width = document.documentElement.clientWidth;
     return [...document.querySelectorAll("article table, article pre, article img, mjx-container")]
         .filter(e => e.getBoundingClientRect().right > width + 1 && !scrolls(e))

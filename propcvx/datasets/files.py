@@ -12,7 +12,6 @@ import csv
 import hashlib
 import os
 from collections.abc import Mapping
-from importlib import import_module
 from importlib.resources import files
 from itertools import product
 from pathlib import Path
@@ -103,12 +102,13 @@ def data_file(name: str, data_home: Any = None, *, download: bool = True) -> Pat
 
 def _pooch() -> Any:
     try:
-        return import_module("pooch")
+        import pooch
     except ImportError as absent:
         raise MissingDataError(
             "the package pooch fetches real data sets into a cache folder, and is not installed: "
             f"pip install pooch, or name the folder that holds the files by data_home or {FOLDER}."
         ) from absent
+    return pooch
 
 
 def _check_content(path: Path, file: DataFile) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import warnings
-from collections import Counter
+from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -361,8 +361,7 @@ def processor_seconds() -> float:
 
 def summary_of(caught: Sequence[warnings.WarningMessage]) -> tuple[str, ...]:
     """Each category of warning once, with its number and first message."""
-    counts = Counter(warning.category.__name__ for warning in caught)
-    first = {warning.category.__name__: str(warning.message) for warning in reversed(caught)}
-    return tuple(
-        f"{name} (x{count}): {first[name].splitlines()[0]}" for name, count in counts.items()
-    )
+    texts = defaultdict(list)
+    for warning in caught:
+        texts[warning.category.__name__].append(str(warning.message))
+    return tuple(f"{name} (x{len(own)}): {own[0].splitlines()[0]}" for name, own in texts.items())

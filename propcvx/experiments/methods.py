@@ -12,6 +12,7 @@ from sklearn.svm import SVC
 
 from propcvx.estimators import (
     AlterPropSVM,
+    BagClassifier,
     ConvPropSVM,
     InvCal,
     MeanMap,
@@ -81,6 +82,11 @@ def several_starts() -> list[Start]:
     return [RandomStart(repeats=3), *(MethodStart(method, annealing=False) for method in methods)]
 
 
+def _alter_psvm_from(method: BagClassifier) -> AlterPropSVM:
+    """alter-pSVM from the labeling that another method finds, without annealing."""
+    return printed_alter_psvm(init=MethodStart(method, annealing=False))
+
+
 def averaged_methods(random_state: int | None = None) -> AveragedMethods:
     """The methods of the paper, alter-pSVM from three kinds of start, with wide grids.
 
@@ -91,17 +97,13 @@ def averaged_methods(random_state: int | None = None) -> AveragedMethods:
     """
     conv = printed_conv_psvm(intercept="center")
     from_random = printed_alter_psvm(n_init=3, random_state=random_state)
-    from_inv_cal, from_conv = (
-        printed_alter_psvm(init=MethodStart(method, annealing=False))
-        for method in (InvCal(C_p=10.0), conv)
-    )
     loop_grid = {"C": WEIGHTS, "C_p": (100.0,)}
     methods = [
         Method("MeanMap", MeanMap(), {"lam": WEIGHTS}),
         Method("InvCal", InvCal(), {"C_p": (*WEIGHTS, 100.0, 1000.0), "epsilon": (0.0, 0.1)}),
         Method("conv-pSVM", conv, {"C": WEIGHTS}),
-        Method("alter-pSVM from conv-pSVM", from_conv, loop_grid),
-        Method("alter-pSVM from InvCal", from_inv_cal, loop_grid),
+        Method("alter-pSVM from conv-pSVM", _alter_psvm_from(conv), loop_grid),
+        Method("alter-pSVM from InvCal", _alter_psvm_from(InvCal(C_p=10.0)), loop_grid),
         Method("alter-pSVM from random labels", from_random, loop_grid),
     ]
     return AveragedMethods(methods, random_state=random_state)
@@ -189,7 +191,7 @@ METHODS: Mapping[str, MethodEntry] = MappingProxyType(
         ECOLOGICAL: MethodEntry(lambda seed: EcologicalRegression(), kernels=LINEAR),
         AVERAGED: MethodEntry(averaged_methods, kernels=LINEAR),
         FROM_INV_CAL: MethodEntry(
-            lambda seed: printed_alter_psvm(init=MethodStart(InvCal(C_p=1e4), annealing=False)),
+            lambda seed: _alter_psvm_from(InvCal(C_p=1e4)),
             {"C": (0.1, 1.0), "C_p": (10.0, 100.0)},
             kernels=LINEAR,
         ),
