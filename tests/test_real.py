@@ -114,7 +114,7 @@ def test_nominal_values_are_codes_and_missing_ones_are_filled(tmp_path):
 
 def test_the_folder_is_the_argument_or_the_variable_or_the_cache(tmp_path, monkeypatch):
     monkeypatch.setenv("PROPCVX_DATA", str(tmp_path))
-    with pytest.raises(MissingDataError, match=f"no heart_scale in {tmp_path}"):
+    with pytest.raises(MissingDataError, match=f"heart_scale is not in {tmp_path}, nor"):
         load_real("heart", download=False)
     assert data_folder(tmp_path / "here") == tmp_path / "here"
     monkeypatch.delenv("PROPCVX_DATA")
