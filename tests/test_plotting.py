@@ -38,22 +38,9 @@ LABELS = np.where(X[:, 0] > 0, 1, -1)
 Y = bag_target(np.repeat(["a", "b", "c"], 8), {"a": 0.25, "b": 0.5, "c": 0.75})
 
 
-class Plane(SimpleNamespace):
-    """A classifier by a plane."""
-
-    def decision_function(self, points):
-        return np.asarray(points) @ self.coef_
-
-    def get_params(self):
-        return {"C": self.C}
-
-
-def fitted(objectives, annealing):
-    """What has a history of those rounds."""
-    records = [
-        Round(objective, "piqp", "optimal", 0.1, C_star=level)
-        for objective, level in zip(objectives, annealing, strict=True)
-    ]
+def fitted(*rounds):
+    """What has a history of rounds with those objectives and values of C*."""
+    records = [Round(value, "piqp", "optimal", 0.1, C_star=level) for value, level in rounds]
     return SimpleNamespace(history_=History(records, StopReason.CONVERGED))
 
 
@@ -78,15 +65,22 @@ MIXTURE = SimpleNamespace(
     vectors=np.where(np.random.RandomState(1).normal(size=(3, 12)) > 0, 1.0, -1.0),
     weights=np.array([0.2, 0.5, 0.3]),
 )
-PLANE = Plane(coef_=np.array([1.0, 0.3]), C=1.0, epsilon=0.1)
-PLANES = [Plane(coef_=np.array([[c, 1 - c**0.5]]), C=c) for c in (1.0, 0.01, 0.1)]
+PLANE = SimpleNamespace(decision_function=lambda points: points @ [1.0, 0.3], epsilon=0.1)
+ONE_SIDED = SimpleNamespace(decision_function=lambda points: np.ones(len(points)))
+"""A classifier without a line, which is drawn as its shade: every instance is positive."""
+MODELS = [
+    SimpleNamespace(coef_=np.array([[c, 1 - c**0.5]]), get_params=lambda c=c: {"C": c})
+    for c in (1.0, 0.01, 0.1)
+]
+PLAIN = fitted((3.0, None), (2.0, None), (1.5, None))
+ANNEALED = fitted((0.1, 0.01), (0.5, 0.1), (2.0, 1.0))
 PICTURES = {
-    "history": lambda ax: plotting.history(fitted([3.0, 2.0, 1.5], [None] * 3), ax),
-    "history_annealed": lambda ax: plotting.history(fitted([0.1, 0.5, 2.0], [0.01, 0.1, 1.0]), ax),
+    "history": lambda ax: plotting.history(PLAIN, ax),
+    "history_annealed": lambda ax: plotting.history(ANNEALED, ax),
     "boundary": lambda ax: plotting.boundary(PLANE, X, LABELS, ax),
     "boundary_without_labels": lambda ax: plotting.boundary(PLANE, X, ax=ax),
     "proportions": lambda ax: plotting.proportions(PLANE, X, Y, ax),
-    "coefficients": lambda ax: plotting.coefficients(PLANES, "C", ax),
+    "coefficients": lambda ax: plotting.coefficients(MODELS, "C", ax),
     "annealing_frame": lambda ax: plotting.annealing_frame(iterate(2, 0.01), X, ax),
     "regularisation_path_repeated": lambda ax: plotting.regularisation_path(PATH, "C", ax),
     "tree": lambda ax: plotting.tree(SimpleNamespace(nodes=NODES, upper=2.0), ax),
@@ -116,8 +110,13 @@ def test_annealing_has_a_frame_for_each_round():
     assert picture.info["loop"] == 0
 
 
+TWO_BAGS = make_two_bags(10, random_state=0)
 THREE = np.ones((24, 3))
-IN_THREE = make_two_bags(10)._replace(X=THREE)
+
+
+def figure_one_of(names):
+    """Figure 1 with a panel of classifiers by those names."""
+    return plotting.figure_one(TWO_BAGS, [("a panel", dict.fromkeys(names, PLANE))])
 
 
 @pytest.mark.parametrize(
@@ -126,9 +125,9 @@ IN_THREE = make_two_bags(10)._replace(X=THREE)
         (lambda: plotting.boundary(PLANE, THREE), r"X must have two columns .* \(24, 3\)"),
         (lambda: plotting.annealing([iterate(1, 1.0)], THREE), "X must have two columns"),
         (lambda: plotting.annealing([], X), "at least one round, got none"),
-        (lambda: plotting.figure_one(IN_THREE, []), "X must have two columns"),
-        (lambda: panel_of(PLANE, PLANE, PLANE), r"1 to 2 classifiers, got \['0', '1', '2'\]"),
-        (lambda: panel_of(), r"1 to 2 classifiers, got \[\]"),
+        (lambda: plotting.figure_one(TWO_BAGS._replace(X=THREE), []), "X must have two columns"),
+        (lambda: figure_one_of("ABC"), r"1 to 2 classifiers, got \['A', 'B', 'C'\]"),
+        (lambda: figure_one_of(""), r"1 to 2 classifiers, got \[\]"),
         *(
             (lambda rows=rows: plotting.regularisation_path(rows), "by the same names, 'C' among")
             for rows in ([], [{"accuracy": 1.0}], [{"C": 1.0, "a": 1.0}, {"C": 2.0}])
@@ -143,20 +142,6 @@ def test_what_cannot_be_drawn(draw, message):
 # Figures with several panels
 
 
-def panel_of(*classifiers):
-    """Figure 1 with those classifiers in one panel."""
-    names = map(str, range(len(classifiers)))
-    panel = dict(zip(names, classifiers, strict=True))
-    return plotting.figure_one(make_two_bags(10, random_state=0), [("a panel", panel)])
-
-
-class OneSided:
-    """A classifier without a line, which is drawn as its shade: every instance is positive."""
-
-    def decision_function(self, X):
-        return np.ones(len(X))
-
-
 LINE = (np.array([1.0, 10.0]), np.array([0.5, 0.6]), np.array([0.1, 0.0]))
 
 
@@ -169,13 +154,12 @@ def words(texts):
 
 
 def test_figure_one_has_the_papers_four_panels():
-    data = make_two_bags(10, random_state=0)
-    wrong, right = (SVC(kernel="linear").fit(data.X, sign * data.labels) for sign in (-1, 1))
-    figure = plotting.figure_one(
-        data, [("means", {"A": wrong, "B": wrong}), ("pSVM", {"C": right})]
-    )
-    bags = ["(a) bag 1: 60% positive", "(b) bag 2: 40% positive"]
-    assert titles(figure) == [*bags, "(c) means", "(d) pSVM"]
+    X, labels, bags, _ = TWO_BAGS
+    wrong, right = (SVC(kernel="linear").fit(X, sign * labels) for sign in (-1, 1))
+    panels = [("means", {"A": wrong, "B": wrong}), ("pSVM", {"C": right})]
+    figure = plotting.figure_one(TWO_BAGS, panels)
+    of_bags = ["(a) bag 1: 60% positive", "(b) bag 2: 40% positive"]
+    assert titles(figure) == [*of_bags, "(c) means", "(d) pSVM"]
     first, _, third, _ = figure.axes
     points = ["positive", "negative", "mean of the bag"]
     assert words(first.get_legend().texts) == [*points, "C"]
@@ -183,15 +167,14 @@ def test_figure_one_has_the_papers_four_panels():
     assert words(third.get_legend().texts) == ["A", "B", *shades]
     positive = first.collections[0]
     assert same_color(positive.get_facecolor()[0, :3], BLUE)
-    assert np.array_equal(positive.get_offsets(), data.X[(data.bags == 0) & (data.labels == 1)])
+    assert np.array_equal(positive.get_offsets(), X[(bags == 0) & (labels == 1)])
 
 
 @pytest.mark.parametrize(("n_bags", "n_panels"), [(1, 0), (20, 7)])
 def test_figure_one_has_a_panel_for_each_bag_and_each_heading(n_bags, n_panels, recwarn):
-    data = make_two_bags(10, random_state=0)
-    bags = np.arange(len(data.X)) % n_bags
-    many = data._replace(bags=bags, proportions=dict.fromkeys(range(n_bags), 0.5))
-    figure = plotting.figure_one(many, [("method", {"A": OneSided()})] * n_panels)
+    bags = np.arange(len(TWO_BAGS.X)) % n_bags
+    many = TWO_BAGS._replace(bags=bags, proportions=dict.fromkeys(range(n_bags), 0.5))
+    figure = plotting.figure_one(many, [("method", {"A": ONE_SIDED})] * n_panels)
     assert len(set(titles(figure))) == n_bags + n_panels
     assert not recwarn.list
 
