@@ -12,10 +12,10 @@ import numpy as np
 import pytest
 from sklearn.base import clone
 from sklearn.model_selection import ParameterGrid
+from small_problems import small_problem
 
 import propcvx
 from propcvx import ConvPropSVM, InvCal
-from propcvx.datasets import proportions_of, random_bags
 from propcvx.errors import InputError
 from propcvx.experiments import llp_learn_script
 from propcvx.experiments.evaluation import Method, Sample
@@ -48,16 +48,14 @@ def test_ecological_regression_finds_the_rates_of_groups():
 
 
 def test_ecological_regression_weighs_bags_by_size_whatever_the_order():
-    random = np.random.RandomState(0)
-    bags = np.repeat(np.arange(9), random.randint(1, 20, 9))
-    X, labels = random.randn(len(bags), 3), random.choice([-1, 1], len(bags))
-    y = propcvx.bag_target(bags, proportions_of(labels, bags))
+    problem = small_problem(0, sizes=(1, 3, 4, 6, 9, 11, 13, 16, 19), n_features=3)
+    X, y = problem.X, problem.y
     model = EcologicalRegression().fit(X, y)
-    means = np.array([X[bags == bag].mean(axis=0) for bag in bags])
-    design = np.column_stack([means, np.ones(len(bags))])  # a row for each instance of a bag
+    means = np.array([X[y["bag"] == bag].mean(axis=0) for bag in y["bag"]])
+    design = np.column_stack([means, np.ones(len(y))])  # a row for each instance of a bag
     best = np.linalg.lstsq(design, y["proportion"], rcond=None)[0]
     assert model.model_.coef_ == pytest.approx(best[:3])
-    order = random.permutation(len(bags))
+    order = np.random.RandomState(0).permutation(len(y))
     again = EcologicalRegression().fit(X[order], y[order])
     assert again.decision_function(X) == pytest.approx(model.decision_function(X))
 
@@ -71,10 +69,8 @@ def test_ecological_regression_has_the_linear_kernel_only():
 
 
 @pytest.fixture(scope="module")
-def sample():
-    random = np.random.RandomState(0)
-    labels = random.choice([-1, 1], 120)
-    return Sample.in_bags(random.randn(120, 3) + labels[:, None], labels, random_bags(labels, 8, 0))
+def problem():
+    return small_problem(0, sizes=(8,) * 15, n_features=3)
 
 
 def test_what_a_standard_error_rules_out_whatever_the_order():
@@ -86,13 +82,13 @@ def test_what_a_standard_error_rules_out_whatever_the_order():
     assert not_worse(errors[::-1]).tolist() == [True, False, True, True]
 
 
-def test_the_average_is_over_parameters_not_worse_than_the_best_then_over_methods(sample):
+def test_the_average_is_over_parameters_not_worse_than_the_best_then_over_methods(problem):
     methods = [
         Method("InvCal", InvCal(), {"C_p": [0.1, 10.0], "epsilon": [0.0, 0.1]}),
         Method("conv-pSVM", ConvPropSVM(), {"C": [0.1, 1.0]}),
     ]
     averaged, again = (
-        AveragedMethods(methods, random_state=0).fit(sample.X, sample.y) for _ in range(2)
+        AveragedMethods(methods, random_state=0).fit(problem.X, problem.y) for _ in range(2)
     )
     assert averaged.errors_.shape == (6, 15)  # of four and two combinations, on 15 bags
     assert np.array_equal(averaged.kept_, not_worse(averaged.errors_))
@@ -100,19 +96,19 @@ def test_the_average_is_over_parameters_not_worse_than_the_best_then_over_method
     for method, kept in zip(methods, np.split(averaged.kept_, [4]), strict=True):
         scores = []
         for parameters in compress(ParameterGrid(method.grid), kept):
-            model = clone(method.estimator).set_params(**parameters).fit(sample.X, sample.y)
-            score = model.decision_function(sample.X)
+            model = clone(method.estimator).set_params(**parameters).fit(problem.X, problem.y)
+            score = model.decision_function(problem.X)
             scores.append(score / np.sqrt(np.mean(score**2)))
         means += [np.mean(scores, axis=0)] if scores else []
-    found = averaged.decision_function(sample.X)
+    found = averaged.decision_function(problem.X)
     assert np.allclose(found, np.mean(means, axis=0), atol=1e-6)
-    assert np.array_equal(found, again.decision_function(sample.X))
+    assert np.array_equal(found, again.decision_function(problem.X))
 
 
-def test_averaged_methods_are_far_better_than_chance(sample):
+def test_averaged_methods_are_far_better_than_chance(problem):
     model = averaged_methods(0)
     model.set_params(methods=[cheaper(method) for method in model.methods], n_splits=2)
-    assert model.fit(sample.X, sample.y).score(sample.X, sample.labels) > 0.75
+    assert model.fit(problem.X, problem.y).score(problem.X, problem.labels) > 0.75
 
 
 # llp-learn
@@ -134,10 +130,10 @@ def test_without_llp_learn_nothing_is_run(python, message, tmp_path, monkeypatch
     assert not (tmp_path / "results").exists()
 
 
-def test_a_failure_there_is_in_the_message(sample, monkeypatch):
+def test_a_failure_there_is_in_the_message(problem, monkeypatch):
     monkeypatch.setenv(PYTHON, sys.executable)
     with pytest.raises(LLPLearnError, match=r"llp-learn .*EM.*: ModuleNotFoundError: .*llp_l"):
-        LLPLearn("EM").fit(sample.X, sample.y)
+        LLPLearn("EM").fit(problem.X, problem.y)
 
 
 @pytest.mark.parametrize(
