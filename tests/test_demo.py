@@ -1,14 +1,15 @@
 """The command line, and the demo through it, at a reduced setting."""
 
-import contextlib
 import io
 import re
 import runpy
 import sys
+from contextlib import redirect_stderr, redirect_stdout
 from dataclasses import replace
 
 import numpy as np
 import pytest
+from small_problems import small_problem
 
 import propcvx
 from propcvx import AlterPropSVM, Bags
@@ -24,8 +25,7 @@ from propcvx.experiments.methods import PAPER, SUPERVISED, cheaper, printed_meth
 def run(tmp_path_factory):
     """What was printed, the folder of the pictures, and the progress."""
     folder = tmp_path_factory.mktemp("demo") / "made" / "on the way"
-    printed, progress = io.StringIO(), io.StringIO()
-    with contextlib.redirect_stdout(printed), contextlib.redirect_stderr(progress):
+    with redirect_stdout(io.StringIO()) as printed, redirect_stderr(io.StringIO()) as progress:
         assert main(["demo", "--quick", "--jobs", "1", "--output", str(folder)]) == 0
     return printed.getvalue(), folder, progress.getvalue()
 
@@ -115,10 +115,8 @@ def test_module_runs_as_the_command(capsys, monkeypatch):
 
 @pytest.fixture(scope="module")
 def small_task():
-    random = np.random.default_rng(0)
-    labels = random.choice([-1, 1], 96)
-    X = random.normal(size=(96, 3)) + labels[:, None]
-    return split_into_bags(X, labels, 8, test_size=0.25, random_state=0)
+    problem = small_problem(0, sizes=(96,), n_features=3)
+    return split_into_bags(problem.X, problem.labels, 8, test_size=0.25, random_state=0)
 
 
 def test_split_keeps_instances_apart_and_bags_whole(small_task):
