@@ -24,7 +24,7 @@ from propcvx.errors import InputError
 FOLDER = "PROPCVX_DATA"
 """Environment variable with the folder of the files."""
 
-OWN_FOLDER = f"name the folder that holds the files by data_home or {FOLDER}"
+ADVICE = f"name the folder that holds the files by data_home or {FOLDER}"
 RETRIES = 2
 """How often a download that failed is tried again."""
 
@@ -95,7 +95,7 @@ def data_file(name: str, data_home: Any = None, *, download: bool = True) -> Pat
             return path
     if not download:
         raise MissingDataError(
-            f"{name} is not in {folder}, nor in its subfolder raw; {OWN_FOLDER}, or let it be "
+            f"{name} is not in {folder}, nor in its subfolder raw; {ADVICE}, or let it be "
             f"fetched from {file.url}."
         )
     return _fetched(name, file, folder)
@@ -107,7 +107,7 @@ def _pooch() -> Any:
     except ImportError as absent:
         raise MissingDataError(
             "the package pooch fetches real data sets into a cache folder, and is not installed: "
-            f"pip install pooch, or {OWN_FOLDER}."
+            f"pip install pooch, or {ADVICE}."
         ) from absent
     return pooch
 
@@ -135,5 +135,5 @@ def _fetched(name: str, file: DataFile, folder: Path) -> Path:
     except (OSError, ValueError) as failure:
         raise MissingDataError(
             f"{name} is not in {folder} and could not be fetched from {file.url}: {failure}. "
-            f"Without network, put it there, or {OWN_FOLDER}."
+            f"Without network, put it there, or {ADVICE}."
         ) from failure
