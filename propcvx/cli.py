@@ -6,7 +6,6 @@ import argparse
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from time import perf_counter
 from typing import Any
 
 from joblib import cpu_count
@@ -85,11 +84,7 @@ def _add_demo(commands: Any) -> None:
 
 
 def _demo(chosen: Chosen) -> None:
-    start = perf_counter()
-    pictures = run_demo(chosen.output, seed=chosen.seed, n_jobs=chosen.jobs, quick=chosen.quick)
-    print(f"\nDone in {perf_counter() - start:.0f} seconds. Pictures:")
-    for picture in pictures:
-        print(f"  {picture}")
+    run_demo(chosen.output, seed=chosen.seed, n_jobs=chosen.jobs, quick=chosen.quick)
 
 
 def _add_reproduce(commands: Any) -> None:
