@@ -221,7 +221,12 @@ class Relaxation(BaseEstimator, ABC):
         """What is reached, round by round; ``how`` is what :func:`ask` and masters take."""
 
 
-def ask(program: Program, solver: SolverNames, tol: float, options: Mapping[str, Any]) -> Solution:
+def ask(
+    program: Program,
+    solver: SolverNames = "auto",
+    tol: float = 1e-8,
+    options: Mapping[str, Any] = NO_OPTIONS,
+) -> Solution:
     """Solve a program of a relaxation, whose bounds count in the solver's error."""
     return solve(program, solver, tol=tol, residuals=False, quiet=True, **options)
 
