@@ -14,9 +14,8 @@ from propcvx import Bags, CuttingPlanes, bag_target, certify
 from propcvx.bounds import BOUNDS, Interval, LabelingProblem, SwapSearch
 from propcvx.bounds import branch_and_bound as branching
 from propcvx.bounds import pieces as pieces_module
-from propcvx.bounds.box_qp import solve_boxes
 from propcvx.bounds.maximise import SmoothBound
-from propcvx.bounds.moments import Multipliers, certify_values, improve_duals
+from propcvx.bounds.moments import Multipliers, certify_values, improve_duals, solve_boxes
 from propcvx.bounds.pieces import divide
 from propcvx.errors import FailedBoundWarning, InputError, SolverError
 from propcvx.history import StopReason

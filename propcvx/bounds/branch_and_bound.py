@@ -15,7 +15,6 @@ from dataclasses import dataclass, replace
 from math import prod
 
 import numpy as np
-from numpy.typing import NDArray
 
 from propcvx.bounds.interval import Interval, NodeRecord
 from propcvx.bounds.maximise import STAGES, maximise
@@ -29,8 +28,6 @@ from propcvx.bounds.moments import (
 from propcvx.bounds.pieces import Division, divide
 from propcvx.bounds.problem import LabelingProblem
 from propcvx.bounds.swap_search import SwapSearch
-
-Array = NDArray[np.float64]
 
 N_FACTORED = 40
 """Features with whole matrices :math:`A_k`, those of most variance; the others share scales."""
@@ -87,43 +84,34 @@ class Node:
         return replace(self, division=division, multipliers=multipliers)
 
 
-@dataclass(frozen=True, eq=False)
 class BagMoments:
-    """The moment bound at a node, and the tree.
+    r"""The moment bound at a node, and the tree.
 
-    Attributes
+    The features are rotated to their axes of most variance.  Where :math:`F = F' V + E`, margins
+    differ by at most the rows of E times the weights: ``slack`` is what the rotation's rounding may
+    have added to a bound.
+
+    Parameters
     ----------
     problem : LabelingProblem
-        Its features rotated to their axes of most variance.
+        In any features.
     interval : Interval
     search : SwapSearch
         For labelings that nodes suggest, of the same instances.
     name : str
         The bound that events name.
-    slack : float
-        What the rotation's rounding may have added to a bound.
     """
 
-    problem: LabelingProblem
-    interval: Interval
-    search: SwapSearch
-    name: str
-    slack: float
-
-    @classmethod
-    def of(
-        cls, problem: LabelingProblem, interval: Interval, search: SwapSearch, name: str
-    ) -> BagMoments:
-        r"""For a problem in any features.
-
-        Where :math:`F = F' V + E`, margins differ by at most the rows of E times the weights.
-        """
+    def __init__(
+        self, problem: LabelingProblem, interval: Interval, search: SwapSearch, name: str
+    ) -> None:
+        self.interval, self.search, self.name = interval, search, name
         left, lengths, axes = np.linalg.svd(problem.features, full_matrices=False)
         rotated, reach = left * lengths, problem.reach
         moved = float(np.linalg.norm(problem.features - rotated @ axes, axis=1).sum())
         bent = float(np.linalg.norm(axes @ axes.T - np.eye(len(axes))))
-        slack = problem.C * reach * moved + 0.5 * reach**2 * bent
-        return cls(replace(problem, features=rotated), interval, search, name, slack)
+        self.slack = problem.C * reach * moved + 0.5 * reach**2 * bent
+        self.problem = replace(problem, features=rotated)
 
     def root(self) -> Node:
         """The node with all labelings, its multipliers equal but for what breaks the symmetry.

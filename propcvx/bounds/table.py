@@ -86,13 +86,13 @@ def _refuses_directions(problem: LabelingProblem) -> str | None:
 
 def bag_moments(problem: LabelingProblem, interval: Interval, search: SwapSearch) -> None:
     """The moment bound with a copy of the weights for every bag."""
-    moments = BagMoments.of(problem, interval, search, "bag_moments")
+    moments = BagMoments(problem, interval, search, "bag_moments")
     moments.maximise(moments.root(), STAGES)
 
 
 def branch_and_bound(problem: LabelingProblem, interval: Interval, search: SwapSearch) -> None:
     """The moment bound with bags merged and branched on."""
-    BagMoments.of(problem, interval, search, "branch_and_bound").branch()
+    BagMoments(problem, interval, search, "branch_and_bound").branch()
 
 
 BOUNDS: Mapping[str, Bound] = MappingProxyType(

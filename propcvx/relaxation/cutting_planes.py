@@ -11,8 +11,8 @@ from time import perf_counter
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from propcvx.arrays import Array
 from propcvx.checks import check_count, check_number, named
 from propcvx.history import History, Round, StopReason
 from propcvx.labelings import FeasibleLabelings
@@ -20,8 +20,6 @@ from propcvx.relaxation.bounds import lower_bound
 from propcvx.relaxation.masters import MASTERS
 from propcvx.relaxation.oracles import ORACLES, Cut, checked
 from propcvx.relaxation.result import Relaxation, RelaxationResult
-
-Array = NDArray[np.float64]
 
 TOWARDS_ZERO = 1e-9
 """Where an oracle is asked, an alpha of 0 is this share of the mean alpha."""

@@ -6,14 +6,12 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
+from propcvx.arrays import Array
 from propcvx.kernels import unit_of
 from propcvx.losses import HINGE
 from propcvx.programs import Program, svm_dual, svm_dual_parameters
 from propcvx.solvers import solve
-
-Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True)

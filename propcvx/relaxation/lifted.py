@@ -10,15 +10,13 @@ from dataclasses import KW_ONLY, dataclass
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
+from propcvx.arrays import Array
 from propcvx.labelings import FeasibleLabelings
 from propcvx.programs import Lifting, diffrac, lifted_svm_dual, mixture, square_loss_matrix
 from propcvx.relaxation.bounds import labeling_upper_bound, lower_bound
 from propcvx.relaxation.oracles.bounding import check_order
 from propcvx.relaxation.result import Relaxation, RelaxationResult, ask, solved_at_once
-
-Array = NDArray[np.float64]
 
 
 @dataclass(eq=False, repr=False)

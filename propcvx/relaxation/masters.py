@@ -17,14 +17,13 @@ from types import MappingProxyType
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from propcvx.arrays import Array
 from propcvx.errors import InaccurateSolutionWarning, warn
 from propcvx.programs import Program, RestrictedMaster, mkl_epigraph, mkl_group, mkl_inner
 from propcvx.relaxation.result import ask
 from propcvx.solvers import Solution
 
-Array = NDArray[np.float64]
 Ask = Callable[[Program], Solution]
 Found = tuple[Array, Array, Solution]
 """Alpha, the weights mu to any scale, and the solver's last solution."""

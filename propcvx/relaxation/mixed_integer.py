@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 from cvxpy import USER_LIMIT
-from numpy.typing import NDArray
 
+from propcvx.arrays import Array
 from propcvx.checks import check_count, check_number
 from propcvx.errors import InputError, SolverError
 from propcvx.history import History, Round, StopReason
@@ -22,8 +22,6 @@ from propcvx.relaxation.oracles import AscentOracle
 from propcvx.relaxation.oracles.exact import lower_bound_of
 from propcvx.relaxation.result import Relaxation, RelaxationResult, ask, solved_at_once
 from propcvx.relaxation.rounding import alternated
-
-Array = NDArray[np.float64]
 
 SAFETY = 1e-6
 """Taken from the solver's bound, as a share of it."""

@@ -9,9 +9,9 @@ from types import MappingProxyType
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 
+from propcvx.arrays import Array
 from propcvx.bags import Bags
 from propcvx.errors import SolverError
 from propcvx.history import History, Round, StopReason
@@ -21,8 +21,6 @@ from propcvx.programs import Program
 from propcvx.relaxation.bounds import labeling_upper_bound
 from propcvx.solvers import Solution, SolverNames, solve
 from propcvx.text import Readable
-
-Array = NDArray[np.float64]
 
 NO_OPTIONS: Mapping[str, Any] = MappingProxyType({})
 """What a relaxation hands to its solver where nothing is asked for."""

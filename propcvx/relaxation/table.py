@@ -7,8 +7,8 @@ from numbers import Real
 from typing import Any, cast
 
 import numpy as np
-from numpy.typing import NDArray
 
+from propcvx.arrays import Array
 from propcvx.checks import named
 from propcvx.errors import InputError
 from propcvx.history import History
@@ -19,8 +19,6 @@ from propcvx.relaxation.lifted import Diffrac, Lifted
 from propcvx.relaxation.mixed_integer import ContinuousLabels, MixedInteger
 from propcvx.relaxation.result import NO_OPTIONS, RelaxationResult
 from propcvx.solvers import SolverNames
-
-Array = NDArray[np.float64]
 
 TOL = 1e-6
 """A solver's tolerance where a relaxation is asked for its bound, which holds at any."""
@@ -108,10 +106,8 @@ def relax(
         check_crossing(f"relaxation {name}", result.lower, result.upper)
         return cast("RelaxationResult", result)
 
-    def check_round(reached: Any) -> None:
-        on_round(checked(reached))
-
-    how = {"solver": solver, "tol": tol, "options": options, "on_round": check_round}
+    how: dict[str, Any] = {"solver": solver, "tol": tol, "options": options}
+    how["on_round"] = lambda reached: on_round(checked(reached))
     return checked(asked.relax(features, feasible, C, **how))
 
 
