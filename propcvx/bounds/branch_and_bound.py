@@ -139,19 +139,15 @@ class BagMoments:
         if len(division.pieces) > 1:
             found = maximise(division, node.multipliers, interval, stages)
         for multipliers in found:
-            certified = self._certify(node, multipliers)
-            lower = max(node.lower, certified.lower)
-            node = replace(node, multipliers=multipliers, lower=lower)
+            margin = max(interval.goal - node.lower, 0.0)
+            margin = margin if np.isfinite(margin) else interval.upper
+            tol = PRECISION * interval.upper
+            improve_duals(division, multipliers, margin, tol, interval.check_time)
+            certified = certify_values(division, multipliers)
+            certified = replace(certified, lower=certified.lower - self.slack)
+            node = replace(node, multipliers=multipliers, lower=max(node.lower, certified.lower))
             interval.prove(self.name, min(node.bound, others))
         return node, certified
-
-    def _certify(self, node: Node, multipliers: Multipliers) -> CertifiedValues:
-        interval, margin = self.interval, max(self.interval.goal - node.lower, 0.0)
-        margin = margin if np.isfinite(margin) else interval.upper
-        tol = PRECISION * interval.upper
-        improve_duals(node.division, multipliers, margin, tol, interval.check_time)
-        certified = certify_values(node.division, multipliers)
-        return replace(certified, lower=certified.lower - self.slack)
 
     def branch(self) -> None:
         """Work on the node of the least lower bound until the interval closes."""
@@ -198,13 +194,13 @@ class BagMoments:
 def _without_hopeless(node: Node, certified: CertifiedValues, goal: float) -> Node:
     """The node, and in place its certified values, without labelings that cannot be better."""
     division, dropped = node.division, node.dropped
-    for k, piece in enumerate(division.pieces):
+    for k in range(len(division.pieces)):
         values = certified.of_labelings(k)
         kept = values < goal
         kept[values.argmin()] = True
         dropped = min(dropped, float(values[~kept].min(initial=np.inf)))
         certified.values[k] = certified.values[k][kept]
-        division = division.with_piece(k, piece.keep(kept))
+        division = division.keep(k, kept)
     return replace(node, division=division, dropped=dropped)
 
 
@@ -228,11 +224,10 @@ def _branches(node: Node, certified: CertifiedValues, temperature: float) -> lis
         mean = np.abs(soft_least(values, temperature)[1] @ piece.labelings)
         means.append(np.where(np.ptp(piece.labelings, axis=0) > 0, mean, np.inf))
     k = int(np.argmin([mean.min() for mean in means]))
-    piece, values = node.division.pieces[k], certified.of_labelings(k)
-    column = piece.labelings[:, means[k].argmin()]
+    values = certified.of_labelings(k)
+    column = node.division.pieces[k].labelings[:, means[k].argmin()]
     children = []
     for kept in (column > 0, column < 0):
-        division = node.division.with_piece(k, piece.keep(kept))
         lower = max(node.lower, float(values[kept].min()))
-        children.append(replace(node, division=division, lower=lower))
+        children.append(replace(node, division=node.division.keep(k, kept), lower=lower))
     return children

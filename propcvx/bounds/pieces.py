@@ -53,11 +53,6 @@ class Piece:
     def __len__(self) -> int:
         return len(self.labelings)
 
-    def keep(self, labelings: Mask | Indices) -> Piece:
-        """The piece with some of its labelings only."""
-        each = ("labelings", "duals", "costs", "counts")
-        return replace(self, **{name: getattr(self, name)[labelings] for name in each})
-
 
 @dataclass(frozen=True, eq=False)
 class Division:
@@ -106,10 +101,11 @@ class Division:
             merged[place] = piece
         return replace(self, pieces=tuple(merged), costs=tuple(costs))
 
-    def with_piece(self, place: int, piece: Piece) -> Division:
-        """The division with one piece replaced."""
-        pieces = (*self.pieces[:place], piece, *self.pieces[place + 1 :])
-        return replace(self, pieces=pieces)
+    def keep(self, k: int, labelings: Mask) -> Division:
+        """The division with some labelings of piece k only."""
+        piece, each = self.pieces[k], ("labelings", "duals", "costs", "counts")
+        piece = replace(piece, **{name: getattr(piece, name)[labelings] for name in each})
+        return replace(self, pieces=(*self.pieces[:k], piece, *self.pieces[k + 1 :]))
 
 
 def divide(problem: LabelingProblem) -> Division:

@@ -29,8 +29,6 @@ MOST_LISTED = 20_000
 TOL = 1e-9
 """Error of their values, as a share of that of w = 0."""
 
-Run = Callable[[LabelingProblem, Interval, SwapSearch], None]
-
 
 @dataclass(frozen=True)
 class Bound:
@@ -52,7 +50,7 @@ class Bound:
         Whether it finds the best labeling itself, so that no search need come before it.
     """
 
-    run: Run
+    run: Callable[[LabelingProblem, Interval, SwapSearch], None]
     refuses: Callable[[LabelingProblem], str | None] = lambda problem: None
     automatic: bool = True
     finds: bool = False

@@ -149,6 +149,10 @@ class RelaxationResult(Readable):
         return replace(scaled(self, "value", "lower", "upper", "alpha"), history=history)
 
 
+Rounds = Iterator[RelaxationResult]
+"""What a relaxation reached, round by round."""
+
+
 class Relaxation(BaseEstimator, ABC):
     """Base of the package's relaxations: a subclass yields what each of its rounds reached."""
 
@@ -213,9 +217,7 @@ class Relaxation(BaseEstimator, ABC):
         return reached
 
     @abstractmethod
-    def _relax(
-        self, features: Array, feasible: FeasibleLabelings, C: float, **how: Any
-    ) -> Iterator[RelaxationResult]:
+    def _relax(self, features: Array, feasible: FeasibleLabelings, C: float, **how: Any) -> Rounds:
         """What is reached, round by round; ``how`` is what :func:`ask` and masters take."""
 
 

@@ -18,7 +18,6 @@ from propcvx.relaxation.cutting_planes import CuttingPlanes
 from propcvx.relaxation.lifted import Diffrac, Lifted
 from propcvx.relaxation.mixed_integer import ContinuousLabels, MixedInteger
 from propcvx.relaxation.result import NO_OPTIONS, RelaxationResult
-from propcvx.solvers import SolverNames
 
 TOL = 1e-6
 """A solver's tolerance where a relaxation is asked for its bound, which holds at any."""
@@ -81,15 +80,13 @@ def relax(
     features: Array,
     feasible: FeasibleLabelings,
     C: float,
-    *,
-    solver: SolverNames = "auto",
-    tol: float = TOL,
-    options: Mapping[str, Any] = NO_OPTIONS,
-    on_round: Callable[[RelaxationResult], None] = lambda reached: None,
+    on_round: Callable[[RelaxationResult], None],
+    **how: Any,
 ) -> RelaxationResult:
     """Ask a relaxation, given by its name or as an object.
 
-    The other arguments are those of :meth:`propcvx.relaxation.result.Relaxation.relax`.
+    The other arguments are those of :meth:`propcvx.relaxation.result.Relaxation.relax`, ``how``
+    being ``solver``, ``tol`` and ``options``.
 
     Raises
     ------
@@ -106,7 +103,7 @@ def relax(
         check_crossing(f"relaxation {name}", result.lower, result.upper)
         return cast("RelaxationResult", result)
 
-    how: dict[str, Any] = {"solver": solver, "tol": tol, "options": options}
+    how = {"solver": "auto", "tol": TOL, "options": NO_OPTIONS, **how}
     how["on_round"] = lambda reached: on_round(checked(reached))
     return checked(asked.relax(features, feasible, C, **how))
 
