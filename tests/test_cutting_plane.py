@@ -1,21 +1,18 @@
 """Algorithm 2: masters, SimpleMKL, oracles, the loop, rounding, and ConvPropSVM around them."""
 
 from itertools import count, pairwise
-from time import perf_counter
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from small_problems import small_problem, small_problems
+from small_problems import all_labelings, small_problem, svm_value
 
 from propcvx import Bags, ConvPropSVM, CuttingPlanes, bag_target
 from propcvx.errors import InaccurateSolutionWarning, SolverError
-from propcvx.history import History, StopReason
+from propcvx.history import StopReason
 from propcvx.labelings import FeasibleLabelings
-from propcvx.metrics import proportion_error
-from propcvx.programs import svm_dual, svm_dual_parameters
-from propcvx.relaxation import RelaxationResult, cutting_planes
+from propcvx.relaxation import cutting_planes
 from propcvx.relaxation.masters import (
     MASTERS,
     RELATIVE_GAP,
@@ -24,16 +21,10 @@ from propcvx.relaxation.masters import (
     simple_mkl,
 )
 from propcvx.relaxation.oracles import (
-    CoordinateOracle,
     Cut,
-    DirectionSweepOracle,
     ExhaustiveOracle,
-    MixedIntegerOracle,
-    exact,
     violation_value,
 )
-from propcvx.relaxation.rounding import rank_one
-from propcvx.solvers import solve
 
 # An interior-point method may call 1e-9 an inaccurate answer; tests say what they need of it.
 pytestmark = pytest.mark.filterwarnings("ignore::propcvx.errors.InaccurateSolutionWarning")
@@ -45,16 +36,6 @@ FORMS = [
     ("reduced_gradient", "piqp"),
     ("reduced_gradient", "osqp"),
 ]
-
-
-def all_labelings(feasible):
-    return np.array(list(feasible.enumerate()))
-
-
-def svm_value(features, labeling, C):
-    """The SVM value g(y) from the dual program, without bias."""
-    program = svm_dual(features, bias=False).set(**svm_dual_parameters(labeling, C))
-    return solve(program, "clarabel", tol=1e-10, residuals=False).value
 
 
 CUTTING = ("oracle", "master", "max_cuts", "tol")
@@ -144,111 +125,6 @@ def test_simple_mkl_says_when_it_stalls():
     with pytest.warns(InaccurateSolutionWarning, match="gap of .* at the value"):
         point = simple_mkl(wrong_gradient, np.array([0.5, 0.5]))
     np.testing.assert_array_equal(point.mu, [0.5, 0.5])
-
-
-# --- oracles ----------------------------------------------------------------------------------
-
-
-@st.composite
-def separation_problems(draw, max_features=2):
-    """Features, feasible labelings and alpha; often with ties, zeros and known labels."""
-    problem = draw(small_problems(max_size=4, max_bags=3, max_features=max_features))
-    feasible = FeasibleLabelings.of(problem.bags, draw(st.sampled_from([0.0, 0.25, 0.5, 1.0])))
-    values = st.sampled_from([0.0, 0.5, 1.0]) if draw(st.booleans()) else st.floats(0.0, 1.0)
-    n = len(problem.X)
-    alpha = np.array(draw(st.lists(values, min_size=n, max_size=n)))
-    features = np.round(problem.X) if draw(st.booleans()) else problem.X
-    return features, feasible, alpha
-
-
-@settings(max_examples=50)
-@given(case=separation_problems())
-def test_a_sweep_over_directions_finds_the_most_violated_labeling(case):
-    features, feasible, alpha = case
-    exhaustive = ExhaustiveOracle(features, feasible)(alpha)
-    sweep = DirectionSweepOracle(features, feasible)(alpha)
-    assert sweep.value == pytest.approx(exhaustive.value, rel=1e-9, abs=1e-12)
-    assert sweep.bound == sweep.value
-    assert sweep.labeling in feasible
-    assert violation_value(features, sweep.labeling, alpha) == pytest.approx(sweep.value)
-
-
-def test_a_sweep_over_directions_misses_no_arc():
-    """More instances, and every labeling feasible: arcs so narrow that half of them do not do."""
-    for seed in range(30):
-        problem = small_problem(seed, sizes=(5, 4), noise=3.0)
-        feasible = FeasibleLabelings.of(problem.bags, 0.5)
-        alpha = np.random.RandomState(seed).uniform(size=9)
-        exhaustive = ExhaustiveOracle(problem.X, feasible)(alpha)
-        sweep = DirectionSweepOracle(problem.X, feasible)(alpha)
-        assert sweep.value == pytest.approx(exhaustive.value, rel=1e-9)
-
-
-@settings(max_examples=8)
-@given(case=separation_problems(max_features=4))
-def test_mixed_integer_oracle_finds_the_most_violated_labeling(case):
-    pytest.importorskip("pyscipopt")
-    features, feasible, alpha = case
-    exhaustive = ExhaustiveOracle(features, feasible)(alpha)
-    cut = MixedIntegerOracle(features, feasible)(alpha)
-    assert cut.labeling in feasible
-    assert cut.value <= exhaustive.value + 1e-9
-    assert cut.value == pytest.approx(exhaustive.value, rel=1e-4, abs=1e-5)
-    assert cut.bound >= exhaustive.value - 1e-9
-
-
-@pytest.mark.parametrize("scale", [1e-12, 1.0, 1e12])
-@pytest.mark.parametrize("tol", [1e-6, 0.9])
-def test_mixed_integer_oracle_is_as_exact_at_every_scale(scale, tol):
-    pytest.importorskip("pyscipopt")
-    problem = small_problem(4, sizes=(6, 5), n_features=4, noise=3.0)
-    feasible = FeasibleLabelings.of(problem.bags, 0.2)
-    alpha = np.random.RandomState(4).uniform(size=11)
-    exact = ExhaustiveOracle(scale * problem.X, feasible)(alpha).value
-    cut = MixedIntegerOracle(scale * problem.X, feasible, tol=tol)(alpha)
-    assert cut.value <= exact * (1.0 + 1e-9) <= cut.bound * (1.0 + 2e-9)
-    if tol == 1e-6:
-        assert cut.value == pytest.approx(exact, rel=1e-6)
-        assert cut.bound <= exact * (1.0 + 1e-4)
-
-
-def test_mixed_integer_oracle_keeps_its_time_and_its_bound():
-    pytest.importorskip("pyscipopt")
-    problem = small_problem(0, sizes=(16,) * 4, n_features=8, noise=3.0)
-    feasible = FeasibleLabelings.of(problem.bags, 0.0)
-    alpha = np.random.RandomState(0).uniform(size=64)
-    start = perf_counter()
-    cut = MixedIntegerOracle(problem.X, feasible, seconds=1.0)(alpha)
-    assert perf_counter() - start < 20.0
-    assert cut.labeling in feasible
-    weighted = alpha[:, None] * problem.X
-    assert cut.value < cut.bound
-    assert cut.bound <= 0.5 * 64 * np.linalg.norm(weighted, 2) ** 2 * 1.001
-    along = CoordinateOracle.on_axes(problem.X, feasible, 1.0)(alpha)
-    assert along.value <= cut.bound
-
-
-@settings(max_examples=30)
-@given(case=separation_problems(max_features=4))
-def test_coordinate_oracle_is_exact_in_the_largest_coordinate(case):
-    """Proposition 3: it maximises the l-infinity norm, here against all labelings."""
-    features, feasible, alpha = case
-    labeling = CoordinateOracle(features, feasible, features)(alpha).labeling
-    norms = np.abs((all_labelings(feasible) * alpha) @ features).max(axis=1)
-    assert np.abs((labeling * alpha) @ features).max() == pytest.approx(norms.max())
-
-
-def test_oracles_work_in_chunks(monkeypatch):
-    problem = small_problem(1, sizes=(6, 4))
-    feasible = FeasibleLabelings.of(problem.bags, 0.2)
-    alpha = np.random.RandomState(0).uniform(size=10)
-    for oracle in (ExhaustiveOracle, DirectionSweepOracle):
-        whole = oracle(problem.X, feasible)(alpha)
-        with monkeypatch.context() as patch:
-            patch.setattr(exact, "CHUNK", 7)
-            chunked = oracle(problem.X, feasible)(alpha)
-        assert chunked.value == pytest.approx(whole.value, rel=1e-12)
-        np.testing.assert_array_equal(chunked.labeling, whole.labeling)
 
 
 # --- the loop ---------------------------------------------------------------------------------
@@ -433,36 +309,6 @@ def test_known_labels_stay():
 
 
 # --- from M back to a classifier --------------------------------------------------------------
-
-
-@settings(max_examples=30)
-@given(seed=st.integers(0, 2**32 - 1), n_labelings=st.integers(1, 6), n=st.integers(1, 9))
-def test_rank_one_is_the_leading_eigenvector_of_M(seed, n_labelings, n):
-    random = np.random.RandomState(seed)
-    labelings = random.choice((-1.0, 1.0), size=(n_labelings, n))
-    mu = random.dirichlet(np.ones(n_labelings))
-    M = (labelings.T * mu) @ labelings
-    values = np.linalg.eigvalsh(M)
-    result = RelaxationResult(0.0, 0.0, 0.0, labelings, mu, np.ones(n), labelings, History())
-    labeling = rank_one(result)
-    assert labeling @ labeling == pytest.approx(values[-1])
-    np.testing.assert_allclose(M @ labeling, values[-1] * labeling, atol=1e-8)
-    others = values[:-1]
-    distance = np.linalg.norm(M - np.outer(labeling, labeling))
-    assert distance == pytest.approx(np.linalg.norm(others), abs=1e-7)
-    assert labeling @ labelings[np.argmax(mu)] >= 0.0
-
-
-@settings(max_examples=10)
-@given(problem=small_problems(max_size=5, max_bags=3), max_cuts=st.sampled_from([1, 4]))
-def test_sign_is_that_of_the_smaller_bag_error_in_training(problem, max_cuts):
-    clf = accurate(max_cuts=max_cuts).fit(problem.X, problem.y)
-    scores = clf.decision_function(problem.X)
-    bags = problem.bags
-    assert proportion_error(bags, scores) <= proportion_error(bags, -scores)
-    alpha = clf.relaxation_.alpha
-    centred = problem.X - problem.X.mean(axis=0)
-    np.testing.assert_allclose(clf.coef_[0], centred.T @ (alpha * clf.soft_labeling_), atol=1e-9)
 
 
 @pytest.mark.parametrize("kernel", ["linear", "rbf"])

@@ -17,7 +17,6 @@ from propcvx.relaxation import RELAXATIONS, RelaxationResult, labeling_svm, regi
 from propcvx.relaxation.bounds import labeling_upper_bound
 from propcvx.relaxation.masters import MASTERS
 from propcvx.relaxation.oracles import Cut, ExhaustiveOracle, violation_value
-from propcvx.relaxation.rounding import SoftRounding, by_bags, rank_one
 from propcvx.relaxation.table import TOL
 
 pytestmark = pytest.mark.filterwarnings("ignore::propcvx.errors.InaccurateSolutionWarning")
@@ -89,17 +88,6 @@ def test_a_master_of_ones_own():
     clf.fit(problem.X, problem.y)
     assert calls == [{"solver": "ecos", "tol": 1e-7, "options": {}}]
     assert clf.history_[0].solver == "ecos"
-
-
-def test_a_rounding_of_ones_own_has_its_sign_settled_for_it():
-    problem = small_problem(3, sizes=(6, 5, 4))
-
-    def turned(result):
-        return -rank_one(result)
-
-    here = ConvPropSVM().fit(problem.X, problem.y)
-    there = ConvPropSVM(rounding=SoftRounding(turned, by_bags)).fit(problem.X, problem.y)
-    np.testing.assert_allclose(there.coef_, here.coef_, atol=1e-12)
 
 
 # --- what an oracle returns is checked ----------------------------------------------------------

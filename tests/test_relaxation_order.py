@@ -12,7 +12,6 @@ from propcvx import Bags, ConvPropSVM, CuttingPlanes, bag_target
 from propcvx.datasets import proportions_of, random_bags
 from propcvx.labelings import FeasibleLabelings
 from propcvx.relaxation.oracles import ORACLES
-from propcvx.relaxation.rounding import by_bags
 
 pytestmark = pytest.mark.filterwarnings("ignore::propcvx.errors.InaccurateSolutionWarning")
 
@@ -121,12 +120,3 @@ def test_alphas_are_at_their_bounds_whoever_solves(scale):
     np.testing.assert_array_equal(statuses[1], statuses[0])
     np.testing.assert_array_equal(statuses[2], statuses[0])
     assert {-1, 0, 1} == set(statuses[0].tolist())
-
-
-def test_the_sign_turns_with_the_scores():
-    """Bag errors of both signs are equal here; the bag with more positives has larger scores."""
-    bags = Bags.from_target(bag_target([0, 0, 1, 1], [0.0, 0.5]))
-    feasible = FeasibleLabelings.of(bags, 0.0)
-    cases = [([1, -1, 2, -1], 1.0), ([-1, 1, -2, 1], -1.0), ([-1, -1, -1, 1], 1.0), ([0] * 4, 1.0)]
-    for scores, sign in cases:
-        assert by_bags(np.array(scores, float), np.ones((4, 1)), feasible, 1.0) == sign
