@@ -192,26 +192,34 @@ def test_a_labeling_that_is_there_ends_the_loop_whatever_rounding_says(scripted)
 
 # --- the relaxation, against all feasible labelings at once -----------------------------------
 
-BAGS_OF_EIGHT = {
-    "halves": ((4, 4), (0.5, 0.5), 0.0),
-    "unequal": ((3, 5), (1 / 3, 0.4), 0.0),
-    "one pure": ((3, 5), (1.0, 0.4), 0.0),
-    "one bag": ((8,), (0.375,), 0.0),
-    "pairs": ((2, 2, 2, 2), (0.5, 0.5, 0.5, 0.5), 0.0),
-    "epsilon": ((4, 4), (0.5, 0.25), 0.25),
-    "bags of one": ((1,) * 8, (0, 1, 1, 0, 1, 0, 0, 1), 0.0),
+EIGHT = {
+    "halves": ((4, 4), (0.5, 0.5), {}),
+    "unequal": ((3, 5), (1 / 3, 0.4), {}),
+    "one pure": ((3, 5), (1.0, 0.4), {}),
+    "one bag": ((8,), (0.375,), {}),
+    "pairs": ((2, 2, 2, 2), (0.5, 0.5, 0.5, 0.5), {}),
+    "epsilon": ((4, 4), (0.5, 0.25), {"epsilon": 0.25}),
+    "bags of one": ((1,) * 8, (0, 1, 1, 0, 1, 0, 0, 1), {}),
+    "known labels": ((4, 4), (0.5, 0.25), {}),
+    **{
+        f"{kernel}, {intercept}": ((3, 5), (1 / 3, 0.4), {"kernel": kernel, "intercept": intercept})
+        for kernel in ("rbf", "poly")
+        for intercept in ("center", "constant")
+    },
 }
+"""Eight instances: sizes of their bags, proportions, and options of the fit."""
 VALUE = 1e-6
 
 
-@pytest.fixture(scope="module", params=[(name, seed) for seed, name in enumerate(BAGS_OF_EIGHT)])
+@pytest.fixture(scope="module", params=[(name, seed) for seed, name in enumerate(EIGHT)])
 def eight(request):
     """A fit, features and feasible labelings in its order, and the relaxation over all of them."""
     name, seed = request.param
-    sizes, shares, epsilon = BAGS_OF_EIGHT[name]
+    sizes, shares, options = EIGHT[name]
     features = np.random.RandomState(seed).randn(8, 3)
-    y = bag_target(np.repeat(np.arange(len(sizes)), sizes), shares)
-    clf = accurate(epsilon=epsilon, intercept="none", max_cuts=100, tol=0.0)
+    labels = [0, -1, 1, 0, 0, 1, 0, 0] if name == "known labels" else None
+    y = bag_target(np.repeat(np.arange(len(sizes)), sizes), shares, labels)
+    clf = accurate(**{"intercept": "none", **options}, max_cuts=100, tol=0.0)
     ordered, feasible = what_is_relaxed(clf, features, y)
     labelings = all_labelings(feasible)
     return clf, ordered, feasible, labelings, epigraph(ordered, clf.C)(labelings).value
@@ -265,7 +273,7 @@ def test_bounds_are_kept_for_every_round_and_the_master_never_rises(eight):
 
 def test_coordinate_oracle_ends_at_or_above_the_optimum_and_knows_no_bounds(eight):
     clf, features, feasible, _, optimum = eight
-    y = bag_target(feasible.bags.index, feasible.bags.proportions)
+    y = bag_target(feasible.bags.index, feasible.bags.proportions, feasible.bags.labels)
     inexact = accurate(
         epsilon=clf.epsilon, intercept="none", oracle="coordinate", max_cuts=100, tol=0.0
     ).fit(features, y)
@@ -286,50 +294,24 @@ def test_the_loop_cannot_tell_which_master_it_was_given(form):
     assert {record.solver for record in clf.history_} == {form[1]}
 
 
-@pytest.mark.parametrize("kernel", ["rbf", "poly"])
-@pytest.mark.parametrize("intercept", ["center", "constant"])
-def test_exact_bounds_with_kernels_and_with_a_bias(kernel, intercept):
-    problem = small_problem(4, sizes=(3, 4))
-    clf = accurate(kernel=kernel, intercept=intercept, max_cuts=100, tol=0.0)
-    features, feasible = what_is_relaxed(clf, problem.X, problem.y)
-    labelings = all_labelings(feasible)
-    optimum = epigraph(features, clf.C)(labelings).value
-    assert clf.objective_ == pytest.approx(optimum, abs=VALUE)
-    best = min(svm_value(features, labeling, clf.C) for labeling in labelings)
-    assert clf.bounds_.lower - VALUE <= best <= clf.bounds_.upper + VALUE
-
-
-def test_known_labels_stay():
-    problem = small_problem(6, sizes=(4, 4), known=0.5)
-    known = problem.bags.labels != 0
-    assert known.any()
-    clf = accurate(oracle="exhaustive", max_cuts=20).fit(problem.X, problem.y)
-    np.testing.assert_array_equal(clf.labeling_[known], problem.labels[known])
-    assert (clf.relaxation_.labelings[:, known] == problem.labels[known]).all()
-
-
 # --- from M back to a classifier --------------------------------------------------------------
 
 
 @pytest.mark.parametrize("kernel", ["linear", "rbf"])
-def test_intercept_is_what_centring_or_the_constant_feature_gives(kernel):
+@pytest.mark.parametrize("intercept", ["center", "constant", "none"])
+def test_intercept_is_what_centring_or_the_constant_feature_gives(kernel, intercept):
     problem = small_problem(9, sizes=(5, 6), noise=0.5)
     X = problem.X + 3.0
-    gram = (lambda A, B: A @ B.T) if kernel == "linear" else None
-    for intercept in ("center", "constant", "none"):
-        clf = accurate(kernel=kernel, intercept=intercept, max_cuts=3).set_params(bias="none")
-        clf.fit(X, problem.y)
-        K = (gram or clf.feature_map_.kernel)(X, X)
-        soft = clf.relaxation_.alpha * clf.soft_labeling_
-        if intercept == "center":
-            centring = np.eye(len(X)) - 1.0 / len(X)
-            K = centring @ K @ centring
-        if intercept == "constant":
-            K = K + 1.0
-        scores = clf.decision_function(X)
-        np.testing.assert_allclose(scores, K @ soft, atol=1e-7 * max(1.0, np.abs(scores).max()))
-        if intercept == "none":
-            assert clf.intercept_[0] == 0.0
+    clf = accurate(kernel=kernel, intercept=intercept, bias="none", max_cuts=3).fit(X, problem.y)
+    K = X @ X.T if kernel == "linear" else clf.feature_map_.kernel(X, X)
+    if intercept == "center":
+        centring = np.eye(len(X)) - 1.0 / len(X)
+        K = centring @ K @ centring
+    if intercept == "constant":
+        K = K + 1.0
+    scores, soft = clf.decision_function(X), clf.relaxation_.alpha * clf.soft_labeling_
+    np.testing.assert_allclose(scores, K @ soft, atol=1e-7 * max(1.0, np.abs(scores).max()))
+    assert intercept != "none" or clf.intercept_[0] == 0.0
 
 
 def test_a_verbose_fit_shows_its_cuts(capsys):
