@@ -288,28 +288,19 @@ def triangles(M):
     return [a * M[i, j] + b * M[j, k] + c * M[i, k] >= -1 for a, b, c in signs]
 
 
-def facts_of(feasible, random):
-    """Random linear facts of the labelings, as tight as they can be, and others of each form."""
-    every, n = np.array(list(feasible.enumerate())), feasible.bags.n_instances
-    forms = random.randn(3, n, n)
-    most = [max(y @ form @ y for y in every) for form in forms]
-    equal = random.randn(2, n)
-
-    def facts(M):
-        inequalities = [
-            cp.sum(cp.multiply(form, M)) <= m for form, m in zip(forms, most, strict=True)
-        ]
-        return [*inequalities, equal @ cp.diag(M) == equal.sum(axis=1), n * np.eye(n) >> M]
-
-    return facts
-
-
 @pytest.mark.parametrize(("solver", "tol"), [("clarabel", 1e-8), ("scs", 0.3)])
 @pytest.mark.parametrize(("seed", "epsilon"), [(0, 0.0), (1, 0.3)])
 def test_a_bound_with_facts_holds_whatever_the_solver(seed, epsilon, solver, tol):
     problem = small_problem(seed, sizes=(4, 3), n_features=3, known=0.1)
     feasible, random = FeasibleLabelings.of(problem.bags, epsilon), np.random.RandomState(seed)
-    facts = facts_of(feasible, random)
+    form, equal = random.randn(7, 7), random.randn(2, 7)
+    most = max(labeling @ form @ labeling for labeling in feasible.enumerate())
+
+    def facts(M):
+        total = cp.sum(cp.multiply(form, M))
+        equations = equal @ cp.diag(M) == equal.sum(axis=1)
+        return [*triangles(M), total <= most, equations, 7 * np.eye(7) >> M]
+
     oracle = SemidefiniteOracle(problem.X, feasible, solver=solver, tol=tol, facts=facts)
     exact = ExhaustiveOracle(problem.X, feasible)
     for C in (1e-3, 1e3):
