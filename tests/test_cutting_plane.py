@@ -29,7 +29,7 @@ FORMS = [
     ("reduced_gradient", "piqp"),
     ("reduced_gradient", "osqp"),
 ]
-
+epigraph = MASTERS["epigraph"]
 
 CUTTING = ("oracle", "master", "max_cuts", "tol")
 
@@ -40,24 +40,16 @@ def accurate(**options):
     return ConvPropSVM(relaxation=CuttingPlanes(**cutting), **{"solver_tol": 1e-8, **options})
 
 
-def epigraph(features, C, **how):
-    return MASTERS["epigraph"](features, C, **how)
-
-
 # --- masters ----------------------------------------------------------------------------------
-
-
-def random_master_input(seed, n_labelings, n_instances=12, rank=3):
-    random = np.random.RandomState(seed)
-    labelings = random.choice((-1.0, 1.0), size=(n_labelings, n_instances))
-    return random.randn(n_instances, rank), np.unique(labelings, axis=0)
 
 
 @pytest.mark.parametrize("form", FORMS, ids="/".join)
 @pytest.mark.parametrize(("seed", "n_labelings", "C"), [(0, 4, 0.7), (1, 1, 0.05), (2, 5, 5.0)])
 @pytest.mark.filterwarnings("error::propcvx.errors.InaccurateSolutionWarning")
 def test_forms_of_the_master_agree_and_enclose_the_optimum(form, seed, n_labelings, C):
-    features, labelings = random_master_input(seed, n_labelings, rank=seed + 2)
+    random = np.random.RandomState(seed)
+    labelings = np.unique(random.choice((-1.0, 1.0), size=(n_labelings, 12)), axis=0)
+    features = random.randn(12, seed + 2)
     optimum = epigraph(features, C, tol=1e-9)(labelings).value
     answer = MASTERS[form[0]](features, C, solver=form[1])(labelings)
     assert answer.value <= optimum * (1.0 + 1e-7)
