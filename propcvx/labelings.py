@@ -217,11 +217,13 @@ def _top_labeled(
     ties = np.zeros(bags.n_instances) if ties is None else ties
     for bag, members in bags.by_size:
         own, rank = scores[..., members], np.arange(1, members.shape[1] + 1)
-        order = np.lexsort((np.broadcast_to(-ties[members], own.shape), -own), axis=-1)
-        descending = np.take_along_axis(gains[..., members], order, axis=-1)
-        pays = descending > costs(bag[:, None], rank)
+        pays = np.sort(gains[..., members])[..., ::-1] > costs(bag[:, None], rank)
         enough = np.where(pays, len(rank), rank - 1).min(axis=-1).clip(lower[bag], upper[bag])
-        labels = np.where(rank <= enough[..., None], 1.0, -1.0)
-        np.put_along_axis(own, order, labels, axis=-1)
-        labeling[..., members] = own
+        counts = enough[..., None]
+        last = np.take_along_axis(np.sort(own), np.minimum(-counts, -1), axis=-1)
+        positive = (own >= last) & (counts > 0)
+        if (positive.sum(axis=-1) > enough).any():
+            order = np.lexsort((np.broadcast_to(-ties[members], own.shape), -own), axis=-1)
+            np.put_along_axis(positive, order, rank <= counts, axis=-1)
+        labeling[..., members] = np.where(positive, 1.0, -1.0)
     return labeling
