@@ -165,6 +165,11 @@ class Bags:
         return tuple(np.split(order, self.starts[1:]))
 
     @cached_property
+    def free(self) -> tuple[NDArray[np.intp], ...]:
+        """The instances of each bag whose labels are not known."""
+        return tuple(inside[self.labels[inside] == 0] for inside in self.members)
+
+    @cached_property
     def by_size(self) -> list[tuple[NDArray[np.intp], NDArray[np.intp]]]:
         """For each size of bags, these bags, and their instances with a bag in each row."""
         order = np.argsort(self.index, kind="stable")

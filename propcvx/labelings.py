@@ -164,11 +164,7 @@ class FeasibleLabelings:
         InputError
             If there are more than ``MAX_ENUMERATED``.
         """
-        free = [
-            np.flatnonzero((self.bags.index == k) & (self.bags.labels == 0))
-            for k in range(self.bags.n_bags)
-        ]
-        positive, _ = self.bags.known_counts()
+        free, (positive, _) = self.bags.free, self.bags.known_counts()
         ranges = [
             range(low - known, high - known + 1)
             for low, high, known in zip(self.lower, self.upper, positive, strict=True)

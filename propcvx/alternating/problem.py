@@ -84,14 +84,8 @@ class PropSVM:
 
         Of equal scores, those with larger ``ties`` are positive first.
         """
-        return best_labeling(
-            scores,
-            self.bags,
-            self.loss,
-            self.weights / (C or self.C),
-            instance_loss=self.instance_loss,
-            ties=ties,
-        )
+        weights, loss = self.weights / (C or self.C), self.instance_loss
+        return best_labeling(scores, self.bags, self.loss, weights, instance_loss=loss, ties=ties)
 
     def objective(self, labeling: Array, separator: Separator, C: float | None = None) -> float:
         """Value of eq:pSVM_2, with C* in place of C where it is given."""
