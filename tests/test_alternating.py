@@ -55,6 +55,10 @@ def kernel_options(name):
     return {"kernel": name, **KERNELS[name]}
 
 
+def fitted(problem, **options):
+    return printed_alter_psvm(**{"random_state": 0, **options}).fit(problem.X, problem.y)
+
+
 def recomputed(clf, problem, weights):
     """The objective from the fitted attributes alone."""
     if clf.kernel == "linear":
@@ -97,8 +101,7 @@ def test_annealing_is_that_of_algorithm_1(C):
 @pytest.mark.parametrize("annealing", [True, False])
 def test_the_history_has_every_annealing_value(annealing):
     problem = small_problem(1, sizes=(4, 4, 4))
-    clf = printed_alter_psvm(C=0.7, n_init=2, annealing=annealing, random_state=0)
-    clf.fit(problem.X, problem.y)
+    clf = fitted(problem, C=0.7, n_init=2, annealing=annealing)
     values = list(dict.fromkeys(record.C_star for record in clf.history_))
     assert values == (annealing_values(0.7) if annealing else [0.7])
 
@@ -120,9 +123,8 @@ def test_objective_never_increases_at_one_annealing_value(
     solver, problem, kernel, C, C_p, loss, solver_tol
 ):
     """And in the end it is that of the fitted attributes."""
-    options = {"C": C, "C_p": C_p, "n_init": 2, "proportion_loss": loss, "solver_tol": solver_tol}
-    clf = printed_alter_psvm(solver=solver, random_state=0, **options, **kernel_options(kernel))
-    clf.fit(problem.X, problem.y)
+    options = {"solver": solver, "solver_tol": solver_tol, **kernel_options(kernel)}
+    clf = fitted(problem, C=C, C_p=C_p, n_init=2, proportion_loss=loss, **options)
     for before, after in pairwise(clf.history_):
         if before.C_star == after.C_star:
             slack = 1e-12 * max(1.0, before.objective)
@@ -145,19 +147,15 @@ def test_an_inaccurate_step_cannot_raise_the_objective():
         return Separator(weights, answer.bias, problem.X @ weights + answer.bias)
 
     start = random_labeling(problem.bags, np.random.RandomState(1))
-    rounds = alternate(
-        posed(problem.bags, [3.0, 3.0]), sloppy, start, [1.0], tol=-np.inf, max_iter=20
-    )
+    task = posed(problem.bags, [3.0, 3.0])
+    rounds = alternate(task, sloppy, start, [1.0], tol=-np.inf, max_iter=20)
     assert (np.diff([iterate.objective for iterate in rounds]) <= 1e-12).all()
 
 
 @settings(max_examples=12)
 @given(problem=small_problems(), loss=st.sampled_from(LOSSES))
 def test_result_is_a_fixed_point(problem, loss):
-    clf = printed_alter_psvm(
-        C_p=3.0, n_init=2, proportion_loss=loss, solver_tol=1e-6, random_state=0
-    )
-    clf.fit(problem.X, problem.y)
+    clf = fitted(problem, C_p=3.0, n_init=2, proportion_loss=loss, solver_tol=1e-6)
     assert clf.stop_reason_ in (StopReason.FIXED_POINT, StopReason.CONVERGED)
     gain = gain_of_a_labeling_step(clf, problem, np.full(problem.bags.n_bags, clf.C_p))
     assert gain <= (1e-9 if clf.stop_reason_ is StopReason.FIXED_POINT else clf.tol)
@@ -170,8 +168,7 @@ def test_result_is_a_fixed_point(problem, loss):
 
 def test_the_largest_number_of_rounds_is_kept_and_said():
     problem = small_problem(0, sizes=(20, 20), noise=3.0)
-    clf = printed_alter_psvm(C=10.0, n_init=1, annealing=False, max_iter=1, random_state=0)
-    clf.fit(problem.X, problem.y)
+    clf = fitted(problem, C=10.0, n_init=1, annealing=False, max_iter=1)
     assert len(clf.history_) == 1
     assert clf.stop_reason_ is StopReason.MAX_ROUNDS
     assert "max_iter" in clf.stop_reason_.advice
@@ -237,12 +234,7 @@ def test_the_same_seed_gives_the_same_fit_in_one_process_or_two(changes):
 
 def test_more_restarts_are_never_worse():
     problem = small_problem(6, sizes=(8, 8, 8), noise=2.0)
-    few, many = (
-        printed_alter_psvm(C_p=1.0, n_init=n, annealing=False, random_state=0).fit(
-            problem.X, problem.y
-        )
-        for n in (1, 8)
-    )
+    few, many = (fitted(problem, C_p=1.0, n_init=n, annealing=False) for n in (1, 8))
     assert len(many.start_objectives_) == 8
     assert many.start_objectives_[0] == few.objective_
     assert many.objective_ <= few.objective_
@@ -255,8 +247,7 @@ METHODS = {"mean_map": MeanMap, "inv_cal": InvCal, "conv": ConvPropSVM}
 
 
 def fit_from(problem, init, **options):
-    options = {"annealing": False, "solver_tol": 1e-6, "random_state": 0, **options}
-    return printed_alter_psvm(init=init, **options).fit(problem.X, problem.y)
+    return fitted(problem, init=init, annealing=False, solver_tol=1e-6, **options)
 
 
 @pytest.mark.parametrize("kernel", ["linear", "rbf"])
@@ -303,10 +294,7 @@ def test_known_labels_override_given_ones():
 def test_of_several_kinds_of_start_the_smallest_objective_wins():
     problem = small_problem(10, sizes=(8, 8, 4), noise=2.0)
     starts = [*STARTS, LabelingStart(problem.labels)]
-    clf, *alone = (
-        printed_alter_psvm(init=init, random_state=0).fit(problem.X, problem.y)
-        for init in (starts, *starts)
-    )
+    clf, *alone = (fitted(problem, init=init) for init in (starts, *starts))
     objectives = np.concatenate([single.start_objectives_ for single in alone])
     np.testing.assert_array_equal(clf.start_objectives_, objectives)
     assert clf.objective_ == objectives.min()
@@ -343,8 +331,7 @@ def test_errors_of_held_out_bags_are_summed_over_bags(monkeypatch):
         return {(0, 2): 0.3, (1, 1): 0.5}.get((start, bags.n_bags), 0.0)
 
     monkeypatch.setattr(alter, "proportion_error", scripted)
-    clf = printed_alter_psvm(init=STARTS, selection="bag_error", random_state=0)
-    clf.fit(problem.X, problem.y)
+    clf = fitted(problem, init=STARTS, selection="bag_error")
     assert n_calls == 2 * 5
     assert clf.start_ is STARTS[1]
 
@@ -421,14 +408,10 @@ def test_by_default_bags_of_any_size_keep_their_counts(size):
 @pytest.mark.parametrize("loss", LOSSES)
 def test_bag_weights_multiply_the_proportion_loss(loss):
     problem = small_problem(13, sizes=(7, 3, 5), noise=2.0)
-    sizes = problem.bags.sizes
-    for given_weights, factors in (
-        ("bag", np.ones(3)),
-        ("size", sizes),
-        (np.array([0.1, 2.0, 5.0]), np.array([0.1, 2.0, 5.0])),
-    ):
-        clf = printed_alter_psvm(C_p=0.5, bag_weights=given_weights, proportion_loss=loss, n_init=2)
-        clf.set_params(random_state=0, solver_tol=1e-6).fit(problem.X, problem.y)
+    sizes, own = problem.bags.sizes, np.array([0.1, 2.0, 5.0])
+    options = {"C_p": 0.5, "proportion_loss": loss, "n_init": 2, "solver_tol": 1e-6}
+    for given_weights, factors in (("bag", np.ones(3)), ("size", sizes), (own, own)):
+        clf = fitted(problem, bag_weights=given_weights, **options)
         value = recomputed(clf, problem, 0.5 * factors)
         assert clf.objective_ == pytest.approx(value, rel=1e-9)
         if clf.stop_reason_ is StopReason.FIXED_POINT:
@@ -438,22 +421,15 @@ def test_bag_weights_multiply_the_proportion_loss(loss):
 @pytest.mark.parametrize("solver", ["piqp", "clarabel"])
 def test_solvers_can_be_swapped(solver):
     problem = small_problem(20, sizes=(6, 6, 6))
-    reference, other = (
-        printed_alter_psvm(n_init=1, solver=name, solver_tol=tol, random_state=0).fit(
-            problem.X, problem.y
-        )
-        for name, tol in (("libsvm", 1e-7), (solver, 1e-9))
-    )
+    reference = fitted(problem, n_init=1, solver="libsvm", solver_tol=1e-7)
+    other = fitted(problem, n_init=1, solver=solver, solver_tol=1e-9)
     assert other.objective_ == pytest.approx(reference.objective_, abs=1e-6)
     assert {record.solver for record in other.history_} == {solver}
 
 
 def test_solver_options_reach_the_solver():
-    problem = small_problem(0)
     with pytest.raises(SolverError, match=r"libsvm failed on svm_dual.*shrinkng"):
-        printed_alter_psvm(solver="libsvm", solver_options={"shrinkng": False}).fit(
-            problem.X, problem.y
-        )
+        fitted(small_problem(0), solver="libsvm", solver_options={"shrinkng": False})
 
 
 # --- parts ------------------------------------------------------------------------------------
@@ -674,9 +650,8 @@ def test_a_descent_with_another_instance_loss_is_a_descent(loss):
 
 def test_the_estimator_takes_an_instance_loss_by_name_or_as_an_object():
     problem = small_problem(1, sizes=(7, 6), noise=2.0)
-    clf = printed_alter_psvm(init=RandomStart(2, annealing=False), random_state=0)
     plain, named, heavier, squared = (
-        clone(clf).set_params(**given).fit(problem.X, problem.y)
+        fitted(problem, n_init=2, annealing=False, **given)
         for given in (
             {},
             {"instance_loss": "hinge"},
@@ -697,7 +672,6 @@ def test_a_start_of_your_own():
             return np.where(features[:, 0] > 0.0, 1.0, -1.0)
 
     problem = small_problem(2, sizes=(6, 6))
-    own = printed_alter_psvm(init=FirstFeature()).fit(problem.X, problem.y)
     labels = np.where(problem.X[:, 0] > 0.0, 1.0, -1.0)
-    given_labels = printed_alter_psvm(init=LabelingStart(labels, annealing=False))
-    assert own.objective_ == given_labels.fit(problem.X, problem.y).objective_
+    own, listed = (fitted(problem, init=i, annealing=False) for i in (FirstFeature(), labels))
+    assert own.objective_ == listed.objective_
