@@ -5,7 +5,6 @@ from dataclasses import replace
 from functools import partial
 from itertools import pairwise, product
 
-import cvxpy as cp
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -13,7 +12,7 @@ from hypothesis import strategies as st
 from sklearn.base import clone
 from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.svm import SVC
-from small_problems import psvm_objective, small_problem, small_problems
+from small_problems import SQUARED_HINGE, psvm_objective, small_problem, small_problems
 
 from propcvx import (
     AlterPropSVM,
@@ -25,6 +24,7 @@ from propcvx import (
     MethodStart,
     RandomStart,
     bag_target,
+    fit_grid,
 )
 from propcvx.alternating.algorithm import alternate, annealing_values, descent
 from propcvx.alternating.problem import PropSVM, Separator
@@ -35,7 +35,7 @@ from propcvx.estimators.starts import Start
 from propcvx.experiments.methods import printed_alter_psvm
 from propcvx.history import StopReason
 from propcvx.labelings import FeasibleLabelings, best_labeling, random_labeling
-from propcvx.losses import HINGE, PROPORTION_LOSSES, InstanceLoss
+from propcvx.losses import HINGE, PROPORTION_LOSSES
 from propcvx.programs import margin_classifier, psvm, svm_primal
 from propcvx.solvers import solve
 
@@ -453,6 +453,40 @@ def test_bags_of_one_class_need_no_separator():
     np.testing.assert_allclose(clf.coef_, 0.0, atol=1e-12)
 
 
+# --- SVMs that are remembered -----------------------------------------------------------------
+
+GRID = {"C": [0.1, 1.0], "C_p": [1.0, 100.0]}
+
+
+@pytest.mark.parametrize(("solver", "kernel"), [("auto", "linear"), ("libsvm", "rbf")])
+def test_a_grid_solves_nothing_twice_and_answers_as_single_fits_do(monkeypatch, solver, kernel):
+    problem, solved, solve_one = (
+        small_problem(0, sizes=(6,) * 8, n_features=3),
+        [],
+        SVMStep.__call__,
+    )
+
+    def watched(self, labeling, C, after=None):
+        solved.append((labeling.tobytes(), C))
+        return solve_one(self, labeling, C, after)
+
+    monkeypatch.setattr(SVMStep, "__call__", watched)
+    clf = AlterPropSVM(kernel=kernel, init="random", n_init=3, solver=solver, random_state=0)
+    models = list(fit_grid(clf, problem.X, problem.y, GRID))
+    assert len(solved) == len(set(solved)) < sum(model.n_iter_ for model in models) * 3
+    for model in models:
+        alone = AlterPropSVM(**model.get_params()).fit(problem.X, problem.y)
+        np.testing.assert_array_equal(alone.start_objectives_, model.start_objectives_)
+        scores = (each.decision_function(problem.X) for each in (alone, model))
+        np.testing.assert_array_equal(*scores)
+
+
+def test_a_fitted_estimator_keeps_no_svm_that_was_solved():
+    problem, clf = small_problem(0), AlterPropSVM(n_init=1, random_state=0)
+    models = list(fit_grid(clf, problem.X, problem.y, GRID))
+    assert not any(model.feature_map_.solved for model in models)
+
+
 # --- what is kept when it is stopped ----------------------------------------------------------
 
 
@@ -619,16 +653,12 @@ def test_the_gap_of_a_separator_holds(solver, gap):
 
 # --- instance losses --------------------------------------------------------------------------
 
-SQUARED = InstanceLoss(
-    "squared", lambda m: HINGE.of(1.0, m) ** 2, lambda m: cp.square(cp.pos(1 - m))
-)
-
 
 @pytest.mark.parametrize("loss", ["weighted", "squared", "weighted squared"])
 def test_a_descent_with_another_instance_loss_is_a_descent(loss):
     problem = small_problem(1, sizes=(7, 6), noise=2.0)
     weights = np.random.RandomState(1).uniform(0.2, 3.0, 13) if "weighted" in loss else 1.0
-    chosen = replace(SQUARED if "squared" in loss else HINGE, weights=weights)
+    chosen = replace(SQUARED_HINGE if "squared" in loss else HINGE, weights=weights)
     bags, task = problem.bags, posed(problem.bags, [3.0, 3.0], chosen)
 
     def value(labeling):
@@ -656,7 +686,7 @@ def test_the_estimator_takes_an_instance_loss_by_name_or_as_an_object():
             {},
             {"instance_loss": "hinge"},
             {"instance_loss": replace(HINGE, weights=np.full(13, 2.0)), "C": 0.5},
-            {"instance_loss": SQUARED},
+            {"instance_loss": SQUARED_HINGE},
         )
     )
     assert named.objective_ == plain.objective_
@@ -673,5 +703,5 @@ def test_a_start_of_your_own():
 
     problem = small_problem(2, sizes=(6, 6))
     labels = np.where(problem.X[:, 0] > 0.0, 1.0, -1.0)
-    own, listed = (fitted(problem, init=i, annealing=False) for i in (FirstFeature(), labels))
+    own, listed = (fitted(problem, init=init, annealing=False) for init in (FirstFeature(), labels))
     assert own.objective_ == listed.objective_
