@@ -460,11 +460,8 @@ GRID = {"C": [0.1, 1.0], "C_p": [1.0, 100.0]}
 
 @pytest.mark.parametrize(("solver", "kernel"), [("auto", "linear"), ("libsvm", "rbf")])
 def test_a_grid_solves_nothing_twice_and_answers_as_single_fits_do(monkeypatch, solver, kernel):
-    problem, solved, solve_one = (
-        small_problem(0, sizes=(6,) * 8, n_features=3),
-        [],
-        SVMStep.__call__,
-    )
+    problem = small_problem(0, sizes=(6,) * 8, n_features=3)
+    solved, solve_one = [], SVMStep.__call__
 
     def watched(self, labeling, C, after=None):
         solved.append((labeling.tobytes(), C))

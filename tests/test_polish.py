@@ -47,11 +47,11 @@ def search_of(problem, C, C_p, loss, proportion_loss="absolute"):
 def labelings_one_move_away(search, labeling):
     """With every swap inside a bag and every flip of a label that is not known."""
     bags, every = search.problem.bags, range(len(labeling))
-    for moved in (*combinations(every, 1), *combinations(every, 2)):
-        flip_or_swap = len(moved) == 1 or labeling[[*moved]].sum() == 0.0
-        if flip_or_swap and len(set(bags.index[[*moved]])) == 1 and not bags.labels[[*moved]].any():
+    for moved in map(list, (*combinations(every, 1), *combinations(every, 2))):
+        flip_or_swap = len(moved) == 1 or labeling[moved].sum() == 0.0
+        if flip_or_swap and len(set(bags.index[moved])) == 1 and not bags.labels[moved].any():
             other = labeling.copy()
-            other[[*moved]] *= -1.0
+            other[moved] *= -1.0
             yield moved, other
 
 
