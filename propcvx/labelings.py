@@ -164,12 +164,10 @@ class FeasibleLabelings:
         InputError
             If there are more than ``MAX_ENUMERATED``.
         """
-        free, (positive, _) = self.bags.free, self.bags.known_counts()
-        ranges = [
-            range(low - known, high - known + 1)
-            for low, high, known in zip(self.lower, self.upper, positive, strict=True)
-        ]
-        total = prod(sum(comb(len(f), c) for c in r) for f, r in zip(free, ranges, strict=True))
+        known, _ = self.bags.known_counts()
+        bags = zip(self.bags.free, self.lower - known, self.upper - known, strict=True)
+        parts = [(free, range(low, high + 1)) for free, low, high in bags]
+        total = prod(sum(comb(len(free), count) for count in counts) for free, counts in parts)
         if total > MAX_ENUMERATED:
             raise InputError(
                 f"bags have {total:,} feasible labelings, more than the {MAX_ENUMERATED:,} that "
@@ -177,8 +175,8 @@ class FeasibleLabelings:
             )
         start = np.where(self.bags.labels > 0, 1.0, -1.0)
         choices = [
-            [c for count in r for c in combinations(f, count)]
-            for f, r in zip(free, ranges, strict=True)
+            [flips for count in counts for flips in combinations(free, count)]
+            for free, counts in parts
         ]
         for chosen in product(*choices):
             labeling = start.copy()
