@@ -43,16 +43,12 @@ from propcvx.solvers import solve
 pytestmark = pytest.mark.filterwarnings("ignore::propcvx.errors.InaccurateSolutionWarning")
 
 KERNELS = {
-    "linear": {},
-    "rbf": {"gamma": 0.5},
-    "exponential": {"gamma": 0.5},
-    "poly": {"degree": 2, "gamma": 0.5},
+    "linear": {"kernel": "linear"},
+    "rbf": {"kernel": "rbf", "gamma": 0.5},
+    "exponential": {"kernel": "exponential", "gamma": 0.5},
+    "poly": {"kernel": "poly", "degree": 2, "gamma": 0.5},
 }
 LOSSES = list(PROPORTION_LOSSES)
-
-
-def kernel_options(name):
-    return {"kernel": name, **KERNELS[name]}
 
 
 def fitted(problem, **options):
@@ -123,7 +119,7 @@ def test_objective_never_increases_at_one_annealing_value(
     solver, problem, kernel, C, C_p, loss, solver_tol
 ):
     """And in the end it is that of the fitted attributes."""
-    options = {"solver": solver, "solver_tol": solver_tol, **kernel_options(kernel)}
+    options = {"solver": solver, "solver_tol": solver_tol, **KERNELS[kernel]}
     clf = fitted(problem, C=C, C_p=C_p, n_init=2, proportion_loss=loss, **options)
     for before, after in pairwise(clf.history_):
         if before.C_star == after.C_star:
@@ -221,11 +217,13 @@ def test_started_at_the_exact_optimum_it_stays(against_exact, name):
 # --- restarts ---------------------------------------------------------------------------------
 
 
+STARTS = [RandomStart(3), MethodStart("inv_cal", annealing=False)]
+
+
 @pytest.mark.parametrize("changes", [{}, {"random_state": np.random.RandomState(7)}, {"n_jobs": 2}])
 def test_the_same_seed_gives_the_same_fit_in_one_process_or_two(changes):
     problem = small_problem(5, sizes=(8, 8), noise=2.0)
-    init = [RandomStart(3), MethodStart("inv_cal", annealing=False)]
-    clf = printed_alter_psvm(init=init, polish="hops", random_state=7)
+    clf = printed_alter_psvm(init=STARTS, polish="hops", random_state=7)
     one, two = (clone(clf).set_params(**new).fit(problem.X, problem.y) for new in ({}, changes))
     for name in ("start_objectives_", "labeling_", "coef_"):
         np.testing.assert_array_equal(getattr(one, name), getattr(two, name))
@@ -242,7 +240,6 @@ def test_more_restarts_are_never_worse():
 
 # --- starts -----------------------------------------------------------------------------------
 
-STARTS = [RandomStart(3), MethodStart("inv_cal", annealing=False)]
 METHODS = {"mean_map": MeanMap, "inv_cal": InvCal, "conv": ConvPropSVM}
 
 
@@ -254,7 +251,7 @@ def fit_from(problem, init, **options):
 @pytest.mark.parametrize("method", METHODS)
 def test_start_from_a_method_is_start_from_its_labels(method, kernel):
     problem = small_problem(7, sizes=(4, 4, 6))
-    options = kernel_options(kernel)
+    options = KERNELS[kernel]
     guide = METHODS[method](**options).fit(problem.X, problem.y)
     nearest = FeasibleLabelings.nearest(problem.bags)
     labels = nearest.best(guide.decision_function(problem.X))
@@ -266,25 +263,20 @@ def test_start_from_a_method_is_start_from_its_labels(method, kernel):
 
 
 def test_an_estimator_given_as_start_keeps_its_parameters_and_stays_unfitted():
-    problem = small_problem(8, sizes=(4, 4, 6))
-    guide = InvCal(C_p=1e-6)
-    fit_from(problem, guide)
+    problem, guide = small_problem(8, sizes=(4, 4, 6)), InvCal(C_p=1e-6)
+    clf = fit_from(problem, guide)
     assert not hasattr(guide, "coef_")
-    labels = FeasibleLabelings.nearest(problem.bags).best(
-        InvCal(C_p=1e-6).fit(problem.X, problem.y).decision_function(problem.X)
-    )
-    assert fit_from(problem, guide).objective_ == fit_from(problem, labels).objective_
+    scores = guide.fit(problem.X, problem.y).decision_function(problem.X)
+    labels = FeasibleLabelings.nearest(problem.bags).best(scores)
+    assert clf.objective_ == fit_from(problem, labels).objective_
 
 
 def test_known_labels_override_given_ones():
     problem = small_problem(9, sizes=(6, 6), known=0.5)
     known = problem.bags.labels != 0
     assert 0 < known.sum() < len(known)
-    given_labels = -problem.labels.astype(float)
-    clf, wanted = (
-        fit_from(problem, init)
-        for init in (given_labels, np.where(known, problem.labels, given_labels))
-    )
+    labels = np.where(known, problem.labels, -problem.labels)
+    clf, wanted = (fit_from(problem, init) for init in (-problem.labels, labels))
     np.testing.assert_array_equal(clf.labeling_[known], problem.labels[known])
     for field in ("objective", "n_flips"):
         rounds = [[getattr(record, field) for record in each.history_] for each in (clf, wanted)]

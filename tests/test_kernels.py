@@ -13,18 +13,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.svm import SVC
 
-from propcvx import (
-    AlterPropSVM,
-    ConvPropSVM,
-    CuttingPlanes,
-    InvCal,
-    MeanMap,
-    bag_target,
-    certify,
-    kernels,
-)
+from propcvx import AlterPropSVM, ConvPropSVM, CuttingPlanes, InvCal, MeanMap, bag_target, certify
 from propcvx.errors import GramMatrixMemoryError, IllPosedWarning, InputError
-from propcvx.kernels import FeatureMap, Kernel, check_gram
+from propcvx.kernels import BLOCK, FeatureMap, Kernel, check_gram
 from propcvx.targets import proportions_of
 
 
@@ -108,7 +99,7 @@ def test_another_order_of_the_instances_is_a_rotation_of_the_features(seed, name
 
 def test_more_instances_than_a_block():
     """Of low rank, full rank, and not semidefinite in the last rows alone."""
-    random, n = np.random.RandomState(0), 2 * kernels.BLOCK + 3
+    random, n = np.random.RandomState(0), 2 * BLOCK + 3
     for gram in (low_rank(random, n, 5), low_rank(random, n, 5) + np.eye(n)):
         features = factored(gram).features
         np.testing.assert_allclose(features @ features.T, gram, atol=1e-8)

@@ -283,9 +283,8 @@ def test_the_limit_of_listing_is_the_one_documented(monkeypatch):
 # The order of the rows
 
 
-@st.composite
-def permutations(draw, n):
-    return np.array(draw(st.permutations(range(n))), dtype=int)
+def permutations(n):
+    return st.permutations(range(n)).map(np.array)
 
 
 @given(labeling_steps(), st.data())
