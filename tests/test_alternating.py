@@ -1,6 +1,5 @@
 """Algorithm 1: the loop itself, and AlterPropSVM around it."""
 
-import warnings
 from dataclasses import replace
 from functools import partial
 from itertools import pairwise, product
@@ -350,11 +349,11 @@ def test_given_labels_follow_their_instances_into_the_folds(monkeypatch):
 
 def test_the_default_starts_are_random_labelings_and_two_methods():
     problem = small_problem(5, sizes=(8, 8, 8), noise=2.0)
-    conv = ConvPropSVM(epsilon="rounding")
-    starts = [RandomStart(3), *(MethodStart(m, annealing=False) for m in (conv, InvCal()))]
-    default = AlterPropSVM(n_init=3, random_state=0).fit(problem.X, problem.y)
-    listed = AlterPropSVM(init=starts, random_state=0).fit(problem.X, problem.y)
-    printed = AlterPropSVM(init="random", n_init=3, random_state=0).fit(problem.X, problem.y)
+    conv = MethodStart(ConvPropSVM(epsilon="rounding"), annealing=False)
+    default, listed, printed = (
+        AlterPropSVM(init=init, n_init=3, random_state=0).fit(problem.X, problem.y)
+        for init in ("mixed", [RandomStart(3), conv, STARTS[1]], "random")
+    )
     np.testing.assert_array_equal(default.start_objectives_, listed.start_objectives_)
     np.testing.assert_array_equal(default.start_objectives_[:3], printed.start_objectives_)
     assert len(default.start_objectives_) == 5
@@ -369,11 +368,10 @@ def test_the_default_starts_are_random_labelings_and_two_methods():
         (np.repeat([0, 1], 6), 2),  # there is one labeling
     ],
 )
+@pytest.mark.filterwarnings("error")
 def test_the_default_starts_suit_any_bags(y, n_starts):
     X = np.random.RandomState(0).randn(12, 2) + np.arange(12)[:, None]
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        clf = AlterPropSVM(n_init=2, random_state=0).fit(X, y)
+    clf = AlterPropSVM(n_init=2, random_state=0).fit(X, y)
     assert len(clf.start_objectives_) == n_starts
 
 
