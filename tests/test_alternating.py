@@ -9,7 +9,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.base import clone
-from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.svm import SVC
 from small_problems import SQUARED_HINGE, psvm_objective, small_problem, small_problems
 
@@ -33,6 +32,7 @@ from propcvx.estimators import alter
 from propcvx.estimators.starts import Start
 from propcvx.experiments.methods import printed_alter_psvm
 from propcvx.history import StopReason
+from propcvx.kernels import FeatureMap, Kernel
 from propcvx.labelings import FeasibleLabelings, best_labeling, random_labeling
 from propcvx.losses import HINGE, PROPORTION_LOSSES
 from propcvx.programs import margin_classifier, psvm, svm_primal
@@ -536,21 +536,18 @@ def best_weights(features, labeling, C, tol=1e-9):
     return solve(program, "clarabel", tol=tol, residuals=False, quiet=True).variables["w"]
 
 
-def svm_features(kind, n, random):
-    X = random.randn(n, 4)
-    if kind == "unequal scales":
-        return X * [1.0, 1e-2, 30.0, 0.1]
-    if kind == "rbf":
-        squares, axes = np.linalg.eigh(rbf_kernel(X, gamma=0.5))
-        return axes * np.sqrt(np.maximum(squares, 0.0))
-    return X
+FEATURES = {
+    "plain": lambda X: X,
+    "unequal scales": lambda X: X * [1.0, 1e-2, 30.0, 0.1],
+    "rbf": lambda X: FeatureMap.fit(X, Kernel("rbf", gamma=0.5)).features,
+}
 
 
-@pytest.mark.parametrize("kind", ["plain", "unequal scales", "rbf"])
+@pytest.mark.parametrize("kind", FEATURES)
 @pytest.mark.parametrize("n", [20, 120])
 def test_the_svm_step_is_as_good_as_another_solver(kind, n):
     random = np.random.RandomState(n)
-    F = svm_features(kind, n, random)
+    F = FEATURES[kind](random.randn(n, 4))
     separable = np.sign(F[:, 0] + 0.7 * F[:, 1:3].sum(axis=1))
     labelings = (random.choice([-1.0, 1.0], n), separable, np.where(np.arange(n) < 3, 1.0, -1.0))
     step = SVMStep(F)
