@@ -14,14 +14,11 @@ from itertools import combinations, product
 from math import comb, prod
 
 import numpy as np
-from numpy.typing import NDArray
 
+from propcvx.arrays import Array, Indices
 from propcvx.bags import Bags
 from propcvx.errors import InputError
 from propcvx.losses import HINGE, InstanceLoss, ProportionLoss
-
-Array = NDArray[np.float64]
-Indices = NDArray[np.intp]
 
 MAX_ENUMERATED = 1_000_000
 """Largest number of labelings that :meth:`FeasibleLabelings.enumerate` is willing to list."""
@@ -100,8 +97,8 @@ class FeasibleLabelings:
     """
 
     bags: Bags
-    lower: NDArray[np.intp]
-    upper: NDArray[np.intp]
+    lower: Indices
+    upper: Indices
 
     @classmethod
     def of(cls, bags: Bags, epsilon: float | str) -> FeasibleLabelings:

@@ -13,12 +13,9 @@ from typing import Protocol, TypeVar
 
 import numpy as np
 from numpy.random import RandomState
-from numpy.typing import NDArray
 
+from propcvx.arrays import Array, Indices
 from propcvx.bags import Bags
-
-Array = NDArray[np.float64]
-Indices = NDArray[np.intp]
 
 BETTER = 1e-9
 """A value counts as better if it is by more than this share."""

@@ -14,12 +14,11 @@ from typing import Any
 
 import cvxpy as cp
 import numpy as np
-from numpy.typing import NDArray
 
+from propcvx.arrays import Array, Indices
 from propcvx.bags import Bags
 from propcvx.errors import InputError
 
-Array = NDArray[np.float64]
 OnArrays = Callable[[Array], Array]
 OnExpressions = Callable[[Any], cp.Expression]
 
@@ -125,7 +124,7 @@ class InstanceLoss:
             return self.of(-1.0, scores) - self.of(1.0, scores)
         return self.weights * self.gain(scores)
 
-    def take(self, instances: NDArray[np.intp]) -> InstanceLoss:
+    def take(self, instances: Indices) -> InstanceLoss:
         """The loss of some instances."""
         each = np.ndim(self.weights) > 0
         return replace(self, weights=np.asarray(self.weights)[instances]) if each else self

@@ -19,10 +19,8 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from propcvx.arrays import Array, Indices
 from propcvx.bags import Bags
-
-Array = NDArray[np.float64]
-Indices = NDArray[np.intp]
 
 MOST_ROUNDS = 30
 """How often one of several instances that a Gram matrix does not distinguish is chosen."""

@@ -8,14 +8,12 @@ from itertools import count
 from time import perf_counter
 
 import numpy as np
-from numpy.typing import NDArray
 
 from propcvx.alternating.problem import PropSVM, Separator
 from propcvx.alternating.svm_step import Step
+from propcvx.arrays import Array
 from propcvx.errors import InputError
 from propcvx.history import Fitted, History, Round, StopReason
-
-Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True)

@@ -9,16 +9,13 @@ from types import MappingProxyType
 
 import numpy as np
 from numpy.random import RandomState
-from numpy.typing import NDArray
 
 from propcvx.alternating.algorithm import Iterate
 from propcvx.alternating.problem import PropSVM, Separator
 from propcvx.alternating.svm_step import Step
+from propcvx.arrays import Array, Indices
 from propcvx.history import StopReason
 from propcvx.local_search import Moves, descend, hops, is_better, until_idle
-
-Array = NDArray[np.float64]
-Indices = NDArray[np.intp]
 
 IDLE = 3
 """Hops from one start without success in a row, after which there are no more: starts are many."""

@@ -6,13 +6,11 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from propcvx.arrays import Array, Indices
 from propcvx.bags import Bags
 from propcvx.labelings import best_labeling
 from propcvx.losses import HINGE, InstanceLoss, ProportionLoss
-
-Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -94,7 +92,7 @@ class PropSVM:
         norm = 0.5 * float(separator.weights @ separator.weights)
         return norm + (C or self.C) * errors + float(self.weights @ self.loss.of(gaps))
 
-    def take(self, instances: NDArray[np.intp]) -> PropSVM:
+    def take(self, instances: Indices) -> PropSVM:
         """The problem on some whole bags, given by their instances."""
         kept = np.unique(self.bags.index[instances])
         return replace(

@@ -8,16 +8,14 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from propcvx.alternating.problem import Separator
+from propcvx.arrays import Array
 from propcvx.kernels import unit_of
 from propcvx.losses import HINGE, InstanceLoss
 from propcvx.programs import Program, margin_classifier, svm_dual, svm_dual_parameters
 from propcvx.programs.structures import best_offset, feasible_in_box
 from propcvx.solvers import Solution, SolverNames, solve
-
-Array = NDArray[np.float64]
 
 Step = Callable[[Array, float, Separator | None], Separator]
 """``svm_step(labeling, C, after)``; ``after`` is the separator that led to the labeling."""
