@@ -2,15 +2,20 @@
 
 from dataclasses import dataclass
 
+import cvxpy as cp
 import numpy as np
 from hypothesis import strategies as st
 
 from propcvx import Bags, bag_target
-from propcvx.losses import PROPORTION_LOSSES
+from propcvx.losses import PROPORTION_LOSSES, InstanceLoss
 from propcvx.programs import svm_primal
 from propcvx.programs.structures import best_offset
 from propcvx.relaxation import labeling_upper_bound
 from propcvx.solvers import solve
+
+SQUARED_HINGE = InstanceLoss(
+    "squared hinge", lambda m: np.maximum(0.0, 1.0 - m) ** 2, lambda m: cp.square(cp.pos(1.0 - m))
+)
 
 
 @dataclass(frozen=True)
