@@ -135,7 +135,7 @@ def test_a_bag_that_was_cut_is_warned_of(cls):
 
 
 def test_one_bag_is_too_little_for_mean_map():
-    with pytest.warns(IllPosedWarning, match="so little in one bag .condition number inf"):
+    with pytest.warns(IllPosedWarning, match="hardly determine .* .condition number inf"):
         assert MeanMap().fit(X, bag_target([0] * 8, [0.5])).condition_number_ == np.inf
 
 

@@ -138,8 +138,8 @@ class ConvPropSVM(BagClassifier):
         rounding = named("rounding", self.rounding, ROUNDINGS, "__call__")
         features, mean = self._lift(feature_map.features)
         feasible = FeasibleLabelings.of(bags, self.epsilon)
-        share, found = feature_map.share_of_bounds(self.C), list[Array]()
-        result = self._relax(features, feasible, rounding, found)
+        share = feature_map.share_of_bounds(self.C)
+        result, found = self._relax(features, feasible, rounding)
         result = replace(result, lower=share * result.lower)
         end = rounding(result, features, feasible, self.C)
         scores, rank = features @ end.weights, feature_map.features.shape[1]
@@ -167,13 +167,11 @@ class ConvPropSVM(BagClassifier):
         return features - mean, mean
 
     def _relax(
-        self,
-        features: Array,
-        feasible: FeasibleLabelings,
-        rounding: Rounding,
-        found: list[Array],
-    ) -> RelaxationResult:
-        """Solve the relaxation, and add to ``found`` the labelings nearest to each round's."""
+        self, features: Array, feasible: FeasibleLabelings, rounding: Rounding
+    ) -> tuple[RelaxationResult, list[Array]]:
+        """Solve the relaxation; and the feasible labelings nearest to what its rounds reached."""
+        how = {"solver": self.solver, "tol": self.solver_tol, "options": self.solver_options or {}}
+        found: list[Array] = []
         with tqdm(desc="rounds", disable=not self.verbose) as bar:
 
             def on_round(reached: RelaxationResult) -> None:
@@ -183,16 +181,8 @@ class ConvPropSVM(BagClassifier):
                     near = np.column_stack([end.labeling, features @ end.weights])
                     found.append(feasible.best(near).T)
 
-            return relax(
-                self.relaxation,
-                features,
-                feasible,
-                self.C,
-                solver=self.solver,
-                tol=self.solver_tol,
-                options=self.solver_options or {},
-                on_round=on_round,
-            )
+            result = relax(self.relaxation, features, feasible, self.C, on_round=on_round, **how)
+        return result, found
 
     def _bound(
         self, result: RelaxationResult, features: Array, labelings: Array, plane: Array
