@@ -250,7 +250,7 @@ def test_the_file_is_named_by_its_hash_and_failures_are_listed(file, text):
 
 
 def test_a_report_says_of_which_options_it_is(file, text):
-    assert "Options of the protocol: all default." in text
+    assert "Options of the protocol that are not its defaults: none." in text
     other = report.report_text(file, Protocol().with_options(ties="last", restarts=3))
     assert "`ties='last'`, `restarts=3`" in other
     assert "80 results, 80 of them of other options" in other
@@ -293,7 +293,7 @@ def test_html_is_one_page_with_everything_in_it(text, written):
     assert not {"script", "link", "b"} & set(page.tags)
     assert "url(" not in html
     assert "@import" not in html
-    assert page.tags.count("figcaption") == len(page.loaded) == 1
+    assert page.tags.count("img") == len(page.loaded) == 1
     start, _, data = page.loaded[0].partition(",")
     assert start == "data:image/svg+xml;base64"
     assert ElementTree.fromstring(b64decode(data)).tag.endswith("svg")
@@ -309,8 +309,9 @@ def test_markdown_has_its_pictures_beside_it(text, written):
 
 
 def test_pictures_have_what_is_done_and_what_is_printed(file):
-    (picture,) = (part for part in report._parts(file, None) if not isinstance(part, str))
-    axes = picture.draw().axes
+    figures = []
+    report.report_text(file, keep=lambda name, figure: figures.append(figure) or name)
+    (axes,) = (figure.axes for figure in figures)
     assert [ax.get_title() for ax in axes] == list(ACCURACIES)
     here, paper = (container.lines[0] for container in axes[0].containers)
     assert (list(here.get_xdata()), list(paper.get_xdata())) == ([2, 4], [2, 4, 8, 16, 32, 64])

@@ -312,7 +312,7 @@ def test_figure_one_from_the_command_line(tmp_path, capsys):
     [
         (["figure2"], f"experiment must be one of {list(EXPERIMENTS)}"),
         (["quick", "--set", "ties"], "must be NAME=VALUE"),
-        (["quick", "--set", "knots=1"], "options must be among"),
+        (["quick", "--set", "knots=1"], "option must be one of"),
         (["quick", "--set", "restarts=1"], "--set restarts: quick has restarts=3 itself"),
         (["quick", "--bag-sizes", "x"], "invalid list of int"),
         (["figure1", "--jobs", "2", "--scheduler", "tcp://127.0.0.1:1"], "--jobs is"),

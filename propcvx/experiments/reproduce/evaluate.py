@@ -82,12 +82,12 @@ def task_of(cell: Cell) -> Task:
 def _sample(cell: Cell) -> Sample:
     """All data of a repetition, in bags."""
     random = cell.random("rows", of_bags=False)
-    X, labels, own = load(cell.data, random)
+    X, labels, *own = load(cell.data, random)
     order, protocol = random.permutation(len(labels)), cell.protocol
     if protocol.bags == "own":
-        if own is None:
+        if not own:
             raise InputError(f"bags='own' needs data with bags of their own, got {cell.data!r}.")
-        return Sample.in_bags(X[order], labels[order], own[order])
+        return Sample.in_bags(X[order], labels[order], own[0][order])
     if protocol.bags == "equal":
         kept, bags = equal_proportion_bags(labels[order], cell.bag_size, cell.random("bags"))
     else:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields, replace
 from functools import partial
-from types import MappingProxyType
 from typing import Any
 
 from propcvx.checks import check_choice, check_count, check_flag, check_number
@@ -17,18 +16,22 @@ def _option(default: Any, check: Callable[..., Any], **limits: Any) -> Any:
     return field(default=default, metadata={"check": partial(check, **limits)})
 
 
+def _choice(default: str, *others: str) -> Any:
+    """A field with one of some words."""
+    return _option(default, check_choice, choices=(default, *others))
+
+
 class _Checked:
     """A dataclass whose values are checked; a grid of a single value may be given as that value."""
 
     def __post_init__(self: Any) -> None:
         for option in fields(self):
             name, value, check = option.name, getattr(self, option.name), option.metadata["check"]
-            if not isinstance(option.default, tuple):
-                checked = check(name, value)
-            elif isinstance(value, list | tuple):
-                checked = tuple(check(name, one) for one in value)
+            if isinstance(option.default, tuple):
+                values = value if isinstance(value, list | tuple) else [value]
+                checked = tuple(check(name, one) for one in values)
             else:
-                checked = (check(name, value),)
+                checked = check(name, value)
             if checked == ():
                 raise InputError(f"{name} must have a value, got {value!r}.")
             object.__setattr__(self, name, checked)
@@ -69,14 +72,14 @@ class Design(_Checked):
     """
 
     seed: int = _option(0, check_count, least=0)
-    bags: str = _option("random", check_choice, choices=("random", "equal", "own"))
-    leftover: str = _option("keep", check_choice, choices=("keep", "drop"))
+    bags: str = _choice("random", "equal", "own")
+    leftover: str = _choice("keep", "drop")
     folds: int = _option(5, check_count)
     inner_folds: int = _option(5, check_count, least=2)
-    tuning: str = _option("grid", check_choice, choices=("grid", "none"))
-    scaling: str = _option("set", check_choice, choices=("set", "fold"))
-    error_weights: str = _option("bag", check_choice, choices=("bag", "size"))
-    ties: str = _option("first", check_choice, choices=("first", "last"))
+    tuning: str = _choice("grid", "none")
+    scaling: str = _choice("set", "fold")
+    error_weights: str = _choice("bag", "size")
+    ties: str = _choice("first", "last")
 
 
 @dataclass(frozen=True)
@@ -129,7 +132,7 @@ class MethodOptions(_Checked):
         does not.
     """
 
-    gaussian: str = _option("rbf", check_choice, choices=("rbf", "exponential"))
+    gaussian: str = _choice("rbf", "exponential")
     gammas: tuple[float, ...] = _option((0.01, 0.1, 1.0), check_number, above=0.0)
     likelihoods: tuple[str, ...] = _option(("mean", "sum"), check_choice, choices=("mean", "sum"))
     MeanMap_bias: bool = _option(True, check_flag)
@@ -137,14 +140,14 @@ class MethodOptions(_Checked):
     InvCal_C_p: tuple[float, ...] = _option((0.1, 1.0, 10.0), check_number, above=0.0)
     restarts: int = _option(10, check_count)
     annealing: bool = _option(True, check_flag)
-    C_p_times: str = _option("bag", check_choice, choices=("bag", "size"))
+    C_p_times: str = _choice("bag", "size")
     alternating_tol: float = _option(1e-4, check_number, least=0.0)
     intercepts: tuple[str, ...] = _option(
         ("center", "constant"), check_choice, choices=("center", "constant", "none")
     )
     cuts: tuple[int, ...] = _option((1, 2), check_count)
     cuts_tol: float = _option(1e-4, check_number, least=0.0)
-    oracle: str = _option("coordinate", check_choice, choices=("coordinate", "coordinate_features"))
+    oracle: str = _choice("coordinate", "coordinate_features")
     scaled_epsilon: bool = _option(False, check_flag)
 
 
@@ -165,31 +168,28 @@ class Protocol(MethodOptions, Design):
         >>> Protocol().with_options(ties="last", cuts=10).cuts
         (10,)
         """
-        unknown = sorted(set(options) - set(OPTIONS))
-        if unknown:
-            raise InputError(f"options must be among {list(OPTIONS)}, got {unknown}.")
+        for name in options:
+            check_choice("option", name, OPTIONS)
         return replace(self, **options)
 
 
 OPTIONS = tuple(option.name for option in fields(Protocol))
 """Names of the options."""
 
-PRESETS: Mapping[str, Protocol] = MappingProxyType(
-    {
-        "paper": Protocol(),
-        "authors-program": Protocol().with_options(
-            error_weights="size",
-            gaussian="exponential",
-            restarts=20,
-            C_p_times="size",
-            alternating_tol=0.01,
-            intercepts="none",
-            cuts=10,
-            cuts_tol=0.01,
-            scaled_epsilon=True,
-        ),
-    }
-)
+PRESETS: Mapping[str, Protocol] = {
+    "paper": Protocol(),
+    "authors-program": Protocol().with_options(
+        error_weights="size",
+        gaussian="exponential",
+        restarts=20,
+        C_p_times="size",
+        alternating_tol=0.01,
+        intercepts="none",
+        cuts=10,
+        cuts_tol=0.01,
+        scaled_epsilon=True,
+    ),
+}
 """Protocols by name.
 
 ``"authors-program"`` differs from what they released in where annealing starts (1e-4 C there), in
