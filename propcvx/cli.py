@@ -19,6 +19,7 @@ from propcvx.experiments import reproduce
 from propcvx.experiments.demo import run_demo
 from propcvx.experiments.laboratory import KINDS, Problem, run_comparison
 from propcvx.experiments.reproduce.protocol import OPTIONS
+from propcvx.experiments.reproduce.results import needing
 from propcvx.experiments.solvers_command import add_solvers, several
 
 INTERRUPTED = 130
@@ -165,6 +166,7 @@ def _add_report(commands: Any) -> None:
     _add_protocol(parser)
 
 
+@needing("experiments", "propcvx report")
 def _report(chosen: Chosen) -> None:
     from propcvx.experiments.reproduce import report
 

@@ -331,7 +331,7 @@ def test_results_as_data_can_be_reported_again(file, frame, tmp_path):
 def test_what_cannot_be_written_is_named_and_leaves_nothing(file, tmp_path, monkeypatch, capsys):
     (tmp_path / "folder.csv").mkdir()
     for source, output, words in (
-        (file, "a.pdf", r"must end in one of .md, .html, .csv, .parquet, got a.pdf"),
+        (file, "a.pdf", r"ending of the output must be one of .*.md.*, got '.pdf'"),
         (tmp_path / "nothing", "a.csv", "there is no results file"),
         (file, "nowhere/a.csv", "nowhere"),
         (file, "folder.csv", r"folder.csv cannot be written"),
@@ -342,5 +342,5 @@ def test_what_cannot_be_written_is_named_and_leaves_nothing(file, tmp_path, monk
     with pytest.raises(SystemExit):
         main(["report", str(file), "--output", str(tmp_path / "a.html")])
     said = capsys.readouterr().err
-    assert "markdown_it, not installed: pip install 'propcvx[experiments]'" in said
+    assert "not installed: pip install 'propcvx[experiments]' (import of markdown_it" in said
     assert [path.name for path in tmp_path.iterdir()] == ["folder.csv"]

@@ -35,8 +35,6 @@ OWN = (0,)
 """In place of bag sizes where data have bags of their own."""
 WIDE = {"InvCal_C_p": (0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0)}
 """The printed range of C_p in smaller steps, on which InvCal depends where bags are large."""
-
-
 FIGURE = {"bags": "own", "folds": 1, "tuning": "none"}
 FEW_STARTS = {"restarts": 3}
 FEW_STARTS_OWN = {**FEW_STARTS, "bags": "own"}
@@ -98,8 +96,7 @@ EXPERIMENTS: Mapping[str, Experiment] = {
     ),
     "table-linear": Experiment("Table 2: linear kernel", [Block(TABLE_DATA)]),
     "table-large": Experiment(
-        "Table 3: cod-rna.t, 271,617 instances in large bags",
-        [Block(("cod-rna.t",), LARGE_SIZES)],
+        "Table 3: cod-rna.t, 271,617 instances in large bags", [Block(("cod-rna.t",), LARGE_SIZES)]
     ),
     "table-rbf": Experiment("Table 4: Gaussian kernel", [Block(TABLE_DATA, kernels=("rbf",))]),
     "robustness": Experiment(
@@ -195,8 +192,8 @@ def plan(
     """
     blocks = EXPERIMENTS[check_choice("experiment", name, EXPERIMENTS)].blocks
     everything = [cell for block in blocks for cell in block.cells(protocol or Protocol())]
-    cells, wanted = everything, vars(selection or Selection())
-    for part, values in reversed(wanted.items()):
+    cells = everything
+    for part, values in reversed(vars(selection or Selection()).items()):
         value_of = attrgetter(part.removesuffix("s"))
         known = list(dict.fromkeys(map(value_of, everything)))
         order = known if values is None else list(dict.fromkeys(values))
@@ -204,8 +201,7 @@ def plan(
             raise InputError(f"{part} of {name} must be among {known}, got {unknown}.")
         cells = [cell for value in order for cell in cells if value_of(cell) == value]
     if not cells:
-        given = {part: values for part, values in wanted.items() if values is not None}
-        raise InputError(f"{name} has no cell with all that is selected: {given}.")
+        raise InputError(f"{name} has no cell with all that is selected: {selection}.")
     return cells
 
 

@@ -16,11 +16,6 @@ def _option(default: Any, check: Callable[..., Any], **limits: Any) -> Any:
     return field(default=default, metadata={"check": partial(check, **limits)})
 
 
-def _choice(default: str, *others: str) -> Any:
-    """A field with one of some words."""
-    return _option(default, check_choice, choices=(default, *others))
-
-
 class _Checked:
     """A dataclass whose values are checked; a grid of a single value may be given as that value."""
 
@@ -72,14 +67,14 @@ class Design(_Checked):
     """
 
     seed: int = _option(0, check_count, least=0)
-    bags: str = _choice("random", "equal", "own")
-    leftover: str = _choice("keep", "drop")
+    bags: str = _option("random", check_choice, choices=("random", "equal", "own"))
+    leftover: str = _option("keep", check_choice, choices=("keep", "drop"))
     folds: int = _option(5, check_count)
     inner_folds: int = _option(5, check_count, least=2)
-    tuning: str = _choice("grid", "none")
-    scaling: str = _choice("set", "fold")
-    error_weights: str = _choice("bag", "size")
-    ties: str = _choice("first", "last")
+    tuning: str = _option("grid", check_choice, choices=("grid", "none"))
+    scaling: str = _option("set", check_choice, choices=("set", "fold"))
+    error_weights: str = _option("bag", check_choice, choices=("bag", "size"))
+    ties: str = _option("first", check_choice, choices=("first", "last"))
 
 
 @dataclass(frozen=True)
@@ -132,7 +127,7 @@ class MethodOptions(_Checked):
         does not.
     """
 
-    gaussian: str = _choice("rbf", "exponential")
+    gaussian: str = _option("rbf", check_choice, choices=("rbf", "exponential"))
     gammas: tuple[float, ...] = _option((0.01, 0.1, 1.0), check_number, above=0.0)
     likelihoods: tuple[str, ...] = _option(("mean", "sum"), check_choice, choices=("mean", "sum"))
     MeanMap_bias: bool = _option(True, check_flag)
@@ -140,14 +135,14 @@ class MethodOptions(_Checked):
     InvCal_C_p: tuple[float, ...] = _option((0.1, 1.0, 10.0), check_number, above=0.0)
     restarts: int = _option(10, check_count)
     annealing: bool = _option(True, check_flag)
-    C_p_times: str = _choice("bag", "size")
+    C_p_times: str = _option("bag", check_choice, choices=("bag", "size"))
     alternating_tol: float = _option(1e-4, check_number, least=0.0)
     intercepts: tuple[str, ...] = _option(
         ("center", "constant"), check_choice, choices=("center", "constant", "none")
     )
     cuts: tuple[int, ...] = _option((1, 2), check_count)
     cuts_tol: float = _option(1e-4, check_number, least=0.0)
-    oracle: str = _choice("coordinate", "coordinate_features")
+    oracle: str = _option("coordinate", check_choice, choices=("coordinate", "coordinate_features"))
     scaled_epsilon: bool = _option(False, check_flag)
 
 

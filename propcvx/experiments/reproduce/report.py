@@ -10,30 +10,26 @@ import hashlib
 import json
 from base64 import b64encode
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from importlib.resources import files
 from itertools import product
 from pathlib import Path
 from string import Template
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from pandas import DataFrame, Series, read_csv
+
+from propcvx.checks import check_choice
 from propcvx.errors import InputError
 from propcvx.experiments.reproduce import entries as frames
-from propcvx.experiments.reproduce.experiments import EXPERIMENTS
+from propcvx.experiments.reproduce.experiments import EXPERIMENTS, PAPER
 from propcvx.experiments.reproduce.protocol import Protocol
-from propcvx.experiments.reproduce.results import read_results
+from propcvx.experiments.reproduce.results import needing, read_results
 from propcvx.plotting import Figure, accuracy_by_bag_size, svg_text
 from propcvx.text import markdown_table, spread_text
-
-if TYPE_CHECKING:
-    from pandas import DataFrame, Series
 
 OUTPUTS = (".md", ".html", ".csv", ".parquet")
 """Endings of what :func:`write_report` writes."""
 
-PAIRS = [
-    *product(("alter-pSVM", "conv-pSVM"), ("MeanMap", "InvCal")),
-    ("alter-pSVM", "conv-pSVM"),
-]
+PAIRS = [*product(PAPER[2:], PAPER[:2]), PAPER[2:]]
 """The paper's methods and those before, and the paper's two."""
 
 Keep = Callable[[str, Figure], str]
@@ -61,6 +57,7 @@ def report_text(file: Path, protocol: Protocol | None = None, keep: Keep | None 
     return "\n\n".join(_parts(file, protocol, keep)) + "\n"
 
 
+@needing("experiments", "the output")
 def write_report(file: Path, output: Path, protocol: Protocol | None = None) -> None:
     """A report, or what is in a results file.
 
@@ -81,9 +78,7 @@ def write_report(file: Path, output: Path, protocol: Protocol | None = None) -> 
         If the ending is another one, a package that it takes is not installed, the output cannot
         be written, or there is no results file.
     """
-    ending = output.suffix.lower()
-    if ending not in OUTPUTS:
-        raise InputError(f"the output must end in one of {', '.join(OUTPUTS)}, got {output.name}.")
+    ending = check_choice("the ending of the output", output.suffix.lower(), OUTPUTS)
     try:
         if ending == ".csv":
             read_results(file).to_csv(output, index=False)
@@ -95,23 +90,15 @@ def write_report(file: Path, output: Path, protocol: Protocol | None = None) -> 
             write(file, output, protocol)
     except OSError as failure:
         raise InputError(f"the output {output} cannot be written: {failure}.") from failure
-    except ImportError as failure:
-        raise InputError(
-            f"an output ending in {ending} takes {failure.name}, not installed: "
-            "pip install 'propcvx[experiments]'."
-        ) from failure
 
 
 def file_hash(file: Path) -> str:
     """The hash of a file, as a report has it."""
-    with file.open("rb") as content:
-        return f"sha256 `{hashlib.file_digest(content, 'sha256').hexdigest()}`"
+    return f"sha256 `{hashlib.sha256(file.read_bytes()).hexdigest()}`"
 
 
 def rows_table(rows: Iterable[Mapping[str, Any]] | DataFrame) -> str:
     """A table of rows or of a frame; nothing if there is no row."""
-    from pandas import DataFrame
-
     frame = DataFrame(rows)
     return markdown_table([*map(str, frame)], frame.astype(str).to_numpy()) if len(frame) else ""
 
@@ -207,7 +194,7 @@ def _parts(file: Path, protocol: Protocol | None, keep: Keep | None) -> Iterator
     yield f"Options of the protocol that are not its defaults: {', '.join(other) or 'none'}."
     if table := summary_table({EXPERIMENTS[n].about: one for n, one in by_experiment.items()}):
         yield from ("## In short", table)
-    yield files(__package__).joinpath("legend.md").read_text(encoding="utf-8").rstrip()
+    yield Path(__file__).with_name("legend.md").read_text(encoding="utf-8").rstrip()
     tests = frames.paired_tests(points)
     for name, one in by_experiment.items():
         yield from _experiment(name, one, tests[tests["experiment"] == name], keep)
@@ -221,8 +208,6 @@ def _experiment(
     yield f"## {EXPERIMENTS[name].about}"
     yield f"Cells done: {entries['done'].sum()} of {entries['cells'].sum()}."
     done = entries[entries["repetitions"] > 0]
-    if done.empty:
-        return
     for (data, kernel), shown in done.groupby(["data", "kernel"], sort=False):
         yield accuracy_table(shown)
         group = entries[(entries["data"] == data) & (entries["kernel"] == kernel)]
@@ -232,17 +217,15 @@ def _experiment(
             yield f"![Accuracy against bag size: {title}.]({address})"
     if summary := summary_table(by_bag_size(entries)):
         yield summary
-    yield from ("### Entry by entry", entry_table(done))
+    if table := entry_table(done):
+        yield from ("### Entry by entry", table)
     if table := paired_table(tests):
         yield from ("### Methods against each other", table)
 
 
 def _splits(once: DataFrame) -> Iterator[str]:
     """How many of the splits of the experiment ``quick`` are those whose hashes the package has."""
-    from pandas import read_csv
-
-    with files(__package__).joinpath("splits.csv").open(encoding="utf-8") as file:
-        fixed = read_csv(file)
+    fixed = read_csv(Path(__file__).with_name("splits.csv"))
     quick = frames.planned(["quick"]).merge(once.loc[once["split"] != "", ["key", "split"]])
     found = quick[[*fixed.columns]].drop_duplicates()
     if len(found):
@@ -257,13 +240,10 @@ def _origin(file: Path, once: DataFrame, n_other: int) -> Iterator[str]:
 
     ``once`` has a row for each cell of the file, of which ``n_other`` are not in the report.
     """
-    from pandas import DataFrame
-
-    how = ", which `propcvx report` shows with the options of their commands." if n_other else "."
     yield "## The file"
     yield (
         f"{file.name}, {file_hash(file)}: {len(once)} results, {n_other} of them of other options "
-        f"or versions{how}"
+        "or versions."
     )
     failed = once[once["error"] != ""]
     if len(failed):
@@ -299,9 +279,10 @@ def _write_page(file: Path, output: Path, protocol: Protocol | None) -> None:
         return f"data:image/svg+xml;base64,{b64encode(svg_text(figure).encode()).decode()}"
 
     markdown = MarkdownIt("commonmark", {"html": False}).enable("table")
+    # By default it shows no pictures in SVG whose data are part of the page.
     markdown.validateLink = lambda url: True  # type: ignore[method-assign]
     body = markdown.render(report_text(file, protocol, keep))
-    page = Template(files(__package__).joinpath("page.html").read_text(encoding="utf-8"))
+    page = Template(Path(__file__).with_name("page.html").read_text(encoding="utf-8"))
     output.write_text(page.substitute(body=body), encoding="utf-8")
 
 
