@@ -155,7 +155,7 @@ def paired_tests(points: DataFrame) -> DataFrame:
     groups = pairs.groupby([*COLUMN, "folds", "first", "second"], sort=False)["difference"]
     tests = groups.agg(difference="mean", deviation="std", n_splits="count").reset_index()
     tests = tests[tests["n_splits"] > 1]
-    sample = (tests[column] for column in ("difference", "deviation", "n_splits"))
+    sample = tests["difference"], tests["deviation"], tests["n_splits"]
     tests["p_value"] = paired_p_value(*sample, 1.0 / (tests["folds"] - 1))
     return tests.drop(columns="folds")
 
