@@ -282,12 +282,6 @@ def test_workers_of_several_threads_are_refused(file):
     assert not file.exists()
 
 
-def test_reading_results_without_pandas_names_what_to_install(file, monkeypatch):
-    monkeypatch.setitem(sys.modules, "pandas", None)
-    with pytest.raises(InputError, match=r"needs .*: pip install .* \(.*pandas"):
-        read_results(file)
-
-
 @pytest.mark.parametrize("address", ["tcp://127.0.0.1:1", "127.0.0.1", "nowhere at all"])
 def test_an_address_where_no_scheduler_answers_is_named(address, file, monkeypatch):
     pytest.importorskip("distributed")
@@ -297,7 +291,10 @@ def test_an_address_where_no_scheduler_answers_is_named(address, file, monkeypat
     assert not file.exists()
 
 
-def test_without_dask_it_is_said_how_to_install_it(file, monkeypatch):
-    monkeypatch.setitem(sys.modules, "distributed", None)
+def test_without_pandas_or_dask_it_is_said_how_to_install_them(file, monkeypatch):
+    for package in ("pandas", "distributed"):
+        monkeypatch.setitem(sys.modules, package, None)
+    with pytest.raises(InputError, match=r"pip install 'propcvx\[experiments\]' \(.*pandas"):
+        read_results(file)
     with pytest.raises(InputError, match=r"scheduler needs .* pip install 'propcvx\[dask\]'"):
         run_plan(PLAN, file, scheduler="tcp://127.0.0.1:1", progress=False)

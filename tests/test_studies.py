@@ -95,20 +95,15 @@ def test_all_roundings_share_one_relaxation(rounded):
     values = rounded.groupby("cuts").relaxation
     assert (values.nunique() == 1).all()
     assert (np.diff(values.first()) < 0.0).all()
-
-
-def test_one_cut_is_one_labeling_whatever_the_rounding(rounded):
-    first = rounded[rounded.cuts == 1]
+    first = rounded[rounded.cuts == 1]  # one cut is one labeling, whatever the rounding
     assert np.allclose(first.leading, 1.0)
     assert first[first["rounding"] != "polished"].right.nunique() == 1
 
 
-def test_polishing_makes_no_labeling_worse(rounded):
+def test_neither_polishing_nor_the_better_sign_makes_a_labeling_worse(rounded):
     value = rounded.pivot(index="cuts", columns="rounding", values="objective")
     assert (value.polished <= value.best * (1.0 + 1e-6)).all()
 
-
-def test_the_better_sign_is_never_worse(rounded):
     rows = roundings.told(rounded).pivot(index="cuts", columns="rounding", values="accuracy")
     for name in ("rank_one", "mean"):
         assert (rows[f"{name}, better sign"] >= rows[name]).all()
@@ -128,12 +123,10 @@ def proved():
     return pd.DataFrame(rows)
 
 
-def test_no_true_labeling_is_better_than_a_proved_one(proved):
+def test_no_true_labeling_is_better_than_a_proved_one_nor_a_smaller_set_than_a_larger(proved):
     assert proved.proved.all()
     assert (proved.true_value >= proved.lower * (1.0 - 1e-5)).all()
 
-
-def test_larger_sets_of_labelings_have_no_larger_optimum(proved):
     value = proved.pivot(index="C", columns=["bag_size", "epsilon"], values="value")
     assert (value[8, 0.125] <= value[8, 0.0] * (1.0 + 1e-4)).all()
 
