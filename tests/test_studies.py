@@ -78,15 +78,15 @@ def test_the_rows_beside_a_page_are_not_measured_again(of):
 # Roundings
 
 
-def half(name):
-    """Half of a generated set."""
-    return (part[:250] for part in study.labelled(name))
+def fewer(name):
+    """A quarter of a generated set."""
+    return (part[:125] for part in study.labelled(name))
 
 
 @pytest.fixture(scope="module")
 def rounded():
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(roundings, "labelled", half)
+        patch.setattr(roundings, "labelled", fewer)
         return pd.DataFrame(roundings.measure(0, NAME, 32))
 
 
@@ -162,7 +162,7 @@ def test_the_proved_optimum_is_found_in_nearly_every_run(data, C, data_dir, monk
 def reached():
     cell = {"split": 0, "data": NAME, "bag_size": 8}
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(starts, "labelled", half)
+        patch.setattr(starts, "labelled", fewer)
         return pd.DataFrame({**cell, **row} for row in starts.measure(**cell))
 
 
