@@ -32,9 +32,7 @@ WRONG = Cell("blobs", "linear", 6, "MeanMap", 0, 0, UNTUNED.with_options(bags="o
 OF_THE_RUN = ["seconds", "fit_seconds", "finished", "run"]
 
 posix = pytest.mark.skipif(sys.platform == "win32", reason="needs fork and signals")
-how_to_stop = pytest.mark.parametrize(
-    "how", [signal.SIGKILL, signal.SIGINT], ids=["kill -9", "Ctrl-C"]
-)
+how_to_stop = pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGINT], ids=str)
 
 
 def content(file):
@@ -160,9 +158,8 @@ def test_a_frame_has_what_the_lines_have_and_goes_through_parquet(file):
     frame, line = read_results(file), json.loads(file.read_text())
     assert len(frame) == len(line["points"]) == 3
     assert frame["chosen"].sum() == 1
-    assert [json.loads(text) for text in frame["parameters"]] == [
-        point["parameters"] for point in line["points"]
-    ]
+    expected = [point["parameters"] for point in line["points"]]
+    assert list(map(json.loads, frame["parameters"])) == expected
     assert json.loads(frame["settings"][0]) == cell.settings
     assert {"numpy", "python", "processor", "command"} <= json.loads(frame["run"][0]).keys()
     frame.to_parquet(file.with_suffix(".parquet"))
