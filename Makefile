@@ -19,7 +19,8 @@ demo: $(VENV)/package
 test: export OMP_NUM_THREADS = 1
 test: export OPENBLAS_NUM_THREADS = 1
 test: $(VENV)/with-solvers,exact,dask,tests
-	$(BIN)/python -m slipcover --source propcvx --branch --skip-covered -m pytest -n auto --dist worksteal --durations 25
+	$(BIN)/python -m slipcover --source propcvx --branch --skip-covered --fail-under 95 \
+		-m pytest -n auto --dist worksteal --durations 25
 
 # Ratios inside a group are what counts; real sets are read from the folder that PROPCVX_DATA names.
 bench: $(VENV)/with-solvers,exact,dask,tests

@@ -14,11 +14,13 @@ from typing import Any
 
 import cvxpy as cp
 import numpy as np
-from numpy.typing import NDArray
 
+from propcvx.arrays import Array, Indices
+from propcvx.bags import Bags
 from propcvx.errors import InputError
 
-Array = NDArray[np.float64]
+OnArrays = Callable[[Array], Array]
+OnExpressions = Callable[[Any], cp.Expression]
 
 GAPS = np.linspace(-1.0, 1.0, 1001)
 """Where a proportion loss is looked at before it is used: from no positives to nothing else."""
@@ -27,12 +29,7 @@ MARGINS = np.linspace(-10.0, 10.0, 1001)
 """Where an instance loss is looked at before it is used."""
 
 
-def check_loss(
-    what: str,
-    points: Array,
-    of: Callable[[Array], Array],
-    expression: Callable[[Any], cp.Expression],
-) -> None:
+def check_loss(what: str, points: Array, of: OnArrays, expression: OnExpressions) -> None:
     """Raise unless both forms of a loss are one function, finite and convex.
 
     Parameters
@@ -99,10 +96,10 @@ class InstanceLoss:
     """
 
     name: str
-    of_margins: Callable[[Array], Array]
-    expression: Callable[[Any], cp.Expression]
+    of_margins: OnArrays
+    expression: OnExpressions
     weights: Array | float = 1.0
-    gain: Callable[[Array], Array] | None = None
+    gain: OnArrays | None = None
 
     def __post_init__(self) -> None:
         what = f"instance loss {self.name!r}: of_margins"
@@ -127,7 +124,7 @@ class InstanceLoss:
             return self.of(-1.0, scores) - self.of(1.0, scores)
         return self.weights * self.gain(scores)
 
-    def take(self, instances: NDArray[np.intp]) -> InstanceLoss:
+    def take(self, instances: Indices) -> InstanceLoss:
         """The loss of some instances."""
         each = np.ndim(self.weights) > 0
         return replace(self, weights=np.asarray(self.weights)[instances]) if each else self
@@ -197,8 +194,8 @@ class ProportionLoss:
     """
 
     name: str
-    of: Callable[[Array], Array]
-    expression: Callable[[Any], cp.Expression]
+    of: OnArrays
+    expression: OnExpressions
 
     def __post_init__(self) -> None:
         check_loss(f"proportion loss {self.name!r}: of", GAPS, self.of, self.expression)
@@ -211,30 +208,18 @@ class ProportionLoss:
             expression=lambda gaps: self.expression(-gaps),
         )
 
-    def costs(
-        self, sizes: NDArray[np.intp], proportions: Array, weights: Array
-    ) -> tuple[Array, ...]:
-        """The weighted loss of each bag for 0, 1, ..., :math:`n_k` positives.
-
-        Parameters
-        ----------
-        sizes : int array of shape (n_bags,)
-        proportions : array of shape (n_bags,)
-        weights : array of shape (n_bags,)
-        """
+    def costs(self, bags: Bags, weights: Array) -> tuple[Array, ...]:
+        """The loss of each bag for 0, 1, ..., :math:`n_k` positives, times its weight."""
         return tuple(
             weight * self.of(np.arange(size + 1) / size - share)
-            for size, share, weight in zip(sizes, proportions, weights, strict=True)
+            for size, share, weight in zip(bags.sizes, bags.proportions, weights, strict=True)
         )
 
+
+_ABSOLUTE = ProportionLoss("absolute", np.abs, cp.abs)
+_SQUARED = ProportionLoss("squared", np.square, cp.square)
 
 PROPORTION_LOSSES: Mapping[str, ProportionLoss] = MappingProxyType(
-    {
-        loss.name: loss
-        for loss in (
-            ProportionLoss("absolute", np.abs, cp.abs),
-            ProportionLoss("squared", np.square, cp.square),
-        )
-    }
+    {loss.name: loss for loss in (_ABSOLUTE, _SQUARED)}
 )
 """Proportion losses by name; the paper's experiments use ``"absolute"``."""

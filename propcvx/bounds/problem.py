@@ -13,14 +13,12 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
+from propcvx.arrays import Array
 from propcvx.bags import Bags
 from propcvx.labelings import FeasibleLabelings
 from propcvx.local_search import Moves
 from propcvx.losses import ProportionLoss
-
-Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,7 +56,7 @@ class LabelingProblem:
         cls, features: Array, bags: Bags, C: float, loss: ProportionLoss, weights: Array
     ) -> LabelingProblem:
         r"""The loss form, with the weights :math:`\omega_k` of shape (n_bags,)."""
-        return cls(features, bags, loss.costs(bags.sizes, bags.proportions, weights), C)
+        return cls(features, bags, loss.costs(bags, weights), C)
 
     def cost(self, labeling: Array) -> float:
         """What the bags add; infinite where a count is not allowed or a known label is changed."""
