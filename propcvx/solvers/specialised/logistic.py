@@ -27,7 +27,8 @@ from propcvx.solvers.solution import Answer
 Array = NDArray[np.float64]
 
 MAX_ITER = 200
-"""Newton steps; 5 to 30 are taken for features of 1e-6 to 1e6."""
+"""Steps of one call.  For features of 1e-6 to 1e6 it takes 1 to 18, and 17 to 80 where only a
+regularisation of 1e-8 to 1e-4 bounds the weights."""
 
 GRADIENT = 1e-7
 """The least gradient that SciPy is asked for; of 51 problems at all scales it reaches it in all."""
@@ -36,9 +37,9 @@ GRADIENT = 1e-7
 def run_logistic(program: Program, options: Mapping[str, Any], warm: Any) -> Answer:
     """Solve ``conditional_exponential_model`` to a gradient of ``options["tol"]`` in scaled units.
 
-    SciPy compares values of the objective, whose rounding errors hide gradients below 1e-8, so one
-    more Newton step follows.  Where there is no minimum, as with all labels the same, the status is
-    ``"user_limit"``.
+    SciPy compares values of the objective, whose rounding errors hide gradients below 1e-8.  So
+    Newton steps follow as long as they halve the gradient.  Where there is no minimum, as with all
+    labels the same, the status is ``"user_limit"``.
     """
     start = perf_counter()
     structure: Any = program.structure
@@ -77,9 +78,13 @@ def run_logistic(program: Program, options: Mapping[str, Any], warm: Any) -> Ans
         method="trust-exact",
         options=limits,
     )
-    x = found.x
-    if found.success:
-        x = x - np.linalg.lstsq(hessian(x), found.jac)[0]
+    x, slope, halved = found.x, found.jac, found.success
+    while halved:
+        further = x - np.linalg.lstsq(hessian(x), slope)[0]
+        left = value_and_gradient(further)[1]
+        halved = np.linalg.norm(left) < 0.5 * np.linalg.norm(slope)
+        if halved:
+            x, slope = further, left
     x = unit * x
     variables = {"w": x[:rank]}
     if bias:
