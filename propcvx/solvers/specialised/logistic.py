@@ -37,8 +37,8 @@ GRADIENT = 1e-7
 def run_logistic(program: Program, options: Mapping[str, Any], warm: Any) -> Answer:
     """Solve ``conditional_exponential_model`` to a gradient of ``options["tol"]`` in scaled units.
 
-    SciPy compares values of the objective, whose rounding errors hide gradients below 1e-8.  So
-    Newton steps follow as long as they halve the gradient.  Where there is no minimum, as with all
+    SciPy compares values of the objective, whose rounding errors hide gradients below 1e-8.  So a
+    Newton step follows, and others as long as they are needed and halve the gradient.  Where there is no minimum, as with all
     labels the same, the status is ``"user_limit"``.
     """
     start = perf_counter()
@@ -78,13 +78,15 @@ def run_logistic(program: Program, options: Mapping[str, Any], warm: Any) -> Ans
         method="trust-exact",
         options=limits,
     )
-    x, slope, halved = found.x, found.jac, found.success
-    while halved:
-        further = x - np.linalg.lstsq(hessian(x), slope)[0]
-        left = value_and_gradient(further)[1]
-        halved = np.linalg.norm(left) < 0.5 * np.linalg.norm(slope)
-        if halved:
-            x, slope = further, left
+    x, gradient = found.x, found.jac
+    while found.success:
+        closer = x - np.linalg.lstsq(hessian(x), gradient)[0]
+        left = value_and_gradient(closer)[1]
+        if np.linalg.norm(left) >= 0.5 * np.linalg.norm(gradient):
+            break
+        x, gradient = closer, left
+        if np.abs(gradient).max() <= options["tol"]:
+            break
     x = unit * x
     variables = {"w": x[:rank]}
     if bias:
