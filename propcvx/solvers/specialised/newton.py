@@ -169,8 +169,7 @@ class Rounded:
             hessian[-1, -1] = self.losses.jump.mean() / (fall * self.width) or 1.0
         scale = 1.0 / np.sqrt(hessian.diagonal())
         hessian *= scale * scale[:, None]
-        diagonal = hessian.reshape(-1)[:: len(hessian) + 1]
-        diagonal += 1e-14  # so that rounding errors do not make it singular
+        hessian.flat[:: len(hessian) + 1] += 1e-14  # lest rounding errors make it singular
         return scale * np.linalg.solve(hessian, scale * descent)
 
     def moved(self, step: Array) -> Rounded:
