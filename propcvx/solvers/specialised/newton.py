@@ -128,18 +128,12 @@ class Rounded:
     @classmethod
     def at(cls, losses: Losses, plane: Array, residuals: Array, width: float) -> Rounded:
         """Round the losses at a plane with known residuals."""
-        inside, pull, linear = [], np.zeros_like(plane), 0.0
-        for first in range(0, len(residuals), CHUNK):
-            part = slice(first, first + CHUNK)
-            slopes = losses.slopes(residuals[part], width, part)
-            inside.append(first + np.flatnonzero(np.abs(residuals[part]) < 0.5 * width))
-            pull += slopes @ losses.rows[part]
-            linear += float(slopes @ residuals[part])
-        near = np.concatenate(inside)
+        slopes, near = losses.slopes(residuals, width), np.flatnonzero(np.abs(residuals) < width / 2)
         distances, w = np.abs(residuals[near]), np.append(plane[:-1], 0.0)
         rounding = float(losses.jump[near] @ (distances * (0.5 - distances / width)))
-        primal = linear + rounding + 0.5 * float(w @ w)
-        return cls(losses, plane, residuals, width, near, rounding, primal, pull - w)
+        primal = float(slopes @ residuals) + rounding + 0.5 * float(w @ w)
+        descent = slopes @ losses.rows - w
+        return cls(losses, plane, residuals, width, near, rounding, primal, descent)
 
     @property
     def error(self) -> float:
@@ -154,17 +148,13 @@ class Rounded:
         the diagonal.
         """
         rows, near = self.losses.rows, self.inside
-        curvature = np.zeros(len(rows))
-        curvature[near] = self.losses.jump[near] / (fall * self.width)
-        change = (1.0 - fall) * curvature[near] * self.residuals[near]
+        curvature = self.losses.jump[near] / (fall * self.width)
+        change = (1.0 - fall) * curvature * self.residuals[near]
         descent = self.descent + change @ rows[near] if fall < 1.0 else self.descent
         hessian = np.diag(np.append(np.ones(len(descent) - 1), 0.0))
-        many = 2 * len(near) > len(rows)  # then all are taken, which saves copying them
-        for first in range(0, len(rows) if many else len(near), CHUNK):
-            part = slice(first, first + CHUNK)
-            taken = part if many else near[part]
-            columns = rows.T[:, taken]
-            hessian += (columns * curvature[taken]) @ columns.T
+        for first in range(0, len(near), CHUNK):
+            columns = rows.T.take(near[first : first + CHUNK], axis=1)
+            hessian += (columns * curvature[first : first + CHUNK]) @ columns.T
         if hessian[-1, -1] == 0.0:  # no bias, or as if one instance were inside, for its scale
             hessian[-1, -1] = self.losses.jump.mean() / (fall * self.width) or 1.0
         scale = 1.0 / np.sqrt(hessian.diagonal())
