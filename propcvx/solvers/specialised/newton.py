@@ -50,6 +50,9 @@ WIDEN = 0.03
 MAX_ITER = 500
 """Newton steps of one call."""
 
+MOST_LENGTHS = 100
+"""Lengths of one step that are tried."""
+
 
 @dataclass(frozen=True)
 class Warm:
@@ -85,13 +88,13 @@ class Losses:
         """By how much each slope jumps."""
         return self.upper - self.lower
 
-    def slopes(self, residuals: Array, width: float, part: Any = slice(None)) -> Array:
+    def slopes(self, residuals: Array, width: float) -> Array:
         """Slopes of the rounded losses, in [lower, upper]."""
         slopes = residuals * (1.0 / width)
         slopes += 0.5
         np.clip(slopes, 0.0, 1.0, out=slopes)
-        slopes *= self.jump[part]
-        slopes += self.lower[part]
+        slopes *= self.jump
+        slopes += self.lower
         return slopes
 
 
@@ -128,7 +131,10 @@ class Rounded:
     @classmethod
     def at(cls, losses: Losses, plane: Array, residuals: Array, width: float) -> Rounded:
         """Round the losses at a plane with known residuals."""
-        slopes, near = losses.slopes(residuals, width), np.flatnonzero(np.abs(residuals) < width / 2)
+        slopes, near = (
+            losses.slopes(residuals, width),
+            np.flatnonzero(np.abs(residuals) < width / 2),
+        )
         distances, w = np.abs(residuals[near]), np.append(plane[:-1], 0.0)
         rounding = float(losses.jump[near] @ (distances * (0.5 - distances / width)))
         primal = float(slopes @ residuals) + rounding + 0.5 * float(w @ w)
@@ -163,18 +169,30 @@ class Rounded:
         return scale * np.linalg.solve(hessian, scale * descent)
 
     def moved(self, step: Array) -> Rounded:
-        """Where a step leads, or the lowest point of its line if that is far from there."""
+        """Where a step leads, or about the lowest point of its line if that is far from there.
 
-        def along(length: float) -> Rounded:
-            plane, residuals = self.plane + length * step, self.residuals - length * change
-            return Rounded.at(self.losses, plane, residuals, self.width)
-
+        There the slope along the line is a twentieth of what it was at the start, or less.
+        """
         slope, change = -float(self.descent @ step), self.losses.rows @ step
-        whole = along(1.0)
-        end = -float(whole.descent @ step)
-        if abs(end) <= 0.5 * abs(slope):
-            return whole
-        return along(self._lowest(step, change, slope, end))
+        low, low_slope, high, high_slope, length = 0.0, slope, np.inf, np.inf, 1.0
+        for share in (0.5, *[0.05] * MOST_LENGTHS):
+            plane, residuals = self.plane + length * step, self.residuals - length * change
+            there = Rounded.at(self.losses, plane, residuals, self.width)
+            found = -float(there.descent @ step)
+            if abs(found) <= share * abs(slope):
+                break
+            if found < 0.0:
+                low, low_slope = length, found
+            else:
+                high, high_slope = length, found
+            if high_slope <= low_slope:  # nothing but rounding errors
+                break
+            if high == np.inf:
+                length *= 4.0
+            else:
+                secant = low - low_slope * (high - low) / (high_slope - low_slope)
+                length = np.clip(secant, 0.9 * low + 0.1 * high, 0.1 * low + 0.9 * high)
+        return there
 
     def narrowed(self, fall: float) -> Rounded:
         """Where the minimiser for a smaller width would be; the same plane if that is nearer."""
@@ -188,35 +206,6 @@ class Rounded:
     def rounded_to(self, width: float) -> Rounded:
         """The same plane with another width."""
         return Rounded.at(self.losses, self.plane, self.residuals, width)
-
-    def _lowest(self, step: Array, change: Array, slope: float, end: float) -> float:
-        """Step length at which the slope along the line is a twentieth of what it was, or less."""
-
-        def slope_at(t: float, part: Any = slice(None)) -> float:
-            before, there = self.residuals[part], self.residuals[part] - t * change[part]
-            v = (self.losses.slopes(r, self.width, part) for r in (there, before))
-            return float(slope + t * (step[:-1] @ step[:-1]) - (next(v) - next(v)) @ change[part])
-
-        low, low_slope, high, high_slope = 0.0, slope, 1.0, end
-        while high_slope < 0.0 and high < 1e30:
-            low, low_slope, high = high, high_slope, 4.0 * high
-            high_slope = slope_at(high)
-        if high_slope <= low_slope:  # nothing but rounding errors
-            return high
-        near, far = self.residuals, self.residuals - high * change
-        beyond = np.minimum(np.abs(near), np.abs(far)) >= 0.5 * self.width
-        moving = np.flatnonzero(~beyond | (near * far < 0.0))  # the slopes of all others stay
-        for _ in range(60):
-            secant = low - low_slope * (high - low) / (high_slope - low_slope)
-            length = float(np.clip(secant, 0.9 * low + 0.1 * high, 0.1 * low + 0.9 * high))
-            found = slope_at(length, moving)
-            if abs(found) <= 0.05 * abs(slope):
-                break
-            if found < 0.0:
-                low, low_slope = length, found
-            else:
-                high, high_slope = length, found
-        return length
 
     def feasible(self) -> Feasible:
         """The slopes, balanced over the instances within the width, and their gap."""
