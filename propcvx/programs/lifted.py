@@ -411,11 +411,6 @@ def _ranges(feasible: FeasibleLabelings) -> sp.csr_array:
     least = np.flatnonzero(inexact & (feasible.lower > positive))
     most = np.flatnonzero(inexact & (feasible.upper < sizes - negative))
     low, high = (2.0 * feasible.lower - sizes)[least], (2.0 * feasible.upper - sizes)[most]
-    return sp.csr_array(
-        sp.vstack(
-            [
-                sp.hstack([-low[:, None], sums[least]]),
-                sp.hstack([high[:, None], -sums[most]]),
-            ]
-        )
-    )
+    at_least = sp.hstack([-low[:, None], sums[least]])
+    at_most = sp.hstack([high[:, None], -sums[most]])
+    return sp.csr_array(sp.vstack([at_least, at_most]))

@@ -141,12 +141,7 @@ def _warn_if_short(features: Array, C: float, value: float | None) -> None:
 
 
 def constrained_psvm(
-    features: Array,
-    feasible: FeasibleLabelings,
-    C: float,
-    *,
-    value: float,
-    integer: bool = True,
+    features: Array, feasible: FeasibleLabelings, C: float, *, value: float, integer: bool = True
 ) -> Program:
     r"""The best feasible labeling and its SVM at once.
 

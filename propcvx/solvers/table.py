@@ -137,12 +137,7 @@ def specialised(
 ) -> Solver:
     """A solver of the package's own for one structure."""
     return Solver(
-        name,
-        run,
-        same("tol"),
-        accepts=accepts,
-        known_options=known_options,
-        licence="BSD-3-Clause",
+        name, run, same("tol"), accepts=accepts, known_options=known_options, licence="BSD-3-Clause"
     )
 
 

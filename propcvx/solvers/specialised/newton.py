@@ -35,7 +35,7 @@ Array = NDArray[np.float64]
 
 # docs/specialised.md has the measurements behind these.
 CHUNK = 16384
-"""Instances at a time, whose part of F stays in a processor's cache."""
+"""Instances within the width whose rows are copied at a time; they stay in a processor's cache."""
 
 FALL = 0.1, 0.5
 """The width falls at most to a tenth, at least to a half."""
