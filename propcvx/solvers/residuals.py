@@ -209,9 +209,8 @@ def _without_multiplier(variable: cp.Variable, slope: Array) -> tuple[Array, flo
         return variable.project(slope), 0.0
     if attributes["PSD"]:
         multiplier = variable.project(slope)
-        return (slope + np.swapaxes(slope, -2, -1)) / 2 - multiplier, float(
-            np.vdot(multiplier, value)
-        )
+        left = (slope + np.swapaxes(slope, -2, -1)) / 2 - multiplier
+        return left, float(np.vdot(multiplier, value))
     lower, upper = variable.bounds or (0.0 if attributes["nonneg"] else -np.inf, np.inf)
     below = np.where(np.isfinite(lower), np.maximum(slope, 0.0), 0.0)
     above = np.where(np.isfinite(upper), np.maximum(-slope, 0.0), 0.0)
