@@ -6,12 +6,8 @@ from collections.abc import Iterator
 from dataclasses import asdict, dataclass, field
 from enum import Enum
 
-import numpy as np
-from numpy.typing import NDArray
-
+from propcvx.arrays import Array
 from propcvx.text import Readable, text_table
-
-Array = NDArray[np.float64]
 
 SHOWN = 8
 """Rounds that a history prints: those at either end of a longer one."""

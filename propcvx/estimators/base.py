@@ -19,6 +19,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, validate_data
 from threadpoolctl import ThreadpoolController
 
+from propcvx.arrays import Array
 from propcvx.bags import Bags
 from propcvx.checks import check_number
 from propcvx.errors import (
@@ -35,8 +36,6 @@ from propcvx.kernels import FeatureMap
 from propcvx.metrics import bag_error, proportion_error
 from propcvx.solvers import portable
 from propcvx.targets import is_bag_target, proportions_of
-
-Array = NDArray[np.float64]
 
 SMALL = 2000
 """Up to so many instances fits take one BLAS thread, as several would only wait for each other.

@@ -6,9 +6,9 @@ from dataclasses import KW_ONLY, dataclass, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from tqdm import tqdm
 
+from propcvx.arrays import Array
 from propcvx.bags import Bags
 from propcvx.checks import check_choice, check_number, named
 from propcvx.estimators.base import BagClassifier
@@ -20,8 +20,6 @@ from propcvx.relaxation import RelaxationResult
 from propcvx.relaxation.bounds import Bounds, check_crossing
 from propcvx.relaxation.rounding import ROUNDINGS, Rounding
 from propcvx.relaxation.table import name_of, portable_relaxation, relax
-
-Array = NDArray[np.float64]
 
 
 @dataclass(eq=False, repr=False)

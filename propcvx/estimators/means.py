@@ -8,8 +8,8 @@ from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from propcvx.arrays import Array
 from propcvx.bags import Bags
 from propcvx.checks import check_choice, check_number
 from propcvx.errors import IllPosedWarning, InputError, warn
@@ -26,8 +26,6 @@ from propcvx.programs import (
 )
 from propcvx.programs.structures import best_logistic_bias
 from propcvx.solvers import solve
-
-Array = NDArray[np.float64]
 
 ILL_CONDITIONED = 1e3
 """Condition number of the proportions above which the class means are reported as ill-posed."""

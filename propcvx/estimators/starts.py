@@ -11,9 +11,9 @@ from warnings import catch_warnings, simplefilter
 
 import numpy as np
 from numpy.random import RandomState
-from numpy.typing import NDArray
 from sklearn.base import clone
 
+from propcvx.arrays import Array
 from propcvx.bags import Bags
 from propcvx.checks import as_vector, check_choice, check_count, check_flag
 from propcvx.errors import IllPosedWarning, InputError
@@ -22,8 +22,6 @@ from propcvx.estimators.conv import ConvPropSVM
 from propcvx.estimators.means import InvCal, MeanMap
 from propcvx.kernels import FeatureMap, Kernel
 from propcvx.labelings import FeasibleLabelings, random_labeling
-
-Array = NDArray[np.float64]
 
 
 class Start(ABC):

@@ -12,6 +12,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.sparsefuncs import min_max_axis
 from sklearn.utils.validation import column_or_1d, validate_data
 
+from propcvx.arrays import Array
 from propcvx.bags import Bags
 from propcvx.checks import as_vector, check_choice, check_number, named
 from propcvx.errors import InputError
@@ -22,8 +23,6 @@ from propcvx.targets import BAG_DTYPE, as_mapping, bag_target, is_bag_target, so
 
 if TYPE_CHECKING:
     from propcvx.estimators.base import BagClassifier
-
-Array = NDArray[np.float64]
 
 MAKE_TARGET = "make y with propcvx.bag_target(bags, proportions)"
 """What to say to one who has bags and proportions, and has passed something else."""

@@ -12,12 +12,10 @@ from __future__ import annotations
 
 import cvxpy as cp
 import numpy as np
-from numpy.typing import NDArray
 
+from propcvx.arrays import Array
 from propcvx.programs.program import Program, build
 from propcvx.programs.structures import InvCalDual, LogisticModel
-
-Array = NDArray[np.float64]
 
 
 def class_means(bag_means: Array, proportions: Array, weights: Array) -> Program:

@@ -7,12 +7,10 @@ from collections.abc import Callable, Sequence
 import cvxpy as cp
 import numpy as np
 from cvxpy.constraints import PSD, Equality, Inequality
-from numpy.typing import NDArray
 
+from propcvx.arrays import Array
 from propcvx.errors import InputError
 from propcvx.labelings import FeasibleLabelings
-
-Array = NDArray[np.float64]
 
 Facts = Callable[[cp.Expression], Sequence[cp.Constraint]]
 """``facts(M)``: constraints that hold of :math:`M = y y^\top` for every feasible labeling y."""

@@ -14,14 +14,12 @@ from dataclasses import dataclass, field
 import cvxpy as cp
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import NDArray
 from scipy.linalg import helmert
 
+from propcvx.arrays import Array
 from propcvx.labelings import FeasibleLabelings
 from propcvx.programs.facts import Facts, no_facts
 from propcvx.programs.program import Program, build
-
-Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)

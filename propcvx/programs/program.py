@@ -12,14 +12,12 @@ import cvxpy as cp
 import numpy as np
 from cvxpy.atoms import EXP_ATOMS, PSD_ATOMS
 from cvxpy.constraints import PSD, ExpCone, PowCone3D, PowConeND
-from numpy.typing import NDArray
 
+from propcvx.arrays import Array
 from propcvx.errors import InputError
 from propcvx.programs.statement import relation, size, written
 from propcvx.programs.structures import Structure
 from propcvx.text import Readable
-
-Array = NDArray[np.float64]
 
 
 class ProblemClass(Enum):

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import cvxpy as cp
 import numpy as np
-from numpy.typing import NDArray
 
+from propcvx.arrays import Array
 from propcvx.bags import Bags
 from propcvx.checks import check_number
 from propcvx.errors import IllPosedWarning, warn
@@ -17,8 +17,6 @@ from propcvx.labelings import FeasibleLabelings
 from propcvx.losses import ProportionLoss
 from propcvx.programs.labeling import feasible_counts, gaps_of_proportions, known_labels
 from propcvx.programs.program import Program, build
-
-Array = NDArray[np.float64]
 
 FEASIBILITY = 1e-9
 """To within this SCIP holds constraints, at its tightest."""

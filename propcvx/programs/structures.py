@@ -12,13 +12,12 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.optimize import brentq
 
+from propcvx.arrays import Array
 from propcvx.kernels import check_gram_memory
 from propcvx.losses import best_regression_bias
 
-Array = NDArray[np.float64]
 Values = Mapping[str, Array]
 Parts = dict[str, Any]
 

@@ -13,12 +13,10 @@ from typing import Any
 import cvxpy as cp
 import numpy as np
 from cvxpy.constraints import PSD, SOC, Equality, Inequality
-from numpy.typing import NDArray
 from scipy import sparse
 
+from propcvx.arrays import Array
 from propcvx.errors import ResidualsError
-
-Array = NDArray[np.float64]
 
 SMOOTH = (cp.exp, cp.huber, cp.log_sum_exp, cp.logistic, cp.QuadForm)
 """Atoms of which CVXPY's ``grad`` is the gradient everywhere."""

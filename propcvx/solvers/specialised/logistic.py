@@ -18,13 +18,11 @@ from typing import Any
 
 import cvxpy as cp
 import numpy as np
-from numpy.typing import NDArray
 from scipy.optimize import minimize
 
+from propcvx.arrays import Array
 from propcvx.programs import Program
 from propcvx.solvers.solution import Answer
-
-Array = NDArray[np.float64]
 
 MAX_ITER = 200
 """Steps of one call.  For features of 1e-6 to 1e6 it takes 1 to 18, and 17 to 80 where only a

@@ -30,13 +30,12 @@ from typing import Any, NamedTuple
 
 import cvxpy as cp
 import numpy as np
-from numpy.typing import NDArray
 from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
+from propcvx.arrays import Array
 from propcvx.programs import Program
 from propcvx.solvers.solution import Answer
 
-Array = NDArray[np.float64]
 Products = tuple[Array, ...]
 
 MAX_ITER = 60

@@ -25,13 +25,11 @@ from typing import Any
 
 import cvxpy as cp
 import numpy as np
-from numpy.typing import NDArray
 
+from propcvx.arrays import Array, Indices
 from propcvx.programs import Program
 from propcvx.programs.structures import best_offset, moved_in_box
 from propcvx.solvers.solution import Answer
-
-Array = NDArray[np.float64]
 
 # docs/specialised.md has the measurements behind these.
 CHUNK = 16384
@@ -123,7 +121,7 @@ class Rounded:
     plane: Array
     residuals: Array
     width: float
-    inside: NDArray[np.intp]
+    inside: Indices
     rounding: float
     primal: float
     descent: Array
