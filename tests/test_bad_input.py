@@ -16,6 +16,7 @@ from propcvx.errors import (
     GramMatrixMemoryError,
     IllPosedWarning,
     InfeasibleLabelingError,
+    InputError,
     PropCVXError,
 )
 
@@ -42,6 +43,7 @@ def test_mistakes(case):
 
 
 def test_errors_are_in_the_tree_or_from_scikit_learn():
+    assert issubclass(InputError, ValueError)
     errors = {case.error for case in CASES.values()}
     assert {e for e in errors if not issubclass(e, PropCVXError)} == {ValueError, NotFittedError}
 
@@ -107,6 +109,9 @@ def test_bags_of_one_and_the_same_class_predict_it(cls, share):
     clf = cls().fit(X, bag_target(IDS, [share, share]))
     scores = clf.decision_function(X)
     assert np.isfinite(scores).all()
+    if cls is AlterPropSVM:  # there is no separator then, and no error
+        assert clf.objective_ == pytest.approx(0.0, abs=1e-12)
+        np.testing.assert_allclose(clf.coef_, 0.0, atol=1e-12)
     if cls is not ConvPropSVM:  # its centred scores have the mean 0
         np.testing.assert_array_equal(clf.predict(X), 1 if share else -1)
     np.testing.assert_array_equal(clf.labeling_, 1.0 if share else -1.0)
