@@ -49,25 +49,21 @@ def fitted(problem, **options):
     return printed_alter_psvm(**{"random_state": 0, **options}).fit(problem.X, problem.y)
 
 
-def recomputed(clf, problem, weights):
-    """The objective from the fitted attributes alone."""
+def recomputed(clf, problem, weights, labeling):
+    """The objective of a labeling from the fitted attributes alone."""
     scores = clf.decision_function(problem.X)
     if clf.kernel == "linear":
         norm = clf.coef_[0] @ clf.coef_[0]
     else:
         norm = clf.dual_coef_[0] @ (scores - clf.intercept_[0])
-    return psvm_objective(problem, weights, norm, scores, clf.labeling_, clf.C, clf.proportion_loss)
+    return psvm_objective(problem, weights, norm, scores, labeling, clf.C, clf.proportion_loss)
 
 
 def gain_of_a_labeling_step(clf, problem, weights):
     """By how much the best labels for the final scores lower the objective."""
-    scores, loss = clf.decision_function(problem.X), clf.proportion_loss
-    better = best_labeling(scores, problem.bags, PROPORTION_LOSSES[loss], weights / clf.C)
-    before, after = (
-        psvm_objective(problem, weights, 0.0, scores, labeling, clf.C, loss)
-        for labeling in (clf.labeling_, better)
-    )
-    return before - after
+    scores, loss = clf.decision_function(problem.X), PROPORTION_LOSSES[clf.proportion_loss]
+    better = best_labeling(scores, problem.bags, loss, weights / clf.C)
+    return clf.objective_ - recomputed(clf, problem, weights, better)
 
 
 def posed(bags, weights):
@@ -120,7 +116,7 @@ def test_objective_never_increases_at_one_annealing_value(
     np.testing.assert_array_equal(clf.labeling_[known], problem.bags.labels[known])
     assert set(np.unique(clf.labeling_)) <= {-1.0, 1.0}
     assert clf.objective_ == clf.history_[-1].objective == clf.start_objectives_.min()
-    value = recomputed(clf, problem, np.full(problem.bags.n_bags, C_p))
+    value = recomputed(clf, problem, np.full(problem.bags.n_bags, C_p), clf.labeling_)
     assert value == pytest.approx(clf.objective_, rel=1e-7, abs=1e-9)
 
 
@@ -242,9 +238,7 @@ def test_known_labels_override_given_ones():
     labels = np.where(known, problem.labels, -problem.labels)
     clf, wanted = (fit_from(problem, init) for init in (-problem.labels, labels))
     np.testing.assert_array_equal(clf.labeling_[known], problem.labels[known])
-    for field in ("objective", "n_flips"):
-        rounds = [[getattr(record, field) for record in each.history_] for each in (clf, wanted)]
-        assert rounds[0] == rounds[1]
+    assert clf.history_.objectives == wanted.history_.objectives
 
 
 def test_of_several_kinds_of_start_the_smallest_objective_wins():
@@ -372,7 +366,7 @@ def test_bag_weights_multiply_the_proportion_loss(loss):
     options = {"C_p": 0.5, "proportion_loss": loss, "n_init": 2, "solver_tol": 1e-6}
     for given_weights, factors in (("bag", np.ones(3)), ("size", sizes), (own, own)):
         clf = fitted(problem, bag_weights=given_weights, **options)
-        value = recomputed(clf, problem, 0.5 * factors)
+        value = recomputed(clf, problem, 0.5 * factors, clf.labeling_)
         assert clf.objective_ == pytest.approx(value, rel=1e-9)
         if clf.stop_reason_ is StopReason.FIXED_POINT:
             assert gain_of_a_labeling_step(clf, problem, 0.5 * factors) <= 1e-9
@@ -419,27 +413,26 @@ def test_a_grid_solves_nothing_twice_and_answers_as_single_fits_do(monkeypatch, 
 # --- what is kept when it is stopped ----------------------------------------------------------
 
 
-@pytest.mark.parametrize("failure", [KeyboardInterrupt(), SolverError("no", "stub", "failed")])
 @pytest.mark.parametrize("n_whole", [0, 2])
-def test_starts_that_had_ended_are_kept_when_it_is_stopped(monkeypatch, failure, n_whole):
+def test_starts_that_had_ended_are_kept_when_it_is_stopped(monkeypatch, n_whole):
     problem, ended = small_problem(16, sizes=(6, 6), noise=2.0), []
 
     def stopped(*args, **options):
         if len(ended) == n_whole:
-            raise failure
+            raise KeyboardInterrupt
         ended.append(True)
         return alternate(*args, **options)
 
     clf = printed_alter_psvm(n_init=4, annealing=False, random_state=0)
     whole = clone(clf).set_params(n_init=max(n_whole, 1)).fit(problem.X, problem.y)
     monkeypatch.setattr(alter, "alternate", stopped)
-    with pytest.raises(type(failure)):
+    with pytest.raises(KeyboardInterrupt):
         clf.fit(problem.X, problem.y)
     assert hasattr(clf, "coef_") == (n_whole > 0)
     if n_whole:
         np.testing.assert_array_equal(clf.start_objectives_, whole.start_objectives_)
         np.testing.assert_array_equal(clf.predict(problem.X), whole.predict(problem.X))
-        assert clf.stop_reason_ is StopReason.of(failure)
+        assert clf.stop_reason_ is StopReason.INTERRUPTED
 
 
 # --- numerics ---------------------------------------------------------------------------------
@@ -528,26 +521,23 @@ def test_annealed_fits_end_with_the_svm_of_their_labeling(polish, C):
     assert value <= (1.0 + 2e-6) * other
 
 
-@pytest.mark.parametrize("solver", ["libsvm", "newton", "piqp", "clarabel"])
-def test_a_plane_that_is_zero_up_to_the_gap_is_zero(solver):
-    """The mean of the two positives is among the negatives, so w = 0 is best for a small C."""
-    X = np.array([[1.0, 0.0], [-1.0, 0.0], [0.0, 1.0], [0.0, -1.0], [0.5, 0.5], [-0.5, -0.5]])
-    labeling = np.array([1.0, 1.0, -1.0, -1.0, -1.0, -1.0])
-    separator = SVMStep(X, solver)(labeling, 1e-4)
-    np.testing.assert_array_equal(separator.weights, 0.0)
-    assert len(set(separator.scores)) == 1
-    assert HINGE.of(labeling, separator.scores).sum() == pytest.approx(4.0)
+ON_AXES = np.array([[1.0, 0.0], [-1.0, 0.0], [0.0, 1.0], [0.0, -1.0], [0.5, 0.5], [-0.5, -0.5]])
+NORMAL = {n: np.random.RandomState(n).randn(n, 3) * [1.0, 100.0, 0.1] for n in (6, 200)}
 
 
 @pytest.mark.parametrize("solver", ["libsvm", "newton", "piqp"])
-@pytest.mark.parametrize("C", [1e-6, 1.0, 1e3, 1e6])
-@pytest.mark.parametrize("n", [6, 200])
-def test_a_plane_whose_best_weights_are_zero_is_exactly_zero(n, C, solver):
-    """Both classes have every instance, so that w = 0 is best whatever C is."""
-    X = np.random.RandomState(n).randn(n, 3) * [1.0, 100.0, 0.1]
-    separator = SVMStep(np.concatenate([X, X]), solver)(np.repeat([1.0, -1.0], n), C)
+@pytest.mark.parametrize(
+    ("X", "n_positive", "C"),
+    [(ON_AXES, 2, 1e-4)]
+    + [(np.tile(X, (2, 1)), n, C) for n, X in NORMAL.items() for C in (1e-6, 1.0, 1e3, 1e6)],
+)
+def test_a_plane_whose_best_weights_are_zero_is_exactly_zero(X, n_positive, C, solver):
+    """The mean of the positives is among the negatives and C small, or both classes are equal."""
+    labeling = np.where(np.arange(len(X)) < n_positive, 1.0, -1.0)
+    separator = SVMStep(X, solver)(labeling, C)
     np.testing.assert_array_equal(separator.weights, 0.0)
     assert len(set(separator.scores)) == 1
+    assert HINGE.of(labeling, separator.scores).sum() == pytest.approx(2.0 * n_positive)
 
 
 def test_starts_from_planes_that_are_zero_go_both_ways():

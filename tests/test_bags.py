@@ -165,7 +165,6 @@ def test_ids_in_an_array_are_plain_numbers():
         (["a", "b"], {"a": 0.5, "b": None}, None, "for bag 'b'"),
         (range(9), [[0.5]], None, r"9 bags \[0, 1, 2, 3, 4, ...\], .* shape \(1, 1\)"),
         (["a"], 0.5, None, r"got an array of shape \(\)"),
-        (["a", "b"], {"a": 1, "z": 0}, None, r"a proportion: \['b'\]; .* without a bag: \['z'\]"),
         ([None, "a"], {"a": 1}, None, "None or NaN"),
         (np.zeros((2, 2)), [0.5], None, r"one bag id for each instance, got \[0.0, 0.0\]"),
         (["a", "a"], [0.5], [0.5, 0], "got 0.5 at instance 0"),
