@@ -1,19 +1,19 @@
 """Certified intervals: no bound exceeds the best labeling's value, and proofs agree with lists."""
 
+from unittest.mock import Mock
+
 import numpy as np
 import piqp
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy.optimize import approx_fprime
 from small_problems import all_labelings, small_problem, small_problems, svm_value
 
 from propcvx import Bags, CuttingPlanes, bag_target, certify
 from propcvx.bounds import BOUNDS, Interval, LabelingProblem, SwapSearch
 from propcvx.bounds import branch_and_bound as branching
 from propcvx.bounds import pieces as pieces_module
-from propcvx.bounds.maximise import SmoothBound
-from propcvx.bounds.moments import Multipliers, certify_values, improve_duals, solve_boxes
+from propcvx.bounds.moments import Multipliers, certify_values, improve_duals
 from propcvx.bounds.pieces import divide
 from propcvx.errors import CrossedBoundsError, FailedBoundWarning, InputError, SolverError
 from propcvx.history import StopReason
@@ -91,6 +91,12 @@ def reached(bound, problem, scores=0.0, tol=1e-8):
     return interval
 
 
+def divide_bags(patch, most_labelings, piece_size):
+    """Let bags with more labelings than that be divided into pieces of this size."""
+    patch.setattr(pieces_module, "MOST_LABELINGS", most_labelings)
+    patch.setattr(pieces_module, "PIECE_SIZE", piece_size)
+
+
 def random_multipliers(division, random):
     """Multipliers that sum to what they should but for rounding, and are random otherwise."""
     n, rank = len(division.pieces), division.pieces[0].features.shape[1]
@@ -113,8 +119,7 @@ def check_random_multipliers(seed, monkeypatch):
     problem, random = random_problem(seed), np.random.RandomState(seed)
     with monkeypatch.context() as patch:
         if random.randint(2):
-            patch.setattr(pieces_module, "MOST_LABELINGS", 3)
-            patch.setattr(pieces_module, "PIECE_SIZE", 2)
+            divide_bags(patch, 3, 2)
         division = divide(problem)
     _, best = listed_values(problem)
     for _ in range(3):
@@ -155,8 +160,7 @@ def check_tree(seed, monkeypatch):
     monkeypatch.setattr(branching, "MOST_MERGED", random.choice([1, 20, 60]))
     monkeypatch.setattr(branching, "MOST_AT_ONCE", 1)
     if random.randint(3) == 0:
-        monkeypatch.setattr(pieces_module, "MOST_LABELINGS", 5)
-        monkeypatch.setattr(pieces_module, "PIECE_SIZE", 3)
+        divide_bags(monkeypatch, 5, 3)
     tol = float(random.choice([1e-4, 1e-2, 0.1, 0.3, 0.5]))
     events, interrupt_at = [], random.choice([np.inf, np.inf, 2, 4])
 
@@ -242,10 +246,8 @@ def test_no_move_betters_where_the_search_ends(C_p):
 
 
 def test_a_labeling_whose_solver_fails_is_bounded_by_weights_of_zero(monkeypatch):
-    def fails(*arguments, **options):
-        raise SolverError("no answer", "stub", "solver_error")
-
-    monkeypatch.setattr(labeling_svm, "solve", fails)
+    failure = SolverError("no answer", "stub", "solver_error")
+    monkeypatch.setattr(labeling_svm, "solve", Mock(side_effect=failure))
     problem, interval = bound_problem(0), Interval(1e-5)
     SwapSearch(problem, interval).plane(problem.best_for(np.zeros(12)))
     assert interval.upper == pytest.approx(problem.C * 12)
@@ -276,37 +278,6 @@ def test_multipliers_reach_the_value_of_the_program():
     assert lower <= value * (1 + 1e-6)
     assert lower == pytest.approx(value, rel=5e-3)
     assert value <= listed_values(problem)[1] * (1 + 1e-6)
-
-
-@pytest.mark.parametrize("divided", [False, True])
-def test_gradient_of_the_smoothed_bound(divided, monkeypatch):
-    if divided:
-        monkeypatch.setattr(pieces_module, "MOST_LABELINGS", 5)
-        monkeypatch.setattr(pieces_module, "PIECE_SIZE", 2)
-    division = divide(bound_problem(2, n_features=4, epsilon=0.3))
-    assert bool(division.costs) == divided
-    multipliers = Multipliers.equal(division, 2)
-    bound = SmoothBound(division, 2.0, multipliers, temperature=0.05)
-    at = bound.pack(multipliers)
-    at += 0.1 * np.random.RandomState(0).normal(size=len(at))
-    numeric = approx_fprime(at, lambda vector: bound(vector)[0], 1e-6)
-    assert bound(at)[1] == pytest.approx(numeric, abs=1e-4)
-
-
-@given(st.integers(0, 2**31 - 1))
-@settings(max_examples=20)
-def test_box_programs_are_solved_to_optimality(seed):
-    random = np.random.RandomState(seed)
-    n_programs, n = random.randint(1, 30), random.randint(1, 9)
-    rows = random.normal(size=(n, random.randint(1, 9)))
-    rows *= 10.0 ** random.uniform(-3, 3, size=rows.shape[1])
-    Q, g = rows @ rows.T, random.normal(size=(n_programs, n))
-    lower, upper = -random.uniform(0, 1, (n_programs, n)), random.uniform(0, 1, (n_programs, n))
-    v = solve_boxes(Q, g, lower, upper, np.zeros_like(g), tol=1e-8)
-    assert ((lower <= v) & (v <= upper)).all()
-    gradient = g - v @ Q
-    gap = (gradient * np.where(gradient > 0, upper - v, lower - v)).sum(axis=1)
-    assert gap.max() <= 1e-7
 
 
 def test_branching_proves_what_listing_does(monkeypatch):
@@ -435,8 +406,7 @@ def test_a_divided_bag_has_the_same_best_labeling(form, monkeypatch):
     small = small_problem(3, (7, 4), 2)
     options = {**FORMS[form], "kinds": "branch_and_bound"}
     whole = certify(small.X, small.y, 0.5, **options)
-    monkeypatch.setattr(pieces_module, "MOST_LABELINGS", 10)
-    monkeypatch.setattr(pieces_module, "PIECE_SIZE", 4)
+    divide_bags(monkeypatch, 10, 4)
     divided = certify(small.X, small.y, 0.5, **options)
     assert whole.proved_optimal
     assert divided.proved_optimal
@@ -524,23 +494,19 @@ class Failing:
 
 @pytest.mark.parametrize("proves", [False, True])
 def test_a_bound_that_fails_costs_only_its_own(proves):
-    small, first = small_problem(9, (4, 4), 3), RELAXED["eigenvalue"]
+    small, first, failing = small_problem(9, (4, 4), 3), RELAXED["eigenvalue"], Failing(proves)
     alone = certify(small.X, small.y, 1.0, kinds=first)
     with pytest.warns(FailedBoundWarning, match="'Failing' failed: of no use"):
-        result = certify(small.X, small.y, 1.0, kinds=[first, Failing(proves)])
+        result = certify(small.X, small.y, 1.0, kinds=[first, failing])
     assert result.failures == {"Failing": "FloatingPointError: of no use"}
     assert "Failing failed: FloatingPointError: of no use" in str(result)
     assert result.lower > alone.lower if proves else result.lower == alone.lower
     assert result.upper == alone.upper
     with pytest.warns(FailedBoundWarning):
-        closed = certify(small.X, small.y, 1.0, kinds=[Failing(proves), "branch_and_bound"])
-    assert closed.proved_optimal
-
-
-def test_a_failure_is_raised_where_nothing_is_proved():
-    small = small_problem(9, (4, 4), 3)
-    with pytest.raises(FloatingPointError, match="of no use"):
-        certify(small.X, small.y, 1.0, kinds=[Failing(proves=False)])
+        assert certify(small.X, small.y, 1.0, kinds=[failing, "branch_and_bound"]).proved_optimal
+    if not proves:
+        with pytest.raises(FloatingPointError, match="of no use"):
+            certify(small.X, small.y, 1.0, kinds=failing)
 
 
 @pytest.mark.parametrize(
