@@ -1,18 +1,20 @@
 """Certified intervals: no bound exceeds the best labeling's value, and proofs agree with lists."""
 
-from unittest.mock import Mock
+from unittest.mock import Mock, patch
 
 import numpy as np
 import piqp
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy.optimize import approx_fprime
 from small_problems import all_labelings, small_problem, small_problems, svm_value
 
 from propcvx import Bags, CuttingPlanes, bag_target, certify
 from propcvx.bounds import BOUNDS, Interval, LabelingProblem, SwapSearch
 from propcvx.bounds import branch_and_bound as branching
 from propcvx.bounds import pieces as pieces_module
+from propcvx.bounds.maximise import SmoothBound
 from propcvx.bounds.moments import Multipliers, certify_values, improve_duals
 from propcvx.bounds.pieces import divide
 from propcvx.errors import CrossedBoundsError, FailedBoundWarning, InputError, SolverError
@@ -91,10 +93,10 @@ def reached(bound, problem, scores=0.0, tol=1e-8):
     return interval
 
 
-def divide_bags(patch, most_labelings, piece_size):
+def divide_bags(monkeypatch, most_labelings, piece_size):
     """Let bags with more labelings than that be divided into pieces of this size."""
-    patch.setattr(pieces_module, "MOST_LABELINGS", most_labelings)
-    patch.setattr(pieces_module, "PIECE_SIZE", piece_size)
+    monkeypatch.setattr(pieces_module, "MOST_LABELINGS", most_labelings)
+    monkeypatch.setattr(pieces_module, "PIECE_SIZE", piece_size)
 
 
 def random_multipliers(division, random):
@@ -117,9 +119,9 @@ def random_multipliers(division, random):
 def check_random_multipliers(seed, monkeypatch):
     """No bound at random multipliers, with poor and good duals, is above the best value."""
     problem, random = random_problem(seed), np.random.RandomState(seed)
-    with monkeypatch.context() as patch:
+    with monkeypatch.context() as patched:
         if random.randint(2):
-            divide_bags(patch, 3, 2)
+            divide_bags(patched, 3, 2)
         division = divide(problem)
     _, best = listed_values(problem)
     for _ in range(3):
@@ -195,8 +197,8 @@ CHECKS = {
 @pytest.mark.parametrize(("check", "seeds"), [(f, s) for f, parts in CHECKS.items() for s in parts])
 def test_bounds_hold(check, seeds, monkeypatch):
     for seed in seeds:
-        with monkeypatch.context() as patch:
-            check(seed, patch)
+        with monkeypatch.context() as patched:
+            check(seed, patched)
 
 
 @pytest.mark.slow
@@ -280,6 +282,20 @@ def test_multipliers_reach_the_value_of_the_program():
     assert value <= listed_values(problem)[1] * (1 + 1e-6)
 
 
+@pytest.mark.parametrize("divided", [False, True])
+def test_gradient_of_the_smoothed_bound(divided, monkeypatch):
+    if divided:
+        divide_bags(monkeypatch, 5, 2)
+    division = divide(bound_problem(2, n_features=4, epsilon=0.3))
+    assert bool(division.costs) == divided
+    multipliers = Multipliers.equal(division, 2)
+    bound = SmoothBound(division, 2.0, multipliers, temperature=0.05)
+    at = bound.pack(multipliers)
+    at += 0.1 * np.random.RandomState(0).normal(size=len(at))
+    numeric = approx_fprime(at, lambda vector: bound(vector)[0], 1e-6)
+    assert bound(at)[1] == pytest.approx(numeric, abs=1e-4)
+
+
 def test_branching_proves_what_listing_does(monkeypatch):
     monkeypatch.setattr(branching, "MOST_MERGED", 1)
     monkeypatch.setattr(branching, "MOST_AT_ONCE", 1)
@@ -328,24 +344,18 @@ def test_alpha_is_brought_into_its_box_and_multiplied_by_what_is_best():
     assert relaxation_lower_bound(np.zeros(6), oracle, 0.5) == 0.0
 
 
+@pytest.mark.parametrize("error", [0.0, 1e-4, 0.1, 10.0])
 @settings(max_examples=12)
 @given(problem=small_problems(), C=st.sampled_from([0.1, 1.0, 10.0]))
-def test_upper_bound_is_the_svm_value_and_never_below(problem, C):
-    labeling = problem.labels.astype(float)
-    value, bound = svm_value(problem.X, labeling, C), labeling_upper_bound(problem.X, labeling, C)
-    assert bound >= value - 1e-7 * max(1.0, value)
-    assert bound == pytest.approx(value, rel=1e-4, abs=1e-5)
-
-
-@pytest.mark.parametrize("error", [1e-4, 0.1, 10.0])
-def test_an_error_of_the_solver_makes_the_upper_bound_larger_never_wrong(error, monkeypatch):
-    problem, exact = small_problem(4, sizes=(6, 6), noise=2.0), LabelingSVM.alpha
-    labeling, random = problem.labels.astype(float), np.random.RandomState(0)
-    value = svm_value(problem.X, labeling, 1.0)
-    monkeypatch.setattr(
-        LabelingSVM, "alpha", lambda svm, y: exact(svm, y) + error * random.randn(12)
-    )
-    assert value - 1e-8 <= labeling_upper_bound(problem.X, labeling, 1.0) <= 12.0
+def test_an_error_of_the_solver_makes_the_upper_bound_larger_never_wrong(error, problem, C):
+    labeling, exact = problem.labels.astype(float), LabelingSVM.alpha
+    noise = error * np.random.RandomState(0).randn(len(labeling))
+    value = svm_value(problem.X, labeling, C)
+    with patch.object(LabelingSVM, "alpha", lambda svm, y: exact(svm, y) + noise):
+        bound = labeling_upper_bound(problem.X, labeling, C)
+    assert value - 1e-8 * max(1.0, value) <= bound <= C * len(labeling) * (1 + 1e-12)
+    if error == 0.0:
+        assert bound == pytest.approx(value, rel=1e-4, abs=1e-5)
 
 
 @pytest.mark.parametrize(
@@ -504,9 +514,12 @@ def test_a_bound_that_fails_costs_only_its_own(proves):
     assert result.upper == alone.upper
     with pytest.warns(FailedBoundWarning):
         assert certify(small.X, small.y, 1.0, kinds=[failing, "branch_and_bound"]).proved_optimal
-    if not proves:
-        with pytest.raises(FloatingPointError, match="of no use"):
-            certify(small.X, small.y, 1.0, kinds=failing)
+
+
+def test_a_failure_is_raised_where_nothing_is_proved():
+    small = small_problem(9, (4, 4), 3)
+    with pytest.raises(FloatingPointError, match="of no use"):
+        certify(small.X, small.y, 1.0, kinds=[Failing(proves=False)])
 
 
 @pytest.mark.parametrize(

@@ -133,22 +133,6 @@ def test_a_gram_matrix_that_is_given_is_left_as_it_was(kernel, X):
     np.testing.assert_array_equal(gram, before)
 
 
-@pytest.fixture
-def memory(monkeypatch):
-    """The memory that seems to be available, in ``available``."""
-    memory = SimpleNamespace()
-    monkeypatch.setattr(psutil, "virtual_memory", lambda: memory)
-    return memory
-
-
-def test_a_gram_matrix_beyond_memory_is_refused(memory, X):
-    memory.available = 2 * 8 * 10**2
-    FeatureMap.fit(X, KERNELS["callable"])
-    memory.available -= 1
-    with pytest.raises(GramMatrixMemoryError, match=r"of 10 instances .*Nystroem"):
-        FeatureMap.fit(X, KERNELS["callable"])
-
-
 def bagged(n):
     random = np.random.RandomState(0)
     X, labels = random.randn(n, 5), np.where(np.arange(n) % 2, 1, -1)
@@ -158,11 +142,12 @@ def bagged(n):
 
 
 @pytest.mark.parametrize("cls", [AlterPropSVM, ConvPropSVM, InvCal, MeanMap])
-def test_a_method_is_refused_the_memory_that_it_would_lack(memory, cls):
-    memory.available = cls.gram_matrices * 8 * 40**2
+def test_a_method_is_refused_the_memory_that_it_would_lack(cls, monkeypatch):
+    memory = SimpleNamespace(available=cls.gram_matrices * 8 * 40**2)
+    monkeypatch.setattr(psutil, "virtual_memory", lambda: memory)
     cls(kernel="rbf").fit(*bagged(40))
     memory.available -= 1
-    with pytest.raises(GramMatrixMemoryError):
+    with pytest.raises(GramMatrixMemoryError, match=r"of 40 instances .*Nystroem"):
         cls(kernel="rbf").fit(*bagged(40))
 
 
