@@ -2,10 +2,7 @@
 
 import pickle
 from dataclasses import replace
-<<<<<<< HEAD
-=======
 from unittest.mock import Mock
->>>>>>> t2
 
 import numpy as np
 import pytest
@@ -40,14 +37,6 @@ class Loose(AscentOracle):
 
 
 def test_an_oracle_of_ones_own_may_prove_a_bound_without_being_exact():
-<<<<<<< HEAD
-    problem = small_problem(1, sizes=(4, 4))
-    relaxation = CuttingPlanes(oracle=Loose, max_cuts=7, tol=0.0)
-    clf = ConvPropSVM(intercept="none", relaxation=relaxation).fit(problem.X, problem.y)
-    best = best_value(problem.X, FeasibleLabelings.of(problem.bags, 0.0), 1.0)
-    assert 0.0 < clf.bounds_.lower <= best * (1.0 + 1e-9)
-    assert clf.bounds_.upper >= best * (1.0 - 1e-9)
-=======
     rounds, planes = [], CuttingPlanes(oracle=Loose, max_cuts=7, tol=0.0)
     planes.relax(X, FEASIBLE, 1.0, on_round=rounds.append)
     lowers, uppers = [one.lower for one in rounds], [one.upper for one in rounds]
@@ -57,7 +46,6 @@ def test_an_oracle_of_ones_own_may_prove_a_bound_without_being_exact():
     bounds = ConvPropSVM(intercept="none", relaxation=planes).fit(X, Y).bounds_
     assert bounds.lower == pytest.approx(lowers[-1], rel=1e-6)
     assert bounds.upper >= BEST * (1.0 - 1e-9)
->>>>>>> t2
 
 
 def test_a_master_of_ones_own():
