@@ -25,10 +25,10 @@ from propcvx.relaxation.result import ask
 from propcvx.solvers import Solution
 
 Ask = Callable[[Program], Solution]
-Found = tuple[Array, Array, Solution]
+_Found = tuple[Array, Array, Solution]
 """Alpha, the weights mu to any scale, and the solver's last solution."""
 
-Form = Callable[[Array, Array, float, Ask], Found]
+Form = Callable[[Array, Array, float, Ask], _Found]
 """``form(features, labelings, C, ask)``, where ``ask`` solves a program."""
 
 MAX_STEPS = 200
@@ -137,20 +137,20 @@ def settled(alpha: Array, scores: Array, C: float) -> Array:
     return np.where(alpha < beyond, 0.0, np.where(C - alpha < within, C, alpha))
 
 
-def epigraph(features: Array, labelings: Array, C: float, ask: Ask) -> Found:
+def epigraph(features: Array, labelings: Array, C: float, ask: Ask) -> _Found:
     """The epigraph form, :func:`propcvx.programs.mkl_epigraph`."""
     answer = ask(mkl_epigraph(features, labelings, C))
     return answer.variables["alpha"], answer.duals["cuts"], answer
 
 
-def group(features: Array, labelings: Array, C: float, ask: Ask) -> Found:
+def group(features: Array, labelings: Array, C: float, ask: Ask) -> _Found:
     """The dual in groups of primal weights, :func:`propcvx.programs.mkl_group`."""
     answer = ask(mkl_group(features, labelings, C))
     norms = answer.variables["s"]
     return answer.duals["margin"], norms if norms.max() > 0 else np.ones_like(norms), answer
 
 
-def reduced_gradient(features: Array, labelings: Array, C: float, ask: Ask) -> Found:
+def reduced_gradient(features: Array, labelings: Array, C: float, ask: Ask) -> _Found:
     """SimpleMKL, as in the paper: QPs alone, :func:`propcvx.programs.mkl_inner`."""
     program = mkl_inner(features, labelings, C)
 

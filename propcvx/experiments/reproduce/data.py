@@ -20,25 +20,25 @@ N_BALLOTS = 25_600
 """Ballots drawn in a repetition: 50 bags of 512, of which 40, 20,480 ballots, are for training."""
 
 
-Arrays = tuple[NDArray[Any], ...]
+_Arrays = tuple[NDArray[Any], ...]
 """Instances, labels -1 and +1, and the bag of each where the data come with bags."""
 
 _read = lru_cache(maxsize=2)(load_real)
 _read_groups = lru_cache(maxsize=1)(load_ballots)
 
 
-def _blobs() -> Arrays:
+def _blobs() -> _Arrays:
     X, labels = make_blobs(60, n_features=4, centers=2, cluster_std=6.0, random_state=0)
     return minmax_scale(X, (-1, 1)), 2 * labels - 1
 
 
-def _drawn(random: RandomState, data: Arrays) -> Arrays:
+def _drawn(random: RandomState, data: _Arrays) -> _Arrays:
     """A sample of ballots."""
     chosen = random.permutation(len(data[0]))[:N_BALLOTS]
     return tuple(part[chosen] for part in data)
 
 
-OWN_DATA: Mapping[str, tuple[str | None, Callable[[RandomState], Arrays]]] = {
+OWN_DATA: Mapping[str, tuple[str | None, Callable[[RandomState], _Arrays]]] = {
     "figure1": (None, lambda random: make_two_bags(random_state=0)[:3]),
     "blobs": (None, lambda random: _blobs()),
     "contraception": ("contraception.csv", lambda random: load_contraception()[:3]),
@@ -53,7 +53,7 @@ day of voting and two of the contests.
 """
 
 
-def load(name: str, random: RandomState) -> Arrays:
+def load(name: str, random: RandomState) -> _Arrays:
     """Data by name.
 
     Parameters
