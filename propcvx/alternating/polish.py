@@ -89,7 +89,7 @@ class PropSVMSearch:
     def moves(self) -> Moves:
         """The changes of a labeling inside a bag, and what the bags cost."""
         bags, weights = self.problem.bags, self.problem.weights
-        return Moves(bags, self.problem.loss.costs(bags.sizes, bags.proportions, weights))
+        return Moves(bags, self.problem.loss.costs(bags, weights))
 
     @cached_property
     def _box(self) -> Array:

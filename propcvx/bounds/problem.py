@@ -58,7 +58,7 @@ class LabelingProblem:
         cls, features: Array, bags: Bags, C: float, loss: ProportionLoss, weights: Array
     ) -> LabelingProblem:
         r"""The loss form, with the weights :math:`\omega_k` of shape (n_bags,)."""
-        return cls(features, bags, loss.costs(bags.sizes, bags.proportions, weights), C)
+        return cls(features, bags, loss.costs(bags, weights), C)
 
     def cost(self, labeling: Array) -> float:
         """What the bags add; infinite where a count is not allowed or a known label is changed."""

@@ -65,7 +65,9 @@ class LaplacianMeanMap(MeanMap):
         roots = np.sqrt(bag_weights(self.bag_weights, bags))
         rough = np.sqrt(self.smoothness) * laplacian_root(similarities(means, self.width))
         zero = np.zeros_like(rough)
-        design = np.block([[np.diag(roots * p), np.diag(roots * (1 - p))], [rough, zero], [zero, rough]])
+        design = np.block(
+            [[np.diag(roots * p), np.diag(roots * (1 - p))], [rough, zero], [zero, rough]]
+        )
         wanted = np.vstack([roots[:, None] * means, np.zeros((2 * len(means), means.shape[1]))])
         found = np.linalg.lstsq(design, wanted)[0].reshape(2, *means.shape)
         shares = bags.sizes * np.stack([p, 1.0 - p])

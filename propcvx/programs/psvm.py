@@ -15,7 +15,7 @@ from propcvx.checks import check_number
 from propcvx.errors import IllPosedWarning, warn
 from propcvx.labelings import FeasibleLabelings
 from propcvx.losses import ProportionLoss
-from propcvx.programs.labeling import feasible_counts, gaps_of_proportions, known_labels
+from propcvx.programs.labeling import allowed_counts, feasible_counts, gaps_of_proportions
 from propcvx.programs.program import Program, build
 
 Array = NDArray[np.float64]
@@ -74,7 +74,8 @@ def psvm(
     -------
     Program
         Variables ``z`` (N,) boolean, ``w`` (r,), ``xi`` (N,) and, with bias, ``b`` (scalar).
-        Constraints ``positive``, ``negative``, ``slack``, ``known``.
+        Constraints ``positive``, ``negative``, ``slack``, ``known`` and, where the loss allows some
+        counts only, ``lower`` and ``upper``.
 
     Raises
     ------
@@ -107,7 +108,7 @@ def psvm(
             "positive": xi >= 1 - scores - cp.multiply(M, 1 - z),
             "negative": xi >= 1 + scores - cp.multiply(M, z),
             "slack": xi >= 0,
-            "known": known_labels(z, bags),
+            **allowed_counts(z, bags, loss),
         },
     )
 
