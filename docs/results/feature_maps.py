@@ -69,9 +69,8 @@ if __name__ == "__main__":
     table = rows.groupby(["features", "n_instances"], sort=False)[["accuracy", "seconds"]]
     print(table.agg(["mean", "std"]).round(2).to_string())
     panels = {
-        "accuracy in percent": lines(rows, "features", "n_instances", "accuracy"),
-        "seconds of a fit": lines(rows, "features", "n_instances", "seconds"),
+        label: {"cod-rna.t": lines(rows, "features", "n_instances", column)}
+        for label, column in (("accuracy in percent", "accuracy"), ("seconds of a fit", "seconds"))
     }
-    line_grid({"cod-rna.t": panels}, "training instances").savefig(
-        HERE / "feature_maps.png", dpi=110
-    )
+    figure = line_grid(panels, "training instances", log=True)
+    figure.savefig(HERE / "feature_maps.png", dpi=110)
