@@ -16,6 +16,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from propcvx.arrays import Array, Indices, Mask, Signs
 from propcvx.checks import check_choice, check_number
 from propcvx.errors import CutBagWarning, InfeasibleLabelingError, InputError, warn
 from propcvx.targets import BAG_DTYPE, SHOWN, check_share, is_bag_target, known_labels
@@ -49,12 +50,12 @@ class Bags:
         -1 where positives and negatives are exchanged against that target, else 1.
     """
 
-    index: NDArray[np.intp]
-    proportions: NDArray[np.float64]
-    labels: NDArray[np.int8]
-    whole: NDArray[np.bool_]
+    index: Indices
+    proportions: Array
+    labels: Signs
+    whole: Mask
     codes: NDArray[np.int64]
-    rows: NDArray[np.intp]
+    rows: Indices
     ids: Sequence[Hashable] | None = None
     sign: int = 1
 
@@ -83,7 +84,7 @@ class Bags:
         _check_known(bags)
         return bags
 
-    def take(self, instances: NDArray[np.intp], bags: NDArray[np.intp] | None = None) -> Bags:
+    def take(self, instances: Indices, bags: Indices | None = None) -> Bags:
         """The bags of some instances; those that this cuts are no longer whole.
 
         Parameters
@@ -108,7 +109,7 @@ class Bags:
         )
 
     @cached_property
-    def places(self) -> NDArray[np.intp]:
+    def places(self) -> Indices:
         """Where each row of the target is among the instances."""
         return np.argsort(self.rows)
 
@@ -143,7 +144,7 @@ class Bags:
         return len(self.proportions)
 
     @cached_property
-    def sizes(self) -> NDArray[np.intp]:
+    def sizes(self) -> Indices:
         """Number of instances in each bag, shape (n_bags,)."""
         return np.bincount(self.index, minlength=self.n_bags)
 
@@ -154,18 +155,23 @@ class Bags:
         return sp.csr_array(entries, shape=(self.n_bags, self.n_instances))
 
     @cached_property
-    def starts(self) -> NDArray[np.intp]:
+    def starts(self) -> Indices:
         """Position of each bag's first instance once instances are sorted by bag."""
         return np.concatenate(([0], np.cumsum(self.sizes)[:-1]))
 
     @cached_property
-    def members(self) -> tuple[NDArray[np.intp], ...]:
+    def members(self) -> tuple[Indices, ...]:
         """The instances of each bag."""
         order = np.argsort(self.index, kind="stable")
         return tuple(np.split(order, self.starts[1:]))
 
     @cached_property
-    def by_size(self) -> list[tuple[NDArray[np.intp], NDArray[np.intp]]]:
+    def free(self) -> tuple[Indices, ...]:
+        """The instances of each bag whose labels are not known."""
+        return tuple(inside[self.labels[inside] == 0] for inside in self.members)
+
+    @cached_property
+    def by_size(self) -> list[tuple[Indices, Indices]]:
         """For each size of bags, these bags, and their instances with a bag in each row."""
         order = np.argsort(self.index, kind="stable")
         bags_of = {size: np.flatnonzero(self.sizes == size) for size in np.unique(self.sizes)}
@@ -174,19 +180,19 @@ class Bags:
             for size, bags in bags_of.items()
         ]
 
-    def proportions_of(self, labeling: NDArray[Any]) -> NDArray[np.float64]:
+    def proportions_of(self, labeling: NDArray[Any]) -> Array:
         r"""Share of positives of a labeling in each bag, :math:`\tilde p_k(y)` (eq:tilde_p_k)."""
         return self.positives_of(labeling) / self.sizes
 
-    def positives_of(self, labeling: NDArray[Any]) -> NDArray[np.intp]:
+    def positives_of(self, labeling: NDArray[Any]) -> Indices:
         """Number of positives of a labeling in each bag."""
         return np.bincount(self.index[labeling > 0], minlength=self.n_bags)
 
-    def means_of(self, features: NDArray[np.float64]) -> NDArray[np.float64]:
+    def means_of(self, features: Array) -> Array:
         """Mean of the rows of ``features`` in each bag, shape (n_bags, n_features)."""
         return (self.membership @ features) / self.sizes[:, None]
 
-    def count_range(self, epsilon: float | str = 0.0) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    def count_range(self, epsilon: float | str = 0.0) -> tuple[Indices, Indices]:
         r"""Counts of positives with :math:`|\tilde p_k - p_k| \le \epsilon`, per bag.
 
         Parameters
@@ -234,17 +240,15 @@ class Bags:
         return lower, upper
 
     @property
-    def known_inside(self) -> NDArray[np.bool_]:
+    def known_inside(self) -> Mask:
         """Which instances have a known label and are not alone in their bag."""
         return (self.labels != 0) & (self.sizes[self.index] > 1)
 
-    def known_counts(self) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    def known_counts(self) -> tuple[Indices, Indices]:
         """Number of known positives and of known negatives in each bag."""
         return self.positives_of(self.labels), self.positives_of(-self.labels)
 
-    def _raise_infeasible(
-        self, wrong: NDArray[np.intp], nearest: NDArray[np.float64], epsilon: float | str
-    ) -> None:
+    def _raise_infeasible(self, wrong: Indices, nearest: Array, epsilon: float | str) -> None:
         if self.sign < 0:
             self.swapped()._raise_infeasible(wrong, self.sizes - nearest, epsilon)
         size, share = self.sizes[wrong], self.proportions[wrong]
@@ -269,7 +273,7 @@ def _rounded_up(value: float) -> float:
     return float(np.ceil(value * unit) / unit)
 
 
-def _check_proportions(bags: Bags, of_instances: NDArray[np.float64]) -> None:
+def _check_proportions(bags: Bags, of_instances: Array) -> None:
     in_range = (bags.proportions >= 0.0) & (bags.proportions <= 1.0)
     first = int(np.argmin(in_range))
     check_share(float(bags.proportions[first]), bags.name(first))

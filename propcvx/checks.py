@@ -13,25 +13,14 @@ from propcvx.errors import InputError
 
 
 def check_number(
-    name: str,
-    value: Any,
-    *,
-    above: float | None = None,
-    least: float | None = None,
-    most: float | None = None,
+    name: str, value: Any, *, above: float = -np.inf, least: float = -np.inf, most: float = np.inf
 ) -> float:
     """A finite real number, in the range given."""
-    limits = (("above", above), ("at least", least), ("at most", most))
-    wanted = [f"{word} {limit:g}" for word, limit in limits if limit is not None]
-    fits = (
-        isinstance(value, float | int | np.floating | np.integer)
-        and not isinstance(value, bool)
-        and np.isfinite(value)
-        and (above is None or value > above)
-        and (least is None or value >= least)
-        and (most is None or value <= most)
-    )
-    if not fits:
+    numeric = isinstance(value, float | int | np.floating | np.integer)
+    finite = numeric and not isinstance(value, bool) and np.isfinite(value)
+    if not (finite and above < value and least <= value <= most):
+        limits = (("above", above), ("at least", least), ("at most", most))
+        wanted = [f"{word} {limit:g}" for word, limit in limits if np.isfinite(limit)]
         within = f" {' and '.join(wanted)}" if wanted else ""
         raise InputError(f"{name} must be a finite number{within}, got {value!r}.")
     return float(value)

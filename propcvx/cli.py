@@ -4,11 +4,8 @@ from __future__ import annotations
 
 import argparse
 import sys
-from ast import literal_eval
 from collections.abc import Callable, Sequence
-from itertools import product
 from pathlib import Path
-from time import perf_counter
 from typing import Any
 
 from joblib import cpu_count
@@ -16,15 +13,14 @@ from joblib import cpu_count
 import propcvx
 from propcvx.errors import InputError, PropCVXError
 from propcvx.experiments import reproduce
+from propcvx.experiments.arguments import SEED_HELP, count, literal, seed, several
 from propcvx.experiments.demo import run_demo
-from propcvx.experiments.laboratory import KINDS, Problem, run_comparison
+from propcvx.experiments.relax_command import add_relax
 from propcvx.experiments.reproduce.protocol import OPTIONS
-from propcvx.experiments.solvers_command import add_solvers, several
+from propcvx.experiments.solvers_command import add_solvers
 
 INTERRUPTED = 130
 """Exit code of a program ended by Ctrl-C, as shells count it."""
-
-SEED = "seeds all that is random (%(default)s)"
 
 Chosen = argparse.Namespace
 
@@ -47,7 +43,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--version", action="version", version=f"propcvx {propcvx.__version__}")
     parser.set_defaults(run=lambda chosen: parser.print_help())
     commands = parser.add_subparsers(metavar="command")
-    for add in (_add_demo, _add_reproduce, _add_report, _add_relax, add_solvers):
+    for add in (_add_demo, _add_reproduce, _add_report, add_relax, add_solvers):
         add(commands)
     chosen = parser.parse_args(arguments)
     try:
@@ -71,46 +67,24 @@ def _add_command(
     return parser
 
 
-def _value(text: str) -> Any:
-    """A number, truth value or tuple of numbers; anything else is a word."""
-    try:
-        return literal_eval(text)
-    except (ValueError, SyntaxError, TypeError):
-        return text
-
-
 def _setting(text: str) -> tuple[str, Any]:
     name, equals, value = text.partition("=")
     if not equals:
         raise argparse.ArgumentTypeError(f"must be NAME=VALUE, got {text}")
-    return name, _value(value)
-
-
-def _seed(text: str, least: int = 0) -> int:
-    if not least <= int(text) < 2**32:
-        raise argparse.ArgumentTypeError(f"must be from {least} to 2**32 - 1, got {text}")
-    return int(text)
-
-
-def _count(text: str) -> int:
-    return _seed(text, least=1)
+    return name, literal(value)
 
 
 def _add_demo(commands: Any) -> None:
     about = "Figure 1 of the paper, and real data: two tables and two pictures"
     add = _add_command(commands, _demo, help=about).add_argument
     add("--output", type=Path, default="propcvx-demo", help="folder for the pictures (%(default)s)")
-    add("--seed", type=_seed, default=0, help=SEED)
-    add("--jobs", type=_count, default=cpu_count(), help="methods at work at once (%(default)s)")
+    add("--seed", type=seed, default=0, help=SEED_HELP)
+    add("--jobs", type=count, default=cpu_count(), help="methods at work at once (%(default)s)")
     add("--quick", action="store_true", help="hardly any tuning: does it run?")
 
 
 def _demo(chosen: Chosen) -> None:
-    start = perf_counter()
-    pictures = run_demo(chosen.output, seed=chosen.seed, n_jobs=chosen.jobs, quick=chosen.quick)
-    print(f"\nDone in {perf_counter() - start:.0f} seconds. Pictures:")
-    for picture in pictures:
-        print(f"  {picture}")
+    run_demo(chosen.output, seed=chosen.seed, n_jobs=chosen.jobs, quick=chosen.quick)
 
 
 def _add_reproduce(commands: Any) -> None:
@@ -126,7 +100,7 @@ def _add_reproduce(commands: Any) -> None:
     add = parser.add_argument
     add("what", metavar="WHAT", help=listed)
     add("--results", type=Path, required=True, metavar="FILE", help="JSON lines")
-    add("--jobs", type=_count, help="processes at work at once (1)")
+    add("--jobs", type=count, help="processes at work at once (1)")
     add("--scheduler", help="address of a Dask cluster, whose workers run the cells")
     add("--dry-run", action="store_true", help="print what is left to do")
     add("--data", type=several(str), help=only)
@@ -182,38 +156,3 @@ def _add_protocol(parser: argparse.ArgumentParser) -> None:
 
 def _protocol(chosen: Chosen) -> reproduce.Protocol:
     return reproduce.PRESETS[chosen.preset].with_options(**dict(chosen.set))
-
-
-def _add_relax(commands: Any) -> None:
-    add = _add_command(
-        commands,
-        _relax,
-        help="relaxations and bounds side by side: one table",
-        description="Values between commas make one comparison each. Kinds: " + ", ".join(KINDS),
-    ).add_argument
-    sets = "real sets, as PROPCVX_DATA says, or 'generated' (%(default)s)"
-    add("--data", type=several(str), default="generated", help=sets)
-    add("--instances", type=several(_count), default="48", help="how many are drawn (%(default)s)")
-    add("--C", type=several(float), default="0.1", help="weight of the hinge loss (%(default)s)")
-    add("--compare", type=several(str), default="all", help="kinds, see above (%(default)s)")
-    add("--bag-size", type=_count, default=8, help="instances of a bag (%(default)s)")
-    add("--epsilon", type=float, default=0.0, help="of the proportions (%(default)s)")
-    add("--kernel", default="linear", help="linear, rbf, ... (%(default)s)")
-    add("--gamma", type=_value, default="scale", help="of the kernel (%(default)s)")
-    add("--time-limit", type=float, default=60.0, help="seconds for each kind (%(default)s)")
-    add("--seed", type=_seed, default=0, help=SEED)
-    add("--json", type=Path, help="file to keep everything in")
-    add("--figure", type=Path, help="file for a picture of the intervals")
-    add("--curves", type=Path, help="file for a picture of the lower bounds over time")
-
-
-def _relax(chosen: Chosen) -> None:
-    rest = (chosen.bag_size, chosen.epsilon, chosen.kernel, chosen.gamma, chosen.seed)
-    run_comparison(
-        [Problem(*of, *rest) for of in product(chosen.data, chosen.instances, chosen.C)],
-        "all" if chosen.compare == ["all"] else chosen.compare,
-        time_limit=chosen.time_limit,
-        file=chosen.json,
-        figure=chosen.figure,
-        curves=chosen.curves,
-    )

@@ -16,12 +16,12 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import NDArray
 from scipy.linalg import eigh, solve_triangular
 from scipy.linalg.lapack import dpstrf
 from scipy.spatial.distance import cdist
 from sklearn.metrics.pairwise import polynomial_kernel
 
+from propcvx.arrays import Array, Indices
 from propcvx.checks import check_count, check_number
 from propcvx.errors import GramMatrixMemoryError, IllPosedWarning, InputError, warn
 
@@ -30,8 +30,6 @@ try:
 except ImportError:  # there is none in a browser
     psutil = None
 
-Array = NDArray[np.float64]
-Indices = NDArray[np.intp]
 KernelName = str | Callable[..., Any]
 
 KERNELS = ("linear", "rbf", "exponential", "poly", "precomputed")
@@ -213,7 +211,7 @@ class FeatureMap:
         return share
 
 
-def unit_of(features: NDArray[np.float64], C: float = np.inf) -> float:
+def unit_of(features: Array, C: float = np.inf) -> float:
     r"""Factor u of the features with which an SVM is posed.
 
     In :math:`u F`, :math:`C / u^2`, :math:`\alpha / u^2` and :math:`w / u` the problem is the same.

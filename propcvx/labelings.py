@@ -14,14 +14,11 @@ from itertools import combinations, product
 from math import comb, prod
 
 import numpy as np
-from numpy.typing import NDArray
 
+from propcvx.arrays import Array, Indices
 from propcvx.bags import Bags
 from propcvx.errors import InputError
 from propcvx.losses import HINGE, InstanceLoss, ProportionLoss
-
-Array = NDArray[np.float64]
-Indices = NDArray[np.intp]
 
 MAX_ENUMERATED = 1_000_000
 """Largest number of labelings that :meth:`FeasibleLabelings.enumerate` is willing to list."""
@@ -100,8 +97,8 @@ class FeasibleLabelings:
     """
 
     bags: Bags
-    lower: NDArray[np.intp]
-    upper: NDArray[np.intp]
+    lower: Indices
+    upper: Indices
 
     @classmethod
     def of(cls, bags: Bags, epsilon: float | str) -> FeasibleLabelings:
@@ -164,16 +161,10 @@ class FeasibleLabelings:
         InputError
             If there are more than ``MAX_ENUMERATED``.
         """
-        free = [
-            np.flatnonzero((self.bags.index == k) & (self.bags.labels == 0))
-            for k in range(self.bags.n_bags)
-        ]
-        positive, _ = self.bags.known_counts()
-        ranges = [
-            range(low - known, high - known + 1)
-            for low, high, known in zip(self.lower, self.upper, positive, strict=True)
-        ]
-        total = prod(sum(comb(len(f), c) for c in r) for f, r in zip(free, ranges, strict=True))
+        known, _ = self.bags.known_counts()
+        bags = zip(self.bags.free, self.lower - known, self.upper - known, strict=True)
+        parts = [(free, range(low, high + 1)) for free, low, high in bags]
+        total = prod(sum(comb(len(free), count) for count in counts) for free, counts in parts)
         if total > MAX_ENUMERATED:
             raise InputError(
                 f"bags have {total:,} feasible labelings, more than the {MAX_ENUMERATED:,} that "
@@ -181,8 +172,8 @@ class FeasibleLabelings:
             )
         start = np.where(self.bags.labels > 0, 1.0, -1.0)
         choices = [
-            [c for count in r for c in combinations(f, count)]
-            for f, r in zip(free, ranges, strict=True)
+            [flips for count in counts for flips in combinations(free, count)]
+            for free, counts in parts
         ]
         for chosen in product(*choices):
             labeling = start.copy()
@@ -217,11 +208,13 @@ def _top_labeled(
     ties = np.zeros(bags.n_instances) if ties is None else ties
     for bag, members in bags.by_size:
         own, rank = scores[..., members], np.arange(1, members.shape[1] + 1)
-        order = np.lexsort((np.broadcast_to(-ties[members], own.shape), -own), axis=-1)
-        descending = np.take_along_axis(gains[..., members], order, axis=-1)
-        pays = descending > costs(bag[:, None], rank)
+        pays = np.sort(gains[..., members])[..., ::-1] > costs(bag[:, None], rank)
         enough = np.where(pays, len(rank), rank - 1).min(axis=-1).clip(lower[bag], upper[bag])
-        labels = np.where(rank <= enough[..., None], 1.0, -1.0)
-        np.put_along_axis(own, order, labels, axis=-1)
-        labeling[..., members] = own
+        counts = enough[..., None]
+        last = np.take_along_axis(np.sort(own), np.minimum(-counts, -1), axis=-1)
+        positive = (own >= last) & (counts > 0)
+        if (positive.sum(axis=-1) > enough).any():
+            order = np.lexsort((np.broadcast_to(-ties[members], own.shape), -own), axis=-1)
+            np.put_along_axis(positive, order, rank <= counts, axis=-1)
+        labeling[..., members] = np.where(positive, 1.0, -1.0)
     return labeling

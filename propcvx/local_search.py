@@ -9,17 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Protocol, TypeVar
 
 import numpy as np
 from numpy.random import RandomState
-from numpy.typing import NDArray
 
+from propcvx.arrays import Array, Indices
 from propcvx.bags import Bags
-
-Array = NDArray[np.float64]
-Indices = NDArray[np.intp]
 
 BETTER = 1e-9
 """A value counts as better if it is by more than this share."""
@@ -94,7 +90,7 @@ class Moves:
         """A positive and a negative instance of the same bag, in rows."""
         pairs = [
             np.meshgrid(*(_first(free[labeling[free] == sign], changes) for sign in (1.0, -1.0)))
-            for free in self._free
+            for free in self.bags.free
         ]
         return np.vstack([np.column_stack([up.ravel(), down.ravel()]) for up, down in pairs])
 
@@ -102,16 +98,10 @@ class Moves:
         """Single instances whose other label is allowed, in rows, and what the bags then add."""
         now, counts = self.cost(labeling), self.bags.positives_of(labeling)
         after = np.full(len(labeling), np.inf)
-        for free, cost, count in zip(self._free, self.costs, counts, strict=True):
+        for free, cost, count in zip(self.bags.free, self.costs, counts, strict=True):
             after[free] = now - cost[count] + cost[count - labeling[free].astype(np.intp)]
         allowed = np.flatnonzero(np.isfinite(after))
         return allowed[:, None], after[allowed]
-
-    @cached_property
-    def _free(self) -> list[Indices]:
-        """The instances of each bag whose labels are not known."""
-        free = self.bags.labels == 0
-        return [inside[free[inside]] for inside in self.bags.members]
 
 
 def _first(instances: Indices, changes: Array) -> Indices:
@@ -120,11 +110,9 @@ def _first(instances: Indices, changes: Array) -> Indices:
 
 def improved(best: T, step: Callable[[T], T], value: Callable[[T], float]) -> T:
     """Step after step, as long as each lowers the value."""
-    while True:
-        other = step(best)
-        if not is_better(value(other), value(best)):
-            return best
+    while is_better(value(other := step(best)), value(best)):
         best = other
+    return best
 
 
 def is_better(value: float, than: float) -> bool:
@@ -135,11 +123,9 @@ def is_better(value: float, than: float) -> bool:
 def descend(problem: Searched[P], start: P) -> P:
     """Alternate and move until neither helps."""
     best = alternated(problem, start)
-    while True:
-        moved = _better_move(problem, best)
-        if moved is None:
-            return best
+    while (moved := _better_move(problem, best)) is not None:
         best = alternated(problem, moved)
+    return best
 
 
 def alternated(problem: Searched[P], start: P) -> P:

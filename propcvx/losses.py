@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any
 
 import cvxpy as cp
 import numpy as np
-from numpy.typing import NDArray
 
+<<<<<<< HEAD
 from propcvx.checks import check_number
 from propcvx.errors import InputError
 
@@ -23,6 +23,14 @@ if TYPE_CHECKING:
     from propcvx.bags import Bags
 
 Array = NDArray[np.float64]
+=======
+from propcvx.arrays import Array, Indices
+from propcvx.bags import Bags
+from propcvx.errors import InputError
+
+OnArrays = Callable[[Array], Array]
+OnExpressions = Callable[[Any], cp.Expression]
+>>>>>>> main
 
 GAPS = np.linspace(-1.0, 1.0, 1001)
 """Where a proportion loss is looked at before it is used: from no positives to nothing else."""
@@ -31,12 +39,7 @@ MARGINS = np.linspace(-10.0, 10.0, 1001)
 """Where an instance loss is looked at before it is used."""
 
 
-def check_loss(
-    what: str,
-    points: Array,
-    of: Callable[[Array], Array],
-    expression: Callable[[Any], cp.Expression],
-) -> None:
+def check_loss(what: str, points: Array, of: OnArrays, expression: OnExpressions) -> None:
     """Raise unless both forms of a loss are one function, finite and convex.
 
     Parameters
@@ -103,10 +106,10 @@ class InstanceLoss:
     """
 
     name: str
-    of_margins: Callable[[Array], Array]
-    expression: Callable[[Any], cp.Expression]
+    of_margins: OnArrays
+    expression: OnExpressions
     weights: Array | float = 1.0
-    gain: Callable[[Array], Array] | None = None
+    gain: OnArrays | None = None
 
     def __post_init__(self) -> None:
         what = f"instance loss {self.name!r}: of_margins"
@@ -131,7 +134,7 @@ class InstanceLoss:
             return self.of(-1.0, scores) - self.of(1.0, scores)
         return self.weights * self.gain(scores)
 
-    def take(self, instances: NDArray[np.intp]) -> InstanceLoss:
+    def take(self, instances: Indices) -> InstanceLoss:
         """The loss of some instances."""
         each = np.ndim(self.weights) > 0
         return replace(self, weights=np.asarray(self.weights)[instances]) if each else self
@@ -243,9 +246,14 @@ class ProportionLoss:
     """
 
     name: str
+<<<<<<< HEAD
     of: Callable[[Array], Array]
     expression: Callable[[Any], cp.Expression]
     epsilon: float | str | None = None
+=======
+    of: OnArrays
+    expression: OnExpressions
+>>>>>>> main
 
     def __post_init__(self) -> None:
         check_loss(f"proportion loss {self.name!r}: of", GAPS, self.of, self.expression)
@@ -258,6 +266,7 @@ class ProportionLoss:
             expression=lambda gaps: self.expression(-gaps),
         )
 
+<<<<<<< HEAD
     def allowed(self, bags: Bags) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
         """The smallest and the largest number of positives of each bag with a finite loss."""
         if self.epsilon is None:
@@ -317,9 +326,21 @@ def constraint(epsilon: float | str = "rounding") -> ProportionLoss:
         As in :meth:`propcvx.bags.Bags.count_range`.
     """
     return ProportionLoss("constraint", np.zeros_like, lambda gaps: 0.0 * gaps, epsilon)
+=======
+    def costs(self, bags: Bags, weights: Array) -> tuple[Array, ...]:
+        """The loss of each bag for 0, 1, ..., :math:`n_k` positives, times its weight."""
+        return tuple(
+            weight * self.of(np.arange(size + 1) / size - share)
+            for size, share, weight in zip(bags.sizes, bags.proportions, weights, strict=True)
+        )
+>>>>>>> main
 
+
+_ABSOLUTE = ProportionLoss("absolute", np.abs, cp.abs)
+_SQUARED = ProportionLoss("squared", np.square, cp.square)
 
 PROPORTION_LOSSES: Mapping[str, ProportionLoss] = MappingProxyType(
+<<<<<<< HEAD
     {
         loss.name: loss
         for loss in (
@@ -329,6 +350,9 @@ PROPORTION_LOSSES: Mapping[str, ProportionLoss] = MappingProxyType(
             constraint(),
         )
     }
+=======
+    {loss.name: loss for loss in (_ABSOLUTE, _SQUARED)}
+>>>>>>> main
 )
 """Proportion losses by name; the paper's experiments use ``"absolute"``.
 

@@ -19,27 +19,14 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from propcvx.arrays import Array, Indices
 from propcvx.bags import Bags
-
-Array = NDArray[np.float64]
-Indices = NDArray[np.intp]
 
 MOST_ROUNDS = 30
 """How often one of several instances that a Gram matrix does not distinguish is chosen."""
 
 SHARE_UNIT = 2.0**-40
 """What shares are rounded to multiples of, so that 1 - (1 - p) is p."""
-
-
-def row_order(rows: NDArray[Any]) -> Indices:
-    """Order that sorts rows lexicographically; equal rows stay as they came.
-
-    Examples
-    --------
-    >>> row_order(np.array([[2.0, 1.0], [1.0, 5.0], [2.0, 0.0]]))
-    array([1, 2, 0])
-    """
-    return np.argsort(_ranks(rows), kind="stable")
 
 
 def in_canonical_order(bags: Bags, X: Any, *, precomputed: bool = False) -> Bags:

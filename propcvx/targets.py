@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from propcvx.arrays import Array, Indices, Signs
 from propcvx.errors import InputError
 
 BAG_DTYPE = np.dtype(
@@ -126,7 +127,7 @@ def as_mapping(argument: str, values: Any) -> Mapping[Hashable, Any] | None:
     return None
 
 
-def _encode_ids(bags: Any, keyed: bool) -> tuple[list[Hashable], NDArray[np.intp]]:
+def _encode_ids(bags: Any, keyed: bool) -> tuple[list[Hashable], Indices]:
     """Sorted ids, and the position of each instance's id among them."""
     try:
         members = bags.tolist() if hasattr(bags, "tolist") else list(bags)
@@ -164,7 +165,7 @@ def _is_missing(member: Hashable) -> bool:
         return True
 
 
-def _match_proportions(ids: list[Hashable], proportions: Any) -> NDArray[np.float64]:
+def _match_proportions(ids: list[Hashable], proportions: Any) -> Array:
     mapping = as_mapping("proportions", proportions)
     if mapping is None:
         given = np.asarray(proportions, dtype=object)
@@ -196,7 +197,7 @@ def check_share(share: Any, bag: str) -> float:
     return number
 
 
-def known_labels(labels: ArrayLike | None, n_instances: int) -> NDArray[np.int8]:
+def known_labels(labels: ArrayLike | None, n_instances: int) -> Signs:
     """Labels -1, +1, or 0 where unknown, as all are where none are given."""
     if labels is None:
         return np.zeros(n_instances, dtype=np.int8)
@@ -219,9 +220,7 @@ def known_labels(labels: ArrayLike | None, n_instances: int) -> NDArray[np.int8]
     return known.astype(np.int8)
 
 
-def _check_zeros(
-    labels: NDArray[np.int8], codes: NDArray[np.intp], positives: NDArray[np.float64]
-) -> None:
+def _check_zeros(labels: Signs, codes: Indices, positives: Array) -> None:
     """Labels are 0 where unknown, and not where negative."""
     counts = np.bincount(codes, weights=labels > 0)
     complete = (np.abs(counts - positives) <= 0.5).all() and not (labels < 0).any()

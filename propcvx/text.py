@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from html import escape
 from math import isnan
@@ -24,12 +23,9 @@ def unique_names(names: Iterable[str]) -> list[str]:
     >>> unique_names(["lifted", "Mine", "Mine"])
     ['lifted', 'Mine', 'Mine 2']
     """
-    seen = Counter[str]()
-    unique = []
-    for name in names:
-        seen[name] += 1
-        unique.append(name if seen[name] == 1 else f"{name} {seen[name]}")
-    return unique
+    given = list(names)
+    before = [given[:place].count(name) for place, name in enumerate(given)]
+    return [f"{name} {n + 1}" if n else name for name, n in zip(given, before, strict=True)]
 
 
 def text_table(rows: Sequence[Mapping[str, str]]) -> str:

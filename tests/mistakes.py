@@ -152,7 +152,7 @@ _EACH = {
     "y is a dict of shares": fitted("y should be", "shape ()", MAKE, y={"a": 0.5, "b": 0.25}),
     "y is a column of shares": fitted("continuous", MAKE, y=np.repeat([0.5, 0.25], 4)),
     **wrong("kernel", "rbff"),
-    **wrong("gamma", -1, "auto", kernel="rbf"),
+    **wrong("gamma", 0.0, -1, "auto", kernel="rbf"),
     **wrong("degree", 0, kernel="poly"),
     **wrong("coef0", np.nan, kernel="poly"),
     **wrong("solver", "abacus", None, **UNSUPPORTED),

@@ -2,13 +2,20 @@
 
 from dataclasses import dataclass
 
+import cvxpy as cp
 import numpy as np
 from hypothesis import strategies as st
 
 from propcvx import Bags, bag_target
-from propcvx.losses import PROPORTION_LOSSES
+from propcvx.losses import PROPORTION_LOSSES, InstanceLoss
+from propcvx.programs import svm_primal
 from propcvx.programs.structures import best_offset
 from propcvx.relaxation import labeling_upper_bound
+from propcvx.solvers import solve
+
+SQUARED_HINGE = InstanceLoss(
+    "squared hinge", lambda m: np.maximum(0.0, 1.0 - m) ** 2, lambda m: cp.square(cp.pos(1.0 - m))
+)
 
 
 @dataclass(frozen=True)
@@ -50,9 +57,20 @@ def small_problems(max_size=5, max_bags=4, max_features=4):
     )
 
 
+def all_labelings(feasible):
+    """Every feasible labeling, in rows."""
+    return np.array(list(feasible.enumerate()))
+
+
 def best_value(features, feasible, C):
     """The least SVM value of all feasible labelings."""
-    return labeling_upper_bound(features, np.array(list(feasible.enumerate())), C)
+    return labeling_upper_bound(features, all_labelings(feasible), C)
+
+
+def svm_value(features, labeling, C):
+    """The SVM value of a labeling from the primal program, without bias."""
+    program = svm_primal(features, bias=False).set(y=labeling, C=C)
+    return solve(program, "clarabel", tol=1e-10, residuals=False).value
 
 
 def best_bias(labeling, scores):

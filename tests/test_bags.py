@@ -78,6 +78,7 @@ def test_means_and_proportions_of_bags(ids, seed):
     means, shares = bags.means_of(features), bags.proportions_of(labeling)
     for k, name in enumerate(sorted(set(ids))):
         inside = np.array(ids) == name
+        np.testing.assert_array_equal(bags.membership.toarray()[k], inside)
         np.testing.assert_allclose(means[k], features[inside].mean(axis=0), atol=1e-12)
         assert shares[k] == pytest.approx((labeling[inside] > 0).mean())
 
@@ -155,12 +156,6 @@ def test_targets_of_different_ids_put_together_name_bags_by_position():
     assert Bags.from_target(renumbered).name(0) == "7 (of the sorted ids)"
 
 
-def test_membership_is_one_where_an_instance_is_in_a_bag():
-    bags = Bags.from_target(bag_target("abba", [0.5, 1.0]))
-    assert bags.membership.toarray().tolist() == [[1, 0, 0, 1], [0, 1, 1, 0]]
-    np.testing.assert_array_equal(bags.membership.sum(axis=1), bags.sizes)
-
-
 def test_ids_in_an_array_are_plain_numbers():
     ids = np.array([7, -3, 7, 2**62], dtype=np.int64)
     shares = proportions_of([1, 1, -1, -1], ids)
@@ -169,36 +164,19 @@ def test_ids_in_an_array_are_plain_numbers():
     assert bag_target(ids, shares).dtype.metadata == {"ids": (-3, 7, 2**62)}
 
 
-# What is refused
+# What is refused, beside the mistakes in mistakes.py
 
 
 @pytest.mark.parametrize(
     ("bags", "proportions", "labels", "message"),
     [
-        (["a", "b"], [0.5, 1.5], None, r"numbers in \[0, 1\], got 1.5 for bag 'b'"),
-        (["a", "b"], {"a": -0.1, "b": 1}, None, r"numbers in \[0, 1\], got -0.1 for bag 'a'"),
-        (["a", "b"], [0.5, np.nan], None, r"got nan for bag 'b'"),
         ([4, 9], [0.5, np.inf], None, r"got inf for bag 9"),
-        (["a", "b"], ["x", "y"], None, "proportions must be numbers"),
         (["a", "b"], {"a": 0.5, "b": None}, None, "for bag 'b'"),
-        (["a", "b"], [0.5], None, r"one entry per bag: 2 bags \['a', 'b'\], .* shape \(1,\)"),
         (range(9), [[0.5]], None, r"9 bags \[0, 1, 2, 3, 4, ...\], .* shape \(1, 1\)"),
         (["a"], 0.5, None, r"got an array of shape \(\)"),
-        (["a", "b"], {"a": 1}, None, r"bags without a proportion: \['b'\]; .* bag: \[\]"),
-        (["a"], {"a": 1, "z": 0}, None, r"proportion: \[\]; proportions without a bag: \['z'\]"),
-        ([], [], None, "an empty sequence"),
+        (["a", "b"], {"a": 1, "z": 0}, None, r"a proportion: \['b'\]; .* without a bag: \['z'\]"),
         ([None, "a"], {"a": 1}, None, "None or NaN"),
-        ([np.nan, 1.0], [0.5, 0.5], None, "None or NaN"),
-        (
-            [["a"], ["b"]],
-            [0.5, 0.5],
-            None,
-            r"one bag id for each instance, got \['a'\]; .* not overlap",
-        ),
         (np.zeros((2, 2)), [0.5], None, r"one bag id for each instance, got \[0.0, 0.0\]"),
-        (3, [0.5], None, "one hashable bag id per instance"),
-        (["a", "a"], [0.5], [1], r"one entry per instance \(2\), got shape \(1,\)"),
-        (["a", "a"], [0.5], [1, 2], r"-1, \+1, or 0 where unknown, got 2 at instance 1"),
         (["a", "a"], [0.5], [0.5, 0], "got 0.5 at instance 0"),
         (["a", "a"], [0.5], [np.nan, 0], "got nan at instance 0"),
         (["a", "a"], [0.5], ["+", "-"], r"got '\+' at instance 0"),
@@ -209,15 +187,9 @@ def test_what_bag_target_refuses(bags, proportions, labels, message):
         bag_target(bags, proportions, labels)
 
 
-def several_proportions():
+def with_entry(field, instance, value):
     y = bag_target([0, 0, 1], [0.5, 1.0])
-    y["proportion"][0] = 0.25
-    return y
-
-
-def wrong_in(field, value):
-    y = bag_target([0, 0, 1], [0.5, 1.0])
-    y[field][2] = value
+    y[field][instance] = value
     return y
 
 
@@ -228,11 +200,10 @@ def wrong_in(field, value):
         ([1, -1], "got dtype list; make one with propcvx.bag_target"),
         (bag_target([0], [0.5])[:0], r"non-empty vector of instances, got shape \(0,\)"),
         (bag_target([0, 1], [0.5, 1])[:, None], r"got shape \(2, 1\)"),
-        (several_proportions(), "one value per bag, got several in bag 0"),
-        (wrong_in("proportion", 2.0), "got 2.0 for bag 1"),
-        (wrong_in("proportion", np.nan), "proportions?"),
-        (wrong_in("label", 3), "got 3 at instance 2"),
-        (bag_target([0, 0], [0.0], [1, 0]), "contradict.* 1 known positives and 0 known negatives"),
+        (with_entry("proportion", 0, 0.25), "one value per bag, got several in bag 0"),
+        (with_entry("proportion", 2, 2.0), "got 2.0 for bag 1"),
+        (with_entry("proportion", 2, np.nan), "got nan for bag 1"),
+        (with_entry("label", 2, 3), "got 3 at instance 2"),
         (bag_target([0, 0], [1.0], [0, -1]), "contradict.* of 2, with proportion 1"),
         (bag_target([0] * 4, [0.5], [1, 1, 1, 0]), "contradict.* 3 known positives"),
     ],
@@ -259,10 +230,8 @@ def test_true_labels_never_contradict(labels, data):
 
 
 def test_errors_are_of_one_tree_and_of_the_builtin_kind():
-    with pytest.raises(PropCVXError):
-        bag_target([], [])
-    with pytest.raises(ValueError, match="empty"):
-        bag_target([], [])
+    assert issubclass(InputError, PropCVXError)
+    assert issubclass(InputError, ValueError)
 
 
 def test_a_solver_error_survives_a_worker_process():

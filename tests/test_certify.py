@@ -1,33 +1,38 @@
 """Certified intervals: no bound exceeds the best labeling's value, and proofs agree with lists."""
 
-from dataclasses import replace
-
 import numpy as np
 import piqp
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import approx_fprime
-from small_problems import small_problem
+from small_problems import all_labelings, small_problem, small_problems, svm_value
 
 from propcvx import Bags, CuttingPlanes, bag_target, certify
 from propcvx.bounds import BOUNDS, Interval, LabelingProblem, SwapSearch
 from propcvx.bounds import branch_and_bound as branching
 from propcvx.bounds import pieces as pieces_module
-from propcvx.bounds.box_qp import solve_boxes
 from propcvx.bounds.maximise import SmoothBound
-from propcvx.bounds.moments import Multipliers, certify_values, improve_duals
+from propcvx.bounds.moments import Multipliers, certify_values, improve_duals, solve_boxes
 from propcvx.bounds.pieces import divide
-from propcvx.errors import FailedBoundWarning, InputError, SolverError
+from propcvx.errors import CrossedBoundsError, FailedBoundWarning, InputError, SolverError
 from propcvx.history import StopReason
 from propcvx.labelings import FeasibleLabelings
 from propcvx.losses import PROPORTION_LOSSES
 from propcvx.programs import bag_moments
-from propcvx.relaxation import MixedInteger, labeling_svm, labeling_upper_bound
+from propcvx.relaxation import (
+    MixedInteger,
+    labeling_svm,
+    labeling_upper_bound,
+    relaxation_lower_bound,
+)
+from propcvx.relaxation.bounds import Bounds
+from propcvx.relaxation.labeling_svm import LabelingSVM
+from propcvx.relaxation.oracles import ExhaustiveOracle
 from propcvx.solvers import solve
 
 
-def all_labelings(problem):
+def allowed_labelings(problem):
     """Every labeling with a finite cost."""
     return [one for one in problem.feasible.enumerate() if np.isfinite(problem.cost(one))]
 
@@ -48,7 +53,7 @@ def listed_values(problem):
         half = 0.5 * weights @ weights
         return np.array([labeling @ duals - half, half + C * losses.sum()]) + problem.cost(labeling)
 
-    return np.min([values(labeling) for labeling in all_labelings(problem)], axis=0)
+    return np.min([values(labeling) for labeling in allowed_labelings(problem)], axis=0)
 
 
 def random_problem(seed, most=8, n_features=5, forms=3):
@@ -77,12 +82,13 @@ def bound_problem(seed, sizes=(4, 4, 4), n_features=3, C=0.3, epsilon=0.0):
     return LabelingProblem.constrained(small.X, feasible, C)
 
 
-def started(problem, scores=None, tol=1e-5, **how):
-    """An interval with the labeling that is best for some scores, and the search that has it."""
-    interval = Interval(tol, **how)
-    search = SwapSearch(problem, interval)
-    search.plane(problem.best_for(np.zeros(len(problem.features)) if scores is None else scores))
-    return interval, search
+def reached(bound, problem, scores=0.0, tol=1e-8):
+    """The interval of a bound that begins with the labeling that is best for some scores."""
+    interval = Interval(1e-5)
+    search = SwapSearch(problem, interval, tol)
+    search.plane(problem.best_for(scores + np.zeros(len(problem.features))))
+    BOUNDS[bound].run(problem, interval, search)
+    return interval
 
 
 def random_multipliers(division, random):
@@ -121,33 +127,26 @@ def check_random_multipliers(seed, monkeypatch):
         assert certify_values(division, multipliers).lower <= best * (1 + 1e-8)
 
 
-def check_bounds(seed, monkeypatch):
+def check_bounds(seed, monkeypatch, names=tuple(BOUNDS), **how):
     """Whatever bound, no lower end is above the best value, and no upper one below it."""
-    problem, random = random_problem(seed), np.random.RandomState(seed)
+    problem, random = random_problem(seed, **how), np.random.RandomState(seed)
     below, above = listed_values(problem)
     scores = random.normal(size=len(problem.features))
     tol = float(random.choice([1e-2, 1e-8]))
     monkeypatch.setattr(branching, "MOST_AT_ONCE", random.choice([1, 1000]))
-    for name, bound in BOUNDS.items():
-        if bound.refuses(problem) is None:
-            interval, search = started(problem, scores)
-            bound.run(problem, interval, replace(search, tol=tol))
+    for name in names:
+        if BOUNDS[name].refuses(problem) is None:
+            interval = reached(name, problem, scores, tol)
             assert interval.lower <= above * (1 + 1e-7)
             assert interval.upper >= below * (1 - 1e-7)
             if name != "bag_moments" and tol < 1e-5:
                 assert interval.closed
-                assert interval.upper == pytest.approx(above, rel=1e-4)
+                assert interval.upper <= above * (1 + 1.1e-5)
 
 
 def check_directions(seed, monkeypatch):
     """With two features, the best labeling is that of an arc."""
-    problem = random_problem(seed, n_features=2, forms=2)
-    interval, search = started(problem)
-    BOUNDS["directions"].run(problem, interval, search)
-    below, above = listed_values(problem)
-    assert interval.closed
-    assert interval.lower <= above * (1 + 1e-7)
-    assert below * (1 - 1e-7) <= interval.upper <= above * (1 + 1e-5)
+    check_bounds(seed, monkeypatch, ["directions"], n_features=2, forms=2)
 
 
 def check_tree(seed, monkeypatch):
@@ -184,7 +183,7 @@ def check_tree(seed, monkeypatch):
 CHECKS = {
     check_random_multipliers: (range(0, 20), range(20, 40)),
     check_bounds: (range(0, 5), range(5, 10)),
-    check_directions: (range(0, 20),),
+    check_directions: (range(0, 40),),
     check_tree: (range(0, 4), (41, 303)),
 }
 
@@ -215,8 +214,7 @@ def test_directions_close_whatever_C(C):
     ids = np.repeat(np.arange(4), 10)
     bags = Bags.from_target(bag_target(ids, np.bincount(ids, weights=labels > 0) / 10))
     problem = LabelingProblem.constrained(X, FeasibleLabelings.of(bags, 0.0), C)
-    interval, search = started(problem)
-    BOUNDS["directions"].run(problem, interval, search)
+    interval = reached("directions", problem)
     assert interval.closed
     for labeling in (problem.best_for(X @ [1.0, 0.5]), interval.labeling):
         value = labeling_upper_bound(X, labeling, min(C, 1e2))
@@ -229,14 +227,13 @@ def test_directions_close_whatever_C(C):
 
 @pytest.mark.parametrize("C_p", [None, 1.0])
 def test_no_move_betters_where_the_search_ends(C_p):
-    small = small_problem(3, (4, 3), 3, known=0.2)
+    small, loss = small_problem(3, (4, 3), 3, known=0.2), PROPORTION_LOSSES["absolute"]
     problem = LabelingProblem.constrained(small.X, FeasibleLabelings.of(small.bags, 0.3), 0.5)
     if C_p is not None:
-        loss = PROPORTION_LOSSES["absolute"]
         problem = LabelingProblem.penalised(small.X, small.bags, 0.5, loss, np.full(2, C_p))
     search = SwapSearch(problem, Interval(1e-5))
     end = search.descend(problem.best_for(np.ones(7)))
-    for other in all_labelings(problem):
+    for other in allowed_labelings(problem):
         changed = np.flatnonzero(other != end.labeling)
         bags = set(problem.bags.index[changed])
         swap = len(changed) == 2 and len(bags) == 1 and other[changed].sum() == 0.0
@@ -249,8 +246,8 @@ def test_a_labeling_whose_solver_fails_is_bounded_by_weights_of_zero(monkeypatch
         raise SolverError("no answer", "stub", "solver_error")
 
     monkeypatch.setattr(labeling_svm, "solve", fails)
-    problem = bound_problem(0)
-    interval, _ = started(problem)
+    problem, interval = bound_problem(0), Interval(1e-5)
+    SwapSearch(problem, interval).plane(problem.best_for(np.zeros(12)))
     assert interval.upper == pytest.approx(problem.C * 12)
 
 
@@ -275,10 +272,9 @@ def test_multipliers_reach_the_value_of_the_program():
         problem.C,
     )
     value = solve(program, "clarabel", tol=1e-8).value
-    interval, search = started(problem, problem.features @ np.ones(3))
-    BOUNDS["bag_moments"].run(problem, interval, search)
-    assert interval.lower <= value * (1 + 1e-6)
-    assert interval.lower == pytest.approx(value, rel=5e-3)
+    lower = reached("bag_moments", problem, problem.features @ np.ones(3)).lower
+    assert lower <= value * (1 + 1e-6)
+    assert lower == pytest.approx(value, rel=5e-3)
     assert value <= listed_values(problem)[1] * (1 + 1e-6)
 
 
@@ -317,8 +313,7 @@ def test_branching_proves_what_listing_does(monkeypatch):
     monkeypatch.setattr(branching, "MOST_MERGED", 1)
     monkeypatch.setattr(branching, "MOST_AT_ONCE", 1)
     problem = bound_problem(1, sizes=(4, 4, 2), n_features=6, C=3.0)
-    interval, search = started(problem)
-    BOUNDS["branch_and_bound"].run(problem, interval, search)
+    interval = reached("branch_and_bound", problem)
     assert len(interval.nodes) > 3
     assert interval.closed
     assert interval.upper == pytest.approx(listed_values(problem)[1], rel=1e-4)
@@ -326,6 +321,79 @@ def test_branching_proves_what_listing_does(monkeypatch):
     assert {node.parent for node in interval.nodes} <= parents
     lowers = [event.lower for event in interval.events]
     assert lowers == sorted(lowers)
+
+
+# --- two bounds that need no search -----------------------------------------------------------
+
+
+@settings(max_examples=10)
+@given(
+    problem=small_problems(max_size=3, max_bags=2, max_features=3),
+    epsilon=st.sampled_from([0.0, 0.4]),
+    C=st.sampled_from([0.1, 1.0, 10.0]),
+    seed=st.integers(0, 2**32 - 1),
+)
+def test_lower_bound_holds_for_every_alpha(problem, epsilon, C, seed):
+    feasible = FeasibleLabelings.of(problem.bags, epsilon)
+    oracle = ExhaustiveOracle(problem.X, feasible)
+    best = min(svm_value(problem.X, labeling, C) for labeling in feasible.enumerate())
+    random = np.random.RandomState(seed)
+    for scale in (0.01, 0.1, 1.0, 3.0):
+        alpha = scale * C * random.uniform(-0.2, 1.0, size=len(problem.X))
+        assert relaxation_lower_bound(alpha, oracle, C) <= best + 1e-7 * max(1.0, best)
+
+
+def test_alpha_is_brought_into_its_box_and_multiplied_by_what_is_best():
+    problem = small_problem(1, sizes=(3, 3))
+    oracle = ExhaustiveOracle(problem.X, FeasibleLabelings.of(problem.bags, 0.0))
+    inside = np.array([0.0, 0.2, 0.5, 0.1, 0.0, 0.3])
+    outside = np.array([-5.0, 0.2, 9.0, 0.1, 0.0, 0.3])
+    bound = relaxation_lower_bound(inside, oracle, 0.5)
+    violation = 0.5 * np.square((all_labelings(oracle.feasible) * inside) @ problem.X).sum(axis=1)
+    multiples = np.linspace(0, 1, 100_001)
+    by_hand = (multiples * inside.sum() - multiples**2 * violation.max()).max()
+    assert bound == pytest.approx(by_hand, rel=1e-6)
+    assert bound == relaxation_lower_bound(outside, oracle, 0.5) > 0.0
+    assert relaxation_lower_bound(np.zeros(6), oracle, 0.5) == 0.0
+
+
+@settings(max_examples=12)
+@given(problem=small_problems(), C=st.sampled_from([0.1, 1.0, 10.0]))
+def test_upper_bound_is_the_svm_value_and_never_below(problem, C):
+    labeling = problem.labels.astype(float)
+    value, bound = svm_value(problem.X, labeling, C), labeling_upper_bound(problem.X, labeling, C)
+    assert bound >= value - 1e-7 * max(1.0, value)
+    assert bound == pytest.approx(value, rel=1e-4, abs=1e-5)
+
+
+@pytest.mark.parametrize("error", [1e-4, 0.1, 10.0])
+def test_an_error_of_the_solver_makes_the_upper_bound_larger_never_wrong(error, monkeypatch):
+    problem, exact = small_problem(4, sizes=(6, 6), noise=2.0), LabelingSVM.alpha
+    labeling, random = problem.labels.astype(float), np.random.RandomState(0)
+    value = svm_value(problem.X, labeling, 1.0)
+    monkeypatch.setattr(
+        LabelingSVM, "alpha", lambda svm, y: exact(svm, y) + error * random.randn(12)
+    )
+    assert value - 1e-8 <= labeling_upper_bound(problem.X, labeling, 1.0) <= 12.0
+
+
+@pytest.mark.parametrize(
+    ("lower", "upper", "gap"),
+    [
+        *((1.0, 4.0, 0.75), (1e-9, 4e-9, 0.75), (2.0, 2.0, 0.0), (2.0 + 1e-9, 2.0, 0.0)),
+        *((0, 0, 0), (-np.inf, 3.0, np.inf), (0.0, np.inf, np.inf)),
+    ],
+)
+def test_gap_is_relative_to_the_upper_bound_at_every_scale(lower, upper, gap):
+    assert Bounds(lower, upper).gap == pytest.approx(gap)
+
+
+@pytest.mark.parametrize(
+    ("lower", "upper"), [(1000.0, 0.87), (1e-3 + 1e-8, 1e-3), (np.nan, 1.0), (0.0, np.nan), (1, 0)]
+)
+def test_crossed_bounds_are_no_proof(lower, upper):
+    with pytest.raises(CrossedBoundsError, match=r"the lower bound .* is above the upper bound"):
+        Bounds(lower, upper)
 
 
 # --- certify ----------------------------------------------------------------------------------
@@ -424,24 +492,22 @@ def test_a_relaxation_has_no_more_than_what_is_left_of_the_time(monkeypatch):
     assert relaxation.seconds == 60.0
 
 
-def test_the_interval_is_returned_when_time_is_over():
-    small = small_problem(9, (8,) * 6, 5)
-    result = certify(small.X, small.y, 1.0, time_limit=1e-6)
-    assert result.stop_reason is StopReason.OUT_OF_TIME
-    assert 0.0 <= result.lower < result.upper < np.inf
-    assert not result.proved_optimal
-    assert "not proved optimal" in str(result)
+@pytest.mark.parametrize("reason", [StopReason.OUT_OF_TIME, StopReason.INTERRUPTED])
+def test_the_interval_is_returned_when_it_is_stopped(reason):
+    small, interrupted = small_problem(9, (5,) * 3, 4), reason is StopReason.INTERRUPTED
 
-
-def test_the_interval_is_returned_after_an_interruption():
-    def interrupt(event):
-        if event.lower > 0.1:
+    def on_event(event):
+        if interrupted and event.lower > 0.1:
             raise KeyboardInterrupt
 
-    small = small_problem(9, (5,) * 3, 4)
-    result = certify(small.X, small.y, 1.0, kinds="bag_moments", on_event=interrupt)
-    assert result.stop_reason is StopReason.INTERRUPTED
-    assert 0.1 < result.lower < result.upper
+    limit = 60.0 if interrupted else 1e-6
+    result = certify(
+        small.X, small.y, 1.0, kinds="bag_moments", time_limit=limit, on_event=on_event
+    )
+    assert result.stop_reason is reason
+    assert (0.1 if interrupted else 0.0) <= result.lower < result.upper < np.inf
+    assert "not proved optimal" in str(result)
+    assert not result.proved_optimal
 
 
 class Failing:

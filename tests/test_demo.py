@@ -1,49 +1,39 @@
 """The command line, and the demo through it, at a reduced setting."""
 
-import contextlib
 import io
+import re
 import runpy
 import sys
-import warnings
+from contextlib import redirect_stderr, redirect_stdout
+from dataclasses import replace
 
 import numpy as np
 import pytest
+from small_problems import small_problem
 
 import propcvx
-from propcvx import Bags, MeanMap
+from propcvx import AlterPropSVM, Bags
 from propcvx.cli import main
 from propcvx.datasets import make_two_bags
+from propcvx.errors import SolverError
 from propcvx.experiments import demo
-from propcvx.experiments.evaluation import (
-    Method,
-    Sample,
-    Task,
-    evaluate_all,
-    split_into_bags,
-    tune_and_evaluate,
-)
-from propcvx.experiments.methods import PAPER, SUPERVISED, cheaper, paper_methods
-
-PNG = b"\x89PNG\r\n\x1a\n"
+from propcvx.experiments.evaluation import Sample, Task, split_into_bags, tune_and_evaluate
+from propcvx.experiments.methods import PAPER, SUPERVISED, cheaper, printed_method
 
 
 @pytest.fixture(scope="module")
 def run(tmp_path_factory):
     """What was printed, the folder of the pictures, and the progress."""
     folder = tmp_path_factory.mktemp("demo") / "made" / "on the way"
-    printed, progress = io.StringIO(), io.StringIO()
-    with contextlib.redirect_stdout(printed), contextlib.redirect_stderr(progress):
+    with redirect_stdout(io.StringIO()) as printed, redirect_stderr(io.StringIO()) as progress:
         assert main(["demo", "--quick", "--jobs", "1", "--output", str(folder)]) == 0
     return printed.getvalue(), folder, progress.getvalue()
 
 
 def table_rows(text):
-    """Cells of each line that begins with a method's name, after the name."""
-    lines = [line for line in text.splitlines() if " warned: " not in line]
-    names = (*PAPER, SUPERVISED)
-    return [
-        (n, line[len(n) :].split()) for line in lines for n in names if line.startswith(n + " ")
-    ]
+    """The name and the cells of each line of a method."""
+    found = re.findall(rf"^({'|'.join((*PAPER, SUPERVISED))}) +(\d.*)$", text, re.MULTILINE)
+    return [(name, cells.split()) for name, cells in found]
 
 
 def test_demo_shows_progress_and_draws_pictures(run):
@@ -51,44 +41,45 @@ def test_demo_shows_progress_and_draws_pictures(run):
     assert "5/5" in progress
     for name in ("figure1.png", "breast_cancer.png"):
         assert str(folder / name) in text
-        assert (folder / name).read_bytes().startswith(PNG)
+        assert (folder / name).read_bytes().startswith(b"\x89PNG\r\n\x1a\n")
 
 
-def test_figure_one_is_reproduced_and_proved(run):
-    names, rows = zip(*table_rows(run[0])[:4], strict=True)
-    assert names == PAPER
-    assert [cells[:2] for cells in rows] == [["0.0%", "0.200"]] * 2 + [["100.0%", "0.000"]] * 2
-    assert rows[3][3:] == ["proved", "optimal"]
-
-
-def test_every_method_learns_on_real_data(run):
-    names, rows = zip(*table_rows(run[0])[4:], strict=True)
-    assert names == (*PAPER, SUPERVISED)
-    for accuracy, error, _, parameters, *_ in rows:
+def test_figure_one_is_reproduced_and_proved_and_every_method_learns_on_real_data(run):
+    names, rows = zip(*table_rows(run[0]), strict=True)
+    assert names == (*PAPER, *PAPER, SUPERVISED)
+    assert [row[:2] for row in rows[:4]] == [["0.0%", "0.200"]] * 2 + [["100.0%", "0.000"]] * 2
+    assert rows[3][2:] == ["default", "proved", "optimal"]
+    for accuracy, error, parameters, *_ in rows[4:]:
         assert float(accuracy.rstrip("%")) > 75.0
         assert float(error) < 0.25
         assert "=" in parameters
 
 
-def test_interrupted_it_prints_the_finished_methods(tmp_path, capsys, monkeypatch):
-    def interrupted(methods, task, **options):
-        yield tune_and_evaluate(methods[0], task)
-        raise KeyboardInterrupt
+def test_jobs_do_not_change_what_is_found(run, tmp_path, capsys):
+    assert main(["demo", "--quick", "--jobs", "2", "--output", str(tmp_path)]) == 0
+    assert table_rows(capsys.readouterr().out) == table_rows(run[0])
 
-    monkeypatch.setattr(demo, "evaluate_all", interrupted)
-    assert main(["demo", "--output", str(tmp_path)]) == 130
+
+@pytest.mark.parametrize(
+    ("error", "code", "message"),
+    [
+        (KeyboardInterrupt(), 130, "interrupted"),
+        (SolverError("no answer", "clarabel", "infeasible"), 1, "no answer"),
+    ],
+)
+def test_ended_early_it_prints_the_finished_methods(
+    error, code, message, tmp_path, capsys, monkeypatch
+):
+    def ended(method, task, **options):
+        if isinstance(method.estimator, AlterPropSVM):  # it begins first
+            return tune_and_evaluate(method, task, **options)
+        raise error
+
+    monkeypatch.setattr(demo, "tune_and_evaluate", ended)
+    assert main(["demo", "--jobs", "1", "--output", str(tmp_path)]) == code
     printed = capsys.readouterr()
-    assert len(table_rows(printed.out)) == 1
-    assert "interrupted" in printed.err
-
-
-def test_of_a_failing_method_the_message_is_printed(tmp_path, capsys, monkeypatch):
-    def failing(*args, **options):
-        raise propcvx.errors.SolverError("clarabel has no answer", "clarabel", "infeasible")
-
-    monkeypatch.setattr(demo, "evaluate_all", failing)
-    assert main(["demo", "--output", str(tmp_path)]) == 1
-    assert "clarabel has no answer" in capsys.readouterr().err
+    assert [name for name, _ in table_rows(printed.out)] == ["alter-pSVM"]
+    assert message in printed.err
 
 
 def test_no_command_shows_the_help(capsys):
@@ -124,10 +115,8 @@ def test_module_runs_as_the_command(capsys, monkeypatch):
 
 @pytest.fixture(scope="module")
 def small_task():
-    random = np.random.default_rng(0)
-    labels = random.choice([-1, 1], 96)
-    X = random.normal(size=(96, 3)) + labels[:, None]
-    return split_into_bags(X, labels, 8, test_size=0.25, random_state=0)
+    problem = small_problem(0, sizes=(96,), n_features=3)
+    return split_into_bags(problem.X, problem.labels, 8, test_size=0.25, random_state=0)
 
 
 def test_split_keeps_instances_apart_and_bags_whole(small_task):
@@ -140,48 +129,28 @@ def test_split_keeps_instances_apart_and_bags_whole(small_task):
         assert np.allclose(bags.proportions_of(part.labels), bags.proportions)
 
 
-@pytest.fixture(scope="module")
-def quick_methods():
-    """The paper's, with one value of each parameter and two starts."""
-    methods = [cheaper(method) for method in paper_methods(0)]
-    methods[2].estimator.set_params(n_init=2)
-    return methods
-
-
-def test_labels_of_training_instances_do_not_reach_a_method(small_task, quick_methods):
-    blind = Sample(small_task.train.X, small_task.train.y, -small_task.train.labels)
-    for method in quick_methods:
-        seen, unseen = (
-            tune_and_evaluate(method, Task(train, small_task.test), n_splits=2, random_state=0)
-            for train in (small_task.train, blind)
-        )
-        assert np.array_equal(seen.predictions, unseen.predictions)
-
-
-def test_jobs_do_not_change_what_is_found(small_task, quick_methods):
-    methods = [quick_methods[0], quick_methods[2]]
-    given = {"n_splits": 2, "random_state": 0}
-    one, two = (
-        {o.method: o for o in evaluate_all(methods, small_task, n_jobs=n, **given)} for n in (1, 2)
+@pytest.mark.parametrize("name", PAPER)
+def test_labels_of_training_instances_do_not_reach_a_method(name, small_task):
+    train, method = small_task.train, cheaper(printed_method(name, 0))
+    seen, unseen = (
+        tune_and_evaluate(method, replace(small_task, train=sample)).predictions
+        for sample in (train, replace(train, labels=-train.labels))
     )
-    assert one.keys() == two.keys() == {method.name for method in methods}
-    for name, outcome in one.items():
-        assert outcome.parameters == two[name].parameters
-        assert np.array_equal(outcome.predictions, two[name].predictions)
+    assert np.array_equal(seen, unseen)
 
 
-def test_warnings_are_kept_once_each_with_their_number():
+def test_warnings_are_kept_once_each_with_their_number(recwarn):
     data = make_two_bags(10, random_state=0)
     flat = Sample.in_bags(data.X, np.tile([1, -1], 10), data.bags)
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        outcome = tune_and_evaluate(Method("MeanMap", MeanMap()), Task(flat, flat))
-    assert [text.partition(":")[0] for text in outcome.warnings] == ["IllPosedWarning (x1)"]
+    method = replace(printed_method("MeanMap"), grid={"lam": [1.0, 1.0]})
+    outcome = tune_and_evaluate(method, Task(flat, flat), n_splits=2, ties="last")
+    kinds = [text.partition(":")[0] for text in outcome.warnings]
+    assert kinds == ["FewBagsWarning (x1)", "IllPosedWarning (x6)"]  # two on three sets of bags
+    assert not recwarn.list
 
 
 def test_grids_are_the_papers():
-    grids = {method.name: method.grid for method in paper_methods()}
-    assert tuple(grids) == PAPER
-    assert grids["alter-pSVM"] == {"C": (0.1, 1.0, 10.0), "C_p": (1.0, 10.0, 100.0)}
-    assert grids["conv-pSVM"] == {"C": (0.1, 1.0, 10.0), "epsilon": (0.0, 0.01, 0.1)}
-    assert cheaper(paper_methods()[2]).grid == {"C": [1.0], "C_p": [10.0]}
+    alter, conv = (printed_method(name) for name in PAPER[2:])
+    assert alter.grid == {"C": (0.1, 1.0, 10.0), "C_p": (1.0, 10.0, 100.0)}
+    assert conv.grid == {"C": (0.1, 1.0, 10.0), "epsilon": (0.0, 0.01, 0.1)}
+    assert cheaper(alter).grid == {"C": [1.0], "C_p": [10.0]}

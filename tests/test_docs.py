@@ -1,5 +1,6 @@
-"""The pages of docs/ run, and name what is there (tests/test_readme.py: the README)."""
+"""The README and the pages of docs/ run, and name what is there."""
 
+import doctest
 import importlib.util
 import json
 import pkgutil
@@ -7,6 +8,7 @@ import re
 import sys
 from inspect import isfunction
 from pathlib import Path
+from unittest.mock import patch
 
 import pytest
 import yaml
@@ -20,21 +22,17 @@ ROOT = Path(__file__).resolve().parents[1]
 sys.path.append(str(ROOT / "docs"))
 import citation_entry  # noqa: E402
 import paper_equations  # noqa: E402
+import report_tables  # noqa: E402
 import solver_tables  # noqa: E402
 
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+API = (ROOT / "docs/api.rst").read_text(encoding="utf-8")
 BLOCKS = re.compile(r"^```python\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 PAGES = [page for page in sorted((ROOT / "docs").glob("*.md")) if BLOCKS.search(page.read_text())]
 
 
-@pytest.fixture(autouse=True)
-def restored_tables():
-    before = [(table, dict(table)) for table in (SOLVERS, RELAXATIONS)]
-    yield
-    for table, rows in before:
-        table.clear()
-        table.update(rows)
-
-
+@patch.dict(SOLVERS)
+@patch.dict(RELAXATIONS)
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_code_on_a_page_runs_in_order(page, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
@@ -44,8 +42,32 @@ def test_code_on_a_page_runs_in_order(page, tmp_path, monkeypatch):
         exec(compile(above + block[1], str(page), "exec"), names)
 
 
+def test_examples_of_the_readme_give_what_they_show():
+    options = {"module_relative": False, "optionflags": doctest.ELLIPSIS}
+    assert doctest.testfile(str(ROOT / "README.md"), **options) == (0, 9)
+
+
+def test_results_in_the_readme_are_those_of_the_file():
+    assert report_tables.means_tables() in README, "python docs/report_tables.py writes it anew"
+    assert report_tables.readme_text() == README
+
+
+def test_links_and_pictures_of_the_readme_are_there():
+    for target in re.findall(r"\]\(([^)]+)\)", README):
+        if not target.startswith("https://"):
+            file, _, heading = target.partition("#")
+            assert (ROOT / file).exists(), target
+            assert not heading or heading in headings(ROOT / file), target
+
+
+def headings(file):
+    """Those of a page, as links name them."""
+    found = re.findall(r"^#+ (.+)$", file.read_text(encoding="utf-8"), re.MULTILINE)
+    return [heading.lower().replace(" ", "-") for heading in found]
+
+
 def test_every_module_is_in_the_api():
-    listed = set(re.findall(r"^   (propcvx[\w.]*)$", (ROOT / "docs/api.rst").read_text(), re.M))
+    listed = set(re.findall(r"^   (propcvx[\w.]*)$", API, re.MULTILINE))
     assert [name for name in listed if importlib.util.find_spec(name) is None] == []
     for module in pkgutil.walk_packages(propcvx.__path__, "propcvx."):
         package = importlib.import_module(module.name.rpartition(".")[0])
@@ -56,10 +78,8 @@ def test_every_module_is_in_the_api():
 
 
 def test_names_at_the_top_are_those_of_the_api():
-    block = re.search(
-        r"from propcvx import \((.*?)\)", (ROOT / "docs/api.rst").read_text(), re.DOTALL
-    )
-    assert set(re.findall(r"\w+", block[1])) == set(propcvx.__all__)
+    block = re.search(r"from propcvx import \((.*?)\)", API, re.DOTALL)[1]
+    assert set(re.findall(r"\w+", block)) == set(propcvx.__all__)
 
 
 def test_programs_have_a_row_in_their_table():
@@ -125,24 +145,18 @@ def test_docstrings_cite_what_the_paper_has():
 
 def test_numbers_are_those_of_the_paper(data_dir):
     source = (data_dir.parent / "paper/proportion-svm-icml2013.tex").read_text(encoding="utf-8")
-    listed = [
-        (part.printed, part.label) for part in paper_equations.PARTS if "tion (" in part.printed
-    ]
-    assert list(numbered_equations(source)) == listed
-    kept = {part.label for part in paper_equations.PARTS}
-    labels = set(re.findall(r"\\label\{((?!sec|sub)[^}]*)\}", source))
-    assert labels <= kept
+    listed = {part.printed: part.label for part in paper_equations.PARTS}
+    numbered = {name: listed[name] for name in listed if "tion (" in name}
+    labels = labels_of_numbers(source)
+    assert numbered == {f"Equation ({n})": label for n, label in enumerate(labels, start=1)}
+    assert set(re.findall(r"\\label\{((?!sec|sub)[^}]*)\}", source)) <= set(listed.values())
 
 
-def numbered_equations(source):
-    """What is printed beside each numbered row of a display, and its label."""
-    number = 0
-    for display in re.findall(
-        r"\\begin\{(?:equation|align)\}(.*?)\\end\{(?:eq|al)", source, re.DOTALL
-    ):
+def labels_of_numbers(source):
+    """The label, or None, of each row of a display that has a number."""
+    displays = r"\\begin\{(?:equation|align)\}(.*?)\\end\{(?:eq|al)"
+    for display in re.findall(displays, source, re.DOTALL):
         label = re.search(r"\\label\{([^}]*)\}", display)
         body = re.sub(r"\\begin\{cases\}.*?\\end\{cases\}", "", display, flags=re.DOTALL)
-        rows = [row for row in body.split(r"\\") if "nonumber" not in row]
-        for _ in rows:
-            number += 1
-            yield f"Equation ({number})", label and label[1]
+        n_rows = sum("nonumber" not in row for row in body.split(r"\\"))
+        yield from [label and label[1]] * n_rows

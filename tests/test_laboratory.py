@@ -3,16 +3,18 @@
 import json
 import re
 from dataclasses import replace
+from unittest.mock import Mock
 
 import numpy as np
 import pytest
 from small_problems import small_problem
 
-from propcvx import bag_target, certify
+from propcvx import ConvPropSVM, bag_target, certify
 from propcvx.cli import main
 from propcvx.errors import InputError
-from propcvx.experiments.laboratory import KINDS, Problem, compare_relaxations, comparison_text
+from propcvx.experiments.laboratory import KINDS, compare_relaxations
 from propcvx.experiments.programs import sample_in_bags
+from propcvx.experiments.relax_command import comparison_text
 from propcvx.relaxation import RELAXATIONS, ContinuousLabels, register_relaxation
 
 PNG = b"\x89PNG\r\n\x1a\n"
@@ -23,9 +25,8 @@ ROUNDING = 1e-7
 def compared():
     """Rows of a tiny problem by kind, and the values of its best labeling."""
     problem = small_problem(1, sizes=(3, 3), known=0.1)
-    rows = compare_relaxations(
-        problem.X, problem.y, 0.5, labels=problem.labels, epsilon=0.1, time_limit=5.0
-    )
+    posed = {"labels": problem.labels, "epsilon": 0.1, "time_limit": 5.0}
+    rows = compare_relaxations(problem.X, problem.y, 0.5, **posed)
     best = certify(problem.X, problem.y, 0.5, epsilon=0.1, kinds="enumeration", tol=1e-6)
     return {row["kind"]: row for row in rows}, best
 
@@ -71,9 +72,9 @@ def test_kinds_prove_what_they_can(compared):
 def test_a_labeling_is_measured_by_its_own_svm():
     problem, posed = small_problem(4, sizes=(4, 4)), {"kernel": "rbf", "gamma": 0.5}
     alone = bag_target(np.arange(8), (problem.labels > 0).astype(float))
-    row = compare_relaxations(
+    _, row = compare_relaxations(
         problem.X, alone, 0.5, labels=problem.labels, kinds="diffrac", **posed
-    )[1]
+    )
     exact = certify(problem.X, alone, 0.5, kinds="enumeration", tol=1e-7, **posed)
     assert exact.lower * (1.0 - ROUNDING) <= row["upper"]
     assert row["upper"] == pytest.approx(exact.upper, rel=1e-6)
@@ -94,7 +95,7 @@ def test_a_kind_that_cannot_is_a_row_with_the_reason():
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        ({"kinds": ["lifted", "lift"]}, "'branch_and_bound'"),
+        ({"kinds": ["lifted", "lift"]}, "kinds must be one of .*'branch_and_bound'"),
         ({"C": -1.0}, "C must"),
         ({"labels": [1, -1]}, "labels must"),
         ({"time_limit": 0.0}, "time_limit"),
@@ -118,44 +119,45 @@ def test_time_ends_algorithm_2_between_its_rounds():
     assert full["rounds"] > 1
 
 
-class FailsLater:
-    """A relaxation that proves something and fails in its second round."""
+class Odd:
+    """A relaxation whose result is changed, and that may fail after its first round."""
 
-    def __init__(self, error):
-        self.error = error
+    def __init__(self, error=None, **changes):
+        self.error, self.changes = error, changes
 
     def relax(self, *problem, on_round, **how):
-        on_round(ContinuousLabels().relax(*problem, **how))
-        raise self.error
+        result = replace(ContinuousLabels().relax(*problem, **how), **self.changes)
+        on_round(result)
+        if self.error is not None:
+            raise self.error
+        return result
 
 
 def test_a_failure_is_a_row_with_what_was_proved():
     problem = small_problem(0, known=0.9)
-    kinds = [FailsLater(ZeroDivisionError("on purpose")), "enumeration"]
+    kinds = [Odd(ZeroDivisionError("on purpose")), "enumeration"]
     _, failed, last = compare_relaxations(problem.X, problem.y, kinds=kinds)
     assert (failed["status"], last["status"]) == ("failed", "proved optimal")
     assert failed["reason"] == "ZeroDivisionError: on purpose"
     assert 0.0 < failed["lower"] <= last["upper"] * (1.0 + ROUNDING)
 
 
-class FalseBound:
-    """A relaxation whose lower bound is none."""
-
-    def __init__(self, lower):
-        self.lower = lower
-
-    def relax(self, *problem, **how):
-        result = ContinuousLabels().relax(*problem, **how)
-        return replace(result, lower=self.lower, upper=np.inf)
+def test_an_interrupted_judgement_leaves_an_empty_row(monkeypatch):
+    problem = small_problem(0)
+    monkeypatch.setattr(ConvPropSVM, "score", Mock(side_effect=[-0.25, KeyboardInterrupt]))
+    search, row = compare_relaxations(problem.X, problem.y, kinds="enumeration")
+    assert (search["status"], search["bag_error"]) == ("done", 0.25)
+    assert (row["status"], row["lower"]) == ("interrupted", None)
 
 
 def test_a_false_bound_is_found_by_the_labelings_of_others():
     problem = small_problem(0)
     best = certify(problem.X, problem.y, kinds="enumeration").upper
-    search, false = compare_relaxations(problem.X, problem.y, kinds=FalseBound(1.01 * best))
+    false = Odd(lower=1.01 * best, upper=np.inf)
+    search, row = compare_relaxations(problem.X, problem.y, kinds=false)
     assert search["upper"] == pytest.approx(best, rel=1e-4)
-    assert (false["status"], false["lower"]) == ("refused", None)
-    assert "FalseBound" in false["reason"]
+    assert (row["status"], row["lower"]) == ("refused", None)
+    assert "Odd" in row["reason"]
 
 
 def test_a_sample_is_that_of_its_seed():
@@ -176,18 +178,17 @@ def test_data_of_another_name_or_size_are_refused(monkeypatch, request):
 
 def test_the_command_prints_keeps_and_draws(tmp_path, capsys):
     file, figure, curves = (tmp_path / name for name in ("rows.json", "a.png", "b.png"))
-    arguments = ["--instances", "10", "--bag-size", "5", "--C", "0.1,1", "--time-limit", "10"]
-    kinds = ["--compare", "diffrac,branch_and_bound"]
-    files = ["--json", str(file), "--figure", str(figure), "--curves", str(curves)]
-    assert main(["relax", *arguments, *kinds, *files]) == 0
+    files = [f"--json={file}", f"--figure={figure}", f"--curves={curves}"]
+    asked = "--instances 10 --bag-size 5 --C 0.1,1 --compare diffrac,branch_and_bound"
+    assert main(["relax", *asked.split(), *files]) == 0
     printed = capsys.readouterr().out
     assert printed.count("best upper bound") == 2
     assert "proved optimal" in printed
     assert all(path.read_bytes().startswith(PNG) for path in (figure, curves))
     kept = json.loads(file.read_text())["comparisons"]
-    assert [one["problem"]["C"] for one in kept] == [0.1, 1.0]
+    problems = [one["problem"] for one in kept]
+    assert [(one["instances"], one["C"]) for one in problems] == [(10, 0.1), (10, 1.0)]
     assert [row["kind"] for row in kept[0]["rows"]] == ["search", "diffrac", "branch_and_bound"]
-    assert Problem(**kept[0]["problem"]).instances == 10
 
 
 @pytest.mark.parametrize("arguments", [["--C", "0"], ["--json", "no/such/folder.json"]])
@@ -200,10 +201,10 @@ def test_wrong_arguments_end_the_command_with_usage(arguments, capsys):
 
 def test_interrupted_it_keeps_what_was_done(tmp_path, capsys):
     file = tmp_path / "rows.json"
-    register_relaxation("stopped", FailsLater(KeyboardInterrupt()))
-    arguments = ["--instances", "10", "--C", "0.1,1", "--compare", "diffrac,stopped,enumeration"]
+    register_relaxation("stopped", Odd(KeyboardInterrupt()))
+    asked = "--instances 10 --C 0.1,1 --compare diffrac,stopped,enumeration"
     try:
-        assert main(["relax", *arguments, "--json", str(file)]) == 130
+        assert main(["relax", *asked.split(), "--json", str(file)]) == 130
     finally:
         del RELAXATIONS["stopped"]
     assert "interrupted" in capsys.readouterr().out

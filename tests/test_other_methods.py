@@ -4,21 +4,28 @@ import io
 import json
 import os
 import sys
-from dataclasses import replace
+from itertools import compress
 from types import SimpleNamespace
+from unittest.mock import Mock
 
 import numpy as np
 import pytest
 from sklearn.base import clone
 from sklearn.model_selection import ParameterGrid
+from small_problems import small_problem
 
 import propcvx
 from propcvx import ConvPropSVM, InvCal
-from propcvx.datasets import proportions_of, random_bags
 from propcvx.errors import InputError
 from propcvx.experiments import llp_learn_script
 from propcvx.experiments.evaluation import Method, Sample
-from propcvx.experiments.methods import ECOLOGICAL, LLP_LEARN, averaged_methods, cheaper
+from propcvx.experiments.methods import (
+    ECOLOGICAL,
+    LLP_LEARN,
+    averaged_methods,
+    cheaper,
+    printed_method,
+)
 from propcvx.experiments.other_methods import (
     PYTHON,
     AveragedMethods,
@@ -26,14 +33,8 @@ from propcvx.experiments.other_methods import (
     LLPLearn,
     LLPLearnError,
     not_worse,
-    require_llp_learn,
 )
-from propcvx.experiments.reproduce import Cell, Protocol, run_plan
-from propcvx.experiments.reproduce.evaluate import run_cell
-
-installed = pytest.mark.skipif(
-    PYTHON not in os.environ, reason=f"{PYTHON} names no Python with llp-learn"
-)
+from propcvx.experiments.reproduce import Cell, run_plan
 
 
 def test_ecological_regression_finds_the_rates_of_groups():
@@ -47,23 +48,19 @@ def test_ecological_regression_finds_the_rates_of_groups():
 
 
 def test_ecological_regression_weighs_bags_by_size_whatever_the_order():
-    random = np.random.RandomState(0)
-    bags = np.repeat(np.arange(9), random.randint(1, 20, 9))
-    X, labels = random.randn(len(bags), 3), random.choice([-1, 1], len(bags))
-    y = propcvx.bag_target(bags, proportions_of(labels, bags))
+    problem = small_problem(0, sizes=(1, 3, 4, 6, 9, 11, 13, 16, 19), n_features=3)
+    X, y = problem.X, problem.y
     model = EcologicalRegression().fit(X, y)
-    means = np.array([X[bags == bag].mean(axis=0) for bag in bags])
-    design = np.column_stack([means, np.ones(len(bags))])  # a row for each instance of a bag
+    means = np.array([X[y["bag"] == bag].mean(axis=0) for bag in y["bag"]])
+    design = np.column_stack([means, np.ones(len(y))])  # a row for each instance of a bag
     best = np.linalg.lstsq(design, y["proportion"], rcond=None)[0]
     assert model.model_.coef_ == pytest.approx(best[:3])
-    order = random.permutation(len(bags))
+    order = np.random.RandomState(0).permutation(len(y))
     again = EcologicalRegression().fit(X[order], y[order])
     assert again.decision_function(X) == pytest.approx(model.decision_function(X))
 
 
-def test_ecological_regression_has_one_combination_and_the_linear_kernel():
-    result = run_cell(Cell("blobs", "linear", 2, ECOLOGICAL, 0, 0))
-    assert (result["error"], len(result["points"])) == ("", 1)
+def test_ecological_regression_has_the_linear_kernel_only():
     with pytest.raises(InputError, match=r"kernel must be .*'linear'.*got 'rbf'"):
         Cell("blobs", "rbf", 2, ECOLOGICAL, 0, 0)
 
@@ -72,23 +69,8 @@ def test_ecological_regression_has_one_combination_and_the_linear_kernel():
 
 
 @pytest.fixture(scope="module")
-def sample():
-    random = np.random.RandomState(0)
-    labels = random.choice([-1, 1], 120)
-    return Sample.in_bags(random.randn(120, 3) + labels[:, None], labels, random_bags(labels, 8, 0))
-
-
-@pytest.fixture(scope="module")
-def methods():
-    return [
-        Method("InvCal", InvCal(), {"C_p": [0.1, 10.0], "epsilon": [0.0, 0.1]}),
-        Method("conv-pSVM", ConvPropSVM(), {"C": [0.1, 1.0]}),
-    ]
-
-
-@pytest.fixture(scope="module")
-def averaged(sample, methods):
-    return AveragedMethods(methods, random_state=0).fit(sample.X, sample.y)
+def problem():
+    return small_problem(0, sizes=(8,) * 15, n_features=3)
 
 
 def test_what_a_standard_error_rules_out_whatever_the_order():
@@ -100,106 +82,97 @@ def test_what_a_standard_error_rules_out_whatever_the_order():
     assert not_worse(errors[::-1]).tolist() == [True, False, True, True]
 
 
-def test_the_average_is_over_parameters_not_worse_than_the_best_then_over_methods(
-    averaged, sample, methods
-):
-    errors, kept = np.concatenate(averaged.errors_), np.concatenate(averaged.kept_)
-    assert errors.shape == (6, 15)  # four of InvCal and two of conv-pSVM, on each of the 15 bags
-    assert np.array_equal(kept, not_worse(errors))
+def test_the_average_is_over_parameters_not_worse_than_the_best_then_over_methods(problem):
+    methods = [
+        Method("InvCal", InvCal(), {"C_p": [0.1, 10.0], "epsilon": [0.0, 0.1]}),
+        Method("conv-pSVM", ConvPropSVM(), {"C": [0.1, 1.0]}),
+    ]
+    averaged, again = (
+        AveragedMethods(methods, random_state=0).fit(problem.X, problem.y) for _ in range(2)
+    )
+    assert averaged.errors_.shape == (6, 15)  # of four and two combinations, on 15 bags
+    assert np.array_equal(averaged.kept_, not_worse(averaged.errors_))
     means = []
-    for method, keeps in zip(methods, averaged.kept_, strict=True):
+    for method, kept in zip(methods, np.split(averaged.kept_, [4]), strict=True):
         scores = []
-        for parameters, keep in zip(ParameterGrid(method.grid), keeps, strict=True):
-            if keep:
-                model = clone(method.estimator).set_params(**parameters).fit(sample.X, sample.y)
-                score = model.decision_function(sample.X)
-                scores.append(score / np.sqrt(np.mean(score**2)))
+        for parameters in compress(ParameterGrid(method.grid), kept):
+            model = clone(method.estimator).set_params(**parameters).fit(problem.X, problem.y)
+            score = model.decision_function(problem.X)
+            scores.append(score / np.sqrt(np.mean(score**2)))
         means += [np.mean(scores, axis=0)] if scores else []
-    expected = np.mean(means, axis=0)
-    assert np.allclose(averaged.decision_function(sample.X), expected, atol=1e-6)
-    again = clone(averaged).fit(sample.X, sample.y)
-    assert np.array_equal(again.decision_function(sample.X), averaged.decision_function(sample.X))
+    found = averaged.decision_function(problem.X)
+    assert np.allclose(found, np.mean(means, axis=0), atol=1e-6)
+    assert np.array_equal(found, again.decision_function(problem.X))
 
 
-def test_averaged_methods_are_far_better_than_chance(sample):
+def test_averaged_methods_are_far_better_than_chance(problem):
     model = averaged_methods(0)
     model.set_params(methods=[cheaper(method) for method in model.methods], n_splits=2)
-    assert model.fit(sample.X, sample.y).score(sample.X, sample.labels) > 0.75
+    assert model.fit(problem.X, problem.y).score(problem.X, problem.labels) > 0.75
 
 
 # llp-learn
 
 
-def test_without_its_environment_nothing_is_run(tmp_path, monkeypatch):
-    cells = [Cell("blobs", "linear", 4, method, 0, 0) for method in ("MeanMap", LLP_LEARN[0])]
-    monkeypatch.delenv(PYTHON, raising=False)
-    with pytest.raises(InputError, match=r"needs an environment of its own: .*pip install llp-lea"):
-        run_plan(cells, tmp_path / "results", progress=False)
-    assert not (tmp_path / "results").exists()
-
-
 @pytest.mark.parametrize(
     ("python", "message"),
     [
+        ("", "needs an environment of its own: .*pip install llp-lea"),
         (sys.executable, "must have llp-learn 1.6.0, .* has no llp-learn; python3.11 -m venv"),
         ("/no/such/python", "must name a Python, .*/no/such/python"),
     ],
 )
-def test_a_python_without_llp_learn_is_refused(monkeypatch, python, message):
+def test_without_llp_learn_nothing_is_run(python, message, tmp_path, monkeypatch):
     monkeypatch.setenv(PYTHON, python)
+    cells = [Cell("blobs", "linear", 4, method, 0, 0) for method in ("MeanMap", LLP_LEARN[0])]
     with pytest.raises(InputError, match=message):
-        require_llp_learn()
+        run_plan(cells, tmp_path / "results", progress=False)
+    assert not (tmp_path / "results").exists()
 
 
-def test_a_failure_there_is_in_the_message(sample, monkeypatch):
+def test_a_failure_there_is_in_the_message(problem, monkeypatch):
     monkeypatch.setenv(PYTHON, sys.executable)
     with pytest.raises(LLPLearnError, match=r"llp-learn .*EM.*: ModuleNotFoundError: .*llp_l"):
-        LLPLearn("EM").fit(sample.X, sample.y)
+        LLPLearn("EM").fit(problem.X, problem.y)
 
 
 @pytest.mark.parametrize(
-    ("name", "given"),
-    [("alterSVM", {"C": 2.0, "C_p": 3.0, "random_state": 7}), ("EM", {"random_state": 7})],
+    ("name", "inside", "given"),
+    [
+        (LLP_LEARN[0], [], {"C": 2.0, "C_p": 3.0, "random_state": 7}),
+        (LLP_LEARN[1], [2.0], {"random_state": 7}),
+    ],
 )
-def test_the_script_gives_bags_and_parameters_to_llp_learn(name, given, monkeypatch, capsys):
+def test_the_script_gives_bags_and_parameters_to_llp_learn(
+    name, inside, given, monkeypatch, capsys
+):
     """With something in place of llp-learn, which is installed nowhere near."""
-    seen = []
-
-    class Model:
-        def __init__(self, *inside, **parameters):
-            assert [one.C for one in inside] == ([2.0] if name == "EM" else [])
-            seen.append(parameters)
-
-        def fit(self, X, bags, proportions):
-            seen.append((X.shape, bags.tolist(), proportions.tolist()))
-            print("what llp-learn prints")
-            self.model = SimpleNamespace(coef_=X[:1], intercept_=np.array([0.5]))
-
+    made = Mock()
+    made.return_value.fit.side_effect = lambda *bags: print("what llp-learn prints")
+    made.return_value.model = SimpleNamespace(
+        coef_=np.array([[1.0, 2.0]]), intercept_=np.array([0.5])
+    )
     for module, method in (("alter", "alterSVM"), ("em", "EM")):
-        monkeypatch.setitem(sys.modules, f"llp_learn.{module}", SimpleNamespace(**{method: Model}))
+        monkeypatch.setitem(sys.modules, f"llp_learn.{module}", SimpleNamespace(**{method: made}))
+    bags = {"X": [[1.0, 2.0]] * 2, "bags": [0, 1], "proportions": [1.0, 0.0]}
     data = io.BytesIO()
-    np.savez(data, X=[[1.0, 2.0]] * 2, bags=np.array([0, 1]), proportions=np.array([1.0, 0.0]))
+    np.savez(data, **bags)
     data.seek(0)
     monkeypatch.setattr(sys, "stdin", SimpleNamespace(buffer=data))
-    llp_learn_script.main(LLPLearn(name, 2.0, 3.0, random_state=7).get_params())
+    method = printed_method(name, random_state=7).estimator.set_params(C=2.0, C_p=3.0)
+    llp_learn_script.main(method.get_params())
     assert json.loads(capsys.readouterr().out) == {"coef": [1.0, 2.0], "intercept": 0.5}
-    assert seen == [given, ((2, 2), [0, 1], [1.0, 0.0])]
+    assert ([model.C for model in made.call_args.args], made.call_args.kwargs) == (inside, given)
+    received = made.return_value.fit.call_args.args
+    assert [part.tolist() for part in received] == list(bags.values())
 
 
-@installed
+@pytest.mark.skipif(not os.environ.get(PYTHON), reason=f"{PYTHON} names no Python with llp-learn")
 @pytest.mark.parametrize("name", ["alterSVM", "EM"])
 def test_llp_learn_with_bags_of_one_separates_the_classes(name):
     labels = np.repeat([1, -1], 20)
     X = np.random.RandomState(0).randn(40, 2) + 4.0 * labels[:, None]
     sample = Sample.in_bags(X, labels, np.arange(40))
-    model = LLPLearn(name, C_p=10.0, random_state=0).fit(sample.X, sample.y)
-    assert np.array_equal(model.predict(X), labels)
-
-
-@installed
-def test_a_cell_of_llp_learn_is_run_with_the_seed_of_the_cell():
-    protocol = Protocol().with_options(tuning="none")
-    cell = Cell("blobs", "linear", 4, LLP_LEARN[1], 0, 0, protocol)
-    one, other = run_cell(cell), run_cell(replace(cell))
-    assert one["error"] == other["error"] == ""
-    assert one["points"][0]["accuracy"] == other["points"][0]["accuracy"]
+    one, other = (LLPLearn(name, C_p=10.0, random_state=0).fit(X, sample.y) for _ in range(2))
+    assert np.array_equal(one.predict(X), labels)
+    assert np.array_equal(one.coef_, other.coef_)

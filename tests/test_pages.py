@@ -26,43 +26,30 @@ PAGES = [
 IN_A_BROWSER = sorted(path.name for path in (BUILT / "lite/files").glob("*.ipynb"))
 PYODIDE = "https://cdn.jsdelivr.net/pyodide/"
 API = [name for name in PAGES if name.startswith("generated")]
+API_ON_REQUEST = [pytest.param(name, marks=pytest.mark.slow) for name in API]
 
 CUT = """() => {
-    const scrolls = element => {
-        for (let e = element; e && e !== document.body; e = e.parentElement)
-            if (/auto|scroll/.test(getComputedStyle(e).overflowX)) return true;
-        return false;
-    };
+    const scrolls = e => e !== document.body
+        && (/auto|scroll/.test(getComputedStyle(e).overflowX) || scrolls(e.parentElement));
     const width = document.documentElement.clientWidth;
     return [...document.querySelectorAll("article table, article pre, article img, mjx-container")]
         .filter(e => e.getBoundingClientRect().right > width + 1 && !scrolls(e))
         .map(e => e.tagName + ": " + e.textContent.slice(0, 60));
 }"""
 RAW_FORMULAS = r"""() => {
-    const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
-    const found = [];
-    while (walker.nextNode()) {
-        const node = walker.currentNode;
-        if (node.parentElement.closest("pre, code, script, style, mjx-container")) continue;
-        if (/\\\(|\\\[|\$\$|\{\{/.test(node.data)) found.push(node.data.trim().slice(0, 60));
-    }
-    return found;
+    const text = document.body.cloneNode(true);
+    text.querySelectorAll("pre, code, script, style, mjx-container").forEach(e => e.remove());
+    return text.textContent.match(/(\\\(|\\\[|\$\$|\{\{).{0,60}/g) ?? [];
 }"""
 MISSING_PICTURES = """() => [...document.images]
     .filter(e => e.offsetParent && !(e.complete && e.naturalWidth)).map(e => e.src)"""
 
 
-class Quiet(SimpleHTTPRequestHandler):
-    """Serves the pages without a log."""
-
-    def log_message(self, *args):
-        pass
-
-
 @pytest.fixture(scope="module")
 def address():
     """Address of the built pages."""
-    server = ThreadingHTTPServer(("127.0.0.1", 0), partial(Quiet, directory=str(BUILT)))
+    handler = partial(SimpleHTTPRequestHandler, directory=str(BUILT))
+    server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
     threading.Thread(target=server.serve_forever, daemon=True).start()
     yield f"http://127.0.0.1:{server.server_port}/"
     server.shutdown()
@@ -84,23 +71,27 @@ def browser():
 @pytest.fixture(scope="module", params=WIDTHS)
 def tab(browser, request):
     """A window of one width, and what it asked of other hosts."""
-    window = browser.new_page(viewport={"width": WIDTHS[request.param], "height": 900})
+    with browser.new_page(viewport={"width": WIDTHS[request.param], "height": 900}) as window:
+        refuse_others(window)
+        yield window
+
+
+def refuse_others(window):
+    """Let a window ask this host alone; ``elsewhere`` is what it asked of others."""
+
+    def refuse(route):
+        window.elsewhere.append(route.request.url)
+        route.abort()
+
     window.elsewhere = []
-    window.route(lambda url: "127.0.0.1" not in url, partial(_refuse, window.elsewhere))
-    yield window
-    window.close()
-
-
-def _refuse(asked, route):
-    asked.append(route.request.url)
-    route.abort()
+    window.route(lambda url: "127.0.0.1" not in url, refuse)
 
 
 def test_there_are_pages():
     assert len(PAGES) > 20
 
 
-@pytest.mark.parametrize("name", [name for name in PAGES if name not in API])
+@pytest.mark.parametrize("name", [*(name for name in PAGES if name not in API), *API_ON_REQUEST])
 def test_page_is_whole(tab, address, name):
     tab.elsewhere.clear()
     assert tab.goto(address + name).ok
@@ -113,42 +104,33 @@ def test_page_is_whole(tab, address, name):
     assert tab.elsewhere == []
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("tab", ["phone"], indirect=True)
-def test_api_pages_are_whole(tab, address):
-    for name in API:
-        test_page_is_whole(tab, address, name)
-
-
 @pytest.mark.parametrize("name", ["index.html", "install.html", "relaxations.html", *API[:1]])
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_text_can_be_read(browser, address, name, scheme):
     axe = pytest.importorskip("axe_playwright_python.sync_playwright").Axe()
-    page = browser.new_page(color_scheme=scheme)
-    page.goto(address + name)
-    results = axe.run(page, options={"runOnly": ["color-contrast"]})
-    page.close()
+    with browser.new_page(color_scheme=scheme) as page:
+        page.goto(address + name)
+        results = axe.run(page, options={"runOnly": ["color-contrast"]})
     assert results.violations_count == 0, results.generate_report()
 
 
 @pytest.mark.parametrize("name", PAGES)
 def test_links_lead_somewhere(name):
     links = re.findall(r'<a [^>]*href="([^"]+)"', (BUILT / name).read_text(encoding="utf-8"))
-    dead = []
-    for link in links:
-        if urlsplit(link).scheme:
-            continue
-        target = urlsplit(urljoin(name, link))
-        path, anchor = BUILT / unquote(target.path or name), unquote(target.fragment)
-        if not path.is_file() or (anchor and anchor not in ids_of(path)):
-            dead.append(link)
-    assert dead == []
+    assert [link for link in links if not urlsplit(link).scheme and is_dead(link, name)] == []
+
+
+def is_dead(link, name):
+    """Whether a link on a page leads nowhere."""
+    target = urlsplit(urljoin(name, link))
+    path, anchor = BUILT / unquote(target.path or name), unquote(target.fragment)
+    return not path.is_file() or (bool(anchor) and anchor not in ids_of(path))
 
 
 @cache
 def ids_of(path):
     """Places on a page that links can name."""
-    return set(re.findall(r'\bid="([^"]+)"', path.read_text(encoding="utf-8"))) | {""}
+    return set(re.findall(r'\bid="([^"]+)"', path.read_text(encoding="utf-8")))
 
 
 def opened_in_a_browser(window, address, notebook):
@@ -159,13 +141,12 @@ def opened_in_a_browser(window, address, notebook):
 
 
 def test_a_notebook_opens_in_a_browser_and_asks_for_nothing_but_python(browser, address):
-    window, elsewhere = browser.new_page(), []
-    window.route(lambda url: "127.0.0.1" not in url, partial(_refuse, elsewhere))
-    with window.expect_request(lambda request: request.url.startswith(PYODIDE)):
-        opened_in_a_browser(window, address, IN_A_BROWSER[0])
-    assert [url for url in elsewhere if not url.startswith(PYODIDE)] == []
-    assert window.locator(".jp-Dialog").count() == 0
-    window.close()
+    with browser.new_page() as window:
+        refuse_others(window)
+        with window.expect_request(lambda request: request.url.startswith(PYODIDE)):
+            opened_in_a_browser(window, address, IN_A_BROWSER[0])
+        assert [url for url in window.elsewhere if not url.startswith(PYODIDE)] == []
+        assert window.locator(".jp-Dialog").count() == 0
 
 
 @pytest.mark.slow
@@ -176,10 +157,9 @@ def test_a_notebook_reaches_its_first_plot_within_a_minute(browser, address, not
     except URLError as failure:
         if not hasattr(failure, "code"):
             pytest.skip(f"needs {PYODIDE}: {failure}")
-    window = browser.new_page()
-    opened_in_a_browser(window, address, notebook)
-    window.get_by_role("menuitem", name="Run", exact=True).click()
-    window.get_by_role("menuitem", name="Run All Cells", exact=True).click()
-    window.wait_for_selector(".jp-OutputArea-output img", timeout=60_000)
-    assert window.locator(".jp-OutputArea-output[data-mime-type*=error]").count() == 0
-    window.close()
+    with browser.new_page() as window:
+        opened_in_a_browser(window, address, notebook)
+        window.get_by_role("menuitem", name="Run", exact=True).click()
+        window.get_by_role("menuitem", name="Run All Cells", exact=True).click()
+        window.wait_for_selector(".jp-OutputArea-output img", timeout=60_000)
+        assert window.locator(".jp-OutputArea-output[data-mime-type*=error]").count() == 0

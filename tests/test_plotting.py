@@ -1,101 +1,192 @@
-"""Pictures have the panels and names they should, and change nothing global."""
+"""Pictures look as those in tests/pictures, and have the panels and names that they should.
 
+PROPCVX_DRAW=1 draws the pictures in tests/pictures anew.
+"""
+
+import os
+from base64 import b64decode
+from io import BytesIO
+from pathlib import Path
+from types import SimpleNamespace
 from xml.etree import ElementTree
 
 import matplotlib as mpl
 import numpy as np
 import pytest
+from matplotlib.axes import Axes
 from matplotlib.colors import same_color
+from matplotlib.figure import Figure
+from matplotlib.testing.compare import compare_images
+from PIL import Image
 from sklearn.svm import SVC
 
+from propcvx import bag_target, plotting
+from propcvx.alternating.algorithm import Iterate
+from propcvx.alternating.problem import Separator
+from propcvx.bounds.interval import NodeRecord
 from propcvx.datasets import make_two_bags
 from propcvx.errors import InputError
-from propcvx.plotting import (
-    accuracy_by_bag_size,
-    bounds_over_time,
-    figure_one,
-    interval_comparison,
-    line_grid,
-    method_comparison,
-    svg_text,
-)
+from propcvx.history import History, Round, StopReason
 from propcvx.plotting.style import BLUE
 
+KEPT = Path(__file__).with_name("pictures")
+TOLERANCE = 12.0
+"""Root mean square of the difference in grey values, for fonts that another version sets apart."""
 
-@pytest.fixture(scope="module")
-def data():
-    return make_two_bags(10, random_state=0)
-
-
-@pytest.fixture(scope="module")
-def right(data):
-    return SVC(kernel="linear").fit(data.X, data.labels)
+X = np.random.RandomState(0).normal(size=(24, 2))
+LABELS = np.where(X[:, 0] > 0, 1, -1)
+Y = bag_target(np.repeat(["a", "b", "c"], 8), {"a": 0.25, "b": 0.5, "c": 0.75})
 
 
-@pytest.fixture(scope="module")
-def wrong(data):
-    return SVC(kernel="linear").fit(data.X, -data.labels)
+def fitted(*rounds):
+    """What has a history of rounds with those objectives and values of C*."""
+    records = [Round(value, "piqp", "optimal", 0.1, C_star=level) for value, level in rounds]
+    return SimpleNamespace(history_=History(records, StopReason.CONVERGED))
 
 
-def test_figure_one_has_the_papers_four_panels(data, right, wrong):
-    figure = figure_one(data, [("means", {"A": wrong, "B": wrong}), ("pSVM", {"C": right})])
-    assert [ax.get_title() for ax in figure.axes] == [
-        "(a) bag 1: 60% positive",
-        "(b) bag 2: 40% positive",
-        "(c) means",
-        "(d) pSVM",
-    ]
+def iterate(number, C_star):
+    separator = Separator(np.array([1.0, 0.3]), 0.1, np.zeros(len(LABELS)))
+    return Iterate(number, C_star, LABELS, separator, 1.0, 2, StopReason.MAX_ROUNDS)
+
+
+NODES = [
+    NodeRecord(0, -1, 0, 1.0, "branched", (9, 9), 0.4),
+    NodeRecord(1, 0, 1, 1.5, "branched", (4, 9), 0.6),
+    NodeRecord(2, 0, 1, 2.1, "closed", (5, 9), 0.7),
+    NodeRecord(3, 1, 2, 1.8, "open", (2, 9), 0.8),
+    NodeRecord(4, 1, 2, 2.05, "closed", (2, 9), 0.9),
+]
+PATH = [
+    {"C": c, "accuracy": 0.6 + shift + 0.1 * c, "bag error": 0.1 - shift}
+    for shift in (0.0, 0.04)
+    for c in (1.0, 0.01, 0.1)
+]
+MIXTURE = SimpleNamespace(
+    vectors=np.where(np.random.RandomState(1).normal(size=(3, 12)) > 0, 1.0, -1.0),
+    weights=np.array([0.2, 0.5, 0.3]),
+)
+PLANE = SimpleNamespace(decision_function=lambda points: points @ [1.0, 0.3], epsilon=0.1)
+ONE_SIDED = SimpleNamespace(decision_function=lambda points: np.ones(len(points)))
+"""A classifier without a line, which is drawn as its shade: every instance is positive."""
+MODELS = [
+    SimpleNamespace(coef_=np.array([[c, 1 - c**0.5]]), get_params=lambda c=c: {"C": c})
+    for c in (1.0, 0.01, 0.1)
+]
+PLAIN = fitted((3.0, None), (2.0, None), (1.5, None))
+ANNEALED = fitted((0.1, 0.01), (0.5, 0.1), (2.0, 1.0))
+PICTURES = {
+    "history": lambda ax: plotting.history(PLAIN, ax),
+    "history_annealed": lambda ax: plotting.history(ANNEALED, ax),
+    "boundary": lambda ax: plotting.boundary(PLANE, X, LABELS, ax),
+    "boundary_without_labels": lambda ax: plotting.boundary(PLANE, X, ax=ax),
+    "proportions": lambda ax: plotting.proportions(PLANE, X, Y, ax),
+    "coefficients": lambda ax: plotting.coefficients(MODELS, "C", ax),
+    "annealing_frame": lambda ax: plotting.annealing_frame(iterate(2, 0.01), X, ax),
+    "regularisation_path_repeated": lambda ax: plotting.regularisation_path(PATH, "C", ax),
+    "tree": lambda ax: plotting.tree(SimpleNamespace(nodes=NODES, upper=2.0), ax),
+    "labelings": lambda ax: plotting.labelings(MIXTURE, ax),
+}
+
+
+@pytest.mark.parametrize("name", PICTURES)
+def test_picture_is_as_it_was(name, tmp_path):
+    figure = Figure(figsize=(4.0, 3.0), layout="constrained")
+    ax = figure.subplots()
+    assert PICTURES[name](ax) is ax
+    assert isinstance(PICTURES[name](None), Axes)  # of a new figure
+    kept, drawn = KEPT / f"{name}.png", tmp_path / f"{name}.png"
+    for path in (kept, drawn) if os.environ.get("PROPCVX_DRAW") else (drawn,):
+        figure.savefig(path, dpi=60)
+    assert compare_images(str(kept), str(drawn), TOLERANCE) is None
+
+
+def test_annealing_has_a_frame_for_each_round():
+    frames = [iterate(k + 1, C) for k, C in enumerate((1e-5, 1e-4, 1e-3))]
+    html = plotting.annealing(frames, X)._repr_html_()
+    start = '<img alt="animation" src="data:image/gif;base64,'
+    assert html.startswith(start)
+    picture = Image.open(BytesIO(b64decode(html.removeprefix(start))))
+    assert (picture.format, picture.n_frames) == ("GIF", 3)
+    assert picture.info["loop"] == 0
+
+
+TWO_BAGS = make_two_bags(10, random_state=0)
+THREE = np.ones((24, 3))
+
+
+def figure_one_of(names):
+    """Figure 1 with a panel of classifiers by those names."""
+    return plotting.figure_one(TWO_BAGS, [("a panel", dict.fromkeys(names, PLANE))])
+
+
+@pytest.mark.parametrize(
+    ("draw", "message"),
+    [
+        (lambda: plotting.boundary(PLANE, THREE), r"X must have two columns .* \(24, 3\)"),
+        (lambda: plotting.annealing([iterate(1, 1.0)], THREE), "X must have two columns"),
+        (lambda: plotting.annealing([], X), "at least one round, got none"),
+        (lambda: plotting.figure_one(TWO_BAGS._replace(X=THREE), []), "X must have two columns"),
+        (lambda: figure_one_of("ABC"), r"1 to 2 classifiers, got \['A', 'B', 'C'\]"),
+        (lambda: figure_one_of(""), r"1 to 2 classifiers, got \[\]"),
+        *(
+            (lambda rows=rows: plotting.regularisation_path(rows), "by the same names, 'C' among")
+            for rows in ([], [{"accuracy": 1.0}], [{"C": 1.0, "a": 1.0}, {"C": 2.0}])
+        ),
+    ],
+)
+def test_what_cannot_be_drawn(draw, message):
+    with pytest.raises(InputError, match=message):
+        draw()
+
+
+# Figures with several panels
+
+
+LINE = (np.array([1.0, 10.0]), np.array([0.5, 0.6]), np.array([0.1, 0.0]))
+
+
+def titles(figure):
+    return [ax.get_title() for ax in figure.axes]
+
+
+def words(texts):
+    return [text.get_text() for text in texts]
+
+
+def test_figure_one_has_the_papers_four_panels():
+    X, labels, bags, _ = TWO_BAGS
+    wrong, right = (SVC(kernel="linear").fit(X, sign * labels) for sign in (-1, 1))
+    panels = [("means", {"A": wrong, "B": wrong}), ("pSVM", {"C": right})]
+    figure = plotting.figure_one(TWO_BAGS, panels)
+    of_bags = ["(a) bag 1: 60% positive", "(b) bag 2: 40% positive"]
+    assert titles(figure) == [*of_bags, "(c) means", "(d) pSVM"]
     first, _, third, _ = figure.axes
-    assert [text.get_text() for text in first.get_legend().texts] == [
-        *("positive", "negative", "mean of the bag", "C")
-    ]
-    assert [text.get_text() for text in third.get_legend().texts] == [
-        *("A", "B", "predicted positive", "predicted negative")
-    ]
+    points = ["positive", "negative", "mean of the bag"]
+    assert words(first.get_legend().texts) == [*points, "C"]
+    shades = ["predicted positive", "predicted negative"]
+    assert words(third.get_legend().texts) == ["A", "B", *shades]
     positive = first.collections[0]
     assert same_color(positive.get_facecolor()[0, :3], BLUE)
-    assert np.array_equal(positive.get_offsets(), data.X[(data.bags == 0) & (data.labels == 1)])
+    assert np.array_equal(positive.get_offsets(), X[(bags == 0) & (labels == 1)])
 
 
 @pytest.mark.parametrize(("n_bags", "n_panels"), [(1, 0), (20, 7)])
-def test_figure_one_has_a_panel_for_each_bag_and_each_heading(n_bags, n_panels, data):
-    bags = np.arange(len(data.X)) % n_bags
-    many = data._replace(bags=bags, proportions=dict.fromkeys(range(n_bags), 0.5))
-    figure = figure_one(many, [("method", {"A": OneSided()})] * n_panels)
-    assert len({ax.get_title() for ax in figure.axes}) == n_bags + n_panels
-
-
-def test_what_figure_one_cannot_draw(data, right):
-    with pytest.raises(InputError, match=r"1 to 2 classifiers, got \['A', 'B', 'C'\]"):
-        figure_one(data, [("many", dict.fromkeys("ABC", right))])
-    with pytest.raises(InputError, match=r"1 to 2 classifiers, got \[\]"):
-        figure_one(data, [("none", {})])
-    with pytest.raises(InputError, match=r"X must have two columns .* \(20, 3\)"):
-        figure_one(data._replace(X=np.zeros((20, 3))), [])
-
-
-class OneSided:
-    """A classifier without a line: every instance is positive."""
-
-    def decision_function(self, X):
-        return np.ones(len(X))
-
-
-def test_a_classifier_without_a_line_is_drawn_as_its_shade(data, recwarn, tmp_path):
-    figure_one(data, [("x", {"constant": OneSided()})]).savefig(tmp_path / "figure.png", dpi=20)
+def test_figure_one_has_a_panel_for_each_bag_and_each_heading(n_bags, n_panels, recwarn):
+    bags = np.arange(len(TWO_BAGS.X)) % n_bags
+    many = TWO_BAGS._replace(bags=bags, proportions=dict.fromkeys(range(n_bags), 0.5))
+    figure = plotting.figure_one(many, [("method", {"A": ONE_SIDED})] * n_panels)
+    assert len(set(titles(figure))) == n_bags + n_panels
     assert not recwarn.list
 
 
-def test_comparison_names_methods_ceiling_and_bag_errors(tmp_path):
-    shares = (np.array([0.25, 0.5]), np.array([0.5, 0.5]))
-    figure = method_comparison(
-        {"A": 0.9, "B": 0.8}, ("labels seen", 0.95), {"A": shares, "B": shares}, 50
-    )
-    figure.savefig(tmp_path / "figure.png", dpi=20)
-    upper, *panels = figure.axes
-    assert [label.get_text() for label in upper.get_yticklabels()] == ["A", "B"]
-    assert "labels seen: 95.0%" in {text.get_text() for text in upper.texts}
-    assert [ax.get_title() for ax in panels] == [f"{name}\nbag error 0.125" for name in "AB"]
+def test_comparison_names_methods_ceiling_and_bag_errors():
+    shares = dict.fromkeys("AB", (np.array([0.25, 0.5]), np.array([0.5, 0.5])))
+    figure = plotting.method_comparison({"A": 0.9, "B": 0.8}, ("labels seen", 0.95), shares, 50)
+    plotting.svg_text(figure)
+    accuracies = figure.axes[0]
+    assert words(accuracies.get_yticklabels()) == ["A", "B"]
+    assert "labels seen: 95.0%" in words(accuracies.texts)
+    assert titles(figure)[1:] == ["A\nbag error 0.125", "B\nbag error 0.125"]
 
 
 @pytest.fixture
@@ -111,57 +202,64 @@ def comparisons():
 
 
 def test_intervals_have_a_line_for_every_kind(comparisons):
-    figure = interval_comparison(comparisons)
-    assert [ax.get_title() for ax in figure.axes] == ["one", "two"]
-    assert [tick.get_text() for tick in figure.axes[0].get_yticklabels()] == ["a", "b", "c"]
-    assert [text.get_text() for text in figure.axes[0].texts] == ["refused"]
-    lower, upper = (list(line.get_xdata()) for line in figure.axes[1].lines[:2])
+    figure = plotting.interval_comparison(comparisons)
+    assert titles(figure) == ["one", "two"]
+    first, second = figure.axes
+    assert words(first.get_yticklabels()) == ["a", "b", "c"]
+    assert words(first.texts) == ["refused"]
+    lower, upper = (list(line.get_xdata()) for line in second.lines[:2])
     assert np.array_equal(lower, [1.0, np.nan], equal_nan=True)
     assert upper == [2.0, 2.5]
 
 
 def test_curves_are_of_the_kinds_that_prove_something(comparisons):
-    figure = bounds_over_time(comparisons)
-    assert [text.get_text() for text in figure.legends[0].texts] == ["a"]
+    figure = plotting.bounds_over_time(comparisons)
+    assert words(figure.legends[0].texts) == ["a"]
     curve = figure.axes[0].lines[0]
     assert list(curve.get_xdata()) == [1.0, 3.0]
     assert list(curve.get_ydata()) == [0.5, 0.5]
 
 
-def test_a_line_has_one_colour_in_all_panels_of_its_row(tmp_path):
-    line = (np.array([1.0, 10.0]), np.array([0.5, 0.6]), np.array([0.1, 0.0]))
-    rows = {"accuracy": {"heart": {"A": line, "B": line}, "vote": {"B": line}}, "value": {"v": {}}}
-    figure = line_grid(rows, "C", log=True)
-    figure.savefig(tmp_path / "figure.png", dpi=20)
-    assert [ax.get_title() for ax in figure.axes] == ["heart", "vote", "v"]
-    first, second = figure.axes[:2]
-    assert same_color(first.containers[1][0].get_color(), second.containers[0][0].get_color())
-    assert not same_color(first.containers[0][0].get_color(), first.containers[1][0].get_color())
-    assert [text.get_text() for text in second.get_legend().get_texts()] == ["A", "B"]
-    assert first.get_xscale() == "log"
+def colours_of_lines(figure):
+    """Names of the panels, each with the colours of its lines."""
+    return {
+        ax.get_title(): [bars.lines[0].get_color() for bars in ax.containers] for ax in figure.axes
+    }
 
 
-def test_accuracy_has_a_panel_for_each_method_on_the_same_axes(tmp_path):
+def test_a_line_has_one_colour_in_all_panels_of_its_row():
+    panels = {"heart": {"A": LINE, "B": LINE}, "vote": {"B": LINE}}
+    figure = plotting.line_grid({"accuracy": panels, "value": {"v": {}}}, "C", log=True)
+    plotting.svg_text(figure)
+    colours = colours_of_lines(figure)
+    assert list(colours) == ["heart", "vote", "v"]
+    assert colours["heart"][1:] == colours["vote"] != colours["heart"][:1]
+    assert words(figure.axes[1].get_legend().texts) == ["A", "B"]
+    assert figure.axes[0].get_xscale() == "log"
+
+
+def test_accuracy_has_a_panel_for_each_method_on_the_same_axes():
     sizes = np.array([2.0, 4.0, 8.0])
     one = (sizes, np.array([90.0, 80.0, 70.0]), np.full(3, np.nan))
     two = (sizes[:2], np.array([88.0, 79.0]), np.array([1.0, 2.0]))
     panels = {"A": {"here": one, "paper": two}, "B": {"here": one}, "C": {"paper": two}}
-    figure = accuracy_by_bag_size(panels, "heart")
-    figure.savefig(tmp_path / "figure.png", dpi=20)
-    assert [ax.get_title() for ax in figure.axes] == ["A", "B", "C"]
+    figure = plotting.accuracy_by_bag_size(panels, "heart")
+    plotting.svg_text(figure)
+    colours = colours_of_lines(figure)
+    assert list(colours) == ["A", "B", "C"]
+    assert colours["A"] == [*colours["B"], *colours["C"]]
+    assert len(set(colours["A"])) == 2
     assert len({ax.get_ylim() for ax in figure.axes}) == 1
-    assert [text.get_text() for text in figure.axes[2].get_xticklabels()] == ["2", "4", "8"]
-    assert [text.get_text() for text in figure.legends[0].texts] == ["here", "paper"]
-    first, _, third = (ax.containers for ax in figure.axes)
-    assert same_color(first[1].lines[0].get_color(), third[0].lines[0].get_color())
-    assert not same_color(first[0].lines[0].get_color(), first[1].lines[0].get_color())
-    assert len(first[1].lines[2][0].get_segments()) == 2
+    assert words(figure.axes[2].get_xticklabels()) == ["2", "4", "8"]
+    assert words(figure.legends[0].texts) == ["here", "paper"]
+    assert len(figure.axes[0].containers[1].lines[2][0].get_segments()) == 2
 
 
 def test_svg_is_the_same_text_every_time():
-    line = (np.array([1.0, 10.0]), np.array([0.5, 0.6]), np.array([0.1, 0.0]))
     before = dict(mpl.rcParams)
-    one, other = (svg_text(line_grid({"y": {"p": {"A": line}}}, "x")) for _ in range(2))
+    one, other = (
+        plotting.svg_text(plotting.line_grid({"y": {"p": {"A": LINE}}}, "x")) for _ in range(2)
+    )
     assert one == other
     assert dict(mpl.rcParams) == before
     assert ElementTree.fromstring(one).tag == "{http://www.w3.org/2000/svg}svg"

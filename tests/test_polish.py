@@ -1,11 +1,12 @@
 """What follows Algorithm 1: the objective only falls, and no allowed move lowers it further."""
 
 from dataclasses import replace
+from itertools import combinations
 
-import cvxpy as cp
 import numpy as np
 import pytest
-from small_problems import small_problem
+from sklearn.base import clone
+from small_problems import SQUARED_HINGE, small_problem
 
 from propcvx import bag_target
 from propcvx.alternating.polish import PropSVMSearch
@@ -18,11 +19,8 @@ from propcvx.experiments.methods import printed_alter_psvm
 from propcvx.history import StopReason
 from propcvx.labelings import FeasibleLabelings
 from propcvx.local_search import Moves, hops
-from propcvx.losses import HINGE, PROPORTION_LOSSES, InstanceLoss
+from propcvx.losses import HINGE, PROPORTION_LOSSES
 
-SQUARED_HINGE = InstanceLoss(
-    "squared hinge", lambda m: np.maximum(0.0, 1.0 - m) ** 2, lambda m: cp.square(cp.pos(1.0 - m))
-)
 LOSSES = {
     "hinge": lambda random, n: HINGE,
     "weighted": lambda random, n: replace(HINGE, weights=random.uniform(0.5, 2.0, n)),
@@ -40,24 +38,21 @@ def problem_and_fit(seed, polish, loss="hinge", known=0.2, sizes=(4, 4, 3), **op
 
 def search_of(problem, C, C_p, loss, proportion_loss="absolute"):
     """The labelings of a problem and their SVMs, solved as an estimator does."""
-    bags = problem.bags
-    weights = np.full(bags.n_bags, C_p)
-    posed = PropSVM(bags, C, weights, PROPORTION_LOSSES[proportion_loss], loss)
+    weights = np.full(problem.bags.n_bags, C_p)
+    posed = PropSVM(problem.bags, C, weights, PROPORTION_LOSSES[proportion_loss], loss)
     step = svm_step(problem.X, loss, "auto", 1e-8, {})
     return PropSVMSearch(posed, step, problem.X)
 
 
 def labelings_one_move_away(search, labeling):
     """With every swap inside a bag and every flip of a label that is not known."""
-    bags = search.problem.bags
-    for i in range(len(labeling)):
-        for j in range(i, len(labeling)):
-            moved = [i, j] if i < j else [i]
-            swap = labeling[moved].sum() == 0.0 and bags.index[i] == bags.index[j]
-            if (i == j or swap) and not bags.labels[moved].any():
-                other = labeling.copy()
-                other[moved] *= -1.0
-                yield moved, other
+    bags, every = search.problem.bags, range(len(labeling))
+    for moved in map(list, (*combinations(every, 1), *combinations(every, 2))):
+        flip_or_swap = len(moved) == 1 or labeling[moved].sum() == 0.0
+        if flip_or_swap and len(set(bags.index[moved])) == 1 and not bags.labels[moved].any():
+            other = labeling.copy()
+            other[moved] *= -1.0
+            yield moved, other
 
 
 @pytest.mark.parametrize("loss", LOSSES)
@@ -112,10 +107,10 @@ def test_hops_find_the_best_labeling_of_small_problems():
 
 
 def test_a_better_end_is_a_round_of_its_own_and_says_why_it_stopped():
+    problem = small_problem(1, (6, 6), 4, noise=3.0)
+    clf = printed_alter_psvm(C_p=1.0, n_init=1, annealing=False, random_state=0)
     plain, polished = (
-        printed_alter_psvm(C_p=1.0, n_init=1, annealing=False, random_state=0, polish=polish).fit(
-            *(lambda p: (p.X, p.y))(small_problem(1, (6, 6), 4, noise=3.0))
-        )
+        clone(clf).set_params(polish=polish).fit(problem.X, problem.y)
         for polish in ("none", "hops")
     )
     assert polished.objective_ < plain.objective_

@@ -3,7 +3,9 @@
 import bz2
 import hashlib
 from functools import partial
+from itertools import repeat
 from pathlib import Path
+from unittest.mock import Mock, call
 
 import numpy as np
 import pytest
@@ -112,7 +114,7 @@ def test_nominal_values_are_codes_and_missing_ones_are_filled(tmp_path):
 
 def test_the_folder_is_the_argument_or_the_variable_or_the_cache(tmp_path, monkeypatch):
     monkeypatch.setenv("PROPCVX_DATA", str(tmp_path))
-    with pytest.raises(MissingDataError, match=f"no heart_scale in {tmp_path}"):
+    with pytest.raises(MissingDataError, match=f"heart_scale is not in {tmp_path}, nor"):
         load_real("heart", download=False)
     assert data_folder(tmp_path / "here") == tmp_path / "here"
     monkeypatch.delenv("PROPCVX_DATA")
@@ -145,46 +147,31 @@ CONTENT = b"published " * 5000
 
 
 @pytest.fixture
-def publish(monkeypatch):
-    """Make a publisher of the file ``small``, which is asked through pooch."""
+def publisher(monkeypatch):
+    """Whom pooch asks for the file ``small``: ``side_effect`` has the answers, one for each try."""
     file = DataFile("https://example.org/small", hashlib.sha256(CONTENT).hexdigest())
     monkeypatch.setattr(files, "FILES", {"small": file})
     monkeypatch.setattr("time.sleep", lambda seconds: None)  # between two tries
-
-    def with_answers(*answers):
-        """One answer for each try, the last one for all others; returns the list of tries."""
-        asked = []
-
-        def download(self, url, path, keeper):
-            answer = answers[min(len(asked), len(answers) - 1)]
-            asked.append(url)
-            if isinstance(answer, Exception):
-                raise answer
-            Path(path).write_bytes(answer)
-
-        monkeypatch.setattr("pooch.HTTPDownloader.__call__", download)
-        return asked
-
-    return with_answers
+    asked = Mock()
+    monkeypatch.setattr(
+        "pooch.HTTPDownloader.__call__",
+        lambda self, url, path, keeper: Path(path).write_bytes(asked(url)),
+    )
+    return asked
 
 
-def test_a_file_is_fetched_once(publish, tmp_path):
-    asked = publish(CONTENT)
+@pytest.mark.parametrize("answers", [[CONTENT], [CONTENT[:100], b"", CONTENT]])
+def test_a_file_is_fetched_until_it_is_whole_and_then_kept(answers, publisher, tmp_path):
+    publisher.side_effect = answers
     for _ in range(2):
         assert data_file("small", tmp_path).read_bytes() == CONTENT
-    assert asked == ["https://example.org/small"]
+    assert publisher.call_args_list == [call("https://example.org/small")] * len(answers)
     assert [found.name for found in tmp_path.iterdir()] == ["small"]
 
 
-def test_a_file_that_was_cut_is_fetched_again(publish, tmp_path):
-    asked = publish(CONTENT[:100], b"", CONTENT)
-    assert data_file("small", tmp_path).read_bytes() == CONTENT
-    assert len(asked) == 3
-
-
 @pytest.mark.parametrize("answer", [CONTENT[:100], CONTENT[::-1], OSError("no network")])
-def test_a_file_that_is_not_whole_never_appears(publish, tmp_path, answer):
-    publish(answer)
+def test_a_file_that_is_not_whole_never_appears(publisher, tmp_path, answer):
+    publisher.side_effect = repeat(answer)
     with pytest.raises(MissingDataError, match=r"small is not in .* could not be fetched from"):
         data_file("small", tmp_path)
     assert list(tmp_path.iterdir()) == []

@@ -1,6 +1,7 @@
 """Relaxations under one interface: which is tighter than which, and what each bound is worth."""
 
 from functools import partial
+from itertools import combinations
 
 import cvxpy as cp
 import numpy as np
@@ -13,9 +14,7 @@ from propcvx import Bags, ConvPropSVM, CuttingPlanes, bag_target
 from propcvx.errors import InputError, SolverError
 from propcvx.history import StopReason
 from propcvx.labelings import FeasibleLabelings
-from propcvx.programs import (
-    square_loss_matrix,
-)
+from propcvx.programs import Lifting, lifted_svm, lifted_svm_dual, mixture, square_loss_matrix
 from propcvx.relaxation import (
     RELAXATIONS,
     ContinuousLabels,
@@ -23,9 +22,11 @@ from propcvx.relaxation import (
     Lifted,
     MixedInteger,
     mixed_integer,
+    relaxation_lower_bound,
 )
 from propcvx.relaxation.lifted import ridge
-from propcvx.relaxation.oracles import SemidefiniteOracle
+from propcvx.relaxation.oracles import ExhaustiveOracle, SemidefiniteOracle
+from propcvx.solvers import solve
 
 pytestmark = pytest.mark.filterwarnings("ignore::propcvx.errors.InaccurateSolutionWarning")
 
@@ -40,7 +41,37 @@ def best_square(features, feasible, C):
     return min(y @ A @ y for y in feasible.enumerate())
 
 
-# --- which is tighter than which ----------------------------------------------------------------
+# --- bounds that hold whatever the solver, and which is tighter than which -----------------------
+
+LIFTED = Lifted(), "scs", best_value, 1e-6
+DIFFRAC = Diffrac(), "scs", best_square, 1e-9
+CONTINUOUS = ContinuousLabels(), "osqp", best_value, 1e-6
+
+
+@pytest.mark.parametrize(
+    ("relaxation", "inaccurate", "best_of", "near"), [LIFTED, DIFFRAC, CONTINUOUS]
+)
+@settings(max_examples=12)
+@given(
+    problem=small,
+    epsilon=epsilons,
+    C=st.sampled_from([0.01, 0.1, 1.0, 20.0, 100.0]),
+    tol=st.sampled_from([1e-8, 1e-3, 1e-1]),
+    accurate=st.booleans(),
+)
+def test_bounds_hold_however_little_the_solver_does(
+    relaxation, inaccurate, best_of, near, problem, epsilon, C, tol, accurate
+):
+    feasible = FeasibleLabelings.of(problem.bags, epsilon)
+    solver = "clarabel" if accurate else inaccurate
+    reached = relaxation.relax(problem.X, feasible, C, solver=solver, tol=tol)
+    best = best_of(problem.X, feasible, C)
+    assert reached.lower <= best * (1.0 + 1e-9)
+    assert reached.upper >= best * (1.0 - near)
+    assert all(labeling in feasible for labeling in reached.labelings)
+    assert ((reached.alpha >= 0.0) & (reached.alpha <= C)).all()
+    if not isinstance(relaxation, ContinuousLabels):
+        assert reached.lower <= reached.value
 
 
 @settings(max_examples=10)
@@ -56,45 +87,9 @@ def test_lifted_is_below_mixtures_of_labelings_and_both_below_the_best(problem, 
     assert mixed.lower == pytest.approx(mixed.upper, rel=1e-4)
 
 
-@settings(max_examples=10)
-@given(problem=small, epsilon=epsilons, C=st.sampled_from([0.1, 1.0]))
-def test_diffrac_is_below_the_best_by_the_square_loss(problem, epsilon, C):
-    feasible = FeasibleLabelings.of(problem.bags, epsilon)
-    best = best_square(problem.X, feasible, C)
-    reached = Diffrac().relax(problem.X, feasible, C, solver="clarabel")
-    assert reached.loss == "square"
-    assert reached.lower <= best * (1.0 + 1e-9)
-    assert reached.upper >= best * (1.0 - 1e-9)
-    assert all(labeling in feasible for labeling in reached.labelings)
-
-
-@pytest.mark.parametrize("tol", [1e-2, 1e-4])
-@pytest.mark.parametrize("relaxation", [Diffrac(), Lifted()])
-def test_the_value_is_not_below_its_own_lower_bound(relaxation, tol):
-    for C in (0.02, 1.0, 50.0):
-        X, feasible, _ = relaxable(0, sizes=(4, 3))
-        reached = relaxation.relax(X, feasible, C, tol=tol, solver="scs")
-        assert reached.lower <= reached.value
-
-
 def relaxable(seed, **options):
     problem = small_problem(seed, n_features=3, **options)
     return problem.X, FeasibleLabelings.of(problem.bags, 0.0), 0.5
-
-
-@settings(max_examples=10)
-@given(
-    problem=small,
-    epsilon=epsilons,
-    C=st.sampled_from([0.05, 1.0, 20.0]),
-    tol=st.sampled_from([1e-8, 1e-2]),
-    solver=st.sampled_from(["clarabel", "osqp"]),
-)
-def test_the_bound_of_continuous_labels_holds(problem, epsilon, C, tol, solver):
-    feasible = FeasibleLabelings.of(problem.bags, epsilon)
-    reached = ContinuousLabels().relax(problem.X, feasible, C, solver=solver, tol=tol)
-    assert reached.lower <= best_value(problem.X, feasible, C) * (1.0 + 1e-9)
-    assert all(labeling in feasible for labeling in reached.labelings)
 
 
 def test_continuous_labels_are_weak_unless_labels_are_known():
@@ -146,16 +141,14 @@ def test_a_failure_before_the_time_is_over_is_one(monkeypatch):
 # --- DIFFRAC ------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("seed", range(2))
-def test_the_square_loss_of_a_labeling_is_ridge_regression(seed):
-    features, feasible, C = relaxable(seed)
+def test_the_square_loss_of_a_labeling_is_ridge_regression():
+    features, feasible, C = relaxable(0)
     labeling = next(feasible.enumerate())
-    w = cp.Variable(3)
-    loss = 0.5 * cp.sum_squares(w) + C * cp.sum_squares(labeling - features @ w)
-    value = cp.Problem(cp.Minimize(loss)).solve("CLARABEL")
-    weights, own_value = ridge(features, labeling, C)
-    assert own_value == pytest.approx(value, rel=1e-6)
-    np.testing.assert_allclose(weights, w.value, atol=1e-4)
+    weights, value = ridge(features, labeling, C)
+    residuals = labeling - features @ weights
+    np.testing.assert_allclose(weights, 2.0 * C * features.T @ residuals)  # no slope is left
+    assert value == pytest.approx(0.5 * weights @ weights + C * residuals @ residuals)
+    assert value == pytest.approx(labeling @ square_loss_matrix(features, C) @ labeling)
 
 
 # --- all of them --------------------------------------------------------------------------------
@@ -167,6 +160,7 @@ def test_every_relaxation_fits_with_every_kernel(name, kernel):
     problem = small_problem(1, sizes=(4, 4, 3), n_features=3)
     clf = ConvPropSVM(relaxation=name, kernel=kernel, C=0.5).fit(problem.X, problem.y)
     assert clf.labeling_ in FeasibleLabelings.of(problem.bags, 0.0)
+    assert (clf.violation_ is None) == (name != "cutting_planes")
     if clf.bounds_ is not None:
         assert clf.bounds_.lower <= clf.bounds_.upper * (1.0 + 1e-9)
 
@@ -174,13 +168,12 @@ def test_every_relaxation_fits_with_every_kernel(name, kernel):
 @pytest.mark.parametrize("name", QUICK)
 def test_swapped_classes_are_the_same_problem(name):
     problem = small_problem(2, sizes=(4, 4, 3), n_features=3)
-    values = []
-    for shares in (problem.bags.proportions, 1.0 - problem.bags.proportions):
-        feasible = FeasibleLabelings.of(
-            Bags.from_target(bag_target(problem.bags.index, shares)), 0.0
-        )
-        values.append(RELAXATIONS[name].relax(problem.X, feasible, 0.5).value)
-    assert values[1] == pytest.approx(values[0], rel=2e-3, abs=1e-6)
+    index, shares = problem.bags.index, problem.bags.proportions
+    here, swapped = (
+        RELAXATIONS[name].relax(problem.X, FeasibleLabelings.of(Bags.from_target(y), 0.0), 0.5)
+        for y in (bag_target(index, shares), bag_target(index, 1.0 - shares))
+    )
+    assert swapped.value == pytest.approx(here.value, rel=2e-3, abs=1e-6)
 
 
 @pytest.mark.parametrize(
@@ -197,3 +190,149 @@ def test_swapped_classes_are_the_same_problem(name):
 def test_what_cannot_be_done_is_said(relaxation, message):
     with pytest.raises(InputError, match=message):
         relaxation.relax(*relaxable(0))
+
+
+# --- the lifted matrix, its two programs, and facts of one's own --------------------------------
+
+
+@settings(max_examples=20)
+@given(problem=small, epsilon=epsilons)
+def test_every_feasible_labeling_has_what_is_lifted(problem, epsilon):
+    feasible = FeasibleLabelings.of(problem.bags, epsilon)
+    lifting = Lifting.of(feasible)
+    span = lifting.span.toarray()
+    np.testing.assert_allclose(span.T @ span, np.eye(span.shape[1]), atol=1e-12)
+    for labeling in feasible.enumerate():
+        x = np.append(1.0, labeling)
+        np.testing.assert_allclose(span @ (span.T @ x), x, atol=1e-12)
+        assert (lifting.ranges @ x >= 0.0).all()
+        assert (lifting.rows @ x >= 0.0).all()
+
+
+@settings(max_examples=15)
+@given(problem=small, epsilon=epsilons, seed=st.integers(0, 2**32 - 1))
+def test_a_quadratic_form_is_bounded_whatever_the_multipliers(problem, epsilon, seed):
+    feasible, random = FeasibleLabelings.of(problem.bags, epsilon), np.random.RandomState(seed)
+    lifting, n = Lifting.of(feasible), len(problem.X)
+    quadratic = random.randn(n, n)
+    quadratic = quadratic + quadratic.T
+    largest = max(y @ quadratic @ y for y in feasible.enumerate())
+    for scale in (0.0, 1.0, 10.0):
+        products = scale * random.randn(*lifting.no_products.shape)
+        bound = lifting.largest(quadratic, scale * random.randn(n + 1), products)
+        assert bound >= largest - 1e-12 * abs(largest)
+
+
+@pytest.mark.parametrize(("seed", "epsilon"), [(0, 0.0), (1, 0.3), (3, 0.0)])
+def test_both_sides_of_the_lifted_svm_agree(seed, epsilon):
+    problem = small_problem(seed, known=0.2 * (seed % 2))
+    feasible = FeasibleLabelings.of(problem.bags, epsilon)
+    primal = solve(lifted_svm(problem.X, feasible, 0.5), "clarabel", residuals=False)
+    dual = solve(lifted_svm_dual(problem.X, feasible, 0.5), "clarabel", residuals=False)
+    assert dual.value == pytest.approx(primal.value, rel=1e-3)
+    lifting = Lifting.of(feasible)
+    order = lifting.span.shape[1]
+    U = 2.0 * dual.duals["semidefinite"][:order, :order]
+    X = lifting.span @ U @ lifting.span.T
+    np.testing.assert_allclose(np.diag(X), 1.0, atol=1e-6)
+    K = problem.X @ problem.X.T
+    alpha = cp.Variable(8)
+    inner = cp.sum(alpha) - 0.5 * cp.quad_form(alpha, cp.psd_wrap(K * X[1:, 1:]))
+    inner = cp.Problem(cp.Maximize(inner), [alpha >= 0, alpha <= 0.5]).solve("CLARABEL")
+    assert inner == pytest.approx(dual.value, rel=1e-4)
+
+
+@settings(max_examples=12)
+@given(seed=st.integers(0, 2**32 - 1), size=st.integers(2, 7))
+def test_a_lifted_matrix_is_an_even_mixture(seed, size):
+    factor = np.random.RandomState(seed).randn(size, size)
+    X = factor @ factor.T
+    X /= X[0, 0]
+    vectors, weights = mixture(X)
+    assert weights.sum() == pytest.approx(1.0)
+    np.testing.assert_allclose(weights @ vectors, X[0, 1:], atol=1e-6 * np.abs(X).max())
+    np.testing.assert_allclose(
+        (vectors.T * weights) @ vectors, X[1:, 1:], atol=1e-6 * np.abs(X).max()
+    )
+
+
+# --- max-margin clustering is the case of no proportions ----------------------------------------
+
+
+def xu_et_al(features, C):
+    """Max-margin clustering without a bias or a class balance: M alone."""
+    n = len(features)
+    M, t = cp.Variable((n, n), PSD=True), cp.Variable((1, 1))
+    low, high = cp.Variable((n, 1), nonneg=True), cp.Variable((n, 1), nonneg=True)
+    slope, corner = 1 + low - high, 2 * (t - C * cp.sum(high))
+    schur = cp.bmat([[cp.multiply(features @ features.T, M), slope], [slope.T, corner]])
+    return cp.Problem(cp.Minimize(cp.sum(t)), [schur >> 0, cp.diag(M) == 1])
+
+
+def test_without_any_proportion_all_labelings_are_feasible():
+    X = small_problem(1, sizes=(7,), noise=0.5).X
+    feasible = FeasibleLabelings.of(Bags.from_target(bag_target(np.zeros(7, int), [3 / 7])), 1.0)
+    reached = Lifted().relax(X, feasible, 1.0, solver="clarabel")
+    clustering = xu_et_al(X, 1.0).solve("CLARABEL")
+    assert reached.value == pytest.approx(clustering, rel=1e-4)
+    assert reached.lower <= best_value(X, feasible, 1.0) * (1.0 + 1e-9)
+
+
+# --- facts of one's own -------------------------------------------------------------------------
+
+
+def triangles(M):
+    """Of three labels two are equal."""
+    i, j, k = np.array(list(combinations(range(M.shape[0]), 3))).T
+    signs = [(1, 1, 1), (1, -1, -1), (-1, 1, -1), (-1, -1, 1)]
+    return [a * M[i, j] + b * M[j, k] + c * M[i, k] >= -1 for a, b, c in signs]
+
+
+@pytest.mark.parametrize(("solver", "tol"), [("clarabel", 1e-8), ("scs", 0.3)])
+@pytest.mark.parametrize(("seed", "epsilon"), [(0, 0.0), (1, 0.3)])
+def test_a_bound_with_facts_holds_whatever_the_solver(seed, epsilon, solver, tol):
+    problem = small_problem(seed, sizes=(4, 3), n_features=3, known=0.1)
+    feasible, random = FeasibleLabelings.of(problem.bags, epsilon), np.random.RandomState(seed)
+    form, equal = random.randn(7, 7), random.randn(2, 7)
+    most = max(labeling @ form @ labeling for labeling in feasible.enumerate())
+
+    def facts(M):
+        total = cp.sum(cp.multiply(form, M))
+        equations = equal @ cp.diag(M) == equal.sum(axis=1)
+        return [*triangles(M), total <= most, equations, 7 * np.eye(7) >> M]
+
+    oracle = SemidefiniteOracle(problem.X, feasible, solver=solver, tol=tol, facts=facts)
+    exact = ExhaustiveOracle(problem.X, feasible)
+    for C in (1e-3, 1e3):
+        alpha = C * random.uniform(size=7)
+        assert oracle(alpha).bound >= exact(alpha).value * (1 - 1e-12)
+        if solver == "clarabel":
+            without = SemidefiniteOracle(problem.X, feasible, tol=tol)(alpha).bound
+            assert oracle(alpha).bound <= without * (1 + 1e-5)
+
+
+def test_facts_prove_more_of_the_same_alpha():
+    problem, C = small_problem(10, sizes=(4, 4), n_features=3), 1.0
+    feasible = FeasibleLabelings.of(problem.bags, 0.0)
+    lifted = Lifted().relax(problem.X, feasible, C)
+    oracle = SemidefiniteOracle(problem.X, feasible, facts=triangles)
+    tight = relaxation_lower_bound(lifted.alpha, oracle, C)
+    exact = relaxation_lower_bound(lifted.alpha, ExhaustiveOracle(problem.X, feasible), C)
+    assert 1.01 * lifted.lower < tight <= exact <= best_value(problem.X, feasible, C)
+
+
+@pytest.mark.parametrize(
+    ("fact", "message"),
+    [
+        (lambda M: [M[0, 1] == 1, M[0, 2] == 1], "facts: number 0 does not hold of the feas"),
+        (lambda M: [M >= -1, cp.sum(M) <= -1], "facts: number 1 does not hold of the feasible"),
+        (lambda M: [M << np.eye(8)], "facts: number 0 does not hold of the feasible"),
+        (lambda M: [cp.sum_squares(M) <= 64], "facts: number 0 is not linear in M"),
+        (lambda M: [cp.SOC(cp.sum(M), M[0])], "facts: number 0 is not linear in M"),
+    ],
+)
+def test_facts_that_are_none_are_refused(fact, message):
+    problem = small_problem(0)
+    oracle = SemidefiniteOracle(problem.X, FeasibleLabelings.of(problem.bags, 0.0), facts=fact)
+    with pytest.raises(InputError, match=message):
+        oracle(np.ones(8))

@@ -1,4 +1,4 @@
-"""Roundings: feasible, never worse than what they choose from, and the same for any row order."""
+"""Roundings: from M back to a labeling and its separator."""
 
 from functools import partial
 
@@ -8,9 +8,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from small_problems import small_problem, small_problems
 
-from propcvx import ConvPropSVM, CuttingPlanes
+from propcvx import Bags, ConvPropSVM, CuttingPlanes, bag_target
 from propcvx.history import History
 from propcvx.labelings import FeasibleLabelings
+from propcvx.metrics import proportion_error
 from propcvx.relaxation import Lifted, RelaxationResult
 from propcvx.relaxation.bounds import labeling_upper_bound
 from propcvx.relaxation.labeling_svm import LabelingSVM
@@ -18,6 +19,7 @@ from propcvx.relaxation.rounding import (
     ROUNDINGS,
     SoftRounding,
     alternated,
+    by_bags,
     by_objective,
     mean_labeling,
     rank_one,
@@ -41,6 +43,9 @@ def relaxed(name, problem, epsilon=0.0):
 
 def value(rounded, problem):
     return LabelingSVM(problem.X, 1.0).value(rounded.labeling, rounded.weights)
+
+
+# --- feasible labelings -------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("name", RELAXATIONS)
@@ -70,11 +75,43 @@ def test_polishing_ends_where_no_labeling_step_improves(seed):
     start = svm.best(feasible.best(np.random.RandomState(seed).randn(18))[None])
     end = alternated(start, svm, feasible)
     assert value(end, problem) <= value(start, problem)
-    hinges = [
-        np.maximum(0.0, 1.0 - y * (problem.X @ end.weights)).sum() for y in feasible.enumerate()
-    ]
-    reached = np.maximum(0.0, 1.0 - end.labeling * (problem.X @ end.weights)).sum()
-    assert reached <= min(hinges) + 1e-6
+    scores = problem.X @ end.weights
+    reached = np.maximum(0.0, 1.0 - end.labeling * scores).sum()
+    assert all(
+        reached <= np.maximum(0.0, 1.0 - y * scores).sum() + 1e-6 for y in feasible.enumerate()
+    )
+
+
+@pytest.mark.parametrize("name", FEASIBLE)
+def test_the_upper_bound_counts_a_feasible_rounding_in(name):
+    problem = small_problem(4, sizes=(4, 4), n_features=3, noise=2.0)
+    planes = CuttingPlanes(oracle="exhaustive", max_cuts=3)
+    clf = ConvPropSVM(rounding=name, relaxation=planes, intercept="none")
+    clf.fit(problem.X, problem.y)
+    reached = LabelingSVM(problem.X, 1.0).value(clf.soft_labeling_, clf.coef_[0])
+    assert clf.bounds_.upper <= reached * (1.0 + 1e-9)
+
+
+# --- soft labelings and their sign --------------------------------------------------------------
+
+
+@settings(max_examples=30)
+@given(seed=st.integers(0, 2**32 - 1), n_labelings=st.integers(1, 6), n=st.integers(1, 9))
+def test_soft_labelings_are_the_leading_eigenvector_and_the_mean_of_M(seed, n_labelings, n):
+    random = np.random.RandomState(seed)
+    labelings = random.choice((-1.0, 1.0), size=(n_labelings, n))
+    mu = random.dirichlet(np.ones(n_labelings))
+    M = (labelings.T * mu) @ labelings
+    values = np.linalg.eigvalsh(M)
+    result = RelaxationResult(0.0, 0.0, 0.0, labelings, mu, np.ones(n), labelings, History())
+    labeling = rank_one(result)
+    assert labeling @ labeling == pytest.approx(values[-1])
+    np.testing.assert_allclose(M @ labeling, values[-1] * labeling, atol=1e-8)
+    distance = np.linalg.norm(M - np.outer(labeling, labeling))
+    assert distance == pytest.approx(np.linalg.norm(values[:-1]), abs=1e-7)
+    assert labeling @ labelings[np.argmax(mu)] >= 0.0
+    mean = [sum(mu[t] * labelings[t, i] for t in range(len(mu))) for i in range(n)]
+    np.testing.assert_allclose(mean_labeling(result), mean, atol=1e-12)
 
 
 @pytest.mark.parametrize("name", SOFT)
@@ -87,34 +124,36 @@ def test_soft_roundings_give_the_separator_of_alpha(name, relaxation):
     np.testing.assert_allclose(rounded.weights, weights, rtol=1e-12)
 
 
-@pytest.mark.parametrize("seed", range(3))
-def test_the_sign_by_objective_is_that_of_the_smaller_value(seed):
-    problem = small_problem(seed, sizes=(5, 4, 3), n_features=3, noise=2.0)
-    result, feasible = relaxed("cutting planes", problem)
+@settings(max_examples=10)
+@given(problem=small_problems(max_size=5, max_bags=3), max_cuts=st.sampled_from([1, 4]))
+def test_sign_is_that_of_the_smaller_bag_error_in_training(problem, max_cuts):
+    clf = ConvPropSVM(relaxation=CuttingPlanes(max_cuts=max_cuts)).fit(problem.X, problem.y)
+    scores, bags = clf.decision_function(problem.X), problem.bags
+    assert proportion_error(bags, scores) <= proportion_error(bags, -scores)
 
+
+def test_the_sign_turns_with_the_scores():
+    """Bag errors of both signs are equal here; the bag with more positives has larger scores."""
+    bags = Bags.from_target(bag_target([0, 0, 1, 1], [0.0, 0.5]))
+    feasible = FeasibleLabelings.of(bags, 0.0)
+    cases = [([1, -1, 2, -1], 1.0), ([-1, 1, -2, 1], -1.0), ([-1, -1, -1, 1], 1.0), ([0] * 4, 1.0)]
+    for scores, sign in cases:
+        assert by_bags(np.array(scores, float), np.ones((4, 1)), feasible, 1.0) == sign
+
+
+@pytest.mark.parametrize("sign", [by_bags, by_objective])
+@pytest.mark.parametrize("seed", range(3))
+def test_the_sign_is_the_same_of_a_labeling_and_of_its_negative(seed, sign):
+    problem = small_problem(seed, sizes=(5, 4, 3), n_features=3, noise=2.0)
+    planes = CuttingPlanes(max_cuts=5, oracle="several")
     here, turned = (
-        SoftRounding(labeling, by_objective)(result, problem.X, feasible, 1.0)
+        ConvPropSVM(relaxation=planes, rounding=SoftRounding(labeling, sign), intercept="none")
+        .fit(problem.X, problem.y)
+        .coef_[0]
         for labeling in (rank_one, lambda result: -rank_one(result))
     )
-    scores = problem.X @ here.weights
-    values = [labeling_upper_bound(problem.X, feasible.best(s), 1.0) for s in (scores, -scores)]
-    assert values[0] <= values[1] * (1.0 + 1e-6)
-    np.testing.assert_allclose(turned.weights, here.weights)
-
-
-def test_the_mean_is_that_of_the_mixture():
-    labelings = np.array([[1.0, 1.0, -1.0], [-1.0, 1.0, 1.0]])
-    weights, alpha = np.array([0.25, 0.75]), np.ones(3)
-    result = RelaxationResult(0, 0, 0, labelings, weights, alpha, labelings, History())
-    np.testing.assert_array_equal(mean_labeling(result), [-0.5, 1.0, 0.5])
-
-
-@pytest.mark.parametrize("name", FEASIBLE)
-def test_the_upper_bound_counts_a_feasible_rounding_in(name):
-    problem = small_problem(4, sizes=(4, 4), n_features=3, noise=2.0)
-    planes = CuttingPlanes(oracle="exhaustive", max_cuts=3)
-    clf = ConvPropSVM(rounding=name, relaxation=planes, intercept="none")
-    clf.fit(problem.X, problem.y)
-    svm = LabelingSVM(problem.X, 1.0)
-    reached = svm.value(clf.soft_labeling_, clf.coef_[0])
-    assert clf.bounds_.upper <= reached * (1.0 + 1e-9)
+    np.testing.assert_allclose(turned, here)
+    if sign is by_objective:
+        feasible, scores = FeasibleLabelings.of(problem.bags, 0.0), problem.X @ here
+        values = [labeling_upper_bound(problem.X, feasible.best(s), 1.0) for s in (scores, -scores)]
+        assert values[0] <= values[1] * (1.0 + 1e-6)

@@ -10,7 +10,7 @@ from study import HERE, complete, labelled, lines
 from propcvx.bags import Bags
 from propcvx.datasets import random_bags
 from propcvx.experiments.evaluation import Sample
-from propcvx.experiments.methods import cheaper, paper_methods
+from propcvx.experiments.methods import PAPER, cheaper, printed_method
 from propcvx.experiments.reproduce.entries import PRINTED_REPETITIONS, printed
 from propcvx.model_selection import BagKFold
 from propcvx.plotting import line_grid
@@ -26,7 +26,7 @@ def measure(draw, deal, data, bag_size):
     X, labels = labelled(data)
     sample = Sample.in_bags(X, labels, random_bags(labels, bag_size, draw))
     spread, seed = Bags.from_target(sample.y).proportions.std(), draw + 1000 * deal
-    for method in map(cheaper, paper_methods(seed)):
+    for method in (cheaper(printed_method(name, seed)) for name in PAPER):
         accuracy = 100.0 * np.mean(held_out(method, sample, seed) == labels)
         yield {"method": method.name, "spread": spread, "accuracy": accuracy}
 

@@ -66,7 +66,7 @@ def measure(split, data, bag_size):
     )
     train, test = task.train, task.test
     recorded = Recorded(CuttingPlanes(oracle="coordinate", max_cuts=max(STOPS)))
-    printed_conv_psvm(C, relaxation=recorded).fit(train.X, train.y)
+    printed_conv_psvm(C=C, relaxation=recorded).fit(train.X, train.y)
     svm = LabelingSVM(train.X - train.X.mean(axis=0), C)
 
     @cache
@@ -76,7 +76,7 @@ def measure(split, data, bag_size):
 
     for stop, (name, rounding) in product(STOPS, ALL_ROUNDINGS.items()):
         reached = Reached(recorded.rounds[min(stop, len(recorded.rounds)) - 1])
-        model = printed_conv_psvm(C, relaxation=reached, rounding=rounding)
+        model = printed_conv_psvm(C=C, relaxation=reached, rounding=rounding)
         model.fit(train.X, train.y)
         yield {
             "cuts": stop,

@@ -3,19 +3,17 @@ r"""Algorithm 1: alternating between the separator and the labels, with annealin
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import count
 from time import perf_counter
 
 import numpy as np
-from numpy.typing import NDArray
 
 from propcvx.alternating.problem import PropSVM, Separator
 from propcvx.alternating.svm_step import Step
+from propcvx.arrays import Array
 from propcvx.errors import InputError
 from propcvx.history import Fitted, History, Round, StopReason
-
-Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -137,20 +135,11 @@ def descent(iterates: Iterable[Iterate]) -> Fitted:
     """Where :func:`alternate` ends: the last labeling and its SVM, and a record of every round."""
     history, last, started = History(), None, perf_counter()
     for last in iterates:
-        history.append(_round(last, perf_counter() - started))
+        answer, seconds = last.separator, perf_counter() - started
+        solved = Round(last.objective, answer.solver, answer.status, seconds)
+        history.append(replace(solved, C_star=last.C_star, n_flips=last.n_flips))
         history.stop_reason, started = last.stop_reason, perf_counter()
     if last is None:
         raise InputError("schedule must hold at least one value of C*, and max_iter be >= 1.")
     separator = last.separator
     return Fitted(last.labeling, separator.weights, separator.bias, last.objective, history)
-
-
-def _round(iterate: Iterate, seconds: float) -> Round:
-    return Round(
-        objective=iterate.objective,
-        C_star=iterate.C_star,
-        solver=iterate.separator.solver,
-        status=iterate.separator.status,
-        seconds=seconds,
-        n_flips=iterate.n_flips,
-    )

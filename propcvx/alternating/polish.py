@@ -9,16 +9,13 @@ from types import MappingProxyType
 
 import numpy as np
 from numpy.random import RandomState
-from numpy.typing import NDArray
 
 from propcvx.alternating.algorithm import Iterate
 from propcvx.alternating.problem import PropSVM, Separator
 from propcvx.alternating.svm_step import Step
+from propcvx.arrays import Array, Indices
 from propcvx.history import StopReason
 from propcvx.local_search import Moves, descend, hops, is_better, until_idle
-
-Array = NDArray[np.float64]
-Indices = NDArray[np.intp]
 
 IDLE = 3
 """Hops from one start without success in a row, after which there are no more: starts are many."""
@@ -83,18 +80,14 @@ class PropSVMSearch:
         if plane.separator.duals is None:
             return np.full(len(flipped), -np.inf)
         duals = _after_swaps if flipped.shape[1] == 2 else _after_flips
-        return duals(self.features, plane.separator, flipped, self._box)
+        weights = np.broadcast_to(self.problem.instance_loss.weights, len(self.features))
+        return duals(self.features, plane.separator, flipped, self.problem.C * weights)
 
     @cached_property
     def moves(self) -> Moves:
         """The changes of a labeling inside a bag, and what the bags cost."""
         bags, weights = self.problem.bags, self.problem.weights
         return Moves(bags, self.problem.loss.costs(bags, weights))
-
-    @cached_property
-    def _box(self) -> Array:
-        weights = self.problem.instance_loss.weights
-        return np.broadcast_to(self.problem.C * weights, len(self.features))
 
 
 def _after_swaps(features: Array, plane: Separator, swaps: Indices, box: Array) -> Array:

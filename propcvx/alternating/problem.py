@@ -6,13 +6,11 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from propcvx.arrays import Array, Indices
 from propcvx.bags import Bags
 from propcvx.labelings import best_labeling
 from propcvx.losses import HINGE, InstanceLoss, ProportionLoss
-
-Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -84,14 +82,8 @@ class PropSVM:
 
         Of equal scores, those with larger ``ties`` are positive first.
         """
-        return best_labeling(
-            scores,
-            self.bags,
-            self.loss,
-            self.weights / (C or self.C),
-            instance_loss=self.instance_loss,
-            ties=ties,
-        )
+        weights, loss = self.weights / (C or self.C), self.instance_loss
+        return best_labeling(scores, self.bags, self.loss, weights, instance_loss=loss, ties=ties)
 
     def objective(self, labeling: Array, separator: Separator, C: float | None = None) -> float:
         """Value of eq:pSVM_2, with C* in place of C where it is given."""
@@ -99,7 +91,7 @@ class PropSVM:
         norm = 0.5 * float(separator.weights @ separator.weights)
         return norm + (C or self.C) * errors + self.loss.total(self.bags, self.weights, labeling)
 
-    def take(self, instances: NDArray[np.intp]) -> PropSVM:
+    def take(self, instances: Indices) -> PropSVM:
         """The problem on some whole bags, given by their instances."""
         kept = np.unique(self.bags.index[instances])
         return replace(

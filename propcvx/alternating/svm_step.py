@@ -3,21 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, MutableMapping
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, fields
 from functools import cached_property
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from propcvx.alternating.problem import Separator
+from propcvx.arrays import Array
 from propcvx.kernels import unit_of
 from propcvx.losses import HINGE, InstanceLoss
 from propcvx.programs import Program, margin_classifier, svm_dual, svm_dual_parameters
 from propcvx.programs.structures import best_offset, feasible_in_box
 from propcvx.solvers import Solution, SolverNames, solve
-
-Array = NDArray[np.float64]
 
 Step = Callable[[Array, float, Separator | None], Separator]
 """``svm_step(labeling, C, after)``; ``after`` is the separator that led to the labeling."""
@@ -77,35 +75,23 @@ class SVMStep:
         if zero - error <= 0.5 * float(weights @ weights) + losses:
             weights, offset = np.zeros_like(weights), offset_of_zero
             ties = self._posed @ (self._posed.T @ labeling)
-        separator = self._separator(weights, offset, self._posed @ weights, ties, solution)
-        return replace(separator, duals=self._unit**2 * v)
+        return self._separator(weights, offset, ties, solution, self._unit**2 * v)
 
     def _solve(self, after: Separator | None, parameters: dict[str, Any]) -> Solution:
+        program, options = self._program.set(**parameters), self.options
+        warm = None if after is None else after.warm
         return solve(
-            self._program.set(**parameters),
-            self.solver,
-            tol=self.tol,
-            residuals=False,
-            warm=None if after is None else after.warm,
-            quiet=True,
-            **self.options,
+            program, self.solver, tol=self.tol, residuals=False, warm=warm, quiet=True, **options
         )
 
     def _separator(
-        self, weights: Array, offset: float, scores: Array, ties: Array, solution: Solution
+        self, posed: Array, offset: float, ties: Array, solution: Solution, duals: Array | None
     ) -> Separator:
         """The separator, with the weights and the bias that it has for the features themselves."""
-        weights = self._unit * weights
-        return Separator(
-            weights=weights,
-            bias=offset - float(self._mean @ weights),
-            scores=scores + offset,
-            ties=ties,
-            gap=self._unit**2 * _gap(solution),
-            solver=solution.solver,
-            status=solution.status,
-            warm=solution.warm,
-        )
+        weights, scores = self._unit * posed, self._posed @ posed + offset
+        bias, gap = offset - float(self._mean @ weights), self._unit**2 * _gap(solution)
+        answer = solution.solver, solution.status, solution.warm
+        return Separator(weights, bias, scores, ties, gap, *answer, duals)
 
     @cached_property
     def _mean(self) -> Array:
@@ -147,7 +133,7 @@ class LossStep(SVMStep):
         """Solve, from where the separator before ended."""
         solution = self._solve(after, {"y": labeling, "C": C / self._unit**2})
         weights, offset = solution.variables["w"], float(solution.variables["b"])
-        return self._separator(weights, offset, self._posed @ weights, labeling, solution)
+        return self._separator(weights, offset, labeling, solution, None)
 
     @cached_property
     def _program(self) -> Program:

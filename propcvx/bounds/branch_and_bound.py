@@ -15,7 +15,6 @@ from dataclasses import dataclass, replace
 from math import prod
 
 import numpy as np
-from numpy.typing import NDArray
 
 from propcvx.bounds.interval import Interval, NodeRecord
 from propcvx.bounds.maximise import STAGES, maximise
@@ -29,8 +28,6 @@ from propcvx.bounds.moments import (
 from propcvx.bounds.pieces import Division, divide
 from propcvx.bounds.problem import LabelingProblem
 from propcvx.bounds.swap_search import SwapSearch
-
-Array = NDArray[np.float64]
 
 N_FACTORED = 40
 """Features with whole matrices :math:`A_k`, those of most variance; the others share scales."""
@@ -87,43 +84,34 @@ class Node:
         return replace(self, division=division, multipliers=multipliers)
 
 
-@dataclass(frozen=True, eq=False)
 class BagMoments:
-    """The moment bound at a node, and the tree.
+    r"""The moment bound at a node, and the tree.
 
-    Attributes
+    The features are rotated to their axes of most variance.  Where :math:`F = F' V + E`, margins
+    differ by at most the rows of E times the weights: ``slack`` is what the rotation's rounding may
+    have added to a bound.
+
+    Parameters
     ----------
     problem : LabelingProblem
-        Its features rotated to their axes of most variance.
+        In any features.
     interval : Interval
     search : SwapSearch
         For labelings that nodes suggest, of the same instances.
     name : str
         The bound that events name.
-    slack : float
-        What the rotation's rounding may have added to a bound.
     """
 
-    problem: LabelingProblem
-    interval: Interval
-    search: SwapSearch
-    name: str
-    slack: float
-
-    @classmethod
-    def of(
-        cls, problem: LabelingProblem, interval: Interval, search: SwapSearch, name: str
-    ) -> BagMoments:
-        r"""For a problem in any features.
-
-        Where :math:`F = F' V + E`, margins differ by at most the rows of E times the weights.
-        """
+    def __init__(
+        self, problem: LabelingProblem, interval: Interval, search: SwapSearch, name: str
+    ) -> None:
+        self.interval, self.search, self.name = interval, search, name
         left, lengths, axes = np.linalg.svd(problem.features, full_matrices=False)
         rotated, reach = left * lengths, problem.reach
         moved = float(np.linalg.norm(problem.features - rotated @ axes, axis=1).sum())
         bent = float(np.linalg.norm(axes @ axes.T - np.eye(len(axes))))
-        slack = problem.C * reach * moved + 0.5 * reach**2 * bent
-        return cls(replace(problem, features=rotated), interval, search, name, slack)
+        self.slack = problem.C * reach * moved + 0.5 * reach**2 * bent
+        self.problem = replace(problem, features=rotated)
 
     def root(self) -> Node:
         """The node with all labelings, its multipliers equal but for what breaks the symmetry.
@@ -151,19 +139,15 @@ class BagMoments:
         if len(division.pieces) > 1:
             found = maximise(division, node.multipliers, interval, stages)
         for multipliers in found:
-            certified = self._certify(node, multipliers)
-            lower = max(node.lower, certified.lower)
-            node = replace(node, multipliers=multipliers, lower=lower)
+            margin = max(interval.goal - node.lower, 0.0)
+            margin = margin if np.isfinite(margin) else interval.upper
+            tol = PRECISION * interval.upper
+            improve_duals(division, multipliers, margin, tol, interval.check_time)
+            certified = certify_values(division, multipliers)
+            certified = replace(certified, lower=certified.lower - self.slack)
+            node = replace(node, multipliers=multipliers, lower=max(node.lower, certified.lower))
             interval.prove(self.name, min(node.bound, others))
         return node, certified
-
-    def _certify(self, node: Node, multipliers: Multipliers) -> CertifiedValues:
-        interval, margin = self.interval, max(self.interval.goal - node.lower, 0.0)
-        margin = margin if np.isfinite(margin) else interval.upper
-        tol = PRECISION * interval.upper
-        improve_duals(node.division, multipliers, margin, tol, interval.check_time)
-        certified = certify_values(node.division, multipliers)
-        return replace(certified, lower=certified.lower - self.slack)
 
     def branch(self) -> None:
         """Work on the node of the least lower bound until the interval closes."""
@@ -210,13 +194,13 @@ class BagMoments:
 def _without_hopeless(node: Node, certified: CertifiedValues, goal: float) -> Node:
     """The node, and in place its certified values, without labelings that cannot be better."""
     division, dropped = node.division, node.dropped
-    for k, piece in enumerate(division.pieces):
+    for k in range(len(division.pieces)):
         values = certified.of_labelings(k)
         kept = values < goal
         kept[values.argmin()] = True
         dropped = min(dropped, float(values[~kept].min(initial=np.inf)))
         certified.values[k] = certified.values[k][kept]
-        division = division.with_piece(k, piece.keep(kept))
+        division = division.keep(k, kept)
     return replace(node, division=division, dropped=dropped)
 
 
@@ -240,11 +224,10 @@ def _branches(node: Node, certified: CertifiedValues, temperature: float) -> lis
         mean = np.abs(soft_least(values, temperature)[1] @ piece.labelings)
         means.append(np.where(np.ptp(piece.labelings, axis=0) > 0, mean, np.inf))
     k = int(np.argmin([mean.min() for mean in means]))
-    piece, values = node.division.pieces[k], certified.of_labelings(k)
-    column = piece.labelings[:, means[k].argmin()]
+    values = certified.of_labelings(k)
+    column = node.division.pieces[k].labelings[:, means[k].argmin()]
     children = []
     for kept in (column > 0, column < 0):
-        division = node.division.with_piece(k, piece.keep(kept))
         lower = max(node.lower, float(values[kept].min()))
-        children.append(replace(node, division=division, lower=lower))
+        children.append(replace(node, division=node.division.keep(k, kept), lower=lower))
     return children

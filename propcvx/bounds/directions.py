@@ -13,16 +13,12 @@ that is solved, set to 0 where labels differ, rule out most others.
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from propcvx.arrays import Array, Indices, Signs
 from propcvx.bounds.interval import Interval
 from propcvx.bounds.problem import LabelingProblem
 from propcvx.bounds.swap_search import SwapSearch
 from propcvx.relaxation.oracles.exact import arcs, direction
-
-Array = NDArray[np.float64]
-Indices = NDArray[np.intp]
-Signs = NDArray[np.int8]
 
 SECTORS = 8
 """Sectors of the circle, narrower than a half of it so that they are convex."""
@@ -67,8 +63,7 @@ def labelings_of_arcs(problem: LabelingProblem, interval: Interval) -> Signs:
         Neighbours differ.
     """
     features, feasible = problem.features, problem.feasible
-    points = np.zeros((len(features), 2))
-    points[:, : features.shape[1]] = features
+    points = np.pad(features, ((0, 0), (0, 2 - features.shape[1])))
     angles = arcs(points, problem.bags.index)
 
     def label(places: Indices) -> Signs:

@@ -11,12 +11,10 @@ from dataclasses import dataclass, field
 from time import perf_counter
 
 import numpy as np
-from numpy.typing import NDArray
 
+from propcvx.arrays import Array
 from propcvx.history import StopReason
 from propcvx.relaxation.bounds import Bounds, check_crossing, gap_between
-
-Array = NDArray[np.float64]
 
 
 class OutOfTimeError(Exception):

@@ -11,14 +11,12 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.optimize import minimize
 
+from propcvx.arrays import Array
 from propcvx.bounds.interval import Interval
 from propcvx.bounds.moments import NEGLIGIBLE, Copy, Multipliers, soft_least
 from propcvx.bounds.pieces import Division
-
-Array = NDArray[np.float64]
 
 STAGES = ((1e-2, 60), (3e-3, 60), (1e-3, 100), (3e-4, 150))
 """Temperatures, as shares of the value of one piece, and the most iterations at each."""
@@ -102,7 +100,7 @@ class SmoothBound:
         slopes = Multipliers(*map(np.zeros_like, vars(multipliers).values()))
         margin, tol = NEGLIGIBLE * self.temperature, PRECISION * self.temperature
         for k, piece in enumerate(self.division.pieces):
-            copy = Copy.of(self.division, multipliers, k)
+            copy = Copy(self.division, multipliers, k)
             values = copy.values(margin, tol, self.check_time)
             soft, mixture = soft_least(values, self.temperature)
             smooth, largest = smooth + soft, largest + float(values.min())

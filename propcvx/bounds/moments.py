@@ -22,12 +22,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
-from propcvx.bounds.box_qp import solve_boxes
-from propcvx.bounds.pieces import Division, Piece, Signs
+from propcvx.arrays import Array, Indices, Mask, Signs
+from propcvx.bounds.pieces import Division
 
-Array = NDArray[np.float64]
 Check = Callable[[], None]
 
 NEGLIGIBLE = 30.0
@@ -37,6 +35,11 @@ CHUNK = 4096
 """Quadratic programs solved at once."""
 
 EPSILON = float(np.finfo(float).eps)
+TINY = float(np.finfo(float).tiny)
+
+RIDGE = 1e-13
+"""Added to the diagonal of a quadratic program, as a share of its largest entry, so that no face is
+singular."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,34 +82,22 @@ class Multipliers:
         return Multipliers(vectors * roots[:, None, :], scales, linear, self.prices)
 
 
-@dataclass(frozen=True, eq=False)
 class Copy:
-    r"""The quadratic programs of one piece, which differ in their labeling only.
+    r"""The quadratic programs of piece k, which differ in their labeling only.
 
     With :math:`z = H^\top v - h` the duals have the value
     :math:`y^\top v - \tfrac12 \|z\|^2 + c(y) - \lambda^\top m(y)`, and :math:`A_k^{-1/2} z` are the
     weights.
     """
 
-    division: Division
-    piece: Piece
-    factor: Array
-    scale: float
-    rows: Array
-    offset: Array
-    linear: Array
-    costs: Array
-
-    @classmethod
-    def of(cls, division: Division, multipliers: Multipliers, k: int) -> Copy:
-        """The copy of piece k."""
-        piece, factor = division.pieces[k], multipliers.factors[k]
-        scale = float(multipliers.scales[k])
-        q, linear = len(factor), multipliers.linear[k]
-        both = np.vstack([piece.features, linear])
-        both = np.hstack([np.linalg.solve(factor, both[:, :q].T).T, both[:, q:] / scale])
-        costs = piece.costs - piece.counts @ multipliers.prices
-        return cls(division, piece, factor, scale, both[:-1], both[-1], linear, costs)
+    def __init__(self, division: Division, multipliers: Multipliers, k: int) -> None:
+        self.division, self.piece = division, division.pieces[k]
+        self.factor, self.scale = multipliers.factors[k], float(multipliers.scales[k])
+        self.linear, q = multipliers.linear[k], len(self.factor)
+        both = np.vstack([self.piece.features, self.linear])
+        both = np.hstack([np.linalg.solve(self.factor, both[:, :q].T).T, both[:, q:] / self.scale])
+        self.rows, self.offset = both[:-1], both[-1]
+        self.costs = self.piece.costs - self.piece.counts @ multipliers.prices
 
     def values(self, margin: float, tol: float, check_time: Check) -> Array:
         """Values of the duals of all labelings, improved within ``margin`` of the least one."""
@@ -119,9 +110,7 @@ class Copy:
         self._solve(values, np.flatnonzero(values < values[likely] + margin), tol, check_time)
         return values
 
-    def _solve(
-        self, values: Array, chosen: NDArray[np.intp], tol: float, check_time: Check
-    ) -> None:
+    def _solve(self, values: Array, chosen: Indices, tol: float, check_time: Check) -> None:
         """Improve the duals of some labelings and their values, in place."""
         Q, q, duals = self.rows @ self.rows.T, self.rows @ self.offset, self.piece.duals
         for part in np.split(chosen, range(CHUNK, len(chosen), CHUNK)):
@@ -198,7 +187,7 @@ def improve_duals(
     ``check_time`` is called before every batch of them, and ends it by raising an exception.
     """
     for k in range(len(division.pieces)):
-        Copy.of(division, multipliers, k).values(margin, tol, check_time)
+        Copy(division, multipliers, k).values(margin, tol, check_time)
 
 
 def certify_values(division: Division, multipliers: Multipliers) -> CertifiedValues:
@@ -218,9 +207,84 @@ def certify_values(division: Division, multipliers: Multipliers) -> CertifiedVal
     tail = abs(float(np.square(multipliers.scales).sum()) - 1.0)
     missing = np.linalg.norm(squares) + tail + EPSILON * factors.size
     defect = 0.5 * reach**2 * missing + reach * np.linalg.norm(multipliers.linear.sum(axis=0))
-    copies = (Copy.of(division, multipliers, k) for k in range(len(division.pieces)))
-    values = [copy.certified() for copy in copies]
+    values = [Copy(division, multipliers, k).certified() for k in range(len(division.pieces))]
     lower = sum(float(value.min()) for value in values)
     for cost, price in zip(division.costs, multipliers.prices, strict=True):
         lower += float((cost + price * np.arange(len(cost))).min())
     return CertifiedValues(values, float(lower - defect))
+
+
+def solve_boxes(
+    Q: Array, g: Array, lower: Array, upper: Array, start: Array, *, tol: float, steps: int = 100
+) -> Array:
+    r"""Solve P quadratic programs of n variables with one matrix over boxes, by active sets.
+
+    .. math::
+
+        \max_{l \le v \le u} \; g^\top v - \tfrac12 v^\top Q v
+
+    Each step of the batch solves for the coordinates that are inside their box, goes until one is
+    at its bound, or, where that solves them, lets the coordinate go that gains most.
+
+    Parameters
+    ----------
+    Q : array of shape (n, n)
+        Positive semidefinite.
+    g, lower, upper : arrays of shape (P, n)
+    start : array of shape (P, n)
+        Where to begin; clipped to the box.
+    tol : float
+        Largest error of a value.
+    steps : int
+        Most steps; what is not solved then stays where it is, which is in its box.
+
+    Returns
+    -------
+    v : array of shape (P, n)
+    """
+    diagonal = np.maximum(Q.diagonal(), TINY)
+    v = np.clip(start, lower, upper)
+    gradient = g - v @ Q
+    for j in range(len(Q)):  # along each coordinate once
+        target = np.clip(v[:, j] + gradient[:, j] / diagonal[j], lower[:, j], upper[:, j])
+        gradient -= (target - v[:, j])[:, None] * Q[j]
+        v[:, j] = target
+    free, face_solved = (v > lower) & (v < upper), np.zeros(len(g), bool)
+    for _ in range(steps):
+        gain = gradient * np.where(gradient > 0.0, upper - v, lower - v)
+        on = np.flatnonzero(gain.sum(axis=1) > tol)
+        if not len(on):
+            break
+        solved = on[face_solved[on]]
+        promise = np.minimum(gain, gradient**2 / diagonal) * (gain > 0.0) * ~free
+        free[solved, promise[solved].argmax(axis=1)] = True
+        direction = _newton(Q, gradient[on], free[on])
+        v[on], face_solved[on], free[on] = _move(v[on], direction, lower[on], upper[on], free[on])
+        gradient[on] = g[on] - v[on] @ Q
+    return v
+
+
+def _newton(Q: Array, gradient: Array, free: Mask) -> Array:
+    """Step to the maximum over the free coordinates."""
+    matrices = Q * (free[:, :, None] & free[:, None, :])
+    ridge = RIDGE * max(float(Q.diagonal().max()), TINY)
+    j = np.arange(len(Q))
+    matrices[:, j, j] += np.where(free, ridge, 1.0)
+    wanted = np.where(free, gradient, 0.0)[..., None]
+    return np.asarray(np.linalg.solve(matrices, wanted), dtype=np.float64)[..., 0]
+
+
+def _move(
+    v: Array, direction: Array, lower: Array, upper: Array, free: Mask
+) -> tuple[Array, Mask, Mask]:
+    """Go until a coordinate is at its bound and no longer free; whether the face is solved."""
+    bound = np.where(direction > 0.0, upper, lower)
+    lengths = np.divide(bound - v, direction, out=np.full_like(v, np.inf), where=direction != 0.0)
+    first = lengths.argmin(axis=1)
+    length = lengths[np.arange(len(v)), first]
+    solved = length >= 1.0
+    moved = np.clip(v + np.minimum(length, 1.0)[:, None] * direction, lower, upper)
+    stopped, columns = np.flatnonzero(~solved), first[~solved]
+    moved[stopped, columns] = bound[stopped, columns]
+    free[stopped, columns] = False
+    return moved, solved, free

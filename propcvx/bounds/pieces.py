@@ -13,13 +13,9 @@ from itertools import combinations
 from math import comb, prod
 
 import numpy as np
-from numpy.typing import NDArray
 
+from propcvx.arrays import Array, Indices, Mask, Signs
 from propcvx.bounds.problem import LabelingProblem
-
-Array = NDArray[np.float64]
-Indices = NDArray[np.intp]
-Signs = NDArray[np.int8]
 
 MOST_LABELINGS = 1000
 """A bag with more labelings is divided."""
@@ -56,16 +52,6 @@ class Piece:
 
     def __len__(self) -> int:
         return len(self.labelings)
-
-    def keep(self, labelings: NDArray[np.bool_] | Indices) -> Piece:
-        """The piece with some of its labelings only."""
-        return replace(
-            self,
-            labelings=self.labelings[labelings],
-            duals=self.duals[labelings],
-            costs=self.costs[labelings],
-            counts=self.counts[labelings],
-        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -115,10 +101,11 @@ class Division:
             merged[place] = piece
         return replace(self, pieces=tuple(merged), costs=tuple(costs))
 
-    def with_piece(self, place: int, piece: Piece) -> Division:
-        """The division with one piece replaced."""
-        pieces = (*self.pieces[:place], piece, *self.pieces[place + 1 :])
-        return replace(self, pieces=pieces)
+    def keep(self, k: int, labelings: Mask) -> Division:
+        """The division with some labelings of piece k only."""
+        piece, each = self.pieces[k], ("labelings", "duals", "costs", "counts")
+        piece = replace(piece, **{name: getattr(piece, name)[labelings] for name in each})
+        return replace(self, pieces=(*self.pieces[:k], piece, *self.pieces[k + 1 :]))
 
 
 def divide(problem: LabelingProblem) -> Division:
@@ -128,11 +115,11 @@ def divide(problem: LabelingProblem) -> Division:
     pieces = []
     for k, (members, cost) in enumerate(bags):
         priced = np.array([k == other for other in large], dtype=np.intp)
-        if k not in large:
-            pieces.append(_piece(problem, members, cost, priced))
-            continue
-        for part in np.array_split(members, -(-len(members) // PIECE_SIZE)):
-            pieces.append(_piece(problem, part, np.zeros(len(part) + 1), priced))
+        parts = [(members, cost)]
+        if k in large:
+            split = np.array_split(members, -(-len(members) // PIECE_SIZE))
+            parts = [(part, np.zeros(len(part) + 1)) for part in split]
+        pieces += [_piece(problem, *part, priced) for part in parts]
     divided, costs = [bags[k][0] for k in large], [bags[k][1] for k in large]
     return Division(tuple(pieces), tuple(costs), tuple(divided), problem.C, problem.reach)
 

@@ -13,14 +13,12 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
+from propcvx.arrays import Array
 from propcvx.bags import Bags
 from propcvx.labelings import FeasibleLabelings
 from propcvx.local_search import Moves
 from propcvx.losses import ProportionLoss
-
-Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)

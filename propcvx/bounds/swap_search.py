@@ -12,16 +12,13 @@ from functools import cached_property
 
 import numpy as np
 from numpy.random import RandomState
-from numpy.typing import NDArray
 
+from propcvx.arrays import Array, Indices
 from propcvx.bounds.interval import Interval
 from propcvx.bounds.problem import LabelingProblem
 from propcvx.errors import SolverError
 from propcvx.local_search import Moves, descend, hops, until_idle
 from propcvx.relaxation.labeling_svm import LabelingSVM, SolvedLabeling
-
-Array = NDArray[np.float64]
-Indices = NDArray[np.intp]
 
 IDLE = 15
 """Descents in a row, from random directions and then from hops, after which none is expected to

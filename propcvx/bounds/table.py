@@ -29,8 +29,6 @@ MOST_LISTED = 20_000
 TOL = 1e-9
 """Error of their values, as a share of that of w = 0."""
 
-Run = Callable[[LabelingProblem, Interval, SwapSearch], None]
-
 
 @dataclass(frozen=True)
 class Bound:
@@ -52,7 +50,7 @@ class Bound:
         Whether it finds the best labeling itself, so that no search need come before it.
     """
 
-    run: Run
+    run: Callable[[LabelingProblem, Interval, SwapSearch], None]
     refuses: Callable[[LabelingProblem], str | None] = lambda problem: None
     automatic: bool = True
     finds: bool = False
@@ -86,13 +84,13 @@ def _refuses_directions(problem: LabelingProblem) -> str | None:
 
 def bag_moments(problem: LabelingProblem, interval: Interval, search: SwapSearch) -> None:
     """The moment bound with a copy of the weights for every bag."""
-    moments = BagMoments.of(problem, interval, search, "bag_moments")
+    moments = BagMoments(problem, interval, search, "bag_moments")
     moments.maximise(moments.root(), STAGES)
 
 
 def branch_and_bound(problem: LabelingProblem, interval: Interval, search: SwapSearch) -> None:
     """The moment bound with bags merged and branched on."""
-    BagMoments.of(problem, interval, search, "branch_and_bound").branch()
+    BagMoments(problem, interval, search, "branch_and_bound").branch()
 
 
 BOUNDS: Mapping[str, Bound] = MappingProxyType(

@@ -12,7 +12,6 @@ import csv
 import hashlib
 import os
 from collections.abc import Mapping
-from importlib import import_module
 from importlib.resources import files
 from itertools import product
 from pathlib import Path
@@ -25,6 +24,7 @@ from propcvx.errors import InputError
 FOLDER = "PROPCVX_DATA"
 """Environment variable with the folder of the files."""
 
+ADVICE = f"name the folder that holds the files by data_home or {FOLDER}"
 RETRIES = 2
 """How often a download that failed is tried again."""
 
@@ -95,20 +95,21 @@ def data_file(name: str, data_home: Any = None, *, download: bool = True) -> Pat
             return path
     if not download:
         raise MissingDataError(
-            f"there is no {name} in {folder}, nor in its subfolder raw; name another folder by "
-            f"data_home or {FOLDER}, or let it be fetched from {file.url}"
+            f"{name} is not in {folder}, nor in its subfolder raw; {ADVICE}, or let it be "
+            f"fetched from {file.url}."
         )
     return _fetched(name, file, folder)
 
 
 def _pooch() -> Any:
     try:
-        return import_module("pooch")
+        import pooch
     except ImportError as absent:
         raise MissingDataError(
             "the package pooch fetches real data sets into a cache folder, and is not installed: "
-            f"pip install pooch, or name the folder that holds the files by data_home or {FOLDER}."
+            f"pip install pooch, or {ADVICE}."
         ) from absent
+    return pooch
 
 
 def _check_content(path: Path, file: DataFile) -> None:
@@ -127,18 +128,12 @@ def _check_content(path: Path, file: DataFile) -> None:
 
 def _fetched(name: str, file: DataFile, folder: Path) -> Path:
     pooch = _pooch()
-    keeper = pooch.create(
-        folder,
-        base_url="",
-        registry={name: file.sha256},
-        urls={name: file.url},
-        retry_if_failed=RETRIES,
-    )
+    hashes, urls = {name: file.sha256}, {name: file.url}
+    keeper = pooch.create(folder, "", registry=hashes, urls=urls, retry_if_failed=RETRIES)
     try:
-        return Path(keeper.fetch(name, downloader=pooch.HTTPDownloader(progressbar=True)))
+        return Path(keeper.fetch(name, progressbar=True))
     except (OSError, ValueError) as failure:
         raise MissingDataError(
             f"{name} is not in {folder} and could not be fetched from {file.url}: {failure}. "
-            f"Without network, put the file into that folder, or name the folder that holds it by "
-            f"data_home or {FOLDER}."
+            f"Without network, put it there, or {ADVICE}."
         ) from failure

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import gzip
 import re
 from collections.abc import Sequence
 from contextlib import suppress
@@ -82,13 +80,9 @@ def votes(table: Table, columns: Sequence[str] | None = None) -> tuple[Array, Ar
 
 def read_table(path: Path) -> Table:
     """The columns of a comma-separated file with a header, by name: numbers, or words."""
-    reader = gzip.open if path.suffix == ".gz" else open
-    with reader(path, "rt", newline="") as file:
-        header, *rows = csv.reader(file)
-    return {
-        name: _numbers_or_words(np.array(values))
-        for name, values in zip(header, zip(*rows, strict=True), strict=True)
-    }
+    header, *rows = np.loadtxt(path, dtype=str, delimiter=",", comments=None, quotechar='"')
+    columns = map(_numbers_or_words, np.transpose(rows))
+    return dict(zip(header.tolist(), columns, strict=True))
 
 
 def _numbers_or_words(words: NDArray[np.str_]) -> NDArray[Any]:
@@ -110,8 +104,6 @@ def _column(values: NDArray[np.generic], declared: tuple[str, ...] | None) -> Ar
     if declared is None:
         numbers = values.astype(np.float64)
         return np.where(np.isnan(numbers), np.nanmean(numbers), numbers)
-    counts = [int((values == value.encode()).sum()) for value in declared]
-    codes = np.full(len(values), float(np.argmax(counts)))
-    for code, value in enumerate(declared):
-        codes[values == value.encode()] = code
-    return codes
+    matches = values[:, None] == np.char.encode(declared)
+    mode = matches.sum(axis=0).argmax()
+    return np.where(matches.any(axis=1), matches.argmax(axis=1), mode)

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from joblib import Parallel, delayed
 from sklearn.datasets import load_breast_cancer
 from tqdm import tqdm
 
@@ -20,8 +21,8 @@ from propcvx.experiments.evaluation import (
     Outcome,
     Sample,
     Task,
-    evaluate_all,
     split_into_bags,
+    tune_and_evaluate,
 )
 from propcvx.experiments.methods import PAPER, SUPERVISED, cheaper, printed_method
 from propcvx.plotting import figure_one, method_comparison
@@ -36,7 +37,7 @@ PROVED = 1e-6
 """Relative gap below which a labeling is called proved optimal."""
 
 
-def run_demo(output: Path, *, seed: int = 0, n_jobs: int = 1, quick: bool = False) -> list[Path]:
+def run_demo(output: Path, *, seed: int = 0, n_jobs: int = 1, quick: bool = False) -> None:
     """Print both tables and draw both figures.
 
     Parameters
@@ -50,11 +51,6 @@ def run_demo(output: Path, *, seed: int = 0, n_jobs: int = 1, quick: bool = Fals
     quick : bool
         One value of each parameter and two folds, to see that everything runs.
 
-    Returns
-    -------
-    list of Path
-        The figures.
-
     Raises
     ------
     InputError
@@ -65,10 +61,8 @@ def run_demo(output: Path, *, seed: int = 0, n_jobs: int = 1, quick: bool = Fals
         tempfile.TemporaryFile(dir=output).close()
     except OSError as error:
         raise InputError(f"output must be a folder that can be written to: {error}.") from error
-    pictures = [output / "figure1.png", output / "breast_cancer.png"]
-    demo_two_bags(pictures[0], seed)
-    demo_breast_cancer(pictures[1], seed, n_jobs=n_jobs, quick=quick)
-    return pictures
+    demo_two_bags(output / "figure1.png", seed)
+    demo_breast_cancer(output / "breast_cancer.png", seed, n_jobs=n_jobs, quick=quick)
 
 
 def demo_two_bags(picture: Path, seed: int) -> None:
@@ -89,6 +83,7 @@ def demo_two_bags(picture: Path, seed: int) -> None:
         ("proportion-SVM", dict(models[2:])),
     ]
     figure_one(data, panels).savefig(picture, dpi=150)
+    print(f"\nPicture: {picture}")
 
 
 def demo_breast_cancer(picture: Path, seed: int, *, n_jobs: int = 1, quick: bool = False) -> None:
@@ -119,17 +114,22 @@ def demo_breast_cancer(picture: Path, seed: int, *, n_jobs: int = 1, quick: bool
     title = f"Breast cancer, random bags of {BAG_SIZE}, linear kernel"
     figure = method_comparison(accuracies, ceiling, proportions, n_test, title)
     figure.savefig(picture, dpi=150)
+    print(f"\nPicture: {picture}")
 
 
-def _run(methods: Sequence[Method], task: Task, **options: Any) -> list[Outcome]:
+def _run(
+    methods: Sequence[Method], task: Task, *, n_jobs: int = 1, **options: Any
+) -> list[Outcome]:
     """Outcomes in the order of the methods; their table is printed even when interrupted.
 
     alter-pSVM, which takes longest, begins first.
     """
     outcomes: dict[str, Outcome] = {}
     longest_first = sorted(methods, key=lambda one: not isinstance(one.estimator, AlterPropSVM))
+    evaluated = delayed(tune_and_evaluate)
+    parallel = Parallel(n_jobs, batch_size=1, return_as="generator_unordered")
     try:
-        done = evaluate_all(longest_first, task, **options)
+        done = parallel(evaluated(method, task, **options) for method in longest_first)
         for outcome in tqdm(done, desc="methods", total=len(methods), mininterval=0):
             outcomes[outcome.method] = outcome
     finally:
@@ -139,20 +139,18 @@ def _run(methods: Sequence[Method], task: Task, **options: Any) -> list[Outcome]
 
 
 def _print_outcomes(outcomes: Sequence[Outcome]) -> None:
-    """A table without the columns that are empty, and the warnings below it."""
+    """A table, and the warnings below it."""
     rows = [
         {
             "method": outcome.method,
             "accuracy": f"{outcome.accuracy:.1%}",
             "bag error": f"{outcome.bag_error:.3f}",
-            "seconds": f"{outcome.seconds:.1f}",
-            "parameters": parameter_text(outcome.parameters),
+            "parameters": parameter_text(outcome.parameters) or "default",
             "optimality": _optimality(outcome),
         }
         for outcome in outcomes
     ]
-    shown = {name for row in rows for name in row if row[name]}
-    print(text_table([{name: row[name] for name in row if name in shown} for row in rows]))
+    print(text_table(rows))
     for outcome in outcomes:
         for warning in outcome.warnings:
             print(f"{outcome.method} warned: {warning}", flush=True)

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import os
 import warnings
-from collections import Counter
+from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
-from joblib import Parallel, delayed
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, clone
 from sklearn.model_selection import ParameterGrid, StratifiedKFold, train_test_split
@@ -118,10 +117,9 @@ class Outcome:
         Labels -1, +1 of the test instances.
     model : Pipeline
         Fitted to the training sample.
-    seconds : float
-        Processor time of tuning, fitting and predicting.
     warnings : tuple of str
-        Warnings meanwhile: each category once, with its number and first message.
+        Warnings of tuning, fitting and predicting, see :func:`summary_of`; empty where they are
+        not kept.
     """
 
     method: str
@@ -134,7 +132,6 @@ class Outcome:
     fit_seconds: float
     predictions: NDArray[np.int8]
     model: Pipeline
-    seconds: float = 0.0
     warnings: tuple[str, ...] = ()
 
 
@@ -179,7 +176,6 @@ def evaluate(
     scaled: bool = True,
     by_size: bool = False,
     ties: str = "first",
-    all_points: bool = True,
 ) -> Iterator[Outcome]:
     """Tune a method on the training sample, fit it there, and judge it on the test sample.
 
@@ -200,8 +196,6 @@ def evaluate(
         Whether the error of a held-out bag is weighted by its size.
     ties : "first" or "last"
         Which of several combinations with equal validation error is chosen.
-    all_points : bool
-        Judge all combinations, or the one that is chosen.
 
     Yields
     ------
@@ -216,12 +210,9 @@ def evaluate(
         for of_bags in held_out_errors(method, train, splits, scaled=scaled, by_size=by_size):
             errors += of_bags.sum(axis=1)
     best = choose(errors, ties)
-    judged = range(len(grid)) if all_points else [best]
-    if not all_points:
-        method = replace(method, grid={name: [value] for name, value in grid[best].items()})
     start = processor_seconds()
     models = fit_each(method, train.X, train.target(method), scaled=scaled)
-    for k, model in zip(judged, models, strict=True):
+    for k, model in enumerate(models):
         fit_seconds, predictions = processor_seconds() - start, model.predict(test.X)
         yield Outcome(
             method=method.name,
@@ -239,36 +230,10 @@ def evaluate(
 
 
 def tune_and_evaluate(method: Method, task: Task, **options: Any) -> Outcome:
-    """:func:`evaluate` with the chosen parameters only, its warnings kept."""
-    start = processor_seconds()
+    """The outcome of :func:`evaluate` with the parameters that are chosen, and all warnings."""
     with warnings.catch_warnings(record=True, action="always") as caught:
-        (outcome,) = evaluate(method, task, all_points=False, **options)
-    seconds = processor_seconds() - start
-    return replace(outcome, seconds=seconds, warnings=summary_of(caught))
-
-
-def evaluate_all(
-    methods: Sequence[Method], task: Task, *, n_jobs: int = 1, **options: Any
-) -> Iterator[Outcome]:
-    """:func:`tune_and_evaluate` for several methods, each as soon as it is finished.
-
-    Parameters
-    ----------
-    methods : sequence of Method
-        Begun in this order.
-    task : Task
-    n_jobs : int
-        Number of methods at work at once.
-    **options
-        For :func:`tune_and_evaluate`.
-
-    Yields
-    ------
-    Outcome
-    """
-    work = delayed(tune_and_evaluate)
-    parallel = Parallel(n_jobs=n_jobs, batch_size=1, return_as="generator_unordered")
-    yield from parallel(work(method, task, **options) for method in methods)
+        chosen = next(outcome for outcome in evaluate(method, task, **options) if outcome.chosen)
+    return replace(chosen, warnings=summary_of(caught))
 
 
 def fit_each(
@@ -396,8 +361,7 @@ def processor_seconds() -> float:
 
 def summary_of(caught: Sequence[warnings.WarningMessage]) -> tuple[str, ...]:
     """Each category of warning once, with its number and first message."""
-    counts = Counter(warning.category.__name__ for warning in caught)
-    first = {warning.category.__name__: str(warning.message) for warning in reversed(caught)}
-    return tuple(
-        f"{name} (x{count}): {first[name].splitlines()[0]}" for name, count in counts.items()
-    )
+    texts = defaultdict(list)
+    for warning in caught:
+        texts[warning.category.__name__].append(str(warning.message))
+    return tuple(f"{name} (x{len(own)}): {own[0].splitlines()[0]}" for name, own in texts.items())

@@ -1,13 +1,10 @@
-"""Relaxations and bounds side by side on one problem: ``propcvx relax``."""
+"""Relaxations and bounds side by side on one problem."""
 
 from __future__ import annotations
 
-import json
 import warnings
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Mapping
 from functools import partial
-from pathlib import Path
 from time import perf_counter, process_time
 from types import MappingProxyType
 from typing import Any
@@ -18,30 +15,29 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 from tqdm import tqdm
 
-import propcvx
 from propcvx.bounds import BOUNDS, Bound, Event, Interval, LabelingProblem, SwapSearch
 from propcvx.checks import check_choice
 from propcvx.errors import CrossedBoundsError, InputError, SolverError
 from propcvx.estimators import ConvPropSVM, certify
-from propcvx.experiments.programs import sample_in_bags
 from propcvx.history import StopReason
-from propcvx.plotting import bounds_over_time, interval_comparison
 from propcvx.relaxation import RELAXATIONS, CuttingPlanes, MixedInteger, RelaxationResult
 from propcvx.relaxation.bounds import check_crossing, gap_between
 from propcvx.relaxation.oracles import ORACLES, SemidefiniteOracle
 from propcvx.relaxation.rounding import ROUNDINGS
 from propcvx.relaxation.table import BUILT_IN, TOL, each_once, find_relaxation, name_of, relax
 from propcvx.targets import bag_target
-from propcvx.text import cell_text, text_table, unique_names
+from propcvx.text import unique_names
 
 Array = NDArray[np.float64]
 Row = dict[str, Any]
 
-COLUMNS = (
-    *("loss", "value", "lower", "upper", "gap", "best_upper", "best_gap", "seconds"),
-    *("cpu_seconds", "cuts", "rounds", "nodes", "bag_error", "accuracy", "labels_right"),
-    *("status", "reason", "warnings", "history"),
-)
+EMPTY: Row = {
+    **dict.fromkeys(("loss", "value", "lower", "upper", "gap", "best_upper", "best_gap")),
+    **dict.fromkeys(("seconds", "cpu_seconds", "cuts", "rounds", "nodes", "bag_error")),
+    **dict.fromkeys(("accuracy", "labels_right", "status", "reason", "warnings", "history")),
+}
+"""What a row has beside its kind, as long as nothing is found."""
+
 STATUS = {
     StopReason.OUT_OF_TIME: "out of time",
     StopReason.INTERRUPTED: "interrupted",
@@ -159,44 +155,46 @@ def compare_relaxations(
     how = {"C": C, "time_limit": time_limit, "tol": tol, "random_state": random_state, **posed}
     rows: list[Row] = []
     for name, kind in tqdm(find_kinds(kinds).items(), disable=not verbose, leave=False):
-        row: Row = {"kind": name, **dict.fromkeys(COLUMNS)}
+        row = {"kind": name, **EMPTY}
         rows.append(row)
         try:
-            row |= _ask(name, kind, X, y, how)
-            row |= _judge(row.pop("labeling"), X, y, C, labels, posed)
+            labeling = _ask(row, kind, X, y, how)
+            _judge(row, labeling, X, y, C, labels, posed)
         except KeyboardInterrupt:
-            row |= {"status": "interrupted", "reason": "before it had anything"}
+            row |= {**EMPTY, "status": "interrupted", "reason": "before it had anything"}
         except Exception as error:
             if name == "search":  # what it cannot do is wrong in the arguments
                 raise
-            row |= _nothing(error)
+            _fail(row, error)
         if row["status"] == "interrupted":
             break
     best = min((row["upper"] for row in rows if row["upper"] is not None), default=None)
     for row in rows:
         try:
-            row |= _gaps(row, best, tol)
+            _measure_gaps(row, best, tol)
         except CrossedBoundsError as error:
-            row |= {**_nothing(error), "best_upper": best}
+            _fail(row, error)
+        row["best_upper"] = best
     return rows
 
 
 def find_kinds(kinds: Any) -> dict[str, Any]:
     """Relaxations and bounds that were asked for, by name, each once, the search first."""
-    given = [*{**KINDS, **RELAXATIONS}] if isinstance(kinds, str) and kinds == "all" else kinds
+    known = {**RELAXATIONS, **KINDS}
+    given = list(known) if isinstance(kinds, str) and kinds == "all" else kinds
     asked = each_once(["search", *each_once(given)])
     names = unique_names(name_of(one.run if isinstance(one, Bound) else one) for one in asked)
-    return dict(zip(names, map(_find, asked), strict=True))
+    return {name: _find(one, known) for name, one in zip(names, asked, strict=True)}
 
 
-def _find(asked: Any) -> Any:
-    if isinstance(asked, str) and check_choice("kinds", asked, {**KINDS, **RELAXATIONS}) in KINDS:
-        return KINDS[asked]
+def _find(asked: Any, known: Mapping[str, Any]) -> Any:
+    if isinstance(asked, str):
+        return known[check_choice("kinds", asked, known)]
     return asked if isinstance(asked, Bound) else find_relaxation("kinds", asked)
 
 
-def _ask(name: str, kind: Any, X: Any, y: NDArray[np.void], how: Row) -> Row:
-    """The columns and the labeling that :func:`certify` finds with one relaxation or bound."""
+def _ask(row: Row, kind: Any, X: Any, y: NDArray[np.void], how: Row) -> Array:
+    """The labeling that :func:`certify` finds with one relaxation or bound, whose row is filled."""
     wall, cpu = perf_counter(), process_time()
     rises: list[tuple[float, float]] = []
     own: Row = {}
@@ -205,15 +203,15 @@ def _ask(name: str, kind: Any, X: Any, y: NDArray[np.void], how: Row) -> Row:
         if event.lower > (rises[-1][1] if rises else -np.inf):
             rises.append((process_time() - cpu, float(event.lower)))
 
-    bound = kind if isinstance(kind, str | Bound) else as_bound(name, kind, own)
+    bound = kind if isinstance(kind, str | Bound) else as_bound(row["kind"], kind, own)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         result = certify(X, y, kinds=bound, on_event=on_event, **how)
-    return {
+    labeling: Array = own.pop("labeling", result.labeling)
+    row |= {
         "loss": "hinge",
         "value": result.lower,
         "lower": result.lower,
-        "labeling": result.labeling,
         "history": rises,
         "nodes": len(result.nodes) or None,
         "status": "failed" if result.failures else STATUS.get(result.stop_reason, "done"),
@@ -223,6 +221,7 @@ def _ask(name: str, kind: Any, X: Any, y: NDArray[np.void], how: Row) -> Row:
         "cpu_seconds": process_time() - cpu,
         **own,
     }
+    return labeling
 
 
 def as_bound(name: str, relaxation: Any, own: Row) -> Bound:
@@ -258,151 +257,48 @@ def as_bound(name: str, relaxation: Any, own: Row) -> Bound:
             on_round(relax(asked, *parts, on_round=on_round, **how))
         finally:
             if rounds:
-                soft = ROUNDINGS["best"](rounds[-1], *parts).labeling
-                labeling = problem.bags.as_given(np.where(soft > 0, 1.0, -1.0))
-                own.update(_columns(rounds[-1]), labeling=labeling)
+                best = ROUNDINGS["best"](rounds[-1], *parts).labeling
+                own.update(_columns(rounds[-1]), labeling=problem.bags.as_given(best))
 
     return Bound(run, finds=True)
 
 
 def _columns(result: RelaxationResult) -> Row:
     """What a row has from a relaxation alone."""
-    own: Row = {
-        "loss": result.loss,
-        "value": result.value,
-        "cuts": result.history[-1].n_cuts,
-        "rounds": len(result.history),
-    }
-    if result.history.stop_reason in STATUS:
-        own["status"] = STATUS[result.history.stop_reason]
+    last, stopped = result.history[-1], result.history.stop_reason
+    own = {"loss": result.loss, "value": result.value, "cuts": last.n_cuts}
+    own["rounds"] = len(result.history)
+    if stopped in STATUS:
+        own["status"] = STATUS[stopped]
     if result.loss != "hinge" or result.lower == -np.inf:
         own |= {"lower": None, "history": []}
     return own
 
 
-def _judge(labeling: Array, X: Any, y: Any, C: float, labels: Any, posed: Row) -> Row:
-    """What is measured of a labeling and of its own SVM."""
+def _judge(row: Row, labeling: Array, X: Any, y: Any, C: float, labels: Any, posed: Row) -> None:
+    """Measure a labeling and its own SVM."""
     known = bag_target(np.arange(len(labeling)), (labeling > 0).astype(float))
     exact = {**posed, "epsilon": 0.0, "bias": "none", "rounding": "best_cut"}
     svm = ConvPropSVM(C, **exact).fit(X, known)
-    row = {"upper": float(svm.relaxation_.upper), "bag_error": 0.0 - float(svm.score(X, y))}
-    if labels is None:
-        return row
-    true = np.asarray(labels) > 0
-    accuracy = float(np.mean((svm.decision_function(X) > 0) == true))
-    return {**row, "accuracy": accuracy, "labels_right": float(np.mean((labeling > 0) == true))}
+    row["upper"] = float(svm.relaxation_.upper)
+    row["bag_error"] = 0.0 - float(svm.score(X, y))
+    if labels is not None:
+        true = np.asarray(labels) > 0
+        row["accuracy"] = float(np.mean((svm.decision_function(X) > 0) == true))
+        row["labels_right"] = float(np.mean((labeling > 0) == true))
 
 
-def _gaps(row: Row, best: float | None, tol: float) -> Row:
+def _measure_gaps(row: Row, best: float | None, tol: float) -> None:
     """How far a lower bound is from the upper ones; an error where it contradicts the best."""
     if row["lower"] is None or best is None:
-        return {"best_upper": best}
+        return
     check_crossing(f"kind {row['kind']!r}", row["lower"], best)
-    gap, best_gap = (gap_between(row["lower"], upper) for upper in (row["upper"], best))
-    proved = gap <= tol and row["status"] not in ("failed", "interrupted")
-    status = "proved optimal" if proved else row["status"]
-    return {"best_upper": best, "gap": gap, "best_gap": best_gap, "status": status}
+    row["gap"], row["best_gap"] = (gap_between(row["lower"], up) for up in (row["upper"], best))
+    if row["gap"] <= tol and row["status"] not in ("failed", "interrupted"):
+        row["status"] = "proved optimal"
 
 
-def _nothing(error: Exception) -> Row:
-    """The columns of a row that has nothing, and why."""
+def _fail(row: Row, error: Exception) -> None:
+    """Empty a row of all but its kind, and say why."""
     status = next((ERRORS[one] for one in ERRORS if isinstance(error, one)), "failed")
-    return {**dict.fromkeys(COLUMNS), "status": status, "reason": str(error) or repr(error)}
-
-
-# --- the command ------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True)
-class Problem:
-    """What is compared on: random instances of a data set in random bags."""
-
-    data: str
-    instances: int
-    C: float
-    bag_size: int = 8
-    epsilon: float = 0.0
-    kernel: str = "linear"
-    gamma: float | str = "scale"
-    seed: int = 0
-
-    def __str__(self) -> str:
-        kernel = "" if self.kernel == "linear" else f", {self.kernel} kernel, gamma={self.gamma}"
-        return (
-            f"{self.data}, N={self.instances}, bags of {self.bag_size}, C={self.C:g}, "
-            f"epsilon={self.epsilon:g}{kernel}"
-        )
-
-    def compare(self, kinds: Any, **how: Any) -> list[Row]:
-        """Rows of :func:`compare_relaxations`."""
-        sample = sample_in_bags(self.data, self.instances, self.bag_size, self.seed)
-        how |= {name: getattr(self, name) for name in ("epsilon", "kernel", "gamma")}
-        how |= {"labels": sample.labels, "random_state": self.seed, "kinds": kinds}
-        return compare_relaxations(sample.X, sample.y, self.C, **how)
-
-
-def run_comparison(
-    problems: Sequence[Problem],
-    kinds: str | Sequence[str] = "all",
-    *,
-    time_limit: float = 60.0,
-    file: Path | None = None,
-    figure: Path | None = None,
-    curves: Path | None = None,
-) -> None:
-    """Compare on each problem; print a table as soon as it is done.
-
-    Parameters
-    ----------
-    problems : sequence of Problem
-    kinds : "all" or sequence of str
-        Names in ``propcvx.experiments.laboratory.KINDS``.
-    time_limit : float
-        Seconds for each of them.
-    file : Path, optional
-        Where to keep all as JSON; written again after each problem.
-    figure, curves : Path, optional
-        Where to draw the intervals, and the bounds against time; likewise.
-
-    Raises
-    ------
-    InputError
-        If an argument cannot be used.
-    KeyboardInterrupt
-        After Ctrl-C, when what was done is printed, kept and drawn.
-    """
-    kept: Row = {"propcvx": propcvx.__version__, "time_limit": time_limit, "comparisons": []}
-    panels: list[tuple[str, list[Row]]] = []
-    for problem in problems:
-        rows = problem.compare(kinds, time_limit=time_limit, verbose=True)
-        print(f"{problem}\n\n{comparison_text(rows)}\n", flush=True)
-        kept["comparisons"].append({"problem": asdict(problem), "rows": rows})
-        panels.append((str(problem), rows))
-        try:
-            if file is not None:
-                file.write_text(json.dumps(kept, indent=1, allow_nan=False) + "\n")
-            if figure is not None:
-                interval_comparison(panels).savefig(figure, dpi=150)
-            if curves is not None:
-                bounds_over_time(panels).savefig(curves, dpi=150)
-        except (OSError, ValueError) as error:
-            raise InputError(f"the comparison cannot be written: {error}.") from error
-        if rows[-1]["status"] == "interrupted":
-            raise KeyboardInterrupt
-
-
-FORMATS = {
-    **{"kind": "", "loss": "", "lower": ".5g", "upper": ".5g", "gap": ".2%", "best_gap": ".2%"},
-    **{"seconds": ".1f", "cuts": "d", "rounds": "d", "nodes": "d", "bag_error": ".3f"},
-    **{"accuracy": ".1%", "status": ""},
-}
-"""The columns that are printed, and how."""
-
-
-def comparison_text(rows: Sequence[Row]) -> str:
-    """Rows as text, with the best upper bound and the reasons of those that failed below."""
-    lines = [{name: cell_text(row[name], FORMATS[name]) for name in FORMATS} for row in rows]
-    best = cell_text(rows[0]["best_upper"], ".6g")
-    notes = [f"  {row['kind']}: {row['reason']}" for row in rows if row["reason"]]
-    head = f"\nbest upper bound {best}; best_gap is the gap of a lower bound to it"
-    return "\n".join([text_table(lines), head, *notes])
+    row |= {**EMPTY, "status": status, "reason": str(error) or repr(error)}

@@ -12,6 +12,7 @@ from sklearn.svm import SVC
 
 from propcvx.estimators import (
     AlterPropSVM,
+    BagClassifier,
     ConvPropSVM,
     InvCal,
     MeanMap,
@@ -42,6 +43,7 @@ KERNELS = ("linear", "rbf")
 """Kernels of the tables; the protocol defines the Gaussian kernel ``"rbf"``."""
 LINEAR = ("linear",)
 WEIGHTS = (0.1, 1.0, 10.0)
+BAG_WEIGHTS = (1.0, 10.0, 100.0)
 TUBES = (0.0, 0.01, 0.1)
 
 
@@ -57,31 +59,32 @@ def printed_alter_psvm(**parameters: Any) -> AlterPropSVM:
     return AlterPropSVM(**{**printed, **parameters})
 
 
-def printed_conv_psvm(C: float = 1.0, *, max_cuts: int = 1, **parameters: Any) -> ConvPropSVM:
+def printed_conv_psvm(**parameters: Any) -> ConvPropSVM:
     """conv-pSVM in the paper's form, where the defaults of the class are ours.
 
-    Its oracle is that of eq:inf, and the plane has no bias apart from the centring.  The solver is
-    that of the stored results: the last digits of alpha can decide which cut is next.
+    It makes one cut, with the oracle of eq:inf, and the plane has no bias apart from the centring.
+    The solver is that of the stored results: the last digits of alpha can decide which cut is next.
 
     Parameters
     ----------
-    C : float
-        Weight of the hinge loss.
-    max_cuts : int
-        Largest number of cuts.
     **parameters
         Of :class:`propcvx.ConvPropSVM`, over these.
     """
-    planes = CuttingPlanes(oracle="coordinate", max_cuts=max_cuts)
+    planes = CuttingPlanes(oracle="coordinate", max_cuts=1)
     solver = ("mkl_interior_point", "clarabel")
-    own = {"relaxation": planes, "bias": "none", "solver": solver, "solver_tol": 1e-8}
-    return ConvPropSVM(C, **{**own, **parameters})
+    printed = {"relaxation": planes, "bias": "none", "solver": solver, "solver_tol": 1e-8}
+    return ConvPropSVM(**{**printed, **parameters})
 
 
 def several_starts() -> list[Start]:
     """Random labelings with annealing, and the labelings of two other methods without."""
     methods = InvCal(C_p=1e3), printed_conv_psvm()
     return [RandomStart(repeats=3), *(MethodStart(method, annealing=False) for method in methods)]
+
+
+def _alter_psvm_from(method: BagClassifier) -> AlterPropSVM:
+    """alter-pSVM from the labeling that another method finds, without annealing."""
+    return printed_alter_psvm(init=MethodStart(method, annealing=False))
 
 
 def averaged_methods(random_state: int | None = None) -> AveragedMethods:
@@ -94,17 +97,13 @@ def averaged_methods(random_state: int | None = None) -> AveragedMethods:
     """
     conv = printed_conv_psvm(intercept="center")
     from_random = printed_alter_psvm(n_init=3, random_state=random_state)
-    from_inv_cal, from_conv = (
-        printed_alter_psvm(init=MethodStart(method, annealing=False))
-        for method in (InvCal(C_p=10.0), conv)
-    )
     loop_grid = {"C": WEIGHTS, "C_p": (100.0,)}
     methods = [
         Method("MeanMap", MeanMap(), {"lam": WEIGHTS}),
         Method("InvCal", InvCal(), {"C_p": (*WEIGHTS, 100.0, 1000.0), "epsilon": (0.0, 0.1)}),
         Method("conv-pSVM", conv, {"C": WEIGHTS}),
-        Method("alter-pSVM from conv-pSVM", from_conv, loop_grid),
-        Method("alter-pSVM from InvCal", from_inv_cal, loop_grid),
+        Method("alter-pSVM from conv-pSVM", _alter_psvm_from(conv), loop_grid),
+        Method("alter-pSVM from InvCal", _alter_psvm_from(InvCal(C_p=10.0)), loop_grid),
         Method("alter-pSVM from random labels", from_random, loop_grid),
     ]
     return AveragedMethods(methods, random_state=random_state)
@@ -144,6 +143,16 @@ class MethodEntry:
     require: Callable[[], None] | None = None
 
 
+def _of_llp_learn(name: str, **grid: Sequence[float]) -> MethodEntry:
+    return MethodEntry(
+        lambda seed: LLPLearn(name, random_state=seed),
+        grid,
+        kernels=LINEAR,
+        version=VERSION,
+        require=require_llp_learn,
+    )
+
+
 METHODS: Mapping[str, MethodEntry] = MappingProxyType(
     {
         "MeanMap": MethodEntry(
@@ -160,7 +169,7 @@ METHODS: Mapping[str, MethodEntry] = MappingProxyType(
         ),
         "alter-pSVM": MethodEntry(
             lambda seed: printed_alter_psvm(random_state=seed),
-            {"C": WEIGHTS, "C_p": (1.0, 10.0, 100.0)},
+            {"C": WEIGHTS, "C_p": BAG_WEIGHTS},
             options={
                 "n_init": "restarts",
                 "annealing": "annealing",
@@ -182,7 +191,7 @@ METHODS: Mapping[str, MethodEntry] = MappingProxyType(
         ECOLOGICAL: MethodEntry(lambda seed: EcologicalRegression(), kernels=LINEAR),
         AVERAGED: MethodEntry(averaged_methods, kernels=LINEAR),
         FROM_INV_CAL: MethodEntry(
-            lambda seed: printed_alter_psvm(init=MethodStart(InvCal(C_p=1e4), annealing=False)),
+            lambda seed: _alter_psvm_from(InvCal(C_p=1e4)),
             {"C": (0.1, 1.0), "C_p": (10.0, 100.0)},
             kernels=LINEAR,
         ),
@@ -192,20 +201,8 @@ METHODS: Mapping[str, MethodEntry] = MappingProxyType(
             ),
             kernels=LINEAR,
         ),
-        LLP_LEARN[0]: MethodEntry(
-            lambda seed: LLPLearn("alterSVM", random_state=seed),
-            {"C": WEIGHTS, "C_p": (1.0, 10.0, 100.0)},
-            kernels=LINEAR,
-            version=VERSION,
-            require=require_llp_learn,
-        ),
-        LLP_LEARN[1]: MethodEntry(
-            lambda seed: LLPLearn("EM", random_state=seed),
-            {"C": WEIGHTS},
-            kernels=LINEAR,
-            version=VERSION,
-            require=require_llp_learn,
-        ),
+        LLP_LEARN[0]: _of_llp_learn("alterSVM", C=WEIGHTS, C_p=BAG_WEIGHTS),
+        LLP_LEARN[1]: _of_llp_learn("EM", C=WEIGHTS),
     }
 )
 """Methods by name: a new one is an entry, and a name in a block of an experiment."""
@@ -222,11 +219,6 @@ def printed_method(name: str, random_state: int | None = None) -> Method:
     """
     entry = METHODS[name]
     return Method(name, entry.estimator(random_state), entry.grid, entry.supervised)
-
-
-def paper_methods(random_state: int | None = None) -> list[Method]:
-    """The four methods of the paper, see :func:`printed_method`."""
-    return [printed_method(name, random_state) for name in PAPER]
 
 
 def cheaper(method: Method) -> Method:

@@ -12,6 +12,7 @@ import os
 import subprocess
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import chain, compress
 from pathlib import Path
 from typing import Any
 
@@ -111,15 +112,18 @@ class AveragedMethods(_SignClassifier):
 
     Attributes
     ----------
-    errors_ : list of array of shape (n_combinations, n_bags)
-        For each method the errors of its combinations, in the order of its grid, on held-out bags.
-    kept_ : list of array of shape (n_combinations,)
+    errors_ : array of shape (n_combinations, n_bags)
+        Errors of all combinations on held-out bags, those of the first method first, each in the
+        order of its grid.
+    kept_ : array of shape (n_combinations,)
         Which of them are averaged.
-    models_ : list of list of Pipeline
-        Those, fitted; a list for each method that has any.
-    units_ : list of list of float
+    models_ : list of Pipeline
+        Those, fitted.
+    units_ : list of float
         Root mean squares of their decision values on the training instances, which each decision
         function is divided by.
+    weights_ : array of shape (n_models,)
+        Their weights in the average: those of one method have the same sum as those of any other.
     classes_ : array of shape (2,)
     """
 
@@ -137,27 +141,20 @@ class AveragedMethods(_SignClassifier):
         """
         sample = Sample(X, y, y["label"])
         splits = inner_splits(self.methods[0], sample, self.n_splits, self.random_state)
-        self.errors_ = [np.hstack([*held_out_errors(m, sample, splits)]) for m in self.methods]
-        ends = np.cumsum([len(errors) for errors in self.errors_])[:-1]
-        self.kept_ = np.split(not_worse(np.concatenate(self.errors_)), ends)
-        self.models_ = [
-            [model for model, keep in zip(fit_each(method, X, y), kept, strict=True) if keep]
-            for method, kept in zip(self.methods, self.kept_, strict=True)
-            if kept.any()
-        ]
-        self.units_ = [
-            [unit_of_scores(model.decision_function(X)) for model in group]
-            for group in self.models_
-        ]
+        errors = [np.hstack([*held_out_errors(m, sample, splits)]) for m in self.methods]
+        self.errors_ = np.vstack(errors)
+        self.kept_ = not_worse(self.errors_)
+        fitted = chain.from_iterable(fit_each(method, X, y) for method in self.methods)
+        self.models_ = list(compress(fitted, self.kept_))
+        of_method = np.repeat(range(len(errors)), [len(rows) for rows in errors])[self.kept_]
+        self.weights_ = 1.0 / np.bincount(of_method)[of_method]
+        self.units_ = [unit_of_scores(model.decision_function(X)) for model in self.models_]
         return self
 
     def decision_function(self, X: Any) -> Array:
         """The average of each instance; positive means +1."""
-        means = [
-            np.mean([m.decision_function(X) / u for m, u in zip(*group, strict=True)], axis=0)
-            for group in zip(self.models_, self.units_, strict=True)
-        ]
-        return np.asarray(np.mean(means, axis=0))
+        scores = np.array([model.decision_function(X) for model in self.models_])
+        return np.average(scores.T / self.units_, axis=1, weights=self.weights_)
 
 
 def not_worse(errors: Array) -> NDArray[np.bool_]:
@@ -251,6 +248,7 @@ class LLPLearn(_SignClassifier):
 
 
 def _python() -> str:
-    if PYTHON not in os.environ:
+    python = os.environ.get(PYTHON)
+    if not python:
         raise InputError(f"llp-learn needs an environment of its own: {HOW}.")
-    return os.environ[PYTHON]
+    return python

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from types import MappingProxyType
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.datasets import make_blobs
 from sklearn.preprocessing import minmax_scale
 
@@ -19,8 +18,6 @@ from propcvx.errors import InputError
 from propcvx.experiments.evaluation import Sample
 from propcvx.labelings import FeasibleLabelings
 from propcvx.losses import HINGE, PROPORTION_LOSSES
-
-Array = NDArray[np.float64]
 
 CUTS = 8
 """Labelings in the programs that have some of all labelings."""
@@ -62,7 +59,6 @@ def sample_in_bags(name: str, n_instances: int, bag_size: int, seed: int) -> Sam
     return Sample.in_bags(X[drawn], labels[drawn], bags)
 
 
-@dataclass(frozen=True, eq=False)
 class Parts:
     """What programs are built from.
 
@@ -72,46 +68,39 @@ class Parts:
     labels : array of shape (N,)
     bags : Bags
     C : float
+    scores : array of shape (N,)
+        Scores of the instances: their first feature.
+    bag_means : array of shape (K, d)
+    feasible : FeasibleLabelings
+        Labelings with the bags' proportions.
+    constrained : tuple
+        What the programs over the feasible labelings take: features, labelings and C.
+    labelings : array of shape (CUTS, N)
+        Feasible labelings in random directions, as first cuts of the restricted master.
+    weights : array of shape (K,)
+        Weights of the bags' proportion losses.
+    box, inv_cal, losses : dict
+        Parameters of the SVM dual, of InvCal, and of the labeling step.
     """
 
-    features: Array
-    labels: Array
-    bags: Bags
-    C: float
-
-    @property
-    def box(self) -> dict[str, Array]:
-        """Parameters of the SVM dual."""
-        return p.svm_dual_parameters(self.labels, self.C)
-
-    @property
-    def feasible(self) -> FeasibleLabelings:
-        """Labelings with the bags' proportions."""
-        return FeasibleLabelings.of(self.bags, 0.0)
-
-    @property
-    def labelings(self) -> Array:
-        """Feasible labelings in random directions, as first cuts of the restricted master."""
-        axes = np.random.RandomState(0).normal(size=(self.features.shape[1], CUTS))
-        best: Array = np.ascontiguousarray(self.feasible.best(self.features @ axes).T)
-        return best
-
-    @property
-    def bag_means(self) -> Array:
-        """Means of the bags' instances."""
-        means: Array = self.bags.membership @ self.features / self.bags.sizes[:, None]
-        return means
-
-    @property
-    def inv_cal(self) -> dict[str, Array | float]:
-        """Parameters of InvCal."""
+    def __init__(self, sample: Sample, C: float) -> None:
+        axes = np.random.RandomState(0).normal(size=(sample.X.shape[1], CUTS))
+        self.features, self.labels, self.C = sample.X, sample.labels, C
+        self.scores = self.features[:, 0]
+        self.bags = Bags.from_target(sample.y)
+        self.bag_means = self.bags.means_of(self.features)
+        self.feasible = FeasibleLabelings.of(self.bags, 0.0)
+        self.constrained = (self.features, self.feasible, C)
+        self.labelings = np.ascontiguousarray(self.feasible.best(self.features @ axes).T)
+        self.weights = np.full(self.bags.n_bags, 10.0 * C)
+        self.box = p.svm_dual_parameters(self.labels, C)
         targets = p.inv_cal_targets(self.bags.proportions, len(self.labels), 0.1, scaled=False)
-        return {"C_p": self.C, **targets}
-
-    @property
-    def weights(self) -> Array:
-        """Weights of the bags' proportion losses."""
-        return np.full(self.bags.n_bags, 10.0 * self.C)
+        self.inv_cal = {"C_p": C, **targets}
+        self.losses = {
+            "loss_positive": HINGE.of(1.0, self.scores),
+            "loss_negative": HINGE.of(-1.0, self.scores),
+            "weights": self.weights,
+        }
 
 
 def _model(parts: Parts) -> p.Program:
@@ -121,18 +110,9 @@ def _model(parts: Parts) -> p.Program:
     )
 
 
-def _labeling_step(parts: Parts, loss: str) -> p.Program:
-    scores = parts.features[:, 0]
-    return p.labeling_step(parts.bags, PROPORTION_LOSSES[loss]).set(
-        loss_positive=HINGE.of(1.0, scores),
-        loss_negative=HINGE.of(-1.0, scores),
-        weights=parts.weights,
-    )
-
-
 def _constrained_psvm(parts: Parts, *, integer: bool) -> p.Program:
-    of = (parts.features, parts.feasible, parts.C)
-    return p.constrained_psvm(*of, value=parts.C * len(parts.labels), integer=integer)
+    value = parts.C * len(parts.labels)
+    return p.constrained_psvm(*parts.constrained, value=value, integer=integer)
 
 
 def _bag_moments(parts: Parts) -> p.Program:
@@ -141,6 +121,8 @@ def _bag_moments(parts: Parts) -> p.Program:
     costs = [np.zeros(len(some)) for some in labelings]
     return p.bag_moments([parts.features[rows] for rows in inside], labelings, costs, parts.C)
 
+
+ABSOLUTE, SQUARED = (PROPORTION_LOSSES[name] for name in ("absolute", "squared"))
 
 PROGRAMS: Mapping[str, Callable[[Parts], p.Program]] = MappingProxyType(
     {
@@ -159,19 +141,19 @@ PROGRAMS: Mapping[str, Callable[[Parts], p.Program]] = MappingProxyType(
         "mkl_inner": lambda d: p.mkl_inner(d.features, d.labelings, d.C).set(
             root_mu=np.full(CUTS, CUTS**-0.5)
         ),
-        "labeling_step": lambda d: _labeling_step(d, "absolute"),
-        "labeling_step_squared_loss": lambda d: _labeling_step(d, "squared"),
-        "linear_separation": lambda d: p.linear_separation(d.feasible).set(scores=d.features[:, 0]),
+        "labeling_step": lambda d: p.labeling_step(d.bags, ABSOLUTE).set(**d.losses),
+        "labeling_step_squared_loss": lambda d: p.labeling_step(d.bags, SQUARED).set(**d.losses),
+        "linear_separation": lambda d: p.linear_separation(d.feasible).set(scores=d.scores),
         "exact_separation": lambda d: p.exact_separation(
             d.features, np.full(len(d.labels), d.C), d.feasible
         ),
-        "psvm": lambda d: p.psvm(d.features, d.bags, d.C, d.weights, PROPORTION_LOSSES["absolute"]),
+        "psvm": lambda d: p.psvm(d.features, d.bags, d.C, d.weights, ABSOLUTE),
         "constrained_psvm": lambda d: _constrained_psvm(d, integer=True),
         "constrained_psvm_soft_labels": lambda d: _constrained_psvm(d, integer=False),
-        "lifted_svm": lambda d: p.lifted_svm(d.features, d.feasible, d.C),
-        "lifted_svm_dual": lambda d: p.lifted_svm_dual(d.features, d.feasible, d.C),
+        "lifted_svm": lambda d: p.lifted_svm(*d.constrained),
+        "lifted_svm_dual": lambda d: p.lifted_svm_dual(*d.constrained),
         "lifted_quadratic": lambda d: p.lifted_quadratic(d.features @ d.features.T, d.feasible),
-        "diffrac": lambda d: p.diffrac(d.features, d.feasible, d.C),
+        "diffrac": lambda d: p.diffrac(*d.constrained),
         "bag_moments": _bag_moments,
     }
 )
@@ -209,7 +191,7 @@ class ProgramAt:
     def parts(self) -> Parts:
         """What it is built from."""
         sample = sample_in_bags(self.data, self.instances, self.bag_size, self.seed)
-        return Parts(sample.X, sample.labels, Bags.from_target(sample.y), self.C)
+        return Parts(sample, self.C)
 
     def __call__(self) -> p.Program:
         """The program, fresh."""

@@ -23,7 +23,7 @@ from propcvx.errors import (
 )
 from propcvx.experiments.isolated import run_isolated
 from propcvx.programs import Program
-from propcvx.solvers import Answer, Solver, find_solver, solvers_for
+from propcvx.solvers import Solver, find_solver, solvers_for
 from propcvx.solvers.call import USABLE, leave_values
 from propcvx.solvers.residuals import residuals_of
 from propcvx.solvers.table import named_solver
@@ -53,15 +53,10 @@ REPEATS = 3
 """Times that a program is solved again, of which the fastest counts."""
 
 ENOUGH = 1.0
-"""A solve of more seconds is not repeated, and repeats end after so many."""
+"""A solve of more seconds is not repeated."""
 
-REFUSALS = (
-    (LicenceError, "no licence"),
-    (UnsupportedSolverError, "refused"),
-    (SolverError, "failed"),
-    (PropCVXError, "bad program"),
-)
-"""Statuses of errors, the first that fits."""
+REFUSALS = {LicenceError: "no licence", UnsupportedSolverError: "refused", SolverError: "failed"}
+"""Status of a run by its error, the first that fits; ``"bad program"`` for all others."""
 
 
 def compare_solvers(
@@ -202,8 +197,8 @@ def measure(
             warnings.simplefilter("ignore")
             yield from _measurements(_as_program(build()), solver, tol, backend)
     except PropCVXError as error:
-        status = next(name for kind, name in REFUSALS if isinstance(error, kind))
-        yield {"status": status, "reason": str(error)}
+        named = (REFUSALS[kind] for kind in REFUSALS if isinstance(error, kind))
+        yield {"status": next(named, "bad program"), "reason": str(error)}
 
 
 def _measurements(
@@ -229,31 +224,24 @@ def _measurements(
     if answer.status not in USABLE or any(v is None for v in answer.variables.values()):
         yield {"reason": "the solver has no answer"}
         return
-    yield _checked(program, answer)
+    leave_values(program, answer)
+    yield {"objective": float(problem.objective.value)}
+    if program.structure is not None:
+        gap = program.structure.gap(program.values, answer.variables, answer.duals)
+        yield {"relative_gap": gap}
+    try:
+        yield vars(residuals_of(problem))
+    except ResidualsError as error:
+        yield {"reason": f"not checked: {error}"}
     if answer.solve_seconds <= ENOUGH:
         yield {"resolve_cold_ms": _again(solver, program, options, None)}
         yield {"resolve_warm_ms": _again(solver, program, options, answer.warm)}
 
 
-def _checked(program: Program, answer: Answer) -> Row:
-    """The objective, the residuals and the gap, computed from the values of an answer alone."""
-    leave_values(program, answer)
-    found: Row = {"objective": float(program.problem.objective.value)}
-    if program.structure is not None:
-        gap = program.structure.gap(program.values, answer.variables, answer.duals)
-        found["relative_gap"] = gap
-    try:
-        return found | vars(residuals_of(program.problem))
-    except ResidualsError as error:
-        return found | {"reason": f"not checked: {error}"}
-
-
 def _again(solver: Solver, program: Program, options: dict[str, Any], warm: Any) -> float:
     """Milliseconds in the solver of the fastest of some runs, the problem being compiled."""
-    seconds: list[float] = []
-    while len(seconds) < REPEATS and sum(seconds) < ENOUGH:
-        seconds.append(solver.run(program, dict(options), warm).solve_seconds)
-    return 1e3 * min(seconds)
+    answers = (solver.run(program, dict(options), warm) for _ in range(REPEATS))
+    return 1e3 * min(answer.solve_seconds for answer in answers)
 
 
 def _run_of(row: Row) -> tuple[object, ...]:

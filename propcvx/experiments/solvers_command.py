@@ -5,24 +5,26 @@ from __future__ import annotations
 import argparse
 import json
 from collections import defaultdict
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, fields
 from pathlib import Path
-from typing import Any
+from typing import Any, TextIO
 
 from tqdm import tqdm
 
 from propcvx.errors import InputError
+from propcvx.experiments.arguments import several
 from propcvx.experiments.programs import PROGRAMS, ProgramAt
 from propcvx.experiments.solvers import Row, compare_solvers
 from propcvx.solvers import SOLVERS
 from propcvx.text import cell_text, text_table
 
 FORMATS = {
+    **{"program": "", "instances": "d", "solver": "", "accuracy": "", "status": ""},
     **dict.fromkeys(("difference", "primal_residual", "dual_residual", "duality_gap"), ".0e"),
     **dict.fromkeys(("compile_ms", "solve_ms", "resolve_cold_ms", "resolve_warm_ms"), ".1f"),
 }
-"""The columns with numbers that are printed, and how."""
+"""The columns that are printed, and how."""
 
 
 def add_solvers(commands: Any) -> None:
@@ -40,8 +42,8 @@ def add_solvers(commands: Any) -> None:
     add("programs", nargs="+", metavar="PROGRAM", help="see above, or all")
     add("--rows", type=Path, required=True, metavar="FILE", help="JSON lines, kept and continued")
     add("--solvers", type=several(str), help="see propcvx solvers (those installed that can)")
-    add("--tols", type=several(_accuracy), default="default,low,high", help=tols)
-    add("--sizes", type=several(int), default="50", help="instances (%(default)s)")
+    add("--tols", type=several(accuracy), default="default,low,high", help=tols)
+    add("--sizes", type=several(int), default="16", help="instances (%(default)s)")
     add("--data", default="generated", help="a real set, or 'generated'")
     add("--C", type=float, default=1.0, help="weight of the loss (%(default)s)")
     add("--canon-backend", metavar="NAME", help="CVXPY's: CPP, SCIPY or COO")
@@ -49,21 +51,12 @@ def add_solvers(commands: Any) -> None:
     add("--time-limit", type=float, default=60.0, help="seconds of a run (%(default)s)")
 
 
-def several(kind: Callable[[str], Any]) -> Callable[[str], list[Any]]:
-    """Values of that type, between commas: the type of an argument."""
-
-    def values(text: str) -> list[Any]:
-        return [kind(word) for word in text.split(",")]
-
-    values.__name__ = f"list of {kind.__name__.strip('_')}"
-    return values
-
-
-def _accuracy(text: str) -> str | float:
+def accuracy(text: str) -> str | float:
+    """A tolerance, or a name of one."""
     return text if text.isalpha() else float(text)
 
 
-def _list(chosen: argparse.Namespace) -> int:
+def _list(chosen: argparse.Namespace) -> None:
     """Each solver of the table with its version, its licence and what it can solve."""
     built = {name: ProgramAt(name, 8)() for name in PROGRAMS}
     for row in SOLVERS.values():
@@ -74,32 +67,18 @@ def _list(chosen: argparse.Namespace) -> int:
         for title, names in (("classes", classes), ("programs", able)):
             if names:
                 print(f"    {title}: {', '.join(names)}")
-    return 0
 
 
-def _compare(chosen: argparse.Namespace) -> int:
+def _compare(chosen: argparse.Namespace) -> None:
     names = list(PROGRAMS) if chosen.programs == ["all"] else chosen.programs
-    rows = compare_programs(
-        [ProgramAt(name, n, chosen.data, chosen.C) for name in names for n in chosen.sizes],
-        chosen.rows,
-        solvers=chosen.solvers,
-        tols=chosen.tols,
-        threads=chosen.threads,
-        time_limit=chosen.time_limit,
-        canon_backend=chosen.canon_backend,
-    )
-    lines = [
-        {
-            "program": f"{row['program']} {row['instances']}",
-            **{name: row[name] for name in ("solver", "accuracy", "status")},
-            **{name: cell_text(row[name], pattern) for name, pattern in FORMATS.items()},
-        }
-        for row in rows
-    ]
+    programs = [ProgramAt(name, n, chosen.data, chosen.C) for name in names for n in chosen.sizes]
+    shared = ("solvers", "tols", "threads", "time_limit", "canon_backend")
+    how = {name: getattr(chosen, name) for name in shared}
+    rows = compare_programs(programs, chosen.rows, **how)
+    lines = [{name: cell_text(row[name], FORMATS[name]) for name in FORMATS} for row in rows]
     failed = [row for row in rows if row["reason"]]
     reasons = {f"  {row['solver']}, {row['program']}: {row['reason']}" for row in failed}
     print(text_table(lines), *sorted(reasons), sep="\n")
-    return 0
 
 
 def compare_programs(programs: Sequence[ProgramAt], file: Path, **how: Any) -> list[Row]:
@@ -124,29 +103,32 @@ def compare_programs(programs: Sequence[ProgramAt], file: Path, **how: Any) -> l
     InputError
         If the file has something else, or cannot be written.
     """
-    done, rows = _read(file), list[Row]()
-    for program in tqdm(programs, desc="programs", unit="program"):
-        of_program = asdict(program)
+    rows = list[Row]()
+    try:
+        kept = file.open("a+", encoding="utf-8")
+    except OSError as error:
+        raise InputError(f"the file for the rows cannot be written: {error}.") from error
+    with kept:
+        done = _read(kept)
+        for program in tqdm(programs, desc="programs", unit="program"):
+            of_program = asdict(program)
 
-        def keep(row: Row, of_program: Row = of_program) -> None:
-            try:
-                with file.open("a", encoding="utf-8") as out:
-                    out.write(json.dumps(row | of_program) + "\n")
-            except OSError as error:
-                raise InputError(f"the file for the rows cannot be written: {error}.") from error
+            def keep(row: Row, of_program: Row = of_program) -> None:
+                print(json.dumps(row | of_program), file=kept, flush=True)
 
-        found = compare_solvers(program, done=done[tuple(of_program.values())], on_row=keep, **how)
-        rows += [row | of_program for row in found]
+            there = done[tuple(of_program.values())]
+            found = compare_solvers(program, done=there, on_row=keep, **how)
+            rows += [row | of_program for row in found]
     return rows
 
 
-def _read(file: Path) -> dict[tuple[Any, ...], list[Row]]:
+def _read(kept: TextIO) -> dict[tuple[Any, ...], list[Row]]:
     """Rows of a file, by the fields of their program."""
     names, rows = [field.name for field in fields(ProgramAt)], defaultdict(list)
+    kept.seek(0)
     try:
-        for line in file.read_text(encoding="utf-8").splitlines() if file.exists() else ():
-            row = json.loads(line)
+        for row in map(json.loads, kept):
             rows[tuple(row[name] for name in names)].append(row)
     except (ValueError, KeyError, TypeError) as error:
-        raise InputError(f"{file} is not what 'propcvx solvers' wrote: {error!r}.") from error
+        raise InputError(f"{kept.name} is not what 'propcvx solvers' wrote: {error!r}.") from error
     return rows

@@ -118,14 +118,12 @@ def figure_one(data: Any, panels: Panels) -> Figure:
     check_plane(data.X)
     reach = 1.1 * float(np.abs(data.X).max())
     last = dict([*panels[-1][1].items()][-1:] if panels else [])
-    n_panels = len(data.proportions) + len(panels)
+    n_bags, n_panels = len(data.proportions), len(data.proportions) + len(panels)
     figure, grid = figure_of_panels(n_panels, ceil(sqrt(n_panels)), (4.1, 5.2))
-    axes = iter(grid)
-    for place, (bag, share) in enumerate(data.proportions.items(), start=1):
-        ax = next(axes)
-        _draw_bag(data, bag, last, reach, ax)
-        ax.set_title(f"bag {place}: {share:.0%} positive")
-    for ax, (heading, classifiers) in zip(axes, panels, strict=True):
+    for place, (bag, share) in enumerate(data.proportions.items()):
+        _draw_bag(data, bag, last, reach, grid[place])
+        grid[place].set_title(f"bag {place + 1}: {share:.0%} positive")
+    for ax, (heading, classifiers) in zip(grid[n_bags:], panels, strict=True):
         _draw_decisions(data, classifiers, reach, ax)
         ax.set_title(heading)
     letters = (letter * times for times in count(1) for letter in ascii_lowercase)

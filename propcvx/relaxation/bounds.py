@@ -13,14 +13,12 @@ from contextlib import suppress
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from propcvx.arrays import Array
 from propcvx.errors import CrossedBoundsError, SolverError
 from propcvx.relaxation.labeling_svm import LabelingSVM, best_multiple
 from propcvx.relaxation.oracles import Oracle
 from propcvx.text import Readable
-
-Array = NDArray[np.float64]
 
 CROSSED = 1e-6
 """Share of an upper bound by which a lower one may be above it for rounding."""

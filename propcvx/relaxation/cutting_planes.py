@@ -5,23 +5,20 @@ The loop receives the restricted master and the oracle, and knows neither.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import KW_ONLY, dataclass
 from time import perf_counter
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from propcvx.arrays import Array
 from propcvx.checks import check_count, check_number, named
 from propcvx.history import History, Round, StopReason
 from propcvx.labelings import FeasibleLabelings
 from propcvx.relaxation.bounds import lower_bound
 from propcvx.relaxation.masters import MASTERS
 from propcvx.relaxation.oracles import ORACLES, Cut, checked
-from propcvx.relaxation.result import Relaxation, RelaxationResult
-
-Array = NDArray[np.float64]
+from propcvx.relaxation.result import Relaxation, RelaxationResult, Rounds
 
 TOWARDS_ZERO = 1e-9
 """Where an oracle is asked, an alpha of 0 is this share of the mean alpha."""
@@ -66,9 +63,7 @@ class CuttingPlanes(Relaxation):
     max_cuts: int = 1
     tol: float = 1e-4
 
-    def _relax(
-        self, features: Array, feasible: FeasibleLabelings, C: float, **how: Any
-    ) -> Iterator[RelaxationResult]:
+    def _relax(self, features: Array, feasible: FeasibleLabelings, C: float, **how: Any) -> Rounds:
         r"""Algorithm 2 from :math:`\alpha = 1 / N`; the vectors of M are the labelings found."""
         check_count("max_cuts", self.max_cuts)
         check_number("tol", self.tol, least=0.0)

@@ -6,14 +6,12 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
+from propcvx.arrays import Array
 from propcvx.kernels import unit_of
 from propcvx.losses import HINGE
 from propcvx.programs import Program, svm_dual, svm_dual_parameters
 from propcvx.solvers import solve
-
-Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -69,18 +67,17 @@ class LabelingSVM:
     tol: float = 1e-9
 
     @cached_property
-    def _unit(self) -> float:
-        return unit_of(self.features, self.C)
-
-    @cached_property
-    def _program(self) -> Program:
-        return svm_dual(self._unit * self.features, bias=False)
+    def _posed(self) -> tuple[float, Program]:
+        """A factor of the features, and the dual program in these units."""
+        unit = unit_of(self.features, self.C)
+        return unit, svm_dual(unit * self.features, bias=False)
 
     def alpha(self, labeling: Array) -> Array:
         """Its dual variables."""
-        program = self._program.set(**svm_dual_parameters(labeling, self.C / self._unit**2))
+        unit, program = self._posed
+        program = program.set(**svm_dual_parameters(labeling, self.C / unit**2))
         answer = solve(program, tol=self.tol, residuals=False, quiet=True)
-        return np.asarray(self._unit**2 * labeling * answer.variables["v"])
+        return np.asarray(unit**2 * labeling * answer.variables["v"])
 
     def weights(self, labeling: Array) -> Array:
         """Its weights."""

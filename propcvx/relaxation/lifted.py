@@ -5,20 +5,17 @@ The bounds of DIFFRAC are on :math:`y^\top A y`, the square loss, not on the hin
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import KW_ONLY, dataclass
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
+from propcvx.arrays import Array
 from propcvx.labelings import FeasibleLabelings
 from propcvx.programs import Lifting, diffrac, lifted_svm_dual, mixture, square_loss_matrix
 from propcvx.relaxation.bounds import labeling_upper_bound, lower_bound
 from propcvx.relaxation.oracles.bounding import check_order
-from propcvx.relaxation.result import Relaxation, RelaxationResult, ask, solved_at_once
-
-Array = NDArray[np.float64]
+from propcvx.relaxation.result import Relaxation, RelaxationResult, Rounds, ask, solved_at_once
 
 
 @dataclass(eq=False, repr=False)
@@ -45,9 +42,7 @@ class Lifted(Relaxation):
     _: KW_ONLY
     max_order: int = 400
 
-    def _relax(
-        self, features: Array, feasible: FeasibleLabelings, C: float, **how: Any
-    ) -> Iterator[RelaxationResult]:
+    def _relax(self, features: Array, feasible: FeasibleLabelings, C: float, **how: Any) -> Rounds:
         lifting = Lifting.of(feasible)
         inside = lifting.span.shape[1]
         check_order(inside + features.shape[1], self.max_order)
@@ -126,9 +121,7 @@ class Diffrac(Relaxation):
     _: KW_ONLY
     max_order: int = 400
 
-    def _relax(
-        self, features: Array, feasible: FeasibleLabelings, C: float, **how: Any
-    ) -> Iterator[SquareLossResult]:
+    def _relax(self, features: Array, feasible: FeasibleLabelings, C: float, **how: Any) -> Rounds:
         lifting = Lifting.of(feasible)
         check_order(lifting.span.shape[1], self.max_order)
         answer = ask(diffrac(features, feasible, C), **how)

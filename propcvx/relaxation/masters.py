@@ -2,25 +2,42 @@ r"""The restricted master of Algorithm 2, in any of its three forms.
 
 A master is called with the labelings found so far and returns alpha and the weights mu; the
 cutting-plane loop is the same for all of them.
+
+The reduced-gradient form is SimpleMKL (Rakotomamonjy et al. 2008): :math:`\min_\mu J(\mu)` over the
+simplex, eq:convex_3, where J and its gradient come from an inner QP.  J is convex, so the slope
+along a line only rises and the line search bisects on its sign.
 """
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import partial
 from types import MappingProxyType
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from propcvx.arrays import Array
+from propcvx.errors import InaccurateSolutionWarning, warn
 from propcvx.programs import Program, RestrictedMaster, mkl_epigraph, mkl_group, mkl_inner
 from propcvx.relaxation.result import ask
-from propcvx.relaxation.simple_mkl import Trial, reduced_gradient
-from propcvx.solvers import Solution, SolverNames
+from propcvx.solvers import Solution
 
-Array = NDArray[np.float64]
+Ask = Callable[[Program], Solution]
+Found = tuple[Array, Array, Solution]
+"""Alpha, the weights mu to any scale, and the solver's last solution."""
+
+Form = Callable[[Array, Array, float, Ask], Found]
+"""``form(features, labelings, C, ask)``, where ``ask`` solves a program."""
+
+MAX_STEPS = 200
+MAX_BISECTIONS = 30
+RELATIVE_GAP = 1e-4
+ZERO = 1e-12
+"""Weights below this are zero; left as rounding errors they would stop the next step at once."""
+FLAT = 0.1
+"""A line search ends when the slope has fallen to this share of the one it started with."""
 
 
 @dataclass(frozen=True)
@@ -55,51 +72,43 @@ class MasterSolution:
     status: str
 
 
-@dataclass
-class Master(ABC):
+def restricted_master(
+    form: Form, features: Array, C: float, **how: Any
+) -> Callable[[Array], MasterSolution]:
     """A form of the restricted master with its solver.
 
-    Attributes
+    Parameters
     ----------
+    form : callable
+        :func:`epigraph`, :func:`group` or :func:`reduced_gradient`.
     features : array of shape (n_instances, rank)
         F, one row per instance.
     C : float
         Weight of the hinge loss.
-    solver : str or sequence
-        A solver of that form's class of problem, several to try in turn, or ``"auto"``.
-    tol : float
-        The solver's tolerance.
-    options : dict
-        Handed to the solver as they are.
+    **how
+        ``solver``, ``tol`` and ``options`` of :func:`propcvx.relaxation.result.ask`.
+
+    Returns
+    -------
+    callable
+        From the labelings found so far, shape (n_labelings, n_instances), to the solution.
     """
 
-    features: Array
-    C: float
-    solver: SolverNames = "auto"
-    tol: float = 1e-8
-    options: Mapping[str, Any] = field(default_factory=dict)
-
-    def __call__(self, labelings: Array) -> MasterSolution:
-        """Solve for the labelings found so far, shape (n_labelings, n_instances)."""
-        alpha, mu, answer = self._solved(labelings)
-        alpha, mu = np.clip(alpha, 0.0, self.C), np.maximum(mu, 0.0)
+    def solved(labelings: Array) -> MasterSolution:
+        alpha, mu, answer = form(features, labelings, C, partial(ask, **how))
+        alpha, mu = np.clip(alpha, 0.0, C), np.maximum(mu, 0.0)
         mu = mu / mu.sum()
-        problem = RestrictedMaster(self.features, labelings, self.C)
+        problem = RestrictedMaster(features, labelings, C)
         value, upper = problem.bounds(alpha, mu)
         if "W" in answer.variables:
             upper = min(upper, problem.primal(answer.variables["W"]))
-        weights = mu[:, None] * ((labelings * alpha) @ self.features)
-        alpha = settled(alpha, (labelings * (weights @ self.features.T)).sum(axis=0), self.C)
+        weights = mu[:, None] * ((labelings * alpha) @ features)
+        alpha = settled(alpha, (labelings * (weights @ features.T)).sum(axis=0), C)
         settled_value, _ = problem.bounds(alpha, mu)
         value, level = max(value, settled_value), float(alpha.sum()) - settled_value
         return MasterSolution(alpha, mu, value, upper, level, answer.solver, answer.status)
 
-    @abstractmethod
-    def _solved(self, labelings: Array) -> tuple[Array, Array, Solution]:
-        """Alpha, weights mu to any scale, and the solver's last answer."""
-
-    def _ask(self, program: Program) -> Solution:
-        return ask(program, self.solver, self.tol, self.options)
+    return solved
 
 
 def settled(alpha: Array, scores: Array, C: float) -> Array:
@@ -128,40 +137,104 @@ def settled(alpha: Array, scores: Array, C: float) -> Array:
     return np.where(alpha < beyond, 0.0, np.where(C - alpha < within, C, alpha))
 
 
-class Epigraph(Master):
+def epigraph(features: Array, labelings: Array, C: float, ask: Ask) -> Found:
     """The epigraph form, :func:`propcvx.programs.mkl_epigraph`."""
-
-    def _solved(self, labelings: Array) -> tuple[Array, Array, Solution]:
-        answer = self._ask(mkl_epigraph(self.features, labelings, self.C))
-        return answer.variables["alpha"], answer.duals["cuts"], answer
+    answer = ask(mkl_epigraph(features, labelings, C))
+    return answer.variables["alpha"], answer.duals["cuts"], answer
 
 
-class Group(Master):
+def group(features: Array, labelings: Array, C: float, ask: Ask) -> Found:
     """The dual in groups of primal weights, :func:`propcvx.programs.mkl_group`."""
-
-    def _solved(self, labelings: Array) -> tuple[Array, Array, Solution]:
-        answer = self._ask(mkl_group(self.features, labelings, self.C))
-        norms = answer.variables["s"]
-        mu = norms if norms.max() > 0 else np.ones_like(norms)
-        return answer.duals["margin"], mu, answer
+    answer = ask(mkl_group(features, labelings, C))
+    norms = answer.variables["s"]
+    return answer.duals["margin"], norms if norms.max() > 0 else np.ones_like(norms), answer
 
 
-class ReducedGradient(Master):
+def reduced_gradient(features: Array, labelings: Array, C: float, ask: Ask) -> Found:
     """SimpleMKL, as in the paper: QPs alone, :func:`propcvx.programs.mkl_inner`."""
+    program = mkl_inner(features, labelings, C)
 
-    def _solved(self, labelings: Array) -> tuple[Array, Array, Solution]:
-        program = mkl_inner(self.features, labelings, self.C)
+    def inner(mu: Array) -> Trial:
+        answer = ask(program.set(root_mu=np.sqrt(mu)))
+        weights = (labelings * answer.variables["alpha"]) @ features
+        return Trial(mu, answer.value, -0.5 * np.square(weights).sum(axis=1), answer)
 
-        def inner(mu: Array) -> Trial:
-            answer = self._ask(program.set(root_mu=np.sqrt(mu)))
-            weights = (labelings * answer.variables["alpha"]) @ self.features
-            return Trial(mu, answer.value, -0.5 * np.square(weights).sum(axis=1), answer)
-
-        end = reduced_gradient(inner, np.full(len(labelings), 1.0 / len(labelings)))
-        return end.answer.variables["alpha"], end.mu, end.answer
+    end = simple_mkl(inner, np.full(len(labelings), 1.0 / len(labelings)))
+    return end.answer.variables["alpha"], end.mu, end.answer
 
 
-MASTERS: Mapping[str, type[Master]] = MappingProxyType(
-    {"group": Group, "epigraph": Epigraph, "reduced_gradient": ReducedGradient}
+@dataclass(frozen=True)
+class Trial:
+    """A trial point on the simplex with J, its gradient, and the inner solver's answer there."""
+
+    mu: Array
+    value: float
+    gradient: Array
+    answer: Any
+
+    @property
+    def gap(self) -> float:
+        r""":math:`\mu^\top \nabla J - \min_t \partial_t J`, a bound on J minus its minimum."""
+        return float(self.mu @ self.gradient - self.gradient.min())
+
+
+def simple_mkl(inner: Callable[[Array], Trial], mu: Array) -> Trial:
+    """Descend from mu until the gap is below ``RELATIVE_GAP`` of the value.
+
+    Warns
+    -----
+    InaccurateSolutionWarning
+        If it stalls or ``MAX_STEPS`` pass before that.
+    """
+    point = inner(mu)
+    for _ in range(MAX_STEPS):
+        if point.gap <= RELATIVE_GAP * max(1.0, abs(point.value)):
+            return point
+        reached = _line_search(inner, point, _direction(point))
+        if reached.value >= point.value:
+            break
+        point = reached
+    warn(
+        f"SimpleMKL stopped with a gap of {point.gap:.3g} at the value {point.value:.6g}; a "
+        "tighter tol of its inner solver, or the epigraph form, may do.",
+        InaccurateSolutionWarning,
+    )
+    return point
+
+
+def _direction(point: Trial) -> Array:
+    """Reduced gradient with the largest weight as the reference; it sums to zero."""
+    pivot = int(np.argmax(point.mu))
+    direction = point.gradient[pivot] - point.gradient
+    direction[(point.mu <= 0.0) & (direction < 0.0)] = 0.0
+    direction[pivot] = 0.0
+    direction[pivot] = -direction.sum()
+    return direction
+
+
+def _line_search(inner: Callable[[Array], Trial], start: Trial, direction: Array) -> Trial:
+    falling = direction < 0
+    low, high = 0.0, float(np.min(start.mu[falling] / -direction[falling]))
+    slope = float(direction @ start.gradient)
+    step = high
+    for _ in range(MAX_BISECTIONS):
+        moved = start.mu + step * direction
+        moved[moved < ZERO] = 0.0
+        point = inner(moved / moved.sum())
+        rises = direction @ point.gradient > 0
+        if not rises and step == high:
+            break
+        if point.value < start.value and abs(direction @ point.gradient) <= FLAT * abs(slope):
+            break
+        low, high = (low, step) if rises else (step, high)
+        step = (low + high) / 2
+    return point
+
+
+MASTERS: Mapping[str, Callable[..., Callable[[Array], MasterSolution]]] = MappingProxyType(
+    {
+        form.__name__: partial(restricted_master, form)
+        for form in (group, epigraph, reduced_gradient)
+    }
 )
-"""Forms of the restricted master, by name."""
+"""Forms of the restricted master, by name: ``master(features, C, *, solver, tol, options)``."""

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import KW_ONLY, dataclass
 from time import perf_counter
 from typing import Any
 
 import numpy as np
 from cvxpy import USER_LIMIT
-from numpy.typing import NDArray
 
+from propcvx.arrays import Array
 from propcvx.checks import check_count, check_number
 from propcvx.errors import InputError, SolverError
 from propcvx.history import History, Round, StopReason
@@ -20,10 +19,8 @@ from propcvx.programs.psvm import FEASIBILITY
 from propcvx.relaxation.labeling_svm import LabelingSVM, SolvedLabeling
 from propcvx.relaxation.oracles import AscentOracle
 from propcvx.relaxation.oracles.exact import lower_bound_of
-from propcvx.relaxation.result import Relaxation, RelaxationResult, ask, solved_at_once
+from propcvx.relaxation.result import Relaxation, RelaxationResult, Rounds, ask, solved_at_once
 from propcvx.relaxation.rounding import alternated
-
-Array = NDArray[np.float64]
 
 SAFETY = 1e-6
 """Taken from the solver's bound, as a share of it."""
@@ -52,9 +49,7 @@ class MixedInteger(Relaxation):
     seconds: float = 60.0
     max_instances: int = 200
 
-    def _relax(
-        self, features: Array, feasible: FeasibleLabelings, C: float, **how: Any
-    ) -> Iterator[RelaxationResult]:
+    def _relax(self, features: Array, feasible: FeasibleLabelings, C: float, **how: Any) -> Rounds:
         """The best labeling that was found, with the solver's error counted in."""
         check_number("seconds", self.seconds, above=0.0)
         if len(features) > check_count("max_instances", self.max_instances):
@@ -77,13 +72,11 @@ class MixedInteger(Relaxation):
             found = svm.best(feasible.best(answer.variables["z"] - 0.5)[None])
             best = min(best, found, key=lambda one: one.value)
         missed = SAFETY * proved + SHORT * max(how["tol"], FEASIBILITY) * C * len(features)
-        value, labelings, alpha = best.value, best.labeling[None], np.abs(best.duals)
-        lower = min(max(0.0, proved - missed), value)
+        value, labelings, weights = best.value, best.labeling[None], np.ones(1)
+        lower, alpha = min(max(0.0, proved - missed), value), np.abs(best.duals)
         record = Round(value, name, status, perf_counter() - started)
         history = History([record], StopReason.SOLVED)
-        yield RelaxationResult(
-            value, lower, value, labelings, np.ones(1), alpha, labelings, history
-        )
+        yield RelaxationResult(value, lower, value, labelings, weights, alpha, labelings, history)
 
 
 class ContinuousLabels(Relaxation):
@@ -95,9 +88,7 @@ class ContinuousLabels(Relaxation):
     The lower bound is evaluated from the multipliers, by one sort of each bag.
     """
 
-    def _relax(
-        self, features: Array, feasible: FeasibleLabelings, C: float, **how: Any
-    ) -> Iterator[RelaxationResult]:
+    def _relax(self, features: Array, feasible: FeasibleLabelings, C: float, **how: Any) -> Rounds:
         svm = LabelingSVM(features, C)
         start = starting_point(svm, feasible)
         upper = svm.value(start.labeling, start.weights)

@@ -9,9 +9,9 @@ from types import MappingProxyType
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 
+from propcvx.arrays import Array
 from propcvx.bags import Bags
 from propcvx.errors import SolverError
 from propcvx.history import History, Round, StopReason
@@ -21,8 +21,6 @@ from propcvx.programs import Program
 from propcvx.relaxation.bounds import labeling_upper_bound
 from propcvx.solvers import Solution, SolverNames, solve
 from propcvx.text import Readable
-
-Array = NDArray[np.float64]
 
 NO_OPTIONS: Mapping[str, Any] = MappingProxyType({})
 """What a relaxation hands to its solver where nothing is asked for."""
@@ -151,6 +149,10 @@ class RelaxationResult(Readable):
         return replace(scaled(self, "value", "lower", "upper", "alpha"), history=history)
 
 
+Rounds = Iterator[RelaxationResult]
+"""What a relaxation reached, round by round."""
+
+
 class Relaxation(BaseEstimator, ABC):
     """Base of the package's relaxations: a subclass yields what each of its rounds reached."""
 
@@ -215,13 +217,16 @@ class Relaxation(BaseEstimator, ABC):
         return reached
 
     @abstractmethod
-    def _relax(
-        self, features: Array, feasible: FeasibleLabelings, C: float, **how: Any
-    ) -> Iterator[RelaxationResult]:
+    def _relax(self, features: Array, feasible: FeasibleLabelings, C: float, **how: Any) -> Rounds:
         """What is reached, round by round; ``how`` is what :func:`ask` and masters take."""
 
 
-def ask(program: Program, solver: SolverNames, tol: float, options: Mapping[str, Any]) -> Solution:
+def ask(
+    program: Program,
+    solver: SolverNames = "auto",
+    tol: float = 1e-8,
+    options: Mapping[str, Any] = NO_OPTIONS,
+) -> Solution:
     """Solve a program of a relaxation, whose bounds count in the solver's error."""
     return solve(program, solver, tol=tol, residuals=False, quiet=True, **options)
 

@@ -13,16 +13,14 @@ from dataclasses import dataclass
 from types import MappingProxyType
 
 import numpy as np
-from numpy.typing import NDArray
 
+from propcvx.arrays import Array
 from propcvx.labelings import FeasibleLabelings
 from propcvx.local_search import improved
 from propcvx.losses import HINGE
 from propcvx.metrics import proportion_error
 from propcvx.relaxation.labeling_svm import LabelingSVM, RoundedLabeling, SolvedLabeling
 from propcvx.relaxation.result import RelaxationResult
-
-Array = NDArray[np.float64]
 
 TIED = 1e-9
 """Differences closer to 0 than this, relatively, say nothing of the sign."""

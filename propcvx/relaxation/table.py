@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from numbers import Real
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
-from numpy.typing import NDArray
 
+from propcvx.arrays import Array
 from propcvx.checks import named
 from propcvx.errors import InputError
 from propcvx.history import History
@@ -18,9 +18,6 @@ from propcvx.relaxation.cutting_planes import CuttingPlanes
 from propcvx.relaxation.lifted import Diffrac, Lifted
 from propcvx.relaxation.mixed_integer import ContinuousLabels, MixedInteger
 from propcvx.relaxation.result import NO_OPTIONS, RelaxationResult
-from propcvx.solvers import SolverNames
-
-Array = NDArray[np.float64]
 
 TOL = 1e-6
 """A solver's tolerance where a relaxation is asked for its bound, which holds at any."""
@@ -83,15 +80,13 @@ def relax(
     features: Array,
     feasible: FeasibleLabelings,
     C: float,
-    *,
-    solver: SolverNames = "auto",
-    tol: float = TOL,
-    options: Mapping[str, Any] = NO_OPTIONS,
-    on_round: Callable[[RelaxationResult], None] = lambda reached: None,
+    on_round: Callable[[RelaxationResult], None],
+    **how: Any,
 ) -> RelaxationResult:
     """Ask a relaxation, given by its name or as an object.
 
-    The other arguments are those of :meth:`propcvx.relaxation.result.Relaxation.relax`.
+    The other arguments are those of :meth:`propcvx.relaxation.result.Relaxation.relax`, ``how``
+    being ``solver``, ``tol`` and ``options``.
 
     Raises
     ------
@@ -102,47 +97,29 @@ def relax(
     asked, name = find_relaxation("relaxation", relaxation), name_of(relaxation)
     known: set[bytes] = set()
 
-    def check_round(reached: Any) -> None:
-        on_round(checked_result(name, reached, feasible, known))
+    def checked(result: Any) -> RelaxationResult:
+        if fault := _fault_of(result, feasible, known):
+            raise InputError(f"relaxation {name} returned {fault}.")
+        check_crossing(f"relaxation {name}", result.lower, result.upper)
+        return cast("RelaxationResult", result)
 
-    how = {"solver": solver, "tol": tol, "options": options, "on_round": check_round}
-    return checked_result(name, asked.relax(features, feasible, C, **how), feasible, known)
+    how = {"solver": "auto", "tol": TOL, "options": NO_OPTIONS, **how}
+    how["on_round"] = lambda reached: on_round(checked(reached))
+    return checked(asked.relax(features, feasible, C, **how))
 
 
-def checked_result(
-    name: str, result: Any, feasible: FeasibleLabelings, known: set[bytes]
-) -> RelaxationResult:
-    """What a relaxation returned, if it can be used.
+def _fault_of(result: Any, feasible: FeasibleLabelings, known: set[bytes]) -> str | None:
+    """What is wrong with a result, and what would do; None if nothing is.
 
-    Parameters
-    ----------
-    name : str
-        The relaxation's, for messages.
-    result : RelaxationResult
-    feasible : FeasibleLabelings
-    known : set of bytes
-        Labelings that earlier rounds have shown to be feasible; those of this one are added.
+    ``known`` are the labelings that earlier rounds have shown to be feasible; those of this one
+    are added.
     """
     if not isinstance(result, RelaxationResult):
-        raise InputError(
-            f"relaxation {name} returned a {type(result).__name__}; its method 'relax' "
-            "has to return a propcvx.relaxation.RelaxationResult."
+        return (
+            f"a {type(result).__name__}; its method 'relax' has to return a "
+            "propcvx.relaxation.RelaxationResult"
         )
-    if fault := _fault_of(result, feasible.bags.n_instances):
-        raise InputError(f"relaxation {name} returned {fault}.")
-    for labeling in result.labelings:
-        if labeling.tobytes() not in known and (fault := feasible.fault_of(labeling)):
-            raise InputError(
-                f"relaxation {name} returned a labeling that is not feasible: {fault}; "
-                "feasible.best(scores) is feasible."
-            )
-        known.add(labeling.tobytes())
-    check_crossing(f"relaxation {name}", result.lower, result.upper)
-    return result
-
-
-def _fault_of(result: RelaxationResult, n: int) -> str | None:
-    """What is wrong with the numbers or the history, and what would do; None if nothing is."""
+    n = feasible.bags.n_instances
     arrays = {"alpha": (n,), "weights": (None,), "vectors": (None, n), "labelings": (None, n)}
     infinite = {"lower": -np.inf, "upper": np.inf}
     for name, shape in {"value": (), "lower": (), "upper": (), **arrays}.items():
@@ -154,6 +131,10 @@ def _fault_of(result: RelaxationResult, n: int) -> str | None:
         return f"weights down to {np.min(result.weights):.3g}; 0 is the least that does"
     if not isinstance(result.history, History) or not len(result.history):
         return "no history; a propcvx.history.History of at least one round would do"
+    for labeling in result.labelings:
+        if labeling.tobytes() not in known and (fault := feasible.fault_of(labeling)):
+            return f"a labeling that is not feasible: {fault}; feasible.best(scores) is feasible"
+        known.add(labeling.tobytes())
     return None
 
 
@@ -168,9 +149,8 @@ def _fault_of_numbers(
     if not isinstance(value, np.ndarray) and (shape or not isinstance(value, Real)):
         return f"a {type(value).__name__}; it has to be {wanted}"
     numbers = np.asarray(value)
-    fits = len(numbers.shape) == len(shape) and all(
-        have == (want or have) for have, want in zip(numbers.shape, shape, strict=True)
-    )
+    sizes = zip(numbers.shape, shape, strict=False)
+    fits = numbers.ndim == len(shape) and all(size in (have, None) for have, size in sizes)
     if not fits or not numbers.size or numbers.dtype.kind not in "biuf":
         return f"an array of shape {numbers.shape} and {numbers.dtype}; it has to be {wanted}"
     wrong = numbers[~np.isfinite(numbers) & (numbers != infinite)]

@@ -2,23 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.optimize import minimize_scalar
 
+from propcvx.arrays import Array
 from propcvx.checks import check_count
 from propcvx.errors import InputError
 from propcvx.programs import Lifting, lifted_quadratic, mixture
 from propcvx.programs.facts import Facts, added_up, check_facts, no_facts
-from propcvx.relaxation.oracles.cut import BaseOracle, Cut, ascend, best_cut, normal_directions
+from propcvx.relaxation.oracles.cut import BaseOracle, Cut, normal_directions
 from propcvx.solvers import SolverNames, solve
-
-Array = NDArray[np.float64]
 
 N_SAMPLES = 50
 """Normal vectors that the semidefinite oracle rounds to labelings."""
@@ -66,9 +62,7 @@ class EigenvalueOracle(BaseOracle):
         weighted = alpha[:, None] * self.features
         bound, axis = self._largest(weighted)
         starts = self.feasible.best(np.column_stack([axis, -axis])).T
-        found = np.array([ascend(start, weighted, self.feasible) for start in starts])
-        cut = best_cut(found, weighted)
-        return replace(cut, bound=max(cut.value, bound / 2))
+        return self.raised(starts, weighted, bound / 2)
 
     def _largest(self, weighted: Array) -> tuple[float, Array]:
         """The bound, and the y of its eigenvector."""
@@ -106,11 +100,9 @@ class SemidefiniteOracle(BaseOracle):
     features, feasible
         As in every oracle.
     solver : str or sequence
-        A solver of semidefinite programs.
+        A solver of semidefinite programs, or several, each with options if need be.
     tol : float
         Its tolerance.
-    options : mapping
-        Handed to it as they are.
     max_order : int
         Largest order of the matrix, which is at most that of the instances plus one.
     facts : callable
@@ -121,7 +113,6 @@ class SemidefiniteOracle(BaseOracle):
 
     solver: SolverNames = "auto"
     tol: float = 1e-6
-    options: Mapping[str, Any] = field(default_factory=dict)
     max_order: int = 400
     facts: Facts = no_facts
 
@@ -138,9 +129,7 @@ class SemidefiniteOracle(BaseOracle):
         quadratic = weighted @ weighted.T
         size = float(np.linalg.norm(quadratic, 2)) or 1.0
         program = lifted_quadratic(quadratic / size, self.feasible, self.facts)
-        answer = solve(
-            program, self.solver, tol=self.tol, residuals=False, quiet=True, **self.options
-        )
+        answer = solve(program, self.solver, tol=self.tol, residuals=False, quiet=True)
         duals = [answer.duals[name] for name in answer.duals if name.startswith("fact_")]
         added, constant = added_up(self.facts, len(alpha), duals)
         largest = constant + lifting.largest(
@@ -149,9 +138,7 @@ class SemidefiniteOracle(BaseOracle):
             answer.duals.get("products", lifting.no_products),
         )
         lifted = lifting.span @ answer.variables["U"] @ lifting.span.T
-        found = np.array([ascend(y, weighted, self.feasible) for y in self._rounded(lifted)])
-        cut = best_cut(found, weighted)
-        return replace(cut, bound=max(cut.value, size * largest / 2))
+        return self.raised(self._rounded(lifted), weighted, size * largest / 2)
 
     def _rounded(self, lifted: Array) -> Array:
         vectors, weights = mixture(lifted)

@@ -6,17 +6,14 @@ An oracle is a function of the dual variables alpha that returns a :class:`Cut`.
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
+from propcvx.arrays import Array
 from propcvx.errors import InputError
 from propcvx.labelings import FeasibleLabelings
-
-Array = NDArray[np.float64]
 
 ROUNDING = 1e-6
 """How far a value may be from the labeling's own, relatively, and still be called equal."""
@@ -93,8 +90,8 @@ TIED = 1e-12
 
 
 @dataclass(frozen=True)
-class BaseOracle(ABC):
-    r"""Base of the package's oracles.
+class BaseOracle:
+    r"""Base of the package's oracles, which are called with alpha and return a :class:`Cut`.
 
     Of equal scores in a bag, the first instances get the label +1.  Estimators put instances into
     an order that the data alone determine, see :mod:`propcvx.ordering`.
@@ -110,9 +107,15 @@ class BaseOracle(ABC):
     features: Array
     feasible: FeasibleLabelings
 
-    @abstractmethod
-    def __call__(self, alpha: Array) -> Cut:
-        """Find a labeling for alpha."""
+    def cut(self, labeling: Array, alpha: Array) -> Cut:
+        """A labeling with its value, and no bound."""
+        return Cut(labeling, violation_value(self.features, labeling, alpha))
+
+    def raised(self, starts: Array, weighted: Array, bound: float) -> Cut:
+        """The best of the labelings that :func:`ascend` reaches, with a bound on all of them."""
+        found = np.array([ascend(start, weighted, self.feasible) for start in starts])
+        cut = best_cut(found, weighted)
+        return replace(cut, bound=max(cut.value, bound))
 
 
 def first_of_best(labelings: Array, values: Array) -> int:

@@ -8,14 +8,12 @@ from itertools import islice
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from propcvx.arrays import Array, Indices
 from propcvx.errors import InputError
 from propcvx.programs import Program, exact_separation
 from propcvx.relaxation.oracles.cut import BaseOracle, Cut, ascend, best_cut, violation_value
 from propcvx.solvers import solve
-
-Array = NDArray[np.float64]
 
 CHUNK = 2048
 """Labelings at a time."""
@@ -62,15 +60,15 @@ class DirectionSweepOracle(BaseOracle):
 
     def __call__(self, alpha: Array) -> Cut:
         """Find a labeling for alpha."""
-        weighted = np.zeros((len(alpha), 2))
-        weighted[:, : self.features.shape[1]] = alpha[:, None] * self.features
+        missing = 2 - self.features.shape[1]
+        weighted = np.pad(alpha[:, None] * self.features, ((0, 0), (0, missing)))
         directions = direction(arcs(weighted, self.feasible.bags.index))
         blocks = np.split(directions, range(CHUNK, len(directions), CHUNK))
         found = (self.feasible.best(weighted @ block.T).T for block in blocks)
         return _best_of_blocks(found, weighted)
 
 
-def arcs(points: Array, bags: NDArray[np.intp]) -> Array:
+def arcs(points: Array, bags: Indices) -> Array:
     """One direction, as an angle, inside every arc on which no bag changes its order.
 
     Parameters

@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 
+from propcvx.arrays import Array
 from propcvx.checks import check_count, check_number
 from propcvx.labelings import FeasibleLabelings
 from propcvx.relaxation.oracles.cut import (
@@ -21,10 +21,7 @@ from propcvx.relaxation.oracles.cut import (
     best_cuts,
     first_of_best,
     normal_directions,
-    violation_value,
 )
-
-Array = NDArray[np.float64]
 
 
 def leading_dimensions(features: Array, variance: float) -> Array:
@@ -92,7 +89,7 @@ class CoordinateOracle(BaseOracle):
         scores = alpha[:, None] * np.hstack([self.dimensions, -self.dimensions])
         found = self.feasible.best(scores)
         labeling = found[:, first_of_best(found.T, np.einsum("ij,ij->j", scores, found))]
-        return Cut(labeling, violation_value(self.features, labeling, alpha))
+        return self.cut(labeling, alpha)
 
 
 @dataclass(frozen=True)
@@ -106,8 +103,7 @@ class AscentOracle(BaseOracle):
     def __call__(self, alpha: Array) -> Cut:
         """Find a labeling for alpha."""
         weighted = alpha[:, None] * self.features
-        labeling = ascend(self._start(alpha).labeling, weighted, self.feasible)
-        return Cut(labeling, violation_value(self.features, labeling, alpha))
+        return self.cut(ascend(self._start(alpha).labeling, weighted, self.feasible), alpha)
 
 
 @dataclass(frozen=True)

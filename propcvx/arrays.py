@@ -1,0 +1,9 @@
+"""Types of NumPy arrays, for annotations."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[np.float64]
+Indices = NDArray[np.intp]
+Signs = NDArray[np.int8]
+Mask = NDArray[np.bool_]
