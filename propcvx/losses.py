@@ -10,27 +10,18 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import cvxpy as cp
 import numpy as np
 
-<<<<<<< HEAD
-from propcvx.checks import check_number
-from propcvx.errors import InputError
-
-if TYPE_CHECKING:
-    from propcvx.bags import Bags
-
-Array = NDArray[np.float64]
-=======
 from propcvx.arrays import Array, Indices
 from propcvx.bags import Bags
+from propcvx.checks import check_number
 from propcvx.errors import InputError
 
 OnArrays = Callable[[Array], Array]
 OnExpressions = Callable[[Any], cp.Expression]
->>>>>>> main
 
 GAPS = np.linspace(-1.0, 1.0, 1001)
 """Where a proportion loss is looked at before it is used: from no positives to nothing else."""
@@ -246,14 +237,9 @@ class ProportionLoss:
     """
 
     name: str
-<<<<<<< HEAD
-    of: Callable[[Array], Array]
-    expression: Callable[[Any], cp.Expression]
-    epsilon: float | str | None = None
-=======
     of: OnArrays
     expression: OnExpressions
->>>>>>> main
+    epsilon: float | str | None = None
 
     def __post_init__(self) -> None:
         check_loss(f"proportion loss {self.name!r}: of", GAPS, self.of, self.expression)
@@ -266,8 +252,7 @@ class ProportionLoss:
             expression=lambda gaps: self.expression(-gaps),
         )
 
-<<<<<<< HEAD
-    def allowed(self, bags: Bags) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    def allowed(self, bags: Bags) -> tuple[Indices, Indices]:
         """The smallest and the largest number of positives of each bag with a finite loss."""
         if self.epsilon is None:
             return 0 * bags.sizes, bags.sizes
@@ -326,21 +311,9 @@ def constraint(epsilon: float | str = "rounding") -> ProportionLoss:
         As in :meth:`propcvx.bags.Bags.count_range`.
     """
     return ProportionLoss("constraint", np.zeros_like, lambda gaps: 0.0 * gaps, epsilon)
-=======
-    def costs(self, bags: Bags, weights: Array) -> tuple[Array, ...]:
-        """The loss of each bag for 0, 1, ..., :math:`n_k` positives, times its weight."""
-        return tuple(
-            weight * self.of(np.arange(size + 1) / size - share)
-            for size, share, weight in zip(bags.sizes, bags.proportions, weights, strict=True)
-        )
->>>>>>> main
 
-
-_ABSOLUTE = ProportionLoss("absolute", np.abs, cp.abs)
-_SQUARED = ProportionLoss("squared", np.square, cp.square)
 
 PROPORTION_LOSSES: Mapping[str, ProportionLoss] = MappingProxyType(
-<<<<<<< HEAD
     {
         loss.name: loss
         for loss in (
@@ -350,9 +323,6 @@ PROPORTION_LOSSES: Mapping[str, ProportionLoss] = MappingProxyType(
             constraint(),
         )
     }
-=======
-    {loss.name: loss for loss in (_ABSOLUTE, _SQUARED)}
->>>>>>> main
 )
 """Proportion losses by name; the paper's experiments use ``"absolute"``.
 
