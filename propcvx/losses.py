@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from types import MappingProxyType
 from typing import Any
 
@@ -143,12 +144,32 @@ def _hinge_gain(scores: Array) -> Array:
     return scores + np.maximum(-1.0, np.minimum(1.0, scores))
 
 
+def _squared_hinge(margins: Array) -> Array:
+    return np.square(_hinge_of_margins(margins))
+
+
+def _squared_hinge_expression(margins: cp.Expression) -> cp.Expression:
+    return cp.square(_hinge_expression(margins))
+
+
 def _squared_hinge_gain(scores: Array) -> Array:
     return _hinge_gain(scores) * np.maximum(2.0, 1.0 + np.abs(scores))
 
 
 def _huberised_hinge(margins: Array) -> Array:
-    return np.where(margins < -1.0, -4.0 * margins, np.square(_hinge_of_margins(margins)))
+    return np.where(margins < -1.0, -4.0 * margins, _squared_hinge(margins))
+
+
+def _huberised_hinge_expression(margins: cp.Expression) -> cp.Expression:
+    return cp.huber(_hinge_expression(margins), 2.0)
+
+
+def _logistic(margins: Array) -> Array:
+    return np.logaddexp(0.0, -margins)
+
+
+def _logistic_expression(margins: cp.Expression) -> cp.Expression:
+    return cp.logistic(-margins)
 
 
 HINGE = InstanceLoss("hinge", _hinge_of_margins, _hinge_expression, gain=_hinge_gain)
@@ -161,22 +182,17 @@ INSTANCE_LOSSES: Mapping[str, InstanceLoss] = MappingProxyType(
             HINGE,
             InstanceLoss(
                 "squared_hinge",
-                lambda margins: np.square(_hinge_of_margins(margins)),
-                lambda margins: cp.square(_hinge_expression(margins)),
+                _squared_hinge,
+                _squared_hinge_expression,
                 gain=_squared_hinge_gain,
             ),
             InstanceLoss(
                 "huberised_hinge",
                 _huberised_hinge,
-                lambda margins: cp.huber(_hinge_expression(margins), 2.0),
-                gain=lambda scores: 4.0 * scores,
+                _huberised_hinge_expression,
+                gain=partial(np.multiply, 4.0),
             ),
-            InstanceLoss(
-                "logistic",
-                lambda margins: np.logaddexp(0.0, -margins),
-                lambda margins: cp.logistic(-margins),
-                gain=lambda scores: scores,
-            ),
+            InstanceLoss("logistic", _logistic, _logistic_expression, gain=np.positive),
         )
     }
 )
@@ -293,11 +309,16 @@ def epsilon_insensitive(epsilon: float) -> ProportionLoss:
     array([0.2, 0. ])
     """
     check_number("epsilon", epsilon, least=0.0, most=1.0)
-    return ProportionLoss(
-        "epsilon_insensitive",
-        lambda gaps: np.maximum(0.0, np.abs(gaps) - epsilon),
-        lambda gaps: cp.pos(cp.abs(gaps) - epsilon),
-    )
+    forms = partial(_beyond, epsilon=epsilon), partial(_beyond_expression, epsilon=epsilon)
+    return ProportionLoss("epsilon_insensitive", *forms)
+
+
+def _beyond(gaps: Array, epsilon: float) -> Array:
+    return np.maximum(0.0, np.abs(gaps) - epsilon)
+
+
+def _beyond_expression(gaps: cp.Expression, epsilon: float) -> cp.Expression:
+    return cp.pos(cp.abs(gaps) - epsilon)
 
 
 def constraint(epsilon: float | str = "rounding") -> ProportionLoss:
@@ -310,7 +331,11 @@ def constraint(epsilon: float | str = "rounding") -> ProportionLoss:
     epsilon : float or "rounding"
         As in :meth:`propcvx.bags.Bags.count_range`.
     """
-    return ProportionLoss("constraint", np.zeros_like, lambda gaps: 0.0 * gaps, epsilon)
+    return ProportionLoss("constraint", _nothing, _nothing, epsilon)
+
+
+def _nothing(gaps: Any) -> Any:
+    return 0.0 * gaps
 
 
 PROPORTION_LOSSES: Mapping[str, ProportionLoss] = MappingProxyType(
