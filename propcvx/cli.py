@@ -17,6 +17,7 @@ from propcvx.experiments.arguments import SEED_HELP, count, literal, seed, sever
 from propcvx.experiments.demo import run_demo
 from propcvx.experiments.relax_command import add_relax
 from propcvx.experiments.reproduce.protocol import OPTIONS
+from propcvx.experiments.reproduce.results import needing
 from propcvx.experiments.solvers_command import add_solvers
 
 INTERRUPTED = 130
@@ -139,6 +140,7 @@ def _add_report(commands: Any) -> None:
     _add_protocol(parser)
 
 
+@needing("experiments", "propcvx report")
 def _report(chosen: Chosen) -> None:
     from propcvx.experiments.reproduce import report
 

@@ -6,12 +6,8 @@ from collections.abc import Iterator
 from dataclasses import asdict, dataclass, field
 from enum import Enum
 
-import numpy as np
-from numpy.typing import NDArray
-
+from propcvx.arrays import Array
 from propcvx.text import Readable, text_table
-
-Array = NDArray[np.float64]
 
 SHOWN = 8
 """Rounds that a history prints: those at either end of a longer one."""
@@ -48,15 +44,13 @@ _ADVICE = {
     StopReason.SOLVED: "nothing; this is the optimum, to the residuals in the certificate",
     StopReason.CONVERGED: "a smaller tol continues; another start may reach a lower objective",
     StopReason.FIXED_POINT: "a local minimum; another start may reach a lower objective",
-    StopReason.NO_BETTER_MOVE: "another random_state may still reach a lower objective; "
-    "propcvx.certify says how far the best labeling can be",
+    StopReason.NO_BETTER_MOVE: "another random_state may do better; propcvx.certify tells how much",
     StopReason.NO_VIOLATION: "with an exact oracle this is the relaxation's optimum; an inexact "
     "one may miss violated labelings",
     StopReason.MAX_CUTS: "a larger max_cuts continues; more cuts do not always classify better",
     StopReason.MAX_ROUNDS: "a larger max_iter continues",
     StopReason.INTERRUPTED: "what had been reached is kept; fit again for the rest",
-    StopReason.SOLVER_FAILED: "what had been reached is kept; another solver, or several in turn, "
-    "may do",
+    StopReason.SOLVER_FAILED: "what had been reached is kept; another solver, or several, may do",
     StopReason.PROVED: "nothing; the labeling is optimal to the tolerance",
     StopReason.OUT_OF_TIME: "what is proved is kept; a larger time_limit continues from the start",
     StopReason.EXHAUSTED: "kinds with 'branch_and_bound' go on until the bounds meet",
@@ -142,22 +136,16 @@ class History(Readable):
         """A line for each of at most eight rounds, why it stopped, and advice."""
         if not self.rounds:
             return "No round is done."
-        lines = text_table([_cells(n, record) for n, record in enumerate(self.rounds, 1)])
-        head, *rows = lines.splitlines()
-        if len(rows) > SHOWN:
-            left_out = f"... {len(rows) - SHOWN} more rounds"
-            rows = [*rows[: SHOWN // 2], left_out, *rows[-SHOWN // 2 :]]
-        return "\n".join([head, *rows, *self._ending()])
-
-    def _ending(self) -> Iterator[str]:
+        table = text_table([_cells(n, record) for n, record in enumerate(self.rounds, 1)])
+        head, *lines = table.splitlines()
+        if len(lines) > SHOWN:
+            lines[SHOWN // 2 : -SHOWN // 2] = [f"... {len(lines) - SHOWN} more rounds"]
         if self.stop_reason is not None:
-            plural = "s" if len(self) > 1 else ""
+            rounds = f"{len(self)} round{'s' if len(self) > 1 else ''}"
             seconds = sum(record.seconds for record in self.rounds)
-            yield (
-                f"Stopped after {len(self)} round{plural} and {seconds:.2f} s: "
-                f"{self.stop_reason.value}."
-            )
-            yield f"Advice: {self.stop_reason.advice}."
+            lines.append(f"Stopped after {rounds} and {seconds:.2f} s: {self.stop_reason.value}.")
+            lines.append(f"Advice: {self.stop_reason.advice}.")
+        return "\n".join([head, *lines])
 
 
 _COLUMNS = {

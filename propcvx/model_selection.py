@@ -7,16 +7,14 @@ from dataclasses import KW_ONLY, dataclass, field
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.model_selection import BaseCrossValidator
 from sklearn.utils import check_random_state
 
+from propcvx.arrays import Indices, Mask
 from propcvx.bags import Bags
 from propcvx.checks import check_count, check_number
 from propcvx.errors import FewBagsWarning, InputError, warn
 from propcvx.targets import is_bag_target
-
-Indices = NDArray[np.intp]
 
 FEW_BAGS = 2
 """With fewer bags than this held out at a time, a splitter warns."""
@@ -173,7 +171,7 @@ def deal_bags(sizes: Indices, n_splits: int, random_state: Any) -> Indices:
     return folds
 
 
-def _halves(index: Indices, held_out: NDArray[np.bool_]) -> tuple[Indices, Indices]:
+def _halves(index: Indices, held_out: Mask) -> tuple[Indices, Indices]:
     """Training and test instances, the former bag by bag: a prefix of it cuts one bag at most."""
     train = np.flatnonzero(~held_out)
     return train[np.argsort(index[train], kind="stable")], np.flatnonzero(held_out)

@@ -81,10 +81,8 @@ def best_bias(labeling, scores):
 
 def psvm_objective(problem, weights, norm, scores, labeling, C, loss="absolute"):
     """Eq:pSVM_2 from its parts, in NumPy alone."""
-    y, shares = problem.y, {}
-    for bag in np.unique(y["bag"]):
-        inside = y["bag"] == bag
-        shares[bag] = np.mean(labeling[inside] > 0) - y["proportion"][inside][0]
-    gaps = np.array([shares[bag] for bag in sorted(shares)])
+    bags = problem.y["bag"]
+    shares = problem.y["proportion"][np.unique(bags, return_index=True)[1]]
+    gaps = np.bincount(bags, labeling > 0) / np.bincount(bags) - shares
     hinge = np.maximum(0.0, 1.0 - labeling * scores).sum()
     return 0.5 * norm + C * hinge + float(weights @ PROPORTION_LOSSES[loss].of(gaps))

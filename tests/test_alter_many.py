@@ -2,37 +2,29 @@
 
 import numpy as np
 import pytest
+from small_problems import small_problem
 
 from propcvx import AlterPropSVM, bag_target
 from propcvx.alternating.algorithm import alternate, descent
 from propcvx.alternating.problem import PropSVM, Separator
 from propcvx.bags import Bags
-from propcvx.datasets import proportions_of, random_bags
 from propcvx.history import StopReason
 from propcvx.losses import HINGE, PROPORTION_LOSSES
 from propcvx.programs import svm_dual, svm_dual_parameters
 from propcvx.solvers import automatic, solve
 
 
-def bags_and_instances(n_instances, n_features=3):
-    random = np.random.default_rng(0)
-    labels = random.choice((-1.0, 1.0), n_instances)
-    X = random.normal(size=(n_instances, n_features)) + labels[:, None]
-    bags = random_bags(labels, 100, random_state=0)
-    return X, bag_target(bags, proportions_of(labels, bags))
-
-
-@pytest.mark.parametrize("n_instances", [1200, 300])
-def test_auto_follows_its_rule_and_says_what_answered(n_instances):
-    X, target = bags_and_instances(n_instances)
-    machine = AlterPropSVM(n_init=1, random_state=0).fit(X, target)
-    assert {record.solver for record in machine.history_} == {automatic(svm_dual(X))[0]}
+@pytest.mark.parametrize("n_bags", [12, 3])
+def test_auto_follows_its_rule_and_says_what_answered(n_bags):
+    problem = small_problem(0, sizes=(100,) * n_bags, n_features=3)
+    machine = AlterPropSVM(n_init=1, random_state=0).fit(problem.X, problem.y)
+    assert {record.solver for record in machine.history_} == {automatic(svm_dual(problem.X))[0]}
 
 
 def test_the_last_separator_is_the_svm_of_the_labeling():
-    X, target = bags_and_instances(2000)
-    machine = AlterPropSVM(n_init=2, random_state=0, solver="newton", solver_tol=1e-6)
-    machine.fit(X, target)
+    problem = small_problem(0, sizes=(100,) * 20, n_features=3)
+    X, y = problem.X, problem.y
+    machine = AlterPropSVM(n_init=2, random_state=0, solver="newton", solver_tol=1e-6).fit(X, y)
     weights, labeling = machine.coef_[0], machine.labeling_
     losses = HINGE.of(labeling, X @ weights + machine.intercept_[0]).sum()
     program = svm_dual(X).set(**svm_dual_parameters(labeling, 1.0))

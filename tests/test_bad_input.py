@@ -18,7 +18,6 @@ from propcvx.errors import (
     InfeasibleLabelingError,
     PropCVXError,
 )
-from propcvx.targets import BAG_DTYPE
 
 CLASSES = [MeanMap, InvCal, AlterPropSVM, ConvPropSVM]
 each_class = pytest.mark.parametrize("cls", CLASSES, ids=lambda cls: cls.__name__)
@@ -101,13 +100,6 @@ def test_pure_bags_are_labels(cls):
     np.testing.assert_array_equal(clf.predict(separated), labels)
 
 
-@pytest.mark.parametrize("cls", [MeanMap, InvCal])
-def test_equal_proportions_are_warned_of_and_answered(cls):
-    with pytest.warns(IllPosedWarning, match="use AlterPropSVM or ConvPropSVM"):
-        clf = cls().fit(X, bag_target(IDS, [0.5, 0.5]))
-    assert np.isfinite(clf.decision_function(X)).all()
-
-
 @each_class
 @pytest.mark.filterwarnings("ignore::propcvx.errors.IllPosedWarning")
 @pytest.mark.parametrize("share", [0.0, 1.0])
@@ -135,7 +127,7 @@ def test_a_bag_that_was_cut_is_warned_of(cls):
 
 
 def test_one_bag_is_too_little_for_mean_map():
-    with pytest.warns(IllPosedWarning, match="so little in one bag .condition number inf"):
+    with pytest.warns(IllPosedWarning, match="hardly determine .* .condition number inf"):
         assert MeanMap().fit(X, bag_target([0] * 8, [0.5])).condition_number_ == np.inf
 
 
@@ -145,16 +137,6 @@ def test_positives_alone_may_be_known():
         assert (bag_target(IDS * 3, [0.5, 0.25], labels)["label"] == labels).all()
     assert (bag_target(IDS, [1.0, 1.0], [1] * 8)["label"] == 1).all()
     assert (bag_target(IDS, [0.0, 0.0], [0] * 8)["label"] == 0).all()
-
-
-@each_class
-def test_predicted_proportions_by_the_target_have_the_ids_for_keys(cls):
-    clf = cls().fit(X, Y)
-    expected = clf.predict_proportions(X, IDS)
-    assert clf.predict_proportions(X, Y) == expected
-    assert clf.predict_proportions(X[4:], Y[4:]) == {"b": expected["b"]}
-    bare = Y.astype(BAG_DTYPE)
-    assert clf.predict_proportions(X, bare) == {0: expected["a"], 1: expected["b"]}
 
 
 @pytest.mark.parametrize("keyed", [dict, pd.Series])
@@ -168,8 +150,3 @@ def test_bag_weights_may_be_keyed_by_bag(keyed):
     rest = MeanMap(bag_weights=keyed({"c": 1.0, "b": 2.0, "a": 5.0})).fit(X[3:], y[3:])
     expected = MeanMap(bag_weights=[5.0, 2.0]).fit(X[3:], y[3:])
     np.testing.assert_array_equal(rest.class_means_, expected.class_means_)
-
-
-def test_p_n_between_counts_is_no_trouble_for_alter_psvm():
-    clf = AlterPropSVM(n_init=1, random_state=0).fit(X, bag_target(IDS, [0.4, 0.25]))
-    assert np.isfinite(clf.objective_)

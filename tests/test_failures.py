@@ -1,6 +1,5 @@
 """Solvers that fail, stop early or answer nonsense, and interruptions: what was reached is kept."""
 
-import warnings
 from dataclasses import replace
 
 import cvxpy as cp
@@ -10,6 +9,7 @@ from sklearn.base import clone
 from sklearn.datasets import load_breast_cancer
 from sklearn.model_selection import GridSearchCV
 from sklearn.preprocessing import minmax_scale
+from small_problems import small_problem
 
 from propcvx import (
     AlterPropSVM,
@@ -27,11 +27,8 @@ from propcvx.history import StopReason
 from propcvx.programs import ProblemClass
 from propcvx.solvers import SOLVERS
 
-RANDOM = np.random.RandomState(0)
-LABELS = np.repeat([1, -1], [14, 16])
-X = RANDOM.normal(size=(30, 3)) + LABELS[:, None] * 0.7
-BAGS = random_bags(LABELS, 5, 0)
-Y = bag_target(BAGS, proportions_of(LABELS, BAGS))
+PROBLEM = small_problem(0, sizes=(5,) * 6, n_features=3)
+X, Y = PROBLEM.X, PROBLEM.y
 
 
 def conv(master, max_cuts, solver_tol):
@@ -117,9 +114,8 @@ def test_a_failing_solver_is_a_named_error(name, solver, broken, break_solver):
 def test_an_early_stop_is_a_named_warning_and_is_recorded(name, solver, break_solver):
     clf = estimator(name, solver)
     break_solver(solver, stopping_early)
-    with pytest.warns(
-        InaccurateSolutionWarning, match=f"{solver} stopped before its tolerance"
-    ) as shown:
+    stopped = f"{solver} stopped before its tolerance"
+    with pytest.warns(InaccurateSolutionWarning, match=stopped) as shown:
         clf.fit(X, Y)
     assert [warning.category for warning in shown].count(InaccurateSolutionWarning) == 1
     assert {record.status for record in clf.history_} == {cp.USER_LIMIT}
@@ -127,6 +123,7 @@ def test_an_early_stop_is_a_named_warning_and_is_recorded(name, solver, break_so
     assert np.isfinite(clf.decision_function(X)).all()
 
 
+@pytest.mark.filterwarnings("error")
 @pytest.mark.parametrize("broken", [failing, infeasible, not_finite, stopping_early])
 @pytest.mark.parametrize(
     ("name", "solvers"),
@@ -142,9 +139,7 @@ def test_of_several_solvers_the_next_answers_and_is_recorded(name, solvers, brok
     clf = estimator(name, solvers)
     for solver in solvers[:-1]:
         break_solver(solver, broken)
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        clf.fit(X, Y)
+    clf.fit(X, Y)
     assert {record.solver for record in clf.history_} == {solvers[-1]}
     alone = estimator(name, solvers[-1]).fit(X, Y)
     tolerance = 10 * clf.solver_tol
@@ -177,11 +172,8 @@ READABLE = {
 @pytest.mark.parametrize("seed", range(3))
 @pytest.mark.parametrize("name", READABLE)
 def test_of_a_small_problem_the_cvxpy_program_is_what_is_solved(name, seed):
-    random = np.random.RandomState(seed)
-    labels = random.choice([-1.0, 1.0], 200)
-    bags = random_bags(labels, 8, seed)
-    features = random.randn(200, 5) + 0.5 * labels[:, None]
-    clf = clone(READABLE[name]).fit(features, bag_target(bags, proportions_of(labels, bags)))
+    problem = small_problem(seed, sizes=(8,) * 25, n_features=5)
+    clf = clone(READABLE[name]).fit(problem.X, problem.y)
     assert {record.solver for record in clf.history_} <= {"clarabel", "piqp"}
 
 
@@ -229,8 +221,9 @@ def test_when_none_of_several_answers_all_are_named(break_solver):
 )
 def test_what_was_reached_is_kept(name, solver, after, broken, error, reason, break_solver):
     clf = estimator(name, solver)
-    if after is None:
-        after = solves_of_first_start(clf)
+    if after is None:  # all solves of the first start, and a few of the second
+        one = clone(clf).set_params(n_init=1).fit(X, Y)
+        after = 2 * len(one.history_) + len({record.C_star for record in one.history_})
     break_solver(solver, broken, after)
     with pytest.raises(error) as caught:
         clf.fit(X, Y)
@@ -239,12 +232,6 @@ def test_what_was_reached_is_kept(name, solver, after, broken, error, reason, br
     assert "kept" in clf.stop_reason_.advice
     assert np.isfinite(clf.decision_function(X)).all()
     assert len(clf.history_) == clf.n_iter_ > 0
-
-
-def solves_of_first_start(clf):
-    """Number of solves of one restart, and a few more."""
-    one = clone(clf).set_params(n_init=1).fit(X, Y)
-    return 2 * len(one.history_) + len({record.C_star for record in one.history_})
 
 
 def test_an_interrupted_search_returns_at_once(break_solver):

@@ -43,30 +43,25 @@ def bagged_data(draw):
 columns = st.lists(st.sampled_from(sorted(COLUMNS)), min_size=1, max_size=4)
 weights = st.floats(-8, 8).map(lambda exponent: 10.0**exponent)
 kernels = st.sampled_from(("linear", "rbf", "exponential"))
+tolerances = st.sampled_from((0.0, 0.1))
+cutting = st.builds(CuttingPlanes, max_cuts=st.sampled_from((1, 3)))
+intercepts = st.sampled_from(("center", "constant", "none"))
+one_start = {"n_init": st.just(1), "random_state": st.just(0)}
 
-
-@st.composite
-def classifiers(draw):
-    """Any of the four, with any weights."""
-    kernel = draw(kernels)
-    return draw(
-        st.sampled_from(
-            (
-                MeanMap(lam=draw(weights), kernel=kernel),
-                InvCal(C_p=draw(weights), epsilon=draw(st.sampled_from((0.0, 0.1))), kernel=kernel),
-                AlterPropSVM(
-                    C=draw(weights), C_p=draw(weights), kernel=kernel, n_init=1, random_state=0
-                ),
-                ConvPropSVM(
-                    C=draw(weights),
-                    epsilon=draw(st.sampled_from((0.0, 0.1))),
-                    relaxation=CuttingPlanes(max_cuts=draw(st.sampled_from((1, 3)))),
-                    intercept=draw(st.sampled_from(("center", "constant", "none"))),
-                    kernel=kernel,
-                ),
-            )
-        )
-    )
+classifiers = st.one_of(
+    st.builds(MeanMap, lam=weights, kernel=kernels),
+    st.builds(InvCal, C_p=weights, epsilon=tolerances, kernel=kernels),
+    st.builds(AlterPropSVM, C=weights, C_p=weights, kernel=kernels, **one_start),
+    st.builds(
+        ConvPropSVM,
+        C=weights,
+        epsilon=tolerances,
+        relaxation=cutting,
+        intercept=intercepts,
+        kernel=kernels,
+    ),
+)
+"""Any of the four, with any weights."""
 
 
 def check_fit(classifier: BagClassifier, X: np.ndarray, y: np.ndarray) -> None:
@@ -99,13 +94,13 @@ SETTINGS = {"suppress_health_check": list(HealthCheck), "deadline": None}
 
 
 @settings(max_examples=30, **SETTINGS)
-@given(classifiers(), bagged_data())
+@given(classifiers, bagged_data())
 def test_fits_on_ugly_data(classifier, data):
     check_fit(classifier, *data)
 
 
 @pytest.mark.slow
 @settings(max_examples=2000, **SETTINGS)
-@given(classifiers(), bagged_data())
+@given(classifiers, bagged_data())
 def test_many_fits_on_ugly_data(classifier, data):
     check_fit(classifier, *data)

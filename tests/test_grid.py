@@ -5,6 +5,7 @@ import pandas as pd
 import pytest
 from sklearn.base import clone
 from sklearn.model_selection import ParameterGrid
+from small_problems import small_problem
 
 from propcvx import (
     AlterPropSVM,
@@ -14,10 +15,8 @@ from propcvx import (
     MeanMap,
     MethodStart,
     RandomStart,
-    bag_target,
     fit_grid,
 )
-from propcvx.datasets import proportions_of, random_bags
 from propcvx.kernels import FeatureMap
 
 WEIGHTS = (0.1, 1.0, 10.0)
@@ -35,22 +34,17 @@ GRIDS = [
 ]
 
 
-def sample(n=30, size=6, seed=0):
-    random = np.random.default_rng(seed)
-    labels = random.choice((-1.0, 1.0), n)
-    X = random.normal(size=(n, 4)) + 0.7 * labels[:, None]
-    bags = random_bags(labels, size, random_state=seed)
-    return X, bag_target(bags, proportions_of(labels, bags))
+PROBLEM = small_problem(0, sizes=(6,) * 5, n_features=4)
+X, Y = PROBLEM.X, PROBLEM.y
 
 
 @pytest.mark.parametrize(("estimator", "grid"), GRIDS)
 def test_every_model_is_that_of_a_fit_of_its_own(estimator, grid):
-    X, y = sample()
-    models = list(fit_grid(estimator, X, y, grid))
+    models = list(fit_grid(estimator, X, Y, grid))
     assert [{k: m.get_params()[k] for k in grid} for m in models] == list(ParameterGrid(grid))
     assert not hasattr(estimator, "classes_")
     for model in models:
-        alone = clone(model).fit(X, y)
+        alone = clone(model).fit(X, Y)
         np.testing.assert_array_equal(model.labeling_, alone.labeling_)
         assert model.objective_ == alone.objective_
         scores = (m.decision_function(X) for m in (model, alone))
@@ -58,29 +52,26 @@ def test_every_model_is_that_of_a_fit_of_its_own(estimator, grid):
 
 
 def test_the_features_of_a_kernel_are_computed_once(monkeypatch):
-    X, y = sample()
     calls, fit = [], FeatureMap.fit
     monkeypatch.setattr(FeatureMap, "fit", lambda *args: calls.append(args) or fit(*args))
     grid = {"kernel": ["linear", "rbf"], "C_p": WEIGHTS}
-    list(fit_grid(InvCal(), X, y, grid))
+    list(fit_grid(InvCal(), X, Y, grid))
     assert len(calls) == 2
 
 
 def test_tolerances_with_the_same_counts_are_fitted_once(monkeypatch):
-    X, y = sample()
     calls, run = [], ConvPropSVM._run
     monkeypatch.setattr(ConvPropSVM, "_run", lambda *args: calls.append(args) or run(*args))
     models = []
-    for model in fit_grid(ConvPropSVM(), X, y, {"epsilon": (0.0, 0.01, 0.2), "C": (1.0, 2.0)}):
+    for model in fit_grid(ConvPropSVM(), X, Y, {"epsilon": (0.0, 0.01, 0.2), "C": (1.0, 2.0)}):
         models.append(clone(model).set_params(**model.get_params()))
-        model.set_params(epsilon=1.0).fit(X, y)
+        model.set_params(epsilon=1.0).fit(X, Y)
     assert len(calls) == 2 * 2 + len(models)
     assert [model.epsilon for model in models] == [0.0, 0.01, 0.2] * 2
 
 
 def test_models_of_a_grid_know_the_columns():
-    X, y = sample()
     frame = pd.DataFrame(X, columns=list("abcd"))
-    for model in fit_grid(InvCal(), frame, y, {"C_p": WEIGHTS}):
+    for model in fit_grid(InvCal(), frame, Y, {"C_p": WEIGHTS}):
         assert list(model.feature_names_in_) == list("abcd")
         assert model.n_features_in_ == 4

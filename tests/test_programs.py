@@ -274,7 +274,7 @@ def test_class_means_recover_the_means_behind_bag_means(seed):
     means, shares = random.randn(2, 3), np.append(random.uniform(size=4), [0.0, 1.0])
     bag_means = np.column_stack([shares, 1 - shares]) @ means
     program = programs.class_means(bag_means, shares, random.uniform(0.5, 2.0, size=6))
-    np.testing.assert_allclose(solve(program).variables["means"], means, atol=1e-6)
+    np.testing.assert_allclose(solve(program).variables["means"], means, atol=1e-8)
 
 
 @pytest.mark.parametrize("equal", [True, False])

@@ -32,9 +32,7 @@ WRONG = Cell("blobs", "linear", 6, "MeanMap", 0, 0, UNTUNED.with_options(bags="o
 OF_THE_RUN = ["seconds", "fit_seconds", "finished", "run"]
 
 posix = pytest.mark.skipif(sys.platform == "win32", reason="needs fork and signals")
-how_to_stop = pytest.mark.parametrize(
-    "how", [signal.SIGKILL, signal.SIGINT], ids=["kill -9", "Ctrl-C"]
-)
+how_to_stop = pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGINT], ids=str)
 
 
 def content(file):
@@ -160,9 +158,8 @@ def test_a_frame_has_what_the_lines_have_and_goes_through_parquet(file):
     frame, line = read_results(file), json.loads(file.read_text())
     assert len(frame) == len(line["points"]) == 3
     assert frame["chosen"].sum() == 1
-    assert [json.loads(text) for text in frame["parameters"]] == [
-        point["parameters"] for point in line["points"]
-    ]
+    expected = [point["parameters"] for point in line["points"]]
+    assert list(map(json.loads, frame["parameters"])) == expected
     assert json.loads(frame["settings"][0]) == cell.settings
     assert {"numpy", "python", "processor", "command"} <= json.loads(frame["run"][0]).keys()
     frame.to_parquet(file.with_suffix(".parquet"))
@@ -282,12 +279,6 @@ def test_workers_of_several_threads_are_refused(file):
     assert not file.exists()
 
 
-def test_reading_results_without_pandas_names_what_to_install(file, monkeypatch):
-    monkeypatch.setitem(sys.modules, "pandas", None)
-    with pytest.raises(InputError, match=r"needs pandas: pip install"):
-        read_results(file)
-
-
 @pytest.mark.parametrize("address", ["tcp://127.0.0.1:1", "127.0.0.1", "nowhere at all"])
 def test_an_address_where_no_scheduler_answers_is_named(address, file, monkeypatch):
     pytest.importorskip("distributed")
@@ -297,7 +288,10 @@ def test_an_address_where_no_scheduler_answers_is_named(address, file, monkeypat
     assert not file.exists()
 
 
-def test_without_dask_it_is_said_how_to_install_it(file, monkeypatch):
-    monkeypatch.setitem(sys.modules, "distributed", None)
+def test_without_pandas_or_dask_it_is_said_how_to_install_them(file, monkeypatch):
+    for package in ("pandas", "distributed"):
+        monkeypatch.setitem(sys.modules, package, None)
+    with pytest.raises(InputError, match=r"pip install 'propcvx\[experiments\]' \(.*pandas"):
+        read_results(file)
     with pytest.raises(InputError, match=r"scheduler needs .* pip install 'propcvx\[dask\]'"):
         run_plan(PLAN, file, scheduler="tcp://127.0.0.1:1", progress=False)

@@ -78,15 +78,15 @@ def test_the_rows_beside_a_page_are_not_measured_again(of):
 # Roundings
 
 
-def half(name):
-    """Half of a generated set."""
-    return (part[:250] for part in study.labelled(name))
+def fewer(name):
+    """A quarter of a generated set."""
+    return (part[:125] for part in study.labelled(name))
 
 
 @pytest.fixture(scope="module")
 def rounded():
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(roundings, "labelled", half)
+        patch.setattr(roundings, "labelled", fewer)
         return pd.DataFrame(roundings.measure(0, NAME, 32))
 
 
@@ -95,20 +95,15 @@ def test_all_roundings_share_one_relaxation(rounded):
     values = rounded.groupby("cuts").relaxation
     assert (values.nunique() == 1).all()
     assert (np.diff(values.first()) < 0.0).all()
-
-
-def test_one_cut_is_one_labeling_whatever_the_rounding(rounded):
-    first = rounded[rounded.cuts == 1]
+    first = rounded[rounded.cuts == 1]  # one cut is one labeling, whatever the rounding
     assert np.allclose(first.leading, 1.0)
     assert first[first["rounding"] != "polished"].right.nunique() == 1
 
 
-def test_polishing_makes_no_labeling_worse(rounded):
+def test_neither_polishing_nor_the_better_sign_makes_a_labeling_worse(rounded):
     value = rounded.pivot(index="cuts", columns="rounding", values="objective")
     assert (value.polished <= value.best * (1.0 + 1e-6)).all()
 
-
-def test_the_better_sign_is_never_worse(rounded):
     rows = roundings.told(rounded).pivot(index="cuts", columns="rounding", values="accuracy")
     for name in ("rank_one", "mean"):
         assert (rows[f"{name}, better sign"] >= rows[name]).all()
@@ -128,12 +123,10 @@ def proved():
     return pd.DataFrame(rows)
 
 
-def test_no_true_labeling_is_better_than_a_proved_one(proved):
+def test_no_true_labeling_is_better_than_a_proved_one_nor_a_smaller_set_than_a_larger(proved):
     assert proved.proved.all()
     assert (proved.true_value >= proved.lower * (1.0 - 1e-5)).all()
 
-
-def test_larger_sets_of_labelings_have_no_larger_optimum(proved):
     value = proved.pivot(index="C", columns=["bag_size", "epsilon"], values="value")
     assert (value[8, 0.125] <= value[8, 0.0] * (1.0 + 1e-4)).all()
 
@@ -169,7 +162,7 @@ def test_the_proved_optimum_is_found_in_nearly_every_run(data, C, data_dir, monk
 def reached():
     cell = {"split": 0, "data": NAME, "bag_size": 8}
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(starts, "labelled", half)
+        patch.setattr(starts, "labelled", fewer)
         return pd.DataFrame({**cell, **row} for row in starts.measure(**cell))
 
 
@@ -230,9 +223,8 @@ def test_the_p_value_of_a_small_deviation_is_that_of_drawings():
     five = random.normal(size=(20_000, 5)).std(axis=1, ddof=1)
     twelve = random.normal(size=(20_000, 12)).std(axis=1, ddof=1)
     for ratio in (0.2, 0.5, 1.0):
-        assert np.mean(five <= ratio * twelve) == pytest.approx(
-            draws.p_value(ratio, 1.0, 12), abs=0.012
-        )
+        share = np.mean(five <= ratio * twelve)
+        assert share == pytest.approx(draws.p_value(ratio, 1.0, 12), abs=0.012)
 
 
 @pytest.fixture(scope="module")

@@ -6,14 +6,13 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from sklearn.cluster import KMeans
 from sklearn.utils import check_random_state
 
+from propcvx.arrays import Array, Indices
 from propcvx.checks import as_vector, check_count, check_number
 from propcvx.errors import InputError
-
-Indices = NDArray[np.intp]
 
 
 def random_bags(labels: ArrayLike, bag_size: int, random_state: Any = None) -> Indices:
@@ -183,7 +182,7 @@ def equal_proportion_bags(
     return bags_with_proportions(labels, bag_size, lambda random: prior, random_state)
 
 
-def _vector(name: str, values: ArrayLike) -> NDArray[np.float64]:
+def _vector(name: str, values: ArrayLike) -> Array:
     vector = as_vector(values)
     if vector is None or not len(vector):
         raise InputError(f"{name} must be one finite number per instance, got {values!r}.")

@@ -14,7 +14,8 @@ from numpy.typing import NDArray
 from scipy.io import arff
 from sklearn.datasets import load_svmlight_file
 
-Array = NDArray[np.float64]
+from propcvx.arrays import Array
+
 Table = dict[str, NDArray[Any]]
 
 

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from sklearn.preprocessing import minmax_scale
 from sklearn.utils import check_random_state
 
+from propcvx.arrays import Array
 from propcvx.checks import check_choice
 from propcvx.datasets.files import data_file
 from propcvx.datasets.readers import (
@@ -26,8 +27,6 @@ from propcvx.datasets.readers import (
 from propcvx.datasets.toy import BaggedData
 from propcvx.errors import InputError
 from propcvx.targets import proportions_of
-
-Array = NDArray[np.float64]
 
 
 class LabeledData(NamedTuple):

@@ -5,14 +5,12 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 
+from propcvx.arrays import Array, Indices, Signs
 from propcvx.checks import check_count
 from propcvx.errors import InputError
 from propcvx.targets import proportions_of
-
-Array = NDArray[np.float64]
 
 
 class BaggedData(NamedTuple):
@@ -31,8 +29,8 @@ class BaggedData(NamedTuple):
     """
 
     X: Array
-    labels: NDArray[np.int8]
-    bags: NDArray[np.intp]
+    labels: Signs
+    bags: Indices
     proportions: dict[Any, float]
 
 

@@ -10,14 +10,13 @@ from typing import Any
 import numpy as np
 from joblib import Parallel, delayed
 from numpy.random import RandomState
-from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 from tqdm import tqdm
 
 from propcvx.alternating.algorithm import alternate, annealing_values, descent
 from propcvx.alternating.polish import POLISHES, PropSVMSearch
 from propcvx.alternating.problem import PropSVM
-from propcvx.alternating.svm_step import Solved, remembered, svm_step
+from propcvx.alternating.svm_step import remembered, svm_step
 from propcvx.bags import Bags
 from propcvx.checks import check_choice, check_count, check_flag, check_number, named
 from propcvx.errors import InputError, SolverError
@@ -31,8 +30,6 @@ from propcvx.losses import INSTANCE_LOSSES
 from propcvx.metrics import proportion_error
 from propcvx.model_selection import deal_bags
 from propcvx.solvers import portable
-
-Array = NDArray[np.float64]
 
 
 @dataclass(eq=False, repr=False)
@@ -160,12 +157,12 @@ class AlterPropSVM(BagClassifier):
     def _run(self, feature_map: FeatureMap, bags: Bags) -> Fitted:
         problem, random = self._problem(bags), check_random_state(self.random_state)
         starts = starts_of(self.init, self.n_init, self.annealing, bags, self.C)
-        features, stopped_by = feature_map.features, None
         if self.selection == "bag_error" and len(starts) > 1:
-            starts = [self._chosen_start(features, problem, starts, random)]
+            starts = [self._chosen_start(feature_map, problem, starts, random)]
         ends: list[tuple[Start, Fitted]] = []
+        stopped_by: BaseException | None = None
         try:
-            for end in self._descents(features, problem, starts, random, feature_map.solved):
+            for end in self._descents(feature_map, problem, starts, random):
                 ends.append(end)
         except (KeyboardInterrupt, SolverError) as failure:
             if not ends:
@@ -192,17 +189,12 @@ class AlterPropSVM(BagClassifier):
         return PropSVM(bags, self.C, weights, loss, instance_loss.take(bags.rows))
 
     def _descents(
-        self,
-        features: Array,
-        problem: PropSVM,
-        starts: list[Start],
-        random: RandomState,
-        solved: Solved,
+        self, feature_map: FeatureMap, problem: PropSVM, starts: list[Start], random: RandomState
     ) -> Iterator[tuple[Start, Fitted]]:
         """Where every start ends, in the order of the starts, as they end."""
-        settings = (portable(self.solver), self.solver_tol, self.solver_options or {})
-        step = remembered(svm_step(features, problem.instance_loss, *settings), solved)
-        search = PropSVMSearch(problem, step, features)
+        features, how = feature_map.features, (self.solver_tol, self.solver_options or {})
+        step = svm_step(features, problem.instance_loss, portable(self.solver), *how)
+        search = PropSVMSearch(problem, remembered(step, feature_map.solved), features)
         each = [start for start in starts for _ in range(start.repeats)]
         seeds = [random.randint(2**31) for _ in each]
         ends = Parallel(n_jobs=self.n_jobs, return_as="generator")(
@@ -213,7 +205,7 @@ class AlterPropSVM(BagClassifier):
         yield from zip(each, shown, strict=True)
 
     def _chosen_start(
-        self, features: Array, problem: PropSVM, starts: list[Start], random: RandomState
+        self, feature_map: FeatureMap, problem: PropSVM, starts: list[Start], random: RandomState
     ) -> Start:
         """The kind of start with the smallest bag error on held-out bags."""
         bags, errors = problem.bags, np.zeros(len(starts))
@@ -222,13 +214,12 @@ class AlterPropSVM(BagClassifier):
         fold_of = deal_bags(bags.sizes, min(5, bags.n_bags), random)[bags.index]
         for fold in range(fold_of.max() + 1):
             train, test = np.flatnonzero(fold_of != fold), np.flatnonzero(fold_of == fold)
-            held_out = bags.take(test)
+            held_out, unseen = bags.take(test), feature_map.features[test]
             for k, start in enumerate(starts):
-                ends = self._descents(features[train], problem.take(train), [start], random, {})
+                seen = FeatureMap(feature_map.kernel, feature_map.features[train])
+                ends = self._descents(seen, problem.take(train), [start], random)
                 best = min((end for _, end in ends), key=attrgetter("objective"))
-                errors[k] += (
-                    proportion_error(held_out, best.scores(features[test])) * held_out.n_bags
-                )
+                errors[k] += proportion_error(held_out, best.scores(unseen)) * held_out.n_bags
         return starts[int(np.argmin(errors))]
 
 

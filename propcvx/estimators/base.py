@@ -19,6 +19,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, validate_data
 from threadpoolctl import ThreadpoolController
 
+from propcvx.arrays import Array
 from propcvx.bags import Bags
 from propcvx.checks import check_number
 from propcvx.errors import (
@@ -35,8 +36,6 @@ from propcvx.kernels import FeatureMap
 from propcvx.metrics import bag_error, proportion_error
 from propcvx.solvers import portable
 from propcvx.targets import is_bag_target, proportions_of
-
-Array = NDArray[np.float64]
 
 SMALL = 2000
 """Up to so many instances fits take one BLAS thread, as several would only wait for each other.
@@ -105,7 +104,6 @@ class BagClassifier(ClassifierMixin, BaseEstimator):
     def _fit_to(self, data: TrainingData) -> BagClassifier:
         """Fit to data that other fits may share: run the method, and store what it ends with."""
         check_number("solver_tol", self.solver_tol, above=0.0)
-        validate_data(self, data.given, skip_check_array=True)
         advice = "" if self.kernel == "precomputed" else scaling_advice(data.X)
         with one_thread(data.bags.n_instances):
             feature_map = data.feature_map(self)
@@ -114,10 +112,11 @@ class BagClassifier(ClassifierMixin, BaseEstimator):
             except SolverError as failure:
                 failure.add_note(advice)
                 raise
-            self._store(data, feature_map, found)
-            self._warn_if_inaccurate(advice)
-            if not found.ill_posed:
-                warn_if_poor(data.bags, found.scores(feature_map.features))
+            scores = found.scores(feature_map.features)
+            self._store(data, feature_map, found, scores)
+        self._warn_if_inaccurate(advice)
+        if not found.ill_posed:
+            warn_if_poor(data.bags, scores)
         if found.stopped_by is not None:
             found.stopped_by.add_note(f"{type(self).__name__} keeps the best it had reached.")
             raise found.stopped_by
@@ -127,13 +126,14 @@ class BagClassifier(ClassifierMixin, BaseEstimator):
     def _run(self, feature_map: FeatureMap, bags: Bags) -> Fitted:
         """Run the method on the features of the instances in the order of the bags."""
 
-    def _store(self, data: TrainingData, feature_map: FeatureMap, found: Fitted) -> None:
+    def _store(
+        self, data: TrainingData, feature_map: FeatureMap, found: Fitted, scores: Array
+    ) -> None:
         """Keep what was found, for the rows and the classes as they were given."""
         bags = data.bags
         for of_another_fit in ("_calibration", "coef_", "dual_coef_"):
             self.__dict__.pop(of_another_fit, None)
         if not bags.labels.all():
-            scores = found.scores(feature_map.features)
             self._calibration = Calibration(scores, bags.index, bags.proportions, bags.sign)
         self.classes_ = data.classes
         self.labeling_ = bags.as_given(found.labeling)
@@ -267,7 +267,12 @@ class BagClassifier(ClassifierMixin, BaseEstimator):
         """
         if not is_bag_target(y):
             check_is_fitted(self)
-            check_known_classes(y, self.classes_)
+            unknown = set(np.ravel(y).tolist()) - set(self.classes_.tolist())
+            if unknown:
+                raise InputError(
+                    f"y must have labels among classes_ {self.classes_.tolist()}, the negative "
+                    f"class first, got {', '.join(sorted(map(repr, unknown))[:5])} too."
+                )
             return float(super().score(X, y, sample_weight))
         return 0.0 - bag_error(y, self.decision_function(X))
 
@@ -285,8 +290,11 @@ def warn_if_poor(bags: Bags, scores: Array) -> None:
     Not where every instance is a bag.  The mean share itself is no measure: the shares of large
     random bags are so near to it that good classifiers miss them by more.
     """
-    error, at_random = proportion_error(bags, scores), error_at_random(bags)
+    mean = float(bags.proportions @ bags.sizes) / bags.n_instances
+    squares = np.square(bags.proportions - mean) + mean * (1.0 - mean) / bags.sizes
+    at_random = float(np.sqrt(2.0 / np.pi * squares).mean())  # about the mean of their error
     chance = 1.0 + np.sqrt((np.pi / 2.0 - 1.0) / bags.n_bags)  # a standard error of that mean
+    error = proportion_error(bags, scores)
     if bags.sizes.max() > 1 and error > chance * at_random:
         warn(
             f"the fit has a bag error of {error:.3g} on the {bags.n_bags} bags that it was fitted "
@@ -294,25 +302,6 @@ def warn_if_poor(bags: Bags, scores: Array) -> None:
             "may predict one class only. Scaled features, other parameters, more starts or "
             "another method may do.",
             PoorFitWarning,
-        )
-
-
-def error_at_random(bags: Bags) -> float:
-    """About the mean bag error of labels that are drawn with the mean share as probability."""
-    mean = float(bags.proportions @ bags.sizes) / bags.n_instances
-    squares = np.square(bags.proportions - mean) + mean * (1.0 - mean) / bags.sizes
-    return float(np.sqrt(2.0 / np.pi * squares).mean())
-
-
-def check_known_classes(labels: Any, classes: NDArray[Any]) -> None:
-    """Labels to score by are those that an estimator can predict."""
-    unknown = set(np.ravel(labels).tolist()) - set(classes.tolist())
-    if unknown:
-        negative, positive = classes.tolist()
-        raise InputError(
-            f"y must have labels among classes_ {classes.tolist()}, got "
-            f"{', '.join(sorted(map(repr, unknown))[:5])} too; pass {negative!r} for the negative "
-            f"and {positive!r} for the positive class."
         )
 
 
@@ -353,9 +342,9 @@ def fit_grid(
         same = model._meaning_of_parameters(data.bags)
         key = tuple((name, same.get(name, id(value))) for name, value in parameters.items())
         if key in fitted:
-            changed = {name: parameters[name] for name in same if name in parameters}
-            yield copy(fitted[key]).set_params(**changed)
+            yield copy(fitted[key]).set_params(**parameters)
             continue
+        validate_data(model, X, skip_check_array=True)
         model._fit_to(data)
         if same:
             fitted[key] = copy(model)

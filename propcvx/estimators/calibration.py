@@ -6,13 +6,11 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.optimize import minimize
 from scipy.special import expit, logit
 
+from propcvx.arrays import Array, Indices
 from propcvx.errors import IllPosedWarning, warn
-
-Array = NDArray[np.float64]
 
 STARTS = (0.0, 1.0, 4.0, 16.0)
 """Slopes from which the deviance is descended, per standard deviation of the scores."""
@@ -49,7 +47,7 @@ class Calibration:
     """
 
     scores: Array
-    index: NDArray[np.intp]
+    index: Indices
     proportions: Array
     sign: int = 1
 
@@ -103,7 +101,7 @@ class Calibration:
 
 
 def _deviance(
-    curve: Array, scores: Array, index: NDArray[np.intp], shares: Array, sizes: NDArray[np.intp]
+    curve: Array, scores: Array, index: Indices, shares: Array, sizes: Indices
 ) -> tuple[float, Array]:
     """Binomial deviance per instance, but for a constant, and its gradient."""
     values = curve[0] * scores + curve[1]

@@ -6,9 +6,9 @@ from dataclasses import KW_ONLY, dataclass, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from tqdm import tqdm
 
+from propcvx.arrays import Array
 from propcvx.bags import Bags
 from propcvx.checks import check_choice, check_number, named
 from propcvx.estimators.base import BagClassifier
@@ -20,10 +20,6 @@ from propcvx.relaxation import RelaxationResult
 from propcvx.relaxation.bounds import Bounds, check_crossing
 from propcvx.relaxation.rounding import ROUNDINGS, Rounding
 from propcvx.relaxation.table import name_of, portable_relaxation, relax
-
-Array = NDArray[np.float64]
-
-Seen = list[tuple[float, Array]]  # the lower bound and some feasible labelings after each round
 
 
 @dataclass(eq=False, repr=False)
@@ -140,14 +136,15 @@ class ConvPropSVM(BagClassifier):
         rounding = named("rounding", self.rounding, ROUNDINGS, "__call__")
         features, mean = self._lift(feature_map.features)
         feasible = FeasibleLabelings.of(bags, self.epsilon)
-        share, seen = feature_map.share_of_bounds(self.C), Seen()
-        result = self._relax(features, feasible, rounding, share, seen)
+        share = feature_map.share_of_bounds(self.C)
+        result, found = self._relax(features, feasible, rounding)
+        result = replace(result, lower=share * result.lower)
         end = rounding(result, features, feasible, self.C)
         scores, rank = features @ end.weights, feature_map.features.shape[1]
         bias = least_error_bias(scores, bags) if self.bias == "bags" else 0.0
         labeling = feasible.best(scores + bias)
-        seen.append((result.lower, np.vstack([result.labelings, labeling])))
-        stopped_by = self._bound(result, features, end.weights, seen) or result.stopped_by
+        labelings = np.vstack([labeling, result.labelings, *found])
+        stopped_by = self._bound(result, features, labelings, end.weights)
         self.relaxation_ = result.as_given(bags)
         self.soft_labeling_ = bags.as_given(end.labeling)
         self.violation_ = result.history[-1].violation
@@ -168,17 +165,11 @@ class ConvPropSVM(BagClassifier):
         return features - mean, mean
 
     def _relax(
-        self,
-        features: Array,
-        feasible: FeasibleLabelings,
-        rounding: Rounding,
-        share: float,
-        seen: Seen,
-    ) -> RelaxationResult:
-        """Solve the relaxation and add what each round has seen.
-
-        ``share`` is what of a lower bound for the features holds for the Gram matrix.
-        """
+        self, features: Array, feasible: FeasibleLabelings, rounding: Rounding
+    ) -> tuple[RelaxationResult, list[Array]]:
+        """Solve the relaxation; and the feasible labelings nearest to what its rounds reached."""
+        how = {"solver": self.solver, "tol": self.solver_tol, "options": self.solver_options or {}}
+        found: list[Array] = []
         with tqdm(desc="rounds", disable=not self.verbose) as bar:
 
             def on_round(reached: RelaxationResult) -> None:
@@ -186,39 +177,21 @@ class ConvPropSVM(BagClassifier):
                 if np.isfinite(reached.lower):
                     end = rounding(reached, features, feasible, self.C)
                     near = np.column_stack([end.labeling, features @ end.weights])
-                    labelings = np.vstack([reached.labelings, feasible.best(near).T])
-                    seen.append((share * reached.lower, labelings))
+                    found.append(feasible.best(near).T)
 
-            result = relax(
-                self.relaxation,
-                features,
-                feasible,
-                self.C,
-                solver=self.solver,
-                tol=self.solver_tol,
-                options=self.solver_options or {},
-                on_round=on_round,
-            )
-        return replace(result, lower=share * result.lower)
+            result = relax(self.relaxation, features, feasible, self.C, on_round=on_round, **how)
+        return result, found
 
     def _bound(
-        self, result: RelaxationResult, features: Array, plane: Array, seen: Seen
-    ) -> KeyboardInterrupt | None:
-        """Bounds after each round; an interruption here costs the fit only these."""
+        self, result: RelaxationResult, features: Array, labelings: Array, plane: Array
+    ) -> BaseException | None:
+        """Store the bounds; an interruption here costs the fit only these."""
         self.bounds_: Bounds | None = None
-        self.bounds_history_: list[Bounds] = []
-        if not np.isfinite(result.lower):
-            return None
-        upper, valued = np.inf, set[bytes]()
-        try:
-            for lower, labelings in seen:
-                fresh = np.array([one for one in labelings if one.tobytes() not in valued])
-                valued.update(one.tobytes() for one in fresh)
-                if len(fresh):
-                    upper = min(upper, result.upper_bound(features, fresh, self.C, plane))
-                check_crossing(f"relaxation {name_of(self.relaxation)}", lower, upper)
-                self.bounds_history_.append(Bounds(lower, upper))
-        except KeyboardInterrupt as interruption:
-            return interruption
-        self.bounds_ = self.bounds_history_.pop()
-        return None
+        if np.isfinite(result.lower):
+            try:
+                upper = result.upper_bound(features, labelings, self.C, plane)
+            except KeyboardInterrupt as interruption:
+                return interruption
+            check_crossing(f"relaxation {name_of(self.relaxation)}", result.lower, upper)
+            self.bounds_ = Bounds(result.lower, upper)
+        return result.stopped_by

@@ -8,8 +8,8 @@ from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from propcvx.arrays import Array
 from propcvx.bags import Bags
 from propcvx.checks import check_choice, check_number
 from propcvx.errors import IllPosedWarning, InputError, warn
@@ -26,8 +26,6 @@ from propcvx.programs import (
 )
 from propcvx.programs.structures import best_logistic_bias
 from propcvx.solvers import solve
-
-Array = NDArray[np.float64]
 
 ILL_CONDITIONED = 1e3
 """Condition number of the proportions above which the class means are reported as ill-posed."""
@@ -167,11 +165,9 @@ class MeanMap(_BagMeanClassifier):
         self.condition_number_ = float(singular[0] / singular[-1]) if enough else np.inf
         ill_posed = self.condition_number_ >= ILL_CONDITIONED
         if ill_posed:
-            close = f"the proportions of the {bags.n_bags} bags are so close to each other"
             warn(
-                f"{close if bags.n_bags > 1 else 'there is so little in one bag'} (condition "
-                f"number {self.condition_number_:.3g}) that the class means are ill-determined; "
-                "use AlterPropSVM or ConvPropSVM.",
+                "the proportions of the bags hardly determine the class means (condition number "
+                f"{self.condition_number_:.3g}); use AlterPropSVM or ConvPropSVM.",
                 IllPosedWarning,
             )
         return means, ill_posed
@@ -248,8 +244,8 @@ class InvCal(_BagMeanClassifier):
         equal = bool(np.ptp(bags.proportions) == 0.0)
         if equal:
             warn(
-                f"all {bags.n_bags} bags have the same proportion, so InvCal "
-                "finds w = 0 and predicts one class; use AlterPropSVM or ConvPropSVM.",
+                f"all {bags.n_bags} bags have the same proportion, so InvCal finds w = 0 and "
+                "predicts one class; use AlterPropSVM or ConvPropSVM.",
                 IllPosedWarning,
             )
         means = bags.means_of(features)

@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import partial
 from types import MappingProxyType
 from typing import Any
 from warnings import catch_warnings, simplefilter
 
 import numpy as np
 from numpy.random import RandomState
-from numpy.typing import NDArray
 from sklearn.base import clone
 
+from propcvx.arrays import Array
 from propcvx.bags import Bags
 from propcvx.checks import as_vector, check_choice, check_count, check_flag
 from propcvx.errors import IllPosedWarning, InputError
@@ -23,8 +22,6 @@ from propcvx.estimators.conv import ConvPropSVM
 from propcvx.estimators.means import InvCal, MeanMap
 from propcvx.kernels import FeatureMap, Kernel
 from propcvx.labelings import FeasibleLabelings, random_labeling
-
-Array = NDArray[np.float64]
 
 
 class Start(ABC):
@@ -99,8 +96,7 @@ class MethodStart(Start):
 
     def labeling(self, features: Array, bags: Bags, random: RandomState) -> Array:
         """See :class:`Start`."""
-        named = isinstance(self.method, str)
-        method = METHODS[self.method]() if named else clone(self.method)
+        method = clone(METHODS[self.method] if isinstance(self.method, str) else self.method)
         with catch_warnings():
             simplefilter("ignore", IllPosedWarning)  # the method only proposes
             found = method._run(FeatureMap(Kernel(), features), bags)
@@ -138,48 +134,16 @@ class LabelingStart(Start):
         return np.where(bags.labels == 0, labels, bags.labels)
 
 
-METHODS: Mapping[str, Callable[..., BagClassifier]] = MappingProxyType(
-    {
-        "mean_map": MeanMap,
-        "inv_cal": InvCal,
-        "conv": partial(ConvPropSVM, epsilon="rounding"),
-    }
+METHODS: Mapping[str, BagClassifier] = MappingProxyType(
+    {"mean_map": MeanMap(), "inv_cal": InvCal(), "conv": ConvPropSVM(epsilon="rounding")}
 )
 """Methods that can give a starting labeling, by name."""
 
+STARTS = ("mixed", "random", *METHODS)
+"""Names of kinds of start."""
+
 MOST_BAGS = 1000
 """Above as many bags, InvCal takes longer than several random starts, which then seldom fail."""
-
-StartsOf = Callable[[int, bool, Bags, float], list[Start]]
-"""``starts_of(n_init, annealing, bags, C)``: what a name of ``init`` means."""
-
-
-def mixed(n_init: int, annealing: bool, bags: Bags, C: float) -> list[Start]:
-    """Random labelings and, not annealed, those of the methods that can be fitted to the bags.
-
-    With few random labelings alone, alter-pSVM often ends in the mirror image of a good labeling.
-    The methods have the weight C, so that what they find does not depend on the scale of the data.
-    """
-    starts: list[Start] = [RandomStart(n_init, annealing)]
-    if not (bags.labels != 0).all():
-        starts.append(MethodStart(METHODS["conv"](C), annealing=False))
-        if bags.n_bags <= MOST_BAGS and not bags.known_inside.any():
-            starts.append(MethodStart(InvCal(C_p=C), annealing=False))
-    return starts
-
-
-def _from(method: str) -> StartsOf:
-    return lambda n_init, annealing, bags, C: [MethodStart(method, annealing)]
-
-
-STARTS: Mapping[str, StartsOf] = MappingProxyType(
-    {
-        "mixed": mixed,
-        "random": lambda n_init, annealing, bags, C: [RandomStart(n_init, annealing)],
-        **{method: _from(method) for method in METHODS},
-    }
-)
-"""Kinds of start by name, for the parameters ``n_init``, ``annealing`` and ``C`` and the bags."""
 
 
 def starts_of(init: Any, n_init: int, annealing: bool, bags: Bags, C: float) -> list[Start]:
@@ -188,14 +152,32 @@ def starts_of(init: Any, n_init: int, annealing: bool, bags: Bags, C: float) -> 
     several = isinstance(init, list | tuple) and all(isinstance(one, kinds) for one in init)
     starts: list[Start] = []
     for one in init if several else [init]:
-        if isinstance(one, str):
-            starts += STARTS[check_choice("init", one, STARTS)](n_init, annealing, bags, C)
-        elif isinstance(one, BagClassifier):
+        if isinstance(one, Start):
+            starts.append(one)
+        elif isinstance(one, BagClassifier) or (isinstance(one, str) and one in METHODS):
             starts.append(MethodStart(one, annealing))
+        elif isinstance(one, str):
+            check_choice("init", one, STARTS)
+            starts.append(RandomStart(n_init, annealing))
+            starts += _starts_by_methods(bags, C) if one == "mixed" else []
         else:
-            starts.append(one if isinstance(one, Start) else LabelingStart(one, annealing))
+            starts.append(LabelingStart(one, annealing))
     if not starts:
         raise InputError("init must name at least one start, got an empty sequence.")
     for start in starts:
         start.check(bags)
     return starts
+
+
+def _starts_by_methods(bags: Bags, C: float) -> list[Start]:
+    """Labelings, not to be annealed, of those methods that can be fitted to the bags.
+
+    With few random labelings alone, alter-pSVM often ends in the mirror image of a good labeling.
+    The methods have the weight C, so that what they find does not depend on the scale of the data.
+    """
+    if bags.labels.all():
+        return []
+    methods: list[BagClassifier] = [ConvPropSVM(C, epsilon="rounding")]
+    if bags.n_bags <= MOST_BAGS and not bags.known_inside.any():
+        methods.append(InvCal(C_p=C))
+    return [MethodStart(method, annealing=False) for method in methods]

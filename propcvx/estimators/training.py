@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,6 +12,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.sparsefuncs import min_max_axis
 from sklearn.utils.validation import column_or_1d, validate_data
 
+from propcvx.arrays import Array
 from propcvx.bags import Bags
 from propcvx.checks import as_vector, check_choice, check_number, named
 from propcvx.errors import InputError
@@ -23,8 +23,6 @@ from propcvx.targets import BAG_DTYPE, as_mapping, bag_target, is_bag_target, so
 
 if TYPE_CHECKING:
     from propcvx.estimators.base import BagClassifier
-
-Array = NDArray[np.float64]
 
 MAKE_TARGET = "make y with propcvx.bag_target(bags, proportions)"
 """What to say to one who has bags and proportions, and has passed something else."""
@@ -39,17 +37,14 @@ class TrainingData:
 
     Attributes
     ----------
-    given : array or data frame
-        X as it came, with the names of its columns.
     X : array of shape (n_instances, n_features)
-        X as it is used.
+        In the order given.
     bags : Bags
         In an order of instances and bags that the data alone determine, see
         :mod:`propcvx.ordering`; :meth:`Bags.as_given` is the way back.
     classes : array of shape (2,)
     """
 
-    given: Any
     X: Any
     bags: Bags
     classes: NDArray[Any]
@@ -69,42 +64,36 @@ class TrainingData:
             )
         precomputed = estimator.kernel == "precomputed"
         bags = in_canonical_order(Bags.from_target(target), checked, precomputed=precomputed)
-        return cls(X, checked, bags, classes)
+        return cls(checked, bags, classes)
 
     def feature_map(self, estimator: BagClassifier) -> FeatureMap:
         """Features of the instances in the order of ``bags``, computed once for each kernel."""
-        kernel = self._kernel(estimator)
+        X = self.X[self.bags.rows]
+        kernel = _kernel_of(estimator, X)
         if kernel not in self._maps:
-            X = self._ordered
             if kernel.name == "precomputed" and X.shape[0] == X.shape[1]:  # or it is refused
                 X = X[:, self.bags.rows]
             self._maps[kernel] = FeatureMap.fit(X, kernel, estimator.gram_matrices)
         return self._maps[kernel]
 
-    @cached_property
-    def _ordered(self) -> Any:
-        """The rows of X in the order of ``bags``."""
-        return self.X[self.bags.rows]
 
-    def _kernel(self, estimator: BagClassifier) -> Kernel:
-        X, gamma = self._ordered, estimator.gamma
-        if sp.issparse(X) and estimator.kernel != "linear":
-            raise InputError(
-                f"X may be sparse with kernel='linear' only, got {estimator.kernel!r}."
-            )
-        if isinstance(gamma, str):
-            check_choice("gamma", gamma, ("scale",))
-            spread = X.var() if not sp.issparse(X) else 1.0
-            gamma = 1.0 / (X.shape[1] * spread) if spread > 0 else 1.0
-        return Kernel(estimator.kernel, gamma, estimator.degree, estimator.coef0)
+def _kernel_of(estimator: BagClassifier, X: Any) -> Kernel:
+    """The kernel of an estimator, with the ``gamma`` that "scale" is for the instances."""
+    gamma, sparse = estimator.gamma, sp.issparse(X)
+    if sparse and estimator.kernel != "linear":
+        raise InputError(f"X may be sparse with kernel='linear' only, got {estimator.kernel!r}.")
+    if isinstance(gamma, str):
+        check_choice("gamma", gamma, ("scale",))
+        spread = 1.0 if sparse else X.var()
+        gamma = 1.0 / (X.shape[1] * spread) if spread > 0 else 1.0
+    return Kernel(estimator.kernel, gamma, estimator.degree, estimator.coef0)
 
 
 def bags_of_one(labels: Any) -> tuple[NDArray[np.void], NDArray[Any]]:
     """A target in which every instance is a bag of one, and the two classes of the labels."""
     if labels is None:
         raise InputError(
-            "y must be given (requires y to be passed, but the target y is None): a bag "
-            "target made by propcvx.bag_target, or labels."
+            f"y must be given (requires y to be passed, but the target y is None): {MAKE_TARGET}."
         )
     if getattr(getattr(labels, "dtype", None), "names", None):
         raise InputError(
@@ -119,8 +108,7 @@ def bags_of_one(labels: Any) -> tuple[NDArray[np.void], NDArray[Any]]:
     classes, codes = np.unique(labels, return_inverse=True)
     if len(classes) != 2:
         raise InputError(
-            f"y must have labels of two classes, got {len(classes)} "
-            f"{'class' if len(classes) == 1 else 'classes'}. Only binary classification is "
+            f"y must have labels of two classes, got {len(classes)}. Only binary classification is "
             f"supported. For names of bags, {MAKE_TARGET}."
         )
     return bag_target(np.arange(len(labels)), codes, labels=2 * codes - 1), classes
@@ -197,9 +185,7 @@ def scaling_advice(X: Any) -> str:
     sparse = sp.issparse(X)
     smallest, largest = min_max_axis(X, 0) if sparse else (np.min(X, axis=0), np.max(X, axis=0))
     ranges = (largest - smallest)[largest > smallest]
-    if not len(ranges):
-        return ""
-    narrowest, widest = float(ranges.min()), float(ranges.max())
+    narrowest, widest = float(ranges.min(initial=np.inf)), float(ranges.max(initial=0.0))
     if max(widest, 1.0 / narrowest, widest / narrowest) <= WELL_SCALED:
         return ""
     return (

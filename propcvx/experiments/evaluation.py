@@ -16,14 +16,14 @@ from sklearn.model_selection import ParameterGrid, StratifiedKFold, train_test_s
 from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import FunctionTransformer, MinMaxScaler
 
+from propcvx.arrays import Array, Indices, Signs
 from propcvx.bags import Bags
 from propcvx.datasets import proportions_of, random_bags
 from propcvx.estimators import BagClassifier, fit_grid
 from propcvx.model_selection import BagKFold
 from propcvx.targets import bag_target
 
-Array = NDArray[np.float64]
-Splits = Sequence[tuple[NDArray[np.intp], NDArray[np.intp]]]
+Splits = Sequence[tuple[Indices, Indices]]
 
 STEP = "classifier"
 """Name of a method's estimator within its pipeline."""
@@ -74,7 +74,7 @@ class Sample:
         """The sample in which each bag's proportion is that of its labels."""
         return cls(X, bag_target(bags, proportions_of(labels, bags)), labels)
 
-    def take(self, rows: NDArray[np.intp]) -> Sample:
+    def take(self, rows: Indices) -> Sample:
         """The sample of some rows."""
         return Sample(self.X[rows], self.y[rows], self.labels[rows])
 
@@ -130,7 +130,7 @@ class Outcome:
     bag_error: float
     objective: float | None
     fit_seconds: float
-    predictions: NDArray[np.int8]
+    predictions: Signs
     model: Pipeline
     warnings: tuple[str, ...] = ()
 

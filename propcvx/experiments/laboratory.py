@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 from tqdm import tqdm
 
+from propcvx.arrays import Array
 from propcvx.bounds import BOUNDS, Bound, Event, Interval, LabelingProblem, SwapSearch
 from propcvx.checks import check_choice
 from propcvx.errors import CrossedBoundsError, InputError, SolverError
@@ -28,7 +29,6 @@ from propcvx.relaxation.table import BUILT_IN, TOL, each_once, find_relaxation, 
 from propcvx.targets import bag_target
 from propcvx.text import unique_names
 
-Array = NDArray[np.float64]
 Row = dict[str, Any]
 
 EMPTY: Row = {

@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.linear_model import LinearRegression
 
+from propcvx.arrays import Array, Mask
 from propcvx.bags import Bags
 from propcvx.errors import InputError, PropCVXError
 from propcvx.experiments.evaluation import (
@@ -31,8 +32,6 @@ from propcvx.experiments.evaluation import (
     inner_splits,
     unit_of_scores,
 )
-
-Array = NDArray[np.float64]
 
 PYTHON = "PROPCVX_LLP_LEARN"
 """Environment variable with the Python that llp-learn is installed for."""
@@ -157,7 +156,7 @@ class AveragedMethods(_SignClassifier):
         return np.average(scores.T / self.units_, axis=1, weights=self.weights_)
 
 
-def not_worse(errors: Array) -> NDArray[np.bool_]:
+def not_worse(errors: Array) -> Mask:
     """Which rows have a mean above the smallest by no more than a standard error.
 
     The standard error is that of the difference to the row with the smallest mean, over the

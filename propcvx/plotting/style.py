@@ -20,9 +20,9 @@ from matplotlib.lines import Line2D
 from matplotlib.rcsetup import cycler
 from numpy.typing import NDArray
 
+from propcvx.arrays import Array
 from propcvx.errors import InputError
 
-Array = NDArray[np.float64]
 Line = tuple[Array, Array, Array]
 
 BLUE, VERMILION, PURPLE, GREY = "#0072B2", "#D55E00", "#8E3B73", "#555555"

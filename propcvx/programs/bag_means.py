@@ -12,12 +12,10 @@ from __future__ import annotations
 
 import cvxpy as cp
 import numpy as np
-from numpy.typing import NDArray
 
+from propcvx.arrays import Array
 from propcvx.programs.program import Program, build
 from propcvx.programs.structures import InvCalDual, LogisticModel
-
-Array = NDArray[np.float64]
 
 
 def class_means(bag_means: Array, proportions: Array, weights: Array) -> Program:
@@ -48,11 +46,7 @@ def class_means(bag_means: Array, proportions: Array, weights: Array) -> Program
     design = np.column_stack([proportions, 1.0 - proportions])
     M, P = cp.Constant(root * bag_means, name="M"), cp.Constant(root * design, name="P")
     means = cp.Variable((2, bag_means.shape[1]), name="means")
-    return build(
-        "class_means",
-        "sec:related",
-        cp.Minimize(cp.sum_squares(M - P @ means)),
-    )
+    return build("class_means", "sec:related", cp.Minimize(cp.sum_squares(M - P @ means)))
 
 
 def laplacian_class_means(
@@ -132,10 +126,8 @@ def conditional_exponential_model(features: Array, *, bias: bool = True) -> Prog
     """
     n, r = features.shape
     F, w = cp.Constant(features, name="F"), cp.Variable(r, name="w")
-    mean_operator, lam = (
-        cp.Parameter(r, name="mean_operator"),
-        cp.Parameter(nonneg=True, name="lam"),
-    )
+    mean_operator = cp.Parameter(r, name="mean_operator")
+    lam = cp.Parameter(nonneg=True, name="lam")
     scores, linear = F @ w, mean_operator @ w
     if bias:
         b, mean_label = cp.Variable(name="b"), cp.Parameter(name="mean_label")

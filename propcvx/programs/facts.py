@@ -7,12 +7,10 @@ from collections.abc import Callable, Sequence
 import cvxpy as cp
 import numpy as np
 from cvxpy.constraints import PSD, Equality, Inequality
-from numpy.typing import NDArray
 
+from propcvx.arrays import Array
 from propcvx.errors import InputError
 from propcvx.labelings import FeasibleLabelings
-
-Array = NDArray[np.float64]
 
 Facts = Callable[[cp.Expression], Sequence[cp.Constraint]]
 """``facts(M)``: constraints that hold of :math:`M = y y^\top` for every feasible labeling y."""
@@ -86,11 +84,10 @@ def added_up(facts: Facts, n: int, duals: Sequence[Array]) -> tuple[Array, float
     slope, constant, size = np.zeros(n * n), 0.0, 0.0
     for fact, dual in zip(facts(M), duals, strict=True):
         function = fact.args[0] if isinstance(fact, PSD) else fact.args[1] - fact.args[0]
-        weights = _signed(fact, np.asarray(dual, dtype=np.float64).reshape(function.shape))
-        parts = function.grad[M] @ _column(weights), _column(function.value) * _column(weights)
-        slope, constant = slope + parts[0], constant + float(parts[1].sum())
-        size += float((abs(function.grad[M]) @ np.abs(_column(weights))).sum())
-        size += float(np.abs(parts[1]).sum())
+        gradient, value = function.grad[M], _column(function.value)
+        weights = _column(_signed(fact, np.asarray(dual, dtype=float).reshape(function.shape)))
+        slope, constant = slope + gradient @ weights, constant + float(value @ weights)
+        size += float((abs(gradient) @ np.abs(weights)).sum() + np.abs(value) @ np.abs(weights))
         size += float(np.abs(slope).sum()) + abs(constant)
     matrix = slope.reshape((n, n), order="F")
     terms = sum(fact.size for fact in facts(M)) + n * n

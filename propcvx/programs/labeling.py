@@ -8,14 +8,12 @@ from __future__ import annotations
 import cvxpy as cp
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import NDArray
 
+from propcvx.arrays import Array
 from propcvx.bags import Bags
 from propcvx.labelings import FeasibleLabelings
 from propcvx.losses import ProportionLoss
 from propcvx.programs.program import Program, build
-
-Array = NDArray[np.float64]
 
 
 def labeling_step(bags: Bags, loss: ProportionLoss) -> Program:

@@ -14,14 +14,12 @@ from dataclasses import dataclass, field
 import cvxpy as cp
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import NDArray
 from scipy.linalg import helmert
 
+from propcvx.arrays import Array
 from propcvx.labelings import FeasibleLabelings
 from propcvx.programs.facts import Facts, no_facts
 from propcvx.programs.program import Program, build
-
-Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
@@ -164,9 +162,14 @@ def lifted_svm_dual(features: Array, feasible: FeasibleLabelings, C: float) -> P
     """
     n, r = features.shape
     lifting = Lifting.of(feasible)
-    alpha = cp.Variable(n, name="alpha")
-    diagonal, multipliers = _multipliers(lifting)
-    weighted = lifting.span[1:].T @ cp.multiply(cp.reshape(alpha, (n, 1), order="F"), features)
+    span, ranges, rows = lifting.span, lifting.ranges, lifting.rows
+    alpha, diagonal = cp.Variable(n, name="alpha"), cp.Variable(n + 1, name="diagonal")
+    weighted = span[1:].T @ cp.multiply(cp.reshape(alpha, (n, 1), order="F"), features)
+    multipliers = span.T @ cp.diag(diagonal) @ span
+    if ranges.shape[0]:
+        P = cp.Variable((ranges.shape[0], rows.shape[0]), nonneg=True, name="products")
+        product = (ranges @ span).T @ P @ (rows @ span)
+        multipliers -= (product + product.T) / 2
     return build(
         "lifted_svm_dual",
         "eq:convex_1",
@@ -228,18 +231,6 @@ def lifted_matrix(feasible: FeasibleLabelings) -> tuple[cp.Expression, dict[str,
     if lifting.ranges.shape[0]:
         constraints["products"] = lifting.ranges @ X @ lifting.rows.T >= 0
     return X, constraints
-
-
-def _multipliers(lifting: Lifting) -> tuple[cp.Variable, cp.Expression]:
-    """The multipliers of the diagonal, and the matrix inside W that they and the others make."""
-    span, ranges, rows = lifting.span, lifting.ranges, lifting.rows
-    diagonal = cp.Variable(span.shape[0], name="diagonal")
-    matrix = span.T @ cp.diag(diagonal) @ span
-    if ranges.shape[0]:
-        P = cp.Variable((ranges.shape[0], rows.shape[0]), nonneg=True, name="products")
-        product = (ranges @ span).T @ P @ (rows @ span)
-        matrix = matrix - (product + product.T) / 2
-    return diagonal, matrix
 
 
 def square_loss_matrix(features: Array, C: float) -> Array:
@@ -397,22 +388,18 @@ def mixture(lifted: Array) -> tuple[Array, Array]:
 def _span(feasible: FeasibleLabelings) -> sp.csr_array:
     """The particular solution, then what each bag is free to do, one block of columns each."""
     bags, exact = feasible.bags, feasible.lower == feasible.upper
-    solution, blocks = bags.labels.astype(float), [sp.csr_array((bags.n_instances, 0))]
+    particular, unit = np.append(1.0, bags.labels), sp.eye_array(bags.n_instances + 1, format="csc")
+    blocks = []
     for bag in range(bags.n_bags):
-        free = np.flatnonzero((bags.index == bag) & (bags.labels == 0))
+        free = 1 + np.flatnonzero((bags.index == bag) & (bags.labels == 0))
         basis = np.eye(len(free))
         if exact[bag] and len(free):
             known = bags.labels[bags.index == bag].sum()
-            solution[free] = (2 * feasible.lower[bag] - bags.sizes[bag] - known) / len(free)
-            basis = helmert(len(free)).T if len(free) > 1 else np.zeros((1, 0))
-        rows = np.repeat(free, basis.shape[1])
-        columns = np.tile(np.arange(basis.shape[1]), len(free))
-        shape = (bags.n_instances, basis.shape[1])
-        blocks.append(sp.csr_array((basis.ravel(), (rows, columns)), shape=shape))
-    particular = np.append(1.0, solution)[:, None]
-    below = sp.hstack(blocks)
-    free_part = sp.vstack([sp.csr_array((1, below.shape[1])), below])
-    return sp.csr_array(sp.hstack([particular / np.linalg.norm(particular), free_part]))
+            particular[free] = (2 * feasible.lower[bag] - bags.sizes[bag] - known) / len(free)
+            basis = helmert(len(free)).T
+        blocks.append(unit[:, free] @ sp.csc_array(basis))
+    first = particular[:, None] / np.linalg.norm(particular)
+    return sp.csr_array(sp.hstack([first, *blocks]))
 
 
 def _ranges(feasible: FeasibleLabelings) -> sp.csr_array:
@@ -422,11 +409,6 @@ def _ranges(feasible: FeasibleLabelings) -> sp.csr_array:
     least = np.flatnonzero(inexact & (feasible.lower > positive))
     most = np.flatnonzero(inexact & (feasible.upper < sizes - negative))
     low, high = (2.0 * feasible.lower - sizes)[least], (2.0 * feasible.upper - sizes)[most]
-    return sp.csr_array(
-        sp.vstack(
-            [
-                sp.hstack([-low[:, None], sums[least]]),
-                sp.hstack([high[:, None], -sums[most]]),
-            ]
-        )
-    )
+    at_least = sp.hstack([-low[:, None], sums[least]])
+    at_most = sp.hstack([high[:, None], -sums[most]])
+    return sp.csr_array(sp.vstack([at_least, at_most]))

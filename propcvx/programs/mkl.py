@@ -9,13 +9,10 @@ problem for fixed weights mu, a QP, around which SimpleMKL descends.
 from __future__ import annotations
 
 import cvxpy as cp
-import numpy as np
-from numpy.typing import NDArray
 
+from propcvx.arrays import Array
 from propcvx.programs.program import Program, build
 from propcvx.programs.structures import GroupMaster, RestrictedMaster
-
-Array = NDArray[np.float64]
 
 
 def mkl_epigraph(features: Array, labelings: Array, C: float) -> Program:

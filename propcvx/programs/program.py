@@ -12,14 +12,12 @@ import cvxpy as cp
 import numpy as np
 from cvxpy.atoms import EXP_ATOMS, PSD_ATOMS
 from cvxpy.constraints import PSD, ExpCone, PowCone3D, PowConeND
-from numpy.typing import NDArray
 
+from propcvx.arrays import Array
 from propcvx.errors import InputError
 from propcvx.programs.statement import relation, size, written
 from propcvx.programs.structures import Structure
 from propcvx.text import Readable
-
-Array = NDArray[np.float64]
 
 
 class ProblemClass(Enum):
@@ -122,8 +120,23 @@ class Program(Readable):
 
     @cached_property
     def problem_class(self) -> ProblemClass:
-        """What a solver must be able to do."""
-        return class_of(self.problem)
+        """What a solver must be able to do, from the variables, constraints and atoms."""
+        problem = self.problem
+        if problem.is_mixed_integer():
+            if problem.is_lp():
+                return ProblemClass.MILP
+            return ProblemClass.MIQP if problem.is_qp() else ProblemClass.MICP
+        if problem.is_qp():
+            return ProblemClass.QP
+        atoms, cones = set(problem.atoms()), {type(c) for c in problem.constraints}
+        semidefinite = any(v.attributes["PSD"] or v.attributes["NSD"] for v in problem.variables())
+        if semidefinite or PSD in cones or atoms & set(PSD_ATOMS):
+            return ProblemClass.SDP
+        if cones & {PowCone3D, PowConeND}:
+            return ProblemClass.POWER
+        if ExpCone in cones or atoms & set(EXP_ATOMS):
+            return ProblemClass.EXPONENTIAL
+        return ProblemClass.SOCP
 
     def set(self, **values: Any) -> Program:
         """Give parameters their values, by name; returns the program itself.
@@ -197,22 +210,3 @@ def build(
     program = Program(cp.Problem(objective, labelled), name, equation)
     object.__setattr__(program, "structure", structure)  # no argument, lest a copy has it, too
     return program
-
-
-def class_of(problem: cp.Problem) -> ProblemClass:
-    """Class of a problem, from its variables, constraints and atoms."""
-    atoms, cones = set(problem.atoms()), {type(c) for c in problem.constraints}
-    semidefinite = any(v.attributes["PSD"] or v.attributes["NSD"] for v in problem.variables())
-    if problem.is_mixed_integer():
-        if problem.is_lp():
-            return ProblemClass.MILP
-        return ProblemClass.MIQP if problem.is_qp() else ProblemClass.MICP
-    if problem.is_qp():
-        return ProblemClass.QP
-    if semidefinite or PSD in cones or atoms & set(PSD_ATOMS):
-        return ProblemClass.SDP
-    if cones & {PowCone3D, PowConeND}:
-        return ProblemClass.POWER
-    if ExpCone in cones or atoms & set(EXP_ATOMS):
-        return ProblemClass.EXPONENTIAL
-    return ProblemClass.SOCP

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import cvxpy as cp
 import numpy as np
-from numpy.typing import NDArray
 
+from propcvx.arrays import Array
 from propcvx.bags import Bags
 from propcvx.checks import check_number
 from propcvx.errors import IllPosedWarning, warn
@@ -17,8 +17,6 @@ from propcvx.labelings import FeasibleLabelings
 from propcvx.losses import ProportionLoss
 from propcvx.programs.labeling import allowed_counts, feasible_counts, gaps_of_proportions
 from propcvx.programs.program import Program, build
-
-Array = NDArray[np.float64]
 
 FEASIBILITY = 1e-9
 """To within this SCIP holds constraints, at its tightest."""
@@ -49,7 +47,7 @@ def psvm(
     labels, w = 0 and b = 0 cost only :math:`C N` beside the proportion losses.
 
     A solver that holds constraints to within :math:`\delta` may leave each slack :math:`\delta`
-    short, so its value may be short by :math:`\delta C N`: by one part in a thousand from
+    short, so its value may be short by :math:`\delta C N`: by a thousandth of V from
     :math:`C N = 10^{-3} V / \delta` on, which for SCIP at its tightest is :math:`10^6 V`.
 
     Parameters
@@ -67,7 +65,7 @@ def psvm(
     bias : bool
         Whether there is a bias b.
     value : float, optional
-        A value of the problem that is attained, from any labeling; the lower it is, the tighter
+        V, a value of the problem that is attained, from any labeling; the lower it is, the tighter
         are the constants and the faster is a solver.
 
     Returns
@@ -85,32 +83,41 @@ def psvm(
     Warns
     -----
     IllPosedWarning
-        If :math:`C N` is so large that a solver's value may be short by more than one part in a
-        thousand; without ``value``, V is taken to be the reciprocal mean square of the features'
-        norms.
+        If :math:`C N` is so large that a solver's value may be short by more than a thousandth of
+        V, which is a larger part of the best value where V is above that; without ``value``, V is
+        taken to be the reciprocal mean square of the features' norms.
     """
-    n, r = features.shape
-    F = cp.Constant(features, name="F")
-    z, w = cp.Variable(n, boolean=True, name="z"), cp.Variable(r, name="w")
-    xi = cp.Variable(n, name="xi")
+    n = len(features)
     if value is not None:
         check_number("value", value, above=0.0)
     _warn_if_short(features, C, value)
     most = min(C * n, np.inf if value is None else value)
     M = cp.Constant(big_constants(features, most, bias), name="M")
-    scores = F @ w + cp.Variable(name="b") if bias else F @ w
+    z = cp.Variable(n, boolean=True, name="z")
+    objective, constraints = _separator_of_labels(features, z, M, C, bias)
     gaps, omega = gaps_of_proportions(z, bags), cp.Constant(weights, name="omega")
     return build(
         "psvm",
         "eq:pSVM_2",
-        cp.Minimize(0.5 * cp.sum_squares(w) + C * cp.sum(xi) + omega @ loss.expression(gaps)),
-        {
-            "positive": xi >= 1 - scores - cp.multiply(M, 1 - z),
-            "negative": xi >= 1 + scores - cp.multiply(M, z),
-            "slack": xi >= 0,
-            **allowed_counts(z, bags, loss),
-        },
+        cp.Minimize(objective + omega @ loss.expression(gaps)),
+        {**constraints, **allowed_counts(z, bags, loss)},
     )
+
+
+def _separator_of_labels(
+    features: Array, z: cp.Variable, M: cp.Constant, C: float, bias: bool
+) -> tuple[cp.Expression, dict[str, cp.Constraint]]:
+    """The SVM of the labels :math:`2 z - 1`: its objective, and the constraints on its slacks."""
+    n, r = features.shape
+    w, xi = cp.Variable(r, name="w"), cp.Variable(n, name="xi")
+    scores = cp.Constant(features, name="F") @ w
+    if bias:
+        scores = scores + cp.Variable(name="b")
+    return 0.5 * cp.sum_squares(w) + C * cp.sum(xi), {
+        "positive": xi >= 1 - scores - cp.multiply(M, 1 - z),
+        "negative": xi >= 1 + scores - cp.multiply(M, z),
+        "slack": xi >= 0,
+    }
 
 
 def big_constants(features: Array, value: float, bias: bool) -> Array:
@@ -120,25 +127,20 @@ def big_constants(features: Array, value: float, bias: bool) -> Array:
 
 
 def _warn_if_short(features: Array, C: float, value: float | None) -> None:
-    square = float(np.square(features).sum(axis=1).mean())
-    likely = value if value is not None else 1.0 / square if square > 0.0 else C * len(features)
-    short = FEASIBILITY * C * len(features) / likely
-    if short > 1e-3:
+    n, square = len(features), float(np.square(features).sum(axis=1).mean())
+    likely = value if value is not None else 1.0 / square if square > 0.0 else C * n
+    short = FEASIBILITY * C * n
+    if short > 1e-3 * likely:
         warn(
-            f"with C={C:g} and {len(features)} instances the value of psvm may be short by "
-            f"{short:.1g} of itself, as slacks are held to {FEASIBILITY:g} only; use a smaller C, "
-            "or the labels it finds and the SVM on them.",
+            f"with C={C:g} and {n} instances the value of psvm may be {short:.1g} too small, as "
+            f"slacks are held to {FEASIBILITY:g} only; use a smaller C, or the labels it finds and "
+            "the SVM on them.",
             IllPosedWarning,
         )
 
 
 def constrained_psvm(
-    features: Array,
-    feasible: FeasibleLabelings,
-    C: float,
-    *,
-    value: float,
-    integer: bool = True,
+    features: Array, feasible: FeasibleLabelings, C: float, *, value: float, integer: bool = True
 ) -> Program:
     r"""The best feasible labeling and its SVM at once.
 
@@ -175,21 +177,10 @@ def constrained_psvm(
         duals are the shares of :math:`\alpha_i` that either label has, ``slack``, ``lower``,
         ``upper``, ``known`` and, without integers, ``least`` and ``most``.
     """
-    n, r = features.shape
-    F, M = cp.Constant(features, name="F"), cp.Constant(big_constants(features, value, False))
-    z, w = cp.Variable(n, boolean=integer, name="z"), cp.Variable(r, name="w")
-    xi = cp.Variable(n, name="xi")
-    constraints = {
-        "positive": xi >= 1 - F @ w - cp.multiply(M, 1 - z),
-        "negative": xi >= 1 + F @ w - cp.multiply(M, z),
-        "slack": xi >= 0,
-        **feasible_counts(z, feasible),
-    }
+    z = cp.Variable(len(features), boolean=integer, name="z")
+    M = cp.Constant(big_constants(features, value, False))
+    objective, constraints = _separator_of_labels(features, z, M, C, bias=False)
+    constraints |= feasible_counts(z, feasible)
     if not integer:
         constraints |= {"least": z >= 0, "most": z <= 1}
-    return build(
-        "constrained_psvm",
-        "eq:convex_1",
-        cp.Minimize(0.5 * cp.sum_squares(w) + C * cp.sum(xi)),
-        constraints,
-    )
+    return build("constrained_psvm", "eq:convex_1", cp.Minimize(objective), constraints)

@@ -12,13 +12,12 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.optimize import brentq
 
+from propcvx.arrays import Array
 from propcvx.kernels import check_gram_memory
 from propcvx.losses import best_regression_bias
 
-Array = NDArray[np.float64]
 Values = Mapping[str, Array]
 Parts = dict[str, Any]
 
@@ -192,11 +191,8 @@ class GroupMaster(RestrictedMaster):
         s = np.linalg.norm(W, axis=1)
         xi = np.maximum(0.0, 1.0 - self._margins(W))
         norms = [np.full(len(mu), s.sum()), -weights]
-        return {"W": W, "s": s, "xi": xi}, {
-            "margin": alpha,
-            "slack": self.C - alpha,
-            "norms": norms,
-        }
+        duals = {"margin": alpha, "slack": self.C - alpha, "norms": norms}
+        return {"W": W, "s": s, "xi": xi}, duals
 
 
 @dataclass(frozen=True, eq=False)
@@ -289,14 +285,12 @@ def moved_in_box(v: Array, lower: Array, upper: Array, change: float) -> Array:
 def best_logistic_bias(scores: Array, mean_label: float) -> float:
     r"""The b at which the mean of :math:`\tanh(f_i + b)` is the mean label, in (-1, 1)."""
     zero, margin = np.arctanh(mean_label), 1.0 + 1e-9 * float(np.abs(scores).max())
-    return float(
-        brentq(
-            lambda b: np.tanh(scores + b).mean() - mean_label,
-            zero - scores.max() - margin,
-            zero - scores.min() + margin,
-            xtol=np.finfo(float).tiny,
-        )
-    )
+    low, high = zero - scores.max() - margin, zero - scores.min() + margin
+
+    def excess(b: float) -> float:
+        return float(np.tanh(scores + b).mean()) - mean_label
+
+    return float(brentq(excess, low, high, xtol=np.finfo(float).tiny))
 
 
 def relative_gap(lower: float, upper: float) -> float:

@@ -9,13 +9,11 @@ from __future__ import annotations
 
 import cvxpy as cp
 import numpy as np
-from numpy.typing import NDArray
 
+from propcvx.arrays import Array
 from propcvx.losses import InstanceLoss
 from propcvx.programs.program import Program, build
 from propcvx.programs.structures import SVMDual
-
-Array = NDArray[np.float64]
 
 
 def svm_primal(features: Array, *, bias: bool = True) -> Program:

@@ -126,11 +126,20 @@ def solve(
             continue
         if usable[-1][1].status == cp.OPTIMAL:
             break
+    if len(failures) == 1 and not usable:
+        raise failures[0]
     if not usable:
-        raise failures[0] if len(failures) == 1 else _combined(failures)
+        told, last = "; ".join(str(failure) for failure in failures), failures[-1]
+        message = f"no solver of several has an answer: {told}"
+        raise SolverError(message, last.solver, last.status)
     name, answer = min(usable, key=lambda named: _rank(named[1]))
     if answer.status != cp.OPTIMAL and not quiet:
-        _warn_inaccurate(name, program, answer)
+        reached = "" if answer.gap is None else f", relative duality gap {answer.gap:.2g}"
+        warn(
+            f"{name} stopped before its tolerance on {program.name}: status {answer.status!r}"
+            f"{reached}; {ADVICE}.",
+            InaccurateSolutionWarning,
+        )
     leave_values(program, answer)
     copies = {
         "variables": {key: np.array(part, dtype=float) for key, part in answer.variables.items()},
@@ -216,22 +225,16 @@ def _check_answer(solver: str, program: Program, answer: Answer) -> None:
     values = [answer.variables.get(name) for name in program.variables]
     if answer.status not in USABLE or any(value is None for value in values):
         advice = _ADVICE.get(answer.status, "a looser tol or another solver may do")
-        raise SolverError(
-            f"{solver} has no answer to {program.name}: status {answer.status!r}; {advice}.",
-            solver,
-            answer.status,
-        )
+        message = f"{solver} has no answer to {program.name}: status {answer.status!r}; {advice}."
+        raise SolverError(message, solver, answer.status)
     if not all(np.isfinite(np.sum(np.asarray(value))) for value in values):
         raise _not_finite(solver, program, answer)
 
 
 def _not_finite(solver: str, program: Program, answer: Answer) -> SolverError:
-    return SolverError(
-        f"{solver} answered {program.name} with values that are not finite (status "
-        f"{answer.status!r}); another solver may do.",
-        solver,
-        answer.status,
-    )
+    values = f"values that are not finite (status {answer.status!r})"
+    message = f"{solver} answered {program.name} with {values}; another solver may do."
+    return SolverError(message, solver, answer.status)
 
 
 def _rank(answer: Answer) -> tuple[bool, float]:
@@ -250,19 +253,3 @@ def _residuals(program: Program) -> Residuals | None:
 def _copied(dual: Any) -> Any:
     """A copy of a dual, which a cone has one of for each of its arguments."""
     return [np.array(part) for part in dual] if isinstance(dual, list) else np.array(dual)
-
-
-def _warn_inaccurate(name: str, program: Program, answer: Answer) -> None:
-    reached = "" if answer.gap is None else f", relative duality gap {answer.gap:.2g}"
-    warn(
-        f"{name} stopped before its tolerance on {program.name}: status {answer.status!r}"
-        f"{reached}; {ADVICE}.",
-        InaccurateSolutionWarning,
-    )
-
-
-def _combined(failures: list[SolverError]) -> SolverError:
-    told = "; ".join(str(failure) for failure in failures)
-    return SolverError(
-        f"no solver of several has an answer: {told}", failures[-1].solver, failures[-1].status
-    )

@@ -13,12 +13,10 @@ from typing import Any
 import cvxpy as cp
 import numpy as np
 from cvxpy.constraints import PSD, SOC, Equality, Inequality
-from numpy.typing import NDArray
 from scipy import sparse
 
+from propcvx.arrays import Array
 from propcvx.errors import ResidualsError
-
-Array = NDArray[np.float64]
 
 SMOOTH = (cp.exp, cp.huber, cp.log_sum_exp, cp.logistic, cp.QuadForm)
 """Atoms of which CVXPY's ``grad`` is the gradient everywhere."""
@@ -209,9 +207,8 @@ def _without_multiplier(variable: cp.Variable, slope: Array) -> tuple[Array, flo
         return variable.project(slope), 0.0
     if attributes["PSD"]:
         multiplier = variable.project(slope)
-        return (slope + np.swapaxes(slope, -2, -1)) / 2 - multiplier, float(
-            np.vdot(multiplier, value)
-        )
+        left = (slope + np.swapaxes(slope, -2, -1)) / 2 - multiplier
+        return left, float(np.vdot(multiplier, value))
     lower, upper = variable.bounds or (0.0 if attributes["nonneg"] else -np.inf, np.inf)
     below = np.where(np.isfinite(lower), np.maximum(slope, 0.0), 0.0)
     above = np.where(np.isfinite(upper), np.maximum(-slope, 0.0), 0.0)

@@ -13,7 +13,6 @@ from typing import Any
 from propcvx.errors import InputError
 from propcvx.programs import ProblemClass, Program, Structure
 from propcvx.solvers.solution import Answer
-from propcvx.solvers.through_cvxpy import BACKEND, run_cvxpy
 
 OptionsOf = Callable[[float], dict[str, Any]]
 
@@ -112,27 +111,3 @@ def did_you_mean(name: str, known: Iterable[str]) -> str:
 def same(*names: str) -> OptionsOf:
     """All these options at the tolerance."""
     return partial(dict.fromkeys, names)
-
-
-def through_cvxpy(
-    name: str,
-    classes: frozenset[ProblemClass],
-    licence: str,
-    options_of: OptionsOf,
-    *,
-    known_options: frozenset[str] | None = None,
-    module: str | None = None,
-    package: str | None = None,
-) -> Solver:
-    """A solver that CVXPY reaches, by CVXPY's name in small letters."""
-    module = module or name
-    return Solver(
-        name,
-        partial(run_cvxpy, cvxpy_name=name.upper()),
-        options_of,
-        classes,
-        known_options=None if known_options is None else known_options | {BACKEND},
-        module=module,
-        package=package or module,
-        licence=licence,
-    )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any
 
 import cvxpy as cp
@@ -17,11 +18,12 @@ from propcvx.programs import (
     SVMDual,
 )
 from propcvx.solvers.solution import Answer
-from propcvx.solvers.solver import Solver, did_you_mean, same, through_cvxpy
+from propcvx.solvers.solver import OptionsOf, Solver, did_you_mean, same
 from propcvx.solvers.specialised.libsvm import run_libsvm
 from propcvx.solvers.specialised.logistic import run_logistic
 from propcvx.solvers.specialised.mkl_interior_point import run_mkl_interior_point
 from propcvx.solvers.specialised.newton import run_newton
+from propcvx.solvers.through_cvxpy import BACKEND, run_cvxpy
 
 QP = frozenset({ProblemClass.QP})
 SOCP = QP | {ProblemClass.SOCP}
@@ -49,72 +51,77 @@ def moreau_options(tol: float) -> dict[str, Any]:
     return {"ipm_settings": dict.fromkeys(names, tol)}
 
 
-# Names of options whose interfaces drop all others without a word.
-DAQP_OPTIONS = frozenset(
-    {"primal_tol", "dual_tol", "zero_tol", "pivot_tol", "progress_tol", "cycle_tol"}
-    | {"iter_limit", "fval_bound", "eps_prox", "eta_prox"}
+# Names of options of solvers whose interfaces drop all others without a word.
+DAQP_OPTIONS = (
+    "primal_tol dual_tol zero_tol pivot_tol progress_tol cycle_tol iter_limit fval_bound eps_prox "
+    "eta_prox"
 )
-PROXQP_OPTIONS = frozenset(
-    {"backend", "eps_abs", "eps_rel", "max_iter", "rho", "mu_eq", "mu_in"},
+PROXQP_OPTIONS = "backend eps_abs eps_rel max_iter rho mu_eq mu_in"
+QOCO_OPTIONS = (
+    "abstol abstol_inacc reltol reltol_inacc max_iters ruiz_iters ir_tol max_ir_iters "
+    "kkt_dynamic_reg kkt_static_reg_A kkt_static_reg_G kkt_static_reg_P verbose algebra"
 )
-QOCO_OPTIONS = frozenset(
-    {"abstol", "abstol_inacc", "reltol", "reltol_inacc", "max_iters", "ruiz_iters", "ir_tol"}
-    | {"max_ir_iters", "kkt_dynamic_reg", "kkt_static_reg_A", "kkt_static_reg_G"}
-    | {"kkt_static_reg_P", "verbose", "algebra"}
+CVXOPT_OPTIONS = (
+    "abstol reltol feastol maxiters max_iters refinement kktreg kktsolver debug use_correction "
+    "show_progress"
 )
-CVXOPT_OPTIONS = frozenset(
-    {"abstol", "reltol", "feastol", "maxiters", "max_iters", "refinement", "kktreg", "kktsolver"}
-    | {"debug", "use_correction", "show_progress"}
-)
-SDPA_OPTIONS = frozenset(
-    {"maxIteration", "epsilonStar", "epsilonDash", "lambdaStar", "omegaStar", "lowerBound"}
-    | {"upperBound", "betaStar", "betaBar", "gammaStar", "isSymmetric", "isDimacs", "print"}
-    | {"numThreads", "convMethod", "domainMethod", "rangeMethod", "frvMethod", "rho", "zeroPoint"}
-    | {"mpfPrecision", "resultFile", "sdpaResult"}
+SDPA_OPTIONS = (
+    "maxIteration epsilonStar epsilonDash lambdaStar omegaStar lowerBound upperBound betaStar "
+    "betaBar gammaStar isSymmetric isDimacs print numThreads convMethod domainMethod rangeMethod "
+    "frvMethod rho zeroPoint mpfPrecision resultFile sdpaResult"
 )
 
+
+def through_cvxpy(
+    name: str,
+    classes: frozenset[ProblemClass],
+    licence: str,
+    tolerances: str | OptionsOf,
+    known_options: str | None = None,
+    *,
+    module: str | None = None,
+    package: str | None = None,
+) -> Solver:
+    """A solver that CVXPY reaches, by CVXPY's name in small letters.
+
+    Names of options are separated by spaces; ``tolerances`` are those that get the tolerance, or
+    a function that gives the options for it.
+    """
+    known = None if known_options is None else frozenset([BACKEND, *known_options.split()])
+    return Solver(
+        name,
+        partial(run_cvxpy, cvxpy_name=name.upper()),
+        same(*tolerances.split()) if isinstance(tolerances, str) else tolerances,
+        classes,
+        known_options=known,
+        module=module or name,
+        package=package or module or name,
+        licence=licence,
+    )
+
+
+PIQP_TOLERANCES = "eps_abs eps_rel eps_duality_gap_abs eps_duality_gap_rel"
+
 GENERAL = (
-    through_cvxpy(
-        "clarabel", ALL_CONES, "Apache-2.0", same("tol_gap_abs", "tol_gap_rel", "tol_feas")
-    ),
-    through_cvxpy("ecos", EXPONENTIAL, "GPL-3.0-only", same("abstol", "reltol", "feastol")),
-    through_cvxpy("scs", ALL_CONES, "MIT", same("eps_abs", "eps_rel")),
-    through_cvxpy("osqp", QP, "Apache-2.0", same("eps_abs", "eps_rel")),
-    through_cvxpy(
-        "piqp",
-        QP,
-        "BSD-2-Clause",
-        same("eps_abs", "eps_rel", "eps_duality_gap_abs", "eps_duality_gap_rel"),
-    ),
-    through_cvxpy("daqp", QP, "MIT", same("primal_tol", "dual_tol"), known_options=DAQP_OPTIONS),
-    through_cvxpy(
-        "proxqp",
-        QP,
-        "BSD-2-Clause",
-        same("eps_abs"),
-        known_options=PROXQP_OPTIONS,
-        module="proxsuite",
-    ),
+    through_cvxpy("clarabel", ALL_CONES, "Apache-2.0", "tol_gap_abs tol_gap_rel tol_feas"),
+    through_cvxpy("ecos", EXPONENTIAL, "GPL-3.0-only", "abstol reltol feastol"),
+    through_cvxpy("scs", ALL_CONES, "MIT", "eps_abs eps_rel"),
+    through_cvxpy("osqp", QP, "Apache-2.0", "eps_abs eps_rel"),
+    through_cvxpy("piqp", QP, "BSD-2-Clause", PIQP_TOLERANCES),
+    through_cvxpy("daqp", QP, "MIT", "primal_tol dual_tol", DAQP_OPTIONS),
+    through_cvxpy("proxqp", QP, "BSD-2-Clause", "eps_abs", PROXQP_OPTIONS, module="proxsuite"),
     through_cvxpy("highs", QP | MILP, "MIT", highs_options, module="highspy"),
     through_cvxpy("scip", MIQP, "Apache-2.0", scip_options, module="pyscipopt"),
-    through_cvxpy(
-        "qoco", SOCP, "BSD-3-Clause", same("abstol", "reltol"), known_options=QOCO_OPTIONS
-    ),
-    through_cvxpy("qpalm", QP, "LGPL-3.0-or-later", same("eps_abs", "eps_rel")),
-    through_cvxpy(
-        "cvxopt",
-        SDP,
-        "GPL-3.0-or-later",
-        same("abstol", "reltol", "feastol"),
-        known_options=CVXOPT_OPTIONS,
-    ),
+    through_cvxpy("qoco", SOCP, "BSD-3-Clause", "abstol reltol", QOCO_OPTIONS),
+    through_cvxpy("qpalm", QP, "LGPL-3.0-or-later", "eps_abs eps_rel"),
+    through_cvxpy("cvxopt", SDP, "GPL-3.0-or-later", "abstol reltol feastol", CVXOPT_OPTIONS),
     through_cvxpy("moreau", ALL_CONES, "Apache-2.0", moreau_options),
     through_cvxpy(
         "sdpa",
         SDP,
         "GPL-2.0-only",
-        same("epsilonStar", "epsilonDash"),
-        known_options=SDPA_OPTIONS,
+        "epsilonStar epsilonDash",
+        SDPA_OPTIONS,
         module="sdpap",
         package="sdpa-python",
     ),
@@ -130,12 +137,7 @@ def specialised(
 ) -> Solver:
     """A solver of the package's own for one structure."""
     return Solver(
-        name,
-        run,
-        same("tol"),
-        accepts=accepts,
-        known_options=known_options,
-        licence="BSD-3-Clause",
+        name, run, same("tol"), accepts=accepts, known_options=known_options, licence="BSD-3-Clause"
     )
 
 
@@ -242,7 +244,7 @@ def named_solver(solver: Any) -> Solver | None:
         return solver if isinstance(solver, Solver) else None
     name = solver.lower()
     if name not in SOLVERS and name.upper() in cp.installed_solvers():
-        return through_cvxpy(name, frozenset(ProblemClass), "", same(), module="cvxpy")
+        return through_cvxpy(name, frozenset(ProblemClass), "", "", module="cvxpy")
     return SOLVERS.get(name)
 
 
@@ -258,7 +260,8 @@ def find_solver(solver: str | Solver, program: Program) -> Solver:
     if found is None:
         raise UnsupportedSolverError(
             f"solver must be 'auto', a Solver, or one of {sorted(SOLVERS)}, got {solver!r}"
-            f"{suggestion(solver)}; {solvers_for(program)} can solve {program.name}."
+            f"{did_you_mean(str(solver).lower(), SOLVERS)}; "
+            f"{solvers_for(program)} can solve {program.name}."
         )
     if not found.can_solve(program):
         reason = "" if found.classes else ": it knows one structure, which no variant has"
@@ -282,8 +285,3 @@ def portable(solver: Any) -> Any:
     if isinstance(solver, list | tuple):
         return type(solver)(portable(part) for part in solver)
     return solver
-
-
-def suggestion(solver: Any) -> str:
-    """For what is no name in the table: which name is the nearest."""
-    return did_you_mean(str(solver).lower(), SOLVERS)

@@ -15,7 +15,7 @@ from sklearn.base import clone
 
 from propcvx.checks import check_choice
 from propcvx.experiments.evaluation import Method
-from propcvx.experiments.methods import METHODS, MethodEntry
+from propcvx.experiments.methods import METHODS
 from propcvx.experiments.reproduce.data import content_hash
 from propcvx.experiments.reproduce.protocol import Design, Protocol
 
@@ -50,7 +50,7 @@ class Cell:
 
     def __post_init__(self) -> None:
         check_choice("method", self.method, METHODS)
-        check_choice("kernel", self.kernel, self._entry.kernels)
+        check_choice("kernel", self.kernel, METHODS[self.method].kernels)
 
     @property
     def name(self) -> str:
@@ -77,9 +77,10 @@ class Cell:
     @cached_property
     def configured(self) -> Method:
         """The method with the options of the protocol, and the grid that it is tuned over."""
+        entry = METHODS[self.method]
         seed = int(self.random(f"labelings of fold {self.fold}").randint(2**31))
-        estimator = clone(self._entry.estimator(seed)).set_params(**self._parameters)
-        return Method(self.method, estimator, self._grid, self._entry.supervised)
+        estimator = clone(entry.estimator(seed)).set_params(**self._parameters)
+        return Method(self.method, estimator, self._grid, entry.supervised)
 
     @cached_property
     def settings(self) -> dict[str, Any]:
@@ -88,7 +89,7 @@ class Cell:
             **{part: getattr(self, part) for part in PARTS},
             "content": content_hash(self.data),
             "design": {one.name: getattr(self.protocol, one.name) for one in fields(Design)},
-            "version": self._entry.version,
+            "version": METHODS[self.method].version,
             "parameters": self._parameters,
             "grid": {name: list(values) for name, values in self._grid.items()},
         }
@@ -99,13 +100,9 @@ class Cell:
         return hashlib.sha256(json.dumps(self.settings, sort_keys=True).encode()).hexdigest()
 
     @property
-    def _entry(self) -> MethodEntry:
-        return METHODS[self.method]
-
-    @property
     def _parameters(self) -> dict[str, Any]:
         """The parameters of the estimator that the protocol sets."""
-        options, entry = self.protocol, self._entry
+        options, entry = self.protocol, METHODS[self.method]
         own = {name: getattr(options, option) for name, option in entry.options.items()}
         if len(entry.kernels) == 1:
             return own
@@ -116,6 +113,6 @@ class Cell:
     def _grid(self) -> dict[str, Sequence[Any]]:
         if self.protocol.tuning == "none":
             return {}
-        options, entry = self.protocol, self._entry
+        options, entry = self.protocol, METHODS[self.method]
         own = {name: getattr(options, option) for name, option in entry.grid_options.items()}
         return {**entry.grid, **own, **({"gamma": options.gammas} if self.kernel == "rbf" else {})}

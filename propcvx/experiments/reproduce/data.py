@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from functools import lru_cache
-from types import MappingProxyType
-from typing import Any, NamedTuple
+from typing import Any
 
 from numpy.random import RandomState
 from numpy.typing import NDArray
@@ -21,38 +20,31 @@ N_BALLOTS = 25_600
 """Ballots drawn in a repetition: 50 bags of 512, of which 40, 20,480 ballots, are for training."""
 
 
-class Source(NamedTuple):
-    """Instances, labels -1 and +1, and the bag of each where the data come with bags."""
-
-    X: NDArray[Any]
-    y: NDArray[Any]
-    bags: NDArray[Any] | None = None
-
+Arrays = tuple[NDArray[Any], ...]
+"""Instances, labels -1 and +1, and the bag of each where the data come with bags."""
 
 _read = lru_cache(maxsize=2)(load_real)
 _read_groups = lru_cache(maxsize=1)(load_ballots)
 
 
-def _blobs() -> Source:
+def _blobs() -> Arrays:
     X, labels = make_blobs(60, n_features=4, centers=2, cluster_std=6.0, random_state=0)
-    return Source(minmax_scale(X, (-1, 1)), 2 * labels - 1)
+    return minmax_scale(X, (-1, 1)), 2 * labels - 1
 
 
-def _drawn(random: RandomState, *data: NDArray[Any]) -> Source:
+def _drawn(random: RandomState, data: Arrays) -> Arrays:
     """A sample of ballots."""
     chosen = random.permutation(len(data[0]))[:N_BALLOTS]
-    return Source(*(part[chosen] for part in data))
+    return tuple(part[chosen] for part in data)
 
 
-OWN_DATA: Mapping[str, tuple[str | None, Callable[[RandomState], Source]]] = MappingProxyType(
-    {
-        "figure1": (None, lambda random: Source(*make_two_bags(random_state=0)[:3])),
-        "blobs": (None, lambda random: _blobs()),
-        "contraception": ("contraception.csv", lambda random: Source(*load_contraception()[:3])),
-        "ballots-sample": (BALLOTS, lambda random: _drawn(random, *_read("ballots"))),
-        "ballots-groups": (BALLOTS, lambda random: _drawn(random, *_read_groups()[:3])),
-    }
-)
+OWN_DATA: Mapping[str, tuple[str | None, Callable[[RandomState], Arrays]]] = {
+    "figure1": (None, lambda random: make_two_bags(random_state=0)[:3]),
+    "blobs": (None, lambda random: _blobs()),
+    "contraception": ("contraception.csv", lambda random: load_contraception()[:3]),
+    "ballots-sample": (BALLOTS, lambda random: _drawn(random, _read("ballots"))),
+    "ballots-groups": (BALLOTS, lambda random: _drawn(random, _read_groups()[:3])),
+}
 """Data of the experiments that are no set of the paper: their file, and how they are made.
 
 These are the data of Figure 1, and two overlapping classes for trying things out; women in their
@@ -61,7 +53,7 @@ day of voting and two of the contests.
 """
 
 
-def load(name: str, random: RandomState) -> Source:
+def load(name: str, random: RandomState) -> Arrays:
     """Data by name.
 
     Parameters
@@ -77,11 +69,10 @@ def load(name: str, random: RandomState) -> Source:
         If there are no data of that name.
     """
     if name in OWN_DATA:
-        _, make = OWN_DATA[name]
-        return make(random)
+        return OWN_DATA[name][1](random)
     base, positive = class_of(name)
     data = _read(base)
-    return Source(*(data if positive is None else one_versus_rest(data, positive, random)))
+    return data if positive is None else one_versus_rest(data, positive, random)
 
 
 def content_hash(name: str) -> str:

@@ -11,18 +11,16 @@ that is made of them here is a data frame, too:
 from __future__ import annotations
 
 from collections.abc import Iterable
-from importlib.resources import files
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import numpy as np
+from pandas import DataFrame, Series, read_csv
 from scipy.stats import t as student
 
 from propcvx.experiments.methods import SUPERVISED
 from propcvx.experiments.reproduce.experiments import Selection, plan
 from propcvx.experiments.reproduce.protocol import Protocol
-
-if TYPE_CHECKING:
-    from pandas import DataFrame, Series
 
 COLUMN = ["experiment", "data", "kernel", "bag_size"]
 """What identifies a column of a table."""
@@ -47,18 +45,13 @@ def printed() -> DataFrame:
     >>> printed().loc[("table-linear", "vote", "linear", 64, "alter-pSVM")].tolist()
     [92.12, 1.2, 1.0]
     """
-    from pandas import read_csv
-
-    with files(__package__).joinpath("printed.csv").open(encoding="utf-8") as file:
-        return read_csv(file, index_col=PLACE)
+    return read_csv(Path(__file__).with_name("printed.csv"), index_col=PLACE)
 
 
 def planned(
     experiments: Iterable[str], protocol: Protocol | None = None, selection: Selection | None = None
 ) -> DataFrame:
     """The cells of some experiments, a row each, as :func:`plan` has them."""
-    from pandas import DataFrame
-
     parts = ("key", *PLACE[1:], "repetition", "fold")
     return DataFrame(
         {"experiment": name, "folds": cell.protocol.folds}
@@ -95,8 +88,6 @@ def accuracies_of(points: DataFrame) -> DataFrame:
     ``accuracy`` is that of the parameters that were chosen, and ``by test`` what it would be if
     each fold had the parameters with the largest accuracy on its test instances.
     """
-    from pandas import DataFrame
-
     whole = points[points["complete"]]
     largest = whole.groupby([*REPETITION, "fold"], sort=False)["accuracy"].idxmax()
     taken = {"accuracy": whole[whole["chosen"]], "by test": whole.loc[largest]}
@@ -164,10 +155,8 @@ def paired_tests(points: DataFrame) -> DataFrame:
     groups = pairs.groupby([*COLUMN, "folds", "first", "second"], sort=False)["difference"]
     tests = groups.agg(difference="mean", deviation="std", n_splits="count").reset_index()
     tests = tests[tests["n_splits"] > 1]
-    overlap = 1.0 / (tests["folds"] - 1)
-    tests["p_value"] = paired_p_value(
-        tests["difference"], tests["deviation"], tests["n_splits"], overlap
-    )
+    sample = tests["difference"], tests["deviation"], tests["n_splits"]
+    tests["p_value"] = paired_p_value(*sample, 1.0 / (tests["folds"] - 1))
     return tests.drop(columns="folds")
 
 

@@ -10,13 +10,7 @@ import numpy as np
 
 from propcvx.datasets import equal_proportion_bags, random_bags
 from propcvx.errors import InputError
-from propcvx.experiments.evaluation import (
-    Sample,
-    Task,
-    evaluate,
-    processor_seconds,
-    summary_of,
-)
+from propcvx.experiments.evaluation import Sample, Task, evaluate, processor_seconds, summary_of
 from propcvx.experiments.reproduce.cells import PARTS, Cell
 from propcvx.experiments.reproduce.data import load
 from propcvx.model_selection import BagKFold
@@ -54,9 +48,7 @@ def run_cell(cell: Cell) -> dict[str, Any]:
                 by_size=protocol.error_weights == "size",
                 ties=protocol.ties,
             )
-            record["points"] = [
-                {name: getattr(outcome, name) for name in POINT} for outcome in outcomes
-            ]
+            record["points"] = [{name: getattr(one, name) for name in POINT} for one in outcomes]
         except Exception as failure:  # whatever it is, the other cells go on
             record["error"] = f"{type(failure).__name__}: {failure}"
     return {**record, "warnings": summary_of(caught), "seconds": processor_seconds() - start}
@@ -81,21 +73,20 @@ def task_of(cell: Cell) -> Task:
 
 def _sample(cell: Cell) -> Sample:
     """All data of a repetition, in bags."""
-    random = cell.random("rows", of_bags=False)
-    X, labels, own = load(cell.data, random)
-    order, protocol = random.permutation(len(labels)), cell.protocol
+    random, protocol = cell.random("rows", of_bags=False), cell.protocol
+    data = load(cell.data, random)
+    order = random.permutation(len(data[0]))
+    X, labels, *own = (part[order] for part in data)
     if protocol.bags == "own":
-        if own is None:
+        if not own:
             raise InputError(f"bags='own' needs data with bags of their own, got {cell.data!r}.")
-        return Sample.in_bags(X[order], labels[order], own[order])
+        return Sample.in_bags(X, labels, own[0])
     if protocol.bags == "equal":
-        kept, bags = equal_proportion_bags(labels[order], cell.bag_size, cell.random("bags"))
-    else:
-        drawn = random_bags(labels, cell.bag_size, cell.random("bags"))
-        n_whole = len(labels) // cell.bag_size
-        kept = np.flatnonzero((drawn < n_whole) | (protocol.leftover == "keep"))
-        bags = drawn[kept]
-    return Sample.in_bags(X[order[kept]], labels[order[kept]], bags)
+        kept, bags = equal_proportion_bags(labels, cell.bag_size, cell.random("bags"))
+        return Sample.in_bags(X[kept], labels[kept], bags)
+    bags = random_bags(labels, cell.bag_size, cell.random("bags"))
+    is_kept = (bags < len(labels) // cell.bag_size) | (protocol.leftover == "keep")
+    return Sample.in_bags(X[is_kept], labels[is_kept], bags[is_kept])
 
 
 def fingerprint(task: Task) -> str:

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import product
-from types import MappingProxyType
+from operator import attrgetter
 from typing import Any
 
 from propcvx.checks import check_choice
@@ -35,8 +35,6 @@ OWN = (0,)
 """In place of bag sizes where data have bags of their own."""
 WIDE = {"InvCal_C_p": (0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0)}
 """The printed range of C_p in smaller steps, on which InvCal depends where bags are large."""
-
-
 FIGURE = {"bags": "own", "folds": 1, "tuning": "none"}
 FEW_STARTS = {"restarts": 3}
 FEW_STARTS_OWN = {**FEW_STARTS, "bags": "own"}
@@ -91,57 +89,54 @@ class Experiment:
         return {name: value for block in self.blocks for name, value in block.options.items()}
 
 
-EXPERIMENTS: Mapping[str, Experiment] = MappingProxyType(
-    {
-        "figure1": Experiment(
-            "Figure 1: two bags whose means mislead",
-            [Block(("figure1",), OWN, options=FIGURE, repetitions=1)],
-        ),
-        "table-linear": Experiment("Table 2: linear kernel", [Block(TABLE_DATA)]),
-        "table-large": Experiment(
-            "Table 3: cod-rna.t, 271,617 instances in large bags",
-            [Block(("cod-rna.t",), LARGE_SIZES)],
-        ),
-        "table-rbf": Experiment("Table 4: Gaussian kernel", [Block(TABLE_DATA, kernels=("rbf",))]),
-        "robustness": Experiment(
-            "Section 7.1: all bags have the proportion of the whole",
-            [Block(("vote",), (8, 32), options={"bags": "equal"})],
-        ),
-        "timing": Experiment(
-            "Section 7.2: time of a fit on vote, Gaussian kernel, default parameters",
-            [Block(("vote",), kernels=("rbf",), options={"tuning": "none"}, repetitions=1)],
-        ),
-        "natural": Experiment(
-            "Women in their districts, and ballots in groups by votes in other contests",
-            [Block(NATURAL, OWN, WITH_OTHERS, options={"bags": "own", **WIDE})],
-        ),
-        "ballots": Experiment(
-            "Ballots in random bags, 20,480 of them for training",
-            [Block(("ballots-sample",), (64, 512), WITH_OTHERS, options=WIDE)],
-        ),
-        "better": Experiment(
-            "Better than the paper: what it did not try",
-            [
-                Block((*TABLE_DATA, *UNPRINTED), methods=(AVERAGED, SUPERVISED)),
-                Block(UNPRINTED),
-                Block(TABLE_DATA[:4], methods=(SEARCHED,)),
-                Block(("cod-rna.t",), LARGE_SIZES, (FROM_INV_CAL,)),
-                Block(("ballots-sample",), (512,), (AVERAGED,)),
-            ],
-        ),
-        "other-packages": Experiment(
-            "A few columns of Table 2 with methods of llp-learn",
-            [Block(TABLE_DATA[:2], (8, 64), (*PAPER, *LLP_LEARN), repetitions=1)],
-        ),
-        "quick": Experiment(
-            "A few columns of Table 2, and a set with bags of its own",
-            [
-                Block(TABLE_DATA[:2], (8, 64), WITH_OTHERS, options=FEW_STARTS, repetitions=1),
-                Block(NATURAL[:1], OWN, WITH_OTHERS, options=FEW_STARTS_OWN, repetitions=1),
-            ],
-        ),
-    }
-)
+EXPERIMENTS: Mapping[str, Experiment] = {
+    "figure1": Experiment(
+        "Figure 1: two bags whose means mislead",
+        [Block(("figure1",), OWN, options=FIGURE, repetitions=1)],
+    ),
+    "table-linear": Experiment("Table 2: linear kernel", [Block(TABLE_DATA)]),
+    "table-large": Experiment(
+        "Table 3: cod-rna.t, 271,617 instances in large bags", [Block(("cod-rna.t",), LARGE_SIZES)]
+    ),
+    "table-rbf": Experiment("Table 4: Gaussian kernel", [Block(TABLE_DATA, kernels=("rbf",))]),
+    "robustness": Experiment(
+        "Section 7.1: all bags have the proportion of the whole",
+        [Block(("vote",), (8, 32), options={"bags": "equal"})],
+    ),
+    "timing": Experiment(
+        "Section 7.2: time of a fit on vote, Gaussian kernel, default parameters",
+        [Block(("vote",), kernels=("rbf",), options={"tuning": "none"}, repetitions=1)],
+    ),
+    "natural": Experiment(
+        "Women in their districts, and ballots in groups by votes in other contests",
+        [Block(NATURAL, OWN, WITH_OTHERS, options={"bags": "own", **WIDE})],
+    ),
+    "ballots": Experiment(
+        "Ballots in random bags, 20,480 of them for training",
+        [Block(("ballots-sample",), (64, 512), WITH_OTHERS, options=WIDE)],
+    ),
+    "better": Experiment(
+        "Better than the paper: what it did not try",
+        [
+            Block((*TABLE_DATA, *UNPRINTED), methods=(AVERAGED, SUPERVISED)),
+            Block(UNPRINTED),
+            Block(TABLE_DATA[:4], methods=(SEARCHED,)),
+            Block(("cod-rna.t",), LARGE_SIZES, (FROM_INV_CAL,)),
+            Block(("ballots-sample",), (512,), (AVERAGED,)),
+        ],
+    ),
+    "other-packages": Experiment(
+        "A few columns of Table 2 with methods of llp-learn",
+        [Block(TABLE_DATA[:2], (8, 64), (*PAPER, *LLP_LEARN), repetitions=1)],
+    ),
+    "quick": Experiment(
+        "A few columns of Table 2, and a set with bags of its own",
+        [
+            Block(TABLE_DATA[:2], (8, 64), WITH_OTHERS, options=FEW_STARTS, repetitions=1),
+            Block(NATURAL[:1], OWN, WITH_OTHERS, options=FEW_STARTS_OWN, repetitions=1),
+        ],
+    ),
+}
 """Experiments by name."""
 
 
@@ -196,21 +191,17 @@ def plan(
     ['figure1 linear 0 InvCal repetition 0 fold 0']
     """
     blocks = EXPERIMENTS[check_choice("experiment", name, EXPERIMENTS)].blocks
-    cells = [cell for block in blocks for cell in block.cells(protocol or Protocol())]
-    wanted = vars(selection or Selection())
-    order: dict[str, list[Any]] = {}
-    for part, values in wanted.items():
-        attribute = part.removesuffix("s")
-        known = list(dict.fromkeys(getattr(cell, attribute) for cell in cells))
-        order[attribute] = known if values is None else list(values)
-        if unknown := [value for value in order[attribute] if value not in known]:
+    everything = [cell for block in blocks for cell in block.cells(protocol or Protocol())]
+    cells = everything
+    for part, values in reversed(vars(selection or Selection()).items()):
+        value_of = attrgetter(part.removesuffix("s"))
+        known = list(dict.fromkeys(map(value_of, everything)))
+        order = known if values is None else list(dict.fromkeys(values))
+        if unknown := [value for value in order if value not in known]:
             raise InputError(f"{part} of {name} must be among {known}, got {unknown}.")
-    for attribute, values in reversed(order.items()):
-        cells = [cell for cell in cells if getattr(cell, attribute) in values]
-        cells.sort(key=lambda cell: values.index(getattr(cell, attribute)))
+        cells = [cell for value in order for cell in cells if value_of(cell) == value]
     if not cells:
-        given = {part: values for part, values in wanted.items() if values is not None}
-        raise InputError(f"{name} has no cell with all that is selected: {given}.")
+        raise InputError(f"{name} has no cell with all that is selected: {selection}.")
     return cells
 
 
@@ -223,12 +214,10 @@ def plan_text(cells: Iterable[Cell], left: Iterable[Cell]) -> str:
     left : iterable of Cell
         Those of them that a results file does not have.
     """
-    planned, to_do = (
-        Counter((cell.data, cell.kernel, cell.method) for cell in some) for some in (cells, left)
-    )
+    parts = ("data", "kernel", "method")
+    planned, to_do = (Counter(map(attrgetter(*parts), some)) for some in (cells, left))
     rows = [
-        {"data": data, "kernel": kernel, "method": method}
-        | {"cells": str(count), "to do": str(to_do[data, kernel, method])}
-        for (data, kernel, method), count in planned.items()
+        dict(zip(parts, group, strict=True)) | {"cells": str(count), "to do": str(to_do[group])}
+        for group, count in planned.items()
     ]
     return f"{text_table(rows)}\n\n{planned.total()} cells, {to_do.total()} to do"

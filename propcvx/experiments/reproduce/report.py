@@ -10,48 +10,34 @@ import hashlib
 import json
 from base64 import b64encode
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from functools import partial
-from importlib.resources import files
 from itertools import product
 from pathlib import Path
 from string import Template
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any
 
+from pandas import DataFrame, Series, read_csv
+
+from propcvx.checks import check_choice
 from propcvx.errors import InputError
 from propcvx.experiments.reproduce import entries as frames
-from propcvx.experiments.reproduce.entries import COLUMN, LEVEL
-from propcvx.experiments.reproduce.experiments import EXPERIMENTS
+from propcvx.experiments.reproduce.experiments import EXPERIMENTS, PAPER
 from propcvx.experiments.reproduce.protocol import Protocol
-from propcvx.experiments.reproduce.results import read_results
+from propcvx.experiments.reproduce.results import needing, read_results
 from propcvx.plotting import Figure, accuracy_by_bag_size, svg_text
 from propcvx.text import markdown_table, spread_text
-
-if TYPE_CHECKING:
-    from pandas import DataFrame, Series
 
 OUTPUTS = (".md", ".html", ".csv", ".parquet")
 """Endings of what :func:`write_report` writes."""
 
-PAIRS = [
-    *product(("alter-pSVM", "conv-pSVM"), ("MeanMap", "InvCal")),
-    ("alter-pSVM", "conv-pSVM"),
-]
+PAIRS = [*product(PAPER[2:], PAPER[:2]), PAPER[2:]]
 """The paper's methods and those before, and the paper's two."""
 
-
-class Picture(NamedTuple):
-    """A picture in a report; it is drawn when it is written."""
-
-    name: str
-    caption: str
-    draw: Callable[[], Figure]
+Keep = Callable[[str, Figure], str]
+"""Keeps a picture under a name, and returns the address by which the report shows it."""
 
 
-Parts = Iterable[str | Picture]
-
-
-def report_text(file: Path, protocol: Protocol | None = None) -> str:
-    """A results file beside the paper, as Markdown without pictures.
+def report_text(file: Path, protocol: Protocol | None = None, keep: Keep | None = None) -> str:
+    """A results file beside the paper, as Markdown.
 
     Parameters
     ----------
@@ -59,15 +45,19 @@ def report_text(file: Path, protocol: Protocol | None = None) -> str:
         A results file.
     protocol : Protocol, optional
         Results of this protocol are shown; of others, how many there are.
+    keep : callable, optional
+        ``keep(name, figure)`` keeps a picture and returns its address; without it, the report has
+        no pictures.
 
     Raises
     ------
     InputError
         If there is no such file.
     """
-    return _joined(part for part in _parts(file, protocol) if isinstance(part, str))
+    return "\n\n".join(_parts(file, protocol, keep)) + "\n"
 
 
+@needing("experiments", "the output")
 def write_report(file: Path, output: Path, protocol: Protocol | None = None) -> None:
     """A report, or what is in a results file.
 
@@ -88,9 +78,7 @@ def write_report(file: Path, output: Path, protocol: Protocol | None = None) -> 
         If the ending is another one, a package that it takes is not installed, the output cannot
         be written, or there is no results file.
     """
-    ending = output.suffix.lower()
-    if ending not in OUTPUTS:
-        raise InputError(f"the output must end in one of {', '.join(OUTPUTS)}, got {output.name}.")
+    ending = check_choice("the ending of the output", output.suffix.lower(), OUTPUTS)
     try:
         if ending == ".csv":
             read_results(file).to_csv(output, index=False)
@@ -99,26 +87,18 @@ def write_report(file: Path, output: Path, protocol: Protocol | None = None) -> 
             read_results(file).astype(long).to_parquet(output, compression="zstd", index=False)
         else:
             write = _write_page if ending == ".html" else _write_markdown
-            write(_parts(file, protocol), output)
+            write(file, output, protocol)
     except OSError as failure:
         raise InputError(f"the output {output} cannot be written: {failure}.") from failure
-    except ImportError as failure:
-        raise InputError(
-            f"an output ending in {ending} takes {failure.name}, not installed: "
-            "pip install 'propcvx[experiments]'."
-        ) from failure
 
 
 def file_hash(file: Path) -> str:
     """The hash of a file, as a report has it."""
-    with file.open("rb") as content:
-        return f"sha256 `{hashlib.file_digest(content, 'sha256').hexdigest()}`"
+    return f"sha256 `{hashlib.sha256(file.read_bytes()).hexdigest()}`"
 
 
 def rows_table(rows: Iterable[Mapping[str, Any]] | DataFrame) -> str:
     """A table of rows or of a frame; nothing if there is no row."""
-    from pandas import DataFrame
-
     frame = DataFrame(rows)
     return markdown_table([*map(str, frame)], frame.astype(str).to_numpy()) if len(frame) else ""
 
@@ -194,12 +174,12 @@ def paired_table(tests: DataFrame) -> str:
         {"data": data, "kernel": kernel, "bag": size_text(size)}
         | dict.fromkeys(map(" - ".join, PAIRS), "")
         | {f"{test['first']} - {test['second']}": _test_text(test) for _, test in group.iterrows()}
-        for (_, data, kernel, size), group in tests.groupby(COLUMN, sort=False)
+        for (_, data, kernel, size), group in tests.groupby(frames.COLUMN, sort=False)
     )
 
 
-def _parts(file: Path, protocol: Protocol | None) -> Iterator[str | Picture]:
-    """What a report says: Markdown, and pictures."""
+def _parts(file: Path, protocol: Protocol | None, keep: Keep | None) -> Iterator[str]:
+    """The paragraphs, tables and pictures of a report."""
     results = read_results(file)
     once, cells = results.drop_duplicates("key"), frames.planned(EXPERIMENTS, protocol)
     # An experiment all of whose cells are in others, too, is left out.
@@ -209,55 +189,43 @@ def _parts(file: Path, protocol: Protocol | None) -> Iterator[str | Picture]:
     entries = frames.entries_of(points)
     by_experiment = {name: entries[entries["experiment"] == name] for name in shown}
     yield "# The paper's experiments"
-    yield _options_text(protocol or Protocol())
+    usual = vars(Protocol())
+    other = [f"`{n}={v!r}`" for n, v in vars(protocol or Protocol()).items() if v != usual[n]]
+    yield f"Options of the protocol that are not its defaults: {', '.join(other) or 'none'}."
     if table := summary_table({EXPERIMENTS[n].about: one for n, one in by_experiment.items()}):
         yield from ("## In short", table)
-    yield files(__package__).joinpath("legend.md").read_text(encoding="utf-8").rstrip()
+    yield Path(__file__).with_name("legend.md").read_text(encoding="utf-8").rstrip()
     tests = frames.paired_tests(points)
     for name, one in by_experiment.items():
-        yield from _experiment(name, one, tests[tests["experiment"] == name])
+        yield from _experiment(name, one, tests[tests["experiment"] == name], keep)
     yield from _splits(once)
     yield from _origin(file, once, sum(~once["key"].isin(cells["key"])))
 
 
-def _options_text(protocol: Protocol) -> str:
-    """Which options the results are of."""
-    usual, values = vars(Protocol()), vars(protocol)
-    other = [f"`{name}={values[name]!r}`" for name in usual if values[name] != usual[name]]
-    others = ", the others being default" if other else ""
-    return f"Options of the protocol: {', '.join(other) or 'all default'}{others}."
-
-
-def _experiment(name: str, entries: DataFrame, tests: DataFrame) -> Iterator[str | Picture]:
+def _experiment(
+    name: str, entries: DataFrame, tests: DataFrame, keep: Keep | None
+) -> Iterator[str]:
     yield f"## {EXPERIMENTS[name].about}"
     yield f"Cells done: {entries['done'].sum()} of {entries['cells'].sum()}."
     done = entries[entries["repetitions"] > 0]
-    if done.empty:
-        return
     for (data, kernel), shown in done.groupby(["data", "kernel"], sort=False):
         yield accuracy_table(shown)
         group = entries[(entries["data"] == data) & (entries["kernel"] == kernel)]
-        if group["bag_size"].nunique() > 1:
+        if keep and group["bag_size"].nunique() > 1:
             title = f"{data}, {kernel} kernel"
-            beside = ", here and in the paper" if group["print"].notna().any() else ""
-            yield Picture(
-                f"{name}-{data}-{kernel}",
-                f"Accuracy against bag size{beside}: {title}.",
-                partial(_figure, group, title),
-            )
+            address = keep(f"{name}-{data}-{kernel}", _figure(group, title))
+            yield f"![Accuracy against bag size: {title}.]({address})"
     if summary := summary_table(by_bag_size(entries)):
         yield summary
-    yield from ("### Entry by entry", entry_table(done))
+    if table := entry_table(done):
+        yield from ("### Entry by entry", table)
     if table := paired_table(tests):
         yield from ("### Methods against each other", table)
 
 
 def _splits(once: DataFrame) -> Iterator[str]:
     """How many of the splits of the experiment ``quick`` are those whose hashes the package has."""
-    from pandas import read_csv
-
-    with files(__package__).joinpath("splits.csv").open(encoding="utf-8") as file:
-        fixed = read_csv(file)
+    fixed = read_csv(Path(__file__).with_name("splits.csv"))
     quick = frames.planned(["quick"]).merge(once.loc[once["split"] != "", ["key", "split"]])
     found = quick[[*fixed.columns]].drop_duplicates()
     if len(found):
@@ -272,13 +240,10 @@ def _origin(file: Path, once: DataFrame, n_other: int) -> Iterator[str]:
 
     ``once`` has a row for each cell of the file, of which ``n_other`` are not in the report.
     """
-    from pandas import DataFrame
-
-    how = ", which `propcvx report` shows with the options of their commands." if n_other else "."
     yield "## The file"
     yield (
         f"{file.name}, {file_hash(file)}: {len(once)} results, {n_other} of them of other options "
-        f"or versions{how}"
+        "or versions."
     )
     failed = once[once["error"] != ""]
     if len(failed):
@@ -295,39 +260,30 @@ def _origin(file: Path, once: DataFrame, n_other: int) -> Iterator[str]:
         yield rows_table(machines.rename_axis("").reset_index())
 
 
-def _write_markdown(parts: Parts, output: Path) -> None:
+def _write_markdown(file: Path, output: Path, protocol: Protocol | None) -> None:
     folder = output.with_name(f"{output.stem}_files")
-    texts = []
-    for part in parts:
-        if isinstance(part, Picture):
-            folder.mkdir(exist_ok=True)
-            picture = folder / f"{part.name}.svg"
-            picture.write_text(svg_text(part.draw()), encoding="utf-8")
-            texts.append(f"![{part.caption}]({folder.name}/{picture.name})")
-        else:
-            texts.append(part)
-    output.write_text(_joined(texts), encoding="utf-8")
+
+    def keep(name: str, figure: Figure) -> str:
+        folder.mkdir(exist_ok=True)
+        (folder / f"{name}.svg").write_text(svg_text(figure), encoding="utf-8")
+        return f"{folder.name}/{name}.svg"
+
+    output.write_text(report_text(file, protocol, keep), encoding="utf-8")
 
 
-def _write_page(parts: Parts, output: Path) -> None:
+def _write_page(file: Path, output: Path, protocol: Protocol | None) -> None:
     """One HTML page that holds its pictures and needs no network."""
     from markdown_it import MarkdownIt
 
+    def keep(name: str, figure: Figure) -> str:
+        return f"data:image/svg+xml;base64,{b64encode(svg_text(figure).encode()).decode()}"
+
     markdown = MarkdownIt("commonmark", {"html": False}).enable("table")
-    body = (
-        _picture_html(part) if isinstance(part, Picture) else markdown.render(part)
-        for part in parts
-    )
-    page = Template(files(__package__).joinpath("page.html").read_text(encoding="utf-8"))
-    output.write_text(page.substitute(body="".join(body)), encoding="utf-8")
-
-
-def _picture_html(picture: Picture) -> str:
-    data = b64encode(svg_text(picture.draw()).encode()).decode()
-    return (
-        f'<figure><img src="data:image/svg+xml;base64,{data}" alt="{picture.caption}">'
-        f"<figcaption>{picture.caption}</figcaption></figure>\n"
-    )
+    # By default it shows no pictures in SVG whose data are part of the page.
+    markdown.validateLink = lambda url: True  # type: ignore[method-assign]
+    body = markdown.render(report_text(file, protocol, keep))
+    page = Template(Path(__file__).with_name("page.html").read_text(encoding="utf-8"))
+    output.write_text(page.substitute(body=body), encoding="utf-8")
 
 
 def _figure(entries: DataFrame, title: str) -> Figure:
@@ -355,11 +311,7 @@ def _accuracy_text(entry: Series) -> str:
 
 def _test_text(test: Series) -> str:
     text = f"{test['difference']:+.1f} (p {test['p_value']:.3f}, n {test['n_splits']})"
-    return f"**{text}**" if test["p_value"] < LEVEL else text
-
-
-def _joined(parts: Iterable[str]) -> str:
-    return "\n\n".join(parts) + "\n"
+    return f"**{text}**" if test["p_value"] < frames.LEVEL else text
 
 
 def _verbatim(lines: Iterable[str]) -> str:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import os
 import platform
+import re
 import shlex
 import sys
 from collections.abc import Callable, Iterator, Sequence
@@ -36,6 +37,26 @@ START = b'{"key": "'
 """Of each line."""
 
 Record = dict[str, Any]
+
+
+@contextmanager
+def needing(extra: str, what: str) -> Iterator[None]:
+    """Say what to install where an import fails; also as a decorator.
+
+    Parameters
+    ----------
+    extra : str
+        The optional dependencies of propcvx that contain the package.
+    what : str
+        What needs it.
+    """
+    try:
+        yield
+    except ImportError as failure:
+        raise InputError(
+            f"{what} needs a package that is not installed: pip install 'propcvx[{extra}]' "
+            f"({failure})."
+        ) from failure
 
 
 @contextmanager
@@ -79,10 +100,8 @@ def appending(file: Path) -> Iterator[Callable[[Record], None]]:
                 f"{file} is in the hands of another run ({failure}); wait for its end, or give "
                 "this one a results file of its own."
             ) from failure
-        stream.seek(0)
-        content = stream.read()
-        _records(content, file)
-        stream.truncate(content.rfind(b"\n") + 1)
+        _records(file)
+        stream.truncate(file.read_bytes().rfind(b"\n") + 1)
         yield add
 
 
@@ -95,11 +114,12 @@ def unfinished(cells: Sequence[Cell], file: Path) -> list[Cell]:
     file : Path
         It need not be there.
     """
-    records = _records(file.read_bytes(), file) if file.is_file() else []
+    records = _records(file) if file.is_file() else []
     done = {record["key"] for record in records if not record["error"]}
     return [cell for cell in cells if cell.key not in done]
 
 
+@needing("experiments", "a results file")
 def read_results(file: Path) -> DataFrame:
     """A results file, a row for each combination of parameters of each cell.
 
@@ -122,19 +142,16 @@ def read_results(file: Path) -> DataFrame:
     Raises
     ------
     InputError
-        If there is no such file, or it is no results file, or pandas is not installed.
+        If there is no such file, or it is no results file, or a package that reads it is not
+        installed.
     """
-    try:
-        from pandas import DataFrame, read_parquet
-    except ImportError as failure:
-        raise InputError(
-            "reading results needs pandas: pip install 'propcvx[experiments]'."
-        ) from failure
+    from pandas import DataFrame, read_parquet
+
     if not file.is_file():
         raise InputError(f"there is no results file {file}.")
     if file.suffix == ".parquet":
         return read_parquet(file)
-    last = {record["key"]: record for record in _records(file.read_bytes(), file)}
+    last = {record["key"]: record for record in _records(file)}
     failed = {"parameters": {}, "chosen": False}
     rows = []
     for _, record in sorted(last.items()):
@@ -154,19 +171,18 @@ def versions() -> dict[str, str]:
 def machine() -> dict[str, str]:
     """The machine that a run is started on, and its command."""
     known = Path("/proc/cpuinfo")
-    lines = known.read_text().splitlines() if known.is_file() else []
-    models = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
+    model = re.search(r"model name\s*: (.*)", known.read_text()) if known.is_file() else None
     return {
         "platform": platform.platform(),
-        "processor": models[0] if models else platform.processor() or platform.machine(),
+        "processor": model[1] if model else platform.processor() or platform.machine(),
         "cores": str(os.cpu_count()),
         "command": shlex.join(["propcvx", *sys.argv[1:]]),
     }
 
 
-def _records(content: bytes, file: Path) -> list[Record]:
+def _records(file: Path) -> list[Record]:
     """The lines of a results file; a last one that was not written to its end is left out."""
-    *lines, broken = content.split(b"\n")
+    *lines, broken = file.read_bytes().split(b"\n")
     try:
         if broken[: len(START)] != START[: len(broken)]:
             raise ValueError("its last line is none of a results file")

@@ -18,7 +18,7 @@ from propcvx.experiments.methods import METHODS
 from propcvx.experiments.reproduce.cells import Cell
 from propcvx.experiments.reproduce.data import require
 from propcvx.experiments.reproduce.evaluate import run_cell
-from propcvx.experiments.reproduce.results import Record, appending, unfinished, versions
+from propcvx.experiments.reproduce.results import Record, appending, needing, unfinished, versions
 
 PATIENCE = 30.0
 """Seconds to wait for a scheduler to answer, and for its first worker."""
@@ -120,13 +120,9 @@ def _cluster(scheduler: str) -> Iterator[Workers]:
     joblib's backend for Dask waits for ever for a cell that Dask gives up, so they are asked
     directly.
     """
-    try:
+    with needing("dask", "scheduler"):
         from distributed import Client, KilledWorker, as_completed
         from distributed.comm import CommClosedError
-    except ImportError as failure:
-        raise InputError(
-            "scheduler needs dask.distributed: pip install 'propcvx[dask]'; n_jobs does not."
-        ) from failure
     try:
         client = Client(scheduler, timeout=PATIENCE, set_as_default=False)
     except (OSError, ValueError) as failure:

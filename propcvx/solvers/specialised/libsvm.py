@@ -18,17 +18,15 @@ from typing import Any
 import cvxpy as cp
 import numpy as np
 import scipy.linalg
-from numpy.typing import NDArray
 from sklearn import config_context
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.svm import SVC
 
+from propcvx.arrays import Array
 from propcvx.errors import UnsupportedSolverError
 from propcvx.programs import Program
 from propcvx.programs.structures import feasible_in_box
 from propcvx.solvers.solution import Answer
-
-Array = NDArray[np.float64]
 
 MAX_ITER = 1_000_000
 """Steps of one call, a second or two.  On 12 instances at a tolerance of 1e-8, 1e9 did not do."""

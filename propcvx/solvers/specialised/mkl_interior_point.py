@@ -30,13 +30,12 @@ from typing import Any, NamedTuple
 
 import cvxpy as cp
 import numpy as np
-from numpy.typing import NDArray
 from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
+from propcvx.arrays import Array
 from propcvx.programs import Program
 from propcvx.solvers.solution import Answer
 
-Array = NDArray[np.float64]
 Products = tuple[Array, ...]
 
 MAX_ITER = 60
@@ -159,72 +158,63 @@ class Scaled:
         return Iterate(x, beta, mu, low, up, beta - quadratics)
 
 
-@dataclass(frozen=True)
-class Bound:
-    """Both sides of the duality at a point, in units of the scaled problem; mu sums to one."""
+class Bound(NamedTuple):
+    """A point with mu that sums to one, and the relative duality gap there."""
 
     x: Array
     mu: Array
     quadratics: Array
     slopes: Array
-    lower: float
-    upper: float
+    gap: float
 
     @classmethod
     def at(cls, problem: Scaled, x: Array, mu: Array) -> Bound:
-        """Evaluate them."""
+        """Evaluate both sides of the duality."""
         mu, slopes = mu / mu.sum(), problem.slopes(x)
         quadratics = np.maximum(0.0, 0.5 * slopes @ x)
         norm, hinge = mu @ np.sqrt(2.0 * quadratics), np.maximum(0.0, 1.0 - mu @ slopes)
         lower, upper = x.sum() - quadratics.max(), 0.5 * norm**2 + hinge.sum()
-        return cls(x, mu, quadratics, slopes, float(lower), float(upper))
-
-    @property
-    def gap(self) -> float:
-        """Relative duality gap."""
-        return (self.upper - self.lower) / max(self.upper, np.finfo(float).tiny)
+        gap = (upper - lower) / max(upper, np.finfo(float).tiny)
+        return cls(x, mu, quadratics, slopes, float(gap))
 
 
-@dataclass(frozen=True)
-class NewtonSystem:
-    """The linear system of the steps at one iterate, factored once for both."""
+def newton_steps(
+    problem: Scaled, at: Iterate, slopes: Array
+) -> Callable[[Array, Array, Products], Iterate]:
+    """The function that gives steps from one iterate, whose linear system is factored once.
 
-    at: Iterate
-    slopes: Array
-    solve: Callable[[Array], Array]
-    solved_slopes: Array
-    bordered: Array
+    A step removes the residuals of both sides and changes the products by what is aimed at.
 
-    @classmethod
-    def of(cls, problem: Scaled, at: Iterate, slopes: Array) -> NewtonSystem:
-        """Factor it; raises LinAlgError where A is not numerically positive definite."""
-        solve = problem.factor(at.mu, at.low / at.x + at.up / (1.0 - at.x))
-        t = len(at.mu)
-        solved = solve(slopes.T)
-        bordered = np.zeros((t + 1, t + 1))
-        bordered[:t, :t] = slopes @ solved + np.diag(at.slack / at.mu)
-        bordered[:t, t] = bordered[t, :t] = 1.0
-        return cls(at, slopes, solve, solved, bordered)
+    Raises
+    ------
+    LinAlgError
+        If A is not numerically positive definite.
+    """
+    solve = problem.factor(at.mu, at.low / at.x + at.up / (1.0 - at.x))
+    solved_slopes, t = solve(slopes.T), len(at.mu)
+    bordered = np.zeros((t + 1, t + 1))
+    bordered[:t, :t] = slopes @ solved_slopes + np.diag(at.slack / at.mu)
+    bordered[:t, t] = bordered[t, :t] = 1.0
 
-    def step(self, dual: Array, cuts: Array, aims: Products) -> Iterate:
-        """Step that removes the residuals and changes the products by ``aims``."""
-        at, (low, up, cut) = self.at, aims
-        right = self.solve(low / at.x - up / (1.0 - at.x) - dual)
-        border = np.append(self.slopes @ right + cuts + cut / at.mu, 1.0 - at.mu.sum())
-        solution = np.linalg.solve(self.bordered, border)
+    def step(dual: Array, cuts: Array, aims: Products) -> Iterate:
+        low, up, cut = aims
+        right = solve(low / at.x - up / (1.0 - at.x) - dual)
+        border = np.append(slopes @ right + cuts + cut / at.mu, 1.0 - at.mu.sum())
+        solution = np.linalg.solve(bordered, border)
         dmu, dbeta = solution[:-1], solution[-1]
-        dx = right - self.solved_slopes @ dmu
+        dx = right - solved_slopes @ dmu
         dlow, dup = (low - at.low * dx) / at.x, (up + at.up * dx) / (1.0 - at.x)
         return Iterate(dx, dbeta, dmu, dlow, dup, (cut - at.slack * dmu) / at.mu)
+
+    return step
 
 
 def advance(problem: Scaled, at: Iterate, bound: Bound) -> Iterate:
     """Mehrotra's step: a predictor, then a corrector with the second order of the products."""
     dual = at.mu @ bound.slopes - 1.0 - at.low + at.up
     cuts = bound.quadratics - at.beta + at.slack
-    system, products = NewtonSystem.of(problem, at, bound.slopes), at.products()
-    aims = tuple(-product for product in products)
-    predictor = system.step(dual, cuts, aims)
+    step, products = newton_steps(problem, at, bound.slopes), at.products()
+    predictor = step(dual, cuts, tuple(-product for product in products))
     length = at.longest(predictor)
     goal = (at.moved(predictor, length).centrality / at.centrality) ** 3 * at.centrality
     bends = predictor.low * predictor.x, -predictor.up * predictor.x, predictor.mu * predictor.slack
@@ -233,8 +223,8 @@ def advance(problem: Scaled, at: Iterate, bound: Bound) -> Iterate:
     bent = problem.slopes(predictor.x)
     dual = dual + second * (predictor.mu @ bent)
     cuts = cuts + second * 0.5 * (bent @ predictor.x)
-    step = system.step(dual, cuts, aims)
-    return at.moved(step, at.longest(step))
+    corrected = step(dual, cuts, aims)
+    return at.moved(corrected, at.longest(corrected))
 
 
 def follow(problem: Scaled, tol: float, max_iter: int) -> tuple[Bound, int]:

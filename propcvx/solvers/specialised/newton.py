@@ -25,17 +25,15 @@ from typing import Any
 
 import cvxpy as cp
 import numpy as np
-from numpy.typing import NDArray
 
+from propcvx.arrays import Array, Indices
 from propcvx.programs import Program
 from propcvx.programs.structures import best_offset, moved_in_box
 from propcvx.solvers.solution import Answer
 
-Array = NDArray[np.float64]
-
 # docs/specialised.md has the measurements behind these.
 CHUNK = 16384
-"""Instances at a time, whose part of F stays in a processor's cache."""
+"""Instances within the width whose rows are copied at a time; they stay in a processor's cache."""
 
 FALL = 0.1, 0.5
 """The width falls at most to a tenth, at least to a half."""
@@ -49,6 +47,9 @@ WIDEN = 0.03
 
 MAX_ITER = 500
 """Newton steps of one call."""
+
+MOST_LENGTHS = 100
+"""Lengths of one step that are tried."""
 
 
 @dataclass(frozen=True)
@@ -85,13 +86,13 @@ class Losses:
         """By how much each slope jumps."""
         return self.upper - self.lower
 
-    def slopes(self, residuals: Array, width: float, part: Any = slice(None)) -> Array:
+    def slopes(self, residuals: Array, width: float) -> Array:
         """Slopes of the rounded losses, in [lower, upper]."""
         slopes = residuals * (1.0 / width)
         slopes += 0.5
         np.clip(slopes, 0.0, 1.0, out=slopes)
-        slopes *= self.jump[part]
-        slopes += self.lower[part]
+        slopes *= self.jump
+        slopes += self.lower
         return slopes
 
 
@@ -120,7 +121,7 @@ class Rounded:
     plane: Array
     residuals: Array
     width: float
-    inside: NDArray[np.intp]
+    inside: Indices
     rounding: float
     primal: float
     descent: Array
@@ -128,18 +129,15 @@ class Rounded:
     @classmethod
     def at(cls, losses: Losses, plane: Array, residuals: Array, width: float) -> Rounded:
         """Round the losses at a plane with known residuals."""
-        inside, pull, linear = [], np.zeros_like(plane), 0.0
-        for first in range(0, len(residuals), CHUNK):
-            part = slice(first, first + CHUNK)
-            slopes = losses.slopes(residuals[part], width, part)
-            inside.append(first + np.flatnonzero(np.abs(residuals[part]) < 0.5 * width))
-            pull += slopes @ losses.rows[part]
-            linear += float(slopes @ residuals[part])
-        near = np.concatenate(inside)
+        slopes, near = (
+            losses.slopes(residuals, width),
+            np.flatnonzero(np.abs(residuals) < width / 2),
+        )
         distances, w = np.abs(residuals[near]), np.append(plane[:-1], 0.0)
         rounding = float(losses.jump[near] @ (distances * (0.5 - distances / width)))
-        primal = linear + rounding + 0.5 * float(w @ w)
-        return cls(losses, plane, residuals, width, near, rounding, primal, pull - w)
+        primal = float(slopes @ residuals) + rounding + 0.5 * float(w @ w)
+        descent = slopes @ losses.rows - w
+        return cls(losses, plane, residuals, width, near, rounding, primal, descent)
 
     @property
     def error(self) -> float:
@@ -154,38 +152,45 @@ class Rounded:
         the diagonal.
         """
         rows, near = self.losses.rows, self.inside
-        curvature = np.zeros(len(rows))
-        curvature[near] = self.losses.jump[near] / (fall * self.width)
-        change = (1.0 - fall) * curvature[near] * self.residuals[near]
+        curvature = self.losses.jump[near] / (fall * self.width)
+        change = (1.0 - fall) * curvature * self.residuals[near]
         descent = self.descent + change @ rows[near] if fall < 1.0 else self.descent
         hessian = np.diag(np.append(np.ones(len(descent) - 1), 0.0))
-        many = 2 * len(near) > len(rows)  # then all are taken, which saves copying them
-        for first in range(0, len(rows) if many else len(near), CHUNK):
-            part = slice(first, first + CHUNK)
-            taken = part if many else near[part]
-            columns = rows.T[:, taken]
-            hessian += (columns * curvature[taken]) @ columns.T
+        for first in range(0, len(near), CHUNK):
+            columns = rows.T.take(near[first : first + CHUNK], axis=1)
+            hessian += (columns * curvature[first : first + CHUNK]) @ columns.T
         if hessian[-1, -1] == 0.0:  # no bias, or as if one instance were inside, for its scale
             hessian[-1, -1] = self.losses.jump.mean() / (fall * self.width) or 1.0
         scale = 1.0 / np.sqrt(hessian.diagonal())
         hessian *= scale * scale[:, None]
-        diagonal = hessian.reshape(-1)[:: len(hessian) + 1]
-        diagonal += 1e-14  # so that rounding errors do not make it singular
+        hessian.flat[:: len(hessian) + 1] += 1e-14  # lest rounding errors make it singular
         return scale * np.linalg.solve(hessian, scale * descent)
 
     def moved(self, step: Array) -> Rounded:
-        """Where a step leads, or the lowest point of its line if that is far from there."""
+        """Where a step leads, or about the lowest point of its line if that is far from there.
 
-        def along(length: float) -> Rounded:
-            plane, residuals = self.plane + length * step, self.residuals - length * change
-            return Rounded.at(self.losses, plane, residuals, self.width)
-
+        There the slope along the line is a twentieth of what it was at the start, or less.
+        """
         slope, change = -float(self.descent @ step), self.losses.rows @ step
-        whole = along(1.0)
-        end = -float(whole.descent @ step)
-        if abs(end) <= 0.5 * abs(slope):
-            return whole
-        return along(self._lowest(step, change, slope, end))
+        low, low_slope, high, high_slope, length = 0.0, slope, np.inf, np.inf, 1.0
+        for share in (0.5, *[0.05] * MOST_LENGTHS):
+            plane, residuals = self.plane + length * step, self.residuals - length * change
+            there = Rounded.at(self.losses, plane, residuals, self.width)
+            found = -float(there.descent @ step)
+            if abs(found) <= share * abs(slope):
+                break
+            if found < 0.0:
+                low, low_slope = length, found
+            else:
+                high, high_slope = length, found
+            if high_slope <= low_slope:  # nothing but rounding errors
+                break
+            if high == np.inf:
+                length *= 4.0
+            else:
+                secant = low - low_slope * (high - low) / (high_slope - low_slope)
+                length = np.clip(secant, 0.9 * low + 0.1 * high, 0.1 * low + 0.9 * high)
+        return there
 
     def narrowed(self, fall: float) -> Rounded:
         """Where the minimiser for a smaller width would be; the same plane if that is nearer."""
@@ -199,35 +204,6 @@ class Rounded:
     def rounded_to(self, width: float) -> Rounded:
         """The same plane with another width."""
         return Rounded.at(self.losses, self.plane, self.residuals, width)
-
-    def _lowest(self, step: Array, change: Array, slope: float, end: float) -> float:
-        """Step length at which the slope along the line is a twentieth of what it was, or less."""
-
-        def slope_at(t: float, part: Any = slice(None)) -> float:
-            before, there = self.residuals[part], self.residuals[part] - t * change[part]
-            v = (self.losses.slopes(r, self.width, part) for r in (there, before))
-            return float(slope + t * (step[:-1] @ step[:-1]) - (next(v) - next(v)) @ change[part])
-
-        low, low_slope, high, high_slope = 0.0, slope, 1.0, end
-        while high_slope < 0.0 and high < 1e30:
-            low, low_slope, high = high, high_slope, 4.0 * high
-            high_slope = slope_at(high)
-        if high_slope <= low_slope:  # nothing but rounding errors
-            return high
-        near, far = self.residuals, self.residuals - high * change
-        beyond = np.minimum(np.abs(near), np.abs(far)) >= 0.5 * self.width
-        moving = np.flatnonzero(~beyond | (near * far < 0.0))  # the slopes of all others stay
-        for _ in range(60):
-            secant = low - low_slope * (high - low) / (high_slope - low_slope)
-            length = float(np.clip(secant, 0.9 * low + 0.1 * high, 0.1 * low + 0.9 * high))
-            found = slope_at(length, moving)
-            if abs(found) <= 0.05 * abs(slope):
-                break
-            if found < 0.0:
-                low, low_slope = length, found
-            else:
-                high, high_slope = length, found
-        return length
 
     def feasible(self) -> Feasible:
         """The slopes, balanced over the instances within the width, and their gap."""
