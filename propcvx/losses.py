@@ -161,7 +161,7 @@ def _huberised_hinge(margins: Array) -> Array:
 
 
 def _huberised_hinge_expression(margins: cp.Expression) -> cp.Expression:
-    return cp.huber(_hinge_expression(margins), 2.0)
+    return cp.huber(_hinge_expression(margins), 2)
 
 
 def _logistic(margins: Array) -> Array:

@@ -70,8 +70,9 @@ class LaplacianMeanMap(MeanMap):
         )
         wanted = np.vstack([roots[:, None] * means, np.zeros((2 * len(means), means.shape[1]))])
         found = np.linalg.lstsq(design, wanted)[0].reshape(2, *means.shape)
-        shares = bags.sizes * np.stack([p, 1.0 - p])
-        shares /= np.maximum(shares.sum(axis=1, keepdims=True), 1.0)
+        counts = np.stack([p, 1.0 - p]) * bags.sizes
+        totals = counts.sum(axis=1, keepdims=True)
+        shares = counts / np.where(totals > 0.0, totals, 1.0)
         return np.einsum("ck,ckr->cr", shares, found), ill_posed
 
 
