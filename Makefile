@@ -19,8 +19,7 @@ demo: $(VENV)/package
 test: export OMP_NUM_THREADS = 1
 test: export OPENBLAS_NUM_THREADS = 1
 test: $(VENV)/with-solvers,exact,dask,tests
-	$(BIN)/python -m slipcover --source propcvx --branch --skip-covered --fail-under 95 \
-		-m pytest -n auto --dist worksteal --durations 25
+	$(BIN)/pytest -n auto --dist worksteal --durations 25 --cov=propcvx
 
 # Ratios inside a group are what counts; real sets are read from the folder that PROPCVX_DATA names.
 bench: $(VENV)/with-solvers,exact,dask,tests

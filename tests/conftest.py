@@ -14,6 +14,13 @@ settings.load_profile("ci")
 ROOT = Path(__file__).resolve().parents[1]
 
 
+def pytest_configure(config):
+    """Ignore two warnings that many tests cause: names in setup.cfg would be imported too early
+    for their coverage to be counted."""
+    for name in ("FewBagsWarning", "PoorFitWarning"):
+        config.addinivalue_line("filterwarnings", f"ignore::propcvx.errors.{name}")
+
+
 def pytest_collection_modifyitems(items):
     for item in items:
         if "data_dir" in getattr(item, "fixturenames", ()):

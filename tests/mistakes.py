@@ -191,14 +191,11 @@ _EACH = {
         *("y must", "[0, 1]", "got -1"),
         call=lambda cls: cls().fit(X, [0, 1] * 4).score(X, [-1, 1] * 4),
     ),
-    **{
-        f"{name} before fit": calls(
-            "{cls}",
-            call=lambda cls, name=name, given=given: getattr(cls(), name)(*given),
-            error=NotFittedError,
-        )
-        for name, given in {"predict": [X], "score": [X, Y], "transduce": []}.items()
-    },
+    "predict before fit": calls("{cls}", call=lambda cls: cls().predict(X), error=NotFittedError),
+    "score before fit": calls("{cls}", call=lambda cls: cls().score(X, Y), error=NotFittedError),
+    "transduce before fit": calls(
+        "{cls}", call=lambda cls: cls().transduce(), error=NotFittedError
+    ),
 }
 
 _MEANS = {
@@ -257,17 +254,10 @@ _CONV = {
     **wrong("intercept", "centre", classes=(ConvPropSVM,)),
     **wrong("relaxation", "sdp", classes=(ConvPropSVM,)),
     **wrong("rounding", "sign", classes=(ConvPropSVM,)),
-    **{
-        f"{name}={value!r}": conv(
-            f"{name} must", repr(value), relaxation=CuttingPlanes(**{name: value})
-        )
-        for name, value in {
-            "max_cuts": 0,
-            "oracle": "greedy",
-            "master": "dual",
-            "tol": -1.0,
-        }.items()
-    },
+    "max_cuts=0": conv("max_cuts must", "0", relaxation=CuttingPlanes(max_cuts=0)),
+    "oracle='greedy'": conv("oracle must", "'greedy'", relaxation=CuttingPlanes(oracle="greedy")),
+    "master='dual'": conv("master must", "'dual'", relaxation=CuttingPlanes(master="dual")),
+    "tol=-1.0": conv("tol must", "-1.0", relaxation=CuttingPlanes(tol=-1.0)),
     "variance 0": conv(
         *("variance must", "got 0"),
         relaxation=CuttingPlanes(oracle=partial(CoordinateOracle.on_axes, variance=0)),

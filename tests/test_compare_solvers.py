@@ -3,18 +3,14 @@
 import json
 import os
 import re
-import sys
 import time
 from dataclasses import replace
-from pathlib import Path
 
 import cvxpy as cp
 import numpy as np
 import pytest
-from threadpoolctl import threadpool_info
-
-sys.path.append(str(Path(__file__).resolve().parents[1] / "docs" / "results"))
 from other_ways import WAYS, OtherWay
+from threadpoolctl import threadpool_info
 
 from propcvx.cli import main
 from propcvx.errors import InputError, LicenceError, SolverError, UnsupportedSolverError

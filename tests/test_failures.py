@@ -187,20 +187,6 @@ def test_the_solver_of_the_master_does_not_change_its_value():
     assert default.history_.objectives == pytest.approx(other.history_.objectives, rel=2e-8)
 
 
-def test_a_usable_answer_is_not_lost_to_a_failure_after_it(break_solver):
-    break_solver("osqp", stopping_early)
-    break_solver("clarabel", failing)
-    clf = estimator("InvCal", ["osqp", "clarabel"])
-    with pytest.warns(InaccurateSolutionWarning, match="osqp stopped before its tolerance"):
-        clf.fit(X, Y)
-    assert clf.history_[0].solver == "osqp"
-
-
-def test_each_of_several_solvers_has_options_of_its_own():
-    solvers = [("osqp", {"max_iter": 1}), ("clarabel", {"max_iter": 99})]
-    assert estimator("InvCal", solvers).fit(X, Y).history_[0].solver == "clarabel"
-
-
 def test_when_none_of_several_answers_all_are_named(break_solver):
     for solver in ("osqp", "clarabel"):
         break_solver(solver, infeasible)

@@ -104,8 +104,8 @@ def test_labeling_step_is_the_best_of_all_labelings(name, weighted, step):
     assert reached == pytest.approx(least, rel=1e-12, abs=1e-12)
 
 
-@given(bags_and_scores(max_bags=4, max_size=6, most=20), st.floats(0, 50))
-def test_labeling_step_solves_its_program(problem, weight):
+@given(bags_and_scores(max_bags=5, max_size=8, most=25), st.floats(0, 50), st.floats(0, 0.4))
+def test_sorting_solves_the_boolean_programs(problem, weight, epsilon):
     (bags, scores), loss = problem, PROPORTION_LOSSES["absolute"]
     weights = weight * np.linspace(0.5, 1.5, bags.n_bags)
     program = labeling_program(bags, loss).set(
@@ -116,6 +116,10 @@ def test_labeling_step_solves_its_program(problem, weight):
     labeling = best_labeling(scores, bags, loss, weights)
     reached = step_cost(scores, bags, loss, weights, labeling[None])[0]
     assert solve(program, "highs").value == pytest.approx(reached, rel=1e-6, abs=1e-6)
+    feasible = feasible_or_nearest(bags, epsilon)
+    value = feasible.best(scores) @ scores
+    separation = linear_separation(feasible).set(scores=scores)
+    assert solve(separation, "highs").value == pytest.approx(value, abs=1e-6)
 
 
 # Feasible labelings
@@ -139,22 +143,18 @@ def test_the_feasible_labelings_are_those_within_epsilon(bags, epsilon):
 
 
 @given(bags_of_few())
-def test_nearest_is_feasible_for_the_smallest_epsilon(bags):
+def test_nearest_is_feasible_for_the_smallest_epsilon_whichever_class_is_positive(bags):
     rows = all_labelings(bags)
     gaps = bags.sizes * np.abs(shares_of(bags, rows) - bags.proportions)
     excess = (gaps - gaps.min(axis=0)).max(axis=1)
-    found = {tuple(row) for row in FeasibleLabelings.nearest(bags).enumerate()}
+    other = replace(bags, proportions=1 - bags.proportions, labels=-bags.labels)
+    found, turned = (
+        {tuple(sign * row) for row in FeasibleLabelings.nearest(one).enumerate()}
+        for sign, one in ((1, bags), (-1, other))
+    )
+    assert turned == found
     assert found >= {tuple(row) for row in rows[excess <= 1e-9]}
     assert found <= {tuple(row) for row in rows[excess <= 3e-6]}, "3 times the slack of counts"
-
-
-@given(bags_of_few())
-def test_nearest_counts_are_those_of_the_other_class(bags):
-    """Of two equally near counts both are feasible, whichever class is called positive."""
-    other = replace(bags, proportions=1 - bags.proportions, labels=-bags.labels)
-    feasible, turned = FeasibleLabelings.nearest(bags), FeasibleLabelings.nearest(other)
-    np.testing.assert_array_equal(turned.lower, bags.sizes - feasible.upper)
-    np.testing.assert_array_equal(turned.upper, bags.sizes - feasible.lower)
 
 
 # The separation problem along one dimension
@@ -171,16 +171,6 @@ def test_best_is_the_best_of_all_in_every_column(problem, epsilon):
         assert found in feasible
         assert found @ column == pytest.approx((rows @ column).max(), abs=1e-12)
         assert feasible.best(column) @ column == pytest.approx(found @ column, abs=1e-12)
-
-
-@given(bags_and_scores(max_bags=5, max_size=8, most=25), st.floats(0, 0.4))
-@settings(max_examples=20)
-def test_best_solves_its_program(problem, epsilon):
-    bags, scores = problem
-    feasible = feasible_or_nearest(bags, epsilon)
-    program = linear_separation(feasible).set(scores=scores)
-    value = feasible.best(scores) @ scores
-    assert solve(program, "highs").value == pytest.approx(value, abs=1e-6)
 
 
 @pytest.mark.parametrize("sizes", [(1,) * 50, (300, 1, 2, 77), (64,) * 20])
@@ -230,14 +220,10 @@ def test_the_error_names_an_epsilon_and_a_proportion_that_do(size, share):
         assert share * size == pytest.approx(round(share * size), abs=1e-6)
 
 
-def rounded_proportions(n_bags):
-    """Bags of three, one positive in each, whose proportions were written with two decimals."""
-    ids = np.repeat([f"ward {k}" for k in range(n_bags)], 3)
-    return bag_target(ids, dict.fromkeys(ids, 0.33) | {"ward 1": 0.4})
-
-
 def test_one_error_names_all_infeasible_bags_and_the_epsilon_that_suffices():
-    bags = Bags.from_target(rounded_proportions(8)[::-1])
+    """Bags of three, one positive in each, whose proportions were written with two decimals."""
+    ids = np.repeat([f"ward {k}" for k in range(8)], 3)[::-1]
+    bags = Bags.from_target(bag_target(ids, dict.fromkeys(ids, 0.33) | {"ward 1": 0.4}))
     with pytest.raises(InfeasibleLabelingError) as raised:
         bags.count_range(0.0)
     message = str(raised.value)
@@ -293,25 +279,17 @@ def permutations(n):
 @given(labeling_steps(), st.data())
 @settings(max_examples=100)
 def test_other_rows_and_names_of_bags_give_the_same_labels(step, data):
-    """Ties are broken as given, whatever the order of rows and the names of bags."""
+    """Ties are broken as given; where the rows stay, also as they are by default."""
     scores, bags, loss, weights = step.values()
-    order = data.draw(permutations(bags.n_instances))
+    rows, order = np.arange(bags.n_instances), data.draw(permutations(bags.n_instances))
     old = data.draw(permutations(bags.n_bags))  # the old index of each bag
-    ties = data.draw(permutations(bags.n_instances)).astype(float)
-    permuted = scores[order], bags.take(order, old), loss, weights[old]
-    labeling, again = best_labeling(**step, ties=ties), best_labeling(*permuted, ties=ties[order])
-    np.testing.assert_array_equal(again, labeling[order])
-
-
-@given(labeling_steps(), st.data())
-def test_other_names_of_bags_give_the_same_labels_where_scores_tie(step, data):
-    scores, bags, loss, weights = step.values()
-    old = data.draw(permutations(bags.n_bags))
-    renamed = bags.take(np.arange(bags.n_instances), old)
-    for ties in (None, random_labeling(bags, np.random.RandomState(0))):
-        again = best_labeling(scores, renamed, loss, weights[old], ties=ties)
-        np.testing.assert_array_equal(again, best_labeling(**step, ties=ties))
-    here, there = FeasibleLabelings.nearest(bags), FeasibleLabelings.nearest(renamed)
+    given = data.draw(permutations(bags.n_instances)).astype(float)
+    signs = random_labeling(bags, np.random.RandomState(0))
+    for kept, ties in ((order, given), (rows, signs), (rows, None)):
+        permuted = scores[kept], bags.take(kept, old), loss, weights[old]
+        again = best_labeling(*permuted, ties=None if ties is None else ties[kept])
+        np.testing.assert_array_equal(again, best_labeling(**step, ties=ties)[kept])
+    here, there = (FeasibleLabelings.nearest(one) for one in (bags, bags.take(rows, old)))
     np.testing.assert_array_equal(there.best(scores), here.best(scores))
     listed = {tuple(labeling) for labeling in here.enumerate()}
     assert listed == {tuple(labeling) for labeling in there.enumerate()}

@@ -2,10 +2,11 @@
 
 import pickle
 from dataclasses import replace
-from itertools import pairwise
+from unittest.mock import Mock
 
 import numpy as np
 import pytest
+from sklearn.base import clone
 from small_problems import best_value, small_problem
 
 from propcvx import ConvPropSVM, CuttingPlanes, bag_target, certify
@@ -22,6 +23,10 @@ from propcvx.relaxation.table import TOL
 
 pytestmark = pytest.mark.filterwarnings("ignore::propcvx.errors.InaccurateSolutionWarning")
 
+PROBLEM = small_problem(1)
+X, Y, FEASIBLE = PROBLEM.X, PROBLEM.y, FeasibleLabelings.of(PROBLEM.bags, 0.0)
+BEST = best_value(X, FEASIBLE, 1.0)
+
 
 class Loose(AscentOracle):
     """An oracle whose bound is valid and never exact: that of the largest eigenvalue."""
@@ -32,28 +37,26 @@ class Loose(AscentOracle):
 
 
 def test_an_oracle_of_ones_own_may_prove_a_bound_without_being_exact():
-    problem = small_problem(1, sizes=(4, 4))
-    relaxation = CuttingPlanes(oracle=Loose, max_cuts=7, tol=0.0)
-    clf = ConvPropSVM(intercept="none", relaxation=relaxation).fit(problem.X, problem.y)
-    best = best_value(problem.X, FeasibleLabelings.of(problem.bags, 0.0), 1.0)
-    assert 0.0 < clf.bounds_.lower <= best * (1.0 + 1e-9)
-    assert clf.bounds_.upper >= best * (1.0 - 1e-9)
-    assert len(clf.bounds_history_) > 1
-    for before, after in pairwise([*clf.bounds_history_, clf.bounds_]):
-        assert after.lower >= before.lower
-        assert after.upper <= before.upper
+    rounds, planes = [], CuttingPlanes(oracle=Loose, max_cuts=7, tol=0.0)
+    planes.relax(X, FEASIBLE, 1.0, on_round=rounds.append)
+    lowers, uppers = [one.lower for one in rounds], [one.upper for one in rounds]
+    assert 0.0 < lowers[0] < lowers[-1] <= BEST * (1.0 + 1e-9)
+    assert lowers == sorted(lowers)
+    assert uppers == sorted(uppers, reverse=True)
+    bounds = ConvPropSVM(intercept="none", relaxation=planes).fit(X, Y).bounds_
+    assert bounds.lower == pytest.approx(lowers[-1], rel=1e-6)
+    assert bounds.upper >= BEST * (1.0 - 1e-9)
 
 
 def test_a_master_of_ones_own():
-    problem, calls = small_problem(2), []
+    calls = []
 
     def master(features, C, **how):
         calls.append(how)
         return MASTERS["group"](features, C, **how)
 
     relaxation = CuttingPlanes(master=master, max_cuts=2)
-    clf = ConvPropSVM(relaxation=relaxation, solver="ecos", solver_tol=1e-7)
-    clf.fit(problem.X, problem.y)
+    clf = ConvPropSVM(relaxation=relaxation, solver="ecos", solver_tol=1e-7).fit(X, Y)
     assert calls == [{"solver": "ecos", "tol": 1e-7, "options": {}}]
     assert clf.history_[0].solver == "ecos"
 
@@ -79,7 +82,6 @@ def test_what_an_oracle_returns_is_checked(message):
         def __call__(self, alpha):
             return WRONG[message](super().__call__(alpha))
 
-    X = np.random.RandomState(0).randn(8, 2)
     y = bag_target([0] * 4 + [1] * 4, [0.5, 0.25], [0, 0, 0, 0, 0, 1, 0, 0])
     with pytest.raises(InputError, match=f"Wrong returned {message}"):
         ConvPropSVM(relaxation=CuttingPlanes(oracle=Wrong)).fit(X, y)
@@ -124,39 +126,36 @@ WRONG_RESULTS = [
 
 @pytest.mark.parametrize(("relaxation", "message"), WRONG_RESULTS)
 def test_an_unusable_result_of_a_relaxation_is_an_error_that_names_it(relaxation, message):
-    problem = small_problem(0)
     with pytest.raises(InputError, match=message):
-        ConvPropSVM(relaxation=relaxation).fit(problem.X, problem.y)
+        ConvPropSVM(relaxation=relaxation).fit(X, Y)
     with pytest.raises(InputError, match=message):
-        certify(problem.X, problem.y, kinds=relaxation)
-    row = compare_relaxations(problem.X, problem.y, kinds=relaxation)[-1]
-    assert row["lower"] is None
-    assert row["status"] == "refused"
+        certify(X, Y, kinds=relaxation)
+    row = compare_relaxations(X, Y, kinds=relaxation)[-1]
     name = type(relaxation).__name__
-    assert row["kind"] == name
+    assert (row["kind"], row["status"], row["lower"]) == (name, "refused", None)
     assert name in row["reason"]
 
 
 def test_a_lower_bound_above_the_best_labeling_is_found_out_wherever_it_came_first():
     """Nothing that it returns is above its upper bound; the search finds a better labeling."""
-    problem = small_problem(0)
-    best = certify(problem.X, problem.y, kinds="enumeration").upper
-    liar = Own(lower=1.01 * best, upper=2.0 * best)
+    liar = Own(lower=1.01 * BEST, upper=2.0 * BEST)
     with pytest.raises(CrossedBoundsError, match="Own"):
-        certify(problem.X, problem.y, kinds=[liar, "branch_and_bound"])
+        certify(X, Y, kinds=[liar, "branch_and_bound"], intercept="none")
     with pytest.raises(CrossedBoundsError, match="Own"):
-        ConvPropSVM(relaxation=liar, rounding="best").fit(problem.X, problem.y)
+        ConvPropSVM(relaxation=liar, rounding="best", intercept="none").fit(X, Y)
 
 
-def test_a_class_in_the_place_of_an_object_is_refused():
-    problem = small_problem(0)
-    for ask in (
-        lambda: ConvPropSVM(relaxation=Own).fit(problem.X, problem.y),
-        lambda: certify(problem.X, problem.y, kinds=[Own]),
-        lambda: compare_relaxations(problem.X, problem.y, kinds=[Own]),
-    ):
-        with pytest.raises(InputError, match=r"got the class Own; Own\(\.\.\.\) is an object"):
-            ask()
+@pytest.mark.parametrize(
+    "ask",
+    [
+        lambda kind: ConvPropSVM(relaxation=kind).fit(X, Y),
+        lambda kind: certify(X, Y, kinds=[kind]),
+        lambda kind: compare_relaxations(X, Y, kinds=[kind]),
+    ],
+)
+def test_a_class_in_the_place_of_an_object_is_refused(ask):
+    with pytest.raises(InputError, match=r"got the class Own; Own\(\.\.\.\) is an object"):
+        ask(Own)
 
 
 # --- relaxations of one's own by name, and beside the package's ----------------------------------
@@ -170,44 +169,34 @@ def registered():
 
 
 def test_a_registered_relaxation_has_what_the_packages_have(registered):
-    problem = small_problem(1)
-    best = certify(problem.X, problem.y, kinds="enumeration").upper
-    clf = ConvPropSVM(relaxation=registered, solver_tol=TOL).fit(problem.X, problem.y)
-    assert 0.0 < clf.bounds_.lower <= best * (1 + 1e-9)
-    result = certify(problem.X, problem.y, kinds=[registered])
+    clf = ConvPropSVM(relaxation=registered, solver_tol=TOL, intercept="none").fit(X, Y)
+    assert 0.0 < clf.bounds_.lower <= BEST * (1 + 1e-9)
+    result = certify(X, Y, kinds=[registered], intercept="none")
     assert result.lower == pytest.approx(clf.bounds_.lower, rel=1e-6)
-    assert "own" in {event.bound for event in result.history}
-    row = compare_relaxations(problem.X, problem.y, kinds=registered)[-1]
-    assert row["kind"] == "own"
+    row = compare_relaxations(X, Y, kinds=registered, intercept="none")[-1]
     assert row["lower"] == pytest.approx(clf.bounds_.lower, rel=1e-6)
-
-
-def test_a_registered_relaxation_comes_along_into_another_process(registered):
-    assert isinstance(
-        pickle.loads(pickle.dumps(ConvPropSVM(relaxation=registered))).relaxation, Own
-    )
-    assert pickle.loads(pickle.dumps(ConvPropSVM(relaxation="lifted"))).relaxation == "lifted"
+    assert row["kind"] == "own" in {event.bound for event in result.history}
+    for name, relaxation in (("own", Own), ("lifted", str)):
+        copied = pickle.loads(pickle.dumps(ConvPropSVM(relaxation=name)))
+        assert isinstance(copied.relaxation, relaxation), "also in another process"
 
 
 def test_objects_and_bounds_stand_beside_names():
     def cheapest(problem, interval, search):
         interval.prove("cheapest", 0.25 * interval.upper)
 
-    problem = small_problem(1)
-    kinds = [Own(), Own(), "enumeration", "cutting_planes"]
-    rows = compare_relaxations(problem.X, problem.y, kinds=[*kinds, Bound(cheapest)])
+    kinds = [Own(), Own(), "enumeration", "cutting_planes", Bound(cheapest)]
+    rows = compare_relaxations(X, Y, kinds=kinds)
     names = [row["kind"] for row in rows]
     assert names == ["search", "Own", "Own 2", "enumeration", "cutting_planes", "cheapest"]
-    lowers = [row["lower"] for row in rows[1:3]]
-    assert 0.0 < lowers[0] == lowers[1] <= rows[3]["upper"]
-    result = certify(problem.X, problem.y, kinds=[Bound(cheapest), Own()], tol=1e-9)
+    assert 0.0 < rows[1]["lower"] == rows[2]["lower"] <= rows[3]["upper"]
+    result = certify(X, Y, kinds=[Bound(cheapest), Own()], tol=1e-9)
     assert {"cheapest", "Own"} <= {event.bound for event in result.history}
 
 
 def test_the_square_loss_proves_nothing_of_an_interval():
-    problem = small_problem(1)
     with pytest.raises(InputError, match="diffrac bounds the square loss"):
-        certify(problem.X, problem.y, kinds=["diffrac"])
+        certify(X, Y, kinds=["diffrac"])
 
 
 # --- bounds are not forgotten, and cost no fit --------------------------------------------------
@@ -219,53 +208,52 @@ def test_the_square_loss_proves_nothing_of_an_interval():
 @pytest.mark.parametrize("scale", [1e-4, 1e4])
 def test_a_proof_is_one_at_every_scale(scale, relaxation):
     """In other units of the features, with C to match, bounds are the same up to these units."""
-    problem = small_problem(5, sizes=(4, 4))
 
     def bounds_of(scale):
         accurate = {"solver": "clarabel", "solver_tol": 1e-9}
         clf = ConvPropSVM(1.0 / scale**2, intercept="none", relaxation=relaxation, **accurate)
-        return clf.fit(scale * problem.X, problem.y).bounds_
+        return clf.fit(scale * X, Y).bounds_
 
     here, there = bounds_of(1.0), bounds_of(scale)
     assert there.gap == pytest.approx(here.gap, abs=1e-6)
     assert there.upper * scale**2 == pytest.approx(here.upper, rel=1e-6)
 
 
-def no_solver(*arguments, **options):
-    raise SolverError("no answer", "stub", "solver_error")
+@pytest.fixture
+def solver_raises(monkeypatch):
+    """Let the solver of the SVM of a labeling raise an error."""
+
+    def raises(error):
+        monkeypatch.setattr(labeling_svm, "solve", Mock(side_effect=error))
+
+    return raises
+
+
+NO_ANSWER = SolverError("no answer", "stub", "solver_error")
 
 
 @pytest.mark.parametrize("scale", [1e-3, 1.0, 1e3])
-def test_an_upper_bound_without_a_solver_is_that_of_the_best_multiple(scale, monkeypatch):
-    problem = small_problem(6)
-    labeling = problem.labels.astype(float)
-    monkeypatch.setattr(labeling_svm, "solve", no_solver)
-    along = problem.X.T @ labeling
+def test_an_upper_bound_without_a_solver_is_that_of_the_best_multiple(scale, solver_raises):
+    solver_raises(NO_ANSWER)
+    labeling = PROBLEM.labels.astype(float)
+    along = X.T @ labeling
     multiples = np.linspace(0.0, 1.0, 20_001)[:, None] * along
-    hinges = np.maximum(0.0, 1.0 - labeling * (multiples @ problem.X.T)).sum(axis=1)
+    hinges = np.maximum(0.0, 1.0 - labeling * (multiples @ X.T)).sum(axis=1)
     best = (0.5 * np.square(multiples).sum(axis=1) + hinges).min()
-    bound = labeling_upper_bound(problem.X, labeling, 1.0, weights=scale * along)
+    bound = labeling_upper_bound(X, labeling, 1.0, weights=scale * along)
     assert best * (1.0 - 1e-4) <= bound <= best * (1.0 + 1e-9)
 
 
-def test_a_fit_is_not_lost_in_its_last_certificate(monkeypatch):
-    problem = small_problem(7)
+def test_a_fit_is_not_lost_in_its_last_certificate(solver_raises):
     clf = ConvPropSVM(relaxation=CuttingPlanes(oracle="sweep"))
-    reference = clf.fit(problem.X, problem.y).bounds_
-    monkeypatch.setattr(labeling_svm, "solve", no_solver)
-    clf.fit(problem.X, problem.y)
+    reference = clf.fit(X, Y).bounds_
+    solver_raises(NO_ANSWER)
+    clf.fit(X, Y)
     assert clf.bounds_.lower == reference.lower
     assert reference.upper <= clf.bounds_.upper <= 8.0
-
-
-def test_an_interruption_of_the_last_certificate_costs_only_this(monkeypatch):
-    def interrupt(*arguments, **options):
-        raise KeyboardInterrupt
-
-    problem = small_problem(8)
-    monkeypatch.setattr(labeling_svm, "solve", interrupt)
-    clf = ConvPropSVM(relaxation=CuttingPlanes(oracle="sweep"))
+    solver_raises(KeyboardInterrupt)
+    interrupted = clone(clf)
     with pytest.raises(KeyboardInterrupt):
-        clf.fit(problem.X, problem.y)
-    assert clf.bounds_ is None
-    assert clf.predict(problem.X).shape == (8,)
+        interrupted.fit(X, Y)
+    assert interrupted.bounds_ is None
+    assert interrupted.predict(X).shape == (8,)

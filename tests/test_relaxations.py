@@ -2,6 +2,7 @@
 
 from functools import partial
 from itertools import combinations
+from unittest.mock import Mock
 
 import cvxpy as cp
 import numpy as np
@@ -30,10 +31,21 @@ from propcvx.solvers import solve
 
 pytestmark = pytest.mark.filterwarnings("ignore::propcvx.errors.InaccurateSolutionWarning")
 
-small = small_problems(max_size=4, max_bags=3, max_features=3)
-epsilons = st.sampled_from([0.0, 0.3])
 ALL_CUTS = CuttingPlanes(oracle="exhaustive", max_cuts=100, tol=0.0)
 QUICK = [name for name in RELAXATIONS if name != "mixed_integer"]
+
+
+def relaxable(seed, epsilon=0.0, **options):
+    """Features of a small problem and its feasible labelings."""
+    problem = small_problem(seed, n_features=3, **options)
+    return problem.X, FeasibleLabelings.of(problem.bags, epsilon)
+
+
+many_relaxable = st.builds(
+    lambda problem, epsilon: (problem.X, FeasibleLabelings.of(problem.bags, epsilon)),
+    small_problems(max_size=4, max_bags=3, max_features=3),
+    st.sampled_from([0.0, 0.3]),
+)
 
 
 def best_square(features, feasible, C):
@@ -53,19 +65,18 @@ CONTINUOUS = ContinuousLabels(), "osqp", best_value, 1e-6
 )
 @settings(max_examples=12)
 @given(
-    problem=small,
-    epsilon=epsilons,
+    case=many_relaxable,
     C=st.sampled_from([0.01, 0.1, 1.0, 20.0, 100.0]),
     tol=st.sampled_from([1e-8, 1e-3, 1e-1]),
     accurate=st.booleans(),
 )
 def test_bounds_hold_however_little_the_solver_does(
-    relaxation, inaccurate, best_of, near, problem, epsilon, C, tol, accurate
+    relaxation, inaccurate, best_of, near, case, C, tol, accurate
 ):
-    feasible = FeasibleLabelings.of(problem.bags, epsilon)
+    features, feasible = case
     solver = "clarabel" if accurate else inaccurate
-    reached = relaxation.relax(problem.X, feasible, C, solver=solver, tol=tol)
-    best = best_of(problem.X, feasible, C)
+    reached = relaxation.relax(features, feasible, C, solver=solver, tol=tol)
+    best = best_of(features, feasible, C)
     assert reached.lower <= best * (1.0 + 1e-9)
     assert reached.upper >= best * (1.0 - near)
     assert all(labeling in feasible for labeling in reached.labelings)
@@ -75,21 +86,14 @@ def test_bounds_hold_however_little_the_solver_does(
 
 
 @settings(max_examples=10)
-@given(problem=small, epsilon=epsilons, C=st.sampled_from([0.1, 1.0]))
-def test_lifted_is_below_mixtures_of_labelings_and_both_below_the_best(problem, epsilon, C):
-    feasible = FeasibleLabelings.of(problem.bags, epsilon)
-    lifted = Lifted().relax(problem.X, feasible, C, solver="clarabel")
-    mixed = ALL_CUTS.relax(problem.X, feasible, C)
-    best = best_value(problem.X, feasible, C)
+@given(case=many_relaxable, C=st.sampled_from([0.1, 1.0]))
+def test_lifted_is_below_mixtures_of_labelings_and_both_below_the_best(case, C):
+    lifted = Lifted().relax(*case, C, solver="clarabel")
+    mixed = ALL_CUTS.relax(*case, C)
     assert lifted.lower <= mixed.upper * (1.0 + 1e-9)
     assert lifted.lower == pytest.approx(lifted.value, rel=1e-4)
-    assert mixed.lower <= best * (1.0 + 1e-9)
+    assert mixed.lower <= best_value(*case, C) * (1.0 + 1e-9)
     assert mixed.lower == pytest.approx(mixed.upper, rel=1e-4)
-
-
-def relaxable(seed, **options):
-    problem = small_problem(seed, n_features=3, **options)
-    return problem.X, FeasibleLabelings.of(problem.bags, 0.0), 0.5
 
 
 def test_continuous_labels_are_weak_unless_labels_are_known():
@@ -110,10 +114,9 @@ def test_continuous_labels_are_weak_unless_labels_are_known():
 @pytest.mark.parametrize(("seed", "epsilon"), [(0, 0.0), (1, 0.3), (2, 0.3)])
 def test_the_mixed_integer_program_finds_the_best_labeling(seed, epsilon):
     pytest.importorskip("pyscipopt")
-    problem = small_problem(seed, sizes=(4, 3), known=0.2 * (seed % 2))
-    feasible = FeasibleLabelings.of(problem.bags, epsilon)
-    reached = MixedInteger().relax(problem.X, feasible, 0.7)
-    best = best_value(problem.X, feasible, 0.7)
+    features, feasible = relaxable(seed, epsilon, sizes=(4, 3), known=0.2 * (seed % 2))
+    reached = MixedInteger().relax(features, feasible, 0.7)
+    best = best_value(features, feasible, 0.7)
     assert reached.lower <= best * (1.0 + 1e-9)
     assert reached.upper == pytest.approx(best, rel=1e-6)
     assert reached.lower == pytest.approx(best, rel=1e-4)
@@ -130,19 +133,17 @@ def test_out_of_time_is_an_interval_and_no_error():
 
 
 def test_a_failure_before_the_time_is_over_is_one(monkeypatch):
-    def fails(*arguments, **options):
-        raise SolverError("no answer", "stub", "solver_error")
-
-    monkeypatch.setattr(mixed_integer, "ask", fails)
+    failure = SolverError("no answer", "stub", "solver_error")
+    monkeypatch.setattr(mixed_integer, "ask", Mock(side_effect=failure))
     with pytest.raises(SolverError, match="no answer"):
-        MixedInteger().relax(*relaxable(0))
+        MixedInteger().relax(*relaxable(0), 0.5)
 
 
 # --- DIFFRAC ------------------------------------------------------------------------------------
 
 
 def test_the_square_loss_of_a_labeling_is_ridge_regression():
-    features, feasible, C = relaxable(0)
+    (features, feasible), C = relaxable(0), 0.5
     labeling = next(feasible.enumerate())
     weights, value = ridge(features, labeling, C)
     residuals = labeling - features @ weights
@@ -189,31 +190,17 @@ def test_swapped_classes_are_the_same_problem(name):
 )
 def test_what_cannot_be_done_is_said(relaxation, message):
     with pytest.raises(InputError, match=message):
-        relaxation.relax(*relaxable(0))
+        relaxation.relax(*relaxable(0), 0.5)
 
 
 # --- the lifted matrix, its two programs, and facts of one's own --------------------------------
 
 
-@settings(max_examples=20)
-@given(problem=small, epsilon=epsilons)
-def test_every_feasible_labeling_has_what_is_lifted(problem, epsilon):
-    feasible = FeasibleLabelings.of(problem.bags, epsilon)
-    lifting = Lifting.of(feasible)
-    span = lifting.span.toarray()
-    np.testing.assert_allclose(span.T @ span, np.eye(span.shape[1]), atol=1e-12)
-    for labeling in feasible.enumerate():
-        x = np.append(1.0, labeling)
-        np.testing.assert_allclose(span @ (span.T @ x), x, atol=1e-12)
-        assert (lifting.ranges @ x >= 0.0).all()
-        assert (lifting.rows @ x >= 0.0).all()
-
-
 @settings(max_examples=15)
-@given(problem=small, epsilon=epsilons, seed=st.integers(0, 2**32 - 1))
-def test_a_quadratic_form_is_bounded_whatever_the_multipliers(problem, epsilon, seed):
-    feasible, random = FeasibleLabelings.of(problem.bags, epsilon), np.random.RandomState(seed)
-    lifting, n = Lifting.of(feasible), len(problem.X)
+@given(case=many_relaxable, seed=st.integers(0, 2**32 - 1))
+def test_a_quadratic_form_is_bounded_whatever_the_multipliers(case, seed):
+    (features, feasible), random = case, np.random.RandomState(seed)
+    lifting, n = Lifting.of(feasible), len(features)
     quadratic = random.randn(n, n)
     quadratic = quadratic + quadratic.T
     largest = max(y @ quadratic @ y for y in feasible.enumerate())
@@ -224,22 +211,20 @@ def test_a_quadratic_form_is_bounded_whatever_the_multipliers(problem, epsilon, 
 
 
 @pytest.mark.parametrize(("seed", "epsilon"), [(0, 0.0), (1, 0.3), (3, 0.0)])
-def test_both_sides_of_the_lifted_svm_agree(seed, epsilon):
-    problem = small_problem(seed, known=0.2 * (seed % 2))
-    feasible = FeasibleLabelings.of(problem.bags, epsilon)
-    primal = solve(lifted_svm(problem.X, feasible, 0.5), "clarabel", residuals=False)
-    dual = solve(lifted_svm_dual(problem.X, feasible, 0.5), "clarabel", residuals=False)
-    assert dual.value == pytest.approx(primal.value, rel=1e-3)
-    lifting = Lifting.of(feasible)
-    order = lifting.span.shape[1]
-    U = 2.0 * dual.duals["semidefinite"][:order, :order]
-    X = lifting.span @ U @ lifting.span.T
-    np.testing.assert_allclose(np.diag(X), 1.0, atol=1e-6)
-    K = problem.X @ problem.X.T
+def test_both_sides_of_the_lifted_svm_and_the_svm_of_its_matrix_agree(seed, epsilon):
+    features, feasible = relaxable(seed, epsilon, known=0.2 * (seed % 2))
+    primal, dual = (
+        solve(build(features, feasible, 0.5), "clarabel", residuals=False).value
+        for build in (lifted_svm, lifted_svm_dual)
+    )
+    assert dual == pytest.approx(primal, rel=1e-3)
+    reached = Lifted().relax(features, feasible, 0.5, solver="clarabel")
+    M = (reached.vectors.T * reached.weights) @ reached.vectors
+    np.testing.assert_allclose(np.diag(M), 1.0, atol=1e-6)
     alpha = cp.Variable(8)
-    inner = cp.sum(alpha) - 0.5 * cp.quad_form(alpha, cp.psd_wrap(K * X[1:, 1:]))
+    inner = cp.sum(alpha) - 0.5 * cp.quad_form(alpha, cp.psd_wrap(features @ features.T * M))
     inner = cp.Problem(cp.Maximize(inner), [alpha >= 0, alpha <= 0.5]).solve("CLARABEL")
-    assert inner == pytest.approx(dual.value, rel=1e-4)
+    assert inner == pytest.approx(dual, rel=1e-4)
 
 
 @settings(max_examples=12)
@@ -250,10 +235,9 @@ def test_a_lifted_matrix_is_an_even_mixture(seed, size):
     X /= X[0, 0]
     vectors, weights = mixture(X)
     assert weights.sum() == pytest.approx(1.0)
-    np.testing.assert_allclose(weights @ vectors, X[0, 1:], atol=1e-6 * np.abs(X).max())
-    np.testing.assert_allclose(
-        (vectors.T * weights) @ vectors, X[1:, 1:], atol=1e-6 * np.abs(X).max()
-    )
+    close = partial(np.testing.assert_allclose, atol=1e-6 * np.abs(X).max())
+    close(weights @ vectors, X[0, 1:])
+    close((vectors.T * weights) @ vectors, X[1:, 1:])
 
 
 # --- max-margin clustering is the case of no proportions ----------------------------------------
@@ -291,34 +275,32 @@ def triangles(M):
 @pytest.mark.parametrize(("solver", "tol"), [("clarabel", 1e-8), ("scs", 0.3)])
 @pytest.mark.parametrize(("seed", "epsilon"), [(0, 0.0), (1, 0.3)])
 def test_a_bound_with_facts_holds_whatever_the_solver(seed, epsilon, solver, tol):
-    problem = small_problem(seed, sizes=(4, 3), n_features=3, known=0.1)
-    feasible, random = FeasibleLabelings.of(problem.bags, epsilon), np.random.RandomState(seed)
+    case, random = relaxable(seed, epsilon, sizes=(4, 3), known=0.1), np.random.RandomState(seed)
     form, equal = random.randn(7, 7), random.randn(2, 7)
-    most = max(labeling @ form @ labeling for labeling in feasible.enumerate())
+    most = max(labeling @ form @ labeling for labeling in case[1].enumerate())
 
     def facts(M):
         total = cp.sum(cp.multiply(form, M))
         equations = equal @ cp.diag(M) == equal.sum(axis=1)
         return [*triangles(M), total <= most, equations, 7 * np.eye(7) >> M]
 
-    oracle = SemidefiniteOracle(problem.X, feasible, solver=solver, tol=tol, facts=facts)
-    exact = ExhaustiveOracle(problem.X, feasible)
+    oracle = SemidefiniteOracle(*case, solver=solver, tol=tol, facts=facts)
+    exact = ExhaustiveOracle(*case)
     for C in (1e-3, 1e3):
         alpha = C * random.uniform(size=7)
         assert oracle(alpha).bound >= exact(alpha).value * (1 - 1e-12)
         if solver == "clarabel":
-            without = SemidefiniteOracle(problem.X, feasible, tol=tol)(alpha).bound
+            without = SemidefiniteOracle(*case, tol=tol)(alpha).bound
             assert oracle(alpha).bound <= without * (1 + 1e-5)
 
 
 def test_facts_prove_more_of_the_same_alpha():
-    problem, C = small_problem(10, sizes=(4, 4), n_features=3), 1.0
-    feasible = FeasibleLabelings.of(problem.bags, 0.0)
-    lifted = Lifted().relax(problem.X, feasible, C)
-    oracle = SemidefiniteOracle(problem.X, feasible, facts=triangles)
+    case, C = relaxable(10), 1.0
+    lifted = Lifted().relax(*case, C)
+    oracle = SemidefiniteOracle(*case, facts=triangles)
     tight = relaxation_lower_bound(lifted.alpha, oracle, C)
-    exact = relaxation_lower_bound(lifted.alpha, ExhaustiveOracle(problem.X, feasible), C)
-    assert 1.01 * lifted.lower < tight <= exact <= best_value(problem.X, feasible, C)
+    exact = relaxation_lower_bound(lifted.alpha, ExhaustiveOracle(*case), C)
+    assert 1.01 * lifted.lower < tight <= exact <= best_value(*case, C)
 
 
 @pytest.mark.parametrize(
@@ -332,7 +314,5 @@ def test_facts_prove_more_of_the_same_alpha():
     ],
 )
 def test_facts_that_are_none_are_refused(fact, message):
-    problem = small_problem(0)
-    oracle = SemidefiniteOracle(problem.X, FeasibleLabelings.of(problem.bags, 0.0), facts=fact)
     with pytest.raises(InputError, match=message):
-        oracle(np.ones(8))
+        SemidefiniteOracle(*relaxable(0), facts=fact)(np.ones(8))

@@ -12,10 +12,8 @@ from xml.etree import ElementTree
 import numpy as np
 import pandas as pd
 import pytest
-from scipy.stats import ttest_rel
-
-sys.path.append(str(Path(__file__).resolve().parents[1] / "docs"))
 import report_tables
+from scipy.stats import ttest_rel
 
 from propcvx.cli import main
 from propcvx.errors import InputError

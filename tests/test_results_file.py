@@ -11,6 +11,7 @@ import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
+from functools import partial
 
 import pytest
 
@@ -53,6 +54,13 @@ def uninterrupted(tmp_path_factory):
     return content(file), time.perf_counter() - start
 
 
+def start(work):
+    """Begin some work in a process of its own."""
+    process = multiprocessing.get_context("fork").Process(target=work)
+    process.start()
+    return process
+
+
 def begin(file):
     """Run the plan in a process of its own."""
 
@@ -60,20 +68,24 @@ def begin(file):
         with suppress(KeyboardInterrupt):
             run_plan(PLAN, file, progress=False)
 
-    process = multiprocessing.get_context("fork").Process(target=work)
-    process.start()
-    return process
+    return start(work)
 
 
-def until(condition, seconds=180.0):
-    end = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < end
-        time.sleep(0.02)
+def stop(process, how):
+    os.kill(process.pid, how)
+    process.join()
 
 
 def n_left(file):
     return len(unfinished(PLAN, file))
+
+
+def wait_for(n_cells, file):
+    """Wait until that many cells of the plan are done."""
+    end = time.monotonic() + 180.0
+    while n_left(file) > len(PLAN) - n_cells:
+        assert time.monotonic() < end
+        time.sleep(0.02)
 
 
 # Runs that end
@@ -88,8 +100,7 @@ def test_runs_that_are_stopped_at_random_moments_are_continued(how, n_stops, fil
     for _ in range(n_stops):
         process = begin(file)
         time.sleep(pauses.uniform(0.0, 2.0 * seconds / n_stops))
-        os.kill(process.pid, how)
-        process.join()
+        stop(process, how)
         assert n_left(file) <= left
         left = n_left(file)
         if not left:
@@ -98,17 +109,6 @@ def test_runs_that_are_stopped_at_random_moments_are_continued(how, n_stops, fil
             left = len(PLAN)
     assert run_plan(PLAN, file, progress=False) == (left, ())
     assert content(file) == rows
-
-
-@posix
-@how_to_stop
-def test_what_had_ended_is_kept(how, file, uninterrupted):
-    process = begin(file)
-    until(lambda: n_left(file) <= len(PLAN) - 3)
-    os.kill(process.pid, how)
-    process.join()
-    assert n_left(file) <= len(PLAN) - 3
-    assert all(row in uninterrupted[0] for row in content(file))
 
 
 def test_a_last_line_that_is_not_whole_is_dropped(file, uninterrupted):
@@ -124,14 +124,15 @@ def test_a_last_line_that_is_not_whole_is_dropped(file, uninterrupted):
 
 
 @posix
-def test_two_runs_on_one_file_are_refused_until_the_first_ends(file, uninterrupted):
+@how_to_stop
+def test_two_runs_on_one_file_are_refused_and_what_the_first_did_is_kept(how, file, uninterrupted):
     first = begin(file)
-    until(lambda: n_left(file) < len(PLAN))
+    wait_for(3, file)
     with pytest.raises(InputError, match=r"results.jsonl is in the hands of another run"):
         run_plan(PLAN, file, progress=False)
-    os.kill(first.pid, signal.SIGKILL)
-    first.join()
-    run_plan(PLAN, file, progress=False)
+    stop(first, how)
+    assert all(row in uninterrupted[0] for row in content(file))
+    assert run_plan(PLAN, file, progress=False).done <= len(PLAN) - 3
     assert content(file) == uninterrupted[0]
 
 
@@ -213,14 +214,9 @@ def cluster(n_workers=2, nthreads=1):
         async with kind(*where, dashboard=False, **options) as server:
             await server.finished()
 
-    def start(*arguments, **options):
-        fork = multiprocessing.get_context("fork")
-        process = fork.Process(target=lambda: asyncio.run(serve(*arguments, **options)))
-        process.start()
-        return process
-
-    started = [start(distributed.Scheduler, host=address)]
-    started += [start(distributed.Worker, address, nthreads=nthreads) for _ in range(n_workers)]
+    worker = partial(serve, distributed.Worker, address, nthreads=nthreads)
+    servers = [partial(serve, distributed.Scheduler, host=address), *[worker] * n_workers]
+    started = [start(lambda server=server: asyncio.run(server())) for server in servers]
     try:
         yield address, started
     finally:
@@ -230,24 +226,25 @@ def cluster(n_workers=2, nthreads=1):
 
 
 @contextmanager
-def meanwhile(act):
-    """Act in another thread; what goes wrong there goes wrong here."""
+def losing(processes, file, every):
+    """Kill processes meanwhile, one after each ``every`` cells; what fails there fails here."""
+
+    def kill():
+        for k, process in enumerate(processes, 1):
+            wait_for(every * k, file)
+            process.kill()
+
     with ThreadPoolExecutor(1) as pool:
-        acting = pool.submit(act)
+        killing = pool.submit(kill)
         yield
-        acting.result()
+        killing.result()
 
 
 @posix
 @pytest.mark.parametrize("n_losses", [1, pytest.param(10, marks=pytest.mark.slow)])
 def test_a_cluster_that_loses_workers_has_the_results_of_processes(n_losses, file, uninterrupted):
-    def kill(workers):
-        for k, worker in enumerate(workers, 1):
-            until(lambda k=k: n_left(file) <= len(PLAN) - 3 * k)
-            worker.kill()
-
     with cluster(n_losses + 1) as (scheduler, (_, *lost, kept)):
-        with meanwhile(lambda: kill(lost)):
+        with losing(lost, file, every=3):
             summary = run_plan(PLAN, file, scheduler=scheduler, progress=False)
         assert kept.is_alive()
     assert summary == (len(PLAN), ())
@@ -256,14 +253,10 @@ def test_a_cluster_that_loses_workers_has_the_results_of_processes(n_losses, fil
 
 @posix
 def test_a_scheduler_that_is_lost_ends_the_run_and_not_its_results(file, uninterrupted):
-    def kill(process):
-        until(lambda: n_left(file) <= len(PLAN) - 5)
-        process.kill()
-
     with (
         cluster() as (scheduler, (lost, *_)),
         pytest.raises(ClusterError, match="the others are kept"),
-        meanwhile(lambda: kill(lost)),
+        losing([lost], file, every=5),
     ):
         run_plan(PLAN, file, scheduler=scheduler, progress=False)
     left = n_left(file)

@@ -21,7 +21,6 @@ from propcvx.errors import (
     UncheckedWarning,
     UnsupportedSolverError,
 )
-from propcvx.labelings import FeasibleLabelings
 from propcvx.solvers import SOLVERS, Solver, register_solver, solve, solvers_for
 from propcvx.solvers import solver as solver_module
 
@@ -37,10 +36,7 @@ ERRING = ("qoco", "cvxopt", "moreau", "sdpa")
 """What these were seen to do wrong stands on the page about solvers."""
 
 
-TIGHTENED = {
-    name: CONTINUOUS[name]
-    for name in ("svm_dual-True", "conditional_exponential_model-True", "mkl_epigraph")
-}
+TIGHTENED = ("svm_dual-True", "conditional_exponential_model-True", "mkl_epigraph")
 
 
 def worst(residuals):
@@ -62,10 +58,9 @@ def case_for(solver):
 
 
 def test_every_program_has_a_solver_and_every_solver_a_program():
-    able = {solver for _, solver in with_solvers(CASES)}
-    assert able == set(INSTALLED)
-    for name, build in CASES.items():
-        assert solvers_for(build(DATA[0]).program), name
+    names, solvers = map(set, zip(*with_solvers(CASES), strict=True))
+    assert names == set(CASES)
+    assert solvers == set(INSTALLED)
 
 
 @pytest.mark.parametrize(
@@ -119,34 +114,24 @@ def test_a_solver_that_is_not_installed_says_how(monkeypatch, program):
 # An answer that is none
 
 
-def wrong(kind, name, value):
-    """A change of an answer: all of one variable or dual is that value."""
-
-    def change(answer):
-        values = getattr(answer, kind)
-        spoilt = {**values, name: np.full_like(values[name], value)}
-        return replace(answer, **{kind: spoilt}, gap=None)
-
-    return change
-
-
-def raising(answer):
-    raise ValueError("too large")
-
-
 @pytest.mark.parametrize(
-    ("name", "change", "message"),
+    ("name", "kind", "part", "value", "message"),
     [
-        ("svm_dual-True", wrong("variables", "v", np.nan), "not finite"),
-        ("svm_dual-True", wrong("variables", "v", np.inf), "not finite"),
-        ("svm_dual-True", raising, "mad failed on svm_dual: ValueError: too large"),
-        ("mkl_epigraph", wrong("duals", "cuts", np.nan), "not finite"),
-        ("mkl_group", wrong("duals", "margin", np.nan), "not finite"),
+        ("svm_dual-True", "variables", "v", np.nan, "not finite"),
+        ("svm_dual-True", "variables", "v", np.inf, "not finite"),
+        ("svm_dual-True", "variables", "v", "large", "mad failed on svm_dual: ValueError: .*large"),
+        ("mkl_epigraph", "duals", "cuts", np.nan, "not finite"),
+        ("mkl_group", "duals", "margin", np.nan, "not finite"),
     ],
 )
-def test_what_is_no_answer_has_the_name_of_its_solver_and_the_next_is_asked(name, change, message):
+def test_what_is_no_answer_has_the_name_of_its_solver(name, kind, part, value, message):
+    """After it the next of several solvers is asked, and an answer from before it is kept."""
+
     def run(program, options, warm):
-        return change(SOLVERS["clarabel"].run(program, options, warm))
+        answer = SOLVERS["clarabel"].run(program, options, warm)
+        values = getattr(answer, kind)
+        spoilt = {**values, part: np.full_like(values[part], value)}
+        return replace(answer, **{kind: spoilt}, gap=None)
 
     program = CONTINUOUS[name](DATA[0]).program
     mad = replace(SOLVERS["clarabel"], name="mad", run=run)
@@ -154,6 +139,8 @@ def test_what_is_no_answer_has_the_name_of_its_solver_and_the_next_is_asked(name
         solve(program, mad)
     assert caught.value.solver == "mad"
     assert solve(program, [mad, "clarabel"], quiet=True).solver == "clarabel"
+    with pytest.warns(InaccurateSolutionWarning, match="clarabel stopped before its tolerance"):
+        assert solve(program, [("clarabel", {"max_iter": 5}), mad]).solver == "clarabel"
 
 
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
@@ -163,7 +150,7 @@ def test_what_is_no_answer_has_the_name_of_its_solver_and_the_next_is_asked(name
 def test_an_answer_that_overflows_is_not_optimal(solver, scale):
     random = np.random.RandomState(0)
     program = programs.svm_dual(random.randn(30, 3) * scale)
-    program.set(**programs.svm_dual_parameters(random.choice([-1.0, 1.0], 30), 1.0))
+    set_svm(program, random.choice([-1.0, 1.0], 30), 1.0)
     try:
         answer = solve(program, solver, residuals=False)
     except SolverError:
@@ -195,7 +182,6 @@ def test_tol_is_handed_over_and_options_override_it(solver, monkeypatch):
     changed = dict.fromkeys(value, 1e-4) if isinstance(value, dict) else 1e-4
     solve(case.program, solver, tol=1e-5)
     solve(case.program, solver, tol=1e-5, **{first: changed})
-    assert 1e-5 in numbers(asked)
     assert handed_over[:2] == [asked, {**asked, first: changed}]
 
 
@@ -220,9 +206,9 @@ def test_a_record_inside_the_options_keeps_what_is_not_given():
     ("solver", "given", "meant"),
     [("daqp", "iter_limt", "iter_limit"), ("newton", "max_itr", "max_iter")],
 )
-def test_a_misspelt_option_is_answered_with_the_nearest(program, solver, given, meant):
+def test_a_misspelt_option_is_answered_with_the_nearest_and_all(program, solver, given, meant):
     pytest.importorskip(SOLVERS[solver].module)
-    with pytest.raises(InputError, match=f"'{given}'.*did you mean '{meant}'"):
+    with pytest.raises(InputError, match=f"'{given}'.*you mean '{meant}'.*; it has .*'{meant}'"):
         solve(program, solver, **{given: 3})
 
 
@@ -247,7 +233,11 @@ def test_an_option_that_the_solver_does_not_know_is_refused(solver):
 
 @pytest.mark.parametrize(
     ("name", "solver"),
-    [pair for pair in with_solvers(TIGHTENED) if pair[1] not in EXACT_STEPS + ERRING],
+    [
+        (name, solver)
+        for name, solver in with_solvers(CONTINUOUS)
+        if name in TIGHTENED and solver not in EXACT_STEPS + ERRING
+    ],
 )
 def test_a_tighter_tol_gives_smaller_residuals(name, solver):
     def residual(tol):
@@ -322,25 +312,18 @@ def test_solution_keeps_copies(program):
     set_svm(program, -DATA[0].y, 2.0)
     assert solve(program, "clarabel").value != pytest.approx(first.value)
     np.testing.assert_array_equal(first.variables["v"], before)
-    assert set(first.duals) == {"lower", "upper", "balance"}
     assert first.build_seconds >= 0
     assert first.solve_seconds > 0
     assert first.iterations > 0
 
 
-def contradicting(solver):
-    """A program that has no solution, of a class that the solver can do."""
-    if solver in QP_SOLVERS:
-        program = CONTINUOUS["svm_dual-True"](DATA[0]).program
-        return program.set(lower=np.ones(12), upper=-np.ones(12))
-    none = FeasibleLabelings(TINY.bags, np.full(2, 2), np.full(2, 1))
-    return programs.linear_separation(none).set(scores=np.ones(6))
-
-
 @pytest.mark.parametrize("solver", [*(s for s in QP_SOLVERS if s != "qoco"), "scip"])
 def test_contradicting_constraints_are_an_error(solver):
+    program = case_for(solver).program
+    some = next(iter(program.variables.values()))
+    impossible = program.with_constraints(above=some >= 2, below=some <= -2)
     with pytest.raises(SolverError, match="status 'infeasible'; the constraints contra") as caught:
-        solve(contradicting(solver), solver)
+        solve(impossible, solver)
     assert (caught.value.solver, caught.value.status) == (solver, "infeasible")
 
 
@@ -497,13 +480,6 @@ def test_a_row_need_not_be_registered(program):
         solve(program, "fista")
 
 
-def test_options_that_a_row_does_not_declare_are_refused(program):
-    with pytest.raises(InputError, match=r"'FISTA' has no options \['step'\]; it has \['eps'\]"):
-        solve(program, FISTA, step=3)
-    open_ended = replace(FISTA, known_options=None)
-    assert solve(program, open_ended, step=3).solver == "FISTA"
-
-
 @pytest.mark.usefixtures("registered")
 def test_it_is_known_in_other_processes():
     model = AlterPropSVM(n_init=2, random_state=0, solver=["FISTA", "clarabel"], n_jobs=2)
@@ -512,16 +488,13 @@ def test_it_is_known_in_other_processes():
 
 
 @pytest.mark.parametrize(
-    ("model", "weight"),
-    [
-        (AlterPropSVM(n_init=1, random_state=0, kernel="rbf"), "C"),
-        (ConvPropSVM(), "C"),
-        (InvCal(), "C_p"),
-        (MeanMap(), "lam"),
-    ],
+    "model",
+    [AlterPropSVM(n_init=1, random_state=0, kernel="rbf"), ConvPropSVM(), InvCal(), MeanMap()],
     ids=str,
 )
-def test_fits_in_threads_are_those_one_after_the_other(model, weight):
+def test_fits_in_threads_are_those_one_after_the_other(model):
+    weight = next(name for name in ("C", "C_p", "lam") if hasattr(model, name))
+
     def objective(value):
         return clone(model).set_params(**{weight: value}).fit(PROBLEM.X, PROBLEM.y).objective_
 

@@ -1,14 +1,9 @@
 """The studies on small generated data: rows that can be checked, kept, and not measured twice."""
 
-import sys
-from pathlib import Path
-
+import draws
 import numpy as np
 import pandas as pd
 import pytest
-
-sys.path.append(str(Path(__file__).resolve().parents[1] / "docs" / "results"))
-import draws
 import roundings
 import search
 import signs
