@@ -12,7 +12,7 @@ from propcvx.bags import Bags
 from propcvx.checks import check_number
 from propcvx.estimators.means import MeanMap
 from propcvx.estimators.training import bag_weights
-from propcvx.programs import laplacian_root
+from propcvx.programs.bag_means import laplacian_root
 
 Array = NDArray[np.float64]
 

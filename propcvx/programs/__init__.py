@@ -11,7 +11,6 @@ from propcvx.programs.bag_means import (
     inv_cal_primal,
     inv_cal_targets,
     laplacian_class_means,
-    laplacian_root,
 )
 from propcvx.programs.labeling import exact_separation, labeling_step, linear_separation
 from propcvx.programs.lifted import (
@@ -59,7 +58,6 @@ __all__ = [
     "inv_cal_targets",
     "labeling_step",
     "laplacian_class_means",
-    "laplacian_root",
     "lifted_quadratic",
     "lifted_svm",
     "lifted_svm_dual",

@@ -82,13 +82,16 @@ def laplacian_class_means(
     Program
         Variables ``positive`` and ``negative`` (K, r), a row for each bag.  No constraints.
     """
+    root, p = np.sqrt(weights), proportions
+    M = cp.Constant(root[:, None] * bag_means, name="M")
     R = cp.Constant(laplacian_root(similarities), name="R")
-    root, p = np.sqrt(weights)[:, None], proportions[:, None]
+    P, Q = cp.Constant(np.diag(root * p), name="P"), cp.Constant(np.diag(root * (1 - p)), name="Q")
     positive = cp.Variable(bag_means.shape, name="positive")
     negative = cp.Variable(bag_means.shape, name="negative")
-    errors = cp.multiply(root, bag_means - cp.multiply(p, positive) - cp.multiply(1 - p, negative))
+    errors = cp.sum_squares(M - P @ positive - Q @ negative)
     rough = cp.sum_squares(R @ positive) + cp.sum_squares(R @ negative)
-    objective = cp.Minimize(cp.sum_squares(errors) + smoothness * rough)
+    gamma = cp.Constant(smoothness, name="gamma")
+    objective = cp.Minimize(errors + gamma * rough)
     return build("laplacian_class_means", "sec:related", objective)
 
 
