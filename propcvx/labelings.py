@@ -73,7 +73,7 @@ def best_labeling(
         size, share = bags.sizes[bag], bags.proportions[bag]
         return weights[bag] * (loss.of(rank / size - share) - loss.of((rank - 1) / size - share))
 
-    return _top_labeled(keys, gains, costs, bags, 0 * bags.sizes, bags.sizes, ties)
+    return _top_labeled(keys, gains, costs, bags, *loss.allowed(bags), ties)
 
 
 def random_labeling(bags: Bags, random: np.random.RandomState) -> Array:

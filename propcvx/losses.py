@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from types import MappingProxyType
 from typing import Any
 
@@ -17,6 +18,7 @@ import numpy as np
 
 from propcvx.arrays import Array, Indices
 from propcvx.bags import Bags
+from propcvx.checks import check_number
 from propcvx.errors import InputError
 
 OnArrays = Callable[[Array], Array]
@@ -142,11 +144,65 @@ def _hinge_gain(scores: Array) -> Array:
     return scores + np.maximum(-1.0, np.minimum(1.0, scores))
 
 
+def _squared_hinge(margins: Array) -> Array:
+    return np.square(_hinge_of_margins(margins))
+
+
+def _squared_hinge_expression(margins: cp.Expression) -> cp.Expression:
+    return cp.square(_hinge_expression(margins))
+
+
+def _squared_hinge_gain(scores: Array) -> Array:
+    return _hinge_gain(scores) * np.maximum(2.0, 1.0 + np.abs(scores))
+
+
+def _huberised_hinge(margins: Array) -> Array:
+    return np.where(margins < -1.0, -4.0 * margins, _squared_hinge(margins))
+
+
+def _huberised_hinge_expression(margins: cp.Expression) -> cp.Expression:
+    return cp.huber(_hinge_expression(margins), 2)
+
+
+def _logistic(margins: Array) -> Array:
+    return np.logaddexp(0.0, -margins)
+
+
+def _logistic_expression(margins: cp.Expression) -> cp.Expression:
+    return cp.logistic(-margins)
+
+
 HINGE = InstanceLoss("hinge", _hinge_of_margins, _hinge_expression, gain=_hinge_gain)
 """The hinge loss with weights of one: the paper's, and the default everywhere."""
 
-INSTANCE_LOSSES: Mapping[str, InstanceLoss] = MappingProxyType({HINGE.name: HINGE})
-"""Instance losses by name, each with weights of one."""
+INSTANCE_LOSSES: Mapping[str, InstanceLoss] = MappingProxyType(
+    {
+        loss.name: loss
+        for loss in (
+            HINGE,
+            InstanceLoss(
+                "squared_hinge",
+                _squared_hinge,
+                _squared_hinge_expression,
+                gain=_squared_hinge_gain,
+            ),
+            InstanceLoss(
+                "huberised_hinge",
+                _huberised_hinge,
+                _huberised_hinge_expression,
+                gain=partial(np.multiply, 4.0),
+            ),
+            InstanceLoss("logistic", _logistic, _logistic_expression, gain=np.positive),
+        )
+    }
+)
+r"""Instance losses by name, each with weights of one.
+
+With the margin :math:`m = y_i f_i`, ``"hinge"`` is :math:`\max(0, 1 - m)`, ``"squared_hinge"`` its
+square, ``"huberised_hinge"`` that square for :math:`m \ge -1` and its tangent :math:`-4 m` for
+smaller margins (``modified_huber`` in scikit-learn), and ``"logistic"`` is
+:math:`\log(1 + e^{-m})`.
+"""
 
 
 def best_regression_bias(targets: Array, widths: Array, scores: Array) -> float:
@@ -176,7 +232,7 @@ def best_regression_bias(targets: Array, widths: Array, scores: Array) -> float:
 
 @dataclass(frozen=True)
 class ProportionLoss:
-    r"""A convex loss :math:`L_p(\tilde p_k, p_k) = h(\tilde p_k - p_k)`.
+    r"""A convex loss :math:`L_p(\tilde p_k, p_k) = h(\tilde p_k - p_k)`, or infinite.
 
     Attributes
     ----------
@@ -186,6 +242,9 @@ class ProportionLoss:
         The function h on NumPy arrays.
     expression : callable
         The same function on CVXPY expressions, entry by entry.
+    epsilon : float, "rounding" or None
+        The loss is infinite for counts of positives outside of :meth:`Bags.count_range` of this
+        tolerance, Equation (10) of the paper; None allows all counts.
 
     Raises
     ------
@@ -196,6 +255,7 @@ class ProportionLoss:
     name: str
     of: OnArrays
     expression: OnExpressions
+    epsilon: float | str | None = None
 
     def __post_init__(self) -> None:
         check_loss(f"proportion loss {self.name!r}: of", GAPS, self.of, self.expression)
@@ -208,18 +268,89 @@ class ProportionLoss:
             expression=lambda gaps: self.expression(-gaps),
         )
 
+    def allowed(self, bags: Bags) -> tuple[Indices, Indices]:
+        """The smallest and the largest number of positives of each bag with a finite loss."""
+        if self.epsilon is None:
+            return 0 * bags.sizes, bags.sizes
+        return bags.count_range(self.epsilon)
+
     def costs(self, bags: Bags, weights: Array) -> tuple[Array, ...]:
-        """The loss of each bag for 0, 1, ..., :math:`n_k` positives, times its weight."""
-        return tuple(
-            weight * self.of(np.arange(size + 1) / size - share)
-            for size, share, weight in zip(bags.sizes, bags.proportions, weights, strict=True)
-        )
+        """The weighted loss of each bag for 0, 1, ..., :math:`n_k` positives.
+
+        Parameters
+        ----------
+        bags : Bags
+        weights : array of shape (n_bags,)
+        """
+        found = []
+        for size, share, weight, low, high in zip(
+            bags.sizes, bags.proportions, weights, *self.allowed(bags), strict=True
+        ):
+            counts = np.arange(size + 1)
+            finite = (low <= counts) & (counts <= high)
+            found.append(np.where(finite, weight * self.of(counts / size - share), np.inf))
+        return tuple(found)
+
+    def total(self, bags: Bags, weights: Array, labeling: Array) -> float:
+        """The weighted sum of the losses of a labeling."""
+        lower, upper = self.allowed(bags)
+        counts = bags.positives_of(labeling)
+        if (counts < lower).any() or (counts > upper).any():
+            return np.inf
+        return float(weights @ self.of(counts / bags.sizes - bags.proportions))
 
 
-_ABSOLUTE = ProportionLoss("absolute", np.abs, cp.abs)
-_SQUARED = ProportionLoss("squared", np.square, cp.square)
+def epsilon_insensitive(epsilon: float) -> ProportionLoss:
+    r"""The loss :math:`\max(0, |\tilde p_k - p_k| - \epsilon)`.
+
+    Examples
+    --------
+    >>> epsilon_insensitive(0.1).of(np.array([-0.3, 0.05])).round(2)
+    array([0.2, 0. ])
+    """
+    check_number("epsilon", epsilon, least=0.0, most=1.0)
+    forms = partial(_beyond, epsilon=epsilon), partial(_beyond_expression, epsilon=epsilon)
+    return ProportionLoss("epsilon_insensitive", *forms)
+
+
+def _beyond(gaps: Array, epsilon: float) -> Array:
+    return np.maximum(0.0, np.abs(gaps) - epsilon)
+
+
+def _beyond_expression(gaps: cp.Expression, epsilon: float) -> cp.Expression:
+    return cp.pos(cp.abs(gaps) - epsilon)
+
+
+def constraint(epsilon: float | str = "rounding") -> ProportionLoss:
+    r"""The loss of Equation (10): 0 for :math:`|\tilde p_k - p_k| \le \epsilon`, else infinite.
+
+    With it alter-pSVM is a descent on the problem that conv-pSVM relaxes.
+
+    Parameters
+    ----------
+    epsilon : float or "rounding"
+        As in :meth:`propcvx.bags.Bags.count_range`.
+    """
+    return ProportionLoss("constraint", _nothing, _nothing, epsilon)
+
+
+def _nothing(gaps: Any) -> Any:
+    return 0.0 * gaps
+
 
 PROPORTION_LOSSES: Mapping[str, ProportionLoss] = MappingProxyType(
-    {loss.name: loss for loss in (_ABSOLUTE, _SQUARED)}
+    {
+        loss.name: loss
+        for loss in (
+            ProportionLoss("absolute", np.abs, cp.abs),
+            ProportionLoss("squared", np.square, cp.square),
+            epsilon_insensitive(0.05),
+            constraint(),
+        )
+    }
 )
-"""Proportion losses by name; the paper's experiments use ``"absolute"``."""
+"""Proportion losses by name; the paper's experiments use ``"absolute"``.
+
+``"epsilon_insensitive"`` has a tolerance of 0.05, and ``"constraint"`` allows the nearest counts;
+:func:`epsilon_insensitive` and :func:`constraint` give those of another tolerance.
+"""

@@ -20,6 +20,7 @@ from propcvx import (
     ConvPropSVM,
     CuttingPlanes,
     InvCal,
+    LaplacianMeanMap,
     MeanMap,
     MethodStart,
     RandomStart,
@@ -204,6 +205,8 @@ _MEANS = {
         y=bag_target(IDS, [0.5, 0.25], labels=[1, -1, 0, 0, 0, 0, 0, 0]),
     ),
     **wrong("lam", 0, classes=(MeanMap,)),
+    **wrong("smoothness", 0, classes=(LaplacianMeanMap,)),
+    **wrong("width", -1, classes=(LaplacianMeanMap,)),
     **wrong("C_p", 0, classes=(InvCal,)),
     **wrong("epsilon", -1, classes=(InvCal,)),
     "solver without exponential cones": means(

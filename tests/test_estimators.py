@@ -20,6 +20,7 @@ from propcvx import (
     ConvPropSVM,
     InvCal,
     LabelingStart,
+    LaplacianMeanMap,
     MeanMap,
     bag_error,
     bag_target,
@@ -27,8 +28,10 @@ from propcvx import (
 )
 from propcvx.errors import IllPosedWarning, PoorFitWarning
 from propcvx.estimators.training import TrainingData
+from propcvx.programs import laplacian_class_means
 from propcvx.relaxation.bounds import labeling_upper_bound
-from propcvx.targets import BAG_DTYPE
+from propcvx.solvers import solve
+from propcvx.targets import BAG_DTYPE, proportions_of
 
 METHODS = [MeanMap(), InvCal(), AlterPropSVM(n_init=2, random_state=0), ConvPropSVM()]
 each_method = pytest.mark.parametrize("method", METHODS, ids=lambda method: type(method).__name__)
@@ -153,6 +156,49 @@ def test_mean_map_weights_bags_where_its_model_does_not_hold():
         for w in (1.0, 1e-3)
     )
     assert weighted < equal / 10
+
+
+@pytest.mark.parametrize("bag_weights", ["bag", "size"])
+@pytest.mark.parametrize("smoothness", [1e-2, 1.0])
+def test_laplacian_mean_map_solves_its_program(bag_weights, smoothness):
+    problem = small_problem(3, sizes=(4, 6, 5, 7), n_features=3)
+    clf = LaplacianMeanMap(smoothness=smoothness, width=0.5, bag_weights=bag_weights)
+    clf.fit(problem.X, problem.y)
+    bags = problem.bags
+    means, p, n = bags.means_of(problem.X), bags.proportions, bags.sizes
+    distances = np.linalg.norm(means[:, None] - means, axis=-1)
+    unit = np.sqrt(np.square(distances)[np.triu_indices(4, 1)].mean())
+    similarities = np.exp(-distances / (0.5 * unit)) * (1.0 - np.eye(4))
+    weights = n if bag_weights == "size" else np.ones(4)
+    program = laplacian_class_means(means, p, weights, similarities, smoothness)
+    found = solve(program, "clarabel", tol=1e-9).variables
+    expected = [
+        n * p @ found["positive"] / (n @ p),
+        n * (1.0 - p) @ found["negative"] / (n @ (1.0 - p)),
+    ]
+    np.testing.assert_allclose(clf.class_means_, expected, rtol=1e-5, atol=1e-6)
+
+
+def test_laplacian_mean_map_is_mean_map_where_all_bags_must_be_alike(problem):
+    smooth = LaplacianMeanMap(smoothness=1e8).fit(problem.X, problem.y)
+    plain = MeanMap().fit(problem.X, problem.y)
+    np.testing.assert_allclose(smooth.coef_, plain.coef_, rtol=1e-4)
+
+
+def test_laplacian_mean_map_is_better_where_classes_depend_on_the_bag():
+    """Bags at two places: their shares follow the place, which says nothing inside of a bag."""
+    random = np.random.RandomState(0)
+    shares = np.concatenate([random.uniform(0.1, 0.4, 20), random.uniform(0.6, 0.9, 20)])
+    index = np.repeat(np.arange(40), 30)
+    labels = np.where(random.uniform(size=len(index)) < shares[index], 1, -1)
+    place = np.where(index < 20, 3.0, -3.0)
+    X = np.column_stack([place, 1.5 * labels]) + random.normal(size=(len(index), 2))
+    y = bag_target(index, proportions_of(labels, index))
+    right = [
+        np.mean(clf.fit(X, y).predict(X) == labels)
+        for clf in (MeanMap(lam=0.01), LaplacianMeanMap(lam=0.01, smoothness=0.01, width=0.2))
+    ]
+    assert right[1] > right[0] + 0.05, right
 
 
 @pytest.mark.parametrize("likelihood", ["mean", "sum"])

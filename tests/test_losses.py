@@ -1,5 +1,6 @@
 """Losses on instances and on proportions."""
 
+import pickle
 from dataclasses import replace
 
 import cvxpy as cp
@@ -9,8 +10,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from small_problems import best_bias
 
+from propcvx import Bags, bag_target
 from propcvx.errors import InputError
-from propcvx.losses import HINGE, PROPORTION_LOSSES, ProportionLoss, best_regression_bias
+from propcvx.losses import (
+    HINGE,
+    INSTANCE_LOSSES,
+    PROPORTION_LOSSES,
+    ProportionLoss,
+    best_regression_bias,
+    constraint,
+)
 
 SCORES = st.sampled_from([-3.0, -1.0, 0.0, 1.0, 3.0]) | st.floats(-10, 10)
 LABELED_SCORES = st.lists(
@@ -26,11 +35,12 @@ def test_hinge_by_hand(label, score, loss):
     assert HINGE.of(np.array([label]), np.array([score])) == [loss]
 
 
+@pytest.mark.parametrize("name", INSTANCE_LOSSES)
 @given(st.lists(SCORES, min_size=2, max_size=10, unique=True))
-def test_reduction_is_the_gain_of_a_flip_and_increases(scores):
-    scores = np.sort(scores)
-    gains = HINGE.reduction(scores)
-    np.testing.assert_allclose(gains, HINGE.of(-1.0, scores) - HINGE.of(1.0, scores), atol=1e-12)
+def test_reduction_is_the_gain_of_a_flip_and_increases(name, scores):
+    scores, loss = np.sort(scores), INSTANCE_LOSSES[name]
+    gains = loss.reduction(scores)
+    np.testing.assert_allclose(gains, loss.of(-1.0, scores) - loss.of(1.0, scores), atol=1e-12)
     assert (np.diff(gains) >= 0).all()
     apart = np.diff(scores) > 1e-6
     assert (np.diff(gains)[apart] > 0).all(), "strictly, as Proposition 1 needs"
@@ -64,10 +74,39 @@ def test_the_bias_of_one_class_just_loses_nothing(label, scores):
 # Losses on proportions
 
 
-@pytest.mark.parametrize(("name", "of"), [("absolute", abs), ("squared", lambda gap: gap * gap)])
+@pytest.mark.parametrize(
+    ("name", "of"),
+    [
+        ("absolute", abs),
+        ("squared", lambda gap: gap * gap),
+        ("epsilon_insensitive", lambda gap: max(0, gap - 0.05, -gap - 0.05)),
+    ],
+)
 def test_proportion_losses(name, of):
     gaps = np.linspace(-1, 1, 41)
     np.testing.assert_allclose(PROPORTION_LOSSES[name].of(gaps), [of(gap) for gap in gaps])
+
+
+@pytest.mark.parametrize(
+    ("epsilon", "allowed"),
+    [(0.0, [2]), (0.25, [1, 2, 3]), (1.0, [0, 1, 2, 3, 4]), ("rounding", [2])],
+)
+def test_a_constraint_is_infinite_outside_of_its_tolerance(epsilon, allowed):
+    bags = Bags.from_target(bag_target([0, 0, 0, 0], [0.5]))
+    (cost,) = constraint(epsilon).costs(bags, np.ones(1))
+    assert np.flatnonzero(cost == 0.0).tolist() == allowed
+    assert (np.delete(cost, allowed) == np.inf).all()
+    for count, value in enumerate(cost):
+        labeling = np.where(np.arange(4) < count, 1.0, -1.0)
+        assert constraint(epsilon).total(bags, np.ones(1), labeling) == value
+
+
+@pytest.mark.parametrize("loss", [*INSTANCE_LOSSES.values(), *PROPORTION_LOSSES.values()])
+def test_losses_survive_pickling(loss):
+    copied, points = pickle.loads(pickle.dumps(loss)), np.linspace(-1, 1, 9)
+    of = "of_margins" if hasattr(loss, "of_margins") else "of"
+    assert copied.name == loss.name
+    np.testing.assert_array_equal(getattr(copied, of)(points), getattr(loss, of)(points))
 
 
 # The best bias of a regression

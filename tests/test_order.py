@@ -14,6 +14,7 @@ from propcvx import (
     CuttingPlanes,
     InvCal,
     LabelingStart,
+    LaplacianMeanMap,
     MeanMap,
     RandomStart,
     bag_target,
@@ -22,6 +23,7 @@ from propcvx.ordering import in_canonical_order
 
 METHODS = {
     "mean_map": MeanMap(),
+    "laplacian_mean_map": LaplacianMeanMap(smoothness=0.1),
     "inv_cal": InvCal(epsilon=0.05),
     "alter, mixed": AlterPropSVM(n_init=1, random_state=0),
     "alter, hops": AlterPropSVM(

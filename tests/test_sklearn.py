@@ -29,6 +29,7 @@ from propcvx import (
     ConvPropSVM,
     CuttingPlanes,
     InvCal,
+    LaplacianMeanMap,
     MeanMap,
     MethodStart,
     RandomStart,
@@ -42,6 +43,7 @@ from propcvx.model_selection import BagShuffleSplit, RepeatedBagKFold
 
 METHODS = [
     MeanMap(),
+    LaplacianMeanMap(),
     InvCal(),
     AlterPropSVM(init="inv_cal", annealing=False),
     ConvPropSVM(relaxation=CuttingPlanes(max_cuts=2)),

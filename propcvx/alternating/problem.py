@@ -88,9 +88,8 @@ class PropSVM:
     def objective(self, labeling: Array, separator: Separator, C: float | None = None) -> float:
         """Value of eq:pSVM_2, with C* in place of C where it is given."""
         errors = float(self.instance_loss.of(labeling, separator.scores).sum())
-        gaps = self.bags.proportions_of(labeling) - self.bags.proportions
         norm = 0.5 * float(separator.weights @ separator.weights)
-        return norm + (C or self.C) * errors + float(self.weights @ self.loss.of(gaps))
+        return norm + (C or self.C) * errors + self.loss.total(self.bags, self.weights, labeling)
 
     def take(self, instances: Indices) -> PropSVM:
         """The problem on some whole bags, given by their instances."""

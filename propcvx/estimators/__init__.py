@@ -4,6 +4,7 @@ from propcvx.estimators.alter import AlterPropSVM
 from propcvx.estimators.base import BagClassifier, fit_grid
 from propcvx.estimators.certify import certify
 from propcvx.estimators.conv import ConvPropSVM
+from propcvx.estimators.laplacian import LaplacianMeanMap
 from propcvx.estimators.means import InvCal, MeanMap
 from propcvx.estimators.starts import LabelingStart, MethodStart, RandomStart, Start
 
@@ -13,6 +14,7 @@ __all__ = [
     "ConvPropSVM",
     "InvCal",
     "LabelingStart",
+    "LaplacianMeanMap",
     "MeanMap",
     "MethodStart",
     "RandomStart",

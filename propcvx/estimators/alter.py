@@ -25,6 +25,7 @@ from propcvx.estimators.starts import Start, starts_of
 from propcvx.estimators.training import proportion_term
 from propcvx.history import Fitted
 from propcvx.kernels import FeatureMap
+from propcvx.labelings import FeasibleLabelings
 from propcvx.losses import INSTANCE_LOSSES
 from propcvx.metrics import proportion_error
 from propcvx.model_selection import deal_bags
@@ -227,7 +228,8 @@ def _descent(
 ) -> Fitted:
     """Where a start ends, a function of its arguments alone."""
     problem, random = search.problem, RandomState(seed)
-    labeling = start.labeling(search.features, problem.bags, random)
+    allowed = FeasibleLabelings(problem.bags, *problem.loss.allowed(problem.bags))
+    labeling = allowed.best(start.labeling(search.features, problem.bags, random))
     schedule = annealing_values(problem.C) if start.annealing else [problem.C]
     rounds = alternate(problem, search.svm_step, labeling, schedule, tol=tol, max_iter=max_iter)
     return descent(POLISHES[polish](search, rounds, random))

@@ -15,6 +15,7 @@ from propcvx.bags import Bags
 from propcvx.checks import check_choice, check_count
 from propcvx.datasets import load_real, random_bags
 from propcvx.errors import InputError
+from propcvx.estimators.laplacian import similarities
 from propcvx.experiments.evaluation import Sample
 from propcvx.labelings import FeasibleLabelings
 from propcvx.losses import HINGE, PROPORTION_LOSSES
@@ -135,6 +136,9 @@ PROGRAMS: Mapping[str, Callable[[Parts], p.Program]] = MappingProxyType(
         "inv_cal_primal": lambda d: p.inv_cal_primal(d.bag_means).set(**d.inv_cal),
         "inv_cal_dual": lambda d: p.inv_cal_dual(d.bag_means).set(**d.inv_cal),
         "class_means": lambda d: p.class_means(d.bag_means, d.bags.proportions, d.weights),
+        "laplacian_class_means": lambda d: p.laplacian_class_means(
+            d.bag_means, d.bags.proportions, d.weights, similarities(d.bag_means, 1.0), 1.0
+        ),
         "conditional_exponential_model": _model,
         "mkl_epigraph": lambda d: p.mkl_epigraph(d.features, d.labelings, d.C),
         "mkl_group": lambda d: p.mkl_group(d.features, d.labelings, d.C),

@@ -10,6 +10,7 @@ from propcvx.programs.bag_means import (
     inv_cal_dual,
     inv_cal_primal,
     inv_cal_targets,
+    laplacian_class_means,
 )
 from propcvx.programs.labeling import exact_separation, labeling_step, linear_separation
 from propcvx.programs.lifted import (
@@ -56,6 +57,7 @@ __all__ = [
     "inv_cal_primal",
     "inv_cal_targets",
     "labeling_step",
+    "laplacian_class_means",
     "lifted_quadratic",
     "lifted_svm",
     "lifted_svm_dual",

@@ -36,7 +36,7 @@ def labeling_step(bags: Bags, loss: ProportionLoss) -> Program:
     Program
         Variable ``z`` (N,), boolean.  Parameters ``loss_positive``, ``loss_negative`` (N,) >= 0,
         the hinge loss of each instance under either label, and ``weights`` (K,) >= 0.
-        Constraint ``known``.
+        Constraint ``known`` and, where the loss allows some counts only, ``lower`` and ``upper``.
     """
     z = cp.Variable(bags.n_instances, boolean=True, name="z")
     positive = cp.Parameter(bags.n_instances, nonneg=True, name="loss_positive")
@@ -47,7 +47,7 @@ def labeling_step(bags: Bags, loss: ProportionLoss) -> Program:
         "labeling_step",
         "eq:solving_y",
         cp.Minimize(positive @ z + negative @ (1 - z) + weights @ loss.expression(gaps)),
-        {"known": known_labels(z, bags)},
+        allowed_counts(z, bags, loss),
     )
 
 
@@ -136,6 +136,13 @@ def feasible_counts(z: cp.Variable, feasible: FeasibleLabelings) -> dict[str, cp
         "upper": counts <= cp.Constant(feasible.upper, name="most"),
         "known": known_labels(z, bags),
     }
+
+
+def allowed_counts(z: cp.Variable, bags: Bags, loss: ProportionLoss) -> dict[str, cp.Constraint]:
+    """Constraints on booleans z that the proportion loss of :math:`2 z - 1` is finite."""
+    if loss.epsilon is None:
+        return {"known": known_labels(z, bags)}
+    return feasible_counts(z, FeasibleLabelings(bags, *loss.allowed(bags)))
 
 
 def known_labels(z: cp.Variable, bags: Bags) -> cp.Constraint:

@@ -15,7 +15,7 @@ from propcvx.checks import check_number
 from propcvx.errors import IllPosedWarning, warn
 from propcvx.labelings import FeasibleLabelings
 from propcvx.losses import ProportionLoss
-from propcvx.programs.labeling import feasible_counts, gaps_of_proportions, known_labels
+from propcvx.programs.labeling import allowed_counts, feasible_counts, gaps_of_proportions
 from propcvx.programs.program import Program, build
 
 FEASIBILITY = 1e-9
@@ -72,7 +72,8 @@ def psvm(
     -------
     Program
         Variables ``z`` (N,) boolean, ``w`` (r,), ``xi`` (N,) and, with bias, ``b`` (scalar).
-        Constraints ``positive``, ``negative``, ``slack``, ``known``.
+        Constraints ``positive``, ``negative``, ``slack``, ``known`` and, where the loss allows some
+        counts only, ``lower`` and ``upper``.
 
     Raises
     ------
@@ -99,7 +100,7 @@ def psvm(
         "psvm",
         "eq:pSVM_2",
         cp.Minimize(objective + omega @ loss.expression(gaps)),
-        {**constraints, "known": known_labels(z, bags)},
+        {**constraints, **allowed_counts(z, bags, loss)},
     )
 
 

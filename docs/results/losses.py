@@ -1,0 +1,47 @@
+"""alter-pSVM with every pair of losses, on held-out bags; see losses.md."""
+
+from itertools import product
+from time import process_time
+
+import numpy as np
+from study import HERE, REAL, complete, labelled
+
+from propcvx import AlterPropSVM
+from propcvx.datasets import random_bags
+from propcvx.experiments.evaluation import Sample
+from propcvx.losses import INSTANCE_LOSSES, PROPORTION_LOSSES
+from propcvx.metrics import bag_error
+from propcvx.model_selection import BagKFold
+
+BAG_SIZES = (8, 32)
+N_INIT = 3
+
+
+def measure(split, data, bag_size, instance_loss, proportion_loss):
+    """Accuracy in percent and bag error on the first of five folds, and seconds of the fit."""
+    X, labels = labelled(data)
+    sample = Sample.in_bags(X, labels, random_bags(labels, bag_size, split))
+    inside, outside = next(BagKFold(random_state=split).split(sample.X, sample.y))
+    train, test = sample.take(inside), sample.take(outside)
+    losses = {"instance_loss": instance_loss, "proportion_loss": proportion_loss}
+    start = process_time()
+    model = AlterPropSVM(n_init=N_INIT, random_state=split, **losses).fit(train.X, train.y)
+    seconds = process_time() - start
+    predicted = model.predict(test.X)
+    yield {
+        "accuracy": 100.0 * np.mean(predicted == test.labels),
+        "bag_error": bag_error(test.y, predicted),
+        "seconds": seconds,
+    }
+
+
+if __name__ == "__main__":
+    names = ("split", "data", "bag_size", "instance_loss", "proportion_loss")
+    grid = product(range(5), REAL, BAG_SIZES, INSTANCE_LOSSES, PROPORTION_LOSSES)
+    cells = [dict(zip(names, values, strict=True)) for values in grid]
+    rows = complete(HERE / "losses.csv", cells, measure)
+    for column in ("accuracy", "seconds"):
+        table = rows.pivot_table(column, "instance_loss", "proportion_loss", sort=False)
+        print(f"{column}\n{table.round(1).to_string()}")
+    by_set = rows.groupby(["data", "bag_size", "instance_loss"], sort=False)["accuracy"].mean()
+    print(by_set.unstack().round(1).to_string())
