@@ -7,8 +7,8 @@ from numbers import Integral
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from propcvx.arrays import Array
 from propcvx.errors import InputError
 
 
@@ -40,7 +40,7 @@ def check_flag(name: str, value: Any) -> bool:
     return bool(value)
 
 
-def as_vector(values: Any) -> NDArray[np.float64] | None:
+def as_vector(values: Any) -> Array | None:
     """Values as a vector of finite numbers, or None where they are not."""
     try:
         vector = np.asarray(values, dtype=np.float64)

@@ -106,6 +106,11 @@ class FeasibleLabelings:
         return cls(bags, *bags.count_range(epsilon))
 
     @classmethod
+    def allowed_by(cls, loss: ProportionLoss, bags: Bags) -> FeasibleLabelings:
+        """All labelings whose proportions have a finite loss."""
+        return cls(bags, *loss.allowed(bags))
+
+    @classmethod
     def nearest(cls, bags: Bags) -> FeasibleLabelings:
         """Labelings with the counts nearest to each bag's proportion; never empty."""
         return cls.of(bags, "rounding")

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.metrics import make_scorer
 
+from propcvx.arrays import Array, Indices
 from propcvx.bags import Bags
 from propcvx.errors import InputError
 from propcvx.targets import is_bag_target
@@ -72,7 +73,7 @@ def proportion_error(bags: Bags, labeling: NDArray[Any], *, by_size: bool = Fals
     return float(np.average(gaps, weights=bags.sizes if by_size else None))
 
 
-def least_error_bias(scores: NDArray[np.float64], bags: Bags) -> float:
+def least_error_bias(scores: Array, bags: Bags) -> float:
     r"""The bias b for which labels by the sign of :math:`f_i + b` have the least bag error.
 
     The error is constant between two neighbouring scores, so one sort gives it for all biases; a
@@ -106,7 +107,7 @@ def least_error_bias(scores: NDArray[np.float64], bags: Bags) -> float:
     return float(-best[distances <= distances.min() * (1.0 + TIED)].mean())
 
 
-def _errors_of_top(order: NDArray[np.intp], bags: Bags) -> NDArray[np.float64]:
+def _errors_of_top(order: Indices, bags: Bags) -> Array:
     """Bag error of the labelings whose positives are the first 0, 1, ... instances of an order."""
     bag, wanted = bags.index[order], bags.proportions * bags.sizes
     by_bag = np.argsort(bag, kind="stable")

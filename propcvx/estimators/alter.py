@@ -228,7 +228,7 @@ def _descent(
 ) -> Fitted:
     """Where a start ends, a function of its arguments alone."""
     problem, random = search.problem, RandomState(seed)
-    allowed = FeasibleLabelings(problem.bags, *problem.loss.allowed(problem.bags))
+    allowed = FeasibleLabelings.allowed_by(problem.loss, problem.bags)
     labeling = allowed.best(start.labeling(search.features, problem.bags, random))
     schedule = annealing_values(problem.C) if start.annealing else [problem.C]
     rounds = alternate(problem, search.svm_step, labeling, schedule, tol=tol, max_iter=max_iter)

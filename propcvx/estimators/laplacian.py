@@ -5,16 +5,14 @@ from __future__ import annotations
 from dataclasses import KW_ONLY, dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.spatial.distance import pdist, squareform
 
+from propcvx.arrays import Array
 from propcvx.bags import Bags
 from propcvx.checks import check_number
 from propcvx.estimators.means import MeanMap
 from propcvx.estimators.training import bag_weights
 from propcvx.programs.bag_means import laplacian_root
-
-Array = NDArray[np.float64]
 
 
 @dataclass(eq=False, repr=False)

@@ -142,7 +142,7 @@ def allowed_counts(z: cp.Variable, bags: Bags, loss: ProportionLoss) -> dict[str
     """Constraints on booleans z that the proportion loss of :math:`2 z - 1` is finite."""
     if loss.epsilon is None:
         return {"known": known_labels(z, bags)}
-    return feasible_counts(z, FeasibleLabelings(bags, *loss.allowed(bags)))
+    return feasible_counts(z, FeasibleLabelings.allowed_by(loss, bags))
 
 
 def known_labels(z: cp.Variable, bags: Bags) -> cp.Constraint:
