@@ -103,6 +103,10 @@ EXPERIMENTS: Mapping[str, Experiment] = {
         "Section 7.1: all bags have the proportion of the whole",
         [Block(("vote",), (8, 32), options={"bags": "equal"})],
     ),
+    "drawings": Experiment(
+        "Tables 2 and 4 at large bags: twenty drawings, of which the first five are the tables'",
+        [Block(TABLE_DATA[:4], (32, 64), kernels=("linear", "rbf"), repetitions=20)],
+    ),
     "timing": Experiment(
         "Section 7.2: time of a fit on vote, Gaussian kernel, default parameters",
         [Block(("vote",), kernels=("rbf",), options={"tuning": "none"}, repetitions=1)],
