@@ -34,7 +34,7 @@ class Bags:
     index : int array of shape (n_instances,)
         The bag of each instance, 0 to n_bags - 1.
     proportions : float array of shape (n_bags,)
-        Share of positive instances, in [0, 1].
+        Share of positive instances, in [0, 1]; NaN where it is not known.
     labels : int array of shape (n_instances,)
         Labels known beside the proportions; 0 where unknown.
     whole : bool array of shape (n_bags,)
@@ -126,6 +126,53 @@ class Bags:
         shares, labels = 1.0 - self.proportions, -self.labels
         return replace(self, proportions=shares, labels=labels, sign=-self.sign)
 
+    @cached_property
+    def with_share(self) -> Mask:
+        """Which bags have a proportion."""
+        return ~np.isnan(self.proportions)
+
+    def gaps(self, counts: NDArray[Any], of: Any = slice(None)) -> Array:
+        r""":math:`\tilde p_k - p_k` for counts of positives; 0 for bags without a proportion.
+
+        Parameters
+        ----------
+        counts : int array
+        of : index of bags
+            The bags of these counts, which are all bags where it is not given.
+        """
+        return np.where(self.with_share[of], counts / self.sizes[of] - self.proportions[of], 0.0)
+
+    def with_known_apart(self) -> Bags:
+        r"""The same with each label that is known as a bag of one, whose share is 0 or 1.
+
+        Its bag is the rest, with the share :math:`(p_k n_k - n_k^+) / (n_k - n_k^+ - n_k^-)` after
+        :math:`n_k^+` positives and :math:`n_k^-` negatives, clipped to [0, 1] as :math:`p_k n_k`
+        may be rounded.  A bag of one that has a share stays what it is.  Labels that are apart have
+        the code of their bag, so that messages name it.
+        """
+        apart = (self.labels != 0) & ((self.sizes > 1) | ~self.with_share)[self.index]
+        if not apart.any():
+            return self
+        of, positive = self.index[apart], self.labels[apart] > 0
+        left = np.maximum(self.sizes - np.bincount(of, minlength=self.n_bags), 1)
+        rest = self.proportions * self.sizes - np.bincount(of, positive, self.n_bags)
+        index = self.index.copy()
+        index[apart] = self.n_bags + np.arange(len(of))
+        kept, index = np.unique(index, return_inverse=True)
+        shares = np.concatenate([np.clip(rest / left, 0.0, 1.0), positive])[kept]
+        whole = np.concatenate([self.whole, np.ones_like(positive)])[kept]
+        codes = np.concatenate([self.codes, self.codes[of]])[kept]
+        return replace(self, index=index, proportions=shares, whole=whole, codes=codes)
+
+    def of_shares(self) -> tuple[Bags, Indices]:
+        """The bags with a proportion, and their instances: what labels can be compared with.
+
+        Where no bag has one, these are the labels that are known, as bags of one.
+        """
+        bags = self if self.with_share.any() else self.with_known_apart()
+        instances = np.flatnonzero(bags.with_share[bags.index])
+        return bags.take(instances), instances
+
     def name(self, bag: int) -> str:
         """The bag in the words of a message: its id, or its position among the sorted ids."""
         code = int(self.codes[bag])
@@ -195,6 +242,8 @@ class Bags:
     def count_range(self, epsilon: float | str = 0.0) -> tuple[Indices, Indices]:
         r"""Counts of positives with :math:`|\tilde p_k - p_k| \le \epsilon`, per bag.
 
+        Of a bag without a proportion, these are all that its known labels allow.
+
         Parameters
         ----------
         epsilon : float or "rounding"
@@ -227,8 +276,8 @@ class Bags:
         else:
             width = check_number("epsilon", epsilon, least=0.0, most=1.0) * self.sizes
             width = np.where(self.whole, width, np.maximum(width, 0.5))
-        width += COUNT_SLACK
-        target = self.proportions * self.sizes
+        width = np.where(self.with_share, width + COUNT_SLACK, np.inf)
+        target = np.where(self.with_share, self.proportions, 0.5) * self.sizes
         positive, negative = self.known_counts()
         allowed = positive, self.sizes - negative
         lower = np.clip(np.ceil(target - width), *allowed).astype(np.intp)
@@ -238,11 +287,6 @@ class Bags:
         if epsilon != "rounding" and infeasible.any():
             self._raise_infeasible(np.flatnonzero(infeasible), nearest, epsilon)
         return lower, upper
-
-    @property
-    def known_inside(self) -> Mask:
-        """Which instances have a known label and are not alone in their bag."""
-        return (self.labels != 0) & (self.sizes[self.index] > 1)
 
     def known_counts(self) -> tuple[Indices, Indices]:
         """Number of known positives and of known negatives in each bag."""
@@ -274,10 +318,12 @@ def _rounded_up(value: float) -> float:
 
 
 def _check_proportions(bags: Bags, of_instances: Array) -> None:
-    in_range = (bags.proportions >= 0.0) & (bags.proportions <= 1.0)
+    in_range = ~bags.with_share | (bags.proportions >= 0.0) & (bags.proportions <= 1.0)
     first = int(np.argmin(in_range))
-    check_share(float(bags.proportions[first]), bags.name(first))
-    differs = bags.proportions[bags.index] != of_instances
+    if not in_range[first]:
+        check_share(float(bags.proportions[first]), bags.name(first))
+    expected = bags.proportions[bags.index]
+    differs = (expected != of_instances) & ~(np.isnan(expected) & np.isnan(of_instances))
     if differs.any():
         name = bags.name(bags.index[np.argmax(differs)])
         raise InputError(f"y['proportion'] must be one value per bag, got several in bag {name}.")

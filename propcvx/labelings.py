@@ -70,8 +70,8 @@ def best_labeling(
     keys = scores if np.ndim(instance_loss.weights) == 0 else gains
 
     def costs(bag: Indices, rank: Indices) -> Array:
-        size, share = bags.sizes[bag], bags.proportions[bag]
-        return weights[bag] * (loss.of(rank / size - share) - loss.of((rank - 1) / size - share))
+        losses = loss.of(bags.gaps(rank, bag)) - loss.of(bags.gaps(rank - 1, bag))
+        return np.asarray(weights[bag] * losses)
 
     return _top_labeled(keys, gains, costs, bags, *loss.allowed(bags), ties)
 

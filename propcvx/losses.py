@@ -234,6 +234,8 @@ def best_regression_bias(targets: Array, widths: Array, scores: Array) -> float:
 class ProportionLoss:
     r"""A convex loss :math:`L_p(\tilde p_k, p_k) = h(\tilde p_k - p_k)`, or infinite.
 
+    A bag without a proportion has the loss :math:`h(0)` whatever its labels.
+
     Attributes
     ----------
     name : str
@@ -283,12 +285,10 @@ class ProportionLoss:
         weights : array of shape (n_bags,)
         """
         found = []
-        for size, share, weight, low, high in zip(
-            bags.sizes, bags.proportions, weights, *self.allowed(bags), strict=True
-        ):
-            counts = np.arange(size + 1)
+        for k, (low, high) in enumerate(zip(*self.allowed(bags), strict=True)):
+            counts = np.arange(bags.sizes[k] + 1)
             finite = (low <= counts) & (counts <= high)
-            found.append(np.where(finite, weight * self.of(counts / size - share), np.inf))
+            found.append(np.where(finite, weights[k] * self.of(bags.gaps(counts, k)), np.inf))
         return tuple(found)
 
     def total(self, bags: Bags, weights: Array, labeling: Array) -> float:
@@ -297,7 +297,7 @@ class ProportionLoss:
         counts = bags.positives_of(labeling)
         if (counts < lower).any() or (counts > upper).any():
             return np.inf
-        return float(weights @ self.of(counts / bags.sizes - bags.proportions))
+        return float(weights @ self.of(bags.gaps(counts)))
 
 
 def epsilon_insensitive(epsilon: float) -> ProportionLoss:

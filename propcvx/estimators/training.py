@@ -64,6 +64,14 @@ class TrainingData:
             )
         precomputed = estimator.kernel == "precomputed"
         bags = in_canonical_order(Bags.from_target(target), checked, precomputed=precomputed)
+        if not (bags.with_share.any() or bags.labels.any()):
+            raise InputError(
+                "y has no bag with a proportion and no known label, so it says nothing of the "
+                "classes. Give a proportion or labels; for the two clusters of largest margin, "
+                "put all instances into one bag with proportion 0.5, and allow a tolerance with "
+                "epsilon, or with proportion_loss=propcvx.losses.constraint(epsilon) of "
+                "AlterPropSVM."
+            )
         return cls(checked, bags, classes)
 
     def feature_map(self, estimator: BagClassifier) -> FeatureMap:
