@@ -17,9 +17,17 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from propcvx.arrays import Array, Indices, Mask, Signs
-from propcvx.checks import check_choice, check_number
+from propcvx.checks import as_vector, check_choice, check_number
 from propcvx.errors import CutBagWarning, InfeasibleLabelingError, InputError, warn
-from propcvx.targets import BAG_DTYPE, SHOWN, check_share, is_bag_target, known_labels
+from propcvx.targets import (
+    BAG_DTYPE,
+    SHOWN,
+    as_mapping,
+    check_share,
+    is_bag_target,
+    known_labels,
+    some_of,
+)
 
 COUNT_SLACK = 1e-6
 """How far ``p * n`` may lie from an integer, in instances, and still be that count."""
@@ -180,6 +188,37 @@ class Bags:
             return repr(self.ids[code])
         return f"{code} (of the sorted ids)"
 
+    def each(self, argument: str, values: Any) -> Array | None:
+        """What is given for each bag, in the order of these; None where it is not one number each.
+
+        Parameters
+        ----------
+        argument : str
+            What the values are called in messages.
+        values : array of shape (n_bags,), dict or pandas Series
+            An array is in the order of the sorted ids; a dict or Series is keyed by bag id, and
+            may have other bags too.
+
+        Raises
+        ------
+        InputError
+            If a dict or Series lacks a bag.
+        """
+        codes, place = np.unique(self.codes, return_inverse=True)
+        keyed = as_mapping(argument, values)
+        if keyed is not None:
+            names = self.names(codes)
+            missing = [name for name in names if name not in keyed]
+            if missing:
+                raise InputError(f"{argument} must name every bag, got none of {some_of(missing)}.")
+            values = [keyed[name] for name in names]
+        given = as_vector(values)
+        return given[place] if given is not None and len(given) == len(codes) else None
+
+    def names(self, codes: Indices) -> list[Hashable]:
+        """The ids of bags, or their positions among the sorted ids where these are not there."""
+        return codes.tolist() if self.ids is None else [self.ids[code] for code in codes]
+
     @property
     def n_instances(self) -> int:
         """Number of instances N."""
@@ -277,7 +316,7 @@ class Bags:
             width = check_number("epsilon", epsilon, least=0.0, most=1.0) * self.sizes
             width = np.where(self.whole, width, np.maximum(width, 0.5))
         width = np.where(self.with_share, width + COUNT_SLACK, np.inf)
-        target = np.where(self.with_share, self.proportions, 0.5) * self.sizes
+        target: Array = np.where(self.with_share, self.proportions, 0.5) * self.sizes
         positive, negative = self.known_counts()
         allowed = positive, self.sizes - negative
         lower = np.clip(np.ceil(target - width), *allowed).astype(np.intp)

@@ -185,8 +185,8 @@ def _match_proportions(ids: list[Hashable], proportions: Any) -> Array:
             f"proportions and bags must name the same ids; bags without a proportion: "
             f"{some_of(missing)}; proportions without a bag: {some_of(unused)}."
         )
-    given = ((mapping[bag], repr(bag)) for bag in ids)
-    return np.array([np.nan if p is None else check_share(p, bag) for p, bag in given])
+    shares = ((mapping[bag], repr(bag)) for bag in ids)
+    return np.array([np.nan if p is None else check_share(p, bag) for p, bag in shares])
 
 
 def check_share(share: Any, bag: str) -> float:

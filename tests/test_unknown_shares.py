@@ -191,11 +191,8 @@ def test_with_all_labels_known_it_is_the_svm(kernel, C):
     coefficients = np.zeros(20)
     coefficients[svc.support_] = svc.dual_coef_[0]
     gram = X @ X.T if kernel == "linear" else clf.feature_map_.kernel(X, X)
-    scores = gram @ coefficients
-    losses = np.maximum(0.0, 1.0 - labels * (scores + best_bias(labels, scores)))
-    value = 0.5 * coefficients @ scores + C * losses.sum()
-    assert clf.objective_ == pytest.approx(value, rel=1e-6)
-    assert clf.objective_ >= np.abs(coefficients).sum() - 0.5 * coefficients @ scores - 1e-9 * value
+    dual = np.abs(coefficients).sum() - 0.5 * coefficients @ gram @ coefficients
+    assert clf.objective_ == pytest.approx(dual, rel=1e-7)
 
 
 # What the data alone determine
@@ -228,7 +225,7 @@ def test_answers_follow_permuted_rows_and_swapped_classes(method, kernel, seed, 
     other = bag_target(names[y["bag"][order]], shares, -y["label"][order])
     K, L = X, X[order]
     if kernel == "precomputed":
-        K, L = X @ X.T, X[order] @ X[order].T
+        K, L = X @ X.T, (X @ X.T)[np.ix_(order, order)]
     one = clone(METHODS[method]).set_params(kernel=kernel).fit(K, y)
     two = clone(METHODS[method]).set_params(kernel=kernel).fit(L, other)
     assert np.array_equal(-two.labeling_, one.labeling_[order])
@@ -242,7 +239,7 @@ def test_answers_follow_permuted_rows_and_swapped_classes(method, kernel, seed, 
 def test_the_canonical_order_is_one_order(seed):
     X, y, _ = partly_known(seed, (3, 3, 3, 3), (0, 2))
     order, X = np.random.RandomState(seed).permutation(12), X.round()
-    for K, L in ((X, X[order]), (X @ X.T, X[order] @ X[order].T)):
+    for K, L in ((X, X[order]), (X @ X.T, (X @ X.T)[np.ix_(order, order)])):
         how = {"precomputed": K.shape[1] == 12}
         one = in_canonical_order(Bags.from_target(y), K, **how)
         two = in_canonical_order(Bags.from_target(y[order]), L, **how)
