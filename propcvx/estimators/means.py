@@ -208,8 +208,10 @@ class InvCal(_BagMeanClassifier):
     ----------
     C_p : float
         Weight of the loss of a bag.
-    epsilon : float
-        Half-width of the tube, >= 0.
+    epsilon : float, "sampling", array of shape (n_bags,), dict or pandas Series
+        Half-width of the tube, >= 0, of all bags or of each: an array is in the order of the sorted
+        ids, a dict or Series keyed by bag id.  ``"sampling"`` is that of
+        :func:`propcvx.sampling_epsilon`, in units of the proportion: with ``scaled_epsilon`` only.
     scaled_epsilon : bool
         Divide epsilon by :math:`p_k (1 - p_k)`, so that it is in units of the proportion.
     kernel : str or callable
@@ -256,13 +258,18 @@ class InvCal(_BagMeanClassifier):
     gram_matrices = 10.0
 
     C_p: float = 1.0
-    epsilon: float = 0.0
+    epsilon: Any = 0.0
     _: KW_ONLY
     scaled_epsilon: bool = False
     solver_tol: float = 1e-6
 
     def _per_bag(self, bags: Bags) -> Array:
-        return np.full(bags.n_bags, check_number("epsilon", self.epsilon, least=0.0))
+        if isinstance(self.epsilon, str) and not self.scaled_epsilon:
+            raise InputError(
+                f"epsilon={self.epsilon!r} is in units of the proportion, and epsilon in units of "
+                "the score where scaled_epsilon=False; set scaled_epsilon=True."
+            )
+        return bags.epsilons(self.epsilon, most=np.inf)
 
     def _fit_means(
         self, features: Array, bags: Bags, own: Array

@@ -159,7 +159,7 @@ def proportion_term(
     bags : Bags
     """
     check_number("C_p", C_p, least=0.0)
-    found = named(argument, loss, PROPORTION_LOSSES, "of")
+    found = named(argument, loss, PROPORTION_LOSSES, "of").keyed(bags)
     return found if bags.sign > 0 else found.mirrored(), C_p * bag_weights(weights, bags)
 
 

@@ -46,7 +46,7 @@ def labeling_step(bags: Bags, loss: ProportionLoss) -> Program:
     return build(
         "labeling_step",
         "eq:solving_y",
-        cp.Minimize(positive @ z + negative @ (1 - z) + weights @ loss.expression(gaps)),
+        cp.Minimize(positive @ z + negative @ (1 - z) + weights @ loss.of_gaps(bags, gaps)),
         allowed_counts(z, bags, loss),
     )
 
