@@ -162,6 +162,13 @@ class Bags:
         :math:`n_k^+` positives and :math:`n_k^-` negatives, clipped to [0, 1] as :math:`p_k n_k`
         may be rounded.  A bag of one that has a share stays what it is.  Labels that are apart have
         the code of their bag, so that messages name it.
+
+        Examples
+        --------
+        >>> from propcvx import bag_target
+        >>> bags = Bags.from_target(bag_target([0, 0, 0, 0], [0.5], labels=[1, 0, 0, 0]))
+        >>> bags.with_known_apart().proportions.round(3), bags.with_known_apart().index
+        (array([0.333, 1.   ]), array([1, 0, 0, 0]))
         """
         apart = (self.labels != 0) & ((self.sizes > 1) | ~self.with_share)[self.index]
         if not apart.any():
