@@ -26,12 +26,15 @@ from propcvx import (
     bag_target,
     certify,
 )
+from propcvx.bounds import BOUNDS
 from propcvx.errors import InputError
 from propcvx.labelings import FeasibleLabelings, best_labeling
 from propcvx.losses import PROPORTION_LOSSES, constraint
 from propcvx.metrics import least_error_bias
 from propcvx.ordering import in_canonical_order
 from propcvx.programs import constrained_psvm, labeling_step, psvm, svm_dual, svm_dual_parameters
+from propcvx.relaxation import RELAXATIONS
+from propcvx.relaxation.oracles import ORACLES
 from propcvx.solvers import solve
 
 CS = [1e-6, 1e-3, 1.0, 1e3, 1e6]
@@ -310,3 +313,58 @@ def test_splits_and_selection_by_bags():
         init=["random", "inv_cal"], n_init=2, selection="bag_error", random_state=0
     ).fit(X, y)
     assert set(model.labeling_) <= {-1.0, 1.0}
+
+
+# All oracles, relaxations and bounds
+
+
+def partly_feasible(seed, sizes, n_features=2):
+    X, y, _ = partly_known(seed, sizes, (0,), known=0.2, n_features=n_features)
+    return X, FeasibleLabelings.of(Bags.from_target(y), 0.0)
+
+
+@pytest.mark.filterwarnings("ignore::propcvx.errors.PropCVXWarning")
+@pytest.mark.parametrize("name", ORACLES)
+@pytest.mark.parametrize("sizes", [(6,), (4, 3)], ids=str)
+def test_oracles_answer_and_bound(name, sizes):
+    if name == "mixed_integer":
+        pytest.importorskip("pyscipopt")
+    for seed in range(3):
+        X, feasible = partly_feasible(seed, sizes)
+        alpha = np.random.RandomState(seed).uniform(size=len(X))
+        best = 0.5 * np.square(all_labelings(feasible) * alpha @ X).sum(axis=1).max()
+        cut = ORACLES[name](X, feasible)(alpha)
+        assert cut.labeling in feasible
+        assert cut.value == pytest.approx(0.5 * np.square(cut.labeling * alpha @ X).sum())
+        assert cut.value <= best * (1 + 1e-9)
+        assert cut.bound >= best * (1 - 1e-9)
+        if name in ("exhaustive", "sweep", "mixed_integer"):
+            assert cut.value == pytest.approx(best, rel=1e-4)
+
+
+@pytest.mark.filterwarnings("ignore::propcvx.errors.PropCVXWarning")
+@pytest.mark.parametrize("name", [name for name in RELAXATIONS if name != "diffrac"])
+@pytest.mark.parametrize("sizes", [(6,), (4, 3)], ids=str)
+def test_relaxations_bound_the_best_of_all_labelings(name, sizes):
+    if name == "mixed_integer":
+        pytest.importorskip("pyscipopt")
+    for C in (1e-2, 1.0, 1e2):
+        X, feasible = partly_feasible(1, sizes)
+        best = min(svm_value(X, one, C) for one in all_labelings(feasible))
+        reached = RELAXATIONS[name].relax(X, feasible, C)
+        assert reached.lower <= best * (1 + 1e-6)
+        assert all(one in feasible for one in reached.labelings)
+
+
+@pytest.mark.parametrize("name", BOUNDS)
+@pytest.mark.parametrize("sizes", [(6,), (4, 3)], ids=str)
+def test_bounds_are_around_the_best_of_all_labelings(name, sizes):
+    for C in (1e-2, 1.0, 1e2):
+        X, feasible = partly_feasible(1, sizes)
+        y = feasible.bags
+        target = bag_target(y.index, [None if np.isnan(p) else p for p in y.proportions], y.labels)
+        best = min(svm_value(X, one, C) for one in all_labelings(feasible))
+        found = certify(X, target, C, intercept="none", kinds=[name])
+        assert found.lower <= best * (1 + 1e-6)
+        assert found.upper >= best * (1 - 1e-6)
+        assert name == "bag_moments" or found.proved_optimal
