@@ -1,6 +1,6 @@
 """Learning with label proportions: the programs, loops and classifiers of pSVM (ICML 2013)."""
 
-from propcvx.bags import Bags
+from propcvx.bags import Bags, sampling_epsilon
 from propcvx.estimators import (
     AlterPropSVM,
     ConvPropSVM,
@@ -39,4 +39,5 @@ __all__ = [
     "certify",
     "fit_grid",
     "proportions_of",
+    "sampling_epsilon",
 ]

@@ -15,14 +15,27 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
+from scipy.special import ndtri
 
 from propcvx.arrays import Array, Indices, Mask, Signs
-from propcvx.checks import check_choice, check_number
+from propcvx.checks import as_vector, check_choice, check_number
 from propcvx.errors import CutBagWarning, InfeasibleLabelingError, InputError, warn
-from propcvx.targets import BAG_DTYPE, SHOWN, check_share, is_bag_target, known_labels
+from propcvx.targets import (
+    BAG_DTYPE,
+    SHOWN,
+    as_mapping,
+    check_share,
+    is_bag_target,
+    known_labels,
+    some_of,
+)
 
 COUNT_SLACK = 1e-6
 """How far ``p * n`` may lie from an integer, in instances, and still be that count."""
+
+
+SAMPLING_LEVEL = 0.95
+"""The level of the intervals that ``epsilon="sampling"`` takes."""
 
 
 @dataclass(frozen=True)
@@ -34,7 +47,7 @@ class Bags:
     index : int array of shape (n_instances,)
         The bag of each instance, 0 to n_bags - 1.
     proportions : float array of shape (n_bags,)
-        Share of positive instances, in [0, 1].
+        Share of positive instances, in [0, 1]; NaN where it is not known.
     labels : int array of shape (n_instances,)
         Labels known beside the proportions; 0 where unknown.
     whole : bool array of shape (n_bags,)
@@ -126,12 +139,125 @@ class Bags:
         shares, labels = 1.0 - self.proportions, -self.labels
         return replace(self, proportions=shares, labels=labels, sign=-self.sign)
 
+    @cached_property
+    def with_share(self) -> Mask:
+        """Which bags have a proportion."""
+        return ~np.isnan(self.proportions)
+
+    def gaps(self, counts: NDArray[Any], of: Any = slice(None)) -> Array:
+        r""":math:`\tilde p_k - p_k` for counts of positives; 0 for bags without a proportion.
+
+        Parameters
+        ----------
+        counts : int array
+        of : index of bags
+            The bags of these counts, which are all bags where it is not given.
+        """
+        return np.where(self.with_share[of], counts / self.sizes[of] - self.proportions[of], 0.0)
+
+    def with_known_apart(self) -> Bags:
+        r"""The same with each label that is known as a bag of one, whose share is 0 or 1.
+
+        Its bag is the rest, with the share :math:`(p_k n_k - n_k^+) / (n_k - n_k^+ - n_k^-)` after
+        :math:`n_k^+` positives and :math:`n_k^-` negatives, clipped to [0, 1] as :math:`p_k n_k`
+        may be rounded.  A bag of one that has a share stays what it is.  Labels that are apart have
+        the code of their bag, so that messages name it.
+
+        Examples
+        --------
+        >>> from propcvx import bag_target
+        >>> bags = Bags.from_target(bag_target([0, 0, 0, 0], [0.5], labels=[1, 0, 0, 0]))
+        >>> bags.with_known_apart().proportions.round(3), bags.with_known_apart().index
+        (array([0.333, 1.   ]), array([1, 0, 0, 0]))
+        """
+        apart = (self.labels != 0) & ((self.sizes > 1) | ~self.with_share)[self.index]
+        if not apart.any():
+            return self
+        of, positive = self.index[apart], self.labels[apart] > 0
+        left = np.maximum(self.sizes - np.bincount(of, minlength=self.n_bags), 1)
+        rest = self.proportions * self.sizes - np.bincount(of, positive, self.n_bags)
+        index = self.index.copy()
+        index[apart] = self.n_bags + np.arange(len(of))
+        kept, index = np.unique(index, return_inverse=True)
+        shares = np.concatenate([np.clip(rest / left, 0.0, 1.0), positive])[kept]
+        whole = np.concatenate([self.whole, np.ones_like(positive)])[kept]
+        codes = np.concatenate([self.codes, self.codes[of]])[kept]
+        return replace(self, index=index, proportions=shares, whole=whole, codes=codes)
+
+    def of_shares(self) -> tuple[Bags, Indices]:
+        """The bags with a proportion, and their instances: what labels can be compared with.
+
+        Where no bag has one, these are the labels that are known, as bags of one.
+        """
+        bags = self if self.with_share.any() else self.with_known_apart()
+        instances = np.flatnonzero(bags.with_share[bags.index])
+        return bags.take(instances), instances
+
     def name(self, bag: int) -> str:
         """The bag in the words of a message: its id, or its position among the sorted ids."""
         code = int(self.codes[bag])
         if self.ids is not None and 0 <= code < len(self.ids):
             return repr(self.ids[code])
         return f"{code} (of the sorted ids)"
+
+    def each(self, argument: str, values: Any) -> Array | None:
+        """What is given for each bag, in the order of these; None where it is not one number each.
+
+        Parameters
+        ----------
+        argument : str
+            What the values are called in messages.
+        values : array of shape (n_bags,), dict or pandas Series
+            An array is in the order of the sorted ids; a dict or Series is keyed by bag id, and
+            may have other bags too.
+
+        Raises
+        ------
+        InputError
+            If a dict or Series lacks a bag.
+        """
+        codes, place = np.unique(self.codes, return_inverse=True)
+        keyed = as_mapping(argument, values)
+        if keyed is not None:
+            names = self.names(codes)
+            missing = [name for name in names if name not in keyed]
+            if missing:
+                raise InputError(f"{argument} must name every bag, got none of {some_of(missing)}.")
+            values = [keyed[name] for name in names]
+        given = as_vector(values)
+        return given[place] if given is not None and len(given) == len(codes) else None
+
+    def keyed(self, values: NDArray[Any]) -> dict[Hashable, Any]:
+        """Values of bags by the ids of these: :meth:`each` takes them for any part of the bags."""
+        return dict(zip(self.names(self.codes), values.tolist(), strict=True))
+
+    def epsilons(self, epsilon: Any, most: float = 1.0) -> Array:
+        """Tolerance of the proportion of each bag.
+
+        Parameters
+        ----------
+        epsilon : float, "sampling", array of shape (n_bags,), dict or pandas Series
+            Of all bags; as :func:`sampling_epsilon` has it; or of each bag, as in :meth:`each`.
+        most : float
+            The largest that is accepted.
+        """
+        if isinstance(epsilon, str):
+            check_choice("epsilon", epsilon, ("sampling",))
+            return _sampling_widths(self, SAMPLING_LEVEL)
+        given = self.each("epsilon", epsilon)
+        if given is None and not hasattr(epsilon, "__len__"):
+            number = check_number("epsilon", epsilon, least=0.0, most=most)
+            return np.full(self.n_bags, number)
+        if given is None or (given < 0.0).any() or (given > most).any():
+            raise InputError(
+                f"epsilon must be one number of at least 0 and at most {most:g}, or one for each "
+                f"of the {self.n_bags} bags, got {epsilon!r}."
+            )
+        return given
+
+    def names(self, codes: Indices) -> list[Hashable]:
+        """The ids of bags, or their positions among the sorted ids where these are not there."""
+        return codes.tolist() if self.ids is None else [self.ids[code] for code in codes]
 
     @property
     def n_instances(self) -> int:
@@ -192,15 +318,20 @@ class Bags:
         """Mean of the rows of ``features`` in each bag, shape (n_bags, n_features)."""
         return (self.membership @ features) / self.sizes[:, None]
 
-    def count_range(self, epsilon: float | str = 0.0) -> tuple[Indices, Indices]:
+    def count_range(self, epsilon: Any = 0.0) -> tuple[Indices, Indices]:
         r"""Counts of positives with :math:`|\tilde p_k - p_k| \le \epsilon`, per bag.
+
+        Of a bag without a proportion, these are all that its known labels allow.
 
         Parameters
         ----------
-        epsilon : float or "rounding"
-            Tolerance of the proportions, in [0, 1].  ``"rounding"`` takes for each bag the
-            nearest count that its known labels allow, and of two equally near ones both.  So
-            does any tolerance for a bag that was cut, beside the counts within it.
+        epsilon : float, "rounding", "sampling", array of shape (n_bags,), dict or pandas Series
+            Tolerance of the proportions, in [0, 1], of all bags or as in :meth:`each`.
+            ``"rounding"`` takes for each bag the nearest count that its known labels allow, and of
+            two equally near ones both.  So does any tolerance for a bag that was cut, beside the
+            counts within it.  ``"sampling"`` is :func:`sampling_epsilon` at the level 0.95, which
+            leaves a count in every bag; where known labels allow none of them, in a bag that was
+            cut, the nearest that they allow is taken.
 
         Returns
         -------
@@ -221,36 +352,34 @@ class Bags:
         >>> [count.tolist() for count in bags.count_range(0.0)]
         [[1, 1], [1, 1]]
         """
-        if isinstance(epsilon, str):
-            check_choice("epsilon", epsilon, ("rounding",))
-            width = np.full(self.n_bags, 0.5)
-        else:
-            width = check_number("epsilon", epsilon, least=0.0, most=1.0) * self.sizes
-            width = np.where(self.whole, width, np.maximum(width, 0.5))
-        width += COUNT_SLACK
-        target = self.proportions * self.sizes
+        nearest_too = isinstance(epsilon, str)
+        if nearest_too:
+            check_choice("epsilon", epsilon, ("rounding", "sampling"))
+        rounded = nearest_too and epsilon == "rounding"
+        epsilons = 0.5 / self.sizes if rounded else self.epsilons(epsilon)
+        width = np.full(self.n_bags, 0.5) if rounded else epsilons * self.sizes
+        width = np.where(self.whole, width, np.maximum(width, 0.5))
+        width = np.where(self.with_share, width + COUNT_SLACK, np.inf)
+        target: Array = np.where(self.with_share, self.proportions, 0.5) * self.sizes
         positive, negative = self.known_counts()
         allowed = positive, self.sizes - negative
         lower = np.clip(np.ceil(target - width), *allowed).astype(np.intp)
         upper = np.clip(np.floor(target + width), *allowed).astype(np.intp)
         nearest = np.clip(np.round(target), *allowed)
         infeasible = np.abs(nearest - target) > width
-        if epsilon != "rounding" and infeasible.any():
-            self._raise_infeasible(np.flatnonzero(infeasible), nearest, epsilon)
+        if infeasible.any() and not nearest_too:
+            self._raise_infeasible(np.flatnonzero(infeasible), nearest, epsilons)
         return lower, upper
-
-    @property
-    def known_inside(self) -> Mask:
-        """Which instances have a known label and are not alone in their bag."""
-        return (self.labels != 0) & (self.sizes[self.index] > 1)
 
     def known_counts(self) -> tuple[Indices, Indices]:
         """Number of known positives and of known negatives in each bag."""
         return self.positives_of(self.labels), self.positives_of(-self.labels)
 
-    def _raise_infeasible(self, wrong: Indices, nearest: Array, epsilon: float | str) -> None:
+    def _raise_infeasible(self, wrong: Indices, nearest: Array, epsilons: Array) -> None:
         if self.sign < 0:
-            self.swapped()._raise_infeasible(wrong, self.sizes - nearest, epsilon)
+            self.swapped()._raise_infeasible(wrong, self.sizes - nearest, epsilons)
+        equal = np.ptp(epsilons) == 0.0
+        within = f"epsilon={epsilons[0]:g}" if equal else "the epsilon of each"
         size, share = self.sizes[wrong], self.proportions[wrong]
         distance = np.abs(nearest[wrong] - share * size) - COUNT_SLACK / 2
         listed = ", ".join(
@@ -261,10 +390,55 @@ class Bags:
         more = f" and {len(wrong) - SHOWN} more" if len(wrong) > SHOWN else ""
         raise InfeasibleLabelingError(
             f"no labeling has the proportions of {len(wrong)} of {self.n_bags} bags within "
-            f"epsilon={epsilon:g}: {listed}{more}. For all of them an epsilon of "
+            f"{within}: {listed}{more}. For all of them an epsilon of "
             f"{_rounded_up(float(np.max(distance / size))):g} suffices; epsilon='rounding' takes "
             "the nearest counts."
         )
+
+
+def sampling_epsilon(y: NDArray[np.void], level: float = 0.95) -> dict[Hashable, float]:
+    r"""Tolerance of each bag's proportion where it is the share of a population.
+
+    The bag is then a sample of :math:`n_k` from it, whose share is near :math:`p_k` but for
+    sampling, and :math:`p_k` lies in the Wilson (score) interval of a count of positives exactly
+    where
+
+    .. math::
+
+        |\tilde p_k - p_k| \le z \sqrt{p_k (1 - p_k) / n_k}
+
+    with :math:`z` the quantile of the normal distribution for the level.
+
+    Parameters
+    ----------
+    y : bag target of shape (n_instances,)
+        Made by :func:`propcvx.bag_target`.
+    level : float
+        Of the interval, in (0, 1).  From 0.69 on a count of every bag is in it; below,
+        ``epsilon`` may be too small for some.
+
+    Returns
+    -------
+    dict
+        Keyed by bag id: what ``epsilon`` takes wherever it is a tolerance of proportions.  At most
+        1, as for a bag without a proportion.
+
+    Examples
+    --------
+    >>> from propcvx import bag_target
+    >>> y = bag_target(["a"] * 4 + ["b"] * 100, {"a": 0.5, "b": 0.5})
+    >>> {bag: round(width, 3) for bag, width in sampling_epsilon(y).items()}
+    {'a': 0.49, 'b': 0.098}
+    """
+    check_number("level", level, above=0.0, most=np.nextafter(1.0, 0.0))
+    bags = Bags.from_target(y)
+    return bags.keyed(_sampling_widths(bags, level))
+
+
+def _sampling_widths(bags: Bags, level: float) -> Array:
+    p, z = bags.proportions, ndtri(0.5 + 0.5 * level)
+    widths = np.minimum(z * np.sqrt(p * (1.0 - p) / bags.sizes), 1.0)
+    return np.where(bags.with_share, widths, 1.0)
 
 
 def _rounded_up(value: float) -> float:
@@ -274,10 +448,12 @@ def _rounded_up(value: float) -> float:
 
 
 def _check_proportions(bags: Bags, of_instances: Array) -> None:
-    in_range = (bags.proportions >= 0.0) & (bags.proportions <= 1.0)
+    in_range = ~bags.with_share | (bags.proportions >= 0.0) & (bags.proportions <= 1.0)
     first = int(np.argmin(in_range))
-    check_share(float(bags.proportions[first]), bags.name(first))
-    differs = bags.proportions[bags.index] != of_instances
+    if not in_range[first]:
+        check_share(float(bags.proportions[first]), bags.name(first))
+    expected = bags.proportions[bags.index]
+    differs = (expected != of_instances) & ~(np.isnan(expected) & np.isnan(of_instances))
     if differs.any():
         name = bags.name(bags.index[np.argmax(differs)])
         raise InputError(f"y['proportion'] must be one value per bag, got several in bag {name}.")

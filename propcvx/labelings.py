@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import combinations, product
 from math import comb, prod
+from typing import Any
 
 import numpy as np
 
@@ -70,8 +71,8 @@ def best_labeling(
     keys = scores if np.ndim(instance_loss.weights) == 0 else gains
 
     def costs(bag: Indices, rank: Indices) -> Array:
-        size, share = bags.sizes[bag], bags.proportions[bag]
-        return weights[bag] * (loss.of(rank / size - share) - loss.of((rank - 1) / size - share))
+        losses = loss.of_counts(bags, rank, bag) - loss.of_counts(bags, rank - 1, bag)
+        return np.asarray(weights[bag] * losses)
 
     return _top_labeled(keys, gains, costs, bags, *loss.allowed(bags), ties)
 
@@ -101,7 +102,7 @@ class FeasibleLabelings:
     upper: Indices
 
     @classmethod
-    def of(cls, bags: Bags, epsilon: float | str) -> FeasibleLabelings:
+    def of(cls, bags: Bags, epsilon: Any) -> FeasibleLabelings:
         """All labelings whose proportions are within ``epsilon``; see :meth:`Bags.count_range`."""
         return cls(bags, *bags.count_range(epsilon))
 

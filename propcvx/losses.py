@@ -234,6 +234,8 @@ def best_regression_bias(targets: Array, widths: Array, scores: Array) -> float:
 class ProportionLoss:
     r"""A convex loss :math:`L_p(\tilde p_k, p_k) = h(\tilde p_k - p_k)`, or infinite.
 
+    A bag without a proportion has the loss :math:`h(0)` whatever its labels.
+
     Attributes
     ----------
     name : str
@@ -242,9 +244,12 @@ class ProportionLoss:
         The function h on NumPy arrays.
     expression : callable
         The same function on CVXPY expressions, entry by entry.
-    epsilon : float, "rounding" or None
+    epsilon : float, "rounding", "sampling", array of shape (n_bags,), dict, Series or None
         The loss is infinite for counts of positives outside of :meth:`Bags.count_range` of this
         tolerance, Equation (10) of the paper; None allows all counts.
+    dead_zone : "sampling", array of shape (n_bags,), dict, Series or None
+        Where it is given, the loss is :math:`h(\max(0, |\tilde p_k - p_k| - \epsilon_k))` with
+        these :math:`\epsilon_k`, see :meth:`Bags.epsilons`; h must then not fall from 0 to 1.
 
     Raises
     ------
@@ -255,18 +260,48 @@ class ProportionLoss:
     name: str
     of: OnArrays
     expression: OnExpressions
-    epsilon: float | str | None = None
+    epsilon: Any = None
+    dead_zone: Any = None
 
     def __post_init__(self) -> None:
         check_loss(f"proportion loss {self.name!r}: of", GAPS, self.of, self.expression)
+        if self.dead_zone is not None and np.diff(self.of(GAPS[GAPS >= 0.0])).min() < 0.0:
+            raise InputError(
+                f"proportion loss {self.name!r}: of must not fall from 0 to 1 where dead_zone is "
+                "given, as the loss would not be convex."
+            )
 
     def mirrored(self) -> ProportionLoss:
         """The loss of the shares of negatives."""
+        if self.dead_zone is not None:
+            return self
         return replace(
             self,
             of=lambda gaps: self.of(-gaps),
             expression=lambda gaps: self.expression(-gaps),
         )
+
+    def keyed(self, bags: Bags) -> ProportionLoss:
+        """The same with what is given for each bag by its id, which holds for any part of them."""
+        epsilon, zone = (bags.each("epsilon", given) for given in (self.epsilon, self.dead_zone))
+        return replace(
+            self,
+            epsilon=self.epsilon if epsilon is None else bags.keyed(epsilon),
+            dead_zone=self.dead_zone if zone is None else bags.keyed(zone),
+        )
+
+    def of_counts(self, bags: Bags, counts: Indices, of: Any = slice(None)) -> Array:
+        """The loss of bags with these counts of positives; see :meth:`Bags.gaps`."""
+        gaps = bags.gaps(counts, of)
+        if self.dead_zone is not None:
+            gaps = np.maximum(0.0, np.abs(gaps) - bags.epsilons(self.dead_zone)[of])
+        return self.of(gaps)
+
+    def of_gaps(self, bags: Bags, gaps: cp.Expression) -> cp.Expression:
+        r"""The loss of each bag as an expression of its :math:`\tilde p_k - p_k`."""
+        if self.dead_zone is not None:
+            gaps = cp.pos(cp.abs(gaps) - bags.epsilons(self.dead_zone))
+        return self.expression(gaps)
 
     def allowed(self, bags: Bags) -> tuple[Indices, Indices]:
         """The smallest and the largest number of positives of each bag with a finite loss."""
@@ -283,12 +318,10 @@ class ProportionLoss:
         weights : array of shape (n_bags,)
         """
         found = []
-        for size, share, weight, low, high in zip(
-            bags.sizes, bags.proportions, weights, *self.allowed(bags), strict=True
-        ):
-            counts = np.arange(size + 1)
+        for k, (low, high) in enumerate(zip(*self.allowed(bags), strict=True)):
+            counts = np.arange(bags.sizes[k] + 1)
             finite = (low <= counts) & (counts <= high)
-            found.append(np.where(finite, weight * self.of(counts / size - share), np.inf))
+            found.append(np.where(finite, weights[k] * self.of_counts(bags, counts, k), np.inf))
         return tuple(found)
 
     def total(self, bags: Bags, weights: Array, labeling: Array) -> float:
@@ -297,17 +330,24 @@ class ProportionLoss:
         counts = bags.positives_of(labeling)
         if (counts < lower).any() or (counts > upper).any():
             return np.inf
-        return float(weights @ self.of(counts / bags.sizes - bags.proportions))
+        return float(weights @ self.of_counts(bags, counts))
 
 
-def epsilon_insensitive(epsilon: float) -> ProportionLoss:
-    r"""The loss :math:`\max(0, |\tilde p_k - p_k| - \epsilon)`.
+def epsilon_insensitive(epsilon: Any) -> ProportionLoss:
+    r"""The loss :math:`\max(0, |\tilde p_k - p_k| - \epsilon_k)`.
+
+    Parameters
+    ----------
+    epsilon : float, "sampling", array of shape (n_bags,), dict or pandas Series
+        In [0, 1]: of all bags, or as in :meth:`propcvx.Bags.epsilons`.
 
     Examples
     --------
     >>> epsilon_insensitive(0.1).of(np.array([-0.3, 0.05])).round(2)
     array([0.2, 0. ])
     """
+    if hasattr(epsilon, "__len__"):
+        return ProportionLoss("epsilon_insensitive", np.abs, cp.abs, dead_zone=epsilon)
     check_number("epsilon", epsilon, least=0.0, most=1.0)
     forms = partial(_beyond, epsilon=epsilon), partial(_beyond_expression, epsilon=epsilon)
     return ProportionLoss("epsilon_insensitive", *forms)
@@ -321,14 +361,14 @@ def _beyond_expression(gaps: cp.Expression, epsilon: float) -> cp.Expression:
     return cp.pos(cp.abs(gaps) - epsilon)
 
 
-def constraint(epsilon: float | str = "rounding") -> ProportionLoss:
+def constraint(epsilon: Any = "rounding") -> ProportionLoss:
     r"""The loss of Equation (10): 0 for :math:`|\tilde p_k - p_k| \le \epsilon`, else infinite.
 
     With it alter-pSVM is a descent on the problem that conv-pSVM relaxes.
 
     Parameters
     ----------
-    epsilon : float or "rounding"
+    epsilon : float, "rounding", "sampling", array of shape (n_bags,), dict or pandas Series
         As in :meth:`propcvx.bags.Bags.count_range`.
     """
     return ProportionLoss("constraint", _nothing, _nothing, epsilon)

@@ -28,6 +28,7 @@ def bag_error(y_true: NDArray[np.void], y_pred: ArrayLike, *, by_size: bool = Fa
         \frac1T \sum_{k=1}^T |\tilde p_k - p_k|
 
     The paper's Err, Equation (23), is the sum; the mean does not depend on how many bags there are.
+    It is over the bags with a proportion.
 
     Parameters
     ----------
@@ -57,7 +58,14 @@ def bag_error(y_true: NDArray[np.void], y_pred: ArrayLike, *, by_size: bool = Fa
         raise InputError(
             f"y_pred must have one label per instance, shape {y_true.shape}, got {predicted.shape}."
         )
-    return proportion_error(bags, predicted, by_size=by_size)
+    if not bags.with_share.any():
+        raise InputError(
+            "y_true has no bag with a proportion, so labels have no bag error; give the proportion "
+            "of one bag at least, or compare the labels that you know with "
+            "sklearn.metrics.accuracy_score."
+        )
+    compared, instances = bags.of_shares()
+    return proportion_error(compared, predicted[instances], by_size=by_size)
 
 
 neg_bag_error = make_scorer(bag_error, greater_is_better=False)
@@ -68,7 +76,7 @@ neg_bag_error_by_size = make_scorer(bag_error, greater_is_better=False, by_size=
 
 
 def proportion_error(bags: Bags, labeling: NDArray[Any], *, by_size: bool = False) -> float:
-    """:func:`bag_error` for bags in their validated form."""
+    """:func:`bag_error` for bags in their validated form, which all have a proportion."""
     gaps = np.abs(bags.proportions_of(labeling) - bags.proportions)
     return float(np.average(gaps, weights=bags.sizes if by_size else None))
 
@@ -80,7 +88,7 @@ def least_error_bias(scores: Array, bags: Bags) -> float:
     bias is the middle between two scores, or, where all instances are on one side, beyond them by
     as much as they differ, and by a margin of 1 at least.  Of equally good ones the one nearest to
     0 is taken, and 0 itself where two are equally near, so that swapped classes have the opposite
-    bias.
+    bias.  Only the bags with a proportion are looked at; without any, it is 0.
 
     Parameters
     ----------
@@ -95,6 +103,10 @@ def least_error_bias(scores: Array, bags: Bags) -> float:
     >>> least_error_bias(np.array([-4.0, -1.0, -2.0, 3.0]), bags)
     3.0
     """
+    if not bags.with_share.any():
+        return 0.0
+    bags, instances = bags.of_shares()
+    scores = scores[instances]
     order = np.argsort(-scores, kind="stable")
     beyond = 2.0 * max(MARGIN, float(np.ptp(scores)))
     ends = np.concatenate([[scores.max() + beyond], scores[order], [scores.min() - beyond]])

@@ -54,7 +54,8 @@ def in_canonical_order(bags: Bags, X: Any, *, precomputed: bool = False) -> Bags
     shares = np.rint(bags.proportions / SHARE_UNIT) * SHARE_UNIT
     bags = replace(bags, proportions=shares)
     both = [bags, bags.swapped()]
-    positives, negatives = (float(one.proportions @ one.sizes) for one in both)
+    shared = bags.with_share
+    positives, negatives = (float(one.proportions[shared] @ bags.sizes[shared]) for one in both)
     if not isclose(positives, negatives, rel_tol=SHARE_UNIT):
         both = both[:1] if positives < negatives else both[1:]
     return min((_sorted(one, X, precomputed) for one in both), key=itemgetter(0))[1]
@@ -86,8 +87,13 @@ def _contents(bags: Bags, kind: Indices) -> list[tuple[float, int, bytes]]:
     """Proportion, size, and the sorted kinds of the instances of each bag."""
     inside = np.lexsort((kind, bags.index))
     contents = np.split(kind[inside].astype(">i8"), bags.starts[1:])
-    shares, sizes = bags.proportions.tolist(), bags.sizes.tolist()
+    shares, sizes = _sortable_shares(bags).tolist(), bags.sizes.tolist()
     return [(*key, inside.tobytes()) for *key, inside in zip(shares, sizes, contents, strict=True)]
+
+
+def _sortable_shares(bags: Bags) -> Array:
+    """Proportions with -1 for those that are not known, as NaN has no place in an order."""
+    return np.where(bags.with_share, bags.proportions, -1.0)
 
 
 def _gram_ranks(gram: Array, bags: Bags) -> Indices:
@@ -106,7 +112,7 @@ def _gram_ranks(gram: Array, bags: Bags) -> Indices:
     entries = np.unique(gram, return_inverse=True)[1].reshape(gram.shape)
     together = bags.index[:, None] == bags.index
     pairs = 2 * len(gram) * entries + together
-    known = bags.proportions[bags.index], bags.sizes[bags.index], bags.whole[bags.index]
+    known = _sortable_shares(bags)[bags.index], bags.sizes[bags.index], bags.whole[bags.index]
     ranks = _ranks(np.column_stack([ranks, *known, bags.labels, *_copies(gram, bags)]))
     for _ in range(MOST_ROUNDS):
         ranks = _refined(ranks, pairs)

@@ -25,7 +25,7 @@ SHOWN = 5
 
 def bag_target(
     bags: Sequence[Hashable] | ArrayLike,
-    proportions: Mapping[Hashable, float] | ArrayLike,
+    proportions: Mapping[Hashable, float | None] | ArrayLike,
     labels: ArrayLike | None = None,
 ) -> NDArray[np.void]:
     """Write bags and proportions into a target ``y`` with one row per instance, Equation (1).
@@ -35,8 +35,8 @@ def bag_target(
     bags : sequence of hashable, length n_instances
         The bag each instance is in.  Any hashable ids.
     proportions : array of shape (n_bags,), dict or pandas Series
-        Share of positive instances of each bag, in [0, 1].  An array is in the order of the
-        sorted bag ids; a dict or Series is keyed by bag id.
+        Share of positive instances of each bag, in [0, 1], or None where it is not known.  An
+        array is in the order of the sorted bag ids; a dict or Series is keyed by bag id.
     labels : array of shape (n_instances,), optional
         Labels known beside the proportions: -1, +1, or 0 where unknown.  Labels that seem to have 0
         for negatives, because all positives are known and nothing else, are refused.
@@ -44,10 +44,10 @@ def bag_target(
     Returns
     -------
     y : structured array of shape (n_instances,)
-        Fields ``bag`` (the bag's position among the sorted ids), ``proportion``, ``size``
-        (instances in the whole bag, which makes a split through a bag detectable) and ``label``.
-        Its dtype carries the sorted ids as metadata, which slices keep, so that messages can name
-        bags as you do.
+        Fields ``bag`` (the bag's position among the sorted ids), ``proportion`` (NaN where it is
+        not known), ``size`` (instances in the whole bag, which makes a split through a bag
+        detectable) and ``label``.  Its dtype carries the sorted ids as metadata, which slices keep,
+        so that messages can name bags as you do.
 
     Raises
     ------
@@ -61,6 +61,8 @@ def bag_target(
     array([0.5, 0.5, 1. , 1. ])
     >>> y["size"]
     array([2, 2, 2, 2])
+    >>> bag_target(["a", "a", "b", "b"], {"a": 0.5, "b": None})["proportion"]
+    array([0.5, 0.5, nan, nan])
     """
     ids, codes = _encode_ids(bags, keyed=as_mapping("proportions", proportions) is not None)
     shares = _match_proportions(ids, proportions)
@@ -183,7 +185,8 @@ def _match_proportions(ids: list[Hashable], proportions: Any) -> Array:
             f"proportions and bags must name the same ids; bags without a proportion: "
             f"{some_of(missing)}; proportions without a bag: {some_of(unused)}."
         )
-    return np.array([check_share(mapping[bag], repr(bag)) for bag in ids])
+    shares = ((mapping[bag], repr(bag)) for bag in ids)
+    return np.array([np.nan if p is None else check_share(p, bag) for p, bag in shares])
 
 
 def check_share(share: Any, bag: str) -> float:
@@ -193,7 +196,11 @@ def check_share(share: Any, bag: str) -> float:
     except (TypeError, ValueError):
         number = np.nan
     if not 0.0 <= number <= 1.0:
-        raise InputError(f"proportions must be numbers in [0, 1], got {share!r} for bag {bag}.")
+        advice = "; .astype(object).where(shares.notna(), None) of a Series has None for NaN"
+        raise InputError(
+            "proportions must be numbers in [0, 1], or None where a bag's is not known, got "
+            f"{share!r} for bag {bag}{advice if number != number else ''}."
+        )
     return number
 
 

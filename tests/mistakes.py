@@ -199,11 +199,6 @@ _EACH = {
 }
 
 _MEANS = {
-    "labels known inside bags": fitted(
-        *("labels", "(2 of them)", "{cls}", "use AlterPropSVM or ConvPropSVM"),
-        classes=MEANS,
-        y=bag_target(IDS, [0.5, 0.25], labels=[1, -1, 0, 0, 0, 0, 0, 0]),
-    ),
     **wrong("lam", 0, classes=(MeanMap,)),
     **wrong("smoothness", 0, classes=(LaplacianMeanMap,)),
     **wrong("width", -1, classes=(LaplacianMeanMap,)),

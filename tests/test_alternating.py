@@ -328,7 +328,7 @@ def test_the_default_starts_are_random_labelings_and_two_methods():
     [
         (bag_target(np.repeat([0, 1], 6), [0.33, 1.0]), 4),  # no count has these shares
         (bag_target(np.repeat([0, 1], 6), [0.5, 0.5]), 4),  # InvCal alone would warn
-        (bag_target(np.repeat([0, 1], 6), [0.5, 1.0], np.eye(12)[0]), 3),  # InvCal refuses
+        (bag_target(np.repeat([0, 1], 6), [0.5, 1.0], np.eye(12)[0]), 4),  # a label inside of a bag
         (np.repeat([0, 1], 6), 2),  # there is one labeling
     ],
 )

@@ -214,7 +214,10 @@ class AlterPropSVM(BagClassifier):
         fold_of = deal_bags(bags.sizes, min(5, bags.n_bags), random)[bags.index]
         for fold in range(fold_of.max() + 1):
             train, test = np.flatnonzero(fold_of != fold), np.flatnonzero(fold_of == fold)
-            held_out, unseen = bags.take(test), feature_map.features[test]
+            held_out, judged = bags.take(test).of_shares()
+            unseen = feature_map.features[test[judged]]
+            if not held_out.n_bags:
+                continue
             for k, start in enumerate(starts):
                 seen = FeatureMap(feature_map.kernel, feature_map.features[train])
                 ends = self._descents(seen, problem.take(train), [start], random)

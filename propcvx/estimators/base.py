@@ -134,7 +134,10 @@ class BagClassifier(ClassifierMixin, BaseEstimator):
         for of_another_fit in ("_calibration", "coef_", "dual_coef_"):
             self.__dict__.pop(of_another_fit, None)
         if not bags.labels.all():
-            self._calibration = Calibration(scores, bags.index, bags.proportions, bags.sign)
+            seen, instances = bags.of_shares()
+            self._calibration = Calibration(
+                scores[instances], seen.index, seen.proportions, bags.sign
+            )
         self.classes_ = data.classes
         self.labeling_ = bags.as_given(found.labeling)
         self.objective_, self.history_ = found.objective, found.history
@@ -290,6 +293,8 @@ def warn_if_poor(bags: Bags, scores: Array) -> None:
     Not where every instance is a bag.  The mean share itself is no measure: the shares of large
     random bags are so near to it that good classifiers miss them by more.
     """
+    bags, instances = bags.of_shares()
+    scores = scores[instances]
     mean = float(bags.proportions @ bags.sizes) / bags.n_instances
     squares = np.square(bags.proportions - mean) + mean * (1.0 - mean) / bags.sizes
     at_random = float(np.sqrt(2.0 / np.pi * squares).mean())  # about the mean of their error

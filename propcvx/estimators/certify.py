@@ -38,7 +38,7 @@ def certify(
     y: NDArray[Any],
     C: float = 1.0,
     *,
-    epsilon: float | str = 0.0,
+    epsilon: Any = 0.0,
     C_p: float | None = None,
     loss: Any = "absolute",
     bag_weights: Any = "bag",
@@ -74,7 +74,7 @@ def certify(
         Made by :func:`propcvx.bag_target`.
     C : float
         Weight of the hinge loss.
-    epsilon : float or "rounding"
+    epsilon : float, "rounding", "sampling", array of shape (n_bags,), dict or pandas Series
         Tolerance of the proportions, as in :class:`propcvx.ConvPropSVM`.
     C_p : float, optional
         Weight of the proportion loss: the loss form, in which ``epsilon`` is not used.

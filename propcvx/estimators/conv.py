@@ -33,9 +33,11 @@ class ConvPropSVM(BagClassifier):
     ----------
     C : float
         Weight of the hinge loss.
-    epsilon : float or "rounding"
-        Tolerance of the proportions, in [0, 1]; ``"rounding"`` takes the counts of positives
-        nearest to them, for proportions that were rounded.
+    epsilon : float, "rounding", "sampling", array of shape (n_bags,), dict or pandas Series
+        Tolerance of the proportions, in [0, 1], of all bags or of each: an array is in the order of
+        the sorted ids, a dict or Series keyed by bag id.  ``"rounding"`` takes the counts of
+        positives nearest to them, for proportions that were rounded; ``"sampling"`` is for shares
+        of a population that each bag is a sample of, see :func:`propcvx.sampling_epsilon`.
     kernel : str or callable
         ``"linear"``, ``"rbf"``, ``"exponential"``, ``"poly"``, ``"precomputed"``, or a callable;
         see :class:`propcvx.kernels.Kernel`.
@@ -114,7 +116,7 @@ class ConvPropSVM(BagClassifier):
     gram_matrices = 9.0
 
     C: float = 1.0
-    epsilon: float | str = 0.0
+    epsilon: Any = 0.0
     _: KW_ONLY
     intercept: str = "center"
     bias: str = "bags"

@@ -11,7 +11,6 @@ from propcvx.arrays import Array
 from propcvx.bags import Bags
 from propcvx.checks import check_number
 from propcvx.estimators.means import MeanMap
-from propcvx.estimators.training import bag_weights
 from propcvx.programs.bag_means import laplacian_root
 
 
@@ -55,12 +54,12 @@ class LaplacianMeanMap(MeanMap):
     smoothness: float = 1.0
     width: float = 1.0
 
-    def _class_means(self, features: Array, bags: Bags) -> tuple[Array, bool]:
+    def _class_means(self, features: Array, bags: Bags, weights: Array) -> tuple[Array, bool]:
         check_number("smoothness", self.smoothness, above=0.0)
         check_number("width", self.width, above=0.0)
-        _, ill_posed = super()._class_means(features, bags)
+        _, ill_posed = super()._class_means(features, bags, weights)
         p, means = bags.proportions, bags.means_of(features)
-        roots = np.sqrt(bag_weights(self.bag_weights, bags))
+        roots = np.sqrt(weights)
         rough = np.sqrt(self.smoothness) * laplacian_root(similarities(means, self.width))
         zero = np.zeros_like(rough)
         design = np.block(

@@ -33,16 +33,23 @@ ILL_CONDITIONED = 1e3
 
 @dataclass(eq=False, repr=False)
 class _BagMeanClassifier(BagClassifier):
-    """Base of both; a subclass implements ``_fit_means(features, bags)`` and calls ``_solve``."""
+    """Base of both; a subclass implements ``_fit_means`` and ``_per_bag``, and calls ``_solve``.
+
+    A label that is known counts as a bag of one, :meth:`Bags.with_known_apart`, and bags without a
+    proportion do not count.
+    """
 
     def _run(self, feature_map: FeatureMap, bags: Bags) -> Fitted:
-        if bags.known_inside.any():
+        apart = bags.with_known_apart()
+        seen, instances = apart.of_shares()
+        if not seen.n_bags:
             raise InputError(
-                f"single labels are known inside larger bags ({int(bags.known_inside.sum())} of "
-                f"them), and {type(self).__name__} sees only the mean of a bag; give each of them "
-                "a bag of its own, or use AlterPropSVM or ConvPropSVM."
+                f"{type(self).__name__} needs a bag with a proportion or a known label, got none."
             )
-        weights, bias, objective, ill_posed = self._fit_means(feature_map.features, bags)
+        own = self._per_bag(apart)[apart.with_share]
+        weights, bias, objective, ill_posed = self._fit_means(
+            feature_map.features[instances], seen, own
+        )
         answer = self.solution_
         seconds = answer.build_seconds + answer.solve_seconds
         history = History(
@@ -52,8 +59,17 @@ class _BagMeanClassifier(BagClassifier):
         return Fitted(labeling, weights, bias, objective, history, ill_posed=ill_posed)
 
     @abstractmethod
-    def _fit_means(self, features: Array, bags: Bags) -> tuple[Array, float, float, bool]:
-        """Weights, bias, objective, and whether the data hardly determine them."""
+    def _per_bag(self, bags: Bags) -> Array:
+        """The parameter that each bag has a value of."""
+
+    @abstractmethod
+    def _fit_means(
+        self, features: Array, bags: Bags, own: Array
+    ) -> tuple[Array, float, float, bool]:
+        """Weights, bias, objective, and whether the data hardly determine them.
+
+        ``own`` are the values of :meth:`_per_bag` for these bags, which all have a proportion.
+        """
 
     def _solve(self, program: Program) -> Mapping[str, Array]:
         """The variables of the program's solution, which is kept."""
@@ -80,7 +96,9 @@ class MeanMap(_BagMeanClassifier):
     fit_intercept : bool
         Whether there is an (unregularised) bias.
     bag_weights : "bag", "size", array of shape (n_bags,), dict or pandas Series
-        Weights of the bags in the least squares: equal, by number of instances, or as given.
+        Weights of the bags in the least squares: equal, by number of instances, or as given.  A
+        label known inside a bag is a bag of one, whose share of a given weight is that of one
+        instance.
     kernel : str or callable
         ``"linear"``, ``"rbf"``, ``"exponential"``, ``"poly"``, ``"precomputed"``, or a callable;
         see :class:`propcvx.kernels.Kernel`.
@@ -135,13 +153,18 @@ class MeanMap(_BagMeanClassifier):
     fit_intercept: bool = True
     bag_weights: Any = "bag"
 
-    def _fit_means(self, features: Array, bags: Bags) -> tuple[Array, float, float, bool]:
+    def _per_bag(self, bags: Bags) -> Array:
+        return bag_weights(self.bag_weights, bags)
+
+    def _fit_means(
+        self, features: Array, bags: Bags, own: Array
+    ) -> tuple[Array, float, float, bool]:
         check_number("lam", self.lam, above=0.0)
         check_choice("likelihood", self.likelihood, ("mean", "sum"))
         lam = self.lam / bags.n_instances if self.likelihood == "sum" else self.lam
         centre = self.fit_intercept * features.mean(axis=0)  # with a bias the origin is free
         features = features - centre
-        means, ill_posed = self._class_means(features, bags)
+        means, ill_posed = self._class_means(features, bags, own)
         prior = float(bags.sizes @ bags.proportions) / bags.n_instances
         program = conditional_exponential_model(features, bias=self.fit_intercept)
         program.set(lam=lam, mean_operator=np.array([prior, prior - 1.0]) @ means)
@@ -156,9 +179,9 @@ class MeanMap(_BagMeanClassifier):
         self.class_means_ = (means + centre)[:: bags.sign]
         return weights, bias - float(centre @ weights), self.solution_.value, ill_posed
 
-    def _class_means(self, features: Array, bags: Bags) -> tuple[Array, bool]:
+    def _class_means(self, features: Array, bags: Bags, weights: Array) -> tuple[Array, bool]:
         """Solve :func:`propcvx.programs.class_means`; and whether the means are ill-determined."""
-        roots = np.sqrt(bag_weights(self.bag_weights, bags))[:, None]
+        roots = np.sqrt(weights)[:, None]
         design = roots * np.column_stack([bags.proportions, 1.0 - bags.proportions])
         means, _, _, singular = np.linalg.lstsq(design, roots * bags.means_of(features))
         enough = bags.n_bags > 1 and singular[-1] > 0.0
@@ -185,8 +208,10 @@ class InvCal(_BagMeanClassifier):
     ----------
     C_p : float
         Weight of the loss of a bag.
-    epsilon : float
-        Half-width of the tube, >= 0.
+    epsilon : float, "sampling", array of shape (n_bags,), dict or pandas Series
+        Half-width of the tube, >= 0, of all bags or of each: an array is in the order of the sorted
+        ids, a dict or Series keyed by bag id.  ``"sampling"`` is that of
+        :func:`propcvx.sampling_epsilon`, in units of the proportion: with ``scaled_epsilon`` only.
     scaled_epsilon : bool
         Divide epsilon by :math:`p_k (1 - p_k)`, so that it is in units of the proportion.
     kernel : str or callable
@@ -233,14 +258,23 @@ class InvCal(_BagMeanClassifier):
     gram_matrices = 10.0
 
     C_p: float = 1.0
-    epsilon: float = 0.0
+    epsilon: Any = 0.0
     _: KW_ONLY
     scaled_epsilon: bool = False
     solver_tol: float = 1e-6
 
-    def _fit_means(self, features: Array, bags: Bags) -> tuple[Array, float, float, bool]:
+    def _per_bag(self, bags: Bags) -> Array:
+        if isinstance(self.epsilon, str) and not self.scaled_epsilon:
+            raise InputError(
+                f"epsilon={self.epsilon!r} is in units of the proportion, and epsilon in units of "
+                "the score where scaled_epsilon=False; set scaled_epsilon=True."
+            )
+        return bags.epsilons(self.epsilon, most=np.inf)
+
+    def _fit_means(
+        self, features: Array, bags: Bags, own: Array
+    ) -> tuple[Array, float, float, bool]:
         check_number("C_p", self.C_p, above=0.0)
-        check_number("epsilon", self.epsilon, least=0.0)
         equal = bool(np.ptp(bags.proportions) == 0.0)
         if equal:
             warn(
@@ -251,9 +285,7 @@ class InvCal(_BagMeanClassifier):
         means = bags.means_of(features)
         centre = means.mean(axis=0)  # with a bias the origin is free, and rounding least there
         means = np.sqrt(self.C_p) * (means - centre)  # with C_p = 1, the same at any scale
-        tube = inv_cal_targets(
-            bags.proportions, bags.n_instances, self.epsilon, scaled=self.scaled_epsilon
-        )
+        tube = inv_cal_targets(bags.proportions, bags.n_instances, own, scaled=self.scaled_epsilon)
         wide = means.shape[1] > len(means)  # then as many columns have the same inner products
         rows = np.linalg.qr(means.T)[1].T if wide else means
         found = self._solve(inv_cal_dual(rows).set(C_p=1.0, **tube))

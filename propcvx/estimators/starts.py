@@ -178,6 +178,6 @@ def _starts_by_methods(bags: Bags, C: float) -> list[Start]:
     if bags.labels.all():
         return []
     methods: list[BagClassifier] = [ConvPropSVM(C, epsilon="rounding")]
-    if bags.n_bags <= MOST_BAGS and not bags.known_inside.any():
+    if bags.with_known_apart().n_bags <= MOST_BAGS:
         methods.append(InvCal(C_p=C))
     return [MethodStart(method, annealing=False) for method in methods]

@@ -14,12 +14,12 @@ from sklearn.utils.validation import column_or_1d, validate_data
 
 from propcvx.arrays import Array
 from propcvx.bags import Bags
-from propcvx.checks import as_vector, check_choice, check_number, named
+from propcvx.checks import check_choice, check_number, named
 from propcvx.errors import InputError
 from propcvx.kernels import FeatureMap, Kernel
 from propcvx.losses import PROPORTION_LOSSES, ProportionLoss
 from propcvx.ordering import in_canonical_order
-from propcvx.targets import BAG_DTYPE, as_mapping, bag_target, is_bag_target, some_of
+from propcvx.targets import BAG_DTYPE, bag_target, is_bag_target
 
 if TYPE_CHECKING:
     from propcvx.estimators.base import BagClassifier
@@ -64,6 +64,14 @@ class TrainingData:
             )
         precomputed = estimator.kernel == "precomputed"
         bags = in_canonical_order(Bags.from_target(target), checked, precomputed=precomputed)
+        if not (bags.with_share.any() or bags.labels.any()):
+            raise InputError(
+                "y has no bag with a proportion and no known label, so it says nothing of the "
+                "classes. Give a proportion or labels; for the two clusters of largest margin, "
+                "put all instances into one bag with proportion 0.5, and allow a tolerance with "
+                "epsilon, or with proportion_loss=propcvx.losses.constraint(epsilon) of "
+                "AlterPropSVM."
+            )
         return cls(checked, bags, classes)
 
     def feature_map(self, estimator: BagClassifier) -> FeatureMap:
@@ -118,26 +126,20 @@ def bag_weights(weights: Any, bags: Bags) -> Array:
     """Weight of each bag: 1 for ``"bag"``, its number of instances for ``"size"``, or as given.
 
     An array is in the order of the sorted ids; a dict or Series is keyed by bag id, and may have
-    other bags too.
+    other bags too.  Of what is given for a bag, labels that are apart and the rest
+    (:meth:`Bags.with_known_apart`) have their share by the number of instances.
     """
     if isinstance(weights, str):
         check_choice("bag_weights", weights, ("bag", "size"))
         return bags.sizes.astype(float) if weights == "size" else np.ones(bags.n_bags)
-    keyed = as_mapping("bag_weights", weights)
-    if keyed is not None:
-        codes = np.sort(bags.codes).tolist()
-        names = codes if bags.ids is None else [bags.ids[code] for code in codes]
-        missing = [name for name in names if name not in keyed]
-        if missing:
-            raise InputError(f"bag_weights must name every bag, got none of {some_of(missing)}.")
-        weights = [keyed[name] for name in names]
-    given = as_vector(weights)
-    if given is None or len(given) != bags.n_bags or (given <= 0).any():
+    given = bags.each("bag_weights", weights)
+    if given is None or (given <= 0).any():
         raise InputError(
             f"bag_weights must be 'bag', 'size', or one positive number per bag ({bags.n_bags}), "
             f"got {weights!r}."
         )
-    return given[np.argsort(np.argsort(bags.codes))]  # given in the order of the sorted ids
+    _, code = np.unique(bags.codes, return_inverse=True)
+    return np.asarray(given * (bags.sizes / np.bincount(code, bags.sizes)[code]))
 
 
 def proportion_term(
@@ -157,7 +159,7 @@ def proportion_term(
     bags : Bags
     """
     check_number("C_p", C_p, least=0.0)
-    found = named(argument, loss, PROPORTION_LOSSES, "of")
+    found = named(argument, loss, PROPORTION_LOSSES, "of").keyed(bags)
     return found if bags.sign > 0 else found.mirrored(), C_p * bag_weights(weights, bags)
 
 

@@ -231,7 +231,7 @@ def inv_cal_dual(bag_means: Array) -> Program:
 
 
 def inv_cal_targets(
-    proportions: Array, n_instances: int, epsilon: float, *, scaled: bool
+    proportions: Array, n_instances: int, epsilon: Array | float, *, scaled: bool
 ) -> dict[str, Array]:
     r"""Values of ``target`` and ``epsilon`` for :func:`inv_cal_primal` and :func:`inv_cal_dual`.
 
@@ -245,7 +245,7 @@ def inv_cal_targets(
         Shares :math:`p_k` of positives.
     n_instances : int
         N, the number of training instances.
-    epsilon : float
+    epsilon : float or array of shape (K,)
         Half-width :math:`\epsilon` of the tube.
     scaled : bool
         ``False``: :math:`\epsilon_k = \epsilon`, in units of the score.  ``True``:

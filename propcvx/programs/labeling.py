@@ -46,7 +46,7 @@ def labeling_step(bags: Bags, loss: ProportionLoss) -> Program:
     return build(
         "labeling_step",
         "eq:solving_y",
-        cp.Minimize(positive @ z + negative @ (1 - z) + weights @ loss.expression(gaps)),
+        cp.Minimize(positive @ z + negative @ (1 - z) + weights @ loss.of_gaps(bags, gaps)),
         allowed_counts(z, bags, loss),
     )
 
@@ -122,9 +122,10 @@ def exact_separation(features: Array, alpha: Array, feasible: FeasibleLabelings)
 
 
 def gaps_of_proportions(z: cp.Variable, bags: Bags) -> cp.Expression:
-    r""":math:`\tilde p_k - p_k` of the labeling :math:`2 z - 1`, shape (K,)."""
-    averages = sp.diags_array(1.0 / bags.sizes) @ bags.membership
-    return cp.Constant(averages, name="A") @ z - cp.Constant(bags.proportions, name="p")
+    r""":math:`\tilde p_k - p_k` of the labeling :math:`2 z - 1`, 0 without :math:`p_k`; (K,)."""
+    averages = sp.diags_array(bags.with_share / bags.sizes) @ bags.membership
+    shares = np.where(bags.with_share, bags.proportions, 0.0)
+    return cp.Constant(averages, name="A") @ z - cp.Constant(shares, name="p")
 
 
 def feasible_counts(z: cp.Variable, feasible: FeasibleLabelings) -> dict[str, cp.Constraint]:

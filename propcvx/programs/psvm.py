@@ -99,7 +99,7 @@ def psvm(
     return build(
         "psvm",
         "eq:pSVM_2",
-        cp.Minimize(objective + omega @ loss.expression(gaps)),
+        cp.Minimize(objective + omega @ loss.of_gaps(bags, gaps)),
         {**constraints, **allowed_counts(z, bags, loss)},
     )
 

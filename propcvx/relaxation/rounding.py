@@ -80,7 +80,7 @@ def by_bags(scores: Array, features: Array, feasible: FeasibleLabelings, C: floa
     r"""The sign of the smaller bag error on the training bags, as in the paper.
 
     Of equal errors, the sign with which a bag's mean score grows with its proportion; and where
-    that leaves both, +1.
+    that leaves both, +1.  Where no bag has a proportion, the labels that are known are bags of one.
 
     Parameters
     ----------
@@ -97,7 +97,8 @@ def by_bags(scores: Array, features: Array, feasible: FeasibleLabelings, C: floa
     >>> by_bags(np.array([1.0, 1.0, 1.0, -1.0]), X, feasible, C=1.0)
     -1.0
     """
-    bags = feasible.bags
+    bags, instances = feasible.bags.of_shares()
+    scores = scores[instances]
     excess = proportion_error(bags, scores) - proportion_error(bags, -scores)
     if abs(excess) > TIED:
         return -1.0 if excess > 0.0 else 1.0

@@ -1,0 +1,113 @@
+"""Accuracy on held-out bags against noise in the proportions; the rows are in noise.csv."""
+
+from itertools import product
+from time import process_time
+
+import numpy as np
+from sklearn.base import clone
+from study import HERE, REAL, complete, labelled
+
+from propcvx import AlterPropSVM, ConvPropSVM, InvCal, MeanMap, bag_target
+from propcvx.experiments.evaluation import Sample
+from propcvx.losses import epsilon_insensitive
+from propcvx.metrics import bag_error
+from propcvx.model_selection import BagKFold
+
+BAG_SIZES = (8, 32)
+SPREAD = 4.0
+"""Shares of populations have a beta distribution with parameters of this sum."""
+
+ALTER = AlterPropSVM(n_init=3, random_state=0)
+METHODS = {
+    "MeanMap": MeanMap(),
+    "InvCal": InvCal(),
+    "alter absolute": clone(ALTER).set_params(proportion_loss="absolute"),
+    "alter squared": clone(ALTER).set_params(proportion_loss="squared"),
+    "alter sampling": clone(ALTER).set_params(proportion_loss=epsilon_insensitive("sampling")),
+    "conv rounding": ConvPropSVM(epsilon="rounding"),
+    "conv sampling": ConvPropSVM(epsilon="sampling"),
+}
+
+
+def as_counted(labels, populations, random):
+    """The shares as they are: no noise."""
+    return labels.mean(axis=1)
+
+
+def of_populations(labels, populations, random):
+    """The shares of the populations that the bags are samples of."""
+    return populations
+
+
+def with_normal(deviation):
+    """Shares with a normal error, cut to [0, 1]."""
+    return lambda labels, populations, random: np.clip(
+        labels.mean(axis=1) + deviation * random.normal(size=len(labels)), 0.0, 1.0
+    )
+
+
+def with_label_errors(rate):
+    """Shares of labels of which each is wrong with this probability."""
+    return lambda labels, populations, random: np.mean(
+        labels != (random.uniform(size=labels.shape) < rate), axis=1
+    )
+
+
+NOISE = {
+    "none": as_counted,
+    "sampling": of_populations,
+    "normal 0.05": with_normal(0.05),
+    "normal 0.1": with_normal(0.1),
+    "normal 0.2": with_normal(0.2),
+    "label errors 10%": with_label_errors(0.1),
+}
+
+
+def bags_of_populations(labels, size, random):
+    """Bags drawn from populations with shares of their own, until one class is used up.
+
+    Returns the rows of each bag, shape (n_bags, size), and the shares of the populations.
+    """
+    left = [list(random.permutation(np.flatnonzero(labels == sign))) for sign in (-1, 1)]
+    mean, bags, shares = np.mean(labels > 0), [], []
+    while True:
+        share = random.beta(SPREAD * mean, SPREAD * (1.0 - mean))
+        count = random.binomial(size, share)
+        if count > len(left[1]) or size - count > len(left[0]):
+            return np.array(bags), np.array(shares)
+        bags.append([left[1].pop() for _ in range(count)])
+        bags[-1] += [left[0].pop() for _ in range(size - count)]
+        shares.append(share)
+
+
+def measure(split, data, bag_size, noise, method):
+    """Accuracy in percent, bag error by the true shares, and seconds, on the first of five folds.
+
+    The bags and the fold depend on neither the noise nor the method.
+    """
+    X, labels = labelled(data)
+    rows, populations = bags_of_populations(labels, bag_size, np.random.RandomState(split))
+    positive, index = labels[rows] > 0, np.repeat(np.arange(len(rows)), bag_size)
+    given = NOISE[noise](positive, populations, np.random.RandomState(split + 1000))
+    sample = Sample.in_bags(X[rows.ravel()], labels[rows.ravel()], index)
+    inside, outside = next(BagKFold(random_state=split).split(sample.X, sample.y))
+    test, noisy = sample.take(outside), bag_target(index, given)
+    start = process_time()
+    model = clone(METHODS[method]).fit(sample.X[inside], noisy[inside])
+    seconds = process_time() - start
+    predicted = model.predict(test.X)
+    yield {
+        "accuracy": 100.0 * np.mean(predicted == test.labels),
+        "bag_error": bag_error(test.y, predicted),
+        "seconds": seconds,
+    }
+
+
+if __name__ == "__main__":
+    names = ("split", "data", "bag_size", "noise", "method")
+    grid = product(range(3), REAL, BAG_SIZES, NOISE, METHODS)
+    cells = [dict(zip(names, values, strict=True)) for values in grid]
+    rows = complete(HERE / "noise.csv", cells, measure)
+    for column in ("accuracy", "seconds"):
+        table = rows.pivot_table(column, ["bag_size", "noise"], "method", sort=False)
+        print(f"{column}\n{table.round(1).to_string()}")

@@ -1,0 +1,248 @@
+"""A tolerance of each bag's proportion, given or that of sampling, against all labelings."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.stats import binomtest
+from sklearn.base import clone
+from small_problems import all_labelings as feasible_labelings
+from small_problems import small_problem, svm_value
+from test_labelings import all_labelings, shares_of, step_cost
+
+from propcvx import (
+    AlterPropSVM,
+    Bags,
+    ConvPropSVM,
+    CuttingPlanes,
+    InvCal,
+    bag_target,
+    certify,
+    sampling_epsilon,
+)
+from propcvx.errors import CutBagWarning, InfeasibleLabelingError, InputError
+from propcvx.labelings import FeasibleLabelings, best_labeling
+from propcvx.losses import ProportionLoss, constraint, epsilon_insensitive
+from propcvx.programs import labeling_step
+from propcvx.solvers import solve
+
+NAMES = ["x", "y", "z"]
+
+
+def noisy(seed, sizes=(3, 4, 2), known=0.3):
+    """A small problem with noise in its proportions, and a tolerance of each that allows it."""
+    problem, random = small_problem(seed, sizes, known=known), np.random.RandomState(seed)
+    truth = problem.bags.proportions
+    shares = np.clip(truth + random.uniform(-0.4, 0.4, size=3) / problem.bags.sizes, 0.0, 1.0)
+    ids = np.array(NAMES)[problem.y["bag"]]
+    y = bag_target(ids, shares, problem.y["label"])
+    widths = np.abs(truth - shares) + random.uniform(0.0, 0.4, size=3)
+    return problem.X, y, np.minimum(widths, 1.0)
+
+
+@given(seed=st.integers(0, 2**31 - 1))
+def test_each_bag_has_its_tolerance(seed):
+    _, y, widths = noisy(seed)
+    bags = Bags.from_target(y)
+    every = all_labelings(bags)
+    gaps = np.abs(shares_of(bags, every) - bags.proportions)
+    allowed = {tuple(row) for row in every[(gaps <= widths + 1e-9).all(axis=1)]}
+    by_id = dict(zip(NAMES, widths, strict=True))
+    for epsilon in (widths, widths.tolist(), by_id, pd.Series(by_id)[["z", "x", "y"]]):
+        found = FeasibleLabelings.of(bags, epsilon)
+        assert {tuple(row) for row in feasible_labelings(found)} == allowed
+    swapped = FeasibleLabelings.of(bags.swapped(), widths)
+    assert {tuple(-row) for row in feasible_labelings(swapped)} == allowed
+    assert np.array_equal(bags.count_range(np.full(3, 0.45)), bags.count_range(0.45))
+
+
+@pytest.mark.parametrize("level", [0.7, 0.95, 0.999])
+def test_sampling_is_the_wilson_interval(level):
+    """The share is in the interval of a count, by SciPy, exactly where the count is allowed."""
+    random = np.random.RandomState(0)
+    for n in (1, 2, 3, 8, 20, 33):
+        for p in (0.0, 1e-3, 0.03, *random.uniform(size=5), 0.5, 0.97, 1.0):
+            y = bag_target([0] * n, [p])
+            lower, upper = Bags.from_target(y).count_range(sampling_epsilon(y, level))
+            inside = []
+            for count in range(n + 1):
+                ends = binomtest(count, n).proportion_ci(level, method="wilson")
+                inside += [count] if ends.low - 1e-9 <= p <= ends.high + 1e-9 else []
+            assert inside == list(range(lower[0], upper[0] + 1))
+            if level == 0.95:
+                assert np.array_equal(Bags.from_target(y).count_range("sampling"), (lower, upper))
+
+
+@given(p=st.floats(0, 1), n=st.integers(1, 60))
+@settings(max_examples=300)
+def test_sampling_leaves_a_count_in_every_bag(p, n):
+    bags = Bags.from_target(bag_target([0] * n, [p]))
+    (lower,), (upper,) = bags.count_range("sampling")
+    assert lower <= upper
+    assert any(
+        abs(count / n - p) <= bags.epsilons("sampling")[0] + 1e-6 for count in (lower, upper)
+    )
+
+
+def test_sampling_where_there_is_no_share_and_where_a_bag_is_cut():
+    y = bag_target([0, 0, 1, 1], [None, 0.5], [1, 0, 0, 0])
+    assert sampling_epsilon(y)[0] == 1.0
+    assert np.array_equal(Bags.from_target(y).count_range("sampling"), [[1, 0], [2, 2]])
+    whole = bag_target([0] * 40, [0.05], [1, 1] + [0] * 38)
+    with pytest.warns(CutBagWarning):
+        cut = Bags.from_target(whole[:4])
+    assert np.array_equal(cut.count_range("sampling"), [[2], [2]]), "the nearest that is allowed"
+
+
+@pytest.mark.parametrize("kind", ["array", "dict", "sampling", "constraint"])
+@given(seed=st.integers(0, 2**31 - 1), weight=st.sampled_from([1e-6, 0.5, 4.0, 1e6]))
+@settings(max_examples=20)
+def test_the_labeling_step_is_the_best_of_all_labelings(kind, seed, weight):
+    _, y, widths = noisy(seed)
+    bags, scores = Bags.from_target(y), np.random.RandomState(seed).randn(9)
+    n, p = bags.sizes, bags.proportions
+    loss = {
+        "array": epsilon_insensitive(widths),
+        "dict": epsilon_insensitive(dict(zip(NAMES, widths, strict=True))),
+        "sampling": epsilon_insensitive("sampling"),
+        "constraint": constraint(widths),
+    }[kind]
+    if kind == "sampling":
+        widths = np.minimum(1.959963984540054 * np.sqrt(p * (1 - p) / n), 1.0)
+    every, weights = all_labelings(bags), weight * np.arange(1.0, 4.0)
+    gaps = np.abs(shares_of(bags, every) - p) - widths
+    of_bags = weights * np.maximum(0.0, gaps)
+    if kind == "constraint":
+        of_bags = np.where(gaps > 1e-9, np.inf, 0.0)
+    totals = np.maximum(0.0, 1.0 - every * scores).sum(axis=1) + of_bags.sum(axis=1)
+    found = best_labeling(scores, bags, loss, weights)
+    assert step_cost(scores, bags, loss, weights, every) == pytest.approx(totals, rel=1e-9)
+    assert step_cost(scores, bags, loss, weights, found[None])[0] <= totals.min() * (1 + 1e-9)
+    hinge = {"loss_positive": np.maximum(0, 1 - scores), "loss_negative": np.maximum(0, 1 + scores)}
+    program = labeling_step(bags, loss).set(weights=weights, **hinge)
+    answer = solve(program, "highs", residuals=False).value
+    assert answer == pytest.approx(totals.min(), rel=1e-6, abs=1e-6)
+    mirrored = best_labeling(-scores, bags.swapped(), loss.mirrored(), weights)
+    cost = step_cost(scores, bags, loss, weights, -mirrored[None])[0]
+    assert cost == pytest.approx(totals.min(), rel=1e-9)
+
+
+@pytest.mark.parametrize("C", [1e-3, 1.0, 1e3])
+@pytest.mark.parametrize("seed", range(3))
+def test_certify_and_conv_find_the_best_of_all_labelings(seed, C):
+    X, y, widths = noisy(seed)
+    bags = Bags.from_target(y)
+    every = all_labelings(bags)
+    gaps = np.abs(shares_of(bags, every) - bags.proportions)
+    best = min(svm_value(X, one, C) for one in every[(gaps <= widths + 1e-9).all(axis=1)])
+    certified = certify(X, y, C, epsilon=widths, intercept="none", tol=1e-7)
+    assert certified.proved_optimal
+    assert certified.upper == pytest.approx(best, rel=1e-6)
+    conv = ConvPropSVM(
+        C,
+        dict(zip(NAMES, widths, strict=True)),
+        intercept="none",
+        relaxation=CuttingPlanes(oracle="exhaustive"),
+    ).fit(X, y)
+    assert conv.bounds_.lower <= best * (1 + 1e-6)
+    assert conv.bounds_.upper >= best * (1 - 1e-6)
+
+    weights = C * np.array([1.0, 2.0, 3.0])
+    of_bags = (weights * np.maximum(0.0, gaps - widths)).sum(axis=1)
+    best = min(svm_value(X, one, C) + cost for one, cost in zip(every, of_bags, strict=True))
+    loss = epsilon_insensitive(widths)
+    certified = certify(
+        X, y, C, C_p=C, loss=loss, bag_weights=[1, 2, 3], intercept="none", tol=1e-7
+    )
+    assert certified.proved_optimal
+    assert certified.upper == pytest.approx(best, rel=1e-6)
+
+
+METHODS = {
+    "alter": (AlterPropSVM(n_init=2, random_state=0), "proportion_loss", epsilon_insensitive),
+    "alter, constraint": (AlterPropSVM(n_init=2, random_state=0), "proportion_loss", constraint),
+    "alter, bag error": (
+        AlterPropSVM(init=["random", "inv_cal"], n_init=2, selection="bag_error", random_state=0),
+        *("proportion_loss", epsilon_insensitive),
+    ),
+    "conv": (ConvPropSVM(), "epsilon", lambda epsilon: epsilon),
+    "inv_cal": (InvCal(scaled_epsilon=True, solver_tol=1e-9), "epsilon", lambda epsilon: epsilon),
+}
+
+
+@pytest.mark.filterwarnings("ignore::propcvx.errors.PropCVXWarning")
+@pytest.mark.parametrize("kind", ["array", "sampling"])
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("seed", range(3))
+def test_answers_follow_permuted_rows_ids_and_swapped_classes(method, kind, seed):
+    problem = small_problem(seed, (4, 4, 6, 6), n_features=3, known=0.2)
+    X, y, shares = problem.X, problem.y, problem.bags.proportions
+    widths = np.array([0.0, 0.26, 0.1, 0.4])
+    random = np.random.RandomState(seed)
+    order, names = random.permutation(20), random.permutation(4)
+    renamed = np.empty(4)
+    renamed[names] = widths
+    others = {names[k]: 1.0 - shares[k] for k in range(4)}
+    swapped = bag_target(names[y["bag"][order]], others, -y["label"][order])
+    assert y["label"].any(), "or a problem may be its own mirror image"
+    model, argument, of = METHODS[method]
+    one, two = (
+        clone(model).set_params(**{argument: of(each if kind == "array" else kind)})
+        for each in (widths, renamed)
+    )
+    one, two = one.fit(X, y), two.fit(X[order], swapped)
+    assert np.array_equal(-two.labeling_, one.labeling_[order])
+    scores = one.decision_function(X)[order]
+    assert -two.decision_function(X[order]) == pytest.approx(scores, rel=1e-5, abs=1e-5)
+
+
+def test_inv_cal_with_a_half_width_of_each_bag():
+    """Compared with the primal program of the regression."""
+    X, y, widths = noisy(0, known=0.0)
+    clf = InvCal(C_p=2.0, epsilon=widths, solver_tol=1e-10).fit(X, y)
+    bags = Bags.from_target(y)
+    margin = np.clip(bags.proportions, 1 / 9, 8 / 9)
+    scores = bags.means_of(X) @ clf.coef_[0] + clf.intercept_
+    losses = np.maximum(0.0, np.abs(scores - np.log(margin / (1 - margin))) - widths)
+    value = 0.5 * np.square(clf.coef_).sum() + 2.0 * losses.sum()
+    assert value == pytest.approx(clf.objective_, rel=1e-6)
+
+
+def test_bags_without_a_count_are_named():
+    y = bag_target(["a"] * 3 + ["b"] * 3 + ["c"] * 3, [0.4, 0.5, 0.6])
+    text = r"1 of 3 bags within the epsilon of each: bag 'b' .*an epsilon of 0\.1667 suffices"
+    for fit in (
+        ConvPropSVM(epsilon=[0.1, 0.1, 0.2]).fit,
+        AlterPropSVM(proportion_loss=constraint({"a": 0.1, "b": 0.1, "c": 0.2})).fit,
+    ):
+        with pytest.raises(InfeasibleLabelingError, match=text):
+            fit(np.eye(9), y)
+
+
+@pytest.mark.parametrize("epsilon", [[0.1], [0.1, -0.1], [0.1, 1.1], {"a": 0.1, "b": np.nan}])
+def test_what_is_no_tolerance_of_each_bag(epsilon):
+    y = bag_target("aabb", [0.5, 0.5])
+    text = "epsilon must be one number of at least 0 and at most 1, or one for each of the 2 bags"
+    for loss in (constraint, epsilon_insensitive):
+        with pytest.raises(InputError, match=text):
+            AlterPropSVM(proportion_loss=loss(epsilon)).fit(np.eye(4), y)
+    for fit in (ConvPropSVM(epsilon=epsilon).fit, lambda X, y: certify(X, y, epsilon=epsilon)):
+        with pytest.raises(InputError, match=text):
+            fit(np.eye(4), y)
+
+
+def test_other_mistakes():
+    y = bag_target("aabb", [0.5, 0.5])
+    with pytest.raises(InputError, match=r"epsilon must name every bag, got none of \['b'\]"):
+        ConvPropSVM(epsilon={"a": 0.1}).fit(np.eye(4), y)
+    with pytest.raises(InputError, match="set scaled_epsilon=True"):
+        InvCal(epsilon="sampling").fit(np.eye(4), y)
+    with pytest.raises(InputError, match=r"one of \['sampling'\], got 'rounding'"):
+        InvCal(epsilon="rounding", scaled_epsilon=True).fit(np.eye(4), y)
+    with pytest.raises(InputError, match=r"one of \['rounding', 'sampling'\], got 'wilson'"):
+        ConvPropSVM(epsilon="wilson").fit(np.eye(4), y)
+    with pytest.raises(InputError, match=r"level must be .* got 1"):
+        sampling_epsilon(y, 1)
+    with pytest.raises(InputError, match="must not fall from 0 to 1"):
+        ProportionLoss("falls", lambda gaps: -gaps, lambda gaps: -gaps, dead_zone="sampling")

@@ -1,0 +1,109 @@
+"""Labels known inside bags, for the methods that see means alone: bags of one, and the rest."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from sklearn.base import clone
+from small_problems import small_problem
+
+from propcvx import AlterPropSVM, Bags, InvCal, LaplacianMeanMap, MeanMap, bag_target
+from propcvx.errors import CutBagWarning
+
+METHODS = [MeanMap(), LaplacianMeanMap(), InvCal(epsilon=0.05, solver_tol=1e-9)]
+
+
+def written_out(y):
+    """The target in which every label that is known is a bag of its own, by hand."""
+    ids, shares = [], {}
+    for row, (bag, label) in enumerate(zip(y["bag"], y["label"], strict=True)):
+        ids.append((1, row) if label else (0, int(bag)))
+        shares[ids[-1]] = float(label > 0)
+    for bag in np.unique(y["bag"][y["label"] == 0]):
+        inside = y[y["bag"] == bag]
+        unknown = np.sum(inside["label"] == 0)
+        positive = inside["proportion"][0] * len(inside) - np.sum(inside["label"] > 0)
+        shares[0, int(bag)] = min(max(positive / unknown, 0.0), 1.0)
+    return bag_target(ids, shares), ids
+
+
+def check_same(one, other, X):
+    """The objectives differ by the solver's gap, and the scores by about its square root."""
+    assert one.objective_ == pytest.approx(other.objective_, rel=1e-7)
+    scores = other.decision_function(X)
+    assert one.decision_function(X) == pytest.approx(scores, rel=2e-4, abs=2e-4)
+
+
+@given(seed=st.integers(0, 2**31 - 1), off=st.sampled_from([0.0, 0.4, -0.4]))
+def test_the_bags_are_those_by_hand(seed, off):
+    problem = small_problem(seed, (1, 3, 4, 5), known=0.4)
+    sizes, shares = problem.bags.sizes, problem.bags.proportions.copy()
+    shares[1:] = np.clip(shares[1:] + off / sizes[1:], 0.0, 1.0)
+    y = bag_target(problem.y["bag"], shares, problem.y["label"])
+    by_hand, _ = written_out(y)
+    apart, wanted = Bags.from_target(y).with_known_apart(), Bags.from_target(by_hand)
+    assert np.array_equal(apart.sizes[apart.index], wanted.sizes[wanted.index])
+    assert np.array_equal(apart.labels, problem.y["label"])
+    np.testing.assert_allclose(
+        apart.proportions[apart.index], wanted.proportions[wanted.index], atol=1e-14
+    )
+    together = apart.index[:, None] == apart.index
+    assert np.array_equal(together, wanted.index[:, None] == wanted.index)
+    whole = apart.proportions * apart.sizes
+    if off == 0.0:
+        counts = np.bincount(apart.codes, whole)
+        np.testing.assert_allclose(counts, problem.bags.proportions * sizes, atol=1e-12)
+
+
+def test_the_rest_of_a_cut_bag_has_a_share():
+    y = bag_target([0] * 8, [0.25], [1, 1, 0, 0, 0, 0, 0, 0])
+    with pytest.warns(CutBagWarning):
+        apart = Bags.from_target(y[:4]).with_known_apart()
+    assert apart.proportions.tolist() == [0.0, 1.0, 1.0], "clipped: 1 of 4 less 2"
+    assert apart.whole.tolist() == [False, True, True]
+
+
+@pytest.mark.filterwarnings("ignore::propcvx.errors.PropCVXWarning")
+@pytest.mark.parametrize("kernel", ["linear", "rbf"])
+@pytest.mark.parametrize("weights", ["bag", "size", "given"])
+@pytest.mark.parametrize("method", METHODS, ids=lambda method: type(method).__name__)
+@pytest.mark.parametrize("seed", range(3))
+def test_the_fit_is_that_to_the_bags_by_hand(method, weights, kernel, seed):
+    problem = small_problem(seed, (4, 5, 6), known=0.3, n_features=3)
+    assert (problem.y["label"] != 0).any()
+    by_hand, ids = written_out(problem.y)
+    one = clone(method).set_params(kernel=kernel)
+    other = clone(one)
+    if "bag_weights" in one.get_params():
+        given = {0: 1.0, 1: 3.0, 2: 5.0}
+        of_ids = {bag: 0.0 for bag in ids}
+        for row, bag in enumerate(ids):
+            of_ids[bag] += given[problem.y["bag"][row]] / problem.bags.sizes[problem.y["bag"][row]]
+        one.set_params(bag_weights=given if weights == "given" else weights)
+        other.set_params(bag_weights=of_ids if weights == "given" else weights)
+    one, other = one.fit(problem.X, problem.y), other.fit(problem.X, by_hand)
+    check_same(one, other, problem.X)
+
+
+@pytest.mark.filterwarnings("ignore::propcvx.errors.PropCVXWarning")
+@pytest.mark.parametrize("method", METHODS, ids=lambda method: type(method).__name__)
+def test_all_labels_known_is_a_bag_each(method):
+    problem = small_problem(0, (6, 6, 6), known=1.0)
+    by_bags, by_labels = (clone(method).fit(problem.X, y) for y in (problem.y, problem.labels))
+    check_same(by_bags, by_labels, problem.X)
+
+
+def test_labels_make_a_difference_where_bags_are_alike():
+    random = np.random.RandomState(0)
+    labels = np.tile([-1, 1], 20)
+    X = random.normal(size=(40, 2)) + 2.0 * labels[:, None]
+    known = np.where(np.arange(40) % 10 < 2, labels, 0)
+    y = bag_target(np.repeat(np.arange(4), 10), [0.5] * 4, known)
+    for method in METHODS:
+        assert np.mean(clone(method).fit(X, y).predict(X) == labels) > 0.9
+
+
+def test_inv_cal_is_one_of_the_starts():
+    problem = small_problem(0, (6, 6, 6), known=0.3)
+    clf = AlterPropSVM(n_init=2, random_state=0).fit(problem.X, problem.y)
+    assert len(clf.start_objectives_) == 4
