@@ -357,7 +357,7 @@ class Bags:
             check_choice("epsilon", epsilon, ("rounding", "sampling"))
         rounded = nearest_too and epsilon == "rounding"
         epsilons = 0.5 / self.sizes if rounded else self.epsilons(epsilon)
-        width = np.full(self.n_bags, 0.5) if rounded else epsilons * self.sizes
+        width = epsilons * self.sizes
         width = np.where(self.whole, width, np.maximum(width, 0.5))
         width = np.where(self.with_share, width + COUNT_SLACK, np.inf)
         target: Array = np.where(self.with_share, self.proportions, 0.5) * self.sizes

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.base import clone
+from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.svm import SVC
 from small_problems import all_labelings, best_bias, small_problem, svm_value
 from test_labelings import all_labelings as with_known
@@ -145,27 +146,46 @@ def test_alter_with_hops_finds_the_best_of_all_labelings(seed, C):
 # One bag of all instances
 
 
-@pytest.mark.parametrize("C", [1e-2, 1.0, 1e2])
-@pytest.mark.parametrize("seed", range(3))
-def test_large_margin_clustering_is_one_bag_of_all(seed, C):
-    """Compared with all labelings whose clusters differ in size by at most the tolerance."""
-    X, epsilon = small_problem(seed, (8,), noise=0.5).X, 0.25
-    X = X - X.mean(axis=0)
-    y = bag_target(np.zeros(8), [0.5])
-    balanced = [one for one in product((-1.0, 1.0), repeat=8) if abs(np.mean(one)) <= 2 * epsilon]
-    balanced = np.array(balanced)
-    certified = certify(X, y, C, epsilon=epsilon, tol=1e-7)
-    best = min(svm_value(X, one, C) for one in balanced)
+def centred_features(X, kernel):
+    """Features whose inner products are those of the kernel, less their mean."""
+    if kernel == "rbf":
+        values, vectors = np.linalg.eigh(rbf_kernel(X, gamma=0.5))
+        X = vectors * np.sqrt(np.maximum(values, 0.0))
+    return X - X.mean(axis=0)
+
+
+@pytest.mark.parametrize(
+    ("kernel", "C"),
+    [
+        *(("linear", C) for C in (1e-6, 1e-2, 1.0, 1e2, 1e6)),
+        *(("rbf", C) for C in (1e-2, 1.0, 1e2)),
+    ],
+)
+@pytest.mark.parametrize("seed", range(2))
+def test_large_margin_clustering_is_one_bag_of_all(seed, kernel, C):
+    """Compared with all labelings in which neither cluster exceeds half by the tolerance."""
+    X, epsilon = small_problem(seed, (6,), noise=0.5).X, 0.2
+    features, how = centred_features(X, kernel), {"kernel": kernel, "gamma": 0.5}
+    y = bag_target(np.zeros(6), [0.5])
+    half = (np.array([1.0, *rest]) for rest in product((-1.0, 1.0), repeat=5))
+    balanced = [one for one in half if abs(np.mean(one)) <= 2 * epsilon]  # or minus one of these
+    certified = certify(X, y, C, epsilon=epsilon, tol=1e-7, **how)
+    best = min(svm_value(features, one, C) for one in balanced)
     assert certified.proved_optimal
     assert certified.upper == pytest.approx(best, rel=1e-6)
-    conv = ConvPropSVM(C, epsilon, relaxation=CuttingPlanes(oracle="exhaustive")).fit(X, y)
+    conv = ConvPropSVM(C, epsilon, relaxation=CuttingPlanes(oracle="exhaustive"), **how).fit(X, y)
     assert conv.bounds_.lower <= best * (1 + 1e-6)
     assert conv.bounds_.upper >= best * (1 - 1e-6)
     assert abs(np.mean(conv.labeling_)) <= 2 * epsilon
     alter = AlterPropSVM(
-        C, proportion_loss=constraint(epsilon), polish="hops", random_state=0, solver_tol=1e-9
+        C,
+        proportion_loss=constraint(epsilon),
+        polish="hops",
+        random_state=0,
+        solver_tol=1e-9,
+        **how,
     ).fit(X, y)
-    best = min(value_with_bias(X, one, C) for one in balanced)
+    best = min(value_with_bias(features, one, C) for one in balanced)
     assert alter.objective_ == pytest.approx(best, rel=1e-6)
 
 

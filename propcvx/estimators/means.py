@@ -212,6 +212,8 @@ class InvCal(_BagMeanClassifier):
         Half-width of the tube, >= 0, of all bags or of each: an array is in the order of the sorted
         ids, a dict or Series keyed by bag id.  ``"sampling"`` is that of
         :func:`propcvx.sampling_epsilon`, in units of the proportion: with ``scaled_epsilon`` only.
+        A label known inside a bag is a bag of one with the epsilon of that bag, or that of sampling
+        for its share of 0 or 1, which is 0.
     scaled_epsilon : bool
         Divide epsilon by :math:`p_k (1 - p_k)`, so that it is in units of the proportion.
     kernel : str or callable
