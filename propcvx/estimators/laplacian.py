@@ -11,7 +11,6 @@ from propcvx.arrays import Array
 from propcvx.bags import Bags
 from propcvx.checks import check_number
 from propcvx.estimators.means import MeanMap
-from propcvx.estimators.training import bag_weights
 from propcvx.programs.bag_means import laplacian_root
 
 
@@ -30,6 +29,9 @@ class LaplacianMeanMap(MeanMap):
     Of the methods that go by class means it is the one with another direction than MeanMap: the
     mean operator of EasyLLP (Busa-Fekete et al. 2023) is MeanMap's times a number where all bags
     have the same size.
+
+    A ``sample_weight`` is used as in :class:`~propcvx.MeanMap`, with :math:`n_k` and N the sums of
+    the weights.
 
     Parameters
     ----------
@@ -60,7 +62,7 @@ class LaplacianMeanMap(MeanMap):
         check_number("width", self.width, above=0.0)
         _, ill_posed = super()._class_means(features, bags)
         p, means = bags.proportions, bags.means_of(features)
-        roots = np.sqrt(bag_weights(self.bag_weights, bags))
+        roots = np.sqrt(self._loss_weights(bags))
         rough = np.sqrt(self.smoothness) * laplacian_root(similarities(means, self.width))
         zero = np.zeros_like(rough)
         design = np.block(
@@ -68,7 +70,7 @@ class LaplacianMeanMap(MeanMap):
         )
         wanted = np.vstack([roots[:, None] * means, np.zeros((2 * len(means), means.shape[1]))])
         found = np.linalg.lstsq(design, wanted)[0].reshape(2, *means.shape)
-        counts = np.stack([p, 1.0 - p]) * bags.sizes
+        counts = np.stack([p, 1.0 - p]) * bags.masses
         totals = counts.sum(axis=1, keepdims=True)
         shares = counts / np.where(totals > 0.0, totals, 1.0)
         return np.einsum("ck,ckr->cr", shares, found), ill_posed

@@ -35,6 +35,9 @@ ILL_CONDITIONED = 1e3
 class _BagMeanClassifier(BagClassifier):
     """Base of both; a subclass implements ``_fit_means(features, bags)`` and calls ``_solve``."""
 
+    _: KW_ONLY
+    bag_weights: Any = "bag"
+
     def _run(self, feature_map: FeatureMap, bags: Bags) -> Fitted:
         if bags.known_inside.any():
             raise InputError(
@@ -55,6 +58,10 @@ class _BagMeanClassifier(BagClassifier):
     def _fit_means(self, features: Array, bags: Bags) -> tuple[Array, float, float, bool]:
         """Weights, bias, objective, and whether the data hardly determine them."""
 
+    def _loss_weights(self, bags: Bags) -> Array:
+        """What the loss of each bag is multiplied by: its weight, and its instances' mean one."""
+        return bag_weights(self.bag_weights, bags) * (bags.masses / bags.sizes)
+
     def _solve(self, program: Program) -> Mapping[str, Array]:
         """The variables of the program's solution, which is kept."""
         options = self.solver_options or {}
@@ -70,12 +77,16 @@ class MeanMap(_BagMeanClassifier):
     (:func:`propcvx.programs.class_means`); the classifier is the conditional exponential model
     with the mean operator they give (:func:`propcvx.programs.conditional_exponential_model`).
 
+    With a ``sample_weight`` the means of the bags, the log-likelihood and the share of positives
+    in the data are weighted, and the mean weight of a bag multiplies its weight in the least
+    squares.  This assumes that inside a bag the weights do not depend on the label.
+
     Parameters
     ----------
     lam : float
         Weight :math:`\lambda` of :math:`\|w\|^2` beside the negative log-likelihood.
     likelihood : "mean" or "sum"
-        Whether that is the mean over the instances or their sum, beside which :math:`\lambda`
+        Whether that is the (weighted) mean over the instances or their sum, beside which :math:`\lambda`
         weighs N times less; the paper does not say.
     fit_intercept : bool
         Whether there is an (unregularised) bias.
@@ -133,17 +144,19 @@ class MeanMap(_BagMeanClassifier):
     _: KW_ONLY
     likelihood: str = "mean"
     fit_intercept: bool = True
-    bag_weights: Any = "bag"
 
     def _fit_means(self, features: Array, bags: Bags) -> tuple[Array, float, float, bool]:
         check_number("lam", self.lam, above=0.0)
         check_choice("likelihood", self.likelihood, ("mean", "sum"))
-        lam = self.lam / bags.n_instances if self.likelihood == "sum" else self.lam
+        mass = float(bags.masses.sum())
+        lam = self.lam / (bags.mean_weight * mass) if self.likelihood == "sum" else self.lam
         centre = self.fit_intercept * features.mean(axis=0)  # with a bias the origin is free
         features = features - centre
         means, ill_posed = self._class_means(features, bags)
-        prior = float(bags.sizes @ bags.proportions) / bags.n_instances
-        program = conditional_exponential_model(features, bias=self.fit_intercept)
+        prior = float(bags.masses @ bags.proportions) / mass
+        program = conditional_exponential_model(
+            features, bias=self.fit_intercept, weights=bags.weights
+        )
         program.set(lam=lam, mean_operator=np.array([prior, prior - 1.0]) @ means)
         if self.fit_intercept:
             program.set(mean_label=2.0 * prior - 1.0)
@@ -152,13 +165,14 @@ class MeanMap(_BagMeanClassifier):
         if self.fit_intercept:
             bias = float(found["b"])
             if 0.0 < prior < 1.0:
-                bias = best_logistic_bias(features @ weights, 2.0 * prior - 1.0)
+                shares = np.full(bags.n_instances, 1.0) if bags.weights is None else bags.weights
+                bias = best_logistic_bias(features @ weights, 2.0 * prior - 1.0, shares / mass)
         self.class_means_ = (means + centre)[:: bags.sign]
         return weights, bias - float(centre @ weights), self.solution_.value, ill_posed
 
     def _class_means(self, features: Array, bags: Bags) -> tuple[Array, bool]:
         """Solve :func:`propcvx.programs.class_means`; and whether the means are ill-determined."""
-        roots = np.sqrt(bag_weights(self.bag_weights, bags))[:, None]
+        roots = np.sqrt(self._loss_weights(bags))[:, None]
         design = roots * np.column_stack([bags.proportions, 1.0 - bags.proportions])
         means, _, _, singular = np.linalg.lstsq(design, roots * bags.means_of(features))
         enough = bags.n_bags > 1 and singular[-1] > 0.0
@@ -181,6 +195,11 @@ class InvCal(_BagMeanClassifier):
     :math:`\epsilon`-insensitive loss; solved in its dual, :func:`propcvx.programs.inv_cal_dual`.
     The logistic function of the score of a bag's mean is the proportion it models (eq:rueping).
 
+    With a ``sample_weight`` the means of the bags are weighted, and the mean weight of a bag
+    multiplies its loss.  This assumes that inside a bag the weights do not depend on the label.
+    Shares of 0 and 1 are moved inside by :math:`1/N`, with N the number of instances that have a
+    weight, or the sum of the weights if that is more.
+
     Parameters
     ----------
     C_p : float
@@ -189,6 +208,8 @@ class InvCal(_BagMeanClassifier):
         Half-width of the tube, >= 0.
     scaled_epsilon : bool
         Divide epsilon by :math:`p_k (1 - p_k)`, so that it is in units of the proportion.
+    bag_weights : "bag", "size", array of shape (n_bags,), dict or pandas Series
+        What C_p is multiplied by: 1 (the paper), the bag's number of instances, or as given.
     kernel : str or callable
         ``"linear"``, ``"rbf"``, ``"exponential"``, ``"poly"``, ``"precomputed"``, or a callable;
         see :class:`propcvx.kernels.Kernel`.
@@ -211,9 +232,9 @@ class InvCal(_BagMeanClassifier):
     objective_ : float
         Value of eq:rueping_svm.
     solution_ : Solution
-        The solver's answer with its certificate, in units in which C_p is 1: features times
-        :math:`\sqrt{C_p}`, objective divided by C_p; where positives are the majority, positives
-        and negatives are exchanged in it.
+        The solver's answer with its certificate, in units in which the largest weight of a bag's
+        loss is 1: features times its root, objective divided by it; where positives are the
+        majority, positives and negatives are exchanged in it.
     history_ : History
         One round: objective, solver, status and time.
     stop_reason_ : StopReason
@@ -250,15 +271,17 @@ class InvCal(_BagMeanClassifier):
             )
         means = bags.means_of(features)
         centre = means.mean(axis=0)  # with a bias the origin is free, and rounding least there
-        means = np.sqrt(self.C_p) * (means - centre)  # with C_p = 1, the same at any scale
-        tube = inv_cal_targets(
-            bags.proportions, bags.n_instances, self.epsilon, scaled=self.scaled_epsilon
-        )
+        costs = self.C_p * bags.mean_weight * self._loss_weights(bags)
+        unit = float(costs.max())
+        means = np.sqrt(unit) * (means - centre)  # with C_p = 1, the same at any scale
+        n_weighed = bags.n_instances if bags.weights is None else np.count_nonzero(bags.weights)
+        n = max(n_weighed, bags.mean_weight * float(bags.masses.sum()))
+        tube = inv_cal_targets(bags.proportions, n, self.epsilon, scaled=self.scaled_epsilon)
         wide = means.shape[1] > len(means)  # then as many columns have the same inner products
         rows = np.linalg.qr(means.T)[1].T if wide else means
-        found = self._solve(inv_cal_dual(rows).set(C_p=1.0, **tube))
+        found = self._solve(inv_cal_dual(rows).set(C_p=costs / unit, **tube))
         weights = means.T @ (found["a"] - found["a_star"])
-        bias = best_regression_bias(tube["target"], tube["epsilon"], means @ weights)
-        weights = np.sqrt(self.C_p) * weights
-        objective = max(0.0, self.C_p * self.solution_.value)
+        bias = best_regression_bias(tube["target"], tube["epsilon"], means @ weights, costs)
+        weights = np.sqrt(unit) * weights
+        objective = max(0.0, unit * self.solution_.value)
         return weights, bias - float(centre @ weights), objective, equal

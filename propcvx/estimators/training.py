@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -51,8 +51,8 @@ class TrainingData:
     _maps: dict[Kernel, FeatureMap] = field(default_factory=dict, init=False, repr=False)
 
     @classmethod
-    def of(cls, estimator: BagClassifier, X: Any, y: Any) -> TrainingData:
-        """X and y, checked; the estimator remembers the names of the columns."""
+    def of(cls, estimator: BagClassifier, X: Any, y: Any, sample_weight: Any = None) -> TrainingData:
+        """All three, checked; the estimator remembers the names of the columns."""
         checked = validate_data(
             estimator, X, accept_sparse="csr", dtype=np.float64, ensure_min_samples=2
         )
@@ -63,7 +63,8 @@ class TrainingData:
                 f"{len(target)}."
             )
         precomputed = estimator.kernel == "precomputed"
-        bags = in_canonical_order(Bags.from_target(target), checked, precomputed=precomputed)
+        bags = weighted(Bags.from_target(target), sample_weight)
+        bags = in_canonical_order(bags, checked, precomputed=precomputed)
         return cls(checked, bags, classes)
 
     def feature_map(self, estimator: BagClassifier) -> FeatureMap:
@@ -112,6 +113,27 @@ def bags_of_one(labels: Any) -> tuple[NDArray[np.void], NDArray[Any]]:
             f"supported. For names of bags, {MAKE_TARGET}."
         )
     return bag_target(np.arange(len(labels)), codes, labels=2 * codes - 1), classes
+
+
+def weighted(bags: Bags, sample_weight: Any) -> Bags:
+    """The bags with weights of their instances, as they are in the order of the target.
+
+    Raises
+    ------
+    InputError
+        If the weights are not one number >= 0 for each instance, or all are zero.
+    """
+    if sample_weight is None:
+        return bags
+    weights = as_vector(sample_weight)
+    wrong = weights is None or len(weights) != bags.n_instances or weights.min() < 0.0
+    if wrong or not 0.0 < (mean := float(weights.mean())) < np.inf:
+        raise InputError(
+            "sample_weight must be one finite number per instance, shape "
+            f"({bags.n_instances},), none of them negative and not all zero, got {sample_weight!r}."
+        )
+    relative = weights / mean if np.ptp(weights) > 0.0 else None
+    return replace(bags, weights=relative, mean_weight=mean)
 
 
 def bag_weights(weights: Any, bags: Bags) -> Array:

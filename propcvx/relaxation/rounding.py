@@ -26,7 +26,7 @@ TIED = 1e-9
 """Differences closer to 0 than this, relatively, say nothing of the sign."""
 
 
-Rounding = Callable[[RelaxationResult, Array, FeasibleLabelings, float], RoundedLabeling]
+Rounding = Callable[[RelaxationResult, Array, FeasibleLabelings, Array | float], RoundedLabeling]
 """``rounding(result, features, feasible, C) -> RoundedLabeling``."""
 
 
@@ -64,10 +64,10 @@ class SoftRounding:
     """
 
     labeling: Callable[[RelaxationResult], Array]
-    sign: Callable[[Array, Array, FeasibleLabelings, float], float]
+    sign: Callable[[Array, Array, FeasibleLabelings, Array | float], float]
 
     def __call__(
-        self, result: RelaxationResult, features: Array, feasible: FeasibleLabelings, C: float
+        self, result: RelaxationResult, features: Array, feasible: FeasibleLabelings, C: Array | float
     ) -> RoundedLabeling:
         """Round."""
         labeling = self.labeling(result)
@@ -76,7 +76,7 @@ class SoftRounding:
         return RoundedLabeling(sign * labeling, sign * weights)
 
 
-def by_bags(scores: Array, features: Array, feasible: FeasibleLabelings, C: float) -> float:
+def by_bags(scores: Array, features: Array, feasible: FeasibleLabelings, C: Array | float) -> float:
     r"""The sign of the smaller bag error on the training bags, as in the paper.
 
     Of equal errors, the sign with which a bag's mean score grows with its proportion; and where
@@ -107,7 +107,7 @@ def by_bags(scores: Array, features: Array, feasible: FeasibleLabelings, C: floa
     return -1.0 if covariance < -TIED * np.abs(scores).max() else 1.0
 
 
-def by_objective(scores: Array, features: Array, feasible: FeasibleLabelings, C: float) -> float:
+def by_objective(scores: Array, features: Array, feasible: FeasibleLabelings, C: Array | float) -> float:
     """The sign whose nearest feasible labeling has the smaller SVM value; of equal ones, by bags.
 
     Parameters
@@ -169,7 +169,7 @@ class FeasibleRounding:
     polished: bool = False
 
     def __call__(
-        self, result: RelaxationResult, features: Array, feasible: FeasibleLabelings, C: float
+        self, result: RelaxationResult, features: Array, feasible: FeasibleLabelings, C: Array | float
     ) -> SolvedLabeling:
         """Round."""
         svm = LabelingSVM(features, C)
@@ -192,7 +192,9 @@ def alternated(
     """
 
     def step(before: SolvedLabeling) -> SolvedLabeling:
-        return svm.solved(feasible.best(HINGE.reduction(svm.features @ before.weights)))
+        relative = svm.C / np.max(svm.C)
+        gains = relative * HINGE.reduction(svm.features @ before.weights)
+        return svm.solved(feasible.best(gains))
 
     return improved(start, step, lambda found: found.value)
 

@@ -79,7 +79,7 @@ def relax(
     relaxation: Any,
     features: Array,
     feasible: FeasibleLabelings,
-    C: float,
+    C: Array | float,
     on_round: Callable[[RelaxationResult], None],
     **how: Any,
 ) -> RelaxationResult:
