@@ -225,7 +225,8 @@ class AlterPropSVM(BagClassifier):
                 seen = FeatureMap(feature_map.kernel, feature_map.features[train])
                 ends = self._descents(seen, problem.take(train), [start], random)
                 best = min((end for _, end in ends), key=attrgetter("objective"))
-                errors[k] += proportion_error(held_out, best.scores(unseen)) * held_out.n_bags
+                weight = float(held_out.weights_of_bags.sum())
+                errors[k] += proportion_error(held_out, best.scores(unseen)) * weight
         return starts[int(np.argmin(errors))]
 
 

@@ -296,7 +296,8 @@ def warn_if_poor(bags: Bags, scores: Array) -> None:
     """
     mean = float(bags.proportions @ bags.sizes) / bags.n_instances
     squares = np.square(bags.proportions - mean) + mean * (1.0 - mean) / bags.sizes
-    at_random = float(np.sqrt(2.0 / np.pi * squares).mean())  # about the mean of their error
+    gaps = np.sqrt(2.0 / np.pi * squares)
+    at_random = float(np.average(gaps, weights=bags.weights_of_bags))  # about their mean error
     chance = 1.0 + np.sqrt((np.pi / 2.0 - 1.0) / bags.n_bags)  # a standard error of that mean
     error = proportion_error(bags, scores)
     if bags.sizes.max() > 1 and error > chance * at_random:

@@ -60,7 +60,7 @@ class _BagMeanClassifier(BagClassifier):
 
     def _loss_weights(self, bags: Bags) -> Array:
         """What the loss of each bag is multiplied by: its weight, and its instances' mean one."""
-        return bag_weights(self.bag_weights, bags) * (bags.masses / bags.sizes)
+        return bag_weights(self.bag_weights, bags) * bags.weights_of_bags
 
     def _solve(self, program: Program) -> Mapping[str, Array]:
         """The variables of the program's solution, which is kept."""
