@@ -198,12 +198,13 @@ class Bags:
     @cached_property
     def masses(self) -> Array:
         """Sum of the relative weights in each bag: its size where all weigh the same."""
-        return self.sizes if self.weights is None else self.membership @ self.weights
+        weights = np.ones(self.n_instances) if self.weights is None else self.weights
+        return np.asarray(np.bincount(self.index, weights, self.n_bags), dtype=np.float64)
 
     @property
     def weights_of_bags(self) -> Array:
         """Mean of the relative weights in each bag: 1 where all instances weigh the same."""
-        return np.asarray(self.masses / self.sizes)
+        return self.masses / self.sizes
 
     def means_of(self, features: Array) -> Array:
         """Weighted mean of the rows of ``features`` in each bag, shape (n_bags, n_features).

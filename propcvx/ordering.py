@@ -33,9 +33,10 @@ def in_canonical_order(bags: Bags, X: Any, *, precomputed: bool = False) -> Bags
     """The same bags and instances in an order that depends on neither rows nor names.
 
     Bags go by proportion, size and their instances; the instances of a bag by their rows of X, and
-    equal ones by their known labels, and then by their weights.  Bags that are equal in all of these can be exchanged without
-    anything being changed, and so can such instances.  Positives and negatives are exchanged where
-    there are more positives, and where there are as many and the exchanged bags come first.
+    equal ones by their known labels and their weights.  Bags that are equal in all of these can be
+    exchanged without anything being changed, and so can such instances.  Positives and negatives
+    are exchanged where there are more positives, and where there are as many and the exchanged bags
+    come first.
 
     Parameters
     ----------
@@ -84,7 +85,7 @@ def _ranks(rows: NDArray[Any]) -> Indices:
 
 def _kinds(ranks: Indices | int, bags: Bags) -> Indices:
     """Ranks of instances by other ranks, by their known labels and by their weights."""
-    kind = 3 * ranks + bags.labels + 1
+    kind = np.asarray(3 * ranks + bags.labels + 1, dtype=np.intp)
     return kind if bags.weights is None else _ranks(np.column_stack([kind, bags.weights]))
 
 
@@ -99,12 +100,12 @@ def _contents(bags: Bags, kind: Indices) -> list[tuple[float, int, bytes]]:
 def _gram_ranks(gram: Array, bags: Bags) -> Indices:
     """Ranks of instances by the Gram matrix and the bags alone.
 
-    Instances differ if their diagonal entries, sorted rows, bags, known labels or weights do; then if they
-    have other entries with instances of one rank.  Of those that are still alike one is put before
-    the others, which ranks the others by their entries with it, and so on.  Where such instances
-    can be exchanged without anything else being changed, as equal ones and those on a circle can,
-    whichever is chosen gives the same matrix; alike without that, as in strongly regular graphs,
-    they stay as they came.
+    Instances differ if their diagonal entries, sorted rows, bags, known labels or weights do; then
+    if they have other entries with instances of one rank.  Of those that are still alike one is put
+    before the others, which ranks the others by their entries with it, and so on.  Where such
+    instances can be exchanged without anything else being changed, as equal ones and those on a
+    circle can, whichever is chosen gives the same matrix; alike without that, as in strongly
+    regular graphs, they stay as they came.
     """
     ranks = _ranks(np.column_stack([gram.diagonal(), np.sort(gram, axis=1)]))
     if ranks.max() == len(gram) - 1:

@@ -141,9 +141,8 @@ class ConvPropSVM(BagClassifier):
         rounding = named("rounding", self.rounding, ROUNDINGS, "__call__")
         features, mean = self._lift(feature_map.features, bags.weights)
         feasible = FeasibleLabelings.of(bags, self.epsilon)
-        C, stretch = self.C * bags.mean_weight, 1.0
-        if bags.weights is not None:
-            C, stretch = C * bags.weights, float(np.square(bags.weights).mean())
+        weights = 1.0 if bags.weights is None else bags.weights
+        C, stretch = self.C * bags.mean_weight * weights, float(np.mean(np.square(weights)))
         share = feature_map.share_of_bounds(float(np.max(C)), stretch)
         result, found = self._relax(features, feasible, C, rounding)
         result = replace(result, lower=share * result.lower)

@@ -86,7 +86,7 @@ class MeanMap(_BagMeanClassifier):
     lam : float
         Weight :math:`\lambda` of :math:`\|w\|^2` beside the negative log-likelihood.
     likelihood : "mean" or "sum"
-        Whether that is the (weighted) mean over the instances or their sum, beside which :math:`\lambda`
+        Whether that is the mean over the instances or their sum, beside which :math:`\lambda`
         weighs N times less; the paper does not say.
     fit_intercept : bool
         Whether there is an (unregularised) bias.
@@ -274,7 +274,9 @@ class InvCal(_BagMeanClassifier):
         costs = self.C_p * bags.mean_weight * self._loss_weights(bags)
         unit = float(costs.max())
         means = np.sqrt(unit) * (means - centre)  # with C_p = 1, the same at any scale
-        n_weighed = bags.n_instances if bags.weights is None else np.count_nonzero(bags.weights)
+        n_weighed = (
+            bags.n_instances if bags.weights is None else int(np.count_nonzero(bags.weights))
+        )
         n = max(n_weighed, bags.mean_weight * float(bags.masses.sum()))
         tube = inv_cal_targets(bags.proportions, n, self.epsilon, scaled=self.scaled_epsilon)
         wide = means.shape[1] > len(means)  # then as many columns have the same inner products

@@ -51,7 +51,9 @@ class TrainingData:
     _maps: dict[Kernel, FeatureMap] = field(default_factory=dict, init=False, repr=False)
 
     @classmethod
-    def of(cls, estimator: BagClassifier, X: Any, y: Any, sample_weight: Any = None) -> TrainingData:
+    def of(
+        cls, estimator: BagClassifier, X: Any, y: Any, sample_weight: Any = None
+    ) -> TrainingData:
         """All three, checked; the estimator remembers the names of the columns."""
         checked = validate_data(
             estimator, X, accept_sparse="csr", dtype=np.float64, ensure_min_samples=2
@@ -126,14 +128,20 @@ def weighted(bags: Bags, sample_weight: Any) -> Bags:
     if sample_weight is None:
         return bags
     weights = as_vector(sample_weight)
-    wrong = weights is None or len(weights) != bags.n_instances or weights.min() < 0.0
-    if wrong or not 0.0 < (mean := float(weights.mean())) < np.inf:
-        raise InputError(
-            "sample_weight must be one finite number per instance, shape "
-            f"({bags.n_instances},), none of them negative and not all zero, got {sample_weight!r}."
-        )
+    if weights is None or len(weights) != bags.n_instances or weights.min() < 0.0:
+        raise _not_weights(bags, sample_weight)
+    mean = float(weights.mean())
+    if not 0.0 < mean < np.inf:
+        raise _not_weights(bags, sample_weight)
     relative = weights / mean if np.ptp(weights) > 0.0 else None
     return replace(bags, weights=relative, mean_weight=mean)
+
+
+def _not_weights(bags: Bags, given: Any) -> InputError:
+    return InputError(
+        f"sample_weight must be one finite number per instance, shape ({bags.n_instances},), none "
+        f"of them negative and not all zero, got {given!r}."
+    )
 
 
 def bag_weights(weights: Any, bags: Bags) -> Array:

@@ -93,8 +93,8 @@ def lifted_svm(features: Array, feasible: FeasibleLabelings, C: Array | float) -
 
     .. math::
 
-        \min_X \max_{0 \le \alpha_i \le C_i} \alpha^\top 1 - \tfrac12 \alpha^\top (K \circ M) \alpha,
-        \qquad X = \begin{pmatrix} 1 & y^\top \\ y & M \end{pmatrix} = W U W^\top, \; U \succeq 0,
+        \min_X \max_{0 \le \alpha_i \le C_i} \alpha^\top 1 - \tfrac12 \alpha^\top (K \circ M)
+        \alpha, \qquad X = \begin{pmatrix} 1 & y^\top \\ y & M \end{pmatrix} = W U W^\top, \; U \succeq 0,
         \; X_{ii} = 1, \; G X H^\top \ge 0
 
     with W, G and H of :class:`~propcvx.programs.Lifting`.  The inner maximum is written as

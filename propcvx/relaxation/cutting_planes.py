@@ -63,7 +63,9 @@ class CuttingPlanes(Relaxation):
     max_cuts: int = 1
     tol: float = 1e-4
 
-    def _relax(self, features: Array, feasible: FeasibleLabelings, C: Array | float, **how: Any) -> Rounds:
+    def _relax(
+        self, features: Array, feasible: FeasibleLabelings, C: Array | float, **how: Any
+    ) -> Rounds:
         r"""Algorithm 2 from :math:`\alpha = 1 / N`; the vectors of M are the labelings found."""
         check_count("max_cuts", self.max_cuts)
         check_number("tol", self.tol, least=0.0)
@@ -85,7 +87,9 @@ class CuttingPlanes(Relaxation):
             by, seconds = (solution.solver, solution.status), perf_counter() - started
             record = Round(solution.value, *by, seconds, violation, len(labelings))
             # until the objective decreases by less than the threshold
-            history = History([*history, record], self._stop_reason(record, history, self.tol * np.mean(C)))
+            history = History(
+                [*history, record], self._stop_reason(record, history, self.tol * float(np.mean(C)))
+            )
             value, mu, alpha = solution.value, solution.mu, solution.alpha
             yield RelaxationResult(value, lower, upper, labelings, mu, alpha, labelings, history)
 

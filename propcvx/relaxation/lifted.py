@@ -42,7 +42,9 @@ class Lifted(Relaxation):
     _: KW_ONLY
     max_order: int = 400
 
-    def _relax(self, features: Array, feasible: FeasibleLabelings, C: Array | float, **how: Any) -> Rounds:
+    def _relax(
+        self, features: Array, feasible: FeasibleLabelings, C: Array | float, **how: Any
+    ) -> Rounds:
         lifting = Lifting.of(feasible)
         inside = lifting.span.shape[1]
         check_order(inside + features.shape[1], self.max_order)
@@ -102,7 +104,9 @@ class SquareLossResult(RelaxationResult):
         """Weights of the ridge regression of a labeling."""
         return ridge(features, labeling, C)[0]
 
-    def upper_bound(self, features: Array, labelings: Array, C: Array | float, weights: Array) -> float:
+    def upper_bound(
+        self, features: Array, labelings: Array, C: Array | float, weights: Array
+    ) -> float:
         """The least value of some feasible labelings by the square loss."""
         return least_square_loss(features, labelings, C)
 
@@ -123,7 +127,9 @@ class Diffrac(Relaxation):
     _: KW_ONLY
     max_order: int = 400
 
-    def _relax(self, features: Array, feasible: FeasibleLabelings, C: Array | float, **how: Any) -> Rounds:
+    def _relax(
+        self, features: Array, feasible: FeasibleLabelings, C: Array | float, **how: Any
+    ) -> Rounds:
         lifting = Lifting.of(feasible)
         check_order(lifting.span.shape[1], self.max_order)
         answer = ask(diffrac(features, feasible, C), **how)

@@ -49,7 +49,9 @@ class MixedInteger(Relaxation):
     seconds: float = 60.0
     max_instances: int = 200
 
-    def _relax(self, features: Array, feasible: FeasibleLabelings, C: Array | float, **how: Any) -> Rounds:
+    def _relax(
+        self, features: Array, feasible: FeasibleLabelings, C: Array | float, **how: Any
+    ) -> Rounds:
         """The best labeling that was found, with the solver's error counted in."""
         check_number("seconds", self.seconds, above=0.0)
         if len(features) > check_count("max_instances", self.max_instances):
@@ -89,7 +91,9 @@ class ContinuousLabels(Relaxation):
     The lower bound is evaluated from the multipliers, by one sort of each bag.
     """
 
-    def _relax(self, features: Array, feasible: FeasibleLabelings, C: Array | float, **how: Any) -> Rounds:
+    def _relax(
+        self, features: Array, feasible: FeasibleLabelings, C: Array | float, **how: Any
+    ) -> Rounds:
         svm = LabelingSVM(features, C)
         start = starting_point(svm, feasible)
         upper = svm.value(start.labeling, start.weights)

@@ -112,7 +112,9 @@ class RelaxationResult(Readable):
         """
         return np.asarray(features.T @ (self.alpha * labeling))
 
-    def upper_bound(self, features: Array, labelings: Array, C: Array | float, weights: Array) -> float:
+    def upper_bound(
+        self, features: Array, labelings: Array, C: Array | float, weights: Array
+    ) -> float:
         """The least value of some feasible labelings, as of ``lower``, to within a solver's error.
 
         Parameters
@@ -217,7 +219,9 @@ class Relaxation(BaseEstimator, ABC):
         return reached
 
     @abstractmethod
-    def _relax(self, features: Array, feasible: FeasibleLabelings, C: Array | float, **how: Any) -> Rounds:
+    def _relax(
+        self, features: Array, feasible: FeasibleLabelings, C: Array | float, **how: Any
+    ) -> Rounds:
         """What is reached, round by round; ``how`` is what :func:`ask` and masters take."""
 
 

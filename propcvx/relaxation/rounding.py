@@ -67,7 +67,11 @@ class SoftRounding:
     sign: Callable[[Array, Array, FeasibleLabelings, Array | float], float]
 
     def __call__(
-        self, result: RelaxationResult, features: Array, feasible: FeasibleLabelings, C: Array | float
+        self,
+        result: RelaxationResult,
+        features: Array,
+        feasible: FeasibleLabelings,
+        C: Array | float,
     ) -> RoundedLabeling:
         """Round."""
         labeling = self.labeling(result)
@@ -108,7 +112,9 @@ def by_bags(scores: Array, features: Array, feasible: FeasibleLabelings, C: Arra
     return -1.0 if covariance < -TIED * np.abs(scores).max() else 1.0
 
 
-def by_objective(scores: Array, features: Array, feasible: FeasibleLabelings, C: Array | float) -> float:
+def by_objective(
+    scores: Array, features: Array, feasible: FeasibleLabelings, C: Array | float
+) -> float:
     """The sign whose nearest feasible labeling has the smaller SVM value; of equal ones, by bags.
 
     Parameters
@@ -170,7 +176,11 @@ class FeasibleRounding:
     polished: bool = False
 
     def __call__(
-        self, result: RelaxationResult, features: Array, feasible: FeasibleLabelings, C: Array | float
+        self,
+        result: RelaxationResult,
+        features: Array,
+        feasible: FeasibleLabelings,
+        C: Array | float,
     ) -> SolvedLabeling:
         """Round."""
         svm = LabelingSVM(features, C)

@@ -90,17 +90,17 @@ class Scaled:
     features: Array
     labelings: Array
     C: float
-    weights: Array
     gram: Array | None
+    weights: Array | float = 1.0
 
     @classmethod
     def of(cls, features: Array, labelings: Array, C: Array | float) -> Scaled:
         """With the Gram matrix unless T r is much smaller than N."""
         largest, small = float(np.max(C)), 2 * len(labelings) * features.shape[1] < len(features)
-        weights = np.broadcast_to(C / largest, len(features))
-        features = weights[:, None] * features
+        weights = C / largest
+        features = np.reshape(weights, (-1, 1)) * features
         gram = None if small else features @ features.T
-        return cls(features, labelings, largest, weights, gram)
+        return cls(features, labelings, largest, gram, weights)
 
     def slopes(self, x: Array) -> Array:
         r"""Gradients :math:`\nabla q_t = C \, y_t \circ K (y_t \circ x)`, one row per t.
@@ -153,7 +153,8 @@ class Scaled:
         The other variables leave nothing but complementarity to be reached.
         """
         t, n = self.labelings.shape
-        ones, mu, total = np.ones(n), np.full(t, 1.0 / t), self.weights.sum()
+        ones, mu = np.ones(n), np.full(t, 1.0 / t)
+        total = float(np.sum(self.weights * ones))
         x = total / max(0.5 * float(np.mean(self.slopes(ones) @ ones)), 2.0 * total) * ones
         slopes = self.slopes(x)
         margins, quadratics = mu @ slopes - self.weights, 0.5 * slopes @ x
@@ -178,7 +179,8 @@ class Bound(NamedTuple):
         mu, slopes = mu / mu.sum(), problem.slopes(x)
         quadratics = np.maximum(0.0, 0.5 * slopes @ x)
         norm, hinge = mu @ np.sqrt(2.0 * quadratics), np.maximum(0.0, problem.weights - mu @ slopes)
-        lower, upper = problem.weights @ x - quadratics.max(), 0.5 * norm**2 + hinge.sum()
+        lower = np.sum(problem.weights * x) - quadratics.max()
+        upper = 0.5 * norm**2 + hinge.sum()
         gap = (upper - lower) / max(upper, np.finfo(float).tiny)
         return cls(x, mu, quadratics, slopes, float(gap))
 
