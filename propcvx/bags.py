@@ -195,11 +195,15 @@ class Bags:
         """Number of positives of a labeling in each bag."""
         return np.bincount(self.index[labeling > 0], minlength=self.n_bags)
 
+    @property
+    def relative_weights(self) -> Array:
+        """The weights, 1 where all weigh the same."""
+        return np.ones(self.n_instances) if self.weights is None else self.weights
+
     @cached_property
     def masses(self) -> Array:
         """Sum of the relative weights in each bag: its size where all weigh the same."""
-        weights = np.ones(self.n_instances) if self.weights is None else self.weights
-        return np.asarray(np.bincount(self.index, weights, self.n_bags), dtype=np.float64)
+        return np.asarray(self.membership @ self.relative_weights)
 
     @property
     def weights_of_bags(self) -> Array:
@@ -211,11 +215,9 @@ class Bags:
 
         In a bag whose instances have no weight they count the same.
         """
-        if self.weights is None:
-            return (self.membership @ features) / self.sizes[:, None]
-        weights = np.where(self.masses[self.index] > 0.0, self.weights, 1.0)
+        weights = np.where(self.masses[self.index] > 0.0, self.relative_weights, 1.0)
         totals = np.where(self.masses > 0.0, self.masses, self.sizes)
-        return (self.membership @ (weights[:, None] * features)) / totals[:, None]
+        return np.asarray(self.membership.multiply(weights) @ features) / totals[:, None]
 
     def count_range(self, epsilon: float | str = 0.0) -> tuple[Indices, Indices]:
         r"""Counts of positives with :math:`|\tilde p_k - p_k| \le \epsilon`, per bag.

@@ -21,7 +21,7 @@ from scipy.linalg.lapack import dpstrf
 from scipy.spatial.distance import cdist
 from sklearn.metrics.pairwise import polynomial_kernel
 
-from propcvx.arrays import Array, Indices
+from propcvx.arrays import Array, Indices, Weight
 from propcvx.checks import check_count, check_number
 from propcvx.errors import GramMatrixMemoryError, IllPosedWarning, InputError, warn
 
@@ -214,7 +214,7 @@ class FeatureMap:
         return share
 
 
-def unit_of(features: Array, C: Array | float = np.inf) -> float:
+def unit_of(features: Array, C: Weight = np.inf) -> float:
     r"""Factor u of the features with which an SVM is posed.
 
     In :math:`u F`, :math:`C / u^2`, :math:`\alpha / u^2` and :math:`w / u` the problem is the same.

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from tqdm import tqdm
 
-from propcvx.arrays import Array
+from propcvx.arrays import Array, Weight
 from propcvx.bags import Bags
 from propcvx.checks import check_choice, check_number, named
 from propcvx.estimators.base import BagClassifier
@@ -172,7 +172,7 @@ class ConvPropSVM(BagClassifier):
         return features - mean, mean
 
     def _relax(
-        self, features: Array, feasible: FeasibleLabelings, C: Array | float, rounding: Rounding
+        self, features: Array, feasible: FeasibleLabelings, C: Weight, rounding: Rounding
     ) -> tuple[RelaxationResult, list[Array]]:
         """Solve the relaxation; and the feasible labelings nearest to what its rounds reached."""
         how = {"solver": self.solver, "tol": self.solver_tol, "options": self.solver_options or {}}
@@ -194,7 +194,7 @@ class ConvPropSVM(BagClassifier):
         result: RelaxationResult,
         features: Array,
         labelings: Array,
-        C: Array | float,
+        C: Weight,
         plane: Array,
     ) -> BaseException | None:
         """Store the bounds; an interruption here costs the fit only these."""

@@ -165,8 +165,8 @@ class MeanMap(_BagMeanClassifier):
         if self.fit_intercept:
             bias = float(found["b"])
             if 0.0 < prior < 1.0:
-                shares = np.full(bags.n_instances, 1.0) if bags.weights is None else bags.weights
-                bias = best_logistic_bias(features @ weights, 2.0 * prior - 1.0, shares / mass)
+                shares = bags.relative_weights / mass
+                bias = best_logistic_bias(features @ weights, 2.0 * prior - 1.0, shares)
         self.class_means_ = (means + centre)[:: bags.sign]
         return weights, bias - float(centre @ weights), self.solution_.value, ill_posed
 
@@ -274,10 +274,8 @@ class InvCal(_BagMeanClassifier):
         costs = self.C_p * bags.mean_weight * self._loss_weights(bags)
         unit = float(costs.max())
         means = np.sqrt(unit) * (means - centre)  # with C_p = 1, the same at any scale
-        n_weighed = (
-            bags.n_instances if bags.weights is None else int(np.count_nonzero(bags.weights))
-        )
-        n = max(n_weighed, bags.mean_weight * float(bags.masses.sum()))
+        n_weighing = float(np.count_nonzero(bags.relative_weights))
+        n = max(n_weighing, bags.mean_weight * float(bags.masses.sum()))
         tube = inv_cal_targets(bags.proportions, n, self.epsilon, scaled=self.scaled_epsilon)
         wide = means.shape[1] > len(means)  # then as many columns have the same inner products
         rows = np.linalg.qr(means.T)[1].T if wide else means

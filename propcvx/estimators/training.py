@@ -127,21 +127,15 @@ def weighted(bags: Bags, sample_weight: Any) -> Bags:
     """
     if sample_weight is None:
         return bags
-    weights = as_vector(sample_weight)
-    if weights is None or len(weights) != bags.n_instances or weights.min() < 0.0:
-        raise _not_weights(bags, sample_weight)
-    mean = float(weights.mean())
-    if not 0.0 < mean < np.inf:
-        raise _not_weights(bags, sample_weight)
+    weights, n = as_vector(sample_weight), bags.n_instances
+    mean = -1.0 if weights is None or len(weights) != n else float(weights.mean())
+    if weights is None or not 0.0 < mean < np.inf or weights.min() < 0.0:
+        raise InputError(
+            f"sample_weight must be one finite number per instance, shape ({n},), none of them "
+            f"negative and not all zero, got {sample_weight!r}."
+        )
     relative = weights / mean if np.ptp(weights) > 0.0 else None
     return replace(bags, weights=relative, mean_weight=mean)
-
-
-def _not_weights(bags: Bags, given: Any) -> InputError:
-    return InputError(
-        f"sample_weight must be one finite number per instance, shape ({bags.n_instances},), none "
-        f"of them negative and not all zero, got {given!r}."
-    )
 
 
 def bag_weights(weights: Any, bags: Bags) -> Array:

@@ -16,7 +16,7 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.linalg import helmert
 
-from propcvx.arrays import Array
+from propcvx.arrays import Array, Weight
 from propcvx.labelings import FeasibleLabelings
 from propcvx.programs.facts import Facts, no_facts
 from propcvx.programs.program import Program, build, weighted_sum
@@ -88,14 +88,14 @@ class Lifting:
         return float(diagonal.sum()) + order * (float(np.linalg.eigvalsh(inside)[-1]) + error)
 
 
-def lifted_svm(features: Array, feasible: FeasibleLabelings, C: Array | float) -> Program:
+def lifted_svm(features: Array, feasible: FeasibleLabelings, C: Weight) -> Program:
     r"""The SVM over all labelings at once, eq:convex_1 with X in the place of :math:`x x^\top`.
 
     .. math::
 
         \min_X \max_{0 \le \alpha_i \le C_i} \alpha^\top 1 - \tfrac12 \alpha^\top (K \circ M)
-        \alpha, \qquad X = \begin{pmatrix} 1 & y^\top \\ y & M \end{pmatrix} = W U W^\top, \; U \succeq 0,
-        \; X_{ii} = 1, \; G X H^\top \ge 0
+        \alpha, \qquad X = \begin{pmatrix} 1 & y^\top \\ y & M \end{pmatrix} = W U W^\top,
+        \; U \succeq 0, \; X_{ii} = 1, \; G X H^\top \ge 0
 
     with W, G and H of :class:`~propcvx.programs.Lifting`.  The inner maximum is written as
     its dual, with :math:`\delta, \eta \ge 0` the multipliers of the box:
@@ -136,7 +136,7 @@ def lifted_svm(features: Array, feasible: FeasibleLabelings, C: Array | float) -
     )
 
 
-def lifted_svm_dual(features: Array, feasible: FeasibleLabelings, C: Array | float) -> Program:
+def lifted_svm_dual(features: Array, feasible: FeasibleLabelings, C: Weight) -> Program:
     r"""Dual of :func:`lifted_svm`: the best of the lower bounds that its multipliers prove.
 
     .. math::
@@ -233,7 +233,7 @@ def lifted_matrix(feasible: FeasibleLabelings) -> tuple[cp.Expression, dict[str,
     return X, constraints
 
 
-def square_loss_matrix(features: Array, C: Array | float) -> Array:
+def square_loss_matrix(features: Array, C: Weight) -> Array:
     r"""What a labeling costs by ridge regression, as a quadratic form.
 
     .. math::
@@ -261,7 +261,7 @@ def square_loss_matrix(features: Array, C: Array | float) -> Array:
     return np.asarray(roots * inverse * roots.T)
 
 
-def diffrac(features: Array, feasible: FeasibleLabelings, C: Array | float) -> Program:
+def diffrac(features: Array, feasible: FeasibleLabelings, C: Weight) -> Program:
     r"""The square loss over all labelings at once.
 
     .. math::

@@ -10,12 +10,12 @@ from __future__ import annotations
 
 import cvxpy as cp
 
-from propcvx.arrays import Array
+from propcvx.arrays import Array, Weight
 from propcvx.programs.program import Program, build, weighted_sum
 from propcvx.programs.structures import GroupMaster, RestrictedMaster
 
 
-def mkl_epigraph(features: Array, labelings: Array, C: Array | float) -> Program:
+def mkl_epigraph(features: Array, labelings: Array, C: Weight) -> Program:
     r"""Epigraph form, eq:convex_4.
 
     .. math::
@@ -58,7 +58,7 @@ def mkl_epigraph(features: Array, labelings: Array, C: Array | float) -> Program
     )
 
 
-def mkl_group(features: Array, labelings: Array, C: Array | float) -> Program:
+def mkl_group(features: Array, labelings: Array, C: Weight) -> Program:
     r"""Primal group form, the dual of eq:convex_4.
 
     .. math::
@@ -94,7 +94,7 @@ def mkl_group(features: Array, labelings: Array, C: Array | float) -> Program:
     )
 
 
-def mkl_inner(features: Array, labelings: Array, C: Array | float) -> Program:
+def mkl_inner(features: Array, labelings: Array, C: Weight) -> Program:
     r"""Inner problem of eq:convex_3 for fixed weights mu, a QP.
 
     .. math::

@@ -9,7 +9,7 @@ from __future__ import annotations
 import cvxpy as cp
 import numpy as np
 
-from propcvx.arrays import Array
+from propcvx.arrays import Array, Weight
 from propcvx.bags import Bags
 from propcvx.checks import check_number
 from propcvx.errors import IllPosedWarning, warn
@@ -105,7 +105,7 @@ def psvm(
 
 
 def _separator_of_labels(
-    features: Array, z: cp.Variable, M: cp.Constant, C: Array | float, bias: bool
+    features: Array, z: cp.Variable, M: cp.Constant, C: Weight, bias: bool
 ) -> tuple[cp.Expression, dict[str, cp.Constraint]]:
     """The SVM of the labels :math:`2 z - 1`: its objective, and the constraints on its slacks."""
     n, r = features.shape
@@ -140,12 +140,7 @@ def _warn_if_short(features: Array, C: float, value: float | None) -> None:
 
 
 def constrained_psvm(
-    features: Array,
-    feasible: FeasibleLabelings,
-    C: Array | float,
-    *,
-    value: float,
-    integer: bool = True,
+    features: Array, feasible: FeasibleLabelings, C: Weight, *, value: float, integer: bool = True
 ) -> Program:
     r"""The best feasible labeling and its SVM at once.
 

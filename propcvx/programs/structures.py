@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from scipy.optimize import brentq
 
-from propcvx.arrays import Array
+from propcvx.arrays import Array, Weight
 from propcvx.kernels import check_gram_memory
 from propcvx.losses import best_regression_bias
 
@@ -123,7 +123,7 @@ class RestrictedMaster(Structure):
 
     features: Array = field(repr=False)
     labelings: Array = field(repr=False)
-    C: Array | float
+    C: Weight
 
     def magnitude(self, values: Values) -> float:
         """The largest width of the box, C."""

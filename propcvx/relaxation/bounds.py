@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from propcvx.arrays import Array
+from propcvx.arrays import Array, Weight
 from propcvx.errors import CrossedBoundsError, SolverError
 from propcvx.relaxation.labeling_svm import LabelingSVM, best_multiple
 from propcvx.relaxation.oracles import Oracle
@@ -84,7 +84,7 @@ class Bounds(Readable):
 
 
 def labeling_upper_bound(
-    features: Array, labeling: Array, C: Array | float, *, weights: Array | None = None
+    features: Array, labeling: Array, C: Weight, *, weights: Array | None = None
 ) -> float:
     r"""Primal SVM value of a labeling, an upper bound on g(y) whatever the solver's error.
 
@@ -117,7 +117,7 @@ def labeling_upper_bound(
     return min(bound(one) for one in np.unique(np.atleast_2d(labeling), axis=0))
 
 
-def lower_bound(alpha: Array, bound: float, C: Array | float) -> float:
+def lower_bound(alpha: Array, bound: float, C: Weight) -> float:
     r"""Largest :math:`c \alpha^\top 1 - c^2 s / 2` over the multiples of alpha in the box.
 
     Parameters
@@ -147,7 +147,7 @@ def lower_bound(alpha: Array, bound: float, C: Array | float) -> float:
     return float(multiple * total - multiple**2 * bound)
 
 
-def relaxation_lower_bound(alpha: Array, oracle: Oracle, C: Array | float) -> float:
+def relaxation_lower_bound(alpha: Array, oracle: Oracle, C: Weight) -> float:
     r"""Lower bound on the relaxation, hence on every labeling, from any alpha and an oracle.
 
     A value of the maximum in Equation (15) at one alpha.

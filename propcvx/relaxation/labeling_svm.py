@@ -7,7 +7,7 @@ from functools import cached_property
 
 import numpy as np
 
-from propcvx.arrays import Array
+from propcvx.arrays import Array, Weight
 from propcvx.kernels import unit_of
 from propcvx.losses import HINGE
 from propcvx.programs import Program, svm_dual, svm_dual_parameters
@@ -63,7 +63,7 @@ class LabelingSVM:
     """
 
     features: Array
-    C: Array | float
+    C: Weight
     tol: float = 1e-9
 
     @cached_property
@@ -100,7 +100,7 @@ class LabelingSVM:
         return min(map(self.solved, np.unique(labelings, axis=0)), key=lambda one: one.value)
 
 
-def best_multiple(weights: Array, margins: Array, C: Array | float) -> float:
+def best_multiple(weights: Array, margins: Array, C: Weight) -> float:
     r"""Least :math:`\tfrac12 c^2 \|w\|^2 + \sum_i C_i \max(0, 1 - c m_i)` over :math:`c \ge 0`."""
     C = np.broadcast_to(C, len(margins))
     square, worst = float(weights @ weights), float(C.sum())

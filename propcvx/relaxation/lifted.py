@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from propcvx.arrays import Array
+from propcvx.arrays import Array, Weight
 from propcvx.labelings import FeasibleLabelings
 from propcvx.programs import Lifting, diffrac, lifted_svm_dual, mixture, square_loss_matrix
 from propcvx.relaxation.bounds import labeling_upper_bound, lower_bound
@@ -42,9 +42,7 @@ class Lifted(Relaxation):
     _: KW_ONLY
     max_order: int = 400
 
-    def _relax(
-        self, features: Array, feasible: FeasibleLabelings, C: Array | float, **how: Any
-    ) -> Rounds:
+    def _relax(self, features: Array, feasible: FeasibleLabelings, C: Weight, **how: Any) -> Rounds:
         lifting = Lifting.of(feasible)
         inside = lifting.span.shape[1]
         check_order(inside + features.shape[1], self.max_order)
@@ -65,7 +63,7 @@ class Lifted(Relaxation):
         yield RelaxationResult(value, lower, upper, vectors, weights, alpha, labelings, history)
 
 
-def ridge(features: Array, labeling: Array, C: Array | float) -> tuple[Array, float]:
+def ridge(features: Array, labeling: Array, C: Weight) -> tuple[Array, float]:
     r"""Ridge regression of a labeling: its weights and its value :math:`y^\top A y`.
 
     .. math::
@@ -89,7 +87,7 @@ def ridge(features: Array, labeling: Array, C: Array | float) -> tuple[Array, fl
     return weights, 0.5 * float(weights @ weights) + float(np.sum(C * squares))
 
 
-def least_square_loss(features: Array, labelings: Array, C: Array | float) -> float:
+def least_square_loss(features: Array, labelings: Array, C: Weight) -> float:
     """The least value of some labelings by the square loss."""
     return min(ridge(features, labeling, C)[1] for labeling in labelings)
 
@@ -100,13 +98,11 @@ class SquareLossResult(RelaxationResult):
 
     loss: ClassVar[str] = "square"
 
-    def plane(self, features: Array, labeling: Array, C: Array | float) -> Array:
+    def plane(self, features: Array, labeling: Array, C: Weight) -> Array:
         """Weights of the ridge regression of a labeling."""
         return ridge(features, labeling, C)[0]
 
-    def upper_bound(
-        self, features: Array, labelings: Array, C: Array | float, weights: Array
-    ) -> float:
+    def upper_bound(self, features: Array, labelings: Array, C: Weight, weights: Array) -> float:
         """The least value of some feasible labelings by the square loss."""
         return least_square_loss(features, labelings, C)
 
@@ -127,9 +123,7 @@ class Diffrac(Relaxation):
     _: KW_ONLY
     max_order: int = 400
 
-    def _relax(
-        self, features: Array, feasible: FeasibleLabelings, C: Array | float, **how: Any
-    ) -> Rounds:
+    def _relax(self, features: Array, feasible: FeasibleLabelings, C: Weight, **how: Any) -> Rounds:
         lifting = Lifting.of(feasible)
         check_order(lifting.span.shape[1], self.max_order)
         answer = ask(diffrac(features, feasible, C), **how)

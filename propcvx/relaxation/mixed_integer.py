@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from cvxpy import USER_LIMIT
 
-from propcvx.arrays import Array
+from propcvx.arrays import Array, Weight
 from propcvx.checks import check_count, check_number
 from propcvx.errors import InputError, SolverError
 from propcvx.history import History, Round, StopReason
@@ -49,9 +49,7 @@ class MixedInteger(Relaxation):
     seconds: float = 60.0
     max_instances: int = 200
 
-    def _relax(
-        self, features: Array, feasible: FeasibleLabelings, C: Array | float, **how: Any
-    ) -> Rounds:
+    def _relax(self, features: Array, feasible: FeasibleLabelings, C: Weight, **how: Any) -> Rounds:
         """The best labeling that was found, with the solver's error counted in."""
         check_number("seconds", self.seconds, above=0.0)
         if len(features) > check_count("max_instances", self.max_instances):
@@ -91,9 +89,7 @@ class ContinuousLabels(Relaxation):
     The lower bound is evaluated from the multipliers, by one sort of each bag.
     """
 
-    def _relax(
-        self, features: Array, feasible: FeasibleLabelings, C: Array | float, **how: Any
-    ) -> Rounds:
+    def _relax(self, features: Array, feasible: FeasibleLabelings, C: Weight, **how: Any) -> Rounds:
         svm = LabelingSVM(features, C)
         start = starting_point(svm, feasible)
         upper = svm.value(start.labeling, start.weights)

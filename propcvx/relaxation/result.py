@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 import numpy as np
 from sklearn.base import BaseEstimator
 
-from propcvx.arrays import Array
+from propcvx.arrays import Array, Weight
 from propcvx.bags import Bags
 from propcvx.errors import SolverError
 from propcvx.history import History, Round, StopReason
@@ -98,7 +98,7 @@ class RelaxationResult(Readable):
             f"weights of the mixture M: {weights}{more}.\n{self.history}"
         )
 
-    def plane(self, features: Array, labeling: Array, C: Array | float) -> Array:
+    def plane(self, features: Array, labeling: Array, C: Weight) -> Array:
         r"""Weights of the separator of a labeling: :math:`F^\top (y \circ \alpha)`.
 
         Parameters
@@ -112,9 +112,7 @@ class RelaxationResult(Readable):
         """
         return np.asarray(features.T @ (self.alpha * labeling))
 
-    def upper_bound(
-        self, features: Array, labelings: Array, C: Array | float, weights: Array
-    ) -> float:
+    def upper_bound(self, features: Array, labelings: Array, C: Weight, weights: Array) -> float:
         """The least value of some feasible labelings, as of ``lower``, to within a solver's error.
 
         Parameters
@@ -162,7 +160,7 @@ class Relaxation(BaseEstimator, ABC):
         self,
         features: Array,
         feasible: FeasibleLabelings,
-        C: Array | float,
+        C: Weight,
         *,
         solver: SolverNames = "auto",
         tol: float = 1e-8,
@@ -219,9 +217,7 @@ class Relaxation(BaseEstimator, ABC):
         return reached
 
     @abstractmethod
-    def _relax(
-        self, features: Array, feasible: FeasibleLabelings, C: Array | float, **how: Any
-    ) -> Rounds:
+    def _relax(self, features: Array, feasible: FeasibleLabelings, C: Weight, **how: Any) -> Rounds:
         """What is reached, round by round; ``how`` is what :func:`ask` and masters take."""
 
 

@@ -14,7 +14,7 @@ from types import MappingProxyType
 
 import numpy as np
 
-from propcvx.arrays import Array
+from propcvx.arrays import Array, Weight
 from propcvx.labelings import FeasibleLabelings
 from propcvx.local_search import improved
 from propcvx.losses import HINGE
@@ -26,7 +26,7 @@ TIED = 1e-9
 """Differences closer to 0 than this, relatively, say nothing of the sign."""
 
 
-Rounding = Callable[[RelaxationResult, Array, FeasibleLabelings, Array | float], RoundedLabeling]
+Rounding = Callable[[RelaxationResult, Array, FeasibleLabelings, Weight], RoundedLabeling]
 """``rounding(result, features, feasible, C) -> RoundedLabeling``."""
 
 
@@ -64,14 +64,10 @@ class SoftRounding:
     """
 
     labeling: Callable[[RelaxationResult], Array]
-    sign: Callable[[Array, Array, FeasibleLabelings, Array | float], float]
+    sign: Callable[[Array, Array, FeasibleLabelings, Weight], float]
 
     def __call__(
-        self,
-        result: RelaxationResult,
-        features: Array,
-        feasible: FeasibleLabelings,
-        C: Array | float,
+        self, result: RelaxationResult, features: Array, feasible: FeasibleLabelings, C: Weight
     ) -> RoundedLabeling:
         """Round."""
         labeling = self.labeling(result)
@@ -80,7 +76,7 @@ class SoftRounding:
         return RoundedLabeling(sign * labeling, sign * weights)
 
 
-def by_bags(scores: Array, features: Array, feasible: FeasibleLabelings, C: Array | float) -> float:
+def by_bags(scores: Array, features: Array, feasible: FeasibleLabelings, C: Weight) -> float:
     r"""The sign of the smaller bag error on the training bags, as in the paper.
 
     Of equal errors, the sign with which a bag's mean score grows with its proportion; and where
@@ -112,9 +108,7 @@ def by_bags(scores: Array, features: Array, feasible: FeasibleLabelings, C: Arra
     return -1.0 if covariance < -TIED * np.abs(scores).max() else 1.0
 
 
-def by_objective(
-    scores: Array, features: Array, feasible: FeasibleLabelings, C: Array | float
-) -> float:
+def by_objective(scores: Array, features: Array, feasible: FeasibleLabelings, C: Weight) -> float:
     """The sign whose nearest feasible labeling has the smaller SVM value; of equal ones, by bags.
 
     Parameters
@@ -176,11 +170,7 @@ class FeasibleRounding:
     polished: bool = False
 
     def __call__(
-        self,
-        result: RelaxationResult,
-        features: Array,
-        feasible: FeasibleLabelings,
-        C: Array | float,
+        self, result: RelaxationResult, features: Array, feasible: FeasibleLabelings, C: Weight
     ) -> SolvedLabeling:
         """Round."""
         svm = LabelingSVM(features, C)

@@ -33,7 +33,7 @@ import cvxpy as cp
 import numpy as np
 from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
-from propcvx.arrays import Array
+from propcvx.arrays import Array, Weight
 from propcvx.programs import Program
 from propcvx.solvers.solution import Answer
 
@@ -94,7 +94,7 @@ class Scaled:
     weights: Array | float = 1.0
 
     @classmethod
-    def of(cls, features: Array, labelings: Array, C: Array | float) -> Scaled:
+    def of(cls, features: Array, labelings: Array, C: Weight) -> Scaled:
         """With the Gram matrix unless T r is much smaller than N."""
         largest, small = float(np.max(C)), 2 * len(labelings) * features.shape[1] < len(features)
         weights = C / largest
