@@ -128,14 +128,20 @@ def weighted(bags: Bags, sample_weight: Any) -> Bags:
     if sample_weight is None:
         return bags
     weights, n = as_vector(sample_weight), bags.n_instances
-    mean = -1.0 if weights is None or len(weights) != n else float(weights.mean())
-    if weights is None or not 0.0 < mean < np.inf or weights.min() < 0.0:
+    if (
+        weights is None
+        or len(weights) != n
+        or weights.min() < 0.0
+        or not 0.0 < weights.sum() < np.inf
+    ):
         raise InputError(
             f"sample_weight must be one finite number per instance, shape ({n},), none of them "
             f"negative and not all zero, got {sample_weight!r}."
         )
-    relative = weights / mean if np.ptp(weights) > 0.0 else None
-    return replace(bags, weights=relative, mean_weight=mean)
+    if np.ptp(weights) == 0.0:
+        return replace(bags, mean_weight=float(weights[0]))
+    mean = float(weights.mean())
+    return replace(bags, weights=weights / mean, mean_weight=mean)
 
 
 def bag_weights(weights: Any, bags: Bags) -> Array:
