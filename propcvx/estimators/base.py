@@ -87,7 +87,8 @@ class BagClassifier(ClassifierMixin, BaseEstimator):
         sample_weight : array of shape (n_instances,), optional
             Weights :math:`c_i \ge 0` of the instances, not all zero, one by default; the class
             says what they multiply.  They change neither the share of positives in a bag, of which
-            every instance is one, nor ``gamma="scale"``.  Weights of bags are ``bag_weights``.
+            every instance is one, nor ``gamma="scale"``, nor how ``predict_proba`` is calibrated.
+            Weights of bags are ``bag_weights``.
 
         Returns
         -------
@@ -102,6 +103,17 @@ class BagClassifier(ClassifierMixin, BaseEstimator):
             interruption by Ctrl-C, what an iterative method had reached is kept, whole rounds of
             a relaxation and whole starts of alter-pSVM: after one of them the estimator can
             predict, and its ``stop_reason_`` tells.
+
+        Examples
+        --------
+        With labels, a weight of 2 is two instances, and one of 0 none:
+
+        >>> from propcvx import ConvPropSVM
+        >>> X, labels = np.array([[-1.0], [1.0], [3.0], [9.0]]), [0, 1, 1, 0]
+        >>> one = ConvPropSVM().fit(X, labels, sample_weight=[1.0, 2.0, 1.0, 0.0])
+        >>> other = ConvPropSVM().fit(X[[0, 1, 1, 2]], [0, 1, 1, 1])
+        >>> bool(np.allclose(one.decision_function(X), other.decision_function(X), atol=1e-4))
+        True
         """
         return self._fit_to(TrainingData.of(self, X, y, sample_weight))
 
