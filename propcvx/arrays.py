@@ -4,6 +4,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 Array = NDArray[np.float64]
+Weight = Array | float  # of all instances, or of each
 Indices = NDArray[np.intp]
 Signs = NDArray[np.int8]
 Mask = NDArray[np.bool_]

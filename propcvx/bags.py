@@ -61,6 +61,10 @@ class Bags:
         The sorted ids, where the target still carries them; for messages only.
     sign : int
         -1 where positives and negatives are exchanged against that target, else 1.
+    weights : float array of shape (n_instances,), optional
+        Weight of each instance relative to the mean weight; None where all weigh the same.
+    mean_weight : float
+        That mean.
     """
 
     index: Indices
@@ -71,6 +75,8 @@ class Bags:
     rows: Indices
     ids: Sequence[Hashable] | None = None
     sign: int = 1
+    weights: Array | None = None
+    mean_weight: float = 1.0
 
     @classmethod
     def from_target(cls, y: NDArray[np.void]) -> Bags:
@@ -119,6 +125,7 @@ class Bags:
             whole=self.whole[kept] & (np.bincount(index) == self.sizes[kept]),
             codes=self.codes[kept],
             rows=self.rows[instances],
+            weights=None if self.weights is None else self.weights[instances],
         )
 
     @cached_property
@@ -314,9 +321,30 @@ class Bags:
         """Number of positives of a labeling in each bag."""
         return np.bincount(self.index[labeling > 0], minlength=self.n_bags)
 
+    @property
+    def relative_weights(self) -> Array:
+        """The weights, 1 where all weigh the same."""
+        return np.ones(self.n_instances) if self.weights is None else self.weights
+
+    @cached_property
+    def masses(self) -> Array:
+        """Sum of the relative weights in each bag: its size where all weigh the same."""
+        return np.asarray(self.membership @ self.relative_weights)
+
+    @property
+    def weights_of_bags(self) -> Array:
+        """Mean of the relative weights in each bag: 1 where all instances weigh the same."""
+        return self.masses / self.sizes
+
     def means_of(self, features: Array) -> Array:
-        """Mean of the rows of ``features`` in each bag, shape (n_bags, n_features)."""
-        return (self.membership @ features) / self.sizes[:, None]
+        """Weighted mean of the rows of ``features`` in each bag, shape (n_bags, n_features).
+
+        In a bag whose instances have no weight they count the same.
+        """
+        weighing = self.masses > 0.0
+        sums = self.membership @ (self.relative_weights[:, None] * features)
+        sums[~weighing] = self.membership[~weighing] @ features
+        return np.asarray(sums / np.where(weighing, self.masses, self.sizes)[:, None])
 
     def count_range(self, epsilon: Any = 0.0) -> tuple[Indices, Indices]:
         r"""Counts of positives with :math:`|\tilde p_k - p_k| \le \epsilon`, per bag.

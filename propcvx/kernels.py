@@ -21,7 +21,7 @@ from scipy.linalg.lapack import dpstrf
 from scipy.spatial.distance import cdist
 from sklearn.metrics.pairwise import polynomial_kernel
 
-from propcvx.arrays import Array, Indices
+from propcvx.arrays import Array, Indices, Weight
 from propcvx.checks import check_count, check_number
 from propcvx.errors import GramMatrixMemoryError, IllPosedWarning, InputError, warn
 
@@ -177,7 +177,7 @@ class FeatureMap:
         coefficients[self.pivots] = solve_triangular(triangle, weights, trans="T", lower=True)
         return coefficients
 
-    def share_of_bounds(self, C: float) -> float:
+    def share_of_bounds(self, C: float, stretch: float = 1.0) -> float:
         r"""Share of a lower bound for F that is a lower bound for K, with a warning if it is small.
 
         Let :math:`g_K(y) = \max_{0 \le \alpha \le C} \alpha^\top 1 - \tfrac12 v^\top K v` with
@@ -193,14 +193,17 @@ class FeatureMap:
         :math:`x = \lambda C` because :math:`(1 - q)^2 + q x \ge 0` where :math:`q + x \ge 1`, and
         elsewhere, with s = 1, because :math:`x (\tfrac32 - q - x) \ge 0`.  It holds for every
         labeling, so for the relaxations of all; and for the square loss, where
-        :math:`g_K = C y^\top (I + 2 C K)^{-1} y`.  Centred features lose no more.
+        :math:`g_K = C y^\top (I + 2 C K)^{-1} y`.  Centred features lose no more; less a
+        weighted mean :math:`\sum_i m_i F_i`, at most :math:`N \sum_i m_i^2` times as much.
 
         Parameters
         ----------
         C : float
-            Weight of the loss of an instance.
+            Weight of the loss of an instance, the largest one.
+        stretch : float
+            By what :math:`\lambda` is multiplied.
         """
-        share = 1.0 / (1.0 + 2.0 * C * self.left_out)
+        share = 1.0 / (1.0 + 2.0 * C * stretch * self.left_out)
         if share < 1.0 - WORTH_SAYING:
             warn(
                 f"the kernel's features leave out a part of the Gram matrix, of norm "
@@ -211,7 +214,7 @@ class FeatureMap:
         return share
 
 
-def unit_of(features: Array, C: float = np.inf) -> float:
+def unit_of(features: Array, C: Weight = np.inf) -> float:
     r"""Factor u of the features with which an SVM is posed.
 
     In :math:`u F`, :math:`C / u^2`, :math:`\alpha / u^2` and :math:`w / u` the problem is the same.
@@ -222,8 +225,8 @@ def unit_of(features: Array, C: float = np.inf) -> float:
     ----------
     features : array of shape (n_instances, rank)
         F, one row per instance.
-    C : float
-        A weight of the hinge loss for which :math:`C / u^2` is to be 1 at least.
+    C : float or array of shape (N,)
+        A weight of the hinge loss, of which the largest :math:`C / u^2` is to be 1 at least.
 
     Examples
     --------
@@ -231,7 +234,7 @@ def unit_of(features: Array, C: float = np.inf) -> float:
     0.2
     """
     size = float(np.sqrt(np.square(features).sum(axis=1).mean()))
-    return min(1.0 / size if size > 0.0 else 1.0, float(np.sqrt(C)))
+    return min(1.0 / size if size > 0.0 else 1.0, float(np.sqrt(np.max(C))))
 
 
 def check_gram_memory(n_instances: int, advice: str, matrices: float = 2.0) -> None:

@@ -86,15 +86,15 @@ class InstanceLoss:
     expression : callable
         The same function on CVXPY expressions.
     weights : float or array of shape (n_instances,)
-        The weights :math:`c_i > 0`.
+        The weights :math:`c_i \ge 0`, not all 0.
     gain : callable or None
         :math:`h(-f) - h(f)` on NumPy arrays, where there is a form of it without cancellation.
 
     Raises
     ------
     InputError
-        If h is not finite and convex on [-10, 10], its two forms are not the same function, or a
-        weight is not positive.
+        If h is not finite and convex on [-10, 10], its two forms are not the same function, or
+        weights are negative, not finite or all 0.
     """
 
     name: str
@@ -106,10 +106,11 @@ class InstanceLoss:
     def __post_init__(self) -> None:
         what = f"instance loss {self.name!r}: of_margins"
         check_loss(what, MARGINS, self.of_margins, self.expression)
-        if not (np.isfinite(self.weights).all() and (np.asarray(self.weights) > 0).all()):
+        weights = np.asarray(self.weights)
+        if not (np.isfinite(weights).all() and (weights >= 0).all() and weights.any()):
             raise InputError(
-                f"instance loss {self.name!r}: weights must be positive numbers, got "
-                f"{np.min(self.weights)!r} among them."
+                f"instance loss {self.name!r}: weights must be positive numbers, or some of them "
+                f"0, got {np.min(weights)!r} among them."
             )
 
     def of(self, labeling: Array | float, scores: Array) -> Array:
@@ -125,6 +126,10 @@ class InstanceLoss:
         if self.gain is None:
             return self.of(-1.0, scores) - self.of(1.0, scores)
         return self.weights * self.gain(scores)
+
+    def weighted(self, weights: Array | None) -> InstanceLoss:
+        """The loss with its weights multiplied by others, where there are any."""
+        return self if weights is None else replace(self, weights=self.weights * weights)
 
     def take(self, instances: Indices) -> InstanceLoss:
         """The loss of some instances."""
@@ -205,12 +210,14 @@ smaller margins (``modified_huber`` in scikit-learn), and ``"logistic"`` is
 """
 
 
-def best_regression_bias(targets: Array, widths: Array, scores: Array) -> float:
-    r"""Bias that minimises :math:`\sum_k \max(0, |\tau_k - f_k - b| - \epsilon_k)`.
+def best_regression_bias(
+    targets: Array, widths: Array, scores: Array, weights: Array | float = 1.0
+) -> float:
+    r"""Bias that minimises :math:`\sum_k \omega_k \max(0, |\tau_k - f_k - b| - \epsilon_k)`.
 
     The sum is convex and piecewise linear in b with breakpoints
-    :math:`\tau_k - f_k \pm \epsilon_k`, and its slope starts at minus the number of targets and
-    gains one at each breakpoint; their median is the middle of the flat stretch.
+    :math:`\tau_k - f_k \pm \epsilon_k`, and its slope starts at minus the sum of the weights and
+    gains one of them at each breakpoint; their weighted median is the middle of the flat stretch.
 
     Parameters
     ----------
@@ -220,6 +227,8 @@ def best_regression_bias(targets: Array, widths: Array, scores: Array) -> float:
         Half-widths :math:`\epsilon_k \ge 0` of the tube.
     scores : array of shape (K,)
         Scores :math:`f_k` without bias.
+    weights : float or array of shape (K,)
+        :math:`\omega_k \ge 0`, not all zero.
 
     Examples
     --------
@@ -227,7 +236,12 @@ def best_regression_bias(targets: Array, widths: Array, scores: Array) -> float:
     3.0
     """
     residuals = targets - scores
-    return float(np.median(np.concatenate([residuals - widths, residuals + widths])))
+    points = np.concatenate([residuals - widths, residuals + widths])
+    order = np.argsort(points)
+    slopes = np.cumsum(np.tile(np.broadcast_to(weights, len(targets)), 2)[order])
+    half = 0.5 * slopes[-1]
+    flat = np.searchsorted(slopes, [half * (1.0 - 1e-12), half * (1.0 + 1e-12)], side="right")
+    return float(points[order[flat]].mean())
 
 
 @dataclass(frozen=True)

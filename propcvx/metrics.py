@@ -76,9 +76,13 @@ neg_bag_error_by_size = make_scorer(bag_error, greater_is_better=False, by_size=
 
 
 def proportion_error(bags: Bags, labeling: NDArray[Any], *, by_size: bool = False) -> float:
-    """:func:`bag_error` for bags in their validated form, which all have a proportion."""
+    """:func:`bag_error` for bags in their validated form, which all have a proportion.
+
+    The error of each is multiplied by the mean weight of its instances.
+    """
     gaps = np.abs(bags.proportions_of(labeling) - bags.proportions)
-    return float(np.average(gaps, weights=bags.sizes if by_size else None))
+    weights = bags.masses if by_size else bags.weights_of_bags
+    return float((weights * gaps).sum() / (weights.sum() or 1.0))
 
 
 def least_error_bias(scores: Array, bags: Bags) -> float:
@@ -88,7 +92,8 @@ def least_error_bias(scores: Array, bags: Bags) -> float:
     bias is the middle between two scores, or, where all instances are on one side, beyond them by
     as much as they differ, and by a margin of 1 at least.  Of equally good ones the one nearest to
     0 is taken, and 0 itself where two are equally near, so that swapped classes have the opposite
-    bias.  Only the bags with a proportion are looked at; without any, it is 0.
+    bias.  The error of a bag is multiplied by the mean weight of its instances.  Only the bags with
+    a proportion and a weight are looked at; without any, it is 0.
 
     Parameters
     ----------
@@ -103,10 +108,11 @@ def least_error_bias(scores: Array, bags: Bags) -> float:
     >>> least_error_bias(np.array([-4.0, -1.0, -2.0, 3.0]), bags)
     3.0
     """
-    if not bags.with_share.any():
+    counted = bags.with_share & (bags.weights_of_bags > 0.0)
+    if not counted.any():
         return 0.0
-    bags, instances = bags.of_shares()
-    scores = scores[instances]
+    instances = np.flatnonzero(counted[bags.index])
+    scores, bags = scores[instances], bags.take(instances)
     order = np.argsort(-scores, kind="stable")
     beyond = 2.0 * max(MARGIN, float(np.ptp(scores)))
     ends = np.concatenate([[scores.max() + beyond], scores[order], [scores.min() - beyond]])
@@ -122,9 +128,10 @@ def least_error_bias(scores: Array, bags: Bags) -> float:
 def _errors_of_top(order: Indices, bags: Bags) -> Array:
     """Bag error of the labelings whose positives are the first 0, 1, ... instances of an order."""
     bag, wanted = bags.index[order], bags.proportions * bags.sizes
+    weights = bags.weights_of_bags
     by_bag = np.argsort(bag, kind="stable")
     before = np.empty(len(order), dtype=np.intp)  # positives of the same bag
     before[by_bag] = np.arange(len(order)) - np.repeat(bags.starts, bags.sizes)
     rises = np.abs(before + 1 - wanted[bag]) - np.abs(before - wanted[bag])
-    errors = np.cumsum(np.concatenate([[0.0], rises / bags.sizes[bag]]))
-    return (bags.proportions.sum() + errors) / bags.n_bags
+    errors = np.cumsum(np.concatenate([[0.0], weights[bag] * rises / bags.sizes[bag]]))
+    return ((weights * bags.proportions).sum() + errors) / weights.sum()

@@ -33,9 +33,10 @@ def in_canonical_order(bags: Bags, X: Any, *, precomputed: bool = False) -> Bags
     """The same bags and instances in an order that depends on neither rows nor names.
 
     Bags go by proportion, size and their instances; the instances of a bag by their rows of X, and
-    equal ones by their known labels.  Bags that are equal in all of these can be exchanged without
-    anything being changed, and so can such instances.  Positives and negatives are exchanged where
-    there are more positives, and where there are as many and the exchanged bags come first.
+    equal ones by their known labels and their weights.  Bags that are equal in all of these can be
+    exchanged without anything being changed, and so can such instances.  Positives and negatives
+    are exchanged where there are more positives, and where there are as many and the exchanged bags
+    come first.
 
     Parameters
     ----------
@@ -63,7 +64,7 @@ def in_canonical_order(bags: Bags, X: Any, *, precomputed: bool = False) -> Bags
 
 def _sorted(bags: Bags, X: Any, precomputed: bool) -> tuple[list[tuple[float, int, bytes]], Bags]:
     """What the bags are sorted by, and the bags with their instances in order."""
-    kind = 3 * _instance_ranks(X, bags, precomputed) + bags.labels + 1
+    kind = _kinds(_instance_ranks(X, bags, precomputed), bags)
     keys = _contents(bags, kind)
     order_of_bags = np.array(sorted(range(bags.n_bags), key=keys.__getitem__), dtype=np.intp)
     place = np.argsort(order_of_bags)
@@ -83,6 +84,12 @@ def _ranks(rows: NDArray[Any]) -> Indices:
     return np.unique(rows, axis=0, return_inverse=True)[1].ravel()
 
 
+def _kinds(ranks: Indices | int, bags: Bags) -> Indices:
+    """Ranks of instances by other ranks, by their known labels and by their weights."""
+    kind = np.asarray(3 * ranks + bags.labels + 1, dtype=np.intp)
+    return kind if bags.weights is None else _ranks(np.column_stack([kind, bags.weights]))
+
+
 def _contents(bags: Bags, kind: Indices) -> list[tuple[float, int, bytes]]:
     """Proportion, size, and the sorted kinds of the instances of each bag."""
     inside = np.lexsort((kind, bags.index))
@@ -99,12 +106,12 @@ def _sortable_shares(bags: Bags) -> Array:
 def _gram_ranks(gram: Array, bags: Bags) -> Indices:
     """Ranks of instances by the Gram matrix and the bags alone.
 
-    Instances differ if their diagonal entries, sorted rows, bags or known labels do; then if they
-    have other entries with instances of one rank.  Of those that are still alike one is put before
-    the others, which ranks the others by their entries with it, and so on.  Where such instances
-    can be exchanged without anything else being changed, as equal ones and those on a circle can,
-    whichever is chosen gives the same matrix; alike without that, as in strongly regular graphs,
-    they stay as they came.
+    Instances differ if their diagonal entries, sorted rows, bags, known labels or weights do; then
+    if they have other entries with instances of one rank.  Of those that are still alike one is put
+    before the others, which ranks the others by their entries with it, and so on.  Where such
+    instances can be exchanged without anything else being changed, as equal ones and those on a
+    circle can, whichever is chosen gives the same matrix; alike without that, as in strongly
+    regular graphs, they stay as they came.
     """
     ranks = _ranks(np.column_stack([gram.diagonal(), np.sort(gram, axis=1)]))
     if ranks.max() == len(gram) - 1:
@@ -113,7 +120,7 @@ def _gram_ranks(gram: Array, bags: Bags) -> Indices:
     together = bags.index[:, None] == bags.index
     pairs = 2 * len(gram) * entries + together
     known = _sortable_shares(bags)[bags.index], bags.sizes[bags.index], bags.whole[bags.index]
-    ranks = _ranks(np.column_stack([ranks, *known, bags.labels, *_copies(gram, bags)]))
+    ranks = _ranks(np.column_stack([ranks, *known, _kinds(0, bags), *_copies(gram, bags)]))
     for _ in range(MOST_ROUNDS):
         ranks = _refined(ranks, pairs)
         alike = np.flatnonzero(np.bincount(ranks) > 1)
@@ -136,7 +143,7 @@ def _refined(ranks: Indices, pairs: Indices) -> Indices:
 
 def _copies(gram: Array, bags: Bags) -> tuple[Indices, Indices]:
     """Numbers that distinguish equal bags, and equal instances of a bag."""
-    kind = 3 * _ranks(gram) + bags.labels + 1
+    kind = _kinds(_ranks(gram), bags)
     keys = zip(_contents(bags, kind), bags.whole.tolist(), strict=True)
     return _numbered(keys)[bags.index], _numbered(zip(bags.index, kind, strict=True))
 

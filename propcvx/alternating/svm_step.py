@@ -183,15 +183,21 @@ class RememberedStep:
 def remembered(step: SVMStep, solved: Solved) -> Step:
     """The step with the memory of all like it on the same features.
 
-    Steps with many instances, weights, a loss or solvers of one's own come back as they are.
+    Steps with many instances, a loss or solvers of one's own come back as they are.
 
     Parameters
     ----------
     step : SVMStep
     solved : dict
-        What steps on these features have answered, by solver and tolerance; it is added to.
+        What steps on these features have answered, by solver, tolerance and weights of the
+        instances; it is added to.
     """
-    plain = step.loss is HINGE and isinstance(step.solver, str) and not step.options
+    plain = (
+        step.loss.of_margins is HINGE.of_margins
+        and isinstance(step.solver, str)
+        and not step.options
+    )
     if not plain or len(step.features) > MOST:
         return step
-    return RememberedStep(step, solved.setdefault((step.solver, step.tol), {}))
+    weights = np.asarray(step.loss.weights, dtype=np.float64).tobytes()
+    return RememberedStep(step, solved.setdefault((step.solver, step.tol, weights), {}))

@@ -40,6 +40,10 @@ class AlterPropSVM(BagClassifier):
     turns while C* rises to C; of all starts the smallest objective wins.  A heuristic: the result
     is a local minimum.
 
+    A ``sample_weight`` :math:`c_i` multiplies the loss of instance i, beside the weights of an
+    ``instance_loss`` that has some; the number of positives in a bag counts every instance once.
+    Methods that give a start get the weights, too, relative to their mean; the mean multiplies C.
+
     Parameters
     ----------
     C : float
@@ -156,7 +160,7 @@ class AlterPropSVM(BagClassifier):
 
     def _run(self, feature_map: FeatureMap, bags: Bags) -> Fitted:
         problem, random = self._problem(bags), check_random_state(self.random_state)
-        starts = starts_of(self.init, self.n_init, self.annealing, bags, self.C)
+        starts = starts_of(self.init, self.n_init, self.annealing, problem.bags, problem.C)
         if self.selection == "bag_error" and len(starts) > 1:
             starts = [self._chosen_start(feature_map, problem, starts, random)]
         ends: list[tuple[Start, Fitted]] = []
@@ -174,7 +178,7 @@ class AlterPropSVM(BagClassifier):
         return replace(best, stopped_by=stopped_by)
 
     def _problem(self, bags: Bags) -> PropSVM:
-        """The problem, from checked parameters."""
+        """The problem, from checked parameters; its C has the mean weight of the instances."""
         check_number("C", self.C, above=0.0)
         check_number("tol", self.tol, least=0.0)
         check_count("n_init", self.n_init)
@@ -186,7 +190,9 @@ class AlterPropSVM(BagClassifier):
             "proportion_loss", self.proportion_loss, self.C_p, self.bag_weights, bags
         )
         instance_loss = named("instance_loss", self.instance_loss, INSTANCE_LOSSES, "of")
-        return PropSVM(bags, self.C, weights, loss, instance_loss.take(bags.rows))
+        instance_loss = instance_loss.take(bags.rows).weighted(bags.weights)
+        C, relative = self.C * bags.mean_weight, replace(bags, mean_weight=1.0)
+        return PropSVM(relative, C, weights, loss, instance_loss)
 
     def _descents(
         self, feature_map: FeatureMap, problem: PropSVM, starts: list[Start], random: RandomState
@@ -222,7 +228,8 @@ class AlterPropSVM(BagClassifier):
                 seen = FeatureMap(feature_map.kernel, feature_map.features[train])
                 ends = self._descents(seen, problem.take(train), [start], random)
                 best = min((end for _, end in ends), key=attrgetter("objective"))
-                errors[k] += proportion_error(held_out, best.scores(unseen)) * held_out.n_bags
+                weight = float(held_out.weights_of_bags.sum())
+                errors[k] += proportion_error(held_out, best.scores(unseen)) * weight
         return starts[int(np.argmin(errors))]
 
 

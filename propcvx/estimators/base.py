@@ -74,8 +74,8 @@ class BagClassifier(ClassifierMixin, BaseEstimator):
     gram_matrices: ClassVar[float]
     """How many matrices as large as the Gram matrix a fit with a kernel holds at once, measured."""
 
-    def fit(self, X: Any, y: NDArray[Any]) -> BagClassifier:
-        """Fit to bags with known proportions.
+    def fit(self, X: Any, y: NDArray[Any], sample_weight: Any = None) -> BagClassifier:
+        r"""Fit to bags with known proportions.
 
         Parameters
         ----------
@@ -84,6 +84,11 @@ class BagClassifier(ClassifierMixin, BaseEstimator):
         y : bag target of shape (n_instances,), or labels
             Made by :func:`propcvx.bag_target`.  A plain vector of labels of two classes is the
             fully supervised case: every instance a bag of one.
+        sample_weight : array of shape (n_instances,), optional
+            Weights :math:`c_i \ge 0` of the instances, not all zero, one by default; the class
+            says what they multiply.  They change neither the share of positives in a bag, of which
+            every instance is one, nor ``gamma="scale"``, nor how ``predict_proba`` is calibrated.
+            Weights of bags are ``bag_weights``.
 
         Returns
         -------
@@ -98,8 +103,19 @@ class BagClassifier(ClassifierMixin, BaseEstimator):
             interruption by Ctrl-C, what an iterative method had reached is kept, whole rounds of
             a relaxation and whole starts of alter-pSVM: after one of them the estimator can
             predict, and its ``stop_reason_`` tells.
+
+        Examples
+        --------
+        With labels, a weight of 2 is two instances, and one of 0 none:
+
+        >>> from propcvx import ConvPropSVM
+        >>> X, labels = np.array([[-1.0], [1.0], [3.0], [9.0]]), [0, 1, 1, 0]
+        >>> one = ConvPropSVM().fit(X, labels, sample_weight=[1.0, 2.0, 1.0, 0.0])
+        >>> other = ConvPropSVM().fit(X[[0, 1, 1, 2]], [0, 1, 1, 1])
+        >>> bool(np.allclose(one.decision_function(X), other.decision_function(X), atol=1e-4))
+        True
         """
-        return self._fit_to(TrainingData.of(self, X, y))
+        return self._fit_to(TrainingData.of(self, X, y, sample_weight))
 
     def _fit_to(self, data: TrainingData) -> BagClassifier:
         """Fit to data that other fits may share: run the method, and store what it ends with."""
@@ -297,7 +313,8 @@ def warn_if_poor(bags: Bags, scores: Array) -> None:
     scores = scores[instances]
     mean = float(bags.proportions @ bags.sizes) / bags.n_instances
     squares = np.square(bags.proportions - mean) + mean * (1.0 - mean) / bags.sizes
-    at_random = float(np.sqrt(2.0 / np.pi * squares).mean())  # about the mean of their error
+    gaps = np.sqrt(2.0 / np.pi * squares)
+    at_random = float(np.average(gaps, weights=bags.weights_of_bags))  # about their mean error
     chance = 1.0 + np.sqrt((np.pi / 2.0 - 1.0) / bags.n_bags)  # a standard error of that mean
     error = proportion_error(bags, scores)
     if bags.sizes.max() > 1 and error > chance * at_random:
@@ -311,7 +328,11 @@ def warn_if_poor(bags: Bags, scores: Array) -> None:
 
 
 def fit_grid(
-    estimator: BagClassifier, X: Any, y: NDArray[Any], grid: Mapping[str, Sequence[Any]]
+    estimator: BagClassifier,
+    X: Any,
+    y: NDArray[Any],
+    grid: Mapping[str, Sequence[Any]],
+    sample_weight: Any = None,
 ) -> Iterator[BagClassifier]:
     """Fit an estimator with every combination of parameters, checking X and y once.
 
@@ -326,6 +347,8 @@ def fit_grid(
     y : bag target of shape (n_instances,), or labels
     grid : mapping of str to sequence
         Values of each parameter.
+    sample_weight : array of shape (n_instances,), optional
+        As in :meth:`BagClassifier.fit`.
 
     Yields
     ------
@@ -340,7 +363,7 @@ def fit_grid(
     >>> [model.C_p for model in fit_grid(InvCal(), X, y, {"C_p": [0.1, 1.0]})]
     [0.1, 1.0]
     """
-    data = TrainingData.of(clone(estimator), X, y)
+    data = TrainingData.of(clone(estimator), X, y, sample_weight)
     fitted: dict[tuple[Any, ...], BagClassifier] = {}
     for parameters in ParameterGrid(grid):
         model = clone(estimator).set_params(**parameters)

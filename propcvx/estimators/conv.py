@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from tqdm import tqdm
 
-from propcvx.arrays import Array
+from propcvx.arrays import Array, Weight
 from propcvx.bags import Bags
 from propcvx.checks import check_choice, check_number, named
 from propcvx.estimators.base import BagClassifier
@@ -28,6 +28,11 @@ class ConvPropSVM(BagClassifier):
 
     A restricted master (MKL over the labelings found so far, eq:convex_3) and an oracle for
     violated labelings (eq:concave) take turns; the rank-one labeling of M gives the classifier.
+
+    A ``sample_weight`` :math:`c_i` multiplies the loss of instance i: :math:`\alpha_i \le C c_i`.
+    The mean that ``intercept="center"`` takes away is weighted; the number of positives in a bag
+    counts every instance once.  A relaxation or a rounding of your own gets the array of the
+    :math:`C c_i` in the place of C unless all weights are equal.
 
     Parameters
     ----------
@@ -136,17 +141,19 @@ class ConvPropSVM(BagClassifier):
         check_number("C", self.C, above=0.0)
         check_choice("bias", self.bias, ("bags", "none"))
         rounding = named("rounding", self.rounding, ROUNDINGS, "__call__")
-        features, mean = self._lift(feature_map.features)
+        features, mean = self._lift(feature_map.features, bags.weights)
         feasible = FeasibleLabelings.of(bags, self.epsilon)
-        share = feature_map.share_of_bounds(self.C)
-        result, found = self._relax(features, feasible, rounding)
+        weights = 1.0 if bags.weights is None else bags.weights
+        C, stretch = self.C * bags.mean_weight * weights, float(np.mean(np.square(weights)))
+        share = feature_map.share_of_bounds(float(np.max(C)), stretch)
+        result, found = self._relax(features, feasible, C, rounding)
         result = replace(result, lower=share * result.lower)
-        end = rounding(result, features, feasible, self.C)
+        end = rounding(result, features, feasible, C)
         scores, rank = features @ end.weights, feature_map.features.shape[1]
         bias = least_error_bias(scores, bags) if self.bias == "bags" else 0.0
         labeling = feasible.best(scores + bias)
         labelings = np.vstack([labeling, result.labelings, *found])
-        stopped_by = self._bound(result, features, labelings, end.weights)
+        stopped_by = self._bound(result, features, labelings, C, end.weights)
         self.relaxation_ = result.as_given(bags)
         self.soft_labeling_ = bags.as_given(end.labeling)
         self.violation_ = result.history[-1].violation
@@ -155,19 +162,19 @@ class ConvPropSVM(BagClassifier):
         plane = end.weights[:rank]
         return Fitted(labeling, plane, bias, result.value, result.history, stopped_by)
 
-    def _lift(self, features: Array) -> tuple[Array, Array]:
+    def _lift(self, features: Array, weights: Array | None = None) -> tuple[Array, Array]:
         """Features of the relaxation, and the mean that was taken from them."""
         check_choice("intercept", self.intercept, ("center", "constant", "none"))
         mean = np.zeros(features.shape[1])
         if self.intercept == "center":
-            mean = features.mean(axis=0)
+            mean = np.average(features, axis=0, weights=weights)
         if self.intercept == "constant":
             features = np.column_stack([features, np.ones(len(features))])
             mean = np.append(mean, 0.0)
         return features - mean, mean
 
     def _relax(
-        self, features: Array, feasible: FeasibleLabelings, rounding: Rounding
+        self, features: Array, feasible: FeasibleLabelings, C: Weight, rounding: Rounding
     ) -> tuple[RelaxationResult, list[Array]]:
         """Solve the relaxation; and the feasible labelings nearest to what its rounds reached."""
         how = {"solver": self.solver, "tol": self.solver_tol, "options": self.solver_options or {}}
@@ -177,21 +184,26 @@ class ConvPropSVM(BagClassifier):
             def on_round(reached: RelaxationResult) -> None:
                 bar.update()
                 if np.isfinite(reached.lower):
-                    end = rounding(reached, features, feasible, self.C)
+                    end = rounding(reached, features, feasible, C)
                     near = np.column_stack([end.labeling, features @ end.weights])
                     found.append(feasible.best(near).T)
 
-            result = relax(self.relaxation, features, feasible, self.C, on_round=on_round, **how)
+            result = relax(self.relaxation, features, feasible, C, on_round=on_round, **how)
         return result, found
 
     def _bound(
-        self, result: RelaxationResult, features: Array, labelings: Array, plane: Array
+        self,
+        result: RelaxationResult,
+        features: Array,
+        labelings: Array,
+        C: Weight,
+        plane: Array,
     ) -> BaseException | None:
         """Store the bounds; an interruption here costs the fit only these."""
         self.bounds_: Bounds | None = None
         if np.isfinite(result.lower):
             try:
-                upper = result.upper_bound(features, labelings, self.C, plane)
+                upper = result.upper_bound(features, labelings, C, plane)
             except KeyboardInterrupt as interruption:
                 return interruption
             check_crossing(f"relaxation {name_of(self.relaxation)}", result.lower, upper)

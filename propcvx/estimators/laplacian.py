@@ -30,6 +30,9 @@ class LaplacianMeanMap(MeanMap):
     mean operator of EasyLLP (Busa-Fekete et al. 2023) is MeanMap's times a number where all bags
     have the same size.
 
+    A ``sample_weight`` is used as in :class:`~propcvx.MeanMap`, with :math:`n_k` and N the sums of
+    the weights.
+
     Parameters
     ----------
     lam, likelihood, fit_intercept, bag_weights
@@ -67,7 +70,7 @@ class LaplacianMeanMap(MeanMap):
         )
         wanted = np.vstack([roots[:, None] * means, np.zeros((2 * len(means), means.shape[1]))])
         found = np.linalg.lstsq(design, wanted)[0].reshape(2, *means.shape)
-        counts = np.stack([p, 1.0 - p]) * bags.sizes
+        counts = np.stack([p, 1.0 - p]) * bags.masses
         totals = counts.sum(axis=1, keepdims=True)
         shares = counts / np.where(totals > 0.0, totals, 1.0)
         return np.einsum("ck,ckr->cr", shares, found), ill_posed

@@ -39,6 +39,9 @@ class _BagMeanClassifier(BagClassifier):
     proportion do not count.
     """
 
+    _: KW_ONLY
+    bag_weights: Any = "bag"
+
     def _run(self, feature_map: FeatureMap, bags: Bags) -> Fitted:
         apart = bags.with_known_apart()
         seen, instances = apart.of_shares()
@@ -46,9 +49,9 @@ class _BagMeanClassifier(BagClassifier):
             raise InputError(
                 f"{type(self).__name__} needs a bag with a proportion or a known label, got none."
             )
-        own = self._per_bag(apart)[apart.with_share]
+        own = (values[apart.with_share] for values in self._per_bag(apart))
         weights, bias, objective, ill_posed = self._fit_means(
-            feature_map.features[instances], seen, own
+            feature_map.features[instances], seen, *own
         )
         answer = self.solution_
         seconds = answer.build_seconds + answer.solve_seconds
@@ -58,13 +61,16 @@ class _BagMeanClassifier(BagClassifier):
         labeling = np.where(feature_map.features @ weights + bias > 0, 1.0, -1.0)
         return Fitted(labeling, weights, bias, objective, history, ill_posed=ill_posed)
 
-    @abstractmethod
-    def _per_bag(self, bags: Bags) -> Array:
-        """The parameter that each bag has a value of."""
+    def _per_bag(self, bags: Bags) -> tuple[Array, ...]:
+        """What a subclass needs of each bag: first, what its loss is multiplied by.
+
+        That is the bag's weight, and the mean weight of its instances.
+        """
+        return (bag_weights(self.bag_weights, bags) * bags.weights_of_bags,)
 
     @abstractmethod
     def _fit_means(
-        self, features: Array, bags: Bags, own: Array
+        self, features: Array, bags: Bags, *own: Array
     ) -> tuple[Array, float, float, bool]:
         """Weights, bias, objective, and whether the data hardly determine them.
 
@@ -85,6 +91,10 @@ class MeanMap(_BagMeanClassifier):
     The class means are solved from the bag means by weighted least squares
     (:func:`propcvx.programs.class_means`); the classifier is the conditional exponential model
     with the mean operator they give (:func:`propcvx.programs.conditional_exponential_model`).
+
+    With a ``sample_weight`` the means of the bags, the log-likelihood and the share of positives
+    in the data are weighted, and the mean weight of a bag multiplies its weight in the least
+    squares.  This assumes that inside a bag the weights do not depend on the label.
 
     Parameters
     ----------
@@ -151,22 +161,21 @@ class MeanMap(_BagMeanClassifier):
     _: KW_ONLY
     likelihood: str = "mean"
     fit_intercept: bool = True
-    bag_weights: Any = "bag"
-
-    def _per_bag(self, bags: Bags) -> Array:
-        return bag_weights(self.bag_weights, bags)
 
     def _fit_means(
-        self, features: Array, bags: Bags, own: Array
+        self, features: Array, bags: Bags, *own: Array
     ) -> tuple[Array, float, float, bool]:
         check_number("lam", self.lam, above=0.0)
         check_choice("likelihood", self.likelihood, ("mean", "sum"))
-        lam = self.lam / bags.n_instances if self.likelihood == "sum" else self.lam
+        mass = float(bags.masses.sum())
+        lam = self.lam / (bags.mean_weight * mass) if self.likelihood == "sum" else self.lam
         centre = self.fit_intercept * features.mean(axis=0)  # with a bias the origin is free
         features = features - centre
-        means, ill_posed = self._class_means(features, bags, own)
-        prior = float(bags.sizes @ bags.proportions) / bags.n_instances
-        program = conditional_exponential_model(features, bias=self.fit_intercept)
+        means, ill_posed = self._class_means(features, bags, *own)
+        prior = float(bags.masses @ bags.proportions) / mass
+        program = conditional_exponential_model(
+            features, bias=self.fit_intercept, weights=bags.weights
+        )
         program.set(lam=lam, mean_operator=np.array([prior, prior - 1.0]) @ means)
         if self.fit_intercept:
             program.set(mean_label=2.0 * prior - 1.0)
@@ -175,7 +184,8 @@ class MeanMap(_BagMeanClassifier):
         if self.fit_intercept:
             bias = float(found["b"])
             if 0.0 < prior < 1.0:
-                bias = best_logistic_bias(features @ weights, 2.0 * prior - 1.0)
+                shares = bags.relative_weights / mass
+                bias = best_logistic_bias(features @ weights, 2.0 * prior - 1.0, shares)
         self.class_means_ = (means + centre)[:: bags.sign]
         return weights, bias - float(centre @ weights), self.solution_.value, ill_posed
 
@@ -204,6 +214,11 @@ class InvCal(_BagMeanClassifier):
     :math:`\epsilon`-insensitive loss; solved in its dual, :func:`propcvx.programs.inv_cal_dual`.
     The logistic function of the score of a bag's mean is the proportion it models (eq:rueping).
 
+    With a ``sample_weight`` the means of the bags are weighted, and the mean weight of a bag
+    multiplies its loss.  This assumes that inside a bag the weights do not depend on the label.
+    Shares of 0 and 1 are moved inside by :math:`1/N`, with N the number of instances that have a
+    weight, or the sum of the weights if that is more.
+
     Parameters
     ----------
     C_p : float
@@ -216,6 +231,8 @@ class InvCal(_BagMeanClassifier):
         for its share of 0 or 1, which is 0.
     scaled_epsilon : bool
         Divide epsilon by :math:`p_k (1 - p_k)`, so that it is in units of the proportion.
+    bag_weights : "bag", "size", array of shape (n_bags,), dict or pandas Series
+        What C_p is multiplied by: 1 (the paper), the bag's number of instances, or as given.
     kernel : str or callable
         ``"linear"``, ``"rbf"``, ``"exponential"``, ``"poly"``, ``"precomputed"``, or a callable;
         see :class:`propcvx.kernels.Kernel`.
@@ -238,9 +255,9 @@ class InvCal(_BagMeanClassifier):
     objective_ : float
         Value of eq:rueping_svm.
     solution_ : Solution
-        The solver's answer with its certificate, in units in which C_p is 1: features times
-        :math:`\sqrt{C_p}`, objective divided by C_p; where positives are the majority, positives
-        and negatives are exchanged in it.
+        The solver's answer with its certificate, in units in which the largest weight of a bag's
+        loss is 1: features times its root, objective divided by it; where positives are the
+        majority, positives and negatives are exchanged in it.
     history_ : History
         One round: objective, solver, status and time.
     stop_reason_ : StopReason
@@ -265,17 +282,18 @@ class InvCal(_BagMeanClassifier):
     scaled_epsilon: bool = False
     solver_tol: float = 1e-6
 
-    def _per_bag(self, bags: Bags) -> Array:
+    def _per_bag(self, bags: Bags) -> tuple[Array, ...]:
         if isinstance(self.epsilon, str) and not self.scaled_epsilon:
             raise InputError(
                 f"epsilon={self.epsilon!r} is in units of the proportion, and epsilon in units of "
                 "the score where scaled_epsilon=False; set scaled_epsilon=True."
             )
-        return bags.epsilons(self.epsilon, most=np.inf)
+        return *super()._per_bag(bags), bags.epsilons(self.epsilon, most=np.inf)
 
     def _fit_means(
-        self, features: Array, bags: Bags, own: Array
+        self, features: Array, bags: Bags, *own: Array
     ) -> tuple[Array, float, float, bool]:
+        loss_weights, epsilons = own
         check_number("C_p", self.C_p, above=0.0)
         equal = bool(np.ptp(bags.proportions) == 0.0)
         if equal:
@@ -286,13 +304,17 @@ class InvCal(_BagMeanClassifier):
             )
         means = bags.means_of(features)
         centre = means.mean(axis=0)  # with a bias the origin is free, and rounding least there
-        means = np.sqrt(self.C_p) * (means - centre)  # with C_p = 1, the same at any scale
-        tube = inv_cal_targets(bags.proportions, bags.n_instances, own, scaled=self.scaled_epsilon)
+        costs = self.C_p * bags.mean_weight * loss_weights
+        unit = float(costs.max())
+        means = np.sqrt(unit) * (means - centre)  # with C_p = 1, the same at any scale
+        n_weighing = float(np.count_nonzero(bags.relative_weights))
+        n = max(n_weighing, bags.mean_weight * float(bags.masses.sum()))
+        tube = inv_cal_targets(bags.proportions, n, epsilons, scaled=self.scaled_epsilon)
         wide = means.shape[1] > len(means)  # then as many columns have the same inner products
         rows = np.linalg.qr(means.T)[1].T if wide else means
-        found = self._solve(inv_cal_dual(rows).set(C_p=1.0, **tube))
+        found = self._solve(inv_cal_dual(rows).set(C_p=costs / unit, **tube))
         weights = means.T @ (found["a"] - found["a_star"])
-        bias = best_regression_bias(tube["target"], tube["epsilon"], means @ weights)
-        weights = np.sqrt(self.C_p) * weights
-        objective = max(0.0, self.C_p * self.solution_.value)
+        bias = best_regression_bias(tube["target"], tube["epsilon"], means @ weights, costs)
+        weights = np.sqrt(unit) * weights
+        objective = max(0.0, unit * self.solution_.value)
         return weights, bias - float(centre @ weights), objective, equal

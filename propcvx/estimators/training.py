@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,7 +14,7 @@ from sklearn.utils.validation import column_or_1d, validate_data
 
 from propcvx.arrays import Array
 from propcvx.bags import Bags
-from propcvx.checks import check_choice, check_number, named
+from propcvx.checks import as_vector, check_choice, check_number, named
 from propcvx.errors import InputError
 from propcvx.kernels import FeatureMap, Kernel
 from propcvx.losses import PROPORTION_LOSSES, ProportionLoss
@@ -51,8 +51,10 @@ class TrainingData:
     _maps: dict[Kernel, FeatureMap] = field(default_factory=dict, init=False, repr=False)
 
     @classmethod
-    def of(cls, estimator: BagClassifier, X: Any, y: Any) -> TrainingData:
-        """X and y, checked; the estimator remembers the names of the columns."""
+    def of(
+        cls, estimator: BagClassifier, X: Any, y: Any, sample_weight: Any = None
+    ) -> TrainingData:
+        """All three, checked; the estimator remembers the names of the columns."""
         checked = validate_data(
             estimator, X, accept_sparse="csr", dtype=np.float64, ensure_min_samples=2
         )
@@ -63,7 +65,8 @@ class TrainingData:
                 f"{len(target)}."
             )
         precomputed = estimator.kernel == "precomputed"
-        bags = in_canonical_order(Bags.from_target(target), checked, precomputed=precomputed)
+        bags = weighted(Bags.from_target(target), sample_weight)
+        bags = in_canonical_order(bags, checked, precomputed=precomputed)
         if not (bags.with_share.any() or bags.labels.any()):
             raise InputError(
                 "y has no bag with a proportion and no known label, so it says nothing of the "
@@ -120,6 +123,33 @@ def bags_of_one(labels: Any) -> tuple[NDArray[np.void], NDArray[Any]]:
             f"supported. For names of bags, {MAKE_TARGET}."
         )
     return bag_target(np.arange(len(labels)), codes, labels=2 * codes - 1), classes
+
+
+def weighted(bags: Bags, sample_weight: Any) -> Bags:
+    """The bags with weights of their instances, as they are in the order of the target.
+
+    Raises
+    ------
+    InputError
+        If the weights are not one number >= 0 for each instance, or all are zero.
+    """
+    if sample_weight is None:
+        return bags
+    weights, n = as_vector(sample_weight), bags.n_instances
+    if (
+        weights is None
+        or len(weights) != n
+        or weights.min() < 0.0
+        or not 0.0 < weights.sum() < np.inf
+    ):
+        raise InputError(
+            f"sample_weight must be one finite number per instance, shape ({n},), none of them "
+            f"negative and not all zero, got {sample_weight!r}."
+        )
+    if np.ptp(weights) == 0.0:
+        return replace(bags, mean_weight=float(weights[0]))
+    mean = float(weights.mean())
+    return replace(bags, weights=weights / mean, mean_weight=mean)
 
 
 def bag_weights(weights: Any, bags: Bags) -> Array:

@@ -102,7 +102,9 @@ def laplacian_root(similarities: Array) -> Array:
     return (vectors * np.sqrt(np.maximum(values, 0.0))) @ vectors.T
 
 
-def conditional_exponential_model(features: Array, *, bias: bool = True) -> Program:
+def conditional_exponential_model(
+    features: Array, *, bias: bool = True, weights: Array | None = None
+) -> Program:
     r"""Conditional exponential model with a given mean operator (Section 2, MeanMap).
 
     With :math:`p(y \mid x) \propto \exp(y (w^\top x + b))`, the regularised mean negative
@@ -114,12 +116,17 @@ def conditional_exponential_model(features: Array, *, bias: bool = True) -> Prog
         \min_{w, b} \frac1N \sum_i \log(e^{f_i} + e^{-f_i}) - w^\top \hat\mu - b \bar y
         + \lambda \|w\|^2, \qquad f_i = w^\top F_i + b
 
+    With weights :math:`c_i` of the instances all three means are weighted,
+    :math:`\frac{1}{\sum_j c_j} \sum_i c_i \ldots` in the place of :math:`\frac1N \sum_i \ldots`.
+
     Parameters
     ----------
     features : array of shape (N, r)
         F, one row per instance: the data (linear form) or kernel eigen-features (kernel form).
     bias : bool
         Whether there is a bias b.
+    weights : array of shape (N,), optional
+        :math:`c_i \ge 0`, not all zero.
 
     Returns
     -------
@@ -135,12 +142,16 @@ def conditional_exponential_model(features: Array, *, bias: bool = True) -> Prog
     if bias:
         b, mean_label = cp.Variable(name="b"), cp.Parameter(name="mean_label")
         scores, linear = scores + b, linear + mean_label * b
-    log_partition = cp.sum(cp.logistic(2 * scores) - scores) / n
+    shares, partition = np.full(n, 1.0 / n), cp.logistic(2 * scores) - scores
+    log_partition = cp.sum(partition) / n
+    if weights is not None:
+        shares = weights / weights.sum()
+        log_partition = cp.Constant(shares, name="shares") @ partition
     return build(
         "conditional_exponential_model",
         "sec:related",
         cp.Minimize(log_partition - linear + lam * cp.sum_squares(w)),
-        structure=LogisticModel(F.value, bias),
+        structure=LogisticModel(F.value, bias, shares),
     )
 
 
@@ -149,7 +160,7 @@ def inv_cal_primal(bag_means: Array) -> Program:
 
     .. math::
 
-        \min_{w, b, \xi, \xi^*} \tfrac12 \|w\|^2 + C_p \sum_k (\xi_k + \xi_k^*)
+        \min_{w, b, \xi, \xi^*} \tfrac12 \|w\|^2 + \sum_k C_{p,k} (\xi_k + \xi_k^*)
         \quad \text{s.t. } \xi, \xi^* \ge 0, \;
         \tau_k - \epsilon_k - \xi_k \le w^\top m_k + b \le \tau_k + \epsilon_k + \xi_k^*
 
@@ -162,9 +173,9 @@ def inv_cal_primal(bag_means: Array) -> Program:
     -------
     Program
         Variables ``w`` (r,), ``b`` (scalar), ``xi``, ``xi_star`` (K,).  Parameters ``target``
-        :math:`\tau_k = -\log(1/p_k - 1)` and ``epsilon`` >= 0, both (K,), and ``C_p`` >= 0;
-        :func:`inv_cal_targets` gives the first two.  Constraints ``below`` and ``above``, with
-        duals :math:`a_k, a_k^* \in [0, C_p]`, and ``xi``, ``xi_star``.
+        :math:`\tau_k = -\log(1/p_k - 1)`, ``epsilon`` >= 0 and ``C_p`` >= 0, all (K,) or one
+        number; :func:`inv_cal_targets` gives the first two.  Constraints ``below`` and ``above``,
+        with duals :math:`a_k, a_k^* \in [0, C_{p,k}]`, and ``xi``, ``xi_star``.
     """
     k, r = bag_means.shape
     w, b = cp.Variable(r, name="w"), cp.Variable(name="b")
@@ -174,7 +185,7 @@ def inv_cal_primal(bag_means: Array) -> Program:
     return build(
         "inv_cal_primal",
         "eq:rueping_svm",
-        cp.Minimize(0.5 * cp.sum_squares(w) + C_p * cp.sum(xi + xi_star)),
+        cp.Minimize(0.5 * cp.sum_squares(w) + C_p @ (xi + xi_star)),
         {
             "below": scores >= target - epsilon - xi,
             "above": scores <= target + epsilon + xi_star,
@@ -191,7 +202,7 @@ def inv_cal_dual(bag_means: Array) -> Program:
 
         \max_{a, a^*} \tau^\top (a - a^*) - \epsilon^\top (a + a^*)
         - \tfrac12 \|M^\top (a - a^*)\|^2
-        \quad \text{s.t. } 0 \le a_k, a_k^* \le C_p, \; \sum_k (a_k - a_k^*) = 0
+        \quad \text{s.t. } 0 \le a_k, a_k^* \le C_{p,k}, \; \sum_k (a_k - a_k^*) = 0
 
     Parameters
     ----------
@@ -231,7 +242,7 @@ def inv_cal_dual(bag_means: Array) -> Program:
 
 
 def inv_cal_targets(
-    proportions: Array, n_instances: int, epsilon: Array | float, *, scaled: bool
+    proportions: Array, n_instances: float, epsilon: Array | float, *, scaled: bool
 ) -> dict[str, Array]:
     r"""Values of ``target`` and ``epsilon`` for :func:`inv_cal_primal` and :func:`inv_cal_dual`.
 
@@ -243,8 +254,8 @@ def inv_cal_targets(
     ----------
     proportions : array of shape (K,)
         Shares :math:`p_k` of positives.
-    n_instances : int
-        N, the number of training instances.
+    n_instances : float
+        N, the number of training instances, or the sum of their weights.
     epsilon : float or array of shape (K,)
         Half-width :math:`\epsilon` of the tube.
     scaled : bool
@@ -267,5 +278,5 @@ def _parameters(k: int) -> tuple[cp.Parameter, cp.Parameter, cp.Parameter]:
     return (
         cp.Parameter(k, name="target"),
         cp.Parameter(k, nonneg=True, name="epsilon"),
-        cp.Parameter(nonneg=True, name="C_p"),
+        cp.Parameter(k, nonneg=True, name="C_p"),
     )

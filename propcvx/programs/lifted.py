@@ -16,10 +16,10 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.linalg import helmert
 
-from propcvx.arrays import Array
+from propcvx.arrays import Array, Weight
 from propcvx.labelings import FeasibleLabelings
 from propcvx.programs.facts import Facts, no_facts
-from propcvx.programs.program import Program, build
+from propcvx.programs.program import Program, build, weighted_sum
 
 
 @dataclass(frozen=True, eq=False)
@@ -88,14 +88,14 @@ class Lifting:
         return float(diagonal.sum()) + order * (float(np.linalg.eigvalsh(inside)[-1]) + error)
 
 
-def lifted_svm(features: Array, feasible: FeasibleLabelings, C: float) -> Program:
+def lifted_svm(features: Array, feasible: FeasibleLabelings, C: Weight) -> Program:
     r"""The SVM over all labelings at once, eq:convex_1 with X in the place of :math:`x x^\top`.
 
     .. math::
 
-        \min_X \max_{0 \le \alpha \le C} \alpha^\top 1 - \tfrac12 \alpha^\top (K \circ M) \alpha,
-        \qquad X = \begin{pmatrix} 1 & y^\top \\ y & M \end{pmatrix} = W U W^\top, \; U \succeq 0,
-        \; X_{ii} = 1, \; G X H^\top \ge 0
+        \min_X \max_{0 \le \alpha_i \le C_i} \alpha^\top 1 - \tfrac12 \alpha^\top (K \circ M)
+        \alpha, \qquad X = \begin{pmatrix} 1 & y^\top \\ y & M \end{pmatrix} = W U W^\top,
+        \; U \succeq 0, \; X_{ii} = 1, \; G X H^\top \ge 0
 
     with W, G and H of :class:`~propcvx.programs.Lifting`.  The inner maximum is written as
     its dual, with :math:`\delta, \eta \ge 0` the multipliers of the box:
@@ -103,7 +103,7 @@ def lifted_svm(features: Array, feasible: FeasibleLabelings, C: float) -> Progra
     .. math::
 
         \min t \quad \text{s.t. } \begin{pmatrix} K \circ M & 1 + \delta - \eta \\ \cdot &
-        2 (t - C \eta^\top 1) \end{pmatrix} \succeq 0
+        2 (t - C^\top \eta) \end{pmatrix} \succeq 0
 
     Parameters
     ----------
@@ -111,8 +111,8 @@ def lifted_svm(features: Array, feasible: FeasibleLabelings, C: float) -> Progra
         F, one row per instance.
     feasible : FeasibleLabelings
         The set :math:`\mathcal{Y}`.
-    C : float
-        Weight of the hinge loss.
+    C : float or array of shape (N,)
+        Weight of the hinge loss, of each instance where it is an array.
 
     Returns
     -------
@@ -126,7 +126,7 @@ def lifted_svm(features: Array, feasible: FeasibleLabelings, C: float) -> Progra
     delta = cp.Variable((n, 1), nonneg=True, name="delta")
     eta = cp.Variable((n, 1), nonneg=True, name="eta")
     t = cp.Variable((1, 1), name="t")
-    slope, corner = 1 + delta - eta, 2 * (t - C * cp.sum(eta))
+    slope, corner = 1 + delta - eta, 2 * (t - weighted_sum(C, eta))
     quadratic = cp.multiply(features @ features.T, X[1:, 1:])
     return build(
         "lifted_svm",
@@ -136,13 +136,13 @@ def lifted_svm(features: Array, feasible: FeasibleLabelings, C: float) -> Progra
     )
 
 
-def lifted_svm_dual(features: Array, feasible: FeasibleLabelings, C: float) -> Program:
+def lifted_svm_dual(features: Array, feasible: FeasibleLabelings, C: Weight) -> Program:
     r"""Dual of :func:`lifted_svm`: the best of the lower bounds that its multipliers prove.
 
     .. math::
 
         \max_{\alpha, \lambda, P} \alpha^\top 1 - \tfrac12 \lambda^\top 1 \quad \text{s.t. }
-        0 \le \alpha_i \le C, \; P \ge 0, \;
+        0 \le \alpha_i \le C_i, \; P \ge 0, \;
         \begin{pmatrix} W^\top (\operatorname{diag} \lambda - \tfrac12 (G^\top P H + H^\top P^\top
         G)) W & W_1^\top \operatorname{diag}(\alpha) F \\ \cdot & I \end{pmatrix} \succeq 0
 
@@ -233,20 +233,21 @@ def lifted_matrix(feasible: FeasibleLabelings) -> tuple[cp.Expression, dict[str,
     return X, constraints
 
 
-def square_loss_matrix(features: Array, C: float) -> Array:
+def square_loss_matrix(features: Array, C: Weight) -> Array:
     r"""What a labeling costs by ridge regression, as a quadratic form.
 
     .. math::
 
-        \min_w \tfrac12 \|w\|^2 + C \sum_i (y_i - w^\top F_i)^2 = y^\top A y, \qquad
-        A = C (I + 2 C F F^\top)^{-1}
+        \min_w \tfrac12 \|w\|^2 + \sum_i C_i (y_i - w^\top F_i)^2 = y^\top A y, \qquad
+        A = D (I + 2 D F F^\top D)^{-1} D, \; D = \operatorname{diag}(\sqrt{C_i})
 
     Parameters
     ----------
     features : array of shape (N, r)
         F, one row per instance.
-    C : float
-        Weight of the square loss, which is :math:`(1 - y_i w^\top F_i)^2` for labels.
+    C : float or array of shape (N,)
+        Weight of the square loss, which is :math:`(1 - y_i w^\top F_i)^2` for labels; of each
+        instance where it is an array.
 
     Examples
     --------
@@ -255,10 +256,12 @@ def square_loss_matrix(features: Array, C: float) -> Array:
            [0.  , 0.5 ]])
     """
     n = len(features)
-    return np.asarray(C * np.linalg.inv(np.eye(n) + 2.0 * C * features @ features.T))
+    roots = np.broadcast_to(np.sqrt(C), n)[:, None]
+    inverse = np.linalg.inv(np.eye(n) + 2.0 * (roots * features) @ (roots * features).T)
+    return np.asarray(roots * inverse * roots.T)
 
 
-def diffrac(features: Array, feasible: FeasibleLabelings, C: float) -> Program:
+def diffrac(features: Array, feasible: FeasibleLabelings, C: Weight) -> Program:
     r"""The square loss over all labelings at once.
 
     .. math::
@@ -274,8 +277,8 @@ def diffrac(features: Array, feasible: FeasibleLabelings, C: float) -> Program:
         F, one row per instance.
     feasible : FeasibleLabelings
         The set :math:`\mathcal{Y}`; with one bag and a wide range it is discriminative clustering.
-    C : float
-        Weight of the square loss.
+    C : float or array of shape (N,)
+        Weight of the square loss, of each instance where it is an array.
 
     Returns
     -------

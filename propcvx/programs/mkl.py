@@ -10,17 +10,17 @@ from __future__ import annotations
 
 import cvxpy as cp
 
-from propcvx.arrays import Array
-from propcvx.programs.program import Program, build
+from propcvx.arrays import Array, Weight
+from propcvx.programs.program import Program, build, weighted_sum
 from propcvx.programs.structures import GroupMaster, RestrictedMaster
 
 
-def mkl_epigraph(features: Array, labelings: Array, C: float) -> Program:
+def mkl_epigraph(features: Array, labelings: Array, C: Weight) -> Program:
     r"""Epigraph form, eq:convex_4.
 
     .. math::
 
-        \max_{\alpha, \beta} -\beta \quad \text{s.t. } 0 \le \alpha_i \le C, \;
+        \max_{\alpha, \beta} -\beta \quad \text{s.t. } 0 \le \alpha_i \le C_i, \;
         \tfrac12 \|F^\top (y_t \circ \alpha)\|^2 - \alpha^\top 1 \le \beta, \; t = 1, \dots, T
 
     Parameters
@@ -29,8 +29,8 @@ def mkl_epigraph(features: Array, labelings: Array, C: float) -> Program:
         F, one row per instance.
     labelings : array of shape (T, N)
         The labelings :math:`y_t` found so far.
-    C : float
-        Weight of the hinge loss.
+    C : float or array of shape (N,)
+        Weight of the hinge loss, of each instance where it is an array.
 
     Returns
     -------
@@ -54,16 +54,16 @@ def mkl_epigraph(features: Array, labelings: Array, C: float) -> Program:
             "lower": alpha >= 0,
             "upper": alpha <= C,
         },
-        RestrictedMaster(F.value, Y.value, float(C)),
+        RestrictedMaster(F.value, Y.value, C),
     )
 
 
-def mkl_group(features: Array, labelings: Array, C: float) -> Program:
+def mkl_group(features: Array, labelings: Array, C: Weight) -> Program:
     r"""Primal group form, the dual of eq:convex_4.
 
     .. math::
 
-        \min_{W, s, \xi} \tfrac12 \Big(\sum_t s_t\Big)^2 + C \sum_i \xi_i
+        \min_{W, s, \xi} \tfrac12 \Big(\sum_t s_t\Big)^2 + \sum_i C_i \xi_i
         \quad \text{s.t. } \|w_t\| \le s_t, \; \xi_i \ge 0, \;
         \sum_t y_{ti} w_t^\top F_i \ge 1 - \xi_i
 
@@ -77,7 +77,7 @@ def mkl_group(features: Array, labelings: Array, C: float) -> Program:
     Program
         Variables ``W`` (T, r), ``s`` (T,), ``xi`` (N,); the weights mu are
         :math:`s_t / \sum_t s_t`.  Constraints ``margin``, whose dual is
-        :math:`\alpha_i \in [0, C]`, ``slack``, and ``norms``, second-order cones.  Structure
+        :math:`\alpha_i \in [0, C_i]`, ``slack``, and ``norms``, second-order cones.  Structure
         :class:`GroupMaster`.
     """
     t, r = len(labelings), features.shape[1]
@@ -88,18 +88,18 @@ def mkl_group(features: Array, labelings: Array, C: float) -> Program:
     return build(
         "mkl_group",
         "eq:convex_3",
-        cp.Minimize(0.5 * cp.square(cp.sum(s)) + C * cp.sum(xi)),
+        cp.Minimize(0.5 * cp.square(cp.sum(s)) + weighted_sum(C, xi)),
         {"margin": scores >= 1 - xi, "slack": xi >= 0, "norms": cp.SOC(s, W, axis=1)},
-        GroupMaster(F.value, Y.value, float(C)),
+        GroupMaster(F.value, Y.value, C),
     )
 
 
-def mkl_inner(features: Array, labelings: Array, C: float) -> Program:
+def mkl_inner(features: Array, labelings: Array, C: Weight) -> Program:
     r"""Inner problem of eq:convex_3 for fixed weights mu, a QP.
 
     .. math::
 
-        J(\mu) = \max_{0 \le \alpha \le C} \alpha^\top 1
+        J(\mu) = \max_{0 \le \alpha_i \le C_i} \alpha^\top 1
         - \tfrac12 \sum_t \mu_t \|F^\top (y_t \circ \alpha)\|^2, \qquad
         \frac{\partial J}{\partial \mu_t} = -\tfrac12 \|F^\top (y_t \circ \alpha)\|^2
 

@@ -141,6 +141,8 @@ class Program(Readable):
     def set(self, **values: Any) -> Program:
         """Give parameters their values, by name; returns the program itself.
 
+        A number is the value of every entry.
+
         Raises
         ------
         InputError
@@ -153,7 +155,9 @@ class Program(Readable):
                     f"{name!r} is not a parameter of {self.name}; it has {list(parameters)}."
                 )
             try:
-                parameters[name].value = np.asarray(value, dtype=np.float64)
+                given = np.asarray(value, dtype=np.float64)
+                each = given if given.ndim else np.full(parameters[name].shape, given)
+                parameters[name].value = each
             except ValueError as error:
                 raise InputError(f"{name} does not fit {self.name}: {error}") from error
         return self
@@ -196,6 +200,13 @@ class Program(Readable):
 
 def _line(start: str, rest: str) -> str:
     return f"  {start:<11} {rest}"
+
+
+def weighted_sum(weights: Array | float, losses: cp.Expression) -> cp.Expression:
+    """The sum of losses times one number, or times an entry of a vector each."""
+    if np.ndim(weights) == 0:
+        return weights * cp.sum(losses)
+    return cp.sum(cp.multiply(np.reshape(weights, losses.shape), losses))
 
 
 def build(

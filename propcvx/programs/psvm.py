@@ -9,14 +9,14 @@ from __future__ import annotations
 import cvxpy as cp
 import numpy as np
 
-from propcvx.arrays import Array
+from propcvx.arrays import Array, Weight
 from propcvx.bags import Bags
 from propcvx.checks import check_number
 from propcvx.errors import IllPosedWarning, warn
 from propcvx.labelings import FeasibleLabelings
 from propcvx.losses import ProportionLoss
 from propcvx.programs.labeling import allowed_counts, feasible_counts, gaps_of_proportions
-from propcvx.programs.program import Program, build
+from propcvx.programs.program import Program, build, weighted_sum
 
 FEASIBILITY = 1e-9
 """To within this SCIP holds constraints, at its tightest."""
@@ -105,7 +105,7 @@ def psvm(
 
 
 def _separator_of_labels(
-    features: Array, z: cp.Variable, M: cp.Constant, C: float, bias: bool
+    features: Array, z: cp.Variable, M: cp.Constant, C: Weight, bias: bool
 ) -> tuple[cp.Expression, dict[str, cp.Constraint]]:
     """The SVM of the labels :math:`2 z - 1`: its objective, and the constraints on its slacks."""
     n, r = features.shape
@@ -113,7 +113,7 @@ def _separator_of_labels(
     scores = cp.Constant(features, name="F") @ w
     if bias:
         scores = scores + cp.Variable(name="b")
-    return 0.5 * cp.sum_squares(w) + C * cp.sum(xi), {
+    return 0.5 * cp.sum_squares(w) + weighted_sum(C, xi), {
         "positive": xi >= 1 - scores - cp.multiply(M, 1 - z),
         "negative": xi >= 1 + scores - cp.multiply(M, z),
         "slack": xi >= 0,
@@ -140,13 +140,13 @@ def _warn_if_short(features: Array, C: float, value: float | None) -> None:
 
 
 def constrained_psvm(
-    features: Array, feasible: FeasibleLabelings, C: float, *, value: float, integer: bool = True
+    features: Array, feasible: FeasibleLabelings, C: Weight, *, value: float, integer: bool = True
 ) -> Program:
     r"""The best feasible labeling and its SVM at once.
 
     .. math::
 
-        \min_{z, w, \xi} \tfrac12 \|w\|^2 + C \sum_i \xi_i \quad \text{s.t. } 2 z - 1 \in
+        \min_{z, w, \xi} \tfrac12 \|w\|^2 + \sum_i C_i \xi_i \quad \text{s.t. } 2 z - 1 \in
         \mathcal{Y}, \; \xi_i \ge 0, \; \xi_i \ge 1 - f_i - M_i (1 - z_i), \;
         \xi_i \ge 1 + f_i - M_i z_i
 
@@ -160,8 +160,8 @@ def constrained_psvm(
         F, one row per instance.
     feasible : FeasibleLabelings
         The set :math:`\mathcal{Y}`.
-    C : float
-        Weight of the hinge loss.
+    C : float or array of shape (N,)
+        Weight of the hinge loss, of each instance where it is an array.
     value : float
         V, such as the SVM value of any feasible labeling.
     integer : bool

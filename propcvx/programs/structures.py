@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from scipy.optimize import brentq
 
-from propcvx.arrays import Array
+from propcvx.arrays import Array, Weight
 from propcvx.kernels import check_gram_memory
 from propcvx.losses import best_regression_bias
 
@@ -118,16 +118,16 @@ class RestrictedMaster(Structure):
     features : array of shape (N, r)
         F.
     labelings : array of shape (T, N)
-    C : float
+    C : float or array of shape (N,)
     """
 
     features: Array = field(repr=False)
     labelings: Array = field(repr=False)
-    C: float
+    C: Weight
 
     def magnitude(self, values: Values) -> float:
-        """The width of the box, C."""
-        return self.C
+        """The largest width of the box, C."""
+        return float(np.max(self.C))
 
     def gap(self, values: Values, variables: Values, duals: Values) -> float | None:
         """Relative gap between alpha, and the weights that alpha and mu give the group form."""
@@ -150,8 +150,8 @@ class RestrictedMaster(Structure):
 
     def primal(self, W: Array) -> float:
         """Value of the group form at any weights, shape (T, r), with the losses that they have."""
-        hinge = np.maximum(0.0, 1.0 - self._margins(W)).sum()
-        return 0.5 * float(np.linalg.norm(W, axis=1).sum()) ** 2 + self.C * float(hinge)
+        hinge = np.maximum(0.0, 1.0 - self._margins(W))
+        return 0.5 * float(np.linalg.norm(W, axis=1).sum()) ** 2 + float(np.sum(self.C * hinge))
 
     def answer(self, alpha: Array, mu: Array) -> tuple[Parts, Parts]:
         """Variables and duals of the program that alpha and mu give."""
@@ -208,8 +208,8 @@ class InvCalDual(Structure):
     bag_means: Array = field(repr=False)
 
     def magnitude(self, values: Values) -> float:
-        """The width of the box, C_p."""
-        return float(values["C_p"])
+        """The largest width of the box, C_p."""
+        return float(np.max(values["C_p"]))
 
     def gap(self, values: Values, variables: Values, duals: Values) -> float:
         r"""Relative gap between :math:`z = a - a^*` made feasible and the plane of its weights.
@@ -218,11 +218,12 @@ class InvCalDual(Structure):
         :math:`w = M^\top z` with the best bias.
         """
         target, tube = values["target"], values["epsilon"]
-        box = np.full(len(target), float(values["C_p"]))
+        box = np.broadcast_to(values["C_p"], len(target))
         z = feasible_in_box(variables["a"] - variables["a_star"], -box, box)
         weights = self.bag_means.T @ z
         scores, norm = self.bag_means @ weights, 0.5 * float(weights @ weights)
-        misses = np.abs(target - scores - best_regression_bias(target, tube, scores)) - tube
+        bias = best_regression_bias(target, tube, scores, box)
+        misses = np.abs(target - scores - bias) - tube
         lower = float(target @ z - tube @ np.abs(z)) - norm
         return relative_gap(lower, norm + float(box @ np.maximum(misses, 0.0)))
 
@@ -237,10 +238,13 @@ class LogisticModel(Structure):
         F.
     bias : bool
         Whether there is a bias b.
+    shares : array of shape (N,)
+        Weights of the instances; they sum to one.
     """
 
     features: Array = field(repr=False)
     bias: bool
+    shares: Array = field(repr=False)
 
     def gap(self, values: Values, variables: Values, duals: Values) -> float | None:
         r"""How far the objective is from its least at most, relative to its fall from w = 0.
@@ -253,11 +257,12 @@ class LogisticModel(Structure):
         if abs(label) >= 1.0 or values["lam"] == 0.0:
             return None
         zero = float(np.arctanh(label))
-        offset = best_logistic_bias(scores, label) if self.bias else 0.0
+        offset = best_logistic_bias(scores, label, self.shares) if self.bias else 0.0
         target, lam, w = values["mean_operator"], float(values["lam"]), variables["w"]
-        gradient = np.tanh(scores + offset) @ self.features / len(scores) - target + 2.0 * lam * w
+        slopes = self.shares * np.tanh(scores + offset)
+        gradient = slopes @ self.features - target + 2.0 * lam * w
         fall = float(target @ w - lam * (w @ w)) + label * (offset - zero)
-        fall -= float(np.mean(np.logaddexp(scores + offset, -scores - offset)))
+        fall -= float(self.shares @ np.logaddexp(scores + offset, -scores - offset))
         fall += float(np.logaddexp(zero, -zero))
         excess = float(gradient @ gradient) / (4.0 * lam)
         return excess / max(fall, np.finfo(float).eps)
@@ -282,13 +287,13 @@ def moved_in_box(v: Array, lower: Array, upper: Array, change: float) -> Array:
     return v if total == 0.0 else v + room * min(1.0, change / total)
 
 
-def best_logistic_bias(scores: Array, mean_label: float) -> float:
-    r"""The b at which the mean of :math:`\tanh(f_i + b)` is the mean label, in (-1, 1)."""
+def best_logistic_bias(scores: Array, mean_label: float, shares: Array) -> float:
+    r"""The b at which the weighted mean of :math:`\tanh(f_i + b)` is that label, in (-1, 1)."""
     zero, margin = np.arctanh(mean_label), 1.0 + 1e-9 * float(np.abs(scores).max())
     low, high = zero - scores.max() - margin, zero - scores.min() + margin
 
     def excess(b: float) -> float:
-        return float(np.tanh(scores + b).mean()) - mean_label
+        return float(shares @ np.tanh(scores + b)) - mean_label
 
     return float(brentq(excess, low, high, xtol=np.finfo(float).tiny))
 

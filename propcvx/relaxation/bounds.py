@@ -1,7 +1,7 @@
 r"""How far a labeling is from the best one: certified bounds on eq:convex_1.
 
 Without bias, and over feasible labelings :math:`\mathcal{Y}`, let
-:math:`g(y) = \max_{0 \le \alpha \le C} \alpha^\top 1 - \tfrac12 \|F^\top (y \circ \alpha)\|^2`
+:math:`g(y) = \max_{0 \le \alpha_i \le C_i} \alpha^\top 1 - \tfrac12 \|F^\top (y \circ \alpha)\|^2`
 be the SVM value of a labeling.  Any weights w bound g(y), and so the best value, from above; any
 alpha in the box together with an oracle's bound on the violation bounds the relaxation, and so the
 best value, from below.  Neither bound depends on a solver's accuracy.
@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from propcvx.arrays import Array
+from propcvx.arrays import Array, Weight
 from propcvx.errors import CrossedBoundsError, SolverError
 from propcvx.relaxation.labeling_svm import LabelingSVM, best_multiple
 from propcvx.relaxation.oracles import Oracle
@@ -84,7 +84,7 @@ class Bounds(Readable):
 
 
 def labeling_upper_bound(
-    features: Array, labeling: Array, C: float, *, weights: Array | None = None
+    features: Array, labeling: Array, C: Weight, *, weights: Array | None = None
 ) -> float:
     r"""Primal SVM value of a labeling, an upper bound on g(y) whatever the solver's error.
 
@@ -94,7 +94,7 @@ def labeling_upper_bound(
         F, one row per instance.
     labeling : array of shape (n_instances,) or (n_labelings, n_instances)
         A feasible labeling; of several, the least bound is returned.
-    C : float
+    C : float or array of shape (n_instances,)
         Weight of the hinge loss.
     weights : array of shape (rank,), optional
         Weights known beforehand; their best multiple is what is left where solvers fail.
@@ -102,7 +102,7 @@ def labeling_upper_bound(
     Returns
     -------
     float
-        :math:`\tfrac12 \|w\|^2 + C \sum_i \max(0, 1 - y_i w^\top F_i)` at the best w at hand.
+        :math:`\tfrac12 \|w\|^2 + \sum_i C_i \max(0, 1 - y_i w^\top F_i)` at the best w at hand.
     """
     svm = LabelingSVM(features, C)
 
@@ -117,7 +117,7 @@ def labeling_upper_bound(
     return min(bound(one) for one in np.unique(np.atleast_2d(labeling), axis=0))
 
 
-def lower_bound(alpha: Array, bound: float, C: float) -> float:
+def lower_bound(alpha: Array, bound: float, C: Weight) -> float:
     r"""Largest :math:`c \alpha^\top 1 - c^2 s / 2` over the multiples of alpha in the box.
 
     Parameters
@@ -127,7 +127,7 @@ def lower_bound(alpha: Array, bound: float, C: float) -> float:
     bound : float
         At least :math:`\tfrac12 s`, with :math:`s = \max_{y \in \mathcal{Y}}
         \|F^\top (y \circ \alpha)\|^2`.
-    C : float
+    C : float or array of shape (n_instances,)
         Weight of the hinge loss.
 
     Returns
@@ -138,16 +138,16 @@ def lower_bound(alpha: Array, bound: float, C: float) -> float:
     """
     if not np.isfinite(bound):
         return -np.inf
-    total, largest = float(alpha.sum()), float(alpha.max())
-    if largest == 0.0:
+    total, inside = float(alpha.sum()), alpha > 0.0
+    if not inside.any():
         return 0.0
-    multiple = C / largest
+    multiple = float(np.min(np.broadcast_to(C, len(alpha))[inside] / alpha[inside]))
     if 2.0 * bound * multiple > total:
         multiple = total / (2.0 * bound)
     return float(multiple * total - multiple**2 * bound)
 
 
-def relaxation_lower_bound(alpha: Array, oracle: Oracle, C: float) -> float:
+def relaxation_lower_bound(alpha: Array, oracle: Oracle, C: Weight) -> float:
     r"""Lower bound on the relaxation, hence on every labeling, from any alpha and an oracle.
 
     A value of the maximum in Equation (15) at one alpha.
@@ -155,10 +155,10 @@ def relaxation_lower_bound(alpha: Array, oracle: Oracle, C: float) -> float:
     Parameters
     ----------
     alpha : array of shape (n_instances,)
-        Any point; it is clipped to :math:`[0, C]`.
+        Any point; it is clipped to :math:`[0, C_i]`.
     oracle : Oracle
         Asked for its bound on the violation of alpha.
-    C : float
+    C : float or array of shape (n_instances,)
         Weight of the hinge loss.
 
     Returns

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from propcvx.arrays import Array
+from propcvx.arrays import Array, Weight
 from propcvx.checks import check_count, check_number, named
 from propcvx.history import History, Round, StopReason
 from propcvx.labelings import FeasibleLabelings
@@ -47,7 +47,7 @@ class CuttingPlanes(Relaxation):
         Largest number of labelings in the master.
     tol : float
         Stops when the objective decreases by less, or no labeling is violated by more, in units of
-        C: instances s times as large with C / s^2 are the same problem.
+        C, or its mean: instances s times as large with C / s^2 are the same problem.
 
     Examples
     --------
@@ -63,10 +63,10 @@ class CuttingPlanes(Relaxation):
     max_cuts: int = 1
     tol: float = 1e-4
 
-    def _relax(self, features: Array, feasible: FeasibleLabelings, C: float, **how: Any) -> Rounds:
+    def _relax(self, features: Array, feasible: FeasibleLabelings, C: Weight, **how: Any) -> Rounds:
         r"""Algorithm 2 from :math:`\alpha = 1 / N`; the vectors of M are the labelings found."""
         check_count("max_cuts", self.max_cuts)
-        check_number("tol", self.tol, least=0.0)
+        tol = check_number("tol", self.tol, least=0.0) * float(np.mean(C))
         master = named("master", self.master, MASTERS, "__call__")(features, C, **how)
         oracle = named("oracle", self.oracle, ORACLES, "__call__")(features, feasible)
         oracle = checked(oracle, features, feasible)
@@ -77,7 +77,7 @@ class CuttingPlanes(Relaxation):
             started = perf_counter()
             labelings = _with(cut, labelings)[: self.max_cuts]
             solution = master(labelings)
-            asked = off_zero(solution.alpha)
+            asked = off_zero(solution.alpha, C)
             cut = oracle(asked)
             lower = max(lower, lower_bound(asked, cut.bound, C))
             upper = min(upper, solution.upper)
@@ -85,7 +85,7 @@ class CuttingPlanes(Relaxation):
             by, seconds = (solution.solver, solution.status), perf_counter() - started
             record = Round(solution.value, *by, seconds, violation, len(labelings))
             # until the objective decreases by less than the threshold
-            history = History([*history, record], self._stop_reason(record, history, self.tol * C))
+            history = History([*history, record], self._stop_reason(record, history, tol))
             value, mu, alpha = solution.value, solution.mu, solution.alpha
             yield RelaxationResult(value, lower, upper, labelings, mu, alpha, labelings, history)
 
@@ -97,14 +97,14 @@ class CuttingPlanes(Relaxation):
         return StopReason.MAX_CUTS if record.n_cuts == self.max_cuts else None
 
 
-def off_zero(alpha: Array) -> Array:
-    r"""Alpha with its zeros made tiny, so that those instances have different scores.
+def off_zero(alpha: Array, C: Weight) -> Array:
+    r"""Alpha with its zeros made tiny, inside its box, so that their instances differ in score.
 
     Instances with :math:`\alpha_i = 0` have equal scores :math:`\alpha_i x_i^{(j)}`, and their
     labels would be those of the order of the rows; so they take what scores of
     :math:`\alpha_i \to 0+` say.
     """
-    return np.maximum(alpha, TOWARDS_ZERO * alpha.mean())
+    return np.minimum(np.maximum(alpha, TOWARDS_ZERO * alpha.mean()), C)
 
 
 def _violation(cut: Cut, labelings: Array, level: float) -> float:

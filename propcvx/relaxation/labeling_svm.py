@@ -7,7 +7,7 @@ from functools import cached_property
 
 import numpy as np
 
-from propcvx.arrays import Array
+from propcvx.arrays import Array, Weight
 from propcvx.kernels import unit_of
 from propcvx.losses import HINGE
 from propcvx.programs import Program, svm_dual, svm_dual_parameters
@@ -57,13 +57,13 @@ class LabelingSVM:
     Attributes
     ----------
     features : array of shape (n_instances, rank)
-    C : float
+    C : float or array of shape (n_instances,)
     tol : float
         Relative gap of its solver.
     """
 
     features: Array
-    C: float
+    C: Weight
     tol: float = 1e-9
 
     @cached_property
@@ -86,7 +86,7 @@ class LabelingSVM:
     def value(self, labeling: Array, weights: Array) -> float:
         """Primal SVM value of a labeling and some weights."""
         losses = HINGE.of(labeling, self.features @ weights)
-        return 0.5 * float(weights @ weights) + self.C * float(losses.sum())
+        return 0.5 * float(weights @ weights) + float(np.sum(self.C * losses))
 
     def solved(self, labeling: Array) -> SolvedLabeling:
         """The SVM of a labeling of -1 and +1."""
@@ -100,13 +100,14 @@ class LabelingSVM:
         return min(map(self.solved, np.unique(labelings, axis=0)), key=lambda one: one.value)
 
 
-def best_multiple(weights: Array, margins: Array, C: float) -> float:
-    r"""Least :math:`\tfrac12 c^2 \|w\|^2 + C \sum_i \max(0, 1 - c m_i)` over :math:`c \ge 0`."""
-    square, worst = float(weights @ weights), C * len(margins)
+def best_multiple(weights: Array, margins: Array, C: Weight) -> float:
+    r"""Least :math:`\tfrac12 c^2 \|w\|^2 + \sum_i C_i \max(0, 1 - c m_i)` over :math:`c \ge 0`."""
+    C = np.broadcast_to(C, len(margins))
+    square, worst = float(weights @ weights), float(C.sum())
     if square == 0.0:
         return worst
     low, high = 0.0, np.sqrt(2.0 * worst / square)
     while low < (middle := (low + high) / 2) < high:
-        falls = middle * square < C * margins[middle * margins < 1.0].sum()
+        falls = middle * square < np.where(middle * margins < 1.0, C * margins, 0.0).sum()
         low, high = (middle, high) if falls else (low, middle)
-    return float(0.5 * low**2 * square + C * np.maximum(0.0, 1.0 - low * margins).sum())
+    return float(0.5 * low**2 * square + C @ np.maximum(0.0, 1.0 - low * margins))

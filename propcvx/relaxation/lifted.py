@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from propcvx.arrays import Array
+from propcvx.arrays import Array, Weight
 from propcvx.labelings import FeasibleLabelings
 from propcvx.programs import Lifting, diffrac, lifted_svm_dual, mixture, square_loss_matrix
 from propcvx.relaxation.bounds import labeling_upper_bound, lower_bound
@@ -42,7 +42,7 @@ class Lifted(Relaxation):
     _: KW_ONLY
     max_order: int = 400
 
-    def _relax(self, features: Array, feasible: FeasibleLabelings, C: float, **how: Any) -> Rounds:
+    def _relax(self, features: Array, feasible: FeasibleLabelings, C: Weight, **how: Any) -> Rounds:
         lifting = Lifting.of(feasible)
         inside = lifting.span.shape[1]
         check_order(inside + features.shape[1], self.max_order)
@@ -63,29 +63,31 @@ class Lifted(Relaxation):
         yield RelaxationResult(value, lower, upper, vectors, weights, alpha, labelings, history)
 
 
-def ridge(features: Array, labeling: Array, C: float) -> tuple[Array, float]:
+def ridge(features: Array, labeling: Array, C: Weight) -> tuple[Array, float]:
     r"""Ridge regression of a labeling: its weights and its value :math:`y^\top A y`.
 
     .. math::
 
-        w = (F^\top F + I / 2C)^{-1} F^\top y, \qquad
-        y^\top A y = \tfrac12 \|w\|^2 + C \|y - F w\|^2
+        w = (F^\top D F + I / 2)^{-1} F^\top D y, \qquad
+        y^\top A y = \tfrac12 \|w\|^2 + \sum_i C_i (y_i - w^\top F_i)^2,
+        \qquad D = \operatorname{diag} C_i
 
     Parameters
     ----------
     features : array of shape (n_instances, rank)
         F, one row per instance.
     labeling : array of shape (n_instances,)
-    C : float
+    C : float or array of shape (n_instances,)
         Weight of the square loss.
     """
-    inner = features.T @ features + np.eye(features.shape[1]) / (2.0 * C)
-    weights = np.asarray(np.linalg.solve(inner, features.T @ labeling), dtype=np.float64)
-    residuals = labeling - features @ weights
-    return weights, 0.5 * float(weights @ weights) + C * float(residuals @ residuals)
+    weighted = (np.broadcast_to(C, len(features)) * features.T) / np.max(C)
+    inner = weighted @ features + np.eye(features.shape[1]) / (2.0 * np.max(C))
+    weights = np.asarray(np.linalg.solve(inner, weighted @ labeling), dtype=np.float64)
+    squares = np.square(labeling - features @ weights)
+    return weights, 0.5 * float(weights @ weights) + float(np.sum(C * squares))
 
 
-def least_square_loss(features: Array, labelings: Array, C: float) -> float:
+def least_square_loss(features: Array, labelings: Array, C: Weight) -> float:
     """The least value of some labelings by the square loss."""
     return min(ridge(features, labeling, C)[1] for labeling in labelings)
 
@@ -96,11 +98,11 @@ class SquareLossResult(RelaxationResult):
 
     loss: ClassVar[str] = "square"
 
-    def plane(self, features: Array, labeling: Array, C: float) -> Array:
+    def plane(self, features: Array, labeling: Array, C: Weight) -> Array:
         """Weights of the ridge regression of a labeling."""
         return ridge(features, labeling, C)[0]
 
-    def upper_bound(self, features: Array, labelings: Array, C: float, weights: Array) -> float:
+    def upper_bound(self, features: Array, labelings: Array, C: Weight, weights: Array) -> float:
         """The least value of some feasible labelings by the square loss."""
         return least_square_loss(features, labelings, C)
 
@@ -121,7 +123,7 @@ class Diffrac(Relaxation):
     _: KW_ONLY
     max_order: int = 400
 
-    def _relax(self, features: Array, feasible: FeasibleLabelings, C: float, **how: Any) -> Rounds:
+    def _relax(self, features: Array, feasible: FeasibleLabelings, C: Weight, **how: Any) -> Rounds:
         lifting = Lifting.of(feasible)
         check_order(lifting.span.shape[1], self.max_order)
         answer = ask(diffrac(features, feasible, C), **how)

@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from propcvx.arrays import Array
+from propcvx.arrays import Array, Weight
 from propcvx.errors import InaccurateSolutionWarning, warn
 from propcvx.programs import Program, RestrictedMaster, mkl_epigraph, mkl_group, mkl_inner
 from propcvx.relaxation.result import ask
@@ -28,7 +28,7 @@ Ask = Callable[[Program], Solution]
 _Found = tuple[Array, Array, Solution]
 """Alpha, the weights mu to any scale, and the solver's last solution."""
 
-Form = Callable[[Array, Array, float, Ask], _Found]
+Form = Callable[[Array, Array, Weight, Ask], _Found]
 """``form(features, labelings, C, ask)``, where ``ask`` solves a program."""
 
 MAX_STEPS = 200
@@ -47,7 +47,7 @@ class MasterSolution:
     Attributes
     ----------
     alpha : array of shape (n_instances,)
-        Dual variables, in [0, C], with those exactly at 0 and C that a solver left beside them.
+        Dual variables, in [0, C_i], with those exactly at 0 and C that a solver left beside them.
     mu : array of shape (n_labelings,)
         Weights of the labelings, >= 0, summing to one.
     value : float
@@ -73,7 +73,7 @@ class MasterSolution:
 
 
 def restricted_master(
-    form: Form, features: Array, C: float, **how: Any
+    form: Form, features: Array, C: Weight, **how: Any
 ) -> Callable[[Array], MasterSolution]:
     """A form of the restricted master with its solver.
 
@@ -83,7 +83,7 @@ def restricted_master(
         :func:`epigraph`, :func:`group` or :func:`reduced_gradient`.
     features : array of shape (n_instances, rank)
         F, one row per instance.
-    C : float
+    C : float or array of shape (n_instances,)
         Weight of the hinge loss.
     **how
         ``solver``, ``tol`` and ``options`` of :func:`propcvx.relaxation.result.ask`.
@@ -111,7 +111,7 @@ def restricted_master(
     return solved
 
 
-def settled(alpha: Array, scores: Array, C: float) -> Array:
+def settled(alpha: Array, scores: Array, C: Weight) -> Array:
     r"""Alpha without what a solver's tolerance leaves beside 0 and C.
 
     At an optimum :math:`\alpha_i = 0` or :math:`f_i \le 1`, and :math:`\alpha_i = C` or
@@ -124,7 +124,7 @@ def settled(alpha: Array, scores: Array, C: float) -> Array:
         In [0, C].
     scores : array of shape (n_instances,)
         :math:`f_i`, the labels counted in.
-    C : float
+    C : float or array of shape (n_instances,)
         Weight of the hinge loss.
 
     Examples
@@ -137,20 +137,20 @@ def settled(alpha: Array, scores: Array, C: float) -> Array:
     return np.where(alpha < beyond, 0.0, np.where(C - alpha < within, C, alpha))
 
 
-def epigraph(features: Array, labelings: Array, C: float, ask: Ask) -> _Found:
+def epigraph(features: Array, labelings: Array, C: Weight, ask: Ask) -> _Found:
     """The epigraph form, :func:`propcvx.programs.mkl_epigraph`."""
     answer = ask(mkl_epigraph(features, labelings, C))
     return answer.variables["alpha"], answer.duals["cuts"], answer
 
 
-def group(features: Array, labelings: Array, C: float, ask: Ask) -> _Found:
+def group(features: Array, labelings: Array, C: Weight, ask: Ask) -> _Found:
     """The dual in groups of primal weights, :func:`propcvx.programs.mkl_group`."""
     answer = ask(mkl_group(features, labelings, C))
     norms = answer.variables["s"]
     return answer.duals["margin"], norms if norms.max() > 0 else np.ones_like(norms), answer
 
 
-def reduced_gradient(features: Array, labelings: Array, C: float, ask: Ask) -> _Found:
+def reduced_gradient(features: Array, labelings: Array, C: Weight, ask: Ask) -> _Found:
     """SimpleMKL, as in the paper: QPs alone, :func:`propcvx.programs.mkl_inner`."""
     program = mkl_inner(features, labelings, C)
 

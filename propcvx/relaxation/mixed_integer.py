@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from cvxpy import USER_LIMIT
 
-from propcvx.arrays import Array
+from propcvx.arrays import Array, Weight
 from propcvx.checks import check_count, check_number
 from propcvx.errors import InputError, SolverError
 from propcvx.history import History, Round, StopReason
@@ -49,7 +49,7 @@ class MixedInteger(Relaxation):
     seconds: float = 60.0
     max_instances: int = 200
 
-    def _relax(self, features: Array, feasible: FeasibleLabelings, C: float, **how: Any) -> Rounds:
+    def _relax(self, features: Array, feasible: FeasibleLabelings, C: Weight, **how: Any) -> Rounds:
         """The best labeling that was found, with the solver's error counted in."""
         check_number("seconds", self.seconds, above=0.0)
         if len(features) > check_count("max_instances", self.max_instances):
@@ -71,7 +71,8 @@ class MixedInteger(Relaxation):
             name, status, proved = answer.solver, answer.status, lower_bound_of(program)
             found = svm.best(feasible.best(answer.variables["z"] - 0.5)[None])
             best = min(best, found, key=lambda one: one.value)
-        missed = SAFETY * proved + SHORT * max(how["tol"], FEASIBILITY) * C * len(features)
+        total = float(np.broadcast_to(C, len(features)).sum())
+        missed = SAFETY * proved + SHORT * max(how["tol"], FEASIBILITY) * total
         value, labelings, weights = best.value, best.labeling[None], np.ones(1)
         lower, alpha = min(max(0.0, proved - missed), value), np.abs(best.duals)
         record = Round(value, name, status, perf_counter() - started)
@@ -88,14 +89,15 @@ class ContinuousLabels(Relaxation):
     The lower bound is evaluated from the multipliers, by one sort of each bag.
     """
 
-    def _relax(self, features: Array, feasible: FeasibleLabelings, C: float, **how: Any) -> Rounds:
+    def _relax(self, features: Array, feasible: FeasibleLabelings, C: Weight, **how: Any) -> Rounds:
         svm = LabelingSVM(features, C)
         start = starting_point(svm, feasible)
         upper = svm.value(start.labeling, start.weights)
         program = constrained_psvm(features, feasible, C, value=upper, integer=False)
         answer = ask(program, **how)
         sides = [np.maximum(answer.duals[side], 0.0) for side in ("positive", "negative")]
-        positive, negative = np.array(sides) / np.maximum(1.0, sum(sides) / C)
+        both = np.maximum(sum(sides), np.finfo(float).tiny)
+        positive, negative = np.array(sides) * np.minimum(1.0, C / both)
         reach = 1.0 + np.sqrt(2.0 * upper) * np.linalg.norm(features, axis=1)
         lower = _continuous_bound(features, feasible, positive, negative, reach)
         labels = 2.0 * np.clip(answer.variables["z"], 0.0, 1.0) - 1.0
@@ -116,7 +118,7 @@ def starting_point(svm: LabelingSVM, feasible: FeasibleLabelings) -> SolvedLabel
 def _continuous_bound(
     features: Array, feasible: FeasibleLabelings, positive: Array, negative: Array, reach: Array
 ) -> float:
-    r"""The Lagrangian of any multipliers with :math:`a + a^* \le C`, least over z by sorting.
+    r"""The Lagrangian of any multipliers with :math:`a_i + a_i^* \le C_i`, least over z by sorting.
 
     .. math::
 

@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 import numpy as np
 from sklearn.base import BaseEstimator
 
-from propcvx.arrays import Array
+from propcvx.arrays import Array, Weight
 from propcvx.bags import Bags
 from propcvx.errors import SolverError
 from propcvx.history import History, Round, StopReason
@@ -48,7 +48,7 @@ class RelaxationResult(Readable):
     weights : array of shape (n_vectors,)
         :math:`\mu_t \ge 0`.
     alpha : array of shape (n_instances,)
-        Dual variables of the hinge losses, in [0, C].
+        Dual variables of the hinge losses, in [0, C_i].
     labelings : array of shape (n_labelings, n_instances)
         The feasible labelings that were found.
     history : History
@@ -98,7 +98,7 @@ class RelaxationResult(Readable):
             f"weights of the mixture M: {weights}{more}.\n{self.history}"
         )
 
-    def plane(self, features: Array, labeling: Array, C: float) -> Array:
+    def plane(self, features: Array, labeling: Array, C: Weight) -> Array:
         r"""Weights of the separator of a labeling: :math:`F^\top (y \circ \alpha)`.
 
         Parameters
@@ -107,12 +107,12 @@ class RelaxationResult(Readable):
             F.
         labeling : array of shape (n_instances,)
             Real-valued, as rounded from M.
-        C : float
+        C : float or array of shape (n_instances,)
             Weight of the loss.
         """
         return np.asarray(features.T @ (self.alpha * labeling))
 
-    def upper_bound(self, features: Array, labelings: Array, C: float, weights: Array) -> float:
+    def upper_bound(self, features: Array, labelings: Array, C: Weight, weights: Array) -> float:
         """The least value of some feasible labelings, as of ``lower``, to within a solver's error.
 
         Parameters
@@ -120,7 +120,7 @@ class RelaxationResult(Readable):
         features : array of shape (n_instances, rank)
             F.
         labelings : array of shape (n_labelings, n_instances)
-        C : float
+        C : float or array of shape (n_instances,)
             Weight of the loss.
         weights : array of shape (rank,)
             Of a separator that is known.
@@ -160,7 +160,7 @@ class Relaxation(BaseEstimator, ABC):
         self,
         features: Array,
         feasible: FeasibleLabelings,
-        C: float,
+        C: Weight,
         *,
         solver: SolverNames = "auto",
         tol: float = 1e-8,
@@ -175,7 +175,7 @@ class Relaxation(BaseEstimator, ABC):
             F, one row per instance.
         feasible : FeasibleLabelings
             The set :math:`\mathcal{Y}`.
-        C : float
+        C : float or array of shape (n_instances,)
             Weight of the loss.
         solver : str or sequence
             Who solves its programs.
@@ -217,7 +217,7 @@ class Relaxation(BaseEstimator, ABC):
         return reached
 
     @abstractmethod
-    def _relax(self, features: Array, feasible: FeasibleLabelings, C: float, **how: Any) -> Rounds:
+    def _relax(self, features: Array, feasible: FeasibleLabelings, C: Weight, **how: Any) -> Rounds:
         """What is reached, round by round; ``how`` is what :func:`ask` and masters take."""
 
 

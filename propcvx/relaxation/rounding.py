@@ -14,7 +14,7 @@ from types import MappingProxyType
 
 import numpy as np
 
-from propcvx.arrays import Array
+from propcvx.arrays import Array, Weight
 from propcvx.labelings import FeasibleLabelings
 from propcvx.local_search import improved
 from propcvx.losses import HINGE
@@ -26,7 +26,7 @@ TIED = 1e-9
 """Differences closer to 0 than this, relatively, say nothing of the sign."""
 
 
-Rounding = Callable[[RelaxationResult, Array, FeasibleLabelings, float], RoundedLabeling]
+Rounding = Callable[[RelaxationResult, Array, FeasibleLabelings, Weight], RoundedLabeling]
 """``rounding(result, features, feasible, C) -> RoundedLabeling``."""
 
 
@@ -64,10 +64,10 @@ class SoftRounding:
     """
 
     labeling: Callable[[RelaxationResult], Array]
-    sign: Callable[[Array, Array, FeasibleLabelings, float], float]
+    sign: Callable[[Array, Array, FeasibleLabelings, Weight], float]
 
     def __call__(
-        self, result: RelaxationResult, features: Array, feasible: FeasibleLabelings, C: float
+        self, result: RelaxationResult, features: Array, feasible: FeasibleLabelings, C: Weight
     ) -> RoundedLabeling:
         """Round."""
         labeling = self.labeling(result)
@@ -76,7 +76,7 @@ class SoftRounding:
         return RoundedLabeling(sign * labeling, sign * weights)
 
 
-def by_bags(scores: Array, features: Array, feasible: FeasibleLabelings, C: float) -> float:
+def by_bags(scores: Array, features: Array, feasible: FeasibleLabelings, C: Weight) -> float:
     r"""The sign of the smaller bag error on the training bags, as in the paper.
 
     Of equal errors, the sign with which a bag's mean score grows with its proportion; and where
@@ -103,12 +103,13 @@ def by_bags(scores: Array, features: Array, feasible: FeasibleLabelings, C: floa
     if abs(excess) > TIED:
         return -1.0 if excess > 0.0 else 1.0
     means = np.bincount(bags.index, weights=scores) / bags.sizes
-    shares = bags.proportions - bags.proportions.mean()
+    weights = bags.weights_of_bags
+    shares = weights * (bags.proportions - np.average(bags.proportions, weights=weights))
     covariance = float(shares @ (means - means.mean()))
     return -1.0 if covariance < -TIED * np.abs(scores).max() else 1.0
 
 
-def by_objective(scores: Array, features: Array, feasible: FeasibleLabelings, C: float) -> float:
+def by_objective(scores: Array, features: Array, feasible: FeasibleLabelings, C: Weight) -> float:
     """The sign whose nearest feasible labeling has the smaller SVM value; of equal ones, by bags.
 
     Parameters
@@ -170,7 +171,7 @@ class FeasibleRounding:
     polished: bool = False
 
     def __call__(
-        self, result: RelaxationResult, features: Array, feasible: FeasibleLabelings, C: float
+        self, result: RelaxationResult, features: Array, feasible: FeasibleLabelings, C: Weight
     ) -> SolvedLabeling:
         """Round."""
         svm = LabelingSVM(features, C)
@@ -193,7 +194,9 @@ def alternated(
     """
 
     def step(before: SolvedLabeling) -> SolvedLabeling:
-        return svm.solved(feasible.best(HINGE.reduction(svm.features @ before.weights)))
+        relative = svm.C / np.max(svm.C)
+        gains = relative * HINGE.reduction(svm.features @ before.weights)
+        return svm.solved(feasible.best(gains))
 
     return improved(start, step, lambda found: found.value)
 

@@ -8,7 +8,7 @@ from typing import Any, cast
 
 import numpy as np
 
-from propcvx.arrays import Array
+from propcvx.arrays import Array, Weight
 from propcvx.checks import named
 from propcvx.errors import InputError
 from propcvx.history import History
@@ -79,7 +79,7 @@ def relax(
     relaxation: Any,
     features: Array,
     feasible: FeasibleLabelings,
-    C: float,
+    C: Weight,
     on_round: Callable[[RelaxationResult], None],
     **how: Any,
 ) -> RelaxationResult:

@@ -42,16 +42,16 @@ def run_libsvm(program: Program, options: Mapping[str, Any], warm: Any) -> Answe
     Raises
     ------
     UnsupportedSolverError
-        If the box is not that of a labeling and one C.
+        If the box is not that of a labeling and one C, or one of each instance.
     """
     start = perf_counter()
     svm: Any = program.structure
     values = program.values
     y, lower, upper = (values[name] for name in ("y", "lower", "upper"))
-    C = float(np.max(upper - lower))
+    C = upper - lower
     if not np.array_equal([lower, upper], [np.minimum(0.0, C * y), np.maximum(0.0, C * y)]):
         raise UnsupportedSolverError(
-            "solver 'libsvm' needs the parameters of a labeling and one C in svm_dual, as "
+            "solver 'libsvm' needs the parameters of a labeling and C in svm_dual, as "
             "svm_dual_parameters gives them; another solver takes any bounds."
         )
     gram = svm.gram
@@ -76,18 +76,25 @@ def run_libsvm(program: Program, options: Mapping[str, Any], warm: Any) -> Answe
 
 
 def _fit(
-    gram: Array, y: Array, C: float, options: Mapping[str, Any]
+    gram: Array, y: Array, C: Array, options: Mapping[str, Any]
 ) -> tuple[Array, float, int, str]:
-    """LIBSVM's v and bias, its number of steps, and the status."""
-    v = np.zeros_like(y)
-    if abs(y.sum()) == len(y):  # one class: w = 0 and the bias alone classifies
-        return v, float(y[0]), 0, cp.OPTIMAL
-    machine = SVC(C=C, kernel="precomputed", **{"max_iter": MAX_ITER, **options})
+    """LIBSVM's v and bias, its number of steps, and the status.
+
+    Instances with C = 0 are left out; a v that LIBSVM's product of C and its weights has rounded is
+    put on its bound.
+    """
+    v, kept, largest = np.zeros_like(y), np.flatnonzero(C), float(C.max())
+    if len(kept) < len(y):
+        gram = gram[np.ix_(kept, kept)]
+    if len(np.unique(y[kept])) == 1:  # w = 0 and the bias alone classifies
+        return v, float(y[kept[0]]), 0, cp.OPTIMAL
+    machine = SVC(C=largest, kernel="precomputed", **{"max_iter": MAX_ITER, **options})
     with warnings.catch_warnings():  # the status reports the iteration limit
         warnings.simplefilter("ignore", ConvergenceWarning)
         with config_context(assume_finite=True, skip_parameter_validation=True):
-            machine.fit(gram, y)
-    v[machine.support_] = machine.dual_coef_[0]
+            machine.fit(gram, y[kept], C[kept] / largest)
+    v[kept[machine.support_]] = machine.dual_coef_[0]
+    v = np.where(np.abs(v) >= C * (1.0 - 1e-14), y * C, v)
     status = cp.USER_LIMIT if machine.fit_status_ else cp.OPTIMAL
     return v, float(machine.intercept_[0]), int(machine.n_iter_.sum()), status
 

@@ -2,7 +2,7 @@ r"""The conditional exponential model of MeanMap by a Newton method, through Sci
 
 .. math::
 
-    \min_{w, b} \frac1N \sum_i \log(e^{f_i} + e^{-f_i}) - w^\top \hat\mu - b \bar y
+    \min_{w, b} \sum_i s_i \log(e^{f_i} + e^{-f_i}) - w^\top \hat\mu - b \bar y
     + \lambda \|w\|^2, \qquad f_i = w^\top F_i + b
 
 The objective is smooth and convex in r + 1 unknowns; through CVXPY it has 2 N exponential cones.
@@ -41,26 +41,26 @@ def run_logistic(program: Program, options: Mapping[str, Any], warm: Any) -> Ans
     """
     start = perf_counter()
     structure: Any = program.structure
-    features, bias = structure.features, structure.bias
+    features, bias, shares = structure.features, structure.bias, structure.shares
     values = program.values
     n, rank = features.shape
     target, offset = values["mean_operator"], np.zeros(rank)
     ridge = np.full(rank + bias, float(values["lam"]))
     if bias:
-        offset, label = features.mean(axis=0), float(values["mean_label"])
+        offset, label = shares @ features, float(values["mean_label"])
         features = np.column_stack([features - offset, np.ones(n)])
         target, ridge[rank] = np.append(target - label * offset, label), 0.0
-    curvatures = np.mean(np.square(features), axis=0) + 2.0 * ridge
+    curvatures = shares @ np.square(features) + 2.0 * ridge
     unit = 1.0 / np.sqrt(np.where(curvatures > 0.0, curvatures, 1.0))
     rows, target, ridge = unit * features, unit * target, unit**2 * ridge
 
     def value_and_gradient(x: Array) -> tuple[float, Array]:
         scores = rows @ x
-        loss = np.mean(np.logaddexp(scores, -scores)) - target @ x + ridge @ np.square(x)
-        return float(loss), np.tanh(scores) @ rows / n - target + 2.0 * ridge * x
+        loss = shares @ np.logaddexp(scores, -scores) - target @ x + ridge @ np.square(x)
+        return float(loss), (shares * np.tanh(scores)) @ rows - target + 2.0 * ridge * x
 
     def hessian(x: Array) -> Array:
-        curved = (1.0 - np.tanh(rows @ x) ** 2) / n
+        curved = shares * (1.0 - np.tanh(rows @ x) ** 2)
         return (rows.T * curved) @ rows + np.diag(2.0 * ridge)
 
     tol, most = options["tol"], options.get("max_iter", MAX_ITER)

@@ -1,10 +1,11 @@
 r"""A primal-dual interior-point method for the restricted master in its epigraph form, eq:convex_4.
 
-In :math:`x = \alpha / C` the problem is
+With :math:`C_i = C c_i`, C the largest of them, rows of F multiplied by :math:`c_i` and
+:math:`x_i = \alpha_i / C_i` the problem is
 
 .. math::
 
-    \min_{0 \le x \le 1, \beta} \beta - 1^\top x \quad \text{s.t. }
+    \min_{0 \le x \le 1, \beta} \beta - c^\top x \quad \text{s.t. }
     q_t(x) = \tfrac{C}{2} \|F^\top (y_t \circ x)\|^2 \le \beta
 
 with multipliers :math:`\mu_t` of the cuts and :math:`\lambda, \nu` of the box.  The steps are
@@ -32,7 +33,7 @@ import cvxpy as cp
 import numpy as np
 from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
-from propcvx.arrays import Array
+from propcvx.arrays import Array, Weight
 from propcvx.programs import Program
 from propcvx.solvers.solution import Answer
 
@@ -90,12 +91,16 @@ class Scaled:
     labelings: Array
     C: float
     gram: Array | None
+    weights: Array | float = 1.0
 
     @classmethod
-    def of(cls, features: Array, labelings: Array, C: float) -> Scaled:
+    def of(cls, features: Array, labelings: Array, C: Weight) -> Scaled:
         """With the Gram matrix unless T r is much smaller than N."""
-        small = 2 * len(labelings) * features.shape[1] < len(features)
-        return cls(features, labelings, C, None if small else features @ features.T)
+        largest, small = float(np.max(C)), 2 * len(labelings) * features.shape[1] < len(features)
+        weights = C / largest
+        features = np.reshape(weights, (-1, 1)) * features
+        gram = None if small else features @ features.T
+        return cls(features, labelings, largest, gram, weights)
 
     def slopes(self, x: Array) -> Array:
         r"""Gradients :math:`\nabla q_t = C \, y_t \circ K (y_t \circ x)`, one row per t.
@@ -149,9 +154,10 @@ class Scaled:
         """
         t, n = self.labelings.shape
         ones, mu = np.ones(n), np.full(t, 1.0 / t)
-        x = n / max(0.5 * float(np.mean(self.slopes(ones) @ ones)), 2.0 * n) * ones
+        total = float(np.sum(self.weights * ones))
+        x = total / max(0.5 * float(np.mean(self.slopes(ones) @ ones)), 2.0 * total) * ones
         slopes = self.slopes(x)
-        margins, quadratics = mu @ slopes - 1.0, 0.5 * slopes @ x
+        margins, quadratics = mu @ slopes - self.weights, 0.5 * slopes @ x
         low, up = np.maximum(margins, 0.0) + INSIDE, np.maximum(-margins, 0.0) + INSIDE
         slack = float(np.mean(np.concatenate([low * x, up * (1.0 - x)])))
         beta = quadratics.max() + t * slack
@@ -172,8 +178,9 @@ class Bound(NamedTuple):
         """Evaluate both sides of the duality."""
         mu, slopes = mu / mu.sum(), problem.slopes(x)
         quadratics = np.maximum(0.0, 0.5 * slopes @ x)
-        norm, hinge = mu @ np.sqrt(2.0 * quadratics), np.maximum(0.0, 1.0 - mu @ slopes)
-        lower, upper = x.sum() - quadratics.max(), 0.5 * norm**2 + hinge.sum()
+        norm, hinge = mu @ np.sqrt(2.0 * quadratics), np.maximum(0.0, problem.weights - mu @ slopes)
+        lower = np.sum(problem.weights * x) - quadratics.max()
+        upper = 0.5 * norm**2 + hinge.sum()
         gap = (upper - lower) / max(upper, np.finfo(float).tiny)
         return cls(x, mu, quadratics, slopes, float(gap))
 
@@ -211,7 +218,7 @@ def newton_steps(
 
 def advance(problem: Scaled, at: Iterate, bound: Bound) -> Iterate:
     """Mehrotra's step: a predictor, then a corrector with the second order of the products."""
-    dual = at.mu @ bound.slopes - 1.0 - at.low + at.up
+    dual = at.mu @ bound.slopes - problem.weights - at.low + at.up
     cuts = bound.quadratics - at.beta + at.slack
     step, products = newton_steps(problem, at, bound.slopes), at.products()
     predictor = step(dual, cuts, tuple(-product for product in products))
@@ -255,7 +262,7 @@ def run_mkl_interior_point(program: Program, options: Mapping[str, Any], warm: A
     labelings = np.asarray(master.labelings, dtype=np.float64)
     problem = Scaled.of(master.features, labelings, master.C)
     bound, steps = follow(problem, options["tol"], options.get("max_iter", MAX_ITER))
-    variables, duals = master.answer(problem.C * bound.x, bound.mu)
+    variables, duals = master.answer(problem.C * problem.weights * bound.x, bound.mu)
     return Answer(
         cp.OPTIMAL if bound.gap <= options["tol"] else cp.USER_LIMIT,
         variables,

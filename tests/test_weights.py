@@ -1,0 +1,512 @@
+"""Weights of instances: what they multiply, in every method, and what they must not depend on."""
+
+from dataclasses import replace
+
+import cvxpy as cp
+import numpy as np
+import pandas as pd
+import pytest
+import sklearn
+from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.base import clone
+from sklearn.metrics.pairwise import rbf_kernel
+from sklearn.model_selection import GridSearchCV, cross_val_score
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from small_problems import all_labelings, small_problem
+
+from propcvx import (
+    AlterPropSVM,
+    BagKFold,
+    Bags,
+    ConvPropSVM,
+    CuttingPlanes,
+    InvCal,
+    LaplacianMeanMap,
+    MeanMap,
+    MethodStart,
+    RandomStart,
+    bag_target,
+    fit_grid,
+)
+from propcvx.alternating.svm_step import SVMStep, remembered
+from propcvx.errors import InputError
+from propcvx.estimators.starts import Start
+from propcvx.estimators.training import weighted
+from propcvx.labelings import FeasibleLabelings
+from propcvx.losses import HINGE, PROPORTION_LOSSES, best_regression_bias
+from propcvx.metrics import neg_bag_error
+from propcvx.ordering import in_canonical_order
+from propcvx.programs import mkl_epigraph, mkl_group, svm_dual, svm_dual_parameters
+from propcvx.solvers import solve
+
+pytestmark = pytest.mark.filterwarnings(
+    "ignore::propcvx.errors.InaccurateSolutionWarning", "ignore::propcvx.errors.IllPosedWarning"
+)
+
+METHODS = {
+    "mean_map": MeanMap(),
+    "laplacian_mean_map": LaplacianMeanMap(),
+    "inv_cal": InvCal(),
+    "alter": AlterPropSVM(n_init=2, random_state=0),
+    "conv": ConvPropSVM(),
+}
+ACCURATE = {
+    "mean_map": MeanMap(solver_tol=1e-12),
+    "mean_map, sum": MeanMap(likelihood="sum", solver_tol=1e-12),
+    "mean_map, no bias": MeanMap(fit_intercept=False, solver_tol=1e-12),
+    "inv_cal": InvCal(epsilon=0.1, solver_tol=1e-12),
+    "alter": AlterPropSVM(n_init=1, random_state=0, solver_tol=1e-12),
+    "alter, squared": AlterPropSVM(
+        n_init=1, random_state=0, instance_loss="squared_hinge", solver_tol=1e-12
+    ),
+    "conv": ConvPropSVM(solver="mkl_interior_point", solver_tol=1e-12),
+    "conv, constant": ConvPropSVM(
+        intercept="constant", solver="mkl_interior_point", solver_tol=1e-12
+    ),
+    "diffrac": ConvPropSVM(relaxation="diffrac"),
+}
+each_method = pytest.mark.parametrize("method", METHODS.values(), ids=METHODS)
+PROBLEM = small_problem(0, sizes=(4, 5, 6, 3), n_features=2)
+X, Y, LABELS = PROBLEM.X, PROBLEM.y, PROBLEM.labels
+WEIGHTS = np.random.RandomState(1).choice([0.0, 0.5, 1.0, 2.0, 3.0], size=len(Y))
+POSITIVE = np.random.RandomState(1).uniform(0.2, 3.0, size=len(Y))
+
+
+def of_weight(method, value):
+    """A method, and the value of what multiplies its loss."""
+    name = next(name for name in ("C", "C_p", "lam") if name in method.get_params())
+    return clone(method).set_params(**{name: 1.0 / value if name == "lam" else value})
+
+
+# --- what weights mean ------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kernel", ["linear", "rbf"])
+@pytest.mark.parametrize("C", [1e-3, 1.0, 1e3])
+@pytest.mark.parametrize("method", ACCURATE.values(), ids=ACCURATE)
+def test_a_label_of_weight_two_is_two_of_them_and_one_of_weight_zero_none(method, C, kernel):
+    random = np.random.RandomState(0)
+    labels = np.where(random.rand(len(X)) < 0.2, -LABELS, LABELS)
+    counts = random.randint(0, 4, len(X))
+    clf = of_weight(method, C).set_params(kernel=kernel, gamma=0.5)
+    one = clone(clf).fit(X, labels, sample_weight=counts)
+    other = clone(clf).fit(X.repeat(counts, axis=0), labels.repeat(counts))
+    scores, expected = one.decision_function(X), other.decision_function(X)
+    assert_allclose(scores, expected, rtol=0.0, atol=1e-4 * np.abs(expected).max())
+    assert one.objective_ == pytest.approx(other.objective_, rel=1e-6)
+
+
+@pytest.mark.parametrize("factor", [1e-3, 7.0, 1e3])
+@pytest.mark.parametrize("C", [1e-6, 1e-3, 1.0, 1e3, 1e6])
+@pytest.mark.parametrize("name", ["inv_cal", "alter", "conv"])
+def test_one_weight_of_all_multiplies_c(name, C, factor):
+    """Of exactly equal weights; and of almost equal ones, where the answer is one of one start."""
+    y = bag_target(Y["bag"], [0.25, 0.4, 0.5, 2 / 3])
+    expected = of_weight(METHODS[name], C * factor).fit(X, y)
+    clf = of_weight(METHODS[name], C).fit(X, y, sample_weight=np.full(len(y), factor))
+    assert_allclose(clf.decision_function(X), expected.decision_function(X), rtol=1e-9)
+    start = {"init": InvCal(), "annealing": False, "max_iter": 1} if name == "alter" else {}
+    almost = factor * (1.0 + 1e-13 * np.arange(len(y)))
+    expected = of_weight(METHODS[name], C * factor).set_params(**start).fit(X, y)
+    clf = of_weight(METHODS[name], C).set_params(**start).fit(X, y, sample_weight=almost)
+    assert clf.objective_ == pytest.approx(expected.objective_, rel=1e-4)
+    size = np.abs(expected.decision_function(X)).max()
+    assert_allclose(clf.decision_function(X), expected.decision_function(X), atol=1e-2 * size)
+
+
+@pytest.mark.parametrize("lam", [1e-6, 1.0, 1e6])
+@pytest.mark.parametrize("factor", [1e-3, 1e3])
+def test_one_weight_of_all_divides_lam_of_the_sum_alone(lam, factor):
+    ones = np.full(len(Y), factor)
+    for method in (MeanMap(lam, solver_tol=1e-12), LaplacianMeanMap(lam, solver_tol=1e-12)):
+        assert_allclose(
+            clone(method).fit(X, Y, ones).coef_, clone(method).fit(X, Y).coef_, rtol=1e-9
+        )
+        total = clone(method).set_params(likelihood="sum")
+        expected = clone(total).set_params(lam=lam / factor).fit(X, Y)
+        assert_allclose(total.fit(X, Y, ones).coef_, expected.coef_, rtol=1e-6)
+
+
+@pytest.mark.parametrize("bag_weights", ["bag", "size"])
+def test_mean_map_is_that_of_weighted_means(bag_weights):
+    clf = MeanMap(0.1, bag_weights=bag_weights, solver_tol=1e-12).fit(X, Y, POSITIVE)
+    member = Y["bag"] == np.arange(4)[:, None]
+    totals, n, p = member @ POSITIVE, member.sum(axis=1), PROBLEM.bags.proportions
+    means = (member * POSITIVE) @ X / totals[:, None]
+    roots = np.sqrt(totals / n * (n if bag_weights == "size" else 1.0))[:, None]
+    classes = np.linalg.lstsq(roots * np.column_stack([p, 1.0 - p]), roots * means)[0]
+    assert_allclose(clf.class_means_, classes, atol=1e-9)
+    prior, shares = totals @ p / totals.sum(), POSITIVE / POSITIVE.sum()
+    slopes = shares * np.tanh(clf.decision_function(X))
+    operator = prior * classes[0] - (1.0 - prior) * classes[1]
+    assert_allclose(slopes @ X - operator + 0.2 * clf.coef_[0], 0.0, atol=1e-8)
+    assert slopes.sum() == pytest.approx(2.0 * prior - 1.0)
+
+
+@pytest.mark.parametrize("bag_weights", ["bag", "size", np.array([1.0, 5.0, 0.1, 2.0])])
+@pytest.mark.parametrize("C_p", [1e-4, 1.0, 1e4])
+def test_inv_cal_is_that_of_weighted_means_and_bags(bag_weights, C_p):
+    y, n = bag_target(Y["bag"], p := np.array([0.25, 0.4, 0.5, 2 / 3])), PROBLEM.bags.sizes
+    own = {"bag": np.ones(4), "size": n}[bag_weights] if isinstance(bag_weights, str) else None
+    member = Y["bag"] == np.arange(4)[:, None]
+    totals = member @ WEIGHTS
+    means = (member * WEIGHTS) @ X / totals[:, None]
+    costs = C_p * (bag_weights if own is None else own) * totals / n
+    w, b = cp.Variable(2), cp.Variable()
+    misses = cp.pos(cp.abs(np.log(p / (1.0 - p)) - means @ w - b) - 0.1)
+    problem = cp.Problem(cp.Minimize(0.5 * cp.sum_squares(w) + costs @ misses))
+    best = problem.solve("CLARABEL")
+    clf = InvCal(C_p, 0.1, bag_weights=bag_weights, solver_tol=1e-10).fit(X, y, WEIGHTS)
+    assert clf.objective_ == pytest.approx(best, rel=1e-5)
+    assert_allclose(clf.coef_[0], w.value, atol=1e-3 * np.abs(w.value).max())
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_the_bias_of_inv_cal_is_a_weighted_median(seed):
+    random = np.random.RandomState(seed)
+    targets, scores, widths = random.randn(3, 7)
+    widths, weights = np.abs(widths) / 4, random.randint(0, 4, 7).astype(float)
+    found = best_regression_bias(targets, widths, scores, weights)
+    k = np.arange(7).repeat(weights.astype(int))
+    assert found == pytest.approx(best_regression_bias(targets[k], widths[k], scores[k]))
+    loss = [
+        weights @ np.maximum(0.0, np.abs(targets - scores - b) - widths)
+        for b in (found, *np.concatenate([targets - scores - widths, targets - scores + widths]))
+    ]
+    assert loss[0] <= min(loss) + 1e-12
+
+
+def svm_value(features, labels, C, bias=False):
+    """The value of the weighted SVM of a labeling, stated here anew."""
+    w, b = cp.Variable(features.shape[1]), cp.Variable() if bias else 0.0
+    losses = cp.pos(1.0 - cp.multiply(labels, features @ w + b))
+    problem = cp.Problem(cp.Minimize(0.5 * cp.sum_squares(w) + C @ losses))
+    return problem.solve("CLARABEL", tol_gap_abs=1e-12, tol_gap_rel=1e-9)
+
+
+@pytest.mark.parametrize("loss", ["absolute", "squared"])
+@pytest.mark.parametrize("C", [1e-6, 1.0, 1e3])
+def test_alter_ends_in_a_minimum_of_the_weighted_objective(C, loss):
+    """No other labels of a bag are better for its scores, nor another plane for its labels."""
+    clf = AlterPropSVM(C, 2.0 * C, proportion_loss=loss, n_init=3, random_state=0, solver_tol=1e-9)
+    clf.fit(X, Y, WEIGHTS)
+    bags, scores, norm = PROBLEM.bags, clf.decision_function(X), clf.coef_[0] @ clf.coef_[0]
+
+    def objective(labels, hinge):
+        gaps = bags.proportions_of(labels) - bags.proportions
+        return hinge + 2.0 * C * bags.sizes @ PROPORTION_LOSSES[loss].of(gaps)
+
+    def own(labels):
+        losses = WEIGHTS * np.maximum(0.0, 1.0 - labels * scores)
+        return objective(labels, 0.5 * norm + C * losses.sum())
+
+    assert clf.objective_ == pytest.approx(own(clf.labeling_), rel=1e-6)
+    best = objective(clf.labeling_, svm_value(X, clf.labeling_, C * WEIGHTS, bias=True))
+    assert clf.objective_ == pytest.approx(best, rel=1e-5)
+    for members in bags.members:
+        for code in range(2 ** len(members)):
+            other = clf.labeling_.copy()
+            other[members] = 2.0 * (code >> np.arange(len(members)) & 1) - 1.0
+            assert own(other) >= clf.objective_ * (1.0 - 1e-4)
+
+
+# --- bounds -----------------------------------------------------------------------------------
+
+SMALL = small_problem(3, sizes=(3, 4, 2), n_features=2, known=0.2)
+RELAXATIONS = {
+    **{name: name for name in ("cutting_planes", "lifted", "continuous_labels", "mixed_integer")},
+    "all cuts": CuttingPlanes(oracle="exhaustive", max_cuts=30),
+    "epigraph": CuttingPlanes(master="epigraph", oracle="exhaustive", max_cuts=30),
+    "reduced_gradient": CuttingPlanes(master="reduced_gradient", oracle="sweep", max_cuts=5),
+    "eigenvalue": CuttingPlanes(oracle="eigenvalue", max_cuts=30),
+    "semidefinite": CuttingPlanes(oracle="semidefinite", max_cuts=30),
+}
+
+
+def weights_of(kind, n):
+    random = np.random.RandomState(5)
+    if kind == "zeros":
+        return random.choice([0.0, 1.0, 2.0], n)
+    return 10.0 ** random.uniform(-3.0, 3.0, n) if kind == "wide" else random.uniform(0.2, 3.0, n)
+
+
+@pytest.mark.parametrize("kind", ["uniform", "zeros", "wide"])
+@pytest.mark.parametrize("C", [1e-6, 1.0, 1e3])
+@pytest.mark.parametrize("name", RELAXATIONS)
+def test_bounds_hold_for_the_weighted_problem(name, C, kind):
+    weights = weights_of(kind, len(SMALL.X))
+    feasible = FeasibleLabelings.of(SMALL.bags, 0.0)
+    features = SMALL.X - np.average(SMALL.X, axis=0, weights=weights)
+    best = min(svm_value(features, labels, C * weights) for labels in all_labelings(feasible))
+    clf = ConvPropSVM(C, relaxation=RELAXATIONS[name], rounding="polished")
+    clf.fit(SMALL.X, SMALL.y, sample_weight=weights)
+    assert (clf.relaxation_.alpha <= C * weights * (1.0 + 1e-12)).all()
+    if clf.bounds_ is None:
+        assert name == "cutting_planes"
+        return
+    assert clf.bounds_.lower <= best * (1.0 + 1e-6)
+    assert clf.bounds_.upper >= best * (1.0 - 1e-6)
+    if name == "mixed_integer":
+        assert clf.bounds_.upper == pytest.approx(best, rel=1e-6)
+    if name in ("all cuts", "lifted"):  # the bound says something
+        equal = ConvPropSVM(C * weights.mean(), relaxation=RELAXATIONS[name])
+        equal.fit(SMALL.X, SMALL.y)
+        assert clf.bounds_.lower > 0.1 * best or equal.bounds_.gap > 0.5
+
+
+@pytest.mark.parametrize("C", [1e-6, 1.0, 1e6])
+def test_diffrac_bounds_the_weighted_square_loss(C):
+    weights = weights_of("zeros", len(SMALL.X))
+    features = SMALL.X - np.average(SMALL.X, axis=0, weights=weights)
+    values = []
+    for y in all_labelings(FeasibleLabelings.of(SMALL.bags, 0.0)):
+        rows = np.sqrt(2.0 * C * weights)[:, None] * features
+        system = np.vstack([rows, np.eye(2)])
+        wanted = np.append(np.sqrt(2.0 * C * weights) * y, np.zeros(2))
+        w = np.linalg.lstsq(system, wanted)[0]
+        values.append(0.5 * np.square(system @ w - wanted).sum())
+    clf = ConvPropSVM(C, relaxation="diffrac").fit(SMALL.X, SMALL.y, weights)
+    assert clf.bounds_.lower <= min(values) * (1.0 + 1e-6)
+    assert clf.bounds_.upper == pytest.approx(min(values), rel=0.2)
+    assert clf.bounds_.upper >= min(values) * (1.0 - 1e-6)
+
+
+@pytest.mark.parametrize("C", [1.0, 1e4, 1e8])
+def test_bounds_hold_for_the_gram_matrix_less_its_weighted_mean(C):
+    """Instances that are almost equal: the features leave a part of the matrix out."""
+    random = np.random.RandomState(0)
+    points = np.tile(random.randn(4, 2), (2, 1)) + 1e-5 * random.randn(8, 2)
+    y, weights = bag_target(np.arange(8) // 4, [0.5, 0.5]), np.append(np.full(7, 0.01), 1.0)
+    gram = rbf_kernel(points, gamma=0.5)
+    centring = np.eye(8) - np.outer(np.ones(8), weights / weights.sum())
+    values, vectors = np.linalg.eigh(centring @ gram @ centring.T)
+    features = vectors * np.sqrt(np.maximum(values, 0.0))
+    feasible = FeasibleLabelings.of(Bags.from_target(y), 0.0)
+    best = min(svm_value(features, one, C * weights) for one in all_labelings(feasible))
+    exact = CuttingPlanes(oracle="exhaustive", max_cuts=40)
+    clf = ConvPropSVM(C, kernel="rbf", gamma=0.5, relaxation=exact)
+    assert clf.fit(points, y, weights).bounds_.lower <= best * (1.0 + 1e-6)
+
+
+# --- solvers ----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kind", ["uniform", "zeros", "wide"])
+@pytest.mark.parametrize("C", [1e-6, 1.0, 100.0])
+@pytest.mark.parametrize("n_features", [3, 60])
+def test_solvers_of_one_structure_take_a_c_for_each_instance(n_features, C, kind):
+    random = np.random.RandomState(0)
+    F, labels = random.randn(30, n_features), random.choice([-1.0, 1.0], (2, 30))
+    each = C * weights_of(kind, 30)
+    svm = svm_dual(F).set(**svm_dual_parameters(labels[0], each))
+    wanted = svm_value(F, labels[0], each, bias=True)
+    for solver in ("libsvm", "newton"):
+        assert solve(svm, solver, tol=1e-6).value == pytest.approx(wanted, rel=1e-5)
+    group = solve(mkl_group(F, labels, each), "clarabel", tol=1e-8).value
+    for program in (mkl_group(F, labels, each), mkl_epigraph(F, labels, each)):
+        answer = solve(program, "mkl_interior_point", tol=1e-8)
+        assert abs(answer.value) == pytest.approx(group, rel=1e-6)
+
+
+def test_libsvm_with_weights_is_asked_only_for_those_that_weigh():
+    F, labels = np.random.RandomState(0).randn(8, 2), np.tile([-1.0, 1.0], 4)
+    each = np.where(labels > 0, 0.0, 1.0)
+    answer = solve(svm_dual(F).set(**svm_dual_parameters(labels, each)), "libsvm")
+    assert_array_equal(answer.variables["v"], 0.0)
+    assert answer.duals["balance"] == -1.0
+
+
+# --- what they do not depend on ---------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kernel", ["linear", "rbf", "precomputed"])
+@pytest.mark.parametrize("discrete", [False, True])
+@each_method
+def test_permuted_with_their_rows_they_give_the_same(method, discrete, kernel):
+    """Also where instances of a bag are equal and differ in their weights alone."""
+    data, random = np.round(X) if discrete else X, np.random.RandomState(3)
+    new, gamma = random.randn(5, 2), {"kernel": kernel, "gamma": 0.5}
+    for _ in range(3):
+        order, names = random.permutation(len(Y)), random.permutation(4)
+        shares = dict(zip(names.tolist(), PROBLEM.bags.proportions, strict=True))
+        given = [(data, Y, WEIGHTS), (data[order], bag_target(names[Y["bag"]][order], shares))]
+        scores = []
+        for rows, y, weights in (given[0], (*given[1], WEIGHTS[order])):
+            grams = (rows @ rows.T, new @ rows.T) if kernel == "precomputed" else (rows, new)
+            clf = clone(method).set_params(**gamma).fit(grams[0], y, weights)
+            scores.append((clf.objective_, clf.decision_function(grams[1])))
+        assert scores[0][0] == scores[1][0]
+        assert_allclose(scores[1][1], scores[0][1], rtol=1e-9, atol=1e-9)
+
+
+@pytest.mark.parametrize("precomputed", [False, True])
+def test_the_canonical_order_has_weights_in_it(precomputed):
+    """And exchanging two equal instances of a bag together with their weights changes nothing."""
+    data, random = np.round(X), np.random.RandomState(0)
+    matrix, seen = data @ data.T if precomputed else data, []
+    for _ in range(5):
+        order = random.permutation(len(Y))
+        rows = matrix[order][:, order] if precomputed else matrix[order]
+        bags = weighted(Bags.from_target(Y[order]), WEIGHTS[order])
+        found = in_canonical_order(bags, rows, precomputed=precomputed)
+        assert_array_equal(found.weights * found.mean_weight, WEIGHTS[order][found.rows])
+        seen.append((data[order][found.rows], found.index, found.weights))
+    for one in seen[1:]:
+        assert all(map(np.array_equal, one, seen[0]))
+
+
+@each_method
+def test_swapped_classes_have_the_opposite_scores(method):
+    one = clone(method).fit(X, Y, WEIGHTS)
+    swapped = bag_target(Y["bag"], 1.0 - PROBLEM.bags.proportions)
+    two = clone(method).fit(X, swapped, WEIGHTS)
+    assert_allclose(two.decision_function(X), -one.decision_function(X), atol=1e-9)
+    assert not np.allclose(clone(method).fit(X, Y).decision_function(X), one.decision_function(X))
+
+
+# --- where they travel ------------------------------------------------------------------------
+
+
+class Watching(Start):
+    """Notes what it is asked with."""
+
+    def __init__(self, seen):
+        self.seen, self.annealing, self.repeats = seen, False, 1
+
+    def labeling(self, features, bags, random):
+        self.seen.append((features, bags.weights))
+        return np.where(bags.labels == 0, 1.0, bags.labels)
+
+
+@pytest.mark.parametrize("selection", ["objective", "bag_error"])
+def test_starts_get_the_weights_of_their_instances(selection):
+    seen = []
+    starts = [Watching(seen), MethodStart("inv_cal", annealing=False)]
+    AlterPropSVM(init=starts, selection=selection, random_state=0).fit(X, Y, 10.0 * POSITIVE)
+    of_row = {tuple(row): weight for row, weight in zip(X, POSITIVE, strict=True)}
+    assert len(seen) == 1 if selection == "objective" else len(seen) >= 4
+    for features, weights in seen:
+        assert_allclose(weights, [of_row[tuple(row)] / POSITIVE.mean() for row in features])
+
+
+def test_a_method_as_a_start_is_fitted_with_weights():
+    start = AlterPropSVM(init=InvCal(), annealing=False, max_iter=1)
+    weights = np.where(LABELS > 0, 100.0, 1.0) * POSITIVE
+    one, other = clone(start).fit(X, Y, weights), clone(start).fit(X, Y)
+    assert one.history_[0].objective != other.history_[0].objective
+    relative = weights / weights.mean()
+    scores = InvCal().fit(X, Y, relative).decision_function(X)
+    nearest = FeasibleLabelings.nearest(PROBLEM.bags).best(scores)
+    hinge = svm_value(X, nearest, relative * weights.mean(), bias=True)
+    gaps = PROBLEM.bags.proportions_of(nearest) - PROBLEM.bags.proportions
+    cost = hinge + 10.0 * PROBLEM.bags.sizes @ np.abs(gaps)
+    assert one.history_[0].objective == pytest.approx(cost, rel=1e-4)
+
+
+def test_a_remembered_svm_is_one_of_the_same_weights():
+    labeling, solved = np.where(LABELS > 0, 1.0, -1.0), {}
+    steps = [
+        SVMStep(X, tol=1e-9, loss=replace(HINGE, weights=weights))
+        for weights in (POSITIVE, POSITIVE[::-1], 1.0)
+    ]
+    found = [remembered(step, solved)(labeling, 1.0).weights for step in steps]
+    again = [remembered(step, solved)(labeling, 1.0).weights for step in steps]
+    assert_array_equal(again, found)
+    for step, weights in zip(steps, found, strict=True):
+        assert_array_equal(step(labeling, 1.0).weights, weights)
+    assert len(solved) == 3
+
+
+@each_method
+def test_a_grid_gives_what_fits_of_their_own_give(method):
+    name = next(name for name in ("C", "C_p", "lam") if name in method.get_params())
+    for model in fit_grid(method, X, Y, {name: [0.1, 1.0]}, sample_weight=WEIGHTS):
+        alone = clone(model).fit(X, Y, WEIGHTS)
+        assert_array_equal(alone.decision_function(X), model.decision_function(X))
+
+
+def test_weights_of_a_loss_are_multiplied():
+    own, start = replace(HINGE, weights=POSITIVE), AlterPropSVM(init=LABELS, annealing=False)
+    one = clone(start).set_params(instance_loss=own).fit(X, Y, WEIGHTS)
+    two = clone(start).fit(X, Y, WEIGHTS * POSITIVE)
+    assert one.objective_ == pytest.approx(two.objective_, rel=1e-5)
+    assert one.objective_ != pytest.approx(clone(start).fit(X, Y, WEIGHTS).objective_, rel=1e-2)
+
+
+# --- scikit-learn -----------------------------------------------------------------------------
+
+
+@each_method
+def test_weights_are_routed_through_pipelines_and_searches(method):
+    with sklearn.config_context(enable_metadata_routing=True):
+        asked = clone(method).set_fit_request(sample_weight=True)
+        pipeline = make_pipeline(StandardScaler().set_fit_request(sample_weight=False), asked)
+        fitted = clone(pipeline).fit(X, Y, sample_weight=WEIGHTS)
+        rows = StandardScaler().fit_transform(X)
+        alone = clone(method).fit(rows, Y, WEIGHTS)
+        assert_array_equal(fitted.decision_function(X), alone.decision_function(rows))
+        folds = BagKFold(2, random_state=0)
+        scored = {"cv": folds, "scoring": neg_bag_error}
+        found = cross_val_score(pipeline, X, Y, **scored, params={"sample_weight": POSITIVE})
+        expected = [
+            clone(pipeline)
+            .fit(X[train], Y[train], sample_weight=POSITIVE[train])
+            .score(X[test], Y[test])
+            for train, test in folds.split(X, Y)
+        ]
+        assert_array_equal(found, expected)
+        grid = {f"{type(method).__name__.lower()}__kernel": ["linear", "rbf"]}
+        search = GridSearchCV(pipeline, grid, **scored, error_score="raise")
+        search.fit(X, Y, sample_weight=POSITIVE)
+        best = clone(pipeline).set_params(**search.best_params_)
+        best.fit(X, Y, sample_weight=POSITIVE)
+        assert_array_equal(search.decision_function(X), best.decision_function(X))
+
+
+@each_method
+@pytest.mark.parametrize("kind", [list, tuple, pd.Series])
+def test_weights_may_be_any_sequence(method, kind):
+    given = kind(WEIGHTS.tolist())
+    scores = clone(method).fit(X, Y, given).decision_function(X)
+    assert_array_equal(clone(method).fit(X, Y, WEIGHTS).decision_function(X), scores)
+
+
+BAD = {
+    "negative": np.append(-1.0, np.ones(17)),
+    "not a number": np.append(np.nan, np.ones(17)),
+    "infinite": np.append(np.inf, np.ones(17)),
+    "zero": np.zeros(18),
+    "too few": np.ones(17),
+    "a matrix": np.ones((18, 1)),
+    "a number": 2.0,
+    "words": ["heavy"] * 18,
+    "a sum that overflows": np.full(18, 1e308),
+}
+
+
+@pytest.mark.filterwarnings("ignore:overflow")
+@each_method
+@pytest.mark.parametrize("weights", BAD.values(), ids=BAD)
+def test_what_are_no_weights(method, weights):
+    with pytest.raises(InputError, match=r"sample_weight must be .* shape \(18,\)"):
+        clone(method).fit(X, Y, sample_weight=weights)
+
+
+def test_a_bag_without_weight_has_no_say_in_its_mean():
+    """It stays, as its other instances may: its instances count the same, its loss is 0."""
+    without = np.where(Y["bag"] == 1, 0.0, POSITIVE)
+    kept = Y["bag"] != 1
+    y = bag_target(np.unique(Y["bag"][kept], return_inverse=True)[1], [0.25, 0.5, 2 / 3])
+    whole = bag_target(Y["bag"], [0.25, 0.4, 0.5, 2 / 3])
+    for method in (MeanMap(solver_tol=1e-12), InvCal(solver_tol=1e-12)):
+        one = clone(method).fit(X, whole, without)
+        two = clone(method).fit(X[kept], y, POSITIVE[kept])
+        assert_allclose(one.decision_function(X), two.decision_function(X), atol=1e-6)
+
+
+def test_a_random_start_is_that_of_the_instances_in_order():
+    """Weights move no random labels to other instances unless equal instances are told apart."""
+    clf = AlterPropSVM(init=RandomStart(3, annealing=False), random_state=0, max_iter=1)
+    one, two = (clone(clf).fit(X, Y, weights) for weights in (None, 1.0 + 1e-9 * POSITIVE))
+    assert_allclose(one.start_objectives_, two.start_objectives_, rtol=1e-4)
