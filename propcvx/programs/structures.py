@@ -295,7 +295,7 @@ def best_logistic_bias(scores: Array, mean_label: float, shares: Array) -> float
     def excess(b: float) -> float:
         return float(shares @ np.tanh(scores + b)) - mean_label
 
-    return float(brentq(excess, low, high, xtol=np.finfo(float).tiny))
+    return float(brentq(excess, low, high, xtol=np.finfo(float).tiny, maxiter=5000))
 
 
 def relative_gap(lower: float, upper: float) -> float:
