@@ -317,7 +317,7 @@ def test_methods_of_means_drop_bags_without_a_proportion(method):
     assert len(with_all.labeling_) == 15
 
 
-@pytest.mark.parametrize("fit", [*METHODS.values(), certify], ids=str)
+@pytest.mark.parametrize("fit", [*METHODS.values(), certify], ids=[*METHODS, "certify"])
 def test_nothing_known_is_an_error_that_names_the_remedy(fit):
     y = bag_target([0, 0, 1], [None, None])
     with pytest.raises(InputError, match=r"one bag with proportion 0.5, and allow a tolerance"):
