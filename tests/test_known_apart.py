@@ -75,12 +75,12 @@ def test_the_fit_is_that_to_the_bags_by_hand(method, weights, kernel, seed):
     one = clone(method).set_params(kernel=kernel)
     other = clone(one)
     if "bag_weights" in one.get_params():
-        given = {0: 1.0, 1: 3.0, 2: 5.0}
+        given = {0: 1.0, 1: 3.0, 2: 5.0} if weights == "given" else dict.fromkeys(range(3), 1.0)
         of_ids = {bag: 0.0 for bag in ids}
         for row, bag in enumerate(ids):
             of_ids[bag] += given[problem.y["bag"][row]] / problem.bags.sizes[problem.y["bag"][row]]
         one.set_params(bag_weights=given if weights == "given" else weights)
-        other.set_params(bag_weights=of_ids if weights == "given" else weights)
+        other.set_params(bag_weights="size" if weights == "size" else of_ids)
     one, other = one.fit(problem.X, problem.y), other.fit(problem.X, by_hand)
     check_same(one, other, problem.X)
 
@@ -89,6 +89,7 @@ def test_the_fit_is_that_to_the_bags_by_hand(method, weights, kernel, seed):
 @pytest.mark.parametrize("method", METHODS, ids=lambda method: type(method).__name__)
 def test_all_labels_known_is_a_bag_each(method):
     problem = small_problem(0, (6, 6, 6), known=1.0)
+    method = clone(method).set_params(bag_weights="size")
     by_bags, by_labels = (clone(method).fit(problem.X, y) for y in (problem.y, problem.labels))
     check_same(by_bags, by_labels, problem.X)
 

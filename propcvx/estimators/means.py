@@ -106,9 +106,9 @@ class MeanMap(_BagMeanClassifier):
     fit_intercept : bool
         Whether there is an (unregularised) bias.
     bag_weights : "bag", "size", array of shape (n_bags,), dict or pandas Series
-        Weights of the bags in the least squares: equal, by number of instances, or as given.  A
-        label known inside a bag is a bag of one, whose share of a given weight is that of one
-        instance.
+        Weights of the bags in the least squares: equal, by number of instances, or as given.
+        Labels known inside a bag are bags of one, and share its weight with the rest by the number
+        of instances.
     kernel : str or callable
         ``"linear"``, ``"rbf"``, ``"exponential"``, ``"poly"``, ``"precomputed"``, or a callable;
         see :class:`propcvx.kernels.Kernel`.
@@ -233,6 +233,8 @@ class InvCal(_BagMeanClassifier):
         Divide epsilon by :math:`p_k (1 - p_k)`, so that it is in units of the proportion.
     bag_weights : "bag", "size", array of shape (n_bags,), dict or pandas Series
         What C_p is multiplied by: 1 (the paper), the bag's number of instances, or as given.
+        Labels known inside a bag are bags of one, and share its weight with the rest by the number
+        of instances.
     kernel : str or callable
         ``"linear"``, ``"rbf"``, ``"exponential"``, ``"poly"``, ``"precomputed"``, or a callable;
         see :class:`propcvx.kernels.Kernel`.

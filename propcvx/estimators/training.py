@@ -156,12 +156,13 @@ def bag_weights(weights: Any, bags: Bags) -> Array:
     """Weight of each bag: 1 for ``"bag"``, its number of instances for ``"size"``, or as given.
 
     An array is in the order of the sorted ids; a dict or Series is keyed by bag id, and may have
-    other bags too.  Of what is given for a bag, labels that are apart and the rest
-    (:meth:`Bags.with_known_apart`) have their share by the number of instances.
+    other bags too.  Labels that are apart and the rest of their bag
+    (:meth:`Bags.with_known_apart`) share its weight by the number of instances.
     """
     if isinstance(weights, str):
-        check_choice("bag_weights", weights, ("bag", "size"))
-        return bags.sizes.astype(float) if weights == "size" else np.ones(bags.n_bags)
+        if check_choice("bag_weights", weights, ("bag", "size")) == "size":
+            return bags.sizes.astype(float)
+        weights = np.ones(len(np.unique(bags.codes)))
     given = bags.each("bag_weights", weights)
     if given is None or (given <= 0).any():
         raise InputError(
