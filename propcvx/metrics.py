@@ -109,10 +109,13 @@ def least_error_bias(scores: Array, bags: Bags) -> float:
 
 def _errors_of_top(order: Indices, bags: Bags) -> Array:
     """Bag error of the labelings whose positives are the first 0, 1, ... instances of an order."""
-    bag, wanted = bags.index[order], bags.proportions * bags.sizes
-    by_bag = np.argsort(bag, kind="stable")
-    before = np.empty(len(order), dtype=np.intp)  # positives of the same bag
-    before[by_bag] = np.arange(len(order)) - np.repeat(bags.starts, bags.sizes)
+    wanted, sizes = bags.proportions * bags.sizes, bags.sizes
+    instance, bag = bags.pairs
+    place = np.argsort(order)[instance]
+    by_bag = np.lexsort((place, bag))
+    bag, place = bag[by_bag], place[by_bag]
+    before = np.arange(len(bag)) - np.repeat(np.cumsum(sizes) - sizes, sizes)  # in the same bag
     rises = np.abs(before + 1 - wanted[bag]) - np.abs(before - wanted[bag])
-    errors = np.cumsum(np.concatenate([[0.0], rises / bags.sizes[bag]]))
+    rises = np.bincount(place, rises / sizes[bag], len(order))
+    errors = np.cumsum(np.concatenate([[0.0], rises]))
     return (bags.proportions.sum() + errors) / bags.n_bags

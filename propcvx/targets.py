@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -33,10 +34,11 @@ def bag_target(
     Parameters
     ----------
     bags : sequence of hashable, length n_instances
-        The bag each instance is in.  Any hashable ids.
+        The bag each instance is in.  Any hashable ids.  Of bags that cross, a list of several such
+        lists or arrays, one for each grouping of the same instances.
     proportions : array of shape (n_bags,), dict or pandas Series
         Share of positive instances of each bag, in [0, 1].  An array is in the order of the
-        sorted bag ids; a dict or Series is keyed by bag id.
+        sorted bag ids; a dict or Series is keyed by bag id.  A list of these for several groupings.
     labels : array of shape (n_instances,), optional
         Labels known beside the proportions: -1, +1, or 0 where unknown.  Labels that seem to have 0
         for negatives, because all positives are known and nothing else, are refused.
@@ -47,7 +49,9 @@ def bag_target(
         Fields ``bag`` (the bag's position among the sorted ids), ``proportion``, ``size``
         (instances in the whole bag, which makes a split through a bag detectable) and ``label``.
         Its dtype carries the sorted ids as metadata, which slices keep, so that messages can name
-        bags as you do.
+        bags as you do.  With P > 1 groupings, the first three fields have P entries, and the
+        sorted ids of the second grouping come after those of the first, and so on; where an id is
+        in two groupings, messages and results call all bags ``(number of the grouping, id)``.
 
     Raises
     ------
@@ -61,7 +65,18 @@ def bag_target(
     array([0.5, 0.5, 1. , 1. ])
     >>> y["size"]
     array([2, 2, 2, 2])
+
+    Of four voters, the shares are known by precinct and by age:
+
+    >>> precinct, age = ["a", "a", "b", "b"], ["old", "young", "old", "young"]
+    >>> bag_target([precinct, age], [{"a": 0.5, "b": 1.0}, {"old": 1.0, "young": 0.5}])["bag"]
+    array([[0, 2],
+           [0, 3],
+           [1, 2],
+           [1, 3]])
     """
+    if _are_groupings(bags):
+        return _crossing_target(bags, proportions, labels)
     ids, codes = _encode_ids(bags, keyed=as_mapping("proportions", proportions) is not None)
     shares = _match_proportions(ids, proportions)
     sizes = np.bincount(codes, minlength=len(ids))
@@ -70,6 +85,56 @@ def bag_target(
     y["label"] = known_labels(labels, len(codes))
     _check_zeros(y["label"], codes, shares * sizes)
     return y
+
+
+def _are_groupings(bags: Any) -> bool:
+    """Whether these are lists or arrays of ids, one for each grouping."""
+    listed = isinstance(bags, list | tuple) and len(bags) > 0
+    return listed and not any(isinstance(grouping, Hashable) for grouping in bags)
+
+
+def _crossing_target(groupings: Any, proportions: Any, labels: Any) -> NDArray[np.void]:
+    """The target of several groupings of the same instances."""
+    if not isinstance(proportions, list | tuple) or len(proportions) != len(groupings):
+        given = len(proportions) if isinstance(proportions, list | tuple) else proportions
+        raise InputError(
+            f"proportions must be a list with those of each of the {len(groupings)} groupings that "
+            f"bags has, got {given!r}; with one grouping, bags has one bag id for each instance."
+        )
+    parts = [bag_target(*part, labels) for part in zip(groupings, proportions, strict=True)]
+    if len({len(part) for part in parts}) > 1:
+        raise InputError(
+            "bags must have groupings of the same instances, got groupings of "
+            f"{[len(part) for part in parts]} instances."
+        )
+    if len(parts) == 1:
+        return parts[0]
+    ids = [part.dtype.metadata["ids"] for part in parts]
+    every = list(chain(*ids))
+    if len(set(every)) < len(every):
+        every = [(place, one) for place, own in enumerate(ids) for one in own]
+    dtype = np.dtype(_crossing_dtype((len(parts),)), metadata={"ids": tuple(every)})
+    y = np.empty(len(parts[0]), dtype=dtype)
+    for field in ("bag", "proportion", "size"):
+        y[field] = np.column_stack([part[field] for part in parts])
+    y["bag"] += np.cumsum([0, *map(len, ids[:-1])])
+    y["label"] = parts[0]["label"]
+    return y
+
+
+def _crossing_dtype(shape: tuple[int, ...]) -> np.dtype[np.void]:
+    """The dtype of a target with several groupings."""
+    names = BAG_DTYPE.names or ()
+    return np.dtype([(name, BAG_DTYPE[name], shape) for name in names[:3]] + [("label", np.int8)])
+
+
+def grouping_of(y: NDArray[np.void], place: int) -> NDArray[np.void]:
+    """The target of one of several groupings, with the codes that its bags have among all."""
+    own = np.empty(len(y), dtype=np.dtype(BAG_DTYPE, metadata=dict(y.dtype.metadata or {})))
+    for field in ("bag", "proportion", "size"):
+        own[field] = y[field][:, place]
+    own["label"] = y["label"]
+    return own
 
 
 def proportions_of(
@@ -82,7 +147,7 @@ def proportions_of(
     labels : array of shape (n_instances,)
         An instance is positive where its label is above 0.
     bags : sequence of hashable, length n_instances, or bag target
-        The bag each instance is in.
+        The bag each instance is in; the target of several groupings has the bags of all.
 
     Returns
     -------
@@ -95,6 +160,9 @@ def proportions_of(
     {'a': 0.5, 'b': 1.0}
     """
     positive = np.asarray(labels) > 0
+    if is_bag_target(bags) and bags.dtype["bag"].shape:
+        groupings = (grouping_of(bags, place) for place in range(bags["bag"].shape[1]))
+        return dict(chain(*(proportions_of(positive, one).items() for one in groupings)))
     ids, codes = _encode_ids(_ids_in(bags) if is_bag_target(bags) else bags, keyed=True)
     if len(codes) != len(positive):
         raise InputError(
@@ -113,7 +181,12 @@ def _ids_in(y: Any) -> Any:
 
 def is_bag_target(y: Any) -> bool:
     """Whether ``y`` is a target made by :func:`bag_target` (or a slice of one)."""
-    return getattr(y, "dtype", None) == BAG_DTYPE
+    dtype = getattr(y, "dtype", None)
+    return dtype == BAG_DTYPE or bool(
+        dtype is not None
+        and dtype.names == BAG_DTYPE.names
+        and dtype == _crossing_dtype(dtype["bag"].shape)
+    )
 
 
 def as_mapping(argument: str, values: Any) -> Mapping[Hashable, Any] | None:

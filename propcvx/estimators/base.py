@@ -134,7 +134,8 @@ class BagClassifier(ClassifierMixin, BaseEstimator):
         for of_another_fit in ("_calibration", "coef_", "dual_coef_"):
             self.__dict__.pop(of_another_fit, None)
         if not bags.labels.all():
-            self._calibration = Calibration(scores, bags.index, bags.proportions, bags.sign)
+            instance, bag = bags.pairs
+            self._calibration = Calibration(scores[instance], bag, bags.proportions, bags.sign)
         self.classes_ = data.classes
         self.labeling_ = bags.as_given(found.labeling)
         self.objective_, self.history_ = found.objective, found.history
@@ -290,7 +291,7 @@ def warn_if_poor(bags: Bags, scores: Array) -> None:
     Not where every instance is a bag.  The mean share itself is no measure: the shares of large
     random bags are so near to it that good classifiers miss them by more.
     """
-    mean = float(bags.proportions @ bags.sizes) / bags.n_instances
+    mean = float(bags.proportions @ bags.sizes) / bags.sizes.sum()
     squares = np.square(bags.proportions - mean) + mean * (1.0 - mean) / bags.sizes
     at_random = float(np.sqrt(2.0 / np.pi * squares).mean())  # about the mean of their error
     chance = 1.0 + np.sqrt((np.pi / 2.0 - 1.0) / bags.n_bags)  # a standard error of that mean

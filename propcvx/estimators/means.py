@@ -142,7 +142,7 @@ class MeanMap(_BagMeanClassifier):
         centre = self.fit_intercept * features.mean(axis=0)  # with a bias the origin is free
         features = features - centre
         means, ill_posed = self._class_means(features, bags)
-        prior = float(bags.sizes @ bags.proportions) / bags.n_instances
+        prior = float(bags.sizes @ bags.proportions) / bags.sizes.sum()
         program = conditional_exponential_model(features, bias=self.fit_intercept)
         program.set(lam=lam, mean_operator=np.array([prior, prior - 1.0]) @ means)
         if self.fit_intercept:

@@ -101,7 +101,7 @@ def by_bags(scores: Array, features: Array, feasible: FeasibleLabelings, C: floa
     excess = proportion_error(bags, scores) - proportion_error(bags, -scores)
     if abs(excess) > TIED:
         return -1.0 if excess > 0.0 else 1.0
-    means = np.bincount(bags.index, weights=scores) / bags.sizes
+    means = bags.means_of(scores[:, None])[:, 0]
     shares = bags.proportions - bags.proportions.mean()
     covariance = float(shares @ (means - means.mean()))
     return -1.0 if covariance < -TIED * np.abs(scores).max() else 1.0

@@ -1,0 +1,209 @@
+"""Bags that cross: every instance is in one bag of each of several groupings."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any, ClassVar
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from propcvx.arrays import Array, Indices, Mask
+from propcvx.bags import COUNT_SLACK, Bags, rounded_up
+from propcvx.errors import InfeasibleLabelingError, InputError
+from propcvx.joint_counts import JointCounts
+from propcvx.targets import SHOWN, grouping_of
+
+WITH_CROSSING = (
+    "AlterPropSVM with polish='none' and selection='objective', ConvPropSVM with the oracles "
+    "'ascent', 'coordinate', 'coordinate_features', 'random_directions' and 'several', InvCal, "
+    "MeanMap and LaplacianMeanMap take crossing bags; bag_target(bags, proportions) with one "
+    "grouping has bags that do not cross"
+)
+"""What an error says would do."""
+
+
+@dataclass(frozen=True)
+class CrossingBags(Bags):
+    """Validated bags of several groupings of the same instances, one after the other.
+
+    What is said of bags, as their proportions and sizes, has an entry for each bag of each
+    grouping.  An instance has no one bag, so :attr:`Bags.index` and what is made of it raise an
+    :class:`~propcvx.errors.InputError`.
+
+    Attributes
+    ----------
+    membership : sparse array of shape (n_bags, n_instances)
+        1 where an instance is in a bag, 0 elsewhere.
+
+    The others are those of :class:`Bags`.
+    """
+
+    crossing: ClassVar[bool] = True
+
+    index: Indices = field(init=False, repr=False, compare=False)
+    membership: sp.csr_array = field(kw_only=True, repr=False, compare=False)
+
+    @classmethod
+    def from_target(cls, y: NDArray[np.void]) -> CrossingBags:
+        """Read the target of several groupings, or a slice of one."""
+        return cls.stacked(
+            [Bags.from_target(grouping_of(y, place)) for place in range(y["bag"].shape[1])]
+        )
+
+    @classmethod
+    def stacked(cls, groupings: Sequence[Bags]) -> CrossingBags:
+        """The bags of several groupings of the same rows."""
+        first = groupings[0]
+        return cls(
+            proportions=np.concatenate([bags.proportions for bags in groupings]),
+            labels=first.labels,
+            whole=np.concatenate([bags.whole for bags in groupings]),
+            codes=np.concatenate([bags.codes for bags in groupings]),
+            rows=first.rows,
+            ids=first.ids,
+            membership=sp.csr_array(sp.vstack([bags.membership for bags in groupings])),
+        )
+
+    def __getattr__(self, name: str) -> Any:
+        """What only bags that do not cross have: it names the methods that need none of it."""
+        if name != "index":
+            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+        return self.require_partition("this")
+
+    def require_partition(self, what: str) -> None:
+        """See :meth:`Bags.require_partition`."""
+        raise InputError(
+            f"{what} needs bags that do not cross, and y has several bags for each instance, "
+            f"{self.n_bags} in all: {WITH_CROSSING}."
+        )
+
+    def take(self, instances: Indices, bags: Indices | None = None) -> CrossingBags:
+        """See :meth:`Bags.take`."""
+        inside = self.membership[:, instances]
+        kept = np.flatnonzero(inside.sum(axis=1)) if bags is None else bags
+        inside = sp.csr_array(inside[kept])
+        return replace(
+            self,
+            proportions=self.proportions[kept],
+            labels=self.labels[instances],
+            whole=self.whole[kept] & (inside.sum(axis=1) == self.sizes[kept]),
+            codes=self.codes[kept],
+            rows=self.rows[instances],
+            membership=inside,
+        )
+
+    @property
+    def n_instances(self) -> int:
+        """Number of instances N."""
+        return len(self.labels)
+
+    @cached_property
+    def sizes(self) -> Indices:
+        """Number of instances in each bag, shape (n_bags,)."""
+        return np.bincount(self.pairs[1], minlength=self.n_bags)
+
+    @cached_property
+    def pairs(self) -> tuple[Indices, Indices]:
+        """See :attr:`Bags.pairs`."""
+        bag, instance = self.membership.nonzero()
+        order = np.argsort(instance, kind="stable")
+        return instance[order], bag[order]
+
+    @cached_property
+    def starts(self) -> Indices:
+        """Only bags that do not cross have one order of the instances by bag."""
+        return self.index
+
+    def positives_of(self, labeling: NDArray[Any]) -> Indices:
+        """Number of positives of a labeling in each bag."""
+        return np.rint(self.membership @ (labeling > 0).astype(float)).astype(np.intp)
+
+    @property
+    def known_inside(self) -> Mask:
+        """Which instances have a known label and are not alone in all their bags."""
+        shared = self.membership.T @ (self.sizes > 1).astype(float)
+        return (self.labels != 0) & (shared > 0)
+
+    def count_range(self, epsilon: float | str = 0.0) -> tuple[Indices, Indices]:
+        r"""Counts of positives with :math:`|\tilde p_k - p_k| \le \epsilon` that can be had at once.
+
+        Parameters
+        ----------
+        epsilon : float or "rounding"
+            As in :meth:`Bags.count_range`.  Where no labeling has the nearest counts of all bags,
+            ``"rounding"`` allows in each bag as many positives more or fewer as it takes, the same
+            number in all; so does any tolerance for bags that were cut.
+
+        Raises
+        ------
+        InfeasibleLabelingError
+            If no labeling has such counts in all bags at once; the message names the bags that
+            miss them in the labeling of least largest gap, and the epsilon that it needs.
+        """
+        if epsilon not in self._ranges:
+            self._ranges[epsilon] = self._joint_range(epsilon)
+        return self._ranges[epsilon]
+
+    @cached_property
+    def _ranges(self) -> dict[float | str, tuple[Indices, Indices]]:
+        return {}
+
+    def _joint_range(self, epsilon: float | str) -> tuple[Indices, Indices]:
+        lower, upper = super().count_range(epsilon)
+        positive, negative = self.known_counts()
+        loose = np.ones(self.n_bags, dtype=bool) if epsilon == "rounding" else ~self.whole
+
+        def widened(more: int) -> tuple[Indices, Indices]:
+            wider = np.maximum(lower - more * loose, np.minimum(lower, positive))
+            return wider, np.minimum(upper + more * loose, np.maximum(upper, self.sizes - negative))
+
+        most = int(self.sizes[loose].max(initial=0)) + 1
+        more = bisect_left(range(most), True, key=lambda more: self._with(*widened(more)) is not None)
+        if more == most:
+            self._raise_crossing(epsilon)
+        return widened(more)
+
+    def _with(self, lower: Indices, upper: Indices) -> Mask | None:
+        """Some labels with such counts, as booleans; None where there are none."""
+        gains = np.zeros(self.n_instances)
+        return JointCounts.of(
+            self.membership, self.labels, lower, upper, lambda bag, rank: np.zeros(1)
+        ).best(gains)
+
+    def _raise_crossing(self, epsilon: float | str) -> None:
+        """Name the epsilon that is enough, and the bags that need more than they are allowed."""
+        if self.sign < 0:
+            self.swapped()._raise_crossing(epsilon)
+        wanted = self.proportions * self.sizes
+
+        def within(least: float) -> Mask | None:
+            width = least * self.sizes + COUNT_SLACK
+            lower = np.maximum(np.ceil(wanted - width), 0).astype(np.intp)
+            upper = np.minimum(np.floor(wanted + width), self.sizes).astype(np.intp)
+            return None if (lower > upper).any() else self._with(lower, upper)
+
+        gaps = [
+            np.abs(np.arange(size + 1) / size - share)
+            for size, share in zip(self.sizes, self.proportions, strict=True)
+        ]
+        each = np.unique(np.concatenate(gaps))
+        enough = each[bisect_left(each, True, key=lambda least: within(least) is not None)]
+        counts = self.positives_of(within(enough))
+        missed = np.abs(counts - wanted) / self.sizes
+        wrong = np.argsort(-missed, kind="stable")[: np.sum(missed > epsilon + COUNT_SLACK)]
+        listed = ", ".join(
+            f"bag {self.name(k)} (p * n = {wanted[k]:g} of {self.sizes[k]}, there {counts[k]})"
+            for k in wrong[:SHOWN]
+        )
+        more = f" and {len(wrong) - SHOWN} more" if len(wrong) > SHOWN else ""
+        raise InfeasibleLabelingError(
+            f"no labeling has the proportions of all {self.n_bags} crossing bags at once within "
+            f"epsilon={epsilon}; the nearest one misses those of {len(wrong)}: {listed}{more}. For "
+            f"all of them an epsilon of {rounded_up(float(enough)):g} suffices; "
+            "epsilon='rounding' takes the nearest counts that can be had at once."
+        )
