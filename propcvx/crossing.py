@@ -87,6 +87,7 @@ class CrossingBags(Bags):
         inside = self.membership[:, instances]
         kept = np.flatnonzero(inside.sum(axis=1)) if bags is None else bags
         inside = sp.csr_array(inside[kept])
+        inside.sort_indices()  # sums are rounded in the order of their terms
         return replace(
             self,
             proportions=self.proportions[kept],
@@ -163,7 +164,9 @@ class CrossingBags(Bags):
             return wider, np.minimum(upper + more * loose, np.maximum(upper, self.sizes - negative))
 
         most = int(self.sizes[loose].max(initial=0)) + 1
-        more = bisect_left(range(most), True, key=lambda more: self._with(*widened(more)) is not None)
+        more = bisect_left(
+            range(most), True, key=lambda more: self._with(*widened(more)) is not None
+        )
         if more == most:
             self._raise_crossing(epsilon)
         return widened(more)

@@ -76,7 +76,9 @@ class JointCounts:
         rank = lower[bag] + np.arange(1, len(bag) + 1) - before[bag]
         marginal = np.broadcast_to(costs(bag, rank), bag.shape)
         bag, marginal, width = _pieces(bag, marginal, len(lower))
-        taken = sp.csr_array((np.ones(len(bag)), (bag, np.arange(len(bag)))), (len(lower), len(bag)))
+        taken = sp.csr_array(
+            (np.ones(len(bag)), (bag, np.arange(len(bag)))), (len(lower), len(bag))
+        )
         low, high = np.concatenate([labels > 0, 0 * width]), np.concatenate([labels >= 0, width])
         matrix = sp.csr_array(sp.hstack([membership, -taken]))
         return cls(matrix, lower, low.astype(float), high.astype(float), marginal)

@@ -95,11 +95,12 @@ def _are_groupings(bags: Any) -> bool:
 
 def _crossing_target(groupings: Any, proportions: Any, labels: Any) -> NDArray[np.void]:
     """The target of several groupings of the same instances."""
-    if not isinstance(proportions, list | tuple) or len(proportions) != len(groupings):
-        given = len(proportions) if isinstance(proportions, list | tuple) else proportions
+    several = isinstance(proportions, list | tuple) and len(proportions) == len(groupings)
+    if not several or any(np.ndim(one) == 0 and as_mapping("", one) is None for one in proportions):
         raise InputError(
-            f"proportions must be a list with those of each of the {len(groupings)} groupings that "
-            f"bags has, got {given!r}; with one grouping, bags has one bag id for each instance."
+            f"bags must have one bag id for each instance, got {groupings[0]!r} as the first; or, "
+            f"with {len(groupings)} groupings of the instances, proportions must be a list of as "
+            f"many, the shares of the bags of each, got {proportions!r}."
         )
     parts = [bag_target(*part, labels) for part in zip(groupings, proportions, strict=True)]
     if len({len(part) for part in parts}) > 1:
