@@ -12,7 +12,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from propcvx.arrays import Array, Indices, Mask
+from propcvx.arrays import Indices, Mask
 from propcvx.bags import COUNT_SLACK, Bags, rounded_up
 from propcvx.errors import InfeasibleLabelingError, InputError
 from propcvx.joint_counts import JointCounts
@@ -131,7 +131,7 @@ class CrossingBags(Bags):
         return (self.labels != 0) & (shared > 0)
 
     def count_range(self, epsilon: float | str = 0.0) -> tuple[Indices, Indices]:
-        r"""Counts of positives with :math:`|\tilde p_k - p_k| \le \epsilon` that can be had at once.
+        r"""Counts with :math:`|\tilde p_k - p_k| \le \epsilon` that all bags can have at once.
 
         Parameters
         ----------

@@ -35,8 +35,9 @@ def in_canonical_order(bags: Bags, X: Any, *, precomputed: bool = False) -> Bags
     Bags go by proportion, size and their instances; the instances of a bag by their rows of X, and
     equal ones by their known labels.  Bags that are equal in all of these can be exchanged without
     anything being changed, and so can such instances.  Where bags cross, they also go by the other
-    bags of their instances, and those of all groupings are one sequence.  Positives and negatives are exchanged where
-    there are more positives, and where there are as many and the exchanged bags come first.
+    bags of their instances, and those of all groupings are one sequence.  Positives and negatives
+    are exchanged where there are more positives, and where there are as many and the exchanged bags
+    come first.
 
     Parameters
     ----------
