@@ -1,5 +1,6 @@
 """One grouping against two that cross, on instances held out; the rows are in crossing.csv."""
 
+from functools import cache
 from itertools import product
 from time import process_time
 
@@ -23,13 +24,18 @@ SECOND = ("none", "random", "feature")
 FEATURES = {"heart": 2, "australian": 4}
 """The categorical feature of the second grouping, which no method sees."""
 
-FIRST = {"heart": (16, 64), "australian": (16, 64), "ballots": ("district and day",)}
+FIRST = {
+    "heart": ("random 16", "random 64"),
+    "australian": ("random 16", "random 64"),
+    "ballots": ("district and day",),
+}
 """The first grouping: random bags of so many instances, or of ballots where and when they came."""
 
 BALLOTS = 1000
 """How many of the ballots are in bags; as many others are held out."""
 
 
+@cache
 def sample(data, split):
     """Features, labels and the hidden feature of the instances in bags, then of those held out."""
     random = np.random.RandomState(split)
@@ -49,8 +55,8 @@ def sample(data, split):
 
 def groupings(split, first, second, labels, hidden, place=None):
     """The bags of the instances: one grouping or two."""
-    own = place if place is not None else random_bags(labels, first, split)
-    size = first if place is None else len(labels) // len(np.unique(place))
+    size = int(first.split()[1]) if place is None else len(labels) // len(np.unique(place))
+    own = random_bags(labels, size, split) if place is None else place
     others = {
         "none": [],
         "random": [random_bags(labels, size, split + 1000)],
