@@ -92,7 +92,7 @@ if __name__ == "__main__":
     rows = complete(HERE / "crossing.csv", cells, measure)
     means = rows.groupby(["data", "first", "method", "second"], sort=False)["accuracy"].mean()
     print(means.unstack().round(1).to_string())
-    gains = rows.pivot_table("accuracy", names[:3] + ("method",), "second")
+    gains = rows.pivot_table("accuracy", [*names[:3], "method"], "second")
     for second in SECOND[1:]:
         gain = (gains[second] - gains["none"]).groupby("method")
         print(f"{second}\n{gain.agg(['mean', 'sem', 'min', 'max']).round(1).to_string()}")

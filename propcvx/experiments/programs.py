@@ -80,8 +80,8 @@ class Parts:
         Feasible labelings in random directions, as first cuts of the restricted master.
     weights : array of shape (K,)
         Weights of the bags' proportion losses.
-    box, inv_cal, losses : dict
-        Parameters of the SVM dual, of InvCal, and of the labeling step.
+    box, inv_cal, losses, counts : dict
+        Parameters of the SVM dual, of InvCal, of the labeling step, and of the same with counts.
     """
 
     def __init__(self, sample: Sample, C: float) -> None:
@@ -102,6 +102,9 @@ class Parts:
             "loss_negative": HINGE.of(-1.0, self.scores),
             "weights": self.weights,
         }
+        marginal = [np.diff(costs) for costs in ABSOLUTE.costs(self.bags, self.weights)]
+        gains = HINGE.reduction(self.scores)
+        self.counts = {"gains": gains, "costs": np.concatenate(marginal)}
 
 
 def _model(parts: Parts) -> p.Program:
@@ -147,6 +150,7 @@ PROGRAMS: Mapping[str, Callable[[Parts], p.Program]] = MappingProxyType(
         ),
         "labeling_step": lambda d: p.labeling_step(d.bags, ABSOLUTE).set(**d.losses),
         "labeling_step_squared_loss": lambda d: p.labeling_step(d.bags, SQUARED).set(**d.losses),
+        "counted_labeling": lambda d: p.counted_labeling(d.feasible).set(**d.counts),
         "linear_separation": lambda d: p.linear_separation(d.feasible).set(scores=d.scores),
         "exact_separation": lambda d: p.exact_separation(
             d.features, np.full(len(d.labels), d.C), d.feasible
