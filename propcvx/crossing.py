@@ -6,17 +6,17 @@ from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import Any, ClassVar, cast
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from propcvx.arrays import Indices, Mask
+from propcvx.arrays import Array, Indices, Mask
 from propcvx.bags import COUNT_SLACK, Bags, rounded_up
 from propcvx.errors import InfeasibleLabelingError, InputError
 from propcvx.joint_counts import JointCounts
-from propcvx.targets import SHOWN, grouping_of
+from propcvx.targets import SHOWN, groupings_of
 
 WITH_CROSSING = (
     "AlterPropSVM with polish='none' and selection='objective', ConvPropSVM with the oracles "
@@ -51,9 +51,7 @@ class CrossingBags(Bags):
     @classmethod
     def from_target(cls, y: NDArray[np.void]) -> CrossingBags:
         """Read the target of several groupings, or a slice of one."""
-        return cls.stacked(
-            [Bags.from_target(grouping_of(y, place)) for place in range(y["bag"].shape[1])]
-        )
+        return cls.stacked([Bags.from_target(own) for own in groupings_of(y)])
 
     @classmethod
     def stacked(cls, groupings: Sequence[Bags]) -> CrossingBags:
@@ -171,12 +169,18 @@ class CrossingBags(Bags):
             self._raise_crossing(epsilon)
         return widened(more)
 
-    def _with(self, lower: Indices, upper: Indices) -> Mask | None:
-        """Some labels with such counts, as booleans; None where there are none."""
-        gains = np.zeros(self.n_instances)
-        return JointCounts.of(
-            self.membership, self.labels, lower, upper, lambda bag, rank: np.zeros(1)
-        ).best(gains)
+    def swapped(self) -> CrossingBags:
+        """The same with positives and negatives exchanged."""
+        return cast("CrossingBags", super().swapped())
+
+    def _with(self, lower: Indices, upper: Indices) -> Array | None:
+        """Some labeling with such counts; None where there is none."""
+
+        def free(bag: Indices, rank: Indices) -> Array:
+            return np.zeros(1)
+
+        counts = JointCounts.of(self.membership, self.labels, lower, upper, free)
+        return counts.best(np.zeros(self.n_instances))
 
     def _raise_crossing(self, epsilon: float | str) -> None:
         """Name the epsilon that is enough, and the bags that need more than they are allowed."""
@@ -184,7 +188,7 @@ class CrossingBags(Bags):
             self.swapped()._raise_crossing(epsilon)
         wanted = self.proportions * self.sizes
 
-        def within(least: float) -> Mask | None:
+        def within(least: float) -> Array | None:
             width = least * self.sizes + COUNT_SLACK
             lower = np.maximum(np.ceil(wanted - width), 0).astype(np.intp)
             upper = np.minimum(np.floor(wanted + width), self.sizes).astype(np.intp)
@@ -196,9 +200,10 @@ class CrossingBags(Bags):
         ]
         each = np.unique(np.concatenate(gaps))
         enough = each[bisect_left(each, True, key=lambda least: within(least) is not None)]
-        counts = self.positives_of(within(enough))
+        counts = self.positives_of(cast("Array", within(enough)))
         missed = np.abs(counts - wanted) / self.sizes
-        wrong = np.argsort(-missed, kind="stable")[: np.sum(missed > epsilon + COUNT_SLACK)]
+        n_wrong = np.count_nonzero(missed > float(epsilon) + COUNT_SLACK)
+        wrong = np.argsort(-missed, kind="stable")[:n_wrong]
         listed = ", ".join(
             f"bag {self.name(k)} (p * n = {wanted[k]:g} of {self.sizes[k]}, there {counts[k]})"
             for k in wrong[:SHOWN]

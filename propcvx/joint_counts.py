@@ -22,7 +22,7 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.optimize import OptimizeResult, linprog
 
-from propcvx.arrays import Array, Indices
+from propcvx.arrays import Array, Indices, Signs
 from propcvx.errors import InaccurateSolutionWarning, SolverError, warn
 
 WHOLE = 1e-6
@@ -65,7 +65,7 @@ class JointCounts:
     def of(
         cls,
         membership: sp.csr_array,
-        labels: Array,
+        labels: Signs,
         lower: Indices,
         upper: Indices,
         costs: Callable[[Indices, Indices], Array],
@@ -84,7 +84,7 @@ class JointCounts:
         return cls(matrix, lower, low.astype(float), high.astype(float), marginal)
 
     def best(self, gains: Array, ties: Array | None = None) -> Array | None:
-        """Booleans z of the least cost, None where no z has such counts.
+        """The labeling :math:`2 z - 1` of the least cost, None where no z has such counts.
 
         Parameters
         ----------
@@ -109,7 +109,7 @@ class JointCounts:
             found = values
             if not (low[:n] < high[:n]).any():
                 break
-        return None if found is None else found[:n] > 0.5
+        return None if found is None else np.where(found[:n] > 0.5, 1.0, -1.0)
 
     def _vertex(
         self, goal: Array, low: Array, high: Array

@@ -215,8 +215,8 @@ def _jointly_labeled(
 ) -> Array:
     """Labels of the largest sum of gains less costs, and of such of the largest sum of ``ties``."""
     counts = JointCounts.of(bags.membership, bags.labels, lower, upper, costs)
-    each = gains.reshape(-1, bags.n_instances)
-    return np.where([counts.best(row, ties) for row in each], 1.0, -1.0).reshape(gains.shape)
+    found = [counts.best(row, ties) for row in gains.reshape(-1, bags.n_instances)]
+    return np.array(found, dtype=np.float64).reshape(gains.shape)
 
 
 def _top_labeled(

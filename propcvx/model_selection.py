@@ -14,7 +14,7 @@ from propcvx.arrays import Indices, Mask
 from propcvx.bags import Bags
 from propcvx.checks import check_count, check_number
 from propcvx.errors import FewBagsWarning, InputError, warn
-from propcvx.targets import grouping_of, is_bag_target
+from propcvx.targets import groupings_of, is_bag_target
 
 FEW_BAGS = 2
 """With fewer bags than this held out at a time, a splitter warns."""
@@ -193,4 +193,4 @@ def _bag_index(y: Any) -> Indices:
         raise InputError("y must be given: bags are split by the bag target, not by X.")
     if not is_bag_target(y):
         return np.arange(len(y))
-    return Bags.from_target(grouping_of(y, 0) if y.dtype["bag"].shape else y).index
+    return Bags.from_target(groupings_of(y)[0] if y.dtype["bag"].shape else y).index

@@ -25,8 +25,8 @@ SHOWN = 5
 
 
 def bag_target(
-    bags: Sequence[Hashable] | ArrayLike,
-    proportions: Mapping[Hashable, float] | ArrayLike,
+    bags: Sequence[Hashable] | ArrayLike | Sequence[Any],
+    proportions: Mapping[Hashable, float] | ArrayLike | Sequence[Any],
     labels: ArrayLike | None = None,
 ) -> NDArray[np.void]:
     """Write bags and proportions into a target ``y`` with one row per instance, Equation (1).
@@ -110,8 +110,8 @@ def _crossing_target(groupings: Any, proportions: Any, labels: Any) -> NDArray[n
         )
     if len(parts) == 1:
         return parts[0]
-    ids = [part.dtype.metadata["ids"] for part in parts]
-    every = list(chain(*ids))
+    ids = [list(_ids_of(part)) for part in parts]
+    every: list[Hashable] = list(chain(*ids))
     if len(set(every)) < len(every):
         every = [(place, one) for place, own in enumerate(ids) for one in own]
     dtype = np.dtype(_crossing_dtype((len(parts),)), metadata={"ids": tuple(every)})
@@ -129,13 +129,16 @@ def _crossing_dtype(shape: tuple[int, ...]) -> np.dtype[np.void]:
     return np.dtype([(name, BAG_DTYPE[name], shape) for name in names[:3]] + [("label", np.int8)])
 
 
-def grouping_of(y: NDArray[np.void], place: int) -> NDArray[np.void]:
-    """The target of one of several groupings, with the codes that its bags have among all."""
-    own = np.empty(len(y), dtype=np.dtype(BAG_DTYPE, metadata=dict(y.dtype.metadata or {})))
-    for field in ("bag", "proportion", "size"):
-        own[field] = y[field][:, place]
-    own["label"] = y["label"]
-    return own
+def groupings_of(y: NDArray[np.void]) -> list[NDArray[np.void]]:
+    """The targets of single groupings, with the codes that their bags have among all."""
+    fields, (count,) = ("bag", "proportion", "size"), y.dtype["bag"].shape
+    dtype = np.dtype(BAG_DTYPE, metadata=dict(y.dtype.metadata or {}))
+    parts = [np.empty(len(y), dtype=dtype) for _ in range(count)]
+    for place, own in enumerate(parts):
+        own["label"] = y["label"]
+        for field in fields:
+            own[field] = y[field][:, place]
+    return parts
 
 
 def proportions_of(
@@ -161,10 +164,13 @@ def proportions_of(
     {'a': 0.5, 'b': 1.0}
     """
     positive = np.asarray(labels) > 0
-    if is_bag_target(bags) and bags.dtype["bag"].shape:
-        groupings = (grouping_of(bags, place) for place in range(bags["bag"].shape[1]))
-        return dict(chain(*(proportions_of(positive, one).items() for one in groupings)))
-    ids, codes = _encode_ids(_ids_in(bags) if is_bag_target(bags) else bags, keyed=True)
+    if is_bag_target(bags):
+        y = np.asarray(bags)
+        if y.dtype["bag"].shape:
+            each = [proportions_of(labels, own) for own in groupings_of(y)]
+            return dict(chain(*(shares.items() for shares in each)))
+        bags = _ids_in(y)
+    ids, codes = _encode_ids(bags, keyed=True)
     if len(codes) != len(positive):
         raise InputError(
             f"bags must name the bag of each of the {len(positive)} instances, got {len(codes)}."
@@ -177,7 +183,13 @@ def _ids_in(y: Any) -> Any:
     """The bag of each row of a target, by its code where the target has lost the ids."""
     if not y.dtype.metadata:
         return y["bag"]
-    return [y.dtype.metadata["ids"][code] for code in y["bag"]]
+    ids = _ids_of(y)
+    return [ids[code] for code in y["bag"]]
+
+
+def _ids_of(y: Any) -> tuple[Hashable, ...]:
+    """The sorted ids that a target carries."""
+    return tuple(y.dtype.metadata["ids"])
 
 
 def is_bag_target(y: Any) -> bool:

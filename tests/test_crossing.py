@@ -163,7 +163,7 @@ def test_some_instances_have_the_bags_that_are_left(bags, data):
 
 @pytest.mark.parametrize("loss", LOSSES, ids=lambda loss: f"{loss.name} {loss.epsilon}")
 @given(crossing_bags(), st.data())
-@settings(max_examples=80)
+@settings(max_examples=50)
 def test_the_labeling_step_is_the_best_of_all_labelings(loss, bags, data):
     scores, weights = (
         scores_of(data.draw, bags.n_instances),
@@ -220,7 +220,7 @@ def test_counts_that_no_labeling_has_are_refused_with_the_epsilon_that_is_enough
         lower, upper = bags.count_range(epsilon)
         assert ((counts >= lower) & (counts <= upper)).all(axis=1).any()
         return
-    with pytest.raises(InfeasibleLabelingError, match="bag .* For all of them") as raised:
+    with pytest.raises(InfeasibleLabelingError, match=r"bag .* For all of them") as raised:
         bags.count_range(epsilon)
     enough = float(str(raised.value).split("an epsilon of ")[1].split()[0])
     assert enough >= gaps.min() - 1e-5 or "crossing" not in str(raised.value)
@@ -308,11 +308,11 @@ def test_the_programs_have_the_value_of_the_labeling_step(name):
 
 @given(crossing_bags(), st.data())
 def test_the_bias_of_least_error_is_that_of_all_thresholds(bags, data):
-    scores = scores_of(data.draw, bags.n_instances)
+    scores = data.draw(arrays(st.sampled_from(TIES), bags.n_instances))
     bias = least_error_bias(scores, bags)
-    ends = np.sort(np.concatenate([[scores.min() - 1e7], np.unique(scores), [scores.max() + 1e7]]))
+    ends = np.sort(np.concatenate([[scores.min() - 2.0], np.unique(scores), [scores.max() + 2.0]]))
     errors = [proportion_error(bags, scores - middle) for middle in (ends[1:] + ends[:-1]) / 2]
-    assert proportion_error(bags, scores + bias) <= min(errors) + 1e-6
+    assert proportion_error(bags, scores + bias) <= min(errors) + 1e-9
 
 
 def test_bag_error_is_the_mean_over_the_bags_of_all_groupings():
@@ -382,36 +382,49 @@ def test_the_canonical_order_is_one_order(seed):
     assert np.array_equal(one.membership.toarray(), two.membership.toarray())
 
 
-@pytest.mark.filterwarnings("ignore::propcvx.errors.PropCVXWarning")
-@pytest.mark.parametrize("method", METHODS)
-def test_the_same_grouping_twice_says_nothing_new(method):
+@pytest.mark.parametrize("model", [InvCal(C_p=2.0), MeanMap()])
+def test_the_same_grouping_twice_says_nothing_new_to_bag_means(model):
     """Where bags weigh half as much, so that the sum over both groupings is that of one."""
     X, labels, (bags, _) = two_groupings(3)
-    model = METHODS[method]
-    once, twice = clone(model), clone(model)
-    if "C_p" in model.get_params(deep=False):
+    one, twice = clone(model).fit(X, target([bags], labels)), clone(model)
+    if isinstance(model, InvCal):
         twice.set_params(C_p=model.C_p / 2)
-    one = once.fit(X, target([bags], labels))
-    two = twice.fit(X, target([bags, bags], labels))
-    if method == "inv_cal" or method.endswith("mean_map"):
-        scores = one.decision_function(X)
-        tolerance = 0.3 if method == "laplacian_mean_map" else 1e-4
-        assert two.decision_function(X) == pytest.approx(scores, rel=tolerance, abs=tolerance)
-    if method in ("alter, constraint", "alter, squared", "alter, mixed"):
-        assert two.objective_ == pytest.approx(one.objective_, rel=1e-5)
+    twice.fit(X, target([bags, bags], labels))
+    assert twice.decision_function(X) == pytest.approx(one.decision_function(X), rel=1e-4, abs=1e-4)
 
 
-def test_alter_keeps_known_labels_and_ends_where_no_labeling_is_better():
+@pytest.mark.parametrize("loss", LOSSES, ids=lambda loss: f"{loss.name} {loss.epsilon}")
+def test_the_same_grouping_twice_has_labels_as_good_as_one_sort(loss):
+    for seed in range(10):
+        X, labels, (bags, _) = two_groupings(seed, n=200, sizes=(17, 1))
+        one, two = (Bags.from_target(target(own, labels)) for own in ([bags], [bags, bags]))
+        weights = np.random.RandomState(seed).uniform(0.0, 5.0, one.n_bags)
+        found = (
+            best_labeling(X[:, 0], one, loss, weights),
+            best_labeling(X[:, 0], two, loss, np.tile(weights / 2, 2)),
+        )
+        sorted_, joint = (
+            HINGE.of(labeling, X[:, 0]).sum() + loss.total(one, weights, labeling)
+            for labeling in found
+        )
+        assert joint == pytest.approx(sorted_, rel=1e-12)
+
+
+@pytest.mark.parametrize("C", [1e-6, 1e-2, 1.0, 1e6])
+def test_alter_keeps_known_labels_and_ends_where_no_labeling_is_better(C):
     X, labels, bags = two_groupings(5, n=10, sizes=(5, 2))
     known = np.where(np.arange(10) % 4 == 0, labels, 0)
-    model = AlterPropSVM(random_state=0).fit(X, target(bags, labels, known))
+    y = target(bags, labels, known)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # with so small a C, w is nearly 0
+        model = AlterPropSVM(C, 10.0 * C, random_state=0).fit(X, y)
     assert (model.labeling_[known != 0] == known[known != 0]).all()
-    read = Bags.from_target(target(bags, labels, known))
-    weights = model.C_p * read.sizes / model.C
-    scores, loss = model.decision_function(X), PROPORTION_LOSSES["absolute"]
+    read, scores = Bags.from_target(y), model.decision_function(X)
     rows, counts = every_labeling(read)
+    loss, weights = PROPORTION_LOSSES["absolute"], model.C_p * read.sizes / C
     values = step_values(rows, counts, scores, read, loss, weights)
-    assert values[(rows == model.labeling_).all(axis=1)][0] <= values.min() + 1e-4
+    reached = values[(rows == model.labeling_).all(axis=1)][0]
+    assert reached <= values.min() + 2e-4 * max(1.0, model.objective_ / C)
 
 
 def test_alter_finds_the_best_objective_of_all_labelings():
@@ -470,7 +483,7 @@ REFUSED = {
 @pytest.mark.parametrize("what", REFUSED)
 def test_what_needs_a_partition_says_so(what):
     X, labels, bags = two_groupings(0)
-    with pytest.raises(InputError, match="needs bags that do not cross.*take crossing bags"):
+    with pytest.raises(InputError, match=r"needs bags that do not cross.*take crossing bags"):
         REFUSED[what](X[:, :2], target(bags, labels))
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 
 import numpy as np
+from numpy.typing import NDArray
 from sklearn.datasets import make_blobs
 from sklearn.preprocessing import minmax_scale
 
@@ -104,7 +105,10 @@ class Parts:
         }
         marginal = [np.diff(costs) for costs in ABSOLUTE.costs(self.bags, self.weights)]
         gains = HINGE.reduction(self.scores)
-        self.counts = {"gains": gains, "costs": np.concatenate(marginal)}
+        self.counts: dict[str, NDArray[np.float64]] = {
+            "gains": gains,
+            "costs": np.concatenate(marginal),
+        }
 
 
 def _model(parts: Parts) -> p.Program:

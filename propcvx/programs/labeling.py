@@ -76,8 +76,8 @@ def counted_labeling(feasible: FeasibleLabelings) -> Program:
     -------
     Program
         Variables ``z`` (N,) and ``t`` (sum of the sizes of bags,), bag after bag.  Parameters
-        ``gains`` (N,) and ``costs`` like t.  Constraints ``counts``, ``some`` and ``all`` for
-        :math:`0 \le z \le 1`, ``first`` and ``last`` for those of t, ``lower``, ``upper``, ``known``.
+        ``gains`` (N,) and ``costs`` like t.  Constraints ``counts``; ``z_least``, ``z_most``,
+        which are 0 and 1 where no label is known; ``t_least``, ``t_most``; ``lower``, ``upper``.
     """
     bags, total = feasible.bags, int(feasible.bags.sizes.sum())
     of_bag = np.repeat(np.arange(bags.n_bags), bags.sizes), np.arange(total)
@@ -92,11 +92,12 @@ def counted_labeling(feasible: FeasibleLabelings) -> Program:
         cp.Minimize(costs @ t - gains @ z),
         {
             "counts": B @ z == S @ t,
-            "some": z >= 0,
-            "all": z <= 1,
-            "first": t >= 0,
-            "last": t <= 1,
-            **feasible_counts(z, feasible),
+            "z_least": z >= cp.Constant(bags.labels > 0, name="positive"),
+            "z_most": z <= cp.Constant(bags.labels >= 0, name="not negative"),
+            "t_least": t >= 0,
+            "t_most": t <= 1,
+            "lower": B @ z >= cp.Constant(feasible.lower, name="fewest"),
+            "upper": B @ z <= cp.Constant(feasible.upper, name="most"),
         },
     )
 
