@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import scipy.sparse as sp
@@ -67,6 +67,9 @@ class Bags:
         That mean.
     """
 
+    crossing: ClassVar[bool] = False
+    """Whether instances are in several bags, see :mod:`propcvx.crossing`."""
+
     index: Indices
     proportions: Array
     labels: Signs
@@ -83,7 +86,8 @@ class Bags:
         """Read a bag target, or a slice of one.
 
         Bags that a slice has cut through are kept, with a :class:`CutBagWarning`: their
-        proportion then holds only approximately.
+        proportion then holds only approximately.  Of several groupings, the bags are
+        :class:`propcvx.crossing.CrossingBags`.
         """
         if not is_bag_target(y):
             raise InputError(
@@ -92,6 +96,10 @@ class Bags:
             )
         if y.ndim != 1 or len(y) == 0:
             raise InputError(f"y must be a non-empty vector of instances, got shape {y.shape}.")
+        if y["bag"].ndim > 1:
+            from propcvx.crossing import CrossingBags  # a kind of Bags, so not at the top
+
+            return CrossingBags.from_target(y)
         codes, first, index = np.unique(y["bag"], return_index=True, return_inverse=True)
         labels = known_labels(y["label"], len(y))
         sizes = y["size"][first]
@@ -197,8 +205,12 @@ class Bags:
         Where no bag has one, these are the labels that are known, as bags of one.
         """
         bags = self if self.with_share.any() else self.with_known_apart()
-        instances = np.flatnonzero(bags.with_share[bags.index])
-        return bags.take(instances), instances
+        return bags.only(bags.with_share)
+
+    def only(self, chosen: Mask) -> tuple[Bags, Indices]:
+        """Some of the bags, and the instances that are in one of them."""
+        instances = np.flatnonzero(self.membership.T @ chosen.astype(float))
+        return self.take(instances, np.flatnonzero(chosen)), instances
 
     def name(self, bag: int) -> str:
         """The bag in the words of a message: its id, or its position among the sorted ids."""
@@ -286,6 +298,14 @@ class Bags:
         """Matrix of shape (n_bags, n_instances): 1 where an instance is in a bag, 0 elsewhere."""
         entries = np.ones(self.n_instances), (self.index, np.arange(self.n_instances))
         return sp.csr_array(entries, shape=(self.n_bags, self.n_instances))
+
+    @cached_property
+    def pairs(self) -> tuple[Indices, Indices]:
+        """Every instance with every bag that it is in, in the order of the instances."""
+        return np.arange(self.n_instances), self.index
+
+    def require_partition(self, what: str) -> None:
+        """Raise :class:`InputError` where bags cross; ``what`` is named in the message."""
 
     @cached_property
     def starts(self) -> Indices:
@@ -419,7 +439,7 @@ class Bags:
         raise InfeasibleLabelingError(
             f"no labeling has the proportions of {len(wrong)} of {self.n_bags} bags within "
             f"{within}: {listed}{more}. For all of them an epsilon of "
-            f"{_rounded_up(float(np.max(distance / size))):g} suffices; epsilon='rounding' takes "
+            f"{rounded_up(float(np.max(distance / size))):g} suffices; epsilon='rounding' takes "
             "the nearest counts."
         )
 
@@ -469,7 +489,7 @@ def _sampling_widths(bags: Bags, level: float) -> Array:
     return np.where(bags.with_share, widths, 1.0)
 
 
-def _rounded_up(value: float) -> float:
+def rounded_up(value: float) -> float:
     """The next number of four digits."""
     unit = 10.0 ** (3 - np.floor(np.log10(value)))
     return float(np.ceil(value * unit) / unit)

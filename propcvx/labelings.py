@@ -19,6 +19,7 @@ import numpy as np
 from propcvx.arrays import Array, Indices
 from propcvx.bags import Bags
 from propcvx.errors import InputError
+from propcvx.joint_counts import JointCounts
 from propcvx.losses import HINGE, InstanceLoss, ProportionLoss
 
 MAX_ENUMERATED = 1_000_000
@@ -74,7 +75,7 @@ def best_labeling(
         losses = loss.of_counts(bags, rank, bag) - loss.of_counts(bags, rank - 1, bag)
         return np.asarray(weights[bag] * losses)
 
-    return _top_labeled(keys, gains, costs, bags, *loss.allowed(bags), ties)
+    return _labeler(bags)(keys, gains, costs, bags, *loss.allowed(bags), ties)
 
 
 def random_labeling(bags: Bags, random: np.random.RandomState) -> Array:
@@ -135,7 +136,8 @@ class FeasibleLabelings:
         def costs(bag: Indices, rank: Indices) -> Array:
             return np.zeros(1)
 
-        return _top_labeled(scores.T, scores.T, costs, self.bags, self.lower, self.upper).T
+        label = _labeler(self.bags)
+        return label(scores.T, scores.T, costs, self.bags, self.lower, self.upper, None).T
 
     def __contains__(self, labeling: Array) -> bool:
         """Whether a labeling has feasible counts and agrees with the labels that are known."""
@@ -194,14 +196,38 @@ def _with_known(scores: Array, bags: Bags) -> Array:
     return np.where(bags.labels == 0, scores, np.where(bags.labels > 0, np.inf, -np.inf))
 
 
-def _top_labeled(
+Costs = Callable[[Indices, Indices], Array]
+Labeler = Callable[[Array, Array, Costs, Bags, Indices, Indices, Array | None], Array]
+
+
+def _labeler(bags: Bags) -> Labeler:
+    """What labels instances best: by sorting each bag, or by a linear program where bags cross."""
+    return _jointly_labeled if bags.crossing else _top_labeled
+
+
+def _jointly_labeled(
     scores: Array,
     gains: Array,
-    costs: Callable[[Indices, Indices], Array],
+    costs: Costs,
     bags: Bags,
     lower: Indices,
     upper: Indices,
-    ties: Array | None = None,
+    ties: Array | None,
+) -> Array:
+    """Labels of the largest sum of gains less costs, and of such of the largest sum of ``ties``."""
+    counts = JointCounts.of(bags.membership, bags.labels, lower, upper, costs)
+    found = [counts.best(row, ties) for row in gains.reshape(-1, bags.n_instances)]
+    return np.array(found, dtype=np.float64).reshape(gains.shape)
+
+
+def _top_labeled(
+    scores: Array,
+    gains: Array,
+    costs: Costs,
+    bags: Bags,
+    lower: Indices,
+    upper: Indices,
+    ties: Array | None,
 ) -> Array:
     """Labels +1 for the top R instances of each bag, of equal scores those of largest ``ties``.
 

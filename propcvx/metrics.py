@@ -111,8 +111,8 @@ def least_error_bias(scores: Array, bags: Bags) -> float:
     counted = bags.with_share & (bags.weights_of_bags > 0.0)
     if not counted.any():
         return 0.0
-    instances = np.flatnonzero(counted[bags.index])
-    scores, bags = scores[instances], bags.take(instances)
+    bags, instances = bags.only(counted)
+    scores = scores[instances]
     order = np.argsort(-scores, kind="stable")
     beyond = 2.0 * max(MARGIN, float(np.ptp(scores)))
     ends = np.concatenate([[scores.max() + beyond], scores[order], [scores.min() - beyond]])
@@ -127,11 +127,13 @@ def least_error_bias(scores: Array, bags: Bags) -> float:
 
 def _errors_of_top(order: Indices, bags: Bags) -> Array:
     """Bag error of the labelings whose positives are the first 0, 1, ... instances of an order."""
-    bag, wanted = bags.index[order], bags.proportions * bags.sizes
-    weights = bags.weights_of_bags
-    by_bag = np.argsort(bag, kind="stable")
-    before = np.empty(len(order), dtype=np.intp)  # positives of the same bag
-    before[by_bag] = np.arange(len(order)) - np.repeat(bags.starts, bags.sizes)
+    wanted, sizes, weights = bags.proportions * bags.sizes, bags.sizes, bags.weights_of_bags
+    instance, bag = bags.pairs
+    place = np.argsort(order)[instance]
+    by_bag = np.lexsort((place, bag))
+    bag, place = bag[by_bag], place[by_bag]
+    before = np.arange(len(bag)) - np.repeat(np.cumsum(sizes) - sizes, sizes)  # in the same bag
     rises = np.abs(before + 1 - wanted[bag]) - np.abs(before - wanted[bag])
-    errors = np.cumsum(np.concatenate([[0.0], weights[bag] * rises / bags.sizes[bag]]))
+    rises = np.bincount(place, weights[bag] * rises / sizes[bag], len(order))
+    errors = np.cumsum(np.concatenate([[0.0], rises]))
     return ((weights * bags.proportions).sum() + errors) / weights.sum()

@@ -14,7 +14,7 @@ from propcvx.arrays import Indices, Mask
 from propcvx.bags import Bags
 from propcvx.checks import check_count, check_number
 from propcvx.errors import FewBagsWarning, InputError, warn
-from propcvx.targets import is_bag_target
+from propcvx.targets import groupings_of, is_bag_target
 
 FEW_BAGS = 2
 """With fewer bags than this held out at a time, a splitter warns."""
@@ -25,7 +25,9 @@ class BagKFold(BaseCrossValidator):
     """K folds of whole bags.
 
     Bags are dealt into folds in random order, the larger ones first, each to the fold with the
-    fewest instances so far, so that folds are as equal in size as the bags allow.
+    fewest instances so far, so that folds are as equal in size as the bags allow.  Where bags
+    cross, the folds are whole bags of the first grouping; they cut those of the others, whose
+    shares then hold approximately, as a :class:`~propcvx.errors.CutBagWarning` says at the fit.
 
     Parameters
     ----------
@@ -189,4 +191,6 @@ def _warn_if_few(n_bags: int, n_held_out: int) -> None:
 def _bag_index(y: Any) -> Indices:
     if y is None:
         raise InputError("y must be given: bags are split by the bag target, not by X.")
-    return Bags.from_target(y).index if is_bag_target(y) else np.arange(len(y))
+    if not is_bag_target(y):
+        return np.arange(len(y))
+    return Bags.from_target(groupings_of(y)[0] if y.dtype["bag"].shape else y).index

@@ -8,7 +8,7 @@ the rows came, what the bags are called, or which class is called positive.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Hashable, Iterable
+from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import replace
 from itertools import count
 from math import isclose
@@ -34,7 +34,9 @@ def in_canonical_order(bags: Bags, X: Any, *, precomputed: bool = False) -> Bags
 
     Bags go by proportion, size and their instances; the instances of a bag by their rows of X, and
     equal ones by their known labels and their weights.  Bags that are equal in all of these can be
-    exchanged without anything being changed, and so can such instances.  Positives and negatives
+    exchanged without anything being changed, and so can such instances.  Where bags cross, they
+    also go by the other bags of their instances, and those of all groupings are one sequence.
+    Positives and negatives
     are exchanged where there are more positives, and where there are as many and the exchanged bags
     come first.
 
@@ -62,14 +64,61 @@ def in_canonical_order(bags: Bags, X: Any, *, precomputed: bool = False) -> Bags
     return min((_sorted(one, X, precomputed) for one in both), key=itemgetter(0))[1]
 
 
-def _sorted(bags: Bags, X: Any, precomputed: bool) -> tuple[list[tuple[float, int, bytes]], Bags]:
+def _sorted(
+    bags: Bags, X: Any, precomputed: bool
+) -> tuple[tuple[list[tuple[float, int, bytes]], bytes], Bags]:
     """What the bags are sorted by, and the bags with their instances in order."""
     kind = _kinds(_instance_ranks(X, bags, precomputed), bags)
     keys = _contents(bags, kind)
-    order_of_bags = np.array(sorted(range(bags.n_bags), key=keys.__getitem__), dtype=np.intp)
-    place = np.argsort(order_of_bags)
-    in_order = bags.take(np.lexsort((kind, place[bags.index])), order_of_bags)
-    return [keys[bag] for bag in order_of_bags], in_order
+    ranks = _dense_ranks(keys)
+    if bags.crossing:
+        ranks = _crossing_ranks(bags, kind, keys)
+    order_of_bags = np.argsort(ranks, kind="stable")
+    places = np.sort(np.argsort(order_of_bags)[_bags_of_instances(bags)], axis=1)
+    order = np.lexsort((kind, *places.T[::-1]))
+    in_order = bags.take(order, order_of_bags)
+    return ([keys[bag] for bag in order_of_bags], places[order].tobytes()), in_order
+
+
+def _bags_of_instances(bags: Bags) -> Indices:
+    """The bags of each instance: an instance is in one of each grouping."""
+    return bags.pairs[1].reshape(bags.n_instances, -1)
+
+
+def _crossing_ranks(bags: Bags, kind: Indices, keys: Sequence[Hashable]) -> Indices:
+    """Ranks of bags that cross, all different.
+
+    Bags differ if what is known of them or their instances do, and if instances of theirs that are
+    equal otherwise are in other bags beside.  Of bags that are still alike one is put before the
+    others, as instances are in :func:`_gram_ranks`, and so on.
+    """
+    of_instance = _bags_of_instances(bags)
+    ranks = _dense_ranks(list(zip(keys, bags.whole.tolist(), strict=True)))
+    while True:
+        finer = ranks
+        while True:
+            alike = _ranks(np.column_stack([kind, np.sort(finer[of_instance], axis=1)]))
+            found = _dense_ranks(list(zip(finer.tolist(), _contents(bags, alike), strict=True)))
+            if found.max() == finer.max():
+                break
+            finer = found
+        tied = np.flatnonzero(np.bincount(finer) > 1)
+        if not len(tied):
+            return finer
+        ranks = _first_before(finer, int(tied[0]))
+
+
+def _first_before(ranks: Indices, rank: int) -> Indices:
+    """The ranks, with the first of those of one rank before the others."""
+    ranks = 2 * ranks
+    ranks[np.argmax(ranks == 2 * rank)] -= 1
+    return _ranks(ranks[:, None])
+
+
+def _dense_ranks(keys: Sequence[Any]) -> Indices:
+    """Rank of each key among the distinct ones."""
+    rank = {key: place for place, key in enumerate(sorted(set(keys)))}
+    return np.array([rank[key] for key in keys], dtype=np.intp)
 
 
 def _instance_ranks(X: Any, bags: Bags, precomputed: bool) -> Indices:
@@ -92,8 +141,9 @@ def _kinds(ranks: Indices | int, bags: Bags) -> Indices:
 
 def _contents(bags: Bags, kind: Indices) -> list[tuple[float, int, bytes]]:
     """Proportion, size, and the sorted kinds of the instances of each bag."""
-    inside = np.lexsort((kind, bags.index))
-    contents = np.split(kind[inside].astype(">i8"), bags.starts[1:])
+    instance, bag = bags.pairs
+    inside = instance[np.lexsort((kind[instance], bag))]
+    contents = np.split(kind[inside].astype(">i8"), np.cumsum(bags.sizes)[:-1])
     shares, sizes = _sortable_shares(bags).tolist(), bags.sizes.tolist()
     return [(*key, inside.tobytes()) for *key, inside in zip(shares, sizes, contents, strict=True)]
 
@@ -117,35 +167,38 @@ def _gram_ranks(gram: Array, bags: Bags) -> Indices:
     if ranks.max() == len(gram) - 1:
         return ranks
     entries = np.unique(gram, return_inverse=True)[1].reshape(gram.shape)
-    together = bags.index[:, None] == bags.index
-    pairs = 2 * len(gram) * entries + together
-    known = _sortable_shares(bags)[bags.index], bags.sizes[bags.index], bags.whole[bags.index]
-    ranks = _ranks(np.column_stack([ranks, *known, _kinds(0, bags), *_copies(gram, bags)]))
+    together = (bags.membership.T @ bags.membership).toarray().astype(np.intp)
+    step = int(together.max()) + 1
+    pairs = step * len(gram) * entries + together
+    known = _ranks(np.column_stack([_sortable_shares(bags), bags.sizes, bags.whole]))
+    of_bags = np.sort(known[_bags_of_instances(bags)], axis=1)
+    ranks = _ranks(np.column_stack([ranks, of_bags, _kinds(0, bags), *_copies(gram, bags)]))
     for _ in range(MOST_ROUNDS):
-        ranks = _refined(ranks, pairs)
+        ranks = _refined(ranks, pairs, step)
         alike = np.flatnonzero(np.bincount(ranks) > 1)
         if not len(alike):
             break
-        ranks = 2 * ranks
-        ranks[np.argmax(ranks == 2 * alike[0])] -= 1
-        ranks = _ranks(ranks[:, None])
+        ranks = _first_before(ranks, int(alike[0]))
     return ranks
 
 
-def _refined(ranks: Indices, pairs: Indices) -> Indices:
+def _refined(ranks: Indices, pairs: Indices, step: int) -> Indices:
     """Ranks that differ where instances have other pairs with the instances of one rank."""
     while True:
-        finer = _ranks(np.column_stack([ranks, np.sort(pairs + 2 * ranks, axis=1)]))
+        finer = _ranks(np.column_stack([ranks, np.sort(pairs + step * ranks, axis=1)]))
         if finer.max() == ranks.max():
             return ranks
         ranks = finer
 
 
-def _copies(gram: Array, bags: Bags) -> tuple[Indices, Indices]:
-    """Numbers that distinguish equal bags, and equal instances of a bag."""
-    kind = _kinds(_ranks(gram), bags)
+def _copies(gram: Array, bags: Bags) -> list[Indices]:
+    """Numbers that distinguish equal bags, where they do not cross, and equal instances of bags."""
+    kind, own = _kinds(_ranks(gram), bags), _bags_of_instances(bags)
+    copies = [_numbered((*row, one) for row, one in zip(own.tolist(), kind, strict=True))]
+    if bags.crossing:
+        return copies
     keys = zip(_contents(bags, kind), bags.whole.tolist(), strict=True)
-    return _numbered(keys)[bags.index], _numbered(zip(bags.index, kind, strict=True))
+    return [_numbered(keys)[bags.index], *copies]
 
 
 def _numbered(keys: Iterable[Hashable]) -> Indices:

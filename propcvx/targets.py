@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -24,8 +25,8 @@ SHOWN = 5
 
 
 def bag_target(
-    bags: Sequence[Hashable] | ArrayLike,
-    proportions: Mapping[Hashable, float | None] | ArrayLike,
+    bags: Sequence[Hashable] | ArrayLike | Sequence[Any],
+    proportions: Mapping[Hashable, float | None] | ArrayLike | Sequence[Any],
     labels: ArrayLike | None = None,
 ) -> NDArray[np.void]:
     """Write bags and proportions into a target ``y`` with one row per instance, Equation (1).
@@ -33,10 +34,12 @@ def bag_target(
     Parameters
     ----------
     bags : sequence of hashable, length n_instances
-        The bag each instance is in.  Any hashable ids.
+        The bag each instance is in.  Any hashable ids.  Of bags that cross, a list of several such
+        lists or arrays, one for each grouping of the same instances.
     proportions : array of shape (n_bags,), dict or pandas Series
         Share of positive instances of each bag, in [0, 1], or None where it is not known.  An
-        array is in the order of the sorted bag ids; a dict or Series is keyed by bag id.
+        array is in the order of the sorted bag ids; a dict or Series is keyed by bag id.  A list of
+        these for several groupings.
     labels : array of shape (n_instances,), optional
         Labels known beside the proportions: -1, +1, or 0 where unknown.  Labels that seem to have 0
         for negatives, because all positives are known and nothing else, are refused.
@@ -47,7 +50,10 @@ def bag_target(
         Fields ``bag`` (the bag's position among the sorted ids), ``proportion`` (NaN where it is
         not known), ``size`` (instances in the whole bag, which makes a split through a bag
         detectable) and ``label``.  Its dtype carries the sorted ids as metadata, which slices keep,
-        so that messages can name bags as you do.
+        so that messages can name bags as you do.  With P > 1 groupings, the first three fields have
+        P entries, and the sorted ids of the second grouping come after those of the first, and so
+        on; where an id is in two groupings, messages and results call all bags
+        ``(number of the grouping, id)``.
 
     Raises
     ------
@@ -63,7 +69,18 @@ def bag_target(
     array([2, 2, 2, 2])
     >>> bag_target(["a", "a", "b", "b"], {"a": 0.5, "b": None})["proportion"]
     array([0.5, 0.5, nan, nan])
+
+    Of four voters, the shares are known by precinct and by age:
+
+    >>> precinct, age = ["a", "a", "b", "b"], ["old", "young", "old", "young"]
+    >>> bag_target([precinct, age], [{"a": 0.5, "b": 1.0}, {"old": 1.0, "young": 0.5}])["bag"]
+    array([[0, 2],
+           [0, 3],
+           [1, 2],
+           [1, 3]])
     """
+    if _are_groupings(bags):
+        return _crossing_target(bags, proportions, labels)
     ids, codes = _encode_ids(bags, keyed=as_mapping("proportions", proportions) is not None)
     shares = _match_proportions(ids, proportions)
     sizes = np.bincount(codes, minlength=len(ids))
@@ -72,6 +89,62 @@ def bag_target(
     y["label"] = known_labels(labels, len(codes))
     _check_zeros(y["label"], codes, shares * sizes)
     return y
+
+
+def _are_groupings(bags: Any) -> bool:
+    """Whether these are lists or arrays of ids, one for each grouping."""
+    listed = isinstance(bags, list | tuple) and len(bags) > 0
+    return listed and not any(isinstance(grouping, Hashable) for grouping in bags)
+
+
+def _crossing_target(groupings: Any, proportions: Any, labels: Any) -> NDArray[np.void]:
+    """The target of several groupings of the same instances."""
+    several = isinstance(proportions, list | tuple) and len(proportions) == len(groupings)
+    if not several or any(np.ndim(one) == 0 and as_mapping("", one) is None for one in proportions):
+        raise InputError(
+            f"bags must have one bag id for each instance, got {groupings[0]!r} as the first; or, "
+            f"with {len(groupings)} groupings of the instances, proportions must be a list of as "
+            f"many, the shares of the bags of each, got {proportions!r}."
+        )
+    parts = [bag_target(*part, labels) for part in zip(groupings, proportions, strict=True)]
+    if len({len(part) for part in parts}) > 1:
+        raise InputError(
+            "bags must have groupings of the same instances, got groupings of "
+            f"{[len(part) for part in parts]} instances."
+        )
+    if len(parts) == 1:
+        return parts[0]
+    if any(np.isnan(part["proportion"]).any() for part in parts):
+        raise InputError("proportions must be numbers where bags cross, got None for some of them.")
+    ids = [list(_ids_of(part)) for part in parts]
+    every: list[Hashable] = list(chain(*ids))
+    if len(set(every)) < len(every):
+        every = [(place, one) for place, own in enumerate(ids) for one in own]
+    dtype = np.dtype(_crossing_dtype((len(parts),)), metadata={"ids": tuple(every)})
+    y = np.empty(len(parts[0]), dtype=dtype)
+    for field in ("bag", "proportion", "size"):
+        y[field] = np.column_stack([part[field] for part in parts])
+    y["bag"] += np.cumsum([0, *map(len, ids[:-1])])
+    y["label"] = parts[0]["label"]
+    return y
+
+
+def _crossing_dtype(shape: tuple[int, ...]) -> np.dtype[np.void]:
+    """The dtype of a target with several groupings."""
+    names = BAG_DTYPE.names or ()
+    return np.dtype([(name, BAG_DTYPE[name], shape) for name in names[:3]] + [("label", np.int8)])
+
+
+def groupings_of(y: NDArray[np.void]) -> list[NDArray[np.void]]:
+    """The targets of single groupings, with the codes that their bags have among all."""
+    fields, (count,) = ("bag", "proportion", "size"), y.dtype["bag"].shape
+    dtype = np.dtype(BAG_DTYPE, metadata=dict(y.dtype.metadata or {}))
+    parts = [np.empty(len(y), dtype=dtype) for _ in range(count)]
+    for place, own in enumerate(parts):
+        own["label"] = y["label"]
+        for field in fields:
+            own[field] = y[field][:, place]
+    return parts
 
 
 def proportions_of(
@@ -84,7 +157,7 @@ def proportions_of(
     labels : array of shape (n_instances,)
         An instance is positive where its label is above 0.
     bags : sequence of hashable, length n_instances, or bag target
-        The bag each instance is in.
+        The bag each instance is in; the target of several groupings has the bags of all.
 
     Returns
     -------
@@ -97,7 +170,13 @@ def proportions_of(
     {'a': 0.5, 'b': 1.0}
     """
     positive = np.asarray(labels) > 0
-    ids, codes = _encode_ids(_ids_in(bags) if is_bag_target(bags) else bags, keyed=True)
+    if is_bag_target(bags):
+        y = np.asarray(bags)
+        if y.dtype["bag"].shape:
+            each = [proportions_of(labels, own) for own in groupings_of(y)]
+            return dict(chain(*(shares.items() for shares in each)))
+        bags = _ids_in(y)
+    ids, codes = _encode_ids(bags, keyed=True)
     if len(codes) != len(positive):
         raise InputError(
             f"bags must name the bag of each of the {len(positive)} instances, got {len(codes)}."
@@ -110,12 +189,23 @@ def _ids_in(y: Any) -> Any:
     """The bag of each row of a target, by its code where the target has lost the ids."""
     if not y.dtype.metadata:
         return y["bag"]
-    return [y.dtype.metadata["ids"][code] for code in y["bag"]]
+    ids = _ids_of(y)
+    return [ids[code] for code in y["bag"]]
+
+
+def _ids_of(y: Any) -> tuple[Hashable, ...]:
+    """The sorted ids that a target carries."""
+    return tuple(y.dtype.metadata["ids"])
 
 
 def is_bag_target(y: Any) -> bool:
     """Whether ``y`` is a target made by :func:`bag_target` (or a slice of one)."""
-    return getattr(y, "dtype", None) == BAG_DTYPE
+    dtype = getattr(y, "dtype", None)
+    return dtype == BAG_DTYPE or bool(
+        dtype is not None
+        and dtype.names == BAG_DTYPE.names
+        and dtype == _crossing_dtype(dtype["bag"].shape)
+    )
 
 
 def as_mapping(argument: str, values: Any) -> Mapping[Hashable, Any] | None:

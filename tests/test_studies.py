@@ -58,6 +58,7 @@ def test_gaussians_overlap_as_much_as_they_say(name):
 
 FIRST_MEASURED = {
     **{"draws": "method", "roundings": "cuts", "search": "method"},
+    "crossing": "bags",
     **{"signs": "sign", "starts": "start", "truth": "proved"},
 }
 

@@ -186,6 +186,10 @@ class AlterPropSVM(BagClassifier):
         check_flag("annealing", self.annealing)
         check_choice("polish", self.polish, POLISHES)
         check_choice("selection", self.selection, ("objective", "bag_error"))
+        if self.polish != "none":
+            bags.require_partition(f"polish={self.polish!r}")
+        if self.selection != "objective":
+            bags.require_partition(f"selection={self.selection!r}")
         loss, weights = proportion_term(
             "proportion_loss", self.proportion_loss, self.C_p, self.bag_weights, bags
         )

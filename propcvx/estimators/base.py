@@ -151,8 +151,9 @@ class BagClassifier(ClassifierMixin, BaseEstimator):
             self.__dict__.pop(of_another_fit, None)
         if not bags.labels.all():
             seen, instances = bags.of_shares()
+            instance, bag = seen.pairs
             self._calibration = Calibration(
-                scores[instances], seen.index, seen.proportions, bags.sign
+                scores[instances[instance]], bag, seen.proportions, bags.sign
             )
         self.classes_ = data.classes
         self.labeling_ = bags.as_given(found.labeling)
@@ -311,7 +312,7 @@ def warn_if_poor(bags: Bags, scores: Array) -> None:
     """
     bags, instances = bags.of_shares()
     scores = scores[instances]
-    mean = float(bags.proportions @ bags.sizes) / bags.n_instances
+    mean = float(bags.proportions @ bags.sizes) / bags.sizes.sum()
     squares = np.square(bags.proportions - mean) + mean * (1.0 - mean) / bags.sizes
     gaps = np.sqrt(2.0 / np.pi * squares)
     at_random = float(np.average(gaps, weights=bags.weights_of_bags))  # about their mean error

@@ -136,6 +136,7 @@ def certify(
         C, epsilon, kernel=kernel, gamma=gamma, degree=degree, coef0=coef0, intercept=intercept
     )
     prepared = TrainingData.of(model, X, y)
+    prepared.bags.require_partition("certify")
     feature_map = prepared.feature_map(model)
     features, _ = model._lift(feature_map.features)
     if C_p is None:

@@ -167,12 +167,12 @@ class MeanMap(_BagMeanClassifier):
     ) -> tuple[Array, float, float, bool]:
         check_number("lam", self.lam, above=0.0)
         check_choice("likelihood", self.likelihood, ("mean", "sum"))
-        mass = float(bags.masses.sum())
-        lam = self.lam / (bags.mean_weight * mass) if self.likelihood == "sum" else self.lam
+        total = bags.mean_weight * float(bags.relative_weights.sum())
+        lam = self.lam / total if self.likelihood == "sum" else self.lam
         centre = self.fit_intercept * features.mean(axis=0)  # with a bias the origin is free
         features = features - centre
         means, ill_posed = self._class_means(features, bags, *own)
-        prior = float(bags.masses @ bags.proportions) / mass
+        prior = float(bags.masses @ bags.proportions) / float(bags.masses.sum())
         program = conditional_exponential_model(
             features, bias=self.fit_intercept, weights=bags.weights
         )
@@ -184,7 +184,7 @@ class MeanMap(_BagMeanClassifier):
         if self.fit_intercept:
             bias = float(found["b"])
             if 0.0 < prior < 1.0:
-                shares = bags.relative_weights / mass
+                shares = bags.relative_weights / bags.relative_weights.sum()
                 bias = best_logistic_bias(features @ weights, 2.0 * prior - 1.0, shares)
         self.class_means_ = (means + centre)[:: bags.sign]
         return weights, bias - float(centre @ weights), self.solution_.value, ill_posed
@@ -310,7 +310,7 @@ class InvCal(_BagMeanClassifier):
         unit = float(costs.max())
         means = np.sqrt(unit) * (means - centre)  # with C_p = 1, the same at any scale
         n_weighing = float(np.count_nonzero(bags.relative_weights))
-        n = max(n_weighing, bags.mean_weight * float(bags.masses.sum()))
+        n = max(n_weighing, bags.mean_weight * float(bags.relative_weights.sum()))
         tube = inv_cal_targets(bags.proportions, n, epsilons, scaled=self.scaled_epsilon)
         wide = means.shape[1] > len(means)  # then as many columns have the same inner products
         rows = np.linalg.qr(means.T)[1].T if wide else means

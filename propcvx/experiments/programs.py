@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 
 import numpy as np
+from numpy.typing import NDArray
 from sklearn.datasets import make_blobs
 from sklearn.preprocessing import minmax_scale
 
@@ -80,8 +81,8 @@ class Parts:
         Feasible labelings in random directions, as first cuts of the restricted master.
     weights : array of shape (K,)
         Weights of the bags' proportion losses.
-    box, inv_cal, losses : dict
-        Parameters of the SVM dual, of InvCal, and of the labeling step.
+    box, inv_cal, losses, counts : dict
+        Parameters of the SVM dual, of InvCal, of the labeling step, and of the same with counts.
     """
 
     def __init__(self, sample: Sample, C: float) -> None:
@@ -101,6 +102,12 @@ class Parts:
             "loss_positive": HINGE.of(1.0, self.scores),
             "loss_negative": HINGE.of(-1.0, self.scores),
             "weights": self.weights,
+        }
+        marginal = [np.diff(costs) for costs in ABSOLUTE.costs(self.bags, self.weights)]
+        gains = HINGE.reduction(self.scores)
+        self.counts: dict[str, NDArray[np.float64]] = {
+            "gains": gains,
+            "costs": np.concatenate(marginal),
         }
 
 
@@ -147,6 +154,7 @@ PROGRAMS: Mapping[str, Callable[[Parts], p.Program]] = MappingProxyType(
         ),
         "labeling_step": lambda d: p.labeling_step(d.bags, ABSOLUTE).set(**d.losses),
         "labeling_step_squared_loss": lambda d: p.labeling_step(d.bags, SQUARED).set(**d.losses),
+        "counted_labeling": lambda d: p.counted_labeling(d.feasible).set(**d.counts),
         "linear_separation": lambda d: p.linear_separation(d.feasible).set(scores=d.scores),
         "exact_separation": lambda d: p.exact_separation(
             d.features, np.full(len(d.labels), d.C), d.feasible

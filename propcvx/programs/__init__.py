@@ -12,7 +12,12 @@ from propcvx.programs.bag_means import (
     inv_cal_targets,
     laplacian_class_means,
 )
-from propcvx.programs.labeling import exact_separation, labeling_step, linear_separation
+from propcvx.programs.labeling import (
+    counted_labeling,
+    exact_separation,
+    labeling_step,
+    linear_separation,
+)
 from propcvx.programs.lifted import (
     Lifting,
     bag_moments,
@@ -51,6 +56,7 @@ __all__ = [
     "class_means",
     "conditional_exponential_model",
     "constrained_psvm",
+    "counted_labeling",
     "diffrac",
     "exact_separation",
     "inv_cal_dual",

@@ -51,6 +51,57 @@ def labeling_step(bags: Bags, loss: ProportionLoss) -> Program:
     )
 
 
+def counted_labeling(feasible: FeasibleLabelings) -> Program:
+    r"""The labeling step of alter-pSVM as a linear program, for bags that cross, too.
+
+    .. math::
+
+        \min_{z \in [0, 1]^N,\; t} \; -g^\top z + c^\top t \quad \text{s.t.} \quad B z = S t, \quad
+        0 \le t \le 1
+
+    B is :attr:`propcvx.Bags.membership`, and S sums, for each bag, over the ranks
+    :math:`r = 1, \ldots, n_k` of its positives.  With
+    :math:`g_i = L(-1, f_i) - L(+1, f_i)` and the marginal costs
+    :math:`c_{kr} = \omega_k [L_p(r / n_k, p_k) - L_p((r - 1) / n_k, p_k)]`, which rise with r as
+    :math:`L_p` is convex, it is eq:solving_y but for a constant, where z is whole.  With at most
+    two groupings the matrix is that of a flow between their bags, so that every vertex is whole;
+    with three or more a vertex may not be.  :class:`propcvx.joint_counts.JointCounts` solves it.
+
+    Parameters
+    ----------
+    feasible : FeasibleLabelings
+        The counts that are allowed; labels that are known are constraints.
+
+    Returns
+    -------
+    Program
+        Variables ``z`` (N,) and ``t`` (sum of the sizes of bags,), bag after bag.  Parameters
+        ``gains`` (N,) and ``costs`` like t.  Constraints ``counts``; ``z_least``, ``z_most``,
+        which are 0 and 1 where no label is known; ``t_least``, ``t_most``; ``lower``, ``upper``.
+    """
+    bags, total = feasible.bags, int(feasible.bags.sizes.sum())
+    of_bag = np.repeat(np.arange(bags.n_bags), bags.sizes), np.arange(total)
+    S = cp.Constant(sp.csr_array((np.ones(total), of_bag)), name="S")
+    B = cp.Constant(bags.membership, name="B")
+    z, t = cp.Variable(bags.n_instances, name="z"), cp.Variable(total, name="t")
+    gains = cp.Parameter(bags.n_instances, name="gains")
+    costs = cp.Parameter(total, name="costs")
+    return build(
+        "counted_labeling",
+        "eq:solving_y",
+        cp.Minimize(costs @ t - gains @ z),
+        {
+            "counts": B @ z == S @ t,
+            "z_least": z >= cp.Constant(bags.labels > 0, name="positive"),
+            "z_most": z <= cp.Constant(bags.labels >= 0, name="not negative"),
+            "t_least": t >= 0,
+            "t_most": t <= 1,
+            "lower": B @ z >= cp.Constant(feasible.lower, name="fewest"),
+            "upper": B @ z <= cp.Constant(feasible.upper, name="most"),
+        },
+    )
+
+
 def linear_separation(feasible: FeasibleLabelings) -> Program:
     r"""The separation problem along one dimension, below eq:convex_vio.
 

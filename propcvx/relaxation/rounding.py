@@ -102,8 +102,7 @@ def by_bags(scores: Array, features: Array, feasible: FeasibleLabelings, C: Weig
     excess = proportion_error(bags, scores) - proportion_error(bags, -scores)
     if abs(excess) > TIED:
         return -1.0 if excess > 0.0 else 1.0
-    means = np.bincount(bags.index, weights=scores) / bags.sizes
-    weights = bags.weights_of_bags
+    means, weights = bags.means_of(scores[:, None])[:, 0], bags.weights_of_bags
     shares = weights * (bags.proportions - np.average(bags.proportions, weights=weights))
     covariance = float(shares @ (means - means.mean()))
     return -1.0 if covariance < -TIED * np.abs(scores).max() else 1.0

@@ -1,0 +1,98 @@
+"""One grouping against two that cross, on instances held out; the rows are in crossing.csv."""
+
+from functools import cache
+from itertools import product
+from time import process_time
+
+import numpy as np
+from study import HERE, complete, labelled
+
+from propcvx import AlterPropSVM, ConvPropSVM, InvCal, MeanMap, bag_target, proportions_of
+from propcvx.datasets import load_ballots, random_bags
+from propcvx.metrics import bag_error
+
+METHODS = {
+    "alter-pSVM": AlterPropSVM(n_init=3),
+    "conv-pSVM": ConvPropSVM(),
+    "InvCal": InvCal(),
+    "MeanMap": MeanMap(),
+}
+
+SECOND = ("none", "random", "feature")
+"""What the second grouping is: there is none, a random partition, or the values of a feature."""
+
+FEATURES = {"heart": 2, "australian": 4}
+"""The categorical feature of the second grouping, which no method sees."""
+
+FIRST = {
+    "heart": ("random 16", "random 64"),
+    "australian": ("random 16", "random 64"),
+    "ballots": ("district and day",),
+}
+"""The first grouping: random bags of so many instances, or of ballots where and when they came."""
+
+BALLOTS = 1000
+"""How many of the ballots are in bags; as many others are held out."""
+
+
+@cache
+def sample(data, split):
+    """Features, labels and the hidden feature of the instances in bags, then of those held out."""
+    random = np.random.RandomState(split)
+    if data == "ballots":
+        of_place, of_contest = (
+            load_ballots(by, download=False) for by in (("cd", "voteday"), ("v_USS",))
+        )
+        X = load_ballots(("cd", "voteday", "v_USS"), download=False).X
+        drawn = random.permutation(len(X))[: 2 * BALLOTS]
+        parts = X, of_place.labels, of_contest.bags, of_place.bags
+        return tuple(np.split(part[drawn], 2) for part in parts)
+    X, labels = labelled(data)
+    hidden, order = X[:, FEATURES[data]], random.permutation(len(X))
+    parts = np.delete(X, FEATURES[data], axis=1), labels, hidden
+    return tuple(np.split(part[order], [4 * len(X) // 5]) for part in parts)
+
+
+def groupings(split, first, second, labels, hidden, place=None):
+    """The bags of the instances: one grouping or two."""
+    size = int(first.split()[1]) if place is None else len(labels) // len(np.unique(place))
+    own = random_bags(labels, size, split) if place is None else place
+    others = {
+        "none": [],
+        "random": [random_bags(labels, size, split + 1000)],
+        "feature": [hidden],
+    }
+    return [own, *others[second]]
+
+
+def measure(split, data, first, second, method):
+    """Accuracy in percent on instances held out, bag error on those in bags, seconds of the fit."""
+    (X, new), (labels, truth), (hidden, _), *place = sample(data, split)
+    bags = groupings(split, first, second, labels, hidden, *(own for own, _ in place))
+    y = bag_target(bags, [proportions_of(labels, own) for own in bags])
+    model, start = METHODS[method], process_time()
+    if "random_state" in model.get_params(deep=False):
+        model.set_params(random_state=split)
+    model.fit(X, y)
+    yield {
+        "bags": sum(len(np.unique(own)) for own in bags),
+        "accuracy": 100.0 * np.mean(model.predict(new) == truth),
+        "bag_error": bag_error(y, model.predict(X)),
+        "seconds": process_time() - start,
+    }
+
+
+if __name__ == "__main__":
+    names = ("split", "data", "first", "second", "method")
+    cells = [
+        {"split": split, "data": data, "first": first, "second": second, "method": method}
+        for data in FIRST
+        for split, first, second, method in product(range(3), FIRST[data], SECOND, METHODS)
+    ]
+    rows = complete(HERE / "crossing.csv", cells, measure)
+    means = rows.groupby(["data", "first", "method", "second"], sort=False)["accuracy"].mean()
+    print(means.unstack().round(1).to_string())
+    gains = rows.pivot_table("accuracy", [*names[:3], "method"], "second")
+    for second in SECOND[1:]:
+        gain = (gains[second] - gains["none"]).groupby("method")
+        print(f"{second}\n{gain.agg(['mean', 'sem', 'min', 'max']).round(1).to_string()}")

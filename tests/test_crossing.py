@@ -1,0 +1,507 @@
+"""Bags that cross: against listing every labeling, in every order, and what they cannot do."""
+
+import warnings
+from itertools import product
+
+import numpy as np
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+from scipy.optimize import linprog
+from sklearn.base import clone
+
+from propcvx import (
+    AlterPropSVM,
+    BagKFold,
+    Bags,
+    ConvPropSVM,
+    CuttingPlanes,
+    InvCal,
+    LabelingStart,
+    LaplacianMeanMap,
+    MeanMap,
+    bag_error,
+    bag_target,
+    certify,
+    joint_counts,
+    proportions_of,
+)
+from propcvx.crossing import CrossingBags
+from propcvx.errors import CutBagWarning, InfeasibleLabelingError, InputError
+from propcvx.labelings import FeasibleLabelings, best_labeling
+from propcvx.losses import HINGE, PROPORTION_LOSSES, constraint, epsilon_insensitive
+from propcvx.metrics import least_error_bias, proportion_error
+from propcvx.ordering import in_canonical_order
+from propcvx.programs import counted_labeling, labeling_step
+from propcvx.relaxation.oracles import ORACLES
+from propcvx.solvers import solve
+
+LOSSES = [*PROPORTION_LOSSES.values(), constraint(0.2), epsilon_insensitive(0.2)]
+WEIGHTS = st.sampled_from([0.0, 1e-6, 1e-3, 0.5, 1.0, 10.0, 1e3, 1e6])
+TIES = [-2.0, -1.0, -0.5, 0.0, 0.5, 1.0, 2.0]
+SCALES = st.sampled_from([1e-9, 1e-6, 1e-3, 1.0, 1e3, 1e6])
+OFF = st.sampled_from([0.0, 0.0, 0.0, 0.1, -0.1])
+
+
+def arrays(entries, size):
+    return st.lists(entries, min_size=size, max_size=size).map(np.array)
+
+
+@st.composite
+def crossing_bags(draw, most=8, groupings=(2, 2, 3, 4)):
+    """A few instances in several groupings, some labels known, some shares not quite true."""
+    n, count = draw(st.integers(2, most)), draw(st.sampled_from(groupings))
+    truth = draw(arrays(st.sampled_from((-1, 1)), n))
+    known = truth * draw(arrays(st.sampled_from((0, 0, 0, 1)), n))
+    bags, shares = [], []
+    for _ in range(count):
+        bags.append(draw(arrays(st.integers(0, draw(st.integers(0, 3))), n)))
+        true = proportions_of(truth, bags[-1])
+        shares.append({k: min(max(p + draw(OFF), 0.0), 1.0) for k, p in true.items()})
+    try:
+        read = Bags.from_target(bag_target(bags, shares, known))
+    except InputError:  # the known labels contradict a share
+        assume(False)
+    return read.swapped() if draw(st.booleans()) else read
+
+
+def scores_of(draw, n):
+    """Many equal ones; or different ones, of any scale, around a place that may be far larger."""
+    if draw(st.booleans()):
+        return draw(arrays(st.sampled_from(TIES), n))
+    spread = np.random.RandomState(draw(st.integers(0, 2**31 - 1))).normal(size=n)
+    return draw(st.sampled_from([0.0, 0.9, -0.9])) + draw(SCALES) * spread
+
+
+def every_labeling(bags):
+    """Every labeling that has the known labels, and its counts of positives."""
+    every = np.array(list(product((-1.0, 1.0), repeat=bags.n_instances)))
+    known = bags.labels != 0
+    every = every[(every[:, known] == bags.labels[known]).all(axis=1)]
+    return every, (every > 0) @ bags.membership.toarray().T
+
+
+def step_values(rows, counts, scores, bags, loss, weights):
+    """The objective of eq:solving_y of labelings; infinite where the loss is."""
+    lower, upper = loss.allowed(bags)
+    values = HINGE.of(rows, scores).sum(axis=1)
+    values += loss.of(counts / bags.sizes - bags.proportions) @ weights
+    return np.where(((counts < lower) | (counts > upper)).any(axis=1), np.inf, values)
+
+
+def two_groupings(seed, n=24, sizes=(6, 4), *, discrete=False):
+    """Two noisy classes in two random partitions."""
+    random = np.random.RandomState(seed)
+    labels = random.choice([-1, 1], n)
+    X = random.normal(size=(n, 3)) + labels[:, None]
+    bags = [random.permutation(n) // size for size in sizes]
+    return np.round(X) if discrete else X, labels, bags
+
+
+def target(bags, labels, *known):
+    return bag_target(bags, [proportions_of(labels, own) for own in bags], *known)
+
+
+# The target
+
+
+def test_a_target_has_the_bags_of_every_grouping():
+    shares = [{"b": 0.5, "a": 1.0}, [0.5, 1.0]]
+    y = bag_target([["a", "b", "b"], np.array([2, 2, 1])], shares, labels=[1, 0, 0])
+    assert y["bag"].tolist() == [[0, 3], [1, 3], [1, 2]]
+    assert y["proportion"].tolist() == [[1.0, 1.0], [0.5, 1.0], [0.5, 0.5]]
+    assert y["size"].tolist() == [[1, 2], [2, 2], [2, 1]]
+    bags = Bags.from_target(y)
+    assert isinstance(bags, CrossingBags)
+    assert bags.membership.toarray().tolist() == [[1, 0, 0], [0, 1, 1], [0, 0, 1], [1, 1, 0]]
+    assert bags.proportions.tolist() == [1.0, 0.5, 0.5, 1.0]
+    assert bags.sizes.tolist() == [1, 2, 1, 2]
+    assert [bags.name(k) for k in range(4)] == ["'a'", "'b'", "1", "2"]
+    assert proportions_of([1, -1, 1], y) == {"a": 1.0, "b": 0.5, 1: 1.0, 2: 0.5}
+
+
+def test_one_grouping_is_the_target_without_groupings():
+    one, plain = bag_target([[0, 0, 1]], [[0.5, 1.0]]), bag_target([0, 0, 1], [0.5, 1.0])
+    assert one.dtype == plain.dtype
+    assert np.array_equal(one, plain)
+
+
+def test_an_id_in_two_groupings_is_told_apart_by_the_number_of_the_grouping():
+    y = bag_target([[0, 0, 1], [0, 1, 1]], [[0.5, 1.0], [1.0, 0.5]])
+    shares = {(0, 0): 0.5, (0, 1): 1.0, (1, 0): 1.0, (1, 1): 0.5}
+    assert proportions_of([1, -1, 1], y) == shares
+
+
+@pytest.mark.parametrize(
+    ("bags", "proportions", "says"),
+    [
+        ([[0, 1], [0, 1]], [0.5, 0.5], r"one bag id for each instance, got \[0, 1\]"),
+        ([[0, 1], [0, 1]], {0: 0.5}, "2 groupings"),
+        ([[0, 1], [0, 1]], [[0.5, 0.5]], "2 groupings"),
+        ([[0, 1], [0, 1, 1]], [[0.5, 0.5], [0.5, 0.5]], r"\[2, 3\] instances"),
+    ],
+)
+def test_groupings_that_do_not_fit_are_refused(bags, proportions, says):
+    with pytest.raises(InputError, match=says):
+        bag_target(bags, proportions)
+
+
+@given(crossing_bags(), st.data())
+def test_some_instances_have_the_bags_that_are_left(bags, data):
+    chosen = data.draw(st.permutations(range(bags.n_instances)))
+    chosen = np.array(chosen[: data.draw(st.integers(1, len(chosen)))])
+    left = bags.take(chosen)
+    dense = bags.membership.toarray()[:, chosen]
+    kept = dense.any(axis=1)
+    assert np.array_equal(left.membership.toarray(), dense[kept])
+    assert np.array_equal(left.sizes, dense[kept].sum(axis=1))
+    assert np.array_equal(left.whole, (left.sizes == bags.sizes[kept]) & bags.whole[kept])
+
+
+# The labeling step, the oracle's step, and counts that can be had at once
+
+
+@pytest.mark.parametrize("loss", LOSSES, ids=lambda loss: f"{loss.name} {loss.epsilon}")
+@given(crossing_bags(), st.data())
+@settings(max_examples=50)
+def test_the_labeling_step_is_the_best_of_all_labelings(loss, bags, data):
+    scores, weights = (
+        scores_of(data.draw, bags.n_instances),
+        data.draw(arrays(WEIGHTS, bags.n_bags)),
+    )
+    ties = data.draw(st.none() | arrays(st.sampled_from((-1.0, 1.0)), bags.n_instances))
+    rows, counts = every_labeling(bags)
+    try:
+        values = step_values(rows, counts, scores, bags, loss, weights)
+    except InfeasibleLabelingError:
+        assume(False)
+    labeling = best_labeling(scores, bags, loss, weights, ties=ties)
+    here = (rows == labeling).all(axis=1)
+    assert here.sum() == 1
+    assert values[here][0] <= values.min() + 1e-12 * max(1e-9, abs(values.min()))
+
+
+@given(crossing_bags(groupings=(2,)), st.data())
+@settings(max_examples=100)
+def test_of_labelings_as_good_the_one_along_the_ties_is_taken(bags, data):
+    """Scores and weights are such that sums are exact."""
+    scores = data.draw(arrays(st.sampled_from(TIES), bags.n_instances))
+    ties = data.draw(arrays(st.sampled_from((-1.0, 1.0, 3.0)), bags.n_instances))
+    loss, weights = PROPORTION_LOSSES["constraint"], np.zeros(bags.n_bags)
+    rows, counts = every_labeling(bags)
+    values = step_values(rows, counts, scores, bags, loss, weights)
+    best = rows[values == values.min()]
+    labeling = best_labeling(scores, bags, loss, weights, ties=ties)
+    assert labeling @ ties == (best @ ties).max()
+
+
+@given(crossing_bags(), st.sampled_from([0.0, 0.1, 0.3, "rounding"]), st.data())
+@settings(max_examples=200)
+def test_the_oracles_step_is_the_best_feasible_labeling(bags, epsilon, data):
+    rows, counts = every_labeling(bags)
+    try:
+        feasible = FeasibleLabelings.of(bags, epsilon)
+    except InfeasibleLabelingError:
+        assume(False)
+    scores = np.column_stack([scores_of(data.draw, bags.n_instances) for _ in range(2)])
+    inside = ((counts >= feasible.lower) & (counts <= feasible.upper)).all(axis=1)
+    for labeling, column in zip(feasible.best(scores).T, scores.T, strict=True):
+        assert labeling in feasible
+        best = (rows[inside] @ column).max()
+        assert labeling @ column >= best - 1e-12 * np.abs(column).sum()
+
+
+@given(crossing_bags(), st.sampled_from([0.0, 0.1, 0.2]))
+@settings(max_examples=200)
+def test_counts_that_no_labeling_has_are_refused_with_the_epsilon_that_is_enough(bags, epsilon):
+    _, counts = every_labeling(bags)
+    gaps = np.abs(counts / bags.sizes - bags.proportions).max(axis=1)
+    if gaps.min() <= epsilon + 1e-9:
+        lower, upper = bags.count_range(epsilon)
+        assert ((counts >= lower) & (counts <= upper)).all(axis=1).any()
+        return
+    with pytest.raises(InfeasibleLabelingError, match=r"bag .* For all of them") as raised:
+        bags.count_range(epsilon)
+    enough = float(str(raised.value).split("an epsilon of ")[1].split()[0])
+    assert enough >= gaps.min() - 1e-5 or "crossing" not in str(raised.value)
+    if "crossing" in str(raised.value):
+        assert enough <= 1.001 * gaps.min() + 1e-5
+        bags.count_range(enough)
+
+
+@given(crossing_bags())
+@settings(max_examples=100)
+def test_rounding_allows_as_little_more_than_the_nearest_counts_as_it_takes(bags):
+    _, counts = every_labeling(bags)
+    wanted = bags.proportions * bags.sizes
+    lower, upper = bags.count_range("rounding")
+    assert ((counts >= lower) & (counts <= upper)).all(axis=1).any()
+    more = np.maximum(lower - wanted, wanted - upper).max()  # the nearest are within a half
+    further = np.maximum(wanted - lower, upper - wanted).max()
+    if further > 1.0 + 1e-9 and not bags.labels.any():
+        fewer = np.abs(counts - wanted).max(axis=1)
+        assert fewer.min() > further - 1.0 - 1e-9
+    assert more <= 0.5 + 1e-9 or bags.labels.any()
+
+
+def test_two_groupings_have_whole_vertices():
+    random = np.random.RandomState(0)
+    for _ in range(200):
+        n = random.randint(10, 60)
+        bags = [random.randint(0, random.randint(2, 9), n) for _ in range(2)]
+        read = Bags.from_target(target(bags, random.choice([-1, 1], n)))
+        dense = read.membership.toarray()
+        wanted = read.proportions * read.sizes
+        cost = random.normal(size=n)
+        found = linprog(cost, A_eq=dense, b_eq=wanted, bounds=(0, 1), method="highs-ds")
+        assert np.abs(found.x - np.round(found.x)).max() < 1e-9
+
+
+def test_three_groupings_without_whole_vertices_are_solved_by_integers(monkeypatch):
+    """Every two of four instances share a bag: the best fractional labels are one half."""
+    bags = [[0, 0, 1, 1], [0, 1, 0, 1], [0, 1, 1, 0]]
+    y = bag_target(bags, [[0.5, 0.5]] * 3)
+    read, asked = Bags.from_target(y), []
+    by_integers = joint_counts.JointCounts._by_integers
+    monkeypatch.setattr(
+        joint_counts.JointCounts,
+        "_by_integers",
+        lambda *given: asked.append(1) or by_integers(*given),
+    )
+    weights, scores = np.ones(read.n_bags), np.array([0.1, 0.2, -0.1, 0.05])
+    loss = PROPORTION_LOSSES["absolute"]
+    rows, counts = every_labeling(read)
+    values = step_values(rows, counts, scores, read, loss, weights)
+    labeling = best_labeling(scores, read, loss, weights)
+    assert values[(rows == labeling).all(axis=1)][0] == pytest.approx(values.min(), rel=1e-12)
+    assert asked
+    with pytest.raises(InfeasibleLabelingError, match="crossing bags"):
+        read.count_range(0.0)
+
+
+@pytest.mark.parametrize("name", ["absolute", "squared"])
+def test_the_programs_have_the_value_of_the_labeling_step(name):
+    for seed in range(3):
+        X, labels, bags = two_groupings(seed)
+        read, loss = Bags.from_target(target(bags, labels)), PROPORTION_LOSSES[name]
+        scores, weights = X[:, 0], np.linspace(0.5, 3.0, read.n_bags)
+        labeling = best_labeling(scores, read, loss, weights)
+        value = HINGE.of(labeling, scores).sum() + loss.total(read, weights, labeling)
+        boolean = labeling_step(read, loss).set(
+            loss_positive=HINGE.of(1.0, scores),
+            loss_negative=HINGE.of(-1.0, scores),
+            weights=weights,
+        )
+        solver = "highs" if name == "absolute" else "scip"
+        assert solve(boolean, solver).value == pytest.approx(value, rel=1e-6)
+        every = FeasibleLabelings(read, 0 * read.sizes, read.sizes)
+        costs = loss.costs(read, weights)
+        linear = counted_labeling(every).set(
+            gains=HINGE.reduction(scores), costs=np.concatenate([np.diff(one) for one in costs])
+        )
+        constant = HINGE.of(-1.0, scores).sum() + sum(cost[0] for cost in costs)
+        assert solve(linear, "highs").value + constant == pytest.approx(value, rel=1e-6)
+
+
+# Errors of proportions and the bias
+
+
+@given(crossing_bags(), st.data())
+def test_the_bias_of_least_error_is_that_of_all_thresholds(bags, data):
+    scores = data.draw(arrays(st.sampled_from(TIES), bags.n_instances))
+    bias = least_error_bias(scores, bags)
+    ends = np.sort(np.concatenate([[scores.min() - 2.0], np.unique(scores), [scores.max() + 2.0]]))
+    errors = [proportion_error(bags, scores - middle) for middle in (ends[1:] + ends[:-1]) / 2]
+    assert proportion_error(bags, scores + bias) <= min(errors) + 1e-9
+
+
+def test_bag_error_is_the_mean_over_the_bags_of_all_groupings():
+    y = bag_target([[0, 0, 1, 1], [2, 3, 3, 3]], [[0.5, 1.0], [1.0, 2 / 3]])
+    assert bag_error(y, [1, -1, 1, 1]) == 0.0
+    assert bag_error(y, [-1, 1, 1, 1]) == pytest.approx((1 + 1 / 3) / 4)
+
+
+# The methods
+
+METHODS = {
+    "alter": AlterPropSVM(init="random", n_init=2, random_state=0),
+    "alter, mixed": AlterPropSVM(n_init=1, annealing=False, random_state=0),
+    "alter, squared": AlterPropSVM(n_init=1, proportion_loss="squared", annealing=False),
+    "alter, constraint": AlterPropSVM(
+        init="random", n_init=2, annealing=False, proportion_loss="constraint", random_state=0
+    ),
+    "conv": ConvPropSVM(relaxation=CuttingPlanes(max_cuts=3)),
+    "conv, best": ConvPropSVM(
+        rounding="best", relaxation=CuttingPlanes(max_cuts=2, oracle="coordinate_features")
+    ),
+    "inv_cal": InvCal(epsilon=0.05),
+    "mean_map": MeanMap(),
+    "laplacian_mean_map": LaplacianMeanMap(),
+}
+
+
+@pytest.mark.filterwarnings("ignore::propcvx.errors.PropCVXWarning")
+@pytest.mark.parametrize("kernel", ["linear", "rbf", "precomputed"])
+@pytest.mark.parametrize("method", METHODS)
+@given(seed=st.integers(0, 2**31 - 1), discrete=st.booleans())
+@settings(max_examples=2)
+def test_an_answer_depends_on_neither_rows_nor_names_nor_classes(method, kernel, seed, discrete):
+    X, labels, bags = two_groupings(seed, discrete=discrete)
+    X = X @ X.T if kernel == "precomputed" else X
+    random = np.random.RandomState(seed)
+    order, names = random.permutation(len(X)), random.permutation(10)
+    columns = order if kernel == "precomputed" else slice(None)
+    other = [names[own][order] for own in reversed(bags)]
+    model = clone(METHODS[method]).set_params(kernel=kernel)
+    one = clone(model).fit(X, target(bags, labels))
+    two = clone(model).fit(X[order][:, columns], target(other, labels[order]))
+    turned = clone(model).fit(X, target(bags, -labels))
+    scores = one.decision_function(X)
+    assert two.objective_ == one.objective_
+    assert two.decision_function(X[:, columns]) == pytest.approx(scores, rel=1e-9, abs=1e-9)
+    if abs(labels.sum()) > 0:
+        assert turned.decision_function(X) == pytest.approx(-scores, rel=1e-9, abs=1e-9)
+    assert one.predict_proba(X).shape == (len(X), 2)
+
+
+@given(seed=st.integers(0, 2**31 - 1))
+@settings(max_examples=40)
+def test_the_canonical_order_is_one_order(seed):
+    """With few distinct rows and many alike bags."""
+    random = np.random.RandomState(seed)
+    n = 12
+    X, labels = random.randint(0, 2, (n, 1)).astype(float), random.choice([-1, 1], n)
+    bags = [random.permutation(n) // size for size in (2, 3)]
+    order, names = random.permutation(n), random.permutation(n)
+    other = [names[own][order] for own in reversed(bags)]
+    one = in_canonical_order(Bags.from_target(target(bags, labels)), X)
+    two = in_canonical_order(Bags.from_target(target(other, labels[order])), X[order])
+    assert np.array_equal(X[one.rows], X[order][two.rows])
+    assert np.array_equal(one.proportions, two.proportions)
+    assert one.sign == two.sign
+    assert np.array_equal(one.membership.toarray(), two.membership.toarray())
+
+
+@pytest.mark.parametrize("model", [InvCal(C_p=2.0), MeanMap()])
+def test_the_same_grouping_twice_says_nothing_new_to_bag_means(model):
+    """Where bags weigh half as much, so that the sum over both groupings is that of one."""
+    X, labels, (bags, _) = two_groupings(3)
+    one, twice = clone(model).fit(X, target([bags], labels)), clone(model)
+    if isinstance(model, InvCal):
+        twice.set_params(C_p=model.C_p / 2)
+    twice.fit(X, target([bags, bags], labels))
+    assert twice.decision_function(X) == pytest.approx(one.decision_function(X), rel=1e-4, abs=1e-4)
+
+
+@pytest.mark.parametrize("loss", LOSSES, ids=lambda loss: f"{loss.name} {loss.epsilon}")
+def test_the_same_grouping_twice_has_labels_as_good_as_one_sort(loss):
+    for seed in range(10):
+        X, labels, (bags, _) = two_groupings(seed, n=200, sizes=(17, 1))
+        one, two = (Bags.from_target(target(own, labels)) for own in ([bags], [bags, bags]))
+        weights = np.random.RandomState(seed).uniform(0.0, 5.0, one.n_bags)
+        found = (
+            best_labeling(X[:, 0], one, loss, weights),
+            best_labeling(X[:, 0], two, loss, np.tile(weights / 2, 2)),
+        )
+        sorted_, joint = (
+            HINGE.of(labeling, X[:, 0]).sum() + loss.total(one, weights, labeling)
+            for labeling in found
+        )
+        assert joint == pytest.approx(sorted_, rel=1e-12)
+
+
+@pytest.mark.parametrize("C", [1e-6, 1e-2, 1.0, 1e6])
+def test_alter_keeps_known_labels_and_ends_where_no_labeling_is_better(C):
+    X, labels, bags = two_groupings(5, n=10, sizes=(5, 2))
+    known = np.where(np.arange(10) % 4 == 0, labels, 0)
+    y = target(bags, labels, known)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # with so small a C, w is nearly 0
+        model = AlterPropSVM(C, 10.0 * C, random_state=0).fit(X, y)
+    assert (model.labeling_[known != 0] == known[known != 0]).all()
+    read, scores = Bags.from_target(y), model.decision_function(X)
+    rows, counts = every_labeling(read)
+    loss, weights = PROPORTION_LOSSES["absolute"], model.C_p * read.sizes / C
+    values = step_values(rows, counts, scores, read, loss, weights)
+    reached = values[(rows == model.labeling_).all(axis=1)][0]
+    assert reached <= values.min() + 2e-4 * max(1.0, model.objective_ / C)
+
+
+def test_alter_finds_the_best_objective_of_all_labelings():
+    """From every labeling, on a problem of eight instances."""
+    X, labels, bags = two_groupings(1, n=8, sizes=(4, 2))
+    y = target(bags, labels)
+    rows, _ = every_labeling(Bags.from_target(y))
+    starts = [LabelingStart(row, annealing=False) for row in rows]
+    every = AlterPropSVM(init=starts).fit(X, y)
+    few = AlterPropSVM(random_state=0).fit(X, y)
+    assert few.objective_ == pytest.approx(every.start_objectives_.min(), rel=1e-4)
+
+
+def test_conv_has_the_counts_of_all_bags():
+    X, labels, bags = two_groupings(2)
+    y = target(bags, labels)
+    model = ConvPropSVM().fit(X, y)
+    assert bag_error(y, model.labeling_) == 0.0
+    assert set(model.predict_proportions(X, y)) == {
+        (p, k) for p, m in ((0, 4), (1, 6)) for k in range(m)
+    }
+
+
+def test_a_fold_is_of_whole_bags_of_the_first_grouping():
+    X, labels, bags = two_groupings(4)
+    y = target(bags, labels)
+    for train, test in BagKFold(2, random_state=0).split(X, y):
+        assert not set(bags[0][train]) & set(bags[0][test])
+    with pytest.warns(CutBagWarning):
+        model = ConvPropSVM(epsilon=0.1).fit(X[train], y[train])
+    with pytest.warns(CutBagWarning):
+        assert 0.0 <= -model.score(X[test], y[test]) <= 1.0
+
+
+# What they cannot do
+
+REFUSED = {
+    "certify": lambda X, y: certify(X, y),
+    "hops": AlterPropSVM(polish="hops").fit,
+    "swaps": AlterPropSVM(polish="swaps").fit,
+    "selection": AlterPropSVM(selection="bag_error").fit,
+    "lifted": ConvPropSVM(relaxation="lifted").fit,
+    "diffrac": ConvPropSVM(relaxation="diffrac").fit,
+    **{
+        name: ConvPropSVM(relaxation=CuttingPlanes(oracle=name)).fit
+        for name in ("eigenvalue", "semidefinite", "exhaustive", "sweep")
+    },
+    **{
+        name: lambda X, y, name=name: getattr(Bags.from_target(y), name)
+        for name in ("index", "members", "by_size", "free", "starts")
+    },
+    "enumerate": lambda X, y: next(FeasibleLabelings.of(Bags.from_target(y), 0.0).enumerate()),
+}
+
+
+@pytest.mark.parametrize("what", REFUSED)
+def test_what_needs_a_partition_says_so(what):
+    X, labels, bags = two_groupings(0)
+    with pytest.raises(InputError, match=r"needs bags that do not cross.*take crossing bags"):
+        REFUSED[what](X[:, :2], target(bags, labels))
+
+
+def test_every_other_oracle_takes_crossing_bags():
+    X, labels, bags = two_groupings(0, n=12, sizes=(6, 4))
+    for name in set(ORACLES) - set(REFUSED):
+        planes = CuttingPlanes(oracle=name, max_cuts=2)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            model = ConvPropSVM(relaxation=planes).fit(X, target(bags, labels))
+        assert bag_error(target(bags, labels), model.labeling_) == 0.0
+
+
+def test_shares_that_cross_impossibly_name_the_bags():
+    """All of the first grouping's positives are in a bag that has none in the second."""
+    y = bag_target([["a", "a", "b", "b"], ["c", "c", "d", "d"]], [[1.0, 0.0], [0.0, 1.0]])
+    X = np.arange(8.0).reshape(4, 2)
+    with pytest.raises(InfeasibleLabelingError, match=r"bag '[abcd]'.*epsilon of 0\.5"):
+        ConvPropSVM().fit(X, y)
+    ConvPropSVM(epsilon=0.5).fit(X, y)
+    ConvPropSVM(epsilon="rounding").fit(X, y)
