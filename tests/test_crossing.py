@@ -505,3 +505,43 @@ def test_shares_that_cross_impossibly_name_the_bags():
         ConvPropSVM().fit(X, y)
     ConvPropSVM(epsilon=0.5).fit(X, y)
     ConvPropSVM(epsilon="rounding").fit(X, y)
+
+
+def test_known_labels_are_bags_of_one_and_their_bags_the_rest():
+    groupings = [[0, 0, 0, 1, 1, 1], [0, 1, 0, 1, 0, 1]]
+    y = bag_target(groupings, [[2 / 3, 1 / 3], [1 / 3, 2 / 3]], [1, 0, 0, 0, 0, -1])
+    apart = Bags.from_target(y).with_known_apart()
+    assert apart.membership.toarray().tolist() == [
+        [0, 1, 1, 0, 0, 0],
+        [0, 0, 0, 1, 1, 0],
+        [0, 0, 1, 0, 1, 0],
+        [0, 1, 0, 1, 0, 0],
+        [1, 0, 0, 0, 0, 0],
+        [0, 0, 0, 0, 0, 1],
+    ]
+    assert apart.proportions == pytest.approx([0.5, 0.5, 0.0, 1.0, 1.0, 0.0])
+    assert [apart.name(bag) for bag in (4, 5)] == ["(0, 0)", "(0, 1)"]
+
+
+@pytest.mark.filterwarnings("ignore::propcvx.errors.PropCVXWarning")
+def test_equal_weights_and_equal_tolerances_are_one_number():
+    random = np.random.RandomState(0)
+    X, labels = random.normal(size=(24, 3)), random.choice([-1, 1], 24)
+    groupings = [np.arange(24) % 4, random.permutation(24) % 3]
+    y = bag_target(groupings, [proportions_of(labels, one) for one in groupings])
+    for model in (InvCal(), MeanMap(), ConvPropSVM(), AlterPropSVM(n_init=1, random_state=0)):
+        plain = clone(model).fit(X, y).decision_function(X)
+        assert np.allclose(clone(model).fit(X, y, np.full(24, 1.0)).decision_function(X), plain)
+    weights = np.arange(24.0) + 1.0
+    order = random.permutation(24)
+    for model in (InvCal(), MeanMap(), ConvPropSVM(), AlterPropSVM(n_init=1, random_state=0)):
+        one = clone(model).fit(X, y, weights)
+        other = clone(model).fit(X[order], y[order], weights[order])
+        assert other.decision_function(X) == pytest.approx(one.decision_function(X), abs=1e-9)
+        assert not np.allclose(
+            one.decision_function(X), clone(model).fit(X, y).decision_function(X)
+        )
+    bags, epsilons = Bags.from_target(y), np.full(7, 0.1)
+    for one, other in zip(bags.count_range(0.1), bags.count_range(epsilons), strict=True):
+        assert np.array_equal(one, other)
+    assert (bags.count_range("sampling")[0] <= bags.count_range(0.0)[0]).all()
