@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import scipy.sparse as sp
@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from propcvx.arrays import Array, Indices, Mask, Signs
 from propcvx.checks import check_choice, check_number
+from propcvx.class_targets import is_class_target, two_classes
 from propcvx.errors import CutBagWarning, InfeasibleLabelingError, InputError, warn
 from propcvx.targets import BAG_DTYPE, SHOWN, check_share, is_bag_target, known_labels
 
@@ -59,6 +60,8 @@ class Bags:
     ids: Sequence[Hashable] | None = None
     sign: int = 1
 
+    label_values: ClassVar[tuple[float, ...]] = (-1.0, 1.0)
+
     @classmethod
     def from_target(cls, y: NDArray[np.void]) -> Bags:
         """Read a bag target, or a slice of one.
@@ -71,6 +74,7 @@ class Bags:
                 f"y must be a bag target with fields {BAG_DTYPE.names}, got dtype "
                 f"{getattr(y, 'dtype', type(y).__name__)}; make one with propcvx.bag_target."
             )
+        y = two_classes(y) if is_class_target(y) else y
         if y.ndim != 1 or len(y) == 0:
             raise InputError(f"y must be a non-empty vector of instances, got shape {y.shape}.")
         codes, first, index = np.unique(y["bag"], return_index=True, return_inverse=True)
@@ -80,7 +84,7 @@ class Bags:
         whole, rows = np.bincount(index) == sizes, np.arange(len(y))
         bags = cls(index, y["proportion"][first], labels, whole, codes, rows, ids)
         _check_proportions(bags, y["proportion"])
-        _warn_if_cut(bags, sizes)
+        warn_if_cut(bags, sizes)
         _check_known(bags)
         return bags
 
@@ -283,7 +287,7 @@ def _check_proportions(bags: Bags, of_instances: Array) -> None:
         raise InputError(f"y['proportion'] must be one value per bag, got several in bag {name}.")
 
 
-def _warn_if_cut(bags: Bags, sizes: NDArray[np.int64]) -> None:
+def warn_if_cut(bags: Bags, sizes: NDArray[np.int64]) -> None:
     if not bags.whole.all():
         bag = int(np.argmin(bags.whole))
         warn(

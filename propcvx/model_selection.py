@@ -13,6 +13,8 @@ from sklearn.utils import check_random_state
 from propcvx.arrays import Indices, Mask
 from propcvx.bags import Bags
 from propcvx.checks import check_count, check_number
+from propcvx.class_bags import ClassBags
+from propcvx.class_targets import is_class_target
 from propcvx.errors import FewBagsWarning, InputError, warn
 from propcvx.targets import is_bag_target
 
@@ -189,4 +191,6 @@ def _warn_if_few(n_bags: int, n_held_out: int) -> None:
 def _bag_index(y: Any) -> Indices:
     if y is None:
         raise InputError("y must be given: bags are split by the bag target, not by X.")
+    if is_class_target(y):
+        return ClassBags.from_target(y).index
     return Bags.from_target(y).index if is_bag_target(y) else np.arange(len(y))

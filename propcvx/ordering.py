@@ -10,10 +10,10 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Hashable, Iterable
 from dataclasses import replace
-from itertools import count
-from math import isclose
+from itertools import count, islice, permutations, product
+from math import fsum, isclose
 from operator import itemgetter
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import scipy.sparse as sp
@@ -21,9 +21,13 @@ from numpy.typing import NDArray
 
 from propcvx.arrays import Array, Indices
 from propcvx.bags import Bags
+from propcvx.class_bags import ClassBags
 
 MOST_ROUNDS = 30
 """How often one of several instances that a Gram matrix does not distinguish is chosen."""
+
+MOST_ORDERS = 120
+"""How many orders of classes that are alike are tried."""
 
 SHARE_UNIT = 2.0**-40
 """What shares are rounded to multiples of, so that 1 - (1 - p) is p."""
@@ -60,14 +64,68 @@ def in_canonical_order(bags: Bags, X: Any, *, precomputed: bool = False) -> Bags
     return min((_sorted(one, X, precomputed) for one in both), key=itemgetter(0))[1]
 
 
+def classes_in_canonical_order(bags: ClassBags, X: Any, *, precomputed: bool = False) -> ClassBags:
+    """As :func:`in_canonical_order`, for several classes, whose order is canonical, too.
+
+    Classes go by their shares of all instances; equal ones by their shares in the bags, which are
+    told apart by their instances, and by their known labels.  Classes that are equal in all of
+    these can mostly be exchanged without anything being changed; of their orders the one is taken
+    whose sorted bags come first, of those that are tried.
+
+    Parameters
+    ----------
+    bags : ClassBags
+    X : array or sparse matrix of shape (n_instances, n_columns)
+    precomputed : bool
+        Whether X is the Gram matrix of the instances.
+    """
+    bags = replace(bags, proportions=np.rint(bags.proportions / SHARE_UNIT) * SHARE_UNIT)
+    keys = _class_keys(bags, X, precomputed)
+    alike = [[place for place, key in enumerate(keys) if key == one] for one in sorted(set(keys))]
+    orders = islice(product(*map(permutations, alike)), MOST_ORDERS)
+    each = (bags.permuted(np.concatenate(order)) for order in orders)
+    _, found = min((_sorted(one, X, precomputed) for one in each), key=itemgetter(0))
+    return cast(ClassBags, found)
+
+
+def _class_keys(bags: ClassBags, X: Any, precomputed: bool) -> list[tuple[Any, ...]]:
+    """What classes are sorted by: none of it depends on names or on the order of rows and bags."""
+    shares = np.sort(bags.proportions, axis=1)
+    nameless = replace(bags, proportions=shares, labels=np.minimum(bags.labels, 1))
+    kind = _kinds(_instance_ranks(X, nameless, precomputed), nameless)
+    contents = _contents(nameless, kind)
+    place = {key: rank for rank, key in enumerate(sorted({*map(repr, contents)}))}
+    group = np.array([place[repr(key)] for key in contents])
+    keys = []
+    for number, column in zip(bags.label_values, bags.proportions.T, strict=True):
+        known = bags.labels == number
+        keys.append(
+            (
+                fsum(column * bags.sizes),
+                tuple(sorted(zip(group.tolist(), column.tolist(), strict=True))),
+                tuple(
+                    sorted(
+                        zip(group[bags.index[known]].tolist(), kind[known].tolist(), strict=True)
+                    )
+                ),
+            )
+        )
+    return keys
+
+
 def _sorted(bags: Bags, X: Any, precomputed: bool) -> tuple[list[tuple[float, int, bytes]], Bags]:
     """What the bags are sorted by, and the bags with their instances in order."""
-    kind = 3 * _instance_ranks(X, bags, precomputed) + bags.labels + 1
+    kind = _kinds(_instance_ranks(X, bags, precomputed), bags)
     keys = _contents(bags, kind)
     order_of_bags = np.array(sorted(range(bags.n_bags), key=keys.__getitem__), dtype=np.intp)
     place = np.argsort(order_of_bags)
     in_order = bags.take(np.lexsort((kind, place[bags.index])), order_of_bags)
     return [keys[bag] for bag in order_of_bags], in_order
+
+
+def _kinds(ranks: Indices, bags: Bags) -> Indices:
+    """Numbers that tell ranks apart, and in a rank known labels."""
+    return max(3, int(bags.labels.max()) + 2) * ranks + bags.labels + 1
 
 
 def _instance_ranks(X: Any, bags: Bags, precomputed: bool) -> Indices:
@@ -130,7 +188,7 @@ def _refined(ranks: Indices, pairs: Indices) -> Indices:
 
 def _copies(gram: Array, bags: Bags) -> tuple[Indices, Indices]:
     """Numbers that distinguish equal bags, and equal instances of a bag."""
-    kind = 3 * _ranks(gram) + bags.labels + 1
+    kind = _kinds(_ranks(gram), bags)
     keys = zip(_contents(bags, kind), bags.whole.tolist(), strict=True)
     return _numbered(keys)[bags.index], _numbered(zip(bags.index, kind, strict=True))
 

@@ -14,18 +14,20 @@ from sklearn.utils import check_random_state
 from tqdm import tqdm
 
 from propcvx.alternating.algorithm import alternate, annealing_values, descent
+from propcvx.alternating.crammer_singer import ClassPropSVM, CrammerSingerStep
 from propcvx.alternating.polish import POLISHES, PropSVMSearch
 from propcvx.alternating.problem import PropSVM
 from propcvx.alternating.svm_step import remembered, svm_step
 from propcvx.bags import Bags
 from propcvx.checks import check_choice, check_count, check_flag, check_number, named
+from propcvx.class_bags import ClassBags
+from propcvx.class_labelings import check_class_loss
 from propcvx.errors import InputError, SolverError
 from propcvx.estimators.base import BagClassifier
 from propcvx.estimators.starts import Start, starts_of
 from propcvx.estimators.training import proportion_term
 from propcvx.history import Fitted
 from propcvx.kernels import FeatureMap
-from propcvx.labelings import FeasibleLabelings
 from propcvx.losses import INSTANCE_LOSSES
 from propcvx.metrics import proportion_error
 from propcvx.model_selection import deal_bags
@@ -173,7 +175,22 @@ class AlterPropSVM(BagClassifier):
         self.n_iter_ = len(best.history)
         return replace(best, stopped_by=stopped_by)
 
-    def _problem(self, bags: Bags) -> PropSVM:
+    def _run_classes(self, feature_map: FeatureMap, bags: ClassBags) -> Fitted:
+        """Algorithm 1 with the SVM of Crammer and Singer."""
+        for name, only in (
+            ("instance_loss", "hinge"),
+            ("polish", "none"),
+            ("selection", "objective"),
+        ):
+            if getattr(self, name) != only:
+                raise InputError(
+                    f"{name} must be {only!r} with more than two classes ({bags.n_classes}), got "
+                    f"{getattr(self, name)!r}; propcvx.one_class_target(y, name) is the target of "
+                    "one class against the rest."
+                )
+        return self._run(feature_map, bags)
+
+    def _problem(self, bags: Bags) -> PropSVM | ClassPropSVM:
         """The problem, from checked parameters."""
         check_number("C", self.C, above=0.0)
         check_number("tol", self.tol, least=0.0)
@@ -185,6 +202,8 @@ class AlterPropSVM(BagClassifier):
         loss, weights = proportion_term(
             "proportion_loss", self.proportion_loss, self.C_p, self.bag_weights, bags
         )
+        if isinstance(bags, ClassBags):
+            return ClassPropSVM(bags, self.C, weights, check_class_loss(loss))
         instance_loss = named("instance_loss", self.instance_loss, INSTANCE_LOSSES, "of")
         return PropSVM(bags, self.C, weights, loss, instance_loss.take(bags.rows))
 
@@ -193,8 +212,13 @@ class AlterPropSVM(BagClassifier):
     ) -> Iterator[tuple[Start, Fitted]]:
         """Where every start ends, in the order of the starts, as they end."""
         features, how = feature_map.features, (self.solver_tol, self.solver_options or {})
-        step = svm_step(features, problem.instance_loss, portable(self.solver), *how)
-        search = PropSVMSearch(problem, remembered(step, feature_map.solved), features)
+        if isinstance(problem, ClassPropSVM):
+            n_classes = problem.bags.n_classes
+            step = CrammerSingerStep(features, portable(self.solver), *how, n_classes=n_classes)
+        else:
+            step = svm_step(features, problem.instance_loss, portable(self.solver), *how)
+            step = remembered(step, feature_map.solved)
+        search = PropSVMSearch(problem, step, features)
         each = [start for start in starts for _ in range(start.repeats)]
         seeds = [random.randint(2**31) for _ in each]
         ends = Parallel(n_jobs=self.n_jobs, return_as="generator")(
@@ -228,8 +252,7 @@ def _descent(
 ) -> Fitted:
     """Where a start ends, a function of its arguments alone."""
     problem, random = search.problem, RandomState(seed)
-    allowed = FeasibleLabelings.allowed_by(problem.loss, problem.bags)
-    labeling = allowed.best(start.labeling(search.features, problem.bags, random))
+    labeling = problem.allowed(start.labeling(search.features, problem.bags, random))
     schedule = annealing_values(problem.C) if start.annealing else [problem.C]
     rounds = alternate(problem, search.svm_step, labeling, schedule, tol=tol, max_iter=max_iter)
     return descent(POLISHES[polish](search, rounds, random))

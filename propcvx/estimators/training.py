@@ -15,11 +15,13 @@ from sklearn.utils.validation import column_or_1d, validate_data
 from propcvx.arrays import Array
 from propcvx.bags import Bags
 from propcvx.checks import as_vector, check_choice, check_number, named
+from propcvx.class_bags import ClassBags
+from propcvx.class_targets import BAG_DTYPE, classes_of, is_class_target, two_classes
 from propcvx.errors import InputError
 from propcvx.kernels import FeatureMap, Kernel
 from propcvx.losses import PROPORTION_LOSSES, ProportionLoss
-from propcvx.ordering import in_canonical_order
-from propcvx.targets import BAG_DTYPE, as_mapping, bag_target, is_bag_target, some_of
+from propcvx.ordering import classes_in_canonical_order, in_canonical_order
+from propcvx.targets import as_mapping, bag_target, is_bag_target, some_of
 
 if TYPE_CHECKING:
     from propcvx.estimators.base import BagClassifier
@@ -42,7 +44,7 @@ class TrainingData:
     bags : Bags
         In an order of instances and bags that the data alone determine, see
         :mod:`propcvx.ordering`; :meth:`Bags.as_given` is the way back.
-    classes : array of shape (2,)
+    classes : array of shape (n_classes,)
     """
 
     X: Any
@@ -56,14 +58,19 @@ class TrainingData:
         checked = validate_data(
             estimator, X, accept_sparse="csr", dtype=np.float64, ensure_min_samples=2
         )
-        target, classes = (y, np.array([-1, 1])) if is_bag_target(y) else bags_of_one(y)
+        target, classes = _bag_target_of(y)
         if checked.shape[0] != len(target):
             raise InputError(
                 f"X and y must have the same number of instances, got {checked.shape[0]} and "
                 f"{len(target)}."
             )
         precomputed = estimator.kernel == "precomputed"
-        bags = in_canonical_order(Bags.from_target(target), checked, precomputed=precomputed)
+        if is_class_target(target):
+            of_classes = ClassBags.from_target(target)
+            bags = classes_in_canonical_order(of_classes, checked, precomputed=precomputed)
+        else:
+            of_two = Bags.from_target(target)
+            bags = in_canonical_order(of_two, checked, precomputed=precomputed)
         return cls(checked, bags, classes)
 
     def feature_map(self, estimator: BagClassifier) -> FeatureMap:
@@ -89,8 +96,18 @@ def _kernel_of(estimator: BagClassifier, X: Any) -> Kernel:
     return Kernel(estimator.kernel, gamma, estimator.degree, estimator.coef0)
 
 
+def _bag_target_of(y: Any) -> tuple[NDArray[np.void], NDArray[Any]]:
+    """The target, of two classes wherever it has two, and the names of the classes."""
+    if not is_bag_target(y):
+        return bags_of_one(y)
+    if not is_class_target(y):
+        return y, np.array([-1, 1])
+    classes = classes_of(y)
+    return two_classes(y) if len(classes) == 2 else y, classes
+
+
 def bags_of_one(labels: Any) -> tuple[NDArray[np.void], NDArray[Any]]:
-    """A target in which every instance is a bag of one, and the two classes of the labels."""
+    """A target in which every instance is a bag of one, and the classes of the labels."""
     if labels is None:
         raise InputError(
             f"y must be given (requires y to be passed, but the target y is None): {MAKE_TARGET}."
@@ -106,11 +123,14 @@ def bags_of_one(labels: Any) -> tuple[NDArray[np.void], NDArray[Any]]:
     except ValueError as error:
         raise InputError(f"{error} For bags and their shares, {MAKE_TARGET}.") from error
     classes, codes = np.unique(labels, return_inverse=True)
-    if len(classes) != 2:
+    if len(classes) < 2:
         raise InputError(
-            f"y must have labels of two classes, got {len(classes)}. Only binary classification is "
-            f"supported. For names of bags, {MAKE_TARGET}."
+            f"y must have labels of two classes or more, got {len(classes)} class. For names of "
+            f"bags, {MAKE_TARGET}."
         )
+    if len(classes) > 2:
+        table = np.eye(len(classes))[codes]
+        return bag_target(np.arange(len(labels)), table, labels, classes=classes.tolist()), classes
     return bag_target(np.arange(len(labels)), codes, labels=2 * codes - 1), classes
 
 

@@ -12,6 +12,7 @@ from propcvx.programs.bag_means import (
     inv_cal_targets,
     laplacian_class_means,
 )
+from propcvx.programs.crammer_singer import crammer_singer
 from propcvx.programs.labeling import exact_separation, labeling_step, linear_separation
 from propcvx.programs.lifted import (
     Lifting,
@@ -51,6 +52,7 @@ __all__ = [
     "class_means",
     "conditional_exponential_model",
     "constrained_psvm",
+    "crammer_singer",
     "diffrac",
     "exact_separation",
     "inv_cal_dual",
