@@ -288,6 +288,7 @@ def _check_proportions(bags: Bags, of_instances: Array) -> None:
 
 
 def warn_if_cut(bags: Bags, sizes: NDArray[np.int64]) -> None:
+    """Warn if there are fewer instances of a bag than it had where the target was made."""
     if not bags.whole.all():
         bag = int(np.argmin(bags.whole))
         warn(

@@ -42,7 +42,7 @@ class ClassBags(Bags):
         codes, first, index = np.unique(y["bag"], return_index=True, return_inverse=True)
         shares, sizes, classes = y["proportion"][first], y["size"][first], classes_of(y).tolist()
         whole, rows = np.bincount(index) == sizes, np.arange(len(y))
-        ids = (y.dtype.metadata or {}).get("ids")
+        ids = y.dtype.metadata["ids"] if y.dtype.metadata else None
         bags = cls(index, shares, y["label"], whole, codes, rows, ids, classes=tuple(classes))
         bags._check(y["proportion"])
         warn_if_cut(bags, sizes)

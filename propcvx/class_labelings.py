@@ -55,14 +55,14 @@ def check_class_loss(loss: ProportionLoss) -> ProportionLoss:
     return loss
 
 
-def class_loss(loss: ProportionLoss, bags: ClassBags, counts: Array) -> Array:
+def class_loss(loss: ProportionLoss, bags: ClassBags, counts: Indices) -> Array:
     r"""The loss of each bag, :math:`\tfrac12 \sum_c h(\tilde p_{kc} - p_{kc})`.
 
     Parameters
     ----------
     loss : ProportionLoss
     bags : ClassBags
-    counts : array of shape (n_bags, n_classes)
+    counts : int array of shape (n_bags, n_classes)
         Instances of each class.
     """
     finite = 0.5 * loss.of(counts / bags.sizes[:, None] - bags.proportions).sum(axis=1)
@@ -75,7 +75,7 @@ def best_classes(
     loss: ProportionLoss,
     weights: Array,
     ties: Array | None = None,
-) -> Indices:
+) -> Array:
     r"""The labels of least loss, the multi-class form of eq:solving_y.
 
     .. math::
@@ -101,7 +101,7 @@ def best_classes(
 
     Returns
     -------
-    labeling : int array of shape (n_instances,)
+    labeling : float array of shape (n_instances,)
         Numbers of classes, from 1 on.
 
     Examples
@@ -110,9 +110,9 @@ def best_classes(
     >>> bags = ClassBags.from_target(bag_target([0, 0, 0], [[1 / 3, 1 / 3, 1 / 3]]))
     >>> scores = np.array([[2.0, 1.0, 0.0], [1.0, 0.0, 0.0], [1.0, 0.5, 0.0]])
     >>> best_classes(class_hinge(scores), bags, PROPORTION_LOSSES["absolute"], np.array([30.0]))
-    array([2, 1, 3])
+    array([2., 1., 3.])
     """
-    labeling, known = bags.labels.copy(), bags.counts_of(bags.labels)
+    labeling, known = bags.labels.astype(np.float64), bags.counts_of(bags.labels)
     costs = losses if ties is None else losses - _unit(losses) * _spread(ties)
     for bag, free in enumerate(bags.free):
         if not len(free):
@@ -131,7 +131,7 @@ def best_classes(
     return labeling
 
 
-def nearest_classes(scores: Array, bags: ClassBags) -> Indices:
+def nearest_classes(scores: Array, bags: ClassBags) -> Array:
     """The labels of largest sum of scores with the counts nearest to each bag's shares."""
     loss = PROPORTION_LOSSES["constraint"]
     return best_classes(-scores, bags, loss, np.ones(bags.n_bags))
@@ -166,7 +166,7 @@ def _nearest_counts(bags: ClassBags, known: Indices, bag: int) -> tuple[Indices,
 _SLACKS = -2.0 * COUNT_SLACK, 2.0 * COUNT_SLACK
 
 
-def _are_nearest(bags: ClassBags, counts: Array) -> Mask:
+def _are_nearest(bags: ClassBags, counts: Indices) -> Mask:
     """Whether no other counts that the known labels allow are nearer to the shares of each bag."""
     known = bags.counts_of(bags.labels)
     ranges = [_nearest_counts(bags, known, bag) for bag in range(bags.n_bags)]

@@ -7,7 +7,7 @@ from math import fsum
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from propcvx.arrays import Array, Indices
 from propcvx.errors import InputError
@@ -42,16 +42,16 @@ def class_dtype(n_classes: int, metadata: dict[str, Any] | None = None) -> np.dt
 def is_class_target(y: Any) -> bool:
     """Whether ``y`` is a bag target made from a table, or a slice of one."""
     dtype = getattr(y, "dtype", None)
-    shape = (
-        dtype["proportion"].shape if "proportion" in (getattr(dtype, "names", None) or ()) else ()
-    )
+    if dtype is None or "proportion" not in (dtype.names or ()):
+        return False
+    shape = dtype["proportion"].shape
     return len(shape) == 1 and dtype == class_dtype(*shape)
 
 
 def classes_of(y: NDArray[np.void]) -> NDArray[Any]:
     """The names of the classes of a target from a table; 0, 1, ... where it has lost them."""
-    names = (y.dtype.metadata or {}).get("classes", range(*y.dtype["proportion"].shape))
-    return as_names(names)
+    known = y.dtype.metadata
+    return as_names(known["classes"] if known else range(*y.dtype["proportion"].shape))
 
 
 def two_classes(y: NDArray[np.void]) -> NDArray[np.void]:
@@ -92,8 +92,9 @@ def one_class_target(y: NDArray[np.void], name: Hashable) -> NDArray[np.void]:
     names = classes_of(y).tolist() if is_class_target(y) else []
     if name not in names:
         raise InputError(f"y must be a target with the class {name!r}, got the classes {names}.")
-    ids = {key: value for key, value in (y.dtype.metadata or {}).items() if key == "ids"}
-    one = np.empty(len(y), dtype=np.dtype(BAG_DTYPE, metadata=ids) if ids else BAG_DTYPE)
+    known = y.dtype.metadata
+    dtype = np.dtype(BAG_DTYPE, metadata={"ids": known["ids"]}) if known else BAG_DTYPE
+    one = np.empty(len(y), dtype=dtype)
     one["bag"], one["size"] = y["bag"], y["size"]
     one["proportion"] = y["proportion"][:, names.index(name)]
     one["label"] = np.where(y["label"] == names.index(name) + 1, 1, -np.sign(y["label"]))
@@ -149,10 +150,10 @@ def class_target(
 
 
 def class_numbers(
-    argument: str, labels: ArrayLike, names: Sequence[Hashable], n_instances: int
+    argument: str, labels: Any, names: Sequence[Hashable], n_instances: int
 ) -> NDArray[np.int64]:
     """The number of the class of each instance from 1 on; 0 for None and NaN, which are unknown."""
-    given = labels.tolist() if hasattr(labels, "tolist") else list(labels)  # type: ignore[arg-type]
+    given = labels.tolist() if hasattr(labels, "tolist") else list(labels)
     if len(given) != n_instances:
         raise InputError(
             f"{argument} must have one entry per instance ({n_instances}), got {len(given)}."

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Hashable, Iterable
 from dataclasses import replace
-from itertools import count, islice, permutations, product
+from itertools import count, groupby, islice, permutations, product
 from math import fsum, isclose
 from operator import itemgetter
 from typing import Any, cast
@@ -81,7 +81,9 @@ def classes_in_canonical_order(bags: ClassBags, X: Any, *, precomputed: bool = F
     """
     bags = replace(bags, proportions=np.rint(bags.proportions / SHARE_UNIT) * SHARE_UNIT)
     keys = _class_keys(bags, X, precomputed)
-    alike = [[place for place, key in enumerate(keys) if key == one] for one in sorted(set(keys))]
+    alike = [
+        [place for place, key in enumerate(keys) if key == one] for one, _ in groupby(sorted(keys))
+    ]
     orders = islice(product(*map(permutations, alike)), MOST_ORDERS)
     each = (bags.permuted(np.concatenate(order)) for order in orders)
     _, found = min((_sorted(one, X, precomputed) for one in each), key=itemgetter(0))
@@ -96,20 +98,12 @@ def _class_keys(bags: ClassBags, X: Any, precomputed: bool) -> list[tuple[Any, .
     contents = _contents(nameless, kind)
     place = {key: rank for rank, key in enumerate(sorted({*map(repr, contents)}))}
     group = np.array([place[repr(key)] for key in contents])
+    of_instance = np.column_stack([group[bags.index], kind])
     keys = []
     for number, column in zip(bags.label_values, bags.proportions.T, strict=True):
-        known = bags.labels == number
-        keys.append(
-            (
-                fsum(column * bags.sizes),
-                tuple(sorted(zip(group.tolist(), column.tolist(), strict=True))),
-                tuple(
-                    sorted(
-                        zip(group[bags.index[known]].tolist(), kind[known].tolist(), strict=True)
-                    )
-                ),
-            )
-        )
+        in_bags = sorted(zip(group.tolist(), column.tolist(), strict=True))
+        known = sorted(of_instance[bags.labels == number].tolist())
+        keys.append((fsum(column * bags.sizes), in_bags, known))
     return keys
 
 

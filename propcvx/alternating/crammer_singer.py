@@ -8,8 +8,8 @@ from functools import cached_property
 import numpy as np
 
 from propcvx.alternating.problem import Separator
-from propcvx.alternating.svm_step import SVMStep
-from propcvx.arrays import Array, Indices
+from propcvx.alternating.svm_step import SVMStep, _gap
+from propcvx.arrays import Array
 from propcvx.class_bags import ClassBags
 from propcvx.class_labelings import best_classes, class_hinge, class_loss
 from propcvx.losses import ProportionLoss
@@ -46,19 +46,19 @@ class ClassPropSVM:
 
     def best_labeling(
         self, scores: Array, C: float | None = None, ties: Array | None = None
-    ) -> Indices:
+    ) -> Array:
         """The labels for fixed scores (n_instances, n_classes), with C* in place of C if given."""
         weights = self.weights / (C or self.C)
         return best_classes(class_hinge(scores), self.bags, self.loss, weights, ties)
 
-    def objective(self, labeling: Indices, separator: Separator, C: float | None = None) -> float:
+    def objective(self, labeling: Array, separator: Separator, C: float | None = None) -> float:
         """Value of the problem, with C* in place of C where it is given."""
-        errors = np.take_along_axis(class_hinge(separator.scores), labeling[:, None] - 1, axis=1)
+        errors = _hinge_sum(separator.scores, one_hot(labeling, self.bags.n_classes))
         losses = class_loss(self.loss, self.bags, self.bags.counts_of(labeling))
         norm = float(np.square(separator.weights).sum())
-        return norm + (C or self.C) * float(errors.sum()) + float(self.weights @ losses)
+        return norm + (C or self.C) * errors + float(self.weights @ losses)
 
-    def allowed(self, labeling: Indices) -> Indices:
+    def allowed(self, labeling: Array) -> Array:
         """The labeling, or the nearest one of finite loss."""
         if self.loss.epsilon is None:
             return labeling
@@ -66,9 +66,9 @@ class ClassPropSVM:
         return best_classes(-agrees, self.bags, self.loss, self.weights)
 
 
-def one_hot(labeling: Indices, n_classes: int) -> Array:
+def one_hot(labeling: Array, n_classes: int) -> Array:
     """Ones where an instance has the class, shape (n_instances, n_classes)."""
-    return (np.asarray(labeling)[:, None] == np.arange(1, n_classes + 1)).astype(np.float64)
+    return (labeling[:, None] == np.arange(1, n_classes + 1)).astype(np.float64)
 
 
 @dataclass(frozen=True)
@@ -82,18 +82,16 @@ class CrammerSingerStep(SVMStep):
 
     n_classes: int = 2
 
-    def __call__(self, labeling: Indices, C: float, after: Separator | None = None) -> Separator:
+    def __call__(self, labeling: Array, C: float, after: Separator | None = None) -> Separator:
         """Solve, from where the separator before ended."""
         Y, posed_C = one_hot(labeling, self.n_classes), C / self._unit**2
         solution = self._solve(after, {"Y": Y, "C": posed_C})
         posed, offset, ties = solution.variables["W"], solution.variables["b"], Y
-        value = float(np.square(posed).sum()) + posed_C * _hinge_sum(
-            self._posed @ posed + offset, Y
-        )
+        losses = _hinge_sum(self._posed @ posed + offset, Y)
         zero = _offset_of_zero(Y)
         of_zero = posed_C * _hinge_sum(np.broadcast_to(zero, Y.shape), Y)
-        error = self._error(solution.gap, solution.value) + 1e-15 * len(Y) * of_zero
-        if of_zero - error <= value:
+        error = _gap(solution) + len(Y) * np.finfo(float).eps * of_zero
+        if of_zero - error <= float(np.square(posed).sum()) + posed_C * losses:
             posed, offset = np.zeros_like(posed), zero
             ties = self._posed @ (self._posed.T @ Y)
         weights = self._unit * posed
@@ -103,12 +101,9 @@ class CrammerSingerStep(SVMStep):
             offset - self._mean @ weights,
             self._posed @ posed + offset,
             ties,
-            self._unit**2 * error,
+            self._unit**2 * _gap(solution),
             *answer,
         )
-
-    def _error(self, gap: float | None, value: float) -> float:
-        return (self.tol if gap is None else gap) * abs(value)
 
     @cached_property
     def _program(self) -> Program:

@@ -17,7 +17,7 @@ from propcvx.alternating.algorithm import alternate, annealing_values, descent
 from propcvx.alternating.crammer_singer import ClassPropSVM, CrammerSingerStep
 from propcvx.alternating.polish import POLISHES, PropSVMSearch
 from propcvx.alternating.problem import PropSVM
-from propcvx.alternating.svm_step import remembered, svm_step
+from propcvx.alternating.svm_step import Step, remembered, svm_step
 from propcvx.bags import Bags
 from propcvx.checks import check_choice, check_count, check_flag, check_number, named
 from propcvx.class_bags import ClassBags
@@ -190,7 +190,7 @@ class AlterPropSVM(BagClassifier):
                 )
         return self._run(feature_map, bags)
 
-    def _problem(self, bags: Bags) -> PropSVM | ClassPropSVM:
+    def _problem(self, bags: Bags) -> Any:
         """The problem, from checked parameters."""
         check_number("C", self.C, above=0.0)
         check_number("tol", self.tol, least=0.0)
@@ -208,16 +208,18 @@ class AlterPropSVM(BagClassifier):
         return PropSVM(bags, self.C, weights, loss, instance_loss.take(bags.rows))
 
     def _descents(
-        self, feature_map: FeatureMap, problem: PropSVM, starts: list[Start], random: RandomState
+        self, feature_map: FeatureMap, problem: Any, starts: list[Start], random: RandomState
     ) -> Iterator[tuple[Start, Fitted]]:
         """Where every start ends, in the order of the starts, as they end."""
         features, how = feature_map.features, (self.solver_tol, self.solver_options or {})
         if isinstance(problem, ClassPropSVM):
             n_classes = problem.bags.n_classes
-            step = CrammerSingerStep(features, portable(self.solver), *how, n_classes=n_classes)
+            step: Step = CrammerSingerStep(
+                features, portable(self.solver), *how, n_classes=n_classes
+            )
         else:
-            step = svm_step(features, problem.instance_loss, portable(self.solver), *how)
-            step = remembered(step, feature_map.solved)
+            one = svm_step(features, problem.instance_loss, portable(self.solver), *how)
+            step = remembered(one, feature_map.solved)
         search = PropSVMSearch(problem, step, features)
         each = [start for start in starts for _ in range(start.repeats)]
         seeds = [random.randint(2**31) for _ in each]

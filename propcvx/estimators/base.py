@@ -160,7 +160,7 @@ class BagClassifier(ClassifierMixin, BaseEstimator):
         weights, bias = found.weights, np.atleast_1d(found.bias)
         if isinstance(bags, ClassBags):
             order = bags.order_of(data.classes)
-            self.labeling_ = np.argsort(order)[self.labeling_ - 1]
+            self.labeling_ = np.argsort(order)[self.labeling_.astype(np.intp) - 1]
             weights, bias = weights[:, order], bias[order]
         self.intercept_ = bags.sign * bias
         self.feature_map_ = feature_map.without_features(data.X)

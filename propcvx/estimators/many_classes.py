@@ -40,7 +40,7 @@ def one_versus_rest(
     return Fitted(
         np.where(bags.labels > 0, bags.labels, predicted),
         weights,
-        bias,
+        bias,  # type: ignore[arg-type]
         sum(end.objective for end in ends),
         History(rounds, ends[-1].stop_reason),
         next((end.stopped_by for end in ends if end.stopped_by is not None), None),

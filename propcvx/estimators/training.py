@@ -66,11 +66,10 @@ class TrainingData:
             )
         precomputed = estimator.kernel == "precomputed"
         if is_class_target(target):
-            of_classes = ClassBags.from_target(target)
-            bags = classes_in_canonical_order(of_classes, checked, precomputed=precomputed)
-        else:
-            of_two = Bags.from_target(target)
-            bags = in_canonical_order(of_two, checked, precomputed=precomputed)
+            many = ClassBags.from_target(target)
+            many = classes_in_canonical_order(many, checked, precomputed=precomputed)
+            return cls(checked, many, classes)
+        bags = in_canonical_order(Bags.from_target(target), checked, precomputed=precomputed)
         return cls(checked, bags, classes)
 
     def feature_map(self, estimator: BagClassifier) -> FeatureMap:

@@ -7,6 +7,7 @@ import numpy as np
 
 from propcvx.arrays import Array
 from propcvx.programs.program import Program, build
+from propcvx.programs.structures import MulticlassSVM
 
 
 def crammer_singer(features: Array, n_classes: int) -> Program:
@@ -35,7 +36,8 @@ def crammer_singer(features: Array, n_classes: int) -> Program:
         Variables ``W`` (r, K), ``b`` (K,) and ``xi`` (N,).  Parameters ``Y`` (N, K), 1 in the
         column of the label of the instance and 0 elsewhere, and ``C`` >= 0.  Constraints
         ``margin``, whose dual :math:`\alpha_{ic} \ge 0` sums to C over the classes, with
-        :math:`w_c = \tfrac12 \sum_i (C Y_{ic} - \alpha_{ic}) F_i`, and ``centred``, whose dual is 0.
+        :math:`w_c = \tfrac12 \sum_i (C Y_{ic} - \alpha_{ic}) F_i`, and ``centred``, whose dual is
+        0.  Structure :class:`MulticlassSVM`.
     """
     (n, r), K = features.shape, n_classes
     F, W, b = (
@@ -55,4 +57,5 @@ def crammer_singer(features: Array, n_classes: int) -> Program:
             "margin": scores + 1 - Y <= cp.outer(own + xi, np.ones(K)),
             "centred": cp.sum(b) == 0,
         },
+        MulticlassSVM(F.value),
     )

@@ -263,6 +263,49 @@ class LogisticModel(Structure):
         return excess / max(fall, np.finfo(float).eps)
 
 
+@dataclass(frozen=True, eq=False)
+class MulticlassSVM(Structure):
+    r"""The SVM of Crammer and Singer.
+
+    Attributes
+    ----------
+    features : array of shape (N, r)
+        F.
+    """
+
+    features: Array = field(repr=False)
+
+    def gap(self, values: Values, variables: Values, duals: Values) -> float | None:
+        """Relative gap between alpha made feasible and the weights that it gives."""
+        if duals.get("margin") is None or values["C"] <= 0.0:
+            return None
+        Y, C = values["Y"], float(values["C"])
+        _, gap, value = self.feasible(Y, C, duals["margin"] / C, variables["b"])
+        return gap / (abs(value) or 1.0)
+
+    def feasible(self, Y: Array, C: float, A: Array, b: Array) -> tuple[Array, float, float]:
+        r"""A made feasible, the duality gap of its weights with the bias b, and their objective.
+
+        :math:`A = \alpha / C` is not negative, its rows sum to one and its columns to the counts of
+        the classes.  With :math:`W = \tfrac C2 F^\top (Y - A)` and :math:`z = F W + b + 1 - Y`
+        the gap is :math:`C \sum_i \max_c z_{ic} - A_i^\top z_i`, in which nothing cancels.
+        """
+        A, counts = np.maximum(A, 0.0), Y.sum(axis=0)
+        A = A / np.maximum(A.sum(axis=1, keepdims=True), 1.0)
+        A = A * (counts / np.maximum(A.sum(axis=0), np.maximum(counts, 1e-300)))
+        rows, columns = (
+            np.maximum(0.0, 1.0 - A.sum(axis=1)),
+            np.maximum(0.0, counts - A.sum(axis=0)),
+        )
+        A = A + np.outer(rows, columns / (columns.sum() or 1.0))
+        weights = 0.5 * C * (self.features.T @ (Y - A))
+        z = self.features @ weights + b + 1.0 - Y
+        worst = z.max(axis=1)
+        gap = C * float(np.sum(A * (worst[:, None] - z)))
+        losses = worst - np.sum(Y * z, axis=1)
+        return A, gap, float(np.square(weights).sum()) + C * float(losses.sum())
+
+
 def feasible_in_box(v: Array, lower: Array, upper: Array) -> Array:
     """The v clipped to its box, with what its sum lacks spread over the room that is left."""
     v = np.clip(v, lower, upper)
