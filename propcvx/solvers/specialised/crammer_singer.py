@@ -17,7 +17,7 @@ classes makes their matrix.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from itertools import combinations
+from itertools import combinations, count
 from time import perf_counter
 from typing import Any
 
@@ -110,10 +110,10 @@ def run_crammer_singer(program: Program, options: Mapping[str, Any], warm: Any) 
     plane = np.zeros((rows.shape[1], Y.shape[1]))
     a, s = np.full(Y.shape, 1.0 / Y.shape[1]), 1.0 + Y
     best = structure.feasible(Y, C, Y, plane[-1]), plane[-1]
-    for steps in range(options.get("max_iter", MAX_ITER)):
+    for steps in count():
         reached = structure.feasible(Y, C, a, plane[-1])
         best = min(best, (reached, plane[-1]), key=lambda one: one[0][1])
-        if best[0][1] <= tol * abs(best[0][2]):
+        if best[0][1] <= tol * abs(best[0][2]) or steps == options.get("max_iter", MAX_ITER):
             break
         gradient = rows.T @ (a - Y)
         gradient[:-1] += 2.0 / C * plane[:-1]
