@@ -107,7 +107,7 @@ def _class_keys(bags: ClassBags, X: Any, precomputed: bool) -> list[tuple[Any, .
     return keys
 
 
-def _sorted(bags: Bags, X: Any, precomputed: bool) -> tuple[list[tuple[float, int, bytes]], Bags]:
+def _sorted(bags: Bags, X: Any, precomputed: bool) -> tuple[list[tuple[Any, ...]], Bags]:
     """What the bags are sorted by, and the bags with their instances in order."""
     kind = _kinds(_instance_ranks(X, bags, precomputed), bags)
     keys = _contents(bags, kind)
@@ -134,12 +134,12 @@ def _ranks(rows: NDArray[Any]) -> Indices:
     return np.unique(rows, axis=0, return_inverse=True)[1].ravel()
 
 
-def _contents(bags: Bags, kind: Indices) -> list[tuple[float, int, bytes]]:
+def _contents(bags: Bags, kind: Indices) -> list[tuple[Any, ...]]:
     """Proportion, size, and the sorted kinds of the instances of each bag."""
     inside = np.lexsort((kind, bags.index))
     contents = np.split(kind[inside].astype(">i8"), bags.starts[1:])
-    shares, sizes = bags.proportions.tolist(), bags.sizes.tolist()
-    return [(*key, inside.tobytes()) for *key, inside in zip(shares, sizes, contents, strict=True)]
+    keys = np.column_stack([bags.proportions, bags.sizes]).tolist()
+    return [(*key, inside.tobytes()) for key, inside in zip(keys, contents, strict=True)]
 
 
 def _gram_ranks(gram: Array, bags: Bags) -> Indices:

@@ -147,9 +147,6 @@ _EACH = {
         "y must", "('bag', 'p')", MAKE, y=np.zeros(8, dtype=[("bag", int), ("p", float)])
     ),
     "one class": fitted("y must have labels of two classes", "got 1", y=np.ones(8)),
-    "y is a column of bags": fitted(
-        "y must have labels of two classes", "got 4", MAKE, y=np.repeat(["n", "e", "s", "w"], 2)
-    ),
     "y is a dict of shares": fitted("y should be", "shape ()", MAKE, y={"a": 0.5, "b": 0.25}),
     "y is a column of shares": fitted("continuous", MAKE, y=np.repeat([0.5, 0.25], 4)),
     **wrong("kernel", "rbff"),

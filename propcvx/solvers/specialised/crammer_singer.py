@@ -18,6 +18,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from itertools import combinations, count
+from operator import itemgetter
 from time import perf_counter
 from typing import Any
 
@@ -27,6 +28,7 @@ from scipy.linalg import cho_factor, cho_solve
 
 from propcvx.arrays import Array
 from propcvx.programs import Program
+from propcvx.programs.structures import relative_gap
 from propcvx.solvers.solution import Answer
 
 MAX_ITER = 100
@@ -105,15 +107,18 @@ def run_crammer_singer(program: Program, options: Mapping[str, Any], warm: Any) 
     """
     start, known = perf_counter(), program.structure
     structure: Any = known
-    Y, C, tol = program.values["Y"], float(program.values["C"]), options["tol"]
+    values = program.values
+    Y, C, tol = values["Y"], float(values["C"]), options["tol"]
     rows = np.column_stack([structure.features, np.ones(len(Y))])
     plane = np.zeros((rows.shape[1], Y.shape[1]))
     a, s = np.full(Y.shape, 1.0 / Y.shape[1]), 1.0 + Y
-    best = structure.feasible(Y, C, Y, plane[-1]), plane[-1]
+    best: Any = np.inf, None
     for steps in count():
-        reached = structure.feasible(Y, C, a, plane[-1])
-        best = min(best, (reached, plane[-1]), key=lambda one: one[0][1])
-        if best[0][1] <= tol * abs(best[0][2]) or steps == options.get("max_iter", MAX_ITER):
+        A, b = structure.feasible(Y, a), plane[-1] - plane[-1].mean()
+        lower, upper, W = structure.bounds(values, A, plane[:-1], b)
+        gap = relative_gap(lower, upper)
+        best = min(best, (gap, (A, W, b)), key=itemgetter(0))
+        if gap <= tol or steps == options.get("max_iter", MAX_ITER):
             break
         gradient = rows.T @ (a - Y)
         gradient[:-1] += 2.0 / C * plane[:-1]
@@ -133,17 +138,15 @@ def run_crammer_singer(program: Program, options: Mapping[str, Any], warm: Any) 
         change, da, ds = newton(target - a * s - da * ds, gradient, lack, excess)
         length = min(1.0, TO_BOUNDARY * _length(a, da, s, ds))
         plane, a, s = plane + length * change, a + length * da, s + length * ds
-    (A, gap, value), b = best
-    b = b - b.mean()
-    weights = 0.5 * C * (structure.features.T @ (Y - A))
-    scores = structure.features @ weights + b + 1.0 - Y
+    gap, (A, W, b) = best
+    z = structure.features @ W + b + 1.0 - Y
     return Answer(
-        cp.OPTIMAL if gap <= tol * abs(value) else cp.USER_LIMIT,
-        {"W": weights, "b": b, "xi": scores.max(axis=1) - np.sum(Y * scores, axis=1)},
+        cp.OPTIMAL if gap <= tol else cp.USER_LIMIT,
+        {"W": W, "b": b, "xi": np.max(z - np.sum(Y * z, axis=1, keepdims=True), axis=1)},
         {"margin": C * A, "centred": np.zeros(())},
         solve_seconds=perf_counter() - start,
         iterations=steps,
-        gap=max(gap, 0.0) / (abs(value) or 1.0),
+        gap=gap,
     )
 
 
