@@ -30,13 +30,10 @@ def class_dtype(n_classes: int, metadata: dict[str, Any] | None = None) -> np.dt
     Bag code, share of each class, size of the whole bag, and label: 0 where it is unknown, else the
     number of the class from 1 on.
     """
-    fields = [
-        ("bag", np.int64),
-        ("proportion", np.float64, (n_classes,)),
-        ("size", np.int64),
-        ("label", np.int64),
-    ]
-    return np.dtype(fields, metadata=metadata or {})
+    fields = f"i8, ({n_classes},)f8, i8, i8"
+    dtype = np.dtype(fields, metadata=metadata or {})
+    dtype.names = BAG_DTYPE.names
+    return dtype
 
 
 def is_class_target(y: Any) -> bool:
@@ -103,10 +100,9 @@ def one_class_target(y: NDArray[np.void], name: Hashable) -> NDArray[np.void]:
 
 def as_names(names: Sequence[Hashable]) -> NDArray[Any]:
     """Names of classes as a vector, of objects where they have several types."""
-    kinds = {type(name) for name in names}
-    array = np.empty(len(names), dtype=object)
-    array[:] = list(names)
-    return np.array(list(names)) if len(kinds) == 1 and kinds <= {int, float, str, bool} else array
+    array = np.fromiter(names, dtype=object, count=len(names))
+    plain = {type(name) for name in names} in ({int}, {float}, {str}, {bool})
+    return np.array(array.tolist()) if plain else array
 
 
 def as_table(proportions: Any) -> Table | None:
@@ -139,7 +135,9 @@ def class_target(
     classes : sequence of hashable, or None
         Names of the columns of an array.
     """
-    names, shares = _columns(ids, table, classes)
+    given, shares = _columns(ids, table, classes)
+    names = np.fromiter(given, dtype=object, count=len(given)).tolist()
+    names = [name.item() if isinstance(name, np.generic) else name for name in names]
     order = _sorted(names)
     names, shares = [names[k] for k in order], _checked(ids, names, shares)[:, order]
     metadata = {"ids": tuple(ids), "classes": tuple(names)}

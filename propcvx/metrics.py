@@ -60,6 +60,8 @@ def bag_error(y_true: NDArray[np.void], y_pred: ArrayLike, *, by_size: bool = Fa
     if is_class_target(y_true):
         of_classes = ClassBags.from_target(y_true)
         numbers = of_classes.numbers_of("y_pred", y_pred)
+        if not numbers.all():
+            raise InputError(f"y_pred must have no unknown labels, got {np.sum(numbers == 0)}.")
         return proportion_error(of_classes, numbers, by_size=by_size)
     bags, predicted = Bags.from_target(y_true), np.asarray(y_pred)
     if predicted.shape != y_true.shape:

@@ -41,9 +41,11 @@ from propcvx.alternating.problem import PropSVM, Separator
 from propcvx.class_bags import ClassBags
 from propcvx.class_labelings import best_classes, class_hinge, class_loss, nearest_classes
 from propcvx.errors import CutBagWarning, InputError
+from propcvx.estimators.starts import Start
 from propcvx.labelings import FeasibleLabelings, best_labeling
 from propcvx.losses import HINGE, PROPORTION_LOSSES, constraint
 from propcvx.metrics import neg_bag_error
+from propcvx.plotting import boundary, coefficients
 from propcvx.programs import crammer_singer, svm_dual, svm_dual_parameters
 from propcvx.solvers import solve
 from propcvx.targets import is_bag_target
@@ -144,6 +146,13 @@ def test_a_cut_bag_warns():
         ClassBags.from_target(bag_target(["a", "a", "b"], ROWS)[1:])
 
 
+class OfTwo(Start):
+    """A start of one's own that knows -1 and +1 only."""
+
+    def labeling(self, features, bags, random):
+        return random.choice((-1.0, 1.0), len(features))
+
+
 def test_what_is_for_two_classes_says_so():
     X, y, _ = class_problem(0)
     for call in (
@@ -152,6 +161,9 @@ def test_what_is_for_two_classes_says_so():
         lambda: AlterPropSVM(init=LabelingStart(np.ones(16))).fit(X, y),
         lambda: AlterPropSVM(polish="swaps").fit(X, y),
         lambda: AlterPropSVM(selection="bag_error").fit(X, y),
+        lambda: AlterPropSVM(init=OfTwo()).fit(X, y),
+        lambda: boundary(InvCal().fit(X[:, :2], y), X[:, :2]),
+        lambda: coefficients([InvCal().fit(X, y)], "C_p"),
         lambda: AlterPropSVM(instance_loss="logistic").fit(X, y),
         lambda: AlterPropSVM(proportion_loss=constraint(0.1)).fit(X, y),
     ):
@@ -557,6 +569,9 @@ def test_a_fit_of_two_classes_follows_one_of_three():
         clf.decision_function(problem.X), twin.decision_function(problem.X)
     )
     assert hasattr(clf, "predict_proba")
+    conv = ConvPropSVM().fit(problem.X, problem.y).set_params(epsilon="rounding")
+    assert not hasattr(conv.fit(X, y), "relaxation_")
+    np.testing.assert_array_equal(conv.predict(X), clone(conv).fit(X, y).predict(X))
 
 
 def test_labels_predicted_for_a_target_must_be_its_classes():
@@ -564,8 +579,9 @@ def test_labels_predicted_for_a_target_must_be_its_classes():
     assert bag_error(y, ["x", "y", "z"]) == 0.0
     assert bag_error(y, ["x", "x", "z"]) == 0.25
     assert bag_error(y, ["x", "x", "z"], by_size=True) == pytest.approx(1 / 3)
-    with pytest.raises(InputError, match="y_pred must be names of classes"):
-        bag_error(y, ["x", "x", "w"])
+    for predicted, text in ((["x", "x", "w"], "names of"), (["x", None, "z"], "have no unknown")):
+        with pytest.raises(InputError, match=f"y_pred must( be)? {text}"):
+            bag_error(y, predicted)
 
 
 def test_labeling_steps_of_two_losses_agree_for_two_classes():

@@ -12,6 +12,7 @@ from propcvx.alternating.svm_step import SVMStep, _gap
 from propcvx.arrays import Array
 from propcvx.class_bags import ClassBags
 from propcvx.class_labelings import best_classes, class_hinge, class_loss
+from propcvx.errors import InputError
 from propcvx.losses import ProportionLoss
 from propcvx.programs import Program, crammer_singer
 
@@ -60,6 +61,11 @@ class ClassPropSVM:
 
     def allowed(self, labeling: Array) -> Array:
         """The labeling, or the nearest one of finite loss."""
+        if not np.isin(labeling, self.bags.label_values).all():
+            raise InputError(
+                f"a start must have numbers of classes, {self.bags.label_values}, got "
+                f"{np.unique(labeling)}."
+            )
         if self.loss.epsilon is None:
             return labeling
         agrees = one_hot(labeling, self.bags.n_classes)

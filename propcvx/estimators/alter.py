@@ -40,7 +40,8 @@ class AlterPropSVM(BagClassifier):
 
     An SVM for fixed labels and the best labels for a fixed separator (Propositions 1 and 2) take
     turns while C* rises to C; of all starts the smallest objective wins.  A heuristic: the result
-    is a local minimum.
+    is a local minimum.  With more than two classes the SVM is
+    :func:`propcvx.programs.crammer_singer`, and there is the hinge loss only.
 
     Parameters
     ----------
@@ -114,7 +115,8 @@ class AlterPropSVM(BagClassifier):
     objective_ : float
         Value of eq:pSVM_2.
     labeling_ : array of shape (n_instances,)
-        Labels -1, +1 of the training instances.
+        Labels -1, +1 of the training instances; with more than two classes, positions in
+        ``classes_``.
     history_ : History
         Objective, C*, changed labels, solver, status and time of every round of the winner.
     n_iter_ : int
@@ -127,7 +129,7 @@ class AlterPropSVM(BagClassifier):
     start_objectives_ : array
         Final objective of every start of that kind, or of all kinds when selected by objective.
     coef_ : array of shape (1, n_features)
-        Weights, for the linear kernel.
+        Weights, for the linear kernel; a row for each of more than two classes.
     dual_coef_ : array of shape (1, n_instances)
         Dual coefficients, for other kernels.
     intercept_ : array of shape (1,)

@@ -136,6 +136,8 @@ class BagClassifier(ClassifierMixin, BaseEstimator):
 
     def _run_classes(self, feature_map: FeatureMap, bags: ClassBags) -> Fitted:
         """The same with more than two classes: each against the rest, unless there is a program."""
+        for name in [name for name in vars(self) if name.endswith("_") and "_in" not in name]:
+            delattr(self, name)  # of an earlier fit
         return one_versus_rest(lambda one: clone(self)._run(feature_map, one), feature_map, bags)
 
     def _run_on(self, feature_map: FeatureMap, bags: Bags) -> Fitted:
