@@ -32,7 +32,11 @@ def one_versus_rest(
         scores, unless they are known; the objective is the sum over the classes, and the history
         has the rounds of all of them.
     """
-    ends = [run(bags.against_rest(number)) for number in bags.label_values]
+    ends = []
+    for number in bags.label_values:
+        ends.append(run(bags.against_rest(number)))
+        if ends[-1].stopped_by is not None:
+            raise ends[-1].stopped_by
     weights = np.column_stack([end.weights for end in ends])
     bias = np.array([end.bias for end in ends])
     predicted = (feature_map.features @ weights + bias).argmax(axis=1) + 1
@@ -43,6 +47,5 @@ def one_versus_rest(
         bias,  # type: ignore[arg-type]
         sum(end.objective for end in ends),
         History(rounds, ends[-1].stop_reason),
-        next((end.stopped_by for end in ends if end.stopped_by is not None), None),
-        any(end.ill_posed for end in ends),
+        ill_posed=any(end.ill_posed for end in ends),
     )

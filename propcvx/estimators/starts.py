@@ -50,7 +50,9 @@ class Start(ABC):
         """A labeling of the bags, entries -1 and +1, with the labels that are known.
 
         Row i of the features is row ``bags.rows[i]`` of the data, and where ``bags.sign`` is -1,
-        the bags have positives and negatives exchanged.
+        the bags have positives and negatives exchanged.  Of more than two classes,
+        :class:`propcvx.class_bags.ClassBags`, the entries are numbers of classes, from 1 on, in the
+        order of the columns of the proportions.
         """
 
 
