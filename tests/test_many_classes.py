@@ -109,38 +109,6 @@ def test_columns_without_names_are_numbered():
     assert ClassBags.from_target(y.astype(y.dtype.descr)).classes == (0, 1, 2), "no metadata"
 
 
-@pytest.mark.parametrize(
-    ("arguments", "text"),
-    [
-        ({"table": [[0.5, 0.4, 0.0], [0, 0, 1]]}, "sum to one in every bag, got 0.9 in bag 'a'"),
-        ({"table": [[1, 0, 0], [1, 0, 0]]}, r"0 in every bag for \[1, 2\]"),
-        ({"table": [[1.5, -0.5, 0], [0, 0, 1]]}, "got 1.5 for class 0 in bag 'a'"),
-        ({"table": [[1, 0, 0]]}, r"row for each of the 2 bags .* got shape \(1, 3\)"),
-        ({"table": [[1, 0, 0], [0, 1, "x"]]}, r"numbers in \[0, 1\]"),
-        ({"table": {**ROWS, "b": {"x": 1.0}}}, r"bag 'a' has \['x', 'y', 'z'\], bag 'b' has \['x'"),
-        ({"table": {**ROWS, "c": ROWS["a"]}}, r"proportions without a bag: \['c'\]"),
-        ({"table": {"a": ROWS["a"]}}, r"bags without a proportion: \['b'\]"),
-        ({"table": ROWS, "classes": ["x", "y", "z"]}, "classes names the columns of an array"),
-        ({"table": [0.5, 1.0], "classes": ["x", "y"]}, "classes names the columns of a table"),
-        ({"table": [[1, 0], [0, 1]], "classes": ["x", "x"]}, "1 classes"),
-        ({"table": ROWS, "labels": ["x", "w", None]}, "names of classes, .* got 'w' at instance 1"),
-        ({"table": ROWS, "labels": ["x"]}, r"one entry per instance \(3\), got 1"),
-        ({"table": {"a": {"x": 1.0}, "b": {"x": 1.0}}}, "two classes or more"),
-        ({"table": pd.DataFrame(ROWS).T.iloc[[0, 0, 1]]}, "one row per bag id"),
-    ],
-)
-def test_what_a_target_refuses(arguments, text):
-    table = arguments.pop("table")
-    with pytest.raises(InputError, match=text):
-        bag_target(["a", "a", "b"], table, **arguments)
-
-
-def test_labels_that_contradict_the_shares_are_refused():
-    y = bag_target(["a", "a", "b"], ROWS, ["x", "x", None])
-    with pytest.raises(InputError, match=r"bag 'a': 2 of 2 .* class 'x', whose share is 0.5"):
-        ClassBags.from_target(y)
-
-
 def test_a_cut_bag_warns():
     with pytest.warns(CutBagWarning, match="bag 'a', with 1 of its 2"):
         ClassBags.from_target(bag_target(["a", "a", "b"], ROWS)[1:])
