@@ -110,7 +110,7 @@ def best_classes(
     >>> bags = ClassBags.from_target(bag_target([0, 0, 0], [[1 / 3, 1 / 3, 1 / 3]]))
     >>> scores = np.array([[2.0, 1.0, 0.0], [1.0, 0.0, 0.0], [1.0, 0.5, 0.0]])
     >>> best_classes(class_hinge(scores), bags, PROPORTION_LOSSES["absolute"], np.array([30.0]))
-    array([2., 1., 3.])
+    array([1., 3., 2.])
     """
     labeling, known = bags.labels.astype(np.float64), bags.counts_of(bags.labels)
     costs = losses if ties is None else losses - _unit(losses) * _spread(ties)
