@@ -113,7 +113,9 @@ def best_classes(
     array([1., 3., 2.])
     """
     labeling, known = bags.labels.astype(np.float64), bags.counts_of(bags.labels)
-    costs = losses if ties is None else losses - _unit(losses) * _spread(ties)
+    costs = losses
+    if ties is not None:
+        costs = losses - _unit(losses) / (np.abs(ties).max() or 1.0) * ties
     for bag, free in enumerate(bags.free):
         if not len(free):
             continue
@@ -122,9 +124,9 @@ def best_classes(
         price = np.diff(0.5 * weights[bag] * loss.of(gaps))
         if loss.epsilon is not None:
             least, most = _nearest_counts(bags, known, bag)
-            beyond = 1.0 + 2.0 * float(np.ptp(costs[free], axis=1).sum())
-            price = np.where(rank[:, 1:] <= least[:, None], -beyond, 0.0)
+            spread = float(np.ptp(costs[free], axis=1).sum()) + len(free) * float(np.ptp(price))
             price = np.where(rank[:, 1:] <= most[:, None], price, np.inf)
+            price -= np.where(rank[:, 1:] <= least[:, None], 1.0 + 2.0 * spread, 0.0)
         table = costs[free][:, :, None] + price
         _, place = linear_sum_assignment(table.reshape(len(free), -1))
         labeling[free] = place // len(free) + 1
@@ -144,11 +146,6 @@ def _unit(losses: Array) -> float:
     rounding = len(losses) * np.finfo(float).eps * np.abs(losses).max()
     spread = float(np.abs(apart).max())
     return TIE * (spread if spread > rounding else 1.0)
-
-
-def _spread(ties: Array) -> Array:
-    """Preferences, at most one in size."""
-    return ties / (np.abs(ties).max() or 1.0)
 
 
 def _nearest_counts(bags: ClassBags, known: Indices, bag: int) -> tuple[Indices, Indices]:
