@@ -109,6 +109,27 @@ def test_columns_without_names_are_numbered():
     assert ClassBags.from_target(y.astype(y.dtype.descr)).classes == (0, 1, 2), "no metadata"
 
 
+def damaged(field, value):
+    y = bag_target(["a", "a", "b"], ROWS)
+    y[field][0] = value
+    return y
+
+
+@pytest.mark.parametrize(
+    ("y", "text"),
+    [
+        (damaged("proportion", [0.4, 0.6, 0.0]), "one row of shares per bag .* bag 'a'"),
+        (damaged("proportion", [np.nan, 0.5, 0.0]), "bag 'a'"),
+        (damaged("label", 4), r"a number of a class, \(1, 2, 3\)"),
+        (damaged("label", -1), "a number of a class"),
+        (bag_target(["a", "b"], ROWS)[:0], r"non-empty .* shape \(0,\)"),
+    ],
+)
+def test_a_target_that_was_changed_is_refused(y, text):
+    with pytest.raises(InputError, match=text):
+        ClassBags.from_target(y)
+
+
 def test_a_cut_bag_warns():
     with pytest.warns(CutBagWarning, match="bag 'a', with 1 of its 2"):
         ClassBags.from_target(bag_target(["a", "a", "b"], ROWS)[1:])

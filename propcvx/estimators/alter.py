@@ -179,11 +179,8 @@ class AlterPropSVM(BagClassifier):
 
     def _run_classes(self, feature_map: FeatureMap, bags: ClassBags) -> Fitted:
         """Algorithm 1 with the SVM of Crammer and Singer."""
-        for name, only in (
-            ("instance_loss", "hinge"),
-            ("polish", "none"),
-            ("selection", "objective"),
-        ):
+        able = {"instance_loss": "hinge", "polish": "none", "selection": "objective"}
+        for name, only in able.items():
             if getattr(self, name) != only:
                 raise InputError(
                     f"{name} must be {only!r} with more than two classes ({bags.n_classes}), got "
@@ -215,10 +212,8 @@ class AlterPropSVM(BagClassifier):
         """Where every start ends, in the order of the starts, as they end."""
         features, how = feature_map.features, (self.solver_tol, self.solver_options or {})
         if isinstance(problem, ClassPropSVM):
-            n_classes = problem.bags.n_classes
-            step: Step = CrammerSingerStep(
-                features, portable(self.solver), *how, n_classes=n_classes
-            )
+            K, solver = problem.bags.n_classes, portable(self.solver)
+            step: Step = CrammerSingerStep(features, solver, *how, n_classes=K)
         else:
             one = svm_step(features, problem.instance_loss, portable(self.solver), *how)
             step = remembered(one, feature_map.solved)
