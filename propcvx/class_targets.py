@@ -20,8 +20,8 @@ BAG_DTYPE = np.dtype(
 UNIT_SUM = 1e-6
 """How far the sum of the shares of a bag may be from one."""
 
-Rows = Mapping[Hashable, Mapping[Hashable, Any]]
-Table = Rows | NDArray[Any]  # as Rows, or a row for each of the sorted ids
+_Rows = Mapping[Hashable, Mapping[Hashable, Any]]
+_Table = _Rows | NDArray[Any]  # as these, or a row for each of the sorted ids
 
 
 def class_dtype(n_classes: int, metadata: dict[str, Any] | None = None) -> np.dtype[np.void]:
@@ -105,7 +105,7 @@ def as_names(names: Sequence[Hashable]) -> NDArray[Any]:
     return np.array(array.tolist()) if plain else array
 
 
-def as_table(proportions: Any) -> Table | None:
+def as_table(proportions: Any) -> _Table | None:
     """What has a row of shares for each bag: a DataFrame, dicts in a dict, a 2-d array; or None."""
     if hasattr(proportions, "columns"):
         if not (proportions.index.is_unique and proportions.columns.is_unique):
@@ -119,7 +119,7 @@ def as_table(proportions: Any) -> Table | None:
 
 
 def class_target(
-    ids: Sequence[Hashable], codes: Indices, table: Table, labels: Any, classes: Any
+    ids: Sequence[Hashable], codes: Indices, table: _Table, labels: Any, classes: Any
 ) -> NDArray[np.void]:
     """The target of :func:`propcvx.bag_target` from a table that has a row for every bag.
 
@@ -167,7 +167,9 @@ def class_numbers(
     return np.array(found, dtype=np.int64)
 
 
-def _columns(ids: Sequence[Hashable], table: Table, classes: Any) -> tuple[list[Any], NDArray[Any]]:
+def _columns(
+    ids: Sequence[Hashable], table: _Table, classes: Any
+) -> tuple[list[Any], NDArray[Any]]:
     """Names of the classes, and the shares of the sorted bags."""
     if isinstance(table, Mapping):
         if classes is not None:
