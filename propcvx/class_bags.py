@@ -21,7 +21,7 @@ from propcvx.errors import InputError
 
 @dataclass(frozen=True)
 class ClassBags(Bags):
-    """Validated bags of several classes, as :class:`Bags` are of two.
+    """Validated bags of several classes, as :class:`~propcvx.bags.Bags` are of two.
 
     ``proportions`` has shape (n_bags, n_classes), and ``labels`` are the numbers of the classes
     from 1 on, 0 where unknown.  What is about positives and negatives has no meaning here.

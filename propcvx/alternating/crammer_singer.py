@@ -79,7 +79,7 @@ def one_hot(labeling: Array, n_classes: int) -> Array:
 
 @dataclass(frozen=True)
 class CrammerSingerStep(SVMStep):
-    """The SVM of a fixed labeling of several classes, as :class:`SVMStep` is of two.
+    """The SVM of a fixed labeling of several classes, with weights of zero where they are as good.
 
     Attributes
     ----------
