@@ -1,6 +1,7 @@
 """Learning with label proportions: the programs, loops and classifiers of pSVM (ICML 2013)."""
 
 from propcvx.bags import Bags, sampling_epsilon
+from propcvx.class_targets import one_class_target
 from propcvx.estimators import (
     AlterPropSVM,
     ConvPropSVM,
@@ -16,7 +17,7 @@ from propcvx.estimators import (
 from propcvx.metrics import bag_error
 from propcvx.model_selection import BagKFold, BagShuffleSplit, RepeatedBagKFold
 from propcvx.relaxation import CuttingPlanes
-from propcvx.targets import bag_target, proportions_of
+from propcvx.targets import bag_target, class_proportions_of, proportions_of
 
 __version__ = "0.1.0"
 
@@ -37,7 +38,9 @@ __all__ = [
     "bag_error",
     "bag_target",
     "certify",
+    "class_proportions_of",
     "fit_grid",
+    "one_class_target",
     "proportions_of",
     "sampling_epsilon",
 ]

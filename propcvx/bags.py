@@ -19,6 +19,7 @@ from scipy.special import ndtri
 
 from propcvx.arrays import Array, Indices, Mask, Signs
 from propcvx.checks import as_vector, check_choice, check_number
+from propcvx.class_targets import is_class_target, two_classes
 from propcvx.errors import CutBagWarning, InfeasibleLabelingError, InputError, warn
 from propcvx.targets import (
     BAG_DTYPE,
@@ -81,6 +82,8 @@ class Bags:
     weights: Array | None = None
     mean_weight: float = 1.0
 
+    label_values: ClassVar[tuple[float, ...]] = (-1.0, 1.0)
+
     @classmethod
     def from_target(cls, y: NDArray[np.void]) -> Bags:
         """Read a bag target, or a slice of one.
@@ -94,6 +97,7 @@ class Bags:
                 f"y must be a bag target with fields {BAG_DTYPE.names}, got dtype "
                 f"{getattr(y, 'dtype', type(y).__name__)}; make one with propcvx.bag_target."
             )
+        y = two_classes(y) if is_class_target(y) else y
         if y.ndim != 1 or len(y) == 0:
             raise InputError(f"y must be a non-empty vector of instances, got shape {y.shape}.")
         if y["bag"].ndim > 1:
@@ -107,7 +111,7 @@ class Bags:
         whole, rows = np.bincount(index) == sizes, np.arange(len(y))
         bags = cls(index, y["proportion"][first], labels, whole, codes, rows, ids)
         _check_proportions(bags, y["proportion"])
-        _warn_if_cut(bags, sizes)
+        warn_if_cut(bags, sizes)
         _check_known(bags)
         return bags
 
@@ -507,7 +511,8 @@ def _check_proportions(bags: Bags, of_instances: Array) -> None:
         raise InputError(f"y['proportion'] must be one value per bag, got several in bag {name}.")
 
 
-def _warn_if_cut(bags: Bags, sizes: NDArray[np.int64]) -> None:
+def warn_if_cut(bags: Bags, sizes: NDArray[np.int64]) -> None:
+    """Warn if there are fewer instances of a bag than it had where the target was made."""
     if not bags.whole.all():
         bag = int(np.argmin(bags.whole))
         warn(

@@ -80,7 +80,7 @@ def best_labeling(
 
 def random_labeling(bags: Bags, random: np.random.RandomState) -> Array:
     """Independent fair labels, as Algorithm 1 starts from; labels that are known are kept."""
-    labeling = random.choice((-1.0, 1.0), size=bags.n_instances)
+    labeling = random.choice(bags.label_values, size=bags.n_instances)
     return np.where(bags.labels == 0, labeling, bags.labels)
 
 

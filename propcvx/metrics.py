@@ -10,6 +10,8 @@ from sklearn.metrics import make_scorer
 
 from propcvx.arrays import Array, Indices
 from propcvx.bags import Bags
+from propcvx.class_bags import ClassBags
+from propcvx.class_targets import class_numbers, is_class_target
 from propcvx.errors import InputError
 from propcvx.targets import is_bag_target
 
@@ -27,6 +29,8 @@ def bag_error(y_true: NDArray[np.void], y_pred: ArrayLike, *, by_size: bool = Fa
 
         \frac1T \sum_{k=1}^T |\tilde p_k - p_k|
 
+    With several classes the difference of a bag is half the sum of those of the classes,
+    which for two classes is the same.
     The paper's Err, Equation (23), is the sum; the mean does not depend on how many bags there are.
     It is over the bags with a proportion.
 
@@ -35,7 +39,8 @@ def bag_error(y_true: NDArray[np.void], y_pred: ArrayLike, *, by_size: bool = Fa
     y_true : bag target of shape (n_instances,)
         Made by :func:`propcvx.bag_target`.
     y_pred : array of shape (n_instances,)
-        Predicted labels: an instance is positive where its entry is above 0.
+        Predicted labels: an instance is positive where its entry is above 0; with a target from a
+        table, names of classes.
     by_size : bool
         Weight bags by their number of instances, as the authors' program does.
 
@@ -53,6 +58,12 @@ def bag_error(y_true: NDArray[np.void], y_pred: ArrayLike, *, by_size: bool = Fa
     """
     if not is_bag_target(y_true):
         raise InputError("y_true must be a bag target; make one with propcvx.bag_target.")
+    if is_class_target(y_true):
+        of_classes = ClassBags.from_target(y_true)
+        numbers = class_numbers("y_pred", y_pred, of_classes.classes, len(y_true))
+        if not numbers.all():
+            raise InputError(f"y_pred must have no unknown labels, got {np.sum(numbers == 0)}.")
+        return proportion_error(of_classes, numbers, by_size=by_size)
     bags, predicted = Bags.from_target(y_true), np.asarray(y_pred)
     if predicted.shape != y_true.shape:
         raise InputError(
@@ -81,6 +92,7 @@ def proportion_error(bags: Bags, labeling: NDArray[Any], *, by_size: bool = Fals
     The error of each is multiplied by the mean weight of its instances.
     """
     gaps = np.abs(bags.proportions_of(labeling) - bags.proportions)
+    gaps = gaps if gaps.ndim == 1 else 0.5 * gaps.sum(axis=1)
     weights = bags.masses if by_size else bags.weights_of_bags
     return float((weights * gaps).sum() / (weights.sum() or 1.0))
 

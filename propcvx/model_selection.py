@@ -13,6 +13,8 @@ from sklearn.utils import check_random_state
 from propcvx.arrays import Indices, Mask
 from propcvx.bags import Bags
 from propcvx.checks import check_count, check_number
+from propcvx.class_bags import ClassBags
+from propcvx.class_targets import is_class_target
 from propcvx.errors import FewBagsWarning, InputError, warn
 from propcvx.targets import groupings_of, is_bag_target
 
@@ -193,4 +195,6 @@ def _bag_index(y: Any) -> Indices:
         raise InputError("y must be given: bags are split by the bag target, not by X.")
     if not is_bag_target(y):
         return np.arange(len(y))
+    if is_class_target(y):
+        return ClassBags.from_target(y).index
     return Bags.from_target(groupings_of(y)[0] if y.dtype["bag"].shape else y).index

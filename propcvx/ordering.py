@@ -10,10 +10,10 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import replace
-from itertools import count
-from math import isclose
+from itertools import count, groupby, islice, permutations, product
+from math import fsum, isclose
 from operator import itemgetter
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import scipy.sparse as sp
@@ -21,9 +21,13 @@ from numpy.typing import NDArray
 
 from propcvx.arrays import Array, Indices
 from propcvx.bags import Bags
+from propcvx.class_bags import ClassBags
 
 MOST_ROUNDS = 30
 """How often one of several instances that a Gram matrix does not distinguish is chosen."""
+
+MOST_ORDERS = 120
+"""How many orders of classes that are alike are tried."""
 
 SHARE_UNIT = 2.0**-40
 """What shares are rounded to multiples of, so that 1 - (1 - p) is p."""
@@ -64,9 +68,52 @@ def in_canonical_order(bags: Bags, X: Any, *, precomputed: bool = False) -> Bags
     return min((_sorted(one, X, precomputed) for one in both), key=itemgetter(0))[1]
 
 
+def classes_in_canonical_order(bags: ClassBags, X: Any, *, precomputed: bool = False) -> ClassBags:
+    """As :func:`in_canonical_order`, for several classes, whose order is canonical, too.
+
+    Classes go by their shares of all instances; equal ones by their shares in the bags, which are
+    told apart by their instances, and by their known labels.  Classes that are equal in all of
+    these can mostly be exchanged without anything being changed; of their orders the one is taken
+    whose sorted bags come first, of those that are tried.
+
+    Parameters
+    ----------
+    bags : ClassBags
+    X : array or sparse matrix of shape (n_instances, n_columns)
+    precomputed : bool
+        Whether X is the Gram matrix of the instances.
+    """
+    bags = replace(bags, proportions=np.rint(bags.proportions / SHARE_UNIT) * SHARE_UNIT)
+    keys = _class_keys(bags, X, precomputed)
+    alike = [
+        [place for place, key in enumerate(keys) if key == one] for one, _ in groupby(sorted(keys))
+    ]
+    orders = islice(product(*map(permutations, alike)), MOST_ORDERS)
+    each = (bags.permuted(np.concatenate(order)) for order in orders)
+    _, found = min((_sorted(one, X, precomputed) for one in each), key=itemgetter(0))
+    return cast(ClassBags, found)
+
+
+def _class_keys(bags: ClassBags, X: Any, precomputed: bool) -> list[tuple[Any, ...]]:
+    """What classes are sorted by: none of it depends on names or on the order of rows and bags."""
+    shares = np.sort(bags.proportions, axis=1)
+    nameless = replace(bags, proportions=shares, labels=np.minimum(bags.labels, 1))
+    kind = _kinds(_instance_ranks(X, nameless, precomputed), nameless)
+    contents = _contents(nameless, kind)
+    place = {key: rank for rank, key in enumerate(sorted({*map(repr, contents)}))}
+    group = np.array([place[repr(key)] for key in contents])
+    of_instance = np.column_stack([group[bags.index], kind])
+    keys = []
+    for number, column in zip(bags.label_values, bags.proportions.T, strict=True):
+        in_bags = sorted(zip(group.tolist(), column.tolist(), strict=True))
+        known = sorted(of_instance[bags.labels == number].tolist())
+        keys.append((fsum(column * bags.sizes), in_bags, known))
+    return keys
+
+
 def _sorted(
     bags: Bags, X: Any, precomputed: bool
-) -> tuple[tuple[list[tuple[float, int, bytes]], bytes], Bags]:
+) -> tuple[tuple[list[tuple[Any, ...]], bytes], Bags]:
     """What the bags are sorted by, and the bags with their instances in order."""
     kind = _kinds(_instance_ranks(X, bags, precomputed), bags)
     keys = _contents(bags, kind)
@@ -121,6 +168,13 @@ def _dense_ranks(keys: Sequence[Any]) -> Indices:
     return np.array([rank[key] for key in keys], dtype=np.intp)
 
 
+def _kinds(ranks: Indices | int, bags: Bags) -> Indices:
+    """Ranks of instances by other ranks, by their known labels and by their weights."""
+    step = max(3, int(bags.labels.max()) + 2)
+    kind = np.asarray(step * ranks + bags.labels + 1, dtype=np.intp)
+    return kind if bags.weights is None else _ranks(np.column_stack([kind, bags.weights]))
+
+
 def _instance_ranks(X: Any, bags: Bags, precomputed: bool) -> Indices:
     """Ranks that are equal for equal instances: by their features, or by a Gram matrix."""
     if precomputed and X.shape[0] == X.shape[1]:
@@ -133,24 +187,18 @@ def _ranks(rows: NDArray[Any]) -> Indices:
     return np.unique(rows, axis=0, return_inverse=True)[1].ravel()
 
 
-def _kinds(ranks: Indices | int, bags: Bags) -> Indices:
-    """Ranks of instances by other ranks, by their known labels and by their weights."""
-    kind = np.asarray(3 * ranks + bags.labels + 1, dtype=np.intp)
-    return kind if bags.weights is None else _ranks(np.column_stack([kind, bags.weights]))
-
-
-def _contents(bags: Bags, kind: Indices) -> list[tuple[float, int, bytes]]:
+def _contents(bags: Bags, kind: Indices) -> list[tuple[Any, ...]]:
     """Proportion, size, and the sorted kinds of the instances of each bag."""
     instance, bag = bags.pairs
     inside = instance[np.lexsort((kind[instance], bag))]
     contents = np.split(kind[inside].astype(">i8"), np.cumsum(bags.sizes)[:-1])
-    shares, sizes = _sortable_shares(bags).tolist(), bags.sizes.tolist()
-    return [(*key, inside.tobytes()) for *key, inside in zip(shares, sizes, contents, strict=True)]
+    keys = np.column_stack([_sortable_shares(bags), bags.sizes]).tolist()
+    return [(*key, inside.tobytes()) for key, inside in zip(keys, contents, strict=True)]
 
 
 def _sortable_shares(bags: Bags) -> Array:
     """Proportions with -1 for those that are not known, as NaN has no place in an order."""
-    return np.where(bags.with_share, bags.proportions, -1.0)
+    return np.nan_to_num(bags.proportions, nan=-1.0)
 
 
 def _gram_ranks(gram: Array, bags: Bags) -> Indices:

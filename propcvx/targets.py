@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Collection, Hashable, Mapping, Sequence
 from itertools import chain
 from typing import Any
 
@@ -10,12 +10,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from propcvx.arrays import Array, Indices, Signs
+from propcvx.class_targets import BAG_DTYPE, as_table, class_target, is_class_target
 from propcvx.errors import InputError
-
-BAG_DTYPE = np.dtype(
-    [("bag", np.int64), ("proportion", np.float64), ("size", np.int64), ("label", np.int8)]
-)
-"""Fields of a bag target: bag code, share of +1, size of the whole bag, label (0 = unknown)."""
 
 NO_CHANCE = 5
 """With as many positives known, and as many labels unknown, no positive is missed by chance."""
@@ -26,8 +22,10 @@ SHOWN = 5
 
 def bag_target(
     bags: Sequence[Hashable] | ArrayLike | Sequence[Any],
-    proportions: Mapping[Hashable, float | None] | ArrayLike | Sequence[Any],
+    proportions: Mapping[Hashable, Any] | ArrayLike | Sequence[Any],
     labels: ArrayLike | None = None,
+    *,
+    classes: Sequence[Hashable] | None = None,
 ) -> NDArray[np.void]:
     """Write bags and proportions into a target ``y`` with one row per instance, Equation (1).
 
@@ -39,10 +37,15 @@ def bag_target(
     proportions : array of shape (n_bags,), dict or pandas Series
         Share of positive instances of each bag, in [0, 1], or None where it is not known.  An
         array is in the order of the sorted bag ids; a dict or Series is keyed by bag id.  A list of
-        these for several groupings.
+        these for several groupings.  For several classes a table with a row of shares per bag,
+        which sum to one: an array of shape (n_bags, n_classes), a DataFrame with bag ids as index
+        and classes as columns, or ``{bag: {class: share}}``.
     labels : array of shape (n_instances,), optional
         Labels known beside the proportions: -1, +1, or 0 where unknown.  Labels that seem to have 0
-        for negatives, because all positives are known and nothing else, are refused.
+        for negatives, because all positives are known and nothing else, are refused.  With a
+        table they are names of classes, None where unknown.
+    classes : sequence of hashable, optional
+        Names of the columns of a table that is an array; 0, 1, ... without them.
 
     Returns
     -------
@@ -53,7 +56,9 @@ def bag_target(
         so that messages can name bags as you do.  With P > 1 groupings, the first three fields have
         P entries, and the sorted ids of the second grouping come after those of the first, and so
         on; where an id is in two groupings, messages and results call all bags
-        ``(number of the grouping, id)``.
+        ``(number of the grouping, id)``.  From a table, ``proportion`` has the shares of the sorted
+        classes, whose names are metadata, too, and ``label`` is 0 where unknown, else the number of
+        the class from 1 on.
 
     Raises
     ------
@@ -78,9 +83,25 @@ def bag_target(
            [0, 3],
            [1, 2],
            [1, 3]])
+
+    Three classes:
+
+    >>> y = bag_target(["a", "a", "b"], {"a": {"x": 0.5, "y": 0.5, "z": 0.0},
+    ...                                  "b": {"x": 0.0, "y": 0.0, "z": 1.0}})
+    >>> y["proportion"]
+    array([[0.5, 0.5, 0. ],
+           [0.5, 0.5, 0. ],
+           [0. , 0. , 1. ]])
     """
     if _are_groupings(bags):
         return _crossing_target(bags, proportions, labels)
+    table = as_table(proportions)
+    if table is not None:
+        ids, codes = _encode_ids(bags, keyed=isinstance(table, Mapping))
+        _check_same_ids(ids, table if isinstance(table, Mapping) else ids)
+        return class_target(ids, codes, table, labels, classes)
+    if classes is not None:
+        raise InputError("classes names the columns of a table, and proportions are one per bag.")
     ids, codes = _encode_ids(bags, keyed=as_mapping("proportions", proportions) is not None)
     shares = _match_proportions(ids, proportions)
     sizes = np.bincount(codes, minlength=len(ids))
@@ -114,8 +135,10 @@ def _crossing_target(groupings: Any, proportions: Any, labels: Any) -> NDArray[n
         )
     if len(parts) == 1:
         return parts[0]
-    if any(np.isnan(part["proportion"]).any() for part in parts):
-        raise InputError("proportions must be numbers where bags cross, got None for some of them.")
+    if any(is_class_target(part) or np.isnan(part["proportion"]).any() for part in parts):
+        raise InputError(
+            "proportions must be one number for each bag where bags cross, got a table or None."
+        )
     ids = [list(_ids_of(part)) for part in parts]
     every: list[Hashable] = list(chain(*ids))
     if len(set(every)) < len(every):
@@ -185,6 +208,40 @@ def proportions_of(
     return dict(zip(ids, shares.tolist(), strict=True))
 
 
+def class_proportions_of(
+    labels: ArrayLike,
+    bags: Sequence[Hashable] | ArrayLike,
+    classes: Sequence[Hashable] | ArrayLike | None = None,
+) -> dict[Hashable, dict[Hashable, float]]:
+    """Share of each class in each bag, as :func:`bag_target` takes it for several classes.
+
+    Parameters
+    ----------
+    labels : array of shape (n_instances,)
+        Names of classes.
+    bags : sequence of hashable, length n_instances, or bag target
+        The bag each instance is in.
+    classes : sequence of hashable, optional
+        All classes, where some may be in no bag; those of the labels without it.
+
+    Returns
+    -------
+    dict of dict
+        Keyed by bag id and class.
+
+    Examples
+    --------
+    >>> class_proportions_of(["x", "z", "x", "y"], ["a", "a", "b", "b"])
+    {'a': {'x': 0.5, 'y': 0.0, 'z': 0.5}, 'b': {'x': 0.5, 'y': 0.5, 'z': 0.0}}
+    """
+    given = np.asarray(labels)
+    names = np.asarray(np.unique(given) if classes is None else classes).tolist()
+    columns = {name: proportions_of(np.where(given == name, 1, -1), bags) for name in names}
+    return {
+        bag: {name: column[bag] for name, column in columns.items()} for bag in columns[names[0]]
+    }
+
+
 def _ids_in(y: Any) -> Any:
     """The bag of each row of a target, by its code where the target has lost the ids."""
     if not y.dtype.metadata:
@@ -204,7 +261,7 @@ def is_bag_target(y: Any) -> bool:
     return dtype == BAG_DTYPE or bool(
         dtype is not None
         and dtype.names == BAG_DTYPE.names
-        and dtype == _crossing_dtype(dtype["bag"].shape)
+        and (is_class_target(y) or dtype == _crossing_dtype(dtype["bag"].shape))
     )
 
 
@@ -267,16 +324,20 @@ def _match_proportions(ids: list[Hashable], proportions: Any) -> Array:
                 f"array of shape {given.shape}."
             )
         mapping = dict(zip(ids, given, strict=True))
-    missing = [bag for bag in ids if bag not in mapping]
+    _check_same_ids(ids, mapping)
+    shares = ((mapping[bag], repr(bag)) for bag in ids)
+    return np.array([np.nan if p is None else check_share(p, bag) for p, bag in shares])
+
+
+def _check_same_ids(ids: list[Hashable], given: Collection[Hashable]) -> None:
+    missing = [bag for bag in ids if bag not in given]
     named = set(ids)
-    unused = [bag for bag in mapping if bag not in named]
+    unused = [bag for bag in given if bag not in named]
     if missing or unused:
         raise InputError(
             f"proportions and bags must name the same ids; bags without a proportion: "
             f"{some_of(missing)}; proportions without a bag: {some_of(unused)}."
         )
-    shares = ((mapping[bag], repr(bag)) for bag in ids)
-    return np.array([np.nan if p is None else check_share(p, bag) for p, bag in shares])
 
 
 def check_share(share: Any, bag: str) -> float:

@@ -9,7 +9,7 @@ import numpy as np
 
 from propcvx.arrays import Array, Indices
 from propcvx.bags import Bags
-from propcvx.labelings import best_labeling
+from propcvx.labelings import FeasibleLabelings, best_labeling
 from propcvx.losses import HINGE, InstanceLoss, ProportionLoss
 
 
@@ -90,6 +90,10 @@ class PropSVM:
         errors = float(self.instance_loss.of(labeling, separator.scores).sum())
         norm = 0.5 * float(separator.weights @ separator.weights)
         return norm + (C or self.C) * errors + self.loss.total(self.bags, self.weights, labeling)
+
+    def allowed(self, labeling: Array) -> Array:
+        """The labeling, or where its counts have an infinite loss the nearest in each bag."""
+        return FeasibleLabelings.allowed_by(self.loss, self.bags).best(labeling)
 
     def take(self, instances: Indices) -> PropSVM:
         """The problem on some whole bags, given by their instances."""

@@ -14,18 +14,20 @@ from sklearn.utils import check_random_state
 from tqdm import tqdm
 
 from propcvx.alternating.algorithm import alternate, annealing_values, descent
+from propcvx.alternating.crammer_singer import ClassPropSVM, CrammerSingerStep
 from propcvx.alternating.polish import POLISHES, PropSVMSearch
 from propcvx.alternating.problem import PropSVM
-from propcvx.alternating.svm_step import remembered, svm_step
+from propcvx.alternating.svm_step import Step, remembered, svm_step
 from propcvx.bags import Bags
 from propcvx.checks import check_choice, check_count, check_flag, check_number, named
+from propcvx.class_bags import ClassBags
+from propcvx.class_labelings import check_class_loss
 from propcvx.errors import InputError, SolverError
 from propcvx.estimators.base import BagClassifier
 from propcvx.estimators.starts import Start, starts_of
 from propcvx.estimators.training import proportion_term
 from propcvx.history import Fitted
 from propcvx.kernels import FeatureMap
-from propcvx.labelings import FeasibleLabelings
 from propcvx.losses import INSTANCE_LOSSES
 from propcvx.metrics import proportion_error
 from propcvx.model_selection import deal_bags
@@ -38,7 +40,8 @@ class AlterPropSVM(BagClassifier):
 
     An SVM for fixed labels and the best labels for a fixed separator (Propositions 1 and 2) take
     turns while C* rises to C; of all starts the smallest objective wins.  A heuristic: the result
-    is a local minimum.
+    is a local minimum.  With more than two classes the SVM is
+    :func:`propcvx.programs.crammer_singer`, and there is the hinge loss only.
 
     A ``sample_weight`` :math:`c_i` multiplies the loss of instance i, beside the weights of an
     ``instance_loss`` that has some; the number of positives in a bag counts every instance once.
@@ -116,7 +119,8 @@ class AlterPropSVM(BagClassifier):
     objective_ : float
         Value of eq:pSVM_2.
     labeling_ : array of shape (n_instances,)
-        Labels -1, +1 of the training instances.
+        Labels -1, +1 of the training instances; with more than two classes, positions in
+        ``classes_``.
     history_ : History
         Objective, C*, changed labels, solver, status and time of every round of the winner.
     n_iter_ : int
@@ -129,7 +133,7 @@ class AlterPropSVM(BagClassifier):
     start_objectives_ : array
         Final objective of every start of that kind, or of all kinds when selected by objective.
     coef_ : array of shape (1, n_features)
-        Weights, for the linear kernel.
+        Weights, for the linear kernel; a row for each of more than two classes.
     dual_coef_ : array of shape (1, n_instances)
         Dual coefficients, for other kernels.
     intercept_ : array of shape (1,)
@@ -177,7 +181,24 @@ class AlterPropSVM(BagClassifier):
         self.n_iter_ = len(best.history)
         return replace(best, stopped_by=stopped_by)
 
-    def _problem(self, bags: Bags) -> PropSVM:
+    def _run_classes(self, feature_map: FeatureMap, bags: ClassBags) -> Fitted:
+        """Algorithm 1 with the SVM of Crammer and Singer."""
+        able = {"instance_loss": "hinge", "polish": "none", "selection": "objective"}
+        for name, only in able.items():
+            if getattr(self, name) != only:
+                raise InputError(
+                    f"{name} must be {only!r} with more than two classes ({bags.n_classes}), got "
+                    f"{getattr(self, name)!r}; propcvx.one_class_target(y, name) is the target of "
+                    "one class against the rest."
+                )
+        if bags.weights is not None:
+            raise InputError(
+                "sample_weight must be equal for all instances in AlterPropSVM with more than two "
+                f"classes ({bags.n_classes}); InvCal, MeanMap and ConvPropSVM take any."
+            )
+        return self._run(feature_map, bags)
+
+    def _problem(self, bags: Bags) -> Any:
         """The problem, from checked parameters; its C has the mean weight of the instances."""
         check_number("C", self.C, above=0.0)
         check_number("tol", self.tol, least=0.0)
@@ -193,18 +214,25 @@ class AlterPropSVM(BagClassifier):
         loss, weights = proportion_term(
             "proportion_loss", self.proportion_loss, self.C_p, self.bag_weights, bags
         )
+        if isinstance(bags, ClassBags):
+            return ClassPropSVM(bags, self.C, weights, check_class_loss(loss))
         instance_loss = named("instance_loss", self.instance_loss, INSTANCE_LOSSES, "of")
         instance_loss = instance_loss.take(bags.rows).weighted(bags.weights)
         C, relative = self.C * bags.mean_weight, replace(bags, mean_weight=1.0)
         return PropSVM(relative, C, weights, loss, instance_loss)
 
     def _descents(
-        self, feature_map: FeatureMap, problem: PropSVM, starts: list[Start], random: RandomState
+        self, feature_map: FeatureMap, problem: Any, starts: list[Start], random: RandomState
     ) -> Iterator[tuple[Start, Fitted]]:
         """Where every start ends, in the order of the starts, as they end."""
         features, how = feature_map.features, (self.solver_tol, self.solver_options or {})
-        step = svm_step(features, problem.instance_loss, portable(self.solver), *how)
-        search = PropSVMSearch(problem, remembered(step, feature_map.solved), features)
+        if isinstance(problem, ClassPropSVM):
+            K, solver = problem.bags.n_classes, portable(self.solver)
+            step: Step = CrammerSingerStep(features, solver, *how, n_classes=K)
+        else:
+            one = svm_step(features, problem.instance_loss, portable(self.solver), *how)
+            step = remembered(one, feature_map.solved)
+        search = PropSVMSearch(problem, step, features)
         each = [start for start in starts for _ in range(start.repeats)]
         seeds = [random.randint(2**31) for _ in each]
         ends = Parallel(n_jobs=self.n_jobs, return_as="generator")(
@@ -242,8 +270,7 @@ def _descent(
 ) -> Fitted:
     """Where a start ends, a function of its arguments alone."""
     problem, random = search.problem, RandomState(seed)
-    allowed = FeasibleLabelings.allowed_by(problem.loss, problem.bags)
-    labeling = allowed.best(start.labeling(search.features, problem.bags, random))
+    labeling = problem.allowed(start.labeling(search.features, problem.bags, random))
     schedule = annealing_values(problem.C) if start.annealing else [problem.C]
     rounds = alternate(problem, search.svm_step, labeling, schedule, tol=tol, max_iter=max_iter)
     return descent(POLISHES[polish](search, rounds, random))

@@ -22,6 +22,8 @@ from threadpoolctl import ThreadpoolController
 from propcvx.arrays import Array
 from propcvx.bags import Bags
 from propcvx.checks import check_number
+from propcvx.class_bags import ClassBags
+from propcvx.class_targets import is_class_target
 from propcvx.errors import (
     InaccurateSolutionWarning,
     InputError,
@@ -30,12 +32,13 @@ from propcvx.errors import (
     warn,
 )
 from propcvx.estimators.calibration import Calibration
+from propcvx.estimators.many_classes import one_versus_rest
 from propcvx.estimators.training import TrainingData, scaling_advice
 from propcvx.history import Fitted
 from propcvx.kernels import FeatureMap
 from propcvx.metrics import bag_error, proportion_error
 from propcvx.solvers import portable
-from propcvx.targets import is_bag_target, proportions_of
+from propcvx.targets import class_proportions_of, is_bag_target, proportions_of
 
 SMALL = 2000
 """Up to so many instances fits take one BLAS thread, as several would only wait for each other.
@@ -46,6 +49,10 @@ of 2,000 instances 0.48 s and 2.3 s.
 
 
 def _knows_bags(estimator: BagClassifier) -> bool:
+    if len(getattr(estimator, "classes_", ())) > 2:
+        raise AttributeError(
+            "predict_proba is for two classes; with more there are decision_function and predict."
+        )
     if not hasattr(estimator, "_calibration"):
         raise AttributeError(
             "predict_proba needs a fit to bags, not to the label of every instance: with labels, "
@@ -83,7 +90,8 @@ class BagClassifier(ClassifierMixin, BaseEstimator):
             Instances; the square Gram matrix for ``kernel="precomputed"``.
         y : bag target of shape (n_instances,), or labels
             Made by :func:`propcvx.bag_target`.  A plain vector of labels of two classes is the
-            fully supervised case: every instance a bag of one.
+            fully supervised case: every instance a bag of one.  With a table of more than two
+            classes a method without a program of its own for them fits each class against the rest.
         sample_weight : array of shape (n_instances,), optional
             Weights :math:`c_i \ge 0` of the instances, not all zero, one by default; the class
             says what they multiply.  They change neither the share of positives in a bag, of which
@@ -124,14 +132,14 @@ class BagClassifier(ClassifierMixin, BaseEstimator):
         with one_thread(data.bags.n_instances):
             feature_map = data.feature_map(self)
             try:
-                found = self._run(feature_map, data.bags)
+                found = self._run_on(feature_map, data.bags)
             except SolverError as failure:
                 failure.add_note(advice)
                 raise
             scores = found.scores(feature_map.features)
             self._store(data, feature_map, found, scores)
         self._warn_if_inaccurate(advice)
-        if not found.ill_posed:
+        if not found.ill_posed and scores.ndim == 1:
             warn_if_poor(data.bags, scores)
         if found.stopped_by is not None:
             found.stopped_by.add_note(f"{type(self).__name__} keeps the best it had reached.")
@@ -142,6 +150,18 @@ class BagClassifier(ClassifierMixin, BaseEstimator):
     def _run(self, feature_map: FeatureMap, bags: Bags) -> Fitted:
         """Run the method on the features of the instances in the order of the bags."""
 
+    def _run_classes(self, feature_map: FeatureMap, bags: ClassBags) -> Fitted:
+        """The same with more than two classes: each against the rest, unless there is a program."""
+        for name in [name for name in vars(self) if name.endswith("_") and "_in" not in name]:
+            delattr(self, name)  # of an earlier fit
+        return one_versus_rest(lambda one: clone(self)._run(feature_map, one), feature_map, bags)
+
+    def _run_on(self, feature_map: FeatureMap, bags: Bags) -> Fitted:
+        """Run the method on bags of any number of classes."""
+        if isinstance(bags, ClassBags):
+            return self._run_classes(feature_map, bags)
+        return self._run(feature_map, bags)
+
     def _store(
         self, data: TrainingData, feature_map: FeatureMap, found: Fitted, scores: Array
     ) -> None:
@@ -149,7 +169,7 @@ class BagClassifier(ClassifierMixin, BaseEstimator):
         bags = data.bags
         for of_another_fit in ("_calibration", "coef_", "dual_coef_"):
             self.__dict__.pop(of_another_fit, None)
-        if not bags.labels.all():
+        if not bags.labels.all() and scores.ndim == 1:
             seen, instances = bags.of_shares()
             instance, bag = seen.pairs
             self._calibration = Calibration(
@@ -159,12 +179,19 @@ class BagClassifier(ClassifierMixin, BaseEstimator):
         self.labeling_ = bags.as_given(found.labeling)
         self.objective_, self.history_ = found.objective, found.history
         self.stop_reason_ = found.stop_reason
-        self.intercept_ = np.array([bags.sign * found.bias])
+        weights, bias = found.weights, np.atleast_1d(found.bias)
+        if isinstance(bags, ClassBags):
+            order = bags.order_of(data.classes)
+            self.labeling_ = np.argsort(order)[self.labeling_.astype(np.intp) - 1]
+            weights, bias = weights[:, order], bias[order]
+        self.intercept_ = bags.sign * bias
         self.feature_map_ = feature_map.without_features(data.X)
+        columns = weights.reshape(len(weights), -1).T
         if self.feature_map_.kernel.name == "linear":
-            self.coef_ = bags.sign * found.weights[None, :]
+            self.coef_ = bags.sign * columns
         else:
-            self.dual_coef_ = bags.as_given(feature_map.dual_coefficients(found.weights))[None, :]
+            dual = [bags.as_given(feature_map.dual_coefficients(one)) for one in columns]
+            self.dual_coef_ = np.array(dual)
 
     def _warn_if_inaccurate(self, advice: str) -> None:
         """Warn once of all rounds whose solver stopped before its tolerance."""
@@ -195,19 +222,22 @@ class BagClassifier(ClassifierMixin, BaseEstimator):
 
         Returns
         -------
-        scores : array of shape (n_instances,)
+        scores : array of shape (n_instances,), or (n_instances, n_classes)
+            The latter with more than two classes: a score for each, of which the largest tells.
         """
         check_is_fitted(self)
         X = validate_data(self, X, accept_sparse="csr", dtype=np.float64, reset=False)
-        if self.feature_map_.kernel.name == "linear":
-            return np.asarray(X @ self.coef_[0]) + self.intercept_[0]
-        gram = self.feature_map_.kernel(X, self.feature_map_.training)
-        return gram @ self.dual_coef_[0] + self.intercept_[0]
+        linear = self.feature_map_.kernel.name == "linear"
+        weights, bias = self.coef_ if linear else self.dual_coef_, self.intercept_
+        columns = X if linear else self.feature_map_.kernel(X, self.feature_map_.training)
+        if len(weights) > 1:
+            return np.asarray(columns @ weights.T) + bias
+        return np.asarray(columns @ weights[0]) + bias[0]
 
     def predict(self, X: Any) -> NDArray[Any]:
-        """Label of each instance, from ``classes_``."""
-        positive = self.decision_function(X) > 0
-        return self.classes_[positive.astype(int)]
+        """Label of each instance, from ``classes_``; of equal scores the first class."""
+        scores = self.decision_function(X)
+        return self.classes_[scores.argmax(axis=1) if scores.ndim > 1 else (scores > 0).astype(int)]
 
     @available_if(_knows_bags)
     def predict_proba(self, X: Any) -> Array:
@@ -253,10 +283,13 @@ class BagClassifier(ClassifierMixin, BaseEstimator):
             from ``predict``, which uses the separating line alone.
         """
         check_is_fitted(self)
-        return self.classes_[(self.labeling_ > 0).astype(int)]
+        many = len(self.classes_) > 2
+        return self.classes_[self.labeling_ if many else (self.labeling_ > 0).astype(int)]
 
-    def predict_proportions(self, X: Any, bags: Any) -> dict[Any, float]:
+    def predict_proportions(self, X: Any, bags: Any) -> dict[Any, Any]:
         """Share of instances predicted positive in each bag, keyed by bag id.
+
+        With more than two classes ``{bag: {class: share}}``.
 
         Parameters
         ----------
@@ -268,7 +301,10 @@ class BagClassifier(ClassifierMixin, BaseEstimator):
         -------
         dict
         """
-        return proportions_of(self.decision_function(X), bags)
+        scores = self.decision_function(X)
+        if scores.ndim == 1:
+            return proportions_of(scores, bags)
+        return class_proportions_of(self.classes_[scores.argmax(axis=1)], bags, self.classes_)
 
     def score(self, X: Any, y: NDArray[Any], sample_weight: Any = None) -> float:
         """Minus the bag error if ``y`` is a bag target, accuracy if it is labels.
@@ -294,7 +330,8 @@ class BagClassifier(ClassifierMixin, BaseEstimator):
                     f"class first, got {', '.join(sorted(map(repr, unknown))[:5])} too."
                 )
             return float(super().score(X, y, sample_weight))
-        return 0.0 - bag_error(y, self.decision_function(X))
+        predicted = self.predict(X) if is_class_target(y) else self.decision_function(X)
+        return 0.0 - bag_error(y, predicted)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -368,7 +405,8 @@ def fit_grid(
     fitted: dict[tuple[Any, ...], BagClassifier] = {}
     for parameters in ParameterGrid(grid):
         model = clone(estimator).set_params(**parameters)
-        same = model._meaning_of_parameters(data.bags)
+        many = isinstance(data.bags, ClassBags)
+        same = {} if many else model._meaning_of_parameters(data.bags)
         key = tuple((name, same.get(name, id(value))) for name, value in parameters.items())
         if key in fitted:
             yield copy(fitted[key]).set_params(**parameters)

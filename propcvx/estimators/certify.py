@@ -22,7 +22,8 @@ from propcvx.bounds import (
     find_bounds,
 )
 from propcvx.checks import check_number
-from propcvx.errors import CrossedBoundsError, FailedBoundWarning, warn
+from propcvx.class_bags import ClassBags
+from propcvx.errors import CrossedBoundsError, FailedBoundWarning, InputError, warn
 from propcvx.estimators.base import one_thread
 from propcvx.estimators.conv import ConvPropSVM
 from propcvx.estimators.training import TrainingData, proportion_term
@@ -137,6 +138,8 @@ def certify(
     )
     prepared = TrainingData.of(model, X, y)
     prepared.bags.require_partition("certify")
+    if isinstance(prepared.bags, ClassBags):
+        raise InputError(f"y must have two classes to be certified, got {prepared.bags.n_classes}.")
     feature_map = prepared.feature_map(model)
     features, _ = model._lift(feature_map.features)
     if C_p is None:

@@ -109,7 +109,7 @@ class ConvPropSVM(BagClassifier):
     stop_reason_ : StopReason
         Why it stopped; ``stop_reason_.advice`` says what to try.
     coef_ : array of shape (1, n_features)
-        Weights, for the linear kernel.
+        Weights, for the linear kernel; a row for each of more than two classes.
     dual_coef_ : array of shape (1, n_instances)
         Dual coefficients, for other kernels.
     intercept_ : array of shape (1,)

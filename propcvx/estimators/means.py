@@ -146,7 +146,7 @@ class MeanMap(_BagMeanClassifier):
     labeling_ : array of shape (n_instances,)
         Predicted labels -1, +1 of the training instances.
     coef_ : array of shape (1, n_features)
-        Weights, for the linear kernel.
+        Weights, for the linear kernel; a row for each of more than two classes.
     dual_coef_ : array of shape (1, n_instances)
         Dual coefficients, for other kernels.
     intercept_ : array of shape (1,)
@@ -267,7 +267,7 @@ class InvCal(_BagMeanClassifier):
     labeling_ : array of shape (n_instances,)
         Predicted labels -1, +1 of the training instances.
     coef_ : array of shape (1, n_features)
-        Weights, for the linear kernel.
+        Weights, for the linear kernel; a row for each of more than two classes.
     dual_coef_ : array of shape (1, n_instances)
         Dual coefficients, for other kernels.
     intercept_ : array of shape (1,)

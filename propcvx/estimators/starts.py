@@ -16,6 +16,8 @@ from sklearn.base import clone
 from propcvx.arrays import Array
 from propcvx.bags import Bags
 from propcvx.checks import as_vector, check_choice, check_count, check_flag
+from propcvx.class_bags import ClassBags
+from propcvx.class_labelings import nearest_classes
 from propcvx.errors import IllPosedWarning, InputError
 from propcvx.estimators.base import BagClassifier
 from propcvx.estimators.conv import ConvPropSVM
@@ -48,7 +50,9 @@ class Start(ABC):
         """A labeling of the bags, entries -1 and +1, with the labels that are known.
 
         Row i of the features is row ``bags.rows[i]`` of the data, and where ``bags.sign`` is -1,
-        the bags have positives and negatives exchanged.
+        the bags have positives and negatives exchanged.  Of more than two classes,
+        :class:`propcvx.class_bags.ClassBags`, the entries are numbers of classes, from 1 on, in the
+        order of the columns of the proportions.
         """
 
 
@@ -99,7 +103,9 @@ class MethodStart(Start):
         method = clone(METHODS[self.method] if isinstance(self.method, str) else self.method)
         with catch_warnings():
             simplefilter("ignore", IllPosedWarning)  # the method only proposes
-            found = method._run(FeatureMap(Kernel(), features), bags)
+            found = method._run_on(FeatureMap(Kernel(), features), bags)
+        if isinstance(bags, ClassBags):
+            return nearest_classes(found.scores(features), bags)
         return FeasibleLabelings.nearest(bags).best(found.scores(features))
 
 
@@ -121,6 +127,11 @@ class LabelingStart(Start):
     def check(self, bags: Bags) -> None:
         """See :class:`Start`."""
         super().check(bags)
+        if isinstance(bags, ClassBags):
+            raise InputError(
+                "init: a labeling can be the start with two classes only; with more, 'random', "
+                f"'mixed', {list(METHODS)} and estimators can."
+            )
         labels, n = as_vector(self.labels), bags.n_instances
         if labels is None or len(labels) != n or not np.isin(labels, (-1.0, 1.0)).all():
             raise InputError(

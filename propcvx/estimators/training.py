@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 import scipy.sparse as sp
@@ -15,17 +15,21 @@ from sklearn.utils.validation import column_or_1d, validate_data
 from propcvx.arrays import Array
 from propcvx.bags import Bags
 from propcvx.checks import as_vector, check_choice, check_number, named
+from propcvx.class_bags import ClassBags
+from propcvx.class_targets import BAG_DTYPE, classes_of, is_class_target, two_classes
 from propcvx.errors import InputError
 from propcvx.kernels import FeatureMap, Kernel
 from propcvx.losses import PROPORTION_LOSSES, ProportionLoss
-from propcvx.ordering import in_canonical_order
-from propcvx.targets import BAG_DTYPE, bag_target, is_bag_target
+from propcvx.ordering import classes_in_canonical_order, in_canonical_order
+from propcvx.targets import bag_target, is_bag_target
 
 if TYPE_CHECKING:
     from propcvx.estimators.base import BagClassifier
 
 MAKE_TARGET = "make y with propcvx.bag_target(bags, proportions)"
 """What to say to one who has bags and proportions, and has passed something else."""
+
+AnyBags = TypeVar("AnyBags", bound=Bags)
 
 WELL_SCALED = 1e3
 """Ranges of columns that differ from each other, or from 1, by more than this want scaling."""
@@ -42,7 +46,7 @@ class TrainingData:
     bags : Bags
         In an order of instances and bags that the data alone determine, see
         :mod:`propcvx.ordering`; :meth:`Bags.as_given` is the way back.
-    classes : array of shape (2,)
+    classes : array of shape (n_classes,)
     """
 
     X: Any
@@ -58,13 +62,17 @@ class TrainingData:
         checked = validate_data(
             estimator, X, accept_sparse="csr", dtype=np.float64, ensure_min_samples=2
         )
-        target, classes = (y, np.array([-1, 1])) if is_bag_target(y) else bags_of_one(y)
+        target, classes = _bag_target_of(y)
         if checked.shape[0] != len(target):
             raise InputError(
                 f"X and y must have the same number of instances, got {checked.shape[0]} and "
                 f"{len(target)}."
             )
         precomputed = estimator.kernel == "precomputed"
+        if is_class_target(target):
+            many = weighted(ClassBags.from_target(target), sample_weight)
+            many = classes_in_canonical_order(many, checked, precomputed=precomputed)
+            return cls(checked, many, classes)
         bags = weighted(Bags.from_target(target), sample_weight)
         bags = in_canonical_order(bags, checked, precomputed=precomputed)
         if not (bags.with_share.any() or bags.labels.any()):
@@ -100,6 +108,16 @@ def _kernel_of(estimator: BagClassifier, X: Any) -> Kernel:
     return Kernel(estimator.kernel, gamma, estimator.degree, estimator.coef0)
 
 
+def _bag_target_of(y: Any) -> tuple[NDArray[np.void], NDArray[Any]]:
+    """The target, of two classes wherever it has two, and the names of the classes."""
+    if not is_bag_target(y):
+        return bags_of_one(y)
+    if not is_class_target(y):
+        return y, np.array([-1, 1])
+    classes = classes_of(y)
+    return two_classes(y) if len(classes) == 2 else y, classes
+
+
 def bags_of_one(labels: Any) -> tuple[NDArray[np.void], NDArray[Any]]:
     """A target in which every instance is a bag of one, and the two classes of the labels."""
     if labels is None:
@@ -120,12 +138,13 @@ def bags_of_one(labels: Any) -> tuple[NDArray[np.void], NDArray[Any]]:
     if len(classes) != 2:
         raise InputError(
             f"y must have labels of two classes, got {len(classes)}. Only binary classification is "
-            f"supported. For names of bags, {MAKE_TARGET}."
+            f"supported. For names of bags, {MAKE_TARGET}; for more classes, with a table of their "
+            "shares as proportions."
         )
     return bag_target(np.arange(len(labels)), codes, labels=2 * codes - 1), classes
 
 
-def weighted(bags: Bags, sample_weight: Any) -> Bags:
+def weighted(bags: AnyBags, sample_weight: Any) -> AnyBags:
     """The bags with weights of their instances, as they are in the order of the target.
 
     Raises

@@ -155,7 +155,9 @@ def coefficients(models: Sequence[Any], parameter: str = "C", ax: Axes | None = 
     """
     rows = []
     for model in models:
-        weights = enumerate(np.ravel(model.coef_), start=1)
+        if len(model.coef_) > 1:
+            raise InputError(f"models must be of two classes, got one of {len(model.coef_)}.")
+        weights = enumerate(model.coef_[0], start=1)
         by_name = {f"$w_{{{j}}}$": weight for j, weight in weights}
         rows.append({parameter: model.get_params()[parameter], **by_name})
     ax = regularisation_path(rows, parameter, ax)

@@ -103,7 +103,10 @@ def draw_points(ax: Axes, X: Array, labels: NDArray[Any] | None, *, named: bool 
 def scores_on_grid(scores_of: Callable[[Array], Array], first: Array, second: Array) -> Array:
     """Scores at the points of a grid, a row for each second coordinate."""
     grid = np.stack(np.meshgrid(first, second), axis=-1)
-    return np.reshape(scores_of(grid.reshape(-1, 2)), grid.shape[:2])
+    scores = np.asarray(scores_of(grid.reshape(-1, 2)))
+    if scores.ndim > 1:
+        raise InputError(f"a boundary is drawn of two classes, got one of {scores.shape[1]}.")
+    return scores.reshape(grid.shape[:2])
 
 
 def draw_sides(scores_of: Callable[[Array], Array], X: Array, ax: Axes) -> None:

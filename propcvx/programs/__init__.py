@@ -12,6 +12,7 @@ from propcvx.programs.bag_means import (
     inv_cal_targets,
     laplacian_class_means,
 )
+from propcvx.programs.crammer_singer import crammer_singer
 from propcvx.programs.labeling import (
     counted_labeling,
     exact_separation,
@@ -35,6 +36,7 @@ from propcvx.programs.structures import (
     GroupMaster,
     InvCalDual,
     LogisticModel,
+    MulticlassSVM,
     RestrictedMaster,
     Structure,
     SVMDual,
@@ -46,6 +48,7 @@ __all__ = [
     "InvCalDual",
     "Lifting",
     "LogisticModel",
+    "MulticlassSVM",
     "ProblemClass",
     "Program",
     "RestrictedMaster",
@@ -57,6 +60,7 @@ __all__ = [
     "conditional_exponential_model",
     "constrained_psvm",
     "counted_labeling",
+    "crammer_singer",
     "diffrac",
     "exact_separation",
     "inv_cal_dual",

@@ -11,6 +11,7 @@ import cvxpy as cp
 from propcvx.errors import UnsupportedSolverError
 from propcvx.programs import (
     LogisticModel,
+    MulticlassSVM,
     ProblemClass,
     Program,
     RestrictedMaster,
@@ -19,6 +20,7 @@ from propcvx.programs import (
 )
 from propcvx.solvers.solution import Answer
 from propcvx.solvers.solver import OptionsOf, Solver, did_you_mean, same
+from propcvx.solvers.specialised.crammer_singer import run_crammer_singer
 from propcvx.solvers.specialised.libsvm import run_libsvm
 from propcvx.solvers.specialised.logistic import run_logistic
 from propcvx.solvers.specialised.mkl_interior_point import run_mkl_interior_point
@@ -152,6 +154,11 @@ SPECIALISED = (
         lambda known: isinstance(known, RestrictedMaster),
     ),
     specialised("logistic", run_logistic, lambda known: isinstance(known, LogisticModel)),
+    specialised(
+        "multiclass_interior_point",
+        run_crammer_singer,
+        lambda known: isinstance(known, MulticlassSVM),
+    ),
 )
 """Solvers of one structure each, which do not go through CVXPY."""
 
@@ -216,6 +223,8 @@ def _in_turn(program: Program) -> tuple[str, ...]:
             most, specialised = MASTER_SIZE, ("mkl_interior_point",)
         case LogisticModel(features=features):
             n, weights = features.shape
+        case MulticlassSVM():
+            return ("multiclass_interior_point", *general)
         case _:
             return general
     if n <= most[0] and weights <= most[1]:

@@ -1,0 +1,83 @@
+"""Methods for several classes on dna and satimage in bags; the rows are in many_classes.csv."""
+
+from itertools import product
+from time import process_time
+
+import numpy as np
+from sklearn.svm import LinearSVC
+from study import HERE, complete
+
+from propcvx import (
+    AlterPropSVM,
+    ConvPropSVM,
+    InvCal,
+    MeanMap,
+    RandomStart,
+    bag_error,
+    bag_target,
+    class_proportions_of,
+    one_class_target,
+)
+from propcvx.datasets import load_real, random_bags
+from propcvx.model_selection import BagKFold
+
+SETS = ("dna", "satimage")
+BAG_SIZES = (8, 32)
+STARTS = [RandomStart(3), "inv_cal"]
+
+
+class OneVersusRest:
+    """A method of two classes for each class; the largest decision value tells."""
+
+    def __init__(self, make):
+        self.make = make
+
+    def fit(self, X, y):
+        self.classes_ = np.array(y.dtype.metadata["classes"])
+        targets = [one_class_target(y, name) for name in self.classes_]
+        self.models = [self.make().fit(X, target) for target in targets]
+        return self
+
+    def predict(self, X):
+        scores = np.array([model.decision_function(X) for model in self.models])
+        return self.classes_[scores.argmax(axis=0)]
+
+
+METHODS = {
+    "alter-pSVM, Crammer-Singer": lambda split: AlterPropSVM(init=STARTS, random_state=split),
+    "alter-pSVM, one-versus-rest": lambda split: OneVersusRest(
+        lambda: AlterPropSVM(init=STARTS, random_state=split)
+    ),
+    "conv-pSVM, one-versus-rest": lambda split: ConvPropSVM(epsilon="rounding"),
+    "InvCal, one-versus-rest": lambda split: InvCal(),
+    "MeanMap, one-versus-rest": lambda split: MeanMap(lam=0.01),
+}
+
+
+def measure(split, data, bag_size, method):
+    """Accuracy in percent and bag error on the first of five folds, and seconds of the fit."""
+    X, labels = load_real(data, download=False)
+    bags = random_bags(labels, bag_size, split)
+    y = bag_target(bags, class_proportions_of(labels, bags))
+    train, test = next(BagKFold(random_state=split).split(X, y))
+    start = process_time()
+    if method == "LinearSVC, all labels":
+        model = LinearSVC(random_state=split, max_iter=20000).fit(X[train], labels[train])
+    else:
+        model = METHODS[method](split).fit(X[train], y[train])
+    seconds = process_time() - start
+    predicted = model.predict(X[test])
+    yield {
+        "accuracy": 100.0 * np.mean(predicted == labels[test]),
+        "bag_error": bag_error(y[test], predicted),
+        "seconds": seconds,
+    }
+
+
+if __name__ == "__main__":
+    names = ("split", "data", "bag_size", "method")
+    grid = product(range(5), SETS, BAG_SIZES, [*METHODS, "LinearSVC, all labels"])
+    cells = [dict(zip(names, values, strict=True)) for values in grid]
+    rows = complete(HERE / "many_classes.csv", cells, measure)
+    by = rows.groupby(["data", "bag_size", "method"], sort=False)
+    print(by[["accuracy", "bag_error", "seconds"]].agg(["mean", "std"]).round(3).to_string())

@@ -1,0 +1,157 @@
+r"""A primal-dual interior-point method for the SVM of Crammer and Singer.
+
+With :math:`\alpha = C a` and the objective divided by C the program is
+
+.. math::
+
+    \min_{W, b, \xi, s} \tfrac1C \sum_c \|w_c\|^2 + \sum_i \xi_i
+    \quad \text{s.t. } s_{ic} = \xi_i + f_{i y_i} - f_{ic} - 1[c \ne y_i] \ge 0,
+
+with the multipliers :math:`a_{ic} \ge 0` of s.  A Newton step for :math:`a \circ s = \mu` has
+:math:`\Delta a_i = q_i + J_i \Delta f_i` once :math:`\xi` and s are eliminated, where
+:math:`J_i = \operatorname{diag}(d_i) - d_i d_i^\top / 1^\top d_i` and :math:`d = a / s`.  So its
+equations are in W and b alone, and a product of the features with themselves for each pair of
+classes makes their matrix.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from itertools import combinations, count
+from operator import itemgetter
+from time import perf_counter
+from typing import Any
+
+import cvxpy as cp
+import numpy as np
+from scipy.linalg import cho_factor, cho_solve
+
+from propcvx.arrays import Array
+from propcvx.programs import Program
+from propcvx.programs.structures import relative_gap
+from propcvx.solvers.solution import Answer
+
+MAX_ITER = 100
+"""Steps of one call."""
+
+TO_BOUNDARY = 0.99
+"""Share of the way to the boundary that a step may go."""
+
+JITTER = 1e-15
+"""Added to the diagonal of the equations, in units in which it is one."""
+
+
+class NewtonStep:
+    """The equations of a step, factored.
+
+    Parameters
+    ----------
+    rows : array of shape (n_instances, rank + 1)
+        The features and a column of ones.
+    curvature : float
+        That of the objective in each weight, 2 / C.
+    a, s : array of shape (n_instances, n_classes)
+    """
+
+    def __init__(self, rows: Array, curvature: float, a: Array, s: Array) -> None:
+        size, n_classes = rows.shape[1], s.shape[1]
+        self.rows, self.s, self.d = rows, s, a / s
+        self.share = self.d / self.d.sum(axis=1, keepdims=True)
+        matrix = np.zeros((n_classes, size, n_classes, size))
+        for c, e in combinations(range(n_classes), 2):
+            block = (rows * (self.d[:, c] * self.share[:, e])[:, None]).T @ rows
+            matrix[c, :, e] = matrix[e, :, c] = -block
+            matrix[c, :, c] += block
+            matrix[e, :, e] += block
+        diagonal = np.arange(size - 1)
+        for c in range(n_classes):
+            matrix[c, diagonal, c, diagonal] += curvature
+        matrix[:, -1, :, -1] += matrix[:, -1, :, -1].max()  # all b may move as one
+        flat = matrix.reshape(n_classes * size, -1)
+        self.scale = 1.0 / np.sqrt(flat.diagonal())
+        flat *= self.scale * self.scale[:, None]
+        flat[np.diag_indices(len(flat))] += JITTER
+        self.factor = cho_factor(flat, overwrite_a=True, check_finite=False)
+
+    def __call__(
+        self, wanted: Array, gradient: Array, lack: Array, excess: Array
+    ) -> tuple[Array, Array, Array]:
+        """Changes of the plane, a and s.
+
+        Parameters
+        ----------
+        wanted : array of shape (n_instances, n_classes)
+            What the products of a and s are to change by.
+        gradient : array of shape (rank + 1, n_classes)
+        lack : array of shape (n_instances,)
+            What a row of a lacks of one.
+        excess : array of shape (n_instances, n_classes)
+            What s is above what the plane gives.
+        """
+        q, share = wanted / self.s + self.d * excess, self.share[:, None]
+        # in pairs of classes, as a class with nearly all of the share leaves only rounding errors
+        q = np.sum(q[:, :, None] * share - q[:, None] * self.share[:, :, None], axis=2)
+        q += self.share * lack[:, None]
+        right = -(gradient + self.rows.T @ q).T
+        found = cho_solve(self.factor, self.scale * right.ravel(), check_finite=False)
+        plane = (self.scale * found).reshape(right.shape).T
+        scores = self.rows @ plane
+        a = q + self.d * np.sum((scores[:, :, None] - scores[:, None]) * share, axis=2)
+        return plane, a, (wanted - self.s * a) / (self.d * self.s)
+
+
+def run_crammer_singer(program: Program, options: Mapping[str, Any], warm: Any) -> Answer:
+    """Solve ``crammer_singer`` to a relative duality gap of ``options["tol"]``.
+
+    Where that is not reached the status is ``"user_limit"``.
+    """
+    start, known = perf_counter(), program.structure
+    structure: Any = known
+    values = program.values
+    Y, C, tol = values["Y"], float(values["C"]), options["tol"]
+    rows = np.column_stack([structure.features, np.ones(len(Y))])
+    plane = np.zeros((rows.shape[1], Y.shape[1]))
+    a, s = np.full(Y.shape, 1.0 / Y.shape[1]), 1.0 + Y
+    best: Any = np.inf, None
+    for steps in count():
+        A, b = structure.feasible(Y, a), plane[-1] - plane[-1].mean()
+        lower, upper, W = structure.bounds(values, A, plane[:-1], b)
+        gap = relative_gap(lower, upper)
+        best = min(best, (gap, (A, W, b)), key=itemgetter(0))
+        if gap <= tol or steps == options.get("max_iter", MAX_ITER):
+            break
+        gradient = rows.T @ (a - Y)
+        gradient[:-1] += 2.0 / C * plane[:-1]
+        lack = 1.0 - a.sum(axis=1)
+        scores = rows @ plane
+        own = np.sum(Y * scores, axis=1, keepdims=True)
+        excess = s - np.sum(Y * s, axis=1, keepdims=True) + scores - own + 1.0 - Y
+        mu = float(np.mean(a * s))
+        try:
+            newton = NewtonStep(rows, 2.0 / C, a, s)
+        except np.linalg.LinAlgError:
+            break
+        _, da, ds = newton(-a * s, gradient, lack, excess)
+        length = _length(a, da, s, ds)
+        after = float(np.mean((a + length * da) * (s + length * ds)))
+        target = mu * (after / mu) ** 3
+        change, da, ds = newton(target - a * s - da * ds, gradient, lack, excess)
+        length = min(1.0, TO_BOUNDARY * _length(a, da, s, ds))
+        plane, a, s = plane + length * change, a + length * da, s + length * ds
+    gap, (A, W, b) = best
+    z = structure.features @ W + b + 1.0 - Y
+    return Answer(
+        cp.OPTIMAL if gap <= tol else cp.USER_LIMIT,
+        {"W": W, "b": b, "xi": np.max(z - np.sum(Y * z, axis=1, keepdims=True), axis=1)},
+        {"margin": C * A, "centred": np.zeros(())},
+        solve_seconds=perf_counter() - start,
+        iterations=steps,
+        gap=gap,
+    )
+
+
+def _length(a: Array, da: Array, s: Array, ds: Array) -> float:
+    """How far a step may go, at most one, and somewhat further where nothing is in its way."""
+    with np.errstate(divide="ignore"):
+        ratios = [-values[d < 0.0] / d[d < 0.0] for values, d in ((a, da), (s, ds))]
+    return min(1.0 / TO_BOUNDARY, *(float(ratio.min(initial=np.inf)) for ratio in ratios))
