@@ -1,4 +1,4 @@
-"""Accuracy on held-out bags against noise in the proportions; the rows are in noise.csv."""
+"""Accuracy on held-out bags against noise in the proportions; see noise.md."""
 
 from itertools import product
 from time import process_time
