@@ -5,7 +5,7 @@ r"""The best labels of instances that are each in several bags, as a linear prog
     \min_{z \in \{0, 1\}^N,\; t} \; -g^\top z + c^\top t \quad \text{s.t.} \quad
     B z - S t = a, \quad 0 \le t \le u
 
-B is the matrix of :attr:`propcvx.Bags.membership`.  The count of positives of a bag is its fewest,
+B is the matrix of ``Bags.membership``.  The count of positives of a bag is its fewest,
 ``a``, and the pieces t of its range that are taken; each piece has a marginal cost c, and as the
 cost of the count is convex, the cheaper pieces are taken first.  Of two partitions of the instances
 the matrix is totally unimodular, so that the linear program has whole solutions; of three or more

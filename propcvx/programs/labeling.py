@@ -59,7 +59,7 @@ def counted_labeling(feasible: FeasibleLabelings) -> Program:
         \min_{z \in [0, 1]^N,\; t} \; -g^\top z + c^\top t \quad \text{s.t.} \quad B z = S t, \quad
         0 \le t \le 1
 
-    B is :attr:`propcvx.Bags.membership`, and S sums, for each bag, over the ranks
+    B is ``Bags.membership``, and S sums, for each bag, over the ranks
     :math:`r = 1, \ldots, n_k` of its positives.  With
     :math:`g_i = L(-1, f_i) - L(+1, f_i)` and the marginal costs
     :math:`c_{kr} = \omega_k [L_p(r / n_k, p_k) - L_p((r - 1) / n_k, p_k)]`, which rise with r as
