@@ -37,8 +37,8 @@ def class_hinge(scores: Array) -> Array:
     >>> class_hinge(np.array([[2.0, 0.0, -1.0]]))
     array([[0., 3., 4.]])
     """
-    n_classes = scores.shape[1]
-    return np.max(scores[:, None] + 1.0 - np.eye(n_classes), axis=2) - scores
+    wrong = 1.0 - np.eye(scores.shape[1])
+    return np.max(scores[:, None] + wrong, axis=2) - scores
 
 
 def hinge_sum(scores: Array, Y: Array) -> float:

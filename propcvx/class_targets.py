@@ -137,27 +137,25 @@ def named_rows(proportions: Any, classes: Any) -> Any:
 def class_shares(ids: Sequence[Hashable], rows: Sequence[Any]) -> tuple[list[Any], Array]:
     """The classes, sorted if they can be, and their shares from the ``{class: share}`` of bags."""
     names = next(list(row) for row in rows if isinstance(row, Mapping))
-    for bag, row in zip(ids, rows, strict=True):
+    if len(names) < 2:
+        raise InputError(f"proportions must be of two classes or more, got {names}.")
+    with suppress(TypeError):
+        names = sorted(names)
+    shares = np.empty((len(ids), len(names)))
+    for k, (bag, row) in enumerate(zip(ids, rows, strict=True)):
         if not isinstance(row, Mapping) or set(row) != set(names):
             raise InputError(
                 f"proportions must give every bag a share of the same classes: one has {names}, "
                 f"bag {bag!r} has {row!r}; write 0.0 where a class is not in a bag."
             )
-    if len(names) < 2:
-        raise InputError(f"proportions must be of two classes or more, got {names}.")
-    with suppress(TypeError):
-        names = sorted(names)
-    numbers = [
-        [check_share(row[name], f"{bag!r}, class {name!r}", optional=False) for name in names]
-        for bag, row in zip(ids, rows, strict=True)
-    ]
-    for bag, row in zip(ids, numbers, strict=True):
-        if abs(fsum(row) - 1.0) > UNIT_SUM:
+        for column, name in enumerate(names):
+            of = f"{bag!r}, class {name!r}"
+            shares[k, column] = check_share(row[name], of, optional=False)
+        if abs(fsum(shares[k]) - 1.0) > UNIT_SUM:
             raise InputError(
-                f"proportions must sum to one in every bag, got {fsum(row):g} in bag {bag!r} over "
-                f"the classes {names}."
+                f"proportions must sum to one in every bag, got {fsum(shares[k]):g} in bag {bag!r} "
+                f"over the classes {names}."
             )
-    shares = np.array(numbers)
     nowhere = [name for name, column in zip(names, shares.T, strict=True) if not column.any()]
     if nowhere:
         raise InputError(f"proportions are 0 in every bag for {nowhere}; leave these classes out.")
@@ -166,7 +164,7 @@ def class_shares(ids: Sequence[Hashable], rows: Sequence[Any]) -> tuple[list[Any
 
 def class_numbers(
     argument: str, labels: Any, names: Sequence[Hashable], n_instances: int
-) -> NDArray[np.int64]:
+) -> NDArray[Any]:
     """The number of the class of each instance from 1 on; 0 for None and NaN, which are unknown."""
     number = {name: k for k, name in enumerate(names, start=1)}
     given = [None] * n_instances if labels is None else _listed(labels)
