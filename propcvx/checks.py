@@ -26,6 +26,31 @@ def check_number(
     return float(value)
 
 
+def check_share(share: Any, bag: str, *, optional: bool = True) -> float:
+    """A proportion as a number in [0, 1].
+
+    Parameters
+    ----------
+    share : object
+    bag : str
+        The name of its bag, for the message.
+    optional : bool
+        Whether proportions may be unknown, for the message.
+    """
+    try:
+        number = float(share)
+    except (TypeError, ValueError):
+        number = np.nan
+    if not 0.0 <= number <= 1.0:
+        missing = ", or None where a bag's is not known" if optional else ""
+        advice = "; .astype(object).where(shares.notna(), None) of a Series has None for NaN"
+        raise InputError(
+            f"proportions must be numbers in [0, 1]{missing}, got {share!r} for bag {bag}"
+            f"{advice if optional and number != number else ''}."
+        )
+    return number
+
+
 def check_count(name: str, value: Any, *, least: int = 1) -> int:
     """A whole number, at least 1 or another least one."""
     if isinstance(value, bool) or not isinstance(value, Integral) or int(value) < least:

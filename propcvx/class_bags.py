@@ -6,16 +6,16 @@ are :math:`\tilde p_{kc}(y)`, the multi-class form of eq:tilde_p_k.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from propcvx.arrays import Array, Indices, Mask
+from propcvx.arrays import Array, Indices
 from propcvx.bags import Bags, warn_if_cut
-from propcvx.class_targets import UNIT_SUM, classes_of
+from propcvx.class_targets import UNIT_SUM, against_rest, classes_of
 from propcvx.errors import InputError
 
 
@@ -28,11 +28,11 @@ class ClassBags(Bags):
 
     Attributes
     ----------
-    classes : tuple
-        Names of the classes, in the order of the columns of ``proportions``.
+    columns : int array of shape (n_classes,)
+        The column of each class in the target that the bags were read from.
     """
 
-    classes: tuple[Any, ...] = ()
+    columns: Indices = field(kw_only=True)
 
     @classmethod
     def from_target(cls, y: NDArray[np.void]) -> ClassBags:
@@ -40,39 +40,14 @@ class ClassBags(Bags):
         if y.ndim != 1 or len(y) == 0:
             raise InputError(f"y must be a non-empty vector of instances, got shape {y.shape}.")
         codes, first, index = np.unique(y["bag"], return_index=True, return_inverse=True)
-        shares, sizes, classes = y["proportion"][first], y["size"][first], classes_of(y).tolist()
+        shares, sizes = y["proportion"][first], y["size"][first]
         whole, rows = np.bincount(index) == sizes, np.arange(len(y))
         ids = y.dtype.metadata["ids"] if y.dtype.metadata else None
-        bags = cls(index, shares, y["label"], whole, codes, rows, ids, classes=tuple(classes))
-        bags._check(y["proportion"])
+        own = index, shares, y["label"], whole, codes, rows, ids
+        bags = cls(*own, columns=np.arange(shares.shape[1]))
+        _check(bags, y)
         warn_if_cut(bags, sizes)
         return bags
-
-    def _check(self, of_instances: Array) -> None:
-        right = (of_instances == self.proportions[self.index]) & (of_instances >= 0.0)
-        wrong = ~(right.all(axis=1) & (np.abs(of_instances.sum(axis=1) - 1.0) <= UNIT_SUM))
-        if wrong.any():
-            name = self.name(self.index[np.argmax(wrong)])
-            raise InputError(
-                "y['proportion'] must be one row of shares per bag that sums to one, which bag "
-                f"{name} has not."
-            )
-        if not np.isin(self.labels, (0, *self.label_values)).all():
-            raise InputError(f"y['label'] must be 0 or a number of a class, {self.label_values}.")
-        known, wanted = self.counts_of(self.labels), self.proportions * self.sizes[:, None]
-        excess = np.where(self.whole[:, None], known - wanted, 0.0)
-        if (excess > 0.5).any():
-            bag, column = np.unravel_index(np.argmax(excess), excess.shape)
-            raise InputError(
-                f"labels contradict the proportions of bag {self.name(int(bag))}: "
-                f"{known[bag, column]} of {self.sizes[bag]} instances are known to be of class "
-                f"{self.classes[column]!r}, whose share is {self.proportions[bag, column]:g}."
-            )
-
-    @cached_property
-    def with_share(self) -> Mask:
-        """All of them: a row of a table has its shares."""
-        return np.ones(self.n_bags, dtype=bool)
 
     @cached_property
     def label_values(self) -> tuple[int, ...]:  # type: ignore[override]
@@ -82,35 +57,48 @@ class ClassBags(Bags):
     @property
     def n_classes(self) -> int:
         """Number of classes K."""
-        return self.proportions.shape[1]
+        return len(self.columns)
 
     def counts_of(self, labeling: NDArray[Any]) -> Indices:
         """Number of instances of each class in each bag, shape (n_bags, n_classes)."""
-        known, most = labeling > 0, self.n_bags * self.n_classes
-        places = self.index * self.n_classes + labeling.astype(np.intp) - 1
-        return np.bincount(places[known], minlength=most).reshape(self.n_bags, self.n_classes)
+        agrees = np.equal.outer(labeling, self.label_values)
+        return np.asarray(self.membership @ agrees, dtype=np.intp)
 
     def proportions_of(self, labeling: NDArray[Any]) -> Array:
         """Share of each class of a labeling in each bag, shape (n_bags, n_classes)."""
         return self.counts_of(labeling) / self.sizes[:, None]
 
-    def order_of(self, classes: NDArray[Any]) -> Indices:
-        """Where each of some classes is among the columns."""
-        return np.array([self.classes.index(name) for name in classes.tolist()])
-
     def against_rest(self, number: int) -> Bags:
         """The bags of the class of that number, which is then positive, against all others."""
-        labels = np.where(self.labels == number, 1, -np.sign(self.labels)).astype(np.int8)
+        labels = against_rest(self.labels, number)
         shares = self.proportions[:, number - 1]
         own = self.index, shares, labels, self.whole, self.codes, self.rows, self.ids
         return Bags(*own, weights=self.weights, mean_weight=self.mean_weight)
 
     def permuted(self, order: Indices) -> ClassBags:
         """The same with the classes in another order."""
-        numbers = np.concatenate([[0], np.argsort(order) + 1])
-        return replace(
-            self,
-            proportions=self.proportions[:, order],
-            labels=numbers[self.labels],
-            classes=tuple(self.classes[k] for k in order),
+        shares, columns = self.proportions[:, order], self.columns[order]
+        labels = np.concatenate([[0], np.argsort(order) + 1])[self.labels]
+        return replace(self, proportions=shares, labels=labels, columns=columns)
+
+
+def _check(bags: ClassBags, y: NDArray[np.void]) -> None:
+    given, shares = y["proportion"], bags.proportions
+    right = (given == shares[bags.index]) & (given >= 0.0)
+    wrong = ~(right.all(axis=1) & (np.abs(given.sum(axis=1) - 1.0) <= UNIT_SUM))
+    if wrong.any():
+        raise InputError(
+            "y['proportion'] must be one row of shares per bag that sums to one, which bag "
+            f"{bags.name(bags.index[np.argmax(wrong)])} has not."
+        )
+    if not np.isin(bags.labels, (0, *bags.label_values)).all():
+        raise InputError(f"y['label'] must be 0 or a number of a class, {bags.label_values}.")
+    known = bags.counts_of(bags.labels)
+    wrong = bags.whole[:, None] & (known > shares * bags.sizes[:, None] + 0.5)
+    if wrong.any():
+        bag, column = np.argwhere(wrong)[0]
+        raise InputError(
+            f"labels contradict the proportions of bag {bags.name(bag)}: {known[bag, column]} of "
+            f"{bags.sizes[bag]} instances are known to be of class "
+            f"{classes_of(y).tolist()[column]!r}, whose share is {shares[bag, column]:g}."
         )

@@ -11,7 +11,7 @@ from __future__ import annotations
 import numpy as np
 from scipy.optimize import linear_sum_assignment
 
-from propcvx.arrays import Array, Indices, Mask
+from propcvx.arrays import Array, Indices
 from propcvx.bags import COUNT_SLACK
 from propcvx.class_bags import ClassBags
 from propcvx.errors import InputError
@@ -37,12 +37,13 @@ def class_hinge(scores: Array) -> Array:
     >>> class_hinge(np.array([[2.0, 0.0, -1.0]]))
     array([[0., 3., 4.]])
     """
-    best = scores.argmax(axis=1)[:, None]
-    others = scores.copy()
-    np.put_along_axis(others, best, -np.inf, axis=1)
-    rival = np.broadcast_to(scores.max(axis=1, keepdims=True), scores.shape).copy()
-    np.put_along_axis(rival, best, others.max(axis=1, keepdims=True), axis=1)
-    return np.maximum(0.0, 1.0 + rival - scores)
+    wrong = 1.0 - np.eye(scores.shape[1])
+    return np.max(scores[:, None] + wrong, axis=2) - scores
+
+
+def hinge_sum(scores: Array, Y: Array) -> float:
+    """The sum of the losses of labels, given as ones in the column of each instance's class."""
+    return float((Y * class_hinge(scores)).sum())
 
 
 def check_class_loss(loss: ProportionLoss) -> ProportionLoss:
@@ -64,10 +65,10 @@ def class_loss(loss: ProportionLoss, bags: ClassBags, counts: Indices) -> Array:
     loss : ProportionLoss
     bags : ClassBags
     counts : int array of shape (n_bags, n_classes)
-        Instances of each class.
+        Instances of each class, in numbers that the loss allows.
     """
-    finite = 0.5 * loss.of(counts / bags.sizes[:, None] - bags.proportions).sum(axis=1)
-    return finite if loss.epsilon is None else np.where(_are_nearest(bags, counts), finite, np.inf)
+    gaps = counts / bags.sizes[:, None] - bags.proportions
+    return np.asarray(0.5 * loss.of(gaps).sum(axis=1))
 
 
 def best_classes(
@@ -124,10 +125,11 @@ def best_classes(
         gaps = rank / bags.sizes[bag] - bags.proportions[bag][:, None]
         price = np.diff(0.5 * weights[bag] * loss.of(gaps))
         if loss.epsilon is not None:
-            least, most = _nearest_counts(bags, known, bag)
+            rises = np.diff(bags.sizes[bag] * np.abs(gaps))
+            rises -= np.sort(rises, axis=None)[len(free) - 1]
+            needed = np.where(np.abs(rises) > 2.0 * COUNT_SLACK, np.sign(rises), 0.0)
             spread = float(np.ptp(costs[free], axis=1).sum()) + len(free) * float(np.ptp(price))
-            price = np.where(rank[:, 1:] <= most[:, None], price, np.inf)
-            price -= np.where(rank[:, 1:] <= least[:, None], 1.0 + 2.0 * spread, 0.0)
+            price += (1.0 + 2.0 * spread) * needed
         table = costs[free][:, :, None] + price
         _, place = linear_sum_assignment(table.reshape(len(free), -1))
         labeling[free] = place // len(free) + 1
@@ -147,26 +149,3 @@ def _unit(losses: Array) -> float:
     rounding = len(losses) * np.finfo(float).eps * np.abs(losses).max()
     spread = float(np.abs(apart).max())
     return TIE * (spread if spread > rounding else 1.0)
-
-
-def _nearest_counts(bags: ClassBags, known: Indices, bag: int) -> tuple[Indices, Indices]:
-    """Least and largest counts of each class in those with the least sum of differences."""
-    n_free = int(bags.sizes[bag] - known[bag].sum())
-    if n_free == 0:
-        return known[bag], known[bag]
-    wanted = (bags.sizes[bag] * bags.proportions[bag] - known[bag])[:, None]
-    rises = np.diff(np.abs(np.arange(n_free + 1) - wanted), axis=1)
-    last = np.sort(rises, axis=None)[n_free - 1]
-    least, most = (known[bag] + (rises < last + width).sum(axis=1) for width in _SLACKS)
-    return least, most
-
-
-_SLACKS = -2.0 * COUNT_SLACK, 2.0 * COUNT_SLACK
-
-
-def _are_nearest(bags: ClassBags, counts: Indices) -> Mask:
-    """Whether no other counts that the known labels allow are nearer to the shares of each bag."""
-    known = bags.counts_of(bags.labels)
-    ranges = [_nearest_counts(bags, known, bag) for bag in range(bags.n_bags)]
-    least, most = np.array(ranges).transpose(1, 0, 2)
-    return ((least <= counts) & (counts <= most)).all(axis=1)

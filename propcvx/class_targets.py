@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
+from contextlib import suppress
 from math import fsum
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from propcvx.arrays import Array, Indices
+from propcvx.arrays import Array, Signs
+from propcvx.checks import check_share
 from propcvx.errors import InputError
 
 BAG_DTYPE = np.dtype(
@@ -19,9 +21,6 @@ BAG_DTYPE = np.dtype(
 
 UNIT_SUM = 1e-6
 """How far the sum of the shares of a bag may be from one."""
-
-_Rows = Mapping[Hashable, Mapping[Hashable, Any]]
-_Table = _Rows | NDArray[Any]  # as these, or a row for each of the sorted ids
 
 
 def class_dtype(n_classes: int, metadata: dict[str, Any] | None = None) -> np.dtype[np.void]:
@@ -48,7 +47,9 @@ def is_class_target(y: Any) -> bool:
 def classes_of(y: NDArray[np.void]) -> NDArray[Any]:
     """The names of the classes of a target from a table; 0, 1, ... where it has lost them."""
     known = y.dtype.metadata
-    return as_names(known["classes"] if known else range(*y.dtype["proportion"].shape))
+    names = known["classes"] if known else range(*y.dtype["proportion"].shape)
+    plain = np.isscalar(names[0]) and len({type(name) for name in names}) == 1
+    return np.array(names) if plain else np.fromiter(names, dtype=object, count=len(names))
 
 
 def two_classes(y: NDArray[np.void]) -> NDArray[np.void]:
@@ -94,136 +95,89 @@ def one_class_target(y: NDArray[np.void], name: Hashable) -> NDArray[np.void]:
     one = np.empty(len(y), dtype=dtype)
     one["bag"], one["size"] = y["bag"], y["size"]
     one["proportion"] = y["proportion"][:, names.index(name)]
-    one["label"] = np.where(y["label"] == names.index(name) + 1, 1, -np.sign(y["label"]))
+    one["label"] = against_rest(y["label"], names.index(name) + 1)
     return one
 
 
-def as_names(names: Sequence[Hashable]) -> NDArray[Any]:
-    """Names of classes as a vector, of objects where they have several types."""
-    array = np.fromiter(names, dtype=object, count=len(names))
-    plain = {type(name) for name in names} in ({int}, {float}, {str}, {bool})
-    return np.array(array.tolist()) if plain else array
+def against_rest(labels: NDArray[Any], number: int) -> Signs:
+    """Labels 1 for the class of a number and -1 for the others, 0 where unknown."""
+    return np.where(labels == number, 1, -np.sign(labels)).astype(np.int8)
 
 
-def as_table(proportions: Any) -> _Table | None:
-    """What has a row of shares for each bag: a DataFrame, dicts in a dict, a 2-d array; or None."""
-    if hasattr(proportions, "columns"):
-        if not (proportions.index.is_unique and proportions.columns.is_unique):
-            raise InputError("proportions must have one row per bag id and one column per class.")
-        return dict(proportions.to_dict("index"))
-    if isinstance(proportions, Mapping):
-        rows = dict(proportions)
-        return rows if any(isinstance(row, Mapping) for row in rows.values()) else None
-    array = np.asarray(proportions, dtype=object)
-    return array if array.ndim == 2 and array.shape[1] > 1 else None
-
-
-def class_target(
-    ids: Sequence[Hashable], codes: Indices, table: _Table, labels: Any, classes: Any
-) -> NDArray[np.void]:
-    """The target of :func:`propcvx.bag_target` from a table that has a row for every bag.
+def named_rows(proportions: Any, classes: Any) -> Any:
+    """A table as ``{class: share}`` for each bag, keyed as it is; other proportions as they are.
 
     Parameters
     ----------
-    ids : sequence of hashable
-        Of the bags, sorted.
-    codes : int array of shape (n_instances,)
-        The bag of each instance, by its position.
-    table : mapping of mappings, or array of shape (n_bags, n_classes)
-    labels : array of shape (n_instances,), or None
-        Names of classes, None where the label is unknown.
+    proportions : DataFrame, array of shape (n_bags, n_classes), or other proportions
     classes : sequence of hashable, or None
         Names of the columns of an array.
     """
-    given, shares = _columns(ids, table, classes)
-    names = np.fromiter(given, dtype=object, count=len(given)).tolist()
-    names = [name.item() if isinstance(name, np.generic) else name for name in names]
-    order = _sorted(names)
-    names, shares = [names[k] for k in order], _checked(ids, names, shares)[:, order]
-    metadata = {"ids": tuple(ids), "classes": tuple(names)}
-    y = np.empty(len(codes), dtype=class_dtype(len(names), metadata))
-    y["bag"], y["proportion"], y["size"] = codes, shares[codes], np.bincount(codes)[codes]
-    y["label"] = 0 if labels is None else class_numbers("labels", labels, names, len(codes))
-    return y
+    if hasattr(proportions, "columns"):
+        if not (proportions.index.is_unique and proportions.columns.is_unique):
+            raise InputError("proportions must have one row per bag id and one column per class.")
+        proportions = proportions.to_dict("index")
+    array = np.asarray(proportions, dtype=object)
+    if array.ndim == 2 and array.shape[1] > 1:
+        names = _listed(range(array.shape[1]) if classes is None else classes)
+        if len(names) != array.shape[1] or len(set(names)) < len(names):
+            raise InputError(
+                f"classes must be different names of the {array.shape[1]} columns of proportions, "
+                f"got {names}."
+            )
+        return [dict(zip(names, row, strict=True)) for row in array]
+    if classes is not None:
+        raise InputError(
+            "classes names the columns of an array with a row of shares per bag, and proportions "
+            "are one number per bag, or have names themselves."
+        )
+    return proportions
+
+
+def class_shares(ids: Sequence[Hashable], rows: Sequence[Any]) -> tuple[list[Any], Array]:
+    """The classes, sorted if they can be, and their shares from the ``{class: share}`` of bags."""
+    names = next(list(row) for row in rows if isinstance(row, Mapping))
+    if len(names) < 2:
+        raise InputError(f"proportions must be of two classes or more, got {names}.")
+    with suppress(TypeError):
+        names = sorted(names)
+    shares = np.empty((len(ids), len(names)))
+    for k, (bag, row) in enumerate(zip(ids, rows, strict=True)):
+        if not isinstance(row, Mapping) or set(row) != set(names):
+            raise InputError(
+                f"proportions must give every bag a share of the same classes: one has {names}, "
+                f"bag {bag!r} has {row!r}; write 0.0 where a class is not in a bag."
+            )
+        for column, name in enumerate(names):
+            of = f"{bag!r}, class {name!r}"
+            shares[k, column] = check_share(row[name], of, optional=False)
+        if abs(fsum(shares[k]) - 1.0) > UNIT_SUM:
+            raise InputError(
+                f"proportions must sum to one in every bag, got {fsum(shares[k]):g} in bag {bag!r} "
+                f"over the classes {names}."
+            )
+    nowhere = [name for name, column in zip(names, shares.T, strict=True) if not column.any()]
+    if nowhere:
+        raise InputError(f"proportions are 0 in every bag for {nowhere}; leave these classes out.")
+    return [name.item() if isinstance(name, np.generic) else name for name in names], shares
 
 
 def class_numbers(
     argument: str, labels: Any, names: Sequence[Hashable], n_instances: int
-) -> NDArray[np.int64]:
+) -> NDArray[Any]:
     """The number of the class of each instance from 1 on; 0 for None and NaN, which are unknown."""
-    given = labels.tolist() if hasattr(labels, "tolist") else list(labels)
-    if len(given) != n_instances:
-        raise InputError(
-            f"{argument} must have one entry per instance ({n_instances}), got {len(given)}."
-        )
     number = {name: k for k, name in enumerate(names, start=1)}
-    found = [0 if one is None or one != one else number.get(one) for one in given]
-    if None in found:
-        place = found.index(None)
+    given = [None] * n_instances if labels is None else _listed(labels)
+    found = [0 if one is None or one != one else number.get(one, -1) for one in given]
+    if len(found) != n_instances or -1 in found:
+        strange = {k: one for k, one in enumerate(given) if found[k] < 0}
         raise InputError(
-            f"{argument} must be names of classes, {list(names)}, or None where unknown, got "
-            f"{given[place]!r} at instance {place}."
+            f"{argument} must be names of classes, {list(names)}, or None where unknown, one per "
+            f"instance ({n_instances}), got {len(given)} with {str(strange)[:200]} among them."
         )
     return np.array(found, dtype=np.int64)
 
 
-def _columns(
-    ids: Sequence[Hashable], table: _Table, classes: Any
-) -> tuple[list[Any], NDArray[Any]]:
-    """Names of the classes, and the shares of the sorted bags."""
-    if isinstance(table, Mapping):
-        if classes is not None:
-            raise InputError("classes names the columns of an array; a dict or a frame has names.")
-        names = list(table[ids[0]]) if isinstance(table[ids[0]], Mapping) else []
-        for bag in ids:
-            row = table[bag]
-            if not isinstance(row, Mapping) or set(row) != set(names):
-                raise InputError(
-                    f"proportions must give every bag a share of the same classes: bag {ids[0]!r} "
-                    f"has {names}, bag {bag!r} has {list(row) if isinstance(row, Mapping) else row}"
-                    "; write 0.0 where a class is not in a bag."
-                )
-        return names, np.array([[table[bag][name] for name in names] for bag in ids], dtype=object)
-    names = list(range(table.shape[1])) if classes is None else list(classes)
-    if table.shape != (len(ids), len(names)) or len(set(names)) < len(names):
-        raise InputError(
-            f"proportions must have a row for each of the {len(ids)} bags and a column for each of "
-            f"the {len(set(names))} classes {names}, got shape {table.shape}."
-        )
-    return names, table
-
-
-def _checked(ids: Sequence[Hashable], names: list[Any], shares: NDArray[Any]) -> Array:
-    """Shares as numbers that sum to one in every bag, exactly."""
-    if len(names) < 2:
-        raise InputError(f"proportions must be of two classes or more, got {names}.")
-    try:
-        numbers = shares.astype(np.float64)
-    except (TypeError, ValueError) as error:
-        raise InputError(f"proportions must be numbers in [0, 1]: {error}.") from error
-    in_range = (numbers >= 0.0) & (numbers <= 1.0)
-    if not in_range.all():
-        bag, column = np.argwhere(~in_range)[0]
-        raise InputError(
-            f"proportions must be numbers in [0, 1], got {shares[bag, column]!r} for class "
-            f"{names[column]!r} in bag {ids[bag]!r}."
-        )
-    sums = np.array([fsum(row) for row in numbers])
-    bag = int(np.argmax(np.abs(sums - 1.0)))
-    if abs(sums[bag] - 1.0) > UNIT_SUM:
-        raise InputError(
-            f"proportions must sum to one in every bag, got {sums[bag]:g} in bag {ids[bag]!r} over "
-            f"the classes {names}."
-        )
-    nowhere = [name for name, column in zip(names, numbers.T, strict=True) if not column.any()]
-    if nowhere:
-        raise InputError(f"proportions are 0 in every bag for {nowhere}; leave these classes out.")
-    return numbers
-
-
-def _sorted(names: list[Any]) -> list[int]:
-    """The order of sorted names; as they came where they cannot be sorted."""
-    try:
-        return sorted(range(len(names)), key=names.__getitem__)
-    except TypeError:
-        return list(range(len(names)))
+def _listed(values: Any) -> list[Any]:
+    """A sequence as a list, of Python's own types if it is an array."""
+    return list(values.tolist() if hasattr(values, "tolist") else values)

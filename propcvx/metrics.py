@@ -11,7 +11,7 @@ from sklearn.metrics import make_scorer
 from propcvx.arrays import Array, Indices
 from propcvx.bags import Bags
 from propcvx.class_bags import ClassBags
-from propcvx.class_targets import class_numbers, is_class_target
+from propcvx.class_targets import class_numbers, classes_of, is_class_target
 from propcvx.errors import InputError
 from propcvx.targets import is_bag_target
 
@@ -59,11 +59,10 @@ def bag_error(y_true: NDArray[np.void], y_pred: ArrayLike, *, by_size: bool = Fa
     if not is_bag_target(y_true):
         raise InputError("y_true must be a bag target; make one with propcvx.bag_target.")
     if is_class_target(y_true):
-        of_classes = ClassBags.from_target(y_true)
-        numbers = class_numbers("y_pred", y_pred, of_classes.classes, len(y_true))
+        numbers = class_numbers("y_pred", y_pred, classes_of(y_true).tolist(), len(y_true))
         if not numbers.all():
             raise InputError(f"y_pred must have no unknown labels, got {np.sum(numbers == 0)}.")
-        return proportion_error(of_classes, numbers, by_size=by_size)
+        return proportion_error(ClassBags.from_target(y_true), numbers, by_size=by_size)
     bags, predicted = Bags.from_target(y_true), np.asarray(y_pred)
     if predicted.shape != y_true.shape:
         raise InputError(

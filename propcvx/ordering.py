@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import replace
-from itertools import count, groupby, islice, permutations, product
+from itertools import count, islice, permutations, product
 from math import fsum, isclose
 from operator import itemgetter
 from typing import Any, cast
@@ -84,30 +84,24 @@ def classes_in_canonical_order(bags: ClassBags, X: Any, *, precomputed: bool = F
         Whether X is the Gram matrix of the instances.
     """
     bags = replace(bags, proportions=np.rint(bags.proportions / SHARE_UNIT) * SHARE_UNIT)
-    keys = _class_keys(bags, X, precomputed)
-    alike = [
-        [place for place, key in enumerate(keys) if key == one] for one, _ in groupby(sorted(keys))
-    ]
+    ranks = _dense_ranks(_class_keys(bags, X, precomputed))
+    alike = [np.flatnonzero(ranks == rank).tolist() for rank in range(ranks.max() + 1)]
     orders = islice(product(*map(permutations, alike)), MOST_ORDERS)
     each = (bags.permuted(np.concatenate(order)) for order in orders)
     _, found = min((_sorted(one, X, precomputed) for one in each), key=itemgetter(0))
     return cast(ClassBags, found)
 
 
-def _class_keys(bags: ClassBags, X: Any, precomputed: bool) -> list[tuple[Any, ...]]:
+def _class_keys(bags: ClassBags, X: Any, precomputed: bool) -> list[tuple[float, bytes]]:
     """What classes are sorted by: none of it depends on names or on the order of rows and bags."""
     shares = np.sort(bags.proportions, axis=1)
     nameless = replace(bags, proportions=shares, labels=np.minimum(bags.labels, 1))
     kind = _kinds(_instance_ranks(X, nameless, precomputed), nameless)
-    contents = _contents(nameless, kind)
-    place = {key: rank for rank, key in enumerate(sorted({*map(repr, contents)}))}
-    group = np.array([place[repr(key)] for key in contents])
-    of_instance = np.column_stack([group[bags.index], kind])
+    content = _dense_ranks(_contents(nameless, kind))[bags.index]
     keys = []
     for number, column in zip(bags.label_values, bags.proportions.T, strict=True):
-        in_bags = sorted(zip(group.tolist(), column.tolist(), strict=True))
-        known = sorted(of_instance[bags.labels == number].tolist())
-        keys.append((fsum(column * bags.sizes), in_bags, known))
+        rows = np.column_stack([content, kind, column[bags.index], bags.labels == number])
+        keys.append((fsum(column * bags.sizes), rows[np.lexsort(rows.T)].tobytes()))
     return keys
 
 

@@ -10,7 +10,15 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from propcvx.arrays import Array, Indices, Signs
-from propcvx.class_targets import BAG_DTYPE, as_table, class_target, is_class_target
+from propcvx.checks import check_share
+from propcvx.class_targets import (
+    BAG_DTYPE,
+    class_dtype,
+    class_numbers,
+    class_shares,
+    is_class_target,
+    named_rows,
+)
 from propcvx.errors import InputError
 
 NO_CHANCE = 5
@@ -95,20 +103,21 @@ def bag_target(
     """
     if _are_groupings(bags):
         return _crossing_target(bags, proportions, labels)
-    table = as_table(proportions)
-    if table is not None:
-        ids, codes = _encode_ids(bags, keyed=isinstance(table, Mapping))
-        _check_same_ids(ids, table if isinstance(table, Mapping) else ids)
-        return class_target(ids, codes, table, labels, classes)
-    if classes is not None:
-        raise InputError("classes names the columns of a table, and proportions are one per bag.")
-    ids, codes = _encode_ids(bags, keyed=as_mapping("proportions", proportions) is not None)
-    shares = _match_proportions(ids, proportions)
-    sizes = np.bincount(codes, minlength=len(ids))
-    y = np.empty(len(codes), dtype=np.dtype(BAG_DTYPE, metadata={"ids": tuple(ids)}))
-    y["bag"], y["proportion"], y["size"] = codes, shares[codes], sizes[codes]
-    y["label"] = known_labels(labels, len(codes))
-    _check_zeros(y["label"], codes, shares * sizes)
+    rows = named_rows(proportions, classes)
+    ids, codes = _encode_ids(bags, keyed=as_mapping("proportions", rows) is not None)
+    given, sizes = _match_proportions(ids, rows), np.bincount(codes)
+    metadata: dict[str, Any] = {"ids": tuple(ids)}
+    if any(isinstance(row, Mapping) for row in given):
+        names, shares = class_shares(ids, given)
+        dtype = class_dtype(len(names), {**metadata, "classes": tuple(names)})
+        known = class_numbers("labels", labels, names, len(codes))
+    else:
+        pairs = zip(given, map(repr, ids), strict=True)
+        shares = np.array([np.nan if p is None else check_share(p, bag) for p, bag in pairs])
+        dtype, known = np.dtype(BAG_DTYPE, metadata=metadata), known_labels(labels, len(codes))
+        _check_zeros(known, codes, shares * sizes)
+    y = np.empty(len(codes), dtype=dtype)
+    y["bag"], y["proportion"], y["size"], y["label"] = codes, shares[codes], sizes[codes], known
     return y
 
 
@@ -314,19 +323,19 @@ def _is_missing(member: Hashable) -> bool:
         return True
 
 
-def _match_proportions(ids: list[Hashable], proportions: Any) -> Array:
+def _match_proportions(ids: list[Hashable], proportions: Any) -> list[Any]:
+    """What is given for each of the sorted bags."""
     mapping = as_mapping("proportions", proportions)
     if mapping is None:
         given = np.asarray(proportions, dtype=object)
         if given.shape != (len(ids),):
             raise InputError(
-                f"proportions must have one entry per bag: {len(ids)} bags {some_of(ids)}, got an "
-                f"array of shape {given.shape}."
+                f"proportions must have one entry, or row of shares, per bag: {len(ids)} bags "
+                f"{some_of(ids)}, got an array of shape {given.shape}."
             )
-        mapping = dict(zip(ids, given, strict=True))
+        return list(given)
     _check_same_ids(ids, mapping)
-    shares = ((mapping[bag], repr(bag)) for bag in ids)
-    return np.array([np.nan if p is None else check_share(p, bag) for p, bag in shares])
+    return [mapping[bag] for bag in ids]
 
 
 def _check_same_ids(ids: list[Hashable], given: Collection[Hashable]) -> None:
@@ -338,21 +347,6 @@ def _check_same_ids(ids: list[Hashable], given: Collection[Hashable]) -> None:
             f"proportions and bags must name the same ids; bags without a proportion: "
             f"{some_of(missing)}; proportions without a bag: {some_of(unused)}."
         )
-
-
-def check_share(share: Any, bag: str) -> float:
-    """A proportion as a number in [0, 1]; ``bag`` is the name of its bag for the message."""
-    try:
-        number = float(share)
-    except (TypeError, ValueError):
-        number = np.nan
-    if not 0.0 <= number <= 1.0:
-        advice = "; .astype(object).where(shares.notna(), None) of a Series has None for NaN"
-        raise InputError(
-            "proportions must be numbers in [0, 1], or None where a bag's is not known, got "
-            f"{share!r} for bag {bag}{advice if number != number else ''}."
-        )
-    return number
 
 
 def known_labels(labels: ArrayLike | None, n_instances: int) -> Signs:

@@ -133,14 +133,14 @@ _BAGS = {
     ),
     "class in no bag": target("0 in every bag for [1]", proportions=[[1, 0, 0], [0.5, 0, 0.5]]),
     "share of a class above 1": target(
-        "got 1.5 for class 0 in bag 'b'", proportions=[[1, 0], [1.5, -0.5]]
+        "got 1.5 for bag 'b', class 0", proportions=[[1, 0], [1.5, -0.5]]
     ),
     "share of a class is a word": target("numbers in [0, 1]", proportions=[[1, 0], [0, "x"]]),
     "bags of different classes": target(
-        *("the same classes: bag 'a' has ['x', 'y'], bag 'b' has ['x']", "write 0.0"),
+        *("the same classes: one has ['x', 'y'], bag 'b' has {'x': 1.0}", "write 0.0"),
         proportions={"a": {"x": 0.5, "y": 0.5}, "b": {"x": 1.0}},
     ),
-    "table with a row too few": target("each of the 2 bags", "(1, 3)", proportions=[[1, 0, 0]]),
+    "table with a row too few": target("per bag: 2 bags", "(1,)", proportions=[[1, 0, 0]]),
     "rows of a table for other bags": target(
         "without a proportion: ['b']", proportions={"a": {"x": 0.5, "y": 0.5}}
     ),
@@ -150,18 +150,22 @@ _BAGS = {
     "two rows of a table for a bag": target(
         "one row per bag id", proportions=pd.DataFrame(np.eye(2), index=["a", "a"])
     ),
-    "names of columns that are one": target("1 classes", proportions=np.eye(2), classes=["x", "x"]),
-    "names of columns without a table": target("columns of a table", classes=["x", "y"]),
+    "names of columns that are one": target(
+        "classes must be different names of the 2 columns",
+        proportions=np.eye(2),
+        classes=["x", "x"],
+    ),
+    "names of columns without a table": target("columns of an array", classes=["x", "y"]),
     "names of columns that have names": target(
         "columns of an array", proportions=pd.DataFrame(np.eye(2), index=["a", "b"]), classes=[0, 1]
     ),
     "unknown class as label": target(
-        *("names of classes, [0, 1], or None", "got 'x' at instance 1"),
+        *("names of classes, [0, 1], or None", "{1: 'x'} among them"),
         proportions=np.eye(2),
         labels=[0, "x", *[None] * 6],
     ),
     "labels of classes of another length": target(
-        "one entry per instance (8), got 1", proportions=np.eye(2), labels=[0]
+        "one per instance (8), got 1", proportions=np.eye(2), labels=[0]
     ),
     "labels against the shares of classes": alter(
         *("bag 'a': 4 of 4", "class 0, whose share is 0.5"),

@@ -40,6 +40,7 @@ from propcvx.alternating.crammer_singer import ClassPropSVM, CrammerSingerStep
 from propcvx.alternating.problem import PropSVM, Separator
 from propcvx.class_bags import ClassBags
 from propcvx.class_labelings import best_classes, class_hinge, class_loss, nearest_classes
+from propcvx.class_targets import classes_of
 from propcvx.errors import CutBagWarning, InputError
 from propcvx.estimators.starts import Start
 from propcvx.labelings import FeasibleLabelings, best_labeling
@@ -104,9 +105,9 @@ def test_every_form_of_a_table_gives_the_same_target(table, classes):
 
 def test_columns_without_names_are_numbered():
     y = bag_target([0, 0, 1], [[0.5, 0.0, 0.5], [0.0, 1.0, 0.0]])
-    assert ClassBags.from_target(y).classes == (0, 1, 2)
+    assert classes_of(y).tolist() == [0, 1, 2]
     assert one_class_target(y, 1)["proportion"].tolist() == [0.0, 0.0, 1.0]
-    assert ClassBags.from_target(y.astype(y.dtype.descr)).classes == (0, 1, 2), "no metadata"
+    assert classes_of(y.astype(y.dtype.descr)).tolist() == [0, 1, 2], "no metadata"
 
 
 def damaged(field, value):
@@ -252,7 +253,8 @@ def test_labeling_step_is_the_best_of_all_labelings(seed, n_classes, loss, scale
     if loss.epsilon is not None:
         far = np.abs(sizes[:, None] * gaps).sum(axis=2)
         of_bags = np.where(far <= far.min(axis=0) + 1e-5, of_bags, np.inf)
-    np.testing.assert_allclose([class_loss(loss, bags, one) for one in counts], of_bags, atol=1e-15)
+    finite = [class_loss(loss, bags, one) for one in counts]
+    np.testing.assert_allclose(np.where(np.isinf(of_bags), np.inf, finite), of_bags, atol=1e-15)
     values = losses[np.arange(n), rows - 1].sum(axis=1) + np.where(
         np.isinf(of_bags), np.inf, weights * np.where(np.isinf(of_bags), 0.0, of_bags)
     ).sum(axis=1)
@@ -387,11 +389,11 @@ def test_the_fit_is_a_descent_to_a_fixed_point(seed, loss, C, kernel, known):
 
 
 def test_no_labeling_is_better_than_the_best_end():
-    """Every start of a problem of seven instances: the best end is the least of all labelings."""
-    X, y, _ = class_problem(3, sizes=(4, 3), n_features=2)
+    """Every start of a problem of six instances: the best end is the least of all labelings."""
+    X, y, _ = class_problem(3, sizes=(3, 3), n_features=2)
     bags, step = ClassBags.from_target(y), CrammerSingerStep(X, n_classes=3)
     problem = ClassPropSVM(bags, 1.0, 5.0 * np.ones(2), PROPORTION_LOSSES["absolute"])
-    rows = all_labelings(7, 3).astype(float)
+    rows = all_labelings(6, 3).astype(float)
     values = [problem.objective(row, step(row, 1.0)) for row in rows]
     ends = [
         list(alternate(problem, step, row, [1.0]))[-1].objective
@@ -468,7 +470,7 @@ def test_with_all_labels_alternation_is_one_svm():
 
 @ill_posed
 @pytest.mark.parametrize("discrete", [False, True])
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", range(2))
 @pytest.mark.parametrize("kernel", ["linear", "rbf", "precomputed"])
 @each_method
 def test_permuted_rows_bags_and_classes_permute_the_answer(method, kernel, seed, discrete):
@@ -548,8 +550,9 @@ def test_number_of_jobs_does_not_matter():
 @pytest.mark.parametrize(
     "init", ["mixed", "random", "inv_cal", "mean_map", "conv", InvCal(C_p=3.0)]
 )
-def test_starts(init):
-    X, y, names = class_problem(6, sizes=(4,) * 8)
+@pytest.mark.parametrize("known", [0.0, 0.3])
+def test_starts(init, known):
+    X, y, names = class_problem(6, sizes=(4,) * 8, known=known)
     clf = AlterPropSVM(init=init, n_init=2, random_state=0).fit(X, y)
     assert clf.objective_ == clf.start_objectives_.min()
     assert clf.score(X, names) > 0.6

@@ -7,18 +7,17 @@ from functools import cached_property
 
 import numpy as np
 
-from propcvx.alternating.problem import Separator
+from propcvx.alternating.problem import PropSVM, Separator
 from propcvx.alternating.svm_step import SVMStep, _gap
 from propcvx.arrays import Array
 from propcvx.class_bags import ClassBags
-from propcvx.class_labelings import best_classes, class_hinge, class_loss
+from propcvx.class_labelings import best_classes, class_hinge, class_loss, hinge_sum
 from propcvx.errors import InputError
-from propcvx.losses import ProportionLoss
 from propcvx.programs import Program, crammer_singer
 
 
 @dataclass(frozen=True)
-class ClassPropSVM:
+class ClassPropSVM(PropSVM):
     r"""The pSVM problem of several classes, apart from its features.
 
     .. math::
@@ -41,9 +40,6 @@ class ClassPropSVM:
     """
 
     bags: ClassBags
-    C: float
-    weights: Array
-    loss: ProportionLoss
 
     def best_labeling(
         self, scores: Array, C: float | None = None, ties: Array | None = None
@@ -54,10 +50,10 @@ class ClassPropSVM:
 
     def objective(self, labeling: Array, separator: Separator, C: float | None = None) -> float:
         """Value of the problem, with C* in place of C where it is given."""
-        errors = _hinge_sum(separator.scores, one_hot(labeling, self.bags.n_classes))
+        Y = one_hot(labeling, self.bags.n_classes)
         losses = class_loss(self.loss, self.bags, self.bags.counts_of(labeling))
-        norm = float(np.square(separator.weights).sum())
-        return norm + (C or self.C) * errors + float(self.weights @ losses)
+        errors = (C or self.C) * hinge_sum(separator.scores, Y)
+        return float(np.square(separator.weights).sum()) + errors + float(self.weights @ losses)
 
     def allowed(self, labeling: Array) -> Array:
         """The labeling, or the nearest one of finite loss."""
@@ -74,7 +70,7 @@ class ClassPropSVM:
 
 def one_hot(labeling: Array, n_classes: int) -> Array:
     """Ones where an instance has the class, shape (n_instances, n_classes)."""
-    return (labeling[:, None] == np.arange(1, n_classes + 1)).astype(np.float64)
+    return np.equal.outer(labeling, np.arange(1, n_classes + 1)).astype(np.float64)
 
 
 @dataclass(frozen=True)
@@ -93,35 +89,15 @@ class CrammerSingerStep(SVMStep):
         Y, posed_C = one_hot(labeling, self.n_classes), C / self._unit**2
         solution = self._solve(after, {"Y": Y, "C": posed_C})
         posed, offset, ties = solution.variables["W"], solution.variables["b"], Y
-        losses = _hinge_sum(self._posed @ posed + offset, Y)
-        zero = _offset_of_zero(Y)
-        of_zero = posed_C * _hinge_sum(np.broadcast_to(zero, Y.shape), Y)
+        value = float(np.square(posed).sum()) + posed_C * hinge_sum(self._posed @ posed + offset, Y)
+        ahead = (Y.mean(axis=0) > 0.5).astype(float)  # the best b for W = 0, apart from its mean
+        of_zero = posed_C * hinge_sum(np.broadcast_to(ahead, Y.shape), Y)
         error = _gap(solution) + len(Y) * np.finfo(float).eps * of_zero
-        if of_zero - error <= float(np.square(posed).sum()) + posed_C * losses:
-            posed, offset = np.zeros_like(posed), zero
+        if of_zero - error <= value:
+            posed, offset = np.zeros_like(posed), ahead - ahead.mean()
             ties = self._posed @ (self._posed.T @ Y)
-        weights = self._unit * posed
-        answer = solution.solver, solution.status, solution.warm
-        return Separator(
-            weights,
-            offset - self._mean @ weights,
-            self._posed @ posed + offset,
-            ties,
-            self._unit**2 * _gap(solution),
-            *answer,
-        )
+        return self._separator(posed, offset, ties, solution, None)
 
     @cached_property
     def _program(self) -> Program:
         return crammer_singer(self._posed, self.n_classes)
-
-
-def _hinge_sum(scores: Array, Y: Array) -> float:
-    return float((Y * class_hinge(scores)).sum())
-
-
-def _offset_of_zero(Y: Array) -> Array:
-    """The best b for W = 0: a class with more than half of the instances is ahead by one."""
-    counts = Y.sum(axis=0)
-    ahead = counts > len(Y) / 2
-    return ahead - ahead.mean()

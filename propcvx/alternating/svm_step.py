@@ -85,11 +85,11 @@ class SVMStep:
         )
 
     def _separator(
-        self, posed: Array, offset: float, ties: Array, solution: Solution, duals: Array | None
+        self, posed: Array, offset: Any, ties: Array, solution: Solution, duals: Array | None
     ) -> Separator:
         """The separator, with the weights and the bias that it has for the features themselves."""
         weights, scores = self._unit * posed, self._posed @ posed + offset
-        bias, gap = offset - float(self._mean @ weights), self._unit**2 * _gap(solution)
+        bias, gap = offset - self._mean @ weights, self._unit**2 * _gap(solution)
         answer = solution.solver, solution.status, solution.warm
         return Separator(weights, bias, scores, ties, gap, *answer, duals)
 

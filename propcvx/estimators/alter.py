@@ -184,17 +184,13 @@ class AlterPropSVM(BagClassifier):
     def _run_classes(self, feature_map: FeatureMap, bags: ClassBags) -> Fitted:
         """Algorithm 1 with the SVM of Crammer and Singer."""
         able = {"instance_loss": "hinge", "polish": "none", "selection": "objective"}
-        for name, only in able.items():
-            if getattr(self, name) != only:
-                raise InputError(
-                    f"{name} must be {only!r} with more than two classes ({bags.n_classes}), got "
-                    f"{getattr(self, name)!r}; propcvx.one_class_target(y, name) is the target of "
-                    "one class against the rest."
-                )
-        if bags.weights is not None:
+        unable = [name for name, only in able.items() if getattr(self, name) != only]
+        if unable or bags.weights is not None:
             raise InputError(
-                "sample_weight must be equal for all instances in AlterPropSVM with more than two "
-                f"classes ({bags.n_classes}); InvCal, MeanMap and ConvPropSVM take any."
+                f"{', '.join(unable) or 'sample_weight'} must be as by default with more than two "
+                f"classes ({bags.n_classes}) in AlterPropSVM; InvCal, MeanMap and ConvPropSVM take "
+                "any sample_weight, and propcvx.one_class_target(y, name) is the target of one "
+                "class against the rest."
             )
         return self._run(feature_map, bags)
 

@@ -32,9 +32,8 @@ from propcvx.errors import (
     warn,
 )
 from propcvx.estimators.calibration import Calibration
-from propcvx.estimators.many_classes import one_versus_rest
 from propcvx.estimators.training import TrainingData, scaling_advice
-from propcvx.history import Fitted
+from propcvx.history import Fitted, History
 from propcvx.kernels import FeatureMap
 from propcvx.metrics import bag_error, proportion_error
 from propcvx.solvers import portable
@@ -49,14 +48,11 @@ of 2,000 instances 0.48 s and 2.3 s.
 
 
 def _knows_bags(estimator: BagClassifier) -> bool:
-    if len(getattr(estimator, "classes_", ())) > 2:
-        raise AttributeError(
-            "predict_proba is for two classes; with more there are decision_function and predict."
-        )
     if not hasattr(estimator, "_calibration"):
         raise AttributeError(
-            "predict_proba needs a fit to bags, not to the label of every instance: with labels, "
-            "sklearn.calibration.CalibratedClassifierCV calibrates on instances held out."
+            "predict_proba needs a fit to bags of two classes, not to the label of every instance: "
+            "with labels, sklearn.calibration.CalibratedClassifierCV calibrates on instances held "
+            "out; with more classes there are decision_function and predict."
         )
     return True
 
@@ -151,10 +147,30 @@ class BagClassifier(ClassifierMixin, BaseEstimator):
         """Run the method on the features of the instances in the order of the bags."""
 
     def _run_classes(self, feature_map: FeatureMap, bags: ClassBags) -> Fitted:
-        """The same with more than two classes: each against the rest, unless there is a program."""
+        """The same with more than two classes: each against the rest, unless there is a program.
+
+        The weights have shape (rank, n_classes), and there are as many biases.  The labels are
+        those of the largest scores, unless they are known; the objective is the sum over the
+        classes, and the history has the rounds of all of them.
+        """
         for name in [name for name in vars(self) if name.endswith("_") and "_in" not in name]:
             delattr(self, name)  # of an earlier fit
-        return one_versus_rest(lambda one: clone(self)._run(feature_map, one), feature_map, bags)
+        ends = []
+        for number in bags.label_values:
+            ends.append(clone(self)._run(feature_map, bags.against_rest(number)))
+            if ends[-1].stopped_by is not None:
+                raise ends[-1].stopped_by
+        weights = np.column_stack([end.weights for end in ends])
+        bias: Any = np.array([end.bias for end in ends])
+        predicted = (feature_map.features @ weights + bias).argmax(axis=1) + 1
+        labeling = np.where(bags.labels > 0, bags.labels, predicted)
+        objective, ill_posed = (
+            sum(end.objective for end in ends),
+            any(end.ill_posed for end in ends),
+        )
+        history = History([record for end in ends for record in end.history], ends[-1].stop_reason)
+        ill_posed = any(end.ill_posed for end in ends)
+        return Fitted(labeling, weights, bias, objective, history, ill_posed=ill_posed)
 
     def _run_on(self, feature_map: FeatureMap, bags: Bags) -> Fitted:
         """Run the method on bags of any number of classes."""
@@ -181,8 +197,8 @@ class BagClassifier(ClassifierMixin, BaseEstimator):
         self.stop_reason_ = found.stop_reason
         weights, bias = found.weights, np.atleast_1d(found.bias)
         if isinstance(bags, ClassBags):
-            order = bags.order_of(data.classes)
-            self.labeling_ = np.argsort(order)[self.labeling_.astype(np.intp) - 1]
+            order = np.argsort(bags.columns)
+            self.labeling_ = bags.columns[self.labeling_.astype(np.intp) - 1]
             weights, bias = weights[:, order], bias[order]
         self.intercept_ = bags.sign * bias
         self.feature_map_ = feature_map.without_features(data.X)
@@ -405,8 +421,8 @@ def fit_grid(
     fitted: dict[tuple[Any, ...], BagClassifier] = {}
     for parameters in ParameterGrid(grid):
         model = clone(estimator).set_params(**parameters)
-        many = isinstance(data.bags, ClassBags)
-        same = {} if many else model._meaning_of_parameters(data.bags)
+        bags = data.bags
+        same = {} if isinstance(bags, ClassBags) else model._meaning_of_parameters(bags)
         key = tuple((name, same.get(name, id(value))) for name, value in parameters.items())
         if key in fitted:
             yield copy(fitted[key]).set_params(**parameters)

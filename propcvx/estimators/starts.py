@@ -127,16 +127,13 @@ class LabelingStart(Start):
     def check(self, bags: Bags) -> None:
         """See :class:`Start`."""
         super().check(bags)
-        if isinstance(bags, ClassBags):
-            raise InputError(
-                "init: a labeling can be the start with two classes only; with more, 'random', "
-                f"'mixed', {list(METHODS)} and estimators can."
-            )
         labels, n = as_vector(self.labels), bags.n_instances
-        if labels is None or len(labels) != n or not np.isin(labels, (-1.0, 1.0)).all():
+        signs = labels is not None and len(labels) == n and np.isin(labels, (-1.0, 1.0)).all()
+        if isinstance(bags, ClassBags) or not signs:
             raise InputError(
                 f"init must be one of {list(STARTS)}, a start, several of them, an estimator of "
-                f"propcvx, or a labeling of -1 and +1 for the {n} instances, got {self.labels!r}."
+                "propcvx, or, with two classes, a labeling of -1 and +1 for the "
+                f"{n} instances, got {self.labels!r}."
             )
 
     def labeling(self, features: Array, bags: Bags, random: RandomState) -> Array:
@@ -189,6 +186,7 @@ def _starts_by_methods(bags: Bags, C: float) -> list[Start]:
     if bags.labels.all():
         return []
     methods: list[BagClassifier] = [ConvPropSVM(C, epsilon="rounding")]
-    if bags.with_known_apart().n_bags <= MOST_BAGS:
+    one = bags.against_rest(1) if isinstance(bags, ClassBags) else bags
+    if one.with_known_apart().n_bags <= MOST_BAGS:
         methods.append(InvCal(C_p=C))
     return [MethodStart(method, annealing=False) for method in methods]

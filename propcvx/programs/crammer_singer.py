@@ -40,22 +40,16 @@ def crammer_singer(features: Array, n_classes: int) -> Program:
         0.  Structure :class:`MulticlassSVM`.
     """
     (n, r), K = features.shape, n_classes
-    F, W, b = (
-        cp.Constant(features, name="F"),
-        cp.Variable((r, K), name="W"),
-        cp.Variable(K, name="b"),
-    )
-    xi = cp.Variable(n, name="xi")
+    F, W = cp.Constant(features, name="F"), cp.Variable((r, K), name="W")
+    b, xi = cp.Variable(K, name="b"), cp.Variable(n, name="xi")
     Y, C = cp.Parameter((n, K), name="Y"), cp.Parameter(nonneg=True, name="C")
     scores = F @ W + cp.outer(np.ones(n), b)
     own = cp.sum(cp.multiply(Y, scores), axis=1)
+    margin = scores + 1 - Y <= cp.outer(own + xi, np.ones(K))
     return build(
         "crammer_singer",
         "eq:pSVM_2",
         cp.Minimize(cp.sum_squares(W) + C * cp.sum(xi)),
-        {
-            "margin": scores + 1 - Y <= cp.outer(own + xi, np.ones(K)),
-            "centred": cp.sum(b) == 0,
-        },
+        {"margin": margin, "centred": cp.sum(b) == 0},
         MulticlassSVM(F.value),
     )

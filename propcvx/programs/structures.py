@@ -15,6 +15,7 @@ import numpy as np
 from scipy.optimize import brentq
 
 from propcvx.arrays import Array, Weight
+from propcvx.class_labelings import hinge_sum
 from propcvx.kernels import check_gram_memory
 from propcvx.losses import best_regression_bias
 
@@ -307,14 +308,12 @@ class MulticlassSVM(Structure):
         Y, C = values["Y"], float(values["C"])
         own = 0.5 * C * (self.features.T @ (Y - A))
         lower = C * float(np.sum(A * (1.0 - Y))) - float(np.square(own).sum())
-        upper, place = min((self.primal(Y, C, one, b), k) for k, one in enumerate((own, W)))
-        return lower, upper, (own, W)[place]
-
-    def primal(self, Y: Array, C: float, W: Array, b: Array) -> float:
-        """The objective of a plane."""
-        z = self.features @ W + b + 1.0 - Y
-        losses = np.max(z - np.sum(Y * z, axis=1, keepdims=True), axis=1)
-        return float(np.square(W).sum()) + C * float(losses.sum())
+        each = [
+            float(np.square(one).sum()) + C * hinge_sum(self.features @ one + b, Y)
+            for one in (own, W)
+        ]
+        best = int(np.argmin(each))
+        return lower, each[best], (own, W)[best]
 
 
 def feasible_in_box(v: Array, lower: Array, upper: Array) -> Array:

@@ -27,6 +27,7 @@ import numpy as np
 from scipy.linalg import cho_factor, cho_solve
 
 from propcvx.arrays import Array
+from propcvx.class_labelings import class_hinge
 from propcvx.programs import Program
 from propcvx.programs.structures import relative_gap
 from propcvx.solvers.solution import Answer
@@ -48,12 +49,12 @@ class NewtonStep:
     ----------
     rows : array of shape (n_instances, rank + 1)
         The features and a column of ones.
-    curvature : float
-        That of the objective in each weight, 2 / C.
+    curvature : array of shape (rank + 1,)
+        That of the objective in each weight, 2 / C, and 0 in b.
     a, s : array of shape (n_instances, n_classes)
     """
 
-    def __init__(self, rows: Array, curvature: float, a: Array, s: Array) -> None:
+    def __init__(self, rows: Array, curvature: Array, a: Array, s: Array) -> None:
         size, n_classes = rows.shape[1], s.shape[1]
         self.rows, self.s, self.d = rows, s, a / s
         self.share = self.d / self.d.sum(axis=1, keepdims=True)
@@ -63,11 +64,9 @@ class NewtonStep:
             matrix[c, :, e] = matrix[e, :, c] = -block
             matrix[c, :, c] += block
             matrix[e, :, e] += block
-        diagonal = np.arange(size - 1)
-        for c in range(n_classes):
-            matrix[c, diagonal, c, diagonal] += curvature
         matrix[:, -1, :, -1] += matrix[:, -1, :, -1].max()  # all b may move as one
         flat = matrix.reshape(n_classes * size, -1)
+        flat[np.diag_indices(len(flat))] += np.tile(curvature, n_classes)
         self.scale = 1.0 / np.sqrt(flat.diagonal())
         flat *= self.scale * self.scale[:, None]
         flat[np.diag_indices(len(flat))] += JITTER
@@ -105,11 +104,11 @@ def run_crammer_singer(program: Program, options: Mapping[str, Any], warm: Any) 
 
     Where that is not reached the status is ``"user_limit"``.
     """
-    start, known = perf_counter(), program.structure
-    structure: Any = known
-    values = program.values
+    start, values = perf_counter(), program.values
+    structure: Any = program.structure
     Y, C, tol = values["Y"], float(values["C"]), options["tol"]
     rows = np.column_stack([structure.features, np.ones(len(Y))])
+    curvature = np.append(np.full(rows.shape[1] - 1, 2.0 / C), 0.0)
     plane = np.zeros((rows.shape[1], Y.shape[1]))
     a, s = np.full(Y.shape, 1.0 / Y.shape[1]), 1.0 + Y
     best: Any = np.inf, None
@@ -120,15 +119,12 @@ def run_crammer_singer(program: Program, options: Mapping[str, Any], warm: Any) 
         best = min(best, (gap, (A, W, b)), key=itemgetter(0))
         if gap <= tol or steps == options.get("max_iter", MAX_ITER):
             break
-        gradient = rows.T @ (a - Y)
-        gradient[:-1] += 2.0 / C * plane[:-1]
-        lack = 1.0 - a.sum(axis=1)
-        scores = rows @ plane
-        own = np.sum(Y * scores, axis=1, keepdims=True)
-        excess = s - np.sum(Y * s, axis=1, keepdims=True) + scores - own + 1.0 - Y
+        gradient, lack = rows.T @ (a - Y) + curvature[:, None] * plane, 1.0 - a.sum(axis=1)
+        z = s + rows @ plane + 1.0 - Y
+        excess = z - np.sum(Y * z, axis=1, keepdims=True)
         mu = float(np.mean(a * s))
         try:
-            newton = NewtonStep(rows, 2.0 / C, a, s)
+            newton = NewtonStep(rows, curvature, a, s)
         except np.linalg.LinAlgError:
             break
         _, da, ds = newton(-a * s, gradient, lack, excess)
@@ -139,10 +135,10 @@ def run_crammer_singer(program: Program, options: Mapping[str, Any], warm: Any) 
         length = min(1.0, TO_BOUNDARY * _length(a, da, s, ds))
         plane, a, s = plane + length * change, a + length * da, s + length * ds
     gap, (A, W, b) = best
-    z = structure.features @ W + b + 1.0 - Y
+    losses = class_hinge(structure.features @ W + b)
     return Answer(
         cp.OPTIMAL if gap <= tol else cp.USER_LIMIT,
-        {"W": W, "b": b, "xi": np.max(z - np.sum(Y * z, axis=1, keepdims=True), axis=1)},
+        {"W": W, "b": b, "xi": np.sum(Y * losses, axis=1)},
         {"margin": C * A, "centred": np.zeros(())},
         solve_seconds=perf_counter() - start,
         iterations=steps,
