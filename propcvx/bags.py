@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NoReturn
 
 import numpy as np
 import scipy.sparse as sp
@@ -435,7 +435,9 @@ class Bags:
         """Number of known positives and of known negatives in each bag."""
         return self.positives_of(self.labels), self.positives_of(-self.labels)
 
-    def _raise_infeasible(self, what: str, wrong: Indices, nearest: Array, epsilons: Array) -> None:
+    def _raise_infeasible(
+        self, what: str, wrong: Indices, nearest: Array, epsilons: Array
+    ) -> NoReturn:
         """Raise the error that names the bags that are wrong, and the epsilon that is enough."""
         if self.sign < 0:
             self.swapped()._raise_infeasible(what, wrong, self.sizes - nearest, epsilons)

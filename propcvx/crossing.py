@@ -5,7 +5,7 @@ from __future__ import annotations
 from bisect import bisect_left
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, ClassVar, NoReturn
+from typing import Any, ClassVar, NoReturn, cast
 
 import numpy as np
 import scipy.sparse as sp
@@ -107,8 +107,7 @@ class CrossingBags(Bags):
         loose = ~self.whole | (isinstance(epsilon, str) and epsilon == "rounding")
         question = np.concatenate([lower, upper, loose]).tobytes()
         if question not in self._answers:
-            own = self.membership, self.labels, lower, upper, loose
-            self._answers[question] = least_widening(*own)
+            self._answers[question] = least_widening(self, lower, upper, loose)
         labeling = self._answers[question]
         if labeling is None:
             return None
@@ -131,8 +130,8 @@ class CrossingBags(Bags):
         each = np.unique(np.concatenate(gaps))
         each = each[each >= max(of_bag.min() for of_bag in gaps)]
         enough = bisect_left(each, True, key=lambda one: self._at_once(one) is not None)
-        found = self._at_once(each[enough])
+        *_, counts = cast("tuple[Indices, ...]", self._at_once(each[enough]))
         epsilons = self.epsilons(epsilon)
-        wrong = self.whole & (np.abs(self.gaps(found[2])) > epsilons + COUNT_SLACK)
+        wrong = self.whole & (np.abs(self.gaps(counts)) > epsilons + COUNT_SLACK)
         what = f"all {self.n_bags} crossing bags at once"
-        self._raise_infeasible(what, np.flatnonzero(wrong), found[2], epsilons)
+        self._raise_infeasible(what, np.flatnonzero(wrong), counts.astype(float), epsilons)

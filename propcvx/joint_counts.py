@@ -24,8 +24,11 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 from scipy.optimize import Bounds, LinearConstraint, OptimizeResult, linprog, milp
 
-from propcvx.arrays import Array, Indices, Mask, Signs
+from propcvx.arrays import Array, Indices, Mask
+from propcvx.bags import Bags
 from propcvx.errors import InaccurateSolutionWarning, SolverError, warn
+
+Costs = Callable[[Indices, Indices], Array]
 
 WHOLE = 1e-6
 """How far a number may be from an integer, and still be that one."""
@@ -64,14 +67,7 @@ class JointCounts:
     costs: Array
 
     @classmethod
-    def of(
-        cls,
-        membership: sp.csr_array,
-        labels: Signs,
-        lower: Indices,
-        upper: Indices,
-        costs: Callable[[Indices, Indices], Array],
-    ) -> JointCounts:
+    def of(cls, bags: Bags, lower: Indices, upper: Indices, costs: Costs) -> JointCounts:
         """From the bags, and ``costs(bag, rank)``, what the rank-th positive of a bag costs."""
         bag = np.repeat(np.arange(len(lower)), upper - lower)
         rank = np.concatenate([np.arange(*ends) for ends in zip(lower, upper, strict=True)]) + 1
@@ -81,10 +77,10 @@ class JointCounts:
         _, first, width = np.unique(keys, axis=0, return_index=True, return_counts=True)
         taken = sp.eye_array(len(lower), format="csc")[:, bag[first]]
         return cls(
-            matrix=sp.csr_array(sp.hstack([membership, -taken])),
+            matrix=sp.csr_array(sp.hstack([bags.membership, -taken])),
             fewest=lower,
-            low=np.concatenate([labels > 0, 0.0 * width]),
-            high=np.concatenate([labels >= 0, 1.0 * width]),
+            low=np.concatenate([bags.labels > 0, 0.0 * width]),
+            high=np.concatenate([bags.labels >= 0, 1.0 * width]),
             costs=marginal[first],
         )
 
@@ -156,9 +152,7 @@ class JointCounts:
         return np.asarray(answer.x)
 
 
-def least_widening(
-    membership: sp.csr_array, labels: Signs, lower: Indices, upper: Indices, loose: Mask
-) -> Array | None:
+def least_widening(bags: Bags, lower: Indices, upper: Indices, loose: Mask) -> Array | None:
     r"""A labeling whose counts miss ranges by no more than they must, None where there is none.
 
     .. math::
@@ -168,18 +162,17 @@ def least_widening(
 
     Parameters
     ----------
-    membership, labels
-        Of the bags.
+    bags : Bags
     lower, upper : int arrays of shape (n_bags,)
         The ranges, from l to u.
     loose : bool array of shape (n_bags,)
         Which ranges may be missed: w is 1 there and 0 elsewhere.
     """
-    n, column = len(labels), sp.csr_array(loose[:, None].astype(float))
-    matrix = sp.block_array([[membership, column], [membership, -column]])
+    n, column = bags.n_instances, sp.csr_array(loose[:, None].astype(float))
+    matrix = sp.block_array([[bags.membership, column], [bags.membership, -column]])
     endless = np.full(len(lower), np.inf)
     rows = LinearConstraint(matrix, np.append(lower, -endless), np.append(endless, upper))
-    ends = Bounds(np.append(labels > 0, 0.0), np.append(labels >= 0, np.inf))
+    ends = Bounds(np.append(bags.labels > 0, 0.0), np.append(bags.labels >= 0, np.inf))
     answer = _integers(np.arange(n + 1) // n, np.ones(n + 1), rows, ends)
     return None if answer.status == 2 else np.where(_checked(answer).x[:n] > 0.5, 1.0, -1.0)
 
