@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NoReturn
 
 import numpy as np
 import scipy.sparse as sp
@@ -125,20 +125,22 @@ class Bags:
         bags : int array, optional
             The positions of all their bags, in the order wanted; ascending where not given.
         """
-        kept = np.unique(self.index[instances]) if bags is None else bags
-        place = np.empty(self.n_bags, dtype=np.intp)
-        place[kept] = np.arange(len(kept))
-        index = place[self.index[instances]]
-        return replace(
-            self,
-            index=index,
+        inside = self.membership[:, instances]
+        kept = np.flatnonzero(_row_sizes(inside)) if bags is None else bags
+        inside = inside[kept]
+        return self.regrouped(
+            inside,
             proportions=self.proportions[kept],
             labels=self.labels[instances],
-            whole=self.whole[kept] & (np.bincount(index) == self.sizes[kept]),
+            whole=self.whole[kept] & (_row_sizes(inside) == self.sizes[kept]),
             codes=self.codes[kept],
             rows=self.rows[instances],
             weights=None if self.weights is None else self.weights[instances],
         )
+
+    def regrouped(self, membership: sp.csr_array, **others: Any) -> Bags:
+        """The same with another :attr:`membership`, and with other attributes for it."""
+        return replace(self, index=_pairs(membership)[1], **others)
 
     @cached_property
     def places(self) -> Indices:
@@ -189,19 +191,24 @@ class Bags:
         >>> bags.with_known_apart().proportions.round(3), bags.with_known_apart().index
         (array([0.333, 1.   ]), array([1, 0, 0, 0]))
         """
-        apart = (self.labels != 0) & ((self.sizes > 1) | ~self.with_share)[self.index]
-        if not apart.any():
+        known = (self.labels != 0) & (self.membership.T @ (self.sizes + ~self.with_share) > 1)
+        if not known.any():
             return self
-        of, positive = self.index[apart], self.labels[apart] > 0
-        left = np.maximum(self.sizes - np.bincount(of, minlength=self.n_bags), 1)
-        rest = self.proportions * self.sizes - np.bincount(of, positive, self.n_bags)
-        index = self.index.copy()
-        index[apart] = self.n_bags + np.arange(len(of))
-        kept, index = np.unique(index, return_inverse=True)
-        shares = np.concatenate([np.clip(rest / left, 0.0, 1.0), positive])[kept]
-        whole = np.concatenate([self.whole, np.ones_like(positive)])[kept]
-        codes = np.concatenate([self.codes, self.codes[of]])[kept]
-        return replace(self, index=index, proportions=shares, whole=whole, codes=codes)
+        apart, unknown = np.flatnonzero(known), (~known).astype(float)
+        together = sp.csr_array(self.membership @ sp.diags_array(unknown))
+        together.eliminate_zeros()
+        alone = sp.csr_array(sp.eye_array(self.n_instances))[apart]
+        left, positive = _row_sizes(together), self.labels[apart] > 0
+        kept = np.flatnonzero(left)
+        rest = self.proportions * self.sizes - self.membership[:, apart] @ positive
+        instance, bag = self.pairs
+        first = bag[np.searchsorted(instance, apart)]
+        return self.regrouped(
+            sp.csr_array(sp.vstack([together[kept], alone])),
+            proportions=np.append(np.clip(rest[kept] / left[kept], 0.0, 1.0), positive),
+            whole=np.append(self.whole[kept], np.ones_like(positive)),
+            codes=np.append(self.codes[kept], self.codes[first]),
+        )
 
     def of_shares(self) -> tuple[Bags, Indices]:
         """The bags with a proportion, and their instances: what labels can be compared with.
@@ -285,7 +292,7 @@ class Bags:
     @property
     def n_instances(self) -> int:
         """Number of instances N."""
-        return len(self.index)
+        return len(self.labels)
 
     @property
     def n_bags(self) -> int:
@@ -295,7 +302,7 @@ class Bags:
     @cached_property
     def sizes(self) -> Indices:
         """Number of instances in each bag, shape (n_bags,)."""
-        return np.bincount(self.index, minlength=self.n_bags)
+        return _row_sizes(self.membership)
 
     @cached_property
     def membership(self) -> sp.csr_array:
@@ -306,7 +313,7 @@ class Bags:
     @cached_property
     def pairs(self) -> tuple[Indices, Indices]:
         """Every instance with every bag that it is in, in the order of the instances."""
-        return np.arange(self.n_instances), self.index
+        return _pairs(self.membership)
 
     def require_partition(self, what: str) -> None:
         """Raise :class:`InputError` where bags cross; ``what`` is named in the message."""
@@ -314,7 +321,7 @@ class Bags:
     @cached_property
     def starts(self) -> Indices:
         """Position of each bag's first instance once instances are sorted by bag."""
-        return np.concatenate(([0], np.cumsum(self.sizes)[:-1]))
+        return np.searchsorted(np.sort(self.index), np.arange(self.n_bags))
 
     @cached_property
     def members(self) -> tuple[Indices, ...]:
@@ -343,7 +350,7 @@ class Bags:
 
     def positives_of(self, labeling: NDArray[Any]) -> Indices:
         """Number of positives of a labeling in each bag."""
-        return np.bincount(self.index[labeling > 0], minlength=self.n_bags)
+        return (self.membership @ (labeling > 0)).astype(np.intp)
 
     @property
     def relative_weights(self) -> Array:
@@ -420,16 +427,20 @@ class Bags:
         nearest = np.clip(np.round(target), *allowed)
         infeasible = np.abs(nearest - target) > width
         if infeasible.any() and not nearest_too:
-            self._raise_infeasible(np.flatnonzero(infeasible), nearest, epsilons)
+            what = f"{infeasible.sum()} of {self.n_bags} bags"
+            self._raise_infeasible(what, np.flatnonzero(infeasible), nearest, epsilons)
         return lower, upper
 
     def known_counts(self) -> tuple[Indices, Indices]:
         """Number of known positives and of known negatives in each bag."""
         return self.positives_of(self.labels), self.positives_of(-self.labels)
 
-    def _raise_infeasible(self, wrong: Indices, nearest: Array, epsilons: Array) -> None:
+    def _raise_infeasible(
+        self, what: str, wrong: Indices, nearest: Array, epsilons: Array
+    ) -> NoReturn:
+        """Raise the error that names the bags that are wrong, and the epsilon that is enough."""
         if self.sign < 0:
-            self.swapped()._raise_infeasible(wrong, self.sizes - nearest, epsilons)
+            self.swapped()._raise_infeasible(what, wrong, self.sizes - nearest, epsilons)
         equal = np.ptp(epsilons) == 0.0
         within = f"epsilon={epsilons[0]:g}" if equal else "the epsilon of each"
         size, share = self.sizes[wrong], self.proportions[wrong]
@@ -441,11 +452,22 @@ class Bags:
         )
         more = f" and {len(wrong) - SHOWN} more" if len(wrong) > SHOWN else ""
         raise InfeasibleLabelingError(
-            f"no labeling has the proportions of {len(wrong)} of {self.n_bags} bags within "
-            f"{within}: {listed}{more}. For all of them an epsilon of "
+            f"no labeling has the proportions of {what} within {within}: {listed}{more}. "
+            "For all of them an epsilon of "
             f"{rounded_up(float(np.max(distance / size))):g} suffices; epsilon='rounding' takes "
             "the nearest counts."
         )
+
+
+def _row_sizes(membership: sp.csr_array) -> Indices:
+    """Number of instances in each bag."""
+    return np.diff(membership.indptr).astype(np.intp)
+
+
+def _pairs(membership: sp.csr_array) -> tuple[Indices, Indices]:
+    """Every instance with every bag that it is in, in the order of the instances."""
+    instance, bag = sp.csr_array(membership.T).nonzero()
+    return instance.astype(np.intp), bag.astype(np.intp)
 
 
 def sampling_epsilon(y: NDArray[np.void], level: float = 0.95) -> dict[Hashable, float]:

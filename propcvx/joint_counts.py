@@ -17,13 +17,18 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from scipy.optimize import OptimizeResult, linprog
+from numpy.typing import NDArray
+from scipy.optimize import Bounds, LinearConstraint, OptimizeResult, linprog, milp
 
-from propcvx.arrays import Array, Indices, Signs
+from propcvx.arrays import Array, Indices, Mask
+from propcvx.bags import Bags
 from propcvx.errors import InaccurateSolutionWarning, SolverError, warn
+
+Costs = Callable[[Indices, Indices], Array]
 
 WHOLE = 1e-6
 """How far a number may be from an integer, and still be that one."""
@@ -38,7 +43,7 @@ SECONDS = 60.0
 """Time limit of a program with integers."""
 
 EQUAL_DIGITS = 12
-"""Marginal costs of a bag that agree in so many digits of its largest are one piece."""
+"""Marginal costs of a bag whose digits agree in so many decimals are one piece."""
 
 
 @dataclass(frozen=True)
@@ -62,29 +67,25 @@ class JointCounts:
     costs: Array
 
     @classmethod
-    def of(
-        cls,
-        membership: sp.csr_array,
-        labels: Signs,
-        lower: Indices,
-        upper: Indices,
-        costs: Callable[[Indices, Indices], Array],
-    ) -> JointCounts:
+    def of(cls, bags: Bags, lower: Indices, upper: Indices, costs: Costs) -> JointCounts:
         """From the bags, and ``costs(bag, rank)``, what the rank-th positive of a bag costs."""
         bag = np.repeat(np.arange(len(lower)), upper - lower)
-        before = np.cumsum(upper - lower) - (upper - lower)
-        rank = lower[bag] + np.arange(1, len(bag) + 1) - before[bag]
+        rank = np.concatenate([np.arange(*ends) for ends in zip(lower, upper, strict=True)]) + 1
         marginal = np.broadcast_to(costs(bag, rank), bag.shape)
-        bag, marginal, width = _pieces(bag, marginal, len(lower))
-        taken = sp.csr_array(
-            (np.ones(len(bag)), (bag, np.arange(len(bag)))), (len(lower), len(bag))
+        digits, exponent = np.frexp(marginal)
+        keys = np.column_stack([bag, exponent, np.round(digits, EQUAL_DIGITS)])
+        _, first, width = np.unique(keys, axis=0, return_index=True, return_counts=True)
+        taken = sp.eye_array(len(lower), format="csc")[:, bag[first]]
+        return cls(
+            matrix=sp.csr_array(sp.hstack([bags.membership, -taken])),
+            fewest=lower,
+            low=np.concatenate([bags.labels > 0, 0.0 * width]),
+            high=np.concatenate([bags.labels >= 0, 1.0 * width]),
+            costs=marginal[first],
         )
-        low, high = np.concatenate([labels > 0, 0 * width]), np.concatenate([labels >= 0, width])
-        matrix = sp.csr_array(sp.hstack([membership, -taken]))
-        return cls(matrix, lower, low.astype(float), high.astype(float), marginal)
 
-    def best(self, gains: Array, ties: Array | None = None) -> Array | None:
-        """The labeling :math:`2 z - 1` of the least cost, None where no z has such counts.
+    def best(self, gains: Array, ties: Array | None = None) -> Array:
+        """The labeling :math:`2 z - 1` of the least cost.
 
         Parameters
         ----------
@@ -93,28 +94,15 @@ class JointCounts:
             Of z with the same cost, the one with the largest sum of these is taken, where the
             linear program has whole solutions.
         """
-        goals = [np.concatenate([-gains, self.costs])]
-        if ties is not None:
-            goals.append(np.concatenate([-ties, 0 * self.costs]))
-        low, high, n = self.low, self.high, len(gains)
-        found: Array | None = None
-        for goal in goals:
-            answer = self._vertex(goal, low, high)
-            if answer is None:
-                return None
-            values, low, high, whole = answer
-            if not whole:
-                found = self._by_integers(goal) if found is None else found
-                break
-            found = values
-            if not (low[:n] < high[:n]).any():
-                break
-        return None if found is None else np.where(found[:n] > 0.5, 1.0, -1.0)
+        goal = np.concatenate([-gains, self.costs])
+        found = self._vertex(goal, self.low, self.high)
+        if found is not None and ties is not None:
+            found = self._vertex(np.append(-ties, 0.0 * self.costs), *found[1:]) or found
+        values = self._by_integers(goal) if found is None else found[0]
+        return np.where(values[: len(gains)] > 0.5, 1.0, -1.0)
 
-    def _vertex(
-        self, goal: Array, low: Array, high: Array
-    ) -> tuple[Array, Array, Array, bool] | None:
-        """A best vertex, bounds of the face of all best ones, and whether it is whole.
+    def _vertex(self, goal: Array, low: Array, high: Array) -> tuple[Array, Array, Array] | None:
+        """A best vertex, and bounds of the face of all best ones; None where it is not whole.
 
         A solver's tolerance is absolute, and the goal may have entries of very different size.  By
         how much the reduced costs of a whole vertex have the wrong sign bounds what another may
@@ -124,36 +112,36 @@ class JointCounts:
         low, high = low.copy(), high.copy()
         for _ in range(MOST_ROUNDS):
             unit = float(np.abs(goal[low < high]).max(initial=0.0)) or 1.0
-            answer = self._solve(np.where(low < high, goal / unit, 0.0), low, high, "highs-ds")
-            if answer.status == 2:
-                return None
+            answer = _checked(
+                linprog(
+                    np.where(low < high, goal / unit, 0.0),
+                    A_eq=self.matrix,
+                    b_eq=self.fewest,
+                    bounds=np.column_stack([low, high]),
+                    method="highs-ds",
+                )
+            )
             values = np.rint(answer.x)
             if np.abs(answer.x - values).max() > WHOLE:
-                return answer.x, low, high, False
+                return None
             prices = unit * answer.eqlin.marginals
             error = ROUNDING * (np.abs(goal) + abs(self.matrix).T @ np.abs(prices))
             goal = goal - self.matrix.T @ prices
-            too_high, too_low = np.maximum(goal, 0.0), np.maximum(-goal, 0.0)
-            wrong = too_high * (values - low) + too_low * (high - values)
-            decided = np.abs(goal) > wrong.sum() + error
+            goal[np.abs(goal) <= error] = 0.0
+            wrong = np.abs(goal) * np.where(goal > 0.0, values - low, high - values)
+            decided = np.abs(goal) > wrong.sum()
             low[decided] = high[decided] = values[decided]
-            if (wrong <= error * (self.high - self.low)).all():
+            if not wrong.any():
                 break
-        return values, low, high, True
+        return values, low, high
 
-    def _by_integers(self, goal: Array) -> Array | None:
+    def _by_integers(self, goal: Array) -> Array:
         """The best z by branch and bound; what is left of its gap is warned of."""
         n = len(goal) - len(self.costs)
         unit = (float(np.abs(goal[:n]).max()) or 1.0) / 1e3
-        answer = self._solve(goal / unit, self.low, self.high, "highs", n)
-        if answer.status == 2:
-            return None
-        if answer.x is None:
-            raise SolverError(
-                f"highs found no labels with the counts of all bags: {answer.message}",
-                "highs",
-                str(answer.status),
-            )
+        rows = LinearConstraint(self.matrix, self.fewest, self.fewest)
+        whole = np.arange(len(goal)) < n
+        answer = _checked(_integers(goal / unit, whole, rows, Bounds(self.low, self.high)))
         gap = unit * (answer.fun - answer.mip_dual_bound)
         if gap > WHOLE * unit * 1e3:
             warn(
@@ -163,24 +151,41 @@ class JointCounts:
             )
         return np.asarray(answer.x)
 
-    def _solve(
-        self, goal: Array, low: Array, high: Array, method: str, n_whole: int = 0
-    ) -> OptimizeResult:
-        integers = {"integrality": np.arange(len(goal)) < n_whole} if n_whole else {}
-        options = {"mip_rel_gap": 0.0, "time_limit": SECONDS} if n_whole else {}
-        bounds = np.column_stack([low, high])
-        rows = {"A_eq": self.matrix, "b_eq": self.fewest, "bounds": bounds}
-        answer = linprog(goal, method=method, options=options, **rows, **integers)
-        if answer.status not in (0, 2) and not n_whole:
-            raise SolverError(f"highs: {answer.message}", "highs", str(answer.status))
-        return answer
+
+def least_widening(bags: Bags, lower: Indices, upper: Indices, loose: Mask) -> Array | None:
+    r"""A labeling whose counts miss ranges by no more than they must, None where there is none.
+
+    .. math::
+
+        \min_{z \in \{0, 1\}^N,\; m \in \mathbb{N}} \; m \quad \text{s.t.} \quad
+        l - m w \le B z \le u + m w
+
+    Parameters
+    ----------
+    bags : Bags
+    lower, upper : int arrays of shape (n_bags,)
+        The ranges, from l to u.
+    loose : bool array of shape (n_bags,)
+        Which ranges may be missed: w is 1 there and 0 elsewhere.
+    """
+    n, column = bags.n_instances, sp.csr_array(loose[:, None].astype(float))
+    matrix = sp.block_array([[bags.membership, column], [bags.membership, -column]])
+    endless = np.full(len(lower), np.inf)
+    rows = LinearConstraint(matrix, np.append(lower, -endless), np.append(endless, upper))
+    ends = Bounds(np.append(bags.labels > 0, 0.0), np.append(bags.labels >= 0, np.inf))
+    answer = _integers(np.arange(n + 1) // n, np.ones(n + 1), rows, ends)
+    return None if answer.status == 2 else np.where(_checked(answer).x[:n] > 0.5, 1.0, -1.0)
 
 
-def _pieces(bag: Indices, marginal: Array, n_bags: int) -> tuple[Indices, Array, Indices]:
-    """The bag, the marginal cost and the width of each piece: ranks of a bag that cost the same."""
-    largest = np.zeros(n_bags)
-    np.maximum.at(largest, bag, np.abs(marginal))
-    unit = np.where(largest > 0.0, largest, 1.0)[bag]
-    keys = np.column_stack([bag, np.round(marginal / unit, EQUAL_DIGITS)])
-    _, first, width = np.unique(keys, axis=0, return_index=True, return_counts=True)
-    return bag[first], marginal[first], width
+def _integers(
+    goal: Array | Indices, whole: NDArray[Any], rows: LinearConstraint, ends: Bounds
+) -> OptimizeResult:
+    options = {"mip_rel_gap": 0.0, "time_limit": SECONDS}
+    return milp(goal, integrality=whole, bounds=ends, constraints=rows, options=options)
+
+
+def _checked(answer: OptimizeResult) -> OptimizeResult:
+    """An answer that has labels."""
+    if answer.x is None:
+        raise SolverError(f"highs: {answer.message}", "highs", str(answer.status))
+    return answer

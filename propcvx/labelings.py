@@ -19,7 +19,7 @@ import numpy as np
 from propcvx.arrays import Array, Indices
 from propcvx.bags import Bags
 from propcvx.errors import InputError
-from propcvx.joint_counts import JointCounts
+from propcvx.joint_counts import Costs, JointCounts
 from propcvx.losses import HINGE, InstanceLoss, ProportionLoss
 
 MAX_ENUMERATED = 1_000_000
@@ -196,7 +196,6 @@ def _with_known(scores: Array, bags: Bags) -> Array:
     return np.where(bags.labels == 0, scores, np.where(bags.labels > 0, np.inf, -np.inf))
 
 
-Costs = Callable[[Indices, Indices], Array]
 Labeler = Callable[[Array, Array, Costs, Bags, Indices, Indices, Array | None], Array]
 
 
@@ -215,7 +214,7 @@ def _jointly_labeled(
     ties: Array | None,
 ) -> Array:
     """Labels of the largest sum of gains less costs, and of such of the largest sum of ``ties``."""
-    counts = JointCounts.of(bags.membership, bags.labels, lower, upper, costs)
+    counts = JointCounts.of(bags, lower, upper, costs)
     found = [counts.best(row, ties) for row in gains.reshape(-1, bags.n_instances)]
     return np.array(found, dtype=np.float64).reshape(gains.shape)
 

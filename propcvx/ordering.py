@@ -136,23 +136,20 @@ def _crossing_ranks(bags: Bags, kind: Indices, keys: Sequence[Hashable]) -> Indi
     of_instance = _bags_of_instances(bags)
     ranks = _dense_ranks(list(zip(keys, bags.whole.tolist(), strict=True)))
     while True:
-        finer = ranks
-        while True:
-            alike = _ranks(np.column_stack([kind, np.sort(finer[of_instance], axis=1)]))
-            found = _dense_ranks(list(zip(finer.tolist(), _contents(bags, alike), strict=True)))
-            if found.max() == finer.max():
-                break
-            finer = found
-        tied = np.flatnonzero(np.bincount(finer) > 1)
-        if not len(tied):
-            return finer
-        ranks = _first_before(finer, int(tied[0]))
+        alike = _ranks(np.column_stack([kind, np.sort(ranks[of_instance], axis=1)]))
+        finer = _dense_ranks(list(zip(ranks.tolist(), _contents(bags, alike), strict=True)))
+        if finer.max() == ranks.max():
+            if ranks.max() == len(ranks) - 1:
+                return ranks
+            finer = _first_before(ranks)
+        ranks = finer
 
 
-def _first_before(ranks: Indices, rank: int) -> Indices:
-    """The ranks, with the first of those of one rank before the others."""
+def _first_before(ranks: Indices) -> Indices:
+    """The ranks, with one of the first that are equal before the others."""
+    tied = np.argmax(np.bincount(ranks) > 1)
     ranks = 2 * ranks
-    ranks[np.argmax(ranks == 2 * rank)] -= 1
+    ranks[np.argmax(ranks == 2 * tied)] -= 1
     return _ranks(ranks[:, None])
 
 
@@ -217,10 +214,9 @@ def _gram_ranks(gram: Array, bags: Bags) -> Indices:
     ranks = _ranks(np.column_stack([ranks, of_bags, _kinds(0, bags), *_copies(gram, bags)]))
     for _ in range(MOST_ROUNDS):
         ranks = _refined(ranks, pairs, step)
-        alike = np.flatnonzero(np.bincount(ranks) > 1)
-        if not len(alike):
+        if ranks.max() == len(ranks) - 1:
             break
-        ranks = _first_before(ranks, int(alike[0]))
+        ranks = _first_before(ranks)
     return ranks
 
 

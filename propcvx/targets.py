@@ -169,14 +169,11 @@ def _crossing_dtype(shape: tuple[int, ...]) -> np.dtype[np.void]:
 
 def groupings_of(y: NDArray[np.void]) -> list[NDArray[np.void]]:
     """The targets of single groupings, with the codes that their bags have among all."""
-    fields, (count,) = ("bag", "proportion", "size"), y.dtype["bag"].shape
     dtype = np.dtype(BAG_DTYPE, metadata=dict(y.dtype.metadata or {}))
-    parts = [np.empty(len(y), dtype=dtype) for _ in range(count)]
-    for place, own in enumerate(parts):
-        own["label"] = y["label"]
-        for field in fields:
-            own[field] = y[field][:, place]
-    return parts
+    parts = np.empty((*y.dtype["bag"].shape, len(y)), dtype=dtype)
+    for field in BAG_DTYPE.names or ():
+        parts[field] = y[field].T
+    return list(parts)
 
 
 def proportions_of(

@@ -428,8 +428,8 @@ def test_alter_keeps_known_labels_and_ends_where_no_labeling_is_better(C):
 
 
 def test_alter_finds_the_best_objective_of_all_labelings():
-    """From every labeling, on a problem of eight instances."""
-    X, labels, bags = two_groupings(1, n=8, sizes=(4, 2))
+    """From every labeling, on a problem of six instances."""
+    X, labels, bags = two_groupings(1, n=6, sizes=(3, 2))
     y = target(bags, labels)
     rows, _ = every_labeling(Bags.from_target(y))
     starts = [LabelingStart(row, annealing=False) for row in rows]

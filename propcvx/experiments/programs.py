@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from types import MappingProxyType
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.datasets import make_blobs
 from sklearn.preprocessing import minmax_scale
 
 from propcvx import programs as p
+from propcvx.arrays import Array
 from propcvx.bags import Bags
 from propcvx.checks import check_choice, check_count
 from propcvx.datasets import load_real, random_bags
@@ -104,11 +104,8 @@ class Parts:
             "weights": self.weights,
         }
         marginal = [np.diff(costs) for costs in ABSOLUTE.costs(self.bags, self.weights)]
-        gains = HINGE.reduction(self.scores)
-        self.counts: dict[str, NDArray[np.float64]] = {
-            "gains": gains,
-            "costs": np.concatenate(marginal),
-        }
+        costs = np.concatenate(marginal)
+        self.counts: dict[str, Array] = {"gains": HINGE.reduction(self.scores), "costs": costs}
 
 
 def _model(parts: Parts) -> p.Program:

@@ -77,12 +77,11 @@ def counted_labeling(feasible: FeasibleLabelings) -> Program:
     Program
         Variables ``z`` (N,) and ``t`` (sum of the sizes of bags,), bag after bag.  Parameters
         ``gains`` (N,) and ``costs`` like t.  Constraints ``counts``; ``z_least``, ``z_most``,
-        which are 0 and 1 where no label is known; ``t_least``, ``t_most``; ``lower``, ``upper``.
+        ``t_least``, ``t_most``; ``lower``, ``upper``, ``known``.
     """
     bags, total = feasible.bags, int(feasible.bags.sizes.sum())
-    of_bag = np.repeat(np.arange(bags.n_bags), bags.sizes), np.arange(total)
-    S = cp.Constant(sp.csr_array((np.ones(total), of_bag)), name="S")
-    B = cp.Constant(bags.membership, name="B")
+    bag_of_piece = np.repeat(np.arange(bags.n_bags), bags.sizes)
+    S = cp.Constant(sp.eye_array(bags.n_bags, format="csc")[:, bag_of_piece], name="S")
     z, t = cp.Variable(bags.n_instances, name="z"), cp.Variable(total, name="t")
     gains = cp.Parameter(bags.n_instances, name="gains")
     costs = cp.Parameter(total, name="costs")
@@ -91,13 +90,12 @@ def counted_labeling(feasible: FeasibleLabelings) -> Program:
         "eq:solving_y",
         cp.Minimize(costs @ t - gains @ z),
         {
-            "counts": B @ z == S @ t,
-            "z_least": z >= cp.Constant(bags.labels > 0, name="positive"),
-            "z_most": z <= cp.Constant(bags.labels >= 0, name="not negative"),
+            "counts": cp.Constant(bags.membership, name="B") @ z == S @ t,
+            "z_least": z >= 0,
+            "z_most": z <= 1,
             "t_least": t >= 0,
             "t_most": t <= 1,
-            "lower": B @ z >= cp.Constant(feasible.lower, name="fewest"),
-            "upper": B @ z <= cp.Constant(feasible.upper, name="most"),
+            **feasible_counts(z, feasible),
         },
     )
 
