@@ -70,7 +70,7 @@ class LaplacianMeanMap(MeanMap):
         )
         wanted = np.vstack([roots[:, None] * means, np.zeros((2 * len(means), means.shape[1]))])
         found = np.linalg.lstsq(design, wanted)[0].reshape(2, *means.shape)
-        counts = np.stack([p, 1.0 - p]) * bags.masses
+        counts = np.stack([p, 1.0 - p]) * bags.weights_of_bags * bags.sizes
         totals = counts.sum(axis=1, keepdims=True)
         shares = counts / np.where(totals > 0.0, totals, 1.0)
         return np.einsum("ck,ckr->cr", shares, found), ill_posed

@@ -182,12 +182,8 @@ def bag_weights(weights: Any, bags: Bags) -> Array:
         if check_choice("bag_weights", weights, ("bag", "size")) == "size":
             return bags.sizes.astype(float)
         weights = np.ones(len(np.unique(bags.codes)))
-    given = bags.each("bag_weights", weights)
-    if given is None or (given <= 0).any():
-        raise InputError(
-            f"bag_weights must be 'bag', 'size', or one positive number per bag ({bags.n_bags}), "
-            f"got {weights!r}."
-        )
+    wanted = f"'bag', 'size', or one positive number per bag ({bags.n_bags})"
+    given = bags.each("bag_weights", weights, wanted, np.nextafter(0.0, 1.0), np.inf)
     _, code = np.unique(bags.codes, return_inverse=True)
     return np.asarray(given * (bags.sizes / np.bincount(code, bags.sizes)[code]))
 
