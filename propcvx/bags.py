@@ -248,8 +248,9 @@ class Bags:
             missing = [name for name in names if name not in keyed]
             if missing:
                 raise InputError(f"{argument} must name every bag, got none of {some_of(missing)}.")
-        given = as_vector(values if keyed is None else [keyed[name] for name in names])
-        if given is None or len(given) != len(codes) or given.min() < least or given.max() > most:
+        listed = values if keyed is None else [keyed[name] for name in names]
+        given = as_vector(listed, len(codes))
+        if given is None or given.min() < least or given.max() > most:
             raise InputError(f"{argument} must be {wanted}, got {values!r}.")
         return given[place]
 
@@ -272,10 +273,9 @@ class Bags:
             word = check_choice("epsilon", epsilon, words)
             return 0.5 / self.sizes if word == "rounding" else sampling_widths(self)
         if not hasattr(epsilon, "__len__"):
-            number = check_number("epsilon", epsilon, least=0.0, most=most)
-            return np.full(self.n_bags, number)
-        number = f"one number of at least 0 and at most {most:g}"
-        wanted = f"{number}, or one for each of the {self.n_bags} bags"
+            return np.full(self.n_bags, check_number("epsilon", epsilon, least=0.0, most=most))
+        one = f"one number of at least 0 and at most {most:g}"
+        wanted = f"{one}, or one for each of the {self.n_bags} bags"
         return self.each("epsilon", epsilon, wanted, 0.0, most)
 
     def keyed(self, epsilon: Any) -> Any:
@@ -366,12 +366,10 @@ class Bags:
 
         In a bag whose instances have no weight they count the same.
         """
-        means, plain = (
-            (self.membership @ (each[:, None] * features)) / self.sizes[:, None]
-            for each in (self.relative_weights, np.ones(self.n_instances))
-        )
         weights = self.weights_of_bags[:, None]
-        return np.divide(means, weights, out=plain, where=weights > 0.0)
+        means = self.membership @ (self.relative_weights[:, None] * features)
+        plain = self.membership @ features / self.sizes[:, None]
+        return np.divide(means / self.sizes[:, None], weights, out=plain, where=weights > 0.0)
 
     def count_range(self, epsilon: Any = 0.0) -> tuple[Indices, Indices]:
         r"""Counts of positives with :math:`|\tilde p_k - p_k| \le \epsilon`, per bag.
@@ -429,21 +427,19 @@ class Bags:
     def _raise_infeasible(self, wrong: Indices, nearest: Array, epsilons: Array) -> None:
         if self.sign < 0:
             self.swapped()._raise_infeasible(wrong, self.sizes - nearest, epsilons)
-        equal = np.ptp(epsilons) == 0.0
-        within = f"epsilon={epsilons[0]:g}" if equal else "the epsilon of each"
-        size, share = self.sizes[wrong], self.proportions[wrong]
-        distance = np.abs(nearest[wrong] - share * size) - COUNT_SLACK / 2
+        within = f"epsilon={epsilons[0]:g}" if np.ptp(epsilons) == 0.0 else "the epsilon of each"
+        p, n, target = self.proportions, self.sizes, self.proportions * self.sizes
+        least = float(np.max(((np.abs(nearest - target) - COUNT_SLACK / 2) / n)[wrong]))
         listed = ", ".join(
-            f"bag {self.name(k)} (p * n = {p:g} * {n} = {p * n:g} positives, nearest "
-            f"{nearest[k]:.0f}/{n})"
-            for k, p, n in zip(wrong[:SHOWN], share, size, strict=False)
+            f"bag {self.name(k)} (p * n = {p[k]:g} * {n[k]} = {target[k]:g} positives, nearest "
+            f"{nearest[k]:.0f}/{n[k]})"
+            for k in wrong[:SHOWN]
         )
         more = f" and {len(wrong) - SHOWN} more" if len(wrong) > SHOWN else ""
         raise InfeasibleLabelingError(
             f"no labeling has the proportions of {len(wrong)} of {self.n_bags} bags within "
             f"{within}: {listed}{more}. For all of them an epsilon of "
-            f"{rounded_up(float(np.max(distance / size))):g} suffices; epsilon='rounding' takes "
-            "the nearest counts."
+            f"{rounded_up(least):g} suffices; epsilon='rounding' takes the nearest counts."
         )
 
 

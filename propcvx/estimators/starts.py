@@ -132,8 +132,8 @@ class LabelingStart(Start):
                 "init: a labeling can be the start with two classes only; with more, 'random', "
                 f"'mixed', {list(METHODS)} and estimators can."
             )
-        labels, n = as_vector(self.labels), bags.n_instances
-        if labels is None or len(labels) != n or not np.isin(labels, (-1.0, 1.0)).all():
+        labels, n = as_vector(self.labels, bags.n_instances), bags.n_instances
+        if labels is None or not np.isin(labels, (-1.0, 1.0)).all():
             raise InputError(
                 f"init must be one of {list(STARTS)}, a start, several of them, an estimator of "
                 f"propcvx, or a labeling of -1 and +1 for the {n} instances, got {self.labels!r}."

@@ -154,16 +154,11 @@ def weighted(bags: AnyBags, sample_weight: Any) -> AnyBags:
     """
     if sample_weight is None:
         return bags
-    weights, n = as_vector(sample_weight), bags.n_instances
-    if (
-        weights is None
-        or len(weights) != n
-        or weights.min() < 0.0
-        or not 0.0 < weights.sum() < np.inf
-    ):
+    weights = as_vector(sample_weight, bags.n_instances)
+    if weights is None or weights.min() < 0.0 or not 0.0 < weights.sum() < np.inf:
         raise InputError(
-            f"sample_weight must be one finite number per instance, shape ({n},), none of them "
-            f"negative and not all zero, got {sample_weight!r}."
+            f"sample_weight must be one finite number per instance, shape ({bags.n_instances},), "
+            f"none of them negative and not all zero, got {sample_weight!r}."
         )
     if np.ptp(weights) == 0.0:
         return replace(bags, mean_weight=float(weights[0]))
