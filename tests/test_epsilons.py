@@ -163,7 +163,13 @@ METHODS = {
     "alter": (AlterPropSVM(n_init=2, random_state=0), "proportion_loss", epsilon_insensitive),
     "alter, constraint": (AlterPropSVM(n_init=2, random_state=0), "proportion_loss", constraint),
     "alter, bag error": (
-        AlterPropSVM(init=["random", "inv_cal"], n_init=1, selection="bag_error", random_state=0),
+        AlterPropSVM(
+            init=["random", "inv_cal"],
+            n_init=1,
+            annealing=False,
+            selection="bag_error",
+            random_state=0,
+        ),
         *("proportion_loss", epsilon_insensitive),
     ),
     "conv": (ConvPropSVM(), "epsilon", lambda epsilon: epsilon),
