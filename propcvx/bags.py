@@ -357,19 +357,24 @@ class Bags:
         return np.ones(self.n_instances) if self.weights is None else self.weights
 
     @cached_property
+    def masses(self) -> Array:
+        """Sum of the relative weights in each bag: its size where all weigh the same."""
+        return np.asarray(self.membership @ self.relative_weights)
+
+    @property
     def weights_of_bags(self) -> Array:
         """Mean of the relative weights in each bag: 1 where all instances weigh the same."""
-        return np.asarray(self.membership @ self.relative_weights) / self.sizes
+        return self.masses / self.sizes
 
     def means_of(self, features: Array) -> Array:
         """Weighted mean of the rows of ``features`` in each bag, shape (n_bags, n_features).
 
         In a bag whose instances have no weight they count the same.
         """
-        weights = self.weights_of_bags[:, None]
-        means = self.membership @ (self.relative_weights[:, None] * features)
+        masses = self.masses[:, None]
+        sums = self.membership @ (self.relative_weights[:, None] * features)
         plain = self.membership @ features / self.sizes[:, None]
-        return np.divide(means / self.sizes[:, None], weights, out=plain, where=weights > 0.0)
+        return np.divide(sums, masses, out=plain, where=masses > 0.0)
 
     def count_range(self, epsilon: Any = 0.0) -> tuple[Indices, Indices]:
         r"""Counts of positives with :math:`|\tilde p_k - p_k| \le \epsilon`, per bag.

@@ -93,7 +93,7 @@ def proportion_error(bags: Bags, labeling: NDArray[Any], *, by_size: bool = Fals
     """
     gaps = np.abs(bags.proportions_of(labeling) - bags.proportions)
     gaps = gaps if gaps.ndim == 1 else 0.5 * gaps.sum(axis=1)
-    weights = bags.weights_of_bags * (bags.sizes if by_size else 1)
+    weights = bags.masses if by_size else bags.weights_of_bags
     return float((weights * gaps).sum() / (weights.sum() or 1.0))
 
 

@@ -172,7 +172,7 @@ class MeanMap(_BagMeanClassifier):
         centre = self.fit_intercept * features.mean(axis=0)  # with a bias the origin is free
         features = features - centre
         means, ill_posed = self._class_means(features, bags, *own)
-        prior = float(np.average(bags.proportions, weights=bags.weights_of_bags * bags.sizes))
+        prior = float(bags.masses @ bags.proportions) / float(bags.masses.sum())
         program = conditional_exponential_model(
             features, bias=self.fit_intercept, weights=bags.weights
         )
