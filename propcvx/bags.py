@@ -230,21 +230,23 @@ class Bags:
             return repr(self.ids[code])
         return f"{code} (of the sorted ids)"
 
-    def each(self, argument: str, values: Any) -> Array | None:
-        """What is given for each bag, in the order of these; None where it is not one number each.
+    def each(self, argument: str, values: Any, wanted: str, least: float, most: float) -> Array:
+        """What is given for each bag, in the order of these.
 
         Parameters
         ----------
-        argument : str
-            What the values are called in messages.
+        argument, wanted : str
+            What the values are called in messages, and what would do.
         values : array of shape (n_bags,), dict or pandas Series
             An array is in the order of the sorted ids; a dict or Series is keyed by bag id, and
             may have other bags too.
+        least, most : float
+            The range that they must be in.
 
         Raises
         ------
         InputError
-            If a dict or Series lacks a bag.
+            If a dict or Series lacks a bag, or it is not one number in the range for each.
         """
         codes, place = np.unique(self.codes, return_inverse=True)
         keyed = as_mapping(argument, values)
@@ -253,37 +255,41 @@ class Bags:
             missing = [name for name in names if name not in keyed]
             if missing:
                 raise InputError(f"{argument} must name every bag, got none of {some_of(missing)}.")
-            values = [keyed[name] for name in names]
-        given = as_vector(values)
-        return given[place] if given is not None and len(given) == len(codes) else None
+        listed = values if keyed is None else [keyed[name] for name in names]
+        given = as_vector(listed, len(codes))
+        if given is None or given.min() < least or given.max() > most:
+            raise InputError(f"{argument} must be {wanted}, got {values!r}.")
+        return given[place]
 
-    def keyed(self, values: NDArray[Any]) -> dict[Hashable, Any]:
-        """Values of bags by the ids of these: :meth:`each` takes them for any part of the bags."""
-        return dict(zip(self.names(self.codes), values.tolist(), strict=True))
-
-    def epsilons(self, epsilon: Any, most: float = 1.0) -> Array:
+    def epsilons(
+        self, epsilon: Any, most: float = 1.0, words: tuple[str, ...] = ("sampling",)
+    ) -> Array:
         """Tolerance of the proportion of each bag.
 
         Parameters
         ----------
-        epsilon : float, "sampling", array of shape (n_bags,), dict or pandas Series
-            Of all bags; as :func:`sampling_epsilon` has it; or of each bag, as in :meth:`each`.
+        epsilon : float, str, array of shape (n_bags,), dict or pandas Series
+            Of all bags; in a word, ``"sampling"`` as :func:`sampling_epsilon` has it and
+            ``"rounding"`` half an instance; or of each bag, as in :meth:`each`.
         most : float
             The largest that is accepted.
+        words : tuple of str
+            The words that are accepted.
         """
         if isinstance(epsilon, str):
-            check_choice("epsilon", epsilon, ("sampling",))
-            return _sampling_widths(self, SAMPLING_LEVEL)
-        given = self.each("epsilon", epsilon)
-        if given is None and not hasattr(epsilon, "__len__"):
-            number = check_number("epsilon", epsilon, least=0.0, most=most)
-            return np.full(self.n_bags, number)
-        if given is None or (given < 0.0).any() or (given > most).any():
-            raise InputError(
-                f"epsilon must be one number of at least 0 and at most {most:g}, or one for each "
-                f"of the {self.n_bags} bags, got {epsilon!r}."
-            )
-        return given
+            word = check_choice("epsilon", epsilon, words)
+            return 0.5 / self.sizes if word == "rounding" else sampling_widths(self)
+        if not hasattr(epsilon, "__len__"):
+            return np.full(self.n_bags, check_number("epsilon", epsilon, least=0.0, most=most))
+        one = f"one number of at least 0 and at most {most:g}"
+        wanted = f"{one}, or one for each of the {self.n_bags} bags"
+        return self.each("epsilon", epsilon, wanted, 0.0, most)
+
+    def keyed(self, epsilon: Any) -> Any:
+        """The epsilon by the ids of these bags, where it is one for each, for any part of them."""
+        if isinstance(epsilon, str) or not hasattr(epsilon, "__len__"):
+            return epsilon
+        return dict(zip(self.names(self.codes), self.epsilons(epsilon).tolist(), strict=True))
 
     def names(self, codes: Indices) -> list[Hashable]:
         """The ids of bags, or their positions among the sorted ids where these are not there."""
@@ -372,10 +378,10 @@ class Bags:
 
         In a bag whose instances have no weight they count the same.
         """
-        weighing = self.masses > 0.0
+        masses = self.masses[:, None]
         sums = self.membership @ (self.relative_weights[:, None] * features)
-        sums[~weighing] = self.membership[~weighing] @ features
-        return np.asarray(sums / np.where(weighing, self.masses, self.sizes)[:, None])
+        plain = self.membership @ features / self.sizes[:, None]
+        return np.divide(sums, masses, out=plain, where=masses > 0.0)
 
     def count_range(self, epsilon: Any = 0.0) -> tuple[Indices, Indices]:
         r"""Counts of positives with :math:`|\tilde p_k - p_k| \le \epsilon`, per bag.
@@ -411,11 +417,7 @@ class Bags:
         >>> [count.tolist() for count in bags.count_range(0.0)]
         [[1, 1], [1, 1]]
         """
-        nearest_too = isinstance(epsilon, str)
-        if nearest_too:
-            check_choice("epsilon", epsilon, ("rounding", "sampling"))
-        rounded = nearest_too and epsilon == "rounding"
-        epsilons = 0.5 / self.sizes if rounded else self.epsilons(epsilon)
+        epsilons = self.epsilons(epsilon, words=("rounding", "sampling"))
         width = epsilons * self.sizes
         width = np.where(self.whole, width, np.maximum(width, 0.5))
         width = np.where(self.with_share, width + COUNT_SLACK, np.inf)
@@ -426,7 +428,7 @@ class Bags:
         upper = np.clip(np.floor(target + width), *allowed).astype(np.intp)
         nearest = np.clip(np.round(target), *allowed)
         infeasible = np.abs(nearest - target) > width
-        if infeasible.any() and not nearest_too:
+        if infeasible.any() and not isinstance(epsilon, str):
             what = f"{infeasible.sum()} of {self.n_bags} bags"
             self._raise_infeasible(what, np.flatnonzero(infeasible), nearest, epsilons)
         return lower, upper
@@ -441,20 +443,18 @@ class Bags:
         """Raise the error that names the bags that are wrong, and the epsilon that is enough."""
         if self.sign < 0:
             self.swapped()._raise_infeasible(what, wrong, self.sizes - nearest, epsilons)
-        equal = np.ptp(epsilons) == 0.0
-        within = f"epsilon={epsilons[0]:g}" if equal else "the epsilon of each"
-        size, share = self.sizes[wrong], self.proportions[wrong]
-        distance = np.abs(nearest[wrong] - share * size) - COUNT_SLACK / 2
+        within = f"epsilon={epsilons[0]:g}" if np.ptp(epsilons) == 0.0 else "the epsilon of each"
+        p, n, target = self.proportions, self.sizes, self.proportions * self.sizes
+        least = float(np.max(((np.abs(nearest - target) - COUNT_SLACK / 2) / n)[wrong]))
         listed = ", ".join(
-            f"bag {self.name(k)} (p * n = {p:g} * {n} = {p * n:g} positives, nearest "
-            f"{nearest[k]:.0f}/{n})"
-            for k, p, n in zip(wrong[:SHOWN], share, size, strict=False)
+            f"bag {self.name(k)} (p * n = {p[k]:g} * {n[k]} = {target[k]:g} positives, nearest "
+            f"{nearest[k]:.0f}/{n[k]})"
+            for k in wrong[:SHOWN]
         )
         more = f" and {len(wrong) - SHOWN} more" if len(wrong) > SHOWN else ""
         raise InfeasibleLabelingError(
             f"no labeling has the proportions of {what} within {within}: {listed}{more}. "
-            "For all of them an epsilon of "
-            f"{rounded_up(float(np.max(distance / size))):g} suffices; epsilon='rounding' takes "
+            f"For all of them an epsilon of {rounded_up(least):g} suffices; epsilon='rounding' takes "
             "the nearest counts."
         )
 
@@ -506,10 +506,11 @@ def sampling_epsilon(y: NDArray[np.void], level: float = 0.95) -> dict[Hashable,
     """
     check_number("level", level, above=0.0, most=np.nextafter(1.0, 0.0))
     bags = Bags.from_target(y)
-    return bags.keyed(_sampling_widths(bags, level))
+    return bags.keyed(sampling_widths(bags, level))
 
 
-def _sampling_widths(bags: Bags, level: float) -> Array:
+def sampling_widths(bags: Bags, level: float = SAMPLING_LEVEL) -> Array:
+    """The tolerances of :func:`sampling_epsilon`, shape (n_bags,)."""
     p, z = bags.proportions, ndtri(0.5 + 0.5 * level)
     widths = np.minimum(z * np.sqrt(p * (1.0 - p) / bags.sizes), 1.0)
     return np.where(bags.with_share, widths, 1.0)

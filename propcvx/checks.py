@@ -65,13 +65,14 @@ def check_flag(name: str, value: Any) -> bool:
     return bool(value)
 
 
-def as_vector(values: Any) -> Array | None:
-    """Values as a vector of finite numbers, or None where they are not."""
+def as_vector(values: Any, length: int | None = None) -> Array | None:
+    """Values as a vector of finite numbers, of a length, or None where they are not."""
     try:
         vector = np.asarray(values, dtype=np.float64)
     except (TypeError, ValueError):
         return None
-    return vector if vector.ndim == 1 and np.isfinite(vector).all() else None
+    fits = vector.ndim == 1 and length in (None, len(vector))
+    return vector if fits and np.isfinite(vector).all() else None
 
 
 def check_choice(name: str, value: Any, choices: Collection[str]) -> str:

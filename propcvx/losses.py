@@ -297,12 +297,8 @@ class ProportionLoss:
 
     def keyed(self, bags: Bags) -> ProportionLoss:
         """The same with what is given for each bag by its id, which holds for any part of them."""
-        epsilon, zone = (bags.each("epsilon", given) for given in (self.epsilon, self.dead_zone))
-        return replace(
-            self,
-            epsilon=self.epsilon if epsilon is None else bags.keyed(epsilon),
-            dead_zone=self.dead_zone if zone is None else bags.keyed(zone),
-        )
+        epsilon, dead_zone = bags.keyed(self.epsilon), bags.keyed(self.dead_zone)
+        return replace(self, epsilon=epsilon, dead_zone=dead_zone)
 
     def of_counts(self, bags: Bags, counts: Indices, of: Any = slice(None)) -> Array:
         """The loss of bags with these counts of positives; see :meth:`Bags.gaps`."""

@@ -129,7 +129,7 @@ def test_the_labeling_step_is_the_best_of_all_labelings(kind, seed, weight):
 
 
 @pytest.mark.parametrize("C", [1e-3, 1.0, 1e3])
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", range(2))
 def test_certify_and_conv_find_the_best_of_all_labelings(seed, C):
     X, y, widths = noisy(seed)
     bags = Bags.from_target(y)
@@ -163,7 +163,13 @@ METHODS = {
     "alter": (AlterPropSVM(n_init=2, random_state=0), "proportion_loss", epsilon_insensitive),
     "alter, constraint": (AlterPropSVM(n_init=2, random_state=0), "proportion_loss", constraint),
     "alter, bag error": (
-        AlterPropSVM(init=["random", "inv_cal"], n_init=2, selection="bag_error", random_state=0),
+        AlterPropSVM(
+            init=["random", "inv_cal"],
+            n_init=1,
+            annealing=False,
+            selection="bag_error",
+            random_state=0,
+        ),
         *("proportion_loss", epsilon_insensitive),
     ),
     "conv": (ConvPropSVM(), "epsilon", lambda epsilon: epsilon),
@@ -174,7 +180,7 @@ METHODS = {
 @pytest.mark.filterwarnings("ignore::propcvx.errors.PropCVXWarning")
 @pytest.mark.parametrize("kind", ["array", "sampling"])
 @pytest.mark.parametrize("method", METHODS)
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", range(2))
 def test_answers_follow_permuted_rows_ids_and_swapped_classes(method, kind, seed):
     problem = small_problem(seed, (4, 4, 6, 6), n_features=3, known=0.2)
     X, y, shares = problem.X, problem.y, problem.bags.proportions

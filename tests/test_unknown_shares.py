@@ -104,7 +104,7 @@ def test_the_labeling_step_is_the_best_of_all_labelings(loss, seed, weight):
 
 
 @pytest.mark.parametrize("C", [1e-3, 1.0, 1e3])
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", range(2))
 def test_certify_and_the_programs_find_the_best_of_all_labelings(seed, C):
     pytest.importorskip("pyscipopt")
     X, y, _ = partly_known(seed, n_features=3)
@@ -131,7 +131,7 @@ def test_certify_and_the_programs_find_the_best_of_all_labelings(seed, C):
 
 
 @pytest.mark.parametrize("C", [1e-3, 1.0, 1e3])
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", range(2))
 def test_alter_with_hops_finds_the_best_of_all_labelings(seed, C):
     X, y, _ = partly_known(seed)
     bags, loss = Bags.from_target(y), PROPORTION_LOSSES["absolute"]
@@ -157,8 +157,8 @@ def centred_features(X, kernel):
 @pytest.mark.parametrize(
     ("kernel", "C"),
     [
-        *(("linear", C) for C in (1e-6, 1e-2, 1.0, 1e2, 1e6)),
-        *(("rbf", C) for C in (1e-2, 1.0, 1e2)),
+        *(("linear", C) for C in (1e-6, 1.0, 1e6)),
+        *(("rbf", C) for C in (1e-2, 1e2)),
     ],
 )
 @pytest.mark.parametrize("seed", range(2))
@@ -190,7 +190,7 @@ def test_large_margin_clustering_is_one_bag_of_all(seed, kernel, C):
 
 
 @pytest.mark.parametrize("C", [1e-2, 1.0, 1e2])
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", range(2))
 def test_one_bag_without_a_proportion_is_the_transductive_svm(seed, C):
     X, y, _ = partly_known(seed, (9,), (0,), known=0.5)
     assert 0 < np.count_nonzero(y["label"]) < 9
@@ -232,10 +232,13 @@ METHODS = {
 
 
 @pytest.mark.filterwarnings("ignore::propcvx.errors.PropCVXWarning")
-@pytest.mark.parametrize("kernel", ["linear", "precomputed"])
+@pytest.mark.parametrize(
+    ("kernel", "without"),
+    [("linear", (1,)), ("precomputed", (0, 2)), ("linear", (0, 1, 2, 3))],
+    ids=str,
+)
 @pytest.mark.parametrize("method", METHODS)
-@pytest.mark.parametrize("seed", range(3))
-@pytest.mark.parametrize("without", [(1,), (0, 2), (0, 1, 2, 3)], ids=str)
+@pytest.mark.parametrize("seed", range(2))
 def test_answers_follow_permuted_rows_and_swapped_classes(method, kernel, seed, without):
     X, y, _ = partly_known(seed, (4, 4, 6, 6), without, n_features=3)
     bags = Bags.from_target(y)

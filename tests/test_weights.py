@@ -1,6 +1,7 @@
 """Weights of instances: what they multiply, in every method, and what they must not depend on."""
 
 from dataclasses import replace
+from functools import cache
 
 import cvxpy as cp
 import numpy as np
@@ -27,6 +28,7 @@ from propcvx import (
     MethodStart,
     RandomStart,
     bag_target,
+    class_proportions_of,
     fit_grid,
 )
 from propcvx.alternating.svm_step import SVMStep, remembered
@@ -48,7 +50,7 @@ METHODS = {
     "mean_map": MeanMap(),
     "laplacian_mean_map": LaplacianMeanMap(),
     "inv_cal": InvCal(),
-    "alter": AlterPropSVM(n_init=2, random_state=0),
+    "alter": AlterPropSVM(n_init=1, random_state=0),
     "conv": ConvPropSVM(),
 }
 ACCURATE = {
@@ -97,8 +99,9 @@ def test_a_label_of_weight_two_is_two_of_them_and_one_of_weight_zero_none(method
     assert one.objective_ == pytest.approx(other.objective_, rel=1e-6)
 
 
-@pytest.mark.parametrize("factor", [1e-3, 7.0, 1e3])
-@pytest.mark.parametrize("C", [1e-6, 1e-3, 1.0, 1e3, 1e6])
+@pytest.mark.parametrize(
+    ("C", "factor"), [(1e-6, 1e-3), (1e-3, 1e3), (1.0, 7.0), (1e3, 1e-3), (1e6, 1e3)]
+)
 @pytest.mark.parametrize("name", ["inv_cal", "alter", "conv"])
 def test_one_weight_of_all_multiplies_c(name, C, factor):
     """Of exactly equal weights; and of almost equal ones, where the answer is one of one start."""
@@ -113,6 +116,14 @@ def test_one_weight_of_all_multiplies_c(name, C, factor):
     assert clf.objective_ == pytest.approx(expected.objective_, rel=1e-4)
     size = np.abs(expected.decision_function(X)).max()
     assert_allclose(clf.decision_function(X), expected.decision_function(X), atol=1e-2 * size)
+
+
+def test_one_weight_of_all_multiplies_c_with_several_classes():
+    names = np.array(list("abc"))[np.arange(len(X)) % 3]
+    y = bag_target(Y["bag"], class_proportions_of(names, Y["bag"]))
+    one = AlterPropSVM(0.1, n_init=1, random_state=0).fit(X, y, np.full(len(X), 20.0))
+    two = AlterPropSVM(2.0, n_init=1, random_state=0).fit(X, y)
+    assert_allclose(one.decision_function(X), two.decision_function(X), rtol=1e-9)
 
 
 @pytest.mark.parametrize("lam", [1e-6, 1.0, 1e6])
@@ -231,14 +242,20 @@ def weights_of(kind, n):
     return 10.0 ** random.uniform(-3.0, 3.0, n) if kind == "wide" else random.uniform(0.2, 3.0, n)
 
 
-@pytest.mark.parametrize("kind", ["uniform", "zeros", "wide"])
-@pytest.mark.parametrize("C", [1e-6, 1.0, 1e3])
+@cache
+def best_value(C, kind):
+    """The least value of the weighted SVM of all feasible labelings."""
+    weights, feasible = weights_of(kind, len(SMALL.X)), FeasibleLabelings.of(SMALL.bags, 0.0)
+    features = SMALL.X - np.average(SMALL.X, axis=0, weights=weights)
+    return min(svm_value(features, labels, C * weights) for labels in all_labelings(feasible))
+
+
+@pytest.mark.parametrize(
+    ("C", "kind"), [(1e-6, "wide"), (1.0, "zeros"), (1.0, "wide"), (1e3, "uniform")]
+)
 @pytest.mark.parametrize("name", RELAXATIONS)
 def test_bounds_hold_for_the_weighted_problem(name, C, kind):
-    weights = weights_of(kind, len(SMALL.X))
-    feasible = FeasibleLabelings.of(SMALL.bags, 0.0)
-    features = SMALL.X - np.average(SMALL.X, axis=0, weights=weights)
-    best = min(svm_value(features, labels, C * weights) for labels in all_labelings(feasible))
+    weights, best = weights_of(kind, len(SMALL.X)), best_value(C, kind)
     clf = ConvPropSVM(C, relaxation=RELAXATIONS[name], rounding="polished")
     clf.fit(SMALL.X, SMALL.y, sample_weight=weights)
     assert (clf.relaxation_.alpha <= C * weights * (1.0 + 1e-12)).all()
@@ -327,7 +344,7 @@ def test_permuted_with_their_rows_they_give_the_same(method, discrete, kernel):
     """Also where instances of a bag are equal and differ in their weights alone."""
     data, random = np.round(X) if discrete else X, np.random.RandomState(3)
     new, gamma = random.randn(5, 2), {"kernel": kernel, "gamma": 0.5}
-    for _ in range(3):
+    for _ in range(2):
         order, names = random.permutation(len(Y)), random.permutation(4)
         shares = dict(zip(names.tolist(), PROBLEM.bags.proportions, strict=True))
         given = [(data, Y, WEIGHTS), (data[order], bag_target(names[Y["bag"]][order], shares))]

@@ -192,12 +192,8 @@ def remembered(step: SVMStep, solved: Solved) -> Step:
         What steps on these features have answered, by solver, tolerance and weights of the
         instances; it is added to.
     """
-    plain = (
-        step.loss.of_margins is HINGE.of_margins
-        and isinstance(step.solver, str)
-        and not step.options
-    )
-    if not plain or len(step.features) > MOST:
+    plain = isinstance(step.solver, str) and not step.options and len(step.features) <= MOST
+    if not plain or step.loss.of_margins is not HINGE.of_margins:
         return step
     weights = np.asarray(step.loss.weights, dtype=np.float64).tobytes()
     return RememberedStep(step, solved.setdefault((step.solver, step.tol, weights), {}))

@@ -104,12 +104,11 @@ BOUNDS: Mapping[str, Bound] = MappingProxyType(
 """Bounds by name, in the order in which they are asked."""
 
 
-def relaxation_bound(relaxation: Any) -> Bound:
-    """A relaxation of eq:convex_1 as a bound, by its name or as an object.
+def relaxation_bound(name: str, relaxation: Any) -> Bound:
+    """A relaxation of eq:convex_1 as a bound, under a name.
 
     One with the parameter ``seconds`` has no more of them than what is left of the time.
     """
-    name, given = name_of(relaxation), find_relaxation("kinds", relaxation)
 
     def run(problem: LabelingProblem, interval: Interval, search: SwapSearch) -> None:
         def prove(reached: RelaxationResult) -> None:
@@ -124,7 +123,7 @@ def relaxation_bound(relaxation: Any) -> Bound:
             prove(reached)
             interval.check_time()
 
-        asked = given
+        asked = relaxation
         if isinstance(asked, BaseEstimator) and "seconds" in asked.get_params():
             seconds = max(interval.time_limit - interval.seconds, 1.0)
             asked = clone(asked).set_params(seconds=min(asked.seconds, seconds))
@@ -151,18 +150,28 @@ def find_bounds(kinds: Any, problem: LabelingProblem) -> dict[str, Bound]:
     if isinstance(kinds, str) and kinds == "auto":
         entries = BOUNDS.items()
         return {name: one for name, one in entries if one.automatic and not one.refuses(problem)}
-    asked = each_once(kinds)
-    names = unique_names(name_of(one.run if isinstance(one, Bound) else one) for one in asked)
-    found = dict(zip(names, map(_find_bound, asked), strict=True))
-    for name, bound in found.items():
-        if reason := bound.refuses(problem):
+    found = by_name(kinds, {**BOUNDS, **RELAXATIONS})
+    for name, one in found.items():
+        found[name] = one if isinstance(one, Bound) else relaxation_bound(name, one)
+        if reason := found[name].refuses(problem):
             raise InputError(f"kinds: {name!r} {reason}.")
     return found
 
 
-def _find_bound(asked: Any) -> Bound:
-    if isinstance(asked, Bound):
-        return asked
-    if isinstance(asked, str) and check_choice("kinds", asked, {**BOUNDS, **RELAXATIONS}) in BOUNDS:
-        return BOUNDS[asked]
-    return relaxation_bound(asked)
+def by_name(kinds: Any, known: Mapping[str, Any]) -> dict[str, Any]:
+    """Bounds and relaxations, each once: a name in ``known``, a :class:`Bound`, or a relaxation.
+
+    Raises
+    ------
+    InputError
+        If one is none of these, and the message lists the names.
+    """
+
+    def find(one: Any) -> Any:
+        if isinstance(one, str):
+            return known[check_choice("kinds", one, known)]
+        return one if isinstance(one, Bound) else find_relaxation("kinds", one)
+
+    asked = each_once(kinds)
+    names = unique_names(name_of(one.run if isinstance(one, Bound) else one) for one in asked)
+    return dict(zip(names, map(find, asked), strict=True))

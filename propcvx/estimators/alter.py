@@ -210,12 +210,12 @@ class AlterPropSVM(BagClassifier):
         loss, weights = proportion_term(
             "proportion_loss", self.proportion_loss, self.C_p, self.bag_weights, bags
         )
+        C, bags = self.C * bags.mean_weight, replace(bags, mean_weight=1.0)
         if isinstance(bags, ClassBags):
-            return ClassPropSVM(bags, self.C, weights, check_class_loss(loss))
+            return ClassPropSVM(bags, C, weights, check_class_loss(loss))
         instance_loss = named("instance_loss", self.instance_loss, INSTANCE_LOSSES, "of")
         instance_loss = instance_loss.take(bags.rows).weighted(bags.weights)
-        C, relative = self.C * bags.mean_weight, replace(bags, mean_weight=1.0)
-        return PropSVM(relative, C, weights, loss, instance_loss)
+        return PropSVM(bags, C, weights, loss, instance_loss)
 
     def _descents(
         self, feature_map: FeatureMap, problem: Any, starts: list[Start], random: RandomState

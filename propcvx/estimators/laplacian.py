@@ -62,13 +62,10 @@ class LaplacianMeanMap(MeanMap):
         check_number("width", self.width, above=0.0)
         _, ill_posed = super()._class_means(features, bags, weights)
         p, means = bags.proportions, bags.means_of(features)
-        roots = np.sqrt(weights)
+        roots = np.diag(np.sqrt(weights))
         rough = np.sqrt(self.smoothness) * laplacian_root(similarities(means, self.width))
-        zero = np.zeros_like(rough)
-        design = np.block(
-            [[np.diag(roots * p), np.diag(roots * (1 - p))], [rough, zero], [zero, rough]]
-        )
-        wanted = np.vstack([roots[:, None] * means, np.zeros((2 * len(means), means.shape[1]))])
+        design = np.vstack([np.hstack([roots * p, roots * (1.0 - p)]), np.kron(np.eye(2), rough)])
+        wanted = np.vstack([roots @ means, np.zeros((2 * len(means), means.shape[1]))])
         found = np.linalg.lstsq(design, wanted)[0].reshape(2, *means.shape)
         counts = np.stack([p, 1.0 - p]) * bags.masses
         totals = counts.sum(axis=1, keepdims=True)

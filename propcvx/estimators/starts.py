@@ -127,8 +127,8 @@ class LabelingStart(Start):
     def check(self, bags: Bags) -> None:
         """See :class:`Start`."""
         super().check(bags)
-        labels, n = as_vector(self.labels), bags.n_instances
-        signs = labels is not None and len(labels) == n and np.isin(labels, (-1.0, 1.0)).all()
+        labels, n = as_vector(self.labels, bags.n_instances), bags.n_instances
+        signs = labels is not None and np.isin(labels, (-1.0, 1.0)).all()
         if isinstance(bags, ClassBags) or not signs:
             raise InputError(
                 f"init must be one of {list(STARTS)}, a start, several of them, an estimator of "

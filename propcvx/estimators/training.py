@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from math import fsum
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
@@ -154,20 +155,15 @@ def weighted(bags: AnyBags, sample_weight: Any) -> AnyBags:
     """
     if sample_weight is None:
         return bags
-    weights, n = as_vector(sample_weight), bags.n_instances
-    if (
-        weights is None
-        or len(weights) != n
-        or weights.min() < 0.0
-        or not 0.0 < weights.sum() < np.inf
-    ):
+    weights = as_vector(sample_weight, bags.n_instances)
+    if weights is None or weights.min() < 0.0 or not 0.0 < weights.sum() < np.inf:
         raise InputError(
-            f"sample_weight must be one finite number per instance, shape ({n},), none of them "
-            f"negative and not all zero, got {sample_weight!r}."
+            f"sample_weight must be one finite number per instance, shape ({bags.n_instances},), "
+            f"none of them negative and not all zero, got {sample_weight!r}."
         )
     if np.ptp(weights) == 0.0:
         return replace(bags, mean_weight=float(weights[0]))
-    mean = float(weights.mean())
+    mean = fsum(weights) / len(weights)  # whatever the order of the rows
     return replace(bags, weights=weights / mean, mean_weight=mean)
 
 
@@ -182,12 +178,8 @@ def bag_weights(weights: Any, bags: Bags) -> Array:
         if check_choice("bag_weights", weights, ("bag", "size")) == "size":
             return bags.sizes.astype(float)
         weights = np.ones(len(np.unique(bags.codes)))
-    given = bags.each("bag_weights", weights)
-    if given is None or (given <= 0).any():
-        raise InputError(
-            f"bag_weights must be 'bag', 'size', or one positive number per bag ({bags.n_bags}), "
-            f"got {weights!r}."
-        )
+    wanted = f"'bag', 'size', or one positive number per bag ({bags.n_bags})"
+    given = bags.each("bag_weights", weights, wanted, np.nextafter(0.0, 1.0), np.inf)
     _, code = np.unique(bags.codes, return_inverse=True)
     return np.asarray(given * (bags.sizes / np.bincount(code, bags.sizes)[code]))
 

@@ -17,7 +17,7 @@ from tqdm import tqdm
 
 from propcvx.arrays import Array
 from propcvx.bounds import BOUNDS, Bound, Event, Interval, LabelingProblem, SwapSearch
-from propcvx.checks import check_choice
+from propcvx.bounds.table import by_name
 from propcvx.errors import CrossedBoundsError, InputError, SolverError
 from propcvx.estimators import ConvPropSVM, certify
 from propcvx.history import StopReason
@@ -25,9 +25,8 @@ from propcvx.relaxation import RELAXATIONS, CuttingPlanes, MixedInteger, Relaxat
 from propcvx.relaxation.bounds import check_crossing, gap_between
 from propcvx.relaxation.oracles import ORACLES, SemidefiniteOracle
 from propcvx.relaxation.rounding import ROUNDINGS
-from propcvx.relaxation.table import BUILT_IN, TOL, each_once, find_relaxation, name_of, relax
+from propcvx.relaxation.table import BUILT_IN, TOL, each_once, relax
 from propcvx.targets import bag_target
-from propcvx.text import unique_names
 
 Row = dict[str, Any]
 
@@ -154,7 +153,10 @@ def compare_relaxations(
         )
     how = {"C": C, "time_limit": time_limit, "tol": tol, "random_state": random_state, **posed}
     rows: list[Row] = []
-    for name, kind in tqdm(find_kinds(kinds).items(), disable=not verbose, leave=False):
+    known = {**RELAXATIONS, **KINDS}
+    given = list(known) if isinstance(kinds, str) and kinds == "all" else each_once(kinds)
+    asked = by_name(["search", *given], known)
+    for name, kind in tqdm(asked.items(), disable=not verbose, leave=False):
         row = {"kind": name, **EMPTY}
         rows.append(row)
         try:
@@ -176,21 +178,6 @@ def compare_relaxations(
             _fail(row, error)
         row["best_upper"] = best
     return rows
-
-
-def find_kinds(kinds: Any) -> dict[str, Any]:
-    """Relaxations and bounds that were asked for, by name, each once, the search first."""
-    known = {**RELAXATIONS, **KINDS}
-    given = list(known) if isinstance(kinds, str) and kinds == "all" else kinds
-    asked = each_once(["search", *each_once(given)])
-    names = unique_names(name_of(one.run if isinstance(one, Bound) else one) for one in asked)
-    return {name: _find(one, known) for name, one in zip(names, asked, strict=True)}
-
-
-def _find(asked: Any, known: Mapping[str, Any]) -> Any:
-    if isinstance(asked, str):
-        return known[check_choice("kinds", asked, known)]
-    return asked if isinstance(asked, Bound) else find_relaxation("kinds", asked)
 
 
 def _ask(row: Row, kind: Any, X: Any, y: NDArray[np.void], how: Row) -> Array:
