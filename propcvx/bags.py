@@ -454,8 +454,8 @@ class Bags:
         more = f" and {len(wrong) - SHOWN} more" if len(wrong) > SHOWN else ""
         raise InfeasibleLabelingError(
             f"no labeling has the proportions of {what} within {within}: {listed}{more}. "
-            f"For all of them an epsilon of {rounded_up(least):g} suffices; epsilon='rounding' takes "
-            "the nearest counts."
+            f"For all of them an epsilon of {rounded_up(least):g} suffices; "
+            "epsilon='rounding' takes the nearest counts."
         )
 
 
