@@ -369,8 +369,8 @@ def test_scip_at_the_gap_it_was_asked_for_is_done():
 
 
 def test_libsvm_refuses_bounds_that_are_not_of_a_labeling(program):
-    y, upper = DATA[0].y, program.parameters["upper"].value
-    program.set(upper=upper * np.linspace(0.5, 1.0, len(y)))
+    lower = program.parameters["lower"].value
+    program.set(lower=lower - np.linspace(0.0, 1.0, len(lower)))
     with pytest.raises(UnsupportedSolverError, match="svm_dual_parameters"):
         solve(program, "libsvm")
     assert worst(solve(program, "clarabel").residuals) < 1e-6

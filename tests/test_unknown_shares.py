@@ -180,6 +180,7 @@ def test_large_margin_clustering_is_one_bag_of_all(seed, kernel, C):
     alter = AlterPropSVM(
         C,
         proportion_loss=constraint(epsilon),
+        n_init=3,
         polish="hops",
         random_state=0,
         solver_tol=1e-9,
