@@ -1,16 +1,13 @@
 """alter-pSVM with every pair of losses, on held-out bags; see losses.md."""
 
 from itertools import product
-from time import process_time
 
-import numpy as np
-from study import HERE, REAL, complete, labelled
+from study import HERE, REAL, complete, judged, labelled
 
 from propcvx import AlterPropSVM
 from propcvx.datasets import random_bags
 from propcvx.experiments.evaluation import Sample
 from propcvx.losses import INSTANCE_LOSSES, PROPORTION_LOSSES
-from propcvx.metrics import bag_error
 from propcvx.model_selection import BagKFold
 
 BAG_SIZES = (8, 32)
@@ -26,15 +23,8 @@ def measure(split, data, bag_size, instance_loss, proportion_loss):
     inside, outside = next(BagKFold(random_state=split).split(sample.X, sample.y))
     train, test = sample.take(inside), sample.take(outside)
     losses = {"instance_loss": instance_loss, "proportion_loss": proportion_loss}
-    start = process_time()
-    model = AlterPropSVM(n_init=N_INIT, random_state=split, **losses).fit(train.X, train.y)
-    seconds = process_time() - start
-    predicted = model.predict(test.X)
-    yield {
-        "accuracy": 100.0 * np.mean(predicted == test.labels),
-        "bag_error": bag_error(test.y, predicted),
-        "seconds": seconds,
-    }
+    model = AlterPropSVM(n_init=N_INIT, random_state=split, **losses)
+    yield judged(model, train.X, train.y, test.X, test.y, test.labels)
 
 
 if __name__ == "__main__":

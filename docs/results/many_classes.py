@@ -1,11 +1,10 @@
 """Methods for several classes on dna and satimage in bags; the rows are in many_classes.csv."""
 
 from itertools import product
-from time import process_time
 
 import numpy as np
 from sklearn.svm import LinearSVC
-from study import HERE, complete
+from study import HERE, complete, judged
 
 from propcvx import (
     AlterPropSVM,
@@ -13,7 +12,6 @@ from propcvx import (
     InvCal,
     MeanMap,
     RandomStart,
-    bag_error,
     bag_target,
     class_proportions_of,
     one_class_target,
@@ -60,18 +58,11 @@ def measure(split, data, bag_size, method):
     bags = random_bags(labels, bag_size, split)
     y = bag_target(bags, class_proportions_of(labels, bags))
     train, test = next(BagKFold(random_state=split).split(X, y))
-    start = process_time()
     if method == "LinearSVC, all labels":
-        model = LinearSVC(random_state=split, max_iter=20000).fit(X[train], labels[train])
+        model, target = LinearSVC(random_state=split, max_iter=20000), labels
     else:
-        model = METHODS[method](split).fit(X[train], y[train])
-    seconds = process_time() - start
-    predicted = model.predict(X[test])
-    yield {
-        "accuracy": 100.0 * np.mean(predicted == labels[test]),
-        "bag_error": bag_error(y[test], predicted),
-        "seconds": seconds,
-    }
+        model, target = METHODS[method](split), y
+    yield judged(model, X[train], target[train], X[test], y[test], labels[test])
 
 
 if __name__ == "__main__":

@@ -1,16 +1,14 @@
 """Accuracy on held-out bags against noise in the proportions; see noise.md."""
 
 from itertools import product
-from time import process_time
 
 import numpy as np
 from sklearn.base import clone
-from study import HERE, REAL, complete, labelled
+from study import HERE, REAL, complete, judged, labelled
 
 from propcvx import AlterPropSVM, ConvPropSVM, InvCal, MeanMap, bag_target
 from propcvx.experiments.evaluation import Sample
 from propcvx.losses import epsilon_insensitive
-from propcvx.metrics import bag_error
 from propcvx.model_selection import BagKFold
 
 BAG_SIZES = (8, 32)
@@ -92,15 +90,8 @@ def measure(split, data, bag_size, noise, method):
     sample = Sample.in_bags(X[rows.ravel()], labels[rows.ravel()], index)
     inside, outside = next(BagKFold(random_state=split).split(sample.X, sample.y))
     test, noisy = sample.take(outside), bag_target(index, given)
-    start = process_time()
-    model = clone(METHODS[method]).fit(sample.X[inside], noisy[inside])
-    seconds = process_time() - start
-    predicted = model.predict(test.X)
-    yield {
-        "accuracy": 100.0 * np.mean(predicted == test.labels),
-        "bag_error": bag_error(test.y, predicted),
-        "seconds": seconds,
-    }
+    fitted_to = sample.X[inside], noisy[inside]
+    yield judged(clone(METHODS[method]), *fitted_to, test.X, test.y, test.labels)
 
 
 if __name__ == "__main__":

@@ -2,6 +2,7 @@
 
 import warnings
 from pathlib import Path
+from time import process_time
 
 import numpy as np
 import pandas as pd
@@ -9,6 +10,7 @@ from scipy.stats import norm
 from sklearn.preprocessing import minmax_scale
 from tqdm import tqdm
 
+from propcvx import bag_error
 from propcvx.datasets import load_real
 from propcvx.datasets.real import LabeledData
 
@@ -38,6 +40,19 @@ def complete(path, cells, measure):
             rows.to_csv(path, mode="a", header=new, index=False, float_format="%.6g")
     asked = pd.DataFrame(cells)
     return pd.read_csv(path).merge(asked, on=names)
+
+
+def judged(model, X, y, X_test, y_test, labels):
+    """Accuracy in percent and bag error on a test set, and seconds of processor time of the fit."""
+    start = process_time()
+    model.fit(X, y)
+    seconds = process_time() - start
+    predicted = model.predict(X_test)
+    return {
+        "accuracy": 100.0 * np.mean(predicted == labels),
+        "bag_error": bag_error(y_test, predicted),
+        "seconds": seconds,
+    }
 
 
 def labelled(name):
