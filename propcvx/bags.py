@@ -98,18 +98,12 @@ class Bags:
                 f"{getattr(y, 'dtype', type(y).__name__)}; make one with propcvx.bag_target."
             )
         y = two_classes(y) if is_class_target(y) else y
-        if y.ndim != 1 or len(y) == 0:
-            raise InputError(f"y must be a non-empty vector of instances, got shape {y.shape}.")
-        if y["bag"].ndim > 1:
+        if y.ndim == 1 and y.dtype["bag"].shape:
             from propcvx.crossing import CrossingBags  # a kind of Bags, so not at the top
 
             return CrossingBags.from_target(y)
-        codes, first, index = np.unique(y["bag"], return_index=True, return_inverse=True)
-        labels = known_labels(y["label"], len(y))
-        sizes = y["size"][first]
-        ids = y.dtype.metadata["ids"] if y.dtype.metadata else None
-        whole, rows = np.bincount(index) == sizes, np.arange(len(y))
-        bags = cls(index, y["proportion"][first], labels, whole, codes, rows, ids)
+        fields, sizes = fields_of(y)
+        bags = cls(**{**fields, "labels": known_labels(y["label"], len(y))})
         _check_proportions(bags, y["proportion"])
         warn_if_cut(bags, sizes)
         _check_known(bags)
@@ -520,6 +514,24 @@ def rounded_up(value: float) -> float:
     """The next number of four digits."""
     unit = 10.0 ** (3 - np.floor(np.log10(value)))
     return float(np.ceil(value * unit) / unit)
+
+
+def fields_of(y: NDArray[np.void]) -> tuple[dict[str, Any], NDArray[np.int64]]:
+    """The fields of :class:`Bags` as a target of one grouping has them; the sizes of whole bags."""
+    if y.ndim != 1 or len(y) == 0:
+        raise InputError(f"y must be a non-empty vector of instances, got shape {y.shape}.")
+    codes, first, index = np.unique(y["bag"], return_index=True, return_inverse=True)
+    sizes = y["size"][first]
+    fields = {
+        "index": index,
+        "proportions": y["proportion"][first],
+        "labels": y["label"],
+        "whole": np.bincount(index) == sizes,
+        "codes": codes,
+        "rows": np.arange(len(y)),
+        "ids": y.dtype.metadata["ids"] if y.dtype.metadata else None,
+    }
+    return fields, sizes
 
 
 def _check_proportions(bags: Bags, of_instances: Array) -> None:

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from propcvx.arrays import Array, Indices
-from propcvx.bags import Bags, warn_if_cut
+from propcvx.bags import Bags, fields_of, warn_if_cut
 from propcvx.class_targets import UNIT_SUM, against_rest, classes_of
 from propcvx.errors import InputError
 
@@ -37,14 +37,8 @@ class ClassBags(Bags):
     @classmethod
     def from_target(cls, y: NDArray[np.void]) -> ClassBags:
         """Read a bag target that was made from a table, or a slice of one."""
-        if y.ndim != 1 or len(y) == 0:
-            raise InputError(f"y must be a non-empty vector of instances, got shape {y.shape}.")
-        codes, first, index = np.unique(y["bag"], return_index=True, return_inverse=True)
-        shares, sizes = y["proportion"][first], y["size"][first]
-        whole, rows = np.bincount(index) == sizes, np.arange(len(y))
-        ids = y.dtype.metadata["ids"] if y.dtype.metadata else None
-        own = index, shares, y["label"], whole, codes, rows, ids
-        bags = cls(*own, columns=np.arange(shares.shape[1]))
+        fields, sizes = fields_of(y)
+        bags = cls(**fields, columns=np.arange(*y.dtype["proportion"].shape))
         _check(bags, y)
         warn_if_cut(bags, sizes)
         return bags

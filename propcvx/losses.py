@@ -327,12 +327,12 @@ class ProportionLoss:
         bags : Bags
         weights : array of shape (n_bags,)
         """
-        found = []
-        for k, (low, high) in enumerate(zip(*self.allowed(bags), strict=True)):
-            counts = np.arange(bags.sizes[k] + 1)
-            finite = (low <= counts) & (counts <= high)
-            found.append(np.where(finite, weights[k] * self.of_counts(bags, counts, k), np.inf))
-        return tuple(found)
+        lower, upper = self.allowed(bags)
+        bag = np.repeat(np.arange(bags.n_bags), bags.sizes + 1)
+        counts = np.concatenate([np.arange(size + 1) for size in bags.sizes])
+        finite = (lower[bag] <= counts) & (counts <= upper[bag])
+        losses = np.where(finite, weights[bag] * self.of_counts(bags, counts, bag), np.inf)
+        return tuple(np.split(losses, np.cumsum(bags.sizes + 1)[:-1]))
 
     def total(self, bags: Bags, weights: Array, labeling: Array) -> float:
         """The weighted sum of the losses of a labeling."""

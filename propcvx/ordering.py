@@ -40,9 +40,8 @@ def in_canonical_order(bags: Bags, X: Any, *, precomputed: bool = False) -> Bags
     equal ones by their known labels and their weights.  Bags that are equal in all of these can be
     exchanged without anything being changed, and so can such instances.  Where bags cross, they
     also go by the other bags of their instances, and those of all groupings are one sequence.
-    Positives and negatives
-    are exchanged where there are more positives, and where there are as many and the exchanged bags
-    come first.
+    Positives and negatives are exchanged where there are more positives, and where there are as
+    many and the exchanged bags come first.
 
     Parameters
     ----------

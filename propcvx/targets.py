@@ -289,8 +289,8 @@ def _encode_ids(bags: Any, keyed: bool) -> tuple[list[Hashable], Indices]:
         several = [member for member in members if not isinstance(member, Hashable)]
         if several:
             raise InputError(
-                f"bags must have one bag id for each instance, got {several[0]!r}; an instance is "
-                "in one bag: bags do not overlap, and are not lists of their instances."
+                f"bags must have one bag id for each instance, got {several[0]!r}; bags are not "
+                "lists of their instances, and bags that cross are a list of groupings."
             )
         distinct = list(dict.fromkeys(members))
     except TypeError as error:

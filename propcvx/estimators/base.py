@@ -164,10 +164,7 @@ class BagClassifier(ClassifierMixin, BaseEstimator):
         bias: Any = np.array([end.bias for end in ends])
         predicted = (feature_map.features @ weights + bias).argmax(axis=1) + 1
         labeling = np.where(bags.labels > 0, bags.labels, predicted)
-        objective, ill_posed = (
-            sum(end.objective for end in ends),
-            any(end.ill_posed for end in ends),
-        )
+        objective = sum(end.objective for end in ends)
         history = History([record for end in ends for record in end.history], ends[-1].stop_reason)
         ill_posed = any(end.ill_posed for end in ends)
         return Fitted(labeling, weights, bias, objective, history, ill_posed=ill_posed)
