@@ -9,7 +9,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 INSTALL ?= $(BIN)/uv pip install --compile-bytecode --python $(BIN)/python
 
-.PHONY: demo test bench lint types contracts docs pages clean
+.PHONY: demo test bench lint types contracts docs pages dist clean
 .NOTPARALLEL:
 
 demo: $(VENV)/package
@@ -45,8 +45,12 @@ docs: $(VENV)/with-solvers,exact,docs
 pages: docs $(VENV)/with-solvers,exact,docs,pages
 	$(BIN)/pytest -n auto -m "pages and not slow" tests/test_pages.py
 
+# What a release publishes, in dist/, and the tests on it, installed by itself.
+dist: $(VENV)/with-dist
+	.ci/dist -n auto --dist worksteal
+
 clean:
-	rm -rf $(VENV) build docs/generated docs/notebooks *.egg-info
+	rm -rf $(VENV) build dist docs/generated docs/notebooks *.egg-info
 	rm -rf .coverage* .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache
 	find propcvx tests docs -name __pycache__ -prune -exec rm -rf {} +
 
