@@ -9,7 +9,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 INSTALL ?= $(BIN)/uv pip install --compile-bytecode --python $(BIN)/python
 
-.PHONY: demo test bench lint types contracts docs pages dist clean
+.PHONY: demo test bench lint types contracts docs pages student slides dist clean
 .NOTPARALLEL:
 
 demo: $(VENV)/package
@@ -44,6 +44,14 @@ docs: $(VENV)/with-solvers,exact,docs
 # The documentation in a browser; skipped, saying so, where there is none.
 pages: docs $(VENV)/with-solvers,exact,docs,pages
 	$(BIN)/pytest -n auto -m "pages and not slow" tests/test_pages.py
+
+# The notebooks without solutions, with cells that check an answer.
+student:
+	$(PYTHON) docs/student.py build/student
+
+# Slides of two lectures, which need no network to be shown.
+slides: $(VENV)/with-solvers,exact,docs,slides
+	$(BIN)/python docs/slides.py build/slides
 
 # What a release publishes, in dist/, and the tests on it, installed by itself.
 dist: $(VENV)/with-dist

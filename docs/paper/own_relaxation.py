@@ -21,7 +21,7 @@ class LargestSingularValue:
         alpha = cp.Variable((n, 1), nonneg=True, name="alpha")
         longest = cp.sigma_max(cp.multiply(alpha, features))  # ||F'(y o alpha)|| <= sqrt(n) longest
         value = cp.sum(alpha) - 0.5 * n * cp.square(longest)
-        program = Program(cp.Problem(cp.Maximize(value), [alpha <= C]))
+        program = Program(cp.Problem(cp.Maximize(value), [alpha <= np.reshape(C, (-1, 1))]))
         end = solve(program, solver, tol=tol, residuals=False, quiet=True, **(options or {}))
         found = np.clip(end.variables["alpha"][:, 0], 0.0, C)  # any alpha in the box proves a bound
         u, s, _ = np.linalg.svd(found[:, None] * features, full_matrices=False)
