@@ -41,12 +41,6 @@ TO_BOUNDARY = 0.99
 JITTER = 1e-15
 """Added to the diagonal of the equations, in units in which it is one."""
 
-NEAR = 0.1
-"""What the products of a and s start from, relative to the mean loss where the plane starts."""
-
-STEPS = 5
-"""Of Newton's method for the slack that is common to an instance's classes."""
-
 MOST = 2**22
 """So many products of two features, over all rows, are kept; with more they are computed anew."""
 
@@ -136,18 +130,15 @@ class NewtonStep:
 def run_crammer_singer(program: Program, options: Mapping[str, Any], warm: Any) -> Answer:
     """Solve ``crammer_singer`` to a relative duality gap of ``options["tol"]``.
 
-    It starts from the plane that ``warm`` is, on the central path of the problem with that plane.
-    Where the gap is not reached the status is ``"user_limit"``.
+    Where that is not reached the status is ``"user_limit"``.
     """
     start, values = perf_counter(), program.values
     structure: Any = program.structure
     Y, C, tol = values["Y"], float(values["C"]), options["tol"]
     rows = np.column_stack([structure.features, np.ones(len(Y))])
     curvature = np.append(np.full(rows.shape[1] - 1, 2.0 / C), 0.0)
-    plane = np.zeros((rows.shape[1], Y.shape[1])) if warm is None else warm
-    a, s = _central(
-        rows @ plane + 1.0 - Y, Y, 0.5 * float(curvature @ np.square(plane).sum(axis=1))
-    )
+    plane = np.zeros((rows.shape[1], Y.shape[1]))
+    a, s = np.full(Y.shape, 1.0 / Y.shape[1]), 1.0 + Y
     products = Products(rows)
     best: Any = np.inf, None
     for steps in count():
@@ -181,19 +172,7 @@ def run_crammer_singer(program: Program, options: Mapping[str, Any], warm: Any) 
         solve_seconds=perf_counter() - start,
         iterations=steps,
         gap=gap,
-        warm=np.vstack([W, b]),
     )
-
-
-def _central(margins: Array, Y: Array, norm: float) -> tuple[Array, Array]:
-    """A feasible s with the margins, and the a whose rows sum to one, with equal products."""
-    depth = margins.max(axis=1, keepdims=True) - margins
-    product = NEAR * (norm + float(np.sum(Y * depth))) / len(Y)
-    s = depth + product
-    for _ in range(STEPS):
-        total = product * np.sum(1.0 / s, axis=1, keepdims=True)
-        s = s + (total - 1.0) / (product * np.sum(1.0 / s**2, axis=1, keepdims=True))
-    return product / s, s
 
 
 def _length(a: Array, da: Array, s: Array, ds: Array) -> float:
