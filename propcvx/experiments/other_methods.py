@@ -266,7 +266,9 @@ class LLPLearnNetwork(ClassifierMixin, BaseEstimator):
     def fit(self, X: Array, y: NDArray[np.void]) -> LLPLearnNetwork:
         """Fit to bags with known shares of several classes, as :meth:`LLPLearn.fit` to two."""
         self.classes_ = classes_of(y)
-        self.layers_ = _layers(self.get_params(), np.float32(X), ClassBags.from_target(y))
+        self.layers_ = _layers(
+            self.get_params(), np.asarray(X, np.float32), ClassBags.from_target(y)
+        )
         return self
 
     def predict(self, X: Array) -> NDArray[Any]:
@@ -277,7 +279,7 @@ class LLPLearnNetwork(ClassifierMixin, BaseEstimator):
         return self.classes_[np.argmax(X @ weights.T + biases, axis=1)]
 
 
-def _layers(parameters: dict[str, Any], X: Array, bags: Bags) -> list[tuple[Array, Array]]:
+def _layers(parameters: dict[str, Any], X: NDArray[Any], bags: Bags) -> list[tuple[Array, Array]]:
     """What llp-learn finds, as the layers of a network; a hyperplane is one layer."""
     data = io.BytesIO()
     np.savez(data, X=X, bags=bags.index, proportions=bags.proportions)
