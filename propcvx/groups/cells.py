@@ -149,8 +149,8 @@ def read_groups(groups: Any, X: Any, n_instances: int) -> tuple[Any, Indices]:
             )
         series = Series(column).reset_index(drop=True)
         if series.isna().any():
-            missing = int(series.isna().argmax())
-            raise InputError(f"groups must not be missing, got {series[missing]} at row {missing}.")
+            row = int(series.isna().argmax())
+            raise InputError(f"groups must not be missing, got {series[row]} at row {row}.")
         empty = _without_instance(series)
         if empty:
             raise InputError(f"groups must have an instance each, got none of {empty} in {name!r}.")
@@ -162,7 +162,7 @@ def read_groups(groups: Any, X: Any, n_instances: int) -> tuple[Any, Indices]:
     else:
         index = Index(*read.values(), name=next(iter(read)))
     code, names = index.factorize(sort=True)
-    return names, code
+    return names.rename(list(read) if len(read) > 1 else index.name), code
 
 
 def _name_of(groups: Any) -> Any:

@@ -60,7 +60,7 @@ class GroupShares(Readable):
         return str(self.groups.to_string(formatters=dict.fromkeys(shares, "{:.1%}".format)))
 
 
-@needing("notebooks", "group_shares")
+@needing("groups", "group_shares")
 def group_shares(
     y: NDArray[Any],
     groups: Any,
@@ -168,12 +168,19 @@ def group_shares(
         columns |= _ends("low", "high", _intervals(cells, np.clip(counts, *sharp[1]), level))
     if delta is not None:
         check_number("delta", delta, least=0.0)
+        if X is None:
+            raise InputError("X must be given for delta, got None.")
         options = {"epsilon": epsilon, "verbose": verbose, **(certify_options or {})}
         columns |= _ends(
             "certified_least", "certified_most", _near(cells, X, y, sharp, delta, options)
         )
     if truth is not None:
-        positive = (known_labels(truth, len(y)) > 0).astype(float)
+        true = known_labels(truth, len(y))
+        if not true.all():
+            raise InputError(
+                f"truth must be -1 or +1 of every instance, got {(true == 0).sum()} zeros."
+            )
+        positive = (true > 0).astype(float)
         columns["truth"] = cells.of_groups @ positive, cells.of_cells @ positive
     sizes = cells.of_groups.sum(axis=1), cells.of_cells.sum(axis=1)
     return GroupShares(*_tables(cells, sizes, columns))
