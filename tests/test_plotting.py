@@ -20,7 +20,7 @@ from matplotlib.testing.compare import compare_images
 from PIL import Image
 from sklearn.svm import SVC
 
-from propcvx import bag_target, plotting
+from propcvx import MeanMap, bag_target, group_shares, plotting
 from propcvx.alternating.algorithm import Iterate
 from propcvx.alternating.problem import Separator
 from propcvx.bounds.interval import NodeRecord
@@ -72,6 +72,19 @@ MODELS = [
     SimpleNamespace(coef_=np.array([[c, 1 - c**0.5]]), get_params=lambda c=c: {"C": c})
     for c in (1.0, 0.01, 0.1)
 ]
+TWO_GROUPS, FOUR_GROUPS = (
+    group_shares(
+        Y,
+        groups,
+        LABELLED,
+        X,
+        truth=LABELLED.labeling_,
+        n_resamples=20,
+        delta=0.02,
+        certify_options={"C": 0.05},
+    )
+    for groups in (X[:, 1] > 0, np.arange(24) % 4)
+)
 PLAIN = fitted((3.0, None), (2.0, None), (1.5, None))
 ANNEALED = fitted((0.1, 0.01), (0.5, 0.1), (2.0, 1.0))
 PICTURES = {
@@ -84,6 +97,9 @@ PICTURES = {
     "annealing_frame": lambda ax: plotting.annealing_frame(iterate(2, 0.01), X, ax),
     "regularisation_path_repeated": lambda ax: plotting.regularisation_path(PATH, "C", ax),
     "tree": lambda ax: plotting.tree(SimpleNamespace(nodes=NODES, upper=2.0), ax),
+    "tomography": lambda ax: plotting.tomography(TWO_GROUPS, ax),
+    "group_ranges": lambda ax: plotting.group_ranges(FOUR_GROUPS, ax),
+    "estimates_and_truth": lambda ax: plotting.estimates_and_truth(FOUR_GROUPS, ax),
     "labelings": lambda ax: plotting.labelings(MIXTURE, ax),
 }
 
