@@ -19,7 +19,7 @@ BALLOTS = 6400
 """How many ballots are in bags."""
 
 BAGS = ("boxes", "places")
-"""Random boxes of 128 ballots; or ballots of one district, one day, and equal votes in two contests."""
+"""Random boxes of 128 ballots; or those of one district and day with equal votes in two contests."""
 
 RESAMPLES, LEVEL = 40, 0.9
 

@@ -57,7 +57,7 @@ def tomography(result: GroupShares, ax: Axes | None = None) -> Axes:
     ax.set(xlabel=labels[0], ylabel=labels[1], xlim=(-0.03, 1.03), ylim=(-0.03, 1.03))
     ax.set_aspect("equal")
     if "estimate" in first or "truth" in first:
-        ax.legend(frameon=False, loc="upper left", bbox_to_anchor=(1.0, 1.0))
+        ax.legend()
     return ax
 
 

@@ -212,7 +212,7 @@ def group_count(
         "fewest": t >= cp.Constant(fewest, name="f"),
         "most": t <= cp.Constant(most, name="n"),
     }
-    return build("group_count", "eq:convex_1", cp.Minimize(inside @ t), constraints)
+    return build("group_count", "", cp.Minimize(inside @ t), constraints)
 
 
 def gaps_of_proportions(z: cp.Variable, bags: Bags) -> cp.Expression:

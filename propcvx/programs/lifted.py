@@ -390,7 +390,7 @@ def near_best_count(
     count = sum(m @ mixtures.variables[f"mu_{k}"] for k, m in enumerate(counts))
     near = mixtures.problem.objective.expr <= most
     constraints = {**mixtures.constraints, "near": near}
-    return build("near_best_count", "eq:convex_1", cp.Minimize(count), constraints)
+    return build("near_best_count", "", cp.Minimize(count), constraints)
 
 
 def mixture(lifted: Array) -> tuple[Array, Array]:
