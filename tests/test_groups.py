@@ -5,7 +5,6 @@ from unittest.mock import patch
 import numpy as np
 import pandas as pd
 import pytest
-import scipy.sparse as sp
 from joblib import parallel_config
 from scipy.special import logit
 from sklearn.pipeline import make_pipeline
@@ -17,7 +16,7 @@ from propcvx.bounds import Bound, LabelingProblem, branch_and_bound
 from propcvx.bounds.near_best import NearBest
 from propcvx.errors import FailedBoundWarning, InputError, PropCVXWarning
 from propcvx.groups import estimates
-from propcvx.groups.cells import Cells, _proved
+from propcvx.groups.cells import Cells
 from propcvx.groups.estimates import moved
 from propcvx.labelings import FeasibleLabelings
 from propcvx.programs import near_best_count
@@ -52,12 +51,11 @@ def test_bounds_are_those_of_a_list_and_of_the_linear_program(seed, epsilon):
     cells = Cells.of(code, None, bags)
     feasible = FeasibleLabelings.of(bags, epsilon)
     listed = all_labelings(feasible)
-    for table, sets in ((shares.groups, cells.of_groups), (shares.cells, cells.of_cells)):
-        least, most = counts_in(sets, listed)
-        np.testing.assert_allclose(table.least * table.n, least, atol=1e-9)
-        np.testing.assert_allclose(table.most * table.n, most, atol=1e-9)
-        program, sort = cells._program(feasible.lower, feasible.upper)
-        np.testing.assert_array_equal(_proved(program, sort, sets), [least, most])
+    least, most = counts_in(cells.sets, listed)
+    table = pd.concat([shares.groups, shares.cells])
+    np.testing.assert_allclose(table.least * table.n, least, atol=1e-9)
+    np.testing.assert_allclose(table.most * table.n, most, atol=1e-9)
+    np.testing.assert_array_equal(cells.proved(feasible.lower, feasible.upper), [least, most])
 
 
 def crossing(seed, n_groupings, n=8):
@@ -79,23 +77,22 @@ def test_bounds_of_crossing_bags_are_sharp_with_two_groupings_and_hold_with_thre
     feasible = [one for one in every if (bags.positives_of(one) == bags.count_range()[0]).all()]
     shares = group_shares(y, code, truth=labels)
     cells = Cells.of(code, None, bags)
-    for table, sets in ((shares.groups, cells.of_groups), (shares.cells, cells.of_cells)):
-        least, most = counts_in(sets, feasible)
-        assert (table.least * table.n <= least + 1e-9).all()
-        assert (table.most * table.n >= most - 1e-9).all()
-        if n_groupings == 2:
-            np.testing.assert_allclose(table.least * table.n, least, atol=1e-9)
-            np.testing.assert_allclose(table.most * table.n, most, atol=1e-9)
+    least, most = counts_in(cells.sets, feasible)
+    table = pd.concat([shares.groups, shares.cells])
+    assert (table.least * table.n <= least + 1e-9).all()
+    assert (table.most * table.n >= most - 1e-9).all()
+    if n_groupings == 2:
+        np.testing.assert_allclose(table.least * table.n, least, atol=1e-9)
+        np.testing.assert_allclose(table.most * table.n, most, atol=1e-9)
 
 
 def test_bounds_of_a_linear_program_hold_at_any_accuracy():
     _, y = crossing(0, 2)
     cells = Cells.of(in_groups(0, 8, 2), None, Bags.from_target(y))
-    program, sort = cells._program(*cells.bags.count_range())
-    exact = _proved(program, sort, cells.of_cells)
+    exact = cells.proved(*cells.bags.count_range())
     loose = lambda program, **how: solve(program, "scs", tol=0.3, residuals=False, quiet=True)  # noqa: E731
     with patch("propcvx.groups.cells.solve", loose):
-        least, most = _proved(program, sort, cells.of_cells)
+        least, most = cells.proved(*cells.bags.count_range())
     assert (least <= exact[0]).all()
     assert (most >= exact[1]).all()
 
@@ -256,7 +253,7 @@ def near_best(problem, delta, C, epsilon, C_p=None, **how):
     """Ranges of two groups and their cells, and the sets that they are of."""
     code = (problem.X[:, 0] > 0).astype(int)
     cells = Cells.of(code, None, problem.bags)
-    near = NearBest(sp.csr_array(sp.vstack([cells.of_groups, cells.of_cells])), delta)
+    near = NearBest(cells.sets, delta)
     options = {"C": C, "epsilon": epsilon, "C_p": C_p, "kinds": [Bound(near.run)], **how}
     return near, certify(problem.X, problem.y, **options)
 
@@ -395,7 +392,7 @@ UNUSED = pd.Categorical(CODE, categories=[0, 1, 2])
         ({"groups": CODE[:3]}, r"each of the 8 instances, got shape \(3,\)"),
         ({"groups": np.zeros((8, 2, 2))}, r"each of the 8 instances, got shape"),
         ({"groups": {}}, "must have a column, got none"),
-        ({"groups": [None, *CODE[1:]]}, "groups must not be missing, got nan at row 0"),
+        ({"groups": [None, *CODE[1:]]}, r"groups must not be missing, got \[nan\] at row 0"),
         ({"groups": UNUSED}, r"an instance each, got none of \[2\]"),
         ({"groups": np.zeros(8, bool)}, r"an instance each, got none of \[True\]"),
         ({"groups": lambda X: X[:, 0] > 0}, "X must be given, got None"),
@@ -412,7 +409,8 @@ UNUSED = pd.Categorical(CODE, categories=[0, 1, 2])
         ({"labels": MODEL, "X": PROBLEM.X, "n_resamples": 20, "level": 1.0}, "level must be"),
         ({"delta": -1.0, "X": PROBLEM.X}, "delta must be"),
         ({"delta": 0.1}, "X must be given for delta, got None"),
-        ({"truth": [1, -1]}, "labels must have one entry per instance"),
+        ({"truth": np.zeros(8)}, "truth must be -1 or .1 everywhere, got 8 zeros"),
+        ({"truth": [1, -1]}, "truth: labels must have one entry per instance"),
         ({"y": PROBLEM.labels}, "y must be a bag target, got ndarray"),
     ],
 )

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -141,19 +140,21 @@ def resampled(
     cells: Cells,
     feasible: FeasibleLabelings,
     n_resamples: int,
+    *,
     random_state: Any,
     n_jobs: int | None,
     verbose: bool,
 ) -> Array:
-    """Counts of positives in the cells with bags drawn with replacement, and labels drawn.
+    """Counts of positives with bags drawn with replacement, and labels drawn.
 
     Each time the classifier is fitted to as many bags as there are, drawn with replacement, its
     probabilities for all instances are moved to the shares, and a label is drawn for each.
 
     Returns
     -------
-    counts : array of shape (n_done, n_cells)
-        Less than ``n_resamples`` after an interruption by Ctrl-C, with a warning.
+    counts : array of shape (n_done, n_groups + n_cells)
+        Of groups and cells, inside their bounds.  Fewer than ``n_resamples`` after an interruption
+        by Ctrl-C, with a warning.
     """
     cells.bags.require_partition("n_resamples")
     if not hasattr(classifier, "predict_proba"):
@@ -163,44 +164,38 @@ def resampled(
         )
     bags = in_canonical_order(cells.bags, X)
     seeds = check_random_state(random_state).randint(2**31, size=n_resamples)
-    found: list[Array] = []
+    found = [np.empty((0, len(cells.bag)))]
     each = Parallel(n_jobs, return_as="generator")(
-        delayed(_resample)(seed, classifier, X, y, bags, cells.of_cells, feasible) for seed in seeds
+        delayed(_resample)(RandomState(seed), classifier, X, y, bags, cells, feasible)
+        for seed in seeds
     )
     try:
         found.extend(tqdm(each, desc="resamples", total=n_resamples, disable=not verbose))
     except KeyboardInterrupt:
-        warn(f"interrupted: intervals are from {len(found)} resamples.", PropCVXWarning)
-    return np.array(found).reshape(-1, len(cells.bag))
+        warn(f"interrupted: intervals are from {len(found) - 1} resamples.", PropCVXWarning)
+    least, most = cells.sharp(feasible.lower, feasible.upper)
+    inside = slice(len(cells.names), None)
+    return cells.with_groups(np.clip(np.vstack(found), least[inside], most[inside]))
 
 
 def _resample(
-    seed: int,
+    random: RandomState,
     classifier: Any,
     X: Any,
     y: NDArray[np.void],
     bags: Bags,
-    of_cells: Any,
+    cells: Cells,
     feasible: FeasibleLabelings,
 ) -> Array:
     """Counts in the cells from one draw; ``bags`` are in an order that the data determine."""
-    random = RandomState(seed)
-    drawn = random.randint(bags.n_bags, size=bags.n_bags)
-    rows, ids, shares = _drawn(y, bags, drawn)
+    drawn = [bags.rows[bags.members[bag]] for bag in random.randint(bags.n_bags, size=bags.n_bags)]
+    rows, ids = np.concatenate(drawn), np.repeat(np.arange(len(drawn)), list(map(len, drawn)))
+    shares = [y["proportion"][inside[0]] for inside in drawn]
+    known = [None if np.isnan(share) else float(share) for share in shares]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", PropCVXWarning)
-        fitted = clone(classifier).fit(X[rows], bag_target(ids, shares, y["label"][rows]))
+        fitted = clone(classifier).fit(X[rows], bag_target(ids, known, y["label"][rows]))
         positive = moved(fitted.predict_proba(X)[:, 1], y, feasible)
     chance = random.uniform(size=bags.n_instances)[bags.places]
     label = chance < positive if bags.sign > 0 else chance >= 1.0 - positive
-    return np.asarray(of_cells @ label)
-
-
-def _drawn(
-    y: NDArray[np.void], bags: Bags, drawn: Indices
-) -> tuple[Indices, Indices, Sequence[float | None]]:
-    """The rows of drawn bags, each a bag of its own, and their shares."""
-    inside = [bags.rows[bags.members[bag]] for bag in drawn]
-    shares = [float(y["proportion"][rows[0]]) for rows in inside]
-    known = [None if np.isnan(share) else share for share in shares]
-    return np.concatenate(inside), np.repeat(np.arange(len(drawn)), list(map(len, inside))), known
+    return np.asarray(cells.of_cells @ label)[None]

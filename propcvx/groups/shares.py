@@ -10,7 +10,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from propcvx.arrays import Array
+from propcvx.arrays import Array, Signs
 from propcvx.bags import Bags
 from propcvx.bounds import Bound
 from propcvx.bounds.near_best import NearBest
@@ -25,8 +25,6 @@ from propcvx.text import Readable
 
 if TYPE_CHECKING:
     from pandas import DataFrame
-
-Pair = tuple[Array, Array]
 
 
 @dataclass(frozen=True, eq=False)
@@ -151,94 +149,69 @@ def group_shares(
     """
     if not is_bag_target(y):
         raise InputError(f"y must be a bag target, got {type(y).__name__}; see propcvx.bag_target.")
-    bags = Bags.from_target(y)
-    cells = Cells.of(groups, X, bags)
-    feasible = FeasibleLabelings.of(bags, epsilon)
-    sharp = cells.sharp(feasible.lower, feasible.upper)
-    columns: dict[str, tuple[Array, Array]] = _ends("least", "most", sharp)
+    cells = Cells.of(groups, X, Bags.from_target(y))
+    feasible, sets = FeasibleLabelings.of(cells.bags, epsilon), cells.sets
+    bounds = cells.sharp(feasible.lower, feasible.upper)
+    columns: dict[str, Any] = dict(zip(("least", "most"), bounds, strict=True))
     if labels is not None:
-        positive = expected(labels, X, y, feasible)
-        columns["estimate"] = cells.of_groups @ positive, cells.of_cells @ positive
+        columns["estimate"] = sets @ expected(labels, X, y, feasible)
     if n_resamples:
         check_count("n_resamples", n_resamples, least=FEW)
         check_number("level", level, above=0.0, most=np.nextafter(1.0, 0.0))
-        counts = resampled(
-            labels, X, y, cells, feasible, n_resamples, random_state, n_jobs, verbose
+        how = {"random_state": random_state, "n_jobs": n_jobs, "verbose": verbose}
+        counts = resampled(labels, X, y, cells, feasible, n_resamples, **how)
+        ends = (1.0 - level) / 2, (1.0 + level) / 2
+        columns["low"], columns["high"] = (
+            np.quantile(counts, ends, axis=0) if len(counts) >= FEW else [np.nan] * 2
         )
-        columns |= _ends("low", "high", _intervals(cells, np.clip(counts, *sharp[1]), level))
     if delta is not None:
-        check_number("delta", delta, least=0.0)
-        if X is None:
-            raise InputError("X must be given for delta, got None.")
         options = {"epsilon": epsilon, "verbose": verbose, **(certify_options or {})}
-        columns |= _ends(
-            "certified_least", "certified_most", _near(cells, X, y, sharp, delta, options)
-        )
+        columns |= _near(sets, X, y, bounds, check_number("delta", delta, least=0.0), options)
     if truth is not None:
-        true = known_labels(truth, len(y))
-        if not true.all():
-            raise InputError(
-                f"truth must be -1 or +1 of every instance, got {(true == 0).sum()} zeros."
-            )
-        positive = (true > 0).astype(float)
-        columns["truth"] = cells.of_groups @ positive, cells.of_cells @ positive
-    sizes = cells.of_groups.sum(axis=1), cells.of_cells.sum(axis=1)
-    return GroupShares(*_tables(cells, sizes, columns))
-
-
-def _ends(low: str, high: str, pairs: tuple[Pair, ...]) -> dict[str, Pair]:
-    """Two columns of both tables, from the ends for the groups and those for the cells."""
-    of_groups, of_cells = pairs
-    return {low: (of_groups[0], of_cells[0]), high: (of_groups[1], of_cells[1])}
-
-
-def _intervals(cells: Cells, counts: Array, level: float) -> tuple[Pair, ...]:
-    """Quantiles of the counts of groups and of cells; NaN where there are too few."""
-    ends = [(1.0 - level) / 2, (1.0 + level) / 2]
-    each = cells.of_group(counts), counts
-    if len(counts) < FEW:
-        return tuple((np.full(one.shape[1], np.nan),) * 2 for one in each)
-    return tuple(tuple(np.quantile(one, ends, axis=0)) for one in each)
+        columns["truth"] = sets @ (_complete(truth, len(y)) > 0)
+    return GroupShares(*_tables(cells, columns))
 
 
 def _near(
-    cells: Cells,
+    sets: sp.csr_array,
     X: Any,
     y: NDArray[np.void],
-    sharp: tuple[Pair, ...],
+    bounds: tuple[Array, Array],
     delta: float,
     options: Mapping[str, Any],
-) -> tuple[Pair, ...]:
-    """The certified ranges of groups and cells, no wider than the bounds."""
-    near = NearBest(sp.csr_array(sp.vstack([cells.of_groups, cells.of_cells])), delta)
+) -> dict[str, Any]:
+    """Ends of the certified ranges of sets, no wider than the bounds."""
+    if X is None:
+        raise InputError("X must be given for delta, got None.")
+    near = NearBest(sets, delta)
     result = certify(X, y, **{**options, "kinds": [Bound(near.run)]})
     least, most = near.counts()
-    split = [len(cells.names)]
-    ends = [
-        (np.maximum(low, bounds[0]), np.minimum(high, bounds[1]))
-        for low, high, bounds in zip(
-            np.split(least, split), np.split(most, split), sharp, strict=True
-        )
-    ]
-    if all(np.array_equal(own, bounds) for own, bounds in zip(ends, sharp, strict=True)):
+    least, most = np.maximum(least, bounds[0]), np.minimum(most, bounds[1])
+    if np.array_equal([least, most], bounds):
         warn(
             "no labeling was ruled out, so certified ranges are the bounds that the shares give; "
             f"certify stopped as {result.stop_reason.value}. A longer time_limit, a smaller delta "
             "or a smaller C may do.",
             FailedBoundWarning,
         )
-    return tuple(ends)
+    return {"certified_least": least, "certified_most": most}
 
 
-def _tables(
-    cells: Cells, sizes: tuple[Array, Array], columns: Mapping[str, Pair]
-) -> tuple[DataFrame, DataFrame]:
+def _complete(truth: Any, n_instances: int) -> Signs:
+    """True labels, each -1 or +1."""
+    try:
+        labels = known_labels(truth, n_instances)
+    except InputError as error:
+        raise InputError(f"truth: {error}") from error
+    if not labels.all():
+        raise InputError(f"truth must be -1 or +1 everywhere, got {(labels == 0).sum()} zeros.")
+    return labels
+
+
+def _tables(cells: Cells, columns: Mapping[str, Array]) -> tuple[DataFrame, DataFrame]:
     """Numbers and shares of the groups, and of the cells."""
     from pandas import DataFrame
 
-    both = []
-    for place, index in enumerate((cells.names, cells.index())):
-        n = sizes[place].astype(int)
-        shares = {name: pair[place] / n for name, pair in columns.items()}
-        both.append(DataFrame({"n": n, **shares}, index=index))
-    return both[0], both[1]
+    n, first = cells.sets.sum(axis=1).astype(int), len(cells.names)
+    table = DataFrame({"n": n, **{name: counts / n for name, counts in columns.items()}})
+    return table[:first].set_index(cells.names), table[first:].set_index(cells.index())

@@ -14,7 +14,7 @@ from propcvx.plotting.style import BLUE, GREY, ORANGE, VERMILION, axes_of
 
 POINT: dict[str, Any] = {"color": BLUE, "marker": "o", "linestyle": "", "markersize": 5}
 CROSS: dict[str, Any] = {"color": VERMILION, "marker": "x", "linestyle": "", "markersize": 6}
-RANGES = (
+RANGES: tuple[tuple[str, str, str, dict[str, Any]], ...] = (
     ("least", "most", "bounds", {"color": GREY, "alpha": 0.3, "linewidth": 9}),
     ("certified_least", "certified_most", "certified range", {"color": ORANGE, "linewidth": 5}),
     ("low", "high", "interval", {"color": BLUE, "linewidth": 2}),
