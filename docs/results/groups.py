@@ -19,7 +19,7 @@ BALLOTS = 6400
 """How many ballots are in bags."""
 
 BAGS = ("boxes", "places")
-"""Random boxes of 128 ballots; or those of one district and day with equal votes in two contests."""
+"""Random boxes of 128; or ballots of one district and day with equal votes in two contests."""
 
 RESAMPLES, LEVEL = 40, 0.9
 
@@ -150,7 +150,7 @@ def summary(rows):
         draws=("draw", "size"),
         bias=("error", "mean"),
         rms=("squared", lambda one: np.sqrt(one.mean())),
-        covered=("covered", "sum"),
+        covered=("covered", lambda one: one.sum(min_count=1)),
         width=("width", "mean"),
         outside=("outside", "sum"),
     )

@@ -187,7 +187,7 @@ def _near(
     result = certify(X, y, **{**options, "kinds": [Bound(near.run)]})
     least, most = near.counts()
     least, most = np.maximum(least, bounds[0]), np.minimum(most, bounds[1])
-    if np.array_equal([least, most], bounds):
+    if np.array_equal([least, most], bounds) and (least < most).any():
         warn(
             "no labeling was ruled out, so certified ranges are the bounds that the shares give; "
             f"certify stopped as {result.stop_reason.value}. A longer time_limit, a smaller delta "
