@@ -7,9 +7,8 @@ import numpy as np
 from hypothesis import strategies as st
 
 from propcvx import Bags, bag_target
-from propcvx.losses import PROPORTION_LOSSES, InstanceLoss
+from propcvx.losses import PROPORTION_LOSSES, InstanceLoss, best_offset
 from propcvx.programs import svm_primal
-from propcvx.programs.structures import best_offset
 from propcvx.relaxation import labeling_upper_bound
 from propcvx.solvers import solve
 
@@ -95,4 +94,8 @@ def psvm_objective(problem, weights, norm, scores, labeling, C, loss="absolute")
     shares = problem.y["proportion"][np.unique(bags, return_index=True)[1]]
     gaps = np.bincount(bags, labeling > 0) / np.bincount(bags) - shares
     hinge = np.maximum(0.0, 1.0 - labeling * scores).sum()
-    return 0.5 * norm + C * hinge + float(weights @ PROPORTION_LOSSES[loss].of(gaps))
+    return (
+        0.5 * norm
+        + C * hinge
+        + float(weights @ PROPORTION_LOSSES[loss].of_differences(problem.bags, gaps))
+    )

@@ -85,7 +85,7 @@ def step_values(rows, counts, scores, bags, loss, weights):
     """The objective of eq:solving_y of labelings; infinite where the loss is."""
     lower, upper = loss.allowed(bags)
     values = HINGE.of(rows, scores).sum(axis=1)
-    values += loss.of(counts / bags.sizes - bags.proportions) @ weights
+    values += loss.of_differences(bags, counts / bags.sizes - bags.proportions) @ weights
     return np.where(((counts < lower) | (counts > upper)).any(axis=1), np.inf, values)
 
 

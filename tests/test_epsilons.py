@@ -17,6 +17,7 @@ from propcvx import (
     ConvPropSVM,
     CuttingPlanes,
     InvCal,
+    MeanMap,
     bag_target,
     certify,
     sampling_epsilon,
@@ -251,3 +252,50 @@ def test_other_mistakes():
         sampling_epsilon(y, 1)
     with pytest.raises(InputError, match="must not fall from 0 to 1"):
         ProportionLoss("falls", lambda gaps: -gaps, lambda gaps: -gaps, dead_zone="sampling")
+
+
+# --- known labels beyond a share ---------------------------------------------------------------
+
+BEYOND = bag_target([*"aaaabbbb"], [0.5, 0.5], labels=[1, 1, 1, 0, 0, 0, -1, 0])
+INSTANCES = np.random.RandomState(0).normal(size=(8, 2))
+
+
+@pytest.mark.parametrize("epsilon", [0.25, [0.25, 0.0], "sampling"], ids=str)
+def test_known_labels_beyond_a_share_within_its_tolerance(epsilon):
+    feasible = FeasibleLabelings.of(Bags.from_target(BEYOND), epsilon)
+    X, every = INSTANCES - INSTANCES.mean(axis=0), feasible_labelings(feasible)
+    proved = certify(INSTANCES, BEYOND, epsilon=epsilon)
+    assert proved.upper == pytest.approx(min(svm_value(X, one, 1.0) for one in every), rel=1e-3)
+    conv = ConvPropSVM(epsilon=epsilon)
+    alter = AlterPropSVM(proportion_loss=constraint(epsilon), n_init=2, random_state=0)
+    for model in (conv, alter):
+        assert model.fit(INSTANCES, BEYOND).labeling_ in feasible
+    free = clone(alter).set_params(proportion_loss=epsilon_insensitive(epsilon))
+    assert (free.fit(INSTANCES, BEYOND).labeling_[:3] == 1.0).all()
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        *(ConvPropSVM(epsilon=epsilon) for epsilon in (0.0, 0.2, "rounding")),
+        *(AlterPropSVM(proportion_loss=loss) for loss in ("squared", "constraint")),
+        *(MeanMap(), InvCal(epsilon=0.3, scaled_epsilon=True)),
+    ],
+    ids=str,
+)
+@pytest.mark.parametrize("sign", [1, -1])
+def test_known_labels_beyond_a_share_are_named_with_the_epsilon_that_allows_them(model, sign):
+    y = bag_target([*"aaaabbbb"], [0.5, 0.5], sign * BEYOND["label"])
+    with pytest.raises(InputError, match=r"bag 'a'.*0\.25 (suffices; known|is enough)"):
+        clone(model).fit(INSTANCES, y)
+
+
+def test_known_labels_of_several_classes_beyond_a_share():
+    shares, labels = [[0.5, 0.25, 0.25], [0.25, 0.5, 0.25]], [0, 0, 0, *[None] * 5]
+    y = bag_target([*"aaaabbbb"], shares, labels)
+    assert ConvPropSVM(epsilon=0.25).fit(INSTANCES, y).transduce()[:3].tolist() == [0, 0, 0]
+    tolerant = AlterPropSVM(proportion_loss=epsilon_insensitive(0.25), n_init=1, random_state=0)
+    assert tolerant.fit(INSTANCES, y).transduce()[:3].tolist() == [0, 0, 0]
+    for strict in (ConvPropSVM(epsilon=0.2), AlterPropSVM(), MeanMap()):
+        with pytest.raises(InputError, match=r"bag 'a'.*0\.25 (suffices; known|is enough)"):
+            strict.fit(INSTANCES, y)
