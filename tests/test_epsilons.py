@@ -265,7 +265,7 @@ def test_known_labels_beyond_a_share_within_its_tolerance(epsilon):
     feasible = FeasibleLabelings.of(Bags.from_target(BEYOND), epsilon)
     X, every = INSTANCES - INSTANCES.mean(axis=0), feasible_labelings(feasible)
     proved = certify(INSTANCES, BEYOND, epsilon=epsilon)
-    assert proved.upper == pytest.approx(min(svm_value(X, one, 1.0) for one in every), rel=1e-3)
+    assert proved.upper == pytest.approx(svm_values(X, every, 1.0).min(), rel=1e-3)
     conv = ConvPropSVM(epsilon=epsilon)
     alter = AlterPropSVM(proportion_loss=constraint(epsilon), n_init=2, random_state=0)
     for model in (conv, alter):
