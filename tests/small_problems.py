@@ -66,10 +66,20 @@ def best_value(features, feasible, C):
     return labeling_upper_bound(features, all_labelings(feasible), C)
 
 
+def svm_values(features, labelings, C):
+    """SVM values of labelings from the primal program, without bias, compiled once for all."""
+    program = svm_primal(features, bias=False).set(C=C)
+    return np.array(
+        [
+            solve(program.set(y=labeling), "clarabel", tol=1e-10, residuals=False).value
+            for labeling in labelings
+        ]
+    )
+
+
 def svm_value(features, labeling, C):
-    """The SVM value of a labeling from the primal program, without bias."""
-    program = svm_primal(features, bias=False).set(y=labeling, C=C)
-    return solve(program, "clarabel", tol=1e-10, residuals=False).value
+    """The SVM value of one labeling."""
+    return svm_values(features, [labeling], C)[0]
 
 
 def best_bias(labeling, scores):

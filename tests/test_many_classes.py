@@ -472,8 +472,7 @@ def test_with_all_labels_alternation_is_one_svm():
 
 
 @ill_posed
-@pytest.mark.parametrize("discrete", [False, True])
-@pytest.mark.parametrize("seed", range(2))
+@pytest.mark.parametrize(("seed", "discrete"), [(0, False), (1, True)])
 @pytest.mark.parametrize("kernel", ["linear", "rbf", "precomputed"])
 @each_method
 def test_permuted_rows_bags_and_classes_permute_the_answer(method, kernel, seed, discrete):
