@@ -9,7 +9,7 @@ from joblib import parallel_config
 from scipy.special import logit
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MinMaxScaler
-from small_problems import all_labelings, small_problem, svm_value
+from small_problems import all_labelings, small_problem, svm_values
 
 from propcvx import Bags, InvCal, MeanMap, bag_target, certify, group_shares, proportions_of
 from propcvx.bounds import Bound, LabelingProblem, branch_and_bound
@@ -274,7 +274,7 @@ def listed_values(problem, C, epsilon, kernel):
     """All feasible labelings, and their SVM values by the primal program."""
     centred = problem.X - problem.X.mean(axis=0)
     labelings = all_labelings(FeasibleLabelings.of(problem.bags, epsilon))
-    return labelings, np.array([svm_value(centred, one, C) for one in labelings])
+    return labelings, svm_values(centred, labelings, C)
 
 
 @pytest.mark.parametrize("seed", range(9))
