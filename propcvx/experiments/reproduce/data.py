@@ -11,7 +11,14 @@ from numpy.typing import NDArray
 from sklearn.datasets import make_blobs
 from sklearn.preprocessing import minmax_scale
 
-from propcvx.datasets import load_ballots, load_contraception, load_real, make_two_bags
+from propcvx.datasets import (
+    load_ballots,
+    load_contraception,
+    load_guatemala_prenatal,
+    load_real,
+    load_trump_2016,
+    make_two_bags,
+)
 from propcvx.datasets.files import FILES, data_file
 from propcvx.datasets.real import REAL_SETS, class_of, one_versus_rest
 
@@ -25,6 +32,7 @@ _Arrays = tuple[NDArray[Any], ...]
 
 _read = lru_cache(maxsize=2)(load_real)
 _read_groups = lru_cache(maxsize=1)(load_ballots)
+_read_states = lru_cache(maxsize=1)(load_trump_2016)
 
 
 def _blobs() -> _Arrays:
@@ -42,14 +50,16 @@ OWN_DATA: Mapping[str, tuple[str | None, Callable[[RandomState], _Arrays]]] = {
     "figure1": (None, lambda random: make_two_bags(random_state=0)[:3]),
     "blobs": (None, lambda random: _blobs()),
     "contraception": ("contraception.csv", lambda random: load_contraception()[:3]),
+    "trump-2016": ("TV16.csv", lambda random: _read_states()[:3]),
+    "guatemala-prenatal": ("guPrenat.csv", lambda random: load_guatemala_prenatal()[:3]),
     "ballots-sample": (BALLOTS, lambda random: _drawn(random, _read("ballots"))),
     "ballots-groups": (BALLOTS, lambda random: _drawn(random, _read_groups()[:3])),
 }
 """Data of the experiments that are no set of the paper: their file, and how they are made.
 
 These are the data of Figure 1, and two overlapping classes for trying things out; women in their
-districts; a sample of ballots without bags of its own, and one in groups by congressional district,
-day of voting and two of the contests.
+districts, voters in their states, and births in their communities; a sample of ballots without bags
+of its own, and one in groups by congressional district, day of voting and two of the contests.
 """
 
 

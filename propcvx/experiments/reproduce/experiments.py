@@ -27,7 +27,7 @@ from propcvx.text import text_table
 TABLE_DATA = ("heart", "vote", "australian", "colic", "dna-1", "dna-2", "satimage-2")
 UNPRINTED = ("credit-a", "a1a")
 """Two sets of Table 1 without accuracies in print: they confirm what was put together on others."""
-NATURAL = ("contraception", "ballots-groups")
+NATURAL = ("contraception", "ballots-groups", "trump-2016", "guatemala-prenatal")
 TABLE_SIZES = (2, 4, 8, 16, 32, 64)
 LARGE_SIZES = (2048, 4096, 8192)
 WITH_OTHERS = (*PAPER, SUPERVISED, ECOLOGICAL)
@@ -112,7 +112,7 @@ EXPERIMENTS: Mapping[str, Experiment] = {
         [Block(("vote",), kernels=("rbf",), options={"tuning": "none"}, repetitions=1)],
     ),
     "natural": Experiment(
-        "Women in their districts, and ballots in groups by votes in other contests",
+        "People in their districts, states and communities, and ballots in groups by other votes",
         [Block(NATURAL, OWN, WITH_OTHERS, options={"bags": "own", **WIDE})],
     ),
     "ballots": Experiment(
