@@ -22,11 +22,18 @@ Table = dict[str, NDArray[Any]]
 
 MISSING = ("", "NA", "None")
 """How tables write that a value is missing, or that there is none."""
-ANSWERS = tuple(
-    "age female collegeed famincr ideo pid7na bornagain religimp churchatd prayerfreq "
-    "angryracism whiteadv fearraces racerare".split()
+ANSWERS: tuple[str, ...] = ("age", "female", "collegeed", "famincr", "ideo", "pid7na", "bornagain")
+ANSWERS += ("religimp", "churchatd", "prayerfreq", "angryracism", "whiteadv", "fearraces")
+ANSWERS += ("racerare",)
+RACES: tuple[str, ...] = (
+    "Asian",
+    "Black",
+    "Hispanic",
+    "Middle Eastern",
+    "Mixed",
+    "Native American",
 )
-RACES = tuple("Asian,Black,Hispanic,Middle Eastern,Mixed,Native American,Other,White".split(","))
+RACES += ("Other", "White")
 TRUMP_FEATURES = ANSWERS + RACES
 """The attributes of ``trump-2016``, in the order of its columns."""
 
