@@ -15,10 +15,12 @@ from propcvx.experiments.methods import (
     AVERAGED,
     ECOLOGICAL,
     FROM_INV_CAL,
+    KERNELS,
     LLP_LEARN,
     PAPER,
     SEARCHED,
     SUPERVISED,
+    UNTUNED,
 )
 from propcvx.experiments.reproduce.cells import Cell
 from propcvx.experiments.reproduce.protocol import Protocol
@@ -31,6 +33,9 @@ NATURAL = ("contraception", "ballots-groups", "trump-2016", "guatemala-prenatal"
 TABLE_SIZES = (2, 4, 8, 16, 32, 64)
 LARGE_SIZES = (2048, 4096, 8192)
 WITH_OTHERS = (*PAPER, SUPERVISED, ECOLOGICAL)
+FRESH = TABLE_DATA[:4], (32, 64)
+"""Small sets in large bags."""
+AS_THEY_ARE = {"tuning": "none"}
 OWN = (0,)
 """In place of bag sizes where data have bags of their own."""
 WIDE = {"InvCal_C_p": (0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0)}
@@ -105,11 +110,28 @@ EXPERIMENTS: Mapping[str, Experiment] = {
     ),
     "drawings": Experiment(
         "Tables 2 and 4 at large bags: twenty drawings, of which the first five are the tables'",
-        [Block(TABLE_DATA[:4], (32, 64), kernels=("linear", "rbf"), repetitions=20)],
+        [
+            Block(*FRESH, kernels=KERNELS, repetitions=20),
+            Block(*FRESH, UNTUNED, KERNELS, 20, AS_THEY_ARE),
+        ],
+    ),
+    "untuned": Experiment(
+        "Default parameters, and the recipe for large bags: nothing is chosen",
+        [
+            Block((*TABLE_DATA, *UNPRINTED), TABLE_SIZES, UNTUNED, KERNELS, options=AS_THEY_ARE),
+            Block(("cod-rna.t",), LARGE_SIZES, UNTUNED, options=AS_THEY_ARE),
+        ],
+    ),
+    "other-readings": Experiment(
+        "Other readings of the protocol: bags inside the training part; the same bags in all",
+        [
+            Block(FRESH[0], FRESH[1], PAPER, options={"bags": reading})
+            for reading in ("inside", "once")
+        ],
     ),
     "timing": Experiment(
         "Section 7.2: time of a fit on vote, Gaussian kernel, default parameters",
-        [Block(("vote",), kernels=("rbf",), options={"tuning": "none"}, repetitions=1)],
+        [Block(("vote",), kernels=("rbf",), options=AS_THEY_ARE, repetitions=1)],
     ),
     "natural": Experiment(
         "People in their districts, states and communities, and ballots in groups by other votes",
