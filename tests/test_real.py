@@ -3,6 +3,7 @@
 import bz2
 import gzip
 import hashlib
+import re
 from functools import partial
 from itertools import repeat
 from pathlib import Path
@@ -115,6 +116,17 @@ def test_states_and_communities_are_bags(data_dir):
     births = load_guatemala_prenatal(data_home=data_dir, download=False)
     assert len(births.proportions) == 161
     assert np.bincount(np.unique(births.bags, return_inverse=True)[1]).max() == 50
+
+
+def test_the_first_page_tells_single_votes_as_it_says(data_dir, monkeypatch):
+    monkeypatch.setenv("PROPCVX_DATA", str(data_dir))
+    page = (Path(__file__).parents[1] / "README.md").read_text(encoding="utf-8")
+    (example,) = re.findall(
+        r"```python\n(from .*?)(clf\.score\(.*?\))  # (0\.\d\d)", page, re.DOTALL
+    )
+    names = {}
+    exec(example[0], names)
+    assert f"{eval(example[1], names):.2f}" == example[2]
 
 
 TABLES = (

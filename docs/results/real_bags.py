@@ -4,19 +4,21 @@ from functools import cache
 from itertools import product
 
 import numpy as np
+import pandas as pd
 from matplotlib.figure import Figure
 from sklearn.dummy import DummyClassifier
 from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import GroupKFold
 from study import HERE, complete
 
 from propcvx import AlterPropSVM, ConvPropSVM, InvCal, MeanMap
 from propcvx.datasets import TRUMP_FEATURES, load_guatemala_prenatal, load_trump_2016
 from propcvx.experiments.evaluation import Sample
 from propcvx.experiments.other_methods import EcologicalRegression
-from propcvx.model_selection import BagKFold
 from propcvx.text import markdown_table
 
 LOADERS = {"trump-2016": load_trump_2016, "guatemala-prenatal": load_guatemala_prenatal}
+DATA = (*LOADERS, "trump-2016 without party")
 METHODS = {
     "majority": DummyClassifier,
     "ecological regression": EcologicalRegression,
@@ -61,7 +63,8 @@ def groups_of(X):
 def measure(draw, fold, data, method):
     """Of everybody and each group of a test fold: how many, right, positive, predicted so."""
     sample, groups = loaded(data)
-    inside, outside = list(BagKFold(5, random_state=draw).split(sample.X, sample.y))[fold]
+    folds = GroupKFold(5, shuffle=True, random_state=draw)  # BagKFold deals unequal bags by size
+    inside, outside = list(folds.split(sample.X, groups=sample.y["bag"]))[fold]
     train = sample.take(inside)
     model = METHODS[method]()
     model.fit(train.X, train.labels if method in LABELED else train.y)
@@ -88,7 +91,7 @@ def accuracies_table(rows):
     """Accuracy of each method on bags that it has not seen: mean and deviation over the draws."""
     found = counted(rows[rows["group"] == ALL], ["method", "data"])["right"]
     table = found.groupby(level=[0, 1], sort=False).agg(["mean", "std", "size"]).unstack("data")
-    names = rows["data"].unique()
+    names = [name for name in DATA if name in set(rows["data"])]
     return markdown_table(
         ["", *names],
         ([method, *(_accuracy(row, name) for name in names)] for method, row in table.iterrows()),
@@ -105,6 +108,7 @@ def _accuracy(row, name):
 def groups_table(rows, methods=("ecological regression", "MeanMap", "InvCal", "all labels")):
     """Share of each group that voted for Trump, and that each method says."""
     shares = group_shares(rows)
+    methods = [method for method in methods if method in shares]
     return markdown_table(
         ["group", "voters", "truth", *methods],
         (
@@ -130,6 +134,30 @@ def group_shares(rows):
     }
 
 
+def missing_text(rows):
+    """Which cells are still to be measured."""
+    done = rows[rows["group"] == ALL].groupby(["method", "data"]).size()
+    left = {(method, data): 15 - done.get((method, data), 0) for method in METHODS for data in DATA}
+    listed = [f"{method} on {data} {n} of 15" for (method, data), n in left.items() if n]
+    return f"Folds still to be run: {'; '.join(listed)}." if listed else "All folds have been run."
+
+
+def pages():
+    """What the page shows, by the names that it uses."""
+    rows = complete_draws(pd.read_csv(HERE / "real_bags.csv"))
+    return {
+        "real_bags_accuracies": accuracies_table(rows),
+        "real_bags_groups": groups_table(rows),
+        "real_bags_missing": missing_text(pd.read_csv(HERE / "real_bags.csv")),
+    }
+
+
+def complete_draws(rows):
+    """The rows of draws of which all five folds are done."""
+    folds = rows.groupby(["data", "method", "draw"])["fold"].transform("nunique")
+    return rows[folds == 5]
+
+
 def picture(rows):
     """What goes in, the states' shares, and what comes out: shares of groups beside the truth."""
     figure = Figure(figsize=(9.0, 3.8), layout="constrained")
@@ -144,7 +172,7 @@ def picture(rows):
     for name, marker, label in (("truth", "o", "truth"), ("InvCal", "D", "InvCal")):
         values = [shares[name][group] for group in GROUPS]
         right.plot(values, places, marker, label=label, color={"o": "0.2", "D": "C1"}[marker])
-    right.set(title="out: single votes, counted by group", xlabel="Trump, per cent")
+    right.set(title="out: each voter's vote, counted by group", xlabel="Trump, per cent")
     right.set(yticks=places, yticklabels=GROUPS, xlim=(0, 100))
     right.legend(loc="lower right", frameon=False)
     return figure
@@ -152,18 +180,19 @@ def picture(rows):
 
 def cells():
     """Quick ones first: a fold of the voters takes conv-pSVM seconds, and alter-pSVM minutes."""
-    grid = product(METHODS, (*LOADERS, "trump-2016 without party"), range(3), range(5))
+    grid = product(METHODS, DATA, range(3), range(5))
     each = [
         {"draw": draw, "fold": fold, "data": data, "method": method}
         for method, data, draw, fold in grid
     ]
     slow = ("conv-pSVM", "alter-pSVM")
     return sorted(
-        each, key=lambda cell: slow.index(cell["method"]) if cell["method"] in slow else -1
+        each, key=lambda cell: (cell["method"] in slow) * (1 + cell["data"].startswith("trump"))
     )
 
 
 if __name__ == "__main__":
-    rows = complete(HERE / "real_bags.csv", cells(), measure)
-    print(accuracies_table(rows), groups_table(rows), sep="\n\n")
+    complete(HERE / "real_bags.csv", cells(), measure)
+    print("\n\n".join(pages().values()))
+    rows = pd.read_csv(HERE / "real_bags.csv")
     picture(rows).savefig(HERE / "real_bags.png", dpi=110)
