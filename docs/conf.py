@@ -14,6 +14,7 @@ sys.path[:0] = [str(HERE), str(HERE / "results"), str(HERE.parent), str(HERE.par
 import citation_entry  # noqa: E402
 import drawings  # noqa: E402
 import in_browser  # noqa: E402
+import large_bags  # noqa: E402
 import mistake_table  # noqa: E402
 import open_choices  # noqa: E402
 import paper_equations  # noqa: E402
@@ -58,10 +59,12 @@ myst_substitutions = {
     **report_tables.pages(),
     **open_choices.pages(),
     **drawings.pages(),
+    **large_bags.pages(),
     **real_bags.pages(),
 }
 
 report_tables.draw_choices(HERE / "generated")
+large_bags.draw_causes(HERE / "generated")
 
 # Notebooks are executed where they changed since the last time; an error in one is an error here.
 shutil.rmtree(HERE / "notebooks", ignore_errors=True)
