@@ -14,7 +14,7 @@ import report_tables
 from report_tables import CHOSEN, combinations_of, entries_of, points_of
 
 from propcvx.experiments.methods import PAPER, UNTUNED
-from propcvx.experiments.reproduce import entries
+from propcvx.experiments.reproduce import Protocol, Selection, entries
 from propcvx.experiments.reproduce.entries import PLACE, PRINTED_REPETITIONS, accuracies_of
 from propcvx.experiments.reproduce.experiments import UNPRINTED
 from propcvx.experiments.reproduce.report import rows_table
@@ -38,9 +38,10 @@ FIXED: dict[str, dict[str, Any]] = {
 """Parameters of the study of draws, as combinations of the tables' grids have them."""
 CAUSES = ("drawing", "selection", "optimisation", "objective", "rest")
 READINGS = {
-    "bags-inside": "bags inside the training part",
-    "bags-once": "one partition for all repetitions",
+    "inside": "bags inside the training part",
+    "once": "one partition for all repetitions",
 }
+"""Values of the option ``bags``."""
 RECIPE = "conv-pSVM + InvCal"
 QUICK = [method for method in UNTUNED if "alter" not in method]
 """What every drawing of the table of untuned methods must have."""
@@ -131,8 +132,13 @@ def readings_table() -> str:
     """Other readings of the protocol, beside the tables on the same repetitions."""
     rows = []
     tables = accuracies("table-linear")["accuracy"]
-    for name, reading in READINGS.items():
-        both = accuracies(name).join(tables.rename("tables"), how="inner").join(printed())
+    for bags, reading in READINGS.items():
+        protocol = Protocol().with_options(bags=bags)
+        cells = entries.planned(["table-linear"], protocol, Selection(data=SETS, bag_sizes=SIZES))
+        own = accuracies_of(entries.points_of(report_tables.results(), cells))
+        both = (
+            own.droplevel("experiment").join(tables.rename("tables"), how="inner").join(printed())
+        )
         for method, own in both.groupby("method", sort=False):
             places = own.groupby(PLACE[1:], sort=False)
             spread = places[["tables", "accuracy"]].std().median()

@@ -30,4 +30,4 @@ def test_the_tables_of_the_pages_are_those_that_were_published():
 if __name__ == "__main__":
     head = FILE.read_text(encoding="utf-8").split("\n## ")[0]
     parts = [f"\n## {name}\n\n{table}\n" for name, table in sorted(tables().items())]
-    FILE.write_text(f"{head}\n{''.join(parts)}", encoding="utf-8")
+    FILE.write_text(f"{head}{''.join(parts)}", encoding="utf-8")

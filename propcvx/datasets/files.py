@@ -10,10 +10,9 @@ from __future__ import annotations
 
 import bz2
 import csv
-import gzip
 import hashlib
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from importlib.resources import files
 from itertools import product
 from pathlib import Path
@@ -30,12 +29,8 @@ FOLDER = "PROPCVX_DATA"
 ADVICE = f"name the folder that holds the files by data_home or {FOLDER}"
 RETRIES = 2
 """How often a download that failed is tried again."""
-OPENERS: Mapping[str, Callable[[Path], Any]] = {
-    "": lambda path: path.open("rb"),
-    ".bz2": bz2.open,
-    ".gz": gzip.open,
-}
-"""What a copy may be compressed by, as the ending of its name says."""
+ENDINGS = ("", ".bz2", ".gz")
+"""What a copy may be compressed by; with gzip only a table that is known by its cells."""
 
 
 class MissingDataError(InputError):
@@ -93,8 +88,7 @@ def data_file(name: str, data_home: Any = None, *, download: bool = True) -> Pat
     Parameters
     ----------
     name : str
-        A name in ``FILES``.  In its place a copy compressed by bzip2 or gzip will do, as
-        ``name + ".bz2"``.
+        A name in ``FILES``.  In its place a compressed copy will do, see ``ENDINGS``.
     data_home : path, optional
         See :func:`data_folder`.
     download : bool
@@ -109,10 +103,10 @@ def data_file(name: str, data_home: Any = None, *, download: bool = True) -> Pat
         If what is there has another hash.
     """
     file, folder = FILES[check_choice("name", name, FILES)], data_folder(data_home)
-    for place, ending in product((folder, folder / "raw"), OPENERS):
+    for place, ending in product((folder, folder / "raw"), ENDINGS):
         path = place / (name + ending)
         if path.is_file():
-            _check_content(path, ending, file)
+            _check_content(path, file)
             return path
     if not download:
         raise MissingDataError(
@@ -120,8 +114,7 @@ def data_file(name: str, data_home: Any = None, *, download: bool = True) -> Pat
             f"fetched from {file.url}."
         )
     path = _fetched(name, file, folder)
-    if file.columns:
-        _check_content(path, "", file)
+    _check_content(path, file)
     return path
 
 
@@ -133,7 +126,7 @@ def hash_of_cells(path: Path, columns: Sequence[str]) -> str:
     path : Path
     columns : sequence of str
     """
-    words = read_words(path, columns)
+    words = read_words(path)
     rows = zip(*(words[name] for name in columns), strict=True)
     text = "\n".join(",".join(cell.removesuffix(".0") for cell in row) for row in rows)
     return hashlib.sha256(text.encode()).hexdigest()
@@ -150,13 +143,13 @@ def _pooch() -> Any:
     return pooch
 
 
-def _check_content(path: Path, ending: str, file: DataFile) -> None:
+def _check_content(path: Path, file: DataFile) -> None:
     anew = f"remove it, and it is fetched anew from {file.url}"
     try:
         if file.columns:
             found = hash_of_cells(path, file.columns.split())
         else:
-            with OPENERS[ending](path) as content:
+            with bz2.open(path) if path.suffix == ".bz2" else path.open("rb") as content:
                 found = hashlib.file_digest(content, "sha256").hexdigest()
     except (OSError, EOFError, ValueError, KeyError) as failure:
         raise InputError(f"{path} cannot be read: {failure}; {anew}") from failure

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import gzip
 import re
 from collections.abc import Sequence
 from contextlib import suppress
@@ -22,18 +20,11 @@ Table = dict[str, NDArray[Any]]
 
 MISSING = ("", "NA", "None")
 """How tables write that a value is missing, or that there is none."""
-ANSWERS: tuple[str, ...] = ("age", "female", "collegeed", "famincr", "ideo", "pid7na", "bornagain")
-ANSWERS += ("religimp", "churchatd", "prayerfreq", "angryracism", "whiteadv", "fearraces")
-ANSWERS += ("racerare",)
-RACES: tuple[str, ...] = (
-    "Asian",
-    "Black",
-    "Hispanic",
-    "Middle Eastern",
-    "Mixed",
-    "Native American",
+ANSWERS = tuple(
+    "age female collegeed famincr ideo pid7na bornagain religimp churchatd prayerfreq "  # noqa: SIM905
+    "angryracism whiteadv fearraces racerare".split()
 )
-RACES += ("Other", "White")
+RACES = tuple("Asian,Black,Hispanic,Middle Eastern,Mixed,Native American,Other,White".split(","))  # noqa: SIM905
 TRUMP_FEATURES = ANSWERS + RACES
 """The attributes of ``trump-2016``, in the order of its columns."""
 
@@ -93,9 +84,9 @@ def trump(table: Table) -> tuple[Array, Array]:
 
 def prenatal(table: Table) -> tuple[Array, Array]:
     """Two numbers of the community, and one column for each answer; modern care is +1."""
-    asked = ("childAge", "motherAge", "birthOrd", "indig", "momEd", "husEd", "husEmpl")
-    X = [table["pcInd81"], table["ssDist"], one_hot(table, (*asked, "toilet", "TV"))]
-    return np.column_stack(X), np.where(table["prenat"] == "Modern", 1.0, -1.0)
+    asked = [name for name in table if table[name].dtype.kind == "U" and name != "prenat"]
+    X = np.column_stack([table["pcInd81"], table["ssDist"], one_hot(table, asked)])
+    return X, np.where(table["prenat"] == "Modern", 1.0, -1.0)
 
 
 def ballots(path: Path) -> Table:
@@ -127,24 +118,19 @@ def read_table(path: Path) -> Table:
     return {name: _numbers_or_words(words) for name, words in read_words(path).items()}
 
 
-def read_words(path: Path, columns: Sequence[str] | None = None) -> dict[str, list[str]]:
+def read_words(path: Path) -> Table:
     """The columns of such a file as they are written, without quotes; what is missing is empty."""
-    with gzip.open(path, "rt") if path.suffix == ".gz" else path.open() as lines:
-        header, *rows = csv.reader(lines)
-    cells = dict(zip(header, zip(*rows, strict=True), strict=True))
-    return {
-        name: ["" if word in MISSING else word for word in cells[name]]
-        for name in (columns or header)
-    }
+    header, *rows = np.loadtxt(path, dtype=str, delimiter=",", comments=None, quotechar='"')
+    columns = [np.where(np.isin(words, MISSING), "", words) for words in np.transpose(rows)]
+    return dict(zip(header.tolist(), columns, strict=True))
 
 
-def _numbers_or_words(words: Sequence[str]) -> NDArray[Any]:
+def _numbers_or_words(words: NDArray[np.str_]) -> NDArray[Any]:
     """Whole numbers where all are, else numbers where all are, else the words."""
-    with suppress(ValueError):
-        return np.array([int(word) for word in words])
-    with suppress(ValueError):
-        return np.array([float(word or "nan") for word in words])
-    return np.array(words)
+    for kind in (int, float):
+        with suppress(ValueError):
+            return np.where(words == "", "nan", words).astype(kind)
+    return words
 
 
 def one_hot(table: Table, columns: Sequence[str]) -> Array:

@@ -72,8 +72,7 @@ def task_of(cell: Cell) -> Task:
     if cell.protocol.bags == "inside":
         X, labels, *_ = _shuffled(cell)
         test = np.arange(len(X)) % n_folds == cell.fold
-        parts = ((X[part], labels[part]) for part in (~test, test))
-        return Task(*(_in_random_bags(cell, *part) for part in parts))
+        return Task(*(_in_random_bags(cell, X[part], labels[part]) for part in (~test, test)))
     whole = _sample(cell if cell.protocol.bags != "once" else replace(cell, repetition=0))
     if n_folds == 1:
         return Task(whole, whole)

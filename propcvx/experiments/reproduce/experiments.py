@@ -33,8 +33,7 @@ NATURAL = ("contraception", "ballots-groups", "trump-2016", "guatemala-prenatal"
 TABLE_SIZES = (2, 4, 8, 16, 32, 64)
 LARGE_SIZES = (2048, 4096, 8192)
 WITH_OTHERS = (*PAPER, SUPERVISED, ECOLOGICAL)
-FRESH = TABLE_DATA[:4], (32, 64)
-"""Small sets in large bags."""
+SMALL = TABLE_DATA[:4]
 AS_THEY_ARE = {"tuning": "none"}
 OWN = (0,)
 """In place of bag sizes where data have bags of their own."""
@@ -111,24 +110,13 @@ EXPERIMENTS: Mapping[str, Experiment] = {
     "drawings": Experiment(
         "Tables 2 and 4 at large bags: twenty drawings, of which the first five are the tables'",
         [
-            Block(*FRESH, kernels=KERNELS, repetitions=20),
-            Block(*FRESH, UNTUNED, KERNELS, 20, AS_THEY_ARE),
+            Block(SMALL, (32, 64), kernels=KERNELS, repetitions=20),
+            Block(SMALL, (32, 64), UNTUNED, KERNELS, 20, AS_THEY_ARE),
         ],
     ),
     "untuned": Experiment(
         "Default parameters, and the recipe for large bags: nothing is chosen",
-        [
-            Block((*TABLE_DATA, *UNPRINTED), TABLE_SIZES, UNTUNED, KERNELS, options=AS_THEY_ARE),
-            Block(("cod-rna.t",), LARGE_SIZES, UNTUNED, options=AS_THEY_ARE),
-        ],
-    ),
-    "bags-inside": Experiment(
-        "Another reading of the protocol: folds of instances, and bags inside the training part",
-        [Block(*FRESH, options={"bags": "inside"})],
-    ),
-    "bags-once": Experiment(
-        "Another reading of the protocol: the bags of the first repetition in all",
-        [Block(*FRESH, options={"bags": "once"})],
+        [Block((*TABLE_DATA, *UNPRINTED), TABLE_SIZES, UNTUNED, KERNELS, options=AS_THEY_ARE)],
     ),
     "timing": Experiment(
         "Section 7.2: time of a fit on vote, Gaussian kernel, default parameters",
@@ -147,14 +135,14 @@ EXPERIMENTS: Mapping[str, Experiment] = {
         [
             Block((*TABLE_DATA, *UNPRINTED), methods=(AVERAGED, SUPERVISED)),
             Block(UNPRINTED),
-            Block(TABLE_DATA[:4], methods=(SEARCHED,)),
+            Block(SMALL, methods=(SEARCHED,)),
             Block(("cod-rna.t",), LARGE_SIZES, (FROM_INV_CAL,)),
             Block(("ballots-sample",), (512,), (AVERAGED,)),
         ],
     ),
     "other-packages": Experiment(
         "A few columns of Table 2 with methods of llp-learn",
-        [Block(TABLE_DATA[:2], (8, 64), (*PAPER, *LLP_LEARN), repetitions=1)],
+        [Block(SMALL, (8, 32, 64), (*PAPER, *LLP_LEARN), repetitions=1)],
     ),
     "quick": Experiment(
         "A few columns of Table 2, and a set with bags of its own",

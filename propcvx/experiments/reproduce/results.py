@@ -202,17 +202,10 @@ def machine() -> dict[str, str]:
 
 
 def commit() -> str:
-    """The commit that last changed the package, with a plus where files are changed since.
-
-    Empty where the package is in no git repository.
-    """
-    git = ["git", "-C", str(Path(propcvx.__file__).parent)]
-    ask = ["log", "-1", "--format=%h", "--abbrev=12", "--", "."], ["status", "--porcelain", "."]
+    """The commit that last changed the package, or nothing where it is in no git repository."""
+    ask = ["git", "-C", str(Path(propcvx.__file__).parent), "log", "-1", "--format=%h", "--", "."]
     with suppress(OSError):
-        last, changed = (
-            subprocess.run([*git, *words], capture_output=True, text=True).stdout for words in ask
-        )
-        return last.strip() + ("+" if last and changed else "")
+        return subprocess.run(ask, capture_output=True, text=True).stdout.strip()
     return ""
 
 
