@@ -305,7 +305,7 @@ class LLPLearnNetwork(ClassifierMixin, BaseEstimator):
     def fit(self, X: Array, y: NDArray[np.void]) -> LLPLearnNetwork:
         """Fit to bags with known shares of several classes, as :meth:`LLPLearn.fit` to two."""
         self.classes_ = classes_of(y)
-        self.layers_ = _layers(self.get_params(), np.float32(X), ClassBags.from_target(y))
+        self.layers_ = _layers(self.get_params(), X.astype(np.float32), ClassBags.from_target(y))
         return self
 
     def predict(self, X: Array) -> NDArray[Any]:
