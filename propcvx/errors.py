@@ -92,6 +92,10 @@ class FailedBoundWarning(PropCVXWarning):
     """A bound failed; the interval is what the others proved."""
 
 
+class UnprovedWarning(PropCVXWarning):
+    """Nothing of what was asked for is proved: the work was stopped too early."""
+
+
 def warn(message: str, category: type[PropCVXWarning]) -> None:
     """Warn at the first line of the caller's that is outside the package."""
     frame, level = sys._getframe(1), 2

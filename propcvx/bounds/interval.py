@@ -11,8 +11,10 @@ from dataclasses import dataclass, field
 from time import perf_counter
 
 import numpy as np
+from numpy.typing import NDArray
 
 from propcvx.arrays import Array
+from propcvx.errors import InputError
 from propcvx.history import StopReason
 from propcvx.relaxation.bounds import Bounds, check_crossing, gap_between
 
@@ -53,8 +55,8 @@ class NodeRecord:
     lower : float
         No labeling of the node is better.
     status : str
-        ``"open"``, ``"branched"``, ``"closed"``, or ``"stalled"`` where a single labeling's value
-        could not be settled to the tolerance.
+        ``"open"``, ``"branched"``, ``"closed"``, or ``"listed"`` where one piece is left, so that
+        the value of each of its labelings is known.
     sizes : tuple of int
         Labelings that are left of each piece.
     seconds : float
@@ -84,6 +86,10 @@ class Interval:
         Called with every improvement, and with every node that is finished.
     safe : callable
         What holds for the Gram matrix of a lower bound that holds for its factor.
+    enough : float
+        A lower bound at which it counts as closed, too.
+    beyond : float
+        The share above the best value up to which labelings are of interest.
     """
 
     tol: float
@@ -91,6 +97,8 @@ class Interval:
     on_event: Callable[[Event], None] = lambda event: None
     on_node: Callable[[NodeRecord], None] = lambda node: None
     safe: Callable[[float], float] = lambda lower: lower
+    enough: float = np.inf
+    beyond: float = 0.0
     lower: float = -np.inf
     upper: float = np.inf
     labeling: Array | None = None
@@ -111,13 +119,16 @@ class Interval:
 
     @property
     def closed(self) -> bool:
-        """Whether the labeling is proved optimal to the tolerance."""
-        return self.gap <= self.tol
+        """Whether the labeling is proved optimal to the tolerance, or enough is proved."""
+        return self.gap <= self.tol or self.lower >= self.enough
 
     @property
     def goal(self) -> float:
-        """A lower bound that closes it, with half of the tolerance to spare."""
-        return self.upper * (1.0 - 0.5 * self.tol)
+        """A lower bound above which labelings are of no interest: half of the tolerance to spare.
+
+        Where only the best one is of interest, this bound on all labelings closes the interval.
+        """
+        return min(self.enough, self.upper * (1.0 - 0.5 * self.tol + self.beyond))
 
     def prove(self, bound: str, lower: float) -> None:
         """A valid lower bound of the problem as its features pose it, and who proved it."""
@@ -174,6 +185,17 @@ class CertifiedInterval(Bounds):
         Wall time.
     failures : dict of str to str
         Bounds that failed, and their errors; what they had proved before counts.
+    label_costs, label_costs_at_most : arrays of shape (n_instances,), optional
+        Between which bounds the cost of the other label is, where labels were asked for: the best
+        value with this label forced to the opposite of ``labeling``, less ``upper``, as a share of
+        ``upper``.  Infinite where the other label is not allowed; a negative lower bound means
+        that a better labeling with the other label may exist.
+    label_seconds : array of shape (n_instances,), optional
+        For how long each label was worked on, beside the work for all of them.
+    label_tol : float
+        The tolerance that :attr:`label_status` goes by.
+    problem_key : str
+        Tells problems apart, see ``resume`` of :func:`propcvx.certify`.
     """
 
     proved_optimal: bool
@@ -183,6 +205,23 @@ class CertifiedInterval(Bounds):
     stop_reason: StopReason
     seconds: float
     failures: dict[str, str] = field(default_factory=dict)
+    label_costs: Array | None = None
+    label_costs_at_most: Array | None = None
+    label_seconds: Array | None = None
+    label_tol: float = 0.0
+    problem_key: str = ""
+
+    @property
+    def label_status(self) -> NDArray[np.str_]:
+        """Of each label ``"proved"``, ``"tied"`` or ``"open"``, shape (n_instances,).
+
+        ``"proved"``: every labeling within ``tol`` of the best has this label.  ``"tied"``: one
+        with the other label is within ``tol`` of the best known.  ``"open"``: neither is known.
+        """
+        if self.label_costs is None or self.label_costs_at_most is None:
+            raise InputError("label_status needs a result of certify with labels=True.")
+        tied = np.where(self.label_costs_at_most <= self.label_tol, "tied", "open")
+        return np.where(self.label_costs > self.label_tol, "proved", tied)
 
     def __str__(self) -> str:
         """The interval, the bounds that improved it, and advice."""
@@ -199,6 +238,10 @@ class CertifiedInterval(Bounds):
         width = max(map(len, best), default=0)
         lines += [f"  {bound:<{width}}  lower bound {lower:.6g}" for bound, lower in best.items()]
         lines += [f"  {bound} failed: {error}" for bound, error in self.failures.items()]
+        if self.label_costs is not None:
+            names, counts = np.unique(self.label_status, return_counts=True)
+            found = ", ".join(f"{count} {name}" for name, count in zip(names, counts, strict=True))
+            lines.append(f"Labels: {found}.")
         if not self.proved_optimal:
             lines.append(f"Advice: {self.stop_reason.advice}.")
         return "\n".join(lines)
