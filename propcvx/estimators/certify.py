@@ -11,6 +11,7 @@ from sklearn.utils import check_random_state
 from tqdm import tqdm
 
 from propcvx.bounds import (
+    BOUNDS,
     BagMoments,
     Bound,
     CertifiedInterval,
@@ -208,13 +209,11 @@ def certify(
             search.plane(allowed(start, problem))
         costs = None
         if margin:
-            interval.beyond, interval.time_limit = (
-                first_margin(tol) + tol,
-                BOUNDS_SHARE * time_limit,
-            )
+            interval.beyond = first_margin(tol) + tol
+            interval.time_limit = BOUNDS_SHARE * time_limit
             tree = BagMoments(problem, interval, search, "branch_and_bound")
             costs = LabelCosts(search, tree, margin, show_label)
-            if "branch_and_bound" in asked:
+            if asked.get("branch_and_bound") is BOUNDS["branch_and_bound"]:
                 asked["branch_and_bound"] = Bound(lambda *_: tree.branch())
         if resume is not None:
             take_over(resume, problem, search, costs)
