@@ -82,11 +82,11 @@ def check(seed, monkeypatch, most):
     """At a random margin, with random limits of the tree: bounds hold, proved costs are exact."""
     case, random = random_case(seed, most), np.random.RandomState(seed)
     monkeypatch.setattr(branching, "MOST_AT_ONCE", random.choice([1, 1000]))
-    monkeypatch.setattr(branching, "MOST_MERGED", random.choice([20, 30_000]))
+    monkeypatch.setattr(branching, "MOST_MERGED", random.choice([60, 30_000]))
     monkeypatch.setattr(label_costs, "MORE_NODES", random.choice([0, 10]))
     margin = float(random.choice([0.01, EXACT]))
     kinds = random.choice(["auto", "branch_and_bound"])
-    result = certify(*case[:2], **case[2], labels=margin, kinds=kinds)
+    result = certify(*case[:2], **case[2], labels=margin, kinds=kinds, time_limit=1e4)
     below, above = true_costs(case, result.upper, result.labeling)
     tol = case[2]["tol"]
     assert (result.label_costs <= above + 1e-6).all()
