@@ -79,5 +79,5 @@ if __name__ == "__main__":
         data: {name: by_fourth(one, by) for by, name in columns.items()}
         for data, one in [*rows.groupby("data", sort=False), ("all four", rows)]
     }
-    picture = line_grid(panels, "fourth of a problem's labels, in order")
+    picture = line_grid({"share of right labels": panels}, "fourth of a problem's labels, in order")
     picture.savefig(HERE / "label_costs.png", dpi=110)

@@ -14,7 +14,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from propcvx.arrays import Array
-from propcvx.errors import InputError
 from propcvx.history import StopReason
 from propcvx.relaxation.bounds import Bounds, check_crossing, gap_between
 
@@ -190,10 +189,11 @@ class CertifiedInterval(Bounds):
         value with this label forced to the opposite of ``labeling``, less ``upper``, as a share of
         ``upper``.  Infinite where the other label is not allowed; a negative lower bound means
         that a better labeling with the other label may exist.
+    label_status : array of str of shape (n_instances,), optional
+        ``"proved"``: every labeling within ``tol`` of the best has this label.  ``"tied"``: one
+        with the other label is within ``tol`` of the best known.  ``"open"``: neither is known.
     label_seconds : array of shape (n_instances,), optional
         For how long each label was worked on, beside the work for all of them.
-    label_tol : float
-        The tolerance that :attr:`label_status` goes by.
     problem_key : str
         Tells problems apart, see ``resume`` of :func:`propcvx.certify`.
     """
@@ -207,21 +207,9 @@ class CertifiedInterval(Bounds):
     failures: dict[str, str] = field(default_factory=dict)
     label_costs: Array | None = None
     label_costs_at_most: Array | None = None
+    label_status: NDArray[np.str_] | None = None
     label_seconds: Array | None = None
-    label_tol: float = 0.0
     problem_key: str = ""
-
-    @property
-    def label_status(self) -> NDArray[np.str_]:
-        """Of each label ``"proved"``, ``"tied"`` or ``"open"``, shape (n_instances,).
-
-        ``"proved"``: every labeling within ``tol`` of the best has this label.  ``"tied"``: one
-        with the other label is within ``tol`` of the best known.  ``"open"``: neither is known.
-        """
-        if self.label_costs is None or self.label_costs_at_most is None:
-            raise InputError("label_status needs a result of certify with labels=True.")
-        tied = np.where(self.label_costs_at_most <= self.label_tol, "tied", "open")
-        return np.where(self.label_costs > self.label_tol, "proved", tied)
 
     def __str__(self) -> str:
         """The interval, the bounds that improved it, and advice."""
@@ -238,7 +226,7 @@ class CertifiedInterval(Bounds):
         width = max(map(len, best), default=0)
         lines += [f"  {bound:<{width}}  lower bound {lower:.6g}" for bound, lower in best.items()]
         lines += [f"  {bound} failed: {error}" for bound, error in self.failures.items()]
-        if self.label_costs is not None:
+        if self.label_status is not None:
             names, counts = np.unique(self.label_status, return_counts=True)
             found = ", ".join(f"{count} {name}" for name, count in zip(names, counts, strict=True))
             lines.append(f"Labels: {found}.")

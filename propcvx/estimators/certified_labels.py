@@ -79,7 +79,8 @@ def with_labels(result: CertifiedInterval, costs: LabelCosts, tol: float) -> Cer
     """The result with the costs of the labels in the order of the rows."""
     places = costs.search.problem.bags.places
     least, most = (values[places] for values in costs.costs)
-    if result.stop_reason is not StopReason.PROVED and (least <= tol).all() and (most > tol).all():
+    status = np.where(least > tol, "proved", np.where(most <= tol, "tied", "open"))
+    if result.stop_reason is not StopReason.PROVED and (status == "open").all():
         warn(
             f"No label is proved, as {result.stop_reason.value}; label_costs has what little is "
             "known. A larger time_limit, a smaller C or smaller bags help.",
@@ -89,6 +90,6 @@ def with_labels(result: CertifiedInterval, costs: LabelCosts, tol: float) -> Cer
         result,
         label_costs=least,
         label_costs_at_most=most,
+        label_status=status,
         label_seconds=costs.seconds[places],
-        label_tol=tol,
     )
