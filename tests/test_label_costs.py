@@ -198,10 +198,11 @@ def test_when_time_is_up_at_once_little_is_claimed_and_a_warning_says_so(case):
         ),
     ],
 )
-def test_a_fit_gives_the_problem_and_a_labeling_to_begin_with(model, how, case):
-    X, y, _ = case
-    fitted = model.fit(X, y)
-    result, other = certify(fitted, X, y, labels=True), certify(X, y, 0.5, labels=True, **how)
+def test_a_fit_gives_the_problem_and_a_labeling_to_begin_with(model, how):
+    small = small_problem(5, (3, 4), 3)
+    X, y, fitted = small.X, small.y, model.fit(small.X, small.y)
+    result = certify(fitted, X, y, labels=1e-3)
+    other = certify(X, y, 0.5, labels=1e-3, **how)
     assert result.upper == pytest.approx(other.upper, rel=1e-6)
     assert result.problem_key == other.problem_key
     assert np.allclose(result.label_costs, other.label_costs, atol=2e-4)
