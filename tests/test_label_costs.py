@@ -230,6 +230,12 @@ def test_a_fit_without_a_certificate_or_of_other_data_is_refused(case):
         certify(ConvPropSVM(0.5).fit(X, y), X, other)
 
 
+@pytest.mark.parametrize("labels", ["yes", -0.1, None, [True]])
+def test_labels_are_asked_for_by_a_flag_or_a_margin(labels, case):
+    with pytest.raises(InputError, match="labels must be"):
+        certify(*case[:2], labels=labels)
+
+
 @pytest.mark.parametrize("start", [[1.0, -1.0], np.zeros(11), "best"])
 def test_a_start_is_a_labeling(start, case):
     with pytest.raises(InputError, match="start must be a labeling of -1"):

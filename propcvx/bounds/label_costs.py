@@ -86,9 +86,9 @@ class LabelCosts:
         for margin in (first, self.margin):
             tried: set[tuple[int, float]] = set()
             while left := [i for i in self._unsettled(margin) if self._side(i) not in tried]:
-                self.on_label(margin, len(self.least) - len(left))
                 tried.add(self._side(left[0]))
                 self._work(left[0], margin)
+                self.on_label(margin, len(self.least) - len(left) + 1)
 
     def _side(self, i: int) -> tuple[int, float]:
         return i, float(self.labeling[i])

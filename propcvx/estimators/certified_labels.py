@@ -15,9 +15,19 @@ from propcvx.bounds import (
     OutOfTimeError,
     SwapSearch,
 )
-from propcvx.checks import as_vector
+from propcvx.checks import as_vector, check_number
 from propcvx.errors import CrossedBoundsError, InputError, UnprovedWarning, warn
 from propcvx.history import StopReason
+
+MARGIN = 0.1
+"""Labels are worked on until the other one is proved to cost so much."""
+
+
+def margin_of(labels: Any) -> float:
+    """Up to which cost labels are to be proved; 0 where they are not asked for."""
+    if isinstance(labels, bool):
+        return MARGIN if labels else 0.0
+    return check_number("labels", labels, least=0.0)
 
 
 def allowed(start: Any, problem: LabelingProblem) -> Array:

@@ -31,6 +31,7 @@ from propcvx.errors import CrossedBoundsError, FailedBoundWarning, InputError, w
 from propcvx.estimators.base import BagClassifier, one_thread
 from propcvx.estimators.certified_labels import (
     allowed,
+    margin_of,
     prove_labels,
     take_over,
     with_labels,
@@ -46,9 +47,6 @@ SHARE = 0.2
 
 BOUNDS_SHARE = 0.5
 """Share of the time limit that the bounds may use where labels are asked for, too."""
-
-MARGIN = 0.1
-"""Labels are worked on until the other one is proved to cost so much."""
 
 
 def certify(
@@ -89,7 +87,7 @@ def certify(
 
     Called as ``certify(fitted, X, y)``, with a fitted :class:`propcvx.ConvPropSVM` or
     :class:`propcvx.AlterPropSVM`, it takes all parameters of the problem from the fit, and
-    ``start``.
+    ``start``; of a fit with ``sample_weight`` it takes no weights.
 
     Parameters
     ----------
@@ -165,8 +163,7 @@ def certify(
     if isinstance(X, BagClassifier):
         return certify(**arguments_of(certify, locals()))
     check_number("C", C, above=0.0)
-    margin = MARGIN if labels is True else float(labels)
-    check_number("labels", margin, least=0.0, most=np.inf)
+    margin = margin_of(labels)
     check_number("tol", tol, least=0.0)
     check_number("time_limit", time_limit, above=0.0)
     model = ConvPropSVM(

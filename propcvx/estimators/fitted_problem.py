@@ -66,10 +66,10 @@ def _form_of(fitted: BagClassifier) -> dict[str, Any]:
 
 def _check_same_data(fitted: BagClassifier, X: Any, y: Any) -> None:
     """Check what can be: numbers of instances and of features, and what a kernel remembers."""
-    seen = (len(fitted.labeling_), fitted.n_features_in_)
-    if np.shape(X) != seen or len(y) != seen[0]:
+    seen, shape = (len(fitted.labeling_), fitted.n_features_in_), getattr(X, "shape", np.shape(X))
+    if shape != seen or len(y) != seen[0]:
         raise InputError(
-            f"X and y must be those of the fit: X of shape {seen}, got {np.shape(X)} and "
+            f"X and y must be those of the fit: X of shape {seen}, got {shape} and "
             f"{len(y)} rows of y."
         )
     training = fitted.feature_map_.training
