@@ -187,9 +187,9 @@ def test_a_ranking_counts_pairs_of_the_same_problem():
     rows = rows.assign(cost=[3.0, 1.0, 2.0, 0.0, -1.0, -2.0])
     assert label_costs.ranking(rows, "cost") == (3 / 4 + 1) / 2
     assert label_costs.ranking(rows.assign(cost=-rows.cost), "cost") == 1 / 8
-    fourths, right, _ = label_costs.by_fourth(rows[rows.split == 0], "cost")
-    assert fourths.tolist() == [1.0, 2.0, 3.0, 4.0]
-    assert right.tolist() == [0.0, 1.0, 0.0, 1.0]
+    assert label_costs.fourths(rows, "cost").tolist() == [4, 2, 3, 1, 4, 2]
+    _, right, _ = label_costs.curve(rows, label_costs.fourths(rows, "cost"))
+    assert right.tolist() == [0.0, 0.5, 0.0, 1.0]
 
 
 def test_a_label_of_the_study_has_its_cost(monkeypatch):
