@@ -14,6 +14,7 @@ from propcvx.estimators import (
     certify,
     fit_grid,
 )
+from propcvx.groups import group_shares
 from propcvx.metrics import bag_error
 from propcvx.model_selection import BagKFold, BagShuffleSplit, RepeatedBagKFold
 from propcvx.relaxation import CuttingPlanes
@@ -40,6 +41,7 @@ __all__ = [
     "certify",
     "class_proportions_of",
     "fit_grid",
+    "group_shares",
     "one_class_target",
     "proportions_of",
     "sampling_epsilon",

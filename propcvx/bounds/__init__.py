@@ -5,7 +5,7 @@ Bounds are entries of ``BOUNDS``; all work on one :class:`Interval` that only ev
 
 from propcvx.bounds.branch_and_bound import BagMoments
 from propcvx.bounds.interval import CertifiedInterval, Event, Interval, NodeRecord, OutOfTimeError
-from propcvx.bounds.label_costs import LabelCosts, first_margin
+from propcvx.bounds.label_costs import LabelCosts
 from propcvx.bounds.problem import LabelingProblem
 from propcvx.bounds.swap_search import SwapSearch
 from propcvx.bounds.table import BOUNDS, Bound, find_bounds
@@ -23,5 +23,4 @@ __all__ = [
     "OutOfTimeError",
     "SwapSearch",
     "find_bounds",
-    "first_margin",
 ]

@@ -192,7 +192,7 @@ class BagMoments:
     def step(self) -> None:
         """Work on the node of the least lower bound."""
         _, _, node = self.open_nodes[0]
-        node, status, children = self._work(node, self._others())
+        node, status, children = self.work(node, self._others())
         heapq.heappop(self.open_nodes)
         place = node.index, node.parent, node.depth
         record = NodeRecord(*place, node.bound, status, node.sizes, self.interval.seconds)
@@ -209,7 +209,7 @@ class BagMoments:
         """A lower bound on the labelings of all nodes but the one of the least lower bound."""
         return min([self.done, *(bound for bound, _, _ in self.open_nodes[1:3])])
 
-    def _work(self, node: Node, others: float) -> tuple[Node, str, list[Node]]:
+    def work(self, node: Node, others: float) -> tuple[Node, str, list[Node]]:
         """Tighten a node; what became of it, and its children."""
         if node.division.size <= MOST_AT_ONCE:
             node = node.merged([range(len(node.sizes))])

@@ -87,8 +87,8 @@ class Interval:
         What holds for the Gram matrix of a lower bound that holds for its factor.
     enough : float
         A lower bound at which it counts as closed, too.
-    beyond : float
-        The share above the best value up to which labelings are of interest.
+    allowance : float
+        Share of the upper end by which labelings may be worse than it and are sought all the same.
     """
 
     tol: float
@@ -97,7 +97,7 @@ class Interval:
     on_node: Callable[[NodeRecord], None] = lambda node: None
     safe: Callable[[float], float] = lambda lower: lower
     enough: float = np.inf
-    beyond: float = 0.0
+    allowance: float = 0.0
     lower: float = -np.inf
     upper: float = np.inf
     labeling: Array | None = None
@@ -123,11 +123,8 @@ class Interval:
 
     @property
     def goal(self) -> float:
-        """A lower bound above which labelings are of no interest: half of the tolerance to spare.
-
-        Where only the best one is of interest, this bound on all labelings closes the interval.
-        """
-        return min(self.enough, self.upper * (1.0 - 0.5 * self.tol + self.beyond))
+        """A lower bound that closes it, with half of the tolerance to spare, plus the allowance."""
+        return min(self.enough, self.upper * (1.0 + self.allowance - 0.5 * self.tol))
 
     def prove(self, bound: str, lower: float) -> None:
         """A valid lower bound of the problem as its features pose it, and who proved it."""

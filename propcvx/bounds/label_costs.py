@@ -31,11 +31,6 @@ MORE_NODES = 10
 good in many ways would make it endless."""
 
 
-def first_margin(tol: float) -> float:
-    """The cost that is proved of all labels before more is proved of any."""
-    return max(2.0 * tol, LEAST)
-
-
 @dataclass(eq=False)
 class LabelCosts:
     """Bounds on the best value with each label forced to its opposite, while they improve.
@@ -43,7 +38,7 @@ class LabelCosts:
     Attributes
     ----------
     search : SwapSearch
-        Its interval has the best labeling known, and its ``beyond`` is above the first margin.
+        Its interval has the best labeling known.
     moments : BagMoments
         Of the same problem and interval; its tree is continued.
     margin : float
@@ -67,6 +62,7 @@ class LabelCosts:
         self.least, self.most, self.seconds = np.full(n, -np.inf), np.full(n, np.inf), np.zeros(n)
         self._listed = np.full((2, n), np.inf)  # least values with -1 and with +1
         self.moments.listed = self._list
+        self._allow()
 
     @property
     def costs(self) -> tuple[Array, Array]:
@@ -79,8 +75,9 @@ class LabelCosts:
 
         Labels whose other one is expected to cost most come first.
         """
-        first = min(first_margin(self.interval.tol), self.margin)
+        first = min(self._first, self.margin)
         self._look_up()
+        self._allow()  # a bound may have allowed more since the tree was made
         if self.interval.closed and len(self._unsettled(first)):
             self._finish_tree()
         for margin in (first, self.margin):
@@ -89,6 +86,15 @@ class LabelCosts:
                 tried.add(self._side(left[0]))
                 self._work(left[0], margin)
                 self.on_label(margin, len(self.least) - len(left) + 1)
+
+    @property
+    def _first(self) -> float:
+        """The cost that is proved of all labels before more is proved of any."""
+        return max(2.0 * self.interval.tol, LEAST)
+
+    def _allow(self) -> None:
+        """Let the tree keep labelings up to the first margin and a little more."""
+        self.interval.allowance = self._first + self.interval.tol
 
     def _side(self, i: int) -> tuple[int, float]:
         return i, float(self.labeling[i])

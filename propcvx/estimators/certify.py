@@ -23,7 +23,6 @@ from propcvx.bounds import (
     OutOfTimeError,
     SwapSearch,
     find_bounds,
-    first_margin,
 )
 from propcvx.checks import check_number
 from propcvx.class_bags import ClassBags
@@ -206,7 +205,6 @@ def certify(
             search.plane(allowed(start, problem))
         costs = None
         if margin:
-            interval.beyond = first_margin(tol) + tol
             interval.time_limit = BOUNDS_SHARE * time_limit
             tree = BagMoments(problem, interval, search, "branch_and_bound")
             costs = LabelCosts(search, tree, margin, show_label)

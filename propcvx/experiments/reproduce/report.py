@@ -18,11 +18,11 @@ from typing import Any
 from pandas import DataFrame, Series, read_csv
 
 from propcvx.checks import check_choice
-from propcvx.errors import InputError
+from propcvx.errors import InputError, needing
 from propcvx.experiments.reproduce import entries as frames
 from propcvx.experiments.reproduce.experiments import EXPERIMENTS, PAPER
 from propcvx.experiments.reproduce.protocol import Protocol
-from propcvx.experiments.reproduce.results import needing, read_results
+from propcvx.experiments.reproduce.results import read_results
 from propcvx.plotting import Figure, accuracy_by_bag_size, svg_text
 from propcvx.text import markdown_table, spread_text
 

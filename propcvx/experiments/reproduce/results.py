@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import propcvx
-from propcvx.errors import InputError
+from propcvx.errors import InputError, needing
 from propcvx.experiments.reproduce.cells import PARTS, Cell
 from propcvx.experiments.reproduce.evaluate import NUMBERS, POINT
 
@@ -37,26 +37,6 @@ START = b'{"key": "'
 """Of each line."""
 
 Record = dict[str, Any]
-
-
-@contextmanager
-def needing(extra: str, what: str) -> Iterator[None]:
-    """Say what to install where an import fails; also as a decorator.
-
-    Parameters
-    ----------
-    extra : str
-        The optional dependencies of propcvx that contain the package.
-    what : str
-        What needs it.
-    """
-    try:
-        yield
-    except ImportError as failure:
-        raise InputError(
-            f"{what} needs a package that is not installed: pip install 'propcvx[{extra}]' "
-            f"({failure})."
-        ) from failure
 
 
 @contextmanager
