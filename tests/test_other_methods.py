@@ -31,6 +31,7 @@ from propcvx.experiments.methods import (
 from propcvx.experiments.other_methods import (
     PYTHON,
     AveragedMethods,
+    ConvAndInvCal,
     EcologicalRegression,
     LLPLearn,
     LLPLearnError,
@@ -106,6 +107,16 @@ def test_the_average_is_over_parameters_not_worse_than_the_best_then_over_method
     found = averaged.decision_function(problem.X)
     assert np.allclose(found, np.mean(means, axis=0), atol=1e-6)
     assert np.array_equal(found, again.decision_function(problem.X))
+
+
+@pytest.mark.parametrize("kernel", ["linear", "rbf"])
+def test_the_recipe_for_large_bags_is_the_mean_of_two_in_units_of_their_scores(kernel, problem):
+    both = ConvPropSVM(kernel=kernel), InvCal(kernel=kernel)
+    scores = [method.fit(problem.X, problem.y).decision_function(problem.X) for method in both]
+    means = np.mean([score / np.sqrt(np.mean(score**2)) for score in scores], axis=0)
+    found = ConvAndInvCal(kernel).fit(problem.X, problem.y)
+    assert np.allclose(found.decision_function(problem.X), means)
+    assert np.array_equal(found.predict(problem.X), np.where(means > 0.0, 1, -1))
 
 
 def test_averaged_methods_are_far_better_than_chance(problem):

@@ -26,6 +26,7 @@ from propcvx.bags import Bags
 from propcvx.class_bags import ClassBags
 from propcvx.class_targets import classes_of
 from propcvx.errors import InputError, PropCVXError
+from propcvx.estimators import ConvPropSVM, InvCal
 from propcvx.experiments.evaluation import (
     Method,
     Sample,
@@ -93,8 +94,51 @@ class EcologicalRegression(_SignClassifier):
         return self.model_.predict(X) - 0.5
 
 
+class _Average(_SignClassifier):
+    """The average of the decision functions of ``models_``, each in its own unit."""
+
+    def decision_function(self: Any, X: Any) -> Array:
+        """The average of each instance; positive means +1."""
+        scores = np.array([model.decision_function(X) for model in self.models_])
+        return np.average(scores.T / self.units_, axis=1, weights=self.weights_)
+
+
 @dataclass(eq=False, repr=False)
-class AveragedMethods(_SignClassifier):
+class ConvAndInvCal(_Average):
+    """The recipe for large bags: the average of conv-pSVM and InvCal with default parameters.
+
+    Parameters
+    ----------
+    kernel : str
+
+    Attributes
+    ----------
+    models_, units_
+        The two methods, fitted, and the root mean squares of their decision values on the training
+        instances, which each decision function is divided by.
+    weights_ : None
+        They weigh alike.
+    classes_ : array of shape (2,)
+    """
+
+    kernel: str = "linear"
+
+    def fit(self, X: Array, y: NDArray[np.void]) -> ConvAndInvCal:
+        """Fit both.
+
+        Parameters
+        ----------
+        X : array of shape (n_instances, n_features)
+        y : bag target of shape (n_instances,)
+        """
+        self.models_ = [method(kernel=self.kernel).fit(X, y) for method in (ConvPropSVM, InvCal)]
+        self.units_ = [unit_of_scores(model.decision_function(X)) for model in self.models_]
+        self.weights_ = None
+        return self
+
+
+@dataclass(eq=False, repr=False)
+class AveragedMethods(_Average):
     """The average of the decision functions of several methods with many parameters.
 
     With few bags, combinations of parameters have almost the same error on held-out bags, and
@@ -151,11 +195,6 @@ class AveragedMethods(_SignClassifier):
         self.weights_ = 1.0 / np.bincount(of_method)[of_method]
         self.units_ = [unit_of_scores(model.decision_function(X)) for model in self.models_]
         return self
-
-    def decision_function(self, X: Any) -> Array:
-        """The average of each instance; positive means +1."""
-        scores = np.array([model.decision_function(X) for model in self.models_])
-        return np.average(scores.T / self.units_, axis=1, weights=self.weights_)
 
 
 def not_worse(errors: Array) -> Mask:
@@ -266,7 +305,7 @@ class LLPLearnNetwork(ClassifierMixin, BaseEstimator):
     def fit(self, X: Array, y: NDArray[np.void]) -> LLPLearnNetwork:
         """Fit to bags with known shares of several classes, as :meth:`LLPLearn.fit` to two."""
         self.classes_ = classes_of(y)
-        self.layers_ = _layers(self.get_params(), np.float32(X), ClassBags.from_target(y))
+        self.layers_ = _layers(self.get_params(), X.astype(np.float32), ClassBags.from_target(y))
         return self
 
     def predict(self, X: Array) -> NDArray[Any]:
@@ -277,7 +316,7 @@ class LLPLearnNetwork(ClassifierMixin, BaseEstimator):
         return self.classes_[np.argmax(X @ weights.T + biases, axis=1)]
 
 
-def _layers(parameters: dict[str, Any], X: Array, bags: Bags) -> list[tuple[Array, Array]]:
+def _layers(parameters: dict[str, Any], X: NDArray[Any], bags: Bags) -> list[tuple[Array, Array]]:
     """What llp-learn finds, as the layers of a network; a hyperplane is one layer."""
     data = io.BytesIO()
     np.savez(data, X=X, bags=bags.index, proportions=bags.proportions)
