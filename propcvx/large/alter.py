@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -168,6 +168,7 @@ def alter_on_parts(model: AlterPropSVM, parts: Parts, summary: Summary) -> Fitte
     problem = _posed(model, parts, summary)
     step = PartedStep(parts, summary.frame, model.instance_loss, model.solver_tol)
     random = check_random_state(model.random_state)
+    summary = replace(summary, bags=replace(summary.bags, mean_weight=1.0))  # C has it
     starts = _starts(model, problem.C, summary)
     return model._best(_descents(problem, step, starts, random, summary))
 

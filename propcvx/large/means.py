@@ -80,6 +80,11 @@ def means_on_parts(model: InvCal | MeanMap, parts: Parts, summary: Summary) -> F
     bags = summary.bags.in_canonical_order(summary.means, summary.frame.sign)
     features = FeatureMap(Kernel(), summary.means[bags.rows])
     if isinstance(model, MeanMap):
+        if model.solver not in ("auto", "logistic") or model.solver_options:
+            raise InputError(
+                "solver must be 'auto' or 'logistic', without options, where the instances come in "
+                f"parts, got {model.solver!r} with {model.solver_options!r}."
+            )
         model._most_likely = partial(_most_likely, model, parts, summary.frame)  # type: ignore[method-assign]
     try:
         return model._run(features, bags)

@@ -195,7 +195,6 @@ def survey(part: Any, kept: Any) -> dict[str, Any]:
     X = np.asarray(X.toarray() if sp.issparse(X) else X, dtype=np.float64)
     weights = np.ones(len(X)) if weight_of(part) is None else np.asarray(weight_of(part), float)
     apart = replace(bags, weights=weights).with_known_apart()
-    seen, instances = apart.only(apart.with_share)
     shared, mean = bags.with_share, X.mean(axis=0)
     positives = float(bags.proportions[shared] @ bags.sizes[shared])
     return {
@@ -206,14 +205,14 @@ def survey(part: Any, kept: Any) -> dict[str, Any]:
         "majority": 2.0 * positives - float(bags.sizes[shared].sum()),
         "weights": (weights.sum(), weights.min(), weights.max()),
         "all known": bool(bags.labels.all()),
-        "names": seen.names(seen.codes),
-        "means": seen.means_of(X[instances]),
+        "names": apart.names(apart.codes),
+        "means": apart.means_of(X),
         "table": np.array(
             [
-                seen.proportions,
-                seen.sizes,
-                seen.masses,
-                seen.membership @ (seen.relative_weights > 0.0),
+                apart.proportions,
+                apart.sizes,
+                apart.masses,
+                apart.membership @ (apart.relative_weights > 0.0),
             ]
         ),
     }
@@ -305,12 +304,12 @@ class Summary:
         sums, least, most = np.array([one["weights"] for one in found]).T
         mean_weight, weighted = float(sums.sum()) / moments.n, bool(least.min() < most.max())
         names = [name for one in found for name in one["names"]]
-        if not names or mean_weight <= 0.0:
+        p, counts, masses, weighing = np.hstack([one["table"] for one in found])
+        if np.isnan(p).all() or mean_weight <= 0.0:
             raise InputError(
                 "chunks must have a bag with a proportion or a known label, and a sample_weight "
                 f"above zero; they have {moments.n:.0f} rows without."
             )
-        p, counts, masses, weighing = np.hstack([one["table"] for one in found])
         bags = counted_bags(names, p, counts, masses / mean_weight, weighing)
         size = np.sqrt(moments.squares / moments.n)
         unit = 1.0 / size if size > 0.0 else 1.0
