@@ -204,7 +204,6 @@ def survey(part: Any, kept: Any) -> dict[str, Any]:
         "ranges": np.array([X.min(axis=0), X.max(axis=0)]),
         "majority": 2.0 * positives - float(bags.sizes[shared].sum()),
         "weights": (weights.sum(), weights.min(), weights.max()),
-        "all known": bool(bags.labels.all()),
         "names": apart.names(apart.codes),
         "means": apart.means_of(X),
         "table": np.array(
@@ -283,8 +282,6 @@ class Summary:
         The table for methods that see only the means of bags.
     bags : CountedBags
         Its rows.
-    all_known : bool
-        Whether every label is known.
     """
 
     frame: Frame
@@ -292,7 +289,6 @@ class Summary:
     ranges: Array
     means: Array
     bags: CountedBags
-    all_known: bool
 
     @classmethod
     def of(cls, parts: Parts) -> Summary:
@@ -321,7 +317,6 @@ class Summary:
             np.array([lows.min(axis=0), highs.max(axis=0)]),
             np.vstack([one["means"] for one in found]),
             replace(bags, mean_weight=mean_weight),
-            all(one["all known"] for one in found),
         )
 
 
