@@ -60,9 +60,17 @@ def parquet_chunks(
 
     def chunk(table: Any) -> Any:
         X = np.column_stack([table[name].to_numpy() for name in columns])
-        ids, shares = table[bag].to_pylist(), table[share].to_pylist()
+        ids, shares = (table[name].to_numpy() for name in (bag, share))
+        first = np.flatnonzero(np.append(True, ids[1:] != ids[:-1]))
+        own = np.repeat(shares[first], np.diff(np.append(first, len(ids))))
+        if not np.array_equal(own, shares, equal_nan=True):
+            wrong = int(np.argmax((own != shares) & ~(np.isnan(own) & np.isnan(shares))))
+            raise InputError(
+                f"share must be the same in all rows of a bag, got two for {ids[wrong]!r}."
+            )
+        told = [None if np.isnan(one) else one for one in shares[first]]
         known = None if label is None else table[label].to_numpy()
-        y = bag_target(ids, dict(zip(ids, shares, strict=True)), labels=known)
+        y = bag_target(ids, dict(zip(ids[first].tolist(), told, strict=True)), labels=known)
         return (X, y) if weight is None else (X, y, table[weight].to_numpy())
 
     def chunks() -> Iterator[Any]:
@@ -70,7 +78,7 @@ def parquet_chunks(
         for batch in data.to_batches(columns=[bag, share, *columns, *extra], batch_size=rows):
             new = pa.Table.from_batches([batch])
             table = new if rest is None else pa.concat_tables([rest, new])
-            ids = table[bag].to_numpy(zero_copy_only=False)
+            ids = table[bag].to_numpy()
             last = len(ids) - int(np.argmax(ids[::-1] != ids[-1])) if len(ids) else 0
             if len(ids) >= rows and ids[0] != ids[-1]:
                 yield chunk(table.slice(0, last))

@@ -32,7 +32,7 @@ from propcvx.errors import CutBagWarning, InputError
 from propcvx.ordering import SHARE_UNIT
 from propcvx.targets import is_bag_target, some_of
 
-BLOCK = 8192
+BLOCK = 4096
 """Rows whose centred copies are made at a time; they stay in a processor's cache."""
 
 OnPart = Callable[..., Any]
@@ -261,10 +261,10 @@ class Frame:
         X = rows_of(part)
         for first in range(0, len(X), BLOCK):
             block = slice(first, min(first + BLOCK, len(X)))
-            rows = np.ones((block.stop - first, X.shape[1] + 1))
-            np.subtract(X[block], self.mean, out=rows[:, :-1])
-            rows[:, :-1] *= self.unit
-            yield block, rows
+            columns = np.ones((X.shape[1] + 1, block.stop - first))
+            np.subtract(X[block].T, self.mean[:, None], out=columns[:-1])
+            columns[:-1] *= self.unit
+            yield block, columns.T
 
 
 @dataclass(frozen=True)
