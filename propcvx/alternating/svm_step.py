@@ -12,9 +12,9 @@ import numpy as np
 from propcvx.alternating.problem import Separator
 from propcvx.arrays import Array
 from propcvx.kernels import unit_of
-from propcvx.losses import HINGE, InstanceLoss
+from propcvx.losses import HINGE, InstanceLoss, best_offset
 from propcvx.programs import Program, margin_classifier, svm_dual, svm_dual_parameters
-from propcvx.programs.structures import best_offset, feasible_in_box
+from propcvx.programs.structures import feasible_in_box
 from propcvx.solvers import Solution, SolverNames, solve
 
 Step = Callable[[Array, float, Separator | None], Separator]

@@ -18,7 +18,7 @@ from propcvx.arrays import Array
 from propcvx.bags import Bags
 from propcvx.labelings import FeasibleLabelings
 from propcvx.local_search import Moves
-from propcvx.losses import ProportionLoss
+from propcvx.losses import HINGE, ProportionLoss
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,20 +42,13 @@ class LabelingProblem:
     C: float
 
     @classmethod
-    def constrained(cls, features: Array, feasible: FeasibleLabelings, C: float) -> LabelingProblem:
-        """The constraint form: only feasible counts."""
-        counts = [np.arange(size + 1) for size in feasible.bags.sizes]
-        costs = tuple(
-            np.where((low <= m) & (m <= high), 0.0, np.inf)
-            for m, low, high in zip(counts, feasible.lower, feasible.upper, strict=True)
-        )
-        return cls(features, feasible.bags, costs, C)
-
-    @classmethod
-    def penalised(
-        cls, features: Array, bags: Bags, C: float, loss: ProportionLoss, weights: Array
+    def of(
+        cls, features: Array, bags: Bags, C: float, loss: ProportionLoss, weights: Array | float
     ) -> LabelingProblem:
-        r"""The loss form, with the weights :math:`\omega_k` of shape (n_bags,)."""
+        r"""The loss form, with the weights :math:`\omega_k` of shape (n_bags,).
+
+        With the loss :func:`propcvx.losses.constraint` it is the constraint form, at any weights.
+        """
         return cls(features, bags, loss.costs(bags, weights), C)
 
     def cost(self, labeling: Array) -> float:
@@ -76,7 +69,7 @@ class LabelingProblem:
         -------
         labeling : float array of shape (n_instances,)
         """
-        gains = self.C * (np.maximum(0.0, 1.0 + scores) - np.maximum(0.0, 1.0 - scores))
+        gains = self.C * HINGE.reduction(scores)
         labeling = np.where(self.bags.labels > 0, 1.0, -1.0)
         for members, cost in zip(self.bags.members, self.costs, strict=True):
             known = self.bags.labels[members]

@@ -18,6 +18,7 @@ from propcvx.bounds.interval import Interval
 from propcvx.bounds.problem import LabelingProblem
 from propcvx.errors import SolverError
 from propcvx.local_search import Moves, descend, hops, until_idle
+from propcvx.losses import HINGE
 from propcvx.relaxation.labeling_svm import LabelingSVM, SolvedLabeling
 
 IDLE = 15
@@ -85,9 +86,8 @@ class SwapSearch:
 
     def changes(self, plane: SolvedLabeling) -> Array:
         """What flipping each label adds to the loss with the weights as they are."""
-        margins = plane.labeling * (self.problem.features @ plane.weights)
-        losses = np.maximum(0.0, 1.0 + margins) - np.maximum(0.0, 1.0 - margins)
-        return np.asarray(self.problem.C * losses)
+        gains = HINGE.reduction(self.problem.features @ plane.weights)
+        return np.asarray(self.problem.C * plane.labeling * gains)
 
     def least(self, plane: SolvedLabeling, flipped: Indices) -> Array:
         """Lower bounds on the SVM values after moves: the duals are made anew, one by one."""

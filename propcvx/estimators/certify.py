@@ -28,7 +28,7 @@ from propcvx.estimators.base import one_thread
 from propcvx.estimators.conv import ConvPropSVM
 from propcvx.estimators.training import TrainingData, proportion_term
 from propcvx.history import StopReason
-from propcvx.labelings import FeasibleLabelings
+from propcvx.losses import ProportionLoss, constraint
 
 SHARE = 0.2
 """Share of the time limit after which the search for labelings begins no further descent."""
@@ -143,11 +143,11 @@ def certify(
     feature_map = prepared.feature_map(model)
     features, _ = model._lift(feature_map.features)
     if C_p is None:
-        feasible = FeasibleLabelings.of(prepared.bags, epsilon)
-        problem = LabelingProblem.constrained(features, feasible, C)
+        prepared.bags.check_known(epsilon)
+        term: tuple[ProportionLoss, Any] = constraint(epsilon), 1.0
     else:
         term = proportion_term("loss", loss, C_p, bag_weights, prepared.bags)
-        problem = LabelingProblem.penalised(features, prepared.bags, C, *term)
+    problem = LabelingProblem.of(features, prepared.bags, C, *term)
     asked = find_bounds(kinds, problem)
     lost, least = 1.0 - feature_map.share_of_bounds(C), problem.least_cost
     with tqdm(desc="nodes", disable=not verbose) as bar, one_thread(len(features)):

@@ -14,7 +14,7 @@ from propcvx.bags import Bags
 from propcvx.checks import check_choice, check_number
 from propcvx.errors import IllPosedWarning, InputError, warn
 from propcvx.estimators.base import BagClassifier
-from propcvx.estimators.training import bag_weights
+from propcvx.estimators.training import TrainingData, bag_weights
 from propcvx.history import Fitted, History, Round, StopReason
 from propcvx.kernels import FeatureMap
 from propcvx.losses import best_regression_bias
@@ -41,6 +41,10 @@ class _BagMeanClassifier(BagClassifier):
 
     _: KW_ONLY
     bag_weights: Any = "bag"
+
+    def _fit_to(self, data: TrainingData) -> BagClassifier:
+        data.bags.check_known()
+        return super()._fit_to(data)
 
     def _run(self, feature_map: FeatureMap, bags: Bags) -> Fitted:
         apart = bags.with_known_apart()

@@ -27,8 +27,9 @@ import cvxpy as cp
 import numpy as np
 
 from propcvx.arrays import Array, Indices
+from propcvx.losses import best_offset
 from propcvx.programs import Program
-from propcvx.programs.structures import best_offset, moved_in_box
+from propcvx.programs.structures import moved_in_box
 from propcvx.solvers.solution import Answer
 
 # docs/specialised.md has the measurements behind these.
