@@ -272,9 +272,11 @@ class BagRecord:
 
         In a bag whose instances have no weight they count the same.
         """
+        plain = self.membership @ features / self.sizes[:, None]
+        if self.weights is None:
+            return np.asarray(plain)
         masses = self.masses[:, None]
         sums = self.membership @ (self.relative_weights[:, None] * features)
-        plain = self.membership @ features / self.sizes[:, None]
         return np.divide(sums, masses, out=plain, where=masses > 0.0)
 
     def known_counts(self) -> tuple[Indices, Indices]:

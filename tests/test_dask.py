@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 from test_chunks import Data, assert_same
 
-from propcvx import AlterPropSVM, InvCal, MeanMap, MethodStart, RandomStart, fit_chunks
+from propcvx import AlterPropSVM, InvCal, MeanMap, MethodStart, RandomStart, bag_target, fit_chunks
 from propcvx.errors import InputError
 
 distributed = pytest.importorskip("distributed")
@@ -117,26 +117,20 @@ def test_more_data_than_a_worker_may_hold_and_a_worker_that_is_killed():
     def partition(number):
         random = np.random.default_rng(number)
         bags = np.repeat(np.arange(100 * number, 100 * number + 100), rows // 100)
-        shares = random.beta(2, 3, 100).round(2)
-        labels = np.where(
-            np.arange(rows) % (rows // 100) < (rows // 100) * shares[bags % 100], 1, -1
-        )
+        shares = random.beta(2, 3, 100).round(2)[bags % 100]
+        labels = np.where(np.arange(rows) % (rows // 100) < (rows // 100) * shares, 1, -1)
         frame = pd.DataFrame(random.normal(size=(rows, d)) + 0.3 * labels[:, None], columns=columns)
-        return frame.assign(bag=bags, share=shares[bags % 100])
+        return frame.assign(bag=bags, share=shares)
 
     model = AlterPropSVM(init=MethodStart("inv_cal", annealing=False), max_iter=1, solver_tol=1e-3)
 
-    def chunks():
-        from propcvx import bag_target
-
-        for number in range(n_parts):
-            frame = partition(number)
-            y = bag_target(
-                frame["bag"].to_numpy(), dict(zip(frame["bag"], frame["share"], strict=True))
-            )
-            yield frame[columns], y
-
+    chunks = []
+    for number in range(n_parts):
+        frame = partition(number)
+        shares = dict(zip(frame["bag"], frame["share"], strict=True))
+        chunks.append((frame[columns], bag_target(frame["bag"].to_numpy(), shares)))
     here = fit_chunks(AlterPropSVM(**model.get_params()), chunks)
+    del chunks
     options = {"n_workers": 2, "threads_per_worker": 1, "dashboard_address": None}
     with (
         distributed.LocalCluster(processes=True, memory_limit="700MB", **options) as cluster,

@@ -193,14 +193,16 @@ def survey(part: Any, kept: Any) -> dict[str, Any]:
     """Check a part, and sum up what is needed of it."""
     X, bags, columns = checked(part)
     X = np.asarray(X.toarray() if sp.issparse(X) else X, dtype=np.float64)
-    weights = np.ones(len(X)) if weight_of(part) is None else np.asarray(weight_of(part), float)
-    apart = replace(bags, weights=weights).with_known_apart()
+    given = weight_of(part)
+    weights = np.ones(len(X)) if given is None else np.asarray(given, dtype=np.float64)
+    apart = replace(bags, weights=None if given is None else weights).with_known_apart()
     shared, mean = bags.with_share, X.mean(axis=0)
+    centred = X - mean
     positives = float(bags.proportions[shared] @ bags.sizes[shared])
     return {
         "bags": bags.names(bags.codes),
         "columns": (X.shape[1], None if columns is None else list(columns)),
-        "moments": Moments(float(len(X)), mean, float(np.square(X - mean).sum())),
+        "moments": Moments(float(len(X)), mean, float(np.vdot(centred, centred))),
         "ranges": np.array([X.min(axis=0), X.max(axis=0)]),
         "majority": 2.0 * positives - float(bags.sizes[shared].sum()),
         "weights": (weights.sum(), weights.min(), weights.max()),

@@ -18,7 +18,7 @@ duality gap ends the search.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from time import perf_counter
 from typing import Any
@@ -29,7 +29,7 @@ import numpy as np
 from propcvx.arrays import Array, Indices
 from propcvx.losses import best_offset
 from propcvx.programs import Program
-from propcvx.programs.structures import moved_in_box
+from propcvx.programs.structures import SVMDual, moved_in_box
 from propcvx.solvers.solution import Answer
 
 # docs/specialised.md has the measurements behind these.
@@ -400,9 +400,38 @@ def run_newton(program: Program, options: Mapping[str, Any], warm: Any) -> Answe
     ``warm`` is where an earlier call ended.  Where the gap is not reached the status is
     ``"user_limit"``, and the answer the best one seen, which is never worse than w = 0.
     """
+    return _answer(program.structure, program.values, options, warm)
+
+
+def run_newton_on_means(program: Program, options: Mapping[str, Any], warm: Any) -> Answer:
+    r"""The same for ``inv_cal_dual``, which is that problem with every bag twice.
+
+    :math:`v = (a, -a^*)` has the bounds :math:`[0, C_p]` and :math:`[-C_p, 0]`, and the targets are
+    :math:`\tau - \epsilon` and :math:`\tau + \epsilon`.
+    """
+    known: Any = program.structure
+    values, n_bags = program.values, len(known.bag_means)
+    target, tube = values["target"], values["epsilon"]
+    box = np.broadcast_to(values["C_p"], n_bags)
+    posed = {
+        "y": np.concatenate([target - tube, target + tube]),
+        "lower": np.concatenate([np.zeros(n_bags), -box]),
+        "upper": np.concatenate([box, np.zeros(n_bags)]),
+    }
+    twice = SVMDual(np.vstack([known.bag_means, known.bag_means]), bias=True)
+    answer = _answer(twice, posed, options, warm)
+    (a, negated), (low, lowest), (top, highest) = (
+        np.split(both, 2)
+        for both in (answer.variables["v"], answer.duals["lower"], answer.duals["upper"])
+    )
+    bounds = {"a_lower": low, "a_upper": top, "a_star_lower": highest, "a_star_upper": lowest}
+    duals = {**bounds, "balance": answer.duals["balance"]}
+    return replace(answer, variables={"a": a, "a_star": -negated}, duals=duals)
+
+
+def _answer(svm: Any, values: Any, options: Mapping[str, Any], warm: Any) -> Answer:
+    """The search on a structure with these values of its parameters."""
     start = perf_counter()
-    svm: Any = program.structure
-    values = program.values
     losses = Losses(svm.rows, values["y"], values["lower"], values["upper"])
     tol = options["tol"]
     limit = options.get("max_iter", MAX_ITER)
