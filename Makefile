@@ -9,8 +9,12 @@ VENV := .venv
 BIN := $(VENV)/bin
 INSTALL ?= $(BIN)/uv pip install --compile-bytecode --python $(BIN)/python
 
-.PHONY: demo test bench lint types contracts docs pages clean
+.PHONY: environment demo test bench lint types contracts docs pages clean
 .NOTPARALLEL:
+
+# All that the checks need, for runs of several of them at once.
+environment: $(VENV)/with-solvers,exact,dask,tests $(VENV)/with-solvers,exact,lint
+environment: $(VENV)/with-solvers,exact,docs $(VENV)/with-solvers,exact,docs,pages
 
 demo: $(VENV)/package
 	$(BIN)/propcvx demo --output build/demo

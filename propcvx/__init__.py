@@ -14,6 +14,7 @@ from propcvx.estimators import (
     certify,
     fit_grid,
 )
+from propcvx.groups import group_shares
 from propcvx.large import (
     BagMeans,
     fit_chunks,
@@ -52,6 +53,7 @@ __all__ = [
     "fit_chunks",
     "fit_grid",
     "fit_means",
+    "group_shares",
     "one_class_target",
     "parquet_chunks",
     "predict_chunks",

@@ -1,6 +1,7 @@
 """The studies on small generated data: rows that can be checked, kept, and not measured twice."""
 
 import draws
+import groups
 import numpy as np
 import pandas as pd
 import pytest
@@ -59,6 +60,7 @@ def test_gaussians_overlap_as_much_as_they_say(name):
 FIRST_MEASURED = {
     **{"draws": "method", "roundings": "cuts", "search": "method"},
     "crossing": "bags",
+    "groups": "group",
     **{"signs": "sign", "starts": "start", "truth": "proved"},
 }
 
@@ -197,6 +199,22 @@ def test_an_instance_is_classified_from_the_bags_of_other_folds():
     of_fold = draws.held_out(Method("memory", Memory(), {"lam": [1.0]}), sample, 0)
     for fold, bags in enumerate(seen, 1):
         assert set(sample.y["bag"][of_fold == fold]) == set(range(10)) - bags
+
+
+def test_a_table_of_groups_counts_covered_truths_and_estimates_outside_the_bounds():
+    rows = pd.DataFrame(
+        {
+            "draw": [0, 1, 0, 1],
+            "method": ["a", "a", "b", "b"],
+            "estimate": [0.5, 0.7, 0.6, 1.1],
+            "low": [0.4, 0.65, np.nan, np.nan],
+            "high": [0.6, 0.75, np.nan, np.nan],
+        }
+    ).assign(bags="boxes", group="g", least=0.2, most=1.0, truth=0.6)
+    a, b = groups.summary(rows).to_dict("records")
+    assert (a["draws"], a["covered"], a["outside"], b["outside"]) == (2, 1, 0, 1)
+    assert np.isnan(b["covered"])
+    assert (a["bias"], a["rms"], a["width"]) == pytest.approx((0.0, 10.0, 15.0))
 
 
 def test_a_table_of_draws_counts_those_below_a_half():

@@ -156,7 +156,7 @@ class BagMoments:
         while open_nodes and not self.interval.closed:
             _, _, node = heapq.heappop(open_nodes)
             others = min(done, open_nodes[0][0] if open_nodes else np.inf)
-            node, status, children = self._work(node, others)
+            node, status, children = self.work(node, others)
             place = node.index, node.parent, node.depth
             record = NodeRecord(*place, node.bound, status, node.sizes, self.interval.seconds)
             self.interval.record(record)
@@ -167,7 +167,7 @@ class BagMoments:
                 made += 1
             self.interval.prove(self.name, min(done, open_nodes[0][0] if open_nodes else np.inf))
 
-    def _work(self, node: Node, others: float) -> tuple[Node, str, list[Node]]:
+    def work(self, node: Node, others: float) -> tuple[Node, str, list[Node]]:
         """Tighten a node; what became of it, and its children."""
         if node.division.size <= MOST_AT_ONCE:
             node = node.merged([range(len(node.sizes))])

@@ -84,6 +84,8 @@ class Interval:
         Called with every improvement, and with every node that is finished.
     safe : callable
         What holds for the Gram matrix of a lower bound that holds for its factor.
+    allowance : float
+        Share of the upper end by which labelings may be worse than it and are sought all the same.
     """
 
     tol: float
@@ -91,6 +93,7 @@ class Interval:
     on_event: Callable[[Event], None] = lambda event: None
     on_node: Callable[[NodeRecord], None] = lambda node: None
     safe: Callable[[float], float] = lambda lower: lower
+    allowance: float = 0.0
     lower: float = -np.inf
     upper: float = np.inf
     labeling: Array | None = None
@@ -116,8 +119,8 @@ class Interval:
 
     @property
     def goal(self) -> float:
-        """A lower bound that closes it, with half of the tolerance to spare."""
-        return self.upper * (1.0 - 0.5 * self.tol)
+        """A lower bound that closes it, with half of the tolerance to spare, plus the allowance."""
+        return self.upper * (1.0 + self.allowance - 0.5 * self.tol)
 
     def prove(self, bound: str, lower: float) -> None:
         """A valid lower bound of the problem as its features pose it, and who proved it."""

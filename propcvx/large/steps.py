@@ -25,7 +25,7 @@ from propcvx.arrays import Array
 from propcvx.large.parts import Frame, Kept, Parts, summed, unpacked
 from propcvx.losses import INSTANCE_LOSSES
 from propcvx.solvers.specialised.logistic import minimise_smooth
-from propcvx.solvers.specialised.newton import MAX_ITER, Feasible, Losses, Rounded, Warm, search
+from propcvx.solvers.specialised.newton import Feasible, Losses, Rounded, Warm, search
 
 BINS = 4096
 """Intervals in which residuals are counted about the best bias."""
@@ -35,6 +35,9 @@ FEW = 2000
 
 MOST_ZOOMS, WIDER = 12, 16.0
 """How often the intervals are made narrower, or wider by this factor."""
+
+MOST_STEPS = 100
+"""Newton steps of one SVM: more do not help, as residuals are computed anew in every pass."""
 
 EPS = np.finfo(float).eps
 
@@ -208,6 +211,7 @@ class PartedLosses:
     labels: Labels
 
     bias = True
+    most_lengths = 10
 
     @property
     def rank(self) -> int:
@@ -346,7 +350,7 @@ class PartedStep:
     def _hinge(self, losses: PartedLosses, after: Separator | None) -> tuple[Any, ...]:
         """By the smoothed Newton method; few instances from the beginning, as in memory."""
         warm = after.warm if after is not None and self.frame.n > MOST else None
-        best, end, _ = search(losses, warm, self.tol, MAX_ITER)
+        best, end, _ = search(losses, warm, self.tol, MOST_STEPS)
         w, direction, (value, offset) = best.plane[:-1], None, losses.best_bias(best.plane)
         gap = best.gap / (abs(best.primal) or 1.0) * abs(best.primal - best.gap)
         zero, offset_of_zero = losses.of_zero
