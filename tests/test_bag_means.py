@@ -1,13 +1,15 @@
 """InvCal from a table of bag means, beside its fit to the instances."""
 
+import re
 import sqlite3
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
 from small_problems import small_problem
 
-from propcvx import BagMeans, InvCal, MeanMap, fit_means, proportions_of
+from propcvx import BagMeans, InvCal, MeanMap, bag_target, fit_means, proportions_of
 from propcvx.errors import InputError
 
 
@@ -66,18 +68,23 @@ def test_a_bag_without_a_share_does_not_count():
     assert all_bags.coef_ == pytest.approx(known.coef_, rel=1e-12)
 
 
-def test_a_group_by_in_sql_makes_the_table():
+def test_the_lines_of_the_page_make_the_table():
+    page = Path(__file__).resolve().parents[1] / "docs" / "large_data.md"
+    lines = dict(re.findall(r"^\| (\w+) \| `(.*)` \|$", page.read_text(), re.MULTILINE))
     problem = small_problem(3, sizes=[6] * 8)
     shares = proportions_of(problem.labels, problem.y["bag"])
     rows = pd.DataFrame(problem.X, columns=["x", "z"]).assign(
         bag=problem.y["bag"], share=pd.Series(problem.y["bag"]).map(shares)
     )
+    own = eval(lines["pandas"], {"rows": rows})
+    tables = [BagMeans(own[["x", "z"]].to_numpy(), own["share"], own["size"], list(own.index))]
     with sqlite3.connect(":memory:") as base:
-        rows.to_sql("instances", base, index=False)
-        query = "SELECT bag, AVG(x), AVG(z), MIN(share), COUNT(*) FROM instances GROUP BY bag"
-        ids, x, z, proportions, sizes = zip(*base.execute(query), strict=True)
-    fitted = fit_means(InvCal(), BagMeans(np.column_stack([x, z]), proportions, sizes, ids))
-    assert fitted.coef_ == pytest.approx(InvCal().fit(problem.X, problem.y).coef_, rel=1e-10)
+        rows.to_sql("rows", base, index=False)
+        ids, x, z, proportions, sizes = zip(*base.execute(lines["SQL"]), strict=True)
+    tables.append(BagMeans(np.column_stack([x, z]), proportions, sizes, ids))
+    expected = InvCal().fit(problem.X, problem.y).coef_
+    for table in tables:
+        assert fit_means(InvCal(), table).coef_ == pytest.approx(expected, rel=1e-10)
 
 
 def test_mean_map_is_not_told_by_means_and_second_moments():
@@ -86,8 +93,6 @@ def test_mean_map_is_not_told_by_means_and_second_moments():
     z = np.array([-np.sqrt(2), 0.0, 0.0, np.sqrt(2), -1.0, 1.0, 2.0, 4.0])
     z[4:] = 0.0, 0.0, 3.0, 3.0
     bags = np.repeat([0, 1], 4)
-    from propcvx import bag_target
-
     y = bag_target(bags, [0.25, 0.75])
     for moment in (lambda a: a, np.square):
         assert np.bincount(bags, moment(x)) == pytest.approx(np.bincount(bags, moment(z)))

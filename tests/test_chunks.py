@@ -231,6 +231,10 @@ def test_parquet_is_read_in_whole_bags(tmp_path, ids):
     assert 5 <= len(list(chunks())) <= 8
     in_memory = InvCal().fit(data.X, data.y, data.weight)
     assert_same(fit_chunks(InvCal(), chunks), in_memory)
+    table.loc[0, "share"] = 0.123
+    table.to_parquet(tmp_path / "0.parquet")
+    with pytest.raises(InputError, match="share must be the same in all rows of a bag"):
+        fit_chunks(InvCal(), parquet_chunks(tmp_path, **columns))
     with pytest.raises(InputError, match="path has no columns \\['town'\\]"):
         parquet_chunks(tmp_path, bag="town")
 
