@@ -9,17 +9,26 @@ VENV := .venv
 BIN := $(VENV)/bin
 INSTALL ?= $(BIN)/uv pip install --compile-bytecode --python $(BIN)/python
 
-.PHONY: demo test bench lint types contracts docs pages student slides dist clean
+.PHONY: environment demo test bench lint types contracts docs pages student slides dist clean
 .NOTPARALLEL:
+
+# All that the checks need, for runs of several of them at once.
+environment: $(VENV)/with-solvers,exact,dask,tests $(VENV)/with-solvers,exact,lint
+environment: $(VENV)/with-solvers,exact,docs $(VENV)/with-solvers,exact,docs,pages
 
 demo: $(VENV)/package
 	$(BIN)/propcvx demo --output build/demo
 
-# One worker per core, and one thread per worker: more only get in each other's way.
+# One worker per core, and one thread per worker: more only get in each other's way. The coverage is
+# judged in a second step: slipcover 1.1.0 prints it without what the workers ran if it does both.
 test: export OMP_NUM_THREADS = 1
 test: export OPENBLAS_NUM_THREADS = 1
 test: $(VENV)/with-solvers,exact,dask,tests
-	$(BIN)/pytest -n auto --dist worksteal --durations 25 --cov=propcvx
+	mkdir -p build
+	$(BIN)/slipcover --source propcvx --branch --json --out build/coverage.json \
+		--dont-wrap-pytest -m pytest -n auto --dist worksteal --durations 25
+	$(BIN)/slipcover --merge build/coverage.json --out build/coverage.json --branch \
+		--skip-covered --fail-under 95
 
 # Ratios inside a group are what counts; real sets are read from the folder that PROPCVX_DATA names.
 bench: $(VENV)/with-solvers,exact,dask,tests
@@ -59,7 +68,7 @@ dist: $(VENV)/with-dist
 
 clean:
 	rm -rf $(VENV) build dist docs/generated docs/notebooks *.egg-info
-	rm -rf .coverage* .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache
+	rm -rf .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache
 	find propcvx tests docs -name __pycache__ -prune -exec rm -rf {} +
 
 # The environment: made anew when the project's description changes, extras added when first needed.

@@ -9,14 +9,16 @@ from pkgutil import resolve_name
 from typing import Any
 
 HERE = Path(__file__).parent
-sys.path[:0] = [str(HERE), str(HERE.parent), str(HERE.parent / "tests")]
+sys.path[:0] = [str(HERE), str(HERE / "results"), str(HERE.parent), str(HERE.parent / "tests")]
 
 import citation_entry  # noqa: E402
 import drawings  # noqa: E402
 import in_browser  # noqa: E402
+import large_bags  # noqa: E402
 import mistake_table  # noqa: E402
 import open_choices  # noqa: E402
 import paper_equations  # noqa: E402
+import real_bags  # noqa: E402
 import report_tables  # noqa: E402
 import result_tables  # noqa: E402
 import solver_tables  # noqa: E402
@@ -58,12 +60,15 @@ myst_substitutions = {
     **report_tables.pages(),
     **open_choices.pages(),
     **drawings.pages(),
+    **large_bags.pages(),
+    **real_bags.pages(),
 }
 
 if (data := HERE.parents[1] / "shared" / "data").is_dir():
     os.environ.setdefault("PROPCVX_DATA", str(data))  # where the tests look, too
 report_tables.draw_choices(HERE / "generated")
 paper_pages.write_pages(HERE / "generated/paper")
+large_bags.draw_causes(HERE / "generated")
 
 # Notebooks are executed where they changed since the last time; an error in one is an error here.
 shutil.rmtree(HERE / "notebooks", ignore_errors=True)

@@ -8,19 +8,15 @@
 with seeds from 1 on: each draws bags, folds and random labelings five times.
 """
 
-import json
 import sys
 from pathlib import Path
-from typing import Any
 
 import pandas as pd
 from report_tables import (
     CHOSEN,
     FOR_ALL_BY_TEST,
     choices_of,
-    combinations_of,
     entries_of,
-    points_of,
 )
 
 from propcvx.experiments.reproduce import Protocol, Selection, entries
@@ -33,20 +29,6 @@ DATA = ["heart", "vote", "australian"]
 SIZES = [32, 64]
 METHODS = ["MeanMap", "InvCal", "conv-pSVM"]
 SEEDS = range(1, 5)
-STUDY = FILE.with_name("draws.csv")
-FIXED: dict[str, dict[str, Any]] = {
-    "MeanMap": {"lam": 1.0, "likelihood": "mean"},
-    "InvCal": {"C_p": 1.0, "epsilon": 0.01},
-    "alter-pSVM": {"C": 1.0, "C_p": 10.0},
-    "conv-pSVM": {
-        "C": 1.0,
-        "epsilon": 0.01,
-        "intercept": "center",
-        "relaxation__max_cuts": 1,
-    },
-}
-"""Parameters of the study of draws, as combinations of the tables' grids have them."""
-
 PLACE = ["bag_size", "method", "data"]
 
 
@@ -72,45 +54,9 @@ def pages() -> dict[str, str]:
     """What the pages show, by the names that they use."""
     fresh = pd.read_csv(FILE)
     return {
-        "results_causes": fixed_causes_table(pd.read_csv(STUDY)),
         "results_drawings": causes_table(fresh),
         "drawings": str(len(fresh[["seed", "repetition"]].drop_duplicates())),
     }
-
-
-def fixed_causes_table(study: pd.DataFrame) -> str:
-    """With the fixed parameters of the study of draws: on the tables' drawings, and on its own.
-
-    Means over heart and vote, linear kernel, bags of 32 and 64.
-    """
-    study = study[(study["deal"] == 0) & study["bag_size"].isin(SIZES)]
-    grid = combinations_of(points_of("table-linear"))
-    rows = []
-    for method, parameters in FIXED.items():
-        own, with_fixed, fresh = (
-            frame[
-                (frame["method"] == method)
-                & frame["data"].isin(study["data"])
-                & frame["bag_size"].isin(SIZES)
-            ]
-            for frame in (entries_of("table-linear"), grid, study)
-        )
-        is_fixed = with_fixed["parameters"] == json.dumps(parameters, sort_keys=True)
-        theirs, ours = own["print"].mean(), own[CHOSEN].mean()
-        fixed, others = with_fixed[is_fixed]["accuracy"].mean(), fresh["accuracy"].mean()
-        rows.append(
-            {
-                "method": method,
-                "print": f"{theirs:.1f}",
-                "tables": f"{ours:.1f}",
-                "fixed, the tables' drawings": f"{fixed:.1f}",
-                "fixed, twelve others": f"{others:.1f}",
-                "selection": f"{ours - fixed:+.1f}",
-                "drawing": f"{fixed - others:+.1f}",
-                "rest": f"{others - theirs:+.1f}",
-            }
-        )
-    return rows_table(rows)
 
 
 def causes_table(fresh: pd.DataFrame) -> str:

@@ -304,7 +304,7 @@ def _means_table(name: str) -> str:
     whole = entries.groupby("data")["method"].transform("size")
     entries = entries[whole == len(PAPER) * entries["bag_size"].nunique()]
     means = entries.groupby(["method", "bag_size"], sort=False)[["accuracy", "print"]].mean()
-    counts = entries.groupby("data", sort=False)["repetitions"].agg(_from_to)
+    counts = entries.groupby("data", sort=False)["repetitions"].agg(from_to)
     done = (
         f"{', '.join(group.index)} have {count}"
         for count, group in counts.groupby(counts, sort=False)
@@ -321,7 +321,7 @@ def _means_table(name: str) -> str:
     return f"{table}\n\n{note}"
 
 
-def _from_to(counts: pd.Series) -> str:
+def from_to(counts: pd.Series) -> str:
     """How many repetitions there are, such as "5" or "1 to 5"."""
     return " to ".join(map(str, sorted({counts.min(), counts.max()})))
 

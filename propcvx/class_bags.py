@@ -6,6 +6,7 @@ are :math:`\tilde p_{kc}(y)`, the multi-class form of eq:tilde_p_k.
 
 from __future__ import annotations
 
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
@@ -14,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from propcvx.arrays import Array, Indices
-from propcvx.bags import Bags, fields_of, warn_if_cut
+from propcvx.bags import Bags, check_proportions, fields_of, warn_if_cut
 from propcvx.class_targets import UNIT_SUM, against_rest, classes_of
 from propcvx.errors import InputError
 
@@ -30,18 +31,30 @@ class ClassBags(Bags):
     ----------
     columns : int array of shape (n_classes,)
         The column of each class in the target that the bags were read from.
+    class_names : sequence of hashable
+        The names of these columns; for messages only.
     """
 
     columns: Indices = field(kw_only=True)
+    class_names: Sequence[Hashable] = field(kw_only=True)
 
     @classmethod
     def from_target(cls, y: NDArray[np.void]) -> ClassBags:
         """Read a bag target that was made from a table, or a slice of one."""
         fields, sizes = fields_of(y)
-        bags = cls(**fields, columns=np.arange(*y.dtype["proportion"].shape))
+        names = classes_of(y).tolist()
+        bags = cls(**fields, columns=np.arange(len(names)), class_names=names)
         _check(bags, y)
         warn_if_cut(bags, sizes)
         return bags
+
+    def check_known(self, epsilon: Any = "rounding") -> None:
+        """See :meth:`Bags.check_known`: each class against the rest."""
+        for name, place in zip(self.class_names, np.argsort(self.columns), strict=True):
+            try:
+                self.against_rest(int(place) + 1).check_known(epsilon)
+            except InputError as error:
+                raise InputError(f"class {name!r} as the positive one: {error}") from error
 
     @cached_property
     def label_values(self) -> tuple[int, ...]:  # type: ignore[override]
@@ -77,22 +90,12 @@ class ClassBags(Bags):
 
 
 def _check(bags: ClassBags, y: NDArray[np.void]) -> None:
-    given, shares = y["proportion"], bags.proportions
-    right = (given == shares[bags.index]) & (given >= 0.0)
-    wrong = ~(right.all(axis=1) & (np.abs(given.sum(axis=1) - 1.0) <= UNIT_SUM))
+    """Shares are one row per bag that sums to one, and labels are numbers of classes."""
+    wrong = ~(np.abs(bags.proportions.sum(axis=1) - 1.0) <= UNIT_SUM)
     if wrong.any():
-        raise InputError(
-            "y['proportion'] must be one row of shares per bag that sums to one, which bag "
-            f"{bags.name(bags.index[np.argmax(wrong)])} has not."
-        )
+        name = bags.name(int(np.argmax(wrong)))
+        raise InputError(f"y['proportion'] must sum to one, which it does not in bag {name}.")
     if not np.isin(bags.labels, (0, *bags.label_values)).all():
         raise InputError(f"y['label'] must be 0 or a number of a class, {bags.label_values}.")
-    known = bags.counts_of(bags.labels)
-    wrong = bags.whole[:, None] & (known > shares * bags.sizes[:, None] + 0.5)
-    if wrong.any():
-        bag, column = np.argwhere(wrong)[0]
-        raise InputError(
-            f"labels contradict the proportions of bag {bags.name(bag)}: {known[bag, column]} of "
-            f"{bags.sizes[bag]} instances are known to be of class "
-            f"{classes_of(y).tolist()[column]!r}, whose share is {shares[bag, column]:g}."
-        )
+    for number, shares in enumerate(y["proportion"].T, start=1):
+        check_proportions(bags.against_rest(number), shares)

@@ -43,16 +43,17 @@ def class_hinge(scores: Array) -> Array:
 
 def hinge_sum(scores: Array, Y: Array) -> float:
     """The sum of the losses of labels, given as ones in the column of each instance's class."""
-    return float((Y * class_hinge(scores)).sum())
+    return float(np.sum(np.max(scores + 1.0 - Y, axis=1) - np.sum(Y * scores, axis=1)))
 
 
 def check_class_loss(loss: ProportionLoss) -> ProportionLoss:
     """Raise :class:`InputError` unless the labeling step of several classes is exact for it."""
     nearest = isinstance(loss.epsilon, str) and loss.epsilon == "rounding"
-    if loss.dead_zone is not None or not (loss.epsilon is None or nearest):
+    if isinstance(loss.dead_zone, str) or not (loss.epsilon is None or nearest):
         raise InputError(
-            f"proportion loss {loss.name!r} with epsilon={loss.epsilon!r} is for two classes; with "
-            "more, constraint('rounding') or a finite loss will do."
+            f"proportion loss {loss.name!r} with epsilon={loss.epsilon or loss.dead_zone!r} is for "
+            "two classes; with more, constraint('rounding') or a finite loss will do, as "
+            "epsilon_insensitive(0.1)."
         )
     return loss
 
@@ -68,7 +69,7 @@ def class_loss(loss: ProportionLoss, bags: ClassBags, counts: Indices) -> Array:
         Instances of each class, in numbers that the loss allows.
     """
     gaps = counts / bags.sizes[:, None] - bags.proportions
-    return np.asarray(0.5 * loss.of(gaps).sum(axis=1))
+    return np.asarray(0.5 * loss.of_differences(bags, gaps.T).sum(axis=0))
 
 
 def best_classes(
@@ -123,7 +124,7 @@ def best_classes(
             continue
         rank = known[bag][:, None] + np.arange(len(free) + 1)
         gaps = rank / bags.sizes[bag] - bags.proportions[bag][:, None]
-        price = np.diff(0.5 * weights[bag] * loss.of(gaps))
+        price = np.diff(0.5 * weights[bag] * loss.of_differences(bags, gaps, bag))
         if loss.epsilon is not None:
             rises = np.diff(bags.sizes[bag] * np.abs(gaps))
             rises -= np.sort(rises, axis=None)[len(free) - 1]

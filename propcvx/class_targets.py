@@ -14,34 +14,49 @@ from propcvx.arrays import Array, Signs
 from propcvx.checks import check_share
 from propcvx.errors import InputError
 
-BAG_DTYPE = np.dtype(
-    [("bag", np.int64), ("proportion", np.float64), ("size", np.int64), ("label", np.int8)]
-)
-"""Fields of a bag target: bag code, share of +1, size of the whole bag, label (0 = unknown)."""
-
 UNIT_SUM = 1e-6
 """How far the sum of the shares of a bag may be from one."""
 
 
-def class_dtype(n_classes: int, metadata: dict[str, Any] | None = None) -> np.dtype[np.void]:
-    """Fields of a bag target of so many classes.
+def target_dtype(
+    groupings: tuple[int, ...] = (), classes: tuple[int, ...] = (), metadata: Any = None
+) -> np.dtype[np.void]:
+    """Fields of a bag target: bag code, proportion, size of the whole bag, and label.
 
-    Bag code, share of each class, size of the whole bag, and label: 0 where it is unknown, else the
-    number of the class from 1 on.
+    Parameters
+    ----------
+    groupings : tuple of int
+        Shape of the first three: empty, or the number of groupings where bags cross.
+    classes : tuple of int
+        Shape of the proportion where it has the share of each class; labels are then the numbers of
+        the classes from 1 on, and signs otherwise; 0 where unknown.
+    metadata : dict, optional
     """
-    fields = f"i8, ({n_classes},)f8, i8, i8"
-    dtype = np.dtype(fields, metadata=metadata or {})
-    dtype.names = BAG_DTYPE.names
-    return dtype
+    fields: Any = [
+        ("bag", np.int64, groupings),
+        ("proportion", np.float64, groupings or classes),
+        ("size", np.int64, groupings),
+        ("label", np.int64 if classes else np.int8),
+    ]
+    return np.dtype(fields, metadata=metadata or {})
+
+
+BAG_DTYPE = target_dtype()
+"""Fields of a bag target: bag code, share of +1, size of the whole bag, label (0 = unknown)."""
+
+
+def is_bag_target(y: Any) -> bool:
+    """Whether ``y`` is a target made by :func:`propcvx.bag_target` (or a slice of one)."""
+    dtype = getattr(y, "dtype", None)
+    if dtype is None or dtype.names != BAG_DTYPE.names:
+        return False
+    groupings, shares = dtype["bag"].shape, dtype["proportion"].shape
+    return bool(dtype == target_dtype(groupings, () if groupings else shares))
 
 
 def is_class_target(y: Any) -> bool:
     """Whether ``y`` is a bag target made from a table, or a slice of one."""
-    dtype = getattr(y, "dtype", None)
-    if dtype is None or "proportion" not in (dtype.names or ()):
-        return False
-    shape = dtype["proportion"].shape
-    return len(shape) == 1 and dtype == class_dtype(*shape)
+    return is_bag_target(y) and y.dtype["label"] != BAG_DTYPE["label"]
 
 
 def classes_of(y: NDArray[np.void]) -> NDArray[Any]:
@@ -91,8 +106,7 @@ def one_class_target(y: NDArray[np.void], name: Hashable) -> NDArray[np.void]:
     if name not in names:
         raise InputError(f"y must be a target with the class {name!r}, got the classes {names}.")
     known = y.dtype.metadata
-    dtype = np.dtype(BAG_DTYPE, metadata={"ids": known["ids"]}) if known else BAG_DTYPE
-    one = np.empty(len(y), dtype=dtype)
+    one = np.empty(len(y), dtype=target_dtype(metadata=known and {"ids": known["ids"]}))
     one["bag"], one["size"] = y["bag"], y["size"]
     one["proportion"] = y["proportion"][:, names.index(name)]
     one["label"] = against_rest(y["label"], names.index(name) + 1)

@@ -11,13 +11,12 @@ from typing import Any
 from joblib import cpu_count
 
 import propcvx
-from propcvx.errors import InputError, PropCVXError
+from propcvx.errors import InputError, PropCVXError, needing
 from propcvx.experiments import reproduce
 from propcvx.experiments.arguments import SEED_HELP, count, literal, seed, several
 from propcvx.experiments.demo import run_demo
 from propcvx.experiments.relax_command import add_relax
 from propcvx.experiments.reproduce.protocol import OPTIONS
-from propcvx.experiments.reproduce.results import needing
 from propcvx.experiments.solvers_command import add_solvers
 
 INTERRUPTED = 130

@@ -6,6 +6,8 @@ Every error raised on purpose derives from :class:`PropCVXError`, every warning 
 
 import sys
 import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 
 class PropCVXError(Exception):
@@ -90,6 +92,30 @@ class UncheckedWarning(PropCVXWarning):
 
 class FailedBoundWarning(PropCVXWarning):
     """A bound failed; the interval is what the others proved."""
+
+
+class UnprovedWarning(PropCVXWarning):
+    """Nothing of what was asked for is proved: the work was stopped too early."""
+
+
+@contextmanager
+def needing(extra: str, what: str) -> Iterator[None]:
+    """Say what to install where an import fails; also as a decorator.
+
+    Parameters
+    ----------
+    extra : str
+        The optional dependencies of propcvx that contain the package.
+    what : str
+        What needs it.
+    """
+    try:
+        yield
+    except ImportError as failure:
+        raise InputError(
+            f"{what} needs a package that is not installed: pip install 'propcvx[{extra}]' "
+            f"({failure})."
+        ) from failure
 
 
 def warn(message: str, category: type[PropCVXWarning]) -> None:

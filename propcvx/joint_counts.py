@@ -96,7 +96,7 @@ class JointCounts:
         """
         goal = np.concatenate([-gains, self.costs])
         found = self._vertex(goal, self.low, self.high)
-        if found is not None and ties is not None:
+        if found is not None and ties is not None and not _along(ties, *found):
             found = self._vertex(np.append(-ties, 0.0 * self.costs), *found[1:]) or found
         values = self._by_integers(goal) if found is None else found[0]
         return np.where(values[: len(gains)] > 0.5, 1.0, -1.0)
@@ -150,6 +150,12 @@ class JointCounts:
                 InaccurateSolutionWarning,
             )
         return np.asarray(answer.x)
+
+
+def _along(ties: Array, values: Array, low: Array, high: Array) -> bool:
+    """Whether every z that is not decided is the one that its tie prefers."""
+    free = (low < high)[: len(ties)]
+    return bool((free <= (values[: len(ties)] == (ties > 0.0))).all())
 
 
 def least_widening(bags: Bags, lower: Indices, upper: Indices, loose: Mask) -> Array | None:

@@ -8,7 +8,7 @@ conv-pSVM (Proposition 3) by the sign of the score within the feasible counts.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import combinations, product
 from math import comb, prod
@@ -75,7 +75,7 @@ def best_labeling(
         losses = loss.of_counts(bags, rank, bag) - loss.of_counts(bags, rank - 1, bag)
         return np.asarray(weights[bag] * losses)
 
-    return _labeler(bags)(keys, gains, costs, bags, *loss.allowed(bags), ties)
+    return _labeled(keys, gains, costs, bags, *loss.allowed(bags), ties)
 
 
 def random_labeling(bags: Bags, random: np.random.RandomState) -> Array:
@@ -136,8 +136,7 @@ class FeasibleLabelings:
         def costs(bag: Indices, rank: Indices) -> Array:
             return np.zeros(1)
 
-        label = _labeler(self.bags)
-        return label(scores.T, scores.T, costs, self.bags, self.lower, self.upper, None).T
+        return _labeled(scores.T, scores.T, costs, self.bags, self.lower, self.upper).T
 
     def __contains__(self, labeling: Array) -> bool:
         """Whether a labeling has feasible counts and agrees with the labels that are known."""
@@ -196,44 +195,25 @@ def _with_known(scores: Array, bags: Bags) -> Array:
     return np.where(bags.labels == 0, scores, np.where(bags.labels > 0, np.inf, -np.inf))
 
 
-Labeler = Callable[[Array, Array, Costs, Bags, Indices, Indices, Array | None], Array]
-
-
-def _labeler(bags: Bags) -> Labeler:
-    """What labels instances best: by sorting each bag, or by a linear program where bags cross."""
-    return _jointly_labeled if bags.crossing else _top_labeled
-
-
-def _jointly_labeled(
+def _labeled(
     scores: Array,
     gains: Array,
     costs: Costs,
     bags: Bags,
     lower: Indices,
     upper: Indices,
-    ties: Array | None,
-) -> Array:
-    """Labels of the largest sum of gains less costs, and of such of the largest sum of ``ties``."""
-    counts = JointCounts.of(bags, lower, upper, costs)
-    found = [counts.best(row, ties) for row in gains.reshape(-1, bags.n_instances)]
-    return np.array(found, dtype=np.float64).reshape(gains.shape)
-
-
-def _top_labeled(
-    scores: Array,
-    gains: Array,
-    costs: Costs,
-    bags: Bags,
-    lower: Indices,
-    upper: Indices,
-    ties: Array | None,
+    ties: Array | None = None,
 ) -> Array:
     """Labels +1 for the top R instances of each bag, of equal scores those of largest ``ties``.
 
     R is the largest count from ``lower`` to ``upper`` such that each of the top R instances gains
     more than ``costs(bag, rank)``.  Instances are the last axis of ``scores`` and ``gains``, and
-    each vector along it is a problem of its own.
+    each vector along it is a problem of its own.  Where bags cross, it is a linear program instead.
     """
+    if bags.crossing:
+        counts = JointCounts.of(bags, lower, upper, costs)
+        found = [counts.best(row, ties) for row in gains.reshape(-1, bags.n_instances)]
+        return np.array(found, dtype=np.float64).reshape(gains.shape)
     labeling = np.empty(scores.shape)
     scores, gains = _with_known(scores, bags), _with_known(gains, bags)
     ties = np.zeros(bags.n_instances) if ties is None else ties

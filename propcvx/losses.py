@@ -210,14 +210,32 @@ smaller margins (``modified_huber`` in scikit-learn), and ``"logistic"`` is
 """
 
 
+def best_offset(residuals: Array, lower: Array, upper: Array) -> float:
+    r"""The b that minimises :math:`\sum_i \max(l_i (r_i - b), u_i (r_i - b))`.
+
+    The slope in b starts at minus the sum of u and gains :math:`u_i - l_i` at each :math:`r_i`; the
+    middle of the flat stretch is returned.
+
+    Examples
+    --------
+    >>> best_offset(np.array([3.0, 0.0]), np.array([0.0, -1.0]), np.array([1.0, 0.0]))
+    1.5
+    """
+    order = np.argsort(residuals)
+    slopes = np.cumsum((upper - lower)[order]) - upper.sum()
+    flat = 1e-12 * max(slopes[-1], float(upper.sum()))
+    first, last = np.searchsorted(slopes, [-flat, flat], side="right")
+    ends = residuals[order[np.minimum([first, last], len(order) - 1)]]
+    return float(ends.mean())
+
+
 def best_regression_bias(
     targets: Array, widths: Array, scores: Array, weights: Array | float = 1.0
 ) -> float:
     r"""Bias that minimises :math:`\sum_k \omega_k \max(0, |\tau_k - f_k - b| - \epsilon_k)`.
 
-    The sum is convex and piecewise linear in b with breakpoints
-    :math:`\tau_k - f_k \pm \epsilon_k`, and its slope starts at minus the sum of the weights and
-    gains one of them at each breakpoint; their weighted median is the middle of the flat stretch.
+    But for a constant it is half the sum of :math:`\omega_k |r - b|` over both
+    :math:`r = \tau_k - f_k \pm \epsilon_k`; of several the middle, see :func:`best_offset`.
 
     Parameters
     ----------
@@ -236,12 +254,8 @@ def best_regression_bias(
     3.0
     """
     residuals = targets - scores
-    points = np.concatenate([residuals - widths, residuals + widths])
-    order = np.argsort(points)
-    slopes = np.cumsum(np.tile(np.broadcast_to(weights, len(targets)), 2)[order])
-    half = 0.5 * slopes[-1]
-    flat = np.searchsorted(slopes, [half * (1.0 - 1e-12), half * (1.0 + 1e-12)], side="right")
-    return float(points[order[flat]].mean())
+    half = 0.5 * np.tile(np.broadcast_to(weights, len(targets)), 2)
+    return best_offset(np.concatenate([residuals - widths, residuals + widths]), -half, half)
 
 
 @dataclass(frozen=True)
@@ -261,7 +275,7 @@ class ProportionLoss:
     epsilon : float, "rounding", "sampling", array of shape (n_bags,), dict, Series or None
         The loss is infinite for counts of positives outside of :meth:`Bags.count_range` of this
         tolerance, Equation (10) of the paper; None allows all counts.
-    dead_zone : "sampling", array of shape (n_bags,), dict, Series or None
+    dead_zone : float, "sampling", array of shape (n_bags,), dict, Series or None
         Where it is given, the loss is :math:`h(\max(0, |\tilde p_k - p_k| - \epsilon_k))` with
         these :math:`\epsilon_k`, see :meth:`Bags.epsilons`; h must then not fall from 0 to 1.
 
@@ -302,7 +316,10 @@ class ProportionLoss:
 
     def of_counts(self, bags: Bags, counts: Indices, of: Any = slice(None)) -> Array:
         """The loss of bags with these counts of positives; see :meth:`Bags.gaps`."""
-        gaps = bags.gaps(counts, of)
+        return self.of_differences(bags, bags.gaps(counts, of), of)
+
+    def of_differences(self, bags: Bags, gaps: Array, of: Any = slice(None)) -> Array:
+        r"""The loss of each :math:`\tilde p_k - p_k`, the bags ``of`` being the last axis."""
         if self.dead_zone is not None:
             gaps = np.maximum(0.0, np.abs(gaps) - bags.epsilons(self.dead_zone)[of])
         return self.of(gaps)
@@ -310,7 +327,8 @@ class ProportionLoss:
     def of_gaps(self, bags: Bags, gaps: cp.Expression) -> cp.Expression:
         r"""The loss of each bag as an expression of its :math:`\tilde p_k - p_k`."""
         if self.dead_zone is not None:
-            gaps = cp.pos(cp.abs(gaps) - bags.epsilons(self.dead_zone))
+            widths = cp.Constant(bags.epsilons(self.dead_zone), name="epsilon")
+            gaps = cp.pos(cp.abs(gaps) - widths)
         return self.expression(gaps)
 
     def allowed(self, bags: Bags) -> tuple[Indices, Indices]:
@@ -319,14 +337,15 @@ class ProportionLoss:
             return 0 * bags.sizes, bags.sizes
         return bags.count_range(self.epsilon)
 
-    def costs(self, bags: Bags, weights: Array) -> tuple[Array, ...]:
+    def costs(self, bags: Bags, weights: Array | float) -> tuple[Array, ...]:
         """The weighted loss of each bag for 0, 1, ..., :math:`n_k` positives.
 
         Parameters
         ----------
         bags : Bags
-        weights : array of shape (n_bags,)
+        weights : float or array of shape (n_bags,)
         """
+        weights = np.broadcast_to(weights, bags.n_bags)
         lower, upper = self.allowed(bags)
         bag = np.repeat(np.arange(bags.n_bags), bags.sizes + 1)
         counts = np.concatenate([np.arange(size + 1) for size in bags.sizes])
@@ -353,22 +372,14 @@ def epsilon_insensitive(epsilon: Any) -> ProportionLoss:
 
     Examples
     --------
-    >>> epsilon_insensitive(0.1).of(np.array([-0.3, 0.05])).round(2)
+    >>> from propcvx import bag_target
+    >>> bags = Bags.from_target(bag_target([0, 0, 1, 1], [0.8, 0.55]))
+    >>> epsilon_insensitive(0.1).of_counts(bags, np.array([1, 1])).round(2)
     array([0.2, 0. ])
     """
-    if hasattr(epsilon, "__len__"):
-        return ProportionLoss("epsilon_insensitive", np.abs, cp.abs, dead_zone=epsilon)
-    check_number("epsilon", epsilon, least=0.0, most=1.0)
-    forms = partial(_beyond, epsilon=epsilon), partial(_beyond_expression, epsilon=epsilon)
-    return ProportionLoss("epsilon_insensitive", *forms)
-
-
-def _beyond(gaps: Array, epsilon: float) -> Array:
-    return np.maximum(0.0, np.abs(gaps) - epsilon)
-
-
-def _beyond_expression(gaps: cp.Expression, epsilon: float) -> cp.Expression:
-    return cp.pos(cp.abs(gaps) - epsilon)
+    if not hasattr(epsilon, "__len__"):
+        check_number("epsilon", epsilon, least=0.0, most=1.0)
+    return ProportionLoss("epsilon_insensitive", np.abs, cp.abs, dead_zone=epsilon)
 
 
 def constraint(epsilon: Any = "rounding") -> ProportionLoss:

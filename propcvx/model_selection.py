@@ -195,6 +195,5 @@ def _bag_index(y: Any) -> Indices:
         raise InputError("y must be given: bags are split by the bag target, not by X.")
     if not is_bag_target(y):
         return np.arange(len(y))
-    if is_class_target(y):
-        return ClassBags.from_target(y).index
-    return Bags.from_target(groupings_of(y)[0] if y.dtype["bag"].shape else y).index
+    kind = ClassBags if is_class_target(y) else Bags
+    return kind.from_target(groupings_of(y)[0] if y.dtype["bag"].shape else y).index

@@ -8,12 +8,12 @@ the rows came, what the bags are called, or which class is called positive.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import count, islice, permutations, product
 from math import fsum, isclose
 from operator import itemgetter
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -41,7 +41,8 @@ def in_canonical_order(bags: Bags, X: Any, *, precomputed: bool = False) -> Bags
     exchanged without anything being changed, and so can such instances.  Where bags cross, they
     also go by the other bags of their instances, and those of all groupings are one sequence.
     Positives and negatives are exchanged where there are more positives, and where there are as
-    many and the exchanged bags come first.
+    many and the exchanged bags come first; the order of several classes is that of
+    :func:`_orders_of_classes`.
 
     Parameters
     ----------
@@ -54,41 +55,38 @@ def in_canonical_order(bags: Bags, X: Any, *, precomputed: bool = False) -> Bags
     Returns
     -------
     Bags
-        Their ``rows`` say where each instance was, and their ``sign`` whether classes are
-        exchanged.
+        Their ``rows`` say where each instance was, their ``sign`` whether two classes are
+        exchanged, and their ``columns`` where each of several was.
     """
-    shares = np.rint(bags.proportions / SHARE_UNIT) * SHARE_UNIT
-    bags = replace(bags, proportions=shares)
-    both = [bags, bags.swapped()]
-    shared = bags.with_share
+    bags = replace(bags, proportions=np.rint(bags.proportions / SHARE_UNIT) * SHARE_UNIT)
+    if isinstance(bags, ClassBags):
+        each: Iterable[Bags] = _orders_of_classes(bags, X, precomputed)
+    else:
+        each = _signs(bags)
+    return min((_sorted(one, X, precomputed) for one in each), key=itemgetter(0))[1]
+
+
+def _signs(bags: Bags) -> list[Bags]:
+    """The bags with fewer positives than negatives, or with both signs where there are as many."""
+    both, shared = [bags, bags.swapped()], bags.with_share
     positives, negatives = (float(one.proportions[shared] @ bags.sizes[shared]) for one in both)
-    if not isclose(positives, negatives, rel_tol=SHARE_UNIT):
-        both = both[:1] if positives < negatives else both[1:]
-    return min((_sorted(one, X, precomputed) for one in both), key=itemgetter(0))[1]
+    if isclose(positives, negatives, rel_tol=SHARE_UNIT):
+        return both
+    return both[:1] if positives < negatives else both[1:]
 
 
-def classes_in_canonical_order(bags: ClassBags, X: Any, *, precomputed: bool = False) -> ClassBags:
-    """As :func:`in_canonical_order`, for several classes, whose order is canonical, too.
+def _orders_of_classes(bags: ClassBags, X: Any, precomputed: bool) -> Iterator[ClassBags]:
+    """The bags with their classes in order.
 
     Classes go by their shares of all instances; equal ones by their shares in the bags, which are
     told apart by their instances, and by their known labels.  Classes that are equal in all of
     these can mostly be exchanged without anything being changed; of their orders the one is taken
     whose sorted bags come first, of those that are tried.
-
-    Parameters
-    ----------
-    bags : ClassBags
-    X : array or sparse matrix of shape (n_instances, n_columns)
-    precomputed : bool
-        Whether X is the Gram matrix of the instances.
     """
-    bags = replace(bags, proportions=np.rint(bags.proportions / SHARE_UNIT) * SHARE_UNIT)
     ranks = _dense_ranks(_class_keys(bags, X, precomputed))
     alike = [np.flatnonzero(ranks == rank).tolist() for rank in range(ranks.max() + 1)]
     orders = islice(product(*map(permutations, alike)), MOST_ORDERS)
-    each = (bags.permuted(np.concatenate(order)) for order in orders)
-    _, found = min((_sorted(one, X, precomputed) for one in each), key=itemgetter(0))
-    return cast(ClassBags, found)
+    return (bags.permuted(np.concatenate(order)) for order in orders)
 
 
 def _class_keys(bags: ClassBags, X: Any, precomputed: bool) -> list[tuple[float, bytes]]:
@@ -129,27 +127,34 @@ def _crossing_ranks(bags: Bags, kind: Indices, keys: Sequence[Hashable]) -> Indi
     """Ranks of bags that cross, all different.
 
     Bags differ if what is known of them or their instances do, and if instances of theirs that are
-    equal otherwise are in other bags beside.  Of bags that are still alike one is put before the
-    others, as instances are in :func:`_gram_ranks`, and so on.
+    equal otherwise are in other bags beside.
     """
     of_instance = _bags_of_instances(bags)
-    ranks = _dense_ranks(list(zip(keys, bags.whole.tolist(), strict=True)))
-    while True:
+
+    def refined(ranks: Indices) -> Indices:
         alike = _ranks(np.column_stack([kind, np.sort(ranks[of_instance], axis=1)]))
-        finer = _dense_ranks(list(zip(ranks.tolist(), _contents(bags, alike), strict=True)))
-        if finer.max() == ranks.max():
-            if ranks.max() == len(ranks) - 1:
-                return ranks
-            finer = _first_before(ranks)
-        ranks = finer
+        return _dense_ranks(list(zip(ranks.tolist(), _contents(bags, alike), strict=True)))
+
+    ranks = _dense_ranks(list(zip(keys, bags.whole.tolist(), strict=True)))
+    return _told_apart(ranks, refined, len(ranks))
 
 
-def _first_before(ranks: Indices) -> Indices:
-    """The ranks, with one of the first that are equal before the others."""
-    tied = np.argmax(np.bincount(ranks) > 1)
-    ranks = 2 * ranks
-    ranks[np.argmax(ranks == 2 * tied)] -= 1
-    return _ranks(ranks[:, None])
+def _told_apart(ranks: Indices, refined: Callable[[Indices], Indices], most: int) -> Indices:
+    """Ranks refined as long as that tells more apart.
+
+    Of those that are still alike one is put before the others, which may tell these apart, and so
+    on, so many times at most.
+    """
+    for _ in range(most):
+        while (finer := refined(ranks)).max() > ranks.max():
+            ranks = finer
+        if ranks.max() == len(ranks) - 1:
+            break
+        tied = np.argmax(np.bincount(ranks) > 1)
+        ranks = 2 * ranks
+        ranks[np.argmax(ranks == 2 * tied)] -= 1
+        ranks = _ranks(ranks[:, None])
+    return ranks
 
 
 def _dense_ranks(keys: Sequence[Any]) -> Indices:
@@ -195,11 +200,10 @@ def _gram_ranks(gram: Array, bags: Bags) -> Indices:
     """Ranks of instances by the Gram matrix and the bags alone.
 
     Instances differ if their diagonal entries, sorted rows, bags, known labels or weights do; then
-    if they have other entries with instances of one rank.  Of those that are still alike one is put
-    before the others, which ranks the others by their entries with it, and so on.  Where such
-    instances can be exchanged without anything else being changed, as equal ones and those on a
-    circle can, whichever is chosen gives the same matrix; alike without that, as in strongly
-    regular graphs, they stay as they came.
+    if they have other entries with instances of one rank.  Where those that are still alike can be
+    exchanged without anything else being changed, as equal ones and those on a circle can,
+    whichever :func:`_told_apart` puts first gives the same matrix; alike without that, as in
+    strongly regular graphs, they stay as they came.
     """
     ranks = _ranks(np.column_stack([gram.diagonal(), np.sort(gram, axis=1)]))
     if ranks.max() == len(gram) - 1:
@@ -211,21 +215,11 @@ def _gram_ranks(gram: Array, bags: Bags) -> Indices:
     known = _ranks(np.column_stack([_sortable_shares(bags), bags.sizes, bags.whole]))
     of_bags = np.sort(known[_bags_of_instances(bags)], axis=1)
     ranks = _ranks(np.column_stack([ranks, of_bags, _kinds(0, bags), *_copies(gram, bags)]))
-    for _ in range(MOST_ROUNDS):
-        ranks = _refined(ranks, pairs, step)
-        if ranks.max() == len(ranks) - 1:
-            break
-        ranks = _first_before(ranks)
-    return ranks
 
+    def refined(ranks: Indices) -> Indices:
+        return _ranks(np.column_stack([ranks, np.sort(pairs + step * ranks, axis=1)]))
 
-def _refined(ranks: Indices, pairs: Indices, step: int) -> Indices:
-    """Ranks that differ where instances have other pairs with the instances of one rank."""
-    while True:
-        finer = _ranks(np.column_stack([ranks, np.sort(pairs + step * ranks, axis=1)]))
-        if finer.max() == ranks.max():
-            return ranks
-        ranks = finer
+    return _told_apart(ranks, refined, MOST_ROUNDS)
 
 
 def _copies(gram: Array, bags: Bags) -> list[Indices]:

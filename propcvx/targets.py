@@ -13,11 +13,12 @@ from propcvx.arrays import Array, Indices, Signs
 from propcvx.checks import check_share
 from propcvx.class_targets import (
     BAG_DTYPE,
-    class_dtype,
     class_numbers,
     class_shares,
+    is_bag_target,
     is_class_target,
     named_rows,
+    target_dtype,
 )
 from propcvx.errors import InputError
 
@@ -109,12 +110,12 @@ def bag_target(
     metadata: dict[str, Any] = {"ids": tuple(ids)}
     if any(isinstance(row, Mapping) for row in given):
         names, shares = class_shares(ids, given)
-        dtype = class_dtype(len(names), {**metadata, "classes": tuple(names)})
+        dtype = target_dtype((), (len(names),), {**metadata, "classes": tuple(names)})
         known = class_numbers("labels", labels, names, len(codes))
     else:
         pairs = zip(given, map(repr, ids), strict=True)
         shares = np.array([np.nan if p is None else check_share(p, bag) for p, bag in pairs])
-        dtype, known = np.dtype(BAG_DTYPE, metadata=metadata), known_labels(labels, len(codes))
+        dtype, known = target_dtype(metadata=metadata), known_labels(labels, len(codes))
         _check_zeros(known, codes, shares * sizes)
     y = np.empty(len(codes), dtype=dtype)
     y["bag"], y["proportion"], y["size"], y["label"] = codes, shares[codes], sizes[codes], known
@@ -152,8 +153,7 @@ def _crossing_target(groupings: Any, proportions: Any, labels: Any) -> NDArray[n
     every: list[Hashable] = list(chain(*ids))
     if len(set(every)) < len(every):
         every = [(place, one) for place, own in enumerate(ids) for one in own]
-    dtype = np.dtype(_crossing_dtype((len(parts),)), metadata={"ids": tuple(every)})
-    y = np.empty(len(parts[0]), dtype=dtype)
+    y = np.empty(len(parts[0]), dtype=target_dtype((len(parts),), metadata={"ids": tuple(every)}))
     for field in ("bag", "proportion", "size"):
         y[field] = np.column_stack([part[field] for part in parts])
     y["bag"] += np.cumsum([0, *map(len, ids[:-1])])
@@ -161,16 +161,10 @@ def _crossing_target(groupings: Any, proportions: Any, labels: Any) -> NDArray[n
     return y
 
 
-def _crossing_dtype(shape: tuple[int, ...]) -> np.dtype[np.void]:
-    """The dtype of a target with several groupings."""
-    names = BAG_DTYPE.names or ()
-    return np.dtype([(name, BAG_DTYPE[name], shape) for name in names[:3]] + [("label", np.int8)])
-
-
 def groupings_of(y: NDArray[np.void]) -> list[NDArray[np.void]]:
     """The targets of single groupings, with the codes that their bags have among all."""
-    dtype = np.dtype(BAG_DTYPE, metadata=dict(y.dtype.metadata or {}))
-    parts = np.empty((*y.dtype["bag"].shape, len(y)), dtype=dtype)
+    metadata = dict(y.dtype.metadata or {})
+    parts = np.empty((*y.dtype["bag"].shape, len(y)), dtype=target_dtype(metadata=metadata))
     for field in BAG_DTYPE.names or ():
         parts[field] = y[field].T
     return list(parts)
@@ -261,16 +255,6 @@ def _ids_of(y: Any) -> tuple[Hashable, ...]:
     return tuple(y.dtype.metadata["ids"])
 
 
-def is_bag_target(y: Any) -> bool:
-    """Whether ``y`` is a target made by :func:`bag_target` (or a slice of one)."""
-    dtype = getattr(y, "dtype", None)
-    return dtype == BAG_DTYPE or bool(
-        dtype is not None
-        and dtype.names == BAG_DTYPE.names
-        and (is_class_target(y) or dtype == _crossing_dtype(dtype["bag"].shape))
-    )
-
-
 def as_mapping(argument: str, values: Any) -> Mapping[Hashable, Any] | None:
     """What is keyed by bag id, a dict or a pandas Series; None where it is neither."""
     if isinstance(values, Mapping):
@@ -284,6 +268,9 @@ def as_mapping(argument: str, values: Any) -> Mapping[Hashable, Any] | None:
 
 def _encode_ids(bags: Any, keyed: bool) -> tuple[list[Hashable], Indices]:
     """Sorted ids, and the position of each instance's id among them."""
+    if isinstance(bags, np.ndarray) and bags.dtype.kind in "iu" and bags.ndim == 1 and len(bags):
+        numbers, codes = np.unique(bags, return_inverse=True)
+        return numbers.tolist(), codes
     try:
         members = bags.tolist() if hasattr(bags, "tolist") else list(bags)
         several = [member for member in members if not isinstance(member, Hashable)]

@@ -168,7 +168,7 @@ _BAGS = {
         "one per instance (8), got 1", proportions=np.eye(2), labels=[0]
     ),
     "labels against the shares of classes": alter(
-        *("bag 'a': 4 of 4", "class 0, whose share is 0.5"),
+        *("class 0", "bag 'a': 4 known positives", "with proportion 0.5"),
         y=bag_target(IDS, [[0.5, 0.5, 0], [0, 0, 1]], [0] * 4 + [None] * 4),
     ),
     "labels against the proportion": alter(

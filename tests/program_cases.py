@@ -222,7 +222,7 @@ def known(data):
 def proportion_loss(data, loss, z):
     bags = data.bags
     gaps = [np.mean(z[bags.index == k]) - p for k, p in enumerate(bags.proportions)]
-    return data.bag_weights @ loss.of(np.array(gaps))
+    return data.bag_weights @ loss.of_differences(bags, np.array(gaps))
 
 
 def labeling_step(data, *, loss):

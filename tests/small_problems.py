@@ -7,9 +7,8 @@ import numpy as np
 from hypothesis import strategies as st
 
 from propcvx import Bags, bag_target
-from propcvx.losses import PROPORTION_LOSSES, InstanceLoss
+from propcvx.losses import PROPORTION_LOSSES, InstanceLoss, best_offset
 from propcvx.programs import svm_primal
-from propcvx.programs.structures import best_offset
 from propcvx.relaxation import labeling_upper_bound
 from propcvx.solvers import solve
 
@@ -67,10 +66,20 @@ def best_value(features, feasible, C):
     return labeling_upper_bound(features, all_labelings(feasible), C)
 
 
+def svm_values(features, labelings, C):
+    """SVM values of labelings from the primal program, without bias, compiled once for all."""
+    program = svm_primal(features, bias=False).set(C=C)
+    return np.array(
+        [
+            solve(program.set(y=labeling), "clarabel", tol=1e-10, residuals=False).value
+            for labeling in labelings
+        ]
+    )
+
+
 def svm_value(features, labeling, C):
-    """The SVM value of a labeling from the primal program, without bias."""
-    program = svm_primal(features, bias=False).set(y=labeling, C=C)
-    return solve(program, "clarabel", tol=1e-10, residuals=False).value
+    """The SVM value of one labeling."""
+    return svm_values(features, [labeling], C)[0]
 
 
 def best_bias(labeling, scores):
@@ -85,4 +94,8 @@ def psvm_objective(problem, weights, norm, scores, labeling, C, loss="absolute")
     shares = problem.y["proportion"][np.unique(bags, return_index=True)[1]]
     gaps = np.bincount(bags, labeling > 0) / np.bincount(bags) - shares
     hinge = np.maximum(0.0, 1.0 - labeling * scores).sum()
-    return 0.5 * norm + C * hinge + float(weights @ PROPORTION_LOSSES[loss].of(gaps))
+    return (
+        0.5 * norm
+        + C * hinge
+        + float(weights @ PROPORTION_LOSSES[loss].of_differences(problem.bags, gaps))
+    )

@@ -145,7 +145,7 @@ def test_result_is_a_fixed_point(problem, loss):
     program = svm_primal(problem.X).set(y=clf.labeling_, C=clf.C)
     svm = solve(program, "clarabel", tol=1e-10, residuals=False).value
     gaps = problem.bags.proportions_of(clf.labeling_) - problem.bags.proportions
-    best = svm + clf.C_p * PROPORTION_LOSSES[loss].of(gaps).sum()
+    best = svm + clf.C_p * PROPORTION_LOSSES[loss].of_differences(problem.bags, gaps).sum()
     assert clf.objective_ == pytest.approx(best, abs=1e-5)
 
 

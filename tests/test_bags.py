@@ -202,7 +202,7 @@ def with_entry(field, instance, value):
 )
 def test_what_bags_refuse(y, message):
     with pytest.raises(InputError, match=message):
-        Bags.from_target(y)
+        Bags.from_target(y).check_known()
 
 
 @given(st.lists(st.sampled_from([-1, 1]), min_size=1, max_size=12), st.data())

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import approx_fprime
-from small_problems import all_labelings, small_problem, small_problems, svm_value
+from small_problems import all_labelings, small_problem, small_problems, svm_value, svm_values
 
 from propcvx import Bags, CuttingPlanes, bag_target, certify
 from propcvx.bounds import BOUNDS, Interval, LabelingProblem, SwapSearch
@@ -20,7 +20,7 @@ from propcvx.bounds.pieces import divide
 from propcvx.errors import CrossedBoundsError, FailedBoundWarning, InputError, SolverError
 from propcvx.history import StopReason
 from propcvx.labelings import FeasibleLabelings
-from propcvx.losses import PROPORTION_LOSSES
+from propcvx.losses import PROPORTION_LOSSES, constraint
 from propcvx.programs import bag_moments
 from propcvx.relaxation import (
     MixedInteger,
@@ -73,15 +73,13 @@ def random_problem(seed, most=8, n_features=5, forms=3):
     if form == 2:
         loss = PROPORTION_LOSSES[random.choice(list(PROPORTION_LOSSES))]
         weights = C * small.bags.sizes * random.uniform(0.0, 2.0)
-        return LabelingProblem.penalised(X, small.bags, C, loss, weights)
-    feasible = FeasibleLabelings.of(small.bags, [0.0, 0.4][form])
-    return LabelingProblem.constrained(X, feasible, C)
+        return LabelingProblem.of(X, small.bags, C, loss, weights)
+    return LabelingProblem.of(X, small.bags, C, constraint([0.0, 0.4][form]), 1.0)
 
 
 def bound_problem(seed, sizes=(4, 4, 4), n_features=3, C=0.3, epsilon=0.0):
     small = small_problem(seed, sizes, n_features)
-    feasible = FeasibleLabelings.of(small.bags, epsilon)
-    return LabelingProblem.constrained(small.X, feasible, C)
+    return LabelingProblem.of(small.X, small.bags, C, constraint(epsilon), 1.0)
 
 
 def reached(bound, problem, scores=0.0, tol=1e-8):
@@ -219,7 +217,7 @@ def test_directions_close_whatever_C(C):
     X = 0.5 * random.normal(size=(40, 2)) + np.outer(labels, [3.0, 1.5])
     ids = np.repeat(np.arange(4), 10)
     bags = Bags.from_target(bag_target(ids, np.bincount(ids, weights=labels > 0) / 10))
-    problem = LabelingProblem.constrained(X, FeasibleLabelings.of(bags, 0.0), C)
+    problem = LabelingProblem.of(X, bags, C, constraint(0.0), 1.0)
     interval = reached("directions", problem)
     assert interval.closed
     for labeling in (problem.best_for(X @ [1.0, 0.5]), interval.labeling):
@@ -234,9 +232,9 @@ def test_directions_close_whatever_C(C):
 @pytest.mark.parametrize("C_p", [None, 1.0])
 def test_no_move_betters_where_the_search_ends(C_p):
     small, loss = small_problem(3, (4, 3), 3, known=0.2), PROPORTION_LOSSES["absolute"]
-    problem = LabelingProblem.constrained(small.X, FeasibleLabelings.of(small.bags, 0.3), 0.5)
+    problem = LabelingProblem.of(small.X, small.bags, 0.5, constraint(0.3), 1.0)
     if C_p is not None:
-        problem = LabelingProblem.penalised(small.X, small.bags, 0.5, loss, np.full(2, C_p))
+        problem = LabelingProblem.of(small.X, small.bags, 0.5, loss, C_p)
     search = SwapSearch(problem, Interval(1e-5))
     end = search.descend(problem.best_for(np.ones(7)))
     for other in allowed_labelings(problem):
@@ -323,7 +321,7 @@ def test_branching_proves_what_listing_does(monkeypatch):
 def test_lower_bound_holds_for_every_alpha(problem, epsilon, C, seed):
     feasible = FeasibleLabelings.of(problem.bags, epsilon)
     oracle = ExhaustiveOracle(problem.X, feasible)
-    best = min(svm_value(problem.X, labeling, C) for labeling in feasible.enumerate())
+    best = svm_values(problem.X, feasible.enumerate(), C).min()
     random = np.random.RandomState(seed)
     for scale in (0.01, 0.1, 1.0, 3.0):
         alpha = scale * C * random.uniform(-0.2, 1.0, size=len(problem.X))

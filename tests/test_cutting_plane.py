@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from small_problems import all_labelings, small_problem, svm_value
+from small_problems import all_labelings, small_problem, svm_values
 
 from propcvx import Bags, ConvPropSVM, CuttingPlanes, bag_target
 from propcvx.datasets import load_real, proportions_of, random_bags
@@ -226,7 +226,7 @@ def test_exact_oracle_reaches_the_optimum_and_the_master_never_rises(eight):
 
 def test_bounds_enclose_the_best_labeling(eight):
     clf, features, feasible, labelings, optimum = eight
-    values = [svm_value(features, labeling, clf.C) for labeling in labelings]
+    values = svm_values(features, labelings, clf.C)
     best = min(values)
     assert optimum <= best + VALUE
     assert clf.bounds_.lower <= best + VALUE

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from scipy.stats import binomtest
 from sklearn.base import clone
 from small_problems import all_labelings as feasible_labelings
-from small_problems import small_problem, svm_value
+from small_problems import small_problem, svm_values
 from test_labelings import all_labelings, shares_of, step_cost
 
 from propcvx import (
@@ -17,6 +17,7 @@ from propcvx import (
     ConvPropSVM,
     CuttingPlanes,
     InvCal,
+    MeanMap,
     bag_target,
     certify,
     sampling_epsilon,
@@ -128,14 +129,14 @@ def test_the_labeling_step_is_the_best_of_all_labelings(kind, seed, weight):
     assert cost == pytest.approx(totals.min(), rel=1e-9)
 
 
-@pytest.mark.parametrize("C", [1e-3, 1.0, 1e3])
-@pytest.mark.parametrize("seed", range(2))
+@pytest.mark.parametrize(("seed", "C"), [(0, 1e-3), (1, 1.0), (0, 1e3)])
 def test_certify_and_conv_find_the_best_of_all_labelings(seed, C):
     X, y, widths = noisy(seed)
     bags = Bags.from_target(y)
     every = all_labelings(bags)
     gaps = np.abs(shares_of(bags, every) - bags.proportions)
-    best = min(svm_value(X, one, C) for one in every[(gaps <= widths + 1e-9).all(axis=1)])
+    values = svm_values(X, every, C)
+    best = values[(gaps <= widths + 1e-9).all(axis=1)].min()
     certified = certify(X, y, C, epsilon=widths, intercept="none", tol=1e-7)
     assert certified.proved_optimal
     assert certified.upper == pytest.approx(best, rel=1e-6)
@@ -150,7 +151,7 @@ def test_certify_and_conv_find_the_best_of_all_labelings(seed, C):
 
     weights = C * np.array([1.0, 2.0, 3.0])
     of_bags = (weights * np.maximum(0.0, gaps - widths)).sum(axis=1)
-    best = min(svm_value(X, one, C) + cost for one, cost in zip(every, of_bags, strict=True))
+    best = (values + of_bags).min()
     loss = epsilon_insensitive(widths)
     certified = certify(
         X, y, C, C_p=C, loss=loss, bag_weights=[1, 2, 3], intercept="none", tol=1e-7
@@ -178,9 +179,8 @@ METHODS = {
 
 
 @pytest.mark.filterwarnings("ignore::propcvx.errors.PropCVXWarning")
-@pytest.mark.parametrize("kind", ["array", "sampling"])
+@pytest.mark.parametrize(("seed", "kind"), [(0, "array"), (1, "sampling")])
 @pytest.mark.parametrize("method", METHODS)
-@pytest.mark.parametrize("seed", range(2))
 def test_answers_follow_permuted_rows_ids_and_swapped_classes(method, kind, seed):
     problem = small_problem(seed, (4, 4, 6, 6), n_features=3, known=0.2)
     X, y, shares = problem.X, problem.y, problem.bags.proportions
@@ -252,3 +252,50 @@ def test_other_mistakes():
         sampling_epsilon(y, 1)
     with pytest.raises(InputError, match="must not fall from 0 to 1"):
         ProportionLoss("falls", lambda gaps: -gaps, lambda gaps: -gaps, dead_zone="sampling")
+
+
+# --- known labels beyond a share ---------------------------------------------------------------
+
+BEYOND = bag_target([*"aaaabbbb"], [0.5, 0.5], labels=[1, 1, 1, 0, 0, 0, -1, 0])
+INSTANCES = np.random.RandomState(0).normal(size=(8, 2))
+
+
+@pytest.mark.parametrize("epsilon", [0.25, [0.25, 0.0], "sampling"], ids=str)
+def test_known_labels_beyond_a_share_within_its_tolerance(epsilon):
+    feasible = FeasibleLabelings.of(Bags.from_target(BEYOND), epsilon)
+    X, every = INSTANCES - INSTANCES.mean(axis=0), feasible_labelings(feasible)
+    proved = certify(INSTANCES, BEYOND, epsilon=epsilon)
+    assert proved.upper == pytest.approx(svm_values(X, every, 1.0).min(), rel=1e-3)
+    conv = ConvPropSVM(epsilon=epsilon)
+    alter = AlterPropSVM(proportion_loss=constraint(epsilon), n_init=2, random_state=0)
+    for model in (conv, alter):
+        assert model.fit(INSTANCES, BEYOND).labeling_ in feasible
+    free = clone(alter).set_params(proportion_loss=epsilon_insensitive(epsilon))
+    assert (free.fit(INSTANCES, BEYOND).labeling_[:3] == 1.0).all()
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        *(ConvPropSVM(epsilon=epsilon) for epsilon in (0.0, 0.2, "rounding")),
+        *(AlterPropSVM(proportion_loss=loss) for loss in ("squared", "constraint")),
+        *(MeanMap(), InvCal(epsilon=0.3, scaled_epsilon=True)),
+    ],
+    ids=str,
+)
+@pytest.mark.parametrize("sign", [1, -1])
+def test_known_labels_beyond_a_share_are_named_with_the_epsilon_that_allows_them(model, sign):
+    y = bag_target([*"aaaabbbb"], [0.5, 0.5], sign * BEYOND["label"])
+    with pytest.raises(InputError, match=r"bag 'a'.*0\.25 (suffices; known|is enough)"):
+        clone(model).fit(INSTANCES, y)
+
+
+def test_known_labels_of_several_classes_beyond_a_share():
+    shares, labels = [[0.5, 0.25, 0.25], [0.25, 0.5, 0.25]], [0, 0, 0, *[None] * 5]
+    y = bag_target([*"aaaabbbb"], shares, labels)
+    assert ConvPropSVM(epsilon=0.25).fit(INSTANCES, y).transduce()[:3].tolist() == [0, 0, 0]
+    tolerant = AlterPropSVM(proportion_loss=epsilon_insensitive(0.25), n_init=1, random_state=0)
+    assert tolerant.fit(INSTANCES, y).transduce()[:3].tolist() == [0, 0, 0]
+    for strict in (ConvPropSVM(epsilon=0.2), AlterPropSVM(), MeanMap()):
+        with pytest.raises(InputError, match=r"bag 'a'.*0\.25 (suffices; known|is enough)"):
+            strict.fit(INSTANCES, y)

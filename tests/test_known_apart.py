@@ -64,10 +64,9 @@ def test_the_rest_of_a_cut_bag_has_a_share():
 
 
 @pytest.mark.filterwarnings("ignore::propcvx.errors.PropCVXWarning")
-@pytest.mark.parametrize("kernel", ["linear", "rbf"])
+@pytest.mark.parametrize(("seed", "kernel"), [(0, "linear"), (1, "rbf")])
 @pytest.mark.parametrize("weights", ["bag", "size", "given"])
 @pytest.mark.parametrize("method", METHODS, ids=lambda method: type(method).__name__)
-@pytest.mark.parametrize("seed", range(2))
 def test_the_fit_is_that_to_the_bags_by_hand(method, weights, kernel, seed):
     problem = small_problem(seed, (4, 5, 6), known=0.3, n_features=3)
     assert (problem.y["label"] != 0).any()

@@ -83,8 +83,10 @@ def test_the_bias_of_one_class_just_loses_nothing(label, scores):
     ],
 )
 def test_proportion_losses(name, of):
-    gaps = np.linspace(-1, 1, 41)
-    np.testing.assert_allclose(PROPORTION_LOSSES[name].of(gaps), [of(gap) for gap in gaps])
+    bags = Bags.from_target(bag_target(np.repeat([0, 1], 40), [1.0, 0.0]))
+    costs = np.concatenate(PROPORTION_LOSSES[name].costs(bags, 2.0))
+    gaps = np.concatenate([np.linspace(-1, 0, 41), np.linspace(0, 1, 41)])
+    np.testing.assert_allclose(costs, [2.0 * of(gap) for gap in gaps], atol=1e-15)
 
 
 @pytest.mark.parametrize(

@@ -3,6 +3,7 @@
 import io
 import json
 import os
+import subprocess
 import sys
 from itertools import compress
 from types import SimpleNamespace
@@ -12,6 +13,7 @@ import numpy as np
 import pytest
 from sklearn.base import clone
 from sklearn.model_selection import ParameterGrid
+from sklearn.neural_network import MLPClassifier
 from small_problems import small_problem
 
 import propcvx
@@ -29,9 +31,11 @@ from propcvx.experiments.methods import (
 from propcvx.experiments.other_methods import (
     PYTHON,
     AveragedMethods,
+    ConvAndInvCal,
     EcologicalRegression,
     LLPLearn,
     LLPLearnError,
+    LLPLearnNetwork,
     not_worse,
 )
 from propcvx.experiments.reproduce import Cell, run_plan
@@ -105,6 +109,16 @@ def test_the_average_is_over_parameters_not_worse_than_the_best_then_over_method
     assert np.array_equal(found, again.decision_function(problem.X))
 
 
+@pytest.mark.parametrize("kernel", ["linear", "rbf"])
+def test_the_recipe_for_large_bags_is_the_mean_of_two_in_units_of_their_scores(kernel, problem):
+    both = ConvPropSVM(kernel=kernel), InvCal(kernel=kernel)
+    scores = [method.fit(problem.X, problem.y).decision_function(problem.X) for method in both]
+    means = np.mean([score / np.sqrt(np.mean(score**2)) for score in scores], axis=0)
+    found = ConvAndInvCal(kernel).fit(problem.X, problem.y)
+    assert np.allclose(found.decision_function(problem.X), means)
+    assert np.array_equal(found.predict(problem.X), np.where(means > 0.0, 1, -1))
+
+
 def test_averaged_methods_are_far_better_than_chance(problem):
     model = averaged_methods(0)
     model.set_params(methods=[cheaper(method) for method in model.methods], n_splits=2)
@@ -161,7 +175,7 @@ def test_the_script_gives_bags_and_parameters_to_llp_learn(
     monkeypatch.setattr(sys, "stdin", SimpleNamespace(buffer=data))
     method = printed_method(name, random_state=7).estimator.set_params(C=2.0, C_p=3.0)
     llp_learn_script.main(method.get_params())
-    assert json.loads(capsys.readouterr().out) == {"coef": [1.0, 2.0], "intercept": 0.5}
+    assert json.loads(capsys.readouterr().out) == [[[[1.0, 2.0]], [0.5]]]
     assert ([model.C for model in made.call_args.args], made.call_args.kwargs) == (inside, given)
     received = made.return_value.fit.call_args.args
     assert [part.tolist() for part in received] == list(bags.values())
@@ -176,3 +190,44 @@ def test_llp_learn_with_bags_of_one_separates_the_classes(name):
     one, other = (LLPLearn(name, C_p=10.0, random_state=0).fit(X, sample.y) for _ in range(2))
     assert np.array_equal(one.predict(X), labels)
     assert np.array_equal(one.coef_, other.coef_)
+
+
+def test_a_network_of_llp_learn_predicts_here_what_it_predicts_there(monkeypatch, capsys):
+    """With a perceptron of scikit-learn in place of llp-learn's."""
+    X, codes = np.random.RandomState(0).randn(60, 3), np.repeat([0, 1, 2], 20)
+    X[np.arange(60), codes] += 4.0
+    trained = MLPClassifier((5,), random_state=0, max_iter=2000).fit(X, codes)
+    layers = zip(trained.coefs_, trained.intercepts_, strict=True)
+    made = Mock()
+    made.return_value.model.layers = [
+        SimpleNamespace(),
+        *(SimpleNamespace(weight=weights.T, bias=biases) for weights, biases in layers),
+    ]
+    monkeypatch.setitem(sys.modules, "llp_learn.dllp", SimpleNamespace(DLLP=made))
+
+    def run(words, input, capture_output):
+        monkeypatch.setattr(sys, "stdin", SimpleNamespace(buffer=io.BytesIO(input)))
+        llp_learn_script.main(json.loads(words[-1]))
+        return SimpleNamespace(returncode=0, stdout=capsys.readouterr().out)
+
+    monkeypatch.setattr(subprocess, "run", run)
+    monkeypatch.setenv(PYTHON, sys.executable)
+    names, bags = np.array(["oak", "ash", "elm"])[codes], np.arange(60) % 5
+    y = propcvx.bag_target(bags, propcvx.class_proportions_of(names, bags))
+    model = LLPLearnNetwork("DLLP", {"lr": 0.1}, random_state=7).fit(X, y)
+    expected = np.array(["ash", "elm", "oak"])[trained.predict(X)]
+    assert model.predict(X).tolist() == expected.tolist()
+    given = {"lr": 0.1, "model_type": "simple-mlp", "n_jobs": 0, "random_state": 7}
+    assert made.call_args.kwargs == given
+    assert made.return_value.fit.call_args.args[0].dtype == np.float32
+    assert made.return_value.fit.call_args.args[2].shape == (5, 3)
+
+
+@pytest.mark.skipif(not os.environ.get(PYTHON), reason=f"{PYTHON} names no Python with llp-learn")
+def test_a_network_of_llp_learn_with_bags_of_one_separates_the_classes():
+    codes = np.repeat([0, 1, 2], 20)
+    X, bags = np.random.RandomState(0).randn(60, 3), np.arange(60)
+    X[bags, codes] += 6.0
+    y = propcvx.bag_target(bags, np.eye(3)[codes], classes=["ash", "elm", "oak"])
+    model = LLPLearnNetwork("DLLP", {"lr": 0.01, "n_epochs": 20}).fit(X, y)
+    assert np.mean(model.predict(X) == np.array(["ash", "elm", "oak"])[codes]) > 0.9

@@ -20,13 +20,14 @@ from matplotlib.testing.compare import compare_images
 from PIL import Image
 from sklearn.svm import SVC
 
-from propcvx import bag_target, plotting
+from propcvx import Bags, MeanMap, bag_target, group_shares, plotting
 from propcvx.alternating.algorithm import Iterate
 from propcvx.alternating.problem import Separator
 from propcvx.bounds.interval import NodeRecord
 from propcvx.datasets import make_two_bags
 from propcvx.errors import InputError
 from propcvx.history import History, Round, StopReason
+from propcvx.labelings import FeasibleLabelings
 from propcvx.plotting.style import BLUE
 
 KEPT = Path(__file__).with_name("pictures")
@@ -72,6 +73,21 @@ MODELS = [
     SimpleNamespace(coef_=np.array([[c, 1 - c**0.5]]), get_params=lambda c=c: {"C": c})
     for c in (1.0, 0.01, 0.1)
 ]
+TRUE = FeasibleLabelings.of(Bags.from_target(Y), 0.0).best(X[:, 0])
+TWO_GROUPS, FOUR_GROUPS = (
+    group_shares(
+        Y,
+        groups,
+        MeanMap().fit(X, Y),
+        X,
+        truth=TRUE,
+        n_resamples=20,
+        delta=0.02,
+        certify_options={"C": 0.01, "time_limit": 5.0},
+    )
+    for groups in (X[:, 1] > 0, np.arange(24) % 4)
+)
+UNJUDGED = group_shares(Y, np.arange(24) % 4)
 PLAIN = fitted((3.0, None), (2.0, None), (1.5, None))
 ANNEALED = fitted((0.1, 0.01), (0.5, 0.1), (2.0, 1.0))
 PICTURES = {
@@ -84,6 +100,9 @@ PICTURES = {
     "annealing_frame": lambda ax: plotting.annealing_frame(iterate(2, 0.01), X, ax),
     "regularisation_path_repeated": lambda ax: plotting.regularisation_path(PATH, "C", ax),
     "tree": lambda ax: plotting.tree(SimpleNamespace(nodes=NODES, upper=2.0), ax),
+    "tomography": lambda ax: plotting.tomography(TWO_GROUPS, ax),
+    "group_ranges": lambda ax: plotting.group_ranges(FOUR_GROUPS, ax),
+    "estimates_and_truth": lambda ax: plotting.estimates_and_truth(FOUR_GROUPS, ax),
     "labelings": lambda ax: plotting.labelings(MIXTURE, ax),
 }
 
@@ -128,6 +147,8 @@ def figure_one_of(names):
         (lambda: plotting.figure_one(TWO_BAGS._replace(X=THREE), []), "X must have two columns"),
         (lambda: figure_one_of("ABC"), r"1 to 2 classifiers, got \['A', 'B', 'C'\]"),
         (lambda: figure_one_of(""), r"1 to 2 classifiers, got \[\]"),
+        (lambda: plotting.tomography(FOUR_GROUPS), "of two groups, got 4; one against the rest"),
+        (lambda: plotting.estimates_and_truth(UNJUDGED), r"got no \['estimate', 'truth'\]"),
         *(
             (lambda rows=rows: plotting.regularisation_path(rows), "by the same names, 'C' among")
             for rows in ([], [{"accuracy": 1.0}], [{"C": 1.0, "a": 1.0}, {"C": 2.0}])

@@ -61,6 +61,22 @@ def test_psvm_is_the_best_of_all_labelings_or_warns(seed, loss, bias, share, C):
         assert found <= best * (1.0 + 1e-6)
 
 
+def test_psvm_with_a_weight_for_each_instance():
+    problem, C, loss = problem_of(6), np.array([0.0, 0.3, 3.0, 1.0, 0.1, 2.0]), "absolute"
+    bags, dual = problem.bags, programs.svm_dual(problem.X, bias=False)
+
+    def cost(y):
+        dual.set(**programs.svm_dual_parameters(y, C))
+        gaps = bags.proportions_of(y) - bags.proportions
+        return solve(dual, "clarabel", residuals=False).value + WEIGHTS @ np.abs(gaps)
+
+    labelings = (np.array(y) for y in itertools.product((-1.0, 1.0), repeat=6))
+    best = min(cost(y) for y in labelings if (y == bags.labels)[bags.labels != 0].all())
+    program = programs.psvm(problem.X, bags, C, WEIGHTS, PROPORTION_LOSSES[loss], bias=False)
+    found = solve(program, "scip", tol=1e-9, residuals=False).value
+    assert found == pytest.approx(best, rel=1e-5)
+
+
 def test_a_value_must_be_one():
     problem, loss = problem_of(0), PROPORTION_LOSSES["absolute"]
     with pytest.raises(InputError, match="value must be a finite number above 0, got -1"):

@@ -1,20 +1,33 @@
-"""The tables of the pages are those that were published: of docs/results/tables.parquet."""
+"""The tables of the pages are those that were published: of docs/results/tables.parquet.
+
+``python tests/test_published.py`` writes ``tests/published_tables.md`` anew.
+"""
 
 import sys
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
+FILE = ROOT / "tests/published_tables.md"
 sys.path.append(str(ROOT / "docs"))
 import drawings  # noqa: E402
+import large_bags  # noqa: E402
 import open_choices  # noqa: E402
 import report_tables  # noqa: E402
 
 
+def tables():
+    """The tables of the pages by name."""
+    found = report_tables.pages() | open_choices.pages() | drawings.pages() | large_bags.pages()
+    return {name: table.strip() for name, table in found.items() if name != "results_hash"}
+
+
 def test_the_tables_of_the_pages_are_those_that_were_published():
-    text = (ROOT / "tests/published_tables.md").read_text(encoding="utf-8")
+    text = FILE.read_text(encoding="utf-8")
     published = dict(part.split("\n\n", 1) for part in text.split("\n## ")[1:])
-    tables = report_tables.pages() | open_choices.pages() | drawings.pages()
-    del tables["results_hash"]
-    assert {name: table.strip() for name, table in tables.items()} == {
-        name: table.strip() for name, table in published.items()
-    }
+    assert tables() == {name: table.strip() for name, table in published.items()}
+
+
+if __name__ == "__main__":
+    head = FILE.read_text(encoding="utf-8").split("\n## ")[0]
+    parts = [f"\n## {name}\n\n{table}\n" for name, table in sorted(tables().items())]
+    FILE.write_text(f"{head}{''.join(parts)}", encoding="utf-8")

@@ -1,7 +1,9 @@
 """Real data sets: read as published, checked, fetched, and clear messages where they are not."""
 
 import bz2
+import gzip
 import hashlib
+import re
 from functools import partial
 from itertools import repeat
 from pathlib import Path
@@ -10,9 +12,24 @@ from unittest.mock import Mock, call
 import numpy as np
 import pytest
 
-from propcvx.datasets import files, load_ballots, load_contraception, load_real, real
-from propcvx.datasets.files import DataFile, MissingDataError, data_file, data_folder
-from propcvx.datasets.readers import read_arff
+from propcvx.datasets import (
+    TRUMP_FEATURES,
+    files,
+    load_ballots,
+    load_contraception,
+    load_guatemala_prenatal,
+    load_real,
+    load_trump_2016,
+    real,
+)
+from propcvx.datasets.files import (
+    DataFile,
+    MissingDataError,
+    data_file,
+    data_folder,
+    hash_of_cells,
+)
+from propcvx.datasets.readers import read_arff, read_table
 from propcvx.datasets.real import REAL_SETS, LabeledData, one_versus_rest
 from propcvx.errors import InputError
 
@@ -31,6 +48,8 @@ PUBLISHED = {
     "cod-rna.t": ((271617, 8), {1: 90539}),
     "contraception": ((1934, 6), {1: 759}),
     "ballots": ((335140, 30), {1: 124500}),
+    "trump-2016": ((44932, 22), {1: 18755}),
+    "guatemala-prenatal": ((2449, 30), {1: 1102}),
 }
 """Instances and attributes of each set, and how many instances each class has; of two, class 1."""
 
@@ -83,6 +102,58 @@ def test_districts_are_bags(data_dir):
     women = load_contraception(data_home=data_dir, download=False)
     assert len(women.proportions) == 60
     assert np.bincount(women.bags).max() == 118
+
+
+def test_states_and_communities_are_bags(data_dir):
+    voters = load_trump_2016(data_home=data_dir, download=False)
+    assert len(voters.proportions) == 51
+    assert np.unique(voters.bags, return_counts=True)[1].max() == 4136
+    share = voters.labels[voters.bags == "Ohio"] > 0
+    assert voters.proportions["Ohio"] == pytest.approx(share.mean())
+    age, white = (voters.X[:, TRUMP_FEATURES.index(name)] for name in ("age", "White"))
+    assert len(np.unique(age)) == 78
+    assert set(white) == {-1.0, 1.0}
+    births = load_guatemala_prenatal(data_home=data_dir, download=False)
+    assert len(births.proportions) == 161
+    assert np.bincount(np.unique(births.bags, return_inverse=True)[1]).max() == 50
+
+
+def test_the_first_page_tells_single_votes_as_it_says(data_dir, monkeypatch):
+    monkeypatch.setenv("PROPCVX_DATA", str(data_dir))
+    page = (Path(__file__).parents[1] / "README.md").read_text(encoding="utf-8")
+    (example,) = re.findall(
+        r"```python\n(from .*?)(clf\.score\(.*?\))  # (0\.\d\d)", page, re.DOTALL
+    )
+    names = {}
+    exec(example[0], names)
+    assert f"{eval(example[1], names):.2f}" == example[2]
+
+
+TABLES = (
+    "rownames,kid,momEd,age,use\n1,2,None,18,Y\n2,9,Primary,-5.5,N\n3,4,Primary,NA,N\n",
+    '"","momEd","age","use"\n"7","None",18,"Y"\n"8","Primary",-5.5,"N"\n"9","Primary","","N"\n',
+    "age,use,momEd\n18.0,Y,\n-5.5,N,Primary\n,N,Primary\n",
+)
+OTHERS = (
+    TABLES[0].replace("18", "19"),
+    TABLES[0].replace("N\n3", "Y\n3"),
+    TABLES[0].replace("3,4,Primary,NA,N\n", ""),
+)
+
+
+def test_a_table_is_known_by_its_cells_however_it_is_written(tmp_path):
+    for place, text in enumerate((*TABLES, *OTHERS)):
+        (tmp_path / str(place)).write_text(text)
+    (tmp_path / "3.gz").write_bytes(gzip.compress(TABLES[0].encode()))
+    hashes = [hash_of_cells(file, ["use", "age", "momEd"]) for file in sorted(tmp_path.iterdir())]
+    names = [file.name for file in sorted(tmp_path.iterdir())]
+    same = {h for name, h in zip(names, hashes, strict=True) if name in {"0", "1", "2", "3.gz"}}
+    assert len(same) == 1
+    assert len(set(hashes)) == 1 + len(OTHERS)
+    table = read_table(tmp_path / "0")
+    assert table["momEd"].tolist() == ["", "Primary", "Primary"]
+    assert np.array_equal(table["age"], [18.0, -5.5, np.nan], equal_nan=True)
+    assert table["kid"].tolist() == [2, 9, 4]
 
 
 BALLOTS = """cd,voteday,PRS,Nvoters,v_TAX,v_USH
@@ -175,3 +246,17 @@ def test_a_file_that_is_not_whole_never_appears(publisher, tmp_path, answer):
     with pytest.raises(MissingDataError, match=r"small is not in .* could not be fetched from"):
         data_file("small", tmp_path)
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_table_that_is_fetched_is_checked_by_its_cells(tmp_path, publisher, monkeypatch):
+    (tmp_path / "reference").write_text(TABLES[1])
+    cells = hash_of_cells(tmp_path / "reference", ["use", "age"])
+    table = DataFile("https://example.org/table.csv", cells, "use age")
+    monkeypatch.setattr(files, "FILES", {"table.csv": table})
+    publisher.side_effect = [TABLES[0].encode(), OTHERS[0].encode(), b"no,table\n1\n"]
+    for _ in range(2):
+        assert data_file("table.csv", tmp_path).read_text() == TABLES[0]
+    for _ in range(2):
+        (tmp_path / "table.csv").unlink()
+        with pytest.raises(InputError, match=r"table.csv (is not the file|cannot be read)"):
+            data_file("table.csv", tmp_path)

@@ -274,7 +274,7 @@ def test_results_as_data_can_be_reported_again(file, frame, tmp_path):
     for name in ("cells.csv", "cells.parquet"):
         report.write_report(file, tmp_path / name)
     again = read_results(tmp_path / "cells.parquet")
-    pd.testing.assert_frame_equal(again.astype(frame.dtypes), frame)
+    pd.testing.assert_frame_equal(again.astype(frame.dtypes), frame, check_like=True)
     csv = pd.read_csv(tmp_path / "cells.csv")
     assert csv[["accuracy", "settings"]].equals(frame[["accuracy", "settings"]])
 

@@ -15,7 +15,14 @@ from propcvx.datasets.files import MissingDataError
 from propcvx.errors import InputError
 from propcvx.experiments import evaluation
 from propcvx.experiments.evaluation import choose, inner_splits
-from propcvx.experiments.methods import ECOLOGICAL, LLP_LEARN, METHODS, PAPER, SUPERVISED
+from propcvx.experiments.methods import (
+    ECOLOGICAL,
+    LLP_LEARN,
+    METHODS,
+    PAPER,
+    SUPERVISED,
+    UNTUNED,
+)
 from propcvx.experiments.reproduce import (
     EXPERIMENTS,
     PRESETS,
@@ -47,6 +54,8 @@ def test_tables_have_the_cells_of_the_paper_column_after_column():
     columns = [(cell.repetition, cell.data, cell.bag_size) for cell in cells]
     assert len(dict.fromkeys(columns)) == sum(a != b for a, b in pairwise([*columns, 0]))
     assert (columns[0], columns[-1]) == ((0, "vote", 2), (4, "heart", 64))
+    for name in EXPERIMENTS:
+        assert len(set(plan(name))) == len(plan(name))
     for name in ("natural", "ballots", "quick"):
         assert {cell.method for cell in plan(name)} == {*PAPER, SUPERVISED, ECOLOGICAL}
 
@@ -83,8 +92,8 @@ def test_a_grid_of_one_value_is_given_as_that_value():
 
 
 CHANGES = {
-    "gaussian": ("exponential", set(PAPER)),
-    "gammas": ((0.5,), {*PAPER, SUPERVISED}),
+    "gaussian": ("exponential", {*PAPER, *UNTUNED}),
+    "gammas": ((0.5,), {*PAPER, *UNTUNED, SUPERVISED}),
     "likelihoods": ("sum", {"MeanMap"}),
     "MeanMap_bias": (False, {"MeanMap"}),
     "InvCal_C_p": ((0.5,), {"InvCal"}),
@@ -160,6 +169,35 @@ def test_bags_are_random_or_equal_or_those_of_the_data():
     assert sorted(set(task.train.y["proportion"])) == [0.4, 0.6]
     with pytest.raises(InputError, match="bags='own' needs data with bags of their own"):
         task_of(options(bags="own"))
+
+
+def test_other_readings_of_the_protocol():
+    inside = [task_of(replace(options(bags="inside"), bag_size=7, fold=k)) for k in range(5)]
+    for task in inside:
+        assert np.bincount(task.train.y["bag"]).tolist() == [7] * 6 + [6]
+        assert np.bincount(task.test.y["bag"]).tolist() == [7, 5]
+        rows = {tuple(row) for part in (task.train, task.test) for row in part.X}
+        assert len(rows) == 60
+    assert len({tuple(row) for task in inside for row in task.test.X}) == 60
+
+    def bags_of(bags, repetition):
+        tasks = [
+            task_of(replace(options(bags=bags), repetition=repetition, fold=k)) for k in (0, 1)
+        ]
+        parts = [
+            {(tuple(row), bag) for row, bag in zip(t.test.X, t.test.y["bag"], strict=True)}
+            for t in tasks
+        ]
+        whole = [
+            (tuple(row), bag)
+            for part in (tasks[0].train, tasks[0].test)
+            for row, bag in zip(part.X, part.y["bag"], strict=True)
+        ]
+        return set(whole), parts
+
+    (first, folds), (again, other_folds) = (bags_of("once", repetition) for repetition in (0, 1))
+    assert first == again == bags_of("random", 0)[0] != bags_of("random", 1)[0]
+    assert folds != other_folds
 
 
 def test_few_bags_are_left_out_one_by_one():

@@ -7,19 +7,21 @@ import os
 import random
 import signal
 import socket
+import subprocess
 import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from functools import partial
 
+import numpy as np
 import pytest
 
 from propcvx.cli import main
 from propcvx.errors import InputError
 from propcvx.experiments.reproduce import Cell, Protocol, read_results, run_plan, unfinished
 from propcvx.experiments.reproduce import run as running
-from propcvx.experiments.reproduce.results import appending
+from propcvx.experiments.reproduce.results import appending, commit, write_parquet
 from propcvx.experiments.reproduce.run import ClusterError
 
 UNTUNED = Protocol().with_options(tuning="none")
@@ -162,9 +164,35 @@ def test_a_frame_has_what_the_lines_have_and_goes_through_parquet(file):
     expected = [point["parameters"] for point in line["points"]]
     assert list(map(json.loads, frame["parameters"])) == expected
     assert json.loads(frame["settings"][0]) == cell.settings
-    assert {"numpy", "python", "processor", "command"} <= json.loads(frame["run"][0]).keys()
+    assert {"numpy", "python", "processor", "command", "commit"} <= json.loads(
+        frame["run"][0]
+    ).keys()
+    assert frame["key"].unique() == [cell.key]
     frame.to_parquet(file.with_suffix(".parquet"))
     assert read_results(file.with_suffix(".parquet")).equals(frame)
+    write_parquet(frame, file.with_suffix(".parquet"))
+    compact = read_results(file.with_suffix(".parquet")).astype(frame.dtypes)
+    assert np.allclose(compact.pop("objective"), frame.pop("objective"), rtol=1e-6)
+    assert compact.equals(frame)
+
+
+def test_a_run_says_which_commit_it_is_of(tmp_path, monkeypatch):
+    def git(*words):
+        subprocess.run(["git", "-C", str(tmp_path), *words], check=True, capture_output=True)
+
+    package = tmp_path / "package/__init__.py"
+    package.parent.mkdir()
+    package.write_text("")
+    monkeypatch.setattr("propcvx.__file__", str(package))
+    monkeypatch.setenv("GIT_CEILING_DIRECTORIES", str(tmp_path.parent))
+    assert commit() == ""
+    git("init")
+    assert commit() == ""
+    git("add", ".")
+    git("-c", "user.name=a", "-c", "user.email=a@b", "commit", "-m", "one")
+    assert len(commit()) >= 7
+    monkeypatch.setenv("PATH", "")
+    assert commit() == ""
 
 
 @pytest.mark.parametrize(

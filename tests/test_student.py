@@ -40,7 +40,7 @@ def test_there_are_checks():
     assert len(WITH_CHECKS) >= 9
 
 
-@pytest.mark.parametrize("path", WITH_CHECKS, ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", PATHS, ids=lambda path: path.stem)
 def test_a_notebook_says_how_long_it_takes_and_what_comes_before(path):
     first = student.source(read(path)["cells"][0])
     assert re.search(r"\*\*Takes\*\* \d+ minutes.*\*\*Before it:\*\*", first, re.DOTALL)
@@ -87,6 +87,8 @@ def test_the_rest_of_a_students_notebook_runs_without_solutions(path, tmp_path, 
             run(cell, names)
 
 
-def test_the_script_writes_them(tmp_path):
+def test_the_script_writes_them_without_any_solution(tmp_path):
     student.main(tmp_path)
+    for path in tmp_path.glob("*"):
+        assert not [cell for cell in read(path)["cells"] if student.SOLUTION in student.tags(cell)]
     assert sorted(path.name for path in tmp_path.glob("*")) == [path.name for path in PATHS]

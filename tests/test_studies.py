@@ -1,6 +1,8 @@
 """The studies on small generated data: rows that can be checked, kept, and not measured twice."""
 
 import draws
+import groups
+import label_costs
 import numpy as np
 import pandas as pd
 import pytest
@@ -58,7 +60,7 @@ def test_gaussians_overlap_as_much_as_they_say(name):
 
 FIRST_MEASURED = {
     **{"draws": "method", "roundings": "cuts", "search": "method"},
-    "crossing": "bags",
+    **{"crossing": "bags", "groups": "group", "label_costs": "status"},
     **{"signs": "sign", "starts": "start", "truth": "proved"},
 }
 
@@ -178,6 +180,28 @@ def test_objectives_are_in_units_of_that_of_the_true_labels(reached):
     assert both.relative[0] == 1.0
 
 
+# Labels
+
+
+def test_a_ranking_counts_pairs_of_the_same_problem():
+    rows = pd.DataFrame({"split": [0, 0, 0, 0, 1, 1], "data": NAME, "right": [1, 1, 0, 0, 1, 0]})
+    rows = rows.assign(cost=[3.0, 1.0, 2.0, 0.0, -1.0, -2.0])
+    assert label_costs.ranking(rows, "cost") == (3 / 4 + 1) / 2
+    assert label_costs.ranking(rows.assign(cost=-rows.cost), "cost") == 1 / 8
+    assert label_costs.fourths(rows, "cost").tolist() == [4, 2, 3, 1, 4, 2]
+    _, right, _ = label_costs.curve(rows, label_costs.fourths(rows, "cost"))
+    assert right.tolist() == [0.0, 0.5, 0.0, 1.0]
+
+
+def test_a_label_of_the_study_has_its_cost(monkeypatch):
+    monkeypatch.setattr(label_costs, "N", 16)
+    rows = pd.DataFrame(label_costs.measure(0, "generated"))
+    assert len(rows) == 16
+    assert (rows.cost <= rows.at_most).all()
+    assert rows.optimal.all()
+    assert ((rows.status == "proved") == (rows.cost > 1e-4)).all()
+
+
 # Draws, signs
 
 
@@ -197,6 +221,22 @@ def test_an_instance_is_classified_from_the_bags_of_other_folds():
     of_fold = draws.held_out(Method("memory", Memory(), {"lam": [1.0]}), sample, 0)
     for fold, bags in enumerate(seen, 1):
         assert set(sample.y["bag"][of_fold == fold]) == set(range(10)) - bags
+
+
+def test_a_table_of_groups_counts_covered_truths_and_estimates_outside_the_bounds():
+    rows = pd.DataFrame(
+        {
+            "draw": [0, 1, 0, 1],
+            "method": ["a", "a", "b", "b"],
+            "estimate": [0.5, 0.7, 0.6, 1.1],
+            "low": [0.4, 0.65, np.nan, np.nan],
+            "high": [0.6, 0.75, np.nan, np.nan],
+        }
+    ).assign(bags="boxes", group="g", least=0.2, most=1.0, truth=0.6)
+    a, b = groups.summary(rows).to_dict("records")
+    assert (a["draws"], a["covered"], a["outside"], b["outside"]) == (2, 1, 0, 1)
+    assert np.isnan(b["covered"])
+    assert (a["bias"], a["rms"], a["width"]) == pytest.approx((0.0, 10.0, 15.0))
 
 
 def test_a_table_of_draws_counts_those_below_a_half():

@@ -188,12 +188,18 @@ def test_the_bias_of_inv_cal_is_a_weighted_median(seed):
     assert loss[0] <= min(loss) + 1e-12
 
 
+def svm_values(features, labelings, C, bias=False):
+    """The values of the weighted SVM of labelings, stated here anew."""
+    w, b, y = cp.Variable(features.shape[1]), cp.Variable() if bias else 0.0, cp.Parameter(len(C))
+    losses = cp.pos(1.0 - cp.multiply(y, features @ w + b))
+    problem, values = cp.Problem(cp.Minimize(0.5 * cp.sum_squares(w) + C @ losses)), []
+    for y.value in labelings:
+        values.append(problem.solve("CLARABEL", tol_gap_abs=1e-12, tol_gap_rel=1e-9))
+    return values
+
+
 def svm_value(features, labels, C, bias=False):
-    """The value of the weighted SVM of a labeling, stated here anew."""
-    w, b = cp.Variable(features.shape[1]), cp.Variable() if bias else 0.0
-    losses = cp.pos(1.0 - cp.multiply(labels, features @ w + b))
-    problem = cp.Problem(cp.Minimize(0.5 * cp.sum_squares(w) + C @ losses))
-    return problem.solve("CLARABEL", tol_gap_abs=1e-12, tol_gap_rel=1e-9)
+    return svm_values(features, [labels], C, bias)[0]
 
 
 @pytest.mark.parametrize("loss", ["absolute", "squared"])
@@ -247,7 +253,7 @@ def best_value(C, kind):
     """The least value of the weighted SVM of all feasible labelings."""
     weights, feasible = weights_of(kind, len(SMALL.X)), FeasibleLabelings.of(SMALL.bags, 0.0)
     features = SMALL.X - np.average(SMALL.X, axis=0, weights=weights)
-    return min(svm_value(features, labels, C * weights) for labels in all_labelings(feasible))
+    return min(svm_values(features, all_labelings(feasible), C * weights))
 
 
 @pytest.mark.parametrize(
@@ -266,10 +272,9 @@ def test_bounds_hold_for_the_weighted_problem(name, C, kind):
     assert clf.bounds_.upper >= best * (1.0 - 1e-6)
     if name == "mixed_integer":
         assert clf.bounds_.upper == pytest.approx(best, rel=1e-6)
-    if name in ("all cuts", "lifted"):  # the bound says something
+    if name in ("all cuts", "lifted") and clf.bounds_.lower <= 0.1 * best:
         equal = ConvPropSVM(C * weights.mean(), relaxation=RELAXATIONS[name])
-        equal.fit(SMALL.X, SMALL.y)
-        assert clf.bounds_.lower > 0.1 * best or equal.bounds_.gap > 0.5
+        assert equal.fit(SMALL.X, SMALL.y).bounds_.gap > 0.5, "the bound says nothing"
 
 
 @pytest.mark.parametrize("C", [1e-6, 1.0, 1e6])
@@ -300,7 +305,7 @@ def test_bounds_hold_for_the_gram_matrix_less_its_weighted_mean(C):
     values, vectors = np.linalg.eigh(centring @ gram @ centring.T)
     features = vectors * np.sqrt(np.maximum(values, 0.0))
     feasible = FeasibleLabelings.of(Bags.from_target(y), 0.0)
-    best = min(svm_value(features, one, C * weights) for one in all_labelings(feasible))
+    best = min(svm_values(features, all_labelings(feasible), C * weights))
     exact = CuttingPlanes(oracle="exhaustive", max_cuts=40)
     clf = ConvPropSVM(C, kernel="rbf", gamma=0.5, relaxation=exact)
     assert clf.fit(points, y, weights).bounds_.lower <= best * (1.0 + 1e-6)

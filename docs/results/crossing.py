@@ -54,7 +54,9 @@ def sample(data, split):
 
 
 def groupings(split, first, second, labels, hidden, place=None):
-    """The bags of the instances: one grouping or two."""
+    """The bags of the instances: one grouping or two, or the second by a feature alone."""
+    if first == "none":
+        return [hidden]
     size = int(first.split()[1]) if place is None else len(labels) // len(np.unique(place))
     own = random_bags(labels, size, split) if place is None else place
     others = {
@@ -85,14 +87,23 @@ def measure(split, data, first, second, method):
 if __name__ == "__main__":
     names = ("split", "data", "first", "second", "method")
     cells = [
-        {"split": split, "data": data, "first": first, "second": second, "method": method}
+        dict(zip(names, (split, data, *pair, method), strict=True))
         for data in FIRST
-        for split, first, second, method in product(range(3), FIRST[data], SECOND, METHODS)
+        for split, pair, method in product(
+            range(3), [*product(FIRST[data], SECOND), ("none", "feature")], METHODS
+        )
     ]
     rows = complete(HERE / "crossing.csv", cells, measure)
     means = rows.groupby(["data", "first", "method", "second"], sort=False)["accuracy"].mean()
     print(means.unstack().round(1).to_string())
-    gains = rows.pivot_table("accuracy", [*names[:3], "method"], "second")
-    for second in SECOND[1:]:
-        gain = (gains[second] - gains["none"]).groupby("method")
-        print(f"{second}\n{gain.agg(['mean', 'sem', 'min', 'max']).round(1).to_string()}")
+    both = rows[rows["first"] != "none"].pivot_table("accuracy", [*names[:3], "method"], "second")
+    alone = rows[rows["first"] == "none"].set_index(["split", "data", "method"])["accuracy"]
+    gains = {
+        "random over one": both["random"] - both["none"],
+        "feature over one": both["feature"] - both["none"],
+        "feature over the feature alone": both["feature"].sub(alone),
+    }
+    for name, gain in gains.items():
+        of = gain.groupby("method")
+        print(f"{name}\n{of.agg(['mean', 'median', 'sem', 'min', 'max']).round(1).to_string()}")
+        print(f"better {(gain > 0).sum()}, worse {(gain < 0).sum()}, of {len(gain)}")

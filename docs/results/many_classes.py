@@ -1,5 +1,6 @@
 """Methods for several classes on dna and satimage in bags; the rows are in many_classes.csv."""
 
+from functools import partial
 from itertools import product
 
 import numpy as np
@@ -17,11 +18,19 @@ from propcvx import (
     one_class_target,
 )
 from propcvx.datasets import load_real, random_bags
+from propcvx.experiments.other_methods import LLPLearnNetwork
 from propcvx.model_selection import BagKFold
 
 SETS = ("dna", "satimage")
 BAG_SIZES = (8, 32)
 STARTS = [RandomStart(3), "inv_cal"]
+TRAINING = {"lr": 1e-3, "n_epochs": 30}
+LLP_LEARN = {
+    "DLLP": {},
+    "LLPVAT": {"xi": 1e-6, "eps": 6.0, "ip": 1},
+    "MixBag": {"consistency": "none", "choice": "uniform", "confidence_interval": 0.005},
+}
+"""Methods of llp-learn that run, and their parameters that have no default there."""
 
 
 class OneVersusRest:
@@ -49,6 +58,10 @@ METHODS = {
     "conv-pSVM, one-versus-rest": lambda split: ConvPropSVM(epsilon="rounding"),
     "InvCal, one-versus-rest": lambda split: InvCal(),
     "MeanMap, one-versus-rest": lambda split: MeanMap(lam=0.01),
+}
+METHODS |= {
+    f"llp-learn {name}": partial(LLPLearnNetwork, name, TRAINING | own)
+    for name, own in LLP_LEARN.items()
 }
 
 

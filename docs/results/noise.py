@@ -102,3 +102,6 @@ if __name__ == "__main__":
     for column in ("accuracy", "seconds"):
         table = rows.pivot_table(column, ["bag_size", "noise"], "method", sort=False)
         print(f"{column}\n{table.round(1).to_string()}")
+    pairs = rows.pivot_table("accuracy", ["bag_size", "method", *names[:2]], "noise", sort=False)
+    gains = pairs.sub(pairs["none"], axis=0).groupby(["bag_size", "method"], sort=False)
+    print(f"change by noise\n{gains.agg(['mean', 'sem']).round(1).to_string()}")

@@ -16,8 +16,8 @@ from propcvx.bags import Bags
 from propcvx.bounds import BOUNDS, Interval, LabelingProblem, OutOfTimeError, SwapSearch
 from propcvx.datasets import random_bags
 from propcvx.experiments.evaluation import Sample
-from propcvx.labelings import FeasibleLabelings, random_labeling
-from propcvx.losses import PROPORTION_LOSSES
+from propcvx.labelings import random_labeling
+from propcvx.losses import PROPORTION_LOSSES, constraint
 from propcvx.ordering import in_canonical_order
 from propcvx.plotting import line_grid
 from propcvx.relaxation.labeling_svm import LabelingSVM
@@ -83,7 +83,7 @@ def values_reached(search, runs):
 def problem_of(sample, C):
     """The problem without a bias, its rows in an order that the data determine."""
     bags = in_canonical_order(Bags.from_target(sample.y), sample.X)
-    return LabelingProblem.constrained(sample.X[bags.rows], FeasibleLabelings.of(bags, 0.0), C)
+    return LabelingProblem.of(sample.X[bags.rows], bags, C, constraint(0.0), 1.0)
 
 
 def algorithm_1(problem):

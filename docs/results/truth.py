@@ -10,7 +10,7 @@ from propcvx.bags import Bags
 from propcvx.bounds import BOUNDS, Interval, LabelingProblem, OutOfTimeError, SwapSearch
 from propcvx.datasets import random_bags
 from propcvx.experiments.evaluation import Sample
-from propcvx.labelings import FeasibleLabelings
+from propcvx.losses import constraint
 from propcvx.plotting import line_grid
 from propcvx.relaxation.labeling_svm import LabelingSVM
 
@@ -38,8 +38,8 @@ def measure(split, data, n_instances, bag_size, epsilon, C):
     inside, outside = order[:n_instances], order[n_instances:]
     truth, mean = labels[inside], X[inside].mean(axis=0)
     sample = Sample.in_bags(X[inside] - mean, truth, random_bags(truth, bag_size, split))
-    feasible = FeasibleLabelings.of(Bags.from_target(sample.y), epsilon)
-    interval = proved_best(LabelingProblem.constrained(sample.X, feasible, C))
+    bags = Bags.from_target(sample.y)
+    interval = proved_best(LabelingProblem.of(sample.X, bags, C, constraint(epsilon), 1.0))
     best, svm = np.asarray(interval.labeling), LabelingSVM(sample.X, C)
     planes, share = [svm.weights(one) for one in (best, truth)], sample.y["proportion"]
     held_out = [np.mean(((X[outside] - mean) @ w > 0.0) == (labels[outside] > 0)) for w in planes]

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from hashlib import sha256
 
 import numpy as np
 
@@ -18,7 +19,7 @@ from propcvx.arrays import Array
 from propcvx.bags import Bags
 from propcvx.labelings import FeasibleLabelings
 from propcvx.local_search import Moves
-from propcvx.losses import ProportionLoss
+from propcvx.losses import HINGE, ProportionLoss
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,20 +43,13 @@ class LabelingProblem:
     C: float
 
     @classmethod
-    def constrained(cls, features: Array, feasible: FeasibleLabelings, C: float) -> LabelingProblem:
-        """The constraint form: only feasible counts."""
-        counts = [np.arange(size + 1) for size in feasible.bags.sizes]
-        costs = tuple(
-            np.where((low <= m) & (m <= high), 0.0, np.inf)
-            for m, low, high in zip(counts, feasible.lower, feasible.upper, strict=True)
-        )
-        return cls(features, feasible.bags, costs, C)
-
-    @classmethod
-    def penalised(
-        cls, features: Array, bags: Bags, C: float, loss: ProportionLoss, weights: Array
+    def of(
+        cls, features: Array, bags: Bags, C: float, loss: ProportionLoss, weights: Array | float
     ) -> LabelingProblem:
-        r"""The loss form, with the weights :math:`\omega_k` of shape (n_bags,)."""
+        r"""The loss form, with the weights :math:`\omega_k` of shape (n_bags,).
+
+        With the loss :func:`propcvx.losses.constraint` it is the constraint form, at any weights.
+        """
         return cls(features, bags, loss.costs(bags, weights), C)
 
     def cost(self, labeling: Array) -> float:
@@ -76,7 +70,7 @@ class LabelingProblem:
         -------
         labeling : float array of shape (n_instances,)
         """
-        gains = self.C * (np.maximum(0.0, 1.0 + scores) - np.maximum(0.0, 1.0 - scores))
+        gains = self.C * HINGE.reduction(scores)
         labeling = np.where(self.bags.labels > 0, 1.0, -1.0)
         for members, cost in zip(self.bags.members, self.costs, strict=True):
             known = self.bags.labels[members]
@@ -107,6 +101,16 @@ class LabelingProblem:
         """Whether bags add nothing for the counts of some interval, and allow no others."""
         ranges = zip(self.costs, self.feasible.lower, self.feasible.upper, strict=True)
         return all(not cost[low : high + 1].any() for cost, low, high in ranges)
+
+    @property
+    def key(self) -> str:
+        """Equal for equal problems only."""
+        parts = [self.features, self.C, self.bags.index, self.bags.labels, *self.costs]
+        digest = sha256()
+        for part in parts:
+            array = np.asarray(part, dtype=np.float64)
+            digest.update(repr(array.shape).encode() + array.tobytes())
+        return digest.hexdigest()
 
     @property
     def least_cost(self) -> float:

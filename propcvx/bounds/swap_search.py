@@ -18,6 +18,7 @@ from propcvx.bounds.interval import Interval
 from propcvx.bounds.problem import LabelingProblem
 from propcvx.errors import SolverError
 from propcvx.local_search import Moves, descend, hops, until_idle
+from propcvx.losses import HINGE
 from propcvx.relaxation.labeling_svm import LabelingSVM, SolvedLabeling
 
 IDLE = 15
@@ -40,12 +41,19 @@ class SwapSearch:
         Relative gap of the SVMs.
     known : dict
         Labelings and their SVMs, which searches of the same problem and ``tol`` can share.
+    svm : LabelingSVM, optional
+        That of another such search.
     """
 
     problem: LabelingProblem
     interval: Interval
     tol: float = 1e-8
     known: dict[bytes, SolvedLabeling] = field(default_factory=dict, repr=False)
+    svm: LabelingSVM | None = field(default=None, repr=False)
+
+    def inside(self, problem: LabelingProblem, interval: Interval) -> SwapSearch:
+        """A search of the same problem with more labels known, which shares what is solved."""
+        return replace(self, problem=problem, interval=interval, svm=self._svm)
 
     def search(self, random: RandomState, share: float = 1.0) -> None:
         """Descents from random directions, then hops from the best labeling.
@@ -85,9 +93,8 @@ class SwapSearch:
 
     def changes(self, plane: SolvedLabeling) -> Array:
         """What flipping each label adds to the loss with the weights as they are."""
-        margins = plane.labeling * (self.problem.features @ plane.weights)
-        losses = np.maximum(0.0, 1.0 + margins) - np.maximum(0.0, 1.0 - margins)
-        return np.asarray(self.problem.C * losses)
+        gains = HINGE.reduction(self.problem.features @ plane.weights)
+        return np.asarray(self.problem.C * plane.labeling * gains)
 
     def least(self, plane: SolvedLabeling, flipped: Indices) -> Array:
         """Lower bounds on the SVM values after moves: the duals are made anew, one by one."""
@@ -111,7 +118,7 @@ class SwapSearch:
 
     @cached_property
     def _svm(self) -> LabelingSVM:
-        return LabelingSVM(self.problem.features, self.problem.C, self.tol)
+        return self.svm or LabelingSVM(self.problem.features, self.problem.C, self.tol)
 
     def _solve(self, labeling: Array) -> SolvedLabeling:
         cost = self.problem.cost(labeling)

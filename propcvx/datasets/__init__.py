@@ -7,11 +7,19 @@ from propcvx.datasets.bag_generators import (
     equal_proportion_bags,
     random_bags,
 )
-from propcvx.datasets.real import load_ballots, load_contraception, load_real
+from propcvx.datasets.readers import TRUMP_FEATURES
+from propcvx.datasets.real import (
+    load_ballots,
+    load_contraception,
+    load_guatemala_prenatal,
+    load_real,
+    load_trump_2016,
+)
 from propcvx.datasets.toy import BaggedData, make_two_bags
 from propcvx.targets import proportions_of
 
 __all__ = [
+    "TRUMP_FEATURES",
     "BaggedData",
     "bags_by_cluster",
     "bags_by_feature",
@@ -19,7 +27,9 @@ __all__ = [
     "equal_proportion_bags",
     "load_ballots",
     "load_contraception",
+    "load_guatemala_prenatal",
     "load_real",
+    "load_trump_2016",
     "make_two_bags",
     "proportions_of",
     "random_bags",

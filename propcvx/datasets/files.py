@@ -2,7 +2,8 @@
 
 A file is where ``data_home`` says, or the environment variable ``PROPCVX_DATA``, or in the user's
 cache folder; in that folder itself or its subfolder ``raw``.  Every file is checked against its
-hash whenever it is opened.
+hash whenever it is opened.  A table that its publisher writes anew from time to time, with other
+quotes and row names, is checked by the hash of its cells instead.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ import bz2
 import csv
 import hashlib
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from importlib.resources import files
 from itertools import product
 from pathlib import Path
@@ -19,6 +20,7 @@ from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from propcvx.checks import check_choice
+from propcvx.datasets.readers import read_words
 from propcvx.errors import InputError
 
 FOLDER = "PROPCVX_DATA"
@@ -27,6 +29,8 @@ FOLDER = "PROPCVX_DATA"
 ADVICE = f"name the folder that holds the files by data_home or {FOLDER}"
 RETRIES = 2
 """How often a download that failed is tried again."""
+ENDINGS = ("", ".bz2", ".gz")
+"""What a copy may be compressed by; with gzip only a table that is known by its cells."""
 
 
 class MissingDataError(InputError):
@@ -34,10 +38,21 @@ class MissingDataError(InputError):
 
 
 class DataFile(NamedTuple):
-    """Where a file is published, and the hash of its content."""
+    """Where a file is published, and the hash of its content.
+
+    Attributes
+    ----------
+    url : str
+    sha256 : str
+        Of the bytes, or of the cells, see :func:`hash_of_cells`.
+    columns : str
+        Names of the columns that the hash is of, with spaces between them; empty where it is of the
+        bytes.
+    """
 
     url: str
     sha256: str
+    columns: str = ""
 
 
 with files(__package__).joinpath("files.csv").open(encoding="utf-8") as _table:
@@ -73,7 +88,7 @@ def data_file(name: str, data_home: Any = None, *, download: bool = True) -> Pat
     Parameters
     ----------
     name : str
-        A name in ``FILES``.  In its place a copy compressed by bzip2 will do, ``name + ".bz2"``.
+        A name in ``FILES``.  In its place a compressed copy will do, see ``ENDINGS``.
     data_home : path, optional
         See :func:`data_folder`.
     download : bool
@@ -88,7 +103,7 @@ def data_file(name: str, data_home: Any = None, *, download: bool = True) -> Pat
         If what is there has another hash.
     """
     file, folder = FILES[check_choice("name", name, FILES)], data_folder(data_home)
-    for place, ending in product((folder, folder / "raw"), ("", ".bz2")):
+    for place, ending in product((folder, folder / "raw"), ENDINGS):
         path = place / (name + ending)
         if path.is_file():
             _check_content(path, file)
@@ -98,7 +113,23 @@ def data_file(name: str, data_home: Any = None, *, download: bool = True) -> Pat
             f"{name} is not in {folder}, nor in its subfolder raw; {ADVICE}, or let it be "
             f"fetched from {file.url}."
         )
-    return _fetched(name, file, folder)
+    path = _fetched(name, file, folder)
+    _check_content(path, file)
+    return path
+
+
+def hash_of_cells(path: Path, columns: Sequence[str]) -> str:
+    """The sha256 of the cells of some columns, whatever quotes, row names and endings a table has.
+
+    Parameters
+    ----------
+    path : Path
+    columns : sequence of str
+    """
+    words = read_words(path)
+    rows = zip(*(words[name] for name in columns), strict=True)
+    text = "\n".join(",".join(cell.removesuffix(".0") for cell in row) for row in rows)
+    return hashlib.sha256(text.encode()).hexdigest()
 
 
 def _pooch() -> Any:
@@ -115,9 +146,12 @@ def _pooch() -> Any:
 def _check_content(path: Path, file: DataFile) -> None:
     anew = f"remove it, and it is fetched anew from {file.url}"
     try:
-        with bz2.open(path) if path.suffix == ".bz2" else path.open("rb") as content:
-            found = hashlib.file_digest(content, "sha256").hexdigest()
-    except (OSError, EOFError) as failure:
+        if file.columns:
+            found = hash_of_cells(path, file.columns.split())
+        else:
+            with bz2.open(path) if path.suffix == ".bz2" else path.open("rb") as content:
+                found = hashlib.file_digest(content, "sha256").hexdigest()
+    except (OSError, EOFError, ValueError, KeyError) as failure:
         raise InputError(f"{path} cannot be read: {failure}; {anew}") from failure
     if found != file.sha256:
         raise InputError(
@@ -128,7 +162,7 @@ def _check_content(path: Path, file: DataFile) -> None:
 
 def _fetched(name: str, file: DataFile, folder: Path) -> Path:
     pooch = _pooch()
-    hashes, urls = {name: file.sha256}, {name: file.url}
+    hashes, urls = {name: None if file.columns else file.sha256}, {name: file.url}
     keeper = pooch.create(folder, "", registry=hashes, urls=urls, retry_if_failed=RETRIES)
     try:
         return Path(keeper.fetch(name, progressbar=True))

@@ -18,6 +18,16 @@ from propcvx.arrays import Array
 
 Table = dict[str, NDArray[Any]]
 
+MISSING = ("", "NA", "None")
+"""How tables write that a value is missing, or that there is none."""
+ANSWERS = tuple(
+    "age female collegeed famincr ideo pid7na bornagain religimp churchatd prayerfreq "  # noqa: SIM905
+    "angryracism whiteadv fearraces racerare".split()
+)
+RACES = tuple("Asian,Black,Hispanic,Middle Eastern,Mixed,Native American,Other,White".split(","))  # noqa: SIM905
+TRUMP_FEATURES = ANSWERS + RACES
+"""The attributes of ``trump-2016``, in the order of its columns."""
+
 
 def read_svmlight(path: Path) -> tuple[Array, Array]:
     """Attributes, and labels as they are."""
@@ -51,11 +61,32 @@ def read_wisconsin(path: Path) -> tuple[Array, Array]:
     return rows[:, :-1], np.where(rows[:, -1] == 4.0, 1.0, -1.0)
 
 
-def read_contraception(path: Path) -> tuple[Array, Array]:
+def contraception(table: Table) -> tuple[Array, Array]:
     """Age, urban, and one column for each number of living children; users are +1."""
-    table = read_table(path)
     X = [table["age"], table["urban"] == "Y", one_hot(table, ["livch"])]
     return np.column_stack(X).astype(np.float64), np.where(table["use"] == "Y", 1.0, -1.0)
+
+
+def voters(path: Path) -> Table:
+    """The respondents of ``TV16.csv`` who said how they voted."""
+    table = read_table(path)
+    voted = ~np.isnan(table["votetrump"])
+    return {name: column[voted] for name, column in table.items()}
+
+
+def trump(table: Table) -> tuple[Array, Array]:
+    """Answers, missing ones filled with the mean, and races; who voted for Trump is +1."""
+    answers = np.column_stack([table[name] for name in ANSWERS]).astype(np.float64)
+    answers = np.where(np.isnan(answers), np.nanmean(answers, axis=0), answers)
+    X = np.column_stack([answers, *(table["racef"] == race for race in RACES)])
+    return X, np.where(table["votetrump"] == 1.0, 1.0, -1.0)
+
+
+def prenatal(table: Table) -> tuple[Array, Array]:
+    """Two numbers of the community, and one column for each answer; modern care is +1."""
+    asked = [name for name in table if table[name].dtype.kind == "U" and name != "prenat"]
+    X = np.column_stack([table["pcInd81"], table["ssDist"], one_hot(table, asked)])
+    return X, np.where(table["prenat"] == "Modern", 1.0, -1.0)
 
 
 def ballots(path: Path) -> Table:
@@ -80,9 +111,17 @@ def votes(table: Table, columns: Sequence[str] | None = None) -> tuple[Array, Ar
 
 
 def read_table(path: Path) -> Table:
-    """The columns of a comma-separated file with a header, by name: numbers, or words."""
+    """The columns of a comma-separated file with a header, by name: numbers, or words.
+
+    A missing value is NaN among numbers, and empty among words.
+    """
+    return {name: _numbers_or_words(words) for name, words in read_words(path).items()}
+
+
+def read_words(path: Path) -> Table:
+    """The columns of such a file as they are written, without quotes; what is missing is empty."""
     header, *rows = np.loadtxt(path, dtype=str, delimiter=",", comments=None, quotechar='"')
-    columns = map(_numbers_or_words, np.transpose(rows))
+    columns = [np.where(np.isin(words, MISSING), "", words) for words in np.transpose(rows)]
     return dict(zip(header.tolist(), columns, strict=True))
 
 
@@ -90,7 +129,7 @@ def _numbers_or_words(words: NDArray[np.str_]) -> NDArray[Any]:
     """Whole numbers where all are, else numbers where all are, else the words."""
     for kind in (int, float):
         with suppress(ValueError):
-            return words.astype(kind)
+            return np.where(words == "", "nan", words).astype(kind)
     return words
 
 

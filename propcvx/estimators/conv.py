@@ -12,6 +12,7 @@ from propcvx.arrays import Array, Weight
 from propcvx.bags import Bags
 from propcvx.checks import check_choice, check_number, named
 from propcvx.estimators.base import BagClassifier
+from propcvx.estimators.training import TrainingData
 from propcvx.history import Fitted
 from propcvx.kernels import FeatureMap
 from propcvx.labelings import FeasibleLabelings
@@ -136,6 +137,10 @@ class ConvPropSVM(BagClassifier):
     def _meaning_of_parameters(self, bags: Bags) -> dict[str, Any]:
         feasible = FeasibleLabelings.of(bags, self.epsilon)
         return {"epsilon": (feasible.lower.tobytes(), feasible.upper.tobytes())}
+
+    def _fit_to(self, data: TrainingData) -> BagClassifier:
+        data.bags.check_known(self.epsilon)
+        return super()._fit_to(data)
 
     def _run(self, feature_map: FeatureMap, bags: Bags) -> Fitted:
         check_number("C", self.C, above=0.0)

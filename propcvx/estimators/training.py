@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from math import fsum
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -21,7 +21,7 @@ from propcvx.class_targets import BAG_DTYPE, classes_of, is_class_target, two_cl
 from propcvx.errors import InputError
 from propcvx.kernels import FeatureMap, Kernel
 from propcvx.losses import PROPORTION_LOSSES, ProportionLoss
-from propcvx.ordering import classes_in_canonical_order, in_canonical_order
+from propcvx.ordering import in_canonical_order
 from propcvx.targets import bag_target, is_bag_target
 
 if TYPE_CHECKING:
@@ -29,8 +29,6 @@ if TYPE_CHECKING:
 
 MAKE_TARGET = "make y with propcvx.bag_target(bags, proportions)"
 """What to say to one who has bags and proportions, and has passed something else."""
-
-AnyBags = TypeVar("AnyBags", bound=Bags)
 
 WELL_SCALED = 1e3
 """Ranges of columns that differ from each other, or from 1, by more than this want scaling."""
@@ -70,11 +68,8 @@ class TrainingData:
                 f"{len(target)}."
             )
         precomputed = estimator.kernel == "precomputed"
-        if is_class_target(target):
-            many = weighted(ClassBags.from_target(target), sample_weight)
-            many = classes_in_canonical_order(many, checked, precomputed=precomputed)
-            return cls(checked, many, classes)
-        bags = weighted(Bags.from_target(target), sample_weight)
+        kind = ClassBags if is_class_target(target) else Bags
+        bags = weighted(kind.from_target(target), sample_weight)
         bags = in_canonical_order(bags, checked, precomputed=precomputed)
         if not (bags.with_share.any() or bags.labels.any()):
             raise InputError(
@@ -145,7 +140,7 @@ def bags_of_one(labels: Any) -> tuple[NDArray[np.void], NDArray[Any]]:
     return bag_target(np.arange(len(labels)), codes, labels=2 * codes - 1), classes
 
 
-def weighted(bags: AnyBags, sample_weight: Any) -> AnyBags:
+def weighted(bags: Bags, sample_weight: Any) -> Bags:
     """The bags with weights of their instances, as they are in the order of the target.
 
     Raises
@@ -202,6 +197,8 @@ def proportion_term(
     """
     check_number("C_p", C_p, least=0.0)
     found = named(argument, loss, PROPORTION_LOSSES, "of").keyed(bags)
+    if found.dead_zone is None:
+        bags.check_known("rounding" if found.epsilon is None else found.epsilon)
     return found if bags.sign > 0 else found.mirrored(), C_p * bag_weights(weights, bags)
 
 

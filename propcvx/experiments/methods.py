@@ -24,6 +24,7 @@ from propcvx.experiments.evaluation import Method
 from propcvx.experiments.other_methods import (
     VERSION,
     AveragedMethods,
+    ConvAndInvCal,
     EcologicalRegression,
     LLPLearn,
     require_llp_learn,
@@ -37,6 +38,8 @@ ECOLOGICAL = "ecological regression"
 AVERAGED = "averaged methods"
 FROM_INV_CAL = "alter-pSVM from InvCal"
 SEARCHED = "searched alter-pSVM"
+UNTUNED = tuple(f"untuned {name}" for name in (*PAPER, "conv-pSVM + InvCal"))
+"""The classes with their default parameters, and the recipe for large bags."""
 LLP_LEARN = ("llp-learn alterSVM", "llp-learn EM")
 
 KERNELS = ("linear", "rbf")
@@ -201,6 +204,11 @@ METHODS: Mapping[str, MethodEntry] = MappingProxyType(
             ),
             kernels=LINEAR,
         ),
+        UNTUNED[0]: MethodEntry(lambda seed: MeanMap()),
+        UNTUNED[1]: MethodEntry(lambda seed: InvCal()),
+        UNTUNED[2]: MethodEntry(lambda seed: AlterPropSVM(random_state=seed)),
+        UNTUNED[3]: MethodEntry(lambda seed: ConvPropSVM()),
+        UNTUNED[4]: MethodEntry(lambda seed: ConvAndInvCal()),
         LLP_LEARN[0]: _of_llp_learn("alterSVM", C=WEIGHTS, C_p=BAG_WEIGHTS),
         LLP_LEARN[1]: _of_llp_learn("EM", C=WEIGHTS),
     }

@@ -23,7 +23,10 @@ from sklearn.linear_model import LinearRegression
 
 from propcvx.arrays import Array, Mask
 from propcvx.bags import Bags
+from propcvx.class_bags import ClassBags
+from propcvx.class_targets import classes_of
 from propcvx.errors import InputError, PropCVXError
+from propcvx.estimators import ConvPropSVM, InvCal
 from propcvx.experiments.evaluation import (
     Method,
     Sample,
@@ -91,8 +94,51 @@ class EcologicalRegression(_SignClassifier):
         return self.model_.predict(X) - 0.5
 
 
+class _Average(_SignClassifier):
+    """The average of the decision functions of ``models_``, each in its own unit."""
+
+    def decision_function(self: Any, X: Any) -> Array:
+        """The average of each instance; positive means +1."""
+        scores = np.array([model.decision_function(X) for model in self.models_])
+        return np.average(scores.T / self.units_, axis=1, weights=self.weights_)
+
+
 @dataclass(eq=False, repr=False)
-class AveragedMethods(_SignClassifier):
+class ConvAndInvCal(_Average):
+    """The recipe for large bags: the average of conv-pSVM and InvCal with default parameters.
+
+    Parameters
+    ----------
+    kernel : str
+
+    Attributes
+    ----------
+    models_, units_
+        The two methods, fitted, and the root mean squares of their decision values on the training
+        instances, which each decision function is divided by.
+    weights_ : None
+        They weigh alike.
+    classes_ : array of shape (2,)
+    """
+
+    kernel: str = "linear"
+
+    def fit(self, X: Array, y: NDArray[np.void]) -> ConvAndInvCal:
+        """Fit both.
+
+        Parameters
+        ----------
+        X : array of shape (n_instances, n_features)
+        y : bag target of shape (n_instances,)
+        """
+        self.models_ = [method(kernel=self.kernel).fit(X, y) for method in (ConvPropSVM, InvCal)]
+        self.units_ = [unit_of_scores(model.decision_function(X)) for model in self.models_]
+        self.weights_ = None
+        return self
+
+
+@dataclass(eq=False, repr=False)
+class AveragedMethods(_Average):
     """The average of the decision functions of several methods with many parameters.
 
     With few bags, combinations of parameters have almost the same error on held-out bags, and
@@ -149,11 +195,6 @@ class AveragedMethods(_SignClassifier):
         self.weights_ = 1.0 / np.bincount(of_method)[of_method]
         self.units_ = [unit_of_scores(model.decision_function(X)) for model in self.models_]
         return self
-
-    def decision_function(self, X: Any) -> Array:
-        """The average of each instance; positive means +1."""
-        scores = np.array([model.decision_function(X) for model in self.models_])
-        return np.average(scores.T / self.units_, axis=1, weights=self.weights_)
 
 
 def not_worse(errors: Array) -> Mask:
@@ -229,21 +270,63 @@ class LLPLearn(_SignClassifier):
         LLPLearnError
             If the fit fails there.
         """
-        bags, data = Bags.from_target(y), io.BytesIO()
-        np.savez(data, X=X, bags=bags.index, proportions=bags.proportions)
-        script = Path(__file__).with_name("llp_learn_script.py")
-        words = [_python(), "-I", str(script), json.dumps(self.get_params())]
-        done = subprocess.run(words, input=data.getvalue(), capture_output=True)
-        if done.returncode:
-            lines = done.stderr.decode(errors="replace").strip().splitlines() or ["no message"]
-            raise LLPLearnError(f"llp-learn {self.get_params()}: {lines[-1]}")
-        found = json.loads(done.stdout)
-        self.coef_, self.intercept_ = np.array(found["coef"]), float(found["intercept"])
+        [(coef, intercept)] = _layers(self.get_params(), X, Bags.from_target(y))
+        self.coef_, self.intercept_ = coef.ravel(), float(intercept[0])
         return self
 
     def decision_function(self, X: Any) -> Array:
         """Signed score of each instance."""
         return X @ self.coef_ + self.intercept_
+
+
+@dataclass(eq=False, repr=False)
+class LLPLearnNetwork(ClassifierMixin, BaseEstimator):
+    """A multilayer perceptron that llp-learn trains, for three or more classes.
+
+    Parameters
+    ----------
+    name : "DLLP", "LLPVAT", "MixBag" or "LLPFC"
+        The class in ``llp_learn.dllp`` and so on.
+    options : dict
+        Its parameters, apart from ``model_type``, ``n_jobs`` and ``random_state``.
+    random_state : int
+
+    Attributes
+    ----------
+    layers_ : list of (array of shape (n_outputs, n_inputs), array of shape (n_outputs,))
+        Weights and biases; all but the last layer are followed by a rectifier.
+    classes_ : array of shape (n_classes,)
+    """
+
+    name: str
+    options: dict[str, Any]
+    random_state: int = 0
+
+    def fit(self, X: Array, y: NDArray[np.void]) -> LLPLearnNetwork:
+        """Fit to bags with known shares of several classes, as :meth:`LLPLearn.fit` to two."""
+        self.classes_ = classes_of(y)
+        self.layers_ = _layers(self.get_params(), X.astype(np.float32), ClassBags.from_target(y))
+        return self
+
+    def predict(self, X: Array) -> NDArray[Any]:
+        """The class of each instance."""
+        for weights, biases in self.layers_[:-1]:
+            X = np.maximum(X @ weights.T + biases, 0.0)
+        weights, biases = self.layers_[-1]
+        return self.classes_[np.argmax(X @ weights.T + biases, axis=1)]
+
+
+def _layers(parameters: dict[str, Any], X: NDArray[Any], bags: Bags) -> list[tuple[Array, Array]]:
+    """What llp-learn finds, as the layers of a network; a hyperplane is one layer."""
+    data = io.BytesIO()
+    np.savez(data, X=X, bags=bags.index, proportions=bags.proportions)
+    script = Path(__file__).with_name("llp_learn_script.py")
+    words = [_python(), "-I", str(script), json.dumps(parameters)]
+    done = subprocess.run(words, input=data.getvalue(), capture_output=True)
+    if done.returncode:
+        lines = done.stderr.decode(errors="replace").strip().splitlines() or ["no message"]
+        raise LLPLearnError(f"llp-learn {parameters}: {lines[-1]}")
+    return [(np.array(weights), np.array(biases)) for weights, biases in json.loads(done.stdout)]
 
 
 def _python() -> str:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 
 import numpy as np
+import scipy.sparse as sp
 from sklearn.datasets import make_blobs
 from sklearn.preprocessing import minmax_scale
 
@@ -120,11 +121,30 @@ def _constrained_psvm(parts: Parts, *, integer: bool) -> p.Program:
     return p.constrained_psvm(*parts.constrained, value=value, integer=integer)
 
 
-def _bag_moments(parts: Parts) -> p.Program:
+def _of_bags(parts: Parts) -> tuple[list[Array], list[Array], list[Array]]:
+    """Features, some labelings and their costs, of each bag."""
     inside = [parts.bags.index == bag for bag in range(parts.bags.n_bags)]
     labelings = [np.unique(parts.labelings[:, rows], axis=0) for rows in inside]
     costs = [np.zeros(len(some)) for some in labelings]
-    return p.bag_moments([parts.features[rows] for rows in inside], labelings, costs, parts.C)
+    return [parts.features[rows] for rows in inside], labelings, costs
+
+
+def _near_best_count(parts: Parts) -> p.Program:
+    """Of the first instance of each bag."""
+    first = [(labelings[:, 0] > 0).astype(float) for labelings in _of_bags(parts)[1]]
+    value = parts.C * len(parts.labels)
+    return p.near_best_count(*_of_bags(parts), first, parts.C, value)
+
+
+def _group_count(parts: Parts) -> p.Program:
+    """Of the instances with a positive score, which are a sort in each bag, as are all others."""
+    bags, group = parts.bags, parts.scores > 0
+    sizes = [np.bincount(bags.index[some], minlength=bags.n_bags) for some in (group, ~group)]
+    counts = [sp.csr_array(sp.eye_array(bags.n_bags))] * 2
+    most, zeros = np.concatenate(sizes), np.zeros(2 * bags.n_bags, dtype=np.intp)
+    ranges = parts.feasible.lower, parts.feasible.upper
+    program = p.group_count(sp.csr_array(sp.hstack(counts)), zeros, most, *ranges)
+    return program.set(inside=np.arange(len(most)) < bags.n_bags)
 
 
 ABSOLUTE, SQUARED = (PROPORTION_LOSSES[name] for name in ("absolute", "squared"))
@@ -166,7 +186,9 @@ PROGRAMS: Mapping[str, Callable[[Parts], p.Program]] = MappingProxyType(
         "lifted_svm_dual": lambda d: p.lifted_svm_dual(*d.constrained),
         "lifted_quadratic": lambda d: p.lifted_quadratic(d.features @ d.features.T, d.feasible),
         "diffrac": lambda d: p.diffrac(*d.constrained),
-        "bag_moments": _bag_moments,
+        "bag_moments": lambda d: p.bag_moments(*_of_bags(d), d.C),
+        "near_best_count": _near_best_count,
+        "group_count": _group_count,
     }
 )
 """Every program, and variants of some, by name."""

@@ -8,6 +8,7 @@ from matplotlib.figure import Figure as Figure
 
 from propcvx.plotting.bounds import bounds_over_time, interval_comparison, labelings, tree
 from propcvx.plotting.fits import annealing, annealing_frame, boundary, history, proportions
+from propcvx.plotting.groups import estimates_and_truth, group_ranges, tomography
 from propcvx.plotting.lines import (
     accuracy_by_bag_size,
     coefficients,
@@ -24,7 +25,9 @@ __all__ = [
     "boundary",
     "bounds_over_time",
     "coefficients",
+    "estimates_and_truth",
     "figure_one",
+    "group_ranges",
     "history",
     "interval_comparison",
     "labelings",
@@ -33,5 +36,6 @@ __all__ = [
     "proportions",
     "regularisation_path",
     "svg_text",
+    "tomography",
     "tree",
 ]

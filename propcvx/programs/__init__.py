@@ -16,6 +16,7 @@ from propcvx.programs.crammer_singer import crammer_singer
 from propcvx.programs.labeling import (
     counted_labeling,
     exact_separation,
+    group_count,
     labeling_step,
     linear_separation,
 )
@@ -27,6 +28,7 @@ from propcvx.programs.lifted import (
     lifted_svm,
     lifted_svm_dual,
     mixture,
+    near_best_count,
     square_loss_matrix,
 )
 from propcvx.programs.mkl import mkl_epigraph, mkl_group, mkl_inner
@@ -63,6 +65,7 @@ __all__ = [
     "crammer_singer",
     "diffrac",
     "exact_separation",
+    "group_count",
     "inv_cal_dual",
     "inv_cal_primal",
     "inv_cal_targets",
@@ -77,6 +80,7 @@ __all__ = [
     "mkl_epigraph",
     "mkl_group",
     "mkl_inner",
+    "near_best_count",
     "psvm",
     "square_loss_matrix",
     "svm_dual",

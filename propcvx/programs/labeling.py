@@ -9,7 +9,7 @@ import cvxpy as cp
 import numpy as np
 import scipy.sparse as sp
 
-from propcvx.arrays import Array
+from propcvx.arrays import Array, Indices
 from propcvx.bags import Bags
 from propcvx.labelings import FeasibleLabelings
 from propcvx.losses import ProportionLoss
@@ -168,6 +168,51 @@ def exact_separation(features: Array, alpha: Array, feasible: FeasibleLabelings)
         cp.Minimize(cp.sum_squares(R @ (2 * z - 1))),
         feasible_counts(z, feasible),
     )
+
+
+def group_count(
+    membership: sp.csr_array, fewest: Indices, most: Indices, lower: Indices, upper: Indices
+) -> Program:
+    r"""The least number of positives of a group that published shares allow.
+
+    .. math::
+
+        \min_t \; c^\top t \quad \text{s.t.} \quad l \le B t \le u, \quad f \le t \le n
+
+    Instances of the same group that are in the same bags are alike, and :math:`t_a` is the number
+    of positives among those of sort a.  With :math:`c_a = 1` for the sorts inside the group it is
+    the least number, and with -1 minus the largest.  With at most two groupings the matrix is that
+    of a flow between their bags, so that a vertex is whole and the bound sharp; with three or more
+    the value may be less than that of any labeling.  Where bags do not cross the value is the sum
+    over bags of the bounds of Duncan and Davis (1953), :math:`\max(0, l_k - (n_k - n_{gk}))` and
+    :math:`\min(n_{gk}, u_k)`.
+
+    Parameters
+    ----------
+    membership : sparse array of shape (K, A)
+        B: 1 where the instances of a sort are in a bag.
+    fewest, most : arrays of shape (A,)
+        f and n: known positives of each sort, and its instances that are not known negatives.
+    lower, upper : arrays of shape (K,)
+        l and u: range of the number of positives in each bag.
+
+    Returns
+    -------
+    Program
+        Variable ``t`` (A,), parameter ``inside`` (A,), which is c.  Constraints ``lower`` and
+        ``upper``, whose duals >= 0 are what the optimum changes by with l, and minus that with u;
+        ``fewest``, ``most``.
+    """
+    t = cp.Variable(len(fewest), name="t")
+    inside = cp.Parameter(len(fewest), name="inside")
+    counts = cp.Constant(membership, name="B") @ t
+    constraints = {
+        "lower": counts >= cp.Constant(lower, name="l"),
+        "upper": counts <= cp.Constant(upper, name="u"),
+        "fewest": t >= cp.Constant(fewest, name="f"),
+        "most": t <= cp.Constant(most, name="n"),
+    }
+    return build("group_count", "", cp.Minimize(inside @ t), constraints)
 
 
 def gaps_of_proportions(z: cp.Variable, bags: Bags) -> cp.Expression:

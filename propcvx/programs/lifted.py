@@ -352,6 +352,47 @@ def bag_moments(
     return build("bag_moments", "", cp.Minimize(objective), constraints)
 
 
+def near_best_count(
+    features: Sequence[Array],
+    labelings: Sequence[Array],
+    costs: Sequence[Array],
+    counts: Sequence[Array],
+    C: float,
+    most: float,
+) -> Program:
+    r"""The least number of positives of a group over the labelings near the best one, relaxed.
+
+    .. math::
+
+        \min \; \sum_k \sum_{y \in Y_k} m_k(y) \mu_{ky} \quad \text{s.t.} \quad
+        \text{the value of bag\_moments is at most } v
+
+    over the variables of :func:`bag_moments`.  A labeling whose SVM value and costs are at most v
+    is feasible, so the value is a lower bound on its number of positives in the group.
+
+    Parameters
+    ----------
+    features, labelings, costs, C
+        As in :func:`bag_moments`.
+    counts : sequence of K arrays of shape (P_k,)
+        :math:`m_k(y)`: positives of the group in each labeling of a bag; minus that for an upper
+        bound.
+    most : float
+        v.
+
+    Returns
+    -------
+    Program
+        Variables and constraints of :func:`bag_moments`, and ``near``, whose dual >= 0 is what the
+        number changes by, downwards, with v.
+    """
+    mixtures = bag_moments(features, labelings, costs, C)
+    count = sum(m @ mixtures.variables[f"mu_{k}"] for k, m in enumerate(counts))
+    near = mixtures.problem.objective.expr <= most
+    constraints = {**mixtures.constraints, "near": near}
+    return build("near_best_count", "", cp.Minimize(count), constraints)
+
+
 def mixture(lifted: Array) -> tuple[Array, Array]:
     r"""Soft labelings :math:`v_t` with a lifted matrix X as the average of :math:`x_t x_t^\top`.
 

@@ -25,7 +25,7 @@ FEASIBILITY = 1e-9
 def psvm(
     features: Array,
     bags: Bags,
-    C: float,
+    C: Weight,
     weights: Array,
     loss: ProportionLoss,
     *,
@@ -36,19 +36,19 @@ def psvm(
 
     .. math::
 
-        \min_{z, w, b, \xi} \tfrac12 \|w\|^2 + C \sum_i \xi_i + \sum_k \omega_k L_p(\tilde p_k, p_k)
-        \quad \text{s.t. } \xi_i \ge 0, \;
+        \min_{z, w, b, \xi} \tfrac12 \|w\|^2 + \sum_i C_i \xi_i
+        + \sum_k \omega_k L_p(\tilde p_k, p_k) \quad \text{s.t. } \xi_i \ge 0, \;
         \xi_i \ge 1 - f_i - M_i (1 - z_i), \; \xi_i \ge 1 + f_i - M_i z_i
 
     with :math:`f_i = w^\top F_i + b`, :math:`y = 2 z - 1`, :math:`z \in \{0, 1\}^N`.  The
     constants :math:`M_i` cut off no optimal solution: with V a value that is attained,
     :math:`\|w\| \le \sqrt{2 V}` at an optimum, some optimal bias has
     :math:`|b| \le 1 + \max_i |w^\top F_i|`, and :math:`M_i \ge 1 + |f_i|`.  For the optimal
-    labels, w = 0 and b = 0 cost only :math:`C N` beside the proportion losses.
+    labels, w = 0 and b = 0 cost only :math:`\sum_i C_i` beside the proportion losses.
 
     A solver that holds constraints to within :math:`\delta` may leave each slack :math:`\delta`
-    short, so its value may be short by :math:`\delta C N`: by a thousandth of V from
-    :math:`C N = 10^{-3} V / \delta` on, which for SCIP at its tightest is :math:`10^6 V`.
+    short, so its value may be short by :math:`\delta \sum_i C_i`: by a thousandth of V from
+    :math:`\sum_i C_i = 10^{-3} V / \delta` on, which for SCIP at its tightest is :math:`10^6 V`.
 
     Parameters
     ----------
@@ -56,8 +56,8 @@ def psvm(
         F, one row per instance.
     bags : Bags
         The bags; labels that are known are constraints.
-    C : float
-        Weight of the hinge loss.
+    C : float or array of shape (N,)
+        Weight of the hinge loss, of each instance where it is an array.
     weights : array of shape (K,)
         Weight :math:`\omega_k` of each bag's proportion loss, :math:`C_p` in the paper.
     loss : ProportionLoss
@@ -83,15 +83,15 @@ def psvm(
     Warns
     -----
     IllPosedWarning
-        If :math:`C N` is so large that a solver's value may be short by more than a thousandth of
-        V, which is a larger part of the best value where V is above that; without ``value``, V is
-        taken to be the reciprocal mean square of the features' norms.
+        If :math:`\sum_i C_i` is so large that a solver's value may be short by more than a
+        thousandth of V, which is a larger part of the best value where V is above that; without
+        ``value``, V is taken to be the reciprocal mean square of the features' norms.
     """
-    n = len(features)
+    n, total = len(features), float(np.broadcast_to(C, len(features)).sum())
     if value is not None:
         check_number("value", value, above=0.0)
-    _warn_if_short(features, C, value)
-    most = min(C * n, np.inf if value is None else value)
+    _warn_if_short(features, total, value)
+    most = min(total, np.inf if value is None else value)
     M = cp.Constant(big_constants(features, most, bias), name="M")
     z = cp.Variable(n, boolean=True, name="z")
     objective, constraints = _separator_of_labels(features, z, M, C, bias)
@@ -126,15 +126,15 @@ def big_constants(features: Array, value: float, bias: bool) -> Array:
     return 1.0 + reach + (1.0 + reach.max() if bias else 0.0)
 
 
-def _warn_if_short(features: Array, C: float, value: float | None) -> None:
-    n, square = len(features), float(np.square(features).sum(axis=1).mean())
-    likely = value if value is not None else 1.0 / square if square > 0.0 else C * n
-    short = FEASIBILITY * C * n
+def _warn_if_short(features: Array, total: float, value: float | None) -> None:
+    square = float(np.square(features).sum(axis=1).mean())
+    likely = value if value is not None else 1.0 / square if square > 0.0 else total
+    short = FEASIBILITY * total
     if short > 1e-3 * likely:
         warn(
-            f"with C={C:g} and {n} instances the value of psvm may be {short:.1g} too small, as "
-            f"slacks are held to {FEASIBILITY:g} only; use a smaller C, or the labels it finds and "
-            "the SVM on them.",
+            f"with C that sums to {total:g} over the instances the value of psvm may be "
+            f"{short:.1g} too small, as slacks are held to {FEASIBILITY:g} only; use a smaller C, "
+            "or the labels it finds and the SVM on them.",
             IllPosedWarning,
         )
 

@@ -17,7 +17,7 @@ from scipy.optimize import brentq
 from propcvx.arrays import Array, Weight
 from propcvx.class_labelings import hinge_sum
 from propcvx.kernels import check_gram_memory
-from propcvx.losses import best_regression_bias
+from propcvx.losses import best_offset, best_regression_bias
 
 Values = Mapping[str, Array]
 Parts = dict[str, Any]
@@ -355,22 +355,3 @@ def relative_gap(lower: float, upper: float) -> float:
     if not np.isfinite(upper - lower):
         return np.inf
     return max(0.0, upper - lower) / size if size > 0.0 else 0.0
-
-
-def best_offset(residuals: Array, lower: Array, upper: Array) -> float:
-    r"""The b that minimises :math:`\sum_i \max(l_i (r_i - b), u_i (r_i - b))`.
-
-    The slope in b starts at minus the sum of u and gains :math:`u_i - l_i` at each :math:`r_i`; the
-    middle of the flat stretch is returned.
-
-    Examples
-    --------
-    >>> best_offset(np.array([3.0, 0.0]), np.array([0.0, -1.0]), np.array([1.0, 0.0]))
-    1.5
-    """
-    order = np.argsort(residuals)
-    slopes = np.cumsum((upper - lower)[order]) - upper.sum()
-    flat = 1e-12 * max(slopes[-1], float(upper.sum()))
-    first, last = np.searchsorted(slopes, [-flat, flat], side="right")
-    ends = residuals[order[np.minimum([first, last], len(order) - 1)]]
-    return float(ends.mean())

@@ -23,6 +23,11 @@ PARTS = ("data", "kernel", "bag_size", "method", "repetition", "fold")
 """Attributes in which the cells of an experiment differ."""
 
 
+def key_of(settings: str) -> str:
+    """Hash of the settings of a cell, as JSON with sorted keys."""
+    return hashlib.sha256(settings.encode()).hexdigest()
+
+
 @dataclass(frozen=True)
 class Cell:
     """One method on one fold of one repetition.
@@ -97,7 +102,7 @@ class Cell:
     @cached_property
     def key(self) -> str:
         """Hash of the settings: equal keys, equal results."""
-        return hashlib.sha256(json.dumps(self.settings, sort_keys=True).encode()).hexdigest()
+        return key_of(json.dumps(self.settings, sort_keys=True))
 
     @property
     def _parameters(self) -> dict[str, Any]:

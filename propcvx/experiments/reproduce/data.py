@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from sklearn.datasets import make_blobs
 from sklearn.preprocessing import minmax_scale
 
-from propcvx.datasets import load_ballots, load_contraception, load_real, make_two_bags
+from propcvx import datasets
 from propcvx.datasets.files import FILES, data_file
 from propcvx.datasets.real import REAL_SETS, class_of, one_versus_rest
 
@@ -23,8 +23,8 @@ N_BALLOTS = 25_600
 _Arrays = tuple[NDArray[Any], ...]
 """Instances, labels -1 and +1, and the bag of each where the data come with bags."""
 
-_read = lru_cache(maxsize=2)(load_real)
-_read_groups = lru_cache(maxsize=1)(load_ballots)
+_read = lru_cache(maxsize=2)(datasets.load_real)
+_read_groups = lru_cache(maxsize=1)(datasets.load_ballots)
 
 
 def _blobs() -> _Arrays:
@@ -39,17 +39,19 @@ def _drawn(random: RandomState, data: _Arrays) -> _Arrays:
 
 
 OWN_DATA: Mapping[str, tuple[str | None, Callable[[RandomState], _Arrays]]] = {
-    "figure1": (None, lambda random: make_two_bags(random_state=0)[:3]),
+    "figure1": (None, lambda random: datasets.make_two_bags(random_state=0)[:3]),
     "blobs": (None, lambda random: _blobs()),
-    "contraception": ("contraception.csv", lambda random: load_contraception()[:3]),
+    "contraception": ("contraception.csv", lambda random: datasets.load_contraception()[:3]),
+    "trump-2016": ("TV16.csv", lambda random: datasets.load_trump_2016()[:3]),
+    "guatemala-prenatal": ("guPrenat.csv", lambda random: datasets.load_guatemala_prenatal()[:3]),
     "ballots-sample": (BALLOTS, lambda random: _drawn(random, _read("ballots"))),
     "ballots-groups": (BALLOTS, lambda random: _drawn(random, _read_groups()[:3])),
 }
 """Data of the experiments that are no set of the paper: their file, and how they are made.
 
 These are the data of Figure 1, and two overlapping classes for trying things out; women in their
-districts; a sample of ballots without bags of its own, and one in groups by congressional district,
-day of voting and two of the contests.
+districts, voters in their states, and births in their communities; a sample of ballots without bags
+of its own, and one in groups by congressional district, day of voting and two of the contests.
 """
 
 

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import hashlib
 import warnings
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
+from propcvx.arrays import Array
 from propcvx.datasets import equal_proportion_bags, random_bags
 from propcvx.errors import InputError
 from propcvx.experiments.evaluation import Sample, Task, evaluate, processor_seconds, summary_of
@@ -57,35 +60,50 @@ def run_cell(cell: Cell) -> dict[str, Any]:
 def task_of(cell: Cell) -> Task:
     """The data of a cell: the same for all methods, and for both kernels.
 
-    Instances are shuffled first; then bags are drawn, and dealt into folds.
+    Instances are shuffled first; then bags are drawn, and dealt into folds, or with
+    ``bags="inside"`` the other way round.
 
     Raises
     ------
     InputError
         If the data cannot be put into the bags asked for.
     """
-    whole, n_folds = _sample(cell), cell.protocol.folds
+    n_folds = cell.protocol.folds
+    if cell.protocol.bags == "inside":
+        X, labels, *_ = _shuffled(cell)
+        test = np.arange(len(X)) % n_folds == cell.fold
+        return Task(*(_in_random_bags(cell, X[part], labels[part]) for part in (~test, test)))
+    whole = _sample(cell if cell.protocol.bags != "once" else replace(cell, repetition=0))
     if n_folds == 1:
         return Task(whole, whole)
     folds = BagKFold(n_folds, random_state=cell.random("folds"))
     return Task(*(whole.take(part) for part in list(folds.split(whole.X, whole.y))[cell.fold]))
 
 
-def _sample(cell: Cell) -> Sample:
-    """All data of a repetition, in bags."""
-    random, protocol = cell.random("rows", of_bags=False), cell.protocol
+def _shuffled(cell: Cell) -> list[NDArray[Any]]:
+    """The arrays of the data of a repetition, in random order."""
+    random = cell.random("rows", of_bags=False)
     data = load(cell.data, random)
     order = random.permutation(len(data[0]))
-    X, labels, *own = (part[order] for part in data)
-    if protocol.bags == "own":
+    return [part[order] for part in data]
+
+
+def _sample(cell: Cell) -> Sample:
+    """All data of a repetition, in bags."""
+    X, labels, *own = _shuffled(cell)
+    if cell.protocol.bags == "own":
         if not own:
             raise InputError(f"bags='own' needs data with bags of their own, got {cell.data!r}.")
         return Sample.in_bags(X, labels, own[0])
-    if protocol.bags == "equal":
+    if cell.protocol.bags == "equal":
         kept, bags = equal_proportion_bags(labels, cell.bag_size, cell.random("bags"))
         return Sample.in_bags(X[kept], labels[kept], bags)
+    return _in_random_bags(cell, X, labels)
+
+
+def _in_random_bags(cell: Cell, X: Array, labels: Array) -> Sample:
     bags = random_bags(labels, cell.bag_size, cell.random("bags"))
-    is_kept = (bags < len(labels) // cell.bag_size) | (protocol.leftover == "keep")
+    is_kept = (bags < len(labels) // cell.bag_size) | (cell.protocol.leftover == "keep")
     return Sample.in_bags(X[is_kept], labels[is_kept], bags[is_kept])
 
 

@@ -40,9 +40,11 @@ class Design(_Checked):
     ----------
     seed : int
         Seeds negatives, order of rows, bags, folds and random labelings of every repetition.
-    bags : "random", "equal" or "own"
+    bags : "random", "equal", "own", "inside" or "once"
         Random bags (Section 6.2); bags that all have the proportion of the whole (Section 7.1);
-        those that the data come with.
+        those that the data come with.  Two other readings of Section 6.2, against its text, which
+        puts the whole set into bags anew in every repetition: folds of instances, with random bags
+        inside the training and the test part; and the bags of the first repetition in all.
     leftover : "keep" or "drop"
         What becomes of the last bag where the bag size does not divide the number of instances.
         The authors' published split of heart keeps it as a smaller bag.
@@ -67,7 +69,9 @@ class Design(_Checked):
     """
 
     seed: int = _option(0, check_count, least=0)
-    bags: str = _option("random", check_choice, choices=("random", "equal", "own"))
+    bags: str = _option(
+        "random", check_choice, choices=("random", "equal", "own", "inside", "once")
+    )
     leftover: str = _option("keep", check_choice, choices=("keep", "drop"))
     folds: int = _option(5, check_count)
     inner_folds: int = _option(5, check_count, least=2)

@@ -18,11 +18,11 @@ from typing import Any
 from pandas import DataFrame, Series, read_csv
 
 from propcvx.checks import check_choice
-from propcvx.errors import InputError
+from propcvx.errors import InputError, needing
 from propcvx.experiments.reproduce import entries as frames
 from propcvx.experiments.reproduce.experiments import EXPERIMENTS, PAPER
 from propcvx.experiments.reproduce.protocol import Protocol
-from propcvx.experiments.reproduce.results import needing, read_results
+from propcvx.experiments.reproduce.results import read_results, write_parquet
 from propcvx.plotting import Figure, accuracy_by_bag_size, svg_text
 from propcvx.text import markdown_table, spread_text
 
@@ -83,8 +83,7 @@ def write_report(file: Path, output: Path, protocol: Protocol | None = None) -> 
         if ending == ".csv":
             read_results(file).to_csv(output, index=False)
         elif ending == ".parquet":
-            long = dict.fromkeys(("settings", "run", "warnings"), "category")
-            read_results(file).astype(long).to_parquet(output, compression="zstd", index=False)
+            write_parquet(read_results(file), output)
         else:
             write = _write_page if ending == ".html" else _write_markdown
             write(file, output, protocol)

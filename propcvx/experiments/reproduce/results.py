@@ -11,17 +11,18 @@ import os
 import platform
 import re
 import shlex
+import subprocess
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import propcvx
-from propcvx.errors import InputError
-from propcvx.experiments.reproduce.cells import PARTS, Cell
+from propcvx.errors import InputError, needing
+from propcvx.experiments.reproduce.cells import PARTS, Cell, key_of
 from propcvx.experiments.reproduce.evaluate import NUMBERS, POINT
 
 if TYPE_CHECKING:
@@ -37,26 +38,6 @@ START = b'{"key": "'
 """Of each line."""
 
 Record = dict[str, Any]
-
-
-@contextmanager
-def needing(extra: str, what: str) -> Iterator[None]:
-    """Say what to install where an import fails; also as a decorator.
-
-    Parameters
-    ----------
-    extra : str
-        The optional dependencies of propcvx that contain the package.
-    what : str
-        What needs it.
-    """
-    try:
-        yield
-    except ImportError as failure:
-        raise InputError(
-            f"{what} needs a package that is not installed: pip install 'propcvx[{extra}]' "
-            f"({failure})."
-        ) from failure
 
 
 @contextmanager
@@ -126,7 +107,7 @@ def read_results(file: Path) -> DataFrame:
     Parameters
     ----------
     file : Path
-        Of ``propcvx reproduce``, or such a data frame with the ending ``.parquet``.
+        Of ``propcvx reproduce``, or with the ending ``.parquet`` as :func:`write_parquet` has it.
 
     Returns
     -------
@@ -150,7 +131,11 @@ def read_results(file: Path) -> DataFrame:
     if not file.is_file():
         raise InputError(f"there is no results file {file}.")
     if file.suffix == ".parquet":
-        return read_parquet(file)
+        frame = read_parquet(file)
+        if "key" not in frame:
+            keys = {text: key_of(text) for text in frame["settings"].unique()}
+            frame.insert(0, "key", frame["settings"].map(keys).astype(str))
+        return frame.astype({"objective": float})
     last = {record["key"]: record for record in _records(file)}
     failed = {"parameters": {}, "chosen": False}
     rows = []
@@ -160,6 +145,21 @@ def read_results(file: Path) -> DataFrame:
             rows.append({**record, **texts, **point, "parameters": _json(point["parameters"])})
     frame = DataFrame(rows, columns=[*OF_CELL, *JSON_OF_CELL, *POINT])
     return frame.astype(dict.fromkeys(NUMBERS, float))
+
+
+@needing("experiments", "the output")
+def write_parquet(results: DataFrame, output: Path) -> None:
+    """Results in a compact form: without the keys, which the settings give; objectives in float32.
+
+    Parameters
+    ----------
+    results : DataFrame
+        As :func:`read_results` gives them.
+    output : Path
+    """
+    types = dict.fromkeys(("settings", "run", "warnings"), "category") | {"objective": "float32"}
+    compact = results.drop(columns="key").astype(types)
+    compact.to_parquet(output, compression="zstd", index=False)
 
 
 def versions() -> dict[str, str]:
@@ -177,7 +177,16 @@ def machine() -> dict[str, str]:
         "processor": model[1] if model else platform.processor() or platform.machine(),
         "cores": str(os.cpu_count()),
         "command": shlex.join(["propcvx", *sys.argv[1:]]),
+        "commit": commit(),
     }
+
+
+def commit() -> str:
+    """The commit that last changed the package, or nothing where it is in no git repository."""
+    ask = ["git", "-C", str(Path(propcvx.__file__).parent), "log", "-1", "--format=%h", "--", "."]
+    with suppress(OSError):
+        return subprocess.run(ask, capture_output=True, text=True).stdout.strip()
+    return ""
 
 
 def _records(file: Path) -> list[Record]:

@@ -13,12 +13,12 @@ from joblib import Parallel, delayed, parallel_config
 from threadpoolctl import threadpool_limits
 from tqdm import tqdm
 
-from propcvx.errors import InputError, PropCVXError
+from propcvx.errors import InputError, PropCVXError, needing
 from propcvx.experiments.methods import METHODS
 from propcvx.experiments.reproduce.cells import Cell
 from propcvx.experiments.reproduce.data import require
 from propcvx.experiments.reproduce.evaluate import run_cell
-from propcvx.experiments.reproduce.results import Record, appending, needing, unfinished, versions
+from propcvx.experiments.reproduce.results import Record, appending, unfinished, versions
 
 PATIENCE = 30.0
 """Seconds to wait for a scheduler to answer, and for its first worker."""

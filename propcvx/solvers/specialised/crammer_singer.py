@@ -17,7 +17,7 @@ classes makes their matrix.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from itertools import combinations, count
+from itertools import count
 from operator import itemgetter
 from time import perf_counter
 from typing import Any
@@ -41,26 +41,54 @@ TO_BOUNDARY = 0.99
 JITTER = 1e-15
 """Added to the diagonal of the equations, in units in which it is one."""
 
+MOST = 2**22
+"""So many products of two features, over all rows, are kept; with more they are computed anew."""
+
+
+class Products:
+    """Sums of the products of the features with themselves, weighted by rows.
+
+    Parameters
+    ----------
+    rows : array of shape (n_instances, size)
+    """
+
+    def __init__(self, rows: Array) -> None:
+        self.rows, self.of = rows, np.triu_indices(rows.shape[1])
+        few = len(rows) * len(self.of[0]) <= MOST
+        self.each = rows[:, self.of[0]] * rows[:, self.of[1]] if few else None
+
+    def __call__(self, weights: Array) -> Array:
+        """From weights of shape (n_sums, n_instances), symmetric, of shape (n_sums, size, size)."""
+        if self.each is None:
+            roots = (self.rows * np.sqrt(weight)[:, None] for weight in weights)
+            return np.array([root.T @ root for root in roots])
+        sums, (i, j) = np.empty((len(weights), *2 * self.rows.shape[1:])), self.of
+        sums[:, i, j] = sums[:, j, i] = weights @ self.each
+        return sums
+
 
 class NewtonStep:
     """The equations of a step, factored.
 
     Parameters
     ----------
-    rows : array of shape (n_instances, rank + 1)
-        The features and a column of ones.
+    products : Products
+        Of the features and a column of ones.
     curvature : array of shape (rank + 1,)
         That of the objective in each weight, 2 / C, and 0 in b.
     a, s : array of shape (n_instances, n_classes)
     """
 
-    def __init__(self, rows: Array, curvature: Array, a: Array, s: Array) -> None:
-        size, n_classes = rows.shape[1], s.shape[1]
-        self.rows, self.s, self.d = rows, s, a / s
+    def __init__(self, products: Products, curvature: Array, a: Array, s: Array) -> None:
+        size, n_classes = len(curvature), s.shape[1]
+        self.rows, self.s, self.d = products.rows, s, a / s
         self.share = self.d / self.d.sum(axis=1, keepdims=True)
+        self.others = 1.0 - np.eye(n_classes)
         matrix = np.zeros((n_classes, size, n_classes, size))
-        for c, e in combinations(range(n_classes), 2):
-            block = (rows * (self.d[:, c] * self.share[:, e])[:, None]).T @ rows
+        one, other = np.triu_indices(n_classes, 1)
+        blocks = products((self.d[:, one] * self.share[:, other]).T)
+        for c, e, block in zip(one, other, blocks, strict=True):
             matrix[c, :, e] = matrix[e, :, c] = -block
             matrix[c, :, c] += block
             matrix[e, :, e] += block
@@ -87,15 +115,15 @@ class NewtonStep:
         excess : array of shape (n_instances, n_classes)
             What s is above what the plane gives.
         """
-        q, share = wanted / self.s + self.d * excess, self.share[:, None]
-        # in pairs of classes, as a class with nearly all of the share leaves only rounding errors
-        q = np.sum(q[:, :, None] * share - q[:, None] * self.share[:, :, None], axis=2)
-        q += self.share * lack[:, None]
+        q = wanted / self.s + self.d * excess
+        # without 1 - share, as a class with nearly all of the share leaves only rounding errors
+        rest = self.share @ self.others
+        q = q * rest - self.share * (q @ self.others) + self.share * lack[:, None]
         right = -(gradient + self.rows.T @ q).T
         found = cho_solve(self.factor, self.scale * right.ravel(), check_finite=False)
         plane = (self.scale * found).reshape(right.shape).T
         scores = self.rows @ plane
-        a = q + self.d * np.sum((scores[:, :, None] - scores[:, None]) * share, axis=2)
+        a = q + self.d * (scores * rest - (scores * self.share) @ self.others)
         return plane, a, (wanted - self.s * a) / (self.d * self.s)
 
 
@@ -111,6 +139,7 @@ def run_crammer_singer(program: Program, options: Mapping[str, Any], warm: Any) 
     curvature = np.append(np.full(rows.shape[1] - 1, 2.0 / C), 0.0)
     plane = np.zeros((rows.shape[1], Y.shape[1]))
     a, s = np.full(Y.shape, 1.0 / Y.shape[1]), 1.0 + Y
+    products = Products(rows)
     best: Any = np.inf, None
     for steps in count():
         A, b = structure.feasible(Y, a), plane[-1] - plane[-1].mean()
@@ -124,7 +153,7 @@ def run_crammer_singer(program: Program, options: Mapping[str, Any], warm: Any) 
         excess = z - np.sum(Y * z, axis=1, keepdims=True)
         mu = float(np.mean(a * s))
         try:
-            newton = NewtonStep(rows, curvature, a, s)
+            newton = NewtonStep(products, curvature, a, s)
         except np.linalg.LinAlgError:
             break
         _, da, ds = newton(-a * s, gradient, lack, excess)

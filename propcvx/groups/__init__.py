@@ -1,0 +1,5 @@
+"""Shares of groups: bounds that always hold, estimates with intervals, certified ranges."""
+
+from propcvx.groups.shares import GroupShares, group_shares
+
+__all__ = ["GroupShares", "group_shares"]

@@ -1,0 +1,171 @@
+"""Groups of instances, their cells in the bags, and what published shares alone say of them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from propcvx.arrays import Array, Indices
+from propcvx.bags import Bags
+from propcvx.errors import InputError
+from propcvx.programs import Program, group_count
+from propcvx.solvers import solve
+
+WHOLE = 1e-6
+"""A bound that is above an integer by no more than this may be that integer, but for rounding."""
+
+DIGITS = 6
+"""Decimals of the prices that a solver finds; those of a vertex are whole."""
+
+
+@dataclass(frozen=True, eq=False)
+class Cells:
+    """Groups, and cells: the instances of a group that are in one bag.
+
+    Attributes
+    ----------
+    names : pandas Index
+        The groups; a MultiIndex where they are combinations of several columns.
+    code : int array of shape (n_instances,)
+        The group of each instance.
+    bags : Bags
+        In the order of the rows.
+    group, bag : int arrays of shape (n_cells,)
+        The group and the bag of each cell.
+    of_cells : sparse array of shape (n_cells, n_instances)
+        1 for the instances of a cell.
+    """
+
+    names: Any
+    code: Indices
+    bags: Bags
+    group: Indices
+    bag: Indices
+    of_cells: sp.csr_array
+
+    @classmethod
+    def of(cls, groups: Any, X: Any, bags: Bags) -> Cells:
+        """Read groups: a column, several columns, or a function of X."""
+        names, code = read_groups(groups, X, bags.n_instances)
+        instance, bag = bags.pairs
+        cells, place = np.unique(code[instance] * bags.n_bags + bag, return_inverse=True)
+        of_cells = sp.csr_array((np.ones(len(place)), (place, instance)))
+        return cls(names, code, bags, *np.divmod(cells, bags.n_bags), of_cells)
+
+    @property
+    def sets(self) -> sp.csr_array:
+        """1 for the instances of each group, then of each cell."""
+        places = self.code, np.arange(len(self.code))
+        return sp.csr_array(
+            sp.vstack([sp.csr_array((np.ones(len(self.code)), places)), self.of_cells])
+        )
+
+    def with_groups(self, counts: NDArray[Any]) -> Array:
+        """Counts of cells (last axis) after their sums in the groups, where bags do not cross."""
+        whole = np.eye(len(self.names))[self.group]
+        return np.concatenate([counts @ whole, counts], axis=-1)
+
+    def sharp(self, lower: Indices, upper: Indices) -> tuple[Array, Array]:
+        """Least and largest count of positives of each group, then of each cell.
+
+        Parameters
+        ----------
+        lower, upper : int arrays of shape (n_bags,)
+            Range of the number of positives in each bag.
+        """
+        if self.bags.crossing:
+            return self.proved(lower, upper)
+        positive, free = (self.of_cells @ some for some in self._known)
+        known, left = (self.bags.membership @ some for some in self._known)
+        least = positive + np.maximum(0.0, (lower - known - left)[self.bag] + free)
+        most = positive + np.minimum(free, (upper - known)[self.bag])
+        return self.with_groups(least), self.with_groups(most)
+
+    def proved(self, lower: Indices, upper: Indices) -> tuple[Array, Array]:
+        """The same by :func:`propcvx.programs.group_count`, also where bags cross."""
+        of_instance = self.bags.pairs[1].reshape(self.bags.n_instances, -1)
+        alike = np.column_stack([self.code, of_instance, self.bags.labels])
+        _, first, n = np.unique(alike, axis=0, return_index=True, return_counts=True)
+        positive, free = (n * some[first] for some in self._known)
+        ranges = positive, positive + free, lower, upper
+        program = group_count(self.bags.membership[:, first], *ranges)
+        inside = self.sets[:, first].toarray()
+        least, most = ([_least(program, sign * row) for row in inside] for sign in (1, -1))
+        return np.array(least), -np.array(most)
+
+    @property
+    def _known(self) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+        """Which instances are known to be positive, and which labels are not known."""
+        return self.bags.labels > 0, self.bags.labels == 0
+
+    def index(self) -> Any:
+        """The names of the cells: those of their groups, and the bag."""
+        from pandas import MultiIndex, Series
+
+        inside = self.names[self.group]
+        levels = [inside.get_level_values(level) for level in range(inside.nlevels)]
+        bags = Series(self.bags.names(self.bags.codes[self.bag]), dtype=object).infer_objects()
+        return MultiIndex.from_arrays([*levels, bags], names=[*inside.names, "bag"])
+
+
+def _least(program: Program, inside: Array) -> float:
+    r"""The least count, from the duals: any prices of the bags bound it, however inaccurate.
+
+    With prices u and :math:`r = c - B^\top u` it is :math:`u^\top B t + r^\top t`, and both terms
+    are at least what the ranges of :math:`B t` and t allow.
+    """
+    duals = solve(program.set(inside=inside), residuals=False, quiet=True).duals
+    named = {constant.name(): constant.value for constant in program.problem.constants()}
+    prices = np.round(duals["lower"] - duals["upper"], DIGITS)
+    reduced = inside - named["B"].T @ prices
+    ranges = ((prices, "l", "u"), (reduced, "f", "n"))
+    bound = sum(np.minimum(each * named[a], each * named[b]).sum() for each, a, b in ranges)
+    return float(np.ceil(bound - WHOLE))
+
+
+def read_groups(groups: Any, X: Any, n_instances: int) -> tuple[Any, Indices]:
+    """The groups in their order, and the position of each instance's group among them.
+
+    Raises
+    ------
+    InputError
+        If a group has no instance, or a value is missing or not there for every instance.
+    """
+    from pandas import DataFrame, Series
+
+    if callable(groups):
+        if X is None:
+            raise InputError("groups is a function of X, so X must be given, got None.")
+        groups = groups(X)
+    name = getattr(groups, "name", None)
+    several = isinstance(groups, Mapping | DataFrame)
+    columns = dict(groups) if several else {"group" if name is None else name: groups}
+    for name, column in columns.items():
+        if np.shape(column) != (n_instances,):
+            raise InputError(
+                f"groups must have one group for each of the {n_instances} instances, got shape "
+                f"{np.shape(column)} in {name!r}; several columns are a DataFrame or a dict."
+            )
+    if not columns:
+        raise InputError("groups must have a column, got none.")
+    frame = DataFrame({name: Series(one).array for name, one in columns.items()})
+    if frame.isna().any(axis=None):
+        row = int(frame.isna().any(axis=1).argmax())
+        raise InputError(f"groups must not be missing, got {frame.loc[row].tolist()} at row {row}.")
+    empty = [
+        one for name in frame for one in _announced(frame[name]) if not (frame[name] == one).any()
+    ]
+    if empty:
+        raise InputError(f"groups must have an instance each, got none of {empty}.")
+    by = frame.groupby(list(frame), observed=True)
+    return by.size().index, by.ngroup().to_numpy()
+
+
+def _announced(column: Any) -> list[Any]:
+    """Groups that a column has by its type: True of a predicate, and categories."""
+    return [True] if column.dtype == bool else list(getattr(column.dtype, "categories", ()))

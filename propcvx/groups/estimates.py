@@ -1,0 +1,198 @@
+"""Estimates of a classifier for cells, and the same from resampled bags."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+from joblib import Parallel, delayed
+from numpy.random import RandomState
+from numpy.typing import NDArray
+from scipy.special import expit, logit
+from sklearn.base import clone
+from sklearn.utils import check_random_state
+from tqdm import tqdm
+
+from propcvx.arrays import Array, Indices
+from propcvx.bags import Bags
+from propcvx.errors import InputError, PropCVXWarning, warn
+from propcvx.groups.cells import Cells
+from propcvx.labelings import FeasibleLabelings
+from propcvx.ordering import in_canonical_order
+from propcvx.targets import bag_target, groupings_of, known_labels
+
+NEAR_ONE = 1e-12
+"""Probabilities are that far from 0 and 1 before they are moved."""
+
+WIDE = 100.0
+"""Shifts of log odds are sought up to here."""
+
+HALVINGS = 60
+"""Of the interval of a shift, until nothing is left of it."""
+
+MOST_SWEEPS = 200
+"""Over the groupings, where bags cross."""
+
+MET = 1e-6
+"""How far the sum of probabilities in a bag may be from its count, in instances."""
+
+FEW = 20
+"""With fewer resamples there is no interval."""
+
+
+def expected(labels: Any, X: Any, y: NDArray[np.void], feasible: FeasibleLabelings) -> Array:
+    """Of each instance its label as 0 or 1, or its probability of +1 given the shares.
+
+    Parameters
+    ----------
+    labels : labeling of shape (n_instances,), or fitted classifier
+    X : array of shape (n_instances, n_features), or None
+    y : bag target of shape (n_instances,)
+    feasible : FeasibleLabelings
+        Of its bags, in the order of the rows.
+    """
+    if not hasattr(labels, "predict_proba"):
+        if hasattr(labels, "fit"):
+            raise InputError(
+                f"labels must be a labeling, or a classifier fitted to bags with predict_proba, "
+                f"got {labels!r}."
+            )
+        labeling = known_labels(labels, len(y)).astype(float)
+        if fault := feasible.fault_of(labeling):
+            raise InputError(
+                f"labels must have the shares of the bags, and {fault}; a fitted classifier in "
+                "the place of its predictions is moved to the shares."
+            )
+        return (labeling > 0).astype(float)
+    if X is None or np.shape(X)[0] != len(y):
+        given = "None" if X is None else f"{np.shape(X)[0]}"
+        raise InputError(f"X must have the {len(y)} instances of y, for labels, got {given}.")
+    wanted = getattr(labels, "n_features_in_", np.shape(X)[1])
+    if wanted != np.shape(X)[1]:
+        raise InputError(
+            f"labels must be fitted to data like X, which has {np.shape(X)[1]} features; it was "
+            f"fitted to {wanted}."
+        )
+    return moved(labels.predict_proba(X)[:, 1], y, feasible)
+
+
+def moved(probabilities: Array, y: NDArray[np.void], feasible: FeasibleLabelings) -> Array:
+    r"""Probabilities that meet the counts of all bags, nearest in relative entropy.
+
+    The log odds of all instances of a bag are shifted by one number, so that their probabilities
+    sum to a count in its range; where bags cross, by the sum of the numbers of an instance's bags.
+    The shifts are the multipliers of the counts in
+    :math:`\min_q \sum_i \mathrm{KL}(q_i \,\|\, p_i)`, which are found by turns, one grouping at a
+    time.  Labels that are known have probability 0 or 1.
+
+    Parameters
+    ----------
+    probabilities : array of shape (n_instances,)
+    y : bag target of shape (n_instances,)
+    feasible : FeasibleLabelings
+        Of its bags, in the order of the rows.
+    """
+    labels = feasible.bags.labels
+    odds = logit(np.clip(probabilities, NEAR_ONE, 1.0 - NEAR_ONE))
+    odds = np.where(labels == 0, odds, np.where(labels > 0, np.inf, -np.inf))
+    blocks = _blocks(y, feasible)
+    shifts = np.zeros((len(blocks), len(odds)))
+    for _ in range(MOST_SWEEPS):
+        for place, block in enumerate(blocks):
+            shifts[place] = 0.0
+            shifts[place] = _shift(odds + shifts.sum(axis=0), *block)
+        met = expit(odds + shifts.sum(axis=0))
+        sums = feasible.bags.membership @ met
+        if np.abs(sums - np.clip(sums, feasible.lower, feasible.upper)).max() <= MET:
+            break
+    return met
+
+
+def _blocks(y: NDArray[np.void], feasible: FeasibleLabelings) -> list[tuple[Indices, ...]]:
+    """Of each grouping the bag of each instance, and the range of each bag's count."""
+    if not feasible.bags.crossing:
+        return [(feasible.bags.index, feasible.lower, feasible.upper)]
+    parts = [Bags.from_target(own) for own in groupings_of(y)]
+    ends = np.cumsum([part.n_bags for part in parts])[:-1]
+    ranges = np.split(feasible.lower, ends), np.split(feasible.upper, ends)
+    return [(part.index, *own) for part, *own in zip(parts, *ranges, strict=True)]
+
+
+def _shift(odds: Array, index: Indices, lower: Indices, upper: Indices) -> Array:
+    """The shift of each instance with which the sums of its bag's probabilities are in range."""
+    goal = np.clip(np.bincount(index, expit(odds)), lower, upper)
+    low, high = np.full(len(goal), -WIDE), np.full(len(goal), WIDE)
+    for _ in range(HALVINGS):
+        middle = (low + high) / 2
+        above = np.bincount(index, expit(odds + middle[index])) > goal
+        low, high = np.where(above, low, middle), np.where(above, middle, high)
+    return np.asarray(((low + high) / 2)[index])
+
+
+def resampled(
+    classifier: Any,
+    X: Any,
+    y: NDArray[np.void],
+    cells: Cells,
+    feasible: FeasibleLabelings,
+    n_resamples: int,
+    *,
+    random_state: Any,
+    n_jobs: int | None,
+    verbose: bool,
+) -> Array:
+    """Counts of positives with bags drawn with replacement, and labels drawn.
+
+    Each time the classifier is fitted to as many bags as there are, drawn with replacement, its
+    probabilities for all instances are moved to the shares, and a label is drawn for each.
+
+    Returns
+    -------
+    counts : array of shape (n_done, n_groups + n_cells)
+        Of groups and cells, inside their bounds.  Fewer than ``n_resamples`` after an interruption
+        by Ctrl-C, with a warning.
+    """
+    cells.bags.require_partition("n_resamples")
+    if not hasattr(classifier, "predict_proba"):
+        raise InputError(
+            "n_resamples needs a classifier as labels, which is fitted again to bags drawn with "
+            "replacement, got a labeling."
+        )
+    bags = in_canonical_order(cells.bags, X)
+    seeds = check_random_state(random_state).randint(2**31, size=n_resamples)
+    found = [np.empty((0, len(cells.bag)))]
+    each = Parallel(n_jobs, return_as="generator")(
+        delayed(_resample)(RandomState(seed), classifier, X, y, bags, cells, feasible)
+        for seed in seeds
+    )
+    try:
+        found.extend(tqdm(each, desc="resamples", total=n_resamples, disable=not verbose))
+    except KeyboardInterrupt:
+        warn(f"interrupted: intervals are from {len(found) - 1} resamples.", PropCVXWarning)
+    least, most = cells.sharp(feasible.lower, feasible.upper)
+    inside = slice(len(cells.names), None)
+    return cells.with_groups(np.clip(np.vstack(found), least[inside], most[inside]))
+
+
+def _resample(
+    random: RandomState,
+    classifier: Any,
+    X: Any,
+    y: NDArray[np.void],
+    bags: Bags,
+    cells: Cells,
+    feasible: FeasibleLabelings,
+) -> Array:
+    """Counts in the cells from one draw; ``bags`` are in an order that the data determine."""
+    drawn = [bags.rows[bags.members[bag]] for bag in random.randint(bags.n_bags, size=bags.n_bags)]
+    rows, ids = np.concatenate(drawn), np.repeat(np.arange(len(drawn)), list(map(len, drawn)))
+    shares = [y["proportion"][inside[0]] for inside in drawn]
+    known = [None if np.isnan(share) else float(share) for share in shares]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", PropCVXWarning)
+        fitted = clone(classifier).fit(X[rows], bag_target(ids, known, y["label"][rows]))
+        positive = moved(fitted.predict_proba(X)[:, 1], y, feasible)
+    chance = random.uniform(size=bags.n_instances)[bags.places]
+    label = chance < positive if bags.sign > 0 else chance >= 1.0 - positive
+    return np.asarray(cells.of_cells @ label)[None]

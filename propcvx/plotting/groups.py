@@ -1,0 +1,124 @@
+"""Shares of groups: bounds in every bag, estimates with their intervals, estimates and truth."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.collections import LineCollection
+
+from propcvx.errors import InputError
+from propcvx.groups import GroupShares
+from propcvx.plotting.style import BLUE, GREY, ORANGE, VERMILION, axes_of
+
+POINT: dict[str, Any] = {"color": BLUE, "marker": "o", "linestyle": "", "markersize": 5}
+CROSS: dict[str, Any] = {"color": VERMILION, "marker": "x", "linestyle": "", "markersize": 6}
+RANGES: tuple[tuple[str, str, str, dict[str, Any]], ...] = (
+    ("least", "most", "bounds", {"color": GREY, "alpha": 0.3, "linewidth": 9}),
+    ("certified_least", "certified_most", "certified range", {"color": ORANGE, "linewidth": 5}),
+    ("low", "high", "interval", {"color": BLUE, "linewidth": 2}),
+)
+"""Columns of the ends of each range, its name, and how it is drawn."""
+
+
+def tomography(result: GroupShares, ax: Axes | None = None) -> Axes:
+    """What each bag says of two groups, as a line (King 1997).
+
+    In a bag the shares of both groups, times their sizes, add up to the positives of the bag: they
+    are a point of a line, whose ends are the bounds.
+
+    Parameters
+    ----------
+    result : GroupShares
+        Of two groups, with exact counts of positives; bags with one group only are left out.
+    ax : Axes, optional
+        Where to draw; a new figure's otherwise.
+
+    Returns
+    -------
+    Axes
+    """
+    names = result.groups.index
+    if len(names) != 2:
+        raise InputError(
+            f"a tomography plot is of two groups, got {len(names)}; one against the rest is "
+            "groups == name."
+        )
+    ax, (first, second) = axes_of(ax), (result.cells.xs(name) for name in names)
+    both = first.index.intersection(second.index)
+    first, second = first.loc[both], second.loc[both]
+    ends = np.stack([first["least"], second["most"], first["most"], second["least"]], axis=1)
+    ax.add_collection(LineCollection(list(ends.reshape(-1, 2, 2)), colors=GREY, linewidths=0.7))
+    for column, style in (("estimate", POINT), ("truth", CROSS)):
+        if column in first:
+            ax.plot(first[column], second[column], label=column, **style)
+    labels = [f"share of positives in {names.name or 'group'} {name}" for name in names]
+    ax.set(xlabel=labels[0], ylabel=labels[1], xlim=(-0.03, 1.03), ylim=(-0.03, 1.03))
+    ax.set_aspect("equal")
+    if "estimate" in first or "truth" in first:
+        ax.legend()
+    return ax
+
+
+def group_ranges(result: GroupShares, ax: Axes | None = None) -> Axes:
+    """The share of each group: bounds, certified range, interval, estimate and truth.
+
+    Parameters
+    ----------
+    result : GroupShares
+        What it does not have is not drawn.
+    ax : Axes, optional
+        Where to draw; a new figure's otherwise.
+
+    Returns
+    -------
+    Axes
+    """
+    ax, table = axes_of(ax), result.groups
+    places = np.arange(len(table))
+    for low, high, label, style in RANGES:
+        if low in table:
+            ax.hlines(places, table[low], table[high], label=label, **style)
+    for column, marks in (("estimate", POINT), ("truth", CROSS)):
+        if column in table:
+            ax.plot(table[column], places, label=column, **marks)
+    ax.set_yticks(places, [str(name) for name in table.index])
+    ax.set(xlabel="share of positives", xlim=(-0.03, 1.03), ylim=(len(table) - 0.5, -0.5))
+    ax.legend(frameon=False, loc="upper left", bbox_to_anchor=(1.0, 1.0))
+    return ax
+
+
+def estimates_and_truth(result: GroupShares, ax: Axes | None = None) -> Axes:
+    """Estimates against the true shares, a mark for each group in each bag, by its size.
+
+    Parameters
+    ----------
+    result : GroupShares
+        With estimates and truth; bars are intervals, where it has them.
+    ax : Axes, optional
+        Where to draw; a new figure's otherwise.
+
+    Returns
+    -------
+    Axes
+    """
+    table = result.cells
+    if missing := {"estimate", "truth"} - set(table.columns):
+        raise InputError(f"result must have estimates and truth, got no {sorted(missing)}.")
+    ax, ends = axes_of(ax), np.array([0.0, 1.0])
+    ax.plot(ends, ends, color=GREY, linewidth=1)
+    if "low" in table:
+        ax.vlines(table["truth"], table["low"], table["high"], color=GREY, alpha=0.4, linewidth=1)
+    ax.scatter(
+        table["truth"],
+        table["estimate"],
+        s=8 + 80 * table["n"] / table["n"].max(),
+        color=BLUE,
+        alpha=0.6,
+        edgecolors="white",
+        zorder=3,
+    )
+    ax.set(xlabel="true share", ylabel="estimate", xlim=(-0.03, 1.03), ylim=(-0.03, 1.03))
+    ax.set_aspect("equal")
+    return ax

@@ -1,0 +1,455 @@
+"""Shares of groups: bounds and certified ranges against lists, estimates, intervals, bad input."""
+
+from unittest.mock import patch
+
+import numpy as np
+import pandas as pd
+import pytest
+from joblib import parallel_config
+from scipy.special import logit
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import MinMaxScaler
+from small_problems import all_labelings, small_problem, svm_values
+
+from propcvx import Bags, InvCal, MeanMap, bag_target, certify, group_shares, proportions_of
+from propcvx.bounds import Bound, branch_and_bound
+from propcvx.bounds.near_best import NearBest
+from propcvx.errors import FailedBoundWarning, InputError, PropCVXWarning
+from propcvx.groups import estimates
+from propcvx.groups.cells import Cells
+from propcvx.groups.estimates import moved
+from propcvx.labelings import FeasibleLabelings
+from propcvx.programs import near_best_count
+from propcvx.solvers import solve
+
+SIZES = [(3, 3), (1, 4, 5), (6, 2), (2, 2, 2, 2)]
+
+
+def in_groups(seed, n, n_groups=3):
+    """A group of each instance, every group with one."""
+    random = np.random.RandomState(seed)
+    return random.permutation(
+        np.append(np.arange(n_groups), random.randint(n_groups, size=n - n_groups))
+    )
+
+
+def counts_in(sets, labelings):
+    """Least and largest count of positives of each set over labelings in rows."""
+    counts = sets @ (np.asarray(labelings) > 0).T
+    return counts.min(axis=1), counts.max(axis=1)
+
+
+# Bounds
+
+
+@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize("epsilon", [0.0, 0.3])
+def test_bounds_are_those_of_a_list_and_of_the_linear_program(seed, epsilon):
+    problem = small_problem(seed, SIZES[seed % 4], known=0.2 * (seed % 3))
+    bags, code = problem.bags, in_groups(seed, len(problem.y))
+    shares = group_shares(problem.y, code, epsilon=epsilon)
+    cells = Cells.of(code, None, bags)
+    feasible = FeasibleLabelings.of(bags, epsilon)
+    listed = all_labelings(feasible)
+    least, most = counts_in(cells.sets, listed)
+    table = pd.concat([shares.groups, shares.cells])
+    np.testing.assert_allclose(table.least * table.n, least, atol=1e-9)
+    np.testing.assert_allclose(table.most * table.n, most, atol=1e-9)
+    np.testing.assert_array_equal(cells.proved(feasible.lower, feasible.upper), [least, most])
+
+
+def test_bounds_are_those_that_seine_documents_for_ei_bounds():
+    random = np.random.RandomState(0)
+    bags, code = np.repeat(np.arange(6), 20), random.randint(2, size=120)
+    labels = random.choice((-1, 1), size=120)
+    y = bag_target(bags, proportions_of(labels, bags))
+    for group, cells in group_shares(y, code).cells.groupby(level=0):
+        x = np.array([np.mean(code[bags == bag] == group) for bag in range(6)])
+        p = np.array([np.mean(labels[bags == bag] > 0) for bag in range(6)])
+        np.testing.assert_allclose(cells.least, np.maximum(0.0, (p - (1.0 - x)) / x), atol=1e-9)
+        np.testing.assert_allclose(cells.most, np.minimum(1.0, p / x), atol=1e-9)
+
+
+def crossing(seed, n_groupings, n=8):
+    """Labels of n instances in two bags of each of some groupings."""
+    random = np.random.RandomState(seed)
+    labels = random.choice((-1, 1), size=n)
+    each = [random.permutation(n) % 2 for _ in range(n_groupings)]
+    return labels, bag_target(each, [proportions_of(labels, own) for own in each])
+
+
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("n_groupings", [2, 3])
+def test_bounds_of_crossing_bags_are_sharp_with_two_groupings_and_hold_with_three(
+    seed, n_groupings
+):
+    labels, y = crossing(seed, n_groupings)
+    bags, code = Bags.from_target(y), in_groups(seed, 8, 2)
+    every = 1 - 2 * ((np.arange(256)[:, None] >> np.arange(8)) & 1)
+    feasible = [one for one in every if (bags.positives_of(one) == bags.count_range()[0]).all()]
+    shares = group_shares(y, code, truth=labels)
+    cells = Cells.of(code, None, bags)
+    least, most = counts_in(cells.sets, feasible)
+    table = pd.concat([shares.groups, shares.cells])
+    assert (table.least * table.n <= least + 1e-9).all()
+    assert (table.most * table.n >= most - 1e-9).all()
+    if n_groupings == 2:
+        np.testing.assert_allclose(table.least * table.n, least, atol=1e-9)
+        np.testing.assert_allclose(table.most * table.n, most, atol=1e-9)
+
+
+def test_bounds_of_a_linear_program_hold_at_any_accuracy():
+    _, y = crossing(0, 2)
+    cells = Cells.of(in_groups(0, 8, 2), None, Bags.from_target(y))
+    exact = cells.proved(*cells.bags.count_range())
+    loose = lambda program, **how: solve(program, "scs", tol=0.3, residuals=False, quiet=True)  # noqa: E731
+    with patch("propcvx.groups.cells.solve", loose):
+        least, most = cells.proved(*cells.bags.count_range())
+    assert (least <= exact[0]).all()
+    assert (most >= exact[1]).all()
+
+
+# Estimates
+
+
+@pytest.mark.parametrize("known", [0.0, 0.3])
+def test_moved_probabilities_meet_the_shares_by_one_shift_of_log_odds_in_each_bag(known):
+    problem = small_problem(1, (5, 9, 12), known=known)
+    p = np.random.RandomState(0).uniform(0.01, 0.99, size=len(problem.y))
+    bags = problem.bags
+    q = moved(p, problem.y, FeasibleLabelings.of(bags, 0.0))
+    np.testing.assert_allclose(bags.membership @ q, bags.proportions * bags.sizes, atol=1e-6)
+    free = (bags.labels == 0) & (q > 1e-9) & (q < 1 - 1e-9)
+    np.testing.assert_array_equal(q[bags.labels != 0], bags.labels[bags.labels != 0] > 0)
+    shift = (logit(np.clip(q, 1e-9, 1 - 1e-9)) - logit(p))[free]
+    for bag in range(bags.n_bags):
+        assert np.ptp(shift[bags.index[free] == bag]) < 1e-6
+
+
+def test_moved_probabilities_meet_the_shares_of_crossing_bags():
+    random = np.random.RandomState(3)
+    labels, each = random.choice((-1, 1), 60), [random.randint(3, size=60) for _ in range(2)]
+    y = bag_target(each, [proportions_of(labels, own) for own in each])
+    p, bags = random.uniform(0.1, 0.9, size=60), Bags.from_target(y)
+    q = moved(p, y, FeasibleLabelings.of(bags, 0.0))
+    np.testing.assert_allclose(
+        bags.proportions_of(labels) * bags.sizes, bags.membership @ q, atol=1e-5
+    )
+    design = np.column_stack([bags.membership.toarray().T])
+    shift = logit(q) - logit(p)
+    assert np.linalg.norm(design @ np.linalg.lstsq(design, shift)[0] - shift) < 1e-6
+
+
+def test_probabilities_in_the_tolerance_are_not_moved():
+    y = bag_target([0, 0, 0, 0], [0.5])
+    p = np.array([0.3, 0.4, 0.5, 0.6])
+    feasible = FeasibleLabelings.of(Bags.from_target(y), 0.25)
+    np.testing.assert_allclose(moved(p, y, feasible), p, atol=1e-9)
+    assert moved(p / 10, y, feasible).sum() == pytest.approx(1.0, abs=1e-6)
+
+
+def sample(seed=0, sizes=(6,) * 6):
+    """A problem, and a fit to it."""
+    problem = small_problem(seed, sizes, n_features=3)
+    return problem, MeanMap().fit(problem.X, problem.y)
+
+
+def test_estimates_of_a_labeling_are_its_shares_and_are_inside_the_bounds():
+    problem, model = sample()
+    code = in_groups(0, len(problem.y))
+    table = group_shares(problem.y, code, problem.labels, truth=problem.labels).groups
+    np.testing.assert_array_equal(table.estimate, table.truth)
+    whole = group_shares(problem.y, code, model, problem.X)
+    for table in (whole.groups, whole.cells):
+        assert (table.estimate >= table.least - 1e-6).all()
+        assert (table.estimate <= table.most + 1e-6).all()
+    total = (whole.groups.n * whole.groups.estimate).sum()
+    assert total == pytest.approx(float((problem.labels > 0).sum()), abs=1e-4)
+
+
+def test_a_pipeline_and_known_labels_do_too():
+    problem = small_problem(2, (10,) * 5, known=0.3)
+    model = make_pipeline(MinMaxScaler((-1, 1)), MeanMap()).fit(problem.X, problem.y)
+    table = group_shares(problem.y, in_groups(0, 50), model, problem.X, n_resamples=20).groups
+    assert (table.low <= table.high).all()
+    assert (table.low >= table.least).all()
+    assert (table.high <= table.most).all()
+
+
+# Intervals
+
+
+@pytest.fixture(scope="module")
+def with_interval():
+    problem, model = sample()
+    code = in_groups(0, len(problem.y))
+    return problem, model, code, group_shares(problem.y, code, model, problem.X, n_resamples=20)
+
+
+def equal(first, second, atol=1e-6):
+    pd.testing.assert_frame_equal(first, second, check_exact=False, rtol=0, atol=atol)
+
+
+def test_an_interval_is_inside_the_bounds_and_the_same_again(with_interval):
+    problem, model, code, found = with_interval
+    for table in (found.groups, found.cells):
+        assert (table.least <= table.low).all()
+        assert (table.low <= table.high).all()
+        assert (table.high <= table.most).all()
+    wider = group_shares(problem.y, code, model, problem.X, n_resamples=20, level=0.98)
+    assert (wider.groups.low <= found.groups.low).all()
+    again = group_shares(problem.y, code, model, problem.X, n_resamples=20)
+    pd.testing.assert_frame_equal(again.cells, found.cells)
+
+
+def test_it_does_not_depend_on_jobs(with_interval):
+    problem, model, code, found = with_interval
+    with parallel_config(backend="threading"):
+        two = group_shares(problem.y, code, model, problem.X, n_resamples=20, n_jobs=2)
+    pd.testing.assert_frame_equal(two.groups, found.groups)
+
+
+def test_it_depends_on_neither_the_order_of_rows_nor_the_names_of_bags(with_interval):
+    problem, _, code, found = with_interval
+    order = np.random.RandomState(5).permutation(len(problem.y))
+    names = np.array(["f", "b", "d", "a", "c", "e"])[problem.y["bag"]]
+    y = bag_target(names[order], proportions_of(problem.labels, names))
+    X = problem.X[order]
+    other = group_shares(y, code[order], MeanMap().fit(X, y), X, n_resamples=20)
+    equal(other.groups, found.groups)
+    renamed = found.cells.rename(dict(zip(problem.y["bag"].tolist(), names, strict=True)), level=1)
+    equal(other.cells, renamed.sort_index())
+
+
+def test_exchanged_classes_have_the_shares_of_the_others(with_interval):
+    problem, _, code, found = with_interval
+    y = bag_target(problem.y["bag"], proportions_of(-problem.labels, problem.y["bag"]))
+    other = group_shares(y, code, MeanMap().fit(problem.X, y), problem.X, n_resamples=20).groups
+    for mine, its in (("least", "most"), ("estimate", "estimate"), ("low", "high")):
+        np.testing.assert_allclose(1.0 - other[its], found.groups[mine], atol=1e-6)
+
+
+def test_an_interruption_keeps_the_resamples_that_are_done():
+    problem, model = sample()
+    real, done = estimates._resample, []
+
+    def interrupted(*args):
+        if len(done) == 21:
+            raise KeyboardInterrupt
+        done.append(1)
+        return real(*args)
+
+    code = in_groups(0, len(problem.y))
+    with (
+        patch.object(estimates, "_resample", interrupted),
+        pytest.warns(PropCVXWarning, match="21 resamples"),
+    ):
+        table = group_shares(problem.y, code, model, problem.X, n_resamples=40).groups
+    assert table.low.notna().all()
+
+
+def test_of_too_few_resamples_there_is_no_interval():
+    problem, model = sample()
+    with (
+        patch.object(estimates, "_resample", side_effect=KeyboardInterrupt),
+        pytest.warns(PropCVXWarning, match="0 resamples"),
+    ):
+        found = group_shares(problem.y, problem.labels > 0, model, problem.X, n_resamples=40)
+    assert found.groups[["low", "high"]].isna().all(axis=None)
+
+
+# Certified ranges
+
+
+def near_best(problem, delta, C, epsilon, C_p=None, **how):
+    """Ranges of two groups and their cells, and the sets that they are of."""
+    code = (problem.X[:, 0] > 0).astype(int)
+    cells = Cells.of(code, None, problem.bags)
+    near = NearBest(cells.sets, delta)
+    options = {"C": C, "epsilon": epsilon, "C_p": C_p, "kinds": [Bound(near.run)], **how}
+    return near, certify(problem.X, problem.y, **options)
+
+
+def listed_values(problem, C, epsilon):
+    """All feasible labelings, and their SVM values by the primal program."""
+    centred = problem.X - problem.X.mean(axis=0)
+    labelings = all_labelings(FeasibleLabelings.of(problem.bags, epsilon))
+    return labelings, svm_values(centred, labelings, C)
+
+
+@pytest.mark.parametrize("seed", range(9))
+@pytest.mark.parametrize("split", [False, True], ids=["merged", "branched"])
+def test_certified_ranges_are_those_of_a_list(seed, split):
+    C, delta = [1e-6, 0.1, 10.0, 1e6][seed % 4], [0.0, 0.02, 0.3][seed % 3]
+    epsilon = 0.34 * (seed % 2)
+    sizes = [(3, 3), (2, 4, 1), (5, 2)][seed % 3]
+    problem = small_problem(seed, sizes, known=0.2 * (seed % 2))
+    limits = {"MOST_AT_ONCE": 1, "MOST_MERGED": 1} if split else {"MOST_AT_ONCE": 10**6}
+    with patch.multiple(branch_and_bound, **limits):
+        near, _ = near_best(problem, delta, C, epsilon)
+    labelings, values = listed_values(problem, C, epsilon)
+    least, most = near.counts()
+    for tolerance, wide in ((-1e-6, True), (1e-3, False)):
+        chosen = labelings[values <= values.min() * (1.0 + delta + tolerance) + 1e-12]
+        if len(chosen):
+            low, high = counts_in(near.sets, chosen)
+            assert (
+                (least <= low) & (most >= high) if wide else (least >= low) & (most <= high)
+            ).all()
+
+
+def test_certified_ranges_hold_for_the_loss_form_and_with_a_kernel():
+    problem = small_problem(4, (3, 4))
+    for options in ({"C_p": 2.0}, {"kernel": "rbf"}):
+        exact = near_best(problem, 0.1, 1.0, 0.0, **options)[0].counts()
+        with patch.multiple(branch_and_bound, MOST_AT_ONCE=1, MOST_MERGED=1):
+            branched = near_best(problem, 0.1, 1.0, 0.0, **options)[0].counts()
+        assert (branched[0] <= exact[0]).all()
+        assert (branched[1] >= exact[1]).all()
+
+
+def test_the_program_relaxes_the_range_of_a_list():
+    problem = small_problem(5, (3, 3))
+    F, C, delta = problem.X - problem.X.mean(axis=0), 0.5, 0.1
+    labelings, values = listed_values(problem, C, 0.0)
+    inside = [problem.bags.index == bag for bag in range(2)]
+    own = [np.unique(labelings[:, rows], axis=0) for rows in inside]
+    group = problem.X[:, 0] > 0
+    counts = [
+        (some > 0) @ group[rows].astype(float) for some, rows in zip(own, inside, strict=True)
+    ]
+    costs = [np.zeros(len(some)) for some in own]
+    most = values.min() * (1.0 + delta)
+    features = [F[rows] for rows in inside]
+    near = labelings[values <= most]
+    for sign, least in (
+        (1, (near > 0) @ group.astype(int)),
+        (-1, -((near > 0) @ group.astype(int))),
+    ):
+        signed = [sign * count for count in counts]
+        program = near_best_count(features, own, costs, signed, C, most)
+        assert solve(program, "clarabel", tol=1e-7, quiet=True).value <= least.min() + 1e-4
+    loose = near_best_count(features, own, costs, counts, C, 1e3)
+    assert solve(loose, "clarabel", quiet=True).value == pytest.approx(
+        ((labelings > 0) @ group.astype(int)).min(), abs=1e-3
+    )
+
+
+def test_certified_columns_are_inside_the_bounds_and_have_the_best_labeling():
+    problem, _ = sample(sizes=(5,) * 3)
+    options = {"C": 0.1, "time_limit": 20.0}
+    found = group_shares(
+        problem.y, problem.X[:, 1] > 0, X=problem.X, delta=0.01, certify_options=options
+    )
+    best = certify(problem.X, problem.y, **options).labeling
+    for table in (found.groups, group_shares(problem.y, problem.X[:, 1] > 0, best).groups):
+        assert (found.groups.certified_least >= found.groups.least).all()
+        if "estimate" in table:
+            assert (found.groups.certified_least <= table.estimate + 1e-9).all()
+            assert (found.groups.certified_most >= table.estimate - 1e-9).all()
+
+
+def test_without_time_the_certified_range_is_that_of_the_shares():
+    problem, _ = sample()
+    with pytest.warns(FailedBoundWarning, match="no labeling was ruled out"):
+        table = group_shares(
+            problem.y,
+            problem.X[:, 1] > 0,
+            X=problem.X,
+            delta=0.1,
+            certify_options={"time_limit": 1e-9},
+        ).groups
+    np.testing.assert_array_equal(
+        table[["certified_least", "certified_most"]], table[["least", "most"]]
+    )
+
+
+# Groups
+
+
+def test_groups_are_a_column_several_columns_or_a_function():
+    problem, _ = sample(sizes=(4, 4))
+    ages, sexes = list("abababab"), np.array([0, 0, 1, 1, 0, 0, 1, 1])
+    frame = pd.DataFrame({"age": ages, "sex": sexes}, index=range(10, 18))
+    one = group_shares(problem.y, frame["age"])
+    assert one.groups.index.name == "age"
+    assert list(one.groups.index) == ["a", "b"]
+    assert one.cells.index.names == ["age", "bag"]
+    both = group_shares(problem.y, frame)
+    assert list(both.groups.index) == [("a", 0), ("a", 1), ("b", 0), ("b", 1)]
+    pd.testing.assert_frame_equal(
+        group_shares(problem.y, {"age": ages, "sex": sexes}).cells, both.cells
+    )
+    inside = group_shares(problem.y, lambda X: X[:, 0] > 0, X=problem.X)
+    assert inside.groups.n[True] == (problem.X[:, 0] > 0).sum()
+
+
+def test_it_prints_shares_and_shows_them_in_a_notebook():
+    y = bag_target(["a", "a", "b", "b"], {"a": 0.5, "b": 1.0})
+    found = group_shares(y, [1, 2, 1, 1])
+    assert str(found).splitlines()[-1].split() == ["2", "1", "0.0%", "100.0%"]
+    assert "100.0%" in found._repr_html_()
+
+
+PROBLEM, MODEL = sample(sizes=(4, 4))
+CODE = np.arange(8) % 2
+UNUSED = pd.Categorical(CODE, categories=[0, 1, 2])
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"groups": CODE[:3]}, r"each of the 8 instances, got shape \(3,\)"),
+        ({"groups": np.zeros((8, 2, 2))}, r"each of the 8 instances, got shape"),
+        ({"groups": {}}, "must have a column, got none"),
+        ({"groups": [None, *CODE[1:]]}, r"groups must not be missing, got \[nan\] at row 0"),
+        ({"groups": UNUSED}, r"an instance each, got none of \[2\]"),
+        ({"groups": np.zeros(8, bool)}, r"an instance each, got none of \[True\]"),
+        ({"groups": lambda X: X[:, 0] > 0}, "X must be given, got None"),
+        ({"labels": PROBLEM.labels[:5]}, r"labels must have one entry per instance \(8\)"),
+        ({"labels": -np.ones(8)}, "labels must have the shares of the bags, and bag 1 has 0"),
+        ({"labels": np.zeros(8)}, "labels must have the shares of the bags, and it must have 8"),
+        ({"labels": MinMaxScaler()}, "labels must be a labeling, or a classifier"),
+        ({"labels": MODEL}, "X must have the 8 instances of y, for labels, got None"),
+        ({"labels": MODEL, "X": PROBLEM.X[:3]}, "X must have the 8 instances of y"),
+        ({"labels": MODEL, "X": PROBLEM.X[:, :2]}, "has 2 features; it was fitted to 3"),
+        ({"labels": PROBLEM.labels, "n_resamples": 20}, "n_resamples needs a classifier"),
+        ({"n_resamples": 20}, "n_resamples needs a classifier"),
+        ({"labels": MODEL, "X": PROBLEM.X, "n_resamples": 3}, "n_resamples must be .* at least 20"),
+        ({"labels": MODEL, "X": PROBLEM.X, "n_resamples": 20, "level": 1.0}, "level must be"),
+        ({"delta": -1.0, "X": PROBLEM.X}, "delta must be"),
+        ({"delta": 0.1}, "X must be given for delta, got None"),
+        ({"truth": np.zeros(8)}, "truth must be -1 or .1 everywhere, got 8 zeros"),
+        ({"truth": [1, -1]}, "truth: labels must have one entry per instance"),
+        ({"y": PROBLEM.labels}, "y must be a bag target, got ndarray"),
+    ],
+)
+def test_bad_input_is_named(arguments, message):
+    with pytest.raises(InputError, match=message):
+        group_shares(**{"y": PROBLEM.y, "groups": CODE, **arguments})
+
+
+def test_crossing_bags_have_estimates_but_no_interval():
+    labels, y = crossing(1, 2)
+    X = np.random.RandomState(0).normal(size=(8, 2))
+    model = InvCal().fit(X, y)
+    table = group_shares(y, in_groups(1, 8, 2), model, X, truth=labels).groups
+    assert (table.estimate >= table.least - 1e-5).all()
+    with pytest.raises(InputError, match="n_resamples needs bags that do not cross"):
+        group_shares(y, in_groups(1, 8, 2), model, X, n_resamples=20)
+
+
+def test_several_classes_are_refused():
+    y = bag_target(
+        ["a", "a", "b"], {"a": {"x": 0.5, "y": 0.5, "z": 0.0}, "b": {"x": 0.0, "y": 0.0, "z": 1.0}}
+    )
+    with pytest.raises(InputError, match="class"):
+        group_shares(y, [0, 1, 0])
+
+
+def test_without_pandas_the_message_says_what_to_install():
+    with (
+        patch.dict("sys.modules", {"pandas": None}),
+        pytest.raises(InputError, match=r"group_shares needs .* pip install 'propcvx\[groups\]'"),
+    ):
+        group_shares(PROBLEM.y, CODE)

@@ -1,0 +1,61 @@
+"""A method that answers differently from before has a higher version: its stored results are old.
+
+``python tests/test_versions.py`` writes ``tests/method_answers.csv`` anew.
+"""
+
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from propcvx.experiments.methods import AVERAGED, LLP_LEARN, METHODS
+from propcvx.experiments.reproduce import Cell, Protocol
+from propcvx.experiments.reproduce.evaluate import task_of
+
+FILE = Path(__file__).with_name("method_answers.csv")
+SMALL = Protocol().with_options(tuning="none", restarts=2)
+PLACES = [
+    (method, kernel)
+    for method in METHODS
+    if method not in (*LLP_LEARN, AVERAGED)  # installed elsewhere; made of the others, and slow
+    for kernel in METHODS[method].kernels
+]
+
+
+def answer(method, kernel):
+    """Decision values on the test part of a fixed cell, in units of their root mean square."""
+    cell = Cell("blobs", kernel, 12, method, 0, 0, SMALL)
+    task, one = task_of(cell), cell.configured
+    model = one.estimator.fit(task.train.X, task.train.target(one))
+    scores = model.decision_function(task.test.X)
+    return scores / np.sqrt(np.mean(scores**2))
+
+
+def write():
+    rows = [
+        {"method": method, "kernel": kernel, "version": METHODS[method].version}
+        | {f"score {k}": score for k, score in enumerate(answer(method, kernel))}
+        for method, kernel in PLACES
+    ]
+    pd.DataFrame(rows).to_csv(FILE, index=False, float_format="%.5f", lineterminator="\n")
+
+
+@pytest.mark.parametrize(("method", "kernel"), PLACES)
+def test_a_method_answers_as_its_version_did(method, kernel):
+    stored = pd.read_csv(FILE, index_col=["method", "kernel"]).loc[(method, kernel)]
+    version, *scores = stored
+    assert METHODS[method].version == version, f"write {FILE.name} anew: python {Path(__file__)}"
+    assert np.allclose(answer(method, kernel), scores, atol=2e-3), (
+        f"{method} answers differently: raise its version in METHODS, now {version:g}, so that its "
+        f"stored results are not taken for those of now, and write {FILE.name} anew"
+    )
+
+
+def test_every_method_has_a_stored_answer():
+    stored = pd.read_csv(FILE)
+    assert list(zip(stored["method"], stored["kernel"], strict=True)) == PLACES
+
+
+if __name__ == "__main__":
+    write()
