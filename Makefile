@@ -9,7 +9,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 INSTALL ?= $(BIN)/uv pip install --compile-bytecode --python $(BIN)/python
 
-.PHONY: environment demo test bench lint types contracts docs pages clean
+.PHONY: environment demo test bench lint types contracts docs pages student slides dist clean
 .NOTPARALLEL:
 
 # All that the checks need, for runs of several of them at once.
@@ -54,8 +54,20 @@ docs: $(VENV)/with-solvers,exact,docs
 pages: docs $(VENV)/with-solvers,exact,docs,pages
 	$(BIN)/pytest -n auto -m "pages and not slow" tests/test_pages.py
 
+# The notebooks without solutions, with cells that check an answer.
+student:
+	$(PYTHON) docs/student.py build/student
+
+# Slides of two lectures, which need no network to be shown.
+slides: $(VENV)/with-solvers,exact,docs,slides
+	$(BIN)/python docs/slides.py build/slides
+
+# What a release publishes, in dist/, and the tests on it, installed by itself.
+dist: $(VENV)/with-dist
+	.ci/dist -n auto --dist worksteal
+
 clean:
-	rm -rf $(VENV) build docs/generated docs/notebooks *.egg-info
+	rm -rf $(VENV) build dist docs/generated docs/notebooks *.egg-info
 	rm -rf .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache
 	find propcvx tests docs -name __pycache__ -prune -exec rm -rf {} +
 

@@ -25,6 +25,7 @@ import result_tables  # noqa: E402
 import solver_tables  # noqa: E402
 from jupyter_cache import get_cache  # noqa: E402
 from jupyter_cache.executors import load_executor  # noqa: E402
+from paper import pages as paper_pages  # noqa: E402
 
 import propcvx  # noqa: E402
 
@@ -64,14 +65,15 @@ myst_substitutions = {
     **real_bags.pages(),
 }
 
+if (data := HERE.parents[1] / "shared" / "data").is_dir():
+    os.environ.setdefault("PROPCVX_DATA", str(data))  # where the tests look, too
 report_tables.draw_choices(HERE / "generated")
+paper_pages.write_pages(HERE / "generated/paper")
 large_bags.draw_causes(HERE / "generated")
 
 # Notebooks are executed where they changed since the last time; an error in one is an error here.
 shutil.rmtree(HERE / "notebooks", ignore_errors=True)
 shutil.copytree(HERE.parent / "notebooks", HERE / "notebooks")
-if (data := HERE.parents[1] / "shared" / "data").is_dir():
-    os.environ.setdefault("PROPCVX_DATA", str(data))  # where the tests look, too
 os.environ["PYTHONWARNINGS"] = "ignore:IProgress not found"  # progress is text on a page
 nb_execution_mode = "cache"
 nb_execution_cache_path = str(HERE.parent / "build/jupyter_cache")

@@ -9,6 +9,8 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+from paper import all_results
+
 API = Path(__file__).with_name("api.rst")
 CITATION = re.compile(
     r"(?:eq|prop|alg|fig|tb|table|sec):\w+"
@@ -292,7 +294,12 @@ def _entry(part: Part, found: list[tuple[str, str, Any]]) -> str:
         for _, _, target in citing
         if inspect.isfunction(target) and is_program_of(part, target)
     ]
-    return "\n\n".join([head, part.says, "\n".join(lines), *code])
+    pages = [
+        f"[Computed and compared on its own page](generated/paper/{name}.rst)."
+        for name, one in all_results()
+        if one.printed == part.printed
+    ]
+    return "\n\n".join([head, part.says, "\n".join(lines), *pages, *code])
 
 
 def is_program_of(part: Part, function: Any) -> bool:

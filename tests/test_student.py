@@ -1,0 +1,94 @@
+"""Notebooks for students: with solutions every check passes, with stubs every check fails."""
+
+import copy
+import json
+import re
+
+import matplotlib
+import pytest
+import student
+
+PATHS = sorted(student.NOTEBOOKS.glob("*.ipynb"))
+WITH_CHECKS = [path for path in PATHS if '"check"' in path.read_text(encoding="utf-8")]
+QUICK = ("02",)
+"""Run whenever the tests are; the others on request."""
+
+
+def read(path):
+    return json.loads(path.read_text(encoding="utf-8"))
+
+
+def run(cell, names):
+    """Run a cell outside a notebook."""
+    code = re.sub(r"^%.*$", "", student.source(cell), flags=re.MULTILINE)
+    exec(compile(code, cell["id"], "exec"), names)
+
+
+def names_of_a_notebook():
+    matplotlib.use("Agg")
+    return {"__name__": "__main__", "display": print}
+
+
+def on_request(paths):
+    return [
+        pytest.param(path, id=path.stem, marks=[] if path.stem[:2] in QUICK else pytest.mark.slow)
+        for path in paths
+    ]
+
+
+def test_there_are_checks():
+    assert len(WITH_CHECKS) >= 9
+
+
+@pytest.mark.parametrize("path", PATHS, ids=lambda path: path.stem)
+def test_a_notebook_says_how_long_it_takes_and_what_comes_before(path):
+    first = student.source(read(path)["cells"][0])
+    assert re.search(r"\*\*Takes\*\* \d+ minutes.*\*\*Before it:\*\*", first, re.DOTALL)
+
+
+@pytest.mark.parametrize("path", WITH_CHECKS, ids=lambda path: path.stem)
+def test_a_students_notebook_has_no_solutions(path):
+    cells = read(path)["cells"]
+    solved = [cell for cell in cells if student.SOLUTION in student.tags(cell)]
+    places = student.exercises(cells)
+    assert [cells[solution] for solution, _ in places] == solved
+    given = student.for_students(copy.deepcopy(read(path)))["cells"]
+    for solution, _ in places:
+        text = student.source(given[solution])
+        assert re.fullmatch(r"#.*\n(\w+ = \.\.\.\n?)+", text)
+        assert student.SOLUTION not in student.tags(given[solution])
+    others = [k for k in range(len(cells)) if k not in dict(places)]
+    assert [given[k]["metadata"] for k in others] == [cells[k]["metadata"] for k in others]
+
+
+@pytest.mark.parametrize("path", on_request(WITH_CHECKS))
+def test_checks_tell_right_from_wrong(path, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    cells, names = read(path)["cells"], names_of_a_notebook()
+    stubs = student.for_students(copy.deepcopy(read(path)))["cells"]
+    checks = dict(student.exercises(cells))
+    for place, cell in enumerate(cells):
+        if cell["cell_type"] != "code":
+            continue
+        if place in checks:
+            run(stubs[place], names)
+            with pytest.raises(Exception):  # noqa: B017, PT011 - a stub can be wrong in any way
+                run(cells[checks[place]], names)
+        run(cell, names)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("path", on_request(WITH_CHECKS))
+def test_the_rest_of_a_students_notebook_runs_without_solutions(path, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    cells, names = student.for_students(read(path))["cells"], names_of_a_notebook()
+    for cell in cells:
+        if cell["cell_type"] == "code" and student.CHECK not in student.tags(cell):
+            run(cell, names)
+
+
+def test_the_script_writes_them_without_any_solution(tmp_path):
+    student.main(tmp_path)
+    for path in tmp_path.glob("*"):
+        assert not [cell for cell in read(path)["cells"] if student.SOLUTION in student.tags(cell)]
+    assert sorted(path.name for path in tmp_path.glob("*")) == [path.name for path in PATHS]
