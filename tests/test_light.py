@@ -113,5 +113,5 @@ def test_a_notebook_for_a_browser_is_the_same_with_a_cell_before_it(tmp_path):
         first, *rest = in_browser.sources(path)
         assert first == in_browser.first_cell(ROOT / "notebooks" / path.name)
         assert first.startswith("# In a browser")
-        assert ("ipywidgets" in first) == (path.stem == "11_move_the_points")
+        assert ("ipywidgets" in first) == (path.stem == "12_move_the_points")
         assert rest == in_browser.sources(ROOT / "notebooks" / path.name)
