@@ -15,6 +15,15 @@ from propcvx.estimators import (
     fit_grid,
 )
 from propcvx.groups import group_shares
+from propcvx.large import (
+    BagMeans,
+    fit_chunks,
+    fit_means,
+    parquet_chunks,
+    predict_chunks,
+    score_chunks,
+    split_chunks,
+)
 from propcvx.metrics import bag_error
 from propcvx.model_selection import BagKFold, BagShuffleSplit, RepeatedBagKFold
 from propcvx.relaxation import CuttingPlanes
@@ -25,6 +34,7 @@ __version__ = "0.1.0"
 __all__ = [
     "AlterPropSVM",
     "BagKFold",
+    "BagMeans",
     "BagShuffleSplit",
     "Bags",
     "ConvPropSVM",
@@ -40,9 +50,15 @@ __all__ = [
     "bag_target",
     "certify",
     "class_proportions_of",
+    "fit_chunks",
     "fit_grid",
+    "fit_means",
     "group_shares",
     "one_class_target",
+    "parquet_chunks",
+    "predict_chunks",
     "proportions_of",
     "sampling_epsilon",
+    "score_chunks",
+    "split_chunks",
 ]

@@ -247,6 +247,16 @@ class BagRecord:
         """The weights, 1 where all weigh the same."""
         return np.ones(self.n_instances) if self.weights is None else self.weights
 
+    @property
+    def n_weighing(self) -> float:
+        """How many instances have a weight above zero."""
+        return float(np.count_nonzero(self.relative_weights))
+
+    @property
+    def total_weight(self) -> float:
+        """Sum of the weights of the instances: their number where all weigh one."""
+        return self.mean_weight * float(self.relative_weights.sum())
+
     @cached_property
     def masses(self) -> Array:
         """Sum of the relative weights in each bag: its size where all weigh the same."""
@@ -262,9 +272,11 @@ class BagRecord:
 
         In a bag whose instances have no weight they count the same.
         """
+        plain = self.membership @ features / self.sizes[:, None]
+        if self.weights is None:
+            return np.asarray(plain)
         masses = self.masses[:, None]
         sums = self.membership @ (self.relative_weights[:, None] * features)
-        plain = self.membership @ features / self.sizes[:, None]
         return np.divide(sums, masses, out=plain, where=masses > 0.0)
 
     def known_counts(self) -> tuple[Indices, Indices]:

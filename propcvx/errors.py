@@ -94,6 +94,10 @@ class FailedBoundWarning(PropCVXWarning):
     """A bound failed; the interval is what the others proved."""
 
 
+class UnprovedWarning(PropCVXWarning):
+    """Nothing of what was asked for is proved: the work was stopped too early."""
+
+
 @contextmanager
 def needing(extra: str, what: str) -> Iterator[None]:
     """Say what to install where an import fails; also as a decorator.

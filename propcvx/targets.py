@@ -268,6 +268,9 @@ def as_mapping(argument: str, values: Any) -> Mapping[Hashable, Any] | None:
 
 def _encode_ids(bags: Any, keyed: bool) -> tuple[list[Hashable], Indices]:
     """Sorted ids, and the position of each instance's id among them."""
+    if isinstance(bags, np.ndarray) and bags.dtype.kind in "iu" and bags.ndim == 1 and len(bags):
+        numbers, codes = np.unique(bags, return_inverse=True)
+        return numbers.tolist(), codes
     try:
         members = bags.tolist() if hasattr(bags, "tolist") else list(bags)
         several = [member for member in members if not isinstance(member, Hashable)]

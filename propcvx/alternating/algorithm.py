@@ -105,9 +105,8 @@ def alternate(
             separator = _better(problem, labeling, C, svm_step(labeling, C, separator), separator)
             before, objective = objective, problem.objective(labeling, separator, C)
             # fix w and b, solve for y
-            relabeled = problem.best_labeling(separator.scores, C, separator.ties)
+            relabeled, n_flips = problem.relabel(labeling, separator, C)
             # until the objective decreases by less than the threshold
-            n_flips = int(np.count_nonzero(relabeled != labeling))
             reason = _stop(n_flips, before - objective, tol * max(problem.C, objective))
             yield Iterate(next(numbers), C, labeling, separator, objective, n_flips, reason)
             labeling = relabeled

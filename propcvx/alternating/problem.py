@@ -91,6 +91,11 @@ class PropSVM:
         norm = 0.5 * float(separator.weights @ separator.weights)
         return norm + (C or self.C) * errors + self.loss.total(self.bags, self.weights, labeling)
 
+    def relabel(self, labeling: Array, separator: Separator, C: float) -> tuple[Array, int]:
+        """The labeling step after a labeling, and how many labels it changes."""
+        relabeled = self.best_labeling(separator.scores, C, separator.ties)
+        return relabeled, int(np.count_nonzero(relabeled != labeling))
+
     def allowed(self, labeling: Array) -> Array:
         """The labeling, or where its counts have an infinite loss the nearest in each bag."""
         return FeasibleLabelings.allowed_by(self.loss, self.bags).best(labeling)

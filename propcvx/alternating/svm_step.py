@@ -69,8 +69,8 @@ class SVMStep:
         box = parameters["lower"], parameters["upper"]
         v = feasible_in_box(solution.variables["v"], *box)
         weights, ties = self._posed.T @ v, labeling
-        losses, offset = _losses(labeling - self._posed @ weights, *box)
-        zero, offset_of_zero = _losses(labeling, *box)
+        losses, offset = best_losses(labeling - self._posed @ weights, *box)
+        zero, offset_of_zero = best_losses(labeling, *box)
         error = _gap(solution) + len(labeling) * np.finfo(float).eps * zero
         if zero - error <= 0.5 * float(weights @ weights) + losses:
             weights, offset = np.zeros_like(weights), offset_of_zero
@@ -118,7 +118,7 @@ def _gap(solution: Solution) -> float:
     return (solution.gap or 0.0) * abs(solution.value)
 
 
-def _losses(residuals: Array, lower: Array, upper: Array) -> tuple[float, float]:
+def best_losses(residuals: Array, lower: Array, upper: Array) -> tuple[float, float]:
     """The sum of the losses with the best bias, and that bias."""
     offset = best_offset(residuals, lower, upper)
     left = residuals - offset

@@ -3,17 +3,21 @@
 Bounds are entries of ``BOUNDS``; all work on one :class:`Interval` that only ever shrinks.
 """
 
+from propcvx.bounds.branch_and_bound import BagMoments
 from propcvx.bounds.interval import CertifiedInterval, Event, Interval, NodeRecord, OutOfTimeError
+from propcvx.bounds.label_costs import LabelCosts
 from propcvx.bounds.problem import LabelingProblem
 from propcvx.bounds.swap_search import SwapSearch
 from propcvx.bounds.table import BOUNDS, Bound, find_bounds
 
 __all__ = [
     "BOUNDS",
+    "BagMoments",
     "Bound",
     "CertifiedInterval",
     "Event",
     "Interval",
+    "LabelCosts",
     "LabelingProblem",
     "NodeRecord",
     "OutOfTimeError",

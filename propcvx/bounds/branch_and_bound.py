@@ -10,12 +10,14 @@ branched on that instance's label.
 from __future__ import annotations
 
 import heapq
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from copy import copy
 from dataclasses import dataclass, replace
 from math import prod
 
 import numpy as np
 
+from propcvx.arrays import Array
 from propcvx.bounds.interval import Interval, NodeRecord
 from propcvx.bounds.maximise import STAGES, maximise
 from propcvx.bounds.moments import (
@@ -25,7 +27,7 @@ from propcvx.bounds.moments import (
     improve_duals,
     soft_least,
 )
-from propcvx.bounds.pieces import Division, divide
+from propcvx.bounds.pieces import Division, Piece, divide
 from propcvx.bounds.problem import LabelingProblem
 from propcvx.bounds.swap_search import SwapSearch
 
@@ -58,6 +60,8 @@ class Node:
     dropped : float
         A lower bound on those that were dropped, here or on the way here.
     index, parent, depth : int
+    stages : sequence of (temperature, iterations)
+        How its multipliers are improved next; in no stage they are only evaluated.
     """
 
     division: Division
@@ -67,6 +71,7 @@ class Node:
     index: int = 0
     parent: int = -1
     depth: int = 0
+    stages: Sequence[tuple[float, int]] = STAGES
 
     @property
     def bound(self) -> float:
@@ -82,6 +87,15 @@ class Node:
         """The node with pieces merged."""
         division, multipliers = self.division.merge(groups), self.multipliers.merge(groups)
         return replace(self, division=division, multipliers=multipliers)
+
+    def with_label(self, instance: int, label: float) -> Node | None:
+        """Its labelings with a label, None if there are none; the multipliers to be evaluated."""
+        inside = [np.flatnonzero(piece.instances == instance) for piece in self.division.pieces]
+        (k,) = (k for k, place in enumerate(inside) if len(place))
+        kept = self.division.pieces[k].labelings[:, inside[k][0]] == label
+        if not kept.any():
+            return None
+        return replace(self, division=self.division.keep(k, kept), stages=())
 
 
 class BagMoments:
@@ -100,6 +114,15 @@ class BagMoments:
         For labelings that nodes suggest, of the same instances.
     name : str
         The bound that events name.
+
+    Attributes
+    ----------
+    begun : Node or None
+        The root once its multipliers are good: trees of fewer labelings can begin with these.
+    listed : callable
+        Told of all labelings of a node where one piece is left, and of their values.
+    open_nodes : list of (float, int, Node)
+        A heap of the nodes that are not done with, the one of the least lower bound first.
     """
 
     def __init__(
@@ -112,6 +135,16 @@ class BagMoments:
         bent = float(np.linalg.norm(axes @ axes.T - np.eye(len(axes))))
         self.slack = problem.C * reach * moved + 0.5 * reach**2 * bent
         self.problem = replace(problem, features=rotated)
+        self.begun: Node | None = None
+        self.listed: Callable[[Piece, Array], None] = lambda piece, values: None
+        self.open_nodes: list[tuple[float, int, Node]] = []
+        self.made, self.done = 1, np.inf
+
+    def inside(self, interval: Interval, search: SwapSearch) -> BagMoments:
+        """The same for an interval and a search of fewer labelings."""
+        other = copy(self)
+        other.interval, other.search, other.listed = interval, search, lambda piece, values: None
+        return other
 
     def root(self) -> Node:
         """The node with all labelings, its multipliers equal but for what breaks the symmetry.
@@ -127,17 +160,17 @@ class BagMoments:
             multipliers = replace(multipliers, linear=0.1 * (slopes - slopes.mean(axis=0)))
         return Node(division, multipliers)
 
-    def maximise(
-        self, node: Node, stages: Sequence[tuple[float, int]], others: float = np.inf
-    ) -> tuple[Node, CertifiedValues]:
+    def maximise(self, node: Node, others: float = np.inf) -> tuple[Node, CertifiedValues]:
         """The node with better multipliers, and what they certify.
 
         ``others`` is a lower bound on the labelings of all other nodes.
         """
         interval, division = self.interval, node.division
-        found: Iterable[Multipliers] = [Multipliers.equal(division, N_FACTORED)]
-        if len(division.pieces) > 1:
-            found = maximise(division, node.multipliers, interval, stages)
+        found: Iterable[Multipliers] = [node.multipliers]
+        if len(division.pieces) == 1:
+            found = [Multipliers.equal(division, N_FACTORED)]
+        elif node.stages:
+            found = maximise(division, node.multipliers, interval, node.stages)
         for multipliers in found:
             margin = max(interval.goal - node.lower, 0.0)
             margin = margin if np.isfinite(margin) else interval.upper
@@ -147,33 +180,42 @@ class BagMoments:
             certified = replace(certified, lower=certified.lower - self.slack)
             node = replace(node, multipliers=multipliers, lower=max(node.lower, certified.lower))
             interval.prove(self.name, min(node.bound, others))
-        return node, certified
+        return replace(node, stages=WARM_STAGES), certified
 
-    def branch(self) -> None:
+    def branch(self, root: Node | None = None) -> None:
         """Work on the node of the least lower bound until the interval closes."""
-        root = self.root()
-        open_nodes, made, done = [(root.bound, 0, root)], 1, np.inf
-        while open_nodes and not self.interval.closed:
-            _, _, node = heapq.heappop(open_nodes)
-            others = min(done, open_nodes[0][0] if open_nodes else np.inf)
-            node, status, children = self.work(node, others)
-            place = node.index, node.parent, node.depth
-            record = NodeRecord(*place, node.bound, status, node.sizes, self.interval.seconds)
-            self.interval.record(record)
-            done = min(done, node.bound if not children else np.inf)
-            for child in children:
-                child = replace(child, index=made, parent=node.index, depth=node.depth + 1)
-                heapq.heappush(open_nodes, (child.bound, made, child))
-                made += 1
-            self.interval.prove(self.name, min(done, open_nodes[0][0] if open_nodes else np.inf))
+        root = root or self.root()
+        self.open_nodes, self.made, self.done = [(root.bound, 0, root)], 1, np.inf
+        while self.open_nodes and not self.interval.closed:
+            self.step()
+
+    def step(self) -> None:
+        """Work on the node of the least lower bound."""
+        _, _, node = self.open_nodes[0]
+        node, status, children = self.work(node, self._others())
+        heapq.heappop(self.open_nodes)
+        place = node.index, node.parent, node.depth
+        record = NodeRecord(*place, node.bound, status, node.sizes, self.interval.seconds)
+        self.interval.record(record)
+        self.done = min(self.done, node.bound if not children else np.inf)
+        for child in children:
+            child = replace(child, index=self.made, parent=node.index, depth=node.depth + 1)
+            heapq.heappush(self.open_nodes, (child.bound, self.made, child))
+            self.made += 1
+        least = self.open_nodes[0][0] if self.open_nodes else np.inf
+        self.interval.prove(self.name, min(self.done, least))
+
+    def _others(self) -> float:
+        """A lower bound on the labelings of all nodes but the one of the least lower bound."""
+        return min([self.done, *(bound for bound, _, _ in self.open_nodes[1:3])])
 
     def work(self, node: Node, others: float) -> tuple[Node, str, list[Node]]:
         """Tighten a node; what became of it, and its children."""
         if node.division.size <= MOST_AT_ONCE:
             node = node.merged([range(len(node.sizes))])
-        stages = STAGES if node.index == 0 else WARM_STAGES
         while True:
-            node, certified = self.maximise(node, stages, others)
+            node, certified = self.maximise(node, others)
+            self.begun = self.begun or node
             # descend from the labeling that takes the least of every piece
             labeling = node.division.labeling([int(values.argmin()) for values in certified.values])
             if np.isfinite(self.problem.cost(labeling)):
@@ -181,13 +223,14 @@ class BagMoments:
             if node.lower >= self.interval.goal:
                 return node, "closed", []
             node = _without_hopeless(node, certified, self.interval.goal)
+            if len(node.sizes) == 1:
+                self.listed(node.division.pieces[0], certified.of_labelings(0))
+                return node, "listed", []
             groups = _groups(node.sizes)
             if len(groups) == len(node.sizes):
                 break
-            node, stages = node.merged(groups), WARM_STAGES
-        if all(size == 1 for size in node.sizes):
-            return node, "stalled", []
-        temperature = stages[-1][0] * self.interval.upper / len(node.sizes)
+            node = node.merged(groups)
+        temperature = WARM_STAGES[-1][0] * self.interval.upper / len(node.sizes)
         return node, "branched", _branches(node, certified, temperature)
 
 

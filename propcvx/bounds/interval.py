@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from time import perf_counter
 
 import numpy as np
+from numpy.typing import NDArray
 
 from propcvx.arrays import Array
 from propcvx.history import StopReason
@@ -53,8 +54,8 @@ class NodeRecord:
     lower : float
         No labeling of the node is better.
     status : str
-        ``"open"``, ``"branched"``, ``"closed"``, or ``"stalled"`` where a single labeling's value
-        could not be settled to the tolerance.
+        ``"open"``, ``"branched"``, ``"closed"``, or ``"listed"`` where one piece is left, so that
+        the value of each of its labelings is known.
     sizes : tuple of int
         Labelings that are left of each piece.
     seconds : float
@@ -84,6 +85,8 @@ class Interval:
         Called with every improvement, and with every node that is finished.
     safe : callable
         What holds for the Gram matrix of a lower bound that holds for its factor.
+    enough : float
+        A lower bound at which it counts as closed, too.
     allowance : float
         Share of the upper end by which labelings may be worse than it and are sought all the same.
     """
@@ -93,6 +96,7 @@ class Interval:
     on_event: Callable[[Event], None] = lambda event: None
     on_node: Callable[[NodeRecord], None] = lambda node: None
     safe: Callable[[float], float] = lambda lower: lower
+    enough: float = np.inf
     allowance: float = 0.0
     lower: float = -np.inf
     upper: float = np.inf
@@ -114,13 +118,13 @@ class Interval:
 
     @property
     def closed(self) -> bool:
-        """Whether the labeling is proved optimal to the tolerance."""
-        return self.gap <= self.tol
+        """Whether the labeling is proved optimal to the tolerance, or enough is proved."""
+        return self.gap <= self.tol or self.lower >= self.enough
 
     @property
     def goal(self) -> float:
         """A lower bound that closes it, with half of the tolerance to spare, plus the allowance."""
-        return self.upper * (1.0 + self.allowance - 0.5 * self.tol)
+        return min(self.enough, self.upper * (1.0 + self.allowance - 0.5 * self.tol))
 
     def prove(self, bound: str, lower: float) -> None:
         """A valid lower bound of the problem as its features pose it, and who proved it."""
@@ -177,6 +181,18 @@ class CertifiedInterval(Bounds):
         Wall time.
     failures : dict of str to str
         Bounds that failed, and their errors; what they had proved before counts.
+    label_costs, label_costs_at_most : arrays of shape (n_instances,), optional
+        Between which bounds the cost of the other label is, where labels were asked for: the best
+        value with this label forced to the opposite of ``labeling``, less ``upper``, as a share of
+        ``upper``.  Infinite where the other label is not allowed; a negative lower bound means
+        that a better labeling with the other label may exist.
+    label_status : array of str of shape (n_instances,), optional
+        ``"proved"``: every labeling within ``tol`` of the best has this label.  ``"tied"``: one
+        with the other label is within ``tol`` of the best known.  ``"open"``: neither is known.
+    label_seconds : array of shape (n_instances,), optional
+        For how long each label was worked on, beside the work for all of them.
+    problem_key : str
+        Tells problems apart, see ``resume`` of :func:`propcvx.certify`.
     """
 
     proved_optimal: bool
@@ -186,6 +202,11 @@ class CertifiedInterval(Bounds):
     stop_reason: StopReason
     seconds: float
     failures: dict[str, str] = field(default_factory=dict)
+    label_costs: Array | None = None
+    label_costs_at_most: Array | None = None
+    label_status: NDArray[np.str_] | None = None
+    label_seconds: Array | None = None
+    problem_key: str = ""
 
     def __str__(self) -> str:
         """The interval, the bounds that improved it, and advice."""
@@ -202,6 +223,10 @@ class CertifiedInterval(Bounds):
         width = max(map(len, best), default=0)
         lines += [f"  {bound:<{width}}  lower bound {lower:.6g}" for bound, lower in best.items()]
         lines += [f"  {bound} failed: {error}" for bound, error in self.failures.items()]
+        if self.label_status is not None:
+            names, counts = np.unique(self.label_status, return_counts=True)
+            found = ", ".join(f"{count} {name}" for name, count in zip(names, counts, strict=True))
+            lines.append(f"Labels: {found}.")
         if not self.proved_optimal:
             lines.append(f"Advice: {self.stop_reason.advice}.")
         return "\n".join(lines)

@@ -41,12 +41,19 @@ class SwapSearch:
         Relative gap of the SVMs.
     known : dict
         Labelings and their SVMs, which searches of the same problem and ``tol`` can share.
+    svm : LabelingSVM, optional
+        That of another such search.
     """
 
     problem: LabelingProblem
     interval: Interval
     tol: float = 1e-8
     known: dict[bytes, SolvedLabeling] = field(default_factory=dict, repr=False)
+    svm: LabelingSVM | None = field(default=None, repr=False)
+
+    def inside(self, problem: LabelingProblem, interval: Interval) -> SwapSearch:
+        """A search of the same problem with more labels known, which shares what is solved."""
+        return replace(self, problem=problem, interval=interval, svm=self._svm)
 
     def search(self, random: RandomState, share: float = 1.0) -> None:
         """Descents from random directions, then hops from the best labeling.
@@ -111,7 +118,7 @@ class SwapSearch:
 
     @cached_property
     def _svm(self) -> LabelingSVM:
-        return LabelingSVM(self.problem.features, self.problem.C, self.tol)
+        return self.svm or LabelingSVM(self.problem.features, self.problem.C, self.tol)
 
     def _solve(self, labeling: Array) -> SolvedLabeling:
         cost = self.problem.cost(labeling)

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import BaseEstimator, clone
 
-from propcvx.bounds.branch_and_bound import STAGES, BagMoments
+from propcvx.bounds.branch_and_bound import BagMoments
 from propcvx.bounds.directions import best_of_arcs
 from propcvx.bounds.interval import Interval
 from propcvx.bounds.moments import Multipliers, certify_values, improve_duals
@@ -85,7 +85,7 @@ def _refuses_directions(problem: LabelingProblem) -> str | None:
 def bag_moments(problem: LabelingProblem, interval: Interval, search: SwapSearch) -> None:
     """The moment bound with a copy of the weights for every bag."""
     moments = BagMoments(problem, interval, search, "bag_moments")
-    moments.maximise(moments.root(), STAGES)
+    moments.maximise(moments.root())
 
 
 def branch_and_bound(problem: LabelingProblem, interval: Interval, search: SwapSearch) -> None:

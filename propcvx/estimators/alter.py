@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import KW_ONLY, dataclass, replace
 from operator import attrgetter
 from typing import Any
@@ -167,10 +167,14 @@ class AlterPropSVM(BagClassifier):
         starts = starts_of(self.init, self.n_init, self.annealing, problem.bags, problem.C)
         if self.selection == "bag_error" and len(starts) > 1:
             starts = [self._chosen_start(feature_map, problem, starts, random)]
+        return self._best(self._descents(feature_map, problem, starts, random))
+
+    def _best(self, descents: Iterable[tuple[Start, Fitted]]) -> Fitted:
+        """The best of where starts end, as far as they get."""
         ends: list[tuple[Start, Fitted]] = []
         stopped_by: BaseException | None = None
         try:
-            for end in self._descents(feature_map, problem, starts, random):
+            for end in descents:
                 ends.append(end)
         except (KeyboardInterrupt, SolverError) as failure:
             if not ends:

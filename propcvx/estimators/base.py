@@ -34,7 +34,7 @@ from propcvx.errors import (
 from propcvx.estimators.calibration import Calibration
 from propcvx.estimators.training import TrainingData, scaling_advice
 from propcvx.history import Fitted, History
-from propcvx.kernels import FeatureMap
+from propcvx.kernels import FeatureMap, Kernel
 from propcvx.metrics import bag_error, proportion_error
 from propcvx.solvers import portable
 from propcvx.targets import class_proportions_of, is_bag_target, proportions_of
@@ -188,23 +188,28 @@ class BagClassifier(ClassifierMixin, BaseEstimator):
             self._calibration = Calibration(
                 scores[instances[instance]], bag, seen.proportions, bags.sign
             )
-        self.classes_ = data.classes
         self.labeling_ = bags.as_given(found.labeling)
-        self.objective_, self.history_ = found.objective, found.history
-        self.stop_reason_ = found.stop_reason
         weights, bias = found.weights, np.atleast_1d(found.bias)
         if isinstance(bags, ClassBags):
             order = np.argsort(bags.columns)
             self.labeling_ = bags.columns[self.labeling_.astype(np.intp) - 1]
             weights, bias = weights[:, order], bias[order]
-        self.intercept_ = bags.sign * bias
-        self.feature_map_ = feature_map.without_features(data.X)
         columns = weights.reshape(len(weights), -1).T
-        if self.feature_map_.kernel.name == "linear":
-            self.coef_ = bags.sign * columns
-        else:
+        self._store_plane(data.classes, found, bags.sign * columns, bags.sign * bias)
+        self.feature_map_ = feature_map.without_features(data.X)
+        if self.feature_map_.kernel.name != "linear":
+            del self.coef_
             dual = [bags.as_given(feature_map.dual_coefficients(one)) for one in columns]
             self.dual_coef_ = np.array(dual)
+
+    def _store_plane(
+        self, classes: NDArray[Any], found: Fitted, weights: Array, bias: Array
+    ) -> None:
+        """Keep what needs no instances: the plane over their columns, and how it was found."""
+        self.classes_, self.coef_, self.intercept_ = classes, weights, bias
+        self.objective_, self.history_ = found.objective, found.history
+        self.stop_reason_ = found.stop_reason
+        self.feature_map_ = FeatureMap(Kernel(), np.empty((0, weights.shape[1])))
 
     def _warn_if_inaccurate(self, advice: str) -> None:
         """Warn once of all rounds whose solver stopped before its tolerance."""

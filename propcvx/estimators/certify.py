@@ -11,10 +11,13 @@ from sklearn.utils import check_random_state
 from tqdm import tqdm
 
 from propcvx.bounds import (
+    BOUNDS,
+    BagMoments,
     Bound,
     CertifiedInterval,
     Event,
     Interval,
+    LabelCosts,
     LabelingProblem,
     NodeRecord,
     OutOfTimeError,
@@ -24,14 +27,25 @@ from propcvx.bounds import (
 from propcvx.checks import check_number
 from propcvx.class_bags import ClassBags
 from propcvx.errors import CrossedBoundsError, FailedBoundWarning, InputError, warn
-from propcvx.estimators.base import one_thread
+from propcvx.estimators.base import BagClassifier, one_thread
+from propcvx.estimators.certified_labels import (
+    allowed,
+    margin_of,
+    prove_labels,
+    take_over,
+    with_labels,
+)
 from propcvx.estimators.conv import ConvPropSVM
+from propcvx.estimators.fitted_problem import arguments_of
 from propcvx.estimators.training import TrainingData, proportion_term
 from propcvx.history import StopReason
 from propcvx.losses import ProportionLoss, constraint
 
 SHARE = 0.2
 """Share of the time limit after which the search for labelings begins no further descent."""
+
+BOUNDS_SHARE = 0.5
+"""Share of the time limit that the bounds may use where labels are asked for, too."""
 
 
 def certify(
@@ -49,6 +63,9 @@ def certify(
     coef0: float = 1.0,
     intercept: str = "center",
     kinds: Any = "auto",
+    labels: bool | float = False,
+    start: Any = None,
+    resume: CertifiedInterval | None = None,
     time_limit: float = 60.0,
     tol: float = 1e-4,
     random_state: Any = 0,
@@ -66,6 +83,10 @@ def certify(
     over labelings with the bags' proportions within ``epsilon`` (eq:convex_1) and without the last
     term, or over all labelings with it (eq:pSVM_2) where ``C_p`` is given.  Labels that are known
     are kept.  There is no bias; ``intercept`` says what stands in for it.
+
+    Called as ``certify(fitted, X, y)``, with a fitted :class:`propcvx.ConvPropSVM` or
+    :class:`propcvx.AlterPropSVM`, it takes all parameters of the problem from the fit, and
+    ``start``; of a fit with ``sample_weight`` it takes no weights.
 
     Parameters
     ----------
@@ -93,6 +114,14 @@ def certify(
         ``propcvx.relaxation.RELAXATIONS`` or as an object with the method ``relax``, such as
         ``CuttingPlanes(master="epigraph", oracle="eigenvalue", max_cuts=200)``; and a
         :class:`propcvx.bounds.Bound`.
+    labels : bool or float
+        Whether to prove single labels: for each instance, what the other label costs at least,
+        see ``label_costs`` of the result.  Each is worked on until that is this number, 0.1 for
+        True, or exactly known.
+    start : array of shape (n_instances,), optional
+        A labeling of -1 and +1 to begin the search with.
+    resume : CertifiedInterval, optional
+        An earlier result for the same problem, whose bounds are kept.
     time_limit : float
         Seconds after which the interval reached is returned.
     tol : float
@@ -130,7 +159,10 @@ def certify(
     >>> result.proved_optimal, round(result.upper, 3), result.labeling
     (True, 0.656, array([ 1.,  1., -1., -1.]))
     """
+    if isinstance(X, BagClassifier):
+        return certify(**arguments_of(certify, locals()))
     check_number("C", C, above=0.0)
+    margin = margin_of(labels)
     check_number("tol", tol, least=0.0)
     check_number("time_limit", time_limit, above=0.0)
     model = ConvPropSVM(
@@ -150,7 +182,9 @@ def certify(
     problem = LabelingProblem.of(features, prepared.bags, C, *term)
     asked = find_bounds(kinds, problem)
     lost, least = 1.0 - feature_map.share_of_bounds(C), problem.least_cost
-    with tqdm(desc="nodes", disable=not verbose) as bar, one_thread(len(features)):
+    bar = tqdm(desc="nodes", disable=not verbose)
+    bar_of_labels = tqdm(desc="labels", total=len(features), disable=not (verbose and margin))
+    with bar, bar_of_labels, one_thread(len(features)):
 
         def show_event(event: Event) -> None:
             bar.set_postfix(lower=event.lower, upper=event.upper)
@@ -160,35 +194,53 @@ def certify(
             bar.update()
             on_node(node)
 
+        def show_label(margin: float, settled: int) -> None:
+            bar_of_labels.n = settled
+            bar_of_labels.set_postfix(margin=margin)
+
         interval = Interval(tol, time_limit, show_event, show_node)
         interval.safe = lambda lower: lower - lost * max(lower - least, 0.0)
-        reason, failed = _close(problem, interval, asked, check_random_state(random_state))
+        search = SwapSearch(problem, interval)
+        if start is not None:
+            search.plane(allowed(start, problem))
+        costs = None
+        if margin:
+            interval.time_limit = BOUNDS_SHARE * time_limit
+            tree = BagMoments(problem, interval, search, "branch_and_bound")
+            costs = LabelCosts(search, tree, margin, show_label)
+            if asked.get("branch_and_bound") is BOUNDS["branch_and_bound"]:
+                asked["branch_and_bound"] = Bound(lambda *_: tree.branch())
+        if resume is not None:
+            take_over(resume, problem, search, costs)
+        reason, failed = _close(asked, search, check_random_state(random_state))
+        if costs is not None and reason is not StopReason.INTERRUPTED:
+            interval.time_limit = time_limit
+            reason = prove_labels(costs, reason, failed)
     for name, error in failed.items():
         warn(f"bound {name!r} failed: {error}", FailedBoundWarning)
-    return CertifiedInterval(
+    result = CertifiedInterval(
         interval.lower,
         interval.upper,
-        interval.closed,
+        interval.gap <= tol,
         prepared.bags.as_given(np.asarray(interval.labeling)),
         tuple(interval.events),
         tuple(interval.nodes),
         reason,
         interval.seconds,
         {name: f"{type(error).__name__}: {error}" for name, error in failed.items()},
+        problem_key=problem.key,
     )
+    return result if costs is None else with_labels(result, costs, tol)
 
 
 def _close(
-    problem: LabelingProblem,
-    interval: Interval,
-    bounds: dict[str, Bound],
-    random: np.random.RandomState,
+    bounds: dict[str, Bound], search: SwapSearch, random: np.random.RandomState
 ) -> tuple[StopReason, dict[str, Exception]]:
     """Search for labelings, where the first bound does not, then ask all; why it stopped.
 
     A bound's error, unless it says that bounds are false, is kept.
     """
-    search, failed = SwapSearch(problem, interval), dict[str, Exception]()
+    problem, interval, failed = search.problem, search.interval, dict[str, Exception]()
     search.plane(problem.best_for(np.zeros(len(problem.features))))
     interval.prove("no loss is negative", problem.least_cost)
     try:

@@ -171,27 +171,43 @@ class MeanMap(_BagMeanClassifier):
     ) -> tuple[Array, float, float, bool]:
         check_number("lam", self.lam, above=0.0)
         check_choice("likelihood", self.likelihood, ("mean", "sum"))
-        total = bags.mean_weight * float(bags.relative_weights.sum())
-        lam = self.lam / total if self.likelihood == "sum" else self.lam
+        lam = self.lam / bags.total_weight if self.likelihood == "sum" else self.lam
         centre = self.fit_intercept * features.mean(axis=0)  # with a bias the origin is free
         features = features - centre
         means, ill_posed = self._class_means(features, bags, *own)
         prior = float(bags.masses @ bags.proportions) / float(bags.masses.sum())
+        operator = np.array([prior, prior - 1.0]) @ means
+        asked = lam, operator, 2.0 * prior - 1.0
+        weights, bias = self._most_likely(features, bags, *asked, centre)
+        self.class_means_ = (means + centre)[:: bags.sign]
+        return weights, bias - float(centre @ weights), self.solution_.value, ill_posed
+
+    def _most_likely(
+        self,
+        features: Array,
+        bags: Bags,
+        lam: float,
+        operator: Array,
+        label: float,
+        centre: Array | float,
+    ) -> tuple[Array, float]:
+        """Weights and bias of the exponential model with that mean operator and mean label.
+
+        They are those of features less a centre, which have been subtracted already.
+        """
         program = conditional_exponential_model(
             features, bias=self.fit_intercept, weights=bags.weights
         )
-        program.set(lam=lam, mean_operator=np.array([prior, prior - 1.0]) @ means)
+        program.set(lam=lam, mean_operator=operator)
         if self.fit_intercept:
-            program.set(mean_label=2.0 * prior - 1.0)
-        found, bias = self._solve(program), 0.0
-        weights = found["w"]
-        if self.fit_intercept:
-            bias = float(found["b"])
-            if 0.0 < prior < 1.0:
-                shares = bags.relative_weights / bags.relative_weights.sum()
-                bias = best_logistic_bias(features @ weights, 2.0 * prior - 1.0, shares)
-        self.class_means_ = (means + centre)[:: bags.sign]
-        return weights, bias - float(centre @ weights), self.solution_.value, ill_posed
+            program.set(mean_label=label)
+        found = self._solve(program)
+        if not self.fit_intercept:
+            return found["w"], 0.0
+        if abs(label) >= 1.0:
+            return found["w"], float(found["b"])
+        shares = bags.relative_weights / bags.relative_weights.sum()
+        return found["w"], best_logistic_bias(features @ found["w"], label, shares)
 
     def _class_means(self, features: Array, bags: Bags, weights: Array) -> tuple[Array, bool]:
         """Solve :func:`propcvx.programs.class_means`; and whether the means are ill-determined."""
@@ -313,8 +329,7 @@ class InvCal(_BagMeanClassifier):
         costs = self.C_p * bags.mean_weight * loss_weights
         unit = float(costs.max())
         means = np.sqrt(unit) * (means - centre)  # with C_p = 1, the same at any scale
-        n_weighing = float(np.count_nonzero(bags.relative_weights))
-        n = max(n_weighing, bags.mean_weight * float(bags.relative_weights.sum()))
+        n = max(bags.n_weighing, bags.total_weight)
         tube = inv_cal_targets(bags.proportions, n, epsilons, scaled=self.scaled_epsilon)
         wide = means.shape[1] > len(means)  # then as many columns have the same inner products
         rows = np.linalg.qr(means.T)[1].T if wide else means

@@ -40,9 +40,6 @@ MET = 1e-6
 FEW = 20
 """With fewer resamples there is no interval."""
 
-Block = tuple[Indices, ...]
-"""The bag of each instance in one grouping, and the range of each bag's count."""
-
 
 def expected(labels: Any, X: Any, y: NDArray[np.void], feasible: FeasibleLabelings) -> Array:
     """Of each instance its label as 0 or 1, or its probability of +1 given the shares.
@@ -112,8 +109,8 @@ def moved(probabilities: Array, y: NDArray[np.void], feasible: FeasibleLabelings
     return met
 
 
-def _blocks(y: NDArray[np.void], feasible: FeasibleLabelings) -> list[Block]:
-    """One for each grouping of the instances."""
+def _blocks(y: NDArray[np.void], feasible: FeasibleLabelings) -> list[tuple[Indices, ...]]:
+    """Of each grouping the bag of each instance, and the range of each bag's count."""
     if not feasible.bags.crossing:
         return [(feasible.bags.index, feasible.lower, feasible.upper)]
     parts = [Bags.from_target(own) for own in groupings_of(y)]

@@ -26,7 +26,7 @@ Comparisons = Sequence[tuple[str, Sequence[Mapping[str, Any]]]]
 STATUS: dict[str, dict[str, Any]] = {
     "branched": {"marker": "o", "color": GREY},
     "closed": {"marker": "s", "color": BLUE},
-    "stalled": {"marker": "X", "color": VERMILION},
+    "listed": {"marker": "X", "color": VERMILION},
     "open": {"marker": "^", "color": ORANGE},
 }
 

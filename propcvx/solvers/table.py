@@ -10,6 +10,7 @@ import cvxpy as cp
 
 from propcvx.errors import UnsupportedSolverError
 from propcvx.programs import (
+    InvCalDual,
     LogisticModel,
     MulticlassSVM,
     ProblemClass,
@@ -24,7 +25,7 @@ from propcvx.solvers.specialised.crammer_singer import run_crammer_singer
 from propcvx.solvers.specialised.libsvm import run_libsvm
 from propcvx.solvers.specialised.logistic import run_logistic
 from propcvx.solvers.specialised.mkl_interior_point import run_mkl_interior_point
-from propcvx.solvers.specialised.newton import run_newton
+from propcvx.solvers.specialised.newton import run_newton, run_newton_on_means
 from propcvx.solvers.through_cvxpy import BACKEND, run_cvxpy
 
 QP = frozenset({ProblemClass.QP})
@@ -149,6 +150,9 @@ SPECIALISED = (
     ),
     specialised("newton", run_newton, lambda known: isinstance(known, SVMDual)),
     specialised(
+        "newton_on_means", run_newton_on_means, lambda known: isinstance(known, InvCalDual)
+    ),
+    specialised(
         "mkl_interior_point",
         run_mkl_interior_point,
         lambda known: isinstance(known, RestrictedMaster),
@@ -223,6 +227,9 @@ def _in_turn(program: Program) -> tuple[str, ...]:
             most, specialised = MASTER_SIZE, ("mkl_interior_point",)
         case LogisticModel(features=features):
             n, weights = features.shape
+        case InvCalDual(bag_means=means) if len(means) > most[0]:
+            few = means.shape[1] <= FEW_FEATURES * len(means)
+            return ("newton_on_means", *general) if few else general
         case MulticlassSVM():
             return ("multiclass_interior_point", *general)
         case _:

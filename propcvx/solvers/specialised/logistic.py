@@ -12,7 +12,7 @@ curvatures at 0 are one.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from time import perf_counter
 from typing import Any
 
@@ -35,9 +35,7 @@ GRADIENT = 1e-7
 def run_logistic(program: Program, options: Mapping[str, Any], warm: Any) -> Answer:
     """Solve ``conditional_exponential_model`` to a gradient of ``options["tol"]`` in scaled units.
 
-    SciPy compares values of the objective, whose rounding errors hide gradients below 1e-8.  So a
-    Newton step follows, and others as long as they are needed and halve the gradient.  Where there
-    is no minimum, as with all labels the same, the status is ``"user_limit"``.
+    Where there is no minimum, as with all labels the same, the status is ``"user_limit"``.
     """
     start = perf_counter()
     structure: Any = program.structure
@@ -63,10 +61,41 @@ def run_logistic(program: Program, options: Mapping[str, Any], warm: Any) -> Ans
         curved = shares * (1.0 - np.tanh(rows @ x) ** 2)
         return (rows.T * curved) @ rows + np.diag(2.0 * ridge)
 
-    tol, most = options["tol"], options.get("max_iter", MAX_ITER)
+    tol = options["tol"]
+    x, status, steps = minimise_smooth(
+        value_and_gradient, hessian, np.zeros(rank + bias), tol, options.get("max_iter", MAX_ITER)
+    )
+    x = unit * x
+    variables = {"w": x[:rank]}
+    if bias:
+        variables["b"] = np.asarray(x[rank] - x[:rank] @ offset)
+    return Answer(status, variables, {}, solve_seconds=perf_counter() - start, iterations=steps)
+
+
+def minimise_smooth(
+    value_and_gradient: Callable[[Array], tuple[float, Array]],
+    hessian: Callable[[Array], Array],
+    start: Array,
+    tol: float,
+    most: int = MAX_ITER,
+) -> tuple[Array, str, int]:
+    """Minimise a smooth convex function to a gradient of ``tol``, as far as its digits go.
+
+    SciPy compares values of the objective, whose rounding errors hide gradients below 1e-8.  So a
+    Newton step follows, and others as long as they are needed and halve the gradient.
+
+    Returns
+    -------
+    Array
+        The minimiser.
+    str
+        ``"optimal"``, or where there is no minimum ``"user_limit"``.
+    int
+        The number of steps.
+    """
     found = minimize(
         value_and_gradient,
-        np.zeros(rank + bias),
+        start,
         jac=True,
         hess=hessian,
         method="trust-exact",
@@ -81,10 +110,4 @@ def run_logistic(program: Program, options: Mapping[str, Any], warm: Any) -> Ans
         x, gradient = closer, left
         if np.abs(gradient).max() <= tol:
             break
-    x = unit * x
-    variables = {"w": x[:rank]}
-    if bias:
-        variables["b"] = np.asarray(x[rank] - x[:rank] @ offset)
-    status = cp.OPTIMAL if found.success else cp.USER_LIMIT
-    seconds = perf_counter() - start
-    return Answer(status, variables, {}, solve_seconds=seconds, iterations=int(found.nit))
+    return x, cp.OPTIMAL if found.success else cp.USER_LIMIT, int(found.nit)

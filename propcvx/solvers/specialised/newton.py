@@ -17,11 +17,11 @@ duality gap ends the search.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
 from functools import cached_property
 from time import perf_counter
-from typing import Any
+from typing import Any, ClassVar
 
 import cvxpy as cp
 import numpy as np
@@ -29,7 +29,7 @@ import numpy as np
 from propcvx.arrays import Array, Indices
 from propcvx.losses import best_offset
 from propcvx.programs import Program
-from propcvx.programs.structures import moved_in_box
+from propcvx.programs.structures import SVMDual, moved_in_box
 from propcvx.solvers.solution import Answer
 
 # docs/specialised.md has the measurements behind these.
@@ -63,7 +63,11 @@ class Warm:
 
 @dataclass(frozen=True)
 class Losses:
-    """The piecewise linear losses of all instances.
+    """The piecewise linear losses of instances in memory.
+
+    The same sums of instances that are elsewhere do as well: what the search asks of this class is
+    ``at``, ``again``, ``line``, ``curvature``, ``feasible``, ``without_weights``, ``mean_jump``,
+    ``middle``, ``farthest`` and ``most_lengths``.
 
     Attributes
     ----------
@@ -77,6 +81,13 @@ class Losses:
     lower: Array
     upper: Array
 
+    most_lengths: ClassVar[int] = MOST_LENGTHS
+
+    @property
+    def rank(self) -> int:
+        """Number of features."""
+        return self.rows.shape[1] - 1
+
     @property
     def bias(self) -> bool:
         """Whether there is one."""
@@ -87,6 +98,20 @@ class Losses:
         """By how much each slope jumps."""
         return self.upper - self.lower
 
+    @property
+    def mean_jump(self) -> float:
+        """The mean of these."""
+        return float(self.jump.mean())
+
+    @property
+    def middle(self) -> float:
+        """The bias to start from with w = 0."""
+        return 0.5 * float(self.y.min() + self.y.max()) if self.bias else 0.0
+
+    def farthest(self, bias: float) -> float:
+        """The largest residual for w = 0."""
+        return float(np.abs(self.y - bias).max())
+
     def slopes(self, residuals: Array, width: float) -> Array:
         """Slopes of the rounded losses, in [lower, upper]."""
         slopes = residuals * (1.0 / width)
@@ -96,6 +121,67 @@ class Losses:
         slopes += self.lower
         return slopes
 
+    def at(self, plane: Array, width: float, residuals: Array | None = None) -> Rounded:
+        """Round the losses at a plane, with the residuals :math:`r = y - F w - b` if known."""
+        residuals = self.y - self.rows @ plane if residuals is None else residuals
+        near = np.flatnonzero(np.abs(residuals) < width / 2)
+        sums = self.sums(residuals, width, near)
+        return Rounded.of(self, plane, width, *sums, (residuals, near))
+
+    def sums(self, residuals: Array, width: float, near: Indices) -> tuple[float, float, Array]:
+        """Sums of the losses, of what the rounding adds to the gap, and of slopes times rows."""
+        slopes, distances = self.slopes(residuals, width), np.abs(residuals[near])
+        rounding = float(self.jump[near] @ (distances * (0.5 - distances / width)))
+        return float(slopes @ residuals) + rounding, rounding, slopes @ self.rows
+
+    def again(self, here: Rounded, width: float) -> Rounded:
+        """The same plane with another width."""
+        return self.at(here.plane, width, here.state[0])
+
+    def line(self, here: Rounded, step: Array, width: float) -> Callable[[float], Rounded]:
+        """What is found with a width after any length of a step."""
+        residuals, change = here.state[0], self.rows @ step
+        return lambda t: self.at(here.plane + t * step, width, residuals - t * change)
+
+    def curvature(self, here: Rounded) -> tuple[Array, Array]:
+        """Sums over the instances within the width, times their jumps.
+
+        They are of the products of the rows with themselves, and with the residuals.
+        """
+        return self.products(*here.state)
+
+    def products(self, residuals: Array, near: Indices) -> tuple[Array, Array]:
+        """The same for any residuals and instances."""
+        jump, hessian = self.jump[near], np.zeros((self.rank + 1, self.rank + 1))
+        for first in range(0, len(near), CHUNK):
+            columns = self.rows.T.take(near[first : first + CHUNK], axis=1)
+            hessian += (columns * jump[first : first + CHUNK]) @ columns.T
+        return hessian, (jump * residuals[near]) @ self.rows[near]
+
+    def feasible(self, here: Rounded) -> Feasible:
+        """The slopes, balanced over the instances within the width, and their gap."""
+        residuals, near = here.state
+        v = self.slopes(residuals, here.width)
+        if self.bias:
+            lower, upper = self.lower[near], self.upper[near]
+            v[near] = moved_in_box(v[near], lower, upper, -v.sum())
+            if abs(v.sum()) > 1e-13 * np.abs(v).sum():  # too little is left in their boxes
+                v = moved_in_box(v, self.lower, self.upper, -v.sum())
+        plane = v @ self.rows
+        plane[-1] = here.plane[-1]
+        return Feasible.of(self, v, plane)
+
+    def without_weights(self) -> Feasible:
+        """The v nearest to 0, and the best bias for its weights."""
+        v = np.clip(0.0, self.lower, self.upper)
+        if self.bias:
+            v = moved_in_box(v, self.lower, self.upper, -v.sum())
+        plane = v @ self.rows
+        plane[-1] = 0.0
+        if self.bias:
+            plane[-1] = best_offset(self.y - self.rows @ plane, self.lower, self.upper)
+        return Feasible.of(self, v, plane)
+
 
 @dataclass(frozen=True)
 class Rounded:
@@ -103,42 +189,44 @@ class Rounded:
 
     Attributes
     ----------
+    losses : Losses
+        Or others with the same methods.
     plane : array of shape (rank + 1,)
         w and b; b stays 0 without a bias.
-    residuals : array of shape (n_instances,)
-        :math:`r = y - F w - b`.
     width : float
-    inside : array of int
-        Instances within the width.
     rounding : float
         Duality gap that is due to the rounding.
     primal : float
         The objective, without rounding.
     descent : array of shape (rank + 1,)
         Minus the gradient of the rounded objective.
+    state : object
+        What the losses know of this plane beside.
     """
 
-    losses: Losses
+    losses: Any
     plane: Array
-    residuals: Array
     width: float
-    inside: Indices
     rounding: float
     primal: float
     descent: Array
+    state: Any = None
 
     @classmethod
-    def at(cls, losses: Losses, plane: Array, residuals: Array, width: float) -> Rounded:
-        """Round the losses at a plane with known residuals."""
-        slopes, near = (
-            losses.slopes(residuals, width),
-            np.flatnonzero(np.abs(residuals) < width / 2),
-        )
-        distances, w = np.abs(residuals[near]), np.append(plane[:-1], 0.0)
-        rounding = float(losses.jump[near] @ (distances * (0.5 - distances / width)))
-        primal = float(slopes @ residuals) + rounding + 0.5 * float(w @ w)
-        descent = slopes @ losses.rows - w
-        return cls(losses, plane, residuals, width, near, rounding, primal, descent)
+    def of(
+        cls,
+        losses: Any,
+        plane: Array,
+        width: float,
+        loss: float,
+        rounding: float,
+        pull: Array,
+        state: Any,
+    ) -> Rounded:
+        """From the sums of the losses, of what the rounding adds, and of slopes times rows."""
+        w = np.append(plane[:-1], 0.0)
+        primal = loss + 0.5 * float(w @ w)
+        return cls(losses, plane, width, rounding, primal, pull - w, state)
 
     @property
     def error(self) -> float:
@@ -146,22 +234,24 @@ class Rounded:
         w = self.descent[:-1]
         return 0.5 * float(w @ w) + 0.5 * self.width * abs(float(self.descent[-1]))
 
+    @cached_property
+    def curvature(self) -> tuple[Array, Array]:
+        """See :meth:`Losses.curvature`."""
+        found: tuple[Array, Array] = self.losses.curvature(self)
+        return found
+
     def step(self, fall: float = 1.0) -> Array:
         """The Newton step to the minimiser for a width that much smaller.
 
         Its equations hold while the same instances are within the width; they are scaled to ones on
         the diagonal.
         """
-        rows, near = self.losses.rows, self.inside
-        curvature = self.losses.jump[near] / (fall * self.width)
-        change = (1.0 - fall) * curvature * self.residuals[near]
-        descent = self.descent + change @ rows[near] if fall < 1.0 else self.descent
+        products, pull = self.curvature
+        descent = self.descent + (1.0 - fall) / (fall * self.width) * pull
         hessian = np.diag(np.append(np.ones(len(descent) - 1), 0.0))
-        for first in range(0, len(near), CHUNK):
-            columns = rows.T.take(near[first : first + CHUNK], axis=1)
-            hessian += (columns * curvature[first : first + CHUNK]) @ columns.T
+        hessian += products / (fall * self.width)
         if hessian[-1, -1] == 0.0:  # no bias, or as if one instance were inside, for its scale
-            hessian[-1, -1] = self.losses.jump.mean() / (fall * self.width) or 1.0
+            hessian[-1, -1] = self.losses.mean_jump / (fall * self.width) or 1.0
         scale = 1.0 / np.sqrt(hessian.diagonal())
         hessian *= scale * scale[:, None]
         hessian.flat[:: len(hessian) + 1] += 1e-14  # lest rounding errors make it singular
@@ -172,11 +262,10 @@ class Rounded:
 
         There the slope along the line is a twentieth of what it was at the start, or less.
         """
-        slope, change = -float(self.descent @ step), self.losses.rows @ step
+        slope, along = -float(self.descent @ step), self.losses.line(self, step, self.width)
         low, low_slope, high, high_slope, length = 0.0, slope, np.inf, np.inf, 1.0
-        for share in (0.5, *[0.05] * MOST_LENGTHS):
-            plane, residuals = self.plane + length * step, self.residuals - length * change
-            there = Rounded.at(self.losses, plane, residuals, self.width)
+        for share in (0.5, *[0.05] * self.losses.most_lengths):
+            there: Rounded = along(length)
             found = -float(there.descent @ step)
             if abs(found) <= share * abs(slope):
                 break
@@ -195,54 +284,70 @@ class Rounded:
 
     def narrowed(self, fall: float) -> Rounded:
         """Where the minimiser for a smaller width would be; the same plane if that is nearer."""
-        width, step = fall * self.width, self.step(fall)
-        residuals = self.residuals - self.losses.rows @ step
-        there = Rounded.at(self.losses, self.plane + step, residuals, width)
+        width = fall * self.width
+        there: Rounded = self.losses.line(self, self.step(fall), width)(1.0)
         if there.error <= there.rounding:
             return there
         return min(there, self.rounded_to(width), key=lambda rounded: rounded.error)
 
     def rounded_to(self, width: float) -> Rounded:
         """The same plane with another width."""
-        return Rounded.at(self.losses, self.plane, self.residuals, width)
+        again: Rounded = self.losses.again(self, width)
+        return again
 
     def feasible(self) -> Feasible:
-        """The slopes, balanced over the instances within the width, and their gap."""
-        losses, near = self.losses, self.inside
-        v = losses.slopes(self.residuals, self.width)
-        if losses.bias:
-            lower, upper = losses.lower[near], losses.upper[near]
-            v[near] = moved_in_box(v[near], lower, upper, -v.sum())
-            if abs(v.sum()) > 1e-13 * np.abs(v).sum():  # too little is left in their boxes
-                v = moved_in_box(v, losses.lower, losses.upper, -v.sum())
-        return Feasible.of(losses, v, float(self.plane[-1]))
+        """A feasible v from the slopes, and its gap."""
+        found: Feasible = self.losses.feasible(self)
+        return found
 
 
 @dataclass(frozen=True)
 class Feasible:
-    """A feasible v, the plane of its weights and some b, and the gap between them."""
+    """A feasible v, the plane of its weights and some b, and the gap between them.
 
-    v: Array
-    bias: float
-    residuals: Array
+    Where the instances are elsewhere, so are v and the residuals.
+    """
+
+    plane: Array
     primal: float
     gap: float
+    v: Any = None
+    residuals: Any = None
 
     @classmethod
-    def of(cls, losses: Losses, v: Array, bias: float) -> Feasible:
+    def of(cls, losses: Losses, v: Array, plane: Array) -> Feasible:
         """The gap of a v, as a sum in which nothing cancels."""
-        plane = v @ losses.rows
-        plane[-1] = bias
         residuals, w = losses.y - losses.rows @ plane, plane[:-1]
         above = np.maximum(residuals, 0.0)
         below = above - residuals
         primal = 0.5 * float(w @ w) + float(losses.upper @ above - losses.lower @ below)
         gap = float((losses.upper - v) @ above + (v - losses.lower) @ below)
-        return cls(v, bias, residuals, primal, gap)
+        return cls(plane, primal, gap, v, residuals)
 
     def within(self, tol: float) -> bool:
         """Whether the gap is at most ``tol`` times the primal objective."""
         return self.gap <= tol * abs(self.primal)
+
+
+def search(losses: Any, warm: Any, tol: float, limit: int) -> tuple[Feasible, Rounded, int]:
+    """The best there is within so many steps: where a search from ``warm`` fails, anew from w = 0.
+
+    Returns
+    -------
+    Feasible
+        Never worse than w = 0.
+    Rounded
+        Where the steps ended.
+    int
+        Their number.
+    """
+    best, end, steps = minimise(_start(losses, warm), tol, limit, ahead=True)
+    if not best.within(tol) and steps < limit:
+        best, end, more = minimise(_start(losses, None), tol, limit - steps, ahead=False)
+        steps += more
+    if not best.within(tol):
+        best = _better(best, losses.without_weights(), tol)
+    return best, end, steps
 
 
 def minimise(
@@ -297,22 +402,46 @@ def run_newton(program: Program, options: Mapping[str, Any], warm: Any) -> Answe
     ``warm`` is where an earlier call ended.  Where the gap is not reached the status is
     ``"user_limit"``, and the answer the best one seen, which is never worse than w = 0.
     """
+    return _answer(program.structure, program.values, options, warm)
+
+
+def run_newton_on_means(program: Program, options: Mapping[str, Any], warm: Any) -> Answer:
+    r"""The same for ``inv_cal_dual``, which is that problem with every bag twice.
+
+    :math:`v = (a, -a^*)` has the bounds :math:`[0, C_p]` and :math:`[-C_p, 0]`, and the targets are
+    :math:`\tau - \epsilon` and :math:`\tau + \epsilon`.
+    """
+    known: Any = program.structure
+    values, n_bags = program.values, len(known.bag_means)
+    target, tube = values["target"], values["epsilon"]
+    box = np.broadcast_to(values["C_p"], n_bags)
+    posed = {
+        "y": np.concatenate([target - tube, target + tube]),
+        "lower": np.concatenate([np.zeros(n_bags), -box]),
+        "upper": np.concatenate([box, np.zeros(n_bags)]),
+    }
+    twice = SVMDual(np.vstack([known.bag_means, known.bag_means]), bias=True)
+    answer = _answer(twice, posed, options, warm)
+    (a, negated), (low, lowest), (top, highest) = (
+        np.split(both, 2)
+        for both in (answer.variables["v"], answer.duals["lower"], answer.duals["upper"])
+    )
+    bounds = {"a_lower": low, "a_upper": top, "a_star_lower": highest, "a_star_upper": lowest}
+    duals = {**bounds, "balance": answer.duals["balance"]}
+    return replace(answer, variables={"a": a, "a_star": -negated}, duals=duals)
+
+
+def _answer(svm: Any, values: Any, options: Mapping[str, Any], warm: Any) -> Answer:
+    """The search on a structure with these values of its parameters."""
     start = perf_counter()
-    svm: Any = program.structure
-    values = program.values
     losses = Losses(svm.rows, values["y"], values["lower"], values["upper"])
     tol = options["tol"]
     limit = options.get("max_iter", MAX_ITER)
-    best, end, steps = minimise(_start(losses, warm), tol, limit, ahead=True)
-    if not best.within(tol) and steps < limit:
-        best, end, more = minimise(_start(losses, None), tol, limit - steps, ahead=False)
-        steps += more
-    if not best.within(tol):
-        best = _better(best, _without_weights(losses), tol)
+    best, end, steps = search(losses, warm, tol, limit)
     above = np.maximum(best.residuals, 0.0)
     duals = {"lower": above - best.residuals, "upper": above}
     if svm.bias:
-        duals["balance"] = np.asarray(best.bias - svm.offset @ (best.v @ svm.centred))
+        duals["balance"] = np.asarray(best.plane[-1] - svm.offset @ (best.v @ svm.centred))
     return Answer(
         cp.OPTIMAL if best.within(tol) else cp.USER_LIMIT,
         {"v": best.v},
@@ -324,33 +453,19 @@ def run_newton(program: Program, options: Mapping[str, Any], warm: Any) -> Answe
     )
 
 
-def _start(losses: Losses, warm: Any) -> Rounded:
+def _start(losses: Any, warm: Any) -> Rounded:
     """The plane of an earlier call, or w = 0 with every instance within the width.
 
     The earlier width is too narrow for a plane that is far from the minimiser now; it is widened
     until the gap due to rounding, about its square, is a share of that due to the plane.
     """
-    plane = np.zeros(losses.rows.shape[1])
+    plane = np.zeros(losses.rank + 1)
     known = isinstance(warm, Warm) and len(warm.plane) == len(plane)
-    if known:
-        plane = warm.plane
-    elif losses.bias:
-        plane[-1] = 0.5 * (losses.y.min() + losses.y.max())
-    widest = 2.5 * float(np.abs(losses.y - plane[-1]).max()) or 1.0
+    plane = warm.plane if known else np.append(plane[:-1], losses.middle)
+    widest = 2.5 * losses.farthest(plane[-1]) or 1.0
     width = warm.width if known else widest
-    start = Rounded.at(losses, plane, losses.y - losses.rows @ plane, width)
+    start: Rounded = losses.at(plane, width)
     wanted = WIDEN * start.error
     if start.rounding >= wanted or width >= widest:
         return start
     return start.rounded_to(min(width * np.sqrt(wanted / max(start.rounding, 1e-300)), widest))
-
-
-def _without_weights(losses: Losses) -> Feasible:
-    """The v nearest to 0, and the best bias for w = 0."""
-    v = np.clip(0.0, losses.lower, losses.upper)
-    if not losses.bias:
-        return Feasible.of(losses, v, 0.0)
-    v = moved_in_box(v, losses.lower, losses.upper, -v.sum())
-    features = losses.rows[:, :-1]
-    residuals = losses.y - features @ (v @ features)
-    return Feasible.of(losses, v, best_offset(residuals, losses.lower, losses.upper))

@@ -1,0 +1,177 @@
+r"""What the other label of each instance costs at least: certificates of single labels.
+
+Let U be the best value known and :math:`V_i` the best value of all labelings in which instance i
+has the other label than in the labeling of that value.  The cost of the other label is
+:math:`(V_i - U) / U`.
+
+First the tree of branch and bound is finished with labelings kept up to a little above U, until
+the values of all that are left are listed: every label that they share is proved.  Then each label
+has a tree of its own, which bounds :math:`V_i` from below.  It begins with the multipliers of the
+root of all labelings, which hold for any part of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from propcvx.arrays import Array
+from propcvx.bounds.branch_and_bound import BagMoments, Node
+from propcvx.bounds.interval import Interval
+from propcvx.bounds.pieces import Piece
+from propcvx.bounds.swap_search import SwapSearch
+
+LEAST = 1e-6
+"""The margin that is proved of all labels first is twice the tolerance, but at least this."""
+
+MORE_NODES = 10
+"""The tree is finished with at most so many nodes more than it already has; labels that are equally
+good in many ways would make it endless."""
+
+
+@dataclass(eq=False)
+class LabelCosts:
+    """Bounds on the best value with each label forced to its opposite, while they improve.
+
+    Attributes
+    ----------
+    search : SwapSearch
+        Its interval has the best labeling known.
+    moments : BagMoments
+        Of the same problem and interval; its tree is continued.
+    margin : float
+        Labels are worked on until the other one is proved to cost so much, or exactly what it does.
+    on_label : callable
+        Called with a margin and the number of labels that need no more work for it.
+    least, most : arrays of shape (n_instances,)
+        The best value with the other label is between them; infinite where it is not allowed.
+    seconds : array of shape (n_instances,)
+        For how long each label was worked on alone.
+    """
+
+    search: SwapSearch
+    moments: BagMoments
+    margin: float
+    on_label: Callable[[float, int], None] = lambda margin, settled: None
+
+    def __post_init__(self) -> None:
+        self.interval, self.labeling = self.search.interval, np.empty(0)
+        n = self.search.problem.bags.n_instances
+        self.least, self.most, self.seconds = np.full(n, -np.inf), np.full(n, np.inf), np.zeros(n)
+        self._listed = np.full((2, n), np.inf)  # least values with -1 and with +1
+        self.moments.listed = self._list
+        self._allow()
+
+    @property
+    def costs(self) -> tuple[Array, Array]:
+        """Between which bounds the cost of each other label is, relative to the best value."""
+        least, upper = np.maximum(self.least, self.interval.lower), self.interval.upper
+        return least / upper - 1.0, np.maximum(self.most, least) / upper - 1.0
+
+    def run(self) -> None:
+        """Prove of all labels that the other one costs anything, then how much.
+
+        Labels whose other one is expected to cost most come first.
+        """
+        first = min(self._first, self.margin)
+        self._look_up()
+        self._allow()  # a bound may have allowed more since the tree was made
+        if self.interval.closed and len(self._unsettled(first)):
+            self._finish_tree()
+        for margin in (first, self.margin):
+            tried: set[tuple[int, float]] = set()
+            while left := [i for i in self._unsettled(margin) if self._side(i) not in tried]:
+                tried.add(self._side(left[0]))
+                self._work(left[0], margin)
+                self.on_label(margin, len(self.least) - len(left) + 1)
+
+    @property
+    def _first(self) -> float:
+        """The cost that is proved of all labels before more is proved of any."""
+        return max(2.0 * self.interval.tol, LEAST)
+
+    def _allow(self) -> None:
+        """Let the tree keep labelings up to the first margin and a little more."""
+        self.interval.allowance = self._first + self.interval.tol
+
+    def _side(self, i: int) -> tuple[int, float]:
+        return i, float(self.labeling[i])
+
+    def _unsettled(self, margin: float) -> list[int]:
+        """Labels whose other one is neither proved to cost that much nor exactly known."""
+        exact = self.most * (1.0 - self.interval.tol)
+        enough = np.minimum(exact, self.interval.upper * (1.0 + margin))
+        order = np.argsort(-self.most, kind="stable")
+        return [int(i) for i in order[self.least[order] < enough[order]]]
+
+    def _finish_tree(self) -> None:
+        """List all labelings up to the interval's goal, if few more nodes suffice."""
+        if self.moments.begun is None:
+            self.moments.branch()  # makes the root: the interval is closed
+        for _ in range(len(self.interval.nodes) + MORE_NODES):
+            if not self.moments.open_nodes:
+                break
+            self.moments.step()
+        if not self.moments.open_nodes:
+            self._look_up()
+            other = self._listed[np.where(self.labeling > 0.0, 0, 1), np.arange(len(self.least))]
+            least = np.minimum(other, self.interval.goal)
+            self.least = np.maximum(self.least, [self.interval.safe(one) for one in least])
+
+    def _list(self, piece: Piece, values: Array) -> None:
+        """Keep the least values of listed labelings with each label, and solve those."""
+        order = np.argsort(piece.instances)
+        labelings = piece.labelings[:, order]
+        for row, sign in enumerate((-1, 1)):
+            each = np.where(labelings == sign, values[:, None], np.inf)
+            self._listed[row] = np.minimum(self._listed[row], each.min(axis=0))
+            for best in np.unique(each.argmin(axis=0)):
+                if values[best] < self.interval.goal:
+                    self.search.plane(labelings[best].astype(float))
+
+    def _work(self, i: int, margin: float) -> None:
+        """Prove more of one label, until it is enough."""
+        outer, problem, other = self.interval, self.search.problem, -self.labeling[i]
+        start = self._root().with_label(i, other)
+        if start is None:
+            self.least[i] = np.inf
+            return
+        labels = problem.bags.labels.copy()
+        labels[i] = other
+        problem = replace(problem, bags=replace(problem.bags, labels=labels))
+        inner = Interval(
+            outer.tol,
+            outer.time_limit - outer.seconds,
+            safe=outer.safe,
+            lower=self.least[i],
+            enough=outer.upper * (1.0 + margin),
+        )
+        search = self.search.inside(problem, inner)
+        try:
+            search.descend(search.relabeled(self.search.plane(self.labeling)))
+            self.moments.inside(inner, search).branch(start)
+        finally:
+            self.least[i], self.seconds[i] = inner.lower, self.seconds[i] + inner.seconds
+            if inner.upper < outer.upper:
+                outer.offer("label costs", np.asarray(inner.labeling), inner.upper)
+            self.most[i] = min(self.most[i], inner.upper)
+            self._look_up()
+
+    def _root(self) -> Node:
+        """The node of all labelings with good multipliers."""
+        if self.moments.begun is None:
+            self.moments.begun, _ = self.moments.maximise(self.moments.root())
+        return self.moments.begun
+
+    def _look_up(self) -> None:
+        """Take over what is known of the best labeling, and of those with other labels."""
+        best = np.asarray(self.interval.labeling)
+        if len(self.labeling):
+            changed = best != self.labeling
+            self.least[changed], self.most[changed] = -np.inf, np.inf
+        self.labeling = best
+        for plane in self.search.known.values():
+            other = plane.labeling != best
+            self.most[other] = np.minimum(self.most[other], plane.value)

@@ -1,0 +1,78 @@
+"""The problem that a fitted estimator is about, as the arguments of ``certify``."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from inspect import signature
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.utils.validation import check_is_fitted
+
+from propcvx.errors import InputError
+from propcvx.estimators.alter import AlterPropSVM
+from propcvx.estimators.base import BagClassifier
+from propcvx.estimators.conv import ConvPropSVM
+from propcvx.losses import HINGE
+
+KERNEL = ("kernel", "gamma", "degree", "coef0")
+"""Parameters of the kernel, which all estimators have."""
+
+OF_PROBLEM = ("epsilon", "C_p", "loss", "bag_weights", "intercept", "start", *KERNEL)
+"""Arguments that are taken from the fit, beside C."""
+
+
+def arguments_of(function: Callable[..., Any], arguments: Mapping[str, Any]) -> dict[str, Any]:
+    """Arguments ``X, y, C, ...`` of a call ``function(fitted, X, y, ...)``.
+
+    Parameters
+    ----------
+    function : callable
+        It has the parameters X, y, C and those in ``OF_PROBLEM``.
+    arguments : mapping
+        By the names of its parameters: the fitted estimator as X, then X as y and y as C.
+
+    Raises
+    ------
+    InputError
+        If there is no certificate for the fit, it is of other data, or a parameter is given twice.
+    """
+    fitted, X, y = (arguments[name] for name in ("X", "y", "C"))
+    check_is_fitted(fitted)
+    defaults = signature(function).parameters
+    if not hasattr(y, "__len__"):
+        raise InputError(f"After a fitted estimator come X and y, got y = {y!r}.")
+    twice = [n for n in OF_PROBLEM if repr(arguments[n]) != repr(defaults[n].default)]
+    if twice:
+        raise InputError(f"{', '.join(twice)} must not be given, as the fitted estimator has it.")
+    taken = _form_of(fitted) | {name: getattr(fitted, name) for name in ("C", *KERNEL)}
+    _check_same_data(fitted, X, y)
+    return {**arguments, **taken, "X": X, "y": y, "start": fitted.labeling_}
+
+
+def _form_of(fitted: BagClassifier) -> dict[str, Any]:
+    """The constraint form of conv-pSVM, or the loss form of alter-pSVM."""
+    if isinstance(fitted, ConvPropSVM) and fitted.relaxation_.loss == "hinge":
+        return {"epsilon": fitted.epsilon, "intercept": fitted.intercept}
+    if isinstance(fitted, AlterPropSVM) and fitted.instance_loss in ("hinge", HINGE):
+        loss, weights = fitted.proportion_loss, fitted.bag_weights
+        return {"C_p": fitted.C_p, "loss": loss, "bag_weights": weights}
+    raise InputError(
+        "There are certificates for ConvPropSVM and AlterPropSVM with the hinge loss, got "
+        f"{fitted!r}."
+    )
+
+
+def _check_same_data(fitted: BagClassifier, X: Any, y: Any) -> None:
+    """Check what can be: numbers of instances and of features, and what a kernel remembers."""
+    seen, shape = (len(fitted.labeling_), fitted.n_features_in_), getattr(X, "shape", np.shape(X))
+    if shape != seen or len(y) != seen[0]:
+        raise InputError(
+            f"X and y must be those of the fit: X of shape {seen}, got {shape} and "
+            f"{len(y)} rows of y."
+        )
+    training = fitted.feature_map_.training
+    given = X.toarray() if sp.issparse(X) else np.asarray(X, dtype=np.float64)
+    if training is not None and not np.array_equal(training, given):
+        raise InputError("X must be that of the fit, got other instances.")

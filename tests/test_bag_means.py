@@ -1,0 +1,124 @@
+"""InvCal from a table of bag means, beside its fit to the instances."""
+
+import re
+import sqlite3
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from small_problems import small_problem
+
+from propcvx import BagMeans, InvCal, MeanMap, bag_target, fit_means, proportions_of
+from propcvx.errors import InputError
+
+
+def table_of(problem, order=slice(None)):
+    """The means of a problem's bags by pandas, their ids as words."""
+    rows = pd.DataFrame(problem.X).groupby(problem.y["bag"])
+    shares = pd.Series(proportions_of(problem.labels, problem.y["bag"]))
+    names = [f"bag {k:03d}" for k in range(len(shares))]
+    columns = rows.mean().to_numpy(), shares.to_numpy(), rows.size().to_numpy(), np.array(names)
+    means, proportions, sizes, ids = (column[order] for column in columns)
+    return BagMeans(means, proportions, sizes, ids.tolist())
+
+
+@pytest.mark.parametrize(
+    "parameters",
+    [
+        {},
+        {"C_p": 1e-6},
+        {"C_p": 1e3},
+        {"bag_weights": "size"},
+        {"scaled_epsilon": True, "epsilon": "sampling"},
+        {"bag_weights": np.arange(1.0, 31.0), "epsilon": np.linspace(0.0, 0.5, 30)},
+    ],
+)
+def test_the_fit_to_the_means_is_the_fit_to_the_instances(parameters):
+    problem = small_problem(0, sizes=range(1, 31), n_features=3)
+    by_rows = InvCal(**parameters).fit(problem.X, problem.y)
+    shuffled = np.random.default_rng(1).permutation(30)
+    by_means = fit_means(InvCal(**parameters), table_of(problem, shuffled))
+    if isinstance(parameters.get("bag_weights"), np.ndarray):  # in the order of the sorted ids
+        assert table_of(problem, shuffled).names != sorted(table_of(problem).names)
+    assert by_means.coef_ == pytest.approx(by_rows.coef_, rel=1e-10, abs=1e-12)
+    assert by_means.intercept_ == pytest.approx(by_rows.intercept_, rel=1e-10, abs=1e-10)
+    assert by_means.objective_ == pytest.approx(by_rows.objective_, rel=1e-10, abs=1e-12)
+    assert (by_means.predict(problem.X) == by_rows.predict(problem.X)).all()
+    assert not hasattr(by_means, "labeling_")
+    assert not hasattr(by_means, "predict_proba")
+
+
+def test_exchanged_classes_give_the_opposite_plane():
+    table = table_of(small_problem(1, sizes=[5] * 12))
+    mirrored = BagMeans(table.means, 1.0 - table.proportions, table.sizes)
+    one, other = fit_means(InvCal(), table), fit_means(InvCal(), mirrored)
+    assert (one.coef_ == -other.coef_).all()
+    assert (one.intercept_ == -other.intercept_).all()
+
+
+def test_a_bag_without_a_share_does_not_count():
+    table = table_of(small_problem(2, sizes=[4] * 10))
+    shares = [*table.proportions[:-1], None]
+    without = BagMeans(table.means[:-1], table.proportions[:-1], table.sizes[:-1])
+    known, all_bags = (
+        fit_means(InvCal(), without),
+        fit_means(InvCal(), BagMeans(table.means, shares, table.sizes)),
+    )
+    assert all_bags.coef_ == pytest.approx(known.coef_, rel=1e-12)
+
+
+def test_the_lines_of_the_page_make_the_table():
+    page = Path(__file__).resolve().parents[1] / "docs" / "large_data.md"
+    lines = dict(re.findall(r"^\| (\w+) \| `(.*)` \|$", page.read_text(), re.MULTILINE))
+    problem = small_problem(3, sizes=[6] * 8)
+    shares = proportions_of(problem.labels, problem.y["bag"])
+    rows = pd.DataFrame(problem.X, columns=["x", "z"]).assign(
+        bag=problem.y["bag"], share=pd.Series(problem.y["bag"]).map(shares)
+    )
+    own = eval(lines["pandas"], {"rows": rows})
+    tables = [BagMeans(own[["x", "z"]].to_numpy(), own["share"], own["size"], list(own.index))]
+    with sqlite3.connect(":memory:") as base:
+        rows.to_sql("rows", base, index=False)
+        ids, x, z, proportions, sizes = zip(*base.execute(lines["SQL"]), strict=True)
+    tables.append(BagMeans(np.column_stack([x, z]), proportions, sizes, ids))
+    expected = InvCal().fit(problem.X, problem.y).coef_
+    for table in tables:
+        assert fit_means(InvCal(), table).coef_ == pytest.approx(expected, rel=1e-10)
+
+
+def test_mean_map_is_not_told_by_means_and_second_moments():
+    """Two data sets with the same table and the same second moments, and two fits."""
+    x = np.array([-1.0, 1.0, -1.0, 1.0, 0.0, 0.0, 3.0, 3.0])
+    z = np.array([-np.sqrt(2), 0.0, 0.0, np.sqrt(2), -1.0, 1.0, 2.0, 4.0])
+    z[4:] = 0.0, 0.0, 3.0, 3.0
+    bags = np.repeat([0, 1], 4)
+    y = bag_target(bags, [0.25, 0.75])
+    for moment in (lambda a: a, np.square):
+        assert np.bincount(bags, moment(x)) == pytest.approx(np.bincount(bags, moment(z)))
+    fits = [MeanMap(lam=0.1).fit(column[:, None], y).coef_[0, 0] for column in (x, z)]
+    assert abs(fits[0] - fits[1]) > 1e-3
+    with pytest.raises(InputError, match="MeanMap needs the instances"):
+        fit_means(MeanMap(), BagMeans([[0.0], [1.0]], [0.25, 0.75], [4, 4]))
+
+
+@pytest.mark.parametrize(
+    ("columns", "message"),
+    [
+        (([[0.0], [1.0]], [0.5, 1.0], [3]), "sizes must be the number of instances of each"),
+        (([[0.0], [1.0]], [0.5, 1.0], [3, 0]), "whole numbers of at least 1"),
+        (([[0.0], [1.0]], [0.5], [3, 3]), "proportions must have one entry"),
+        (([[0.0], [1.0]], [0.5, 1.0], [3, 3], ["a", "a"]), "ids must name each bag once"),
+    ],
+)
+def test_a_table_that_does_not_fit_together(columns, message):
+    with pytest.raises(InputError, match=message):
+        BagMeans(*columns)
+
+
+def test_what_fit_means_refuses():
+    table = BagMeans([[0.0], [1.0]], [0.5, 1.5], [3, 3])
+    with pytest.raises(InputError, match=r"proportions must be numbers in \[0, 1\]"):
+        fit_means(InvCal(), table)
+    with pytest.raises(InputError, match="kernel must be 'linear'"):
+        fit_means(InvCal(kernel="rbf"), BagMeans([[0.0], [1.0]], [0.5, 0.7], [3, 3]))

@@ -1,0 +1,242 @@
+"""Certificates of labels: no false claim beside lists of all labelings, and exact where proved."""
+
+import numpy as np
+import piqp
+import pytest
+from sklearn.exceptions import NotFittedError
+from sklearn.metrics.pairwise import rbf_kernel
+from small_problems import small_problem
+
+from propcvx import (
+    AlterPropSVM,
+    Bags,
+    ConvPropSVM,
+    InvCal,
+    bag_target,
+    certify,
+    proportions_of,
+)
+from propcvx.bounds import branch_and_bound as branching
+from propcvx.bounds import label_costs
+from propcvx.errors import InputError, UnprovedWarning
+from propcvx.history import StopReason
+from propcvx.labelings import FeasibleLabelings
+from propcvx.losses import PROPORTION_LOSSES
+
+EXACT = 1e6
+"""A margin that no cost reaches: every cost is exact."""
+
+LOSSES = ("absolute", "squared")
+
+
+def random_case(seed, most):
+    """X, y and the arguments of ``certify``: uneven bags, known labels, duplicates, kernels."""
+    random = np.random.RandomState(seed)
+    sizes = random.permutation([2, 4, 3, 2, 1, 5])[: random.randint(1, 6)]
+    sizes = tuple(sizes[np.cumsum(sizes) <= most])
+    sizes, known = sizes if sum(sizes) > 1 else (3,), random.choice([0.0, 0.3])
+    small = small_problem(seed, sizes, random.randint(1, 5), known)
+    X = small.X.round(random.choice([0, 8, 8])) * 10.0 ** random.randint(-1, 2)
+    how = {"C": float(10.0 ** random.uniform(-2, 2)), "tol": float(random.choice([1e-4, 1e-2]))}
+    how["kernel"] = str(random.choice(["linear", "linear", "rbf"]))
+    if random.randint(3) == 0:
+        how |= {"C_p": how["C"] * random.uniform(0.0, 4.0), "loss": str(random.choice(LOSSES))}
+    else:
+        how["epsilon"] = float(random.choice([0.0, 0.4]))
+    return X, small.y, how
+
+
+def listed_values(X, y, C, tol, kernel, C_p=None, loss=None, epsilon=0.0):
+    """All allowed labelings, and the value of each from below and above, by PIQP itself."""
+    bags = Bags.from_target(y)
+    K = rbf_kernel(X, gamma=1.0 / (X.shape[1] * (X.var() or 1.0))) if kernel == "rbf" else X @ X.T
+    K = K - K.mean(axis=0) - K.mean(axis=1)[:, None] + K.mean()
+    labelings = list(FeasibleLabelings.of(bags, 1.0 if C_p is not None else epsilon).enumerate())
+    values = []
+    for labeling in labelings:
+        solver = piqp.DenseSolver()
+        solver.settings.eps_abs = solver.settings.eps_rel = 1e-11
+        box = np.minimum(0.0, labeling), np.maximum(0.0, labeling)
+        solver.setup(C * K, -labeling, x_l=box[0], x_u=box[1])
+        solver.solve()
+        duals = C * np.clip(solver.result.x, *box)
+        half, losses = 0.5 * duals @ K @ duals, np.maximum(0.0, 1.0 - labeling * (K @ duals))
+        cost = 0.0
+        if C_p is not None:
+            cost = C_p * PROPORTION_LOSSES[loss].of(bags.gaps(bags.positives_of(labeling))).sum()
+        values.append((labeling @ duals - half + cost, half + C * losses.sum() + cost))
+    return np.array(labelings), *np.array(values).T
+
+
+def true_costs(case, upper, labeling):
+    """The cost of each other label, relative to a value."""
+    labelings, below, above = listed_values(case[0], case[1], **case[2])
+    costs = [
+        [np.where(other, values, np.inf).min() / upper - 1.0 for other in (labelings != labeling).T]
+        for values in (below, above)
+    ]
+    return np.array(costs)
+
+
+def check(seed, monkeypatch, most):
+    """At a random margin, with random limits of the tree: bounds hold, proved costs are exact."""
+    case, random = random_case(seed, most), np.random.RandomState(seed)
+    monkeypatch.setattr(branching, "MOST_AT_ONCE", random.choice([1, 1000]))
+    monkeypatch.setattr(branching, "MOST_MERGED", random.choice([60, 30_000]))
+    monkeypatch.setattr(label_costs, "MORE_NODES", random.choice([0, 10]))
+    margin = float(random.choice([0.01, EXACT]))
+    kinds = random.choice(["auto", "branch_and_bound"])
+    result = certify(*case[:2], **case[2], labels=margin, kinds=kinds, time_limit=1e4)
+    below, above = true_costs(case, result.upper, result.labeling)
+    tol = case[2]["tol"]
+    assert (result.label_costs <= above + 1e-6).all()
+    assert (result.label_costs_at_most >= below - 1e-6).all()
+    settled = np.minimum(margin, (1.0 + below) * (1.0 - tol) - 1.0)
+    assert (result.label_costs >= settled - 1e-6).all()
+    assert not ((result.label_status == "proved") & (above <= tol - 1e-6)).any()
+    assert not ((result.label_status == "tied") & (below > tol + 1e-6)).any()
+
+
+@pytest.mark.parametrize("seeds", [range(8), range(8, 16)])
+def test_costs_are_those_of_all_labelings(seeds, monkeypatch):
+    for seed in seeds:
+        with monkeypatch.context() as patched:
+            check(seed, patched, 7)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("first", range(0, 500, 20))
+def test_costs_of_500_problems_are_those_of_all_labelings(first, monkeypatch):
+    for seed in range(first, first + 20):
+        with monkeypatch.context() as patched:
+            check(seed, patched, 12)
+
+
+# --- what it does not depend on, and what it begins with ----------------------------------------
+
+
+@pytest.fixture(scope="module")
+def case():
+    small = small_problem(3, (4, 3, 4), 3)
+    return small.X, small.y, small.labels
+
+
+@pytest.fixture(scope="module")
+def whole(case):
+    return certify(*case[:2], 0.5, labels=EXACT)
+
+
+def test_costs_go_with_the_rows_and_not_with_the_names_of_the_classes(case, whole):
+    X, y, labels = case
+    order = np.random.RandomState(0).permutation(len(y))
+    permuted = certify(X[order], y[order], 0.5, labels=EXACT)
+    assert np.allclose(permuted.label_costs, whole.label_costs[order], rtol=1e-9)
+    assert permuted.label_status.tolist() == whole.label_status[order].tolist()
+    shares = {bag: 1.0 - share for bag, share in proportions_of(labels, y).items()}
+    exchanged = certify(X, bag_target(y["bag"], shares), 0.5, labels=EXACT)
+    assert (exchanged.labeling == -whole.labeling).all()
+    assert np.allclose(exchanged.label_costs, whole.label_costs, rtol=1e-9)
+
+
+def test_without_labels_nothing_is_different(case, whole):
+    plain = certify(*case[:2], 0.5)
+    assert plain.upper == whole.upper
+    assert plain.label_costs is None
+
+
+def test_known_labels_and_those_that_the_bag_tells_cost_infinitely_much():
+    X = np.array([[0.0], [1.0], [3.0], [2.5], [0.5]])
+    y = bag_target([0, 0, 1, 1, 1], [1.0, 1 / 3], [0, 0, -1, 0, 0])
+    result = certify(X, y, labels=True)
+    assert np.isposinf(result.label_costs).tolist() == [True, True, True, False, False]
+    assert "4 proved" in str(result) or "5 proved" in str(result)
+
+
+def test_an_interruption_keeps_what_is_proved_and_the_work_goes_on(case, whole, monkeypatch):
+    monkeypatch.setattr(label_costs, "MORE_NODES", -100)  # each label on its own
+    work, worked = label_costs.LabelCosts._work, []
+
+    def interrupted(self, i, margin):
+        if len(worked) == 5:
+            raise KeyboardInterrupt
+        worked.append(i)
+        work(self, i, margin)
+
+    monkeypatch.setattr(label_costs.LabelCosts, "_work", interrupted)
+    part = certify(*case[:2], 0.5, labels=EXACT)
+    assert part.stop_reason is StopReason.INTERRUPTED
+    assert (part.label_costs <= whole.label_costs_at_most).all()
+    assert 0 < (part.label_seconds > 0).sum() <= 5
+    monkeypatch.setattr(label_costs.LabelCosts, "_work", work)
+    rest = certify(*case[:2], 0.5, labels=EXACT, resume=part)
+    assert rest.stop_reason is StopReason.PROVED
+    assert np.allclose(rest.label_costs, whole.label_costs, atol=2e-4)
+    assert (rest.label_seconds >= part.label_seconds).all()
+    again = certify(*case[:2], 0.5, labels=EXACT, resume=rest)
+    assert np.array_equal(again.label_seconds, rest.label_seconds)
+    with pytest.raises(InputError, match="another problem"):
+        certify(*case[:2], 0.6, resume=rest)
+
+
+def test_when_time_is_up_at_once_little_is_claimed_and_a_warning_says_so(case):
+    with pytest.warns(UnprovedWarning, match="time limit"):
+        result = certify(*case[:2], 0.5, labels=True, time_limit=1e-9)
+    assert set(result.label_status) <= {"open", "tied"}
+    assert (result.label_costs == result.lower / result.upper - 1.0).all()
+
+
+# --- after a fit --------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("model", "how"),
+    [
+        (ConvPropSVM(0.5, 0.1, kernel="rbf"), {"epsilon": 0.1, "kernel": "rbf"}),
+        (
+            AlterPropSVM(0.5, 2.0, init="random", n_init=1, random_state=0),
+            {"C_p": 2.0, "bag_weights": "size"},
+        ),
+    ],
+)
+def test_a_fit_gives_the_problem_and_a_labeling_to_begin_with(model, how):
+    small = small_problem(5, (3, 4), 3)
+    X, y, fitted = small.X, small.y, model.fit(small.X, small.y)
+    result = certify(fitted, X, y, labels=1e-3)
+    other = certify(X, y, 0.5, labels=1e-3, **how)
+    assert result.upper == pytest.approx(other.upper, rel=1e-6)
+    assert result.problem_key == other.problem_key
+    assert np.allclose(result.label_costs, other.label_costs, atol=2e-4)
+
+
+def test_a_fit_without_a_certificate_or_of_other_data_is_refused(case):
+    X, y, _ = case
+    fitted = ConvPropSVM(0.5, kernel="rbf").fit(X, y)
+    refused = {
+        "certificates for ConvPropSVM": (InvCal().fit(X, y), X, y),
+        "hinge": (AlterPropSVM(init="random", n_init=1, instance_loss="logistic").fit(X, y), X, y),
+        "got y = 1.0": (fitted, X),
+        "those of the fit": (fitted, X[:7], y[:7]),
+        "other instances": (fitted, X + 1.0, y),
+    }
+    for message, arguments in refused.items():
+        with pytest.raises(InputError, match=message):
+            certify(*arguments)
+    with pytest.raises(InputError, match="epsilon must not be given"):
+        certify(fitted, X, y, epsilon=0.1)
+    with pytest.raises(NotFittedError):
+        certify(ConvPropSVM(), X, y)
+    other = bag_target(y["bag"], 1.0 - np.array([1.0, 1.0, 1.0]))
+    with pytest.raises(InputError, match="start must be a labeling that y allows"):
+        certify(ConvPropSVM(0.5).fit(X, y), X, other)
+
+
+@pytest.mark.parametrize("labels", ["yes", -0.1, None, [True]])
+def test_labels_are_asked_for_by_a_flag_or_a_margin(labels, case):
+    with pytest.raises(InputError, match="labels must be"):
+        certify(*case[:2], labels=labels)
+
+
+@pytest.mark.parametrize("start", [[1.0, -1.0], np.zeros(11), "best"])
+def test_a_start_is_a_labeling(start, case):
+    with pytest.raises(InputError, match="start must be a labeling of -1"):
+        certify(*case[:2], start=start)

@@ -1,0 +1,69 @@
+"""The SVM step over parts beside the one in memory, for all scales of C and of the instances."""
+
+import numpy as np
+import pytest
+from test_newton import PROBLEMS, problems
+
+from propcvx.alternating.svm_step import SVMStep
+from propcvx.large.parts import Chunks, Frame, packed
+from propcvx.large.steps import Labels, PartedStep
+from propcvx.losses import HINGE, INSTANCE_LOSSES
+from propcvx.targets import bag_target
+
+
+def parted(X, labeling, loss="hinge", tol=1e-7):
+    """The step over three parts, and the labels beside them."""
+    cuts = np.array_split(np.arange(len(X)), 3)
+    parts = [(X[rows], bag_target(rows, np.full(len(rows), 0.5))) for rows in cuts]
+    centred = X - X.mean(axis=0)
+    size = np.sqrt(np.square(centred).sum() / len(X))
+    frame = Frame(len(X), X.mean(axis=0), 1.0 / (size or 1.0), 1, 1.0, False)
+    sums = np.array([np.sum(labeling > 0), np.sum(labeling < 0)], dtype=float)
+    labels = Labels([packed(labeling[rows]) for rows in cuts], sums, 0.0)
+    return PartedStep(Chunks(parts), frame, loss, tol), labels
+
+
+@pytest.mark.parametrize("name", [*PROBLEMS, "one class"])
+def test_equals_the_step_in_memory(name):
+    X, labeling = problems(np.random.default_rng(3))[name if name in PROBLEMS else "binary"]
+    labeling = labeling if name in PROBLEMS else np.ones(len(X))
+    scale = {"overlapping": 1e-6, "binary": 1e6}.get(name, 1.0)
+    for C in (1e-6, 1.0, 1e3):
+        own, box = scale * X, C / scale**2
+        step, labels = parted(own, labeling)
+        found, known = step(labels, box), SVMStep(own, "newton", 1e-7)(labeling, box)
+        assert found.status == known.status == "optimal"
+        losses = HINGE.of(labeling, own @ found.weights + found.bias).sum()
+        value = 0.5 * found.weights @ found.weights + box * losses
+        best = 0.5 * known.weights @ known.weights + box * HINGE.of(labeling, known.scores).sum()
+        assert value == pytest.approx(best, rel=2e-7)
+        assert found.scores.errors == pytest.approx(losses, rel=1e-7, abs=1e-9)
+
+
+def test_where_c_is_beyond_what_the_digits_allow_it_is_said():
+    X, labeling = problems(np.random.default_rng(3))["overlapping"]
+    step, labels = parted(X, labeling)
+    found, known = step(labels, 1e6), SVMStep(X, "newton", 1e-7)(labeling, 1e6)
+    losses = [HINGE.of(labeling, X @ one.weights + one.bias).sum() for one in (found, known)]
+    assert found.status == "optimal" or losses[0] <= 1.01 * losses[1]
+    assert found.status == "user_limit" or losses[0] == pytest.approx(losses[1], rel=1e-6)
+    assert step.parts.passes < 3000
+
+
+@pytest.mark.parametrize("loss", [name for name in INSTANCE_LOSSES if name != "hinge"])
+def test_smooth_losses_have_no_gradient_left(loss):
+    X, labeling = problems(np.random.default_rng(0))["overlapping"]
+    own = INSTANCE_LOSSES[loss]
+    for C in (1e-6, 1.0, 1e6):
+        step, labels = parted(X, labeling, loss)
+        found = step(labels, C)
+
+        def value(weights, bias, C=C):
+            return 0.5 * weights @ weights + C * own.of(labeling, X @ weights + bias).sum()
+
+        best = value(found.weights, found.bias)
+        for direction in np.random.default_rng(1).normal(size=(20, 4)):
+            for length in (1e-3, 1e-1):
+                moved = length * direction * (1 + np.abs(found.weights).max())
+                there = value(found.weights + moved[:3], found.bias + moved[3])
+                assert there >= best * (1 - 1e-12)
