@@ -9,7 +9,8 @@ from pkgutil import resolve_name
 from typing import Any
 
 HERE = Path(__file__).parent
-sys.path[:0] = [str(HERE), str(HERE / "results"), str(HERE.parent), str(HERE.parent / "tests")]
+sys.path[:0] = [str(HERE), str(HERE.parent), str(HERE.parent / "tests")]
+sys.path.append(str(HERE / "results"))
 
 import citation_entry  # noqa: E402
 import drawings  # noqa: E402

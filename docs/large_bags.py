@@ -16,7 +16,7 @@ from report_tables import CHOSEN, combinations_of, entries_of, points_of
 from propcvx.experiments.methods import PAPER, UNTUNED
 from propcvx.experiments.reproduce import Protocol, Selection, entries
 from propcvx.experiments.reproduce.entries import PLACE, PRINTED_REPETITIONS, accuracies_of
-from propcvx.experiments.reproduce.experiments import UNPRINTED
+from propcvx.experiments.reproduce.experiments import TABLE_DATA, UNPRINTED
 from propcvx.experiments.reproduce.report import rows_table
 from propcvx.plotting import Figure, svg_text
 from propcvx.text import spread_text
@@ -165,11 +165,13 @@ def untuned_table() -> str:
     every = accuracies("table-linear", "table-rbf", "better", "drawings", "untuned")["accuracy"]
     wide = every[~every.index.duplicated()].unstack("method")
     wide = wide.reindex(columns=[*PAPER, *UNTUNED]).dropna(subset=QUICK).reset_index()
-    wide["sets"] = np.where(wide["data"].isin(UNPRINTED), "credit-a, a1a", "sets of the tables")
+    parts = [wide["data"].isin(SETS), wide["data"].isin(UNPRINTED)]
+    wide["part"] = np.select(parts, [0, 2], 1)
     rows = []
-    for (kernel, sets, size), group in wide.groupby(["kernel", "sets", "bag_size"], sort=False):
+    for (kernel, _, size), group in wide.groupby(["kernel", "part", "bag_size"]):
         means = group[[*PAPER, *UNTUNED]].mean(skipna=False)
-        row = {"sets": f"{sets}, {kernel}", "bags of": size, "drawings": len(group)}
+        sets = ", ".join(name for name in (*TABLE_DATA, *UNPRINTED) if name in set(group["data"]))
+        row = {"kernel": kernel, "sets": sets, "bags of": size, "drawings": len(group)}
         for method in PAPER:
             row[method] = _known(means[method])
             row[f"{method} untuned"] = _known(means[f"untuned {method}"])

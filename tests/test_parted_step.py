@@ -28,7 +28,7 @@ def test_equals_the_step_in_memory(name):
     X, labeling = problems(np.random.default_rng(3))[name if name in PROBLEMS else "binary"]
     labeling = labeling if name in PROBLEMS else np.ones(len(X))
     scale = {"overlapping": 1e-6, "binary": 1e6}.get(name, 1.0)
-    for C in (1e-6, 1.0, 1e3):
+    for C in (1e-6, 1.0, 1e3, 1e6):
         own, box = scale * X, C / scale**2
         step, labels = parted(own, labeling)
         found, known = step(labels, box), SVMStep(own, "newton", 1e-7)(labeling, box)
@@ -37,17 +37,8 @@ def test_equals_the_step_in_memory(name):
         value = 0.5 * found.weights @ found.weights + box * losses
         best = 0.5 * known.weights @ known.weights + box * HINGE.of(labeling, known.scores).sum()
         assert value == pytest.approx(best, rel=2e-7)
+        assert name == "wide" or step.parts.passes < 1500  # more features than instances
         assert found.scores.errors == pytest.approx(losses, rel=1e-7, abs=1e-9)
-
-
-def test_where_c_is_beyond_what_the_digits_allow_it_is_said():
-    X, labeling = problems(np.random.default_rng(3))["overlapping"]
-    step, labels = parted(X, labeling)
-    found, known = step(labels, 1e6), SVMStep(X, "newton", 1e-7)(labeling, 1e6)
-    losses = [HINGE.of(labeling, X @ one.weights + one.bias).sum() for one in (found, known)]
-    assert found.status == "optimal" or losses[0] <= 1.01 * losses[1]
-    assert found.status == "user_limit" or losses[0] == pytest.approx(losses[1], rel=1e-6)
-    assert step.parts.passes < 3000
 
 
 @pytest.mark.parametrize("loss", [name for name in INSTANCE_LOSSES if name != "hinge"])

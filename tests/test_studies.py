@@ -6,6 +6,7 @@ import label_costs
 import numpy as np
 import pandas as pd
 import pytest
+import real_bags
 import roundings
 import search
 import signs
@@ -60,7 +61,7 @@ def test_gaussians_overlap_as_much_as_they_say(name):
 
 FIRST_MEASURED = {
     **{"draws": "method", "roundings": "cuts", "search": "method"},
-    **{"crossing": "bags", "groups": "group", "label_costs": "status"},
+    **{"crossing": "bags", "groups": "group", "label_costs": "status", "real_bags": "group"},
     **{"signs": "sign", "starts": "start", "truth": "proved"},
 }
 
@@ -282,3 +283,36 @@ def test_the_sign_by_labels_is_right_on_most_training_instances(fold):
         assert np.array_equal(by_labels, by_bags) or np.array_equal(by_labels, -by_bags)
         assert np.mean(by_labels == train.labels) >= 0.5
         assert np.mean(turned == train.labels) <= 0.5
+
+
+# Real bags
+
+
+def test_a_row_of_real_bags_counts_a_group_of_the_bags_held_out(monkeypatch):
+    X, labels = study.gaussians(0.1)
+    sample = Sample.in_bags(X, labels, random_bags(labels, 25, 0))
+    above = X[:, 1] > 0.0
+    monkeypatch.setattr(real_bags, "loaded", lambda data: (sample, {"above": above}))
+    cells = [{"draw": 0, "fold": k, "data": "x", "method": "all labels"} for k in range(5)]
+    rows = pd.DataFrame({**cell, **row} for cell in cells for row in real_bags.measure(**cell))
+    sums = rows.groupby("group")[["instances", "right", "positive"]].sum()
+    assert sums.loc["everybody", ["instances", "positive"]].tolist() == [500, (labels > 0).sum()]
+    assert sums.loc["above", ["instances", "positive"]].tolist() == [
+        above.sum(),
+        (labels[above] > 0).sum(),
+    ]
+    assert 0.85 < sums.loc["everybody", "right"] / 500 < 0.95
+    assert len(real_bags.complete_draws(rows)) == 10
+    assert real_bags.complete_draws(rows[rows["fold"] < 4]).empty
+
+
+def test_the_page_of_real_bags_has_what_its_rows_say():
+    rows = pd.read_csv(study.HERE / "real_bags.csv")
+    tables = real_bags.pages()
+    of = rows[(rows["data"] == "trump-2016") & (rows["method"] == "InvCal")]
+    everybody = of[of["group"] == "everybody"]
+    accuracy = 100.0 * everybody["right"].sum() / everybody["instances"].sum()
+    assert f"| InvCal | {accuracy:.1f} (" in tables["real_bags_accuracies"]
+    black = of[of["group"] == "Black"][["instances", "positive", "predicted"]].sum()
+    truth = 100.0 * black["positive"] / black["instances"]
+    assert f"| Black | {black['instances'] // 3:,} | {truth:.0f} |" in tables["real_bags_groups"]

@@ -130,7 +130,7 @@ def group_shares(rows):
     shares = of.groupby(level=[0, 1], sort=False).mean()
     return {
         "truth": shares.loc["InvCal"]["positive"],
-        **{method: shares.loc[method]["predicted"] for method in rows["method"].unique()},
+        **{method: shares.loc[method]["predicted"] for method in shares.index.unique("method")},
     }
 
 

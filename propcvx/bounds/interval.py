@@ -192,7 +192,7 @@ class CertifiedInterval(Bounds):
     label_seconds : array of shape (n_instances,), optional
         For how long each label was worked on, beside the work for all of them.
     problem_key : str
-        Tells problems apart, see ``resume`` of :func:`propcvx.certify`.
+        Tells problems apart, see ``resume`` of :func:`propcvx.estimators.certify`.
     """
 
     proved_optimal: bool

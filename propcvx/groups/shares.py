@@ -109,10 +109,11 @@ def group_shares(
         Level of the interval, in (0, 1).
     delta : float, optional
         For the certified range: labelings count whose value is at most :math:`1 + \delta` times
-        the best one's, by the problem of :func:`propcvx.certify`.  It is a bound: no such labeling
-        has a share outside, and there may be none with the shares at its ends.
+        the best one's, by the problem of :func:`propcvx.estimators.certify`.  It is a bound: no
+        such labeling has a share outside, and there may be none with the shares at its ends.
     certify_options : dict, optional
-        Arguments of :func:`propcvx.certify` for it, such as ``{"C": 0.1, "time_limit": 60.0}``.
+        Arguments of :func:`propcvx.estimators.certify` for it, such as
+        ``{"C": 0.1, "time_limit": 60.0}``.
     random_state : int, RandomState or None
         Of the resamples.
     n_jobs : int or None

@@ -25,7 +25,7 @@ from propcvx.arrays import Array
 from propcvx.large.parts import Frame, Kept, Parts, summed, unpacked
 from propcvx.losses import INSTANCE_LOSSES
 from propcvx.solvers.specialised.logistic import minimise_smooth
-from propcvx.solvers.specialised.newton import Feasible, Losses, Rounded, Warm, search
+from propcvx.solvers.specialised.newton import MAX_ITER, Feasible, Losses, Rounded, Warm, search
 
 BINS = 4096
 """Intervals in which residuals are counted about the best bias."""
@@ -36,8 +36,8 @@ FEW = 2000
 MOST_ZOOMS, WIDER = 12, 16.0
 """How often the intervals are made narrower, or wider by this factor."""
 
-MOST_STEPS = 100
-"""Newton steps of one SVM: more do not help, as residuals are computed anew in every pass."""
+MOST_STEPS = 40
+"""After so many steps residuals are computed from the plane itself."""
 
 EPS = np.finfo(float).eps
 
@@ -103,11 +103,22 @@ class Question:
             yield Losses(rows, y, np.minimum(box, 0.0), np.maximum(box, 0.0))
 
 
-def _at(part: Any, bits: Any, question: Question, plane: Array, width: float) -> Any:
+def _residuals(losses: Losses, steps: Array) -> Array:
+    """Residuals after the steps that have led to a plane, one after the other.
+
+    As in memory, where residuals are kept, rounding errors are those of the last, small steps.
+    """
+    residuals = losses.y.copy()
+    for change in (losses.rows @ steps.T).T:
+        residuals -= change
+    return residuals
+
+
+def _at(part: Any, bits: Any, question: Question, steps: Array, width: float) -> Any:
     """What :meth:`Losses.at` and :meth:`Losses.curvature` need."""
     total: Any = None
     for losses in question.losses(part, bits):
-        residuals = losses.y - losses.rows @ plane
+        residuals = _residuals(losses, steps)
         near = np.flatnonzero(np.abs(residuals) < width / 2)
         sums = *losses.sums(residuals, width, near), *losses.products(residuals, near)
         total = sums if total is None else tuple(map(add, total, sums))
@@ -119,10 +130,10 @@ def _gap(
 ) -> Any:
     """The gap between a balanced v and the plane of its weights, and the losses there."""
     gap = loss = 0.0
-    old, width = here
+    steps, width = here
     up, some, rest = balance
     for losses in question.losses(part, bits):
-        residuals = losses.y - losses.rows @ old
+        residuals = _residuals(losses, steps)
         v, end = losses.slopes(residuals, width), losses.upper if up else losses.lower
         v += np.where(np.abs(residuals) < width / 2, some, 0.0) * (end - v)
         v += rest * (end - v)
@@ -211,7 +222,6 @@ class PartedLosses:
     labels: Labels
 
     bias = True
-    most_lengths = 10
 
     @property
     def rank(self) -> int:
@@ -245,26 +255,28 @@ class PartedLosses:
         """Sums over the parts: a pass."""
         return summed(self.parts, function, self.labels.kept, self.question, *arguments)
 
-    def at(self, plane: Array, width: float) -> Rounded:
-        """A pass for the sums of the rounded losses."""
-        loss, rounding, pull, *curvature = self.ask(_at, plane, width)
-        return Rounded.of(self, plane, width, loss, rounding, pull, tuple(curvature))
+    def at(self, plane: Array, width: float, steps: Array | None = None) -> Rounded:
+        """A pass for the sums of the rounded losses, at a plane that steps have led to."""
+        steps = plane[None] if steps is None or len(steps) > MOST_STEPS else steps
+        loss, rounding, pull, *curvature = self.ask(_at, steps, width)
+        return Rounded.of(self, plane, width, loss, rounding, pull, (steps, tuple(curvature)))
 
     def again(self, here: Rounded, width: float) -> Rounded:
         """The same plane with another width."""
-        return self.at(here.plane, width)
+        return self.at(here.plane, width, here.state[0])
 
     def line(self, here: Rounded, step: Array, width: float) -> Callable[[float], Rounded]:
         """What is found with a width after any length of a step."""
-        return lambda length: self.at(here.plane + length * step, width)
+        plane, steps = here.plane, here.state[0]
+        return lambda t: self.at(plane + t * step, width, np.vstack([steps, t * step]))
 
     def curvature(self, here: Rounded) -> Any:
         """It came with the other sums."""
-        return here.state
+        return here.state[1]
 
     def feasible(self, here: Rounded) -> Feasible:
         """The slopes, balanced over the instances within the width, and their gap: a pass."""
-        (products, pull), w = here.state, np.append(here.plane[:-1], 0.0)
+        (steps, (products, pull)), w = here.state, np.append(here.plane[:-1], 0.0)
         plane = here.descent + w  # the last entry is the sum of the slopes
         up, short = plane[-1] < 0.0, abs(plane[-1])
         room = 0.5 * products[:, -1] + (-1.0 if up else 1.0) * pull / here.width
@@ -277,7 +289,7 @@ class PartedLosses:
             rest = min(1.0, plane[-1] / -room[-1]) if room[-1] else 0.0
             plane = plane + rest * room
         plane[-1] = here.plane[-1]
-        gap, loss = self.ask(_gap, (here.plane, here.width), (up, some, rest), plane)
+        gap, loss = self.ask(_gap, (steps, here.width), (up, some, rest), plane)
         return Feasible(plane, loss + 0.5 * float(plane[:-1] @ plane[:-1]), gap)
 
     def without_weights(self) -> Feasible:
@@ -350,7 +362,7 @@ class PartedStep:
     def _hinge(self, losses: PartedLosses, after: Separator | None) -> tuple[Any, ...]:
         """By the smoothed Newton method; few instances from the beginning, as in memory."""
         warm = after.warm if after is not None and self.frame.n > MOST else None
-        best, end, _ = search(losses, warm, self.tol, MOST_STEPS)
+        best, end, _ = search(losses, warm, self.tol, MAX_ITER)
         w, direction, (value, offset) = best.plane[:-1], None, losses.best_bias(best.plane)
         gap = best.gap / (abs(best.primal) or 1.0) * abs(best.primal - best.gap)
         zero, offset_of_zero = losses.of_zero

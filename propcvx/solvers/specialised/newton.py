@@ -21,7 +21,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from time import perf_counter
-from typing import Any, ClassVar
+from typing import Any
 
 import cvxpy as cp
 import numpy as np
@@ -67,7 +67,7 @@ class Losses:
 
     The same sums of instances that are elsewhere do as well: what the search asks of this class is
     ``at``, ``again``, ``line``, ``curvature``, ``feasible``, ``without_weights``, ``mean_jump``,
-    ``middle``, ``farthest`` and ``most_lengths``.
+    ``middle`` and ``farthest``.
 
     Attributes
     ----------
@@ -80,8 +80,6 @@ class Losses:
     y: Array
     lower: Array
     upper: Array
-
-    most_lengths: ClassVar[int] = MOST_LENGTHS
 
     @property
     def rank(self) -> int:
@@ -264,7 +262,7 @@ class Rounded:
         """
         slope, along = -float(self.descent @ step), self.losses.line(self, step, self.width)
         low, low_slope, high, high_slope, length = 0.0, slope, np.inf, np.inf, 1.0
-        for share in (0.5, *[0.05] * self.losses.most_lengths):
+        for share in (0.5, *[0.05] * MOST_LENGTHS):
             there: Rounded = along(length)
             found = -float(there.descent @ step)
             if abs(found) <= share * abs(slope):
