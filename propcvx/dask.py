@@ -1,8 +1,8 @@
 """AlterPropSVM, InvCal and MeanMap on Dask collections, in the manner of LightGBM's estimators.
 
 The partitions stay with the workers of a ``dask.distributed`` cluster, and so do the labels.  What
-travels are sums over partitions, as in :func:`propcvx.fit_chunks`, whose code this is.  It needs
-the extra ``propcvx[dask]``.
+travels are sums over partitions, as in :func:`propcvx.large.fit_chunks`, whose code this is.  It
+needs the extra ``propcvx[dask]``.
 """
 
 from __future__ import annotations
@@ -23,7 +23,8 @@ from propcvx.large.parts import Kept, OnPart
 from propcvx.targets import bag_target, known_labels
 
 try:
-    from distributed import Client, default_client
+    import distributed
+    from distributed import Client
 except ImportError as error:
     raise InputError(
         f"propcvx.dask needs dask.distributed: pip install 'propcvx[dask]' ({error})."
@@ -32,7 +33,7 @@ except ImportError as error:
 
 @dataclass
 class Partitions:
-    """Parts that stay on a cluster, see :class:`propcvx.large.parts.Parts`.
+    """Parts that stay on a cluster, see ``propcvx.large.parts.Parts``.
 
     Attributes
     ----------
@@ -51,11 +52,11 @@ class Partitions:
     received: int = 0
 
     def each(self, function: OnPart, kept: Kept | None, *arguments: Any) -> list[Any]:
-        """See :class:`propcvx.large.parts.Parts`."""
+        """See ``propcvx.large.parts.Parts``."""
         return self._gathered(self._sent(function, kept, arguments))
 
     def keep(self, function: OnPart, kept: Kept | None, *arguments: Any) -> tuple[Kept, list[Any]]:
-        """See :class:`propcvx.large.parts.Parts`."""
+        """See ``propcvx.large.parts.Parts``."""
         pairs = self._sent(function, kept, arguments)
         stay, travel = (
             [self.client.submit(itemgetter(half), pair, pure=False) for pair in pairs]
@@ -130,10 +131,10 @@ class _OnCluster:
         Raises
         ------
         InputError
-            As :func:`propcvx.fit_chunks` does; if the partitions differ; if there are no workers,
-            or some with other versions of Python, NumPy or propcvx.
+            As :func:`propcvx.large.fit_chunks` does; if the partitions differ; if there are no
+            workers, or some with other versions of Python, NumPy or propcvx.
         """
-        client = self.client or default_client()
+        client = self.client or distributed.default_client()
         _check_workers(client)
         blocks, frames = _delayed(features), _delayed(bags)
         if len(blocks) != len(frames):

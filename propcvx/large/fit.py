@@ -40,7 +40,7 @@ def fit_chunks(estimator: BagClassifier, chunks: Any, *, progress: bool = False)
     chunks : iterable, or function without arguments that returns an iterator
         Of ``(X, y)`` or ``(X, y, sample_weight)``, where y is made by :func:`propcvx.bag_target`
         and holds whole bags.  It must be possible to iterate again, over the same chunks.
-        :func:`propcvx.parquet_chunks` reads them from Parquet files.
+        :func:`propcvx.large.parquet_chunks` reads them from Parquet files.
     progress : bool
         Whether to show a bar for every pass.
 

@@ -44,7 +44,7 @@ def parquet_chunks(
     -------
     function
         Without arguments, returns an iterator over ``(X, y)`` or ``(X, y, sample_weight)``: what
-        :func:`propcvx.fit_chunks` takes.
+        :func:`propcvx.large.fit_chunks` takes.
     """
     try:
         import pyarrow as pa
