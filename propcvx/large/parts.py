@@ -51,10 +51,14 @@ class Parts(Protocol):
         """The same where it returns a pair, whose first half is kept beside the part."""
 
 
+def added(tuples: Iterable[tuple[Any, ...]]) -> Any:
+    """The sums of the first entries, of the second ones, and so on, in their order."""
+    return reduce(lambda sums, more: tuple(map(add, sums, more)), tuples)
+
+
 def summed(parts: Parts, function: OnPart, kept: Kept | None, *arguments: Any) -> Any:
-    """The sums over the parts, in their order, of tuples of numbers and arrays."""
-    each = parts.each(function, kept, *arguments)
-    return tuple(reduce(add, column) for column in zip(*each, strict=True))
+    """The sums over the parts of tuples of numbers and arrays."""
+    return added(parts.each(function, kept, *arguments))
 
 
 @dataclass
