@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from functools import reduce
 from operator import add
@@ -104,6 +105,7 @@ class Chunks:
         """Read the parts once more, and check that they are those of the first pass."""
         self.passes += 1
         read = self.source() if callable(self.source) else self.source
+        read = read_ahead(iter(read))
         shown = tqdm(read, f"pass {self.passes}", disable=not self.progress, leave=False)
         sizes: list[int] = []
         for chunk in shown:
@@ -120,6 +122,16 @@ class Chunks:
                 f"{len(self.sizes)} with {some_of(self.sizes)}. Pass a list, or a function that "
                 "returns a new iterator over the same chunks."
             )
+
+
+def read_ahead(items: Iterator[Any]) -> Iterator[Any]:
+    """The same items; a thread reads the next one while the caller works on the one before."""
+    end = object()
+    with ThreadPoolExecutor(1) as thread:
+        coming = thread.submit(next, items, end)
+        while (item := coming.result()) is not end:
+            coming = thread.submit(next, items, end)
+            yield item
 
 
 def _size_of(chunk: Any, number: int) -> int:
@@ -172,6 +184,12 @@ def checked(part: Any) -> tuple[Any, Bags, Any]:
     return X, bags, _get_feature_names(part[0])
 
 
+def extremes(part: Any, kept: Any) -> Array:
+    """The smallest and the largest value of each column."""
+    X = rows_of(part)
+    return np.array([X.min(axis=0), X.max(axis=0)])
+
+
 def bags_of(y: NDArray[np.void]) -> Bags:
     """The bags of a part; those that are cut are told by ``whole``."""
     with catch_warnings():
@@ -200,14 +218,13 @@ def survey(part: Any, kept: Any) -> dict[str, Any]:
     given = weight_of(part)
     weights = np.ones(len(X)) if given is None else np.asarray(given, dtype=np.float64)
     apart = replace(bags, weights=None if given is None else weights).with_known_apart()
-    shared, mean = bags.with_share, X.mean(axis=0)
+    shared, mean = bags.with_share, np.full(len(X), 1.0 / len(X)) @ X
     centred = X - mean
     positives = float(bags.proportions[shared] @ bags.sizes[shared])
     return {
         "bags": bags.names(bags.codes),
         "columns": (X.shape[1], None if columns is None else list(columns)),
         "moments": Moments(float(len(X)), mean, float(np.vdot(centred, centred))),
-        "ranges": np.array([X.min(axis=0), X.max(axis=0)]),
         "majority": 2.0 * positives - float(bags.sizes[shared].sum()),
         "weights": (weights.sum(), weights.min(), weights.max()),
         "names": apart.names(apart.codes),
@@ -282,8 +299,6 @@ class Summary:
     frame : Frame
     names : list of str or None
         The columns.
-    ranges : array of shape (2, n_features)
-        Smallest and largest values.
     means : array of shape (n_rows, n_features)
         The table for methods that see only the means of bags.
     bags : CountedBags
@@ -292,7 +307,6 @@ class Summary:
 
     frame: Frame
     names: Any
-    ranges: Array
     means: Array
     bags: CountedBags
 
@@ -316,11 +330,9 @@ class Summary:
         size = np.sqrt(moments.squares / moments.n)
         unit = 1.0 / size if size > 0.0 else 1.0
         sign = -1 if sum(one["majority"] for one in found) > 0.0 else 1
-        lows, highs = np.array([one["ranges"] for one in found]).transpose(1, 0, 2)
         return cls(
             Frame(int(moments.n), moments.mean, unit, sign, mean_weight, weighted),
             found[0]["columns"][1],
-            np.array([lows.min(axis=0), highs.max(axis=0)]),
             np.vstack([one["means"] for one in found]),
             replace(bags, mean_weight=mean_weight),
         )
