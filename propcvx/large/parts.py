@@ -30,7 +30,6 @@ from propcvx.bags import Bags
 from propcvx.checks import as_vector
 from propcvx.class_targets import is_class_target
 from propcvx.errors import CutBagWarning, InputError
-from propcvx.ordering import SHARE_UNIT
 from propcvx.targets import is_bag_target, some_of
 
 BLOCK = 4096
@@ -274,9 +273,8 @@ class Frame:
     def bags_of(self, part: Any) -> Bags:
         """The bags of a part."""
         weights = self.relative_weights(part) if self.weighted else None
-        bags = bags_of(part[1])
-        shares = np.rint(bags.proportions / SHARE_UNIT) * SHARE_UNIT
-        bags = replace(bags, proportions=shares, mean_weight=self.mean_weight, weights=weights)
+        bags = replace(bags_of(part[1]), mean_weight=self.mean_weight, weights=weights)
+        bags = bags.with_rounded_shares()
         return bags if self.sign > 0 else bags.swapped()
 
     def blocks(self, part: Any) -> Iterator[tuple[slice, Array]]:
