@@ -80,6 +80,7 @@ nb_execution_cache_path = str(HERE.parent / "build/jupyter_cache")
 nb_execution_timeout = 300
 nb_execution_raise_on_error = True
 nb_execution_show_tb = True
+nb_ipywidgets_js = {}  # they are on another host, and sliders without a kernel change nothing
 notebooks = sorted((HERE / "notebooks").glob("*.ipynb"))
 
 

@@ -53,8 +53,6 @@ def for_students(notebook: dict[str, Any]) -> dict[str, Any]:
         text = stub(source(cells[solved]), source(cells[checked]))
         cells[solved] |= {"source": text, "metadata": {}}
     for cell in cells:
-        if SOLUTION in tags(cell):  # one without a check
-            cell |= {"source": "# Your program.", "metadata": {}}
         cell["source"] = source(cell).replace(
             "Solutions are folded in the cell under each exercise.",
             "Write each answer into the cell under its exercise, and run the cell after it.",

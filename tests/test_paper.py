@@ -7,14 +7,14 @@ import numpy as np
 import paper
 import pytest
 from paper.means import figure_1
-from paper.own_relaxation import LargestSingularValue, own_relaxation
-from paper.pages import parts_of
+from paper.pages import is_class_of, parts_of
 from paper_equations import PARTS, source
-from small_problems import small_problem
+from small_problems import best_value, small_problem
 
 from propcvx import AlterPropSVM, ConvPropSVM, CuttingPlanes, bag_target
 from propcvx.datasets import BaggedData
 from propcvx.experiments.laboratory import compare_relaxations
+from propcvx.labelings import FeasibleLabelings
 
 RESULTS = dict(paper.all_results())
 
@@ -83,18 +83,28 @@ def test_agreement_is_not_for_free():
 
 @pytest.mark.parametrize("tol", [1e-1, 1e-3, 1e-8])
 @pytest.mark.parametrize("solver", ["clarabel", "scs"])
-def test_the_bound_of_the_template_holds_at_any_accuracy(solver, tol):
-    one = RESULTS["own_relaxation"]
+@pytest.mark.parametrize("name", taking("tol"))
+def test_the_bound_of_a_relaxation_holds_at_any_accuracy(name, solver, tol):
+    one = RESULTS[name]
     for seed in range(3):
-        assert one.holds(*own_relaxation(seed=seed, solver=solver, tol=tol))
+        assert one.holds(*one.function(seed=seed, solver=solver, tol=tol))
 
 
-def test_the_template_is_compared_with_the_package():
+def relaxations():
+    """The classes of relaxations beside the functions."""
+    modules = dict.fromkeys(inspect.getmodule(one.function) for one in RESULTS.values())
+    parts = [(module, part) for module in modules for part in vars(module).values()]
+    return [part for module, part in parts if is_class_of(module, part) and hasattr(part, "relax")]
+
+
+@pytest.mark.parametrize("relaxation", relaxations())
+def test_a_relaxation_is_compared_with_those_of_the_package(relaxation):
     small = small_problem(0)
-    rows = compare_relaxations(small.X, small.y, C=1.0, kinds=[LargestSingularValue(), "lifted"])
-    lower = {row["kind"]: row["lower"] for row in rows}
-    assert 0.0 < lower["LargestSingularValue"] <= lower["lifted"] * (1.0 + 1e-6)
-    assert ConvPropSVM(relaxation=LargestSingularValue()).fit(small.X, small.y).bounds_.lower > 0.0
+    best = best_value(small.X, FeasibleLabelings.of(small.bags, 0.0), 1.0)
+    rows = compare_relaxations(small.X, small.y, kinds=[relaxation()], intercept="none")
+    assert rows[-1]["kind"] == relaxation.__name__
+    assert 0.0 < rows[-1]["lower"] <= best * (1.0 + 1e-9)
+    assert ConvPropSVM(relaxation=relaxation()).fit(small.X, small.y).bounds_.lower > 0.0
 
 
 # --- on the paper's own data ---------------------------------------------------------------------

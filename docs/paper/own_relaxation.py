@@ -1,4 +1,4 @@
-"""A template: copy this file, write your relaxation in place of ``LargestSingularValue``."""
+"""A template: the section "A relaxation" of docs/extending.md says how to begin with a copy."""
 
 import cvxpy as cp
 import numpy as np
@@ -53,7 +53,8 @@ def own_relaxation(C=1.0, seed=0, solver="clarabel", tol=1e-6):
 
     Reference
     ---------
-    The bound of the largest eigenvalue; Section 5.1 of the paper for what it relaxes.
+    The bound of the largest eigenvalue; Section 5.1 of the paper for what it relaxes.  This page's
+    file is a template: :doc:`/extending` says how to begin with a copy of it.
 
     Example
     -------
