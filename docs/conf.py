@@ -16,6 +16,7 @@ import citation_entry  # noqa: E402
 import drawings  # noqa: E402
 import in_browser  # noqa: E402
 import large_bags  # noqa: E402
+import large_data  # noqa: E402
 import mistake_table  # noqa: E402
 import open_choices  # noqa: E402
 import paper_equations  # noqa: E402
@@ -62,6 +63,7 @@ myst_substitutions = {
     **open_choices.pages(),
     **drawings.pages(),
     **large_bags.pages(),
+    **large_data.pages(),
     **real_bags.pages(),
 }
 

@@ -5,8 +5,8 @@ first.  Each row is measured in a process of its own.  "disk" drops the files fr
 memory before every pass, so that they are read from the disk.
 """
 
+import json
 import os
-import resource
 import subprocess
 import sys
 from pathlib import Path
@@ -16,6 +16,7 @@ import numpy as np
 import pandas as pd
 
 from propcvx import AlterPropSVM, InvCal, MeanMap, MethodStart, bag_target, fit_chunks
+from propcvx.text import markdown_table
 
 HERE = Path(__file__).parent
 ROWS, FEATURES, BAG = 100_000, 20, 1_000
@@ -65,6 +66,8 @@ def chunks(folder: Path, million: int, where: str) -> object:
 
 def measure(folder: Path, what: str, million: int, where: str) -> dict[str, object]:
     """One row of the table."""
+    import resource  # not on Windows
+
     passes = []
 
     def counted() -> object:
@@ -84,13 +87,48 @@ def measure(folder: Path, what: str, million: int, where: str) -> dict[str, obje
     return row | {"seconds": seconds, "processor": work, "peak_mb": peak}
 
 
+def table() -> str:
+    """What was measured, with the time of a pass beside that of reading alone."""
+    rows = pd.read_csv(HERE / "large_data.csv")
+    rows["per pass"] = rows["seconds"] / rows["passes"]
+    reading = rows[rows["what"] == "reading"].set_index(["million", "where"])["per pass"]
+    return markdown_table(
+        ["", "rows", "files in", "passes", "seconds", "a pass / reading", "processor", "memory"],
+        (
+            [
+                row.what,
+                f"$10^{{{6 + int(np.log10(row.million))}}}$",
+                row.where,
+                str(row.passes),
+                f"{row.seconds:.1f}",
+                f"{row.seconds / row.passes / reading[row.million, row.where]:.2f}",
+                f"{row.processor:.1f}",
+                f"{row.peak_mb / 1024:.2f} GB",
+            ]
+            for row in rows.itertuples()
+        ),
+    )
+
+
+def pages() -> dict[str, str]:
+    """What the page on large data shows."""
+    return {"large_data": table()}
+
+
+def measured(folder: Path, case: tuple[str, int, str]) -> dict[str, object]:
+    """The row of a case, from a process of its own."""
+    command = [sys.executable, __file__, folder, *map(str, case)]
+    return json.loads(subprocess.run(command, check=True, capture_output=True).stdout)
+
+
 if __name__ == "__main__":
     folder = Path(sys.argv[1])
     if len(sys.argv) > 2:
         what, million, where = sys.argv[2:]
-        print(pd.DataFrame([measure(folder, what, int(million), where)]).to_json(orient="records"))
+        print(json.dumps(measure(folder, what, int(million), where)))
     else:
-        for number in range(1000):
+        for number in range(max(million for _, million, _ in CASES) * 1_000_000 // ROWS):
             make(folder, number)
-        for case in CASES:
-            subprocess.run([sys.executable, __file__, folder, *map(str, case)], check=True)
+        rows = [measured(folder, case) for case in CASES]
+        pd.DataFrame(rows).to_csv(HERE / "large_data.csv", index=False, float_format="%.6g")
+        print(table())

@@ -21,8 +21,8 @@ from propcvx.kernels import FeatureMap, Kernel
 from propcvx.large.parts import Frame, Parts, Summary, added, summed
 from propcvx.solvers import Solution
 from propcvx.solvers.specialised.logistic import (
-    LOG_PARTITION,
     Sums,
+    log_partition,
     minimise_sums,
     smooth_sums,
 )
@@ -136,7 +136,7 @@ def _partition(part: Any, kept: Any, frame: Frame, plane: Array) -> Sums:
     weights = frame.relative_weights(part)
     weights = np.where(np.isnan(part[1]["proportion"]) & (part[1]["label"] == 0), 0.0, weights)
     return added(
-        smooth_sums(rows, weights[block], LOG_PARTITION, plane)
+        smooth_sums(rows, weights[block], log_partition, plane)
         for block, rows in frame.blocks(part)
     )
 

@@ -23,7 +23,7 @@ from propcvx.alternating.svm_step import MOST, best_losses
 from propcvx.arrays import Array
 from propcvx.large.parts import Frame, Kept, Parts, added, summed, unpacked
 from propcvx.losses import INSTANCE_LOSSES
-from propcvx.solvers.specialised.logistic import Smooth, Sums, minimise_sums, smooth_sums
+from propcvx.solvers.specialised.logistic import Sums, minimise_sums, smooth_sums
 from propcvx.solvers.specialised.newton import MAX_ITER, Feasible, Losses, Rounded, Warm, search
 
 BINS = 4096
@@ -172,28 +172,22 @@ def _direction(losses: Losses) -> tuple[Array]:
 
 def _smooth(losses: Losses, name: str, plane: Array) -> Sums:
     """Sum of the losses, and its derivatives."""
-    return smooth_sums(losses.y[:, None] * losses.rows, losses.jump, SMOOTH[name], plane)
+    of, derivatives = INSTANCE_LOSSES[name].of_margins, SMOOTH[name]
+    signed = losses.y[:, None] * losses.rows
+    return smooth_sums(signed, losses.jump, lambda m: (of(m), *derivatives(m)), plane)
 
 
-SMOOTH: Mapping[str, Smooth] = MappingProxyType(
+SMOOTH: Mapping[str, Callable[[Array], tuple[Any, Any]]] = MappingProxyType(
     {
-        name: Smooth(INSTANCE_LOSSES[name].of_margins, slope, curvature)
-        for name, slope, curvature in (
-            (
-                "squared_hinge",
-                lambda m: -2.0 * np.maximum(0.0, 1.0 - m),
-                lambda m: 2.0 * (m < 1.0),
-            ),
-            (
-                "huberised_hinge",
-                lambda m: -2.0 * np.clip(1.0 - m, 0.0, 2.0),
-                lambda m: 2.0 * ((m < 1.0) & (m > -1.0)),
-            ),
-            ("logistic", lambda m: -expit(-m), lambda m: expit(m) * expit(-m)),
-        )
+        "squared_hinge": lambda m: (-2.0 * np.maximum(0.0, 1.0 - m), 2.0 * (m < 1.0)),
+        "huberised_hinge": lambda m: (
+            -2.0 * np.clip(1.0 - m, 0.0, 2.0),
+            2.0 * ((m < 1.0) & (m > -1.0)),
+        ),
+        "logistic": lambda m: (-expit(-m), expit(m) * expit(-m)),
     }
 )
-"""Losses that have two derivatives in the margin almost everywhere."""
+"""First and second derivatives, in the margin, of losses that have them almost everywhere."""
 
 
 @dataclass(frozen=True)

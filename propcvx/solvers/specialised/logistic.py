@@ -13,7 +13,6 @@ over them, :func:`smooth_sums`, which may as well be summed over several parts o
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from functools import cache, partial
 from time import perf_counter
 from typing import Any
@@ -34,31 +33,26 @@ GRADIENT = 1e-7
 """The least gradient that SciPy is asked for; of 51 problems at all scales it reaches it in all."""
 
 
-@dataclass(frozen=True)
-class Smooth:
-    """A function on NumPy arrays, with its first two derivatives."""
-
-    of: Callable[[Array], Array]
-    slope: Callable[[Array], Array]
-    curvature: Callable[[Array], Array]
-
-
-LOG_PARTITION = Smooth(
-    lambda f: np.logaddexp(f, -f), np.tanh, lambda f: 1.0 - np.square(np.tanh(f))
-)
-r""":math:`\log(e^f + e^{-f})`."""
+Smooth = Callable[[Array], tuple[Array, Array, Array]]
+"""The values of a function, and those of its first two derivatives."""
 
 Sums = tuple[float, Array, Array]
 """The value of a function of a plane, its gradient and its second derivatives."""
 
 
+def log_partition(f: Array) -> tuple[Array, Array, Array]:
+    r""":math:`\log(e^f + e^{-f})`, a :data:`Smooth` function."""
+    slope = np.tanh(f)
+    return np.logaddexp(f, -f), slope, 1.0 - np.square(slope)
+
+
 def smooth_sums(rows: Array, weights: Array, function: Smooth, plane: Array) -> Sums:
     """The weighted sum of a function of the scores ``rows @ plane``, with its derivatives."""
-    scores = rows @ plane
+    values, slopes, curvatures = function(rows @ plane)
     return (
-        float(weights @ function.of(scores)),
-        (weights * function.slope(scores)) @ rows,
-        (rows.T * (weights * function.curvature(scores))) @ rows,
+        float(weights @ values),
+        (weights * slopes) @ rows,
+        (rows.T * (weights * curvatures)) @ rows,
     )
 
 
@@ -78,7 +72,7 @@ def run_logistic(program: Program, options: Mapping[str, Any], warm: Any) -> Ans
         offset, label = shares @ features, float(values["mean_label"])
         features = np.column_stack([features - offset, np.ones(n)])
         target, ridge[rank] = np.append(target - label * offset, label), 0.0
-    ask = partial(smooth_sums, features, shares, LOG_PARTITION)
+    ask = partial(smooth_sums, features, shares, log_partition)
     limit = options.get("max_iter", MAX_ITER)
     x, _, status, steps = minimise_sums(
         ask, target, ridge, np.zeros(rank + bias), options["tol"], most=limit
