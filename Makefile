@@ -47,6 +47,7 @@ contracts: $(VENV)/with-solvers,exact,lint
 	$(BIN)/lint-imports
 
 # The notebooks are executed where they changed; the files in notebooks/ are left as they are.
+docs: export OMP_NUM_THREADS = 1
 docs: $(VENV)/with-solvers,exact,docs
 	$(BIN)/sphinx-build -j auto -W --keep-going -q docs build/docs
 

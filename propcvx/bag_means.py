@@ -13,10 +13,10 @@ from typing import Any
 import numpy as np
 
 from propcvx.arrays import Array, Indices, Mask
+from propcvx.bag_record import SHARE_UNIT
 from propcvx.bags import Bags
 from propcvx.checks import as_vector, check_share
 from propcvx.errors import InputError
-from propcvx.ordering import SHARE_UNIT
 from propcvx.targets import some_of
 
 
@@ -79,11 +79,7 @@ class CountedBags(Bags):
         As in :func:`propcvx.ordering.in_canonical_order`, bags go by proportion, size and content,
         and without a sign given positives are not the majority.
         """
-        shares = np.rint(self.proportions / SHARE_UNIT) * SHARE_UNIT
-        both: list[Any] = [
-            replace(self, proportions=shares),
-            replace(self, proportions=shares).swapped(),
-        ]
+        both: list[Any] = [self.with_rounded_shares(), self.with_rounded_shares().swapped()]
         first, second = (float(one.counts @ np.nan_to_num(one.proportions)) for one in both)
         if sign or not isclose(first, second, rel_tol=SHARE_UNIT):
             both = both[:1] if sign > 0 or (not sign and first < second) else both[1:]

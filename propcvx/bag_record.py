@@ -13,6 +13,9 @@ from numpy.typing import NDArray
 
 from propcvx.arrays import Array, Indices, Mask, Signs
 
+SHARE_UNIT = 2.0**-40
+"""What shares are rounded to multiples of, so that 1 - (1 - p) is p."""
+
 
 @dataclass(frozen=True)
 class BagRecord:
@@ -120,13 +123,18 @@ class BagRecord:
         """
         return np.where(self.with_share[of], counts / self.sizes[of] - self.proportions[of], 0.0)
 
+    def with_rounded_shares(self) -> Self:
+        """The same with shares that are multiples of ``SHARE_UNIT``."""
+        return replace(self, proportions=np.rint(self.proportions / SHARE_UNIT) * SHARE_UNIT)
+
     def with_known_apart(self) -> Self:
         r"""The same with each label that is known as a bag of one, whose share is 0 or 1.
 
         Its bag is the rest, with the share :math:`(p_k n_k - n_k^+) / (n_k - n_k^+ - n_k^-)` after
         :math:`n_k^+` positives and :math:`n_k^-` negatives, clipped to [0, 1] as :math:`p_k n_k`
-        may be rounded.  A bag of one that has a share stays what it is.  Labels that are apart have
-        the code of their bag, so that messages name it.
+        may be rounded; where that is a whole number up to the rounding of shares, it is that
+        number.  A bag of one that has a share stays what it is.  Labels that are apart have the
+        code of their bag, so that messages name it.
 
         Examples
         --------
@@ -145,7 +153,9 @@ class BagRecord:
         alone = sp.csr_array(sp.eye_array(self.n_instances))[apart]
         left, positive = _row_sizes(together), self.labels[apart] > 0
         kept = np.flatnonzero(left)
-        rest = self.proportions * self.sizes - self.membership[:, apart] @ positive
+        counts = self.proportions * self.sizes
+        rounded = np.abs(counts - np.rint(counts)) <= SHARE_UNIT * self.sizes
+        rest = np.where(rounded, np.rint(counts), counts) - self.membership[:, apart] @ positive
         instance, bag = self.pairs
         first = bag[np.searchsorted(instance, apart)]
         return self.regrouped(

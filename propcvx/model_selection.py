@@ -27,8 +27,9 @@ class BagKFold(BaseCrossValidator):
     """K folds of whole bags.
 
     Bags are dealt into folds in random order, the larger ones first, each to the fold with the
-    fewest instances so far, so that folds are as equal in size as the bags allow.  Where bags
-    cross, the folds are whole bags of the first grouping; they cut those of the others, whose
+    fewest instances so far, so that folds are about equal in size.  Larger is a bag with twice as
+    many instances, counted from 1: those of 32 to 63 are in random order among themselves.  Where
+    bags cross, the folds are whole bags of the first grouping; they cut those of the others, whose
     shares then hold approximately, as a :class:`~propcvx.errors.CutBagWarning` says at the fit.
 
     Parameters
@@ -150,6 +151,9 @@ class BagShuffleSplit(BagKFold):
 def deal_bags(sizes: Indices, n_splits: int, random_state: Any) -> Indices:
     """Fold of each bag: bags in random order, larger ones first, each to the emptiest fold.
 
+    Sizes are compared as powers of two: by the sizes themselves, bags that all differ would be
+    dealt in the same way whatever the seed.
+
     Parameters
     ----------
     sizes : int array of shape (n_bags,)
@@ -167,7 +171,8 @@ def deal_bags(sizes: Indices, n_splits: int, random_state: Any) -> Indices:
             f"n_splits must be from 2 to the number of bags ({len(sizes)}), got {n_splits}."
         )
     shuffled = check_random_state(random_state).permutation(len(sizes))
-    largest_first = shuffled[np.argsort(-sizes[shuffled], kind="stable")]
+    doublings = np.floor(np.log2(sizes[shuffled]))
+    largest_first = shuffled[np.argsort(-doublings, kind="stable")]
     folds, filled = np.empty(len(sizes), dtype=np.intp), np.zeros(n_splits)
     for bag in largest_first:
         folds[bag] = np.argmin(filled)

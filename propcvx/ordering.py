@@ -20,6 +20,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from propcvx.arrays import Array, Indices
+from propcvx.bag_record import SHARE_UNIT
 from propcvx.bags import Bags
 from propcvx.class_bags import ClassBags
 
@@ -28,9 +29,6 @@ MOST_ROUNDS = 30
 
 MOST_ORDERS = 120
 """How many orders of classes that are alike are tried."""
-
-SHARE_UNIT = 2.0**-40
-"""What shares are rounded to multiples of, so that 1 - (1 - p) is p."""
 
 
 def in_canonical_order(bags: Bags, X: Any, *, precomputed: bool = False) -> Bags:
@@ -58,7 +56,7 @@ def in_canonical_order(bags: Bags, X: Any, *, precomputed: bool = False) -> Bags
         Their ``rows`` say where each instance was, their ``sign`` whether two classes are
         exchanged, and their ``columns`` where each of several was.
     """
-    bags = replace(bags, proportions=np.rint(bags.proportions / SHARE_UNIT) * SHARE_UNIT)
+    bags = bags.with_rounded_shares()
     if isinstance(bags, ClassBags):
         each: Iterable[Bags] = _orders_of_classes(bags, X, precomputed)
     else:

@@ -68,7 +68,30 @@ def test_a_bag_without_a_share_does_not_count():
     assert all_bags.coef_ == pytest.approx(known.coef_, rel=1e-12)
 
 
-def test_the_lines_of_the_page_make_the_table():
+def by_pandas(line, rows):
+    return eval(line, {"rows": rows}).reset_index()
+
+
+def by_polars(line, rows):
+    polars = pytest.importorskip("polars")
+    return eval(line, {"rows": polars.from_pandas(rows), "pl": polars}).to_pandas()
+
+
+def by_duckdb(line, rows):
+    return eval(line, {"duckdb": pytest.importorskip("duckdb"), "rows": rows}).df()
+
+
+def by_sqlite(line, rows):
+    with sqlite3.connect(":memory:") as base:
+        rows.to_sql("rows", base, index=False)
+        return pd.DataFrame(base.execute(line))
+
+
+@pytest.mark.parametrize(
+    ("name", "run"),
+    [("pandas", by_pandas), ("Polars", by_polars), ("DuckDB", by_duckdb), ("SQL", by_sqlite)],
+)
+def test_the_lines_of_the_page_make_the_table(name, run):
     page = Path(__file__).resolve().parents[1] / "docs" / "large_data.md"
     lines = dict(re.findall(r"^\| (\w+) \| `(.*)` \|$", page.read_text(), re.MULTILINE))
     problem = small_problem(3, sizes=[6] * 8)
@@ -76,15 +99,10 @@ def test_the_lines_of_the_page_make_the_table():
     rows = pd.DataFrame(problem.X, columns=["x", "z"]).assign(
         bag=problem.y["bag"], share=pd.Series(problem.y["bag"]).map(shares)
     )
-    own = eval(lines["pandas"], {"rows": rows})
-    tables = [BagMeans(own[["x", "z"]].to_numpy(), own["share"], own["size"], list(own.index))]
-    with sqlite3.connect(":memory:") as base:
-        rows.to_sql("rows", base, index=False)
-        ids, x, z, proportions, sizes = zip(*base.execute(lines["SQL"]), strict=True)
-    tables.append(BagMeans(np.column_stack([x, z]), proportions, sizes, ids))
+    ids, x, z, proportions, sizes = run(lines[name], rows).to_numpy().T
+    table = BagMeans(np.column_stack([x, z]), proportions, sizes, ids.tolist())
     expected = InvCal().fit(problem.X, problem.y).coef_
-    for table in tables:
-        assert fit_means(InvCal(), table).coef_ == pytest.approx(expected, rel=1e-10)
+    assert fit_means(InvCal(), table).coef_ == pytest.approx(expected, rel=1e-10)
 
 
 def test_mean_map_is_not_told_by_means_and_second_moments():

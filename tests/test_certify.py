@@ -160,7 +160,7 @@ def check_tree(seed, monkeypatch):
     monkeypatch.setattr(branching, "MOST_MERGED", random.choice([1, 20, 60]))
     monkeypatch.setattr(branching, "MOST_AT_ONCE", 1)
     if random.randint(3) == 0:
-        divide_bags(monkeypatch, 5, 3)
+        divide_bags(monkeypatch, 5, 2)
     tol = float(random.choice([1e-4, 1e-2, 0.1, 0.3, 0.5]))
     events, interrupt_at = [], random.choice([np.inf, np.inf, 2, 4])
 

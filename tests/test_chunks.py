@@ -90,8 +90,6 @@ def assert_same(one, other, rel=1e-8):
     "options", [{}, {"known": 0.2, "weights": True, "unknown": (3, 20)}], ids=["plain", "all"]
 )
 def test_methods_of_means_are_those_in_memory(method, options):
-    if getattr(method, "epsilon", None) == "sampling":  # depends on the rounding of shares near 0
-        options = {**options, "known": 0.0}
     data = Data(n_bags=30, **options)
     in_memory = method.__class__(**method.get_params()).fit(data.X, data.y, data.weight)
     for n_chunks in (1, 7):

@@ -107,3 +107,14 @@ def test_inv_cal_is_one_of_the_starts():
     problem = small_problem(0, (6, 6, 6), known=0.3)
     clf = AlterPropSVM(n_init=2, random_state=0).fit(problem.X, problem.y)
     assert len(clf.start_objectives_) == 4
+
+
+@pytest.mark.parametrize("size", [3, 7, 10, 49, 1000])
+def test_a_rest_without_positives_has_the_share_zero(size):
+    """Not the rounding error of a share, which an epsilon for sampling would take seriously."""
+    for positives in range(1, size - 1, max(1, size // 20)):
+        known = np.repeat([1, -1, 0], [positives, 1, size - positives - 1])
+        for labels, share in ((known, positives / size), (-known, 1.0 - positives / size)):
+            bags = Bags.from_target(bag_target(np.zeros(size, int), [share], labels=labels))
+            rest = bags.with_rounded_shares().with_known_apart().proportions[0]
+            assert rest == float(labels[0] < 0)

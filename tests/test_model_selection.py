@@ -104,12 +104,25 @@ def test_a_score_on_one_bag_says_little(few, enough):
 
 @given(SIZES, st.data(), st.integers(0, 1000))
 def test_folds_are_as_equal_as_the_bags_allow(sizes, data, seed):
-    """Greedy, larger bags first: two folds differ by no more than one bag."""
+    """Greedy, larger bags first: two folds differ by less than two of the smallest bags."""
     n_splits = data.draw(st.integers(2, len(sizes)))
     folds = deal_bags(np.array(sizes), n_splits, seed)
     filled = np.bincount(folds, weights=sizes, minlength=n_splits)
     smallest = [np.array(sizes)[folds == fold].min() for fold in range(n_splits)]
-    assert (filled - smallest <= filled.min()).all()
+    assert (filled - np.multiply(2, smallest) < filled.min()).all()
+
+
+def test_bags_that_all_differ_in_size_are_dealt_anew():
+    """States and districts: by their sizes alone, every repetition would be the same folds."""
+    sizes = np.random.default_rng(0).permutation(np.arange(20, 71))
+    folds = {deal_bags(sizes, 5, seed).tobytes() for seed in range(20)}
+    assert len(folds) == 20
+    y = target(sizes)
+    tests = RepeatedBagKFold(5, n_repeats=4, random_state=0).split(y, y)
+    assert len({test.tobytes() for _, test in tests}) == 20
+    for seed in range(20):
+        filled = np.bincount(deal_bags(sizes, 5, seed), weights=sizes)
+        assert np.ptp(filled) < 0.15 * filled.mean()
 
 
 def test_seeds():

@@ -71,7 +71,7 @@ def check_permuted(one, two, order, X, y):
 @pytest.mark.parametrize("kernel", KERNELS)
 @pytest.mark.parametrize("method", METHODS)
 @given(seed=st.integers(0, 2**31 - 1), discrete=st.booleans())
-@settings(max_examples=2)
+@settings(max_examples=1)
 def test_permuted_rows_and_renamed_bags_give_the_permuted_answer(method, kernel, seed, discrete):
     (X, y), (permuted, renamed), order = in_two_orders(seed, discrete=discrete)
     new = np.random.RandomState(seed).normal(size=(5, 3))

@@ -16,6 +16,7 @@ from functools import partial
 
 import numpy as np
 import pytest
+from pyarrow import parquet
 
 from propcvx.cli import main
 from propcvx.errors import InputError
@@ -168,12 +169,18 @@ def test_a_frame_has_what_the_lines_have_and_goes_through_parquet(file):
         frame["run"][0]
     ).keys()
     assert frame["key"].unique() == [cell.key]
-    frame.to_parquet(file.with_suffix(".parquet"))
-    assert read_results(file.with_suffix(".parquet")).equals(frame)
+    frame.loc[2, "parameters"] = '{"C": 0.1, "relaxation__max_cuts": 1}'  # has no other ones
     write_parquet(frame, file.with_suffix(".parquet"))
     compact = read_results(file.with_suffix(".parquet")).astype(frame.dtypes)
     assert np.allclose(compact.pop("objective"), frame.pop("objective"), rtol=1e-6)
     assert compact.equals(frame)
+    stored = parquet.read_schema(file.with_suffix(".parquet")).field("parameters").type
+    assert {field.name: str(field.type) for field in stored} == {
+        "C": "double",
+        "C_p": "double",
+        "epsilon": "double",
+        "relaxation__max_cuts": "int64",
+    }
 
 
 def test_a_run_says_which_commit_it_is_of(tmp_path, monkeypatch):

@@ -48,7 +48,7 @@ def fitted(method, kernel, C, scale=1.0, offset=0.0):
 @pytest.mark.parametrize("method", METHODS)
 def test_scaled_and_shifted_data_have_the_same_answer(method, kernel, C):
     expected, well = fitted(method, kernel, C)
-    for scale, offset in [(1e-6, 0.0), (1e6, 0.0), (1.0, 1e3), (1e6, 1e6)]:
+    for scale, offset in [(1e-6, 0.0), (1.0, 1e3), (1e6, 1e6)]:
         scores, also_well = fitted(method, kernel, C, scale, offset)
         if well and also_well:
             size = np.abs(expected).max()

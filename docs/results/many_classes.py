@@ -17,8 +17,9 @@ from propcvx import (
     class_proportions_of,
     one_class_target,
 )
+from propcvx.class_bags import ClassBags
 from propcvx.datasets import load_real, random_bags
-from propcvx.experiments.other_methods import LLPLearnNetwork
+from propcvx.experiments.other_methods import fit_llp_learn
 from propcvx.model_selection import BagKFold
 
 SETS = ("dna", "satimage")
@@ -48,6 +49,25 @@ class OneVersusRest:
     def predict(self, X):
         scores = np.array([model.decision_function(X) for model in self.models])
         return self.classes_[scores.argmax(axis=0)]
+
+
+class LLPLearnNetwork:
+    """A multilayer perceptron that llp-learn trains, by a class of ``llp_learn.dllp`` and so on."""
+
+    def __init__(self, name, options, random_state):
+        self.parameters = {"name": name, "options": options, "random_state": random_state}
+
+    def fit(self, X, y):
+        self.classes_ = np.array(y.dtype.metadata["classes"])
+        bags = ClassBags.from_target(y)
+        self.layers = fit_llp_learn(self.parameters, X.astype(np.float32), bags)
+        return self
+
+    def predict(self, X):
+        for weights, biases in self.layers[:-1]:
+            X = np.maximum(X @ weights.T + biases, 0.0)
+        weights, biases = self.layers[-1]
+        return self.classes_[np.argmax(X @ weights.T + biases, axis=1)]
 
 
 METHODS = {

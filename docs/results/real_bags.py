@@ -63,7 +63,7 @@ def groups_of(X):
 def measure(draw, fold, data, method):
     """Of everybody and each group of a test fold: how many, right, positive, predicted so."""
     sample, groups = loaded(data)
-    folds = GroupKFold(5, shuffle=True, random_state=draw)  # BagKFold deals unequal bags by size
+    folds = GroupKFold(5, shuffle=True, random_state=draw)
     inside, outside = list(folds.split(sample.X, groups=sample.y["bag"]))[fold]
     train = sample.take(inside)
     model = METHODS[method]()

@@ -9,15 +9,14 @@ branched on that instance's label.
 
 from __future__ import annotations
 
-import heapq
 from collections.abc import Callable, Iterable, Sequence
 from copy import copy
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from math import prod
+from operator import attrgetter
 
 import numpy as np
 
-from propcvx.arrays import Array
 from propcvx.bounds.interval import Interval, NodeRecord
 from propcvx.bounds.maximise import STAGES, maximise
 from propcvx.bounds.moments import (
@@ -27,7 +26,7 @@ from propcvx.bounds.moments import (
     improve_duals,
     soft_least,
 )
-from propcvx.bounds.pieces import Division, Piece, divide
+from propcvx.bounds.pieces import Division, divide
 from propcvx.bounds.problem import LabelingProblem
 from propcvx.bounds.swap_search import SwapSearch
 
@@ -98,6 +97,7 @@ class Node:
         return replace(self, division=self.division.keep(k, kept), stages=())
 
 
+@dataclass(eq=False)
 class BagMoments:
     r"""The moment bound at a node, and the tree.
 
@@ -105,46 +105,63 @@ class BagMoments:
     differ by at most the rows of E times the weights: ``slack`` is what the rotation's rounding may
     have added to a bound.
 
-    Parameters
+    Attributes
     ----------
     problem : LabelingProblem
-        In any features.
+        Given in any features, kept in the rotated ones.
     interval : Interval
     search : SwapSearch
         For labelings that nodes suggest, of the same instances.
     name : str
         The bound that events name.
-
-    Attributes
-    ----------
+    allowance : float
+        Share of the best value by which labelings may be worse than it and are sought all the same.
+    keeps : callable
+        Called with every node that is not closed once nothing more can be merged in it, and with
+        what is certified of it; whether it becomes a leaf that is kept, even if it could be
+        branched on.
+    enough : float
+        A lower bound at which the tree ends, even if the interval is not closed.
     begun : Node or None
         The root once its multipliers are good: trees of fewer labelings can begin with these.
-    listed : callable
-        Told of all labelings of a node where one piece is left, and of their values.
-    open_nodes : list of (float, int, Node)
-        A heap of the nodes that are not done with, the one of the least lower bound first.
+    open_nodes : list of Node
+        Those that are not done with, the one of the least lower bound first.
+    leaves : list of Node
+        Those that were kept.
+    done : float
+        A lower bound on the labelings of all other nodes without children.
     """
 
-    def __init__(
-        self, problem: LabelingProblem, interval: Interval, search: SwapSearch, name: str
-    ) -> None:
-        self.interval, self.search, self.name = interval, search, name
+    problem: LabelingProblem
+    interval: Interval
+    search: SwapSearch
+    name: str
+    allowance: float = 0.0
+    keeps: Callable[[Node, CertifiedValues], bool] = lambda node, certified: False
+    enough: float = np.inf
+    begun: Node | None = field(default=None, init=False)
+
+    def __post_init__(self) -> None:
+        problem, reach = self.problem, self.problem.reach
         left, lengths, axes = np.linalg.svd(problem.features, full_matrices=False)
-        rotated, reach = left * lengths, problem.reach
+        rotated = left * lengths
         moved = float(np.linalg.norm(problem.features - rotated @ axes, axis=1).sum())
         bent = float(np.linalg.norm(axes @ axes.T - np.eye(len(axes))))
         self.slack = problem.C * reach * moved + 0.5 * reach**2 * bent
         self.problem = replace(problem, features=rotated)
-        self.begun: Node | None = None
-        self.listed: Callable[[Piece, Array], None] = lambda piece, values: None
-        self.open_nodes: list[tuple[float, int, Node]] = []
-        self.made, self.done = 1, np.inf
 
-    def inside(self, interval: Interval, search: SwapSearch) -> BagMoments:
-        """The same for an interval and a search of fewer labelings."""
+    def inside(self, interval: Interval, search: SwapSearch, enough: float) -> BagMoments:
+        """The same for an interval and a search of fewer labelings, of which the best is sought."""
         other = copy(self)
-        other.interval, other.search, other.listed = interval, search, lambda piece, values: None
+        other.interval, other.search, other.enough = interval, search, enough
+        other.allowance, other.keeps = 0.0, BagMoments.keeps
         return other
+
+    @property
+    def goal(self) -> float:
+        """A lower bound at which a node is closed, with half of the tolerance to spare."""
+        most = self.interval.upper * (1.0 + self.allowance - 0.5 * self.interval.tol)
+        return min(self.enough, most)
 
     def root(self) -> Node:
         """The node with all labelings, its multipliers equal but for what breaks the symmetry.
@@ -170,47 +187,57 @@ class BagMoments:
         if len(division.pieces) == 1:
             found = [Multipliers.equal(division, N_FACTORED)]
         elif node.stages:
-            found = maximise(division, node.multipliers, interval, node.stages)
+            found = maximise(division, node.multipliers, interval, self.goal, node.stages)
         for multipliers in found:
-            margin = max(interval.goal - node.lower, 0.0)
+            margin = max(self.goal - node.lower, 0.0)
             margin = margin if np.isfinite(margin) else interval.upper
             tol = PRECISION * interval.upper
             improve_duals(division, multipliers, margin, tol, interval.check_time)
-            certified = certify_values(division, multipliers)
-            certified = replace(certified, lower=certified.lower - self.slack)
-            node = replace(node, multipliers=multipliers, lower=max(node.lower, certified.lower))
+            node = replace(node, multipliers=multipliers)
+            certified = self.certified(node)
+            node = replace(node, lower=max(node.lower, certified.lower))
             interval.prove(self.name, min(node.bound, others))
         return replace(node, stages=WARM_STAGES), certified
 
+    def certified(self, node: Node) -> CertifiedValues:
+        """What the multipliers of a node certify."""
+        certified = certify_values(node.division, node.multipliers)
+        return replace(certified, lower=certified.lower - self.slack)
+
+    def start(self, root: Node | None = None) -> None:
+        """Begin the tree, with all labelings or with those of a node."""
+        self.open_nodes, self.leaves = [root or self.root()], list[Node]()
+        self.made, self.done = 1, np.inf
+
     def branch(self, root: Node | None = None) -> None:
-        """Work on the node of the least lower bound until the interval closes."""
-        root = root or self.root()
-        self.open_nodes, self.made, self.done = [(root.bound, 0, root)], 1, np.inf
-        while self.open_nodes and not self.interval.closed:
+        """Begin the tree, and work on it until the interval closes."""
+        self.start(root)
+        while self.open_nodes and not self.interval.closed and self.interval.lower < self.enough:
             self.step()
 
     def step(self) -> None:
         """Work on the node of the least lower bound."""
-        _, _, node = self.open_nodes[0]
-        node, status, children = self.work(node, self._others())
-        heapq.heappop(self.open_nodes)
+        first, *others = self.open_nodes
+        node, status, certified = self.work(first, self._least(others))
+        children: list[Node] = []
+        if status != "closed" and self.keeps(node, certified):
+            self.leaves.append(node)
+        elif status == "open":
+            status, children = "branched", self._children(node, certified)
+        else:
+            self.done = min(self.done, node.bound)
+        self.open_nodes = sorted([*others, *children], key=attrgetter("bound", "index"))
         place = node.index, node.parent, node.depth
         record = NodeRecord(*place, node.bound, status, node.sizes, self.interval.seconds)
         self.interval.record(record)
-        self.done = min(self.done, node.bound if not children else np.inf)
-        for child in children:
-            child = replace(child, index=self.made, parent=node.index, depth=node.depth + 1)
-            heapq.heappush(self.open_nodes, (child.bound, self.made, child))
-            self.made += 1
-        least = self.open_nodes[0][0] if self.open_nodes else np.inf
-        self.interval.prove(self.name, min(self.done, least))
+        self.interval.prove(self.name, self._least(self.open_nodes))
 
-    def _others(self) -> float:
-        """A lower bound on the labelings of all nodes but the one of the least lower bound."""
-        return min([self.done, *(bound for bound, _, _ in self.open_nodes[1:3])])
+    def _least(self, nodes: Sequence[Node]) -> float:
+        """A lower bound on the labelings of sorted nodes, and of those that are done with."""
+        return min([self.done, *(node.bound for node in [*self.leaves, *nodes[:1]])])
 
-    def work(self, node: Node, others: float) -> tuple[Node, str, list[Node]]:
-        """Tighten a node; what became of it, and its children."""
+    def work(self, node: Node, others: float) -> tuple[Node, str, CertifiedValues]:
+        """Tighten a node; whether it is closed, listed or open, and what is certified of it."""
         if node.division.size <= MOST_AT_ONCE:
             node = node.merged([range(len(node.sizes))])
         while True:
@@ -220,18 +247,33 @@ class BagMoments:
             labeling = node.division.labeling([int(values.argmin()) for values in certified.values])
             if np.isfinite(self.problem.cost(labeling)):
                 self.search.descend(labeling)
-            if node.lower >= self.interval.goal:
-                return node, "closed", []
-            node = _without_hopeless(node, certified, self.interval.goal)
+            if node.lower >= self.goal:
+                return node, "closed", certified
+            node = _without_hopeless(node, certified, self.goal)
             if len(node.sizes) == 1:
-                self.listed(node.division.pieces[0], certified.of_labelings(0))
-                return node, "listed", []
+                return node, "listed", certified
             groups = _groups(node.sizes)
             if len(groups) == len(node.sizes):
-                break
+                return node, "open", certified
             node = node.merged(groups)
+
+    def _children(self, node: Node, certified: CertifiedValues) -> list[Node]:
+        """Two children that differ in the label of one instance."""
         temperature = WARM_STAGES[-1][0] * self.interval.upper / len(node.sizes)
-        return node, "branched", _branches(node, certified, temperature)
+        means = []
+        for piece, values in zip(node.division.pieces, certified.values, strict=True):
+            mean = np.abs(soft_least(values, temperature)[1] @ piece.labelings)
+            means.append(np.where(np.ptp(piece.labelings, axis=0) > 0, mean, np.inf))
+        k = int(np.argmin([mean.min() for mean in means]))
+        values = certified.of_labelings(k)
+        column = node.division.pieces[k].labelings[:, means[k].argmin()]
+        children = []
+        for kept in (column > 0, column < 0):
+            child = replace(node, index=self.made, parent=node.index, depth=node.depth + 1)
+            lower = max(node.lower, float(values[kept].min()))
+            children.append(replace(child, division=node.division.keep(k, kept), lower=lower))
+            self.made += 1
+        return children
 
 
 def _without_hopeless(node: Node, certified: CertifiedValues, goal: float) -> Node:
@@ -258,19 +300,3 @@ def _groups(sizes: Sequence[int]) -> list[list[int]]:
         fits = order and sizes[first] * sizes[order[0]] <= MOST_MERGED
         groups.append([first, order.pop(0)] if fits else [first])
     return groups
-
-
-def _branches(node: Node, certified: CertifiedValues, temperature: float) -> list[Node]:
-    """Two children that differ in the label of one instance."""
-    means = []
-    for piece, values in zip(node.division.pieces, certified.values, strict=True):
-        mean = np.abs(soft_least(values, temperature)[1] @ piece.labelings)
-        means.append(np.where(np.ptp(piece.labelings, axis=0) > 0, mean, np.inf))
-    k = int(np.argmin([mean.min() for mean in means]))
-    values = certified.of_labelings(k)
-    column = node.division.pieces[k].labelings[:, means[k].argmin()]
-    children = []
-    for kept in (column > 0, column < 0):
-        lower = max(node.lower, float(values[kept].min()))
-        children.append(replace(node, division=node.division.keep(k, kept), lower=lower))
-    return children

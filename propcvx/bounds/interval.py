@@ -54,8 +54,8 @@ class NodeRecord:
     lower : float
         No labeling of the node is better.
     status : str
-        ``"open"``, ``"branched"``, ``"closed"``, or ``"listed"`` where one piece is left, so that
-        the value of each of its labelings is known.
+        ``"branched"``, ``"closed"``, ``"listed"`` where one piece is left, so that the value of
+        each of its labelings is known, or ``"open"`` where no more is needed of it.
     sizes : tuple of int
         Labelings that are left of each piece.
     seconds : float
@@ -85,10 +85,6 @@ class Interval:
         Called with every improvement, and with every node that is finished.
     safe : callable
         What holds for the Gram matrix of a lower bound that holds for its factor.
-    enough : float
-        A lower bound at which it counts as closed, too.
-    allowance : float
-        Share of the upper end by which labelings may be worse than it and are sought all the same.
     """
 
     tol: float
@@ -96,8 +92,6 @@ class Interval:
     on_event: Callable[[Event], None] = lambda event: None
     on_node: Callable[[NodeRecord], None] = lambda node: None
     safe: Callable[[float], float] = lambda lower: lower
-    enough: float = np.inf
-    allowance: float = 0.0
     lower: float = -np.inf
     upper: float = np.inf
     labeling: Array | None = None
@@ -118,13 +112,13 @@ class Interval:
 
     @property
     def closed(self) -> bool:
-        """Whether the labeling is proved optimal to the tolerance, or enough is proved."""
-        return self.gap <= self.tol or self.lower >= self.enough
+        """Whether the labeling is proved optimal to the tolerance."""
+        return self.gap <= self.tol
 
     @property
     def goal(self) -> float:
-        """A lower bound that closes it, with half of the tolerance to spare, plus the allowance."""
-        return min(self.enough, self.upper * (1.0 + self.allowance - 0.5 * self.tol))
+        """A lower bound that closes it, with half of the tolerance to spare."""
+        return self.upper * (1.0 - 0.5 * self.tol)
 
     def prove(self, bound: str, lower: float) -> None:
         """A valid lower bound of the problem as its features pose it, and who proved it."""

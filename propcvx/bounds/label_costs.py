@@ -20,7 +20,7 @@ import numpy as np
 from propcvx.arrays import Array
 from propcvx.bounds.branch_and_bound import BagMoments, Node
 from propcvx.bounds.interval import Interval
-from propcvx.bounds.pieces import Piece
+from propcvx.bounds.moments import CertifiedValues
 from propcvx.bounds.swap_search import SwapSearch
 
 LEAST = 1e-6
@@ -39,12 +39,12 @@ class LabelCosts:
     ----------
     search : SwapSearch
         Its interval has the best labeling known.
-    moments : BagMoments
-        Of the same problem and interval; its tree is continued.
     margin : float
         Labels are worked on until the other one is proved to cost so much, or exactly what it does.
     on_label : callable
         Called with a margin and the number of labels that need no more work for it.
+    moments : BagMoments
+        Of the same problem and interval; its tree is continued.
     least, most : arrays of shape (n_instances,)
         The best value with the other label is between them; infinite where it is not allowed.
     seconds : array of shape (n_instances,)
@@ -52,7 +52,6 @@ class LabelCosts:
     """
 
     search: SwapSearch
-    moments: BagMoments
     margin: float
     on_label: Callable[[float, int], None] = lambda margin, settled: None
 
@@ -61,8 +60,8 @@ class LabelCosts:
         n = self.search.problem.bags.n_instances
         self.least, self.most, self.seconds = np.full(n, -np.inf), np.full(n, np.inf), np.zeros(n)
         self._listed = np.full((2, n), np.inf)  # least values with -1 and with +1
-        self.moments.listed = self._list
-        self._allow()
+        how = self.interval, self.search, "branch_and_bound", self._first + self.interval.tol
+        self.moments = BagMoments(self.search.problem, *how, self._list)
 
     @property
     def costs(self) -> tuple[Array, Array]:
@@ -77,7 +76,6 @@ class LabelCosts:
         """
         first = min(self._first, self.margin)
         self._look_up()
-        self._allow()  # a bound may have allowed more since the tree was made
         if self.interval.closed and len(self._unsettled(first)):
             self._finish_tree()
         for margin in (first, self.margin):
@@ -92,10 +90,6 @@ class LabelCosts:
         """The cost that is proved of all labels before more is proved of any."""
         return max(2.0 * self.interval.tol, LEAST)
 
-    def _allow(self) -> None:
-        """Let the tree keep labelings up to the first margin and a little more."""
-        self.interval.allowance = self._first + self.interval.tol
-
     def _side(self, i: int) -> tuple[int, float]:
         return i, float(self.labeling[i])
 
@@ -107,9 +101,9 @@ class LabelCosts:
         return [int(i) for i in order[self.least[order] < enough[order]]]
 
     def _finish_tree(self) -> None:
-        """List all labelings up to the interval's goal, if few more nodes suffice."""
+        """List all labelings up to the goal of the tree, if few more nodes suffice."""
         if self.moments.begun is None:
-            self.moments.branch()  # makes the root: the interval is closed
+            self.moments.start()
         for _ in range(len(self.interval.nodes) + MORE_NODES):
             if not self.moments.open_nodes:
                 break
@@ -117,19 +111,23 @@ class LabelCosts:
         if not self.moments.open_nodes:
             self._look_up()
             other = self._listed[np.where(self.labeling > 0.0, 0, 1), np.arange(len(self.least))]
-            least = np.minimum(other, self.interval.goal)
+            least = np.minimum(other, self.moments.goal)
             self.least = np.maximum(self.least, [self.interval.safe(one) for one in least])
 
-    def _list(self, piece: Piece, values: Array) -> None:
-        """Keep the least values of listed labelings with each label, and solve those."""
+    def _list(self, node: Node, certified: CertifiedValues) -> bool:
+        """Keep of listed labelings the least values with each label, and solve those: no node."""
+        if len(node.sizes) > 1:
+            return False
+        piece, values = node.division.pieces[0], certified.of_labelings(0)
         order = np.argsort(piece.instances)
         labelings = piece.labelings[:, order]
         for row, sign in enumerate((-1, 1)):
             each = np.where(labelings == sign, values[:, None], np.inf)
             self._listed[row] = np.minimum(self._listed[row], each.min(axis=0))
             for best in np.unique(each.argmin(axis=0)):
-                if values[best] < self.interval.goal:
+                if values[best] < self.moments.goal:
                     self.search.plane(labelings[best].astype(float))
+        return False
 
     def _work(self, i: int, margin: float) -> None:
         """Prove more of one label, until it is enough."""
@@ -141,17 +139,12 @@ class LabelCosts:
         labels = problem.bags.labels.copy()
         labels[i] = other
         problem = replace(problem, bags=replace(problem.bags, labels=labels))
-        inner = Interval(
-            outer.tol,
-            outer.time_limit - outer.seconds,
-            safe=outer.safe,
-            lower=self.least[i],
-            enough=outer.upper * (1.0 + margin),
-        )
+        time_limit, enough = outer.time_limit - outer.seconds, outer.upper * (1.0 + margin)
+        inner = Interval(outer.tol, time_limit, safe=outer.safe, lower=self.least[i])
         search = self.search.inside(problem, inner)
         try:
             search.descend(search.relabeled(self.search.plane(self.labeling)))
-            self.moments.inside(inner, search).branch(start)
+            self.moments.inside(inner, search, enough).branch(start)
         finally:
             self.least[i], self.seconds[i] = inner.lower, self.seconds[i] + inner.seconds
             if inner.upper < outer.upper:

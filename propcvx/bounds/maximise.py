@@ -152,6 +152,7 @@ def maximise(
     division: Division,
     multipliers: Multipliers,
     interval: Interval,
+    goal: float,
     stages: Sequence[tuple[float, int]],
 ) -> Iterator[Multipliers]:
     """The best multipliers so far, after each of some stages.
@@ -163,11 +164,13 @@ def maximise(
     multipliers : Multipliers
         Where to begin.
     interval : Interval
-        Where the bound reaches its goal, or its time is over, the search ends.
+        Where its time is over, the search ends.
+    goal : float
+        Where the bound reaches it, the search ends, too.
     stages : sequence of (temperature, iterations)
         Temperatures as shares of the interval's upper end per piece.
     """
-    unit, goal = interval.upper, interval.goal
+    unit = interval.upper
     bound = SmoothBound(division, unit, multipliers, interval.check_time)
     vector = bound.pack(multipliers)
 

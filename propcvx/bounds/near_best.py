@@ -18,7 +18,7 @@ import scipy.sparse as sp
 from propcvx.arrays import Array, Indices
 from propcvx.bounds.branch_and_bound import BagMoments, Node
 from propcvx.bounds.interval import Interval
-from propcvx.bounds.moments import certify_values
+from propcvx.bounds.moments import CertifiedValues
 from propcvx.bounds.problem import LabelingProblem
 from propcvx.bounds.swap_search import SwapSearch
 
@@ -37,35 +37,22 @@ class NearBest:
 
     sets: sp.csr_array
     delta: float
-    _leaves: dict[int, Node] = field(default_factory=dict, init=False, repr=False)
+    _leaves: list[Node] = field(default_factory=list, init=False, repr=False)
 
     def run(self, problem: LabelingProblem, interval: Interval, search: SwapSearch) -> None:
         """Branch until all sets are settled, or time is over; what is reached by then counts."""
-        interval.allowance = self.delta + interval.tol
-        self._interval, self._search, self._sign = interval, search, problem.bags.sign
         self._inside = self.sets[:, problem.bags.rows].toarray()
-        moments = BagMoments(problem, interval, search, "near best")
-        self._slack, self._done, made = moments.slack, np.inf, 1
-        self._leaves = {0: moments.root()}
-        asked = [0]
-        while asked:
-            place = min(asked, key=lambda one: self._leaves[one].bound)
-            asked.remove(place)
-            others = [leaf.bound for one, leaf in self._leaves.items() if one != place]
-            bound_of_others = min([self._done, *others])
-            node, status, children = moments.work(self._leaves[place], bound_of_others)
-            self._leaves[place] = node
-            if status == "closed":
-                self._done = min(self._done, self._leaves.pop(place).bound)
-            elif status == "branched" and not self._settled(node):
-                del self._leaves[place]
-                new = range(made, made + len(children))
-                self._leaves |= zip(new, children, strict=True)
-                made += len(children)
-                asked += new
+        allowance = self.delta + interval.tol
+        self._tree = BagMoments(problem, interval, search, "near best", allowance, self._settled)
+        self._tree.start()
+        try:
+            while self._tree.open_nodes:
+                self._tree.step()
+        finally:
+            self._leaves = [*self._tree.leaves, *self._tree.open_nodes]
 
     def counts(self) -> tuple[Indices, Indices]:
-        """Least and largest count of each set: valid, whenever it is asked for.
+        """Least and largest count of each set, valid whenever they are asked for.
 
         Returns
         -------
@@ -75,39 +62,36 @@ class NearBest:
         sizes = np.asarray(self.sets.sum(axis=1)).astype(np.intp)
         if not self._leaves or self._is_near(self._left_out):
             return np.zeros_like(sizes), sizes
-        ends = [self._range(node) for node in self._leaves.values()]
-        least, most = (
-            np.min([low for low, _ in ends], axis=0),
-            np.max([up for _, up in ends], axis=0),
-        )
-        return (least, most) if self._sign > 0 else (sizes - most, sizes - least)
+        tree = self._tree
+        ends = np.array([self._range(leaf, tree.certified(leaf)) for leaf in self._leaves])
+        least, most = ends[:, 0].min(axis=0), ends[:, 1].max(axis=0)
+        return (least, most) if tree.problem.bags.sign > 0 else (sizes - most, sizes - least)
 
     @property
     def _limit(self) -> float:
         """V."""
-        return self._interval.upper * (1.0 + self.delta)
+        return self._tree.interval.upper * (1.0 + self.delta)
 
     @property
     def _left_out(self) -> float:
         """No labeling that the leaves do not have is better than this."""
-        return min([self._done, *(leaf.dropped for leaf in self._leaves.values())])
+        return min([self._tree.done, *(leaf.dropped for leaf in self._leaves)])
 
     def _is_near(self, lower: float) -> bool:
         """Whether a labeling with this lower bound for the features may have a value up to V."""
-        return bool(np.isfinite(lower) and self._interval.safe(lower) <= self._limit)
+        return bool(np.isfinite(lower) and self._tree.interval.safe(lower) <= self._limit)
 
-    def _range(self, node: Node) -> tuple[Indices, Indices]:
+    def _range(self, node: Node, certified: CertifiedValues) -> tuple[Indices, Indices]:
         """Least and largest count of each set in a node; nowhere 1 more than all, and -1."""
-        bounds = self._least_values(node)
+        bounds = self._least_values(node, certified)
         possible = [np.flatnonzero([self._is_near(value) for value in least]) for least in bounds]
         lengths = map(len, bounds)
         least = [int(one.min(initial=size)) for one, size in zip(possible, lengths, strict=True)]
         return np.array(least), np.array([int(one.max(initial=-1)) for one in possible])
 
-    def _least_values(self, node: Node) -> list[Array]:
+    def _least_values(self, node: Node, certified: CertifiedValues) -> list[Array]:
         """W(m) of each set for m = 0, 1, ..."""
-        certified = certify_values(node.division, node.multipliers)
-        rest = certified.lower - self._slack - sum(float(one.min()) for one in certified.values)
+        rest = certified.lower - sum(float(one.min()) for one in certified.values)
         bounds = [np.array([rest]) for _ in self._inside]
         for piece, values in zip(node.division.pieces, certified.values, strict=True):
             counts = (piece.labelings > 0) @ self._inside[:, piece.instances].T
@@ -117,13 +101,14 @@ class NearBest:
                 bounds[place] = _least_sums(bounds[place], least)
         return bounds
 
-    def _settled(self, node: Node) -> bool:
+    def _settled(self, node: Node, certified: CertifiedValues) -> bool:
         """Whether branching cannot help: values are exact, or labelings at hand have the ends."""
-        if len(node.division.pieces) == 1:
+        if len(node.sizes) == 1:
             return True
-        near = [one.labeling for one in self._search.known.values() if one.value <= self._limit]
-        reached = self._inside @ (np.array([self._interval.labeling, *near]) > 0).T
-        least, most = self._range(node)
+        known, best = self._tree.search.known.values(), self._tree.interval.labeling
+        near = [one.labeling for one in known if one.value <= self._limit]
+        reached = self._inside @ (np.array([best, *near]) > 0).T
+        least, most = self._range(node, certified)
         return bool((least >= reached.min(axis=1)).all() and (most <= reached.max(axis=1)).all())
 
 

@@ -50,14 +50,21 @@ class RealSet(NamedTuple):
     file : str
         A name in ``propcvx.datasets.files.FILES``.
     read : callable
-        ``read(path)`` gives attributes, unscaled, and labels.
+        ``read(table)`` gives attributes, unscaled, and labels.
     n_classes : int
         Of a set with more than two classes, whose labels are from 1 to this; else 0.
+    table : callable
+        ``table(path)`` is what ``read`` takes: of a set with bags of its own its columns, of
+        others the path.
+    bags : str
+        The column that has the bags, if one has.
     """
 
     file: str
-    read: Callable[[Path], tuple[Array, Array]]
+    read: Callable[[Any], tuple[Array, Array]]
     n_classes: int = 0
+    table: Callable[[Path], Any] = Path
+    bags: str = ""
 
 
 def load_real(
@@ -90,8 +97,7 @@ def load_real(
         If its file is not there and cannot be fetched.
     """
     base, positive = class_of(name)
-    row = REAL_SETS[base]
-    X, y = row.read(data_file(row.file, data_home, download=download))
+    X, y = REAL_SETS[base].read(_table(base, data_home, download))
     data = LabeledData(_scaled(X), y)
     return data if positive is None else one_versus_rest(data, positive, random_state)
 
@@ -122,8 +128,7 @@ def load_contraception(*, data_home: Any = None, download: bool = True) -> Bagge
     data_home, download
         See :func:`load_real`.
     """
-    table = read_table(data_file("contraception.csv", data_home, download=download))
-    return _in_bags(*contraception(table), table["district"])
+    return _in_own_bags("contraception", data_home, download)
 
 
 def load_trump_2016(*, data_home: Any = None, download: bool = True) -> BaggedData:
@@ -142,8 +147,7 @@ def load_trump_2016(*, data_home: Any = None, download: bool = True) -> BaggedDa
     data_home, download
         See :func:`load_real`.
     """
-    table = voters(data_file("TV16.csv", data_home, download=download))
-    return _in_bags(*trump(table), table["state"])
+    return _in_own_bags("trump-2016", data_home, download)
 
 
 def load_guatemala_prenatal(*, data_home: Any = None, download: bool = True) -> BaggedData:
@@ -156,8 +160,7 @@ def load_guatemala_prenatal(*, data_home: Any = None, download: bool = True) -> 
     data_home, download
         See :func:`load_real`.
     """
-    table = read_table(data_file("guPrenat.csv", data_home, download=download))
-    return _in_bags(*prenatal(table), table["cluster"])
+    return _in_own_bags("guatemala-prenatal", data_home, download)
 
 
 def load_ballots(
@@ -177,8 +180,7 @@ def load_ballots(
     data_home, download
         See :func:`load_real`.
     """
-    file = data_file("herron_lewis_counts.csv.gz", data_home, download=download)
-    table = ballots(file)
+    table = _table("ballots", data_home, download)
     known = [name for name in table if name in ("cd", "voteday") or name.startswith("v_")]
     if not by or not set(by) <= set(known):
         raise InputError(f"by must be one or several of {known}, got {by!r}.")
@@ -186,6 +188,16 @@ def load_ballots(
     X, y = votes(table, left)
     codes = [np.unique(table[name], return_inverse=True)[1] for name in by]
     return _in_bags(X, y, np.unique(codes, axis=1, return_inverse=True)[1])
+
+
+def _table(name: str, data_home: Any, download: bool) -> Any:
+    row = REAL_SETS[name]
+    return row.table(data_file(row.file, data_home, download=download))
+
+
+def _in_own_bags(name: str, data_home: Any, download: bool) -> BaggedData:
+    row, table = REAL_SETS[name], _table(name, data_home, download)
+    return _in_bags(*row.read(table), table[row.bags])
 
 
 def _in_bags(X: Array, y: Array, bags: NDArray[Any]) -> BaggedData:
@@ -225,10 +237,10 @@ REAL_SETS: Mapping[str, RealSet] = MappingProxyType(
         "dna": RealSet("dna.scale", read_svmlight, n_classes=3),
         "satimage": RealSet("satimage.scale", read_svmlight, n_classes=6),
         "cod-rna.t": RealSet("cod-rna.t", read_svmlight),
-        "contraception": RealSet("contraception.csv", lambda file: contraception(read_table(file))),
-        "trump-2016": RealSet("TV16.csv", lambda file: trump(voters(file))),
-        "guatemala-prenatal": RealSet("guPrenat.csv", lambda file: prenatal(read_table(file))),
-        "ballots": RealSet("herron_lewis_counts.csv.gz", lambda file: votes(ballots(file))),
+        "contraception": RealSet("contraception.csv", contraception, 0, read_table, "district"),
+        "trump-2016": RealSet("TV16.csv", trump, 0, voters, "state"),
+        "guatemala-prenatal": RealSet("guPrenat.csv", prenatal, 0, read_table, "cluster"),
+        "ballots": RealSet("herron_lewis_counts.csv.gz", votes, 0, ballots),
     }
 )
 """Real sets by name."""

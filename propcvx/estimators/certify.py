@@ -12,7 +12,6 @@ from tqdm import tqdm
 
 from propcvx.bounds import (
     BOUNDS,
-    BagMoments,
     Bound,
     CertifiedInterval,
     Event,
@@ -206,8 +205,7 @@ def certify(
         costs = None
         if margin:
             interval.time_limit = BOUNDS_SHARE * time_limit
-            tree = BagMoments(problem, interval, search, "branch_and_bound")
-            costs = LabelCosts(search, tree, margin, show_label)
+            tree = (costs := LabelCosts(search, margin, show_label)).moments
             if asked.get("branch_and_bound") is BOUNDS["branch_and_bound"]:
                 asked["branch_and_bound"] = Bound(lambda *_: tree.branch())
         if resume is not None:

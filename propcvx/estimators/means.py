@@ -46,7 +46,7 @@ class _BagMeanClassifier(BagClassifier):
         data.bags.check_known()
         return super()._fit_to(data)
 
-    def _run(self, feature_map: FeatureMap, bags: Bags) -> Fitted:
+    def _run(self, feature_map: FeatureMap, bags: Bags, **steps: Any) -> Fitted:
         apart = bags.with_known_apart()
         seen, instances = apart.of_shares()
         if not seen.n_bags:
@@ -55,7 +55,7 @@ class _BagMeanClassifier(BagClassifier):
             )
         own = (values[apart.with_share] for values in self._per_bag(apart))
         weights, bias, objective, ill_posed = self._fit_means(
-            feature_map.features[instances], seen, *own
+            feature_map.features[instances], seen, *own, **steps
         )
         answer = self.solution_
         seconds = answer.build_seconds + answer.solve_seconds
@@ -74,11 +74,12 @@ class _BagMeanClassifier(BagClassifier):
 
     @abstractmethod
     def _fit_means(
-        self, features: Array, bags: Bags, *own: Array
+        self, features: Array, bags: Bags, *own: Array, **steps: Any
     ) -> tuple[Array, float, float, bool]:
         """Weights, bias, objective, and whether the data hardly determine them.
 
-        ``own`` are the values of :meth:`_per_bag` for these bags, which all have a proportion.
+        ``own`` are the values of :meth:`_per_bag` for these bags, which all have a proportion;
+        ``steps`` replace steps of the subclass where the instances are not in memory.
         """
 
     def _solve(self, program: Program) -> Mapping[str, Array]:
@@ -167,7 +168,7 @@ class MeanMap(_BagMeanClassifier):
     fit_intercept: bool = True
 
     def _fit_means(
-        self, features: Array, bags: Bags, *own: Array
+        self, features: Array, bags: Bags, *own: Array, **steps: Any
     ) -> tuple[Array, float, float, bool]:
         check_number("lam", self.lam, above=0.0)
         check_choice("likelihood", self.likelihood, ("mean", "sum"))
@@ -177,24 +178,19 @@ class MeanMap(_BagMeanClassifier):
         means, ill_posed = self._class_means(features, bags, *own)
         prior = float(bags.masses @ bags.proportions) / float(bags.masses.sum())
         operator = np.array([prior, prior - 1.0]) @ means
-        asked = lam, operator, 2.0 * prior - 1.0
-        weights, bias = self._most_likely(features, bags, *asked, centre)
+        label = 2.0 * prior - 1.0
+        if "most_likely" in steps:
+            found = steps["most_likely"](bags, lam, operator, label, centre)
+            weights, bias, self.solution_ = found
+        else:
+            weights, bias = self._most_likely(features, bags, lam, operator, label)
         self.class_means_ = (means + centre)[:: bags.sign]
         return weights, bias - float(centre @ weights), self.solution_.value, ill_posed
 
     def _most_likely(
-        self,
-        features: Array,
-        bags: Bags,
-        lam: float,
-        operator: Array,
-        label: float,
-        centre: Array | float,
+        self, features: Array, bags: Bags, lam: float, operator: Array, label: float
     ) -> tuple[Array, float]:
-        """Weights and bias of the exponential model with that mean operator and mean label.
-
-        They are those of features less a centre, which have been subtracted already.
-        """
+        """Weights and bias of the exponential model with that mean operator and mean label."""
         program = conditional_exponential_model(
             features, bias=self.fit_intercept, weights=bags.weights
         )
@@ -313,7 +309,7 @@ class InvCal(_BagMeanClassifier):
         return *super()._per_bag(bags), bags.epsilons(self.epsilon, most=np.inf)
 
     def _fit_means(
-        self, features: Array, bags: Bags, *own: Array
+        self, features: Array, bags: Bags, *own: Array, **steps: Any
     ) -> tuple[Array, float, float, bool]:
         loss_weights, epsilons = own
         check_number("C_p", self.C_p, above=0.0)

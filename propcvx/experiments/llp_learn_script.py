@@ -19,7 +19,7 @@ import numpy as np
 def main(parameters: dict[str, Any]) -> None:
     """Fit the method with those parameters to the bags in the standard input.
 
-    They are those of ``LLPLearn`` for two classes, of ``LLPLearnNetwork`` for several.
+    They are those that ``fit_llp_learn`` is given: with ``options`` for several classes.
     """
     bags = np.load(io.BytesIO(sys.stdin.buffer.read()))
     method = (_network if "options" in parameters else _hyperplane)(**parameters)

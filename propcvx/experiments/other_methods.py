@@ -23,8 +23,6 @@ from sklearn.linear_model import LinearRegression
 
 from propcvx.arrays import Array, Mask
 from propcvx.bags import Bags
-from propcvx.class_bags import ClassBags
-from propcvx.class_targets import classes_of
 from propcvx.errors import InputError, PropCVXError
 from propcvx.estimators import ConvPropSVM, InvCal
 from propcvx.experiments.evaluation import (
@@ -270,7 +268,7 @@ class LLPLearn(_SignClassifier):
         LLPLearnError
             If the fit fails there.
         """
-        [(coef, intercept)] = _layers(self.get_params(), X, Bags.from_target(y))
+        [(coef, intercept)] = fit_llp_learn(self.get_params(), X, Bags.from_target(y))
         self.coef_, self.intercept_ = coef.ravel(), float(intercept[0])
         return self
 
@@ -279,45 +277,24 @@ class LLPLearn(_SignClassifier):
         return X @ self.coef_ + self.intercept_
 
 
-@dataclass(eq=False, repr=False)
-class LLPLearnNetwork(ClassifierMixin, BaseEstimator):
-    """A multilayer perceptron that llp-learn trains, for three or more classes.
+def fit_llp_learn(
+    parameters: dict[str, Any], X: NDArray[Any], bags: Bags
+) -> list[tuple[Array, Array]]:
+    """What llp-learn finds, as the layers of a network; a hyperplane is one layer.
 
     Parameters
     ----------
-    name : "DLLP", "LLPVAT", "MixBag" or "LLPFC"
-        The class in ``llp_learn.dllp`` and so on.
-    options : dict
-        Its parameters, apart from ``model_type``, ``n_jobs`` and ``random_state``.
-    random_state : int
+    parameters : dict
+        Those of :class:`LLPLearn`; or for the multilayer perceptrons, of three or more classes,
+        ``name``, ``options`` and ``random_state``.
+    X : array of shape (n_instances, n_features)
+    bags : Bags
 
-    Attributes
-    ----------
-    layers_ : list of (array of shape (n_outputs, n_inputs), array of shape (n_outputs,))
+    Returns
+    -------
+    list of (array of shape (n_outputs, n_inputs), array of shape (n_outputs,))
         Weights and biases; all but the last layer are followed by a rectifier.
-    classes_ : array of shape (n_classes,)
     """
-
-    name: str
-    options: dict[str, Any]
-    random_state: int = 0
-
-    def fit(self, X: Array, y: NDArray[np.void]) -> LLPLearnNetwork:
-        """Fit to bags with known shares of several classes, as :meth:`LLPLearn.fit` to two."""
-        self.classes_ = classes_of(y)
-        self.layers_ = _layers(self.get_params(), X.astype(np.float32), ClassBags.from_target(y))
-        return self
-
-    def predict(self, X: Array) -> NDArray[Any]:
-        """The class of each instance."""
-        for weights, biases in self.layers_[:-1]:
-            X = np.maximum(X @ weights.T + biases, 0.0)
-        weights, biases = self.layers_[-1]
-        return self.classes_[np.argmax(X @ weights.T + biases, axis=1)]
-
-
-def _layers(parameters: dict[str, Any], X: NDArray[Any], bags: Bags) -> list[tuple[Array, Array]]:
-    """What llp-learn finds, as the layers of a network; a hyperplane is one layer."""
     data = io.BytesIO()
     np.savez(data, X=X, bags=bags.index, proportions=bags.proportions)
     script = Path(__file__).with_name("llp_learn_script.py")

@@ -7,6 +7,7 @@ from functools import partial
 from typing import Any
 
 import numpy as np
+from cvxpy import OPTIMAL
 from numpy.typing import NDArray
 from sklearn.utils.validation import validate_data
 
@@ -17,7 +18,7 @@ from propcvx.estimators import AlterPropSVM, BagClassifier, InvCal, MeanMap
 from propcvx.estimators.training import scaling_advice
 from propcvx.large.alter import alter_on_parts
 from propcvx.large.means import check_linear, means_on_parts, store
-from propcvx.large.parts import Chunks, Parts, Summary, bags_of, unpacked
+from propcvx.large.parts import Chunks, Parts, Summary, bags_of, extremes, unpacked
 from propcvx.metrics import proportion_error
 from propcvx.model_selection import deal_bags
 
@@ -94,7 +95,8 @@ def fit_parts(estimator: BagClassifier, parts: Parts) -> BagClassifier:
         bits = zip(found.labeling.kept, parts.sizes or [], strict=True)
         signs = [unpacked(own, slice(0, n)).astype(np.int8) for own, n in bits]
         estimator.labeling_ = summary.frame.sign * np.concatenate(signs)
-    estimator._warn_if_inaccurate(scaling_advice(summary.ranges))
+    if any(round_.status != OPTIMAL for round_ in estimator.history_):
+        estimator._warn_if_inaccurate(scaling_advice(np.vstack(parts.each(extremes, None))))
     if found.stopped_by is not None:
         raise found.stopped_by
     return estimator
@@ -102,11 +104,12 @@ def fit_parts(estimator: BagClassifier, parts: Parts) -> BagClassifier:
 
 def _columns_of(summary: Summary) -> Any:
     """Two rows with the names of the columns, by which the estimator knows them again."""
+    rows = np.tile(summary.frame.mean, (2, 1))
     if summary.names is None:
-        return summary.ranges
+        return rows
     import pandas as pd  # names come with its frames
 
-    return pd.DataFrame(summary.ranges, columns=summary.names)
+    return pd.DataFrame(rows, columns=summary.names)
 
 
 def predict_chunks(estimator: BagClassifier, chunks: Any) -> Iterator[NDArray[Any]]:

@@ -18,9 +18,14 @@ from propcvx.estimators import BagClassifier, InvCal, MeanMap
 from propcvx.estimators.training import scaling_advice
 from propcvx.history import Fitted
 from propcvx.kernels import FeatureMap, Kernel
-from propcvx.large.parts import Frame, Parts, Summary, summed
-from propcvx.large.steps import minimise_sums
+from propcvx.large.parts import Frame, Parts, Summary, added, summed
 from propcvx.solvers import Solution
+from propcvx.solvers.specialised.logistic import (
+    LOG_PARTITION,
+    Sums,
+    minimise_sums,
+    smooth_sums,
+)
 
 
 def fit_means(estimator: InvCal, table: BagMeans) -> InvCal:
@@ -79,69 +84,61 @@ def means_on_parts(model: InvCal | MeanMap, parts: Parts, summary: Summary) -> F
     """Fit a method that sees the means of bags; MeanMap's likelihood takes further passes."""
     bags = summary.bags.in_canonical_order(summary.means, summary.frame.sign)
     features = FeatureMap(Kernel(), summary.means[bags.rows])
-    if isinstance(model, MeanMap):
-        if model.solver not in ("auto", "logistic") or model.solver_options:
-            raise InputError(
-                "solver must be 'auto' or 'logistic', without options, where the instances come in "
-                f"parts, got {model.solver!r} with {model.solver_options!r}."
-            )
-        model._most_likely = partial(_most_likely, model, parts, summary.frame)  # type: ignore[method-assign]
-    try:
+    if isinstance(model, InvCal):
         return model._run(features, bags)
-    finally:
-        model.__dict__.pop("_most_likely", None)
+    if model.solver not in ("auto", "logistic") or model.solver_options:
+        raise InputError(
+            "solver must be 'auto' or 'logistic', without options, where the instances come in "
+            f"parts, got {model.solver!r} with {model.solver_options!r}."
+        )
+    most_likely = partial(_most_likely, parts, summary.frame, model.fit_intercept)
+    return model._run(features, bags, most_likely=most_likely)
 
 
 def _most_likely(
-    model: MeanMap,
     parts: Parts,
     frame: Frame,
-    means: Array,
+    fit_intercept: bool,
     bags: Bags,
     lam: float,
     operator: Array,
     label: float,
     centre: Array | float,
-) -> tuple[Array, float]:
-    """As :meth:`MeanMap._most_likely`: the instances are in the parts, and their means are here."""
+) -> tuple[Array, float, Solution]:
+    """The exponential model of MeanMap, for features less a centre; and how it was solved."""
     started, apart, total = perf_counter(), frame.mean - centre, float(bags.masses.sum())
     linear, to_plane = frame.unit * operator, np.vstack([np.eye(len(operator)), frame.unit * apart])
     ridge = np.full(len(operator), lam * frame.unit**2)
-    if model.fit_intercept:
+    if fit_intercept:
         linear = np.append(linear - label * frame.unit * apart, label)
         to_plane, ridge = np.eye(len(linear)), np.append(ridge, 0.0)
 
-    def ask(x: Array) -> Any:
+    def ask(x: Array) -> Sums:
         value, gradient, hessian = summed(parts, _partition, None, frame, to_plane @ x)
         return value / total, gradient @ to_plane / total, to_plane.T @ hessian @ to_plane / total
 
-    x, value, status = minimise_sums(ask, linear, ridge, 1.0, np.zeros(len(linear)), 1e-10)
+    x, value, status, _ = minimise_sums(ask, linear, ridge, np.zeros(len(linear)), 1e-10)
     weights = frame.unit * x[: len(operator)]
-    variables = {"w": weights}
-    model.solution_ = Solution(
+    solution = Solution(
         status=status,
-        variables=variables,
+        variables={"w": weights},
         duals={},
         solver="trust-exact",
         value=value,
         residuals=None,
         solve_seconds=perf_counter() - started,
     )
-    return weights, float(x[-1] - weights @ apart) if model.fit_intercept else 0.0
+    return weights, float(x[-1] - weights @ apart) if fit_intercept else 0.0, solution
 
 
-def _partition(part: Any, kept: Any, frame: Frame, plane: Array) -> tuple[float, Array, Array]:
+def _partition(part: Any, kept: Any, frame: Frame, plane: Array) -> Sums:
     """Sum of the log-partitions of the instances of bags with a share, and its derivatives."""
     weights = frame.relative_weights(part)
     weights = np.where(np.isnan(part[1]["proportion"]) & (part[1]["label"] == 0), 0.0, weights)
-    value, gradient, hessian = 0.0, np.zeros(len(plane)), np.zeros((len(plane),) * 2)
-    for block, rows in frame.blocks(part):
-        scores, own = rows @ plane, weights[block]
-        slopes = np.tanh(scores)
-        value += float(own @ np.logaddexp(scores, -scores))
-        gradient += (own * slopes) @ rows
-        hessian += (rows.T * (own * (1.0 - np.square(slopes)))) @ rows
-    return value, gradient, hessian
+    return added(
+        smooth_sums(rows, weights[block], LOG_PARTITION, plane)
+        for block, rows in frame.blocks(part)
+    )
 
 
 def store(estimator: BagClassifier, found: Fitted, sign: int) -> None:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from functools import reduce
 from operator import add
@@ -29,7 +30,6 @@ from propcvx.bags import Bags
 from propcvx.checks import as_vector
 from propcvx.class_targets import is_class_target
 from propcvx.errors import CutBagWarning, InputError
-from propcvx.ordering import SHARE_UNIT
 from propcvx.targets import is_bag_target, some_of
 
 BLOCK = 4096
@@ -51,10 +51,14 @@ class Parts(Protocol):
         """The same where it returns a pair, whose first half is kept beside the part."""
 
 
+def added(tuples: Iterable[tuple[Any, ...]]) -> Any:
+    """The sums of the first entries, of the second ones, and so on, in their order."""
+    return reduce(lambda sums, more: tuple(map(add, sums, more)), tuples)
+
+
 def summed(parts: Parts, function: OnPart, kept: Kept | None, *arguments: Any) -> Any:
-    """The sums over the parts, in their order, of tuples of numbers and arrays."""
-    each = parts.each(function, kept, *arguments)
-    return tuple(reduce(add, column) for column in zip(*each, strict=True))
+    """The sums over the parts of tuples of numbers and arrays."""
+    return added(parts.each(function, kept, *arguments))
 
 
 @dataclass
@@ -100,6 +104,7 @@ class Chunks:
         """Read the parts once more, and check that they are those of the first pass."""
         self.passes += 1
         read = self.source() if callable(self.source) else self.source
+        read = read_ahead(iter(read))
         shown = tqdm(read, f"pass {self.passes}", disable=not self.progress, leave=False)
         sizes: list[int] = []
         for chunk in shown:
@@ -116,6 +121,16 @@ class Chunks:
                 f"{len(self.sizes)} with {some_of(self.sizes)}. Pass a list, or a function that "
                 "returns a new iterator over the same chunks."
             )
+
+
+def read_ahead(items: Iterator[Any]) -> Iterator[Any]:
+    """The same items; a thread reads the next one while the caller works on the one before."""
+    end = object()
+    with ThreadPoolExecutor(1) as thread:
+        coming = thread.submit(next, items, end)
+        while (item := coming.result()) is not end:
+            coming = thread.submit(next, items, end)
+            yield item
 
 
 def _size_of(chunk: Any, number: int) -> int:
@@ -168,6 +183,12 @@ def checked(part: Any) -> tuple[Any, Bags, Any]:
     return X, bags, _get_feature_names(part[0])
 
 
+def extremes(part: Any, kept: Any) -> Array:
+    """The smallest and the largest value of each column."""
+    X = rows_of(part)
+    return np.array([X.min(axis=0), X.max(axis=0)])
+
+
 def bags_of(y: NDArray[np.void]) -> Bags:
     """The bags of a part; those that are cut are told by ``whole``."""
     with catch_warnings():
@@ -196,14 +217,13 @@ def survey(part: Any, kept: Any) -> dict[str, Any]:
     given = weight_of(part)
     weights = np.ones(len(X)) if given is None else np.asarray(given, dtype=np.float64)
     apart = replace(bags, weights=None if given is None else weights).with_known_apart()
-    shared, mean = bags.with_share, X.mean(axis=0)
+    shared, mean = bags.with_share, np.full(len(X), 1.0 / len(X)) @ X
     centred = X - mean
     positives = float(bags.proportions[shared] @ bags.sizes[shared])
     return {
         "bags": bags.names(bags.codes),
         "columns": (X.shape[1], None if columns is None else list(columns)),
         "moments": Moments(float(len(X)), mean, float(np.vdot(centred, centred))),
-        "ranges": np.array([X.min(axis=0), X.max(axis=0)]),
         "majority": 2.0 * positives - float(bags.sizes[shared].sum()),
         "weights": (weights.sum(), weights.min(), weights.max()),
         "names": apart.names(apart.codes),
@@ -253,9 +273,8 @@ class Frame:
     def bags_of(self, part: Any) -> Bags:
         """The bags of a part."""
         weights = self.relative_weights(part) if self.weighted else None
-        bags = bags_of(part[1])
-        shares = np.rint(bags.proportions / SHARE_UNIT) * SHARE_UNIT
-        bags = replace(bags, proportions=shares, mean_weight=self.mean_weight, weights=weights)
+        bags = replace(bags_of(part[1]), mean_weight=self.mean_weight, weights=weights)
+        bags = bags.with_rounded_shares()
         return bags if self.sign > 0 else bags.swapped()
 
     def blocks(self, part: Any) -> Iterator[tuple[slice, Array]]:
@@ -278,8 +297,6 @@ class Summary:
     frame : Frame
     names : list of str or None
         The columns.
-    ranges : array of shape (2, n_features)
-        Smallest and largest values.
     means : array of shape (n_rows, n_features)
         The table for methods that see only the means of bags.
     bags : CountedBags
@@ -288,7 +305,6 @@ class Summary:
 
     frame: Frame
     names: Any
-    ranges: Array
     means: Array
     bags: CountedBags
 
@@ -312,11 +328,9 @@ class Summary:
         size = np.sqrt(moments.squares / moments.n)
         unit = 1.0 / size if size > 0.0 else 1.0
         sign = -1 if sum(one["majority"] for one in found) > 0.0 else 1
-        lows, highs = np.array([one["ranges"] for one in found]).transpose(1, 0, 2)
         return cls(
             Frame(int(moments.n), moments.mean, unit, sign, mean_weight, weighted),
             found[0]["columns"][1],
-            np.array([lows.min(axis=0), highs.max(axis=0)]),
             np.vstack([one["means"] for one in found]),
             replace(bags, mean_weight=mean_weight),
         )

@@ -3,15 +3,14 @@ r"""The SVM step of Algorithm 1 over rows in parts: sums over the parts in a few
 For the hinge it is the search of :mod:`propcvx.solvers.specialised.newton` itself, which is given
 sums over the parts in the place of sums over the instances in memory; and then, as in memory, the
 best bias for the weights, by a histogram of the residuals.  Losses with a second derivative are
-minimised as the likelihood of MeanMap is, :func:`~.logistic.minimise_smooth`.
+minimised as the likelihood of MeanMap is, by :func:`~.logistic.minimise_sums`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from functools import cache, cached_property
-from operator import add
+from functools import cached_property
 from types import MappingProxyType
 from typing import Any
 
@@ -22,9 +21,9 @@ from scipy.special import expit
 from propcvx.alternating.problem import Separator
 from propcvx.alternating.svm_step import MOST, best_losses
 from propcvx.arrays import Array
-from propcvx.large.parts import Frame, Kept, Parts, summed, unpacked
+from propcvx.large.parts import Frame, Kept, Parts, added, summed, unpacked
 from propcvx.losses import INSTANCE_LOSSES
-from propcvx.solvers.specialised.logistic import minimise_smooth
+from propcvx.solvers.specialised.logistic import Smooth, Sums, minimise_sums, smooth_sums
 from propcvx.solvers.specialised.newton import MAX_ITER, Feasible, Losses, Rounded, Warm, search
 
 BINS = 4096
@@ -103,6 +102,11 @@ class Question:
             yield Losses(rows, y, np.minimum(box, 0.0), np.maximum(box, 0.0))
 
 
+def _asked(part: Any, bits: Any, question: Question, function: Any, arguments: Any) -> Any:
+    """Sums over the blocks of a part."""
+    return added(function(losses, *arguments) for losses in question.losses(part, bits))
+
+
 def _residuals(losses: Losses, steps: Array) -> Array:
     """Residuals after the steps that have led to a plane, one after the other.
 
@@ -114,103 +118,82 @@ def _residuals(losses: Losses, steps: Array) -> Array:
     return residuals
 
 
-def _at(part: Any, bits: Any, question: Question, steps: Array, width: float) -> Any:
+def _at(losses: Losses, steps: Array, width: float) -> Any:
     """What :meth:`Losses.at` and :meth:`Losses.curvature` need."""
-    total: Any = None
-    for losses in question.losses(part, bits):
-        residuals = _residuals(losses, steps)
-        near = np.flatnonzero(np.abs(residuals) < width / 2)
-        sums = *losses.sums(residuals, width, near), *losses.products(residuals, near)
-        total = sums if total is None else tuple(map(add, total, sums))
-    return tuple(total)
+    residuals = _residuals(losses, steps)
+    near = np.flatnonzero(np.abs(residuals) < width / 2)
+    return *losses.sums(residuals, width, near), *losses.products(residuals, near)
 
 
 def _gap(
-    part: Any, bits: Any, question: Question, here: tuple[Array, float], balance: Any, plane: Array
-) -> Any:
+    losses: Losses, here: tuple[Array, float], balance: tuple[bool, float, float], plane: Array
+) -> tuple[float, float]:
     """The gap between a balanced v and the plane of its weights, and the losses there."""
-    gap = loss = 0.0
-    steps, width = here
-    up, some, rest = balance
-    for losses in question.losses(part, bits):
-        residuals = _residuals(losses, steps)
-        v, end = losses.slopes(residuals, width), losses.upper if up else losses.lower
-        v += np.where(np.abs(residuals) < width / 2, some, 0.0) * (end - v)
-        v += rest * (end - v)
-        found = Feasible.of(losses, v, plane)
-        gap, loss = gap + found.gap, loss + found.primal - 0.5 * float(plane[:-1] @ plane[:-1])
-    return gap, loss
+    (steps, width), (up, some, rest) = here, balance
+    residuals = _residuals(losses, steps)
+    v, end = losses.slopes(residuals, width), losses.upper if up else losses.lower
+    v += np.where(np.abs(residuals) < width / 2, some, 0.0) * (end - v)
+    v += rest * (end - v)
+    found = Feasible.of(losses, v, plane)
+    return found.gap, found.primal - 0.5 * float(plane[:-1] @ plane[:-1])
 
 
-def _ends(part: Any, bits: Any, question: Question) -> Any:
+def _ends(losses: Losses) -> tuple[Array]:
     """Sums of the rows times the lower and the upper ends of their boxes."""
-    each = question.losses(part, bits)
-    return (sum(np.array([losses.lower, losses.upper]) @ losses.rows for losses in each),)
+    return (np.array([losses.lower, losses.upper]) @ losses.rows,)
 
 
-def _histogram(part: Any, bits: Any, question: Question, plane: Array, edges: Array) -> Any:
+def _histogram(losses: Losses, plane: Array, edges: Array) -> tuple[Any]:
     """The jumps of the instances whose residuals are between two edges, and beyond them."""
-    counts = np.zeros(len(edges) + 1)
-    for losses in question.losses(part, bits):
-        places = np.searchsorted(edges, losses.y - losses.rows @ plane, side="right")
-        counts += np.bincount(places, losses.jump, len(counts))
-    return (counts,)
+    places = np.searchsorted(edges, losses.y - losses.rows @ plane, side="right")
+    return (np.bincount(places, losses.jump, len(edges) + 1),)
 
 
-def _inside(
-    part: Any, bits: Any, question: Question, plane: Array, edges: Array, bins: Array
-) -> Any:
+def _inside(losses: Losses, plane: Array, edges: Array, bins: Array) -> tuple[tuple[Array], Array]:
     """Residuals and boxes of the instances from one bin to another, and sums for those beyond.
 
     Between the two bins there are none.  Equal residuals are one, with the sum of their boxes.
     """
-    found, beyond = [], np.zeros((2, 2))
-    for losses in question.losses(part, bits):
-        residuals = losses.y - losses.rows @ plane
-        places = np.searchsorted(edges, residuals, side="right")
-        within = (places >= bins[0]) & (places <= bins[1]) & (losses.jump > 0.0)
-        points, where = np.unique(residuals[within], return_inverse=True)
-        boxes = [
-            np.bincount(where, end[within], len(points)) for end in (losses.lower, losses.upper)
-        ]
-        found.append(np.array([points, *boxes]))
-        lower = np.where(places < bins[0], losses.lower, 0.0)
-        upper = np.where(places > bins[1], losses.upper, 0.0)
-        beyond += [[lower @ residuals, lower.sum()], [upper @ residuals, upper.sum()]]
-    return found, beyond
+    residuals = losses.y - losses.rows @ plane
+    places = np.searchsorted(edges, residuals, side="right")
+    within = (places >= bins[0]) & (places <= bins[1]) & (losses.jump > 0.0)
+    points, where = np.unique(residuals[within], return_inverse=True)
+    boxes = [np.bincount(where, end[within], len(points)) for end in (losses.lower, losses.upper)]
+    lower = np.where(places < bins[0], losses.lower, 0.0)
+    upper = np.where(places > bins[1], losses.upper, 0.0)
+    beyond = [[lower @ residuals, lower.sum()], [upper @ residuals, upper.sum()]]
+    return (np.array([points, *boxes]),), np.array(beyond)
 
 
-def _direction(part: Any, bits: Any, question: Question) -> Any:
+def _direction(losses: Losses) -> tuple[Array]:
     """Sum of the labels times the rows."""
-    return (sum(losses.y @ losses.rows[:, :-1] for losses in question.losses(part, bits)),)
+    return (losses.y @ losses.rows[:, :-1],)
 
 
-def _smooth(part: Any, bits: Any, question: Question, name: str, plane: Array) -> Any:
+def _smooth(losses: Losses, name: str, plane: Array) -> Sums:
     """Sum of the losses, and its derivatives."""
-    slope_of, curvature_of = SMOOTH[name]
-    value, gradient, hessian = 0.0, np.zeros(len(plane)), np.zeros((len(plane),) * 2)
-    for losses in question.losses(part, bits):
-        margins = losses.y * (losses.rows @ plane)
-        value += float(losses.jump @ INSTANCE_LOSSES[name].of_margins(margins))
-        gradient += (losses.jump * losses.y * slope_of(margins)) @ losses.rows
-        hessian += (losses.rows.T * (losses.jump * curvature_of(margins))) @ losses.rows
-    return value, gradient, hessian
+    return smooth_sums(losses.y[:, None] * losses.rows, losses.jump, SMOOTH[name], plane)
 
 
-SMOOTH: Mapping[str, tuple[Callable[[Array], Any], Callable[[Array], Any]]] = MappingProxyType(
+SMOOTH: Mapping[str, Smooth] = MappingProxyType(
     {
-        "squared_hinge": (
-            lambda m: -2.0 * np.maximum(0.0, 1.0 - m),
-            lambda m: 2.0 * (m < 1.0),
-        ),
-        "huberised_hinge": (
-            lambda m: -2.0 * np.clip(1.0 - m, 0.0, 2.0),
-            lambda m: 2.0 * ((m < 1.0) & (m > -1.0)),
-        ),
-        "logistic": (lambda m: -expit(-m), lambda m: expit(m) * expit(-m)),
+        name: Smooth(INSTANCE_LOSSES[name].of_margins, slope, curvature)
+        for name, slope, curvature in (
+            (
+                "squared_hinge",
+                lambda m: -2.0 * np.maximum(0.0, 1.0 - m),
+                lambda m: 2.0 * (m < 1.0),
+            ),
+            (
+                "huberised_hinge",
+                lambda m: -2.0 * np.clip(1.0 - m, 0.0, 2.0),
+                lambda m: 2.0 * ((m < 1.0) & (m > -1.0)),
+            ),
+            ("logistic", lambda m: -expit(-m), lambda m: expit(m) * expit(-m)),
+        )
     }
 )
-"""First and second derivatives, in the margin, of losses that have them almost everywhere."""
+"""Losses that have two derivatives in the margin almost everywhere."""
 
 
 @dataclass(frozen=True)
@@ -252,8 +235,8 @@ class PartedLosses:
         return float(np.abs(self._signs - bias).max())
 
     def ask(self, function: Callable[..., Any], *arguments: Any) -> Any:
-        """Sums over the parts: a pass."""
-        return summed(self.parts, function, self.labels.kept, self.question, *arguments)
+        """Sums over the blocks of all parts: a pass."""
+        return summed(self.parts, _asked, self.labels.kept, self.question, function, arguments)
 
     def at(self, plane: Array, width: float, steps: Array | None = None) -> Rounded:
         """A pass for the sums of the rounded losses, at a plane that steps have led to."""
@@ -376,59 +359,13 @@ class PartedStep:
     def _smooth(self, losses: PartedLosses, after: Separator | None) -> tuple[Any, ...]:
         """By Newton steps within a trust region."""
         zero = np.zeros(losses.rank + 1)
-        plane, value, status = minimise_sums(
+        plane, value, status, _ = minimise_sums(
             lambda plane: losses.ask(_smooth, self.loss, plane),
             linear=zero,
             ridge=np.append(zero[1:] + 0.5, 0.0),
-            size=float(losses.sums.sum()),
             start=zero if after is None else after.warm,
-            tol=self.tol,
+            tol=min(self.tol, 1e-9),
+            size=float(losses.sums.sum()),
         )
         w, found = plane[:-1], {"solver": "trust-exact", "status": status, "warm": plane}
         return w, float(plane[-1]), value - 0.5 * float(w @ w), None, found
-
-
-def minimise_sums(
-    ask: Callable[[Array], Any], linear: Array, ridge: Array, size: float, start: Array, tol: float
-) -> tuple[Array, float, str]:
-    r"""Minimise :math:`s(x) - l^\top x + \sum_j \rho_j x_j^2`, where s is a sum over instances.
-
-    Parameters
-    ----------
-    ask : callable
-        The value, the gradient and the second derivatives of s: a pass.
-    linear, ridge : array
-        l and :math:`\rho`.
-    size : float
-        What the objective is divided by; the unknowns have units in which all curvatures at 0 are
-        one.
-    start : array
-    tol : float
-        Of the gradient, in these units, and 1e-9 if that is less.
-
-    Returns
-    -------
-    x : array
-    value : float
-    status : str
-    """
-
-    @cache
-    def known(x: bytes) -> Any:
-        return ask(np.frombuffer(x))
-
-    curvature = known(np.zeros(len(ridge)).tobytes())[2].diagonal() + 2.0 * ridge
-    unit = np.sqrt(size / np.where(curvature > 0.0, curvature, size))
-
-    def value_and_gradient(z: Array) -> tuple[float, Array]:
-        x = unit * z
-        value, gradient, _ = known(x.tobytes())
-        value = value - linear @ x + ridge @ np.square(x)
-        return float(value) / size, unit * (gradient - linear + 2.0 * ridge * x) / size
-
-    def hessian(z: Array) -> Array:
-        second = known((unit * z).tobytes())[2] + np.diag(2.0 * ridge)
-        return np.asarray(unit[:, None] * second * unit) / size
-
-    z, status, _ = minimise_smooth(value_and_gradient, hessian, start / unit, min(tol, 1e-9))
-    return unit * z, size * value_and_gradient(z)[0], status

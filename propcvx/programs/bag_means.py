@@ -66,12 +66,8 @@ def laplacian_class_means(
 
     Parameters
     ----------
-    bag_means : array of shape (K, r)
-        Bag means :math:`m_k`, in features.
-    proportions : array of shape (K,)
-        Shares :math:`p_k` of positives.
-    weights : array of shape (K,)
-        Weights :math:`\omega_k > 0`.
+    bag_means, proportions, weights
+        As in :func:`class_means`.
     similarities : array of shape (K, K)
         V, symmetric and >= 0.
     smoothness : float

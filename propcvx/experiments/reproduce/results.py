@@ -126,16 +126,12 @@ def read_results(file: Path) -> DataFrame:
         If there is no such file, or it is no results file, or a package that reads it is not
         installed.
     """
-    from pandas import DataFrame, read_parquet
+    from pandas import DataFrame
 
     if not file.is_file():
         raise InputError(f"there is no results file {file}.")
     if file.suffix == ".parquet":
-        frame = read_parquet(file)
-        if "key" not in frame:
-            keys = {text: key_of(text) for text in frame["settings"].unique()}
-            frame.insert(0, "key", frame["settings"].map(keys).astype(str))
-        return frame.astype({"objective": float})
+        return _read_parquet(file)
     last = {record["key"]: record for record in _records(file)}
     failed = {"parameters": {}, "chosen": False}
     rows = []
@@ -147,9 +143,26 @@ def read_results(file: Path) -> DataFrame:
     return frame.astype(dict.fromkeys(NUMBERS, float))
 
 
+def _read_parquet(file: Path) -> DataFrame:
+    from pyarrow import parquet
+
+    table = parquet.read_table(file)
+    frame = table.to_pandas()
+    keys = {text: key_of(text) for text in frame["settings"].unique()}
+    frame.insert(0, "key", frame["settings"].map(keys).astype(str))
+    frame["parameters"] = [
+        _json({name: value for name, value in point.items() if value is not None})
+        for point in table["parameters"].to_pylist()
+    ]
+    return frame.astype({"objective": float})
+
+
 @needing("experiments", "the output")
 def write_parquet(results: DataFrame, output: Path) -> None:
     """Results in a compact form: without the keys, which the settings give; objectives in float32.
+
+    Each parameter has a typed column of its own, such as ``parameters.C``; it is null where a
+    method has no such parameter.
 
     Parameters
     ----------
@@ -159,6 +172,7 @@ def write_parquet(results: DataFrame, output: Path) -> None:
     """
     types = dict.fromkeys(("settings", "run", "warnings"), "category") | {"objective": "float32"}
     compact = results.drop(columns="key").astype(types)
+    compact["parameters"] = compact["parameters"].map(json.loads)
     compact.to_parquet(output, compression="zstd", index=False)
 
 
