@@ -9,6 +9,7 @@ branched on that instance's label.
 
 from __future__ import annotations
 
+from bisect import insort
 from collections.abc import Callable, Iterable, Sequence
 from copy import copy
 from dataclasses import dataclass, field, replace
@@ -226,7 +227,9 @@ class BagMoments:
             status, children = "branched", self._children(node, certified)
         else:
             self.done = min(self.done, node.bound)
-        self.open_nodes = sorted([*others, *children], key=attrgetter("bound", "index"))
+        for child in children:
+            insort(others, child, key=attrgetter("bound", "index"))
+        self.open_nodes = others
         place = node.index, node.parent, node.depth
         record = NodeRecord(*place, node.bound, status, node.sizes, self.interval.seconds)
         self.interval.record(record)
