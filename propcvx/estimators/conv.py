@@ -119,7 +119,7 @@ class ConvPropSVM(BagClassifier):
         Labels; ``[-1, 1]`` for bags.
     """
 
-    gram_matrices = 9.0
+    gram_matrices = 10.0
 
     C: float = 1.0
     epsilon: Any = 0.0

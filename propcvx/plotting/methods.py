@@ -119,7 +119,8 @@ def figure_one(data: Any, panels: Panels) -> Figure:
     reach = 1.1 * float(np.abs(data.X).max())
     last = dict([*panels[-1][1].items()][-1:] if panels else [])
     n_bags, n_panels = len(data.proportions), len(data.proportions) + len(panels)
-    figure, grid = figure_of_panels(n_panels, ceil(sqrt(n_panels)), (4.1, 5.2))
+    columns = n_panels if n_panels <= 3 else ceil(sqrt(n_panels))
+    figure, grid = figure_of_panels(n_panels, columns, (4.1, 5.2))
     for place, (bag, share) in enumerate(data.proportions.items()):
         _draw_bag(data, bag, last, reach, grid[place])
         grid[place].set_title(f"bag {place + 1}: {share:.0%} positive")
