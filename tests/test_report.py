@@ -22,7 +22,7 @@ from propcvx.experiments.methods import SUPERVISED
 from propcvx.experiments.reproduce import EXPERIMENTS, Protocol, Selection, plan, report
 from propcvx.experiments.reproduce import entries as frames
 from propcvx.experiments.reproduce.entries import paired_p_value, printed
-from propcvx.experiments.reproduce.results import read_results
+from propcvx.experiments.reproduce.results import read_results, write_parquet
 
 # heart, linear kernel, bags of 2: print has 81.85, 81.78, 83.41 (bold) and 83.33.
 ACCURACIES = {"MeanMap": 0.60, "InvCal": 0.81, "alter-pSVM": 0.83, "conv-pSVM": 0.99}
@@ -88,7 +88,7 @@ def frame():
 @pytest.fixture(scope="module")
 def file(frame, tmp_path_factory):
     file = tmp_path_factory.mktemp("results") / "results.parquet"
-    frame.to_parquet(file, index=False)
+    write_parquet(frame, file)
     return file
 
 
@@ -233,7 +233,7 @@ def test_a_report_counts_the_splits_that_are_those_fixed_by_hash(tmp_path):
     rows = pd.DataFrame(row for cell in cells for row in rows_of(cell, [({}, 0.0, 0.5)]))
     rows = rows.drop(columns="split").merge(fixed)
     rows.loc[0, "split"] = "another"
-    rows.to_parquet(tmp_path / "quick.parquet")
+    write_parquet(rows, tmp_path / "quick.parquet")
     text = report.report_text(tmp_path / "quick.parquet")
     assert f"{len(cells)} of the splits of the experiment `quick`" in text
     assert f"and {len(cells) - 1} of them have" in text

@@ -190,7 +190,10 @@ METHODS: Mapping[str, MethodEntry] = MappingProxyType(
                 "relaxation__max_cuts": "cuts",
             },
         ),
-        SUPERVISED: MethodEntry(lambda seed: SVC(kernel="linear"), {"C": WEIGHTS}, supervised=True),
+        # With shrinking, LIBSVM may go round in circles for ever where many instances are equal.
+        SUPERVISED: MethodEntry(
+            lambda seed: SVC(kernel="linear", shrinking=False), {"C": WEIGHTS}, supervised=True
+        ),
         ECOLOGICAL: MethodEntry(lambda seed: EcologicalRegression(), kernels=LINEAR),
         AVERAGED: MethodEntry(averaged_methods, kernels=LINEAR),
         FROM_INV_CAL: MethodEntry(

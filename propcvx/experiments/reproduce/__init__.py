@@ -3,7 +3,7 @@
 from propcvx.experiments.reproduce.cells import Cell
 from propcvx.experiments.reproduce.experiments import EXPERIMENTS, Selection, plan, plan_text
 from propcvx.experiments.reproduce.protocol import PRESETS, Protocol
-from propcvx.experiments.reproduce.results import read_results, unfinished
+from propcvx.experiments.reproduce.results import read_results, unfinished, write_parquet
 from propcvx.experiments.reproduce.run import run_plan
 
 __all__ = [
@@ -17,4 +17,5 @@ __all__ = [
     "read_results",
     "run_plan",
     "unfinished",
+    "write_parquet",
 ]

@@ -151,7 +151,7 @@ def _read_parquet(file: Path) -> DataFrame:
     keys = {text: key_of(text) for text in frame["settings"].unique()}
     frame.insert(0, "key", frame["settings"].map(keys).astype(str))
     frame["parameters"] = [
-        _json({name: value for name, value in point.items() if value is not None})
+        _json({name: value for name, value in (point or {}).items() if value is not None})
         for point in table["parameters"].to_pylist()
     ]
     return frame.astype({"objective": float})
@@ -172,7 +172,7 @@ def write_parquet(results: DataFrame, output: Path) -> None:
     """
     types = dict.fromkeys(("settings", "run", "warnings"), "category") | {"objective": "float32"}
     compact = results.drop(columns="key").astype(types)
-    compact["parameters"] = compact["parameters"].map(json.loads)
+    compact["parameters"] = [json.loads(text) or None for text in compact["parameters"]]
     compact.to_parquet(output, compression="zstd", index=False)
 
 
