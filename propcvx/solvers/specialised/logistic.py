@@ -36,8 +36,8 @@ GRADIENT = 1e-7
 Smooth = Callable[[Array], tuple[Array, Array, Array]]
 """The values of a function, and those of its first two derivatives."""
 
+# The value of a function of a plane, its gradient and its second derivatives.
 Sums = tuple[float, Array, Array]
-"""The value of a function of a plane, its gradient and its second derivatives."""
 
 
 def log_partition(f: Array) -> tuple[Array, Array, Array]:
