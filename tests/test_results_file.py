@@ -1,6 +1,7 @@
 """The results file: runs that are killed or interrupted, in several processes, on a cluster."""
 
 import asyncio
+import gc
 import json
 import multiprocessing
 import os
@@ -309,11 +310,13 @@ def test_workers_of_several_threads_are_refused(file):
 
 @pytest.mark.parametrize("address", ["tcp://127.0.0.1:1", "127.0.0.1", "nowhere at all"])
 def test_an_address_where_no_scheduler_answers_is_named(address, file, monkeypatch):
-    pytest.importorskip("distributed")
+    distributed = pytest.importorskip("distributed")
     monkeypatch.setattr(running, "PATIENCE", 0.3)
     with pytest.raises(InputError, match=rf"scheduler must be .* got '{address}'"):
         run_plan(PLAN, file, scheduler=address, progress=False)
     assert not file.exists()
+    # The client that failed is gone, and does not close itself while another one starts.
+    assert not [one for one in gc.get_objects() if isinstance(one, distributed.Client)]
 
 
 def test_without_pandas_or_dask_it_is_said_how_to_install_them(file, monkeypatch):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import CancelledError
 from concurrent.futures.process import BrokenProcessPool
@@ -126,6 +127,8 @@ def _cluster(scheduler: str) -> Iterator[Workers]:
     try:
         client = Client(scheduler, timeout=PATIENCE, set_as_default=False)
     except (OSError, ValueError) as failure:
+        failure.with_traceback(None)  # with it goes the client, which closes itself now and not
+        gc.collect()  # in the middle of what a later one does, where it could block both
         raise InputError(
             "scheduler must be the address of one that answers, as 'tcp://127.0.0.1:8786', got "
             f"{scheduler!r}: {failure}."
