@@ -16,6 +16,7 @@ from propcvx.labelings import FeasibleLabelings
 from propcvx.relaxation import cutting_planes
 from propcvx.relaxation.masters import MASTERS, RELATIVE_GAP, MasterSolution, Trial, simple_mkl
 from propcvx.relaxation.oracles import ORACLES, Cut, ExhaustiveOracle, violation_value
+from propcvx.solvers import SOLVERS
 
 # An interior-point method may call 1e-9 an inaccurate answer; tests say what they need of it.
 pytestmark = pytest.mark.filterwarnings("ignore::propcvx.errors.InaccurateSolutionWarning")
@@ -285,6 +286,9 @@ CERTIFIED = [
     ("group", "ecos", 1e-9),
     ("epigraph", "scs", 1e-8),
 ]
+CERTIFIED = [
+    form for form in CERTIFIED if SOLVERS[form[1]].installed
+]  # without ECOS where it has no wheel
 
 
 def check_same_path(features, feasible, forms, oracle="ascent"):
@@ -322,12 +326,13 @@ def test_alphas_are_at_their_bounds_whoever_solves(scale):
     problem = small_problem(3, sizes=(8,) * 5, n_features=3)
     feasible, C = FeasibleLabelings.of(problem.bags, 0.0), 1.0 / scale**2
     planes, statuses = CuttingPlanes(master="epigraph", oracle="several", max_cuts=2), []
-    for solver in ("mkl_interior_point", "clarabel", "ecos"):
+    solvers = ["mkl_interior_point", "clarabel", *(["ecos"] if SOLVERS["ecos"].installed else [])]
+    for solver in solvers:
         answer = planes.relax(scale * problem.X, feasible, C, solver=solver, tol=1e-9)
         statuses.append(np.where(answer.alpha == 0.0, -1, np.where(answer.alpha == C, 1, 0)))
         assert answer.upper - answer.value <= 1e-5 * answer.value
-    np.testing.assert_array_equal(statuses[1], statuses[0])
-    np.testing.assert_array_equal(statuses[2], statuses[0])
+    for one in statuses[1:]:
+        np.testing.assert_array_equal(one, statuses[0])
     assert {-1, 0, 1} == set(statuses[0].tolist())
 
 

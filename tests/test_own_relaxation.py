@@ -56,9 +56,9 @@ def test_a_master_of_ones_own():
         return MASTERS["group"](features, C, **how)
 
     relaxation = CuttingPlanes(master=master, max_cuts=2)
-    clf = ConvPropSVM(relaxation=relaxation, solver="ecos", solver_tol=1e-7).fit(X, Y)
-    assert calls == [{"solver": "ecos", "tol": 1e-7, "options": {}}]
-    assert clf.history_[0].solver == "ecos"
+    clf = ConvPropSVM(relaxation=relaxation, solver="clarabel", solver_tol=1e-7).fit(X, Y)
+    assert calls == [{"solver": "clarabel", "tol": 1e-7, "options": {}}]
+    assert clf.history_[0].solver == "clarabel"
 
 
 # --- what an oracle returns is checked ----------------------------------------------------------

@@ -124,15 +124,17 @@ def _cluster(scheduler: str) -> Iterator[Workers]:
     with needing("dask", "scheduler"):
         from distributed import Client, KilledWorker, as_completed
         from distributed.comm import CommClosedError
+    client, failure = None, ""
     try:
         client = Client(scheduler, timeout=PATIENCE, set_as_default=False)
-    except (OSError, ValueError) as failure:
-        failure.with_traceback(None)  # with it goes the client, which closes itself now and not
-        gc.collect()  # in the middle of what a later one does, where it could block both
+    except (OSError, ValueError) as error:
+        failure = str(error)
+    if client is None:
+        gc.collect()  # else the failed client closes itself while a later one starts: both may hang
         raise InputError(
             "scheduler must be the address of one that answers, as 'tcp://127.0.0.1:8786', got "
             f"{scheduler!r}: {failure}."
-        ) from failure
+        )
 
     def work(cells: Sequence[Cell]) -> Iterator[tuple[Cell, Record]]:
         futures = [
