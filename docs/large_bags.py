@@ -160,6 +160,8 @@ def readings_table() -> str:
 def untuned_table() -> str:
     """Methods tuned, and with the defaults of their classes, on the same drawings of bags.
 
+    The repetitions of the tables, of which more methods are done, and further ones have rows of
+    their own.
     A dash is for a method that is not done on all of them.
     """
     every = accuracies("table-linear", "table-rbf", "better", "drawings", "untuned")["accuracy"]
@@ -167,11 +169,13 @@ def untuned_table() -> str:
     wide = wide.reindex(columns=[*PAPER, *UNTUNED]).dropna(subset=QUICK).reset_index()
     parts = [wide["data"].isin(SETS), wide["data"].isin(UNPRINTED)]
     wide["part"] = np.select(parts, [0, 2], 1)
+    wide["fresh"] = wide["repetition"] >= PRINTED_REPETITIONS
     rows = []
-    for (kernel, _, size), group in wide.groupby(["kernel", "part", "bag_size"]):
+    for (kernel, _, size, fresh), group in wide.groupby(["kernel", "part", "bag_size", "fresh"]):
         means = group[[*PAPER, *UNTUNED]].mean(skipna=False)
         sets = ", ".join(name for name in (*TABLE_DATA, *UNPRINTED) if name in set(group["data"]))
-        row = {"kernel": kernel, "sets": sets, "bags of": size, "drawings": len(group)}
+        row = {"kernel": kernel, "sets": sets, "bags of": size}
+        row |= {"repetitions": "6 to 20" if fresh else "1 to 5", "drawings": len(group)}
         for method in PAPER:
             row[method] = _known(means[method])
             row[f"{method} untuned"] = _known(means[f"untuned {method}"])
