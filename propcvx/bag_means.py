@@ -79,7 +79,8 @@ class CountedBags(Bags):
         As in :func:`propcvx.ordering.in_canonical_order`, bags go by proportion, size and content,
         and without a sign given positives are not the majority.
         """
-        both: list[Any] = [self.with_rounded_shares(), self.with_rounded_shares().swapped()]
+        rounded = self.with_rounded_shares()
+        both: list[Any] = [rounded, rounded.swapped()]
         first, second = (float(one.counts @ np.nan_to_num(one.proportions)) for one in both)
         if sign or not isclose(first, second, rel_tol=SHARE_UNIT):
             both = both[:1] if sign > 0 or (not sign and first < second) else both[1:]

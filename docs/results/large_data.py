@@ -9,6 +9,7 @@ import json
 import os
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from time import perf_counter, process_time
 
@@ -49,19 +50,15 @@ def make(folder: Path, number: int) -> None:
         np.save(path, noise + 0.3 * labels_of(number)[2][:, None])
 
 
-def chunks(folder: Path, million: int, where: str) -> object:
+def chunks(folder: Path, million: int, where: str) -> Iterator[tuple[np.ndarray, np.ndarray]]:
     """The chunks (X, y) of so many millions of rows."""
-
-    def read() -> object:
-        for number in range(million * 1_000_000 // ROWS):
-            with (folder / f"{number}.npy").open("rb") as file:
-                if where == "disk":
-                    os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
-                X = np.load(file)
-            bags, shares, _ = labels_of(number)
-            yield X, bag_target(bags, dict(zip(np.unique(bags).tolist(), shares, strict=True)))
-
-    return read
+    for number in range(million * 1_000_000 // ROWS):
+        with (folder / f"{number}.npy").open("rb") as file:
+            if where == "disk":
+                os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
+            X = np.load(file)
+        bags, shares, _ = labels_of(number)
+        yield X, bag_target(bags, dict(zip(np.unique(bags).tolist(), shares, strict=True)))
 
 
 def measure(folder: Path, what: str, million: int, where: str) -> dict[str, object]:
@@ -70,14 +67,13 @@ def measure(folder: Path, what: str, million: int, where: str) -> dict[str, obje
 
     passes = []
 
-    def counted() -> object:
+    def counted() -> Iterator[tuple[np.ndarray, np.ndarray]]:
         passes.append(1)
-        return chunks(folder, million, where)()
+        return chunks(folder, million, where)
 
     started, worked = perf_counter(), process_time()
     if what == "reading":
-        total = sum(X.sum() for X, _ in counted())
-        found = {"answer": total}
+        found = {"answer": sum(X.sum() for X, _ in counted())}
     else:
         model = fit_chunks(MODELS[what], counted)
         found = {"answer": model.objective_, "rounds": len(model.history_)}
@@ -90,8 +86,8 @@ def measure(folder: Path, what: str, million: int, where: str) -> dict[str, obje
 def table() -> str:
     """What was measured, with the time of a pass beside that of reading alone."""
     rows = pd.read_csv(HERE / "large_data.csv")
-    rows["per pass"] = rows["seconds"] / rows["passes"]
-    reading = rows[rows["what"] == "reading"].set_index(["million", "where"])["per pass"]
+    rows["each"] = rows["seconds"] / rows["passes"]
+    reading = rows[rows["what"] == "reading"].set_index(["million", "where"])["each"]
     return markdown_table(
         ["", "rows", "files in", "passes", "seconds", "a pass / reading", "processor", "memory"],
         (
@@ -101,7 +97,7 @@ def table() -> str:
                 row.where,
                 str(row.passes),
                 f"{row.seconds:.1f}",
-                f"{row.seconds / row.passes / reading[row.million, row.where]:.2f}",
+                f"{row.each / reading[row.million, row.where]:.2f}",
                 f"{row.processor:.1f}",
                 f"{row.peak_mb / 1024:.2f} GB",
             ]
