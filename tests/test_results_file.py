@@ -58,9 +58,9 @@ def uninterrupted(tmp_path_factory):
     return content(file), time.perf_counter() - start
 
 
-def start(work):
+def start(work, method="fork"):
     """Begin some work in a process of its own."""
-    process = multiprocessing.get_context("fork").Process(target=work)
+    process = multiprocessing.get_context(method).Process(target=work)
     process.start()
     return process
 
@@ -239,20 +239,32 @@ def test_a_process_that_is_killed_ends_the_run_with_an_error(file, monkeypatch):
         run_plan(PLAN, file, n_jobs=2, progress=False)
 
 
+def _serve(kind, *where, **options):
+    """Be a scheduler or a worker until the process is killed."""
+    import distributed
+
+    async def serve():
+        async with getattr(distributed, kind)(*where, dashboard=False, **options) as server:
+            await server.finished()
+
+    asyncio.run(serve())
+
+
 @contextmanager
 def cluster(n_workers=2, nthreads=1):
-    """A scheduler and its workers, each a process: the address, and the processes."""
-    distributed = pytest.importorskip("distributed")
+    """A scheduler and its workers, each a process: the address, and the processes.
+
+    A process that is forked here, where threads of other clients run, can wait for their locks.
+    """
+    pytest.importorskip("distributed")
+    wanted = ["distributed", "propcvx.experiments.reproduce"]
+    multiprocessing.get_context("forkserver").set_forkserver_preload(wanted)
     with socket.create_server(("127.0.0.1", 0)) as unused:
         address = f"tcp://127.0.0.1:{unused.getsockname()[1]}"
 
-    async def serve(kind, *where, **options):
-        async with kind(*where, dashboard=False, **options) as server:
-            await server.finished()
-
-    worker = partial(serve, distributed.Worker, address, nthreads=nthreads)
-    servers = [partial(serve, distributed.Scheduler, host=address), *[worker] * n_workers]
-    started = [start(lambda server=server: asyncio.run(server())) for server in servers]
+    worker = partial(_serve, "Worker", address, nthreads=nthreads)
+    servers = [partial(_serve, "Scheduler", host=address), *[worker] * n_workers]
+    started = [start(server, "forkserver") for server in servers]
     try:
         yield address, started
     finally:
