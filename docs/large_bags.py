@@ -160,9 +160,8 @@ def readings_table() -> str:
 def untuned_table() -> str:
     """Methods tuned, and with the defaults of their classes, on the same drawings of bags.
 
-    The repetitions of the tables, of which more methods are done, and further ones have rows of
-    their own.
-    A dash is for a method that is not done on all of them.
+    The repetitions of the tables, those of them on which all tuned methods are done, and further
+    ones have rows of their own.  A dash is for a method that is not done on all of them.
     """
     every = accuracies("table-linear", "table-rbf", "better", "drawings", "untuned")["accuracy"]
     wide = every[~every.index.duplicated()].unstack("method")
@@ -170,8 +169,10 @@ def untuned_table() -> str:
     parts = [wide["data"].isin(SETS), wide["data"].isin(UNPRINTED)]
     wide["part"] = np.select(parts, [0, 2], 1)
     wide["fresh"] = wide["repetition"] >= PRINTED_REPETITIONS
+    wide["incomplete"] = ~wide["fresh"] & wide[[*PAPER]].isna().any(axis=1)
+    by = ["kernel", "part", "bag_size", "fresh", "incomplete"]
     rows = []
-    for (kernel, _, size, fresh), group in wide.groupby(["kernel", "part", "bag_size", "fresh"]):
+    for (kernel, _, size, fresh, _), group in wide.groupby(by):
         means = group[[*PAPER, *UNTUNED]].mean(skipna=False)
         sets = ", ".join(name for name in (*TABLE_DATA, *UNPRINTED) if name in set(group["data"]))
         row = {"kernel": kernel, "sets": sets, "bags of": size}
