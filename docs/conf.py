@@ -74,6 +74,8 @@ paper_pages.write_pages(HERE / "generated/paper")
 large_bags.draw_causes(HERE / "generated")
 
 # Notebooks are executed where they changed since the last time; an error in one is an error here.
+# Cells of sliders have the tag "skip-execution": sliders without a kernel change nothing, and
+# nbclient sometimes waits for their output until its time-out (its issue 312).
 shutil.rmtree(HERE / "notebooks", ignore_errors=True)
 shutil.copytree(HERE.parent / "notebooks", HERE / "notebooks")
 os.environ["PYTHONWARNINGS"] = "ignore:IProgress not found"  # progress is text on a page
@@ -82,7 +84,6 @@ nb_execution_cache_path = str(HERE.parent / "build/jupyter_cache")
 nb_execution_timeout = 300
 nb_execution_raise_on_error = True
 nb_execution_show_tb = True
-nb_ipywidgets_js = {}  # they are on another host, and sliders without a kernel change nothing
 notebooks = sorted((HERE / "notebooks").glob("*.ipynb"))
 
 
