@@ -130,7 +130,7 @@ def test_annealing_and_few_instances_are_as_in_memory():
 
 @pytest.mark.parametrize("loss", ["hinge", "squared_hinge", "huberised_hinge", "logistic"])
 def test_random_starts_depend_on_neither_chunks_nor_the_order_of_rows(loss):
-    data = Data(seed=2, n_bags=12)
+    data = Data(seed=2, n_bags=8)
     starts = [RandomStart(1, annealing=False), FROM_INV_CAL]
     model = AlterPropSVM(C=0.3, init=starts, instance_loss=loss, random_state=5)
     with warnings.catch_warnings():

@@ -23,12 +23,19 @@ def parted(X, labeling, loss="hinge", tol=1e-7):
     return PartedStep(Chunks(parts), frame, loss, tol), labels
 
 
-@pytest.mark.parametrize("name", [*PROBLEMS, "one class"])
-def test_equals_the_step_in_memory(name):
+BOXES = (1e-6, 1.0, 1e3, 1e6)
+CASES = [(name, BOXES) for name in (*PROBLEMS, "one class") if name != "wide"]
+CASES.append(("wide", BOXES[:3]))
+
+
+@pytest.mark.parametrize(
+    ("name", "boxes"), [*CASES, pytest.param("wide", BOXES[3:], marks=pytest.mark.slow)]
+)
+def test_equals_the_step_in_memory(name, boxes):
     X, labeling = problems(np.random.default_rng(3))[name if name in PROBLEMS else "binary"]
     labeling = labeling if name in PROBLEMS else np.ones(len(X))
     scale = {"overlapping": 1e-6, "binary": 1e6}.get(name, 1.0)
-    for C in (1e-6, 1.0, 1e3, 1e6):
+    for C in boxes:
         own, box = scale * X, C / scale**2
         step, labels = parted(own, labeling)
         found, known = step(labels, box), SVMStep(own, "newton", 1e-7)(labeling, box)

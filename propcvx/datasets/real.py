@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import cache
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, NamedTuple
@@ -209,6 +210,7 @@ def _scaled(X: Array) -> Array:
     return np.where(np.ptp(X, axis=0) > 0.0, minmax_scale(X, (-1, 1)), 0.0)
 
 
+@cache
 def class_of(name: str) -> tuple[str, float | None]:
     """The name of the set, and the positive class, if the name has one."""
     names: dict[str, tuple[str, float | None]] = {base: (base, None) for base in REAL_SETS}

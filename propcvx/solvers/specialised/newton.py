@@ -341,8 +341,8 @@ def search(losses: Any, warm: Any, tol: float, limit: int) -> tuple[Feasible, Ro
     """
     best, end, steps = minimise(_start(losses, warm), tol, limit, ahead=True)
     if not best.within(tol) and steps < limit:
-        best, end, more = minimise(_start(losses, None), tol, limit - steps, ahead=False)
-        steps += more
+        anew, end, more = minimise(_start(losses, None), tol, limit - steps, ahead=False)
+        best, steps = _better(best, anew, tol), steps + more
     if not best.within(tol):
         best = _better(best, losses.without_weights(), tol)
     return best, end, steps
@@ -383,10 +383,11 @@ def minimise(
         if here.rounding > target and lag <= here.rounding:
             fall = float(np.clip(0.9 * np.sqrt(target / here.rounding), *FALL))
             here = here.narrowed(fall) if ahead else here.rounded_to(fall * here.width)
-        elif gain > 0.0:
-            here = here.moved(step)
-        else:  # nothing but rounding errors is left
-            break
+        else:
+            there = here.moved(step) if gain > 0.0 else here
+            if np.array_equal(there.descent, here.descent):  # nothing but rounding errors is left
+                break
+            here = there
     return _better(best, here.feasible(), tol), here, steps + 1
 
 
