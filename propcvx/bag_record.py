@@ -115,13 +115,16 @@ class BagRecord:
     def gaps(self, counts: NDArray[Any], of: Any = slice(None)) -> Array:
         r""":math:`\tilde p_k - p_k` for counts of positives; 0 for bags without a proportion.
 
+        What the rounding of shares can leave is 0, too: a large weight would make it a cost.
+
         Parameters
         ----------
         counts : int array
         of : index of bags
             The bags of these counts, which are all bags where it is not given.
         """
-        return np.where(self.with_share[of], counts / self.sizes[of] - self.proportions[of], 0.0)
+        gaps = counts / self.sizes[of] - self.proportions[of]
+        return np.where(np.abs(gaps) > SHARE_UNIT, gaps, 0.0)
 
     def with_rounded_shares(self) -> Self:
         """The same with shares that are multiples of ``SHARE_UNIT``."""

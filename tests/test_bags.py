@@ -115,6 +115,18 @@ def test_labels_of_a_cut_bag_may_disagree_with_its_proportion():
         assert Bags.from_target(y[:2]).known_counts()[0].tolist() == [2]
 
 
+@given(st.integers(2, 300), st.data())
+def test_rounded_shares_cost_nothing_where_a_count_meets_them(size, data):
+    positives = data.draw(st.integers(0, size))
+    bags = Bags.from_target(bag_target(np.zeros(size), [positives / size]))
+    rounded = bags.with_rounded_shares()
+    for one in (rounded, rounded.swapped(), bags.swapped().with_rounded_shares()):
+        gaps = [one.gaps(np.array([count]))[0] for count in range(size + 1)]
+        met = positives if one.sign > 0 else size - positives
+        assert gaps[met] == 0.0
+        assert np.count_nonzero(gaps) == size
+
+
 @pytest.mark.parametrize(
     "way",
     [

@@ -59,7 +59,7 @@ def listed_values(problem):
 
 
 def random_problem(seed, most=8, n_features=5, forms=3):
-    """Unequal bags and scales, some labels known, some instances equal, C from 1e-3 to 1e3."""
+    """Unequal bags and scales, some labels known, some instances equal, C from 1e-6 to 1e6."""
     random = np.random.RandomState(seed)
     sizes = random.permutation([2, 4, 3, 2, 1])[: random.randint(1, 6)]
     sizes = sizes[np.cumsum(sizes) <= most]
@@ -67,7 +67,7 @@ def random_problem(seed, most=8, n_features=5, forms=3):
     small = small_problem(
         seed, tuple(sizes) or (3,), random.randint(1, n_features + 1), known, noise
     )
-    C, X = float(10.0 ** random.uniform(-3, 3)), small.X.round(random.choice([0, 8, 8]))
+    C, X = float(10.0 ** random.uniform(-6, 6)), small.X.round(random.choice([0, 8, 8]))
     X = X * 10.0 ** random.randint(-1, 2, size=X.shape[1])
     form = random.randint(forms)
     if form == 2:
@@ -82,11 +82,15 @@ def bound_problem(seed, sizes=(4, 4, 4), n_features=3, C=0.3, epsilon=0.0):
     return LabelingProblem.of(small.X, small.bags, C, constraint(epsilon), 1.0)
 
 
-def reached(bound, problem, scores=0.0, tol=1e-8):
-    """The interval of a bound that begins with the labeling that is best for some scores."""
+def reached(bound, problem, scores=0.0, tol=1e-8, descends=False):
+    """The interval of a bound that begins with the labeling that is best for some scores.
+
+    Or with the end of a descent from there.
+    """
     interval = Interval(1e-5)
     search = SwapSearch(problem, interval, tol)
-    search.plane(problem.best_for(scores + np.zeros(len(problem.features))))
+    labeling = problem.best_for(scores + np.zeros(len(problem.features)))
+    search.descend(labeling) if descends else search.plane(labeling)
     BOUNDS[bound].run(problem, interval, search)
     return interval
 
@@ -144,7 +148,8 @@ def check_bounds(seed, monkeypatch, names=tuple(BOUNDS), **how):
             interval = reached(name, problem, scores, tol)
             assert interval.lower <= above * (1 + 1e-7)
             assert interval.upper >= below * (1 - 1e-7)
-            if name != "bag_moments" and tol < 1e-5:
+            resolved = problem.C * len(problem.features) < 1e9 * above  # whose rounding is left
+            if name != "bag_moments" and tol < 1e-5 and resolved:
                 assert interval.closed
                 assert interval.upper <= above * (1 + 1.1e-5)
 
@@ -206,19 +211,17 @@ def test_bounds_hold_in_thousands_of_problems(check, first, monkeypatch):
     test_bounds_hold(check, range(first, first + 100), monkeypatch)
 
 
-# --- two features -----------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("C", [1e-6, 1e-3, 1e0, 1e3, 1e5, 1e7])
-def test_directions_close_whatever_C(C):
+@pytest.mark.parametrize("name", ["directions", "branch_and_bound"])
+def test_bounds_close_whatever_C(name, C):
     """From some C on, the best labeling of separable bags has no loss, and its value is that."""
     random = np.random.RandomState(0)
-    labels = random.choice([-1.0, 1.0], size=40)
-    X = 0.5 * random.normal(size=(40, 2)) + np.outer(labels, [3.0, 1.5])
-    ids = np.repeat(np.arange(4), 10)
-    bags = Bags.from_target(bag_target(ids, np.bincount(ids, weights=labels > 0) / 10))
+    labels = random.choice([-1.0, 1.0], size=24)
+    X = 0.5 * random.normal(size=(24, 2)) + np.outer(labels, [3.0, 1.5])
+    ids = np.repeat(np.arange(4), 6)
+    bags = Bags.from_target(bag_target(ids, np.bincount(ids, weights=labels > 0) / 6))
     problem = LabelingProblem.of(X, bags, C, constraint(0.0), 1.0)
-    interval = reached("directions", problem)
+    interval = reached(name, problem, descends=True)
     assert interval.closed
     for labeling in (problem.best_for(X @ [1.0, 0.5]), interval.labeling):
         value = labeling_upper_bound(X, labeling, min(C, 1e2))

@@ -37,7 +37,7 @@ def random_case(seed, most):
     sizes, known = sizes if sum(sizes) > 1 else (3,), random.choice([0.0, 0.3])
     small = small_problem(seed, sizes, random.randint(1, 5), known)
     X = small.X.round(random.choice([0, 8, 8])) * 10.0 ** random.randint(-1, 2)
-    how = {"C": float(10.0 ** random.uniform(-2, 2)), "tol": float(random.choice([1e-4, 1e-2]))}
+    how = {"C": float(10.0 ** random.uniform(-6, 6)), "tol": float(random.choice([1e-4, 1e-2]))}
     how["kernel"] = str(random.choice(["linear", "linear", "rbf"]))
     if random.randint(3) == 0:
         how |= {"C_p": how["C"] * random.uniform(0.0, 4.0), "loss": str(random.choice(LOSSES))}
@@ -89,10 +89,11 @@ def check(seed, monkeypatch, most):
     result = certify(*case[:2], **case[2], labels=margin, kinds=kinds, time_limit=1e4)
     below, above = true_costs(case, result.upper, result.labeling)
     tol = case[2]["tol"]
-    assert (result.label_costs <= above + 1e-6).all()
-    assert (result.label_costs_at_most >= below - 1e-6).all()
+    rounding = 1e-6 * (1.0 + np.nan_to_num(below, posinf=0.0))  # of values that cost much
+    assert (result.label_costs <= above + rounding).all()
+    assert (result.label_costs_at_most >= below - rounding).all()
     settled = np.minimum(margin, (1.0 + below) * (1.0 - tol) - 1.0)
-    assert (result.label_costs >= settled - 1e-6).all()
+    assert (result.label_costs >= settled - rounding).all()
     assert not ((result.label_status == "proved") & (above <= tol - 1e-6)).any()
     assert not ((result.label_status == "tied") & (below > tol + 1e-6)).any()
 

@@ -103,8 +103,8 @@ class BagMoments:
     r"""The moment bound at a node, and the tree.
 
     The features are rotated to their axes of most variance.  Where :math:`F = F' V + E`, margins
-    differ by at most the rows of E times the weights: ``slack`` is what the rotation's rounding may
-    have added to a bound.
+    differ by at most the rows of E times the weights: ``moved`` and ``bent`` are the sums of these
+    rows' lengths and how far V is from a rotation, both of them rounding errors.
 
     Attributes
     ----------
@@ -143,12 +143,11 @@ class BagMoments:
     begun: Node | None = field(default=None, init=False)
 
     def __post_init__(self) -> None:
-        problem, reach = self.problem, self.problem.reach
+        problem = self.problem
         left, lengths, axes = np.linalg.svd(problem.features, full_matrices=False)
         rotated = left * lengths
-        moved = float(np.linalg.norm(problem.features - rotated @ axes, axis=1).sum())
-        bent = float(np.linalg.norm(axes @ axes.T - np.eye(len(axes))))
-        self.slack = problem.C * reach * moved + 0.5 * reach**2 * bent
+        self.moved = float(np.linalg.norm(problem.features - rotated @ axes, axis=1).sum())
+        self.bent = float(np.linalg.norm(axes @ axes.T - np.eye(len(axes))))
         self.problem = replace(problem, features=rotated)
 
     def inside(self, interval: Interval, search: SwapSearch, enough: float) -> BagMoments:
@@ -163,6 +162,19 @@ class BagMoments:
         """A lower bound at which a node is closed, with half of the tolerance to spare."""
         most = self.interval.upper * (1.0 + self.allowance - 0.5 * self.interval.tol)
         return min(self.enough, most)
+
+    def within_reach(self, node: Node) -> Node:
+        """The node with weights counted on that are no longer than any that matter here.
+
+        Those of a labeling below the limit, twice the value of any that is sought, are at most
+        ``reach`` long.  All rounding errors are multiplied by this length, and for a large C it is
+        far below that of :attr:`LabelingProblem.reach`.
+        """
+        problem, limit = self.problem, 2.0 * self.interval.upper * (1.0 + self.allowance)
+        reach = float(np.sqrt(2.0 * max(limit - problem.least_cost, 0.0)))
+        if reach >= problem.reach:
+            reach, limit = problem.reach, np.inf
+        return replace(node, division=replace(node.division, reach=reach, limit=limit))
 
     def root(self) -> Node:
         """The node with all labelings, its multipliers equal but for what breaks the symmetry.
@@ -194,16 +206,22 @@ class BagMoments:
             margin = margin if np.isfinite(margin) else interval.upper
             tol = PRECISION * interval.upper
             improve_duals(division, multipliers, margin, tol, interval.check_time)
-            node = replace(node, multipliers=multipliers)
-            certified = self.certified(node)
-            node = replace(node, lower=max(node.lower, certified.lower))
-            interval.prove(self.name, min(node.bound, others))
+            node, certified = self.bounded(replace(node, multipliers=multipliers), others)
         return replace(node, stages=WARM_STAGES), certified
+
+    def bounded(self, node: Node, others: float) -> tuple[Node, CertifiedValues]:
+        """The node with what its multipliers certify, which is proved."""
+        node = self.within_reach(node)
+        certified = self.certified(node)
+        node = replace(node, lower=max(node.lower, certified.lower))
+        self.interval.prove(self.name, min(node.bound, others))
+        return node, certified
 
     def certified(self, node: Node) -> CertifiedValues:
         """What the multipliers of a node certify."""
-        certified = certify_values(node.division, node.multipliers)
-        return replace(certified, lower=certified.lower - self.slack)
+        certified, reach = certify_values(node.division, node.multipliers), node.division.reach
+        slack = self.problem.C * reach * self.moved + 0.5 * reach**2 * self.bent
+        return replace(certified, lower=certified.lower - slack)
 
     def start(self, root: Node | None = None) -> None:
         """Begin the tree, with all labelings or with those of a node."""
@@ -249,7 +267,9 @@ class BagMoments:
             # descend from the labeling that takes the least of every piece
             labeling = node.division.labeling([int(values.argmin()) for values in certified.values])
             if np.isfinite(self.problem.cost(labeling)):
-                self.search.descend(labeling)
+                upper, _ = self.interval.upper, self.search.descend(labeling)
+                if self.interval.upper < upper:
+                    node, certified = self.bounded(node, others)
             if node.lower >= self.goal:
                 return node, "closed", certified
             node = _without_hopeless(node, certified, self.goal)

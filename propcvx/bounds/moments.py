@@ -169,14 +169,17 @@ class CertifiedValues:
         Of each piece, a lower bound on its part for each of its labelings.
     lower : float
         On the whole problem.
+    limit : float
+        No bound is above it: labelings with longer weights than were counted on are above it, too.
     """
 
     values: list[Array]
     lower: float
+    limit: float = np.inf
 
     def of_labelings(self, k: int) -> Array:
         """Lower bounds on the whole problem with one labeling of piece k taken."""
-        return self.values[k] + (self.lower - self.values[k].min())
+        return np.minimum(self.values[k] + (self.lower - self.values[k].min()), self.limit)
 
 
 def improve_duals(
@@ -198,9 +201,8 @@ def certify_values(division: Division, multipliers: Multipliers) -> CertifiedVal
     division : Division
         The duals of its pieces are clipped to their boxes.
     multipliers : Multipliers
-        They need not sum to what they should: the best weights are no longer than ``reach``, so
-        what is missing costs at most
-        :math:`\tfrac12 \|I - \sum_k A_k\| \, reach^2 + \|\sum_k l_k\| \, reach`.
+        They need not sum to what they should: for weights no longer than ``reach``, what is missing
+        costs at most :math:`\tfrac12 \|I - \sum_k A_k\| \, reach^2 + \|\sum_k l_k\| \, reach`.
     """
     factors, reach = multipliers.factors, division.reach
     squares = np.einsum("kij,klj->il", factors, factors) - np.eye(factors.shape[1])
@@ -211,7 +213,7 @@ def certify_values(division: Division, multipliers: Multipliers) -> CertifiedVal
     lower = sum(float(value.min()) for value in values)
     for cost, price in zip(division.costs, multipliers.prices, strict=True):
         lower += float((cost + price * np.arange(len(cost))).min())
-    return CertifiedValues(values, float(lower - defect))
+    return CertifiedValues(values, min(float(lower - defect), division.limit), division.limit)
 
 
 def solve_boxes(

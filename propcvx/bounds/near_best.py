@@ -99,7 +99,7 @@ class NearBest:
                 least = np.full(int(own.max()) + 1, np.inf)
                 np.minimum.at(least, own, values)
                 bounds[place] = _least_sums(bounds[place], least)
-        return bounds
+        return [np.minimum(one, certified.limit) for one in bounds]
 
     def _settled(self, node: Node, certified: CertifiedValues) -> bool:
         """Whether branching cannot help: values are exact, or labelings at hand have the ends."""

@@ -67,8 +67,9 @@ class Division:
         Its instances.
     C : float
         Weight of the hinge loss.
-    reach : float
-        Length that the weights of no labeling exceed.
+    reach, limit : float
+        Labelings whose weights are longer than ``reach`` have values above ``limit``, which is
+        infinite where there are none.
     """
 
     pieces: tuple[Piece, ...]
@@ -76,6 +77,7 @@ class Division:
     members: tuple[Indices, ...]
     C: float
     reach: float
+    limit: float = np.inf
 
     @property
     def size(self) -> int:
