@@ -11,7 +11,7 @@ import drawings
 import numpy as np
 import pandas as pd
 import report_tables
-from report_tables import CHOSEN, combinations_of, entries_of, points_of
+from report_tables import CHOSEN, LARGE, combinations_of, entries_of, points_of
 
 from propcvx.experiments.methods import PAPER, UNTUNED
 from propcvx.experiments.reproduce import Protocol, Selection, entries
@@ -181,7 +181,11 @@ def untuned_table() -> str:
             row[method] = _known(means[method])
             row[f"{method} untuned"] = _known(means[f"untuned {method}"])
         rows.append({**row, RECIPE: f"{means[UNTUNED[-1]]:.1f}"})
-    return rows_table(rows) if rows else "None of these cells has been run."
+    small, large = (
+        rows_table(row for row in rows if (row["bags of"] >= LARGE) == is_large)
+        for is_large in (False, True)
+    )
+    return f"{small}\n\nBags of {LARGE} and more:\n\n{large}"
 
 
 def twenty_table() -> str:
