@@ -181,3 +181,14 @@ def test_a_limit_is_told_and_the_answer_is_feasible_and_no_worse_than_no_weights
     bounds = program.structure.bounds(program.values, solution.variables["v"])
     without = 2.0 * C * min((labeling > 0).sum(), (labeling < 0).sum())
     assert bounds[1] <= without * (1 + 1e-12)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_steps_end_where_rounding_errors_are_all_that_is_left(seed):
+    random = np.random.RandomState(seed)
+    features, labeling = random.randn(6, 2), np.where(random.rand(6) > 0.5, 1.0, -1.0)
+    features[0] *= 1e18
+    program = svm_dual(features, bias=False).set(**svm_dual_parameters(labeling, 1e8))
+    with pytest.warns(match="user_limit"):
+        solution = solve(program, "newton")
+    assert solution.iterations < 50
