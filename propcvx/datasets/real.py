@@ -210,13 +210,18 @@ def _scaled(X: Array) -> Array:
     return np.where(np.ptp(X, axis=0) > 0.0, minmax_scale(X, (-1, 1)), 0.0)
 
 
-@cache
 def class_of(name: str) -> tuple[str, float | None]:
     """The name of the set, and the positive class, if the name has one."""
+    known = _sets_and_classes()
+    return known[check_choice("name", name, known)]
+
+
+@cache
+def _sets_and_classes() -> dict[str, tuple[str, float | None]]:
     names: dict[str, tuple[str, float | None]] = {base: (base, None) for base in REAL_SETS}
     for base, row in REAL_SETS.items():
         names |= {f"{base}-{k}": (base, float(k)) for k in range(1, row.n_classes + 1)}
-    return names[check_choice("name", name, names)]
+    return names
 
 
 def _colic(path: Path) -> tuple[Array, Array]:
