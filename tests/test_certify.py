@@ -82,15 +82,11 @@ def bound_problem(seed, sizes=(4, 4, 4), n_features=3, C=0.3, epsilon=0.0):
     return LabelingProblem.of(small.X, small.bags, C, constraint(epsilon), 1.0)
 
 
-def reached(bound, problem, scores=0.0, tol=1e-8, descends=False):
-    """The interval of a bound that begins with the labeling that is best for some scores.
-
-    Or with the end of a descent from there.
-    """
+def reached(bound, problem, scores=0.0, tol=1e-8):
+    """The interval of a bound that begins with the labeling that is best for some scores."""
     interval = Interval(1e-5)
     search = SwapSearch(problem, interval, tol)
-    labeling = problem.best_for(scores + np.zeros(len(problem.features)))
-    search.descend(labeling) if descends else search.plane(labeling)
+    search.plane(problem.best_for(scores + np.zeros(len(problem.features))))
     BOUNDS[bound].run(problem, interval, search)
     return interval
 
@@ -221,7 +217,7 @@ def test_bounds_close_whatever_C(name, C):
     ids = np.repeat(np.arange(4), 6)
     bags = Bags.from_target(bag_target(ids, np.bincount(ids, weights=labels > 0) / 6))
     problem = LabelingProblem.of(X, bags, C, constraint(0.0), 1.0)
-    interval = reached(name, problem, descends=True)
+    interval = reached(name, problem)
     assert interval.closed
     for labeling in (problem.best_for(X @ [1.0, 0.5]), interval.labeling):
         value = labeling_upper_bound(X, labeling, min(C, 1e2))

@@ -166,15 +166,13 @@ class BagMoments:
     def within_reach(self, node: Node) -> Node:
         """The node with weights counted on that are no longer than any that matter here.
 
-        Those of a labeling below the limit, twice the value of any that is sought, are at most
-        ``reach`` long.  All rounding errors are multiplied by this length, and for a large C it is
-        far below that of :attr:`LabelingProblem.reach`.
+        They are those of labelings below the limit, twice the value of any that is sought.  All
+        rounding errors are multiplied by their length, which for a large C is far below that of
+        all labelings.
         """
-        problem, limit = self.problem, 2.0 * self.interval.upper * (1.0 + self.allowance)
-        reach = float(np.sqrt(2.0 * max(limit - problem.least_cost, 0.0)))
-        if reach >= problem.reach:
-            reach, limit = problem.reach, np.inf
-        return replace(node, division=replace(node.division, reach=reach, limit=limit))
+        limit = 2.0 * self.interval.upper * (1.0 + self.allowance)
+        division = replace(node.division, reach=self.problem.reach(limit), limit=limit)
+        return replace(node, division=division)
 
     def root(self) -> Node:
         """The node with all labelings, its multipliers equal but for what breaks the symmetry.

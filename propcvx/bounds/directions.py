@@ -93,8 +93,7 @@ def sorting_slack(problem: LabelingProblem, upper: float) -> float:
     hinge losses to at least m (1 - e): there are at most :math:`upper / (C (1 - e))` of them, and
     each adds at most 2 C e.
     """
-    longest = min(problem.reach, float(np.sqrt(2.0 * upper)))  # weights of the best one
-    error = ROUNDING * longest * float(np.linalg.norm(problem.features, axis=1).max())
+    error = ROUNDING * problem.reach(upper) * float(np.linalg.norm(problem.features, axis=1).max())
     most = upper / (problem.C * (1.0 - error)) if error < 1.0 else np.inf
     return 2.0 * problem.C * error * min(most, len(problem.features))
 

@@ -123,7 +123,7 @@ def divide(problem: LabelingProblem) -> Division:
             parts = [(part, np.zeros(len(part) + 1)) for part in split]
         pieces += [_piece(problem, *part, priced) for part in parts]
     divided, costs = [bags[k][0] for k in large], [bags[k][1] for k in large]
-    return Division(tuple(pieces), tuple(costs), tuple(divided), problem.C, problem.reach)
+    return Division(tuple(pieces), tuple(costs), tuple(divided), problem.C, problem.reach())
 
 
 def _number(problem: LabelingProblem, members: Indices, cost: Array) -> int:

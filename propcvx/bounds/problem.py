@@ -112,12 +112,15 @@ class LabelingProblem:
             digest.update(repr(array.shape).encode() + array.tobytes())
         return digest.hexdigest()
 
-    @property
+    @cached_property
     def least_cost(self) -> float:
         """What the bags add at least."""
         return float(sum(cost.min() for cost in self.costs))
 
-    @property
-    def reach(self) -> float:
-        r"""No labeling's SVM has longer weights: w = 0 shows :math:`\tfrac12 \|w\|^2 \le CN`."""
-        return float(np.sqrt(2.0 * self.C * len(self.features)))
+    def reach(self, value: float = np.inf) -> float:
+        r"""No SVM of a labeling whose value is at most this has longer weights.
+
+        :math:`\tfrac12 \|w\|^2` is at most the value without the bags' costs, and w = 0 shows that
+        it is at most CN.
+        """
+        return float(np.sqrt(2.0 * min(self.C * len(self.features), value - self.least_cost)))

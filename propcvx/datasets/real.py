@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from functools import cache
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, NamedTuple
@@ -212,16 +211,7 @@ def _scaled(X: Array) -> Array:
 
 def class_of(name: str) -> tuple[str, float | None]:
     """The name of the set, and the positive class, if the name has one."""
-    known = _sets_and_classes()
-    return known[check_choice("name", name, known)]
-
-
-@cache
-def _sets_and_classes() -> dict[str, tuple[str, float | None]]:
-    names: dict[str, tuple[str, float | None]] = {base: (base, None) for base in REAL_SETS}
-    for base, row in REAL_SETS.items():
-        names |= {f"{base}-{k}": (base, float(k)) for k in range(1, row.n_classes + 1)}
-    return names
+    return SETS_AND_CLASSES[check_choice("name", name, SETS_AND_CLASSES)]
 
 
 def _colic(path: Path) -> tuple[Array, Array]:
@@ -251,3 +241,13 @@ REAL_SETS: Mapping[str, RealSet] = MappingProxyType(
     }
 )
 """Real sets by name."""
+
+SETS_AND_CLASSES: Mapping[str, tuple[str, float | None]] = MappingProxyType(
+    {name: (name, None) for name in REAL_SETS}
+    | {
+        f"{name}-{k}": (name, float(k))
+        for name, row in REAL_SETS.items()
+        for k in range(1, row.n_classes + 1)
+    }
+)
+"""The set, and the positive class if there is one, that each name stands for."""
