@@ -13,7 +13,7 @@ from joblib import cpu_count
 import propcvx
 from propcvx.errors import InputError, PropCVXError, needing
 from propcvx.experiments import reproduce
-from propcvx.experiments.arguments import SEED_HELP, count, literal, seed, several
+from propcvx.experiments.arguments import SEED_HELP, count, existing, literal, seed, several
 from propcvx.experiments.demo import run_demo
 from propcvx.experiments.relax_command import add_relax
 from propcvx.experiments.reproduce.protocol import OPTIONS
@@ -100,6 +100,8 @@ def _add_reproduce(commands: Any) -> None:
     add = parser.add_argument
     add("what", metavar="WHAT", help=listed)
     add("--results", type=Path, required=True, metavar="FILE", help="JSON lines")
+    known = "another results file, or a Parquet file of such: what it has is not computed again"
+    add("--known", type=existing, metavar="FILE", help=known)
     add("--jobs", type=count, help="processes at work at once (1)")
     add("--scheduler", help="address of a Dask cluster, whose workers run the cells")
     add("--dry-run", action="store_true", help="print what is left to do")
@@ -119,11 +121,12 @@ def _reproduce(chosen: Chosen) -> int:
     for name, _ in chosen.set:
         if name in own:
             raise InputError(f"--set {name}: {chosen.what} has {name}={own[name]!r} itself.")
+    left = reproduce.unfinished(cells, chosen.known) if chosen.known else cells
     if chosen.dry_run:
-        print(reproduce.plan_text(cells, reproduce.unfinished(cells, chosen.results)))
+        print(reproduce.plan_text(cells, reproduce.unfinished(left, chosen.results)))
         return 0
     done, failed = reproduce.run_plan(
-        cells, chosen.results, n_jobs=chosen.jobs, scheduler=chosen.scheduler
+        left, chosen.results, n_jobs=chosen.jobs, scheduler=chosen.scheduler
     )
     print(f"cells done: {done}, failed: {len(failed)}; {chosen.results}")
     for failure in failed:
@@ -132,9 +135,9 @@ def _reproduce(chosen: Chosen) -> int:
 
 
 def _add_report(commands: Any) -> None:
-    parser = _add_command(commands, _report, help="a results file beside the paper, or as data")
+    parser = _add_command(commands, _report, help="results beside the paper, or as data")
     output = "a report in .md or .html, or the cells in .csv or .parquet; or the report is printed"
-    parser.add_argument("file", type=Path, metavar="FILE", help="of propcvx reproduce")
+    parser.add_argument("files", type=Path, nargs="+", metavar="FILE", help="of propcvx reproduce")
     parser.add_argument("--output", type=Path, help=output)
     _add_protocol(parser)
 
@@ -144,9 +147,9 @@ def _report(chosen: Chosen) -> None:
     from propcvx.experiments.reproduce import report
 
     if chosen.output:
-        report.write_report(chosen.file, chosen.output, _protocol(chosen))
+        report.write_report(chosen.files, chosen.output, _protocol(chosen))
     else:
-        print(report.report_text(chosen.file, _protocol(chosen)), end="")
+        print(report.report_text(chosen.files, _protocol(chosen)), end="")
 
 
 def _add_protocol(parser: argparse.ArgumentParser) -> None:

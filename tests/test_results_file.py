@@ -184,6 +184,41 @@ def test_a_frame_has_what_the_lines_have_and_goes_through_parquet(file):
     }
 
 
+def test_of_a_cell_in_several_files_the_last_one_has_the_result(file, tmp_path):
+    run_plan(PLAN[:3], file, progress=False)
+    first = read_results(file)
+    write_parquet(first, tmp_path / "first.parquet")
+    later = first.loc[first["key"] == PLAN[1].key].assign(accuracy=0.5)
+    write_parquet(later, tmp_path / "later.parquet")
+    merged = read_results(file, tmp_path / "later.parquet")
+    again = merged["key"] == PLAN[1].key
+    assert (merged.loc[again, "accuracy"] == 0.5).all()
+    assert again.sum() == len(later)
+    assert merged.loc[~again, "accuracy"].equals(first.loc[~again, "accuracy"])
+    assert merged["key"].equals(first["key"])
+
+
+def test_what_another_file_knows_is_not_computed_again(tmp_path, capsys):
+    figure = ["reproduce", "figure1", "--results"]
+    some, rest = tmp_path / "some.jsonl", tmp_path / "rest.jsonl"
+    assert main([*figure, str(some), "--methods", "InvCal,MeanMap"]) == 0
+    assert main(["report", str(some), "--output", str(tmp_path / "some.parquet")]) == 0
+    with pytest.raises(SystemExit):
+        main([*figure, str(rest), "--known", str(tmp_path / "none")])
+    assert "--known: must be a file that is there" in capsys.readouterr().err
+    for known in (some, tmp_path / "some.parquet"):
+        words = [*figure, str(rest), "--known", str(known)]
+        assert main([*words, "--dry-run"]) == 0
+        assert "4 cells, 2 to do" in capsys.readouterr().out
+    assert main(words) == 0
+    assert "cells done: 2, failed: 0" in capsys.readouterr().out
+    all_cells = read_results(some, rest)
+    assert main(["report", str(some), str(rest), "--output", str(tmp_path / "all.parquet")]) == 0
+    assert list(read_results(tmp_path / "all.parquet")["key"]) == list(all_cells["key"])
+    assert main([*figure, str(rest), "--known", str(tmp_path / "all.parquet"), "--dry-run"]) == 0
+    assert "4 cells, 0 to do" in capsys.readouterr().out
+
+
 def test_a_run_says_which_commit_it_is_of(tmp_path, monkeypatch):
     def git(*words):
         subprocess.run(["git", "-C", str(tmp_path), *words], check=True, capture_output=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from argparse import ArgumentTypeError
 from ast import literal_eval
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 SEED_HELP = "seeds all that is random (%(default)s)"
@@ -38,3 +39,10 @@ def seed(text: str, least: int = 0) -> int:
 def count(text: str) -> int:
     """A whole number, at least 1."""
     return seed(text, least=1)
+
+
+def existing(text: str) -> Path:
+    """A file that is there."""
+    if not Path(text).is_file():
+        raise ArgumentTypeError(f"must be a file that is there, got {text}")
+    return Path(text)

@@ -1,4 +1,4 @@
-"""A results file for readers: tables and pictures beside the paper's numbers, or data.
+"""Results files for readers: tables and pictures beside the paper's numbers, or data.
 
 Tables are Markdown, of entries as :func:`propcvx.experiments.reproduce.entries.entries_of` gives
 them.
@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 from base64 import b64encode
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import product
 from pathlib import Path
 from string import Template
@@ -36,13 +36,15 @@ Keep = Callable[[str, Figure], str]
 """Keeps a picture under a name, and returns the address by which the report shows it."""
 
 
-def report_text(file: Path, protocol: Protocol | None = None, keep: Keep | None = None) -> str:
-    """A results file beside the paper, as Markdown.
+def report_text(
+    files: Sequence[Path], protocol: Protocol | None = None, keep: Keep | None = None
+) -> str:
+    """Results beside the paper, as Markdown.
 
     Parameters
     ----------
-    file : Path
-        A results file.
+    files : sequence of Path
+        Results files, as :func:`propcvx.experiments.reproduce.results.read_results` takes them.
     protocol : Protocol, optional
         Results of this protocol are shown; of others, how many there are.
     keep : callable, optional
@@ -54,17 +56,17 @@ def report_text(file: Path, protocol: Protocol | None = None, keep: Keep | None 
     InputError
         If there is no such file.
     """
-    return "\n\n".join(_parts(file, protocol, keep)) + "\n"
+    return "\n\n".join(_parts(files, protocol, keep)) + "\n"
 
 
 @needing("experiments", "the output")
-def write_report(file: Path, output: Path, protocol: Protocol | None = None) -> None:
-    """A report, or what is in a results file.
+def write_report(files: Sequence[Path], output: Path, protocol: Protocol | None = None) -> None:
+    """A report, or what is in results files.
 
     Parameters
     ----------
-    file : Path
-        A results file.
+    files : sequence of Path
+        Results files, as :func:`propcvx.experiments.reproduce.results.read_results` takes them.
     output : Path
         Ends in ``.md`` (with its pictures in a folder beside it, ``_files``), ``.html`` (one page
         with everything in it), ``.csv`` or ``.parquet`` (what
@@ -81,12 +83,12 @@ def write_report(file: Path, output: Path, protocol: Protocol | None = None) -> 
     ending = check_choice("the ending of the output", output.suffix.lower(), OUTPUTS)
     try:
         if ending == ".csv":
-            read_results(file).to_csv(output, index=False)
+            read_results(*files).to_csv(output, index=False)
         elif ending == ".parquet":
-            write_parquet(read_results(file), output)
+            write_parquet(read_results(*files), output)
         else:
             write = _write_page if ending == ".html" else _write_markdown
-            write(file, output, protocol)
+            write(files, output, protocol)
     except OSError as failure:
         raise InputError(f"the output {output} cannot be written: {failure}.") from failure
 
@@ -177,9 +179,9 @@ def paired_table(tests: DataFrame) -> str:
     )
 
 
-def _parts(file: Path, protocol: Protocol | None, keep: Keep | None) -> Iterator[str]:
+def _parts(files: Sequence[Path], protocol: Protocol | None, keep: Keep | None) -> Iterator[str]:
     """The paragraphs, tables and pictures of a report."""
-    results = read_results(file)
+    results = read_results(*files)
     once, cells = results.drop_duplicates("key"), frames.planned(EXPERIMENTS, protocol)
     # An experiment all of whose cells are in others, too, is left out.
     first, done = cells.drop_duplicates("key"), once.loc[once["error"] == "", "key"]
@@ -198,7 +200,7 @@ def _parts(file: Path, protocol: Protocol | None, keep: Keep | None) -> Iterator
     for name, one in by_experiment.items():
         yield from _experiment(name, one, tests[tests["experiment"] == name], keep)
     yield from _splits(once)
-    yield from _origin(file, once, sum(~once["key"].isin(cells["key"])))
+    yield from _origin(files, once, sum(~once["key"].isin(cells["key"])))
 
 
 def _experiment(
@@ -229,21 +231,19 @@ def _splits(once: DataFrame) -> Iterator[str]:
     found = quick[[*fixed.columns]].drop_duplicates()
     if len(found):
         yield (
-            f"{len(found)} of the splits of the experiment `quick` are in this file, and "
+            f"{len(found)} of the splits of the experiment `quick` are here, and "
             f"{len(found.merge(fixed))} of them have the hashes that the package has for them."
         )
 
 
-def _origin(file: Path, once: DataFrame, n_other: int) -> Iterator[str]:
-    """The file and its hash, what failed, commands, versions and machines.
+def _origin(files: Sequence[Path], once: DataFrame, n_other: int) -> Iterator[str]:
+    """The files and their hashes, what failed, commands, versions and machines.
 
-    ``once`` has a row for each cell of the file, of which ``n_other`` are not in the report.
+    ``once`` has a row for each cell of the files, of which ``n_other`` are not in the report.
     """
-    yield "## The file"
-    yield (
-        f"{file.name}, {file_hash(file)}: {len(once)} results, {n_other} of them of other options "
-        "or versions."
-    )
+    yield "## Where the results come from"
+    named = ", ".join(f"{file.name}, {file_hash(file)}" for file in files)
+    yield f"{named}: {len(once)} results, {n_other} of them of other options or versions."
     failed = once[once["error"] != ""]
     if len(failed):
         yield "Failed:"
@@ -259,7 +259,7 @@ def _origin(file: Path, once: DataFrame, n_other: int) -> Iterator[str]:
         yield rows_table(machines.rename_axis("").reset_index())
 
 
-def _write_markdown(file: Path, output: Path, protocol: Protocol | None) -> None:
+def _write_markdown(files: Sequence[Path], output: Path, protocol: Protocol | None) -> None:
     folder = output.with_name(f"{output.stem}_files")
 
     def keep(name: str, figure: Figure) -> str:
@@ -267,10 +267,10 @@ def _write_markdown(file: Path, output: Path, protocol: Protocol | None) -> None
         (folder / f"{name}.svg").write_text(svg_text(figure), encoding="utf-8")
         return f"{folder.name}/{name}.svg"
 
-    output.write_text(report_text(file, protocol, keep), encoding="utf-8")
+    output.write_text(report_text(files, protocol, keep), encoding="utf-8")
 
 
-def _write_page(file: Path, output: Path, protocol: Protocol | None) -> None:
+def _write_page(files: Sequence[Path], output: Path, protocol: Protocol | None) -> None:
     """One HTML page that holds its pictures and needs no network."""
     from markdown_it import MarkdownIt
 
@@ -280,7 +280,7 @@ def _write_page(file: Path, output: Path, protocol: Protocol | None) -> None:
     markdown = MarkdownIt("commonmark", {"html": False}).enable("table")
     # By default it shows no pictures in SVG whose data are part of the page.
     markdown.validateLink = lambda url: True  # type: ignore[method-assign]
-    body = markdown.render(report_text(file, protocol, keep))
+    body = markdown.render(report_text(files, protocol, keep))
     page = Template(Path(__file__).with_name("page.html").read_text(encoding="utf-8"))
     output.write_text(page.substitute(body=body), encoding="utf-8")
 

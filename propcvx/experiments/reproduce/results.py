@@ -93,21 +93,26 @@ def unfinished(cells: Sequence[Cell], file: Path) -> list[Cell]:
     ----------
     cells : sequence of Cell
     file : Path
-        It need not be there.
+        As :func:`read_results` takes it.  It need not be there.
     """
-    records = _records(file) if file.is_file() else []
-    done = {record["key"] for record in records if not record["error"]}
+    if file.suffix == ".parquet":
+        results = read_results(file)
+        done = set(results.loc[results["error"] == "", "key"])
+    else:
+        records = _records(file) if file.is_file() else []
+        done = {record["key"] for record in records if not record["error"]}
     return [cell for cell in cells if cell.key not in done]
 
 
 @needing("experiments", "a results file")
-def read_results(file: Path) -> DataFrame:
-    """A results file, a row for each combination of parameters of each cell.
+def read_results(*files: Path) -> DataFrame:
+    """Results files, a row for each combination of parameters of each cell.
 
     Parameters
     ----------
-    file : Path
+    *files : Path
         Of ``propcvx reproduce``, or with the ending ``.parquet`` as :func:`write_parquet` has it.
+        Of a cell that is in several files, the last file has the result.
 
     Returns
     -------
@@ -126,6 +131,14 @@ def read_results(file: Path) -> DataFrame:
         If there is no such file, or it is no results file, or a package that reads it is not
         installed.
     """
+    from pandas import concat
+
+    results = concat([_read(file).assign(file=place) for place, file in enumerate(files)])
+    last = results["file"] == results.groupby("key")["file"].transform("max")
+    return results[last].drop(columns="file").sort_values("key", kind="stable", ignore_index=True)
+
+
+def _read(file: Path) -> DataFrame:
     from pandas import DataFrame
 
     if not file.is_file():
