@@ -147,9 +147,9 @@ def _report(chosen: Chosen) -> None:
     from propcvx.experiments.reproduce import report
 
     if chosen.output:
-        report.write_report(chosen.files, chosen.output, _protocol(chosen))
+        report.write_report(*chosen.files, output=chosen.output, protocol=_protocol(chosen))
     else:
-        print(report.report_text(chosen.files, _protocol(chosen)), end="")
+        print(report.report_text(*chosen.files, protocol=_protocol(chosen)), end="")
 
 
 def _add_protocol(parser: argparse.ArgumentParser) -> None:

@@ -94,7 +94,7 @@ def file(frame, tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def text(file):
-    return report.report_text([file])
+    return report.report_text(file)
 
 
 @pytest.fixture(scope="module")
@@ -222,7 +222,7 @@ def test_a_report_says_of_which_file_failures_and_options_it_is(file, text):
     assert "| python | 3.11 |" in text
     assert "A few columns of Table 2" not in text  # those that are done are all in Table 2
     assert "Options of the protocol that are not its defaults: none." in text
-    other = report.report_text([file], Protocol(ties="last", restarts=3))
+    other = report.report_text(file, protocol=Protocol(ties="last", restarts=3))
     assert "`ties='last'`, `restarts=3`" in other
     assert "80 results, 80 of them of other options" in other
 
@@ -234,7 +234,7 @@ def test_a_report_counts_the_splits_that_are_those_fixed_by_hash(tmp_path):
     rows = rows.drop(columns="split").merge(fixed)
     rows.loc[0, "split"] = "another"
     write_parquet(rows, tmp_path / "quick.parquet")
-    text = report.report_text([tmp_path / "quick.parquet"])
+    text = report.report_text(tmp_path / "quick.parquet")
     assert f"{len(cells)} of the splits of the experiment `quick`" in text
     assert f"and {len(cells) - 1} of them have" in text
 
@@ -262,7 +262,7 @@ def test_markdown_has_its_pictures_beside_it(text, written):
 
 def test_pictures_have_what_is_done_and_what_is_printed(file):
     figures = []
-    report.report_text([file], keep=lambda name, figure: figures.append(figure) or name)
+    report.report_text(file, keep=lambda name, figure: figures.append(figure) or name)
     (axes,) = (figure.axes for figure in figures)
     assert [ax.get_title() for ax in axes] == list(ACCURACIES)
     here, paper = (container.lines[0] for container in axes[0].containers)
@@ -272,7 +272,7 @@ def test_pictures_have_what_is_done_and_what_is_printed(file):
 
 def test_results_as_data_can_be_reported_again(file, frame, tmp_path):
     for name in ("cells.csv", "cells.parquet"):
-        report.write_report([file], tmp_path / name)
+        report.write_report(file, output=tmp_path / name)
     again = read_results(tmp_path / "cells.parquet")
     by_key = frame.sort_values("key", kind="stable", ignore_index=True)
     pd.testing.assert_frame_equal(again.astype(frame.dtypes), by_key, check_like=True)
@@ -289,7 +289,7 @@ def test_what_cannot_be_written_is_named_and_leaves_nothing(file, tmp_path, monk
         (file, "folder.csv", r"folder.csv cannot be written"),
     ):
         with pytest.raises(InputError, match=words):
-            report.write_report([source], tmp_path / output)
+            report.write_report(source, output=tmp_path / output)
     monkeypatch.setitem(sys.modules, "markdown_it", None)
     with pytest.raises(SystemExit):
         main(["report", str(file), "--output", str(tmp_path / "a.html")])

@@ -275,14 +275,20 @@ def test_a_process_that_is_killed_ends_the_run_with_an_error(file, monkeypatch):
 
 
 def _serve(kind, *where, **options):
-    """Be a scheduler or a worker until the process is killed."""
+    """Be a scheduler or a worker until the process is killed.
+
+    A worker that is gone is given up after two seconds, not thirty, and a cell may be on many.
+    """
+    import dask
     import distributed
 
     async def serve():
         async with getattr(distributed, kind)(*where, dashboard=False, **options) as server:
             await server.finished()
 
-    asyncio.run(serve())
+    settings = {"comm.timeouts.connect": "2s", "scheduler.allowed-failures": len(PLAN)}
+    with dask.config.set({f"distributed.{name}": value for name, value in settings.items()}):
+        asyncio.run(serve())
 
 
 @contextmanager

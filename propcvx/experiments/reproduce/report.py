@@ -36,14 +36,12 @@ Keep = Callable[[str, Figure], str]
 """Keeps a picture under a name, and returns the address by which the report shows it."""
 
 
-def report_text(
-    files: Sequence[Path], protocol: Protocol | None = None, keep: Keep | None = None
-) -> str:
+def report_text(*files: Path, protocol: Protocol | None = None, keep: Keep | None = None) -> str:
     """Results beside the paper, as Markdown.
 
     Parameters
     ----------
-    files : sequence of Path
+    *files : Path
         Results files, as :func:`propcvx.experiments.reproduce.results.read_results` takes them.
     protocol : Protocol, optional
         Results of this protocol are shown; of others, how many there are.
@@ -60,12 +58,12 @@ def report_text(
 
 
 @needing("experiments", "the output")
-def write_report(files: Sequence[Path], output: Path, protocol: Protocol | None = None) -> None:
+def write_report(*files: Path, output: Path, protocol: Protocol | None = None) -> None:
     """A report, or what is in results files.
 
     Parameters
     ----------
-    files : sequence of Path
+    *files : Path
         Results files, as :func:`propcvx.experiments.reproduce.results.read_results` takes them.
     output : Path
         Ends in ``.md`` (with its pictures in a folder beside it, ``_files``), ``.html`` (one page
@@ -267,7 +265,7 @@ def _write_markdown(files: Sequence[Path], output: Path, protocol: Protocol | No
         (folder / f"{name}.svg").write_text(svg_text(figure), encoding="utf-8")
         return f"{folder.name}/{name}.svg"
 
-    output.write_text(report_text(files, protocol, keep), encoding="utf-8")
+    output.write_text(report_text(*files, protocol=protocol, keep=keep), encoding="utf-8")
 
 
 def _write_page(files: Sequence[Path], output: Path, protocol: Protocol | None) -> None:
@@ -280,7 +278,7 @@ def _write_page(files: Sequence[Path], output: Path, protocol: Protocol | None) 
     markdown = MarkdownIt("commonmark", {"html": False}).enable("table")
     # By default it shows no pictures in SVG whose data are part of the page.
     markdown.validateLink = lambda url: True  # type: ignore[method-assign]
-    body = markdown.render(report_text(files, protocol, keep))
+    body = markdown.render(report_text(*files, protocol=protocol, keep=keep))
     page = Template(Path(__file__).with_name("page.html").read_text(encoding="utf-8"))
     output.write_text(page.substitute(body=body), encoding="utf-8")
 
