@@ -16,7 +16,7 @@ from report_tables import CHOSEN, LARGE, combinations_of, entries_of, points_of
 from propcvx.experiments.methods import PAPER, UNTUNED
 from propcvx.experiments.reproduce import Protocol, Selection, entries
 from propcvx.experiments.reproduce.entries import PLACE, PRINTED_REPETITIONS, accuracies_of
-from propcvx.experiments.reproduce.experiments import TABLE_DATA, UNPRINTED
+from propcvx.experiments.reproduce.experiments import SMALL, TABLE_DATA, UNPRINTED
 from propcvx.experiments.reproduce.report import rows_table
 from propcvx.plotting import Figure, svg_text
 from propcvx.text import spread_text
@@ -166,8 +166,8 @@ def untuned_table() -> str:
     every = accuracies("table-linear", "table-rbf", "better", "drawings", "untuned")["accuracy"]
     wide = every[~every.index.duplicated()].unstack("method")
     wide = wide.reindex(columns=[*PAPER, *UNTUNED]).dropna(subset=QUICK).reset_index()
-    parts = [wide["data"].isin(SETS), wide["data"].isin(UNPRINTED)]
-    wide["part"] = np.select(parts, [0, 2], 1)
+    parts = [wide["data"].isin(sets) for sets in (SETS, SMALL, UNPRINTED)]
+    wide["part"] = np.select(parts, [0, 1, 3], 2)
     wide["fresh"] = wide["repetition"] >= PRINTED_REPETITIONS
     wide["incomplete"] = ~wide["fresh"] & wide[[*PAPER]].isna().any(axis=1)
     by = ["kernel", "part", "bag_size", "fresh", "incomplete"]

@@ -104,7 +104,9 @@ class MeanMap(_BagMeanClassifier):
     Parameters
     ----------
     lam : float
-        Weight :math:`\lambda` of :math:`\|w\|^2` beside the negative log-likelihood.
+        Weight :math:`\lambda` of :math:`\|w\|^2` beside the negative log-likelihood.  The less the
+        features vary, the smaller it has to be: with a Gaussian kernel take 0.1 or less, or
+        ``likelihood="sum"``.
     likelihood : "mean" or "sum"
         Whether that is the mean over the instances or their sum, beside which :math:`\lambda`
         weighs N times less; the paper does not say.
@@ -238,7 +240,8 @@ class InvCal(_BagMeanClassifier):
     Parameters
     ----------
     C_p : float
-        Weight of the loss of a bag.
+        Weight of the loss of a bag.  The less the features vary, the larger it has to be: with a
+        Gaussian kernel take 10 or more.
     epsilon : float, "sampling", array of shape (n_bags,), dict or pandas Series
         Half-width of the tube, >= 0, of all bags or of each: an array is in the order of the sorted
         ids, a dict or Series keyed by bag id.  ``"sampling"`` is that of
