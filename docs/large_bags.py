@@ -11,7 +11,7 @@ import drawings
 import numpy as np
 import pandas as pd
 import report_tables
-from report_tables import CHOSEN, LARGE, combinations_of, entries_of, points_of
+from report_tables import CHOSEN, LARGE, combinations_of, entries_of, from_to, points_of
 
 from propcvx.experiments.methods import PAPER, UNTUNED
 from propcvx.experiments.reproduce import Protocol, Selection, entries
@@ -176,7 +176,7 @@ def untuned_table() -> str:
         means = group[[*PAPER, *UNTUNED]].mean(skipna=False)
         sets = ", ".join(name for name in (*TABLE_DATA, *UNPRINTED) if name in set(group["data"]))
         row = {"kernel": kernel, "sets": sets, "bags of": size}
-        row |= {"repetitions": "6 to 20" if fresh else "1 to 5", "drawings": len(group)}
+        row |= {"repetitions": from_to(group["repetition"] + 1), "drawings": len(group)}
         for method in PAPER:
             row[method] = _known(means[method])
             row[f"{method} untuned"] = _known(means[f"untuned {method}"])
