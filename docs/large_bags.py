@@ -172,7 +172,7 @@ def untuned_table() -> str:
     wide["incomplete"] = ~wide["fresh"] & wide[[*PAPER]].isna().any(axis=1)
     by = ["kernel", "part", "bag_size", "fresh", "incomplete"]
     rows = []
-    for (kernel, _, size, fresh, _), group in wide.groupby(by):
+    for (kernel, _, size, *_), group in wide.groupby(by):
         means = group[[*PAPER, *UNTUNED]].mean(skipna=False)
         sets = ", ".join(name for name in (*TABLE_DATA, *UNPRINTED) if name in set(group["data"]))
         row = {"kernel": kernel, "sets": sets, "bags of": size}
