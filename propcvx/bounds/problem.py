@@ -21,6 +21,9 @@ from propcvx.labelings import FeasibleLabelings
 from propcvx.local_search import Moves
 from propcvx.losses import HINGE, ProportionLoss
 
+ROUNDING_OF_SUMS = 1e-12
+"""Error of a sum of costs, as a share of it."""
+
 
 @dataclass(frozen=True, eq=False)
 class LabelingProblem:
@@ -121,6 +124,7 @@ class LabelingProblem:
         r"""No SVM of a labeling whose value is at most this has longer weights.
 
         :math:`\tfrac12 \|w\|^2` is at most the value without the bags' costs, and w = 0 shows that
-        it is at most CN.
+        it is at most CN.  Both sums of costs are rounded.
         """
-        return float(np.sqrt(2.0 * min(self.C * len(self.features), value - self.least_cost)))
+        losses = value * (1.0 + ROUNDING_OF_SUMS) - self.least_cost
+        return float(np.sqrt(2.0 * min(self.C * len(self.features), losses)))
