@@ -187,7 +187,6 @@ def test_a_frame_has_what_the_lines_have_and_goes_through_parquet(file):
 def test_of_a_cell_in_several_files_the_last_one_has_the_result(file, tmp_path):
     run_plan(PLAN[:3], file, progress=False)
     first = read_results(file)
-    write_parquet(first, tmp_path / "first.parquet")
     later = first.loc[first["key"] == PLAN[1].key].assign(accuracy=0.5)
     write_parquet(later, tmp_path / "later.parquet")
     merged = read_results(file, tmp_path / "later.parquet")

@@ -34,6 +34,7 @@ PACKAGES = ("numpy", "scipy", "scikit-learn", "cvxpy", "clarabel", "piqp", "osqp
 OF_CELL = ("key", *PARTS, "split", "n_test", "error", "seconds", "finished")
 JSON_OF_CELL = ("warnings", "run", "settings")
 TEXTS = (*JSON_OF_CELL, "data", "kernel", "method", "split", "finished")
+"""Columns with few different values, which a Parquet file has as a dictionary."""
 
 START = b'{"key": "'
 """Of each line."""
@@ -96,12 +97,13 @@ def unfinished(cells: Sequence[Cell], file: Path) -> list[Cell]:
     file : Path
         As :func:`read_results` takes it.  It need not be there.
     """
+    if not file.is_file():
+        return [*cells]
     if file.suffix == ".parquet":
         results = read_results(file)
         done = set(results.loc[results["error"] == "", "key"])
     else:
-        records = _records(file) if file.is_file() else []
-        done = {record["key"] for record in records if not record["error"]}
+        done = {record["key"] for record in _records(file) if not record["error"]}
     return [cell for cell in cells if cell.key not in done]
 
 
@@ -149,7 +151,7 @@ def _read(file: Path) -> DataFrame:
     last = {record["key"]: record for record in _records(file)}
     failed = {"parameters": {}, "chosen": False}
     rows = []
-    for _, record in sorted(last.items()):
+    for record in last.values():
         texts = {name: _json(record[name]) for name in JSON_OF_CELL}
         for point in record["points"] or [failed]:
             rows.append({**record, **texts, **point, "parameters": _json(point["parameters"])})
