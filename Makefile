@@ -8,13 +8,13 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 INSTALL ?= $(BIN)/uv pip install --compile-bytecode --python $(BIN)/python
+CHECKS := $(VENV)/with-solvers,exact,lint,docs,pages
 
 .PHONY: environment demo test bench lint types contracts docs pages student slides dist clean
 .NOTPARALLEL:
 
 # All that the checks need, for runs of several of them at once.
-environment: $(VENV)/with-solvers,exact,dask,tests $(VENV)/with-solvers,exact,lint
-environment: $(VENV)/with-solvers,exact,docs $(VENV)/with-solvers,exact,docs,pages
+environment: $(VENV)/with-solvers,exact,dask,tests $(CHECKS)
 
 demo: $(VENV)/package
 	$(BIN)/propcvx demo --output build/demo
@@ -35,24 +35,24 @@ bench: $(VENV)/with-solvers,exact,dask,tests
 	$(BIN)/python -m pytest tests/benchmarks --benchmark-enable --benchmark-timer=time.process_time \
 		--benchmark-sort=name --benchmark-columns=median,min,rounds
 
-lint: $(VENV)/with-solvers,exact,lint
+lint: $(CHECKS)
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 
 # With every solver that ships its types, so that the answer does not depend on what else is there.
-types: $(VENV)/with-solvers,exact,lint
+types: $(CHECKS)
 	$(BIN)/mypy
 
-contracts: $(VENV)/with-solvers,exact,lint
+contracts: $(CHECKS)
 	$(BIN)/lint-imports
 
 # The notebooks are executed where they changed; the files in notebooks/ are left as they are.
 docs: export OMP_NUM_THREADS = 1
-docs: $(VENV)/with-solvers,exact,docs
+docs: $(CHECKS)
 	$(BIN)/sphinx-build -j auto -W --keep-going -q docs build/docs
 
 # The documentation in a browser; skipped, saying so, where there is none.
-pages: docs $(VENV)/with-solvers,exact,docs,pages
+pages: docs
 	$(BIN)/pytest -n auto -m "pages and not slow" tests/test_pages.py
 
 # The notebooks without solutions, with cells that check an answer.

@@ -1,8 +1,8 @@
 """How the documentation is built: `make docs`, with no network."""
 
-import logging
 import os
 import shutil
+import subprocess
 import sys
 from pathlib import Path
 from pkgutil import resolve_name
@@ -25,7 +25,6 @@ import report_tables  # noqa: E402
 import result_tables  # noqa: E402
 import solver_tables  # noqa: E402
 from jupyter_cache import get_cache  # noqa: E402
-from jupyter_cache.executors import load_executor  # noqa: E402
 from paper import pages as paper_pages  # noqa: E402
 
 import propcvx  # noqa: E402
@@ -47,6 +46,31 @@ templates_path = ["_templates"]
 myst_enable_extensions = ["amsmath", "deflist", "dollarmath", "substitution"]
 myst_heading_anchors = 3
 exclude_patterns = ["results/solvers_report.md"]  # it stands in results/solvers.md
+if (data := HERE.parents[1] / "shared" / "data").is_dir():
+    os.environ.setdefault("PROPCVX_DATA", str(data))  # where the tests look, too
+
+# Notebooks are executed where they changed since the last time; an error in one is an error here.
+# Cells of sliders have the tag "skip-execution": sliders without a kernel change nothing, and
+# nbclient sometimes waits for their output until its time-out (its issue 312).
+shutil.rmtree(HERE / "notebooks", ignore_errors=True)
+shutil.copytree(HERE.parent / "notebooks", HERE / "notebooks")
+notebooks = sorted((HERE / "notebooks").glob("*.ipynb"))
+os.environ["PYTHONWARNINGS"] = "ignore:IProgress not found"  # progress is text on a page
+os.environ.setdefault("OMP_NUM_THREADS", "1")
+nb_execution_mode = "cache"
+nb_execution_cache_path = str(HERE.parent / "build/jupyter_cache")
+nb_execution_timeout = 300
+nb_execution_raise_on_error = True
+nb_execution_show_tb = True
+
+# One on each core, the longest of them first, while the pages' tables are made here.
+cache = get_cache(nb_execution_cache_path)
+for path in reversed(notebooks):
+    cache.add_nb_to_project(str(path))
+jcache = [Path(sys.executable).with_name("jcache"), "project", "-p", nb_execution_cache_path]
+how = ["--executor", "local-parallel", "--timeout", str(nb_execution_timeout), "-v", "ERROR"]
+executing = subprocess.Popen([*jcache, "execute", *how], stdout=subprocess.DEVNULL)
+
 # The tables on the pages about solvers and errors are those of the package at hand.
 myst_substitutions = {
     "class_table": solver_tables.class_table(),
@@ -67,37 +91,10 @@ myst_substitutions = {
     **real_bags.pages(),
 }
 
-if (data := HERE.parents[1] / "shared" / "data").is_dir():
-    os.environ.setdefault("PROPCVX_DATA", str(data))  # where the tests look, too
 report_tables.draw_choices(HERE / "generated")
 paper_pages.write_pages(HERE / "generated/paper")
 large_bags.draw_causes(HERE / "generated")
-
-# Notebooks are executed where they changed since the last time; an error in one is an error here.
-# Cells of sliders have the tag "skip-execution": sliders without a kernel change nothing, and
-# nbclient sometimes waits for their output until its time-out (its issue 312).
-shutil.rmtree(HERE / "notebooks", ignore_errors=True)
-shutil.copytree(HERE.parent / "notebooks", HERE / "notebooks")
-os.environ["PYTHONWARNINGS"] = "ignore:IProgress not found"  # progress is text on a page
-nb_execution_mode = "cache"
-nb_execution_cache_path = str(HERE.parent / "build/jupyter_cache")
-nb_execution_timeout = 300
-nb_execution_raise_on_error = True
-nb_execution_show_tb = True
-notebooks = sorted((HERE / "notebooks").glob("*.ipynb"))
-
-
-def execute(paths: list[Path]) -> None:
-    """Execute notebooks, one on each core; one that fails is reported when its page is made."""
-    os.environ.setdefault("OMP_NUM_THREADS", "1")
-    cache = get_cache(nb_execution_cache_path)
-    for path in paths:
-        cache.add_nb_to_project(str(path))
-    quiet = logging.Logger("notebooks", logging.ERROR)
-    load_executor("local-parallel", cache, quiet).run_and_cache(timeout=nb_execution_timeout)
-
-
-execute(notebooks)
+executing.wait()
 
 # Those that can run in a browser do so in build/docs/lite.
 html_context = {"in_browser": [path.stem for path in notebooks if in_browser.can_run(path)]}
