@@ -72,6 +72,14 @@ class _BagMeanClassifier(BagClassifier):
         """
         return (bag_weights(self.bag_weights, bags) * bags.weights_of_bags,)
 
+    def _weight(self, name: str, scale: float) -> float:
+        """A parameter that is a number above 0, or ``"scale"``, which stands for the one given."""
+        value = getattr(self, name)
+        if isinstance(value, str):
+            check_choice(name, value, ("scale",))
+            return scale
+        return check_number(name, value, above=0.0)
+
     @abstractmethod
     def _fit_means(
         self, features: Array, bags: Bags, *own: Array, **steps: Any
@@ -89,6 +97,38 @@ class _BagMeanClassifier(BagClassifier):
         return self.solution_.variables
 
 
+def variance_of_means(bags: Bags, means: Array) -> float:
+    r"""Total variance of the means of bags, :math:`\frac1N \sum_k n_k \|m_k - m\|^2`.
+
+    It is the unit of what a method that sees the means alone weighs against :math:`\|w\|^2`: with
+    the weight in this unit, the classifier does not depend on the scale of the features.
+
+    Parameters
+    ----------
+    bags : Bags
+        With :math:`n_k` instances each, or as many by their weights.
+    means : array of shape (n_bags, n_features)
+        The means :math:`m_k`; m is their mean, weighted by :math:`n_k`.
+
+    Returns
+    -------
+    float
+        0 where it is no more than rounding errors.
+
+    Examples
+    --------
+    >>> from propcvx.bags import Bags
+    >>> from propcvx.targets import bag_target
+    >>> bags = Bags.from_target(bag_target([0, 0, 0, 1], {0: 0.5, 1: 1.0}))
+    >>> variance_of_means(bags, np.array([[0.0, 0.0], [4.0, 0.0]]))
+    3.0
+    """
+    shares = bags.masses / bags.masses.sum()
+    variance = float(shares @ np.square(means - shares @ means).sum(axis=1))
+    error = np.finfo(float).eps * float(np.abs(means).max(initial=0.0))
+    return variance if variance > means.shape[1] * error**2 else 0.0
+
+
 @dataclass(eq=False, repr=False)
 class MeanMap(_BagMeanClassifier):
     r"""MeanMap (Quadrianto et al. 2009), Section 2 of the paper.
@@ -103,13 +143,14 @@ class MeanMap(_BagMeanClassifier):
 
     Parameters
     ----------
-    lam : float
-        Weight :math:`\lambda` of :math:`\|w\|^2` beside the negative log-likelihood.  The less the
-        features vary, the smaller it has to be: with a Gaussian kernel take 0.1 or less, or
-        ``likelihood="sum"``.
+    lam : float or "scale"
+        Weight :math:`\lambda` of :math:`\|w\|^2` beside the negative log-likelihood.  ``"scale"``
+        is :math:`\sqrt{N} s^2 / K` for N instances in K bags, with :math:`s^2` the total variance
+        of the means of the bags, :func:`variance_of_means`.  Where bags are random,
+        :math:`N s^2 / K` is about the total variance of the instances.
     likelihood : "mean" or "sum"
         Whether that is the mean over the instances or their sum, beside which :math:`\lambda`
-        weighs N times less; the paper does not say.
+        weighs N times less, and ``"scale"`` is N times larger; the paper does not say.
     fit_intercept : bool
         Whether there is an (unregularised) bias.
     bag_weights : "bag", "size", array of shape (n_bags,), dict or pandas Series
@@ -141,6 +182,8 @@ class MeanMap(_BagMeanClassifier):
         several solutions the one of least norm is taken.
     class_means_ : array of shape (2, rank)
         Estimated means of the positive and the negative class, in features.
+    lam_ : float
+        The :math:`\lambda` that was used; with two classes.
     objective_ : float
         Regularised mean negative log-likelihood, for ``likelihood="sum"`` too.
     solution_ : Solution
@@ -164,7 +207,7 @@ class MeanMap(_BagMeanClassifier):
 
     gram_matrices = 25.0
 
-    lam: float = 1.0
+    lam: float | str = "scale"
     _: KW_ONLY
     likelihood: str = "mean"
     fit_intercept: bool = True
@@ -172,11 +215,14 @@ class MeanMap(_BagMeanClassifier):
     def _fit_means(
         self, features: Array, bags: Bags, *own: Array, **steps: Any
     ) -> tuple[Array, float, float, bool]:
-        check_number("lam", self.lam, above=0.0)
         check_choice("likelihood", self.likelihood, ("mean", "sum"))
-        lam = self.lam / bags.total_weight if self.likelihood == "sum" else self.lam
         centre = self.fit_intercept * features.mean(axis=0)  # with a bias the origin is free
         features = features - centre
+        variance = variance_of_means(bags, bags.means_of(features))
+        root = np.sqrt(max(bags.n_weighing, bags.total_weight))
+        n = bags.total_weight if self.likelihood == "sum" else 1.0
+        self.lam_ = self._weight("lam", n * (root * variance / bags.n_bags or 1.0))
+        lam = self.lam_ / n
         means, ill_posed = self._class_means(features, bags, *own)
         prior = float(bags.masses @ bags.proportions) / float(bags.masses.sum())
         operator = np.array([prior, prior - 1.0]) @ means
@@ -239,9 +285,9 @@ class InvCal(_BagMeanClassifier):
 
     Parameters
     ----------
-    C_p : float
-        Weight of the loss of a bag.  The less the features vary, the larger it has to be: with a
-        Gaussian kernel take 10 or more.
+    C_p : float or "scale"
+        Weight of the loss of a bag.  ``"scale"`` is :math:`1 / (2 s^2)`, with :math:`s^2` the total
+        variance of the means of the bags in the features of the kernel, :func:`variance_of_means`.
     epsilon : float, "sampling", array of shape (n_bags,), dict or pandas Series
         Half-width of the tube, >= 0, of all bags or of each: an array is in the order of the sorted
         ids, a dict or Series keyed by bag id.  ``"sampling"`` is that of
@@ -273,6 +319,8 @@ class InvCal(_BagMeanClassifier):
 
     Attributes
     ----------
+    C_p_ : float
+        The :math:`C_p` that was used; with two classes.
     objective_ : float
         Value of eq:rueping_svm.
     solution_ : Solution
@@ -297,7 +345,7 @@ class InvCal(_BagMeanClassifier):
 
     gram_matrices = 10.0
 
-    C_p: float = 1.0
+    C_p: float | str = "scale"
     epsilon: Any = 0.0
     _: KW_ONLY
     scaled_epsilon: bool = False
@@ -315,7 +363,6 @@ class InvCal(_BagMeanClassifier):
         self, features: Array, bags: Bags, *own: Array, **steps: Any
     ) -> tuple[Array, float, float, bool]:
         loss_weights, epsilons = own
-        check_number("C_p", self.C_p, above=0.0)
         equal = bool(np.ptp(bags.proportions) == 0.0)
         if equal:
             warn(
@@ -324,8 +371,10 @@ class InvCal(_BagMeanClassifier):
                 IllPosedWarning,
             )
         means = bags.means_of(features)
+        variance = variance_of_means(bags, means)
+        self.C_p_ = self._weight("C_p", 0.5 / variance if variance else 1.0)
         centre = means.mean(axis=0)  # with a bias the origin is free, and rounding least there
-        costs = self.C_p * bags.mean_weight * loss_weights
+        costs = self.C_p_ * bags.mean_weight * loss_weights
         unit = float(costs.max())
         means = np.sqrt(unit) * (means - centre)  # with C_p = 1, the same at any scale
         n = max(bags.n_weighing, bags.total_weight)

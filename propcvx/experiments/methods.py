@@ -159,13 +159,13 @@ def _of_llp_learn(name: str, **grid: Sequence[float]) -> MethodEntry:
 METHODS: Mapping[str, MethodEntry] = MappingProxyType(
     {
         "MeanMap": MethodEntry(
-            lambda seed: MeanMap(),
+            lambda seed: MeanMap(lam=1.0),
             {"lam": WEIGHTS},
             options={"fit_intercept": "MeanMap_bias"},
             grid_options={"likelihood": "likelihoods"},
         ),
         "InvCal": MethodEntry(
-            lambda seed: InvCal(),
+            lambda seed: InvCal(C_p=1.0),
             {"C_p": WEIGHTS, "epsilon": TUBES},
             options={"scaled_epsilon": "scaled_epsilon"},
             grid_options={"C_p": "InvCal_C_p", "epsilon": "epsilons"},
@@ -207,11 +207,11 @@ METHODS: Mapping[str, MethodEntry] = MappingProxyType(
             ),
             kernels=LINEAR,
         ),
-        UNTUNED[0]: MethodEntry(lambda seed: MeanMap()),
-        UNTUNED[1]: MethodEntry(lambda seed: InvCal()),
+        UNTUNED[0]: MethodEntry(lambda seed: MeanMap(), version=2),
+        UNTUNED[1]: MethodEntry(lambda seed: InvCal(), version=2),
         UNTUNED[2]: MethodEntry(lambda seed: AlterPropSVM(random_state=seed)),
         UNTUNED[3]: MethodEntry(lambda seed: ConvPropSVM()),
-        UNTUNED[4]: MethodEntry(lambda seed: ConvAndInvCal()),
+        UNTUNED[4]: MethodEntry(lambda seed: ConvAndInvCal(), version=2),
         LLP_LEARN[0]: _of_llp_learn("alterSVM", C=WEIGHTS, C_p=BAG_WEIGHTS),
         LLP_LEARN[1]: _of_llp_learn("EM", C=WEIGHTS),
     }
