@@ -284,10 +284,11 @@ def test_the_intercept_of_inv_cal_does_not_depend_on_the_solver(kernel):
     np.testing.assert_allclose(intercepts, intercepts[0], atol=1e-4)
 
 
-def test_inv_cal_warns_of_equal_proportions_and_predicts_one_class(problem):
+@pytest.mark.parametrize("C_p", ["scale", *np.logspace(-6, 6, 13)])
+def test_inv_cal_warns_of_equal_proportions_and_predicts_one_class(problem, C_p):
     y = bag_target(problem.y["bag"], [0.4, 0.4, 0.4])
     with pytest.warns(IllPosedWarning, match="all 3 bags have the same proportion") as record:
-        clf = InvCal().fit(problem.X, y)
+        clf = InvCal(C_p=C_p).fit(problem.X, y)
     assert [warning.filename for warning in record] == [__file__]
     np.testing.assert_allclose(clf.coef_, 0.0, atol=1e-6)
     assert len(set(clf.predict(problem.X))) == 1

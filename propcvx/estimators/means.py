@@ -97,36 +97,26 @@ class _BagMeanClassifier(BagClassifier):
         return self.solution_.variables
 
 
-def variance_of_means(bags: Bags, means: Array) -> float:
-    r"""Total variance of the means of bags, :math:`\frac1N \sum_k n_k \|m_k - m\|^2`.
+def total_variance(rows: Array, weights: Array) -> float:
+    r"""Mean squared distance of rows from their mean, both weighted; 0 where it is rounding errors.
 
-    It is the unit of what a method that sees the means alone weighs against :math:`\|w\|^2`: with
-    the weight in this unit, the classifier does not depend on the scale of the features.
+    It is the unit of what weighs against :math:`\|w\|^2`: in this unit, a weight makes a classifier
+    that does not depend on the scale of the features.
 
     Parameters
     ----------
-    bags : Bags
-        With :math:`n_k` instances each, or as many by their weights.
-    means : array of shape (n_bags, n_features)
-        The means :math:`m_k`; m is their mean, weighted by :math:`n_k`.
-
-    Returns
-    -------
-    float
-        0 where it is no more than rounding errors.
+    rows : array of shape (n_rows, n_features)
+    weights : array of shape (n_rows,)
 
     Examples
     --------
-    >>> from propcvx.bags import Bags
-    >>> from propcvx.targets import bag_target
-    >>> bags = Bags.from_target(bag_target([0, 0, 0, 1], {0: 0.5, 1: 1.0}))
-    >>> variance_of_means(bags, np.array([[0.0, 0.0], [4.0, 0.0]]))
+    >>> total_variance(np.array([[0.0, 1.0], [4.0, 1.0]]), np.array([3.0, 1.0]))
     3.0
     """
-    shares = bags.masses / bags.masses.sum()
-    variance = float(shares @ np.square(means - shares @ means).sum(axis=1))
-    error = np.finfo(float).eps * float(np.abs(means).max(initial=0.0))
-    return variance if variance > means.shape[1] * error**2 else 0.0
+    shares = weights / weights.sum()
+    variance = float(shares @ np.square(rows - shares @ rows).sum(axis=1))
+    error = np.finfo(float).eps * float(np.abs(rows).max(initial=0.0))
+    return variance if variance > rows.shape[1] * error**2 else 0.0
 
 
 @dataclass(eq=False, repr=False)
@@ -145,9 +135,8 @@ class MeanMap(_BagMeanClassifier):
     ----------
     lam : float or "scale"
         Weight :math:`\lambda` of :math:`\|w\|^2` beside the negative log-likelihood.  ``"scale"``
-        is :math:`\sqrt{N} s^2 / K` for N instances in K bags, with :math:`s^2` the total variance
-        of the means of the bags, :func:`variance_of_means`.  Where bags are random,
-        :math:`N s^2 / K` is about the total variance of the instances.
+        is :math:`s^2 / \sqrt{N}`, with :math:`s^2` the total variance of the N instances in the
+        features of the kernel: the mean of their squared distances from their mean.
     likelihood : "mean" or "sum"
         Whether that is the mean over the instances or their sum, beside which :math:`\lambda`
         weighs N times less, and ``"scale"`` is N times larger; the paper does not say.
@@ -218,10 +207,11 @@ class MeanMap(_BagMeanClassifier):
         check_choice("likelihood", self.likelihood, ("mean", "sum"))
         centre = self.fit_intercept * features.mean(axis=0)  # with a bias the origin is free
         features = features - centre
-        variance = variance_of_means(bags, bags.means_of(features))
-        root = np.sqrt(max(bags.n_weighing, bags.total_weight))
+        variance_of = steps.get("variance_of", total_variance)
+        variance = variance_of(features, bags.relative_weights) if self.lam == "scale" else 0.0
         n = bags.total_weight if self.likelihood == "sum" else 1.0
-        self.lam_ = self._weight("lam", n * (root * variance / bags.n_bags or 1.0))
+        root = np.sqrt(max(bags.n_weighing, bags.total_weight))
+        self.lam_ = self._weight("lam", n * (variance / root or 1.0))
         lam = self.lam_ / n
         means, ill_posed = self._class_means(features, bags, *own)
         prior = float(bags.masses @ bags.proportions) / float(bags.masses.sum())
@@ -287,7 +277,8 @@ class InvCal(_BagMeanClassifier):
     ----------
     C_p : float or "scale"
         Weight of the loss of a bag.  ``"scale"`` is :math:`1 / (2 s^2)`, with :math:`s^2` the total
-        variance of the means of the bags in the features of the kernel, :func:`variance_of_means`.
+        variance of the means of the bags in the features of the kernel: the mean of their squared
+        distances from their mean, where a bag counts by the number of its instances.
     epsilon : float, "sampling", array of shape (n_bags,), dict or pandas Series
         Half-width of the tube, >= 0, of all bags or of each: an array is in the order of the sorted
         ids, a dict or Series keyed by bag id.  ``"sampling"`` is that of
@@ -371,7 +362,7 @@ class InvCal(_BagMeanClassifier):
                 IllPosedWarning,
             )
         means = bags.means_of(features)
-        variance = variance_of_means(bags, means)
+        variance = total_variance(means, bags.masses)
         self.C_p_ = self._weight("C_p", 0.5 / variance if variance else 1.0)
         centre = means.mean(axis=0)  # with a bias the origin is free, and rounding least there
         costs = self.C_p_ * bags.mean_weight * loss_weights

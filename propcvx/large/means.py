@@ -91,8 +91,26 @@ def means_on_parts(model: InvCal | MeanMap, parts: Parts, summary: Summary) -> F
             "solver must be 'auto' or 'logistic', without options, where the instances come in "
             f"parts, got {model.solver!r} with {model.solver_options!r}."
         )
-    most_likely = partial(_most_likely, parts, summary.frame, model.fit_intercept)
-    return model._run(features, bags, most_likely=most_likely)
+    of_all = parts, summary.frame
+    most_likely = partial(_most_likely, *of_all, model.fit_intercept)
+    return model._run(
+        features, bags, most_likely=most_likely, variance_of=partial(_variance, *of_all)
+    )
+
+
+def _variance(parts: Parts, frame: Frame, *of_the_table: Array) -> float:
+    """The total variance of the instances of bags with a share, see ``total_variance``."""
+    n, sums, squares = summed(parts, _moments, None, frame)
+    return float(squares / n - np.square(sums / n).sum()) / frame.unit**2
+
+
+def _moments(part: Any, kept: Any, frame: Frame) -> tuple[float, Array, float]:
+    """Sums of the weights of those instances, of their rows and of the squares of these."""
+    weights = _counted(part, frame)
+    return added(
+        (weights[block].sum(), weights[block] @ rows, weights[block] @ np.square(rows).sum(axis=1))
+        for block, rows in frame.blocks(part)
+    )
 
 
 def _most_likely(
@@ -133,12 +151,17 @@ def _most_likely(
 
 def _partition(part: Any, kept: Any, frame: Frame, plane: Array) -> Sums:
     """Sum of the log-partitions of the instances of bags with a share, and its derivatives."""
-    weights = frame.relative_weights(part)
-    weights = np.where(np.isnan(part[1]["proportion"]) & (part[1]["label"] == 0), 0.0, weights)
+    weights = _counted(part, frame)
     return added(
         smooth_sums(rows, weights[block], log_partition, plane)
         for block, rows in frame.blocks(part)
     )
+
+
+def _counted(part: Any, frame: Frame) -> Array:
+    """The weights of instances, 0 where neither the share of the bag nor the label is known."""
+    unknown = np.isnan(part[1]["proportion"]) & (part[1]["label"] == 0)
+    return np.where(unknown, 0.0, frame.relative_weights(part))
 
 
 def store(estimator: BagClassifier, found: Fitted, sign: int) -> None:

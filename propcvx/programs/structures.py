@@ -218,17 +218,25 @@ class InvCalDual(Structure):
         r"""Relative gap between :math:`z = a - a^*` made feasible and the plane of its weights.
 
         For that z the best a and :math:`a^*` are its positive and its negative part; the plane is
-        :math:`w = M^\top z` with the best bias.
+        :math:`w = M^\top z` with the best bias.  Where w = 0 has no losses the optimum is 0, and
+        the gap is relative to the sum of the targets, weighted by C_p.
         """
         target, tube = values["target"], values["epsilon"]
         box = np.broadcast_to(values["C_p"], len(target))
         z = feasible_in_box(variables["a"] - variables["a_star"], -box, box)
         weights = self.bag_means.T @ z
-        scores, norm = self.bag_means @ weights, 0.5 * float(weights @ weights)
-        bias = best_regression_bias(target, tube, scores, box)
-        misses = np.abs(target - scores - bias) - tube
-        lower = float(target @ z - tube @ np.abs(z)) - norm
-        return relative_gap(lower, norm + float(box @ np.maximum(misses, 0.0)))
+
+        def losses(left: Array) -> float:
+            bias = best_regression_bias(left, tube, np.zeros_like(left), box)
+            return float(box @ np.maximum(np.abs(left - bias) - tube, 0.0))
+
+        norm, size = 0.5 * float(weights @ weights), float(box @ np.abs(target))
+        lower, upper = (
+            float(target @ z - tube @ np.abs(z)),
+            losses(target - self.bag_means @ weights),
+        )
+        least = size if losses(target) <= np.finfo(float).eps * size else 0.0
+        return relative_gap(lower - norm, upper + norm, least)
 
 
 @dataclass(frozen=True, eq=False)
@@ -346,12 +354,12 @@ def best_logistic_bias(scores: Array, mean_label: float, shares: Array) -> float
     return float(brentq(excess, low, high, xtol=np.finfo(float).tiny, maxiter=5000))
 
 
-def relative_gap(lower: float, upper: float) -> float:
-    """``upper - lower``, never below 0, relative to the larger of the two in size.
+def relative_gap(lower: float, upper: float, least: float = 0.0) -> float:
+    """``upper - lower``, never below 0, relative to the larger of the two in size, or to ``least``.
 
     Infinite where one of them is not finite.
     """
-    size = max(abs(lower), abs(upper))
+    size = max(abs(lower), abs(upper), least)
     if not np.isfinite(upper - lower):
         return np.inf
     return max(0.0, upper - lower) / size if size > 0.0 else 0.0
