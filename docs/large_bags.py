@@ -42,6 +42,7 @@ READINGS = {
     "once": "one partition for all repetitions",
 }
 """Values of the option ``bags``."""
+ORDER = (*TABLE_DATA, *UNPRINTED, "cod-rna.t")
 RECIPE = "conv-pSVM + InvCal"
 QUICK = [method for method in UNTUNED if "alter" not in method]
 """What every drawing of the table of untuned methods must have."""
@@ -163,18 +164,19 @@ def untuned_table() -> str:
     The repetitions of the tables, those of them on which all tuned methods are done, and further
     ones have rows of their own.  A dash is for a method that is not done on all of them.
     """
-    every = accuracies("table-linear", "table-rbf", "better", "drawings", "untuned")["accuracy"]
+    tuned = "table-linear", "table-rbf", "table-large", "better"
+    every = accuracies(*tuned, "drawings", "untuned")["accuracy"]
     wide = every[~every.index.duplicated()].unstack("method")
     wide = wide.reindex(columns=[*PAPER, *UNTUNED]).dropna(subset=QUICK).reset_index()
-    parts = [wide["data"].isin(sets) for sets in (SETS, SMALL, UNPRINTED)]
-    wide["part"] = np.select(parts, [0, 1, 3], 2)
+    parts = [wide["data"].isin(sets) for sets in (SETS, SMALL, TABLE_DATA, UNPRINTED)]
+    wide["part"] = np.select(parts, range(4), 4)
     wide["fresh"] = wide["repetition"] >= PRINTED_REPETITIONS
     wide["incomplete"] = ~wide["fresh"] & wide[[*PAPER]].isna().any(axis=1)
     by = ["kernel", "part", "bag_size", "fresh", "incomplete"]
     rows = []
     for (kernel, _, size, *_), group in wide.groupby(by):
         means = group[[*PAPER, *UNTUNED]].mean(skipna=False)
-        sets = ", ".join(name for name in (*TABLE_DATA, *UNPRINTED) if name in set(group["data"]))
+        sets = ", ".join(name for name in ORDER if name in set(group["data"]))
         row = {"kernel": kernel, "sets": sets, "bags of": size}
         row |= {"repetitions": from_to(group["repetition"] + 1), "drawings": len(group)}
         for method in PAPER:

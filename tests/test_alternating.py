@@ -187,7 +187,7 @@ def test_never_below_the_exact_optimum_often_equal_and_started_there_it_stays():
 # --- restarts ---------------------------------------------------------------------------------
 
 
-STARTS = [RandomStart(3), MethodStart("inv_cal", annealing=False)]
+STARTS = [RandomStart(3), MethodStart(InvCal(C_p=1.0), annealing=False)]
 
 
 @pytest.mark.parametrize("changes", [{}, {"random_state": np.random.RandomState(7)}, {"n_jobs": 2}])

@@ -8,10 +8,12 @@ import warnings
 
 import numpy as np
 import pytest
+from sklearn.base import clone
+from sklearn.metrics.pairwise import rbf_kernel
 from small_problems import small_problem
 
-from propcvx import AlterPropSVM, ConvPropSVM, CuttingPlanes, InvCal, MeanMap
-from propcvx.errors import PropCVXError, PropCVXWarning
+from propcvx import AlterPropSVM, ConvPropSVM, CuttingPlanes, InvCal, MeanMap, bag_target
+from propcvx.errors import InputError, PropCVXError, PropCVXWarning
 
 PROBLEM = small_problem(3, (6, 6, 6, 6), n_features=3)
 
@@ -75,3 +77,58 @@ def test_two_cuts_are_solved_for_any_c(C):
         warnings.simplefilter("error" if C < 1e7 else "ignore")
         model.fit(PROBLEM.X, PROBLEM.y)
     assert model.objective_ == pytest.approx(model.relaxation_.upper, rel=1e-5 if C < 1e7 else 0.1)
+
+
+DEFAULTS = [InvCal(), MeanMap(), MeanMap(likelihood="sum"), MeanMap(fit_intercept=False)]
+
+
+@pytest.mark.parametrize("clf", DEFAULTS, ids=repr)
+@pytest.mark.parametrize("scale", [1e-6, 1e-3, 1e3, 1e6])
+def test_defaults_of_methods_of_means_are_in_units_of_the_data(clf, scale):
+    one, two = (clone(clf).fit(times * PROBLEM.X, PROBLEM.y) for times in (1.0, scale))
+    scores, scaled = one.decision_function(PROBLEM.X), two.decision_function(scale * PROBLEM.X)
+    np.testing.assert_allclose(scaled, scores, atol=1e-4 * np.abs(scores).max())
+
+
+@pytest.mark.parametrize("kernel", ["linear", "rbf"])
+def test_the_units_are_what_their_docstrings_say(kernel):
+    """Mean squared distances of instances from their mean, and of the means of their bags."""
+    gamma = 1.0 / (PROBLEM.X.shape[1] * PROBLEM.X.var())
+    gram = rbf_kernel(PROBLEM.X, gamma=gamma) if kernel == "rbf" else PROBLEM.X @ PROBLEM.X.T
+    same = PROBLEM.y["bag"][:, None] == PROBLEM.y["bag"]
+    average = same / same.sum(axis=1)
+    of_means = average @ gram @ average.T
+    inv_cal, mean_map = (clf(kernel=kernel).fit(PROBLEM.X, PROBLEM.y) for clf in (InvCal, MeanMap))
+    apart = np.trace(of_means) / len(gram) - of_means.mean()
+    assert inv_cal.C_p_ == pytest.approx(0.5 / apart)
+    apart = np.trace(gram) / len(gram) - gram.mean()
+    assert mean_map.lam_ == pytest.approx(apart / np.sqrt(len(gram)))
+    in_sum = MeanMap(kernel=kernel, likelihood="sum").fit(PROBLEM.X, PROBLEM.y)
+    assert in_sum.lam_ == pytest.approx(len(gram) * mean_map.lam_)
+
+
+@pytest.mark.parametrize("weights", [np.ones(4), "size", np.array([1.0, 2.0, 3.0, 4.0])], ids=str)
+def test_with_the_unit_of_inv_cal_the_weights_of_bags_count_relative_to_each_other(weights):
+    times = np.full(4, 6.0) if isinstance(weights, str) else weights  # bags of six
+    one, two = (
+        InvCal(bag_weights=given).fit(PROBLEM.X, PROBLEM.y) for given in (weights, 10.0 * times)
+    )
+    np.testing.assert_allclose(one.coef_, two.coef_, rtol=1e-4, atol=1e-5)
+    assert one.C_p_ == pytest.approx(10.0 * two.C_p_)
+
+
+@pytest.mark.parametrize("clf", [InvCal(), MeanMap()], ids=repr)
+def test_instances_that_are_all_equal_have_no_unit(clf):
+    X, y = np.full((8, 2), 0.1), bag_target(np.arange(8) // 4, [0.25, 0.5])
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", PropCVXWarning)
+        clf = clone(clf).fit(X, y)
+    assert np.abs(clf.coef_).max() < 1e-6
+    assert np.isfinite(clf.decision_function(X)).all()
+    assert 1.0 in (getattr(clf, "C_p_", None), getattr(clf, "lam_", None))
+
+
+@pytest.mark.parametrize("clf", [InvCal(C_p="auto"), MeanMap(lam="auto")], ids=repr)
+def test_another_word_than_scale_is_refused(clf):
+    with pytest.raises(InputError, match=r"(C_p|lam) must be one of \['scale'\], got 'auto'"):
+        clf.fit(PROBLEM.X, PROBLEM.y)

@@ -57,7 +57,11 @@ def measure(data, bags, size, drawing):
     train, bag, test = draw(y, bags, size, drawing)
     target = bag_target(bag, proportions_of(y[train], bag))
     by = {"solver": "mkl_interior_point"}  # the same answer as the default's, sooner
-    methods = {"paper": printed_conv_psvm(**by), "conv-pSVM": ConvPropSVM(**by), "InvCal": InvCal()}
+    methods = {
+        "paper": printed_conv_psvm(**by),
+        "conv-pSVM": ConvPropSVM(**by),
+        "InvCal": InvCal(C_p=1.0),
+    }
     fitted = {name: method.fit(X[train], target) for name, method in methods.items()}
     scores = {name: model.decision_function(X[test]) for name, model in fitted.items()}
     scores["sum"] = sum(

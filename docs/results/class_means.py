@@ -47,8 +47,10 @@ def measure(split, data, bags):
     sample = Sample.in_bags(X, labels, index)
     inside, outside = next(BagKFold(random_state=split).split(sample.X, sample.y))
     train, test = sample.take(inside), sample.take(outside)
-    methods = {"MeanMap": MeanMap()}
-    methods |= {f"Laplacian, {gamma:g}": LaplacianMeanMap(smoothness=gamma) for gamma in SMOOTHNESS}
+    methods = {"MeanMap": MeanMap(lam=1.0)}
+    methods |= {
+        f"Laplacian, {gamma:g}": LaplacianMeanMap(lam=1.0, smoothness=gamma) for gamma in SMOOTHNESS
+    }
     for name, model in methods.items():
         predicted = model.fit(train.X, train.y).predict(test.X)
         yield {"method": name, "accuracy": 100.0 * np.mean(predicted == test.labels)}

@@ -14,8 +14,8 @@ from propcvx.metrics import bag_error
 METHODS = {
     "alter-pSVM": AlterPropSVM(n_init=3),
     "conv-pSVM": ConvPropSVM(),
-    "InvCal": InvCal(),
-    "MeanMap": MeanMap(),
+    "InvCal": InvCal(C_p=1.0),
+    "MeanMap": MeanMap(lam=1.0),
 }
 
 SECOND = ("none", "random", "feature")

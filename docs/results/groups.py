@@ -94,7 +94,7 @@ def py_ei(group, y, draw):
 
 def labeled(X, y):
     """The labeling that fits the scores of InvCal best among those with the totals."""
-    scores = InvCal(epsilon=0.1).fit(X, y).decision_function(X)
+    scores = InvCal(C_p=1.0, epsilon=0.1).fit(X, y).decision_function(X)
     return FeasibleLabelings.of(Bags.from_target(y), 0.0).best(scores)
 
 
@@ -104,8 +104,8 @@ def measure(draw, bags, method):
     y = bag_target(index, proportions_of(labels, index))
     n_resamples = RESAMPLES if method == "MeanMap" else 0
     model = {
-        "MeanMap": lambda: MeanMap().fit(X, y),
-        "InvCal": lambda: InvCal(epsilon=0.1).fit(X, y),
+        "MeanMap": lambda: MeanMap(lam=1.0).fit(X, y),
+        "InvCal": lambda: InvCal(C_p=1.0, epsilon=0.1).fit(X, y),
         "labels of InvCal": lambda: labeled(X, y),
     }.get(method, lambda: None)()
     shares = group_shares(

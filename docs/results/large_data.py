@@ -22,9 +22,9 @@ from propcvx.text import markdown_table
 HERE = Path(__file__).parent
 ROWS, FEATURES, BAG = 100_000, 20, 1_000
 MODELS = {
-    "InvCal": InvCal(),
-    "MeanMap": MeanMap(),
-    "alter-pSVM": AlterPropSVM(init=MethodStart("inv_cal", annealing=False)),
+    "InvCal": InvCal(C_p=1.0),
+    "MeanMap": MeanMap(lam=1.0),
+    "alter-pSVM": AlterPropSVM(init=MethodStart(InvCal(C_p=1.0), annealing=False)),
 }
 CASES = [
     (what, million, where)

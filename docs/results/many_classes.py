@@ -24,7 +24,7 @@ from propcvx.model_selection import BagKFold
 
 SETS = ("dna", "satimage")
 BAG_SIZES = (8, 32)
-STARTS = [RandomStart(3), "inv_cal"]
+STARTS = [RandomStart(3), InvCal(C_p=1.0)]
 TRAINING = {"lr": 1e-3, "n_epochs": 30}
 LLP_LEARN = {
     "DLLP": {},
@@ -76,7 +76,7 @@ METHODS = {
         lambda: AlterPropSVM(init=STARTS, random_state=split)
     ),
     "conv-pSVM, one-versus-rest": lambda split: ConvPropSVM(epsilon="rounding"),
-    "InvCal, one-versus-rest": lambda split: InvCal(),
+    "InvCal, one-versus-rest": lambda split: InvCal(C_p=1.0),
     "MeanMap, one-versus-rest": lambda split: MeanMap(lam=0.01),
 }
 METHODS |= {

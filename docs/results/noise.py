@@ -17,8 +17,8 @@ SPREAD = 4.0
 
 ALTER = AlterPropSVM(n_init=3, random_state=0)
 METHODS = {
-    "MeanMap": MeanMap(),
-    "InvCal": InvCal(),
+    "MeanMap": MeanMap(lam=1.0),
+    "InvCal": InvCal(C_p=1.0),
     "alter absolute": clone(ALTER).set_params(proportion_loss="absolute"),
     "alter squared": clone(ALTER).set_params(proportion_loss="squared"),
     "alter sampling": clone(ALTER).set_params(proportion_loss=epsilon_insensitive("sampling")),

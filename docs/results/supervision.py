@@ -39,7 +39,7 @@ def from_bags(labels, known, seed):
     models = {
         "alter-pSVM": AlterPropSVM(random_state=seed),
         "conv-pSVM": ConvPropSVM(),
-        "InvCal": InvCal(),
+        "InvCal": InvCal(C_p=1.0),
         "MeanMap": MeanMap(lam=1e-3),
     }
     yield from ((name, model, y) for name, model in models.items())

@@ -277,8 +277,8 @@ class InvCal(_BagMeanClassifier):
     ----------
     C_p : float or "scale"
         Weight of the loss of a bag.  ``"scale"`` is :math:`1 / (2 s^2)`, with :math:`s^2` the total
-        variance of the means of the bags in the features of the kernel: the mean of their squared
-        distances from their mean, where a bag counts by the number of its instances.
+        variance of the means of the bags in the features of the kernel: the mean over all instances
+        of the squared distance of the mean of their bag from that of all bags, times its weight.
     epsilon : float, "sampling", array of shape (n_bags,), dict or pandas Series
         Half-width of the tube, >= 0, of all bags or of each: an array is in the order of the sorted
         ids, a dict or Series keyed by bag id.  ``"sampling"`` is that of
@@ -362,7 +362,8 @@ class InvCal(_BagMeanClassifier):
                 IllPosedWarning,
             )
         means = bags.means_of(features)
-        variance = total_variance(means, bags.masses)
+        weights = bags.sizes * loss_weights  # the masses times the weights of the bags
+        variance = total_variance(means, weights) * weights.sum() / bags.masses.sum()
         self.C_p_ = self._weight("C_p", 0.5 / variance if variance else 1.0)
         centre = means.mean(axis=0)  # with a bias the origin is free, and rounding least there
         costs = self.C_p_ * bags.mean_weight * loss_weights

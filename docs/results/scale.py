@@ -1,0 +1,66 @@
+"""What InvCal's C_p and MeanMap's lam have to be, in units of the data; see scale.md."""
+
+from itertools import product
+
+import numpy as np
+from study import HERE, complete
+
+from propcvx import InvCal, MeanMap, fit_grid
+from propcvx.experiments.reproduce import Cell, Protocol
+from propcvx.experiments.reproduce.evaluate import task_of
+
+CHOSEN_ON = ("heart", "vote", "australian", "colic")
+CONFIRMED_ON = ("dna-1", "satimage-2", "credit-a", "a1a")
+LARGE = ("cod-rna.t",)
+OWN = ("contraception", "guatemala-prenatal", "trump-2016", "ballots-groups")
+KINDS = {"chosen on": CHOSEN_ON, "confirmed on": CONFIRMED_ON, "large": LARGE, "own bags": OWN}
+
+METHODS = {"InvCal": (InvCal, "C_p", 2.0), "MeanMap": (MeanMap, "lam", 1.0)}
+"""Of each method the class, the parameter, and what its default is multiplied by to be a unit."""
+FIXED = (0.1, 1.0, 10.0)
+"""The values of the paper's grids."""
+IN_UNITS = (0.1, 0.2, 0.3, 0.5, 0.7, 1.0, 2.0, 3.0)
+REPETITIONS = 3
+
+
+def measure(data, kernel, bag_size):
+    """Mean accuracy in percent on the first of five folds, for each value, fixed or in units."""
+    accuracies = {}
+    protocol = Protocol().with_options(bags="random" if bag_size else "own")
+    for repetition in range(REPETITIONS):
+        task = task_of(Cell(data, kernel, bag_size, "InvCal", repetition, 0, protocol))
+        for name, (method, parameter, times) in METHODS.items():
+            fitted = method(kernel=kernel).fit(task.train.X, task.train.y)
+            unit = times * getattr(fitted, f"{parameter}_")
+            values = [*FIXED, *(share * unit for share in IN_UNITS)]
+            names = [*map(str, FIXED), *(f"{share} units" for share in IN_UNITS)]
+            models = fit_grid(
+                method(kernel=kernel), task.train.X, task.train.y, {parameter: values}
+            )
+            for value, model in zip(names, models, strict=True):
+                right = 100.0 * np.mean(model.predict(task.test.X) == task.test.labels)
+                accuracies.setdefault((name, value), []).append(right)
+    for (name, value), of_repetitions in accuracies.items():
+        yield {"method": name, "value": value, "accuracy": np.mean(of_repetitions)}
+
+
+def table(rows):
+    """Mean accuracy by method, kind of set and kernel, a column for each value."""
+    kinds = {data: kind for kind, sets in KINDS.items() for data in sets}
+    rows = rows.assign(kind=rows["data"].map(kinds))
+    by = ["method", "kind", "kernel"]
+    means = rows.pivot_table("accuracy", by, "value", sort=False)
+    best = rows.groupby([*by, "data", "bag_size"])["accuracy"].max().groupby(by).mean()
+    return means.assign(best=best).round(1)
+
+
+if __name__ == "__main__":
+    kernels = ("linear", "rbf")
+    grid = [*product(CHOSEN_ON, kernels, (2, 8, 32, 64)), *product(OWN, ("linear",), (0,))]
+    grid += [
+        *product(CONFIRMED_ON[:3], kernels, (4, 16, 64)),
+        *product(("a1a",), ("linear",), (4, 16, 64)),
+    ]
+    grid += product(LARGE, ("linear",), (2048, 8192))
+    cells = [dict(zip(("data", "kernel", "bag_size"), values, strict=True)) for values in grid]
+    print(table(complete(HERE / "scale.csv", cells, measure)).to_string())
