@@ -23,6 +23,7 @@ import paper_equations  # noqa: E402
 import real_bags  # noqa: E402
 import report_tables  # noqa: E402
 import result_tables  # noqa: E402
+import scale  # noqa: E402
 import solver_tables  # noqa: E402
 from jupyter_cache import get_cache  # noqa: E402
 from paper import pages as paper_pages  # noqa: E402
@@ -89,6 +90,7 @@ myst_substitutions = {
     **large_bags.pages(),
     **large_data.pages(),
     **real_bags.pages(),
+    **scale.pages(),
 }
 
 report_tables.draw_choices(HERE / "generated")
