@@ -285,8 +285,9 @@ def test_the_intercept_of_inv_cal_does_not_depend_on_the_solver(kernel):
 
 
 @pytest.mark.parametrize("C_p", ["scale", *np.logspace(-6, 6, 13)])
-def test_inv_cal_warns_of_equal_proportions_and_predicts_one_class(problem, C_p):
-    y = bag_target(problem.y["bag"], [0.4, 0.4, 0.4])
+@pytest.mark.parametrize("share", [0.4, 0.5])
+def test_inv_cal_warns_of_equal_proportions_and_predicts_one_class(problem, share, C_p):
+    y = bag_target(problem.y["bag"], [share, share, share])
     with pytest.warns(IllPosedWarning, match="all 3 bags have the same proportion") as record:
         clf = InvCal(C_p=C_p).fit(problem.X, y)
     assert [warning.filename for warning in record] == [__file__]

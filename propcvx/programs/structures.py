@@ -219,7 +219,7 @@ class InvCalDual(Structure):
 
         For that z the best a and :math:`a^*` are its positive and its negative part; the plane is
         :math:`w = M^\top z` with the best bias.  Where w = 0 has no losses the optimum is 0, and
-        the gap is relative to the sum of the targets, weighted by C_p.
+        the gap is relative to the losses of scores that miss by the targets, or by 1.
         """
         target, tube = values["target"], values["epsilon"]
         box = np.broadcast_to(values["C_p"], len(target))
@@ -230,7 +230,8 @@ class InvCalDual(Structure):
             bias = best_regression_bias(left, tube, np.zeros_like(left), box)
             return float(box @ np.maximum(np.abs(left - bias) - tube, 0.0))
 
-        norm, size = 0.5 * float(weights @ weights), float(box @ np.abs(target))
+        norm = 0.5 * float(weights @ weights)
+        size = float(box @ np.maximum(1.0, np.abs(target)))
         lower, upper = (
             float(target @ z - tube @ np.abs(z)),
             losses(target - self.bag_means @ weights),
