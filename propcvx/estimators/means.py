@@ -375,6 +375,8 @@ class InvCal(_BagMeanClassifier):
         rows = np.linalg.qr(means.T)[1].T if wide else means
         found = self._solve(inv_cal_dual(rows).set(C_p=costs / unit, **tube))
         weights = means.T @ (found["a"] - found["a_star"])
+        if equal:  # then 0 is the answer, and labels would go by rounding errors
+            weights = np.zeros_like(weights)
         bias = best_regression_bias(tube["target"], tube["epsilon"], means @ weights, costs)
         weights = np.sqrt(unit) * weights
         objective = max(0.0, unit * self.solution_.value)

@@ -232,10 +232,8 @@ class InvCalDual(Structure):
 
         norm = 0.5 * float(weights @ weights)
         size = float(box @ np.maximum(1.0, np.abs(target)))
-        lower, upper = (
-            float(target @ z - tube @ np.abs(z)),
-            losses(target - self.bag_means @ weights),
-        )
+        lower = float(target @ z - tube @ np.abs(z))
+        upper = losses(target - self.bag_means @ weights)
         least = size if losses(target) <= np.finfo(float).eps * size else 0.0
         return relative_gap(lower - norm, upper + norm, least)
 
