@@ -93,7 +93,9 @@ class _BagMeanClassifier(BagClassifier):
     def _solve(self, program: Program) -> Mapping[str, Array]:
         """The variables of the program's solution, which is kept."""
         options = self.solver_options or {}
-        self.solution_ = solve(program, self.solver, tol=self.solver_tol, quiet=True, **options)
+        self.solution_ = solve(
+            program, self.solver, tol=self.solver_tol, residuals=False, quiet=True, **options
+        )
         return self.solution_.variables
 
 
@@ -176,7 +178,7 @@ class MeanMap(_BagMeanClassifier):
     objective_ : float
         Regularised mean negative log-likelihood, for ``likelihood="sum"`` too.
     solution_ : Solution
-        The solver's answer with its certificate; where positives are the majority, positives and
+        The solver's answer with its duality gap; where positives are the majority, positives and
         negatives are exchanged in it.
     history_ : History
         One round: objective, solver, status and time.
@@ -315,7 +317,7 @@ class InvCal(_BagMeanClassifier):
     objective_ : float
         Value of eq:rueping_svm.
     solution_ : Solution
-        The solver's answer with its certificate, in units in which the largest weight of a bag's
+        The solver's answer with its duality gap, in units in which the largest weight of a bag's
         loss is 1: features times its root, objective divided by it; where positives are the
         majority, positives and negatives are exchanged in it.
     history_ : History
