@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from numbers import Integral
 from typing import Any
 
@@ -24,6 +24,14 @@ def check_number(
         within = f" {' and '.join(wanted)}" if wanted else ""
         raise InputError(f"{name} must be a finite number{within}, got {value!r}.")
     return float(value)
+
+
+def number_or_scale(name: str, value: Any, scale: Callable[[], float]) -> float:
+    """A finite number above 0, or what ``"scale"`` stands for on the data at hand."""
+    if isinstance(value, str):
+        check_choice(name, value, ("scale",))
+        return scale()
+    return check_number(name, value, above=0.0)
 
 
 def check_share(share: Any, bag: str, *, optional: bool = True) -> float:

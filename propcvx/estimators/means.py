@@ -11,7 +11,7 @@ import numpy as np
 
 from propcvx.arrays import Array
 from propcvx.bags import Bags
-from propcvx.checks import check_choice, check_number
+from propcvx.checks import check_choice, number_or_scale
 from propcvx.errors import IllPosedWarning, InputError, warn
 from propcvx.estimators.base import BagClassifier
 from propcvx.estimators.training import TrainingData, bag_weights
@@ -71,14 +71,6 @@ class _BagMeanClassifier(BagClassifier):
         That is the bag's weight, and the mean weight of its instances.
         """
         return (bag_weights(self.bag_weights, bags) * bags.weights_of_bags,)
-
-    def _weight(self, name: str, scale: float) -> float:
-        """A parameter that is a number above 0, or ``"scale"``, which stands for the one given."""
-        value = getattr(self, name)
-        if isinstance(value, str):
-            check_choice(name, value, ("scale",))
-            return scale
-        return check_number(name, value, above=0.0)
 
     @abstractmethod
     def _fit_means(
@@ -210,10 +202,13 @@ class MeanMap(_BagMeanClassifier):
         centre = self.fit_intercept * features.mean(axis=0)  # with a bias the origin is free
         features = features - centre
         variance_of = steps.get("variance_of", total_variance)
-        variance = variance_of(features, bags.relative_weights) if self.lam == "scale" else 0.0
         n = bags.total_weight if self.likelihood == "sum" else 1.0
-        root = np.sqrt(max(bags.n_weighing, bags.total_weight))
-        self.lam_ = self._weight("lam", n * (variance / root or 1.0))
+
+        def scale() -> float:
+            root = np.sqrt(max(bags.n_weighing, bags.total_weight))
+            return n * (variance_of(features, bags.relative_weights) / root or 1.0)
+
+        self.lam_ = number_or_scale("lam", self.lam, scale)
         lam = self.lam_ / n
         means, ill_posed = self._class_means(features, bags, *own)
         prior = float(bags.masses @ bags.proportions) / float(bags.masses.sum())
@@ -364,9 +359,13 @@ class InvCal(_BagMeanClassifier):
                 IllPosedWarning,
             )
         means = bags.means_of(features)
-        weights = bags.sizes * loss_weights  # the masses times the weights of the bags
-        variance = total_variance(means, weights) * weights.sum() / bags.masses.sum()
-        self.C_p_ = self._weight("C_p", 0.5 / variance if variance else 1.0)
+
+        def scale() -> float:
+            masses = bags.sizes * loss_weights  # those of the instances times the bags' weights
+            variance = total_variance(means, masses) * masses.sum() / bags.masses.sum()
+            return 0.5 / variance if variance else 1.0
+
+        self.C_p_ = number_or_scale("C_p", self.C_p, scale)
         centre = means.mean(axis=0)  # with a bias the origin is free, and rounding least there
         costs = self.C_p_ * bags.mean_weight * loss_weights
         unit = float(costs.max())

@@ -15,7 +15,7 @@ from sklearn.utils.validation import column_or_1d, validate_data
 
 from propcvx.arrays import Array
 from propcvx.bags import Bags
-from propcvx.checks import as_vector, check_choice, check_number, named
+from propcvx.checks import as_vector, check_choice, check_number, named, number_or_scale
 from propcvx.class_bags import ClassBags
 from propcvx.class_targets import BAG_DTYPE, classes_of, is_class_target, two_classes
 from propcvx.errors import InputError
@@ -94,13 +94,15 @@ class TrainingData:
 
 def _kernel_of(estimator: BagClassifier, X: Any) -> Kernel:
     """The kernel of an estimator, with the ``gamma`` that "scale" is for the instances."""
-    gamma, sparse = estimator.gamma, sp.issparse(X)
+    sparse = sp.issparse(X)
     if sparse and estimator.kernel != "linear":
         raise InputError(f"X may be sparse with kernel='linear' only, got {estimator.kernel!r}.")
-    if isinstance(gamma, str):
-        check_choice("gamma", gamma, ("scale",))
+
+    def scale() -> float:
         spread = 1.0 if sparse else X.var()
-        gamma = 1.0 / (X.shape[1] * spread) if spread > 0 else 1.0
+        return 1.0 / (X.shape[1] * spread) if spread > 0 else 1.0
+
+    gamma = number_or_scale("gamma", estimator.gamma, scale)
     return Kernel(estimator.kernel, gamma, estimator.degree, estimator.coef0)
 
 
