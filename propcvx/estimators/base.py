@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from copy import copy
 from dataclasses import KW_ONLY, dataclass
+from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
@@ -444,6 +445,11 @@ class OneThread:
         self._inside = 0
         self._limits: Any = None
 
+    @cached_property
+    def _libraries(self) -> ThreadpoolController:
+        """Those loaded by the first fit: to look for them each time is a sixth of a small fit."""
+        return ThreadpoolController()
+
     @contextmanager
     def __call__(self, n_instances: int) -> Iterator[None]:
         """Do so for work on at most ``SMALL`` instances."""
@@ -453,7 +459,7 @@ class OneThread:
         with self._lock:
             self._inside += 1
             if self._inside == 1:
-                self._limits = ThreadpoolController().limit(limits=1, user_api="blas")
+                self._limits = self._libraries.limit(limits=1, user_api="blas")
         try:
             yield
         finally:

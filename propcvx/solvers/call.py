@@ -148,7 +148,6 @@ def solve(
     return Solution(
         **{**vars(answer), **copies},
         solver=name,
-        value=float(program.problem.objective.value),
         residuals=_residuals(program) if residuals else None,
     )
 
@@ -212,13 +211,15 @@ def _attempt(
     gap = answer.gap
     if gap is None and structure is not None:
         gap = structure.gap(program.values, answer.variables, answer.duals)
-    if gap is None:  # the value may be infinite, as an entropy is outside of its domain
-        return answer
     leave_values(program, answer)
-    if not np.isfinite([gap, program.problem.objective.value]).all():
+    value = float(program.problem.objective.value)
+    if gap is None:  # the value may be infinite, as an entropy is outside of its domain
+        return replace(answer, value=value)
+    if not np.isfinite([gap, value]).all():
         raise _not_finite(solver.name, program, answer)
     missed = cp.OPTIMAL_INACCURATE if answer.status == cp.OPTIMAL else answer.status
-    return replace(answer, gap=gap, status=cp.OPTIMAL if gap <= tol else missed)
+    status = cp.OPTIMAL if gap <= tol else missed
+    return replace(answer, value=value, gap=gap, status=status)
 
 
 def _check_answer(solver: str, program: Program, answer: Answer) -> None:

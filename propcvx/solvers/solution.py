@@ -33,6 +33,8 @@ class Answer:
         Relative duality gap between feasible points, where the solver itself has computed it.
     warm : object
         What the solver can begin a later call from; it belongs to the caller.
+    value : float
+        Objective value of ``variables``, evaluated by us whatever the solver says.
     """
 
     status: str
@@ -43,6 +45,7 @@ class Answer:
     iterations: int | None = None
     gap: float | None = None
     warm: Any = None
+    value: float = np.nan
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -88,7 +91,6 @@ class Solution(Readable, Answer):
     """
 
     solver: str
-    value: float
     residuals: Residuals | None
 
     def __str__(self) -> str:
