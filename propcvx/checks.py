@@ -13,25 +13,30 @@ from propcvx.errors import InputError
 
 
 def check_number(
-    name: str, value: Any, *, above: float = -np.inf, least: float = -np.inf, most: float = np.inf
+    name: str,
+    value: Any,
+    *,
+    above: float = -np.inf,
+    least: float = -np.inf,
+    most: float = np.inf,
+    instead: str = "",
 ) -> float:
-    """A finite real number, in the range given."""
+    """A finite real number, in the range given; what may stand instead is for the message."""
     numeric = isinstance(value, float | int | np.floating | np.integer)
     finite = numeric and not isinstance(value, bool) and np.isfinite(value)
     if not (finite and above < value and least <= value <= most):
         limits = (("above", above), ("at least", least), ("at most", most))
         wanted = [f"{word} {limit:g}" for word, limit in limits if np.isfinite(limit)]
         within = f" {' and '.join(wanted)}" if wanted else ""
-        raise InputError(f"{name} must be a finite number{within}, got {value!r}.")
+        raise InputError(f"{name} must be a finite number{within}{instead}, got {value!r}.")
     return float(value)
 
 
 def number_or_scale(name: str, value: Any, scale: Callable[[], float]) -> float:
     """A finite number above 0, or what ``"scale"`` stands for on the data at hand."""
-    if isinstance(value, str):
-        check_choice(name, value, ("scale",))
-        return scale()
-    return check_number(name, value, above=0.0)
+    if isinstance(value, str) and value == "scale":
+        return float(scale())
+    return check_number(name, value, above=0.0, instead=" or 'scale'")
 
 
 def check_share(share: Any, bag: str, *, optional: bool = True) -> float:

@@ -5,6 +5,7 @@ there is a bias so are shifted ones; a Gaussian kernel takes gamma / s^2 in thei
 """
 
 import warnings
+from functools import partial
 
 import numpy as np
 import pytest
@@ -128,7 +129,10 @@ def test_instances_that_are_all_equal_have_no_unit(clf):
     assert 1.0 in (getattr(clf, "C_p_", None), getattr(clf, "lam_", None))
 
 
-@pytest.mark.parametrize("clf", [InvCal(C_p="auto"), MeanMap(lam="auto")], ids=repr)
-def test_another_word_than_scale_is_refused(clf):
-    with pytest.raises(InputError, match=r"(C_p|lam) must be one of \['scale'\], got 'auto'"):
-        clf.fit(PROBLEM.X, PROBLEM.y)
+@pytest.mark.parametrize(
+    ("clf", "name"), [(InvCal, "C_p"), (MeanMap, "lam"), (partial(InvCal, kernel="rbf"), "gamma")]
+)
+@pytest.mark.parametrize("value", ["auto", "Scale", 0.0, np.inf, None])
+def test_what_is_neither_a_number_above_zero_nor_scale_is_refused(clf, name, value):
+    with pytest.raises(InputError, match=rf"^{name} must be a .* number above 0 or 'scale', got"):
+        clf(**{name: value}).fit(PROBLEM.X, PROBLEM.y)
