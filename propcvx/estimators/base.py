@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import threading
 from abc import abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from copy import copy
 from dataclasses import KW_ONLY, dataclass
-from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
@@ -18,7 +15,6 @@ from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.model_selection import ParameterGrid
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, validate_data
-from threadpoolctl import ThreadpoolController
 
 from propcvx.arrays import Array
 from propcvx.bags import Bags
@@ -33,19 +29,13 @@ from propcvx.errors import (
     warn,
 )
 from propcvx.estimators.calibration import Calibration
+from propcvx.estimators.threads import one_thread
 from propcvx.estimators.training import TrainingData, scaling_advice
 from propcvx.history import Fitted, History
 from propcvx.kernels import FeatureMap, Kernel
 from propcvx.metrics import bag_error, proportion_error
 from propcvx.solvers import portable
 from propcvx.targets import class_proportions_of, is_bag_target, proportions_of
-
-SMALL = 2000
-"""Up to so many instances fits take one BLAS thread, as several would only wait for each other.
-
-On two cores, a restricted master of 348 instances took 0.12 s on one thread and 4.0 s on two, one
-of 2,000 instances 0.48 s and 2.3 s.
-"""
 
 
 def _knows_bags(estimator: BagClassifier) -> bool:
@@ -435,39 +425,3 @@ def fit_grid(
         if same:
             fitted[key] = copy(model)
         yield model
-
-
-class OneThread:
-    """Holds BLAS to one thread while anything runs inside, in whatever threads of this process."""
-
-    def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._inside = 0
-        self._limits: Any = None
-
-    @cached_property
-    def _libraries(self) -> ThreadpoolController:
-        """Those loaded by the first fit: to look for them each time is a sixth of a small fit."""
-        return ThreadpoolController()
-
-    @contextmanager
-    def __call__(self, n_instances: int) -> Iterator[None]:
-        """Do so for work on at most ``SMALL`` instances."""
-        if n_instances > SMALL:
-            yield
-            return
-        with self._lock:
-            self._inside += 1
-            if self._inside == 1:
-                self._limits = self._libraries.limit(limits=1, user_api="blas")
-        try:
-            yield
-        finally:
-            with self._lock:
-                self._inside -= 1
-                if self._inside == 0:
-                    self._limits.restore_original_limits()
-
-
-one_thread = OneThread()
-"""The one instance of this process: BLAS has one number of threads for the whole process."""

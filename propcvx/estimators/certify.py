@@ -26,7 +26,7 @@ from propcvx.bounds import (
 from propcvx.checks import check_number
 from propcvx.class_bags import ClassBags
 from propcvx.errors import CrossedBoundsError, FailedBoundWarning, InputError, warn
-from propcvx.estimators.base import BagClassifier, one_thread
+from propcvx.estimators.base import BagClassifier
 from propcvx.estimators.certified_labels import (
     allowed,
     margin_of,
@@ -36,6 +36,7 @@ from propcvx.estimators.certified_labels import (
 )
 from propcvx.estimators.conv import ConvPropSVM
 from propcvx.estimators.fitted_problem import arguments_of
+from propcvx.estimators.threads import one_thread
 from propcvx.estimators.training import TrainingData, proportion_term
 from propcvx.history import StopReason
 from propcvx.losses import ProportionLoss, constraint
