@@ -9,7 +9,6 @@ VENV := .venv
 BIN := $(VENV)/bin
 INSTALL ?= $(BIN)/uv pip install --compile-bytecode --python $(BIN)/python
 CHECKS := $(VENV)/with-solvers,exact,lint,docs,pages
-CORES = $(shell $(PYTHON) -c 'import os; print(os.cpu_count())')
 
 .PHONY: environment demo test bench lint types contracts docs pages student slides dist clean
 .NOTPARALLEL:
@@ -51,7 +50,7 @@ contracts: $(CHECKS)
 # Sphinx writes pages with all processes but one.
 docs: export OMP_NUM_THREADS = 1
 docs: $(CHECKS)
-	$(BIN)/sphinx-build -j $$(($(CORES) + 1)) -W --keep-going -q docs build/docs
+	$(BIN)/sphinx-build -j $$(($$(getconf _NPROCESSORS_ONLN) + 1)) -W --keep-going -q docs build/docs
 
 # The documentation in a browser; skipped, saying so, where there is none.
 pages: docs

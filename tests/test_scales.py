@@ -4,6 +4,7 @@ Instances s times as large with C / s^2, C_p / s^2 and lambda s^2 are the same p
 there is a bias so are shifted ones; a Gaussian kernel takes gamma / s^2 in their place.
 """
 
+import re
 import warnings
 from functools import partial
 
@@ -134,5 +135,6 @@ def test_instances_that_are_all_equal_have_no_unit(clf):
 )
 @pytest.mark.parametrize("value", ["auto", "Scale", 0.0, np.inf, None])
 def test_what_is_neither_a_number_above_zero_nor_scale_is_refused(clf, name, value):
-    with pytest.raises(InputError, match=rf"^{name} must be a .* number above 0 or 'scale', got"):
+    wanted = f"{name} must be a finite number above 0 or 'scale', got {value!r}."
+    with pytest.raises(InputError, match=f"^{re.escape(wanted)}$"):
         clf(**{name: value}).fit(PROBLEM.X, PROBLEM.y)
