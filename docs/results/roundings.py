@@ -67,7 +67,10 @@ def measure(split, data, bag_size):
     train, test = task.train, task.test
     recorded = Recorded(CuttingPlanes(oracle="coordinate", max_cuts=max(STOPS)))
     printed_conv_psvm(C=C, relaxation=recorded).fit(train.X, train.y)
-    svm = LabelingSVM(train.X - train.X.mean(axis=0), C)
+    mean = train.X.mean(axis=0)
+    svm = LabelingSVM(train.X - mean, C)
+    scores = (test.X - mean) @ svm.weights(train.labels)
+    true = {"true_accuracy": np.mean(np.sign(scores) == test.labels)}
 
     @cache
     def value(labeling):
@@ -86,6 +89,7 @@ def measure(split, data, bag_size):
             "right": np.mean(model.labeling_ == train.labels),
             "objective": value(tuple(model.labeling_)),
             "true_objective": value(tuple(train.labels)),
+            **true,
             **spectrum(model.relaxation_, train.labels),
         }
 
