@@ -134,21 +134,12 @@ def group_shares(rows):
     }
 
 
-def missing_text(rows):
-    """Which cells are still to be measured."""
-    done = rows[rows["group"] == ALL].groupby(["method", "data"]).size()
-    left = {(method, data): 15 - done.get((method, data), 0) for method in METHODS for data in DATA}
-    listed = [f"{method} on {data} {n} of 15" for (method, data), n in left.items() if n]
-    return f"Folds still to be run: {'; '.join(listed)}." if listed else "All folds have been run."
-
-
 def pages():
     """What the page shows, by the names that it uses."""
     rows = complete_draws(pd.read_csv(HERE / "real_bags.csv"))
     return {
         "real_bags_accuracies": accuracies_table(rows),
         "real_bags_groups": groups_table(rows),
-        "real_bags_missing": missing_text(pd.read_csv(HERE / "real_bags.csv")),
     }
 
 
