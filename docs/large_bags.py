@@ -68,8 +68,7 @@ def causes() -> pd.DataFrame:
     not contain labels.  The rest is what is left of the difference to print, so that all five add
     up.
     """
-    study = at_large_bags("draws")
-    study = study[study["deal"] == 0]
+    study = pd.read_csv(STUDIES / "draws.csv").query("deal == 0")
     optimised = {"alter-pSVM": searched, "conv-pSVM": relaxed}
     grid = combinations_of(points_of("table-linear"))
     rows = []

@@ -70,7 +70,7 @@ def measure(split, data, bag_size):
     mean = train.X.mean(axis=0)
     svm = LabelingSVM(train.X - mean, C)
     scores = (test.X - mean) @ svm.weights(train.labels)
-    true = {"true_accuracy": np.mean(np.sign(scores) == test.labels)}
+    true_accuracy = np.mean(np.sign(scores) == test.labels)
 
     @cache
     def value(labeling):
@@ -89,7 +89,7 @@ def measure(split, data, bag_size):
             "right": np.mean(model.labeling_ == train.labels),
             "objective": value(tuple(model.labeling_)),
             "true_objective": value(tuple(train.labels)),
-            **true,
+            "true_accuracy": true_accuracy,
             **spectrum(model.relaxation_, train.labels),
         }
 
