@@ -32,11 +32,12 @@ def source(cell: dict[str, Any]) -> str:
 
 
 def stub(solution: str, check: str) -> str:
-    """What stands where the solution was: the names that the checking cell reads, not yet set."""
+    """What stands where the solution was: the names that the checking cell needs, not yet set."""
     assigned = [node.id for node in ast.walk(ast.parse(solution)) if is_stored(node)]
     defined = [node.name for node in ast.parse(solution).body if hasattr(node, "name")]
-    read = {node.id for node in ast.walk(ast.parse(check)) if isinstance(node, ast.Name)}
-    names = [name for name in dict.fromkeys(assigned + defined) if name in read]
+    in_check = [node for node in ast.walk(ast.parse(check)) if isinstance(node, ast.Name)]
+    needed = {node.id for node in in_check} - {node.id for node in in_check if is_stored(node)}
+    names = [name for name in dict.fromkeys(assigned + defined) if name in needed]
     listed = "\n".join(f"{name} = ..." for name in names)
     return f"# Your program sets these; the next cell checks it.\n{listed}"
 

@@ -57,6 +57,16 @@ def test_a_students_notebook_has_no_solutions(path):
     assert [given[k]["metadata"] for k in others] == [cells[k]["metadata"] for k in others]
 
 
+@pytest.mark.parametrize("path", PATHS, ids=lambda path: path.stem)
+def test_students_are_asked_only_for_names_that_the_question_gives(path):
+    cells = read(path)["cells"]
+    for solution, check in student.exercises(cells):
+        asked = student.stub(student.source(cells[solution]), student.source(cells[check]))
+        question = student.source(cells[solution - 1])
+        for name in re.findall(r"^(\w+) = \.\.\.", asked, re.MULTILINE):
+            assert f"`{name}" in question, name
+
+
 @pytest.mark.parametrize("path", on_request(PATHS))
 def test_checks_tell_right_from_wrong(path, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
