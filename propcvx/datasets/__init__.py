@@ -7,6 +7,7 @@ from propcvx.datasets.bag_generators import (
     equal_proportion_bags,
     random_bags,
 )
+from propcvx.datasets.natural import NATURAL_SETS, natural_bags
 from propcvx.datasets.readers import TRUMP_FEATURES
 from propcvx.datasets.real import (
     load_ballots,
@@ -19,6 +20,7 @@ from propcvx.datasets.toy import BaggedData, make_two_bags
 from propcvx.targets import proportions_of
 
 __all__ = [
+    "NATURAL_SETS",
     "TRUMP_FEATURES",
     "BaggedData",
     "bags_by_cluster",
@@ -31,6 +33,7 @@ __all__ = [
     "load_real",
     "load_trump_2016",
     "make_two_bags",
+    "natural_bags",
     "proportions_of",
     "random_bags",
 ]

@@ -20,6 +20,7 @@ from propcvx.arrays import Array, Indices, Signs
 from propcvx.bags import Bags
 from propcvx.datasets import proportions_of, random_bags
 from propcvx.estimators import BagClassifier, fit_grid
+from propcvx.metrics import bag_r2_score
 from propcvx.model_selection import BagKFold
 from propcvx.targets import bag_target
 
@@ -109,6 +110,10 @@ class Outcome:
         Share of test instances classified right; nothing is chosen by it.
     bag_error : float
         On the bags of the test sample; nothing is chosen by it.
+    explained : float or None
+        What probabilities explain of the shares of these bags, see
+        :func:`propcvx.metrics.bag_r2_score`; None of parameters that are not chosen, of methods
+        without probabilities, and where all of these bags have the same share.
     objective : float or None
         The value that the fit minimised, where the estimator has it.
     fit_seconds : float
@@ -128,6 +133,7 @@ class Outcome:
     chosen: bool
     accuracy: float
     bag_error: float
+    explained: float | None
     objective: float | None
     fit_seconds: float
     predictions: Signs
@@ -221,12 +227,20 @@ def evaluate(
             chosen=k == best,
             accuracy=float(np.mean(predictions == test.labels)),
             bag_error=float(bag_errors(test.y, predictions).mean()),
+            explained=_explained(model, test) if k == best else None,
             objective=getattr(model[STEP], "objective_", None),
             fit_seconds=fit_seconds,
             predictions=predictions,
             model=model,
         )
         start = processor_seconds()
+
+
+def _explained(model: Pipeline, test: Sample) -> float | None:
+    """What probabilities explain of the shares of test bags, None where that is not defined."""
+    if not hasattr(model, "predict_proba") or not np.ptp(test.y["proportion"]):
+        return None
+    return bag_r2_score(test.y, model.predict_proba(test.X)[:, 1])
 
 
 def tune_and_evaluate(method: Method, task: Task, **options: Any) -> Outcome:

@@ -18,7 +18,7 @@ from propcvx.experiments.reproduce.cells import PARTS, Cell
 from propcvx.experiments.reproduce.data import load
 from propcvx.model_selection import BagKFold
 
-NUMBERS = ("validation_error", "accuracy", "bag_error", "objective", "fit_seconds")
+NUMBERS = (*("validation_error", "accuracy", "bag_error", "explained", "objective", "fit_seconds"),)
 POINT = ("parameters", *NUMBERS, "chosen")
 """What is kept of each combination of parameters."""
 

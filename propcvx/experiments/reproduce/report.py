@@ -15,7 +15,7 @@ from pathlib import Path
 from string import Template
 from typing import Any
 
-from pandas import DataFrame, Series, read_csv
+from pandas import DataFrame, Series, isna, read_csv
 
 from propcvx.checks import check_choice
 from propcvx.errors import InputError, needing
@@ -160,6 +160,7 @@ def entry_table(entries: DataFrame) -> str:
             "difference to print": f"{entry['difference']:+.1f}" if entry["side"] else "",
             "two printed deviations": entry["side"],
             "chosen by test": f"{entry['by test'] - entry['accuracy']:+.1f}",
+            "explained": "" if isna(entry["explained"]) else f"{entry['explained']:.0f}",
             "seconds of the fits": f"{entry['fit_seconds']:.2f}",
         }
         for _, entry in entries.iterrows()

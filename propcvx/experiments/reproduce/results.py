@@ -124,9 +124,9 @@ def read_results(*files: Path) -> DataFrame:
         ``repetition``, ``fold``, ``split`` (hash), ``n_test``, ``error``, ``warnings`` (JSON),
         ``seconds`` (of the cell), ``finished``, ``run`` (environment and command, JSON),
         ``settings`` (JSON); of the combination ``parameters`` (JSON), ``validation_error``,
-        ``accuracy`` (share), ``bag_error``, ``objective``, ``fit_seconds`` and ``chosen``.  Cells
-        are in the order of their keys, each with its last result; a cell that failed is one row
-        with its ``error``, and without the numbers of combinations.
+        ``accuracy`` (share), ``bag_error``, ``explained``, ``objective``, ``fit_seconds`` and
+        ``chosen``.  Cells are in the order of their keys, each with its last result; a cell that
+        failed is one row with its ``error``, and without the numbers of combinations.
 
     Raises
     ------
@@ -170,7 +170,7 @@ def _read_parquet(file: Path) -> DataFrame:
         _json({name: value for name, value in (point or {}).items() if value is not None})
         for point in table["parameters"].to_pylist()
     ]
-    return frame.astype({"objective": float})
+    return frame.reindex(columns=[*OF_CELL, *JSON_OF_CELL, *POINT]).astype({"objective": float})
 
 
 @needing("experiments", "the output")
