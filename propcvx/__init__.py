@@ -12,6 +12,7 @@ from propcvx.estimators import (
     MethodStart,
     RandomStart,
     certify,
+    check_fit,
     fit_grid,
 )
 from propcvx.groups import group_shares
@@ -49,6 +50,7 @@ __all__ = [
     "bag_error",
     "bag_target",
     "certify",
+    "check_fit",
     "class_proportions_of",
     "fit_chunks",
     "fit_grid",

@@ -71,7 +71,7 @@ class IllPosedWarning(PropCVXWarning):
 
 
 class PoorFitWarning(PropCVXWarning):
-    """A fit meets the proportions that it was given no better than labels drawn at random."""
+    """A fit predicts one class, or more labels are certainly wrong than with one class for all."""
 
 
 class CutBagWarning(PropCVXWarning):

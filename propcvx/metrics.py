@@ -132,6 +132,35 @@ def bag_r2_score(y_true: NDArray[np.void], y_prob: ArrayLike) -> float:
     return float(r2_score(given, predicted, sample_weight=sizes, multioutput="variance_weighted"))
 
 
+def bag_correlation(y_true: NDArray[np.void], y_prob: ArrayLike) -> float:
+    """Correlation of mean probabilities with the proportions of bags, weighted by their size.
+
+    It looks at the order of bags, where :func:`bag_r2_score` also asks for the right level and
+    spread; 0 where all bags have the same mean probability.
+
+    Parameters
+    ----------
+    y_true, y_prob
+        As in :func:`bag_r2_score`, of two classes.
+
+    Returns
+    -------
+    float
+        In [-1, 1].
+
+    Examples
+    --------
+    >>> from propcvx import bag_target
+    >>> y = bag_target([0, 0, 1, 1], [0.5, 1.0])
+    >>> bag_correlation(y, [0.1, 0.2, 0.4, 0.4])
+    1.0
+    """
+    given, predicted, sizes = _given_and_predicted(y_true, y_prob)
+    covariance = np.cov(given[:, -1], predicted[:, -1], fweights=sizes)
+    spread = np.sqrt(np.prod(np.diag(covariance)))
+    return float(np.clip(covariance[0, 1] / spread, -1.0, 1.0)) if spread > 0.0 else 0.0
+
+
 def bag_deviance(y_true: NDArray[np.void], y_prob: ArrayLike) -> float:
     r"""Binomial deviance of mean probabilities from the proportions of bags, per instance.
 

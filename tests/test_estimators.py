@@ -1,5 +1,7 @@
 """The four classifiers as scikit-learn sees them, and the two simple ones against their twins."""
 
+import warnings
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -17,6 +19,7 @@ from small_problems import small_problem, small_problems
 from propcvx import (
     AlterPropSVM,
     BagKFold,
+    Bags,
     ConvPropSVM,
     InvCal,
     LabelingStart,
@@ -27,6 +30,7 @@ from propcvx import (
     fit_grid,
 )
 from propcvx.errors import IllPosedWarning, PoorFitWarning
+from propcvx.estimators.base import warn_if_poor
 from propcvx.estimators.training import TrainingData
 from propcvx.programs import laplacian_class_means
 from propcvx.relaxation.bounds import labeling_upper_bound
@@ -427,12 +431,30 @@ def in_bags(shares, size=16):
 
 
 @pytest.mark.parametrize("method", POOR, ids=lambda method: type(method).__name__)
-def test_a_fit_no_better_than_random_labels_warns(method):
+def test_a_fit_that_predicts_one_class_warns(method):
     X, y = in_bags([0.25, 0.375, 0.5, 0.25])
-    with pytest.warns(PoorFitWarning, match="labels drawn at random") as record:
+    with pytest.warns(PoorFitWarning, match="it predicts one class for all 64 instances") as record:
         clf = clone(method).fit(X, y)
     assert [warning.filename for warning in record] == [__file__]
     assert len(set(clf.predict(X))) == 1
+
+
+def test_labels_that_are_certainly_worse_than_one_class_warn_and_others_do_not():
+    random, warned = np.random.RandomState(0), []
+    for _ in range(60):
+        sizes = random.randint(2, 9, size=6)
+        counts = random.binomial(sizes, 0.35)
+        y = bag_target(np.repeat(np.arange(6), sizes), counts / sizes)
+        labels = random.choice((-1.0, 1.0), size=len(y))
+        # Whatever the true labels are, at least so many of these are wrong.
+        wrong = sum(abs((labels[y["bag"] == bag] > 0).sum() - counts[bag]) for bag in range(6))
+        poor = wrong > min(counts.sum(), len(y) - counts.sum())
+        with warnings.catch_warnings(record=True) as record:
+            warnings.simplefilter("always")
+            warn_if_poor(Bags.from_target(y), labels)
+        assert poor == any("more of them are wrong" in str(each.message) for each in record)
+        warned.append(poor)
+    assert 5 < sum(warned) < 55
 
 
 @each_method

@@ -3,6 +3,7 @@
 from propcvx.estimators.alter import AlterPropSVM
 from propcvx.estimators.base import BagClassifier, fit_grid
 from propcvx.estimators.certify import certify
+from propcvx.estimators.check_fit import FitCheck, check_fit
 from propcvx.estimators.conv import ConvPropSVM
 from propcvx.estimators.laplacian import LaplacianMeanMap
 from propcvx.estimators.means import InvCal, MeanMap
@@ -12,6 +13,7 @@ __all__ = [
     "AlterPropSVM",
     "BagClassifier",
     "ConvPropSVM",
+    "FitCheck",
     "InvCal",
     "LabelingStart",
     "LaplacianMeanMap",
@@ -20,5 +22,6 @@ __all__ = [
     "RandomStart",
     "Start",
     "certify",
+    "check_fit",
     "fit_grid",
 ]

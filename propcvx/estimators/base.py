@@ -28,12 +28,12 @@ from propcvx.errors import (
     SolverError,
     warn,
 )
-from propcvx.estimators.calibration import Calibration
+from propcvx.estimators.calibration import ROUNDING, Calibration
 from propcvx.estimators.threads import one_thread
 from propcvx.estimators.training import TrainingData, scaling_advice
 from propcvx.history import Fitted, History
 from propcvx.kernels import FeatureMap, Kernel
-from propcvx.metrics import bag_error, proportion_error
+from propcvx.metrics import bag_error
 from propcvx.solvers import portable
 from propcvx.targets import class_proportions_of, is_bag_target, proportions_of
 
@@ -351,25 +351,29 @@ class BagClassifier(ClassifierMixin, BaseEstimator):
 
 
 def warn_if_poor(bags: Bags, scores: Array) -> None:
-    """Warn where labels drawn at random, with the mean share, would meet the shares as well.
+    """Warn of what is certain without labels; not where every instance is a bag.
 
-    Not where every instance is a bag.  The mean share itself is no measure: the shares of large
-    random bags are so near to it that good classifiers miss them by more.
+    At least the share of labels by which a bag misses its proportion is wrong, and of the same
+    label for all, those of the smaller class are.
     """
     bags, instances = bags.of_shares()
-    scores = scores[instances]
-    mean = float(bags.proportions @ bags.sizes) / bags.sizes.sum()
-    squares = np.square(bags.proportions - mean) + mean * (1.0 - mean) / bags.sizes
-    gaps = np.sqrt(2.0 / np.pi * squares)
-    at_random = float(np.average(gaps, weights=bags.weights_of_bags))  # about their mean error
-    chance = 1.0 + np.sqrt((np.pi / 2.0 - 1.0) / bags.n_bags)  # a standard error of that mean
-    error = proportion_error(bags, scores)
-    if bags.sizes.max() > 1 and error > chance * at_random:
+    labels, shares, masses = scores[instances] > 0.0, bags.proportions, bags.masses
+    if bags.sizes.max() == 1 or not masses.any():
+        return
+    missed = float(np.average(np.abs(bags.proportions_of(labels) - shares), weights=masses))
+    smaller = float(np.average(np.array([shares, 1.0 - shares]), axis=1, weights=masses).min())
+    facts = []
+    if labels.all() or not labels.any():
+        facts.append(f"it predicts one class for all {len(labels)} instances")
+    if missed > smaller + ROUNDING:
+        facts.append(
+            f"its labels miss the proportions by {missed:.1%}, so that more of them are wrong than "
+            f"the {smaller:.1%} of the same label for all"
+        )
+    if facts:
         warn(
-            f"the fit has a bag error of {error:.3g} on the {bags.n_bags} bags that it was fitted "
-            f"to, and labels drawn at random with the mean share would have {at_random:.3g}: it "
-            "may predict one class only. Scaled features, other parameters, more starts or "
-            "another method may do.",
+            f"the fit to {bags.n_bags} bags is poor: {', and '.join(facts)}. Scaled features, "
+            "other parameters, more starts or another method may do; propcvx.check_fit tells more.",
             PoorFitWarning,
         )
 

@@ -1,0 +1,176 @@
+"""Whether a fit can be believed, as far as the shares of bags tell it."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import clone
+from sklearn.utils.metaestimators import _safe_split
+
+from propcvx.arrays import Array, Indices, Mask
+from propcvx.bags import Bags
+from propcvx.class_targets import is_class_target
+from propcvx.errors import InputError, PropCVXWarning
+from propcvx.metrics import bag_correlation, bag_r2_score
+from propcvx.model_selection import BagKFold
+
+FOLDS = 5
+"""Parts of the bags that are held out in turn, if there are so many bags."""
+
+ENOUGH_BAGS = 20
+"""With fewer bags, what is explained on held-out bags is a matter of chance."""
+
+BELOW_MAJORITY = 0.01
+"""In a poor fit the expected share of right labels is below that of the larger class by this."""
+
+STANDARD_ERRORS = 0.5
+"""In a poor fit the correlation on held-out bags is below so many standard errors."""
+
+
+@dataclass(frozen=True)
+class FitCheck:
+    """What the shares of bags tell about a fit.
+
+    Attributes
+    ----------
+    expected : float
+        Share of right labels if the calibrated probabilities are right.
+    majority : float
+        Share of right labels of predicting the larger class for all instances.
+    correlation : float
+        Of the shares of bags with the mean probabilities of fits to other bags, weighted by size;
+        NaN where all shares are equal.
+    explained : float
+        What these mean probabilities explain, see :func:`propcvx.metrics.bag_r2_score`; NaN
+        likewise.
+    n_bags : int
+        Bags with a share.
+    one_class : bool
+        Whether all instances get the same label.
+    """
+
+    expected: float
+    majority: float
+    correlation: float
+    explained: float
+    n_bags: int
+    one_class: bool
+
+    @property
+    def poor(self) -> bool:
+        """Whether there is evidence that predicting the larger class would be as good.
+
+        Fewer labels are expected to be right, by more than 0.01; or there are 20 bags or more, and
+        the correlation on held-out bags (as Fisher's z) is below half a standard error.  False
+        proves nothing.
+        """
+        if self.n_bags < ENOUGH_BAGS or np.isnan(self.correlation):
+            unrelated = False
+        else:
+            z = np.arctanh(self.correlation) * np.sqrt(self.n_bags - 3)
+            unrelated = bool(z < STANDARD_ERRORS)
+        return unrelated or self.expected < self.majority - BELOW_MAJORITY
+
+    def __str__(self) -> str:
+        told = not np.isnan(self.explained)
+        if self.one_class:
+            verdict = "All instances get the same label"
+        elif self.poor:
+            verdict = "Do not use these labels"
+        elif not told:
+            verdict = "All shares are equal, so they cannot tell a good fit from a bad one"
+        elif self.n_bags < ENOUGH_BAGS:
+            verdict = f"Nothing speaks against this fit, but {self.n_bags} bags tell little"
+        else:
+            verdict = "Nothing speaks against this fit"
+        numbers = (
+            f"{self.expected:.0%} of the labels are expected to be right, and "
+            f"{self.majority:.0%} if all were of the larger class"
+        )
+        if told:
+            numbers += (
+                f"; the shares of held-out bags have a correlation of {self.correlation:.2f} with "
+                f"their mean probabilities, which explain {self.explained:.0%}"
+            )
+        return f"{verdict}: {numbers}."
+
+
+def check_fit(model: Any, X: Any, y: NDArray[np.void], *, random_state: Any = None) -> FitCheck:
+    """Check without any label whether a method is better than predicting the larger class.
+
+    It is fitted to all bags, and to all but each of five parts of them, which are held out in turn.
+    The answer is evidence, not a proof: it names most of the fits that are worse than predicting
+    the larger class, and suspects few others.
+
+    Parameters
+    ----------
+    model : classifier with predict_proba, or a pipeline that ends in one
+        It is not changed; fits are made of clones.
+    X : array, sparse matrix or DataFrame of shape (n_instances, n_features)
+        Instances.
+    y : bag target of shape (n_instances,)
+        Made by :func:`propcvx.bag_target`, of two classes.
+    random_state : int, RandomState or None
+        Seeds which bags are held out together.
+
+    Returns
+    -------
+    FitCheck
+        Printed, it is a sentence with these numbers.
+
+    Raises
+    ------
+    InputError
+        If y is not a bag target of two classes, or has fewer than two bags with a share.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from propcvx import InvCal, bag_target, check_fit, proportions_of
+    >>> from propcvx.datasets import random_bags
+    >>> random = np.random.RandomState(0)
+    >>> labels = np.repeat([1, -1], 200)
+    >>> X = labels[:, None] + random.normal(size=(400, 3))
+    >>> bags = random_bags(labels, bag_size=10, random_state=0)
+    >>> y = bag_target(bags, proportions_of(labels, bags))
+    >>> print(check_fit(InvCal(), X, y, random_state=0))
+    Nothing speaks against this fit: ...
+    """
+    if is_class_target(y):
+        raise InputError("y must be a bag target of two classes, got one that a table made.")
+    bags = Bags.from_target(y)
+    bags.require_partition("check_fit")
+    shares, sizes = bags.proportions[bags.with_share], bags.sizes[bags.with_share]
+    if len(shares) < 2:
+        raise InputError(f"y must have at least 2 bags with a proportion, got {len(shares)}.")
+    everything, held_out = np.arange(len(y)), np.empty(len(y))
+    folds = BagKFold(min(FOLDS, bags.n_bags), random_state=random_state)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", PropCVXWarning)
+        positive, probabilities = _predicted(model, X, y, everything, everything)
+        for inside, outside in folds.split(X, y):
+            held_out[outside] = _predicted(model, X, y, inside, outside)[1]
+    share, told = float(sizes @ shares / sizes.sum()), bool(np.ptp(shares))
+    return FitCheck(
+        expected=float(np.mean(np.where(positive, probabilities, 1.0 - probabilities))),
+        majority=max(share, 1.0 - share),
+        correlation=bag_correlation(y, held_out) if told else np.nan,
+        explained=bag_r2_score(y, held_out) if told else np.nan,
+        n_bags=len(shares),
+        one_class=bool(positive.all() or not positive.any()),
+    )
+
+
+def _predicted(
+    model: Any, X: Any, y: NDArray[np.void], inside: Indices, outside: Indices
+) -> tuple[Mask, Array]:
+    """Which instances of some bags a fit to others predicts positive, and with what probability."""
+    fitted = clone(model).fit(*_safe_split(model, X, y, inside))
+    if not hasattr(fitted, "predict_proba"):
+        raise InputError(f"model must have predict_proba after a fit to bags, got {model!r}.")
+    judged, _ = _safe_split(model, X, y, outside, inside)
+    return fitted.predict(judged) == fitted.classes_[1], fitted.predict_proba(judged)[:, 1]

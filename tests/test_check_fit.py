@@ -1,0 +1,97 @@
+"""What the shares of bags tell about a fit, without labels."""
+
+import re
+
+import numpy as np
+import pytest
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.metrics.pairwise import linear_kernel
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+from propcvx import BagKFold, ConvPropSVM, InvCal, MeanMap, bag_target, check_fit, proportions_of
+from propcvx.datasets import random_bags
+from propcvx.errors import InputError
+from propcvx.metrics import bag_r2_score
+
+
+def drawn(seed, *, signal=1.0, size=10, share=0.4):
+    """Two Gaussian classes in random bags; the column that varies most says nothing."""
+    random = np.random.RandomState(seed)
+    labels = np.where(random.uniform(size=400) < share, 1, -1)
+    X = np.column_stack([signal * labels + random.normal(size=400), 4 * random.normal(size=400)])
+    bags = random_bags(labels, size, random_state=seed)
+    return X, labels, bag_target(bags, proportions_of(labels, bags))
+
+
+def test_good_fits_are_not_suspected_and_what_is_expected_is_near_the_truth():
+    for seed in range(6):
+        X, labels, y = drawn(seed, signal=1.5)
+        check = check_fit(InvCal(), X, y, random_state=0)
+        right = np.mean(InvCal().fit(X, y).predict(X) == labels)
+        assert not check.poor
+        assert abs(check.expected - right) < 0.1
+        assert check.majority == pytest.approx(max(np.mean(labels > 0), np.mean(labels < 0)))
+        assert re.match(r"Nothing speaks against this fit: \d+% of the labels", str(check))
+
+
+def test_the_svm_of_the_wrong_direction_is_mostly_named():
+    """conv-pSVM divides along the column that says nothing."""
+    checks = []
+    for seed in range(8):
+        X, labels, y = drawn(seed)
+        assert np.mean(ConvPropSVM().fit(X, y).predict(X) == labels) < 0.6
+        checks.append(check_fit(ConvPropSVM(), X, y, random_state=0))
+    named = [check for check in checks if check.poor]
+    assert len(named) >= 5
+    assert all(str(check).startswith("Do not use these labels: ") for check in named)
+
+
+def test_it_is_computed_from_fits_to_all_bags_and_to_those_of_other_folds():
+    X, _, y = drawn(0)
+    model = make_pipeline(StandardScaler(), MeanMap())
+    check = check_fit(model, X, y, random_state=3)
+    held_out = np.empty(len(y))
+    for inside, outside in BagKFold(5, random_state=3).split(X, y):
+        held_out[outside] = model.fit(X[inside], y[inside]).predict_proba(X[outside])[:, 1]
+    assert check.explained == bag_r2_score(y, held_out)
+    index = y["bag"]
+    shares, means = (np.bincount(index, v) / 10 for v in (y["proportion"], held_out))
+    assert check.correlation == pytest.approx(np.corrcoef(shares, means)[0, 1])
+    probabilities = model.fit(X, y).predict_proba(X)[:, 1]
+    labels = model.predict(X) > 0
+    assert check.expected == np.mean(np.where(labels, probabilities, 1 - probabilities))
+    assert (check.n_bags, check.one_class) == (40, False)
+
+
+def test_a_gram_matrix_is_cut_in_both_directions():
+    X, _, y = drawn(0)
+    by_gram = check_fit(InvCal(kernel="precomputed"), linear_kernel(X), y, random_state=0)
+    assert by_gram.explained == pytest.approx(check_fit(InvCal(), X, y, random_state=0).explained)
+
+
+def test_few_bags_equal_shares_and_one_class_are_said():
+    X, _, y = drawn(0, size=50)
+    assert "but 8 bags tell little" in str(check_fit(InvCal(), X, y, random_state=0))
+    equal = bag_target(y["bag"], np.full(8, 0.4))
+    check = check_fit(ConvPropSVM(), X, equal, random_state=0)
+    assert np.isnan(check.explained)
+    assert "explained" not in str(check)
+    assert str(check_fit(InvCal(C_p=1e-9), X, y)).startswith("All instances get the same label")
+
+
+def test_what_cannot_be_checked_is_named():
+    X, labels, y = drawn(0)
+    with pytest.raises(InputError, match="y must be a bag target with fields"):
+        check_fit(InvCal(), X, labels)
+    with pytest.raises(InputError, match="at least 2 bags with a proportion, got 1"):
+        check_fit(InvCal(), X, bag_target(np.zeros(len(y), int), [0.5]))
+    with pytest.raises(InputError, match=r"model must have predict_proba after a fit to bags"):
+        check_fit(WithoutProbabilities(), X, y)
+
+
+class WithoutProbabilities(ClassifierMixin, BaseEstimator):
+    """A classifier that has labels only."""
+
+    def fit(self, X, y):
+        return self
