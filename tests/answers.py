@@ -1,0 +1,152 @@
+"""What the public entry points answer on fixed seeds, to be compared before and after a change.
+
+``python tests/answers.py before.json`` writes the answers; run it again after the change with
+another name, and ``python tests/answers.py before.json after.json`` lists what differs.  It uses
+the names of ``propcvx`` and ``propcvx.programs`` alone, so it runs on both sides of a move.
+"""
+
+import inspect
+import json
+import sys
+import warnings
+from itertools import product
+from pathlib import Path
+
+import numpy as np
+from sklearn.base import clone
+
+import propcvx
+from propcvx import programs
+
+SEEDS = (0, 1)
+METHODS = {
+    "MeanMap": propcvx.MeanMap(),
+    "LaplacianMeanMap": propcvx.LaplacianMeanMap(),
+    "InvCal": propcvx.InvCal(),
+    "alter-pSVM": propcvx.AlterPropSVM(n_init=2, random_state=0),
+    "alter-pSVM, logistic": propcvx.AlterPropSVM(
+        init="inv_cal", instance_loss="logistic", random_state=0
+    ),
+    "alter-pSVM, swaps": propcvx.AlterPropSVM(n_init=1, polish="swaps", random_state=0),
+    "conv-pSVM": propcvx.ConvPropSVM(epsilon="rounding"),
+    "conv-pSVM, five cuts": propcvx.ConvPropSVM(
+        epsilon="rounding", relaxation=propcvx.CuttingPlanes(max_cuts=5)
+    ),
+    "conv-pSVM, continuous": propcvx.ConvPropSVM(
+        epsilon="rounding", relaxation="continuous_labels"
+    ),
+}
+KERNELS = ("linear", "rbf", "poly")
+FORMS = ("plain", "known labels", "missing shares", "weights", "crossing", "three classes")
+
+
+def problem(seed, form):
+    """Instances, target and weights in a form of what can be known."""
+    random = np.random.RandomState(seed)
+    bags = random.permutation(np.repeat(np.arange(6), 5))
+    labels = random.choice((-1, 1), size=30)
+    X = random.normal(size=(30, 3)) + 1.5 * labels[:, None] * np.array([1.0, 0.5, 0.0])
+    shares = propcvx.proportions_of(labels, bags)
+    weights = random.uniform(0.2, 2.0, size=30) if form == "weights" else None
+    if form == "three classes":
+        names = np.where(labels > 0, "a", np.where(X[:, 2] > 0, "b", "c"))
+        return X, propcvx.bag_target(bags, propcvx.class_proportions_of(names, bags)), weights
+    if form == "crossing":
+        other = random.permutation(np.repeat(np.arange(3), 10))
+        y = propcvx.bag_target([bags, other], [shares, propcvx.proportions_of(labels, other)])
+        return X, y, weights
+    known = np.where(random.uniform(size=30) < 0.2, labels, 0) if form == "known labels" else None
+    given = {bag: None if form == "missing shares" and bag == 0 else p for bag, p in shares.items()}
+    return X, propcvx.bag_target(bags, given, known), weights
+
+
+def answer(method, kernel, form, seed):
+    """Everything that a fit tells, or the error that it raises."""
+    X, y, weights = problem(seed, form)
+    model = clone(METHODS[method]).set_params(kernel=kernel)
+    with warnings.catch_warnings(record=True) as record:
+        warnings.simplefilter("always")
+        try:
+            model.fit(X, y, sample_weight=weights)
+        except Exception as error:
+            return {"error": f"{type(error).__name__}: {error}"}
+    bounds = getattr(model, "bounds_", None)
+    return {
+        "scores": model.decision_function(X).round(12).tolist(),
+        "labels": model.transduce().tolist(),
+        "objective": float(model.objective_),
+        "rounds": len(model.history_),
+        "stop": model.stop_reason_.name,
+        "bounds": None if bounds is None else [bounds.lower, bounds.upper],
+        "warnings": sorted({each.category.__name__ for each in record}),
+    }
+
+
+def certified(seed):
+    """The interval of a small problem, and what the other label of each instance costs."""
+    X = problem(seed, "plain")[0][:20]
+    bags, labels = np.repeat(np.arange(4), 5), np.where(X[:, 0] > 0, 1, -1)
+    y = propcvx.bag_target(bags, propcvx.proportions_of(labels, bags))
+    result = propcvx.certify(X, y, C=0.1, labels=True)
+    return {
+        "bounds": [result.lower, result.upper],
+        "labeling": result.labeling.tolist(),
+        "costs": np.asarray(result.label_costs).tolist(),
+    }
+
+
+def signatures():
+    """The public names with their parameters."""
+    names = {name: getattr(propcvx, name) for name in propcvx.__all__}
+    return {name: str(inspect.signature(of)) for name, of in names.items() if callable(of)}
+
+
+def texts():
+    """The names of all programs, and how one of each kind prints."""
+    X, y = np.arange(6.0).reshape(3, 2), np.array([1.0, -1.0, 1.0])
+    shown = {
+        "svm_dual": programs.svm_dual(X).set(**programs.svm_dual_parameters(y, 1.0)),
+        "inv_cal_dual": programs.inv_cal_dual(X),
+        "mkl_epigraph": programs.mkl_epigraph(X, y[None], 1.0),
+        "mkl_group": programs.mkl_group(X, y[None], 1.0),
+    }
+    return {"all": sorted(programs.__all__), **{name: str(of) for name, of in shown.items()}}
+
+
+def answers():
+    """All of them by name."""
+    fits = product(METHODS, KERNELS, FORMS, SEEDS)
+    result = {", ".join(map(str, key)): answer(*key) for key in fits}
+    result |= {f"certify, {seed}": certified(seed) for seed in SEEDS}
+    return result | {"signatures": signatures(), "programs": texts()}
+
+
+def differences(before, after):
+    """What is not the same, with the largest difference of numbers."""
+    for name in [*before, *(name for name in after if name not in before)]:
+        one, other = before.get(name), after.get(name)
+        if one == other:
+            continue
+        if not isinstance(one, dict) or not isinstance(other, dict):
+            yield f"{name}: only {'before' if other is None else 'after'}"
+            continue
+        for part in {**one, **other}:
+            if one.get(part) != other.get(part):
+                yield f"{name}, {part}: {difference(one.get(part), other.get(part))}"
+
+
+def difference(one, other):
+    """A number for numbers of one shape, else both."""
+    try:
+        gap = np.abs(np.subtract(np.array(one, float), np.array(other, float))).max()
+    except (TypeError, ValueError):
+        return f"{one} -> {other}"
+    return f"{gap:.2g}, of {np.abs(np.array(one, float)).max():.3g}"
+
+
+if __name__ == "__main__":
+    paths = list(map(Path, sys.argv[1:]))
+    if len(paths) == 1:
+        paths[0].write_text(json.dumps(answers(), indent=0))
+    else:
+        print("\n".join(differences(*(json.loads(path.read_text()) for path in paths))) or "equal")
