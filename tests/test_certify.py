@@ -496,6 +496,32 @@ def test_the_interval_is_returned_when_it_is_stopped(reason):
     assert not result.proved_optimal
 
 
+@pytest.mark.filterwarnings("ignore::propcvx.errors.UnprovedWarning")
+@pytest.mark.parametrize("begin", ["nothing", "start", "resume"])
+def test_an_interruption_at_any_event_leaves_what_is_known(begin):
+    small, events = small_problem(9, (5,) * 3, 4), []
+    asked = {"kinds": "branch_and_bound", "labels": True}
+    best = certify(small.X, small.y, **asked, on_event=events.append)
+    earlier = certify(small.X, small.y, kinds="bag_moments", tol=0.5)
+    given = {"nothing": {}, "start": {"start": earlier.labeling}, "resume": {"resume": earlier}}
+
+    for last in range(len(events)):
+        left = iter(range(last))
+
+        def on_event(event, left=left):
+            if next(left, None) is None:
+                raise KeyboardInterrupt
+
+        result = certify(small.X, small.y, **asked, on_event=on_event, **given[begin])
+        assert result.lower <= best.upper * (1 + 1e-9)
+        assert result.upper >= best.lower * (1 - 1e-9)
+        assert result.lower >= 0.0
+        assert len(result.label_costs) == len(small.y)
+        if result.stop_reason is not StopReason.INTERRUPTED:
+            break
+    assert last > 1
+
+
 class Failing:
     """A relaxation that proves something, or nothing, and then fails."""
 
