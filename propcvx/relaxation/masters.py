@@ -36,6 +36,8 @@ Form = Callable[[Array, Array, Weight, Ask], _Found]
 MAX_STEPS = 200
 MAX_BISECTIONS = 30
 RELATIVE_GAP = 1e-4
+BOUNDS_GAP = 1e-3
+"""Relative gap of a master's bounds: a small error of alpha is a larger one of the weights."""
 ZERO = 1e-12
 """Weights below this are zero; left as rounding errors they would stop the next step at once."""
 FLAT = 0.1
@@ -105,13 +107,8 @@ def restricted_master(
         if "W" in answer.variables:
             upper = min(upper, problem.primal(answer.variables["W"]))
         whole = replace(answer, gap=relative_gap(value, upper))
-        check_gap(
-            answer.solver,
-            "the restricted master",
-            whole,
-            RELATIVE_GAP,
-            how.get("options", NO_OPTIONS),
-        )
+        options = how.get("options", NO_OPTIONS)
+        check_gap(answer.solver, "the restricted master", whole, BOUNDS_GAP, options)
         weights = mu[:, None] * ((labelings * alpha) @ features)
         alpha = settled(alpha, (labelings * (weights @ features.T)).sum(axis=0), C)
         settled_value, _ = problem.bounds(alpha, mu)
