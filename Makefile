@@ -8,13 +8,14 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 INSTALL ?= $(BIN)/uv pip install --compile-bytecode --python $(BIN)/python
+TESTS := $(VENV)/with-solvers,exact,natural,dask,tests
 CHECKS := $(VENV)/with-solvers,exact,lint,docs,pages
 
 .PHONY: environment demo test bench lint types contracts docs pages student slides dist clean
 .NOTPARALLEL:
 
 # All that the checks need, for runs of several of them at once.
-environment: $(VENV)/with-solvers,exact,natural,dask,tests $(CHECKS)
+environment: $(TESTS) $(CHECKS)
 
 demo: $(VENV)/package
 	$(BIN)/propcvx demo --output build/demo
@@ -23,7 +24,7 @@ demo: $(VENV)/package
 # judged in a second step: slipcover 1.1.0 prints it without what the workers ran if it does both.
 test: export OMP_NUM_THREADS = 1
 test: export OPENBLAS_NUM_THREADS = 1
-test: $(VENV)/with-solvers,exact,natural,dask,tests
+test: $(TESTS)
 	mkdir -p build
 	$(BIN)/slipcover --source propcvx --branch --json --out build/coverage.json \
 		--dont-wrap-pytest -m pytest -n auto --dist worksteal --durations 25
@@ -31,7 +32,7 @@ test: $(VENV)/with-solvers,exact,natural,dask,tests
 		--skip-covered --fail-under 95
 
 # Ratios inside a group are what counts; real sets are read from the folder that PROPCVX_DATA names.
-bench: $(VENV)/with-solvers,exact,natural,dask,tests
+bench: $(TESTS)
 	$(BIN)/python -m pytest tests/benchmarks --benchmark-enable --benchmark-timer=time.process_time \
 		--benchmark-sort=name --benchmark-columns=median,min,rounds
 
@@ -53,7 +54,7 @@ docs: $(CHECKS)
 	$(BIN)/sphinx-build -j $$(($$(getconf _NPROCESSORS_ONLN) + 1)) -W --keep-going -q docs build/docs
 
 # The documentation in a browser; skipped, saying so, where there is none.
-pages: docs
+pages: docs $(TESTS)
 	$(BIN)/pytest -n auto -m "pages and not slow" tests/test_pages.py
 
 # The notebooks without solutions, with cells that check an answer.

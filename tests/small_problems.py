@@ -4,7 +4,6 @@ from dataclasses import dataclass
 
 import cvxpy as cp
 import numpy as np
-from hypothesis import strategies as st
 
 from propcvx import Bags, bag_target
 from propcvx.losses import PROPORTION_LOSSES, InstanceLoss, best_offset
@@ -45,6 +44,8 @@ def small_problem(seed, sizes=(4, 4), n_features=2, known=0.0, noise=1.0):
 
 def small_problems(max_size=5, max_bags=4, max_features=4):
     """Hypothesis strategy of problems with 2 to ``max_size * max_bags`` instances."""
+    from hypothesis import strategies as st  # the documentation uses the rest without it
+
     sizes = st.lists(st.integers(1, max_size), min_size=1, max_size=max_bags)
     return st.builds(
         small_problem,

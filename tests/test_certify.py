@@ -18,12 +18,13 @@ from propcvx.bounds.maximise import SmoothBound
 from propcvx.bounds.moments import Multipliers, certify_values, improve_duals
 from propcvx.bounds.pieces import divide
 from propcvx.errors import CrossedBoundsError, FailedBoundWarning, InputError, SolverError
+from propcvx.experiments.laboratory import compare_relaxations
 from propcvx.history import StopReason
 from propcvx.labelings import FeasibleLabelings
 from propcvx.losses import PROPORTION_LOSSES, constraint
 from propcvx.programs import bag_moments
 from propcvx.relaxation import (
-    MixedInteger,
+    ContinuousLabels,
     labeling_svm,
     labeling_upper_bound,
     relaxation_lower_bound,
@@ -457,16 +458,24 @@ def test_relaxations_prove_bounds_of_the_best_labeling(name, form):
         assert max(proved) == pytest.approx(best.upper, rel=1e-3)
 
 
-def test_a_relaxation_has_no_more_than_what_is_left_of_the_time(monkeypatch):
-    def relax(self, features, feasible, C, **how):
-        seconds.append(self.seconds)
-        return CuttingPlanes(oracle="exhaustive").relax(features, feasible, C)
+class Timed(ContinuousLabels):
+    """A relaxation with the parameter ``seconds``."""
 
-    small, relaxation, seconds = small_problem(9, (4, 4), 3), MixedInteger(seconds=60.0), []
-    monkeypatch.setattr(MixedInteger, "relax", relax)
-    certify(small.X, small.y, 1.0, kinds=relaxation, time_limit=20.0)
+    def __init__(self, seconds=1000.0):
+        self.seconds = seconds
+
+
+@pytest.mark.parametrize("asked", [certify, compare_relaxations])
+def test_a_relaxation_has_no_more_than_what_is_left_of_the_time(asked, monkeypatch):
+    def relax(self, *problem, **how):
+        seconds.append(self.seconds)
+        return ContinuousLabels().relax(*problem, **how)
+
+    small, relaxation, seconds = small_problem(9, (4, 4), 3), Timed(), []
+    monkeypatch.setattr(Timed, "relax", relax)
+    asked(small.X, small.y, 1.0, kinds=relaxation, time_limit=20.0)
     assert 1.0 < seconds[0] < 20.0
-    assert relaxation.seconds == 60.0
+    assert relaxation.seconds == 1000.0
 
 
 @pytest.mark.parametrize("reason", [StopReason.OUT_OF_TIME, StopReason.INTERRUPTED])
@@ -485,6 +494,32 @@ def test_the_interval_is_returned_when_it_is_stopped(reason):
     assert (0.1 if interrupted else 0.0) <= result.lower < result.upper < np.inf
     assert "not proved optimal" in str(result)
     assert not result.proved_optimal
+
+
+@pytest.mark.filterwarnings("ignore::propcvx.errors.UnprovedWarning")
+@pytest.mark.parametrize("begin", ["nothing", "start", "resume"])
+def test_an_interruption_at_any_event_leaves_what_is_known(begin):
+    small, events = small_problem(9, (5,) * 3, 4), []
+    asked = {"kinds": "branch_and_bound", "labels": True}
+    best = certify(small.X, small.y, **asked, on_event=events.append)
+    earlier = certify(small.X, small.y, kinds="bag_moments", tol=0.5)
+    given = {"nothing": {}, "start": {"start": earlier.labeling}, "resume": {"resume": earlier}}
+
+    for last in range(len(events)):
+        left = iter(range(last))
+
+        def on_event(event, left=left):
+            if next(left, None) is None:
+                raise KeyboardInterrupt
+
+        result = certify(small.X, small.y, **asked, on_event=on_event, **given[begin])
+        assert result.lower <= best.upper * (1 + 1e-9)
+        assert result.upper >= best.lower * (1 - 1e-9)
+        assert result.lower >= 0.0
+        assert len(result.label_costs) == len(small.y)
+        if result.stop_reason is not StopReason.INTERRUPTED:
+            break
+    assert last > 1
 
 
 class Failing:

@@ -91,7 +91,17 @@ def not_finite(program, run):
 
 
 def stopping_early(program, run):
-    return replace(run, status=cp.USER_LIMIT, gap=0.5)
+    return replace(run, status=cp.USER_LIMIT, gap=0.005)
+
+
+def wrong(program, run):
+    """Zeros, called optimal."""
+    duals = {
+        name: [np.zeros_like(part) for part in dual] if isinstance(dual, list) else 0.0 * dual
+        for name, dual in run.duals.items()
+    }
+    nothing = {name: 0.0 * value for name, value in run.variables.items()}
+    return replace(run, variables=nothing, duals=duals, gap=None)
 
 
 def interrupted(program, run):
@@ -108,6 +118,15 @@ def test_a_failing_solver_is_a_named_error(name, solver, broken, break_solver):
     assert caught.value.solver in (solver, "broken")
     assert caught.value.status in (cp.SOLVER_ERROR, cp.INFEASIBLE, cp.OPTIMAL)
     assert not hasattr(clf, "labeling_")
+
+
+@pytest.mark.parametrize(("name", "solver"), PAIRS)
+def test_an_answer_far_from_its_tolerance_is_an_error_that_names_the_gap(
+    name, solver, break_solver
+):
+    break_solver(solver, wrong)
+    with pytest.raises(SolverError, match=r"relative duality gap of [1-9]"):
+        estimator(name, solver).fit(X, Y)
 
 
 @pytest.mark.parametrize(("name", "solver"), PAIRS)
@@ -198,6 +217,7 @@ def test_when_none_of_several_answers_all_are_named(break_solver):
     ("broken", "error", "reason"),
     [
         (failing, SolverError, StopReason.SOLVER_FAILED),
+        (wrong, SolverError, StopReason.SOLVER_FAILED),
         (interrupted, KeyboardInterrupt, StopReason.INTERRUPTED),
     ],
 )

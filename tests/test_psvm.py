@@ -30,7 +30,7 @@ def best_value(seed, C, loss, bias):
 
     def cost(y):
         dual.set(**programs.svm_dual_parameters(y, C))
-        v = solve(dual, "newton", tol=1e-9, residuals=False).variables["v"]
+        v = solve(dual, ["newton", "clarabel"], tol=1e-9, residuals=False).variables["v"]
         w = problem.X.T @ v
         scores = problem.X @ w
         scores = scores + (best_bias(y, scores) if bias else 0.0)

@@ -1,5 +1,6 @@
 """Relaxations under one interface: which is tighter than which, and what each bound is worth."""
 
+from dataclasses import replace
 from functools import partial
 from itertools import combinations
 from unittest.mock import Mock
@@ -27,7 +28,7 @@ from propcvx.relaxation import (
 )
 from propcvx.relaxation.lifted import ridge
 from propcvx.relaxation.oracles import ExhaustiveOracle, SemidefiniteOracle
-from propcvx.solvers import solve
+from propcvx.solvers import SOLVERS, Solver, solve
 
 pytestmark = pytest.mark.filterwarnings("ignore::propcvx.errors.InaccurateSolutionWarning")
 
@@ -137,6 +138,22 @@ def test_a_failure_before_the_time_is_over_is_one(monkeypatch):
     monkeypatch.setattr(mixed_integer, "ask", Mock(side_effect=failure))
     with pytest.raises(SolverError, match="no answer"):
         MixedInteger().relax(*relaxable(0), 0.5)
+
+
+def test_a_solver_is_told_the_time_limit_by_its_own_name():
+    pytest.importorskip("pyscipopt")
+    scip, asked = SOLVERS["scip"], []
+
+    def run(program, options, warm):
+        asked.append(options)
+        return scip.run(program, {"limits/time": options["seconds"]}, warm)
+
+    mine = Solver("mine", run, lambda tol: {}, scip.classes, time_limit="seconds")
+    reached = MixedInteger(seconds=7.0).relax(*relaxable(0), 0.7, solver=mine)
+    assert asked == [{"seconds": 7.0}]
+    assert reached.history[0].solver == "mine"
+    with pytest.raises(InputError, match="no option of solver 'mine' for a limit of 7 seconds"):
+        MixedInteger(seconds=7.0).relax(*relaxable(0), 0.7, solver=replace(mine, time_limit=""))
 
 
 # --- DIFFRAC ------------------------------------------------------------------------------------

@@ -8,6 +8,7 @@ from types import MappingProxyType
 from typing import Any
 
 import numpy as np
+from cvxpy import OPTIMAL
 from sklearn.base import BaseEstimator, clone
 
 from propcvx.bounds.branch_and_bound import BagMoments
@@ -104,37 +105,59 @@ BOUNDS: Mapping[str, Bound] = MappingProxyType(
 """Bounds by name, in the order in which they are asked."""
 
 
-def relaxation_bound(name: str, relaxation: Any) -> Bound:
+def hinge_only(problem: LabelingProblem, reached: RelaxationResult) -> None:
+    """Refuse what bounds another loss than an interval is of."""
+    if reached.loss != "hinge":
+        raise InputError(
+            f"it bounds the {reached.loss} loss; an interval is of the hinge loss, as 'lifted' and "
+            "'cutting_planes' are."
+        )
+
+
+def relaxation_bound(
+    name: str,
+    relaxation: Any,
+    on_round: Callable[[LabelingProblem, RelaxationResult], None] = hinge_only,
+    finds: bool = False,
+    **how: Any,
+) -> Bound:
     """A relaxation of eq:convex_1 as a bound, under a name.
 
     One with the parameter ``seconds`` has no more of them than what is left of the time.
+
+    Parameters
+    ----------
+    name : str
+    relaxation : object
+        With the method ``relax``.
+    on_round : callable
+        ``on_round(problem, reached)`` is called with what each round reached, and with the result.
+    finds : bool
+        As of :class:`Bound`.
+    **how
+        ``solver``, ``tol`` and ``options`` of :func:`propcvx.relaxation.table.relax`.
     """
 
     def run(problem: LabelingProblem, interval: Interval, search: SwapSearch) -> None:
         def prove(reached: RelaxationResult) -> None:
-            if reached.loss != "hinge":
-                raise InputError(
-                    f"relaxation {name} bounds the {reached.loss} loss; an interval is of the "
-                    "hinge loss, as 'lifted' and 'cutting_planes' are."
-                )
-            interval.prove(name, reached.lower + problem.least_cost)
+            on_round(problem, reached)
+            if reached.loss == "hinge":
+                interval.prove(name, reached.lower + problem.least_cost)
+            if reached.history.stop_reason is None or reached.history[-1].status != OPTIMAL:
+                interval.check_time()
 
-        def on_round(reached: RelaxationResult) -> None:
-            prove(reached)
-            interval.check_time()
-
-        asked = relaxation
+        asked, parts = relaxation, (problem.features, problem.feasible, problem.C)
         if isinstance(asked, BaseEstimator) and "seconds" in asked.get_params():
             seconds = max(interval.time_limit - interval.seconds, 1.0)
             asked = clone(asked).set_params(seconds=min(asked.seconds, seconds))
-        result = relax(asked, problem.features, problem.feasible, problem.C, on_round=on_round)
+        result = relax(asked, *parts, on_round=prove, **how)
+        for labeling in result.labelings:
+            search.plane(labeling)
         prove(result)
         if isinstance(result.stopped_by, KeyboardInterrupt):
             raise result.stopped_by
-        for labeling in result.labelings:
-            search.plane(labeling)
 
-    return Bound(run, automatic=False)
+    return Bound(run, automatic=False, finds=finds)
 
 
 def find_bounds(kinds: Any, problem: LabelingProblem) -> dict[str, Bound]:

@@ -76,8 +76,6 @@ def prove_labels(costs: LabelCosts, reason: StopReason, failed: dict[str, Except
         costs.run()
     except OutOfTimeError:
         return StopReason.OUT_OF_TIME
-    except KeyboardInterrupt:
-        return StopReason.INTERRUPTED
     except CrossedBoundsError:
         raise
     except Exception as error:

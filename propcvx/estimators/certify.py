@@ -136,7 +136,7 @@ def certify(
     Returns
     -------
     CertifiedInterval
-        After an interruption by Ctrl-C, too, with the interval that it has.  A bound that fails
+        After an interruption by Ctrl-C, too, once there is a labeling.  A bound that fails
         costs only what it would have proved: a :class:`~propcvx.errors.FailedBoundWarning` and
         ``failures`` name it.
 
@@ -201,26 +201,31 @@ def certify(
         interval = Interval(tol, time_limit, show_event, show_node)
         interval.safe = lambda lower: lower - lost * max(lower - least, 0.0)
         search = SwapSearch(problem, interval)
-        if start is not None:
-            search.plane(allowed(start, problem))
-        costs = None
+        costs, failed = None, dict[str, Exception]()
         if margin:
             interval.time_limit = BOUNDS_SHARE * time_limit
             tree = (costs := LabelCosts(search, margin, show_label)).moments
             if asked.get("branch_and_bound") is BOUNDS["branch_and_bound"]:
                 asked["branch_and_bound"] = Bound(lambda *_: tree.branch())
-        if resume is not None:
-            take_over(resume, problem, search, costs)
-        reason, failed = _close(asked, search, check_random_state(random_state))
-        if costs is not None and reason is not StopReason.INTERRUPTED:
-            interval.time_limit = time_limit
-            reason = prove_labels(costs, reason, failed)
+        try:
+            if start is not None:
+                search.plane(allowed(start, problem))
+            if resume is not None:
+                take_over(resume, problem, search, costs)
+            reason = _close(asked, search, check_random_state(random_state), failed)
+            if costs is not None:
+                interval.time_limit = time_limit
+                reason = prove_labels(costs, reason, failed)
+        except KeyboardInterrupt:
+            if interval.labeling is None:
+                raise
+            reason = StopReason.INTERRUPTED
     for name, error in failed.items():
         warn(f"bound {name!r} failed: {error}", FailedBoundWarning)
     result = CertifiedInterval(
-        interval.lower,
+        max(interval.lower, least),
         interval.upper,
-        interval.gap <= tol,
+        interval.closed,
         prepared.bags.as_given(np.asarray(interval.labeling)),
         tuple(interval.events),
         tuple(interval.nodes),
@@ -233,13 +238,16 @@ def certify(
 
 
 def _close(
-    bounds: dict[str, Bound], search: SwapSearch, random: np.random.RandomState
-) -> tuple[StopReason, dict[str, Exception]]:
+    bounds: dict[str, Bound],
+    search: SwapSearch,
+    random: np.random.RandomState,
+    failed: dict[str, Exception],
+) -> StopReason:
     """Search for labelings, where the first bound does not, then ask all; why it stopped.
 
-    A bound's error, unless it says that bounds are false, is kept.
+    A bound's error, unless it says that bounds are false, is kept in ``failed``.
     """
-    problem, interval, failed = search.problem, search.interval, dict[str, Exception]()
+    problem, interval = search.problem, search.interval
     search.plane(problem.best_for(np.zeros(len(problem.features))))
     interval.prove("no loss is negative", problem.least_cost)
     try:
@@ -254,9 +262,7 @@ def _close(
             except Exception as error:
                 failed[name] = error
     except OutOfTimeError:
-        return StopReason.OUT_OF_TIME, failed
-    except KeyboardInterrupt:
-        return StopReason.INTERRUPTED, failed
+        return StopReason.OUT_OF_TIME
     if failed and interval.lower <= problem.least_cost:
         raise next(iter(failed.values()))
-    return StopReason.PROVED if interval.closed else StopReason.EXHAUSTED, failed
+    return StopReason.PROVED if interval.closed else StopReason.EXHAUSTED

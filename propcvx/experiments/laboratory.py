@@ -10,14 +10,12 @@ from types import MappingProxyType
 from typing import Any
 
 import numpy as np
-from cvxpy import OPTIMAL
 from numpy.typing import NDArray
-from sklearn.base import clone
 from tqdm import tqdm
 
 from propcvx.arrays import Array
-from propcvx.bounds import BOUNDS, Bound, Event, Interval, LabelingProblem, SwapSearch
-from propcvx.bounds.table import by_name
+from propcvx.bounds import BOUNDS, Bound, Event, LabelingProblem
+from propcvx.bounds.table import by_name, relaxation_bound
 from propcvx.errors import CrossedBoundsError, InputError, SolverError
 from propcvx.estimators import ConvPropSVM, certify
 from propcvx.history import StopReason
@@ -25,7 +23,7 @@ from propcvx.relaxation import RELAXATIONS, CuttingPlanes, MixedInteger, Relaxat
 from propcvx.relaxation.bounds import check_crossing, gap_between
 from propcvx.relaxation.oracles import ORACLES, SemidefiniteOracle
 from propcvx.relaxation.rounding import ROUNDINGS
-from propcvx.relaxation.table import BUILT_IN, TOL, each_once, relax
+from propcvx.relaxation.table import BUILT_IN, TOL, each_once
 from propcvx.targets import bag_target
 
 Row = dict[str, Any]
@@ -184,17 +182,26 @@ def _ask(row: Row, kind: Any, X: Any, y: NDArray[np.void], how: Row) -> Array:
     """The labeling that :func:`certify` finds with one relaxation or bound, whose row is filled."""
     wall, cpu = perf_counter(), process_time()
     rises: list[tuple[float, float]] = []
-    own: Row = {}
+    rounds: list[tuple[LabelingProblem, RelaxationResult]] = []  # the last, if there is any
 
     def on_event(event: Event) -> None:
         if event.lower > (rises[-1][1] if rises else -np.inf):
             rises.append((process_time() - cpu, float(event.lower)))
 
-    bound = kind if isinstance(kind, str | Bound) else as_bound(row["kind"], kind, own)
+    def on_round(*reached: Any) -> None:
+        rounds[:] = [reached]
+
+    bound, name = kind, row["kind"]
+    if not isinstance(kind, str | Bound):
+        settings = _settings(name, how["time_limit"])
+        bound = relaxation_bound(name, kind, on_round, finds=True, **settings)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         result = certify(X, y, kinds=bound, on_event=on_event, **how)
-    labeling: Array = own.pop("labeling", result.labeling)
+    labeling, own = result.labeling, Row()
+    for problem, last in rounds:
+        best = ROUNDINGS["best"](last, problem.features, problem.feasible, problem.C)
+        own, labeling = _columns(last), problem.bags.as_given(best.labeling)
     row |= {
         "loss": "hinge",
         "value": result.lower,
@@ -211,43 +218,11 @@ def _ask(row: Row, kind: Any, X: Any, y: NDArray[np.void], how: Row) -> Array:
     return labeling
 
 
-def as_bound(name: str, relaxation: Any, own: Row) -> Bound:
-    """A relaxation in the place of a bound, with the rounding ``"best"``.
-
-    Parameters
-    ----------
-    name : str
-    relaxation : object
-        With the method ``relax``.
-    own : dict
-        Where the columns that are its own are left, and its labeling.
-    """
-
-    def run(problem: LabelingProblem, interval: Interval, search: SwapSearch) -> None:
-        asked, parts = relaxation, (problem.features, problem.feasible, problem.C)
-        how: Row = {"tol": 1e-8 if name in KINDS else TOL}
-        if name in ("lifted", "diffrac"):  # one long program, whose bound holds at any accuracy
-            limit = {"time_limit_secs": interval.time_limit}
-            how = {"solver": "scs", "tol": 1e-4, "options": limit}
-        if isinstance(asked, MixedInteger):
-            asked = clone(asked).set_params(seconds=min(asked.seconds, interval.time_limit))
-        rounds: list[RelaxationResult] = []
-
-        def on_round(reached: RelaxationResult) -> None:
-            rounds.append(reached)
-            if reached.loss == "hinge":
-                interval.prove(name, reached.lower)
-            if reached.history.stop_reason is None or reached.history[-1].status != OPTIMAL:
-                interval.check_time()
-
-        try:
-            on_round(relax(asked, *parts, on_round=on_round, **how))
-        finally:
-            if rounds:
-                best = ROUNDINGS["best"](rounds[-1], *parts).labeling
-                own.update(_columns(rounds[-1]), labeling=problem.bags.as_given(best))
-
-    return Bound(run, finds=True)
+def _settings(name: str, time_limit: float) -> Row:
+    """Solver and tolerance of a relaxation."""
+    if name in ("lifted", "diffrac"):  # one long program, whose bound holds at any accuracy
+        return {"solver": [("scs", {"time_limit_secs": time_limit})], "tol": 1e-4}
+    return {"tol": 1e-8 if name in KINDS else TOL}
 
 
 def _columns(result: RelaxationResult) -> Row:

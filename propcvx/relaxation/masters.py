@@ -11,7 +11,7 @@ along a line only rises and the line search bisects on its sign.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from types import MappingProxyType
 from typing import Any
@@ -21,8 +21,10 @@ import numpy as np
 from propcvx.arrays import Array, Weight
 from propcvx.errors import InaccurateSolutionWarning, warn
 from propcvx.programs import Program, RestrictedMaster, mkl_epigraph, mkl_group, mkl_inner
-from propcvx.relaxation.result import ask
+from propcvx.programs.structures import relative_gap
+from propcvx.relaxation.result import NO_OPTIONS, ask
 from propcvx.solvers import Solution
+from propcvx.solvers.call import check_gap
 
 Ask = Callable[[Program], Solution]
 _Found = tuple[Array, Array, Solution]
@@ -34,6 +36,8 @@ Form = Callable[[Array, Array, Weight, Ask], _Found]
 MAX_STEPS = 200
 MAX_BISECTIONS = 30
 RELATIVE_GAP = 1e-4
+BOUNDS_GAP = 1e-3
+"""Relative gap of a master's bounds: a small error of alpha is a larger one of the weights."""
 ZERO = 1e-12
 """Weights below this are zero; left as rounding errors they would stop the next step at once."""
 FLAT = 0.1
@@ -102,6 +106,9 @@ def restricted_master(
         value, upper = problem.bounds(alpha, mu)
         if "W" in answer.variables:
             upper = min(upper, problem.primal(answer.variables["W"]))
+        whole = replace(answer, gap=relative_gap(value, upper))
+        options = how.get("options", NO_OPTIONS)
+        check_gap(answer.solver, "the restricted master", whole, BOUNDS_GAP, options)
         weights = mu[:, None] * ((labelings * alpha) @ features)
         alpha = settled(alpha, (labelings * (weights @ features.T)).sum(axis=0), C)
         settled_value, _ = problem.bounds(alpha, mu)

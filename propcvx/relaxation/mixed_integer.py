@@ -34,13 +34,13 @@ class MixedInteger(Relaxation):
     """The best labeling itself, by :func:`propcvx.programs.constrained_psvm`.
 
     For tens of instances; where the time runs out, the interval that is reached.  It needs SCIP
-    (``pip install pyscipopt``), and starts from the labeling of a few alternations, whose value
-    makes its constants tight.
+    (``pip install pyscipopt``), whose lower bound it takes: with another solver it proves none.  It
+    starts from the labeling of a few alternations, whose value makes its constants tight.
 
     Parameters
     ----------
     seconds : float
-        Time limit.
+        Time limit; infinity for none, which other solvers than SCIP and Gurobi need.
     max_instances : int
         Most instances that it sets out to solve.
     """
@@ -60,13 +60,13 @@ class MixedInteger(Relaxation):
         started, svm = perf_counter(), LabelingSVM(features, C)
         best = starting_point(svm, feasible)
         program = constrained_psvm(features, feasible, C, value=best.value)
-        how["options"] = {"limits/time": self.seconds, **how["options"]}
-        asked, name, status, proved = perf_counter(), "scip", USER_LIMIT, 0.0
+        asked, status, proved = perf_counter(), USER_LIMIT, 0.0
         try:
-            answer = ask(program, **how)
-        except SolverError:
+            answer = ask(program, **how, seconds=self.seconds)
+        except SolverError as failure:
             if perf_counter() - asked < self.seconds:
                 raise  # else the time ran out before there was any labeling
+            name = failure.solver
         else:
             name, status, proved = answer.solver, answer.status, lower_bound_of(program)
             found = svm.best(feasible.best(answer.variables["z"] - 0.5)[None])

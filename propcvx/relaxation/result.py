@@ -226,9 +226,11 @@ def ask(
     solver: SolverNames = "auto",
     tol: float = 1e-8,
     options: Mapping[str, Any] = NO_OPTIONS,
+    seconds: float = np.inf,
 ) -> Solution:
     """Solve a program of a relaxation, whose bounds count in the solver's error."""
-    return solve(program, solver, tol=tol, residuals=False, quiet=True, **options)
+    quietly: Any = {"residuals": False, "quiet": True, "seconds": seconds}
+    return solve(program, solver, tol=tol, **quietly, **options)
 
 
 def solved_at_once(value: float, answer: Solution) -> History:

@@ -35,6 +35,9 @@ TIGHTER = (1e-2, 1e-4)
 WORTHWHILE = 0.5
 """A solver is asked for more as long as that has brought its gap below this share of the last."""
 
+FAR = (100.0, 0.01)
+"""An answer whose gap is above so many tolerances, and above this number, is none."""
+
 _ADVICE = {
     cp.INFEASIBLE: "the constraints contradict each other, or the solver errs: another one may "
     "tell",
@@ -55,6 +58,7 @@ def solve(
     residuals: bool = True,
     warm: Any = None,
     quiet: bool = False,
+    seconds: float = np.inf,
     **options: Any,
 ) -> Solution:
     """Solve a program and say how good the answer is.
@@ -81,6 +85,8 @@ def solve(
     quiet : bool
         Whether to leave it to the caller, who sees the status, to warn of an answer that is not
         within the tolerance.  A fit of hundreds of solves warns once.
+    seconds : float
+        A time limit, handed to the solver by the name that it has for it.
     **options
         Handed to the solver as they are, over those for ``tol``.
 
@@ -91,12 +97,14 @@ def solve(
     Raises
     ------
     InputError
-        If a parameter of the program has no value, or a solver has no option of that name.
+        If a parameter of the program has no value, or a solver has no option of that name or for
+        a time limit.
     UnsupportedSolverError
         If a solver is unknown, not installed, or cannot solve this program; the message says which
         can.
     SolverError
-        If no solver has an answer (infeasible, unbounded, failed), with name and status.
+        If no solver has an answer, with name and status: infeasible, unbounded, failed, or a gap
+        above 100 times ``tol`` and above 1%, unless it stopped at a limit among the options.
 
     Warns
     -----
@@ -120,7 +128,8 @@ def solve(
     usable: list[tuple[str, Answer]] = []
     for asked, own in _asked(solver, program):
         try:
-            usable.append((asked.name, _ask(asked, program, tol, {**options, **own}, warm)))
+            answer = _ask(asked, program, tol, {**options, **own}, seconds, warm)
+            usable.append((asked.name, answer))
         except SolverError as failure:
             failures.append(failure)
             continue
@@ -175,15 +184,20 @@ def _asked(solver: SolverNames, program: Program) -> list[tuple[Solver, Mapping[
 
 
 def _ask(
-    solver: Solver, program: Program, tol: float, options: Mapping[str, Any], warm: Any
+    solver: Solver,
+    program: Program,
+    tol: float,
+    options: Mapping[str, Any],
+    seconds: float,
+    warm: Any,
 ) -> Answer:
     """The best answer of one solver, asked for more while its gap is above ``tol`` and falls."""
     structure = program.structure if solver.classes else None
     units = 1.0 if structure is None else min(1.0, structure.magnitude(program.values))
-    asked = solver.options(tol * units, options)
+    asked = solver.options(tol * units, options, seconds)
     best = _attempt(solver, program, asked, warm, tol)
     for share in TIGHTER:
-        before, asked = asked, solver.options(share * tol * units, options)
+        before, asked = asked, solver.options(share * tol * units, options, seconds)
         if best.status != cp.OPTIMAL_INACCURATE or best.gap is None or asked == before:
             break
         try:
@@ -194,7 +208,31 @@ def _ask(
         best = min(best, answer, key=_rank)
         if stuck:
             break
+    check_gap(solver.name, program.name, best, tol, options)
     return best
+
+
+def check_gap(
+    solver: str, program: str, answer: Answer, tol: float, options: Mapping[str, Any]
+) -> None:
+    """Check that the gap of an answer, if it is known, is not far above the tolerance.
+
+    An answer that stopped at a limit passes if there are options, which may have set the limit.
+
+    Raises
+    ------
+    SolverError
+        Otherwise; the message names the gap.
+    """
+    times, least = FAR
+    limited = bool(options) and answer.status == cp.USER_LIMIT
+    if answer.gap is not None and answer.gap > max(times * tol, least) and not limited:
+        raise SolverError(
+            f"{solver} answered {program} with a relative duality gap of {answer.gap:.3g}, far "
+            f"above the tolerance of {tol:g} (status {answer.status!r}); {ADVICE}.",
+            solver,
+            answer.status,
+        )
 
 
 def _attempt(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from difflib import get_close_matches
@@ -39,6 +40,8 @@ class Solver:
         Whether it knows a structure, for specialised solvers.
     known_options : frozenset of str, optional
         Names of its options, others being refused; None where the solver refuses them itself.
+    time_limit : str
+        The option for a limit in seconds; empty where there is none, or none is known.
     module : str
         The module that has to be importable.
     package : str
@@ -53,6 +56,7 @@ class Solver:
     classes: frozenset[ProblemClass] = frozenset()
     accepts: Callable[[Structure], bool] | None = None
     known_options: frozenset[str] | None = frozenset()
+    time_limit: str = ""
     module: str = "propcvx"
     package: str = "propcvx"
     licence: str = ""
@@ -70,15 +74,25 @@ class Solver:
         except PackageNotFoundError:
             return ""
 
-    def options(self, tol: float, given: Mapping[str, Any]) -> dict[str, Any]:
-        """The solver's own options for a tolerance, with the given ones over them.
+    def options(
+        self, tol: float, given: Mapping[str, Any], seconds: float = math.inf
+    ) -> dict[str, Any]:
+        """The solver's own options for a tolerance and a time limit, with the given ones over them.
 
         Raises
         ------
         InputError
-            If the solver has no option of a name that is given.
+            If the solver has no option of a name that is given, or for a time limit.
         """
         asked = self.options_of(tol)
+        if seconds < math.inf:
+            if not self.time_limit:
+                raise InputError(
+                    f"no option of solver {self.name!r} for a limit of {seconds:g} seconds is "
+                    f"known: set seconds to infinity, and hand it to the solver as an option of "
+                    f"its own, as in solver=[({self.name!r}, {{...}})]."
+                )
+            asked[self.time_limit] = seconds
         if self.known_options is not None:
             known = self.known_options | asked.keys()
             if unknown := sorted(given.keys() - known):

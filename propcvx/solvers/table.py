@@ -82,6 +82,7 @@ def through_cvxpy(
     tolerances: str | OptionsOf,
     known_options: str | None = None,
     *,
+    time_limit: str = "",
     module: str | None = None,
     package: str | None = None,
 ) -> Solver:
@@ -97,6 +98,7 @@ def through_cvxpy(
         same(*tolerances.split()) if isinstance(tolerances, str) else tolerances,
         classes,
         known_options=known,
+        time_limit=time_limit,
         module=module or name,
         package=package or module or name,
         licence=licence,
@@ -114,7 +116,9 @@ GENERAL = (
     through_cvxpy("daqp", QP, "MIT", "primal_tol dual_tol", DAQP_OPTIONS),
     through_cvxpy("proxqp", QP, "BSD-2-Clause", "eps_abs", PROXQP_OPTIONS, module="proxsuite"),
     through_cvxpy("highs", QP | MILP, "MIT", highs_options, module="highspy"),
-    through_cvxpy("scip", MIQP, "Apache-2.0", scip_options, module="pyscipopt"),
+    through_cvxpy(
+        "scip", MIQP, "Apache-2.0", scip_options, time_limit="limits/time", module="pyscipopt"
+    ),
     through_cvxpy("qoco", SOCP, "BSD-3-Clause", "abstol reltol", QOCO_OPTIONS),
     through_cvxpy("qpalm", QP, "LGPL-3.0-or-later", "eps_abs eps_rel"),
     through_cvxpy("cvxopt", SDP, "GPL-3.0-or-later", "abstol reltol feastol", CVXOPT_OPTIONS),
@@ -260,7 +264,9 @@ def named_solver(solver: Any) -> Solver | None:
         return solver if isinstance(solver, Solver) else None
     name = solver.lower()
     if name not in SOLVERS and name.upper() in cp.installed_solvers():
-        return through_cvxpy(name, frozenset(ProblemClass), "", "", module="cvxpy")
+        limit = "TimeLimit" if name == "gurobi" else ""
+        every = frozenset(ProblemClass)
+        return through_cvxpy(name, every, "", "", time_limit=limit, module="cvxpy")
     return SOLVERS.get(name)
 
 

@@ -80,7 +80,10 @@ def _swallowed(raw: Any) -> Exception | None:
 
 
 def _status(problem: cp.Problem) -> str:
-    """CVXPY's status; where SCIP stops at the gap it was asked for, CVXPY calls that inaccurate."""
-    extra = getattr(problem.solver_stats, "extra_stats", None)
-    reached = isinstance(extra, dict) and extra.get("scip_status") == "gaplimit"
-    return str(cp.OPTIMAL if reached else problem.status)
+    """CVXPY's status, but for what it calls inaccurate: SCIP at its gap, and SCS at its limit."""
+    match getattr(problem.solver_stats, "extra_stats", None):
+        case {"scip_status": "gaplimit"}:
+            return str(cp.OPTIMAL)
+        case {"info": {"status": str(told)}} if "reached" in told:
+            return str(cp.USER_LIMIT)
+    return str(problem.status)

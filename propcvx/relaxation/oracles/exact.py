@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import islice
-from typing import Any
 
 import numpy as np
 
@@ -126,8 +125,7 @@ class MixedIntegerOracle(BaseOracle):
             return Cut(self.feasible.best(np.zeros(len(alpha))), 0.0, 0.0)
         unit, n = weighted / norm, len(alpha)
         program = exact_separation(unit, np.ones(n), self.feasible)
-        limit: dict[str, Any] = {"limits/time": self.seconds}
-        answer = solve(program, "scip", tol=self.tol, residuals=False, **limit)
+        answer = solve(program, "scip", tol=self.tol, residuals=False, seconds=self.seconds)
         labeling = np.where(answer.variables["z"] > 0.5, 1.0, -1.0)
         labeling = ascend(labeling, unit, self.feasible)
         value = violation_value(self.features, labeling, alpha)
