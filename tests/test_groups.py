@@ -412,7 +412,6 @@ UNUSED = pd.Categorical(CODE, categories=[0, 1, 2])
         ({"labels": MinMaxScaler()}, "labels must be a labeling, or a classifier"),
         ({"labels": MODEL}, "X must have the 8 instances of y, for labels, got None"),
         ({"labels": MODEL, "X": PROBLEM.X[:3]}, "X must have the 8 instances of y"),
-        ({"labels": MODEL, "X": PROBLEM.X[:, :2]}, "has 2 features; it was fitted to 3"),
         ({"labels": PROBLEM.labels, "n_resamples": 20}, "n_resamples needs a classifier"),
         ({"n_resamples": 20}, "n_resamples needs a classifier"),
         ({"labels": MODEL, "X": PROBLEM.X, "n_resamples": 3}, "n_resamples must be .* at least 20"),

@@ -166,6 +166,16 @@ def read_groups(groups: Any, X: Any, n_instances: int) -> tuple[Any, Indices]:
     return by.size().index, by.ngroup().to_numpy()
 
 
+def ranks(X: Any) -> Indices:
+    """Rank of each row among the distinct ones, column by column, of values of any types."""
+    from pandas import DataFrame
+
+    frame = DataFrame(X.toarray() if sp.issparse(X) else X)
+    columns = frame.set_axis(range(frame.shape[1]), axis=1)  # their names may be repeated
+    by = columns.groupby(list(columns), observed=True, dropna=False)
+    return by.ngroup().to_numpy()
+
+
 def _announced(column: Any) -> list[Any]:
     """Groups that a column has by its type: True of a predicate, and categories."""
     return [True] if column.dtype == bool else list(getattr(column.dtype, "categories", ()))

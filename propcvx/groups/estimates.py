@@ -11,13 +11,13 @@ from numpy.random import RandomState
 from numpy.typing import NDArray
 from scipy.special import expit, logit
 from sklearn.base import clone
-from sklearn.utils import check_random_state
+from sklearn.utils import _safe_indexing, check_random_state
 from tqdm import tqdm
 
 from propcvx.arrays import Array, Indices
 from propcvx.bags import Bags
 from propcvx.errors import InputError, PropCVXWarning, warn
-from propcvx.groups.cells import Cells
+from propcvx.groups.cells import Cells, ranks
 from propcvx.labelings import FeasibleLabelings
 from propcvx.ordering import in_canonical_order
 from propcvx.targets import bag_target, groupings_of, known_labels
@@ -47,7 +47,7 @@ def expected(labels: Any, X: Any, y: NDArray[np.void], feasible: FeasibleLabelin
     Parameters
     ----------
     labels : labeling of shape (n_instances,), or fitted classifier
-    X : array of shape (n_instances, n_features), or None
+    X : array, sparse matrix, DataFrame or list of length n_instances, or None
     y : bag target of shape (n_instances,)
     feasible : FeasibleLabelings
         Of its bags, in the order of the rows.
@@ -68,12 +68,6 @@ def expected(labels: Any, X: Any, y: NDArray[np.void], feasible: FeasibleLabelin
     if X is None or np.shape(X)[0] != len(y):
         given = "None" if X is None else f"{np.shape(X)[0]}"
         raise InputError(f"X must have the {len(y)} instances of y, for labels, got {given}.")
-    wanted = getattr(labels, "n_features_in_", np.shape(X)[1])
-    if wanted != np.shape(X)[1]:
-        raise InputError(
-            f"labels must be fitted to data like X, which has {np.shape(X)[1]} features; it was "
-            f"fitted to {wanted}."
-        )
     return moved(labels.predict_proba(X)[:, 1], y, feasible)
 
 
@@ -159,7 +153,7 @@ def resampled(
             "n_resamples needs a classifier as labels, which is fitted again to bags drawn with "
             "replacement, got a labeling."
         )
-    bags = in_canonical_order(cells.bags, X)
+    bags = in_canonical_order(cells.bags, np.column_stack([ranks(X), cells.code]))
     seeds = check_random_state(random_state).randint(2**31, size=n_resamples)
     found = [np.empty((0, len(cells.bag)))]
     each = Parallel(n_jobs, return_as="generator")(
@@ -191,7 +185,9 @@ def _resample(
     known = [None if np.isnan(share) else float(share) for share in shares]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", PropCVXWarning)
-        fitted = clone(classifier).fit(X[rows], bag_target(ids, known, y["label"][rows]))
+        fitted = clone(classifier).fit(
+            _safe_indexing(X, rows), bag_target(ids, known, y["label"][rows])
+        )
         positive = moved(fitted.predict_proba(X)[:, 1], y, feasible)
     chance = random.uniform(size=bags.n_instances)[bags.places]
     label = chance < positive if bags.sign > 0 else chance >= 1.0 - positive

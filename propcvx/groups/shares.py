@@ -94,8 +94,10 @@ def group_shares(
         What estimates are of.  A labeling, of -1 and +1, must have the shares of the bags.  The
         probabilities of a classifier are shifted in each bag so that they meet its share, and
         averaged.
-    X : array of shape (n_instances, n_features), optional
-        For a classifier, for groups that are a function, and for ``delta``.
+    X : array, sparse matrix or DataFrame of shape (n_instances, n_features), optional
+        For a classifier, for groups that are a function, and for ``delta``.  What a pipeline takes
+        may have columns of any types; ``delta`` needs numbers: ``pipeline[:-1].transform(X)``, with
+        ``pipeline[-1]`` as labels.
     truth : labeling of shape (n_instances,), optional
         The true labels, to compare with.
     epsilon : float, "rounding", "sampling", array of shape (n_bags,), dict or pandas Series
@@ -128,8 +130,8 @@ def group_shares(
     Raises
     ------
     InputError
-        If an argument cannot be used: a group without instances, groups of another length, a model
-        of other data; or if pandas is not installed.
+        If an argument cannot be used: a group without instances, groups of another length; or if
+        pandas is not installed.
 
     Warns
     -----
