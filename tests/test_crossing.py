@@ -245,6 +245,19 @@ def test_so_are_those_of_bags_that_were_cut(bags, epsilon, data):
         bags.count_range(float(str(failure).split("an epsilon of ")[1].split()[0]))
 
 
+@given(crossing_bags(groupings=(2,)), st.sampled_from([0.0, 0.2, "rounding"]))
+@settings(max_examples=100)
+def test_labels_that_all_labelings_agree_in_are_decided(bags, epsilon):
+    rows, counts = every_labeling(bags)
+    try:
+        lower, upper = bags.count_range(epsilon)
+    except InfeasibleLabelingError:
+        assume(False)
+    left = rows[((counts >= lower) & (counts <= upper)).all(axis=1)]
+    agreed = np.where((left == left[0]).all(axis=0), left[0], 0.0)
+    assert np.array_equal(joint_counts.decided_labels(bags, lower, upper), agreed)
+
+
 @given(crossing_bags())
 @settings(max_examples=100)
 def test_rounding_allows_as_little_more_than_the_nearest_counts_as_it_takes(bags):

@@ -2,11 +2,12 @@
 
 from unittest.mock import patch
 
+import cvxpy as cp
 import numpy as np
 import pandas as pd
 import pytest
 from joblib import parallel_config
-from scipy.special import logit
+from scipy.special import logit, rel_entr
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MinMaxScaler
 from small_problems import all_labelings, small_problem, svm_values
@@ -14,7 +15,12 @@ from small_problems import all_labelings, small_problem, svm_values
 from propcvx import Bags, InvCal, MeanMap, bag_target, certify, group_shares, proportions_of
 from propcvx.bounds import Bound, branch_and_bound
 from propcvx.bounds.near_best import NearBest
-from propcvx.errors import FailedBoundWarning, InputError, PropCVXWarning
+from propcvx.errors import (
+    FailedBoundWarning,
+    InaccurateSolutionWarning,
+    InputError,
+    PropCVXWarning,
+)
 from propcvx.groups import estimates
 from propcvx.groups.cells import Cells
 from propcvx.groups.estimates import moved
@@ -70,11 +76,11 @@ def test_bounds_are_those_that_seine_documents_for_ei_bounds():
         np.testing.assert_allclose(cells.most, np.minimum(1.0, p / x), atol=1e-9)
 
 
-def crossing(seed, n_groupings, n=8):
-    """Labels of n instances in two bags of each of some groupings."""
+def crossing(seed, n_groupings, n=8, size=None):
+    """Labels of n instances in some groupings, each of two bags, or of bags of a size."""
     random = np.random.RandomState(seed)
     labels = random.choice((-1, 1), size=n)
-    each = [random.permutation(n) % 2 for _ in range(n_groupings)]
+    each = [random.permutation(n) // (size or -(-n // 2)) for _ in range(n_groupings)]
     return labels, bag_target(each, [proportions_of(labels, own) for own in each])
 
 
@@ -138,6 +144,38 @@ def test_moved_probabilities_meet_the_shares_of_crossing_bags():
     design = np.column_stack([bags.membership.toarray().T])
     shift = logit(q) - logit(p)
     assert np.linalg.norm(design @ np.linalg.lstsq(design, shift)[0] - shift) < 1e-6
+
+
+def divergence(q, p):
+    return np.sum(rel_entr(q, p) + rel_entr(1.0 - q, 1.0 - p))
+
+
+@pytest.mark.parametrize("seed", range(16))
+def test_they_are_the_nearest_also_where_the_counts_decide_labels(seed):
+    _, y = crossing(seed, 2 + seed % 3, n=8 + seed, size=2 + seed % 3)
+    feasible = FeasibleLabelings.of(Bags.from_target(y), 0.1 * (seed % 4 == 0))
+    p = np.random.RandomState(seed).uniform(0.02, 0.98, size=len(y))
+    q = moved(p, y, feasible)
+    sums = feasible.bags.membership @ q
+    np.testing.assert_allclose(sums, np.clip(sums, feasible.lower, feasible.upper), atol=1e-6)
+    z = cp.Variable(len(y))
+    nearest = cp.Minimize(cp.sum(cp.rel_entr(z, p) + cp.rel_entr(1.0 - z, 1.0 - p)))
+    rows = feasible.bags.membership @ z
+    cp.Problem(nearest, [rows >= feasible.lower, rows <= feasible.upper]).solve("CLARABEL")
+    assert divergence(q, p) == pytest.approx(divergence(np.clip(z.value, 0, 1), p), abs=1e-5)
+
+
+def test_what_is_missed_after_all_turns_is_warned_of():
+    _, y = crossing(1, 3, n=30, size=5)
+    feasible = FeasibleLabelings.of(Bags.from_target(y), 0.0)
+    p = np.random.RandomState(0).uniform(size=30)
+    with (
+        patch.object(estimates, "MOST_SWEEPS", 2),
+        pytest.warns(InaccurateSolutionWarning) as caught,
+    ):
+        q = moved(p, y, feasible)
+    missed = np.abs(feasible.bags.membership @ q - feasible.lower).max()
+    assert f"by {missed:.2g} instances after 2 turns" in str(caught[0].message)
 
 
 def test_probabilities_in_the_tolerance_are_not_moved():
