@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
+from itertools import combinations
 from numbers import Integral
 from typing import Any
 
@@ -86,6 +87,17 @@ def as_vector(values: Any, length: int | None = None) -> Array | None:
         return None
     fits = vector.ndim == 1 and length in (None, len(vector))
     return vector if fits and np.isfinite(vector).all() else None
+
+
+def check_same_order(arguments: Mapping[str, Any]) -> None:
+    """Raise where two of the arguments that are pandas objects have one index in two orders."""
+    indexed = [(name, one.index) for name, one in arguments.items() if hasattr(one, "iloc")]
+    for (first, index), (name, other) in combinations(indexed, 2):
+        if not index.equals(other) and set(index) == set(other):
+            raise InputError(
+                f"{name} must have its rows in the order of {first}, got the same index in another "
+                f"order; {name}.loc[{first}.index] has that order."
+            )
 
 
 def check_choice(name: str, value: Any, choices: Collection[str]) -> str:

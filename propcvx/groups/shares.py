@@ -14,7 +14,7 @@ from propcvx.arrays import Array, Signs
 from propcvx.bags import Bags
 from propcvx.bounds import Bound
 from propcvx.bounds.near_best import NearBest
-from propcvx.checks import check_count, check_number
+from propcvx.checks import check_count, check_number, check_same_order
 from propcvx.errors import FailedBoundWarning, InputError, needing, warn
 from propcvx.estimators import certify
 from propcvx.groups.cells import Cells
@@ -152,6 +152,8 @@ def group_shares(
     """
     if not is_bag_target(y):
         raise InputError(f"y must be a bag target, got {type(y).__name__}; see propcvx.bag_target.")
+    several = groups if isinstance(groups, Mapping) else {"groups": groups}
+    check_same_order({"X": X, **several, "labels": labels, "truth": truth})
     cells = Cells.of(groups, X, Bags.from_target(y))
     feasible, sets = FeasibleLabelings.of(cells.bags, epsilon), cells.sets
     bounds = cells.sharp(feasible.lower, feasible.upper)
