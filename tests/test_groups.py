@@ -115,6 +115,100 @@ def test_bounds_of_a_linear_program_hold_at_any_accuracy():
     assert (most >= exact[1]).all()
 
 
+# Weights
+
+WEIGHTS = {
+    "equal": lambda random, n: np.full(n, 0.1),
+    "tied": lambda random, n: random.choice([1.0, 2.0, 5.0], n),
+    "unequal": lambda random, n: 10.0 ** random.uniform(-6, 6, n),
+}
+
+
+def table_of(shares):
+    return pd.concat([shares.groups, shares.cells])
+
+
+def weights_in(sets, labelings, weights):
+    """Least and largest share of the weight of each set that is positive, over labelings."""
+    shares = sets @ (weights * (np.asarray(labelings) > 0)).T / (sets @ weights)[:, None]
+    return shares.min(axis=1), shares.max(axis=1)
+
+
+@pytest.mark.parametrize("weights", WEIGHTS.values(), ids=WEIGHTS)
+@pytest.mark.parametrize("seed", range(6))
+def test_weighted_bounds_are_those_of_a_list_and_of_the_linear_program(weights, seed):
+    problem = small_problem(seed, SIZES[seed % 4], known=0.2 * (seed % 3))
+    n, random, epsilon = len(problem.y), np.random.RandomState(seed), 0.3 * (seed % 2)
+    given, code = weights(random, n), in_groups(seed, n)
+    table = table_of(group_shares(problem.y, code, sample_weight=given, epsilon=epsilon))
+    cells = Cells.of(code, None, problem.bags, given)
+    feasible = FeasibleLabelings.of(problem.bags, epsilon)
+    least, most = weights_in(cells.sets, all_labelings(feasible), given)
+    np.testing.assert_allclose(table.least, least, rtol=1e-9)
+    np.testing.assert_allclose(table.most, most, rtol=1e-9)
+    np.testing.assert_array_equal(table.n, cells.sets.sum(axis=1))
+    proved = np.array(cells.proved(feasible.lower, feasible.upper)) / (cells.sets @ given)
+    np.testing.assert_allclose(proved, [least, most], atol=1e-5)
+    assert (proved[0] <= least + 1e-9).all()
+    assert (proved[1] >= most - 1e-9).all()
+
+
+@pytest.mark.parametrize("weights", WEIGHTS.values(), ids=WEIGHTS)
+@pytest.mark.parametrize("n_groupings", [2, 3])
+def test_weighted_bounds_of_crossing_bags(weights, n_groupings):
+    for seed in range(3):
+        labels, y = crossing(seed, n_groupings)
+        bags, code = Bags.from_target(y), in_groups(seed, 8, 2)
+        given = weights(np.random.RandomState(seed), 8)
+        every = 1 - 2 * ((np.arange(256)[:, None] >> np.arange(8)) & 1)
+        counts = bags.count_range()[0]
+        feasible = [one for one in every if (bags.positives_of(one) == counts).all()]
+        table = table_of(group_shares(y, code, truth=labels, sample_weight=given))
+        least, most = weights_in(Cells.of(code, None, bags).sets, feasible, given)
+        assert (table.least <= least + 1e-9).all()
+        assert (table.most >= most - 1e-9).all()
+        assert ((table.least <= table.truth + 1e-9) & (table.truth <= table.most + 1e-9)).all()
+        if n_groupings == 2:
+            np.testing.assert_allclose(table[["least", "most"]].T, [least, most], atol=1e-5)
+
+
+@pytest.mark.parametrize("weights", WEIGHTS.values(), ids=WEIGHTS)
+def test_all_columns_are_of_weights(weights):
+    problem, model = sample(sizes=(4, 4, 3))
+    n = len(problem.y)
+    given, code = weights(np.random.RandomState(0), n), in_groups(0, n)
+    how = {"truth": problem.labels, "n_resamples": 20, "sample_weight": given}
+    table = table_of(group_shares(problem.y, code, model, problem.X, **how))
+    cells = Cells.of(code, None, problem.bags)
+    q = moved(
+        model.predict_proba(problem.X)[:, 1], problem.y, FeasibleLabelings.nearest(cells.bags)
+    )
+    for column, part in (("estimate", q), ("truth", problem.labels > 0)):
+        expected = cells.sets @ (given * part) / (cells.sets @ given)
+        np.testing.assert_allclose(table[column], expected, atol=1e-9)
+    assert ((table.least <= table.low) & (table.high <= table.most)).all()
+    order = np.random.RandomState(1).permutation(n)
+    y, X = problem.y[order], problem.X[order]
+    how = {"n_resamples": 20, "sample_weight": given[order]}
+    other = group_shares(y, code[order], MeanMap().fit(X, y), X, **how)
+    np.testing.assert_allclose(table_of(other)[["low", "high"]], table[["low", "high"]], atol=1e-6)
+
+
+@pytest.mark.parametrize("weights", WEIGHTS.values(), ids=WEIGHTS)
+def test_certified_ranges_of_weights_have_all_near_labelings(weights):
+    problem = small_problem(4, (3, 4, 2))
+    given, code = weights(np.random.RandomState(0), 9), in_groups(3, 9, 2)
+    how = {"delta": 0.02, "certify_options": {"C": 10.0}, "X": problem.X, "sample_weight": given}
+    table = table_of(group_shares(problem.y, code, **how))
+    labelings, values = listed_values(problem, 10.0, 0.0)
+    near = labelings[values <= values.min() * 1.02]
+    least, most = weights_in(Cells.of(code, None, problem.bags).sets, near, given)
+    assert (table.certified_least <= least + 1e-9).all()
+    assert (table.certified_most >= most - 1e-9).all()
+    assert (table.certified_least >= table.least).all()
+    assert ((table.certified_most - table.certified_least) < (table.most - table.least)).any()
+
+
 # Estimates
 
 
@@ -457,6 +551,8 @@ UNUSED = pd.Categorical(CODE, categories=[0, 1, 2])
         ({"delta": -1.0, "X": PROBLEM.X}, "delta must be"),
         ({"delta": 0.1}, "X must be given for delta, got None"),
         ({"truth": np.zeros(8)}, "truth must be -1 or .1 everywhere, got 8 zeros"),
+        ({"sample_weight": np.arange(8)}, "sample_weight must be one number above 0 .* 8"),
+        ({"sample_weight": np.ones(3)}, "sample_weight must be"),
         ({"truth": [1, -1]}, "truth: labels must have one entry per instance"),
         ({"y": PROBLEM.labels}, "y must be a bag target, got ndarray"),
     ],

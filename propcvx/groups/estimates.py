@@ -151,7 +151,7 @@ def resampled(
     n_jobs: int | None,
     verbose: bool,
 ) -> Array:
-    """Counts of positives with bags drawn with replacement, and labels drawn.
+    """Weights of positives with bags drawn with replacement, and labels drawn.
 
     Each time the classifier is fitted to as many bags as there are, drawn with replacement, its
     probabilities for all instances are moved to the shares, and a label is drawn for each.
@@ -168,7 +168,8 @@ def resampled(
             "n_resamples needs a classifier as labels, which is fitted again to bags drawn with "
             "replacement, got a labeling."
         )
-    bags = in_canonical_order(cells.bags, np.column_stack([ranks(X), cells.code]))
+    rows = np.column_stack([ranks(X), cells.code, cells.weights])
+    bags = in_canonical_order(cells.bags, rows)
     seeds = check_random_state(random_state).randint(2**31, size=n_resamples)
     found = [np.empty((0, len(cells.bag)))]
     each = Parallel(n_jobs, return_as="generator")(
@@ -193,7 +194,7 @@ def _resample(
     cells: Cells,
     feasible: FeasibleLabelings,
 ) -> Array:
-    """Counts in the cells from one draw; ``bags`` are in an order that the data determine."""
+    """Weights in the cells from one draw; ``bags`` are in an order that the data determine."""
     drawn = [bags.rows[bags.members[bag]] for bag in random.randint(bags.n_bags, size=bags.n_bags)]
     rows, ids = np.concatenate(drawn), np.repeat(np.arange(len(drawn)), list(map(len, drawn)))
     shares = [y["proportion"][inside[0]] for inside in drawn]
@@ -206,4 +207,4 @@ def _resample(
         positive = moved(fitted.predict_proba(X)[:, 1], y, feasible)
     chance = random.uniform(size=bags.n_instances)[bags.places]
     label = chance < positive if bags.sign > 0 else chance >= 1.0 - positive
-    return np.asarray(cells.of_cells @ label)[None]
+    return np.asarray(cells.of_cells @ (cells.weights * label))[None]

@@ -66,6 +66,7 @@ def group_shares(
     X: Any = None,
     *,
     truth: Any = None,
+    sample_weight: Any = None,
     epsilon: Any = 0.0,
     n_resamples: int = 0,
     level: float = 0.9,
@@ -100,6 +101,10 @@ def group_shares(
         ``pipeline[-1]`` as labels.
     truth : labeling of shape (n_instances,), optional
         The true labels, to compare with.
+    sample_weight : array of shape (n_instances,), optional
+        Weights above 0, as of a survey: the share of a group is the weight of its positives in the
+        weight of all, and so are bounds and estimates.  The shares of bags count instances, and
+        classifiers are fitted without weights.
     epsilon : float, "rounding", "sampling", array of shape (n_bags,), dict or pandas Series
         Tolerance of the proportions, as in :class:`propcvx.ConvPropSVM`.
     n_resamples : int
@@ -153,13 +158,15 @@ def group_shares(
     if not is_bag_target(y):
         raise InputError(f"y must be a bag target, got {type(y).__name__}; see propcvx.bag_target.")
     several = groups if isinstance(groups, Mapping) else {"groups": groups}
-    check_same_order({"X": X, **several, "labels": labels, "truth": truth})
-    cells = Cells.of(groups, X, Bags.from_target(y))
-    feasible, sets = FeasibleLabelings.of(cells.bags, epsilon), cells.sets
+    others = {"labels": labels, "truth": truth, "sample_weight": sample_weight}
+    check_same_order({"X": X, **several, **others})
+    cells = Cells.of(groups, X, Bags.from_target(y), sample_weight)
+    feasible = FeasibleLabelings.of(cells.bags, epsilon)
+    weighted = cells.sets @ sp.diags_array(cells.weights)
     bounds = cells.sharp(feasible.lower, feasible.upper)
     columns: dict[str, Any] = dict(zip(("least", "most"), bounds, strict=True))
     if labels is not None:
-        columns["estimate"] = sets @ expected(labels, X, y, feasible)
+        columns["estimate"] = weighted @ expected(labels, X, y, feasible)
     if n_resamples:
         check_count("n_resamples", n_resamples, least=FEW)
         check_number("level", level, above=0.0, most=np.nextafter(1.0, 0.0))
@@ -171,14 +178,14 @@ def group_shares(
         )
     if delta is not None:
         options = {"epsilon": epsilon, "verbose": verbose, **(certify_options or {})}
-        columns |= _near(sets, X, y, bounds, check_number("delta", delta, least=0.0), options)
+        columns |= _near(cells, X, y, bounds, check_number("delta", delta, least=0.0), options)
     if truth is not None:
-        columns["truth"] = sets @ (_complete(truth, len(y)) > 0)
-    return GroupShares(*_tables(cells, columns))
+        columns["truth"] = weighted @ (_complete(truth, len(y)) > 0)
+    return GroupShares(*_tables(cells, weighted.sum(axis=1), columns))
 
 
 def _near(
-    sets: sp.csr_array,
+    cells: Cells,
     X: Any,
     y: NDArray[np.void],
     bounds: tuple[Array, Array],
@@ -188,9 +195,10 @@ def _near(
     """Ends of the certified ranges of sets, no wider than the bounds."""
     if X is None:
         raise InputError("X must be given for delta, got None.")
-    near = NearBest(sets, delta)
+    near = NearBest(cells.sets, delta)
     result = certify(X, y, **{**options, "kinds": [Bound(near.run)]})
-    least, most = near.counts()
+    ends = zip(near.counts(), (1, -1), strict=True)
+    least, most = (cells.weighed(cells.sets, counts, sign) for counts, sign in ends)
     least, most = np.maximum(least, bounds[0]), np.minimum(most, bounds[1])
     if np.array_equal([least, most], bounds) and (least < most).any():
         warn(
@@ -213,10 +221,12 @@ def _complete(truth: Any, n_instances: int) -> Signs:
     return labels
 
 
-def _tables(cells: Cells, columns: Mapping[str, Array]) -> tuple[DataFrame, DataFrame]:
-    """Numbers and shares of the groups, and of the cells."""
+def _tables(
+    cells: Cells, weights: Array, columns: Mapping[str, Array]
+) -> tuple[DataFrame, DataFrame]:
+    """Numbers and shares of the groups, and of the cells, of what positives weigh in them."""
     from pandas import DataFrame
 
     n, first = cells.sets.sum(axis=1).astype(int), len(cells.names)
-    table = DataFrame({"n": n, **{name: counts / n for name, counts in columns.items()}})
+    table = DataFrame({"n": n, **{name: part / weights for name, part in columns.items()}})
     return table[:first].set_index(cells.names), table[first:].set_index(cells.index())
