@@ -174,8 +174,9 @@ def test_weighted_bounds_of_crossing_bags(weights, n_groupings):
 
 @pytest.mark.parametrize("weights", WEIGHTS.values(), ids=WEIGHTS)
 def test_all_columns_are_of_weights(weights):
-    problem, model = sample(sizes=(4, 4, 3))
-    n = len(problem.y)
+    problem, _ = sample(sizes=(8, 8, 6))
+    n, rounded = len(problem.y), np.sign(problem.X)  # so that some are equal
+    model = MeanMap().fit(rounded, problem.y)
     given, code = weights(np.random.RandomState(0), n), in_groups(0, n)
     how = {"truth": problem.labels, "n_resamples": 20, "sample_weight": given}
     table = table_of(group_shares(problem.y, code, model, problem.X, **how))
@@ -188,7 +189,7 @@ def test_all_columns_are_of_weights(weights):
         np.testing.assert_allclose(table[column], expected, atol=1e-9)
     assert ((table.least <= table.low) & (table.high <= table.most)).all()
     order = np.random.RandomState(1).permutation(n)
-    y, X = problem.y[order], problem.X[order]
+    y, X = problem.y[order], rounded[order]
     how = {"n_resamples": 20, "sample_weight": given[order]}
     other = group_shares(y, code[order], MeanMap().fit(X, y), X, **how)
     np.testing.assert_allclose(table_of(other)[["low", "high"]], table[["low", "high"]], atol=1e-6)
