@@ -179,11 +179,10 @@ def test_all_columns_are_of_weights(weights):
     model = MeanMap().fit(rounded, problem.y)
     given, code = weights(np.random.RandomState(0), n), in_groups(0, n)
     how = {"truth": problem.labels, "n_resamples": 20, "sample_weight": given}
-    table = table_of(group_shares(problem.y, code, model, problem.X, **how))
+    table = table_of(group_shares(problem.y, code, model, rounded, **how))
     cells = Cells.of(code, None, problem.bags)
-    q = moved(
-        model.predict_proba(problem.X)[:, 1], problem.y, FeasibleLabelings.nearest(cells.bags)
-    )
+    feasible = FeasibleLabelings.nearest(cells.bags)
+    q = moved(model.predict_proba(rounded)[:, 1], problem.y, feasible)
     for column, part in (("estimate", q), ("truth", problem.labels > 0)):
         expected = cells.sets @ (given * part) / (cells.sets @ given)
         np.testing.assert_allclose(table[column], expected, atol=1e-9)
