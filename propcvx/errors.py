@@ -121,11 +121,17 @@ def needing(extra: str, what: str) -> Iterator[None]:
 
 
 def warn(message: str, category: type[PropCVXWarning]) -> None:
-    """Warn at the first line of the caller's that is outside the package."""
-    frame, level = sys._getframe(1), 2
+    """Warn at the first line of the caller's that is outside the package.
+
+    A cell of a notebook has no name but that of a temporary file, which is not shown.
+    """
+    frame = sys._getframe(1)
     while frame.f_back is not None and _is_ours(frame.f_globals.get("__name__", "")):
-        frame, level = frame.f_back, level + 1
-    warnings.warn(message, category, stacklevel=level)
+        frame = frame.f_back
+    name, module = frame.f_code.co_filename, frame.f_globals.get("__name__", "")
+    shown = "line" if "ipykernel_" in name else name
+    registry = frame.f_globals.setdefault("__warningregistry__", {})
+    warnings.warn_explicit(message, category, shown, frame.f_lineno, module, registry)
 
 
 def fold_of_scikit_learn() -> dict[str, Any]:
@@ -140,4 +146,5 @@ def fold_of_scikit_learn() -> dict[str, Any]:
 
 
 def _is_ours(module: str) -> bool:
-    return module == "propcvx" or module.startswith("propcvx.")
+    """Also what Python puts between, where a context manager is a decorator."""
+    return module.partition(".")[0] in ("propcvx", "contextlib")

@@ -36,9 +36,11 @@ from propcvx.errors import (
     InputError,
     UnsupportedSolverError,
 )
+from propcvx.losses import InstanceLoss
 from propcvx.model_selection import BagShuffleSplit
 from propcvx.relaxation import Lifted, MixedInteger
-from propcvx.relaxation.oracles import CoordinateOracle
+from propcvx.relaxation.oracles import CoordinateOracle, SemidefiniteOracle
+from propcvx.relaxation.rounding import FeasibleRounding
 
 X = np.random.RandomState(0).randn(8, 3)
 IDS = ["a"] * 4 + ["b"] * 4
@@ -203,6 +205,11 @@ _EACH = {
     **wrong("degree", 0, kernel="poly"),
     **wrong("coef0", np.nan, kernel="poly"),
     **wrong("solver", "abacus", None, **UNSUPPORTED),
+    "solver that is spelt wrong": fitted(
+        *("got 'calrabel'", "did you mean 'clarabel'", "another that CVXPY has installed"),
+        solver="calrabel",
+        **UNSUPPORTED,
+    ),
     "no solver": fitted("solver", "empty sequence", solver=[], **UNSUPPORTED),
     **wrong("solver_tol", 0),
     "Gram matrix not square": fitted("Gram matrix", "square", "(8, 3)", **GRAM),
@@ -271,6 +278,9 @@ _ALTER = {
     **wrong("max_iter", 0, classes=SVM[:1]),
     **wrong("annealing", "no", classes=SVM[:1]),
     **wrong("polish", True, classes=SVM[:1]),
+    "class of a loss": alter(
+        "instance_loss must", "got the class InstanceLoss", instance_loss=InstanceLoss
+    ),
     **wrong("selection", "best", classes=SVM[:1]),
     **wrong("proportion_loss", "abs", classes=SVM[:1]),
     "init empty": alter("init", "empty sequence", init=[]),
@@ -299,6 +309,32 @@ _CONV = {
     "oracle='greedy'": conv("oracle must", "'greedy'", relaxation=CuttingPlanes(oracle="greedy")),
     "master='dual'": conv("master must", "'dual'", relaxation=CuttingPlanes(master="dual")),
     "tol=-1.0": conv("tol must", "-1.0", relaxation=CuttingPlanes(tol=-1.0)),
+    "oracle that returns an array": conv(
+        *("returned a ndarray", "oracles.Cut(labeling, value)"),
+        relaxation=CuttingPlanes(oracle=lambda features, feasible: feasible.best),
+    ),
+    "oracle that is no factory": conv(
+        *("oracle must", "called with (features, feasible)"),
+        relaxation=CuttingPlanes(oracle=lambda alpha: alpha),
+    ),
+    "master that is no factory": conv(
+        *("master must", "called with (features, C, solver, tol, options)"),
+        relaxation=CuttingPlanes(master=lambda labelings: labelings),
+    ),
+    "class of a rounding": conv(
+        "rounding must", "called with (result, features, feasible, C)", rounding=FeasibleRounding
+    ),
+    "class of a relaxation": conv("got the class Lifted", "Lifted(...)", relaxation=Lifted),
+    **{
+        f"facts that are {name}": conv(
+            *says, relaxation=CuttingPlanes(oracle=partial(SemidefiniteOracle, facts=facts))
+        )
+        for name, facts, says in (
+            ("no function", [], ("a function of M", "lambda M: [M[0, 1] == 1]", "got []")),
+            ("no list", lambda M: M[0, 0] == 1, ("a function of M", "returns a list")),
+            ("no constraint", lambda M: [True], ("number 0 is True", "M[0, 1] == 1 is one")),
+        )
+    },
     "variance 0": conv(
         *("variance must", "got 0"),
         relaxation=CuttingPlanes(oracle=partial(CoordinateOracle.on_axes, variance=0)),
@@ -422,6 +458,7 @@ _TABLES = {
         "X has 2 features", labels=MeanMap().fit(X, Y), X=X[:, :2], error=ValueError
     ),
     "groups without X": shares_of("X must have the 8 instances", "None", X=None),
+    "the class of a method for groups": shares_of("classifier fitted", labels=MeanMap),
     "predicted labels for groups": shares_of(
         "shares of the bags", "a fitted classifier", labels=np.ones(8)
     ),

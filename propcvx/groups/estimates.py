@@ -53,7 +53,7 @@ def expected(labels: Any, X: Any, y: NDArray[np.void], feasible: FeasibleLabelin
     feasible : FeasibleLabelings
         Of its bags, in the order of the rows.
     """
-    if not hasattr(labels, "predict_proba"):
+    if isinstance(labels, type) or not hasattr(labels, "predict_proba"):
         if hasattr(labels, "fit"):
             raise InputError(
                 f"labels must be a labeling, or a classifier fitted to bags with predict_proba, "
