@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Hashable
 from dataclasses import dataclass
 from typing import Any, NoReturn
+from weakref import WeakValueDictionary
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,7 +20,13 @@ from propcvx.arrays import Array, Indices
 from propcvx.bag_record import BagRecord
 from propcvx.checks import as_vector, check_choice, check_number
 from propcvx.class_targets import is_class_target, two_classes
-from propcvx.errors import CutBagWarning, InfeasibleLabelingError, InputError, warn
+from propcvx.errors import (
+    CutBagWarning,
+    InfeasibleLabelingError,
+    InputError,
+    fold_of_scikit_learn,
+    warn,
+)
 from propcvx.targets import (
     BAG_DTYPE,
     SHOWN,
@@ -313,14 +320,25 @@ def check_proportions(bags: Bags, of_instances: Array) -> None:
         raise InputError(f"y['proportion'] must be one value per bag, got several in bag {name}.")
 
 
+_told: WeakValueDictionary[int, Any] = WeakValueDictionary()
+"""Targets whose folds cut bags, as a warning has said."""
+
+
 def warn_if_cut(bags: Bags, sizes: NDArray[np.int64]) -> None:
-    """Warn if there are fewer instances of a bag than it had where the target was made."""
-    if not bags.whole.all():
-        bag = int(np.argmin(bags.whole))
-        warn(
-            f"{int((~bags.whole).sum())} of {bags.n_bags} bags are incomplete (the first is bag "
-            f"{bags.name(bag)}, with {bags.sizes[bag]} of its {sizes[bag]} instances), so "
-            "their proportions hold only approximately; split with "
-            "propcvx.model_selection.BagKFold, which never cuts a bag.",
-            CutBagWarning,
-        )
+    """Warn if there are fewer instances of a bag than it had where the target was made.
+
+    Of a target that scikit-learn splits into folds, only at the first.
+    """
+    split = fold_of_scikit_learn().get("y")
+    if bags.whole.all() or (split is not None and _told.get(id(split)) is split):
+        return
+    bag = int(np.argmin(bags.whole))
+    warn(
+        f"{int((~bags.whole).sum())} of {bags.n_bags} bags are incomplete (the first is bag "
+        f"{bags.name(bag)}, with {bags.sizes[bag]} of its {sizes[bag]} instances), so their "
+        "proportions hold only approximately; split with propcvx.model_selection.BagKFold, which "
+        "never cuts a bag.",
+        CutBagWarning,
+    )
+    if split is not None:
+        _told[id(split)] = split

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
+from inspect import signature
+from itertools import combinations
 from numbers import Integral
 from typing import Any
 
@@ -88,6 +90,17 @@ def as_vector(values: Any, length: int | None = None) -> Array | None:
     return vector if fits and np.isfinite(vector).all() else None
 
 
+def check_same_order(arguments: Mapping[str, Any]) -> None:
+    """Raise where two of the arguments that are pandas objects have one index in two orders."""
+    indexed = [(name, one.index) for name, one in arguments.items() if hasattr(one, "iloc")]
+    for (first, index), (name, other) in combinations(indexed, 2):
+        if not index.equals(other) and set(index) == set(other):
+            raise InputError(
+                f"{name} must have its rows in the order of {first}, got the same index in another "
+                f"order; {name}.loc[{first}.index] has that order."
+            )
+
+
 def check_choice(name: str, value: Any, choices: Collection[str]) -> str:
     """One of some names."""
     if not isinstance(value, str) or value not in choices:
@@ -95,7 +108,14 @@ def check_choice(name: str, value: Any, choices: Collection[str]) -> str:
     return value
 
 
-def named(argument: str, value: Any, table: Mapping[str, Any], method: str) -> Any:
+def named(
+    argument: str,
+    value: Any,
+    table: Mapping[str, Any],
+    method: str,
+    by_place: Sequence[str] = (),
+    by_name: Sequence[str] = (),
+) -> Any:
     """The table's object of that name, or the object given, if it has the method.
 
     Parameters
@@ -108,17 +128,33 @@ def named(argument: str, value: Any, table: Mapping[str, Any], method: str) -> A
         The objects that have names.
     method : str
         What is asked of the object; ``"__call__"`` of a function or a class.
+    by_place, by_name : sequences of str
+        Arguments that a function, or a class, is called with.
 
     Raises
     ------
     InputError
-        If there is no such name (the message lists them), or the object lacks the method.
+        If there is no such name (the message lists them), the object lacks the method, a class has
+        come for an object, or what is called does not take the arguments.
     """
     if isinstance(value, str):
         return table[check_choice(argument, value, table)]
+    if isinstance(value, type) and method != "__call__":
+        raise InputError(
+            f"{argument} must be a name or an object, got the class {value.__name__}; "
+            f"{value.__name__}(...) is an object."
+        )
     if not callable(getattr(value, method, None)):
         raise InputError(
             f"{argument} must be one of {list(table)} or an object with the method {method!r}, "
             f"which {value!r} has not."
         )
+    try:
+        if by_place:
+            signature(value).bind(*by_place, **dict.fromkeys(by_name))
+    except TypeError as error:
+        raise InputError(
+            f"{argument} must be one of {list(table)} or be called with "
+            f"({', '.join([*by_place, *by_name])}), which {value!r:.60} does not take: {error}."
+        ) from error
     return value

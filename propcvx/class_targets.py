@@ -152,7 +152,10 @@ def class_shares(ids: Sequence[Hashable], rows: Sequence[Any]) -> tuple[list[Any
     """The classes, sorted if they can be, and their shares from the ``{class: share}`` of bags."""
     names = next(list(row) for row in rows if isinstance(row, Mapping))
     if len(names) < 2:
-        raise InputError(f"proportions must be of two classes or more, got {names}.")
+        raise InputError(
+            f"proportions must be of two classes or more, got {names}; one share for each bag is a "
+            f"number, as in the column proportions[{names[0]!r}] of a DataFrame."
+        )
     with suppress(TypeError):
         names = sorted(names)
     shares = np.empty((len(ids), len(names)))
@@ -168,7 +171,8 @@ def class_shares(ids: Sequence[Hashable], rows: Sequence[Any]) -> tuple[list[Any
         if abs(fsum(shares[k]) - 1.0) > UNIT_SUM:
             raise InputError(
                 f"proportions must sum to one in every bag, got {fsum(shares[k]):g} in bag {bag!r} "
-                f"over the classes {names}."
+                f"over the classes {names}; rounded shares of a DataFrame sum to one after "
+                "proportions.div(proportions.sum(axis=1), axis=0)."
             )
     nowhere = [name for name, column in zip(names, shares.T, strict=True) if not column.any()]
     if nowhere:

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from propcvx.arrays import Array, Indices
 from propcvx.bags import COUNT_SLACK, Bags
-from propcvx.errors import InputError
+from propcvx.errors import InfeasibleLabelingError, InputError
 from propcvx.joint_counts import least_widening
 from propcvx.targets import groupings_of
 
@@ -103,7 +103,10 @@ class CrossingBags(Bags):
 
     def _at_once(self, epsilon: Any) -> tuple[Indices, Indices, Indices] | None:
         """The range of counts, and counts in it that all bags can have; None without such."""
-        lower, upper = super().count_range(epsilon)
+        try:
+            lower, upper = super().count_range(epsilon)
+        except InfeasibleLabelingError:
+            return None
         loose = ~self.whole | (isinstance(epsilon, str) and epsilon == "rounding")
         question = np.concatenate([lower, upper, loose]).tobytes()
         if question not in self._answers:
@@ -124,14 +127,16 @@ class CrossingBags(Bags):
 
     def _raise_crossing(self, epsilon: Any) -> NoReturn:
         """Name the bags that need more than they are allowed in a labeling of least largest gap."""
-        positive, negative = self.known_counts()
-        ranges = zip(positive, self.sizes - negative, self.sizes, self.proportions, strict=True)
+        (positive, negative), n = self.known_counts(), self.sizes
+        ranges = zip(positive, n - negative, n, self.proportions, strict=True)
         gaps = [np.abs(np.arange(low, high + 1) / n - p) for low, high, n, p in ranges]
         each = np.unique(np.concatenate(gaps))
-        each = each[each >= max(of_bag.min() for of_bag in gaps)]
         enough = bisect_left(each, True, key=lambda one: self._at_once(one) is not None)
         *_, counts = cast("tuple[Indices, ...]", self._at_once(each[enough]))
-        epsilons = self.epsilons(epsilon)
-        wrong = self.whole & (np.abs(self.gaps(counts)) > epsilons + COUNT_SLACK)
+        epsilons, alone = self.epsilons(epsilon), np.array([of_bag.min() for of_bag in gaps])
+        width = np.where(self.whole, n * epsilons, np.maximum(n * epsilons, 0.5))
+        missed = n * np.where(self.whole, np.abs(self.gaps(counts)), alone)
+        wrong = np.flatnonzero(missed > width + COUNT_SLACK)
         what = f"all {self.n_bags} crossing bags at once"
-        self._raise_infeasible(what, np.flatnonzero(wrong), counts.astype(float), epsilons)
+        near = bool((n * alone <= 0.5 + COUNT_SLACK).all())
+        self._raise_infeasible(what, wrong, counts.astype(float), epsilons, rounding=near)

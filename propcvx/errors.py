@@ -8,6 +8,8 @@ import sys
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
+from types import FrameType
+from typing import Any
 
 
 class PropCVXError(Exception):
@@ -119,12 +121,30 @@ def needing(extra: str, what: str) -> Iterator[None]:
 
 
 def warn(message: str, category: type[PropCVXWarning]) -> None:
-    """Warn at the first line of the caller's that is outside the package."""
-    frame, level = sys._getframe(1), 2
+    """Warn at the first line of the caller's that is outside the package.
+
+    A cell of a notebook has no name but that of a temporary file, which is not shown.
+    """
+    frame = sys._getframe(1)
     while frame.f_back is not None and _is_ours(frame.f_globals.get("__name__", "")):
-        frame, level = frame.f_back, level + 1
-    warnings.warn(message, category, stacklevel=level)
+        frame = frame.f_back
+    name, module = frame.f_code.co_filename, frame.f_globals.get("__name__", "")
+    shown = "line" if "ipykernel_" in name else name
+    registry = frame.f_globals.setdefault("__warningregistry__", {})
+    warnings.warn_explicit(message, category, shown, frame.f_lineno, module, registry)
+
+
+def fold_of_scikit_learn() -> dict[str, Any]:
+    """The arguments of the function that fits and scores one fold in scikit-learn, inside of it.
+
+    Its searches and curves all call it.  Without one it is empty.
+    """
+    frame: FrameType | None = sys._getframe(1)
+    while frame is not None and frame.f_code.co_name != "_fit_and_score":
+        frame = frame.f_back
+    return {} if frame is None else dict(frame.f_locals)
 
 
 def _is_ours(module: str) -> bool:
-    return module == "propcvx" or module.startswith("propcvx.")
+    """Also what Python puts between, where a context manager is a decorator."""
+    return module.partition(".")[0] in ("propcvx", "contextlib")

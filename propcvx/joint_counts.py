@@ -183,6 +183,44 @@ def least_widening(bags: Bags, lower: Indices, upper: Indices, loose: Mask) -> A
     return None if answer.status == 2 else np.where(_checked(answer).x[:n] > 0.5, 1.0, -1.0)
 
 
+def decided_labels(bags: Bags, lower: Indices, upper: Indices) -> Array:
+    r"""The labels that all solutions :math:`z \in [0, 1]^N` of :math:`l \le B z \le u` agree in.
+
+    In :math:`\max \sum_i t_i` subject to :math:`l s \le B z \le u s`, :math:`t \le z`,
+    :math:`t \le s - z`, :math:`0 \le t \le 1` and :math:`s \ge 1`, t is 1 wherever some solution
+    :math:`z / s` is neither 0 nor 1, and 0 elsewhere.
+
+    Parameters
+    ----------
+    bags : Bags
+    lower, upper : int arrays of shape (n_bags,)
+        The ranges, from l to u.
+
+    Returns
+    -------
+    labels : float array of shape (n_instances,)
+        -1, 1, or 0 where solutions differ; labels that are known stay as they are.
+    """
+    free, labels = np.flatnonzero(bags.labels == 0), bags.labels.astype(float)
+    inside, known = bags.membership[:, free], bags.known_counts()[0]
+    ends, one = (lower - known)[:, None], sp.eye_array(len(free))
+    rows = [
+        [inside, None, sp.csr_array(known[:, None] - upper[:, None])],
+        [-inside, None, sp.csr_array(ends)],
+        [-one, one, None],
+        [one, one, sp.csr_array(-np.ones((len(free), 1)))],
+    ]
+    bounds = np.repeat(
+        [[0.0, np.inf], [0.0, 1.0], [1.0, np.inf]], [len(free), len(free), 1], axis=0
+    )
+    goal = -np.repeat([0.0, 1.0, 0.0], [len(free), len(free), 1])
+    matrix = sp.csr_array(sp.block_array(rows))
+    answer = _checked(linprog(goal, matrix, np.zeros(matrix.shape[0]), bounds=bounds))
+    z, t, scale = np.split(answer.x, [len(free), 2 * len(free)])
+    labels[free] = np.where(t > 0.5, 0.0, np.sign(z - scale / 2))
+    return labels
+
+
 def _integers(
     goal: Array | Indices, whole: NDArray[Any], rows: LinearConstraint, ends: Bounds
 ) -> OptimizeResult:

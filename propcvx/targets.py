@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from propcvx.arrays import Array, Indices, Signs
-from propcvx.checks import check_share
+from propcvx.checks import check_same_order, check_share
 from propcvx.class_targets import (
     BAG_DTYPE,
     class_numbers,
@@ -102,7 +102,10 @@ def bag_target(
            [0.5, 0.5, 0. ],
            [0. , 0. , 1. ]])
     """
-    if _are_groupings(bags):
+    crossing: Any = bags if _are_groupings(bags) else ()
+    grouped = {f"bags[{place}]": one for place, one in enumerate(crossing)} or {"bags": bags}
+    check_same_order({**grouped, "labels": labels})
+    if crossing:
         return _crossing_target(bags, proportions, labels)
     rows = named_rows(proportions, classes)
     ids, codes = _encode_ids(bags, keyed=as_mapping("proportions", rows) is not None)
@@ -192,6 +195,7 @@ def proportions_of(
     >>> proportions_of([1, -1, 1, 1], ["a", "a", "b", "b"])
     {'a': 0.5, 'b': 1.0}
     """
+    check_same_order({"bags": bags, "labels": labels})
     positive = np.asarray(labels) > 0
     if is_bag_target(bags):
         y = np.asarray(bags)
@@ -234,6 +238,7 @@ def class_proportions_of(
     >>> class_proportions_of(["x", "z", "x", "y"], ["a", "a", "b", "b"])
     {'a': {'x': 0.5, 'y': 0.0, 'z': 0.5}, 'b': {'x': 0.5, 'y': 0.5, 'z': 0.0}}
     """
+    check_same_order({"bags": bags, "labels": labels})
     given = np.asarray(labels)
     names = np.asarray(np.unique(given) if classes is None else classes).tolist()
     columns = {name: proportions_of(np.where(given == name, 1, -1), bags) for name in names}
@@ -271,6 +276,11 @@ def _encode_ids(bags: Any, keyed: bool) -> tuple[list[Hashable], Indices]:
     if isinstance(bags, np.ndarray) and bags.dtype.kind in "iu" and bags.ndim == 1 and len(bags):
         numbers, codes = np.unique(bags, return_inverse=True)
         return numbers.tolist(), codes
+    if hasattr(bags, "columns"):
+        raise InputError(
+            "bags must have one bag id for each instance, as one column of a DataFrame has, got "
+            f"the columns {list(bags)}."
+        )
     try:
         members = bags.tolist() if hasattr(bags, "tolist") else list(bags)
         several = [member for member in members if not isinstance(member, Hashable)]
@@ -322,6 +332,16 @@ def _match_proportions(ids: list[Hashable], proportions: Any) -> list[Any]:
     return [mapping[bag] for bag in ids]
 
 
+_OTHER_IDS = {
+    (True, True): "of a Series or DataFrame the index has the ids, where set_index(column) puts "
+    "them",
+    (True, False): "write None for a proportion that is not known",
+    (False, True): "proportions.loc[sorted(set(bags))] of a Series or DataFrame leaves these out, "
+    "and {bag: proportions[bag] for bag in set(bags)} of a dict",
+}
+"""What would do where bags, or proportions, are missing."""
+
+
 def _check_same_ids(ids: list[Hashable], given: Collection[Hashable]) -> None:
     missing = [bag for bag in ids if bag not in given]
     named = set(ids)
@@ -329,7 +349,8 @@ def _check_same_ids(ids: list[Hashable], given: Collection[Hashable]) -> None:
     if missing or unused:
         raise InputError(
             f"proportions and bags must name the same ids; bags without a proportion: "
-            f"{some_of(missing)}; proportions without a bag: {some_of(unused)}."
+            f"{some_of(missing)}; proportions without a bag: {some_of(unused)}; "
+            f"{_OTHER_IDS[bool(missing), bool(unused)]}."
         )
 
 

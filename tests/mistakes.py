@@ -12,6 +12,7 @@ import numpy as np
 import pandas as pd
 import scipy.sparse as sp
 from sklearn.exceptions import NotFittedError
+from sklearn.model_selection import cross_val_score
 from sklearn.svm import SVC
 
 from propcvx import (
@@ -26,6 +27,8 @@ from propcvx import (
     RandomStart,
     bag_error,
     bag_target,
+    group_shares,
+    proportions_of,
 )
 from propcvx.errors import (
     GramMatrixMemoryError,
@@ -33,9 +36,11 @@ from propcvx.errors import (
     InputError,
     UnsupportedSolverError,
 )
+from propcvx.losses import InstanceLoss
 from propcvx.model_selection import BagShuffleSplit
 from propcvx.relaxation import Lifted, MixedInteger
-from propcvx.relaxation.oracles import CoordinateOracle
+from propcvx.relaxation.oracles import CoordinateOracle, SemidefiniteOracle
+from propcvx.relaxation.rounding import FeasibleRounding
 
 X = np.random.RandomState(0).randn(8, 3)
 IDS = ["a"] * 4 + ["b"] * 4
@@ -200,6 +205,11 @@ _EACH = {
     **wrong("degree", 0, kernel="poly"),
     **wrong("coef0", np.nan, kernel="poly"),
     **wrong("solver", "abacus", None, **UNSUPPORTED),
+    "solver that is spelt wrong": fitted(
+        *("got 'calrabel'", "did you mean 'clarabel'", "another that CVXPY has installed"),
+        solver="calrabel",
+        **UNSUPPORTED,
+    ),
     "no solver": fitted("solver", "empty sequence", solver=[], **UNSUPPORTED),
     **wrong("solver_tol", 0),
     "Gram matrix not square": fitted("Gram matrix", "square", "(8, 3)", **GRAM),
@@ -268,6 +278,9 @@ _ALTER = {
     **wrong("max_iter", 0, classes=SVM[:1]),
     **wrong("annealing", "no", classes=SVM[:1]),
     **wrong("polish", True, classes=SVM[:1]),
+    "class of a loss": alter(
+        "instance_loss must", "got the class InstanceLoss", instance_loss=InstanceLoss
+    ),
     **wrong("selection", "best", classes=SVM[:1]),
     **wrong("proportion_loss", "abs", classes=SVM[:1]),
     "init empty": alter("init", "empty sequence", init=[]),
@@ -296,6 +309,32 @@ _CONV = {
     "oracle='greedy'": conv("oracle must", "'greedy'", relaxation=CuttingPlanes(oracle="greedy")),
     "master='dual'": conv("master must", "'dual'", relaxation=CuttingPlanes(master="dual")),
     "tol=-1.0": conv("tol must", "-1.0", relaxation=CuttingPlanes(tol=-1.0)),
+    "oracle that returns an array": conv(
+        *("returned a ndarray", "oracles.Cut(labeling, value)"),
+        relaxation=CuttingPlanes(oracle=lambda features, feasible: feasible.best),
+    ),
+    "oracle that is no factory": conv(
+        *("oracle must", "called with (features, feasible)"),
+        relaxation=CuttingPlanes(oracle=lambda alpha: alpha),
+    ),
+    "master that is no factory": conv(
+        *("master must", "called with (features, C, solver, tol, options)"),
+        relaxation=CuttingPlanes(master=lambda labelings: labelings),
+    ),
+    "class of a rounding": conv(
+        "rounding must", "called with (result, features, feasible, C)", rounding=FeasibleRounding
+    ),
+    "class of a relaxation": conv("got the class Lifted", "Lifted(...)", relaxation=Lifted),
+    **{
+        f"facts that are {name}": conv(
+            *says, relaxation=CuttingPlanes(oracle=partial(SemidefiniteOracle, facts=facts))
+        )
+        for name, facts, says in (
+            ("no function", [], ("a function of M", "lambda M: [M[0, 1] == 1]", "got []")),
+            ("no list", lambda M: M[0, 0] == 1, ("a function of M", "returns a list")),
+            ("no constraint", lambda M: [True], ("number 0 is True", "M[0, 1] == 1 is one")),
+        )
+    },
     "variance 0": conv(
         *("variance must", "got 0"),
         relaxation=CuttingPlanes(oracle=partial(CoordinateOracle.on_axes, variance=0)),
@@ -333,6 +372,98 @@ _SCORES = {
     ),
 }
 
+PEOPLE = pd.DataFrame(X, columns=["age", "income", "rent"]).assign(region=IDS)
+REGION, TABLE = PEOPLE["region"], PEOPLE[["age", "income", "rent"]]
+SHARES = pd.Series({"a": 0.5, "b": 0.25}, name="share")
+OTHER_ORDER = REGION.sort_index(ascending=False)
+THIRDS = pd.DataFrame(0.33, index=["a", "b"], columns=["x", "y", "z"])
+framed = partial(fitted, classes=(MeanMap,))
+
+
+def shares_of(*names, error=InputError, **how):
+    """A call of ``group_shares``, of a fit to the table and groups of it where it has no others."""
+    how = {"y": Y, "groups": REGION, "labels": MeanMap().fit(TABLE, Y), "X": TABLE, **how}
+    return Mistake(lambda: group_shares(**how), names, error)
+
+
+_TABLES = {
+    "a DataFrame with one column of shares": target(
+        *("two classes or more, got ['share']", "proportions['share']"),
+        proportions=SHARES.to_frame(),
+    ),
+    "ids in a column of a DataFrame": target(
+        *("without a proportion: ['a', 'b']", "set_index(column)"),
+        proportions=SHARES.rename_axis("region").reset_index(),
+    ),
+    "a share for each row": target("set_index(column)", proportions=REGION.map(SHARES)),
+    "shares of regions that are not in the data": target(
+        *("without a bag: ['c']", "proportions.loc[sorted(set(bags))]"),
+        proportions=pd.concat([SHARES, pd.Series({"c": 0.1})]),
+    ),
+    "a region without a share": target(
+        "without a proportion: ['b']", "None", proportions=SHARES[["a"]]
+    ),
+    "shares in percent": target("[0, 1]", "got 50.0 for bag 'a'", proportions=100 * SHARES),
+    "NaN for a share that is not known": target(
+        "got nan for bag 'b'",
+        ".where(shares.notna(), None)",
+        proportions=SHARES.where(SHARES > 0.3),
+    ),
+    "a DataFrame for bags": target("one column", "columns ['region']", bags=PEOPLE[["region"]]),
+    "a missing region": target("NaN", bags=REGION.where(PEOPLE.index != 2)),
+    "rounded shares of classes": target(
+        *("got 0.99 in bag 'a'", "proportions.div(proportions.sum(axis=1), axis=0)"),
+        proportions=THIRDS,
+    ),
+    "labels in another order than bags": target(
+        *("labels must", "order of bags", "labels.loc[bags.index]"),
+        bags=REGION,
+        labels=pd.Series(0, index=OTHER_ORDER.index),
+    ),
+    "groupings in different orders": target(
+        "bags[1].loc[bags[0].index]", bags=[REGION, OTHER_ORDER], proportions=[SHARES, SHARES]
+    ),
+    "labels in another order, of which shares are taken": Mistake(
+        lambda: proportions_of(pd.Series(1, index=OTHER_ORDER.index), REGION), ("order of bags",)
+    ),
+    "bags in another order than X": Mistake(
+        lambda: MeanMap().fit(TABLE, Y).predict_proportions(TABLE, OTHER_ORDER),
+        ("bags must", "bags.loc[X.index]"),
+    ),
+    "a column of words in X": framed("could not convert", "'a'", X=PEOPLE, error=ValueError),
+    "one column as X": framed("Expected a 2-dimensional", X=TABLE["age"], error=ValueError),
+    "other columns in predict": Mistake(
+        lambda: MeanMap().fit(TABLE, Y).predict(TABLE.rename(columns={"age": "years"})),
+        ("feature names should match", "years"),
+        ValueError,
+    ),
+    "True and False in score": Mistake(
+        lambda: MeanMap().fit(TABLE, Y).score(TABLE, TABLE["income"] > 0), ("[-1, 1]", "got False")
+    ),
+    "a search that scores labels": Mistake(
+        lambda: cross_val_score(
+            *(MeanMap(), TABLE, bag_target(np.arange(8) // 2, [0.5, 0.5, 0, 1])),
+            **{"cv": BagKFold(2), "scoring": "accuracy", "error_score": "raise"},
+        ),
+        ("accuracy_score compares labels", "propcvx.metrics", "propcvx.BagKFold(5)"),
+    ),
+    "groups in another order than X": shares_of(
+        "groups must", "groups.loc[X.index]", groups=OTHER_ORDER
+    ),
+    "the truth in another order than X": shares_of(
+        "truth.loc[X.index]", truth=pd.Series(1, index=OTHER_ORDER.index)
+    ),
+    "the name of a column for groups": shares_of("each of the 8 instances", groups="region"),
+    "groups of X, with other columns than the fit": shares_of(
+        "X has 2 features", labels=MeanMap().fit(X, Y), X=X[:, :2], error=ValueError
+    ),
+    "groups without X": shares_of("X must have the 8 instances", "None", X=None),
+    "the class of a method for groups": shares_of("classifier fitted", labels=MeanMap),
+    "predicted labels for groups": shares_of(
+        "shares of the bags", "a fitted classifier", labels=np.ones(8)
+    ),
+}
+
 MISTAKES: dict[str, dict[str, Mistake]] = {
     "Bags and proportions": _BAGS,
     "All four methods": _EACH,
@@ -340,5 +471,6 @@ MISTAKES: dict[str, dict[str, Mistake]] = {
     "alter-pSVM, and what others share with it": _ALTER,
     "conv-pSVM": _CONV,
     "Splits and scores": _SCORES,
+    "Tables": _TABLES,
 }
 """The mistakes by what was wrong, under headings."""

@@ -1,5 +1,6 @@
 """The table of mistakes, and input that is odd but usable."""
 
+import warnings
 from types import SimpleNamespace
 
 import numpy as np
@@ -9,14 +10,24 @@ from mistakes import IDS, MISTAKES, X, Y
 from sklearn.exceptions import NotFittedError
 
 import propcvx.kernels
-from propcvx import AlterPropSVM, ConvPropSVM, InvCal, MeanMap, bag_target
+from propcvx import (
+    AlterPropSVM,
+    Bags,
+    ConvPropSVM,
+    InvCal,
+    MeanMap,
+    bag_target,
+    group_shares,
+)
 from propcvx.errors import (
     CutBagWarning,
     GramMatrixMemoryError,
     IllPosedWarning,
     InputError,
     PropCVXError,
+    SolverError,
 )
+from propcvx.relaxation import MixedInteger
 
 CLASSES = [MeanMap, InvCal, AlterPropSVM, ConvPropSVM]
 each_class = pytest.mark.parametrize("cls", CLASSES, ids=lambda cls: cls.__name__)
@@ -126,3 +137,33 @@ def test_bag_weights_may_be_keyed_by_bag(keyed):
     for given, rows in (([5.0, 2.0, 1.0], slice(8)), ([5.0, 2.0], slice(3, 8))):
         named, listed = (MeanMap(bag_weights=w).fit(X[rows], y[rows]) for w in (weights, given))
         np.testing.assert_array_equal(named.class_means_, listed.class_means_)
+
+
+@pytest.mark.filterwarnings("ignore::propcvx.errors.PropCVXWarning")
+def test_solvers_print_nothing(capfd):
+    """SCIP where a tolerance is too small for its linear programs, PIQP of bounds that are none."""
+    pytest.importorskip("pyscipopt")
+    random = np.random.RandomState(0)
+    y = bag_target(np.arange(24) // 6, [0.5, 0.5, 1 / 3, 1 / 6])
+    large = 1e6 * random.normal(size=(24, 3))
+    ConvPropSVM(C=1e6, relaxation=MixedInteger(seconds=1.0)).fit(large, y)
+    assert capfd.readouterr() == ("", "")
+    with pytest.raises(SolverError, match=r"piqp failed .* bound of .* scale the problem"):
+        AlterPropSVM(1e31, 1e31, init="random", annealing=False, solver="piqp").fit(X, Y)
+    assert capfd.readouterr() == ("", "")
+
+
+def test_a_warning_in_a_notebook_shows_no_temporary_file():
+    cell = "\n\nBags.from_target(bag_target([0, 0], [0.5])[1:])"
+    code = compile(cell, "/tmp/ipykernel_123/456.py", "exec")
+    with pytest.warns(CutBagWarning) as caught:
+        exec(code, {"__name__": "__main__", "Bags": Bags, "bag_target": bag_target})
+    (one,) = caught
+    shown = warnings.formatwarning(one.message, one.category, one.filename, one.lineno)
+    assert shown.startswith("line:3: CutBagWarning: 1 of 1 bags")
+
+
+def test_a_warning_of_a_decorated_function_points_at_its_caller():
+    with pytest.warns(CutBagWarning) as caught:
+        group_shares(Y[1:], np.arange(7))
+    assert caught[0].filename == __file__

@@ -1,6 +1,7 @@
 """Bags that cross: against listing every labeling, in every order, and what they cannot do."""
 
 import warnings
+from dataclasses import replace
 from itertools import product
 
 import numpy as np
@@ -211,22 +212,50 @@ def test_the_oracles_step_is_the_best_feasible_labeling(bags, epsilon, data):
         assert labeling @ column >= best - 1e-12 * np.abs(column).sum()
 
 
-@given(crossing_bags(), st.sampled_from([0.0, 0.1, 0.2]))
-@settings(max_examples=200)
-def test_counts_that_no_labeling_has_are_refused_with_the_epsilon_that_is_enough(bags, epsilon):
+@given(crossing_bags(), st.sampled_from([0.0, 0.1, 0.2, "each"]), st.data())
+@settings(max_examples=300)
+def test_counts_that_no_labeling_has_are_refused_with_the_epsilon_that_is_enough(
+    bags, epsilon, data
+):
     _, counts = every_labeling(bags)
-    gaps = np.abs(counts / bags.sizes - bags.proportions).max(axis=1)
-    if gaps.min() <= epsilon + 1e-9:
+    if each := epsilon == "each":
+        epsilon = data.draw(arrays(st.sampled_from([0.0, 0.1, 0.3, 1.0]), bags.n_bags))
+    gaps = np.abs(counts / bags.sizes - bags.proportions)
+    if (gaps <= epsilon + 1e-9).all(axis=1).any():
         lower, upper = bags.count_range(epsilon)
         assert ((counts >= lower) & (counts <= upper)).all(axis=1).any()
         return
-    with pytest.raises(InfeasibleLabelingError, match=r"bag .* For all of them") as raised:
+    with pytest.raises(InfeasibleLabelingError, match=r"bag .* For all") as raised:
         bags.count_range(epsilon)
     enough = float(str(raised.value).split("an epsilon of ")[1].split()[0])
-    assert enough >= gaps.min() - 1e-5 or "crossing" not in str(raised.value)
-    if "crossing" in str(raised.value):
-        assert enough <= 1.001 * gaps.min() + 1e-5
-        bags.count_range(enough)
+    bags.count_range(np.maximum(epsilon, enough) if each else enough)
+    assert each or enough <= 1.001 * gaps.max(axis=1).min() + 1e-5
+
+
+@given(crossing_bags(), st.sampled_from([0.0, 0.1, "sampling"]), st.data())
+@settings(max_examples=100)
+def test_so_are_those_of_bags_that_were_cut(bags, epsilon, data):
+    """Whatever is known of their instances."""
+    left = data.draw(st.permutations(range(bags.n_instances)))[: data.draw(st.integers(1, 7))]
+    known = data.draw(arrays(st.sampled_from((-1, 0, 1)), len(left)))
+    bags = replace(bags.take(np.array(left)), labels=known)
+    try:
+        bags.count_range(epsilon)
+    except InfeasibleLabelingError as failure:
+        bags.count_range(float(str(failure).split("an epsilon of ")[1].split()[0]))
+
+
+@given(crossing_bags(groupings=(2,)), st.sampled_from([0.0, 0.2, "rounding"]))
+@settings(max_examples=100)
+def test_labels_that_all_labelings_agree_in_are_decided(bags, epsilon):
+    rows, counts = every_labeling(bags)
+    try:
+        lower, upper = bags.count_range(epsilon)
+    except InfeasibleLabelingError:
+        assume(False)
+    left = rows[((counts >= lower) & (counts <= upper)).all(axis=1)]
+    agreed = np.where((left == left[0]).all(axis=0), left[0], 0.0)
+    assert np.array_equal(joint_counts.decided_labels(bags, lower, upper), agreed)
 
 
 @given(crossing_bags())

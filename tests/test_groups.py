@@ -2,11 +2,12 @@
 
 from unittest.mock import patch
 
+import cvxpy as cp
 import numpy as np
 import pandas as pd
 import pytest
 from joblib import parallel_config
-from scipy.special import logit
+from scipy.special import logit, rel_entr
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MinMaxScaler
 from small_problems import all_labelings, small_problem, svm_values
@@ -14,7 +15,12 @@ from small_problems import all_labelings, small_problem, svm_values
 from propcvx import Bags, InvCal, MeanMap, bag_target, certify, group_shares, proportions_of
 from propcvx.bounds import Bound, branch_and_bound
 from propcvx.bounds.near_best import NearBest
-from propcvx.errors import FailedBoundWarning, InputError, PropCVXWarning
+from propcvx.errors import (
+    FailedBoundWarning,
+    InaccurateSolutionWarning,
+    InputError,
+    PropCVXWarning,
+)
 from propcvx.groups import estimates
 from propcvx.groups.cells import Cells
 from propcvx.groups.estimates import moved
@@ -70,11 +76,11 @@ def test_bounds_are_those_that_seine_documents_for_ei_bounds():
         np.testing.assert_allclose(cells.most, np.minimum(1.0, p / x), atol=1e-9)
 
 
-def crossing(seed, n_groupings, n=8):
-    """Labels of n instances in two bags of each of some groupings."""
+def crossing(seed, n_groupings, n=8, size=None):
+    """Labels of n instances in some groupings, each of two bags, or of bags of a size."""
     random = np.random.RandomState(seed)
     labels = random.choice((-1, 1), size=n)
-    each = [random.permutation(n) % 2 for _ in range(n_groupings)]
+    each = [random.permutation(n) // (size or -(-n // 2)) for _ in range(n_groupings)]
     return labels, bag_target(each, [proportions_of(labels, own) for own in each])
 
 
@@ -109,6 +115,100 @@ def test_bounds_of_a_linear_program_hold_at_any_accuracy():
     assert (most >= exact[1]).all()
 
 
+# Weights
+
+WEIGHTS = {
+    "equal": lambda random, n: np.full(n, 0.1),
+    "tied": lambda random, n: random.choice([1.0, 2.0, 5.0], n),
+    "unequal": lambda random, n: 10.0 ** random.uniform(-6, 6, n),
+}
+
+
+def table_of(shares):
+    return pd.concat([shares.groups, shares.cells])
+
+
+def weights_in(sets, labelings, weights):
+    """Least and largest share of the weight of each set that is positive, over labelings."""
+    shares = sets @ (weights * (np.asarray(labelings) > 0)).T / (sets @ weights)[:, None]
+    return shares.min(axis=1), shares.max(axis=1)
+
+
+@pytest.mark.parametrize("weights", WEIGHTS.values(), ids=WEIGHTS)
+@pytest.mark.parametrize("seed", range(6))
+def test_weighted_bounds_are_those_of_a_list_and_of_the_linear_program(weights, seed):
+    problem = small_problem(seed, SIZES[seed % 4], known=0.2 * (seed % 3))
+    n, random, epsilon = len(problem.y), np.random.RandomState(seed), 0.3 * (seed % 2)
+    given, code = weights(random, n), in_groups(seed, n)
+    table = table_of(group_shares(problem.y, code, sample_weight=given, epsilon=epsilon))
+    cells = Cells.of(code, None, problem.bags, given)
+    feasible = FeasibleLabelings.of(problem.bags, epsilon)
+    least, most = weights_in(cells.sets, all_labelings(feasible), given)
+    np.testing.assert_allclose(table.least, least, rtol=1e-9)
+    np.testing.assert_allclose(table.most, most, rtol=1e-9)
+    np.testing.assert_array_equal(table.n, cells.sets.sum(axis=1))
+    proved = np.array(cells.proved(feasible.lower, feasible.upper)) / (cells.sets @ given)
+    np.testing.assert_allclose(proved, [least, most], atol=1e-5)
+    assert (proved[0] <= least + 1e-9).all()
+    assert (proved[1] >= most - 1e-9).all()
+
+
+@pytest.mark.parametrize("weights", WEIGHTS.values(), ids=WEIGHTS)
+@pytest.mark.parametrize("n_groupings", [2, 3])
+def test_weighted_bounds_of_crossing_bags(weights, n_groupings):
+    for seed in range(3):
+        labels, y = crossing(seed, n_groupings)
+        bags, code = Bags.from_target(y), in_groups(seed, 8, 2)
+        given = weights(np.random.RandomState(seed), 8)
+        every = 1 - 2 * ((np.arange(256)[:, None] >> np.arange(8)) & 1)
+        counts = bags.count_range()[0]
+        feasible = [one for one in every if (bags.positives_of(one) == counts).all()]
+        table = table_of(group_shares(y, code, truth=labels, sample_weight=given))
+        least, most = weights_in(Cells.of(code, None, bags).sets, feasible, given)
+        assert (table.least <= least + 1e-9).all()
+        assert (table.most >= most - 1e-9).all()
+        assert ((table.least <= table.truth + 1e-9) & (table.truth <= table.most + 1e-9)).all()
+        if n_groupings == 2:
+            np.testing.assert_allclose(table[["least", "most"]].T, [least, most], atol=1e-5)
+
+
+@pytest.mark.parametrize("weights", WEIGHTS.values(), ids=WEIGHTS)
+def test_all_columns_are_of_weights(weights):
+    problem, _ = sample(sizes=(8, 8, 6))
+    n, rounded = len(problem.y), np.sign(problem.X)  # so that some are equal
+    model = MeanMap().fit(rounded, problem.y)
+    given, code = weights(np.random.RandomState(0), n), in_groups(0, n)
+    how = {"truth": problem.labels, "n_resamples": 20, "sample_weight": given}
+    table = table_of(group_shares(problem.y, code, model, rounded, **how))
+    cells = Cells.of(code, None, problem.bags)
+    feasible = FeasibleLabelings.nearest(cells.bags)
+    q = moved(model.predict_proba(rounded)[:, 1], problem.y, feasible)
+    for column, part in (("estimate", q), ("truth", problem.labels > 0)):
+        expected = cells.sets @ (given * part) / (cells.sets @ given)
+        np.testing.assert_allclose(table[column], expected, atol=1e-9)
+    assert ((table.least <= table.low) & (table.high <= table.most)).all()
+    order = np.random.RandomState(1).permutation(n)
+    y, X = problem.y[order], rounded[order]
+    how = {"n_resamples": 20, "sample_weight": given[order]}
+    other = group_shares(y, code[order], MeanMap().fit(X, y), X, **how)
+    np.testing.assert_allclose(table_of(other)[["low", "high"]], table[["low", "high"]], atol=1e-6)
+
+
+@pytest.mark.parametrize("weights", WEIGHTS.values(), ids=WEIGHTS)
+def test_certified_ranges_of_weights_have_all_near_labelings(weights):
+    problem = small_problem(4, (3, 4, 2))
+    given, code = weights(np.random.RandomState(0), 9), in_groups(3, 9, 2)
+    how = {"delta": 0.02, "certify_options": {"C": 10.0}, "X": problem.X, "sample_weight": given}
+    table = table_of(group_shares(problem.y, code, **how))
+    labelings, values = listed_values(problem, 10.0, 0.0)
+    near = labelings[values <= values.min() * 1.02]
+    least, most = weights_in(Cells.of(code, None, problem.bags).sets, near, given)
+    assert (table.certified_least <= least + 1e-9).all()
+    assert (table.certified_most >= most - 1e-9).all()
+    assert (table.certified_least >= table.least).all()
+    assert ((table.certified_most - table.certified_least) < (table.most - table.least)).any()
+
+
 # Estimates
 
 
@@ -138,6 +238,38 @@ def test_moved_probabilities_meet_the_shares_of_crossing_bags():
     design = np.column_stack([bags.membership.toarray().T])
     shift = logit(q) - logit(p)
     assert np.linalg.norm(design @ np.linalg.lstsq(design, shift)[0] - shift) < 1e-6
+
+
+def divergence(q, p):
+    return np.sum(rel_entr(q, p) + rel_entr(1.0 - q, 1.0 - p))
+
+
+@pytest.mark.parametrize("seed", range(16))
+def test_they_are_the_nearest_also_where_the_counts_decide_labels(seed):
+    _, y = crossing(seed, 2 + seed % 3, n=8 + seed, size=2 + seed % 3)
+    feasible = FeasibleLabelings.of(Bags.from_target(y), 0.1 * (seed % 4 == 0))
+    p = np.random.RandomState(seed).uniform(0.02, 0.98, size=len(y))
+    q = moved(p, y, feasible)
+    sums = feasible.bags.membership @ q
+    np.testing.assert_allclose(sums, np.clip(sums, feasible.lower, feasible.upper), atol=1e-6)
+    z = cp.Variable(len(y))
+    nearest = cp.Minimize(cp.sum(cp.rel_entr(z, p) + cp.rel_entr(1.0 - z, 1.0 - p)))
+    rows = feasible.bags.membership @ z
+    cp.Problem(nearest, [rows >= feasible.lower, rows <= feasible.upper]).solve("CLARABEL")
+    assert divergence(q, p) == pytest.approx(divergence(np.clip(z.value, 0, 1), p), abs=1e-5)
+
+
+def test_what_is_missed_after_all_turns_is_warned_of():
+    _, y = crossing(1, 3, n=30, size=5)
+    feasible = FeasibleLabelings.of(Bags.from_target(y), 0.0)
+    p = np.random.RandomState(0).uniform(size=30)
+    with (
+        patch.object(estimates, "MOST_SWEEPS", 2),
+        pytest.warns(InaccurateSolutionWarning) as caught,
+    ):
+        q = moved(p, y, feasible)
+    missed = np.abs(feasible.bags.membership @ q - feasible.lower).max()
+    assert f"by {missed:.2g} instances after 2 turns" in str(caught[0].message)
 
 
 def test_probabilities_in_the_tolerance_are_not_moved():
@@ -412,7 +544,6 @@ UNUSED = pd.Categorical(CODE, categories=[0, 1, 2])
         ({"labels": MinMaxScaler()}, "labels must be a labeling, or a classifier"),
         ({"labels": MODEL}, "X must have the 8 instances of y, for labels, got None"),
         ({"labels": MODEL, "X": PROBLEM.X[:3]}, "X must have the 8 instances of y"),
-        ({"labels": MODEL, "X": PROBLEM.X[:, :2]}, "has 2 features; it was fitted to 3"),
         ({"labels": PROBLEM.labels, "n_resamples": 20}, "n_resamples needs a classifier"),
         ({"n_resamples": 20}, "n_resamples needs a classifier"),
         ({"labels": MODEL, "X": PROBLEM.X, "n_resamples": 3}, "n_resamples must be .* at least 20"),
@@ -420,6 +551,8 @@ UNUSED = pd.Categorical(CODE, categories=[0, 1, 2])
         ({"delta": -1.0, "X": PROBLEM.X}, "delta must be"),
         ({"delta": 0.1}, "X must be given for delta, got None"),
         ({"truth": np.zeros(8)}, "truth must be -1 or .1 everywhere, got 8 zeros"),
+        ({"sample_weight": np.arange(8)}, "sample_weight must be one number above 0 .* 8"),
+        ({"sample_weight": np.ones(3)}, "sample_weight must be"),
         ({"truth": [1, -1]}, "truth: labels must have one entry per instance"),
         ({"y": PROBLEM.labels}, "y must be a bag target, got ndarray"),
     ],

@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.compose import make_column_transformer
-from sklearn.model_selection import GridSearchCV, cross_val_score
+from sklearn.model_selection import GridSearchCV, cross_val_score, cross_validate
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import OneHotEncoder
+from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
 from propcvx import BagKFold, Bags, InvCal, bag_error, bag_target, proportions_of
 from propcvx.errors import CutBagWarning, FewBagsWarning, InputError
@@ -154,6 +154,31 @@ def test_scikit_learn_takes_the_splitter():
     assert splitter.get_n_splits(X, y) == 4 == len(cross_val_score(InvCal(), X, y, cv=splitter))
     with pytest.raises(CutBagWarning, match=r"propcvx\.model_selection\.BagKFold"):
         cross_val_score(InvCal(), X, y, cv=4, error_score="raise")
+
+
+@pytest.mark.parametrize("scoring", ["accuracy", "roc_auc", {"right": "accuracy"}])
+def test_scores_of_labels_are_one_error_that_names_what_would_do(scoring):
+    y = target([5] * 8)
+    X = np.random.RandomState(0).randn(len(y), 2)
+    model, how = make_pipeline(StandardScaler(), InvCal()), {"cv": BagKFold(2), "scoring": scoring}
+    says = r"(?s)_score compares labels.*scoring=None.*propcvx\.metrics.*propcvx\.BagKFold"
+    search = GridSearchCV(model, {"invcal__C_p": [1.0, 2.0]}, refit=False, **how)
+    for ask in (lambda: cross_validate(model, X, y, **how), lambda: search.fit(X, y)):
+        with pytest.raises(ValueError, match=says):
+            ask()
+    labels = np.where(X[:, 0] > 0, 1, -1)
+    assert len(cross_validate(model, X, labels, cv=2, scoring=scoring)) == 3
+
+
+def test_folds_that_cut_bags_are_one_warning_for_each_target():
+    X = np.random.RandomState(0).randn(40, 2)
+    for y in (target([5] * 8), target([4] * 10)):
+        with pytest.warns(CutBagWarning, match=r"8 of 8|10 of 10") as caught:
+            cross_val_score(make_pipeline(StandardScaler(), InvCal()), X, y, cv=4)
+        assert [one.category for one in caught].count(CutBagWarning) == 1
+    for _ in range(2):
+        with pytest.warns(CutBagWarning):
+            InvCal().fit(X[1:], y[1:])
 
 
 # The error on bags

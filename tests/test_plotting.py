@@ -12,6 +12,7 @@ from xml.etree import ElementTree
 
 import matplotlib as mpl
 import numpy as np
+import pandas as pd
 import pytest
 from matplotlib.axes import Axes
 from matplotlib.colors import same_color
@@ -20,7 +21,7 @@ from matplotlib.testing.compare import compare_images
 from PIL import Image
 from sklearn.svm import SVC
 
-from propcvx import Bags, MeanMap, bag_target, group_shares, plotting
+from propcvx import Bags, MeanMap, bag_target, fit_grid, group_shares, plotting
 from propcvx.alternating.algorithm import Iterate
 from propcvx.alternating.problem import Separator
 from propcvx.bounds.interval import NodeRecord
@@ -117,6 +118,15 @@ def test_picture_is_as_it_was(name, tmp_path):
     for path in (kept, drawn) if os.environ.get("PROPCVX_DRAW") else (drawn,):
         figure.savefig(path, dpi=60)
     assert compare_images(str(kept), str(drawn), TOLERANCE) is None
+
+
+def test_the_columns_of_a_frame_name_axes_and_weights():
+    frame = pd.DataFrame(X, columns=["age", "income"])
+    models = list(fit_grid(MeanMap(), frame, Y, {"lam": [0.1, 1.0]}))
+    lines = plotting.coefficients(models, "lam").get_legend().texts
+    assert words(lines) == ["age", "income"]
+    ax = plotting.boundary(models[0], frame)
+    assert (ax.get_xlabel(), ax.get_ylabel()) == ("age", "income")
 
 
 def test_annealing_has_a_frame_for_each_round():

@@ -18,7 +18,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from propcvx.arrays import Array
 from propcvx.bags import Bags
-from propcvx.checks import check_number
+from propcvx.checks import check_number, check_same_order
 from propcvx.class_bags import ClassBags
 from propcvx.class_targets import is_class_target
 from propcvx.errors import (
@@ -310,6 +310,7 @@ class BagClassifier(ClassifierMixin, BaseEstimator):
         -------
         dict
         """
+        check_same_order({"X": X, "bags": bags})
         scores = self.decision_function(X)
         if scores.ndim == 1:
             return proportions_of(scores, bags)

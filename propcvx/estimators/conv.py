@@ -151,7 +151,8 @@ class ConvPropSVM(BagClassifier):
     def _run(self, feature_map: FeatureMap, bags: Bags) -> Fitted:
         check_number("C", self.C, above=0.0)
         check_choice("bias", self.bias, ("bags", "none"))
-        rounding = named("rounding", self.rounding, ROUNDINGS, "__call__")
+        taken = ("result", "features", "feasible", "C")
+        rounding = named("rounding", self.rounding, ROUNDINGS, "__call__", taken)
         features, mean = self._lift(feature_map.features, bags.weights)
         feasible = FeasibleLabelings.of(bags, self.epsilon)
         weights = 1.0 if bags.weights is None else bags.weights

@@ -18,7 +18,7 @@ from propcvx.bags import Bags
 from propcvx.checks import as_vector, check_choice, check_number, named, number_or_scale
 from propcvx.class_bags import ClassBags
 from propcvx.class_targets import BAG_DTYPE, classes_of, is_class_target, two_classes
-from propcvx.errors import InputError
+from propcvx.errors import InputError, fold_of_scikit_learn
 from propcvx.kernels import FeatureMap, Kernel
 from propcvx.losses import PROPORTION_LOSSES, ProportionLoss
 from propcvx.ordering import in_canonical_order
@@ -110,10 +110,23 @@ def _bag_target_of(y: Any) -> tuple[NDArray[np.void], NDArray[Any]]:
     """The target, of two classes wherever it has two, and the names of the classes."""
     if not is_bag_target(y):
         return bags_of_one(y)
+    _refuse_scores_of_labels(fold_of_scikit_learn().get("scorer"))
     if not is_class_target(y):
         return y, np.array([-1, 1])
     classes = classes_of(y)
     return two_classes(y) if len(classes) == 2 else y, classes
+
+
+def _refuse_scores_of_labels(scorer: Any) -> None:
+    """Raise where a search would compare predictions with a bag target as if it were labels."""
+    for one in getattr(scorer, "_scorers", {"": scorer}).values():
+        score: Any = getattr(one, "_score_func", None)
+        if getattr(score, "__module__", "").startswith("sklearn."):
+            raise InputError(
+                f"scoring by {score.__name__} compares labels, and y has the shares of bags: leave "
+                "scoring=None, which is minus the bag error, or pass a scorer of propcvx.metrics; "
+                "and cv=propcvx.BagKFold(5), as cv=5 cuts bags."
+            )
 
 
 def bags_of_one(labels: Any) -> tuple[NDArray[np.void], NDArray[Any]]:

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from propcvx.arrays import Array, Indices
 from propcvx.bags import Bags
+from propcvx.checks import as_vector
 from propcvx.errors import InputError
 from propcvx.programs import Program, group_count
 from propcvx.solvers import solve
@@ -39,6 +40,8 @@ class Cells:
         The group and the bag of each cell.
     of_cells : sparse array of shape (n_cells, n_instances)
         1 for the instances of a cell.
+    weights : array of shape (n_instances,)
+        What each instance counts in a group.
     """
 
     names: Any
@@ -47,15 +50,23 @@ class Cells:
     group: Indices
     bag: Indices
     of_cells: sp.csr_array
+    weights: Array
 
     @classmethod
-    def of(cls, groups: Any, X: Any, bags: Bags) -> Cells:
-        """Read groups: a column, several columns, or a function of X."""
-        names, code = read_groups(groups, X, bags.n_instances)
+    def of(cls, groups: Any, X: Any, bags: Bags, sample_weight: Any = None) -> Cells:
+        """Read groups: a column, several columns, or a function of X; and weights, if any."""
+        n = bags.n_instances
+        weights = np.ones(n) if sample_weight is None else as_vector(sample_weight, n)
+        if weights is None or weights.min() <= 0.0:
+            raise InputError(
+                f"sample_weight must be one number above 0 for each of the {n} instances, got "
+                f"{sample_weight!r}."
+            )
+        names, code = read_groups(groups, X, n)
         instance, bag = bags.pairs
         cells, place = np.unique(code[instance] * bags.n_bags + bag, return_inverse=True)
         of_cells = sp.csr_array((np.ones(len(place)), (place, instance)))
-        return cls(names, code, bags, *np.divmod(cells, bags.n_bags), of_cells)
+        return cls(names, code, bags, *np.divmod(cells, bags.n_bags), of_cells, weights)
 
     @property
     def sets(self) -> sp.csr_array:
@@ -66,12 +77,12 @@ class Cells:
         )
 
     def with_groups(self, counts: NDArray[Any]) -> Array:
-        """Counts of cells (last axis) after their sums in the groups, where bags do not cross."""
+        """Weights of cells (last axis) after their sums in the groups, where bags do not cross."""
         whole = np.eye(len(self.names))[self.group]
         return np.concatenate([counts @ whole, counts], axis=-1)
 
     def sharp(self, lower: Indices, upper: Indices) -> tuple[Array, Array]:
-        """Least and largest count of positives of each group, then of each cell.
+        """Least and largest weight of the positives of each group, then of each cell.
 
         Parameters
         ----------
@@ -84,17 +95,29 @@ class Cells:
         known, left = (self.bags.membership @ some for some in self._known)
         least = positive + np.maximum(0.0, (lower - known - left)[self.bag] + free)
         most = positive + np.minimum(free, (upper - known)[self.bag])
-        return self.with_groups(least), self.with_groups(most)
+        ends = self.weighed(self.of_cells, least, 1), self.weighed(self.of_cells, most, -1)
+        return self.with_groups(ends[0]), self.with_groups(ends[1])
+
+    def weighed(self, sets: sp.csr_array, counts: NDArray[Any], sign: int) -> Array:
+        """The weight of so many positives in each set: the lightest, or with sign -1 the heaviest.
+
+        Instances known to be positive are among them.
+        """
+        of_set = np.repeat(np.arange(len(counts)), np.diff(sets.indptr))
+        weights, labels = self.weights[sets.indices], self.bags.labels[sets.indices]
+        order = np.lexsort((sign * weights, -labels, of_set))
+        first = np.arange(len(order)) - sets.indptr[of_set] < counts[of_set]
+        return np.asarray(np.bincount(of_set, weights[order] * first, len(counts)), dtype=float)
 
     def proved(self, lower: Indices, upper: Indices) -> tuple[Array, Array]:
         """The same by :func:`propcvx.programs.group_count`, also where bags cross."""
         of_instance = self.bags.pairs[1].reshape(self.bags.n_instances, -1)
-        alike = np.column_stack([self.code, of_instance, self.bags.labels])
+        alike = np.column_stack([self.code, of_instance, self.bags.labels, self.weights])
         _, first, n = np.unique(alike, axis=0, return_index=True, return_counts=True)
         positive, free = (n * some[first] for some in self._known)
         ranges = positive, positive + free, lower, upper
         program = group_count(self.bags.membership[:, first], *ranges)
-        inside = self.sets[:, first].toarray()
+        inside = self.sets[:, first].toarray() * self.weights[first]
         least, most = ([_least(program, sign * row) for row in inside] for sign in (1, -1))
         return np.array(least), -np.array(most)
 
@@ -114,18 +137,21 @@ class Cells:
 
 
 def _least(program: Program, inside: Array) -> float:
-    r"""The least count, from the duals: any prices of the bags bound it, however inaccurate.
+    r"""The least weight, from the duals: any prices of the bags bound it, however inaccurate.
 
     With prices u and :math:`r = c - B^\top u` it is :math:`u^\top B t + r^\top t`, and both terms
-    are at least what the ranges of :math:`B t` and t allow.
+    are at least what the ranges of :math:`B t` and t allow.  Of equal weights it is a whole number.
     """
-    duals = solve(program.set(inside=inside), residuals=False, quiet=True).duals
+    unit = np.abs(inside).max()
+    goal = inside / unit
+    duals = solve(program.set(inside=goal), residuals=False, quiet=True).duals
     named = {constant.name(): constant.value for constant in program.problem.constants()}
     prices = np.round(duals["lower"] - duals["upper"], DIGITS)
-    reduced = inside - named["B"].T @ prices
+    reduced = goal - named["B"].T @ prices
     ranges = ((prices, "l", "u"), (reduced, "f", "n"))
     bound = sum(np.minimum(each * named[a], each * named[b]).sum() for each, a, b in ranges)
-    return float(np.ceil(bound - WHOLE))
+    whole = np.isin(goal, (-1.0, 0.0, 1.0)).all()
+    return float(unit * (np.ceil(bound - WHOLE) if whole else bound))
 
 
 def read_groups(groups: Any, X: Any, n_instances: int) -> tuple[Any, Indices]:
@@ -164,6 +190,16 @@ def read_groups(groups: Any, X: Any, n_instances: int) -> tuple[Any, Indices]:
         raise InputError(f"groups must have an instance each, got none of {empty}.")
     by = frame.groupby(list(frame), observed=True)
     return by.size().index, by.ngroup().to_numpy()
+
+
+def ranks(X: Any) -> Indices:
+    """Rank of each row among the distinct ones, column by column, of values of any types."""
+    from pandas import DataFrame
+
+    frame = DataFrame(X.toarray() if sp.issparse(X) else X)
+    columns = frame.set_axis(range(frame.shape[1]), axis=1)  # their names may be repeated
+    by = columns.groupby(list(columns), observed=True, dropna=False)
+    return by.ngroup().to_numpy()
 
 
 def _announced(column: Any) -> list[Any]:

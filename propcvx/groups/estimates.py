@@ -11,13 +11,14 @@ from numpy.random import RandomState
 from numpy.typing import NDArray
 from scipy.special import expit, logit
 from sklearn.base import clone
-from sklearn.utils import check_random_state
+from sklearn.utils import _safe_indexing, check_random_state
 from tqdm import tqdm
 
 from propcvx.arrays import Array, Indices
 from propcvx.bags import Bags
-from propcvx.errors import InputError, PropCVXWarning, warn
-from propcvx.groups.cells import Cells
+from propcvx.errors import InaccurateSolutionWarning, InputError, PropCVXWarning, warn
+from propcvx.groups.cells import Cells, ranks
+from propcvx.joint_counts import decided_labels
 from propcvx.labelings import FeasibleLabelings
 from propcvx.ordering import in_canonical_order
 from propcvx.targets import bag_target, groupings_of, known_labels
@@ -31,7 +32,7 @@ WIDE = 100.0
 HALVINGS = 60
 """Of the interval of a shift, until nothing is left of it."""
 
-MOST_SWEEPS = 200
+MOST_SWEEPS = 2000
 """Over the groupings, where bags cross."""
 
 MET = 1e-6
@@ -47,12 +48,12 @@ def expected(labels: Any, X: Any, y: NDArray[np.void], feasible: FeasibleLabelin
     Parameters
     ----------
     labels : labeling of shape (n_instances,), or fitted classifier
-    X : array of shape (n_instances, n_features), or None
+    X : array, sparse matrix, DataFrame or list of length n_instances, or None
     y : bag target of shape (n_instances,)
     feasible : FeasibleLabelings
         Of its bags, in the order of the rows.
     """
-    if not hasattr(labels, "predict_proba"):
+    if isinstance(labels, type) or not hasattr(labels, "predict_proba"):
         if hasattr(labels, "fit"):
             raise InputError(
                 f"labels must be a labeling, or a classifier fitted to bags with predict_proba, "
@@ -68,12 +69,6 @@ def expected(labels: Any, X: Any, y: NDArray[np.void], feasible: FeasibleLabelin
     if X is None or np.shape(X)[0] != len(y):
         given = "None" if X is None else f"{np.shape(X)[0]}"
         raise InputError(f"X must have the {len(y)} instances of y, for labels, got {given}.")
-    wanted = getattr(labels, "n_features_in_", np.shape(X)[1])
-    if wanted != np.shape(X)[1]:
-        raise InputError(
-            f"labels must be fitted to data like X, which has {np.shape(X)[1]} features; it was "
-            f"fitted to {wanted}."
-        )
     return moved(labels.predict_proba(X)[:, 1], y, feasible)
 
 
@@ -84,7 +79,8 @@ def moved(probabilities: Array, y: NDArray[np.void], feasible: FeasibleLabelings
     sum to a count in its range; where bags cross, by the sum of the numbers of an instance's bags.
     The shifts are the multipliers of the counts in
     :math:`\min_q \sum_i \mathrm{KL}(q_i \,\|\, p_i)`, which are found by turns, one grouping at a
-    time.  Labels that are known have probability 0 or 1.
+    time.  Labels that are known have probability 0 or 1, and so have those that the counts of
+    crossing bags decide, for which no shift would be large enough.
 
     Parameters
     ----------
@@ -92,8 +88,14 @@ def moved(probabilities: Array, y: NDArray[np.void], feasible: FeasibleLabelings
     y : bag target of shape (n_instances,)
     feasible : FeasibleLabelings
         Of its bags, in the order of the rows.
+
+    Warns
+    -----
+    InaccurateSolutionWarning
+        If crossing bags are not met after all turns, with the number of instances.
     """
-    labels = feasible.bags.labels
+    bags, lower, upper = feasible.bags, feasible.lower, feasible.upper
+    labels = decided_labels(bags, lower, upper) if bags.crossing else bags.labels
     odds = logit(np.clip(probabilities, NEAR_ONE, 1.0 - NEAR_ONE))
     odds = np.where(labels == 0, odds, np.where(labels > 0, np.inf, -np.inf))
     blocks = _blocks(y, feasible)
@@ -103,9 +105,16 @@ def moved(probabilities: Array, y: NDArray[np.void], feasible: FeasibleLabelings
             shifts[place] = 0.0
             shifts[place] = _shift(odds + shifts.sum(axis=0), *block)
         met = expit(odds + shifts.sum(axis=0))
-        sums = feasible.bags.membership @ met
-        if np.abs(sums - np.clip(sums, feasible.lower, feasible.upper)).max() <= MET:
+        sums = bags.membership @ met
+        missed = np.abs(sums - np.clip(sums, lower, upper)).max()
+        if missed <= MET:
             break
+    else:
+        warn(
+            f"probabilities miss the count of a crossing bag by {missed:.2g} instances after "
+            f"{MOST_SWEEPS} turns, and estimates may miss the shares of groups by about as much.",
+            InaccurateSolutionWarning,
+        )
     return met
 
 
@@ -142,7 +151,7 @@ def resampled(
     n_jobs: int | None,
     verbose: bool,
 ) -> Array:
-    """Counts of positives with bags drawn with replacement, and labels drawn.
+    """Weights of positives with bags drawn with replacement, and labels drawn.
 
     Each time the classifier is fitted to as many bags as there are, drawn with replacement, its
     probabilities for all instances are moved to the shares, and a label is drawn for each.
@@ -159,7 +168,8 @@ def resampled(
             "n_resamples needs a classifier as labels, which is fitted again to bags drawn with "
             "replacement, got a labeling."
         )
-    bags = in_canonical_order(cells.bags, X)
+    rows = np.column_stack([ranks(X), cells.code, cells.weights])
+    bags = in_canonical_order(cells.bags, rows)
     seeds = check_random_state(random_state).randint(2**31, size=n_resamples)
     found = [np.empty((0, len(cells.bag)))]
     each = Parallel(n_jobs, return_as="generator")(
@@ -184,15 +194,17 @@ def _resample(
     cells: Cells,
     feasible: FeasibleLabelings,
 ) -> Array:
-    """Counts in the cells from one draw; ``bags`` are in an order that the data determine."""
+    """Weights in the cells from one draw; ``bags`` are in an order that the data determine."""
     drawn = [bags.rows[bags.members[bag]] for bag in random.randint(bags.n_bags, size=bags.n_bags)]
     rows, ids = np.concatenate(drawn), np.repeat(np.arange(len(drawn)), list(map(len, drawn)))
     shares = [y["proportion"][inside[0]] for inside in drawn]
     known = [None if np.isnan(share) else float(share) for share in shares]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", PropCVXWarning)
-        fitted = clone(classifier).fit(X[rows], bag_target(ids, known, y["label"][rows]))
+        fitted = clone(classifier).fit(
+            _safe_indexing(X, rows), bag_target(ids, known, y["label"][rows])
+        )
         positive = moved(fitted.predict_proba(X)[:, 1], y, feasible)
     chance = random.uniform(size=bags.n_instances)[bags.places]
     label = chance < positive if bags.sign > 0 else chance >= 1.0 - positive
-    return np.asarray(cells.of_cells @ label)[None]
+    return np.asarray(cells.of_cells @ (cells.weights * label))[None]

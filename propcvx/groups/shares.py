@@ -14,7 +14,7 @@ from propcvx.arrays import Array, Signs
 from propcvx.bags import Bags
 from propcvx.bounds import Bound
 from propcvx.bounds.near_best import NearBest
-from propcvx.checks import check_count, check_number
+from propcvx.checks import check_count, check_number, check_same_order
 from propcvx.errors import FailedBoundWarning, InputError, needing, warn
 from propcvx.estimators import certify
 from propcvx.groups.cells import Cells
@@ -66,6 +66,7 @@ def group_shares(
     X: Any = None,
     *,
     truth: Any = None,
+    sample_weight: Any = None,
     epsilon: Any = 0.0,
     n_resamples: int = 0,
     level: float = 0.9,
@@ -94,10 +95,16 @@ def group_shares(
         What estimates are of.  A labeling, of -1 and +1, must have the shares of the bags.  The
         probabilities of a classifier are shifted in each bag so that they meet its share, and
         averaged.
-    X : array of shape (n_instances, n_features), optional
-        For a classifier, for groups that are a function, and for ``delta``.
+    X : array, sparse matrix or DataFrame of shape (n_instances, n_features), optional
+        For a classifier, for groups that are a function, and for ``delta``.  What a pipeline takes
+        may have columns of any types; ``delta`` needs numbers: ``pipeline[:-1].transform(X)``, with
+        ``pipeline[-1]`` as labels.
     truth : labeling of shape (n_instances,), optional
         The true labels, to compare with.
+    sample_weight : array of shape (n_instances,), optional
+        Weights above 0, as of a survey: the share of a group is the weight of its positives in the
+        weight of all, and so are bounds and estimates.  The shares of bags count instances, and
+        classifiers are fitted without weights.
     epsilon : float, "rounding", "sampling", array of shape (n_bags,), dict or pandas Series
         Tolerance of the proportions, as in :class:`propcvx.ConvPropSVM`.
     n_resamples : int
@@ -128,8 +135,8 @@ def group_shares(
     Raises
     ------
     InputError
-        If an argument cannot be used: a group without instances, groups of another length, a model
-        of other data; or if pandas is not installed.
+        If an argument cannot be used: a group without instances, groups of another length; or if
+        pandas is not installed.
 
     Warns
     -----
@@ -150,12 +157,16 @@ def group_shares(
     """
     if not is_bag_target(y):
         raise InputError(f"y must be a bag target, got {type(y).__name__}; see propcvx.bag_target.")
-    cells = Cells.of(groups, X, Bags.from_target(y))
-    feasible, sets = FeasibleLabelings.of(cells.bags, epsilon), cells.sets
+    several = groups if isinstance(groups, Mapping) else {"groups": groups}
+    others = {"labels": labels, "truth": truth, "sample_weight": sample_weight}
+    check_same_order({"X": X, **several, **others})
+    cells = Cells.of(groups, X, Bags.from_target(y), sample_weight)
+    feasible = FeasibleLabelings.of(cells.bags, epsilon)
+    weighted = cells.sets @ sp.diags_array(cells.weights)
     bounds = cells.sharp(feasible.lower, feasible.upper)
     columns: dict[str, Any] = dict(zip(("least", "most"), bounds, strict=True))
     if labels is not None:
-        columns["estimate"] = sets @ expected(labels, X, y, feasible)
+        columns["estimate"] = weighted @ expected(labels, X, y, feasible)
     if n_resamples:
         check_count("n_resamples", n_resamples, least=FEW)
         check_number("level", level, above=0.0, most=np.nextafter(1.0, 0.0))
@@ -167,14 +178,14 @@ def group_shares(
         )
     if delta is not None:
         options = {"epsilon": epsilon, "verbose": verbose, **(certify_options or {})}
-        columns |= _near(sets, X, y, bounds, check_number("delta", delta, least=0.0), options)
+        columns |= _near(cells, X, y, bounds, check_number("delta", delta, least=0.0), options)
     if truth is not None:
-        columns["truth"] = sets @ (_complete(truth, len(y)) > 0)
-    return GroupShares(*_tables(cells, columns))
+        columns["truth"] = weighted @ (_complete(truth, len(y)) > 0)
+    return GroupShares(*_tables(cells, weighted.sum(axis=1), columns))
 
 
 def _near(
-    sets: sp.csr_array,
+    cells: Cells,
     X: Any,
     y: NDArray[np.void],
     bounds: tuple[Array, Array],
@@ -184,9 +195,10 @@ def _near(
     """Ends of the certified ranges of sets, no wider than the bounds."""
     if X is None:
         raise InputError("X must be given for delta, got None.")
-    near = NearBest(sets, delta)
+    near = NearBest(cells.sets, delta)
     result = certify(X, y, **{**options, "kinds": [Bound(near.run)]})
-    least, most = near.counts()
+    ends = zip(near.counts(), (1, -1), strict=True)
+    least, most = (cells.weighed(cells.sets, counts, sign) for counts, sign in ends)
     least, most = np.maximum(least, bounds[0]), np.minimum(most, bounds[1])
     if np.array_equal([least, most], bounds) and (least < most).any():
         warn(
@@ -209,10 +221,12 @@ def _complete(truth: Any, n_instances: int) -> Signs:
     return labels
 
 
-def _tables(cells: Cells, columns: Mapping[str, Array]) -> tuple[DataFrame, DataFrame]:
-    """Numbers and shares of the groups, and of the cells."""
+def _tables(
+    cells: Cells, weights: Array, columns: Mapping[str, Array]
+) -> tuple[DataFrame, DataFrame]:
+    """Numbers and shares of the groups, and of the cells, of what positives weigh in them."""
     from pandas import DataFrame
 
     n, first = cells.sets.sum(axis=1).astype(int), len(cells.names)
-    table = DataFrame({"n": n, **{name: counts / n for name, counts in columns.items()}})
+    table = DataFrame({"n": n, **{name: part / weights for name, part in columns.items()}})
     return table[:first].set_index(cells.names), table[first:].set_index(cells.index())

@@ -51,7 +51,7 @@ def history(fitted: Any, ax: Axes | None = None) -> Axes:
 
 
 def boundary(
-    fitted: Any, X: Array, labels: NDArray[Any] | None = None, ax: Axes | None = None
+    fitted: Any, X: Any, labels: NDArray[Any] | None = None, ax: Axes | None = None
 ) -> Axes:
     """Where a classifier of two features decides, and the instances.
 
@@ -59,7 +59,8 @@ def boundary(
     ----------
     fitted : classifier
         With ``decision_function`` of two features.
-    X : array of shape (n_instances, 2)
+    X : array or DataFrame of shape (n_instances, 2)
+        The columns of a DataFrame name the axes.
     labels : array of shape (n_instances,), optional
         Colours and marks the instances by class.
     ax : Axes, optional
@@ -74,9 +75,9 @@ def boundary(
     InputError
         If X has not two columns.
     """
-    X, ax = check_plane(X), axes_of(ax)
+    plane, ax = check_plane(X), axes_of(ax)
     draw_sides(fitted.decision_function, X, ax)
-    draw_points(ax, X, labels)
+    draw_points(ax, plane, labels)
     if labels is not None:
         ax.legend(frameon=False)
     return ax

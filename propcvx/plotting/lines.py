@@ -143,7 +143,8 @@ def coefficients(models: Sequence[Any], parameter: str = "C", ax: Axes | None = 
     Parameters
     ----------
     models : sequence of fitted estimators
-        With ``coef_``, as of :func:`propcvx.estimators.fit_grid`.
+        With ``coef_``, as of :func:`propcvx.estimators.fit_grid`.  After fits to a DataFrame its
+        columns name the weights.
     parameter : str
         The one in which they differ.
     ax : Axes, optional
@@ -157,8 +158,9 @@ def coefficients(models: Sequence[Any], parameter: str = "C", ax: Axes | None = 
     for model in models:
         if len(model.coef_) > 1:
             raise InputError(f"models must be of two classes, got one of {len(model.coef_)}.")
-        weights = enumerate(model.coef_[0], start=1)
-        by_name = {f"$w_{{{j}}}$": weight for j, weight in weights}
+        numbered = [f"$w_{{{j}}}$" for j in range(1, model.coef_.shape[1] + 1)]
+        names = getattr(model, "feature_names_in_", numbered)
+        by_name = dict(zip(names, model.coef_[0], strict=True))
         rows.append({parameter: model.get_params()[parameter], **by_name})
     ax = regularisation_path(rows, parameter, ax)
     ax.axhline(0.0, color=GREY, linewidth=0.8)

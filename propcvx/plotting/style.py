@@ -19,6 +19,7 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.rcsetup import cycler
 from numpy.typing import NDArray
+from scipy.sparse import issparse
 
 from propcvx.arrays import Array
 from propcvx.errors import InputError
@@ -83,7 +84,7 @@ def svg_text(figure: Figure) -> str:
 
 def check_plane(X: Any) -> Array:
     """X as an array; an error if it has not two columns."""
-    X = np.asarray(X, dtype=float)
+    X = np.asarray(X.toarray() if issparse(X) else X, dtype=float)
     if X.ndim != 2 or X.shape[1] != 2:
         raise InputError(f"X must have two columns to be drawn in the plane, got shape {X.shape}.")
     return X
@@ -109,15 +110,24 @@ def scores_on_grid(scores_of: Callable[[Array], Array], first: Array, second: Ar
     return scores.reshape(grid.shape[:2])
 
 
-def draw_sides(scores_of: Callable[[Array], Array], X: Array, ax: Axes) -> None:
-    """Both sides in the colours of their class, the boundary, and the margin where there is one."""
-    around = 0.05 * np.ptp(X, axis=0)
-    first, second = np.linspace(X.min(axis=0) - around, X.max(axis=0) + around, 200).T
-    scores = scores_on_grid(scores_of, first, second)
+def draw_sides(scores_of: Callable[[Any], Array], X: Any, ax: Axes) -> None:
+    """Both sides in the colours of their class, the boundary, and the margin where there is one.
+
+    The points whose scores are asked for are a DataFrame like X, if that is one.
+    """
+    names, plane = getattr(X, "columns", None), check_plane(X)
+    around = 0.05 * np.ptp(plane, axis=0)
+    first, second = np.linspace(plane.min(axis=0) - around, plane.max(axis=0) + around, 200).T
+
+    def scores_at(points: Array) -> Array:
+        return scores_of(points if names is None else type(X)(points, columns=names))
+
+    scores = scores_on_grid(scores_at, first, second)
     sides: dict[str, Any] = {"levels": (-np.inf, 0.0, np.inf), "colors": (VERMILION, BLUE)}
     ax.contourf(first, second, scores, alpha=0.12, **sides)
     levels = [level for level in (-1.0, 0.0, 1.0) if scores.min() < level < scores.max()]
     dashes = ["-" if level == 0.0 else ":" for level in levels]
     if levels:
         ax.contour(first, second, scores, levels=levels, colors=["black"], linestyles=dashes)
-    ax.set(xlabel="$x_1$", ylabel="$x_2$")
+    xlabel, ylabel = ("$x_1$", "$x_2$") if names is None else names
+    ax.set(xlabel=xlabel, ylabel=ylabel)

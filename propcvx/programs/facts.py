@@ -33,12 +33,22 @@ def check_facts(facts: Facts, feasible: FeasibleLabelings) -> None:
     Raises
     ------
     InputError
-        If one is not linear, or does not hold of one of the labelings.
+        If they are not constraints, or one is not linear, or does not hold of one of the labelings.
     """
     n = feasible.bags.n_instances
     M = cp.Variable((n, n), name="M")
-    stated = list(facts(M))
+    stated = facts(M) if callable(facts) else facts
+    if not callable(facts) or not isinstance(stated, list | tuple):
+        raise InputError(
+            "facts must be a function of M that returns a list of CVXPY constraints, such as "
+            f"lambda M: [M[0, 1] == 1], got {stated!r}."
+        )
     for place, fact in enumerate(stated):
+        if not isinstance(fact, cp.Constraint):
+            raise InputError(
+                f"facts: number {place} is {fact!r}, which is no constraint of CVXPY; "
+                "M[0, 1] == 1 is one."
+            )
         if not isinstance(fact, Equality | Inequality | PSD) or not all(
             side.is_affine() for side in fact.args
         ):

@@ -67,9 +67,10 @@ class CuttingPlanes(Relaxation):
         r"""Algorithm 2 from :math:`\alpha = 1 / N`; the vectors of M are the labelings found."""
         check_count("max_cuts", self.max_cuts)
         tol = check_number("tol", self.tol, least=0.0) * float(np.mean(C))
-        master = named("master", self.master, MASTERS, "__call__")(features, C, **how)
-        oracle = named("oracle", self.oracle, ORACLES, "__call__")(features, feasible)
-        oracle = checked(oracle, features, feasible)
+        taken = ("features", "C"), ("solver", "tol", "options")
+        master = named("master", self.master, MASTERS, "__call__", *taken)(features, C, **how)
+        factory = named("oracle", self.oracle, ORACLES, "__call__", ("features", "feasible"))
+        oracle = checked(factory(features, feasible), features, feasible)
         alpha = np.full(len(features), 1.0 / len(features))
         cut, labelings, history = oracle(alpha), np.empty((0, len(features))), History()
         lower, upper = lower_bound(alpha, cut.bound, C), np.inf

@@ -45,11 +45,6 @@ def register_relaxation(name: str, relaxation: Any) -> None:
 
 def find_relaxation(argument: str, relaxation: Any) -> Any:
     """The relaxation of that name, or the object given, if it has the method ``relax``."""
-    if isinstance(relaxation, type):
-        raise InputError(
-            f"{argument} must be a name or an object, got the class {relaxation.__name__}; "
-            f"{relaxation.__name__}(...) is an object."
-        )
     return named(argument, relaxation, RELAXATIONS, "relax")
 
 

@@ -44,8 +44,11 @@ def highs_options(tol: float) -> dict[str, Any]:
 
 
 def scip_options(tol: float) -> dict[str, Any]:
-    """The relative gap, and SCIP's own range for the violation of constraints."""
-    return {"limits/gap": tol, "numerics/feastol": min(max(tol, 1e-9), 1e-3)}
+    """The relative gap, and SCIP's own range for the violation of constraints.
+
+    Below 1e-7 its solver of linear programs prints that it cannot, and goes on.
+    """
+    return {"limits/gap": tol, "numerics/feastol": min(max(tol, 1e-7), 1e-3)}
 
 
 def moreau_options(tol: float) -> dict[str, Any]:
@@ -281,8 +284,8 @@ def find_solver(solver: str | Solver, program: Program) -> Solver:
     found = named_solver(solver)
     if found is None:
         raise UnsupportedSolverError(
-            f"solver must be 'auto', a Solver, or one of {sorted(SOLVERS)}, got {solver!r}"
-            f"{did_you_mean(str(solver).lower(), SOLVERS)}; "
+            f"solver must be 'auto', a Solver, one of {sorted(SOLVERS)}, or another that CVXPY has "
+            f"installed, got {solver!r}{did_you_mean(str(solver).lower(), SOLVERS)}; "
             f"{solvers_for(program)} can solve {program.name}."
         )
     if not found.can_solve(program):

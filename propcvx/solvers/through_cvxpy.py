@@ -8,6 +8,7 @@ from time import perf_counter
 from typing import Any
 
 import cvxpy as cp
+import numpy as np
 
 from propcvx.errors import LicenceError, SolverError
 from propcvx.programs import Program
@@ -18,6 +19,12 @@ LICENCE = re.compile(r"licen[cs]e|size limits|too many rows and columns", re.IGN
 
 BACKEND = "canon_backend"
 """The option that is CVXPY's and not the solver's: who brings a program into the solver's form."""
+
+NO_BOUND = {"PIQP": 1e30}
+"""From where on solvers take bounds for none; PIQP prints it to the terminal, too."""
+
+NO_BOUND = {"PIQP": 1e30}
+"""From where on a solver takes a bound for none, which it prints to the terminal."""
 
 NEVER_WARM = ("PROXQP",)
 """Solvers whose warm start in CVXPY fails: it calls an update that the solver does not have."""
@@ -35,6 +42,10 @@ def run_cvxpy(program: Program, options: dict[str, Any], warm: Any, *, cvxpy_nam
         data, chain, inverse_data = problem.get_problem_data(
             cvxpy_name, canon_backend=options.get(BACKEND), solver_opts=own
         )
+        if cvxpy_name in NO_BOUND:
+            largest = np.abs(np.append(data["b"], data["G"])).max(initial=0.0)
+            if largest >= NO_BOUND[cvxpy_name]:
+                raise ValueError(f"a bound of {largest:.3g} is none to it; scale the problem")
         built = perf_counter()
         raw = chain.solve_via_data(
             problem,

@@ -61,10 +61,16 @@ def checked(oracle: Oracle, features: Array, feasible: FeasibleLabelings) -> Ora
     Its calls raise :class:`InputError` if the labeling is not feasible, the value is not the
     labeling's, or the bound is below the value.
     """
-    name, norms = type(oracle).__name__, np.linalg.norm(features, axis=1)
+    name = getattr(oracle, "__name__", type(oracle).__name__)
+    norms = np.linalg.norm(features, axis=1)
 
     def ask(alpha: Array) -> Cut:
         cut = oracle(alpha)
+        if not isinstance(cut, Cut):
+            raise InputError(
+                f"{name} returned a {type(cut).__name__}; an oracle has to return a "
+                "propcvx.relaxation.oracles.Cut(labeling, value)."
+            )
         for labeling in (cut.labeling, *cut.others):
             if fault := feasible.fault_of(labeling):
                 raise InputError(f"{name} returned a labeling that is not feasible: {fault}.")

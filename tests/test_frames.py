@@ -1,0 +1,272 @@
+"""Every public function that takes X: with a DataFrame of all types in a pipeline, and sparse."""
+
+import inspect
+import warnings
+from typing import Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+import pytest
+import scipy.sparse as sp
+from sklearn.base import clone
+from sklearn.compose import ColumnTransformer
+from sklearn.feature_extraction.text import CountVectorizer
+from sklearn.impute import SimpleImputer
+from sklearn.model_selection import GridSearchCV
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import OneHotEncoder, StandardScaler
+from sklearn.utils import _safe_indexing
+
+import propcvx
+from propcvx import (
+    AlterPropSVM,
+    BagKFold,
+    BagShuffleSplit,
+    ConvPropSVM,
+    InvCal,
+    LaplacianMeanMap,
+    MeanMap,
+    RepeatedBagKFold,
+    bag_error,
+    bag_target,
+    certify,
+    fit_grid,
+    group_shares,
+    plotting,
+    proportions_of,
+)
+from propcvx.alternating.algorithm import Iterate
+from propcvx.alternating.problem import Separator
+from propcvx.datasets import bags_by_cluster
+from propcvx.experiments.laboratory import compare_relaxations
+from propcvx.history import StopReason
+
+RANDOM = np.random.RandomState(0)
+LABELS = RANDOM.permutation(np.repeat([-1, 1], 12))
+BAGS = np.arange(24) // 4
+Y = bag_target(BAGS, proportions_of(LABELS, BAGS))
+FRAME = pd.DataFrame(
+    {
+        "age": np.where(np.arange(24) % 7 == 0, np.nan, LABELS + RANDOM.normal(size=24)),
+        "income": pd.array([None, *RANDOM.randint(9, size=23)], dtype="Int64"),
+        "city": RANDOM.choice(["Lyon", "Oslo", None], 24),
+        "member": RANDOM.choice([True, False], 24),
+        "level": pd.Categorical(RANDOM.choice(["low", "high"], 24), ["low", "high"]),
+    },
+    index=RANDOM.permutation(24),
+)
+NUMBERS = make_pipeline(SimpleImputer(), StandardScaler())
+TRANSFORMER = ColumnTransformer(
+    [
+        ("numbers", NUMBERS, ["age", "income"]),
+        (
+            "words",
+            OneHotEncoder(sparse_output=False, handle_unknown="ignore"),
+            ["city", "member", "level"],
+        ),
+    ]
+).set_output(transform="pandas")
+TABLE = TRANSFORMER.fit_transform(FRAME)
+DENSE = TABLE.to_numpy()
+GROUPS = RANDOM.choice(["old", "young"], 24)
+
+
+class Given(NamedTuple):
+    """What X is, as numbers too, what makes numbers of it, and the same of two columns."""
+
+    X: Any
+    numbers: Any
+    before: tuple[Any, ...]
+    plane: Any
+
+    def model(self, method):
+        return make_pipeline(*map(clone, self.before), method)
+
+    def fitted(self):
+        return self.model(MeanMap()).fit(self.X, Y)
+
+
+PLANE = FRAME[["income", "member"]][1:]
+TO_PLANE = ColumnTransformer([("scaled", StandardScaler(), ["income"])], remainder="passthrough")
+POINTS = TO_PLANE.fit_transform(PLANE).astype(float)
+PLAIN = Given(DENSE, DENSE, (), POINTS)
+OTHERS = {
+    "mixed": Given(FRAME, TABLE, (TRANSFORMER,), PLANE),
+    "sparse": Given(sp.csr_array(DENSE), sp.csr_array(DENSE), (), sp.csr_array(POINTS)),
+    "coordinates": Given(sp.coo_array(DENSE), sp.coo_array(DENSE), (), sp.coo_array(POINTS)),
+}
+ITERATE = Iterate(
+    *(1, 0.1, LABELS[1:], Separator(np.array([1.0, 0.3]), 0.1, np.zeros(23))),
+    *(1.0, 2, StopReason.MAX_ROUNDS),
+)
+
+
+def shares(given):
+    model, limits = given.fitted(), {"C": 0.01, "time_limit": 5.0}
+    one = group_shares(Y, GROUPS, model, given.X, n_resamples=20)
+    two = group_shares(Y, GROUPS, model[-1], given.numbers, delta=0.1, certify_options=limits)
+    kept = [table.drop(columns=["low", "high"]) for table in (one.groups, one.cells)]
+    return [*kept, two.groups]
+
+
+def table_of(given):
+    (row,) = compare_relaxations(given.numbers, Y, 0.1, kinds=["diffrac"])[1:]
+    return [row["upper"], row["bag_error"]]
+
+
+def boundary(given):
+    before = (clone(TO_PLANE),) if isinstance(given.plane, pd.DataFrame) else ()
+    model = make_pipeline(*before, MeanMap()).fit(given.plane if before else POINTS, Y[1:])
+    ax = plotting.boundary(model, given.plane)
+    line = next(one for one in ax.collections[::-1] if len(one.get_paths()) == 1)
+    assert (ax.get_xlabel() == "income") == bool(before)
+    return line.get_offsets()[:, 1]
+
+
+def splits(splitter):
+    return lambda given: [half for split in splitter.split(given.X, Y) for half in split]
+
+
+CALLS = {
+    "group_shares": shares,
+    "certify": lambda given: certify(given.numbers, Y, 0.01, time_limit=5.0).labeling,
+    "fit_grid": lambda given: [
+        model.coef_ for model in fit_grid(MeanMap(), given.numbers, Y, {"lam": [0.1, 1.0]})
+    ],
+    "compare_relaxations": table_of,
+    "bags_by_cluster": lambda given: bags_by_cluster(given.numbers, 3, 0),
+    "proportions": lambda given: (
+        plotting.proportions(given.fitted(), given.X, Y).collections[0].get_offsets()
+    ),
+    "boundary": boundary,
+    "annealing_frame": lambda given: (
+        plotting.annealing_frame(ITERATE, given.plane).collections[-1].get_offsets()[:, 1]
+    ),
+    "annealing": lambda given: [len(plotting.annealing([ITERATE], given.plane)._repr_html_()) > 99],
+    "BagKFold": splits(BagKFold(2, random_state=0)),
+    "RepeatedBagKFold": splits(RepeatedBagKFold(2, n_repeats=2, random_state=0)),
+    "BagShuffleSplit": splits(BagShuffleSplit(2, random_state=0)),
+}
+
+
+def test_every_public_function_of_X_is_called():
+    modules = [
+        *(propcvx, propcvx.estimators, propcvx.groups, propcvx.model_selection, propcvx.plotting),
+        *(propcvx.datasets, propcvx.experiments.laboratory),
+    ]
+    public = {
+        name: value
+        for module in modules
+        for name, value in vars(module).items()
+        if not name.startswith("_") and name in getattr(module, "__all__", [name])
+        if getattr(value, "__module__", "").startswith("propcvx.")
+    }
+    functions = {name for name in public if inspect.isfunction(public[name])}
+    named = {name for name in functions if "X" in inspect.signature(public[name]).parameters}
+    splitters = {name for name in public if hasattr(public[name], "split")}
+    assert named | splitters == set(CALLS)
+
+
+@pytest.mark.parametrize("given", OTHERS.values(), ids=OTHERS)
+@pytest.mark.parametrize("call", CALLS.values(), ids=CALLS)
+@pytest.mark.filterwarnings("ignore::propcvx.errors.PropCVXWarning")
+def test_it_has_the_answer_of_the_numbers(call, given):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", UserWarning)
+        warnings.simplefilter("ignore", propcvx.errors.PropCVXWarning)
+        found = call(given)
+    for one, other in zip(found, call(PLAIN), strict=True):
+        np.testing.assert_allclose(one, other, atol=1e-6)
+
+
+@pytest.mark.parametrize("given", OTHERS.values(), ids=OTHERS)
+@pytest.mark.parametrize(
+    "method", [MeanMap(), LaplacianMeanMap(), InvCal(), AlterPropSVM(init="inv_cal"), ConvPropSVM()]
+)
+@pytest.mark.filterwarnings("ignore::propcvx.errors.PropCVXWarning")
+def test_every_method_has_the_answers_of_the_numbers(method, given):
+    one, other = given.model(method), PLAIN.model(clone(method))
+    assert one.fit(given.X, Y).score(given.X, Y) == other.fit(DENSE, Y).score(DENSE, Y)
+    for ask in ("decision_function", "predict", "predict_proba"):
+        mine, its = getattr(one, ask)(given.X), getattr(other, ask)(DENSE)
+        np.testing.assert_allclose(mine, its, atol=1e-5)
+    table = given.X if not given.before else one[0].transform(given.X)
+    assert one[-1].predict_proportions(table, BAGS) == other[-1].predict_proportions(DENSE, BAGS)
+
+
+@pytest.mark.filterwarnings("ignore::propcvx.errors.PropCVXWarning")
+@pytest.mark.parametrize(
+    ("X", "model"),
+    [
+        (FRAME, OTHERS["mixed"].model(MeanMap())),
+        (FRAME["city"].fillna("nowhere").tolist(), make_pipeline(CountVectorizer(), MeanMap())),
+    ],
+    ids=["mixed", "texts"],
+)
+def test_intervals_depend_on_neither_rows_nor_names(X, model):
+    """Of the texts many are equal, and in different groups."""
+    order = np.random.RandomState(1).permutation(24)
+    permuted, names = _safe_indexing(X, order), np.array(list("fbdace"))[BAGS[order]]
+    y = bag_target(names, proportions_of(LABELS[order], names))
+    tables = [
+        group_shares(target, groups, clone(model).fit(rows, target), rows, n_resamples=20).groups
+        for rows, target, groups in ((X, Y, GROUPS), (permuted, y, GROUPS[order]))
+    ]
+    np.testing.assert_allclose(*tables, atol=1e-6)
+
+
+# A pandas user's calls that have an answer; those that have a message are in tests/mistakes.py.
+
+PEOPLE = FRAME.assign(region=np.array(list("fbdace"))[BAGS], vote=LABELS)
+VOTES = PEOPLE.groupby("region")["vote"]
+SHARE = VOTES.apply(lambda votes: (votes > 0).mean())
+CLASSES = pd.DataFrame({"no": 1.0 - SHARE, "yes": SHARE})
+TARGET = bag_target(PEOPLE["region"], SHARE)
+MODEL = OTHERS["mixed"].model(MeanMap()).fit(FRAME, TARGET)
+PREDICTED = pd.Series(MODEL.predict(FRAME), PEOPLE.index)
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        (PEOPLE["region"], SHARE.sample(frac=1.0, random_state=0)),
+        (PEOPLE["region"].astype("category"), SHARE),
+        (PEOPLE["region"].to_numpy(), SHARE.to_dict()),
+        (PEOPLE["region"], SHARE.to_numpy()),
+        (PEOPLE["region"], VOTES.apply(lambda votes: (votes > 0).mean()).astype("Float64")),
+        (PEOPLE["region"], SHARE, pd.Series(0, PEOPLE.index)),
+    ],
+    ids=["series", "category", "dict", "array", "Float64", "labels"],
+)
+def test_a_target_of_columns(arguments):
+    shares = PEOPLE["region"].map(SHARE)
+    y = bag_target(*arguments)
+    np.testing.assert_array_equal(y["proportion"], shares)
+    np.testing.assert_array_equal(y["size"], VOTES.transform("size"))
+
+
+def test_a_table_of_classes_is_the_share_of_the_second():
+    model = OTHERS["mixed"].model(MeanMap()).fit(FRAME, bag_target(PEOPLE["region"], CLASSES))
+    np.testing.assert_array_equal(model.predict(FRAME) == "yes", PREDICTED > 0)
+
+
+def test_shares_and_errors_of_columns():
+    share = (PREDICTED > 0).groupby(PEOPLE["region"]).mean()
+    assert proportions_of(PREDICTED, PEOPLE["region"]) == share.to_dict()
+    assert bag_error(TARGET, PREDICTED) == pytest.approx((share - SHARE).abs().mean())
+
+
+def test_a_search_over_a_pipeline_with_a_table():
+    pipeline = OTHERS["mixed"].model(MeanMap())
+    search = GridSearchCV(pipeline, {"meanmap__lam": [0.1, 10.0]}, cv=BagKFold(2, random_state=0))
+    search.fit(FRAME, TARGET)
+    predicted = search.predict(FRAME)
+    assert search.score(FRAME, PEOPLE["vote"]) == (predicted == PEOPLE["vote"]).mean()
+    assert search.score(FRAME, TARGET) == -bag_error(TARGET, predicted)
+
+
+def test_groups_of_columns():
+    found = group_shares(TARGET, PEOPLE[["city", "member"]].fillna("none"), truth=PEOPLE["vote"])
+    by = [PEOPLE["city"].fillna("none"), PEOPLE["member"]]
+    expected = (PEOPLE["vote"] > 0).groupby(by).mean()
+    pd.testing.assert_series_equal(found.groups["truth"], expected, check_names=False)
