@@ -11,7 +11,7 @@ INSTALL ?= $(BIN)/uv pip install --compile-bytecode --python $(BIN)/python
 TESTS := $(VENV)/with-solvers,exact,natural,dask,tests
 CHECKS := $(VENV)/with-solvers,exact,lint,docs,pages
 
-.PHONY: environment demo test bench lint types contracts docs pages student slides dist clean
+.PHONY: environment demo test bench reproduce lint types contracts docs pages student slides dist clean
 .NOTPARALLEL:
 
 # All that the checks need, for runs of several of them at once.
@@ -35,6 +35,13 @@ test: $(TESTS)
 bench: $(TESTS)
 	$(BIN)/python -m pytest tests/benchmarks --benchmark-enable --benchmark-timer=time.process_time \
 		--benchmark-sort=name --benchmark-columns=median,min,rounds
+
+# One data set of Table 2 after the other, as `make reproduce ROW=heart`; a run that is stopped goes on.
+reproduce: $(TESTS)
+	mkdir -p build
+	cd docs && ../$(BIN)/python -m reproduction run table-linear --data $(ROW) --jobs 2 \
+		--results ../build/reproduction.jsonl
+	cd docs && ../$(BIN)/python -m reproduction report ../build/reproduction.jsonl
 
 lint: $(CHECKS)
 	$(BIN)/ruff check

@@ -2,8 +2,8 @@
 
 ``python docs/drawings.py FILE`` writes ``docs/results/drawings.csv`` anew, of the results of
 
-    propcvx reproduce table-linear --set seed=1 --data heart,vote,australian --bag-sizes 32,64
-        --methods MeanMap,InvCal,conv-pSVM --results FILE
+    python -m reproduction run table-linear --set seed=1 --data heart,vote,australian
+        --bag-sizes 32,64 --methods MeanMap,InvCal,conv-pSVM --results FILE
 
 with seeds from 1 on: each draws bags, folds and random labelings five times.
 """
@@ -18,10 +18,10 @@ from report_tables import (
     choices_of,
     entries_of,
 )
+from reproduction import Protocol, Selection, entries
+from reproduction.report import rows_table
+from reproduction.results import read_results
 
-from propcvx.experiments.reproduce import Protocol, Selection, entries
-from propcvx.experiments.reproduce.report import rows_table
-from propcvx.experiments.reproduce.results import read_results
 from propcvx.text import spread_text
 
 FILE = Path(__file__).with_name("results") / "drawings.csv"

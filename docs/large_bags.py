@@ -12,12 +12,12 @@ import numpy as np
 import pandas as pd
 import report_tables
 from report_tables import CHOSEN, LARGE, combinations_of, entries_of, from_to, points_of
+from reproduction import Protocol, Selection, entries
+from reproduction.entries import PLACE, PRINTED_REPETITIONS, accuracies_of
+from reproduction.experiments import SMALL, TABLE_DATA, UNPRINTED
+from reproduction.methods import PAPER, UNTUNED
+from reproduction.report import rows_table
 
-from propcvx.experiments.methods import PAPER, UNTUNED
-from propcvx.experiments.reproduce import Protocol, Selection, entries
-from propcvx.experiments.reproduce.entries import PLACE, PRINTED_REPETITIONS, accuracies_of
-from propcvx.experiments.reproduce.experiments import SMALL, TABLE_DATA, UNPRINTED
-from propcvx.experiments.reproduce.report import rows_table
 from propcvx.plotting import Figure, svg_text
 from propcvx.text import spread_text
 

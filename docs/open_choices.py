@@ -8,9 +8,8 @@ from typing import Any
 import pandas as pd
 import report_tables
 from report_tables import difference_text, small_and_large
-
-from propcvx.experiments.reproduce import PRESETS, Protocol, Selection
-from propcvx.experiments.reproduce.entries import (
+from reproduction import PRESETS, Protocol, Selection
+from reproduction.entries import (
     PLACE,
     REPETITION,
     accuracies_of,
@@ -18,7 +17,7 @@ from propcvx.experiments.reproduce.entries import (
     points_of,
     printed,
 )
-from propcvx.experiments.reproduce.report import rows_table
+from reproduction.report import rows_table
 
 SINGLE_VALUES: Mapping[str, Mapping[str, Mapping[str, Any]]] = {
     "MeanMap": {
@@ -42,7 +41,7 @@ class Trial:
     Attributes
     ----------
     flags : str
-        The options as ``propcvx reproduce`` takes them.
+        The options as ``python -m reproduction run`` takes them.
     protocol : Protocol
     experiment : str
     selection : Selection

@@ -11,20 +11,20 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
-from scipy.stats import ttest_ind_from_stats
-
-from propcvx.experiments.methods import SUPERVISED
-from propcvx.experiments.reproduce import entries as frames
-from propcvx.experiments.reproduce import report
-from propcvx.experiments.reproduce.entries import (
+from reproduction import entries as frames
+from reproduction import report
+from reproduction.entries import (
     COLUMN,
     LEVEL,
     PLACE,
     PRINTED_REPETITIONS,
     REPETITION,
 )
-from propcvx.experiments.reproduce.experiments import EXPERIMENTS, PAPER, UNPRINTED
-from propcvx.experiments.reproduce.results import read_results
+from reproduction.experiments import EXPERIMENTS, PAPER, UNPRINTED
+from reproduction.methods import SUPERVISED
+from reproduction.results import read_results
+from scipy.stats import ttest_ind_from_stats
+
 from propcvx.plotting import Figure, accuracy_by_bag_size, svg_text
 from propcvx.text import parameter_text, spread_text
 

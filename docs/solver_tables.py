@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import Any
 
-from propcvx.experiments.programs import PROGRAMS, ProgramAt
+from propcvx.laboratory.programs import PROGRAMS, ProgramAt
 from propcvx.programs import ProblemClass
 from propcvx.solvers import SOLVERS
 from propcvx.text import markdown_table

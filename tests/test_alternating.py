@@ -28,9 +28,8 @@ from propcvx.alternating.algorithm import alternate, annealing_values, descent
 from propcvx.alternating.problem import PropSVM, Separator
 from propcvx.alternating.svm_step import SVMStep
 from propcvx.errors import SolverError
-from propcvx.estimators import alter
+from propcvx.estimators import alter, printed_alter_psvm
 from propcvx.estimators.starts import Start
-from propcvx.experiments.methods import printed_alter_psvm
 from propcvx.history import StopReason
 from propcvx.kernels import FeatureMap, Kernel
 from propcvx.labelings import FeasibleLabelings, best_labeling, random_labeling

@@ -14,12 +14,12 @@ from threadpoolctl import threadpool_info
 
 from propcvx.cli import main
 from propcvx.errors import InputError, LicenceError, SolverError, UnsupportedSolverError
-from propcvx.experiments import compare_solvers
-from propcvx.experiments import solvers as laboratory
-from propcvx.experiments.isolated import run_isolated
-from propcvx.experiments.programs import PROGRAMS, ProgramAt
-from propcvx.experiments.solvers import measure
-from propcvx.experiments.solvers_command import compare_programs
+from propcvx.laboratory import compare_solvers
+from propcvx.laboratory import solvers as laboratory
+from propcvx.laboratory.isolated import run_isolated
+from propcvx.laboratory.programs import PROGRAMS, ProgramAt
+from propcvx.laboratory.solvers import measure
+from propcvx.laboratory.solvers_command import compare_programs
 from propcvx.solvers import SOLVERS, Answer, Solver, solve, solvers_for
 
 INSTALLED = [name for name, row in SOLVERS.items() if row.installed]

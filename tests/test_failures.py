@@ -22,7 +22,7 @@ from propcvx import (
 )
 from propcvx.datasets import proportions_of, random_bags
 from propcvx.errors import InaccurateSolutionWarning, SolverError
-from propcvx.experiments.methods import printed_alter_psvm
+from propcvx.estimators import printed_alter_psvm
 from propcvx.history import StopReason
 from propcvx.programs import ProblemClass
 from propcvx.solvers import SOLVERS

@@ -38,8 +38,8 @@ from propcvx import (
 from propcvx.alternating.algorithm import Iterate
 from propcvx.alternating.problem import Separator
 from propcvx.datasets import bags_by_cluster
-from propcvx.experiments.laboratory import compare_relaxations
 from propcvx.history import StopReason
+from propcvx.laboratory.relaxations import compare_relaxations
 
 RANDOM = np.random.RandomState(0)
 LABELS = RANDOM.permutation(np.repeat([-1, 1], 12))
@@ -152,7 +152,7 @@ CALLS = {
 def test_every_public_function_of_X_is_called():
     modules = [
         *(propcvx, propcvx.estimators, propcvx.groups, propcvx.model_selection, propcvx.plotting),
-        *(propcvx.datasets, propcvx.experiments.laboratory),
+        *(propcvx.datasets, propcvx.laboratory.relaxations),
     ]
     public = {
         name: value

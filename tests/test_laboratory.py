@@ -12,9 +12,9 @@ from small_problems import small_problem
 from propcvx import ConvPropSVM, bag_target, certify
 from propcvx.cli import main
 from propcvx.errors import InputError
-from propcvx.experiments.laboratory import KINDS, compare_relaxations
-from propcvx.experiments.programs import sample_in_bags
-from propcvx.experiments.relax_command import comparison_text
+from propcvx.laboratory.programs import sample_in_bags
+from propcvx.laboratory.relax_command import comparison_text
+from propcvx.laboratory.relaxations import KINDS, compare_relaxations
 from propcvx.relaxation import RELAXATIONS, ContinuousLabels, register_relaxation
 
 PNG = b"\x89PNG\r\n\x1a\n"

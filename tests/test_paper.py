@@ -13,8 +13,8 @@ from small_problems import best_value, small_problem
 
 from propcvx import AlterPropSVM, ConvPropSVM, CuttingPlanes, bag_target
 from propcvx.datasets import BaggedData
-from propcvx.experiments.laboratory import compare_relaxations
 from propcvx.labelings import FeasibleLabelings
+from propcvx.laboratory.relaxations import compare_relaxations
 
 RESULTS = dict(paper.all_results())
 

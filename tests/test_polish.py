@@ -15,7 +15,7 @@ from propcvx.alternating.svm_step import svm_step
 from propcvx.bags import Bags
 from propcvx.bounds import LabelingProblem, SwapSearch
 from propcvx.bounds.interval import Interval
-from propcvx.experiments.methods import printed_alter_psvm
+from propcvx.estimators import printed_alter_psvm
 from propcvx.history import StopReason
 from propcvx.local_search import Moves, hops
 from propcvx.losses import HINGE, PROPORTION_LOSSES, constraint

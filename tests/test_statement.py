@@ -6,7 +6,7 @@ import cvxpy as cp
 import numpy as np
 import pytest
 
-from propcvx.experiments.programs import PROGRAMS, ProgramAt
+from propcvx.laboratory.programs import PROGRAMS, ProgramAt
 from propcvx.programs import Program, svm_primal
 from propcvx.programs.statement import written
 

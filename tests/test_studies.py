@@ -13,11 +13,11 @@ import signs
 import starts
 import study
 import truth
+from reproduction.evaluation import Method, Sample
+from reproduction.tasks import run_cell, task_of
 
 from propcvx import MeanMap
 from propcvx.datasets import random_bags
-from propcvx.experiments.evaluation import Method, Sample
-from propcvx.experiments.reproduce.evaluate import run_cell, task_of
 
 NAME = "gaussians 10%"
 

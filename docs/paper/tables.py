@@ -1,4 +1,4 @@
-"""Section 6: the tables, from published results that ``propcvx reproduce`` has computed."""
+"""Section 6: the tables, from published results of ``python -m reproduction run``."""
 
 import report_tables
 
@@ -59,8 +59,8 @@ def table_2(bag_sizes=(2, 4, 8, 16)):
 
     Method
     ------
-    ``propcvx reproduce table-linear``, as means over the data sets: alter-pSVM for each size of
-    bags, then conv-pSVM.
+    ``python -m reproduction run table-linear``, as means over the data sets: alter-pSVM for each
+    size of bags, then conv-pSVM.
 
     Guaranteed
     ----------
@@ -90,7 +90,7 @@ def table_3(bag_sizes=(2048, 4096, 8192)):
 
     Method
     ------
-    ``propcvx reproduce table-large``: InvCal for each size of bags, then alter-pSVM.
+    ``python -m reproduction run table-large``: InvCal for each size of bags, then alter-pSVM.
 
     Guaranteed
     ----------
@@ -121,8 +121,8 @@ def table_4(bag_sizes=(2, 4, 8, 16)):
 
     Method
     ------
-    ``propcvx reproduce table-rbf``, as means over the data sets: alter-pSVM for each size of bags,
-    then conv-pSVM.
+    ``python -m reproduction run table-rbf``, as means over the data sets: alter-pSVM for each size
+    of bags, then conv-pSVM.
 
     Guaranteed
     ----------

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
+from reproduction.evaluation import unit_of_scores
 from sklearn.datasets import load_digits
 from sklearn.model_selection import train_test_split
 from sklearn.preprocessing import minmax_scale
@@ -16,8 +17,7 @@ from sklearn.preprocessing import minmax_scale
 from propcvx import ConvPropSVM, InvCal, bag_target
 from propcvx.datasets import equal_proportion_bags, load_real, proportions_of, random_bags
 from propcvx.errors import PropCVXWarning
-from propcvx.experiments.evaluation import unit_of_scores
-from propcvx.experiments.methods import printed_conv_psvm
+from propcvx.estimators import printed_conv_psvm
 
 SETS = ("a1a", "contraception", "digits", "heart", "vote", "australian", "colic", "breast-w")
 CELL = ["data", "bags", "size", "drawing"]

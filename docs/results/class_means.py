@@ -3,6 +3,7 @@
 from itertools import product
 
 import numpy as np
+from reproduction.evaluation import Sample
 from study import HERE, complete
 
 from propcvx import LaplacianMeanMap, MeanMap
@@ -13,7 +14,6 @@ from propcvx.datasets import (
     load_real,
     random_bags,
 )
-from propcvx.experiments.evaluation import Sample
 from propcvx.model_selection import BagKFold
 
 SETS = ("heart", "vote", "australian", "colic", "dna-1", "satimage-2")

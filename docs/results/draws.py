@@ -4,14 +4,14 @@ from itertools import product
 
 import numpy as np
 import pandas as pd
+from reproduction.entries import PRINTED_REPETITIONS, printed
+from reproduction.evaluation import Sample
+from reproduction.methods import PAPER, cheaper, printed_method
 from scipy.stats import f
 from study import HERE, complete, labelled, lines
 
 from propcvx.bags import Bags
 from propcvx.datasets import random_bags
-from propcvx.experiments.evaluation import Sample
-from propcvx.experiments.methods import PAPER, cheaper, printed_method
-from propcvx.experiments.reproduce.entries import PRINTED_REPETITIONS, printed
 from propcvx.model_selection import BagKFold
 from propcvx.plotting import line_grid
 

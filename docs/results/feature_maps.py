@@ -3,6 +3,7 @@
 from time import process_time
 
 import numpy as np
+from reproduction.evaluation import Sample
 from sklearn.kernel_approximation import AdditiveChi2Sampler, Nystroem, RBFSampler
 from sklearn.model_selection import train_test_split
 from sklearn.pipeline import make_pipeline
@@ -11,7 +12,6 @@ from study import HERE, complete, labelled, lines
 
 from propcvx import AlterPropSVM, InvCal, MethodStart
 from propcvx.datasets import random_bags
-from propcvx.experiments.evaluation import Sample
 from propcvx.plotting import line_grid
 
 SIZES = (1_000, 4_000, 16_000, 64_000)

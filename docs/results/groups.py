@@ -7,11 +7,11 @@ from functools import cache
 from itertools import product
 
 import numpy as np
+from reproduction.other_methods import EcologicalRegression
 from study import HERE, complete
 
 from propcvx import Bags, InvCal, MeanMap, bag_target, group_shares, proportions_of
 from propcvx.datasets import load_ballots, random_bags
-from propcvx.experiments.other_methods import EcologicalRegression
 from propcvx.labelings import FeasibleLabelings
 
 BALLOTS = 6400

@@ -9,7 +9,7 @@ from sklearn.metrics import roc_auc_score
 from study import HERE, complete, line
 
 from propcvx import certify
-from propcvx.experiments.programs import sample_in_bags
+from propcvx.laboratory.programs import sample_in_bags
 from propcvx.plotting import line_grid
 from propcvx.relaxation.labeling_svm import LabelingSVM
 

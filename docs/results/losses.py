@@ -2,11 +2,11 @@
 
 from itertools import product
 
+from reproduction.evaluation import Sample
 from study import HERE, REAL, complete, judged, labelled
 
 from propcvx import AlterPropSVM
 from propcvx.datasets import random_bags
-from propcvx.experiments.evaluation import Sample
 from propcvx.losses import INSTANCE_LOSSES, PROPORTION_LOSSES
 from propcvx.model_selection import BagKFold
 

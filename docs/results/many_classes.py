@@ -4,6 +4,7 @@ from functools import partial
 from itertools import product
 
 import numpy as np
+from reproduction.other_methods import fit_llp_learn
 from sklearn.svm import LinearSVC
 from study import HERE, complete, judged
 
@@ -19,7 +20,6 @@ from propcvx import (
 )
 from propcvx.class_bags import ClassBags
 from propcvx.datasets import load_real, random_bags
-from propcvx.experiments.other_methods import fit_llp_learn
 from propcvx.model_selection import BagKFold
 
 SETS = ("dna", "satimage")

@@ -3,11 +3,11 @@
 from itertools import product
 
 import numpy as np
+from reproduction.evaluation import Sample
 from sklearn.base import clone
 from study import HERE, REAL, complete, judged, labelled
 
 from propcvx import AlterPropSVM, ConvPropSVM, InvCal, MeanMap, bag_target
-from propcvx.experiments.evaluation import Sample
 from propcvx.losses import epsilon_insensitive
 from propcvx.model_selection import BagKFold
 

@@ -6,8 +6,8 @@ from pathlib import Path
 import cvxpy as cp
 
 from propcvx import programs as p
-from propcvx.experiments.programs import PROGRAMS, Parts, ProgramAt
-from propcvx.experiments.solvers_command import compare_programs
+from propcvx.laboratory.programs import PROGRAMS, Parts, ProgramAt
+from propcvx.laboratory.solvers_command import compare_programs
 from propcvx.losses import PROPORTION_LOSSES
 from propcvx.programs.labeling import gaps_of_proportions
 from propcvx.programs.psvm import big_constants

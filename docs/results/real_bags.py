@@ -6,6 +6,8 @@ from itertools import product
 import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
+from reproduction.evaluation import Sample
+from reproduction.other_methods import EcologicalRegression
 from sklearn.dummy import DummyClassifier
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GroupKFold
@@ -13,8 +15,6 @@ from study import HERE, complete
 
 from propcvx import AlterPropSVM, ConvPropSVM, InvCal, MeanMap
 from propcvx.datasets import TRUMP_FEATURES, load_guatemala_prenatal, load_trump_2016
-from propcvx.experiments.evaluation import Sample
-from propcvx.experiments.other_methods import EcologicalRegression
 from propcvx.text import markdown_table
 
 LOADERS = {"trump-2016": load_trump_2016, "guatemala-prenatal": load_guatemala_prenatal}

@@ -6,10 +6,10 @@ from itertools import product
 
 import numpy as np
 import pandas as pd
+from reproduction.evaluation import split_into_bags
 from study import HERE, REAL, complete, labelled, line, lines
 
-from propcvx.experiments.evaluation import split_into_bags
-from propcvx.experiments.methods import printed_conv_psvm
+from propcvx.estimators import printed_conv_psvm
 from propcvx.plotting import line_grid
 from propcvx.relaxation import CuttingPlanes, RelaxationResult
 from propcvx.relaxation.rounding import (

@@ -4,12 +4,12 @@ from itertools import product
 
 import numpy as np
 import pandas as pd
+from reproduction import Cell, Protocol
+from reproduction.report import rows_table
+from reproduction.tasks import task_of
 from study import HERE, complete
 
 from propcvx import InvCal, MeanMap, fit_grid
-from propcvx.experiments.reproduce import Cell, Protocol
-from propcvx.experiments.reproduce.evaluate import task_of
-from propcvx.experiments.reproduce.report import rows_table
 
 CHOSEN_ON = ("heart", "vote", "australian", "colic")
 CONFIRMED_ON = ("dna-1", "satimage-2", "credit-a", "a1a")

@@ -7,6 +7,7 @@ from itertools import product
 
 import numpy as np
 from numpy.random import RandomState
+from reproduction.evaluation import Sample
 from study import HERE, complete, labelled, lines
 
 from propcvx.alternating.algorithm import alternate, annealing_values, descent
@@ -15,7 +16,6 @@ from propcvx.alternating.problem import PropSVM, Separator
 from propcvx.bags import Bags
 from propcvx.bounds import BOUNDS, Interval, LabelingProblem, OutOfTimeError, SwapSearch
 from propcvx.datasets import random_bags
-from propcvx.experiments.evaluation import Sample
 from propcvx.labelings import random_labeling
 from propcvx.losses import PROPORTION_LOSSES, constraint
 from propcvx.ordering import in_canonical_order

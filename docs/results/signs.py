@@ -3,14 +3,14 @@
 from itertools import product
 
 import numpy as np
+from reproduction.cells import Cell as Fold
+from reproduction.entries import PRINTED_REPETITIONS, printed
+from reproduction.evaluation import bag_errors, choose, fit_each, inner_splits
+from reproduction.experiments import TABLE_DATA
+from reproduction.protocol import Protocol
+from reproduction.tasks import task_of
 from study import HERE, complete, lines
 
-from propcvx.experiments.evaluation import bag_errors, choose, fit_each, inner_splits
-from propcvx.experiments.reproduce.cells import Cell as Fold
-from propcvx.experiments.reproduce.entries import PRINTED_REPETITIONS, printed
-from propcvx.experiments.reproduce.evaluate import task_of
-from propcvx.experiments.reproduce.experiments import TABLE_DATA
-from propcvx.experiments.reproduce.protocol import Protocol
 from propcvx.plotting import line_grid
 
 BAG_SIZES = (8, 16, 32, 64)

@@ -11,8 +11,8 @@ import pandas as pd
 
 from propcvx import ConvPropSVM, CuttingPlanes
 from propcvx.errors import PropCVXError
-from propcvx.experiments.methods import printed_alter_psvm
-from propcvx.experiments.programs import sample_in_bags
+from propcvx.estimators import printed_alter_psvm
+from propcvx.laboratory.programs import sample_in_bags
 from propcvx.model_selection import BagShuffleSplit
 
 SOLVERS = ("auto", "clarabel", "osqp", "scs", "piqp", "ecos", "newton", "mkl_interior_point")

@@ -1,12 +1,19 @@
 """What Algorithm 1 reaches from random and better labelings, beside the truth; see starts.md."""
 
 import numpy as np
+from reproduction.evaluation import Sample, Task
+from reproduction.methods import several_starts
 from study import HERE, complete, labelled, line
 
 from propcvx.datasets import random_bags
-from propcvx.estimators import InvCal, LabelingStart, MethodStart, RandomStart
-from propcvx.experiments.evaluation import Sample, Task
-from propcvx.experiments.methods import printed_alter_psvm, printed_conv_psvm, several_starts
+from propcvx.estimators import (
+    InvCal,
+    LabelingStart,
+    MethodStart,
+    RandomStart,
+    printed_alter_psvm,
+    printed_conv_psvm,
+)
 from propcvx.metrics import bag_error
 from propcvx.model_selection import BagKFold
 from propcvx.plotting import line_grid

@@ -5,6 +5,7 @@ from itertools import product
 
 import numpy as np
 import pandas as pd
+from reproduction.report import rows_table
 from scipy.stats import spearmanr
 from sklearn.base import clone
 from sklearn.metrics import roc_auc_score
@@ -24,7 +25,6 @@ from propcvx.datasets import bags_by_cluster, load_real, random_bags
 from propcvx.datasets.natural import NATURAL_SETS, natural_bags
 from propcvx.datasets.toy import BaggedData
 from propcvx.estimators import FitCheck
-from propcvx.experiments.reproduce.report import rows_table
 from propcvx.metrics import bag_correlation, bag_deviance, bag_r2_score
 from propcvx.targets import proportions_of
 

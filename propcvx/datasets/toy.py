@@ -5,12 +5,13 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 
 from propcvx.arrays import Array, Indices, Signs
 from propcvx.checks import check_count
 from propcvx.errors import InputError
-from propcvx.targets import proportions_of
+from propcvx.targets import bag_target, proportions_of
 
 
 class BaggedData(NamedTuple):
@@ -32,6 +33,11 @@ class BaggedData(NamedTuple):
     labels: Signs
     bags: Indices
     proportions: dict[Any, float]
+
+    @property
+    def y(self) -> NDArray[np.void]:
+        """The bag target, for fits: bags and proportions, and no labels."""
+        return bag_target(self.bags, self.proportions)
 
 
 # Each class of a bag is a disc of points: bag, label, fifths of the bag, centre along the diagonal,

@@ -7,6 +7,7 @@ from propcvx.estimators.check_fit import FitCheck, check_fit
 from propcvx.estimators.conv import ConvPropSVM
 from propcvx.estimators.laplacian import LaplacianMeanMap
 from propcvx.estimators.means import InvCal, MeanMap
+from propcvx.estimators.printed import printed_alter_psvm, printed_conv_psvm
 from propcvx.estimators.starts import LabelingStart, MethodStart, RandomStart, Start
 
 __all__ = [
@@ -24,4 +25,6 @@ __all__ = [
     "certify",
     "check_fit",
     "fit_grid",
+    "printed_alter_psvm",
+    "printed_conv_psvm",
 ]

@@ -7,7 +7,7 @@ from sklearn.svm import SVC
 
 from benchmarks.bench_data import generated, in_bags, linear_svc
 from propcvx import ConvPropSVM, CuttingPlanes
-from propcvx.experiments.methods import printed_alter_psvm
+from propcvx.estimators import printed_alter_psvm
 from propcvx.losses import HINGE
 from propcvx.programs import svm_dual, svm_dual_parameters
 from propcvx.solvers import solve

@@ -1,6 +1,6 @@
 """From results to the entries of tables: means over repetitions, beside what the paper prints.
 
-Results come as :func:`propcvx.experiments.reproduce.results.read_results` gives them.  Everything
+Results come as :func:`reproduction.results.read_results` gives them.  Everything
 that is made of them here is a data frame, too:
 
 - *points*: the results of the cells of some experiments, see :func:`points_of`;
@@ -18,9 +18,9 @@ import numpy as np
 from pandas import DataFrame, Series, read_csv
 from scipy.stats import t as student
 
-from propcvx.experiments.methods import SUPERVISED
-from propcvx.experiments.reproduce.experiments import Selection, plan
-from propcvx.experiments.reproduce.protocol import Protocol
+from reproduction.experiments import Selection, plan
+from reproduction.methods import SUPERVISED
+from reproduction.protocol import Protocol
 
 COLUMN = ["experiment", "data", "kernel", "bag_size"]
 """What identifies a column of a table."""

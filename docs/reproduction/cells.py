@@ -14,10 +14,10 @@ from numpy.random import RandomState, SeedSequence
 from sklearn.base import clone
 
 from propcvx.checks import check_choice
-from propcvx.experiments.evaluation import Method
-from propcvx.experiments.methods import METHODS
-from propcvx.experiments.reproduce.data import content_hash
-from propcvx.experiments.reproduce.protocol import Design, Protocol
+from reproduction.data import content_hash
+from reproduction.evaluation import Method
+from reproduction.methods import METHODS
+from reproduction.protocol import Design, Protocol
 
 PARTS = ("data", "kernel", "bag_size", "method", "repetition", "fold")
 """Attributes in which the cells of an experiment differ."""
@@ -35,7 +35,7 @@ class Cell:
     Attributes
     ----------
     data : str
-        A name as :func:`propcvx.experiments.reproduce.data.load` takes it.
+        A name as :func:`reproduction.data.load` takes it.
     kernel : "linear" or "rbf"
     bag_size : int
     method : str

@@ -12,24 +12,16 @@ from unittest.mock import Mock
 import numpy as np
 import pytest
 from many_classes import LLPLearnNetwork
-from sklearn.base import clone
-from sklearn.model_selection import ParameterGrid
-from sklearn.neural_network import MLPClassifier
-from small_problems import small_problem
-
-import propcvx
-from propcvx import ConvPropSVM, InvCal
-from propcvx.errors import InputError
-from propcvx.experiments import llp_learn_script
-from propcvx.experiments.evaluation import Method, Sample
-from propcvx.experiments.methods import (
+from reproduction import Cell, llp_learn_script, run_plan
+from reproduction.evaluation import Method, Sample
+from reproduction.methods import (
     ECOLOGICAL,
     LLP_LEARN,
     averaged_methods,
     cheaper,
     printed_method,
 )
-from propcvx.experiments.other_methods import (
+from reproduction.other_methods import (
     PYTHON,
     AveragedMethods,
     ConvAndInvCal,
@@ -38,7 +30,14 @@ from propcvx.experiments.other_methods import (
     LLPLearnError,
     not_worse,
 )
-from propcvx.experiments.reproduce import Cell, run_plan
+from sklearn.base import clone
+from sklearn.model_selection import ParameterGrid
+from sklearn.neural_network import MLPClassifier
+from small_problems import small_problem
+
+import propcvx
+from propcvx import ConvPropSVM, InvCal
+from propcvx.errors import InputError
 
 
 def test_ecological_regression_finds_the_rates_of_groups():

@@ -11,7 +11,9 @@ from typing import Any
 
 from propcvx.checks import check_choice
 from propcvx.errors import InputError
-from propcvx.experiments.methods import (
+from propcvx.text import text_table
+from reproduction.cells import Cell
+from reproduction.methods import (
     AVERAGED,
     ECOLOGICAL,
     FROM_INV_CAL,
@@ -22,9 +24,7 @@ from propcvx.experiments.methods import (
     SUPERVISED,
     UNTUNED,
 )
-from propcvx.experiments.reproduce.cells import Cell
-from propcvx.experiments.reproduce.protocol import Protocol
-from propcvx.text import text_table
+from reproduction.protocol import Protocol
 
 TABLE_DATA = ("heart", "vote", "australian", "colic", "dna-1", "dna-2", "satimage-2")
 UNPRINTED = ("credit-a", "a1a")

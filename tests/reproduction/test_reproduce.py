@@ -8,14 +8,20 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-
-from propcvx.bags import Bags
-from propcvx.cli import main
-from propcvx.datasets.files import MissingDataError
-from propcvx.errors import InputError
-from propcvx.experiments import evaluation
-from propcvx.experiments.evaluation import choose, inner_splits
-from propcvx.experiments.methods import (
+from reproduction import (
+    EXPERIMENTS,
+    PRESETS,
+    Cell,
+    Protocol,
+    Selection,
+    evaluation,
+    plan,
+    run_plan,
+)
+from reproduction import tasks as running
+from reproduction.__main__ import main
+from reproduction.evaluation import choose, inner_splits
+from reproduction.methods import (
     ECOLOGICAL,
     LLP_LEARN,
     METHODS,
@@ -23,18 +29,12 @@ from propcvx.experiments.methods import (
     SUPERVISED,
     UNTUNED,
 )
-from propcvx.experiments.reproduce import (
-    EXPERIMENTS,
-    PRESETS,
-    Cell,
-    Protocol,
-    Selection,
-    plan,
-    run_plan,
-)
-from propcvx.experiments.reproduce import evaluate as running
-from propcvx.experiments.reproduce.evaluate import fingerprint, run_cell, task_of
-from propcvx.experiments.reproduce.protocol import MethodOptions
+from reproduction.protocol import MethodOptions
+from reproduction.tasks import fingerprint, run_cell, task_of
+
+from propcvx.bags import Bags
+from propcvx.datasets.files import MissingDataError
+from propcvx.errors import InputError
 
 CELL = Cell("blobs", "linear", 4, "MeanMap", 0, 0)
 
@@ -133,7 +133,7 @@ def test_whatever_a_result_depends_on_is_in_its_key(monkeypatch):
     changed += [options(**{name: value}) for name, value in design.items()]
     newer = dict(METHODS, MeanMap=replace(METHODS["MeanMap"], version=99))
     keys = {cell.key for cell in (CELL, *changed)}
-    monkeypatch.setattr("propcvx.experiments.reproduce.cells.METHODS", newer)
+    monkeypatch.setattr("reproduction.cells.METHODS", newer)
     assert len(keys | {replace(CELL, fold=0).key}) == len(changed) + 2
     for method in PAPER:
         cell = Cell("blobs", "rbf", 4, method, 0, 0)
@@ -247,7 +247,7 @@ def test_no_choice_looks_at_test_labels(method, monkeypatch):
     small = {"restarts": 1, "annealing": False, "inner_folds": 2, "epsilons": (0.0, 0.1)}
     small |= {"intercepts": "center", "cuts": 1}
     cell = options(replace(CELL, method=method, bag_size=12), **small)
-    monkeypatch.setattr("propcvx.experiments.methods.WEIGHTS", (1.0,))  # of averaged methods
+    monkeypatch.setattr("reproduction.methods.WEIGHTS", (1.0,))  # of averaged methods
     honest = run_cell(cell)["points"]
 
     def with_wrong_test_labels(cell):
@@ -305,7 +305,7 @@ def test_missing_data_are_named_before_anything_is_run(tmp_path, monkeypatch):
     def nowhere(name):
         raise MissingDataError(f"{name} is nowhere")
 
-    monkeypatch.setattr("propcvx.experiments.reproduce.data.data_file", nowhere)
+    monkeypatch.setattr("reproduction.data.data_file", nowhere)
     with pytest.raises(MissingDataError, match="heart_scale is nowhere"):
         run_plan([CELL, replace(CELL, data="heart")], tmp_path / "results", progress=False)
     assert not (tmp_path / "results").exists()
@@ -315,7 +315,7 @@ def test_missing_data_are_named_before_anything_is_run(tmp_path, monkeypatch):
 
 
 def test_figure_one_from_the_command_line(tmp_path, capsys):
-    words = ["reproduce", "figure1", "--results", str(tmp_path / "results.jsonl")]
+    words = ["run", "figure1", "--results", str(tmp_path / "results.jsonl")]
     for more, text in (
         (["--dry-run"], "4 cells, 4 to do"),
         ([], "cells done: 4, failed: 0"),
@@ -334,13 +334,12 @@ def test_figure_one_from_the_command_line(tmp_path, capsys):
         (["quick", "--set", "knots=1"], "option must be one of"),
         (["quick", "--set", "restarts=1"], "--set restarts: quick has restarts=3 itself"),
         (["quick", "--bag-sizes", "x"], "invalid list of int"),
-        (["figure1", "--jobs", "2", "--scheduler", "tcp://127.0.0.1:1"], "--jobs is"),
     ],
 )
 def test_what_is_wrong_is_said_before_anything_is_run(words, message, tmp_path, capsys):
     with pytest.raises(SystemExit):
-        main(["reproduce", *words, "--results", str(tmp_path / "results")])
+        main(["run", *words, "--results", str(tmp_path / "results")])
     said = capsys.readouterr().err
-    assert said.startswith("usage: propcvx reproduce")
+    assert said.startswith("usage: python -m reproduction")
     assert message in said
     assert not (tmp_path / "results").exists()

@@ -1,7 +1,7 @@
 """Results files: JSON lines, one for each cell that ended, and all of them as a data frame.
 
-A run has the file for itself, by a lock that ends with its process, and only appends to it; so
-whatever ends it, what is lost are the cells at work.
+A run only appends to the file, and waits for the disk after each cell; so whatever ends it, what is
+lost are the cells at work.  Give each run a file of its own.
 """
 
 from __future__ import annotations
@@ -18,15 +18,15 @@ from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+from pandas import DataFrame, concat
+from pyarrow import parquet
 
 import propcvx
-from propcvx.errors import InputError, needing
-from propcvx.experiments.reproduce.cells import PARTS, Cell, key_of
-from propcvx.experiments.reproduce.evaluate import NUMBERS, POINT
-
-if TYPE_CHECKING:
-    from pandas import DataFrame
+from propcvx.errors import InputError
+from reproduction.cells import PARTS, Cell, key_of
+from reproduction.tasks import NUMBERS, POINT
 
 PACKAGES = ("numpy", "scipy", "scikit-learn", "cvxpy", "clarabel", "piqp", "osqp", "joblib")
 """Packages whose versions are kept with each result."""
@@ -55,12 +55,12 @@ def appending(file: Path) -> Iterator[Callable[[Record], None]]:
     ------
     callable
         ``add(record)`` keeps the result of a cell, as
-        :func:`propcvx.experiments.reproduce.evaluate.run_cell` gives it.
+        :func:`reproduction.tasks.run_cell` gives it.
 
     Raises
     ------
     InputError
-        If another run has the file, or it cannot be used as a results file.
+        If it cannot be used as a results file.
     """
     run = {**versions(), **machine()}
     try:
@@ -76,13 +76,6 @@ def appending(file: Path) -> Iterator[Callable[[Record], None]]:
         os.fsync(stream.fileno())
 
     with stream:
-        try:
-            _lock(stream.fileno())
-        except OSError as failure:
-            raise InputError(
-                f"{file} is in the hands of another run ({failure}); wait for its end, or give "
-                "this one a results file of its own."
-            ) from failure
         _records(file)
         stream.truncate(file.read_bytes().rfind(b"\n") + 1)
         yield add
@@ -107,15 +100,15 @@ def unfinished(cells: Sequence[Cell], file: Path) -> list[Cell]:
     return [cell for cell in cells if cell.key not in done]
 
 
-@needing("experiments", "a results file")
 def read_results(*files: Path) -> DataFrame:
     """Results files, a row for each combination of parameters of each cell.
 
     Parameters
     ----------
     *files : Path
-        Of ``propcvx reproduce``, or with the ending ``.parquet`` as :func:`write_parquet` has it.
-        Of a cell that is in several files, the last file has the result.
+        Of ``python -m reproduction run``, or with the ending ``.parquet`` as
+        :func:`write_parquet` has it.  Of a cell that is in several files, the last one has the
+        result.
 
     Returns
     -------
@@ -134,16 +127,12 @@ def read_results(*files: Path) -> DataFrame:
         If there is no such file, or it is no results file, or a package that reads it is not
         installed.
     """
-    from pandas import concat
-
     results = concat([_read(file).assign(file=place) for place, file in enumerate(files)])
     last = results["file"] == results.groupby("key")["file"].transform("max")
     return results[last].drop(columns="file").sort_values("key", kind="stable", ignore_index=True)
 
 
 def _read(file: Path) -> DataFrame:
-    from pandas import DataFrame
-
     if not file.is_file():
         raise InputError(f"there is no results file {file}.")
     if file.suffix == ".parquet":
@@ -160,8 +149,6 @@ def _read(file: Path) -> DataFrame:
 
 
 def _read_parquet(file: Path) -> DataFrame:
-    from pyarrow import parquet
-
     table = parquet.read_table(file)
     frame = table.to_pandas()
     keys = {text: key_of(text) for text in frame["settings"].unique()}
@@ -173,7 +160,6 @@ def _read_parquet(file: Path) -> DataFrame:
     return frame.reindex(columns=[*OF_CELL, *JSON_OF_CELL, *POINT]).astype({"objective": float})
 
 
-@needing("experiments", "the output")
 def write_parquet(results: DataFrame, output: Path) -> None:
     """Results in a compact form: without the keys, which the settings give; objectives in float32.
 
@@ -209,7 +195,7 @@ def machine() -> dict[str, str]:
         "platform": platform.platform(),
         "processor": model[1] if model else platform.processor() or platform.machine(),
         "cores": str(os.cpu_count()),
-        "command": shlex.join(["propcvx", *sys.argv[1:]]),
+        "command": shlex.join(["python", "-m", "reproduction", *sys.argv[1:]]),
         "commit": commit(),
     }
 
@@ -241,16 +227,3 @@ def _records(file: Path) -> list[Record]:
 
 def _json(value: Any) -> str:
     return json.dumps(value, sort_keys=True)
-
-
-def _lock(descriptor: int) -> None:
-    """Take a file for this process; an OSError where another one has it."""
-    if sys.platform == "win32":
-        import msvcrt
-
-        os.lseek(descriptor, 2**30, os.SEEK_SET)  # a byte behind all that is written
-        msvcrt.locking(descriptor, msvcrt.LK_NBLCK, 1)
-    else:
-        import fcntl
-
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)

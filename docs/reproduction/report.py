@@ -1,6 +1,6 @@
 """Results files for readers: tables and pictures beside the paper's numbers, or data.
 
-Tables are Markdown, of entries as :func:`propcvx.experiments.reproduce.entries.entries_of` gives
+Tables are Markdown, of entries as :func:`reproduction.entries.entries_of` gives
 them.
 """
 
@@ -8,25 +8,23 @@ from __future__ import annotations
 
 import hashlib
 import json
-from base64 import b64encode
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import product
 from pathlib import Path
-from string import Template
 from typing import Any
 
 from pandas import DataFrame, Series, isna, read_csv
 
 from propcvx.checks import check_choice
-from propcvx.errors import InputError, needing
-from propcvx.experiments.reproduce import entries as frames
-from propcvx.experiments.reproduce.experiments import EXPERIMENTS, PAPER
-from propcvx.experiments.reproduce.protocol import Protocol
-from propcvx.experiments.reproduce.results import read_results, write_parquet
+from propcvx.errors import InputError
 from propcvx.plotting import Figure, accuracy_by_bag_size, svg_text
 from propcvx.text import markdown_table, spread_text
+from reproduction import entries as frames
+from reproduction.experiments import EXPERIMENTS, PAPER
+from reproduction.protocol import Protocol
+from reproduction.results import read_results, write_parquet
 
-OUTPUTS = (".md", ".html", ".csv", ".parquet")
+OUTPUTS = (".md", ".csv", ".parquet")
 """Endings of what :func:`write_report` writes."""
 
 PAIRS = [*product(PAPER[2:], PAPER[:2]), PAPER[2:]]
@@ -42,7 +40,7 @@ def report_text(*files: Path, protocol: Protocol | None = None, keep: Keep | Non
     Parameters
     ----------
     *files : Path
-        Results files, as :func:`propcvx.experiments.reproduce.results.read_results` takes them.
+        Results files, as :func:`reproduction.results.read_results` takes them.
     protocol : Protocol, optional
         Results of this protocol are shown; of others, how many there are.
     keep : callable, optional
@@ -57,18 +55,16 @@ def report_text(*files: Path, protocol: Protocol | None = None, keep: Keep | Non
     return "\n\n".join(_parts(files, protocol, keep)) + "\n"
 
 
-@needing("experiments", "the output")
 def write_report(*files: Path, output: Path, protocol: Protocol | None = None) -> None:
     """A report, or what is in results files.
 
     Parameters
     ----------
     *files : Path
-        Results files, as :func:`propcvx.experiments.reproduce.results.read_results` takes them.
+        Results files, as :func:`reproduction.results.read_results` takes them.
     output : Path
-        Ends in ``.md`` (with its pictures in a folder beside it, ``_files``), ``.html`` (one page
-        with everything in it), ``.csv`` or ``.parquet`` (what
-        :func:`propcvx.experiments.reproduce.results.read_results` gives, of all protocols).
+        Ends in ``.md`` (with its pictures in a folder beside it, ``_files``), ``.csv`` or
+        ``.parquet`` (what :func:`reproduction.results.read_results` gives, of all protocols).
     protocol : Protocol, optional
         What the report shows.
 
@@ -85,8 +81,7 @@ def write_report(*files: Path, output: Path, protocol: Protocol | None = None) -
         elif ending == ".parquet":
             write_parquet(read_results(*files), output)
         else:
-            write = _write_page if ending == ".html" else _write_markdown
-            write(files, output, protocol)
+            _write_markdown(files, output, protocol)
     except OSError as failure:
         raise InputError(f"the output {output} cannot be written: {failure}.") from failure
 
@@ -267,21 +262,6 @@ def _write_markdown(files: Sequence[Path], output: Path, protocol: Protocol | No
         return f"{folder.name}/{name}.svg"
 
     output.write_text(report_text(*files, protocol=protocol, keep=keep), encoding="utf-8")
-
-
-def _write_page(files: Sequence[Path], output: Path, protocol: Protocol | None) -> None:
-    """One HTML page that holds its pictures and needs no network."""
-    from markdown_it import MarkdownIt
-
-    def keep(name: str, figure: Figure) -> str:
-        return f"data:image/svg+xml;base64,{b64encode(svg_text(figure).encode()).decode()}"
-
-    markdown = MarkdownIt("commonmark", {"html": False}).enable("table")
-    # By default it shows no pictures in SVG whose data are part of the page.
-    markdown.validateLink = lambda url: True  # type: ignore[method-assign]
-    body = markdown.render(report_text(*files, protocol=protocol, keep=keep))
-    page = Template(Path(__file__).with_name("page.html").read_text(encoding="utf-8"))
-    output.write_text(page.substitute(body=body), encoding="utf-8")
 
 
 def _figure(entries: DataFrame, title: str) -> Figure:

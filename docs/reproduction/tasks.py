@@ -13,10 +13,10 @@ from numpy.typing import NDArray
 from propcvx.arrays import Array
 from propcvx.datasets import equal_proportion_bags, random_bags
 from propcvx.errors import InputError
-from propcvx.experiments.evaluation import Sample, Task, evaluate, processor_seconds, summary_of
-from propcvx.experiments.reproduce.cells import PARTS, Cell
-from propcvx.experiments.reproduce.data import load
 from propcvx.model_selection import BagKFold
+from reproduction.cells import PARTS, Cell
+from reproduction.data import load
+from reproduction.evaluation import Sample, Task, evaluate, processor_seconds, summary_of
 
 NUMBERS = (*("validation_error", "accuracy", "bag_error", "explained", "objective", "fit_seconds"),)
 POINT = ("parameters", *NUMBERS, "chosen")
@@ -33,7 +33,7 @@ def run_cell(cell: Cell) -> dict[str, Any]:
         test instances; ``split``, the hash of the training and test data with their bags;
         ``seconds``, processor time of everything; ``warnings``, each category once; ``error``, what
         went wrong, or empty; and ``points``: for each combination of parameters, in the order of
-        the grid, the attributes of :class:`propcvx.experiments.evaluation.Outcome` in ``POINT``.
+        the grid, the attributes of :class:`reproduction.evaluation.Outcome` in ``POINT``.
     """
     start, protocol = processor_seconds(), cell.protocol
     record: dict[str, Any] = {"key": cell.key, **{name: getattr(cell, name) for name in PARTS}}

@@ -99,7 +99,7 @@ def compare_relaxations(
     labels : array of shape (n_instances,), optional
         True labels -1, +1, to judge by.
     kinds : "all", str, object, or sequence of these
-        Names in ``propcvx.experiments.laboratory.KINDS`` or of registered relaxations, objects with
+        Names in ``propcvx.laboratory.relaxations.KINDS`` or of registered relaxations, objects with
         the method ``relax``, and a :class:`propcvx.bounds.Bound`, asked in this order.
     time_limit : float
         Seconds for each of them, after which it returns what it has.  A single step, such as a

@@ -21,7 +21,7 @@ from propcvx.errors import (
     SolverError,
     UnsupportedSolverError,
 )
-from propcvx.experiments.isolated import run_isolated
+from propcvx.laboratory.isolated import run_isolated
 from propcvx.programs import Program
 from propcvx.solvers import Solver, find_solver, solvers_for
 from propcvx.solvers.call import USABLE, leave_values
@@ -132,7 +132,7 @@ def compare_solvers(
     Examples
     --------
     >>> import cvxpy as cp
-    >>> from propcvx.experiments import compare_solvers
+    >>> from propcvx.laboratory import compare_solvers
     >>> def nearest():
     ...     x = cp.Variable(2, name="x")
     ...     return cp.Problem(cp.Minimize(cp.sum_squares(x - 1)), [cp.sum(x) == 1])

@@ -39,7 +39,7 @@ def run_isolated(task: Task, time_limit: float, threads: int = 1) -> Found:
         ``"out of time"`` or ``"crashed"`` where it did not reach its end, with the ``reason``.
     """
     context: Any = get_context(METHOD)
-    context.set_forkserver_preload(["propcvx.experiments.solvers_command"])
+    context.set_forkserver_preload(["propcvx.laboratory.solvers_command"])
     receiver, sender = context.Pipe(duplex=False)
     given = (wrap_non_picklable_objects(task), sender, threads)
     process = context.Process(target=_run, args=given, daemon=True)

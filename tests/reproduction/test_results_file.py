@@ -1,30 +1,25 @@
-"""The results file: runs that are killed or interrupted, in several processes, on a cluster."""
+"""The results file: runs that are killed or interrupted, in several processes."""
 
-import asyncio
-import gc
 import json
 import multiprocessing
 import os
 import random
 import signal
-import socket
 import subprocess
 import sys
 import time
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager, suppress
-from functools import partial
+from concurrent.futures.process import BrokenProcessPool
+from contextlib import suppress
 
 import numpy as np
 import pytest
 from pyarrow import parquet
+from reproduction import Cell, Protocol, read_results, run_plan, unfinished
+from reproduction import run as running
+from reproduction.__main__ import main
+from reproduction.results import appending, commit, write_parquet
 
-from propcvx.cli import main
 from propcvx.errors import InputError
-from propcvx.experiments.reproduce import Cell, Protocol, read_results, run_plan, unfinished
-from propcvx.experiments.reproduce import run as running
-from propcvx.experiments.reproduce.results import appending, commit, write_parquet
-from propcvx.experiments.reproduce.run import ClusterError
 
 UNTUNED = Protocol().with_options(tuning="none")
 PLAN = [
@@ -128,19 +123,6 @@ def test_a_last_line_that_is_not_whole_is_dropped(file, uninterrupted):
     assert content(file) == [row for row in uninterrupted[0] if row["key"] in keys]
 
 
-@posix
-@how_to_stop
-def test_two_runs_on_one_file_are_refused_and_what_the_first_did_is_kept(how, file, uninterrupted):
-    first = begin(file)
-    wait_for(3, file)
-    with pytest.raises(InputError, match=r"results.jsonl is in the hands of another run"):
-        run_plan(PLAN, file, progress=False)
-    stop(first, how)
-    assert all(row in uninterrupted[0] for row in content(file))
-    assert run_plan(PLAN, file, progress=False).done <= len(PLAN) - 3
-    assert content(file) == uninterrupted[0]
-
-
 def test_a_failure_is_kept_and_tried_again(file):
     for attempt in (1, 2):
         done, (failed,) = run_plan([WRONG, PLAN[0]], file, progress=False)
@@ -199,7 +181,7 @@ def test_of_a_cell_in_several_files_the_last_one_has_the_result(file, tmp_path):
 
 
 def test_what_another_file_knows_is_not_computed_again(tmp_path, capsys):
-    figure = ["reproduce", "figure1", "--results"]
+    figure = ["run", "figure1", "--results"]
     some, rest = tmp_path / "some.jsonl", tmp_path / "rest.jsonl"
     assert main([*figure, str(some), "--methods", "InvCal,MeanMap"]) == 0
     assert main(["report", str(some), "--output", str(tmp_path / "some.parquet")]) == 0
@@ -270,117 +252,5 @@ def _killed(cell):
 
 def test_a_process_that_is_killed_ends_the_run_with_an_error(file, monkeypatch):
     monkeypatch.setattr(running, "_run", _killed)
-    with pytest.raises(ClusterError, match=r"ended from outside, .* fewer --jobs"):
+    with pytest.raises(BrokenProcessPool):
         run_plan(PLAN, file, n_jobs=2, progress=False)
-
-
-def _serve(kind, *where, **options):
-    """Be a scheduler or a worker until the process is killed.
-
-    A worker that is gone is given up after two seconds, not thirty, and a cell may be on many.
-    """
-    import dask
-    import distributed
-
-    async def serve():
-        async with getattr(distributed, kind)(*where, dashboard=False, **options) as server:
-            await server.finished()
-
-    settings = {"comm.timeouts.connect": "2s", "scheduler.allowed-failures": len(PLAN)}
-    with dask.config.set({f"distributed.{name}": value for name, value in settings.items()}):
-        asyncio.run(serve())
-
-
-@contextmanager
-def cluster(n_workers=2, nthreads=1):
-    """A scheduler and its workers, each a process: the address, and the processes.
-
-    A process that is forked here, where threads of other clients run, can wait for their locks.
-    """
-    pytest.importorskip("distributed")
-    wanted = ["distributed", "propcvx.experiments.reproduce"]
-    multiprocessing.get_context("forkserver").set_forkserver_preload(wanted)
-    with socket.create_server(("127.0.0.1", 0)) as unused:
-        address = f"tcp://127.0.0.1:{unused.getsockname()[1]}"
-
-    worker = partial(_serve, "Worker", address, nthreads=nthreads)
-    servers = [partial(_serve, "Scheduler", host=address), *[worker] * n_workers]
-    started = [start(server, "forkserver") for server in servers]
-    try:
-        yield address, started
-    finally:
-        for process in started:
-            process.kill()
-            process.join()
-
-
-@contextmanager
-def losing(processes, file, every):
-    """Kill processes meanwhile, one after each ``every`` cells; what fails there fails here."""
-
-    def kill():
-        for k, process in enumerate(processes, 1):
-            wait_for(every * k, file)
-            process.kill()
-
-    with ThreadPoolExecutor(1) as pool:
-        killing = pool.submit(kill)
-        yield
-        killing.result()
-
-
-@posix
-@pytest.mark.parametrize("n_losses", [1, pytest.param(10, marks=pytest.mark.slow)])
-def test_a_cluster_that_loses_workers_has_the_results_of_processes(n_losses, file, uninterrupted):
-    with cluster(n_losses + 1) as (scheduler, (_, *lost, kept)):
-        with losing(lost, file, every=3):
-            summary = run_plan(PLAN, file, scheduler=scheduler, progress=False)
-        assert kept.is_alive()
-    assert summary == (len(PLAN), ())
-    assert content(file) == uninterrupted[0]
-
-
-@posix
-def test_a_scheduler_that_is_lost_ends_the_run_and_not_its_results(file, uninterrupted):
-    with (
-        cluster() as (scheduler, (lost, *_)),
-        pytest.raises(ClusterError, match="the others are kept"),
-        losing([lost], file, every=5),
-    ):
-        run_plan(PLAN, file, scheduler=scheduler, progress=False)
-    left = n_left(file)
-    assert 0 < left <= len(PLAN) - 5
-    assert run_plan(PLAN, file, progress=False).done == left
-    assert content(file) == uninterrupted[0]
-
-
-@posix
-def test_workers_of_several_threads_are_refused(file):
-    with cluster(1, nthreads=2) as (scheduler, _), pytest.raises(SystemExit):
-        main(["reproduce", "figure1", "--results", str(file), "--scheduler", scheduler])
-    assert not file.exists()
-
-
-@pytest.mark.parametrize("address", ["tcp://127.0.0.1:1", "127.0.0.1", "nowhere at all"])
-def test_an_address_where_no_scheduler_answers_is_named(address, file, monkeypatch):
-    distributed = pytest.importorskip("distributed")
-    monkeypatch.setattr(running, "PATIENCE", 0.3)
-
-    def clients():
-        return {id(one) for one in gc.get_objects() if isinstance(one, distributed.Client)}
-
-    before = clients()
-    with pytest.raises(InputError, match=rf"scheduler must be .* got '{address}'"):
-        run_plan(PLAN, file, scheduler=address, progress=False)
-    assert not file.exists()
-    # The client that failed is gone, and does not close itself while another one starts.
-    assert clients() <= before
-
-
-def test_without_pandas_or_dask_it_is_said_how_to_install_them(file, monkeypatch):
-    for package in ("pandas", "distributed"):
-        monkeypatch.setitem(sys.modules, package, None)
-    with pytest.raises(InputError, match=r"pip install 'propcvx\[experiments\]' \(.*pandas"):
-        read_results(file)
-    with pytest.raises(InputError, match=r"scheduler needs .* pip install 'propcvx\[dask\]'"):
-        run_plan(PLAN, file, scheduler="tcp://127.0.0.1:1", progress=False)

@@ -25,7 +25,7 @@ from propcvx.arrays import Array, Mask
 from propcvx.bags import Bags
 from propcvx.errors import InputError, PropCVXError
 from propcvx.estimators import ConvPropSVM, InvCal
-from propcvx.experiments.evaluation import (
+from reproduction.evaluation import (
     Method,
     Sample,
     fit_each,

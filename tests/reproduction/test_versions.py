@@ -8,10 +8,9 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-
-from propcvx.experiments.methods import AVERAGED, LLP_LEARN, METHODS
-from propcvx.experiments.reproduce import Cell, Protocol
-from propcvx.experiments.reproduce.evaluate import task_of
+from reproduction import Cell, Protocol
+from reproduction.methods import AVERAGED, LLP_LEARN, METHODS
+from reproduction.tasks import task_of
 
 FILE = Path(__file__).with_name("method_answers.csv")
 SMALL = Protocol().with_options(tuning="none", restarts=2)

@@ -15,10 +15,10 @@ from propcvx import programs as p
 from propcvx.arrays import Array
 from propcvx.bags import Bags
 from propcvx.checks import check_choice, check_count
-from propcvx.datasets import load_real, random_bags
+from propcvx.datasets import load_real, proportions_of, random_bags
+from propcvx.datasets.toy import BaggedData
 from propcvx.errors import InputError
 from propcvx.estimators.laplacian import similarities
-from propcvx.experiments.evaluation import Sample
 from propcvx.labelings import FeasibleLabelings
 from propcvx.losses import HINGE, PROPORTION_LOSSES
 
@@ -26,7 +26,7 @@ CUTS = 8
 """Labelings in the programs that have some of all labelings."""
 
 
-def sample_in_bags(name: str, n_instances: int, bag_size: int, seed: int) -> Sample:
+def sample_in_bags(name: str, n_instances: int, bag_size: int, seed: int) -> BaggedData:
     """Random instances of a data set, in random bags.
 
     Parameters
@@ -59,7 +59,7 @@ def sample_in_bags(name: str, n_instances: int, bag_size: int, seed: int) -> Sam
         raise InputError(f"n_instances must be at most {len(X)}, all of {name}, got {n_instances}.")
     drawn = np.sort(np.random.RandomState(seed).permutation(len(X))[:n_instances])
     bags = random_bags(labels[drawn], bag_size, random_state=seed)
-    return Sample.in_bags(X[drawn], labels[drawn], bags)
+    return BaggedData(X[drawn], labels[drawn], bags, proportions_of(labels[drawn], bags))
 
 
 class Parts:
@@ -86,9 +86,9 @@ class Parts:
         Parameters of the SVM dual, of InvCal, of the labeling step, and of the same with counts.
     """
 
-    def __init__(self, sample: Sample, C: float) -> None:
+    def __init__(self, sample: BaggedData, C: float) -> None:
         axes = np.random.RandomState(0).normal(size=(sample.X.shape[1], CUTS))
-        self.features, self.labels, self.C = sample.X, sample.labels, C
+        self.features, self.labels, self.C = sample.X, sample.labels.astype(float), C
         self.scores = self.features[:, 0]
         self.bags = Bags.from_target(sample.y)
         self.bag_means = self.bags.means_of(self.features)

@@ -1,13 +1,13 @@
 """The tables of the pages are those that were published: of docs/results/tables.parquet.
 
-``python tests/test_published.py`` writes ``tests/published_tables.md`` anew.
+``python tests/reproduction/test_published.py`` writes ``published_tables.md`` beside it anew.
 """
 
 import sys
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[1]
-FILE = ROOT / "tests/published_tables.md"
+ROOT = Path(__file__).resolve().parents[2]
+FILE = ROOT / "tests/reproduction/published_tables.md"
 sys.path.append(str(ROOT / "docs"))
 import drawings  # noqa: E402
 import large_bags  # noqa: E402

@@ -8,14 +8,14 @@ from itertools import product
 import numpy as np
 import pytest
 import report_tables
+from reproduction import Selection, plan
+from reproduction.methods import ECOLOGICAL, SUPERVISED
+from reproduction.tasks import task_of
 from scipy.special import logit
 from sklearn.linear_model import LinearRegression
 from sklearn.model_selection import StratifiedKFold, cross_val_predict
 from sklearn.svm import SVC, SVR
 
-from propcvx.experiments.methods import ECOLOGICAL, SUPERVISED
-from propcvx.experiments.reproduce import Selection, plan
-from propcvx.experiments.reproduce.evaluate import task_of
 from propcvx.model_selection import BagKFold
 
 

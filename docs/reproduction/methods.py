@@ -19,9 +19,11 @@ from propcvx.estimators import (
     MethodStart,
     RandomStart,
     Start,
+    printed_alter_psvm,
+    printed_conv_psvm,
 )
-from propcvx.experiments.evaluation import Method
-from propcvx.experiments.other_methods import (
+from reproduction.evaluation import Method
+from reproduction.other_methods import (
     VERSION,
     AveragedMethods,
     ConvAndInvCal,
@@ -29,7 +31,6 @@ from propcvx.experiments.other_methods import (
     LLPLearn,
     require_llp_learn,
 )
-from propcvx.relaxation import CuttingPlanes
 
 PAPER = ("MeanMap", "InvCal", "alter-pSVM", "conv-pSVM")
 """In the order of the paper's tables."""
@@ -48,35 +49,6 @@ LINEAR = ("linear",)
 WEIGHTS = (0.1, 1.0, 10.0)
 BAG_WEIGHTS = (1.0, 10.0, 100.0)
 TUBES = (0.0, 0.01, 0.1)
-
-
-def printed_alter_psvm(**parameters: Any) -> AlterPropSVM:
-    """alter-pSVM as printed: from random labelings, and C_p weighs every bag alike.
-
-    Parameters
-    ----------
-    **parameters
-        Of :class:`propcvx.AlterPropSVM`, over these; by default C = 1, C_p = 10 and ten starts.
-    """
-    printed = {"C": 1.0, "C_p": 10.0, "init": "random", "n_init": 10, "bag_weights": "bag"}
-    return AlterPropSVM(**{**printed, **parameters})
-
-
-def printed_conv_psvm(**parameters: Any) -> ConvPropSVM:
-    """conv-pSVM in the paper's form, where the defaults of the class are ours.
-
-    It makes one cut, with the oracle of eq:inf, and the plane has no bias apart from the centring.
-    The solver is that of the stored results: the last digits of alpha can decide which cut is next.
-
-    Parameters
-    ----------
-    **parameters
-        Of :class:`propcvx.ConvPropSVM`, over these.
-    """
-    planes = CuttingPlanes(oracle="coordinate", max_cuts=1)
-    solver = ("mkl_interior_point", "clarabel")
-    printed = {"relaxation": planes, "bias": "none", "solver": solver, "solver_tol": 1e-8}
-    return ConvPropSVM(**{**printed, **parameters})
 
 
 def several_starts() -> list[Start]:
@@ -124,7 +96,7 @@ class MethodEntry:
         The printed values of the parameters that it is tuned over.
     options, grid_options : mapping of str to str
         Parameters of the estimator, and of the grid, with the option of the protocol that sets each
-        (:class:`propcvx.experiments.reproduce.protocol.MethodOptions`).
+        (:class:`reproduction.protocol.MethodOptions`).
     kernels : tuple of str
         Kernels that the method has; with the linear one alone, it has no such parameter.
     supervised : bool

@@ -13,9 +13,9 @@ from typing import Any, TextIO
 from tqdm import tqdm
 
 from propcvx.errors import InputError
-from propcvx.experiments.arguments import several
-from propcvx.experiments.programs import PROGRAMS, ProgramAt
-from propcvx.experiments.solvers import Row, compare_solvers
+from propcvx.laboratory.arguments import several
+from propcvx.laboratory.programs import PROGRAMS, ProgramAt
+from propcvx.laboratory.solvers import Row, compare_solvers
 from propcvx.solvers import SOLVERS
 from propcvx.text import cell_text, text_table
 
@@ -91,7 +91,7 @@ def compare_programs(programs: Sequence[ProgramAt], file: Path, **how: Any) -> l
         JSON lines; a row is added as soon as it is there, so that an interruption costs the run
         at work only.
     **how
-        Arguments of :func:`propcvx.experiments.compare_solvers`.
+        Arguments of :func:`propcvx.laboratory.compare_solvers`.
 
     Returns
     -------

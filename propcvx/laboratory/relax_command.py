@@ -11,9 +11,9 @@ from typing import Any
 
 import propcvx
 from propcvx.errors import InputError
-from propcvx.experiments.arguments import SEED_HELP, count, literal, seed, several
-from propcvx.experiments.laboratory import KINDS, Row, compare_relaxations
-from propcvx.experiments.programs import sample_in_bags
+from propcvx.laboratory.arguments import SEED_HELP, count, literal, seed, several
+from propcvx.laboratory.programs import sample_in_bags
+from propcvx.laboratory.relaxations import KINDS, Row, compare_relaxations
 from propcvx.plotting import bounds_over_time, interval_comparison
 from propcvx.text import cell_text, text_table
 

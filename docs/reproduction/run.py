@@ -1,0 +1,73 @@
+"""Running a plan: cells in parallel, each kept as it ends."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from joblib import Parallel, delayed, parallel_config
+from threadpoolctl import threadpool_limits
+from tqdm import tqdm
+
+from reproduction.cells import Cell
+from reproduction.data import require
+from reproduction.methods import METHODS
+from reproduction.results import Record, appending, unfinished
+from reproduction.tasks import run_cell
+
+
+class Summary(NamedTuple):
+    """What a run did: how many cells it finished, and those that failed, with what went wrong."""
+
+    done: int
+    failed: tuple[str, ...]
+
+
+def run_plan(
+    cells: Sequence[Cell], file: Path, *, n_jobs: int | None = None, progress: bool = True
+) -> Summary:
+    """Run those cells of a plan that the results file does not have.
+
+    Parameters
+    ----------
+    cells : sequence of Cell
+    file : Path
+        The results file, made where it is not there.
+    n_jobs : int, optional
+        Processes, each at work on one cell; 1 where nothing is said.
+    progress : bool
+        Show a progress bar.
+
+    Raises
+    ------
+    InputError
+        If the results file cannot be used, or the file of a data set is not there and cannot be
+        fetched, or what a method needs is missing; nothing has been run then.
+    BrokenProcessPool, KeyboardInterrupt
+        If a process at work was ended from outside, or the run was interrupted.  What had ended is
+        kept, and the same command goes on from there.
+    """
+    for data in dict.fromkeys(cell.data for cell in cells):
+        require(data)
+    for method in dict.fromkeys(cell.method for cell in cells):
+        if needed := METHODS[method].require:
+            needed()
+    failed: list[str] = []
+    parallel = Parallel(
+        n_jobs=n_jobs, batch_size=1, pre_dispatch="n_jobs", return_as="generator_unordered"
+    )
+    with appending(file) as add, parallel_config(backend="loky", inner_max_num_threads=1):
+        left = unfinished(cells, file)
+        done = parallel(delayed(_run)(cell) for cell in left)
+        for cell, record in tqdm(done, total=len(left), unit="cell", disable=not progress):
+            add(record)
+            if record["error"]:
+                failed.append(f"{cell.name}: {record['error']}")
+    return Summary(len(left) - len(failed), tuple(failed))
+
+
+def _run(cell: Cell) -> tuple[Cell, Record]:
+    """A cell on one core, whatever runs it: methods start no work of their own beside it."""
+    with parallel_config(backend="sequential"), threadpool_limits(1):
+        return cell, run_cell(cell)
