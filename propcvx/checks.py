@@ -153,8 +153,9 @@ def named(
         if by_place:
             signature(value).bind(*by_place, **dict.fromkeys(by_name))
     except TypeError as error:
+        name = getattr(value, "__name__", type(value).__name__)
         raise InputError(
             f"{argument} must be one of {list(table)} or be called with "
-            f"({', '.join([*by_place, *by_name])}), which {value!r:.60} does not take: {error}."
+            f"({', '.join([*by_place, *by_name])}), which {name} does not take: {error}."
         ) from error
     return value

@@ -121,7 +121,7 @@ def needing(extra: str, what: str) -> Iterator[None]:
 
 
 def warn(message: str, category: type[PropCVXWarning]) -> None:
-    """Warn at the first line of the caller's that is outside the package.
+    """Warn at the first line of the caller's that is outside the package and scikit-learn.
 
     A cell of a notebook has no name but that of a temporary file, which is not shown.
     """
@@ -146,5 +146,5 @@ def fold_of_scikit_learn() -> dict[str, Any]:
 
 
 def _is_ours(module: str) -> bool:
-    """Also what Python puts between, where a context manager is a decorator."""
-    return module.partition(".")[0] in ("propcvx", "contextlib")
+    """Also what is between: pipelines and searches, and a context manager that is a decorator."""
+    return module.partition(".")[0] in ("propcvx", "sklearn", "joblib", "contextlib")

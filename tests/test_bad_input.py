@@ -8,6 +8,9 @@ import pandas as pd
 import pytest
 from mistakes import IDS, MISTAKES, X, Y
 from sklearn.exceptions import NotFittedError
+from sklearn.model_selection import cross_val_score
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 
 import propcvx.kernels
 from propcvx import (
@@ -163,7 +166,16 @@ def test_a_warning_in_a_notebook_shows_no_temporary_file():
     assert shown.startswith("line:3: CutBagWarning: 1 of 1 bags")
 
 
-def test_a_warning_of_a_decorated_function_points_at_its_caller():
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda: group_shares(Y[1:], np.arange(7)),
+        lambda: make_pipeline(StandardScaler(), InvCal()).fit(X[1:], Y[1:]),
+        lambda: cross_val_score(InvCal(), X, Y.copy(), cv=4),
+    ],
+    ids=["decorated", "pipeline", "search"],
+)
+def test_a_warning_points_at_the_callers_line(call):
     with pytest.warns(CutBagWarning) as caught:
-        group_shares(Y[1:], np.arange(7))
+        call()
     assert caught[0].filename == __file__

@@ -284,8 +284,8 @@ def find_solver(solver: str | Solver, program: Program) -> Solver:
     found = named_solver(solver)
     if found is None:
         raise UnsupportedSolverError(
-            f"solver must be 'auto', a Solver, one of {sorted(SOLVERS)}, or another that CVXPY has "
-            f"installed, got {solver!r}{did_you_mean(str(solver).lower(), SOLVERS)}; "
+            f"solver must be 'auto', a Solver, or one of {sorted(SOLVERS)}, or any other that "
+            f"CVXPY has installed, got {solver!r}{did_you_mean(str(solver).lower(), SOLVERS)}; "
             f"{solvers_for(program)} can solve {program.name}."
         )
     if not found.can_solve(program):
