@@ -1,7 +1,19 @@
 """Learning with label proportions: the programs, loops and classifiers of pSVM (ICML 2013)."""
 
-from propcvx.bags import Bags, sampling_epsilon
-from propcvx.class_targets import one_class_target
+from propcvx.bags.bags import Bags, sampling_epsilon
+from propcvx.bags.class_targets import one_class_target
+from propcvx.bags.metrics import (
+    bag_correlation,
+    bag_deviance,
+    bag_error,
+    bag_r2,
+    bag_r2_score,
+    neg_bag_deviance,
+    neg_bag_error,
+    neg_bag_error_by_size,
+)
+from propcvx.bags.model_selection import BagKFold, BagShuffleSplit, RepeatedBagKFold
+from propcvx.bags.targets import bag_target, class_proportions_of, proportions_of
 from propcvx.estimators import (
     AlterPropSVM,
     ConvPropSVM,
@@ -25,10 +37,7 @@ from propcvx.large import (
     score_chunks,
     split_chunks,
 )
-from propcvx.metrics import bag_error
-from propcvx.model_selection import BagKFold, BagShuffleSplit, RepeatedBagKFold
 from propcvx.relaxation import CuttingPlanes
-from propcvx.targets import bag_target, class_proportions_of, proportions_of
 
 __version__ = "0.1.0"
 
@@ -47,7 +56,11 @@ __all__ = [
     "MethodStart",
     "RandomStart",
     "RepeatedBagKFold",
+    "bag_correlation",
+    "bag_deviance",
     "bag_error",
+    "bag_r2",
+    "bag_r2_score",
     "bag_target",
     "certify",
     "check_fit",
@@ -56,6 +69,9 @@ __all__ = [
     "fit_grid",
     "fit_means",
     "group_shares",
+    "neg_bag_deviance",
+    "neg_bag_error",
+    "neg_bag_error_by_size",
     "one_class_target",
     "parquet_chunks",
     "predict_chunks",

@@ -11,7 +11,12 @@ from typing import Any
 import numpy as np
 
 from propcvx.arrays import Array
-from propcvx.errors import InputError
+from propcvx.errors import GramMatrixMemoryError, InputError
+
+try:
+    import psutil
+except ImportError:  # there is none in a browser
+    psutil = None
 
 
 def check_number(
@@ -159,3 +164,20 @@ def named(
             f"({', '.join([*by_place, *by_name])}), which {name} does not take: {error}."
         ) from error
     return value
+
+
+def check_gram_memory(n_instances: int, advice: str, matrices: float = 2.0) -> None:
+    """Raise if so many matrices as large as a Gram matrix exceed the available memory.
+
+    Without psutil, as in a browser, that is not known: nothing is checked, and NumPy raises its
+    own ``MemoryError`` where memory runs out.
+    """
+    if psutil is None:
+        return
+    needed = matrices * 8 * n_instances**2
+    available = psutil.virtual_memory().available
+    if needed > available:
+        raise GramMatrixMemoryError(
+            f"the Gram matrix of {n_instances:,} instances and what is made of it need "
+            f"{needed / 1e9:.1f} GB, {available / 1e9:.1f} GB are available; {advice}."
+        )

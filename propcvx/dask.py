@@ -17,10 +17,10 @@ from typing import Any
 import numpy as np
 
 from propcvx import __version__, estimators
+from propcvx.bags.targets import bag_target, known_labels
 from propcvx.errors import InputError
 from propcvx.large.fit import fit_parts
 from propcvx.large.parts import Kept, OnPart
-from propcvx.targets import bag_target, known_labels
 
 try:
     import distributed

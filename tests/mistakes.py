@@ -30,14 +30,14 @@ from propcvx import (
     group_shares,
     proportions_of,
 )
+from propcvx.bags.model_selection import BagShuffleSplit
 from propcvx.errors import (
     GramMatrixMemoryError,
     InfeasibleLabelingError,
     InputError,
     UnsupportedSolverError,
 )
-from propcvx.losses import InstanceLoss
-from propcvx.model_selection import BagShuffleSplit
+from propcvx.labelings.losses import InstanceLoss
 from propcvx.relaxation import Lifted, MixedInteger
 from propcvx.relaxation.oracles import CoordinateOracle, SemidefiniteOracle
 from propcvx.relaxation.rounding import FeasibleRounding
@@ -445,7 +445,7 @@ _TABLES = {
             *(MeanMap(), TABLE, bag_target(np.arange(8) // 2, [0.5, 0.5, 0, 1])),
             **{"cv": BagKFold(2), "scoring": "accuracy", "error_score": "raise"},
         ),
-        ("accuracy_score compares labels", "propcvx.metrics", "propcvx.BagKFold(5)"),
+        ("accuracy_score compares labels", "propcvx.bags.metrics", "propcvx.BagKFold(5)"),
     ),
     "groups in another order than X": shares_of(
         "groups must", "groups.loc[X.index]", groups=OTHER_ORDER

@@ -10,8 +10,8 @@ import numpy as np
 from small_problems import small_problem
 
 from propcvx import programs
-from propcvx.labelings import FeasibleLabelings
-from propcvx.losses import HINGE, PROPORTION_LOSSES
+from propcvx.labelings.feasible import FeasibleLabelings
+from propcvx.labelings.losses import HINGE, PROPORTION_LOSSES
 from propcvx.solvers import solve, solvers_for
 
 

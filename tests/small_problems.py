@@ -6,7 +6,7 @@ import cvxpy as cp
 import numpy as np
 
 from propcvx import Bags, bag_target
-from propcvx.losses import PROPORTION_LOSSES, InstanceLoss, best_offset
+from propcvx.labelings.losses import PROPORTION_LOSSES, InstanceLoss, best_offset
 from propcvx.programs import svm_primal
 from propcvx.relaxation import labeling_upper_bound
 from propcvx.solvers import solve

@@ -7,9 +7,9 @@ from small_problems import small_problem
 from propcvx import AlterPropSVM, bag_target
 from propcvx.alternating.algorithm import alternate, descent
 from propcvx.alternating.problem import PropSVM, Separator
-from propcvx.bags import Bags
+from propcvx.bags.bags import Bags
 from propcvx.history import StopReason
-from propcvx.losses import HINGE, PROPORTION_LOSSES
+from propcvx.labelings.losses import HINGE, PROPORTION_LOSSES
 from propcvx.programs import svm_dual, svm_dual_parameters
 from propcvx.solvers import automatic, solve
 

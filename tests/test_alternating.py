@@ -31,11 +31,11 @@ from propcvx.errors import SolverError
 from propcvx.estimators import alter, printed_alter_psvm
 from propcvx.estimators.starts import Start
 from propcvx.history import StopReason
-from propcvx.kernels import FeatureMap, Kernel
-from propcvx.labelings import FeasibleLabelings, best_labeling, random_labeling
-from propcvx.losses import HINGE, PROPORTION_LOSSES
+from propcvx.labelings.feasible import FeasibleLabelings, best_labeling, random_labeling
+from propcvx.labelings.losses import HINGE, PROPORTION_LOSSES
 from propcvx.programs import margin_classifier, psvm, svm_primal
 from propcvx.solvers import solve
+from propcvx.svm.kernels import FeatureMap, Kernel
 
 # SMO may stop short of the tightest tolerances; what is tested holds all the same.
 pytestmark = pytest.mark.filterwarnings("ignore::propcvx.errors.InaccurateSolutionWarning")

@@ -12,7 +12,7 @@ from sklearn.model_selection import cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-import propcvx.kernels
+import propcvx.svm.kernels
 from propcvx import (
     AlterPropSVM,
     Bags,
@@ -66,7 +66,7 @@ def test_errors_are_in_the_tree_or_from_scikit_learn():
 @each_class
 def test_the_linear_kernel_needs_a_gram_matrix_only_for_libsvm(monkeypatch, cls):
     memory = SimpleNamespace(available=1)
-    monkeypatch.setattr(propcvx.kernels.psutil, "virtual_memory", lambda: memory)
+    monkeypatch.setattr(propcvx.checks.psutil, "virtual_memory", lambda: memory)
     if cls is AlterPropSVM:
         with pytest.raises(GramMatrixMemoryError, match="use a solver that needs none"):
             cls(solver="libsvm").fit(X, Y)

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from sklearn.model_selection import train_test_split
 
 from propcvx import Bags, bag_target
+from propcvx.bags.targets import BAG_DTYPE, is_bag_target, proportions_of
 from propcvx.errors import CutBagWarning, InputError, SolverError
-from propcvx.targets import BAG_DTYPE, is_bag_target, proportions_of
 
 IDS = {
     "strings": ["b", "a", "b", "c"],

@@ -7,9 +7,9 @@ from hypothesis import strategies as st
 from small_problems import small_problem
 
 from propcvx import ConvPropSVM, CuttingPlanes, bag_target
-from propcvx.bags import Bags
+from propcvx.bags.bags import Bags
+from propcvx.bags.metrics import least_error_bias, proportion_error
 from propcvx.datasets import proportions_of, random_bags
-from propcvx.metrics import least_error_bias, proportion_error
 from propcvx.relaxation import RELAXATIONS
 from propcvx.relaxation.rounding import ROUNDINGS
 

@@ -19,9 +19,9 @@ from propcvx.bounds.moments import Multipliers, certify_values, improve_duals
 from propcvx.bounds.pieces import divide
 from propcvx.errors import CrossedBoundsError, FailedBoundWarning, InputError, SolverError
 from propcvx.history import StopReason
-from propcvx.labelings import FeasibleLabelings
+from propcvx.labelings.feasible import FeasibleLabelings
+from propcvx.labelings.losses import PROPORTION_LOSSES, constraint
 from propcvx.laboratory.relaxations import compare_relaxations
-from propcvx.losses import PROPORTION_LOSSES, constraint
 from propcvx.programs import bag_moments
 from propcvx.relaxation import (
     ContinuousLabels,

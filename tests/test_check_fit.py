@@ -10,9 +10,9 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from propcvx import BagKFold, ConvPropSVM, InvCal, MeanMap, bag_target, check_fit, proportions_of
+from propcvx.bags.metrics import bag_r2_score
 from propcvx.datasets import random_bags
 from propcvx.errors import InputError
-from propcvx.metrics import bag_r2_score
 
 
 def drawn(seed, *, signal=1.0, size=10, share=0.4):

@@ -26,8 +26,8 @@ from propcvx import (
     split_chunks,
 )
 from propcvx.errors import InaccurateSolutionWarning, InputError, PoorFitWarning
+from propcvx.labelings.losses import INSTANCE_LOSSES
 from propcvx.large.alter import drawn_labels
-from propcvx.losses import INSTANCE_LOSSES
 
 FROM_INV_CAL = MethodStart("inv_cal", annealing=False)
 

@@ -27,12 +27,12 @@ from propcvx import (
     joint_counts,
     proportions_of,
 )
-from propcvx.crossing import CrossingBags
+from propcvx.bags.crossing import CrossingBags
+from propcvx.bags.metrics import least_error_bias, proportion_error
+from propcvx.bags.ordering import in_canonical_order
 from propcvx.errors import CutBagWarning, InfeasibleLabelingError, InputError
-from propcvx.labelings import FeasibleLabelings, best_labeling
-from propcvx.losses import HINGE, PROPORTION_LOSSES, constraint, epsilon_insensitive
-from propcvx.metrics import least_error_bias, proportion_error
-from propcvx.ordering import in_canonical_order
+from propcvx.labelings.feasible import FeasibleLabelings, best_labeling
+from propcvx.labelings.losses import HINGE, PROPORTION_LOSSES, constraint, epsilon_insensitive
 from propcvx.programs import counted_labeling, labeling_step
 from propcvx.relaxation.oracles import ORACLES
 from propcvx.solvers import solve

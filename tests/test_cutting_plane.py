@@ -12,7 +12,7 @@ from propcvx import Bags, ConvPropSVM, CuttingPlanes, bag_target
 from propcvx.datasets import load_real, proportions_of, random_bags
 from propcvx.errors import InaccurateSolutionWarning, SolverError
 from propcvx.history import StopReason
-from propcvx.labelings import FeasibleLabelings
+from propcvx.labelings.feasible import FeasibleLabelings
 from propcvx.relaxation import cutting_planes
 from propcvx.relaxation.masters import MASTERS, RELATIVE_GAP, MasterSolution, Trial, simple_mkl
 from propcvx.relaxation.oracles import ORACLES, Cut, ExhaustiveOracle, violation_value

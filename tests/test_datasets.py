@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from propcvx import bag_target
-from propcvx.bags import Bags
+from propcvx.bags.bags import Bags
 from propcvx.datasets import (
     bags_by_cluster,
     bags_by_feature,

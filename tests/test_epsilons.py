@@ -23,8 +23,8 @@ from propcvx import (
     sampling_epsilon,
 )
 from propcvx.errors import CutBagWarning, InfeasibleLabelingError, InputError
-from propcvx.labelings import FeasibleLabelings, best_labeling
-from propcvx.losses import ProportionLoss, constraint, epsilon_insensitive
+from propcvx.labelings.feasible import FeasibleLabelings, best_labeling
+from propcvx.labelings.losses import ProportionLoss, constraint, epsilon_insensitive
 from propcvx.programs import labeling_step
 from propcvx.solvers import solve
 

@@ -151,7 +151,13 @@ CALLS = {
 
 def test_every_public_function_of_X_is_called():
     modules = [
-        *(propcvx, propcvx.estimators, propcvx.groups, propcvx.model_selection, propcvx.plotting),
+        *(
+            propcvx,
+            propcvx.estimators,
+            propcvx.groups,
+            propcvx.bags.model_selection,
+            propcvx.plotting,
+        ),
         *(propcvx.datasets, propcvx.laboratory.relaxations),
     ]
     public = {

@@ -9,11 +9,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from propcvx import AlterPropSVM, ConvPropSVM, CuttingPlanes, InvCal, MeanMap, bag_target
-from propcvx.bags import Bags
+from propcvx.bags.bags import Bags
 from propcvx.errors import PropCVXError, PropCVXWarning
 from propcvx.estimators import BagClassifier
 from propcvx.history import History
-from propcvx.labelings import FeasibleLabelings
+from propcvx.labelings.feasible import FeasibleLabelings
 
 COLUMNS = {
     "normal": lambda random, n: random.normal(size=n),

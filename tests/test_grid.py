@@ -17,7 +17,7 @@ from propcvx import (
     RandomStart,
     fit_grid,
 )
-from propcvx.kernels import FeatureMap
+from propcvx.svm.kernels import FeatureMap
 
 WEIGHTS = (0.1, 1.0, 10.0)
 GRIDS = [

@@ -24,7 +24,7 @@ from propcvx.errors import (
 from propcvx.groups import estimates
 from propcvx.groups.cells import Cells
 from propcvx.groups.estimates import moved
-from propcvx.labelings import FeasibleLabelings
+from propcvx.labelings.feasible import FeasibleLabelings
 from propcvx.programs import near_best_count
 from propcvx.solvers import solve
 

@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 from sklearn.svm import SVC
 
 from propcvx import AlterPropSVM, ConvPropSVM, CuttingPlanes, InvCal, MeanMap, bag_target, certify
+from propcvx.bags.targets import proportions_of
 from propcvx.errors import GramMatrixMemoryError, IllPosedWarning, InputError
-from propcvx.kernels import BLOCK, FeatureMap, Kernel, check_gram
-from propcvx.targets import proportions_of
+from propcvx.svm.kernels import BLOCK, FeatureMap, Kernel, check_gram
 
 
 def histogram_intersection(X, Z):

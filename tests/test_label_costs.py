@@ -20,8 +20,8 @@ from propcvx.bounds import branch_and_bound as branching
 from propcvx.bounds import label_costs
 from propcvx.errors import InputError, UnprovedWarning
 from propcvx.history import StopReason
-from propcvx.labelings import FeasibleLabelings
-from propcvx.losses import PROPORTION_LOSSES
+from propcvx.labelings.feasible import FeasibleLabelings
+from propcvx.labelings.losses import PROPORTION_LOSSES
 
 EXACT = 1e6
 """A margin that no cost reaches: every cost is exact."""

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from propcvx import Bags, bag_target, labelings
 from propcvx.errors import InfeasibleLabelingError, InputError
-from propcvx.labelings import FeasibleLabelings, best_labeling, random_labeling
-from propcvx.losses import HINGE, INSTANCE_LOSSES, PROPORTION_LOSSES
+from propcvx.labelings.feasible import FeasibleLabelings, best_labeling, random_labeling
+from propcvx.labelings.losses import HINGE, INSTANCE_LOSSES, PROPORTION_LOSSES
 from propcvx.programs import labeling_step as labeling_program
 from propcvx.programs import linear_separation
 from propcvx.solvers import solve

@@ -34,7 +34,7 @@ before = set(sys.modules)
 from propcvx import AlterPropSVM, Bags, ConvPropSVM, CuttingPlanes, InvCal, MeanMap, bag_target
 from propcvx.datasets import load_real, make_two_bags
 from propcvx.datasets.files import MissingDataError
-from propcvx.labelings import FeasibleLabelings
+from propcvx.labelings.feasible import FeasibleLabelings
 from propcvx.programs import lifted_svm_dual, svm_dual
 from propcvx.solvers import automatic, solve, solvers_for
 print({"matplotlib", "pandas"} & set(sys.modules) - before)

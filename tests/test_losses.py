@@ -12,7 +12,7 @@ from small_problems import best_bias
 
 from propcvx import Bags, bag_target
 from propcvx.errors import InputError
-from propcvx.losses import (
+from propcvx.labelings.losses import (
     HINGE,
     INSTANCE_LOSSES,
     PROPORTION_LOSSES,

@@ -38,18 +38,18 @@ from propcvx import (
 from propcvx.alternating.algorithm import alternate
 from propcvx.alternating.crammer_singer import ClassPropSVM, CrammerSingerStep
 from propcvx.alternating.problem import PropSVM, Separator
-from propcvx.class_bags import ClassBags
-from propcvx.class_labelings import best_classes, class_hinge, class_loss, nearest_classes
-from propcvx.class_targets import classes_of
+from propcvx.bags.class_bags import ClassBags
+from propcvx.bags.class_targets import classes_of
+from propcvx.bags.metrics import neg_bag_error
+from propcvx.bags.targets import is_bag_target
 from propcvx.errors import CutBagWarning, InputError
 from propcvx.estimators.starts import Start
-from propcvx.labelings import FeasibleLabelings, best_labeling
-from propcvx.losses import HINGE, PROPORTION_LOSSES, constraint, epsilon_insensitive
-from propcvx.metrics import neg_bag_error
+from propcvx.labelings.classes import best_classes, class_hinge, class_loss, nearest_classes
+from propcvx.labelings.feasible import FeasibleLabelings, best_labeling
+from propcvx.labelings.losses import HINGE, PROPORTION_LOSSES, constraint, epsilon_insensitive
 from propcvx.plotting import boundary, coefficients
 from propcvx.programs import crammer_singer, svm_dual, svm_dual_parameters
 from propcvx.solvers import solve
-from propcvx.targets import is_bag_target
 
 METHODS = [
     MeanMap(),

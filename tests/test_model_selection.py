@@ -12,9 +12,9 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
 from propcvx import BagKFold, Bags, InvCal, bag_error, bag_target, proportions_of
+from propcvx.bags.metrics import bag_deviance, bag_r2, bag_r2_score, neg_bag_deviance
+from propcvx.bags.model_selection import BagShuffleSplit, RepeatedBagKFold, deal_bags
 from propcvx.errors import CutBagWarning, FewBagsWarning, InputError
-from propcvx.metrics import bag_deviance, bag_r2, bag_r2_score, neg_bag_deviance
-from propcvx.model_selection import BagShuffleSplit, RepeatedBagKFold, deal_bags
 
 # Few bags are enough to test what a splitter does; that it warns of them has a test of its own.
 pytestmark = pytest.mark.filterwarnings("ignore::propcvx.errors.FewBagsWarning")

@@ -12,7 +12,7 @@ from small_problems import all_labelings, small_problem, small_problems
 from propcvx import ConvPropSVM, CuttingPlanes
 from propcvx.errors import InputError
 from propcvx.history import StopReason
-from propcvx.labelings import FeasibleLabelings
+from propcvx.labelings.feasible import FeasibleLabelings
 from propcvx.relaxation.oracles import (
     ORACLES,
     CoordinateOracle,

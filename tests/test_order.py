@@ -19,7 +19,7 @@ from propcvx import (
     RandomStart,
     bag_target,
 )
-from propcvx.ordering import in_canonical_order
+from propcvx.bags.ordering import in_canonical_order
 
 METHODS = {
     "mean_map": MeanMap(),

@@ -13,7 +13,7 @@ from propcvx import ConvPropSVM, CuttingPlanes, bag_target, certify
 from propcvx.bounds import Bound
 from propcvx.errors import CrossedBoundsError, InputError, SolverError
 from propcvx.history import History
-from propcvx.labelings import FeasibleLabelings
+from propcvx.labelings.feasible import FeasibleLabelings
 from propcvx.laboratory.relaxations import compare_relaxations
 from propcvx.relaxation import RELAXATIONS, labeling_svm, register_relaxation
 from propcvx.relaxation.bounds import labeling_upper_bound

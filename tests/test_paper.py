@@ -13,7 +13,7 @@ from small_problems import best_value, small_problem
 
 from propcvx import AlterPropSVM, ConvPropSVM, CuttingPlanes, bag_target
 from propcvx.datasets import BaggedData
-from propcvx.labelings import FeasibleLabelings
+from propcvx.labelings.feasible import FeasibleLabelings
 from propcvx.laboratory.relaxations import compare_relaxations
 
 RESULTS = dict(paper.all_results())

@@ -5,10 +5,10 @@ import pytest
 from test_newton import PROBLEMS, problems
 
 from propcvx.alternating.svm_step import SVMStep
+from propcvx.bags.targets import bag_target
+from propcvx.labelings.losses import HINGE, INSTANCE_LOSSES
 from propcvx.large.parts import Chunks, Frame, packed
 from propcvx.large.steps import Labels, PartedStep
-from propcvx.losses import HINGE, INSTANCE_LOSSES
-from propcvx.targets import bag_target
 
 
 def parted(X, labeling, loss="hinge", tol=1e-7):

@@ -28,7 +28,7 @@ from propcvx.bounds.interval import NodeRecord
 from propcvx.datasets import make_two_bags
 from propcvx.errors import InputError
 from propcvx.history import History, Round, StopReason
-from propcvx.labelings import FeasibleLabelings
+from propcvx.labelings.feasible import FeasibleLabelings
 from propcvx.plotting.style import BLUE
 
 KEPT = Path(__file__).with_name("pictures")

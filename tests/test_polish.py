@@ -12,13 +12,13 @@ from propcvx import bag_target
 from propcvx.alternating.polish import PropSVMSearch
 from propcvx.alternating.problem import PropSVM
 from propcvx.alternating.svm_step import svm_step
-from propcvx.bags import Bags
+from propcvx.bags.bags import Bags
 from propcvx.bounds import LabelingProblem, SwapSearch
 from propcvx.bounds.interval import Interval
 from propcvx.estimators import printed_alter_psvm
 from propcvx.history import StopReason
-from propcvx.local_search import Moves, hops
-from propcvx.losses import HINGE, PROPORTION_LOSSES, constraint
+from propcvx.labelings.local_search import Moves, hops
+from propcvx.labelings.losses import HINGE, PROPORTION_LOSSES, constraint
 
 LOSSES = {
     "hinge": lambda random, n: HINGE,

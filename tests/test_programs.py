@@ -21,7 +21,7 @@ from small_problems import best_bias
 
 from propcvx import MeanMap, bag_target, programs
 from propcvx.errors import InputError
-from propcvx.losses import HINGE
+from propcvx.labelings.losses import HINGE
 from propcvx.programs import ProblemClass
 from propcvx.solvers import solve
 

@@ -10,7 +10,7 @@ from small_problems import best_bias, psvm_objective, small_problem
 
 from propcvx import programs
 from propcvx.errors import IllPosedWarning, InputError
-from propcvx.losses import PROPORTION_LOSSES
+from propcvx.labelings.losses import PROPORTION_LOSSES
 from propcvx.solvers import solve
 
 pytest.importorskip("pyscipopt")

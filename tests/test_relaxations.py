@@ -15,7 +15,7 @@ from small_problems import best_value, small_problem, small_problems
 from propcvx import Bags, ConvPropSVM, CuttingPlanes, bag_target
 from propcvx.errors import InputError, SolverError
 from propcvx.history import StopReason
-from propcvx.labelings import FeasibleLabelings
+from propcvx.labelings.feasible import FeasibleLabelings
 from propcvx.programs import Lifting, lifted_svm, lifted_svm_dual, mixture, square_loss_matrix
 from propcvx.relaxation import (
     RELAXATIONS,

@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 from small_problems import small_problem, small_problems
 
 from propcvx import Bags, ConvPropSVM, CuttingPlanes, bag_target
+from propcvx.bags.metrics import proportion_error
 from propcvx.history import History
-from propcvx.labelings import FeasibleLabelings
-from propcvx.metrics import proportion_error
+from propcvx.labelings.feasible import FeasibleLabelings
 from propcvx.relaxation import Lifted, RelaxationResult
 from propcvx.relaxation.bounds import labeling_upper_bound
 from propcvx.relaxation.labeling_svm import LabelingSVM

@@ -36,10 +36,10 @@ from propcvx import (
     bag_error,
     bag_target,
 )
+from propcvx.bags.metrics import neg_bag_error, neg_bag_error_by_size
+from propcvx.bags.model_selection import BagShuffleSplit, RepeatedBagKFold
 from propcvx.errors import CutBagWarning, IllPosedWarning
 from propcvx.estimators.calibration import Calibration
-from propcvx.metrics import neg_bag_error, neg_bag_error_by_size
-from propcvx.model_selection import BagShuffleSplit, RepeatedBagKFold
 
 METHODS = [
     MeanMap(),

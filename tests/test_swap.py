@@ -19,7 +19,7 @@ from propcvx import (
     certify,
 )
 from propcvx.errors import InfeasibleLabelingError
-from propcvx.losses import ProportionLoss
+from propcvx.labelings.losses import ProportionLoss
 
 TOO_MANY = ProportionLoss(
     "too many", lambda gap: np.maximum(gap, -0.1 * gap), lambda gap: cp.maximum(gap, -0.1 * gap)

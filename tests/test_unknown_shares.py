@@ -27,12 +27,12 @@ from propcvx import (
     bag_target,
     certify,
 )
+from propcvx.bags.metrics import least_error_bias
+from propcvx.bags.ordering import in_canonical_order
 from propcvx.bounds import BOUNDS
 from propcvx.errors import InputError
-from propcvx.labelings import FeasibleLabelings, best_labeling
-from propcvx.losses import PROPORTION_LOSSES, constraint
-from propcvx.metrics import least_error_bias
-from propcvx.ordering import in_canonical_order
+from propcvx.labelings.feasible import FeasibleLabelings, best_labeling
+from propcvx.labelings.losses import PROPORTION_LOSSES, constraint
 from propcvx.programs import constrained_psvm, labeling_step, psvm, svm_dual, svm_dual_parameters
 from propcvx.relaxation import RELAXATIONS
 from propcvx.relaxation.oracles import ORACLES

@@ -9,8 +9,8 @@ from paper import result
 from propcvx import AlterPropSVM
 from propcvx.alternating.problem import PropSVM
 from propcvx.alternating.svm_step import SVMStep
-from propcvx.labelings import best_labeling
-from propcvx.losses import HINGE, PROPORTION_LOSSES
+from propcvx.labelings.feasible import best_labeling
+from propcvx.labelings.losses import HINGE, PROPORTION_LOSSES
 
 
 def all_labelings(n):
@@ -67,8 +67,8 @@ def proposition_2(sizes=(2, 3, 5), loss="absolute", seed=0):
 
     Method
     ------
-    :func:`propcvx.labelings.best_labeling`: bags are independent, and in each a further label is
-    made positive while it gains more than it costs.
+    :func:`propcvx.labelings.feasible.best_labeling`: bags are independent, and in each a further
+    label is made positive while it gains more than it costs.
 
     Guaranteed
     ----------

@@ -6,7 +6,7 @@ from small_problems import best_value, small_problem
 
 from paper import result
 from propcvx.history import History, Round, StopReason
-from propcvx.labelings import FeasibleLabelings
+from propcvx.labelings.feasible import FeasibleLabelings
 from propcvx.programs import Program
 from propcvx.relaxation import RelaxationResult
 from propcvx.solvers import solve

@@ -5,7 +5,7 @@ from small_problems import all_labelings, small_problem, svm_value
 
 from paper import result
 from propcvx import CuttingPlanes
-from propcvx.labelings import FeasibleLabelings
+from propcvx.labelings.feasible import FeasibleLabelings
 from propcvx.programs import mkl_epigraph, mkl_group
 from propcvx.relaxation.labeling_svm import LabelingSVM
 from propcvx.relaxation.oracles import DirectionSweepOracle
@@ -133,8 +133,8 @@ def proposition_3(n_features=3, seed=0):
 
     Method
     ------
-    For every coordinate and both signs :meth:`propcvx.labelings.FeasibleLabelings.best` sorts each
-    bag, Equations (20) and (21); the best of these :math:`2 d` labelings is taken.
+    For every coordinate and both signs :meth:`propcvx.labelings.feasible.FeasibleLabelings.best`
+    sorts each bag, Equations (20) and (21); the best of these :math:`2 d` labelings is taken.
 
     Guaranteed
     ----------

@@ -17,12 +17,12 @@ from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import FunctionTransformer, MinMaxScaler
 
 from propcvx.arrays import Array, Indices, Signs
-from propcvx.bags import Bags
+from propcvx.bags.bags import Bags
+from propcvx.bags.metrics import bag_r2_score
+from propcvx.bags.model_selection import BagKFold
+from propcvx.bags.targets import bag_target
 from propcvx.datasets import proportions_of, random_bags
 from propcvx.estimators import BagClassifier, fit_grid
-from propcvx.metrics import bag_r2_score
-from propcvx.model_selection import BagKFold
-from propcvx.targets import bag_target
 
 Splits = Sequence[tuple[Indices, Indices]]
 
@@ -112,8 +112,8 @@ class Outcome:
         On the bags of the test sample; nothing is chosen by it.
     explained : float or None
         What probabilities explain of the shares of these bags, see
-        :func:`propcvx.metrics.bag_r2_score`; None of parameters that are not chosen, of methods
-        without probabilities, and where all of these bags have the same share.
+        :func:`propcvx.bags.metrics.bag_r2_score`; None of parameters that are not chosen, of
+        methods without probabilities, and where all of these bags have the same share.
     objective : float or None
         The value that the fit minimised, where the estimator has it.
     fit_seconds : float

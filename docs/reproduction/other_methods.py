@@ -22,7 +22,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.linear_model import LinearRegression
 
 from propcvx.arrays import Array, Mask
-from propcvx.bags import Bags
+from propcvx.bags.bags import Bags
 from propcvx.errors import InputError, PropCVXError
 from propcvx.estimators import ConvPropSVM, InvCal
 from reproduction.evaluation import (

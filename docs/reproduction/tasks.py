@@ -11,9 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from propcvx.arrays import Array
+from propcvx.bags.model_selection import BagKFold
 from propcvx.datasets import equal_proportion_bags, random_bags
 from propcvx.errors import InputError
-from propcvx.model_selection import BagKFold
 from reproduction.cells import PARTS, Cell
 from reproduction.data import load
 from reproduction.evaluation import Sample, Task, evaluate, processor_seconds, summary_of

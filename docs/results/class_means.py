@@ -7,6 +7,7 @@ from reproduction.evaluation import Sample
 from study import HERE, complete
 
 from propcvx import LaplacianMeanMap, MeanMap
+from propcvx.bags.model_selection import BagKFold
 from propcvx.datasets import (
     bags_by_cluster,
     bags_by_feature,
@@ -14,7 +15,6 @@ from propcvx.datasets import (
     load_real,
     random_bags,
 )
-from propcvx.model_selection import BagKFold
 
 SETS = ("heart", "vote", "australian", "colic", "dna-1", "satimage-2")
 FURTHER = ("heart-c", "breast-w", "credit-a", "dna-2", "satimage-4", "a1a")

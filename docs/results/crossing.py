@@ -8,8 +8,8 @@ import numpy as np
 from study import HERE, complete, labelled
 
 from propcvx import AlterPropSVM, ConvPropSVM, InvCal, MeanMap, bag_target, proportions_of
+from propcvx.bags.metrics import bag_error
 from propcvx.datasets import load_ballots, random_bags
-from propcvx.metrics import bag_error
 
 METHODS = {
     "alter-pSVM": AlterPropSVM(n_init=3),

@@ -10,9 +10,9 @@ from reproduction.methods import PAPER, cheaper, printed_method
 from scipy.stats import f
 from study import HERE, complete, labelled, lines
 
-from propcvx.bags import Bags
+from propcvx.bags.bags import Bags
+from propcvx.bags.model_selection import BagKFold
 from propcvx.datasets import random_bags
-from propcvx.model_selection import BagKFold
 from propcvx.plotting import line_grid
 
 

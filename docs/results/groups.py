@@ -12,7 +12,7 @@ from study import HERE, complete
 
 from propcvx import Bags, InvCal, MeanMap, bag_target, group_shares, proportions_of
 from propcvx.datasets import load_ballots, random_bags
-from propcvx.labelings import FeasibleLabelings
+from propcvx.labelings.feasible import FeasibleLabelings
 
 BALLOTS = 6400
 """How many ballots are in bags."""

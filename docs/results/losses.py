@@ -6,9 +6,9 @@ from reproduction.evaluation import Sample
 from study import HERE, REAL, complete, judged, labelled
 
 from propcvx import AlterPropSVM
+from propcvx.bags.model_selection import BagKFold
 from propcvx.datasets import random_bags
-from propcvx.losses import INSTANCE_LOSSES, PROPORTION_LOSSES
-from propcvx.model_selection import BagKFold
+from propcvx.labelings.losses import INSTANCE_LOSSES, PROPORTION_LOSSES
 
 BAG_SIZES = (8, 32)
 N_INIT = 3

@@ -18,9 +18,9 @@ from propcvx import (
     class_proportions_of,
     one_class_target,
 )
-from propcvx.class_bags import ClassBags
+from propcvx.bags.class_bags import ClassBags
+from propcvx.bags.model_selection import BagKFold
 from propcvx.datasets import load_real, random_bags
-from propcvx.model_selection import BagKFold
 
 SETS = ("dna", "satimage")
 BAG_SIZES = (8, 32)

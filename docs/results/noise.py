@@ -8,8 +8,8 @@ from sklearn.base import clone
 from study import HERE, REAL, complete, judged, labelled
 
 from propcvx import AlterPropSVM, ConvPropSVM, InvCal, MeanMap, bag_target
-from propcvx.losses import epsilon_insensitive
-from propcvx.model_selection import BagKFold
+from propcvx.bags.model_selection import BagKFold
+from propcvx.labelings.losses import epsilon_insensitive
 
 BAG_SIZES = (8, 32)
 SPREAD = 4.0

@@ -6,9 +6,9 @@ from pathlib import Path
 import cvxpy as cp
 
 from propcvx import programs as p
+from propcvx.labelings.losses import PROPORTION_LOSSES
 from propcvx.laboratory.programs import PROGRAMS, Parts, ProgramAt
 from propcvx.laboratory.solvers_command import compare_programs
-from propcvx.losses import PROPORTION_LOSSES
 from propcvx.programs.labeling import gaps_of_proportions
 from propcvx.programs.psvm import big_constants
 

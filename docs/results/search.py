@@ -13,12 +13,12 @@ from study import HERE, complete, labelled, lines
 from propcvx.alternating.algorithm import alternate, annealing_values, descent
 from propcvx.alternating.polish import POLISHES, PropSVMSearch
 from propcvx.alternating.problem import PropSVM, Separator
-from propcvx.bags import Bags
+from propcvx.bags.bags import Bags
+from propcvx.bags.ordering import in_canonical_order
 from propcvx.bounds import BOUNDS, Interval, LabelingProblem, OutOfTimeError, SwapSearch
 from propcvx.datasets import random_bags
-from propcvx.labelings import random_labeling
-from propcvx.losses import PROPORTION_LOSSES, constraint
-from propcvx.ordering import in_canonical_order
+from propcvx.labelings.feasible import random_labeling
+from propcvx.labelings.losses import PROPORTION_LOSSES, constraint
 from propcvx.plotting import line_grid
 from propcvx.relaxation.labeling_svm import LabelingSVM
 from propcvx.relaxation.rounding import ROUNDINGS

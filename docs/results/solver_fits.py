@@ -10,10 +10,10 @@ import numpy as np
 import pandas as pd
 
 from propcvx import ConvPropSVM, CuttingPlanes
+from propcvx.bags.model_selection import BagShuffleSplit
 from propcvx.errors import PropCVXError
 from propcvx.estimators import printed_alter_psvm
 from propcvx.laboratory.programs import sample_in_bags
-from propcvx.model_selection import BagShuffleSplit
 
 SOLVERS = ("auto", "clarabel", "osqp", "scs", "piqp", "ecos", "newton", "mkl_interior_point")
 TOLS = [10.0**-digits for digits in range(2, 11)]

@@ -5,6 +5,8 @@ from reproduction.evaluation import Sample, Task
 from reproduction.methods import several_starts
 from study import HERE, complete, labelled, line
 
+from propcvx.bags.metrics import bag_error
+from propcvx.bags.model_selection import BagKFold
 from propcvx.datasets import random_bags
 from propcvx.estimators import (
     InvCal,
@@ -14,8 +16,6 @@ from propcvx.estimators import (
     printed_alter_psvm,
     printed_conv_psvm,
 )
-from propcvx.metrics import bag_error
-from propcvx.model_selection import BagKFold
 from propcvx.plotting import line_grid
 
 BAG_SIZES = {"heart": (8, 16, 32, 64), "vote": (8, 16, 32, 64), "cod-rna.t": (2048, 4096, 8192)}

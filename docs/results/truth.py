@@ -7,10 +7,10 @@ import numpy as np
 from reproduction.evaluation import Sample
 from study import HERE, OVERLAPS, REAL, complete, labelled, lines
 
-from propcvx.bags import Bags
+from propcvx.bags.bags import Bags
 from propcvx.bounds import BOUNDS, Interval, LabelingProblem, OutOfTimeError, SwapSearch
 from propcvx.datasets import random_bags
-from propcvx.losses import constraint
+from propcvx.labelings.losses import constraint
 from propcvx.plotting import line_grid
 from propcvx.relaxation.labeling_svm import LabelingSVM
 

@@ -21,12 +21,12 @@ from propcvx import (
     bag_error,
     bag_target,
 )
+from propcvx.bags.metrics import bag_correlation, bag_deviance, bag_r2_score
+from propcvx.bags.targets import proportions_of
 from propcvx.datasets import bags_by_cluster, load_real, random_bags
 from propcvx.datasets.natural import NATURAL_SETS, natural_bags
 from propcvx.datasets.toy import BaggedData
 from propcvx.estimators import FitCheck
-from propcvx.metrics import bag_correlation, bag_deviance, bag_r2_score
-from propcvx.targets import proportions_of
 
 PUBLIC = ("heart", "vote", "australian", "breast-w", "colic", "credit-a", "heart-c", "a1a")
 NATURAL = (*NATURAL_SETS, "trump-2016")

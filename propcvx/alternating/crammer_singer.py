@@ -10,9 +10,9 @@ import numpy as np
 from propcvx.alternating.problem import PropSVM, Separator
 from propcvx.alternating.svm_step import SVMStep, _gap
 from propcvx.arrays import Array
-from propcvx.class_bags import ClassBags
-from propcvx.class_labelings import best_classes, class_hinge, class_loss, hinge_sum
+from propcvx.bags.class_bags import ClassBags
 from propcvx.errors import InputError
+from propcvx.labelings.classes import best_classes, class_hinge, class_loss, hinge_sum
 from propcvx.programs import Program, crammer_singer
 
 

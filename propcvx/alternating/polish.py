@@ -15,7 +15,7 @@ from propcvx.alternating.problem import PropSVM, Separator
 from propcvx.alternating.svm_step import Step
 from propcvx.arrays import Array, Indices
 from propcvx.history import StopReason
-from propcvx.local_search import Moves, descend, hops, is_better, until_idle
+from propcvx.labelings.local_search import Moves, descend, hops, is_better, until_idle
 
 IDLE = 3
 """Hops from one start without success in a row, after which there are no more: starts are many."""

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 
 from propcvx.arrays import Array, Indices
-from propcvx.bags import Bags
-from propcvx.labelings import FeasibleLabelings, best_labeling
-from propcvx.losses import HINGE, InstanceLoss, ProportionLoss
+from propcvx.bags.bags import Bags
+from propcvx.labelings.feasible import FeasibleLabelings, best_labeling
+from propcvx.labelings.losses import HINGE, InstanceLoss, ProportionLoss
 
 
 @dataclass(frozen=True)

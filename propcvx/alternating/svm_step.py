@@ -11,11 +11,11 @@ import numpy as np
 
 from propcvx.alternating.problem import Separator
 from propcvx.arrays import Array
-from propcvx.kernels import unit_of
-from propcvx.losses import HINGE, InstanceLoss, best_offset
+from propcvx.labelings.losses import HINGE, InstanceLoss, best_offset
 from propcvx.programs import Program, margin_classifier, svm_dual, svm_dual_parameters
 from propcvx.programs.structures import feasible_in_box
 from propcvx.solvers import Solution, SolverNames, solve
+from propcvx.svm.kernels import unit_of
 
 Step = Callable[[Array, float, Separator | None], Separator]
 """``svm_step(labeling, C, after)``; ``after`` is the separator that led to the labeling."""

@@ -16,10 +16,10 @@ from hashlib import sha256
 import numpy as np
 
 from propcvx.arrays import Array
-from propcvx.bags import Bags
-from propcvx.labelings import FeasibleLabelings
-from propcvx.local_search import Moves
-from propcvx.losses import HINGE, ProportionLoss
+from propcvx.bags.bags import Bags
+from propcvx.labelings.feasible import FeasibleLabelings
+from propcvx.labelings.local_search import Moves
+from propcvx.labelings.losses import HINGE, ProportionLoss
 
 ROUNDING_OF_SUMS = 1e-12
 """Error of a sum of costs, as a share of it."""
@@ -51,7 +51,8 @@ class LabelingProblem:
     ) -> LabelingProblem:
         r"""The loss form, with the weights :math:`\omega_k` of shape (n_bags,).
 
-        With the loss :func:`propcvx.losses.constraint` it is the constraint form, at any weights.
+        With the loss :func:`propcvx.labelings.losses.constraint` it is the constraint form, at any
+        weights.
         """
         return cls(features, bags, loss.costs(bags, weights), C)
 

@@ -1,7 +1,7 @@
 r"""Good labelings of the problem that bounds are of, every one of them offered to the interval.
 
-The search is that of :mod:`propcvx.local_search`.  Every value is a primal one and so an upper
-bound, whatever the solver's accuracy.
+The search is that of :mod:`propcvx.labelings.local_search`.  Every value is a primal one and so an
+upper bound, whatever the solver's accuracy.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ from propcvx.arrays import Array, Indices
 from propcvx.bounds.interval import Interval
 from propcvx.bounds.problem import LabelingProblem
 from propcvx.errors import SolverError
-from propcvx.local_search import Moves, descend, hops, until_idle
-from propcvx.losses import HINGE
+from propcvx.labelings.local_search import Moves, descend, hops, until_idle
+from propcvx.labelings.losses import HINGE
 from propcvx.relaxation.labeling_svm import LabelingSVM, SolvedLabeling
 
 IDLE = 15

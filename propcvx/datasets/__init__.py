@@ -1,5 +1,6 @@
 """Bags for studies: data with bags of their own, and ways to put data into bags."""
 
+from propcvx.bags.targets import proportions_of
 from propcvx.datasets.bag_generators import (
     bags_by_cluster,
     bags_by_feature,
@@ -17,7 +18,6 @@ from propcvx.datasets.real import (
     load_trump_2016,
 )
 from propcvx.datasets.toy import BaggedData, make_two_bags
-from propcvx.targets import proportions_of
 
 __all__ = [
     "NATURAL_SETS",

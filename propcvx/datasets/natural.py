@@ -8,11 +8,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from sklearn.preprocessing import scale
 
+from propcvx.bags.targets import proportions_of
 from propcvx.checks import check_choice
 from propcvx.datasets.real import load_trump_2016
 from propcvx.datasets.toy import BaggedData
 from propcvx.errors import needing
-from propcvx.targets import proportions_of
 
 MOST_VALUES = 25
 """A column of words with more values than this is left out: it names rows, or is a date."""

@@ -13,6 +13,7 @@ from sklearn.preprocessing import minmax_scale
 from sklearn.utils import check_random_state
 
 from propcvx.arrays import Array
+from propcvx.bags.targets import proportions_of
 from propcvx.checks import check_choice
 from propcvx.datasets.files import data_file
 from propcvx.datasets.readers import (
@@ -29,7 +30,6 @@ from propcvx.datasets.readers import (
 )
 from propcvx.datasets.toy import BaggedData
 from propcvx.errors import InputError
-from propcvx.targets import proportions_of
 
 
 class LabeledData(NamedTuple):

@@ -9,9 +9,9 @@ from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 
 from propcvx.arrays import Array, Indices, Signs
+from propcvx.bags.targets import bag_target, proportions_of
 from propcvx.checks import check_count
 from propcvx.errors import InputError
-from propcvx.targets import bag_target, proportions_of
 
 
 class BaggedData(NamedTuple):

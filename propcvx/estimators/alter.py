@@ -18,20 +18,20 @@ from propcvx.alternating.crammer_singer import ClassPropSVM, CrammerSingerStep
 from propcvx.alternating.polish import POLISHES, PropSVMSearch
 from propcvx.alternating.problem import PropSVM
 from propcvx.alternating.svm_step import Step, remembered, svm_step
-from propcvx.bags import Bags
+from propcvx.bags.bags import Bags
+from propcvx.bags.class_bags import ClassBags
+from propcvx.bags.metrics import proportion_error
+from propcvx.bags.model_selection import deal_bags
 from propcvx.checks import check_choice, check_count, check_flag, check_number, named
-from propcvx.class_bags import ClassBags
-from propcvx.class_labelings import check_class_loss
 from propcvx.errors import InputError, SolverError
 from propcvx.estimators.base import BagClassifier
 from propcvx.estimators.starts import Start, starts_of
 from propcvx.estimators.training import proportion_term
 from propcvx.history import Fitted
-from propcvx.kernels import FeatureMap
-from propcvx.losses import INSTANCE_LOSSES
-from propcvx.metrics import proportion_error
-from propcvx.model_selection import deal_bags
+from propcvx.labelings.classes import check_class_loss
+from propcvx.labelings.losses import INSTANCE_LOSSES
 from propcvx.solvers import portable
+from propcvx.svm.kernels import FeatureMap
 
 
 @dataclass(eq=False, repr=False)
@@ -58,7 +58,7 @@ class AlterPropSVM(BagClassifier):
         holds the counts nearly fixed; take less where the shares themselves are uncertain.
     kernel : str or callable
         ``"linear"``, ``"rbf"``, ``"exponential"``, ``"poly"``, ``"precomputed"``, or a callable;
-        see :class:`propcvx.kernels.Kernel`.
+        see :class:`propcvx.svm.kernels.Kernel`.
     gamma : float or "scale"
         Kernel coefficient; ``"scale"`` is ``1 / (n_features * X.var())``.
     degree : int

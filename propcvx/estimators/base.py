@@ -17,10 +17,12 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from propcvx.arrays import Array
-from propcvx.bags import Bags
+from propcvx.bags.bags import Bags
+from propcvx.bags.class_bags import ClassBags
+from propcvx.bags.class_targets import is_class_target
+from propcvx.bags.metrics import bag_error
+from propcvx.bags.targets import class_proportions_of, is_bag_target, proportions_of
 from propcvx.checks import check_number, check_same_order
-from propcvx.class_bags import ClassBags
-from propcvx.class_targets import is_class_target
 from propcvx.errors import (
     InaccurateSolutionWarning,
     InputError,
@@ -32,10 +34,8 @@ from propcvx.estimators.calibration import ROUNDING, Calibration
 from propcvx.estimators.threads import one_thread
 from propcvx.estimators.training import TrainingData, scaling_advice
 from propcvx.history import Fitted, History
-from propcvx.kernels import FeatureMap, Kernel
-from propcvx.metrics import bag_error
 from propcvx.solvers import portable
-from propcvx.targets import class_proportions_of, is_bag_target, proportions_of
+from propcvx.svm.kernels import FeatureMap, Kernel
 
 
 def _knows_bags(estimator: BagClassifier) -> bool:

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 from tqdm import tqdm
 
+from propcvx.bags.class_bags import ClassBags
 from propcvx.bounds import (
     BOUNDS,
     Bound,
@@ -24,7 +25,6 @@ from propcvx.bounds import (
     find_bounds,
 )
 from propcvx.checks import check_number
-from propcvx.class_bags import ClassBags
 from propcvx.errors import CrossedBoundsError, FailedBoundWarning, InputError, warn
 from propcvx.estimators.base import BagClassifier
 from propcvx.estimators.certified_labels import (
@@ -39,7 +39,7 @@ from propcvx.estimators.fitted_problem import arguments_of
 from propcvx.estimators.threads import one_thread
 from propcvx.estimators.training import TrainingData, proportion_term
 from propcvx.history import StopReason
-from propcvx.losses import ProportionLoss, constraint
+from propcvx.labelings.losses import ProportionLoss, constraint
 
 SHARE = 0.2
 """Share of the time limit after which the search for labelings begins no further descent."""

@@ -12,11 +12,11 @@ from sklearn.base import clone
 from sklearn.utils.metaestimators import _safe_split
 
 from propcvx.arrays import Array, Indices, Mask
-from propcvx.bags import Bags
-from propcvx.class_targets import is_class_target
+from propcvx.bags.bags import Bags
+from propcvx.bags.class_targets import is_class_target
+from propcvx.bags.metrics import bag_correlation, bag_r2_score
+from propcvx.bags.model_selection import BagKFold
 from propcvx.errors import InputError, PropCVXWarning
-from propcvx.metrics import bag_correlation, bag_r2_score
-from propcvx.model_selection import BagKFold
 
 FOLDS = 5
 """Parts of the bags that are held out in turn, if there are so many bags."""
@@ -45,7 +45,7 @@ class FitCheck:
         Of the shares of bags with the mean probabilities of fits to other bags, weighted by size;
         NaN where all shares are equal.
     explained : float
-        What these mean probabilities explain, see :func:`propcvx.metrics.bag_r2_score`; NaN
+        What these mean probabilities explain, see :func:`propcvx.bags.metrics.bag_r2_score`; NaN
         likewise.
     n_bags : int
         Bags with a share.

@@ -9,18 +9,18 @@ import numpy as np
 from tqdm import tqdm
 
 from propcvx.arrays import Array, Weight
-from propcvx.bags import Bags
+from propcvx.bags.bags import Bags
+from propcvx.bags.metrics import least_error_bias
 from propcvx.checks import check_choice, check_number, named
 from propcvx.estimators.base import BagClassifier
 from propcvx.estimators.training import TrainingData
 from propcvx.history import Fitted
-from propcvx.kernels import FeatureMap
-from propcvx.labelings import FeasibleLabelings
-from propcvx.metrics import least_error_bias
+from propcvx.labelings.feasible import FeasibleLabelings
 from propcvx.relaxation import RelaxationResult
 from propcvx.relaxation.bounds import Bounds, check_crossing
 from propcvx.relaxation.rounding import ROUNDINGS, Rounding
 from propcvx.relaxation.table import name_of, portable_relaxation, relax
+from propcvx.svm.kernels import FeatureMap
 
 
 @dataclass(eq=False, repr=False)
@@ -52,7 +52,7 @@ class ConvPropSVM(BagClassifier):
         of a population that each bag is a sample of, see :func:`propcvx.sampling_epsilon`.
     kernel : str or callable
         ``"linear"``, ``"rbf"``, ``"exponential"``, ``"poly"``, ``"precomputed"``, or a callable;
-        see :class:`propcvx.kernels.Kernel`.
+        see :class:`propcvx.svm.kernels.Kernel`.
     gamma : float or "scale"
         Kernel coefficient; ``"scale"`` is ``1 / (n_features * X.var())``.
     degree : int
@@ -64,8 +64,8 @@ class ConvPropSVM(BagClassifier):
         feature, or nothing.
     bias : "bags" or "none"
         What the classifier's plane is moved by: the bias of least bag error on the training bags
-        (:func:`propcvx.metrics.least_error_bias`), or nothing, as in the paper.  Without it the
-        plane of centred features goes through their mean, whatever the proportions.
+        (:func:`propcvx.bags.metrics.least_error_bias`), or nothing, as in the paper.  Without it
+        the plane of centred features goes through their mean, whatever the proportions.
     relaxation : str or object
         ``"cutting_planes"``, which is Algorithm 2 with one cut; ``"lifted"``,
         ``"mixed_integer"``, ``"continuous_labels"``, and of the square loss ``"diffrac"``; or an

@@ -14,7 +14,7 @@ from propcvx.errors import InputError
 from propcvx.estimators.alter import AlterPropSVM
 from propcvx.estimators.base import BagClassifier
 from propcvx.estimators.conv import ConvPropSVM
-from propcvx.losses import HINGE
+from propcvx.labelings.losses import HINGE
 
 KERNEL = ("kernel", "gamma", "degree", "coef0")
 """Parameters of the kernel, which all estimators have."""

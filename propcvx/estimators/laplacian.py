@@ -8,7 +8,7 @@ import numpy as np
 from scipy.spatial.distance import pdist, squareform
 
 from propcvx.arrays import Array
-from propcvx.bags import Bags
+from propcvx.bags.bags import Bags
 from propcvx.checks import check_number
 from propcvx.estimators.means import MeanMap
 from propcvx.programs.bag_means import laplacian_root

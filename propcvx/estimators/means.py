@@ -10,14 +10,13 @@ from typing import Any
 import numpy as np
 
 from propcvx.arrays import Array
-from propcvx.bags import Bags
+from propcvx.bags.bags import Bags
 from propcvx.checks import check_choice, number_or_scale
 from propcvx.errors import IllPosedWarning, InputError, warn
 from propcvx.estimators.base import BagClassifier
 from propcvx.estimators.training import TrainingData, bag_weights
 from propcvx.history import Fitted, History, Round, StopReason
-from propcvx.kernels import FeatureMap
-from propcvx.losses import best_regression_bias
+from propcvx.labelings.losses import best_regression_bias
 from propcvx.programs import (
     Program,
     conditional_exponential_model,
@@ -26,6 +25,7 @@ from propcvx.programs import (
 )
 from propcvx.programs.structures import best_logistic_bias
 from propcvx.solvers import solve
+from propcvx.svm.kernels import FeatureMap
 
 ILL_CONDITIONED = 1e3
 """Condition number of the proportions above which the class means are reported as ill-posed."""
@@ -142,7 +142,7 @@ class MeanMap(_BagMeanClassifier):
         of instances.
     kernel : str or callable
         ``"linear"``, ``"rbf"``, ``"exponential"``, ``"poly"``, ``"precomputed"``, or a callable;
-        see :class:`propcvx.kernels.Kernel`.
+        see :class:`propcvx.svm.kernels.Kernel`.
     gamma : float or "scale"
         Kernel coefficient; ``"scale"`` is ``1 / (n_features * X.var())``.
     degree : int
@@ -290,7 +290,7 @@ class InvCal(_BagMeanClassifier):
         of instances.
     kernel : str or callable
         ``"linear"``, ``"rbf"``, ``"exponential"``, ``"poly"``, ``"precomputed"``, or a callable;
-        see :class:`propcvx.kernels.Kernel`.
+        see :class:`propcvx.svm.kernels.Kernel`.
     gamma : float or "scale"
         Kernel coefficient; ``"scale"`` is ``1 / (n_features * X.var())``.
     degree : int

@@ -14,16 +14,16 @@ from numpy.random import RandomState
 from sklearn.base import clone
 
 from propcvx.arrays import Array
-from propcvx.bags import Bags
+from propcvx.bags.bags import Bags
+from propcvx.bags.class_bags import ClassBags
 from propcvx.checks import as_vector, check_choice, check_count, check_flag
-from propcvx.class_bags import ClassBags
-from propcvx.class_labelings import nearest_classes
 from propcvx.errors import IllPosedWarning, InputError
 from propcvx.estimators.base import BagClassifier
 from propcvx.estimators.conv import ConvPropSVM
 from propcvx.estimators.means import InvCal, MeanMap
-from propcvx.kernels import FeatureMap, Kernel
-from propcvx.labelings import FeasibleLabelings, random_labeling
+from propcvx.labelings.classes import nearest_classes
+from propcvx.labelings.feasible import FeasibleLabelings, random_labeling
+from propcvx.svm.kernels import FeatureMap, Kernel
 
 
 class Start(ABC):
@@ -51,8 +51,8 @@ class Start(ABC):
 
         Row i of the features is row ``bags.rows[i]`` of the data, and where ``bags.sign`` is -1,
         the bags have positives and negatives exchanged.  Of more than two classes,
-        :class:`propcvx.class_bags.ClassBags`, the entries are numbers of classes, from 1 on, in the
-        order of the columns of the proportions.
+        :class:`propcvx.bags.class_bags.ClassBags`, the entries are numbers of classes, from 1 on,
+        in the order of the columns of the proportions.
         """
 
 

@@ -14,15 +14,15 @@ from sklearn.utils.sparsefuncs import min_max_axis
 from sklearn.utils.validation import column_or_1d, validate_data
 
 from propcvx.arrays import Array
-from propcvx.bags import Bags
+from propcvx.bags.bags import Bags
+from propcvx.bags.class_bags import ClassBags
+from propcvx.bags.class_targets import BAG_DTYPE, classes_of, is_class_target, two_classes
+from propcvx.bags.ordering import in_canonical_order
+from propcvx.bags.targets import bag_target, is_bag_target
 from propcvx.checks import as_vector, check_choice, check_number, named, number_or_scale
-from propcvx.class_bags import ClassBags
-from propcvx.class_targets import BAG_DTYPE, classes_of, is_class_target, two_classes
 from propcvx.errors import InputError, fold_of_scikit_learn
-from propcvx.kernels import FeatureMap, Kernel
-from propcvx.losses import PROPORTION_LOSSES, ProportionLoss
-from propcvx.ordering import in_canonical_order
-from propcvx.targets import bag_target, is_bag_target
+from propcvx.labelings.losses import PROPORTION_LOSSES, ProportionLoss
+from propcvx.svm.kernels import FeatureMap, Kernel
 
 if TYPE_CHECKING:
     from propcvx.estimators.base import BagClassifier
@@ -44,7 +44,7 @@ class TrainingData:
         In the order given.
     bags : Bags
         In an order of instances and bags that the data alone determine, see
-        :mod:`propcvx.ordering`; :meth:`Bags.as_given` is the way back.
+        :mod:`propcvx.bags.ordering`; :meth:`Bags.as_given` is the way back.
     classes : array of shape (n_classes,)
     """
 
@@ -76,7 +76,7 @@ class TrainingData:
                 "y has no bag with a proportion and no known label, so it says nothing of the "
                 "classes. Give a proportion or labels; for the two clusters of largest margin, "
                 "put all instances into one bag with proportion 0.5, and allow a tolerance with "
-                "epsilon, or with proportion_loss=propcvx.losses.constraint(epsilon) of "
+                "epsilon, or with proportion_loss=propcvx.labelings.losses.constraint(epsilon) of "
                 "AlterPropSVM."
             )
         return cls(checked, bags, classes)
@@ -124,8 +124,8 @@ def _refuse_scores_of_labels(scorer: Any) -> None:
         if getattr(score, "__module__", "").startswith("sklearn."):
             raise InputError(
                 f"scoring by {score.__name__} compares labels, and y has the shares of bags: leave "
-                "scoring=None, which is minus the bag error, or pass a scorer of propcvx.metrics; "
-                "and cv=propcvx.BagKFold(5), as cv=5 cuts bags."
+                "scoring=None, which is minus the bag error, or pass a scorer such as "
+                "propcvx.bag_r2; and cv=propcvx.BagKFold(5), as cv=5 cuts bags."
             )
 
 

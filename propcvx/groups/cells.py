@@ -11,7 +11,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from propcvx.arrays import Array, Indices
-from propcvx.bags import Bags
+from propcvx.bags.bags import Bags
 from propcvx.checks import as_vector
 from propcvx.errors import InputError
 from propcvx.programs import Program, group_count

@@ -15,13 +15,13 @@ from sklearn.utils import _safe_indexing, check_random_state
 from tqdm import tqdm
 
 from propcvx.arrays import Array, Indices
-from propcvx.bags import Bags
+from propcvx.bags.bags import Bags
+from propcvx.bags.joint_counts import decided_labels
+from propcvx.bags.ordering import in_canonical_order
+from propcvx.bags.targets import bag_target, groupings_of, known_labels
 from propcvx.errors import InaccurateSolutionWarning, InputError, PropCVXWarning, warn
 from propcvx.groups.cells import Cells, ranks
-from propcvx.joint_counts import decided_labels
-from propcvx.labelings import FeasibleLabelings
-from propcvx.ordering import in_canonical_order
-from propcvx.targets import bag_target, groupings_of, known_labels
+from propcvx.labelings.feasible import FeasibleLabelings
 
 NEAR_ONE = 1e-12
 """Probabilities are that far from 0 and 1 before they are moved."""

@@ -11,7 +11,8 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from propcvx.arrays import Array, Signs
-from propcvx.bags import Bags
+from propcvx.bags.bags import Bags
+from propcvx.bags.targets import is_bag_target, known_labels
 from propcvx.bounds import Bound
 from propcvx.bounds.near_best import NearBest
 from propcvx.checks import check_count, check_number, check_same_order
@@ -19,8 +20,7 @@ from propcvx.errors import FailedBoundWarning, InputError, needing, warn
 from propcvx.estimators import certify
 from propcvx.groups.cells import Cells
 from propcvx.groups.estimates import FEW, expected, resampled
-from propcvx.labelings import FeasibleLabelings
-from propcvx.targets import is_bag_target, known_labels
+from propcvx.labelings.feasible import FeasibleLabelings
 from propcvx.text import Readable
 
 if TYPE_CHECKING:

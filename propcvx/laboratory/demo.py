@@ -17,7 +17,9 @@ from sklearn.svm import SVC
 from tqdm import tqdm
 
 from propcvx.arrays import Array, Indices
-from propcvx.bags import Bags
+from propcvx.bags.bags import Bags
+from propcvx.bags.metrics import bag_error
+from propcvx.bags.model_selection import BagKFold
 from propcvx.datasets import make_two_bags, proportions_of, random_bags
 from propcvx.datasets.toy import BaggedData
 from propcvx.errors import InputError
@@ -29,8 +31,6 @@ from propcvx.estimators import (
     printed_alter_psvm,
     printed_conv_psvm,
 )
-from propcvx.metrics import bag_error
-from propcvx.model_selection import BagKFold
 from propcvx.plotting import figure_one, method_comparison
 from propcvx.relaxation import CuttingPlanes
 from propcvx.text import parameter_text, text_table

@@ -13,14 +13,14 @@ from sklearn.preprocessing import minmax_scale
 
 from propcvx import programs as p
 from propcvx.arrays import Array
-from propcvx.bags import Bags
+from propcvx.bags.bags import Bags
 from propcvx.checks import check_choice, check_count
 from propcvx.datasets import load_real, proportions_of, random_bags
 from propcvx.datasets.toy import BaggedData
 from propcvx.errors import InputError
 from propcvx.estimators.laplacian import similarities
-from propcvx.labelings import FeasibleLabelings
-from propcvx.losses import HINGE, PROPORTION_LOSSES
+from propcvx.labelings.feasible import FeasibleLabelings
+from propcvx.labelings.losses import HINGE, PROPORTION_LOSSES
 
 CUTS = 8
 """Labelings in the programs that have some of all labelings."""

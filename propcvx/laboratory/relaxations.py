@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from tqdm import tqdm
 
 from propcvx.arrays import Array
+from propcvx.bags.targets import bag_target
 from propcvx.bounds import BOUNDS, Bound, Event, LabelingProblem
 from propcvx.bounds.table import by_name, relaxation_bound
 from propcvx.errors import CrossedBoundsError, InputError, SolverError
@@ -24,7 +25,6 @@ from propcvx.relaxation.bounds import check_crossing, gap_between
 from propcvx.relaxation.oracles import ORACLES, SemidefiniteOracle
 from propcvx.relaxation.rounding import ROUNDINGS
 from propcvx.relaxation.table import BUILT_IN, TOL, each_once
-from propcvx.targets import bag_target
 
 Row = dict[str, Any]
 

@@ -16,12 +16,12 @@ from sklearn.utils import check_random_state
 from propcvx.alternating.algorithm import Iterate, alternate, annealing_values, descent
 from propcvx.alternating.problem import PropSVM, Separator
 from propcvx.arrays import Array
-from propcvx.bags import Bags
+from propcvx.bags.bags import Bags
 from propcvx.errors import InputError, SolverError
 from propcvx.estimators import AlterPropSVM, InvCal, MeanMap, MethodStart, RandomStart
 from propcvx.estimators.starts import METHODS, Start, starts_of
 from propcvx.history import Fitted
-from propcvx.labelings import FeasibleLabelings
+from propcvx.labelings.feasible import FeasibleLabelings
 from propcvx.large.means import means_on_parts
 from propcvx.large.parts import Frame, Parts, Summary, packed, rows_of, summed, unpacked, weight_of
 from propcvx.large.steps import SMOOTH, Labels, PartedStep, Scores

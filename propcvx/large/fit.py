@@ -11,7 +11,9 @@ from cvxpy import OPTIMAL
 from numpy.typing import NDArray
 from sklearn.utils.validation import validate_data
 
-from propcvx.bags import Bags
+from propcvx.bags.bags import Bags
+from propcvx.bags.metrics import proportion_error
+from propcvx.bags.model_selection import deal_bags
 from propcvx.checks import check_number
 from propcvx.errors import InputError
 from propcvx.estimators import AlterPropSVM, BagClassifier, InvCal, MeanMap
@@ -19,8 +21,6 @@ from propcvx.estimators.training import scaling_advice
 from propcvx.large.alter import alter_on_parts
 from propcvx.large.means import check_linear, means_on_parts, store
 from propcvx.large.parts import Chunks, Parts, Summary, bags_of, extremes, unpacked
-from propcvx.metrics import proportion_error
-from propcvx.model_selection import deal_bags
 
 
 def fit_chunks(estimator: BagClassifier, chunks: Any, *, progress: bool = False) -> BagClassifier:
@@ -34,10 +34,10 @@ def fit_chunks(estimator: BagClassifier, chunks: Any, *, progress: bool = False)
     Parameters
     ----------
     estimator : AlterPropSVM, InvCal or MeanMap
-        AlterPropSVM takes here the instance losses in ``propcvx.losses.INSTANCE_LOSSES``.  Its
-        ``init="mixed"`` is random labelings and the one of InvCal; random labels are a function of
-        ``random_state`` and of the instances of the bag alone, so they are other ones than those of
-        ``fit``, which depend on all bags.
+        AlterPropSVM takes here the instance losses in ``propcvx.labelings.losses.INSTANCE_LOSSES``.
+        Its ``init="mixed"`` is random labelings and the one of InvCal; random labels are a function
+        of ``random_state`` and of the instances of the bag alone, so they are other ones than those
+        of ``fit``, which depend on all bags.
     chunks : iterable, or function without arguments that returns an iterator
         Of ``(X, y)`` or ``(X, y, sample_weight)``, where y is made by :func:`propcvx.bag_target`
         and holds whole bags.  It must be possible to iterate again, over the same chunks.

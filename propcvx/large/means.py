@@ -10,14 +10,13 @@ import numpy as np
 from sklearn.utils.validation import validate_data
 
 from propcvx.arrays import Array
-from propcvx.bag_means import BagMeans, CountedBags
-from propcvx.bags import Bags
+from propcvx.bags.bags import Bags
+from propcvx.bags.means import BagMeans, CountedBags
 from propcvx.checks import check_number
 from propcvx.errors import InputError
 from propcvx.estimators import BagClassifier, InvCal, MeanMap
 from propcvx.estimators.training import scaling_advice
 from propcvx.history import Fitted
-from propcvx.kernels import FeatureMap, Kernel
 from propcvx.large.parts import Frame, Parts, Summary, added, summed
 from propcvx.solvers import Solution
 from propcvx.solvers.specialised.logistic import (
@@ -26,6 +25,7 @@ from propcvx.solvers.specialised.logistic import (
     minimise_sums,
     smooth_sums,
 )
+from propcvx.svm.kernels import FeatureMap, Kernel
 
 
 def fit_means(estimator: InvCal, table: BagMeans) -> InvCal:

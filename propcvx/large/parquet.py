@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from propcvx.bags.targets import bag_target
 from propcvx.errors import InputError
-from propcvx.targets import bag_target
 
 
 def parquet_chunks(

@@ -25,12 +25,12 @@ from sklearn.utils.validation import _get_feature_names
 from tqdm import tqdm
 
 from propcvx.arrays import Array
-from propcvx.bag_means import CountedBags, counted_bags
-from propcvx.bags import Bags
+from propcvx.bags.bags import Bags
+from propcvx.bags.class_targets import is_class_target
+from propcvx.bags.means import CountedBags, counted_bags
+from propcvx.bags.targets import is_bag_target, some_of
 from propcvx.checks import as_vector
-from propcvx.class_targets import is_class_target
 from propcvx.errors import CutBagWarning, InputError
-from propcvx.targets import is_bag_target, some_of
 
 BLOCK = 4096
 """Rows whose centred copies are made at a time; they stay in a processor's cache."""

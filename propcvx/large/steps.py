@@ -21,8 +21,8 @@ from scipy.special import expit
 from propcvx.alternating.problem import Separator
 from propcvx.alternating.svm_step import MOST, best_losses
 from propcvx.arrays import Array
+from propcvx.labelings.losses import INSTANCE_LOSSES
 from propcvx.large.parts import Frame, Kept, Parts, added, summed, unpacked
-from propcvx.losses import INSTANCE_LOSSES
 from propcvx.solvers.specialised.logistic import Sums, minimise_sums, smooth_sums
 from propcvx.solvers.specialised.newton import MAX_ITER, Feasible, Losses, Rounded, Warm, search
 

@@ -15,7 +15,7 @@ from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
 from propcvx.alternating.algorithm import Iterate
-from propcvx.bags import Bags
+from propcvx.bags.bags import Bags
 from propcvx.errors import InputError
 from propcvx.plotting.style import BLUE, GREY, Array, axes_of, check_plane, draw_points, draw_sides
 

@@ -10,7 +10,7 @@ from cvxpy.constraints import PSD, Equality, Inequality
 
 from propcvx.arrays import Array
 from propcvx.errors import InputError
-from propcvx.labelings import FeasibleLabelings
+from propcvx.labelings.feasible import FeasibleLabelings
 
 Facts = Callable[[cp.Expression], Sequence[cp.Constraint]]
 """``facts(M)``: constraints that hold of :math:`M = y y^\top` for every feasible labeling y."""

@@ -1,6 +1,7 @@
 r"""The problems over labelings alone, as boolean programs: twins of the sorting algorithms.
 
-``propcvx.labelings`` solves the first two by sorting each bag; these say in CVXPY what is solved.
+``propcvx.labelings.feasible`` solves the first two by sorting each bag; these say in CVXPY what is
+solved.
 """
 
 from __future__ import annotations
@@ -10,9 +11,9 @@ import numpy as np
 import scipy.sparse as sp
 
 from propcvx.arrays import Array, Indices
-from propcvx.bags import Bags
-from propcvx.labelings import FeasibleLabelings
-from propcvx.losses import ProportionLoss
+from propcvx.bags.bags import Bags
+from propcvx.labelings.feasible import FeasibleLabelings
+from propcvx.labelings.losses import ProportionLoss
 from propcvx.programs.program import Program, build
 
 
@@ -65,7 +66,8 @@ def counted_labeling(feasible: FeasibleLabelings) -> Program:
     :math:`c_{kr} = \omega_k [L_p(r / n_k, p_k) - L_p((r - 1) / n_k, p_k)]`, which rise with r as
     :math:`L_p` is convex, it is eq:solving_y but for a constant, where z is whole.  With at most
     two groupings the matrix is that of a flow between their bags, so that every vertex is whole;
-    with three or more a vertex may not be.  :class:`propcvx.joint_counts.JointCounts` solves it.
+    with three or more a vertex may not be.  :class:`propcvx.bags.joint_counts.JointCounts` solves
+    it.
 
     Parameters
     ----------

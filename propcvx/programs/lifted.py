@@ -17,7 +17,7 @@ import scipy.sparse as sp
 from scipy.linalg import helmert
 
 from propcvx.arrays import Array, Weight
-from propcvx.labelings import FeasibleLabelings
+from propcvx.labelings.feasible import FeasibleLabelings
 from propcvx.programs.facts import Facts, no_facts
 from propcvx.programs.program import Program, build, weighted_sum
 

@@ -10,11 +10,11 @@ import cvxpy as cp
 import numpy as np
 
 from propcvx.arrays import Array, Weight
-from propcvx.bags import Bags
+from propcvx.bags.bags import Bags
 from propcvx.checks import check_number
 from propcvx.errors import IllPosedWarning, warn
-from propcvx.labelings import FeasibleLabelings
-from propcvx.losses import ProportionLoss
+from propcvx.labelings.feasible import FeasibleLabelings
+from propcvx.labelings.losses import ProportionLoss
 from propcvx.programs.labeling import allowed_counts, feasible_counts, gaps_of_proportions
 from propcvx.programs.program import Program, build, weighted_sum
 

@@ -14,10 +14,10 @@ from typing import Any
 import numpy as np
 from scipy.optimize import brentq
 
+from propcvx.checks import check_gram_memory
 from propcvx.arrays import Array, Weight
-from propcvx.class_labelings import hinge_sum
-from propcvx.kernels import check_gram_memory
-from propcvx.losses import best_offset, best_regression_bias
+from propcvx.labelings.classes import hinge_sum
+from propcvx.labelings.losses import best_offset, best_regression_bias
 
 Values = Mapping[str, Array]
 Parts = dict[str, Any]

@@ -11,7 +11,7 @@ import cvxpy as cp
 import numpy as np
 
 from propcvx.arrays import Array
-from propcvx.losses import InstanceLoss
+from propcvx.labelings.losses import InstanceLoss
 from propcvx.programs.program import Program, build
 from propcvx.programs.structures import SVMDual
 

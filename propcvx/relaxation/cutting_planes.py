@@ -14,7 +14,7 @@ import numpy as np
 from propcvx.arrays import Array, Weight
 from propcvx.checks import check_count, check_number, named
 from propcvx.history import History, Round, StopReason
-from propcvx.labelings import FeasibleLabelings
+from propcvx.labelings.feasible import FeasibleLabelings
 from propcvx.relaxation.bounds import lower_bound
 from propcvx.relaxation.masters import MASTERS
 from propcvx.relaxation.oracles import ORACLES, Cut, checked

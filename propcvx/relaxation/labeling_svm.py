@@ -8,10 +8,10 @@ from functools import cached_property
 import numpy as np
 
 from propcvx.arrays import Array, Weight
-from propcvx.kernels import unit_of
-from propcvx.losses import HINGE
+from propcvx.labelings.losses import HINGE
 from propcvx.programs import Program, svm_dual, svm_dual_parameters
 from propcvx.solvers import solve
+from propcvx.svm.kernels import unit_of
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ from propcvx.arrays import Array, Weight
 from propcvx.checks import check_count, check_number
 from propcvx.errors import InputError, SolverError
 from propcvx.history import History, Round, StopReason
-from propcvx.labelings import FeasibleLabelings
+from propcvx.labelings.feasible import FeasibleLabelings
 from propcvx.programs import constrained_psvm
 from propcvx.programs.psvm import FEASIBILITY
 from propcvx.relaxation.labeling_svm import LabelingSVM, SolvedLabeling

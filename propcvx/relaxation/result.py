@@ -12,14 +12,14 @@ import numpy as np
 from sklearn.base import BaseEstimator
 
 from propcvx.arrays import Array, Weight
-from propcvx.bags import Bags
+from propcvx.bags.bags import Bags
 from propcvx.errors import SolverError
 from propcvx.history import History, Round, StopReason
-from propcvx.kernels import unit_of
-from propcvx.labelings import FeasibleLabelings
+from propcvx.labelings.feasible import FeasibleLabelings
 from propcvx.programs import Program
 from propcvx.relaxation.bounds import labeling_upper_bound
 from propcvx.solvers import Solution, SolverNames, solve
+from propcvx.svm.kernels import unit_of
 from propcvx.text import Readable
 
 NO_OPTIONS: Mapping[str, Any] = MappingProxyType({})

@@ -15,10 +15,10 @@ from types import MappingProxyType
 import numpy as np
 
 from propcvx.arrays import Array, Weight
-from propcvx.labelings import FeasibleLabelings
-from propcvx.local_search import improved
-from propcvx.losses import HINGE
-from propcvx.metrics import proportion_error
+from propcvx.bags.metrics import proportion_error
+from propcvx.labelings.feasible import FeasibleLabelings
+from propcvx.labelings.local_search import improved
+from propcvx.labelings.losses import HINGE
 from propcvx.relaxation.labeling_svm import LabelingSVM, RoundedLabeling, SolvedLabeling
 from propcvx.relaxation.result import RelaxationResult
 

@@ -12,7 +12,7 @@ from propcvx.arrays import Array, Weight
 from propcvx.checks import named
 from propcvx.errors import InputError
 from propcvx.history import History
-from propcvx.labelings import FeasibleLabelings
+from propcvx.labelings.feasible import FeasibleLabelings
 from propcvx.relaxation.bounds import check_crossing
 from propcvx.relaxation.cutting_planes import CuttingPlanes
 from propcvx.relaxation.lifted import Diffrac, Lifted

@@ -6,8 +6,8 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.svm import LinearSVC
 
+from propcvx.bags.targets import bag_target, proportions_of
 from propcvx.datasets import random_bags
-from propcvx.targets import bag_target, proportions_of
 
 
 def generated(n_instances, n_features):

@@ -8,7 +8,7 @@ from sklearn.svm import SVC
 from benchmarks.bench_data import generated, in_bags, linear_svc
 from propcvx import ConvPropSVM, CuttingPlanes
 from propcvx.estimators import printed_alter_psvm
-from propcvx.losses import HINGE
+from propcvx.labelings.losses import HINGE
 from propcvx.programs import svm_dual, svm_dual_parameters
 from propcvx.solvers import solve
 

@@ -6,14 +6,14 @@ import numpy as np
 import pytest
 
 from benchmarks.bench_data import generated, in_bags, linear_svc
-from propcvx.bags import Bags
+from propcvx.bags.bags import Bags
+from propcvx.bags.targets import bag_target, proportions_of
 from propcvx.datasets import random_bags
-from propcvx.labelings import FeasibleLabelings, best_labeling
-from propcvx.losses import HINGE, PROPORTION_LOSSES
+from propcvx.labelings.feasible import FeasibleLabelings, best_labeling
+from propcvx.labelings.losses import HINGE, PROPORTION_LOSSES
 from propcvx.programs import svm_dual, svm_dual_parameters
 from propcvx.relaxation.oracles import CoordinateOracle
 from propcvx.solvers import solve
-from propcvx.targets import bag_target, proportions_of
 
 ABSOLUTE = PROPORTION_LOSSES["absolute"]
 

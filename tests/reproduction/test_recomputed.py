@@ -16,7 +16,7 @@ from sklearn.linear_model import LinearRegression
 from sklearn.model_selection import StratifiedKFold, cross_val_predict
 from sklearn.svm import SVC, SVR
 
-from propcvx.model_selection import BagKFold
+from propcvx.bags.model_selection import BagKFold
 
 
 @pytest.fixture(autouse=True)

@@ -32,7 +32,7 @@ from reproduction.methods import (
 from reproduction.protocol import MethodOptions
 from reproduction.tasks import fingerprint, run_cell, task_of
 
-from propcvx.bags import Bags
+from propcvx.bags.bags import Bags
 from propcvx.datasets.files import MissingDataError
 from propcvx.errors import InputError
 

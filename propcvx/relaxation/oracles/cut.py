@@ -13,7 +13,7 @@ import numpy as np
 
 from propcvx.arrays import Array
 from propcvx.errors import InputError
-from propcvx.labelings import FeasibleLabelings
+from propcvx.labelings.feasible import FeasibleLabelings
 
 ROUNDING = 1e-6
 """How far a value may be from the labeling's own, relatively, and still be called equal."""
@@ -100,7 +100,7 @@ class BaseOracle:
     r"""Base of the package's oracles, which are called with alpha and return a :class:`Cut`.
 
     Of equal scores in a bag, the first instances get the label +1.  Estimators put instances into
-    an order that the data alone determine, see :mod:`propcvx.ordering`.
+    an order that the data alone determine, see :mod:`propcvx.bags.ordering`.
 
     Attributes
     ----------

@@ -13,7 +13,7 @@ from sklearn.utils import check_random_state
 
 from propcvx.arrays import Array
 from propcvx.checks import check_count, check_number
-from propcvx.labelings import FeasibleLabelings
+from propcvx.labelings.feasible import FeasibleLabelings
 from propcvx.relaxation.oracles.cut import (
     BaseOracle,
     Cut,

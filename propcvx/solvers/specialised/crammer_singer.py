@@ -27,7 +27,7 @@ import numpy as np
 from scipy.linalg import cho_factor, cho_solve
 
 from propcvx.arrays import Array
-from propcvx.class_labelings import class_hinge
+from propcvx.labelings.classes import class_hinge
 from propcvx.programs import Program
 from propcvx.programs.structures import relative_gap
 from propcvx.solvers.solution import Answer

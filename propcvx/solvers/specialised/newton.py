@@ -27,7 +27,7 @@ import cvxpy as cp
 import numpy as np
 
 from propcvx.arrays import Array, Indices
-from propcvx.losses import best_offset
+from propcvx.labelings.losses import best_offset
 from propcvx.programs import Program
 from propcvx.programs.structures import SVMDual, moved_in_box
 from propcvx.solvers.solution import Answer

@@ -12,10 +12,10 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from propcvx.arrays import Array, Indices
-from propcvx.bags import COUNT_SLACK, Bags
+from propcvx.bags.bags import COUNT_SLACK, Bags
+from propcvx.bags.joint_counts import least_widening
+from propcvx.bags.targets import groupings_of
 from propcvx.errors import InfeasibleLabelingError, InputError
-from propcvx.joint_counts import least_widening
-from propcvx.targets import groupings_of
 
 WITH_CROSSING = (
     "AlterPropSVM with polish='none' and selection='objective', ConvPropSVM with the oracles "

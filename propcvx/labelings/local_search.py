@@ -15,7 +15,7 @@ import numpy as np
 from numpy.random import RandomState
 
 from propcvx.arrays import Array, Indices
-from propcvx.bags import Bags
+from propcvx.bags.bags import Bags
 
 BETTER = 1e-9
 """A value counts as better if it is by more than this share."""

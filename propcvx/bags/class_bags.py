@@ -15,14 +15,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from propcvx.arrays import Array, Indices
-from propcvx.bags import Bags, check_proportions, fields_of, warn_if_cut
-from propcvx.class_targets import UNIT_SUM, against_rest, classes_of
+from propcvx.bags.bags import Bags, check_proportions, fields_of, warn_if_cut
+from propcvx.bags.class_targets import UNIT_SUM, against_rest, classes_of
 from propcvx.errors import InputError
 
 
 @dataclass(frozen=True)
 class ClassBags(Bags):
-    """Validated bags of several classes, as :class:`~propcvx.bags.Bags` are of two.
+    """Validated bags of several classes, as :class:`~propcvx.bags.bags.Bags` are of two.
 
     ``proportions`` has shape (n_bags, n_classes), and ``labels`` are the numbers of the classes
     from 1 on, 0 where unknown.  What is about positives and negatives has no meaning here.

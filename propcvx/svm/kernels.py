@@ -22,13 +22,8 @@ from scipy.spatial.distance import cdist
 from sklearn.metrics.pairwise import polynomial_kernel
 
 from propcvx.arrays import Array, Indices, Weight
-from propcvx.checks import check_count, check_number
-from propcvx.errors import GramMatrixMemoryError, IllPosedWarning, InputError, warn
-
-try:
-    import psutil
-except ImportError:  # there is none in a browser
-    psutil = None
+from propcvx.checks import check_count, check_gram_memory, check_number
+from propcvx.errors import IllPosedWarning, InputError, warn
 
 KernelName = str | Callable[..., Any]
 
@@ -235,23 +230,6 @@ def unit_of(features: Array, C: Weight = np.inf) -> float:
     """
     size = float(np.sqrt(np.square(features).sum(axis=1).mean()))
     return min(1.0 / size if size > 0.0 else 1.0, float(np.sqrt(np.max(C))))
-
-
-def check_gram_memory(n_instances: int, advice: str, matrices: float = 2.0) -> None:
-    """Raise if so many matrices as large as a Gram matrix exceed the available memory.
-
-    Without psutil, as in a browser, that is not known: nothing is checked, and NumPy raises its
-    own ``MemoryError`` where memory runs out.
-    """
-    if psutil is None:
-        return
-    needed = matrices * 8 * n_instances**2
-    available = psutil.virtual_memory().available
-    if needed > available:
-        raise GramMatrixMemoryError(
-            f"the Gram matrix of {n_instances:,} instances and what is made of it need "
-            f"{needed / 1e9:.1f} GB, {available / 1e9:.1f} GB are available; {advice}."
-        )
 
 
 def check_gram(gram: Array, n_instances: int) -> Array:

@@ -17,10 +17,10 @@ from typing import Any
 import numpy as np
 
 from propcvx.arrays import Array, Indices
-from propcvx.bags import Bags
+from propcvx.bags.bags import Bags
+from propcvx.bags.joint_counts import Costs, JointCounts
 from propcvx.errors import InputError
-from propcvx.joint_counts import Costs, JointCounts
-from propcvx.losses import HINGE, InstanceLoss, ProportionLoss
+from propcvx.labelings.losses import HINGE, InstanceLoss, ProportionLoss
 
 MAX_ENUMERATED = 1_000_000
 """Largest number of labelings that :meth:`FeasibleLabelings.enumerate` is willing to list."""

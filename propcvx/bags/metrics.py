@@ -10,11 +10,11 @@ from scipy.special import rel_entr
 from sklearn.metrics import make_scorer, r2_score
 
 from propcvx.arrays import Array, Indices
-from propcvx.bags import Bags
-from propcvx.class_bags import ClassBags
-from propcvx.class_targets import class_numbers, classes_of, is_class_target
+from propcvx.bags.bags import Bags
+from propcvx.bags.class_bags import ClassBags
+from propcvx.bags.class_targets import class_numbers, classes_of, is_class_target
+from propcvx.bags.targets import is_bag_target
 from propcvx.errors import InputError
-from propcvx.targets import is_bag_target
 
 TIED = 1e-9
 """Errors, and relatively scores, that are closer to each other than this are equal."""

@@ -17,7 +17,7 @@ import cvxpy as cp
 import numpy as np
 
 from propcvx.arrays import Array, Indices
-from propcvx.bags import Bags
+from propcvx.bags.bags import Bags
 from propcvx.checks import check_number
 from propcvx.errors import InputError
 
@@ -390,7 +390,7 @@ def constraint(epsilon: Any = "rounding") -> ProportionLoss:
     Parameters
     ----------
     epsilon : float, "rounding", "sampling", array of shape (n_bags,), dict or pandas Series
-        As in :meth:`propcvx.bags.Bags.count_range`.
+        As in :meth:`propcvx.bags.bags.Bags.count_range`.
     """
     return ProportionLoss("constraint", _nothing, _nothing, epsilon)
 

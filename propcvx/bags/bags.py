@@ -17,17 +17,9 @@ from numpy.typing import NDArray
 from scipy.special import ndtri
 
 from propcvx.arrays import Array, Indices
-from propcvx.bag_record import BagRecord
-from propcvx.checks import as_vector, check_choice, check_number
-from propcvx.class_targets import is_class_target, two_classes
-from propcvx.errors import (
-    CutBagWarning,
-    InfeasibleLabelingError,
-    InputError,
-    fold_of_scikit_learn,
-    warn,
-)
-from propcvx.targets import (
+from propcvx.bags.class_targets import is_class_target, two_classes
+from propcvx.bags.record import BagRecord
+from propcvx.bags.targets import (
     BAG_DTYPE,
     SHOWN,
     as_mapping,
@@ -35,6 +27,14 @@ from propcvx.targets import (
     is_bag_target,
     known_labels,
     some_of,
+)
+from propcvx.checks import as_vector, check_choice, check_number
+from propcvx.errors import (
+    CutBagWarning,
+    InfeasibleLabelingError,
+    InputError,
+    fold_of_scikit_learn,
+    warn,
 )
 
 COUNT_SLACK = 1e-6
@@ -49,7 +49,7 @@ SAMPLING_LEVEL = 0.95
 class Bags(BagRecord):
     """Validated bags: the record of a target, and the counts that it allows, Equation (1).
 
-    The attributes are those of :class:`~propcvx.bag_record.BagRecord`.
+    The attributes are those of :class:`~propcvx.bags.record.BagRecord`.
     """
 
     @classmethod
@@ -58,7 +58,7 @@ class Bags(BagRecord):
 
         Bags that a slice has cut through are kept, with a :class:`CutBagWarning`: their
         proportion then holds only approximately.  Of several groupings, the bags are
-        :class:`propcvx.crossing.CrossingBags`.
+        :class:`propcvx.bags.crossing.CrossingBags`.
         """
         if not is_bag_target(y):
             raise InputError(
@@ -67,7 +67,7 @@ class Bags(BagRecord):
             )
         y = two_classes(y) if is_class_target(y) else y
         if y.ndim == 1 and y.dtype["bag"].shape:
-            from propcvx.crossing import CrossingBags  # a kind of Bags, so not at the top
+            from propcvx.bags.crossing import CrossingBags  # a kind of Bags, so not at the top
 
             return CrossingBags.from_target(y)
         fields, sizes = fields_of(y)
@@ -336,8 +336,8 @@ def warn_if_cut(bags: Bags, sizes: NDArray[np.int64]) -> None:
     warn(
         f"{int((~bags.whole).sum())} of {bags.n_bags} bags are incomplete (the first is bag "
         f"{bags.name(bag)}, with {bags.sizes[bag]} of its {sizes[bag]} instances), so their "
-        "proportions hold only approximately; split with propcvx.model_selection.BagKFold, which "
-        "never cuts a bag.",
+        "proportions hold only approximately; split with propcvx.BagKFold, which never cuts a "
+        "bag.",
         CutBagWarning,
     )
     if split is not None:

@@ -47,7 +47,7 @@ class BagRecord:
     """
 
     crossing: ClassVar[bool] = False
-    """Whether instances are in several bags, see :mod:`propcvx.crossing`."""
+    """Whether instances are in several bags, see :mod:`propcvx.bags.crossing`."""
 
     index: Indices
     proportions: Array
@@ -142,7 +142,7 @@ class BagRecord:
         Examples
         --------
         >>> from propcvx import bag_target
-        >>> from propcvx.bags import Bags
+        >>> from propcvx.bags.bags import Bags
         >>> bags = Bags.from_target(bag_target([0, 0, 0, 0], [0.5], labels=[1, 0, 0, 0]))
         >>> bags.with_known_apart().proportions.round(3), bags.with_known_apart().index
         (array([0.333, 1.   ]), array([1, 0, 0, 0]))

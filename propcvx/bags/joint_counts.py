@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 from scipy.optimize import Bounds, LinearConstraint, OptimizeResult, linprog, milp
 
 from propcvx.arrays import Array, Indices, Mask
-from propcvx.bags import Bags
+from propcvx.bags.bags import Bags
 from propcvx.errors import InaccurateSolutionWarning, SolverError, warn
 
 Costs = Callable[[Indices, Indices], Array]

@@ -10,8 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from propcvx.arrays import Array, Indices, Signs
-from propcvx.checks import check_same_order, check_share
-from propcvx.class_targets import (
+from propcvx.bags.class_targets import (
     BAG_DTYPE,
     class_numbers,
     class_shares,
@@ -20,6 +19,7 @@ from propcvx.class_targets import (
     named_rows,
     target_dtype,
 )
+from propcvx.checks import check_same_order, check_share
 from propcvx.errors import InputError
 
 NO_CHANCE = 5

@@ -13,11 +13,11 @@ from typing import Any
 import numpy as np
 
 from propcvx.arrays import Array, Indices, Mask
-from propcvx.bag_record import SHARE_UNIT
-from propcvx.bags import Bags
+from propcvx.bags.bags import Bags
+from propcvx.bags.record import SHARE_UNIT
+from propcvx.bags.targets import some_of
 from propcvx.checks import as_vector, check_share
 from propcvx.errors import InputError
-from propcvx.targets import some_of
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -76,8 +76,8 @@ class CountedBags(Bags):
     def in_canonical_order(self, means: Array, sign: int = 0) -> CountedBags:
         """In an order that the table alone determines, as its ``rows`` tell, and with a sign.
 
-        As in :func:`propcvx.ordering.in_canonical_order`, bags go by proportion, size and content,
-        and without a sign given positives are not the majority.
+        As in :func:`propcvx.bags.ordering.in_canonical_order`, bags go by proportion, size and
+        content, and without a sign given positives are not the majority.
         """
         rounded = self.with_rounded_shares()
         both: list[Any] = [rounded, rounded.swapped()]

@@ -20,9 +20,9 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from propcvx.arrays import Array, Indices
-from propcvx.bag_record import SHARE_UNIT
-from propcvx.bags import Bags
-from propcvx.class_bags import ClassBags
+from propcvx.bags.bags import Bags
+from propcvx.bags.class_bags import ClassBags
+from propcvx.bags.record import SHARE_UNIT
 
 MOST_ROUNDS = 30
 """How often one of several instances that a Gram matrix does not distinguish is chosen."""

@@ -11,12 +11,12 @@ from sklearn.model_selection import BaseCrossValidator
 from sklearn.utils import check_random_state
 
 from propcvx.arrays import Indices, Mask
-from propcvx.bags import Bags
+from propcvx.bags.bags import Bags
+from propcvx.bags.class_bags import ClassBags
+from propcvx.bags.class_targets import is_class_target
+from propcvx.bags.targets import groupings_of, is_bag_target
 from propcvx.checks import check_count, check_number
-from propcvx.class_bags import ClassBags
-from propcvx.class_targets import is_class_target
 from propcvx.errors import FewBagsWarning, InputError, warn
-from propcvx.targets import groupings_of, is_bag_target
 
 FEW_BAGS = 2
 """With fewer bags than this held out at a time, a splitter warns."""

@@ -12,10 +12,10 @@ import numpy as np
 from scipy.optimize import linear_sum_assignment
 
 from propcvx.arrays import Array, Indices
-from propcvx.bags import COUNT_SLACK
-from propcvx.class_bags import ClassBags
+from propcvx.bags.bags import COUNT_SLACK
+from propcvx.bags.class_bags import ClassBags
 from propcvx.errors import InputError
-from propcvx.losses import PROPORTION_LOSSES, ProportionLoss
+from propcvx.labelings.losses import PROPORTION_LOSSES, ProportionLoss
 
 TIE = 1e-10
 """What a whole preference between tied labelings counts, relative to how much the losses differ."""
@@ -86,7 +86,8 @@ def best_classes(
         \min_{y \in \{1, \dots, K\}^N} \sum_i L_{i y_i}
         + \sum_k \tfrac{\omega_k}{2} \sum_c h(\tilde p_{kc}(y) - p_{kc})
 
-    For two classes and an even h it is the problem of :func:`propcvx.labelings.best_labeling`.
+    For two classes and an even h it is the problem of
+    :func:`propcvx.labelings.feasible.best_labeling`.
 
     Parameters
     ----------

@@ -1,0 +1,6 @@
+"""What is known of labels: targets, bags and their shares, means, splitting, errors of bags."""
+
+from propcvx.bags.bags import Bags, sampling_epsilon
+from propcvx.bags.targets import bag_target, proportions_of
+
+__all__ = ["Bags", "bag_target", "proportions_of", "sampling_epsilon"]
