@@ -14,6 +14,7 @@ from propcvx.bags.metrics import (
 )
 from propcvx.bags.model_selection import BagKFold, BagShuffleSplit, RepeatedBagKFold
 from propcvx.bags.targets import bag_target, class_proportions_of, proportions_of
+from propcvx.bounds import certify
 from propcvx.estimators import (
     AlterPropSVM,
     ConvPropSVM,
@@ -23,7 +24,6 @@ from propcvx.estimators import (
     MeanMap,
     MethodStart,
     RandomStart,
-    certify,
     check_fit,
     fit_grid,
 )

@@ -497,13 +497,13 @@ def test_the_interval_is_returned_when_it_is_stopped(reason):
 
 
 @pytest.mark.filterwarnings("ignore::propcvx.errors.UnprovedWarning")
-@pytest.mark.parametrize("begin", ["nothing", "start", "resume"])
+@pytest.mark.parametrize("begin", ["nothing", "start"])
 def test_an_interruption_at_any_event_leaves_what_is_known(begin):
     small, events = small_problem(9, (5,) * 3, 4), []
     asked = {"kinds": "branch_and_bound", "labels": True}
     best = certify(small.X, small.y, **asked, on_event=events.append)
     earlier = certify(small.X, small.y, kinds="bag_moments", tol=0.5)
-    given = {"nothing": {}, "start": {"start": earlier.labeling}, "resume": {"resume": earlier}}
+    given = {"nothing": {}, "start": {"start": earlier.labeling}}
 
     for last in range(len(events)):
         left = iter(range(last))

@@ -32,10 +32,10 @@ from propcvx import (
 from propcvx.bags.targets import BAG_DTYPE, proportions_of
 from propcvx.errors import IllPosedWarning, PoorFitWarning
 from propcvx.estimators.base import warn_if_poor
-from propcvx.estimators.training import TrainingData
 from propcvx.programs import laplacian_class_means
 from propcvx.relaxation.bounds import labeling_upper_bound
 from propcvx.solvers import solve
+from propcvx.svm.training import TrainingData
 
 METHODS = [MeanMap(), InvCal(), AlterPropSVM(n_init=2, random_state=0), ConvPropSVM()]
 each_method = pytest.mark.parametrize("method", METHODS, ids=lambda method: type(method).__name__)

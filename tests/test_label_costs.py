@@ -153,7 +153,7 @@ def test_known_labels_and_those_that_the_bag_tells_cost_infinitely_much():
     assert "4 proved" in str(result) or "5 proved" in str(result)
 
 
-def test_an_interruption_keeps_what_is_proved_and_the_work_goes_on(case, whole, monkeypatch):
+def test_an_interruption_keeps_what_is_proved(case, whole, monkeypatch):
     monkeypatch.setattr(label_costs, "MORE_NODES", -100)  # each label on its own
     work, worked = label_costs.LabelCosts._work, []
 
@@ -168,15 +168,7 @@ def test_an_interruption_keeps_what_is_proved_and_the_work_goes_on(case, whole, 
     assert part.stop_reason is StopReason.INTERRUPTED
     assert (part.label_costs <= whole.label_costs_at_most).all()
     assert 0 < (part.label_seconds > 0).sum() <= 5
-    monkeypatch.setattr(label_costs.LabelCosts, "_work", work)
-    rest = certify(*case[:2], 0.5, labels=EXACT, resume=part)
-    assert rest.stop_reason is StopReason.PROVED
-    assert np.allclose(rest.label_costs, whole.label_costs, atol=2e-4)
-    assert (rest.label_seconds >= part.label_seconds).all()
-    again = certify(*case[:2], 0.5, labels=EXACT, resume=rest)
-    assert np.array_equal(again.label_seconds, rest.label_seconds)
-    with pytest.raises(InputError, match="another problem"):
-        certify(*case[:2], 0.6, resume=rest)
+    assert not np.allclose(part.label_costs, whole.label_costs, atol=2e-4)
 
 
 def test_when_time_is_up_at_once_little_is_claimed_and_a_warning_says_so(case):
@@ -205,7 +197,6 @@ def test_a_fit_gives_the_problem_and_a_labeling_to_begin_with(model, how):
     result = certify(fitted, X, y, labels=1e-3)
     other = certify(X, y, 0.5, labels=1e-3, **how)
     assert result.upper == pytest.approx(other.upper, rel=1e-6)
-    assert result.problem_key == other.problem_key
     assert np.allclose(result.label_costs, other.label_costs, atol=2e-4)
 
 

@@ -6,7 +6,7 @@ from threading import Barrier
 import pytest
 from threadpoolctl import threadpool_info, threadpool_limits
 
-from propcvx.estimators.threads import SMALL, one_thread
+from propcvx.svm.threads import SMALL, one_thread
 
 
 def blas_threads():

@@ -36,11 +36,11 @@ from propcvx.bags.metrics import neg_bag_error
 from propcvx.bags.ordering import in_canonical_order
 from propcvx.errors import InputError
 from propcvx.estimators.starts import Start
-from propcvx.estimators.training import weighted
 from propcvx.labelings.feasible import FeasibleLabelings
 from propcvx.labelings.losses import HINGE, PROPORTION_LOSSES, best_regression_bias
 from propcvx.programs import mkl_epigraph, mkl_group, svm_dual, svm_dual_parameters
 from propcvx.solvers import solve
+from propcvx.svm.training import weighted
 
 pytestmark = pytest.mark.filterwarnings(
     "ignore::propcvx.errors.InaccurateSolutionWarning", "ignore::propcvx.errors.IllPosedWarning"

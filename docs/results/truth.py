@@ -56,7 +56,7 @@ def measure(split, data, n_instances, bag_size, epsilon, C):
 
 
 def proved_best(problem):
-    """What :func:`propcvx.estimators.certify` does, without its search from random directions.
+    """What :func:`propcvx.bounds.certify` does, without its search from random directions.
 
     At these sizes nearly all of the time would be that search's, and the bounds do without.
     """

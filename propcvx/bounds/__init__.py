@@ -4,6 +4,7 @@ Bounds are entries of ``BOUNDS``; all work on one :class:`Interval` that only ev
 """
 
 from propcvx.bounds.branch_and_bound import BagMoments
+from propcvx.bounds.certify import certify
 from propcvx.bounds.interval import CertifiedInterval, Event, Interval, NodeRecord, OutOfTimeError
 from propcvx.bounds.label_costs import LabelCosts
 from propcvx.bounds.problem import LabelingProblem
@@ -22,5 +23,6 @@ __all__ = [
     "NodeRecord",
     "OutOfTimeError",
     "SwapSearch",
+    "certify",
     "find_bounds",
 ]

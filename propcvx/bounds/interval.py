@@ -12,6 +12,7 @@ from time import perf_counter
 
 import numpy as np
 from numpy.typing import NDArray
+from tqdm import tqdm
 
 from propcvx.arrays import Array
 from propcvx.history import StopReason
@@ -81,17 +82,19 @@ class Interval:
         Relative gap at which it counts as closed.
     time_limit : float
         Seconds; infinity for none.
-    on_event, on_node : callable
-        Called with every improvement, and with every node that is finished.
+    on_event : callable
+        Called with every improvement.
     safe : callable
-        What holds for the Gram matrix of a lower bound that holds for its factor.
+        The lower bound for the Gram matrix that follows from one for its factor.
+    progress : tqdm
+        Counts the nodes that are finished; it shows nothing unless another is given.
     """
 
     tol: float
     time_limit: float = np.inf
     on_event: Callable[[Event], None] = lambda event: None
-    on_node: Callable[[NodeRecord], None] = lambda node: None
     safe: Callable[[float], float] = lambda lower: lower
+    progress: tqdm = field(default_factory=lambda: tqdm(disable=True), repr=False)
     lower: float = -np.inf
     upper: float = np.inf
     labeling: Array | None = None
@@ -144,11 +147,12 @@ class Interval:
     def record(self, node: NodeRecord) -> None:
         """Keep a node's record."""
         self.nodes.append(node)
-        self.on_node(node)
+        self.progress.update()
 
     def _note(self, bound: str) -> None:
         event = Event(self.seconds, bound, self.lower, self.upper)
         self.events.append(event)
+        self.progress.set_postfix(lower=event.lower, upper=event.upper)
         self.on_event(event)
 
 
@@ -185,8 +189,6 @@ class CertifiedInterval(Bounds):
         with the other label is within ``tol`` of the best known.  ``"open"``: neither is known.
     label_seconds : array of shape (n_instances,), optional
         For how long each label was worked on, beside the work for all of them.
-    problem_key : str
-        Tells problems apart, see ``resume`` of :func:`propcvx.estimators.certify`.
     """
 
     proved_optimal: bool
@@ -200,7 +202,6 @@ class CertifiedInterval(Bounds):
     label_costs_at_most: Array | None = None
     label_status: NDArray[np.str_] | None = None
     label_seconds: Array | None = None
-    problem_key: str = ""
 
     def __str__(self) -> str:
         """The interval, the bounds that improved it, and advice."""

@@ -12,8 +12,8 @@ root of all labelings, which hold for any part of them.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
@@ -41,8 +41,6 @@ class LabelCosts:
         Its interval has the best labeling known.
     margin : float
         Labels are worked on until the other one is proved to cost so much, or exactly what it does.
-    on_label : callable
-        Called with a margin and the number of labels that need no more work for it.
     moments : BagMoments
         Of the same problem and interval; its tree is continued.
     least, most : arrays of shape (n_instances,)
@@ -53,7 +51,6 @@ class LabelCosts:
 
     search: SwapSearch
     margin: float
-    on_label: Callable[[float, int], None] = lambda margin, settled: None
 
     def __post_init__(self) -> None:
         self.interval, self.labeling = self.search.interval, np.empty(0)
@@ -69,6 +66,17 @@ class LabelCosts:
         least, upper = np.maximum(self.least, self.interval.lower), self.interval.upper
         return least / upper - 1.0, np.maximum(self.most, least) / upper - 1.0
 
+    def as_given(self) -> dict[str, Any]:
+        """What a :class:`CertifiedInterval` has of single labels, in the order of the rows."""
+        tol, places = self.interval.tol, self.search.problem.bags.places
+        least, most = (values[places] for values in self.costs)
+        return {
+            "label_costs": least,
+            "label_costs_at_most": most,
+            "label_status": np.where(least > tol, "proved", np.where(most <= tol, "tied", "open")),
+            "label_seconds": self.seconds[places],
+        }
+
     def run(self) -> None:
         """Prove of all labels that the other one costs anything, then how much.
 
@@ -83,7 +91,8 @@ class LabelCosts:
             while left := [i for i in self._unsettled(margin) if self._side(i) not in tried]:
                 tried.add(self._side(left[0]))
                 self._work(left[0], margin)
-                self.on_label(margin, len(self.least) - len(left) + 1)
+                done = f"{len(self.least) - len(left) + 1} of {len(self.least)}"
+                self.interval.progress.set_postfix(margin=margin, labels=done)
 
     @property
     def _first(self) -> float:

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from hashlib import sha256
 
 import numpy as np
 
@@ -105,16 +104,6 @@ class LabelingProblem:
         """Whether bags add nothing for the counts of some interval, and allow no others."""
         ranges = zip(self.costs, self.feasible.lower, self.feasible.upper, strict=True)
         return all(not cost[low : high + 1].any() for cost, low, high in ranges)
-
-    @property
-    def key(self) -> str:
-        """Equal for equal problems only."""
-        parts = [self.features, self.C, self.bags.index, self.bags.labels, *self.costs]
-        digest = sha256()
-        for part in parts:
-            array = np.asarray(part, dtype=np.float64)
-            digest.update(repr(array.shape).encode() + array.tobytes())
-        return digest.hexdigest()
 
     @cached_property
     def least_cost(self) -> float:

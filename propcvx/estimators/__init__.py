@@ -2,7 +2,6 @@
 
 from propcvx.estimators.alter import AlterPropSVM
 from propcvx.estimators.base import BagClassifier, fit_grid
-from propcvx.estimators.certify import certify
 from propcvx.estimators.check_fit import FitCheck, check_fit
 from propcvx.estimators.conv import ConvPropSVM
 from propcvx.estimators.laplacian import LaplacianMeanMap
@@ -22,7 +21,6 @@ __all__ = [
     "MethodStart",
     "RandomStart",
     "Start",
-    "certify",
     "check_fit",
     "fit_grid",
     "printed_alter_psvm",

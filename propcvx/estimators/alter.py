@@ -26,12 +26,12 @@ from propcvx.checks import check_choice, check_count, check_flag, check_number, 
 from propcvx.errors import InputError, SolverError
 from propcvx.estimators.base import BagClassifier
 from propcvx.estimators.starts import Start, starts_of
-from propcvx.estimators.training import proportion_term
 from propcvx.history import Fitted
 from propcvx.labelings.classes import check_class_loss
-from propcvx.labelings.losses import INSTANCE_LOSSES
+from propcvx.labelings.losses import HINGE, INSTANCE_LOSSES
 from propcvx.solvers import portable
 from propcvx.svm.kernels import FeatureMap
+from propcvx.svm.training import proportion_term
 
 
 @dataclass(eq=False, repr=False)
@@ -197,6 +197,12 @@ class AlterPropSVM(BagClassifier):
                 "class against the rest."
             )
         return self._run(feature_map, bags)
+
+    def _certified_form(self) -> dict[str, Any]:
+        if self.instance_loss not in ("hinge", HINGE):
+            return super()._certified_form()
+        loss, weights = self.proportion_loss, self.bag_weights
+        return {"C_p": self.C_p, "loss": loss, "bag_weights": weights}
 
     def _problem(self, bags: Bags) -> Any:
         """The problem, from checked parameters; its C has the mean weight of the instances."""

@@ -6,12 +6,12 @@ from abc import abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from copy import copy
 from dataclasses import KW_ONLY, dataclass
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from cvxpy import OPTIMAL
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator, ClassifierMixin, clone
+from sklearn.base import ClassifierMixin, clone
 from sklearn.model_selection import ParameterGrid
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, validate_data
@@ -31,11 +31,12 @@ from propcvx.errors import (
     warn,
 )
 from propcvx.estimators.calibration import ROUNDING, Calibration
-from propcvx.estimators.threads import one_thread
-from propcvx.estimators.training import TrainingData, scaling_advice
+from propcvx.estimators.training import scaling_advice
 from propcvx.history import Fitted, History
 from propcvx.solvers import portable
 from propcvx.svm.kernels import FeatureMap, Kernel
+from propcvx.svm.threads import one_thread
+from propcvx.svm.training import KernelMethod, TrainingData
 
 
 def _knows_bags(estimator: BagClassifier) -> bool:
@@ -49,7 +50,7 @@ def _knows_bags(estimator: BagClassifier) -> bool:
 
 
 @dataclass(eq=False, repr=False)
-class BagClassifier(ClassifierMixin, BaseEstimator):
+class BagClassifier(ClassifierMixin, KernelMethod):
     """Base of the estimators; a subclass implements ``_run(feature_map, bags)``.
 
     The fields are the parameters: the dataclass makes of them the ``__init__`` that scikit-learn
@@ -57,16 +58,9 @@ class BagClassifier(ClassifierMixin, BaseEstimator):
     """
 
     _: KW_ONLY
-    kernel: Any = "linear"
-    gamma: float | str = "scale"
-    degree: int = 3
-    coef0: float = 1.0
     solver: Any = "auto"
     solver_tol: float = 1e-8
     solver_options: dict[str, Any] | None = None
-
-    gram_matrices: ClassVar[float]
-    """How many matrices as large as the Gram matrix a fit with a kernel holds at once, measured."""
 
     def fit(self, X: Any, y: NDArray[Any], sample_weight: Any = None) -> BagClassifier:
         r"""Fit to bags with known proportions.
@@ -217,6 +211,13 @@ class BagClassifier(ClassifierMixin, BaseEstimator):
         """With a solver of the user's own as what it is: its name is not known elsewhere."""
         state: dict[str, Any] = super().__getstate__()
         return {**state, "solver": portable(state["solver"])}
+
+    def _certified_form(self) -> dict[str, Any]:
+        """The arguments of :func:`propcvx.certify` that say which problem a fit solved."""
+        raise InputError(
+            "There are certificates for ConvPropSVM and AlterPropSVM with the hinge loss, got "
+            f"{self!r}."
+        )
 
     def _meaning_of_parameters(self, bags: Bags) -> dict[str, Any]:
         """What some parameters mean for these bags: where that is equal, so is the fit."""

@@ -13,7 +13,6 @@ from propcvx.bags.bags import Bags
 from propcvx.bags.metrics import least_error_bias
 from propcvx.checks import check_choice, check_number, named
 from propcvx.estimators.base import BagClassifier
-from propcvx.estimators.training import TrainingData
 from propcvx.history import Fitted
 from propcvx.labelings.feasible import FeasibleLabelings
 from propcvx.relaxation import RelaxationResult
@@ -21,6 +20,7 @@ from propcvx.relaxation.bounds import Bounds, check_crossing
 from propcvx.relaxation.rounding import ROUNDINGS, Rounding
 from propcvx.relaxation.table import name_of, portable_relaxation, relax
 from propcvx.svm.kernels import FeatureMap
+from propcvx.svm.training import TrainingData
 
 
 @dataclass(eq=False, repr=False)
@@ -125,8 +125,6 @@ class ConvPropSVM(BagClassifier):
         Labels; ``[-1, 1]`` for bags.
     """
 
-    gram_matrices = 10.0
-
     C: float = 1.0
     epsilon: Any = 0.0
     _: KW_ONLY
@@ -153,7 +151,7 @@ class ConvPropSVM(BagClassifier):
         check_choice("bias", self.bias, ("bags", "none"))
         taken = ("result", "features", "feasible", "C")
         rounding = named("rounding", self.rounding, ROUNDINGS, "__call__", taken)
-        features, mean = self._lift(feature_map.features, bags.weights)
+        features, mean = feature_map.lifted(self.intercept, bags.weights)
         feasible = FeasibleLabelings.of(bags, self.epsilon)
         weights = 1.0 if bags.weights is None else bags.weights
         C, stretch = self.C * bags.mean_weight * weights, float(np.mean(np.square(weights)))
@@ -174,16 +172,10 @@ class ConvPropSVM(BagClassifier):
         plane = end.weights[:rank]
         return Fitted(labeling, plane, bias, result.value, result.history, stopped_by)
 
-    def _lift(self, features: Array, weights: Array | None = None) -> tuple[Array, Array]:
-        """Features of the relaxation, and the mean that was taken from them."""
-        check_choice("intercept", self.intercept, ("center", "constant", "none"))
-        mean = np.zeros(features.shape[1])
-        if self.intercept == "center":
-            mean = np.average(features, axis=0, weights=weights)
-        if self.intercept == "constant":
-            features = np.column_stack([features, np.ones(len(features))])
-            mean = np.append(mean, 0.0)
-        return features - mean, mean
+    def _certified_form(self) -> dict[str, Any]:
+        if self.relaxation_.loss != "hinge":
+            return super()._certified_form()
+        return {"epsilon": self.epsilon, "intercept": self.intercept}
 
     def _relax(
         self, features: Array, feasible: FeasibleLabelings, C: Weight, rounding: Rounding

@@ -14,7 +14,6 @@ from propcvx.bags.bags import Bags
 from propcvx.checks import check_choice, number_or_scale
 from propcvx.errors import IllPosedWarning, InputError, warn
 from propcvx.estimators.base import BagClassifier
-from propcvx.estimators.training import TrainingData, bag_weights
 from propcvx.history import Fitted, History, Round, StopReason
 from propcvx.labelings.losses import best_regression_bias
 from propcvx.programs import (
@@ -26,6 +25,7 @@ from propcvx.programs import (
 from propcvx.programs.structures import best_logistic_bias
 from propcvx.solvers import solve
 from propcvx.svm.kernels import FeatureMap
+from propcvx.svm.training import TrainingData, bag_weights
 
 ILL_CONDITIONED = 1e3
 """Condition number of the proportions above which the class means are reported as ill-posed."""
@@ -330,8 +330,6 @@ class InvCal(_BagMeanClassifier):
     classes_ : array of shape (2,)
         Labels; ``[-1, 1]`` for bags.
     """
-
-    gram_matrices = 10.0
 
     C_p: float | str = "scale"
     epsilon: Any = 0.0

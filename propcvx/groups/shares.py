@@ -13,11 +13,10 @@ from numpy.typing import NDArray
 from propcvx.arrays import Array, Signs
 from propcvx.bags.bags import Bags
 from propcvx.bags.targets import is_bag_target, known_labels
-from propcvx.bounds import Bound
+from propcvx.bounds import Bound, certify
 from propcvx.bounds.near_best import NearBest
 from propcvx.checks import check_count, check_number, check_same_order
 from propcvx.errors import FailedBoundWarning, InputError, needing, warn
-from propcvx.estimators import certify
 from propcvx.groups.cells import Cells
 from propcvx.groups.estimates import FEW, expected, resampled
 from propcvx.labelings.feasible import FeasibleLabelings
@@ -116,10 +115,10 @@ def group_shares(
         Level of the interval, in (0, 1).
     delta : float, optional
         For the certified range: labelings count whose value is at most :math:`1 + \delta` times
-        the best one's, by the problem of :func:`propcvx.estimators.certify`.  It is a bound: no
+        the best one's, by the problem of :func:`propcvx.bounds.certify`.  It is a bound: no
         such labeling has a share outside, and there may be none with the shares at its ends.
     certify_options : dict, optional
-        Arguments of :func:`propcvx.estimators.certify` for it, such as
+        Arguments of :func:`propcvx.bounds.certify` for it, such as
         ``{"C": 0.1, "time_limit": 60.0}``.
     random_state : int, RandomState or None
         Of the resamples.

@@ -15,10 +15,10 @@ from tqdm import tqdm
 
 from propcvx.arrays import Array
 from propcvx.bags.targets import bag_target
-from propcvx.bounds import BOUNDS, Bound, Event, LabelingProblem
+from propcvx.bounds import BOUNDS, Bound, Event, LabelingProblem, certify
 from propcvx.bounds.table import by_name, relaxation_bound
 from propcvx.errors import CrossedBoundsError, InputError, SolverError
-from propcvx.estimators import ConvPropSVM, certify
+from propcvx.estimators import ConvPropSVM
 from propcvx.history import StopReason
 from propcvx.relaxation import RELAXATIONS, CuttingPlanes, MixedInteger, RelaxationResult
 from propcvx.relaxation.bounds import check_crossing, gap_between

@@ -120,7 +120,7 @@ def tree(result: CertifiedInterval, ax: Axes | None = None) -> Axes:
     Parameters
     ----------
     result : CertifiedInterval
-        With ``nodes``, as of :func:`propcvx.estimators.certify` where it went as far as branching.
+        With ``nodes``, as of :func:`propcvx.bounds.certify` where it went as far as branching.
     ax : Axes, optional
         Where to draw; a new figure's otherwise.
 

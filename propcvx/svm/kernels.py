@@ -22,7 +22,7 @@ from scipy.spatial.distance import cdist
 from sklearn.metrics.pairwise import polynomial_kernel
 
 from propcvx.arrays import Array, Indices, Weight
-from propcvx.checks import check_count, check_gram_memory, check_number
+from propcvx.checks import check_choice, check_count, check_gram_memory, check_number
 from propcvx.errors import IllPosedWarning, InputError, warn
 
 KernelName = str | Callable[..., Any]
@@ -148,6 +148,26 @@ class FeatureMap:
             matrices,
         )
         return cls(kernel, *factor(check_gram(kernel(X, X), X.shape[0])))
+
+    def lifted(self, intercept: str, weights: Array | None = None) -> tuple[Array, Array]:
+        """Features of a program without bias, and the mean that was taken from them.
+
+        Parameters
+        ----------
+        intercept : "center", "constant" or "none"
+            What stands in for the bias: features less their mean, one more feature that is 1, or
+            nothing.
+        weights : array of shape (n_instances,), optional
+            Weights of the instances in the mean.
+        """
+        check_choice("intercept", intercept, ("center", "constant", "none"))
+        features, mean = self.features, np.zeros(self.features.shape[1])
+        if intercept == "center":
+            mean = np.average(features, axis=0, weights=weights)
+        if intercept == "constant":
+            features = np.column_stack([features, np.ones(len(features))])
+            mean = np.append(mean, 0.0)
+        return features - mean, mean
 
     def without_features(self, training: Any) -> FeatureMap:
         """What new instances are compared with, the training instances in the order given."""

@@ -11,10 +11,7 @@ import scipy.sparse as sp
 from sklearn.utils.validation import check_is_fitted
 
 from propcvx.errors import InputError
-from propcvx.estimators.alter import AlterPropSVM
-from propcvx.estimators.base import BagClassifier
-from propcvx.estimators.conv import ConvPropSVM
-from propcvx.labelings.losses import HINGE
+from propcvx.svm.training import KernelMethod
 
 KERNEL = ("kernel", "gamma", "degree", "coef0")
 """Parameters of the kernel, which all estimators have."""
@@ -46,25 +43,12 @@ def arguments_of(function: Callable[..., Any], arguments: Mapping[str, Any]) -> 
     twice = [n for n in OF_PROBLEM if repr(arguments[n]) != repr(defaults[n].default)]
     if twice:
         raise InputError(f"{', '.join(twice)} must not be given, as the fitted estimator has it.")
-    taken = _form_of(fitted) | {name: getattr(fitted, name) for name in ("C", *KERNEL)}
+    taken = fitted._certified_form() | {name: getattr(fitted, name) for name in ("C", *KERNEL)}
     _check_same_data(fitted, X, y)
     return {**arguments, **taken, "X": X, "y": y, "start": fitted.labeling_}
 
 
-def _form_of(fitted: BagClassifier) -> dict[str, Any]:
-    """The constraint form of conv-pSVM, or the loss form of alter-pSVM."""
-    if isinstance(fitted, ConvPropSVM) and fitted.relaxation_.loss == "hinge":
-        return {"epsilon": fitted.epsilon, "intercept": fitted.intercept}
-    if isinstance(fitted, AlterPropSVM) and fitted.instance_loss in ("hinge", HINGE):
-        loss, weights = fitted.proportion_loss, fitted.bag_weights
-        return {"C_p": fitted.C_p, "loss": loss, "bag_weights": weights}
-    raise InputError(
-        "There are certificates for ConvPropSVM and AlterPropSVM with the hinge loss, got "
-        f"{fitted!r}."
-    )
-
-
-def _check_same_data(fitted: BagClassifier, X: Any, y: Any) -> None:
+def _check_same_data(fitted: KernelMethod, X: Any, y: Any) -> None:
     """Check what can be: numbers of instances and of features, and what a kernel remembers."""
     seen, shape = (len(fitted.labeling_), fitted.n_features_in_), getattr(X, "shape", np.shape(X))
     if shape != seen or len(y) != seen[0]:

@@ -1,0 +1,318 @@
+"""How good is a labeling: an interval around the best one's value, from bags as they come."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.random import RandomState
+from numpy.typing import NDArray
+from sklearn.utils import check_random_state
+from tqdm import tqdm
+
+from propcvx.arrays import Array
+from propcvx.bags.bags import Bags
+from propcvx.bags.class_bags import ClassBags
+from propcvx.bounds.fitted_problem import arguments_of
+from propcvx.bounds.interval import CertifiedInterval, Event, Interval, OutOfTimeError
+from propcvx.bounds.label_costs import LabelCosts
+from propcvx.bounds.problem import LabelingProblem
+from propcvx.bounds.swap_search import SwapSearch
+from propcvx.bounds.table import BOUNDS, Bound, find_bounds
+from propcvx.checks import as_vector, check_number
+from propcvx.errors import (
+    CrossedBoundsError,
+    FailedBoundWarning,
+    InputError,
+    UnprovedWarning,
+    warn,
+)
+from propcvx.history import StopReason
+from propcvx.labelings.losses import ProportionLoss, constraint
+from propcvx.svm.threads import one_thread
+from propcvx.svm.training import KernelMethod, TrainingData, proportion_term
+
+SEARCH_SHARE = 0.2
+"""Share of the time limit after which the search for labelings begins no further descent."""
+
+BOUNDS_SHARE = 0.5
+"""Share of the time limit that the bounds may use where single labels are to be proved, too."""
+
+MARGIN = 0.1
+"""Labels are worked on until the other one is proved to cost so much, unless a number is given."""
+
+
+def certify(
+    X: Any,
+    y: NDArray[Any],
+    C: float = 1.0,
+    *,
+    epsilon: Any = 0.0,
+    C_p: float | None = None,
+    loss: Any = "absolute",
+    bag_weights: Any = "bag",
+    kernel: Any = "linear",
+    gamma: float | str = "scale",
+    degree: int = 3,
+    coef0: float = 1.0,
+    intercept: str = "center",
+    kinds: Any = "auto",
+    labels: bool | float = False,
+    start: Any = None,
+    time_limit: float = 60.0,
+    tol: float = 1e-4,
+    random_state: Any = 0,
+    on_event: Callable[[Event], None] = lambda event: None,
+    verbose: bool = False,
+) -> CertifiedInterval:
+    r"""Bound the best labeling's value from both sides, until the bounds meet or time is over.
+
+    .. math::
+
+        \min_{y} \; \min_w \; \tfrac12 \|w\|^2 + C \sum_i \max(0, 1 - y_i w^\top F_i)
+        + \sum_k \omega_k L_p(\tilde p_k(y), p_k)
+
+    over labelings with the bags' proportions within ``epsilon`` (eq:convex_1) and without the last
+    term, or over all labelings with it (eq:pSVM_2) where ``C_p`` is given.  Labels that are known
+    are kept.  There is no bias; ``intercept`` says what stands in for it.
+
+    Called as ``certify(fitted, X, y)``, with a fitted :class:`propcvx.ConvPropSVM` or
+    :class:`propcvx.AlterPropSVM`, it takes all parameters of the problem from the fit, and
+    ``start``; of a fit with ``sample_weight`` it takes no weights.
+
+    Parameters
+    ----------
+    X : array of shape (n_instances, n_features)
+        Instances; the square Gram matrix for ``kernel="precomputed"``.
+    y : bag target of shape (n_instances,)
+        Made by :func:`propcvx.bag_target`.
+    C : float
+        Weight of the hinge loss.
+    epsilon : float, "rounding", "sampling", array of shape (n_bags,), dict or pandas Series
+        Tolerance of the proportions, as in :class:`propcvx.ConvPropSVM`.
+    C_p : float, optional
+        Weight of the proportion loss: the loss form, in which ``epsilon`` is not used.
+    loss : str or ProportionLoss
+        ``"absolute"`` or ``"squared"``, or a loss that you define.
+    bag_weights : "bag", "size", array of shape (n_bags,), dict or pandas Series
+        What ``C_p`` is multiplied by for each bag, as in :class:`propcvx.AlterPropSVM`.
+    kernel, gamma, degree, coef0, intercept
+        As in :class:`propcvx.ConvPropSVM`.
+    kinds : "auto", str, object, or sequence of these
+        Bounds, computed in this order.  Names in ``propcvx.bounds.BOUNDS``: ``"enumeration"``,
+        ``"directions"`` (two features, exact), ``"bag_moments"`` and ``"branch_and_bound"``, which
+        begins with it; ``"auto"`` takes the first two where they can do the problem, and
+        branch and bound.  A relaxation of the hinge loss is one, too, by its name in
+        ``propcvx.relaxation.RELAXATIONS`` or as an object with the method ``relax``, such as
+        ``CuttingPlanes(master="epigraph", oracle="eigenvalue", max_cuts=200)``; and a
+        :class:`propcvx.bounds.Bound`.
+    labels : bool or float
+        Whether to prove single labels: for each instance, what the other label costs at least,
+        see ``label_costs`` of the result.  The work on a label ends when that cost is known exactly
+        or proved to be at least this number, 0.1 for True.
+    start : array of shape (n_instances,), optional
+        A labeling of -1 and +1 to begin the search with, such as that of an earlier result.
+    time_limit : float
+        Seconds after which the interval reached is returned.
+    tol : float
+        Relative gap at which a labeling counts as proved optimal.
+    random_state : int, RandomState or None
+        Of the search for labelings.
+    on_event : callable
+        Called with each improvement of the interval.
+    verbose : bool
+        Show progress.
+
+    Returns
+    -------
+    CertifiedInterval
+        After an interruption by Ctrl-C, too, once there is a labeling.  A bound that fails
+        costs only what it would have proved: a :class:`~propcvx.errors.FailedBoundWarning` and
+        ``failures`` name it.
+
+    Raises
+    ------
+    InputError
+        If an argument cannot be used, or a bound cannot do the problem; the message says which
+        can.
+    CrossedBoundsError
+        If a labeling's value contradicts what a bound has proved; the message names it.
+    Exception
+        That of the first bound that failed, if nothing at all is proved.
+
+    Examples
+    --------
+    >>> import propcvx
+    >>> X = np.array([[1.0, 0.2], [0.8, -0.1], [-0.9, 0.3], [-1.1, 0.0]])
+    >>> y = propcvx.bag_target([0, 0, 0, 1], [2 / 3, 0.0])
+    >>> result = certify(X, y, C=1.0)
+    >>> result.proved_optimal, round(result.upper, 3), result.labeling
+    (True, 0.656, array([ 1.,  1., -1., -1.]))
+    """
+    if isinstance(X, KernelMethod):
+        return certify(**arguments_of(certify, locals()))
+    check_number("C", C, above=0.0)
+    margin = _margin_of(labels)
+    check_number("tol", tol, least=0.0)
+    check_number("time_limit", time_limit, above=0.0)
+    method = KernelMethod(kernel=kernel, gamma=gamma, degree=degree, coef0=coef0)
+    data = TrainingData.of(method, X, y)
+    term = _checked_term(data.bags, epsilon, loss, C_p, bag_weights)
+    feature_map = data.feature_map(method)
+    features, _ = feature_map.lifted(intercept)
+    problem = LabelingProblem.of(features, data.bags, C, *term)
+    bounds = find_bounds(kinds, problem)
+    share, least = feature_map.share_of_bounds(C), problem.least_cost
+    bar = tqdm(desc="nodes", disable=not verbose)
+    with bar, one_thread(len(features)):
+        interval = Interval(tol, time_limit, on_event, progress=bar)
+        interval.safe = lambda lower: lower - (1.0 - share) * max(lower - least, 0.0)
+        search = SwapSearch(problem, interval)
+        work = _Certification(search, LabelCosts(search, margin) if margin else None)
+        reason = work.run(bounds, start, check_random_state(random_state))
+    return work.result(reason)
+
+
+def _margin_of(labels: Any) -> float:
+    """Up to which cost of the other one labels are to be proved; 0 for no labels."""
+    if isinstance(labels, bool):
+        return MARGIN if labels else 0.0
+    return check_number("labels", labels, least=0.0)
+
+
+def _checked_term(
+    bags: Bags, epsilon: Any, loss: Any, C_p: float | None, bag_weights: Any
+) -> tuple[ProportionLoss, Any]:
+    """The proportion loss and its weights, of bags that are checked to have certificates."""
+    bags.require_partition("certify")
+    if isinstance(bags, ClassBags):
+        raise InputError(f"y must have two classes to be certified, got {bags.n_classes}.")
+    if C_p is not None:
+        return proportion_term("loss", loss, C_p, bag_weights, bags)
+    bags.check_known(epsilon)
+    return constraint(epsilon), 1.0
+
+
+def _allowed(start: Any, problem: LabelingProblem) -> Array:
+    """The labeling to begin with, checked, in the order of the problem."""
+    bags = problem.bags
+    given = as_vector(start, bags.n_instances)
+    if given is None or not np.isin(given, (-1.0, 1.0)).all():
+        raise InputError(
+            f"start must be a labeling of -1 and +1, shape ({bags.n_instances},), got {start!r}."
+        )
+    labeling = bags.in_order(given).astype(np.float64)
+    if not np.isfinite(problem.cost(labeling)):
+        raise InputError(
+            "start must be a labeling that y allows: it has other numbers of positives, or changes "
+            "a known label. That of a fit is of the very X and y that it was fitted to."
+        )
+    return labeling
+
+
+@dataclass(eq=False)
+class _Certification:
+    """The work on one problem.
+
+    Attributes
+    ----------
+    search : SwapSearch
+        It has the problem and the interval.
+    costs : LabelCosts or None
+        Of the same search, where single labels are to be proved.
+    failures : dict
+        The errors of bounds, unless one says that a bound is false: that one is raised.
+    """
+
+    search: SwapSearch
+    costs: LabelCosts | None
+    failures: dict[str, Exception] = field(default_factory=dict)
+
+    def run(self, bounds: dict[str, Bound], start: Any, random: RandomState) -> StopReason:
+        """Prove what was asked for until it is proved or time is over; why it stopped."""
+        interval = self.search.interval
+        try:
+            if start is not None:
+                self.search.plane(_allowed(start, self.search.problem))
+            if self.costs is None:
+                return self._prove_bounds(bounds, random)
+            return self._prove_bounds_and_labels(self.costs, bounds, random)
+        except KeyboardInterrupt:
+            if interval.labeling is None:
+                raise
+            return StopReason.INTERRUPTED
+
+    def _prove_bounds(self, bounds: dict[str, Bound], random: RandomState) -> StopReason:
+        """Search for labelings, unless the first bound does that, and compute all bounds."""
+        search, problem, interval = self.search, self.search.problem, self.search.interval
+        search.plane(problem.best_for(np.zeros(len(problem.features))))
+        interval.prove("no loss is negative", problem.least_cost)
+        try:
+            if not any(bound.finds for bound in list(bounds.values())[:1]):
+                search.search(random, SEARCH_SHARE)
+            for name, bound in bounds.items():
+                with self._failing_alone(name):
+                    if not interval.closed:
+                        bound.run(problem, interval, search)
+        except OutOfTimeError:
+            return StopReason.OUT_OF_TIME
+        if self.failures and interval.lower <= problem.least_cost:
+            raise next(iter(self.failures.values()))
+        return StopReason.PROVED if interval.closed else StopReason.EXHAUSTED
+
+    def _prove_bounds_and_labels(
+        self, costs: LabelCosts, bounds: dict[str, Bound], random: RandomState
+    ) -> StopReason:
+        """The same in a share of the time, and then single labels, which continue its tree."""
+        interval = self.search.interval
+        if bounds.get("branch_and_bound") is BOUNDS["branch_and_bound"]:
+            bounds = {**bounds, "branch_and_bound": Bound(lambda *_: costs.moments.branch())}
+        time_limit = interval.time_limit
+        interval.time_limit = BOUNDS_SHARE * time_limit
+        reason = self._prove_bounds(bounds, random)
+        interval.time_limit = time_limit
+        try:
+            with self._failing_alone("labels"):
+                costs.run()
+        except OutOfTimeError:
+            return StopReason.OUT_OF_TIME
+        return StopReason.PROVED if interval.closed else reason
+
+    @contextmanager
+    def _failing_alone(self, name: str) -> Iterator[None]:
+        """Keep the error of a bound, so that the others are computed all the same."""
+        try:
+            yield
+        except (OutOfTimeError, CrossedBoundsError):
+            raise
+        except Exception as error:
+            self.failures[name] = error
+
+    def result(self, reason: StopReason) -> CertifiedInterval:
+        """What is proved, in the order of the rows as they were given, with the warnings."""
+        problem, interval = self.search.problem, self.search.interval
+        for name, error in self.failures.items():
+            warn(f"bound {name!r} failed: {error}", FailedBoundWarning)
+        of_labels = {} if self.costs is None else self.costs.as_given()
+        status = of_labels.get("label_status")
+        if status is not None and reason is not StopReason.PROVED and (status == "open").all():
+            warn(
+                f"No label is proved, as {reason.value}; label_costs has what little is known. "
+                "A larger time_limit, a smaller C or smaller bags help.",
+                UnprovedWarning,
+            )
+        return CertifiedInterval(
+            max(interval.lower, problem.least_cost),
+            interval.upper,
+            interval.closed,
+            problem.bags.as_given(np.asarray(interval.labeling)),
+            tuple(interval.events),
+            tuple(interval.nodes),
+            reason,
+            interval.seconds,
+            {name: f"{type(error).__name__}: {error}" for name, error in self.failures.items()},
+            **of_labels,
+        )

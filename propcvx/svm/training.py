@@ -1,0 +1,229 @@
+"""X and y, checked once and put into an order that the data alone determine.
+
+Estimators are fitted to them, and :func:`propcvx.certify` bounds labelings of them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import KW_ONLY, dataclass, field, replace
+from math import fsum
+from typing import Any, ClassVar
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import column_or_1d, validate_data
+
+from propcvx.arrays import Array
+from propcvx.bags.bags import Bags
+from propcvx.bags.class_bags import ClassBags
+from propcvx.bags.class_targets import BAG_DTYPE, classes_of, is_class_target, two_classes
+from propcvx.bags.ordering import in_canonical_order
+from propcvx.bags.targets import bag_target, is_bag_target
+from propcvx.checks import as_vector, check_choice, check_number, named, number_or_scale
+from propcvx.errors import InputError, fold_of_scikit_learn
+from propcvx.labelings.losses import PROPORTION_LOSSES, ProportionLoss
+from propcvx.svm.kernels import FeatureMap, Kernel
+
+MAKE_TARGET = "make y with propcvx.bag_target(bags, proportions)"
+"""Advice in the messages about a y that is not a bag target."""
+
+
+@dataclass(eq=False, repr=False)
+class KernelMethod(BaseEstimator):
+    """What works on kernel features of the instances: the parameters of the kernel.
+
+    They are those of :class:`propcvx.svm.kernels.Kernel`, but ``gamma`` may be ``"scale"``.
+    """
+
+    _: KW_ONLY
+    kernel: Any = "linear"
+    gamma: float | str = "scale"
+    degree: int = 3
+    coef0: float = 1.0
+
+    gram_matrices: ClassVar[float] = 10.0
+    """How many matrices as large as the Gram matrix a run with a kernel holds at once, measured."""
+
+
+@dataclass(frozen=True, eq=False)
+class TrainingData:
+    """Instances and bags that fits are to, and the kernel features that these fits share.
+
+    Attributes
+    ----------
+    X : array of shape (n_instances, n_features)
+        In the order given.
+    bags : Bags
+        In an order of instances and bags that the data alone determine, see
+        :mod:`propcvx.bags.ordering`; :meth:`Bags.as_given` is the way back.
+    classes : array of shape (n_classes,)
+    """
+
+    X: Any
+    bags: Bags
+    classes: NDArray[Any]
+    _maps: dict[Kernel, FeatureMap] = field(default_factory=dict, init=False, repr=False)
+
+    @classmethod
+    def of(cls, method: KernelMethod, X: Any, y: Any, sample_weight: Any = None) -> TrainingData:
+        """All three, checked; the method remembers the names of the columns."""
+        checked = validate_data(
+            method, X, accept_sparse="csr", dtype=np.float64, ensure_min_samples=2
+        )
+        target, classes = _bag_target_of(y)
+        if checked.shape[0] != len(target):
+            raise InputError(
+                f"X and y must have the same number of instances, got {checked.shape[0]} and "
+                f"{len(target)}."
+            )
+        precomputed = method.kernel == "precomputed"
+        kind = ClassBags if is_class_target(target) else Bags
+        bags = weighted(kind.from_target(target), sample_weight)
+        bags = in_canonical_order(bags, checked, precomputed=precomputed)
+        if not (bags.with_share.any() or bags.labels.any()):
+            raise InputError(
+                "y has no bag with a proportion and no known label, so it says nothing of the "
+                "classes. Give a proportion or labels; for the two clusters of largest margin, "
+                "put all instances into one bag with proportion 0.5, and allow a tolerance with "
+                "epsilon, or with proportion_loss=propcvx.labelings.losses.constraint(epsilon) of "
+                "AlterPropSVM."
+            )
+        return cls(checked, bags, classes)
+
+    def feature_map(self, method: KernelMethod) -> FeatureMap:
+        """Features of the instances in the order of ``bags``, computed once for each kernel."""
+        X = self.X[self.bags.rows]
+        kernel = _kernel_of(method, X)
+        if kernel not in self._maps:
+            if kernel.name == "precomputed" and X.shape[0] == X.shape[1]:  # or it is refused
+                X = X[:, self.bags.rows]
+            self._maps[kernel] = FeatureMap.fit(X, kernel, method.gram_matrices)
+        return self._maps[kernel]
+
+
+def _kernel_of(method: KernelMethod, X: Any) -> Kernel:
+    """The kernel of a method, with the ``gamma`` that "scale" is for the instances."""
+    sparse = sp.issparse(X)
+    if sparse and method.kernel != "linear":
+        raise InputError(f"X may be sparse with kernel='linear' only, got {method.kernel!r}.")
+
+    def scale() -> float:
+        spread = 1.0 if sparse else X.var()
+        return 1.0 / (X.shape[1] * spread) if spread > 0 else 1.0
+
+    gamma = number_or_scale("gamma", method.gamma, scale)
+    return Kernel(method.kernel, gamma, method.degree, method.coef0)
+
+
+def _bag_target_of(y: Any) -> tuple[NDArray[np.void], NDArray[Any]]:
+    """The target, of two classes wherever it has two, and the names of the classes."""
+    if not is_bag_target(y):
+        return bags_of_one(y)
+    _refuse_scores_of_labels(fold_of_scikit_learn().get("scorer"))
+    if not is_class_target(y):
+        return y, np.array([-1, 1])
+    classes = classes_of(y)
+    return two_classes(y) if len(classes) == 2 else y, classes
+
+
+def _refuse_scores_of_labels(scorer: Any) -> None:
+    """Raise where a search would compare predictions with a bag target as if it were labels."""
+    for one in getattr(scorer, "_scorers", {"": scorer}).values():
+        score: Any = getattr(one, "_score_func", None)
+        if getattr(score, "__module__", "").startswith("sklearn."):
+            raise InputError(
+                f"scoring by {score.__name__} compares labels, and y has the shares of bags: leave "
+                "scoring=None, which is minus the bag error, or pass a scorer such as "
+                "propcvx.bag_r2; and cv=propcvx.BagKFold(5), as cv=5 cuts bags."
+            )
+
+
+def bags_of_one(labels: Any) -> tuple[NDArray[np.void], NDArray[Any]]:
+    """A target in which every instance is a bag of one, and the two classes of the labels."""
+    if labels is None:
+        raise InputError(
+            f"y must be given (requires y to be passed, but the target y is None): {MAKE_TARGET}."
+        )
+    if getattr(getattr(labels, "dtype", None), "names", None):
+        raise InputError(
+            f"y must be a bag target with fields {BAG_DTYPE.names}, got the fields "
+            f"{labels.dtype.names}; {MAKE_TARGET}."
+        )
+    try:
+        labels = column_or_1d(labels, warn=True)
+        check_classification_targets(labels)
+    except ValueError as error:
+        raise InputError(f"{error} For bags and their shares, {MAKE_TARGET}.") from error
+    classes, codes = np.unique(labels, return_inverse=True)
+    if len(classes) != 2:
+        raise InputError(
+            f"y must have labels of two classes, got {len(classes)}. Only binary classification is "
+            f"supported. For names of bags, {MAKE_TARGET}; for more classes, with a table of their "
+            "shares as proportions."
+        )
+    return bag_target(np.arange(len(labels)), codes, labels=2 * codes - 1), classes
+
+
+def weighted(bags: Bags, sample_weight: Any) -> Bags:
+    """The bags with weights of their instances, as they are in the order of the target.
+
+    Raises
+    ------
+    InputError
+        If the weights are not one number >= 0 for each instance, or all are zero.
+    """
+    if sample_weight is None:
+        return bags
+    weights = as_vector(sample_weight, bags.n_instances)
+    if weights is None or weights.min() < 0.0 or not 0.0 < weights.sum() < np.inf:
+        raise InputError(
+            f"sample_weight must be one finite number per instance, shape ({bags.n_instances},), "
+            f"none of them negative and not all zero, got {sample_weight!r}."
+        )
+    if np.ptp(weights) == 0.0:
+        return replace(bags, mean_weight=float(weights[0]))
+    mean = fsum(weights) / len(weights)  # whatever the order of the rows
+    return replace(bags, weights=weights / mean, mean_weight=mean)
+
+
+def bag_weights(weights: Any, bags: Bags) -> Array:
+    """Weight of each bag: 1 for ``"bag"``, its number of instances for ``"size"``, or as given.
+
+    An array is in the order of the sorted ids; a dict or Series is keyed by bag id, and may have
+    other bags too.  Labels that are apart and the rest of their bag
+    (:meth:`Bags.with_known_apart`) share its weight by the number of instances.
+    """
+    if isinstance(weights, str):
+        if check_choice("bag_weights", weights, ("bag", "size")) == "size":
+            return bags.sizes.astype(float)
+        weights = np.ones(len(np.unique(bags.codes)))
+    wanted = f"'bag', 'size', or one positive number per bag ({bags.n_bags})"
+    given = bags.each("bag_weights", weights, wanted, np.nextafter(0.0, 1.0), np.inf)
+    _, code = np.unique(bags.codes, return_inverse=True)
+    return np.asarray(given * (bags.sizes / np.bincount(code, bags.sizes)[code]))
+
+
+def proportion_term(
+    argument: str, loss: Any, C_p: float, weights: Any, bags: Bags
+) -> tuple[ProportionLoss, Array]:
+    """The proportion loss of the classes as the bags have them, and the weight of each bag.
+
+    Parameters
+    ----------
+    argument : str
+        What the loss is called in messages.
+    loss : str or ProportionLoss
+        Of the classes as they were given.
+    C_p : float
+    weights : "size", "bag", array of shape (n_bags,), dict or pandas Series
+        What ``C_p`` is multiplied by, see :func:`bag_weights`.
+    bags : Bags
+    """
+    check_number("C_p", C_p, least=0.0)
+    found = named(argument, loss, PROPORTION_LOSSES, "of").keyed(bags)
+    if found.dead_zone is None:
+        bags.check_known("rounding" if found.epsilon is None else found.epsilon)
+    return found if bags.sign > 0 else found.mirrored(), C_p * bag_weights(weights, bags)
