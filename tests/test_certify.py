@@ -74,13 +74,13 @@ def random_problem(seed, most=8, n_features=5, forms=3):
     if form == 2:
         loss = PROPORTION_LOSSES[random.choice(list(PROPORTION_LOSSES))]
         weights = C * small.bags.sizes * random.uniform(0.0, 2.0)
-        return LabelingProblem.of(X, small.bags, C, loss, weights)
-    return LabelingProblem.of(X, small.bags, C, constraint([0.0, 0.4][form]), 1.0)
+        return LabelingProblem(X, small.bags, C, loss, weights)
+    return LabelingProblem(X, small.bags, C, constraint([0.0, 0.4][form]), 1.0)
 
 
 def bound_problem(seed, sizes=(4, 4, 4), n_features=3, C=0.3, epsilon=0.0):
     small = small_problem(seed, sizes, n_features)
-    return LabelingProblem.of(small.X, small.bags, C, constraint(epsilon), 1.0)
+    return LabelingProblem(small.X, small.bags, C, constraint(epsilon), 1.0)
 
 
 def reached(bound, problem, scores=0.0, tol=1e-8):
@@ -186,7 +186,22 @@ def check_tree(seed, monkeypatch):
     assert all(node.lower <= above * (1 + 1e-9) for node in interval.nodes if node.index == 0)
 
 
+def check_best_for(seed, monkeypatch):
+    """The labeling for scores is the best of all labelings, ties among them."""
+    problem, random = random_problem(seed), np.random.RandomState(seed)
+    rounding = random.choice([0, 8])
+    scores = (2.0 * random.normal(size=len(problem.features))).round(rounding)
+    values = {
+        tuple(labeling): problem.C * np.maximum(0.0, 1.0 - labeling * scores).sum()
+        + problem.cost(labeling)
+        for labeling in allowed_labelings(problem)
+    }
+    best = min(values.values())
+    assert values[tuple(problem.best_for(scores))] == pytest.approx(best, rel=1e-12)
+
+
 CHECKS = {
+    check_best_for: (range(0, 40),),
     check_random_multipliers: (range(0, 20), range(20, 40)),
     check_bounds: (range(0, 5), range(5, 10)),
     check_directions: (range(0, 40),),
@@ -217,7 +232,7 @@ def test_bounds_close_whatever_C(name, C):
     X = 0.5 * random.normal(size=(20, 2)) + np.outer(labels, [3.0, 1.5])
     ids = np.repeat(np.arange(4), 5)
     bags = Bags.from_target(bag_target(ids, np.bincount(ids, weights=labels > 0) / 5))
-    problem = LabelingProblem.of(X, bags, C, constraint(0.0), 1.0)
+    problem = LabelingProblem(X, bags, C, constraint(0.0), 1.0)
     interval = reached(name, problem)
     assert interval.closed
     for labeling in (problem.best_for(X @ [1.0, 0.5]), interval.labeling):
@@ -232,9 +247,9 @@ def test_bounds_close_whatever_C(name, C):
 @pytest.mark.parametrize("C_p", [None, 1.0])
 def test_no_move_betters_where_the_search_ends(C_p):
     small, loss = small_problem(3, (4, 3), 3, known=0.2), PROPORTION_LOSSES["absolute"]
-    problem = LabelingProblem.of(small.X, small.bags, 0.5, constraint(0.3), 1.0)
+    problem = LabelingProblem(small.X, small.bags, 0.5, constraint(0.3), 1.0)
     if C_p is not None:
-        problem = LabelingProblem.of(small.X, small.bags, 0.5, loss, C_p)
+        problem = LabelingProblem(small.X, small.bags, 0.5, loss, C_p)
     search = SwapSearch(problem, Interval(1e-5))
     end = search.descend(problem.best_for(np.ones(7)))
     for other in allowed_labelings(problem):

@@ -119,7 +119,7 @@ def test_a_better_end_is_a_round_of_its_own_and_says_why_it_stopped():
 
 def test_hops_never_lose_the_best_labeling():
     problem = small_problem(5, (5, 5, 5), 3)
-    labelings = LabelingProblem.of(problem.X, problem.bags, 1.0, constraint(0.0), 1.0)
+    labelings = LabelingProblem(problem.X, problem.bags, 1.0, constraint(0.0), 1.0)
     search = SwapSearch(labelings, Interval(1e-6))
     start = labelings.best_for(problem.X[:, 0])
     first = search.descend(start)

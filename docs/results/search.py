@@ -83,7 +83,7 @@ def values_reached(search, runs):
 def problem_of(sample, C):
     """The problem without a bias, its rows in an order that the data determine."""
     bags = in_canonical_order(Bags.from_target(sample.y), sample.X)
-    return LabelingProblem.of(sample.X[bags.rows], bags, C, constraint(0.0), 1.0)
+    return LabelingProblem(sample.X[bags.rows], bags, C, constraint(0.0), 1.0)
 
 
 def algorithm_1(problem):

@@ -39,7 +39,7 @@ def measure(split, data, n_instances, bag_size, epsilon, C):
     truth, mean = labels[inside], X[inside].mean(axis=0)
     sample = Sample.in_bags(X[inside] - mean, truth, random_bags(truth, bag_size, split))
     bags = Bags.from_target(sample.y)
-    interval = proved_best(LabelingProblem.of(sample.X, bags, C, constraint(epsilon), 1.0))
+    interval = proved_best(LabelingProblem(sample.X, bags, C, constraint(epsilon), 1.0))
     best, svm = np.asarray(interval.labeling), LabelingSVM(sample.X, C)
     planes, share = [svm.weights(one) for one in (best, truth)], sample.y["proportion"]
     held_out = [np.mean(((X[outside] - mean) @ w > 0.0) == (labels[outside] > 0)) for w in planes]

@@ -163,7 +163,7 @@ def certify(
     term = _checked_term(data.bags, epsilon, loss, C_p, bag_weights)
     feature_map = data.feature_map(method)
     features, _ = feature_map.lifted(intercept)
-    problem = LabelingProblem.of(features, data.bags, C, *term)
+    problem = LabelingProblem(features, data.bags, C, *term)
     bounds = find_bounds(kinds, problem)
     share, least = feature_map.share_of_bounds(C), problem.least_cost
     bar = tqdm(desc="nodes", disable=not verbose)

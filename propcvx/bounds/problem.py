@@ -16,9 +16,9 @@ import numpy as np
 
 from propcvx.arrays import Array
 from propcvx.bags.bags import Bags
-from propcvx.labelings.feasible import FeasibleLabelings
+from propcvx.labelings.feasible import FeasibleLabelings, best_labeling
 from propcvx.labelings.local_search import Moves
-from propcvx.labelings.losses import HINGE, ProportionLoss
+from propcvx.labelings.losses import ProportionLoss
 
 ROUNDING_OF_SUMS = 1e-12
 """Error of a sum of costs, as a share of it."""
@@ -33,27 +33,25 @@ class LabelingProblem:
     features : array of shape (n_instances, rank)
         F, one row per instance; a constant feature can stand for a bias.
     bags : Bags
-    costs : tuple of arrays
-        :math:`c_k` of each bag for 0, 1, ..., :math:`n_k` positives; infinite where not allowed.
     C : float
         Weight of the hinge loss.
+    loss : ProportionLoss
+        The loss :math:`L_p`; with :func:`propcvx.labelings.losses.constraint` the problem is in the
+        constraint form, whatever the weights.
+    weights : float or array of shape (n_bags,)
+        The weights :math:`\omega_k`.
     """
 
     features: Array
     bags: Bags
-    costs: tuple[Array, ...]
     C: float
+    loss: ProportionLoss
+    weights: Array | float
 
-    @classmethod
-    def of(
-        cls, features: Array, bags: Bags, C: float, loss: ProportionLoss, weights: Array | float
-    ) -> LabelingProblem:
-        r"""The loss form, with the weights :math:`\omega_k` of shape (n_bags,).
-
-        With the loss :func:`propcvx.labelings.losses.constraint` it is the constraint form, at any
-        weights.
-        """
-        return cls(features, bags, loss.costs(bags, weights), C)
+    @cached_property
+    def costs(self) -> tuple[Array, ...]:
+        """:math:`c_k` of each bag for 0, 1, ..., :math:`n_k` positives; infinite if not allowed."""
+        return self.loss.costs(self.bags, self.weights)
 
     def cost(self, labeling: Array) -> float:
         """What the bags add; infinite where a count is not allowed or a known label is changed."""
@@ -73,17 +71,8 @@ class LabelingProblem:
         -------
         labeling : float array of shape (n_instances,)
         """
-        gains = self.C * HINGE.reduction(scores)
-        labeling = np.where(self.bags.labels > 0, 1.0, -1.0)
-        for members, cost in zip(self.bags.members, self.costs, strict=True):
-            known = self.bags.labels[members]
-            free = members[known == 0]
-            order = free[np.argsort(-gains[free], kind="stable")]
-            gained = np.append(0.0, np.cumsum(gains[order]))
-            positive = int((known > 0).sum())
-            count = np.argmin(cost[positive : positive + len(free) + 1] - gained)
-            labeling[order[:count]] = 1.0
-        return labeling
+        weights = np.broadcast_to(np.divide(self.weights, self.C), self.bags.n_bags)
+        return best_labeling(scores, self.bags, self.loss, weights)
 
     @cached_property
     def moves(self) -> Moves:
@@ -92,12 +81,8 @@ class LabelingProblem:
 
     @property
     def feasible(self) -> FeasibleLabelings:
-        """Labelings whose counts lie in the range of those with finite cost."""
-        allowed = [np.flatnonzero(np.isfinite(cost)) for cost in self.costs]
-        known, negative = self.bags.known_counts()
-        lower = np.maximum([counts[0] for counts in allowed], known)
-        upper = np.minimum([counts[-1] for counts in allowed], self.bags.sizes - negative)
-        return FeasibleLabelings(self.bags, lower, upper)
+        """Labelings whose counts have a finite cost."""
+        return FeasibleLabelings.allowed_by(self.loss, self.bags)
 
     @property
     def constraint_form(self) -> bool:

@@ -109,8 +109,9 @@ class FeasibleLabelings:
 
     @classmethod
     def allowed_by(cls, loss: ProportionLoss, bags: Bags) -> FeasibleLabelings:
-        """All labelings whose proportions have a finite loss."""
-        return cls(bags, *loss.allowed(bags))
+        """All labelings that keep known labels, and whose proportions have a finite loss."""
+        (lower, upper), (positive, negative) = loss.allowed(bags), bags.known_counts()
+        return cls(bags, np.maximum(lower, positive), np.minimum(upper, bags.sizes - negative))
 
     @classmethod
     def nearest(cls, bags: Bags) -> FeasibleLabelings:
