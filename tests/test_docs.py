@@ -8,14 +8,12 @@ import re
 import sys
 from inspect import isfunction
 from pathlib import Path
-from unittest.mock import patch
 
 import pytest
 import yaml
 
 import propcvx
 from propcvx import programs
-from propcvx.relaxation import RELAXATIONS
 from propcvx.solvers import SOLVERS
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -31,8 +29,6 @@ BLOCKS = re.compile(r"^```python\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 PAGES = [page for page in sorted((ROOT / "docs").glob("*.md")) if BLOCKS.search(page.read_text())]
 
 
-@patch.dict(SOLVERS)
-@patch.dict(RELAXATIONS)
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_code_on_a_page_runs_in_order(page, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)

@@ -12,10 +12,11 @@ from small_problems import small_problem
 from propcvx import ConvPropSVM, bag_target, certify
 from propcvx.cli import main
 from propcvx.errors import InputError
+from propcvx.laboratory import relaxations
 from propcvx.laboratory.programs import sample_in_bags
 from propcvx.laboratory.relax_command import comparison_text
 from propcvx.laboratory.relaxations import KINDS, compare_relaxations
-from propcvx.relaxation import RELAXATIONS, ContinuousLabels, register_relaxation
+from propcvx.relaxation import RELAXATIONS, ContinuousLabels
 
 PNG = b"\x89PNG\r\n\x1a\n"
 ROUNDING = 1e-7
@@ -199,14 +200,11 @@ def test_wrong_arguments_end_the_command_with_usage(arguments, capsys):
     assert re.search("must be|cannot be written", capsys.readouterr().err)
 
 
-def test_interrupted_it_keeps_what_was_done(tmp_path, capsys):
+def test_interrupted_it_keeps_what_was_done(tmp_path, capsys, monkeypatch):
     file = tmp_path / "rows.json"
-    register_relaxation("stopped", Odd(KeyboardInterrupt()))
-    asked = "--instances 10 --C 0.1,1 --compare diffrac,stopped,enumeration"
-    try:
-        assert main(["relax", *asked.split(), "--json", str(file)]) == 130
-    finally:
-        del RELAXATIONS["stopped"]
+    monkeypatch.setattr(relaxations, "KINDS", {**KINDS, "stopped": Odd(KeyboardInterrupt())})
+    arguments = "--instances 10 --C 0.1,1 --compare diffrac,stopped,enumeration"
+    assert main(["relax", *arguments.split(), "--json", str(file)]) == 130
     assert "interrupted" in capsys.readouterr().out
     (one,) = json.loads(file.read_text())["comparisons"]
     assert [row["status"] for row in one["rows"]] == ["done", "done", "interrupted"]

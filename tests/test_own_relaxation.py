@@ -15,7 +15,7 @@ from propcvx.errors import CrossedBoundsError, InputError, SolverError
 from propcvx.history import History
 from propcvx.labelings.feasible import FeasibleLabelings
 from propcvx.laboratory.relaxations import compare_relaxations
-from propcvx.relaxation import RELAXATIONS, labeling_svm, register_relaxation
+from propcvx.relaxation import labeling_svm
 from propcvx.relaxation.bounds import labeling_upper_bound
 from propcvx.relaxation.masters import MASTERS
 from propcvx.relaxation.oracles import AscentOracle, Cut, ExhaustiveOracle
@@ -158,27 +158,18 @@ def test_a_class_in_the_place_of_an_object_is_refused(ask):
         ask(Own)
 
 
-# --- relaxations of one's own by name, and beside the package's ----------------------------------
+# --- relaxations of one's own beside the package's -----------------------------------------------
 
 
-@pytest.fixture
-def registered():
-    register_relaxation("own", Own())
-    yield "own"
-    del RELAXATIONS["own"]
-
-
-def test_a_registered_relaxation_has_what_the_packages_have(registered):
-    clf = ConvPropSVM(relaxation=registered, solver_tol=TOL, intercept="none").fit(X, Y)
+def test_a_relaxation_of_ones_own_has_what_the_packages_have():
+    clf = ConvPropSVM(relaxation=Own(), solver_tol=TOL, intercept="none").fit(X, Y)
     assert 0.0 < clf.bounds_.lower <= BEST * (1 + 1e-9)
-    result = certify(X, Y, kinds=[registered], intercept="none")
+    result = certify(X, Y, kinds=[Own()], intercept="none")
     assert result.lower == pytest.approx(clf.bounds_.lower, rel=1e-6)
-    row = compare_relaxations(X, Y, kinds=registered, intercept="none")[-1]
+    row = compare_relaxations(X, Y, kinds=Own(), intercept="none")[-1]
     assert row["lower"] == pytest.approx(clf.bounds_.lower, rel=1e-6)
-    assert row["kind"] == "own" in {event.bound for event in result.history}
-    for name, relaxation in (("own", Own), ("lifted", str)):
-        copied = pickle.loads(pickle.dumps(ConvPropSVM(relaxation=name)))
-        assert isinstance(copied.relaxation, relaxation), "also in another process"
+    assert row["kind"] == "Own" in {event.bound for event in result.history}
+    assert isinstance(pickle.loads(pickle.dumps(clf)).relaxation, Own)
 
 
 def test_objects_and_bounds_stand_beside_names():

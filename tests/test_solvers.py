@@ -21,7 +21,7 @@ from propcvx.errors import (
     UncheckedWarning,
     UnsupportedSolverError,
 )
-from propcvx.solvers import SOLVERS, Solver, register_solver, solve, solvers_for
+from propcvx.solvers import SOLVERS, Solver, solve, solvers_for
 from propcvx.solvers import solver as solver_module
 
 LARGER = Data(seed=0, r=3, C=0.7, sizes=(13, 13, 14))
@@ -457,32 +457,16 @@ FISTA = Solver(
 )
 
 
-@pytest.fixture
-def registered():
-    register_solver(FISTA)
-    yield
-    del SOLVERS["fista"]
-
-
-@pytest.mark.usefixtures("registered")
-@pytest.mark.parametrize("name", ["FISTA", "fista", "Fista"])
-def test_a_registered_solver_is_found_in_any_case(program, name):
-    solution = solve(program, name, residuals=False)
+def test_a_solver_of_ones_own_is_passed_as_it_is(program):
+    solution = solve(program, FISTA, residuals=False)
     assert (solution.solver, solution.residuals) == ("FISTA", None)
-    assert "FISTA" in solvers_for(program)
-    assert "FISTA" not in solvers_for(CONTINUOUS["svm_primal-True"](DATA[0]).program)
-
-
-def test_a_row_need_not_be_registered(program):
-    assert solve(program, FISTA).solver == "FISTA"
     assert solve(program, [(FISTA, {}), "clarabel"]).solver == "FISTA"
     with pytest.raises(UnsupportedSolverError, match="must be 'auto', a Solver, or one of"):
         solve(program, "fista")
 
 
-@pytest.mark.usefixtures("registered")
-def test_it_is_known_in_other_processes():
-    model = AlterPropSVM(n_init=2, random_state=0, solver=["FISTA", "clarabel"], n_jobs=2)
+def test_it_goes_to_other_processes():
+    model = AlterPropSVM(n_init=2, random_state=0, solver=[FISTA, "clarabel"], n_jobs=2)
     grid = GridSearchCV(model, {"C": [0.1, 1.0]}, cv=BagKFold(2), n_jobs=2, error_score="raise")
     assert grid.fit(PROBLEM.X, PROBLEM.y).best_estimator_.history_[0].solver == "FISTA"
 

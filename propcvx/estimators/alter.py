@@ -29,7 +29,6 @@ from propcvx.estimators.starts import Start, starts_of
 from propcvx.history import Fitted
 from propcvx.labelings.classes import check_class_loss
 from propcvx.labelings.losses import HINGE, INSTANCE_LOSSES
-from propcvx.solvers import portable
 from propcvx.svm.kernels import FeatureMap
 from propcvx.svm.training import proportion_term
 
@@ -231,13 +230,14 @@ class AlterPropSVM(BagClassifier):
         self, feature_map: FeatureMap, problem: Any, starts: list[Start], random: RandomState
     ) -> Iterator[tuple[Start, Fitted]]:
         """Where every start ends, in the order of the starts, as they end."""
-        features, how = feature_map.features, (self.solver_tol, self.solver_options or {})
+        features = feature_map.features
+        with_what = self.solver, self.solver_tol, self.solver_options or {}
         if isinstance(problem, ClassPropSVM):
-            K, solver = problem.bags.n_classes, portable(self.solver)
-            step: Step = CrammerSingerStep(features, solver, *how, n_classes=K)
+            n_classes = problem.bags.n_classes
+            step: Step = CrammerSingerStep(features, *with_what, n_classes=n_classes)
         else:
-            one = svm_step(features, problem.instance_loss, portable(self.solver), *how)
-            step = remembered(one, feature_map.solved)
+            step = svm_step(features, problem.instance_loss, *with_what)
+            step = remembered(step, feature_map.solved)
         search = PropSVMSearch(problem, step, features)
         each = [start for start in starts for _ in range(start.repeats)]
         seeds = [random.randint(2**31) for _ in each]

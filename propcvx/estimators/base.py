@@ -33,7 +33,6 @@ from propcvx.errors import (
 from propcvx.estimators.calibration import ROUNDING, Calibration
 from propcvx.estimators.training import scaling_advice
 from propcvx.history import Fitted, History
-from propcvx.solvers import portable
 from propcvx.svm.kernels import FeatureMap, Kernel
 from propcvx.svm.threads import one_thread
 from propcvx.svm.training import KernelMethod, TrainingData
@@ -206,11 +205,6 @@ class BagClassifier(ClassifierMixin, KernelMethod):
                 f"solver_tol or another solver may do. {advice}".rstrip(),
                 InaccurateSolutionWarning,
             )
-
-    def __getstate__(self) -> dict[str, Any]:
-        """With a solver of the user's own as what it is: its name is not known elsewhere."""
-        state: dict[str, Any] = super().__getstate__()
-        return {**state, "solver": portable(state["solver"])}
 
     def _certified_form(self) -> dict[str, Any]:
         """The arguments of :func:`propcvx.certify` that say which problem a fit solved."""

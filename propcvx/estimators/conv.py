@@ -18,7 +18,7 @@ from propcvx.labelings.feasible import FeasibleLabelings
 from propcvx.relaxation import RelaxationResult
 from propcvx.relaxation.bounds import Bounds, check_crossing
 from propcvx.relaxation.rounding import ROUNDINGS, Rounding
-from propcvx.relaxation.table import name_of, portable_relaxation, relax
+from propcvx.relaxation.table import name_of, relax
 from propcvx.svm.kernels import FeatureMap
 from propcvx.svm.training import TrainingData
 
@@ -133,10 +133,6 @@ class ConvPropSVM(BagClassifier):
     relaxation: Any = "cutting_planes"
     rounding: Any = "rank_one"
     verbose: bool = False
-
-    def __getstate__(self) -> dict[str, Any]:
-        state = super().__getstate__()
-        return {**state, "relaxation": portable_relaxation(state["relaxation"])}
 
     def _meaning_of_parameters(self, bags: Bags) -> dict[str, Any]:
         feasible = FeasibleLabelings.of(bags, self.epsilon)

@@ -24,7 +24,7 @@ from propcvx.relaxation import RELAXATIONS, CuttingPlanes, MixedInteger, Relaxat
 from propcvx.relaxation.bounds import check_crossing, gap_between
 from propcvx.relaxation.oracles import ORACLES, SemidefiniteOracle
 from propcvx.relaxation.rounding import ROUNDINGS
-from propcvx.relaxation.table import BUILT_IN, TOL, each_once
+from propcvx.relaxation.table import TOL, each_once
 
 Row = dict[str, Any]
 
@@ -51,7 +51,7 @@ ROUGHLY_SEMIDEFINITE = partial(SemidefiniteOracle, tol=1e-4)
 KINDS: Mapping[str, Any] = MappingProxyType(
     {
         "search": Bound(lambda problem, interval, search: None),
-        **BUILT_IN,
+        **RELAXATIONS,
         "mixed_integer": MixedInteger(seconds=np.inf),
         **{
             f"cutting_planes:{name}": CuttingPlanes(master="epigraph", oracle=oracle, max_cuts=200)
@@ -99,8 +99,8 @@ def compare_relaxations(
     labels : array of shape (n_instances,), optional
         True labels -1, +1, to judge by.
     kinds : "all", str, object, or sequence of these
-        Names in ``propcvx.laboratory.relaxations.KINDS`` or of registered relaxations, objects with
-        the method ``relax``, and a :class:`propcvx.bounds.Bound`, asked in this order.
+        Names in ``propcvx.laboratory.relaxations.KINDS``, objects with the method ``relax``, and a
+        :class:`propcvx.bounds.Bound`, computed in this order.
     time_limit : float
         Seconds for each of them, after which it returns what it has.  A single step, such as a
         semidefinite program of an oracle, is not cut short.
@@ -151,9 +151,8 @@ def compare_relaxations(
         )
     how = {"C": C, "time_limit": time_limit, "tol": tol, "random_state": random_state, **posed}
     rows: list[Row] = []
-    known = {**RELAXATIONS, **KINDS}
-    given = list(known) if isinstance(kinds, str) and kinds == "all" else each_once(kinds)
-    asked = by_name(["search", *given], known)
+    given = list(KINDS) if isinstance(kinds, str) and kinds == "all" else each_once(kinds)
+    asked = by_name(["search", *given], KINDS)
     for name, kind in tqdm(asked.items(), disable=not verbose, leave=False):
         row = {"kind": name, **EMPTY}
         rows.append(row)

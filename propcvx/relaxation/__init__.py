@@ -6,7 +6,6 @@ A relaxation is an object with the method ::
 
 as :class:`CuttingPlanes` has it from :class:`Relaxation`; centring,
 rounding, sign and bounds are the same for all.
-:func:`register_relaxation` gives one a name.
 """
 
 from propcvx.relaxation.bounds import labeling_upper_bound, relaxation_lower_bound
@@ -14,7 +13,7 @@ from propcvx.relaxation.cutting_planes import CuttingPlanes
 from propcvx.relaxation.lifted import Diffrac, Lifted, SquareLossResult
 from propcvx.relaxation.mixed_integer import ContinuousLabels, MixedInteger
 from propcvx.relaxation.result import Relaxation, RelaxationResult
-from propcvx.relaxation.table import RELAXATIONS, register_relaxation
+from propcvx.relaxation.table import RELAXATIONS
 
 __all__ = [
     "RELAXATIONS",
@@ -27,6 +26,5 @@ __all__ = [
     "RelaxationResult",
     "SquareLossResult",
     "labeling_upper_bound",
-    "register_relaxation",
     "relaxation_lower_bound",
 ]

@@ -1,9 +1,10 @@
-"""The table of relaxations, and the one place that asks a relaxation and checks what it says."""
+"""The table of relaxations, and the one place that solves a relaxation and checks its result."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from numbers import Real
+from types import MappingProxyType
 from typing import Any, cast
 
 import numpy as np
@@ -20,27 +21,18 @@ from propcvx.relaxation.mixed_integer import ContinuousLabels, MixedInteger
 from propcvx.relaxation.result import NO_OPTIONS, RelaxationResult
 
 TOL = 1e-6
-"""A solver's tolerance where a relaxation is asked for its bound, which holds at any."""
+"""A solver's tolerance where only a relaxation's bound is needed, which holds at any tolerance."""
 
-BUILT_IN: Mapping[str, Any] = {
-    "cutting_planes": CuttingPlanes(),
-    "lifted": Lifted(),
-    "mixed_integer": MixedInteger(),
-    "continuous_labels": ContinuousLabels(),
-    "diffrac": Diffrac(),
-}
-"""Those of the package itself."""
-
-RELAXATIONS: dict[str, Any] = dict(BUILT_IN)
-"""Relaxations by name; :func:`register_relaxation` adds one."""
-
-
-def register_relaxation(name: str, relaxation: Any) -> None:
-    """Add a relaxation to the table, or replace the one of that name.
-
-    Every ``relaxation=`` and ``kinds=`` then takes the name.
-    """
-    RELAXATIONS[name] = find_relaxation("relaxation", relaxation)
+RELAXATIONS: Mapping[str, Any] = MappingProxyType(
+    {
+        "cutting_planes": CuttingPlanes(),
+        "lifted": Lifted(),
+        "mixed_integer": MixedInteger(),
+        "continuous_labels": ContinuousLabels(),
+        "diffrac": Diffrac(),
+    }
+)
+"""Relaxations by name."""
 
 
 def find_relaxation(argument: str, relaxation: Any) -> Any:
@@ -60,14 +52,6 @@ def each_once(given: Any) -> list[Any]:
     """One name or object, or a sequence of them without repetitions."""
     several = given if isinstance(given, list | tuple) else [given]
     return list({one if isinstance(one, str) else id(one): one for one in several}.values())
-
-
-def portable_relaxation(relaxation: Any) -> Any:
-    """The relaxation, as a process that has only the package's own can find it."""
-    if not isinstance(relaxation, str):
-        return relaxation
-    found = RELAXATIONS.get(relaxation, relaxation)
-    return relaxation if found is BUILT_IN.get(relaxation) else found
 
 
 def relax(

@@ -12,8 +12,6 @@ from propcvx.solvers.table import (
     SOLVERS,
     automatic,
     find_solver,
-    portable,
-    register_solver,
     solvers_for,
 )
 
@@ -26,8 +24,6 @@ __all__ = [
     "SolverNames",
     "automatic",
     "find_solver",
-    "portable",
-    "register_solver",
     "residuals_of",
     "solve",
     "solvers_for",

@@ -173,11 +173,8 @@ SPECIALISED = (
 )
 """Solvers of one structure each, which do not go through CVXPY."""
 
-BUILT_IN: Mapping[str, Solver] = {solver.name: solver for solver in (*GENERAL, *SPECIALISED)}
-"""The solvers of the package itself."""
-
-SOLVERS: dict[str, Solver] = dict(BUILT_IN)
-"""The table, by name; :func:`register_solver` adds to it."""
+SOLVERS: Mapping[str, Solver] = {solver.name: solver for solver in (*GENERAL, *SPECIALISED)}
+"""The table, by name."""
 
 # docs/which_solver.md has the measurements behind the rule.
 IN_TURN: Mapping[ProblemClass, tuple[str, ...]] = {
@@ -246,11 +243,6 @@ def _in_turn(program: Program) -> tuple[str, ...]:
     return (*specialised, *general)
 
 
-def register_solver(solver: Solver) -> None:
-    """Add a solver to the table, or replace the one of that name, in any case."""
-    SOLVERS[solver.name.lower()] = solver
-
-
 def solvers_for(program: Program) -> list[str]:
     """Names of the installed solvers of the table that can solve a program."""
     return [
@@ -300,13 +292,3 @@ def find_solver(solver: str | Solver, program: Program) -> Solver:
             f"{solvers_for(program)} are installed and can solve {program.name}."
         )
     return found
-
-
-def portable(solver: Any) -> Any:
-    """The solver, as a process that has only the package's own table can find it."""
-    if isinstance(solver, str):
-        found = SOLVERS.get(solver.lower())
-        return solver if found is None or BUILT_IN.get(found.name) is found else found
-    if isinstance(solver, list | tuple):
-        return type(solver)(portable(part) for part in solver)
-    return solver
