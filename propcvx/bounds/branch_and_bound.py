@@ -38,18 +38,18 @@ MOST_MERGED = 30_000
 """Labelings that a merged piece may have."""
 
 MOST_AT_ONCE = 1000
-"""So few labelings in all are merged into one piece before any multipliers are sought."""
+"""Up to so many labelings in all are merged into one piece before any multipliers are sought."""
 
 WARM_STAGES = ((3e-3, 40), (1e-3, 60), (3e-4, 60))
 """Stages where the multipliers are good already."""
 
-PRECISION = 1e-6
+VALUE_ERROR = 1e-6
 """Error of the values that decide which labelings are dropped, as a share of the upper bound."""
 
 
 @dataclass(frozen=True, eq=False)
 class Node:
-    """Sets of labelings, and the multipliers that bound them.
+    """Sets of labelings, and the multipliers of the bound on their values.
 
     Attributes
     ----------
@@ -58,10 +58,10 @@ class Node:
     lower : float
         A lower bound on the labelings that are left.
     dropped : float
-        A lower bound on those that were dropped, here or on the way here.
+        A lower bound on the labelings that were dropped in this node and in its ancestors.
     index, parent, depth : int
     stages : sequence of (temperature, iterations)
-        How its multipliers are improved next; in no stage they are only evaluated.
+        The stages in which its multipliers are improved next; without any they are only evaluated.
     """
 
     division: Division
@@ -75,7 +75,7 @@ class Node:
 
     @property
     def bound(self) -> float:
-        """A lower bound on all labelings that the node has begun with."""
+        """A lower bound on all labelings of the node, dropped ones among them."""
         return min(self.lower, self.dropped)
 
     @property
@@ -103,8 +103,8 @@ class BagMoments:
     r"""The moment bound at a node, and the tree.
 
     The features are rotated to their axes of most variance.  Where :math:`F = F' V + E`, margins
-    differ by at most the rows of E times the weights: ``moved`` and ``bent`` are the sums of these
-    rows' lengths and how far V is from a rotation, both of them rounding errors.
+    differ by at most the rows of E times the weights: ``rotation_error`` is the sum of
+    these rows' lengths, and ``axes_error`` is how far V is from a rotation.
 
     Attributes
     ----------
@@ -116,20 +116,19 @@ class BagMoments:
     name : str
         The bound that events name.
     allowance : float
-        Share of the best value by which labelings may be worse than it and are sought all the same.
-    keeps : callable
-        Called with every node that is not closed once nothing more can be merged in it, and with
-        what is certified of it; whether it becomes a leaf that is kept, even if it could be
-        branched on.
+        The tree also keeps labelings whose value is larger than the best one by up to this share.
+    is_leaf : callable
+        ``is_leaf(node, certified)`` is called with every node that is not closed and in which
+        nothing more can be merged, and says whether it becomes a leaf instead of being branched on.
     enough : float
         A lower bound at which the tree ends, even if the interval is not closed.
-    begun : Node or None
+    solved_root : Node or None
         The root once its multipliers are good: trees of fewer labelings can begin with these.
     open_nodes : list of Node
-        Those that are not done with, the one of the least lower bound first.
+        The nodes that are to be worked on, in the order of their lower bounds.
     leaves : list of Node
-        Those that were kept.
-    done : float
+        The nodes for which ``is_leaf`` was true.
+    finished_lower : float
         A lower bound on the labelings of all other nodes without children.
     """
 
@@ -138,23 +137,23 @@ class BagMoments:
     search: SwapSearch
     name: str
     allowance: float = 0.0
-    keeps: Callable[[Node, CertifiedValues], bool] = lambda node, certified: False
+    is_leaf: Callable[[Node, CertifiedValues], bool] = lambda node, certified: False
     enough: float = np.inf
-    begun: Node | None = field(default=None, init=False)
+    solved_root: Node | None = field(default=None, init=False)
 
     def __post_init__(self) -> None:
         problem = self.problem
         left, lengths, axes = np.linalg.svd(problem.features, full_matrices=False)
         rotated = left * lengths
-        self.moved = float(np.linalg.norm(problem.features - rotated @ axes, axis=1).sum())
-        self.bent = float(np.linalg.norm(axes @ axes.T - np.eye(len(axes))))
+        self.rotation_error = float(np.linalg.norm(problem.features - rotated @ axes, axis=1).sum())
+        self.axes_error = float(np.linalg.norm(axes @ axes.T - np.eye(len(axes))))
         self.problem = replace(problem, features=rotated)
 
     def inside(self, interval: Interval, search: SwapSearch, enough: float) -> BagMoments:
-        """The same for an interval and a search of fewer labelings, of which the best is sought."""
+        """A tree of fewer labelings, with its own interval and search, for the best of them."""
         other = copy(self)
         other.interval, other.search, other.enough = interval, search, enough
-        other.allowance, other.keeps = 0.0, BagMoments.keeps
+        other.allowance, other.is_leaf = 0.0, BagMoments.is_leaf
         return other
 
     @property
@@ -164,11 +163,11 @@ class BagMoments:
         return min(self.enough, most)
 
     def within_reach(self, node: Node) -> Node:
-        """The node with weights counted on that are no longer than any that matter here.
+        """The node with the least ``reach``: the longest weights for which its bounds have to hold.
 
-        They are those of labelings below the limit, twice the value of any that is sought.  All
-        rounding errors are multiplied by their length, which for a large C is far below that of
-        all labelings.
+        They are those of labelings with values below the limit, which is twice the value of any
+        labeling that is sought.  All rounding errors are multiplied by the reach, which for a large
+        C is far below that of all labelings.
         """
         limit = 2.0 * self.interval.upper * (1.0 + self.allowance)
         division = replace(node.division, reach=self.problem.reach(limit), limit=limit)
@@ -182,7 +181,7 @@ class BagMoments:
         division = divide(self.problem)
         multipliers = Multipliers.equal(division, N_FACTORED)
         if self.interval.labeling is not None:
-            # each copy is best at the weights of the best labeling where l is all of these slopes
+            # with l equal to these slopes each piece is best at the weights of the best labeling
             duals = self.search.plane(self.interval.labeling).duals
             slopes = np.array([duals[p.instances] @ p.features for p in division.pieces])
             multipliers = replace(multipliers, linear=0.1 * (slopes - slopes.mean(axis=0)))
@@ -194,15 +193,15 @@ class BagMoments:
         ``others`` is a lower bound on the labelings of all other nodes.
         """
         interval, division = self.interval, node.division
-        found: Iterable[Multipliers] = [node.multipliers]
+        candidates: Iterable[Multipliers] = [node.multipliers]
         if len(division.pieces) == 1:
-            found = [Multipliers.equal(division, N_FACTORED)]
+            candidates = [Multipliers.equal(division, N_FACTORED)]
         elif node.stages:
-            found = maximise(division, node.multipliers, interval, self.goal, node.stages)
-        for multipliers in found:
+            candidates = maximise(division, node.multipliers, interval, self.goal, node.stages)
+        for multipliers in candidates:
             margin = max(self.goal - node.lower, 0.0)
             margin = margin if np.isfinite(margin) else interval.upper
-            tol = PRECISION * interval.upper
+            tol = VALUE_ERROR * interval.upper
             improve_duals(division, multipliers, margin, tol, interval.check_time)
             node, certified = self.bounded(replace(node, multipliers=multipliers), others)
         return replace(node, stages=WARM_STAGES), certified
@@ -218,13 +217,13 @@ class BagMoments:
     def certified(self, node: Node) -> CertifiedValues:
         """What the multipliers of a node certify."""
         certified, reach = certify_values(node.division, node.multipliers), node.division.reach
-        slack = self.problem.C * reach * self.moved + 0.5 * reach**2 * self.bent
+        slack = self.problem.C * reach * self.rotation_error + 0.5 * reach**2 * self.axes_error
         return replace(certified, lower=certified.lower - slack)
 
     def start(self, root: Node | None = None) -> None:
         """Begin the tree, with all labelings or with those of a node."""
         self.open_nodes, self.leaves = [root or self.root()], list[Node]()
-        self.made, self.done = 1, np.inf
+        self.made, self.finished_lower = 1, np.inf
 
     def branch(self, root: Node | None = None) -> None:
         """Begin the tree, and work on it until the interval closes."""
@@ -237,12 +236,12 @@ class BagMoments:
         first, *others = self.open_nodes
         node, status, certified = self.work(first, self._least(others))
         children: list[Node] = []
-        if status != "closed" and self.keeps(node, certified):
+        if status != "closed" and self.is_leaf(node, certified):
             self.leaves.append(node)
         elif status == "open":
             status, children = "branched", self._children(node, certified)
         else:
-            self.done = min(self.done, node.bound)
+            self.finished_lower = min(self.finished_lower, node.bound)
         for child in children:
             insort(others, child, key=attrgetter("bound", "index"))
         self.open_nodes = others
@@ -252,8 +251,8 @@ class BagMoments:
         self.interval.prove(self.name, self._least(self.open_nodes))
 
     def _least(self, nodes: Sequence[Node]) -> float:
-        """A lower bound on the labelings of sorted nodes, and of those that are done with."""
-        return min([self.done, *(node.bound for node in [*self.leaves, *nodes[:1]])])
+        """A lower bound on the labelings of sorted nodes, of leaves and of finished nodes."""
+        return min([self.finished_lower, *(node.bound for node in [*self.leaves, *nodes[:1]])])
 
     def work(self, node: Node, others: float) -> tuple[Node, str, CertifiedValues]:
         """Tighten a node; whether it is closed, listed or open, and what is certified of it."""
@@ -261,7 +260,7 @@ class BagMoments:
             node = node.merged([range(len(node.sizes))])
         while True:
             node, certified = self.maximise(node, others)
-            self.begun = self.begun or node
+            self.solved_root = self.solved_root or node
             # descend from the labeling that takes the least of every piece
             labeling = node.division.labeling([int(values.argmin()) for values in certified.values])
             if np.isfinite(self.problem.cost(labeling)):

@@ -169,7 +169,7 @@ def certify(
     bar = tqdm(desc="nodes", disable=not verbose)
     with bar, one_thread(len(features)):
         interval = Interval(tol, time_limit, on_event, progress=bar)
-        interval.safe = lambda lower: lower - (1.0 - share) * max(lower - least, 0.0)
+        interval.gram_lower = lambda lower: lower - (1.0 - share) * max(lower - least, 0.0)
         search = SwapSearch(problem, interval)
         work = _Certification(search, LabelCosts(search, margin) if margin else None)
         reason = work.run(bounds, start, check_random_state(random_state))

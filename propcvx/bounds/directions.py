@@ -3,7 +3,7 @@ r"""The best labeling's value with two features, from the arcs of directions.
 In the constraint form the best labeling for some weights sorts every bag by score, so it depends on
 their direction only, and the best of all labelings is that of some arc on which no bag changes its
 labels.  A labeling is best on a convex cone of directions: where it is best at both ends of a
-sector, it is so in between, and few of the arcs need a look.
+sector, it is so in between, so that few arcs have to be examined.
 
 Any v with :math:`0 \le y_i v_i \le C` bounds a labeling's SVM value from below by
 :math:`y^\top v - \tfrac12 \|F^\top v\|^2`.  Neighbours differ in few labels, so the duals of one
@@ -21,13 +21,13 @@ from propcvx.bounds.swap_search import SwapSearch
 from propcvx.relaxation.oracles.exact import arcs, direction
 
 SECTORS = 8
-"""Sectors of the circle, narrower than a half of it so that they are convex."""
+"""Sectors of the circle.  Each is less than half of the circle, so that it is convex."""
 
-CHUNK = 1024
-"""Labelings at a time."""
+LABELINGS_AT_ONCE = 1024
+"""Labelings whose values are computed at once."""
 
-ROUNDING = 1e-12
-"""Error of a score, as a share of the length of the instance, that may have misled a sort."""
+SCORE_ERROR = 1e-12
+"""Rounding error of a score, as a share of the length of the instance; it can change a sort."""
 
 EPSILON = float(np.finfo(float).eps)
 
@@ -73,15 +73,15 @@ def labelings_of_arcs(problem: LabelingProblem, interval: Interval) -> Signs:
     sectors = np.floor(angles / (2.0 * np.pi) * SECTORS)
     starts = np.flatnonzero(np.diff(sectors, prepend=-1.0))
     ends = np.append(starts[1:], len(angles)) - 1
-    known = {int(k): label(np.array([k]))[0] for k in np.append(starts, ends)}
+    labeled = {int(k): label(np.array([k]))[0] for k in np.append(starts, ends)}
     ranges = list(zip(starts.tolist(), ends.tolist(), strict=True))
-    while ranges := [(a, b) for a, b in ranges if b > a + 1 and (known[a] != known[b]).any()]:
+    while ranges := [(a, b) for a, b in ranges if b > a + 1 and (labeled[a] != labeled[b]).any()]:
         middles = np.array([(a + b) // 2 for a, b in ranges])
-        for part in np.split(middles, range(CHUNK, len(middles), CHUNK)):
-            known.update(zip(part.tolist(), label(part), strict=True))
+        for part in np.split(middles, range(LABELINGS_AT_ONCE, len(middles), LABELINGS_AT_ONCE)):
+            labeled.update(zip(part.tolist(), label(part), strict=True))
         halves = zip(ranges, middles.tolist(), strict=True)
         ranges = [half for (a, b), m in halves for half in ((a, m), (m, b))]
-    labelings = np.array([known[k] for k in sorted(known)])
+    labelings = np.array([labeled[k] for k in sorted(labeled)])
     return labelings[np.append(True, np.any(labelings[1:] != labelings[:-1], axis=1))]
 
 
@@ -93,7 +93,8 @@ def sorting_slack(problem: LabelingProblem, upper: float) -> float:
     hinge losses to at least m (1 - e): there are at most :math:`upper / (C (1 - e))` of them, and
     each adds at most 2 C e.
     """
-    error = ROUNDING * problem.reach(upper) * float(np.linalg.norm(problem.features, axis=1).max())
+    longest = float(np.linalg.norm(problem.features, axis=1).max())
+    error = SCORE_ERROR * problem.reach(upper) * longest
     most = upper / (problem.C * (1.0 - error)) if error < 1.0 else np.inf
     return 2.0 * problem.C * error * min(most, len(problem.features))
 
@@ -103,8 +104,8 @@ def dual_values(problem: LabelingProblem, labelings: Signs, duals: Array) -> Arr
     values = np.empty(len(labelings))
     F, C = problem.features, problem.C
     size = np.abs(F).sum(axis=1)
-    for start in range(0, len(labelings), CHUNK):
-        part = slice(start, start + CHUNK)
+    for start in range(0, len(labelings), LABELINGS_AT_ONCE):
+        part = slice(start, start + LABELINGS_AT_ONCE)
         v = np.where(labelings[part] * duals > 0.0, np.clip(duals, -C, C), 0.0)
         alpha, weights = np.abs(v), v @ F
         total = alpha.sum(axis=1)

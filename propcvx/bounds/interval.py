@@ -1,6 +1,6 @@
 """The interval around the best labeling's value, while it closes and as it was reached.
 
-Nothing proved is ever forgotten.  A proof that a labeling's value contradicts is a
+The interval only shrinks.  Where a labeling's value is below a lower bound, that is a
 :class:`~propcvx.errors.CrossedBoundsError`.
 """
 
@@ -50,10 +50,10 @@ class NodeRecord:
     Attributes
     ----------
     index, parent : int
-        Its number in the order of their making, and its parent's; the root's parent is -1.
+        Nodes are numbered in the order in which they are made; the root's parent is -1.
     depth : int
     lower : float
-        No labeling of the node is better.
+        A lower bound on the labelings of the node.
     status : str
         ``"branched"``, ``"closed"``, ``"listed"`` where one piece is left, so that the value of
         each of its labelings is known, or ``"open"`` where no more is needed of it.
@@ -84,8 +84,8 @@ class Interval:
         Seconds; infinity for none.
     on_event : callable
         Called with every improvement.
-    safe : callable
-        The lower bound for the Gram matrix that follows from one for its factor.
+    gram_lower : callable
+        Turns a lower bound for the factor of a Gram matrix into one for the Gram matrix itself.
     progress : tqdm
         Counts the nodes that are finished; it shows nothing unless another is given.
     """
@@ -93,7 +93,7 @@ class Interval:
     tol: float
     time_limit: float = np.inf
     on_event: Callable[[Event], None] = lambda event: None
-    safe: Callable[[float], float] = lambda lower: lower
+    gram_lower: Callable[[float], float] = lambda lower: lower
     progress: tqdm = field(default_factory=lambda: tqdm(disable=True), repr=False)
     lower: float = -np.inf
     upper: float = np.inf
@@ -124,15 +124,15 @@ class Interval:
         return self.upper * (1.0 - 0.5 * self.tol)
 
     def prove(self, bound: str, lower: float) -> None:
-        """A valid lower bound of the problem as its features pose it, and who proved it."""
-        lower = self.safe(lower)
+        """Take a lower bound of the problem as its features pose it, and who proved it."""
+        lower = self.gram_lower(lower)
         check_crossing(f"bound {bound!r}", lower, self.upper)
         if lower > self.lower:
             self.lower, self.prover = min(float(lower), self.upper), bound
             self._note(bound)
 
     def offer(self, bound: str, labeling: Array, upper: float) -> None:
-        """A labeling, what its value is at most, and who found it."""
+        """Take a labeling, an upper bound on its value, and who computed it."""
         if upper < self.upper:
             check_crossing(f"bound {self.prover!r}", self.lower, upper)
             self.upper, self.labeling = float(upper), labeling
@@ -163,16 +163,16 @@ class CertifiedInterval(Bounds):
     Attributes
     ----------
     lower, upper : float
-        It is between them; ``upper`` is reached by ``labeling``.  Rounding is counted in.
+        The best value is between them, rounding counted in; ``labeling`` has the value ``upper``.
     proved_optimal : bool
-        Whether the gap is at most the tolerance that was asked for.  That is about the program, not
-        about the truth: wrong labelings often have a smaller objective than the true one.
+        Whether the gap is at most ``tol``.  That is about the program, not about the truth: wrong
+        labelings often have a smaller objective than the true one.
     labeling : array of shape (n_instances,)
-        The best labeling that was found, from -1 and +1.
+        The best labeling that is known, from -1 and +1.
     history : tuple of Event
         Every improvement of the interval: when, and by which bound.
     nodes : tuple of NodeRecord
-        The tree of branch and bound, nodes in the order in which they were done with.
+        The tree of branch and bound: its nodes in the order in which they were finished.
     stop_reason : StopReason
         Why it stopped; ``stop_reason.advice`` says what to try.
     seconds : float
@@ -180,15 +180,15 @@ class CertifiedInterval(Bounds):
     failures : dict of str to str
         Bounds that failed, and their errors; what they had proved before counts.
     label_costs, label_costs_at_most : arrays of shape (n_instances,), optional
-        Between which bounds the cost of the other label is, where labels were asked for: the best
-        value with this label forced to the opposite of ``labeling``, less ``upper``, as a share of
-        ``upper``.  Infinite where the other label is not allowed; a negative lower bound means
-        that a better labeling with the other label may exist.
+        With ``labels``, bounds on the cost of the other label: the best value with this label
+        forced to the opposite of ``labeling``, less ``upper``, as a share of ``upper``.  Infinite
+        where the other label is not allowed; a negative lower bound means that a better labeling
+        with the other label may exist.
     label_status : array of str of shape (n_instances,), optional
         ``"proved"``: every labeling within ``tol`` of the best has this label.  ``"tied"``: one
         with the other label is within ``tol`` of the best known.  ``"open"``: neither is known.
     label_seconds : array of shape (n_instances,), optional
-        For how long each label was worked on, beside the work for all of them.
+        Time of the work on each label, without that on all of them.
     """
 
     proved_optimal: bool
@@ -220,8 +220,8 @@ class CertifiedInterval(Bounds):
         lines += [f"  {bound} failed: {error}" for bound, error in self.failures.items()]
         if self.label_status is not None:
             names, counts = np.unique(self.label_status, return_counts=True)
-            found = ", ".join(f"{count} {name}" for name, count in zip(names, counts, strict=True))
-            lines.append(f"Labels: {found}.")
+            parts = [f"{count} {name}" for name, count in zip(names, counts, strict=True)]
+            lines.append(f"Labels: {', '.join(parts)}.")
         if not self.proved_optimal:
             lines.append(f"Advice: {self.stop_reason.advice}.")
         return "\n".join(lines)

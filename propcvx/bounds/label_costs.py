@@ -24,11 +24,11 @@ from propcvx.bounds.moments import CertifiedValues
 from propcvx.bounds.swap_search import SwapSearch
 
 LEAST = 1e-6
-"""The margin that is proved of all labels first is twice the tolerance, but at least this."""
+"""The margin that is proved of all labels first: twice the tolerance, or this if it is more."""
 
 MORE_NODES = 10
-"""The tree is finished with at most so many nodes more than it already has; labels that are equally
-good in many ways would make it endless."""
+"""Finishing the tree may take as many nodes as it has, and so many more.  Without a limit it would
+have no end where many labelings are equally good."""
 
 
 @dataclass(eq=False)
@@ -38,15 +38,16 @@ class LabelCosts:
     Attributes
     ----------
     search : SwapSearch
-        Its interval has the best labeling known.
+        The search whose interval has the best labeling that is known.
     margin : float
-        Labels are worked on until the other one is proved to cost so much, or exactly what it does.
+        The work on a label ends when the cost of the other label is known exactly or proved to be
+        at least this.
     moments : BagMoments
         Of the same problem and interval; its tree is continued.
     least, most : arrays of shape (n_instances,)
         The best value with the other label is between them; infinite where it is not allowed.
     seconds : array of shape (n_instances,)
-        For how long each label was worked on alone.
+        Time of the work on each label.
     """
 
     search: SwapSearch
@@ -57,12 +58,14 @@ class LabelCosts:
         n = self.search.problem.bags.n_instances
         self.least, self.most, self.seconds = np.full(n, -np.inf), np.full(n, np.inf), np.zeros(n)
         self._listed = np.full((2, n), np.inf)  # least values with -1 and with +1
-        how = self.interval, self.search, "branch_and_bound", self._first + self.interval.tol
-        self.moments = BagMoments(self.search.problem, *how, self._list)
+        problem, allowance = self.search.problem, self._first + self.interval.tol
+        self.moments = BagMoments(
+            problem, self.interval, self.search, "branch_and_bound", allowance, self._list
+        )
 
     @property
     def costs(self) -> tuple[Array, Array]:
-        """Between which bounds the cost of each other label is, relative to the best value."""
+        """Bounds on the cost of each other label, relative to the best value."""
         least, upper = np.maximum(self.least, self.interval.lower), self.interval.upper
         return least / upper - 1.0, np.maximum(self.most, least) / upper - 1.0
 
@@ -84,11 +87,11 @@ class LabelCosts:
         """
         first = min(self._first, self.margin)
         self._look_up()
-        if self.interval.closed and len(self._unsettled(first)):
+        if self.interval.closed and len(self._unproved(first)):
             self._finish_tree()
         for margin in (first, self.margin):
             tried: set[tuple[int, float]] = set()
-            while left := [i for i in self._unsettled(margin) if self._side(i) not in tried]:
+            while left := [i for i in self._unproved(margin) if self._side(i) not in tried]:
                 tried.add(self._side(left[0]))
                 self._work(left[0], margin)
                 done = f"{len(self.least) - len(left) + 1} of {len(self.least)}"
@@ -102,8 +105,8 @@ class LabelCosts:
     def _side(self, i: int) -> tuple[int, float]:
         return i, float(self.labeling[i])
 
-    def _unsettled(self, margin: float) -> list[int]:
-        """Labels whose other one is neither proved to cost that much nor exactly known."""
+    def _unproved(self, margin: float) -> list[int]:
+        """Labels for which the cost of the other is neither known nor proved to be the margin."""
         exact = self.most * (1.0 - self.interval.tol)
         enough = np.minimum(exact, self.interval.upper * (1.0 + margin))
         order = np.argsort(-self.most, kind="stable")
@@ -111,7 +114,7 @@ class LabelCosts:
 
     def _finish_tree(self) -> None:
         """List all labelings up to the goal of the tree, if few more nodes suffice."""
-        if self.moments.begun is None:
+        if self.moments.solved_root is None:
             self.moments.start()
         for _ in range(len(self.interval.nodes) + MORE_NODES):
             if not self.moments.open_nodes:
@@ -121,10 +124,10 @@ class LabelCosts:
             self._look_up()
             other = self._listed[np.where(self.labeling > 0.0, 0, 1), np.arange(len(self.least))]
             least = np.minimum(other, self.moments.goal)
-            self.least = np.maximum(self.least, [self.interval.safe(one) for one in least])
+            self.least = np.maximum(self.least, [*map(self.interval.gram_lower, least)])
 
     def _list(self, node: Node, certified: CertifiedValues) -> bool:
-        """Keep of listed labelings the least values with each label, and solve those: no node."""
+        """Of the labelings of a last piece, take the least value with each label; never a leaf."""
         if len(node.sizes) > 1:
             return False
         piece, values = node.division.pieces[0], certified.of_labelings(0)
@@ -139,7 +142,7 @@ class LabelCosts:
         return False
 
     def _work(self, i: int, margin: float) -> None:
-        """Prove more of one label, until it is enough."""
+        """Bound the best value with the other label of an instance, in a tree of its own."""
         outer, problem, other = self.interval, self.search.problem, -self.labeling[i]
         start = self._root().with_label(i, other)
         if start is None:
@@ -149,7 +152,7 @@ class LabelCosts:
         labels[i] = other
         problem = replace(problem, bags=replace(problem.bags, labels=labels))
         time_limit, enough = outer.time_limit - outer.seconds, outer.upper * (1.0 + margin)
-        inner = Interval(outer.tol, time_limit, safe=outer.safe, lower=self.least[i])
+        inner = Interval(outer.tol, time_limit, gram_lower=outer.gram_lower, lower=self.least[i])
         search = self.search.inside(problem, inner)
         try:
             search.descend(search.relabeled(self.search.plane(self.labeling)))
@@ -163,12 +166,12 @@ class LabelCosts:
 
     def _root(self) -> Node:
         """The node of all labelings with good multipliers."""
-        if self.moments.begun is None:
-            self.moments.begun, _ = self.moments.maximise(self.moments.root())
-        return self.moments.begun
+        if self.moments.solved_root is None:
+            self.moments.solved_root, _ = self.moments.maximise(self.moments.root())
+        return self.moments.solved_root
 
     def _look_up(self) -> None:
-        """Take over what is known of the best labeling, and of those with other labels."""
+        """Take the best labeling from the interval, and upper bounds from the labelings solved."""
         best = np.asarray(self.interval.labeling)
         if len(self.labeling):
             changed = best != self.labeling

@@ -15,19 +15,19 @@ from scipy.optimize import minimize
 
 from propcvx.arrays import Array
 from propcvx.bounds.interval import Interval
-from propcvx.bounds.moments import NEGLIGIBLE, Copy, Multipliers, soft_least
+from propcvx.bounds.moments import NEGLIGIBLE, Multipliers, PieceProblem, soft_least
 from propcvx.bounds.pieces import Division
 
 STAGES = ((1e-2, 60), (3e-3, 60), (1e-3, 100), (3e-4, 150))
 """Temperatures, as shares of the value of one piece, and the most iterations at each."""
 
-PRECISION = 1e-5
+PROGRAM_ERROR = 1e-5
 """Error of the quadratic programs, as a share of the temperature."""
 
 EQUAL = 1e-3
 """Share of equal multipliers, I / K, in every A_k: it keeps them well conditioned."""
 
-SETTLED = 3e-3
+LEAST_GAIN = 3e-3
 """A stage ends when an iteration gains less than this share of its temperature."""
 
 
@@ -39,14 +39,15 @@ class SmoothBound:
     ----------
     division : Division
     unit : float
-        Size of the value: of everything that has its unit.
+        The size of the value; values and gradients are divided by it.
     best : Multipliers
-        Those of the largest bound so far.
+        The multipliers of the largest bound so far.
     check_time : callable
         Called before every batch of duals; an exception from it ends the search.
     temperature : float
+        The temperature of the smoothing.
     largest : float
-        That bound.
+        The largest bound so far, without smoothing.
     """
 
     division: Division
@@ -98,14 +99,14 @@ class SmoothBound:
         """The smoothed bound and its derivatives by :math:`A_k`, :math:`s_k^2`, l and prices."""
         smooth, largest, q = 0.0, 0.0, multipliers.factors.shape[1]
         slopes = Multipliers(*map(np.zeros_like, vars(multipliers).values()))
-        margin, tol = NEGLIGIBLE * self.temperature, PRECISION * self.temperature
+        margin, tol = NEGLIGIBLE * self.temperature, PROGRAM_ERROR * self.temperature
         for k, piece in enumerate(self.division.pieces):
-            copy = Copy(self.division, multipliers, k)
-            values = copy.values(margin, tol, self.check_time)
+            problem = PieceProblem(self.division, multipliers, k)
+            values = problem.values(margin, tol, self.check_time)
             soft, mixture = soft_least(values, self.temperature)
             smooth, largest = smooth + soft, largest + float(values.min())
             some = np.flatnonzero(mixture)
-            w, mu = copy.weights(piece.duals[some]), mixture[some]
+            w, mu = problem.weights(piece.duals[some]), mixture[some]
             moments = mu[:, None] * w
             slopes.factors[k] = 0.5 * w[:, :q].T @ moments[:, :q]
             slopes.scales[k] = 0.5 * (w[:, q:] * moments[:, q:]).sum()
@@ -164,9 +165,9 @@ def maximise(
     multipliers : Multipliers
         Where to begin.
     interval : Interval
-        Where its time is over, the search ends.
+        The search ends when its time is over.
     goal : float
-        Where the bound reaches it, the search ends, too.
+        The search ends when the bound reaches it.
     stages : sequence of (temperature, iterations)
         Temperatures as shares of the interval's upper end per piece.
     """
@@ -180,9 +181,9 @@ def maximise(
 
     for temperature, iterations in stages:
         bound.temperature = temperature * unit / len(division.pieces)
-        limits = {"maxiter": iterations, "maxcor": 20, "ftol": SETTLED * temperature}
-        how = {"jac": True, "method": "L-BFGS-B", "callback": stop_at_goal, "options": limits}
-        vector = minimize(bound, vector, **how).x
+        limits = {"maxiter": iterations, "maxcor": 20, "ftol": LEAST_GAIN * temperature}
+        settings = {"jac": True, "method": "L-BFGS-B", "callback": stop_at_goal, "options": limits}
+        vector = minimize(bound, vector, **settings).x
         yield bound.best
         if bound.largest >= goal:
             return

@@ -29,10 +29,10 @@ from propcvx.bounds.pieces import Division
 Check = Callable[[], None]
 
 NEGLIGIBLE = 30.0
-"""Labelings whose value is so many temperatures above the least are left out of a mixture."""
+"""Labelings so many temperatures above the least value, or more, are left out of a mixture."""
 
-CHUNK = 4096
-"""Quadratic programs solved at once."""
+PROGRAMS_AT_ONCE = 4096
+"""Quadratic programs that are solved at once."""
 
 EPSILON = float(np.finfo(float).eps)
 TINY = float(np.finfo(float).tiny)
@@ -44,7 +44,7 @@ singular."""
 
 @dataclass(frozen=True, eq=False)
 class Multipliers:
-    r"""What makes the pieces separate.
+    r"""Multipliers, for which the bound is a sum over the pieces.
 
     Attributes
     ----------
@@ -73,7 +73,7 @@ class Multipliers:
         return cls(factors, np.full(n, share), np.zeros((n, rank)), prices)
 
     def merge(self, groups: Sequence[Sequence[int]]) -> Multipliers:
-        """Those of merged pieces are the sums of theirs, and the bound is no worse."""
+        """Multipliers of merged pieces: sums over the pieces, which make the bound no smaller."""
         squares = self.factors @ self.factors.transpose(0, 2, 1)
         values, vectors = np.linalg.eigh(np.array([squares[list(g)].sum(axis=0) for g in groups]))
         roots = np.sqrt(np.maximum(values, 0.0))
@@ -82,7 +82,7 @@ class Multipliers:
         return Multipliers(vectors * roots[:, None, :], scales, linear, self.prices)
 
 
-class Copy:
+class PieceProblem:
     r"""The quadratic programs of piece k, which differ in their labeling only.
 
     With :math:`z = H^\top v - h` the duals have the value
@@ -113,7 +113,7 @@ class Copy:
     def _solve(self, values: Array, chosen: Indices, tol: float, check_time: Check) -> None:
         """Improve the duals of some labelings and their values, in place."""
         Q, q, duals = self.rows @ self.rows.T, self.rows @ self.offset, self.piece.duals
-        for part in np.split(chosen, range(CHUNK, len(chosen), CHUNK)):
+        for part in np.split(chosen, range(PROGRAMS_AT_ONCE, len(chosen), PROGRAMS_AT_ONCE)):
             check_time()
             y = self.piece.labelings[part].astype(float)
             duals[part] = solve_boxes(Q, y + q, *self._box(y), duals[part], tol=tol)
@@ -132,7 +132,7 @@ class Copy:
         return np.hstack([np.linalg.solve(self.factor.T, z[:, :q].T).T, z[:, q:] / self.scale])
 
     def certified(self) -> Array:
-        r"""Values that hold in floating point: below :math:`\min_w` over :math:`\|w\| \le` reach.
+        r"""Lower bounds of :math:`\min_w` over :math:`\|w\| \le` reach, with rounding counted in.
 
         For any z, :math:`\tfrac12 w^\top A w - x^\top w \ge -\tfrac12 \|z\|^2 - \|x - G z\| \|w\|`.
         """
@@ -161,16 +161,17 @@ def soft_least(values: Array, temperature: float) -> tuple[float, Array]:
 
 @dataclass(frozen=True, eq=False)
 class CertifiedValues:
-    """Bounds that hold in floating point.
+    """Lower bounds, with rounding counted in.
 
     Attributes
     ----------
     values : list of arrays
-        Of each piece, a lower bound on its part for each of its labelings.
+        For each piece, and each of its labelings, a lower bound on the piece's part of the sum.
     lower : float
-        On the whole problem.
+        A lower bound on the whole problem.
     limit : float
-        No bound is above it: labelings with longer weights than were counted on are above it, too.
+        The bounds are at most this.  They hold for weights no longer than ``Division.reach``; the
+        values of all other labelings are above the limit.
     """
 
     values: list[Array]
@@ -190,18 +191,18 @@ def improve_duals(
     ``check_time`` is called before every batch of them, and ends it by raising an exception.
     """
     for k in range(len(division.pieces)):
-        Copy(division, multipliers, k).values(margin, tol, check_time)
+        PieceProblem(division, multipliers, k).values(margin, tol, check_time)
 
 
 def certify_values(division: Division, multipliers: Multipliers) -> CertifiedValues:
-    r"""A lower bound from any multipliers and duals, with what rounding may have done counted in.
+    r"""Lower bounds from any multipliers and duals, with rounding counted in.
 
     Parameters
     ----------
     division : Division
         The duals of its pieces are clipped to their boxes.
     multipliers : Multipliers
-        They need not sum to what they should: for weights no longer than ``reach``, what is missing
+        Their sums need not be exact: for weights no longer than ``reach``, an error of the sums
         costs at most :math:`\tfrac12 \|I - \sum_k A_k\| \, reach^2 + \|\sum_k l_k\| \, reach`.
     """
     factors, reach = multipliers.factors, division.reach
@@ -209,7 +210,8 @@ def certify_values(division: Division, multipliers: Multipliers) -> CertifiedVal
     tail = abs(float(np.square(multipliers.scales).sum()) - 1.0)
     missing = np.linalg.norm(squares) + tail + EPSILON * factors.size
     defect = 0.5 * reach**2 * missing + reach * np.linalg.norm(multipliers.linear.sum(axis=0))
-    values = [Copy(division, multipliers, k).certified() for k in range(len(division.pieces))]
+    problems = (PieceProblem(division, multipliers, k) for k in range(len(division.pieces)))
+    values = [problem.certified() for problem in problems]
     lower = sum(float(value.min()) for value in values)
     for cost, price in zip(division.costs, multipliers.prices, strict=True):
         lower += float((cost + price * np.arange(len(cost))).min())
@@ -225,8 +227,9 @@ def solve_boxes(
 
         \max_{l \le v \le u} \; g^\top v - \tfrac12 v^\top Q v
 
-    Each step of the batch solves for the coordinates that are inside their box, goes until one is
-    at its bound, or, where that solves them, lets the coordinate go that gains most.
+    Each step of the batch solves for the coordinates that are inside of their box, and moves until
+    a coordinate is at its bound.  Where it gets to the solution, the coordinate that gains most is
+    moved away from its bound next.
 
     Parameters
     ----------
@@ -238,7 +241,7 @@ def solve_boxes(
     tol : float
         Largest error of a value.
     steps : int
-        Most steps; what is not solved then stays where it is, which is in its box.
+        Most steps.  Programs that are not solved by then keep the last point inside of their box.
 
     Returns
     -------
@@ -279,7 +282,7 @@ def _newton(Q: Array, gradient: Array, free: Mask) -> Array:
 def _move(
     v: Array, direction: Array, lower: Array, upper: Array, free: Mask
 ) -> tuple[Array, Mask, Mask]:
-    """Go until a coordinate is at its bound and no longer free; whether the face is solved."""
+    """Move until a coordinate is at its bound, which fixes it; whether the face is solved."""
     bound = np.where(direction > 0.0, upper, lower)
     lengths = np.divide(bound - v, direction, out=np.full_like(v, np.inf), where=direction != 0.0)
     first = lengths.argmin(axis=1)

@@ -40,10 +40,10 @@ class NearBest:
     _leaves: list[Node] = field(default_factory=list, init=False, repr=False)
 
     def run(self, problem: LabelingProblem, interval: Interval, search: SwapSearch) -> None:
-        """Branch until all sets are settled, or time is over; what is reached by then counts."""
+        """Branch until the counts of all sets are known or time is over, and keep the leaves."""
         self._inside = self.sets[:, problem.bags.rows].toarray()
         allowance = self.delta + interval.tol
-        self._tree = BagMoments(problem, interval, search, "near best", allowance, self._settled)
+        self._tree = BagMoments(problem, interval, search, "near best", allowance, self._is_leaf)
         self._tree.start()
         try:
             while self._tree.open_nodes:
@@ -52,7 +52,7 @@ class NearBest:
             self._leaves = [*self._tree.leaves, *self._tree.open_nodes]
 
     def counts(self) -> tuple[Indices, Indices]:
-        """Least and largest count of each set, valid whenever they are asked for.
+        """Least and largest count of each set, by what is proved so far.
 
         Returns
         -------
@@ -69,44 +69,44 @@ class NearBest:
 
     @property
     def _limit(self) -> float:
-        """V."""
+        """The largest value V of a labeling that counts as near."""
         return self._tree.interval.upper * (1.0 + self.delta)
 
     @property
     def _left_out(self) -> float:
-        """No labeling that the leaves do not have is better than this."""
-        return min([self._tree.done, *(leaf.dropped for leaf in self._leaves)])
+        """A lower bound on all labelings that are in no leaf."""
+        return min([self._tree.finished_lower, *(leaf.dropped for leaf in self._leaves)])
 
     def _is_near(self, lower: float) -> bool:
         """Whether a labeling with this lower bound for the features may have a value up to V."""
-        return bool(np.isfinite(lower) and self._tree.interval.safe(lower) <= self._limit)
+        return bool(np.isfinite(lower) and self._tree.interval.gram_lower(lower) <= self._limit)
 
     def _range(self, node: Node, certified: CertifiedValues) -> tuple[Indices, Indices]:
-        """Least and largest count of each set in a node; nowhere 1 more than all, and -1."""
+        """Least and largest count of each set in a node; without any, the size + 1 and -1."""
         bounds = self._least_values(node, certified)
         possible = [np.flatnonzero([self._is_near(value) for value in least]) for least in bounds]
         lengths = map(len, bounds)
-        least = [int(one.min(initial=size)) for one, size in zip(possible, lengths, strict=True)]
-        return np.array(least), np.array([int(one.max(initial=-1)) for one in possible])
+        least = [int(counts.min(initial=n)) for counts, n in zip(possible, lengths, strict=True)]
+        return np.array(least), np.array([int(counts.max(initial=-1)) for counts in possible])
 
     def _least_values(self, node: Node, certified: CertifiedValues) -> list[Array]:
         """W(m) of each set for m = 0, 1, ..."""
-        rest = certified.lower - sum(float(one.min()) for one in certified.values)
+        rest = certified.lower - sum(float(values.min()) for values in certified.values)
         bounds = [np.array([rest]) for _ in self._inside]
         for piece, values in zip(node.division.pieces, certified.values, strict=True):
-            counts = (piece.labelings > 0) @ self._inside[:, piece.instances].T
-            for place, own in enumerate(counts.T.astype(np.intp)):
-                least = np.full(int(own.max()) + 1, np.inf)
-                np.minimum.at(least, own, values)
+            positives = (piece.labelings > 0) @ self._inside[:, piece.instances].T
+            for place, counts in enumerate(positives.T.astype(np.intp)):
+                least = np.full(int(counts.max()) + 1, np.inf)
+                np.minimum.at(least, counts, values)
                 bounds[place] = _least_sums(bounds[place], least)
-        return [np.minimum(one, certified.limit) for one in bounds]
+        return [np.minimum(least, certified.limit) for least in bounds]
 
-    def _settled(self, node: Node, certified: CertifiedValues) -> bool:
-        """Whether branching cannot help: values are exact, or labelings at hand have the ends."""
+    def _is_leaf(self, node: Node, certified: CertifiedValues) -> bool:
+        """Whether branching cannot help: values are exact, or known labelings have both counts."""
         if len(node.sizes) == 1:
             return True
         known, best = self._tree.search.known.values(), self._tree.interval.labeling
-        near = [one.labeling for one in known if one.value <= self._limit]
+        near = [solved.labeling for solved in known if solved.value <= self._limit]
         reached = self._inside @ (np.array([best, *near]) > 0).T
         least, most = self._range(node, certified)
         return bool((least >= reached.min(axis=1)).all() and (most <= reached.max(axis=1)).all())

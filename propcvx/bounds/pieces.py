@@ -36,9 +36,9 @@ class Piece:
     labelings : int8 array of shape (P, n)
         Entries -1 and +1.
     duals : array of shape (P, n)
-        Of each labeling's SVM, v with :math:`0 \le y_i v_i \le C`; they are improved in place.
+        The duals v of each labeling's SVM, :math:`0 \le y_i v_i \le C`; they are improved in place.
     costs : array of shape (P,)
-        What the bags inside add.
+        The costs of the bags inside of the piece.
     counts : int array of shape (P, D)
         Positives that a labeling puts into each of the D divided bags.
     """
@@ -98,7 +98,7 @@ class Division:
         for place, piece in enumerate(merged):
             for bag, inside in enumerate(self.members):
                 if len(costs[bag]) > 1 and np.isin(inside, piece.instances).all():
-                    piece = _settled(piece, bag, costs[bag])
+                    piece = _with_cost_of(piece, bag, costs[bag])
                     costs[bag] = np.zeros(1)
             merged[place] = piece
         return replace(self, pieces=tuple(merged), costs=tuple(costs))
@@ -168,8 +168,8 @@ def _product(pieces: Sequence[Piece]) -> Piece:
     return first
 
 
-def _settled(piece: Piece, bag: int, cost: Array) -> Piece:
-    """A piece that holds a whole divided bag pays its cost itself, infinite where not allowed."""
+def _with_cost_of(piece: Piece, bag: int, cost: Array) -> Piece:
+    """A piece that holds a whole divided bag, with the cost of the bag among its own costs."""
     total = piece.costs + cost[piece.counts[:, bag]]
     counts = piece.counts.copy()
     counts[:, bag] = 0

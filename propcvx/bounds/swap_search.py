@@ -1,7 +1,7 @@
-r"""Good labelings of the problem that bounds are of, every one of them offered to the interval.
+r"""A search for good labelings of a :class:`LabelingProblem`; it offers all to the interval.
 
-The search is that of :mod:`propcvx.labelings.local_search`.  Every value is a primal one and so an
-upper bound, whatever the solver's accuracy.
+The search is that of :mod:`propcvx.labelings.local_search`.  Every value is the objective at some
+weights, and so an upper bound whatever the solver's accuracy.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ from propcvx.labelings.losses import HINGE
 from propcvx.relaxation.labeling_svm import LabelingSVM, SolvedLabeling
 
 IDLE = 15
-"""Descents in a row, from random directions and then from hops, after which none is expected to
-find a better labeling."""
+"""The search ends after so many descents in a row without a better labeling, first of those that
+begin in random directions, then of those that begin with hops."""
 
 MOST_REMEMBERED = 2000
-"""With more instances than this no plane is kept: it holds two numbers for each."""
+"""With more instances than this no SVM of a labeling is kept, as it has two numbers for each."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,7 +42,7 @@ class SwapSearch:
     known : dict
         Labelings and their SVMs, which searches of the same problem and ``tol`` can share.
     svm : LabelingSVM, optional
-        That of another such search.
+        The SVM of another search of the same problem and ``tol``.
     """
 
     problem: LabelingProblem
@@ -58,7 +58,7 @@ class SwapSearch:
     def search(self, random: RandomState, share: float = 1.0) -> None:
         """Descents from random directions, then hops from the best labeling.
 
-        They end after ``IDLE`` of each without success, where the interval is closed, or where a
+        They end after ``IDLE`` of each without success, when the interval is closed, or when a
         share of the time is over.
         """
         self._run(self._from_directions(random), share)
@@ -79,7 +79,7 @@ class SwapSearch:
         return known
 
     def solved(self, labeling: Array) -> SolvedLabeling:
-        """The same while there is time."""
+        """The SVM of a labeling; it raises an error when time is over."""
         self.interval.check_time()
         return self.plane(labeling)
 
@@ -124,19 +124,19 @@ class SwapSearch:
         cost = self.problem.cost(labeling)
         try:
             solved = self._svm.solved(labeling)
-        except SolverError:  # w = 0 is a bound, too
+        except SolverError:  # the objective at w = 0 is an upper bound, too
             n, rank = self.problem.features.shape
             return SolvedLabeling(labeling, np.zeros(rank), np.zeros(n), self.problem.C * n + cost)
         return replace(solved, value=solved.value + cost)
 
     def _from_directions(self, random: RandomState) -> Iterator[SolvedLabeling]:
-        """Where descents end from the best labelings for random weights."""
+        """The ends of descents from the best labelings for random weights."""
         while True:
             weights = random.normal(size=self.problem.features.shape[1])
             yield self.descend(self.problem.best_for(self.problem.features @ weights))
 
     def _run(self, descents: Iterator[SolvedLabeling], share: float) -> None:
-        """Descents until they no longer help, or there is no need or no time for more."""
+        """Descents until they no longer help, the interval is closed, or time is over."""
         limit = share * self.interval.time_limit
         for _ in until_idle(descents, IDLE):
             if self.interval.closed or self.interval.seconds > limit:

@@ -25,10 +25,10 @@ from propcvx.relaxation.table import RELAXATIONS, each_once, find_relaxation, na
 from propcvx.text import unique_names
 
 MOST_LISTED = 20_000
-"""Labelings that are listed."""
+"""Enumeration lists at most so many labelings."""
 
 TOL = 1e-9
-"""Error of their values, as a share of that of w = 0."""
+"""Error of the values of listed labelings, as a share of the value at w = 0."""
 
 
 @dataclass(frozen=True)
@@ -39,14 +39,13 @@ class Bound:
     ----------
     run : callable
         ``run(problem, interval, search)`` proves lower bounds to the interval and offers labelings
-        through the search.  It asks ``interval.check_time()`` every now and then, and ends when the
-        interval is closed.
+        through the search.  It calls ``interval.check_time()`` every now and then, which raises an
+        error when time is over, and it ends when the interval is closed.
     refuses : callable
-        ``refuses(problem)`` says why it cannot do a problem, with the nearest that it can; None if
-        it can.
+        ``refuses(problem)`` says why it cannot do a problem and which bound can; None if it can.
     automatic : bool
-        Whether it is asked where no bounds are named; the moment bound is not, as
-        ``"branch_and_bound"`` begins with it.
+        Whether ``kinds="auto"`` has it.  The moment bound is not in it, as ``"branch_and_bound"``
+        begins with it.
     finds : bool
         Whether it finds the best labeling itself, so that no search need come before it.
     """
@@ -102,11 +101,11 @@ BOUNDS: Mapping[str, Bound] = MappingProxyType(
         "branch_and_bound": Bound(branch_and_bound),
     }
 )
-"""Bounds by name, in the order in which they are asked."""
+"""Bounds by name, in the order in which they are computed."""
 
 
 def hinge_only(problem: LabelingProblem, reached: RelaxationResult) -> None:
-    """Refuse what bounds another loss than an interval is of."""
+    """Raise an error unless a relaxation bounds the hinge loss, as intervals are of it."""
     if reached.loss != "hinge":
         raise InputError(
             f"it bounds the {reached.loss} loss; an interval is of the hinge loss, as 'lifted' and "
@@ -119,11 +118,11 @@ def relaxation_bound(
     relaxation: Any,
     on_round: Callable[[LabelingProblem, RelaxationResult], None] = hinge_only,
     finds: bool = False,
-    **how: Any,
+    **settings: Any,
 ) -> Bound:
     """A relaxation of eq:convex_1 as a bound, under a name.
 
-    One with the parameter ``seconds`` has no more of them than what is left of the time.
+    If it has the parameter ``seconds``, that is at most what is left of the time limit.
 
     Parameters
     ----------
@@ -134,7 +133,7 @@ def relaxation_bound(
         ``on_round(problem, reached)`` is called with what each round reached, and with the result.
     finds : bool
         As of :class:`Bound`.
-    **how
+    **settings
         ``solver``, ``tol`` and ``options`` of :func:`propcvx.relaxation.table.relax`.
     """
 
@@ -146,11 +145,11 @@ def relaxation_bound(
             if reached.history.stop_reason is None or reached.history[-1].status != OPTIMAL:
                 interval.check_time()
 
-        asked, parts = relaxation, (problem.features, problem.feasible, problem.C)
-        if isinstance(asked, BaseEstimator) and "seconds" in asked.get_params():
+        timed, parts = relaxation, (problem.features, problem.feasible, problem.C)
+        if isinstance(timed, BaseEstimator) and "seconds" in timed.get_params():
             seconds = max(interval.time_limit - interval.seconds, 1.0)
-            asked = clone(asked).set_params(seconds=min(asked.seconds, seconds))
-        result = relax(asked, *parts, on_round=prove, **how)
+            timed = clone(timed).set_params(seconds=min(timed.seconds, seconds))
+        result = relax(timed, *parts, on_round=prove, **settings)
         for labeling in result.labelings:
             search.plane(labeling)
         prove(result)
@@ -171,18 +170,20 @@ def find_bounds(kinds: Any, problem: LabelingProblem) -> dict[str, Bound]:
         If one is none of these, and the message lists the names; or if it refuses the problem.
     """
     if isinstance(kinds, str) and kinds == "auto":
-        entries = BOUNDS.items()
-        return {name: one for name, one in entries if one.automatic and not one.refuses(problem)}
-    found = by_name(kinds, {**BOUNDS, **RELAXATIONS})
-    for name, one in found.items():
-        found[name] = one if isinstance(one, Bound) else relaxation_bound(name, one)
-        if reason := found[name].refuses(problem):
+        able = (name for name in BOUNDS if not BOUNDS[name].refuses(problem))
+        return {name: BOUNDS[name] for name in able if BOUNDS[name].automatic}
+    bounds = by_name(kinds, {**BOUNDS, **RELAXATIONS})
+    for name, kind in bounds.items():
+        bounds[name] = kind if isinstance(kind, Bound) else relaxation_bound(name, kind)
+        if reason := bounds[name].refuses(problem):
             raise InputError(f"kinds: {name!r} {reason}.")
-    return found
+    return bounds
 
 
 def by_name(kinds: Any, known: Mapping[str, Any]) -> dict[str, Any]:
-    """Bounds and relaxations, each once: a name in ``known``, a :class:`Bound`, or a relaxation.
+    """Bounds and relaxations by name, each once.
+
+    Each of ``kinds`` is a name in ``known``, a :class:`Bound`, or a relaxation.
 
     Raises
     ------
@@ -190,11 +191,11 @@ def by_name(kinds: Any, known: Mapping[str, Any]) -> dict[str, Any]:
         If one is none of these, and the message lists the names.
     """
 
-    def find(one: Any) -> Any:
-        if isinstance(one, str):
-            return known[check_choice("kinds", one, known)]
-        return one if isinstance(one, Bound) else find_relaxation("kinds", one)
+    def find(kind: Any) -> Any:
+        if isinstance(kind, str):
+            return known[check_choice("kinds", kind, known)]
+        return kind if isinstance(kind, Bound) else find_relaxation("kinds", kind)
 
-    asked = each_once(kinds)
-    names = unique_names(name_of(one.run if isinstance(one, Bound) else one) for one in asked)
-    return dict(zip(names, map(find, asked), strict=True))
+    once = each_once(kinds)
+    names = unique_names(name_of(kind.run if isinstance(kind, Bound) else kind) for kind in once)
+    return dict(zip(names, map(find, once), strict=True))

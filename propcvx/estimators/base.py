@@ -98,9 +98,9 @@ class BagClassifier(ClassifierMixin, KernelMethod):
 
         >>> from propcvx import ConvPropSVM
         >>> X, labels = np.array([[-1.0], [1.0], [3.0], [9.0]]), [0, 1, 1, 0]
-        >>> one = ConvPropSVM().fit(X, labels, sample_weight=[1.0, 2.0, 1.0, 0.0])
-        >>> other = ConvPropSVM().fit(X[[0, 1, 1, 2]], [0, 1, 1, 1])
-        >>> bool(np.allclose(one.decision_function(X), other.decision_function(X), atol=1e-4))
+        >>> first = ConvPropSVM().fit(X, labels, sample_weight=[1.0, 2.0, 1.0, 0.0])
+        >>> second = ConvPropSVM().fit(X[[0, 1, 1, 2]], [0, 1, 1, 1])
+        >>> bool(np.allclose(first.decision_function(X), second.decision_function(X), atol=1e-4))
         True
         """
         return self._fit_to(TrainingData.of(self, X, y, sample_weight))
@@ -112,18 +112,18 @@ class BagClassifier(ClassifierMixin, KernelMethod):
         with one_thread(data.bags.n_instances):
             feature_map = data.feature_map(self)
             try:
-                found = self._run_on(feature_map, data.bags)
+                end = self._run_on(feature_map, data.bags)
             except SolverError as failure:
                 failure.add_note(advice)
                 raise
-            scores = found.scores(feature_map.features)
-            self._store(data, feature_map, found, scores)
+            scores = end.scores(feature_map.features)
+            self._store(data, feature_map, end, scores)
         self._warn_if_inaccurate(advice)
-        if not found.ill_posed and scores.ndim == 1:
+        if not end.ill_posed and scores.ndim == 1:
             warn_if_poor(data.bags, scores)
-        if found.stopped_by is not None:
-            found.stopped_by.add_note(f"{type(self).__name__} keeps the best it had reached.")
-            raise found.stopped_by
+        if end.stopped_by is not None:
+            end.stopped_by.add_note(f"{type(self).__name__} keeps the best it had reached.")
+            raise end.stopped_by
         return self
 
     @abstractmethod
@@ -160,9 +160,9 @@ class BagClassifier(ClassifierMixin, KernelMethod):
         return self._run(feature_map, bags)
 
     def _store(
-        self, data: TrainingData, feature_map: FeatureMap, found: Fitted, scores: Array
+        self, data: TrainingData, feature_map: FeatureMap, end: Fitted, scores: Array
     ) -> None:
-        """Keep what was found, for the rows and the classes as they were given."""
+        """Store the end of a run, for the rows and the classes as they were given."""
         bags = data.bags
         for of_another_fit in ("_calibration", "coef_", "dual_coef_"):
             self.__dict__.pop(of_another_fit, None)
@@ -172,27 +172,25 @@ class BagClassifier(ClassifierMixin, KernelMethod):
             self._calibration = Calibration(
                 scores[instances[instance]], bag, seen.proportions, bags.sign
             )
-        self.labeling_ = bags.as_given(found.labeling)
-        weights, bias = found.weights, np.atleast_1d(found.bias)
+        self.labeling_ = bags.as_given(end.labeling)
+        weights, bias = end.weights, np.atleast_1d(end.bias)
         if isinstance(bags, ClassBags):
             order = np.argsort(bags.columns)
             self.labeling_ = bags.columns[self.labeling_.astype(np.intp) - 1]
             weights, bias = weights[:, order], bias[order]
         columns = weights.reshape(len(weights), -1).T
-        self._store_plane(data.classes, found, bags.sign * columns, bags.sign * bias)
+        self._store_plane(data.classes, end, bags.sign * columns, bags.sign * bias)
         self.feature_map_ = feature_map.without_features(data.X)
         if self.feature_map_.kernel.name != "linear":
             del self.coef_
-            dual = [bags.as_given(feature_map.dual_coefficients(one)) for one in columns]
+            dual = [bags.as_given(feature_map.dual_coefficients(column)) for column in columns]
             self.dual_coef_ = np.array(dual)
 
-    def _store_plane(
-        self, classes: NDArray[Any], found: Fitted, weights: Array, bias: Array
-    ) -> None:
-        """Keep what needs no instances: the plane over their columns, and how it was found."""
+    def _store_plane(self, classes: NDArray[Any], end: Fitted, weights: Array, bias: Array) -> None:
+        """Store the plane over the columns and the history, which need no instances."""
         self.classes_, self.coef_, self.intercept_ = classes, weights, bias
-        self.objective_, self.history_ = found.objective, found.history
-        self.stop_reason_ = found.stop_reason
+        self.objective_, self.history_ = end.objective, end.history
+        self.stop_reason_ = end.stop_reason
         self.feature_map_ = FeatureMap(Kernel(), np.empty((0, weights.shape[1])))
 
     def _warn_if_inaccurate(self, advice: str) -> None:

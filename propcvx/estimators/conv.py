@@ -150,15 +150,15 @@ class ConvPropSVM(BagClassifier):
         features, mean = feature_map.lifted(self.intercept, bags.weights)
         feasible = FeasibleLabelings.of(bags, self.epsilon)
         weights = 1.0 if bags.weights is None else bags.weights
-        C, stretch = self.C * bags.mean_weight * weights, float(np.mean(np.square(weights)))
-        share = feature_map.share_of_bounds(float(np.max(C)), stretch)
-        result, found = self._relax(features, feasible, C, rounding)
+        C, multiple = self.C * bags.mean_weight * weights, float(np.mean(np.square(weights)))
+        share = feature_map.share_of_bounds(float(np.max(C)), multiple)
+        result, rounded = self._relax(features, feasible, C, rounding)
         result = replace(result, lower=share * result.lower)
         end = rounding(result, features, feasible, C)
         scores, rank = features @ end.weights, feature_map.features.shape[1]
         bias = least_error_bias(scores, bags) if self.bias == "bags" else 0.0
         labeling = feasible.best(scores + bias)
-        labelings = np.vstack([labeling, result.labelings, *found])
+        labelings = np.vstack([labeling, result.labelings, *rounded])
         stopped_by = self._bound(result, features, labelings, C, end.weights)
         self.relaxation_ = result.as_given(bags)
         self.soft_labeling_ = bags.as_given(end.labeling)
@@ -177,8 +177,9 @@ class ConvPropSVM(BagClassifier):
         self, features: Array, feasible: FeasibleLabelings, C: Weight, rounding: Rounding
     ) -> tuple[RelaxationResult, list[Array]]:
         """Solve the relaxation; and the feasible labelings nearest to what its rounds reached."""
-        how = {"solver": self.solver, "tol": self.solver_tol, "options": self.solver_options or {}}
-        found: list[Array] = []
+        options = self.solver_options or {}
+        settings = {"solver": self.solver, "tol": self.solver_tol, "options": options}
+        rounded: list[Array] = []
         with tqdm(desc="rounds", disable=not self.verbose) as bar:
 
             def on_round(reached: RelaxationResult) -> None:
@@ -186,10 +187,10 @@ class ConvPropSVM(BagClassifier):
                 if np.isfinite(reached.lower):
                     end = rounding(reached, features, feasible, C)
                     near = np.column_stack([end.labeling, features @ end.weights])
-                    found.append(feasible.best(near).T)
+                    rounded.append(feasible.best(near).T)
 
-            result = relax(self.relaxation, features, feasible, C, on_round=on_round, **how)
-        return result, found
+            result = relax(self.relaxation, features, feasible, C, on_round=on_round, **settings)
+        return result, rounded
 
     def _bound(
         self,

@@ -53,9 +53,9 @@ class _BagMeanClassifier(BagClassifier):
             raise InputError(
                 f"{type(self).__name__} needs a bag with a proportion or a known label, got none."
             )
-        own = (values[apart.with_share] for values in self._per_bag(apart))
+        per_bag = (values[apart.with_share] for values in self._per_bag(apart))
         weights, bias, objective, ill_posed = self._fit_means(
-            feature_map.features[instances], seen, *own, **steps
+            feature_map.features[instances], seen, *per_bag, **steps
         )
         answer = self.solution_
         seconds = answer.build_seconds + answer.solve_seconds
@@ -74,11 +74,11 @@ class _BagMeanClassifier(BagClassifier):
 
     @abstractmethod
     def _fit_means(
-        self, features: Array, bags: Bags, *own: Array, **steps: Any
+        self, features: Array, bags: Bags, *per_bag: Array, **steps: Any
     ) -> tuple[Array, float, float, bool]:
         """Weights, bias, objective, and whether the data hardly determine them.
 
-        ``own`` are the values of :meth:`_per_bag` for these bags, which all have a proportion;
+        ``per_bag`` are the values of :meth:`_per_bag` for these bags, which all have a proportion;
         ``steps`` replace steps of the subclass where the instances are not in memory.
         """
 
@@ -196,7 +196,7 @@ class MeanMap(_BagMeanClassifier):
     fit_intercept: bool = True
 
     def _fit_means(
-        self, features: Array, bags: Bags, *own: Array, **steps: Any
+        self, features: Array, bags: Bags, *per_bag: Array, **steps: Any
     ) -> tuple[Array, float, float, bool]:
         check_choice("likelihood", self.likelihood, ("mean", "sum"))
         centre = self.fit_intercept * features.mean(axis=0)  # with a bias the origin is free
@@ -210,13 +210,12 @@ class MeanMap(_BagMeanClassifier):
 
         self.lam_ = number_or_scale("lam", self.lam, scale)
         lam = self.lam_ / n
-        means, ill_posed = self._class_means(features, bags, *own)
+        means, ill_posed = self._class_means(features, bags, *per_bag)
         prior = float(bags.masses @ bags.proportions) / float(bags.masses.sum())
         operator = np.array([prior, prior - 1.0]) @ means
         label = 2.0 * prior - 1.0
         if "most_likely" in steps:
-            found = steps["most_likely"](bags, lam, operator, label, centre)
-            weights, bias, self.solution_ = found
+            weights, bias, self.solution_ = steps["most_likely"](bags, lam, operator, label, centre)
         else:
             weights, bias = self._most_likely(features, bags, lam, operator, label)
         self.class_means_ = (means + centre)[:: bags.sign]
@@ -232,13 +231,13 @@ class MeanMap(_BagMeanClassifier):
         program.set(lam=lam, mean_operator=operator)
         if self.fit_intercept:
             program.set(mean_label=label)
-        found = self._solve(program)
+        variables = self._solve(program)
         if not self.fit_intercept:
-            return found["w"], 0.0
+            return variables["w"], 0.0
         if abs(label) >= 1.0:
-            return found["w"], float(found["b"])
+            return variables["w"], float(variables["b"])
         shares = bags.relative_weights / bags.relative_weights.sum()
-        return found["w"], best_logistic_bias(features @ found["w"], label, shares)
+        return variables["w"], best_logistic_bias(features @ variables["w"], label, shares)
 
     def _class_means(self, features: Array, bags: Bags, weights: Array) -> tuple[Array, bool]:
         """Solve :func:`propcvx.programs.class_means`; and whether the means are ill-determined."""
@@ -346,9 +345,9 @@ class InvCal(_BagMeanClassifier):
         return *super()._per_bag(bags), bags.epsilons(self.epsilon, most=np.inf)
 
     def _fit_means(
-        self, features: Array, bags: Bags, *own: Array, **steps: Any
+        self, features: Array, bags: Bags, *per_bag: Array, **steps: Any
     ) -> tuple[Array, float, float, bool]:
-        loss_weights, epsilons = own
+        loss_weights, epsilons = per_bag
         equal = bool(np.ptp(bags.proportions) == 0.0)
         if equal:
             warn(
@@ -372,8 +371,8 @@ class InvCal(_BagMeanClassifier):
         tube = inv_cal_targets(bags.proportions, n, epsilons, scaled=self.scaled_epsilon)
         wide = means.shape[1] > len(means)  # then as many columns have the same inner products
         rows = np.linalg.qr(means.T)[1].T if wide else means
-        found = self._solve(inv_cal_dual(rows).set(C_p=costs / unit, **tube))
-        weights = means.T @ (found["a"] - found["a_star"])
+        variables = self._solve(inv_cal_dual(rows).set(C_p=costs / unit, **tube))
+        weights = means.T @ (variables["a"] - variables["a_star"])
         if equal:  # then 0 is the answer, and labels would go by rounding errors
             weights = np.zeros_like(weights)
         bias = best_regression_bias(tube["target"], tube["epsilon"], means @ weights, costs)

@@ -43,7 +43,7 @@ class GroupShares(Readable):
           whose value is within ``delta`` of the best;
         - ``truth``.
 
-        Only what was asked for has a column.
+        Only what the arguments ask for has a column.
     cells : pandas DataFrame
         The same for each group in each bag that has instances of it.
     """
@@ -169,8 +169,8 @@ def group_shares(
     if n_resamples:
         check_count("n_resamples", n_resamples, least=FEW)
         check_number("level", level, above=0.0, most=np.nextafter(1.0, 0.0))
-        how = {"random_state": random_state, "n_jobs": n_jobs, "verbose": verbose}
-        counts = resampled(labels, X, y, cells, feasible, n_resamples, **how)
+        settings = {"random_state": random_state, "n_jobs": n_jobs, "verbose": verbose}
+        counts = resampled(labels, X, y, cells, feasible, n_resamples, **settings)
         ends = (1.0 - level) / 2, (1.0 + level) / 2
         columns["low"], columns["high"] = (
             np.quantile(counts, ends, axis=0) if len(counts) >= FEW else [np.nan] * 2

@@ -213,20 +213,20 @@ def _labeled(
     """
     if bags.crossing:
         counts = JointCounts.of(bags, lower, upper, costs)
-        found = [counts.best(row, ties) for row in gains.reshape(-1, bags.n_instances)]
-        return np.array(found, dtype=np.float64).reshape(gains.shape)
+        rows = [counts.best(row, ties) for row in gains.reshape(-1, bags.n_instances)]
+        return np.array(rows, dtype=np.float64).reshape(gains.shape)
     labeling = np.empty(scores.shape)
     scores, gains = _with_known(scores, bags), _with_known(gains, bags)
     ties = np.zeros(bags.n_instances) if ties is None else ties
     for bag, members in bags.by_size:
-        own, rank = scores[..., members], np.arange(1, members.shape[1] + 1)
+        inside, rank = scores[..., members], np.arange(1, members.shape[1] + 1)
         pays = np.sort(gains[..., members])[..., ::-1] > costs(bag[:, None], rank)
         enough = np.where(pays, len(rank), rank - 1).min(axis=-1).clip(lower[bag], upper[bag])
         counts = enough[..., None]
-        last = np.take_along_axis(np.sort(own), np.minimum(-counts, -1), axis=-1)
-        positive = (own >= last) & (counts > 0)
+        last = np.take_along_axis(np.sort(inside), np.minimum(-counts, -1), axis=-1)
+        positive = (inside >= last) & (counts > 0)
         if (positive.sum(axis=-1) > enough).any():
-            order = np.lexsort((np.broadcast_to(-ties[members], own.shape), -own), axis=-1)
+            order = np.lexsort((np.broadcast_to(-ties[members], inside.shape), -inside), axis=-1)
             np.put_along_axis(positive, order, rank <= counts, axis=-1)
         labeling[..., members] = np.where(positive, 1.0, -1.0)
     return labeling

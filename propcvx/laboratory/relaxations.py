@@ -33,7 +33,7 @@ EMPTY: Row = {
     **dict.fromkeys(("seconds", "cpu_seconds", "cuts", "rounds", "nodes", "bag_error")),
     **dict.fromkeys(("accuracy", "labels_right", "status", "reason", "warnings", "history")),
 }
-"""What a row has beside its kind, as long as nothing is found."""
+"""What a row has beside its kind before anything is computed."""
 
 STATUS = {
     StopReason.OUT_OF_TIME: "out of time",
@@ -80,7 +80,7 @@ def compare_relaxations(
     verbose: bool = False,
     **posed: Any,
 ) -> list[Row]:
-    r"""Ask relaxations and bounds for the best labeling's value, eq:convex_1.
+    r"""Compare relaxations and bounds on the best labeling's value, eq:convex_1.
 
     .. math::
 
@@ -149,15 +149,15 @@ def compare_relaxations(
         raise InputError(
             f"labels must be one for each of {len(y)} instances, got shape {np.shape(labels)}."
         )
-    how = {"C": C, "time_limit": time_limit, "tol": tol, "random_state": random_state, **posed}
+    settings = {"C": C, "time_limit": time_limit, "tol": tol, "random_state": random_state, **posed}
     rows: list[Row] = []
     given = list(KINDS) if isinstance(kinds, str) and kinds == "all" else each_once(kinds)
-    asked = by_name(["search", *given], KINDS)
-    for name, kind in tqdm(asked.items(), disable=not verbose, leave=False):
+    chosen = by_name(["search", *given], KINDS)
+    for name, kind in tqdm(chosen.items(), disable=not verbose, leave=False):
         row = {"kind": name, **EMPTY}
         rows.append(row)
         try:
-            labeling = _ask(row, kind, X, y, how)
+            labeling = _certified(row, kind, X, y, settings)
             _judge(row, labeling, X, y, C, labels, posed)
         except KeyboardInterrupt:
             row |= {**EMPTY, "status": "interrupted", "reason": "before it had anything"}
@@ -177,7 +177,7 @@ def compare_relaxations(
     return rows
 
 
-def _ask(row: Row, kind: Any, X: Any, y: NDArray[np.void], how: Row) -> Array:
+def _certified(row: Row, kind: Any, X: Any, y: NDArray[np.void], settings: Row) -> Array:
     """The labeling that :func:`certify` finds with one relaxation or bound, whose row is filled."""
     wall, cpu = perf_counter(), process_time()
     rises: list[tuple[float, float]] = []
@@ -192,15 +192,15 @@ def _ask(row: Row, kind: Any, X: Any, y: NDArray[np.void], how: Row) -> Array:
 
     bound, name = kind, row["kind"]
     if not isinstance(kind, str | Bound):
-        settings = _settings(name, how["time_limit"])
-        bound = relaxation_bound(name, kind, on_round, finds=True, **settings)
+        of_solver = _solver_settings(name, settings["time_limit"])
+        bound = relaxation_bound(name, kind, on_round, finds=True, **of_solver)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        result = certify(X, y, kinds=bound, on_event=on_event, **how)
-    labeling, own = result.labeling, Row()
+        result = certify(X, y, kinds=bound, on_event=on_event, **settings)
+    labeling, of_relaxation = result.labeling, Row()
     for problem, last in rounds:
         best = ROUNDINGS["best"](last, problem.features, problem.feasible, problem.C)
-        own, labeling = _columns(last), problem.bags.as_given(best.labeling)
+        of_relaxation, labeling = _columns(last), problem.bags.as_given(best.labeling)
     row |= {
         "loss": "hinge",
         "value": result.lower,
@@ -209,15 +209,15 @@ def _ask(row: Row, kind: Any, X: Any, y: NDArray[np.void], how: Row) -> Array:
         "nodes": len(result.nodes) or None,
         "status": "failed" if result.failures else STATUS.get(result.stop_reason, "done"),
         "reason": next(iter(result.failures.values()), None),
-        "warnings": sorted({str(one.message) for one in caught}),
+        "warnings": sorted({str(warning.message) for warning in caught}),
         "seconds": perf_counter() - wall,
         "cpu_seconds": process_time() - cpu,
-        **own,
+        **of_relaxation,
     }
     return labeling
 
 
-def _settings(name: str, time_limit: float) -> Row:
+def _solver_settings(name: str, time_limit: float) -> Row:
     """Solver and tolerance of a relaxation."""
     if name in ("lifted", "diffrac"):  # one long program, whose bound holds at any accuracy
         return {"solver": [("scs", {"time_limit_secs": time_limit})], "tol": 1e-4}
@@ -227,13 +227,13 @@ def _settings(name: str, time_limit: float) -> Row:
 def _columns(result: RelaxationResult) -> Row:
     """What a row has from a relaxation alone."""
     last, stopped = result.history[-1], result.history.stop_reason
-    own = {"loss": result.loss, "value": result.value, "cuts": last.n_cuts}
-    own["rounds"] = len(result.history)
+    columns = {"loss": result.loss, "value": result.value, "cuts": last.n_cuts}
+    columns["rounds"] = len(result.history)
     if stopped in STATUS:
-        own["status"] = STATUS[stopped]
+        columns["status"] = STATUS[stopped]
     if result.loss != "hinge" or result.lower == -np.inf:
-        own |= {"lower": None, "history": []}
-    return own
+        columns |= {"lower": None, "history": []}
+    return columns
 
 
 def _judge(row: Row, labeling: Array, X: Any, y: Any, C: float, labels: Any, posed: Row) -> None:
@@ -261,5 +261,5 @@ def _measure_gaps(row: Row, best: float | None, tol: float) -> None:
 
 def _fail(row: Row, error: Exception) -> None:
     """Empty a row of all but its kind, and say why."""
-    status = next((ERRORS[one] for one in ERRORS if isinstance(error, one)), "failed")
+    status = next((ERRORS[kind] for kind in ERRORS if isinstance(error, kind)), "failed")
     row |= {**EMPTY, "status": status, "reason": str(error) or repr(error)}

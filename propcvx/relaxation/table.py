@@ -44,14 +44,14 @@ def name_of(relaxation: Any) -> str:
     """The name that was given, the object's own ``name``, or that of its class."""
     if isinstance(relaxation, str):
         return relaxation
-    own = getattr(relaxation, "name", None) or getattr(relaxation, "__name__", None)
-    return str(own or type(relaxation).__name__)
+    name = getattr(relaxation, "name", None) or getattr(relaxation, "__name__", None)
+    return str(name or type(relaxation).__name__)
 
 
 def each_once(given: Any) -> list[Any]:
     """One name or object, or a sequence of them without repetitions."""
     several = given if isinstance(given, list | tuple) else [given]
-    return list({one if isinstance(one, str) else id(one): one for one in several}.values())
+    return list({kind if isinstance(kind, str) else id(kind): kind for kind in several}.values())
 
 
 def relax(
@@ -60,12 +60,12 @@ def relax(
     feasible: FeasibleLabelings,
     C: Weight,
     on_round: Callable[[RelaxationResult], None],
-    **how: Any,
+    **settings: Any,
 ) -> RelaxationResult:
-    """Ask a relaxation, given by its name or as an object.
+    """Solve a relaxation, given by its name or as an object, and check its result.
 
-    The other arguments are those of :meth:`propcvx.relaxation.result.Relaxation.relax`, ``how``
-    being ``solver``, ``tol`` and ``options``.
+    The other arguments are those of :meth:`propcvx.relaxation.result.Relaxation.relax`;
+    ``settings`` are ``solver``, ``tol`` and ``options``.
 
     Raises
     ------
@@ -73,7 +73,7 @@ def relax(
         If what it returns, or hands to ``on_round``, is not as
         :class:`~propcvx.relaxation.RelaxationResult` says; the message names the relaxation.
     """
-    asked, name = find_relaxation("relaxation", relaxation), name_of(relaxation)
+    name, relaxation = name_of(relaxation), find_relaxation("relaxation", relaxation)
     known: set[bytes] = set()
 
     def checked(result: Any) -> RelaxationResult:
@@ -82,9 +82,9 @@ def relax(
         check_crossing(f"relaxation {name}", result.lower, result.upper)
         return cast("RelaxationResult", result)
 
-    how = {"solver": "auto", "tol": TOL, "options": NO_OPTIONS, **how}
-    how["on_round"] = lambda reached: on_round(checked(reached))
-    return checked(asked.relax(features, feasible, C, **how))
+    settings = {"solver": "auto", "tol": TOL, "options": NO_OPTIONS, **settings}
+    settings["on_round"] = lambda reached: on_round(checked(reached))
+    return checked(relaxation.relax(features, feasible, C, **settings))
 
 
 def _fault_of(result: Any, feasible: FeasibleLabelings, known: set[bytes]) -> str | None:

@@ -273,22 +273,22 @@ def find_solver(solver: str | Solver, program: Program) -> Solver:
     UnsupportedSolverError
         Otherwise; the message says which solvers can.
     """
-    found = named_solver(solver)
-    if found is None:
+    row = named_solver(solver)
+    if row is None:
         raise UnsupportedSolverError(
             f"solver must be 'auto', a Solver, or one of {sorted(SOLVERS)}, or any other that "
             f"CVXPY has installed, got {solver!r}{did_you_mean(str(solver).lower(), SOLVERS)}; "
             f"{solvers_for(program)} can solve {program.name}."
         )
-    if not found.can_solve(program):
-        reason = "" if found.classes else ": it knows one structure, which no variant has"
+    if not row.can_solve(program):
+        reason = "" if row.classes else ": it knows one structure, which no variant has"
         raise UnsupportedSolverError(
-            f"solver {found.name!r} cannot solve {program.name} ({program.problem_class.value})"
+            f"solver {row.name!r} cannot solve {program.name} ({program.problem_class.value})"
             f"{reason}; {solvers_for(program)} can."
         )
-    if not found.installed:
+    if not row.installed:
         raise UnsupportedSolverError(
-            f"solver {found.name!r} is not installed: pip install {found.package}; "
+            f"solver {row.name!r} is not installed: pip install {row.package}; "
             f"{solvers_for(program)} are installed and can solve {program.name}."
         )
-    return found
+    return row

@@ -192,7 +192,7 @@ class FeatureMap:
         coefficients[self.pivots] = solve_triangular(triangle, weights, trans="T", lower=True)
         return coefficients
 
-    def share_of_bounds(self, C: float, stretch: float = 1.0) -> float:
+    def share_of_bounds(self, C: float, multiple: float = 1.0) -> float:
         r"""Share of a lower bound for F that is a lower bound for K, with a warning if it is small.
 
         Let :math:`g_K(y) = \max_{0 \le \alpha \le C} \alpha^\top 1 - \tfrac12 v^\top K v` with
@@ -215,10 +215,10 @@ class FeatureMap:
         ----------
         C : float
             Weight of the loss of an instance, the largest one.
-        stretch : float
+        multiple : float
             By what :math:`\lambda` is multiplied.
         """
-        share = 1.0 / (1.0 + 2.0 * C * stretch * self.left_out)
+        share = 1.0 / (1.0 + 2.0 * C * multiple * self.left_out)
         if share < 1.0 - WORTH_SAYING:
             warn(
                 f"the kernel's features leave out a part of the Gram matrix, of norm "

@@ -11,7 +11,7 @@ from typing import Any
 from threadpoolctl import ThreadpoolController
 
 SMALL = 2000
-"""Up to so many instances fits take one BLAS thread, as several would only wait for each other.
+"""Up to so many instances, BLAS has one thread, as several would only wait for each other.
 
 On two cores, a restricted master of 348 instances took 0.12 s on one thread and 4.0 s on two, one
 of 2,000 instances 0.48 s and 2.3 s.
@@ -51,4 +51,4 @@ class OneThread:
 
 
 one_thread = OneThread()
-"""The one instance of this process: BLAS has one number of threads for the whole process."""
+"""The only instance in a process, as BLAS has one number of threads for the whole process."""

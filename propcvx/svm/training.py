@@ -50,12 +50,12 @@ class KernelMethod(BaseEstimator):
 
 @dataclass(frozen=True, eq=False)
 class TrainingData:
-    """Instances and bags that fits are to, and the kernel features that these fits share.
+    """Instances and bags, checked, and the kernel features that all fits to them share.
 
     Attributes
     ----------
     X : array of shape (n_instances, n_features)
-        In the order given.
+        In the order of the rows as they were given.
     bags : Bags
         In an order of instances and bags that the data alone determine, see
         :mod:`propcvx.bags.ordering`; :meth:`Bags.as_given` is the way back.
@@ -69,7 +69,7 @@ class TrainingData:
 
     @classmethod
     def of(cls, method: KernelMethod, X: Any, y: Any, sample_weight: Any = None) -> TrainingData:
-        """All three, checked; the method remembers the names of the columns."""
+        """Check X, y and weights; the method remembers the names of the columns."""
         checked = validate_data(
             method, X, accept_sparse="csr", dtype=np.float64, ensure_min_samples=2
         )
@@ -131,8 +131,8 @@ def _bag_target_of(y: Any) -> tuple[NDArray[np.void], NDArray[Any]]:
 
 def _refuse_scores_of_labels(scorer: Any) -> None:
     """Raise where a search would compare predictions with a bag target as if it were labels."""
-    for one in getattr(scorer, "_scorers", {"": scorer}).values():
-        score: Any = getattr(one, "_score_func", None)
+    for part in getattr(scorer, "_scorers", {"": scorer}).values():
+        score: Any = getattr(part, "_score_func", None)
         if getattr(score, "__module__", "").startswith("sklearn."):
             raise InputError(
                 f"scoring by {score.__name__} compares labels, and y has the shares of bags: leave "
@@ -223,7 +223,7 @@ def proportion_term(
     bags : Bags
     """
     check_number("C_p", C_p, least=0.0)
-    found = named(argument, loss, PROPORTION_LOSSES, "of").keyed(bags)
-    if found.dead_zone is None:
-        bags.check_known("rounding" if found.epsilon is None else found.epsilon)
-    return found if bags.sign > 0 else found.mirrored(), C_p * bag_weights(weights, bags)
+    loss = named(argument, loss, PROPORTION_LOSSES, "of").keyed(bags)
+    if loss.dead_zone is None:
+        bags.check_known("rounding" if loss.epsilon is None else loss.epsilon)
+    return loss if bags.sign > 0 else loss.mirrored(), C_p * bag_weights(weights, bags)
