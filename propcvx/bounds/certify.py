@@ -1,4 +1,4 @@
-"""How good is a labeling: an interval around the best one's value, from bags as they come."""
+"""How good is a labeling: a certified interval around the best labeling's value."""
 
 from __future__ import annotations
 
@@ -39,10 +39,10 @@ SEARCH_SHARE = 0.2
 """Share of the time limit after which the search for labelings begins no further descent."""
 
 BOUNDS_SHARE = 0.5
-"""Share of the time limit that the bounds may use where single labels are to be proved, too."""
+"""Share of the time limit that bounds may use where single labels are proved after them."""
 
 MARGIN = 0.1
-"""Labels are worked on until the other one is proved to cost so much, unless a number is given."""
+"""With ``labels=True`` the work on a label ends when the other one is proved to cost so much."""
 
 
 def certify(
@@ -105,10 +105,10 @@ def certify(
         Bounds, computed in this order.  Names in ``propcvx.bounds.BOUNDS``: ``"enumeration"``,
         ``"directions"`` (two features, exact), ``"bag_moments"`` and ``"branch_and_bound"``, which
         begins with it; ``"auto"`` takes the first two where they can do the problem, and
-        branch and bound.  A relaxation of the hinge loss is one, too, by its name in
-        ``propcvx.relaxation.RELAXATIONS`` or as an object with the method ``relax``, such as
-        ``CuttingPlanes(master="epigraph", oracle="eigenvalue", max_cuts=200)``; and a
-        :class:`propcvx.bounds.Bound`.
+        branch and bound.  A relaxation of the hinge loss is a bound, too: its name in
+        ``propcvx.relaxation.RELAXATIONS``, or an object with the method ``relax``, such as
+        ``CuttingPlanes(master="epigraph", oracle="eigenvalue", max_cuts=200)``.  So is a
+        :class:`propcvx.bounds.Bound` that you define.
     labels : bool or float
         Whether to prove single labels: for each instance, what the other label costs at least,
         see ``label_costs`` of the result.  The work on a label ends when that cost is known exactly
@@ -116,7 +116,7 @@ def certify(
     start : array of shape (n_instances,), optional
         A labeling of -1 and +1 to begin the search with, such as that of an earlier result.
     time_limit : float
-        Seconds after which the interval reached is returned.
+        Seconds after which the work ends; the result is the interval by then.
     tol : float
         Relative gap at which a labeling counts as proved optimal.
     random_state : int, RandomState or None
@@ -129,8 +129,8 @@ def certify(
     Returns
     -------
     CertifiedInterval
-        After an interruption by Ctrl-C, too, once there is a labeling.  A bound that fails
-        costs only what it would have proved: a :class:`~propcvx.errors.FailedBoundWarning` and
+        It is returned after an interruption by Ctrl-C, too, once there is a labeling.  Where a
+        bound fails, the others count: a :class:`~propcvx.errors.FailedBoundWarning` and
         ``failures`` name it.
 
     Raises
@@ -139,9 +139,9 @@ def certify(
         If an argument cannot be used, or a bound cannot do the problem; the message says which
         can.
     CrossedBoundsError
-        If a labeling's value contradicts what a bound has proved; the message names it.
+        If a labeling's value is below a lower bound; the message names the bound.
     Exception
-        That of the first bound that failed, if nothing at all is proved.
+        The error of the first bound that failed, if nothing at all is proved.
 
     Examples
     --------
@@ -177,7 +177,7 @@ def certify(
 
 
 def _margin_of(labels: Any) -> float:
-    """Up to which cost of the other one labels are to be proved; 0 for no labels."""
+    """The cost of the other label up to which labels are proved; 0 where none are to be."""
     if isinstance(labels, bool):
         return MARGIN if labels else 0.0
     return check_number("labels", labels, least=0.0)
@@ -232,7 +232,7 @@ class _Certification:
     failures: dict[str, Exception] = field(default_factory=dict)
 
     def run(self, bounds: dict[str, Bound], start: Any, random: RandomState) -> StopReason:
-        """Prove what was asked for until it is proved or time is over; why it stopped."""
+        """Compute bounds and costs of labels until all is proved or time is over; why it ended."""
         interval = self.search.interval
         try:
             if start is not None:
@@ -266,7 +266,7 @@ class _Certification:
     def _prove_bounds_and_labels(
         self, costs: LabelCosts, bounds: dict[str, Bound], random: RandomState
     ) -> StopReason:
-        """The same in a share of the time, and then single labels, which continue its tree."""
+        """The same in a share of the time, and then the costs of labels, in the same tree."""
         interval = self.search.interval
         if bounds.get("branch_and_bound") is BOUNDS["branch_and_bound"]:
             bounds = {**bounds, "branch_and_bound": Bound(lambda *_: costs.moments.branch())}
@@ -292,7 +292,7 @@ class _Certification:
             self.failures[name] = error
 
     def result(self, reason: StopReason) -> CertifiedInterval:
-        """What is proved, in the order of the rows as they were given, with the warnings."""
+        """The result, in the order of the rows as they were given; warnings come with it."""
         problem, interval = self.search.problem, self.search.interval
         for name, error in self.failures.items():
             warn(f"bound {name!r} failed: {error}", FailedBoundWarning)

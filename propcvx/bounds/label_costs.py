@@ -4,10 +4,10 @@ Let U be the best value known and :math:`V_i` the best value of all labelings in
 has the other label than in the labeling of that value.  The cost of the other label is
 :math:`(V_i - U) / U`.
 
-First the tree of branch and bound is finished with labelings kept up to a little above U, until
-the values of all that are left are listed: every label that they share is proved.  Then each label
-has a tree of its own, which bounds :math:`V_i` from below.  It begins with the multipliers of the
-root of all labelings, which hold for any part of them.
+First the tree of branch and bound is finished.  It keeps all labelings with values up to a little
+above U, so that every label that they share is proved.  Then :math:`V_i` is bounded from below in
+a separate tree for each label.  That tree begins with the multipliers of the root of all
+labelings, which hold for any part of them.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ class LabelCosts:
         The work on a label ends when the cost of the other label is known exactly or proved to be
         at least this.
     moments : BagMoments
-        Of the same problem and interval; its tree is continued.
+        The tree of the same problem and interval, which is continued.
     least, most : arrays of shape (n_instances,)
         The best value with the other label is between them; infinite where it is not allowed.
     seconds : array of shape (n_instances,)
@@ -81,9 +81,9 @@ class LabelCosts:
         }
 
     def run(self) -> None:
-        """Prove of all labels that the other one costs anything, then how much.
+        """Prove of all labels that the other label costs something, then that it costs the margin.
 
-        Labels whose other one is expected to cost most come first.
+        Labels whose other label seems to cost most come first.
         """
         first = min(self._first, self.margin)
         self._look_up()

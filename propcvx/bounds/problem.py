@@ -21,7 +21,7 @@ from propcvx.labelings.local_search import Moves
 from propcvx.labelings.losses import ProportionLoss
 
 ROUNDING_OF_SUMS = 1e-12
-"""Error of a sum of costs, as a share of it."""
+"""Rounding error of a sum of costs, as a share of the sum."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,7 +54,7 @@ class LabelingProblem:
         return self.loss.costs(self.bags, self.weights)
 
     def cost(self, labeling: Array) -> float:
-        """What the bags add; infinite where a count is not allowed or a known label is changed."""
+        """Sum of the bags' costs; infinite where a count is not allowed or a known label changed."""
         known = self.bags.labels != 0
         if (labeling[known] != self.bags.labels[known]).any():
             return np.inf
@@ -76,7 +76,7 @@ class LabelingProblem:
 
     @cached_property
     def moves(self) -> Moves:
-        """The changes of a labeling inside a bag, and what the bags add."""
+        """The changes of a labeling inside a bag, and the bags' costs."""
         return Moves(self.bags, self.costs)
 
     @property
@@ -86,17 +86,17 @@ class LabelingProblem:
 
     @property
     def constraint_form(self) -> bool:
-        """Whether bags add nothing for the counts of some interval, and allow no others."""
+        """Whether all counts that are allowed cost nothing."""
         ranges = zip(self.costs, self.feasible.lower, self.feasible.upper, strict=True)
         return all(not cost[low : high + 1].any() for cost, low, high in ranges)
 
     @cached_property
     def least_cost(self) -> float:
-        """What the bags add at least."""
+        """Least sum of the bags' costs."""
         return float(sum(cost.min() for cost in self.costs))
 
     def reach(self, value: float = np.inf) -> float:
-        r"""No SVM of a labeling whose value is at most this has longer weights.
+        r"""The longest weights that the SVM of a labeling with at most this value can have.
 
         :math:`\tfrac12 \|w\|^2` is at most the value without the bags' costs, and w = 0 shows that
         it is at most CN.  Both sums of costs are rounded.

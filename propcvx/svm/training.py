@@ -98,7 +98,7 @@ class TrainingData:
         X = self.X[self.bags.rows]
         kernel = _kernel_of(method, X)
         if kernel not in self._maps:
-            if kernel.name == "precomputed" and X.shape[0] == X.shape[1]:  # or it is refused
+            if kernel.name == "precomputed" and X.shape[0] == X.shape[1]:  # fit refuses others
                 X = X[:, self.bags.rows]
             self._maps[kernel] = FeatureMap.fit(X, kernel, method.gram_matrices)
         return self._maps[kernel]
