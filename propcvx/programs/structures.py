@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 from scipy.optimize import brentq
 
-from propcvx.checks import check_gram_memory
 from propcvx.arrays import Array, Weight
+from propcvx.checks import check_gram_memory
 from propcvx.labelings.classes import hinge_sum
 from propcvx.labelings.losses import best_offset, best_regression_bias
 
