@@ -153,7 +153,7 @@ class MeanMap(_BagMeanClassifier):
         A solver of exponential cone programs, see ``propcvx.solvers.SOLVERS``, or several to try in
         turn; ``"auto"`` is :func:`propcvx.solvers.automatic`.
     solver_tol : float
-        Its tolerance.
+        The relative duality gap to reach, about the square of the relative error of the weights.
     solver_options : dict or None
         Handed to it as they are.
 
@@ -194,6 +194,7 @@ class MeanMap(_BagMeanClassifier):
     _: KW_ONLY
     likelihood: str = "mean"
     fit_intercept: bool = True
+    solver_tol: float = 1e-12
 
     def _fit_means(
         self, features: Array, bags: Bags, *own: Array, **steps: Any
@@ -337,7 +338,6 @@ class InvCal(_BagMeanClassifier):
     epsilon: Any = 0.0
     _: KW_ONLY
     scaled_epsilon: bool = False
-    solver_tol: float = 1e-6
 
     def _per_bag(self, bags: Bags) -> tuple[Array, ...]:
         if isinstance(self.epsilon, str) and not self.scaled_epsilon:
