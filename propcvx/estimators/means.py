@@ -245,8 +245,10 @@ class MeanMap(_BagMeanClassifier):
         """Solve :func:`propcvx.programs.class_means`; and whether the means are ill-determined."""
         roots = np.sqrt(weights)[:, None]
         design = roots * np.column_stack([bags.proportions, 1.0 - bags.proportions])
-        means, _, _, singular = np.linalg.lstsq(design, roots * bags.means_of(features))
+        means, _, rank, singular = np.linalg.lstsq(design, roots * bags.means_of(features))
         enough = bags.n_bags > 1 and singular[-1] > 0.0
+        if rank < 2:  # equal shares: nothing tells the classes apart
+            means = np.tile(bags.masses @ bags.means_of(features) / bags.masses.sum(), (2, 1))
         self.condition_number_ = float(singular[0] / singular[-1]) if enough else np.inf
         ill_posed = self.condition_number_ >= ILL_CONDITIONED
         if ill_posed:
