@@ -320,7 +320,9 @@ def source(function: Any) -> str:
 def documented() -> Iterator[tuple[str, str, Any]]:
     """Role, name and object of all that the page "API" documents."""
     seen: set[int] = set()
-    for module_name in re.findall(r"^   (propcvx[\w.]*)$", API.read_text(), re.MULTILINE):
+    for module_name in re.findall(
+        r"^   ((?:propcvx|reproduction)[\w.]*)$", API.read_text(), re.MULTILINE
+    ):
         module = import_module(module_name)
         yield ROLES["module"], module_name, module
         for name in getattr(module, "__all__", None) or _own_names(module):

@@ -8,6 +8,7 @@ needs the extra ``propcvx[dask]``.
 from __future__ import annotations
 
 import pickle
+from collections.abc import Callable
 from copy import deepcopy
 from dataclasses import dataclass
 from operator import itemgetter
@@ -40,6 +41,8 @@ class Partitions:
     client : distributed.Client
     futures : list
         The parts.
+    numbers : list of int
+        Their partitions, in the collection that they are of.
     passes : int
         Number of passes so far.
     received : int
@@ -48,6 +51,7 @@ class Partitions:
 
     client: Any
     futures: list[Any]
+    numbers: list[int]
     passes: int = 0
     received: int = 0
 
@@ -66,14 +70,24 @@ class Partitions:
 
     def _sent(self, function: OnPart, kept: Kept | None, arguments: tuple[Any, ...]) -> list[Any]:
         return [
-            self.client.submit(function, part, own, *arguments, pure=False)
-            for part, own in zip(self.futures, kept or [None] * len(self.futures), strict=True)
+            self.client.submit(_in_partition, number, function, part, own, *arguments, pure=False)
+            for number, part, own in zip(
+                self.numbers, self.futures, kept or [None] * len(self.futures), strict=True
+            )
         ]
 
     def _gathered(self, futures: list[Any]) -> list[Any]:
         found: list[Any] = self.client.gather(futures)
         self.passes, self.received = self.passes + 1, self.received + len(pickle.dumps(found))
         return found
+
+
+def _in_partition(number: int, function: Callable[..., Any], *arguments: Any) -> Any:
+    """What a function returns; an error in the data names the partition, counted from 0."""
+    try:
+        return function(*arguments)
+    except ValueError as error:
+        raise InputError(f"partition {number}: {error}") from error
 
 
 def _part(X: Any, bags: Any) -> tuple[Any, ...]:
@@ -115,7 +129,7 @@ class _OnCluster:
         self._local: Any = getattr(estimators, type(self).__name__)(**parameters)
 
     def fit(self, features: Any, bags: Any) -> Any:
-        """Fit to collections with the same partitions, which hold whole bags.
+        """Fit to collections with the same partitions, which hold whole bags or are empty.
 
         Parameters
         ----------
@@ -149,9 +163,16 @@ class _OnCluster:
                 f"bags must have the columns 'bag' and 'share', got {[*bags.columns]}."
             )
         own = client.compute([*blocks, *frames])
-        pairs = zip(own[: len(blocks)], own[len(blocks) :], strict=True)
-        parts = [client.submit(_part, X, frame, pure=False) for X, frame in pairs]
-        self.parts_ = Partitions(client, parts)
+        pairs = list(zip(own[: len(blocks)], own[len(blocks) :], strict=True))
+        sizes = client.gather([client.submit(len, frame, pure=False) for _, frame in pairs])
+        full = {number: pairs[number] for number in np.flatnonzero(sizes).tolist()}
+        if not full:
+            raise InputError(f"features and bags have no rows in their {len(pairs)} partitions.")
+        parts = [
+            client.submit(_in_partition, number, _part, *pair, pure=False)
+            for number, pair in full.items()
+        ]
+        self.parts_ = Partitions(client, parts, [*full])
         try:
             fit_parts(self._local, self.parts_)
         finally:

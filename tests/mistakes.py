@@ -445,7 +445,7 @@ _TABLES = {
             *(MeanMap(), TABLE, bag_target(np.arange(8) // 2, [0.5, 0.5, 0, 1])),
             **{"cv": BagKFold(2), "scoring": "accuracy", "error_score": "raise"},
         ),
-        ("accuracy_score compares labels", "propcvx.bags.metrics", "propcvx.BagKFold(5)"),
+        ("accuracy_score compares labels", "propcvx.bag_r2", "propcvx.BagKFold(5)"),
     ),
     "groups in another order than X": shares_of(
         "groups must", "groups.loc[X.index]", groups=OTHER_ORDER

@@ -61,7 +61,7 @@ def test_it_is_computed_from_fits_to_all_bags_and_to_those_of_other_folds():
     probabilities = model.fit(X, y).predict_proba(X)[:, 1]
     labels = model.predict(X) > 0
     assert check.expected == np.mean(np.where(labels, probabilities, 1 - probabilities))
-    assert (check.n_bags, check.one_class) == (40, False)
+    assert (check.n_bags, check.smaller) == (40, np.mean(labels))
 
 
 def test_a_gram_matrix_is_cut_in_both_directions():
@@ -77,7 +77,9 @@ def test_few_bags_equal_shares_and_one_class_are_said():
     check = check_fit(ConvPropSVM(), X, equal, random_state=0)
     assert np.isnan(check.explained)
     assert "explained" not in str(check)
-    assert str(check_fit(InvCal(C_p=1e-9), X, y)).startswith("All instances get the same label")
+    check = check_fit(InvCal(C_p=1e-9), X, y)
+    assert str(check).startswith("100% of the instances get the label of the larger class")
+    assert (check.smaller, check.poor) == (0.0, False)
 
 
 def test_what_cannot_be_checked_is_named():

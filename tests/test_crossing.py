@@ -24,9 +24,9 @@ from propcvx import (
     bag_error,
     bag_target,
     certify,
-    joint_counts,
     proportions_of,
 )
+from propcvx.bags import joint_counts
 from propcvx.bags.crossing import CrossingBags
 from propcvx.bags.metrics import least_error_bias, proportion_error
 from propcvx.bags.ordering import in_canonical_order

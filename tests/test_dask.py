@@ -70,6 +70,38 @@ def test_the_answer_is_that_of_one_machine(client, model):
     assert sums < 8 * 3 * (d + 1) ** 2 + 4000  # matrices of the features, never rows
 
 
+def parted(frame, *numbers):
+    """The partitions of a frame with these numbers, None being an empty one."""
+    parts = [frame.partitions[number].compute() for number in range(frame.npartitions)]
+    return dd.from_map(
+        lambda part: part, [parts[0][:0] if n is None else parts[n] for n in numbers]
+    )
+
+
+@pytest.mark.parametrize("name", ["InvCal", "MeanMap", "AlterPropSVM"])
+def test_empty_partitions_change_nothing(client, name):
+    frame = frame_of(Data(n_bags=8), 2)
+    given = {"max_iter": 2, "random_state": 0, "n_init": 1} if name == "AlterPropSVM" else {}
+    without, beside = (
+        getattr(on_cluster, name)(client=client, **given).fit(some[list("abcd")], some[COLUMNS[:3]])
+        for some in (frame, parted(frame, None, 0, None, 1))
+    )
+    assert_same(beside, without)
+    empty = parted(frame, None, None)
+    with pytest.raises(InputError, match="no rows in their 2 partitions"):
+        beside.fit(empty[list("abcd")], empty[COLUMNS[:3]])
+
+
+@pytest.mark.parametrize(("column", "message"), [("a", "NaN"), ("share", "got 7.0")])
+def test_an_error_in_a_partition_names_it(client, column, message):
+    frame = parted(frame_of(Data(n_bags=8), 2), None, 0, 1)
+    parts = [part.copy() for part in client.gather(client.compute(list(frame.partitions)))]
+    parts[2][column] = np.nan if column == "a" else 7.0
+    spoilt = dd.from_map(lambda part: part, parts)
+    with pytest.raises(InputError, match=f"partition 2: .*{message}"):
+        on_cluster.InvCal(client=client).fit(spoilt[list("abcd")], spoilt[COLUMNS[:3]])
+
+
 def test_several_starts_in_memory_are_spread_by_joblib(client):
     joblib = pytest.importorskip("joblib")
     data = Data(n_bags=6)

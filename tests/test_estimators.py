@@ -47,12 +47,21 @@ def problem():
     return small_problem(0, sizes=(6, 5, 7), n_features=3)
 
 
-TIGHT = [clone(method).set_params(solver_tol=1e-12) for method in METHODS]
-"""Some checks compare scores to 1e-7, as of weighted and of repeated instances."""
-TIGHT[-1].set_params(solver="mkl_interior_point")
+INACCURATE = {
+    f"check_sample_weight_equivalence_on_{kind}_data": "scores differ by up to 1e-4, not 1e-7"
+    for kind in ("dense", "sparse")
+}
+"""What the default solver of conv-pSVM's master is not accurate enough for; another one is."""
 
 
-@parametrize_with_checks(TIGHT)
+def expected_failures(method):
+    return INACCURATE if isinstance(method, ConvPropSVM) and method.solver == "auto" else {}
+
+
+@parametrize_with_checks(
+    [*METHODS, ConvPropSVM(solver="mkl_interior_point", solver_tol=1e-12)],
+    expected_failed_checks=expected_failures,
+)
 def test_scikit_learn_checks(estimator, check):
     check(estimator)
 

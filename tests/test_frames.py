@@ -30,6 +30,7 @@ from propcvx import (
     bag_error,
     bag_target,
     certify,
+    check_fit,
     fit_grid,
     group_shares,
     plotting,
@@ -109,6 +110,12 @@ def shares(given):
     return [*kept, two.groups]
 
 
+def checked(given):
+    """What does not depend on the folds, in which a pipeline scales anew."""
+    check = check_fit(given.model(MeanMap()), given.X, Y, random_state=0)
+    return [check.expected, check.majority, check.n_bags]
+
+
 def table_of(given):
     (row,) = compare_relaxations(given.numbers, Y, 0.1, kinds=["diffrac"])[1:]
     return [row["upper"], row["bag_error"]]
@@ -133,6 +140,7 @@ CALLS = {
     "fit_grid": lambda given: [
         model.coef_ for model in fit_grid(MeanMap(), given.numbers, Y, {"lam": [0.1, 1.0]})
     ],
+    "check_fit": checked,
     "compare_relaxations": table_of,
     "bags_by_cluster": lambda given: bags_by_cluster(given.numbers, 3, 0),
     "proportions": lambda given: (

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from propcvx import Bags, bag_target, labelings
+from propcvx import Bags, bag_target
 from propcvx.errors import InfeasibleLabelingError, InputError
 from propcvx.labelings.feasible import FeasibleLabelings, best_labeling, random_labeling
 from propcvx.labelings.losses import HINGE, INSTANCE_LOSSES, PROPORTION_LOSSES
@@ -262,9 +262,9 @@ def test_random_labelings_are_fair_seeded_and_keep_what_is_known():
 
 def test_the_limit_of_listing_is_the_one_documented(monkeypatch):
     bags = Bags.from_target(bag_target([0, 0, 0, 0], [0.5]))
-    monkeypatch.setattr(labelings, "MAX_ENUMERATED", 6)
+    monkeypatch.setattr("propcvx.labelings.feasible.MAX_ENUMERATED", 6)
     assert len(list(FeasibleLabelings.of(bags, 0.0).enumerate())) == 6
-    monkeypatch.setattr(labelings, "MAX_ENUMERATED", 5)
+    monkeypatch.setattr("propcvx.labelings.feasible.MAX_ENUMERATED", 5)
     with pytest.raises(InputError, match="6 feasible"):
         list(FeasibleLabelings.of(bags, 0.0).enumerate())
 

@@ -186,7 +186,9 @@ def test_objects_and_bounds_stand_beside_names():
 
 
 def test_the_square_loss_proves_nothing_of_an_interval():
-    with pytest.raises(InputError, match="diffrac bounds the square loss"):
+    with pytest.raises(
+        InputError, match="it bounds the square loss; an interval is of the hinge loss"
+    ):
         certify(X, Y, kinds=["diffrac"])
 
 

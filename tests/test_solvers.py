@@ -377,13 +377,14 @@ def test_libsvm_refuses_bounds_that_are_not_of_a_labeling(program):
 
 
 def test_libsvm_does_not_run_for_ever():
-    """Two equal instances with different labels: below 1e-6, SMO takes 1e8 steps and more."""
+    """Two equal instances with different labels: for margins within 1e-6, SMO takes 1e8 steps."""
     random = np.random.RandomState(9)
     features, y = random.randn(14, 3), np.sign(random.randn(14))
     features[1] = features[0]
     program = set_svm(programs.svm_dual(features), y, 1.0)
     ended = solve(program, "libsvm")
-    assert (ended.status, ended.iterations) == ("optimal", 1_000_000)
+    assert ended.status == "optimal"
+    assert ended.iterations < 1000
     assert ended.value == pytest.approx(solve(program, "clarabel").value, rel=1e-7)
 
 

@@ -34,6 +34,7 @@ from propcvx import (
 from propcvx.alternating.svm_step import SVMStep, remembered
 from propcvx.bags.metrics import neg_bag_error
 from propcvx.bags.ordering import in_canonical_order
+from propcvx.datasets import proportions_of
 from propcvx.errors import InputError
 from propcvx.estimators.starts import Start
 from propcvx.labelings.feasible import FeasibleLabelings
@@ -530,3 +531,52 @@ def test_a_random_start_is_that_of_the_instances_in_order():
     clf = AlterPropSVM(init=RandomStart(3, annealing=False), random_state=0, max_iter=1)
     one, two = (clone(clf).fit(X, Y, weights) for weights in (None, 1.0 + 1e-9 * POSITIVE))
     assert_allclose(one.start_objectives_, two.start_objectives_, rtol=1e-4)
+
+
+@pytest.mark.parametrize(
+    "method", [MeanMap(bag_weights="size"), LaplacianMeanMap(bag_weights="size")]
+)
+@pytest.mark.parametrize("weights", [[2] * 20, [2] * 5 + [1] * 9 + [3] * 6])
+def test_a_weight_of_two_is_two_rows_where_bags_weigh_by_size(method, weights):
+    problem = small_problem(3, sizes=(2, 3, 5, 4, 6))
+    bags = problem.y["bag"]
+    order = np.argsort(bags, kind="stable")
+    weights = np.array(weights)[np.argsort(order)]  # the same in all rows of a bag
+    rows, shares = np.repeat(np.arange(20), weights), proportions_of(problem.labels, bags)
+    weighted = clone(method).fit(problem.X, bag_target(bags, shares), sample_weight=weights)
+    repeated = clone(method).fit(problem.X[rows], bag_target(bags[rows], shares))
+    assert weighted.coef_ == pytest.approx(repeated.coef_, rel=1e-6)
+    assert weighted.intercept_ == pytest.approx(repeated.intercept_, rel=1e-6, abs=1e-9)
+
+
+@pytest.mark.parametrize("kernel", ["linear", "rbf"])
+@pytest.mark.parametrize("bag_weights", ["bag", "size"])
+@pytest.mark.parametrize(
+    "method", [MeanMap(), InvCal(), ConvPropSVM(), AlterPropSVM(init="inv_cal")]
+)
+def test_a_bag_of_weight_two_is_the_bag_twice(method, bag_weights, kernel):
+    if kernel == "rbf" and isinstance(method, AlterPropSVM):
+        pytest.skip("its descent may end elsewhere: copies of an instance may get two labels")
+    method = clone(method).set_params(kernel=kernel, gamma=0.3)
+    if "bag_weights" in method.get_params():
+        method.set_params(bag_weights=bag_weights)
+    problem, times = small_problem(3, sizes=(4, 3, 5, 4)), np.array([1, 2, 3, 1])
+    bags, shares = problem.y["bag"], proportions_of(problem.labels, problem.y["bag"])
+    weighted = clone(method).fit(problem.X, bag_target(bags, shares), times[bags].astype(float))
+    copies = [(np.flatnonzero(bags == k), k) for k in range(4) for _ in range(times[k])]
+    rows = np.concatenate([inside for inside, _ in copies])
+    ids = np.repeat(np.arange(len(copies)), [len(inside) for inside, _ in copies])
+    repeated = clone(method).fit(problem.X[rows], bag_target(ids, [shares[k] for _, k in copies]))
+    scores = (model.decision_function(problem.X) for model in (weighted, repeated))
+    assert_allclose(*scores, rtol=1e-4, atol=1e-4)
+
+
+@pytest.mark.filterwarnings("ignore::propcvx.errors.IllPosedWarning")
+@pytest.mark.parametrize("n_bags", [1, 4])
+@pytest.mark.parametrize("offset", [0.0, 100.0])
+def test_mean_map_learns_nothing_from_equal_shares(n_bags, offset):
+    X = np.random.default_rng(0).normal(size=(20, 3)) + offset
+    y = bag_target(np.arange(20) % n_bags, [0.4] * n_bags)
+    weights = np.arange(20) % 3
+    clf = MeanMap().fit(X, y, sample_weight=weights)
+    np.testing.assert_allclose(clf.coef_, 0.0, atol=1e-7)

@@ -129,7 +129,8 @@ class ConvAndInvCal(_Average):
         X : array of shape (n_instances, n_features)
         y : bag target of shape (n_instances,)
         """
-        self.models_ = [method(kernel=self.kernel).fit(X, y) for method in (ConvPropSVM, InvCal)]
+        methods = ConvPropSVM(kernel=self.kernel), InvCal(kernel=self.kernel, solver_tol=1e-6)
+        self.models_ = [method.fit(X, y) for method in methods]
         self.units_ = [unit_of_scores(model.decision_function(X)) for model in self.models_]
         self.weights_ = None
         return self

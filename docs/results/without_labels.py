@@ -78,7 +78,7 @@ def measure(data, kind, draw, method):
         correlation=bag_correlation(y[train], held_out_probabilities),
         explained=bag_r2_score(y[train], held_out_probabilities),
         n_bags=len(np.unique(y["bag"][train])),
-        one_class=len(np.unique(predicted[train])) == 1,
+        smaller=np.mean(predicted[train] != larger),
     )
     yield {
         "right": np.mean(predicted == labels),

@@ -54,7 +54,7 @@ class LabelingProblem:
         return self.loss.costs(self.bags, self.weights)
 
     def cost(self, labeling: Array) -> float:
-        """Sum of the bags' costs; infinite where a count is not allowed or a known label changed."""
+        """Sum of the bags' costs; infinite if a count is not allowed or a known label changed."""
         known = self.bags.labels != 0
         if (labeling[known] != self.bags.labels[known]).any():
             return np.inf

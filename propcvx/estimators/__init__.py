@@ -2,8 +2,8 @@
 
 from propcvx.estimators.alter import AlterPropSVM
 from propcvx.estimators.base import BagClassifier, fit_grid
-from propcvx.estimators.check_fit import FitCheck, check_fit
 from propcvx.estimators.conv import ConvPropSVM
+from propcvx.estimators.fit_check import FitCheck, check_fit
 from propcvx.estimators.laplacian import LaplacianMeanMap
 from propcvx.estimators.means import InvCal, MeanMap
 from propcvx.estimators.printed import printed_alter_psvm, printed_conv_psvm

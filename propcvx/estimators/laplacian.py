@@ -61,6 +61,8 @@ class LaplacianMeanMap(MeanMap):
         check_number("smoothness", self.smoothness, above=0.0)
         check_number("width", self.width, above=0.0)
         _, ill_posed = super()._class_means(features, bags, weights)
+        if isinstance(self.bag_weights, str) and self.bag_weights == "size":
+            weights = weights * bags.mean_weight  # a weight of two is two rows
         p, means = bags.proportions, bags.means_of(features)
         roots = np.diag(np.sqrt(weights))
         rough = np.sqrt(self.smoothness) * laplacian_root(similarities(means, self.width))

@@ -153,7 +153,7 @@ class MeanMap(_BagMeanClassifier):
         A solver of exponential cone programs, see ``propcvx.solvers.SOLVERS``, or several to try in
         turn; ``"auto"`` is :func:`propcvx.solvers.automatic`.
     solver_tol : float
-        Its tolerance.
+        The relative duality gap to reach, about the square of the relative error of the weights.
     solver_options : dict or None
         Handed to it as they are.
 
@@ -194,6 +194,7 @@ class MeanMap(_BagMeanClassifier):
     _: KW_ONLY
     likelihood: str = "mean"
     fit_intercept: bool = True
+    solver_tol: float = 1e-12
 
     def _fit_means(
         self, features: Array, bags: Bags, *per_bag: Array, **steps: Any
@@ -243,8 +244,10 @@ class MeanMap(_BagMeanClassifier):
         """Solve :func:`propcvx.programs.class_means`; and whether the means are ill-determined."""
         roots = np.sqrt(weights)[:, None]
         design = roots * np.column_stack([bags.proportions, 1.0 - bags.proportions])
-        means, _, _, singular = np.linalg.lstsq(design, roots * bags.means_of(features))
+        means, _, rank, singular = np.linalg.lstsq(design, roots * bags.means_of(features))
         enough = bags.n_bags > 1 and singular[-1] > 0.0
+        if rank < 2:  # equal shares: nothing tells the classes apart
+            means = np.tile(bags.masses @ bags.means_of(features) / bags.masses.sum(), (2, 1))
         self.condition_number_ = float(singular[0] / singular[-1]) if enough else np.inf
         ill_posed = self.condition_number_ >= ILL_CONDITIONED
         if ill_posed:
@@ -334,7 +337,6 @@ class InvCal(_BagMeanClassifier):
     epsilon: Any = 0.0
     _: KW_ONLY
     scaled_epsilon: bool = False
-    solver_tol: float = 1e-6
 
     def _per_bag(self, bags: Bags) -> tuple[Array, ...]:
         if isinstance(self.epsilon, str) and not self.scaled_epsilon:

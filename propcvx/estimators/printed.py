@@ -12,13 +12,15 @@ from propcvx.relaxation import CuttingPlanes
 def printed_alter_psvm(**parameters: Any) -> AlterPropSVM:
     """alter-pSVM as printed: from random labelings, and C_p weighs every bag alike.
 
+    The tolerance of the solver is that of the stored results: ties go by last digits.
+
     Parameters
     ----------
     **parameters
         Of :class:`propcvx.AlterPropSVM`, over these; by default C = 1, C_p = 10 and ten starts.
     """
     printed = {"C": 1.0, "C_p": 10.0, "init": "random", "n_init": 10, "bag_weights": "bag"}
-    return AlterPropSVM(**{**printed, **parameters})
+    return AlterPropSVM(**{**printed, "solver_tol": 1e-6, **parameters})
 
 
 def printed_conv_psvm(**parameters: Any) -> ConvPropSVM:

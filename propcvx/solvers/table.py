@@ -44,11 +44,8 @@ def highs_options(tol: float) -> dict[str, Any]:
 
 
 def scip_options(tol: float) -> dict[str, Any]:
-    """The relative gap, and SCIP's own range for the violation of constraints.
-
-    Below 1e-7 its solver of linear programs prints that it cannot, and goes on.
-    """
-    return {"limits/gap": tol, "numerics/feastol": min(max(tol, 1e-7), 1e-3)}
+    """The relative gap, and SCIP's own range for the violation of constraints."""
+    return {"limits/gap": tol, "numerics/feastol": min(max(tol, 1e-9), 1e-3)}
 
 
 def moreau_options(tol: float) -> dict[str, Any]:

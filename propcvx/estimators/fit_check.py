@@ -27,6 +27,9 @@ ENOUGH_BAGS = 20
 BELOW_MAJORITY = 0.01
 """In a poor fit the expected share of right labels is below that of the larger class by this."""
 
+FEW_LABELS = 0.02
+"""So few labels of the smaller class cost no more accuracy than that."""
+
 STANDARD_ERRORS = 0.5
 """In a poor fit the correlation on held-out bags is below so many standard errors."""
 
@@ -49,8 +52,8 @@ class FitCheck:
         likewise.
     n_bags : int
         Bags with a share.
-    one_class : bool
-        Whether all instances get the same label.
+    smaller : float
+        Share of the instances that get the label of the smaller class.
     """
 
     expected: float
@@ -58,16 +61,19 @@ class FitCheck:
     correlation: float
     explained: float
     n_bags: int
-    one_class: bool
+    smaller: float
 
     @property
     def poor(self) -> bool:
         """Whether there is evidence that predicting the larger class would be as good.
 
         Fewer labels are expected to be right, by more than 0.01; or there are 20 bags or more, and
-        the correlation on held-out bags (as Fisher's z) is below half a standard error.  False
-        proves nothing.
+        the correlation on held-out bags (as Fisher's z) is below half a standard error.  Not where
+        at most 2% of the labels are of the smaller class: they are nearly those of the larger.
+        False proves nothing.
         """
+        if self.smaller <= FEW_LABELS:
+            return False
         if self.n_bags < ENOUGH_BAGS or np.isnan(self.correlation):
             unrelated = False
         else:
@@ -77,8 +83,8 @@ class FitCheck:
 
     def __str__(self) -> str:
         told = not np.isnan(self.explained)
-        if self.one_class:
-            verdict = "All instances get the same label"
+        if self.smaller <= FEW_LABELS:
+            verdict = f"{1.0 - self.smaller:.0%} of the instances get the label of the larger class"
         elif self.poor:
             verdict = "Do not use these labels"
         elif not told:
@@ -161,7 +167,7 @@ def check_fit(model: Any, X: Any, y: NDArray[np.void], *, random_state: Any = No
         correlation=bag_correlation(y, held_out) if told else np.nan,
         explained=bag_r2_score(y, held_out) if told else np.nan,
         n_bags=len(shares),
-        one_class=bool(positive.all() or not positive.any()),
+        smaller=float(np.mean(positive == (share <= 0.5))),
     )
 
 
