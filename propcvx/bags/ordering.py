@@ -7,10 +7,8 @@ the rows came, what the bags are called, or which class is called positive.
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import replace
-from itertools import count, islice, permutations, product
 from math import fsum, isclose
 from operator import itemgetter
 from typing import Any
@@ -24,12 +22,6 @@ from propcvx.bags.bags import Bags
 from propcvx.bags.class_bags import ClassBags
 from propcvx.bags.record import SHARE_UNIT
 
-MOST_ROUNDS = 30
-"""How often one of several instances that a Gram matrix does not distinguish is chosen."""
-
-MOST_ORDERS = 120
-"""How many orders of classes that are alike are tried."""
-
 
 def in_canonical_order(bags: Bags, X: Any, *, precomputed: bool = False) -> Bags:
     """The same bags and instances in an order that depends on neither rows nor names.
@@ -39,8 +31,7 @@ def in_canonical_order(bags: Bags, X: Any, *, precomputed: bool = False) -> Bags
     exchanged without anything being changed, and so can such instances.  Where bags cross, they
     also go by the other bags of their instances, and those of all groupings are one sequence.
     Positives and negatives are exchanged where there are more positives, and where there are as
-    many and the exchanged bags come first; the order of several classes is that of
-    :func:`_orders_of_classes`.
+    many and the exchanged bags come first; several classes are put into order, too.
 
     Parameters
     ----------
@@ -58,10 +49,9 @@ def in_canonical_order(bags: Bags, X: Any, *, precomputed: bool = False) -> Bags
     """
     bags = bags.with_rounded_shares()
     if isinstance(bags, ClassBags):
-        each: Iterable[Bags] = _orders_of_classes(bags, X, precomputed)
-    else:
-        each = _signs(bags)
-    return min((_sorted(one, X, precomputed) for one in each), key=itemgetter(0))[1]
+        return _sorted(_with_ordered_classes(bags, X, precomputed), X, precomputed)[1]
+    signs = (_sorted(signed, X, precomputed) for signed in _signs(bags))
+    return min(signs, key=itemgetter(0))[1]
 
 
 def _signs(bags: Bags) -> list[Bags]:
@@ -73,25 +63,20 @@ def _signs(bags: Bags) -> list[Bags]:
     return both[:1] if positives < negatives else both[1:]
 
 
-def _orders_of_classes(bags: ClassBags, X: Any, precomputed: bool) -> Iterator[ClassBags]:
+def _with_ordered_classes(bags: ClassBags, X: Any, precomputed: bool) -> ClassBags:
     """The bags with their classes in order.
 
     Classes go by their shares of all instances; equal ones by their shares in the bags, which are
-    told apart by their instances, and by their known labels.  Classes that are equal in all of
-    these can mostly be exchanged without anything being changed; of their orders the one is taken
-    whose sorted bags come first, of those that are tried.
+    told apart by their instances, and by their known labels.
     """
-    ranks = _dense_ranks(_class_keys(bags, X, precomputed))
-    alike = [np.flatnonzero(ranks == rank).tolist() for rank in range(ranks.max() + 1)]
-    orders = islice(product(*map(permutations, alike)), MOST_ORDERS)
-    return (bags.permuted(np.concatenate(order)) for order in orders)
+    return bags.permuted(np.argsort(_dense_ranks(_class_keys(bags, X, precomputed)), kind="stable"))
 
 
 def _class_keys(bags: ClassBags, X: Any, precomputed: bool) -> list[tuple[float, bytes]]:
     """What classes are sorted by: none of it depends on names or on the order of rows and bags."""
     shares = np.sort(bags.proportions, axis=1)
     nameless = replace(bags, proportions=shares, labels=np.minimum(bags.labels, 1))
-    kind = _kinds(_instance_ranks(X, nameless, precomputed), nameless)
+    kind = _kinds(_instance_ranks(X, precomputed), nameless)
     content = _dense_ranks(_contents(nameless, kind))[bags.index]
     keys = []
     for number, column in zip(bags.label_values, bags.proportions.T, strict=True):
@@ -104,7 +89,7 @@ def _sorted(
     bags: Bags, X: Any, precomputed: bool
 ) -> tuple[tuple[list[tuple[Any, ...]], bytes], Bags]:
     """What the bags are sorted by, and the bags with their instances in order."""
-    kind = _kinds(_instance_ranks(X, bags, precomputed), bags)
+    kind = _kinds(_instance_ranks(X, precomputed), bags)
     keys = _contents(bags, kind)
     ranks = _dense_ranks(keys)
     if bags.crossing:
@@ -134,25 +119,24 @@ def _crossing_ranks(bags: Bags, kind: Indices, keys: Sequence[Hashable]) -> Indi
         return _dense_ranks(list(zip(ranks.tolist(), _contents(bags, alike), strict=True)))
 
     ranks = _dense_ranks(list(zip(keys, bags.whole.tolist(), strict=True)))
-    return _told_apart(ranks, refined, len(ranks))
+    return _told_apart(ranks, refined)
 
 
-def _told_apart(ranks: Indices, refined: Callable[[Indices], Indices], most: int) -> Indices:
+def _told_apart(ranks: Indices, refined: Callable[[Indices], Indices]) -> Indices:
     """Ranks refined as long as that tells more apart.
 
     Of those that are still alike one is put before the others, which may tell these apart, and so
-    on, so many times at most.
+    on, until all are different.
     """
-    for _ in range(most):
+    while True:
         while (finer := refined(ranks)).max() > ranks.max():
             ranks = finer
         if ranks.max() == len(ranks) - 1:
-            break
+            return ranks
         tied = np.argmax(np.bincount(ranks) > 1)
         ranks = 2 * ranks
         ranks[np.argmax(ranks == 2 * tied)] -= 1
         ranks = _ranks(ranks[:, None])
-    return ranks
 
 
 def _dense_ranks(keys: Sequence[Any]) -> Indices:
@@ -168,10 +152,14 @@ def _kinds(ranks: Indices | int, bags: Bags) -> Indices:
     return kind if bags.weights is None else _ranks(np.column_stack([kind, bags.weights]))
 
 
-def _instance_ranks(X: Any, bags: Bags, precomputed: bool) -> Indices:
-    """Ranks that are equal for equal instances: by their features, or by a Gram matrix."""
+def _instance_ranks(X: Any, precomputed: bool) -> Indices:
+    """Ranks that are equal for equal instances.
+
+    They go by their features; of a Gram matrix by its diagonal and sorted rows, which need not tell
+    all instances apart: the others stay as they came.
+    """
     if precomputed and X.shape[0] == X.shape[1]:
-        return _gram_ranks(X, bags)
+        return _ranks(np.column_stack([X.diagonal(), np.sort(X, axis=1)]))
     return _ranks(X.toarray() if sp.issparse(X) else X)
 
 
@@ -192,45 +180,3 @@ def _contents(bags: Bags, kind: Indices) -> list[tuple[Any, ...]]:
 def _sortable_shares(bags: Bags) -> Array:
     """Proportions with -1 for those that are not known, as NaN has no place in an order."""
     return np.nan_to_num(bags.proportions, nan=-1.0)
-
-
-def _gram_ranks(gram: Array, bags: Bags) -> Indices:
-    """Ranks of instances by the Gram matrix and the bags alone.
-
-    Instances differ if their diagonal entries, sorted rows, bags, known labels or weights do; then
-    if they have other entries with instances of one rank.  Where those that are still alike can be
-    exchanged without anything else being changed, as equal ones and those on a circle can,
-    whichever :func:`_told_apart` puts first gives the same matrix; alike without that, as in
-    strongly regular graphs, they stay as they came.
-    """
-    ranks = _ranks(np.column_stack([gram.diagonal(), np.sort(gram, axis=1)]))
-    if ranks.max() == len(gram) - 1:
-        return ranks
-    entries = np.unique(gram, return_inverse=True)[1].reshape(gram.shape)
-    together = (bags.membership.T @ bags.membership).toarray().astype(np.intp)
-    step = int(together.max()) + 1
-    pairs = step * len(gram) * entries + together
-    known = _ranks(np.column_stack([_sortable_shares(bags), bags.sizes, bags.whole]))
-    of_bags = np.sort(known[_bags_of_instances(bags)], axis=1)
-    ranks = _ranks(np.column_stack([ranks, of_bags, _kinds(0, bags), *_copies(gram, bags)]))
-
-    def refined(ranks: Indices) -> Indices:
-        return _ranks(np.column_stack([ranks, np.sort(pairs + step * ranks, axis=1)]))
-
-    return _told_apart(ranks, refined, MOST_ROUNDS)
-
-
-def _copies(gram: Array, bags: Bags) -> list[Indices]:
-    """Numbers that distinguish equal bags, where they do not cross, and equal instances of bags."""
-    kind, own = _kinds(_ranks(gram), bags), _bags_of_instances(bags)
-    copies = [_numbered((*row, one) for row, one in zip(own.tolist(), kind, strict=True))]
-    if bags.crossing:
-        return copies
-    keys = zip(_contents(bags, kind), bags.whole.tolist(), strict=True)
-    return [_numbered(keys)[bags.index], *copies]
-
-
-def _numbered(keys: Iterable[Hashable]) -> Indices:
-    """How many equal ones have come before each key."""
-    counters: defaultdict[Hashable, count[int]] = defaultdict(count)
-    return np.array([next(counters[key]) for key in keys])

@@ -156,6 +156,7 @@ class AlterPropSVM(BagClassifier):
     bag_weights: Any = "size"
     tol: float = 1e-4
     max_iter: int = 100
+    solver_tol: float = 1e-7
     n_jobs: int | None = None
     random_state: Any = None
     verbose: bool = False
