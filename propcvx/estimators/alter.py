@@ -231,12 +231,12 @@ class AlterPropSVM(BagClassifier):
     ) -> Iterator[tuple[Start, Fitted]]:
         """Where every start ends, in the order of the starts, as they end."""
         features = feature_map.features
-        with_what = self.solver, self.solver_tol, self.solver_options or {}
+        settings = self.solver, self.solver_tol, self.solver_options or {}
         if isinstance(problem, ClassPropSVM):
             n_classes = problem.bags.n_classes
-            step: Step = CrammerSingerStep(features, *with_what, n_classes=n_classes)
+            step: Step = CrammerSingerStep(features, *settings, n_classes=n_classes)
         else:
-            step = svm_step(features, problem.instance_loss, *with_what)
+            step = svm_step(features, problem.instance_loss, *settings)
             step = remembered(step, feature_map.solved)
         search = PropSVMSearch(problem, step, features)
         each = [start for start in starts for _ in range(start.repeats)]
