@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
+from joblib import parallel_config
 from sklearn.datasets import load_breast_cancer
 from sklearn.model_selection import GridSearchCV, train_test_split
 from sklearn.pipeline import Pipeline
@@ -189,7 +190,10 @@ def _run(models: Mapping[str, Any], train: BaggedData, test: BaggedData) -> list
 
 def _outcome(name: str, model: Any, train: BaggedData, test: BaggedData) -> Outcome:
     """What a method with its warnings, each category once, does on the test instances."""
-    with warnings.catch_warnings(record=True, action="always") as caught:
+    with (
+        warnings.catch_warnings(record=True, action="always") as caught,
+        parallel_config(backend="threading"),  # other processes would print their warnings
+    ):
         model.fit(train.X, train.labels if name == SUPERVISED else train.y)
         predicted = model.predict(test.X)
     first = {each.category.__name__: str(each.message).splitlines()[0] for each in reversed(caught)}
