@@ -112,7 +112,7 @@ def test_a_cut_through_bags_warns_with_the_splitter_that_does_not():
 def test_labels_of_a_cut_bag_may_disagree_with_its_proportion():
     y = bag_target([0, 0, 0, 0], [0.5], [1, 1, -1, 0])
     with pytest.warns(CutBagWarning):
-        assert Bags.from_target(y[:2]).known_counts()[0].tolist() == [2]
+        assert Bags.from_target(y[:2]).known_counts[0].tolist() == [2]
 
 
 @given(st.integers(2, 300), st.data())
@@ -223,7 +223,7 @@ def test_true_labels_never_contradict(labels, data):
     truth, names = np.array(labels), sorted(set(ids))
     shares = [np.mean(truth[np.array(ids) == name] > 0) for name in names]
     bags = Bags.from_target(bag_target(ids, shares, truth))
-    positive, negative = bags.known_counts()
+    positive, negative = bags.known_counts
     np.testing.assert_array_equal(positive + negative, bags.sizes)
     lower, upper = bags.count_range()
     np.testing.assert_array_equal(lower, positive)

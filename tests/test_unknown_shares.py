@@ -74,7 +74,7 @@ def test_all_counts_that_known_labels_allow(seed, epsilon):
     _, y, _ = partly_known(seed)
     bags = Bags.from_target(y)
     lower, upper = bags.count_range(epsilon)
-    positive, negative = bags.known_counts()
+    positive, negative = bags.known_counts
     assert (lower[1], upper[1]) == (positive[1], bags.sizes[1] - negative[1])
     with_share = Bags.from_target(y[y["bag"] != 1]).count_range(epsilon)
     assert np.array_equal([lower[[0, 2]], upper[[0, 2]]], with_share)

@@ -176,7 +176,7 @@ class Bags(BagRecord):
         width = np.where(self.whole, width, np.maximum(width, 0.5))
         width = np.where(self.with_share, width + COUNT_SLACK, np.inf)
         target: Array = np.where(self.with_share, self.proportions, 0.5) * self.sizes
-        positive, negative = self.known_counts()
+        positive, negative = self.known_counts
         allowed = positive, self.sizes - negative
         lower = np.clip(np.ceil(target - width), *allowed).astype(np.intp)
         upper = np.clip(np.floor(target + width), *allowed).astype(np.intp)
@@ -224,7 +224,7 @@ class Bags(BagRecord):
             return
         if self.sign < 0:
             self.swapped().check_known()
-        (positive, negative), n, p = self.known_counts(), self.sizes, self.proportions
+        (positive, negative), n, p = self.known_counts, self.sizes, self.proportions
         gaps = np.maximum(positive / n - p, p - 1.0 + negative / n)
         wrong = self.whole & (n * gaps > 0.5)
         if wrong.any():

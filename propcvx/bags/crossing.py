@@ -116,7 +116,7 @@ class CrossingBags(Bags):
             return None
         counts = self.positives_of(labeling)
         more = np.maximum(lower - counts, counts - upper).max().clip(0) * loose
-        positive, negative = self.known_counts()
+        positive, negative = self.known_counts
         wider = np.maximum(lower - more, positive), np.minimum(upper + more, self.sizes - negative)
         return *wider, counts
 
@@ -127,7 +127,7 @@ class CrossingBags(Bags):
 
     def _raise_crossing(self, epsilon: Any) -> NoReturn:
         """Name the bags that need more than they are allowed in a labeling of least largest gap."""
-        (positive, negative), n = self.known_counts(), self.sizes
+        (positive, negative), n = self.known_counts, self.sizes
         ranges = zip(positive, n - negative, n, self.proportions, strict=True)
         gaps = [np.abs(np.arange(low, high + 1) / n - p) for low, high, n, p in ranges]
         each = np.unique(np.concatenate(gaps))

@@ -202,7 +202,7 @@ def decided_labels(bags: Bags, lower: Indices, upper: Indices) -> Array:
         -1, 1, or 0 where solutions differ; labels that are known stay as they are.
     """
     free, labels = np.flatnonzero(bags.labels == 0), bags.labels.astype(float)
-    inside, known = bags.membership[:, free], bags.known_counts()[0]
+    inside, known = bags.membership[:, free], bags.known_counts[0]
     ends, one = (lower - known)[:, None], sp.eye_array(len(free))
     rows = [
         [inside, None, sp.csr_array(known[:, None] - upper[:, None])],

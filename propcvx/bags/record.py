@@ -292,6 +292,7 @@ class BagRecord:
         sums = self.membership @ (self.relative_weights[:, None] * features)
         return np.divide(sums, masses, out=plain, where=masses > 0.0)
 
+    @cached_property
     def known_counts(self) -> tuple[Indices, Indices]:
         """Number of known positives and of known negatives in each bag."""
         return self.positives_of(self.labels), self.positives_of(-self.labels)

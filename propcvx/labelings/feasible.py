@@ -110,7 +110,7 @@ class FeasibleLabelings:
     @classmethod
     def allowed_by(cls, loss: ProportionLoss, bags: Bags) -> FeasibleLabelings:
         """All labelings that keep known labels, and whose proportions have a finite loss."""
-        (lower, upper), (positive, negative) = loss.allowed(bags), bags.known_counts()
+        (lower, upper), (positive, negative) = loss.allowed(bags), bags.known_counts
         return cls(bags, np.maximum(lower, positive), np.minimum(upper, bags.sizes - negative))
 
     @classmethod
@@ -169,7 +169,7 @@ class FeasibleLabelings:
         InputError
             If there are more than ``MAX_ENUMERATED``.
         """
-        known, _ = self.bags.known_counts()
+        known, _ = self.bags.known_counts
         bags = zip(self.bags.free, self.lower - known, self.upper - known, strict=True)
         parts = [(free, range(low, high + 1)) for free, low, high in bags]
         total = prod(sum(comb(len(free), count) for count in counts) for free, counts in parts)

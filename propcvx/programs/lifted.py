@@ -449,7 +449,7 @@ def _span(feasible: FeasibleLabelings) -> sp.csr_array:
 def _ranges(feasible: FeasibleLabelings) -> sp.csr_array:
     bags, inexact = feasible.bags, feasible.lower < feasible.upper
     sizes, sums = bags.sizes, sp.csr_array(bags.membership)
-    positive, negative = bags.known_counts()
+    positive, negative = bags.known_counts
     least = np.flatnonzero(inexact & (feasible.lower > positive))
     most = np.flatnonzero(inexact & (feasible.upper < sizes - negative))
     low, high = (2.0 * feasible.lower - sizes)[least], (2.0 * feasible.upper - sizes)[most]
