@@ -19,6 +19,7 @@ from propcvx.large.means import check_parameters, store
 
 try:
     import dask.dataframe as dd
+    from pandas import Series
 except ImportError as error:
     raise InputError(
         f"propcvx.dask needs Dask's data frames: pip install 'propcvx[dask]' ({error})."
@@ -75,18 +76,20 @@ class _OnDask(estimators.BagClassifier):
         return self
 
     def predict(self, X: Any) -> Any:
-        """Label of each instance; of a Dask DataFrame or Array as a Dask Array."""
-        label_type = np.empty(0, dtype=self.classes_.dtype)
+        """Label of each instance; of a Dask DataFrame as a Dask Series, of an Array as an Array."""
+        local, label_type = self.to_local(), self.classes_.dtype
 
         def labels(part: Any) -> Any:
-            return predict(part) if part.shape[0] else label_type
+            return local.predict(part) if part.shape[0] else np.empty(0, label_type)
 
-        predict = self.to_local().predict
         if isinstance(X, dd.DataFrame):
-            return X.map_partitions(labels, meta=label_type)
+            return X.map_partitions(
+                lambda part: Series(labels(part), part.index, label_type, "label"),
+                meta=("label", label_type),
+            )
         if hasattr(X, "map_blocks"):
-            return X.rechunk({1: -1}).map_blocks(labels, drop_axis=1, meta=label_type)
-        return predict(X)
+            return X.rechunk({1: -1}).map_blocks(labels, drop_axis=1, dtype=label_type)
+        return local.predict(X)
 
     def to_local(self) -> Any:
         """The estimator of :mod:`propcvx.estimators` with this name, fitted, without Dask."""

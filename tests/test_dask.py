@@ -273,6 +273,18 @@ def test_empty_partitions_change_nothing(name):
         fitted(model, collection([empty, empty]))
 
 
+def test_small_files_that_dask_would_join_stay_what_they_are(tmp_path):
+    data = Data(n_bags=12)
+    for number, part in enumerate(data.parts(6)):
+        part.to_parquet(tmp_path / f"{number}.parquet")
+    frame = dd.read_parquet(tmp_path)
+    frame = frame[frame["bag"] >= 0]
+    there = on_dask.InvCal().fit(frame[FEATURES], frame[["bag", "share"]])
+    assert_same(there, InvCal().fit(data.X, data.y))
+    predicted = frame.assign(right=there.predict(frame[FEATURES]))[["right"]].compute()["right"]
+    assert (predicted.to_numpy() == there.predict(data.rows[FEATURES])).all()
+
+
 def spoilt(column, row, value):
     """Parts of which the last one has another value in one place."""
     parts = Data(n_bags=8, known=0.1, weights=True).parts(3)

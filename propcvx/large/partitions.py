@@ -303,4 +303,6 @@ def _delayed(collection: Any) -> list[Any]:
         )
     if getattr(collection, "numblocks", (1, 1))[1:] > (1,):
         collection = collection.rechunk({1: -1})
+    if hasattr(collection, "simplify"):  # reads only these columns, and joins no small partitions
+        return list(collection.simplify().to_delayed(optimize_graph=False))
     return list(np.ravel(collection.to_delayed()))
