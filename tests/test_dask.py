@@ -178,7 +178,7 @@ def test_drawn_labels_are_fair_and_a_function_of_the_content():
     table = pd.DataFrame({"bag": np.arange(4000) % 40, "share": 0.5})
 
     def drawn(seed, order=slice(None)):
-        part = partitions.Part(X[order], table.iloc[order], partitions.Frame(False))
+        part = partitions.Part(X[order], table.iloc[order], partitions.Frame())
         return methods.drawn_labels(part, seed)
 
     labels = drawn(1)

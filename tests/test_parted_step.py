@@ -30,7 +30,7 @@ def parted(X, labeling, loss="hinge", tol=1e-7):
     cuts = np.array_split(np.arange(len(X)), 3)
     parts = {k: (X[rows], pd.DataFrame(index=rows)) for k, rows in enumerate(cuts)}
     size = np.sqrt(np.square(X - X.mean(axis=0)).sum() / len(X))
-    frame = partitions.Frame(False, len(X), X.mean(axis=0), 1.0 / (size or 1.0))
+    frame = partitions.Frame(len(X), X.mean(axis=0), 1.0 / (size or 1.0))
     sums = np.array([np.sum(labeling > 0), np.sum(labeling < 0)], dtype=float)
     labels = svm_step.Labels([svm_step.packed(labeling[rows]) for rows in cuts], sums, 0.0, {})
     model = AlterPropSVM(instance_loss=loss, solver_tol=tol)

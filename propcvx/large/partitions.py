@@ -39,8 +39,6 @@ class Frame:
 
     Attributes
     ----------
-    weighted : bool
-        Whether the weights of rows differ.
     n : int
         The number of rows.
     mean : array of shape (n_features,)
@@ -51,7 +49,6 @@ class Frame:
     mean_weight : float
     """
 
-    weighted: bool
     n: int = 0
     mean: Any = 0.0
     unit: float = 1.0
@@ -93,7 +90,7 @@ class Part:
     @cached_property
     def weights(self) -> Array:
         """The weights of the rows, relative to their mean."""
-        if not self.frame.weighted:
+        if "weight" not in self.table:
             return np.ones(len(self.table))
         return np.asarray(self.table["weight"], dtype=np.float64) / self.frame.mean_weight
 
@@ -113,14 +110,16 @@ class Part:
         bags = replace(
             Bags.from_target(bag_target(self.table["bag"].to_numpy(), share_of, labels)),
             mean_weight=self.frame.mean_weight,
-            weights=self.weights if self.frame.weighted else None,
+            weights=self.weights if "weight" in self.table else None,
         ).with_rounded_shares()
         return bags if self.frame.sign > 0 else bags.swapped()
 
     @property
     def counted(self) -> Array:
         """The weights, 0 where neither the share of the bag nor the label is known."""
-        known = self.bags.with_share[self.bags.index] | (self.bags.labels != 0)
+        known = self.table["share"].notna().to_numpy()
+        if "label" in self.table:
+            known = known | (self.table["label"].to_numpy() != 0)
         return np.where(known, self.weights, 0.0)
 
 
@@ -196,7 +195,7 @@ def survey(features: Any, bags: Any) -> Partitions:
     if not {"bag", "share"} <= {*names}:
         raise InputError(f"bags must have the columns 'bag' and 'share', got {names}.")
     pairs = dict(enumerate(zip(blocks, tables, strict=True)))
-    partitions = Partitions(pairs, Frame("weight" in names))
+    partitions = Partitions(pairs, Frame())
     answers = zip(pairs, partitions.each(_survey, None, columns_of(features)), strict=True)
     answer_of = {number: answer for number, answer in answers if answer is not None}
     if not answer_of:
@@ -206,8 +205,7 @@ def survey(features: Any, bags: Any) -> Partitions:
     ids, moments, counted, majorities, weights, extremes, bag_sums, means = columns
     _check_whole(dict(zip(answer_of, ids, strict=True)))
     n, mean, variance = _total(moments)
-    sums, least, most = np.array(weights).T
-    mean_weight = float(sums.sum()) / n
+    mean_weight = float(sum(weights)) / n
     p, sizes, masses, weighing = np.hstack(bag_sums)
     if np.isnan(p).all() or mean_weight <= 0.0:
         raise InputError(
@@ -215,7 +213,6 @@ def survey(features: Any, bags: Any) -> Partitions:
             f"{n:.0f} rows."
         )
     partitions.frame = Frame(
-        weighted=bool(least.min() < most.max()),
         n=int(n),
         mean=mean,
         unit=1.0 / np.sqrt(variance) if variance > 0.0 else 1.0,
@@ -254,7 +251,7 @@ def _survey(part: Part, kept: Any, columns: list[Hashable]) -> Any:
         _moments(X, np.ones(n)),
         _moments(X, part.counted),
         np.nansum((2.0 * bags.proportions - 1.0) * bags.sizes),
-        (weights.sum(), weights.min(), weights.max()),
+        weights.sum(),
         (X.min(axis=0), X.max(axis=0)),
         (apart.proportions, apart.sizes, apart.masses, weighing),
         apart.means_of(X),
@@ -265,7 +262,8 @@ def _moments(X: Array, weights: Array) -> tuple[float, Array, float]:
     """Sum of the weights, weighted mean, and weighted sum of the squares about it."""
     n = float(weights.sum())
     mean = weights @ X / (n or 1.0)
-    return n, mean, float(weights @ np.square(X - mean).sum(axis=1))
+    centred = X - mean
+    return n, mean, float(weights @ np.einsum("ij,ij->i", centred, centred))
 
 
 def _total(moments: Iterable[tuple[float, Array, float]]) -> tuple[float, Array, float]:
