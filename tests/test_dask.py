@@ -137,7 +137,7 @@ def test_alter_from_a_start_that_is_told_is_the_one_in_memory(C, options):
         there = data.fit(model, n_parts)
         assert_same(there, model)
         assert there.history_.objectives == pytest.approx(model.history_.objectives)
-        assert (there.predict(data.X) == model.predict(data.X)).all()
+        assert (there.predict(data.rows[FEATURES]) == model.predict(data.X)).all()
 
 
 def test_annealing_and_few_instances_are_as_in_memory():
@@ -161,7 +161,10 @@ def test_random_starts_depend_on_neither_partitions_nor_the_order_of_rows(loss):
         other = data.fit(model, 3, shuffled=True)
     assert_same(other, one)
     assert other.start_objectives_ == pytest.approx(one.start_objectives_, rel=1e-8)
-    problem, scores = one._problem(Bags.from_target(data.y)), one.decision_function(data.X)
+    problem, scores = (
+        one._problem(Bags.from_target(data.y)),
+        one.decision_function(data.rows[FEATURES]),
+    )
     labels = problem.best_labeling(scores)  # a fixed point of both steps
     value = 0.5 * np.square(one.coef_).sum() + problem.loss.total(
         problem.bags, problem.weights, labels
@@ -176,15 +179,18 @@ def test_drawn_labels_are_fair_and_a_function_of_the_content():
     random = np.random.default_rng(0)
     X = np.vstack([random.normal(size=(3000, 2)), np.zeros((1000, 2))])
     table = pd.DataFrame({"bag": np.arange(4000) % 40, "share": 0.5})
+    table["weight"] = np.repeat([0.3, 0.7], 2000)
 
-    def drawn(seed, order=slice(None)):
-        part = partitions.Part(X[order], table.iloc[order], partitions.Frame())
+    def drawn(seed, order=slice(None), mean_weight=1.0):
+        frame = partitions.Frame(mean_weight=mean_weight)  # whose last digits partitions change
+        part = partitions.Part(X[order], table.iloc[order], frame)
         return methods.drawn_labels(part, seed)
 
     labels = drawn(1)
     assert abs(labels.mean()) < 0.06
     assert abs(labels[3000:].mean()) < 0.12  # equal instances have labels of their own
     assert not (labels == drawn(2)).all()
+    assert (labels == drawn(1, mean_weight=0.6)).all()
     order = random.permutation(4000)
     assert (drawn(1, order)[np.argsort(order)] == labels)[:3000].all()
 
@@ -218,7 +224,7 @@ def test_an_interruption_keeps_the_best_so_far(monkeypatch, after, n_starts):
         model.fit(frame[FEATURES], frame[["bag", "share"]])
     assert model.stop_reason_.name == "INTERRUPTED"
     assert len(model.start_objectives_) >= n_starts
-    assert set(model.predict(data.X)) <= {-1, 1}
+    assert set(model.predict(data.rows[FEATURES])) <= {-1, 1}
 
 
 @pytest.mark.parametrize("kind", ["array", "columns in blocks", "sparse", "float32"])

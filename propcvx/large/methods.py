@@ -126,7 +126,7 @@ class PartedPropSVM:
         return Labels(kept, of_signs, loss, {scores: errors}), flips
 
     def objective(self, labels: Labels, separator: Separator, C: float) -> float:
-        """Value of eq:pSVM_2 with C* in the place of C, after a step that led from one to other."""
+        """Value of eq:pSVM_2 with C* in the place of C; the step between both told the errors."""
         errors = labels.errors[separator.scores]  # type: ignore[index]
         return 0.5 * float(separator.weights @ separator.weights) + C * errors + labels.loss
 
@@ -144,11 +144,8 @@ def _relabeled(
     part: Part, bits: Any, model: AlterPropSVM, scores: Scores, ties: Scores | None, C: float
 ) -> Any:
     """The labeling step; ties go to the labels before, or along a direction."""
-    problem, before, here = (
-        model._problem(part.bags),
-        unpacked(bits, len(part.rows)),
-        scores.of(part),
-    )
+    problem, before = model._problem(part.bags), unpacked(bits, len(part.rows))
+    here = scores.of(part)
     labeling = problem.best_labeling(here, C, before if ties is None else ties.of(part))
     errors = float(problem.instance_loss.of(labeling, here).sum())
     return _described(problem, labeling, errors, int(np.count_nonzero(labeling != before)))
@@ -168,7 +165,8 @@ def drawn_labels(part: Part, seed: int) -> Array:
     They depend neither on the order of the rows and bags nor on where the data are cut.  Of equal
     rows in a bag, each has a label of its own.  Bags with the same content have the same.
     """
-    content = DataFrame(part.values + 0.0).assign(weight=part.weights)
+    weights = np.asarray(part.table.get("weight", 1.0), dtype=np.float64)
+    content = DataFrame(part.values + 0.0).assign(weight=weights)
     kinds = hash_array(hash_pandas_object(content, index=False).to_numpy() + np.uint64(seed))
     bag = Series(kinds).groupby(part.bags.index)
     copies = Series(kinds).groupby([part.bags.index, kinds]).cumcount().to_numpy(np.uint64)
