@@ -28,15 +28,7 @@ from propcvx.estimators import (
     fit_grid,
 )
 from propcvx.groups import group_shares
-from propcvx.large import (
-    BagMeans,
-    fit_chunks,
-    fit_means,
-    parquet_chunks,
-    predict_chunks,
-    score_chunks,
-    split_chunks,
-)
+from propcvx.large import BagMeans, fit_means
 from propcvx.relaxation import CuttingPlanes
 
 __version__ = "0.1.0"
@@ -65,7 +57,6 @@ __all__ = [
     "certify",
     "check_fit",
     "class_proportions_of",
-    "fit_chunks",
     "fit_grid",
     "fit_means",
     "group_shares",
@@ -73,10 +64,6 @@ __all__ = [
     "neg_bag_error",
     "neg_bag_error_by_size",
     "one_class_target",
-    "parquet_chunks",
-    "predict_chunks",
     "proportions_of",
     "sampling_epsilon",
-    "score_chunks",
-    "split_chunks",
 ]

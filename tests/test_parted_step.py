@@ -1,26 +1,40 @@
 """The SVM step over parts beside the one in memory, for all scales of C and of the instances."""
 
 import numpy as np
+import pandas as pd
 import pytest
 from test_newton import PROBLEMS, problems
 
+from propcvx import AlterPropSVM
 from propcvx.alternating.svm_step import SVMStep
-from propcvx.bags.targets import bag_target
 from propcvx.labelings.losses import HINGE, INSTANCE_LOSSES
-from propcvx.large.parts import Chunks, Frame, packed
-from propcvx.large.steps import Labels, PartedStep
+
+partitions = pytest.importorskip("propcvx.large.partitions")
+svm_step = pytest.importorskip("propcvx.large.svm_step")
+methods = pytest.importorskip("propcvx.large.methods")
+
+
+class InMemory(partitions.Partitions):
+    """Partitions without a scheduler, of whose calls there are thousands here."""
+
+    def each(self, function, kept, *arguments):
+        self.passes += 1
+        parts = zip(self.parts.values(), kept, strict=True)
+        return [
+            function(partitions.Part(*part, self.frame), bits, *arguments) for part, bits in parts
+        ]
 
 
 def parted(X, labeling, loss="hinge", tol=1e-7):
-    """The step over three parts, and the labels beside them."""
+    """The problem over three parts, and the labels beside them."""
     cuts = np.array_split(np.arange(len(X)), 3)
-    parts = [(X[rows], bag_target(rows, np.full(len(rows), 0.5))) for rows in cuts]
-    centred = X - X.mean(axis=0)
-    size = np.sqrt(np.square(centred).sum() / len(X))
-    frame = Frame(len(X), X.mean(axis=0), 1.0 / (size or 1.0), 1, 1.0, False)
+    parts = {k: (X[rows], pd.DataFrame(index=rows)) for k, rows in enumerate(cuts)}
+    size = np.sqrt(np.square(X - X.mean(axis=0)).sum() / len(X))
+    frame = partitions.Frame(len(X), X.mean(axis=0), 1.0 / (size or 1.0))
     sums = np.array([np.sum(labeling > 0), np.sum(labeling < 0)], dtype=float)
-    labels = Labels([packed(labeling[rows]) for rows in cuts], sums, 0.0)
-    return PartedStep(Chunks(parts), frame, loss, tol), labels
+    labels = svm_step.Labels([svm_step.packed(labeling[rows]) for rows in cuts], sums, 0.0, {})
+    model = AlterPropSVM(instance_loss=loss, solver_tol=tol)
+    return methods.PartedPropSVM(InMemory(parts, frame), model, 1.0), labels
 
 
 BOXES = (1e-6, 1.0, 1e3, 1e6)
@@ -37,15 +51,15 @@ def test_equals_the_step_in_memory(name, boxes):
     scale = {"overlapping": 1e-6, "binary": 1e6}.get(name, 1.0)
     for C in boxes:
         own, box = scale * X, C / scale**2
-        step, labels = parted(own, labeling)
-        found, known = step(labels, box), SVMStep(own, "newton", 1e-7)(labeling, box)
+        problem, labels = parted(own, labeling)
+        found, known = problem.svm_step(labels, box), SVMStep(own, "newton", 1e-7)(labeling, box)
         assert found.status == known.status == "optimal"
         losses = HINGE.of(labeling, own @ found.weights + found.bias).sum()
         value = 0.5 * found.weights @ found.weights + box * losses
         best = 0.5 * known.weights @ known.weights + box * HINGE.of(labeling, known.scores).sum()
         assert value == pytest.approx(best, rel=2e-7)
-        assert name == "wide" or step.parts.passes < 1500  # more features than instances
-        assert found.scores.errors == pytest.approx(losses, rel=1e-7, abs=1e-9)
+        assert name == "wide" or problem.partitions.passes < 1500  # more features than instances
+        assert labels.errors[found.scores] == pytest.approx(losses, rel=1e-7, abs=1e-9)
 
 
 @pytest.mark.parametrize("loss", [name for name in INSTANCE_LOSSES if name != "hinge"])
@@ -53,8 +67,8 @@ def test_smooth_losses_have_no_gradient_left(loss):
     X, labeling = problems(np.random.default_rng(0))["overlapping"]
     own = INSTANCE_LOSSES[loss]
     for C in (1e-6, 1.0, 1e6):
-        step, labels = parted(X, labeling, loss)
-        found = step(labels, C)
+        problem, labels = parted(X, labeling, loss)
+        found = problem.svm_step(labels, C)
 
         def value(weights, bias, C=C):
             return 0.5 * weights @ weights + C * own.of(labeling, X @ weights + bias).sum()

@@ -1,85 +1,70 @@
-"""Time and memory of fits to chunks, beside reading them: ``python large_data.py FOLDER``.
+"""Time and memory of fits with Dask, beside reading alone: ``python large_data.py FOLDER``.
 
-The chunks are files of 100,000 rows with 20 features, in bags of 1,000, which are made in FOLDER
-first.  Each row is measured in a process of its own.  "disk" drops the files from the system's
-memory before every pass, so that they are read from the disk.
+The collections are Parquet files of 100,000 rows with 20 features, in bags of 1,000, which are made
+in FOLDER first.  Each row of the table is measured in a process of its own, with as many threads of
+Dask as there are cores, and one thread of BLAS in each.
 """
 
 import json
 import os
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 from time import perf_counter, process_time
 
 import numpy as np
 import pandas as pd
 
-from propcvx import AlterPropSVM, InvCal, MeanMap, MethodStart, bag_target, fit_chunks
 from propcvx.text import markdown_table
 
 HERE = Path(__file__).parent
 ROWS, FEATURES, BAG = 100_000, 20, 1_000
-MODELS = {
-    "InvCal": InvCal(C_p=1.0),
-    "MeanMap": MeanMap(lam=1.0),
-    "alter-pSVM": AlterPropSVM(init=MethodStart(InvCal(C_p=1.0), annealing=False)),
-}
-CASES = [
-    (what, million, where)
-    for where, million in (("memory", 10), ("disk", 10), ("disk", 100))
-    for what in ("reading", *MODELS)
-    if million == 10 or what in ("reading", "InvCal")
-]
-
-
-def labels_of(number: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """The bags of a file, their shares, and the labels."""
-    shares = np.random.default_rng(number).beta(2, 3, ROWS // BAG).round(3)
-    inside = np.tile(np.arange(BAG), ROWS // BAG)
-    labels = np.where(inside < np.rint(np.repeat(shares, BAG) * BAG), 1, -1)
-    return np.arange(ROWS) // BAG + number * (ROWS // BAG), shares, labels
+COLUMNS = [f"x{j}" for j in range(FEATURES)]
+CASES = [(what, 1) for what in ("reading", "InvCal", "MeanMap", "AlterPropSVM")]
+CASES += [("reading", 10), ("InvCal", 10)]
 
 
 def make(folder: Path, number: int) -> None:
     """Write one file, unless it is there."""
-    path = folder / f"{number}.npy"
+    path = folder / f"{number:04d}.parquet"
     if not path.exists():
+        inside, bags = np.tile(np.arange(BAG), ROWS // BAG), np.arange(ROWS) // BAG
+        shares = np.random.default_rng(number).beta(2, 3, ROWS // BAG).round(3)[bags]
+        labels = np.where(inside < np.rint(shares * BAG), 1, -1)
         noise = np.random.default_rng([1, number]).normal(size=(ROWS, FEATURES))
-        np.save(path, noise + 0.3 * labels_of(number)[2][:, None])
+        rows = pd.DataFrame(noise + 0.3 * labels[:, None], columns=COLUMNS)
+        rows.assign(bag=bags + number * (ROWS // BAG), share=shares).to_parquet(path)
 
 
-def chunks(folder: Path, million: int, where: str) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-    """The chunks (X, y) of so many millions of rows."""
-    for number in range(million * 1_000_000 // ROWS):
-        with (folder / f"{number}.npy").open("rb") as file:
-            if where == "disk":
-                os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
-            X = np.load(file)
-        bags, shares, _ = labels_of(number)
-        yield X, bag_target(bags, dict(zip(np.unique(bags).tolist(), shares, strict=True)))
-
-
-def measure(folder: Path, what: str, million: int, where: str) -> dict[str, object]:
+def measure(folder: Path, what: str, million: int) -> dict[str, object]:
     """One row of the table."""
     import resource  # not on Windows
 
-    passes = []
+    import dask.dataframe as dd
 
-    def counted() -> Iterator[tuple[np.ndarray, np.ndarray]]:
-        passes.append(1)
-        return chunks(folder, million, where)
+    import propcvx.dask
+    from propcvx import InvCal, MethodStart
 
+    parameters = {
+        "InvCal": {"C_p": 1.0},
+        "MeanMap": {"lam": 1.0},
+        "AlterPropSVM": {"init": MethodStart(InvCal(C_p=1.0), annealing=False)},
+    }
+    files = sorted(folder.glob("*.parquet"))[: million * 1_000_000 // ROWS]
+    frame = dd.read_parquet([str(file) for file in files])
+    features, bags = frame[COLUMNS], frame[["bag", "share"]]
+    features.sum().compute()  # so that all libraries are loaded, and the files in memory
     started, worked = perf_counter(), process_time()
     if what == "reading":
-        found = {"answer": sum(X.sum() for X, _ in counted())}
+        sums = [float(features.sum().sum().compute()) for _ in range(5)]
+        answers = {"passes": len(sums), "answer": sums[0]}
     else:
-        model = fit_chunks(MODELS[what], counted)
-        found = {"answer": model.objective_, "rounds": len(model.history_)}
+        model = getattr(propcvx.dask, what)(**parameters[what]).fit(features, bags)
+        rounds = len(model.history_)
+        answers = {"passes": model.n_passes_, "answer": model.objective_, "rounds": rounds}
     seconds, work = perf_counter() - started, process_time() - worked
-    row = {"what": what, "million": million, "where": where, "passes": len(passes), **found}
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024  # Linux has kilobytes
+    row = {"what": what, "million": million, "partitions": len(files), **answers}
     return row | {"seconds": seconds, "processor": work, "peak_mb": peak}
 
 
@@ -87,17 +72,16 @@ def table() -> str:
     """What was measured, with the time of a pass beside that of reading alone."""
     rows = pd.read_csv(HERE / "large_data.csv")
     rows["each"] = rows["seconds"] / rows["passes"]
-    reading = rows[rows["what"] == "reading"].set_index(["million", "where"])["each"]
+    reading = rows[rows["what"] == "reading"].set_index("million")["each"]
     return markdown_table(
-        ["", "rows", "files in", "passes", "seconds", "a pass / reading", "processor", "memory"],
+        ["", "rows", "passes", "seconds", "a pass / reading", "processor", "memory"],
         (
             [
                 row.what,
-                f"$10^{{{6 + int(np.log10(row.million))}}}$",
-                row.where,
+                f"$10^{6 + int(np.log10(row.million))}$",
                 str(row.passes),
                 f"{row.seconds:.1f}",
-                f"{row.each / reading[row.million, row.where]:.2f}",
+                f"{row.each / reading[row.million]:.2f}",
                 f"{row.processor:.1f}",
                 f"{row.peak_mb / 1024:.2f} GB",
             ]
@@ -111,19 +95,21 @@ def pages() -> dict[str, str]:
     return {"large_data": table()}
 
 
-def measured(folder: Path, case: tuple[str, int, str]) -> dict[str, object]:
+def measured(folder: Path, case: tuple[str, int]) -> dict[str, object]:
     """The row of a case, from a process of its own."""
     command = [sys.executable, __file__, folder, *map(str, case)]
-    return json.loads(subprocess.run(command, check=True, capture_output=True).stdout)
+    threads = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
+    answer = subprocess.run(command, check=True, capture_output=True, env=os.environ | threads)
+    return json.loads(answer.stdout)
 
 
 if __name__ == "__main__":
     folder = Path(sys.argv[1])
     if len(sys.argv) > 2:
-        what, million, where = sys.argv[2:]
-        print(json.dumps(measure(folder, what, int(million), where)))
+        what, million = sys.argv[2:]
+        print(json.dumps(measure(folder, what, int(million))))
     else:
-        for number in range(max(million for _, million, _ in CASES) * 1_000_000 // ROWS):
+        for number in range(max(million for _, million in CASES) * 1_000_000 // ROWS):
             make(folder, number)
         rows = [measured(folder, case) for case in CASES]
         pd.DataFrame(rows).to_csv(HERE / "large_data.csv", index=False, float_format="%.6g")

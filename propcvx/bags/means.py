@@ -1,4 +1,4 @@
-r"""Bags of which only the mean of the instances is there: published tables, sums over chunks."""
+r"""Bags of which only the mean of the instances is there: published tables, sums over parts."""
 
 from __future__ import annotations
 

@@ -1,42 +1,31 @@
-"""Passes over chunks: their time beside the number of instances, and beside reading alone."""
+"""Fits to Dask collections: their time beside the number of instances, and beside reading alone."""
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from benchmarks.bench_data import generated, in_bags
-from propcvx import AlterPropSVM, InvCal, MethodStart, fit_chunks
+from propcvx import MethodStart
 
 ONE_START = MethodStart("inv_cal", annealing=False)
 
 
-def chunks_of(X, y, rows):
-    """Chunks of whole bags, which follow each other."""
-    order = np.argsort(y["bag"], kind="stable")
-    X, y = X[order], y[order]
-    ends = np.flatnonzero(np.diff(y["bag"], append=-1)) + 1
-    cuts = ends[np.searchsorted(ends, np.arange(rows, len(y) + rows, rows).clip(max=len(y)))]
-    return [(X[a:b], y[a:b]) for a, b in zip([0, *cuts[:-1]], cuts, strict=True) if a < b]
-
-
-@pytest.mark.benchmark(group="chunks, one start, bags of 1,000")
-@pytest.mark.parametrize("rows", [10_000, 100_000, None])
+@pytest.mark.benchmark(group="Dask, one start, bags of 1,000")
 @pytest.mark.parametrize("thousands", [100, 1000])
-@pytest.mark.parametrize("side", ["alter-pSVM", "InvCal", "reading"])
-def test_growth_with_the_number_of_instances(benchmark, quick, side, thousands, rows):
+@pytest.mark.parametrize("side", ["AlterPropSVM", "InvCal", "reading"])
+def test_growth_with_the_number_of_instances(benchmark, quick, tmp_path, side, thousands):
+    dd, on_dask = pytest.importorskip("dask.dataframe"), pytest.importorskip("propcvx.dask")
     X, labels = generated(10 * thousands if quick else 1000 * thousands, 20)
-    n, size = len(X), 10 if quick else 1000
-    own = chunks_of(X, in_bags(labels, size), rows or n)
+    y, names = in_bags(labels, 10 if quick else 1000), [f"x{j}" for j in range(20)]
+    rows = pd.DataFrame(X, columns=names).assign(bag=y["bag"], share=y["proportion"])
+    for number, bags in enumerate(np.array_split(np.unique(y["bag"]), 2 if quick else 10)):
+        rows[rows["bag"].isin(bags)].to_parquet(tmp_path / f"{number}.parquet")
+    frame = dd.read_parquet(tmp_path)
     if side == "reading":
-        benchmark(lambda: [X.sum() for X, _ in own])
+        benchmark(lambda: frame[names].sum().sum().compute())
         return
-    model = InvCal() if side == "InvCal" else AlterPropSVM(init=ONE_START, max_iter=3)
-    passes = []
-
-    def counted():
-        passes.append(len(own))
-        return iter(own)
-
-    fitted = benchmark.pedantic(fit_chunks, (model, counted), rounds=1)
-    benchmark.extra_info["passes"] = len(passes)
-    predicted = np.sign(X @ fitted.coef_[0] + fitted.intercept_[0])
-    assert np.mean(predicted == labels) > 0.7
+    parameters = {} if side == "InvCal" else {"init": ONE_START, "max_iter": 3, "solver_tol": 1e-4}
+    model = getattr(on_dask, side)(**parameters)
+    benchmark.pedantic(model.fit, (frame[names], frame[["bag", "share"]]), rounds=1)
+    benchmark.extra_info["passes"] = model.n_passes_
+    assert np.mean(model.predict(rows[names]) == labels) > 0.7

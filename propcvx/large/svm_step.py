@@ -1,110 +1,92 @@
-r"""The SVM step of Algorithm 1 over rows in parts: sums over the parts in a few passes.
+r"""The SVM step of Algorithm 1 over partitions: sums over them in a few passes.
 
-For the hinge it is the search of :mod:`propcvx.solvers.specialised.newton` itself, which is given
-sums over the parts in the place of sums over the instances in memory; and then, as in memory, the
-best bias for the weights, by a histogram of the residuals.  Losses with a second derivative are
-minimised as the likelihood of MeanMap is, by :func:`~.logistic.minimise_sums`.
+For the hinge it is the search of :mod:`propcvx.solvers.specialised.newton` itself, which gets sums
+over the partitions in place of sums over rows in memory; and then, as in memory, the best bias for
+the weights, by a histogram of the residuals.  Losses with a second derivative are minimised as the
+likelihood of MeanMap is, by :func:`~.logistic.minimise_sums`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from functools import cached_property
 from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 from cvxpy import OPTIMAL, USER_LIMIT
+from numpy.typing import NDArray
 from scipy.special import expit
 
-from propcvx.alternating.problem import Separator
 from propcvx.alternating.svm_step import MOST, best_losses
 from propcvx.arrays import Array
 from propcvx.labelings.losses import INSTANCE_LOSSES
-from propcvx.large.parts import Frame, Kept, Parts, added, summed, unpacked
+from propcvx.large.partitions import Kept, Part, Partitions
 from propcvx.solvers.specialised.logistic import Sums, minimise_sums, smooth_sums
 from propcvx.solvers.specialised.newton import MAX_ITER, Feasible, Losses, Rounded, Warm, search
 
-BINS = 4096
-"""Intervals in which residuals are counted about the best bias."""
-
-FEW = 2000
-"""So many instances of one interval are looked at one by one."""
-
-MOST_ZOOMS, WIDER = 12, 16.0
-"""How often the intervals are made narrower, or wider by this factor."""
-
-MOST_STEPS = 40
-"""After so many steps residuals are computed from the plane itself."""
-
+BINS = 4096  # intervals in which residuals are counted about the best bias
+FEW = 2000  # so many instances of an interval are looked at one by one
+MOST_ZOOMS, WIDER = 12, 16.0  # the intervals become narrower, or wider by this factor
+MOST_STEPS = 40  # after so many steps residuals are computed from the plane itself
 EPS = np.finfo(float).eps
 
 
 @dataclass(frozen=True, eq=False)
 class Scores:
-    """Scores of all instances, as what they are computed from.
+    """The scores of all rows, as the plane over centred rows in their unit.
 
     Attributes
     ----------
-    weights, offset : array of shape (rank,), float
-        For the centred instances in their unit.
-    labels : Labels
-        A labeling, and
-    errors : float
-        the sum of its losses.
+    weights : array of shape (n_features,)
+    offset : float
     """
 
     weights: Array
     offset: float
-    labels: Any
-    errors: float
+
+    def of(self, part: Part) -> Array:
+        """The scores of the rows of a part."""
+        return part.rows @ np.append(self.weights, self.offset)
 
 
 @dataclass(frozen=True, eq=False)
 class Labels:
-    """A labeling, whose bits are beside the parts, and what is known of it.
+    """A labeling, which is kept beside the parts, and what is known about it.
 
     Attributes
     ----------
     kept : sequence
-        The bits.
+        A bit for each label, see :func:`packed`.
     sums : array of shape (2,)
         Sums of the weights of the positives and of the negatives.
     loss : float
         The weighted sum of the proportion losses.
-    errors : float
-        The sum of the instance losses for the scores that
-    scores : Scores or None
-        it was made for.
+    errors : dict
+        Sums of the instance losses, by scores.
     """
 
     kept: Kept
     sums: Array
     loss: float
-    errors: float = np.nan
-    scores: Scores | None = None
+    errors: dict[Scores, float]
 
 
-@dataclass(frozen=True)
-class Question:
-    """What a pass asks for: sums over instances, of which one of weight one has the weight C."""
-
-    frame: Frame
-    C: float
-
-    def losses(self, part: Any, bits: Any) -> Iterator[Losses]:
-        """The losses of each block of a part."""
-        C = self.C * self.frame.relative_weights(part)
-        for block, rows in self.frame.blocks(part):
-            y = unpacked(bits, block)
-            box = C[block] * y
-            yield Losses(rows, y, np.minimum(box, 0.0), np.maximum(box, 0.0))
+def packed(labeling: Array) -> NDArray[np.uint8]:
+    """A bit for each label."""
+    return np.packbits(labeling > 0.0)
 
 
-def _asked(part: Any, bits: Any, question: Question, function: Any, arguments: Any) -> Any:
-    """Sums over the blocks of a part."""
-    return added(function(losses, *arguments) for losses in question.losses(part, bits))
+def unpacked(bits: NDArray[np.uint8], n: int) -> Array:
+    """The labels -1.0 and +1.0 of n rows."""
+    return np.asarray(2.0 * np.unpackbits(bits, count=n) - 1.0, dtype=np.float64)
+
+
+def _summed(part: Part, bits: Any, C: float, function: Any, arguments: Any) -> Any:
+    """A function of the losses of a part, whose rows of weight one have the weight C."""
+    y = unpacked(bits, len(part.rows))
+    lower, upper = C * part.weights * np.array([np.minimum(y, 0.0), np.maximum(y, 0.0)])
+    return function(Losses(part.rows, y, lower, upper), *arguments)
 
 
 def _residuals(losses: Losses, steps: Array) -> Array:
@@ -190,52 +172,41 @@ SMOOTH: Mapping[str, Callable[[Array], tuple[Any, Any]]] = MappingProxyType(
 """First and second derivatives, in the margin, of losses that have them almost everywhere."""
 
 
-@dataclass(frozen=True)
 class PartedLosses:
-    """The losses of all instances, as sums over the parts: see :class:`Losses`."""
+    """The losses of all instances, as sums over the parts: see :class:`Losses`.
 
-    parts: Parts
-    question: Question
-    labels: Labels
+    Parameters
+    ----------
+    partitions : Partitions
+    labels : Labels
+    C : float
+        The weight of a row of weight one, for centred rows in their unit.
+    """
 
     bias = True
 
-    @property
-    def rank(self) -> int:
-        """Number of features."""
-        return len(self.question.frame.mean)
-
-    @property
-    def mean_jump(self) -> float:
-        """The mean of the jumps."""
-        return float(self.sums.sum()) / self.question.frame.n
-
-    @property
-    def sums(self) -> Array:
-        """Sums of C over the positives and over the negatives."""
-        return self.question.C * self.labels.sums
-
-    @property
-    def _signs(self) -> Array:
-        return np.array([1.0, -1.0])[self.sums > 0.0]
-
-    @property
-    def middle(self) -> float:
-        """The bias to start from with w = 0."""
-        return float(self._signs.mean())
+    def __init__(self, partitions: Partitions, labels: Labels, C: float) -> None:
+        self.partitions, self.kept, self.C = partitions, labels.kept, C
+        self.n, self.rank = partitions.frame.n, len(partitions.frame.mean)
+        self.sums = C * labels.sums
+        self.mean_jump = float(self.sums.sum()) / self.n
+        self.signs = np.array([1.0, -1.0])[self.sums > 0.0]
+        self.middle = float(self.signs.mean())
+        positive, negative = np.diag(self.sums)
+        self.of_zero = best_losses(np.array([1.0, -1.0]), -negative, positive)
 
     def farthest(self, bias: float) -> float:
         """The largest residual for w = 0."""
-        return float(np.abs(self._signs - bias).max())
+        return float(np.abs(self.signs - bias).max())
 
-    def ask(self, function: Callable[..., Any], *arguments: Any) -> Any:
-        """Sums over the blocks of all parts: a pass."""
-        return summed(self.parts, _asked, self.labels.kept, self.question, function, arguments)
+    def sum(self, function: Callable[..., Any], *arguments: Any) -> Any:
+        """Sums over all parts: a pass."""
+        return self.partitions.sums(_summed, self.kept, self.C, function, arguments)
 
     def at(self, plane: Array, width: float, steps: Array | None = None) -> Rounded:
         """A pass for the sums of the rounded losses, at a plane that steps have led to."""
         steps = plane[None] if steps is None or len(steps) > MOST_STEPS else steps
-        loss, rounding, pull, *curvature = self.ask(_at, steps, width)
+        loss, rounding, pull, *curvature = self.sum(_at, steps, width)
         return Rounded.of(self, plane, width, loss, rounding, pull, (steps, tuple(curvature)))
 
     def again(self, here: Rounded, width: float) -> Rounded:
@@ -243,7 +214,7 @@ class PartedLosses:
         return self.at(here.plane, width, here.state[0])
 
     def line(self, here: Rounded, step: Array, width: float) -> Callable[[float], Rounded]:
-        """What is found with a width after any length of a step."""
+        """The rounded losses, with a width, after any length of a step."""
         plane, steps = here.plane, here.state[0]
         return lambda t: self.at(plane + t * step, width, np.vstack([steps, t * step]))
 
@@ -260,13 +231,13 @@ class PartedLosses:
         some = min(1.0, short / room[-1]) if room[-1] > 0.0 else 0.0
         plane = plane + (some if up else -some) * room
         rest = 0.0
-        if abs(plane[-1]) > 1e-13 * self.mean_jump * self.question.frame.n:
-            (ends,) = self.ask(_ends)
+        if abs(plane[-1]) > 1e-13 * self.sums.sum():
+            (ends,) = self.sum(_ends)
             room = ends[int(up)] - plane
             rest = min(1.0, plane[-1] / -room[-1]) if room[-1] else 0.0
             plane = plane + rest * room
         plane[-1] = here.plane[-1]
-        gap, loss = self.ask(_gap, (steps, here.width), (up, some, rest), plane)
+        gap, loss = self.sum(_gap, (steps, here.width), (up, some, rest), plane)
         return Feasible(plane, loss + 0.5 * float(plane[:-1] @ plane[:-1]), gap)
 
     def without_weights(self) -> Feasible:
@@ -274,24 +245,18 @@ class PartedLosses:
         loss, bias = self.of_zero
         return Feasible(np.append(np.zeros(self.rank), bias), loss, loss)
 
-    @cached_property
-    def of_zero(self) -> tuple[float, float]:
-        """Sum of the losses with w = 0, and its best bias."""
-        ends = np.diag(self.sums)
-        return best_losses(np.array([1.0, -1.0]), -ends[1], ends[0])
-
     def best_bias(self, plane: Array) -> tuple[float, float]:
         """Sum of the losses with the best bias for the weights of a plane, and that bias.
 
         The slope of that sum in the bias starts at minus the sum of the upper ends, and rises by
         the jump of each instance at its residual: it is zero in a bin, or between two.
         """
-        if len(self._signs) == 1:
+        if len(self.signs) == 1:
             return self.of_zero
         weights, edges = np.append(plane[:-1], 0.0), plane[-1] + np.linspace(-1.0, 1.0, BINS)
         flat = 1e-12 * self.sums.max()
         for _ in range(MOST_ZOOMS):
-            (jumps,) = self.ask(_histogram, weights, edges)
+            (jumps,) = self.sum(_histogram, weights, edges)
             slopes = np.cumsum(jumps) - self.sums[0]
             bins = np.searchsorted(slopes, [-flat, flat], side="right")
             if bins[0] == 0 or bins[1] >= len(edges):
@@ -299,67 +264,41 @@ class PartedLosses:
             elif jumps[bins].max() <= FEW * self.mean_jump:
                 break
             else:
-                ends = [np.linspace(edges[one - 1], edges[one], BINS // 2) for one in bins]
+                ends = [np.linspace(edges[k - 1], edges[k], BINS // 2) for k in bins]
                 edges = np.unique(ends)
-        found, beyond = self.ask(_inside, weights, edges, bins)
+        inside, beyond = self.sum(_inside, weights, edges, bins)
         sums = np.where(beyond[:, 1] == 0.0, 1.0, beyond[:, 1])
         outside = np.array([beyond[:, 0] / sums, beyond[:, 1], beyond[:, 1]])
-        return best_losses(*np.hstack([*found, outside]))
+        return best_losses(*np.hstack([*inside, outside]))
 
+    def minimum(self, loss: str, tol: float, warm: Any) -> tuple[Scores, float, dict[str, Any]]:
+        """The plane of the SVM, the sum of its losses, and what else a separator has."""
+        return self._hinge(tol, warm) if loss == "hinge" else self._smooth(loss, tol, warm)
 
-@dataclass(frozen=True)
-class PartedStep:
-    """The SVM step: see :class:`propcvx.alternating.svm_step.SVMStep`.
-
-    Attributes
-    ----------
-    parts : Parts
-    frame : Frame
-    loss : str
-        The name of the instance loss.
-    tol : float
-        The relative duality gap.
-    """
-
-    parts: Parts
-    frame: Frame
-    loss: str
-    tol: float
-
-    def __call__(self, labels: Labels, C: float, after: Separator | None = None) -> Separator:
-        """Solve, from where the separator before ended, and take the bias that is best for w."""
-        posed = Question(self.frame, C / self.frame.unit**2)
-        losses = PartedLosses(self.parts, posed, labels)
-        solve = self._hinge if self.loss == "hinge" else self._smooth
-        w, offset, value, direction, found = solve(losses, after)
-        weights, scores = self.frame.unit * w, Scores(w, offset, labels, value / posed.C)
-        bias = offset - float(self.frame.mean @ weights)
-        return Separator(weights, bias, scores, direction, **found)  # type: ignore[arg-type]
-
-    def _hinge(self, losses: PartedLosses, after: Separator | None) -> tuple[Any, ...]:
+    def _hinge(self, tol: float, warm: Any) -> tuple[Scores, float, dict[str, Any]]:
         """By the smoothed Newton method; few instances from the beginning, as in memory."""
-        warm = after.warm if after is not None and self.frame.n > MOST else None
-        best, end, _ = search(losses, warm, self.tol, MAX_ITER)
-        w, direction, (value, offset) = best.plane[:-1], None, losses.best_bias(best.plane)
+        best, end, _ = search(self, warm if self.n > MOST else None, tol, MAX_ITER)
+        w, (value, offset), ties = best.plane[:-1], self.best_bias(best.plane), None
         gap = best.gap / (abs(best.primal) or 1.0) * abs(best.primal - best.gap)
-        zero, offset_of_zero = losses.of_zero
-        if zero - gap - self.frame.n * EPS * zero <= 0.5 * float(w @ w) + value:
+        zero, offset_of_zero = self.of_zero
+        if zero - gap - self.n * EPS * zero <= 0.5 * float(w @ w) + value:
             w, value, offset = np.zeros_like(w), zero, offset_of_zero
-            (direction,) = losses.ask(_direction)
-        status = OPTIMAL if best.within(self.tol) else USER_LIMIT
-        found = {"gap": self.frame.unit**2 * gap, "solver": "newton", "status": status}
-        return w, offset, value, direction, {**found, "warm": Warm(end.plane, end.width)}
+            ties = Scores(self.sum(_direction)[0], 0.0)
+        status, warm = OPTIMAL if best.within(tol) else USER_LIMIT, Warm(end.plane, end.width)
+        answer = {"ties": ties, "gap": self.partitions.frame.unit**2 * gap, "solver": "newton"}
+        return Scores(w, offset), value, {**answer, "status": status, "warm": warm}
 
-    def _smooth(self, losses: PartedLosses, after: Separator | None) -> tuple[Any, ...]:
+    def _smooth(self, loss: str, tol: float, warm: Any) -> tuple[Scores, float, dict[str, Any]]:
         """By Newton steps within a trust region."""
-        zero = np.zeros(losses.rank + 1)
+        zero = np.zeros(self.rank + 1)
         plane, value, status, _ = minimise_sums(
-            lambda plane: losses.ask(_smooth, self.loss, plane),
+            lambda plane: self.sum(_smooth, loss, plane),
             linear=zero,
             ridge=np.append(zero[1:] + 0.5, 0.0),
-            start=zero if after is None else after.warm,
-            tol=min(self.tol, 1e-9),
-            size=float(losses.sums.sum()),
+            start=zero if warm is None else warm,
+            tol=min(tol, 1e-9),
+            size=float(self.sums.sum()),
         )
-        w, found = plane[:-1], {"solver": "trust-exact", "status": status, "warm": plane}
-        return w, float(plane[-1]), value - 0.5 * float(w @ w), None, found
+        w = plane[:-1]
+        answer = {"solver": "trust-exact", "status": status, "warm": plane}
+        return Scores(w, float(plane[-1])), value - 0.5 * float(w @ w), answer
