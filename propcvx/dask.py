@@ -2,7 +2,7 @@
 
 The threads of one process do for a file that is larger than the memory, a ``dask.distributed``
 cluster for more.  A fit goes through the collections in passes: InvCal in one, MeanMap in some ten,
-AlterPropSVM in a few dozen for each value of C*.  What travels are sums over partitions, and what
+AlterPropSVM in a few dozen for each round.  What travels are sums over partitions, and what
 stays beside a partition, a bit for each row, Dask keeps.  This needs the extra ``propcvx[dask]``.
 """
 
