@@ -11,6 +11,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from sklearn.utils.validation import validate_data
 
 from propcvx import estimators
@@ -78,17 +79,12 @@ class _OnDask(estimators.BagClassifier):
     def predict(self, X: Any) -> Any:
         """Label of each instance; of a Dask DataFrame as a Dask Series, of an Array as an Array."""
         local, label_type = self.to_local(), self.classes_.dtype
-
-        def labels(part: Any) -> Any:
-            return local.predict(part) if part.shape[0] else np.empty(0, label_type)
-
         if isinstance(X, dd.DataFrame):
-            return X.map_partitions(
-                lambda part: Series(labels(part), part.index, label_type, "label"),
-                meta=("label", label_type),
-            )
+            meta = ("label", label_type)
+            return X.map_partitions(_series_of_labels, local, meta=meta)
         if hasattr(X, "map_blocks"):
-            return X.rechunk({1: -1}).map_blocks(labels, drop_axis=1, dtype=label_type)
+            whole_rows = X.rechunk({1: -1})
+            return whole_rows.map_blocks(_labels, local, drop_axis=1, dtype=label_type)
         return local.predict(X)
 
     def to_local(self) -> Any:
@@ -96,6 +92,15 @@ class _OnDask(estimators.BagClassifier):
         local = getattr(estimators, type(self).__name__)()
         vars(local).update(vars(self))
         return local
+
+
+def _labels(part: Any, local: Any) -> NDArray[Any]:
+    """Labels of the rows of a partition, which may be empty."""
+    return local.predict(part) if part.shape[0] else np.empty(0, local.classes_.dtype)
+
+
+def _series_of_labels(part: Any, local: Any) -> Series:
+    return Series(_labels(part, local), part.index, local.classes_.dtype, "label")
 
 
 class AlterPropSVM(_OnDask, estimators.AlterPropSVM):
