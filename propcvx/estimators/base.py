@@ -205,7 +205,7 @@ class BagClassifier(ClassifierMixin, KernelMethod):
             )
 
     def _certified_form(self) -> dict[str, Any]:
-        """The arguments of :func:`propcvx.certify` that say which problem a fit solved."""
+        """The arguments of :func:`propcvx.bounds.certify` that say which problem a fit solved."""
         raise InputError(
             "There are certificates for ConvPropSVM and AlterPropSVM with the hinge loss, got "
             f"{self!r}."

@@ -1,6 +1,6 @@
 """X and y, checked once and put into an order that the data alone determine.
 
-Estimators are fitted to them, and :func:`propcvx.certify` bounds labelings of them.
+Estimators are fitted to them, and :func:`propcvx.bounds.certify` bounds labelings of them.
 """
 
 from __future__ import annotations
