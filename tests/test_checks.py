@@ -6,7 +6,7 @@ import scipy.sparse as sp
 
 from propcvx.checks import as_vector, check_choice, check_count, check_flag, check_number
 from propcvx.errors import InputError
-from propcvx.estimators.training import scaling_advice
+from propcvx.estimators.scaling import scaling_advice
 from propcvx.history import History, Round, StopReason
 
 

@@ -31,7 +31,7 @@ from propcvx.errors import (
     warn,
 )
 from propcvx.estimators.calibration import ROUNDING, Calibration
-from propcvx.estimators.training import scaling_advice
+from propcvx.estimators.scaling import scaling_advice
 from propcvx.history import Fitted, History
 from propcvx.svm.kernels import FeatureMap, Kernel
 from propcvx.svm.threads import one_thread

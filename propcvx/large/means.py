@@ -10,7 +10,7 @@ from propcvx.bags.means import BagMeans
 from propcvx.checks import check_number
 from propcvx.errors import InputError
 from propcvx.estimators import BagClassifier, InvCal
-from propcvx.estimators.training import scaling_advice
+from propcvx.estimators.scaling import scaling_advice
 from propcvx.history import Fitted
 from propcvx.svm.kernels import FeatureMap, Kernel
 
