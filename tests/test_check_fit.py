@@ -13,6 +13,7 @@ from propcvx import BagKFold, ConvPropSVM, InvCal, MeanMap, bag_target, check_fi
 from propcvx.bags.metrics import bag_r2_score
 from propcvx.datasets import random_bags
 from propcvx.errors import InputError
+from propcvx.estimators import FitCheck
 
 
 def drawn(seed, *, signal=1.0, size=10, share=0.4):
@@ -80,6 +81,15 @@ def test_few_bags_equal_shares_and_one_class_are_said():
     check = check_fit(InvCal(C_p=1e-9), X, y)
     assert str(check).startswith("100% of the instances get the label of the larger class")
     assert (check.smaller, check.poor) == (0.0, False)
+
+
+@pytest.mark.parametrize("n_bags", [19, 20, 100])
+@pytest.mark.parametrize("correlation", [-1.0, 0.0, 0.04, 0.06, 0.1, 0.2, 1.0, np.nan])
+def test_a_correlation_speaks_against_a_fit_below_half_a_standard_error(correlation, n_bags):
+    check = FitCheck(0.8, 0.6, correlation, 0.0, n_bags, smaller=0.3)
+    with np.errstate(divide="ignore"):
+        z = np.arctanh(correlation) * np.sqrt(n_bags - 3)
+    assert check.poor == (n_bags >= 20 and bool(z < 0.5))
 
 
 def test_what_cannot_be_checked_is_named():

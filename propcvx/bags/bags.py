@@ -329,8 +329,10 @@ def warn_if_cut(bags: Bags, sizes: NDArray[np.int64]) -> None:
 
     Of a target that scikit-learn splits into folds, only at the first.
     """
+    if bags.whole.all():
+        return
     split = fold_of_scikit_learn().get("y")
-    if bags.whole.all() or (split is not None and _told.get(id(split)) is split):
+    if split is not None and _told.get(id(split)) is split:
         return
     bag = int(np.argmin(bags.whole))
     warn(

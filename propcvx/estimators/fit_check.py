@@ -74,12 +74,11 @@ class FitCheck:
         """
         if self.smaller <= FEW_LABELS:
             return False
-        if self.n_bags < ENOUGH_BAGS or np.isnan(self.correlation):
-            unrelated = False
-        else:
-            z = np.arctanh(self.correlation) * np.sqrt(self.n_bags - 3)
-            unrelated = bool(z < STANDARD_ERRORS)
-        return unrelated or self.expected < self.majority - BELOW_MAJORITY
+        if self.expected < self.majority - BELOW_MAJORITY:
+            return True
+        if self.n_bags < ENOUGH_BAGS:
+            return False
+        return bool(self.correlation < np.tanh(STANDARD_ERRORS / np.sqrt(self.n_bags - 3)))
 
     def __str__(self) -> str:
         told = not np.isnan(self.explained)

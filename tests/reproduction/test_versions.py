@@ -1,6 +1,6 @@
 """A method that answers differently from before has a higher version: its stored results are old.
 
-``python tests/test_versions.py`` writes ``tests/method_answers.csv`` anew.
+``python tests/reproduction/test_versions.py`` writes ``method_answers.csv`` beside it anew.
 """
 
 from pathlib import Path
