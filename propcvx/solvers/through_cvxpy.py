@@ -23,9 +23,6 @@ BACKEND = "canon_backend"
 NO_BOUND = {"PIQP": 1e30}
 """From where on solvers take bounds for none; PIQP prints it to the terminal, too."""
 
-NO_BOUND = {"PIQP": 1e30}
-"""From where on a solver takes a bound for none, which it prints to the terminal."""
-
 NEVER_WARM = ("PROXQP",)
 """Solvers whose warm start in CVXPY fails: it calls an update that the solver does not have."""
 
