@@ -62,7 +62,7 @@ docs: $(CHECKS)
 
 # The documentation in a browser; skipped, saying so, where there is none.
 pages: docs $(TESTS)
-	$(BIN)/pytest -n auto -m "pages and not slow" tests/test_pages.py
+	$(BIN)/pytest -n auto -m "pages and not slow" tests/project/test_pages.py
 
 # The notebooks without solutions, with cells that check an answer.
 student:
