@@ -12,6 +12,8 @@ settings.register_profile("ci", deadline=None, derandomize=True, max_examples=40
 settings.load_profile("ci")
 
 ROOT = Path(__file__).resolve().parents[1]
+OF_THE_PROJECT = ("benchmarks", "project", "reproduction")
+"""Folders whose tests start processes, or read pages, notebooks, studies or files of results."""
 
 
 def pytest_configure(config):
@@ -23,8 +25,11 @@ def pytest_configure(config):
 
 def pytest_collection_modifyitems(items):
     for item in items:
-        if "data_dir" in getattr(item, "fixturenames", ()):
+        reads_data = "data_dir" in getattr(item, "fixturenames", ())
+        if reads_data:
             item.add_marker(pytest.mark.data)
+        if reads_data or item.path.parent.name in OF_THE_PROJECT:
+            item.add_marker(pytest.mark.process)
 
 
 @pytest.fixture(scope="session")

@@ -1,4 +1,4 @@
-"""A script as a user writes it; tests/test_light.py runs both steps, with warnings as errors."""
+"""A script as a user writes it; tests/project/test_light.py runs its steps, warnings as errors."""
 
 import sys
 from pathlib import Path

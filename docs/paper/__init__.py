@@ -2,7 +2,7 @@
 
 A function returns two things that have to agree: what propcvx computes, and what the paper prints
 or what is known by other means, such as trying all labelings.  Its docstring has the parts of
-``PARTS`` in this order.  ``tests/test_paper.py`` compares the two and runs the example;
+``PARTS`` in this order.  ``tests/project/test_paper.py`` compares the two and runs the example;
 ``pages.py`` makes a page of each function.
 """
 

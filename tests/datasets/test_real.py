@@ -126,7 +126,7 @@ def test_states_and_communities_are_bags(data_dir):
 
 def test_the_first_page_tells_single_votes_as_it_says(data_dir, monkeypatch, capsys):
     monkeypatch.setenv("PROPCVX_DATA", str(data_dir))
-    page = (Path(__file__).parents[1] / "README.md").read_text(encoding="utf-8")
+    page = (Path(__file__).parents[2] / "README.md").read_text(encoding="utf-8")
     (example,) = re.findall(r"```python\n(from [^`]*)  # (0.\d\d); told every vote, (0.\d\d)", page)
     names = {}
     exec(example[0], names)

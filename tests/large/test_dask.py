@@ -34,6 +34,8 @@ on_dask = pytest.importorskip("propcvx.dask")
 partitions = pytest.importorskip("propcvx.large.partitions")
 methods = pytest.importorskip("propcvx.large.methods")
 
+pytestmark = pytest.mark.process
+
 FEATURES = list("abcd")
 FROM_INV_CAL = MethodStart("inv_cal", annealing=False)
 

@@ -466,6 +466,7 @@ def test_a_solver_of_ones_own_is_passed_as_it_is(program):
         solve(program, "fista")
 
 
+@pytest.mark.process
 def test_it_goes_to_other_processes():
     model = AlterPropSVM(n_init=2, random_state=0, solver=[FISTA, "clarabel"], n_jobs=2)
     grid = GridSearchCV(model, {"C": [0.1, 1.0]}, cv=BagKFold(2), n_jobs=2, error_score="raise")

@@ -16,7 +16,7 @@ import propcvx
 from propcvx import programs
 from propcvx.solvers import SOLVERS
 
-ROOT = Path(__file__).resolve().parents[1]
+ROOT = Path(__file__).resolve().parents[2]
 sys.path.append(str(ROOT / "docs"))
 import citation_entry  # noqa: E402
 import paper_equations  # noqa: E402

@@ -94,7 +94,7 @@ def by_sqlite(line, rows):
     [("pandas", by_pandas), ("Polars", by_polars), ("DuckDB", by_duckdb), ("SQL", by_sqlite)],
 )
 def test_the_lines_of_the_page_make_the_table(name, run):
-    page = Path(__file__).resolve().parents[1] / "docs" / "large_data.md"
+    page = Path(__file__).resolve().parents[2] / "docs" / "large_data.md"
     lines = dict(re.findall(r"^\| (\w+) \| `(.*)` \|$", page.read_text(), re.MULTILINE))
     problem = small_problem(3, sizes=[6] * 8)
     shares = proportions_of(problem.labels, problem.y["bag"])

@@ -3,7 +3,6 @@
 import pickle
 import warnings
 
-import joblib
 import numpy as np
 import pandas as pd
 import pytest
@@ -135,7 +134,6 @@ def test_rounded_shares_cost_nothing_where_a_count_meets_them(size, data):
         lambda y: y[np.ones(6, dtype=bool)],
         lambda y: np.concatenate([y[:2], y[2:]]),
         lambda y: pickle.loads(pickle.dumps(y)),
-        lambda y: joblib.Parallel(2)(joblib.delayed(np.copy)(y) for _ in range(2))[1],
         lambda y: train_test_split(np.zeros(6), y, shuffle=False, test_size=1)[2],
     ],
 )

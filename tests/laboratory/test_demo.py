@@ -13,6 +13,8 @@ from propcvx.cli import main
 from propcvx.errors import SolverError
 from propcvx.laboratory import demo
 
+pytestmark = pytest.mark.process
+
 *PAPER, SUPERVISED = demo.GRIDS
 
 

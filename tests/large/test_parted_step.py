@@ -3,7 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
-from test_newton import PROBLEMS, problems
+from svm_problems import PROBLEMS, problems
 
 from propcvx import AlterPropSVM
 from propcvx.alternating.svm_step import SVMStep

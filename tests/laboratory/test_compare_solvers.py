@@ -22,6 +22,8 @@ from propcvx.laboratory.solvers import measure
 from propcvx.laboratory.solvers_command import compare_programs
 from propcvx.solvers import SOLVERS, Answer, Solver, solve, solvers_for
 
+pytestmark = pytest.mark.process
+
 INSTALLED = [name for name, row in SOLVERS.items() if row.installed]
 
 SMALL = ProgramAt("svm_dual", 12)

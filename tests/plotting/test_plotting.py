@@ -1,6 +1,6 @@
-"""Pictures look as those in tests/pictures, and have the panels and names that they should.
+"""Pictures look as those beside this file, and have the panels and names that they should.
 
-PROPCVX_DRAW=1 draws the pictures in tests/pictures anew.
+PROPCVX_DRAW=1 draws the pictures in tests/plotting/pictures anew.
 """
 
 import os

@@ -194,7 +194,13 @@ def test_never_below_the_exact_optimum_often_equal_and_started_there_it_stays():
 STARTS = [RandomStart(3), MethodStart(InvCal(C_p=1.0), annealing=False)]
 
 
-@pytest.mark.parametrize("changes", [{}, {"random_state": np.random.RandomState(7)}, {"n_jobs": 2}])
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"random_state": np.random.RandomState(7)},
+        pytest.param({"n_jobs": 2}, marks=pytest.mark.process),
+    ],
+)
 def test_the_same_seed_gives_the_same_fit_in_one_process_or_two(changes):
     problem = small_problem(5, sizes=(8, 8), noise=2.0)
     clf = printed_alter_psvm(init=STARTS, polish="hops", random_state=7)

@@ -9,7 +9,7 @@ import yaml
 
 import propcvx
 
-ROOT = Path(__file__).resolve().parents[1]
+ROOT = Path(__file__).resolve().parents[2]
 SETUP = ConfigParser()
 SETUP.read(ROOT / "setup.cfg", encoding="utf-8")
 RECIPE = yaml.safe_load((ROOT / ".ci/recipe.yaml").read_text(encoding="utf-8"))

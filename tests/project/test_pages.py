@@ -12,7 +12,7 @@ from urllib.request import urlopen
 
 import pytest
 
-BUILT = Path(__file__).resolve().parents[1] / "build/docs"
+BUILT = Path(__file__).resolve().parents[2] / "build/docs"
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 WIDTHS = {"desktop": 1280, "phone": 390}
 pytestmark = pytest.mark.pages
