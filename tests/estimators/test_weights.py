@@ -31,7 +31,6 @@ from propcvx import (
     class_proportions_of,
     fit_grid,
 )
-from propcvx.alternating.svm_step import SVMStep, remembered
 from propcvx.bags.metrics import neg_bag_error
 from propcvx.bags.ordering import in_canonical_order
 from propcvx.datasets import proportions_of
@@ -40,7 +39,8 @@ from propcvx.estimators.starts import Start
 from propcvx.labelings.feasible import FeasibleLabelings
 from propcvx.labelings.losses import HINGE, PROPORTION_LOSSES, best_regression_bias
 from propcvx.programs import mkl_epigraph, mkl_group, svm_dual, svm_dual_parameters
-from propcvx.solvers import solve
+from propcvx.solvers import Solve, solve
+from propcvx.svm.step import SVMStep, remembered
 from propcvx.svm.training import weighted
 
 pytestmark = pytest.mark.filterwarnings(
@@ -400,13 +400,12 @@ class Watching(Start):
         return np.where(bags.labels == 0, 1.0, bags.labels)
 
 
-@pytest.mark.parametrize("selection", ["objective", "bag_error"])
-def test_starts_get_the_weights_of_their_instances(selection):
+def test_starts_get_the_weights_of_their_instances():
     seen = []
     starts = [Watching(seen), MethodStart("inv_cal", annealing=False)]
-    AlterPropSVM(init=starts, selection=selection, random_state=0).fit(X, Y, 10.0 * POSITIVE)
+    AlterPropSVM(init=starts, random_state=0).fit(X, Y, 10.0 * POSITIVE)
     of_row = {tuple(row): weight for row, weight in zip(X, POSITIVE, strict=True)}
-    assert len(seen) == 1 if selection == "objective" else len(seen) >= 4
+    assert len(seen) == 1
     for features, weights in seen:
         assert_allclose(weights, [of_row[tuple(row)] / POSITIVE.mean() for row in features])
 
@@ -428,7 +427,7 @@ def test_a_method_as_a_start_is_fitted_with_weights():
 def test_a_remembered_svm_is_one_of_the_same_weights():
     labeling, solved = np.where(LABELS > 0, 1.0, -1.0), {}
     steps = [
-        SVMStep(X, tol=1e-9, loss=replace(HINGE, weights=weights))
+        SVMStep(X, Solve(tol=1e-9), replace(HINGE, weights=weights))
         for weights in (POSITIVE, POSITIVE[::-1], 1.0)
     ]
     found = [remembered(step, solved)(labeling, 1.0).weights for step in steps]

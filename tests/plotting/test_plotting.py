@@ -23,13 +23,13 @@ from sklearn.svm import SVC
 
 from propcvx import Bags, MeanMap, bag_target, fit_grid, group_shares, plotting
 from propcvx.alternating.algorithm import Iterate
-from propcvx.alternating.problem import Separator
 from propcvx.bounds.interval import NodeRecord
 from propcvx.datasets import make_two_bags
 from propcvx.errors import InputError
 from propcvx.history import History, Round, StopReason
 from propcvx.labelings.feasible import FeasibleLabelings
 from propcvx.plotting.style import BLUE
+from propcvx.svm.step import Separator
 
 KEPT = Path(__file__).with_name("pictures")
 TOLERANCE = 12.0
@@ -47,7 +47,7 @@ def fitted(*rounds):
 
 
 def iterate(number, C_star):
-    separator = Separator(np.array([1.0, 0.3]), 0.1, np.zeros(len(LABELS)))
+    separator = Separator(LABELS, np.array([1.0, 0.3]), 0.1, np.zeros(len(LABELS)))
     return Iterate(number, C_star, LABELS, separator, 1.0, 2, StopReason.MAX_ROUNDS)
 
 

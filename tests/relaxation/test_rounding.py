@@ -14,7 +14,6 @@ from propcvx.history import History
 from propcvx.labelings.feasible import FeasibleLabelings
 from propcvx.relaxation import Lifted, RelaxationResult
 from propcvx.relaxation.bounds import labeling_upper_bound
-from propcvx.relaxation.labeling_svm import LabelingSVM
 from propcvx.relaxation.rounding import (
     ROUNDINGS,
     SoftRounding,
@@ -24,6 +23,8 @@ from propcvx.relaxation.rounding import (
     mean_labeling,
     rank_one,
 )
+from propcvx.solvers import Solve
+from propcvx.svm.step import LabelingSVM
 
 pytestmark = pytest.mark.filterwarnings("ignore::propcvx.errors.InaccurateSolutionWarning")
 
@@ -38,7 +39,7 @@ RELAXATIONS = {
 
 def relaxed(name, problem, epsilon=0.0):
     feasible = FeasibleLabelings.of(problem.bags, epsilon)
-    return RELAXATIONS[name]().relax(problem.X, feasible, 1.0, tol=1e-7), feasible
+    return RELAXATIONS[name]().relax(problem.X, feasible, 1.0, solve=Solve(tol=1e-7)), feasible
 
 
 def value(rounded, problem):
