@@ -31,7 +31,6 @@ from propcvx import (
     class_proportions_of,
     fit_grid,
 )
-from propcvx.alternating.svm_step import SVMStep, remembered
 from propcvx.bags.metrics import neg_bag_error
 from propcvx.bags.ordering import in_canonical_order
 from propcvx.datasets import proportions_of
@@ -423,20 +422,6 @@ def test_a_method_as_a_start_is_fitted_with_weights():
     gaps = PROBLEM.bags.proportions_of(nearest) - PROBLEM.bags.proportions
     cost = hinge + 10.0 * PROBLEM.bags.sizes @ np.abs(gaps)
     assert one.history_[0].objective == pytest.approx(cost, rel=1e-4)
-
-
-def test_a_remembered_svm_is_one_of_the_same_weights():
-    labeling, solved = np.where(LABELS > 0, 1.0, -1.0), {}
-    steps = [
-        SVMStep(X, tol=1e-9, loss=replace(HINGE, weights=weights))
-        for weights in (POSITIVE, POSITIVE[::-1], 1.0)
-    ]
-    found = [remembered(step, solved)(labeling, 1.0).weights for step in steps]
-    again = [remembered(step, solved)(labeling, 1.0).weights for step in steps]
-    assert_array_equal(again, found)
-    for step, weights in zip(steps, found, strict=True):
-        assert_array_equal(step(labeling, 1.0).weights, weights)
-    assert len(solved) == 3
 
 
 @each_method
