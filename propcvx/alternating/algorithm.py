@@ -9,11 +9,11 @@ from time import perf_counter
 
 import numpy as np
 
-from propcvx.alternating.problem import PropSVM, Separator
-from propcvx.alternating.svm_step import Step
 from propcvx.arrays import Array
 from propcvx.errors import InputError
 from propcvx.history import Fitted, History, Round, StopReason
+from propcvx.svm.problem import PropSVM
+from propcvx.svm.step import Separator, Step
 
 
 @dataclass(frozen=True)
@@ -78,7 +78,7 @@ def alternate(
     problem : PropSVM
         The problem, whose labeling step is exact.
     svm_step : callable
-        ``svm_step(labeling, C, after) -> Separator``, see :class:`~.svm_step.SVMStep`.
+        ``svm_step(labeling, C, after) -> Separator``, see :class:`propcvx.svm.step.SVMStep`.
     labeling : array of shape (n_instances,)
         Where to start, entries -1 and +1.
     schedule : sequence of float

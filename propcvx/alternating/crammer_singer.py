@@ -7,13 +7,13 @@ from functools import cached_property
 
 import numpy as np
 
-from propcvx.alternating.problem import PropSVM, Separator
-from propcvx.alternating.svm_step import SVMStep, _gap
 from propcvx.arrays import Array
 from propcvx.bags.class_bags import ClassBags
 from propcvx.errors import InputError
 from propcvx.labelings.classes import best_classes, class_hinge, class_loss, hinge_sum
 from propcvx.programs import Program, crammer_singer
+from propcvx.svm.problem import PropSVM
+from propcvx.svm.step import Separator, SVMStep, gap_of
 
 
 @dataclass(frozen=True)
@@ -87,16 +87,16 @@ class CrammerSingerStep(SVMStep):
     def __call__(self, labeling: Array, C: float, after: Separator | None = None) -> Separator:
         """Solve, from where the separator before ended."""
         Y, posed_C = one_hot(labeling, self.n_classes), C / self._unit**2
-        solution = self._solve(after, {"Y": Y, "C": posed_C})
+        solution = self.solve(self._program.set(Y=Y, C=posed_C), warm=after and after.warm)
         posed, offset, ties = solution.variables["W"], solution.variables["b"], Y
         value = float(np.square(posed).sum()) + posed_C * hinge_sum(self._posed @ posed + offset, Y)
         ahead = (Y.mean(axis=0) > 0.5).astype(float)  # the best b for W = 0, apart from its mean
         of_zero = posed_C * hinge_sum(np.broadcast_to(ahead, Y.shape), Y)
-        error = _gap(solution) + len(Y) * np.finfo(float).eps * of_zero
+        error = gap_of(solution) + len(Y) * np.finfo(float).eps * of_zero
         if of_zero - error <= value:
             posed, offset = np.zeros_like(posed), ahead - ahead.mean()
             ties = self._posed @ (self._posed.T @ Y)
-        return self._separator(posed, offset, ties, solution, None)
+        return self._separator(labeling, posed, offset, solution, ties=ties)
 
     @cached_property
     def _program(self) -> Program:

@@ -3,91 +3,54 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
-from functools import cached_property, partial
+from dataclasses import dataclass, replace
+from functools import partial
 from types import MappingProxyType
 
 import numpy as np
 from numpy.random import RandomState
 
 from propcvx.alternating.algorithm import Iterate
-from propcvx.alternating.problem import PropSVM, Separator
-from propcvx.alternating.svm_step import Step
 from propcvx.arrays import Array, Indices
 from propcvx.history import StopReason
-from propcvx.labelings.local_search import Moves, descend, hops, is_better, until_idle
+from propcvx.svm.local_search import LocalSearch, is_better, until_idle
+from propcvx.svm.step import Separator, Step
 
 IDLE = 3
 """Hops from one start without success in a row, after which there are no more: starts are many."""
 
 
 @dataclass(frozen=True, eq=False)
-class LabeledSeparator:
-    """A labeling, its SVM, and eq:pSVM_2 of both.
-
-    Attributes
-    ----------
-    labeling : array of shape (n_instances,)
-    separator : Separator
-    value : float
-    """
-
-    labeling: Array
-    separator: Separator
-    value: float
-
-
-@dataclass(frozen=True, eq=False)
-class PropSVMSearch:
-    """The problem of Algorithm 1 as a local search sees it, see :class:`~.local_search.Searched`.
+class PropSVMSearch(LocalSearch):
+    """The local search that may follow Algorithm 1.
 
     Attributes
     ----------
     problem : PropSVM
     svm_step : callable
-        See :class:`~.svm_step.SVMStep`.
+        See :class:`propcvx.svm.step.SVMStep`.
     features : array of shape (n_instances, rank)
     """
 
-    problem: PropSVM
     svm_step: Step
     features: Array
 
-    def solved(self, labeling: Array) -> LabeledSeparator:
+    def solved(self, labeling: Array) -> Separator:
         """The SVM of a labeling."""
         separator = self.svm_step(labeling, self.problem.C, None)
-        return LabeledSeparator(labeling, separator, self.problem.objective(labeling, separator))
+        return replace(separator, value=self.problem.objective(labeling, separator))
 
-    def relabeled(self, plane: LabeledSeparator) -> Array:
-        """The labeling step."""
-        return self.problem.best_labeling(plane.separator.scores, ties=plane.separator.ties)
-
-    def best_for(self, scores: Array) -> Array:
-        """The labeling step for any scores."""
-        return self.problem.best_labeling(scores)
-
-    def changes(self, plane: LabeledSeparator) -> Array:
-        """What flipping each label adds to the loss with the separator as it is."""
-        gains = self.problem.instance_loss.reduction(plane.separator.scores)
-        return np.asarray(self.problem.C * plane.labeling * gains)
-
-    def least(self, plane: LabeledSeparator, flipped: Indices) -> Array:
+    def least(self, plane: Separator, flipped: Indices) -> Array:
         r"""Dual values after flips of one or two labels, in rows; nothing is known without duals.
 
         The duals v of the separator are changed so that they fit the new labels and still sum to
         zero: whatever v is, its dual value is a lower bound.
         """
-        if plane.separator.duals is None:
+        if plane.duals is None:
             return np.full(len(flipped), -np.inf)
         duals = _after_swaps if flipped.shape[1] == 2 else _after_flips
         weights = np.broadcast_to(self.problem.instance_loss.weights, len(self.features))
-        return duals(self.features, plane.separator, flipped, self.problem.C * weights)
-
-    @cached_property
-    def moves(self) -> Moves:
-        """The changes of a labeling inside a bag, and what the bags cost."""
-        bags, weights = self.problem.bags, self.problem.weights
-        return Moves(bags, self.problem.loss.costs(bags, weights))
+        return duals(self.features, plane, flipped, self.problem.C * weights)
 
 
 def _after_swaps(features: Array, plane: Separator, swaps: Indices, box: Array) -> Array:
@@ -143,14 +106,19 @@ def with_search(
     """
     for last in rounds:
         yield last
-    end = descend(search, search.solved(last.labeling))
+    end = search.descend(last.labeling)
     if hopping:
-        *_, end = until_idle(hops(search, end, random), IDLE)
+        *_, end = until_idle(search.hops(end, random), IDLE)
     if is_better(end.value, last.objective):
-        n_flips = int(np.count_nonzero(end.labeling != last.labeling))
-        number, reason = last.number + 1, StopReason.NO_BETTER_MOVE
-        found = end.labeling, end.separator, end.value
-        yield Iterate(number, search.problem.C, *found, n_flips, reason)
+        yield Iterate(
+            number=last.number + 1,
+            C_star=search.problem.C,
+            labeling=end.labeling,
+            separator=end,
+            objective=end.value,
+            n_flips=int(np.count_nonzero(end.labeling != last.labeling)),
+            stop_reason=StopReason.NO_BETTER_MOVE,
+        )
 
 
 POLISHES: Mapping[str, Polish] = MappingProxyType(

@@ -160,17 +160,17 @@ def certify(
     check_number("time_limit", time_limit, above=0.0)
     method = KernelMethod(kernel=kernel, gamma=gamma, degree=degree, coef0=coef0)
     data = TrainingData.of(method, X, y)
-    term = _checked_term(data.bags, epsilon, loss, C_p, bag_weights)
+    loss, weights = _checked_term(data.bags, epsilon, loss, C_p, bag_weights)
     feature_map = data.feature_map(method)
     features, _ = feature_map.lifted(intercept)
-    problem = LabelingProblem(features, data.bags, C, *term)
+    problem = LabelingProblem(data.bags, C, weights, loss, features=features)
     bounds = find_bounds(kinds, problem)
     share, least = feature_map.share_of_bounds(C), problem.least_cost
     bar = tqdm(desc="nodes", disable=not verbose)
     with bar, one_thread(len(features)):
         interval = Interval(tol, time_limit, on_event, progress=bar)
         interval.gram_lower = lambda lower: lower - (1.0 - share) * max(lower - least, 0.0)
-        search = SwapSearch(problem, interval)
+        search = SwapSearch.of(problem, interval)
         work = _Certification(search, LabelCosts(search, margin) if margin else None)
         reason = work.run(bounds, start, check_random_state(random_state))
     return work.result(reason)
@@ -248,7 +248,7 @@ class _Certification:
     def _prove_bounds(self, bounds: dict[str, Bound], random: RandomState) -> StopReason:
         """Search for labelings, unless the first bound does that, and compute all bounds."""
         search, problem, interval = self.search, self.search.problem, self.search.interval
-        search.plane(problem.best_for(np.zeros(len(problem.features))))
+        search.plane(problem.best_labeling(np.zeros(len(problem.features))))
         interval.prove("no loss is negative", problem.least_cost)
         try:
             if not any(bound.finds for bound in list(bounds.values())[:1]):

@@ -153,7 +153,7 @@ class LabelCosts:
         problem = replace(problem, bags=replace(problem.bags, labels=labels))
         time_limit, enough = outer.time_limit - outer.seconds, outer.upper * (1.0 + margin)
         inner = Interval(outer.tol, time_limit, gram_lower=outer.gram_lower, lower=self.least[i])
-        search = self.search.inside(problem, inner)
+        search = replace(self.search, problem=problem, interval=inner)
         try:
             search.descend(search.relabeled(self.search.plane(self.labeling)))
             self.moments.inside(inner, search, enough).branch(start)

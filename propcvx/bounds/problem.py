@@ -15,17 +15,14 @@ from functools import cached_property
 import numpy as np
 
 from propcvx.arrays import Array
-from propcvx.bags.bags import Bags
-from propcvx.labelings.feasible import FeasibleLabelings, best_labeling
-from propcvx.labelings.local_search import Moves
-from propcvx.labelings.losses import ProportionLoss
+from propcvx.svm.problem import PropSVM
 
 ROUNDING_OF_SUMS = 1e-12
 """Rounding error of a sum of costs, as a share of the sum."""
 
 
-@dataclass(frozen=True, eq=False)
-class LabelingProblem:
+@dataclass(frozen=True, eq=False, kw_only=True)
+class LabelingProblem(PropSVM):
     r"""Minimise :math:`g(y) + \sum_k c_k(m_k(y))` over labelings y that agree with known labels.
 
     Attributes
@@ -43,15 +40,6 @@ class LabelingProblem:
     """
 
     features: Array
-    bags: Bags
-    C: float
-    loss: ProportionLoss
-    weights: Array | float
-
-    @cached_property
-    def costs(self) -> tuple[Array, ...]:
-        """:math:`c_k` of each bag for 0, 1, ..., :math:`n_k` positives; infinite if not allowed."""
-        return self.loss.costs(self.bags, self.weights)
 
     def cost(self, labeling: Array) -> float:
         """Sum of the bags' costs; infinite if a count is not allowed or a known label changed."""
@@ -59,30 +47,6 @@ class LabelingProblem:
         if (labeling[known] != self.bags.labels[known]).any():
             return np.inf
         return self.moves.cost(labeling)
-
-    def best_for(self, scores: Array) -> Array:
-        r"""Labeling that minimises :math:`C \sum_i \max(0, 1 - y_i s_i) + \sum_k c_k` for scores s.
-
-        Parameters
-        ----------
-        scores : array of shape (n_instances,)
-
-        Returns
-        -------
-        labeling : float array of shape (n_instances,)
-        """
-        weights = np.broadcast_to(np.divide(self.weights, self.C), self.bags.n_bags)
-        return best_labeling(scores, self.bags, self.loss, weights)
-
-    @cached_property
-    def moves(self) -> Moves:
-        """The changes of a labeling inside a bag, and the bags' costs."""
-        return Moves(self.bags, self.costs)
-
-    @property
-    def feasible(self) -> FeasibleLabelings:
-        """Labelings whose counts have a finite cost."""
-        return FeasibleLabelings.allowed_by(self.loss, self.bags)
 
     @property
     def constraint_form(self) -> bool:

@@ -21,7 +21,15 @@ from propcvx.bounds.swap_search import SwapSearch
 from propcvx.checks import check_choice
 from propcvx.errors import InputError
 from propcvx.relaxation.result import RelaxationResult
-from propcvx.relaxation.table import RELAXATIONS, each_once, find_relaxation, name_of, relax
+from propcvx.relaxation.table import (
+    FOR_BOUNDS,
+    RELAXATIONS,
+    each_once,
+    find_relaxation,
+    name_of,
+    relax,
+)
+from propcvx.solvers import Solve
 from propcvx.text import unique_names
 
 MOST_LISTED = 20_000
@@ -118,7 +126,7 @@ def relaxation_bound(
     relaxation: Any,
     on_round: Callable[[LabelingProblem, RelaxationResult], None] = hinge_only,
     finds: bool = False,
-    **settings: Any,
+    solve: Solve = FOR_BOUNDS,
 ) -> Bound:
     """A relaxation of eq:convex_1 as a bound, under a name.
 
@@ -133,8 +141,8 @@ def relaxation_bound(
         ``on_round(problem, reached)`` is called with what each round reached, and with the result.
     finds : bool
         As of :class:`Bound`.
-    **settings
-        ``solver``, ``tol`` and ``options`` of :func:`propcvx.relaxation.table.relax`.
+    solve : Solve
+        Solves its programs.
     """
 
     def run(problem: LabelingProblem, interval: Interval, search: SwapSearch) -> None:
@@ -149,7 +157,7 @@ def relaxation_bound(
         if isinstance(timed, BaseEstimator) and "seconds" in timed.get_params():
             seconds = max(interval.time_limit - interval.seconds, 1.0)
             timed = clone(timed).set_params(seconds=min(timed.seconds, seconds))
-        result = relax(timed, *parts, on_round=prove, **settings)
+        result = relax(timed, *parts, prove, solve)
         for labeling in result.labelings:
             search.plane(labeling)
         prove(result)

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import KW_ONLY, dataclass, replace
-from operator import attrgetter
 from typing import Any
 
 import numpy as np
@@ -16,12 +15,8 @@ from tqdm import tqdm
 from propcvx.alternating.algorithm import alternate, annealing_values, descent
 from propcvx.alternating.crammer_singer import ClassPropSVM, CrammerSingerStep
 from propcvx.alternating.polish import POLISHES, PropSVMSearch
-from propcvx.alternating.problem import PropSVM
-from propcvx.alternating.svm_step import Step, remembered, svm_step
 from propcvx.bags.bags import Bags
 from propcvx.bags.class_bags import ClassBags
-from propcvx.bags.metrics import proportion_error
-from propcvx.bags.model_selection import deal_bags
 from propcvx.checks import check_choice, check_count, check_flag, check_number, named
 from propcvx.errors import InputError, SolverError
 from propcvx.estimators.base import BagClassifier
@@ -30,6 +25,8 @@ from propcvx.history import Fitted
 from propcvx.labelings.classes import check_class_loss
 from propcvx.labelings.losses import HINGE, INSTANCE_LOSSES
 from propcvx.svm.kernels import FeatureMap
+from propcvx.svm.problem import PropSVM
+from propcvx.svm.step import Step, remembered, svm_step
 from propcvx.svm.training import proportion_term
 
 
@@ -79,10 +76,6 @@ class AlterPropSVM(BagClassifier):
         swapped or single ones flipped as long as the objective falls; or that, and then as well
         from the best labeling with a bag or two labeled anew.  The objective can only be smaller;
         the time grows with the squares of the bag sizes.
-    selection : "objective" or "bag_error"
-        How the winner among several kinds of start is chosen: by smallest objective, as in the
-        paper, or by bag error on held-out bags, which matters when bags are large (within one
-        kind it is always the objective).
     proportion_loss : str or ProportionLoss
         The loss :math:`L_p`, a name in ``PROPORTION_LOSSES`` or one of your own.
     instance_loss : str or InstanceLoss
@@ -109,7 +102,7 @@ class AlterPropSVM(BagClassifier):
         Starts that run at the same time, see :class:`joblib.Parallel`; the result does not
         depend on it.
     random_state : int, RandomState or None
-        Seeds the random labelings and the held-out bags.
+        Seeds the random labelings.
     verbose : bool
         Show progress over starts.
 
@@ -150,7 +143,6 @@ class AlterPropSVM(BagClassifier):
     n_init: int = 10
     annealing: bool = True
     polish: str = "none"
-    selection: str = "objective"
     proportion_loss: Any = "absolute"
     instance_loss: Any = "hinge"
     bag_weights: Any = "size"
@@ -164,9 +156,22 @@ class AlterPropSVM(BagClassifier):
     def _run(self, feature_map: FeatureMap, bags: Bags) -> Fitted:
         problem, random = self._problem(bags), check_random_state(self.random_state)
         starts = starts_of(self.init, self.n_init, self.annealing, problem.bags, problem.C)
-        if self.selection == "bag_error" and len(starts) > 1:
-            starts = [self._chosen_start(feature_map, problem, starts, random)]
-        return self._best(self._descents(feature_map, problem, starts, random))
+        features = feature_map.features
+        if isinstance(problem, ClassPropSVM):
+            n_classes = problem.bags.n_classes
+            step: Step = CrammerSingerStep(features, self._solve, n_classes=n_classes)
+        else:
+            step = svm_step(features, problem.instance_loss, self._solve)
+            step = remembered(step, feature_map.solved)
+        search = PropSVMSearch(problem, step, features)
+        each = [start for start in starts for _ in range(start.repeats)]
+        seeds = [random.randint(2**31) for _ in each]
+        ends = Parallel(n_jobs=self.n_jobs, return_as="generator")(
+            delayed(_descent)(start, seed, search, self.polish, self.tol, self.max_iter)
+            for start, seed in zip(each, seeds, strict=True)
+        )
+        shown = tqdm(ends, desc="starts", total=len(each), disable=not self.verbose)
+        return self._best(zip(each, shown, strict=True))
 
     def _best(self, descents: Iterable[tuple[Start, Fitted]]) -> Fitted:
         """The best of where starts end, as far as they get."""
@@ -186,7 +191,7 @@ class AlterPropSVM(BagClassifier):
 
     def _run_classes(self, feature_map: FeatureMap, bags: ClassBags) -> Fitted:
         """Algorithm 1 with the SVM of Crammer and Singer."""
-        able = {"instance_loss": "hinge", "polish": "none", "selection": "objective"}
+        able = {"instance_loss": "hinge", "polish": "none"}
         unable = [name for name, only in able.items() if getattr(self, name) != only]
         if unable or bags.weights is not None:
             raise InputError(
@@ -211,11 +216,8 @@ class AlterPropSVM(BagClassifier):
         check_count("max_iter", self.max_iter)
         check_flag("annealing", self.annealing)
         check_choice("polish", self.polish, POLISHES)
-        check_choice("selection", self.selection, ("objective", "bag_error"))
         if self.polish != "none":
             bags.require_partition(f"polish={self.polish!r}")
-        if self.selection != "objective":
-            bags.require_partition(f"selection={self.selection!r}")
         loss, weights = proportion_term(
             "proportion_loss", self.proportion_loss, self.C_p, self.bag_weights, bags
         )
@@ -225,50 +227,6 @@ class AlterPropSVM(BagClassifier):
         instance_loss = named("instance_loss", self.instance_loss, INSTANCE_LOSSES, "of")
         instance_loss = instance_loss.take(bags.rows).weighted(bags.weights)
         return PropSVM(bags, C, weights, loss, instance_loss)
-
-    def _descents(
-        self, feature_map: FeatureMap, problem: Any, starts: list[Start], random: RandomState
-    ) -> Iterator[tuple[Start, Fitted]]:
-        """Where every start ends, in the order of the starts, as they end."""
-        features = feature_map.features
-        settings = self.solver, self.solver_tol, self.solver_options or {}
-        if isinstance(problem, ClassPropSVM):
-            n_classes = problem.bags.n_classes
-            step: Step = CrammerSingerStep(features, *settings, n_classes=n_classes)
-        else:
-            step = svm_step(features, problem.instance_loss, *settings)
-            step = remembered(step, feature_map.solved)
-        search = PropSVMSearch(problem, step, features)
-        each = [start for start in starts for _ in range(start.repeats)]
-        seeds = [random.randint(2**31) for _ in each]
-        ends = Parallel(n_jobs=self.n_jobs, return_as="generator")(
-            delayed(_descent)(start, seed, search, self.polish, self.tol, self.max_iter)
-            for start, seed in zip(each, seeds, strict=True)
-        )
-        shown = tqdm(ends, desc="starts", total=len(each), disable=not self.verbose)
-        yield from zip(each, shown, strict=True)
-
-    def _chosen_start(
-        self, feature_map: FeatureMap, problem: PropSVM, starts: list[Start], random: RandomState
-    ) -> Start:
-        """The kind of start with the smallest bag error on held-out bags."""
-        bags, errors = problem.bags, np.zeros(len(starts))
-        if bags.n_bags < 2:
-            raise InputError("selection='bag_error' holds out bags and needs at least 2, got 1.")
-        fold_of = deal_bags(bags.sizes, min(5, bags.n_bags), random)[bags.index]
-        for fold in range(fold_of.max() + 1):
-            train, test = np.flatnonzero(fold_of != fold), np.flatnonzero(fold_of == fold)
-            held_out, judged = bags.take(test).of_shares()
-            unseen = feature_map.features[test[judged]]
-            if not held_out.n_bags:
-                continue
-            for k, start in enumerate(starts):
-                seen = FeatureMap(feature_map.kernel, feature_map.features[train])
-                ends = self._descents(seen, problem.take(train), [start], random)
-                best = min((end for _, end in ends), key=attrgetter("objective"))
-                weight = float(held_out.weights_of_bags.sum())
-                errors[k] += proportion_error(held_out, best.scores(unseen)) * weight
-        return starts[int(np.argmin(errors))]
 
 
 def _descent(

@@ -33,6 +33,7 @@ from propcvx.errors import (
 from propcvx.estimators.calibration import ROUNDING, Calibration
 from propcvx.estimators.scaling import scaling_advice
 from propcvx.history import Fitted, History
+from propcvx.solvers import Solve
 from propcvx.svm.kernels import FeatureMap, Kernel
 from propcvx.svm.threads import one_thread
 from propcvx.svm.training import KernelMethod, TrainingData
@@ -108,11 +109,15 @@ class BagClassifier(ClassifierMixin, KernelMethod):
     def _fit_to(self, data: TrainingData) -> BagClassifier:
         """Fit to data that other fits may share: run the method, and store what it ends with."""
         check_number("solver_tol", self.solver_tol, above=0.0)
+        self._check_bags(data.bags)
         advice = "" if self.kernel == "precomputed" else scaling_advice(data.X)
         with one_thread(data.bags.n_instances):
             feature_map = data.feature_map(self)
             try:
-                end = self._run_on(feature_map, data.bags)
+                if isinstance(data.bags, ClassBags):
+                    end = self._run_classes(feature_map, data.bags)
+                else:
+                    end = self._run(feature_map, data.bags)
             except SolverError as failure:
                 failure.add_note(advice)
                 raise
@@ -125,6 +130,14 @@ class BagClassifier(ClassifierMixin, KernelMethod):
             end.stopped_by.add_note(f"{type(self).__name__} keeps the best it had reached.")
             raise end.stopped_by
         return self
+
+    def _check_bags(self, bags: Bags) -> None:
+        """Raise where the bags contradict a parameter, before anything is computed."""
+
+    @property
+    def _solve(self) -> Solve:
+        """Solves the programs of the method."""
+        return Solve(self.solver, self.solver_tol, self.solver_options or {})
 
     @abstractmethod
     def _run(self, feature_map: FeatureMap, bags: Bags) -> Fitted:
@@ -152,12 +165,6 @@ class BagClassifier(ClassifierMixin, KernelMethod):
         history = History([record for end in ends for record in end.history], ends[-1].stop_reason)
         ill_posed = any(end.ill_posed for end in ends)
         return Fitted(labeling, weights, bias, objective, history, ill_posed=ill_posed)
-
-    def _run_on(self, feature_map: FeatureMap, bags: Bags) -> Fitted:
-        """Run the method on bags of any number of classes."""
-        if isinstance(bags, ClassBags):
-            return self._run_classes(feature_map, bags)
-        return self._run(feature_map, bags)
 
     def _store(
         self, data: TrainingData, feature_map: FeatureMap, end: Fitted, scores: Array

@@ -17,10 +17,9 @@ from propcvx.history import Fitted
 from propcvx.labelings.feasible import FeasibleLabelings
 from propcvx.relaxation import RelaxationResult
 from propcvx.relaxation.bounds import Bounds, check_crossing
-from propcvx.relaxation.rounding import ROUNDINGS, Rounding
+from propcvx.relaxation.rounding import ROUNDINGS
 from propcvx.relaxation.table import name_of, relax
 from propcvx.svm.kernels import FeatureMap
-from propcvx.svm.training import TrainingData
 
 
 @dataclass(eq=False, repr=False)
@@ -79,7 +78,7 @@ class ConvPropSVM(BagClassifier):
         these by the SVM value, and that one ``"polished"`` by alternation.  Or a callable
         ``rounding(result, features, feasible, C)`` that takes a
         :class:`propcvx.relaxation.RelaxationResult` to a
-        :class:`propcvx.relaxation.labeling_svm.RoundedLabeling`.
+        :class:`propcvx.svm.step.Separator`.
     solver : str
         Who solves the relaxation's programs, see ``propcvx.solvers.SOLVERS``, or several to try in
         turn; ``"auto"`` is :func:`propcvx.solvers.automatic`.  ``history_`` names the one that
@@ -138,9 +137,8 @@ class ConvPropSVM(BagClassifier):
         feasible = FeasibleLabelings.of(bags, self.epsilon)
         return {"epsilon": (feasible.lower.tobytes(), feasible.upper.tobytes())}
 
-    def _fit_to(self, data: TrainingData) -> BagClassifier:
-        data.bags.check_known(self.epsilon)
-        return super()._fit_to(data)
+    def _check_bags(self, bags: Bags) -> None:
+        bags.check_known(self.epsilon)
 
     def _run(self, feature_map: FeatureMap, bags: Bags) -> Fitted:
         check_number("C", self.C, above=0.0)
@@ -152,18 +150,28 @@ class ConvPropSVM(BagClassifier):
         weights = 1.0 if bags.weights is None else bags.weights
         C, multiple = self.C * bags.mean_weight * weights, float(np.mean(np.square(weights)))
         share = feature_map.share_of_bounds(float(np.max(C)), multiple)
-        result, rounded = self._relax(features, feasible, C, rounding)
+        labelings: list[Array] = []
+        with tqdm(desc="rounds", disable=not self.verbose) as bar:
+
+            def on_round(reached: RelaxationResult) -> None:
+                bar.update()
+                if np.isfinite(reached.lower):
+                    end = rounding(reached, features, feasible, C)
+                    near = np.column_stack([end.labeling, features @ end.weights])
+                    labelings.append(feasible.best(near).T)
+
+            result = relax(self.relaxation, features, feasible, C, on_round, self._solve)
         result = replace(result, lower=share * result.lower)
         end = rounding(result, features, feasible, C)
         scores, rank = features @ end.weights, feature_map.features.shape[1]
         bias = least_error_bias(scores, bags) if self.bias == "bags" else 0.0
         labeling = feasible.best(scores + bias)
-        labelings = np.vstack([labeling, result.labelings, *rounded])
-        stopped_by = self._bound(result, features, labelings, C, end.weights)
+        every = np.vstack([labeling, result.labelings, *labelings])
         self.relaxation_ = result.as_given(bags)
         self.soft_labeling_ = bags.as_given(end.labeling)
         self.violation_ = result.history[-1].violation
         self.n_iter_ = len(result.history)
+        stopped_by = self._bound(result, features, every, C, end.weights)
         bias += float(end.weights[rank:].sum() - end.weights @ mean)
         plane = end.weights[:rank]
         return Fitted(labeling, plane, bias, result.value, result.history, stopped_by)
@@ -172,25 +180,6 @@ class ConvPropSVM(BagClassifier):
         if self.relaxation_.loss != "hinge":
             return super()._certified_form()
         return {"epsilon": self.epsilon, "intercept": self.intercept}
-
-    def _relax(
-        self, features: Array, feasible: FeasibleLabelings, C: Weight, rounding: Rounding
-    ) -> tuple[RelaxationResult, list[Array]]:
-        """Solve the relaxation; and the feasible labelings nearest to what its rounds reached."""
-        options = self.solver_options or {}
-        settings = {"solver": self.solver, "tol": self.solver_tol, "options": options}
-        rounded: list[Array] = []
-        with tqdm(desc="rounds", disable=not self.verbose) as bar:
-
-            def on_round(reached: RelaxationResult) -> None:
-                bar.update()
-                if np.isfinite(reached.lower):
-                    end = rounding(reached, features, feasible, C)
-                    near = np.column_stack([end.labeling, features @ end.weights])
-                    rounded.append(feasible.best(near).T)
-
-            result = relax(self.relaxation, features, feasible, C, on_round=on_round, **settings)
-        return result, rounded
 
     def _bound(
         self,

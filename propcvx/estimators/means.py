@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from abc import abstractmethod
-from collections.abc import Mapping
 from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
@@ -17,15 +15,13 @@ from propcvx.estimators.base import BagClassifier
 from propcvx.history import Fitted, History, Round, StopReason
 from propcvx.labelings.losses import best_regression_bias
 from propcvx.programs import (
-    Program,
     conditional_exponential_model,
     inv_cal_dual,
     inv_cal_targets,
 )
 from propcvx.programs.structures import best_logistic_bias
-from propcvx.solvers import solve
 from propcvx.svm.kernels import FeatureMap
-from propcvx.svm.training import TrainingData, bag_weights
+from propcvx.svm.training import bag_weights
 
 ILL_CONDITIONED = 1e3
 """Condition number of the proportions above which the class means are reported as ill-posed."""
@@ -33,7 +29,7 @@ ILL_CONDITIONED = 1e3
 
 @dataclass(eq=False, repr=False)
 class _BagMeanClassifier(BagClassifier):
-    """Base of both; a subclass implements ``_fit_means`` and ``_per_bag``, and calls ``_solve``.
+    """Base of both: what they see of the bags, and what they end with.
 
     A label that is known counts as a bag of one, :meth:`Bags.with_known_apart`, and bags without a
     proportion do not count.
@@ -42,53 +38,43 @@ class _BagMeanClassifier(BagClassifier):
     _: KW_ONLY
     bag_weights: Any = "bag"
 
-    def _fit_to(self, data: TrainingData) -> BagClassifier:
-        data.bags.check_known()
-        return super()._fit_to(data)
+    def _check_bags(self, bags: Bags) -> None:
+        bags.check_known()
 
-    def _run(self, feature_map: FeatureMap, bags: Bags, **steps: Any) -> Fitted:
+    def _seen(self, feature_map: FeatureMap, bags: Bags) -> tuple[Array, Bags, Bags]:
+        """Features and bags that have a share, labels that are known apart; and all bags."""
         apart = bags.with_known_apart()
         seen, instances = apart.of_shares()
         if not seen.n_bags:
             raise InputError(
                 f"{type(self).__name__} needs a bag with a proportion or a known label, got none."
             )
-        per_bag = (values[apart.with_share] for values in self._per_bag(apart))
-        weights, bias, objective, ill_posed = self._fit_means(
-            feature_map.features[instances], seen, *per_bag, **steps
-        )
+        return feature_map.features[instances], seen, apart
+
+    def _loss_weights(self, apart: Bags) -> Array:
+        """What the loss of each bag with a share is multiplied by.
+
+        That is the bag's weight, and the mean weight of its instances.
+        """
+        weights = bag_weights(self.bag_weights, apart) * apart.weights_of_bags
+        return weights[apart.with_share]
+
+    def _end(
+        self,
+        features: Array,
+        weights: Array,
+        bias: float,
+        objective: float,
+        ill_posed: bool,
+    ) -> Fitted:
+        """The end of the fit; ``ill_posed`` is whether the data hardly determine it."""
         answer = self.solution_
         seconds = answer.build_seconds + answer.solve_seconds
         history = History(
             [Round(answer.value, answer.solver, answer.status, seconds)], StopReason.SOLVED
         )
-        labeling = np.where(feature_map.features @ weights + bias > 0, 1.0, -1.0)
+        labeling = np.where(features @ weights + bias > 0, 1.0, -1.0)
         return Fitted(labeling, weights, bias, objective, history, ill_posed=ill_posed)
-
-    def _per_bag(self, bags: Bags) -> tuple[Array, ...]:
-        """What a subclass needs of each bag: first, what its loss is multiplied by.
-
-        That is the bag's weight, and the mean weight of its instances.
-        """
-        return (bag_weights(self.bag_weights, bags) * bags.weights_of_bags,)
-
-    @abstractmethod
-    def _fit_means(
-        self, features: Array, bags: Bags, *per_bag: Array, **steps: Any
-    ) -> tuple[Array, float, float, bool]:
-        """Weights, bias, objective, and whether the data hardly determine them.
-
-        ``per_bag`` are the values of :meth:`_per_bag` for these bags, which all have a proportion;
-        ``steps`` replace steps of the subclass where the instances are not in memory.
-        """
-
-    def _solve(self, program: Program) -> Mapping[str, Array]:
-        """The variables of the program's solution, which is kept."""
-        options = self.solver_options or {}
-        self.solution_ = solve(
-            program, self.solver, tol=self.solver_tol, residuals=False, quiet=True, **options
-        )
-        return self.solution_.variables
 
 
 def total_variance(rows: Array, weights: Array) -> float:
@@ -196,10 +182,10 @@ class MeanMap(_BagMeanClassifier):
     fit_intercept: bool = True
     solver_tol: float = 1e-12
 
-    def _fit_means(
-        self, features: Array, bags: Bags, *per_bag: Array, **steps: Any
-    ) -> tuple[Array, float, float, bool]:
+    def _run(self, feature_map: FeatureMap, bags: Bags, **steps: Any) -> Fitted:
+        """Run; ``steps`` replace those that make passes where the instances are not in memory."""
         check_choice("likelihood", self.likelihood, ("mean", "sum"))
+        features, bags, apart = self._seen(feature_map, bags)
         centre = self.fit_intercept * features.mean(axis=0)  # with a bias the origin is free
         features = features - centre
         variance_of = steps.get("variance_of", total_variance)
@@ -211,7 +197,7 @@ class MeanMap(_BagMeanClassifier):
 
         self.lam_ = number_or_scale("lam", self.lam, scale)
         lam = self.lam_ / n
-        means, ill_posed = self._class_means(features, bags, *per_bag)
+        means, ill_posed = self._class_means(features, bags, self._loss_weights(apart))
         prior = float(bags.masses @ bags.proportions) / float(bags.masses.sum())
         operator = np.array([prior, prior - 1.0]) @ means
         label = 2.0 * prior - 1.0
@@ -220,7 +206,8 @@ class MeanMap(_BagMeanClassifier):
         else:
             weights, bias = self._most_likely(features, bags, lam, operator, label)
         self.class_means_ = (means + centre)[:: bags.sign]
-        return weights, bias - float(centre @ weights), self.solution_.value, ill_posed
+        bias -= float(centre @ weights)
+        return self._end(feature_map.features, weights, bias, self.solution_.value, ill_posed)
 
     def _most_likely(
         self, features: Array, bags: Bags, lam: float, operator: Array, label: float
@@ -232,7 +219,8 @@ class MeanMap(_BagMeanClassifier):
         program.set(lam=lam, mean_operator=operator)
         if self.fit_intercept:
             program.set(mean_label=label)
-        variables = self._solve(program)
+        self.solution_ = self._solve(program)
+        variables = self.solution_.variables
         if not self.fit_intercept:
             return variables["w"], 0.0
         if abs(label) >= 1.0:
@@ -338,18 +326,17 @@ class InvCal(_BagMeanClassifier):
     _: KW_ONLY
     scaled_epsilon: bool = False
 
-    def _per_bag(self, bags: Bags) -> tuple[Array, ...]:
+    def _epsilons(self, bags: Bags) -> Array:
         if isinstance(self.epsilon, str) and not self.scaled_epsilon:
             raise InputError(
                 f"epsilon={self.epsilon!r} is in units of the proportion, and epsilon in units of "
                 "the score where scaled_epsilon=False; set scaled_epsilon=True."
             )
-        return *super()._per_bag(bags), bags.epsilons(self.epsilon, most=np.inf)
+        return bags.epsilons(self.epsilon, most=np.inf)[bags.with_share]
 
-    def _fit_means(
-        self, features: Array, bags: Bags, *per_bag: Array, **steps: Any
-    ) -> tuple[Array, float, float, bool]:
-        loss_weights, epsilons = per_bag
+    def _run(self, feature_map: FeatureMap, bags: Bags) -> Fitted:
+        features, bags, apart = self._seen(feature_map, bags)
+        loss_weights, epsilons = self._loss_weights(apart), self._epsilons(apart)
         equal = bool(np.ptp(bags.proportions) == 0.0)
         if equal:
             warn(
@@ -373,11 +360,14 @@ class InvCal(_BagMeanClassifier):
         tube = inv_cal_targets(bags.proportions, n, epsilons, scaled=self.scaled_epsilon)
         wide = means.shape[1] > len(means)  # then as many columns have the same inner products
         rows = np.linalg.qr(means.T)[1].T if wide else means
-        variables = self._solve(inv_cal_dual(rows).set(C_p=costs / unit, **tube))
-        weights = means.T @ (variables["a"] - variables["a_star"])
+        self.solution_ = self._solve(inv_cal_dual(rows).set(C_p=costs / unit, **tube))
+        duals = self.solution_.variables
+        weights = means.T @ (duals["a"] - duals["a_star"])
         if equal:  # then 0 is the answer, and labels would go by rounding errors
             weights = np.zeros_like(weights)
         bias = best_regression_bias(tube["target"], tube["epsilon"], means @ weights, costs)
         weights = np.sqrt(unit) * weights
         objective = max(0.0, unit * self.solution_.value)
-        return weights, bias - float(centre @ weights), objective, equal
+        return self._end(
+            feature_map.features, weights, bias - float(centre @ weights), objective, equal
+        )

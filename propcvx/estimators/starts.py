@@ -103,10 +103,12 @@ class MethodStart(Start):
         method = clone(METHODS[self.method] if isinstance(self.method, str) else self.method)
         with catch_warnings():
             simplefilter("ignore", IllPosedWarning)  # the method only proposes
-            found = method._run_on(FeatureMap(Kernel(), features), bags)
-        if isinstance(bags, ClassBags):
-            return nearest_classes(found.scores(features), bags)
-        return FeasibleLabelings.nearest(bags).best(found.scores(features))
+            feature_map = FeatureMap(Kernel(), features)
+            if isinstance(bags, ClassBags):
+                end = method._run_classes(feature_map, bags)
+                return nearest_classes(end.scores(features), bags)
+            end = method._run(feature_map, bags)
+        return FeasibleLabelings.nearest(bags).best(end.scores(features))
 
 
 @dataclass(frozen=True)

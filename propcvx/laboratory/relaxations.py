@@ -24,7 +24,8 @@ from propcvx.relaxation import RELAXATIONS, CuttingPlanes, MixedInteger, Relaxat
 from propcvx.relaxation.bounds import check_crossing, gap_between
 from propcvx.relaxation.oracles import ORACLES, SemidefiniteOracle
 from propcvx.relaxation.rounding import ROUNDINGS
-from propcvx.relaxation.table import TOL, each_once
+from propcvx.relaxation.table import FOR_BOUNDS, each_once
+from propcvx.solvers import Solve
 
 Row = dict[str, Any]
 
@@ -192,8 +193,8 @@ def _certified(row: Row, kind: Any, X: Any, y: NDArray[np.void], settings: Row) 
 
     bound, name = kind, row["kind"]
     if not isinstance(kind, str | Bound):
-        of_solver = _solver_settings(name, settings["time_limit"])
-        bound = relaxation_bound(name, kind, on_round, finds=True, **of_solver)
+        solve = _solve_of(name, settings["time_limit"])
+        bound = relaxation_bound(name, kind, on_round, finds=True, solve=solve)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         result = certify(X, y, kinds=bound, on_event=on_event, **settings)
@@ -217,11 +218,11 @@ def _certified(row: Row, kind: Any, X: Any, y: NDArray[np.void], settings: Row) 
     return labeling
 
 
-def _solver_settings(name: str, time_limit: float) -> Row:
-    """Solver and tolerance of a relaxation."""
+def _solve_of(name: str, time_limit: float) -> Solve:
+    """What solves the programs of a relaxation."""
     if name in ("lifted", "diffrac"):  # one long program, whose bound holds at any accuracy
-        return {"solver": [("scs", {"time_limit_secs": time_limit})], "tol": 1e-4}
-    return {"tol": 1e-8 if name in KINDS else TOL}
+        return Solve([("scs", {"time_limit_secs": time_limit})], tol=1e-4)
+    return Solve() if name in KINDS else FOR_BOUNDS
 
 
 def _columns(result: RelaxationResult) -> Row:

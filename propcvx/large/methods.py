@@ -14,7 +14,6 @@ from sklearn.base import clone
 from sklearn.utils import check_random_state
 
 from propcvx.alternating.algorithm import Iterate, alternate, annealing_values, descent
-from propcvx.alternating.problem import PropSVM, Separator
 from propcvx.arrays import Array
 from propcvx.bags.bags import Bags
 from propcvx.errors import InputError, SolverError
@@ -27,6 +26,8 @@ from propcvx.large.svm_step import SMOOTH, Labels, PartedLosses, Scores, packed,
 from propcvx.solvers import Solution
 from propcvx.solvers.specialised.logistic import Sums, log_partition, minimise_sums, smooth_sums
 from propcvx.svm.kernels import FeatureMap, Kernel
+from propcvx.svm.problem import PropSVM
+from propcvx.svm.step import Separator
 
 
 def fit_bag_means(model: InvCal | MeanMap, partitions: Partitions) -> Fitted:
@@ -81,8 +82,8 @@ def _log_partition(part: Part, kept: None, plane: Array) -> Sums:
 class PartedPropSVM:
     """The problem of Algorithm 1 and its SVM step.
 
-    See :class:`propcvx.alternating.problem.PropSVM`, and
-    :class:`propcvx.alternating.svm_step.SVMStep`.
+    See :class:`propcvx.svm.problem.PropSVM`, and
+    :class:`propcvx.svm.step.SVMStep`.
 
     Attributes
     ----------
@@ -107,7 +108,7 @@ class PartedPropSVM:
         labels.errors[scores] = value / losses.C
         weights = frame.unit * scores.weights
         bias = scores.offset - float(frame.mean @ weights)
-        return Separator(weights, bias, scores, **answer)  # type: ignore[arg-type]
+        return Separator(labels, weights, bias, scores, **answer)
 
     def relabel(self, labels: Labels, separator: Separator, C: float) -> tuple[Labels, int]:
         """The labeling step, and how many labels it changes: a pass."""
@@ -127,7 +128,7 @@ class PartedPropSVM:
 
     def objective(self, labels: Labels, separator: Separator, C: float) -> float:
         """Value of eq:pSVM_2 with C* in the place of C; the step between both told the errors."""
-        errors = labels.errors[separator.scores]  # type: ignore[index]
+        errors = labels.errors[separator.scores]
         return 0.5 * float(separator.weights @ separator.weights) + C * errors + labels.loss
 
 
@@ -190,7 +191,6 @@ def _check(model: AlterPropSVM) -> None:
     named = isinstance(model.instance_loss, str) and model.instance_loss in losses
     for name, able, wanted in [
         ("polish", model.polish == "none", "'none'"),
-        ("selection", model.selection == "objective", "'objective'"),
         ("solver", model.solver in ("auto", "newton"), "'auto' or 'newton'"),
         ("solver_options", not model.solver_options, "None"),
         ("instance_loss", named, f"one of {losses}"),

@@ -18,12 +18,12 @@ from cvxpy import OPTIMAL, USER_LIMIT
 from numpy.typing import NDArray
 from scipy.special import expit
 
-from propcvx.alternating.svm_step import MOST, best_losses
 from propcvx.arrays import Array
 from propcvx.labelings.losses import INSTANCE_LOSSES
 from propcvx.large.partitions import Kept, Part, Partitions
 from propcvx.solvers.specialised.logistic import Sums, minimise_sums, smooth_sums
 from propcvx.solvers.specialised.newton import MAX_ITER, Feasible, Losses, Rounded, Warm, search
+from propcvx.svm.step import MOST_REMEMBERED, best_losses
 
 BINS = 4096  # intervals in which residuals are counted about the best bias
 FEW = 2000  # so many instances of an interval are looked at one by one
@@ -277,7 +277,7 @@ class PartedLosses:
 
     def _hinge(self, tol: float, warm: Any) -> tuple[Scores, float, dict[str, Any]]:
         """By the smoothed Newton method; few instances from the beginning, as in memory."""
-        best, end, _ = search(self, warm if self.n > MOST else None, tol, MAX_ITER)
+        best, end, _ = search(self, warm if self.n > MOST_REMEMBERED else None, tol, MAX_ITER)
         w, (value, offset), ties = best.plane[:-1], self.best_bias(best.plane), None
         gap = best.gap / (abs(best.primal) or 1.0) * abs(best.primal - best.gap)
         zero, offset_of_zero = self.of_zero

@@ -2,7 +2,7 @@
 
 A relaxation is an object with the method ::
 
-    relax(features, feasible, C, *, solver, tol, options, on_round) -> RelaxationResult
+    relax(features, feasible, C, *, solve, on_round) -> RelaxationResult
 
 as :class:`CuttingPlanes` has it from :class:`Relaxation`; centring,
 rounding, sign and bounds are the same for all.

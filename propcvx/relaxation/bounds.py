@@ -16,8 +16,8 @@ import numpy as np
 
 from propcvx.arrays import Array, Weight
 from propcvx.errors import CrossedBoundsError, SolverError
-from propcvx.relaxation.labeling_svm import LabelingSVM, best_multiple
 from propcvx.relaxation.oracles import Oracle
+from propcvx.svm.step import LabelingSVM, best_multiple
 from propcvx.text import Readable
 
 CROSSED = 1e-6
@@ -105,7 +105,6 @@ def labeling_upper_bound(
         :math:`\tfrac12 \|w\|^2 + \sum_i C_i \max(0, 1 - y_i w^\top F_i)` at the best w at hand.
     """
     svm = LabelingSVM(features, C)
-
     known = np.zeros(features.shape[1]) if weights is None else weights
 
     def bound(labeling: Array) -> float:
@@ -114,7 +113,7 @@ def labeling_upper_bound(
             value = min(value, svm.solved(labeling).value)
         return value
 
-    return min(bound(one) for one in np.unique(np.atleast_2d(labeling), axis=0))
+    return min(map(bound, np.unique(np.atleast_2d(labeling), axis=0)))
 
 
 def lower_bound(alpha: Array, bound: float, C: Weight) -> float:

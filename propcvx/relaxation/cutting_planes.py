@@ -19,6 +19,7 @@ from propcvx.relaxation.bounds import lower_bound
 from propcvx.relaxation.masters import MASTERS
 from propcvx.relaxation.oracles import ORACLES, Cut, checked
 from propcvx.relaxation.result import Relaxation, RelaxationResult, Rounds
+from propcvx.solvers import Solve
 
 TOWARDS_ZERO = 1e-9
 """Where an oracle is asked, an alpha of 0 is this share of the mean alpha."""
@@ -33,7 +34,7 @@ class CuttingPlanes(Relaxation):
     master : str or callable
         Form of the restricted master: ``"group"``, ``"epigraph"`` or ``"reduced_gradient"``, of
         which the last needs a solver of quadratic programs only; or a callable
-        ``master(features, C, *, solver, tol, options)`` that gives a function from labelings to a
+        ``master(features, C, solve)`` that gives a function from labelings to a
         :class:`propcvx.relaxation.masters.MasterSolution`.
     oracle : str or callable
         ``"ascent"`` (the paper's, improved by a few more sorts), ``"coordinate"`` (the paper's,
@@ -63,12 +64,14 @@ class CuttingPlanes(Relaxation):
     max_cuts: int = 1
     tol: float = 1e-4
 
-    def _relax(self, features: Array, feasible: FeasibleLabelings, C: Weight, **how: Any) -> Rounds:
+    def _relax(
+        self, features: Array, feasible: FeasibleLabelings, C: Weight, solve: Solve
+    ) -> Rounds:
         r"""Algorithm 2 from :math:`\alpha = 1 / N`; the vectors of M are the labelings found."""
         check_count("max_cuts", self.max_cuts)
         tol = check_number("tol", self.tol, least=0.0) * float(np.mean(C))
-        taken = ("features", "C"), ("solver", "tol", "options")
-        master = named("master", self.master, MASTERS, "__call__", *taken)(features, C, **how)
+        taken = ("features", "C", "solve")
+        master = named("master", self.master, MASTERS, "__call__", taken)(features, C, solve)
         factory = named("oracle", self.oracle, ORACLES, "__call__", ("features", "feasible"))
         oracle = checked(factory(features, feasible), features, feasible)
         alpha = np.full(len(features), 1.0 / len(features))
@@ -78,17 +81,19 @@ class CuttingPlanes(Relaxation):
             started = perf_counter()
             labelings = _with(cut, labelings)[: self.max_cuts]
             solution = master(labelings)
-            asked = off_zero(solution.alpha, C)
-            cut = oracle(asked)
-            lower = max(lower, lower_bound(asked, cut.bound, C))
+            alpha = off_zero(solution.alpha, C)
+            cut = oracle(alpha)
+            lower = max(lower, lower_bound(alpha, cut.bound, C))
             upper = min(upper, solution.upper)
             violation = _violation(cut, labelings, solution.level)
             by, seconds = (solution.solver, solution.status), perf_counter() - started
             record = Round(solution.value, *by, seconds, violation, len(labelings))
             # until the objective decreases by less than the threshold
             history = History([*history, record], self._stop_reason(record, history, tol))
-            value, mu, alpha = solution.value, solution.mu, solution.alpha
-            yield RelaxationResult(value, lower, upper, labelings, mu, alpha, labelings, history)
+            value, mu = solution.value, solution.mu
+            yield RelaxationResult(
+                value, lower, upper, labelings, mu, solution.alpha, labelings, history
+            )
 
     def _stop_reason(self, record: Round, before: History, tol: float) -> StopReason | None:
         if record.violation is not None and record.violation <= tol:

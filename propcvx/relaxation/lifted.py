@@ -6,7 +6,7 @@ The bounds of DIFFRAC are on :math:`y^\top A y`, the square loss, not on the hin
 from __future__ import annotations
 
 from dataclasses import KW_ONLY, dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
@@ -15,7 +15,8 @@ from propcvx.labelings.feasible import FeasibleLabelings
 from propcvx.programs import Lifting, diffrac, lifted_svm_dual, mixture, square_loss_matrix
 from propcvx.relaxation.bounds import labeling_upper_bound, lower_bound
 from propcvx.relaxation.oracles.bounding import check_order
-from propcvx.relaxation.result import Relaxation, RelaxationResult, Rounds, ask, solved_at_once
+from propcvx.relaxation.result import Relaxation, RelaxationResult, Rounds, solved_at_once
+from propcvx.solvers import Solve
 
 
 @dataclass(eq=False, repr=False)
@@ -42,11 +43,13 @@ class Lifted(Relaxation):
     _: KW_ONLY
     max_order: int = 400
 
-    def _relax(self, features: Array, feasible: FeasibleLabelings, C: Weight, **how: Any) -> Rounds:
+    def _relax(
+        self, features: Array, feasible: FeasibleLabelings, C: Weight, solve: Solve
+    ) -> Rounds:
         lifting = Lifting.of(feasible)
         inside = lifting.span.shape[1]
         check_order(inside + features.shape[1], self.max_order)
-        answer = ask(lifted_svm_dual(features, feasible, C), **how)
+        answer = solve(lifted_svm_dual(features, feasible, C))
         alpha = np.clip(answer.variables["alpha"], 0.0, C)
         weighted = alpha[:, None] * features
         largest = lifting.largest(
@@ -123,10 +126,12 @@ class Diffrac(Relaxation):
     _: KW_ONLY
     max_order: int = 400
 
-    def _relax(self, features: Array, feasible: FeasibleLabelings, C: Weight, **how: Any) -> Rounds:
+    def _relax(
+        self, features: Array, feasible: FeasibleLabelings, C: Weight, solve: Solve
+    ) -> Rounds:
         lifting = Lifting.of(feasible)
         check_order(lifting.span.shape[1], self.max_order)
-        answer = ask(diffrac(features, feasible, C), **how)
+        answer = solve(diffrac(features, feasible, C))
         products = answer.duals.get("products", lifting.no_products)
         quadratic = square_loss_matrix(features, C)
         largest = lifting.largest(-quadratic, answer.duals["diagonal"], products)

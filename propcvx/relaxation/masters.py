@@ -20,18 +20,16 @@ import numpy as np
 
 from propcvx.arrays import Array, Weight
 from propcvx.errors import InaccurateSolutionWarning, warn
-from propcvx.programs import Program, RestrictedMaster, mkl_epigraph, mkl_group, mkl_inner
+from propcvx.programs import RestrictedMaster, mkl_epigraph, mkl_group, mkl_inner
 from propcvx.programs.structures import relative_gap
-from propcvx.relaxation.result import NO_OPTIONS, ask
-from propcvx.solvers import Solution
+from propcvx.solvers import Solution, Solve
 from propcvx.solvers.call import check_gap
 
-Ask = Callable[[Program], Solution]
-_Found = tuple[Array, Array, Solution]
+Optimum = tuple[Array, Array, Solution]
 """Alpha, the weights mu to any scale, and the solver's last solution."""
 
-Form = Callable[[Array, Array, Weight, Ask], _Found]
-"""``form(features, labelings, C, ask)``, where ``ask`` solves a program."""
+Form = Callable[[Array, Array, Weight, Solve], Optimum]
+"""``form(features, labelings, C, solve)``."""
 
 MAX_STEPS = 200
 MAX_BISECTIONS = 30
@@ -77,7 +75,7 @@ class MasterSolution:
 
 
 def restricted_master(
-    form: Form, features: Array, C: Weight, **how: Any
+    form: Form, features: Array, C: Weight, solve: Solve
 ) -> Callable[[Array], MasterSolution]:
     """A form of the restricted master with its solver.
 
@@ -89,8 +87,8 @@ def restricted_master(
         F, one row per instance.
     C : float or array of shape (n_instances,)
         Weight of the hinge loss.
-    **how
-        ``solver``, ``tol`` and ``options`` of :func:`propcvx.relaxation.result.ask`.
+    solve : Solve
+        Solves a program.
 
     Returns
     -------
@@ -99,7 +97,7 @@ def restricted_master(
     """
 
     def solved(labelings: Array) -> MasterSolution:
-        alpha, mu, answer = form(features, labelings, C, partial(ask, **how))
+        alpha, mu, answer = form(features, labelings, C, solve)
         alpha, mu = np.clip(alpha, 0.0, C), np.maximum(mu, 0.0)
         mu = mu / mu.sum()
         problem = RestrictedMaster(features, labelings, C)
@@ -107,8 +105,7 @@ def restricted_master(
         if "W" in answer.variables:
             upper = min(upper, problem.primal(answer.variables["W"]))
         whole = replace(answer, gap=relative_gap(value, upper))
-        options = how.get("options", NO_OPTIONS)
-        check_gap(answer.solver, "the restricted master", whole, BOUNDS_GAP, options)
+        check_gap(answer.solver, "the restricted master", whole, BOUNDS_GAP, solve.options)
         weights = mu[:, None] * ((labelings * alpha) @ features)
         alpha = settled(alpha, (labelings * (weights @ features.T)).sum(axis=0), C)
         settled_value, _ = problem.bounds(alpha, mu)
@@ -144,25 +141,25 @@ def settled(alpha: Array, scores: Array, C: Weight) -> Array:
     return np.where(alpha < beyond, 0.0, np.where(C - alpha < within, C, alpha))
 
 
-def epigraph(features: Array, labelings: Array, C: Weight, ask: Ask) -> _Found:
+def epigraph(features: Array, labelings: Array, C: Weight, solve: Solve) -> Optimum:
     """The epigraph form, :func:`propcvx.programs.mkl_epigraph`."""
-    answer = ask(mkl_epigraph(features, labelings, C))
+    answer = solve(mkl_epigraph(features, labelings, C))
     return answer.variables["alpha"], answer.duals["cuts"], answer
 
 
-def group(features: Array, labelings: Array, C: Weight, ask: Ask) -> _Found:
+def group(features: Array, labelings: Array, C: Weight, solve: Solve) -> Optimum:
     """The dual in groups of primal weights, :func:`propcvx.programs.mkl_group`."""
-    answer = ask(mkl_group(features, labelings, C))
+    answer = solve(mkl_group(features, labelings, C))
     norms = answer.variables["s"]
     return answer.duals["margin"], norms if norms.max() > 0 else np.ones_like(norms), answer
 
 
-def reduced_gradient(features: Array, labelings: Array, C: Weight, ask: Ask) -> _Found:
+def reduced_gradient(features: Array, labelings: Array, C: Weight, solve: Solve) -> Optimum:
     """SimpleMKL, as in the paper: QPs alone, :func:`propcvx.programs.mkl_inner`."""
     program = mkl_inner(features, labelings, C)
 
     def inner(mu: Array) -> Trial:
-        answer = ask(program.set(root_mu=np.sqrt(mu)))
+        answer = solve(program.set(root_mu=np.sqrt(mu)))
         weights = (labelings * answer.variables["alpha"]) @ features
         return Trial(mu, answer.value, -0.5 * np.square(weights).sum(axis=1), answer)
 
@@ -244,4 +241,4 @@ MASTERS: Mapping[str, Callable[..., Callable[[Array], MasterSolution]]] = Mappin
         for form in (group, epigraph, reduced_gradient)
     }
 )
-"""Forms of the restricted master, by name: ``master(features, C, *, solver, tol, options)``."""
+"""Forms of the restricted master, by name: ``master(features, C, solve)``."""

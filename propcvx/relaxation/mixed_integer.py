@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import KW_ONLY, dataclass
+from operator import attrgetter
 from time import perf_counter
-from typing import Any
 
 import numpy as np
 from cvxpy import USER_LIMIT
@@ -16,11 +16,12 @@ from propcvx.history import History, Round, StopReason
 from propcvx.labelings.feasible import FeasibleLabelings
 from propcvx.programs import constrained_psvm
 from propcvx.programs.psvm import FEASIBILITY
-from propcvx.relaxation.labeling_svm import LabelingSVM, SolvedLabeling
 from propcvx.relaxation.oracles import AscentOracle
 from propcvx.relaxation.oracles.exact import lower_bound_of
-from propcvx.relaxation.result import Relaxation, RelaxationResult, Rounds, ask, solved_at_once
+from propcvx.relaxation.result import Relaxation, RelaxationResult, Rounds, solved_at_once
 from propcvx.relaxation.rounding import alternated
+from propcvx.solvers import Solve
+from propcvx.svm.step import LabelingSVM, Separator
 
 SAFETY = 1e-6
 """Taken from the solver's bound, as a share of it."""
@@ -49,7 +50,9 @@ class MixedInteger(Relaxation):
     seconds: float = 60.0
     max_instances: int = 200
 
-    def _relax(self, features: Array, feasible: FeasibleLabelings, C: Weight, **how: Any) -> Rounds:
+    def _relax(
+        self, features: Array, feasible: FeasibleLabelings, C: Weight, solve: Solve
+    ) -> Rounds:
         """The best labeling that was found, with the solver's error counted in."""
         check_number("seconds", self.seconds, above=0.0)
         if len(features) > check_count("max_instances", self.max_instances):
@@ -60,21 +63,22 @@ class MixedInteger(Relaxation):
         started, svm = perf_counter(), LabelingSVM(features, C)
         best = starting_point(svm, feasible)
         program = constrained_psvm(features, feasible, C, value=best.value)
-        asked, status, proved = perf_counter(), USER_LIMIT, 0.0
+        begun, status, lower = perf_counter(), USER_LIMIT, 0.0
         try:
-            answer = ask(program, **how, seconds=self.seconds)
+            answer = solve(program, seconds=self.seconds)
         except SolverError as failure:
-            if perf_counter() - asked < self.seconds:
+            if perf_counter() - begun < self.seconds:
                 raise  # else the time ran out before there was any labeling
             name = failure.solver
         else:
             name, status, proved = answer.solver, answer.status, lower_bound_of(program)
-            found = svm.best(feasible.best(answer.variables["z"] - 0.5)[None])
-            best = min(best, found, key=lambda one: one.value)
-        total = float(np.broadcast_to(C, len(features)).sum())
-        missed = SAFETY * proved + SHORT * max(how["tol"], FEASIBILITY) * total
+            nearest = svm.best(feasible.best(answer.variables["z"] - 0.5)[None])
+            best = min(best, nearest, key=attrgetter("value"))
+            total = float(np.broadcast_to(C, len(features)).sum())
+            missed = SAFETY * proved + SHORT * max(answer.tol, FEASIBILITY) * total
+            lower = min(max(0.0, proved - missed), best.value)
         value, labelings, weights = best.value, best.labeling[None], np.ones(1)
-        lower, alpha = min(max(0.0, proved - missed), value), np.abs(best.duals)
+        alpha = np.abs(best.duals)
         record = Round(value, name, status, perf_counter() - started)
         history = History([record], StopReason.SOLVED)
         yield RelaxationResult(value, lower, value, labelings, weights, alpha, labelings, history)
@@ -89,12 +93,14 @@ class ContinuousLabels(Relaxation):
     The lower bound is evaluated from the multipliers, by one sort of each bag.
     """
 
-    def _relax(self, features: Array, feasible: FeasibleLabelings, C: Weight, **how: Any) -> Rounds:
+    def _relax(
+        self, features: Array, feasible: FeasibleLabelings, C: Weight, solve: Solve
+    ) -> Rounds:
         svm = LabelingSVM(features, C)
         start = starting_point(svm, feasible)
         upper = svm.value(start.labeling, start.weights)
         program = constrained_psvm(features, feasible, C, value=upper, integer=False)
-        answer = ask(program, **how)
+        answer = solve(program)
         sides = [np.maximum(answer.duals[side], 0.0) for side in ("positive", "negative")]
         both = np.maximum(sum(sides), np.finfo(float).tiny)
         positive, negative = np.array(sides) * np.minimum(1.0, C / both)
@@ -108,7 +114,7 @@ class ContinuousLabels(Relaxation):
         yield RelaxationResult(value, lower, upper, vectors, weights, alpha, labelings, history)
 
 
-def starting_point(svm: LabelingSVM, feasible: FeasibleLabelings) -> SolvedLabeling:
+def starting_point(svm: LabelingSVM, feasible: FeasibleLabelings) -> Separator:
     """A good feasible labeling, soon found: that of the first cut, improved by alternation."""
     n = len(svm.features)
     cut = AscentOracle(svm.features, feasible)(np.full(n, 1.0 / n))

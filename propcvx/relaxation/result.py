@@ -3,9 +3,8 @@ r"""What a relaxation of eq:convex_1 is asked and returns, whatever it is."""
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from types import MappingProxyType
 from typing import Any, ClassVar
 
 import numpy as np
@@ -16,14 +15,10 @@ from propcvx.bags.bags import Bags
 from propcvx.errors import SolverError
 from propcvx.history import History, Round, StopReason
 from propcvx.labelings.feasible import FeasibleLabelings
-from propcvx.programs import Program
 from propcvx.relaxation.bounds import labeling_upper_bound
-from propcvx.solvers import Solution, SolverNames, solve
+from propcvx.solvers import Solution, Solve
 from propcvx.svm.kernels import unit_of
 from propcvx.text import Readable
-
-NO_OPTIONS: Mapping[str, Any] = MappingProxyType({})
-"""What a relaxation hands to its solver where nothing is asked for."""
 
 LISTED = 5
 """Weights of a mixture that are printed, largest first."""
@@ -162,9 +157,7 @@ class Relaxation(BaseEstimator, ABC):
         feasible: FeasibleLabelings,
         C: Weight,
         *,
-        solver: SolverNames = "auto",
-        tol: float = 1e-8,
-        options: Mapping[str, Any] = NO_OPTIONS,
+        solve: Solve = Solve(),
         on_round: Callable[[RelaxationResult], None] = lambda reached: None,
     ) -> RelaxationResult:
         r"""Solve it, posed in units in which its numbers are near 1.
@@ -177,12 +170,8 @@ class Relaxation(BaseEstimator, ABC):
             The set :math:`\mathcal{Y}`.
         C : float or array of shape (n_instances,)
             Weight of the loss.
-        solver : str or sequence
-            Who solves its programs.
-        tol : float
-            The solver's tolerance.
-        options : mapping
-            Handed to the solver as they are; a time limit among them costs only tightness.
+        solve : Solve
+            Solves its programs; a time limit among its options costs only tightness.
         on_round : callable
             Called after each round with what is reached.
 
@@ -200,9 +189,8 @@ class Relaxation(BaseEstimator, ABC):
             In the first round, when there is nothing to keep.
         """
         unit, reached = unit_of(features, C), None
-        how = {"solver": solver, "tol": tol, "options": options}
         try:
-            for posed in self._relax(unit * features, feasible, C / unit**2, **how):
+            for posed in self._relax(unit * features, feasible, C / unit**2, solve):
                 reached = posed.times(unit**2)
                 at_most = np.where(posed.alpha >= C / unit**2, C, np.minimum(reached.alpha, C))
                 reached = replace(reached, alpha=at_most)
@@ -217,20 +205,10 @@ class Relaxation(BaseEstimator, ABC):
         return reached
 
     @abstractmethod
-    def _relax(self, features: Array, feasible: FeasibleLabelings, C: Weight, **how: Any) -> Rounds:
-        """What is reached, round by round; ``how`` is what :func:`ask` and masters take."""
-
-
-def ask(
-    program: Program,
-    solver: SolverNames = "auto",
-    tol: float = 1e-8,
-    options: Mapping[str, Any] = NO_OPTIONS,
-    seconds: float = np.inf,
-) -> Solution:
-    """Solve a program of a relaxation, whose bounds count in the solver's error."""
-    quietly: Any = {"residuals": False, "quiet": True, "seconds": seconds}
-    return solve(program, solver, tol=tol, **quietly, **options)
+    def _relax(
+        self, features: Array, feasible: FeasibleLabelings, C: Weight, solve: Solve
+    ) -> Rounds:
+        """What is reached, round by round."""
 
 
 def solved_at_once(value: float, answer: Solution) -> History:

@@ -1,6 +1,6 @@
 r"""From the relaxation's matrix M back to a labeling and its separator.
 
-A rounding takes what a relaxation reached to a :class:`RoundedLabeling`.  Soft ones keep a
+A rounding takes what a relaxation reached to a :class:`Separator`.  Soft ones keep a
 real-valued labeling and the relaxation's alpha, as in the paper, and choose its sign, which M
 leaves open; feasible ones take the best of some feasible labelings by the SVM value, and that
 SVM.
@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from operator import attrgetter
 from types import MappingProxyType
 
 import numpy as np
@@ -17,17 +18,17 @@ import numpy as np
 from propcvx.arrays import Array, Weight
 from propcvx.bags.metrics import proportion_error
 from propcvx.labelings.feasible import FeasibleLabelings
-from propcvx.labelings.local_search import improved
 from propcvx.labelings.losses import HINGE
-from propcvx.relaxation.labeling_svm import LabelingSVM, RoundedLabeling, SolvedLabeling
 from propcvx.relaxation.result import RelaxationResult
+from propcvx.svm.local_search import improved
+from propcvx.svm.step import LabelingSVM, Separator
 
 TIED = 1e-9
 """Differences closer to 0 than this, relatively, say nothing of the sign."""
 
 
-Rounding = Callable[[RelaxationResult, Array, FeasibleLabelings, Weight], RoundedLabeling]
-"""``rounding(result, features, feasible, C) -> RoundedLabeling``."""
+Rounding = Callable[[RelaxationResult, Array, FeasibleLabelings, Weight], Separator]
+"""``rounding(result, features, feasible, C) -> Separator``."""
 
 
 # --- soft labelings ---------------------------------------------------------------------------
@@ -68,12 +69,12 @@ class SoftRounding:
 
     def __call__(
         self, result: RelaxationResult, features: Array, feasible: FeasibleLabelings, C: Weight
-    ) -> RoundedLabeling:
+    ) -> Separator:
         """Round."""
         labeling = self.labeling(result)
         weights = result.plane(features, labeling, C)
         sign = self.sign(features @ weights, features, feasible, C)
-        return RoundedLabeling(sign * labeling, sign * weights)
+        return Separator(sign * labeling, sign * weights)
 
 
 def by_bags(scores: Array, features: Array, feasible: FeasibleLabelings, C: Weight) -> float:
@@ -119,8 +120,8 @@ def by_objective(scores: Array, features: Array, feasible: FeasibleLabelings, C:
         As in every relaxation.
     """
     svm = LabelingSVM(features, C)
-    found = feasible.best(np.column_stack([scores, -scores])).T
-    here, there = (svm.solved(labeling).value for labeling in found)
+    nearest = feasible.best(np.column_stack([scores, -scores])).T
+    here, there = (svm.solved(labeling).value for labeling in nearest)
     if abs(here - there) <= TIED * max(here, there):
         return by_bags(scores, features, feasible, C)
     return 1.0 if here < there else -1.0
@@ -171,33 +172,31 @@ class FeasibleRounding:
 
     def __call__(
         self, result: RelaxationResult, features: Array, feasible: FeasibleLabelings, C: Weight
-    ) -> SolvedLabeling:
+    ) -> Separator:
         """Round."""
         svm = LabelingSVM(features, C)
         best = svm.best(self.candidates(result, feasible))
         return alternated(best, svm, feasible) if self.polished else best
 
 
-def alternated(
-    start: SolvedLabeling, svm: LabelingSVM, feasible: FeasibleLabelings
-) -> SolvedLabeling:
+def alternated(start: Separator, svm: LabelingSVM, feasible: FeasibleLabelings) -> Separator:
     """Labels and SVM in turn, as Algorithm 1 at C, over the feasible labelings, while it improves.
 
     Parameters
     ----------
-    start : SolvedLabeling
+    start : Separator
         A feasible labeling and its SVM.
     svm : LabelingSVM
     feasible : FeasibleLabelings
         The set; its labeling step is one sort of each bag (Proposition 3).
     """
 
-    def step(before: SolvedLabeling) -> SolvedLabeling:
+    def step(before: Separator) -> Separator:
         relative = svm.C / np.max(svm.C)
-        gains = relative * HINGE.reduction(svm.features @ before.weights)
+        gains = relative * HINGE.reduction(before.scores)
         return svm.solved(feasible.best(gains))
 
-    return improved(start, step, lambda found: found.value)
+    return improved(start, step, attrgetter("value"))
 
 
 ROUNDINGS: Mapping[str, Rounding] = MappingProxyType(

@@ -18,10 +18,11 @@ from propcvx.relaxation.bounds import check_crossing
 from propcvx.relaxation.cutting_planes import CuttingPlanes
 from propcvx.relaxation.lifted import Diffrac, Lifted
 from propcvx.relaxation.mixed_integer import ContinuousLabels, MixedInteger
-from propcvx.relaxation.result import NO_OPTIONS, RelaxationResult
+from propcvx.relaxation.result import RelaxationResult
+from propcvx.solvers import Solve
 
-TOL = 1e-6
-"""A solver's tolerance where only a relaxation's bound is needed, which holds at any tolerance."""
+FOR_BOUNDS = Solve(tol=1e-6)
+"""Where only a relaxation's bound is needed, which holds at any tolerance."""
 
 RELAXATIONS: Mapping[str, Any] = MappingProxyType(
     {
@@ -60,12 +61,11 @@ def relax(
     feasible: FeasibleLabelings,
     C: Weight,
     on_round: Callable[[RelaxationResult], None],
-    **settings: Any,
+    solve: Solve = FOR_BOUNDS,
 ) -> RelaxationResult:
     """Solve a relaxation, given by its name or as an object, and check its result.
 
-    The other arguments are those of :meth:`propcvx.relaxation.result.Relaxation.relax`;
-    ``settings`` are ``solver``, ``tol`` and ``options``.
+    The other arguments are those of :meth:`propcvx.relaxation.result.Relaxation.relax`.
 
     Raises
     ------
@@ -82,9 +82,10 @@ def relax(
         check_crossing(f"relaxation {name}", result.lower, result.upper)
         return cast("RelaxationResult", result)
 
-    settings = {"solver": "auto", "tol": TOL, "options": NO_OPTIONS, **settings}
-    settings["on_round"] = lambda reached: on_round(checked(reached))
-    return checked(relaxation.relax(features, feasible, C, **settings))
+    def on_checked(reached: Any) -> None:
+        on_round(checked(reached))
+
+    return checked(relaxation.relax(features, feasible, C, solve=solve, on_round=on_checked))
 
 
 def _fault_of(result: Any, feasible: FeasibleLabelings, known: set[bytes]) -> str | None:

@@ -4,7 +4,7 @@ The table ``SOLVERS`` says what each solver can do.  General solvers (through CV
 specialised ones stand in the same table and leave the same answer.
 """
 
-from propcvx.solvers.call import SolverNames, solve
+from propcvx.solvers.call import Solve, SolverNames, solve
 from propcvx.solvers.residuals import Residuals, residuals_of
 from propcvx.solvers.solution import Answer, Solution
 from propcvx.solvers.solver import Solver
@@ -20,6 +20,7 @@ __all__ = [
     "Answer",
     "Residuals",
     "Solution",
+    "Solve",
     "Solver",
     "SolverNames",
     "automatic",

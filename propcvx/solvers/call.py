@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import cvxpy as cp
@@ -48,6 +48,60 @@ _ADVICE = {
 SolverName = str | Solver
 SolverNames = SolverName | Sequence[SolverName | tuple[SolverName, Mapping[str, Any]]]
 """A solver, by name or itself; or several to try in turn, each alone or with options."""
+
+
+@dataclass(frozen=True)
+class Solve:
+    """``solve(program) -> Solution`` with the solver chosen: what every loop is handed.
+
+    Attributes
+    ----------
+    solver, tol, residuals, quiet
+        As of :func:`solve`, but by default without residuals, and without a warning of its own.
+    options : mapping
+        Handed to the solver as they are.
+
+    Examples
+    --------
+    >>> from propcvx.programs import svm_dual, svm_dual_parameters
+    >>> program = svm_dual(np.array([[-1.0], [2.0]]))
+    >>> program = program.set(**svm_dual_parameters(np.array([-1.0, 1.0]), C=1.0))
+    >>> Solve("clarabel", tol=1e-6)(program).status
+    'optimal'
+    """
+
+    solver: SolverNames = "auto"
+    tol: float = 1e-8
+    options: Mapping[str, Any] = field(default_factory=dict)
+    residuals: bool = False
+    quiet: bool = True
+
+    def __call__(self, program: Program, *, warm: Any = None, seconds: float = np.inf) -> Solution:
+        """Solve a program, see :func:`solve`."""
+        _check_parameters(program)
+        failures: list[SolverError] = []
+        usable: list[tuple[str, Answer]] = []
+        for solver, options in _solvers_of(self.solver, program):
+            options = {**self.options, **options}
+            try:
+                answer = _best_answer(solver, program, self.tol, options, seconds, warm)
+            except SolverError as failure:
+                failures.append(failure)
+                continue
+            usable.append((solver.name, answer))
+            if answer.status == cp.OPTIMAL:
+                break
+        if not usable:
+            raise _failure_of_all(failures)
+        name, answer = min(usable, key=lambda named: _rank(named[1]))
+        if answer.status != cp.OPTIMAL and not self.quiet:
+            _warn_of(name, program, answer)
+        leave_values(program, answer)
+        variables = {key: np.array(part, dtype=float) for key, part in answer.variables.items()}
+        duals = {key: _copied(dual) for key, dual in answer.duals.items()}
+        residuals = _residuals(program) if self.residuals else None
+        values: dict[str, Any] = {**vars(answer), "variables": variables, "duals": duals}
+        return Solution(**values, solver=name, tol=self.tol, residuals=residuals)
 
 
 def solve(
@@ -118,46 +172,32 @@ def solve(
     CVXPY forbids to change a problem in place, and what is compiled does not follow; residuals are
     of the problem as it is when they are computed, so they show it.
     """
+    return Solve(solver, tol, options, residuals, quiet)(program, warm=warm, seconds=seconds)
+
+
+def _check_parameters(program: Program) -> None:
     unset = [name for name, parameter in program.parameters.items() if parameter.value is None]
     if unset:
         raise InputError(
             f"{program.name} has parameters without a value, {unset}: give them one with "
             "program.set(name=value)."
         )
-    failures: list[SolverError] = []
-    usable: list[tuple[str, Answer]] = []
-    for asked, own in _asked(solver, program):
-        try:
-            answer = _ask(asked, program, tol, {**options, **own}, seconds, warm)
-            usable.append((asked.name, answer))
-        except SolverError as failure:
-            failures.append(failure)
-            continue
-        if usable[-1][1].status == cp.OPTIMAL:
-            break
-    if len(failures) == 1 and not usable:
-        raise failures[0]
-    if not usable:
-        told, last = "; ".join(str(failure) for failure in failures), failures[-1]
-        message = f"no solver of several has an answer: {told}"
-        raise SolverError(message, last.solver, last.status)
-    name, answer = min(usable, key=lambda named: _rank(named[1]))
-    if answer.status != cp.OPTIMAL and not quiet:
-        reached = "" if answer.gap is None else f", relative duality gap {answer.gap:.2g}"
-        warn(
-            f"{name} stopped before its tolerance on {program.name}: status {answer.status!r}"
-            f"{reached}; {ADVICE}.",
-            InaccurateSolutionWarning,
-        )
-    leave_values(program, answer)
-    copies = {
-        "variables": {key: np.array(part, dtype=float) for key, part in answer.variables.items()},
-        "duals": {key: _copied(dual) for key, dual in answer.duals.items()},
-    }
-    return Solution(
-        **{**vars(answer), **copies},
-        solver=name,
-        residuals=_residuals(program) if residuals else None,
+
+
+def _failure_of_all(failures: Sequence[SolverError]) -> SolverError:
+    if len(failures) == 1:
+        return failures[0]
+    message = f"no solver of several has an answer: {'; '.join(map(str, failures))}"
+    return SolverError(message, failures[-1].solver, failures[-1].status)
+
+
+def _warn_of(solver: str, program: Program, answer: Answer) -> None:
+    """Warn of an answer that is not within the tolerance."""
+    reached = "" if answer.gap is None else f", relative duality gap {answer.gap:.2g}"
+    warn(
+        f"{solver} stopped before its tolerance on {program.name}: status {answer.status!r}"
+        f"{reached}; {ADVICE}.",
+        InaccurateSolutionWarning,
     )
 
 
@@ -172,18 +212,18 @@ def leave_values(program: Program, answer: Answer) -> None:
             variable.save_value(part)
 
 
-def _asked(solver: SolverNames, program: Program) -> list[tuple[Solver, Mapping[str, Any]]]:
-    """The solvers asked for, each with its own options."""
-    asked = list(solver) if isinstance(solver, list | tuple) else [solver]
-    if not asked:
+def _solvers_of(solver: SolverNames, program: Program) -> list[tuple[Solver, Mapping[str, Any]]]:
+    """The solvers to try in turn, each with options for it alone."""
+    names = list(solver) if isinstance(solver, list | tuple) else [solver]
+    if not names:
         raise UnsupportedSolverError("solver must name at least one solver, got an empty sequence.")
-    if asked == ["auto"]:
-        asked = list(automatic(program))
-    pairs = [part if isinstance(part, tuple) else (part, {}) for part in asked]
-    return [(find_solver(name, program), own) for name, own in pairs]
+    if names == ["auto"]:
+        names = list(automatic(program))
+    pairs = [name if isinstance(name, tuple) else (name, {}) for name in names]
+    return [(find_solver(name, program), options) for name, options in pairs]
 
 
-def _ask(
+def _best_answer(
     solver: Solver,
     program: Program,
     tol: float,
@@ -191,17 +231,17 @@ def _ask(
     seconds: float,
     warm: Any,
 ) -> Answer:
-    """The best answer of one solver, asked for more while its gap is above ``tol`` and falls."""
+    """The best answer of a solver, which is run again while its gap is above ``tol`` and falls."""
     structure = program.structure if solver.classes else None
     units = 1.0 if structure is None else min(1.0, structure.magnitude(program.values))
-    asked = solver.options(tol * units, options, seconds)
-    best = _attempt(solver, program, asked, warm, tol)
+    given = solver.options(tol * units, options, seconds)
+    best = _attempt(solver, program, given, warm, tol)
     for share in TIGHTER:
-        before, asked = asked, solver.options(share * tol * units, options, seconds)
-        if best.status != cp.OPTIMAL_INACCURATE or best.gap is None or asked == before:
+        before, given = given, solver.options(share * tol * units, options, seconds)
+        if best.status != cp.OPTIMAL_INACCURATE or best.gap is None or given == before:
             break
         try:
-            answer = _attempt(solver, program, asked, best.warm, tol)
+            answer = _attempt(solver, program, given, best.warm, tol)
         except SolverError:
             break
         stuck = _rank(answer) > (True, WORTHWHILE * best.gap)

@@ -66,6 +66,8 @@ class Solution(Readable, Answer):
     residuals : Residuals or None
         Recomputed from the problem; None where ``residuals=False`` was asked, or where a part of
         the problem is not covered, which an ``UncheckedWarning`` names.
+    tol : float
+        The tolerance that was given.
     gap : float or None
         Relative duality gap between feasible points, which ``tol`` was held against; None for
         programs whose structure does not tell how to make an answer feasible.
@@ -92,6 +94,7 @@ class Solution(Readable, Answer):
 
     solver: str
     residuals: Residuals | None
+    tol: float = np.nan
 
     def __str__(self) -> str:
         """How it ended, how good it is, and what it has; the names of arrays with their shapes."""

@@ -1,50 +1,19 @@
-"""The problem that Algorithm 1 descends on, and a separator as it sees one."""
+"""The problem of proportion-SVM, which labelings and separators are solutions of."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 
-from propcvx.arrays import Array, Indices
+from propcvx.arrays import Array
 from propcvx.bags.bags import Bags
 from propcvx.labelings.feasible import FeasibleLabelings, best_labeling
 from propcvx.labelings.losses import HINGE, InstanceLoss, ProportionLoss
-
-
-@dataclass(frozen=True)
-class Separator:
-    r"""A separating hyperplane, as an SVM step answers.
-
-    Attributes
-    ----------
-    weights : array of shape (rank,)
-        The weights w over the features.
-    bias : float
-    scores : array of shape (n_instances,)
-        Of the instances, bias included.
-    ties : array of shape (n_instances,)
-        Of instances with equal scores, those where this is larger are labeled +1 first.
-    gap : float
-        By how much its objective may exceed the best one for its labeling.
-    solver, status : str
-        Who answered, and how.
-    warm : object
-        Where the solver ended, for the next call.
-    duals : array of shape (n_instances,), optional
-        :math:`v = y \circ \alpha` of the SVM dual, where that is what was solved.
-    """
-
-    weights: Array
-    bias: float
-    scores: Array
-    ties: Array | None = None
-    gap: float = 0.0
-    solver: str = ""
-    status: str = ""
-    warm: Any = None
-    duals: Array | None = None
+from propcvx.labelings.moves import Moves
+from propcvx.svm.step import Separator
 
 
 @dataclass(frozen=True)
@@ -61,7 +30,7 @@ class PropSVM:
     bags : Bags
     C : float
         Weight of the instance loss.
-    weights : array of shape (n_bags,)
+    weights : float or array of shape (n_bags,)
         Weight :math:`\omega_k` of each bag's proportion loss (:math:`C_p` in the paper).
     loss : ProportionLoss
         The loss :math:`L_p`.
@@ -71,18 +40,20 @@ class PropSVM:
 
     bags: Bags
     C: float
-    weights: Array
+    weights: Any
     loss: ProportionLoss
     instance_loss: InstanceLoss = HINGE
 
     def best_labeling(
         self, scores: Array, C: float | None = None, ties: Array | None = None
     ) -> Array:
-        """The labels for fixed scores, with C* in place of C where it is given.
+        r"""The labels for fixed scores, with C* in place of C where it is given.
 
-        Of equal scores, those with larger ``ties`` are positive first.
+        They minimise :math:`C \sum_i L(y_i, s_i) + \sum_k c_k`, with :math:`c_k` what the bags
+        cost.  Of equal scores, those with larger ``ties`` are positive first.
         """
-        weights, loss = self.weights / (C or self.C), self.instance_loss
+        weights = np.broadcast_to(self.weights / (C or self.C), self.bags.n_bags)
+        loss = self.instance_loss
         return best_labeling(scores, self.bags, self.loss, weights, instance_loss=loss, ties=ties)
 
     def objective(self, labeling: Array, separator: Separator, C: float | None = None) -> float:
@@ -96,16 +67,21 @@ class PropSVM:
         relabeled = self.best_labeling(separator.scores, C, separator.ties)
         return relabeled, int(np.count_nonzero(relabeled != labeling))
 
+    @cached_property
+    def costs(self) -> tuple[Array, ...]:
+        """What each bag costs with 0, 1, ..., :math:`n_k` positives; infinite if not allowed."""
+        return self.loss.costs(self.bags, self.weights)
+
+    @cached_property
+    def moves(self) -> Moves:
+        """The changes of a labeling inside a bag, and what the bags cost."""
+        return Moves(self.bags, self.costs)
+
+    @property
+    def feasible(self) -> FeasibleLabelings:
+        """Labelings whose counts have a finite cost."""
+        return FeasibleLabelings.allowed_by(self.loss, self.bags)
+
     def allowed(self, labeling: Array) -> Array:
         """The labeling, or where its counts have an infinite loss the nearest in each bag."""
-        return FeasibleLabelings.allowed_by(self.loss, self.bags).best(labeling)
-
-    def take(self, instances: Indices) -> PropSVM:
-        """The problem on some whole bags, given by their instances."""
-        kept = np.unique(self.bags.index[instances])
-        return replace(
-            self,
-            bags=self.bags.take(instances),
-            weights=self.weights[kept],
-            instance_loss=self.instance_loss.take(instances),
-        )
+        return self.feasible.best(labeling)

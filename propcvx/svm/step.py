@@ -1,0 +1,309 @@
+"""The SVM of a fixed labeling, with a bias and without; its record, and a memory of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, MutableMapping
+from dataclasses import dataclass, field, fields
+from functools import cached_property
+from operator import attrgetter
+from typing import Any
+
+import numpy as np
+
+from propcvx.arrays import Array, Weight
+from propcvx.labelings.losses import HINGE, InstanceLoss, best_offset
+from propcvx.programs import Program, margin_classifier, svm_dual, svm_dual_parameters
+from propcvx.programs.structures import feasible_in_box
+from propcvx.solvers import Solution, Solve
+from propcvx.svm.kernels import unit_of
+
+
+@dataclass(frozen=True, eq=False)
+class Separator:
+    r"""A labeling, and a separating hyperplane for it.
+
+    Attributes
+    ----------
+    labeling : array of shape (n_instances,)
+        Of -1 and +1; real-valued where a relaxation is rounded so.
+    weights : array of shape (rank,)
+        The weights w over the features.
+    bias : float
+    scores : array of shape (n_instances,)
+        Of the instances, bias included.
+    value : float
+        The objective that the labeling has with it, what the bags cost included.
+    duals : array of shape (n_instances,), optional
+        :math:`v = y \circ \alpha` of the SVM dual, where that is what was solved.
+    ties : array of shape (n_instances,), optional
+        Of instances with equal scores, those where this is larger are labeled +1 first.
+    gap : float
+        By how much its objective may exceed the best one for its labeling.
+    solver, status : str
+        Who answered, and how.
+    warm : object
+        Where the solver ended, for the next call.
+    """
+
+    labeling: Any
+    weights: Array
+    bias: float = 0.0
+    scores: Any = None
+    value: float = np.nan
+    duals: Any = None
+    ties: Array | None = None
+    gap: float = 0.0
+    solver: str = ""
+    status: str = ""
+    warm: Any = None
+
+
+Step = Callable[[Array, float, Separator | None], Separator]
+"""``step(labeling, C, after)``; ``after`` is the separator that led to the labeling."""
+
+Known = dict[Hashable, Separator]  # answers by labeling and C
+Solved = MutableMapping[Hashable, Known]  # of steps on the same features, by solver and tolerance
+
+MOST_REMEMBERED = 2000
+"""With more instances than this nothing is kept: a separator holds several numbers for each."""
+
+
+def bits_of(labeling: Array) -> bytes:
+    """A labeling of -1 and +1, as a key."""
+    return np.packbits(labeling > 0.0).tobytes()
+
+
+@dataclass(frozen=True)
+class SVMStep:
+    r"""Solves the SVM of a fixed labeling; built once, re-solved for every labeling and C.
+
+    Where zero has a primal objective as small as that of w, up to the solver's gap, w is taken as
+    zero: the labeling step then does not sort a solver's errors.  All scores are equal, all
+    labelings with its counts as good, and of them it takes the one along the difference of the
+    classes' means: by the order of the instances, all starts would go the same way from there, and
+    with the labels before, w would stay zero.
+
+    With a bias the problem is invariant to translations, so it is solved in features of mean zero
+    and mean square one: a solver's rounding errors then depend on neither the distance to the
+    origin nor the scale.
+
+    Attributes
+    ----------
+    features : array of shape (n_instances, rank)
+        F, one row per instance.
+    solve : Solve
+        Solves the program.
+    loss : InstanceLoss
+        The hinge, with any weights.
+    """
+
+    features: Array
+    solve: Solve = Solve(tol=1e-6)
+    loss: InstanceLoss = HINGE
+
+    def __call__(self, labeling: Array, C: float, after: Separator | None = None) -> Separator:
+        """Solve, from where the separator before ended, and take the bias that is best for w."""
+        parameters = svm_dual_parameters(labeling, C / self._unit**2 * self.loss.weights)
+        solution = self.solve(self._program.set(**parameters), warm=after and after.warm)
+        box = parameters["lower"], parameters["upper"]
+        v = feasible_in_box(solution.variables["v"], *box)
+        weights, ties = self._posed.T @ v, labeling
+        losses, offset = best_losses(labeling - self._posed @ weights, *box)
+        zero, offset_of_zero = best_losses(labeling, *box)
+        error = gap_of(solution) + len(labeling) * np.finfo(float).eps * zero
+        if zero - error <= 0.5 * float(weights @ weights) + losses:
+            weights, offset = np.zeros_like(weights), offset_of_zero
+            ties = self._posed @ (self._posed.T @ labeling)
+        duals = self._unit**2 * v
+        return self._separator(labeling, weights, offset, solution, ties=ties, duals=duals)
+
+    def _separator(
+        self, labeling: Array, posed: Array, offset: Any, solution: Solution, **others: Any
+    ) -> Separator:
+        """The separator, with the weights and the bias that it has for the features themselves."""
+        weights = self._unit * posed
+        return Separator(
+            labeling,
+            weights,
+            offset - self._mean @ weights,
+            self._posed @ posed + offset,
+            gap=self._unit**2 * gap_of(solution),
+            solver=solution.solver,
+            status=solution.status,
+            warm=solution.warm,
+            **others,
+        )
+
+    @cached_property
+    def _mean(self) -> Array:
+        return self.features.mean(axis=0)
+
+    @cached_property
+    def _unit(self) -> float:
+        return unit_of(self.features - self._mean)
+
+    @cached_property
+    def _posed(self) -> Array:
+        return self._unit * (self.features - self._mean)
+
+    @cached_property
+    def _program(self) -> Program:
+        return svm_dual(self._posed)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {part.name: getattr(self, part.name) for part in fields(self)}
+
+
+def gap_of(solution: Solution) -> float:
+    """The duality gap in units of the objective, 0 where it is not known."""
+    return (solution.gap or 0.0) * abs(solution.value)
+
+
+def best_losses(residuals: Array, lower: Array, upper: Array) -> tuple[float, float]:
+    """The sum of the losses with the best bias, and that bias."""
+    offset = best_offset(residuals, lower, upper)
+    left = residuals - offset
+    return float(np.where(left > 0.0, upper, lower) @ left), offset
+
+
+@dataclass(frozen=True)
+class LossStep(SVMStep):
+    """The same for any other instance loss, by its primal program."""
+
+    def __call__(self, labeling: Array, C: float, after: Separator | None = None) -> Separator:
+        """Solve, from where the separator before ended."""
+        program = self._program.set(y=labeling, C=C / self._unit**2)
+        solution = self.solve(program, warm=after and after.warm)
+        weights, offset = solution.variables["w"], float(solution.variables["b"])
+        return self._separator(labeling, weights, offset, solution, ties=labeling)
+
+    @cached_property
+    def _program(self) -> Program:
+        return margin_classifier(self._posed, self.loss)
+
+
+def svm_step(features: Array, loss: InstanceLoss, solve: Solve) -> SVMStep:
+    """The step of an instance loss: the dual SVM for the hinge, the primal program for others."""
+    kind = SVMStep if loss.of_margins is HINGE.of_margins else LossStep
+    return kind(features, solve, loss)
+
+
+@dataclass(frozen=True)
+class RememberedStep:
+    """An SVM step, and what it has answered.
+
+    Different starts of Algorithm 1 reach the same labelings, and while C* is small the labels do
+    not depend on C_p.  So of the SVMs of a grid of 3 by 3 parameters with ten starts each, two in
+    three to three in four have been solved already (heart and vote, bags of 8 to 64).
+
+    The solver never starts from an earlier solution, so that the answer is a function of the
+    labeling and C, whoever asked first.
+
+    Attributes
+    ----------
+    step : SVMStep
+    known : dict
+        Answers by labeling and C; other steps on the same features may have given them.
+    """
+
+    step: SVMStep
+    known: Known = field(default_factory=dict, repr=False)
+
+    def __call__(self, labeling: Array, C: float, after: Separator | None = None) -> Separator:
+        """See :class:`SVMStep`."""
+        question = (bits_of(labeling), C)
+        if question not in self.known:
+            self.known[question] = self.step(labeling, C)
+        return self.known[question]
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {"step": self.step, "known": {}}
+
+
+def remembered(step: SVMStep, solved: Solved) -> Step:
+    """The step with the memory of all like it on the same features.
+
+    Steps with many instances, a loss or solvers of the user come back as they are.
+
+    Parameters
+    ----------
+    step : SVMStep
+    solved : dict
+        What steps on these features have answered, by solver, tolerance and weights of the
+        instances; it is added to.
+    """
+    solve, few = step.solve, len(step.features) <= MOST_REMEMBERED
+    plain = isinstance(solve.solver, str) and not solve.options and few
+    if not plain or step.loss.of_margins is not HINGE.of_margins:
+        return step
+    weights = np.asarray(step.loss.weights, dtype=np.float64).tobytes()
+    return RememberedStep(step, solved.setdefault((solve.solver, solve.tol, weights), {}))
+
+
+@dataclass(frozen=True)
+class LabelingSVM:
+    """The SVM of any labeling, without a bias, for one C.
+
+    Attributes
+    ----------
+    features : array of shape (n_instances, rank)
+    C : float or array of shape (n_instances,)
+    solve : Solve
+        Solves the program.
+    """
+
+    features: Array
+    C: Weight
+    solve: Solve = Solve(tol=1e-9)
+
+    @cached_property
+    def _unit(self) -> float:
+        return unit_of(self.features, self.C)
+
+    @cached_property
+    def _program(self) -> Program:
+        return svm_dual(self._unit * self.features, bias=False)
+
+    def alpha(self, labeling: Array) -> Array:
+        """Its dual variables."""
+        parameters = svm_dual_parameters(labeling, self.C / self._unit**2)
+        answer = self.solve(self._program.set(**parameters))
+        return np.asarray(self._unit**2 * labeling * answer.variables["v"])
+
+    def weights(self, labeling: Array) -> Array:
+        """Its weights."""
+        return np.asarray(self.features.T @ (labeling * self.alpha(labeling)))
+
+    def value(self, labeling: Array, weights: Array) -> float:
+        """Primal SVM value of a labeling and some weights."""
+        losses = HINGE.of(labeling, self.features @ weights)
+        return 0.5 * float(weights @ weights) + float(np.sum(self.C * losses))
+
+    def solved(self, labeling: Array) -> Separator:
+        """The SVM of a labeling of -1 and +1.
+
+        Its value is the primal one at the best multiple of the weights: an upper bound on the
+        labeling's, whatever the solver's error.
+        """
+        duals = labeling * np.clip(self.alpha(labeling), 0.0, self.C)
+        weights = self.features.T @ duals
+        scores = self.features @ weights
+        value = best_multiple(weights, labeling * scores, self.C)
+        return Separator(labeling, weights, scores=scores, value=value, duals=duals)
+
+    def best(self, labelings: Array) -> Separator:
+        """The SVM of least value of some labelings, shape (n_labelings, n_instances)."""
+        return min(map(self.solved, np.unique(labelings, axis=0)), key=attrgetter("value"))
+
+
+def best_multiple(weights: Array, margins: Array, C: Weight) -> float:
+    r"""Least :math:`\tfrac12 c^2 \|w\|^2 + \sum_i C_i \max(0, 1 - c m_i)` over :math:`c \ge 0`."""
+    C = np.broadcast_to(C, len(margins))
+    square, worst = float(weights @ weights), float(C.sum())
+    if square == 0.0:
+        return worst
+    low, high = 0.0, np.sqrt(2.0 * worst / square)
+    while low < (middle := (low + high) / 2) < high:
+        falls = middle * square < np.where(middle * margins < 1.0, C * margins, 0.0).sum()
+        low, high = (middle, high) if falls else (low, middle)
+    return float(0.5 * low**2 * square + C @ np.maximum(0.0, 1.0 - low * margins))
