@@ -78,17 +78,6 @@ def test_the_linear_kernel_needs_a_gram_matrix_only_for_libsvm(monkeypatch, cls)
 
 
 @each_class
-@pytest.mark.filterwarnings("error")
-def test_pure_bags_are_labels(cls):
-    """Bags of proportion 0 and 1 only are as good as labels."""
-    labels = np.repeat([-1, 1], 4)
-    separated = X + 3.0 * labels[:, None]
-    clf = cls().fit(separated, bag_target(labels, [0.0, 1.0]))
-    np.testing.assert_array_equal(clf.labeling_, labels)
-    np.testing.assert_array_equal(clf.predict(separated), labels)
-
-
-@each_class
 @pytest.mark.filterwarnings("ignore::propcvx.errors.IllPosedWarning")
 @pytest.mark.parametrize("share", [0.0, 1.0])
 def test_bags_of_one_and_the_same_class_predict_it(cls, share):

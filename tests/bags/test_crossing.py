@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
-from scipy.optimize import linprog
 from sklearn.base import clone
 
 from propcvx import (
@@ -245,19 +244,6 @@ def test_so_are_those_of_bags_that_were_cut(bags, epsilon, data):
         bags.count_range(float(str(failure).split("an epsilon of ")[1].split()[0]))
 
 
-@given(crossing_bags(groupings=(2,)), st.sampled_from([0.0, 0.2, "rounding"]))
-@settings(max_examples=100)
-def test_labels_that_all_labelings_agree_in_are_decided(bags, epsilon):
-    rows, counts = every_labeling(bags)
-    try:
-        lower, upper = bags.count_range(epsilon)
-    except InfeasibleLabelingError:
-        assume(False)
-    left = rows[((counts >= lower) & (counts <= upper)).all(axis=1)]
-    agreed = np.where((left == left[0]).all(axis=0), left[0], 0.0)
-    assert np.array_equal(joint_counts.decided_labels(bags, lower, upper), agreed)
-
-
 @given(crossing_bags())
 @settings(max_examples=100)
 def test_rounding_allows_as_little_more_than_the_nearest_counts_as_it_takes(bags):
@@ -271,19 +257,6 @@ def test_rounding_allows_as_little_more_than_the_nearest_counts_as_it_takes(bags
         fewer = np.abs(counts - wanted).max(axis=1)
         assert fewer.min() > further - 1.0 - 1e-9
     assert more <= 0.5 + 1e-9 or bags.labels.any()
-
-
-def test_two_groupings_have_whole_vertices():
-    random = np.random.RandomState(0)
-    for _ in range(200):
-        n = random.randint(10, 60)
-        bags = [random.randint(0, random.randint(2, 9), n) for _ in range(2)]
-        read = Bags.from_target(target(bags, random.choice([-1, 1], n)))
-        dense = read.membership.toarray()
-        wanted = read.proportions * read.sizes
-        cost = random.normal(size=n)
-        found = linprog(cost, A_eq=dense, b_eq=wanted, bounds=(0, 1), method="highs-ds")
-        assert np.abs(found.x - np.round(found.x)).max() < 1e-9
 
 
 def test_three_groupings_without_whole_vertices_are_solved_by_integers(monkeypatch):

@@ -145,17 +145,6 @@ def test_labels_are_bags_of_one():
     assert sorted(np.ravel(tests)) == list(range(6))
 
 
-@pytest.mark.filterwarnings("error::propcvx.errors.CutBagWarning")
-def test_scikit_learn_takes_the_splitter():
-    y = target([5] * 8)
-    X = np.random.RandomState(0).randn(len(y), 2)
-    splitter = BagKFold(4, random_state=0)
-    assert "n_splits=4" in repr(splitter)
-    assert splitter.get_n_splits(X, y) == 4 == len(cross_val_score(InvCal(), X, y, cv=splitter))
-    with pytest.raises(CutBagWarning, match=r"propcvx\.BagKFold"):
-        cross_val_score(InvCal(), X, y, cv=4, error_score="raise")
-
-
 @pytest.mark.parametrize("scoring", ["accuracy", "roc_auc", {"right": "accuracy"}])
 def test_scores_of_labels_are_one_error_that_names_what_would_do(scoring):
     y = target([5] * 8)

@@ -12,7 +12,6 @@ from sklearn.base import clone
 from sklearn.compose import ColumnTransformer
 from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.impute import SimpleImputer
-from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from sklearn.utils import _safe_indexing
@@ -234,53 +233,12 @@ def test_intervals_depend_on_neither_rows_nor_names(X, model):
 PEOPLE = FRAME.assign(region=np.array(list("fbdace"))[BAGS], vote=LABELS)
 VOTES = PEOPLE.groupby("region")["vote"]
 SHARE = VOTES.apply(lambda votes: (votes > 0).mean())
-CLASSES = pd.DataFrame({"no": 1.0 - SHARE, "yes": SHARE})
 TARGET = bag_target(PEOPLE["region"], SHARE)
 MODEL = OTHERS["mixed"].model(MeanMap()).fit(FRAME, TARGET)
 PREDICTED = pd.Series(MODEL.predict(FRAME), PEOPLE.index)
-
-
-@pytest.mark.parametrize(
-    "arguments",
-    [
-        (PEOPLE["region"], SHARE.sample(frac=1.0, random_state=0)),
-        (PEOPLE["region"].astype("category"), SHARE),
-        (PEOPLE["region"].to_numpy(), SHARE.to_dict()),
-        (PEOPLE["region"], SHARE.to_numpy()),
-        (PEOPLE["region"], VOTES.apply(lambda votes: (votes > 0).mean()).astype("Float64")),
-        (PEOPLE["region"], SHARE, pd.Series(0, PEOPLE.index)),
-    ],
-    ids=["series", "category", "dict", "array", "Float64", "labels"],
-)
-def test_a_target_of_columns(arguments):
-    shares = PEOPLE["region"].map(SHARE)
-    y = bag_target(*arguments)
-    np.testing.assert_array_equal(y["proportion"], shares)
-    np.testing.assert_array_equal(y["size"], VOTES.transform("size"))
-
-
-def test_a_table_of_classes_is_the_share_of_the_second():
-    model = OTHERS["mixed"].model(MeanMap()).fit(FRAME, bag_target(PEOPLE["region"], CLASSES))
-    np.testing.assert_array_equal(model.predict(FRAME) == "yes", PREDICTED > 0)
 
 
 def test_shares_and_errors_of_columns():
     share = (PREDICTED > 0).groupby(PEOPLE["region"]).mean()
     assert proportions_of(PREDICTED, PEOPLE["region"]) == share.to_dict()
     assert bag_error(TARGET, PREDICTED) == pytest.approx((share - SHARE).abs().mean())
-
-
-def test_a_search_over_a_pipeline_with_a_table():
-    pipeline = OTHERS["mixed"].model(MeanMap())
-    search = GridSearchCV(pipeline, {"meanmap__lam": [0.1, 10.0]}, cv=BagKFold(2, random_state=0))
-    search.fit(FRAME, TARGET)
-    predicted = search.predict(FRAME)
-    assert search.score(FRAME, PEOPLE["vote"]) == (predicted == PEOPLE["vote"]).mean()
-    assert search.score(FRAME, TARGET) == -bag_error(TARGET, predicted)
-
-
-def test_groups_of_columns():
-    found = group_shares(TARGET, PEOPLE[["city", "member"]].fillna("none"), truth=PEOPLE["vote"])
-    by = [PEOPLE["city"].fillna("none"), PEOPLE["member"]]
-    expected = (PEOPLE["vote"] > 0).groupby(by).mean()
-    pd.testing.assert_series_equal(found.groups["truth"], expected, check_names=False)

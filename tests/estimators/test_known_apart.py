@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from sklearn.base import clone
 from small_problems import small_problem
 
-from propcvx import AlterPropSVM, Bags, InvCal, LaplacianMeanMap, MeanMap, bag_target
+from propcvx import Bags, InvCal, LaplacianMeanMap, MeanMap, bag_target
 from propcvx.errors import CutBagWarning
 
 METHODS = [MeanMap(), LaplacianMeanMap(), InvCal(epsilon=0.05, solver_tol=1e-9)]
@@ -82,31 +82,6 @@ def test_the_fit_is_that_to_the_bags_by_hand(method, weights, kernel, seed):
         other.set_params(bag_weights="size" if weights == "size" else of_ids)
     one, other = one.fit(problem.X, problem.y), other.fit(problem.X, by_hand)
     check_same(one, other, problem.X)
-
-
-@pytest.mark.filterwarnings("ignore::propcvx.errors.PropCVXWarning")
-@pytest.mark.parametrize("method", METHODS, ids=lambda method: type(method).__name__)
-def test_all_labels_known_is_a_bag_each(method):
-    problem = small_problem(0, (6, 6, 6), known=1.0)
-    method = clone(method).set_params(bag_weights="size")
-    by_bags, by_labels = (clone(method).fit(problem.X, y) for y in (problem.y, problem.labels))
-    check_same(by_bags, by_labels, problem.X)
-
-
-def test_labels_make_a_difference_where_bags_are_alike():
-    random = np.random.RandomState(0)
-    labels = np.tile([-1, 1], 20)
-    X = random.normal(size=(40, 2)) + 2.0 * labels[:, None]
-    known = np.where(np.arange(40) % 10 < 2, labels, 0)
-    y = bag_target(np.repeat(np.arange(4), 10), [0.5] * 4, known)
-    for method in METHODS:
-        assert np.mean(clone(method).fit(X, y).predict(X) == labels) > 0.9
-
-
-def test_inv_cal_is_one_of_the_starts():
-    problem = small_problem(0, (6, 6, 6), known=0.3)
-    clf = AlterPropSVM(n_init=2, random_state=0).fit(problem.X, problem.y)
-    assert len(clf.start_objectives_) == 4
 
 
 @pytest.mark.parametrize("size", [3, 7, 10, 49, 1000])

@@ -12,9 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.base import clone
-from sklearn.model_selection import GridSearchCV, cross_validate
-from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
+from sklearn.model_selection import cross_validate
 from small_problems import small_problem
 
 from propcvx import (
@@ -32,7 +30,6 @@ from propcvx import (
     bag_target,
     certify,
     class_proportions_of,
-    fit_grid,
     one_class_target,
 )
 from propcvx.alternating.algorithm import alternate
@@ -44,10 +41,10 @@ from propcvx.bags.targets import is_bag_target
 from propcvx.errors import CutBagWarning, InputError
 from propcvx.estimators.starts import Start
 from propcvx.labelings.classes import best_classes, class_hinge, class_loss, nearest_classes
-from propcvx.labelings.feasible import FeasibleLabelings, best_labeling
-from propcvx.labelings.losses import HINGE, PROPORTION_LOSSES, constraint, epsilon_insensitive
+from propcvx.labelings.feasible import FeasibleLabelings
+from propcvx.labelings.losses import PROPORTION_LOSSES, constraint, epsilon_insensitive
 from propcvx.plotting import boundary, coefficients
-from propcvx.programs import crammer_singer, svm_dual, svm_dual_parameters
+from propcvx.programs import crammer_singer
 from propcvx.solvers import solve
 from propcvx.svm.problem import PropSVM
 from propcvx.svm.step import Separator
@@ -62,7 +59,6 @@ METHODS = [
 each_method = pytest.mark.parametrize("method", METHODS, ids=lambda method: type(method).__name__)
 ill_posed = pytest.mark.filterwarnings("ignore::propcvx.errors.PropCVXWarning")
 
-NAMES = np.array(["oak", "ash", "elm"])
 ROWS = {"a": {"x": 0.5, "y": 0.5, "z": 0.0}, "b": {"x": 0.0, "y": 0.0, "z": 1.0}}
 
 
@@ -330,19 +326,6 @@ def test_the_interior_point_method_solves_the_program(kind, C):
         assert found.value == pytest.approx(readable.value, rel=2e-6)
 
 
-@pytest.mark.parametrize("C", [1e-6, 1e-3, 1.0, 1e3, 1e6])
-def test_with_two_classes_the_svm_is_that_of_two(C):
-    problem = small_problem(2, sizes=(20, 20), n_features=3)
-    Y = np.column_stack([problem.labels < 0, problem.labels > 0]).astype(float)
-    many = solve(crammer_singer(problem.X, 2).set(Y=Y, C=C), tol=1e-10, residuals=False)
-    two = svm_dual(problem.X).set(**svm_dual_parameters(problem.labels.astype(float), C))
-    two = solve(two, "clarabel", tol=1e-10, residuals=False)
-    assert many.value == pytest.approx(two.value, rel=1e-6)
-    w = problem.X.T @ two.variables["v"]
-    error = 2.0 * many.variables["W"][:, 1] - w
-    assert np.linalg.norm(error) <= 4.0 * np.sqrt(1e-10 * two.value), "of strong convexity"
-
-
 @pytest.mark.parametrize("counts", [(5, 5, 5), (9, 3, 3), (7, 7, 1), (8, 4, 3)])
 def test_without_use_of_the_features_there_are_no_weights(counts):
     """At a tiny C the least loss is that of the best bias alone, 1 or 2 for each instance."""
@@ -516,20 +499,6 @@ def test_equal_totals_of_classes_are_told_apart_by_the_bags():
         np.testing.assert_allclose(again[:, order], scores, atol=1e-9)
 
 
-@each_method
-def test_searches_pipelines_and_splitters(method):
-    X, y, _ = class_problem(4, sizes=(3,) * 12)
-    name = "C" if hasattr(method, "C") else "C_p" if hasattr(method, "C_p") else "lam"
-    pipeline = make_pipeline(StandardScaler(), method)
-    grid = {f"{type(method).__name__.lower()}__{name}": [0.1, 1.0]}
-    search = GridSearchCV(pipeline, grid, cv=BagKFold(3, random_state=0), error_score="raise")
-    assert -1.0 <= search.fit(X, y).best_score_ <= 0.0
-    models = list(fit_grid(method, X, y, {name: [0.1, 1.0]}))
-    for value, model in zip([0.1, 1.0], models, strict=True):
-        alone = clone(method).set_params(**{name: value}).fit(X, y)
-        np.testing.assert_array_equal(model.decision_function(X), alone.decision_function(X))
-
-
 @pytest.mark.parametrize(
     "splitter",
     [BagKFold(3, random_state=0), RepeatedBagKFold(3, n_repeats=2), BagShuffleSplit(2)],
@@ -584,17 +553,3 @@ def test_labels_predicted_for_a_target_must_be_its_classes():
     for predicted, text in ((["x", "x", "w"], "names of"), (["x", None, "z"], "have no unknown")):
         with pytest.raises(InputError, match=f"y_pred must( be)? {text}"):
             bag_error(y, predicted)
-
-
-def test_labeling_steps_of_two_losses_agree_for_two_classes():
-    """Of the labels themselves, where nothing is tied."""
-    problem = small_problem(4, sizes=(5, 6))
-    shares = np.array([[0.7, 0.3], [0.45, 0.55]])
-    y = bag_target(problem.y["bag"], shares)
-    f = problem.X @ [1.0, -0.5]
-    weights, loss = np.array([3.0, 0.3]), PROPORTION_LOSSES["squared"]
-    two = best_labeling(f, Bags.from_target(y), loss, weights, instance_loss=HINGE)
-    many = best_classes(
-        class_hinge(np.outer(f, [-0.5, 0.5])), ClassBags.from_target(y), loss, weights
-    )
-    np.testing.assert_array_equal(many, np.where(two > 0, 2, 1))

@@ -6,7 +6,6 @@ from itertools import product
 
 import joblib
 import numpy as np
-import pandas as pd
 import pytest
 import sklearn.experimental.enable_halving_search_cv  # noqa: F401
 from sklearn.base import clone
@@ -19,7 +18,7 @@ from sklearn.model_selection import (
     cross_val_predict,
     cross_validate,
 )
-from sklearn.pipeline import Pipeline, make_pipeline
+from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from small_problems import small_problem
 
@@ -91,13 +90,6 @@ def test_cross_validate_is_the_loop_by_hand(splitter):
     assert not np.array_equal(by_bag, by_size)
 
 
-def test_cross_val_predict_predicts_each_bag_from_the_others():
-    found = cross_val_predict(PIPELINE, X, Y, cv=FOLDS)
-    for train, test in FOLDS.split(X, Y):
-        clf = clone(PIPELINE).fit(X[train], Y[train])
-        np.testing.assert_array_equal(found[test], clf.predict(X[test]))
-
-
 def test_where_scikit_learn_takes_bags_for_classes_is_an_error():
     """It encodes y in these two, whatever y is; labels are needed there."""
     with pytest.raises(ValueError, match="two classes"):
@@ -141,14 +133,6 @@ def test_number_of_jobs_does_not_matter():
 # --- parameters and copies --------------------------------------------------------------------
 
 
-def test_solver_options_reach_the_solver_through_a_pipeline():
-    pipeline = Pipeline([("classifier", InvCal(solver="osqp"))])
-    few = clone(pipeline).set_params(classifier__solver_options={"max_iter": 25})
-    with pytest.warns(match="osqp"):
-        few.fit(X, Y)
-    assert pipeline.fit(X, Y)[0].history_[0].status == "optimal" != few[0].history_[0].status
-
-
 def test_parameters_of_the_estimator_that_starts_another():
     clf = clone(AlterPropSVM(init=InvCal())).set_params(init__C_p=3.0)
     assert clf.get_params()["init__C_p"] == clone(clf).init.C_p == 3.0
@@ -190,27 +174,6 @@ def test_shown_in_a_notebook():
         assert "0.000123" in html
     assert "inv_cal" in html
     assert "annealing=False" in html
-
-
-@each_method
-def test_data_frames_go_through_a_pipeline(method):
-    frame = pd.DataFrame(X, columns=["age", "income", "rent"])
-    pipeline = make_pipeline(StandardScaler(), clone(method).set_params(solver_tol=1e-8))
-    plain = clone(pipeline).fit(X, Y)
-    framed = pipeline.set_output(transform="pandas").fit(frame, Y)
-    assert list(framed[-1].feature_names_in_) == ["age", "income", "rent"]
-    np.testing.assert_allclose(
-        framed.decision_function(frame), plain.decision_function(X), atol=1e-4
-    )
-    with pytest.raises(ValueError, match="feature names should match"):
-        framed[-1].predict(frame.rename(columns={"age": "years"}))
-
-
-@each_method
-def test_calibrated_on_labels(method):
-    clf = CalibratedClassifierCV(clone(method), cv=3).fit(X, LABELS)
-    assert (clf.predict(X) == LABELS).mean() > 0.8
-    np.testing.assert_array_equal(clf.classes_, [-1, 1])
 
 
 # --- probabilities calibrated by bags ---------------------------------------------------------

@@ -39,8 +39,7 @@ from propcvx.estimators.starts import Start
 from propcvx.labelings.feasible import FeasibleLabelings
 from propcvx.labelings.losses import HINGE, PROPORTION_LOSSES, best_regression_bias
 from propcvx.programs import mkl_epigraph, mkl_group, svm_dual, svm_dual_parameters
-from propcvx.solvers import Solve, solve
-from propcvx.svm.step import SVMStep, remembered
+from propcvx.solvers import solve
 from propcvx.svm.training import weighted
 
 pytestmark = pytest.mark.filterwarnings(
@@ -422,20 +421,6 @@ def test_a_method_as_a_start_is_fitted_with_weights():
     gaps = PROBLEM.bags.proportions_of(nearest) - PROBLEM.bags.proportions
     cost = hinge + 10.0 * PROBLEM.bags.sizes @ np.abs(gaps)
     assert one.history_[0].objective == pytest.approx(cost, rel=1e-4)
-
-
-def test_a_remembered_svm_is_one_of_the_same_weights():
-    labeling, solved = np.where(LABELS > 0, 1.0, -1.0), {}
-    steps = [
-        SVMStep(X, Solve(tol=1e-9), replace(HINGE, weights=weights))
-        for weights in (POSITIVE, POSITIVE[::-1], 1.0)
-    ]
-    found = [remembered(step, solved)(labeling, 1.0).weights for step in steps]
-    again = [remembered(step, solved)(labeling, 1.0).weights for step in steps]
-    assert_array_equal(again, found)
-    for step, weights in zip(steps, found, strict=True):
-        assert_array_equal(step(labeling, 1.0).weights, weights)
-    assert len(solved) == 3
 
 
 @each_method

@@ -64,18 +64,6 @@ def test_bounds_are_those_of_a_list_and_of_the_linear_program(seed, epsilon):
     np.testing.assert_array_equal(cells.proved(feasible.lower, feasible.upper), [least, most])
 
 
-def test_bounds_are_those_that_seine_documents_for_ei_bounds():
-    random = np.random.RandomState(0)
-    bags, code = np.repeat(np.arange(6), 20), random.randint(2, size=120)
-    labels = random.choice((-1, 1), size=120)
-    y = bag_target(bags, proportions_of(labels, bags))
-    for group, cells in group_shares(y, code).cells.groupby(level=0):
-        x = np.array([np.mean(code[bags == bag] == group) for bag in range(6)])
-        p = np.array([np.mean(labels[bags == bag] > 0) for bag in range(6)])
-        np.testing.assert_allclose(cells.least, np.maximum(0.0, (p - (1.0 - x)) / x), atol=1e-9)
-        np.testing.assert_allclose(cells.most, np.minimum(1.0, p / x), atol=1e-9)
-
-
 def crossing(seed, n_groupings, n=8, size=None):
     """Labels of n instances in some groupings, each of two bags, or of bags of a size."""
     random = np.random.RandomState(seed)

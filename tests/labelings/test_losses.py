@@ -27,14 +27,6 @@ LABELED_SCORES = st.lists(
 ).map(lambda pairs: np.array(pairs).T)
 
 
-@pytest.mark.parametrize(
-    ("label", "score", "loss"),
-    [(1, 2, 0), (1, 1, 0), (1, 0.25, 0.75), (1, -1, 2), (-1, -1, 0), (-1, 0, 1), (-1, 3, 4)],
-)
-def test_hinge_by_hand(label, score, loss):
-    assert HINGE.of(np.array([label]), np.array([score])) == [loss]
-
-
 @pytest.mark.parametrize("name", INSTANCE_LOSSES)
 @given(st.lists(SCORES, min_size=2, max_size=10, unique=True))
 def test_reduction_is_the_gain_of_a_flip_and_increases(name, scores):

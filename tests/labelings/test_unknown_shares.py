@@ -204,8 +204,11 @@ def test_one_bag_without_a_proportion_is_the_transductive_svm(seed, C):
 def test_with_all_labels_known_it_is_the_svm(kernel, C):
     X, y, labels = partly_known(1, (12, 8), (0, 1), known=1.0)
     svc = SVC(C=C, kernel=kernel, gamma=0.5, tol=1e-8).fit(X, labels)
-    clf = AlterPropSVM(C, kernel=kernel, gamma=0.5, random_state=0, solver_tol=1e-9).fit(X, y)
+    clf = AlterPropSVM(C, kernel=kernel, gamma=0.5, random_state=0, solver_tol=1e-9)
+    by_labels = clone(clf).fit(X, labels)
+    clf.fit(X, y)
     assert np.array_equal(clf.labeling_, labels)
+    assert by_labels.objective_ == pytest.approx(clf.objective_, rel=1e-7)
     coefficients = np.zeros(20)
     coefficients[svc.support_] = svc.dual_coef_[0]
     gram = X @ X.T if kernel == "linear" else clf.feature_map_.kernel(X, X)

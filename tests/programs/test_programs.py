@@ -253,17 +253,6 @@ def test_gradient_of_the_inner_problem(data):
     assert error <= 1e-3 * (1 + np.abs(gradient(data.mu)).max())
 
 
-def test_one_labeling_makes_the_master_an_svm(data):
-    dual = CONTINUOUS["svm_dual-False"](data).reference
-    labelings = data.y[None, :]
-    for program in (
-        programs.mkl_epigraph(data.F, labelings, data.C),
-        programs.mkl_group(data.F, labelings, data.C),
-        programs.mkl_inner(data.F, labelings, data.C).set(root_mu=np.ones(1)),
-    ):
-        assert solve(program, "clarabel").value == pytest.approx(dual, rel=1e-6)
-
-
 # MeanMap and InvCal
 
 

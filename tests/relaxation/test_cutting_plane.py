@@ -9,7 +9,6 @@ from hypothesis import strategies as st
 from small_problems import all_labelings, small_problem, svm_values
 
 from propcvx import Bags, ConvPropSVM, CuttingPlanes, bag_target
-from propcvx.datasets import load_real, proportions_of, random_bags
 from propcvx.errors import InaccurateSolutionWarning, SolverError
 from propcvx.history import StopReason
 from propcvx.labelings.feasible import FeasibleLabelings
@@ -308,16 +307,6 @@ def check_same_path(features, feasible, forms, oracle="ascent"):
 def test_every_solver_takes_the_same_path_on_random_sets(seed, oracle):
     problem = small_problem(seed, sizes=(6,) * 6, n_features=4)
     check_same_path(problem.X, FeasibleLabelings.of(problem.bags, 0.0), CERTIFIED, oracle)
-
-
-@pytest.mark.parametrize("size", [8, pytest.param(32, marks=pytest.mark.slow)])
-@pytest.mark.parametrize("name", ["heart", pytest.param("vote", marks=pytest.mark.slow)])
-def test_every_solver_takes_the_same_path_on_real_sets(name, size, data_dir, monkeypatch):
-    monkeypatch.setenv("PROPCVX_DATA", str(data_dir))
-    X, y = load_real(name)
-    ids = random_bags(y, size, random_state=0)
-    bags = Bags.from_target(bag_target(ids, proportions_of(y, ids)))
-    check_same_path(X - X.mean(axis=0), FeasibleLabelings.of(bags, 0.0), CERTIFIED[:2])
 
 
 @pytest.mark.parametrize("scale", [1e-3, 1.0, 1e3])

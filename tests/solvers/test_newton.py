@@ -3,11 +3,8 @@
 import cvxpy as cp
 import numpy as np
 import pytest
-from sklearn.base import clone
 from svm_problems import N_INSTANCES, PROBLEMS, problems
 
-from propcvx import AlterPropSVM, bag_target
-from propcvx.datasets import load_real, proportions_of, random_bags
 from propcvx.programs import svm_dual, svm_dual_parameters
 from propcvx.solvers import solve
 from propcvx.solvers.specialised.newton import Warm
@@ -174,16 +171,3 @@ def test_steps_end_where_rounding_errors_are_all_that_is_left(seed):
     with pytest.warns(match="user_limit"):
         solution = solve(program, "newton", max_iter=50)
     assert solution.iterations < 50
-
-
-def test_a_fit_of_alter_psvm_reaches_what_it_reaches_by_another_solver(data_dir):
-    """A larger gap would change labels while C* is small, and all that follows."""
-    heart = load_real("heart", data_home=data_dir)
-    bags = random_bags(heart.y, 8, 0)
-    y = bag_target(bags, proportions_of(heart.y, bags))
-    method = AlterPropSVM(init="random", bag_weights="bag", random_state=0)
-    one, other = (
-        clone(method).set_params(solver=solver).fit(heart.X, y) for solver in ("newton", "piqp")
-    )
-    assert one.objective_ == pytest.approx(other.objective_, rel=1e-7)
-    np.testing.assert_array_equal(one.labeling_, other.labeling_)
