@@ -19,7 +19,6 @@ from propcvx.alternating.polish import POLISHES, PropSVMSearch
 from propcvx.alternating.problem import PropSVM
 from propcvx.alternating.svm_step import Step, remembered, svm_step
 from propcvx.bags.bags import Bags
-from propcvx.bags.class_bags import ClassBags
 from propcvx.bags.metrics import proportion_error
 from propcvx.bags.model_selection import deal_bags
 from propcvx.checks import check_choice, check_count, check_flag, check_number, named
@@ -184,7 +183,7 @@ class AlterPropSVM(BagClassifier):
         self.n_iter_ = len(best.history)
         return replace(best, stopped_by=stopped_by)
 
-    def _run_classes(self, feature_map: FeatureMap, bags: ClassBags) -> Fitted:
+    def _run_classes(self, feature_map: FeatureMap, bags: Bags) -> Fitted:
         """Algorithm 1 with the SVM of Crammer and Singer."""
         able = {"instance_loss": "hinge", "polish": "none", "selection": "objective"}
         unable = [name for name, only in able.items() if getattr(self, name) != only]
@@ -220,7 +219,7 @@ class AlterPropSVM(BagClassifier):
             "proportion_loss", self.proportion_loss, self.C_p, self.bag_weights, bags
         )
         C, bags = self.C * bags.mean_weight, replace(bags, mean_weight=1.0)
-        if isinstance(bags, ClassBags):
+        if bags.multiclass:
             return ClassPropSVM(bags, C, weights, check_class_loss(loss))
         instance_loss = named("instance_loss", self.instance_loss, INSTANCE_LOSSES, "of")
         instance_loss = instance_loss.take(bags.rows).weighted(bags.weights)
