@@ -77,7 +77,9 @@ def names_of(codes: Indices, ids: Sequence[Hashable] | None) -> list[Hashable]:
 
 
 def classes_of(y: NDArray[np.void]) -> NDArray[Any]:
-    """The names of the classes of a target from a table; 0, 1, ... where it has lost them."""
+    """The classes of a target: -1 and 1, or names; 0, 1, ... where it has lost the names."""
+    if not is_class_target(y):
+        return np.array([-1, 1])
     known = y.dtype.metadata
     names = known["classes"] if known else range(*y.dtype["proportion"].shape)
     plain = np.isscalar(names[0]) and len({type(name) for name in names}) == 1
@@ -503,20 +505,6 @@ def class_proportions_of(
     return {
         bag: {name: column[bag] for name, column in columns.items()} for bag in columns[names[0]]
     }
-
-
-def two_classes(y: NDArray[np.void]) -> NDArray[np.void]:
-    """The target of two classes that one with a table of two columns says the same as.
-
-    The second class is the positive one.
-    """
-    names = classes_of(y).tolist()
-    if len(names) != 2:
-        raise InputError(
-            f"y has {len(names)} classes, {names}, and two can be handled here; "
-            "propcvx.one_class_target(y, name) is the target of one of them against the rest."
-        )
-    return one_class_target(y, names[1])
 
 
 def one_class_target(y: NDArray[np.void], name: Hashable) -> NDArray[np.void]:
