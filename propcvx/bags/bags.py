@@ -25,6 +25,7 @@ from propcvx.bags.targets import (
     UNIT_SUM,
     against_rest,
     classes_of,
+    encode_ids,
     ids_of,
     is_bag_target,
     is_class_target,
@@ -170,14 +171,13 @@ class Bags:
             Of each its share, the number of its instances, the sum of their relative weights, and
             how many of them have a weight above 0.
         """
-        ids = sorted(set(names))
-        place = {name: code for code, name in enumerate(ids)}
+        ids, codes = encode_ids(names, keyed=True)
         return cls(
             membership=sp.csr_array(sp.eye_array(len(names))),
             proportions=proportions,
             labels=np.zeros(len(names), dtype=np.int8),
             whole=np.ones(len(names), dtype=bool),
-            codes=np.array([place[name] for name in names], dtype=np.int64),
+            codes=codes,
             rows=np.arange(len(names)),
             ids=ids,
             weights=masses,

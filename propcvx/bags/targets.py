@@ -216,7 +216,7 @@ def _matched(
     """Sorted ids, the position of each row's id among them, their shares, names of classes."""
     rows = _named_rows(proportions, classes)
     mapping = as_mapping("proportions", rows)
-    ids, codes = _encode_ids(bags, keyed=mapping is not None)
+    ids, codes = encode_ids(bags, keyed=mapping is not None)
     if mapping is None:
         array = np.asarray(rows, dtype=object)
         if array.shape != (len(ids),):
@@ -314,7 +314,7 @@ def _class_shares(ids: Sequence[Hashable], rows: Sequence[Any]) -> tuple[Array, 
     return shares, [name.item() if isinstance(name, np.generic) else name for name in names]
 
 
-def _encode_ids(bags: Any, keyed: bool) -> tuple[list[Hashable], Indices]:
+def encode_ids(bags: Any, keyed: bool) -> tuple[list[Hashable], Indices]:
     """Sorted ids, and the position of each instance's id among them."""
     if isinstance(bags, np.ndarray) and bags.dtype.kind in "iu" and bags.ndim == 1 and len(bags):
         numbers, codes = np.unique(bags, return_inverse=True)
@@ -461,7 +461,7 @@ def proportions_of(
         present, codes = np.unique(y["bag"], return_inverse=True)
         ids = names_of(present, ids_of(y))
     else:
-        ids, codes = _encode_ids(bags, keyed=True)
+        ids, codes = encode_ids(bags, keyed=True)
     groupings = np.atleast_2d(codes.T)
     if groupings.shape[1] != len(positive):
         raise InputError(
