@@ -145,6 +145,18 @@ def test_groupings_that_do_not_fit_are_refused(bags, proportions, says):
         bag_target(bags, proportions)
 
 
+def test_names_of_columns_are_refused_where_there_is_no_table():
+    with pytest.raises(InputError, match="classes names the columns"):
+        bag_target([[0, 1], [0, 0]], [[0.0, 1.0], [0.5]], classes=["x", "y"])
+
+
+def test_a_slice_warns_once_of_the_bags_of_all_groupings():
+    y = bag_target([[0, 0, 1, 1], [0, 1, 0, 1]], [[0.5, 0.5], [0.5, 0.5]])
+    with pytest.warns(CutBagWarning) as warned:
+        Bags.from_target(y[:2])
+    assert [str(each.message)[:24] for each in warned] == ["2 of 3 bags are incomple"]
+
+
 @given(crossing_bags(), st.data())
 def test_some_instances_have_the_bags_that_are_left(bags, data):
     chosen = data.draw(st.permutations(range(bags.n_instances)))
