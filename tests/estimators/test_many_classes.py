@@ -21,6 +21,7 @@ from propcvx import (
     Bags,
     BagShuffleSplit,
     ConvPropSVM,
+    EcologicalRegression,
     InvCal,
     LabelingStart,
     LaplacianMeanMap,
@@ -51,6 +52,7 @@ METHODS = [
     MeanMap(),
     LaplacianMeanMap(),
     InvCal(),
+    EcologicalRegression(),
     ConvPropSVM(epsilon="rounding"),
     AlterPropSVM(n_init=1, random_state=0),
 ]

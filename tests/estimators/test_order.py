@@ -12,6 +12,7 @@ from propcvx import (
     Bags,
     ConvPropSVM,
     CuttingPlanes,
+    EcologicalRegression,
     InvCal,
     LabelingStart,
     LaplacianMeanMap,
@@ -24,6 +25,7 @@ METHODS = {
     "mean_map": MeanMap(),
     "laplacian_mean_map": LaplacianMeanMap(smoothness=0.1),
     "inv_cal": InvCal(epsilon=0.05),
+    "ecological": EcologicalRegression(),
     "alter, mixed": AlterPropSVM(n_init=1, random_state=0),
     "alter, hops": AlterPropSVM(
         init="random", n_init=2, annealing=False, polish="hops", random_state=0
