@@ -2,11 +2,11 @@
 
 import numpy as np
 import pytest
+from propcvx.alternating.problem import PropSVM, Separator
 from small_problems import small_problem
 
 from propcvx import AlterPropSVM, bag_target
 from propcvx.alternating.algorithm import alternate, descent
-from propcvx.alternating.problem import PropSVM, Separator
 from propcvx.bags.bags import Bags
 from propcvx.history import StopReason
 from propcvx.labelings.losses import PROPORTION_LOSSES

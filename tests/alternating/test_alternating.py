@@ -8,6 +8,8 @@ import numpy as np
 import pytest
 from hypothesis import given, reject, settings
 from hypothesis import strategies as st
+from propcvx.alternating.problem import PropSVM, Separator
+from propcvx.alternating.svm_step import SVMStep
 from sklearn.base import clone
 from sklearn.svm import SVC
 from small_problems import SQUARED_HINGE, psvm_objective, small_problem, small_problems
@@ -25,8 +27,6 @@ from propcvx import (
     fit_grid,
 )
 from propcvx.alternating.algorithm import alternate, annealing_values, descent
-from propcvx.alternating.problem import PropSVM, Separator
-from propcvx.alternating.svm_step import SVMStep
 from propcvx.errors import SolverError
 from propcvx.estimators import alter, printed_alter_psvm
 from propcvx.estimators.starts import Start

@@ -5,19 +5,19 @@ from itertools import combinations
 
 import numpy as np
 import pytest
+from propcvx.alternating.problem import PropSVM
+from propcvx.alternating.svm_step import svm_step
+from propcvx.labelings.local_search import Moves, hops
 from sklearn.base import clone
 from small_problems import SQUARED_HINGE, small_problem
 
 from propcvx import bag_target
 from propcvx.alternating.polish import PropSVMSearch
-from propcvx.alternating.problem import PropSVM
-from propcvx.alternating.svm_step import svm_step
 from propcvx.bags.bags import Bags
 from propcvx.bounds import LabelingProblem, SwapSearch
 from propcvx.bounds.interval import Interval
 from propcvx.estimators import printed_alter_psvm
 from propcvx.history import StopReason
-from propcvx.labelings.local_search import Moves, hops
 from propcvx.labelings.losses import HINGE, PROPORTION_LOSSES, constraint
 
 LOSSES = {

@@ -7,6 +7,7 @@ import piqp
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from propcvx.relaxation.labeling_svm import LabelingSVM
 from scipy.optimize import approx_fprime
 from small_problems import all_labelings, small_problem, small_problems, svm_value, svm_values
 
@@ -30,7 +31,6 @@ from propcvx.relaxation import (
     relaxation_lower_bound,
 )
 from propcvx.relaxation.bounds import Bounds
-from propcvx.relaxation.labeling_svm import LabelingSVM
 from propcvx.relaxation.oracles import ExhaustiveOracle
 from propcvx.solvers import solve
 

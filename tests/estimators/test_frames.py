@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import scipy.sparse as sp
+from propcvx.alternating.problem import Separator
 from sklearn.base import clone
 from sklearn.compose import ColumnTransformer
 from sklearn.feature_extraction.text import CountVectorizer
@@ -36,7 +37,6 @@ from propcvx import (
     proportions_of,
 )
 from propcvx.alternating.algorithm import Iterate
-from propcvx.alternating.problem import Separator
 from propcvx.datasets import bags_by_cluster
 from propcvx.history import StopReason
 from propcvx.laboratory.relaxations import compare_relaxations

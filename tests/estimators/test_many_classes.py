@@ -11,6 +11,7 @@ import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from propcvx.alternating.problem import PropSVM, Separator
 from sklearn.base import clone
 from sklearn.model_selection import cross_validate
 from small_problems import small_problem
@@ -34,7 +35,6 @@ from propcvx import (
 )
 from propcvx.alternating.algorithm import alternate
 from propcvx.alternating.crammer_singer import ClassPropSVM, CrammerSingerStep
-from propcvx.alternating.problem import PropSVM, Separator
 from propcvx.bags.class_bags import ClassBags
 from propcvx.bags.class_targets import classes_of
 from propcvx.bags.metrics import neg_bag_error

@@ -7,12 +7,11 @@ import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from listed_labelings import every_labeling
 from sklearn.base import clone
 from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.svm import SVC
 from small_problems import all_labelings, small_problem, svm_values
-from test_labelings import all_labelings as with_known
-from test_labelings import step_cost
 
 from propcvx import (
     AlterPropSVM,
@@ -31,9 +30,9 @@ from propcvx.bags.metrics import least_error_bias
 from propcvx.bags.ordering import in_canonical_order
 from propcvx.bounds import BOUNDS
 from propcvx.errors import InputError
-from propcvx.labelings.feasible import FeasibleLabelings, best_labeling
+from propcvx.labelings.feasible import FeasibleLabelings
 from propcvx.labelings.losses import PROPORTION_LOSSES, constraint
-from propcvx.programs import constrained_psvm, labeling_step, psvm, svm_dual, svm_dual_parameters
+from propcvx.programs import constrained_psvm, psvm, svm_dual, svm_dual_parameters
 from propcvx.relaxation import RELAXATIONS
 from propcvx.relaxation.oracles import ORACLES
 from propcvx.solvers import solve
@@ -69,37 +68,6 @@ def test_none_is_no_proportion_and_nan_an_error():
         bag_target("aab", series)
 
 
-@given(seed=st.integers(0, 2**31 - 1), epsilon=st.sampled_from([0.0, 0.3, 1.0, "rounding"]))
-def test_all_counts_that_known_labels_allow(seed, epsilon):
-    _, y, _ = partly_known(seed)
-    bags = Bags.from_target(y)
-    lower, upper = bags.count_range(epsilon)
-    positive, negative = bags.known_counts
-    assert (lower[1], upper[1]) == (positive[1], bags.sizes[1] - negative[1])
-    with_share = Bags.from_target(y[y["bag"] != 1]).count_range(epsilon)
-    assert np.array_equal([lower[[0, 2]], upper[[0, 2]]], with_share)
-
-
-@pytest.mark.parametrize("loss", PROPORTION_LOSSES.values(), ids=PROPORTION_LOSSES)
-@given(seed=st.integers(0, 2**31 - 1), weight=st.sampled_from([0.0, 1e-6, 1.0, 1e6]))
-@settings(max_examples=15)
-def test_the_labeling_step_is_the_best_of_all_labelings(loss, seed, weight):
-    _, y, _ = partly_known(seed)
-    bags, scores = Bags.from_target(y), np.random.RandomState(seed).randn(9)
-    weights = np.full(3, weight)
-    found = best_labeling(scores, bags, loss, weights)
-    costs = step_cost(scores, bags, loss, weights, np.vstack([found, with_known(bags)]))
-    assert costs[0] <= costs.min() * (1 + 1e-12)
-    hinge = {"loss_positive": np.maximum(0, 1 - scores), "loss_negative": np.maximum(0, 1 + scores)}
-    program = labeling_step(bags, loss).set(weights=weights, **hinge)
-    answer = solve(program, "highs" if loss.name != "squared" else "scip", residuals=False)
-    assert answer.value == pytest.approx(costs.min(), rel=1e-6, abs=1e-6)
-    for k, cost in enumerate(loss.costs(bags, weights)):
-        assert bags.with_share[k] or (cost == cost[0]).all() or not np.isfinite(cost).all()
-    total = loss.total(bags, weights, found)
-    assert total == pytest.approx(costs[0] - np.maximum(0.0, 1.0 - found * scores).sum(), abs=1e-6)
-
-
 @pytest.mark.parametrize(("seed", "C"), [(0, 1e-3), (1, 1.0), (0, 1e3)])
 def test_certify_and_the_programs_find_the_best_of_all_labelings(seed, C):
     pytest.importorskip("pyscipopt")
@@ -118,7 +86,7 @@ def test_certify_and_the_programs_find_the_best_of_all_labelings(seed, C):
 
     weights = np.array([1.0, 2.0, 3.0]) * C
     loss, bags = PROPORTION_LOSSES["absolute"], feasible.bags
-    every = with_known(bags)
+    every, _ = every_labeling(bags)
     by_loss = svm_values(X, every, C) + [loss.total(bags, weights, one) for one in every]
     found = certify(X, y, C, C_p=C, bag_weights=[1, 2, 3], intercept="none", tol=1e-7)
     assert found.proved_optimal
@@ -133,7 +101,8 @@ def test_alter_with_hops_finds_the_best_of_all_labelings(seed, C):
     bags, loss = Bags.from_target(y), PROPORTION_LOSSES["absolute"]
     weights = 10.0 * C * bags.sizes
     values = [
-        value_with_bias(X, one, C) + loss.total(bags, weights, one) for one in with_known(bags)
+        value_with_bias(X, one, C) + loss.total(bags, weights, one)
+        for one in every_labeling(bags)[0]
     ]
     clf = AlterPropSVM(C, 10.0 * C, polish="hops", random_state=0, solver_tol=1e-9).fit(X, y)
     assert clf.objective_ == pytest.approx(min(values), rel=1e-6)
@@ -189,7 +158,7 @@ def test_large_margin_clustering_is_one_bag_of_all(seed, kernel, C):
 def test_one_bag_without_a_proportion_is_the_transductive_svm(seed, C):
     X, y, _ = partly_known(seed, (9,), (0,), known=0.5)
     assert 0 < np.count_nonzero(y["label"]) < 9
-    every = with_known(Bags.from_target(y))
+    every, _ = every_labeling(Bags.from_target(y))
     alter = AlterPropSVM(C, polish="hops", random_state=0, solver_tol=1e-9).fit(X, y)
     assert alter.objective_ == pytest.approx(
         min(value_with_bias(X, one, C) for one in every), rel=1e-6

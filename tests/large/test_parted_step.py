@@ -3,10 +3,10 @@
 import numpy as np
 import pandas as pd
 import pytest
+from propcvx.alternating.svm_step import SVMStep
 from svm_problems import PROBLEMS, problems
 
 from propcvx import AlterPropSVM
-from propcvx.alternating.svm_step import SVMStep
 from propcvx.labelings.losses import HINGE, INSTANCE_LOSSES
 
 partitions = pytest.importorskip("propcvx.large.partitions")

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from propcvx.relaxation.labeling_svm import LabelingSVM
 from small_problems import small_problem, small_problems
 
 from propcvx import Bags, ConvPropSVM, CuttingPlanes, bag_target
@@ -14,7 +15,6 @@ from propcvx.history import History
 from propcvx.labelings.feasible import FeasibleLabelings
 from propcvx.relaxation import Lifted, RelaxationResult
 from propcvx.relaxation.bounds import labeling_upper_bound
-from propcvx.relaxation.labeling_svm import LabelingSVM
 from propcvx.relaxation.rounding import (
     ROUNDINGS,
     SoftRounding,
