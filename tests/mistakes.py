@@ -281,18 +281,11 @@ _ALTER = {
     "class of a loss": alter(
         "instance_loss must", "got the class InstanceLoss", instance_loss=InstanceLoss
     ),
-    **wrong("selection", "best", classes=SVM[:1]),
     **wrong("proportion_loss", "abs", classes=SVM[:1]),
     "init empty": alter("init", "empty sequence", init=[]),
     "init of several, one unknown": alter("init must", "'best'", init=["random", "best"]),
     "method of a start unknown": alter("method must", "'kmeans'", init=[MethodStart("kmeans")]),
     "repeats 0": alter("repeats must", "got 0", init=RandomStart(0)),
-    "selection without bags to hold out": alter(
-        *("selection='bag_error'", "got 1"),
-        y=bag_target([0] * 8, [0.5]),
-        init=[RandomStart(), MethodStart("conv")],
-        selection="bag_error",
-    ),
     "solver of other problems": alter(
         "solver 'scip'", "quadratic program", solver="scip", **UNSUPPORTED
     ),

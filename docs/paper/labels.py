@@ -7,10 +7,10 @@ from small_problems import small_problem
 
 from paper import result
 from propcvx import AlterPropSVM
-from propcvx.alternating.problem import PropSVM
-from propcvx.alternating.svm_step import SVMStep
 from propcvx.labelings.feasible import best_labeling
 from propcvx.labelings.losses import HINGE, PROPORTION_LOSSES
+from propcvx.svm.problem import PropSVM
+from propcvx.svm.step import SVMStep
 
 
 def all_labelings(n):

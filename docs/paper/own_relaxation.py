@@ -9,20 +9,20 @@ from propcvx.history import History, Round, StopReason
 from propcvx.labelings.feasible import FeasibleLabelings
 from propcvx.programs import Program
 from propcvx.relaxation import RelaxationResult
-from propcvx.solvers import solve
+from propcvx.solvers import Solve
 
 
 class LargestSingularValue:
     """No labeling is longer than the square root of N: that is all this relaxation knows."""
 
-    def relax(self, features, feasible, C, *, solver="auto", tol=1e-6, options=None, on_round=None):
+    def relax(self, features, feasible, C, *, solve, on_round=None):
         """Solve it, and prove a lower bound with whatever alpha the solver returns."""
         n = len(features)
         alpha = cp.Variable((n, 1), nonneg=True, name="alpha")
         longest = cp.sigma_max(cp.multiply(alpha, features))  # ||F'(y o alpha)|| <= sqrt(n) longest
         value = cp.sum(alpha) - 0.5 * n * cp.square(longest)
         program = Program(cp.Problem(cp.Maximize(value), [alpha <= np.reshape(C, (-1, 1))]))
-        end = solve(program, solver, tol=tol, residuals=False, quiet=True, **(options or {}))
+        end = solve(program)
         found = np.clip(end.variables["alpha"][:, 0], 0.0, C)  # any alpha in the box proves a bound
         u, s, _ = np.linalg.svd(found[:, None] * features, full_matrices=False)
         lower = found.sum() - 0.5 * n * s[0] ** 2 * (1.0 + 1e-12)
@@ -64,5 +64,5 @@ def own_relaxation(C=1.0, seed=0, solver="clarabel", tol=1e-6):
     """
     small = small_problem(seed)
     feasible = FeasibleLabelings.of(small.bags, epsilon=0.0)
-    reached = LargestSingularValue().relax(small.X, feasible, C, solver=solver, tol=tol)
+    reached = LargestSingularValue().relax(small.X, feasible, C, solve=Solve(solver, tol))
     return reached.lower, best_value(small.X, feasible, C)

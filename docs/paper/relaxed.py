@@ -7,9 +7,9 @@ from paper import result
 from propcvx import CuttingPlanes
 from propcvx.labelings.feasible import FeasibleLabelings
 from propcvx.programs import mkl_epigraph, mkl_group
-from propcvx.relaxation.labeling_svm import LabelingSVM
 from propcvx.relaxation.oracles import DirectionSweepOracle
-from propcvx.solvers import solve
+from propcvx.solvers import Solve, solve
+from propcvx.svm.step import LabelingSVM
 
 
 def labelings_of(small):
@@ -191,7 +191,7 @@ def algorithm_2(C=1.0, seed=0):
     small = small_problem(seed)
     feasible, every = labelings_of(small)
     planes = CuttingPlanes(oracle="exhaustive", max_cuts=100, tol=1e-7)
-    reached = planes.relax(small.X, feasible, C, tol=1e-6)
+    reached = planes.relax(small.X, feasible, C, solve=Solve(tol=1e-6))
     features, unit = np.sqrt(min(C, 1.0)) * small.X, min(C, 1.0)  # so that values are near one
     program = mkl_epigraph(features, every, C / unit)
     return reached.value, unit * solve(program, "clarabel", tol=1e-6, quiet=True).value

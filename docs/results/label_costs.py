@@ -11,7 +11,7 @@ from study import HERE, complete, line
 from propcvx import certify
 from propcvx.laboratory.programs import sample_in_bags
 from propcvx.plotting import line_grid
-from propcvx.relaxation.labeling_svm import LabelingSVM
+from propcvx.svm.step import LabelingSVM
 
 SETS = ("heart", "vote", "australian", "breast-cancer")
 N, BAG_SIZE, C, MARGIN, TIME_LIMIT = 24, 8, 0.1, 0.2, 1e4

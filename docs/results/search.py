@@ -12,7 +12,6 @@ from study import HERE, complete, labelled, lines
 
 from propcvx.alternating.algorithm import alternate, annealing_values, descent
 from propcvx.alternating.polish import POLISHES, PropSVMSearch
-from propcvx.alternating.problem import PropSVM, Separator
 from propcvx.bags.bags import Bags
 from propcvx.bags.ordering import in_canonical_order
 from propcvx.bounds import BOUNDS, Interval, LabelingProblem, OutOfTimeError, SwapSearch
@@ -20,9 +19,11 @@ from propcvx.datasets import random_bags
 from propcvx.labelings.feasible import random_labeling
 from propcvx.labelings.losses import PROPORTION_LOSSES, constraint
 from propcvx.plotting import line_grid
-from propcvx.relaxation.labeling_svm import LabelingSVM
 from propcvx.relaxation.rounding import ROUNDINGS
 from propcvx.relaxation.table import RELAXATIONS
+from propcvx.solvers import Solve
+from propcvx.svm.problem import PropSVM
+from propcvx.svm.step import LabelingSVM, Separator
 
 RUNS = 20
 """Values of random_state, from 0 on."""
@@ -44,7 +45,7 @@ def measure(split, data, n_instances, C, runs=RUNS):
     drawn = RandomState(split).permutation(len(X))[:n_instances]
     X, labels = X[drawn] - X[drawn].mean(axis=0), labels[drawn]
     sample = Sample.in_bags(X, labels, random_bags(labels, 8, split))
-    search = SwapSearch(problem_of(sample, C), Interval(TOL))
+    search = SwapSearch.of(problem_of(sample, C), Interval(TOL))
     values = values_reached(search, runs)
     interval = prove(search)
     best = min(interval.upper, *map(min, values.values()))
@@ -83,7 +84,7 @@ def values_reached(search, runs):
 def problem_of(sample, C):
     """The problem without a bias, its rows in an order that the data determine."""
     bags = in_canonical_order(Bags.from_target(sample.y), sample.X)
-    return LabelingProblem(sample.X[bags.rows], bags, C, constraint(0.0), 1.0)
+    return LabelingProblem(bags, C, 1.0, constraint(0.0), features=sample.X[bags.rows])
 
 
 def algorithm_1(problem):
@@ -112,14 +113,14 @@ def unbiased_step(features):
 
     @cache
     def svm(C):
-        return LabelingSVM(features, C, 1e-8)
+        return LabelingSVM(features, C, Solve(tol=1e-8))
 
     @cache
     def solved(signs, C):
         labeling = np.frombuffer(signs)
         duals = labeling * np.clip(svm(C).alpha(labeling), 0.0, C)
         weights = features.T @ duals
-        return Separator(weights, 0.0, features @ weights, ties=labeling, duals=duals)
+        return Separator(labeling, weights, 0.0, features @ weights, ties=labeling, duals=duals)
 
     return lambda labeling, C, after: solved(labeling.tobytes(), C)
 

@@ -12,7 +12,7 @@ from propcvx.bounds import BOUNDS, Interval, LabelingProblem, OutOfTimeError, Sw
 from propcvx.datasets import random_bags
 from propcvx.labelings.losses import constraint
 from propcvx.plotting import line_grid
-from propcvx.relaxation.labeling_svm import LabelingSVM
+from propcvx.svm.step import LabelingSVM
 
 CONSTANTS = (0.001, 0.1, 1.0)
 BAGS = ((2, 0.0), (4, 0.0), (8, 0.0), (8, 0.125))
@@ -39,7 +39,7 @@ def measure(split, data, n_instances, bag_size, epsilon, C):
     truth, mean = labels[inside], X[inside].mean(axis=0)
     sample = Sample.in_bags(X[inside] - mean, truth, random_bags(truth, bag_size, split))
     bags = Bags.from_target(sample.y)
-    interval = proved_best(LabelingProblem(sample.X, bags, C, constraint(epsilon), 1.0))
+    interval = proved_best(LabelingProblem(bags, C, 1.0, constraint(epsilon), features=sample.X))
     best, svm = np.asarray(interval.labeling), LabelingSVM(sample.X, C)
     planes, share = [svm.weights(one) for one in (best, truth)], sample.y["proportion"]
     held_out = [np.mean(((X[outside] - mean) @ w > 0.0) == (labels[outside] > 0)) for w in planes]
@@ -61,10 +61,10 @@ def proved_best(problem):
     At these sizes nearly all of the time would be that search's, and the bounds do without.
     """
     interval = Interval(TOL, TIME_LIMIT)
-    search = SwapSearch(problem, interval)
+    search = SwapSearch.of(problem, interval)
     listed = BOUNDS["enumeration"].refuses(problem) is None
     with suppress(OutOfTimeError):
-        search.plane(problem.best_for(np.zeros(len(problem.features))))
+        search.plane(problem.best_labeling(np.zeros(len(problem.features))))
         BOUNDS["enumeration" if listed else "branch_and_bound"].run(problem, interval, search)
     return interval
 

@@ -75,7 +75,7 @@ class MasterSolution:
 
 
 def restricted_master(
-    form: Form, features: Array, C: Weight, solve: Solve
+    form: Form, features: Array, C: Weight, solve: Solve = Solve()
 ) -> Callable[[Array], MasterSolution]:
     """A form of the restricted master with its solver.
 

@@ -12,6 +12,8 @@ from propcvx.history import StopReason
 from propcvx.labelings.losses import PROPORTION_LOSSES
 from propcvx.programs import svm_dual
 from propcvx.solvers import automatic
+from propcvx.svm.problem import PropSVM
+from propcvx.svm.step import Separator
 
 
 @pytest.mark.parametrize("n_bags", [12, 3])
@@ -30,7 +32,7 @@ def test_a_loop_ends_when_the_decrease_is_small_beside_the_objective(tol, ends):
     def step(labeling, C, after=None):
         """Every plane is shorter than the last by far, and wants the opposite labels."""
         scores = pattern if after is None else -after.scores
-        return Separator(np.sqrt([2.0 * next(norms)]), 0.0, scores)
+        return Separator(labeling, np.sqrt([2.0 * next(norms)]), 0.0, scores)
 
     problem = PropSVM(bags, 1.0, np.ones(1), PROPORTION_LOSSES["absolute"])
     start = np.array([1.0, -1.0, 1.0, -1.0])

@@ -34,8 +34,10 @@ from propcvx.history import StopReason
 from propcvx.labelings.feasible import FeasibleLabelings, best_labeling, random_labeling
 from propcvx.labelings.losses import HINGE, PROPORTION_LOSSES
 from propcvx.programs import margin_classifier, psvm, svm_primal
-from propcvx.solvers import solve
+from propcvx.solvers import Solve, solve
 from propcvx.svm.kernels import FeatureMap, Kernel
+from propcvx.svm.problem import PropSVM
+from propcvx.svm.step import Separator, SVMStep
 
 # SMO may stop short of the tightest tolerances; what is tested holds all the same.
 pytestmark = pytest.mark.filterwarnings("ignore::propcvx.errors.InaccurateSolutionWarning")
@@ -126,12 +128,12 @@ def test_objective_never_increases_at_one_annealing_value(
 
 def test_an_inaccurate_step_cannot_raise_the_objective():
     problem = small_problem(3, sizes=(6, 6))
-    step, random = SVMStep(problem.X, "libsvm", 1e-6), np.random.RandomState(0)
+    step, random = SVMStep(problem.X, Solve("libsvm", 1e-6)), np.random.RandomState(0)
 
     def sloppy(labeling, C, after=None):
         answer = step(labeling, C)
         weights = answer.weights + random.randn(2)
-        return Separator(weights, answer.bias, problem.X @ weights + answer.bias)
+        return Separator(labeling, weights, answer.bias, problem.X @ weights + answer.bias)
 
     start = random_labeling(problem.bags, np.random.RandomState(1))
     task = posed(problem.bags, [3.0, 3.0])
@@ -260,62 +262,6 @@ def test_of_several_kinds_of_start_the_smallest_objective_wins():
     assert clf.objective_ == objectives.min()
     winner = np.argmin([single.objective_ for single in alone])
     assert clf.start_ is starts[winner]
-
-
-# --- selection --------------------------------------------------------------------------------
-
-
-def test_held_out_bag_error_finds_the_better_classifier():
-    """Two far clusters have nothing to do with the classes, which overlap."""
-    random, shares, size = np.random.RandomState(0), np.linspace(0.2, 0.8, 8), 20
-    index = np.repeat(np.arange(8), size)
-    labels = np.where(np.tile(np.arange(size), 8) < np.round(shares * size)[index], 1, -1)
-    cluster = random.choice((-1, 1), size=len(index))
-    X = np.column_stack([labels, 5 * cluster]) + random.randn(len(index), 2) * [1.0, 0.3]
-    y, clf = bag_target(index, shares), printed_alter_psvm(C_p=1.0, init=STARTS, random_state=0)
-    by_objective, by_error = (
-        clone(clf).set_params(selection=name).fit(X, y) for name in ("objective", "bag_error")
-    )
-    assert [repr(clf.start_) for clf in (by_objective, by_error)] == list(map(repr, STARTS))
-    assert by_error.score(X, labels) > by_objective.score(X, labels) + 0.1
-
-
-def test_errors_of_held_out_bags_are_summed_over_bags(monkeypatch):
-    """Not over folds: eight bags make three folds of two bags and two folds of one."""
-    problem = small_problem(11, sizes=(3,) * 8)
-    n_calls = 0
-
-    def scripted(bags, scores):
-        nonlocal n_calls
-        start, n_calls = n_calls % 2, n_calls + 1
-        return {(0, 2): 0.3, (1, 1): 0.5}.get((start, bags.n_bags), 0.0)
-
-    monkeypatch.setattr(alter, "proportion_error", scripted)
-    clf = fitted(problem, init=STARTS, selection="bag_error")
-    assert n_calls == 2 * 5
-    assert clf.start_ is STARTS[1]
-
-
-def test_given_labels_follow_their_instances_into_the_folds(monkeypatch):
-    """Each instance has its label as its feature, and each bag has its size as its weight.
-
-    Every bag is held out once for every start.
-    """
-    problem = small_problem(12, sizes=(4, 5, 6))
-    X = problem.labels[:, None].astype(float)
-    seen = []
-
-    def spy(task, step, labeling, *args, **options):
-        seen.append(len(labeling))
-        np.testing.assert_array_equal(labeling, step.step.features[:, 0])
-        np.testing.assert_array_equal(task.weights, task.bags.sizes)
-        return alternate(task, step, labeling, *args, **options)
-
-    monkeypatch.setattr(alter, "alternate", spy)
-    starts = [LabelingStart(problem.labels), LabelingStart(problem.labels, annealing=False)]
-    weights = {"C_p": 1.0, "bag_weights": problem.bags.sizes}
-    printed_alter_psvm(init=starts, selection="bag_error", **weights).fit(X, problem.y)
-    assert sorted(seen) == [9, 9, 10, 10, 11, 11, 15]
 
 
 # --- defaults ---------------------------------------------------------------------------------
@@ -530,7 +476,7 @@ NORMAL = {n: np.random.RandomState(n).randn(n, 3) * [1.0, 100.0, 0.1] for n in (
 def test_a_plane_whose_best_weights_are_zero_is_exactly_zero(X, n_positive, C, solver):
     """The mean of the positives is among the negatives and C small, or both classes are equal."""
     labeling = np.where(np.arange(len(X)) < n_positive, 1.0, -1.0)
-    separator = SVMStep(X, solver)(labeling, C)
+    separator = SVMStep(X, Solve(solver, 1e-6))(labeling, C)
     np.testing.assert_array_equal(separator.weights, 0.0)
     assert len(set(separator.scores)) == 1
     assert HINGE.of(labeling, separator.scores).sum() == pytest.approx(2.0 * n_positive)
@@ -556,7 +502,7 @@ def test_starts_from_planes_that_are_zero_go_both_ways():
 def test_the_gap_of_a_separator_holds(solver, gap):
     problem = small_problem(3, sizes=(30, 30), noise=2.0)
     labeling = problem.labels.astype(float)
-    separator = SVMStep(problem.X, solver, gap)(labeling, 2.0)
+    separator = SVMStep(problem.X, Solve(solver, gap))(labeling, 2.0)
     primal = value_of(separator, labeling, 2.0)
     best = svm_value(problem.X, labeling, 2.0, best_weights(problem.X, labeling, 2.0, tol=1e-10))
     assert primal <= best + separator.gap + 1e-7 * best

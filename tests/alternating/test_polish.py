@@ -19,6 +19,10 @@ from propcvx.bounds.interval import Interval
 from propcvx.estimators import printed_alter_psvm
 from propcvx.history import StopReason
 from propcvx.labelings.losses import HINGE, PROPORTION_LOSSES, constraint
+from propcvx.labelings.moves import Moves
+from propcvx.solvers import Solve
+from propcvx.svm.problem import PropSVM
+from propcvx.svm.step import svm_step
 
 LOSSES = {
     "hinge": lambda random, n: HINGE,
@@ -39,7 +43,7 @@ def search_of(problem, C, C_p, loss, proportion_loss="absolute"):
     """The labelings of a problem and their SVMs, solved as an estimator does."""
     weights = np.full(problem.bags.n_bags, C_p)
     posed = PropSVM(problem.bags, C, weights, PROPORTION_LOSSES[proportion_loss], loss)
-    step = svm_step(problem.X, loss, "auto", 1e-8, {})
+    step = svm_step(problem.X, loss, Solve(tol=1e-8))
     return PropSVMSearch(posed, step, problem.X)
 
 
@@ -119,11 +123,11 @@ def test_a_better_end_is_a_round_of_its_own_and_says_why_it_stopped():
 
 def test_hops_never_lose_the_best_labeling():
     problem = small_problem(5, (5, 5, 5), 3)
-    labelings = LabelingProblem(problem.X, problem.bags, 1.0, constraint(0.0), 1.0)
-    search = SwapSearch(labelings, Interval(1e-6))
-    start = labelings.best_for(problem.X[:, 0])
+    labelings = LabelingProblem(problem.bags, 1.0, 1.0, constraint(0.0), features=problem.X)
+    search = SwapSearch.of(labelings, Interval(1e-6))
+    start = labelings.best_labeling(problem.X[:, 0])
     first = search.descend(start)
-    for best, _ in zip(hops(search, first, np.random.RandomState(0)), range(5), strict=False):
+    for best, _ in zip(search.hops(first, np.random.RandomState(0)), range(5), strict=False):
         assert best.value <= first.value
         assert search.interval.upper <= best.value
 

@@ -312,7 +312,6 @@ REFUSED = {
     "certify": lambda X, y: certify(X, y),
     "hops": AlterPropSVM(polish="hops").fit,
     "swaps": AlterPropSVM(polish="swaps").fit,
-    "selection": AlterPropSVM(selection="bag_error").fit,
     "lifted": ConvPropSVM(relaxation="lifted").fit,
     "diffrac": ConvPropSVM(relaxation="diffrac").fit,
     **{

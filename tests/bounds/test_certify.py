@@ -26,13 +26,13 @@ from propcvx.laboratory.relaxations import compare_relaxations
 from propcvx.programs import bag_moments
 from propcvx.relaxation import (
     ContinuousLabels,
-    labeling_svm,
     labeling_upper_bound,
     relaxation_lower_bound,
 )
 from propcvx.relaxation.bounds import Bounds
 from propcvx.relaxation.oracles import ExhaustiveOracle
-from propcvx.solvers import solve
+from propcvx.solvers import Solve, solve
+from propcvx.svm.step import LabelingSVM
 
 
 def allowed_labelings(problem):
@@ -74,20 +74,20 @@ def random_problem(seed, most=8, n_features=5, forms=3):
     if form == 2:
         loss = PROPORTION_LOSSES[random.choice(list(PROPORTION_LOSSES))]
         weights = C * small.bags.sizes * random.uniform(0.0, 2.0)
-        return LabelingProblem(X, small.bags, C, loss, weights)
-    return LabelingProblem(X, small.bags, C, constraint([0.0, 0.4][form]), 1.0)
+        return LabelingProblem(small.bags, C, weights, loss, features=X)
+    return LabelingProblem(small.bags, C, 1.0, constraint([0.0, 0.4][form]), features=X)
 
 
 def bound_problem(seed, sizes=(4, 4, 4), n_features=3, C=0.3, epsilon=0.0):
     small = small_problem(seed, sizes, n_features)
-    return LabelingProblem(small.X, small.bags, C, constraint(epsilon), 1.0)
+    return LabelingProblem(small.bags, C, 1.0, constraint(epsilon), features=small.X)
 
 
 def reached(bound, problem, scores=0.0, tol=1e-8):
     """The interval of a bound that begins with the labeling that is best for some scores."""
     interval = Interval(1e-5)
-    search = SwapSearch(problem, interval, tol)
-    search.plane(problem.best_for(scores + np.zeros(len(problem.features))))
+    search = SwapSearch.of(problem, interval, tol)
+    search.plane(problem.best_labeling(scores + np.zeros(len(problem.features))))
     BOUNDS[bound].run(problem, interval, search)
     return interval
 
@@ -172,9 +172,9 @@ def check_tree(seed, monkeypatch):
             raise KeyboardInterrupt
 
     interval = Interval(tol, on_event=on_event)
-    search = SwapSearch(problem, interval)
+    search = SwapSearch.of(problem, interval)
     try:
-        search.descend(problem.best_for(random.normal(size=len(problem.features))))
+        search.descend(problem.best_labeling(random.normal(size=len(problem.features))))
         BOUNDS["branch_and_bound"].run(problem, interval, search)
         assert interval.gap <= tol
     except KeyboardInterrupt:
@@ -186,7 +186,7 @@ def check_tree(seed, monkeypatch):
     assert all(node.lower <= above * (1 + 1e-9) for node in interval.nodes if node.index == 0)
 
 
-def check_best_for(seed, monkeypatch):
+def check_best_labeling(seed, monkeypatch):
     """The labeling for scores is the best of all labelings, ties among them."""
     problem, random = random_problem(seed), np.random.RandomState(seed)
     rounding = random.choice([0, 8])
@@ -197,11 +197,11 @@ def check_best_for(seed, monkeypatch):
         for labeling in allowed_labelings(problem)
     }
     best = min(values.values())
-    assert values[tuple(problem.best_for(scores))] == pytest.approx(best, rel=1e-12)
+    assert values[tuple(problem.best_labeling(scores))] == pytest.approx(best, rel=1e-12)
 
 
 CHECKS = {
-    check_best_for: (range(0, 40),),
+    check_best_labeling: (range(0, 40),),
     check_random_multipliers: (range(0, 20), range(20, 40)),
     check_bounds: (range(0, 5), range(5, 10)),
     check_directions: (range(0, 40),),
@@ -232,10 +232,10 @@ def test_bounds_close_whatever_C(name, C):
     X = 0.5 * random.normal(size=(20, 2)) + np.outer(labels, [3.0, 1.5])
     ids = np.repeat(np.arange(4), 5)
     bags = Bags.from_target(bag_target(ids, np.bincount(ids, weights=labels > 0) / 5))
-    problem = LabelingProblem(X, bags, C, constraint(0.0), 1.0)
+    problem = LabelingProblem(bags, C, 1.0, constraint(0.0), features=X)
     interval = reached(name, problem)
     assert interval.closed
-    for labeling in (problem.best_for(X @ [1.0, 0.5]), interval.labeling):
+    for labeling in (problem.best_labeling(X @ [1.0, 0.5]), interval.labeling):
         value = labeling_upper_bound(X, labeling, min(C, 1e2))
         assert interval.lower <= value * (1 + 1e-7)
     assert interval.upper == pytest.approx(value, rel=1e-5)
@@ -247,11 +247,11 @@ def test_bounds_close_whatever_C(name, C):
 @pytest.mark.parametrize("C_p", [None, 1.0])
 def test_no_move_betters_where_the_search_ends(C_p):
     small, loss = small_problem(3, (4, 3), 3, known=0.2), PROPORTION_LOSSES["absolute"]
-    problem = LabelingProblem(small.X, small.bags, 0.5, constraint(0.3), 1.0)
+    problem = LabelingProblem(small.bags, 0.5, 1.0, constraint(0.3), features=small.X)
     if C_p is not None:
-        problem = LabelingProblem(small.X, small.bags, 0.5, loss, C_p)
-    search = SwapSearch(problem, Interval(1e-5))
-    end = search.descend(problem.best_for(np.ones(7)))
+        problem = LabelingProblem(small.bags, 0.5, C_p, loss, features=small.X)
+    search = SwapSearch.of(problem, Interval(1e-5))
+    end = search.descend(problem.best_labeling(np.ones(7)))
     for other in allowed_labelings(problem):
         changed = np.flatnonzero(other != end.labeling)
         bags = set(problem.bags.index[changed])
@@ -262,16 +262,16 @@ def test_no_move_betters_where_the_search_ends(C_p):
 
 def test_a_labeling_whose_solver_fails_is_bounded_by_weights_of_zero(monkeypatch):
     failure = SolverError("no answer", "stub", "solver_error")
-    monkeypatch.setattr(labeling_svm, "solve", Mock(side_effect=failure))
+    monkeypatch.setattr(Solve, "__call__", Mock(side_effect=failure))
     problem, interval = bound_problem(0), Interval(1e-5)
-    SwapSearch(problem, interval).plane(problem.best_for(np.zeros(12)))
+    SwapSearch.of(problem, interval).plane(problem.best_labeling(np.zeros(12)))
     assert interval.upper == pytest.approx(problem.C * 12)
 
 
 @pytest.mark.parametrize("seed", range(2))
 def test_the_search_finds_the_best_labeling_of_small_problems(seed):
     problem, interval = bound_problem(seed, (4, 4), 4, C=1.0), Interval(1e-5)
-    SwapSearch(problem, interval).search(np.random.RandomState(seed))
+    SwapSearch.of(problem, interval).search(np.random.RandomState(seed))
     assert interval.upper == pytest.approx(listed_values(problem)[1], rel=1e-6)
 
 

@@ -40,6 +40,7 @@ from propcvx.alternating.algorithm import Iterate
 from propcvx.datasets import bags_by_cluster
 from propcvx.history import StopReason
 from propcvx.laboratory.relaxations import compare_relaxations
+from propcvx.svm.step import Separator
 
 RANDOM = np.random.RandomState(0)
 LABELS = RANDOM.permutation(np.repeat([-1, 1], 12))
@@ -96,7 +97,7 @@ OTHERS = {
     "coordinates": Given(sp.coo_array(DENSE), sp.coo_array(DENSE), (), sp.coo_array(POINTS)),
 }
 ITERATE = Iterate(
-    *(1, 0.1, LABELS[1:], Separator(np.array([1.0, 0.3]), 0.1, np.zeros(23))),
+    *(1, 0.1, LABELS[1:], Separator(LABELS[1:], np.array([1.0, 0.3]), 0.1, np.zeros(23))),
     *(1.0, 2, StopReason.MAX_ROUNDS),
 )
 

@@ -47,6 +47,8 @@ from propcvx.labelings.losses import PROPORTION_LOSSES, constraint, epsilon_inse
 from propcvx.plotting import boundary, coefficients
 from propcvx.programs import crammer_singer
 from propcvx.solvers import solve
+from propcvx.svm.problem import PropSVM
+from propcvx.svm.step import Separator
 
 METHODS = [
     MeanMap(),
@@ -146,7 +148,6 @@ def test_what_is_for_two_classes_says_so():
         lambda: Bags.from_target(y),
         lambda: AlterPropSVM(init=LabelingStart(np.ones(16))).fit(X, y),
         lambda: AlterPropSVM(polish="swaps").fit(X, y),
-        lambda: AlterPropSVM(selection="bag_error").fit(X, y),
         lambda: AlterPropSVM(init=OfTwo()).fit(X, y),
         lambda: boundary(InvCal().fit(X[:, :2], y), X[:, :2]),
         lambda: coefficients([InvCal().fit(X, y)], "C_p"),
@@ -196,9 +197,9 @@ def test_with_two_classes_the_problem_is_that_of_two(loss, C):
     for scale in (1e-3, 1.0, 30.0):
         w, b = scale * random.randn(3), random.randn()
         f = F @ w + b
-        plane = Separator(w, b, f)
+        plane = Separator(None, w, b, f)
         planes = Separator(
-            np.outer(w, [-0.5, 0.5]), np.array([-b, b]) / 2, np.outer(f, [-0.5, 0.5])
+            *(None, np.outer(w, [-0.5, 0.5])), np.array([-b, b]) / 2, np.outer(f, [-0.5, 0.5])
         )
         labeling = one.best_labeling(f)
         numbers = two.best_labeling(planes.scores)

@@ -16,7 +16,6 @@ from propcvx import (
     LabelingStart,
     LaplacianMeanMap,
     MeanMap,
-    RandomStart,
     bag_target,
 )
 from propcvx.bags.ordering import in_canonical_order
@@ -28,12 +27,6 @@ METHODS = {
     "alter, mixed": AlterPropSVM(n_init=1, random_state=0),
     "alter, hops": AlterPropSVM(
         init="random", n_init=2, annealing=False, polish="hops", random_state=0
-    ),
-    "alter, bag error": AlterPropSVM(
-        init=[RandomStart(annealing=False), "inv_cal"],
-        annealing=False,
-        selection="bag_error",
-        random_state=0,
     ),
     "conv": ConvPropSVM(relaxation=CuttingPlanes(max_cuts=3, oracle="coordinate_features")),
     "conv, constant": ConvPropSVM(

@@ -37,9 +37,8 @@ METHODS = {
     "alter, random, hops": lambda start: AlterPropSVM(
         C=0.3, C_p=0.5, init=RandomStart(annealing=False), polish="hops", random_state=0
     ),
-    "alter, bag error": lambda start: AlterPropSVM(
+    "alter, from a labeling": lambda start: AlterPropSVM(
         init=[RandomStart(annealing=False), LabelingStart(start, annealing=False)],
-        selection="bag_error",
         random_state=0,
     ),
     "conv, three cuts": lambda start: ConvPropSVM(relaxation=CuttingPlanes(max_cuts=3)),

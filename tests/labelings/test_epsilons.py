@@ -128,16 +128,6 @@ def test_certify_and_conv_find_the_best_of_all_labelings(seed, C):
 METHODS = {
     "alter": (AlterPropSVM(n_init=2, random_state=0), "proportion_loss", epsilon_insensitive),
     "alter, constraint": (AlterPropSVM(n_init=2, random_state=0), "proportion_loss", constraint),
-    "alter, bag error": (
-        AlterPropSVM(
-            init=["random", "inv_cal"],
-            n_init=1,
-            annealing=False,
-            selection="bag_error",
-            random_state=0,
-        ),
-        *("proportion_loss", epsilon_insensitive),
-    ),
     "conv": (ConvPropSVM(), "epsilon", lambda epsilon: epsilon),
     "inv_cal": (InvCal(scaled_epsilon=True, solver_tol=1e-9), "epsilon", lambda epsilon: epsilon),
 }

@@ -356,7 +356,6 @@ def test_collections_that_do_not_fit_together():
         (InvCal(kernel="rbf"), "kernel must be 'linear'"),
         (MeanMap(solver="clarabel"), "solver must be 'auto' or 'logistic'"),
         (AlterPropSVM(polish="swaps"), "polish must be 'none'"),
-        (AlterPropSVM(selection="bag_error"), "selection must be 'objective'"),
         (AlterPropSVM(solver="libsvm"), "solver must be 'auto' or 'newton'"),
         (AlterPropSVM(init="conv"), "init must be 'mixed', 'random', 'inv_cal'"),
         (AlterPropSVM(instance_loss=INSTANCE_LOSSES["hinge"]), "instance_loss must be one of"),

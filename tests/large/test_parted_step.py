@@ -8,6 +8,8 @@ from svm_problems import PROBLEMS, problems
 
 from propcvx import AlterPropSVM
 from propcvx.labelings.losses import HINGE, INSTANCE_LOSSES
+from propcvx.solvers import Solve
+from propcvx.svm.step import SVMStep
 
 partitions = pytest.importorskip("propcvx.large.partitions")
 svm_step = pytest.importorskip("propcvx.large.svm_step")
@@ -52,7 +54,10 @@ def test_equals_the_step_in_memory(name, boxes):
     for C in boxes:
         own, box = scale * X, C / scale**2
         problem, labels = parted(own, labeling)
-        found, known = problem.svm_step(labels, box), SVMStep(own, "newton", 1e-7)(labeling, box)
+        found, known = (
+            problem.svm_step(labels, box),
+            SVMStep(own, Solve("newton", 1e-7))(labeling, box),
+        )
         assert found.status == known.status == "optimal"
         losses = HINGE.of(labeling, own @ found.weights + found.bias).sum()
         value = 0.5 * found.weights @ found.weights + box * losses

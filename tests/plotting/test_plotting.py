@@ -30,6 +30,7 @@ from propcvx.errors import InputError
 from propcvx.history import History, Round, StopReason
 from propcvx.labelings.feasible import FeasibleLabelings
 from propcvx.plotting.style import BLUE
+from propcvx.svm.step import Separator
 
 KEPT = Path(__file__).with_name("pictures")
 TOLERANCE = 12.0
@@ -47,7 +48,7 @@ def fitted(*rounds):
 
 
 def iterate(number, C_star):
-    separator = Separator(np.array([1.0, 0.3]), 0.1, np.zeros(len(LABELS)))
+    separator = Separator(LABELS, np.array([1.0, 0.3]), 0.1, np.zeros(len(LABELS)))
     return Iterate(number, C_star, LABELS, separator, 1.0, 2, StopReason.MAX_ROUNDS)
 
 

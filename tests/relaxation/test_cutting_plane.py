@@ -15,7 +15,7 @@ from propcvx.labelings.feasible import FeasibleLabelings
 from propcvx.relaxation import cutting_planes
 from propcvx.relaxation.masters import MASTERS, RELATIVE_GAP, MasterSolution, Trial, simple_mkl
 from propcvx.relaxation.oracles import ORACLES, Cut, ExhaustiveOracle, violation_value
-from propcvx.solvers import SOLVERS
+from propcvx.solvers import SOLVERS, Solve
 
 # An interior-point method may call 1e-9 an inaccurate answer; tests say what they need of it.
 pytestmark = pytest.mark.filterwarnings("ignore::propcvx.errors.InaccurateSolutionWarning")
@@ -48,8 +48,8 @@ def test_forms_of_the_master_agree_and_enclose_the_optimum(form, seed, n_labelin
     random = np.random.RandomState(seed)
     labelings = np.unique(random.choice((-1.0, 1.0), size=(n_labelings, 12)), axis=0)
     features = random.randn(12, seed + 2)
-    optimum = epigraph(features, C, tol=1e-9)(labelings).value
-    answer = MASTERS[form[0]](features, C, solver=form[1])(labelings)
+    optimum = epigraph(features, C, Solve(tol=1e-9))(labelings).value
+    answer = MASTERS[form[0]](features, C, Solve(form[1]))(labelings)
     assert answer.value <= optimum * (1.0 + 1e-7)
     assert answer.upper >= optimum * (1.0 - 1e-7)
     tolerance = 2 * RELATIVE_GAP if form[0] == "reduced_gradient" else 1e-7
@@ -295,7 +295,7 @@ def check_same_path(features, feasible, forms, oracle="ascent"):
 
     def values(master, solver, tol):
         planes = CuttingPlanes(master=master, oracle=oracle, max_cuts=6, tol=1e-6)
-        return planes.relax(features, feasible, 1.0, solver=solver, tol=tol).history.objectives
+        return planes.relax(features, feasible, 1.0, solve=Solve(solver, tol)).history.objectives
 
     reference = values("epigraph", "clarabel", 1e-9)
     for form in forms:
@@ -317,7 +317,7 @@ def test_alphas_are_at_their_bounds_whoever_solves(scale):
     planes, statuses = CuttingPlanes(master="epigraph", oracle="several", max_cuts=2), []
     solvers = ["mkl_interior_point", "clarabel", *(["ecos"] if SOLVERS["ecos"].installed else [])]
     for solver in solvers:
-        answer = planes.relax(scale * problem.X, feasible, C, solver=solver, tol=1e-9)
+        answer = planes.relax(scale * problem.X, feasible, C, solve=Solve(solver, 1e-9))
         statuses.append(np.where(answer.alpha == 0.0, -1, np.where(answer.alpha == C, 1, 0)))
         assert answer.upper - answer.value <= 1e-5 * answer.value
     for one in statuses[1:]:

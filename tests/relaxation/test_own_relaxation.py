@@ -15,11 +15,11 @@ from propcvx.errors import CrossedBoundsError, InputError, SolverError
 from propcvx.history import History
 from propcvx.labelings.feasible import FeasibleLabelings
 from propcvx.laboratory.relaxations import compare_relaxations
-from propcvx.relaxation import labeling_svm
 from propcvx.relaxation.bounds import labeling_upper_bound
 from propcvx.relaxation.masters import MASTERS
 from propcvx.relaxation.oracles import AscentOracle, Cut, ExhaustiveOracle
-from propcvx.relaxation.table import TOL
+from propcvx.solvers import Solve
+from propcvx.svm.step import LabelingSVM
 
 pytestmark = pytest.mark.filterwarnings("ignore::propcvx.errors.InaccurateSolutionWarning")
 
@@ -51,13 +51,13 @@ def test_an_oracle_of_ones_own_may_prove_a_bound_without_being_exact():
 def test_a_master_of_ones_own():
     calls = []
 
-    def master(features, C, **how):
-        calls.append(how)
-        return MASTERS["group"](features, C, **how)
+    def master(features, C, solve):
+        calls.append(solve)
+        return MASTERS["group"](features, C, solve)
 
     relaxation = CuttingPlanes(master=master, max_cuts=2)
     clf = ConvPropSVM(relaxation=relaxation, solver="clarabel", solver_tol=1e-7).fit(X, Y)
-    assert calls == [{"solver": "clarabel", "tol": 1e-7, "options": {}}]
+    assert calls == [Solve("clarabel", tol=1e-7)]
     assert clf.history_[0].solver == "clarabel"
 
 
@@ -96,9 +96,9 @@ class Own:
     def __init__(self, **spoiled):
         self.spoiled = spoiled
 
-    def relax(self, features, feasible, C, *, solver, tol, options, on_round):
+    def relax(self, features, feasible, C, *, solve, on_round):
         planes = CuttingPlanes(oracle="exhaustive", max_cuts=3)
-        right = planes.relax(features, feasible, C, solver=solver, tol=tol, options=options)
+        right = planes.relax(features, feasible, C, solve=solve)
         return replace(right, **self.spoiled)
 
 
@@ -162,7 +162,7 @@ def test_a_class_in_the_place_of_an_object_is_refused(ask):
 
 
 def test_a_relaxation_of_ones_own_has_what_the_packages_have():
-    clf = ConvPropSVM(relaxation=Own(), solver_tol=TOL, intercept="none").fit(X, Y)
+    clf = ConvPropSVM(relaxation=Own(), solver_tol=1e-6, intercept="none").fit(X, Y)
     assert 0.0 < clf.bounds_.lower <= BEST * (1 + 1e-9)
     result = certify(X, Y, kinds=[Own()], intercept="none")
     assert result.lower == pytest.approx(clf.bounds_.lower, rel=1e-6)
@@ -217,7 +217,7 @@ def solver_raises(monkeypatch):
     """Let the solver of the SVM of a labeling raise an error."""
 
     def raises(error):
-        monkeypatch.setattr(labeling_svm, "solve", Mock(side_effect=error))
+        monkeypatch.setattr(LabelingSVM, "alpha", Mock(side_effect=error))
 
     return raises
 

@@ -23,12 +23,11 @@ from propcvx.relaxation import (
     Diffrac,
     Lifted,
     MixedInteger,
-    mixed_integer,
     relaxation_lower_bound,
 )
 from propcvx.relaxation.lifted import ridge
 from propcvx.relaxation.oracles import ExhaustiveOracle, SemidefiniteOracle
-from propcvx.solvers import SOLVERS, Solver, solve
+from propcvx.solvers import SOLVERS, Solve, Solver, solve
 
 pytestmark = pytest.mark.filterwarnings("ignore::propcvx.errors.InaccurateSolutionWarning")
 
@@ -76,7 +75,7 @@ def test_bounds_hold_however_little_the_solver_does(
 ):
     features, feasible = case
     solver = "clarabel" if accurate else inaccurate
-    reached = relaxation.relax(features, feasible, C, solver=solver, tol=tol)
+    reached = relaxation.relax(features, feasible, C, solve=Solve(solver, tol))
     best = best_of(features, feasible, C)
     assert reached.lower <= best * (1.0 + 1e-9)
     assert reached.upper >= best * (1.0 - near)
@@ -89,7 +88,7 @@ def test_bounds_hold_however_little_the_solver_does(
 @settings(max_examples=10)
 @given(case=many_relaxable, C=st.sampled_from([0.1, 1.0]))
 def test_lifted_is_below_mixtures_of_labelings_and_both_below_the_best(case, C):
-    lifted = Lifted().relax(*case, C, solver="clarabel")
+    lifted = Lifted().relax(*case, C, solve=Solve("clarabel"))
     mixed = ALL_CUTS.relax(*case, C)
     assert lifted.lower <= mixed.upper * (1.0 + 1e-9)
     assert lifted.lower == pytest.approx(lifted.value, rel=1e-4)
@@ -133,11 +132,10 @@ def test_out_of_time_is_an_interval_and_no_error():
     assert clf.history_[0].status != "optimal"
 
 
-def test_a_failure_before_the_time_is_over_is_one(monkeypatch):
-    failure = SolverError("no answer", "stub", "solver_error")
-    monkeypatch.setattr(mixed_integer, "ask", Mock(side_effect=failure))
+def test_a_failure_before_the_time_is_over_is_one():
+    failing = Mock(side_effect=SolverError("no answer", "stub", "solver_error"))
     with pytest.raises(SolverError, match="no answer"):
-        MixedInteger().relax(*relaxable(0), 0.5)
+        MixedInteger().relax(*relaxable(0), 0.5, solve=failing)
 
 
 def test_a_solver_is_told_the_time_limit_by_its_own_name():
@@ -149,11 +147,13 @@ def test_a_solver_is_told_the_time_limit_by_its_own_name():
         return scip.run(program, {"limits/time": options["seconds"]}, warm)
 
     mine = Solver("mine", run, lambda tol: {}, scip.classes, time_limit="seconds")
-    reached = MixedInteger(seconds=7.0).relax(*relaxable(0), 0.7, solver=mine)
+    reached = MixedInteger(seconds=7.0).relax(*relaxable(0), 0.7, solve=Solve(mine))
     assert asked == [{"seconds": 7.0}]
     assert reached.history[0].solver == "mine"
     with pytest.raises(InputError, match="no option of solver 'mine' for a limit of 7 seconds"):
-        MixedInteger(seconds=7.0).relax(*relaxable(0), 0.7, solver=replace(mine, time_limit=""))
+        MixedInteger(seconds=7.0).relax(
+            *relaxable(0), 0.7, solve=Solve(replace(mine, time_limit=""))
+        )
 
 
 # --- DIFFRAC ------------------------------------------------------------------------------------
@@ -235,7 +235,7 @@ def test_both_sides_of_the_lifted_svm_and_the_svm_of_its_matrix_agree(seed, epsi
         for build in (lifted_svm, lifted_svm_dual)
     )
     assert dual == pytest.approx(primal, rel=1e-3)
-    reached = Lifted().relax(features, feasible, 0.5, solver="clarabel")
+    reached = Lifted().relax(features, feasible, 0.5, solve=Solve("clarabel"))
     M = (reached.vectors.T * reached.weights) @ reached.vectors
     np.testing.assert_allclose(np.diag(M), 1.0, atol=1e-6)
     alpha = cp.Variable(8)
@@ -273,7 +273,7 @@ def xu_et_al(features, C):
 def test_without_any_proportion_all_labelings_are_feasible():
     X = small_problem(1, sizes=(7,), noise=0.5).X
     feasible = FeasibleLabelings.of(Bags.from_target(bag_target(np.zeros(7, int), [3 / 7])), 1.0)
-    reached = Lifted().relax(X, feasible, 1.0, solver="clarabel")
+    reached = Lifted().relax(X, feasible, 1.0, solve=Solve("clarabel"))
     clustering = xu_et_al(X, 1.0).solve("CLARABEL")
     assert reached.value == pytest.approx(clustering, rel=1e-4)
     assert reached.lower <= best_value(X, feasible, 1.0) * (1.0 + 1e-9)

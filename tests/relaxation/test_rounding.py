@@ -24,6 +24,8 @@ from propcvx.relaxation.rounding import (
     mean_labeling,
     rank_one,
 )
+from propcvx.solvers import Solve
+from propcvx.svm.step import LabelingSVM
 
 pytestmark = pytest.mark.filterwarnings("ignore::propcvx.errors.InaccurateSolutionWarning")
 
@@ -38,7 +40,7 @@ RELAXATIONS = {
 
 def relaxed(name, problem, epsilon=0.0):
     feasible = FeasibleLabelings.of(problem.bags, epsilon)
-    return RELAXATIONS[name]().relax(problem.X, feasible, 1.0, tol=1e-7), feasible
+    return RELAXATIONS[name]().relax(problem.X, feasible, 1.0, solve=Solve(tol=1e-7)), feasible
 
 
 def value(rounded, problem):

@@ -5,7 +5,7 @@ import pytest
 
 from propcvx.programs import mkl_epigraph
 from propcvx.relaxation.masters import MASTERS
-from propcvx.solvers import solve
+from propcvx.solvers import Solve, solve
 from propcvx.solvers.specialised.mkl_interior_point import Scaled, follow
 
 NAME = "mkl_interior_point"
@@ -79,10 +79,10 @@ def test_no_features_at_all():
 def test_what_it_does_not_reach_it_says_and_its_bounds_still_hold():
     features, labelings = problem(4, 40, 6, 5)
     best = solve(mkl_epigraph(features, labelings, 1.0), NAME).value
-    early = MASTERS["epigraph"](features, 1.0, solver=NAME, options={"max_iter": 3})(labelings)
+    early = MASTERS["epigraph"](features, 1.0, Solve(NAME, options={"max_iter": 3}))(labelings)
     assert early.status == "user_limit"
     assert early.value <= best <= early.upper
-    hard = MASTERS["epigraph"](1e4 * features, 1e4, solver=NAME, tol=1e-12)(labelings)
+    hard = MASTERS["epigraph"](1e4 * features, 1e4, Solve(NAME, 1e-12))(labelings)
     assert hard.status == "user_limit"
     assert hard.value <= hard.upper
 
