@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-from propcvx.alternating.problem import PropSVM, Separator
 from small_problems import small_problem
 
 from propcvx import AlterPropSVM, bag_target

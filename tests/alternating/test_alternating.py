@@ -8,8 +8,6 @@ import numpy as np
 import pytest
 from hypothesis import given, reject, settings
 from hypothesis import strategies as st
-from propcvx.alternating.problem import PropSVM, Separator
-from propcvx.alternating.svm_step import SVMStep
 from sklearn.base import clone
 from sklearn.svm import SVC
 from small_problems import SQUARED_HINGE, psvm_objective, small_problem, small_problems

@@ -5,9 +5,6 @@ from itertools import combinations
 
 import numpy as np
 import pytest
-from propcvx.alternating.problem import PropSVM
-from propcvx.alternating.svm_step import svm_step
-from propcvx.labelings.local_search import Moves, hops
 from sklearn.base import clone
 from small_problems import SQUARED_HINGE, small_problem
 

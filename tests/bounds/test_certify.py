@@ -7,7 +7,6 @@ import piqp
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from propcvx.relaxation.labeling_svm import LabelingSVM
 from scipy.optimize import approx_fprime
 from small_problems import all_labelings, small_problem, small_problems, svm_value, svm_values
 

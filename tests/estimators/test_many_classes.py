@@ -11,7 +11,6 @@ import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from propcvx.alternating.problem import PropSVM, Separator
 from sklearn.base import clone
 from sklearn.model_selection import cross_validate
 from small_problems import small_problem

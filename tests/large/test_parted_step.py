@@ -3,7 +3,6 @@
 import numpy as np
 import pandas as pd
 import pytest
-from propcvx.alternating.svm_step import SVMStep
 from svm_problems import PROBLEMS, problems
 
 from propcvx import AlterPropSVM

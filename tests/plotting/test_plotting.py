@@ -19,7 +19,6 @@ from matplotlib.colors import same_color
 from matplotlib.figure import Figure
 from matplotlib.testing.compare import compare_images
 from PIL import Image
-from propcvx.alternating.problem import Separator
 from sklearn.svm import SVC
 
 from propcvx import Bags, MeanMap, bag_target, fit_grid, group_shares, plotting

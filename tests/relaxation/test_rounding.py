@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from propcvx.relaxation.labeling_svm import LabelingSVM
 from small_problems import small_problem, small_problems
 
 from propcvx import Bags, ConvPropSVM, CuttingPlanes, bag_target
