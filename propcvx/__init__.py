@@ -1,7 +1,6 @@
 """Learning with label proportions: the programs, loops and classifiers of pSVM (ICML 2013)."""
 
 from propcvx.bags.bags import Bags, sampling_epsilon
-from propcvx.bags.class_targets import one_class_target
 from propcvx.bags.metrics import (
     bag_correlation,
     bag_deviance,
@@ -13,7 +12,12 @@ from propcvx.bags.metrics import (
     neg_bag_error_by_size,
 )
 from propcvx.bags.model_selection import BagKFold, BagShuffleSplit, RepeatedBagKFold
-from propcvx.bags.targets import bag_target, class_proportions_of, proportions_of
+from propcvx.bags.targets import (
+    bag_target,
+    class_proportions_of,
+    one_class_target,
+    proportions_of,
+)
 from propcvx.bounds import certify
 from propcvx.estimators import (
     AlterPropSVM,

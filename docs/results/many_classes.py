@@ -18,7 +18,7 @@ from propcvx import (
     class_proportions_of,
     one_class_target,
 )
-from propcvx.bags.class_bags import ClassBags
+from propcvx.bags.bags import Bags
 from propcvx.bags.model_selection import BagKFold
 from propcvx.datasets import load_real, random_bags
 
@@ -59,7 +59,7 @@ class LLPLearnNetwork:
 
     def fit(self, X, y):
         self.classes_ = np.array(y.dtype.metadata["classes"])
-        bags = ClassBags.from_target(y)
+        bags = Bags.from_target(y, table=True)
         self.layers = fit_llp_learn(self.parameters, X.astype(np.float32), bags)
         return self
 

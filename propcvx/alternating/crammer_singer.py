@@ -8,7 +8,7 @@ from functools import cached_property
 import numpy as np
 
 from propcvx.arrays import Array
-from propcvx.bags.class_bags import ClassBags
+from propcvx.bags.bags import Bags
 from propcvx.errors import InputError
 from propcvx.labelings.classes import best_classes, class_hinge, class_loss, hinge_sum
 from propcvx.programs import Program, crammer_singer
@@ -30,7 +30,7 @@ class ClassPropSVM(PropSVM):
 
     Attributes
     ----------
-    bags : ClassBags
+    bags : Bags
     C : float
         Weight of the loss of an instance.
     weights : array of shape (n_bags,)
@@ -39,7 +39,7 @@ class ClassPropSVM(PropSVM):
         The function h.
     """
 
-    bags: ClassBags
+    bags: Bags
 
     def best_labeling(
         self, scores: Array, C: float | None = None, ties: Array | None = None

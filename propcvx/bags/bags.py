@@ -1,240 +1,490 @@
 r"""Bags of instances with known label proportions.
 
 A bag :math:`\mathcal{B}_k` is a set of instances of which only the share of positives
-:math:`p_k` is known (Section 3.1 of the paper).  :class:`Bags` is their validated form inside the
-package, read from a target ``y`` that :func:`propcvx.bag_target` makes.
+:math:`p_k` is known (Section 3.1 of the paper), or the share of each of several classes.
+:class:`Bags` is their validated form inside the package, read from a target ``y`` that
+:func:`propcvx.bag_target` makes.
 """
 
 from __future__ import annotations
 
-from collections.abc import Hashable
-from dataclasses import dataclass
-from typing import Any, NoReturn
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
 from weakref import WeakValueDictionary
 
 import numpy as np
+import scipy.sparse as sp
 from numpy.typing import NDArray
-from scipy.special import ndtri
 
-from propcvx.arrays import Array, Indices
-from propcvx.bags.class_targets import is_class_target, two_classes
-from propcvx.bags.record import BagRecord
+from propcvx.arrays import Array, Indices, Mask
+from propcvx.bags import counts
 from propcvx.bags.targets import (
     BAG_DTYPE,
-    SHOWN,
-    as_mapping,
-    check_share,
+    UNIT_SUM,
+    against_rest,
+    classes_of,
+    ids_of,
     is_bag_target,
+    is_class_target,
     known_labels,
-    some_of,
+    names_of,
+    two_classes,
 )
-from propcvx.checks import as_vector, check_choice, check_number
-from propcvx.errors import (
-    CutBagWarning,
-    InfeasibleLabelingError,
-    InputError,
-    fold_of_scikit_learn,
-    warn,
+from propcvx.checks import check_number, check_share
+from propcvx.errors import CutBagWarning, InputError, fold_of_scikit_learn, warn
+
+SHARE_UNIT = 2.0**-40
+"""What shares are rounded to multiples of, so that 1 - (1 - p) is p."""
+
+WITH_CROSSING = (
+    "AlterPropSVM with polish='none', ConvPropSVM with the oracles "
+    "'ascent', 'coordinate', 'coordinate_features', 'random_directions' and 'several', InvCal, "
+    "MeanMap and LaplacianMeanMap take crossing bags; bag_target(bags, proportions) with one "
+    "grouping has bags that do not cross"
 )
-
-COUNT_SLACK = 1e-6
-"""How far ``p * n`` may lie from an integer, in instances, and still be that count."""
+"""What an error says would do."""
 
 
-SAMPLING_LEVEL = 0.95
-"""The level of the intervals that ``epsilon="sampling"`` takes."""
+@dataclass(frozen=True, eq=False)
+class Bags:
+    """Validated bags: which instance is in which bag, and what is known of each, Equation (1).
 
+    Where an instance is in several bags, one of each grouping, the bags cross.  They are then those
+    of all groupings, one grouping after the other, and :attr:`index` and what is made of it raise
+    an :class:`~propcvx.errors.InputError`.  Where there is a share of each class, labels are
+    numbers of classes, and what is about positives and negatives has no meaning.  A row may also
+    stand for many instances, as the mean of a bag does for all of it.
 
-@dataclass(frozen=True)
-class Bags(BagRecord):
-    """Validated bags: the record of a target, and the counts that it allows, Equation (1).
-
-    The attributes are those of :class:`~propcvx.bags.record.BagRecord`.
+    Attributes
+    ----------
+    membership : sparse array of shape (n_bags, n_instances)
+        1 where an instance is in a bag, 0 elsewhere.
+    proportions : float array of shape (n_bags,), or (n_bags, n_classes)
+        Share of positive instances, in [0, 1]; NaN where it is not known.  Of several classes the
+        share of each.
+    labels : int array of shape (n_instances,)
+        Labels known beside the proportions, -1 and 1, or numbers of classes from 1 on; 0 where
+        unknown.
+    whole : bool array of shape (n_bags,)
+        Whether all instances of the bag are here; the proportion of a bag that was cut holds
+        only approximately, so its count is the nearest one.
+    codes : int array of shape (n_bags,)
+        The bag's field ``bag`` in the target: its position among the sorted ids.
+    rows : int array of shape (n_instances,)
+        The row of each instance in the target that the bags were read from.
+    ids : sequence of hashable, optional
+        The sorted ids, where the target still carries them; for messages only.
+    sign : int
+        -1 where positives and negatives are exchanged against that target, else 1.
+    columns : int array of shape (n_classes,)
+        The column of each of several classes in that target; empty for two.
+    class_names : sequence of hashable
+        The names of these columns; for messages only.
+    weights : float array of shape (n_instances,), optional
+        Weight of each instance relative to the mean weight; None where all weigh the same.
+    mean_weight : float
+        That mean.
+    multiplicities : float array of shape (n_instances,), optional
+        How many instances each row stands for, with ``weights`` the sum of their weights; a bag
+        then has one row, their mean.  None where rows are instances.
+    weighing : float array of shape (n_instances,), optional
+        How many of these have a weight above 0.
     """
 
+    membership: sp.csr_array
+    proportions: Array
+    labels: NDArray[Any]
+    whole: Mask
+    codes: NDArray[np.int64]
+    rows: Indices
+    ids: Sequence[Hashable] | None = None
+    sign: int = 1
+    columns: Any = ()
+    class_names: Sequence[Hashable] = ()
+    weights: Array | None = None
+    mean_weight: float = 1.0
+    multiplicities: Array | None = None
+    weighing: Array | None = None
+
+    each, epsilons, keyed = counts.each, counts.epsilons, counts.keyed
+    count_range, check_known = counts.count_range, counts.check_known
+
     @classmethod
-    def from_target(cls, y: NDArray[np.void]) -> Bags:
+    def from_target(cls, y: NDArray[np.void], *, table: bool = False) -> Bags:
         """Read a bag target, or a slice of one.
 
         Bags that a slice has cut through are kept, with a :class:`CutBagWarning`: their
-        proportion then holds only approximately.  Of several groupings, the bags are
-        :class:`propcvx.bags.crossing.CrossingBags`.
+        proportion then holds only approximately.
+
+        Parameters
+        ----------
+        y : bag target of shape (n_instances,)
+        table : bool
+            Whether a target from a table is read with the share of each class.  Otherwise it has to
+            be of two classes, of which the second is positive.
         """
         if not is_bag_target(y):
             raise InputError(
                 f"y must be a bag target with fields {BAG_DTYPE.names}, got dtype "
                 f"{getattr(y, 'dtype', type(y).__name__)}; make one with propcvx.bag_target."
             )
-        y = two_classes(y) if is_class_target(y) else y
-        if y.ndim == 1 and y.dtype["bag"].shape:
-            from propcvx.bags.crossing import CrossingBags  # a kind of Bags, so not at the top
-
-            return CrossingBags.from_target(y)
-        fields, sizes = fields_of(y)
-        bags = cls(**{**fields, "labels": known_labels(y["label"], len(y))})
-        check_proportions(bags, y["proportion"])
-        warn_if_cut(bags, sizes)
+        by_class = table and is_class_target(y)
+        y = y if by_class or not is_class_target(y) else two_classes(y)
+        if y.ndim != 1 or len(y) == 0:
+            raise InputError(f"y must be a non-empty vector of instances, got shape {y.shape}.")
+        codes, first, place = np.unique(y["bag"], return_index=True, return_inverse=True)
+        place = place.ravel()
+        instance = np.arange(len(place)) // (len(place) // len(y))
+        shares, sizes = y["proportion"].reshape(len(place), -1), y["size"].ravel()[first]
+        names = classes_of(y).tolist() if by_class else []
+        bags = cls(
+            membership=sp.csr_array((np.ones(len(place)), (place, instance))),
+            proportions=shares[first] if by_class else shares[first, 0],
+            labels=y["label"] if by_class else known_labels(y["label"], len(y)),
+            whole=np.bincount(place) == sizes,
+            codes=codes,
+            rows=np.arange(len(y)),
+            ids=ids_of(y),
+            columns=np.arange(len(names)),
+            class_names=names,
+        )
+        _check_values(bags, shares, place)
+        _warn_if_cut(bags, sizes)
         return bags
 
-    def each(self, argument: str, values: Any, wanted: str, least: float, most: float) -> Array:
-        """What is given for each bag, in the order of these.
+    @classmethod
+    def of_rows(
+        cls, names: Sequence[Any], proportions: Array, sizes: Array, masses: Array, weighing: Array
+    ) -> Bags:
+        """Bags with one row each, which stands for all of its instances.
 
         Parameters
         ----------
-        argument, wanted : str
-            What the values are called in messages, and what would do.
-        values : array of shape (n_bags,), dict or pandas Series
-            An array is in the order of the sorted ids; a dict or Series is keyed by bag id, and
-            may have other bags too.
-        least, most : float
-            The range that they must be in.
-
-        Raises
-        ------
-        InputError
-            If a dict or Series lacks a bag, or it is not one number in the range for each.
+        names : sequence of hashable
+            Of the bags; one may come several times.
+        proportions, sizes, masses, weighing : arrays of shape (n_bags,)
+            Of each its share, the number of its instances, the sum of their relative weights, and
+            how many of them have a weight above 0.
         """
-        codes, place = np.unique(self.codes, return_inverse=True)
-        keyed = as_mapping(argument, values)
-        if keyed is not None:
-            names = self.names(codes)
-            missing = [name for name in names if name not in keyed]
-            if missing:
-                raise InputError(f"{argument} must name every bag, got none of {some_of(missing)}.")
-        listed = values if keyed is None else [keyed[name] for name in names]
-        given = as_vector(listed, len(codes))
-        if given is None or given.min() < least or given.max() > most:
-            raise InputError(f"{argument} must be {wanted}, got {values!r}.")
-        return given[place]
+        ids = sorted(set(names))
+        place = {name: code for code, name in enumerate(ids)}
+        return cls(
+            membership=sp.csr_array(sp.eye_array(len(names))),
+            proportions=proportions,
+            labels=np.zeros(len(names), dtype=np.int8),
+            whole=np.ones(len(names), dtype=bool),
+            codes=np.array([place[name] for name in names], dtype=np.int64),
+            rows=np.arange(len(names)),
+            ids=ids,
+            weights=masses,
+            multiplicities=sizes,
+            weighing=weighing,
+        )
 
-    def epsilons(
-        self, epsilon: Any, most: float = 1.0, words: tuple[str, ...] = ("sampling",)
-    ) -> Array:
-        """Tolerance of the proportion of each bag.
+    # The shape of what is known
+
+    @property
+    def n_instances(self) -> int:
+        """Number of instances N."""
+        return len(self.labels)
+
+    @property
+    def n_bags(self) -> int:
+        """Number of bags K."""
+        return len(self.proportions)
+
+    @property
+    def crossing(self) -> bool:
+        """Whether instances are in several bags."""
+        return bool(self.membership.nnz > self.n_instances)
+
+    @property
+    def multiclass(self) -> bool:
+        """Whether there is a share of each class, and labels are numbers of classes."""
+        return self.proportions.ndim == 2
+
+    @property
+    def n_classes(self) -> int:
+        """Number of classes."""
+        return self.proportions.shape[1] if self.multiclass else 2
+
+    @property
+    def label_values(self) -> tuple[Any, ...]:
+        """The labels of the classes."""
+        return tuple(range(1, self.n_classes + 1)) if self.multiclass else (-1.0, 1.0)
+
+    def require_partition(self, what: str) -> None:
+        """Raise :class:`InputError` where bags cross; ``what`` is named in the message."""
+        if self.crossing:
+            raise InputError(
+                f"{what} needs bags that do not cross, and y has several bags for each instance, "
+                f"{self.n_bags} in all: {WITH_CROSSING}."
+            )
+
+    # Which instance is in which bag
+
+    @cached_property
+    def pairs(self) -> tuple[Indices, Indices]:
+        """Every instance with every bag that it is in, in the order of the instances."""
+        instance, bag = sp.csr_array(self.membership.T).nonzero()
+        return instance.astype(np.intp), bag.astype(np.intp)
+
+    @property
+    def bags_of_instances(self) -> Indices:
+        """The bags of each instance: one, or one of each grouping."""
+        return self.pairs[1].reshape(self.n_instances, -1)
+
+    @property
+    def index(self) -> Indices:
+        """The bag of each instance, 0 to n_bags - 1."""
+        self.require_partition("this")
+        return self.pairs[1]
+
+    @cached_property
+    def sizes(self) -> Any:
+        """Number of instances in each bag, shape (n_bags,)."""
+        if self.multiplicities is not None:
+            return self.membership @ self.multiplicities
+        return _row_sizes(self.membership)
+
+    @cached_property
+    def members(self) -> tuple[Indices, ...]:
+        """The instances of each bag."""
+        return tuple(np.split(np.argsort(self.index, kind="stable"), self.membership.indptr[1:-1]))
+
+    @cached_property
+    def free(self) -> tuple[Indices, ...]:
+        """The instances of each bag whose labels are not known."""
+        return tuple(inside[self.labels[inside] == 0] for inside in self.members)
+
+    @cached_property
+    def by_size(self) -> list[tuple[Indices, Indices]]:
+        """For each size of bags, these bags, and their instances with a bag in each row."""
+        order, first = np.argsort(self.index, kind="stable"), self.membership.indptr[:-1]
+        bags_of = {size: np.flatnonzero(self.sizes == size) for size in np.unique(self.sizes)}
+        return [
+            (bags, order[first[bags, None] + np.arange(size)]) for size, bags in bags_of.items()
+        ]
+
+    # The same bags in another form
+
+    def take(self, instances: Indices, bags: Indices | None = None) -> Bags:
+        """The bags of some instances; those that this cuts are no longer whole.
 
         Parameters
         ----------
-        epsilon : float, str, array of shape (n_bags,), dict or pandas Series
-            Of all bags; in a word, ``"sampling"`` as :func:`sampling_epsilon` has it and
-            ``"rounding"`` half an instance; or of each bag, as in :meth:`each`.
-        most : float
-            The largest that is accepted.
-        words : tuple of str
-            The words that are accepted.
+        instances : int array
+            Their positions, in the order wanted.
+        bags : int array, optional
+            The positions of all their bags, in the order wanted; ascending where not given.
         """
-        if isinstance(epsilon, str):
-            word = check_choice("epsilon", epsilon, words)
-            return 0.5 / self.sizes if word == "rounding" else sampling_widths(self)
-        if not hasattr(epsilon, "__len__"):
-            return np.full(self.n_bags, check_number("epsilon", epsilon, least=0.0, most=most))
-        one = f"one number of at least 0 and at most {most:g}"
-        wanted = f"{one}, or one for each of the {self.n_bags} bags"
-        return self.each("epsilon", epsilon, wanted, 0.0, most)
+        inside = self.membership[:, instances]
+        kept = np.flatnonzero(_row_sizes(inside)) if bags is None else bags
+        inside = inside[kept]
+        complete = _row_sizes(inside) == _row_sizes(self.membership)[kept]
+        described = ("labels", "rows", "weights", "multiplicities", "weighing")
+        of_rows = {name: getattr(self, name) for name in described}
+        return self._regrouped(
+            inside,
+            proportions=self.proportions[kept],
+            whole=self.whole[kept] & complete,
+            codes=self.codes[kept],
+            **{name: each if each is None else each[instances] for name, each in of_rows.items()},
+        )
 
-    def keyed(self, epsilon: Any) -> Any:
-        """The epsilon by the ids of these bags, where it is one for each, for any part of them."""
-        if isinstance(epsilon, str) or not hasattr(epsilon, "__len__"):
-            return epsilon
-        return dict(zip(self.names(self.codes), self.epsilons(epsilon).tolist(), strict=True))
+    def only(self, chosen: Mask) -> tuple[Bags, Indices]:
+        """Some of the bags, and the instances that are in one of them."""
+        instances = np.flatnonzero(self.membership.T @ chosen.astype(float))
+        return self.take(instances, np.flatnonzero(chosen)), instances
 
-    def count_range(self, epsilon: Any = 0.0) -> tuple[Indices, Indices]:
-        r"""Counts of positives with :math:`|\tilde p_k - p_k| \le \epsilon`, per bag.
+    def of_shares(self) -> tuple[Bags, Indices]:
+        """The bags with a proportion, and their instances: what labels can be compared with.
 
-        Of a bag without a proportion, these are all that its known labels allow.
+        Where no bag has one, these are the labels that are known, as bags of one.
+        """
+        bags = self if self.with_share.any() else self.with_known_apart()
+        return bags.only(bags.with_share)
 
-        Parameters
-        ----------
-        epsilon : float, "rounding", "sampling", array of shape (n_bags,), dict or pandas Series
-            Tolerance of the proportions, in [0, 1], of all bags or as in :meth:`each`.
-            ``"rounding"`` takes for each bag the nearest count that its known labels allow, and of
-            two equally near ones both.  So does any tolerance for a bag that was cut, beside the
-            counts within it.  ``"sampling"`` is :func:`sampling_epsilon` at the level 0.95, which
-            leaves a count in every bag; where known labels allow none of them, in a bag that was
-            cut, the nearest that they allow is taken.
+    def _regrouped(self, membership: sp.csr_array, **others: Any) -> Bags:
+        """The same with another :attr:`membership`, and with other attributes for it."""
+        membership.sort_indices()  # sums are rounded in the order of their terms
+        return replace(self, membership=membership, **others)
 
-        Returns
-        -------
-        lower, upper : int arrays of shape (n_bags,)
-            Smallest and largest feasible number of positives in each bag, taking the labels
-            that are known into account.
+    def swapped(self) -> Bags:
+        """The same with positives and negatives exchanged."""
+        shares, labels = 1.0 - self.proportions, -self.labels
+        return replace(self, proportions=shares, labels=labels, sign=-self.sign)
 
-        Raises
-        ------
-        InfeasibleLabelingError
-            If a bag has no such count; the message names those bags, and an epsilon that
-            suffices for all of them.
+    def permuted(self, order: Indices) -> Bags:
+        """The same with several classes in another order."""
+        shares, columns = self.proportions[:, order], self.columns[order]
+        labels = np.concatenate([[0], np.argsort(order) + 1])[self.labels]
+        return replace(self, proportions=shares, labels=labels, columns=columns)
+
+    def against_rest(self, number: int) -> Bags:
+        """The bags of the class of that number, which is then positive, against all others."""
+        labels, shares = against_rest(self.labels, number), self.proportions[:, number - 1]
+        return replace(self, proportions=shares, labels=labels, columns=(), class_names=())
+
+    def with_rounded_shares(self) -> Bags:
+        """The same with shares that are multiples of ``SHARE_UNIT``."""
+        return replace(self, proportions=np.rint(self.proportions / SHARE_UNIT) * SHARE_UNIT)
+
+    def with_known_apart(self) -> Bags:
+        r"""The same with each label that is known as a bag of one, whose share is 0 or 1.
+
+        Its bag is the rest, with the share :math:`(p_k n_k - n_k^+) / (n_k - n_k^+ - n_k^-)` after
+        :math:`n_k^+` positives and :math:`n_k^-` negatives, clipped to [0, 1] as :math:`p_k n_k`
+        may be rounded; where that is a whole number up to the rounding of shares, it is that
+        number.  A bag of one that has a share stays what it is.  Labels that are apart have the
+        code of their bag, so that messages name it.
 
         Examples
         --------
         >>> from propcvx import bag_target
-        >>> bags = Bags.from_target(bag_target([0, 0, 0, 1, 1], [1 / 3, 0.5]))
-        >>> [count.tolist() for count in bags.count_range(0.0)]
-        [[1, 1], [1, 1]]
+        >>> bags = Bags.from_target(bag_target([0, 0, 0, 0], [0.5], labels=[1, 0, 0, 0]))
+        >>> bags.with_known_apart().proportions.round(3), bags.with_known_apart().index
+        (array([0.333, 1.   ]), array([1, 0, 0, 0]))
         """
-        epsilons = self.epsilons(epsilon, words=("rounding", "sampling"))
-        width = epsilons * self.sizes
-        width = np.where(self.whole, width, np.maximum(width, 0.5))
-        width = np.where(self.with_share, width + COUNT_SLACK, np.inf)
-        target: Array = np.where(self.with_share, self.proportions, 0.5) * self.sizes
-        positive, negative = self.known_counts
-        allowed = positive, self.sizes - negative
-        lower = np.clip(np.ceil(target - width), *allowed).astype(np.intp)
-        upper = np.clip(np.floor(target + width), *allowed).astype(np.intp)
-        nearest = np.clip(np.round(target), *allowed)
-        infeasible = np.abs(nearest - target) > width
-        if isinstance(epsilon, str):
-            infeasible &= self.whole & (epsilon != "rounding")
-        if infeasible.any():
-            what = f"{infeasible.sum()} of {self.n_bags} bags"
-            near = bool((np.abs(nearest - target)[infeasible] <= 0.5 + COUNT_SLACK).all())
-            wrong = np.flatnonzero(infeasible)
-            self._raise_infeasible(what, wrong, nearest, epsilons, rounding=near)
-        return lower, upper
-
-    def _raise_infeasible(
-        self, what: str, wrong: Indices, nearest: Array, epsilons: Array, *, rounding: bool = True
-    ) -> NoReturn:
-        """Raise the error that names the bags that are wrong, and the epsilon that is enough."""
-        if self.sign < 0:
-            nearest = self.sizes - nearest
-            self.swapped()._raise_infeasible(what, wrong, nearest, epsilons, rounding=rounding)
-        within = f"epsilon={epsilons[0]:g}" if np.ptp(epsilons) == 0.0 else "the epsilon of each"
-        p, n, target = self.proportions, self.sizes, self.proportions * self.sizes
-        least = float(np.max(((np.abs(nearest - target) - COUNT_SLACK / 2) / n)[wrong]))
-        listed = ", ".join(
-            f"bag {self.name(k)} (p * n = {p[k]:g} * {n[k]} = {target[k]:g} positives, nearest "
-            f"{nearest[k]:.0f}/{n[k]})"
-            for k in wrong[:SHOWN]
-        )
-        more = f" and {len(wrong) - SHOWN} more" if len(wrong) > SHOWN else ""
-        advice = "epsilon='rounding' takes" if rounding else "known labels contradict"
-        raise InfeasibleLabelingError(
-            f"no labeling has the proportions of {what} within {within}: {listed}{more}. "
-            f"For all of them an epsilon of {rounded_up(least):g} suffices; {advice} the nearest "
-            "counts."
+        known = (self.labels != 0) & (self.membership.T @ (self.sizes + ~self.with_share) > 1)
+        if not known.any():
+            return self
+        apart, unknown = np.flatnonzero(known), (~known).astype(float)
+        together = sp.csr_array(self.membership @ sp.diags_array(unknown))
+        together.eliminate_zeros()
+        alone = sp.csr_array(sp.eye_array(self.n_instances))[apart]
+        left, positive = _row_sizes(together), self.labels[apart] > 0
+        kept = np.flatnonzero(left)
+        wanted = self.proportions * self.sizes
+        rounded = np.abs(wanted - np.rint(wanted)) <= SHARE_UNIT * self.sizes
+        rest = np.where(rounded, np.rint(wanted), wanted) - self.membership[:, apart] @ positive
+        instance, bag = self.pairs
+        first = bag[np.searchsorted(instance, apart)]
+        return self._regrouped(
+            sp.csr_array(sp.vstack([together[kept], alone])),
+            proportions=np.append(np.clip(rest[kept] / left[kept], 0.0, 1.0), positive),
+            whole=np.append(self.whole[kept], np.ones_like(positive)),
+            codes=np.append(self.codes[kept], self.codes[first]),
         )
 
-    def check_known(self, epsilon: Any = "rounding") -> None:
-        """Raise :class:`InputError` where known labels allow no count next to a bag's proportion.
+    # The way back to the target, and to its ids
 
-        Not of bags that were cut, and not with another epsilon than ``"rounding"``, of which
-        :meth:`count_range` says whether they allow a count within it.
+    @cached_property
+    def places(self) -> Indices:
+        """Where each row of the target is among the instances."""
+        return np.argsort(self.rows)
+
+    def as_given(self, values: NDArray[Any]) -> NDArray[Any]:
+        """Labels or scores of instances (last axis) for the rows and classes as they were given."""
+        return self.sign * values[..., self.places]
+
+    def in_order(self, values: NDArray[Any]) -> NDArray[Any]:
+        """The way back: from labels or scores as they were given to those of the instances."""
+        return self.sign * values[..., self.rows]
+
+    def name(self, bag: int) -> str:
+        """The bag in the words of a message: its id, or its position among the sorted ids."""
+        code = int(self.codes[bag])
+        if self.ids is not None and 0 <= code < len(self.ids):
+            return repr(self.ids[code])
+        return f"{code} (of the sorted ids)"
+
+    def names(self, codes: Indices) -> list[Hashable]:
+        """The ids of bags, or their positions among the sorted ids where these are not there."""
+        return names_of(codes, self.ids)
+
+    # Shares and counts of labels
+
+    @cached_property
+    def with_share(self) -> Mask:
+        """Which bags have a proportion."""
+        return ~np.isnan(self.proportions.sum(axis=1) if self.multiclass else self.proportions)
+
+    def positives_of(self, labeling: NDArray[Any]) -> Indices:
+        """Number of positives of a labeling in each bag."""
+        return (self.membership @ (labeling > 0)).astype(np.intp)
+
+    def counts_of(self, labeling: NDArray[Any]) -> Indices:
+        """Number of instances of each class in each bag, shape (n_bags, n_classes)."""
+        agrees = np.equal.outer(labeling, self.label_values)
+        return np.asarray(self.membership @ agrees, dtype=np.intp)
+
+    def proportions_of(self, labeling: NDArray[Any]) -> Array:
+        r"""Shares of a labeling in each bag, :math:`\tilde p_k(y)` (eq:tilde_p_k).
+
+        They have the shape of :attr:`proportions`.
         """
-        if not isinstance(epsilon, str) or epsilon != "rounding":
-            return
-        if self.sign < 0:
-            self.swapped().check_known()
-        (positive, negative), n, p = self.known_counts, self.sizes, self.proportions
-        gaps = np.maximum(positive / n - p, p - 1.0 + negative / n)
-        wrong = self.whole & (n * gaps > 0.5)
-        if wrong.any():
-            bag = int(np.argmax(wrong))
-            raise InputError(
-                f"labels contradict the proportion of bag {self.name(bag)}: {positive[bag]} known "
-                f"positives and {negative[bag]} known negatives of {n[bag]}, with proportion "
-                f"{p[bag]:g}; where a tolerance epsilon can be given, "
-                f"{rounded_up(gaps[wrong].max()):g} is enough for all bags."
-            )
+        if self.multiclass:
+            return self.counts_of(labeling) / self.sizes[:, None]
+        return np.asarray(self.positives_of(labeling) / self.sizes)
+
+    def gaps(self, counts: NDArray[Any], of: Any = slice(None)) -> Array:
+        r""":math:`\tilde p_k - p_k` for counts of positives; 0 for bags without a proportion.
+
+        What the rounding of shares can leave is 0, too: a large weight would make it a cost.
+
+        Parameters
+        ----------
+        counts : int array
+        of : index of bags
+            The bags of these counts, which are all bags where it is not given.
+        """
+        gaps = counts / self.sizes[of] - self.proportions[of]
+        return np.where(np.abs(gaps) > SHARE_UNIT, gaps, 0.0)
+
+    @cached_property
+    def known_counts(self) -> tuple[Indices, Indices]:
+        """Number of known positives and of known negatives in each bag."""
+        return self.positives_of(self.labels), self.positives_of(-self.labels)
+
+    @cached_property
+    def joint_labelings(self) -> dict[bytes, Array | None]:
+        """Labelings that :func:`propcvx.bags.counts.count_range` has sought for crossing bags."""
+        return {}
+
+    # Weights and means
+
+    @property
+    def relative_weights(self) -> Array:
+        """The weights, 1 where all weigh the same."""
+        return np.ones(self.n_instances) if self.weights is None else self.weights
+
+    @property
+    def n_weighing(self) -> float:
+        """How many instances have a weight above zero."""
+        each = self.relative_weights > 0.0 if self.weighing is None else self.weighing
+        return float(each.sum())
+
+    @property
+    def total_weight(self) -> float:
+        """Sum of the weights of the instances: their number where all weigh one."""
+        return self.mean_weight * float(self.relative_weights.sum())
+
+    @cached_property
+    def masses(self) -> Array:
+        """Sum of the relative weights in each bag: its size where all weigh the same."""
+        return np.asarray(self.membership @ self.relative_weights)
+
+    @property
+    def weights_of_bags(self) -> Array:
+        """Mean of the relative weights in each bag: 1 where all instances weigh the same."""
+        return np.asarray(self.masses / self.sizes)
+
+    def means_of(self, features: Array) -> Array:
+        """Weighted mean of the rows of ``features`` in each bag, shape (n_bags, n_features).
+
+        In a bag whose instances have no weight they count the same.
+        """
+        if self.multiplicities is not None:
+            return features
+        plain = self.membership @ features / self.sizes[:, None]
+        if self.weights is None:
+            return np.asarray(plain)
+        masses = self.masses[:, None]
+        sums = self.membership @ (self.relative_weights[:, None] * features)
+        return np.divide(sums, masses, out=plain, where=masses > 0.0)
 
 
 def sampling_epsilon(y: NDArray[np.void], level: float = 0.95) -> dict[Hashable, float]:
@@ -273,58 +523,38 @@ def sampling_epsilon(y: NDArray[np.void], level: float = 0.95) -> dict[Hashable,
     """
     check_number("level", level, above=0.0, most=np.nextafter(1.0, 0.0))
     bags = Bags.from_target(y)
-    return bags.keyed(sampling_widths(bags, level))
+    return bags.keyed(counts.sampling_widths(bags, level))
 
 
-def sampling_widths(bags: Bags, level: float = SAMPLING_LEVEL) -> Array:
-    """The tolerances of :func:`sampling_epsilon`, shape (n_bags,)."""
-    p, z = bags.proportions, ndtri(0.5 + 0.5 * level)
-    widths = np.minimum(z * np.sqrt(p * (1.0 - p) / bags.sizes), 1.0)
-    return np.where(bags.with_share, widths, 1.0)
+def _row_sizes(membership: sp.csr_array) -> Indices:
+    """Number of rows in each bag."""
+    return np.diff(membership.indptr).astype(np.intp)
 
 
-def rounded_up(value: float) -> float:
-    """The next number of four digits."""
-    unit = 10.0 ** (3 - np.floor(np.log10(value)))
-    return float(np.ceil(value * unit) / unit)
-
-
-def fields_of(y: NDArray[np.void]) -> tuple[dict[str, Any], NDArray[np.int64]]:
-    """The fields of :class:`Bags` as a target of one grouping has them; the sizes of whole bags."""
-    if y.ndim != 1 or len(y) == 0:
-        raise InputError(f"y must be a non-empty vector of instances, got shape {y.shape}.")
-    codes, first, index = np.unique(y["bag"], return_index=True, return_inverse=True)
-    sizes = y["size"][first]
-    fields = {
-        "index": index,
-        "proportions": y["proportion"][first],
-        "labels": y["label"],
-        "whole": np.bincount(index) == sizes,
-        "codes": codes,
-        "rows": np.arange(len(y)),
-        "ids": y.dtype.metadata["ids"] if y.dtype.metadata else None,
-    }
-    return fields, sizes
-
-
-def check_proportions(bags: Bags, of_instances: Array) -> None:
-    """Raise unless the instances of a bag have one proportion, in [0, 1] or NaN."""
-    in_range = ~bags.with_share | (bags.proportions >= 0.0) & (bags.proportions <= 1.0)
-    first = int(np.argmin(in_range))
-    if not in_range[first]:
-        check_share(float(bags.proportions[first]), bags.name(first))
-    expected = bags.proportions[bags.index]
-    differs = (expected != of_instances) & ~(np.isnan(expected) & np.isnan(of_instances))
+def _check_values(bags: Bags, shares: Array, place: Indices) -> None:
+    """Raise unless the shares in the rows of a target, and its numbers of classes, are valid."""
+    given = bags.proportions.reshape(bags.n_bags, -1)
+    wrong = ~(np.isnan(given) | (given >= 0.0) & (given <= 1.0))
+    if wrong.any():
+        bag = int(np.argmax(wrong.any(axis=1)))
+        check_share(float(given[bag][wrong[bag]][0]), bags.name(bag))
+    if bags.multiclass and (wrong := ~(np.abs(given.sum(axis=1) - 1.0) <= UNIT_SUM)).any():
+        name = bags.name(int(np.argmax(wrong)))
+        raise InputError(f"y['proportion'] must sum to one, which it does not in bag {name}.")
+    if bags.multiclass and not np.isin(bags.labels, (0, *bags.label_values)).all():
+        raise InputError(f"y['label'] must be 0 or a number of a class, {bags.label_values}.")
+    expected = given[place]
+    differs = ~((expected == shares) | np.isnan(expected) & np.isnan(shares)).all(axis=1)
     if differs.any():
-        name = bags.name(bags.index[np.argmax(differs)])
+        name = bags.name(place[np.argmax(differs)])
         raise InputError(f"y['proportion'] must be one value per bag, got several in bag {name}.")
 
 
-_told: WeakValueDictionary[int, Any] = WeakValueDictionary()
+_warned: WeakValueDictionary[int, Any] = WeakValueDictionary()
 """Targets whose folds cut bags, as a warning has said."""
 
 
-def warn_if_cut(bags: Bags, sizes: NDArray[np.int64]) -> None:
+def _warn_if_cut(bags: Bags, sizes: NDArray[np.int64]) -> None:
     """Warn if there are fewer instances of a bag than it had where the target was made.
 
     Of a target that scikit-learn splits into folds, only at the first.
@@ -332,7 +562,7 @@ def warn_if_cut(bags: Bags, sizes: NDArray[np.int64]) -> None:
     if bags.whole.all():
         return
     split = fold_of_scikit_learn().get("y")
-    if split is not None and _told.get(id(split)) is split:
+    if split is not None and _warned.get(id(split)) is split:
         return
     bag = int(np.argmin(bags.whole))
     warn(
@@ -343,4 +573,4 @@ def warn_if_cut(bags: Bags, sizes: NDArray[np.int64]) -> None:
         CutBagWarning,
     )
     if split is not None:
-        _told[id(split)] = split
+        _warned[id(split)] = split

@@ -11,9 +11,7 @@ from sklearn.metrics import make_scorer, r2_score
 
 from propcvx.arrays import Array, Indices
 from propcvx.bags.bags import Bags
-from propcvx.bags.class_bags import ClassBags
-from propcvx.bags.class_targets import class_numbers, classes_of, is_class_target
-from propcvx.bags.targets import is_bag_target
+from propcvx.bags.targets import class_numbers, is_bag_target
 from propcvx.errors import InputError
 
 TIED = 1e-9
@@ -57,14 +55,11 @@ def bag_error(y_true: NDArray[np.void], y_pred: ArrayLike, *, by_size: bool = Fa
     >>> bag_error(y, [1, -1, 1, -1])
     0.25
     """
-    if not is_bag_target(y_true):
-        raise InputError("y_true must be a bag target; make one with propcvx.bag_target.")
-    if is_class_target(y_true):
-        numbers = class_numbers("y_pred", y_pred, classes_of(y_true).tolist(), len(y_true))
-        if not numbers.all():
-            raise InputError(f"y_pred must have no unknown labels, got {np.sum(numbers == 0)}.")
-        return proportion_error(ClassBags.from_target(y_true), numbers, by_size=by_size)
-    bags, predicted = Bags.from_target(y_true), np.asarray(y_pred)
+    bags, predicted = _bags_of(y_true), np.asarray(y_pred)
+    if bags.multiclass:
+        predicted = class_numbers("y_pred", y_pred, bags.class_names, bags.n_instances)
+        if not predicted.all():
+            raise InputError(f"y_pred must have no unknown labels, got {np.sum(predicted == 0)}.")
     if predicted.shape != y_true.shape:
         raise InputError(
             f"y_pred must have one label per instance, shape {y_true.shape}, got {predicted.shape}."
@@ -207,11 +202,8 @@ def _given_and_predicted(
     y_true: NDArray[np.void], y_prob: ArrayLike
 ) -> tuple[Array, Array, Indices]:
     """Shares of the classes in the bags with a proportion, as given and as predicted, and sizes."""
-    if not is_bag_target(y_true):
-        raise InputError("y_true must be a bag target; make one with propcvx.bag_target.")
-    many = is_class_target(y_true)
-    everything = ClassBags.from_target(y_true) if many else Bags.from_target(y_true)
-    shape = everything.labels.shape + everything.proportions.shape[1:]
+    bags = _bags_of(y_true)
+    shape = bags.labels.shape + bags.proportions.shape[1:]
     probabilities = np.asarray(y_prob, dtype=float)
     if probabilities.shape != shape or not np.all((probabilities >= 0) & (probabilities <= 1)):
         raise InputError(
@@ -220,12 +212,18 @@ def _given_and_predicted(
             f"{probabilities.shape} with values from {probabilities.min(initial=np.inf):g} to "
             f"{probabilities.max(initial=-np.inf):g}."
         )
-    if many:
-        return everything.proportions, everything.means_of(probabilities), everything.sizes
-    bags, instances = everything.of_shares()
-    positive = bags.membership @ probabilities[instances] / bags.sizes
+    if bags.multiclass:
+        return bags.proportions, bags.means_of(probabilities), bags.sizes
+    bags, instances = bags.of_shares()
+    positive = bags.means_of(probabilities[instances, None])[:, 0]
     given, predicted = (np.column_stack([1.0 - p, p]) for p in (bags.proportions, positive))
     return given, predicted, bags.sizes
+
+
+def _bags_of(y_true: Any) -> Bags:
+    if not is_bag_target(y_true):
+        raise InputError("y_true must be a bag target; make one with propcvx.bag_target.")
+    return Bags.from_target(y_true, table=True)
 
 
 def proportion_error(bags: Bags, labeling: NDArray[Any], *, by_size: bool = False) -> float:

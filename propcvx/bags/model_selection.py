@@ -12,9 +12,7 @@ from sklearn.utils import check_random_state
 
 from propcvx.arrays import Indices, Mask
 from propcvx.bags.bags import Bags
-from propcvx.bags.class_bags import ClassBags
-from propcvx.bags.class_targets import is_class_target
-from propcvx.bags.targets import groupings_of, is_bag_target
+from propcvx.bags.targets import is_bag_target
 from propcvx.checks import check_count, check_number
 from propcvx.errors import FewBagsWarning, InputError, warn
 
@@ -200,5 +198,4 @@ def _bag_index(y: Any) -> Indices:
         raise InputError("y must be given: bags are split by the bag target, not by X.")
     if not is_bag_target(y):
         return np.arange(len(y))
-    kind = ClassBags if is_class_target(y) else Bags
-    return kind.from_target(groupings_of(y)[0] if y.dtype["bag"].shape else y).index
+    return Bags.from_target(y, table=True).bags_of_instances[:, 0]

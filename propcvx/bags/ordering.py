@@ -17,13 +17,11 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from propcvx.arrays import Array, Indices
-from propcvx.bags.bags import Bags
-from propcvx.bags.class_bags import ClassBags
-from propcvx.bags.record import SHARE_UNIT
+from propcvx.arrays import Indices
+from propcvx.bags.bags import SHARE_UNIT, Bags
 
 
-def in_canonical_order(bags: Bags, X: Any, *, precomputed: bool = False) -> Bags:
+def in_canonical_order(bags: Bags, X: Any, *, precomputed: bool = False, sign: int = 0) -> Bags:
     """The same bags and instances in an order that depends on neither rows nor names.
 
     Bags go by proportion, size and their instances; the instances of a bag by their rows of X, and
@@ -40,6 +38,8 @@ def in_canonical_order(bags: Bags, X: Any, *, precomputed: bool = False) -> Bags
         The instances.
     precomputed : bool
         Whether X is their Gram matrix.
+    sign : int
+        -1 or 1 where it is decided whether positives and negatives are exchanged.
 
     Returns
     -------
@@ -48,35 +48,34 @@ def in_canonical_order(bags: Bags, X: Any, *, precomputed: bool = False) -> Bags
         exchanged, and their ``columns`` where each of several was.
     """
     bags = bags.with_rounded_shares()
-    if isinstance(bags, ClassBags):
-        return _sorted(_with_ordered_classes(bags, X, precomputed), X, precomputed)[1]
-    signs = (_sorted(signed, X, precomputed) for signed in _signs(bags))
-    return min(signs, key=itemgetter(0))[1]
+    ranks = _instance_ranks(X, precomputed)
+    signs = [_with_ordered_classes(bags, ranks)] if bags.multiclass else _signs(bags, sign)
+    return min((_sorted(signed, ranks) for signed in signs), key=itemgetter(0))[1]
 
 
-def _signs(bags: Bags) -> list[Bags]:
+def _signs(bags: Bags, sign: int) -> list[Bags]:
     """The bags with fewer positives than negatives, or with both signs where there are as many."""
     both, shared = [bags, bags.swapped()], bags.with_share
-    positives, negatives = (float(one.proportions[shared] @ bags.sizes[shared]) for one in both)
-    if isclose(positives, negatives, rel_tol=SHARE_UNIT):
+    positives, negatives = (float(each.proportions[shared] @ bags.sizes[shared]) for each in both)
+    if not sign and isclose(positives, negatives, rel_tol=SHARE_UNIT):
         return both
-    return both[:1] if positives < negatives else both[1:]
+    return both[:1] if (sign > 0 if sign else positives < negatives) else both[1:]
 
 
-def _with_ordered_classes(bags: ClassBags, X: Any, precomputed: bool) -> ClassBags:
+def _with_ordered_classes(bags: Bags, ranks: Indices) -> Bags:
     """The bags with their classes in order.
 
     Classes go by their shares of all instances; equal ones by their shares in the bags, which are
     told apart by their instances, and by their known labels.
     """
-    return bags.permuted(np.argsort(_dense_ranks(_class_keys(bags, X, precomputed)), kind="stable"))
+    return bags.permuted(np.argsort(_dense_ranks(_class_keys(bags, ranks)), kind="stable"))
 
 
-def _class_keys(bags: ClassBags, X: Any, precomputed: bool) -> list[tuple[float, bytes]]:
+def _class_keys(bags: Bags, ranks: Indices) -> list[tuple[float, bytes]]:
     """What classes are sorted by: none of it depends on names or on the order of rows and bags."""
     shares = np.sort(bags.proportions, axis=1)
     nameless = replace(bags, proportions=shares, labels=np.minimum(bags.labels, 1))
-    kind = _kinds(_instance_ranks(X, precomputed), nameless)
+    kind = _kinds(ranks, nameless)
     content = _dense_ranks(_contents(nameless, kind))[bags.index]
     keys = []
     for number, column in zip(bags.label_values, bags.proportions.T, strict=True):
@@ -85,25 +84,16 @@ def _class_keys(bags: ClassBags, X: Any, precomputed: bool) -> list[tuple[float,
     return keys
 
 
-def _sorted(
-    bags: Bags, X: Any, precomputed: bool
-) -> tuple[tuple[list[tuple[Any, ...]], bytes], Bags]:
+def _sorted(bags: Bags, ranks: Indices) -> tuple[tuple[list[tuple[Any, ...]], bytes], Bags]:
     """What the bags are sorted by, and the bags with their instances in order."""
-    kind = _kinds(_instance_ranks(X, precomputed), bags)
+    kind = _kinds(ranks, bags)
     keys = _contents(bags, kind)
-    ranks = _dense_ranks(keys)
-    if bags.crossing:
-        ranks = _crossing_ranks(bags, kind, keys)
-    order_of_bags = np.argsort(ranks, kind="stable")
-    places = np.sort(np.argsort(order_of_bags)[_bags_of_instances(bags)], axis=1)
+    order = _crossing_ranks(bags, kind, keys) if bags.crossing else _dense_ranks(keys)
+    order_of_bags = np.argsort(order, kind="stable")
+    places = np.sort(np.argsort(order_of_bags)[bags.bags_of_instances], axis=1)
     order = np.lexsort((kind, *places.T[::-1]))
     in_order = bags.take(order, order_of_bags)
     return ([keys[bag] for bag in order_of_bags], places[order].tobytes()), in_order
-
-
-def _bags_of_instances(bags: Bags) -> Indices:
-    """The bags of each instance: an instance is in one of each grouping."""
-    return bags.pairs[1].reshape(bags.n_instances, -1)
 
 
 def _crossing_ranks(bags: Bags, kind: Indices, keys: Sequence[Hashable]) -> Indices:
@@ -112,7 +102,7 @@ def _crossing_ranks(bags: Bags, kind: Indices, keys: Sequence[Hashable]) -> Indi
     Bags differ if what is known of them or their instances do, and if instances of theirs that are
     equal otherwise are in other bags beside.
     """
-    of_instance = _bags_of_instances(bags)
+    of_instance = bags.bags_of_instances
 
     def refined(ranks: Indices) -> Indices:
         alike = _ranks(np.column_stack([kind, np.sort(ranks[of_instance], axis=1)]))
@@ -145,7 +135,7 @@ def _dense_ranks(keys: Sequence[Any]) -> Indices:
     return np.array([rank[key] for key in keys], dtype=np.intp)
 
 
-def _kinds(ranks: Indices | int, bags: Bags) -> Indices:
+def _kinds(ranks: Indices, bags: Bags) -> Indices:
     """Ranks of instances by other ranks, by their known labels and by their weights."""
     step = max(3, int(bags.labels.max()) + 2)
     kind = np.asarray(step * ranks + bags.labels + 1, dtype=np.intp)
@@ -172,11 +162,7 @@ def _contents(bags: Bags, kind: Indices) -> list[tuple[Any, ...]]:
     """Proportion, size, and the sorted kinds of the instances of each bag."""
     instance, bag = bags.pairs
     inside = instance[np.lexsort((kind[instance], bag))]
-    contents = np.split(kind[inside].astype(">i8"), np.cumsum(bags.sizes)[:-1])
-    keys = np.column_stack([_sortable_shares(bags), bags.sizes]).tolist()
+    contents = np.split(kind[inside].astype(">i8"), bags.membership.indptr[1:-1])
+    shares = np.nan_to_num(bags.proportions, nan=-1.0)  # NaN has no place in an order
+    keys = np.column_stack([shares, bags.sizes]).tolist()
     return [(*key, inside.tobytes()) for key, inside in zip(keys, contents, strict=True)]
-
-
-def _sortable_shares(bags: Bags) -> Array:
-    """Proportions with -1 for those that are not known, as NaN has no place in an order."""
-    return np.nan_to_num(bags.proportions, nan=-1.0)

@@ -2,23 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Hashable, Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
+from contextlib import suppress
 from itertools import chain
+from math import fsum
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from propcvx.arrays import Array, Indices, Signs
-from propcvx.bags.class_targets import (
-    BAG_DTYPE,
-    class_numbers,
-    class_shares,
-    is_bag_target,
-    is_class_target,
-    named_rows,
-    target_dtype,
-)
 from propcvx.checks import check_same_order, check_share
 from propcvx.errors import InputError
 
@@ -27,6 +20,68 @@ NO_CHANCE = 5
 
 SHOWN = 5
 """How many bags a message names one by one."""
+
+UNIT_SUM = 1e-6
+"""How far the sum of the shares of a bag may be from one."""
+
+
+def target_dtype(
+    groupings: tuple[int, ...] = (), classes: tuple[int, ...] = (), metadata: Any = None
+) -> np.dtype[np.void]:
+    """Fields of a bag target: bag code, proportion, size of the whole bag, and label.
+
+    Parameters
+    ----------
+    groupings : tuple of int
+        Shape of the first three: empty, or the number of groupings where bags cross.
+    classes : tuple of int
+        Shape of the proportion where it has the share of each class; labels are then the numbers of
+        the classes from 1 on, and signs otherwise; 0 where unknown.
+    metadata : dict, optional
+    """
+    fields: Any = [
+        ("bag", np.int64, groupings),
+        ("proportion", np.float64, groupings or classes),
+        ("size", np.int64, groupings),
+        ("label", np.int64 if classes else np.int8),
+    ]
+    return np.dtype(fields, metadata=metadata or {})
+
+
+BAG_DTYPE = target_dtype()
+"""Fields of a bag target: bag code, share of +1, size of the whole bag, label (0 = unknown)."""
+
+
+def is_bag_target(y: Any) -> bool:
+    """Whether ``y`` is a target made by :func:`propcvx.bag_target` (or a slice of one)."""
+    dtype = getattr(y, "dtype", None)
+    if dtype is None or dtype.names != BAG_DTYPE.names:
+        return False
+    groupings, shares = dtype["bag"].shape, dtype["proportion"].shape
+    return bool(dtype == target_dtype(groupings, () if groupings else shares))
+
+
+def is_class_target(y: Any) -> bool:
+    """Whether ``y`` is a bag target made from a table, or a slice of one."""
+    return is_bag_target(y) and y.dtype["label"] != BAG_DTYPE["label"]
+
+
+def ids_of(y: NDArray[np.void]) -> tuple[Hashable, ...] | None:
+    """The sorted ids of bags that a target carries; None where it has lost them."""
+    return tuple(y.dtype.metadata["ids"]) if y.dtype.metadata else None
+
+
+def names_of(codes: Indices, ids: Sequence[Hashable] | None) -> list[Hashable]:
+    """The ids of bags, or their positions among the sorted ids where these are not there."""
+    return codes.tolist() if ids is None else [ids[code] for code in codes]
+
+
+def classes_of(y: NDArray[np.void]) -> NDArray[Any]:
+    """The names of the classes of a target from a table; 0, 1, ... where it has lost them."""
+    known = y.dtype.metadata
+    names = known["classes"] if known else range(*y.dtype["proportion"].shape)
+    plain = np.isscalar(names[0]) and len({type(name) for name in names}) == 1
+    return np.array(names) if plain else np.fromiter(names, dtype=object, count=len(names))
 
 
 def bag_target(
@@ -102,173 +157,159 @@ def bag_target(
            [0.5, 0.5, 0. ],
            [0. , 0. , 1. ]])
     """
-    crossing: Any = bags if _are_groupings(bags) else ()
-    grouped = {f"bags[{place}]": one for place, one in enumerate(crossing)} or {"bags": bags}
-    check_same_order({**grouped, "labels": labels})
-    if crossing:
-        return _crossing_target(bags, proportions, labels)
-    rows = named_rows(proportions, classes)
-    ids, codes = _encode_ids(bags, keyed=as_mapping("proportions", rows) is not None)
-    given, sizes = _match_proportions(ids, rows), np.bincount(codes)
-    metadata: dict[str, Any] = {"ids": tuple(ids)}
-    if any(isinstance(row, Mapping) for row in given):
-        names, shares = class_shares(ids, given)
-        dtype = target_dtype((), (len(names),), {**metadata, "classes": tuple(names)})
-        known = class_numbers("labels", labels, names, len(codes))
-    else:
-        pairs = zip(given, map(repr, ids), strict=True)
-        shares = np.array([np.nan if p is None else check_share(p, bag) for p, bag in pairs])
-        dtype, known = target_dtype(metadata=metadata), known_labels(labels, len(codes))
-        _check_zeros(known, codes, shares * sizes)
-    y = np.empty(len(codes), dtype=dtype)
-    y["bag"], y["proportion"], y["size"], y["label"] = codes, shares[codes], sizes[codes], known
-    return y
-
-
-def _are_groupings(bags: Any) -> bool:
-    """Whether these are lists or arrays of ids, one for each grouping."""
-    listed = isinstance(bags, list | tuple) and len(bags) > 0
-    return listed and not any(isinstance(grouping, Hashable) for grouping in bags)
-
-
-def _crossing_target(groupings: Any, proportions: Any, labels: Any) -> NDArray[np.void]:
-    """The target of several groupings of the same instances."""
-    several = isinstance(proportions, list | tuple) and len(proportions) == len(groupings)
-    if not several or any(np.ndim(one) == 0 and as_mapping("", one) is None for one in proportions):
+    groupings = _groupings_of(bags, proportions)
+    check_same_order({**{name: ids for name, (ids, _) in groupings.items()}, "labels": labels})
+    parts = [_matched(*grouping, classes) for grouping in groupings.values()]
+    ids, codes, shares, names = zip(*parts, strict=True)
+    lengths = [len(of_rows) for of_rows in codes]
+    if len(set(lengths)) > 1:
         raise InputError(
-            f"bags must have one bag id for each instance, got {groupings[0]!r} as the first; or, "
-            f"with {len(groupings)} groupings of the instances, proportions must be a list of as "
-            f"many, the shares of the bags of each, got {proportions!r}."
+            f"bags must have groupings of the same instances, got groupings of {lengths} instances."
         )
-    parts = [bag_target(*part, labels) for part in zip(groupings, proportions, strict=True)]
-    if len({len(part) for part in parts}) > 1:
-        raise InputError(
-            "bags must have groupings of the same instances, got groupings of "
-            f"{[len(part) for part in parts]} instances."
-        )
-    if len(parts) == 1:
-        return parts[0]
-    if any(is_class_target(part) or np.isnan(part["proportion"]).any() for part in parts):
+    if len(parts) > 1 and any(each.ndim > 1 or np.isnan(each).any() for each in shares):
         raise InputError(
             "proportions must be one number for each bag where bags cross, got a table or None."
         )
-    ids = [list(_ids_of(part)) for part in parts]
+    sizes = [np.bincount(of_rows) for of_rows in codes]
+    if names[0]:
+        known = class_numbers("labels", labels, names[0], lengths[0])
+    else:
+        known = known_labels(labels, lengths[0])
+        for part in zip(codes, shares, sizes, strict=True):
+            _check_zeros(known, *part)
     every: list[Hashable] = list(chain(*ids))
     if len(set(every)) < len(every):
-        every = [(place, one) for place, own in enumerate(ids) for one in own]
-    y = np.empty(len(parts[0]), dtype=target_dtype((len(parts),), metadata={"ids": tuple(every)}))
-    for field in ("bag", "proportion", "size"):
-        y[field] = np.column_stack([part[field] for part in parts])
-    y["bag"] += np.cumsum([0, *map(len, ids[:-1])])
-    y["label"] = parts[0]["label"]
+        every = [(place, bag) for place, listed in enumerate(ids) for bag in listed]
+    metadata = {"ids": tuple(every)} | ({"classes": tuple(names[0])} if names[0] else {})
+    several = (len(parts),) if len(parts) > 1 else ()
+    y = np.empty(lengths[0], dtype=target_dtype(several, shares[0].shape[1:], metadata))
+    ends = np.cumsum([len(listed) for listed in ids])
+    places = np.split(np.arange(ends[-1]), ends[:-1])
+    for field, of_bags in (("bag", places), ("proportion", shares), ("size", sizes)):
+        of_rows = [values[code] for values, code in zip(of_bags, codes, strict=True)]
+        y[field] = np.stack(of_rows, axis=1).reshape(y[field].shape)
+    y["label"] = known
     return y
 
 
-def groupings_of(y: NDArray[np.void]) -> list[NDArray[np.void]]:
-    """The targets of single groupings, with the codes that their bags have among all."""
-    metadata = dict(y.dtype.metadata or {})
-    parts = np.empty((*y.dtype["bag"].shape, len(y)), dtype=target_dtype(metadata=metadata))
-    for field in BAG_DTYPE.names or ():
-        parts[field] = y[field].T
-    return list(parts)
-
-
-def proportions_of(
-    labels: ArrayLike, bags: Sequence[Hashable] | ArrayLike
-) -> dict[Hashable, float]:
-    """Share of positive instances of each bag, Equation (2), as :func:`bag_target` takes it.
-
-    Parameters
-    ----------
-    labels : array of shape (n_instances,)
-        An instance is positive where its label is above 0.
-    bags : sequence of hashable, length n_instances, or bag target
-        The bag each instance is in; the target of several groupings has the bags of all.
-
-    Returns
-    -------
-    dict
-        Keyed by bag id.
-
-    Examples
-    --------
-    >>> proportions_of([1, -1, 1, 1], ["a", "a", "b", "b"])
-    {'a': 0.5, 'b': 1.0}
-    """
-    check_same_order({"bags": bags, "labels": labels})
-    positive = np.asarray(labels) > 0
-    if is_bag_target(bags):
-        y = np.asarray(bags)
-        if y.dtype["bag"].shape:
-            each = [proportions_of(labels, own) for own in groupings_of(y)]
-            return dict(chain(*(shares.items() for shares in each)))
-        bags = _ids_in(y)
-    ids, codes = _encode_ids(bags, keyed=True)
-    if len(codes) != len(positive):
+def _groupings_of(bags: Any, proportions: Any) -> dict[str, tuple[Any, Any]]:
+    """The bags of each grouping and their proportions, by the name of the argument."""
+    listed = isinstance(bags, list | tuple) and len(bags) > 0
+    if not listed or any(isinstance(grouping, Hashable) for grouping in bags):
+        return {"bags": (bags, proportions)}
+    several = isinstance(proportions, list | tuple) and len(proportions) == len(bags)
+    if not several or any(np.ndim(p) == 0 and as_mapping("", p) is None for p in proportions):
         raise InputError(
-            f"bags must name the bag of each of the {len(positive)} instances, got {len(codes)}."
+            f"bags must have one bag id for each instance, got {bags[0]!r} as the first; or, "
+            f"with {len(bags)} groupings of the instances, proportions must be a list of as "
+            f"many, the shares of the bags of each, got {proportions!r}."
         )
-    shares = np.bincount(codes, weights=positive) / np.bincount(codes)
-    return dict(zip(ids, shares.tolist(), strict=True))
+    pairs = zip(bags, proportions, strict=True)
+    return {f"bags[{place}]": pair for place, pair in enumerate(pairs)}
 
 
-def class_proportions_of(
-    labels: ArrayLike,
-    bags: Sequence[Hashable] | ArrayLike,
-    classes: Sequence[Hashable] | ArrayLike | None = None,
-) -> dict[Hashable, dict[Hashable, float]]:
-    """Share of each class in each bag, as :func:`bag_target` takes it for several classes.
+def _matched(
+    bags: Any, proportions: Any, classes: Any
+) -> tuple[list[Hashable], Indices, Array, list[Hashable]]:
+    """Sorted ids, the position of each row's id among them, their shares, names of classes."""
+    rows = _named_rows(proportions, classes)
+    mapping = as_mapping("proportions", rows)
+    ids, codes = _encode_ids(bags, keyed=mapping is not None)
+    if mapping is None:
+        array = np.asarray(rows, dtype=object)
+        if array.shape != (len(ids),):
+            raise InputError(
+                f"proportions must have one entry, or row of shares, per bag: {len(ids)} bags "
+                f"{some_of(ids)}, got an array of shape {array.shape}."
+            )
+        mapping = dict(zip(ids, array, strict=True))
+    missing, named = [bag for bag in ids if bag not in mapping], set(ids)
+    unused = [bag for bag in mapping if bag not in named]
+    if missing or unused:
+        raise InputError(
+            f"proportions and bags must name the same ids; bags without a proportion: "
+            f"{some_of(missing)}; proportions without a bag: {some_of(unused)}; "
+            f"{_OTHER_IDS[bool(missing), bool(unused)]}."
+        )
+    given = [mapping[bag] for bag in ids]
+    if any(isinstance(row, Mapping) for row in given):
+        return ids, codes, *_class_shares(ids, given)
+    shares = [
+        np.nan if share is None else check_share(share, repr(bag))
+        for bag, share in zip(ids, given, strict=True)
+    ]
+    return ids, codes, np.array(shares), []
+
+
+_OTHER_IDS = {
+    (True, True): "of a Series or DataFrame the index has the ids, where set_index(column) puts "
+    "them",
+    (True, False): "write None for a proportion that is not known",
+    (False, True): "proportions.loc[sorted(set(bags))] of a Series or DataFrame leaves these out, "
+    "and {bag: proportions[bag] for bag in set(bags)} of a dict",
+}
+"""What would do where bags, or proportions, are missing."""
+
+
+def _named_rows(proportions: Any, classes: Any) -> Any:
+    """A table as ``{class: share}`` for each bag, keyed as it is; other proportions as they are.
 
     Parameters
     ----------
-    labels : array of shape (n_instances,)
-        Names of classes.
-    bags : sequence of hashable, length n_instances, or bag target
-        The bag each instance is in.
-    classes : sequence of hashable, optional
-        All classes, where some may be in no bag; those of the labels without it.
-
-    Returns
-    -------
-    dict of dict
-        Keyed by bag id and class.
-
-    Examples
-    --------
-    >>> class_proportions_of(["x", "z", "x", "y"], ["a", "a", "b", "b"])
-    {'a': {'x': 0.5, 'y': 0.0, 'z': 0.5}, 'b': {'x': 0.5, 'y': 0.5, 'z': 0.0}}
+    proportions : DataFrame, array of shape (n_bags, n_classes), or other proportions
+    classes : sequence of hashable, or None
+        Names of the columns of an array.
     """
-    check_same_order({"bags": bags, "labels": labels})
-    given = np.asarray(labels)
-    names = np.asarray(np.unique(given) if classes is None else classes).tolist()
-    columns = {name: proportions_of(np.where(given == name, 1, -1), bags) for name in names}
-    return {
-        bag: {name: column[bag] for name, column in columns.items()} for bag in columns[names[0]]
-    }
+    if hasattr(proportions, "columns"):
+        if not (proportions.index.is_unique and proportions.columns.is_unique):
+            raise InputError("proportions must have one row per bag id and one column per class.")
+        proportions = proportions.to_dict("index")
+    array = np.asarray(proportions, dtype=object)
+    if array.ndim == 2 and array.shape[1] > 1:
+        names = _listed(range(array.shape[1]) if classes is None else classes)
+        if len(names) != array.shape[1] or len(set(names)) < len(names):
+            raise InputError(
+                f"classes must be different names of the {array.shape[1]} columns of proportions, "
+                f"got {names}."
+            )
+        return [dict(zip(names, row, strict=True)) for row in array]
+    if classes is not None:
+        raise InputError(
+            "classes names the columns of an array with a row of shares per bag, and proportions "
+            "are one number per bag, or have names themselves."
+        )
+    return proportions
 
 
-def _ids_in(y: Any) -> Any:
-    """The bag of each row of a target, by its code where the target has lost the ids."""
-    if not y.dtype.metadata:
-        return y["bag"]
-    ids = _ids_of(y)
-    return [ids[code] for code in y["bag"]]
-
-
-def _ids_of(y: Any) -> tuple[Hashable, ...]:
-    """The sorted ids that a target carries."""
-    return tuple(y.dtype.metadata["ids"])
-
-
-def as_mapping(argument: str, values: Any) -> Mapping[Hashable, Any] | None:
-    """What is keyed by bag id, a dict or a pandas Series; None where it is neither."""
-    if isinstance(values, Mapping):
-        return values
-    if hasattr(values, "to_dict"):
-        if not values.index.is_unique:
-            raise InputError(f"{argument} must have one entry per bag id, got repeated ids.")
-        return dict(values.to_dict())
-    return None
+def _class_shares(ids: Sequence[Hashable], rows: Sequence[Any]) -> tuple[Array, list[Any]]:
+    """The shares from the ``{class: share}`` of bags, and the classes, sorted if they can be."""
+    names = next(list(row) for row in rows if isinstance(row, Mapping))
+    if len(names) < 2:
+        raise InputError(
+            f"proportions must be of two classes or more, got {names}; one share for each bag is a "
+            f"number, as in the column proportions[{names[0]!r}] of a DataFrame."
+        )
+    with suppress(TypeError):
+        names = sorted(names)
+    shares = np.empty((len(ids), len(names)))
+    for k, (bag, row) in enumerate(zip(ids, rows, strict=True)):
+        if not isinstance(row, Mapping) or set(row) != set(names):
+            raise InputError(
+                f"proportions must give every bag a share of the same classes: one has {names}, "
+                f"bag {bag!r} has {row!r}; write 0.0 where a class is not in a bag."
+            )
+        named = {f"{bag!r}, class {name!r}": row[name] for name in names}
+        shares[k] = [check_share(share, of, optional=False) for of, share in named.items()]
+        if abs(fsum(shares[k]) - 1.0) > UNIT_SUM:
+            raise InputError(
+                f"proportions must sum to one in every bag, got {fsum(shares[k]):g} in bag {bag!r} "
+                f"over the classes {names}; rounded shares of a DataFrame sum to one after "
+                "proportions.div(proportions.sum(axis=1), axis=0)."
+            )
+    nowhere = [name for name, column in zip(names, shares.T, strict=True) if not column.any()]
+    if nowhere:
+        raise InputError(f"proportions are 0 in every bag for {nowhere}; leave these classes out.")
+    return shares, [name.item() if isinstance(name, np.generic) else name for name in names]
 
 
 def _encode_ids(bags: Any, keyed: bool) -> tuple[list[Hashable], Indices]:
@@ -317,41 +358,15 @@ def _is_missing(member: Hashable) -> bool:
         return True
 
 
-def _match_proportions(ids: list[Hashable], proportions: Any) -> list[Any]:
-    """What is given for each of the sorted bags."""
-    mapping = as_mapping("proportions", proportions)
-    if mapping is None:
-        given = np.asarray(proportions, dtype=object)
-        if given.shape != (len(ids),):
-            raise InputError(
-                f"proportions must have one entry, or row of shares, per bag: {len(ids)} bags "
-                f"{some_of(ids)}, got an array of shape {given.shape}."
-            )
-        return list(given)
-    _check_same_ids(ids, mapping)
-    return [mapping[bag] for bag in ids]
-
-
-_OTHER_IDS = {
-    (True, True): "of a Series or DataFrame the index has the ids, where set_index(column) puts "
-    "them",
-    (True, False): "write None for a proportion that is not known",
-    (False, True): "proportions.loc[sorted(set(bags))] of a Series or DataFrame leaves these out, "
-    "and {bag: proportions[bag] for bag in set(bags)} of a dict",
-}
-"""What would do where bags, or proportions, are missing."""
-
-
-def _check_same_ids(ids: list[Hashable], given: Collection[Hashable]) -> None:
-    missing = [bag for bag in ids if bag not in given]
-    named = set(ids)
-    unused = [bag for bag in given if bag not in named]
-    if missing or unused:
-        raise InputError(
-            f"proportions and bags must name the same ids; bags without a proportion: "
-            f"{some_of(missing)}; proportions without a bag: {some_of(unused)}; "
-            f"{_OTHER_IDS[bool(missing), bool(unused)]}."
-        )
+def as_mapping(argument: str, values: Any) -> Mapping[Hashable, Any] | None:
+    """What is keyed by bag id, a dict or a pandas Series; None where it is neither."""
+    if isinstance(values, Mapping):
+        return values
+    if hasattr(values, "to_dict"):
+        if not values.index.is_unique:
+            raise InputError(f"{argument} must have one entry per bag id, got repeated ids.")
+        return dict(values.to_dict())
+    return None
 
 
 def known_labels(labels: ArrayLike | None, n_instances: int) -> Signs:
@@ -377,10 +392,10 @@ def known_labels(labels: ArrayLike | None, n_instances: int) -> Signs:
     return known.astype(np.int8)
 
 
-def _check_zeros(labels: Signs, codes: Indices, positives: Array) -> None:
+def _check_zeros(labels: Signs, codes: Indices, shares: Array, sizes: Indices) -> None:
     """Labels are 0 where unknown, and not where negative."""
     counts = np.bincount(codes, weights=labels > 0)
-    complete = (np.abs(counts - positives) <= 0.5).all() and not (labels < 0).any()
+    complete = (np.abs(counts - shares * sizes) <= 0.5).all() and not (labels < 0).any()
     if complete and min(np.sum(labels > 0), np.sum(labels == 0)) >= NO_CHANCE:
         raise InputError(
             "labels have 1 for as many instances of every bag as its proportion says, and 0, which "
@@ -388,7 +403,154 @@ def _check_zeros(labels: Signs, codes: Indices, positives: Array) -> None:
         )
 
 
+def class_numbers(
+    argument: str, labels: Any, names: Sequence[Hashable], n_instances: int
+) -> NDArray[Any]:
+    """The number of the class of each instance from 1 on; 0 for None and NaN, which are unknown."""
+    number = {name: k for k, name in enumerate(names, start=1)}
+    given = [None] * n_instances if labels is None else _listed(labels)
+    numbers = [0 if label is None or label != label else number.get(label, -1) for label in given]
+    if len(numbers) != n_instances or -1 in numbers:
+        strange = {k: label for k, label in enumerate(given) if numbers[k] < 0}
+        raise InputError(
+            f"{argument} must be names of classes, {list(names)}, or None where unknown, one per "
+            f"instance ({n_instances}), got {len(given)} with {str(strange)[:200]} among them."
+        )
+    return np.array(numbers, dtype=np.int64)
+
+
+def _listed(values: Any) -> list[Any]:
+    """A sequence as a list, of Python's own types if it is an array."""
+    return list(values.tolist() if hasattr(values, "tolist") else values)
+
+
 def some_of(ids: Sequence[Hashable]) -> str:
     """The first few of some ids, for a message."""
     shown = ", ".join(repr(bag) for bag in ids[:SHOWN])
     return f"[{shown}{', ...' if len(ids) > SHOWN else ''}]"
+
+
+def proportions_of(
+    labels: ArrayLike, bags: Sequence[Hashable] | ArrayLike
+) -> dict[Hashable, float]:
+    """Share of positive instances of each bag, Equation (2), as :func:`bag_target` takes it.
+
+    Parameters
+    ----------
+    labels : array of shape (n_instances,)
+        An instance is positive where its label is above 0.
+    bags : sequence of hashable, length n_instances, or bag target
+        The bag each instance is in; the target of several groupings has the bags of all.
+
+    Returns
+    -------
+    dict
+        Keyed by bag id.
+
+    Examples
+    --------
+    >>> proportions_of([1, -1, 1, 1], ["a", "a", "b", "b"])
+    {'a': 0.5, 'b': 1.0}
+    """
+    check_same_order({"bags": bags, "labels": labels})
+    positive = np.asarray(labels) > 0
+    if is_bag_target(bags):
+        y = np.asarray(bags)
+        present, codes = np.unique(y["bag"], return_inverse=True)
+        ids = names_of(present, ids_of(y))
+    else:
+        ids, codes = _encode_ids(bags, keyed=True)
+    groupings = np.atleast_2d(codes.T)
+    if groupings.shape[1] != len(positive):
+        raise InputError(
+            f"bags must name the bag of each of the {len(positive)} instances, got "
+            f"{groupings.shape[1]}."
+        )
+    counts = np.bincount(groupings.ravel(), np.tile(positive, len(groupings)))
+    return dict(zip(ids, (counts / np.bincount(groupings.ravel())).tolist(), strict=True))
+
+
+def class_proportions_of(
+    labels: ArrayLike,
+    bags: Sequence[Hashable] | ArrayLike,
+    classes: Sequence[Hashable] | ArrayLike | None = None,
+) -> dict[Hashable, dict[Hashable, float]]:
+    """Share of each class in each bag, as :func:`bag_target` takes it for several classes.
+
+    Parameters
+    ----------
+    labels : array of shape (n_instances,)
+        Names of classes.
+    bags : sequence of hashable, length n_instances, or bag target
+        The bag each instance is in.
+    classes : sequence of hashable, optional
+        All classes, where some may be in no bag; those of the labels without it.
+
+    Returns
+    -------
+    dict of dict
+        Keyed by bag id and class.
+
+    Examples
+    --------
+    >>> class_proportions_of(["x", "z", "x", "y"], ["a", "a", "b", "b"])
+    {'a': {'x': 0.5, 'y': 0.0, 'z': 0.5}, 'b': {'x': 0.5, 'y': 0.5, 'z': 0.0}}
+    """
+    check_same_order({"bags": bags, "labels": labels})
+    given = np.asarray(labels)
+    names = np.asarray(np.unique(given) if classes is None else classes).tolist()
+    columns = {name: proportions_of(np.where(given == name, 1, -1), bags) for name in names}
+    return {
+        bag: {name: column[bag] for name, column in columns.items()} for bag in columns[names[0]]
+    }
+
+
+def two_classes(y: NDArray[np.void]) -> NDArray[np.void]:
+    """The target of two classes that one with a table of two columns says the same as.
+
+    The second class is the positive one.
+    """
+    names = classes_of(y).tolist()
+    if len(names) != 2:
+        raise InputError(
+            f"y has {len(names)} classes, {names}, and two can be handled here; "
+            "propcvx.one_class_target(y, name) is the target of one of them against the rest."
+        )
+    return one_class_target(y, names[1])
+
+
+def one_class_target(y: NDArray[np.void], name: Hashable) -> NDArray[np.void]:
+    """The target of one class, which is then +1, against all others.
+
+    Parameters
+    ----------
+    y : bag target of shape (n_instances,)
+        Made by :func:`propcvx.bag_target` from a table.
+    name : hashable
+        Of the class.
+
+    Returns
+    -------
+    y : bag target of shape (n_instances,)
+
+    Examples
+    --------
+    >>> from propcvx import bag_target
+    >>> y = bag_target([0, 1, 1], [[1.0, 0.0, 0.0], [0.0, 0.5, 0.5]], classes=["x", "y", "z"])
+    >>> one_class_target(y, "z")["proportion"]
+    array([0. , 0.5, 0.5])
+    """
+    names = classes_of(y).tolist() if is_class_target(y) else []
+    if name not in names:
+        raise InputError(f"y must be a target with the class {name!r}, got the classes {names}.")
+    number, ids = names.index(name) + 1, ids_of(y)
+    target = np.empty(len(y), dtype=target_dtype(metadata=ids and {"ids": ids}))
+    target["bag"], target["size"] = y["bag"], y["size"]
+    target["proportion"] = y["proportion"][:, number - 1]
+    target["label"] = against_rest(y["label"], number)
+    return target
+
+
+def against_rest(labels: NDArray[Any], number: int) -> Signs:
+    """Labels 1 for the class of a number and -1 for the others, 0 where unknown."""
+    return np.where(labels == number, 1, -np.sign(labels)).astype(np.int8)

@@ -15,7 +15,6 @@ from tqdm import tqdm
 
 from propcvx.arrays import Array
 from propcvx.bags.bags import Bags
-from propcvx.bags.class_bags import ClassBags
 from propcvx.bounds.fitted_problem import arguments_of
 from propcvx.bounds.interval import CertifiedInterval, Event, Interval, OutOfTimeError
 from propcvx.bounds.label_costs import LabelCosts
@@ -188,7 +187,7 @@ def _checked_term(
 ) -> tuple[ProportionLoss, Any]:
     """The proportion loss and its weights, of bags that are checked to have certificates."""
     bags.require_partition("certify")
-    if isinstance(bags, ClassBags):
+    if bags.multiclass:
         raise InputError(f"y must have two classes to be certified, got {bags.n_classes}.")
     if C_p is not None:
         return proportion_term("loss", loss, C_p, bag_weights, bags)

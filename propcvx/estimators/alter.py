@@ -16,7 +16,6 @@ from propcvx.alternating.algorithm import alternate, annealing_values, descent
 from propcvx.alternating.crammer_singer import ClassPropSVM, CrammerSingerStep
 from propcvx.alternating.polish import POLISHES, PropSVMSearch
 from propcvx.bags.bags import Bags
-from propcvx.bags.class_bags import ClassBags
 from propcvx.checks import check_choice, check_count, check_flag, check_number, named
 from propcvx.errors import InputError, SolverError
 from propcvx.estimators.base import BagClassifier
@@ -189,7 +188,7 @@ class AlterPropSVM(BagClassifier):
         self.n_iter_ = len(best.history)
         return replace(best, stopped_by=stopped_by)
 
-    def _run_classes(self, feature_map: FeatureMap, bags: ClassBags) -> Fitted:
+    def _run_classes(self, feature_map: FeatureMap, bags: Bags) -> Fitted:
         """Algorithm 1 with the SVM of Crammer and Singer."""
         able = {"instance_loss": "hinge", "polish": "none"}
         unable = [name for name, only in able.items() if getattr(self, name) != only]
@@ -222,7 +221,7 @@ class AlterPropSVM(BagClassifier):
             "proportion_loss", self.proportion_loss, self.C_p, self.bag_weights, bags
         )
         C, bags = self.C * bags.mean_weight, replace(bags, mean_weight=1.0)
-        if isinstance(bags, ClassBags):
+        if bags.multiclass:
             return ClassPropSVM(bags, C, weights, check_class_loss(loss))
         instance_loss = named("instance_loss", self.instance_loss, INSTANCE_LOSSES, "of")
         instance_loss = instance_loss.take(bags.rows).weighted(bags.weights)

@@ -18,10 +18,13 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from propcvx.arrays import Array
 from propcvx.bags.bags import Bags
-from propcvx.bags.class_bags import ClassBags
-from propcvx.bags.class_targets import is_class_target
 from propcvx.bags.metrics import bag_error
-from propcvx.bags.targets import class_proportions_of, is_bag_target, proportions_of
+from propcvx.bags.targets import (
+    class_proportions_of,
+    is_bag_target,
+    is_class_target,
+    proportions_of,
+)
 from propcvx.checks import check_number, check_same_order
 from propcvx.errors import (
     InaccurateSolutionWarning,
@@ -114,7 +117,7 @@ class BagClassifier(ClassifierMixin, KernelMethod):
         with one_thread(data.bags.n_instances):
             feature_map = data.feature_map(self)
             try:
-                if isinstance(data.bags, ClassBags):
+                if data.bags.multiclass:
                     end = self._run_classes(feature_map, data.bags)
                 else:
                     end = self._run(feature_map, data.bags)
@@ -143,7 +146,7 @@ class BagClassifier(ClassifierMixin, KernelMethod):
     def _run(self, feature_map: FeatureMap, bags: Bags) -> Fitted:
         """Run the method on the features of the instances in the order of the bags."""
 
-    def _run_classes(self, feature_map: FeatureMap, bags: ClassBags) -> Fitted:
+    def _run_classes(self, feature_map: FeatureMap, bags: Bags) -> Fitted:
         """The same with more than two classes: each against the rest, unless there is a program.
 
         The weights have shape (rank, n_classes), and there are as many biases.  The labels are
@@ -181,7 +184,7 @@ class BagClassifier(ClassifierMixin, KernelMethod):
             )
         self.labeling_ = bags.as_given(end.labeling)
         weights, bias = end.weights, np.atleast_1d(end.bias)
-        if isinstance(bags, ClassBags):
+        if bags.multiclass:
             order = np.argsort(bags.columns)
             self.labeling_ = bags.columns[self.labeling_.astype(np.intp) - 1]
             weights, bias = weights[:, order], bias[order]
@@ -420,7 +423,7 @@ def fit_grid(
     for parameters in ParameterGrid(grid):
         model = clone(estimator).set_params(**parameters)
         bags = data.bags
-        same = {} if isinstance(bags, ClassBags) else model._meaning_of_parameters(bags)
+        same = {} if bags.multiclass else model._meaning_of_parameters(bags)
         key = tuple((name, same.get(name, id(value))) for name, value in parameters.items())
         if key in fitted:
             yield copy(fitted[key]).set_params(**parameters)

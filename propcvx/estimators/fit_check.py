@@ -13,9 +13,9 @@ from sklearn.utils.metaestimators import _safe_split
 
 from propcvx.arrays import Array, Indices, Mask
 from propcvx.bags.bags import Bags
-from propcvx.bags.class_targets import is_class_target
 from propcvx.bags.metrics import bag_correlation, bag_r2_score
 from propcvx.bags.model_selection import BagKFold
+from propcvx.bags.targets import is_class_target
 from propcvx.errors import InputError, PropCVXWarning
 
 FOLDS = 5

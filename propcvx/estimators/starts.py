@@ -15,7 +15,6 @@ from sklearn.base import clone
 
 from propcvx.arrays import Array
 from propcvx.bags.bags import Bags
-from propcvx.bags.class_bags import ClassBags
 from propcvx.checks import as_vector, check_choice, check_count, check_flag
 from propcvx.errors import IllPosedWarning, InputError
 from propcvx.estimators.base import BagClassifier
@@ -50,9 +49,9 @@ class Start(ABC):
         """A labeling of the bags, entries -1 and +1, with the labels that are known.
 
         Row i of the features is row ``bags.rows[i]`` of the data, and where ``bags.sign`` is -1,
-        the bags have positives and negatives exchanged.  Of more than two classes,
-        :class:`propcvx.bags.class_bags.ClassBags`, the entries are numbers of classes, from 1 on,
-        in the order of the columns of the proportions.
+        the bags have positives and negatives exchanged.  Of more than two classes, where
+        ``bags.multiclass`` is True, the entries are numbers of classes, from 1 on, in the order of
+        the columns of the proportions.
         """
 
 
@@ -104,7 +103,7 @@ class MethodStart(Start):
         with catch_warnings():
             simplefilter("ignore", IllPosedWarning)  # the method only proposes
             feature_map = FeatureMap(Kernel(), features)
-            if isinstance(bags, ClassBags):
+            if bags.multiclass:
                 end = method._run_classes(feature_map, bags)
                 return nearest_classes(end.scores(features), bags)
             end = method._run(feature_map, bags)
@@ -131,7 +130,7 @@ class LabelingStart(Start):
         super().check(bags)
         labels, n = as_vector(self.labels, bags.n_instances), bags.n_instances
         signs = labels is not None and np.isin(labels, (-1.0, 1.0)).all()
-        if isinstance(bags, ClassBags) or not signs:
+        if bags.multiclass or not signs:
             raise InputError(
                 f"init must be one of {list(STARTS)}, a start, several of them, an estimator of "
                 "propcvx, or, with two classes, a labeling of -1 and +1 for the "
@@ -188,7 +187,7 @@ def _starts_by_methods(bags: Bags, C: float) -> list[Start]:
     if bags.labels.all():
         return []
     methods: list[BagClassifier] = [ConvPropSVM(C, epsilon="rounding")]
-    one = bags.against_rest(1) if isinstance(bags, ClassBags) else bags
+    one = bags.against_rest(1) if bags.multiclass else bags
     if one.with_known_apart().n_bags <= MOST_BAGS:
         methods.append(InvCal(C_p=C))
     return [MethodStart(method, annealing=False) for method in methods]

@@ -111,7 +111,7 @@ class Cells:
 
     def proved(self, lower: Indices, upper: Indices) -> tuple[Array, Array]:
         """The same by :func:`propcvx.programs.group_count`, also where bags cross."""
-        of_instance = self.bags.pairs[1].reshape(self.bags.n_instances, -1)
+        of_instance = self.bags.bags_of_instances
         alike = np.column_stack([self.code, of_instance, self.bags.labels, self.weights])
         _, first, n = np.unique(alike, axis=0, return_index=True, return_counts=True)
         positive, free = (n * some[first] for some in self._known)

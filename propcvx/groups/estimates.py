@@ -16,12 +16,12 @@ from tqdm import tqdm
 
 from propcvx.arrays import Array, Indices
 from propcvx.bags.bags import Bags
-from propcvx.bags.joint_counts import decided_labels
 from propcvx.bags.ordering import in_canonical_order
-from propcvx.bags.targets import bag_target, groupings_of, known_labels
+from propcvx.bags.targets import bag_target, known_labels
 from propcvx.errors import InaccurateSolutionWarning, InputError, PropCVXWarning, warn
 from propcvx.groups.cells import Cells, ranks
 from propcvx.labelings.feasible import FeasibleLabelings
+from propcvx.labelings.joint_counts import decided_labels
 
 NEAR_ONE = 1e-12
 """Probabilities are that far from 0 and 1 before they are moved."""
@@ -69,10 +69,10 @@ def expected(labels: Any, X: Any, y: NDArray[np.void], feasible: FeasibleLabelin
     if X is None or np.shape(X)[0] != len(y):
         given = "None" if X is None else f"{np.shape(X)[0]}"
         raise InputError(f"X must have the {len(y)} instances of y, for labels, got {given}.")
-    return moved(labels.predict_proba(X)[:, 1], y, feasible)
+    return moved(labels.predict_proba(X)[:, 1], feasible)
 
 
-def moved(probabilities: Array, y: NDArray[np.void], feasible: FeasibleLabelings) -> Array:
+def moved(probabilities: Array, feasible: FeasibleLabelings) -> Array:
     r"""Probabilities that meet the counts of all bags, nearest in relative entropy.
 
     The log odds of all instances of a bag are shifted by one number, so that their probabilities
@@ -85,9 +85,8 @@ def moved(probabilities: Array, y: NDArray[np.void], feasible: FeasibleLabelings
     Parameters
     ----------
     probabilities : array of shape (n_instances,)
-    y : bag target of shape (n_instances,)
     feasible : FeasibleLabelings
-        Of its bags, in the order of the rows.
+        Of the bags, in the order of the rows.
 
     Warns
     -----
@@ -98,7 +97,7 @@ def moved(probabilities: Array, y: NDArray[np.void], feasible: FeasibleLabelings
     labels = decided_labels(bags, lower, upper) if bags.crossing else bags.labels
     odds = logit(np.clip(probabilities, NEAR_ONE, 1.0 - NEAR_ONE))
     odds = np.where(labels == 0, odds, np.where(labels > 0, np.inf, -np.inf))
-    blocks = _blocks(y, feasible)
+    blocks = _blocks(feasible)
     shifts = np.zeros((len(blocks), len(odds)))
     for _ in range(MOST_SWEEPS):
         for place, block in enumerate(blocks):
@@ -118,14 +117,13 @@ def moved(probabilities: Array, y: NDArray[np.void], feasible: FeasibleLabelings
     return met
 
 
-def _blocks(y: NDArray[np.void], feasible: FeasibleLabelings) -> list[tuple[Indices, ...]]:
+def _blocks(feasible: FeasibleLabelings) -> list[tuple[Indices, ...]]:
     """Of each grouping the bag of each instance, and the range of each bag's count."""
-    if not feasible.bags.crossing:
-        return [(feasible.bags.index, feasible.lower, feasible.upper)]
-    parts = [Bags.from_target(own) for own in groupings_of(y)]
-    ends = np.cumsum([part.n_bags for part in parts])[:-1]
-    ranges = np.split(feasible.lower, ends), np.split(feasible.upper, ends)
-    return [(part.index, *own) for part, *own in zip(parts, *ranges, strict=True)]
+    blocks: list[tuple[Indices, ...]] = []
+    for bag in feasible.bags.bags_of_instances.T:
+        inside = slice(bag.min(), bag.max() + 1)
+        blocks.append((bag - inside.start, feasible.lower[inside], feasible.upper[inside]))
+    return blocks
 
 
 def _shift(odds: Array, index: Indices, lower: Indices, upper: Indices) -> Array:
@@ -204,7 +202,7 @@ def _resample(
         fitted = clone(classifier).fit(
             _safe_indexing(X, rows), bag_target(ids, known, y["label"][rows])
         )
-        positive = moved(fitted.predict_proba(X)[:, 1], y, feasible)
+        positive = moved(fitted.predict_proba(X)[:, 1], feasible)
     chance = random.uniform(size=bags.n_instances)[bags.places]
     label = chance < positive if bags.sign > 0 else chance >= 1.0 - positive
     return np.asarray(cells.of_cells @ (cells.weights * label))[None]

@@ -12,8 +12,8 @@ import numpy as np
 from scipy.optimize import linear_sum_assignment
 
 from propcvx.arrays import Array, Indices
-from propcvx.bags.bags import COUNT_SLACK
-from propcvx.bags.class_bags import ClassBags
+from propcvx.bags.bags import Bags
+from propcvx.bags.counts import COUNT_SLACK
 from propcvx.errors import InputError
 from propcvx.labelings.losses import PROPORTION_LOSSES, ProportionLoss
 
@@ -58,13 +58,13 @@ def check_class_loss(loss: ProportionLoss) -> ProportionLoss:
     return loss
 
 
-def class_loss(loss: ProportionLoss, bags: ClassBags, counts: Indices) -> Array:
+def class_loss(loss: ProportionLoss, bags: Bags, counts: Indices) -> Array:
     r"""The loss of each bag, :math:`\tfrac12 \sum_c h(\tilde p_{kc} - p_{kc})`.
 
     Parameters
     ----------
     loss : ProportionLoss
-    bags : ClassBags
+    bags : Bags
     counts : int array of shape (n_bags, n_classes)
         Instances of each class, in numbers that the loss allows.
     """
@@ -74,7 +74,7 @@ def class_loss(loss: ProportionLoss, bags: ClassBags, counts: Indices) -> Array:
 
 def best_classes(
     losses: Array,
-    bags: ClassBags,
+    bags: Bags,
     loss: ProportionLoss,
     weights: Array,
     ties: Array | None = None,
@@ -93,7 +93,7 @@ def best_classes(
     ----------
     losses : array of shape (n_instances, n_classes)
         The loss L of each label, :func:`class_hinge` of the scores.
-    bags : ClassBags
+    bags : Bags
         Labels that are known stay as they are.
     loss : ProportionLoss
         The function h.
@@ -111,7 +111,7 @@ def best_classes(
     Examples
     --------
     >>> from propcvx import bag_target
-    >>> bags = ClassBags.from_target(bag_target([0, 0, 0], [[1 / 3, 1 / 3, 1 / 3]]))
+    >>> bags = Bags.from_target(bag_target([0, 0, 0], [[1 / 3, 1 / 3, 1 / 3]]), table=True)
     >>> scores = np.array([[2.0, 1.0, 0.0], [1.0, 0.0, 0.0], [1.0, 0.5, 0.0]])
     >>> best_classes(class_hinge(scores), bags, PROPORTION_LOSSES["absolute"], np.array([30.0]))
     array([1., 3., 2.])
@@ -138,7 +138,7 @@ def best_classes(
     return labeling
 
 
-def nearest_classes(scores: Array, bags: ClassBags) -> Array:
+def nearest_classes(scores: Array, bags: Bags) -> Array:
     """The labels of largest sum of scores with the counts nearest to each bag's shares."""
     loss = PROPORTION_LOSSES["constraint"]
     return best_classes(-scores, bags, loss, np.ones(bags.n_bags))

@@ -18,8 +18,8 @@ import numpy as np
 
 from propcvx.arrays import Array, Indices
 from propcvx.bags.bags import Bags
-from propcvx.bags.joint_counts import Costs, JointCounts
 from propcvx.errors import InputError
+from propcvx.labelings.joint_counts import Costs, JointCounts
 from propcvx.labelings.losses import HINGE, InstanceLoss, ProportionLoss
 
 MAX_ENUMERATED = 1_000_000

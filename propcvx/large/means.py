@@ -1,18 +1,92 @@
-"""Fits to a table with one row for each bag."""
+"""Tables with one row for each bag, and fits to them."""
 
 from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
 
 import numpy as np
 from sklearn.utils.validation import validate_data
 
 from propcvx.arrays import Array
-from propcvx.bags.means import BagMeans
-from propcvx.checks import check_number
+from propcvx.bags.bags import Bags
+from propcvx.bags.ordering import in_canonical_order
+from propcvx.bags.targets import some_of
+from propcvx.checks import as_vector, check_number, check_share
 from propcvx.errors import InputError
 from propcvx.estimators import BagClassifier, InvCal
 from propcvx.estimators.scaling import scaling_advice
 from propcvx.history import Fitted
 from propcvx.svm.kernels import FeatureMap, Kernel
+
+
+@dataclass(frozen=True, eq=False)
+class BagMeans:
+    """A table with one row for each bag: what a census office publishes.
+
+    Parameters
+    ----------
+    means : array of shape (n_bags, n_features)
+        The mean of the instances of each bag.
+    proportions : array of shape (n_bags,)
+        The share of positives in each, in [0, 1]; None where it is not known.
+    sizes : array of shape (n_bags,)
+        Its number of instances.
+    ids : sequence of hashable, length n_bags, optional
+        Its name, for parameters that are keyed by bag and for messages; 0, 1, ... without them.
+
+    Raises
+    ------
+    InputError
+        If the columns do not fit together, or a value is not valid.
+
+    Examples
+    --------
+    >>> table = BagMeans([[0.0], [2.0]], [0.2, 0.9], sizes=[100, 50], ids=["Ely", "Rye"])
+    >>> table.bags.sizes
+    array([100.,  50.])
+    """
+
+    means: Any
+    proportions: Any
+    sizes: Any
+    ids: Sequence[Hashable] | None = None
+
+    def __post_init__(self) -> None:
+        sizes = as_vector(self.sizes, len(self.means))
+        if sizes is None or (sizes < 1.0).any() or (sizes != np.rint(sizes)).any():
+            raise InputError(
+                f"sizes must be the number of instances of each of the {len(self.means)} bags, "
+                f"whole numbers of at least 1, got {self.sizes!r}."
+            )
+        for name in ("proportions", "ids"):
+            column = getattr(self, name)
+            if column is not None and len(column) != len(sizes):
+                raise InputError(
+                    f"{name} must have one entry for each of the {len(sizes)} rows of means, got "
+                    f"{len(column)}."
+                )
+        repeated = [name for name, rows in Counter(self.names).items() if rows > 1]
+        if repeated:
+            raise InputError(
+                f"ids must name each bag once, got several rows of {some_of(repeated)}."
+            )
+
+    @property
+    def names(self) -> list[Hashable]:
+        """The name of each bag."""
+        return list(range(len(self.means)) if self.ids is None else self.ids)
+
+    @cached_property
+    def bags(self) -> Bags:
+        """The bags, in the order of the rows."""
+        pairs = zip(self.proportions, map(repr, self.names), strict=True)
+        shares = [np.nan if share is None else check_share(share, bag) for share, bag in pairs]
+        sizes = np.asarray(self.sizes, dtype=np.float64)
+        return Bags.of_rows(self.names, np.array(shares), sizes, sizes, sizes)
 
 
 def fit_means(estimator: InvCal, table: BagMeans) -> InvCal:
@@ -41,7 +115,7 @@ def fit_means(estimator: InvCal, table: BagMeans) -> InvCal:
 
     Examples
     --------
-    >>> from propcvx import InvCal
+    >>> from propcvx import BagMeans, InvCal
     >>> table = BagMeans([[0.0], [1.0], [2.0]], [0.2, 0.5, 0.8], sizes=[100, 50, 200])
     >>> fit_means(InvCal(C_p=10.0), table).predict([[0.5], [1.5]])
     array([-1,  1])
@@ -54,7 +128,7 @@ def fit_means(estimator: InvCal, table: BagMeans) -> InvCal:
         )
     means = validate_data(estimator, table.means, dtype=np.float64, ensure_min_samples=2)
     check_parameters(estimator)
-    bags = table.bags.in_canonical_order(means)
+    bags = in_canonical_order(table.bags, means)
     end = estimator._run(FeatureMap(Kernel(), means[bags.rows]), bags)
     store(estimator, end, bags.sign, means)
     return estimator

@@ -16,6 +16,7 @@ from sklearn.utils import check_random_state
 from propcvx.alternating.algorithm import Iterate, alternate, annealing_values, descent
 from propcvx.arrays import Array
 from propcvx.bags.bags import Bags
+from propcvx.bags.ordering import in_canonical_order
 from propcvx.errors import InputError, SolverError
 from propcvx.estimators import AlterPropSVM, InvCal, MeanMap, MethodStart, RandomStart
 from propcvx.estimators.starts import METHODS, Start, starts_of
@@ -33,7 +34,7 @@ from propcvx.svm.step import Separator
 def fit_bag_means(model: InvCal | MeanMap, partitions: Partitions) -> Fitted:
     """Fit a method that sees the means of bags; MeanMap's likelihood takes further passes."""
     frame = partitions.frame
-    bags = partitions.bags.in_canonical_order(partitions.means, frame.sign)
+    bags = in_canonical_order(partitions.bags, partitions.means, sign=frame.sign)
     features = FeatureMap(Kernel(), partitions.means[bags.rows])
     if isinstance(model, InvCal):
         return model._run(features, bags)

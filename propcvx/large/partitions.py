@@ -20,7 +20,6 @@ from sklearn.utils import check_array
 
 from propcvx.arrays import Array
 from propcvx.bags.bags import Bags
-from propcvx.bags.means import counted_bags
 from propcvx.bags.targets import bag_target, some_of
 from propcvx.checks import as_vector
 from propcvx.errors import InputError
@@ -136,8 +135,8 @@ class Partitions:
         Number of passes so far.
     means : array of shape (n_means, n_features)
         Means of the bags, for methods that see nothing else.
-    bags : CountedBags
-        The bags of these means.
+    bags : Bags
+        The bags of these means, which are their rows.
     variance : float
         The total variance of the rows whose label or whose bag's share is known.
     extremes : array of shape (2 * n_partitions, n_features)
@@ -220,8 +219,8 @@ def survey(features: Any, bags: Any) -> Partitions:
         mean_weight=mean_weight,
     )
     names = [name for of_part in ids for name in of_part]
-    counted_in = counted_bags(names, p, sizes, masses / mean_weight, weighing)
-    partitions.bags = replace(counted_in, mean_weight=mean_weight)
+    of_means = Bags.of_rows(names, p, sizes, masses / mean_weight, weighing)
+    partitions.bags = replace(of_means, mean_weight=mean_weight)
     partitions.means, partitions.extremes = np.vstack(means), np.vstack(extremes)
     partitions.variance = _total(counted)[2]
     return partitions

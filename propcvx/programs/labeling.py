@@ -66,8 +66,8 @@ def counted_labeling(feasible: FeasibleLabelings) -> Program:
     :math:`c_{kr} = \omega_k [L_p(r / n_k, p_k) - L_p((r - 1) / n_k, p_k)]`, which rise with r as
     :math:`L_p` is convex, it is eq:solving_y but for a constant, where z is whole.  With at most
     two groupings the matrix is that of a flow between their bags, so that every vertex is whole;
-    with three or more a vertex may not be.  :class:`propcvx.bags.joint_counts.JointCounts` solves
-    it.
+    with three or more a vertex may not be.
+    :class:`propcvx.labelings.joint_counts.JointCounts` solves it.
 
     Parameters
     ----------

@@ -18,10 +18,15 @@ from sklearn.utils.validation import column_or_1d, validate_data
 
 from propcvx.arrays import Array
 from propcvx.bags.bags import Bags
-from propcvx.bags.class_bags import ClassBags
-from propcvx.bags.class_targets import BAG_DTYPE, classes_of, is_class_target, two_classes
 from propcvx.bags.ordering import in_canonical_order
-from propcvx.bags.targets import bag_target, is_bag_target
+from propcvx.bags.targets import (
+    BAG_DTYPE,
+    bag_target,
+    classes_of,
+    is_bag_target,
+    is_class_target,
+    two_classes,
+)
 from propcvx.checks import as_vector, check_choice, check_number, named, number_or_scale
 from propcvx.errors import InputError, fold_of_scikit_learn
 from propcvx.labelings.losses import PROPORTION_LOSSES, ProportionLoss
@@ -80,8 +85,7 @@ class TrainingData:
                 f"{len(target)}."
             )
         precomputed = method.kernel == "precomputed"
-        kind = ClassBags if is_class_target(target) else Bags
-        bags = weighted(kind.from_target(target), sample_weight)
+        bags = weighted(Bags.from_target(target, table=True), sample_weight)
         bags = in_canonical_order(bags, checked, precomputed=precomputed)
         if not (bags.with_share.any() or bags.labels.any()):
             raise InputError(

@@ -23,7 +23,7 @@ def best_objective(scores, bags):
     best = HINGE.of(-np.ones_like(scores), scores).sum()
     order = np.lexsort((-scores, bags.index))
     for share, of_bag in zip(
-        bags.proportions, np.split(scores[order], bags.starts[1:]), strict=True
+        bags.proportions, np.split(scores[order], bags.membership.indptr[1:-1]), strict=True
     ):
         counts = np.arange(len(of_bag) + 1) / len(of_bag)
         gains = np.append(0.0, np.cumsum(HINGE.reduction(of_bag)))

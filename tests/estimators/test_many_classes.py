@@ -34,10 +34,8 @@ from propcvx import (
 )
 from propcvx.alternating.algorithm import alternate
 from propcvx.alternating.crammer_singer import ClassPropSVM, CrammerSingerStep
-from propcvx.bags.class_bags import ClassBags
-from propcvx.bags.class_targets import classes_of
 from propcvx.bags.metrics import neg_bag_error
-from propcvx.bags.targets import is_bag_target
+from propcvx.bags.targets import classes_of, is_bag_target
 from propcvx.errors import CutBagWarning, InputError
 from propcvx.estimators.starts import Start
 from propcvx.labelings.classes import best_classes, class_hinge, class_loss, nearest_classes
@@ -125,12 +123,12 @@ def damaged(field, value):
 )
 def test_a_target_that_was_changed_is_refused(y, text):
     with pytest.raises(InputError, match=text):
-        ClassBags.from_target(y)
+        Bags.from_target(y, table=True)
 
 
 def test_a_cut_bag_warns():
     with pytest.warns(CutBagWarning, match="bag 'a', with 1 of its 2"):
-        ClassBags.from_target(bag_target(["a", "a", "b"], ROWS)[1:])
+        Bags.from_target(bag_target(["a", "a", "b"], ROWS)[1:], table=True)
 
 
 class OfTwo(Start):
@@ -189,7 +187,7 @@ def test_with_two_classes_the_problem_is_that_of_two(loss, C):
     problem = small_problem(1, sizes=(4, 6, 5), n_features=3)
     bags, F, loss = problem.bags, problem.X, PROPORTION_LOSSES[loss]
     table = np.column_stack([1.0 - bags.proportions, bags.proportions])
-    many = ClassBags.from_target(bag_target(problem.y["bag"], table))
+    many = Bags.from_target(bag_target(problem.y["bag"], table), table=True)
     weights = C * np.array([0.5, 1.0, 20.0])
     one, two = PropSVM(bags, C, weights, loss), ClassPropSVM(many, C, weights, loss)
     random = np.random.RandomState(0)
@@ -237,7 +235,9 @@ def test_labeling_step_is_the_best_of_all_labelings(seed, n_classes, loss, scale
     index, n = np.repeat([0, 1], sizes), sizes.sum()
     shares = random.multinomial(4, np.full(n_classes, 1 / n_classes), 2) / 4.0
     shares += 1e-9 * (shares.sum(axis=0) == 0)
-    bags = ClassBags.from_target(bag_target(index, shares / shares.sum(axis=1, keepdims=True)))
+    bags = Bags.from_target(
+        bag_target(index, shares / shares.sum(axis=1, keepdims=True)), table=True
+    )
     known = random.randint(1, n_classes + 1, size=n) * (random.uniform(size=n) < 0.2)
     bags, scores = replace(bags, labels=known), random.randn(n, n_classes)
     scores = np.round(scores) if whole else scale * scores
@@ -266,7 +266,7 @@ def test_labeling_step_is_the_best_of_all_labelings(seed, n_classes, loss, scale
 
 def test_of_tied_labelings_the_preferred_one_is_taken():
     y = bag_target([0] * 6, [[1 / 3, 1 / 3, 1 / 3]])
-    bags, before = ClassBags.from_target(y), np.array([3, 1, 2, 2, 1, 3])
+    bags, before = Bags.from_target(y, table=True), np.array([3, 1, 2, 2, 1, 3])
     ties = (before[:, None] == [1, 2, 3]).astype(float)
     for scores in (np.zeros((6, 3)), np.tile([3.0, 1.0, 0.0], (6, 1))):
         found = best_classes(
@@ -281,7 +281,7 @@ def test_nearest_classes_of_two_are_the_nearest_labels(seed):
     shares = np.random.RandomState(seed).dirichlet([1.0, 1.0], 3)
     y = bag_target(problem.y["bag"], shares)
     scores = np.random.RandomState(seed).randn(14)
-    found = nearest_classes(np.outer(scores, [-1.0, 1.0]), ClassBags.from_target(y))
+    found = nearest_classes(np.outer(scores, [-1.0, 1.0]), Bags.from_target(y, table=True))
     best = FeasibleLabelings.nearest(Bags.from_target(y)).best(scores)
     np.testing.assert_array_equal(found, np.where(best > 0, 2, 1))
 
@@ -356,7 +356,7 @@ def test_the_fit_is_a_descent_to_a_fixed_point(seed, loss, C, kernel, known):
     for before, after in zip(clf.history_, clf.history_[1:], strict=False):
         if before.C_star == after.C_star:
             assert after.objective <= before.objective * (1.0 + 1e-12)
-    bags, numbers = ClassBags.from_target(y), clf.labeling_ + 1
+    bags, numbers = Bags.from_target(y, table=True), clf.labeling_ + 1
     known = bags.labels > 0
     np.testing.assert_array_equal(numbers[known], bags.labels[known])
     np.testing.assert_array_equal(clf.transduce()[known], names[known])
@@ -377,7 +377,7 @@ def test_the_fit_is_a_descent_to_a_fixed_point(seed, loss, C, kernel, known):
 def test_no_labeling_is_better_than_the_best_end():
     """Every start of a problem of six instances: the best end is the least of all labelings."""
     X, y, _ = class_problem(3, sizes=(3, 3), n_features=2)
-    bags, step = ClassBags.from_target(y), CrammerSingerStep(X, n_classes=3)
+    bags, step = Bags.from_target(y, table=True), CrammerSingerStep(X, n_classes=3)
     problem = ClassPropSVM(bags, 1.0, 5.0 * np.ones(2), PROPORTION_LOSSES["absolute"])
     rows = all_labelings(6, 3).astype(float)
     values = [problem.objective(row, step(row, 1.0)) for row in rows]

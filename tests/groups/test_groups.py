@@ -170,7 +170,7 @@ def test_all_columns_are_of_weights(weights):
     table = table_of(group_shares(problem.y, code, model, rounded, **how))
     cells = Cells.of(code, None, problem.bags)
     feasible = FeasibleLabelings.nearest(cells.bags)
-    q = moved(model.predict_proba(rounded)[:, 1], problem.y, feasible)
+    q = moved(model.predict_proba(rounded)[:, 1], feasible)
     for column, part in (("estimate", q), ("truth", problem.labels > 0)):
         expected = cells.sets @ (given * part) / (cells.sets @ given)
         np.testing.assert_allclose(table[column], expected, atol=1e-9)
@@ -205,7 +205,7 @@ def test_moved_probabilities_meet_the_shares_by_one_shift_of_log_odds_in_each_ba
     problem = small_problem(1, (5, 9, 12), known=known)
     p = np.random.RandomState(0).uniform(0.01, 0.99, size=len(problem.y))
     bags = problem.bags
-    q = moved(p, problem.y, FeasibleLabelings.of(bags, 0.0))
+    q = moved(p, FeasibleLabelings.of(bags, 0.0))
     np.testing.assert_allclose(bags.membership @ q, bags.proportions * bags.sizes, atol=1e-6)
     free = (bags.labels == 0) & (q > 1e-9) & (q < 1 - 1e-9)
     np.testing.assert_array_equal(q[bags.labels != 0], bags.labels[bags.labels != 0] > 0)
@@ -219,7 +219,7 @@ def test_moved_probabilities_meet_the_shares_of_crossing_bags():
     labels, each = random.choice((-1, 1), 60), [random.randint(3, size=60) for _ in range(2)]
     y = bag_target(each, [proportions_of(labels, own) for own in each])
     p, bags = random.uniform(0.1, 0.9, size=60), Bags.from_target(y)
-    q = moved(p, y, FeasibleLabelings.of(bags, 0.0))
+    q = moved(p, FeasibleLabelings.of(bags, 0.0))
     np.testing.assert_allclose(
         bags.proportions_of(labels) * bags.sizes, bags.membership @ q, atol=1e-5
     )
@@ -237,7 +237,7 @@ def test_they_are_the_nearest_also_where_the_counts_decide_labels(seed):
     _, y = crossing(seed, 2 + seed % 3, n=8 + seed, size=2 + seed % 3)
     feasible = FeasibleLabelings.of(Bags.from_target(y), 0.1 * (seed % 4 == 0))
     p = np.random.RandomState(seed).uniform(0.02, 0.98, size=len(y))
-    q = moved(p, y, feasible)
+    q = moved(p, feasible)
     sums = feasible.bags.membership @ q
     np.testing.assert_allclose(sums, np.clip(sums, feasible.lower, feasible.upper), atol=1e-6)
     z = cp.Variable(len(y))
@@ -255,7 +255,7 @@ def test_what_is_missed_after_all_turns_is_warned_of():
         patch.object(estimates, "MOST_SWEEPS", 2),
         pytest.warns(InaccurateSolutionWarning) as caught,
     ):
-        q = moved(p, y, feasible)
+        q = moved(p, feasible)
     missed = np.abs(feasible.bags.membership @ q - feasible.lower).max()
     assert f"by {missed:.2g} instances after 2 turns" in str(caught[0].message)
 
@@ -264,8 +264,8 @@ def test_probabilities_in_the_tolerance_are_not_moved():
     y = bag_target([0, 0, 0, 0], [0.5])
     p = np.array([0.3, 0.4, 0.5, 0.6])
     feasible = FeasibleLabelings.of(Bags.from_target(y), 0.25)
-    np.testing.assert_allclose(moved(p, y, feasible), p, atol=1e-9)
-    assert moved(p / 10, y, feasible).sum() == pytest.approx(1.0, abs=1e-6)
+    np.testing.assert_allclose(moved(p, feasible), p, atol=1e-9)
+    assert moved(p / 10, feasible).sum() == pytest.approx(1.0, abs=1e-6)
 
 
 def sample(seed=0, sizes=(6,) * 6):

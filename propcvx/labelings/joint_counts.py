@@ -17,16 +17,15 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import NDArray
-from scipy.optimize import Bounds, LinearConstraint, OptimizeResult, linprog, milp
+from scipy.optimize import Bounds, LinearConstraint, linprog
 
-from propcvx.arrays import Array, Indices, Mask
+from propcvx.arrays import Array, Indices
 from propcvx.bags.bags import Bags
-from propcvx.errors import InaccurateSolutionWarning, SolverError, warn
+from propcvx.bags.counts import SECONDS, checked, solved_in_integers
+from propcvx.errors import InaccurateSolutionWarning, warn
 
 Costs = Callable[[Indices, Indices], Array]
 
@@ -38,9 +37,6 @@ ROUNDING = 8 * np.finfo(float).eps
 
 MOST_ROUNDS = 20
 """How often a linear program is solved again with what the solver's tolerance left undecided."""
-
-SECONDS = 60.0
-"""Time limit of a program with integers."""
 
 EQUAL_DIGITS = 12
 """Marginal costs of a bag whose digits agree in so many decimals are one piece."""
@@ -95,10 +91,10 @@ class JointCounts:
             linear program has whole solutions.
         """
         goal = np.concatenate([-gains, self.costs])
-        found = self._vertex(goal, self.low, self.high)
-        if found is not None and ties is not None and not _along(ties, *found):
-            found = self._vertex(np.append(-ties, 0.0 * self.costs), *found[1:]) or found
-        values = self._by_integers(goal) if found is None else found[0]
+        vertex = self._vertex(goal, self.low, self.high)
+        if vertex is not None and ties is not None and not _along(ties, *vertex):
+            vertex = self._vertex(np.append(-ties, 0.0 * self.costs), *vertex[1:]) or vertex
+        values = self._by_integers(goal) if vertex is None else vertex[0]
         return np.where(values[: len(gains)] > 0.5, 1.0, -1.0)
 
     def _vertex(self, goal: Array, low: Array, high: Array) -> tuple[Array, Array, Array] | None:
@@ -112,7 +108,7 @@ class JointCounts:
         low, high = low.copy(), high.copy()
         for _ in range(MOST_ROUNDS):
             unit = float(np.abs(goal[low < high]).max(initial=0.0)) or 1.0
-            answer = _checked(
+            answer = checked(
                 linprog(
                     np.where(low < high, goal / unit, 0.0),
                     A_eq=self.matrix,
@@ -141,7 +137,7 @@ class JointCounts:
         unit = (float(np.abs(goal[:n]).max()) or 1.0) / 1e3
         rows = LinearConstraint(self.matrix, self.fewest, self.fewest)
         whole = np.arange(len(goal)) < n
-        answer = _checked(_integers(goal / unit, whole, rows, Bounds(self.low, self.high)))
+        answer = checked(solved_in_integers(goal / unit, whole, rows, Bounds(self.low, self.high)))
         gap = unit * (answer.fun - answer.mip_dual_bound)
         if gap > WHOLE * unit * 1e3:
             warn(
@@ -156,31 +152,6 @@ def _along(ties: Array, values: Array, low: Array, high: Array) -> bool:
     """Whether every z that is not decided is the one that its tie prefers."""
     free = (low < high)[: len(ties)]
     return bool((free <= (values[: len(ties)] == (ties > 0.0))).all())
-
-
-def least_widening(bags: Bags, lower: Indices, upper: Indices, loose: Mask) -> Array | None:
-    r"""A labeling whose counts miss ranges by no more than they must, None where there is none.
-
-    .. math::
-
-        \min_{z \in \{0, 1\}^N,\; m \in \mathbb{N}} \; m \quad \text{s.t.} \quad
-        l - m w \le B z \le u + m w
-
-    Parameters
-    ----------
-    bags : Bags
-    lower, upper : int arrays of shape (n_bags,)
-        The ranges, from l to u.
-    loose : bool array of shape (n_bags,)
-        Which ranges may be missed: w is 1 there and 0 elsewhere.
-    """
-    n, column = bags.n_instances, sp.csr_array(loose[:, None].astype(float))
-    matrix = sp.block_array([[bags.membership, column], [bags.membership, -column]])
-    endless = np.full(len(lower), np.inf)
-    rows = LinearConstraint(matrix, np.append(lower, -endless), np.append(endless, upper))
-    ends = Bounds(np.append(bags.labels > 0, 0.0), np.append(bags.labels >= 0, np.inf))
-    answer = _integers(np.arange(n + 1) // n, np.ones(n + 1), rows, ends)
-    return None if answer.status == 2 else np.where(_checked(answer).x[:n] > 0.5, 1.0, -1.0)
 
 
 def decided_labels(bags: Bags, lower: Indices, upper: Indices) -> Array:
@@ -203,33 +174,19 @@ def decided_labels(bags: Bags, lower: Indices, upper: Indices) -> Array:
     """
     free, labels = np.flatnonzero(bags.labels == 0), bags.labels.astype(float)
     inside, known = bags.membership[:, free], bags.known_counts[0]
-    ends, one = (lower - known)[:, None], sp.eye_array(len(free))
+    ends, unit = (lower - known)[:, None], sp.eye_array(len(free))
     rows = [
         [inside, None, sp.csr_array(known[:, None] - upper[:, None])],
         [-inside, None, sp.csr_array(ends)],
-        [-one, one, None],
-        [one, one, sp.csr_array(-np.ones((len(free), 1)))],
+        [-unit, unit, None],
+        [unit, unit, sp.csr_array(-np.ones((len(free), 1)))],
     ]
     bounds = np.repeat(
         [[0.0, np.inf], [0.0, 1.0], [1.0, np.inf]], [len(free), len(free), 1], axis=0
     )
     goal = -np.repeat([0.0, 1.0, 0.0], [len(free), len(free), 1])
     matrix = sp.csr_array(sp.block_array(rows))
-    answer = _checked(linprog(goal, matrix, np.zeros(matrix.shape[0]), bounds=bounds))
+    answer = checked(linprog(goal, matrix, np.zeros(matrix.shape[0]), bounds=bounds))
     z, t, scale = np.split(answer.x, [len(free), 2 * len(free)])
     labels[free] = np.where(t > 0.5, 0.0, np.sign(z - scale / 2))
     return labels
-
-
-def _integers(
-    goal: Array | Indices, whole: NDArray[Any], rows: LinearConstraint, ends: Bounds
-) -> OptimizeResult:
-    options = {"mip_rel_gap": 0.0, "time_limit": SECONDS}
-    return milp(goal, integrality=whole, bounds=ends, constraints=rows, options=options)
-
-
-def _checked(answer: OptimizeResult) -> OptimizeResult:
-    """An answer that has labels."""
-    if answer.x is None:
-        raise SolverError(f"highs: {answer.message}", "highs", str(answer.status))
-    return answer

@@ -1,0 +1,321 @@
+"""Tolerances of proportions, and the counts of positives that they allow."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from typing import TYPE_CHECKING, Any, NoReturn, cast
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+from scipy.optimize import Bounds, LinearConstraint, OptimizeResult, milp
+from scipy.special import ndtri
+
+from propcvx.arrays import Array, Indices, Mask
+from propcvx.bags.targets import SHOWN, as_mapping, some_of
+from propcvx.checks import as_vector, check_choice, check_number
+from propcvx.errors import InfeasibleLabelingError, InputError, SolverError
+
+if TYPE_CHECKING:
+    from propcvx.bags.bags import Bags
+
+COUNT_SLACK = 1e-6
+"""How far ``p * n`` may lie from an integer, in instances, and still be that count."""
+
+SAMPLING_LEVEL = 0.95
+"""The level of the intervals that ``epsilon="sampling"`` takes."""
+
+SECONDS = 60.0
+"""Time limit of a program with integers."""
+
+
+def each(bags: Bags, argument: str, values: Any, wanted: str, least: float, most: float) -> Array:
+    """What is given for each bag, in the order of these.
+
+    Parameters
+    ----------
+    bags : Bags
+    argument, wanted : str
+        What the values are called in messages, and what would do.
+    values : array of shape (n_bags,), dict or pandas Series
+        An array is in the order of the sorted ids; a dict or Series is keyed by bag id, and
+        may have other bags too.
+    least, most : float
+        The range that they must be in.
+
+    Raises
+    ------
+    InputError
+        If a dict or Series lacks a bag, or it is not one number in the range for each.
+    """
+    codes, place = np.unique(bags.codes, return_inverse=True)
+    mapping, listed = as_mapping(argument, values), values
+    if mapping is not None:
+        names = bags.names(codes)
+        missing = [name for name in names if name not in mapping]
+        if missing:
+            raise InputError(f"{argument} must name every bag, got none of {some_of(missing)}.")
+        listed = [mapping[name] for name in names]
+    given = as_vector(listed, len(codes))
+    if given is None or given.min() < least or given.max() > most:
+        raise InputError(f"{argument} must be {wanted}, got {values!r}.")
+    return given[place]
+
+
+def epsilons(
+    bags: Bags, epsilon: Any, most: float = 1.0, words: tuple[str, ...] = ("sampling",)
+) -> Array:
+    """Tolerance of the proportion of each bag.
+
+    Parameters
+    ----------
+    bags : Bags
+    epsilon : float, str, array of shape (n_bags,), dict or pandas Series
+        Of all bags; in a word, ``"sampling"`` as :func:`propcvx.sampling_epsilon` has it and
+        ``"rounding"`` half an instance; or of each bag, as in :func:`each`.
+    most : float
+        The largest that is accepted.
+    words : tuple of str
+        The words that are accepted.
+    """
+    if isinstance(epsilon, str):
+        word = check_choice("epsilon", epsilon, words)
+        return 0.5 / bags.sizes if word == "rounding" else sampling_widths(bags)
+    if not hasattr(epsilon, "__len__"):
+        return np.full(bags.n_bags, check_number("epsilon", epsilon, least=0.0, most=most))
+    number = f"one number of at least 0 and at most {most:g}"
+    wanted = f"{number}, or one for each of the {bags.n_bags} bags"
+    return bags.each("epsilon", epsilon, wanted, 0.0, most)
+
+
+def keyed(bags: Bags, epsilon: Any) -> Any:
+    """The epsilon by the ids of these bags, where it is one for each, for any part of them."""
+    if isinstance(epsilon, str) or not hasattr(epsilon, "__len__"):
+        return epsilon
+    return dict(zip(bags.names(bags.codes), bags.epsilons(epsilon).tolist(), strict=True))
+
+
+def sampling_widths(bags: Bags, level: float = SAMPLING_LEVEL) -> Array:
+    """The tolerances of :func:`propcvx.sampling_epsilon`, shape (n_bags,)."""
+    p, z = bags.proportions, ndtri(0.5 + 0.5 * level)
+    widths = np.minimum(z * np.sqrt(p * (1.0 - p) / bags.sizes), 1.0)
+    return np.where(bags.with_share, widths, 1.0)
+
+
+def count_range(bags: Bags, epsilon: Any = 0.0) -> tuple[Indices, Indices]:
+    r"""Counts of positives with :math:`|\tilde p_k - p_k| \le \epsilon`, per bag.
+
+    Of a bag without a proportion, these are all that its known labels allow.  Of bags that cross,
+    they are those of all bags at once.
+
+    Parameters
+    ----------
+    bags : Bags
+    epsilon : float, "rounding", "sampling", array of shape (n_bags,), dict or pandas Series
+        Tolerance of the proportions, in [0, 1], of all bags or as in :func:`each`.
+        ``"rounding"`` takes for each bag the nearest count that its known labels allow, and of
+        two equally near ones both.  So does any tolerance for a bag that was cut, beside the
+        counts within it.  Where no labeling has the nearest counts of all crossing bags, both allow
+        in each bag as many positives more or fewer as it takes, the same number in all.
+        ``"sampling"`` is :func:`propcvx.sampling_epsilon` at the level 0.95, which leaves a count
+        in every bag; where known labels allow none of them, in a bag that was cut, the nearest that
+        they allow is taken.
+
+    Returns
+    -------
+    lower, upper : int arrays of shape (n_bags,)
+        Smallest and largest feasible number of positives in each bag, taking the labels
+        that are known into account.
+
+    Raises
+    ------
+    InfeasibleLabelingError
+        If a bag has no such count, or crossing bags do not have one at once; the message names
+        those bags, which are for crossing bags those that miss it in the labeling of least largest
+        gap, and an epsilon that suffices for all of them.
+
+    Examples
+    --------
+    >>> from propcvx import Bags, bag_target
+    >>> bags = Bags.from_target(bag_target([0, 0, 0, 1, 1], [1 / 3, 0.5]))
+    >>> [count.tolist() for count in bags.count_range(0.0)]
+    [[1, 1], [1, 1]]
+    """
+    if bags.crossing:
+        ranges = _joint_ranges(bags, epsilon)
+        return ranges[:2] if ranges else _raise_crossing(bags, epsilon)
+    lower, upper, nearest, infeasible = _single_ranges(bags, epsilon)
+    if infeasible.any():
+        what = f"{infeasible.sum()} of {bags.n_bags} bags"
+        gaps = np.abs(nearest - bags.proportions * bags.sizes)[infeasible]
+        _raise_infeasible(bags, epsilon, what, infeasible, nearest, gaps)
+    return lower, upper
+
+
+def _single_ranges(bags: Bags, epsilon: Any) -> tuple[Indices, Indices, Array, Mask]:
+    """The range of counts of each bag alone, the nearest count, and whether it is too far."""
+    width = bags.epsilons(epsilon, words=("rounding", "sampling")) * bags.sizes
+    width = np.where(bags.whole, width, np.maximum(width, 0.5))
+    width = np.where(bags.with_share, width + COUNT_SLACK, np.inf)
+    target: Array = np.where(bags.with_share, bags.proportions, 0.5) * bags.sizes
+    positive, negative = bags.known_counts
+    allowed = positive, bags.sizes - negative
+    lower = np.clip(np.ceil(target - width), *allowed).astype(np.intp)
+    upper = np.clip(np.floor(target + width), *allowed).astype(np.intp)
+    nearest = np.clip(np.round(target), *allowed)
+    infeasible = np.abs(nearest - target) > width
+    if isinstance(epsilon, str):
+        infeasible &= bags.whole & (epsilon != "rounding")
+    return lower, upper, nearest, infeasible
+
+
+def _joint_ranges(bags: Bags, epsilon: Any) -> tuple[Indices, Indices, Indices] | None:
+    """The ranges of crossing bags, and counts in them that all can have; None without such."""
+    lower, upper, _, infeasible = _single_ranges(bags, epsilon)
+    if infeasible.any():
+        return None
+    loose = ~bags.whole | (isinstance(epsilon, str) and epsilon == "rounding")
+    question = np.concatenate([lower, upper, loose]).tobytes()
+    if question not in bags.joint_labelings:
+        bags.joint_labelings[question] = _least_widening(bags, lower, upper, loose)
+    labeling = bags.joint_labelings[question]
+    if labeling is None:
+        return None
+    counts = bags.positives_of(labeling)
+    more = np.maximum(lower - counts, counts - upper).max().clip(0) * loose
+    positive, negative = bags.known_counts
+    return (
+        np.maximum(lower - more, positive),
+        np.minimum(upper + more, bags.sizes - negative),
+        counts,
+    )
+
+
+def _raise_crossing(bags: Bags, epsilon: Any) -> NoReturn:
+    """Name the bags that need more than they are allowed in a labeling of least largest gap."""
+    (positive, negative), n = bags.known_counts, bags.sizes
+    ends = zip(positive, n - negative, n, bags.proportions, strict=True)
+    gaps = [np.abs(np.arange(low, high + 1) / n - p) for low, high, n, p in ends]
+    every = np.unique(np.concatenate(gaps))
+    enough = bisect_left(every, True, key=lambda gap: _joint_ranges(bags, gap) is not None)
+    counts = cast("tuple[Indices, ...]", _joint_ranges(bags, every[enough]))[2]
+    alone = np.array([of_bag.min() for of_bag in gaps])
+    width = n * bags.epsilons(epsilon)
+    width = np.where(bags.whole, width, np.maximum(width, 0.5))
+    wrong = n * np.where(bags.whole, np.abs(bags.gaps(counts)), alone) > width + COUNT_SLACK
+    what = f"all {bags.n_bags} crossing bags at once"
+    _raise_infeasible(bags, epsilon, what, wrong, counts.astype(float), n * alone)
+
+
+def _raise_infeasible(
+    bags: Bags, epsilon: Any, what: str, wrong: Mask, counts: Array, gaps: Array
+) -> NoReturn:
+    """Raise the error that names the bags that are wrong, and the epsilon that is enough.
+
+    Parameters
+    ----------
+    bags : Bags
+    epsilon
+    what : str
+        Which bags, in words.
+    wrong : bool array of shape (n_bags,)
+    counts : array of shape (n_bags,)
+        The nearest counts of positives that can be had.
+    gaps : array
+        Of bags alone, how far the nearest count is from the proportion, in instances.
+    """
+    widths, places = bags.epsilons(epsilon), np.flatnonzero(wrong)
+    if bags.sign < 0:
+        bags, counts = bags.swapped(), bags.sizes - counts
+    within = f"epsilon={widths[0]:g}" if np.ptp(widths) == 0.0 else "the epsilon of each"
+    p, n, target = bags.proportions, bags.sizes, bags.proportions * bags.sizes
+    least = float(np.max(((np.abs(counts - target) - COUNT_SLACK / 2) / n)[wrong]))
+    listed = ", ".join(
+        f"bag {bags.name(k)} (p * n = {p[k]:g} * {n[k]} = {target[k]:g} positives, nearest "
+        f"{counts[k]:.0f}/{n[k]})"
+        for k in places[:SHOWN]
+    )
+    more = f" and {len(places) - SHOWN} more" if len(places) > SHOWN else ""
+    near = (gaps <= 0.5 + COUNT_SLACK).all()
+    advice = "epsilon='rounding' takes" if near else "known labels contradict"
+    raise InfeasibleLabelingError(
+        f"no labeling has the proportions of {what} within {within}: {listed}{more}. "
+        f"For all of them an epsilon of {rounded_up(least):g} suffices; {advice} the nearest "
+        "counts."
+    )
+
+
+def check_known(bags: Bags, epsilon: Any = "rounding") -> None:
+    """Raise :class:`InputError` where known labels allow no count next to a bag's proportion.
+
+    Not of bags that were cut, and not with another epsilon than ``"rounding"``, of which
+    :func:`count_range` says whether they allow a count within it.  Of several classes each is
+    checked against the rest.
+    """
+    if not isinstance(epsilon, str) or epsilon != "rounding":
+        return
+    if bags.multiclass:
+        for name, place in zip(bags.class_names, np.argsort(bags.columns), strict=True):
+            try:
+                bags.against_rest(int(place) + 1).check_known()
+            except InputError as error:
+                raise InputError(f"class {name!r} as the positive one: {error}") from error
+        return
+    bags = bags if bags.sign > 0 else bags.swapped()
+    (positive, negative), n, p = bags.known_counts, bags.sizes, bags.proportions
+    gaps = np.maximum(positive / n - p, p - 1.0 + negative / n)
+    wrong = bags.whole & (n * gaps > 0.5)
+    if wrong.any():
+        bag = int(np.argmax(wrong))
+        raise InputError(
+            f"labels contradict the proportion of bag {bags.name(bag)}: {positive[bag]} known "
+            f"positives and {negative[bag]} known negatives of {n[bag]}, with proportion "
+            f"{p[bag]:g}; where a tolerance epsilon can be given, "
+            f"{rounded_up(gaps[wrong].max()):g} is enough for all bags."
+        )
+
+
+def rounded_up(value: float) -> float:
+    """The next number of four digits."""
+    unit = 10.0 ** (3 - np.floor(np.log10(value)))
+    return float(np.ceil(value * unit) / unit)
+
+
+def _least_widening(bags: Bags, lower: Indices, upper: Indices, loose: Mask) -> Array | None:
+    r"""A labeling whose counts miss ranges by no more than they must, None where there is none.
+
+    .. math::
+
+        \min_{z \in \{0, 1\}^N,\; m \in \mathbb{N}} \; m \quad \text{s.t.} \quad
+        l - m w \le B z \le u + m w
+
+    Parameters
+    ----------
+    bags : Bags
+    lower, upper : int arrays of shape (n_bags,)
+        The ranges, from l to u.
+    loose : bool array of shape (n_bags,)
+        Which ranges may be missed: w is 1 there and 0 elsewhere.
+    """
+    n, column = bags.n_instances, sp.csr_array(loose[:, None].astype(float))
+    matrix = sp.block_array([[bags.membership, column], [bags.membership, -column]])
+    endless = np.full(len(lower), np.inf)
+    rows = LinearConstraint(matrix, np.append(lower, -endless), np.append(endless, upper))
+    ends = Bounds(np.append(bags.labels > 0, 0.0), np.append(bags.labels >= 0, np.inf))
+    answer = solved_in_integers(np.arange(n + 1) // n, np.ones(n + 1), rows, ends)
+    return None if answer.status == 2 else np.where(checked(answer).x[:n] > 0.5, 1.0, -1.0)
+
+
+def solved_in_integers(
+    goal: Array | Indices, whole: NDArray[Any], rows: LinearConstraint, ends: Bounds
+) -> OptimizeResult:
+    """What HiGHS answers to a mixed-integer linear program."""
+    options = {"mip_rel_gap": 0.0, "time_limit": SECONDS}
+    return milp(goal, integrality=whole, bounds=ends, constraints=rows, options=options)
+
+
+def checked(answer: OptimizeResult) -> OptimizeResult:
+    """An answer of HiGHS that has labels."""
+    if answer.x is None:
+        raise SolverError(f"highs: {answer.message}", "highs", str(answer.status))
+    return answer
