@@ -125,39 +125,6 @@ def test_certify_and_conv_find_the_best_of_all_labelings(seed, C):
     assert certified.upper == pytest.approx(best, rel=1e-6)
 
 
-METHODS = {
-    "alter": (AlterPropSVM(n_init=2, random_state=0), "proportion_loss", epsilon_insensitive),
-    "alter, constraint": (AlterPropSVM(n_init=2, random_state=0), "proportion_loss", constraint),
-    "conv": (ConvPropSVM(), "epsilon", lambda epsilon: epsilon),
-    "inv_cal": (InvCal(scaled_epsilon=True, solver_tol=1e-9), "epsilon", lambda epsilon: epsilon),
-}
-
-
-@pytest.mark.filterwarnings("ignore::propcvx.errors.PropCVXWarning")
-@pytest.mark.parametrize(("seed", "kind"), [(0, "array"), (1, "sampling")])
-@pytest.mark.parametrize("method", METHODS)
-def test_answers_follow_permuted_rows_ids_and_swapped_classes(method, kind, seed):
-    problem = small_problem(seed, (4, 4, 6, 6), n_features=3, known=0.2)
-    X, y, shares = problem.X, problem.y, problem.bags.proportions
-    widths = np.array([0.0, 0.26, 0.1, 0.4])
-    random = np.random.RandomState(seed)
-    order, names = random.permutation(20), random.permutation(4)
-    renamed = np.empty(4)
-    renamed[names] = widths
-    others = {names[k]: 1.0 - shares[k] for k in range(4)}
-    swapped = bag_target(names[y["bag"][order]], others, -y["label"][order])
-    assert y["label"].any(), "or a problem may be its own mirror image"
-    model, argument, of = METHODS[method]
-    one, two = (
-        clone(model).set_params(**{argument: of(each if kind == "array" else kind)})
-        for each in (widths, renamed)
-    )
-    one, two = one.fit(X, y), two.fit(X[order], swapped)
-    assert np.array_equal(-two.labeling_, one.labeling_[order])
-    scores = one.decision_function(X)[order]
-    assert -two.decision_function(X[order]) == pytest.approx(scores, rel=1e-5, abs=1e-5)
-
-
 def test_inv_cal_with_a_half_width_of_each_bag():
     """Compared with the primal program of the regression."""
     X, y, widths = noisy(0, known=0.0)

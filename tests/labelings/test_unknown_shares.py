@@ -5,8 +5,6 @@ from itertools import product
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 from listed_labelings import every_labeling
 from sklearn.base import clone
 from sklearn.metrics.pairwise import rbf_kernel
@@ -27,7 +25,6 @@ from propcvx import (
     certify,
 )
 from propcvx.bags.metrics import least_error_bias
-from propcvx.bags.ordering import in_canonical_order
 from propcvx.bounds import BOUNDS
 from propcvx.errors import InputError
 from propcvx.labelings.feasible import FeasibleLabelings
@@ -196,47 +193,6 @@ METHODS = {
     "alter, hops": AlterPropSVM(init="random", n_init=2, polish="hops", random_state=0),
     "conv": ConvPropSVM(epsilon=0.1),
 }
-
-
-@pytest.mark.filterwarnings("ignore::propcvx.errors.PropCVXWarning")
-@pytest.mark.parametrize(
-    ("seed", "kernel", "without"),
-    [(0, "linear", (1,)), (1, "precomputed", (0, 2)), (0, "linear", (0, 1, 2, 3))],
-    ids=str,
-)
-@pytest.mark.parametrize("method", METHODS)
-def test_answers_follow_permuted_rows_and_swapped_classes(method, kernel, seed, without):
-    X, y, _ = partly_known(seed, (4, 4, 6, 6), without, n_features=3)
-    bags = Bags.from_target(y)
-    random = np.random.RandomState(seed)
-    order, names = random.permutation(20), random.permutation(4)
-    shares = {
-        names[k]: 1.0 - p if has else None
-        for k, (p, has) in enumerate(zip(bags.proportions, bags.with_share, strict=True))
-    }
-    other = bag_target(names[y["bag"][order]], shares, -y["label"][order])
-    K, L = X, X[order]
-    if kernel == "precomputed":
-        K, L = X @ X.T, (X @ X.T)[np.ix_(order, order)]
-    one = clone(METHODS[method]).set_params(kernel=kernel).fit(K, y)
-    two = clone(METHODS[method]).set_params(kernel=kernel).fit(L, other)
-    assert np.array_equal(-two.labeling_, one.labeling_[order])
-    scores = one.decision_function(K)[order]
-    assert -two.decision_function(L) == pytest.approx(scores, rel=1e-6, abs=1e-6)
-    assert two.predict_proba(L)[:, ::-1] == pytest.approx(one.predict_proba(K)[order], abs=1e-4)
-
-
-@given(seed=st.integers(0, 2**31 - 1))
-@settings(max_examples=20)
-def test_the_canonical_order_is_one_order(seed):
-    X, y, _ = partly_known(seed, (3, 3, 3, 3), (0, 2))
-    order, X = np.random.RandomState(seed).permutation(12), X.round()
-    one = in_canonical_order(Bags.from_target(y), X)
-    two = in_canonical_order(Bags.from_target(y[order]), X[order])
-    np.testing.assert_array_equal(one.proportions, two.proportions)
-    assert np.array_equal(one.index, two.index)
-    assert np.array_equal(one.labels, two.labels)
-    assert np.array_equal(X[one.rows], X[order][two.rows])
 
 
 # What goes by proportions
