@@ -97,7 +97,7 @@ def as_vector(values: Any, length: int | None = None) -> Array | None:
 
 def check_same_order(arguments: Mapping[str, Any]) -> None:
     """Raise where two of the arguments that are pandas objects have one index in two orders."""
-    indexed = [(name, one.index) for name, one in arguments.items() if hasattr(one, "iloc")]
+    indexed = [(name, given.index) for name, given in arguments.items() if hasattr(given, "iloc")]
     for (first, index), (name, other) in combinations(indexed, 2):
         if not index.equals(other) and set(index) == set(other):
             raise InputError(

@@ -25,12 +25,12 @@ from propcvx.bags.targets import (
     UNIT_SUM,
     against_rest,
     classes_of,
+    encode_ids,
     ids_of,
     is_bag_target,
     is_class_target,
     known_labels,
     names_of,
-    two_classes,
 )
 from propcvx.checks import check_number, check_share
 from propcvx.errors import CutBagWarning, InputError, fold_of_scikit_learn, warn
@@ -78,8 +78,8 @@ class Bags:
         The sorted ids, where the target still carries them; for messages only.
     sign : int
         -1 where positives and negatives are exchanged against that target, else 1.
-    columns : int array of shape (n_classes,)
-        The column of each of several classes in that target; empty for two.
+    columns : int array of shape (n_classes,), optional
+        The column of each of several classes in that target.
     class_names : sequence of hashable
         The names of these columns; for messages only.
     weights : float array of shape (n_instances,), optional
@@ -130,15 +130,18 @@ class Bags:
                 f"y must be a bag target with fields {BAG_DTYPE.names}, got dtype "
                 f"{getattr(y, 'dtype', type(y).__name__)}; make one with propcvx.bag_target."
             )
-        by_class = table and is_class_target(y)
-        y = y if by_class or not is_class_target(y) else two_classes(y)
+        by_class, names = is_class_target(y), classes_of(y).tolist()
+        if len(names) > 2 and not table:
+            raise InputError(
+                f"y has {len(names)} classes, {names}, and two can be handled here; "
+                "propcvx.one_class_target(y, name) is the target of one of them against the rest."
+            )
         if y.ndim != 1 or len(y) == 0:
             raise InputError(f"y must be a non-empty vector of instances, got shape {y.shape}.")
         codes, first, place = np.unique(y["bag"], return_index=True, return_inverse=True)
         place = place.ravel()
         instance = np.arange(len(place)) // (len(place) // len(y))
         shares, sizes = y["proportion"].reshape(len(place), -1), y["size"].ravel()[first]
-        names = classes_of(y).tolist() if by_class else []
         bags = cls(
             membership=sp.csr_array((np.ones(len(place)), (place, instance))),
             proportions=shares[first] if by_class else shares[first, 0],
@@ -152,7 +155,7 @@ class Bags:
         )
         _check_values(bags, shares, place)
         _warn_if_cut(bags, sizes)
-        return bags
+        return bags.against_rest(2) if by_class and not table else bags
 
     @classmethod
     def of_rows(
@@ -168,14 +171,13 @@ class Bags:
             Of each its share, the number of its instances, the sum of their relative weights, and
             how many of them have a weight above 0.
         """
-        ids = sorted(set(names))
-        place = {name: code for code, name in enumerate(ids)}
+        ids, codes = encode_ids(names, keyed=True)
         return cls(
             membership=sp.csr_array(sp.eye_array(len(names))),
             proportions=proportions,
             labels=np.zeros(len(names), dtype=np.int8),
             whole=np.ones(len(names), dtype=bool),
-            codes=np.array([place[name] for name in names], dtype=np.int64),
+            codes=codes,
             rows=np.arange(len(names)),
             ids=ids,
             weights=masses,
@@ -326,7 +328,7 @@ class Bags:
     def against_rest(self, number: int) -> Bags:
         """The bags of the class of that number, which is then positive, against all others."""
         labels, shares = against_rest(self.labels, number), self.proportions[:, number - 1]
-        return replace(self, proportions=shares, labels=labels, columns=(), class_names=())
+        return replace(self, proportions=shares, labels=labels)
 
     def with_rounded_shares(self) -> Bags:
         """The same with shares that are multiples of ``SHARE_UNIT``."""

@@ -1,4 +1,7 @@
-"""Tolerances of proportions, and the counts of positives that they allow."""
+"""Tolerances of proportions, and the counts of positives that they allow.
+
+The first functions, up to :func:`check_known`, are methods of :class:`~propcvx.bags.bags.Bags`.
+"""
 
 from __future__ import annotations
 
@@ -72,7 +75,7 @@ def epsilons(
     bags : Bags
     epsilon : float, str, array of shape (n_bags,), dict or pandas Series
         Of all bags; in a word, ``"sampling"`` as :func:`propcvx.sampling_epsilon` has it and
-        ``"rounding"`` half an instance; or of each bag, as in :func:`each`.
+        ``"rounding"`` half an instance; or of each bag, as in :func:`propcvx.bags.counts.each`.
     most : float
         The largest that is accepted.
     words : tuple of str
@@ -95,13 +98,6 @@ def keyed(bags: Bags, epsilon: Any) -> Any:
     return dict(zip(bags.names(bags.codes), bags.epsilons(epsilon).tolist(), strict=True))
 
 
-def sampling_widths(bags: Bags, level: float = SAMPLING_LEVEL) -> Array:
-    """The tolerances of :func:`propcvx.sampling_epsilon`, shape (n_bags,)."""
-    p, z = bags.proportions, ndtri(0.5 + 0.5 * level)
-    widths = np.minimum(z * np.sqrt(p * (1.0 - p) / bags.sizes), 1.0)
-    return np.where(bags.with_share, widths, 1.0)
-
-
 def count_range(bags: Bags, epsilon: Any = 0.0) -> tuple[Indices, Indices]:
     r"""Counts of positives with :math:`|\tilde p_k - p_k| \le \epsilon`, per bag.
 
@@ -112,11 +108,12 @@ def count_range(bags: Bags, epsilon: Any = 0.0) -> tuple[Indices, Indices]:
     ----------
     bags : Bags
     epsilon : float, "rounding", "sampling", array of shape (n_bags,), dict or pandas Series
-        Tolerance of the proportions, in [0, 1], of all bags or as in :func:`each`.
-        ``"rounding"`` takes for each bag the nearest count that its known labels allow, and of
-        two equally near ones both.  So does any tolerance for a bag that was cut, beside the
-        counts within it.  Where no labeling has the nearest counts of all crossing bags, both allow
-        in each bag as many positives more or fewer as it takes, the same number in all.
+        Tolerance of the proportions, in [0, 1], of all bags or as in
+        :func:`propcvx.bags.counts.each`.  ``"rounding"`` takes for each bag the nearest count that
+        its known labels allow, and of two equally near ones both.  So does any tolerance for a bag
+        that was cut, beside the counts within it.  Where no labeling has the nearest counts of all
+        crossing bags, both allow in each bag as many positives more or fewer as it takes, the same
+        number in all.
         ``"sampling"`` is :func:`propcvx.sampling_epsilon` at the level 0.95, which leaves a count
         in every bag; where known labels allow none of them, in a bag that was cut, the nearest that
         they allow is taken.
@@ -150,6 +147,43 @@ def count_range(bags: Bags, epsilon: Any = 0.0) -> tuple[Indices, Indices]:
         gaps = np.abs(nearest - bags.proportions * bags.sizes)[infeasible]
         _raise_infeasible(bags, epsilon, what, infeasible, nearest, gaps)
     return lower, upper
+
+
+def check_known(bags: Bags, epsilon: Any = "rounding") -> None:
+    """Raise :class:`InputError` where known labels allow no count next to a bag's proportion.
+
+    Not of bags that were cut, and not with another epsilon than ``"rounding"``, of which
+    :func:`propcvx.bags.counts.count_range` says whether they allow a count within it.  Of several
+    classes each is checked against the rest.
+    """
+    if not isinstance(epsilon, str) or epsilon != "rounding":
+        return
+    if bags.multiclass:
+        for name, place in zip(bags.class_names, np.argsort(bags.columns), strict=True):
+            try:
+                bags.against_rest(int(place) + 1).check_known()
+            except InputError as error:
+                raise InputError(f"class {name!r} as the positive one: {error}") from error
+        return
+    bags = bags if bags.sign > 0 else bags.swapped()
+    (positive, negative), n, p = bags.known_counts, bags.sizes, bags.proportions
+    gaps = np.maximum(positive / n - p, p - 1.0 + negative / n)
+    wrong = bags.whole & (n * gaps > 0.5)
+    if wrong.any():
+        bag = int(np.argmax(wrong))
+        raise InputError(
+            f"labels contradict the proportion of bag {bags.name(bag)}: {positive[bag]} known "
+            f"positives and {negative[bag]} known negatives of {n[bag]}, with proportion "
+            f"{p[bag]:g}; where a tolerance epsilon can be given, "
+            f"{rounded_up(gaps[wrong].max()):g} is enough for all bags."
+        )
+
+
+def sampling_widths(bags: Bags, level: float = SAMPLING_LEVEL) -> Array:
+    """The tolerances of :func:`propcvx.sampling_epsilon`, shape (n_bags,)."""
+    p, z = bags.proportions, ndtri(0.5 + 0.5 * level)
+    widths = np.minimum(z * np.sqrt(p * (1.0 - p) / bags.sizes), 1.0)
+    return np.where(bags.with_share, widths, 1.0)
 
 
 def _single_ranges(bags: Bags, epsilon: Any) -> tuple[Indices, Indices, Array, Mask]:
@@ -215,7 +249,8 @@ def _raise_infeasible(
     Parameters
     ----------
     bags : Bags
-    epsilon
+    epsilon : float, array of shape (n_bags,), dict or pandas Series
+        The tolerance.
     what : str
         Which bags, in words.
     wrong : bool array of shape (n_bags,)
@@ -243,36 +278,6 @@ def _raise_infeasible(
         f"For all of them an epsilon of {rounded_up(least):g} suffices; {advice} the nearest "
         "counts."
     )
-
-
-def check_known(bags: Bags, epsilon: Any = "rounding") -> None:
-    """Raise :class:`InputError` where known labels allow no count next to a bag's proportion.
-
-    Not of bags that were cut, and not with another epsilon than ``"rounding"``, of which
-    :func:`count_range` says whether they allow a count within it.  Of several classes each is
-    checked against the rest.
-    """
-    if not isinstance(epsilon, str) or epsilon != "rounding":
-        return
-    if bags.multiclass:
-        for name, place in zip(bags.class_names, np.argsort(bags.columns), strict=True):
-            try:
-                bags.against_rest(int(place) + 1).check_known()
-            except InputError as error:
-                raise InputError(f"class {name!r} as the positive one: {error}") from error
-        return
-    bags = bags if bags.sign > 0 else bags.swapped()
-    (positive, negative), n, p = bags.known_counts, bags.sizes, bags.proportions
-    gaps = np.maximum(positive / n - p, p - 1.0 + negative / n)
-    wrong = bags.whole & (n * gaps > 0.5)
-    if wrong.any():
-        bag = int(np.argmax(wrong))
-        raise InputError(
-            f"labels contradict the proportion of bag {bags.name(bag)}: {positive[bag]} known "
-            f"positives and {negative[bag]} known negatives of {n[bag]}, with proportion "
-            f"{p[bag]:g}; where a tolerance epsilon can be given, "
-            f"{rounded_up(gaps[wrong].max()):g} is enough for all bags."
-        )
 
 
 def rounded_up(value: float) -> float:

@@ -77,7 +77,9 @@ def names_of(codes: Indices, ids: Sequence[Hashable] | None) -> list[Hashable]:
 
 
 def classes_of(y: NDArray[np.void]) -> NDArray[Any]:
-    """The names of the classes of a target from a table; 0, 1, ... where it has lost them."""
+    """The classes of a target: -1 and 1, or names; 0, 1, ... where it has lost the names."""
+    if not is_class_target(y):
+        return np.array([-1, 1])
     known = y.dtype.metadata
     names = known["classes"] if known else range(*y.dtype["proportion"].shape)
     plain = np.isscalar(names[0]) and len({type(name) for name in names}) == 1
@@ -214,7 +216,7 @@ def _matched(
     """Sorted ids, the position of each row's id among them, their shares, names of classes."""
     rows = _named_rows(proportions, classes)
     mapping = as_mapping("proportions", rows)
-    ids, codes = _encode_ids(bags, keyed=mapping is not None)
+    ids, codes = encode_ids(bags, keyed=mapping is not None)
     if mapping is None:
         array = np.asarray(rows, dtype=object)
         if array.shape != (len(ids),):
@@ -312,7 +314,7 @@ def _class_shares(ids: Sequence[Hashable], rows: Sequence[Any]) -> tuple[Array, 
     return shares, [name.item() if isinstance(name, np.generic) else name for name in names]
 
 
-def _encode_ids(bags: Any, keyed: bool) -> tuple[list[Hashable], Indices]:
+def encode_ids(bags: Any, keyed: bool) -> tuple[list[Hashable], Indices]:
     """Sorted ids, and the position of each instance's id among them."""
     if isinstance(bags, np.ndarray) and bags.dtype.kind in "iu" and bags.ndim == 1 and len(bags):
         numbers, codes = np.unique(bags, return_inverse=True)
@@ -459,7 +461,7 @@ def proportions_of(
         present, codes = np.unique(y["bag"], return_inverse=True)
         ids = names_of(present, ids_of(y))
     else:
-        ids, codes = _encode_ids(bags, keyed=True)
+        ids, codes = encode_ids(bags, keyed=True)
     groupings = np.atleast_2d(codes.T)
     if groupings.shape[1] != len(positive):
         raise InputError(
@@ -503,20 +505,6 @@ def class_proportions_of(
     return {
         bag: {name: column[bag] for name, column in columns.items()} for bag in columns[names[0]]
     }
-
-
-def two_classes(y: NDArray[np.void]) -> NDArray[np.void]:
-    """The target of two classes that one with a table of two columns says the same as.
-
-    The second class is the positive one.
-    """
-    names = classes_of(y).tolist()
-    if len(names) != 2:
-        raise InputError(
-            f"y has {len(names)} classes, {names}, and two can be handled here; "
-            "propcvx.one_class_target(y, name) is the target of one of them against the rest."
-        )
-    return one_class_target(y, names[1])
 
 
 def one_class_target(y: NDArray[np.void], name: Hashable) -> NDArray[np.void]:

@@ -147,15 +147,15 @@ def _check_content(path: Path, file: DataFile) -> None:
     anew = f"remove it, and it is fetched anew from {file.url}"
     try:
         if file.columns:
-            found = hash_of_cells(path, file.columns.split())
+            digest = hash_of_cells(path, file.columns.split())
         else:
             with bz2.open(path) if path.suffix == ".bz2" else path.open("rb") as content:
-                found = hashlib.file_digest(content, "sha256").hexdigest()
+                digest = hashlib.file_digest(content, "sha256").hexdigest()
     except (OSError, EOFError, ValueError, KeyError) as failure:
         raise InputError(f"{path} cannot be read: {failure}; {anew}") from failure
-    if found != file.sha256:
+    if digest != file.sha256:
         raise InputError(
-            f"{path} is not the file that was published: its content has the sha256 {found}, "
+            f"{path} is not the file that was published: its content has the sha256 {digest}, "
             f"expected is {file.sha256}; {anew}"
         )
 

@@ -84,8 +84,8 @@ def trump(table: Table) -> tuple[Array, Array]:
 
 def prenatal(table: Table) -> tuple[Array, Array]:
     """Two numbers of the community, and one column for each answer; modern care is +1."""
-    asked = [name for name in table if table[name].dtype.kind == "U" and name != "prenat"]
-    X = np.column_stack([table["pcInd81"], table["ssDist"], one_hot(table, asked)])
+    categories = [name for name in table if table[name].dtype.kind == "U" and name != "prenat"]
+    X = np.column_stack([table["pcInd81"], table["ssDist"], one_hot(table, categories)])
     return X, np.where(table["prenat"] == "Modern", 1.0, -1.0)
 
 

@@ -68,11 +68,11 @@ class LaplacianMeanMap(MeanMap):
         rough = np.sqrt(self.smoothness) * laplacian_root(similarities(means, self.width))
         design = np.vstack([np.hstack([roots * p, roots * (1.0 - p)]), np.kron(np.eye(2), rough)])
         wanted = np.vstack([roots @ means, np.zeros((2 * len(means), means.shape[1]))])
-        found = np.linalg.lstsq(design, wanted)[0].reshape(2, *means.shape)
+        of_bags = np.linalg.lstsq(design, wanted)[0].reshape(2, *means.shape)
         counts = np.stack([p, 1.0 - p]) * bags.masses
         totals = counts.sum(axis=1, keepdims=True)
         shares = counts / np.where(totals > 0.0, totals, 1.0)
-        return np.einsum("ck,ckr->cr", shares, found), ill_posed
+        return np.einsum("ck,ckr->cr", shares, of_bags), ill_posed
 
 
 def similarities(means: Array, width: float) -> Array:

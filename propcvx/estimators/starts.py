@@ -158,19 +158,19 @@ MOST_BAGS = 1000
 def starts_of(init: Any, n_init: int, annealing: bool, bags: Bags, C: float) -> list[Start]:
     """The kinds of start that ``init`` means, checked."""
     kinds = (str, Start, BagClassifier)
-    several = isinstance(init, list | tuple) and all(isinstance(one, kinds) for one in init)
+    several = isinstance(init, list | tuple) and all(isinstance(kind, kinds) for kind in init)
     starts: list[Start] = []
-    for one in init if several else [init]:
-        if isinstance(one, Start):
-            starts.append(one)
-        elif isinstance(one, BagClassifier) or (isinstance(one, str) and one in METHODS):
-            starts.append(MethodStart(one, annealing))
-        elif isinstance(one, str):
-            check_choice("init", one, STARTS)
+    for kind in init if several else [init]:
+        if isinstance(kind, Start):
+            starts.append(kind)
+        elif isinstance(kind, BagClassifier) or (isinstance(kind, str) and kind in METHODS):
+            starts.append(MethodStart(kind, annealing))
+        elif isinstance(kind, str):
+            check_choice("init", kind, STARTS)
             starts.append(RandomStart(n_init, annealing))
-            starts += _starts_by_methods(bags, C) if one == "mixed" else []
+            starts += _starts_by_methods(bags, C) if kind == "mixed" else []
         else:
-            starts.append(LabelingStart(one, annealing))
+            starts.append(LabelingStart(kind, annealing))
     if not starts:
         raise InputError("init must name at least one start, got an empty sequence.")
     for start in starts:
@@ -187,7 +187,7 @@ def _starts_by_methods(bags: Bags, C: float) -> list[Start]:
     if bags.labels.all():
         return []
     methods: list[BagClassifier] = [ConvPropSVM(C, epsilon="rounding")]
-    one = bags.against_rest(1) if bags.multiclass else bags
-    if one.with_known_apart().n_bags <= MOST_BAGS:
+    two = bags.against_rest(1) if bags.multiclass else bags
+    if two.with_known_apart().n_bags <= MOST_BAGS:
         methods.append(InvCal(C_p=C))
     return [MethodStart(method, annealing=False) for method in methods]

@@ -179,12 +179,15 @@ def read_groups(groups: Any, X: Any, n_instances: int) -> tuple[Any, Indices]:
             )
     if not columns:
         raise InputError("groups must have a column, got none.")
-    frame = DataFrame({name: Series(one).array for name, one in columns.items()})
+    frame = DataFrame({name: Series(column).array for name, column in columns.items()})
     if frame.isna().any(axis=None):
         row = int(frame.isna().any(axis=1).argmax())
         raise InputError(f"groups must not be missing, got {frame.loc[row].tolist()} at row {row}.")
     empty = [
-        one for name in frame for one in _announced(frame[name]) if not (frame[name] == one).any()
+        group
+        for name in frame
+        for group in _announced(frame[name])
+        if not (frame[name] == group).any()
     ]
     if empty:
         raise InputError(f"groups must have an instance each, got none of {empty}.")

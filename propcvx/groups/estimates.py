@@ -169,18 +169,18 @@ def resampled(
     rows = np.column_stack([ranks(X), cells.code, cells.weights])
     bags = in_canonical_order(cells.bags, rows)
     seeds = check_random_state(random_state).randint(2**31, size=n_resamples)
-    found = [np.empty((0, len(cells.bag)))]
+    counts = [np.empty((0, len(cells.bag)))]
     each = Parallel(n_jobs, return_as="generator")(
         delayed(_resample)(RandomState(seed), classifier, X, y, bags, cells, feasible)
         for seed in seeds
     )
     try:
-        found.extend(tqdm(each, desc="resamples", total=n_resamples, disable=not verbose))
+        counts.extend(tqdm(each, desc="resamples", total=n_resamples, disable=not verbose))
     except KeyboardInterrupt:
-        warn(f"interrupted: intervals are from {len(found) - 1} resamples.", PropCVXWarning)
+        warn(f"interrupted: intervals are from {len(counts) - 1} resamples.", PropCVXWarning)
     least, most = cells.sharp(feasible.lower, feasible.upper)
     inside = slice(len(cells.names), None)
-    return cells.with_groups(np.clip(np.vstack(found), least[inside], most[inside]))
+    return cells.with_groups(np.clip(np.vstack(counts), least[inside], most[inside]))
 
 
 def _resample(

@@ -228,11 +228,11 @@ def survey(features: Any, bags: Any) -> Partitions:
 
 def _survey(part: Part, kept: Any, columns: list[Hashable]) -> Any:
     """Check a part, and sum up what is needed about it; None where it is empty."""
-    n, own = len(part.table), columns_of(part.features)
-    if own != columns or part.features.shape[0] != n:
+    n, names = len(part.table), columns_of(part.features)
+    if names != columns or part.features.shape[0] != n:
         raise InputError(
             f"features must have the columns {some_of(columns)} and a row for each of the {n} rows "
-            f"of bags, got {some_of(own)} and {part.features.shape[0]} rows."
+            f"of bags, got {some_of(names)} and {part.features.shape[0]} rows."
         )
     if n == 0:
         return None

@@ -116,8 +116,8 @@ def _gap(
     v, end = losses.slopes(residuals, width), losses.upper if up else losses.lower
     v += np.where(np.abs(residuals) < width / 2, some, 0.0) * (end - v)
     v += rest * (end - v)
-    found = Feasible.of(losses, v, plane)
-    return found.gap, found.primal - 0.5 * float(plane[:-1] @ plane[:-1])
+    feasible = Feasible.of(losses, v, plane)
+    return feasible.gap, feasible.primal - 0.5 * float(plane[:-1] @ plane[:-1])
 
 
 def _ends(losses: Losses) -> tuple[Array]:

@@ -44,8 +44,8 @@ def crammer_singer(features: Array, n_classes: int) -> Program:
     b, xi = cp.Variable(K, name="b"), cp.Variable(n, name="xi")
     Y, C = cp.Parameter((n, K), name="Y"), cp.Parameter(nonneg=True, name="C")
     scores = F @ W + cp.outer(np.ones(n), b)
-    own = cp.sum(cp.multiply(Y, scores), axis=1)
-    margin = scores + 1 - Y <= cp.outer(own + xi, np.ones(K))
+    of_label = cp.sum(cp.multiply(Y, scores), axis=1)
+    margin = scores + 1 - Y <= cp.outer(of_label + xi, np.ones(K))
     return build(
         "crammer_singer",
         "eq:pSVM_2",

@@ -313,14 +313,14 @@ class MulticlassSVM(Structure):
         :math:`W_A = \tfrac C2 F^\top (Y - A)`; the weights are these or W, and the bias is b.
         """
         Y, C = values["Y"], float(values["C"])
-        own = 0.5 * C * (self.features.T @ (Y - A))
-        lower = C * float(np.sum(A * (1.0 - Y))) - float(np.square(own).sum())
+        of_alpha = 0.5 * C * (self.features.T @ (Y - A))
+        lower = C * float(np.sum(A * (1.0 - Y))) - float(np.square(of_alpha).sum())
         each = [
-            float(np.square(one).sum()) + C * hinge_sum(self.features @ one + b, Y)
-            for one in (own, W)
+            float(np.square(weights).sum()) + C * hinge_sum(self.features @ weights + b, Y)
+            for weights in (of_alpha, W)
         ]
         best = int(np.argmin(each))
-        return lower, each[best], (own, W)[best]
+        return lower, each[best], (of_alpha, W)[best]
 
 
 def feasible_in_box(v: Array, lower: Array, upper: Array) -> Array:

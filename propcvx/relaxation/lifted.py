@@ -146,5 +146,5 @@ class Diffrac(Relaxation):
 def nearest_labelings(vectors: Array, weights: Array, feasible: FeasibleLabelings) -> Array:
     """Feasible labelings nearest to the mean of a mixture, and to its leading axis either way."""
     axis = np.linalg.eigh((vectors.T * weights) @ vectors)[1][:, -1]
-    found = feasible.best(np.column_stack([weights @ vectors, axis, -axis]))
-    return np.unique(found.T, axis=0)
+    nearest = feasible.best(np.column_stack([weights @ vectors, axis, -axis]))
+    return np.unique(nearest.T, axis=0)

@@ -112,11 +112,15 @@ def _check_covered(problem: cp.Problem) -> None:
         if not covered or constraint.is_complex():
             raise _not_covered(f"constraint {constraint}, of {type(constraint).__name__},")
     for variable in problem.variables():
-        found = [name for name, value in variable.attributes.items() if value]
+        restrictions = [name for name, value in variable.attributes.items() if value]
         by_expression = any(isinstance(bound, cp.Expression) for bound in variable.bounds or ())
         discrete = [name for name in DISCRETE if variable.attributes[name] is True]  # all entries
-        if len(found) > 1 or not set(found) <= {*WITH_MULTIPLIERS, *discrete} or by_expression:
-            raise _not_covered(f"variable {variable.name()} with {' and '.join(found)}")
+        if (
+            len(restrictions) > 1
+            or not set(restrictions) <= {*WITH_MULTIPLIERS, *discrete}
+            or by_expression
+        ):
+            raise _not_covered(f"variable {variable.name()} with {' and '.join(restrictions)}")
 
 
 def _not_covered(what: str) -> ResidualsError:

@@ -84,7 +84,7 @@ class Solver:
         InputError
             If the solver has no option of a name that is given, or for a time limit.
         """
-        asked = self.options_of(tol)
+        chosen = self.options_of(tol)
         if seconds < math.inf:
             if not self.time_limit:
                 raise InputError(
@@ -92,18 +92,18 @@ class Solver:
                     f"known: set seconds to infinity, and hand it to the solver as an option of "
                     f"its own, as in solver=[({self.name!r}, {{...}})]."
                 )
-            asked[self.time_limit] = seconds
+            chosen[self.time_limit] = seconds
         if self.known_options is not None:
-            known = self.known_options | asked.keys()
+            known = self.known_options | chosen.keys()
             if unknown := sorted(given.keys() - known):
                 raise InputError(
                     f"solver {self.name!r} has no options {unknown}"
                     f"{did_you_mean(unknown[0], known)}; it has {sorted(known)}."
                 )
         for name, value in given.items():
-            within = isinstance(value, Mapping) and isinstance(asked.get(name), Mapping)
-            asked[name] = {**asked[name], **value} if within else value
-        return asked
+            within = isinstance(value, Mapping) and isinstance(chosen.get(name), Mapping)
+            chosen[name] = {**chosen[name], **value} if within else value
+        return chosen
 
     def default_options(self) -> dict[str, Any]:
         """Options of its default accuracy: none, where the solver has one itself."""

@@ -33,11 +33,11 @@ def run_cvxpy(program: Program, options: dict[str, Any], warm: Any, *, cvxpy_nam
     CVXPY keeps a solver's state in the problem, so what a later call begins from is the problem:
     any other ``warm`` is a cold start.
     """
-    own = {name: value for name, value in options.items() if name != BACKEND}
+    of_solver = {name: value for name, value in options.items() if name != BACKEND}
     problem, start, raw = program.problem, perf_counter(), None
     try:
         data, chain, inverse_data = problem.get_problem_data(
-            cvxpy_name, canon_backend=options.get(BACKEND), solver_opts=own
+            cvxpy_name, canon_backend=options.get(BACKEND), solver_opts=of_solver
         )
         if cvxpy_name in NO_BOUND:
             largest = np.abs(np.append(data["b"], data["G"])).max(initial=0.0)
@@ -49,7 +49,7 @@ def run_cvxpy(program: Program, options: dict[str, Any], warm: Any, *, cvxpy_nam
             data,
             warm_start=warm is problem and cvxpy_name not in NEVER_WARM,
             verbose=False,
-            solver_opts=own,
+            solver_opts=of_solver,
         )
         solved = perf_counter()
         with warnings.catch_warnings():  # our own warning says more

@@ -24,8 +24,6 @@ from propcvx.bags.targets import (
     bag_target,
     classes_of,
     is_bag_target,
-    is_class_target,
-    two_classes,
 )
 from propcvx.checks import as_vector, check_choice, check_number, named, number_or_scale
 from propcvx.errors import InputError, fold_of_scikit_learn
@@ -85,7 +83,7 @@ class TrainingData:
                 f"{len(target)}."
             )
         precomputed = method.kernel == "precomputed"
-        bags = weighted(Bags.from_target(target, table=True), sample_weight)
+        bags = weighted(Bags.from_target(target, table=len(classes) > 2), sample_weight)
         bags = in_canonical_order(bags, checked, precomputed=precomputed)
         if not (bags.with_share.any() or bags.labels.any()):
             raise InputError(
@@ -123,14 +121,11 @@ def _kernel_of(method: KernelMethod, X: Any) -> Kernel:
 
 
 def _bag_target_of(y: Any) -> tuple[NDArray[np.void], NDArray[Any]]:
-    """The target, of two classes wherever it has two, and the names of the classes."""
+    """The target, and the names of the classes."""
     if not is_bag_target(y):
         return bags_of_one(y)
     _refuse_scores_of_labels(fold_of_scikit_learn().get("scorer"))
-    if not is_class_target(y):
-        return y, np.array([-1, 1])
-    classes = classes_of(y)
-    return two_classes(y) if len(classes) == 2 else y, classes
+    return y, classes_of(y)
 
 
 def _refuse_scores_of_labels(scorer: Any) -> None:

@@ -119,8 +119,8 @@ class BaseOracle:
 
     def raised(self, starts: Array, weighted: Array, bound: float) -> Cut:
         """The best of the labelings that :func:`ascend` reaches, with a bound on all of them."""
-        found = np.array([ascend(start, weighted, self.feasible) for start in starts])
-        cut = best_cut(found, weighted)
+        raised = np.array([ascend(start, weighted, self.feasible) for start in starts])
+        cut = best_cut(raised, weighted)
         return replace(cut, bound=max(cut.value, bound))
 
 

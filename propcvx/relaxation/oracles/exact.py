@@ -63,8 +63,8 @@ class DirectionSweepOracle(BaseOracle):
         weighted = np.pad(alpha[:, None] * self.features, ((0, 0), (0, missing)))
         directions = direction(arcs(weighted, self.feasible.bags.index))
         blocks = np.split(directions, range(CHUNK, len(directions), CHUNK))
-        found = (self.feasible.best(weighted @ block.T).T for block in blocks)
-        return _best_of_blocks(found, weighted)
+        labelings = (self.feasible.best(weighted @ block.T).T for block in blocks)
+        return _best_of_blocks(labelings, weighted)
 
 
 def arcs(points: Array, bags: Indices) -> Array:

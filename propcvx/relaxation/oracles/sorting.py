@@ -87,8 +87,9 @@ class CoordinateOracle(BaseOracle):
     def __call__(self, alpha: Array) -> Cut:
         """Find a labeling for alpha."""
         scores = alpha[:, None] * np.hstack([self.dimensions, -self.dimensions])
-        found = self.feasible.best(scores)
-        labeling = found[:, first_of_best(found.T, np.einsum("ij,ij->j", scores, found))]
+        labelings = self.feasible.best(scores)
+        best = first_of_best(labelings.T, np.einsum("ij,ij->j", scores, labelings))
+        labeling = labelings[:, best]
         return self.cut(labeling, alpha)
 
 
@@ -144,5 +145,5 @@ class RandomDirectionsOracle(BaseOracle):
         """Find a labeling for alpha."""
         weighted = alpha[:, None] * self.features
         directions = normal_directions(weighted.T @ weighted, self._normal)
-        found = self.feasible.best(weighted @ directions).T
-        return best_cuts(found, weighted, self.n_cuts)
+        labelings = self.feasible.best(weighted @ directions).T
+        return best_cuts(labelings, weighted, self.n_cuts)

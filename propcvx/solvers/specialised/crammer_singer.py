@@ -86,9 +86,9 @@ class NewtonStep:
         self.share = self.d / self.d.sum(axis=1, keepdims=True)
         self.others = 1.0 - np.eye(n_classes)
         matrix = np.zeros((n_classes, size, n_classes, size))
-        one, other = np.triu_indices(n_classes, 1)
-        blocks = products((self.d[:, one] * self.share[:, other]).T)
-        for c, e, block in zip(one, other, blocks, strict=True):
+        first, other = np.triu_indices(n_classes, 1)
+        blocks = products((self.d[:, first] * self.share[:, other]).T)
+        for c, e, block in zip(first, other, blocks, strict=True):
             matrix[c, :, e] = matrix[e, :, c] = -block
             matrix[c, :, c] += block
             matrix[e, :, e] += block
@@ -120,8 +120,8 @@ class NewtonStep:
         rest = self.share @ self.others
         q = q * rest - self.share * (q @ self.others) + self.share * lack[:, None]
         right = -(gradient + self.rows.T @ q).T
-        found = cho_solve(self.factor, self.scale * right.ravel(), check_finite=False)
-        plane = (self.scale * found).reshape(right.shape).T
+        solved = cho_solve(self.factor, self.scale * right.ravel(), check_finite=False)
+        plane = (self.scale * solved).reshape(right.shape).T
         scores = self.rows @ plane
         a = q + self.d * (scores * rest - (scores * self.share) @ self.others)
         return plane, a, (wanted - self.s * a) / (self.d * self.s)

@@ -94,8 +94,8 @@ def _fit(
     if len(np.unique(y[kept])) == 1:  # w = 0 and the bias alone classifies
         return v, float(y[kept[0]]), 0, cp.OPTIMAL
     unit = min(1.0, largest * float(gram.diagonal().mean()))  # below it, scores are as small
-    how = {"max_iter": MAX_ITER, **options, "tol": unit * options["tol"] ** VIOLATION}
-    machine = SVC(C=largest, kernel="precomputed", **how)
+    settings = {"max_iter": MAX_ITER, **options, "tol": unit * options["tol"] ** VIOLATION}
+    machine = SVC(C=largest, kernel="precomputed", **settings)
     with warnings.catch_warnings():  # the status reports the iteration limit
         warnings.simplefilter("ignore", ConvergenceWarning)
         with config_context(assume_finite=True, skip_parameter_validation=True):

@@ -141,7 +141,7 @@ def minimise_sums(
         second = known((unit * z).tobytes())[2] + np.diag(2.0 * ridge)
         return np.asarray(unit[:, None] * second * unit) / size
 
-    found = minimize(
+    end = minimize(
         value_and_gradient,
         start / unit,
         jac=True,
@@ -149,8 +149,8 @@ def minimise_sums(
         method="trust-exact",
         options={"gtol": max(tol, GRADIENT), "maxiter": most, "max_trust_radius": np.inf},
     )
-    z, gradient = found.x, found.jac
-    while found.success:
+    z, gradient = end.x, end.jac
+    while end.success:
         closer = z - np.linalg.lstsq(hessian(z), gradient)[0]
         left = value_and_gradient(closer)[1]
         if np.linalg.norm(left) >= 0.5 * np.linalg.norm(gradient):
@@ -158,5 +158,5 @@ def minimise_sums(
         z, gradient = closer, left
         if np.abs(gradient).max() <= tol:
             break
-    status = cp.OPTIMAL if found.success else cp.USER_LIMIT
-    return unit * z, size * value_and_gradient(z)[0], status, int(found.nit)
+    status = cp.OPTIMAL if end.success else cp.USER_LIMIT
+    return unit * z, size * value_and_gradient(z)[0], status, int(end.nit)

@@ -235,8 +235,8 @@ class Rounded:
     @cached_property
     def curvature(self) -> tuple[Array, Array]:
         """See :meth:`Losses.curvature`."""
-        found: tuple[Array, Array] = self.losses.curvature(self)
-        return found
+        sums: tuple[Array, Array] = self.losses.curvature(self)
+        return sums
 
     def step(self, fall: float = 1.0) -> Array:
         """The Newton step to the minimiser for a width that much smaller.
@@ -264,13 +264,13 @@ class Rounded:
         low, low_slope, high, high_slope, length = 0.0, slope, np.inf, np.inf, 1.0
         for share in (0.5, *[0.05] * MOST_LENGTHS):
             there: Rounded = along(length)
-            found = -float(there.descent @ step)
-            if abs(found) <= share * abs(slope):
+            new_slope = -float(there.descent @ step)
+            if abs(new_slope) <= share * abs(slope):
                 break
-            if found < 0.0:
-                low, low_slope = length, found
+            if new_slope < 0.0:
+                low, low_slope = length, new_slope
             else:
-                high, high_slope = length, found
+                high, high_slope = length, new_slope
             if high_slope <= low_slope:  # nothing but rounding errors
                 break
             if high == np.inf:
@@ -295,8 +295,8 @@ class Rounded:
 
     def feasible(self) -> Feasible:
         """A feasible v from the slopes, and its gap."""
-        found: Feasible = self.losses.feasible(self)
-        return found
+        feasible: Feasible = self.losses.feasible(self)
+        return feasible
 
 
 @dataclass(frozen=True)
