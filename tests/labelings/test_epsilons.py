@@ -15,7 +15,6 @@ from propcvx import (
     AlterPropSVM,
     Bags,
     ConvPropSVM,
-    CuttingPlanes,
     InvCal,
     MeanMap,
     bag_target,
@@ -92,37 +91,6 @@ def test_sampling_where_there_is_no_share_and_where_a_bag_is_cut():
     with pytest.warns(CutBagWarning):
         cut = Bags.from_target(whole[:4])
     assert np.array_equal(cut.count_range("sampling"), [[2], [2]]), "the nearest that is allowed"
-
-
-@pytest.mark.parametrize(("seed", "C"), [(0, 1e-3), (1, 1.0), (0, 1e3)])
-def test_certify_and_conv_find_the_best_of_all_labelings(seed, C):
-    X, y, widths = noisy(seed)
-    bags = Bags.from_target(y)
-    every, counts = every_labeling(bags)
-    gaps = np.abs(counts / bags.sizes - bags.proportions)
-    values = svm_values(X, every, C)
-    best = values[(gaps <= widths + 1e-9).all(axis=1)].min()
-    certified = certify(X, y, C, epsilon=widths, intercept="none", tol=1e-7)
-    assert certified.proved_optimal
-    assert certified.upper == pytest.approx(best, rel=1e-6)
-    conv = ConvPropSVM(
-        C,
-        dict(zip(NAMES, widths, strict=True)),
-        intercept="none",
-        relaxation=CuttingPlanes(oracle="exhaustive"),
-    ).fit(X, y)
-    assert conv.bounds_.lower <= best * (1 + 1e-6)
-    assert conv.bounds_.upper >= best * (1 - 1e-6)
-
-    weights = C * np.array([1.0, 2.0, 3.0])
-    of_bags = (weights * np.maximum(0.0, gaps - widths)).sum(axis=1)
-    best = (values + of_bags).min()
-    loss = epsilon_insensitive(widths)
-    certified = certify(
-        X, y, C, C_p=C, loss=loss, bag_weights=[1, 2, 3], intercept="none", tol=1e-7
-    )
-    assert certified.proved_optimal
-    assert certified.upper == pytest.approx(best, rel=1e-6)
 
 
 def test_inv_cal_with_a_half_width_of_each_bag():
