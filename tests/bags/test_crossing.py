@@ -26,7 +26,6 @@ from propcvx import (
 )
 from propcvx.bags.metrics import least_error_bias, proportion_error
 from propcvx.errors import CutBagWarning, InfeasibleLabelingError, InputError
-from propcvx.labelings import joint_counts
 from propcvx.labelings.feasible import FeasibleLabelings, best_labeling
 from propcvx.labelings.losses import HINGE, PROPORTION_LOSSES, constraint, epsilon_insensitive
 from propcvx.relaxation.oracles import ORACLES
@@ -91,6 +90,18 @@ def test_groupings_that_do_not_fit_are_refused(bags, proportions, says):
         bag_target(bags, proportions)
 
 
+def test_names_of_columns_are_refused_where_there_is_no_table():
+    with pytest.raises(InputError, match="classes names the columns"):
+        bag_target([[0, 1], [0, 0]], [[0.0, 1.0], [0.5]], classes=["x", "y"])
+
+
+def test_a_slice_warns_once_of_the_bags_of_all_groupings():
+    y = bag_target([[0, 0, 1, 1], [0, 1, 0, 1]], [[0.5, 0.5], [0.5, 0.5]])
+    with pytest.warns(CutBagWarning) as warned:
+        Bags.from_target(y[:2])
+    assert [str(each.message)[:24] for each in warned] == ["2 of 3 bags are incomple"]
+
+
 @given(bags_in_groupings(), st.data())
 def test_some_instances_have_the_bags_that_are_left(bags, data):
     chosen = data.draw(st.permutations(range(bags.n_instances)))
@@ -103,12 +114,12 @@ def test_some_instances_have_the_bags_that_are_left(bags, data):
     assert np.array_equal(left.whole, (left.sizes == bags.sizes[kept]) & bags.whole[kept])
 
 
-# The labeling step, the oracle's step, and counts that can be had at once
+# Counts that can be had at once, beside tests/labelings/test_labelings.py
 
 
 @given(bags_in_groupings(), st.sampled_from([0.0, 0.1, "sampling"]), st.data())
 @settings(max_examples=100)
-def test_so_are_those_of_bags_that_were_cut(bags, epsilon, data):
+def test_of_bags_that_were_cut_the_epsilon_that_is_named_is_enough(bags, epsilon, data):
     """Whatever is known of their instances."""
     left = data.draw(st.permutations(range(bags.n_instances)))[: data.draw(st.integers(1, 7))]
     known = data.draw(arrays(st.sampled_from((-1, 0, 1)), len(left)))
@@ -119,24 +130,16 @@ def test_so_are_those_of_bags_that_were_cut(bags, epsilon, data):
         bags.count_range(float(str(failure).split("an epsilon of ")[1].split()[0]))
 
 
-def test_three_groupings_without_whole_vertices_are_solved_by_integers(monkeypatch):
+def test_three_groupings_without_whole_vertices_are_solved_by_integers():
     """Every two of four instances share a bag: the best fractional labels are one half."""
     bags = [[0, 0, 1, 1], [0, 1, 0, 1], [0, 1, 1, 0]]
-    y = bag_target(bags, [[0.5, 0.5]] * 3)
-    read, asked = Bags.from_target(y), []
-    by_integers = joint_counts.JointCounts._by_integers
-    monkeypatch.setattr(
-        joint_counts.JointCounts,
-        "_by_integers",
-        lambda *given: asked.append(1) or by_integers(*given),
-    )
+    read = Bags.from_target(bag_target(bags, [[0.5, 0.5]] * 3))
     weights, scores = np.ones(read.n_bags), np.array([0.1, 0.2, -0.1, 0.05])
     loss = PROPORTION_LOSSES["absolute"]
     rows, counts = every_labeling(read)
     values = step_values(rows, counts, scores, read, loss, weights)
     labeling = best_labeling(scores, read, loss, weights)
     assert values[(rows == labeling).all(axis=1)][0] == pytest.approx(values.min(), rel=1e-12)
-    assert asked
     with pytest.raises(InfeasibleLabelingError, match="crossing bags"):
         read.count_range(0.0)
 
@@ -266,7 +269,7 @@ def test_what_needs_a_partition_says_so(what):
         REFUSED[what](X[:, :2], target(bags, labels))
 
 
-def test_every_other_oracle_takes_bags_in_groupings():
+def test_every_other_oracle_takes_crossing_bags():
     X, labels, bags = two_groupings(0, n=12, sizes=(6, 4))
     for name in set(ORACLES) - set(REFUSED):
         planes = CuttingPlanes(oracle=name, max_cuts=2)
