@@ -1,6 +1,6 @@
 """Small random problems for the tests of the loops and the estimators."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import cvxpy as cp
 import numpy as np
@@ -55,6 +55,11 @@ def small_problems(max_size=5, max_bags=4, max_features=4):
         known=st.sampled_from([0.0, 0.3]),
         noise=st.sampled_from([0.3, 1.0, 3.0]),
     )
+
+
+def without_a_share(bags):
+    """The same bags, but the proportion of the first is not known."""
+    return replace(bags, proportions=np.append(np.nan, bags.proportions[1:]))
 
 
 def all_labelings(feasible):

@@ -102,8 +102,8 @@ class ContinuousLabels(Relaxation):
         program = constrained_psvm(features, feasible, C, value=upper, integer=False)
         answer = solve(program)
         sides = [np.maximum(answer.duals[side], 0.0) for side in ("positive", "negative")]
-        both = np.maximum(sum(sides), np.finfo(float).tiny)
-        positive, negative = np.array(sides) * np.minimum(1.0, C / both)
+        both = np.maximum(sum(sides), np.maximum(C, np.finfo(float).tiny))
+        positive, negative = np.array(sides) * (C / both)
         reach = 1.0 + np.sqrt(2.0 * upper) * np.linalg.norm(features, axis=1)
         lower = _continuous_bound(features, feasible, positive, negative, reach)
         labels = 2.0 * np.clip(answer.variables["z"], 0.0, 1.0) - 1.0

@@ -2,12 +2,12 @@
 
 import warnings
 from dataclasses import replace
-from itertools import product
 
 import numpy as np
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
+from listed_labelings import TIES, arrays, bags_in_groupings, every_labeling, step_values
 from sklearn.base import clone
 
 from propcvx import (
@@ -18,7 +18,6 @@ from propcvx import (
     CuttingPlanes,
     InvCal,
     LabelingStart,
-    LaplacianMeanMap,
     MeanMap,
     bag_error,
     bag_target,
@@ -26,66 +25,12 @@ from propcvx import (
     proportions_of,
 )
 from propcvx.bags.metrics import least_error_bias, proportion_error
-from propcvx.bags.ordering import in_canonical_order
 from propcvx.errors import CutBagWarning, InfeasibleLabelingError, InputError
-from propcvx.labelings import joint_counts
 from propcvx.labelings.feasible import FeasibleLabelings, best_labeling
 from propcvx.labelings.losses import HINGE, PROPORTION_LOSSES, constraint, epsilon_insensitive
-from propcvx.programs import counted_labeling, labeling_step
 from propcvx.relaxation.oracles import ORACLES
-from propcvx.solvers import solve
 
 LOSSES = [*PROPORTION_LOSSES.values(), constraint(0.2), epsilon_insensitive(0.2)]
-WEIGHTS = st.sampled_from([0.0, 1e-6, 1e-3, 0.5, 1.0, 10.0, 1e3, 1e6])
-TIES = [-2.0, -1.0, -0.5, 0.0, 0.5, 1.0, 2.0]
-SCALES = st.sampled_from([1e-9, 1e-6, 1e-3, 1.0, 1e3, 1e6])
-OFF = st.sampled_from([0.0, 0.0, 0.0, 0.1, -0.1])
-
-
-def arrays(entries, size):
-    return st.lists(entries, min_size=size, max_size=size).map(np.array)
-
-
-@st.composite
-def crossing_bags(draw, most=8, groupings=(2, 2, 3, 4)):
-    """A few instances in several groupings, some labels known, some shares not quite true."""
-    n, count = draw(st.integers(2, most)), draw(st.sampled_from(groupings))
-    truth = draw(arrays(st.sampled_from((-1, 1)), n))
-    known = truth * draw(arrays(st.sampled_from((0, 0, 0, 1)), n))
-    bags, shares = [], []
-    for _ in range(count):
-        bags.append(draw(arrays(st.integers(0, draw(st.integers(0, 3))), n)))
-        true = proportions_of(truth, bags[-1])
-        shares.append({k: min(max(p + draw(OFF), 0.0), 1.0) for k, p in true.items()})
-    try:
-        read = Bags.from_target(bag_target(bags, shares, known))
-    except InputError:  # the known labels contradict a share
-        assume(False)
-    return read.swapped() if draw(st.booleans()) else read
-
-
-def scores_of(draw, n):
-    """Many equal ones; or different ones, of any scale, around a place that may be far larger."""
-    if draw(st.booleans()):
-        return draw(arrays(st.sampled_from(TIES), n))
-    spread = np.random.RandomState(draw(st.integers(0, 2**31 - 1))).normal(size=n)
-    return draw(st.sampled_from([0.0, 0.9, -0.9])) + draw(SCALES) * spread
-
-
-def every_labeling(bags):
-    """Every labeling that has the known labels, and its counts of positives."""
-    every = np.array(list(product((-1.0, 1.0), repeat=bags.n_instances)))
-    known = bags.labels != 0
-    every = every[(every[:, known] == bags.labels[known]).all(axis=1)]
-    return every, (every > 0) @ bags.membership.toarray().T
-
-
-def step_values(rows, counts, scores, bags, loss, weights):
-    """The objective of eq:solving_y of labelings; infinite where the loss is."""
-    lower, upper = loss.allowed(bags)
-    values = HINGE.of(rows, scores).sum(axis=1)
-    values += loss.of_differences(bags, counts / bags.sizes - bags.proportions) @ weights
-    return np.where(((counts < lower) | (counts > upper)).any(axis=1), np.inf, values)
 
 
 def two_groupings(seed, n=24, sizes=(6, 4), *, discrete=False):
@@ -157,7 +102,7 @@ def test_a_slice_warns_once_of_the_bags_of_all_groupings():
     assert [str(each.message)[:24] for each in warned] == ["2 of 3 bags are incomple"]
 
 
-@given(crossing_bags(), st.data())
+@given(bags_in_groupings(), st.data())
 def test_some_instances_have_the_bags_that_are_left(bags, data):
     chosen = data.draw(st.permutations(range(bags.n_instances)))
     chosen = np.array(chosen[: data.draw(st.integers(1, len(chosen)))])
@@ -169,82 +114,12 @@ def test_some_instances_have_the_bags_that_are_left(bags, data):
     assert np.array_equal(left.whole, (left.sizes == bags.sizes[kept]) & bags.whole[kept])
 
 
-# The labeling step, the oracle's step, and counts that can be had at once
+# Counts that can be had at once, beside tests/labelings/test_labelings.py
 
 
-@pytest.mark.parametrize("loss", LOSSES, ids=lambda loss: f"{loss.name} {loss.epsilon}")
-@given(crossing_bags(), st.data())
-@settings(max_examples=50)
-def test_the_labeling_step_is_the_best_of_all_labelings(loss, bags, data):
-    scores, weights = (
-        scores_of(data.draw, bags.n_instances),
-        data.draw(arrays(WEIGHTS, bags.n_bags)),
-    )
-    ties = data.draw(st.none() | arrays(st.sampled_from((-1.0, 1.0)), bags.n_instances))
-    rows, counts = every_labeling(bags)
-    try:
-        values = step_values(rows, counts, scores, bags, loss, weights)
-    except InfeasibleLabelingError:
-        assume(False)
-    labeling = best_labeling(scores, bags, loss, weights, ties=ties)
-    here = (rows == labeling).all(axis=1)
-    assert here.sum() == 1
-    assert values[here][0] <= values.min() + 1e-12 * max(1e-9, abs(values.min()))
-
-
-@given(crossing_bags(groupings=(2,)), st.data())
+@given(bags_in_groupings(), st.sampled_from([0.0, 0.1, "sampling"]), st.data())
 @settings(max_examples=100)
-def test_of_labelings_as_good_the_one_along_the_ties_is_taken(bags, data):
-    """Scores and weights are such that sums are exact."""
-    scores = data.draw(arrays(st.sampled_from(TIES), bags.n_instances))
-    ties = data.draw(arrays(st.sampled_from((-1.0, 1.0, 3.0)), bags.n_instances))
-    loss, weights = PROPORTION_LOSSES["constraint"], np.zeros(bags.n_bags)
-    rows, counts = every_labeling(bags)
-    values = step_values(rows, counts, scores, bags, loss, weights)
-    best = rows[values == values.min()]
-    labeling = best_labeling(scores, bags, loss, weights, ties=ties)
-    assert labeling @ ties == (best @ ties).max()
-
-
-@given(crossing_bags(), st.sampled_from([0.0, 0.1, 0.3, "rounding"]), st.data())
-@settings(max_examples=200)
-def test_the_oracles_step_is_the_best_feasible_labeling(bags, epsilon, data):
-    rows, counts = every_labeling(bags)
-    try:
-        feasible = FeasibleLabelings.of(bags, epsilon)
-    except InfeasibleLabelingError:
-        assume(False)
-    scores = np.column_stack([scores_of(data.draw, bags.n_instances) for _ in range(2)])
-    inside = ((counts >= feasible.lower) & (counts <= feasible.upper)).all(axis=1)
-    for labeling, column in zip(feasible.best(scores).T, scores.T, strict=True):
-        assert labeling in feasible
-        best = (rows[inside] @ column).max()
-        assert labeling @ column >= best - 1e-12 * np.abs(column).sum()
-
-
-@given(crossing_bags(), st.sampled_from([0.0, 0.1, 0.2, "each"]), st.data())
-@settings(max_examples=300)
-def test_counts_that_no_labeling_has_are_refused_with_the_epsilon_that_is_enough(
-    bags, epsilon, data
-):
-    _, counts = every_labeling(bags)
-    if each := epsilon == "each":
-        epsilon = data.draw(arrays(st.sampled_from([0.0, 0.1, 0.3, 1.0]), bags.n_bags))
-    gaps = np.abs(counts / bags.sizes - bags.proportions)
-    if (gaps <= epsilon + 1e-9).all(axis=1).any():
-        lower, upper = bags.count_range(epsilon)
-        assert ((counts >= lower) & (counts <= upper)).all(axis=1).any()
-        return
-    with pytest.raises(InfeasibleLabelingError, match=r"bag .* For all") as raised:
-        bags.count_range(epsilon)
-    enough = float(str(raised.value).split("an epsilon of ")[1].split()[0])
-    bags.count_range(np.maximum(epsilon, enough) if each else enough)
-    assert each or enough <= 1.001 * gaps.max(axis=1).min() + 1e-5
-
-
-@given(crossing_bags(), st.sampled_from([0.0, 0.1, "sampling"]), st.data())
-@settings(max_examples=100)
-def test_so_are_those_of_bags_that_were_cut(bags, epsilon, data):
+def test_of_bags_that_were_cut_the_epsilon_that_is_named_is_enough(bags, epsilon, data):
     """Whatever is known of their instances."""
     left = data.draw(st.permutations(range(bags.n_instances)))[: data.draw(st.integers(1, 7))]
     known = data.draw(arrays(st.sampled_from((-1, 0, 1)), len(left)))
@@ -255,71 +130,24 @@ def test_so_are_those_of_bags_that_were_cut(bags, epsilon, data):
         bags.count_range(float(str(failure).split("an epsilon of ")[1].split()[0]))
 
 
-@given(crossing_bags())
-@settings(max_examples=100)
-def test_rounding_allows_as_little_more_than_the_nearest_counts_as_it_takes(bags):
-    _, counts = every_labeling(bags)
-    wanted = bags.proportions * bags.sizes
-    lower, upper = bags.count_range("rounding")
-    assert ((counts >= lower) & (counts <= upper)).all(axis=1).any()
-    more = np.maximum(lower - wanted, wanted - upper).max()  # the nearest are within a half
-    further = np.maximum(wanted - lower, upper - wanted).max()
-    if further > 1.0 + 1e-9 and not bags.labels.any():
-        fewer = np.abs(counts - wanted).max(axis=1)
-        assert fewer.min() > further - 1.0 - 1e-9
-    assert more <= 0.5 + 1e-9 or bags.labels.any()
-
-
-def test_three_groupings_without_whole_vertices_are_solved_by_integers(monkeypatch):
+def test_three_groupings_without_whole_vertices_are_solved_by_integers():
     """Every two of four instances share a bag: the best fractional labels are one half."""
     bags = [[0, 0, 1, 1], [0, 1, 0, 1], [0, 1, 1, 0]]
-    y = bag_target(bags, [[0.5, 0.5]] * 3)
-    read, asked = Bags.from_target(y), []
-    by_integers = joint_counts.JointCounts._by_integers
-    monkeypatch.setattr(
-        joint_counts.JointCounts,
-        "_by_integers",
-        lambda *given: asked.append(1) or by_integers(*given),
-    )
+    read = Bags.from_target(bag_target(bags, [[0.5, 0.5]] * 3))
     weights, scores = np.ones(read.n_bags), np.array([0.1, 0.2, -0.1, 0.05])
     loss = PROPORTION_LOSSES["absolute"]
     rows, counts = every_labeling(read)
     values = step_values(rows, counts, scores, read, loss, weights)
     labeling = best_labeling(scores, read, loss, weights)
     assert values[(rows == labeling).all(axis=1)][0] == pytest.approx(values.min(), rel=1e-12)
-    assert asked
     with pytest.raises(InfeasibleLabelingError, match="crossing bags"):
         read.count_range(0.0)
-
-
-@pytest.mark.parametrize("name", ["absolute", "squared"])
-def test_the_programs_have_the_value_of_the_labeling_step(name):
-    for seed in range(3):
-        X, labels, bags = two_groupings(seed)
-        read, loss = Bags.from_target(target(bags, labels)), PROPORTION_LOSSES[name]
-        scores, weights = X[:, 0], np.linspace(0.5, 3.0, read.n_bags)
-        labeling = best_labeling(scores, read, loss, weights)
-        value = HINGE.of(labeling, scores).sum() + loss.total(read, weights, labeling)
-        boolean = labeling_step(read, loss).set(
-            loss_positive=HINGE.of(1.0, scores),
-            loss_negative=HINGE.of(-1.0, scores),
-            weights=weights,
-        )
-        solver = "highs" if name == "absolute" else "scip"
-        assert solve(boolean, solver).value == pytest.approx(value, rel=1e-6)
-        every = FeasibleLabelings(read, 0 * read.sizes, read.sizes)
-        costs = loss.costs(read, weights)
-        linear = counted_labeling(every).set(
-            gains=HINGE.reduction(scores), costs=np.concatenate([np.diff(one) for one in costs])
-        )
-        constant = HINGE.of(-1.0, scores).sum() + sum(cost[0] for cost in costs)
-        assert solve(linear, "highs").value + constant == pytest.approx(value, rel=1e-6)
 
 
 # Errors of proportions and the bias
 
 
-@given(crossing_bags(), st.data())
+@given(bags_in_groupings(), st.data())
 def test_the_bias_of_least_error_is_that_of_all_thresholds(bags, data):
     scores = data.draw(arrays(st.sampled_from(TIES), bags.n_instances))
     bias = least_error_bias(scores, bags)
@@ -335,69 +163,6 @@ def test_bag_error_is_the_mean_over_the_bags_of_all_groupings():
 
 
 # The methods
-
-METHODS = {
-    "alter": AlterPropSVM(init="random", n_init=1, random_state=0),
-    "alter, mixed": AlterPropSVM(n_init=1, annealing=False, random_state=0),
-    "alter, squared": AlterPropSVM(n_init=1, proportion_loss="squared", annealing=False),
-    "alter, constraint": AlterPropSVM(
-        init="random", n_init=1, annealing=False, proportion_loss="constraint", random_state=0
-    ),
-    "conv": ConvPropSVM(relaxation=CuttingPlanes(max_cuts=3)),
-    "conv, best": ConvPropSVM(
-        rounding="best", relaxation=CuttingPlanes(max_cuts=2, oracle="coordinate_features")
-    ),
-    "inv_cal": InvCal(epsilon=0.05),
-    "mean_map": MeanMap(),
-    "laplacian_mean_map": LaplacianMeanMap(),
-}
-
-
-@pytest.mark.filterwarnings("ignore::propcvx.errors.PropCVXWarning")
-@pytest.mark.parametrize(
-    ("method", "kernel"),
-    [
-        *((method, "linear") for method in METHODS),
-        *product(("alter, mixed", "conv", "inv_cal"), ("rbf", "precomputed")),
-    ],
-)
-@given(seed=st.integers(0, 2**31 - 1), discrete=st.booleans())
-@settings(max_examples=1)
-def test_an_answer_depends_on_neither_rows_nor_names_nor_classes(method, kernel, seed, discrete):
-    X, labels, bags = two_groupings(seed, discrete=discrete)
-    X = X @ X.T if kernel == "precomputed" else X
-    random = np.random.RandomState(seed)
-    order, names = random.permutation(len(X)), random.permutation(10)
-    columns = order if kernel == "precomputed" else slice(None)
-    other = [names[own][order] for own in reversed(bags)]
-    model = clone(METHODS[method]).set_params(kernel=kernel)
-    one = clone(model).fit(X, target(bags, labels))
-    two = clone(model).fit(X[order][:, columns], target(other, labels[order]))
-    turned = clone(model).fit(X, target(bags, -labels))
-    scores = one.decision_function(X)
-    assert two.objective_ == one.objective_
-    assert two.decision_function(X[:, columns]) == pytest.approx(scores, rel=1e-9, abs=1e-9)
-    if abs(labels.sum()) > 0:
-        assert turned.decision_function(X) == pytest.approx(-scores, rel=1e-9, abs=1e-9)
-    assert one.predict_proba(X).shape == (len(X), 2)
-
-
-@given(seed=st.integers(0, 2**31 - 1))
-@settings(max_examples=40)
-def test_the_canonical_order_is_one_order(seed):
-    """With few distinct rows and many alike bags."""
-    random = np.random.RandomState(seed)
-    n = 12
-    X, labels = random.randint(0, 2, (n, 1)).astype(float), random.choice([-1, 1], n)
-    bags = [random.permutation(n) // size for size in (2, 3)]
-    order, names = random.permutation(n), random.permutation(n)
-    other = [names[own][order] for own in reversed(bags)]
-    one = in_canonical_order(Bags.from_target(target(bags, labels)), X)
-    two = in_canonical_order(Bags.from_target(target(other, labels[order])), X[order])
-    assert np.array_equal(X[one.rows], X[order][two.rows])
-    assert np.array_equal(one.proportions, two.proportions)
-    assert one.sign == two.sign
-    assert np.array_equal(one.membership.toarray(), two.membership.toarray())
 
 
 @pytest.mark.parametrize("model", [InvCal(C_p=2.0), MeanMap()])
@@ -549,15 +314,8 @@ def test_equal_weights_and_equal_tolerances_are_one_number():
     for model in (InvCal(), MeanMap(), ConvPropSVM(), AlterPropSVM(n_init=1, random_state=0)):
         plain = clone(model).fit(X, y).decision_function(X)
         assert np.allclose(clone(model).fit(X, y, np.full(24, 1.0)).decision_function(X), plain)
-    weights = np.arange(24.0) + 1.0
-    order = random.permutation(24)
-    for model in (InvCal(), MeanMap(), ConvPropSVM(), AlterPropSVM(n_init=1, random_state=0)):
-        one = clone(model).fit(X, y, weights)
-        other = clone(model).fit(X[order], y[order], weights[order])
-        assert other.decision_function(X) == pytest.approx(one.decision_function(X), abs=1e-9)
-        assert not np.allclose(
-            one.decision_function(X), clone(model).fit(X, y).decision_function(X)
-        )
+        weighted = clone(model).fit(X, y, np.arange(24.0) + 1.0)
+        assert not np.allclose(weighted.decision_function(X), plain)
     bags, epsilons = Bags.from_target(y), np.full(7, 0.1)
     for one, other in zip(bags.count_range(0.1), bags.count_range(epsilons), strict=True):
         assert np.array_equal(one, other)

@@ -8,7 +8,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import approx_fprime
-from small_problems import all_labelings, small_problem, small_problems, svm_value, svm_values
+from small_problems import (
+    all_labelings,
+    small_problem,
+    small_problems,
+    svm_value,
+    svm_values,
+    without_a_share,
+)
 
 from propcvx import Bags, CuttingPlanes, bag_target, certify
 from propcvx.bounds import BOUNDS, Interval, LabelingProblem, SwapSearch
@@ -20,7 +27,7 @@ from propcvx.bounds.pieces import divide
 from propcvx.errors import CrossedBoundsError, FailedBoundWarning, InputError, SolverError
 from propcvx.history import StopReason
 from propcvx.labelings.feasible import FeasibleLabelings
-from propcvx.labelings.losses import PROPORTION_LOSSES, constraint
+from propcvx.labelings.losses import PROPORTION_LOSSES, constraint, epsilon_insensitive
 from propcvx.laboratory.relaxations import compare_relaxations
 from propcvx.programs import bag_moments
 from propcvx.relaxation import (
@@ -59,7 +66,10 @@ def listed_values(problem):
 
 
 def random_problem(seed, most=8, n_features=5, forms=3):
-    """Unequal bags and scales, some labels known, some instances equal, C from 1e-6 to 1e6."""
+    """Unequal bags and scales, some labels known, some instances equal, C from 1e-6 to 1e6.
+
+    Of every fifth the share of a bag is not known, and every fifth has a tolerance of each bag.
+    """
     random = np.random.RandomState(seed)
     sizes = random.permutation([2, 4, 3, 2, 1])[: random.randint(1, 6)]
     sizes = sizes[np.cumsum(sizes) <= most]
@@ -69,12 +79,16 @@ def random_problem(seed, most=8, n_features=5, forms=3):
     )
     C, X = float(10.0 ** random.uniform(-6, 6)), small.X.round(random.choice([0, 8, 8]))
     X = X * 10.0 ** random.randint(-1, 2, size=X.shape[1])
-    form = random.randint(forms)
-    if form == 2:
-        loss = PROPORTION_LOSSES[random.choice(list(PROPORTION_LOSSES))]
-        weights = C * small.bags.sizes * random.uniform(0.0, 2.0)
-        return LabelingProblem(small.bags, C, weights, loss, features=X)
-    return LabelingProblem(small.bags, C, 1.0, constraint([0.0, 0.4][form]), features=X)
+    bags, form = small.bags, random.randint(forms)
+    if seed % 5 == 2:
+        bags = without_a_share(bags)
+    widths = np.linspace(0.0, 0.4, bags.n_bags) if seed % 5 == 4 else [0.0, 0.4, 0.1][form]
+    if form < 2:
+        return LabelingProblem(bags, C, 1.0, constraint(widths), features=X)
+    loss = PROPORTION_LOSSES[random.choice(list(PROPORTION_LOSSES))]
+    loss = epsilon_insensitive(widths) if seed % 5 == 4 else loss
+    weights = C * bags.sizes * random.uniform(0.0, 2.0)
+    return LabelingProblem(bags, C, weights, loss, features=X)
 
 
 def bound_problem(seed, sizes=(4, 4, 4), n_features=3, C=0.3, epsilon=0.0):
@@ -202,7 +216,7 @@ def check_best_labeling(seed, monkeypatch):
 CHECKS = {
     check_best_labeling: (range(0, 40),),
     check_random_multipliers: (range(0, 20), range(20, 40)),
-    check_bounds: (range(0, 5), range(5, 10)),
+    check_bounds: (range(0, 5), range(5, 10), range(10, 15)),
     check_directions: (range(0, 40),),
     check_tree: (range(0, 4), (41, 303)),
 }

@@ -1,10 +1,13 @@
-"""Answers depend on the data alone: neither on the order of rows nor on the names of bags."""
+"""Answers depend on the data alone: not on the order of rows, nor on names of bags or classes."""
 
+from dataclasses import dataclass, replace
+from itertools import product
+
+import cvxpy as cp
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from sklearn.base import clone
 from small_problems import small_problem
 
 from propcvx import (
@@ -12,102 +15,190 @@ from propcvx import (
     Bags,
     ConvPropSVM,
     CuttingPlanes,
-    EcologicalRegression,
     InvCal,
     LabelingStart,
     LaplacianMeanMap,
     MeanMap,
     bag_target,
+    certify,
+    proportions_of,
 )
 from propcvx.bags.ordering import in_canonical_order
+from propcvx.errors import InfeasibleLabelingError
+from propcvx.labelings.losses import ProportionLoss, epsilon_insensitive
+from propcvx.svm.training import weighted
+
+TOO_MANY = ProportionLoss(
+    "too many", lambda gap: np.maximum(gap, -0.1 * gap), lambda gap: cp.maximum(gap, -0.1 * gap)
+)
+TOO_FEW = ProportionLoss(
+    "too few", lambda gap: np.maximum(-gap, 0.1 * gap), lambda gap: cp.maximum(-gap, 0.1 * gap)
+)
+
+
+@dataclass(frozen=True)
+class Posed:
+    """Instances in bags of some groupings; what is given of bags is keyed by their ids."""
+
+    X: np.ndarray
+    groupings: list[np.ndarray]
+    shares: list[dict]
+    known: np.ndarray
+    start: np.ndarray
+    weights: np.ndarray | None = None
+
+    @property
+    def y(self):
+        return bag_target(self.groupings, self.shares, self.known)
+
+    @property
+    def bags(self):
+        bags = Bags.from_target(self.y)
+        return bags if self.weights is None else weighted(bags, self.weights)
+
+    @property
+    def of_bags(self):
+        """A number of each bag, which goes with its instances."""
+        return {
+            bag: 0.2 + 0.01 * np.sum(np.square(self.X[ids == bag]).round(6)) % 0.3
+            for ids in self.groupings
+            for bag in np.unique(ids).tolist()
+        }
+
+    def permuted(self, order, names):
+        """The rows in another order, the bags with other names, the groupings reversed."""
+        each = reversed(list(zip(self.groupings, self.shares, strict=True)))
+        renamed = [
+            (names[ids][order], {names[bag]: share for bag, share in shares.items()})
+            for ids, shares in each
+        ]
+        weights = None if self.weights is None else self.weights[order]
+        groupings, shares = map(list, zip(*renamed, strict=True))
+        return Posed(
+            self.X[order], groupings, shares, self.known[order], self.start[order], weights
+        )
+
+    def exchanged(self):
+        """The same with the other class called positive."""
+        shares = [
+            {bag: None if share is None else 1.0 - share for bag, share in of.items()}
+            for of in self.shares
+        ]
+        return replace(self, shares=shares, known=-self.known, start=-self.start)
+
+
+KINDS = ("shares", "labels", "weights", "some shares", "no shares", "crossing", "crossing, weights")
+
+
+def posed(kind, seed, *, discrete):
+    """Four or nine bags of 20 instances, of which some may be equal."""
+    problem, random = small_problem(seed, (3, 4, 6, 7), n_features=3), np.random.RandomState(seed)
+    X, groupings = np.round(problem.X) if discrete else problem.X, [problem.y["bag"]]
+    if "crossing" in kind:
+        groupings.append(4 + random.permutation(20) // 4)
+    shares = [proportions_of(problem.labels, ids) for ids in groupings]
+    if kind == "some shares":
+        shares[0][2] = None
+    if kind == "no shares":
+        shares = [dict.fromkeys(range(4))]
+    known = np.where(np.arange(20) % 4 == 0, problem.labels, 0)
+    if kind not in ("labels", "some shares", "no shares"):
+        known = 0 * known
+    weights = random.choice([0.0, 0.5, 1.0, 3.0], 20) if "weights" in kind else None
+    return Posed(X, groupings, shares, known, random.choice([-1.0, 1.0], 20), weights)
+
 
 METHODS = {
-    "mean_map": MeanMap(),
-    "laplacian_mean_map": LaplacianMeanMap(smoothness=0.1),
-    "inv_cal": InvCal(epsilon=0.05),
-    "ecological": EcologicalRegression(),
-    "alter, mixed": AlterPropSVM(n_init=1, random_state=0),
-    "alter, hops": AlterPropSVM(
-        init="random", n_init=2, annealing=False, polish="hops", random_state=0
+    "mean_map": lambda posed: MeanMap(bag_weights="size"),
+    "laplacian_mean_map": lambda posed: LaplacianMeanMap(smoothness=0.1),
+    "inv_cal": lambda posed: InvCal(epsilon=posed.of_bags, scaled_epsilon=True, solver_tol=1e-9),
+    "alter": lambda posed: AlterPropSVM(n_init=1, random_state=0),
+    "alter, start": lambda posed: AlterPropSVM(
+        init=LabelingStart(posed.start), bag_weights=posed.of_bags, proportion_loss="constraint"
     ),
-    "conv": ConvPropSVM(relaxation=CuttingPlanes(max_cuts=3, oracle="coordinate_features")),
-    "conv, constant": ConvPropSVM(
+    "alter, tolerances": lambda posed: AlterPropSVM(
+        init="conv", proportion_loss=epsilon_insensitive(posed.of_bags)
+    ),
+    "alter, swaps": lambda posed: AlterPropSVM(
+        init=LabelingStart(posed.start), polish="swaps", proportion_loss="squared"
+    ),
+    "alter, hops": lambda posed: AlterPropSVM(
+        C=0.3, C_p=0.5, init="random", n_init=2, annealing=False, polish="hops", random_state=0
+    ),
+    "conv": lambda posed: ConvPropSVM(
+        relaxation=CuttingPlanes(max_cuts=3, oracle="coordinate_features")
+    ),
+    "conv, tolerances": lambda posed: ConvPropSVM(
+        epsilon=posed.of_bags, rounding="best", relaxation=CuttingPlanes(max_cuts=2)
+    ),
+    "conv, constant": lambda posed: ConvPropSVM(
         intercept="constant", relaxation=CuttingPlanes(max_cuts=2, oracle="exhaustive")
     ),
 }
+APART = ("alter, swaps", "alter, hops", "conv, constant")
+"""Methods that need bags that do not cross."""
 
-KERNELS = {
-    "linear": {},
-    "rbf": {"kernel": "rbf", "gamma": 0.5},
-    "precomputed": {"kernel": "precomputed"},
-}
-
-
-def in_two_orders(seed, *, discrete):
-    """A problem, and the same with its rows permuted and its bags called something else."""
-    problem = small_problem(seed, (4, 4, 6, 6), n_features=3)
-    X = np.round(problem.X) if discrete else problem.X
-    random = np.random.RandomState(seed)
-    order, names = random.permutation(len(X)), random.permutation(4)
-    bags, shares = problem.y["bag"], problem.bags.proportions
-    renamed = bag_target(names[bags[order]], {names[k]: shares[k] for k in range(4)})
-    return (X, bag_target(bags, shares)), (X[order], renamed), order
+CASES = [
+    *((method, kind, "linear") for method, kind in product(METHODS, KINDS)),
+    *product(("mean_map", "alter", "alter, hops", "conv"), ("labels",), ("rbf", "precomputed")),
+    *product(("inv_cal", "alter, start", "conv"), ("crossing, weights",), ("rbf", "precomputed")),
+]
 
 
-def check_permuted(one, two, order, X, y):
-    """Two has the objective and the labels of one, with equal rows of a bag exchanged or not."""
-    assert one.objective_ == two.objective_
-    labelings = one.labeling_, two.labeling_[np.argsort(order)]
-    by_row = [labels[np.lexsort((labels, *X.T, y["bag"]))] for labels in labelings]
-    assert np.array_equal(*by_row)
+def fitted(method, task, kernel):
+    """A fitted method, its instances, and new ones, as the kernel wants them."""
+    X, new = task.X, np.random.RandomState(0).normal(size=(5, 3))
+    if kernel == "precomputed":
+        X, new = (np.sum(rows[:, None] * X, axis=-1) for rows in (X, new))  # to the last digit
+    model = METHODS[method](task).set_params(kernel=kernel)
+    return model.fit(X, task.y, task.weights), X, new
 
 
 @pytest.mark.filterwarnings("ignore::propcvx.errors.PropCVXWarning")
-@pytest.mark.parametrize("kernel", KERNELS)
-@pytest.mark.parametrize("method", METHODS)
-@given(seed=st.integers(0, 2**31 - 1), discrete=st.booleans())
-@settings(max_examples=1)
-def test_permuted_rows_and_renamed_bags_give_the_permuted_answer(method, kernel, seed, discrete):
-    (X, y), (permuted, renamed), order = in_two_orders(seed, discrete=discrete)
-    new = np.random.RandomState(seed).normal(size=(5, 3))
-    other = new
-    if kernel == "precomputed":
-        gram = X @ X.T
-        new, X, permuted = gram[:5], gram, gram[np.ix_(order, order)]
-        other = new[:, order]
-    model = clone(METHODS[method]).set_params(**KERNELS[kernel])
-    one, two = clone(model).fit(X, y), model.fit(permuted, renamed)
-    check_permuted(one, two, order, X, y)
-    scores = one.decision_function(new)
-    assert two.decision_function(other) == pytest.approx(scores, rel=1e-9, abs=1e-9)
-    assert one.decision_function(X)[order] == pytest.approx(
-        two.decision_function(permuted), rel=1e-9, abs=1e-9
+@pytest.mark.parametrize(
+    ("method", "kind", "kernel"),
+    [case for case in CASES if "crossing" not in case[1] or case[0] not in APART],
+)
+@pytest.mark.parametrize("discrete", [False, True])
+def test_an_answer_depends_on_neither_rows_nor_names_nor_classes(method, kind, kernel, discrete):
+    task, random = posed(kind, 3, discrete=discrete), np.random.RandomState(4)
+    order, names = random.permutation(20), random.permutation(9)
+    first, X, new = fitted(method, task, kernel)
+    second, moved, there = fitted(method, task.permuted(order, names).exchanged(), kernel)
+    assert second.objective_ == first.objective_
+    for ours, theirs in ((X[order], moved), (new, there)):
+        scores = first.decision_function(ours)
+        assert -second.decision_function(theirs) == pytest.approx(scores, rel=1e-9, abs=1e-9)
+        likely = first.predict_proba(ours)
+        assert second.predict_proba(theirs)[:, ::-1] == pytest.approx(likely, abs=1e-6)
+    if not discrete:  # or labels of equal rows may be exchanged
+        np.testing.assert_array_equal(-second.labeling_, first.labeling_[order])
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("precomputed", [False, True])
+@given(seed=st.integers(0, 2**31 - 1))
+@settings(max_examples=10)
+def test_the_canonical_order_is_one_order(kind, precomputed, seed):
+    """Of few distinct rows; exchanging equal instances with their weights changes nothing."""
+    random = np.random.RandomState(seed)
+    task = posed(kind, seed, discrete=True)
+    moved = task.permuted(random.permutation(20), random.permutation(9))
+    first, second = (
+        in_canonical_order(
+            each.bags, each.X @ each.X.T if precomputed else each.X, precomputed=precomputed
+        )
+        for each in (task, moved)
     )
-
-
-@given(seed=st.integers(0, 2**31 - 1))
-@settings(max_examples=3)
-def test_a_given_start_is_permuted_with_its_rows(seed):
-    (X, y), (permuted, renamed), order = in_two_orders(seed, discrete=True)
-    labels = np.random.RandomState(seed).choice([-1.0, 1.0], len(X))
-    weights = np.array([1.0, 2.0, 3.0, 4.0])
-    weights_renamed = np.empty(4)
-    weights_renamed[renamed["bag"]] = weights[y["bag"][order]]
-    one = AlterPropSVM(init=LabelingStart(labels), bag_weights=weights)
-    two = AlterPropSVM(init=LabelingStart(labels[order]), bag_weights=weights_renamed)
-    check_permuted(one.fit(X, y), two.fit(permuted, renamed), order, X, y)
-
-
-@given(seed=st.integers(0, 2**31 - 1))
-@settings(max_examples=20)
-def test_the_canonical_order_is_one_order(seed):
-    (X, y), (permuted, renamed), _ = in_two_orders(seed, discrete=True)
-    one = in_canonical_order(Bags.from_target(y), X)
-    two = in_canonical_order(Bags.from_target(renamed), permuted)
-    assert np.array_equal(X[one.rows], permuted[two.rows])
-    assert np.array_equal(one.index, two.index)
-    assert np.array_equal(one.proportions, two.proportions)
-    assert np.array_equal(np.sort(one.rows), np.arange(len(X)))
+    assert np.array_equal(np.sort(first.rows), np.arange(20))
+    assert np.array_equal(task.X[first.rows], moved.X[second.rows])
+    assert np.array_equal(first.membership.toarray(), second.membership.toarray())
+    assert first.sign == second.sign
+    for name in ("proportions", "labels"):
+        np.testing.assert_array_equal(getattr(first, name), getattr(second, name))
+    if task.weights is not None:
+        assert np.array_equal(first.weights, second.weights)
+        assert np.allclose(first.weights * first.mean_weight, task.weights[first.rows])
 
 
 @pytest.mark.parametrize("method", METHODS)
@@ -119,5 +210,42 @@ def test_what_is_kept_of_instances_is_in_the_order_of_the_rows(method):
     bags = np.tile([0, 1, 1, 2, 2, 2], 4)
     shares = np.bincount(bags, labels > 0) / np.bincount(bags)
     shares[0], X[bags == 0] = 0.0, -np.abs(X[bags == 0])  # so that the proportions differ
-    model = METHODS[method].fit(X, bag_target(bags, shares))
+    task = Posed(X, [bags], [dict(enumerate(shares))], 0 * labels, np.tile([1.0, -1.0], 12))
+    model = METHODS[method](task).fit(X, task.y)
     assert np.mean(np.sign(model.decision_function(X)) == model.labeling_) > 0.8
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_a_loss_is_of_the_positives_as_they_came(seed):
+    """Shares that no count has, and a loss that is not symmetric."""
+    problem = small_problem(seed, (3, 4, 5, 6), n_features=3)
+    bags, start = problem.y["bag"], LabelingStart(problem.labels)
+    shares = np.random.RandomState(seed).uniform(size=4)
+    one = AlterPropSVM(init=start, proportion_loss=TOO_MANY, C_p=0.5)
+    two = AlterPropSVM(init=LabelingStart(-problem.labels), proportion_loss=TOO_FEW, C_p=0.5)
+    one.fit(problem.X, bag_target(bags, shares))
+    two.fit(problem.X, bag_target(bags, 1.0 - shares))
+    np.testing.assert_array_equal(
+        two.decision_function(problem.X), -one.decision_function(problem.X)
+    )
+    sizes = np.bincount(bags)
+    gaps = np.bincount(bags, one.labeling_ > 0) / sizes - shares
+    hinge = np.maximum(0.0, 1.0 - one.labeling_ * one.decision_function(problem.X)).sum()
+    value = 0.5 * np.square(one.coef_).sum() + hinge + 0.5 * sizes @ TOO_MANY.of(gaps)
+    assert one.objective_ == pytest.approx(value, rel=1e-6)
+
+
+@pytest.mark.parametrize("C_p", [None, 1.0])
+def test_exchanged_classes_are_certified_alike(C_p):
+    problem = small_problem(1, (3, 4))
+    bags, shares = problem.y["bag"], problem.bags.proportions
+    one = certify(problem.X, problem.y, C=0.1, C_p=C_p, loss=TOO_MANY)
+    two = certify(problem.X, bag_target(bags, 1.0 - shares), C=0.1, C_p=C_p, loss=TOO_FEW)
+    assert one.upper == two.upper
+    np.testing.assert_array_equal(two.labeling, -one.labeling)
+
+
+def test_a_message_speaks_of_the_classes_as_they_came():
+    y = bag_target(np.repeat(["north", "south"], 10), {"north": 0.63, "south": 1.0})
+    with pytest.raises(InfeasibleLabelingError, match=r"0\.63 \* 10 = 6\.3 .* nearest 6/10"):
+        ConvPropSVM().fit(np.random.RandomState(0).randn(20, 2), y)

@@ -228,18 +228,6 @@ def test_with_bags_of_one_it_is_platts(method, kernel):
     np.testing.assert_allclose(clf.predict_proba(X), expected, atol=1e-4)
 
 
-@each_kernel
-@each_method
-def test_probabilities_rise_with_scores_whatever_the_order_of_rows(method, kernel):
-    method = clone(method).set_params(kernel=kernel)
-    clf, order = clone(method).fit(X, Y), np.random.RandomState(0).permutation(len(Y))
-    probabilities = clf.predict_proba(X)
-    np.testing.assert_allclose(probabilities.sum(axis=1), 1.0)
-    assert (np.diff(probabilities[np.argsort(clf.decision_function(X)), 1]) >= 0.0).all()
-    again = clone(method).fit(X[order], Y[order])
-    np.testing.assert_allclose(again.predict_proba(X), probabilities, atol=1e-9)
-
-
 @pytest.mark.parametrize("scale", [1e-9, 1.0, 1e9])
 @pytest.mark.parametrize("shift", [0.0, 100.0])
 def test_swapped_classes_and_other_units_of_scores_change_nothing(scale, shift):

@@ -33,7 +33,6 @@ from propcvx import (
     fit_grid,
 )
 from propcvx.bags.metrics import neg_bag_error
-from propcvx.bags.ordering import in_canonical_order
 from propcvx.datasets import proportions_of
 from propcvx.errors import InputError
 from propcvx.estimators.starts import Start
@@ -41,7 +40,6 @@ from propcvx.labelings.feasible import FeasibleLabelings
 from propcvx.labelings.losses import HINGE, PROPORTION_LOSSES, best_regression_bias
 from propcvx.programs import mkl_epigraph, mkl_group, svm_dual, svm_dual_parameters
 from propcvx.solvers import solve
-from propcvx.svm.training import weighted
 
 pytestmark = pytest.mark.filterwarnings(
     "ignore::propcvx.errors.InaccurateSolutionWarning", "ignore::propcvx.errors.IllPosedWarning"
@@ -340,51 +338,6 @@ def test_libsvm_with_weights_is_asked_only_for_those_that_weigh():
 
 
 # --- what they do not depend on ---------------------------------------------------------------
-
-
-@pytest.mark.parametrize("kernel", ["linear", "rbf", "precomputed"])
-@pytest.mark.parametrize("discrete", [False, True])
-@each_method
-def test_permuted_with_their_rows_they_give_the_same(method, discrete, kernel):
-    """Also where instances of a bag are equal and differ in their weights alone."""
-    data, random = np.round(X) if discrete else X, np.random.RandomState(3)
-    new, gamma = random.randn(5, 2), {"kernel": kernel, "gamma": 0.5}
-    for _ in range(2):
-        order, names = random.permutation(len(Y)), random.permutation(4)
-        shares = dict(zip(names.tolist(), PROBLEM.bags.proportions, strict=True))
-        given = [(data, Y, WEIGHTS), (data[order], bag_target(names[Y["bag"]][order], shares))]
-        scores = []
-        for rows, y, weights in (given[0], (*given[1], WEIGHTS[order])):
-            grams = (rows @ rows.T, new @ rows.T) if kernel == "precomputed" else (rows, new)
-            clf = clone(method).set_params(**gamma).fit(grams[0], y, weights)
-            scores.append((clf.objective_, clf.decision_function(grams[1])))
-        assert scores[0][0] == scores[1][0]
-        assert_allclose(scores[1][1], scores[0][1], rtol=1e-9, atol=1e-9)
-
-
-@pytest.mark.parametrize("precomputed", [False, True])
-def test_the_canonical_order_has_weights_in_it(precomputed):
-    """And exchanging two equal instances of a bag together with their weights changes nothing."""
-    data, random = np.round(X), np.random.RandomState(0)
-    matrix, seen = data @ data.T if precomputed else data, []
-    for _ in range(5):
-        order = random.permutation(len(Y))
-        rows = matrix[order][:, order] if precomputed else matrix[order]
-        bags = weighted(Bags.from_target(Y[order]), WEIGHTS[order])
-        found = in_canonical_order(bags, rows, precomputed=precomputed)
-        assert_array_equal(found.weights * found.mean_weight, WEIGHTS[order][found.rows])
-        seen.append((data[order][found.rows], found.index, found.weights))
-    for one in seen[1:]:
-        assert all(map(np.array_equal, one, seen[0]))
-
-
-@each_method
-def test_swapped_classes_have_the_opposite_scores(method):
-    one = clone(method).fit(X, Y, WEIGHTS)
-    swapped = bag_target(Y["bag"], 1.0 - PROBLEM.bags.proportions)
-    two = clone(method).fit(X, swapped, WEIGHTS)
-    assert_allclose(two.decision_function(X), -one.decision_function(X), atol=1e-9)
-    assert not np.allclose(clone(method).fit(X, Y).decision_function(X), one.decision_function(X))
 
 
 # --- where they travel ------------------------------------------------------------------------

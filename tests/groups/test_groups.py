@@ -7,7 +7,8 @@ import numpy as np
 import pandas as pd
 import pytest
 from joblib import parallel_config
-from scipy.special import logit, rel_entr
+from listed_labelings import every_labeling
+from scipy.special import rel_entr
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MinMaxScaler
 from small_problems import all_labelings, small_problem, svm_values
@@ -39,57 +40,80 @@ def in_groups(seed, n, n_groups=3):
     )
 
 
-def counts_in(sets, labelings):
-    """Least and largest count of positives of each set over labelings in rows."""
-    counts = sets @ (np.asarray(labelings) > 0).T
-    return counts.min(axis=1), counts.max(axis=1)
-
-
 # Bounds
 
 
-@pytest.mark.parametrize("seed", range(12))
-@pytest.mark.parametrize("epsilon", [0.0, 0.3])
-def test_bounds_are_those_of_a_list_and_of_the_linear_program(seed, epsilon):
+WEIGHTS = {
+    "none": lambda random, n: np.ones(n),
+    "equal": lambda random, n: np.full(n, 0.1),
+    "tied": lambda random, n: random.choice([1.0, 2.0, 5.0], n),
+    "unequal": lambda random, n: 10.0 ** random.uniform(-6, 6, n),
+}
+
+
+def weighting(kind, seed, n):
+    """Weights as they are given, and as numbers: without any, all are one."""
+    numbers = WEIGHTS[kind](np.random.RandomState(seed), n)
+    return None if kind == "none" else numbers, numbers
+
+
+def table_of(shares):
+    return pd.concat([shares.groups, shares.cells])
+
+
+def weights_in(sets, labelings, weights):
+    """Least and largest share of the weight of each set that is positive, over labelings."""
+    shares = sets @ (weights * (np.asarray(labelings) > 0)).T / (sets @ weights)[:, None]
+    return shares.min(axis=1), shares.max(axis=1)
+
+
+@pytest.mark.parametrize("kind", WEIGHTS)
+@pytest.mark.parametrize("seed", range(8))
+def test_bounds_are_those_of_a_list_and_of_the_linear_program(kind, seed):
     problem = small_problem(seed, SIZES[seed % 4], known=0.2 * (seed % 3))
-    bags, code = problem.bags, in_groups(seed, len(problem.y))
-    shares = group_shares(problem.y, code, epsilon=epsilon)
-    cells = Cells.of(code, None, bags)
-    feasible = FeasibleLabelings.of(bags, epsilon)
-    listed = all_labelings(feasible)
-    least, most = counts_in(cells.sets, listed)
-    table = pd.concat([shares.groups, shares.cells])
-    np.testing.assert_allclose(table.least * table.n, least, atol=1e-9)
-    np.testing.assert_allclose(table.most * table.n, most, atol=1e-9)
-    np.testing.assert_array_equal(cells.proved(feasible.lower, feasible.upper), [least, most])
+    n, epsilon = len(problem.y), 0.3 * (seed % 2)
+    (given, numbers), code = weighting(kind, seed, n), in_groups(seed, n)
+    table = table_of(group_shares(problem.y, code, sample_weight=given, epsilon=epsilon))
+    cells = Cells.of(code, None, problem.bags, given)
+    feasible = FeasibleLabelings.of(problem.bags, epsilon)
+    least, most = weights_in(cells.sets, all_labelings(feasible), numbers)
+    np.testing.assert_allclose(table.least, least, rtol=1e-9)
+    np.testing.assert_allclose(table.most, most, rtol=1e-9)
+    np.testing.assert_array_equal(table.n, cells.sets.sum(axis=1))
+    proved = np.array(cells.proved(feasible.lower, feasible.upper)) / (cells.sets @ numbers)
+    np.testing.assert_allclose(proved, [least, most], atol=1e-12 if given is None else 1e-5)
+    assert (proved[0] <= least + 1e-9).all()
+    assert (proved[1] >= most - 1e-9).all()
 
 
-def crossing(seed, n_groupings, n=8, size=None):
+def crossing(seed, n_groupings, n=8, size=None, known=0.0):
     """Labels of n instances in some groupings, each of two bags, or of bags of a size."""
     random = np.random.RandomState(seed)
     labels = random.choice((-1, 1), size=n)
     each = [random.permutation(n) // (size or -(-n // 2)) for _ in range(n_groupings)]
-    return labels, bag_target(each, [proportions_of(labels, own) for own in each])
+    given = np.where(random.uniform(size=n) < known, labels, 0)
+    return labels, bag_target(each, [proportions_of(labels, ids) for ids in each], given)
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("kind", WEIGHTS)
 @pytest.mark.parametrize("n_groupings", [2, 3])
+@pytest.mark.parametrize("seed", range(3))
 def test_bounds_of_crossing_bags_are_sharp_with_two_groupings_and_hold_with_three(
-    seed, n_groupings
+    kind, n_groupings, seed
 ):
     labels, y = crossing(seed, n_groupings)
     bags, code = Bags.from_target(y), in_groups(seed, 8, 2)
-    every = 1 - 2 * ((np.arange(256)[:, None] >> np.arange(8)) & 1)
-    feasible = [one for one in every if (bags.positives_of(one) == bags.count_range()[0]).all()]
-    shares = group_shares(y, code, truth=labels)
-    cells = Cells.of(code, None, bags)
-    least, most = counts_in(cells.sets, feasible)
-    table = pd.concat([shares.groups, shares.cells])
-    assert (table.least * table.n <= least + 1e-9).all()
-    assert (table.most * table.n >= most - 1e-9).all()
+    given, numbers = weighting(kind, seed, 8)
+    every, counts = every_labeling(bags)
+    feasible = every[(counts == bags.count_range()[0]).all(axis=1)]
+    table = table_of(group_shares(y, code, truth=labels, sample_weight=given))
+    least, most = weights_in(Cells.of(code, None, bags).sets, feasible, numbers)
+    assert (table.least <= least + 1e-9).all()
+    assert (table.most >= most - 1e-9).all()
+    assert ((table.least <= table.truth + 1e-9) & (table.truth <= table.most + 1e-9)).all()
     if n_groupings == 2:
-        np.testing.assert_allclose(table.least * table.n, least, atol=1e-9)
-        np.testing.assert_allclose(table.most * table.n, most, atol=1e-9)
+        sharp = 1e-9 if given is None else 1e-5
+        np.testing.assert_allclose(table[["least", "most"]].T, [least, most], atol=sharp)
 
 
 def test_bounds_of_a_linear_program_hold_at_any_accuracy():
@@ -103,69 +127,12 @@ def test_bounds_of_a_linear_program_hold_at_any_accuracy():
     assert (most >= exact[1]).all()
 
 
-# Weights
-
-WEIGHTS = {
-    "equal": lambda random, n: np.full(n, 0.1),
-    "tied": lambda random, n: random.choice([1.0, 2.0, 5.0], n),
-    "unequal": lambda random, n: 10.0 ** random.uniform(-6, 6, n),
-}
-
-
-def table_of(shares):
-    return pd.concat([shares.groups, shares.cells])
-
-
-def weights_in(sets, labelings, weights):
-    """Least and largest share of the weight of each set that is positive, over labelings."""
-    shares = sets @ (weights * (np.asarray(labelings) > 0)).T / (sets @ weights)[:, None]
-    return shares.min(axis=1), shares.max(axis=1)
-
-
-@pytest.mark.parametrize("weights", WEIGHTS.values(), ids=WEIGHTS)
-@pytest.mark.parametrize("seed", range(6))
-def test_weighted_bounds_are_those_of_a_list_and_of_the_linear_program(weights, seed):
-    problem = small_problem(seed, SIZES[seed % 4], known=0.2 * (seed % 3))
-    n, random, epsilon = len(problem.y), np.random.RandomState(seed), 0.3 * (seed % 2)
-    given, code = weights(random, n), in_groups(seed, n)
-    table = table_of(group_shares(problem.y, code, sample_weight=given, epsilon=epsilon))
-    cells = Cells.of(code, None, problem.bags, given)
-    feasible = FeasibleLabelings.of(problem.bags, epsilon)
-    least, most = weights_in(cells.sets, all_labelings(feasible), given)
-    np.testing.assert_allclose(table.least, least, rtol=1e-9)
-    np.testing.assert_allclose(table.most, most, rtol=1e-9)
-    np.testing.assert_array_equal(table.n, cells.sets.sum(axis=1))
-    proved = np.array(cells.proved(feasible.lower, feasible.upper)) / (cells.sets @ given)
-    np.testing.assert_allclose(proved, [least, most], atol=1e-5)
-    assert (proved[0] <= least + 1e-9).all()
-    assert (proved[1] >= most - 1e-9).all()
-
-
-@pytest.mark.parametrize("weights", WEIGHTS.values(), ids=WEIGHTS)
-@pytest.mark.parametrize("n_groupings", [2, 3])
-def test_weighted_bounds_of_crossing_bags(weights, n_groupings):
-    for seed in range(3):
-        labels, y = crossing(seed, n_groupings)
-        bags, code = Bags.from_target(y), in_groups(seed, 8, 2)
-        given = weights(np.random.RandomState(seed), 8)
-        every = 1 - 2 * ((np.arange(256)[:, None] >> np.arange(8)) & 1)
-        counts = bags.count_range()[0]
-        feasible = [one for one in every if (bags.positives_of(one) == counts).all()]
-        table = table_of(group_shares(y, code, truth=labels, sample_weight=given))
-        least, most = weights_in(Cells.of(code, None, bags).sets, feasible, given)
-        assert (table.least <= least + 1e-9).all()
-        assert (table.most >= most - 1e-9).all()
-        assert ((table.least <= table.truth + 1e-9) & (table.truth <= table.most + 1e-9)).all()
-        if n_groupings == 2:
-            np.testing.assert_allclose(table[["least", "most"]].T, [least, most], atol=1e-5)
-
-
-@pytest.mark.parametrize("weights", WEIGHTS.values(), ids=WEIGHTS)
-def test_all_columns_are_of_weights(weights):
+@pytest.mark.parametrize("kind", ["equal", "tied", "unequal"])
+def test_all_columns_are_of_weights(kind):
     problem, _ = sample(sizes=(8, 8, 6))
     n, rounded = len(problem.y), np.sign(problem.X)  # so that some are equal
     model = MeanMap().fit(rounded, problem.y)
-    given, code = weights(np.random.RandomState(0), n), in_groups(0, n)
+    given, code = WEIGHTS[kind](np.random.RandomState(0), n), in_groups(0, n)
     how = {"truth": problem.labels, "n_resamples": 20, "sample_weight": given}
     table = table_of(group_shares(problem.y, code, model, rounded, **how))
     cells = Cells.of(code, None, problem.bags)
@@ -182,15 +149,15 @@ def test_all_columns_are_of_weights(weights):
     np.testing.assert_allclose(table_of(other)[["low", "high"]], table[["low", "high"]], atol=1e-6)
 
 
-@pytest.mark.parametrize("weights", WEIGHTS.values(), ids=WEIGHTS)
-def test_certified_ranges_of_weights_have_all_near_labelings(weights):
+@pytest.mark.parametrize("kind", WEIGHTS)
+def test_certified_ranges_of_weights_have_all_near_labelings(kind):
     problem = small_problem(4, (3, 4, 2))
-    given, code = weights(np.random.RandomState(0), 9), in_groups(3, 9, 2)
+    (given, numbers), code = weighting(kind, 0, 9), in_groups(3, 9, 2)
     how = {"delta": 0.02, "certify_options": {"C": 10.0}, "X": problem.X, "sample_weight": given}
     table = table_of(group_shares(problem.y, code, **how))
     labelings, values = listed_values(problem, 10.0, 0.0)
     near = labelings[values <= values.min() * 1.02]
-    least, most = weights_in(Cells.of(code, None, problem.bags).sets, near, given)
+    least, most = weights_in(Cells.of(code, None, problem.bags).sets, near, numbers)
     assert (table.certified_least <= least + 1e-9).all()
     assert (table.certified_most >= most - 1e-9).all()
     assert (table.certified_least >= table.least).all()
@@ -200,41 +167,13 @@ def test_certified_ranges_of_weights_have_all_near_labelings(weights):
 # Estimates
 
 
-@pytest.mark.parametrize("known", [0.0, 0.3])
-def test_moved_probabilities_meet_the_shares_by_one_shift_of_log_odds_in_each_bag(known):
-    problem = small_problem(1, (5, 9, 12), known=known)
-    p = np.random.RandomState(0).uniform(0.01, 0.99, size=len(problem.y))
-    bags = problem.bags
-    q = moved(p, FeasibleLabelings.of(bags, 0.0))
-    np.testing.assert_allclose(bags.membership @ q, bags.proportions * bags.sizes, atol=1e-6)
-    free = (bags.labels == 0) & (q > 1e-9) & (q < 1 - 1e-9)
-    np.testing.assert_array_equal(q[bags.labels != 0], bags.labels[bags.labels != 0] > 0)
-    shift = (logit(np.clip(q, 1e-9, 1 - 1e-9)) - logit(p))[free]
-    for bag in range(bags.n_bags):
-        assert np.ptp(shift[bags.index[free] == bag]) < 1e-6
-
-
-def test_moved_probabilities_meet_the_shares_of_crossing_bags():
-    random = np.random.RandomState(3)
-    labels, each = random.choice((-1, 1), 60), [random.randint(3, size=60) for _ in range(2)]
-    y = bag_target(each, [proportions_of(labels, own) for own in each])
-    p, bags = random.uniform(0.1, 0.9, size=60), Bags.from_target(y)
-    q = moved(p, FeasibleLabelings.of(bags, 0.0))
-    np.testing.assert_allclose(
-        bags.proportions_of(labels) * bags.sizes, bags.membership @ q, atol=1e-5
-    )
-    design = np.column_stack([bags.membership.toarray().T])
-    shift = logit(q) - logit(p)
-    assert np.linalg.norm(design @ np.linalg.lstsq(design, shift)[0] - shift) < 1e-6
-
-
 def divergence(q, p):
     return np.sum(rel_entr(q, p) + rel_entr(1.0 - q, 1.0 - p))
 
 
 @pytest.mark.parametrize("seed", range(16))
-def test_they_are_the_nearest_also_where_the_counts_decide_labels(seed):
-    _, y = crossing(seed, 2 + seed % 3, n=8 + seed, size=2 + seed % 3)
+def test_moved_probabilities_are_the_nearest_also_where_the_counts_decide_labels(seed):
+    _, y = crossing(seed, 1 + seed % 4, n=8 + seed, size=2 + seed % 3, known=0.2 * (seed % 2))
     feasible = FeasibleLabelings.of(Bags.from_target(y), 0.1 * (seed % 4 == 0))
     p = np.random.RandomState(seed).uniform(0.02, 0.98, size=len(y))
     q = moved(p, feasible)
@@ -243,7 +182,11 @@ def test_they_are_the_nearest_also_where_the_counts_decide_labels(seed):
     z = cp.Variable(len(y))
     nearest = cp.Minimize(cp.sum(cp.rel_entr(z, p) + cp.rel_entr(1.0 - z, 1.0 - p)))
     rows = feasible.bags.membership @ z
-    cp.Problem(nearest, [rows >= feasible.lower, rows <= feasible.upper]).solve("CLARABEL")
+    known = y["label"] != 0
+    np.testing.assert_array_equal(q[known], y["label"][known] > 0)
+    labeled = [z[known] == (y["label"][known] > 0)] if known.any() else []
+    least_and_most = [rows >= feasible.lower, rows <= feasible.upper]
+    cp.Problem(nearest, [*least_and_most, *labeled]).solve("CLARABEL")
     assert divergence(q, p) == pytest.approx(divergence(np.clip(z.value, 0, 1), p), abs=1e-5)
 
 
@@ -412,7 +355,8 @@ def test_certified_ranges_are_those_of_a_list(seed, split):
     for tolerance, wide in ((-1e-6, True), (1e-3, False)):
         chosen = labelings[values <= values.min() * (1.0 + delta + tolerance) + 1e-12]
         if len(chosen):
-            low, high = counts_in(near.sets, chosen)
+            positives = near.sets @ (chosen > 0).T
+            low, high = positives.min(axis=1), positives.max(axis=1)
             assert (
                 (least <= low) & (most >= high) if wide else (least >= low) & (most <= high)
             ).all()

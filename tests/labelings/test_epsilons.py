@@ -5,17 +5,16 @@ import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from listed_labelings import every_labeling
 from scipy.stats import binomtest
 from sklearn.base import clone
 from small_problems import all_labelings as feasible_labelings
 from small_problems import small_problem, svm_values
-from test_labelings import all_labelings, shares_of, step_cost
 
 from propcvx import (
     AlterPropSVM,
     Bags,
     ConvPropSVM,
-    CuttingPlanes,
     InvCal,
     MeanMap,
     bag_target,
@@ -23,10 +22,8 @@ from propcvx import (
     sampling_epsilon,
 )
 from propcvx.errors import CutBagWarning, InfeasibleLabelingError, InputError
-from propcvx.labelings.feasible import FeasibleLabelings, best_labeling
+from propcvx.labelings.feasible import FeasibleLabelings
 from propcvx.labelings.losses import ProportionLoss, constraint, epsilon_insensitive
-from propcvx.programs import labeling_step
-from propcvx.solvers import solve
 
 NAMES = ["x", "y", "z"]
 
@@ -46,8 +43,8 @@ def noisy(seed, sizes=(3, 4, 2), known=0.3):
 def test_each_bag_has_its_tolerance(seed):
     _, y, widths = noisy(seed)
     bags = Bags.from_target(y)
-    every = all_labelings(bags)
-    gaps = np.abs(shares_of(bags, every) - bags.proportions)
+    every, counts = every_labeling(bags)
+    gaps = np.abs(counts / bags.sizes - bags.proportions)
     allowed = {tuple(row) for row in every[(gaps <= widths + 1e-9).all(axis=1)]}
     by_id = dict(zip(NAMES, widths, strict=True))
     for epsilon in (widths, widths.tolist(), by_id, pd.Series(by_id)[["z", "x", "y"]]):
@@ -94,103 +91,6 @@ def test_sampling_where_there_is_no_share_and_where_a_bag_is_cut():
     with pytest.warns(CutBagWarning):
         cut = Bags.from_target(whole[:4])
     assert np.array_equal(cut.count_range("sampling"), [[2], [2]]), "the nearest that is allowed"
-
-
-@pytest.mark.parametrize("kind", ["array", "dict", "sampling", "constraint"])
-@given(seed=st.integers(0, 2**31 - 1), weight=st.sampled_from([1e-6, 0.5, 4.0, 1e6]))
-@settings(max_examples=20)
-def test_the_labeling_step_is_the_best_of_all_labelings(kind, seed, weight):
-    _, y, widths = noisy(seed)
-    bags, scores = Bags.from_target(y), np.random.RandomState(seed).randn(9)
-    n, p = bags.sizes, bags.proportions
-    loss = {
-        "array": epsilon_insensitive(widths),
-        "dict": epsilon_insensitive(dict(zip(NAMES, widths, strict=True))),
-        "sampling": epsilon_insensitive("sampling"),
-        "constraint": constraint(widths),
-    }[kind]
-    if kind == "sampling":
-        widths = np.minimum(1.959963984540054 * np.sqrt(p * (1 - p) / n), 1.0)
-    every, weights = all_labelings(bags), weight * np.arange(1.0, 4.0)
-    gaps = np.abs(shares_of(bags, every) - p) - widths
-    of_bags = weights * np.maximum(0.0, gaps)
-    if kind == "constraint":
-        of_bags = np.where(gaps > 1e-9, np.inf, 0.0)
-    totals = np.maximum(0.0, 1.0 - every * scores).sum(axis=1) + of_bags.sum(axis=1)
-    found = best_labeling(scores, bags, loss, weights)
-    assert step_cost(scores, bags, loss, weights, every) == pytest.approx(totals, rel=1e-9)
-    assert step_cost(scores, bags, loss, weights, found[None])[0] <= totals.min() * (1 + 1e-9)
-    hinge = {"loss_positive": np.maximum(0, 1 - scores), "loss_negative": np.maximum(0, 1 + scores)}
-    program = labeling_step(bags, loss).set(weights=weights, **hinge)
-    answer = solve(program, "highs", residuals=False).value
-    assert answer == pytest.approx(totals.min(), rel=1e-6, abs=1e-6)
-    mirrored = best_labeling(-scores, bags.swapped(), loss.mirrored(), weights)
-    cost = step_cost(scores, bags, loss, weights, -mirrored[None])[0]
-    assert cost == pytest.approx(totals.min(), rel=1e-9)
-
-
-@pytest.mark.parametrize(("seed", "C"), [(0, 1e-3), (1, 1.0), (0, 1e3)])
-def test_certify_and_conv_find_the_best_of_all_labelings(seed, C):
-    X, y, widths = noisy(seed)
-    bags = Bags.from_target(y)
-    every = all_labelings(bags)
-    gaps = np.abs(shares_of(bags, every) - bags.proportions)
-    values = svm_values(X, every, C)
-    best = values[(gaps <= widths + 1e-9).all(axis=1)].min()
-    certified = certify(X, y, C, epsilon=widths, intercept="none", tol=1e-7)
-    assert certified.proved_optimal
-    assert certified.upper == pytest.approx(best, rel=1e-6)
-    conv = ConvPropSVM(
-        C,
-        dict(zip(NAMES, widths, strict=True)),
-        intercept="none",
-        relaxation=CuttingPlanes(oracle="exhaustive"),
-    ).fit(X, y)
-    assert conv.bounds_.lower <= best * (1 + 1e-6)
-    assert conv.bounds_.upper >= best * (1 - 1e-6)
-
-    weights = C * np.array([1.0, 2.0, 3.0])
-    of_bags = (weights * np.maximum(0.0, gaps - widths)).sum(axis=1)
-    best = (values + of_bags).min()
-    loss = epsilon_insensitive(widths)
-    certified = certify(
-        X, y, C, C_p=C, loss=loss, bag_weights=[1, 2, 3], intercept="none", tol=1e-7
-    )
-    assert certified.proved_optimal
-    assert certified.upper == pytest.approx(best, rel=1e-6)
-
-
-METHODS = {
-    "alter": (AlterPropSVM(n_init=2, random_state=0), "proportion_loss", epsilon_insensitive),
-    "alter, constraint": (AlterPropSVM(n_init=2, random_state=0), "proportion_loss", constraint),
-    "conv": (ConvPropSVM(), "epsilon", lambda epsilon: epsilon),
-    "inv_cal": (InvCal(scaled_epsilon=True, solver_tol=1e-9), "epsilon", lambda epsilon: epsilon),
-}
-
-
-@pytest.mark.filterwarnings("ignore::propcvx.errors.PropCVXWarning")
-@pytest.mark.parametrize(("seed", "kind"), [(0, "array"), (1, "sampling")])
-@pytest.mark.parametrize("method", METHODS)
-def test_answers_follow_permuted_rows_ids_and_swapped_classes(method, kind, seed):
-    problem = small_problem(seed, (4, 4, 6, 6), n_features=3, known=0.2)
-    X, y, shares = problem.X, problem.y, problem.bags.proportions
-    widths = np.array([0.0, 0.26, 0.1, 0.4])
-    random = np.random.RandomState(seed)
-    order, names = random.permutation(20), random.permutation(4)
-    renamed = np.empty(4)
-    renamed[names] = widths
-    others = {names[k]: 1.0 - shares[k] for k in range(4)}
-    swapped = bag_target(names[y["bag"][order]], others, -y["label"][order])
-    assert y["label"].any(), "or a problem may be its own mirror image"
-    model, argument, of = METHODS[method]
-    one, two = (
-        clone(model).set_params(**{argument: of(each if kind == "array" else kind)})
-        for each in (widths, renamed)
-    )
-    one, two = one.fit(X, y), two.fit(X[order], swapped)
-    assert np.array_equal(-two.labeling_, one.labeling_[order])
-    scores = one.decision_function(X)[order]
-    assert -two.decision_function(X[order]) == pytest.approx(scores, rel=1e-5, abs=1e-5)
 
 
 def test_inv_cal_with_a_half_width_of_each_bag():

@@ -5,18 +5,14 @@ from itertools import product
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from listed_labelings import every_labeling
 from sklearn.base import clone
 from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.svm import SVC
 from small_problems import all_labelings, small_problem, svm_values
-from test_labelings import all_labelings as with_known
-from test_labelings import step_cost
 
 from propcvx import (
     AlterPropSVM,
-    BagKFold,
     Bags,
     ConvPropSVM,
     CuttingPlanes,
@@ -29,14 +25,10 @@ from propcvx import (
     certify,
 )
 from propcvx.bags.metrics import least_error_bias
-from propcvx.bags.ordering import in_canonical_order
-from propcvx.bounds import BOUNDS
 from propcvx.errors import InputError
-from propcvx.labelings.feasible import FeasibleLabelings, best_labeling
+from propcvx.labelings.feasible import FeasibleLabelings
 from propcvx.labelings.losses import PROPORTION_LOSSES, constraint
-from propcvx.programs import constrained_psvm, labeling_step, psvm, svm_dual, svm_dual_parameters
-from propcvx.relaxation import RELAXATIONS
-from propcvx.relaxation.oracles import ORACLES
+from propcvx.programs import constrained_psvm, psvm, svm_dual, svm_dual_parameters
 from propcvx.solvers import solve
 
 CS = [1e-6, 1e-3, 1.0, 1e3, 1e6]
@@ -70,72 +62,37 @@ def test_none_is_no_proportion_and_nan_an_error():
         bag_target("aab", series)
 
 
-@given(seed=st.integers(0, 2**31 - 1), epsilon=st.sampled_from([0.0, 0.3, 1.0, "rounding"]))
-def test_all_counts_that_known_labels_allow(seed, epsilon):
-    _, y, _ = partly_known(seed)
-    bags = Bags.from_target(y)
-    lower, upper = bags.count_range(epsilon)
-    positive, negative = bags.known_counts
-    assert (lower[1], upper[1]) == (positive[1], bags.sizes[1] - negative[1])
-    with_share = Bags.from_target(y[y["bag"] != 1]).count_range(epsilon)
-    assert np.array_equal([lower[[0, 2]], upper[[0, 2]]], with_share)
-
-
-@pytest.mark.parametrize("loss", PROPORTION_LOSSES.values(), ids=PROPORTION_LOSSES)
-@given(seed=st.integers(0, 2**31 - 1), weight=st.sampled_from([0.0, 1e-6, 1.0, 1e6]))
-@settings(max_examples=15)
-def test_the_labeling_step_is_the_best_of_all_labelings(loss, seed, weight):
-    _, y, _ = partly_known(seed)
-    bags, scores = Bags.from_target(y), np.random.RandomState(seed).randn(9)
-    weights = np.full(3, weight)
-    found = best_labeling(scores, bags, loss, weights)
-    costs = step_cost(scores, bags, loss, weights, np.vstack([found, with_known(bags)]))
-    assert costs[0] <= costs.min() * (1 + 1e-12)
-    hinge = {"loss_positive": np.maximum(0, 1 - scores), "loss_negative": np.maximum(0, 1 + scores)}
-    program = labeling_step(bags, loss).set(weights=weights, **hinge)
-    answer = solve(program, "highs" if loss.name != "squared" else "scip", residuals=False)
-    assert answer.value == pytest.approx(costs.min(), rel=1e-6, abs=1e-6)
-    for k, cost in enumerate(loss.costs(bags, weights)):
-        assert bags.with_share[k] or (cost == cost[0]).all() or not np.isfinite(cost).all()
-    total = loss.total(bags, weights, found)
-    assert total == pytest.approx(costs[0] - np.maximum(0.0, 1.0 - found * scores).sum(), abs=1e-6)
-
-
 @pytest.mark.parametrize(("seed", "C"), [(0, 1e-3), (1, 1.0), (0, 1e3)])
-def test_certify_and_the_programs_find_the_best_of_all_labelings(seed, C):
+def test_the_programs_find_the_best_of_all_labelings(seed, C):
     pytest.importorskip("pyscipopt")
     X, y, _ = partly_known(seed, n_features=3)
     feasible = FeasibleLabelings.of(Bags.from_target(y), 0.0)
-    values = svm_values(X, all_labelings(feasible), C)
-    found = certify(X, y, C, intercept="none", tol=1e-7)
-    assert found.proved_optimal
-    assert found.upper == pytest.approx(min(values), rel=1e-6)
-    program = constrained_psvm(X, feasible, C, value=2 * min(values))
-    assert solve(program, "scip", residuals=False).value == pytest.approx(min(values), rel=1e-3)
-    conv = ConvPropSVM(C, intercept="none", relaxation=CuttingPlanes(oracle="exhaustive"))
-    bounds = conv.fit(X, y).bounds_
-    assert bounds.lower <= min(values) * (1 + 1e-6)
-    assert bounds.upper >= min(values) * (1 - 1e-6)
+    best = min(svm_values(X, all_labelings(feasible), C))
+    program = constrained_psvm(X, feasible, C, value=2 * best)
+    assert solve(program, "scip", residuals=False).value == pytest.approx(best, rel=1e-3)
 
     weights = np.array([1.0, 2.0, 3.0]) * C
     loss, bags = PROPORTION_LOSSES["absolute"], feasible.bags
-    every = with_known(bags)
-    by_loss = svm_values(X, every, C) + [loss.total(bags, weights, one) for one in every]
-    found = certify(X, y, C, C_p=C, bag_weights=[1, 2, 3], intercept="none", tol=1e-7)
-    assert found.proved_optimal
-    assert found.upper == pytest.approx(min(by_loss), rel=1e-6)
-    program = psvm(X, bags, C, weights, loss, bias=False, value=2 * min(by_loss))
-    assert solve(program, "scip", residuals=False).value == pytest.approx(min(by_loss), rel=1e-3)
+    every, _ = every_labeling(bags)
+    best = min(svm_values(X, every, C) + [loss.total(bags, weights, y) for y in every])
+    program = psvm(X, bags, C, weights, loss, bias=False, value=2 * best)
+    assert solve(program, "scip", residuals=False).value == pytest.approx(best, rel=1e-3)
 
 
-@pytest.mark.parametrize(("seed", "C"), [(0, 1e-3), (1, 1.0), (0, 1e3)])
-def test_alter_with_hops_finds_the_best_of_all_labelings(seed, C):
-    X, y, _ = partly_known(seed)
+@pytest.mark.parametrize(
+    ("seed", "C", "sizes", "without"),
+    [
+        *((0, 1e-3, (3, 4, 2), (1,)), (1, 1.0, (3, 4, 2), (1,)), (0, 1e3, (3, 4, 2), (1,))),
+        *((0, 1e-2, (9,), (0,)), (0, 1e2, (9,), (0,))),  # the transductive SVM
+    ],
+)
+def test_alter_with_hops_finds_the_best_of_all_labelings(seed, C, sizes, without):
+    X, y, _ = partly_known(seed, sizes, without)
     bags, loss = Bags.from_target(y), PROPORTION_LOSSES["absolute"]
+    assert 0 < np.count_nonzero(bags.labels) < 9
     weights = 10.0 * C * bags.sizes
-    values = [
-        value_with_bias(X, one, C) + loss.total(bags, weights, one) for one in with_known(bags)
-    ]
+    every, _ = every_labeling(bags)
+    values = [value_with_bias(X, y, C) + loss.total(bags, weights, y) for y in every]
     clf = AlterPropSVM(C, 10.0 * C, polish="hops", random_state=0, solver_tol=1e-9).fit(X, y)
     assert clf.objective_ == pytest.approx(min(values), rel=1e-6)
 
@@ -186,20 +143,6 @@ def test_large_margin_clustering_is_one_bag_of_all(seed, kernel, C):
     assert alter.objective_ == pytest.approx(best, rel=1e-6)
 
 
-@pytest.mark.parametrize(("seed", "C"), [(0, 1e-2), (1, 1.0), (0, 1e2)])
-def test_one_bag_without_a_proportion_is_the_transductive_svm(seed, C):
-    X, y, _ = partly_known(seed, (9,), (0,), known=0.5)
-    assert 0 < np.count_nonzero(y["label"]) < 9
-    every = with_known(Bags.from_target(y))
-    alter = AlterPropSVM(C, polish="hops", random_state=0, solver_tol=1e-9).fit(X, y)
-    assert alter.objective_ == pytest.approx(
-        min(value_with_bias(X, one, C) for one in every), rel=1e-6
-    )
-    best = svm_values(X, every, C).min()
-    certified = certify(X, y, C, intercept="none", tol=1e-7)
-    assert certified.upper == pytest.approx(best, rel=1e-6)
-
-
 @pytest.mark.parametrize("kernel", ["linear", "rbf"])
 @pytest.mark.parametrize("C", CS)
 def test_with_all_labels_known_it_is_the_svm(kernel, C):
@@ -228,47 +171,6 @@ METHODS = {
     "alter, hops": AlterPropSVM(init="random", n_init=2, polish="hops", random_state=0),
     "conv": ConvPropSVM(epsilon=0.1),
 }
-
-
-@pytest.mark.filterwarnings("ignore::propcvx.errors.PropCVXWarning")
-@pytest.mark.parametrize(
-    ("seed", "kernel", "without"),
-    [(0, "linear", (1,)), (1, "precomputed", (0, 2)), (0, "linear", (0, 1, 2, 3))],
-    ids=str,
-)
-@pytest.mark.parametrize("method", METHODS)
-def test_answers_follow_permuted_rows_and_swapped_classes(method, kernel, seed, without):
-    X, y, _ = partly_known(seed, (4, 4, 6, 6), without, n_features=3)
-    bags = Bags.from_target(y)
-    random = np.random.RandomState(seed)
-    order, names = random.permutation(20), random.permutation(4)
-    shares = {
-        names[k]: 1.0 - p if has else None
-        for k, (p, has) in enumerate(zip(bags.proportions, bags.with_share, strict=True))
-    }
-    other = bag_target(names[y["bag"][order]], shares, -y["label"][order])
-    K, L = X, X[order]
-    if kernel == "precomputed":
-        K, L = X @ X.T, (X @ X.T)[np.ix_(order, order)]
-    one = clone(METHODS[method]).set_params(kernel=kernel).fit(K, y)
-    two = clone(METHODS[method]).set_params(kernel=kernel).fit(L, other)
-    assert np.array_equal(-two.labeling_, one.labeling_[order])
-    scores = one.decision_function(K)[order]
-    assert -two.decision_function(L) == pytest.approx(scores, rel=1e-6, abs=1e-6)
-    assert two.predict_proba(L)[:, ::-1] == pytest.approx(one.predict_proba(K)[order], abs=1e-4)
-
-
-@given(seed=st.integers(0, 2**31 - 1))
-@settings(max_examples=20)
-def test_the_canonical_order_is_one_order(seed):
-    X, y, _ = partly_known(seed, (3, 3, 3, 3), (0, 2))
-    order, X = np.random.RandomState(seed).permutation(12), X.round()
-    one = in_canonical_order(Bags.from_target(y), X)
-    two = in_canonical_order(Bags.from_target(y[order]), X[order])
-    np.testing.assert_array_equal(one.proportions, two.proportions)
-    assert np.array_equal(one.index, two.index)
-    assert np.array_equal(one.labels, two.labels)
-    assert np.array_equal(X[one.rows], X[order][two.rows])
 
 
 # What goes by proportions
@@ -320,65 +222,3 @@ def test_nothing_known_is_an_error_that_names_the_remedy(fit):
     y = bag_target([0, 0, 1], [None, None])
     with pytest.raises(InputError, match=r"one bag with proportion 0.5, and allow a tolerance"):
         getattr(fit, "fit", fit)(np.eye(3), y)
-
-
-@pytest.mark.filterwarnings("ignore::propcvx.errors.PropCVXWarning")
-def test_splits_by_bags():
-    X, y, _ = partly_known(0, (4, 4, 4, 4, 4, 4), (1, 3), known=0.0)
-    for train, test in BagKFold(3, random_state=0).split(X, y):
-        assert not set(y["bag"][train]) & set(y["bag"][test])
-
-
-# All oracles, relaxations and bounds
-
-
-def partly_feasible(seed, sizes, n_features=2):
-    X, y, _ = partly_known(seed, sizes, (0,), known=0.2, n_features=n_features)
-    return X, FeasibleLabelings.of(Bags.from_target(y), 0.0)
-
-
-@pytest.mark.filterwarnings("ignore::propcvx.errors.PropCVXWarning")
-@pytest.mark.parametrize("name", ORACLES)
-@pytest.mark.parametrize("sizes", [(6,), (4, 3)], ids=str)
-def test_oracles_answer_and_bound(name, sizes):
-    if name == "mixed_integer":
-        pytest.importorskip("pyscipopt")
-    for seed in range(3):
-        X, feasible = partly_feasible(seed, sizes)
-        alpha = np.random.RandomState(seed).uniform(size=len(X))
-        best = 0.5 * np.square(all_labelings(feasible) * alpha @ X).sum(axis=1).max()
-        cut = ORACLES[name](X, feasible)(alpha)
-        assert cut.labeling in feasible
-        assert cut.value == pytest.approx(0.5 * np.square(cut.labeling * alpha @ X).sum())
-        assert cut.value <= best * (1 + 1e-9)
-        assert cut.bound >= best * (1 - 1e-9)
-        if name in ("exhaustive", "sweep", "mixed_integer"):
-            assert cut.value == pytest.approx(best, rel=1e-4)
-
-
-@pytest.mark.filterwarnings("ignore::propcvx.errors.PropCVXWarning")
-@pytest.mark.parametrize("name", [name for name in RELAXATIONS if name != "diffrac"])
-@pytest.mark.parametrize("sizes", [(6,), (4, 3)], ids=str)
-def test_relaxations_bound_the_best_of_all_labelings(name, sizes):
-    if name == "mixed_integer":
-        pytest.importorskip("pyscipopt")
-    for C in (1e-2, 1.0, 1e2):
-        X, feasible = partly_feasible(1, sizes)
-        best = svm_values(X, all_labelings(feasible), C).min()
-        reached = RELAXATIONS[name].relax(X, feasible, C)
-        assert reached.lower <= best * (1 + 1e-6)
-        assert all(one in feasible for one in reached.labelings)
-
-
-@pytest.mark.parametrize("name", BOUNDS)
-@pytest.mark.parametrize("sizes", [(6,), (4, 3)], ids=str)
-def test_bounds_are_around_the_best_of_all_labelings(name, sizes):
-    for C in (1e-2, 1.0, 1e2):
-        X, feasible = partly_feasible(1, sizes)
-        y = feasible.bags
-        target = bag_target(y.index, [None if np.isnan(p) else p for p in y.proportions], y.labels)
-        best = svm_values(X, all_labelings(feasible), C).min()
-        found = certify(X, target, C, intercept="none", kinds=[name])
-        assert found.lower <= best * (1 + 1e-6)
-        assert found.upper >= best * (1 - 1e-6)
-        assert name == "bag_moments" or found.proved_optimal

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from small_problems import all_labelings, small_problem, small_problems
+from small_problems import all_labelings, small_problem, small_problems, without_a_share
 
 from propcvx import ConvPropSVM, CuttingPlanes
 from propcvx.errors import InputError
@@ -36,7 +36,8 @@ pytestmark = pytest.mark.filterwarnings("ignore::propcvx.errors.InaccurateSoluti
 def separation_problems(draw):
     """Features, feasible labelings and alpha; often with ties, zeros and known labels."""
     problem = draw(small_problems(max_size=4, max_bags=3, max_features=4))
-    feasible = FeasibleLabelings.of(problem.bags, draw(st.sampled_from([0.0, 0.25, 0.5, 1.0])))
+    bags = without_a_share(problem.bags) if draw(st.booleans()) else problem.bags
+    feasible = FeasibleLabelings.of(bags, draw(st.sampled_from([0.0, 0.25, 0.5, 1.0])))
     values = st.sampled_from([0.0, 0.5, 1.0]) if draw(st.booleans()) else st.floats(0.0, 1.0)
     n = len(problem.X)
     alpha = np.array(draw(st.lists(values, min_size=n, max_size=n)))

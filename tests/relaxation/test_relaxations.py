@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from small_problems import best_value, small_problem, small_problems
+from small_problems import best_value, small_problem, small_problems, without_a_share
 
 from propcvx import Bags, ConvPropSVM, CuttingPlanes, bag_target
 from propcvx.errors import InputError, SolverError
@@ -35,16 +35,21 @@ ALL_CUTS = CuttingPlanes(oracle="exhaustive", max_cuts=100, tol=0.0)
 QUICK = [name for name in RELAXATIONS if name != "mixed_integer"]
 
 
-def relaxable(seed, epsilon=0.0, **options):
-    """Features of a small problem and its feasible labelings."""
-    problem = small_problem(seed, n_features=3, **options)
-    return problem.X, FeasibleLabelings.of(problem.bags, epsilon)
+def posed(problem, epsilon, shareless=False):
+    """Features of a problem and its feasible labelings; a share may not be known."""
+    bags = without_a_share(problem.bags) if shareless else problem.bags
+    return problem.X, FeasibleLabelings.of(bags, epsilon)
+
+
+def relaxable(seed, epsilon=0.0, shareless=False, **options):
+    return posed(small_problem(seed, n_features=3, **options), epsilon, shareless)
 
 
 many_relaxable = st.builds(
-    lambda problem, epsilon: (problem.X, FeasibleLabelings.of(problem.bags, epsilon)),
+    posed,
     small_problems(max_size=4, max_bags=3, max_features=3),
     st.sampled_from([0.0, 0.3]),
+    st.sampled_from([False, False, True]),
 )
 
 
@@ -114,7 +119,7 @@ def test_continuous_labels_are_weak_unless_labels_are_known():
 @pytest.mark.parametrize(("seed", "epsilon"), [(0, 0.0), (1, 0.3), (2, 0.3)])
 def test_the_mixed_integer_program_finds_the_best_labeling(seed, epsilon):
     pytest.importorskip("pyscipopt")
-    features, feasible = relaxable(seed, epsilon, sizes=(4, 3), known=0.2 * (seed % 2))
+    features, feasible = relaxable(seed, epsilon, seed == 2, sizes=(4, 3), known=0.2 * (seed % 2))
     reached = MixedInteger().relax(features, feasible, 0.7)
     best = best_value(features, feasible, 0.7)
     assert reached.lower <= best * (1.0 + 1e-9)
