@@ -15,6 +15,7 @@ from propcvx import (
     Bags,
     ConvPropSVM,
     CuttingPlanes,
+    EcologicalRegression,
     InvCal,
     LabelingStart,
     LaplacianMeanMap,
@@ -112,6 +113,7 @@ METHODS = {
     "mean_map": lambda posed: MeanMap(bag_weights="size"),
     "laplacian_mean_map": lambda posed: LaplacianMeanMap(smoothness=0.1),
     "inv_cal": lambda posed: InvCal(epsilon=posed.of_bags, scaled_epsilon=True, solver_tol=1e-9),
+    "ecological": lambda posed: EcologicalRegression(bag_weights=posed.of_bags),
     "alter": lambda posed: AlterPropSVM(n_init=1, random_state=0),
     "alter, start": lambda posed: AlterPropSVM(
         init=LabelingStart(posed.start), bag_weights=posed.of_bags, proportion_loss="constraint"
