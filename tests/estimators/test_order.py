@@ -61,7 +61,7 @@ class Posed:
     def of_bags(self):
         """A number of each bag, which goes with its instances."""
         return {
-            bag: 0.2 + 0.01 * np.sum(np.square(self.X[ids == bag]).round(6)) % 0.3
+            bag: round(0.2 + 0.01 * np.sum(np.square(self.X[ids == bag]).round(6)) % 0.3, 9)
             for ids in self.groupings
             for bag in np.unique(ids).tolist()
         }
