@@ -193,7 +193,13 @@ METHODS: Mapping[str, MethodEntry] = MappingProxyType(
         UNTUNED[0]: MethodEntry(lambda seed: MeanMap(solver_tol=TOL[MeanMap]), version=2),
         UNTUNED[1]: MethodEntry(lambda seed: InvCal(solver_tol=TOL[InvCal]), version=2),
         UNTUNED[2]: MethodEntry(
-            lambda seed: AlterPropSVM(random_state=seed, solver_tol=TOL[AlterPropSVM])
+            lambda seed: AlterPropSVM(
+                *(1.0, 10.0),
+                init="mixed",
+                start_weight=0.0,
+                random_state=seed,
+                solver_tol=TOL[AlterPropSVM],
+            )
         ),
         UNTUNED[3]: MethodEntry(lambda seed: ConvPropSVM()),
         UNTUNED[4]: MethodEntry(lambda seed: ConvAndInvCal(), version=2),

@@ -5,14 +5,14 @@ from itertools import product
 from time import process_time
 
 import numpy as np
-from study import HERE, complete, labelled
+from study import HERE, complete, labelled, mixed_psvm
 
-from propcvx import AlterPropSVM, ConvPropSVM, InvCal, MeanMap, bag_target, proportions_of
+from propcvx import ConvPropSVM, InvCal, MeanMap, bag_target, proportions_of
 from propcvx.bags.metrics import bag_error
 from propcvx.datasets import load_ballots, random_bags
 
 METHODS = {
-    "alter-pSVM": AlterPropSVM(n_init=3),
+    "alter-pSVM": mixed_psvm(n_init=3),
     "conv-pSVM": ConvPropSVM(),
     "InvCal": InvCal(C_p=1.0),
     "MeanMap": MeanMap(lam=1.0),

@@ -15,7 +15,6 @@ from sklearn.datasets import load_breast_cancer, load_digits
 from sklearn.preprocessing import minmax_scale
 
 from propcvx import (
-    AlterPropSVM,
     ConvPropSVM,
     InvCal,
     MethodStart,
@@ -90,7 +89,7 @@ def measure(name, size, kernel, draw, folder):
         for label, start in starts.items()
     ]
     started = process_time()
-    models = fit_grid(AlterPropSVM(kernel=kernel), X[train], y, [grid for _, grid in plan])
+    models = fit_grid(mixed_psvm(kernel=kernel), X[train], y, [grid for _, grid in plan])
     for (label, _), model in zip(plan, models, strict=True):
         seconds, started = process_time() - started, process_time()
         yield {

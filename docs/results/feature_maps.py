@@ -8,9 +8,9 @@ from sklearn.kernel_approximation import AdditiveChi2Sampler, Nystroem, RBFSampl
 from sklearn.model_selection import train_test_split
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MinMaxScaler
-from study import HERE, complete, labelled, lines
+from study import HERE, complete, labelled, lines, mixed_psvm
 
-from propcvx import AlterPropSVM, InvCal, MethodStart
+from propcvx import InvCal, MethodStart
 from propcvx.datasets import random_bags
 from propcvx.plotting import line_grid
 
@@ -49,7 +49,7 @@ def measure(split, features, n_instances):
     )
     sample = Sample.in_bags(X, labels, random_bags(labels, BAG_SIZE, split))
     kernel = {"kernel": "rbf", "gamma": GAMMA} if features == "exact Gaussian" else {}
-    model = make_pipeline(MAPS[features](split), AlterPropSVM(init=START, **kernel))
+    model = make_pipeline(MAPS[features](split), mixed_psvm(init=START, **kernel))
     start = process_time()
     model.fit(sample.X, sample.y)
     seconds = process_time() - start

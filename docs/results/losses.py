@@ -3,9 +3,8 @@
 from itertools import product
 
 from reproduction.evaluation import Sample
-from study import HERE, REAL, complete, judged, labelled
+from study import HERE, REAL, complete, judged, labelled, mixed_psvm
 
-from propcvx import AlterPropSVM
 from propcvx.bags.model_selection import BagKFold
 from propcvx.datasets import random_bags
 from propcvx.labelings.losses import INSTANCE_LOSSES, PROPORTION_LOSSES
@@ -23,7 +22,7 @@ def measure(split, data, bag_size, instance_loss, proportion_loss):
     inside, outside = next(BagKFold(random_state=split).split(sample.X, sample.y))
     train, test = sample.take(inside), sample.take(outside)
     losses = {"instance_loss": instance_loss, "proportion_loss": proportion_loss}
-    model = AlterPropSVM(n_init=N_INIT, random_state=split, **losses)
+    model = mixed_psvm(n_init=N_INIT, random_state=split, **losses)
     yield judged(model, train.X, train.y, test.X, test.y, test.labels)
 
 

@@ -6,10 +6,9 @@ from itertools import product
 import numpy as np
 from reproduction.other_methods import fit_llp_learn
 from sklearn.svm import LinearSVC
-from study import HERE, complete, judged
+from study import HERE, complete, judged, mixed_psvm
 
 from propcvx import (
-    AlterPropSVM,
     ConvPropSVM,
     InvCal,
     MeanMap,
@@ -71,9 +70,9 @@ class LLPLearnNetwork:
 
 
 METHODS = {
-    "alter-pSVM, Crammer-Singer": lambda split: AlterPropSVM(init=STARTS, random_state=split),
+    "alter-pSVM, Crammer-Singer": lambda split: mixed_psvm(init=STARTS, random_state=split),
     "alter-pSVM, one-versus-rest": lambda split: OneVersusRest(
-        lambda: AlterPropSVM(init=STARTS, random_state=split)
+        lambda: mixed_psvm(init=STARTS, random_state=split)
     ),
     "conv-pSVM, one-versus-rest": lambda split: ConvPropSVM(epsilon="rounding"),
     "InvCal, one-versus-rest": lambda split: InvCal(C_p=1.0),

@@ -5,9 +5,9 @@ from itertools import product
 import numpy as np
 from reproduction.evaluation import Sample
 from sklearn.base import clone
-from study import HERE, REAL, complete, judged, labelled
+from study import HERE, REAL, complete, judged, labelled, mixed_psvm
 
-from propcvx import AlterPropSVM, ConvPropSVM, InvCal, MeanMap, bag_target
+from propcvx import ConvPropSVM, InvCal, MeanMap, bag_target
 from propcvx.bags.model_selection import BagKFold
 from propcvx.labelings.losses import epsilon_insensitive
 
@@ -15,7 +15,7 @@ BAG_SIZES = (8, 32)
 SPREAD = 4.0
 """Shares of populations have a beta distribution with parameters of this sum."""
 
-ALTER = AlterPropSVM(n_init=3, random_state=0)
+ALTER = mixed_psvm(n_init=3, random_state=0)
 METHODS = {
     "MeanMap": MeanMap(lam=1.0),
     "InvCal": InvCal(C_p=1.0),

@@ -11,9 +11,9 @@ from reproduction.other_methods import EcologicalRegression
 from sklearn.dummy import DummyClassifier
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GroupKFold
-from study import HERE, complete
+from study import HERE, complete, mixed_psvm
 
-from propcvx import AlterPropSVM, ConvPropSVM, InvCal, MeanMap
+from propcvx import ConvPropSVM, InvCal, MeanMap
 from propcvx.datasets import TRUMP_FEATURES, load_guatemala_prenatal, load_trump_2016
 from propcvx.text import markdown_table
 
@@ -25,7 +25,7 @@ METHODS = {
     "MeanMap": MeanMap,
     "InvCal": InvCal,
     "conv-pSVM": ConvPropSVM,
-    "alter-pSVM": lambda: AlterPropSVM(random_state=0),
+    "alter-pSVM": lambda: mixed_psvm(random_state=0),
     "all labels": LogisticRegression,
 }
 """All with their default parameters; nothing is chosen."""

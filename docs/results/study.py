@@ -11,7 +11,7 @@ from scipy.stats import norm
 from sklearn.preprocessing import minmax_scale
 from tqdm import tqdm
 
-from propcvx import bag_error
+from propcvx import AlterPropSVM, bag_error
 from propcvx.datasets import load_real
 from propcvx.datasets.real import LabeledData
 
@@ -21,6 +21,12 @@ REAL = ("heart", "vote", "australian")
 
 OVERLAPS = {"gaussians 1%": 0.01, "gaussians 10%": 0.1, "gaussians 25%": 0.25}
 """Generated sets by name, and the error of the best classifier there is."""
+
+
+def mixed_psvm(**parameters):
+    """alter-pSVM from random labelings and two methods, with C = 1: what the studies are about."""
+    mixed = {"C": 1.0, "C_p": 10.0, "init": "mixed", "annealing": True, "start_weight": 0.0}
+    return AlterPropSVM(**{**mixed, **parameters})
 
 
 def complete(path, cells, measure):

@@ -7,9 +7,9 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import train_test_split
 from sklearn.semi_supervised import LabelSpreading, SelfTrainingClassifier
 from sklearn.svm import SVC
-from study import HERE, complete, labelled, lines
+from study import HERE, complete, labelled, lines, mixed_psvm
 
-from propcvx import AlterPropSVM, ConvPropSVM, InvCal, MeanMap, bag_target
+from propcvx import ConvPropSVM, InvCal, MeanMap, bag_target
 from propcvx.datasets import proportions_of, random_bags
 from propcvx.plotting import line_grid
 
@@ -37,7 +37,7 @@ def from_bags(labels, known, seed):
     bags = random_bags(labels, BAG_SIZE, seed)
     y = bag_target(bags, proportions_of(labels, bags), labels=known)
     models = {
-        "alter-pSVM": AlterPropSVM(random_state=seed),
+        "alter-pSVM": mixed_psvm(random_state=seed),
         "conv-pSVM": ConvPropSVM(),
         "InvCal": InvCal(C_p=1.0),
         "MeanMap": MeanMap(lam=1e-3),
@@ -48,7 +48,7 @@ def from_bags(labels, known, seed):
         share = np.mean(known[known != 0] > 0)
         for name, proportion in (("no bags", share), ("no proportion", None)):
             y = bag_target(one_bag, {0: proportion}, labels=known)
-            yield f"alter-pSVM, {name}", AlterPropSVM(random_state=seed), y
+            yield f"alter-pSVM, {name}", mixed_psvm(random_state=seed), y
 
 
 def from_labels(known):

@@ -10,10 +10,9 @@ from scipy.stats import spearmanr
 from sklearn.base import clone
 from sklearn.metrics import roc_auc_score
 from sklearn.preprocessing import scale
-from study import HERE, complete
+from study import HERE, complete, mixed_psvm
 
 from propcvx import (
-    AlterPropSVM,
     BagKFold,
     ConvPropSVM,
     InvCal,
@@ -35,8 +34,8 @@ METHODS = {
     "MeanMap": MeanMap(),
     "InvCal": InvCal(),
     "conv-pSVM": ConvPropSVM(),
-    "alter-pSVM": AlterPropSVM(init="inv_cal", random_state=0),
-    "alter-pSVM, random starts": AlterPropSVM(init="random", n_init=3, random_state=0),
+    "alter-pSVM": mixed_psvm(init="inv_cal", random_state=0),
+    "alter-pSVM, random starts": mixed_psvm(init="random", n_init=3, random_state=0),
     "MeanMap, Gaussian": MeanMap(kernel="rbf"),
     "InvCal, Gaussian": InvCal(kernel="rbf"),
     "conv-pSVM, Gaussian": ConvPropSVM(kernel="rbf"),
