@@ -54,7 +54,7 @@ def in_canonical_order(bags: Bags, X: Any, *, precomputed: bool = False, sign: i
 
 
 def _signs(bags: Bags, sign: int) -> list[Bags]:
-    """The bags with that sign; without one with fewer positives, or both where there are as many."""
+    """The bags with that sign; without one those with fewer positives, of equal numbers both."""
     both, shared = [bags, bags.swapped()], bags.with_share
     if sign:
         return both[:1] if sign > 0 else both[1:]
