@@ -54,12 +54,14 @@ def in_canonical_order(bags: Bags, X: Any, *, precomputed: bool = False, sign: i
 
 
 def _signs(bags: Bags, sign: int) -> list[Bags]:
-    """The bags with fewer positives than negatives, or with both signs where there are as many."""
+    """The bags with that sign; without one those with fewer positives, of equal numbers both."""
     both, shared = [bags, bags.swapped()], bags.with_share
+    if sign:
+        return both[:1] if sign > 0 else both[1:]
     positives, negatives = (float(each.proportions[shared] @ bags.sizes[shared]) for each in both)
-    if not sign and isclose(positives, negatives, rel_tol=SHARE_UNIT):
+    if isclose(positives, negatives, rel_tol=SHARE_UNIT):
         return both
-    return both[:1] if (sign > 0 if sign else positives < negatives) else both[1:]
+    return both[:1] if positives < negatives else both[1:]
 
 
 def _with_ordered_classes(bags: Bags, ranks: Indices) -> Bags:
