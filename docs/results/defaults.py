@@ -13,6 +13,7 @@ import numpy as np
 import pandas as pd
 from sklearn.datasets import load_breast_cancer, load_digits
 from sklearn.preprocessing import minmax_scale
+from study import mixed_psvm
 
 from propcvx import (
     ConvPropSVM,
