@@ -29,6 +29,7 @@ from propcvx.estimators import (
     MeanMap,
     MethodStart,
     RandomStart,
+    ShareMetric,
     check_fit,
     fit_grid,
 )
@@ -54,6 +55,7 @@ __all__ = [
     "MethodStart",
     "RandomStart",
     "RepeatedBagKFold",
+    "ShareMetric",
     "bag_correlation",
     "bag_deviance",
     "bag_error",

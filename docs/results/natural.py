@@ -1,0 +1,253 @@
+"""How accurate each method is with its defaults, in random bags and in groups of their own."""
+
+from functools import cache
+from itertools import product
+from time import process_time
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pandas as pd
+from reproduction.report import rows_table
+from scipy.optimize import minimize
+from scipy.special import expit
+from sklearn.base import BaseEstimator, ClassifierMixin, clone
+from sklearn.linear_model import LogisticRegression
+from sklearn.metrics import log_loss, roc_auc_score
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import scale
+from study import HERE, complete, mixed_psvm
+
+from propcvx import (
+    AlterPropSVM,
+    BagKFold,
+    ConvPropSVM,
+    EcologicalRegression,
+    InvCal,
+    MeanMap,
+    ShareMetric,
+    bag_target,
+)
+from propcvx.bags.targets import proportions_of
+from propcvx.datasets import bags_by_cluster, load_real, random_bags
+from propcvx.datasets.natural import NATURAL_SETS, natural_bags
+from propcvx.datasets.toy import BaggedData
+
+CHOSEN_ON = ("heart", "vote", "australian", "breast-w", "colic", "credit-a", "heart-c", "a1a")
+HELD_OUT = ("breast-cancer", "dna-1", "dna-2", "satimage-2", "cod-rna.t")
+NATURAL = (*NATURAL_SETS, "trump-2016")
+KINDS = ("random 8", "random 32", "random 64", "unequal", "k-means")
+LARGE = 8000
+"""Rows above which conv-pSVM and twelve starts are left out."""
+MOST = 3000
+"""Rows that are drawn of held-out sets."""
+
+
+class ProportionMatching(ClassifierMixin, BaseEstimator):
+    """Logistic regression by the likelihood of each bag's mean probability, with a ridge."""
+
+    def fit(self, X, y):
+        _, index = np.unique(y["bag"], return_inverse=True)
+        sizes, share = np.bincount(index), np.empty(index.max() + 1)
+        share[index] = y["proportion"]
+
+        def loss(plane):
+            p = expit(X @ plane[1:] + plane[0])
+            mean = np.clip(np.bincount(index, p) / sizes, 1e-9, 1.0 - 1e-9)
+            value = -sizes @ (share * np.log(mean) + (1.0 - share) * np.log(1.0 - mean))
+            slope = ((1.0 - share) / (1.0 - mean) - share / mean)[index] * p * (1.0 - p)
+            gradient = np.append(slope.sum(), slope @ X + plane[1:])
+            return value + 0.5 * plane[1:] @ plane[1:], gradient
+
+        self.plane_ = minimize(loss, np.zeros(X.shape[1] + 1), jac=True, method="L-BFGS-B").x
+        return self
+
+    def decision_function(self, X):
+        return X @ self.plane_[1:] + self.plane_[0]
+
+    def predict_proba(self, X):
+        return np.column_stack(
+            [expit(-self.decision_function(X)), expit(self.decision_function(X))]
+        )
+
+
+class SoftLabels(ProportionMatching):
+    """Logistic regression in which every instance has the share of its bag as its label."""
+
+    def fit(self, X, y):
+        rows, labels = np.vstack([X, X]), np.repeat([1, -1], len(X))
+        weights = np.concatenate([y["proportion"], 1.0 - y["proportion"]])
+        fit = LogisticRegression(max_iter=1000).fit(rows, labels, sample_weight=weights)
+        self.plane_ = np.append(fit.intercept_, fit.coef_)
+        return self
+
+
+METHODS = {
+    "soft labels": SoftLabels(),
+    "proportion matching": ProportionMatching(),
+    "EcologicalRegression": EcologicalRegression(),
+    "InvCal": InvCal(),
+    "MeanMap": MeanMap(),
+    "AlterPropSVM": AlterPropSVM(),
+    "AlterPropSVM, the SVM alone": AlterPropSVM(start_weight=0.0),
+    "AlterPropSVM, C = 1, mixed starts": mixed_psvm(random_state=0),
+    "ConvPropSVM": ConvPropSVM(epsilon="rounding"),
+    "ShareMetric, ConvPropSVM": make_pipeline(ShareMetric(), ConvPropSVM(epsilon="rounding")),
+    "EcologicalRegression, Gaussian": EcologicalRegression(kernel="rbf"),
+    "AlterPropSVM, Gaussian": AlterPropSVM(kernel="rbf"),
+    "told every label": LogisticRegression(C=0.1, max_iter=1000),
+}
+SLOW = ("AlterPropSVM, C = 1, mixed starts", "ConvPropSVM", "ShareMetric, ConvPropSVM")
+
+
+@cache
+def loaded(data, kind, draw):
+    """A set in bags, standardised."""
+    if kind == "natural":
+        found = natural_bags(data)
+        return BaggedData(found.X, np.asarray(found.labels), found.bags, found.proportions)
+    X, labels = load_real(data, download=False)
+    rows = np.random.RandomState(draw).permutation(len(labels))[:MOST]
+    X, labels = scale(np.asarray(X)[rows]), labels[rows]
+    if kind == "k-means":
+        bags = bags_by_cluster(X, max(10, len(X) // 32), draw)
+    elif kind == "unequal":
+        bags = unequal_bags(len(X), draw)
+    else:
+        bags = random_bags(labels, int(kind.split()[1]), draw)
+    return BaggedData(X, labels, bags, proportions_of(labels, bags))
+
+
+def unequal_bags(n, seed):
+    """Bags whose sizes have a median of 16, and of which a sixth have more than 43."""
+    random, sizes = np.random.RandomState(seed), []
+    while sum(sizes) < n:
+        sizes.append(max(2, int(np.exp(random.normal(np.log(16.0), 1.0)))))
+    return np.repeat(np.arange(len(sizes)), sizes)[:n][random.permutation(n)]
+
+
+def measure(data, kind, draw, method):
+    """Of a fit to four fifths of the bags, what the labels of the others say."""
+    X, labels, bags, shares = loaded(data, kind, draw)
+    y, labels = bag_target(bags, shares), np.where(np.asarray(labels) > 0, 1, -1)
+    n_folds = min(5, len(np.unique(bags)))
+    train, test = next(BagKFold(n_folds, random_state=draw).split(X, y))
+    started = process_time()
+    target = labels if method == "told every label" else y
+    model = clone(METHODS[method]).fit(X[train], target[train])
+    seconds, scores = process_time() - started, model.decision_function(X[test])
+    probabilities = np.clip(model.predict_proba(X[test])[:, 1], 1e-3, 1.0 - 1e-3)
+    larger = 1 if np.mean(labels[train] > 0) > 0.5 else -1
+    both = len(set(labels[test])) > 1
+    yield {
+        "accuracy": np.mean(np.where(scores > 0.0, 1, -1) == labels[test]),
+        "auc": roc_auc_score(labels[test], scores) if both else np.nan,
+        "log_loss": log_loss(labels[test], probabilities, labels=[-1, 1]),
+        "larger": np.mean(labels[test] == larger),
+        "seconds": seconds,
+    }
+
+
+def cells():
+    """All sets, draw by draw, the quick methods first."""
+    public = product(range(10), (*CHOSEN_ON, *HELD_OUT), KINDS, METHODS)
+    natural = product(range(10), NATURAL, ["natural"], METHODS)
+    each = [
+        {"data": data, "kind": kind, "draw": draw, "method": method}
+        for draw, data, kind, method in (*natural, *public)
+        if allowed(data, kind, draw, method)
+    ]
+    return sorted(each, key=lambda cell: cell["draw"])
+
+
+def allowed(data, kind, draw, method):
+    """Whether a fit takes less than some seconds; random bags are drawn three times."""
+    if kind != "natural" and (draw > 2 or (data in ("a1a", "cod-rna.t") and method in SLOW[:1])):
+        return False
+    if kind == "natural" and (method in SLOW or "Gaussian" in method):
+        return len(loaded(data, kind, 0).labels) <= (LARGE if "Gaussian" not in method else 3000)
+    return True
+
+
+def pages():
+    """What the page shows, by the names that it uses."""
+    rows = pd.read_csv(HERE / "natural.csv")
+    rows = rows.assign(
+        bags_are=np.select(
+            [rows["kind"] == "natural", rows["data"].isin(HELD_OUT)],
+            ["groups of their own", "random, sets held out"],
+            "random, sets used to choose",
+        )
+    )
+    return {"natural_means": means_table(rows), "natural_sets": sets_table(rows)}
+
+
+def means_table(rows):
+    """Means over sets of accuracy, AUC and log loss, of what all sets have."""
+    lines = []
+    for kind, group in rows.groupby("bags_are"):
+        gain = group.pivot_table(index=["data", "kind"], columns="method", values="auc")
+        share = gain.sub(0.5).div(gain["told every label"] - 0.5, axis=0)
+        for method in METHODS:
+            of_method = group[group["method"] == method]
+            if of_method.empty:
+                continue
+            n_sets = of_method["data"].nunique()
+            lines.append(
+                {
+                    "bags": f"{kind} ({n_sets} sets)",
+                    "method": method,
+                    "accuracy": percent(of_method, "accuracy"),
+                    "the larger class": percent(of_method, "larger"),
+                    "AUC": percent(of_method, "auc"),
+                    "of what labels gain in AUC": f"{share[method].mean():.0%}",
+                    "log loss": f"{of_method.groupby('data')['log_loss'].mean().mean():.3f}",
+                    "seconds": f"{of_method['seconds'].median():.2f}",
+                }
+            )
+    return rows_table(lines)
+
+
+def percent(rows, column):
+    """Mean over sets of the mean of a set."""
+    return f"{100.0 * rows.groupby(['data', 'kind'])[column].mean().mean():.1f}"
+
+
+def sets_table(rows):
+    """Accuracy of the linear methods, set by set."""
+    shown = rows[rows["kind"].isin(["natural", "random 8", "random 64"])]
+    larger = shown.groupby(["kind", "data"], sort=False)["larger"].mean()
+    means = shown.groupby(["kind", "data", "method"], sort=False)["accuracy"].mean()
+    wide = means.unstack("method")[[name for name in METHODS if "Gaussian" not in name]]
+    wide.insert(0, "larger class", larger)
+    texts = (100.0 * wide).map("{:.1f}".format).replace("nan", "-")
+    return rows_table(texts.rename_axis(["bags", "set"]).reset_index())
+
+
+def picture(path):
+    """What share of the gain of labels in AUC each method has, a point for each set."""
+    rows = pd.read_csv(HERE / "natural.csv")
+    gain = rows.pivot_table(index=["data", "kind"], columns="method", values="auc")
+    share = gain.sub(0.5).div(gain["told every label"] - 0.5, axis=0)
+    names = ["EcologicalRegression", "AlterPropSVM", "InvCal", "MeanMap", "ConvPropSVM"]
+    natural = share.index.get_level_values("kind") == "natural"
+    figure, axes = plt.subplots(1, 2, figsize=(9, 3), sharey=True)
+    for ax, title, mask in zip(
+        axes, ("groups of their own", "random and unequal bags"), (natural, ~natural), strict=True
+    ):
+        for place, name in enumerate(names):
+            values = share.loc[mask, name].dropna()
+            jitter = np.linspace(-0.2, 0.2, len(values))
+            ax.plot(values, place + jitter, ".", alpha=0.6)
+            ax.plot(values.mean(), place, "k|", markersize=18)
+        ax.set(title=title, xlim=(-0.5, 1.2), xlabel="share of what labels gain in AUC")
+        ax.axvline(1.0, color="0.8", zorder=0)
+        ax.axvline(0.0, color="0.8", zorder=0)
+    axes[0].set_yticks(range(len(names)), names)
+    figure.savefig(path, bbox_inches="tight", dpi=120)
+    plt.close(figure)
+
+
+if __name__ == "__main__":
+    complete(HERE / "natural.csv", cells(), measure)
+    picture(HERE / "natural.png")
+    print("\n\n".join(pages().values()))

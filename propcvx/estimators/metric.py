@@ -1,0 +1,110 @@
+"""A metric that the shares suggest: columns weighted by how their bag means go with the shares."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from propcvx.arrays import Array
+from propcvx.bags.bags import Bags
+from propcvx.checks import check_number
+from propcvx.errors import IllPosedWarning, warn
+
+ROUNDING = 1e-12
+"""A spread of bag means is 0 where it is below this share of their size."""
+
+
+@dataclass(eq=False, repr=False)
+class ShareMetric(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
+    r"""Multiply each column by the correlation of its bag means with the shares.
+
+    Column j is multiplied by :math:`|r_j|^q`, where :math:`r_j` is the correlation of
+    :math:`m_{kj}` with :math:`p_k` over the bags, weighted by their numbers of instances; and all
+    by one number, so that the weights have a mean square of one.
+
+    Distances then count where the shares say that the classes differ.  That is what conv-pSVM
+    lacks: its labeling goes along the direction of most variance, whatever the shares say.  It
+    fails where shares go with a column for another reason than the classes, as of bags in clusters,
+    and with few bags, whose correlations are large by chance: with two, all are one.
+
+    Parameters
+    ----------
+    power : float
+        The power q; 0 leaves the columns as they are.
+
+    Attributes
+    ----------
+    weights_ : array of shape (n_features,)
+        What columns are multiplied by.
+
+    Examples
+    --------
+    >>> from sklearn.pipeline import make_pipeline
+    >>> from propcvx import ConvPropSVM, bag_target
+    >>> X = np.array([[0.0, 9.0], [1.0, -9.0], [1.0, 9.0], [2.0, -9.0], [2.0, 9.0], [3.0, -9.0]])
+    >>> y = bag_target([0, 0, 1, 1, 2, 2], [0.0, 0.5, 1.0])
+    >>> make_pipeline(ShareMetric(), ConvPropSVM()).fit(X, y).predict(X)
+    array([-1, -1, -1,  1,  1,  1])
+    """
+
+    power: float = 1.0
+
+    def fit(self, X: Any, y: NDArray[Any]) -> ShareMetric:
+        """Weigh the columns.
+
+        Parameters
+        ----------
+        X : array or sparse matrix of shape (n_instances, n_features)
+            Instances, with columns on one scale.
+        y : bag target of shape (n_instances,)
+            Made by :func:`propcvx.bag_target`, of two classes.
+
+        Returns
+        -------
+        self
+
+        Warns
+        -----
+        IllPosedWarning
+            If no column goes with the shares, as where they are equal; all weights are then 1.
+        """
+        check_number("power", self.power, least=0.0)
+        X = validate_data(self, X, accept_sparse="csr", dtype=np.float64)
+        bags, instances = Bags.from_target(y).of_shares()
+        dense = X[instances].toarray() if sp.issparse(X) else X[instances]
+        weights = correlations(bags, dense) ** self.power
+        if not weights.any():
+            warn("no column goes with the shares: none is weighted", IllPosedWarning)
+            weights = np.ones(X.shape[1])
+        self.weights_ = weights / np.sqrt(np.mean(np.square(weights)))
+        return self
+
+    def transform(self, X: Any) -> Any:
+        """Multiply the columns."""
+        check_is_fitted(self)
+        X = validate_data(self, X, accept_sparse="csr", dtype=np.float64, reset=False)
+        return X @ sp.diags_array(self.weights_) if sp.issparse(X) else X * self.weights_
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.required = True
+        tags.input_tags.sparse = True
+        return tags
+
+
+def correlations(bags: Bags, X: Array) -> Array:
+    """The size of the correlation of each column's bag means with the shares, 0 without spread."""
+    shares = bags.sizes / bags.sizes.sum()
+    means, p = bags.means_of(X), bags.proportions
+    apart, missed = means - shares @ means, p - shares @ p
+    spread = np.sqrt(shares @ np.square(apart))
+    some = spread > ROUNDING * np.abs(means).max(axis=0, initial=0.0)
+    total = spread * np.sqrt(shares @ np.square(missed))
+    products = np.abs((shares * missed) @ apart)
+    return np.divide(products, total, out=np.zeros_like(total), where=some & (total > 0.0))
