@@ -103,8 +103,8 @@ SLOW = ("AlterPropSVM, C = 1, mixed starts", "ConvPropSVM", "ShareMetric, ConvPr
 def loaded(data, kind, draw):
     """A set in bags, standardised."""
     if kind == "natural":
-        found = natural_bags(data)
-        return BaggedData(found.X, np.asarray(found.labels), found.bags, found.proportions)
+        given = natural_bags(data)
+        return BaggedData(given.X, np.asarray(given.labels), given.bags, given.proportions)
     X, labels = load_real(data, download=False)
     rows = np.random.RandomState(draw).permutation(len(labels))[:MOST]
     X, labels = scale(np.asarray(X)[rows]), labels[rows]
