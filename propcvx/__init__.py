@@ -31,6 +31,7 @@ from propcvx.estimators import (
     RandomStart,
     ShareMetric,
     check_fit,
+    class_means_test,
     fit_grid,
 )
 from propcvx.groups import group_shares
@@ -64,6 +65,7 @@ __all__ = [
     "bag_target",
     "certify",
     "check_fit",
+    "class_means_test",
     "class_proportions_of",
     "fit_grid",
     "fit_means",

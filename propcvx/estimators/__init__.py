@@ -2,6 +2,7 @@
 
 from propcvx.estimators.alter import AlterPropSVM
 from propcvx.estimators.base import BagClassifier, fit_grid
+from propcvx.estimators.class_means_test import ClassMeansTest, class_means_test
 from propcvx.estimators.conv import ConvPropSVM
 from propcvx.estimators.ecological import EcologicalRegression
 from propcvx.estimators.fit_check import FitCheck, check_fit
@@ -14,6 +15,7 @@ from propcvx.estimators.starts import LabelingStart, MethodStart, RandomStart, S
 __all__ = [
     "AlterPropSVM",
     "BagClassifier",
+    "ClassMeansTest",
     "ConvPropSVM",
     "EcologicalRegression",
     "FitCheck",
@@ -26,6 +28,7 @@ __all__ = [
     "ShareMetric",
     "Start",
     "check_fit",
+    "class_means_test",
     "fit_grid",
     "printed_alter_psvm",
     "printed_conv_psvm",

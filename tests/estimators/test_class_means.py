@@ -1,0 +1,84 @@
+"""The test of class means: how often it rejects what holds, and what does not."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from small_problems import small_problem
+
+from propcvx import ShareMetric, bag_target, class_means_test, proportions_of
+from propcvx.errors import IllPosedWarning, InputError
+from propcvx.estimators.metric import correlations
+
+
+def drawn(seed, sizes, n_features=4, shift=0.0, times=1.0):
+    """Two classes in bags with shares of their own; means of bags that differ within a class."""
+    random, n_bags = np.random.RandomState(seed), len(sizes)
+    bags, shares = np.repeat(np.arange(n_bags), sizes), random.uniform(0.05, 0.95, n_bags)
+    labels = np.where(random.uniform(size=len(bags)) < shares[bags], 1, -1)
+    noise = random.randn(len(bags), n_features) @ random.randn(n_features, n_features)
+    X = noise * np.where(labels > 0, times, 1.0)[:, None]
+    X += labels[:, None] * random.uniform(0.0, 2.0, n_features)
+    X[:, -1] += shift * random.randn(n_bags)[bags]
+    return X, bag_target(bags, proportions_of(labels, bags))
+
+
+@pytest.mark.parametrize(
+    ("sizes", "times"),
+    [([8] * 20, 1.0), ([30] * 10, 1.0), ([4, 10, 60] * 7, 1.0), ([40] * 20, 3.0)],
+)
+def test_it_rejects_one_in_twenty_where_the_assumption_holds(sizes, times):
+    """Of 200 problems 3 to 19 have a p-value below 5%, in all but one of 200 runs of this test."""
+    rejected = sum(
+        class_means_test(*drawn(seed, sizes, times=times), n_draws=99).p_value < 0.05
+        for seed in range(200)
+    )
+    assert 3 <= rejected <= 19
+
+
+def test_it_finds_the_feature_that_depends_on_the_bag():
+    X, y = drawn(0, [30] * 20, shift=2.0)
+    result = class_means_test(pd.DataFrame(X, columns=list("abcd")), y)
+    assert result.p_value == 0.001
+    assert result.broken_by == ["d"]
+    assert "most of all d (20 bags)" in str(result)
+    order = np.random.RandomState(1).permutation(len(y))
+    other = class_means_test(X[order], y[order])
+    np.testing.assert_allclose(other.statistics, result.statistics)
+
+
+def test_scales_and_offsets_change_nothing():
+    X, y = drawn(1, [10] * 12)
+    units = np.array([1e-6, 1.0, 1e3, 1e6])
+    one, two = class_means_test(X, y), class_means_test(units * (X + 5.0), y)
+    np.testing.assert_allclose(two.statistics, one.statistics, rtol=1e-6)
+    assert two.p_value == pytest.approx(one.p_value, abs=0.02)
+
+
+@pytest.mark.parametrize(
+    ("bags", "shares"), [([0, 0, 1, 1], [0.5, 1.0]), ([0, 0, 1, 1, 2, 2], [0.5] * 3)]
+)
+def test_what_tells_nothing_is_refused(bags, shares):
+    with pytest.raises(InputError, match="y must have three bags of two instances or more"):
+        class_means_test(np.random.randn(len(bags), 2), bag_target(bags, shares))
+
+
+# --- the metric -----------------------------------------------------------------------------------
+
+
+def test_the_metric_is_the_correlation_of_bag_means_with_shares():
+    problem = small_problem(0, sizes=(3, 5, 8, 4, 6), n_features=3)
+    means, p, n = problem.bags.means_of(problem.X), problem.bags.proportions, problem.bags.sizes
+    whole = np.cov(np.column_stack([means, p]).T, fweights=n)
+    expected = np.abs(whole[-1, :-1]) / np.sqrt(whole.diagonal()[:-1] * whole[-1, -1])
+    np.testing.assert_allclose(correlations(problem.bags, problem.X), expected)
+    metric = ShareMetric(power=2.0).fit(problem.X, problem.y)
+    np.testing.assert_allclose(metric.weights_ / metric.weights_[0], (expected / expected[0]) ** 2)
+    assert np.mean(metric.weights_**2) == pytest.approx(1.0)
+    np.testing.assert_allclose(metric.transform(problem.X), problem.X * metric.weights_)
+
+
+def test_equal_shares_weigh_nothing():
+    problem = small_problem(0, sizes=(4, 4))
+    with pytest.warns(IllPosedWarning, match="no column goes with the shares"):
+        metric = ShareMetric().fit(problem.X, bag_target(problem.y["bag"], [0.5, 0.5]))
+    np.testing.assert_array_equal(metric.weights_, 1.0)
