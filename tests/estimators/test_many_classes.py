@@ -12,20 +12,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.base import clone
-from sklearn.model_selection import cross_validate
 from small_problems import small_problem
 
 from propcvx import (
     AlterPropSVM,
-    BagKFold,
     Bags,
-    BagShuffleSplit,
     ConvPropSVM,
     InvCal,
     LabelingStart,
     LaplacianMeanMap,
     MeanMap,
-    RepeatedBagKFold,
     bag_error,
     bag_target,
     certify,
@@ -34,11 +30,10 @@ from propcvx import (
 )
 from propcvx.alternating.algorithm import alternate
 from propcvx.alternating.crammer_singer import ClassPropSVM, CrammerSingerStep
-from propcvx.bags.metrics import neg_bag_error
 from propcvx.bags.targets import classes_of, is_bag_target
 from propcvx.errors import CutBagWarning, InputError
 from propcvx.estimators.starts import Start
-from propcvx.labelings.classes import best_classes, class_hinge, class_loss, nearest_classes
+from propcvx.labelings.classes import best_classes, class_hinge, class_loss
 from propcvx.labelings.feasible import FeasibleLabelings
 from propcvx.labelings.losses import PROPORTION_LOSSES, constraint, epsilon_insensitive
 from propcvx.plotting import boundary, coefficients
@@ -275,17 +270,6 @@ def test_of_tied_labelings_the_preferred_one_is_taken():
         np.testing.assert_array_equal(found, before)
 
 
-@given(st.integers(0, 2**31 - 1))
-def test_nearest_classes_of_two_are_the_nearest_labels(seed):
-    problem = small_problem(seed, sizes=(3, 5, 6))
-    shares = np.random.RandomState(seed).dirichlet([1.0, 1.0], 3)
-    y = bag_target(problem.y["bag"], shares)
-    scores = np.random.RandomState(seed).randn(14)
-    found = nearest_classes(np.outer(scores, [-1.0, 1.0]), Bags.from_target(y, table=True))
-    best = FeasibleLabelings.nearest(Bags.from_target(y)).best(scores)
-    np.testing.assert_array_equal(found, np.where(best > 0, 2, 1))
-
-
 # --- the SVM ----------------------------------------------------------------------------------
 
 
@@ -497,19 +481,6 @@ def test_equal_totals_of_classes_are_told_apart_by_the_bags():
         renamed = bag_target(bags, table, classes=np.array(["a", "b", "c"])[order].tolist())
         again = clf.fit(X, renamed).decision_function(X)
         np.testing.assert_allclose(again[:, order], scores, atol=1e-9)
-
-
-@pytest.mark.parametrize(
-    "splitter",
-    [BagKFold(3, random_state=0), RepeatedBagKFold(3, n_repeats=2), BagShuffleSplit(2)],
-    ids=lambda splitter: type(splitter).__name__,
-)
-def test_splitters_keep_bags_whole(splitter):
-    X, y, _ = class_problem(4, sizes=(3,) * 12)
-    for train, test in splitter.split(X, y):
-        assert not set(y["bag"][train]) & set(y["bag"][test])
-    found = cross_validate(InvCal(), X, y, cv=splitter, scoring=neg_bag_error, error_score="raise")
-    assert (found["test_score"] <= 0.0).all()
 
 
 def test_number_of_jobs_does_not_matter():

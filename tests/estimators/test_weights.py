@@ -25,7 +25,6 @@ from propcvx import (
     InvCal,
     LaplacianMeanMap,
     MeanMap,
-    MethodStart,
     RandomStart,
     bag_target,
     class_proportions_of,
@@ -34,9 +33,8 @@ from propcvx import (
 from propcvx.bags.metrics import neg_bag_error
 from propcvx.datasets import proportions_of
 from propcvx.errors import InputError
-from propcvx.estimators.starts import Start
 from propcvx.labelings.feasible import FeasibleLabelings
-from propcvx.labelings.losses import HINGE, PROPORTION_LOSSES, best_regression_bias
+from propcvx.labelings.losses import HINGE, PROPORTION_LOSSES
 from propcvx.programs import mkl_epigraph, mkl_group, svm_dual, svm_dual_parameters
 from propcvx.solvers import solve
 
@@ -169,21 +167,6 @@ def test_inv_cal_is_that_of_weighted_means_and_bags(bag_weights, C_p):
     clf = InvCal(C_p, 0.1, bag_weights=bag_weights, solver_tol=1e-10).fit(X, y, WEIGHTS)
     assert clf.objective_ == pytest.approx(best, rel=1e-5)
     assert_allclose(clf.coef_[0], w.value, atol=1e-3 * np.abs(w.value).max())
-
-
-@pytest.mark.parametrize("seed", range(5))
-def test_the_bias_of_inv_cal_is_a_weighted_median(seed):
-    random = np.random.RandomState(seed)
-    targets, scores, widths = random.randn(3, 7)
-    widths, weights = np.abs(widths) / 4, random.randint(0, 4, 7).astype(float)
-    found = best_regression_bias(targets, widths, scores, weights)
-    k = np.arange(7).repeat(weights.astype(int))
-    assert found == pytest.approx(best_regression_bias(targets[k], widths[k], scores[k]))
-    loss = [
-        weights @ np.maximum(0.0, np.abs(targets - scores - b) - widths)
-        for b in (found, *np.concatenate([targets - scores - widths, targets - scores + widths]))
-    ]
-    assert loss[0] <= min(loss) + 1e-12
 
 
 def svm_values(features, labelings, C, bias=False):
@@ -341,27 +324,6 @@ def test_libsvm_with_weights_is_asked_only_for_those_that_weigh():
 # --- where they travel ------------------------------------------------------------------------
 
 
-class Watching(Start):
-    """Notes what it is asked with."""
-
-    def __init__(self, seen):
-        self.seen, self.annealing, self.repeats = seen, False, 1
-
-    def labeling(self, features, bags, random):
-        self.seen.append((features, bags.weights))
-        return np.where(bags.labels == 0, 1.0, bags.labels)
-
-
-def test_starts_get_the_weights_of_their_instances():
-    seen = []
-    starts = [Watching(seen), MethodStart("inv_cal", annealing=False)]
-    AlterPropSVM(init=starts, random_state=0).fit(X, Y, 10.0 * POSITIVE)
-    of_row = {tuple(row): weight for row, weight in zip(X, POSITIVE, strict=True)}
-    assert len(seen) == 1
-    for features, weights in seen:
-        assert_allclose(weights, [of_row[tuple(row)] / POSITIVE.mean() for row in features])
-
-
 def test_a_method_as_a_start_is_fitted_with_weights():
     start = AlterPropSVM(init=InvCal(), annealing=False, max_iter=1)
     weights = np.where(LABELS > 0, 100.0, 1.0) * POSITIVE
@@ -506,14 +468,3 @@ def test_a_bag_of_weight_two_is_the_bag_twice(method, bag_weights, kernel):
     repeated = clone(method).fit(problem.X[rows], bag_target(ids, [shares[k] for _, k in copies]))
     scores = (model.decision_function(problem.X) for model in (weighted, repeated))
     assert_allclose(*scores, rtol=1e-4, atol=1e-4)
-
-
-@pytest.mark.filterwarnings("ignore::propcvx.errors.IllPosedWarning")
-@pytest.mark.parametrize("n_bags", [1, 4])
-@pytest.mark.parametrize("offset", [0.0, 100.0])
-def test_mean_map_learns_nothing_from_equal_shares(n_bags, offset):
-    X = np.random.default_rng(0).normal(size=(20, 3)) + offset
-    y = bag_target(np.arange(20) % n_bags, [0.4] * n_bags)
-    weights = np.arange(20) % 3
-    clf = MeanMap().fit(X, y, sample_weight=weights)
-    np.testing.assert_allclose(clf.coef_, 0.0, atol=1e-7)

@@ -28,6 +28,7 @@ from propcvx.relaxation.oracles import (
     violation_value,
 )
 from propcvx.relaxation.oracles.cut import best_cuts
+from propcvx.relaxation.oracles.sorting import leading_dimensions
 
 pytestmark = pytest.mark.filterwarnings("ignore::propcvx.errors.InaccurateSolutionWarning")
 
@@ -208,3 +209,23 @@ def test_no_more_cuts_than_are_allowed():
     clf = ConvPropSVM(relaxation=planes).fit(problem.X, problem.y)
     assert clf.history_[-1].n_cuts == 3
     assert clf.stop_reason_ is StopReason.MAX_CUTS
+
+
+# --- what the coordinate oracle looks along ---------------------------------------------------
+
+
+@given(st.integers(0, 10_000), st.integers(1, 10), st.integers(1, 6), st.floats(0.05, 1.0))
+@settings(max_examples=30)
+def test_leading_dimensions_keep_just_the_variance_asked_for(seed, n, r, variance):
+    features = np.random.RandomState(seed).randn(n, r)
+    before = features.copy()
+    dimensions = leading_dimensions(features, variance)
+    np.testing.assert_array_equal(features, before)
+    total, kept = np.sum(features**2), np.sum(dimensions**2, axis=0)
+    assert kept.sum() >= variance * total * (1 - 1e-9)
+    assert kept[:-1].sum() < variance * total
+    assert (np.diff(kept) <= 1e-9).all()
+    off = dimensions.T @ dimensions - np.diag(kept)
+    assert np.abs(off).max() <= 1e-9 * total
+    values = np.linalg.eigvalsh(features @ features.T)[::-1]
+    np.testing.assert_allclose(kept, values[: len(kept)], atol=1e-9 * total)
