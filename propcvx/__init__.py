@@ -22,6 +22,7 @@ from propcvx.bounds import certify
 from propcvx.estimators import (
     AlterPropSVM,
     ConvPropSVM,
+    EcologicalRegression,
     InvCal,
     LabelingStart,
     LaplacianMeanMap,
@@ -45,6 +46,7 @@ __all__ = [
     "Bags",
     "ConvPropSVM",
     "CuttingPlanes",
+    "EcologicalRegression",
     "InvCal",
     "LabelingStart",
     "LaplacianMeanMap",

@@ -1,7 +1,8 @@
-"""AlterPropSVM, InvCal and the two MeanMaps on Dask collections, with any scheduler of Dask.
+"""AlterPropSVM and the methods of bag means on Dask collections, with any scheduler of Dask.
 
 The threads of one process do for a file that is larger than the memory, a ``dask.distributed``
-cluster for more.  A fit goes through the collections in passes: InvCal in one, MeanMap in some ten,
+cluster for more.  A fit goes through the collections in passes: InvCal and
+EcologicalRegression in one, MeanMap in some ten,
 AlterPropSVM in a few dozen for each round.  What travels are sums over partitions, and what
 stays beside a partition, a bit for each row, Dask keeps.  This needs the extra ``propcvx[dask]``.
 """
@@ -110,6 +111,10 @@ class AlterPropSVM(_OnDask, estimators.AlterPropSVM):
     ``random_state`` and of the rows of the bag, so they are other ones than those in memory, which
     depend on all bags.  The instance loss is a name in ``INSTANCE_LOSSES``.
     """
+
+
+class EcologicalRegression(_OnDask, estimators.EcologicalRegression):
+    """:class:`propcvx.EcologicalRegression` on Dask collections."""
 
 
 class InvCal(_OnDask, estimators.InvCal):

@@ -115,6 +115,16 @@ def inv_cal_primal(data):
     )
 
 
+def ecological_regression(data):
+    M, p = data.bag_means, np.linspace(0.2, 0.8, len(data.bag_means))
+    weights = np.arange(1.0, len(M) + 1.0)
+
+    def objective(w, b):
+        return weights @ np.square(M @ w + b - p) + 0.3 * w @ w
+
+    return Case(programs.ecological_regression(M, weights).set(p=p, lam=0.3), objective)
+
+
 def inv_cal_dual(data):
     M, tau, tube = data.bag_means, data.targets["target"], data.targets["epsilon"]
 
@@ -296,6 +306,7 @@ CONTINUOUS = {
     "svm_dual-False": partial(svm_dual, bias=False),
     "inv_cal_primal": inv_cal_primal,
     "inv_cal_dual": inv_cal_dual,
+    "ecological_regression": ecological_regression,
     "class_means": class_means,
     "laplacian_class_means": laplacian_class_means,
     "conditional_exponential_model-True": partial(conditional_exponential_model, bias=True),

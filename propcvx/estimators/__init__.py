@@ -3,6 +3,7 @@
 from propcvx.estimators.alter import AlterPropSVM
 from propcvx.estimators.base import BagClassifier, fit_grid
 from propcvx.estimators.conv import ConvPropSVM
+from propcvx.estimators.ecological import EcologicalRegression
 from propcvx.estimators.fit_check import FitCheck, check_fit
 from propcvx.estimators.laplacian import LaplacianMeanMap
 from propcvx.estimators.means import InvCal, MeanMap
@@ -13,6 +14,7 @@ __all__ = [
     "AlterPropSVM",
     "BagClassifier",
     "ConvPropSVM",
+    "EcologicalRegression",
     "FitCheck",
     "InvCal",
     "LabelingStart",

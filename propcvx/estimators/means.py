@@ -28,7 +28,7 @@ ILL_CONDITIONED = 1e3
 
 
 @dataclass(eq=False, repr=False)
-class _BagMeanClassifier(BagClassifier):
+class BagMeanClassifier(BagClassifier):
     """Base of both: what they see of the bags, and what they end with.
 
     A label that is known counts as a bag of one, :meth:`Bags.with_known_apart`, and bags without a
@@ -100,7 +100,7 @@ def total_variance(rows: Array, weights: Array) -> float:
 
 
 @dataclass(eq=False, repr=False)
-class MeanMap(_BagMeanClassifier):
+class MeanMap(BagMeanClassifier):
     r"""MeanMap (Quadrianto et al. 2009), Section 2 of the paper.
 
     The class means are solved from the bag means by weighted least squares
@@ -248,7 +248,7 @@ class MeanMap(_BagMeanClassifier):
 
 
 @dataclass(eq=False, repr=False)
-class InvCal(_BagMeanClassifier):
+class InvCal(BagMeanClassifier):
     r"""Inverse Calibration (Rüping 2010), eq:rueping_svm.
 
     A regression of each bag's mean on the logit of its proportion, with an

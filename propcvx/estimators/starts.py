@@ -19,6 +19,7 @@ from propcvx.checks import as_vector, check_choice, check_count, check_flag
 from propcvx.errors import IllPosedWarning, InputError
 from propcvx.estimators.base import BagClassifier
 from propcvx.estimators.conv import ConvPropSVM
+from propcvx.estimators.ecological import EcologicalRegression
 from propcvx.estimators.means import InvCal, MeanMap
 from propcvx.labelings.classes import nearest_classes
 from propcvx.labelings.feasible import FeasibleLabelings, random_labeling
@@ -144,7 +145,12 @@ class LabelingStart(Start):
 
 
 METHODS: Mapping[str, BagClassifier] = MappingProxyType(
-    {"mean_map": MeanMap(), "inv_cal": InvCal(), "conv": ConvPropSVM(epsilon="rounding")}
+    {
+        "ecological": EcologicalRegression(),
+        "mean_map": MeanMap(),
+        "inv_cal": InvCal(),
+        "conv": ConvPropSVM(epsilon="rounding"),
+    }
 )
 """Methods that can give a starting labeling, by name."""
 

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from sklearn.utils.validation import validate_data
@@ -17,10 +17,12 @@ from propcvx.bags.ordering import in_canonical_order
 from propcvx.bags.targets import some_of
 from propcvx.checks import as_vector, check_number, check_share
 from propcvx.errors import InputError
-from propcvx.estimators import BagClassifier, InvCal
+from propcvx.estimators import BagClassifier, EcologicalRegression, InvCal
 from propcvx.estimators.scaling import scaling_advice
 from propcvx.history import Fitted
 from propcvx.svm.kernels import FeatureMap, Kernel
+
+OfMeans = TypeVar("OfMeans", EcologicalRegression, InvCal)
 
 
 @dataclass(frozen=True, eq=False)
@@ -89,21 +91,21 @@ class BagMeans:
         return Bags.of_rows(self.names, np.array(shares), sizes, sizes, sizes)
 
 
-def fit_means(estimator: InvCal, table: BagMeans) -> InvCal:
-    r"""Fit InvCal to the means of bags, as it would be fitted to their instances.
+def fit_means(estimator: OfMeans, table: BagMeans) -> OfMeans:
+    r"""Fit EcologicalRegression or InvCal to the means of bags, as to their instances.
 
-    InvCal looks at nothing else, so the weights and the bias are those of the fit to the instances.
-    There is no ``labeling_``, and no ``predict_proba``, which is calibrated on instances.
+    They look at nothing else, so the weights and the bias are those of the fit to the instances.
+    There is no ``labeling_``, and of InvCal no ``predict_proba``, which is calibrated on instances.
 
     Parameters
     ----------
-    estimator : InvCal
+    estimator : EcologicalRegression or InvCal
         With the linear kernel.
     table : BagMeans
 
     Returns
     -------
-    InvCal
+    EcologicalRegression or InvCal
         The estimator, fitted.
 
     Raises
@@ -115,14 +117,14 @@ def fit_means(estimator: InvCal, table: BagMeans) -> InvCal:
 
     Examples
     --------
-    >>> from propcvx import BagMeans, InvCal
+    >>> from propcvx import BagMeans, EcologicalRegression
     >>> table = BagMeans([[0.0], [1.0], [2.0]], [0.2, 0.5, 0.8], sizes=[100, 50, 200])
-    >>> fit_means(InvCal(C_p=10.0), table).predict([[0.5], [1.5]])
+    >>> fit_means(EcologicalRegression(), table).predict([[0.5], [1.5]])
     array([-1,  1])
     """
-    if not isinstance(estimator, InvCal):
+    if not isinstance(estimator, EcologicalRegression | InvCal):
         raise InputError(
-            f"fit_means needs InvCal, which sees of a bag its mean alone; "
+            "fit_means needs EcologicalRegression or InvCal, which see of a bag its mean alone; "
             f"{type(estimator).__name__} needs the instances: fit it to them, or with propcvx.dask "
             "to those that do not fit into memory."
         )

@@ -18,7 +18,8 @@ from propcvx.arrays import Array
 from propcvx.bags.bags import Bags
 from propcvx.bags.ordering import in_canonical_order
 from propcvx.errors import InputError, SolverError
-from propcvx.estimators import AlterPropSVM, InvCal, MeanMap, MethodStart, RandomStart
+from propcvx.estimators import AlterPropSVM, MeanMap, MethodStart, RandomStart
+from propcvx.estimators.means import BagMeanClassifier
 from propcvx.estimators.starts import METHODS, Start, starts_of
 from propcvx.history import Fitted
 from propcvx.labelings.feasible import FeasibleLabelings
@@ -31,12 +32,12 @@ from propcvx.svm.problem import PropSVM
 from propcvx.svm.step import Separator
 
 
-def fit_bag_means(model: InvCal | MeanMap, partitions: Partitions) -> Fitted:
+def fit_bag_means(model: BagMeanClassifier, partitions: Partitions) -> Fitted:
     """Fit a method that sees the means of bags; MeanMap's likelihood takes further passes."""
     frame = partitions.frame
     bags = in_canonical_order(partitions.bags, partitions.means, sign=frame.sign)
     features = FeatureMap(Kernel(), partitions.means[bags.rows])
-    if isinstance(model, InvCal):
+    if not isinstance(model, MeanMap):
         return model._run(features, bags)
     if model.solver not in ("auto", "logistic") or model.solver_options:
         raise InputError(
@@ -216,12 +217,12 @@ def _starts(model: AlterPropSVM, problem: PartedPropSVM) -> list[tuple[Start, An
         method = METHODS[method] if isinstance(method, str) else method
         if isinstance(start, RandomStart):
             starts += [(start, random.randint(2**31)) for _ in range(start.repeats)]
-        elif isinstance(method, InvCal | MeanMap):
+        elif isinstance(method, BagMeanClassifier):
             starts.append((start, method))
         elif model.init != "mixed":
             raise InputError(
-                "init must be 'mixed', 'random', 'inv_cal', 'mean_map', or starts with these "
-                f"methods on Dask collections, got {start!r}."
+                "init must be 'mixed', 'random', 'ecological', 'inv_cal', 'mean_map', or starts "
+                f"with these methods on Dask collections, got {start!r}."
             )
     return starts
 

@@ -7,6 +7,7 @@ constraints.  Nothing here solves anything; ``propcvx.solvers.solve`` does.
 from propcvx.programs.bag_means import (
     class_means,
     conditional_exponential_model,
+    ecological_regression,
     inv_cal_dual,
     inv_cal_primal,
     inv_cal_targets,
@@ -40,6 +41,7 @@ from propcvx.programs.structures import (
     LogisticModel,
     MulticlassSVM,
     RestrictedMaster,
+    RidgeRegression,
     Structure,
     SVMDual,
 )
@@ -54,6 +56,7 @@ __all__ = [
     "ProblemClass",
     "Program",
     "RestrictedMaster",
+    "RidgeRegression",
     "SVMDual",
     "Structure",
     "bag_moments",
@@ -64,6 +67,7 @@ __all__ = [
     "counted_labeling",
     "crammer_singer",
     "diffrac",
+    "ecological_regression",
     "exact_separation",
     "group_count",
     "inv_cal_dual",

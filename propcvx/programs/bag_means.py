@@ -1,11 +1,12 @@
-r"""What sees the means of bags alone: MeanMap (Quadrianto et al. 2009), InvCal (Rüping 2010).
+r"""What sees the means of bags alone: ecological regression (Goodman 1953), MeanMap, InvCal.
 
-MeanMap has class means from bag means, then an exponential model.  Assuming that within a class
-the instances do not depend on the bag, each bag mean is
+Ecological regression is the least-squares line of the proportions on the bag means.  MeanMap
+(Quadrianto et al. 2009) has class means from bag means, then an exponential model.  Assuming that
+within a class the instances do not depend on the bag, each bag mean is
 :math:`m_k = p_k \mu_+ + (1 - p_k) \mu_-`.  :func:`class_means` solves for :math:`\mu_\pm`, and
 :func:`conditional_exponential_model` is the maximum-likelihood classifier whose only statistic of
-the labels, the mean operator, is estimated from them.  InvCal is a regression of the bag means on
-the logits of the proportions.
+the labels, the mean operator, is estimated from them.  InvCal (Rüping 2010) is a regression of the
+logits of the proportions on the bag means.
 """
 
 from __future__ import annotations
@@ -15,7 +16,43 @@ import numpy as np
 
 from propcvx.arrays import Array
 from propcvx.programs.program import Program, build
-from propcvx.programs.structures import InvCalDual, LogisticModel
+from propcvx.programs.structures import InvCalDual, LogisticModel, RidgeRegression
+
+
+def ecological_regression(bag_means: Array, weights: Array) -> Program:
+    r"""Ecological regression (Goodman 1953) with a ridge.
+
+    .. math::
+
+        \min_{w, b} \sum_k \omega_k (w^\top m_k + b - p_k)^2 + \lambda \|w\|^2
+
+    If the probability of a positive is :math:`w^\top x + b` in every bag, the proportion of a bag
+    is that of its mean, but for sampling.
+
+    Parameters
+    ----------
+    bag_means : array of shape (K, r)
+        Bag means :math:`m_k`, in features.
+    weights : array of shape (K,)
+        Weights :math:`\omega_k \ge 0`, not all zero.
+
+    Returns
+    -------
+    Program
+        Variables ``w`` (r,) and ``b`` (scalar).  Parameters ``p`` (K,), the proportions, and
+        ``lam`` >= 0.  No constraints.  Structure :class:`RidgeRegression`.
+    """
+    k, r = bag_means.shape
+    M, root = cp.Constant(bag_means, name="M"), cp.Constant(np.sqrt(weights), name="root")
+    w, b = cp.Variable(r, name="w"), cp.Variable(name="b")
+    p, lam = cp.Parameter(k, name="p"), cp.Parameter(nonneg=True, name="lam")
+    errors = cp.multiply(root, M @ w + b - p)
+    return build(
+        "ecological_regression",
+        "sec:related",
+        cp.Minimize(cp.sum_squares(errors) + lam * cp.sum_squares(w)),
+        structure=RidgeRegression(M.value, weights),
+    )
 
 
 def class_means(bag_means: Array, proportions: Array, weights: Array) -> Program:

@@ -239,6 +239,46 @@ class InvCalDual(Structure):
 
 
 @dataclass(frozen=True, eq=False)
+class RidgeRegression(Structure):
+    r"""A weighted ridge regression of the proportions on the bag means.
+
+    Attributes
+    ----------
+    bag_means : array of shape (K, r)
+        M.
+    weights : array of shape (K,)
+        The weights of the bags.
+    """
+
+    bag_means: Array = field(repr=False)
+    weights: Array = field(repr=False)
+
+    def centred(self, p: Array) -> tuple[Array, Array, Array]:
+        """The weighted mean of the bag means, and rows and proportions without theirs.
+
+        Both are multiplied by the roots of the weights; the least squares has no bias then.
+        """
+        shares, root = self.weights / self.weights.sum(), np.sqrt(self.weights)
+        mean = shares @ self.bag_means
+        return mean, root[:, None] * (self.bag_means - mean), root * (p - shares @ p)
+
+    def gap(self, values: Values, variables: Values, duals: Values) -> float | None:
+        r"""How far the objective is from its least at most, relative to its value at w = 0.
+
+        At the best b for each w the objective is :math:`2 \lambda`-strongly convex in w: with the
+        gradient g there it can fall by :math:`\|g\|^2 / 4 \lambda`.  None where
+        :math:`\lambda` is 0.
+        """
+        w, lam = variables["w"], float(values["lam"])
+        if lam == 0.0:
+            return None
+        _, rows, targets = self.centred(values["p"])
+        gradient = 2.0 * ((rows @ w - targets) @ rows + lam * w)
+        excess = float(gradient @ gradient) / (4.0 * lam)
+        return excess / max(float(targets @ targets), TINY)
+
+
+@dataclass(frozen=True, eq=False)
 class LogisticModel(Structure):
     """The conditional exponential model of MeanMap.
 

@@ -16,6 +16,7 @@ from propcvx.programs import (
     ProblemClass,
     Program,
     RestrictedMaster,
+    RidgeRegression,
     Structure,
     SVMDual,
 )
@@ -26,6 +27,7 @@ from propcvx.solvers.specialised.libsvm import run_libsvm
 from propcvx.solvers.specialised.logistic import run_logistic
 from propcvx.solvers.specialised.mkl_interior_point import run_mkl_interior_point
 from propcvx.solvers.specialised.newton import run_newton, run_newton_on_means
+from propcvx.solvers.specialised.ridge import run_ridge
 from propcvx.solvers.through_cvxpy import BACKEND, run_cvxpy
 
 QP = frozenset({ProblemClass.QP})
@@ -161,6 +163,7 @@ SPECIALISED = (
         run_mkl_interior_point,
         lambda known: isinstance(known, RestrictedMaster),
     ),
+    specialised("ridge", run_ridge, lambda known: isinstance(known, RidgeRegression)),
     specialised("logistic", run_logistic, lambda known: isinstance(known, LogisticModel)),
     specialised(
         "multiclass_interior_point",
@@ -231,6 +234,8 @@ def _in_turn(program: Program) -> tuple[str, ...]:
         case InvCalDual(bag_means=means) if len(means) > most[0]:
             few = means.shape[1] <= FEW_FEATURES * len(means)
             return ("newton_on_means", *general) if few else general
+        case RidgeRegression():
+            return ("ridge", *general)
         case MulticlassSVM():
             return ("multiclass_interior_point", *general)
         case _:

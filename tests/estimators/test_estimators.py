@@ -20,6 +20,7 @@ from propcvx import (
     BagKFold,
     Bags,
     ConvPropSVM,
+    EcologicalRegression,
     InvCal,
     LabelingStart,
     LaplacianMeanMap,
@@ -36,7 +37,13 @@ from propcvx.relaxation.bounds import labeling_upper_bound
 from propcvx.solvers import solve
 from propcvx.svm.training import TrainingData
 
-METHODS = [MeanMap(), InvCal(), AlterPropSVM(n_init=2, random_state=0), ConvPropSVM()]
+METHODS = [
+    MeanMap(),
+    InvCal(),
+    EcologicalRegression(),
+    AlterPropSVM(n_init=2, random_state=0),
+    ConvPropSVM(),
+]
 each_method = pytest.mark.parametrize("method", METHODS, ids=lambda method: type(method).__name__)
 NEW = small_problem(1, sizes=(9,), n_features=3).X
 

@@ -22,6 +22,7 @@ from propcvx import (
     BagKFold,
     BagShuffleSplit,
     ConvPropSVM,
+    EcologicalRegression,
     InvCal,
     LaplacianMeanMap,
     MeanMap,
@@ -194,7 +195,15 @@ def test_it_has_the_answer_of_the_numbers(call, given):
 
 @pytest.mark.parametrize("given", OTHERS.values(), ids=OTHERS)
 @pytest.mark.parametrize(
-    "method", [MeanMap(), LaplacianMeanMap(), InvCal(), AlterPropSVM(init="inv_cal"), ConvPropSVM()]
+    "method",
+    [
+        MeanMap(),
+        LaplacianMeanMap(),
+        InvCal(),
+        EcologicalRegression(),
+        AlterPropSVM(init="inv_cal"),
+        ConvPropSVM(),
+    ],
 )
 @pytest.mark.filterwarnings("ignore::propcvx.errors.PropCVXWarning")
 def test_every_method_has_the_answers_of_the_numbers(method, given):

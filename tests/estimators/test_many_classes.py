@@ -18,6 +18,7 @@ from propcvx import (
     AlterPropSVM,
     Bags,
     ConvPropSVM,
+    EcologicalRegression,
     InvCal,
     LabelingStart,
     LaplacianMeanMap,
@@ -46,6 +47,7 @@ METHODS = [
     MeanMap(),
     LaplacianMeanMap(),
     InvCal(),
+    EcologicalRegression(),
     ConvPropSVM(epsilon="rounding"),
     AlterPropSVM(n_init=1, random_state=0),
 ]

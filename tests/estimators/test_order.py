@@ -15,6 +15,7 @@ from propcvx import (
     Bags,
     ConvPropSVM,
     CuttingPlanes,
+    EcologicalRegression,
     InvCal,
     LabelingStart,
     LaplacianMeanMap,
@@ -60,7 +61,7 @@ class Posed:
     def of_bags(self):
         """A number of each bag, which goes with its instances."""
         return {
-            bag: 0.2 + 0.01 * np.sum(np.square(self.X[ids == bag]).round(6)) % 0.3
+            bag: round(0.2 + 0.01 * np.sum(np.square(self.X[ids == bag]).round(6)) % 0.3, 9)
             for ids in self.groupings
             for bag in np.unique(ids).tolist()
         }
@@ -112,6 +113,7 @@ METHODS = {
     "mean_map": lambda posed: MeanMap(bag_weights="size"),
     "laplacian_mean_map": lambda posed: LaplacianMeanMap(smoothness=0.1),
     "inv_cal": lambda posed: InvCal(epsilon=posed.of_bags, scaled_epsilon=True, solver_tol=1e-9),
+    "ecological": lambda posed: EcologicalRegression(bag_weights=posed.of_bags),
     "alter": lambda posed: AlterPropSVM(n_init=1, random_state=0),
     "alter, start": lambda posed: AlterPropSVM(
         init=LabelingStart(posed.start), bag_weights=posed.of_bags, proportion_loss="constraint"

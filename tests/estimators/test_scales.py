@@ -14,7 +14,15 @@ from sklearn.base import clone
 from sklearn.metrics.pairwise import rbf_kernel
 from small_problems import small_problem
 
-from propcvx import AlterPropSVM, ConvPropSVM, CuttingPlanes, InvCal, MeanMap, bag_target
+from propcvx import (
+    AlterPropSVM,
+    ConvPropSVM,
+    CuttingPlanes,
+    EcologicalRegression,
+    InvCal,
+    MeanMap,
+    bag_target,
+)
 from propcvx.errors import InputError, PropCVXError, PropCVXWarning
 
 PROBLEM = small_problem(3, (6, 6, 6, 6), n_features=3)
@@ -81,7 +89,13 @@ def test_two_cuts_are_solved_for_any_c(C):
     assert model.objective_ == pytest.approx(model.relaxation_.upper, rel=1e-5 if C < 1e7 else 0.1)
 
 
-DEFAULTS = [InvCal(), MeanMap(), MeanMap(likelihood="sum"), MeanMap(fit_intercept=False)]
+DEFAULTS = [
+    EcologicalRegression(),
+    InvCal(),
+    MeanMap(),
+    MeanMap(likelihood="sum"),
+    MeanMap(fit_intercept=False),
+]
 
 
 @pytest.mark.parametrize("clf", DEFAULTS, ids=repr)

@@ -27,6 +27,7 @@ from propcvx import (
     BagKFold,
     ConvPropSVM,
     CuttingPlanes,
+    EcologicalRegression,
     InvCal,
     LaplacianMeanMap,
     MeanMap,
@@ -44,6 +45,7 @@ METHODS = [
     MeanMap(),
     LaplacianMeanMap(),
     InvCal(),
+    EcologicalRegression(),
     AlterPropSVM(init="inv_cal", annealing=False),
     ConvPropSVM(relaxation=CuttingPlanes(max_cuts=2)),
 ]

@@ -22,6 +22,7 @@ from propcvx import (
     Bags,
     ConvPropSVM,
     CuttingPlanes,
+    EcologicalRegression,
     InvCal,
     LaplacianMeanMap,
     MeanMap,
@@ -46,6 +47,7 @@ METHODS = {
     "mean_map": MeanMap(),
     "laplacian_mean_map": LaplacianMeanMap(),
     "inv_cal": InvCal(),
+    "ecological": EcologicalRegression(),
     "alter": AlterPropSVM(n_init=1, random_state=0),
     "conv": ConvPropSVM(),
 }
@@ -451,7 +453,8 @@ def test_a_weight_of_two_is_two_rows_where_bags_weigh_by_size(method, weights):
 @pytest.mark.parametrize("kernel", ["linear", "rbf"])
 @pytest.mark.parametrize("bag_weights", ["bag", "size"])
 @pytest.mark.parametrize(
-    "method", [MeanMap(), InvCal(), ConvPropSVM(), AlterPropSVM(init="inv_cal")]
+    "method",
+    [MeanMap(), InvCal(), EcologicalRegression(), ConvPropSVM(), AlterPropSVM(init="inv_cal")],
 )
 def test_a_bag_of_weight_two_is_the_bag_twice(method, bag_weights, kernel):
     if kernel == "rbf" and isinstance(method, AlterPropSVM):

@@ -16,6 +16,7 @@ from propcvx import (
     Bags,
     ConvPropSVM,
     CuttingPlanes,
+    EcologicalRegression,
     InvCal,
     LaplacianMeanMap,
     MeanMap,
@@ -205,7 +206,9 @@ def test_every_method_learns_with_few_proportions(method):
 
 
 @pytest.mark.filterwarnings("ignore::propcvx.errors.PropCVXWarning")
-@pytest.mark.parametrize("method", [MeanMap(), LaplacianMeanMap(), InvCal()])
+@pytest.mark.parametrize(
+    "method", [MeanMap(), LaplacianMeanMap(), InvCal(), EcologicalRegression()]
+)
 def test_methods_of_means_drop_bags_without_a_proportion(method):
     X, y, _ = partly_known(0, (4, 5, 6), (1,), known=0.0)
     seen = y["bag"] != 1

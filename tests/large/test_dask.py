@@ -287,8 +287,9 @@ def test_small_files_that_dask_would_join_stay_what_they_are(tmp_path):
         part.to_parquet(tmp_path / f"{number}.parquet")
     frame = dd.read_parquet(tmp_path)
     frame = frame[frame["bag"] >= 0]
-    there = on_dask.InvCal().fit(frame[FEATURES], frame[["bag", "share"]])
-    assert_same(there, InvCal().fit(data.X, data.y))
+    for name in ("InvCal", "EcologicalRegression"):
+        there = getattr(on_dask, name)().fit(frame[FEATURES], frame[["bag", "share"]])
+        assert_same(there, getattr(estimators, name)().fit(data.X, data.y))
     predicted = frame.assign(right=there.predict(frame[FEATURES]))[["right"]].compute()["right"]
     assert (predicted.to_numpy() == there.predict(data.rows[FEATURES])).all()
 

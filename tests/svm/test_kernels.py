@@ -13,7 +13,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.svm import SVC
 
-from propcvx import AlterPropSVM, ConvPropSVM, CuttingPlanes, InvCal, MeanMap, bag_target, certify
+from propcvx import (
+    AlterPropSVM,
+    ConvPropSVM,
+    CuttingPlanes,
+    EcologicalRegression,
+    InvCal,
+    MeanMap,
+    bag_target,
+    certify,
+)
 from propcvx.bags.targets import proportions_of
 from propcvx.errors import GramMatrixMemoryError, IllPosedWarning, InputError, SolverError
 from propcvx.svm.kernels import BLOCK, FeatureMap, Kernel, check_gram
@@ -151,7 +160,9 @@ def test_a_method_is_refused_the_memory_that_it_would_lack(cls, monkeypatch):
         cls(kernel="rbf").fit(*bagged(40))
 
 
-@pytest.mark.parametrize("clf", [AlterPropSVM(n_init=1, random_state=0), ConvPropSVM(), InvCal()])
+@pytest.mark.parametrize(
+    "clf", [AlterPropSVM(n_init=1, random_state=0), ConvPropSVM(), InvCal(), EcologicalRegression()]
+)
 def test_a_method_uses_no_more_memory_than_it_asks_for(clf):
     X, y = bagged(500)
     tracemalloc.start()

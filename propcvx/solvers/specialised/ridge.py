@@ -1,0 +1,32 @@
+"""Ecological regression in closed form, by a singular value decomposition."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from time import perf_counter
+from typing import Any
+
+import cvxpy as cp
+import numpy as np
+
+from propcvx.programs import Program
+from propcvx.solvers.solution import Answer
+
+
+def run_ridge(program: Program, options: Mapping[str, Any], warm: Any) -> Answer:
+    r"""Solve ``ecological_regression``; with :math:`\lambda = 0`, for the w of least norm.
+
+    With the centred rows :math:`U S V^\top`, :math:`w = V (S^2 + \lambda)^{-1} S U^\top p`.
+    """
+    start = perf_counter()
+    structure: Any = program.structure
+    p, lam = program.values["p"], float(program.values["lam"])
+    mean, rows, targets = structure.centred(p)
+    left, singular, right = np.linalg.svd(rows, full_matrices=False)
+    rounding = np.finfo(float).eps * max(rows.shape) * singular.max(initial=0.0)
+    inverse = np.divide(
+        singular, singular**2 + lam, out=np.zeros_like(singular), where=singular > rounding
+    )
+    w = right.T @ (inverse * (left.T @ targets))
+    b = np.average(p, weights=structure.weights) - mean @ w
+    return Answer(cp.OPTIMAL, {"w": w, "b": b}, {}, solve_seconds=perf_counter() - start)
