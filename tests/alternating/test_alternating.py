@@ -204,10 +204,12 @@ STARTS = [RandomStart(3), MethodStart(InvCal(C_p=1.0), annealing=False)]
 def test_the_same_seed_gives_the_same_fit_in_one_process_or_two(changes):
     problem = small_problem(5, sizes=(8, 8), noise=2.0)
     clf = printed_alter_psvm(init=STARTS, polish="hops", random_state=7)
-    one, two = (clone(clf).set_params(**new).fit(problem.X, problem.y) for new in ({}, changes))
+    first, second = (
+        clone(clf).set_params(**new).fit(problem.X, problem.y) for new in ({}, changes)
+    )
     for name in ("start_objectives_", "labeling_", "coef_"):
-        np.testing.assert_array_equal(getattr(one, name), getattr(two, name))
-    assert one.history_.objectives == two.history_.objectives
+        np.testing.assert_array_equal(getattr(first, name), getattr(second, name))
+    assert first.history_.objectives == second.history_.objectives
 
 
 # --- starts -----------------------------------------------------------------------------------
@@ -316,9 +318,9 @@ def test_by_default_bags_of_any_size_keep_their_counts(size):
 @pytest.mark.parametrize("loss", LOSSES)
 def test_bag_weights_multiply_the_proportion_loss(loss):
     problem = small_problem(13, sizes=(7, 3, 5), noise=2.0)
-    sizes, own = problem.bags.sizes, np.array([0.1, 2.0, 5.0])
+    sizes, numbers = problem.bags.sizes, np.array([0.1, 2.0, 5.0])
     options = {"C_p": 0.5, "proportion_loss": loss, "n_init": 2, "solver_tol": 1e-6}
-    for given_weights, factors in (("bag", np.ones(3)), ("size", sizes), (own, own)):
+    for given_weights, factors in (("bag", np.ones(3)), ("size", sizes), (numbers, numbers)):
         clf = fitted(problem, bag_weights=given_weights, **options)
         value = recomputed(clf, problem, 0.5 * factors, clf.labeling_)
         assert clf.objective_ == pytest.approx(value, rel=1e-9)
@@ -558,8 +560,10 @@ def test_a_start_of_your_own():
 
     problem = small_problem(2, sizes=(6, 6))
     labels = np.where(problem.X[:, 0] > 0.0, 1.0, -1.0)
-    own, listed = (fitted(problem, init=init, annealing=False) for init in (FirstFeature(), labels))
-    assert own.objective_ == listed.objective_
+    ours, listed = (
+        fitted(problem, init=init, annealing=False) for init in (FirstFeature(), labels)
+    )
+    assert ours.objective_ == listed.objective_
 
 
 # --- many instances ---------------------------------------------------------------------------

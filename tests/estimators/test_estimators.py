@@ -195,10 +195,10 @@ def test_laplacian_mean_map_solves_its_program(bag_weights, smoothness):
     similarities = np.exp(-distances / (0.5 * unit)) * (1.0 - np.eye(4))
     weights = n if bag_weights == "size" else np.ones(4)
     program = laplacian_class_means(means, p, weights, similarities, smoothness)
-    found = solve(program, "clarabel", tol=1e-9).variables
+    answer = solve(program, "clarabel", tol=1e-9).variables
     expected = [
-        n * p @ found["positive"] / (n @ p),
-        n * (1.0 - p) @ found["negative"] / (n @ (1.0 - p)),
+        n * p @ answer["positive"] / (n @ p),
+        n * (1.0 - p) @ answer["negative"] / (n @ (1.0 - p)),
     ]
     np.testing.assert_allclose(clf.class_means_, expected, rtol=1e-5, atol=1e-6)
 
@@ -266,14 +266,14 @@ def test_inv_cal_is_optimal(problem, C_p, epsilon, scaled):
 def test_the_intercept_of_inv_cal_does_not_depend_on_the_solver(kernel):
     """At small C_p all multipliers are at their bounds, and an interval of biases is optimal."""
     problem = small_problem(0, sizes=(6,) * 10, n_features=4, noise=0.7)
-    found = [
+    answer = [
         InvCal(C_p=0.1, epsilon=0.1, kernel=kernel, solver=solver).fit(problem.X, problem.y)
         for solver in ("clarabel", "osqp", "scs")
     ]
     *_, in_a_grid = fit_grid(
         InvCal(epsilon=0.1, kernel=kernel), problem.X, problem.y, {"C_p": [1.0, 0.1]}
     )
-    intercepts = [clf.intercept_[0] for clf in (*found, in_a_grid)]
+    intercepts = [clf.intercept_[0] for clf in (*answer, in_a_grid)]
     np.testing.assert_allclose(intercepts, intercepts[0], atol=1e-4)
 
 

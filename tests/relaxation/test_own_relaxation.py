@@ -39,7 +39,7 @@ class Loose(AscentOracle):
 def test_an_oracle_of_ones_own_may_prove_a_bound_without_being_exact():
     rounds, planes = [], CuttingPlanes(oracle=Loose, max_cuts=7, tol=0.0)
     planes.relax(X, FEASIBLE, 1.0, on_round=rounds.append)
-    lowers, uppers = [one.lower for one in rounds], [one.upper for one in rounds]
+    lowers, uppers = [each.lower for each in rounds], [each.upper for each in rounds]
     assert 0.0 < lowers[0] < lowers[-1] <= BEST * (1.0 + 1e-9)
     assert lowers == sorted(lowers)
     assert uppers == sorted(uppers, reverse=True)
@@ -103,7 +103,7 @@ class Own:
 
 
 class OnlyText:
-    def relax(self, features, feasible, C, **how):
+    def relax(self, features, feasible, C, **options):
         return "optimal"
 
 

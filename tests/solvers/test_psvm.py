@@ -58,9 +58,9 @@ def test_psvm_is_the_best_of_all_labelings_or_warns(seed, loss, bias, share, C):
     warned = any(issubclass(w.category, IllPosedWarning) for w in caught)
     assert warned == (C == 1e6) or (C == 1e6 and share == 3.0)
     if not warned:
-        found = solve(program, "scip", tol=1e-9, residuals=False).value
-        assert found == pytest.approx(best, rel=1e-3 * (share or 1.0))
-        assert found <= best * (1.0 + 1e-6)
+        answer = solve(program, "scip", tol=1e-9, residuals=False).value
+        assert answer == pytest.approx(best, rel=1e-3 * (share or 1.0))
+        assert answer <= best * (1.0 + 1e-6)
 
 
 def test_psvm_with_a_weight_for_each_instance():
@@ -75,8 +75,8 @@ def test_psvm_with_a_weight_for_each_instance():
     labelings = (np.array(y) for y in itertools.product((-1.0, 1.0), repeat=6))
     best = min(cost(y) for y in labelings if (y == bags.labels)[bags.labels != 0].all())
     program = programs.psvm(problem.X, bags, C, WEIGHTS, PROPORTION_LOSSES[loss], bias=False)
-    found = solve(program, "scip", tol=1e-9, residuals=False).value
-    assert found == pytest.approx(best, rel=1e-5)
+    answer = solve(program, "scip", tol=1e-9, residuals=False).value
+    assert answer == pytest.approx(best, rel=1e-5)
 
 
 def test_a_value_must_be_one():
