@@ -43,7 +43,7 @@ def arguments_of(function: Callable[..., Any], arguments: Mapping[str, Any]) -> 
     twice = [n for n in OF_PROBLEM if repr(arguments[n]) != repr(defaults[n].default)]
     if twice:
         raise InputError(f"{', '.join(twice)} must not be given, as the fitted estimator has it.")
-    taken = fitted._certified_form() | {name: getattr(fitted, name) for name in ("C", *KERNEL)}
+    taken = fitted._certified_form() | {name: getattr(fitted, name) for name in KERNEL}
     _check_same_data(fitted, X, y)
     return {**arguments, **taken, "X": X, "y": y, "start": fitted.labeling_}
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import KW_ONLY, dataclass, replace
 from typing import Any
 
@@ -15,10 +15,19 @@ from tqdm import tqdm
 from propcvx.alternating.algorithm import alternate, annealing_values, descent
 from propcvx.alternating.crammer_singer import ClassPropSVM, CrammerSingerStep
 from propcvx.alternating.polish import POLISHES, PropSVMSearch
+from propcvx.arrays import Array
 from propcvx.bags.bags import Bags
-from propcvx.checks import check_choice, check_count, check_flag, check_number, named
+from propcvx.checks import (
+    check_choice,
+    check_count,
+    check_flag,
+    check_number,
+    named,
+    number_or_scale,
+)
 from propcvx.errors import InputError, SolverError
 from propcvx.estimators.base import BagClassifier
+from propcvx.estimators.means import total_variance
 from propcvx.estimators.starts import Start, starts_of
 from propcvx.history import Fitted
 from propcvx.labelings.classes import check_class_loss
@@ -27,6 +36,12 @@ from propcvx.svm.kernels import FeatureMap
 from propcvx.svm.problem import PropSVM
 from propcvx.svm.step import Step, remembered, svm_step
 from propcvx.svm.training import proportion_term
+
+SCALE = 0.2
+"""C in units of the total variance, by default: measured, see docs/results/natural.md."""
+
+RATIO = 10.0
+"""C_p in units of C, by default."""
 
 
 @dataclass(eq=False, repr=False)
@@ -44,13 +59,14 @@ class AlterPropSVM(BagClassifier):
 
     Parameters
     ----------
-    C : float
-        Weight of the hinge loss of an instance.
-    C_p : float
+    C : float or "scale"
+        Weight of the hinge loss of an instance.  ``"scale"`` is :math:`0.2 / s^2`, with :math:`s^2`
+        the total variance of the instances in the features of the kernel.
+    C_p : float or "scale"
         Weight of the proportion loss of a bag, times its number of instances unless
         ``bag_weights`` says otherwise: a label too many or too few then costs C_p in a bag of any
-        size, beside a hinge loss of 2C at most for one inside of the margin.  So the default
-        holds the counts nearly fixed; take less where the shares themselves are uncertain.
+        size, beside a hinge loss of 2C at most for one inside of the margin.  ``"scale"`` is 10 C,
+        which holds the counts nearly fixed; take less where the shares themselves are uncertain.
     kernel : str or callable
         ``"linear"``, ``"rbf"``, ``"exponential"``, ``"poly"``, ``"precomputed"``, or a callable;
         see :class:`propcvx.svm.kernels.Kernel`.
@@ -61,15 +77,22 @@ class AlterPropSVM(BagClassifier):
     coef0 : float
         Constant of ``"poly"``.
     init : str, Start, estimator, sequence of these, or array
-        Where to start: ``"mixed"``, which is random labelings and, without annealing, what
-        conv-pSVM and (up to 1,000 bags) InvCal answer with the weight C; ``"random"``, the
-        paper's; another name in :data:`propcvx.estimators.starts.STARTS`, a kind of start, or
-        several; an estimator stands for ``MethodStart(estimator)``, a labeling for
+        Where to start: ``"auto"``, the labeling of :class:`propcvx.EcologicalRegression`, or
+        ``"mixed"`` where the proportions of all bags are equal; ``"mixed"``, which is random
+        labelings and what conv-pSVM and (up to 1,000 bags) InvCal answer with the weight C;
+        ``"random"``, the paper's; another name in :data:`propcvx.estimators.starts.STARTS`, a kind
+        of start, or several; an estimator stands for ``MethodStart(estimator)``, a labeling for
         ``LabelingStart(labeling)``.
     n_init : int
-        Number of random labelings, where ``init`` is ``"mixed"`` or ``"random"``.
-    annealing : bool
-        Whether to anneal, where ``init`` is not a start or several.
+        Number of random labelings, where there are some and ``init`` is a name.
+    annealing : bool or "auto"
+        Whether to anneal, where ``init`` is not a start or several; ``"auto"`` anneals random
+        labelings and no others, as annealing tends to forget where it began.
+    start_weight : float
+        Share, in [0, 1), of the start in the classifier.  Where the start that won is a method, the
+        scores are a mean of those of the SVM and those of the method, brought to the same root mean
+        square on the training instances.  0 is the SVM alone, as in the paper; so it is where every
+        label is known.
     polish : "none", "swaps" or "hops"
         What follows Algorithm 1 from each start: nothing, as in the paper; two labels of a bag are
         swapped or single ones flipped as long as the objective falls; or that, and then as well
@@ -119,6 +142,8 @@ class AlterPropSVM(BagClassifier):
     stop_reason_ : StopReason
         Why its last repeat loop stopped, or what cut the other starts short;
         ``stop_reason_.advice`` says what to try.
+    C_, C_p_ : float
+        The weights that were used.
     start_ : Start
         The kind of start that won.
     start_objectives_ : array
@@ -135,12 +160,13 @@ class AlterPropSVM(BagClassifier):
 
     gram_matrices = 14.0
 
-    C: float = 1.0
-    C_p: float = 10.0
+    C: float | str = "scale"
+    C_p: float | str = "scale"
     _: KW_ONLY
-    init: Any = "mixed"
+    init: Any = "auto"
     n_init: int = 10
-    annealing: bool = True
+    annealing: bool | str = "auto"
+    start_weight: float = 0.5
     polish: str = "none"
     proportion_loss: Any = "absolute"
     instance_loss: Any = "hinge"
@@ -153,7 +179,8 @@ class AlterPropSVM(BagClassifier):
     verbose: bool = False
 
     def _run(self, feature_map: FeatureMap, bags: Bags) -> Fitted:
-        problem, random = self._problem(bags), check_random_state(self.random_state)
+        problem = self._problem(bags, lambda: _variance(feature_map.features, bags))
+        random = check_random_state(self.random_state)
         starts = starts_of(self.init, self.n_init, self.annealing, problem.bags, problem.C)
         features = feature_map.features
         if isinstance(problem, ClassPropSVM):
@@ -170,7 +197,11 @@ class AlterPropSVM(BagClassifier):
             for start, seed in zip(each, seeds, strict=True)
         )
         shown = tqdm(ends, desc="starts", total=len(each), disable=not self.verbose)
-        return self._best(zip(each, shown, strict=True))
+        best = self._best(zip(each, shown, strict=True))
+        first = None if bags.labels.all() else self.start_.fitted(features, problem.bags)
+        if first is None or not self.start_weight:
+            return best
+        return averaged(best, first, self.start_weight, *_sizes(features, best, first))
 
     def _best(self, descents: Iterable[tuple[Start, Fitted]]) -> Fitted:
         """The best of where starts end, as far as they get."""
@@ -205,22 +236,25 @@ class AlterPropSVM(BagClassifier):
         if self.instance_loss not in ("hinge", HINGE):
             return super()._certified_form()
         loss, weights = self.proportion_loss, self.bag_weights
-        return {"C_p": self.C_p, "loss": loss, "bag_weights": weights}
+        return {"C": self.C_, "C_p": self.C_p_, "loss": loss, "bag_weights": weights}
 
-    def _problem(self, bags: Bags) -> Any:
+    def _problem(self, bags: Bags, variance: Callable[[], float]) -> Any:
         """The problem, from checked parameters; its C has the mean weight of the instances."""
-        check_number("C", self.C, above=0.0)
+        self.C_ = number_or_scale("C", self.C, lambda: SCALE / (variance() or 1.0))
+        self.C_p_: Any = RATIO * self.C_ if _is_scale(self.C_p) else self.C_p
+        check_number("start_weight", self.start_weight, least=0.0, most=np.nextafter(1.0, 0.0))
         check_number("tol", self.tol, least=0.0)
         check_count("n_init", self.n_init)
         check_count("max_iter", self.max_iter)
-        check_flag("annealing", self.annealing)
+        if self.annealing != "auto":
+            check_flag("annealing", self.annealing)
         check_choice("polish", self.polish, POLISHES)
         if self.polish != "none":
             bags.require_partition(f"polish={self.polish!r}")
         loss, weights = proportion_term(
-            "proportion_loss", self.proportion_loss, self.C_p, self.bag_weights, bags
+            "proportion_loss", self.proportion_loss, self.C_p_, self.bag_weights, bags
         )
-        C, bags = self.C * bags.mean_weight, replace(bags, mean_weight=1.0)
+        C, bags = self.C_ * bags.mean_weight, replace(bags, mean_weight=1.0)
         if bags.multiclass:
             return ClassPropSVM(bags, C, weights, check_class_loss(loss))
         instance_loss = named("instance_loss", self.instance_loss, INSTANCE_LOSSES, "of")
@@ -237,3 +271,44 @@ def _descent(
     schedule = annealing_values(problem.C) if start.annealing else [problem.C]
     rounds = alternate(problem, search.svm_step, labeling, schedule, tol=tol, max_iter=max_iter)
     return descent(POLISHES[polish](search, rounds, random))
+
+
+def _is_scale(value: Any) -> bool:
+    return isinstance(value, str) and value == "scale"
+
+
+def _variance(features: Array, bags: Bags) -> float:
+    """Total variance of the instances whose label or whose bag's share is known."""
+    seen, instances = bags.with_known_apart().of_shares()
+    return total_variance(features[instances], seen.relative_weights)
+
+
+def _sizes(features: Array, *ends: Fitted) -> list[float]:
+    """Root mean square of the scores of some classifiers on the instances."""
+    return [float(np.sqrt(np.mean(np.square(_centred(end).scores(features))))) for end in ends]
+
+
+def _centred(end: Fitted) -> Fitted:
+    """The same classifier; of several classes, with scores that sum to zero."""
+    if np.ndim(end.bias) == 0:
+        return end
+    weights = end.weights - end.weights.mean(axis=1, keepdims=True)
+    return replace(end, weights=weights, bias=end.bias - float(np.mean(end.bias)))
+
+
+def averaged(end: Fitted, first: Fitted, share: float, size: float, size_of_first: float) -> Fitted:
+    """A classifier whose scores are a mean with those of another, brought to its size.
+
+    Parameters
+    ----------
+    end, first : Fitted
+    share : float
+        Of the other one in the mean.
+    size, size_of_first : float
+        Root mean squares of their scores; where one is 0, the classifier stays as it is.
+    """
+    if not size or not size_of_first:
+        return end
+    end, first, times = _centred(end), _centred(first), share * size / size_of_first
+    weights = (1.0 - share) * end.weights + times * first.weights
+    return replace(end, weights=weights, bias=(1.0 - share) * end.bias + times * first.bias)

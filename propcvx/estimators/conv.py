@@ -179,7 +179,7 @@ class ConvPropSVM(BagClassifier):
     def _certified_form(self) -> dict[str, Any]:
         if self.relaxation_.loss != "hinge":
             return super()._certified_form()
-        return {"epsilon": self.epsilon, "intercept": self.intercept}
+        return {"C": self.C, "epsilon": self.epsilon, "intercept": self.intercept}
 
     def _bound(
         self,

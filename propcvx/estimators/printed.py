@@ -10,7 +10,7 @@ from propcvx.relaxation import CuttingPlanes
 
 
 def printed_alter_psvm(**parameters: Any) -> AlterPropSVM:
-    """alter-pSVM as printed: from random labelings, and C_p weighs every bag alike.
+    """alter-pSVM as printed: from random labelings, the SVM alone, C_p weighs every bag alike.
 
     The tolerance of the solver is that of the stored results: ties go by last digits.
 
@@ -19,8 +19,9 @@ def printed_alter_psvm(**parameters: Any) -> AlterPropSVM:
     **parameters
         Of :class:`propcvx.AlterPropSVM`, over these; by default C = 1, C_p = 10 and ten starts.
     """
-    printed = {"C": 1.0, "C_p": 10.0, "init": "random", "n_init": 10, "bag_weights": "bag"}
-    return AlterPropSVM(**{**printed, "solver_tol": 1e-6, **parameters})
+    printed = {"C": 1.0, "C_p": 10.0, "init": "random", "n_init": 10, "annealing": True}
+    others = {"bag_weights": "bag", "start_weight": 0.0, "solver_tol": 1e-6}
+    return AlterPropSVM(**{**printed, **others, **parameters})
 
 
 def printed_conv_psvm(**parameters: Any) -> ConvPropSVM:

@@ -21,6 +21,7 @@ from propcvx.estimators.base import BagClassifier
 from propcvx.estimators.conv import ConvPropSVM
 from propcvx.estimators.ecological import EcologicalRegression
 from propcvx.estimators.means import InvCal, MeanMap
+from propcvx.history import Fitted
 from propcvx.labelings.classes import nearest_classes
 from propcvx.labelings.feasible import FeasibleLabelings, random_labeling
 from propcvx.svm.kernels import FeatureMap, Kernel
@@ -54,6 +55,10 @@ class Start(ABC):
         ``bags.multiclass`` is True, the entries are numbers of classes, from 1 on, in the order of
         the columns of the proportions.
         """
+
+    def fitted(self, features: Array, bags: Bags) -> Fitted | None:
+        """The classifier that the labeling is of, if it is of one."""
+        return None
 
 
 @dataclass(frozen=True)
@@ -100,15 +105,18 @@ class MethodStart(Start):
 
     def labeling(self, features: Array, bags: Bags, random: RandomState) -> Array:
         """See :class:`Start`."""
+        scores = self.fitted(features, bags).scores(features)
+        if bags.multiclass:
+            return nearest_classes(scores, bags)
+        return FeasibleLabelings.nearest(bags).best(scores)
+
+    def fitted(self, features: Array, bags: Bags) -> Fitted:
+        """See :class:`Start`."""
         method = clone(METHODS[self.method] if isinstance(self.method, str) else self.method)
+        run = method._run_classes if bags.multiclass else method._run
         with catch_warnings():
             simplefilter("ignore", IllPosedWarning)  # the method only proposes
-            feature_map = FeatureMap(Kernel(), features)
-            if bags.multiclass:
-                end = method._run_classes(feature_map, bags)
-                return nearest_classes(end.scores(features), bags)
-            end = method._run(feature_map, bags)
-        return FeasibleLabelings.nearest(bags).best(end.scores(features))
+            return run(FeatureMap(Kernel(), features), bags)
 
 
 @dataclass(frozen=True)
@@ -154,15 +162,16 @@ METHODS: Mapping[str, BagClassifier] = MappingProxyType(
 )
 """Methods that can give a starting labeling, by name."""
 
-STARTS = ("mixed", "random", *METHODS)
+STARTS = ("auto", "mixed", "random", *METHODS)
 """Names of kinds of start."""
 
 MOST_BAGS = 1000
 """Above as many bags, InvCal takes longer than several random starts, which then seldom fail."""
 
 
-def starts_of(init: Any, n_init: int, annealing: bool, bags: Bags, C: float) -> list[Start]:
+def starts_of(init: Any, n_init: int, annealing: Any, bags: Bags, C: float) -> list[Start]:
     """The kinds of start that ``init`` means, checked."""
+    random, others = (True, False) if annealing == "auto" else (annealing, annealing)
     kinds = (str, Start, BagClassifier)
     several = isinstance(init, list | tuple) and all(isinstance(kind, kinds) for kind in init)
     starts: list[Start] = []
@@ -170,13 +179,16 @@ def starts_of(init: Any, n_init: int, annealing: bool, bags: Bags, C: float) -> 
         if isinstance(kind, Start):
             starts.append(kind)
         elif isinstance(kind, BagClassifier) or (isinstance(kind, str) and kind in METHODS):
-            starts.append(MethodStart(kind, annealing))
+            starts.append(MethodStart(kind, others))
         elif isinstance(kind, str):
             check_choice("init", kind, STARTS)
-            starts.append(RandomStart(n_init, annealing))
-            starts += _starts_by_methods(bags, C) if kind == "mixed" else []
+            if kind == "auto" and np.ptp(bags.proportions[bags.with_share], axis=0).any():
+                starts.append(MethodStart("ecological", others))
+                continue
+            starts.append(RandomStart(n_init, random))
+            starts += _starts_by_methods(bags, C) if kind != "random" else []
         else:
-            starts.append(LabelingStart(kind, annealing))
+            starts.append(LabelingStart(kind, others))
     if not starts:
         raise InputError("init must name at least one start, got an empty sequence.")
     for start in starts:

@@ -19,6 +19,7 @@ from propcvx.bags.bags import Bags
 from propcvx.bags.ordering import in_canonical_order
 from propcvx.errors import InputError, SolverError
 from propcvx.estimators import AlterPropSVM, MeanMap, MethodStart, RandomStart
+from propcvx.estimators.alter import averaged
 from propcvx.estimators.means import BagMeanClassifier
 from propcvx.estimators.starts import METHODS, Start, starts_of
 from propcvx.history import Fitted
@@ -139,7 +140,7 @@ def _first_labels(part: Part, kept: None, model: AlterPropSVM, start: Any) -> An
         labeling = drawn_labels(part, start)
     else:
         labeling = FeasibleLabelings.nearest(part.bags).best(start.of(part))
-    problem = model._problem(part.bags)
+    problem = model._problem(part.bags, lambda: 1.0)
     return _described(problem, problem.allowed(labeling))
 
 
@@ -147,7 +148,7 @@ def _relabeled(
     part: Part, bits: Any, model: AlterPropSVM, scores: Scores, ties: Scores | None, C: float
 ) -> Any:
     """The labeling step; ties go to the labels before, or along a direction."""
-    problem, before = model._problem(part.bags), unpacked(bits, len(part.rows))
+    problem, before = model._problem(part.bags, lambda: 1.0), unpacked(bits, len(part.rows))
     here = scores.of(part)
     labeling = problem.best_labeling(here, C, before if ties is None else ties.of(part))
     errors = float(problem.instance_loss.of(labeling, here).sum())
@@ -181,9 +182,32 @@ def drawn_labels(part: Part, seed: int) -> Array:
 def fit_alter(model: AlterPropSVM, partitions: Partitions) -> Fitted:
     """Algorithm 1 from all starts; its parameters are those of the model."""
     _check(model)
-    problem = PartedPropSVM(partitions, clone(model), model._problem(partitions.bags).C)
+    C = model._problem(partitions.bags, lambda: partitions.variance).C
+    weights = {"C": model.C_, "C_p": model.C_p_}  # those of all partitions
+    problem = PartedPropSVM(partitions, clone(model).set_params(**weights), C)
     partitions.bags = replace(partitions.bags, mean_weight=1.0)  # C has it
-    return model._best(_descents(problem, _starts(model, problem)))
+    end = model._best(_descents(problem, _starts(model, problem)))
+    if not model.start_weight or not isinstance(model.start_, MethodStart):
+        return end
+    first = fit_bag_means(_method_of(model.start_), partitions)
+    planes = [_scores(plane, partitions) for plane in (end, first)]
+    sizes = np.sqrt(partitions.sums(_squares, None, planes))
+    return averaged(end, first, model.start_weight, *sizes.tolist())
+
+
+def _method_of(start: MethodStart) -> Any:
+    return clone(METHODS[start.method] if isinstance(start.method, str) else start.method)
+
+
+def _scores(end: Fitted, partitions: Partitions) -> Scores:
+    """The scores of a plane, for centred rows in their unit."""
+    frame = partitions.frame
+    return Scores(end.weights / frame.unit, end.bias + float(frame.mean @ end.weights))
+
+
+def _squares(part: Part, kept: None, planes: Iterable[Scores]) -> Array:
+    """Sums of the squares of scores of the rows of a part."""
+    return np.array([float(np.square(plane.of(part)).sum()) for plane in planes])
 
 
 def _check(model: AlterPropSVM) -> None:
@@ -213,16 +237,15 @@ def _starts(model: AlterPropSVM, problem: PartedPropSVM) -> list[tuple[Start, An
     starts: list[tuple[Start, Any]] = []
     random, bags = check_random_state(model.random_state), problem.partitions.bags
     for start in starts_of(model.init, model.n_init, model.annealing, bags, problem.C):
-        method = start.method if isinstance(start, MethodStart) else None
-        method = METHODS[method] if isinstance(method, str) else method
+        method = _method_of(start) if isinstance(start, MethodStart) else None
         if isinstance(start, RandomStart):
             starts += [(start, random.randint(2**31)) for _ in range(start.repeats)]
         elif isinstance(method, BagMeanClassifier):
             starts.append((start, method))
-        elif model.init != "mixed":
+        elif model.init not in ("auto", "mixed"):
             raise InputError(
-                "init must be 'mixed', 'random', 'ecological', 'inv_cal', 'mean_map', or starts "
-                f"with these methods on Dask collections, got {start!r}."
+                "init must be 'auto', 'mixed', 'random', 'ecological', 'inv_cal', 'mean_map', or "
+                f"starts with these methods on Dask collections, got {start!r}."
             )
     return starts
 
@@ -234,9 +257,7 @@ def _descents(
     partitions, model = problem.partitions, problem.model
     for number, (start, first) in enumerate(starts):
         if not isinstance(first, int):
-            end, frame = fit_bag_means(clone(first), partitions), partitions.frame
-            offset = end.bias + float(frame.mean @ end.weights)
-            first = Scores(end.weights / frame.unit, offset)
+            first = _scores(fit_bag_means(clone(first), partitions), partitions)
         labels: Any = problem.first_labels(first)
         schedule = annealing_values(problem.C) if start.annealing else [problem.C]
         step: Any = problem.svm_step
