@@ -311,7 +311,7 @@ _CONV = {
         relaxation=CuttingPlanes(oracle=lambda alpha: alpha),
     ),
     "master that is no factory": conv(
-        *("master must", "called with (features, C, solver, tol, options)"),
+        *("master must", "called with (features, C, solve)"),
         relaxation=CuttingPlanes(master=lambda labelings: labelings),
     ),
     "class of a rounding": conv(

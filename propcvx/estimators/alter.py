@@ -65,8 +65,9 @@ class AlterPropSVM(BagClassifier):
     C_p : float or "scale"
         Weight of the proportion loss of a bag, times its number of instances unless
         ``bag_weights`` says otherwise: a label too many or too few then costs C_p in a bag of any
-        size, beside a hinge loss of 2C at most for one inside of the margin.  ``"scale"`` is 10 C,
-        which holds the counts nearly fixed; take less where the shares themselves are uncertain.
+        size, beside a hinge loss of 2C at most for one inside of the margin.  ``"scale"`` is 10 C
+        times the mean ``sample_weight``, which holds the counts nearly fixed; take less where the
+        shares themselves are uncertain.
     kernel : str or callable
         ``"linear"``, ``"rbf"``, ``"exponential"``, ``"poly"``, ``"precomputed"``, or a callable;
         see :class:`propcvx.svm.kernels.Kernel`.
@@ -78,11 +79,11 @@ class AlterPropSVM(BagClassifier):
         Constant of ``"poly"``.
     init : str, Start, estimator, sequence of these, or array
         Where to start: ``"auto"``, the labeling of :class:`propcvx.EcologicalRegression`, or
-        ``"mixed"`` where the proportions of all bags are equal; ``"mixed"``, which is random
-        labelings and what conv-pSVM and (up to 1,000 bags) InvCal answer with the weight C;
-        ``"random"``, the paper's; another name in :data:`propcvx.estimators.starts.STARTS`, a kind
-        of start, or several; an estimator stands for ``MethodStart(estimator)``, a labeling for
-        ``LabelingStart(labeling)``.
+        ``"mixed"`` where that has nothing to regress on, which takes three bags whose proportions
+        are not all equal; ``"mixed"``, which is random labelings and what conv-pSVM and (up to
+        1,000 bags) InvCal answer with the weight C; ``"random"``, the paper's; another name in
+        :data:`propcvx.estimators.starts.STARTS`, a kind of start, or several; an estimator stands
+        for ``MethodStart(estimator)``, a labeling for ``LabelingStart(labeling)``.
     n_init : int
         Number of random labelings, where there are some and ``init`` is a name.
     annealing : bool or "auto"
@@ -198,10 +199,12 @@ class AlterPropSVM(BagClassifier):
         )
         shown = tqdm(ends, desc="starts", total=len(each), disable=not self.verbose)
         best = self._best(zip(each, shown, strict=True))
-        first = None if bags.labels.all() else self.start_.fitted(features, problem.bags)
+        told = bags.labels.all() or bags.sizes.max() == 1
+        first = None if told else self.start_.fitted(features, problem.bags)
         if first is None or not self.start_weight:
             return best
-        return averaged(best, first, self.start_weight, *_sizes(features, best, first))
+        sizes = (_size(end.scores(features), bags) for end in (best, first))
+        return averaged(best, first, self.start_weight, *sizes)
 
     def _best(self, descents: Iterable[tuple[Start, Fitted]]) -> Fitted:
         """The best of where starts end, as far as they get."""
@@ -241,7 +244,9 @@ class AlterPropSVM(BagClassifier):
     def _problem(self, bags: Bags, variance: Callable[[], float]) -> Any:
         """The problem, from checked parameters; its C has the mean weight of the instances."""
         self.C_ = number_or_scale("C", self.C, lambda: SCALE / (variance() or 1.0))
-        self.C_p_: Any = RATIO * self.C_ if _is_scale(self.C_p) else self.C_p
+        scaled = isinstance(self.C_p, str) and self.C_p == "scale"
+        C_p: Any = RATIO * self.C_ * bags.mean_weight if scaled else self.C_p
+        self.C_p_ = C_p
         check_number("start_weight", self.start_weight, least=0.0, most=np.nextafter(1.0, 0.0))
         check_number("tol", self.tol, least=0.0)
         check_count("n_init", self.n_init)
@@ -252,7 +257,7 @@ class AlterPropSVM(BagClassifier):
         if self.polish != "none":
             bags.require_partition(f"polish={self.polish!r}")
         loss, weights = proportion_term(
-            "proportion_loss", self.proportion_loss, self.C_p_, self.bag_weights, bags
+            "proportion_loss", self.proportion_loss, C_p, self.bag_weights, bags
         )
         C, bags = self.C_ * bags.mean_weight, replace(bags, mean_weight=1.0)
         if bags.multiclass:
@@ -273,27 +278,18 @@ def _descent(
     return descent(POLISHES[polish](search, rounds, random))
 
 
-def _is_scale(value: Any) -> bool:
-    return isinstance(value, str) and value == "scale"
-
-
 def _variance(features: Array, bags: Bags) -> float:
     """Total variance of the instances whose label or whose bag's share is known."""
-    seen, instances = bags.with_known_apart().of_shares()
-    return total_variance(features[instances], seen.relative_weights)
+    two = bags.against_rest(1) if bags.multiclass else bags
+    instances = np.unique(two.with_known_apart().of_shares()[1])
+    return total_variance(features[instances], bags.relative_weights[instances])
 
 
-def _sizes(features: Array, *ends: Fitted) -> list[float]:
-    """Root mean square of the scores of some classifiers on the instances."""
-    return [float(np.sqrt(np.mean(np.square(_centred(end).scores(features))))) for end in ends]
-
-
-def _centred(end: Fitted) -> Fitted:
-    """The same classifier; of several classes, with scores that sum to zero."""
-    if np.ndim(end.bias) == 0:
-        return end
-    weights = end.weights - end.weights.mean(axis=1, keepdims=True)
-    return replace(end, weights=weights, bias=end.bias - float(np.mean(end.bias)))
+def _size(scores: Array, bags: Bags) -> float:
+    """Weighted root mean square of scores; of several classes, of their distances from the mean."""
+    apart = scores - scores.mean(axis=1, keepdims=True) if scores.ndim > 1 else scores[:, None]
+    squares = np.square(apart).sum(axis=1)
+    return float(np.sqrt(np.average(squares, weights=bags.relative_weights)))
 
 
 def averaged(end: Fitted, first: Fitted, share: float, size: float, size_of_first: float) -> Fitted:
@@ -309,6 +305,6 @@ def averaged(end: Fitted, first: Fitted, share: float, size: float, size_of_firs
     """
     if not size or not size_of_first:
         return end
-    end, first, times = _centred(end), _centred(first), share * size / size_of_first
+    times = share * size / size_of_first
     weights = (1.0 - share) * end.weights + times * first.weights
     return replace(end, weights=weights, bias=(1.0 - share) * end.bias + times * first.bias)

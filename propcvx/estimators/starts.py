@@ -182,7 +182,7 @@ def starts_of(init: Any, n_init: int, annealing: Any, bags: Bags, C: float) -> l
             starts.append(MethodStart(kind, others))
         elif isinstance(kind, str):
             check_choice("init", kind, STARTS)
-            if kind == "auto" and np.ptp(bags.proportions[bags.with_share], axis=0).any():
+            if kind == "auto" and _can_regress(bags):
                 starts.append(MethodStart("ecological", others))
                 continue
             starts.append(RandomStart(n_init, random))
@@ -194,6 +194,17 @@ def starts_of(init: Any, n_init: int, annealing: Any, bags: Bags, C: float) -> l
     for start in starts:
         start.check(bags)
     return starts
+
+
+def _can_regress(bags: Bags) -> bool:
+    """Whether there is something to regress on: three bags, or known labels, with other shares.
+
+    Of two bags any line between their means fits.
+    """
+    if bags.multiclass:
+        return any(_can_regress(bags.against_rest(number)) for number in bags.label_values)
+    seen, _ = bags.with_known_apart().of_shares()
+    return seen.n_bags > 2 and bool(np.ptp(seen.proportions) > 0.0)
 
 
 def _starts_by_methods(bags: Bags, C: float) -> list[Start]:

@@ -162,6 +162,9 @@ PROGRAMS: Mapping[str, Callable[[Parts], p.Program]] = MappingProxyType(
         "svm_dual_without_bias": lambda d: p.svm_dual(d.features, bias=False).set(**d.box),
         "inv_cal_primal": lambda d: p.inv_cal_primal(d.bag_means).set(**d.inv_cal),
         "inv_cal_dual": lambda d: p.inv_cal_dual(d.bag_means).set(**d.inv_cal),
+        "ecological_regression": lambda d: p.ecological_regression(d.bag_means, d.bags.sizes).set(
+            p=d.bags.proportions, lam=1.0
+        ),
         "class_means": lambda d: p.class_means(d.bag_means, d.bags.proportions, d.weights),
         "laplacian_class_means": lambda d: p.laplacian_class_means(
             d.bag_means, d.bags.proportions, d.weights, similarities(d.bag_means, 1.0), 1.0

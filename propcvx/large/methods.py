@@ -206,8 +206,9 @@ def _scores(end: Fitted, partitions: Partitions) -> Scores:
 
 
 def _squares(part: Part, kept: None, planes: Iterable[Scores]) -> Array:
-    """Sums of the squares of scores of the rows of a part."""
-    return np.array([float(np.square(plane.of(part)).sum()) for plane in planes])
+    """Weighted sums of the squares of scores of the rows of a part."""
+    weights = part.bags.relative_weights
+    return np.array([float(weights @ np.square(plane.of(part))) for plane in planes])
 
 
 def _check(model: AlterPropSVM) -> None:

@@ -16,6 +16,7 @@ from propcvx import (
     AlterPropSVM,
     Bags,
     ConvPropSVM,
+    EcologicalRegression,
     InvCal,
     LabelingStart,
     MeanMap,
@@ -267,11 +268,40 @@ def test_of_several_kinds_of_start_the_smallest_objective_wins():
 # --- defaults ---------------------------------------------------------------------------------
 
 
-def test_the_default_starts_are_random_labelings_and_two_methods():
+def test_the_default_start_is_ecological_regression_and_a_share_of_the_classifier():
+    problem = small_problem(5, sizes=(8, 8, 8), noise=2.0)
+    ecological = EcologicalRegression().fit(problem.X, problem.y)
+    clf, alone = (
+        AlterPropSVM(start_weight=weight).fit(problem.X, problem.y) for weight in (0.5, 0.0)
+    )
+    assert (clf.start_, len(clf.start_objectives_)) == (MethodStart("ecological", False), 1)
+    assert clf.objective_ == alone.objective_
+    np.testing.assert_array_equal(clf.labeling_, alone.labeling_)
+    first, last = (each.decision_function(problem.X) for each in (ecological, alone))
+    mean = 0.5 * last + 0.5 * first * np.sqrt(np.mean(last**2) / np.mean(first**2))
+    np.testing.assert_allclose(clf.decision_function(problem.X), mean, atol=1e-9)
+
+
+@pytest.mark.parametrize("scale", [1e-6, 1e6])
+@pytest.mark.parametrize("kernel", ["linear", "rbf"])
+def test_the_defaults_are_in_units_of_the_data(scale, kernel):
+    problem = small_problem(5, sizes=(8, 8, 8), noise=2.0)
+    one, two = (
+        AlterPropSVM(kernel=kernel).fit(times * problem.X, problem.y) for times in (1.0, scale)
+    )
+    scores = one.decision_function(problem.X)
+    np.testing.assert_array_equal(two.labeling_, one.labeling_)
+    np.testing.assert_allclose(two.decision_function(scale * problem.X), scores, atol=1e-4)
+    if kernel == "linear":
+        assert pytest.approx(0.2 / problem.X.var(axis=0).sum()) == one.C_
+        assert one.C_p_ == 10.0 * one.C_
+
+
+def test_mixed_starts_are_random_labelings_and_two_methods():
     problem = small_problem(5, sizes=(8, 8, 8), noise=2.0)
     conv = MethodStart(ConvPropSVM(epsilon="rounding"), annealing=False)
     default, listed, printed = (
-        AlterPropSVM(init=init, n_init=3, random_state=0).fit(problem.X, problem.y)
+        AlterPropSVM(1.0, 10.0, init=init, n_init=3, random_state=0).fit(problem.X, problem.y)
         for init in ("mixed", [RandomStart(3), conv, STARTS[1]], "random")
     )
     np.testing.assert_array_equal(default.start_objectives_, listed.start_objectives_)
@@ -283,12 +313,12 @@ def test_the_default_starts_are_random_labelings_and_two_methods():
     ("y", "n_starts"),
     [
         (bag_target(np.repeat([0, 1], 6), [0.33, 1.0]), 4),  # no count has these shares
-        (bag_target(np.repeat([0, 1], 6), [0.5, 0.5]), 4),  # InvCal alone would warn
-        (bag_target(np.repeat([0, 1], 6), [0.5, 1.0], np.eye(12)[0]), 4),  # a label inside of a bag
-        (np.repeat([0, 1], 6), 2),  # there is one labeling
+        (bag_target(np.repeat([0, 1], 6), [0.5, 0.5]), 4),  # nothing to regress on
+        (bag_target(np.repeat([0, 1], 6), [0.5, 1.0], np.eye(12)[0]), 1),  # a label inside of a bag
+        (np.repeat([0, 1], 6), 1),  # there is one labeling
     ],
 )
-@pytest.mark.filterwarnings("error")
+@pytest.mark.filterwarnings("error", "ignore::propcvx.errors.PoorFitWarning")
 def test_the_default_starts_suit_any_bags(y, n_starts):
     X = np.random.RandomState(0).randn(12, 2) + np.arange(12)[:, None]
     clf = AlterPropSVM(n_init=2, random_state=0).fit(X, y)
@@ -298,7 +328,7 @@ def test_the_default_starts_suit_any_bags(y, n_starts):
 def test_inv_cal_is_no_start_where_bags_are_many(monkeypatch):
     problem = small_problem(5, sizes=(4, 4, 4))
     monkeypatch.setattr("propcvx.estimators.starts.MOST_BAGS", 2)
-    clf = AlterPropSVM(n_init=2, random_state=0).fit(problem.X, problem.y)
+    clf = AlterPropSVM(init="mixed", n_init=2, random_state=0).fit(problem.X, problem.y)
     assert len(clf.start_objectives_) == 3
 
 
@@ -454,7 +484,8 @@ def test_many_overlapping_instances_have_their_svm(C):
 @pytest.mark.parametrize(("polish", "C"), [("none", 1e5), ("swaps", 1.0)])
 def test_annealed_fits_end_with_the_svm_of_their_labeling(polish, C):
     problem = small_problem(5, sizes=(8,) * 6, n_features=3, noise=3.0)
-    fit = AlterPropSVM(C=C, C_p=10 * C, n_init=2, polish=polish, random_state=0)
+    fit = AlterPropSVM(C=C, n_init=2, polish=polish, init="mixed", start_weight=0.0)
+    fit.set_params(random_state=0)
     fit.fit(problem.X, problem.y)
     value, other = (
         svm_value(problem.X, fit.labeling_, C, weights)

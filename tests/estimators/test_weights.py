@@ -75,7 +75,7 @@ POSITIVE = np.random.RandomState(1).uniform(0.2, 3.0, size=len(Y))
 
 def of_weight(method, value):
     """A method, and the value of what multiplies its loss."""
-    name = next(name for name in ("C", "C_p", "lam") if name in method.get_params())
+    name = next(name for name in ("C", "C_p", "lam", "ridge") if name in method.get_params())
     return clone(method).set_params(**{name: 1.0 / value if name == "lam" else value})
 
 
@@ -189,7 +189,9 @@ def svm_value(features, labels, C, bias=False):
 @pytest.mark.parametrize("C", [1e-6, 1.0, 1e3])
 def test_alter_ends_in_a_minimum_of_the_weighted_objective(C, loss):
     """No other labels of a bag are better for its scores, nor another plane for its labels."""
-    clf = AlterPropSVM(C, 2.0 * C, proportion_loss=loss, n_init=3, random_state=0, solver_tol=1e-9)
+    clf = AlterPropSVM(C, 2.0 * C, proportion_loss=loss, init="mixed", start_weight=0.0).set_params(
+        n_init=3, random_state=0, solver_tol=1e-9
+    )
     clf.fit(X, Y, WEIGHTS)
     bags, scores, norm = PROBLEM.bags, clf.decision_function(X), clf.coef_[0] @ clf.coef_[0]
 
@@ -327,7 +329,7 @@ def test_libsvm_with_weights_is_asked_only_for_those_that_weigh():
 
 
 def test_a_method_as_a_start_is_fitted_with_weights():
-    start = AlterPropSVM(init=InvCal(), annealing=False, max_iter=1)
+    start = AlterPropSVM(1.0, 10.0, init=InvCal(), max_iter=1)
     weights = np.where(LABELS > 0, 100.0, 1.0) * POSITIVE
     first, other = clone(start).fit(X, Y, weights), clone(start).fit(X, Y)
     assert first.history_[0].objective != other.history_[0].objective
@@ -342,14 +344,14 @@ def test_a_method_as_a_start_is_fitted_with_weights():
 
 @each_method
 def test_a_grid_gives_what_fits_of_their_own_give(method):
-    name = next(name for name in ("C", "C_p", "lam") if name in method.get_params())
+    name = next(name for name in ("C", "C_p", "lam", "ridge") if name in method.get_params())
     for model in fit_grid(method, X, Y, {name: [0.1, 1.0]}, sample_weight=WEIGHTS):
         alone = clone(model).fit(X, Y, WEIGHTS)
         assert_array_equal(alone.decision_function(X), model.decision_function(X))
 
 
 def test_weights_of_a_loss_are_multiplied():
-    heavy, start = replace(HINGE, weights=POSITIVE), AlterPropSVM(init=LABELS, annealing=False)
+    heavy, start = replace(HINGE, weights=POSITIVE), AlterPropSVM(1.0, 10.0, init=LABELS)
     first = clone(start).set_params(instance_loss=heavy).fit(X, Y, WEIGHTS)
     second = clone(start).fit(X, Y, WEIGHTS * POSITIVE)
     assert first.objective_ == pytest.approx(second.objective_, rel=1e-5)
@@ -454,7 +456,7 @@ def test_a_weight_of_two_is_two_rows_where_bags_weigh_by_size(method, weights):
 @pytest.mark.parametrize("bag_weights", ["bag", "size"])
 @pytest.mark.parametrize(
     "method",
-    [MeanMap(), InvCal(), EcologicalRegression(), ConvPropSVM(), AlterPropSVM(init="inv_cal")],
+    [MeanMap(), InvCal(), EcologicalRegression(), ConvPropSVM(), AlterPropSVM()],
 )
 def test_a_bag_of_weight_two_is_the_bag_twice(method, bag_weights, kernel):
     if kernel == "rbf" and isinstance(method, AlterPropSVM):

@@ -144,7 +144,7 @@ def test_alter_from_a_start_that_is_told_is_the_one_in_memory(C, options):
 
 def test_annealing_and_few_instances_are_as_in_memory():
     data = Data(n_bags=4)
-    model = AlterPropSVM(init="inv_cal", solver="newton", solver_tol=1e-2, C_p=0.5)
+    model = AlterPropSVM(1.0, 0.5, init=MethodStart("inv_cal"), solver="newton", solver_tol=1e-2)
     model.fit(data.X, data.y)
     there = data.fit(model, 2)
     assert_same(there, model)
@@ -155,8 +155,8 @@ def test_annealing_and_few_instances_are_as_in_memory():
 def test_random_starts_depend_on_neither_partitions_nor_the_order_of_rows(loss):
     data = Data(seed=2, n_bags=6)
     starts = [RandomStart(1, annealing=False), FROM_INV_CAL]
-    model = AlterPropSVM(C=0.3, init=starts, instance_loss=loss, random_state=5)
-    model.set_params(solver_tol=1e-6)
+    model = AlterPropSVM(0.3, 10.0, init=starts, instance_loss=loss, random_state=5)
+    model.set_params(solver_tol=1e-6, start_weight=0.0)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", InaccurateSolutionWarning)
         first = data.fit(model, 1)
@@ -164,7 +164,7 @@ def test_random_starts_depend_on_neither_partitions_nor_the_order_of_rows(loss):
     assert_same(other, first)
     assert other.start_objectives_ == pytest.approx(first.start_objectives_, rel=1e-8)
     problem, scores = (
-        first._problem(Bags.from_target(data.y)),
+        first._problem(Bags.from_target(data.y), lambda: 1.0),
         first.decision_function(data.rows[FEATURES]),
     )
     labels = problem.best_labeling(scores)  # a fixed point of both steps
@@ -360,7 +360,7 @@ def test_collections_that_do_not_fit_together():
         (MeanMap(solver="clarabel"), "solver must be 'auto' or 'logistic'"),
         (AlterPropSVM(polish="swaps"), "polish must be 'none'"),
         (AlterPropSVM(solver="libsvm"), "solver must be 'auto' or 'newton'"),
-        (AlterPropSVM(init="conv"), "init must be 'mixed', 'random', 'inv_cal'"),
+        (AlterPropSVM(init="conv"), "init must be 'auto', 'mixed', 'random', 'ecological'"),
         (AlterPropSVM(instance_loss=INSTANCE_LOSSES["hinge"]), "instance_loss must be one of"),
         (AlterPropSVM(bag_weights=np.ones(12)), "bag_weights must be 'size', 'bag', or keyed"),
     ],
