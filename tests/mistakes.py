@@ -74,10 +74,10 @@ class Mistake:
         return all(name in message for name in self.names)
 
 
-def target(*names, **how):
+def target(*names, **options):
     """A call of ``bag_target``, with the bags "a" and "b" where it has no others."""
-    how = {"bags": IDS, "proportions": [0.5, 0.25], **how}
-    return Mistake(lambda: bag_target(**how), names)
+    options = {"bags": IDS, "proportions": [0.5, 0.25], **options}
+    return Mistake(lambda: bag_target(**options), names)
 
 
 def fitted(*names, classes=ALL, X=X, y=Y, error=InputError, **parameters):
@@ -373,10 +373,10 @@ THIRDS = pd.DataFrame(0.33, index=["a", "b"], columns=["x", "y", "z"])
 framed = partial(fitted, classes=(MeanMap,))
 
 
-def shares_of(*names, error=InputError, **how):
+def shares_of(*names, error=InputError, **options):
     """A call of ``group_shares``, of a fit to the table and groups of it where it has no others."""
-    how = {"y": Y, "groups": REGION, "labels": MeanMap().fit(TABLE, Y), "X": TABLE, **how}
-    return Mistake(lambda: group_shares(**how), names, error)
+    options = {"y": Y, "groups": REGION, "labels": MeanMap().fit(TABLE, Y), "X": TABLE, **options}
+    return Mistake(lambda: group_shares(**options), names, error)
 
 
 _TABLES = {

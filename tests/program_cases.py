@@ -80,8 +80,8 @@ def crammer_singer(data):
 
     def slacks(W, b, xi):
         scores = F @ W + b
-        own = (Y * scores).sum(axis=1)
-        return [(own + xi)[:, None] - scores - (1 - Y)]
+        right = (Y * scores).sum(axis=1)
+        return [(right + xi)[:, None] - scores - (1 - Y)]
 
     return Case(
         programs.crammer_singer(F, 3).set(Y=Y, C=C),

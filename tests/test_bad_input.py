@@ -143,8 +143,8 @@ def test_a_warning_in_a_notebook_shows_no_temporary_file():
     code = compile(cell, "/tmp/ipykernel_123/456.py", "exec")
     with pytest.warns(CutBagWarning) as caught:
         exec(code, {"__name__": "__main__", "Bags": Bags, "bag_target": bag_target})
-    (one,) = caught
-    shown = warnings.formatwarning(one.message, one.category, one.filename, one.lineno)
+    (first,) = caught
+    shown = warnings.formatwarning(first.message, first.category, first.filename, first.lineno)
     assert shown.startswith("line:3: CutBagWarning: 1 of 1 bags")
 
 

@@ -32,8 +32,8 @@ from propcvx.estimators.starts import Start
 from propcvx.history import StopReason
 from propcvx.labelings.feasible import FeasibleLabelings, best_labeling, random_labeling
 from propcvx.labelings.losses import HINGE, PROPORTION_LOSSES
-from propcvx.programs import margin_classifier, psvm, svm_primal
-from propcvx.solvers import Solve, solve
+from propcvx.programs import margin_classifier, psvm, svm_dual, svm_primal
+from propcvx.solvers import Solve, automatic, solve
 from propcvx.svm.kernels import FeatureMap, Kernel
 from propcvx.svm.problem import PropSVM
 from propcvx.svm.step import Separator, SVMStep
@@ -73,7 +73,7 @@ def posed(bags, weights):
 # --- the schedule -----------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("C", [1e-3, 0.1, 1.0, 7.3, 1e4])
+@pytest.mark.parametrize("C", [1e-3, 7.3, 1e4])
 def test_annealing_is_that_of_algorithm_1(C):
     """And without it there is the last value alone."""
     problem = small_problem(1, sizes=(4, 4, 4))
@@ -164,7 +164,7 @@ def test_the_largest_number_of_rounds_is_kept_and_said():
 
 # --- against the exact optimum ----------------------------------------------------------------
 
-EXACT = list(product(LOSSES, enumerate([(4, 4), (5, 3), (2, 3, 3), (8,)])))
+EXACT = list(product(LOSSES, enumerate([(4, 3), (2, 3, 2)])))
 SCIP_TOLERANCE = 1e-4
 
 
@@ -172,7 +172,7 @@ def test_never_below_the_exact_optimum_often_equal_and_started_there_it_stays():
     pytest.importorskip("pyscipopt")
     annealed, either = 0, 0
     for loss, (seed, sizes) in EXACT:
-        problem = small_problem(seed, sizes, known=0.2 if seed == 2 else 0.0)
+        problem = small_problem(seed, sizes, known=0.2 if seed == 1 else 0.0)
         weights = np.full(len(sizes), 2.0)
         program = psvm(problem.X, problem.bags, 1.0, weights, PROPORTION_LOSSES[loss])
         exact = solve(program, "scip", tol=1e-6, residuals=False)
@@ -205,10 +205,12 @@ STARTS = [RandomStart(3), MethodStart(InvCal(C_p=1.0), annealing=False)]
 def test_the_same_seed_gives_the_same_fit_in_one_process_or_two(changes):
     problem = small_problem(5, sizes=(8, 8), noise=2.0)
     clf = printed_alter_psvm(init=STARTS, polish="hops", random_state=7)
-    one, two = (clone(clf).set_params(**new).fit(problem.X, problem.y) for new in ({}, changes))
+    first, second = (
+        clone(clf).set_params(**new).fit(problem.X, problem.y) for new in ({}, changes)
+    )
     for name in ("start_objectives_", "labeling_", "coef_"):
-        np.testing.assert_array_equal(getattr(one, name), getattr(two, name))
-    assert one.history_.objectives == two.history_.objectives
+        np.testing.assert_array_equal(getattr(first, name), getattr(second, name))
+    assert first.history_.objectives == second.history_.objectives
 
 
 # --- starts -----------------------------------------------------------------------------------
@@ -346,9 +348,9 @@ def test_by_default_bags_of_any_size_keep_their_counts(size):
 @pytest.mark.parametrize("loss", LOSSES)
 def test_bag_weights_multiply_the_proportion_loss(loss):
     problem = small_problem(13, sizes=(7, 3, 5), noise=2.0)
-    sizes, own = problem.bags.sizes, np.array([0.1, 2.0, 5.0])
+    sizes, numbers = problem.bags.sizes, np.array([0.1, 2.0, 5.0])
     options = {"C_p": 0.5, "proportion_loss": loss, "n_init": 2, "solver_tol": 1e-6}
-    for given_weights, factors in (("bag", np.ones(3)), ("size", sizes), (own, own)):
+    for given_weights, factors in (("bag", np.ones(3)), ("size", sizes), (numbers, numbers)):
         clf = fitted(problem, bag_weights=given_weights, **options)
         value = recomputed(clf, problem, 0.5 * factors, clf.labeling_)
         assert clf.objective_ == pytest.approx(value, rel=1e-9)
@@ -589,5 +591,36 @@ def test_a_start_of_your_own():
 
     problem = small_problem(2, sizes=(6, 6))
     labels = np.where(problem.X[:, 0] > 0.0, 1.0, -1.0)
-    own, listed = (fitted(problem, init=init, annealing=False) for init in (FirstFeature(), labels))
-    assert own.objective_ == listed.objective_
+    ours, listed = (
+        fitted(problem, init=init, annealing=False) for init in (FirstFeature(), labels)
+    )
+    assert ours.objective_ == listed.objective_
+
+
+# --- many instances ---------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("n_bags", [12, 3])
+def test_auto_follows_its_rule_and_says_what_answered(n_bags):
+    problem = small_problem(0, sizes=(100,) * n_bags, n_features=3)
+    machine = AlterPropSVM(n_init=1, random_state=0).fit(problem.X, problem.y)
+    assert {record.solver for record in machine.history_} == {automatic(svm_dual(problem.X))[0]}
+
+
+@pytest.mark.parametrize(("tol", "ends"), [(0.4, 3), (0.6, 2)])
+def test_a_loop_ends_when_the_decrease_is_small_beside_the_objective(tol, ends):
+    """Objectives 204, 136 and 80: they decrease by half of 136, and by 0.7 of 80."""
+    bags = Bags.from_target(bag_target(np.zeros(4, dtype=int), {0: 0.5}))
+    pattern, norms = np.array([-1.0, 1.0, 1.0, -1.0]), iter([200.0, 128.0, 72.0])
+
+    def step(labeling, C, after=None):
+        """Every plane is shorter than the last by far, and wants the opposite labels."""
+        scores = pattern if after is None else -after.scores
+        return Separator(labeling, np.sqrt([2.0 * next(norms)]), 0.0, scores)
+
+    problem = PropSVM(bags, 1.0, np.ones(1), PROPORTION_LOSSES["absolute"])
+    start = np.array([1.0, -1.0, 1.0, -1.0])
+    end = descent(alternate(problem, step, start, [1.0], tol=tol, max_iter=3))
+    assert end.history.objectives == pytest.approx([204.0, 136.0, 80.0][:ends])
+    reason = StopReason.CONVERGED if ends == 2 else StopReason.MAX_ROUNDS
+    assert end.history.stop_reason is reason

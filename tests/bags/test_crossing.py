@@ -43,7 +43,7 @@ def two_groupings(seed, n=24, sizes=(6, 4), *, discrete=False):
 
 
 def target(bags, labels, *known):
-    return bag_target(bags, [proportions_of(labels, own) for own in bags], *known)
+    return bag_target(bags, [proportions_of(labels, ids) for ids in bags], *known)
 
 
 # The target
@@ -65,9 +65,9 @@ def test_a_target_has_the_bags_of_every_grouping():
 
 
 def test_one_grouping_is_the_target_without_groupings():
-    one, plain = bag_target([[0, 0, 1]], [[0.5, 1.0]]), bag_target([0, 0, 1], [0.5, 1.0])
-    assert one.dtype == plain.dtype
-    assert np.array_equal(one, plain)
+    first, plain = bag_target([[0, 0, 1]], [[0.5, 1.0]]), bag_target([0, 0, 1], [0.5, 1.0])
+    assert first.dtype == plain.dtype
+    assert np.array_equal(first, plain)
 
 
 def test_an_id_in_two_groupings_is_told_apart_by_the_number_of_the_grouping():
@@ -169,26 +169,30 @@ def test_bag_error_is_the_mean_over_the_bags_of_all_groupings():
 def test_the_same_grouping_twice_says_nothing_new_to_bag_means(model):
     """Where bags weigh half as much, so that the sum over both groupings is that of one."""
     X, labels, (bags, _) = two_groupings(3)
-    one, twice = clone(model).fit(X, target([bags], labels)), clone(model)
+    first, twice = clone(model).fit(X, target([bags], labels)), clone(model)
     if isinstance(model, InvCal):
         twice.set_params(C_p=model.C_p / 2)
     twice.fit(X, target([bags, bags], labels))
-    assert twice.decision_function(X) == pytest.approx(one.decision_function(X), rel=1e-4, abs=1e-4)
+    assert twice.decision_function(X) == pytest.approx(
+        first.decision_function(X), rel=1e-4, abs=1e-4
+    )
 
 
 @pytest.mark.parametrize("loss", LOSSES, ids=lambda loss: f"{loss.name} {loss.epsilon}")
 def test_the_same_grouping_twice_has_labels_as_good_as_one_sort(loss):
     for seed in range(10):
         X, labels, (bags, _) = two_groupings(seed, n=200, sizes=(17, 1))
-        one, two = (Bags.from_target(target(own, labels)) for own in ([bags], [bags, bags]))
-        weights = np.random.RandomState(seed).uniform(0.0, 5.0, one.n_bags)
-        found = (
-            best_labeling(X[:, 0], one, loss, weights),
-            best_labeling(X[:, 0], two, loss, np.tile(weights / 2, 2)),
+        first, second = (
+            Bags.from_target(target(groupings, labels)) for groupings in ([bags], [bags, bags])
+        )
+        weights = np.random.RandomState(seed).uniform(0.0, 5.0, first.n_bags)
+        labelings = (
+            best_labeling(X[:, 0], first, loss, weights),
+            best_labeling(X[:, 0], second, loss, np.tile(weights / 2, 2)),
         )
         sorted_, joint = (
-            HINGE.of(labeling, X[:, 0]).sum() + loss.total(one, weights, labeling)
-            for labeling in found
+            HINGE.of(labeling, X[:, 0]).sum() + loss.total(first, weights, labeling)
+            for labeling in labelings
         )
         assert joint == pytest.approx(sorted_, rel=1e-12)
 
@@ -310,13 +314,13 @@ def test_equal_weights_and_equal_tolerances_are_one_number():
     random = np.random.RandomState(0)
     X, labels = random.normal(size=(24, 3)), random.choice([-1, 1], 24)
     groupings = [np.arange(24) % 4, random.permutation(24) % 3]
-    y = bag_target(groupings, [proportions_of(labels, one) for one in groupings])
+    y = bag_target(groupings, [proportions_of(labels, ids) for ids in groupings])
     for model in (InvCal(), MeanMap(), ConvPropSVM(), AlterPropSVM(n_init=1, random_state=0)):
         plain = clone(model).fit(X, y).decision_function(X)
         assert np.allclose(clone(model).fit(X, y, np.full(24, 1.0)).decision_function(X), plain)
         weighted = clone(model).fit(X, y, np.arange(24.0) + 1.0)
         assert not np.allclose(weighted.decision_function(X), plain)
     bags, epsilons = Bags.from_target(y), np.full(7, 0.1)
-    for one, other in zip(bags.count_range(0.1), bags.count_range(epsilons), strict=True):
-        assert np.array_equal(one, other)
+    for first, other in zip(bags.count_range(0.1), bags.count_range(epsilons), strict=True):
+        assert np.array_equal(first, other)
     assert (bags.count_range("sampling")[0] <= bags.count_range(0.0)[0]).all()

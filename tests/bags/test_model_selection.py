@@ -149,10 +149,13 @@ def test_labels_are_bags_of_one():
 def test_scores_of_labels_are_one_error_that_names_what_would_do(scoring):
     y = target([5] * 8)
     X = np.random.RandomState(0).randn(len(y), 2)
-    model, how = make_pipeline(StandardScaler(), InvCal()), {"cv": BagKFold(2), "scoring": scoring}
+    model, options = (
+        make_pipeline(StandardScaler(), InvCal()),
+        {"cv": BagKFold(2), "scoring": scoring},
+    )
     says = r"(?s)_score compares labels.*scoring=None.*propcvx\.bag_r2.*propcvx\.BagKFold"
-    search = GridSearchCV(model, {"invcal__C_p": [1.0, 2.0]}, refit=False, **how)
-    for ask in (lambda: cross_validate(model, X, y, **how), lambda: search.fit(X, y)):
+    search = GridSearchCV(model, {"invcal__C_p": [1.0, 2.0]}, refit=False, **options)
+    for ask in (lambda: cross_validate(model, X, y, **options), lambda: search.fit(X, y)):
         with pytest.raises(ValueError, match=says):
             ask()
     labels = np.where(X[:, 0] > 0, 1, -1)
@@ -164,7 +167,7 @@ def test_folds_that_cut_bags_are_one_warning_for_each_target():
     for y in (target([5] * 8), target([4] * 10)):
         with pytest.warns(CutBagWarning, match=r"8 of 8|10 of 10") as caught:
             cross_val_score(make_pipeline(StandardScaler(), InvCal()), X, y, cv=4)
-        assert [one.category for one in caught].count(CutBagWarning) == 1
+        assert [each.category for each in caught].count(CutBagWarning) == 1
     for _ in range(2):
         with pytest.warns(CutBagWarning):
             InvCal().fit(X[1:], y[1:])

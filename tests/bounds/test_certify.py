@@ -43,7 +43,7 @@ from propcvx.svm.step import LabelingSVM
 
 def allowed_labelings(problem):
     """Every labeling with a finite cost."""
-    return [one for one in problem.feasible.enumerate() if np.isfinite(problem.cost(one))]
+    return [each for each in problem.feasible.enumerate() if np.isfinite(problem.cost(each))]
 
 
 def listed_values(problem):
@@ -146,9 +146,9 @@ def check_random_multipliers(seed, monkeypatch):
         assert certify_values(division, multipliers).lower <= best * (1 + 1e-8)
 
 
-def check_bounds(seed, monkeypatch, names=tuple(BOUNDS), **how):
+def check_bounds(seed, monkeypatch, names=tuple(BOUNDS), **options):
     """Whatever bound, no lower end is above the best value, and no upper one below it."""
-    problem, random = random_problem(seed, **how), np.random.RandomState(seed)
+    problem, random = random_problem(seed, **options), np.random.RandomState(seed)
     below, above = listed_values(problem)
     scores = random.normal(size=len(problem.features))
     tol = float(random.choice([1e-2, 1e-8]))
@@ -453,10 +453,10 @@ def test_a_divided_bag_has_the_same_best_labeling(form, monkeypatch):
 def test_bounds_and_the_list_agree_whatever_C(C):
     small = small_problem(11, (4, 4), 3)
     best = certify(small.X, small.y, C, kinds="enumeration")
-    found = certify(small.X, small.y, C, kinds=["bag_moments", "branch_and_bound"])
+    answer = certify(small.X, small.y, C, kinds=["bag_moments", "branch_and_bound"])
     assert best.proved_optimal
-    assert found.proved_optimal
-    for event in found.history:
+    assert answer.proved_optimal
+    for event in answer.history:
         assert event.lower <= best.upper * (1 + 1e-7)
         assert event.upper >= best.lower * (1 - 1e-7)
 
@@ -493,15 +493,15 @@ class Timed(ContinuousLabels):
         self.seconds = seconds
 
 
-@pytest.mark.parametrize("asked", [certify, compare_relaxations])
-def test_a_relaxation_has_no_more_than_what_is_left_of_the_time(asked, monkeypatch):
-    def relax(self, *problem, **how):
+@pytest.mark.parametrize("call", [certify, compare_relaxations])
+def test_a_relaxation_has_no_more_than_what_is_left_of_the_time(call, monkeypatch):
+    def relax(self, *problem, **options):
         seconds.append(self.seconds)
-        return ContinuousLabels().relax(*problem, **how)
+        return ContinuousLabels().relax(*problem, **options)
 
     small, relaxation, seconds = small_problem(9, (4, 4), 3), Timed(), []
     monkeypatch.setattr(Timed, "relax", relax)
-    asked(small.X, small.y, 1.0, kinds=relaxation, time_limit=20.0)
+    call(small.X, small.y, 1.0, kinds=relaxation, time_limit=20.0)
     assert 1.0 < seconds[0] < 20.0
     assert relaxation.seconds == 1000.0
 
@@ -528,8 +528,8 @@ def test_the_interval_is_returned_when_it_is_stopped(reason):
 @pytest.mark.parametrize("begin", ["nothing", "start"])
 def test_an_interruption_at_any_event_leaves_what_is_known(begin):
     small, events = small_problem(9, (5,) * 3, 4), []
-    asked = {"kinds": "branch_and_bound", "labels": True}
-    best = certify(small.X, small.y, **asked, on_event=events.append)
+    options = {"kinds": "branch_and_bound", "labels": True}
+    best = certify(small.X, small.y, **options, on_event=events.append)
     earlier = certify(small.X, small.y, kinds="bag_moments", tol=0.5)
     given = {"nothing": {}, "start": {"start": earlier.labeling}}
 
@@ -540,7 +540,7 @@ def test_an_interruption_at_any_event_leaves_what_is_known(begin):
             if next(left, None) is None:
                 raise KeyboardInterrupt
 
-        result = certify(small.X, small.y, **asked, on_event=on_event, **given[begin])
+        result = certify(small.X, small.y, **options, on_event=on_event, **given[begin])
         assert result.lower <= best.upper * (1 + 1e-9)
         assert result.upper >= best.lower * (1 - 1e-9)
         assert result.lower >= 0.0
@@ -556,7 +556,7 @@ class Failing:
     def __init__(self, proves):
         self.proves = proves
 
-    def relax(self, features, feasible, C, *, on_round, **how):
+    def relax(self, features, feasible, C, *, on_round, **options):
         if self.proves:
             on_round(CuttingPlanes(oracle="exhaustive", max_cuts=30).relax(features, feasible, C))
         raise FloatingPointError("of no use")

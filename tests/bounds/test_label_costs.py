@@ -37,13 +37,16 @@ def random_case(seed, most):
     sizes, known = sizes if sum(sizes) > 1 else (3,), random.choice([0.0, 0.3])
     small = small_problem(seed, sizes, random.randint(1, 5), known)
     X = small.X.round(random.choice([0, 8, 8])) * 10.0 ** random.randint(-1, 2)
-    how = {"C": float(10.0 ** random.uniform(-6, 6)), "tol": float(random.choice([1e-4, 1e-2]))}
-    how["kernel"] = str(random.choice(["linear", "linear", "rbf"]))
+    options = {"C": float(10.0 ** random.uniform(-6, 6)), "tol": float(random.choice([1e-4, 1e-2]))}
+    options["kernel"] = str(random.choice(["linear", "linear", "rbf"]))
     if random.randint(3) == 0:
-        how |= {"C_p": how["C"] * random.uniform(0.0, 4.0), "loss": str(random.choice(LOSSES))}
+        options |= {
+            "C_p": options["C"] * random.uniform(0.0, 4.0),
+            "loss": str(random.choice(LOSSES)),
+        }
     else:
-        how["epsilon"] = float(random.choice([0.0, 0.4]))
-    return X, small.y, how
+        options["epsilon"] = float(random.choice([0.0, 0.4]))
+    return X, small.y, options
 
 
 def listed_values(X, y, C, tol, kernel, C_p=None, loss=None, epsilon=0.0):
@@ -182,7 +185,7 @@ def test_when_time_is_up_at_once_little_is_claimed_and_a_warning_says_so(case):
 
 
 @pytest.mark.parametrize(
-    ("model", "how"),
+    ("model", "options"),
     [
         (ConvPropSVM(0.5, 0.1, kernel="rbf"), {"epsilon": 0.1, "kernel": "rbf"}),
         (
@@ -191,11 +194,11 @@ def test_when_time_is_up_at_once_little_is_claimed_and_a_warning_says_so(case):
         ),
     ],
 )
-def test_a_fit_gives_the_problem_and_a_labeling_to_begin_with(model, how):
+def test_a_fit_gives_the_problem_and_a_labeling_to_begin_with(model, options):
     small = small_problem(5, (3, 4), 3)
     X, y, fitted = small.X, small.y, model.fit(small.X, small.y)
     result = certify(fitted, X, y, labels=1e-3)
-    other = certify(X, y, 0.5, labels=1e-3, **how)
+    other = certify(X, y, 0.5, labels=1e-3, **options)
     assert result.upper == pytest.approx(other.upper, rel=1e-6)
     assert np.allclose(result.label_costs, other.label_costs, atol=2e-4)
 

@@ -232,12 +232,12 @@ def publisher(monkeypatch):
     file = DataFile("https://example.org/small", hashlib.sha256(CONTENT).hexdigest())
     monkeypatch.setattr(files, "FILES", {"small": file})
     monkeypatch.setattr("time.sleep", lambda seconds: None)  # between two tries
-    asked = Mock()
+    requests = Mock()
     monkeypatch.setattr(
         "pooch.HTTPDownloader.__call__",
-        lambda self, url, path, keeper: Path(path).write_bytes(asked(url)),
+        lambda self, url, path, keeper: Path(path).write_bytes(requests(url)),
     )
-    return asked
+    return requests
 
 
 @pytest.mark.parametrize("answers", [[CONTENT], [CONTENT[:100], b"", CONTENT]])
@@ -246,7 +246,7 @@ def test_a_file_is_fetched_until_it_is_whole_and_then_kept(answers, publisher, t
     for _ in range(2):
         assert data_file("small", tmp_path).read_bytes() == CONTENT
     assert publisher.call_args_list == [call("https://example.org/small")] * len(answers)
-    assert [found.name for found in tmp_path.iterdir()] == ["small"]
+    assert [answer.name for answer in tmp_path.iterdir()] == ["small"]
 
 
 @pytest.mark.parametrize("answer", [CONTENT[:100], CONTENT[::-1], OSError("no network")])

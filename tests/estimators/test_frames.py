@@ -2,6 +2,7 @@
 
 import inspect
 import warnings
+from functools import cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -104,10 +105,10 @@ ITERATE = Iterate(
 
 def shares(given):
     model, limits = given.fitted(), {"C": 0.01, "time_limit": 5.0}
-    one = group_shares(Y, GROUPS, model, given.X, n_resamples=20)
-    two = group_shares(Y, GROUPS, model[-1], given.numbers, delta=0.1, certify_options=limits)
-    kept = [table.drop(columns=["low", "high"]) for table in (one.groups, one.cells)]
-    return [*kept, two.groups]
+    first = group_shares(Y, GROUPS, model, given.X, n_resamples=20)
+    second = group_shares(Y, GROUPS, model[-1], given.numbers, delta=0.1, certify_options=limits)
+    kept = [table.drop(columns=["low", "high"]) for table in (first.groups, first.cells)]
+    return [*kept, second.groups]
 
 
 def checked(given):
@@ -125,7 +126,7 @@ def boundary(given):
     before = (clone(TO_PLANE),) if isinstance(given.plane, pd.DataFrame) else ()
     model = make_pipeline(*before, MeanMap()).fit(given.plane if before else POINTS, Y[1:])
     ax = plotting.boundary(model, given.plane)
-    line = next(one for one in ax.collections[::-1] if len(one.get_paths()) == 1)
+    line = next(each for each in ax.collections[::-1] if len(each.get_paths()) == 1)
     assert (ax.get_xlabel() == "income") == bool(before)
     return line.get_offsets()[:, 1]
 
@@ -181,16 +182,21 @@ def test_every_public_function_of_X_is_called():
     assert named | splitters == set(CALLS)
 
 
+@cache
+def of_numbers(call):
+    return list(CALLS[call](PLAIN))
+
+
 @pytest.mark.parametrize("given", OTHERS.values(), ids=OTHERS)
-@pytest.mark.parametrize("call", CALLS.values(), ids=CALLS)
+@pytest.mark.parametrize("call", CALLS)
 @pytest.mark.filterwarnings("ignore::propcvx.errors.PropCVXWarning")
 def test_it_has_the_answer_of_the_numbers(call, given):
     with warnings.catch_warnings():
         warnings.simplefilter("error", UserWarning)
         warnings.simplefilter("ignore", propcvx.errors.PropCVXWarning)
-        found = call(given)
-    for one, other in zip(found, call(PLAIN), strict=True):
-        np.testing.assert_allclose(one, other, atol=1e-6)
+        answers = CALLS[call](given)
+    for answer, expected in zip(answers, of_numbers(call), strict=True):
+        np.testing.assert_allclose(answer, expected, atol=1e-6)
 
 
 @pytest.mark.parametrize("given", OTHERS.values(), ids=OTHERS)
@@ -207,13 +213,13 @@ def test_it_has_the_answer_of_the_numbers(call, given):
 )
 @pytest.mark.filterwarnings("ignore::propcvx.errors.PropCVXWarning")
 def test_every_method_has_the_answers_of_the_numbers(method, given):
-    one, other = given.model(method), PLAIN.model(clone(method))
-    assert one.fit(given.X, Y).score(given.X, Y) == other.fit(DENSE, Y).score(DENSE, Y)
+    first, other = given.model(method), PLAIN.model(clone(method))
+    assert first.fit(given.X, Y).score(given.X, Y) == other.fit(DENSE, Y).score(DENSE, Y)
     for ask in ("decision_function", "predict", "predict_proba"):
-        mine, its = getattr(one, ask)(given.X), getattr(other, ask)(DENSE)
+        mine, its = getattr(first, ask)(given.X), getattr(other, ask)(DENSE)
         np.testing.assert_allclose(mine, its, atol=1e-5)
-    table = given.X if not given.before else one[0].transform(given.X)
-    assert one[-1].predict_proportions(table, BAGS) == other[-1].predict_proportions(DENSE, BAGS)
+    table = given.X if not given.before else first[0].transform(given.X)
+    assert first[-1].predict_proportions(table, BAGS) == other[-1].predict_proportions(DENSE, BAGS)
 
 
 @pytest.mark.filterwarnings("ignore::propcvx.errors.PropCVXWarning")

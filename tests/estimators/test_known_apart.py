@@ -27,11 +27,11 @@ def written_out(y):
     return bag_target(ids, shares), ids
 
 
-def check_same(one, other, X):
+def check_same(first, other, X):
     """The objectives differ by the solver's gap, and the scores by about its square root."""
-    assert one.objective_ == pytest.approx(other.objective_, rel=1e-7)
+    assert first.objective_ == pytest.approx(other.objective_, rel=1e-7)
     scores = other.decision_function(X)
-    assert one.decision_function(X) == pytest.approx(scores, rel=2e-4, abs=2e-4)
+    assert first.decision_function(X) == pytest.approx(scores, rel=2e-4, abs=2e-4)
 
 
 @given(seed=st.integers(0, 2**31 - 1), off=st.sampled_from([0.0, 0.4, -0.4]))
@@ -71,17 +71,17 @@ def test_the_fit_is_that_to_the_bags_by_hand(method, weights, kernel, seed):
     problem = small_problem(seed, (4, 5, 6), known=0.3, n_features=3)
     assert (problem.y["label"] != 0).any()
     by_hand, ids = written_out(problem.y)
-    one = clone(method).set_params(kernel=kernel)
-    other = clone(one)
-    if "bag_weights" in one.get_params():
+    first = clone(method).set_params(kernel=kernel)
+    other = clone(first)
+    if "bag_weights" in first.get_params():
         given = {0: 1.0, 1: 3.0, 2: 5.0} if weights == "given" else dict.fromkeys(range(3), 1.0)
         of_ids = {bag: 0.0 for bag in ids}
         for row, bag in enumerate(ids):
             of_ids[bag] += given[problem.y["bag"][row]] / problem.bags.sizes[problem.y["bag"][row]]
-        one.set_params(bag_weights=given if weights == "given" else weights)
+        first.set_params(bag_weights=given if weights == "given" else weights)
         other.set_params(bag_weights="size" if weights == "size" else of_ids)
-    one, other = one.fit(problem.X, problem.y), other.fit(problem.X, by_hand)
-    check_same(one, other, problem.X)
+    first, other = first.fit(problem.X, problem.y), other.fit(problem.X, by_hand)
+    check_same(first, other, problem.X)
 
 
 @pytest.mark.parametrize("size", [3, 7, 10, 49, 1000])

@@ -224,28 +224,28 @@ def test_a_loss_is_of_the_positives_as_they_came(seed):
     bags, start = problem.y["bag"], LabelingStart(problem.labels)
     shares = np.random.RandomState(seed).uniform(size=4)
     given = {"C": 1.0, "C_p": 0.5, "start_weight": 0.0}
-    one = AlterPropSVM(init=start, proportion_loss=TOO_MANY, **given)
-    two = AlterPropSVM(init=LabelingStart(-problem.labels), proportion_loss=TOO_FEW, **given)
-    one.fit(problem.X, bag_target(bags, shares))
-    two.fit(problem.X, bag_target(bags, 1.0 - shares))
+    first = AlterPropSVM(init=start, proportion_loss=TOO_MANY, **given)
+    second = AlterPropSVM(init=LabelingStart(-problem.labels), proportion_loss=TOO_FEW, **given)
+    first.fit(problem.X, bag_target(bags, shares))
+    second.fit(problem.X, bag_target(bags, 1.0 - shares))
     np.testing.assert_array_equal(
-        two.decision_function(problem.X), -one.decision_function(problem.X)
+        second.decision_function(problem.X), -first.decision_function(problem.X)
     )
     sizes = np.bincount(bags)
-    gaps = np.bincount(bags, one.labeling_ > 0) / sizes - shares
-    hinge = np.maximum(0.0, 1.0 - one.labeling_ * one.decision_function(problem.X)).sum()
-    value = 0.5 * np.square(one.coef_).sum() + hinge + 0.5 * sizes @ TOO_MANY.of(gaps)
-    assert one.objective_ == pytest.approx(value, rel=1e-6)
+    gaps = np.bincount(bags, first.labeling_ > 0) / sizes - shares
+    hinge = np.maximum(0.0, 1.0 - first.labeling_ * first.decision_function(problem.X)).sum()
+    value = 0.5 * np.square(first.coef_).sum() + hinge + 0.5 * sizes @ TOO_MANY.of(gaps)
+    assert first.objective_ == pytest.approx(value, rel=1e-6)
 
 
 @pytest.mark.parametrize("C_p", [None, 1.0])
 def test_exchanged_classes_are_certified_alike(C_p):
     problem = small_problem(1, (3, 4))
     bags, shares = problem.y["bag"], problem.bags.proportions
-    one = certify(problem.X, problem.y, C=0.1, C_p=C_p, loss=TOO_MANY)
-    two = certify(problem.X, bag_target(bags, 1.0 - shares), C=0.1, C_p=C_p, loss=TOO_FEW)
-    assert one.upper == two.upper
-    np.testing.assert_array_equal(two.labeling, -one.labeling)
+    first = certify(problem.X, problem.y, C=0.1, C_p=C_p, loss=TOO_MANY)
+    second = certify(problem.X, bag_target(bags, 1.0 - shares), C=0.1, C_p=C_p, loss=TOO_FEW)
+    assert first.upper == second.upper
+    np.testing.assert_array_equal(second.labeling, -first.labeling)
 
 
 def test_a_message_speaks_of_the_classes_as_they_came():

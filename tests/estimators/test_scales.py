@@ -101,8 +101,8 @@ DEFAULTS = [
 @pytest.mark.parametrize("clf", DEFAULTS, ids=repr)
 @pytest.mark.parametrize("scale", [1e-6, 1e-3, 1e3, 1e6])
 def test_defaults_of_methods_of_means_are_in_units_of_the_data(clf, scale):
-    one, two = (clone(clf).fit(times * PROBLEM.X, PROBLEM.y) for times in (1.0, scale))
-    scores, scaled = one.decision_function(PROBLEM.X), two.decision_function(scale * PROBLEM.X)
+    first, second = (clone(clf).fit(times * PROBLEM.X, PROBLEM.y) for times in (1.0, scale))
+    scores, scaled = first.decision_function(PROBLEM.X), second.decision_function(scale * PROBLEM.X)
     np.testing.assert_allclose(scaled, scores, atol=1e-4 * np.abs(scores).max())
 
 
@@ -126,11 +126,11 @@ def test_the_units_are_what_their_docstrings_say(kernel):
 @pytest.mark.parametrize("weights", [np.ones(4), "size", np.array([1.0, 2.0, 3.0, 4.0])], ids=str)
 def test_with_the_unit_of_inv_cal_the_weights_of_bags_count_relative_to_each_other(weights):
     times = np.full(4, 6.0) if isinstance(weights, str) else weights  # bags of six
-    one, two = (
+    first, second = (
         InvCal(bag_weights=given).fit(PROBLEM.X, PROBLEM.y) for given in (weights, 10.0 * times)
     )
-    np.testing.assert_allclose(one.coef_, two.coef_, rtol=1e-4, atol=1e-5)
-    assert one.C_p_ == pytest.approx(10.0 * two.C_p_)
+    np.testing.assert_allclose(first.coef_, second.coef_, rtol=1e-4, atol=1e-5)
+    assert first.C_p_ == pytest.approx(10.0 * second.C_p_)
 
 
 @pytest.mark.parametrize("clf", [InvCal(), MeanMap()], ids=repr)

@@ -85,10 +85,10 @@ def errors_by_hand(splitter):
 
 @pytest.mark.parametrize("splitter", SPLITTERS.values(), ids=SPLITTERS)
 def test_cross_validate_is_the_loop_by_hand(splitter):
-    found = cross_validate(PIPELINE, X, Y, cv=splitter, scoring=SCORERS, error_score="raise")
+    answer = cross_validate(PIPELINE, X, Y, cv=splitter, scoring=SCORERS, error_score="raise")
     by_bag, by_size = errors_by_hand(splitter)
-    np.testing.assert_array_equal(found["test_bags"], by_bag)
-    np.testing.assert_array_equal(found["test_sizes"], by_size)
+    np.testing.assert_array_equal(answer["test_bags"], by_bag)
+    np.testing.assert_array_equal(answer["test_sizes"], by_size)
     assert not np.array_equal(by_bag, by_size)
 
 
@@ -125,11 +125,11 @@ def test_number_of_jobs_does_not_matter():
     method = AlterPropSVM(init="random", n_init=2, annealing=False, random_state=0)
     search = GridSearchCV(method, {"C_p": [0.1, 10.0]}, cv=FOLDS, error_score="raise")
     with joblib.parallel_config("threading"):
-        one, two = (clone(search).set_params(n_jobs=n_jobs).fit(X, Y) for n_jobs in (1, 2))
+        first, second = (clone(search).set_params(n_jobs=n_jobs).fit(X, Y) for n_jobs in (1, 2))
     for fold in range(3):
         name = f"split{fold}_test_score"
-        np.testing.assert_array_equal(one.cv_results_[name], two.cv_results_[name])
-    np.testing.assert_array_equal(one.decision_function(X), two.decision_function(X))
+        np.testing.assert_array_equal(first.cv_results_[name], second.cv_results_[name])
+    np.testing.assert_array_equal(first.decision_function(X), second.decision_function(X))
 
 
 # --- parameters and copies --------------------------------------------------------------------
@@ -160,7 +160,7 @@ def test_saved_and_loaded_it_predicts_the_same(method, kernel):
 def test_saved_linear_models_hold_no_training_data(method):
     """They grow by some numbers per instance, its label above all, not by its features."""
     small, large = (small_problem(0, sizes=(10,) * n, n_features=40) for n in (4, 20))
-    sizes = [len(pickle.dumps(clone(method).fit(one.X, one.y))) for one in (small, large)]
+    sizes = [len(pickle.dumps(clone(method).fit(each.X, each.y))) for each in (small, large)]
     assert sizes[1] - sizes[0] < (large.X.nbytes - small.X.nbytes) / 4
 
 
@@ -233,10 +233,10 @@ def test_with_bags_of_one_it_is_platts(method, kernel):
 @pytest.mark.parametrize("scale", [1e-9, 1.0, 1e9])
 @pytest.mark.parametrize("shift", [0.0, 100.0])
 def test_swapped_classes_and_other_units_of_scores_change_nothing(scale, shift):
-    one = scored_bags(0, (3, 5, 9) * 4)
-    other = Calibration(scale * (shift - one.scores), one.index, 1.0 - one.proportions)
+    first = scored_bags(0, (3, 5, 9) * 4)
+    other = Calibration(scale * (shift - first.scores), first.index, 1.0 - first.proportions)
     np.testing.assert_allclose(
-        other.probabilities(other.scores)[:, ::-1], one.probabilities(one.scores), atol=1e-6
+        other.probabilities(other.scores)[:, ::-1], first.probabilities(first.scores), atol=1e-6
     )
 
 

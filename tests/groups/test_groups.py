@@ -120,7 +120,7 @@ def test_bounds_of_a_linear_program_hold_at_any_accuracy():
     _, y = crossing(0, 2)
     cells = Cells.of(in_groups(0, 8, 2), None, Bags.from_target(y))
     exact = cells.proved(*cells.bags.count_range())
-    loose = lambda program, **how: solve(program, "scs", tol=0.3, residuals=False, quiet=True)  # noqa: E731
+    loose = lambda program, **options: solve(program, "scs", tol=0.3, residuals=False, quiet=True)  # noqa: E731
     with patch("propcvx.groups.cells.solve", loose):
         least, most = cells.proved(*cells.bags.count_range())
     assert (least <= exact[0]).all()
@@ -133,8 +133,8 @@ def test_all_columns_are_of_weights(kind):
     n, rounded = len(problem.y), np.sign(problem.X)  # so that some are equal
     model = MeanMap().fit(rounded, problem.y)
     given, code = WEIGHTS[kind](np.random.RandomState(0), n), in_groups(0, n)
-    how = {"truth": problem.labels, "n_resamples": 20, "sample_weight": given}
-    table = table_of(group_shares(problem.y, code, model, rounded, **how))
+    options = {"truth": problem.labels, "n_resamples": 20, "sample_weight": given}
+    table = table_of(group_shares(problem.y, code, model, rounded, **options))
     cells = Cells.of(code, None, problem.bags)
     feasible = FeasibleLabelings.nearest(cells.bags)
     q = moved(model.predict_proba(rounded)[:, 1], feasible)
@@ -144,8 +144,8 @@ def test_all_columns_are_of_weights(kind):
     assert ((table.least <= table.low) & (table.high <= table.most)).all()
     order = np.random.RandomState(1).permutation(n)
     y, X = problem.y[order], rounded[order]
-    how = {"n_resamples": 20, "sample_weight": given[order]}
-    other = group_shares(y, code[order], MeanMap().fit(X, y), X, **how)
+    options = {"n_resamples": 20, "sample_weight": given[order]}
+    other = group_shares(y, code[order], MeanMap().fit(X, y), X, **options)
     np.testing.assert_allclose(table_of(other)[["low", "high"]], table[["low", "high"]], atol=1e-6)
 
 
@@ -153,8 +153,13 @@ def test_all_columns_are_of_weights(kind):
 def test_certified_ranges_of_weights_have_all_near_labelings(kind):
     problem = small_problem(4, (3, 4, 2))
     (given, numbers), code = weighting(kind, 0, 9), in_groups(3, 9, 2)
-    how = {"delta": 0.02, "certify_options": {"C": 10.0}, "X": problem.X, "sample_weight": given}
-    table = table_of(group_shares(problem.y, code, **how))
+    options = {
+        "delta": 0.02,
+        "certify_options": {"C": 10.0},
+        "X": problem.X,
+        "sample_weight": given,
+    }
+    table = table_of(group_shares(problem.y, code, **options))
     labelings, values = listed_values(problem, 10.0, 0.0)
     near = labelings[values <= values.min() * 1.02]
     least, most = weights_in(Cells.of(code, None, problem.bags).sets, near, numbers)
@@ -254,42 +259,42 @@ def equal(first, second, atol=1e-6):
 
 
 def test_an_interval_is_inside_the_bounds_and_the_same_again(with_interval):
-    problem, model, code, found = with_interval
-    for table in (found.groups, found.cells):
+    problem, model, code, answer = with_interval
+    for table in (answer.groups, answer.cells):
         assert (table.least <= table.low).all()
         assert (table.low <= table.high).all()
         assert (table.high <= table.most).all()
     wider = group_shares(problem.y, code, model, problem.X, n_resamples=20, level=0.98)
-    assert (wider.groups.low <= found.groups.low).all()
+    assert (wider.groups.low <= answer.groups.low).all()
     again = group_shares(problem.y, code, model, problem.X, n_resamples=20)
-    pd.testing.assert_frame_equal(again.cells, found.cells)
+    pd.testing.assert_frame_equal(again.cells, answer.cells)
 
 
 def test_it_does_not_depend_on_jobs(with_interval):
-    problem, model, code, found = with_interval
+    problem, model, code, answer = with_interval
     with parallel_config(backend="threading"):
         two = group_shares(problem.y, code, model, problem.X, n_resamples=20, n_jobs=2)
-    pd.testing.assert_frame_equal(two.groups, found.groups)
+    pd.testing.assert_frame_equal(two.groups, answer.groups)
 
 
 def test_it_depends_on_neither_the_order_of_rows_nor_the_names_of_bags(with_interval):
-    problem, _, code, found = with_interval
+    problem, _, code, answer = with_interval
     order = np.random.RandomState(5).permutation(len(problem.y))
     names = np.array(["f", "b", "d", "a", "c", "e"])[problem.y["bag"]]
     y = bag_target(names[order], proportions_of(problem.labels, names))
     X = problem.X[order]
     other = group_shares(y, code[order], MeanMap().fit(X, y), X, n_resamples=20)
-    equal(other.groups, found.groups)
-    renamed = found.cells.rename(dict(zip(problem.y["bag"].tolist(), names, strict=True)), level=1)
+    equal(other.groups, answer.groups)
+    renamed = answer.cells.rename(dict(zip(problem.y["bag"].tolist(), names, strict=True)), level=1)
     equal(other.cells, renamed.sort_index())
 
 
 def test_exchanged_classes_have_the_shares_of_the_others(with_interval):
-    problem, _, code, found = with_interval
+    problem, _, code, answer = with_interval
     y = bag_target(problem.y["bag"], proportions_of(-problem.labels, problem.y["bag"]))
     other = group_shares(y, code, MeanMap().fit(problem.X, y), problem.X, n_resamples=20).groups
     for mine, its in (("least", "most"), ("estimate", "estimate"), ("low", "high")):
-        np.testing.assert_allclose(1.0 - other[its], found.groups[mine], atol=1e-6)
+        np.testing.assert_allclose(1.0 - other[its], answer.groups[mine], atol=1e-6)
 
 
 def test_an_interruption_keeps_the_resamples_that_are_done():
@@ -317,19 +322,19 @@ def test_of_too_few_resamples_there_is_no_interval():
         patch.object(estimates, "_resample", side_effect=KeyboardInterrupt),
         pytest.warns(PropCVXWarning, match="0 resamples"),
     ):
-        found = group_shares(problem.y, problem.labels > 0, model, problem.X, n_resamples=40)
-    assert found.groups[["low", "high"]].isna().all(axis=None)
+        answer = group_shares(problem.y, problem.labels > 0, model, problem.X, n_resamples=40)
+    assert answer.groups[["low", "high"]].isna().all(axis=None)
 
 
 # Certified ranges
 
 
-def near_best(problem, delta, C, epsilon, C_p=None, **how):
+def near_best(problem, delta, C, epsilon, C_p=None, **settings):
     """Ranges of two groups and their cells, and the sets that they are of."""
     code = (problem.X[:, 0] > 0).astype(int)
     cells = Cells.of(code, None, problem.bags)
     near = NearBest(cells.sets, delta)
-    options = {"C": C, "epsilon": epsilon, "C_p": C_p, "kinds": [Bound(near.run)], **how}
+    options = {"C": C, "epsilon": epsilon, "C_p": C_p, "kinds": [Bound(near.run)], **settings}
     return near, certify(problem.X, problem.y, **options)
 
 
@@ -377,12 +382,12 @@ def test_the_program_relaxes_the_range_of_a_list():
     F, C, delta = problem.X - problem.X.mean(axis=0), 0.5, 0.1
     labelings, values = listed_values(problem, C, 0.0)
     inside = [problem.bags.index == bag for bag in range(2)]
-    own = [np.unique(labelings[:, rows], axis=0) for rows in inside]
+    each_bag = [np.unique(labelings[:, rows], axis=0) for rows in inside]
     group = problem.X[:, 0] > 0
     counts = [
-        (some > 0) @ group[rows].astype(float) for some, rows in zip(own, inside, strict=True)
+        (some > 0) @ group[rows].astype(float) for some, rows in zip(each_bag, inside, strict=True)
     ]
-    costs = [np.zeros(len(some)) for some in own]
+    costs = [np.zeros(len(some)) for some in each_bag]
     most = values.min() * (1.0 + delta)
     features = [F[rows] for rows in inside]
     near = labelings[values <= most]
@@ -391,9 +396,9 @@ def test_the_program_relaxes_the_range_of_a_list():
         (-1, -((near > 0) @ group.astype(int))),
     ):
         signed = [sign * count for count in counts]
-        program = near_best_count(features, own, costs, signed, C, most)
+        program = near_best_count(features, each_bag, costs, signed, C, most)
         assert solve(program, "clarabel", tol=1e-7, quiet=True).value <= least.min() + 1e-4
-    loose = near_best_count(features, own, costs, counts, C, 1e3)
+    loose = near_best_count(features, each_bag, costs, counts, C, 1e3)
     assert solve(loose, "clarabel", quiet=True).value == pytest.approx(
         ((labelings > 0) @ group.astype(int)).min(), abs=1e-3
     )
@@ -402,15 +407,15 @@ def test_the_program_relaxes_the_range_of_a_list():
 def test_certified_columns_are_inside_the_bounds_and_have_the_best_labeling():
     problem, _ = sample(sizes=(5,) * 3)
     options = {"C": 0.1, "time_limit": 20.0}
-    found = group_shares(
+    answer = group_shares(
         problem.y, problem.X[:, 1] > 0, X=problem.X, delta=0.01, certify_options=options
     )
     best = certify(problem.X, problem.y, **options).labeling
-    for table in (found.groups, group_shares(problem.y, problem.X[:, 1] > 0, best).groups):
-        assert (found.groups.certified_least >= found.groups.least).all()
+    for table in (answer.groups, group_shares(problem.y, problem.X[:, 1] > 0, best).groups):
+        assert (answer.groups.certified_least >= answer.groups.least).all()
         if "estimate" in table:
-            assert (found.groups.certified_least <= table.estimate + 1e-9).all()
-            assert (found.groups.certified_most >= table.estimate - 1e-9).all()
+            assert (answer.groups.certified_least <= table.estimate + 1e-9).all()
+            assert (answer.groups.certified_most >= table.estimate - 1e-9).all()
 
 
 def test_without_time_the_certified_range_is_that_of_the_shares():
@@ -435,10 +440,10 @@ def test_groups_are_a_column_several_columns_or_a_function():
     problem, _ = sample(sizes=(4, 4))
     ages, sexes = list("abababab"), np.array([0, 0, 1, 1, 0, 0, 1, 1])
     frame = pd.DataFrame({"age": ages, "sex": sexes}, index=range(10, 18))
-    one = group_shares(problem.y, frame["age"])
-    assert one.groups.index.name == "age"
-    assert list(one.groups.index) == ["a", "b"]
-    assert one.cells.index.names == ["age", "bag"]
+    first = group_shares(problem.y, frame["age"])
+    assert first.groups.index.name == "age"
+    assert list(first.groups.index) == ["a", "b"]
+    assert first.cells.index.names == ["age", "bag"]
     both = group_shares(problem.y, frame)
     assert list(both.groups.index) == [("a", 0), ("a", 1), ("b", 0), ("b", 1)]
     pd.testing.assert_frame_equal(
@@ -450,9 +455,9 @@ def test_groups_are_a_column_several_columns_or_a_function():
 
 def test_it_prints_shares_and_shows_them_in_a_notebook():
     y = bag_target(["a", "a", "b", "b"], {"a": 0.5, "b": 1.0})
-    found = group_shares(y, [1, 2, 1, 1])
-    assert str(found).splitlines()[-1].split() == ["2", "1", "0.0%", "100.0%"]
-    assert "100.0%" in found._repr_html_()
+    answer = group_shares(y, [1, 2, 1, 1])
+    assert str(answer).splitlines()[-1].split() == ["2", "1", "0.0%", "100.0%"]
+    assert "100.0%" in answer._repr_html_()
 
 
 PROBLEM, MODEL = sample(sizes=(4, 4))

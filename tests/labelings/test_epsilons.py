@@ -48,8 +48,8 @@ def test_each_bag_has_its_tolerance(seed):
     allowed = {tuple(row) for row in every[(gaps <= widths + 1e-9).all(axis=1)]}
     by_id = dict(zip(NAMES, widths, strict=True))
     for epsilon in (widths, widths.tolist(), by_id, pd.Series(by_id)[["z", "x", "y"]]):
-        found = FeasibleLabelings.of(bags, epsilon)
-        assert {tuple(row) for row in feasible_labelings(found)} == allowed
+        answer = FeasibleLabelings.of(bags, epsilon)
+        assert {tuple(row) for row in feasible_labelings(answer)} == allowed
     swapped = FeasibleLabelings.of(bags.swapped(), widths)
     assert {tuple(-row) for row in feasible_labelings(swapped)} == allowed
     assert np.array_equal(bags.count_range(np.full(3, 0.45)), bags.count_range(0.45))

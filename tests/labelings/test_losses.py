@@ -6,7 +6,7 @@ from dataclasses import replace
 import cvxpy as cp
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from small_problems import best_bias
 
@@ -106,27 +106,27 @@ def test_losses_survive_pickling(loss):
 # The best bias of a regression
 
 
-TUBES = st.lists(
-    st.tuples(SCORES, st.sampled_from([0.0, 0.1, 1.0]) | st.floats(0, 3), SCORES),
-    min_size=1,
-    max_size=9,
-).map(lambda rows: np.array(rows).T)
+WIDTHS = st.sampled_from([0.0, 0.1, 1.0]) | st.floats(0, 3)
+TUBES = st.lists(st.tuples(SCORES, WIDTHS, SCORES, st.integers(0, 3)), min_size=1, max_size=9).map(
+    lambda rows: np.array(rows).T
+)
 
 
 @given(TUBES)
 @settings(max_examples=150)
 def test_the_best_regression_bias_is_the_middle_of_the_best_ones(tube):
-    targets, widths, scores = tube
+    targets, widths, scores, weights = tube
+    assume(weights.any())
 
     def cost(bias):
-        return np.maximum(0.0, np.abs(targets - scores - bias) - widths).sum()
+        return weights @ np.maximum(0.0, np.abs(targets - scores - bias) - widths)
 
     breakpoints = np.concatenate([targets - scores - widths, targets - scores + widths])
     costs = np.array([cost(bias) for bias in breakpoints])
-    found = best_regression_bias(*tube)
-    assert cost(found) <= costs.min() + 1e-9
+    bias = best_regression_bias(*tube)
+    assert cost(bias) <= costs.min() + 1e-9
     best = breakpoints[costs <= costs.min() + 1e-9]  # slopes are whole: no farther off than that
-    assert found == pytest.approx((best.min() + best.max()) / 2, abs=1e-8)
+    assert bias == pytest.approx((best.min() + best.max()) / 2, abs=1e-8)
 
 
 # Losses of one's own

@@ -118,15 +118,17 @@ def centred_features(X, kernel):
 def test_large_margin_clustering_is_one_bag_of_all(seed, kernel, C):
     """Compared with all labelings in which neither cluster exceeds half by the tolerance."""
     X, epsilon = small_problem(seed, (6,), noise=0.5).X, 0.2
-    features, how = centred_features(X, kernel), {"kernel": kernel, "gamma": 0.5}
+    features, options = centred_features(X, kernel), {"kernel": kernel, "gamma": 0.5}
     y = bag_target(np.zeros(6), [0.5])
     half = (np.array([1.0, *rest]) for rest in product((-1.0, 1.0), repeat=5))
-    balanced = [one for one in half if abs(np.mean(one)) <= 2 * epsilon]  # or minus one of these
-    certified = certify(X, y, C, epsilon=epsilon, tol=1e-7, **how)
+    balanced = [each for each in half if abs(np.mean(each)) <= 2 * epsilon]  # or minus one of these
+    certified = certify(X, y, C, epsilon=epsilon, tol=1e-7, **options)
     best = svm_values(features, balanced, C).min()
     assert certified.proved_optimal
     assert certified.upper == pytest.approx(best, rel=1e-6)
-    conv = ConvPropSVM(C, epsilon, relaxation=CuttingPlanes(oracle="exhaustive"), **how).fit(X, y)
+    conv = ConvPropSVM(C, epsilon, relaxation=CuttingPlanes(oracle="exhaustive"), **options).fit(
+        X, y
+    )
     assert conv.bounds_.lower <= best * (1 + 1e-6)
     assert conv.bounds_.upper >= best * (1 - 1e-6)
     assert abs(np.mean(conv.labeling_)) <= 2 * epsilon
@@ -137,9 +139,9 @@ def test_large_margin_clustering_is_one_bag_of_all(seed, kernel, C):
         polish="hops",
         random_state=0,
         solver_tol=1e-9,
-        **how,
+        **options,
     ).fit(X, y)
-    best = min(value_with_bias(features, one, C) for one in balanced)
+    best = min(value_with_bias(features, each, C) for each in balanced)
     assert alter.objective_ == pytest.approx(best, rel=1e-6)
 
 

@@ -35,10 +35,10 @@ def nearest():
     return cp.Problem(cp.Minimize(cp.sum_squares(x - 1)), [cp.sum(x) == 1])
 
 
-def measured(build, solver, *how):
+def measured(build, solver, *options):
     """What is measured at a tolerance and with a backend, in this process."""
     row = solver if isinstance(solver, Solver) else SOLVERS[solver]
-    return {name: value for part in measure(build, row, *how) for name, value in part.items()}
+    return {name: value for part in measure(build, row, *options) for name, value in part.items()}
 
 
 # One program, many solvers
@@ -66,10 +66,10 @@ def test_every_installed_solver_can_be_measured(solver):
     builds = [ProgramAt(name, 8) for name in PROGRAMS]
     able = next(build for build in builds if SOLVERS[solver].can_solve(build()))
     for tol in (None, 1e-5):
-        found = measured(able, solver, tol)
-        assert found["status"] in ("optimal", "optimal_inaccurate")
-        assert found["objective"] is not None
-        assert found["resolve_warm_ms"] > 0
+        answer = measured(able, solver, tol)
+        assert answer["status"] in ("optimal", "optimal_inaccurate")
+        assert answer["objective"] is not None
+        assert answer["resolve_warm_ms"] > 0
 
 
 def test_a_problem_of_the_user_and_a_row_of_the_user():
@@ -87,9 +87,9 @@ def test_a_problem_of_the_user_and_a_row_of_the_user():
 def test_without_names_all_that_can_are_asked(monkeypatch):
     monkeypatch.setattr(laboratory, "run_isolated", lambda *given: {"status": "asked"})
     rows = compare_solvers(SMALL)
-    asked = [(row["solver"], row["accuracy"]) for row in rows if row["status"] == "asked"]
+    runs = [(row["solver"], row["accuracy"]) for row in rows if row["status"] == "asked"]
     able = solvers_for(SMALL())
-    assert asked == [(name, tol) for name in able for tol in ("default", "low", "high")]
+    assert runs == [(name, tol) for name in able for tol in ("default", "low", "high")]
 
 
 def test_what_cannot_solve_or_is_not_installed_is_a_row():
@@ -129,8 +129,8 @@ def test_what_a_solver_raises_is_a_status(error, status):
         raise error
 
     broken = Solver("broken", run, lambda tol: {}, classes=SOLVERS["osqp"].classes)
-    found = measured(SMALL, broken)
-    assert (found["status"], found["reason"]) == (status, str(error))
+    answer = measured(SMALL, broken)
+    assert (answer["status"], answer["reason"]) == (status, str(error))
 
 
 def test_backends_of_cvxpy_have_the_same_answer():
@@ -144,9 +144,9 @@ def test_backends_of_cvxpy_have_the_same_answer():
 def test_a_status_without_an_answer_is_kept():
     x = cp.Variable(name="x")
     impossible = cp.Problem(cp.Minimize(x), [x >= 1, x <= 0])
-    found = measured(lambda: impossible, "clarabel")
-    assert found["status"] == "infeasible"
-    assert "objective" not in found
+    answer = measured(lambda: impossible, "clarabel")
+    assert answer["status"] == "infeasible"
+    assert "objective" not in answer
 
 
 # Programs, and the file
@@ -161,19 +161,19 @@ def test_other_ways_to_write_a_program_have_its_value(name):
 
 
 def test_a_file_is_continued(tmp_path, monkeypatch):
-    file, asked = tmp_path / "rows.jsonl", []
+    file, runs = tmp_path / "rows.jsonl", []
 
     def run(task, time_limit, threads):
         build, solver, *_ = task.args
-        asked.append((build.instances, solver.name))
-        return {"status": "optimal", "objective": float(len(asked))}
+        runs.append((build.instances, solver.name))
+        return {"status": "optimal", "objective": float(len(runs))}
 
     monkeypatch.setattr(laboratory, "run_isolated", run)
     small, large = SMALL, ProgramAt("svm_dual", 16)
     compare_programs([small], file, solvers=["osqp"], tols=["low"])
     compare_programs([small], file, solvers=["clarabel"], tols=["low"])
     rows = compare_programs([small, large], file, solvers=["osqp", "clarabel"], tols=["low"])
-    assert asked == [(12, "osqp"), (12, "clarabel"), (16, "osqp"), (16, "clarabel")]
+    assert runs == [(12, "osqp"), (12, "clarabel"), (16, "osqp"), (16, "clarabel")]
     assert [row["reference"] for row in rows] == [1.0, 1.0, 3.0, 3.0]
     assert [row["difference"] for row in rows] == pytest.approx([0.0, 1.0, 0.0, 1.0 / 3.0])
     assert len(file.read_text().splitlines()) == 4
@@ -204,8 +204,8 @@ def test_a_task_that_does_not_reach_its_end_keeps_what_it_found(end, time_limit,
         yield {"known": 1}
         end()
 
-    found = run_isolated(task, time_limit)
-    assert found == {"known": 1, "status": status, "reason": reason}
+    answer = run_isolated(task, time_limit)
+    assert answer == {"known": 1, "status": status, "reason": reason}
 
 
 @pytest.mark.parametrize("threads", [1, 2])

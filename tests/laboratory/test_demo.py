@@ -29,8 +29,8 @@ def run(tmp_path_factory):
 
 def table_rows(text):
     """The name and the cells of each line of a method."""
-    found = re.findall(rf"^({'|'.join((*PAPER, SUPERVISED))}) +(\d.*)$", text, re.MULTILINE)
-    return [(name, cells.split()) for name, cells in found]
+    answer = re.findall(rf"^({'|'.join((*PAPER, SUPERVISED))}) +(\d.*)$", text, re.MULTILINE)
+    return [(name, cells.split()) for name, cells in answer]
 
 
 def test_demo_shows_progress_and_draws_pictures(run):

@@ -126,8 +126,8 @@ class Odd:
     def __init__(self, error=None, **changes):
         self.error, self.changes = error, changes
 
-    def relax(self, *problem, on_round, **how):
-        result = replace(ContinuousLabels().relax(*problem, **how), **self.changes)
+    def relax(self, *problem, on_round, **options):
+        result = replace(ContinuousLabels().relax(*problem, **options), **self.changes)
         on_round(result)
         if self.error is not None:
             raise self.error
@@ -162,10 +162,10 @@ def test_a_false_bound_is_found_by_the_labelings_of_others():
 
 
 def test_a_sample_is_that_of_its_seed():
-    one, two, other = (sample_in_bags("generated", 20, 8, seed) for seed in (0, 0, 1))
-    assert np.array_equal(one.X, two.X)
-    assert not np.array_equal(one.X, other.X)
-    assert sorted(np.bincount(one.y["bag"])) == [4, 8, 8]
+    first, second, other = (sample_in_bags("generated", 20, 8, seed) for seed in (0, 0, 1))
+    assert np.array_equal(first.X, second.X)
+    assert not np.array_equal(first.X, other.X)
+    assert sorted(np.bincount(first.y["bag"])) == [4, 8, 8]
 
 
 def test_data_of_another_name_or_size_are_refused(monkeypatch, request):
@@ -180,15 +180,15 @@ def test_data_of_another_name_or_size_are_refused(monkeypatch, request):
 def test_the_command_prints_keeps_and_draws(tmp_path, capsys):
     file, figure, curves = (tmp_path / name for name in ("rows.json", "a.png", "b.png"))
     files = [f"--json={file}", f"--figure={figure}", f"--curves={curves}"]
-    asked = "--instances 10 --bag-size 5 --C 0.1,1 --compare diffrac,branch_and_bound"
-    assert main(["relax", *asked.split(), *files]) == 0
+    words = "--instances 10 --bag-size 5 --C 0.1,1 --compare diffrac,branch_and_bound"
+    assert main(["relax", *words.split(), *files]) == 0
     printed = capsys.readouterr().out
     assert printed.count("best upper bound") == 2
     assert "proved optimal" in printed
     assert all(path.read_bytes().startswith(PNG) for path in (figure, curves))
     kept = json.loads(file.read_text())["comparisons"]
-    problems = [one["problem"] for one in kept]
-    assert [(one["instances"], one["C"]) for one in problems] == [(10, 0.1), (10, 1.0)]
+    problems = [each["problem"] for each in kept]
+    assert [(each["instances"], each["C"]) for each in problems] == [(10, 0.1), (10, 1.0)]
     assert [row["kind"] for row in kept[0]["rows"]] == ["search", "diffrac", "branch_and_bound"]
 
 
@@ -206,5 +206,5 @@ def test_interrupted_it_keeps_what_was_done(tmp_path, capsys, monkeypatch):
     arguments = "--instances 10 --C 0.1,1 --compare diffrac,stopped,enumeration"
     assert main(["relax", *arguments.split(), "--json", str(file)]) == 130
     assert "interrupted" in capsys.readouterr().out
-    (one,) = json.loads(file.read_text())["comparisons"]
-    assert [row["status"] for row in one["rows"]] == ["done", "done", "interrupted"]
+    (first,) = json.loads(file.read_text())["comparisons"]
+    assert [row["status"] for row in first["rows"]] == ["done", "done", "interrupted"]

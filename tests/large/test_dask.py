@@ -95,11 +95,11 @@ def fitted(model, frame):
     return on_collections.fit(*dask.persist(frame[FEATURES], frame[bags]))
 
 
-def assert_same(one, other, rel=1e-8):
+def assert_same(first, other, rel=1e-8):
     size = np.abs(other.coef_).max() + np.abs(other.intercept_).max()
-    assert one.coef_ == pytest.approx(other.coef_, rel=rel, abs=rel * size)
-    assert one.intercept_ == pytest.approx(other.intercept_, rel=rel, abs=rel * size)
-    assert one.objective_ == pytest.approx(other.objective_, rel=rel)
+    assert first.coef_ == pytest.approx(other.coef_, rel=rel, abs=rel * size)
+    assert first.intercept_ == pytest.approx(other.intercept_, rel=rel, abs=rel * size)
+    assert first.objective_ == pytest.approx(other.objective_, rel=rel)
 
 
 @pytest.mark.parametrize(
@@ -159,22 +159,22 @@ def test_random_starts_depend_on_neither_partitions_nor_the_order_of_rows(loss):
     model.set_params(solver_tol=1e-6, start_weight=0.0)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", InaccurateSolutionWarning)
-        one = data.fit(model, 1)
+        first = data.fit(model, 1)
         other = data.fit(model, 3, shuffled=True)
-    assert_same(other, one)
-    assert other.start_objectives_ == pytest.approx(one.start_objectives_, rel=1e-8)
+    assert_same(other, first)
+    assert other.start_objectives_ == pytest.approx(first.start_objectives_, rel=1e-8)
     problem, scores = (
-        one._problem(Bags.from_target(data.y), lambda: 1.0),
-        one.decision_function(data.rows[FEATURES]),
+        first._problem(Bags.from_target(data.y), lambda: 1.0),
+        first.decision_function(data.rows[FEATURES]),
     )
     labels = problem.best_labeling(scores)  # a fixed point of both steps
-    value = 0.5 * np.square(one.coef_).sum() + problem.loss.total(
+    value = 0.5 * np.square(first.coef_).sum() + problem.loss.total(
         problem.bags, problem.weights, labels
     )
     losses = INSTANCE_LOSSES[loss].of(labels, scores).sum()
-    assert value + 0.3 * losses == pytest.approx(one.objective_, rel=1e-9)
+    assert value + 0.3 * losses == pytest.approx(first.objective_, rel=1e-9)
     step = AlterPropSVM(C=0.3, init=labels, annealing=False, instance_loss=loss, solver_tol=1e-8)
-    assert one.objective_ <= step.fit(data.X, data.y).objective_ * (1 + 1e-6)
+    assert first.objective_ <= step.fit(data.X, data.y).objective_ * (1 + 1e-6)
 
 
 def test_drawn_labels_are_fair_and_a_function_of_the_content():
@@ -201,9 +201,9 @@ def test_exchanged_classes_give_the_opposite_plane():
     data, mirrored = Data(seed=3, n_bags=12), Data(seed=3, n_bags=12)
     mirrored.shares = {bag: 1.0 - share for bag, share in data.shares.items()}
     model = AlterPropSVM(init="mixed", n_init=1, annealing=False, random_state=0)
-    one, other = data.fit(model, 2), mirrored.fit(model, 3)
-    assert one.coef_ == pytest.approx(-other.coef_, rel=1e-8)
-    assert one.intercept_ == pytest.approx(-other.intercept_, rel=1e-8)
+    first, other = data.fit(model, 2), mirrored.fit(model, 3)
+    assert first.coef_ == pytest.approx(-other.coef_, rel=1e-8)
+    assert first.intercept_ == pytest.approx(-other.intercept_, rel=1e-8)
 
 
 @pytest.mark.parametrize(("after", "n_starts"), [(40, 1), (300, 2)])
@@ -236,8 +236,10 @@ def test_features_may_be_any_dask_collection(kind):
     blocks = [part[FEATURES].to_numpy() for part in parts]
     if kind == "sparse":
         blocks = [dask.delayed(sp.csr_array)(block) for block in blocks]
-        own = [da.from_delayed(b, (np.nan, 4), dtype=float, meta=np.empty((0, 4))) for b in blocks]
-        features = da.concatenate(own, allow_unknown_chunksizes=True)
+        delayed = [
+            da.from_delayed(b, (np.nan, 4), dtype=float, meta=np.empty((0, 4))) for b in blocks
+        ]
+        features = da.concatenate(delayed, allow_unknown_chunksizes=True)
     elif kind == "float32":
         features = collection([part[FEATURES].astype(np.float32) for part in parts])
     else:

@@ -51,35 +51,37 @@ def test_equals_the_step_in_memory(name, boxes):
     labeling = labeling if name in PROBLEMS else np.ones(len(X))
     scale = {"overlapping": 1e-6, "binary": 1e6}.get(name, 1.0)
     for C in boxes:
-        own, box = scale * X, C / scale**2
-        problem, labels = parted(own, labeling)
-        found, known = (
+        scaled, box = scale * X, C / scale**2
+        problem, labels = parted(scaled, labeling)
+        answer, known = (
             problem.svm_step(labels, box),
-            SVMStep(own, Solve("newton", 1e-7))(labeling, box),
+            SVMStep(scaled, Solve("newton", 1e-7))(labeling, box),
         )
-        assert found.status == known.status == "optimal"
-        losses = HINGE.of(labeling, own @ found.weights + found.bias).sum()
-        value = 0.5 * found.weights @ found.weights + box * losses
+        assert answer.status == known.status == "optimal"
+        losses = HINGE.of(labeling, scaled @ answer.weights + answer.bias).sum()
+        value = 0.5 * answer.weights @ answer.weights + box * losses
         best = 0.5 * known.weights @ known.weights + box * HINGE.of(labeling, known.scores).sum()
         assert value == pytest.approx(best, rel=2e-7)
         assert name == "wide" or problem.partitions.passes < 1500  # more features than instances
-        assert labels.errors[found.scores] == pytest.approx(losses, rel=1e-7, abs=1e-9)
+        assert labels.errors[answer.scores] == pytest.approx(losses, rel=1e-7, abs=1e-9)
 
 
 @pytest.mark.parametrize("loss", [name for name in INSTANCE_LOSSES if name != "hinge"])
 def test_smooth_losses_have_no_gradient_left(loss):
     X, labeling = problems(np.random.default_rng(0))["overlapping"]
-    own = INSTANCE_LOSSES[loss]
+    instance_loss = INSTANCE_LOSSES[loss]
     for C in (1e-6, 1.0, 1e6):
         problem, labels = parted(X, labeling, loss)
-        found = problem.svm_step(labels, C)
+        answer = problem.svm_step(labels, C)
 
         def value(weights, bias, C=C):
-            return 0.5 * weights @ weights + C * own.of(labeling, X @ weights + bias).sum()
+            return (
+                0.5 * weights @ weights + C * instance_loss.of(labeling, X @ weights + bias).sum()
+            )
 
-        best = value(found.weights, found.bias)
+        best = value(answer.weights, answer.bias)
         for direction in np.random.default_rng(1).normal(size=(20, 4)):
             for length in (1e-3, 1e-1):
-                moved = length * direction * (1 + np.abs(found.weights).max())
-                there = value(found.weights + moved[:3], found.bias + moved[3])
+                moved = length * direction * (1 + np.abs(answer.weights).max())
+                there = value(answer.weights + moved[:3], answer.bias + moved[3])
                 assert there >= best * (1 - 1e-12)

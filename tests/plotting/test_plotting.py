@@ -266,9 +266,9 @@ def test_a_line_has_one_colour_in_all_panels_of_its_row():
 
 def test_accuracy_has_a_panel_for_each_method_on_the_same_axes():
     sizes = np.array([2.0, 4.0, 8.0])
-    one = (sizes, np.array([90.0, 80.0, 70.0]), np.full(3, np.nan))
-    two = (sizes[:2], np.array([88.0, 79.0]), np.array([1.0, 2.0]))
-    panels = {"A": {"here": one, "paper": two}, "B": {"here": one}, "C": {"paper": two}}
+    first = (sizes, np.array([90.0, 80.0, 70.0]), np.full(3, np.nan))
+    second = (sizes[:2], np.array([88.0, 79.0]), np.array([1.0, 2.0]))
+    panels = {"A": {"here": first, "paper": second}, "B": {"here": first}, "C": {"paper": second}}
     figure = plotting.accuracy_by_bag_size(panels, "heart")
     plotting.svg_text(figure)
     colours = colours_of_lines(figure)
@@ -283,9 +283,9 @@ def test_accuracy_has_a_panel_for_each_method_on_the_same_axes():
 
 def test_svg_is_the_same_text_every_time():
     before = dict(mpl.rcParams)
-    one, other = (
+    first, other = (
         plotting.svg_text(plotting.line_grid({"y": {"p": {"A": LINE}}}, "x")) for _ in range(2)
     )
-    assert one == other
+    assert first == other
     assert dict(mpl.rcParams) == before
-    assert ElementTree.fromstring(one).tag == "{http://www.w3.org/2000/svg}svg"
+    assert ElementTree.fromstring(first).tag == "{http://www.w3.org/2000/svg}svg"

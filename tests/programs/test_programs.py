@@ -16,7 +16,6 @@ from program_cases import (
     random_values,
     with_solvers,
 )
-from scipy.optimize import check_grad
 from small_problems import best_bias
 
 from propcvx import MeanMap, bag_target, programs
@@ -234,25 +233,6 @@ def test_weights_of_the_epigraph_and_of_the_groups_minimise_the_inner_problem(da
     assert inner_value(data, best).value == pytest.approx(epigraph.value, rel=1e-6)
 
 
-@pytest.mark.parametrize("name", ["mkl_epigraph", "mkl_group"])
-def test_no_weights_have_a_smaller_inner_problem_than_the_master(name, data):
-    reference = CONTINUOUS[name](data).reference
-    corners = np.eye(3)
-    inside = np.random.RandomState(0).dirichlet(np.ones(3), size=3)
-    values = [inner_value(data, mu).value for mu in (*corners, *inside)]
-    assert min(values) >= reference - 1e-6 * abs(reference)
-    assert max(values) > reference + 1e-3
-
-
-def test_gradient_of_the_inner_problem(data):
-    def gradient(mu):
-        alpha = inner_value(data, mu).variables["alpha"]
-        return -0.5 * np.sum(((data.labelings * alpha) @ data.F) ** 2, axis=1)
-
-    error = check_grad(lambda mu: inner_value(data, mu).value, gradient, data.mu, epsilon=1e-4)
-    assert error <= 1e-3 * (1 + np.abs(gradient(data.mu)).max())
-
-
 # MeanMap and InvCal
 
 
@@ -278,15 +258,6 @@ def test_mean_map_has_the_class_means_of_its_program_and_of_several_those_of_lea
     program.variables["means"].save_value(model.class_means_)
     assert program.problem.objective.value == pytest.approx(answer.value, abs=1e-8)
     assert np.linalg.norm(model.class_means_) <= np.linalg.norm(answer.variables["means"]) + 1e-6
-
-
-def test_exponential_model_with_the_true_mean_operator_is_logistic_regression(data):
-    program = programs.conditional_exponential_model(data.F)
-    program.set(mean_operator=data.y @ data.F / len(data.y), mean_label=data.y.mean(), lam=0.1)
-    solution = solve(program, "scs")
-    w, b = solution.variables["w"], solution.variables["b"]
-    likelihood = np.logaddexp(0.0, -2.0 * data.y * (data.F @ w + b)).mean()
-    assert solution.value == pytest.approx(likelihood + 0.1 * w @ w, rel=1e-7)
 
 
 @given(

@@ -58,8 +58,8 @@ def test_links_and_pictures_of_the_readme_are_there():
 
 def headings(file):
     """Those of a page, as links name them."""
-    found = re.findall(r"^#+ (.+)$", file.read_text(encoding="utf-8"), re.MULTILINE)
-    return [heading.lower().replace(" ", "-") for heading in found]
+    answer = re.findall(r"^#+ (.+)$", file.read_text(encoding="utf-8"), re.MULTILINE)
+    return [heading.lower().replace(" ", "-") for heading in answer]
 
 
 def test_every_module_is_in_the_api():
@@ -127,10 +127,10 @@ def test_a_notebook_has_no_outputs_and_its_parts_in_order(path):
 
 
 def test_every_part_of_the_paper_is_cited_and_on_its_page():
-    found = [target for _, _, target in paper_equations.documented()]
+    answer = [target for _, _, target in paper_equations.documented()]
     page = (ROOT / "docs/paper.md").read_text(encoding="utf-8")
     for part in paper_equations.PARTS:
-        assert any(map(part.is_cited_by, found)), part
+        assert any(map(part.is_cited_by, answer)), part
         assert f"{{{{ {paper_equations.key_of(part.section)} }}}}" in page
 
 

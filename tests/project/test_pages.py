@@ -175,9 +175,9 @@ def test_a_notebook_reaches_its_first_plot_within_a_minute(browser, address, not
 @pytest.mark.slow
 @pytest.mark.parametrize("slides", SLIDES, ids=lambda path: path.stem)
 def test_slides_fit_and_ask_for_nothing_elsewhere(browser, slides):
-    asked = []
+    requests = []
     with browser.new_page(viewport={"width": 1280, "height": 800}) as window:
-        window.on("request", lambda request: asked.append(urlsplit(request.url).scheme))
+        window.on("request", lambda request: requests.append(urlsplit(request.url).scheme))
         window.goto(slides.as_uri())
         window.wait_for_function(
             "() => window.Reveal?.isReady() && window.MathJax?.startup?.promise"
@@ -186,4 +186,4 @@ def test_slides_fit_and_ask_for_nothing_elsewhere(browser, slides):
         for _ in range(window.evaluate("Reveal.getTotalSlides()")):
             assert window.evaluate(CUT_ON_A_SLIDE) == []
             window.evaluate("Reveal.next()")
-    assert set(asked) <= {"file", "data"}
+    assert set(requests) <= {"file", "data"}

@@ -21,30 +21,32 @@ RESULTS = dict(paper.all_results())
 
 @pytest.mark.parametrize("name", RESULTS)
 def test_a_result_is_what_it_has_to_be(name, request, monkeypatch):
-    one = RESULTS[name]
+    result = RESULTS[name]
     if name == "table_1":
         monkeypatch.setenv("PROPCVX_DATA", str(request.getfixturevalue("data_dir")))
-    assert one.holds(*one.function()) is one.agrees
+    assert result.holds(*result.function()) is result.agrees
 
 
 def taking(argument):
     """Results whose functions take an argument."""
-    takes = {name: inspect.signature(one.function).parameters for name, one in RESULTS.items()}
+    takes = {
+        name: inspect.signature(result.function).parameters for name, result in RESULTS.items()
+    }
     return [name for name in RESULTS if argument in takes[name]]
 
 
 @pytest.mark.parametrize("name", taking("seed"))
 def test_a_result_holds_for_other_data(name):
-    one = RESULTS[name]
-    assert one.holds(*one.function(seed=1))
+    result = RESULTS[name]
+    assert result.holds(*result.function(seed=1))
 
 
 @pytest.mark.parametrize("name", taking("C"))
 @pytest.mark.parametrize("C", [1e-6, 1e6])
 def test_a_result_holds_at_every_scale(name, C):
-    one = RESULTS[name]
+    result = RESULTS[name]
     scaled = {"C": C} | ({"C_p": 20.0 * C} if name in taking("C_p") else {})
-    assert one.holds(*one.function(**scaled))
+    assert result.holds(*result.function(**scaled))
 
 
 @pytest.mark.parametrize("name", RESULTS)
@@ -61,20 +63,20 @@ def test_a_docstring_has_its_parts_in_order_and_its_example_runs(name):
 
 def test_every_proposition_algorithm_figure_and_table_has_a_function():
     kinds = ("Proposition", "Algorithm", "Figure", "Table")
-    asked = {part.printed for part in PARTS if part.printed.startswith(kinds)}
-    assert asked <= {one.printed for one in RESULTS.values()}
+    named = {part.printed for part in PARTS if part.printed.startswith(kinds)}
+    assert named <= {each.printed for each in RESULTS.values()}
 
 
 def test_functions_are_short():
-    lengths = [len(source(one.function).splitlines()) for one in RESULTS.values()]
+    lengths = [len(source(each.function).splitlines()) for each in RESULTS.values()]
     assert np.median(lengths) <= 25
 
 
 def test_agreement_is_not_for_free():
-    one = paper.Result("", lambda: None, tol=1e-3, is_bound=False, agrees=True)
-    assert one.holds([1.0, 2000.0], [2.0, 2001.0])  # of the largest: 2 units
-    assert not one.holds([1.0, 2000.0], [1.0, 2003.0])
-    assert not one.holds(1.0, 1.002)
+    result = paper.Result("", lambda: None, tol=1e-3, is_bound=False, agrees=True)
+    assert result.holds([1.0, 2000.0], [2.0, 2001.0])  # of the largest: 2 units
+    assert not result.holds([1.0, 2000.0], [1.0, 2003.0])
+    assert not result.holds(1.0, 1.002)
     bound = paper.Result("", lambda: None, tol=0.0, is_bound=True, agrees=True)
     assert bound.holds(1.0, 2.0)
     assert not bound.holds(2.0, 1.0)
@@ -85,14 +87,14 @@ def test_agreement_is_not_for_free():
 @pytest.mark.parametrize("solver", ["clarabel", "scs"])
 @pytest.mark.parametrize("name", taking("tol"))
 def test_the_bound_of_a_relaxation_holds_at_any_accuracy(name, solver, tol):
-    one = RESULTS[name]
+    result = RESULTS[name]
     for seed in range(3):
-        assert one.holds(*one.function(seed=seed, solver=solver, tol=tol))
+        assert result.holds(*result.function(seed=seed, solver=solver, tol=tol))
 
 
 def relaxations():
     """The classes of relaxations beside the functions."""
-    modules = dict.fromkeys(inspect.getmodule(one.function) for one in RESULTS.values())
+    modules = dict.fromkeys(inspect.getmodule(each.function) for each in RESULTS.values())
     parts = [(module, part) for module in modules for part in vars(module).values()]
     return [part for module, part in parts if is_class_of(module, part) and hasattr(part, "relax")]
 

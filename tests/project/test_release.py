@@ -36,7 +36,9 @@ def test_a_workflow_names_every_action_by_the_hash_of_a_commit(workflow):
     text = workflow.read_text(encoding="utf-8")
     uses = re.findall(r"uses: (.*)", text)
     assert uses
-    assert [one for one in uses if not re.fullmatch(r"[\w./-]+@[0-9a-f]{40} # v[\d.]+", one)] == []
+    assert [
+        each for each in uses if not re.fullmatch(r"[\w./-]+@[0-9a-f]{40} # v[\d.]+", each)
+    ] == []
     assert yaml.safe_load(text)["permissions"] == {}
 
 

@@ -61,9 +61,9 @@ def test_a_students_notebook_has_no_solutions(path):
 def test_students_are_asked_only_for_names_that_the_question_gives(path):
     cells = read(path)["cells"]
     for solution, check in student.exercises(cells):
-        asked = student.stub(student.source(cells[solution]), student.source(cells[check]))
+        stub = student.stub(student.source(cells[solution]), student.source(cells[check]))
         question = student.source(cells[solution - 1])
-        for name in re.findall(r"^(\w+) = \.\.\.", asked, re.MULTILINE):
+        for name in re.findall(r"^(\w+) = \.\.\.", stub, re.MULTILINE):
             assert f"`{name}" in question, name
 
 

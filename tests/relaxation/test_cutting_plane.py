@@ -114,7 +114,7 @@ SCRIPT = [labeling for labeling in PAIRS.enumerate() if labeling[0] > 0]
 def scripted(monkeypatch):
     """The loop with values and cuts of a script, which no features have; and what was asked."""
     monkeypatch.setattr(cutting_planes, "checked", lambda oracle, *rest: oracle)
-    asked = []
+    alphas = []
 
     def loop(objectives, cuts, on_round=lambda reached: None, **options):
         def master(labelings):
@@ -123,14 +123,14 @@ def scripted(monkeypatch):
             return MasterSolution(np.ones(6), mu, value, 9.0, 1.0, "stub", "optimal")
 
         def oracle(alpha):
-            asked.append(alpha)
-            return cuts[len(asked) - 1]
+            alphas.append(alpha)
+            return cuts[len(alphas) - 1]
 
-        parts = {"master": lambda *rest, **how: master, "oracle": lambda *rest: oracle}
+        parts = {"master": lambda *rest, **arguments: master, "oracle": lambda *rest: oracle}
         relaxation = CuttingPlanes(**parts, **options)
         return relaxation.relax(np.ones((6, 1)), PAIRS, 1.0, on_round=on_round)
 
-    return loop, asked
+    return loop, alphas
 
 
 @pytest.mark.parametrize(
@@ -143,7 +143,7 @@ def scripted(monkeypatch):
     ],
 )
 def test_why_the_loop_stops(objectives, violations, reason, n_cuts, scripted):
-    (loop, asked), seen = scripted, []
+    (loop, alphas), seen = scripted, []
     cuts = [Cut(labeling, value) for labeling, value in zip(SCRIPT, violations, strict=False)]
     end = loop(objectives, cuts, seen.append, max_cuts=3, tol=0.1)
     assert end.history.stop_reason is reason
@@ -154,7 +154,7 @@ def test_why_the_loop_stops(objectives, violations, reason, n_cuts, scripted):
     assert end.value == objectives[n_cuts - 1]
     assert end.history[-1].violation == max(0.0, violations[n_cuts] - 1.0)
     assert end.lower == -np.inf
-    np.testing.assert_array_equal(asked[0], np.full(6, 1 / 6))
+    np.testing.assert_array_equal(alphas[0], np.full(6, 1 / 6))
     np.testing.assert_array_equal(end.labelings, SCRIPT[:n_cuts])
 
 
@@ -205,9 +205,9 @@ def what_is_relaxed(clf, X, y):
     """Fit with an exact oracle; the features and the feasible labelings of the relaxation."""
     relax, seen = clf.set_params(relaxation__oracle="exhaustive").relaxation.relax, []
 
-    def watched(features, feasible, C, **how):
+    def watched(features, feasible, C, **options):
         seen.append((features, feasible))
-        return relax(features, feasible, C, **how)
+        return relax(features, feasible, C, **options)
 
     clf.relaxation.relax = watched
     clf.fit(X, y)
@@ -231,8 +231,8 @@ def test_bounds_enclose_the_best_labeling(eight):
     assert optimum <= best + VALUE
     assert clf.bounds_.lower <= best + VALUE
     labeling = feasible.bags.sign * clf.labeling_[feasible.bags.rows]
-    own = values[labelings.tolist().index(labeling.tolist())]
-    assert best - VALUE <= clf.bounds_.upper <= own + VALUE
+    reached = values[labelings.tolist().index(labeling.tolist())]
+    assert best - VALUE <= clf.bounds_.upper <= reached + VALUE
 
 
 def test_coordinate_oracle_ends_at_or_above_the_optimum_and_knows_no_bounds(eight):
@@ -264,18 +264,16 @@ def test_the_loop_cannot_tell_which_master_it_was_given(form):
 @pytest.mark.parametrize("ties", [False, True])
 @pytest.mark.parametrize("oracle", [name for name in ORACLES if name != "mixed_integer"])
 def test_a_fit_does_not_depend_on_the_order_of_rows_or_the_names_of_bags(oracle, ties):
-    for seed in range(2):
-        problem, random = small_problem(seed, sizes=(5, 4, 4)), np.random.RandomState(seed)
-        X, index = problem.X.round() if ties else problem.X, problem.bags.index
-        shares, names = problem.bags.proportions, random.permutation(3)
-        clf = ConvPropSVM(
-            intercept="none", relaxation=CuttingPlanes(oracle=oracle, max_cuts=6, tol=0.0)
-        )
-        here = clf.fit(X, bag_target(index, shares)).decision_function(X)
-        order = random.permutation(len(X))
-        moved = bag_target(names[index[order]], dict(zip(names, shares, strict=True)))
-        there = clf.fit(X[order], moved).decision_function(X)
-        np.testing.assert_allclose(there, here, atol=1e-5 * np.abs(here).max())
+    problem, random = small_problem(1, sizes=(5, 4, 4)), np.random.RandomState(1)
+    X, index = problem.X.round() if ties else problem.X, problem.bags.index
+    shares, names = problem.bags.proportions, random.permutation(3)
+    planes = CuttingPlanes(oracle=oracle, max_cuts=4, tol=0.0)
+    clf = ConvPropSVM(intercept="none", relaxation=planes)
+    here = clf.fit(X, bag_target(index, shares)).decision_function(X)
+    order = random.permutation(len(X))
+    moved = bag_target(names[index[order]], dict(zip(names, shares, strict=True)))
+    there = clf.fit(X[order], moved).decision_function(X)
+    np.testing.assert_allclose(there, here, atol=1e-5 * np.abs(here).max())
 
 
 CERTIFIED = [
@@ -320,8 +318,8 @@ def test_alphas_are_at_their_bounds_whoever_solves(scale):
         answer = planes.relax(scale * problem.X, feasible, C, solve=Solve(solver, 1e-9))
         statuses.append(np.where(answer.alpha == 0.0, -1, np.where(answer.alpha == C, 1, 0)))
         assert answer.upper - answer.value <= 1e-5 * answer.value
-    for one in statuses[1:]:
-        np.testing.assert_array_equal(one, statuses[0])
+    for each in statuses[1:]:
+        np.testing.assert_array_equal(each, statuses[0])
     assert {-1, 0, 1} == set(statuses[0].tolist())
 
 

@@ -28,6 +28,7 @@ from propcvx.relaxation.oracles import (
     violation_value,
 )
 from propcvx.relaxation.oracles.cut import best_cuts
+from propcvx.relaxation.oracles.sorting import leading_dimensions
 
 pytestmark = pytest.mark.filterwarnings("ignore::propcvx.errors.InaccurateSolutionWarning")
 
@@ -179,8 +180,8 @@ def test_several_cuts_are_the_most_violated_ones_each_once():
     labelings = all_labelings(feasible)
     cut = best_cuts(np.vstack([labelings, labelings]), alpha[:, None] * X, 4)
     values = np.sort([violation_value(X, y, alpha) for y in labelings])[::-1]
-    found = [violation_value(X, y, alpha) for y in (cut.labeling, *cut.others)]
-    np.testing.assert_allclose(found, values[:4])
+    answer = [violation_value(X, y, alpha) for y in (cut.labeling, *cut.others)]
+    np.testing.assert_allclose(answer, values[:4])
 
 
 @pytest.mark.parametrize("n_cuts", [1, 3])
@@ -191,15 +192,15 @@ def test_rounds_with_several_cuts_end_at_the_same_optimum(n_cuts):
             return Cut(cut.labeling, cut.value, cut.value, cut.others)
 
     problem = small_problem(4, sizes=(4, 4), n_features=3, noise=2.0)
-    several, one = (
+    several, first = (
         ConvPropSVM(
             relaxation=CuttingPlanes(oracle=oracle, max_cuts=60, tol=0.0), solver_tol=1e-9
         ).fit(problem.X, problem.y)
         for oracle in (Best, "exhaustive")
     )
-    assert several.objective_ == pytest.approx(one.objective_, rel=1e-6)
-    assert several.n_iter_ <= one.n_iter_
-    assert [record.n_cuts for record in one.history_] == list(range(1, one.n_iter_ + 1))
+    assert several.objective_ == pytest.approx(first.objective_, rel=1e-6)
+    assert several.n_iter_ <= first.n_iter_
+    assert [record.n_cuts for record in first.history_] == list(range(1, first.n_iter_ + 1))
 
 
 def test_no_more_cuts_than_are_allowed():
@@ -208,3 +209,23 @@ def test_no_more_cuts_than_are_allowed():
     clf = ConvPropSVM(relaxation=planes).fit(problem.X, problem.y)
     assert clf.history_[-1].n_cuts == 3
     assert clf.stop_reason_ is StopReason.MAX_CUTS
+
+
+# --- what the coordinate oracle looks along ---------------------------------------------------
+
+
+@given(st.integers(0, 10_000), st.integers(1, 10), st.integers(1, 6), st.floats(0.05, 1.0))
+@settings(max_examples=30)
+def test_leading_dimensions_keep_just_the_variance_asked_for(seed, n, r, variance):
+    features = np.random.RandomState(seed).randn(n, r)
+    before = features.copy()
+    dimensions = leading_dimensions(features, variance)
+    np.testing.assert_array_equal(features, before)
+    total, kept = np.sum(features**2), np.sum(dimensions**2, axis=0)
+    assert kept.sum() >= variance * total * (1 - 1e-9)
+    assert kept[:-1].sum() < variance * total
+    assert (np.diff(kept) <= 1e-9).all()
+    off = dimensions.T @ dimensions - np.diag(kept)
+    assert np.abs(off).max() <= 1e-9 * total
+    values = np.linalg.eigvalsh(features @ features.T)[::-1]
+    np.testing.assert_allclose(kept, values[: len(kept)], atol=1e-9 * total)

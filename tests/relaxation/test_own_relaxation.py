@@ -39,7 +39,7 @@ class Loose(AscentOracle):
 def test_an_oracle_of_ones_own_may_prove_a_bound_without_being_exact():
     rounds, planes = [], CuttingPlanes(oracle=Loose, max_cuts=7, tol=0.0)
     planes.relax(X, FEASIBLE, 1.0, on_round=rounds.append)
-    lowers, uppers = [one.lower for one in rounds], [one.upper for one in rounds]
+    lowers, uppers = [each.lower for each in rounds], [each.upper for each in rounds]
     assert 0.0 < lowers[0] < lowers[-1] <= BEST * (1.0 + 1e-9)
     assert lowers == sorted(lowers)
     assert uppers == sorted(uppers, reverse=True)
@@ -103,7 +103,7 @@ class Own:
 
 
 class OnlyText:
-    def relax(self, features, feasible, C, **how):
+    def relax(self, features, feasible, C, **options):
         return "optimal"
 
 
@@ -128,6 +128,10 @@ WRONG_RESULTS = [
 def test_an_unusable_result_of_a_relaxation_is_an_error_that_names_it(relaxation, message):
     with pytest.raises(InputError, match=message):
         ConvPropSVM(relaxation=relaxation).fit(X, Y)
+
+
+@pytest.mark.parametrize(("relaxation", "message"), WRONG_RESULTS[:2] + WRONG_RESULTS[-1:])
+def test_so_it_is_in_the_place_of_a_bound(relaxation, message):
     with pytest.raises(InputError, match=message):
         certify(X, Y, kinds=relaxation)
     row = compare_relaxations(X, Y, kinds=relaxation)[-1]

@@ -145,15 +145,15 @@ def test_a_failure_before_the_time_is_over_is_one():
 
 def test_a_solver_is_told_the_time_limit_by_its_own_name():
     pytest.importorskip("pyscipopt")
-    scip, asked = SOLVERS["scip"], []
+    scip, handed = SOLVERS["scip"], []
 
     def run(program, options, warm):
-        asked.append(options)
+        handed.append(options)
         return scip.run(program, {"limits/time": options["seconds"]}, warm)
 
     mine = Solver("mine", run, lambda tol: {}, scip.classes, time_limit="seconds")
     reached = MixedInteger(seconds=7.0).relax(*relaxable(0), 0.7, solve=Solve(mine))
-    assert asked == [{"seconds": 7.0}]
+    assert handed == [{"seconds": 7.0}]
     assert reached.history[0].solver == "mine"
     with pytest.raises(InputError, match="no option of solver 'mine' for a limit of 7 seconds"):
         MixedInteger(seconds=7.0).relax(

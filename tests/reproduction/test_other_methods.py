@@ -103,9 +103,9 @@ def test_the_average_is_over_parameters_not_worse_than_the_best_then_over_method
             score = model.decision_function(problem.X)
             scores.append(score / np.sqrt(np.mean(score**2)))
         means += [np.mean(scores, axis=0)] if scores else []
-    found = averaged.decision_function(problem.X)
-    assert np.allclose(found, np.mean(means, axis=0), atol=1e-6)
-    assert np.array_equal(found, again.decision_function(problem.X))
+    answer = averaged.decision_function(problem.X)
+    assert np.allclose(answer, np.mean(means, axis=0), atol=1e-6)
+    assert np.array_equal(answer, again.decision_function(problem.X))
 
 
 @pytest.mark.parametrize("kernel", ["linear", "rbf"])
@@ -113,9 +113,9 @@ def test_the_recipe_for_large_bags_is_the_mean_of_two_in_units_of_their_scores(k
     both = ConvPropSVM(kernel=kernel), InvCal(kernel=kernel, solver_tol=1e-6)
     scores = [method.fit(problem.X, problem.y).decision_function(problem.X) for method in both]
     means = np.mean([score / np.sqrt(np.mean(score**2)) for score in scores], axis=0)
-    found = ConvAndInvCal(kernel).fit(problem.X, problem.y)
-    assert np.allclose(found.decision_function(problem.X), means)
-    assert np.array_equal(found.predict(problem.X), np.where(means > 0.0, 1, -1))
+    answer = ConvAndInvCal(kernel).fit(problem.X, problem.y)
+    assert np.allclose(answer.decision_function(problem.X), means)
+    assert np.array_equal(answer.predict(problem.X), np.where(means > 0.0, 1, -1))
 
 
 def test_averaged_methods_are_far_better_than_chance(problem):
@@ -186,9 +186,9 @@ def test_llp_learn_with_bags_of_one_separates_the_classes(name):
     labels = np.repeat([1, -1], 20)
     X = np.random.RandomState(0).randn(40, 2) + 4.0 * labels[:, None]
     sample = Sample.in_bags(X, labels, np.arange(40))
-    one, other = (LLPLearn(name, C_p=10.0, random_state=0).fit(X, sample.y) for _ in range(2))
-    assert np.array_equal(one.predict(X), labels)
-    assert np.array_equal(one.coef_, other.coef_)
+    first, other = (LLPLearn(name, C_p=10.0, random_state=0).fit(X, sample.y) for _ in range(2))
+    assert np.array_equal(first.predict(X), labels)
+    assert np.array_equal(first.coef_, other.coef_)
 
 
 def test_a_network_of_llp_learn_predicts_here_what_it_predicts_there(monkeypatch, capsys):

@@ -17,8 +17,8 @@ import report_tables  # noqa: E402
 
 def tables():
     """The tables of the pages by name."""
-    found = report_tables.pages() | open_choices.pages() | drawings.pages() | large_bags.pages()
-    return {name: table.strip() for name, table in found.items() if name != "results_hash"}
+    answer = report_tables.pages() | open_choices.pages() | drawings.pages() | large_bags.pages()
+    return {name: table.strip() for name, table in answer.items() if name != "results_hash"}
 
 
 def test_the_tables_of_the_pages_are_those_that_were_published():

@@ -44,25 +44,25 @@ def shares_of(bags, labels):
 
 
 def means_of(X, bags):
-    return np.array([X[bags == one].mean(axis=0) for one in np.unique(bags)])
+    return np.array([X[bags == each].mean(axis=0) for each in np.unique(bags)])
 
 
 def test_ecological_regression_of_women_in_their_districts():
     place = "natural", "contraception", 0, ECOLOGICAL
-    found = []
+    answer = []
     for cell in cells_of(*place):
         train, test = (vars(part) for part in vars(task_of(cell)).values())
         bags = train["y"]["bag"]
         _, sizes, shares = shares_of(bags, train["labels"])
         line = LinearRegression().fit(means_of(train["X"], bags), shares, sample_weight=sizes)
         predicted = np.where(line.predict(test["X"]) > 0.5, 1, -1)
-        found.append(np.mean(predicted == test["labels"]))
-    assert np.allclose(found, published(*place), rtol=0.0, atol=1e-12)
+        answer.append(np.mean(predicted == test["labels"]))
+    assert np.allclose(answer, published(*place), rtol=0.0, atol=1e-12)
 
 
 def test_the_svm_with_labels_on_vote():
     place, grid = ("better", "vote", 8, SUPERVISED), (0.1, 1.0, 10.0)
-    found = []
+    answer = []
     for cell in cells_of(*place):
         train, test = vars(task_of(cell)).values()
         random = cell.random(f"inner folds {cell.fold}")
@@ -70,14 +70,14 @@ def test_the_svm_with_labels_on_vote():
         splits = list(folds.split(train.X, train.labels))
         models = [SVC(kernel="linear", C=C) for C in grid]
         right = [cross_val_predict(m, train.X, train.labels, cv=splits) for m in models]
-        best = models[int(np.argmax([(one == train.labels).sum() for one in right]))]
-        found.append(best.fit(train.X, train.labels).score(test.X, test.labels))
-    assert np.allclose(found, published(*place), rtol=0.0, atol=1e-12)
+        best = models[int(np.argmax([(each == train.labels).sum() for each in right]))]
+        answer.append(best.fit(train.X, train.labels).score(test.X, test.labels))
+    assert np.allclose(answer, published(*place), rtol=0.0, atol=1e-12)
 
 
 def test_inv_cal_on_heart_is_support_vector_regression_on_the_means_of_bags():
     place = "table-linear", "heart", 8, "InvCal"
-    found = []
+    answer = []
     for cell in cells_of(*place):
         task = task_of(cell)
         X, bags, labels = task.train.X, task.train.y["bag"], task.train.labels
@@ -86,15 +86,15 @@ def test_inv_cal_on_heart_is_support_vector_regression_on_the_means_of_bags():
         grid = list(product((0.1, 1.0, 10.0), (0.0, 0.01, 0.1)))
         errors = [
             sum(
-                bag_errors(inv_cal(X[a], bags[a], labels[a], *one)(X[b]), bags[b], labels[b])
+                bag_errors(inv_cal(X[a], bags[a], labels[a], *each)(X[b]), bags[b], labels[b])
                 for a, b in splits
             )
-            for one in grid
+            for each in grid
         ]
         chosen = grid[int(np.argmin(np.round(errors, 9)))]
         predicted = inv_cal(X, bags, labels, *chosen)(task.test.X)
-        found.append(np.mean(predicted == task.test.labels))
-    assert np.allclose(found, published(*place), rtol=0.0, atol=1e-12)
+        answer.append(np.mean(predicted == task.test.labels))
+    assert np.allclose(answer, published(*place), rtol=0.0, atol=1e-12)
 
 
 def inv_cal(X, bags, labels, C_p, epsilon):

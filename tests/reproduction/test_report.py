@@ -31,19 +31,23 @@ SIZES = (54, 54, 54, 54, 55)
 
 def rows_of(cell, points, error=""):
     """A cell in a results frame; points are parameters, validation error and share right."""
-    own = asdict(cell)
-    del own["protocol"]
-    own |= {"key": cell.key, "settings": json.dumps(cell.settings, sort_keys=True), "error": error}
-    own |= {"split": f"{cell.repetition} {cell.fold}", "n_test": SIZES[cell.fold], "warnings": "[]"}
-    own |= {"seconds": 2.0, "fit_seconds": 0.2, "finished": "", "bag_error": 0.1, "objective": 1.0}
-    own["explained"] = 0.4
-    own["run"] = json.dumps(
+    row = asdict(cell)
+    del row["protocol"]
+    row |= {"key": cell.key, "settings": json.dumps(cell.settings, sort_keys=True), "error": error}
+    row |= {
+        "split": f"{cell.repetition} {cell.fold}",
+        "n_test": SIZES[cell.fold],
+        "warnings": "[]",
+    }
+    row |= {"seconds": 2.0, "fit_seconds": 0.2, "finished": "", "bag_error": 0.1, "objective": 1.0}
+    row["explained"] = 0.4
+    row["run"] = json.dumps(
         {"python": "3.11", "command": "python -m reproduction run table-linear"}
     )
     chosen = None if error else choose(np.array([point[1] for point in points]))
     for k, (parameters, validation_error, accuracy) in enumerate(points):
         point = {"parameters": json.dumps(parameters), "chosen": k == chosen}
-        yield {**own, **point, "validation_error": validation_error, "accuracy": accuracy}
+        yield {**row, **point, "validation_error": validation_error, "accuracy": accuracy}
 
 
 def two_points(cell):
@@ -129,12 +133,12 @@ def test_the_correction_keeps_the_level_where_differences_are_correlated():
 def test_methods_are_compared_on_the_splits_of_whole_repetitions_that_both_have():
     shares = {"InvCal": [[0.80, 0.82, 0.81, 0.84, 0.80], [0.9] * 5, [0.5] * 5]}
     shares["MeanMap"] = [[0.78, 0.81, 0.80, 0.80, 0.79], [0.1] * 4]
-    one, other = frames.paired_tests(made(shares)).sort_values("first").to_dict("records")
+    first, other = frames.paired_tests(made(shares)).sort_values("first").to_dict("records")
     differences = 100.0 * np.subtract(shares["InvCal"][0], shares["MeanMap"][0])
-    assert (one["first"], one["second"], one["n_splits"]) == ("InvCal", "MeanMap", 5)
-    assert one["difference"] == -other["difference"] == pytest.approx(differences.mean())
+    assert (first["first"], first["second"], first["n_splits"]) == ("InvCal", "MeanMap", 5)
+    assert first["difference"] == -other["difference"] == pytest.approx(differences.mean())
     expected = paired_p_value(differences.mean(), differences.std(ddof=1), 5, 1 / 4)
-    assert one["p_value"] == other["p_value"] == pytest.approx(expected)
+    assert first["p_value"] == other["p_value"] == pytest.approx(expected)
     on_training = {method: [[0.8], [0.9]] for method in shares}
     assert frames.paired_tests(made(on_training, protocol=Protocol(folds=1))).empty
 
@@ -172,10 +176,10 @@ def test_parameters_can_be_chosen_for_each_fold_or_for_all():
     errors[10.0] = [error * (1 - 1e-15) for error in errors[0.1]]
     right = {0.1: [0.5, 0.6, 0.6, 0.6, 0.5], 1.0: [0.7, 0.5, 0.5, 0.9, 0.4], 10.0: [0.2] * 5}
     folds = [[({"C": C}, errors[C][k], right[C][k]) for C in errors] for k in range(5)]
-    found = report_tables.choices_of(made({"InvCal": [folds]}))
+    answer = report_tables.choices_of(made({"InvCal": [folds]}))
     expected = [[0.5, 0.5, 0.5, 0.9, 0.5], right[0.1], [0.7, 0.6, 0.6, 0.9, 0.5], right[1.0]]
     means = 100 * np.average(expected, axis=1, weights=SIZES)
-    assert found[list(report_tables.CHOICES)].to_numpy() == pytest.approx(means[np.newaxis])
+    assert answer[list(report_tables.CHOICES)].to_numpy() == pytest.approx(means[np.newaxis])
 
 
 def test_best_are_the_largest_mean_and_what_the_test_does_not_distinguish_from_it():

@@ -119,7 +119,7 @@ def test_an_option_of_methods_changes_the_cells_that_it_reaches_and_no_others(op
         after = options(before, **{option: value})
         assert (before.key != after.key) == (method in reached)
         old, new = (cell.configured for cell in (before, after))
-        parameters = [str(one.estimator.get_params()) for one in (old, new)]
+        parameters = [str(each.estimator.get_params()) for each in (old, new)]
         assert (parameters[0] != parameters[1] or old.grid != new.grid) == (method in reached)
 
 
@@ -214,8 +214,8 @@ def test_the_splits_of_the_benchmark_are_those_fixed_by_hash(data_home):
     *names, _ = fixed = pd.read_csv(Path(running.__file__).with_name("splits.csv"))
     cells = {attrgetter(*names)(cell): cell for cell in plan("quick")}
     tasks = {place: task_of(cell) for place, cell in cells.items()}
-    found = [(*place, fingerprint(task)) for place, task in tasks.items()]
-    assert found == list(fixed.itertuples(index=False, name=None))
+    answer = [(*place, fingerprint(task)) for place, task in tasks.items()]
+    assert answer == list(fixed.itertuples(index=False, name=None))
     women = [task.test for (data, *_), task in tasks.items() if data == "contraception"]
     assert sum(len(test.labels) for test in women) == 1934
     assert sum(Bags.from_target(test.y).n_bags for test in women) == 60
@@ -256,10 +256,10 @@ def test_no_choice_looks_at_test_labels(method, monkeypatch):
 
     monkeypatch.setattr(running, "task_of", with_wrong_test_labels)
     deceived = run_cell(cell)["points"]
-    for one, other in zip(honest, deceived, strict=True):
+    for first, other in zip(honest, deceived, strict=True):
         for name in ("parameters", "validation_error", "chosen", "objective"):
-            assert one[name] == other[name]
-        assert one["accuracy"] == pytest.approx(1.0 - other["accuracy"])
+            assert first[name] == other[name]
+        assert first["accuracy"] == pytest.approx(1.0 - other["accuracy"])
 
 
 def test_a_cell_says_what_was_chosen_and_why():
@@ -295,7 +295,7 @@ def test_scaling_inside_a_fold_is_by_its_training_instances(by, n_fits, monkeypa
 
 def test_validation_errors_are_weighted_by_the_sizes_of_bags():
     cell = replace(options(inner_folds=2), bag_size=7)
-    both = [run_cell(one)["points"] for one in (cell, options(cell, error_weights="size"))]
+    both = [run_cell(each)["points"] for each in (cell, options(cell, error_weights="size"))]
     plain, weighted = np.array([[point["validation_error"] for point in of] for of in both])
     assert np.all(weighted > 3.9 * plain)
     assert np.all(weighted <= 7.0 * plain + 1e-9)

@@ -32,7 +32,7 @@ WRONG = Cell("blobs", "linear", 6, "MeanMap", 0, 0, UNTUNED.with_options(bags="o
 OF_THE_RUN = ["seconds", "fit_seconds", "finished", "run"]
 
 posix = pytest.mark.skipif(sys.platform == "win32", reason="needs fork and signals")
-how_to_stop = pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGINT], ids=str)
+how_to_stop = pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGINT], ids=str)
 
 
 def content(file):
@@ -71,8 +71,8 @@ def begin(file):
     return start(work)
 
 
-def stop(process, how):
-    os.kill(process.pid, how)
+def stop(process, number):
+    os.kill(process.pid, number)
     process.join()
 
 
@@ -94,13 +94,15 @@ def wait_for(n_cells, file):
 @posix
 @how_to_stop
 @pytest.mark.parametrize("n_stops", [3, pytest.param(100, marks=pytest.mark.slow)])
-def test_runs_that_are_stopped_at_random_moments_are_continued(how, n_stops, file, uninterrupted):
+def test_runs_that_are_stopped_at_random_moments_are_continued(
+    number, n_stops, file, uninterrupted
+):
     rows, seconds = uninterrupted
     pauses, left = random.Random(n_stops), len(PLAN)
     for _ in range(n_stops):
         process = begin(file)
         time.sleep(pauses.uniform(0.0, 2.0 * seconds / n_stops))
-        stop(process, how)
+        stop(process, number)
         assert n_left(file) <= left
         left = n_left(file)
         if not left:

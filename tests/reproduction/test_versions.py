@@ -25,8 +25,8 @@ PLACES = [
 def answer(method, kernel):
     """Decision values on the test part of a fixed cell, in units of their root mean square."""
     cell = Cell("blobs", kernel, 12, method, 0, 0, SMALL)
-    task, one = task_of(cell), cell.configured
-    model = one.estimator.fit(task.train.X, task.train.target(one))
+    task, method = task_of(cell), cell.configured
+    model = method.estimator.fit(task.train.X, task.train.target(method))
     scores = model.decision_function(task.test.X)
     return scores / np.sqrt(np.mean(scores**2))
 

@@ -6,9 +6,7 @@ import cvxpy as cp
 import numpy as np
 import pytest
 from sklearn.base import clone
-from sklearn.datasets import load_breast_cancer
 from sklearn.model_selection import GridSearchCV
-from sklearn.preprocessing import minmax_scale
 from small_problems import small_problem
 
 from propcvx import (
@@ -18,9 +16,7 @@ from propcvx import (
     CuttingPlanes,
     InvCal,
     MeanMap,
-    bag_target,
 )
-from propcvx.datasets import proportions_of, random_bags
 from propcvx.errors import InaccurateSolutionWarning, SolverError
 from propcvx.estimators import printed_alter_psvm
 from propcvx.history import StopReason
@@ -195,16 +191,6 @@ def test_of_a_small_problem_the_cvxpy_program_is_what_is_solved(name, seed):
     problem = small_problem(seed, sizes=(8,) * 25, n_features=5)
     clf = clone(READABLE[name]).fit(problem.X, problem.y)
     assert {record.solver for record in clf.history_} <= {"clarabel", "piqp"}
-
-
-def test_the_solver_of_the_master_does_not_change_its_value():
-    X, labels = load_breast_cancer(return_X_y=True)
-    X, bags = minmax_scale(X, (-1, 1)), random_bags(labels, 8, 0)
-    y = bag_target(bags, proportions_of(labels, bags))
-    default = ConvPropSVM(relaxation=CuttingPlanes(max_cuts=2)).fit(X, y)
-    assert {record.solver for record in default.history_} == {"clarabel"}
-    other = clone(default).set_params(solver="mkl_interior_point").fit(X, y)
-    assert default.history_.objectives == pytest.approx(other.history_.objectives, rel=2e-8)
 
 
 def test_when_none_of_several_answers_all_are_named(break_solver):

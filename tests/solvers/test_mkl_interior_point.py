@@ -36,20 +36,6 @@ def test_it_equals_the_program(n_instances, rank, n_cuts, C, separable):
     assert fast.residuals.duality_gap <= 1.1e-8 * abs(fast.value)
 
 
-@pytest.mark.parametrize("C", [0.01, 1.0, 100.0])
-def test_factors_of_any_size_solve_the_same_system(C):
-    features, labelings = problem(1, 50, 3, 5)
-    mu, diagonal = np.full(5, 0.2), np.linspace(0.1, 10.0, 50)
-    small, whole = (Scaled(features, labelings, C, K) for K in (None, features @ features.T))
-    assert Scaled.of(features, labelings, C).gram is None
-    M = (labelings.T * mu) @ labelings
-    A = C * M * (features @ features.T) + np.diag(diagonal)
-    right = np.random.default_rng(2).normal(size=(50, 4))
-    expected = np.linalg.solve(A, right)
-    np.testing.assert_allclose(small.factor(mu, diagonal)(right), expected, rtol=1e-9, atol=1e-9)
-    np.testing.assert_allclose(whole.factor(mu, diagonal)(right), expected, rtol=1e-9, atol=1e-9)
-
-
 def test_many_binary_attributes_and_hardly_any_loss():
     """Most unknowns end at a bound: refined only once, the steps end above 1e-8."""
     random = np.random.default_rng(8)

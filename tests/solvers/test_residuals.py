@@ -283,10 +283,10 @@ def test_values_that_are_not_finite_have_no_finite_residual(name):
     problem = solved(EXACT[name]())
     dual = problem.constraints[0].dual_variables[0]
     dual.save_value(np.full(dual.shape, np.inf))
-    found = residuals_of(problem)
-    assert found.primal_residual <= 1e-6
-    assert not np.isfinite(found.dual_residual)
-    assert not np.isfinite(found.duality_gap)
+    answer = residuals_of(problem)
+    assert answer.primal_residual <= 1e-6
+    assert not np.isfinite(answer.dual_residual)
+    assert not np.isfinite(answer.duality_gap)
 
 
 def test_constraints_without_variables_or_entries_are_no_obstacle():

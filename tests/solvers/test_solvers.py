@@ -177,12 +177,12 @@ def spied(monkeypatch, answer=None):
 @pytest.mark.parametrize("solver", THROUGH_CVXPY)
 def test_tol_is_handed_over_and_options_override_it(solver, monkeypatch):
     handed_over = spied(monkeypatch)
-    case, asked = case_for(solver), SOLVERS[solver].options_of(1e-5)
-    first, value = next(iter(asked.items()))
+    case, handed = case_for(solver), SOLVERS[solver].options_of(1e-5)
+    first, value = next(iter(handed.items()))
     changed = dict.fromkeys(value, 1e-4) if isinstance(value, dict) else 1e-4
     solve(case.program, solver, tol=1e-5)
     solve(case.program, solver, tol=1e-5, **{first: changed})
-    assert handed_over[:2] == [asked, {**asked, first: changed}]
+    assert handed_over[:2] == [handed, {**handed, first: changed}]
 
 
 def numbers(options):
@@ -198,8 +198,8 @@ def test_every_solver_has_options_for_a_tolerance(name, tol):
 
 
 def test_a_record_inside_the_options_keeps_what_is_not_given():
-    asked = SOLVERS["moreau"].options(1e-6, {"ipm_settings": {"max_iter": 1}})["ipm_settings"]
-    assert asked == {**SOLVERS["moreau"].options_of(1e-6)["ipm_settings"], "max_iter": 1}
+    settings = SOLVERS["moreau"].options(1e-6, {"ipm_settings": {"max_iter": 1}})["ipm_settings"]
+    assert settings == {**SOLVERS["moreau"].options_of(1e-6)["ipm_settings"], "max_iter": 1}
 
 
 @pytest.mark.parametrize(
@@ -295,8 +295,8 @@ def test_answers_for_new_parameters_are_those_of_a_program_built_anew(solver, bu
         y = random.choice([-1.0, 1.0], 24)
         solve(set_svm(program, -y, C), "clarabel", residuals=False)
         again, anew = (
-            solve(set_svm(one, y, C), solver, tol=1e-7, residuals=False, quiet=True)
-            for one in (program, build(features))
+            solve(set_svm(each, y, C), solver, tol=1e-7, residuals=False, quiet=True)
+            for each in (program, build(features))
         )
         assert again.value == pytest.approx(anew.value, rel=1e-5)
         for name, dual in again.duals.items():
@@ -393,7 +393,7 @@ def test_libsvm_does_not_run_for_ever():
 
 @pytest.mark.filterwarnings("error::propcvx.errors.InaccurateSolutionWarning")
 @pytest.mark.parametrize(
-    ("solvers", "how", "answered"),
+    ("solvers", "options", "answered"),
     [
         (["osqp", "clarabel"], {}, ["osqp"]),
         (["osqp", "libsvm"], {"max_iter": 5_000}, ["osqp"]),
@@ -402,9 +402,11 @@ def test_libsvm_does_not_run_for_ever():
         (["clarabel", "osqp"], {"max_iter": 5_000, "tol": 1e-14}, ["clarabel", "osqp"]),
     ],
 )
-def test_the_first_of_several_that_reaches_its_tolerance_answers(program, solvers, how, answered):
+def test_the_first_of_several_that_reaches_its_tolerance_answers(
+    program, solvers, options, answered
+):
     """Fifteen steps are enough for Clarabel, not for OSQP."""
-    solution = solve(program, solvers, **how)
+    solution = solve(program, solvers, **options)
     assert solution.status == cp.OPTIMAL
     assert solution.solver in answered
 

@@ -240,9 +240,9 @@ def test_the_best_labeling_by_the_gram_matrix_is_inside_the_interval(name, C):
     rounding = 1e-8 * high
     assert high - low <= rounding
     y, options = bag_target(bags, [1 / 3, 2 / 3]), {"kernel": "precomputed", "intercept": "none"}
-    found = certify(gram, y, C, time_limit=0.1, **options)
+    answer = certify(gram, y, C, time_limit=0.1, **options)
     planes = CuttingPlanes(oracle="exhaustive", max_cuts=20)  # a bound, however many there are
-    intervals, method = [found], ConvPropSVM(C, relaxation=planes, **options)
+    intervals, method = [answer], ConvPropSVM(C, relaxation=planes, **options)
     if name == "cubic, times 1e+06":
         with pytest.raises(SolverError, match="a relative duality gap of 1, far above"):
             method.fit(gram, y)
@@ -302,8 +302,8 @@ def test_a_bound_that_the_factor_spoils_is_lowered_with_a_warning():
         twice = np.repeat(large_instance(1.0), 2, axis=0)
         ConvPropSVM(1e8, **options).fit(twice, bag_target([0, 1] * 6, [0.5, 0.5]))
     with pytest.warns(IllPosedWarning, match=r"leave out .* by 0\.9\d+ with C = 1e\+08;"):
-        found = certify(X, y, 1e8, kinds="enumeration", **options)
-    assert not found.proved_optimal
+        answer = certify(X, y, 1e8, kinds="enumeration", **options)
+    assert not answer.proved_optimal
     with pytest.warns(IllPosedWarning, match="leave out"):
         ConvPropSVM(1e8, **options).fit(X, y)
 
