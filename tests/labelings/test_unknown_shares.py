@@ -170,7 +170,7 @@ METHODS = {
     "laplacian_mean_map": LaplacianMeanMap(),
     "inv_cal": InvCal(epsilon=0.05),
     "alter": AlterPropSVM(n_init=2, random_state=0),
-    "alter, hops": AlterPropSVM(init="random", n_init=2, polish="hops", random_state=0),
+    "alter, hops": AlterPropSVM(1.0, 10.0, init="random", n_init=2, polish="hops", random_state=0),
     "conv": ConvPropSVM(epsilon=0.1),
 }
 
