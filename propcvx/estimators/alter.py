@@ -167,7 +167,7 @@ class AlterPropSVM(BagClassifier):
     init: Any = "auto"
     n_init: int = 10
     annealing: bool | str = "auto"
-    start_weight: float = 0.5
+    start_weight: float = 0.4
     polish: str = "none"
     proportion_loss: Any = "absolute"
     instance_loss: Any = "hinge"
