@@ -25,6 +25,7 @@ import report_tables  # noqa: E402
 import result_tables  # noqa: E402
 import scale  # noqa: E402
 import solver_tables  # noqa: E402
+import natural  # noqa: E402
 import without_labels  # noqa: E402
 from jupyter_cache import get_cache  # noqa: E402
 from paper import pages as paper_pages  # noqa: E402
@@ -93,6 +94,7 @@ myst_substitutions = {
     **large_data.pages(),
     **real_bags.pages(),
     **scale.pages(),
+    **natural.pages(),
     **without_labels.pages(),
 }
 
