@@ -18,6 +18,7 @@ import in_browser  # noqa: E402
 import large_bags  # noqa: E402
 import large_data  # noqa: E402
 import mistake_table  # noqa: E402
+import natural  # noqa: E402
 import open_choices  # noqa: E402
 import paper_equations  # noqa: E402
 import real_bags  # noqa: E402
@@ -25,7 +26,6 @@ import report_tables  # noqa: E402
 import result_tables  # noqa: E402
 import scale  # noqa: E402
 import solver_tables  # noqa: E402
-import natural  # noqa: E402
 import without_labels  # noqa: E402
 from jupyter_cache import get_cache  # noqa: E402
 from paper import pages as paper_pages  # noqa: E402

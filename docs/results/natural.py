@@ -105,7 +105,7 @@ def loaded(data, kind, draw):
     if kind == "natural":
         given = natural_bags(data)
         return BaggedData(given.X, np.asarray(given.labels), given.bags, given.proportions)
-    X, labels = load_real(data, download=False)
+    X, labels = load_real(data, random_state=0, download=False)
     rows = np.random.RandomState(draw).permutation(len(labels))[:MOST]
     X, labels = scale(np.asarray(X)[rows]), labels[rows]
     if kind == "k-means":

@@ -79,11 +79,11 @@ class AlterPropSVM(BagClassifier):
         Constant of ``"poly"``.
     init : str, Start, estimator, sequence of these, or array
         Where to start: ``"auto"``, the labeling of :class:`propcvx.EcologicalRegression`, or
-        ``"mixed"`` where that has nothing to regress on, which takes three bags whose proportions
-        are not all equal; ``"mixed"``, which is random labelings and what conv-pSVM and (up to
-        1,000 bags) InvCal answer with the weight C; ``"random"``, the paper's; another name in
-        :data:`propcvx.estimators.starts.STARTS`, a kind of start, or several; an estimator stands
-        for ``MethodStart(estimator)``, a labeling for ``LabelingStart(labeling)``.
+        ``"mixed"`` where that has nothing to regress on, which takes three bags, or known labels
+        alone, that are not all equal; ``"mixed"``, which is random labelings and what conv-pSVM and
+        (up to 1,000 bags) InvCal answer with the weight C; ``"random"``, the paper's; another name
+        in :data:`propcvx.estimators.starts.STARTS`, a kind of start, or several; an estimator
+        stands for ``MethodStart(estimator)``, a labeling for ``LabelingStart(labeling)``.
     n_init : int
         Number of random labelings, where there are some and ``init`` is a name.
     annealing : bool or "auto"

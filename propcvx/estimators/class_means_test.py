@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 from numpy.random import RandomState
 from numpy.typing import NDArray
 from scipy.stats import chi2
@@ -132,7 +133,8 @@ def class_means_test(
     check_same_order({"X": X, "y": y})
     check_count("n_draws", n_draws)
     names = list(getattr(X, "columns", range(np.shape(X)[1])))
-    X = check_array(X, dtype=np.float64)
+    X = check_array(X, accept_sparse="csr", dtype=np.float64)
+    X = X.toarray() if sp.issparse(X) else X
     bags, instances = Bags.from_target(y).of_shares()
     bags.require_partition("class_means_test")
     large = bags.sizes > 1

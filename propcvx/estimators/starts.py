@@ -197,14 +197,15 @@ def starts_of(init: Any, n_init: int, annealing: Any, bags: Bags, C: float) -> l
 
 
 def _can_regress(bags: Bags) -> bool:
-    """Whether there is something to regress on: three bags, or known labels, with other shares.
+    """Whether there is something to regress on: three bags, or labels alone, that differ.
 
     Of two bags any line between their means fits.
     """
     if bags.multiclass:
         return any(_can_regress(bags.against_rest(number)) for number in bags.label_values)
     seen, _ = bags.with_known_apart().of_shares()
-    return seen.n_bags > 2 and bool(np.ptp(seen.proportions) > 0.0)
+    few = 0 < np.count_nonzero(bags.with_share) < 3
+    return not few and bool(np.ptp(seen.proportions) > 0.0)
 
 
 def _starts_by_methods(bags: Bags, C: float) -> list[Start]:

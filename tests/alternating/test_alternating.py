@@ -314,7 +314,7 @@ def test_mixed_starts_are_random_labelings_and_two_methods():
     [
         (bag_target(np.repeat([0, 1], 6), [0.33, 1.0]), 4),  # no count has these shares
         (bag_target(np.repeat([0, 1], 6), [0.5, 0.5]), 4),  # nothing to regress on
-        (bag_target(np.repeat([0, 1], 6), [0.5, 1.0], np.eye(12)[0]), 1),  # a label inside of a bag
+        (bag_target(np.repeat([0, 1], 6), [0.5, 1.0], np.eye(12)[0]), 4),  # a label inside of a bag
         (np.repeat([0, 1], 6), 1),  # there is one labeling
     ],
 )

@@ -140,5 +140,7 @@ def test_alter_psvm_on_heart_in_bags_of_64(data_dir):
     data = np.load(data_dir / "heart_split.npz")
     train, test = data["train_idx"], data["test_idx"]
     y = bag_target(data["train_bag_idx"], data["train_bag_prop"])
-    clf = AlterPropSVM(C=1.0, C_p=10.0, random_state=0).fit(data["X"][train], y)
+    clf = AlterPropSVM(1.0, 10.0, init="mixed", start_weight=0.0, random_state=0).fit(
+        data["X"][train], y
+    )
     assert clf.score(data["X"][test], data["y"][test]) >= 0.78
