@@ -2,7 +2,7 @@
 
 from propcvx.estimators.alter import AlterPropSVM
 from propcvx.estimators.base import BagClassifier, fit_grid
-from propcvx.estimators.class_means_test import ClassMeansTest, class_means_test
+from propcvx.estimators.class_means import ClassMeansTest, class_means_test
 from propcvx.estimators.conv import ConvPropSVM
 from propcvx.estimators.ecological import EcologicalRegression
 from propcvx.estimators.fit_check import FitCheck, check_fit

@@ -25,10 +25,10 @@ from propcvx.programs.structures import relative_gap
 from propcvx.solvers import Solution, Solve
 from propcvx.solvers.call import check_gap
 
-Optimum = tuple[Array, Array, Solution]
+_Optimum = tuple[Array, Array, Solution]
 """Alpha, the weights mu to any scale, and the solver's last solution."""
 
-Form = Callable[[Array, Array, Weight, Solve], Optimum]
+Form = Callable[[Array, Array, Weight, Solve], _Optimum]
 """``form(features, labelings, C, solve)``."""
 
 MAX_STEPS = 200
@@ -141,20 +141,20 @@ def settled(alpha: Array, scores: Array, C: Weight) -> Array:
     return np.where(alpha < beyond, 0.0, np.where(C - alpha < within, C, alpha))
 
 
-def epigraph(features: Array, labelings: Array, C: Weight, solve: Solve) -> Optimum:
+def epigraph(features: Array, labelings: Array, C: Weight, solve: Solve) -> _Optimum:
     """The epigraph form, :func:`propcvx.programs.mkl_epigraph`."""
     answer = solve(mkl_epigraph(features, labelings, C))
     return answer.variables["alpha"], answer.duals["cuts"], answer
 
 
-def group(features: Array, labelings: Array, C: Weight, solve: Solve) -> Optimum:
+def group(features: Array, labelings: Array, C: Weight, solve: Solve) -> _Optimum:
     """The dual in groups of primal weights, :func:`propcvx.programs.mkl_group`."""
     answer = solve(mkl_group(features, labelings, C))
     norms = answer.variables["s"]
     return answer.duals["margin"], norms if norms.max() > 0 else np.ones_like(norms), answer
 
 
-def reduced_gradient(features: Array, labelings: Array, C: Weight, solve: Solve) -> Optimum:
+def reduced_gradient(features: Array, labelings: Array, C: Weight, solve: Solve) -> _Optimum:
     """SimpleMKL, as in the paper: QPs alone, :func:`propcvx.programs.mkl_inner`."""
     program = mkl_inner(features, labelings, C)
 
