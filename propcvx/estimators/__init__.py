@@ -7,7 +7,7 @@ from propcvx.estimators.conv import ConvPropSVM
 from propcvx.estimators.ecological import EcologicalRegression
 from propcvx.estimators.fit_check import FitCheck, check_fit
 from propcvx.estimators.laplacian import LaplacianMeanMap
-from propcvx.estimators.means import InvCal, MeanMap
+from propcvx.estimators.means import BagMeanClassifier, InvCal, MeanMap
 from propcvx.estimators.metric import ShareMetric
 from propcvx.estimators.printed import printed_alter_psvm, printed_conv_psvm
 from propcvx.estimators.starts import LabelingStart, MethodStart, RandomStart, Start
@@ -15,6 +15,7 @@ from propcvx.estimators.starts import LabelingStart, MethodStart, RandomStart, S
 __all__ = [
     "AlterPropSVM",
     "BagClassifier",
+    "BagMeanClassifier",
     "ClassMeansTest",
     "ConvPropSVM",
     "EcologicalRegression",
