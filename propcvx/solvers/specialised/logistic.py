@@ -19,6 +19,7 @@ from typing import Any
 
 import cvxpy as cp
 import numpy as np
+from scipy.linalg import cho_factor, cho_solve
 from scipy.optimize import minimize
 
 from propcvx.arrays import Array
@@ -49,11 +50,8 @@ def log_partition(f: Array) -> tuple[Array, Array, Array]:
 def smooth_sums(rows: Array, weights: Array, function: Smooth, plane: Array) -> Sums:
     """The weighted sum of a function of the scores ``rows @ plane``, with its derivatives."""
     values, slopes, curvatures = function(rows @ plane)
-    return (
-        float(weights @ values),
-        (weights * slopes) @ rows,
-        (rows.T * (weights * curvatures)) @ rows,
-    )
+    roots = np.sqrt(weights * curvatures)[:, None] * rows
+    return float(weights @ values), (weights * slopes) @ rows, roots.T @ roots
 
 
 def run_logistic(program: Program, options: Mapping[str, Any], warm: Any) -> Answer:
@@ -138,8 +136,9 @@ def minimise_sums(
         return objective / size, unit * (gradient - linear + 2.0 * ridge * x) / size
 
     def hessian(z: Array) -> Array:
-        second = known((unit * z).tobytes())[2] + np.diag(2.0 * ridge)
-        return np.asarray(unit[:, None] * second * unit) / size
+        second = known((unit * z).tobytes())[2] * (unit[:, None] * (unit / size))
+        second.flat[:: len(second) + 1] += 2.0 * ridge * unit**2 / size
+        return second
 
     end = minimize(
         value_and_gradient,
@@ -151,7 +150,7 @@ def minimise_sums(
     )
     z, gradient = end.x, end.jac
     while end.success:
-        closer = z - np.linalg.lstsq(hessian(z), gradient)[0]
+        closer = z - _solved(hessian(z), gradient)
         left = value_and_gradient(closer)[1]
         if np.linalg.norm(left) >= 0.5 * np.linalg.norm(gradient):
             break
@@ -160,3 +159,11 @@ def minimise_sums(
             break
     status = cp.OPTIMAL if end.success else cp.USER_LIMIT
     return unit * z, size * value_and_gradient(z)[0], status, int(end.nit)
+
+
+def _solved(matrix: Array, right: Array) -> Array:
+    """The solution; of least squares, and the shortest one, where the matrix is singular."""
+    try:
+        return np.asarray(cho_solve(cho_factor(matrix), right))
+    except np.linalg.LinAlgError:
+        return np.asarray(np.linalg.lstsq(matrix, right)[0])
