@@ -15,8 +15,7 @@ from propcvx import programs as p
 from propcvx.arrays import Array
 from propcvx.bags.bags import Bags
 from propcvx.checks import check_choice, check_count
-from propcvx.datasets import load_real, proportions_of, random_bags
-from propcvx.datasets.toy import BaggedData
+from propcvx.datasets import BaggedData, load_real, random_bags
 from propcvx.errors import InputError
 from propcvx.estimators.laplacian import similarities
 from propcvx.labelings.feasible import FeasibleLabelings
@@ -59,7 +58,7 @@ def sample_in_bags(name: str, n_instances: int, bag_size: int, seed: int) -> Bag
         raise InputError(f"n_instances must be at most {len(X)}, all of {name}, got {n_instances}.")
     drawn = np.sort(np.random.RandomState(seed).permutation(len(X))[:n_instances])
     bags = random_bags(labels[drawn], bag_size, random_state=seed)
-    return BaggedData(X[drawn], labels[drawn], bags, proportions_of(labels[drawn], bags))
+    return BaggedData.of(X[drawn], labels[drawn], bags)
 
 
 class Parts:
