@@ -26,7 +26,7 @@ from pyarrow import parquet
 import propcvx
 from propcvx.errors import InputError
 from reproduction.cells import PARTS, Cell, key_of
-from reproduction.tasks import NUMBERS, POINT
+from reproduction.evaluation import NUMBERS, POINT
 
 PACKAGES = ("numpy", "scipy", "scikit-learn", "cvxpy", "clarabel", "piqp", "osqp", "joblib")
 """Packages whose versions are kept with each result."""
@@ -183,8 +183,8 @@ def write_parquet(results: DataFrame, output: Path) -> None:
 
 def versions() -> dict[str, str]:
     """The versions that results come from."""
-    own = {"propcvx": propcvx.__version__, "python": platform.python_version()}
-    return own | {name: version(name) for name in PACKAGES}
+    versions = {"propcvx": propcvx.__version__, "python": platform.python_version()}
+    return versions | {name: version(name) for name in PACKAGES}
 
 
 def machine() -> dict[str, str]:
