@@ -37,13 +37,13 @@ class Method:
     Attributes
     ----------
     name : str
-        As tables and figures show it.
+        As in tables and figures.
     estimator : estimator
-        Its parameters outside the grid.
+        With the parameters that are not in the grid.
     grid : mapping of str to sequence
-        Values tried of each parameter; where empty, the estimator is fitted as it is.
+        The values of each parameter; if it is empty, the estimator is fitted as it is.
     supervised : bool
-        Whether it sees the labels of the training instances, as only a ceiling may.
+        Whether it is fitted to the labels of the training instances, as an upper reference.
     """
 
     name: str

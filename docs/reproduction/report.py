@@ -25,10 +25,10 @@ from reproduction.protocol import Protocol
 from reproduction.results import read_results, write_parquet
 
 OUTPUTS = (".md", ".csv", ".parquet")
-"""Endings of what :func:`write_report` writes."""
+"""Endings of the files that :func:`write_report` can write."""
 
 PAIRS = [*product(PAPER[2:], PAPER[:2]), PAPER[2:]]
-"""The paper's methods and those before, and the paper's two."""
+"""The paper's two methods against the earlier ones, and against each other."""
 
 Keep = Callable[[str, Figure], str]
 """Keeps a picture under a name, and returns the address by which the report shows it."""
@@ -144,7 +144,7 @@ def summary_table(groups: Mapping[str, DataFrame]) -> str:
 
 
 def entry_table(entries: DataFrame) -> str:
-    """Every entry on a line of its own: what the tables of accuracies do not say."""
+    """A line for each entry, with what the tables of accuracies do not contain."""
     return rows_table(
         {
             "data": entry["data"],

@@ -49,7 +49,7 @@ def run_cell(cell: Cell) -> dict[str, Any]:
                     ties=protocol.ties,
                 )
             ]
-        except Exception as failure:  # whatever it is, the other cells go on
+        except Exception as failure:  # the other cells must not be stopped by any error
             record["error"] = f"{type(failure).__name__}: {failure}"
     return {**record, "warnings": summary_of(caught), "seconds": processor_seconds() - start}
 
