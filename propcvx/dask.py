@@ -15,19 +15,15 @@ import numpy as np
 from sklearn.utils.validation import validate_data
 
 from propcvx import estimators
-from propcvx.errors import InputError
+from propcvx.errors import needing
 from propcvx.large.means import check_parameters, store
 
-try:
+with needing("dask", "propcvx.dask"):
     import dask.dataframe as dd
     from pandas import Series
-except ImportError as error:
-    raise InputError(
-        f"propcvx.dask needs Dask's data frames: pip install 'propcvx[dask]' ({error})."
-    ) from error
 
-from propcvx.large.methods import fit_alter, fit_bag_means
-from propcvx.large.partitions import survey
+    from propcvx.large.methods import fit_alter, fit_bag_means
+    from propcvx.large.partitions import survey
 
 
 class _OnDask(estimators.BagClassifier):
