@@ -1,10 +1,10 @@
 """AlterPropSVM and the methods of bag means on Dask collections, with any scheduler of Dask.
 
-The threads of one process do for a file that is larger than the memory, a ``dask.distributed``
-cluster for more.  A fit goes through the collections in passes: InvCal and
-EcologicalRegression in one, MeanMap in some ten,
-AlterPropSVM in a few dozen for each round.  What travels are sums over partitions, and what
-stays beside a partition, a bit for each row, Dask keeps.  This needs the extra ``propcvx[dask]``.
+The threads of one process are enough for a file that is larger than the memory; a
+``dask.distributed`` cluster reaches further.  A fit goes through the collections in passes: InvCal
+and EcologicalRegression in one, MeanMap in about ten, AlterPropSVM in a few dozen for each round.
+A pass returns sums over partitions; between passes Dask keeps a bit for each row.  This needs the
+extra ``propcvx[dask]``.
 """
 
 from __future__ import annotations
@@ -12,23 +12,18 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.utils.validation import validate_data
 
 from propcvx import estimators
-from propcvx.errors import InputError
+from propcvx.errors import needing
 from propcvx.large.means import check_parameters, store
 
-try:
+with needing("dask", "propcvx.dask"):
     import dask.dataframe as dd
     from pandas import Series
-except ImportError as error:
-    raise InputError(
-        f"propcvx.dask needs Dask's data frames: pip install 'propcvx[dask]' ({error})."
-    ) from error
 
-from propcvx.large.methods import fit_alter, fit_bag_means
-from propcvx.large.partitions import survey
+    from propcvx.large.methods import fit_alter, fit_bag_means
+    from propcvx.large.partitions import survey
 
 
 class _OnDask(estimators.BagClassifier):
@@ -41,10 +36,10 @@ class _OnDask(estimators.BagClassifier):
     """
 
     def fit(self, features: Any, bags: Any) -> Any:  # type: ignore[override]
-        """Fit to collections with the same partitions, which hold whole bags or are empty.
+        """Fit to collections with the same partitions, each of which holds whole bags or is empty.
 
         Every pass computes the collections.  Where they fit into the memory of the cluster, pass
-        what ``persist()`` returns, so that they are computed once.
+        the results of ``persist()``, so that they are computed once.
 
         Parameters
         ----------
@@ -56,8 +51,8 @@ class _OnDask(estimators.BagClassifier):
         Returns
         -------
         self
-            With the attributes that it has after a fit in memory, but for ``labeling_`` and
-            ``predict_proba``, for which all rows are needed.
+            With the attributes of a fit in memory, without ``labeling_`` and ``predict_proba``,
+            which need all rows.
 
         Raises
         ------
@@ -65,8 +60,8 @@ class _OnDask(estimators.BagClassifier):
             If a bag is cut between partitions or has several shares, the partitions differ, or a
             parameter needs all rows at once; an error in the data names the partition, from 0 on.
         KeyboardInterrupt
-            By Ctrl-C: AlterPropSVM then keeps the best start that is complete, or if none is what
-            the first one has reached, and can predict.
+            By Ctrl-C: AlterPropSVM then keeps the best start that is complete, or if there is none,
+            what the first one has reached, and can predict.
         """
         check_parameters(self)
         partitions = survey(features, bags)
@@ -81,8 +76,7 @@ class _OnDask(estimators.BagClassifier):
         """Label of each instance; of a Dask DataFrame as a Dask Series, of an Array as an Array."""
         local, label_type = self.to_local(), self.classes_.dtype
         if isinstance(X, dd.DataFrame):
-            meta = ("label", label_type)
-            return X.map_partitions(_series_of_labels, local, meta=meta)
+            return X.map_partitions(_labels, local, meta=("label", label_type))
         if hasattr(X, "map_blocks"):
             whole_rows = X.rechunk({1: -1})
             return whole_rows.map_blocks(_labels, local, drop_axis=1, dtype=label_type)
@@ -95,21 +89,18 @@ class _OnDask(estimators.BagClassifier):
         return local
 
 
-def _labels(part: Any, local: Any) -> NDArray[Any]:
-    """Labels of the rows of a partition, which may be empty."""
-    return local.predict(part) if part.shape[0] else np.empty(0, local.classes_.dtype)
-
-
-def _series_of_labels(part: Any, local: Any) -> Series:
-    return Series(_labels(part, local), part.index, local.classes_.dtype, "label")
+def _labels(part: Any, local: Any) -> Any:
+    """Labels of the rows of a partition, which may be empty; of a DataFrame as a Series."""
+    labels = local.predict(part) if part.shape[0] else np.empty(0, local.classes_.dtype)
+    return Series(labels, part.index, name="label") if hasattr(part, "index") else labels
 
 
 class AlterPropSVM(_OnDask, estimators.AlterPropSVM):
     """:class:`propcvx.AlterPropSVM` on Dask collections.
 
-    ``init="mixed"`` is random labelings and the one of InvCal.  Random labels are a function of
-    ``random_state`` and of the rows of the bag, so they are other ones than those in memory, which
-    depend on all bags.  The instance loss is a name in ``INSTANCE_LOSSES``.
+    ``init="mixed"`` starts from random labelings and from that of InvCal.  Random labels are a
+    function of ``random_state`` and of the rows of the bag, so they differ from those in memory,
+    which depend on all bags.  The instance loss is a name in ``INSTANCE_LOSSES``.
     """
 
 

@@ -10,7 +10,16 @@ from propcvx.arrays import Array
 from propcvx.text import Readable, text_table
 
 SHOWN = 8
-"""Rounds that a history prints: those at either end of a longer one."""
+"""A history of more rounds prints as many of them, half from either end."""
+
+COLUMNS = {"n_cuts": "cuts", "C_star": "C*", "n_flips": "flips"}
+"""Fields of a round that are printed under another name."""
+
+FORMATS = {
+    **{"round": "d", "objective": ".6g", "violation": ".2g", "cuts": "d", "C*": ".3g"},
+    **{"flips": "d", "solver": "", "status": "", "seconds": ".3f"},
+}
+"""The columns that are printed, and their formats; those that the method lacks are left out."""
 
 
 class StopReason(Enum):
@@ -136,8 +145,13 @@ class History(Readable):
         """A line for each of at most eight rounds, why it stopped, and advice."""
         if not self.rounds:
             return "No round is done."
-        table = text_table([_cells(n, record) for n, record in enumerate(self.rounds, 1)])
-        head, *lines = table.splitlines()
+        rows = [
+            {"round": number}
+            | {COLUMNS.get(name, name): part for name, part in vars(record).items()}
+            for number, record in enumerate(self.rounds, 1)
+        ]
+        formats = {name: FORMATS[name] for name in FORMATS if rows[0][name] is not None}
+        head, *lines = text_table(rows, formats).splitlines()
         if len(lines) > SHOWN:
             lines[SHOWN // 2 : -SHOWN // 2] = [f"... {len(lines) - SHOWN} more rounds"]
         if self.stop_reason is not None:
@@ -146,29 +160,6 @@ class History(Readable):
             lines.append(f"Stopped after {rounds} and {seconds:.2f} s: {self.stop_reason.value}.")
             lines.append(f"Advice: {self.stop_reason.advice}.")
         return "\n".join([head, *lines])
-
-
-_COLUMNS = {
-    "objective": ("objective", "{:.6g}"),
-    "violation": ("violation", "{:.2g}"),
-    "n_cuts": ("cuts", "{}"),
-    "C_star": ("C*", "{:.3g}"),
-    "n_flips": ("flips", "{}"),
-    "solver": ("solver", "{}"),
-    "status": ("status", "{}"),
-    "seconds": ("seconds", "{:.3f}"),
-}
-"""Fields of a round, the columns they are printed in, and how."""
-
-
-def _cells(number: int, record: Round) -> dict[str, str]:
-    """What is printed of a round: the fields that the method has."""
-    values = {name: getattr(record, name) for name in _COLUMNS}
-    shown = {name: value for name, value in values.items() if value is not None}
-    return {
-        "round": str(number),
-        **{_COLUMNS[name][0]: _COLUMNS[name][1].format(value) for name, value in shown.items()},
-    }
 
 
 @dataclass(frozen=True, eq=False)

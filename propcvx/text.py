@@ -28,13 +28,15 @@ def unique_names(names: Iterable[str]) -> list[str]:
     return [f"{name} {n + 1}" if n else name for name, n in zip(given, before, strict=True)]
 
 
-def text_table(rows: Sequence[Mapping[str, str]]) -> str:
+def text_table(rows: Sequence[Mapping[str, Any]], formats: Mapping[str, str] | None = None) -> str:
     """Columns under their names, those with numbers to the right.
 
     Parameters
     ----------
-    rows : sequence of mapping of str to str
-        One per row, all with the same keys: the names of the columns.
+    rows : sequence of mapping
+        The values of each row by the names of the columns; None is printed as a dash.
+    formats : mapping of str to str, optional
+        The columns to print, with their formats.  By default, all columns of the first row.
 
     Returns
     -------
@@ -42,18 +44,22 @@ def text_table(rows: Sequence[Mapping[str, str]]) -> str:
 
     Examples
     --------
-    >>> print(text_table([{"method": "MeanMap", "seconds": "0.1"}]))
+    >>> rows = [{"method": "MeanMap", "seconds": 0.12}, {"method": "InvCal", "seconds": None}]
+    >>> print(text_table(rows, {"method": "", "seconds": ".1f"}))
     method   seconds
     MeanMap      0.1
+    InvCal         -
     """
     if not rows:
         return ""
-    lines = [{name: name for name in rows[0]}, *rows]
-    widths = {name: max(len(line[name]) for line in lines) for name in rows[0]}
-    sides = {name: ">" if any(_numeric(row[name]) for row in rows) else "<" for name in rows[0]}
+    formats = dict.fromkeys(rows[0], "") if formats is None else formats
+    head = {name: name for name in formats}
+    cells = [{name: cell_text(row[name], formats[name]) for name in formats} for row in rows]
+    widths = {name: max(len(line[name]) for line in [head, *cells]) for name in formats}
+    sides = {name: ">" if any(_numeric(line[name]) for line in cells) else "<" for name in formats}
     return "\n".join(
-        "  ".join(f"{line[name]:{sides[name]}{widths[name]}}" for name in widths).rstrip()
-        for line in lines
+        "  ".join(f"{line[name]:{sides[name]}{widths[name]}}" for name in formats).rstrip()
+        for line in [head, *cells]
     )
 
 

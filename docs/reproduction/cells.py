@@ -1,4 +1,4 @@
-"""A cell: one method on one fold; the smallest piece of an experiment that is run and kept."""
+"""A cell is a method on a fold: the smallest piece of an experiment that is run and kept."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def key_of(settings: str) -> str:
 
 @dataclass(frozen=True)
 class Cell:
-    """One method on one fold of one repetition.
+    """A method on a fold of a repetition.
 
     Attributes
     ----------
@@ -72,7 +72,7 @@ class Cell:
         ----------
         purpose : str
         of_bags : bool
-            Whether they are others for each bag size.
+            Whether they differ between bag sizes.
         """
         words = [purpose, self.data, self.repetition, self.bag_size if of_bags else 0]
         digest = hashlib.sha256(json.dumps(words).encode()).digest()
@@ -93,7 +93,9 @@ class Cell:
         return {
             **{part: getattr(self, part) for part in PARTS},
             "content": content_hash(self.data),
-            "design": {one.name: getattr(self.protocol, one.name) for one in fields(Design)},
+            "design": {
+                option.name: getattr(self.protocol, option.name) for option in fields(Design)
+            },
             "version": METHODS[self.method].version,
             "parameters": self._parameters,
             "grid": {name: list(values) for name, values in self._grid.items()},
@@ -108,16 +110,18 @@ class Cell:
     def _parameters(self) -> dict[str, Any]:
         """The parameters of the estimator that the protocol sets."""
         options, entry = self.protocol, METHODS[self.method]
-        own = {name: getattr(options, option) for name, option in entry.options.items()}
+        parameters = {name: getattr(options, option) for name, option in entry.options.items()}
         if len(entry.kernels) == 1:
-            return own
+            return parameters
         gaussian = "rbf" if entry.supervised else options.gaussian
-        return {"kernel": gaussian if self.kernel == "rbf" else self.kernel, **own}
+        return {"kernel": gaussian if self.kernel == "rbf" else self.kernel, **parameters}
 
     @property
     def _grid(self) -> dict[str, Sequence[Any]]:
         if self.protocol.tuning == "none":
             return {}
         options, entry = self.protocol, METHODS[self.method]
-        own = {name: getattr(options, option) for name, option in entry.grid_options.items()}
-        return {**entry.grid, **own, **({"gamma": options.gammas} if self.kernel == "rbf" else {})}
+        grid = {name: getattr(options, option) for name, option in entry.grid_options.items()}
+        if self.kernel == "rbf":
+            grid["gamma"] = options.gammas
+        return {**entry.grid, **grid}

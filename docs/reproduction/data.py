@@ -38,7 +38,7 @@ def _drawn(random: RandomState, data: _Arrays) -> _Arrays:
     return tuple(part[chosen] for part in data)
 
 
-OWN_DATA: Mapping[str, tuple[str | None, Callable[[RandomState], _Arrays]]] = {
+OTHER_DATA: Mapping[str, tuple[str | None, Callable[[RandomState], _Arrays]]] = {
     "figure1": (None, lambda random: datasets.make_two_bags(random_state=0)[:3]),
     "blobs": (None, lambda random: _blobs()),
     "contraception": ("contraception.csv", lambda random: datasets.load_contraception()[:3]),
@@ -47,11 +47,11 @@ OWN_DATA: Mapping[str, tuple[str | None, Callable[[RandomState], _Arrays]]] = {
     "ballots-sample": (BALLOTS, lambda random: _drawn(random, _read("ballots"))),
     "ballots-groups": (BALLOTS, lambda random: _drawn(random, _read_groups()[:3])),
 }
-"""Data of the experiments that are no set of the paper: their file, and how they are made.
+"""Data of the experiments that are not in the paper's Table 1: their file, and how they are made.
 
-These are the data of Figure 1, and two overlapping classes for trying things out; women in their
-districts, voters in their states, and births in their communities; a sample of ballots without bags
-of its own, and one in groups by congressional district, day of voting and two of the contests.
+These are the data of Figure 1, and two overlapping classes for trials; women in their districts,
+voters in their states, and births in their communities; a sample of ballots without bags, and one
+in groups by congressional district, day of voting and two of the contests.
 """
 
 
@@ -61,7 +61,7 @@ def load(name: str, random: RandomState) -> _Arrays:
     Parameters
     ----------
     name : str
-        A name in ``OWN_DATA``, or as :func:`propcvx.datasets.load_real` takes it.
+        A name in ``OTHER_DATA``, or as :func:`propcvx.datasets.load_real` takes it.
     random : RandomState
         Draws the negatives of one class against the rest, and samples.
 
@@ -70,25 +70,25 @@ def load(name: str, random: RandomState) -> _Arrays:
     InputError
         If there are no data of that name.
     """
-    if name in OWN_DATA:
-        return OWN_DATA[name][1](random)
+    if name in OTHER_DATA:
+        return OTHER_DATA[name][1](random)
     base, positive = class_of(name)
     data = _read(base)
     return data if positive is None else one_versus_rest(data, positive, random)
 
 
 def content_hash(name: str) -> str:
-    """What identifies the data behind a name: the hash of the file, or how they are generated."""
+    """What identifies the data of a name: the hash of the file, or ``"generated"``."""
     file = _file(name)
     return FILES[file].sha256 if file else "generated"
 
 
 def require(name: str) -> None:
-    """Fetch the file of a data set where it is not there, or raise what is wrong."""
+    """Fetch the file of a data set if it does not exist; raise an error if that fails."""
     file = _file(name)
     if file:
         data_file(file)
 
 
 def _file(name: str) -> str | None:
-    return OWN_DATA[name][0] if name in OWN_DATA else REAL_SETS[class_of(name)[0]].file
+    return OTHER_DATA[name][0] if name in OTHER_DATA else REAL_SETS[class_of(name)[0]].file

@@ -6,22 +6,22 @@ import os
 import warnings
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, clone
-from sklearn.model_selection import ParameterGrid, StratifiedKFold, train_test_split
+from sklearn.model_selection import ParameterGrid, StratifiedKFold
 from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import FunctionTransformer, MinMaxScaler
 
-from propcvx.arrays import Array, Indices, Signs
+from propcvx.arrays import Array, Indices
 from propcvx.bags.bags import Bags
-from propcvx.bags.metrics import bag_r2_score
+from propcvx.bags.metrics import bag_error, bag_r2_score
 from propcvx.bags.model_selection import BagKFold
 from propcvx.bags.targets import bag_target
-from propcvx.datasets import proportions_of, random_bags
+from propcvx.datasets import proportions_of
 from propcvx.estimators import BagClassifier, fit_grid
 
 Splits = Sequence[tuple[Indices, Indices]]
@@ -37,13 +37,13 @@ class Method:
     Attributes
     ----------
     name : str
-        As tables and figures show it.
+        As in tables and figures.
     estimator : estimator
-        Its parameters outside the grid.
+        With the parameters that are not in the grid.
     grid : mapping of str to sequence
-        Values tried of each parameter; where empty, the estimator is fitted as it is.
+        The values of each parameter; if it is empty, the estimator is fitted as it is.
     supervised : bool
-        Whether it sees the labels of the training instances, as only a ceiling may.
+        Whether it is fitted to the labels of the training instances, as an upper reference.
     """
 
     name: str
@@ -92,85 +92,9 @@ class Task:
     test: Sample
 
 
-@dataclass(frozen=True)
-class Outcome:
-    """The result of a method with one combination of parameters on a task.
-
-    Attributes
-    ----------
-    method : str
-        Its name.
-    parameters : dict
-    validation_error : float
-        Sum of the errors of held-out bags over the inner cross-validation, by which parameters are
-        chosen; of a supervised method the number of wrong labels.
-    chosen : bool
-        Whether these parameters are chosen.
-    accuracy : float
-        Share of test instances classified right; nothing is chosen by it.
-    bag_error : float
-        On the bags of the test sample; nothing is chosen by it.
-    explained : float or None
-        What probabilities explain of the shares of these bags, see
-        :func:`propcvx.bags.metrics.bag_r2_score`; None of parameters that are not chosen, of
-        methods without probabilities, and where all of these bags have the same share.
-    objective : float or None
-        The value that the fit minimised, where the estimator has it.
-    fit_seconds : float
-        Processor time of the fit to the training sample.
-    predictions : array of shape (n_instances,)
-        Labels -1, +1 of the test instances.
-    model : Pipeline
-        Fitted to the training sample.
-    warnings : tuple of str
-        Warnings of tuning, fitting and predicting, see :func:`summary_of`; empty where they are
-        not kept.
-    """
-
-    method: str
-    parameters: dict[str, Any]
-    validation_error: float
-    chosen: bool
-    accuracy: float
-    bag_error: float
-    explained: float | None
-    objective: float | None
-    fit_seconds: float
-    predictions: Signs
-    model: Pipeline
-    warnings: tuple[str, ...] = ()
-
-
-def split_into_bags(
-    X: Any, labels: Any, bag_size: int, *, test_size: float, random_state: int
-) -> Task:
-    """Hold out a stratified part of the instances, and put either part into random bags.
-
-    Parameters
-    ----------
-    X : array of shape (n_instances, n_features)
-    labels : array of shape (n_instances,)
-        Labels -1, +1.
-    bag_size : int
-        Instances in a bag; the last bag of each part may be smaller.
-    test_size : float
-        Share of the instances that is held out.
-    random_state : int
-        Seeds the split and the bags.
-
-    Returns
-    -------
-    Task
-    """
-    parts = train_test_split(
-        X, labels, test_size=test_size, stratify=labels, random_state=random_state
-    )
-    return Task(
-        *(
-            Sample.in_bags(part, known, random_bags(known, bag_size, random_state))
-            for part, known in (parts[::2], parts[1::2])
-        )
-    )
+NUMBERS = ("validation_error", "accuracy", "bag_error", "explained", "objective", "fit_seconds")
+POINT = ("parameters", *NUMBERS, "chosen")
+"""What is kept of each combination of parameters, see :func:`evaluate`."""
 
 
 def evaluate(
@@ -182,7 +106,7 @@ def evaluate(
     scaled: bool = True,
     by_size: bool = False,
     ties: str = "first",
-) -> Iterator[Outcome]:
+) -> Iterator[dict[str, Any]]:
     """Tune a method on the training sample, fit it there, and judge it on the test sample.
 
     Parameters are tuned by bag error on held-out whole bags, or, where the method is supervised, by
@@ -205,8 +129,16 @@ def evaluate(
 
     Yields
     ------
-    Outcome
-        For each combination, in the order of ``sklearn.model_selection.ParameterGrid``.
+    dict
+        For each combination, in the order of ``sklearn.model_selection.ParameterGrid``:
+        ``parameters``; ``validation_error``, the sum of the errors of held-out bags over the inner
+        cross-validation, of a supervised method the number of wrong labels; ``chosen``, whether
+        that is the smallest; ``accuracy``, the share of test instances with the right label;
+        ``bag_error`` on the bags of the test sample; ``explained``, what probabilities explain of
+        the shares of these bags (:func:`propcvx.bags.metrics.bag_r2_score`), None of parameters
+        that are not chosen, of methods without probabilities, and where all these bags have the
+        same share; ``objective``, the value that the fit minimised, None where the estimator does
+        not have it; ``fit_seconds``, processor time of the fit to the training sample.
     """
     train, test = task.train, task.test
     grid = list(ParameterGrid(method.grid))
@@ -220,19 +152,16 @@ def evaluate(
     models = fit_each(method, train.X, train.target(method), scaled=scaled)
     for k, model in enumerate(models):
         fit_seconds, predictions = processor_seconds() - start, model.predict(test.X)
-        yield Outcome(
-            method=method.name,
-            parameters=grid[k],
-            validation_error=float(errors[k]),
-            chosen=k == best,
-            accuracy=float(np.mean(predictions == test.labels)),
-            bag_error=float(bag_errors(test.y, predictions).mean()),
-            explained=_explained(model, test) if k == best else None,
-            objective=getattr(model[STEP], "objective_", None),
-            fit_seconds=fit_seconds,
-            predictions=predictions,
-            model=model,
-        )
+        yield {
+            "parameters": grid[k],
+            "validation_error": float(errors[k]),
+            "chosen": k == best,
+            "accuracy": float(np.mean(predictions == test.labels)),
+            "bag_error": bag_error(test.y, predictions),
+            "explained": _explained(model, test) if k == best else None,
+            "objective": getattr(model[STEP], "objective_", None),
+            "fit_seconds": fit_seconds,
+        }
         start = processor_seconds()
 
 
@@ -241,13 +170,6 @@ def _explained(model: Pipeline, test: Sample) -> float | None:
     if not hasattr(model, "predict_proba") or not np.ptp(test.y["proportion"]):
         return None
     return bag_r2_score(test.y, model.predict_proba(test.X)[:, 1])
-
-
-def tune_and_evaluate(method: Method, task: Task, **options: Any) -> Outcome:
-    """The outcome of :func:`evaluate` with the parameters that are chosen, and all warnings."""
-    with warnings.catch_warnings(record=True, action="always") as caught:
-        chosen = next(outcome for outcome in evaluate(method, task, **options) if outcome.chosen)
-    return replace(chosen, warnings=summary_of(caught))
 
 
 def fit_each(
@@ -378,4 +300,7 @@ def summary_of(caught: Sequence[warnings.WarningMessage]) -> tuple[str, ...]:
     texts = defaultdict(list)
     for warning in caught:
         texts[warning.category.__name__].append(str(warning.message))
-    return tuple(f"{name} (x{len(own)}): {own[0].splitlines()[0]}" for name, own in texts.items())
+    return tuple(
+        f"{name} (x{len(messages)}): {messages[0].splitlines()[0]}"
+        for name, messages in texts.items()
+    )

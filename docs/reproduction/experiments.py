@@ -35,13 +35,13 @@ LARGE_SIZES = (2048, 4096, 8192)
 WITH_OTHERS = (*PAPER, SUPERVISED, ECOLOGICAL)
 SMALL = TABLE_DATA[:4]
 AS_THEY_ARE = {"tuning": "none"}
-OWN = (0,)
-"""In place of bag sizes where data have bags of their own."""
+NO_SIZE = (0,)
+"""Instead of bag sizes, for data that come with bags."""
 WIDE = {"InvCal_C_p": (0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0)}
 """The printed range of C_p in smaller steps, on which InvCal depends where bags are large."""
 FIGURE = {"bags": "own", "folds": 1, "tuning": "none"}
 FEW_STARTS = {"restarts": 3}
-FEW_STARTS_OWN = {**FEW_STARTS, "bags": "own"}
+FEW_STARTS_GIVEN = {**FEW_STARTS, "bags": "own"}
 
 
 @dataclass(frozen=True)
@@ -66,12 +66,12 @@ class Block:
     options: Mapping[str, Any] = field(default_factory=dict)
 
     def cells(self, protocol: Protocol) -> Iterator[Cell]:
-        """Its cells, with the protocol where it does not set options itself."""
-        own = protocol.with_options(**self.options)
-        repetitions, folds = range(self.repetitions), range(own.folds)
+        """Its cells; options that the block does not set are those of the protocol."""
+        protocol = protocol.with_options(**self.options)
+        repetitions, folds = range(self.repetitions), range(protocol.folds)
         parts = (self.data, self.kernels, self.bag_sizes, self.methods, repetitions, folds)
         for place in product(*parts):
-            yield Cell(*place, own)
+            yield Cell(*place, protocol)
 
 
 @dataclass(frozen=True)
@@ -96,7 +96,7 @@ class Experiment:
 EXPERIMENTS: Mapping[str, Experiment] = {
     "figure1": Experiment(
         "Figure 1: two bags whose means mislead",
-        [Block(("figure1",), OWN, options=FIGURE, repetitions=1)],
+        [Block(("figure1",), NO_SIZE, options=FIGURE, repetitions=1)],
     ),
     "table-linear": Experiment("Table 2: linear kernel", [Block(TABLE_DATA)]),
     "table-large": Experiment(
@@ -127,7 +127,7 @@ EXPERIMENTS: Mapping[str, Experiment] = {
     ),
     "natural": Experiment(
         "People in their districts, states and communities, and ballots in groups by other votes",
-        [Block(NATURAL, OWN, WITH_OTHERS, options={"bags": "own", **WIDE})],
+        [Block(NATURAL, NO_SIZE, WITH_OTHERS, options={"bags": "own", **WIDE})],
     ),
     "ballots": Experiment(
         "Ballots in random bags, 20,480 of them for training",
@@ -151,7 +151,7 @@ EXPERIMENTS: Mapping[str, Experiment] = {
         "A few columns of Table 2, and a set with bags of its own",
         [
             Block(TABLE_DATA[:2], (8, 64), WITH_OTHERS, options=FEW_STARTS, repetitions=1),
-            Block(NATURAL[:1], OWN, WITH_OTHERS, options=FEW_STARTS_OWN, repetitions=1),
+            Block(NATURAL[:1], NO_SIZE, WITH_OTHERS, options=FEW_STARTS_GIVEN, repetitions=1),
         ],
     ),
 }
@@ -160,7 +160,7 @@ EXPERIMENTS: Mapping[str, Experiment] = {
 
 @dataclass(frozen=True)
 class Selection:
-    """Which cells of an experiment are meant, and in which order; None means all as they come.
+    """Which cells of an experiment are meant, and in which order; None means all in their order.
 
     The names are those of the attributes of a cell, in the plural, and in the order in which the
     cells are run.
@@ -235,7 +235,7 @@ def plan_text(cells: Iterable[Cell], left: Iterable[Cell]) -> str:
     parts = ("data", "kernel", "method")
     planned, to_do = (Counter(map(attrgetter(*parts), some)) for some in (cells, left))
     rows = [
-        dict(zip(parts, group, strict=True)) | {"cells": str(count), "to do": str(to_do[group])}
+        dict(zip(parts, group, strict=True)) | {"cells": count, "to do": to_do[group]}
         for group, count in planned.items()
     ]
     return f"{text_table(rows)}\n\n{planned.total()} cells, {to_do.total()} to do"

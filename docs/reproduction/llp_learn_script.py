@@ -27,8 +27,8 @@ def main(parameters: dict[str, Any]) -> None:
         method.fit(bags["X"], bags["bags"], bags["proportions"])
     parts = ("weight", "bias") if "options" in parameters else ("coef_", "intercept_")
     inner = getattr(method.model, "layers", [method.model])
-    layers = [one for one in inner if hasattr(one, parts[0])]
-    print(json.dumps([[getattr(one, part).tolist() for part in parts] for one in layers]))
+    layers = [layer for layer in inner if hasattr(layer, parts[0])]
+    print(json.dumps([[getattr(layer, part).tolist() for part in parts] for layer in layers]))
 
 
 def _hyperplane(name: str, C: float, C_p: float, random_state: int | None) -> Any:

@@ -40,7 +40,7 @@ PYTHON = "PROPCVX_LLP_LEARN"
 VERSION = "1.6.0"
 """The version of llp-learn that results are of."""
 
-HOW = (
+INSTALL = (
     f"python3.11 -m venv DIR && DIR/bin/pip install llp-learn=={VERSION} (4 GB, with PyTorch), "
     f"and {PYTHON}=DIR/bin/python"
 )
@@ -220,12 +220,14 @@ def require_llp_learn() -> None:
     """Raise :class:`InputError` where llp-learn is not installed."""
     ask = "from importlib.metadata import version; print(version('llp-learn'))"
     try:
-        found = subprocess.run([_python(), "-I", "-c", ask], capture_output=True, text=True)
+        answer = subprocess.run([_python(), "-I", "-c", ask], capture_output=True, text=True)
     except OSError as failure:
-        raise InputError(f"{PYTHON} must name a Python, {failure}; {HOW}.") from failure
-    if found.stdout.strip() != VERSION:
-        has = f"llp-learn {found.stdout.strip()}" if found.stdout else "no llp-learn"
-        raise InputError(f"{PYTHON} must have llp-learn {VERSION}, {_python()} has {has}; {HOW}.")
+        raise InputError(f"{PYTHON} must name a Python, {failure}; {INSTALL}.") from failure
+    if answer.stdout.strip() != VERSION:
+        has = f"llp-learn {answer.stdout.strip()}" if answer.stdout else "no llp-learn"
+        raise InputError(
+            f"{PYTHON} must have llp-learn {VERSION}, {_python()} has {has}; {INSTALL}."
+        )
 
 
 @dataclass(eq=False, repr=False)
@@ -281,7 +283,7 @@ class LLPLearn(_SignClassifier):
 def fit_llp_learn(
     parameters: dict[str, Any], X: NDArray[Any], bags: Bags
 ) -> list[tuple[Array, Array]]:
-    """What llp-learn finds, as the layers of a network; a hyperplane is one layer.
+    """Fit a method of llp-learn.  The result is the layers of a network; a hyperplane is one layer.
 
     Parameters
     ----------
@@ -310,5 +312,5 @@ def fit_llp_learn(
 def _python() -> str:
     python = os.environ.get(PYTHON)
     if not python:
-        raise InputError(f"llp-learn needs an environment of its own: {HOW}.")
+        raise InputError(f"llp-learn needs an environment of its own: {INSTALL}.")
     return python

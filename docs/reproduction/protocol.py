@@ -24,7 +24,7 @@ class _Checked:
             name, value, check = option.name, getattr(self, option.name), option.metadata["check"]
             if isinstance(option.default, tuple):
                 values = value if isinstance(value, list | tuple) else [value]
-                checked = tuple(check(name, one) for one in values)
+                checked = tuple(check(name, part) for part in values)
             else:
                 checked = check(name, value)
             if checked == ():

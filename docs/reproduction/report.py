@@ -25,10 +25,10 @@ from reproduction.protocol import Protocol
 from reproduction.results import read_results, write_parquet
 
 OUTPUTS = (".md", ".csv", ".parquet")
-"""Endings of what :func:`write_report` writes."""
+"""Endings of the files that :func:`write_report` can write."""
 
 PAIRS = [*product(PAPER[2:], PAPER[:2]), PAPER[2:]]
-"""The paper's methods and those before, and the paper's two."""
+"""The paper's two methods against the earlier ones, and against each other."""
 
 Keep = Callable[[str, Figure], str]
 """Keeps a picture under a name, and returns the address by which the report shows it."""
@@ -144,7 +144,7 @@ def summary_table(groups: Mapping[str, DataFrame]) -> str:
 
 
 def entry_table(entries: DataFrame) -> str:
-    """Every entry on a line of its own: what the tables of accuracies do not say."""
+    """A line for each entry, with what the tables of accuracies do not contain."""
     return rows_table(
         {
             "data": entry["data"],
@@ -187,12 +187,12 @@ def _parts(files: Sequence[Path], protocol: Protocol | None, keep: Keep | None) 
     usual = vars(Protocol())
     other = [f"`{n}={v!r}`" for n, v in vars(protocol or Protocol()).items() if v != usual[n]]
     yield f"Options of the protocol that are not its defaults: {', '.join(other) or 'none'}."
-    if table := summary_table({EXPERIMENTS[n].about: one for n, one in by_experiment.items()}):
+    if table := summary_table({EXPERIMENTS[n].about: group for n, group in by_experiment.items()}):
         yield from ("## In short", table)
     yield Path(__file__).with_name("legend.md").read_text(encoding="utf-8").rstrip()
     tests = frames.paired_tests(points)
-    for name, one in by_experiment.items():
-        yield from _experiment(name, one, tests[tests["experiment"] == name], keep)
+    for name, group in by_experiment.items():
+        yield from _experiment(name, group, tests[tests["experiment"] == name], keep)
     yield from _splits(once)
     yield from _origin(files, once, sum(~once["key"].isin(cells["key"])))
 
@@ -222,11 +222,11 @@ def _splits(once: DataFrame) -> Iterator[str]:
     """How many of the splits of the experiment ``quick`` are those whose hashes the package has."""
     fixed = read_csv(Path(__file__).with_name("splits.csv"))
     quick = frames.planned(["quick"]).merge(once.loc[once["split"] != "", ["key", "split"]])
-    found = quick[[*fixed.columns]].drop_duplicates()
-    if len(found):
+    splits = quick[[*fixed.columns]].drop_duplicates()
+    if len(splits):
         yield (
-            f"{len(found)} of the splits of the experiment `quick` are here, and "
-            f"{len(found.merge(fixed))} of them have the hashes that the package has for them."
+            f"{len(splits)} of the splits of the experiment `quick` are here, and "
+            f"{len(splits.merge(fixed))} of them have the hashes that the package has for them."
         )
 
 
@@ -279,12 +279,13 @@ def _figure(entries: DataFrame, title: str) -> Figure:
 
 
 def _accuracy_text(entry: Series) -> str:
-    own = spread_text(entry["accuracy"], entry["std"])
-    own = (f"**{own}**" if entry["best"] else own) + (" (1)" if entry["repetitions"] == 1 else "")
+    here = spread_text(entry["accuracy"], entry["std"])
+    here = f"**{here}**" if entry["best"] else here
+    here += " (1)" if entry["repetitions"] == 1 else ""
     if not entry["side"]:
-        return own
-    theirs = spread_text(entry["print"], entry["print_std"])
-    return f"{own} [{theirs}{', bold' if entry['bold'] else ''}]"
+        return here
+    paper = spread_text(entry["print"], entry["print_std"])
+    return f"{here} [{paper}{', bold' if entry['bold'] else ''}]"
 
 
 def _test_text(test: Series) -> str:

@@ -1,7 +1,7 @@
 """Results files: JSON lines, one for each cell that ended, and all of them as a data frame.
 
-A run only appends to the file, and waits for the disk after each cell; so whatever ends it, what is
-lost are the cells at work.  Give each run a file of its own.
+A run only appends to the file, and waits for the disk after each cell.  So an interruption loses
+only the cells that were being computed.  Every run needs a separate file.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from pyarrow import parquet
 import propcvx
 from propcvx.errors import InputError
 from reproduction.cells import PARTS, Cell, key_of
-from reproduction.tasks import NUMBERS, POINT
+from reproduction.evaluation import NUMBERS, POINT
 
 PACKAGES = ("numpy", "scipy", "scikit-learn", "cvxpy", "clarabel", "piqp", "osqp", "joblib")
 """Packages whose versions are kept with each result."""
@@ -34,10 +34,10 @@ PACKAGES = ("numpy", "scipy", "scikit-learn", "cvxpy", "clarabel", "piqp", "osqp
 OF_CELL = ("key", *PARTS, "split", "n_test", "error", "seconds", "finished")
 JSON_OF_CELL = ("warnings", "run", "settings")
 TEXTS = (*JSON_OF_CELL, "data", "kernel", "method", "split", "finished")
-"""Columns with few different values, which a Parquet file has as a dictionary."""
+"""Columns with few different values, which Parquet stores as dictionaries."""
 
 START = b'{"key": "'
-"""Of each line."""
+"""The beginning of each line."""
 
 Record = dict[str, Any]
 
@@ -82,13 +82,13 @@ def appending(file: Path) -> Iterator[Callable[[Record], None]]:
 
 
 def unfinished(cells: Sequence[Cell], file: Path) -> list[Cell]:
-    """Those of some cells that a results file does not have; a cell that failed counts as such.
+    """The cells that a results file does not have; those that failed count as missing.
 
     Parameters
     ----------
     cells : sequence of Cell
     file : Path
-        As :func:`read_results` takes it.  It need not be there.
+        As :func:`read_results` takes it.  It need not exist.
     """
     if not file.is_file():
         return [*cells]
@@ -183,8 +183,8 @@ def write_parquet(results: DataFrame, output: Path) -> None:
 
 def versions() -> dict[str, str]:
     """The versions that results come from."""
-    own = {"propcvx": propcvx.__version__, "python": platform.python_version()}
-    return own | {name: version(name) for name in PACKAGES}
+    versions = {"propcvx": propcvx.__version__, "python": platform.python_version()}
+    return versions | {name: version(name) for name in PACKAGES}
 
 
 def machine() -> dict[str, str]:

@@ -18,7 +18,7 @@ from reproduction.tasks import run_cell
 
 
 class Summary(NamedTuple):
-    """What a run did: how many cells it finished, and those that failed, with what went wrong."""
+    """The number of cells that a run finished, and the failed ones with their errors."""
 
     done: int
     failed: tuple[str, ...]
@@ -33,20 +33,20 @@ def run_plan(
     ----------
     cells : sequence of Cell
     file : Path
-        The results file, made where it is not there.
+        The results file; made if it does not exist.
     n_jobs : int, optional
-        Processes, each at work on one cell; 1 where nothing is said.
+        Number of processes; by default 1.
     progress : bool
         Show a progress bar.
 
     Raises
     ------
     InputError
-        If the results file cannot be used, or the file of a data set is not there and cannot be
-        fetched, or what a method needs is missing; nothing has been run then.
+        If the results file cannot be used, the file of a data set does not exist and cannot be
+        fetched, or a method needs a package that is missing; nothing has been run then.
     BrokenProcessPool, KeyboardInterrupt
-        If a process at work was ended from outside, or the run was interrupted.  What had ended is
-        kept, and the same command goes on from there.
+        If a process was killed, or the run was interrupted.  Finished cells are kept, and the same
+        command continues.
     """
     for data in dict.fromkeys(cell.data for cell in cells):
         require(data)
@@ -68,6 +68,6 @@ def run_plan(
 
 
 def _run(cell: Cell) -> tuple[Cell, Record]:
-    """A cell on one core, whatever runs it: methods start no work of their own beside it."""
+    """Run a cell on a single core: no method starts threads or processes."""
     with parallel_config(backend="sequential"), threadpool_limits(1):
         return cell, run_cell(cell)

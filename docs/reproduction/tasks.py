@@ -18,10 +18,6 @@ from reproduction.cells import PARTS, Cell
 from reproduction.data import load
 from reproduction.evaluation import Sample, Task, evaluate, processor_seconds, summary_of
 
-NUMBERS = (*("validation_error", "accuracy", "bag_error", "explained", "objective", "fit_seconds"),)
-POINT = ("parameters", *NUMBERS, "chosen")
-"""What is kept of each combination of parameters."""
-
 
 def run_cell(cell: Cell) -> dict[str, Any]:
     """Run a cell.  A failure is part of the result; an interruption is not.
@@ -32,8 +28,8 @@ def run_cell(cell: Cell) -> dict[str, Any]:
         ``key`` and ``settings`` of the cell and its parts by their names; ``n_test``, the number of
         test instances; ``split``, the hash of the training and test data with their bags;
         ``seconds``, processor time of everything; ``warnings``, each category once; ``error``, what
-        went wrong, or empty; and ``points``: for each combination of parameters, in the order of
-        the grid, the attributes of :class:`reproduction.evaluation.Outcome` in ``POINT``.
+        went wrong, or empty; and ``points``, as :func:`reproduction.evaluation.evaluate` gives
+        them.
     """
     start, protocol = processor_seconds(), cell.protocol
     record: dict[str, Any] = {"key": cell.key, **{name: getattr(cell, name) for name in PARTS}}
@@ -42,17 +38,18 @@ def run_cell(cell: Cell) -> dict[str, Any]:
         try:
             task = task_of(cell)
             record |= {"n_test": len(task.test.labels), "split": fingerprint(task)}
-            outcomes = evaluate(
-                cell.configured,
-                task,
-                n_splits=protocol.inner_folds,
-                random_state=cell.random(f"inner folds {cell.fold}"),
-                scaled=protocol.scaling == "fold",
-                by_size=protocol.error_weights == "size",
-                ties=protocol.ties,
-            )
-            record["points"] = [{name: getattr(one, name) for name in POINT} for one in outcomes]
-        except Exception as failure:  # whatever it is, the other cells go on
+            record["points"] = [
+                *evaluate(
+                    cell.configured,
+                    task,
+                    n_splits=protocol.inner_folds,
+                    random_state=cell.random(f"inner folds {cell.fold}"),
+                    scaled=protocol.scaling == "fold",
+                    by_size=protocol.error_weights == "size",
+                    ties=protocol.ties,
+                )
+            ]
+        except Exception as failure:  # the other cells must not be stopped by any error
             record["error"] = f"{type(failure).__name__}: {failure}"
     return {**record, "warnings": summary_of(caught), "seconds": processor_seconds() - start}
 
@@ -90,14 +87,14 @@ def _shuffled(cell: Cell) -> list[NDArray[Any]]:
 
 def _sample(cell: Cell) -> Sample:
     """All data of a repetition, in bags."""
-    X, labels, *own = _shuffled(cell)
+    X, labels, *bags = _shuffled(cell)
     if cell.protocol.bags == "own":
-        if not own:
+        if not bags:
             raise InputError(f"bags='own' needs data with bags of their own, got {cell.data!r}.")
-        return Sample.in_bags(X, labels, own[0])
+        return Sample.in_bags(X, labels, bags[0])
     if cell.protocol.bags == "equal":
-        kept, bags = equal_proportion_bags(labels, cell.bag_size, cell.random("bags"))
-        return Sample.in_bags(X[kept], labels[kept], bags)
+        kept, equal = equal_proportion_bags(labels, cell.bag_size, cell.random("bags"))
+        return Sample.in_bags(X[kept], labels[kept], equal)
     return _in_random_bags(cell, X, labels)
 
 

@@ -8,7 +8,7 @@ import cvxpy as cp
 from propcvx import programs as p
 from propcvx.labelings.losses import PROPORTION_LOSSES
 from propcvx.laboratory.programs import PROGRAMS, Parts, ProgramAt
-from propcvx.laboratory.solvers_command import compare_programs
+from propcvx.laboratory.solvers import compare_programs
 from propcvx.programs.labeling import gaps_of_proportions
 from propcvx.programs.psvm import big_constants
 

@@ -6,9 +6,10 @@ from itertools import product
 
 import numpy as np
 import pandas as pd
-from reproduction.evaluation import split_into_bags
+from sklearn.model_selection import train_test_split
 from study import HERE, REAL, complete, labelled, line, lines
 
+from propcvx.datasets import BaggedData, random_bags
 from propcvx.estimators import printed_conv_psvm
 from propcvx.plotting import line_grid
 from propcvx.relaxation import CuttingPlanes, RelaxationResult
@@ -61,10 +62,12 @@ def measure(split, data, bag_size):
     """One row for each stop and rounding: all share one relaxation."""
     X, labels = labelled(data)
     shuffled = np.random.RandomState(split).permutation(len(X))
-    task = split_into_bags(
-        X[shuffled], labels[shuffled], bag_size, test_size=0.2, random_state=split
+    X, labels = X[shuffled], labels[shuffled]
+    parts = train_test_split(X, labels, test_size=0.2, stratify=labels, random_state=split)
+    train, test = (
+        BaggedData.of(features, known, random_bags(known, bag_size, split))
+        for features, known in zip(parts[:2], parts[2:], strict=True)
     )
-    train, test = task.train, task.test
     recorded = Recorded(CuttingPlanes(oracle="coordinate", max_cuts=max(STOPS)))
     printed_conv_psvm(C=C, relaxation=recorded).fit(train.X, train.y)
     mean = train.X.mean(axis=0)

@@ -8,14 +8,13 @@ from typing import Any, NamedTuple
 import numpy as np
 from sklearn.preprocessing import scale
 
-from propcvx.bags.targets import proportions_of
 from propcvx.checks import check_choice
 from propcvx.datasets.real import load_trump_2016
 from propcvx.datasets.toy import BaggedData
 from propcvx.errors import needing
 
 MOST_VALUES = 25
-"""A column of words with more values than this is left out: it names rows, or is a date."""
+"""A column of words with more different values is left out: it names rows, or is a date."""
 
 
 class NaturalSet(NamedTuple):
@@ -24,11 +23,11 @@ class NaturalSet(NamedTuple):
     Attributes
     ----------
     package, item : str
-        Its name there.
+        The R package of the table, and its name.
     label, bag : str
-        The columns that have them; the rarer label is positive.
+        The columns of the labels, of which the rarer one is positive, and of the bags.
     left_out : str
-        Columns that tell the label or the bag, or number the rows.
+        Columns that reveal the label or the bag, or number the rows.
     """
 
     package: str
@@ -64,11 +63,11 @@ NATURAL_SETS = MappingProxyType({row.item: row for row in _ROWS})
 
 @needing("natural", "natural_bags")
 def natural_bags(name: str, *, data_home: Any = None, download: bool = True) -> BaggedData:
-    """Real data in bags that are groups of the data, as communes, schools or states.
+    """Real data in bags that are groups of the data, such as communes, schools or states.
 
-    Rows without a label or a bag are dropped.  Numbers stay as they are, words become one column
-    for each value but the first, and a missing number is the mean of its column.  Every column then
-    has mean 0 and variance 1.
+    Rows without a label or a bag are dropped.  A column of words becomes a column for each value
+    but the first, and a missing number is replaced by the mean of its column.  Every column is then
+    scaled to mean 0 and variance 1.
 
     Parameters
     ----------
@@ -101,4 +100,4 @@ def natural_bags(name: str, *, data_home: Any = None, download: bool = True) -> 
     table = table.drop(columns=[k for k in words if words[k].nunique() > MOST_VALUES])
     numbers = pd.get_dummies(table, drop_first=True, dtype=float)
     X = scale(numbers.fillna(numbers.mean()).to_numpy())
-    return BaggedData(X, labels, bags, proportions_of(labels, bags))
+    return BaggedData.of(X, labels, bags)

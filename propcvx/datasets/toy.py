@@ -34,6 +34,11 @@ class BaggedData(NamedTuple):
     bags: Indices
     proportions: dict[Any, float]
 
+    @classmethod
+    def of(cls, X: Array, labels: NDArray[Any], bags: NDArray[Any]) -> BaggedData:
+        """Labeled instances in bags, with the proportions that these have."""
+        return cls(X, labels.astype(np.int8), bags, proportions_of(labels, bags))
+
     @property
     def y(self) -> NDArray[np.void]:
         """The bag target, for fits: bags and proportions, and no labels."""
@@ -92,5 +97,5 @@ def make_two_bags(n_per_bag: int = 100, random_state: Any = None) -> BaggedData:
         points.append(centre / np.sqrt(2.0) + around)
     counts = [len(disc) for disc in points]
     bags = np.repeat([disc[0] for disc in _DISCS], counts)
-    labels = np.repeat([disc[1] for disc in _DISCS], counts).astype(np.int8)
-    return BaggedData(np.vstack(points), labels, bags, proportions_of(labels, bags))
+    labels = np.repeat([disc[1] for disc in _DISCS], counts)
+    return BaggedData.of(np.vstack(points), labels, bags)

@@ -8,8 +8,6 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-SEED_HELP = "seeds all that is random (%(default)s)"
-
 
 def several(kind: Callable[[str], Any]) -> Callable[[str], list[Any]]:
     """Values of that type, between commas."""
@@ -29,6 +27,11 @@ def literal(text: str) -> Any:
         return text
 
 
+def accuracy(text: str) -> str | float:
+    """A tolerance, or a name of one."""
+    return text if text.isalpha() else float(text)
+
+
 def seed(text: str, least: int = 0) -> int:
     """A whole number that a random generator takes."""
     if not least <= int(text) < 2**32:
@@ -42,7 +45,7 @@ def count(text: str) -> int:
 
 
 def existing(text: str) -> Path:
-    """A file that is there."""
+    """A file that exists."""
     if not Path(text).is_file():
         raise ArgumentTypeError(f"must be a file that is there, got {text}")
     return Path(text)

@@ -6,7 +6,7 @@ import tempfile
 import warnings
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from joblib import parallel_config
@@ -21,8 +21,7 @@ from propcvx.arrays import Array, Indices
 from propcvx.bags.bags import Bags
 from propcvx.bags.metrics import bag_error
 from propcvx.bags.model_selection import BagKFold
-from propcvx.datasets import make_two_bags, proportions_of, random_bags
-from propcvx.datasets.toy import BaggedData
+from propcvx.datasets import BaggedData, make_two_bags, random_bags
 from propcvx.errors import InputError
 from propcvx.estimators import (
     AlterPropSVM,
@@ -56,19 +55,10 @@ GRIDS: Mapping[str, Mapping[str, Sequence[float]]] = {
 }
 """The grids that the paper prints."""
 
+FORMATS = {"method": "", "accuracy": ".1%", "bag error": ".3f", "parameters": "", "optimality": ""}
+"""The columns that are printed, and their formats."""
 
-STEP = "classifier"
-"""Name of a method's estimator within its pipeline."""
-
-
-class Outcome(NamedTuple):
-    """A fitted method: its accuracy and bag error on test instances, and its warnings."""
-
-    method: str
-    model: Any
-    accuracy: float
-    bag_error: float
-    warnings: tuple[str, ...]
+Row = dict[str, Any]
 
 
 def run_demo(output: Path, *, seed: int = 0, n_jobs: int = 1, quick: bool = False) -> None:
@@ -109,8 +99,8 @@ def demo_two_bags(picture: Path, seed: int) -> None:
         "conv-pSVM": ConvPropSVM(relaxation=CuttingPlanes(oracle="sweep")),
     }
     print("Figure 1: two bags of 100 points with 60% and 40% positives, linear kernel\n")
-    outcomes = _run(models, data, data)
-    titled = [(f"{each.method}: {each.accuracy:.0%} right", each.model) for each in outcomes]
+    rows = _run(models, data, data)
+    titled = [(f"{row['method']}: {row['accuracy']:.0%} right", row["model"]) for row in rows]
     panels = [
         ("from the means of the bags", dict(titled[:2])),
         ("proportion-SVM", dict(titled[2:])),
@@ -130,14 +120,14 @@ def demo_breast_cancer(picture: Path, seed: int, *, n_jobs: int = 1, quick: bool
         f"{len(test.X)} other instances, and on bags of those; alter-pSVM from {N_INIT} "
         "random labelings\n"
     )
-    outcomes = _run(searches(seed, n_jobs=n_jobs, quick=quick), train, test)
+    rows = _run(searches(seed, n_jobs=n_jobs, quick=quick), train, test)
     print("\nOne random split: its luck moves an accuracy by two points or so (see other seeds).")
     bags = Bags.from_target(test.y)
     proportions = {
-        each.method: (bags.proportions, bags.proportions_of(each.model.predict(test.X)))
-        for each in outcomes
+        row["method"]: (bags.proportions, bags.proportions_of(row["model"].predict(test.X)))
+        for row in rows
     }
-    accuracies = {each.method: each.accuracy for each in outcomes}
+    accuracies = {row["method"]: row["accuracy"] for row in rows}
     ceiling = (SUPERVISED, accuracies.pop(SUPERVISED))
     title = f"Breast cancer, random bags of {BAG_SIZE}, linear kernel"
     figure = method_comparison(accuracies, ceiling, proportions, len(test.X), title)
@@ -145,15 +135,13 @@ def demo_breast_cancer(picture: Path, seed: int, *, n_jobs: int = 1, quick: bool
     print(f"\nPicture: {picture}")
 
 
-def split_into_bags(X: Array, labels: Indices, seed: int) -> tuple[BaggedData, BaggedData]:
+def split_into_bags(X: Array, labels: Indices, seed: int) -> list[BaggedData]:
     """Two thirds of the instances to fit to and a third to judge by, each in random bags."""
     parts = train_test_split(X, labels, test_size=1 / 3, stratify=labels, random_state=seed)
-    bags = [random_bags(known, BAG_SIZE, seed) for known in parts[2:]]
-    train, test = (
-        BaggedData(features, known, inside, proportions_of(known, inside))
-        for features, known, inside in zip(parts[:2], parts[2:], bags, strict=True)
-    )
-    return train, test
+    return [
+        BaggedData.of(features, known, random_bags(known, BAG_SIZE, seed))
+        for features, known in zip(parts[:2], parts[2:], strict=True)
+    ]
 
 
 def searches(seed: int, *, n_jobs: int = 1, quick: bool = False) -> dict[str, GridSearchCV]:
@@ -168,8 +156,8 @@ def searches(seed: int, *, n_jobs: int = 1, quick: bool = False) -> dict[str, Gr
     folds = BagKFold(2 if quick else 3, random_state=seed)
     return {
         name: GridSearchCV(
-            Pipeline([("scaler", MinMaxScaler((-1, 1))), (STEP, estimator)]),
-            {f"{STEP}__{key}": v[1:2] if quick else v for key, v in GRIDS[name].items()},
+            Pipeline([("scaler", MinMaxScaler((-1, 1))), ("classifier", estimator)]),
+            {f"classifier__{key}": v[1:2] if quick else v for key, v in GRIDS[name].items()},
             cv=3 if name == SUPERVISED else folds,
             n_jobs=n_jobs,
         )
@@ -177,61 +165,45 @@ def searches(seed: int, *, n_jobs: int = 1, quick: bool = False) -> dict[str, Gr
     }
 
 
-def _run(models: Mapping[str, Any], train: BaggedData, test: BaggedData) -> list[Outcome]:
-    """Fit and judge each method; the table of those that ended is printed in any case."""
-    outcomes: list[Outcome] = []
+def _run(models: Mapping[str, Any], train: BaggedData, test: BaggedData) -> list[Row]:
+    """Fit and judge each method; those that ended are printed in any case."""
+    rows: list[Row] = []
     try:
         for name, model in tqdm(models.items(), desc="methods", mininterval=0):
-            outcomes.append(_outcome(name, model, train, test))
+            rows.append(_outcome(name, model, train, test))
     finally:
-        _print_outcomes(outcomes)
-    return outcomes
+        print(text_table(rows, FORMATS))
+        for row in rows:
+            for category, message in row["warnings"].items():
+                print(f"{row['method']} warned: {category}: {message}", flush=True)
+    return rows
 
 
-def _outcome(name: str, model: Any, train: BaggedData, test: BaggedData) -> Outcome:
-    """What a method with its warnings, each category once, does on the test instances."""
+def _outcome(name: str, model: Any, train: BaggedData, test: BaggedData) -> Row:
+    """A fitted method, how good it is on the test instances, and one warning of each category."""
     with (
         warnings.catch_warnings(record=True, action="always") as caught,
         parallel_config(backend="threading"),  # other processes would print their warnings
     ):
         model.fit(train.X, train.labels if name == SUPERVISED else train.y)
         predicted = model.predict(test.X)
-    first = {each.category.__name__: str(each.message).splitlines()[0] for each in reversed(caught)}
-    return Outcome(
-        name,
-        model,
-        accuracy=float(np.mean(predicted == test.labels)),
-        bag_error=bag_error(test.y, predicted),
-        warnings=tuple(f"{kind}: {message}" for kind, message in first.items()),
-    )
-
-
-def _print_outcomes(outcomes: Sequence[Outcome]) -> None:
-    """A table, and the warnings below it."""
-    rows = [
-        {
-            "method": outcome.method,
-            "accuracy": f"{outcome.accuracy:.1%}",
-            "bag error": f"{outcome.bag_error:.3f}",
-            "parameters": parameter_text(_chosen(outcome.model)) or "default",
-            "optimality": _optimality(outcome.model),
-        }
-        for outcome in outcomes
-    ]
-    print(text_table(rows))
-    for outcome in outcomes:
-        for warning in outcome.warnings:
-            print(f"{outcome.method} warned: {warning}", flush=True)
-
-
-def _chosen(model: Any) -> dict[str, Any]:
-    """The parameters that a search chose."""
-    best = getattr(model, "best_params_", {})
-    return {name.removeprefix(f"{STEP}__"): value for name, value in best.items()}
+    return {
+        "method": name,
+        "model": model,
+        "accuracy": float(np.mean(predicted == test.labels)),
+        "bag error": bag_error(test.y, predicted),
+        "parameters": parameter_text(getattr(model, "best_params_", {})) or "default",
+        "optimality": _optimality(model),
+        "warnings": {
+            warning.category.__name__: str(warning.message).splitlines()[0]
+            for warning in reversed(caught)
+        },
+    }
 
 
 def _optimality(model: Any) -> str:
-    classifier = model.best_estimator_[STEP] if isinstance(model, GridSearchCV) else model
+    """How far the labeling is from the best one, where the method bounds that."""
+    classifier = getattr(model, "best_estimator_", [model])[-1]
     bounds = getattr(classifier, "bounds_", None)
     if bounds is None:
         return ""

@@ -12,51 +12,52 @@ from typing import Any
 from joblib import wrap_non_picklable_objects
 from threadpoolctl import threadpool_limits
 
-Found = dict[str, Any]
-Task = Callable[[], Iterable[Found]]
+Row = dict[str, Any]
+Task = Callable[[], Iterable[Row]]
 
 METHOD = "forkserver" if "forkserver" in get_all_start_methods() else "spawn"
-"""How processes begin: from one that has imported this package already, where there is such."""
+"""How processes start: where possible, from a process that has imported the package already."""
 
 
-def run_isolated(task: Task, time_limit: float, threads: int = 1) -> Found:
-    """Run a task in a new process and return all that it found.
+def run_isolated(task: Task, time_limit: float, threads: int = 1) -> Row:
+    """Run a task in a new process and return what it yields.
 
     Parameters
     ----------
     task : callable
-        ``task()`` yields what it finds, as soon as it has it.  A function of a notebook will do,
-        too.
+        ``task()`` yields columns of a row, as soon as it has them.  It may be defined in a
+        notebook.
     time_limit : float
-        Seconds by the clock, from when the process has imported what it needs; then it is ended.
+        Seconds by the clock, counted from when the process has imported the package.  Then it is
+        ended.
     threads : int
         Threads of BLAS, OpenMP and Rust.
 
     Returns
     -------
     dict
-        What the task found up to its end, the later over the earlier; ``status`` is
-        ``"out of time"`` or ``"crashed"`` where it did not reach its end, with the ``reason``.
+        All columns that the task has yielded; ``status`` is ``"out of time"`` or ``"crashed"``
+        where it did not reach its end, with the ``reason``.
     """
     context: Any = get_context(METHOD)
-    context.set_forkserver_preload(["propcvx.laboratory.solvers_command"])
+    context.set_forkserver_preload(["propcvx.laboratory.solvers"])
     receiver, sender = context.Pipe(duplex=False)
-    given = (wrap_non_picklable_objects(task), sender, threads)
-    process = context.Process(target=_run, args=given, daemon=True)
+    arguments = (wrap_non_picklable_objects(task), sender, threads)
+    process = context.Process(target=_run, args=arguments, daemon=True)
     process.start()
     sender.close()
-    found: Found = {}
+    row: Row = {}
     try:
         receiver.recv()
         end = monotonic() + time_limit
         while receiver.poll(max(0.0, end - monotonic())):
-            found |= receiver.recv()
-        return found | {"status": "out of time", "reason": None}
+            row |= receiver.recv()
+        return row | {"status": "out of time", "reason": None}
     except EOFError:
         process.join()
         if process.exitcode == 0:
-            return found
-        return found | {"status": "crashed", "reason": f"exit code {process.exitcode}"}
+            return row
+        return row | {"status": "crashed", "reason": f"exit code {process.exitcode}"}
     finally:
         process.kill()
         process.join()
@@ -64,12 +65,12 @@ def run_isolated(task: Task, time_limit: float, threads: int = 1) -> Found:
 
 
 def _run(task: Task, sender: Connection, threads: int) -> None:
-    """Run the task in this process, which ends with it."""
+    """Run the task in this process, which ends with it; the first message is that it has begun."""
     os.environ["RAYON_NUM_THREADS"] = str(threads)
     sender.send({})
     try:
         with threadpool_limits(threads):
-            for found in task():
-                sender.send(found)
+            for columns in task():
+                sender.send(columns)
     except Exception as error:
         sender.send({"status": "crashed", "reason": f"{type(error).__name__}: {error}"})

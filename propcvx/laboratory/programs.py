@@ -1,4 +1,4 @@
-"""The programs of the package by name, built from instances in bags, as many as are asked for."""
+"""The programs of the package by name, built from a given number of instances in bags."""
 
 from __future__ import annotations
 
@@ -15,15 +15,14 @@ from propcvx import programs as p
 from propcvx.arrays import Array
 from propcvx.bags.bags import Bags
 from propcvx.checks import check_choice, check_count
-from propcvx.datasets import load_real, proportions_of, random_bags
-from propcvx.datasets.toy import BaggedData
+from propcvx.datasets import BaggedData, load_real, random_bags
 from propcvx.errors import InputError
 from propcvx.estimators.laplacian import similarities
 from propcvx.labelings.feasible import FeasibleLabelings
 from propcvx.labelings.losses import HINGE, PROPORTION_LOSSES
 
 CUTS = 8
-"""Labelings in the programs that have some of all labelings."""
+"""Number of labelings in a program over a subset of the labelings."""
 
 
 def sample_in_bags(name: str, n_instances: int, bag_size: int, seed: int) -> BaggedData:
@@ -32,10 +31,10 @@ def sample_in_bags(name: str, n_instances: int, bag_size: int, seed: int) -> Bag
     Parameters
     ----------
     name : str
-        Of a real set, as :func:`propcvx.datasets.load_real` takes it, or ``"generated"``, which
-        needs no file: two Gaussian classes that overlap, in five features.
+        The name of a real set, as :func:`propcvx.datasets.load_real` takes it, or
+        ``"generated"``, which needs no file: two Gaussian classes that overlap, in five features.
     n_instances : int
-        How many instances are drawn.
+        Number of instances that are drawn.
     bag_size : int
     seed : int
         Of the instances and the bags.
@@ -43,7 +42,7 @@ def sample_in_bags(name: str, n_instances: int, bag_size: int, seed: int) -> Bag
     Raises
     ------
     InputError
-        If there is no such set, its file is not there, or it has fewer instances.
+        If there is no such set, its file does not exist, or it has fewer instances.
     """
     check_count("n_instances", n_instances)
     if name == "generated":
@@ -59,7 +58,7 @@ def sample_in_bags(name: str, n_instances: int, bag_size: int, seed: int) -> Bag
         raise InputError(f"n_instances must be at most {len(X)}, all of {name}, got {n_instances}.")
     drawn = np.sort(np.random.RandomState(seed).permutation(len(X))[:n_instances])
     bags = random_bags(labels[drawn], bag_size, random_state=seed)
-    return BaggedData(X[drawn], labels[drawn], bags, proportions_of(labels[drawn], bags))
+    return BaggedData.of(X[drawn], labels[drawn], bags)
 
 
 class Parts:
@@ -77,9 +76,9 @@ class Parts:
     feasible : FeasibleLabelings
         Labelings with the bags' proportions.
     constrained : tuple
-        What the programs over the feasible labelings take: features, labelings and C.
+        Arguments of the programs over the feasible labelings: features, labelings and C.
     labelings : array of shape (CUTS, N)
-        Feasible labelings in random directions, as first cuts of the restricted master.
+        The best feasible labelings along random directions, as cuts of the restricted master.
     weights : array of shape (K,)
         Weights of the bags' proportion losses.
     box, inv_cal, losses, counts : dict
@@ -130,14 +129,17 @@ def _of_bags(parts: Parts) -> tuple[list[Array], list[Array], list[Array]]:
 
 
 def _near_best_count(parts: Parts) -> p.Program:
-    """Of the first instance of each bag."""
+    """The program that counts the first instance of each bag."""
     first = [(labelings[:, 0] > 0).astype(float) for labelings in _of_bags(parts)[1]]
     value = parts.C * len(parts.labels)
     return p.near_best_count(*_of_bags(parts), first, parts.C, value)
 
 
 def _group_count(parts: Parts) -> p.Program:
-    """Of the instances with a positive score, which are a sort in each bag, as are all others."""
+    """The program for the instances with a positive score.
+
+    Within a bag, these instances are alike, and so are all others.
+    """
     bags, group = parts.bags, parts.scores > 0
     sizes = [np.bincount(bags.index[some], minlength=bags.n_bags) for some in (group, ~group)]
     counts = [sp.csr_array(sp.eye_array(bags.n_bags))] * 2
@@ -199,7 +201,7 @@ PROGRAMS: Mapping[str, Callable[[Parts], p.Program]] = MappingProxyType(
 
 @dataclass(frozen=True)
 class ProgramAt:
-    """A program at a size, on data: what ``build`` of :func:`compare_solvers` can be.
+    """A program of some size on data, for the argument ``build`` of :func:`compare_solvers`.
 
     Attributes
     ----------
@@ -226,7 +228,7 @@ class ProgramAt:
 
     @property
     def parts(self) -> Parts:
-        """What it is built from."""
+        """The parts that it is built from."""
         sample = sample_in_bags(self.data, self.instances, self.bag_size, self.seed)
         return Parts(sample, self.C)
 

@@ -34,20 +34,20 @@ EMPTY: Row = {
     **dict.fromkeys(("seconds", "cpu_seconds", "cuts", "rounds", "nodes", "bag_error")),
     **dict.fromkeys(("accuracy", "labels_right", "status", "reason", "warnings", "history")),
 }
-"""What a row has beside its kind before anything is computed."""
+"""The columns of a row beside its kind, before anything is computed."""
 
 STATUS = {
     StopReason.OUT_OF_TIME: "out of time",
     StopReason.INTERRUPTED: "interrupted",
     StopReason.SOLVER_FAILED: "solver failed",
 }
-"""How a row ended; ``"done"`` for all other reasons."""
+"""Status of a row by the reason why the method stopped; ``"done"`` for all other reasons."""
 
 ERRORS = {InputError: "refused", SolverError: "solver failed", MemoryError: "solver failed"}
-"""Status of a row that has nothing, by its error; ``"failed"`` for all others."""
+"""Status of a row by the error that left it empty; ``"failed"`` for all others."""
 
 ROUGHLY_SEMIDEFINITE = partial(SemidefiniteOracle, tol=1e-4)
-"""An oracle whose bounds, which hold at any accuracy, take less time."""
+"""A faster oracle; its bounds hold at any accuracy."""
 
 KINDS: Mapping[str, Any] = MappingProxyType(
     {
@@ -64,7 +64,7 @@ KINDS: Mapping[str, Any] = MappingProxyType(
 )
 """What is compared, by name: the search for labelings alone, relaxations, and bounds.
 
-Of the two coordinate oracles it is the one along the axes of the variance.
+Of the two coordinate oracles, the one along the axes of the variance is compared.
 """
 
 
@@ -87,8 +87,8 @@ def compare_relaxations(
 
         \min_{y \in \mathcal{Y}} \min_w \tfrac12 \|w\|^2 + C \sum_i \max(0, 1 - y_i w^\top F_i)
 
-    The problem is the same for all, without a bias.  First comes ``"search"``, which looks for
-    good labelings alone.
+    The problem is the same for all, without a bias.  The first row is always ``"search"``, which
+    looks for good labelings and bounds nothing.
 
     Parameters
     ----------
@@ -98,13 +98,13 @@ def compare_relaxations(
     C : float
         Weight of the hinge loss.
     labels : array of shape (n_instances,), optional
-        True labels -1, +1, to judge by.
+        True labels -1, +1, for accuracies.
     kinds : "all", str, object, or sequence of these
         Names in ``propcvx.laboratory.relaxations.KINDS``, objects with the method ``relax``, and a
         :class:`propcvx.bounds.Bound`, computed in this order.
     time_limit : float
-        Seconds for each of them, after which it returns what it has.  A single step, such as a
-        semidefinite program of an oracle, is not cut short.
+        Seconds for each of them; then it returns what it has reached.  A single step, such as a
+        semidefinite program of an oracle, is not interrupted.
     tol : float
         Relative gap at which a labeling counts as proved optimal.
     random_state : int, RandomState or None
@@ -118,22 +118,23 @@ def compare_relaxations(
     Returns
     -------
     list of dict
-        Ready for ``pandas.DataFrame``; None where there is nothing to say.  ``kind``, the name;
+        Ready for ``pandas.DataFrame``; None where a value does not exist.  ``kind``, the name;
         ``loss`` of the relaxation, and its ``value`` by that loss; ``lower`` and ``upper``, which
-        bound the best labeling's hinge value, the latter by that of the labeling found here,
-        whatever the loss; ``gap``, ``(upper - lower) / upper``; the smallest of all upper bounds,
-        ``best_upper``, and ``best_gap`` to it; wall and processor time; ``cuts``, ``rounds``,
-        ``nodes``; of the labeling's own SVM, ``bag_error`` and ``accuracy`` on the instances, and
-        ``labels_right`` of the labeling itself; ``status``, one of "done", "proved optimal",
-        "out of time", "refused", "solver failed", "failed", "interrupted", and the ``reason`` of
-        one that failed or has nothing; ``warnings``; ``history``, when the lower bound rose, in
-        processor time, and to what.
-        After Ctrl-C, those that were finished and the one that was interrupted.
+        bound the best labeling's hinge value, ``upper`` being the hinge value of this kind's
+        labeling, whatever the loss; ``gap``, ``(upper - lower) / upper``; the smallest of all upper
+        bounds, ``best_upper``, and ``best_gap`` to it; wall and processor time; ``cuts``,
+        ``rounds``, ``nodes``; ``bag_error`` and ``accuracy`` of the labeling's SVM on the
+        instances, and ``labels_right`` of the labeling itself; ``status``, one of "done",
+        "proved optimal", "out of time", "refused", "solver failed", "failed", "interrupted", and
+        the ``reason`` of a failure or of an empty row; ``warnings``; ``history``, pairs of
+        processor time and the lower bound, whenever it rose.
+        After Ctrl-C, the rows that were finished and the one that was interrupted.
 
     Raises
     ------
     InputError
-        If an argument cannot be used.  That a relaxation or bound cannot do the problem is a row.
+        If an argument cannot be used.  A relaxation or bound that cannot do the problem is a row
+        with the reason.
 
     Examples
     --------
@@ -163,7 +164,7 @@ def compare_relaxations(
         except KeyboardInterrupt:
             row |= {**EMPTY, "status": "interrupted", "reason": "before it had anything"}
         except Exception as error:
-            if name == "search":  # what it cannot do is wrong in the arguments
+            if name == "search":  # it fails only if an argument cannot be used
                 raise
             _fail(row, error)
         if row["status"] == "interrupted":
@@ -182,7 +183,7 @@ def _certified(row: Row, kind: Any, X: Any, y: NDArray[np.void], settings: Row) 
     """The labeling that :func:`certify` finds with one relaxation or bound, whose row is filled."""
     wall, cpu = perf_counter(), process_time()
     rises: list[tuple[float, float]] = []
-    rounds: list[tuple[LabelingProblem, RelaxationResult]] = []  # the last, if there is any
+    rounds: list[tuple[LabelingProblem, RelaxationResult]] = []  # only the last round
 
     def on_event(event: Event) -> None:
         if event.lower > (rises[-1][1] if rises else -np.inf):
@@ -238,7 +239,7 @@ def _columns(result: RelaxationResult) -> Row:
 
 
 def _judge(row: Row, labeling: Array, X: Any, y: Any, C: float, labels: Any, posed: Row) -> None:
-    """Measure a labeling and its own SVM."""
+    """Measure a labeling and the SVM of its labels."""
     known = bag_target(np.arange(len(labeling)), (labeling > 0).astype(float))
     exact = {**posed, "epsilon": 0.0, "bias": "none", "rounding": "best_cut"}
     svm = ConvPropSVM(C, **exact).fit(X, known)
@@ -251,7 +252,7 @@ def _judge(row: Row, labeling: Array, X: Any, y: Any, C: float, labels: Any, pos
 
 
 def _measure_gaps(row: Row, best: float | None, tol: float) -> None:
-    """How far a lower bound is from the upper ones; an error where it contradicts the best."""
+    """Measure the gaps of a lower bound; raise an error if it is above the best upper bound."""
     if row["lower"] is None or best is None:
         return
     check_crossing(f"kind {row['kind']!r}", row["lower"], best)
@@ -261,6 +262,6 @@ def _measure_gaps(row: Row, best: float | None, tol: float) -> None:
 
 
 def _fail(row: Row, error: Exception) -> None:
-    """Empty a row of all but its kind, and say why."""
+    """Empty a row of all but its kind, and give the reason."""
     status = next((ERRORS[kind] for kind in ERRORS if isinstance(error, kind)), "failed")
     row |= {**EMPTY, "status": status, "reason": str(error) or repr(error)}

@@ -1,16 +1,21 @@
-"""A program on many solvers at several accuracies: one row each."""
+"""Programs on many solvers at several accuracies: one row for each run."""
 
 from __future__ import annotations
 
+import json
 import warnings
+from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import asdict, fields
 from functools import partial
 from itertools import product
+from pathlib import Path
 from types import MappingProxyType
-from typing import Any
+from typing import Any, TextIO
 
 import cvxpy as cp
 import numpy as np
+from tqdm import tqdm
 
 from propcvx.checks import check_count, check_number
 from propcvx.errors import (
@@ -22,6 +27,7 @@ from propcvx.errors import (
     UnsupportedSolverError,
 )
 from propcvx.laboratory.isolated import run_isolated
+from propcvx.laboratory.programs import ProgramAt
 from propcvx.programs import Program
 from propcvx.solvers import Solver, find_solver, solvers_for
 from propcvx.solvers.call import USABLE, leave_values
@@ -36,7 +42,7 @@ Build = Callable[[], Program | cp.Problem]
 ACCURACIES: Mapping[str, float | None] = MappingProxyType(
     {"default": None, "low": 1e-3, "high": 1e-9}
 )
-"""Accuracies that have names, as in qpbenchmark: the tolerance, None for the solver's default."""
+"""Tolerances that have names, as in qpbenchmark; None is the solver's default."""
 
 RESIDUALS = ("primal_residual", "dual_residual", "duality_gap")
 MEASURED = (
@@ -44,19 +50,19 @@ MEASURED = (
     *("objective", "reference", "reference_solver", "difference", *RESIDUALS, "relative_gap"),
     *("compile_ms", "solve_ms", "resolve_cold_ms", "resolve_warm_ms", "iterations"),
 )
-"""Columns that a run fills in."""
+"""Columns that are measured, and None before."""
 
 FEASIBLE = 1e-5
-"""Up to this violation an answer with integers is compared by its objective."""
+"""An answer with integers whose residual is at most this counts as feasible."""
 
 REPEATS = 3
-"""Times that a program is solved again, of which the fastest counts."""
+"""How often a program is solved again; the fastest time counts."""
 
 ENOUGH = 1.0
-"""A solve of more seconds is not repeated."""
+"""A solve that takes more seconds is not repeated."""
 
 REFUSALS = {LicenceError: "no licence", UnsupportedSolverError: "refused", SolverError: "failed"}
-"""Status of a run by its error, the first that fits; ``"bad program"`` for all others."""
+"""Status of a run by the first class that its error has; ``"bad program"`` for all others."""
 
 
 def compare_solvers(
@@ -77,36 +83,36 @@ def compare_solvers(
     ----------
     build : callable
         ``build()`` makes a fresh program: a :class:`propcvx.programs.Program` with its parameters
-        set, or a ``cvxpy.Problem`` of your own.  It is called in every process; a function of a
-        notebook or ``functools.partial`` will do.
+        set, or a ``cvxpy.Problem`` of your own.  It is called in every process; it may be defined
+        in a notebook, or be a ``functools.partial``.
     solvers : sequence of str or Solver, optional
-        Names in ``propcvx.solvers.SOLVERS``, or rows of your own; all that are installed and can
-        solve the program where not given.
+        Names in ``propcvx.solvers.SOLVERS``, or solvers of your own.  By default, all that are
+        installed and can solve the program.
     tols : sequence of str or float
         Names in ``ACCURACIES`` or tolerances, which become each solver's own options.
     threads : int
         Threads of BLAS, OpenMP and Rust in every process.
     time_limit : float
-        Seconds of each run by the clock, from when its process has imported what it needs.
+        Seconds of each run by the clock, counted from when its process has imported the package.
     reference : float, optional
         The optimal value, where it is known.
     canon_backend : str, optional
-        Which part of CVXPY brings the program into the solver's form: "CPP", "SCIPY" or "COO";
-        CVXPY chooses where it is not given.
+        Which part of CVXPY brings the program into the solver's form: "CPP", "SCIPY" or "COO".
+        By default, CVXPY chooses.
     done : sequence of dict
-        Rows of an earlier call with the same program: what they have is not run again.
+        Rows of an earlier call with the same program; these runs are not repeated.
     on_row : callable
-        Called with each new row as it is ready, before the reference is known.
+        Called with each new row as soon as it is measured, before the reference is known.
 
     Returns
     -------
     list of dict
-        Ready for ``pandas.DataFrame``; None where there is nothing to say.
+        Ready for ``pandas.DataFrame``; None where a value does not exist.
 
         - ``program``, ``problem_class``, ``maximised``, ``n_variables``, ``n_constraints``;
           ``solver``, ``version``, ``accuracy``, ``tol``, ``canon_backend``, ``threads``,
           ``time_limit``.
-        - ``status``: CVXPY's word for the answer, or one of "no licence", "not installed",
+        - ``status``: CVXPY's status of the answer, or one of "no licence", "not installed",
           "refused" (another class of problem), "failed", "bad program", "out of time",
           "crashed", with the ``reason``.
         - ``objective``; ``reference``, by default the value of the answer with the smallest
@@ -122,11 +128,11 @@ def compare_solvers(
     Raises
     ------
     InputError
-        If an argument cannot be used; the message says what would do.
+        If an argument cannot be used; the message says which values can.
 
     Notes
     -----
-    Processes begin as :mod:`multiprocessing` has it: in a script of your own, call this under
+    Processes start as :mod:`multiprocessing` requires: in a script of your own, call this under
     ``if __name__ == "__main__":``.
 
     Examples
@@ -144,10 +150,10 @@ def compare_solvers(
     check_count("threads", threads)
     accuracies = [_named_accuracy(tol) for tol in tols]
     program = _as_program(build())
-    asked = solvers_for(program) if solvers is None else solvers
-    found = [named_solver(one) or find_solver(one, program) for one in asked]
+    names = solvers_for(program) if solvers is None else solvers
+    chosen = [named_solver(name) or find_solver(name, program) for name in names]
     known, rows = {_run_of(row): row for row in done}, []
-    for solver, (accuracy, tol) in product(found, accuracies):
+    for solver, (accuracy, tol) in product(chosen, accuracies):
         row = {
             "program": program.name,
             "solver": solver.name,
@@ -172,6 +178,61 @@ def compare_solvers(
     return _with_reference(rows, reference)
 
 
+def compare_programs(programs: Sequence[ProgramAt], file: Path, **arguments: Any) -> list[Row]:
+    """Compare solvers on several programs, and keep the rows in a file.
+
+    Runs that the file has are not repeated.  Each new row is written as soon as it is measured, so
+    that an interruption loses one run only.
+
+    Parameters
+    ----------
+    programs : sequence of ProgramAt
+    file : Path
+        JSON lines; made where it does not exist.
+    **arguments
+        Of :func:`compare_solvers`.
+
+    Returns
+    -------
+    list of dict
+        Rows of :func:`compare_solvers` for these programs, with the fields of ``ProgramAt``.
+
+    Raises
+    ------
+    InputError
+        If the file has other contents, or cannot be written.
+    """
+    rows = list[Row]()
+    try:
+        kept = file.open("a+", encoding="utf-8")
+    except OSError as error:
+        raise InputError(f"the file for the rows cannot be written: {error}.") from error
+    with kept:
+        done = _read(kept)
+        for program in tqdm(programs, desc="programs", unit="program"):
+            values = asdict(program)
+
+            def keep(row: Row, values: Row = values) -> None:
+                print(json.dumps(row | values), file=kept, flush=True)
+
+            before = done[tuple(values.values())]
+            compared = compare_solvers(program, done=before, on_row=keep, **arguments)
+            rows += [row | values for row in compared]
+    return rows
+
+
+def _read(kept: TextIO) -> dict[tuple[Any, ...], list[Row]]:
+    """Rows of a file, by the fields of their program."""
+    names, rows = [field.name for field in fields(ProgramAt)], defaultdict(list)
+    kept.seek(0)
+    try:
+        for row in map(json.loads, kept):
+            rows[tuple(row[name] for name in names)].append(row)
+    except (ValueError, KeyError, TypeError) as error:
+        raise InputError(f"{kept.name} is not what 'propcvx solvers' wrote: {error!r}.") from error
+    return rows
+
+
 def measure(
     build: Build, solver: Solver, tol: float | None = None, backend: str | None = None
 ) -> Iterator[Row]:
@@ -183,22 +244,22 @@ def measure(
         ``build()`` makes a fresh program.
     solver : Solver
     tol : float, optional
-        The solver's own default where not given.
+        By default, that of the solver.
     backend : str, optional
         CVXPY's ``canon_backend``, for solvers that it reaches.
 
     Yields
     ------
     dict
-        Columns of a row, as soon as they are known.
+        Columns of a row, as soon as they are measured.
     """
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             yield from _measurements(_as_program(build()), solver, tol, backend)
     except PropCVXError as error:
-        named = (REFUSALS[kind] for kind in REFUSALS if isinstance(error, kind))
-        yield {"status": next(named, "bad program"), "reason": str(error)}
+        statuses = (status for kind, status in REFUSALS.items() if isinstance(error, kind))
+        yield {"status": next(statuses, "bad program"), "reason": str(error)}
 
 
 def _measurements(
@@ -239,13 +300,13 @@ def _measurements(
 
 
 def _again(solver: Solver, program: Program, options: dict[str, Any], warm: Any) -> float:
-    """Milliseconds in the solver of the fastest of some runs, the problem being compiled."""
+    """Milliseconds in the solver of the fastest of some runs of a compiled problem."""
     answers = (solver.run(program, dict(options), warm) for _ in range(REPEATS))
     return 1e3 * min(answer.solve_seconds for answer in answers)
 
 
 def _run_of(row: Row) -> tuple[object, ...]:
-    """Which run of its program a row is of."""
+    """What tells the runs of a program apart."""
     return row["solver"], row["accuracy"], row["canon_backend"]
 
 
@@ -273,7 +334,7 @@ def _with_reference(rows: list[Row], reference: float | None) -> list[Row]:
 
 
 def _best(rows: Sequence[Row]) -> Row | None:
-    """The answer with the smallest residuals; with integers, the best that is feasible."""
+    """The answer with the smallest residuals; with integers, the best feasible answer."""
     measured = [row for row in rows if row["duality_gap"] is not None]
     if measured:
         errors = np.array([[row[name] for name in RESIDUALS] for row in measured], dtype=float)

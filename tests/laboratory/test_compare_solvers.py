@@ -18,8 +18,7 @@ from propcvx.laboratory import compare_solvers
 from propcvx.laboratory import solvers as laboratory
 from propcvx.laboratory.isolated import run_isolated
 from propcvx.laboratory.programs import PROGRAMS, ProgramAt
-from propcvx.laboratory.solvers import measure
-from propcvx.laboratory.solvers_command import compare_programs
+from propcvx.laboratory.solvers import compare_programs, measure
 from propcvx.solvers import SOLVERS, Answer, Solver, solve, solvers_for
 
 pytestmark = pytest.mark.process

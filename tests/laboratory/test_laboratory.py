@@ -13,8 +13,8 @@ from propcvx import ConvPropSVM, bag_target, certify
 from propcvx.cli import main
 from propcvx.errors import InputError
 from propcvx.laboratory import relaxations
+from propcvx.laboratory.commands import comparison_text
 from propcvx.laboratory.programs import sample_in_bags
-from propcvx.laboratory.relax_command import comparison_text
 from propcvx.laboratory.relaxations import KINDS, compare_relaxations
 from propcvx.relaxation import RELAXATIONS, ContinuousLabels
 
