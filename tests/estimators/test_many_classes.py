@@ -23,6 +23,7 @@ from propcvx import (
     LabelingStart,
     LaplacianMeanMap,
     MeanMap,
+    SecondMoments,
     bag_error,
     bag_target,
     certify,
@@ -48,6 +49,7 @@ METHODS = [
     LaplacianMeanMap(),
     InvCal(),
     EcologicalRegression(),
+    SecondMoments(),
     ConvPropSVM(epsilon="rounding"),
     AlterPropSVM(n_init=1, random_state=0),
 ]
