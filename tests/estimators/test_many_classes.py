@@ -23,7 +23,6 @@ from propcvx import (
     LabelingStart,
     LaplacianMeanMap,
     MeanMap,
-    SecondMoments,
     bag_error,
     bag_target,
     certify,
@@ -49,7 +48,6 @@ METHODS = [
     LaplacianMeanMap(),
     InvCal(),
     EcologicalRegression(),
-    SecondMoments(),
     ConvPropSVM(epsilon="rounding"),
     AlterPropSVM(n_init=1, random_state=0),
 ]
