@@ -19,6 +19,7 @@ from propcvx.datasets import load_real, proportions_of, random_bags
 from propcvx.datasets.toy import BaggedData
 from propcvx.errors import InputError
 from propcvx.estimators.laplacian import similarities
+from propcvx.estimators.second_moments import pooled_covariances
 from propcvx.labelings.feasible import FeasibleLabelings
 from propcvx.labelings.losses import HINGE, PROPORTION_LOSSES
 
@@ -165,6 +166,7 @@ PROGRAMS: Mapping[str, Callable[[Parts], p.Program]] = MappingProxyType(
         "ecological_regression": lambda d: p.ecological_regression(d.bag_means, d.bags.sizes).set(
             p=d.bags.proportions, lam=1.0
         ),
+        "second_moments": lambda d: p.second_moments(*pooled_covariances(d.features, d.bags)),
         "class_means": lambda d: p.class_means(d.bag_means, d.bags.proportions, d.weights),
         "laplacian_class_means": lambda d: p.laplacian_class_means(
             d.bag_means, d.bags.proportions, d.weights, similarities(d.bag_means, 1.0), 1.0

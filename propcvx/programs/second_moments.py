@@ -30,10 +30,13 @@ def second_moments(covariances: Array, between: Array, weights: Array) -> Progra
         \min_{\Sigma, M} \sum_g \omega_g \|S_g - \Sigma - d_g M\|_F^2
         \quad \text{s.t. } M \succeq 0
 
-    M estimates :math:`\delta \delta^\top`.  Both are unique where two of the :math:`d_g` differ,
-    and M is then the semidefinite part of the slope of the regression without the constraint.  In
+    M estimates :math:`\delta \delta^\top`.  Both are unique where two of the :math:`d_g` differ, and
+    M is then the semidefinite part of the slope of the regression without the constraint.  In
     features of total covariance I the leading eigenvector of M is the direction of Fisher's
     discriminant.
+
+    In the objective the :math:`S_g` stand below each other in S, unit matrices in I, and
+    :math:`d_g` times these in D.
 
     Parameters
     ----------
@@ -50,17 +53,17 @@ def second_moments(covariances: Array, between: Array, weights: Array) -> Progra
         Variables ``Sigma`` and ``M`` (r, r), symmetric.  No parameters.  Constraint ``positive``,
         whose dual is semidefinite and orthogonal to M.  Structure :class:`SecondMomentFit`.
     """
-    groups, r, _ = covariances.shape
+    r, unit = covariances.shape[-1], np.eye(covariances.shape[-1])
     Sigma = cp.Variable((r, r), symmetric=True, name="Sigma")
     M = cp.Variable((r, r), symmetric=True, name="M")
-    S = cp.Constant(covariances.reshape(groups, r * r), name="S")
-    d, ones = cp.Constant(between[:, None], name="d"), cp.Constant(np.ones((groups, 1)), name="1")
-    root = cp.Constant(np.sqrt(weights)[:, None] * np.ones((1, r * r)), name="root")
-    Sigma_row, M_row = (cp.reshape(part, (1, r * r), order="C") for part in (Sigma, M))
+    S = cp.Constant(np.vstack(covariances), name="S")
+    I = cp.Constant(np.vstack([unit for _ in between]), name="I")  # noqa: E741
+    D = cp.Constant(np.vstack([d * unit for d in between]), name="D")
+    root = cp.Constant(np.repeat(np.sqrt(weights), r)[:, None] * np.ones(r), name="root")
     return build(
         "second_moments",
         "sec:related",
-        cp.Minimize(cp.sum_squares(cp.multiply(root, S - ones @ Sigma_row - d @ M_row))),
+        cp.Minimize(cp.sum_squares(cp.multiply(root, S - I @ Sigma - D @ M))),
         {"positive": M >> 0},
         structure=SecondMomentFit(covariances, between, weights),
     )
