@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 import scipy.sparse as sp
 
-from propcvx.arrays import Array, Indices
+from propcvx.arrays import Array
 from propcvx.bags.bags import Bags
 from propcvx.bags.metrics import least_error_bias
 from propcvx.checks import check_choice, check_count
@@ -26,11 +26,8 @@ Eigenvalues of a covariance between bags err by about the root of the components
 STANDARD_ERRORS = 2.0
 """How many of them a correlation is from 0 that tells the sign."""
 
-NO_EIGENVALUE = 1e-8
-"""Eigenvalues of M that count as 0, in features of total covariance I."""
-
-NO_FREEDOM = 1e-8
-"""Degrees of freedom that count as 0."""
+NOTHING = 1e-8
+"""Degrees of freedom, and eigenvalues of M in features of total covariance I, that count as 0."""
 
 
 @dataclass(eq=False, repr=False)
@@ -127,7 +124,7 @@ class SecondMoments(OneProgramClassifier):
         rows = (features - mean) @ basis
         self.solution_ = self._solve(second_moments(*pooled_covariances(rows, seen)))
         values, vectors = np.linalg.eigh(self.solution_.variables["M"])
-        if ill_posed := bool(values[-1] <= NO_EIGENVALUE):
+        if ill_posed := bool(values[-1] <= NOTHING):
             warn(
                 "the instances inside bags do not differ more in any direction than all do, so "
                 "SecondMoments finds w = 0 and predicts one class; it needs bags of two instances "
@@ -140,10 +137,9 @@ class SecondMoments(OneProgramClassifier):
         if self.sign_from_ == "skewness" and not ill_posed:
             warn(
                 "nothing tells which side of the plane of SecondMoments is positive: no label is "
-                f"known, and the shares of the {bags.n_bags} bags are not correlated with their "
-                "mean scores; the longer tail is taken for the smaller class, which is a guess "
-                "and arbitrary for equal classes. One known label or more in bag_target(labels=) "
-                "would tell; or negate decision_function.",
+                f"known, and the shares of {bags.n_bags} bags are not correlated with their mean "
+                "scores. That the smaller class is on the side of the longer tail is a guess, and "
+                "arbitrary for a share of one half; a known label or more in bag_target tells.",
                 IllPosedWarning,
             )
             ill_posed = True
@@ -189,40 +185,33 @@ def pooled_covariances(rows: Array, bags: Bags) -> tuple[Array, Array, Array]:
     freedom : array of shape (G,)
         The degrees of freedom, :math:`\sum_k (n_k - 1)`.
     """
-    instance, bag = bags.pairs
     alone = (bags.sizes == 1) & np.isin(bags.proportions, (0.0, 1.0))
     names = np.where(alone, -1.0 - bags.proportions, np.arange(bags.n_bags))
     _, first, merged = np.unique(names, return_index=True, return_inverse=True)
-    sizes, shares = np.bincount(merged, bags.sizes), bags.proportions[first]
-    kinds, kind = np.unique(np.column_stack([sizes, shares]), axis=0, return_inverse=True)
-    kind, weights = kind.ravel(), bags.relative_weights
-    inside, free = _deviations(rows, weights, instance, merged[bag])
-    freedom = np.bincount(kind, free).astype(float)
-    kept = np.flatnonzero(freedom > NO_FREEDOM)
-    of_kind = [inside[kind[merged[bag]] == number] for number in kept]
-    everything, total = _deviations(rows, weights, np.arange(len(rows)), np.zeros(len(rows), int))
+    total, everybody = bags.n_instances, np.arange(bags.n_instances)
+    sizes = np.append(np.bincount(merged, bags.sizes), total)
     share = bags.proportions @ bags.sizes / bags.sizes.sum()
-    n, p = np.append(kinds[kept], [[len(rows), share]], axis=0).T
-    freedom = np.append(freedom[kept], np.maximum(total, NO_FREEDOM))
-    squares = np.array([part.T @ part for part in (*of_kind, everything)])
-    between = p * (1.0 - p) * n / np.maximum(n - 1.0, 1.0)
-    return squares / freedom[:, None, None], between, freedom
-
-
-def _deviations(
-    rows: Array, weights: Array, instance: Indices, bag: Indices
-) -> tuple[Array, Array]:
-    """Deviations of instances from the mean of their bag, times the roots of their weights.
-
-    And the degrees of freedom of each bag.
-    """
-    c = weights[instance]
+    kinds, kind = np.unique(
+        np.column_stack([sizes, np.append(bags.proportions[first], share)]),
+        axis=0,
+        return_inverse=True,
+    )
+    instance = np.append(bags.pairs[0], everybody)
+    bag = np.append(merged[bags.pairs[1]], np.full(total, len(first)))
+    c = bags.relative_weights[instance]
     masses = np.bincount(bag, c)
     each = np.divide(1.0, masses, out=np.zeros_like(masses), where=masses > 0.0)
-    sums = sp.csr_array((c, (bag, instance)), shape=(len(masses), len(rows))) @ rows
-    means = each[:, None] * sums
+    means = each[:, None] * (sp.csr_array((c, (bag, instance))) @ rows)
     deviations = np.sqrt(c)[:, None] * (rows[instance] - means[bag])
-    return deviations, masses - each * np.bincount(bag, np.square(c))
+    of_bags: Array = masses - each * np.bincount(bag, np.square(c))
+    of_kinds = np.bincount(kind.ravel(), of_bags).astype(float)
+    kept = np.flatnonzero(np.append(of_kinds[:-1] > NOTHING, True))
+    parts = (deviations[kind.ravel()[bag] == number] for number in kept)
+    squares = np.array([part.T @ part for part in parts])
+    freedom = np.maximum(of_kinds[kept], NOTHING)
+    n, p = kinds[kept].T
+    between = p * (1.0 - p) * n / np.maximum(n - 1.0, 1.0)
+    return squares / freedom[:, None, None], between, freedom
 
 
 def sign_of(scores: Array, bags: Bags) -> tuple[float, str]:

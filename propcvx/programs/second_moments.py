@@ -30,8 +30,8 @@ def second_moments(covariances: Array, between: Array, weights: Array) -> Progra
         \min_{\Sigma, M} \sum_g \omega_g \|S_g - \Sigma - d_g M\|_F^2
         \quad \text{s.t. } M \succeq 0
 
-    M estimates :math:`\delta \delta^\top`.  Both are unique where two of the :math:`d_g` differ, and
-    M is then the semidefinite part of the slope of the regression without the constraint.  In
+    M estimates :math:`\delta \delta^\top`.  Both are unique where two of the :math:`d_g` differ,
+    and M is then the semidefinite part of the slope of the regression without the constraint.  In
     features of total covariance I the leading eigenvector of M is the direction of Fisher's
     discriminant.
 
@@ -56,9 +56,9 @@ def second_moments(covariances: Array, between: Array, weights: Array) -> Progra
     r, unit = covariances.shape[-1], np.eye(covariances.shape[-1])
     Sigma = cp.Variable((r, r), symmetric=True, name="Sigma")
     M = cp.Variable((r, r), symmetric=True, name="M")
-    S = cp.Constant(np.vstack(covariances), name="S")
-    I = cp.Constant(np.vstack([unit for _ in between]), name="I")  # noqa: E741
-    D = cp.Constant(np.vstack([d * unit for d in between]), name="D")
+    S = cp.Constant(covariances.reshape(-1, r), name="S")
+    I = cp.Constant(np.tile(unit, (len(between), 1)), name="I")  # noqa: E741
+    D = cp.Constant(np.kron(between[:, None], unit), name="D")
     root = cp.Constant(np.repeat(np.sqrt(weights), r)[:, None] * np.ones(r), name="root")
     return build(
         "second_moments",

@@ -55,8 +55,8 @@ def test_the_expectation_of_a_covariance_is_that_of_the_model(positives, weights
     for labeling, which in product(labelings, product((0, 1), repeat=4)):
         rows = np.array([points[y][i] for y, i in zip(labeling, which, strict=True)])
         bags = weighted(Bags.from_target(bag_target(np.zeros(4), [positives / 4])), weights)
-        (inside, _), between, _ = pooled_covariances(rows, bags)
-        covariances.append(inside)
+        inside, between, _ = pooled_covariances(rows, bags)
+        covariances.append(inside[0])
     share, (positive, negative) = positives / 4, (points[1], points[-1])
     within = share * np.cov(positive.T, ddof=0) + (1 - share) * np.cov(negative.T, ddof=0)
     delta = positive.mean(axis=0) - negative.mean(axis=0)

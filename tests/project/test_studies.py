@@ -61,13 +61,7 @@ def test_gaussians_overlap_as_much_as_they_say(name):
 
 FIRST_MEASURED = {
     **{"draws": "method", "roundings": "cuts", "search": "method"},
-    **{
-        "crossing": "bags",
-       
-        "groups": "group",
-        "label_costs": "status",
-        "real_bags": "group",
-    },
+    **{"crossing": "bags", "groups": "group", "label_costs": "status", "real_bags": "group"},
     **{"equal_shares": "accuracy", "scale": "method", "without_labels": "right"},
     **{"signs": "sign", "starts": "start", "truth": "proved"},
 }
