@@ -256,3 +256,11 @@ def test_where_no_direction_is_told_one_class_is_predicted_and_a_warning(kind):
         model = SecondMoments().fit(X, bag_target(bags, shares))
     assert set(model.predict(X)) == {-1}
     assert_allclose(model.coef_, 0.0, atol=1e-12)
+
+
+def test_bags_with_a_share_need_a_weight():
+    problem = small_problem(0, (4, 4, 4))
+    y = bag_target(problem.y["bag"], [None, 0.5, 0.5])
+    weights = np.where(problem.y["bag"] == 0, 1.0, 0.0)
+    with pytest.raises(InputError, match="sample_weight must be above 0 in a bag"):
+        SecondMoments().fit(problem.X, y, weights)
