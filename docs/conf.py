@@ -14,6 +14,7 @@ sys.path.append(str(HERE / "results"))
 
 import citation_entry  # noqa: E402
 import drawings  # noqa: E402
+import equal_shares  # noqa: E402
 import in_browser  # noqa: E402
 import large_bags  # noqa: E402
 import large_data  # noqa: E402
@@ -90,6 +91,7 @@ myst_substitutions = {
     **report_tables.pages(),
     **open_choices.pages(),
     **drawings.pages(),
+    **equal_shares.pages(),
     **large_bags.pages(),
     **large_data.pages(),
     **real_bags.pages(),

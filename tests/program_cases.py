@@ -140,6 +140,22 @@ def inv_cal_dual(data):
     )
 
 
+def second_moments(data):
+    random, d, weights = np.random.RandomState(0), np.array([0.5, 0.3, 0.25]), np.arange(1.0, 4.0)
+    roots = random.randn(3, 5, 3)
+    S = np.einsum("gij,gik->gjk", roots, roots)
+
+    def objective(Sigma, M):
+        errors = [S[g] - Sigma - d[g] * M for g in range(3)]
+        return weights @ [np.square(error).sum() for error in errors]
+
+    return Case(
+        programs.second_moments(S, d, weights),
+        objective,
+        lambda Sigma, M: [np.linalg.eigvalsh(M)],
+    )
+
+
 def class_means(data):
     M, p = data.bag_means, data.proportions
 
@@ -307,6 +323,7 @@ CONTINUOUS = {
     "inv_cal_primal": inv_cal_primal,
     "inv_cal_dual": inv_cal_dual,
     "ecological_regression": ecological_regression,
+    "second_moments": second_moments,
     "class_means": class_means,
     "laplacian_class_means": laplacian_class_means,
     "conditional_exponential_model-True": partial(conditional_exponential_model, bias=True),
@@ -340,9 +357,7 @@ def with_solvers(cases):
 def random_values(program, random):
     """Values for the variables: booleans 0 or 1, others of either sign."""
     return {
-        name: random.randint(2, size=variable.shape).astype(float)
-        if variable.attributes["boolean"]
-        else random.randn(*variable.shape)
+        name: variable.project(3.0 * random.randn(*variable.shape))
         for name, variable in program.variables.items()
     }
 

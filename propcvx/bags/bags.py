@@ -39,10 +39,10 @@ SHARE_UNIT = 2.0**-40
 """What shares are rounded to multiples of, so that 1 - (1 - p) is p."""
 
 WITH_CROSSING = (
-    "AlterPropSVM with polish='none', ConvPropSVM with the oracles "
-    "'ascent', 'coordinate', 'coordinate_features', 'random_directions' and 'several', InvCal, "
-    "MeanMap and LaplacianMeanMap take crossing bags; bag_target(bags, proportions) with one "
-    "grouping has bags that do not cross"
+    "AlterPropSVM with polish='none', ConvPropSVM with the oracles 'ascent', 'coordinate', "
+    "'coordinate_features', 'random_directions' and 'several', EcologicalRegression, InvCal, "
+    "MeanMap, LaplacianMeanMap and SecondMoments take crossing bags; bag_target(bags, "
+    "proportions) with one grouping has bags that do not cross"
 )
 """What an error says would do."""
 

@@ -10,6 +10,7 @@ from propcvx.estimators.laplacian import LaplacianMeanMap
 from propcvx.estimators.means import BagMeanClassifier, InvCal, MeanMap
 from propcvx.estimators.metric import ShareMetric
 from propcvx.estimators.printed import printed_alter_psvm, printed_conv_psvm
+from propcvx.estimators.second_moments import SecondMoments
 from propcvx.estimators.starts import LabelingStart, MethodStart, RandomStart, Start
 
 __all__ = [
@@ -26,6 +27,7 @@ __all__ = [
     "MeanMap",
     "MethodStart",
     "RandomStart",
+    "SecondMoments",
     "ShareMetric",
     "Start",
     "check_fit",

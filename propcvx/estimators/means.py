@@ -28,15 +28,12 @@ ILL_CONDITIONED = 1e3
 
 
 @dataclass(eq=False, repr=False)
-class BagMeanClassifier(BagClassifier):
-    """Base of both: what they see of the bags, and what they end with.
+class OneProgramClassifier(BagClassifier):
+    """Base of methods of one program: what they see of the bags, and what they end with.
 
     A label that is known counts as a bag of one, :meth:`Bags.with_known_apart`, and bags without a
     proportion do not count.
     """
-
-    _: KW_ONLY
-    bag_weights: Any = "bag"
 
     def _check_bags(self, bags: Bags) -> None:
         bags.check_known()
@@ -50,14 +47,6 @@ class BagMeanClassifier(BagClassifier):
                 f"{type(self).__name__} needs a bag with a proportion or a known label, got none."
             )
         return feature_map.features[instances], seen, apart
-
-    def _loss_weights(self, apart: Bags) -> Array:
-        """What the loss of each bag with a share is multiplied by.
-
-        That is the bag's weight, and the mean weight of its instances.
-        """
-        weights = bag_weights(self.bag_weights, apart) * apart.weights_of_bags
-        return weights[apart.with_share]
 
     def _end(
         self,
@@ -75,6 +64,22 @@ class BagMeanClassifier(BagClassifier):
         )
         labeling = np.where(features @ weights + bias > 0, 1.0, -1.0)
         return Fitted(labeling, weights, bias, objective, history, ill_posed=ill_posed)
+
+
+@dataclass(eq=False, repr=False)
+class BagMeanClassifier(OneProgramClassifier):
+    """Base of those that see of a bag only its mean, with a weight of the loss of each bag."""
+
+    _: KW_ONLY
+    bag_weights: Any = "bag"
+
+    def _loss_weights(self, apart: Bags) -> Array:
+        """What the loss of each bag with a share is multiplied by.
+
+        That is the bag's weight, and the mean weight of its instances.
+        """
+        weights = bag_weights(self.bag_weights, apart) * apart.weights_of_bags
+        return weights[apart.with_share]
 
 
 def total_variance(rows: Array, weights: Array) -> float:

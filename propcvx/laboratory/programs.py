@@ -18,6 +18,7 @@ from propcvx.checks import check_choice, check_count
 from propcvx.datasets import BaggedData, load_real, random_bags
 from propcvx.errors import InputError
 from propcvx.estimators.laplacian import similarities
+from propcvx.estimators.second_moments import pooled_covariances
 from propcvx.labelings.feasible import FeasibleLabelings
 from propcvx.labelings.losses import HINGE, PROPORTION_LOSSES
 
@@ -167,6 +168,7 @@ PROGRAMS: Mapping[str, Callable[[Parts], p.Program]] = MappingProxyType(
         "ecological_regression": lambda d: p.ecological_regression(d.bag_means, d.bags.sizes).set(
             p=d.bags.proportions, lam=1.0
         ),
+        "second_moments": lambda d: p.second_moments(*pooled_covariances(d.features, d.bags)),
         "class_means": lambda d: p.class_means(d.bag_means, d.bags.proportions, d.weights),
         "laplacian_class_means": lambda d: p.laplacian_class_means(
             d.bag_means, d.bags.proportions, d.weights, similarities(d.bag_means, 1.0), 1.0

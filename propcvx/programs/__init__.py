@@ -35,6 +35,7 @@ from propcvx.programs.lifted import (
 from propcvx.programs.mkl import mkl_epigraph, mkl_group, mkl_inner
 from propcvx.programs.program import ProblemClass, Program, build
 from propcvx.programs.psvm import constrained_psvm, psvm
+from propcvx.programs.second_moments import second_moments
 from propcvx.programs.structures import (
     GroupMaster,
     InvCalDual,
@@ -42,6 +43,7 @@ from propcvx.programs.structures import (
     MulticlassSVM,
     RestrictedMaster,
     RidgeRegression,
+    SecondMomentFit,
     Structure,
     SVMDual,
 )
@@ -58,6 +60,7 @@ __all__ = [
     "RestrictedMaster",
     "RidgeRegression",
     "SVMDual",
+    "SecondMomentFit",
     "Structure",
     "bag_moments",
     "build",
@@ -86,6 +89,7 @@ __all__ = [
     "mkl_inner",
     "near_best_count",
     "psvm",
+    "second_moments",
     "square_loss_matrix",
     "svm_dual",
     "svm_dual_parameters",

@@ -279,6 +279,25 @@ class RidgeRegression(Structure):
 
 
 @dataclass(frozen=True, eq=False)
+class SecondMomentFit(Structure):
+    r"""A weighted regression of covariance matrices on numbers, its slope semidefinite.
+
+    Attributes
+    ----------
+    covariances : array of shape (G, r, r)
+        :math:`S_g`.
+    between : array of shape (G,)
+        :math:`d_g`.
+    weights : array of shape (G,)
+        The weights of the rows.
+    """
+
+    covariances: Array = field(repr=False)
+    between: Array = field(repr=False)
+    weights: Array = field(repr=False)
+
+
+@dataclass(frozen=True, eq=False)
 class LogisticModel(Structure):
     """The conditional exponential model of MeanMap.
 

@@ -17,12 +17,14 @@ from propcvx.programs import (
     Program,
     RestrictedMaster,
     RidgeRegression,
+    SecondMomentFit,
     Structure,
     SVMDual,
 )
 from propcvx.solvers.solution import Answer
 from propcvx.solvers.solver import OptionsOf, Solver, did_you_mean, same
 from propcvx.solvers.specialised.crammer_singer import run_crammer_singer
+from propcvx.solvers.specialised.eigenvalues import run_eigenvalues
 from propcvx.solvers.specialised.libsvm import run_libsvm
 from propcvx.solvers.specialised.logistic import run_logistic
 from propcvx.solvers.specialised.mkl_interior_point import run_mkl_interior_point
@@ -164,6 +166,7 @@ SPECIALISED = (
         lambda known: isinstance(known, RestrictedMaster),
     ),
     specialised("ridge", run_ridge, lambda known: isinstance(known, RidgeRegression)),
+    specialised("eigenvalues", run_eigenvalues, lambda known: isinstance(known, SecondMomentFit)),
     specialised("logistic", run_logistic, lambda known: isinstance(known, LogisticModel)),
     specialised(
         "multiclass_interior_point",
@@ -236,6 +239,8 @@ def _in_turn(program: Program) -> tuple[str, ...]:
             return ("newton_on_means", *general) if few else general
         case RidgeRegression():
             return ("ridge", *general)
+        case SecondMomentFit():
+            return ("eigenvalues", *general)
         case MulticlassSVM():
             return ("multiclass_interior_point", *general)
         case _:

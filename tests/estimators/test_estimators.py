@@ -25,6 +25,7 @@ from propcvx import (
     LabelingStart,
     LaplacianMeanMap,
     MeanMap,
+    SecondMoments,
     bag_error,
     bag_target,
     fit_grid,
@@ -41,6 +42,7 @@ METHODS = [
     MeanMap(),
     InvCal(),
     EcologicalRegression(),
+    SecondMoments(),
     AlterPropSVM(n_init=2, random_state=0),
     ConvPropSVM(),
 ]

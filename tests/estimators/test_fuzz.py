@@ -8,7 +8,15 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from propcvx import AlterPropSVM, ConvPropSVM, CuttingPlanes, InvCal, MeanMap, bag_target
+from propcvx import (
+    AlterPropSVM,
+    ConvPropSVM,
+    CuttingPlanes,
+    InvCal,
+    MeanMap,
+    SecondMoments,
+    bag_target,
+)
 from propcvx.bags.bags import Bags
 from propcvx.errors import PropCVXError, PropCVXWarning
 from propcvx.estimators import BagClassifier
@@ -51,6 +59,7 @@ one_start = {"n_init": st.just(1), "random_state": st.just(0)}
 classifiers = st.one_of(
     st.builds(MeanMap, lam=weights, kernel=kernels),
     st.builds(InvCal, C_p=weights, epsilon=tolerances, kernel=kernels),
+    st.builds(SecondMoments, n_components=st.sampled_from(("auto", None)), kernel=kernels),
     st.builds(AlterPropSVM, C=weights, C_p=weights, kernel=kernels, **one_start),
     st.builds(
         ConvPropSVM,
@@ -61,7 +70,7 @@ classifiers = st.one_of(
         kernel=kernels,
     ),
 )
-"""Any of the four, with any weights."""
+"""Any of five, with any weights."""
 
 
 def check_fit(classifier: BagClassifier, X: np.ndarray, y: np.ndarray) -> None:

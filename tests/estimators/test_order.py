@@ -20,6 +20,7 @@ from propcvx import (
     LabelingStart,
     LaplacianMeanMap,
     MeanMap,
+    SecondMoments,
     bag_target,
     certify,
     proportions_of,
@@ -114,6 +115,7 @@ METHODS = {
     "laplacian_mean_map": lambda posed: LaplacianMeanMap(smoothness=0.1),
     "inv_cal": lambda posed: InvCal(epsilon=posed.of_bags, scaled_epsilon=True, solver_tol=1e-9),
     "ecological": lambda posed: EcologicalRegression(bag_weights=posed.of_bags),
+    "second_moments": lambda posed: SecondMoments(n_components=2),
     "alter": lambda posed: AlterPropSVM(n_init=1, random_state=0),
     "alter, start": lambda posed: AlterPropSVM(
         init=LabelingStart(posed.start), bag_weights=posed.of_bags, proportion_loss="constraint"

@@ -21,6 +21,7 @@ from propcvx import (
     EcologicalRegression,
     InvCal,
     MeanMap,
+    SecondMoments,
     bag_target,
 )
 from propcvx.errors import InputError, PropCVXError, PropCVXWarning
@@ -95,6 +96,8 @@ DEFAULTS = [
     MeanMap(),
     MeanMap(likelihood="sum"),
     MeanMap(fit_intercept=False),
+    SecondMoments(),
+    SecondMoments(n_components=None),
 ]
 
 

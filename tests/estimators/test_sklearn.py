@@ -33,6 +33,7 @@ from propcvx import (
     MeanMap,
     MethodStart,
     RandomStart,
+    SecondMoments,
     bag_error,
     bag_target,
 )
@@ -46,6 +47,7 @@ METHODS = [
     LaplacianMeanMap(),
     InvCal(),
     EcologicalRegression(),
+    SecondMoments(),
     AlterPropSVM(init="inv_cal", annealing=False),
     ConvPropSVM(relaxation=CuttingPlanes(max_cuts=2)),
 ]

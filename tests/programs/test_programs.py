@@ -87,12 +87,14 @@ def test_declared_class_is_the_one_cvxpy_finds(name):
     problem, declared = program.problem, program.problem_class
     assert problem.is_dcp(dpp=True)
     assert problem.is_mixed_integer() == (name in INTEGER)
-    assert problem.is_qp() == (declared not in (ProblemClass.SOCP, ProblemClass.EXPONENTIAL))
+    others = (ProblemClass.SOCP, ProblemClass.SDP, ProblemClass.EXPONENTIAL)
+    assert problem.is_qp() == (declared not in others)
     if name in INTEGER:
         assert problem.objective.expr.is_pwl() == (declared is ProblemClass.MILP)
     else:
         cones = problem.get_problem_data(cp.CLARABEL)[0]["dims"]
         assert (cones.exp > 0) == (declared is ProblemClass.EXPONENTIAL)
+        assert (len(cones.psd) > 0) == (declared is ProblemClass.SDP)
 
 
 @pytest.mark.parametrize(

@@ -41,7 +41,10 @@ def with_another_problem(program):
 
 
 def with_replaced_constraint(program):
-    same = {label: (c.args[0] <= c.args[1] + 0.1) for label, c in program.constraints.items()}
+    same = {
+        label: c.args[0] + 0.1 >> 0 if isinstance(c, cp.PSD) else c.args[0] <= c.args[1] + 0.1
+        for label, c in program.constraints.items()
+    }
     return program.with_constraints(**dict(list(same.items())[:1]))
 
 

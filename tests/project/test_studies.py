@@ -62,7 +62,7 @@ def test_gaussians_overlap_as_much_as_they_say(name):
 FIRST_MEASURED = {
     **{"draws": "method", "roundings": "cuts", "search": "method"},
     **{"crossing": "bags", "groups": "group", "label_costs": "status", "real_bags": "group"},
-    **{"scale": "method", "without_labels": "right"},
+    **{"equal_shares": "accuracy", "scale": "method", "without_labels": "right"},
     **{"signs": "sign", "starts": "start", "truth": "proved"},
 }
 

@@ -1,0 +1,249 @@
+"""Second moments inside bags, which tell the classes apart where all shares are equal."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import scipy.sparse as sp
+
+from propcvx.arrays import Array
+from propcvx.bags.bags import Bags
+from propcvx.bags.metrics import least_error_bias
+from propcvx.checks import check_choice, check_count
+from propcvx.errors import IllPosedWarning, InputError, warn
+from propcvx.estimators.means import OneProgramClassifier
+from propcvx.history import Fitted
+from propcvx.programs import second_moments
+from propcvx.svm.kernels import FeatureMap
+
+BAGS_OF_A_COMPONENT = 10
+"""How many bags there are at least for each principal component that is kept by default.
+
+Eigenvalues of a covariance between bags err by about the root of the components per bag.
+"""
+
+STANDARD_ERRORS = 2.0
+"""How many of them a correlation is from 0 that tells the sign."""
+
+NOTHING = 1e-8
+"""Degrees of freedom, and eigenvalues of M in features of total covariance I, that count as 0."""
+
+
+@dataclass(eq=False, repr=False)
+class SecondMoments(OneProgramClassifier):
+    r"""Fisher's discriminant from the covariances inside bags: for bags of nearly equal shares.
+
+    Where all shares are equal, the means of bags say nothing of how the classes differ, but labels
+    inside a bag are correlated negatively, so that instances inside a bag differ more along
+    :math:`\delta = \mu_+ - \mu_-` than all do.  :func:`propcvx.programs.second_moments` has the
+    covariance of each kind of bag as :math:`\Sigma + d\, \delta \delta^\top`, with that of all
+    instances as one more bag, in principal components of variance 1.  There the leading
+    eigenvector of :math:`M = \delta \delta^\top` is the direction w, and the threshold is that of
+    least bag error.  It assumes that within a class the instances do not depend on the bag
+    (:func:`propcvx.class_means_test`), and that shares are nearly equal or the classes have the
+    same covariance.  It needs hundreds of bags, and better thousands; small bags say more.
+
+    M has no sign.  It is that of labels that are known, if there are any.  Otherwise it is that of
+    the correlation of the shares with the means of bags, if that is more than two standard errors,
+    :math:`2 / \sqrt{K}`, from 0.  Otherwise an :class:`~propcvx.errors.IllPosedWarning` says
+    that nothing tells it, and the scores have their longer tail (their skewness) on the side of the
+    smaller class, which is right for two classes that are symmetric and equally wide; for a share
+    of one half the sign is arbitrary.
+
+    Labels that are known are bags of one, of which those of a class are one bag: where all labels
+    are known, the direction is that of Fisher's discriminant in the components.  With a
+    ``sample_weight`` the covariances are weighted.  This assumes that inside a bag the weights do
+    not depend on the label.
+
+    Parameters
+    ----------
+    n_components : int, "auto" or None
+        The number of principal components, at most; ``None`` keeps all, ``"auto"`` a tenth of the
+        number of bags.  Unless all are kept, the scale of the features matters.
+    kernel : str or callable
+        ``"linear"``, ``"rbf"``, ``"exponential"``, ``"poly"``, ``"precomputed"``, or a callable;
+        see :class:`propcvx.svm.kernels.Kernel`.
+    gamma : float or "scale"
+        Kernel coefficient; ``"scale"`` is ``1 / (n_features * X.var())``.
+    degree : int
+        Degree of ``"poly"``.
+    coef0 : float
+        Constant of ``"poly"``.
+    solver : str, Solver or sequence
+        A solver of semidefinite programs, see ``propcvx.solvers.SOLVERS``, or several to try in
+        turn; ``"auto"`` is :func:`propcvx.solvers.automatic`: the closed form.
+    solver_tol : float
+        The solver's own tolerance.
+    solver_options : dict or None
+        Handed to it as they are.
+
+    Attributes
+    ----------
+    sign_from_ : str
+        What told the sign: ``"labels"``, ``"shares"``, or for want of both ``"skewness"``; with two
+        classes.
+    objective_ : float
+        The value of the program.
+    solution_ : Solution
+        The solver's answer, in the components; the larger the first eigenvalue of its M is beside
+        the others, the better.
+    history_ : History
+        One round: objective, solver, status and time.
+    stop_reason_ : StopReason
+        That the program was solved.
+    labeling_ : array of shape (n_instances,)
+        Predicted labels -1, +1 of the training instances.
+    coef_ : array of shape (1, n_features)
+        Weights, for the linear kernel, of scores with variance 1; a row for each of more than two
+        classes.
+    dual_coef_ : array of shape (1, n_instances)
+        Dual coefficients, for other kernels.
+    intercept_ : array of shape (1,)
+        Bias.
+    classes_ : array of shape (2,)
+        Labels; ``[-1, 1]`` for bags.
+
+    Examples
+    --------
+    Four hundred pairs with a positive each, of which one label is known:
+
+    >>> from propcvx import bag_target
+    >>> labels, pairs = np.tile([1, -1], 400), np.repeat(np.arange(400), 2)
+    >>> X = np.random.RandomState(0).normal(size=(800, 2)) + 2.0 * np.outer(labels, [0, 1])
+    >>> y = bag_target(pairs, np.full(400, 0.5), labels=[1] + 799 * [0])
+    >>> float(np.mean(SecondMoments().fit(X, y).predict(X) == labels))
+    0.98125
+    """
+
+    n_components: int | str | None = "auto"
+
+    def _run(self, feature_map: FeatureMap, bags: Bags) -> Fitted:
+        features, seen, apart = self._seen(feature_map, bags)
+        if not seen.masses.any():
+            raise InputError(
+                "sample_weight must be above 0 in a bag with a proportion, got 0 in all."
+            )
+        mean, basis = self._components(features, seen)
+        rows = (features - mean) @ basis
+        self.solution_ = self._solve(second_moments(*pooled_covariances(rows, seen)))
+        values, vectors = np.linalg.eigh(self.solution_.variables["M"])
+        if ill_posed := bool(values[-1] <= NOTHING):
+            warn(
+                "the instances inside bags do not differ more in any direction than all do, so "
+                "SecondMoments finds w = 0 and predicts one class; it needs bags of two instances "
+                "or more with both classes, hundreds of them, and no differences between bags.",
+                IllPosedWarning,
+            )
+        plane = basis @ vectors[:, -1] * (not ill_posed)
+        scores = (feature_map.features - mean) @ plane
+        sign, self.sign_from_ = sign_of(scores, bags)
+        if self.sign_from_ == "skewness" and not ill_posed:
+            warn(
+                "nothing tells which side of the plane of SecondMoments is positive: no label is "
+                f"known, and the shares of {bags.n_bags} bags are not correlated with their mean "
+                "scores. That the smaller class is on the side of the longer tail is a guess, and "
+                "arbitrary for a share of one half; a known label or more in bag_target tells.",
+                IllPosedWarning,
+            )
+            ill_posed = True
+        plane = sign * plane
+        bias = least_error_bias(sign * scores, apart) - float(mean @ plane)
+        return self._end(feature_map.features, plane, bias, self.solution_.value, ill_posed)
+
+    def _components(self, features: Array, bags: Bags) -> tuple[Array, Array]:
+        """The mean, and a basis of principal components in which the variances are 1."""
+        shares = bags.relative_weights / bags.relative_weights.sum()
+        mean = shares @ features
+        _, deviations, axes = np.linalg.svd(
+            np.sqrt(shares)[:, None] * (features - mean), full_matrices=False
+        )
+        rounding = max(features.shape) * np.finfo(float).eps * deviations.max(initial=0.0)
+        rank, most = int(np.sum(deviations > rounding)), self.n_components
+        if isinstance(most, str):
+            check_choice("n_components", most, ("auto",))
+            number = max(np.sum(bags.masses > 0.0), bags.mean_weight * bags.weights_of_bags.sum())
+            most = max(1, int(round(number) / BAGS_OF_A_COMPONENT))
+        rank = rank if most is None else min(rank, check_count("n_components", most))
+        first = slice(max(rank, 1))  # of instances that are all equal none has a variance
+        return mean, axes[first].T / np.where(deviations > rounding, deviations, 1.0)[first]
+
+
+def pooled_covariances(rows: Array, bags: Bags) -> tuple[Array, Array, Array]:
+    r"""Covariances inside bags of equal size and share, pooled, and that of all instances.
+
+    With weights :math:`c_i` in a bag of sum C, the sum of squares is divided by
+    :math:`C - \sum_i c_i^2 / C`, which has the same expectation, and is n - 1 where all are 1.
+
+    Parameters
+    ----------
+    rows : array of shape (n_instances, r)
+    bags : Bags
+        With shares; bags of one with the share 0, and with the share 1, are one bag.
+
+    Returns
+    -------
+    covariances : array of shape (G, r, r)
+    between : array of shape (G,)
+        :math:`n_+ n_- / (n (n - 1))` of each kind of bag, and last of all instances.
+    freedom : array of shape (G,)
+        The degrees of freedom, :math:`\sum_k (n_k - 1)`.
+    """
+    alone = (bags.sizes == 1) & np.isin(bags.proportions, (0.0, 1.0))
+    names = np.where(alone, -1.0 - bags.proportions, np.arange(bags.n_bags))
+    _, first, merged = np.unique(names, return_index=True, return_inverse=True)
+    total, everybody = bags.n_instances, np.arange(bags.n_instances)
+    sizes = np.append(np.bincount(merged, bags.sizes), total)
+    share = bags.proportions @ bags.sizes / bags.sizes.sum()
+    kinds, kind = np.unique(
+        np.column_stack([sizes, np.append(bags.proportions[first], share)]),
+        axis=0,
+        return_inverse=True,
+    )
+    instance = np.append(bags.pairs[0], everybody)
+    bag = np.append(merged[bags.pairs[1]], np.full(total, len(first)))
+    c = bags.relative_weights[instance]
+    masses = np.bincount(bag, c)
+    each = np.divide(1.0, masses, out=np.zeros_like(masses), where=masses > 0.0)
+    means = each[:, None] * (sp.csr_array((c, (bag, instance))) @ rows)
+    deviations = np.sqrt(c)[:, None] * (rows[instance] - means[bag])
+    of_bags: Array = masses - each * np.bincount(bag, np.square(c))
+    of_kinds = np.bincount(kind.ravel(), of_bags).astype(float)
+    kept = np.flatnonzero(np.append(of_kinds[:-1] > NOTHING, True))
+    parts = (deviations[kind.ravel()[bag] == number] for number in kept)
+    squares = np.array([part.T @ part for part in parts])
+    freedom = np.maximum(of_kinds[kept], NOTHING)
+    n, p = kinds[kept].T
+    between = p * (1.0 - p) * n / np.maximum(n - 1.0, 1.0)
+    return squares / freedom[:, None, None], between, freedom
+
+
+def sign_of(scores: Array, bags: Bags) -> tuple[float, str]:
+    """The sign with which scores are those of positives, and what tells it.
+
+    Parameters
+    ----------
+    scores : array of shape (n_instances,)
+        With the mean 0.
+    bags : Bags
+
+    Returns
+    -------
+    sign : float
+    source : str
+        ``"labels"``, ``"shares"`` or ``"skewness"``, see :class:`SecondMoments`.
+    """
+    weights = bags.relative_weights
+    known = [weights * (bags.labels == label) for label in (1, -1)]
+    if np.any(known):
+        positive, negative = (of @ scores / (of.sum() or 1.0) for of in known)
+        return (1.0 if positive >= negative else -1.0), "labels"
+    bags, instances = bags.of_shares()
+    scores, masses = scores[instances], bags.masses
+    means, p = bags.means_of(scores[:, None])[:, 0], bags.proportions
+    covariance = np.cov(means, p, aweights=masses, ddof=0)
+    spread = np.sqrt(covariance[0, 0] * covariance[1, 1])
+    if abs(covariance[0, 1]) > STANDARD_ERRORS / np.sqrt(bags.n_bags) * spread > 0.0:
+        return float(np.sign(covariance[0, 1])), "shares"
+    skewness = bags.relative_weights @ scores**3
+    return (-1.0 if skewness * (0.5 - np.average(p, weights=masses)) < 0.0 else 1.0), "skewness"

@@ -1,0 +1,33 @@
+"""The difference of the class means from second moments in closed form, by eigenvalues."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from time import perf_counter
+from typing import Any
+
+import cvxpy as cp
+import numpy as np
+
+from propcvx.programs import Program
+from propcvx.solvers.solution import Answer
+
+
+def run_eigenvalues(program: Program, options: Mapping[str, Any], warm: Any) -> Answer:
+    r"""Solve ``second_moments``; where all :math:`d_g` are equal, with M = 0.
+
+    At the best :math:`\Sigma` for M the objective is
+    :math:`\sum_g \omega_g (d_g - \bar d)^2 \|M - B\|_F^2` and a constant, with B the slope of the
+    regression without the constraint, so that M is the semidefinite part of B.
+    """
+    start = perf_counter()
+    known: Any = program.structure
+    shares = known.weights / known.weights.sum()
+    centred = known.between - shares @ known.between
+    squares = float(known.weights @ np.square(centred))
+    slope = np.tensordot(known.weights * centred, known.covariances, 1) / (squares or 1.0)
+    values, vectors = np.linalg.eigh(slope)
+    M, dual = ((vectors * np.maximum(sign * values, 0.0)) @ vectors.T for sign in (1.0, -1.0))
+    Sigma = np.tensordot(shares, known.covariances, 1) - (shares @ known.between) * M
+    variables, duals = {"Sigma": Sigma, "M": M}, {"positive": 2.0 * squares * dual}
+    return Answer(cp.OPTIMAL, variables, duals, solve_seconds=perf_counter() - start)

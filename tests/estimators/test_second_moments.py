@@ -1,0 +1,266 @@
+"""Second moments inside bags: their expectation, the program, the direction, and its sign."""
+
+import warnings
+from itertools import product
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
+from small_problems import small_problem
+
+from propcvx import Bags, SecondMoments, bag_target, proportions_of
+from propcvx.datasets import equal_proportion_bags, random_bags
+from propcvx.errors import IllPosedWarning, InputError
+from propcvx.estimators.second_moments import pooled_covariances, sign_of
+from propcvx.programs import second_moments
+from propcvx.solvers import solve
+from propcvx.svm.training import weighted
+
+SPREAD = np.array([[2.0, 0.5, 0.0], [0.0, 1.0, 0.3], [0.2, 0.0, 0.5]])
+"""A root of the covariance within both classes."""
+
+
+def gaussians(n, share, seed=0, apart=(1.5, 0.5, -1.0)):
+    """Labels with a share of positives, and instances of two classes of equal covariance."""
+    random = np.random.RandomState(seed)
+    labels = np.where(random.permutation(n) < round(share * n), 1, -1)
+    return random.randn(n, 3) @ SPREAD + np.outer(labels > 0, apart), labels
+
+
+def in_equal_bags(n, share, size, known=0, **others):
+    """Instances in bags of one share, some labels of them known, and all labels."""
+    X, labels = gaussians(n, share, **others)
+    chosen, bags = equal_proportion_bags(labels, size, 0)
+    X, labels = X[chosen], labels[chosen]
+    given = np.where(np.arange(len(labels)) < known, labels, 0)
+    return X, bag_target(bags, proportions_of(labels, bags), given), labels
+
+
+def cosine(first, second):
+    first, second = np.ravel(first), np.ravel(second)
+    return first @ second / np.linalg.norm(first) / np.linalg.norm(second)
+
+
+# What the covariances are
+
+
+@pytest.mark.parametrize("weights", [None, [1.0, 2.0, 0.5, 0.5], [1.0, 0.0, 3.0, 1.0]], ids=str)
+@pytest.mark.parametrize("positives", [1, 2])
+def test_the_expectation_of_a_covariance_is_that_of_the_model(positives, weights):
+    """Over all ways that the labels and two equally likely points of each class can fall."""
+    points = {1: np.array([[0.0, 1.0], [2.0, 2.0]]), -1: np.array([[1.0, -3.0], [0.0, -1.0]])}
+    labelings = [y for y in product((-1, 1), repeat=4) if y.count(1) == positives]
+    covariances = []
+    for labeling, which in product(labelings, product((0, 1), repeat=4)):
+        rows = np.array([points[y][i] for y, i in zip(labeling, which, strict=True)])
+        bags = weighted(Bags.from_target(bag_target(np.zeros(4), [positives / 4])), weights)
+        inside, between, _ = pooled_covariances(rows, bags)
+        covariances.append(inside[0])
+    share, (positive, negative) = positives / 4, (points[1], points[-1])
+    within = share * np.cov(positive.T, ddof=0) + (1 - share) * np.cov(negative.T, ddof=0)
+    delta = positive.mean(axis=0) - negative.mean(axis=0)
+    expected = within + positives * (4 - positives) / 12 * np.outer(delta, delta)
+    assert_allclose(np.mean(covariances, axis=0), expected, atol=1e-12)
+    assert between[0] == positives * (4 - positives) / 12
+
+
+def test_covariances_are_pooled_by_size_and_share():
+    sizes, shares = (2, 2, 3, 3, 1, 1, 1, 1), [0.5, 0.5, 1 / 3, 2 / 3, 1.0, 1.0, 0.0, 0.4]
+    bags = np.repeat(np.arange(8), sizes)
+    rows = np.random.RandomState(0).randn(len(bags), 2)
+    covariances, between, freedom = pooled_covariances(
+        rows, Bags.from_target(bag_target(bags, shares))
+    )
+    covs = [np.cov(rows[bags == k].T) for k in range(4)]
+    known = np.cov(rows[np.isin(bags, (4, 5))].T)  # two positives are one bag
+    expected = [(covs[0] + covs[1]) / 2, known, covs[2], covs[3], np.cov(rows.T)]
+    share, n = np.mean(np.array(shares)[bags]), len(bags)
+    assert freedom.tolist() == [2, 1, 2, 2, n - 1]
+    assert_allclose(covariances, expected)
+    assert_allclose(between, [1 / 2, 0, 1 / 3, 1 / 3, share * (1 - share) * n / (n - 1)])
+
+
+# The program
+
+
+def covariances(seed, groups, r=4):
+    roots = np.random.RandomState(seed).randn(groups, 6, r)
+    return np.einsum("gij,gik->gjk", roots, roots)
+
+
+def semidefinite_part(matrix):
+    values, vectors = np.linalg.eigh(matrix)
+    return (vectors * np.maximum(values, 0.0)) @ vectors.T
+
+
+def test_of_two_covariances_it_is_the_semidefinite_part_of_their_difference():
+    S, d = covariances(0, 2), np.array([0.3, 0.2])
+    for solver in ("auto", "clarabel"):
+        M = solve(second_moments(S, d, np.array([2.0, 5.0])), solver).variables["M"]
+        assert_allclose(M, semidefinite_part((S[0] - S[1]) / 0.1), atol=1e-4 * np.abs(M).max())
+
+
+@pytest.mark.parametrize("solver", ["clarabel", "scs"])
+@pytest.mark.parametrize("seed", range(3))
+def test_the_closed_form_is_the_answer_of_general_solvers(solver, seed):
+    pytest.importorskip(solver)
+    d, weights = np.array([0.5, 0.3, 0.25, 0.1]), np.array([1.0, 4.0, 2.0, 9.0])
+    program = second_moments(covariances(seed, 4), d, weights)
+    closed, other = (solve(program, name, tol=1e-10) for name in ("auto", solver))
+    assert closed.solver == "eigenvalues"
+    values = np.linalg.eigvalsh(closed.variables["M"])
+    assert values[0] == pytest.approx(0.0, abs=1e-9)  # the constraint is active
+    assert values[-1] > 1.0
+    for ours, theirs in ((closed.variables, other.variables), (closed.duals, other.duals)):
+        for name in ours:
+            assert_allclose(ours[name], theirs[name], atol=1e-3 * np.abs(theirs[name]).max())
+    assert other.value == pytest.approx(closed.value, rel=1e-6)
+
+
+def test_covariances_of_equal_between_say_nothing():
+    answer = solve(second_moments(covariances(0, 3), np.full(3, 0.2), np.ones(3)))
+    assert_allclose(answer.variables["M"], 0.0)
+    assert_allclose(answer.variables["Sigma"], covariances(0, 3).mean(axis=0))
+
+
+# The direction
+
+
+@pytest.mark.parametrize(("share", "size"), [(0.5, 2), (0.25, 4), (0.5, 8), (0.75, 8)])
+def test_the_direction_of_fishers_discriminant_is_found_in_bags_of_equal_shares(share, size):
+    X, y, labels = in_equal_bags(20000, share, size, known=10)
+    model = SecondMoments().fit(X, y)
+    fisher = np.linalg.solve(SPREAD.T @ SPREAD, [1.5, 0.5, -1.0])
+    assert cosine(model.coef_, fisher) > 0.99
+    all_labels = LinearDiscriminantAnalysis().fit(X, labels)
+    assert np.mean(model.predict(X) == labels) > all_labels.score(X, labels) - 0.01
+    values = np.linalg.eigvalsh(model.solution_.variables["M"])
+    assert values[-2] < 0.2 * values[-1]
+    assert np.var(model.decision_function(X)) == pytest.approx(1.0)
+
+
+def test_it_is_found_in_bags_of_several_sizes_and_shares_and_in_bags_that_cross():
+    X, labels = gaussians(20000, 0.4)
+    fisher = np.linalg.solve(SPREAD.T @ SPREAD, [1.5, 0.5, -1.0])
+    sizes = [random_bags(labels, 4, 0), random_bags(labels, 7, 1)]
+    shares = [proportions_of(labels, bags) for bags in sizes]
+    mixed = np.where(np.arange(len(X)) < 10000, sizes[0], sizes[1] + len(X))
+    for y in (bag_target(mixed, proportions_of(labels, mixed)), bag_target(sizes, shares)):
+        model = SecondMoments().fit(X, y)
+        assert cosine(model.coef_, fisher) > 0.99
+        assert model.sign_from_ == "shares"
+
+
+def test_with_all_labels_it_is_fishers_discriminant():
+    X, labels = gaussians(80, 0.3)
+    model = SecondMoments(n_components=None).fit(X, labels)
+    assert cosine(model.coef_, LinearDiscriminantAnalysis().fit(X, labels).coef_) > 1.0 - 1e-9
+    assert model.sign_from_ == "labels"
+
+
+def test_all_components_do_not_depend_on_the_scale_of_features():
+    X, y, _ = in_equal_bags(400, 0.5, 4, known=5)
+    change, shift = np.array([[1e3, 0.0, 2.0], [0.0, 1e-3, 0.0], [1.0, 0.0, 1.0]]), 5.0
+    first = SecondMoments(n_components=None).fit(X, y)
+    other = SecondMoments(n_components=None).fit(X @ change + shift, y)
+    scores = first.decision_function(X)
+    assert_allclose(other.decision_function(X @ change + shift), scores, atol=1e-6)
+
+
+@pytest.mark.parametrize("kernel", ["linear", "rbf"])
+def test_general_solvers_and_precomputed_kernels_have_the_same_scores(kernel):
+    X, y, _ = in_equal_bags(200, 0.5, 4, known=5)
+    of_kernel = {"kernel": kernel, "gamma": 0.1}
+    closed = SecondMoments(n_components=4, **of_kernel).fit(X, y)
+    other = SecondMoments(n_components=4, solver="clarabel", **of_kernel).fit(X, y)
+    scores = closed.decision_function(X)
+    assert_allclose(other.decision_function(X), scores, atol=1e-4)
+    gram = X @ X.T if kernel == "linear" else np.exp(-0.1 * ((X[:, None] - X) ** 2).sum(axis=-1))
+    given = SecondMoments(n_components=4, kernel="precomputed").fit(gram, y)
+    assert_allclose(given.decision_function(gram), scores, atol=1e-6)
+
+
+@pytest.mark.filterwarnings("ignore::propcvx.errors.IllPosedWarning")
+def test_the_number_of_components():
+    X, y, _ = in_equal_bags(200, 0.5, 4)
+
+    def number_of(given, rows=slice(None), weights=None):
+        model = SecondMoments(n_components=given).fit(X[rows], y[rows], weights)
+        return len(model.solution_.variables["M"])
+
+    assert [number_of(given) for given in (None, 1, 2, 7, "auto")] == [3, 1, 2, 3, 3]
+    assert [number_of("auto", y["bag"] < bags) for bags in (8, 19, 20, 29)] == [1, 1, 2, 2]
+    assert number_of("auto", weights=np.where(y["bag"] < 14, 1e-3, 0.0)) == 1
+    for wrong in (0, "all", 1.5):
+        with pytest.raises(InputError, match="n_components must be"):
+            SecondMoments(n_components=wrong).fit(X, y)
+
+
+# Its sign
+
+
+def test_one_known_label_tells_the_sign():
+    X, y, labels = in_equal_bags(4000, 0.5, 4)
+    scores = np.abs(X @ np.linalg.solve(SPREAD.T @ SPREAD, [1.5, 0.5, -1.0]))
+    far = int(np.argmax(scores))
+    for label in (1, -1):
+        y["label"] = np.where(np.arange(len(y)) == far, label, 0)
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            model = SecondMoments().fit(X, y)
+        assert model.sign_from_ == "labels"
+        assert model.predict(X[far : far + 1]) == label
+        assert (np.mean(model.predict(X) == labels) > 0.8) == (label == labels[far])
+
+
+def test_shares_tell_the_sign_where_they_are_correlated_with_the_scores():
+    scores = np.array([-3.0, -1.0, -2.0, 0.0, 1.0, 1.0, 0.0, 4.0])
+    y = bag_target(np.arange(8) // 2, [0.0, 0.5, 0.5, 1.0])
+    random = np.random.RandomState(0)
+    for sign in (1.0, -1.0):  # of four bags two standard errors are 1
+        assert sign_of(sign * scores, Bags.from_target(y))[1] == "skewness"
+    bags = np.arange(50) // 2
+    shares = random.choice([0.0, 0.5, 1.0], 25)
+    noise = random.randn(50)
+    many = Bags.from_target(bag_target(bags, shares))
+    for sign in (1.0, -1.0):
+        told = sign_of(sign * (shares[bags] - shares.mean() + 0.1 * noise), many)
+        assert told == (sign, "shares")
+    assert sign_of(noise, many)[1] == "skewness"
+
+
+@pytest.mark.parametrize("share", [0.25, 0.75])
+def test_without_labels_and_shares_the_longer_tail_is_the_smaller_class_and_a_warning(share):
+    X, y, labels = in_equal_bags(20000, share, 4, apart=(3.0, 1.0, -2.0))
+    with pytest.warns(IllPosedWarning, match="nothing tells which side") as caught:
+        model = SecondMoments().fit(X, y)
+    assert len(caught) == 1
+    assert model.sign_from_ == "skewness"
+    assert np.mean(model.predict(X) == labels) > 0.9
+
+
+@pytest.mark.parametrize("kind", ["one bag", "one class", "bags of one", "equal instances"])
+def test_where_no_direction_is_told_one_class_is_predicted_and_a_warning(kind):
+    problem = small_problem(0, (4, 4, 4))
+    X, bags, shares = problem.X, problem.y["bag"], [0.25] * 3
+    if kind == "one bag":
+        bags, shares = 0 * bags, [0.25]
+    if kind == "one class":
+        shares = [0.0] * 3
+    if kind == "bags of one":
+        bags, shares = np.arange(12), [0.25] * 12
+    if kind == "equal instances":
+        X = np.ones_like(X)
+    with pytest.warns(IllPosedWarning, match="do not differ more in any direction"):
+        model = SecondMoments().fit(X, bag_target(bags, shares))
+    assert set(model.predict(X)) == {-1}
+    assert_allclose(model.coef_, 0.0, atol=1e-12)
+
+
+def test_bags_with_a_share_need_a_weight():
+    problem = small_problem(0, (4, 4, 4))
+    y = bag_target(problem.y["bag"], [None, 0.5, 0.5])
+    weights = np.where(problem.y["bag"] == 0, 1.0, 0.0)
+    with pytest.raises(InputError, match="sample_weight must be above 0 in a bag"):
+        SecondMoments().fit(problem.X, y, weights)
