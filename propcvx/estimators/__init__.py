@@ -7,7 +7,12 @@ from propcvx.estimators.conv import ConvPropSVM
 from propcvx.estimators.ecological import EcologicalRegression
 from propcvx.estimators.fit_check import FitCheck, check_fit
 from propcvx.estimators.laplacian import LaplacianMeanMap
-from propcvx.estimators.means import BagMeanClassifier, InvCal, MeanMap
+from propcvx.estimators.means import (
+    BagMeanClassifier,
+    InvCal,
+    MeanMap,
+    OneProgramClassifier,
+)
 from propcvx.estimators.metric import ShareMetric
 from propcvx.estimators.printed import printed_alter_psvm, printed_conv_psvm
 from propcvx.estimators.second_moments import SecondMoments
@@ -26,6 +31,7 @@ __all__ = [
     "LaplacianMeanMap",
     "MeanMap",
     "MethodStart",
+    "OneProgramClassifier",
     "RandomStart",
     "SecondMoments",
     "ShareMetric",
