@@ -174,42 +174,51 @@ def pages():
     rows = rows.assign(
         bags_are=np.select(
             [rows["kind"] == "natural", rows["data"].isin(HELD_OUT)],
-            ["groups of their own", "random, sets held out"],
-            "random, sets used to choose",
+            ["natural groups", "random bags, sets held out"],
+            "random bags",
         )
     )
-    return {"natural_means": means_table(rows), "natural_sets": sets_table(rows)}
+    return {
+        "natural_means": means_table(rows),
+        "natural_calibration": calibration_table(rows),
+        "natural_sets": sets_table(rows),
+    }
 
 
 def means_table(rows):
-    """Means over sets of accuracy, AUC and log loss, of what all sets have."""
-    lines = []
-    for kind, group in rows.groupby("bags_are"):
-        gain = group.pivot_table(index=["data", "kind"], columns="method", values="auc")
-        share = gain.sub(0.5).div(gain["told every label"] - 0.5, axis=0)
-        for method in METHODS:
-            of_method = group[group["method"] == method]
-            if of_method.empty:
-                continue
-            n_sets = of_method["data"].nunique()
-            lines.append(
-                {
-                    "bags": f"{kind} ({n_sets} sets)",
-                    "method": method,
-                    "accuracy": percent(of_method, "accuracy"),
-                    "the larger class": percent(of_method, "larger"),
-                    "AUC": percent(of_method, "auc"),
-                    "of what labels gain in AUC": f"{share[method].mean():.0%}",
-                    "log loss": f"{of_method.groupby('data')['log_loss'].mean().mean():.3f}",
-                    "seconds": f"{of_method['seconds'].median():.2f}",
-                }
-            )
+    """Accuracy and AUC of each method on three kinds of sets, and of what labels gain in AUC."""
+    lines = [{"method": "the larger class"}, *({"method": method} for method in METHODS)]
+    for kind, group in rows.groupby("bags_are", sort=False):
+        accuracy, auc = (mean_of(group, column) for column in ("accuracy", "auc"))
+        gain = (auc - 0.5).div(auc["told every label"] - 0.5, axis=0)
+        title = f"{kind} ({group['data'].nunique()} sets)"
+        larger = group.drop_duplicates(["data", "kind", "draw"])["larger"].mean()
+        lines[0] |= {title: f"{100.0 * larger:.1f} (50)", "gain, " + kind: "0%"}
+        for line, method in zip(lines[1:], METHODS, strict=True):
+            star = "*" if accuracy[method].isna().any() else ""
+            means = 100.0 * accuracy[method].mean(), 100.0 * auc[method].mean()
+            line[title] = "{:.1f} ({:.1f}){}".format(*means, star)
+            line["gain, " + kind] = f"{gain[method].mean():.0%}{star}"
     return rows_table(lines)
 
 
-def percent(rows, column):
-    """Mean over sets of the mean of a set."""
-    return f"{100.0 * rows.groupby(['data', 'kind'])[column].mean().mean():.1f}"
+def mean_of(rows, column):
+    """Means over draws, a row for each set and kind of bags, a column for each method."""
+    return rows.pivot_table(index=["data", "kind"], columns="method", values=column)
+
+
+def calibration_table(rows):
+    """Log loss of each method on three kinds of sets, and the processor time of a fit."""
+    lines = [{"method": method} for method in METHODS]
+    seconds = rows.groupby("method")["seconds"].median()
+    for kind, group in rows.groupby("bags_are", sort=False):
+        loss = mean_of(group, "log_loss")
+        for line, method in zip(lines, METHODS, strict=True):
+            star = "*" if loss[method].isna().any() else ""
+            line[kind] = f"{loss[method].mean():.3f}{star}"
+    for line, method in zip(lines, METHODS, strict=True):
+        line["seconds, median"] = f"{seconds[method]:.3f}"
+    return rows_table(lines)
 
 
 def sets_table(rows):
