@@ -124,24 +124,24 @@ def answers():
 def differences(before, after):
     """What is not the same, with the largest difference of numbers."""
     for name in [*before, *(name for name in after if name not in before)]:
-        one, other = before.get(name), after.get(name)
-        if one == other:
+        first, other = before.get(name), after.get(name)
+        if first == other:
             continue
-        if not isinstance(one, dict) or not isinstance(other, dict):
+        if not isinstance(first, dict) or not isinstance(other, dict):
             yield f"{name}: only {'before' if other is None else 'after'}"
             continue
-        for part in {**one, **other}:
-            if one.get(part) != other.get(part):
-                yield f"{name}, {part}: {difference(one.get(part), other.get(part))}"
+        for part in {**first, **other}:
+            if first.get(part) != other.get(part):
+                yield f"{name}, {part}: {difference(first.get(part), other.get(part))}"
 
 
-def difference(one, other):
+def difference(first, other):
     """A number for numbers of one shape, else both."""
     try:
-        gap = np.abs(np.subtract(np.array(one, float), np.array(other, float))).max()
+        gap = np.abs(np.subtract(np.array(first, float), np.array(other, float))).max()
     except (TypeError, ValueError):
-        return f"{one} -> {other}"
-    return f"{gap:.2g}, of {np.abs(np.array(one, float)).max():.3g}"
+        return f"{first} -> {other}"
+    return f"{gap:.2g}, of {np.abs(np.array(first, float)).max():.3g}"
 
 
 if __name__ == "__main__":

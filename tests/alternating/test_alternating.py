@@ -286,15 +286,15 @@ def test_the_default_start_is_ecological_regression_and_a_share_of_the_classifie
 @pytest.mark.parametrize("kernel", ["linear", "rbf"])
 def test_the_defaults_are_in_units_of_the_data(scale, kernel):
     problem = small_problem(5, sizes=(8, 8, 8), noise=2.0)
-    one, two = (
+    plain, two = (
         AlterPropSVM(kernel=kernel).fit(times * problem.X, problem.y) for times in (1.0, scale)
     )
-    scores = one.decision_function(problem.X)
-    np.testing.assert_array_equal(two.labeling_, one.labeling_)
+    scores = plain.decision_function(problem.X)
+    np.testing.assert_array_equal(two.labeling_, plain.labeling_)
     np.testing.assert_allclose(two.decision_function(scale * problem.X), scores, atol=1e-4)
     if kernel == "linear":
-        assert pytest.approx(0.2 / problem.X.var(axis=0).sum()) == one.C_
-        assert one.C_p_ == 10.0 * one.C_
+        assert pytest.approx(0.2 / problem.X.var(axis=0).sum()) == plain.C_
+        assert plain.C_p_ == 10.0 * plain.C_
 
 
 def test_mixed_starts_are_random_labelings_and_two_methods():
