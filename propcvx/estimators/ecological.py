@@ -10,7 +10,7 @@ import numpy as np
 from propcvx.arrays import Array
 from propcvx.bags.bags import Bags
 from propcvx.checks import check_number
-from propcvx.errors import IllPosedWarning, InputError, warn
+from propcvx.errors import InputError
 from propcvx.estimators.means import BagMeanClassifier
 from propcvx.history import Fitted
 from propcvx.programs import ecological_regression
@@ -103,12 +103,7 @@ class EcologicalRegression(BagMeanClassifier):
     def _run(self, feature_map: FeatureMap, bags: Bags) -> Fitted:
         features, bags, apart = self._seen(feature_map, bags)
         weights, p = self._loss_weights(apart), bags.proportions
-        if equal := bool(np.ptp(p) == 0.0):
-            warn(
-                f"all {bags.n_bags} bags have the same proportion, so EcologicalRegression finds "
-                "w = 0 and predicts one class; use AlterPropSVM or ConvPropSVM.",
-                IllPosedWarning,
-            )
+        equal = self._warns_of_equal_shares(bags)
         means = bags.means_of(features)
         centre = weights @ means / weights.sum()
         rows = np.sqrt(weights)[:, None] * (means - centre)
@@ -156,8 +151,9 @@ def scatter_unit(rows: Array) -> float:
     It is the mean of the eigenvalues of S, each weighted by itself, so that columns without
     scatter, and rotations, do not change it.
     """
-    squares = np.square(np.linalg.svd(rows, compute_uv=False))
-    return float(squares @ squares / squares.sum()) if squares.any() else 1.0
+    smaller = rows if len(rows) < rows.shape[1] else rows.T
+    total = float(np.square(rows).sum())
+    return float(np.square(smaller @ smaller.T).sum()) / total if total > 0.0 else 1.0
 
 
 def left_out_errors(rows: Array, targets: Array, ones: Array, ridges: Array) -> Array:

@@ -81,6 +81,17 @@ class BagMeanClassifier(OneProgramClassifier):
         weights = bag_weights(self.bag_weights, apart) * apart.weights_of_bags
         return weights[apart.with_share]
 
+    def _warns_of_equal_shares(self, bags: Bags) -> bool:
+        """Whether all bags have one share, to which no mean is related; a warning says so."""
+        equal = bool(np.ptp(bags.proportions) == 0.0)
+        if equal:
+            warn(
+                f"all {bags.n_bags} bags have the same proportion, so {type(self).__name__} finds "
+                "w = 0 and predicts one class; use AlterPropSVM or ConvPropSVM.",
+                IllPosedWarning,
+            )
+        return equal
+
 
 def total_variance(rows: Array, weights: Array) -> float:
     r"""Mean squared distance of rows from their mean, both weighted; 0 where it is rounding errors.
@@ -342,13 +353,7 @@ class InvCal(BagMeanClassifier):
     def _run(self, feature_map: FeatureMap, bags: Bags) -> Fitted:
         features, bags, apart = self._seen(feature_map, bags)
         loss_weights, epsilons = self._loss_weights(apart), self._epsilons(apart)
-        equal = bool(np.ptp(bags.proportions) == 0.0)
-        if equal:
-            warn(
-                f"all {bags.n_bags} bags have the same proportion, so InvCal finds w = 0 and "
-                "predicts one class; use AlterPropSVM or ConvPropSVM.",
-                IllPosedWarning,
-            )
+        equal = self._warns_of_equal_shares(bags)
         means = bags.means_of(features)
 
         def scale() -> float:

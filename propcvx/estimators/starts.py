@@ -110,9 +110,13 @@ class MethodStart(Start):
             return nearest_classes(scores, bags)
         return FeasibleLabelings.nearest(bags).best(scores)
 
+    def estimator(self) -> BagClassifier:
+        """The method, not fitted."""
+        return clone(METHODS[self.method] if isinstance(self.method, str) else self.method)
+
     def fitted(self, features: Array, bags: Bags) -> Fitted:
         """See :class:`Start`."""
-        method = clone(METHODS[self.method] if isinstance(self.method, str) else self.method)
+        method = self.estimator()
         run = method._run_classes if bags.multiclass else method._run
         with catch_warnings():
             simplefilter("ignore", IllPosedWarning)  # the method only proposes

@@ -21,7 +21,7 @@ from propcvx.errors import InputError, SolverError
 from propcvx.estimators import AlterPropSVM, MeanMap, MethodStart, RandomStart
 from propcvx.estimators.alter import averaged
 from propcvx.estimators.means import BagMeanClassifier
-from propcvx.estimators.starts import METHODS, Start, starts_of
+from propcvx.estimators.starts import Start, starts_of
 from propcvx.history import Fitted
 from propcvx.labelings.feasible import FeasibleLabelings
 from propcvx.large.partitions import Part, Partitions
@@ -189,14 +189,10 @@ def fit_alter(model: AlterPropSVM, partitions: Partitions) -> Fitted:
     end = model._best(_descents(problem, _starts(model, problem)))
     if not model.start_weight or not isinstance(model.start_, MethodStart):
         return end
-    first = fit_bag_means(_method_of(model.start_), partitions)
+    first = fit_bag_means(model.start_.estimator(), partitions)
     planes = [_scores(plane, partitions) for plane in (end, first)]
     sizes = np.sqrt(partitions.sums(_squares, None, planes))
     return averaged(end, first, model.start_weight, *sizes.tolist())
-
-
-def _method_of(start: MethodStart) -> Any:
-    return clone(METHODS[start.method] if isinstance(start.method, str) else start.method)
 
 
 def _scores(end: Fitted, partitions: Partitions) -> Scores:
@@ -238,7 +234,7 @@ def _starts(model: AlterPropSVM, problem: PartedPropSVM) -> list[tuple[Start, An
     starts: list[tuple[Start, Any]] = []
     random, bags = check_random_state(model.random_state), problem.partitions.bags
     for start in starts_of(model.init, model.n_init, model.annealing, bags, problem.C):
-        method = _method_of(start) if isinstance(start, MethodStart) else None
+        method = start.estimator() if isinstance(start, MethodStart) else None
         if isinstance(start, RandomStart):
             starts += [(start, random.randint(2**31)) for _ in range(start.repeats)]
         elif isinstance(method, BagMeanClassifier):
@@ -258,7 +254,7 @@ def _descents(
     partitions, model = problem.partitions, problem.model
     for number, (start, first) in enumerate(starts):
         if not isinstance(first, int):
-            first = _scores(fit_bag_means(clone(first), partitions), partitions)
+            first = _scores(fit_bag_means(first, partitions), partitions)
         labels: Any = problem.first_labels(first)
         schedule = annealing_values(problem.C) if start.annealing else [problem.C]
         step: Any = problem.svm_step
