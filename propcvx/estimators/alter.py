@@ -199,8 +199,7 @@ class AlterPropSVM(BagClassifier):
         )
         shown = tqdm(ends, desc="starts", total=len(each), disable=not self.verbose)
         best = self._best(zip(each, shown, strict=True))
-        told = bags.labels.all() or bags.sizes.max() == 1
-        first = None if told else self.start_.fitted(features, problem.bags)
+        first = None if not n_undecided(bags) else self.start_.fitted(features, problem.bags)
         if first is None or not self.start_weight:
             return best
         sizes = (_size(end.scores(features), bags) for end in (best, first))
@@ -283,6 +282,12 @@ def _variance(features: Array, bags: Bags) -> float:
     two = bags.against_rest(1) if bags.multiclass else bags
     instances = np.unique(two.with_known_apart().of_shares()[1])
     return total_variance(features[instances], bags.relative_weights[instances])
+
+
+def n_undecided(bags: Bags) -> int:
+    """Instances that are not alone in a bag and whose label is not known."""
+    together = bags.membership.T @ (bags.sizes > 1).astype(float) > 0.0
+    return int(np.count_nonzero(together & (bags.labels == 0)))
 
 
 def _size(scores: Array, bags: Bags) -> float:

@@ -19,7 +19,7 @@ from propcvx.bags.bags import Bags
 from propcvx.bags.ordering import in_canonical_order
 from propcvx.errors import InputError, SolverError
 from propcvx.estimators import AlterPropSVM, MeanMap, MethodStart, RandomStart
-from propcvx.estimators.alter import averaged
+from propcvx.estimators.alter import averaged, n_undecided
 from propcvx.estimators.means import BagMeanClassifier
 from propcvx.estimators.starts import Start, starts_of
 from propcvx.history import Fitted
@@ -191,8 +191,10 @@ def fit_alter(model: AlterPropSVM, partitions: Partitions) -> Fitted:
         return end
     first = fit_bag_means(model.start_.estimator(), partitions)
     planes = [_scores(plane, partitions) for plane in (end, first)]
-    sizes = np.sqrt(partitions.sums(_squares, None, planes))
-    return averaged(end, first, model.start_weight, *sizes.tolist())
+    undecided, *squares = partitions.sums(_undecided_and_squares, None, planes)
+    if not undecided:
+        return end
+    return averaged(end, first, model.start_weight, *map(float, np.sqrt(squares)))
 
 
 def _scores(end: Fitted, partitions: Partitions) -> Scores:
@@ -201,10 +203,11 @@ def _scores(end: Fitted, partitions: Partitions) -> Scores:
     return Scores(end.weights / frame.unit, end.bias + float(frame.mean @ end.weights))
 
 
-def _squares(part: Part, kept: None, planes: Iterable[Scores]) -> Array:
-    """Weighted sums of the squares of scores of the rows of a part."""
+def _undecided_and_squares(part: Part, kept: None, planes: Iterable[Scores]) -> Array:
+    """How many labels of a part are open, and weighted sums of the squares of its scores."""
     weights = part.bags.relative_weights
-    return np.array([float(weights @ np.square(plane.of(part))) for plane in planes])
+    squares = (float(weights @ np.square(plane.of(part))) for plane in planes)
+    return np.array([n_undecided(part.bags), *squares])
 
 
 def _check(model: AlterPropSVM) -> None:

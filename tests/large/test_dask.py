@@ -142,6 +142,17 @@ def test_alter_from_a_start_that_is_told_is_the_one_in_memory(C, options):
         assert (there.predict(data.rows[FEATURES]) == model.predict(data.X)).all()
 
 
+@pytest.mark.parametrize("known", [0.3, 1.0])
+def test_what_is_known_decides_whether_the_start_counts_as_in_memory(known):
+    data = Data(n_bags=12)
+    random, labels = np.random.RandomState(0), np.where(data.y["proportion"] > 0.5, 1, -1)
+    labels = np.where(random.uniform(size=len(labels)) < known, random.permutation(labels), 0)
+    rows = data.rows.assign(label=labels, share=np.nan)
+    y = bag_target(rows["bag"].to_numpy(), dict.fromkeys(rows["bag"].unique(), None), labels)
+    there = fitted(AlterPropSVM(), collection([rows]))
+    assert_same(there, AlterPropSVM(solver="newton").fit(data.X, y))
+
+
 def test_annealing_and_few_instances_are_as_in_memory():
     data = Data(n_bags=4)
     model = AlterPropSVM(1.0, 0.5, init=MethodStart("inv_cal"), solver="newton", solver_tol=1e-2)
