@@ -18,6 +18,7 @@ import numpy as np
 from pandas import DataFrame, Series, read_csv
 from scipy.stats import t as student
 
+from reproduction.evaluation import OF_CHOSEN
 from reproduction.experiments import Selection, plan
 from reproduction.methods import SUPERVISED
 from reproduction.protocol import Protocol
@@ -74,7 +75,7 @@ def points_of(results: DataFrame, cells: DataFrame) -> DataFrame:
         As :func:`planned` gives them.
     """
     measured = ["key", "split", "n_test", "parameters", "validation_error", "accuracy"]
-    measured += ["chosen", "explained", "fit_seconds"]
+    measured += ["chosen", *OF_CHOSEN, "fit_seconds"]
     points = cells.merge(results.loc[results["error"] == "", measured], on="key", how="left")
     points["chosen"] = points["chosen"].eq(True)
     points["done"] = points["accuracy"].notna()
@@ -110,7 +111,8 @@ def entries_of(points: DataFrame) -> DataFrame:
         ``experiment``, ``data``, ``kernel``, ``bag_size``, ``method``; ``cells`` and how many are
         ``done``; ``repetitions`` that are complete; over them the means of what
         :func:`accuracies_of` has, and ``std``, the standard deviation of ``accuracy``;
-        ``explained``, what probabilities explain of the shares of test bags, in percent;
+        ``auc``, ``log_loss`` and ``explained`` as :func:`reproduction.evaluation.evaluate` has
+        them;
         ``fit_seconds``, summed over the folds of a repetition; what :func:`printed` has;
         ``difference`` to print, and whether that is ``within`` two printed deviations, ``above``
         or ``below``, as ``side``; ``best``: the largest mean of a column, and those that a test
@@ -124,7 +126,7 @@ def entries_of(points: DataFrame) -> DataFrame:
     entries = entries.join(repeated.mean()).join(printed())
     entries["std"] = repeated["accuracy"].std()
     chosen = points[points["complete"] & points["chosen"]].groupby(PLACE)
-    entries["explained"] = 100.0 * chosen["explained"].mean()
+    entries[[*OF_CHOSEN]] = chosen[[*OF_CHOSEN]].mean()
     entries["fit_seconds"] = chosen["fit_seconds"].sum() / entries["repetitions"]
     difference = entries["difference"] = entries["accuracy"] - entries["print"]
     sides = [difference.isna(), difference.abs() <= 2.0 * entries["print_std"], difference > 0.0]

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, clone
+from sklearn.metrics import log_loss, roc_auc_score
 from sklearn.model_selection import ParameterGrid, StratifiedKFold
 from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import FunctionTransformer, MinMaxScaler
@@ -92,7 +93,9 @@ class Task:
     test: Sample
 
 
-NUMBERS = ("validation_error", "accuracy", "bag_error", "explained", "objective", "fit_seconds")
+OF_CHOSEN = ("auc", "log_loss", "explained")
+"""What is measured of the parameters that are chosen."""
+NUMBERS = ("validation_error", "accuracy", "bag_error", *OF_CHOSEN, "objective", "fit_seconds")
 POINT = ("parameters", *NUMBERS, "chosen")
 """What is kept of each combination of parameters, see :func:`evaluate`."""
 
@@ -134,10 +137,11 @@ def evaluate(
         ``parameters``; ``validation_error``, the sum of the errors of held-out bags over the inner
         cross-validation, of a supervised method the number of wrong labels; ``chosen``, whether
         that is the smallest; ``accuracy``, the share of test instances with the right label;
-        ``bag_error`` on the bags of the test sample; ``explained``, what probabilities explain of
-        the shares of these bags (:func:`propcvx.bags.metrics.bag_r2_score`), None of parameters
-        that are not chosen, of methods without probabilities, and where all these bags have the
-        same share; ``objective``, the value that the fit minimised, None where the estimator does
+        ``bag_error`` on the bags of the test sample; of the parameters that are chosen ``auc``,
+        the area under the ROC curve of the scores of test instances, ``log_loss`` of their
+        probabilities, and ``explained``, what probabilities explain of the shares of test bags
+        (:func:`propcvx.bags.metrics.bag_r2_score`), each None where it is not defined;
+        ``objective``, the value that the fit minimised, None where the estimator does
         not have it; ``fit_seconds``, processor time of the fit to the training sample.
     """
     train, test = task.train, task.test
@@ -158,18 +162,24 @@ def evaluate(
             "chosen": k == best,
             "accuracy": float(np.mean(predictions == test.labels)),
             "bag_error": bag_error(test.y, predictions),
-            "explained": _explained(model, test) if k == best else None,
+            **(_of_scores(model, test) if k == best else dict.fromkeys(OF_CHOSEN)),
             "objective": getattr(model[STEP], "objective_", None),
             "fit_seconds": fit_seconds,
         }
         start = processor_seconds()
 
 
-def _explained(model: Pipeline, test: Sample) -> float | None:
-    """What probabilities explain of the shares of test bags, None where that is not defined."""
-    if not hasattr(model, "predict_proba") or not np.ptp(test.y["proportion"]):
-        return None
-    return bag_r2_score(test.y, model.predict_proba(test.X)[:, 1])
+def _of_scores(model: Pipeline, test: Sample) -> dict[str, float | None]:
+    """The numbers ``OF_CHOSEN``, None where one is not defined."""
+    values: dict[str, float | None] = dict.fromkeys(OF_CHOSEN)
+    if np.ptp(test.labels):
+        values["auc"] = float(roc_auc_score(test.labels, model.decision_function(test.X)))
+    if hasattr(model, "predict_proba"):
+        probabilities = model.predict_proba(test.X)[:, 1]
+        values["log_loss"] = float(log_loss(test.labels, probabilities, labels=[-1, 1]))
+        if np.ptp(test.y["proportion"]):
+            values["explained"] = bag_r2_score(test.y, probabilities)
+    return values
 
 
 def fit_each(

@@ -155,7 +155,9 @@ def entry_table(entries: DataFrame) -> str:
             "difference to print": f"{entry['difference']:+.1f}" if entry["side"] else "",
             "two printed deviations": entry["side"],
             "chosen by test": f"{entry['by test'] - entry['accuracy']:+.1f}",
-            "explained": "" if isna(entry["explained"]) else f"{entry['explained']:.0f}",
+            "AUC": _percent_text(entry["auc"]),
+            "log loss": "" if isna(entry["log_loss"]) else f"{entry['log_loss']:.2f}",
+            "explained": _percent_text(entry["explained"]),
             "seconds of the fits": f"{entry['fit_seconds']:.2f}",
         }
         for _, entry in entries.iterrows()
@@ -276,6 +278,10 @@ def _figure(entries: DataFrame, title: str) -> Figure:
         for method, group in entries.groupby("method", sort=False)
     }
     return accuracy_by_bag_size(panels, title)
+
+
+def _percent_text(share: float) -> str:
+    return "" if isna(share) else f"{100.0 * share:.0f}"
 
 
 def _accuracy_text(entry: Series) -> str:

@@ -35,7 +35,8 @@ def test_warnings_are_kept_once_each_with_their_number(recwarn, monkeypatch):
     protocol = Protocol().with_options(**options)
     cell = Cell("blobs", "linear", 10, "MeanMap", 0, 0, protocol)
     kinds = [text.partition(":")[0] for text in tasks.run_cell(cell)["warnings"]]
-    assert kinds == ["FewBagsWarning (x1)", "IllPosedWarning (x9)"]  # three on three sets of bags
+    assert kinds == ["FewBagsWarning (x1)", "IllPosedWarning (x10)"]
+    # Three on each of three sets of bags, and one of the probabilities.
     assert not recwarn.list
 
 

@@ -15,7 +15,7 @@ from reproduction import EXPERIMENTS, Protocol, Selection, plan, report
 from reproduction import entries as frames
 from reproduction.__main__ import main
 from reproduction.entries import paired_p_value, printed
-from reproduction.evaluation import choose
+from reproduction.evaluation import OF_CHOSEN, choose
 from reproduction.methods import SUPERVISED
 from reproduction.results import read_results, write_parquet
 from scipy.stats import ttest_rel
@@ -40,7 +40,7 @@ def rows_of(cell, points, error=""):
         "warnings": "[]",
     }
     row |= {"seconds": 2.0, "fit_seconds": 0.2, "finished": "", "bag_error": 0.1, "objective": 1.0}
-    row["explained"] = 0.4
+    row |= {"auc": 0.75, "log_loss": 0.5, "explained": 0.4}
     row["run"] = json.dumps(
         {"python": "3.11", "command": "python -m reproduction run table-linear"}
     )
@@ -273,19 +273,19 @@ def test_results_as_data_can_be_reported_again(file, frame, tmp_path):
     assert csv[["accuracy", "settings"]].equals(by_key[["accuracy", "settings"]])
 
 
-def test_results_of_versions_without_what_probabilities_explain_can_be_read(frame, tmp_path):
-    write_parquet(frame.drop(columns="explained"), tmp_path / "cells.parquet")
+def test_results_of_versions_without_what_scores_say_can_be_read(frame, tmp_path):
+    write_parquet(frame.drop(columns=[*OF_CHOSEN]), tmp_path / "cells.parquet")
     again = read_results(tmp_path / "cells.parquet")
-    assert again["explained"].isna().all()
+    assert again[[*OF_CHOSEN]].isna().all(axis=None)
     assert set(again) == set(frame)
 
 
-def test_the_report_says_what_probabilities_explain(text, frame):
+def test_the_report_says_what_scores_and_probabilities_are_worth(text, frame):
     entries = frames.entries_of(frames.points_of(frame, frames.planned(["table-linear"])))
-    row = report.entry_table(entries[entries["repetitions"] > 0]).splitlines()
-    place = row[0].split(" | ").index("explained")
-    assert row[2].split(" | ")[place] == "40"
-    assert row[0] in text
+    header, _, row, *_ = report.entry_table(entries[entries["repetitions"] > 0]).splitlines()
+    values = dict(zip(header.split(" | "), row.split(" | "), strict=True))
+    assert [values[name] for name in ("AUC", "log loss", "explained")] == ["75", "0.50", "40"]
+    assert header in text
 
 
 def test_what_cannot_be_written_is_named_and_leaves_nothing(file, tmp_path):
