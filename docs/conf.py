@@ -49,8 +49,8 @@ extensions = [
 templates_path = ["_templates"]
 myst_enable_extensions = ["amsmath", "deflist", "dollarmath", "substitution"]
 myst_heading_anchors = 3
-# The former stands in results/solvers.md, the latter in reports.
-exclude_patterns = ["results/solvers_report.md", "reproduction/legend.md"]
+# They stand in results/solvers.md and in reports; the last one is for maintainers.
+exclude_patterns = ["results/solvers_report.md", "reproduction/legend.md", "maintaining"]
 if (data := HERE.parents[1] / "shared" / "data").is_dir():
     os.environ.setdefault("PROPCVX_DATA", str(data))  # where the tests look, too
 
@@ -81,8 +81,6 @@ myst_substitutions = {
     "class_table": solver_tables.class_table(),
     "tolerance_table": solver_tables.tolerance_table(),
     "program_table": solver_tables.program_table(),
-    "heart_bounds": result_tables.bounds_table("bounds_heart.json"),
-    "vote_bounds": result_tables.bounds_table("bounds_vote.json"),
     "aims": result_tables.bounds_table("aims.json"),
     "mistake_tables": mistake_table.mistake_tables(),
     "warning_table": mistake_table.warning_table(),
