@@ -1,4 +1,4 @@
-"""Where each start of alter-pSVM ends, for several C and C_p: what docs/results/alternating.md#what-tuning-costs says.
+"""Where each start of alter-pSVM ends, for several C and C_p: see docs/results/alternating.md.
 
 python docs/results/defaults.py measure FILE [DATA]    adds the rows that FILE does not have
 python docs/results/defaults.py report FILE            prints the tables

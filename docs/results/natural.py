@@ -108,22 +108,23 @@ def loaded(data, kind, draw):
         given = natural_bags(data)
         return BaggedData(given.X, np.asarray(given.labels), given.bags, given.proportions)
     X, labels = load_real(data, random_state=0, download=False)
-    rows = np.random.RandomState(draw).permutation(len(labels))[:MOST]
+    random = np.random.RandomState(draw)  # of the bags, too: anew from the seed, they undo this
+    rows = random.permutation(len(labels))[:MOST]
     X, labels = scale(np.asarray(X)[rows]), labels[rows]
     if kind == "k-means":
-        bags = bags_by_cluster(X, max(10, len(X) // 32), draw)
+        bags = bags_by_cluster(X, max(10, len(X) // 32), random)
     elif kind == "unequal":
-        bags = unequal_bags(len(X), draw)
+        bags = unequal_bags(len(X), random)
     elif kind in FEW:
-        bags = random_bags(labels, -(-len(X) * 4 // (5 * int(kind.split()[0]))), draw)
+        bags = random_bags(labels, -(-len(X) * 4 // (5 * int(kind.split()[0]))), random)
     else:
-        bags = random_bags(labels, int(kind.split()[1]), draw)
+        bags = random_bags(labels, int(kind.split()[1]), random)
     return BaggedData(X, labels, bags, proportions_of(labels, bags))
 
 
-def unequal_bags(n, seed):
+def unequal_bags(n, random):
     """Bags whose sizes have a median of 16, and of which a sixth have more than 43."""
-    random, sizes = np.random.RandomState(seed), []
+    sizes = []
     while sum(sizes) < n:
         sizes.append(max(2, int(np.exp(random.normal(np.log(16.0), 1.0)))))
     return np.repeat(np.arange(len(sizes)), sizes)[:n][random.permutation(n)]

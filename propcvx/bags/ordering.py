@@ -156,8 +156,18 @@ def _instance_ranks(X: Any, precomputed: bool) -> Indices:
 
 
 def _ranks(rows: NDArray[Any]) -> Indices:
-    """Rank of each row among the distinct ones, in lexicographic order."""
-    return np.unique(rows, axis=0, return_inverse=True)[1].ravel()
+    """Rank of each row among the distinct ones, in lexicographic order.
+
+    Only rows that are equal in the first column are compared as a whole, which is slow and takes
+    several times their memory.
+    """
+    _, ranks, counts = np.unique(rows[:, 0], return_inverse=True, return_counts=True)
+    tied = counts[ranks] > 1
+    if tied.any():
+        keys = len(rows) * ranks
+        keys[tied] += np.unique(rows[tied], axis=0, return_inverse=True)[1].ravel()
+        ranks = np.unique(keys, return_inverse=True)[1]
+    return ranks
 
 
 def _contents(bags: Bags, kind: Indices) -> list[tuple[Any, ...]]:

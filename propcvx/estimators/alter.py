@@ -38,7 +38,7 @@ from propcvx.svm.step import Step, remembered, svm_step
 from propcvx.svm.training import proportion_term
 
 SCALE = 0.2
-"""C in units of the total variance, by default: measured, see docs/results/methods.md#with-nothing-tuned."""
+"""C in units of the total variance, by default: measured, see docs/results/methods.md."""
 
 RATIO = 10.0
 """C_p in units of C, by default."""

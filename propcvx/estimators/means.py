@@ -110,8 +110,9 @@ def total_variance(rows: Array, weights: Array) -> float:
     3.0
     """
     shares = weights / weights.sum()
-    variance = float(shares @ np.square(rows - shares @ rows).sum(axis=1))
-    error = np.finfo(float).eps * float(np.abs(rows).max(initial=0.0))
+    centred = rows - shares @ rows
+    variance = float(shares @ np.einsum("ij,ij->i", centred, centred))
+    error = np.finfo(float).eps * max(rows.max(initial=0.0), -rows.min(initial=0.0))
     return variance if variance > rows.shape[1] * error**2 else 0.0
 
 

@@ -30,6 +30,9 @@ KernelName = str | Callable[..., Any]
 KERNELS = ("linear", "rbf", "exponential", "poly", "precomputed")
 """Names of kernels; a callable ``kernel(X, Z) -> Gram matrix`` will do as well."""
 
+WITH_GAMMA = ("rbf", "exponential", "poly")
+"""Those that have the coefficient ``gamma``."""
+
 RANK_TOLERANCE = 1e-10
 """Pivots below this share of their own diagonal entry are numerically zero: where F ends."""
 

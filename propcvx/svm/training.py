@@ -28,7 +28,7 @@ from propcvx.bags.targets import (
 from propcvx.checks import as_vector, check_choice, check_number, named, number_or_scale
 from propcvx.errors import InputError, fold_of_scikit_learn
 from propcvx.labelings.losses import PROPORTION_LOSSES, ProportionLoss
-from propcvx.svm.kernels import FeatureMap, Kernel
+from propcvx.svm.kernels import WITH_GAMMA, FeatureMap, Kernel
 
 MAKE_TARGET = "make y with propcvx.bag_target(bags, proportions)"
 """Advice in the messages about a y that is not a bag target."""
@@ -113,7 +113,7 @@ def _kernel_of(method: KernelMethod, X: Any) -> Kernel:
         raise InputError(f"X may be sparse with kernel='linear' only, got {method.kernel!r}.")
 
     def scale() -> float:
-        spread = 1.0 if sparse else X.var()
+        spread = X.var() if method.kernel in WITH_GAMMA else 0.0
         return 1.0 / (X.shape[1] * spread) if spread > 0 else 1.0
 
     gamma = number_or_scale("gamma", method.gamma, scale)

@@ -25,7 +25,7 @@ from propcvx import (
     certify,
     proportions_of,
 )
-from propcvx.bags.ordering import in_canonical_order
+from propcvx.bags.ordering import _ranks, in_canonical_order
 from propcvx.errors import InfeasibleLabelingError
 from propcvx.labelings.losses import ProportionLoss, epsilon_insensitive
 from propcvx.svm.training import weighted
@@ -254,3 +254,10 @@ def test_a_message_speaks_of_the_classes_as_they_came():
     y = bag_target(np.repeat(["north", "south"], 10), {"north": 0.63, "south": 1.0})
     with pytest.raises(InfeasibleLabelingError, match=r"0\.63 \* 10 = 6\.3 .* nearest 6/10"):
         ConvPropSVM().fit(np.random.RandomState(0).randn(20, 2), y)
+
+
+@pytest.mark.parametrize("n_values", [1, 2, 9, 10**6])
+def test_ranks_are_those_of_whole_rows(n_values):
+    rows = np.random.RandomState(0).randint(n_values, size=(200, 3)) - n_values // 2.0
+    expected = np.unique(rows, axis=0, return_inverse=True)[1].ravel()
+    np.testing.assert_array_equal(_ranks(rows), expected)
