@@ -16,7 +16,7 @@ import numpy as np
 PARTS = ("Problem", "Method", "Guaranteed", "Reference", "Example")
 """Headings of a docstring."""
 
-MODULES = ("means", "labels", "relaxed", "tables", "own_relaxation")
+MODULES = ("means", "labels", "relaxed", "preserved", "tables", "own_relaxation")
 """The files with the functions, in the order of the paper."""
 
 
