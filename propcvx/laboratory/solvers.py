@@ -291,7 +291,8 @@ def _measurements(
         gap = program.structure.gap(program.values, answer.variables, answer.duals)
         yield {"relative_gap": gap}
     try:
-        yield vars(residuals_of(problem))
+        residuals = residuals_of(problem)
+        yield {name: getattr(residuals, name) for name in RESIDUALS}
     except ResidualsError as error:
         yield {"reason": f"not checked: {error}"}
     if answer.solve_seconds <= ENOUGH:
