@@ -122,9 +122,9 @@ def residuals_of(problem: cp.Problem) -> Residuals:
     constraints = [constraint for constraint in problem.constraints if constraint.variables()]
     with np.errstate(all="ignore"):  # outside of a domain, or where a solver was stopped
         numbers = [_largest(part.value) for c in problem.constraints for part in c.args]
-        outside = [amount for variable in variables for amount in _outside(variable)]
+        outside = [part for variable in variables for part in _outside(variable)]
         violations = [_largest(constraint.residual) for constraint in problem.constraints]
-        value, primal = _largest(objective.value), _largest([*outside, *violations])
+        value, primal = _largest(objective.value), _largest([*map(_largest, outside), *violations])
         if not np.isfinite([value, *numbers]).all():
             return Residuals(np.inf, np.inf, np.inf, np.inf)
         relative = primal / max([1.0, *numbers])
@@ -137,7 +137,8 @@ def residuals_of(problem: cp.Problem) -> Residuals:
         if _has_gradient(problem):
             slope, error = _by_gradient(variables, lagrangian)
         else:
-            slope, error = _within_ball(variables, lagrangian, RADIUS * length + sum(outside))
+            radius = RADIUS * length + 2.0 * sum(float(np.linalg.norm(part)) for part in outside)
+            slope, error = _within_ball(variables, lagrangian, radius)
         dual, gap = _largest([slope, *map(_dual_violation, constraints)]), abs(error - _sum(terms))
         relative = _largest([relative, max(dual * length, gap) / max(1.0, value)])
         return Residuals(primal, dual, gap, relative)
@@ -185,14 +186,14 @@ def _dual_violation(constraint: Any) -> float:
     return _largest(constraint.dual_residual) if finite else np.nan
 
 
-def _outside(variable: cp.Variable) -> Iterator[float]:
+def _outside(variable: cp.Variable) -> Iterator[Array]:
     """How far each attribute is violated; of several, CVXPY projects on none."""
     given: dict[str, Any] = {name: on for name, on in variable.attributes.items() if on}
     if "bounds" in given:  # which may be expressions
         given["bounds"] = [_dense(bound) for bound in given["bounds"]]
     for name in given:
         alone = cp.Variable(variable.shape, **{name: given[name]})
-        yield _largest(_dense(variable) - _dense(alone.project(_dense(variable))))
+        yield _dense(variable) - _dense(alone.project(_dense(variable)))
 
 
 def _within_ball(variables: list[Any], lagrangian: Terms, radius: float) -> tuple[float, float]:
