@@ -8,7 +8,7 @@ seed with a name, tags and a description.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import cvxpy as cp
@@ -27,9 +27,11 @@ class Benchmark:
     ----------
     name : str
         Its class and what it is.
+    program : str
+        A name in :data:`propcvx.laboratory.programs.PROGRAMS`.
+    instances : int
     description : str
-    program : ProgramAt
-        The program and its size.
+    C : float
     solver : str
         CVXPY's name of the solver that it is measured with.
 
@@ -40,19 +42,22 @@ class Benchmark:
     """
 
     name: str
+    program: str
+    instances: int
     description: str
-    program: ProgramAt
+    C: float = 1.0
     solver: str = "CLARABEL"
 
     @property
     def tags(self) -> list[str]:
         """Its class, its size and whence it is."""
-        return [self.name.split("/")[0], "medium", "learning", "label-proportions"]
+        return [self.name.split("/")[0], "medium", "label-proportions"]
 
     def __call__(self, seed: int = 0) -> cp.Problem:
         """The problem, fresh, on data with a seed."""
+        program = ProgramAt(self.program, self.instances, C=self.C, seed=seed)()
         # Compiled with parameters for thousands of instances, it would take gigabytes.
-        problem: cp.Problem = EvalParams().apply(replace(self.program, seed=seed)().problem)[0]
+        problem: cp.Problem = EvalParams().apply(program.problem)[0]
         return problem
 
     def named(self) -> Program:
@@ -63,48 +68,15 @@ class Benchmark:
 BENCHMARKS = {
     benchmark.name: benchmark
     for benchmark in (
-        Benchmark("qp/svm_dual", "dual of a linear SVM", ProgramAt("svm_dual", 25_000)),
-        Benchmark(
-            "qp/inv_cal",
-            "support vector regression of logits on the means of bags",
-            ProgramAt("inv_cal_primal", 120_000),
-        ),
-        Benchmark(
-            "socp/multiple_kernels",
-            "learning with 8 kernels of rank 5, epigraph of their quadratics",
-            ProgramAt("mkl_epigraph", 4_000),
-        ),
-        Benchmark(
-            "socp/group_norms",
-            "its dual: hinge losses and the square of a sum of norms",
-            ProgramAt("mkl_group", 4_000),
-        ),
-        Benchmark(
-            "sdp/lifted_svm",
-            "semidefinite relaxation of an SVM that chooses its labels",
-            ProgramAt("lifted_svm", 32, C=0.1),
-        ),
-        Benchmark(
-            "sdp/bag_moments",
-            "many small semidefinite blocks with common moments",
-            ProgramAt("bag_moments", 400, C=0.1),
-        ),
-        Benchmark(
-            "lp/crossing_labeling",
-            "labels from scores, counted in two groupings: a flow",
-            ProgramAt("crossing_labeling", 1_500),
-        ),
-        Benchmark(
-            "mip/exact_separation",
-            "the labels with given counts of the largest quadratic form",
-            ProgramAt("exact_separation", 16),
-            "SCIP",
-        ),
-        Benchmark(
-            "ecp/logistic_model",
-            "maximum-entropy model of given moments, by exponential cones",
-            ProgramAt("conditional_exponential_model", 5_000),
-        ),
+        Benchmark("qp/svm_dual", "svm_dual", 25_000, "dual of a linear SVM"),
+        Benchmark("qp/inv_cal", "inv_cal_primal", 120_000, "support vector regression of logits"),
+        Benchmark("socp/kernels", "mkl_epigraph", 4_000, "8 kernels of rank 5 at once"),
+        Benchmark("socp/group_norms", "mkl_group", 4_000, "its dual: the square of a sum of norms"),
+        Benchmark("sdp/lifted_svm", "lifted_svm", 32, "an SVM that chooses its labels", 0.1),
+        Benchmark("sdp/bag_moments", "bag_moments", 400, "50 blocks of common moments", 0.1),
+        Benchmark("lp/labeling", "crossing_labeling", 1_500, "labels of two groupings, a flow"),
+        Benchmark("mip/separation", "exact_separation", 16, "whole labels", solver="SCIP"),
+        Benchmark("ecp/logistic", "conditional_exponential_model", 5_000, "a model of moments"),
     )
 }
 """The problems, by name."""

@@ -8,7 +8,7 @@ import pytest
 from propcvx.laboratory import compare_solvers
 from propcvx.laboratory import solvers as laboratory
 from propcvx.laboratory.benchmarks import BENCHMARKS, _measured
-from propcvx.laboratory.programs import PROGRAMS
+from propcvx.laboratory.programs import ProgramAt
 from propcvx.programs import Program
 from propcvx.solvers import residuals_of
 
@@ -26,8 +26,7 @@ CLASSES = {
 @pytest.fixture(params=BENCHMARKS)
 def small(request):
     """A benchmark of few instances."""
-    benchmark = BENCHMARKS[request.param]
-    return replace(benchmark, program=replace(benchmark.program, instances=16))
+    return replace(BENCHMARKS[request.param], instances=16)
 
 
 def test_it_has_the_class_of_its_name_and_no_parameters(small):
@@ -38,7 +37,6 @@ def test_it_has_the_class_of_its_name_and_no_parameters(small):
     assert problem.is_lp() == (kind == "lp")
     assert not problem.parameters()
     assert small.description
-    assert small.program.program in PROGRAMS
 
 
 def test_its_seed_is_what_it_depends_on(small):
@@ -48,7 +46,7 @@ def test_its_seed_is_what_it_depends_on(small):
 
 
 def test_its_answer_is_that_of_the_program(small):
-    row, program = _measured(small), small.program()
+    row, program = _measured(small), ProgramAt(small.program, 16, C=small.C)()
     program.problem.solve(solver=small.solver)
     assert row["status"] == cp.OPTIMAL
     assert row["value"] == pytest.approx(program.problem.value, rel=1e-5, abs=1e-6)
@@ -58,11 +56,8 @@ def test_its_answer_is_that_of_the_program(small):
 
 @pytest.mark.process
 def test_solvers_are_compared_on_them_by_default(monkeypatch):
-    names = ("qp/svm_dual", "lp/crossing_labeling")
-    few = {
-        name: replace(BENCHMARKS[name], program=replace(BENCHMARKS[name].program, instances=16))
-        for name in names
-    }
+    names = ("qp/svm_dual", "lp/labeling")
+    few = {name: replace(BENCHMARKS[name], instances=16) for name in names}
     monkeypatch.setattr(laboratory, "BENCHMARKS", few)
     rows = compare_solvers(solvers=["clarabel", "highs"], tols=["default"])
     assert [(row["program"], row["solver"]) for row in rows] == [
