@@ -49,8 +49,7 @@ extensions = [
 templates_path = ["_templates"]
 myst_enable_extensions = ["amsmath", "deflist", "dollarmath", "substitution"]
 myst_heading_anchors = 3
-# The former stands in results/solvers.md, the latter in reports.
-exclude_patterns = ["results/solvers_report.md", "reproduction/legend.md"]
+exclude_patterns = ["reproduction/legend.md"]  # it stands in reports
 if (data := HERE.parents[1] / "shared" / "data").is_dir():
     os.environ.setdefault("PROPCVX_DATA", str(data))  # where the tests look, too
 

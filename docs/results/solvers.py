@@ -1,4 +1,7 @@
-"""Which solver is the fastest, from rows of `propcvx solvers compare`: python solvers.py FILE."""
+"""Which solver is the fastest, from rows of `propcvx solvers compare`: python solvers.py FILE.
+
+Prints it for each accuracy, and after it the runs without an answer.
+"""
 
 import sys
 
@@ -29,4 +32,13 @@ def fastest(rows: pd.DataFrame, accuracy: str = "high") -> pd.DataFrame:
 
 
 if __name__ == "__main__":
-    print(fastest(pd.read_json(sys.argv[1], lines=True)).to_string(index=False))
+    measured = pd.read_json(sys.argv[1], lines=True)
+    for goal in GOALS:
+        print(
+            f"accuracy {goal}",
+            fastest(measured, goal).to_string(index=False),
+            sep="\n\n",
+            end="\n\n",
+        )
+    failed = measured[measured.objective.isna()]
+    print(failed[[*PROBLEM, "solver", "accuracy", "status", "reason"]].to_string(index=False))
