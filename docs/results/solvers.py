@@ -14,7 +14,11 @@ PROBLEM = ["data", "program", "instances"]
 
 
 def fastest(rows: pd.DataFrame, accuracy: str = "high") -> pd.DataFrame:
-    """The fastest solver of each problem, and those that take at most twice as long."""
+    """The fastest solver of each problem, and those that take at most twice as long.
+
+    ``ms`` is the time in the solver alone, ``first_ms`` that of the first call with compiling,
+    which another solver may win.
+    """
     rows = rows[(rows.accuracy == accuracy) & rows.canon_backend.isna() & rows.objective.notna()]
     best = rows.assign(error=rows[["primal_residual", "dual_residual", "duality_gap"]].max(axis=1))
     reference = best.sort_values("error").groupby(PROBLEM).objective.first().rename("best")
@@ -27,6 +31,8 @@ def fastest(rows: pd.DataFrame, accuracy: str = "high") -> pd.DataFrame:
     least = right.groupby(PROBLEM).ms.transform("min")
     near = right[right.ms <= 2.0 * least].groupby(PROBLEM)
     table = near.agg(fastest=("solver", "first"), ms=("ms", "first"), near=("solver", list))
+    first = right.assign(first_ms=right.compile_ms + right.solve_ms).sort_values("first_ms")
+    table[["first", "first_ms"]] = first.groupby(PROBLEM)[["solver", "first_ms"]].first()
     table["at most twice as long"] = [", ".join(names[1:]) for names in table.pop("near")]
     return table.reset_index()
 
