@@ -220,7 +220,7 @@ def _within_ball(variables: list[Any], lagrangian: Terms, radius: float) -> tupl
         answer = chain.invert(chain.solve_via_data(nearby, data, solver_opts=options), inverse)
         if answer.status == cp.OPTIMAL:
             norm = _largest(answer.dual_vars[ball.id])
-            return norm, here - answer.opt_val - radius * norm
+            return norm, float(here - answer.opt_val - radius * norm)
     raise ResidualsError("Clarabel cannot minimise the Lagrangian; ask with residuals=False.")
 
 

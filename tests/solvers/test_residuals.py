@@ -295,6 +295,10 @@ not yet zero.
 """
 
 
+WRONG_IN_CVXPY_1_9_0 = ("hermitian_matrix", "several_attributes")
+"""Halves the duals of Hermitian matrices, and squares of diagonal ones go wrong: it is noticed."""
+
+
 def common(name, solver):
     problem = COMMON[name]()
     try:
@@ -313,7 +317,11 @@ def test_right_answers_have_none_and_are_left_as_they_are(name, solver):
         return
     before = [dense(leaf.value) for leaf in leaves_of(problem)]
     assert problem.status == cp.OPTIMAL
-    assert residuals_of(problem).relative <= OF_COMMON[solver][1]
+    relative = residuals_of(problem).relative
+    if name in WRONG_IN_CVXPY_1_9_0 and cp.__version__ == "1.9.0":
+        assert relative > 1e-3
+        return
+    assert relative <= OF_COMMON[solver][1]
     assert all(map(np.array_equal, before, [dense(leaf.value) for leaf in leaves_of(problem)]))
 
 
