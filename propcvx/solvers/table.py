@@ -179,7 +179,7 @@ SPECIALISED = (
 SOLVERS: Mapping[str, Solver] = {solver.name: solver for solver in (*GENERAL, *SPECIALISED)}
 """The table, by name."""
 
-# docs/which_solver.md has the measurements behind the rule.
+# docs/solvers.md has the measurements behind the rule.
 IN_TURN: Mapping[ProblemClass, tuple[str, ...]] = {
     ProblemClass.QP: ("piqp", "clarabel"),
     ProblemClass.SDP: ("scs", "clarabel"),
