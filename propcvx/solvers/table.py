@@ -192,9 +192,6 @@ IN_TURN: Mapping[ProblemClass, tuple[str, ...]] = {
 TEACHING_SIZE = (1000, 64)
 """Up to so many instances and unknown weights a program is solved as it stands, through CVXPY."""
 
-MASTER_SIZE = (1000, 192)
-"""Likewise, for the restricted master, whose unknown weights are those of all cuts."""
-
 FEW_FEATURES = 0.1
 """Beyond it, an SVM with at most this share of features per instance is for Newton's method."""
 
@@ -203,8 +200,9 @@ def automatic(program: Program) -> tuple[str, ...]:
     """Names of solvers for a program, the next being asked where one fails or stops early.
 
     Up to ``TEACHING_SIZE`` the program itself is solved, through CVXPY, and a solver that knows its
-    structure is asked last; beyond it, it is asked first.  Solvers that are not installed are left
-    out, unless none is: then they are named as what to install.
+    structure is asked last; beyond it, it is asked first.  A restricted master is compiled for one
+    solve, as every cut makes a new one, so its solver is asked first at any size.  Solvers that are
+    not installed are left out, unless none is: then they are named as what to install.
 
     Examples
     --------
@@ -223,18 +221,14 @@ def _in_turn(program: Program) -> tuple[str, ...]:
     """The names, whether installed or not."""
     general = IN_TURN.get(program.problem_class, ("clarabel",))
     specialised: tuple[str, ...] = ("logistic",)
-    most = TEACHING_SIZE
     match program.structure:
         case SVMDual(features=features, bias=bias):
             n, weights = features.shape
             few = weights <= FEW_FEATURES * n or not bias
             specialised = ("newton",) if few else ("libsvm", "newton")
-        case RestrictedMaster(features=features, labelings=labelings):
-            n, weights = len(features), features.shape[1] * len(labelings)
-            most, specialised = MASTER_SIZE, ("mkl_interior_point",)
         case LogisticModel(features=features):
             n, weights = features.shape
-        case InvCalDual(bag_means=means) if len(means) > most[0]:
+        case InvCalDual(bag_means=means) if len(means) > TEACHING_SIZE[0]:
             few = means.shape[1] <= FEW_FEATURES * len(means)
             return ("newton_on_means", *general) if few else general
         case RidgeRegression():
@@ -243,9 +237,11 @@ def _in_turn(program: Program) -> tuple[str, ...]:
             return ("eigenvalues", *general)
         case MulticlassSVM():
             return ("multiclass_interior_point", *general)
+        case RestrictedMaster():
+            return ("mkl_interior_point", *general)
         case _:
             return general
-    if n <= most[0] and weights <= most[1]:
+    if n <= TEACHING_SIZE[0] and weights <= TEACHING_SIZE[1]:
         return (*general, specialised[0])
     return (*specialised, *general)
 

@@ -175,8 +175,6 @@ def test_a_later_master_is_solved_by_the_next_solver(broken, break_solver):
 
 
 READABLE = {
-    "six cuts": ConvPropSVM(relaxation=CuttingPlanes(max_cuts=6, tol=0.0)),
-    "groups": ConvPropSVM(relaxation=CuttingPlanes(master="group", max_cuts=2)),
     "SimpleMKL": ConvPropSVM(relaxation=CuttingPlanes(master="reduced_gradient", max_cuts=2)),
     "alter": AlterPropSVM(n_init=1, random_state=0),
     "InvCal": InvCal(),
@@ -191,6 +189,20 @@ def test_of_a_small_problem_the_cvxpy_program_is_what_is_solved(name, seed):
     problem = small_problem(seed, sizes=(8,) * 25, n_features=5)
     clf = clone(READABLE[name]).fit(problem.X, problem.y)
     assert {record.solver for record in clf.history_} <= {"clarabel", "piqp"}
+
+
+@pytest.mark.filterwarnings("ignore:clarabel stopped before its tolerance")
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("master", ["group", "epigraph"])
+def test_the_masters_of_a_fit_are_solved_as_their_cvxpy_programs_would_be(master, seed):
+    problem = small_problem(seed, sizes=(8,) * 25, n_features=5)
+    planes = CuttingPlanes(master=master, max_cuts=6, tol=0.0)
+    fast = ConvPropSVM(relaxation=planes, solver_tol=1e-8).fit(problem.X, problem.y)
+    readable = clone(fast).set_params(solver="clarabel").fit(problem.X, problem.y)
+    solved = {(record.solver, record.status) for record in fast.history_}
+    assert solved == {("mkl_interior_point", cp.OPTIMAL)}
+    assert fast.history_.objectives == pytest.approx(readable.history_.objectives, rel=1e-6)
+    np.testing.assert_array_equal(fast.labeling_, readable.labeling_)
 
 
 def test_when_none_of_several_answers_all_are_named(break_solver):
