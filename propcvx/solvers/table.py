@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -29,6 +30,8 @@ from propcvx.solvers.specialised.libsvm import run_libsvm
 from propcvx.solvers.specialised.logistic import run_logistic
 from propcvx.solvers.specialised.mkl_interior_point import run_mkl_interior_point
 from propcvx.solvers.specialised.newton import run_newton, run_newton_on_means
+from propcvx.solvers.specialised.piqp import TOLERANCES as PIQP_TOLERANCES
+from propcvx.solvers.specialised.piqp import run_piqp
 from propcvx.solvers.specialised.ridge import run_ridge
 from propcvx.solvers.through_cvxpy import BACKEND, run_cvxpy
 
@@ -109,8 +112,6 @@ def through_cvxpy(
     )
 
 
-PIQP_TOLERANCES = "eps_abs eps_rel eps_duality_gap_abs eps_duality_gap_rel"
-
 GENERAL = (
     through_cvxpy("clarabel", ALL_CONES, "Apache-2.0", "tol_gap_abs tol_gap_rel tol_feas"),
     through_cvxpy("ecos", EXPONENTIAL, "GPL-3.0-only", "abstol reltol feastol"),
@@ -155,6 +156,12 @@ def specialised(
 SPECIALISED = (
     specialised(
         "libsvm", run_libsvm, lambda known: isinstance(known, SVMDual) and known.bias, None
+    ),
+    replace(
+        specialised("piqp_direct", run_piqp, lambda known: isinstance(known, SVMDual), None),
+        module="piqp",
+        package="piqp",
+        licence="BSD-2-Clause",
     ),
     specialised("newton", run_newton, lambda known: isinstance(known, SVMDual)),
     specialised(
@@ -209,9 +216,9 @@ def automatic(program: Program) -> tuple[str, ...]:
     >>> import numpy as np
     >>> from propcvx.programs import svm_dual
     >>> automatic(svm_dual(np.ones((300, 8))))
-    ('piqp', 'clarabel', 'newton')
+    ('piqp_direct', 'clarabel', 'newton')
     >>> automatic(svm_dual(np.ones((5000, 8))))
-    ('newton', 'piqp', 'clarabel')
+    ('newton', 'piqp_direct', 'clarabel')
     """
     names = _in_turn(program)
     return tuple(name for name in names if SOLVERS[name].installed) or names
@@ -226,6 +233,7 @@ def _in_turn(program: Program) -> tuple[str, ...]:
             n, weights = features.shape
             few = weights <= FEW_FEATURES * n or not bias
             specialised = ("newton",) if few else ("libsvm", "newton")
+            general = ("piqp_direct", "clarabel")
         case LogisticModel(features=features):
             n, weights = features.shape
         case InvCalDual(bag_means=means) if len(means) > TEACHING_SIZE[0]:
