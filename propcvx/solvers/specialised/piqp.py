@@ -23,13 +23,7 @@ import numpy as np
 from propcvx.programs import Program
 from propcvx.solvers.solution import Answer
 
-STATUSES = {
-    "PIQP_SOLVED": cp.OPTIMAL,
-    "PIQP_MAX_ITER_REACHED": cp.USER_LIMIT,
-    "PIQP_PRIMAL_INFEASIBLE": cp.INFEASIBLE,
-    "PIQP_DUAL_INFEASIBLE": cp.UNBOUNDED,
-}
-
+STATUSES = {"PIQP_SOLVED": cp.OPTIMAL, "PIQP_MAX_ITER_REACHED": cp.USER_LIMIT}
 TOLERANCES = "eps_abs eps_rel eps_duality_gap_abs eps_duality_gap_rel"
 
 
