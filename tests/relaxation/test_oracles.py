@@ -238,8 +238,8 @@ def test_of_many_axes_those_that_cannot_be_the_best_are_not_computed(shape, deca
     problem = separation_problem(0, sizes=(10,) * (shape[0] // 10), n_features=shape[1])
     features = problem[0] * (1.0 + np.arange(shape[1])) ** -decay
     oracle, used = AxesOracle(features, problem[1]), set()
-    along = oracle._along
-    oracle.__dict__["_along"] = lambda most: used.add(most) or along(most)
+    leading = oracle._leading
+    oracle.__dict__["_leading"] = lambda most: used.add(most) or leading(most)
     all_axes = CoordinateOracle(features, problem[1], leading_dimensions(features, 0.9))
     for alpha in (np.ones(shape[0]), problem[2]):
         np.testing.assert_array_equal(oracle(alpha).labeling, all_axes(alpha).labeling)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cache, cached_property
+from functools import cache, cached_property, partial
 
 import numpy as np
 from scipy.sparse.linalg import aslinearoperator, eigsh
@@ -124,22 +124,18 @@ class AxesOracle(BaseOracle):
         check_number("variance", self.variance, above=0.0, most=1.0)
 
     @cached_property
-    def _along(self) -> Callable[[int | None], CoordinateOracle]:
-        """The oracle along so many axes, or all; each is made once."""
-
-        def along(most: int | None) -> CoordinateOracle:
-            dimensions = leading_dimensions(self.features, self.variance, most)
-            return CoordinateOracle(self.features, self.feasible, dimensions)
-
-        return cache(along)
+    def _leading(self) -> Callable[[int | None], Array]:
+        """The features along the leading axes, all or about so many, computed once."""
+        return cache(partial(leading_dimensions, self.features, self.variance))
 
     def __call__(self, alpha: Array) -> Cut:
         """Find a labeling for alpha."""
         for most in (*FEW_AXES, None):
-            oracle = self._along(most)
+            dimensions = self._leading(most)
+            oracle = CoordinateOracle(self.features, self.feasible, dimensions)
             labeling, value = oracle.best(alpha)
-            left = np.linalg.norm(alpha) * np.linalg.norm(oracle.dimensions[:, -1])
-            if oracle.dimensions.shape[1] != most or value > left:
+            left = np.linalg.norm(alpha) * np.linalg.norm(dimensions[:, -1])
+            if dimensions.shape[1] != most or value > left:
                 break
         return self.cut(labeling, alpha)
 
