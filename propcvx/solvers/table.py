@@ -248,7 +248,15 @@ def _in_turn(program: Program) -> tuple[str, ...]:
 
 
 def solvers_for(program: Program) -> list[str]:
-    """Names of the installed solvers of the table that can solve a program."""
+    """Names of the installed solvers of the table that can solve a program.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from propcvx.programs import svm_primal
+    >>> "clarabel" in solvers_for(svm_primal(np.eye(2)))
+    True
+    """
     return [
         solver.name for solver in SOLVERS.values() if solver.installed and solver.can_solve(program)
     ]
