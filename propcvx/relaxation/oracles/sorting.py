@@ -28,6 +28,9 @@ from propcvx.relaxation.oracles.cut import (
 FEW_AXES = (16, 64)
 """Of a kernel's thousands of axes, how many are computed at first, and then."""
 
+SORTED_AT_ONCE = 2**21
+"""Scores, as a sort takes several times their memory."""
+
 LANCZOS = 0.05
 """Up to this share of the axes, Lanczos' method takes less time than the whole decomposition."""
 
@@ -97,10 +100,11 @@ class CoordinateOracle(BaseOracle):
     def best(self, alpha: Array) -> tuple[Array, float]:
         r"""The labeling, and its :math:`\max_j |\sum_i \alpha_i y_i x_i^{(j)}|`."""
         scores = alpha[:, None] * np.hstack([self.dimensions, -self.dimensions])
-        labelings = self.feasible.best(scores)
+        parts = np.array_split(scores, 1 + scores.size // SORTED_AT_ONCE, axis=1)
+        labelings = np.hstack([self.feasible.best(part).astype(np.int8) for part in parts])
         values = np.einsum("ij,ij->j", scores, labelings)
         best = first_of_best(labelings.T, values)
-        return labelings[:, best], float(values[best])
+        return labelings[:, best].astype(np.float64), float(values[best])
 
 
 @dataclass(frozen=True)

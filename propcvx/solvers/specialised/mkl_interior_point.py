@@ -246,7 +246,7 @@ def follow(problem: Scaled, tol: float, max_iter: int) -> tuple[Bound, int]:
             with np.errstate(all="ignore"):  # x on its bounds, as rounding has it, ends it below
                 at = advance(problem, at, bound)
                 bound = Bound.at(problem, at.x, at.mu)
-        except LinAlgError:  # as close as the conditioning of A allows
+        except (LinAlgError, ZeroDivisionError):  # as close as rounding and conditioning allow
             return best, iteration
         best = bound if bound.gap < best.gap else best
     return best, max_iter
