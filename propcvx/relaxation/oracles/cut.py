@@ -127,7 +127,8 @@ class BaseOracle:
 def first_of_best(labelings: Array, values: Array) -> int:
     """Row of the largest value; of those that tie with it, the lexicographically largest row."""
     tied = np.flatnonzero(values >= values.max() * (1.0 - TIED))
-    return int(max(tied, key=lambda row: (labelings[row] > 0.0).tobytes()))
+    texts = [np.asarray(labelings[row] > 0.0).tobytes() for row in tied]
+    return int(tied[texts.index(max(texts))])
 
 
 def best_cut(labelings: Array, weighted: Array) -> Cut:
