@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from propcvx.arrays import Array
+from propcvx.arrays import Array, Signs
 from propcvx.errors import InputError
 from propcvx.labelings.feasible import FeasibleLabelings
 
@@ -124,7 +124,7 @@ class BaseOracle:
         return replace(cut, bound=max(cut.value, bound))
 
 
-def first_of_best(labelings: Array, values: Array) -> int:
+def first_of_best(labelings: Array | Signs, values: Array) -> int:
     """Row of the largest value; of those that tie with it, the lexicographically largest row."""
     tied = np.flatnonzero(values >= values.max() * (1.0 - TIED))
     texts = [np.asarray(labelings[row] > 0.0).tobytes() for row in tied]
