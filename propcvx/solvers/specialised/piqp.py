@@ -8,7 +8,8 @@ With :math:`w = F^\top v` among the unknowns it is
     \textstyle\sum_i v_i = 0, \; l \le v \le u.
 
 Where hundreds of small programs differ in y, l and u alone, CVXPY takes longer to fill in its
-parameters than PIQP takes to solve.  PIQP starts anew at every call.
+parameters than PIQP takes to solve.  PIQP starts anew at every call.  Ten annealed starts of
+alter-pSVM on heart, vote and breast-cancer take 0.55 to 0.66 of the time through CVXPY.
 """
 
 from __future__ import annotations
