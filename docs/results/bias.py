@@ -1,4 +1,4 @@
-"""Accuracies of conv-pSVM before and after it has a bias; see ``bias.md``."""
+"""Accuracies of conv-pSVM before and after it has a bias; see ``convex.md``."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""MeanMap and the Laplacian mean map in bags of three kinds; see class_means.md."""
+"""MeanMap and the Laplacian mean map in bags of three kinds; see methods.md."""
 
 from itertools import product
 

@@ -1,4 +1,4 @@
-"""How much accuracy depends on which random bags were drawn; see draws.md."""
+"""How much accuracy depends on which random bags were drawn; see alternating.md."""
 
 from itertools import product
 

@@ -1,4 +1,4 @@
-"""Methods on bags that all have the same share; see equal_shares.md."""
+"""Methods on bags that all have the same share; see methods.md."""
 
 from itertools import product
 

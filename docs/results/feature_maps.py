@@ -1,4 +1,4 @@
-"""Explicit feature maps before linear alter-pSVM, beside the exact kernel; see feature_maps.md."""
+"""Explicit feature maps before linear alter-pSVM, beside the exact kernel; see methods.md."""
 
 from time import process_time
 
@@ -23,7 +23,7 @@ N_COMPONENTS = 100
 GAMMA = 1.0
 """Of the Gaussian kernel, for attributes scaled to [-1, 1]."""
 START = MethodStart(InvCal(C_p=1e3), annealing=False)
-"""What reaches the accuracy of an SVM with all labels on this set, see starts.md."""
+"""What reaches the accuracy of an SVM with all labels on this set, see alternating.md."""
 
 MAPS = {
     "none": lambda seed: MinMaxScaler((-1, 1)),

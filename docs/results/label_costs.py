@@ -1,4 +1,4 @@
-"""Are labels whose other label is proved to cost much the true ones; see label_costs.md."""
+"""Are labels whose other label is proved to cost much the true ones; see truth.md."""
 
 from itertools import product
 from time import process_time

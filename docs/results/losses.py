@@ -1,4 +1,4 @@
-"""alter-pSVM with every pair of losses, on held-out bags; see losses.md."""
+"""alter-pSVM with every pair of losses, on held-out bags; see methods.md."""
 
 from itertools import product
 

@@ -1,4 +1,4 @@
-"""Accuracy on held-out bags against noise in the proportions; see noise.md."""
+"""Accuracy on held-out bags against noise in the proportions; see bags.md."""
 
 from itertools import product
 

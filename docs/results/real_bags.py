@@ -1,4 +1,4 @@
-"""Real bags: voters in their states and births in their communities; see real_bags.md."""
+"""Real bags: voters in their states and births in their communities; see methods.md."""
 
 from functools import cache
 from itertools import product

@@ -1,4 +1,4 @@
-"""What becomes of the relaxation with more and more cuts, in every rounding; see roundings.md."""
+"""What becomes of the relaxation with more and more cuts, in every rounding; see convex.md."""
 
 from dataclasses import dataclass, field
 from functools import cache

@@ -1,4 +1,4 @@
-"""What InvCal's C_p and MeanMap's lam have to be, in units of the data; see scale.md."""
+"""What InvCal's C_p and MeanMap's lam have to be, in units of the data; see methods.md."""
 
 from itertools import product
 

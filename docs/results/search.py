@@ -1,4 +1,4 @@
-"""How often the best labeling is found: by alternation, polish and relaxations; see search.md."""
+"""How often the best labeling is found: by alternation, polish and relaxations; alternating.md."""
 
 from contextlib import suppress
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""What conv-pSVM would reach if true labels chose between it and its mirror image; see signs.md."""
+"""What conv-pSVM would reach if true labels chose between it and its mirror image; convex.md."""
 
 from itertools import product
 

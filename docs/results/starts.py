@@ -1,4 +1,4 @@
-"""What Algorithm 1 reaches from random and better labelings, beside the truth; see starts.md."""
+"""What Algorithm 1 reaches from random and better labelings, beside the truth; alternating.md."""
 
 import numpy as np
 from reproduction.evaluation import Sample, Task

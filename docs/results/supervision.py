@@ -1,4 +1,4 @@
-"""Accuracy against the share of labels that are known; see supervision.md."""
+"""Accuracy against the share of labels that are known; see bags.md."""
 
 from itertools import product
 

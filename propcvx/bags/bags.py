@@ -91,6 +91,16 @@ class Bags:
         then has one row, their mean.  None where rows are instances.
     weighing : float array of shape (n_instances,), optional
         How many of these have a weight above 0.
+
+    Examples
+    --------
+    >>> from propcvx import bag_target
+    >>> bags = Bags.from_target(bag_target(["a", "a", "b", "b", "b"], {"a": 0.5, "b": 1 / 3}))
+    >>> bags.sizes, bags.proportions.round(2)
+    (array([2, 3]), array([0.5 , 0.33]))
+    >>> bags.means_of(np.arange(5.0)[:, None])
+    array([[0.5],
+           [3. ]])
     """
 
     membership: sp.csr_array

@@ -160,6 +160,20 @@ class AlterPropSVM(BagClassifier):
         Bias.
     classes_ : array of shape (2,)
         Labels; ``[-1, 1]`` for bags.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from propcvx import AlterPropSVM, bag_target
+    >>> X = np.array([[2, 1], [1, 2], [-1, -1], [1, 0], [-1, 0], [-2, -1]])
+    >>> y = bag_target([0, 0, 0, 1, 1, 1], [2 / 3, 1 / 3])
+    >>> fitted = AlterPropSVM().fit(X, y)
+    >>> fitted.predict(X)
+    array([ 1,  1, -1,  1, -1, -1])
+    >>> fitted.labeling_
+    array([ 1.,  1., -1.,  1., -1., -1.])
+    >>> print(fitted.stop_reason_.value)
+    the labeling step returned the labeling it was given
     """
 
     gram_matrices = 14.0

@@ -129,6 +129,16 @@ def class_means_test(
     ------
     InputError
         If there are less than three bags with a share, of at least two instances.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from propcvx import bag_target, proportions_of
+    >>> random, bags = np.random.RandomState(0), np.repeat(np.arange(20), 50)
+    >>> labels = random.choice([-1, 1], size=1000)
+    >>> X = random.normal(size=(1000, 3)) + labels[:, None] + bags[:, None] * [0.0, 0.0, 0.1]
+    >>> class_means_test(X, bag_target(bags, proportions_of(labels, bags))).broken_by
+    [2]
     """
     check_same_order({"X": X, "y": y})
     check_count("n_draws", n_draws)

@@ -122,6 +122,18 @@ class ConvPropSVM(BagClassifier):
         What centring or the constant feature and ``bias`` give.
     classes_ : array of shape (2,)
         Labels; ``[-1, 1]`` for bags.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from propcvx import ConvPropSVM, CuttingPlanes, bag_target
+    >>> X = np.array([[2, 1], [1, 2], [-1, -1], [1, 0], [-1, 0], [-2, -1]])
+    >>> y = bag_target([0, 0, 0, 1, 1, 1], [2 / 3, 1 / 3])
+    >>> fitted = ConvPropSVM(relaxation=CuttingPlanes(oracle="sweep")).fit(X, y)
+    >>> fitted.predict(X)
+    array([ 1,  1, -1,  1, -1, -1])
+    >>> print(fitted.bounds_)
+    The best labeling's value is between 0.5 and 0.5: a relative gap of ...
     """
 
     C: float = 1.0

@@ -51,6 +51,15 @@ class LaplacianMeanMap(MeanMap):
         The averages of the bags' class means, by their numbers of positives and of negatives.
 
     The others are those of :class:`~propcvx.MeanMap`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from propcvx import LaplacianMeanMap, bag_target
+    >>> X = np.array([[2, 1], [1, 2], [-1, -1], [1, 0], [-1, 0], [-2, -1]])
+    >>> y = bag_target([0, 0, 0, 1, 1, 1], [2 / 3, 1 / 3])
+    >>> LaplacianMeanMap().fit(X, y).predict(X)
+    array([ 1,  1, -1,  1, -1, -1])
     """
 
     _: KW_ONLY

@@ -189,6 +189,19 @@ class MeanMap(BagMeanClassifier):
         Bias.
     classes_ : array of shape (2,)
         Labels; ``[-1, 1]`` for bags.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from propcvx import MeanMap, bag_target
+    >>> X = np.array([[2, 1], [1, 2], [-1, -1], [1, 0], [-1, 0], [-2, -1]])
+    >>> y = bag_target([0, 0, 0, 1, 1, 1], [2 / 3, 1 / 3])
+    >>> fitted = MeanMap().fit(X, y)
+    >>> fitted.predict(X)
+    array([ 1,  1, -1,  1, -1, -1])
+    >>> fitted.class_means_.round(2)
+    array([[ 2.  ,  1.67],
+           [-2.  , -1.33]])
     """
 
     gram_matrices = 25.0
@@ -336,6 +349,18 @@ class InvCal(BagMeanClassifier):
         Bias; where an interval of them is optimal, its middle.
     classes_ : array of shape (2,)
         Labels; ``[-1, 1]`` for bags.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from propcvx import InvCal, bag_target
+    >>> X = np.array([[2, 1], [1, 2], [-1, -1], [1, 0], [-1, 0], [-2, -1]])
+    >>> y = bag_target([0, 0, 0, 1, 1, 1], [2 / 3, 1 / 3])
+    >>> fitted = InvCal().fit(X, y)
+    >>> fitted.predict(X)
+    array([ 1,  1, -1,  1, -1, -1])
+    >>> fitted.predict_proba(X)[:, 1].round(2)
+    array([0.76, 0.74, 0.31, 0.59, 0.38, 0.23])
     """
 
     C_p: float | str = "scale"

@@ -71,6 +71,16 @@ class RandomStart(Start):
         How many.
     annealing : bool
         See :class:`Start`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from propcvx import AlterPropSVM, bag_target
+    >>> X = np.array([[2, 1], [1, 2], [-1, -1], [1, 0], [-1, 0], [-2, -1]])
+    >>> y = bag_target([0, 0, 0, 1, 1, 1], [2 / 3, 1 / 3])
+    >>> fitted = AlterPropSVM(init=RandomStart(3), random_state=0).fit(X, y)
+    >>> fitted.start_objectives_.shape
+    (3,)
     """
 
     repeats: int = 1
@@ -92,6 +102,16 @@ class MethodStart(Start):
         fitted with the kernel at hand in place of its own.
     annealing : bool
         See :class:`Start`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from propcvx import AlterPropSVM, bag_target
+    >>> X = np.array([[2, 1], [1, 2], [-1, -1], [1, 0], [-1, 0], [-2, -1]])
+    >>> y = bag_target([0, 0, 0, 1, 1, 1], [2 / 3, 1 / 3])
+    >>> starts = [MethodStart("mean_map", annealing=False), RandomStart(2)]
+    >>> AlterPropSVM(init=starts, random_state=0).fit(X, y).start_
+    MethodStart(method='mean_map', annealing=False)
     """
 
     method: Any
@@ -133,6 +153,16 @@ class LabelingStart(Start):
         Entries -1 and +1; labels that are known take precedence.
     annealing : bool
         See :class:`Start`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from propcvx import AlterPropSVM, bag_target
+    >>> X = np.array([[2, 1], [1, 2], [-1, -1], [1, 0], [-1, 0], [-2, -1]])
+    >>> y = bag_target([0, 0, 0, 1, 1, 1], [2 / 3, 1 / 3])
+    >>> start = LabelingStart([1, 1, -1, 1, -1, -1], annealing=False)
+    >>> AlterPropSVM(init=start).fit(X, y).labeling_
+    array([ 1.,  1., -1.,  1., -1., -1.])
     """
 
     labels: Any

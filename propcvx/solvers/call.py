@@ -171,6 +171,15 @@ def solve(
     -----
     CVXPY forbids to change a problem in place, and what is compiled does not follow; residuals are
     of the problem as it is when they are computed, so they show it.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from propcvx.programs import svm_primal
+    >>> svm = svm_primal(np.array([[1.0], [-2.0]])).set(y=np.array([1.0, -1.0]), C=1.0)
+    >>> answer = solve(svm, "clarabel", tol=1e-8)
+    >>> print(f"{answer.value:.3f} {answer.variables['w'][0]:.3f} {answer.status}")
+    0.222 0.667 optimal
     """
     return Solve(solver, tol, options, residuals, quiet)(program, warm=warm, seconds=seconds)
 
