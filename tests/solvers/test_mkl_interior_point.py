@@ -68,7 +68,7 @@ def test_what_it_does_not_reach_it_says_and_its_bounds_still_hold():
     early = MASTERS["epigraph"](features, 1.0, Solve(NAME, options={"max_iter": 3}))(labelings)
     assert early.status == "user_limit"
     assert early.value <= best <= early.upper
-    hard = MASTERS["epigraph"](1e4 * features, 1e4, Solve(NAME, 1e-12))(labelings)
+    hard = MASTERS["epigraph"](1e4 * features, 1e4, Solve(NAME, 1e-17))(labelings)
     assert hard.status == "user_limit"
     assert hard.value <= hard.upper
 

@@ -43,8 +43,9 @@ from propcvx.solvers.solution import Answer
 
 Products = tuple[Array, ...]
 
-MAX_ITER = 60
-"""Steps of one call; 8 to 20 are taken unless rounding errors stop them."""
+MAX_ITER = 200
+"""Steps of one call; 12 to 45 are taken with some thousand instances, 71 and 82 with 100,000 and
+200,000."""
 
 TO_BOUNDARY = 0.995
 """Share of the way to the boundary that a step goes at most."""
