@@ -79,7 +79,6 @@ executing = subprocess.Popen([*jcache, "execute", *how], stdout=subprocess.DEVNU
 # The tables on the pages about solvers and errors are those of the package at hand.
 myst_substitutions = {
     "class_table": solver_tables.class_table(),
-    "tolerance_table": solver_tables.tolerance_table(),
     "program_table": solver_tables.program_table(),
     "aims": result_tables.bounds_table("aims.json"),
     "mistake_tables": mistake_table.mistake_tables(),

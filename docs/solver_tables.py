@@ -1,7 +1,4 @@
-"""The tables of the pages about solvers: of the package at hand, and of what was measured."""
-
-from collections.abc import Iterator
-from typing import Any
+"""The tables of solvers and of programs, of the package at hand."""
 
 from propcvx.laboratory.programs import PROGRAMS, ProgramAt
 from propcvx.programs import ProblemClass
@@ -25,23 +22,6 @@ def class_table() -> str:
     return markdown_table(
         ["solver", *(kind.name for kind in CLASSES), "comes with", "licence"], rows
     )
-
-
-def tolerance_table() -> str:
-    """Each solver with the options that a tolerance becomes."""
-    rows = (
-        [f"`{name}`", ", ".join(f"`{option}`" for option in _names(row.options_of(1e-8))) or "none"]
-        for name, row in SOLVERS.items()
-    )
-    return markdown_table(["solver", "options that get `tol`"], rows)
-
-
-def _names(options: dict[str, Any]) -> Iterator[str]:
-    """Names of options; of a record inside, those in it."""
-    for name, value in options.items():
-        yield from (
-            [f"{name}[{inner!r}]" for inner in value] if isinstance(value, dict) else [name]
-        )
 
 
 def program_table() -> str:

@@ -208,7 +208,8 @@ def inv_cal_primal(bag_means: Array) -> Program:
         Variables ``w`` (r,), ``b`` (scalar), ``xi``, ``xi_star`` (K,).  Parameters ``target``
         :math:`\tau_k = -\log(1/p_k - 1)`, ``epsilon`` >= 0 and ``C_p`` >= 0, all (K,) or one
         number; :func:`inv_cal_targets` gives the first two.  Constraints ``below`` and ``above``,
-        with duals :math:`a_k, a_k^* \in [0, C_{p,k}]`, and ``xi``, ``xi_star``.
+        with duals :math:`a_k, a_k^* \in [0, C_{p,k}]`, and ``xi``, ``xi_star``, with duals
+        :math:`C_{p,k} - a_k` and :math:`C_{p,k} - a_k^*`.
     """
     k, r = bag_means.shape
     w, b = cp.Variable(r, name="w"), cp.Variable(name="b")

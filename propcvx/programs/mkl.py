@@ -36,8 +36,8 @@ def mkl_epigraph(features: Array, labelings: Array, C: Weight) -> Program:
     -------
     Program
         Variables ``alpha`` (N,), ``beta`` (scalar).  Constraints ``lower``, ``upper`` with duals
-        >= 0, and ``cuts``, whose dual (T,) is the weights mu: >= 0, summing to one.  Structure
-        :class:`RestrictedMaster`.
+        >= 0, and ``cuts``, whose dual (T,) is the weights mu: >= 0, summing to one.  The dual of
+        ``upper`` is the slack of :func:`mkl_group`.  Structure :class:`RestrictedMaster`.
     """
     n = features.shape[0]
     F, Y = cp.Constant(features, name="F"), cp.Constant(labelings, name="Y")
@@ -112,7 +112,9 @@ def mkl_inner(features: Array, labelings: Array, C: Weight) -> Program:
     -------
     Program
         Variable ``alpha`` (N,).  Parameter ``root_mu`` (T,) >= 0, the square roots of the
-        weights.  Constraints ``lower``, ``upper`` with duals >= 0.
+        weights.  Constraints ``lower``, and ``upper``, whose dual is
+        :math:`\max(0, 1 - \sum_t \mu_t y_{ti} w_t^\top F_i)` with
+        :math:`w_t = F^\top (y_t \circ \alpha)`.
     """
     alpha = cp.Variable(features.shape[0], name="alpha")
     root_mu = cp.Parameter(len(labelings), nonneg=True, name="root_mu")

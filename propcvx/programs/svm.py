@@ -74,7 +74,9 @@ def svm_dual(features: Array, *, bias: bool = True) -> Program:
         Variable ``v`` (N,); the weight vector is :math:`w = F^\top v`.  Parameters ``y``,
         ``lower``, ``upper`` (N,), which :func:`svm_dual_parameters` gives for a labeling and C.
         Constraints ``lower``, ``upper`` with duals >= 0, and ``balance``, whose dual is the
-        bias b (with CVXPY's sign, as it is).  Structure :class:`SVMDual`.
+        bias b (with CVXPY's sign, as it is).  Of ``upper`` where :math:`y_i = 1`, and of ``lower``
+        elsewhere, the dual is the slack :math:`\max(0, 1 - y_i f_i)`.  Structure
+        :class:`SVMDual`.
     """
     n = features.shape[0]
     F, v = cp.Constant(features, name="F"), cp.Variable(n, name="v")

@@ -6,6 +6,9 @@ those of the offset.  What single precision leaves is a relative gap of about 5e
 of C and the largest entry of the matrix is near 10, 2e-7 near 1,000, and 4e-5 where all margins are
 hard.  Where that is more than was asked for, one linear system in double precision follows, for the
 instances strictly inside their box.
+
+On vote with a Gaussian kernel, 348 instances, ten annealed restarts of alter-pSVM take the time of
+340 fits of ``SVC``.
 """
 
 from __future__ import annotations
@@ -30,7 +33,9 @@ from propcvx.solvers.solution import Answer
 
 VIOLATION = 0.45
 """A gap of tol is asked for by a violation of the margins of tol to this power: 3e-4 for 1e-8.
-What a tighter one lacks in single precision takes up to ``MAX_ITER`` steps and no gap falls."""
+What a tighter one lacks in single precision takes up to ``MAX_ITER`` steps and no gap falls: a fit
+of alter-pSVM to vote takes 37 s with 1 and 1.2 s with 0.45.  With 0.4 some gaps of 1e-6 are not
+reached."""
 
 MAX_ITER = 1_000_000
 """Steps of one call, a second or two.  On 12 instances at a tolerance of 1e-8, 1e9 did not do."""

@@ -13,6 +13,11 @@ inside the width have curvature, so a Newton step in the few unknowns (w, b) cos
 a product with F.  Where such a step would gain less than the gap that is due to rounding, the width
 falls, as much as the gap still has to.  The slopes of the rounded losses are a feasible v, whose
 duality gap ends the search.
+
+On cod-rna.t, 271,617 instances of eight features, an SVM with a gap of 1e-4 takes a fifth of the
+time of one ``LinearSVC``, and from the last plane a twelfth to a sixth.  InvCal with 10,000 bags of
+20 features takes 0.2 s and 40 MB, through CVXPY and PIQP 5.5 s and 3 GB.  Of 288 problems, with
+features and C scaled by 1e-6 to 1e6 and offsets of up to 1e6 spreads, all reached a gap of 1e-7.
 """
 
 from __future__ import annotations
@@ -32,22 +37,26 @@ from propcvx.programs import Program
 from propcvx.programs.structures import SVMDual, moved_in_box
 from propcvx.solvers.solution import Answer
 
-# docs/specialised.md has the measurements behind these.
 CHUNK = 16384
-"""Instances within the width whose rows are copied at a time; they stay in a processor's cache."""
+"""Instances within the width whose rows are copied at a time; they stay in a processor's cache.
+A factor of two makes no difference, four times as many are slower."""
 
 FALL = 0.1, 0.5
-"""The width falls at most to a tenth, at least to a half."""
+"""The width falls at most to a tenth, at least to a half.  Neighbouring choices differ by a step or
+two in eight; 0.02 fails on one problem in 40."""
 
 EXACTNESS = 1e-5
 """A minimiser is good enough to read v off if its error is so much of the gap that is asked for:
-the gap of v grows as the root of the error."""
+the gap of v grows as the root of the error.  1e-8 makes no difference; from 1e-3 on, v is computed
+too early, and once more later."""
 
 WIDEN = 0.03
-"""Share of a plane's own gap below which a warm start widens the width."""
+"""Share of a plane's own gap below which a warm start widens the width.  With 0.01 to 0.1, 12 SVMs
+of cod-rna.t take 190 to 194 passes over the instances, without widening 375."""
 
 MAX_ITER = 500
-"""Newton steps of one call."""
+"""Newton steps of one call.  Of 800 problems the few that reach it have a C far beyond what the
+data can use, and report ``user_limit``."""
 
 MOST_LENGTHS = 100
 """Lengths of one step that are tried."""
