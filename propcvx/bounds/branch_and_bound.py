@@ -29,6 +29,7 @@ from propcvx.bounds.moments import (
 )
 from propcvx.bounds.pieces import Division, divide
 from propcvx.bounds.problem import LabelingProblem
+from propcvx.bounds.proof import Proof
 from propcvx.bounds.swap_search import SwapSearch
 
 N_FACTORED = 40
@@ -122,6 +123,8 @@ class BagMoments:
         nothing more can be merged, and says whether it becomes a leaf instead of being branched on.
     enough : float
         A lower bound at which the tree ends, even if the interval is not closed.
+    proof : Proof or None
+        Notes the nodes and what they are bounded by.
     solved_root : Node or None
         The root once its multipliers are good: trees of fewer labelings can begin with these.
     open_nodes : list of Node
@@ -139,6 +142,7 @@ class BagMoments:
     allowance: float = 0.0
     is_leaf: Callable[[Node, CertifiedValues], bool] = lambda node, certified: False
     enough: float = np.inf
+    proof: Proof | None = None
     solved_root: Node | None = field(default=None, init=False)
 
     def __post_init__(self) -> None:
@@ -146,7 +150,8 @@ class BagMoments:
         left, lengths, axes = np.linalg.svd(problem.features, full_matrices=False)
         rotated = left * lengths
         self.rotation_error = float(np.linalg.norm(problem.features - rotated @ axes, axis=1).sum())
-        self.axes_error = float(np.linalg.norm(axes @ axes.T - np.eye(len(axes))))
+        self.axes, identity = axes, np.eye(len(axes))
+        self.axes_error = float(np.linalg.norm(axes @ axes.T - identity))
         self.problem = replace(problem, features=rotated)
 
     def inside(self, interval: Interval, search: SwapSearch, enough: float) -> BagMoments:
@@ -261,6 +266,8 @@ class BagMoments:
         while True:
             node, certified = self.maximise(node, others)
             self.solved_root = self.solved_root or node
+            if self.proof is not None:
+                self.proof.step(node, self.axes)
             # descend from the labeling that takes the least of every piece
             labeling = node.division.labeling([int(values.argmin()) for values in certified.values])
             if np.isfinite(self.problem.cost(labeling)):
@@ -293,6 +300,9 @@ class BagMoments:
             lower = max(node.lower, float(values[kept].min()))
             children.append(replace(child, division=node.division.keep(k, kept), lower=lower))
             self.made += 1
+        if self.proof is not None:
+            instance = int(node.division.pieces[k].instances[means[k].argmin()])
+            self.proof.branched(node, instance, *(child.index for child in children))
         return children
 
 
