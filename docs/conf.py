@@ -49,8 +49,8 @@ extensions = [
 templates_path = ["_templates"]
 myst_enable_extensions = ["amsmath", "deflist", "dollarmath", "substitution"]
 myst_heading_anchors = 3
-# They stand in results/solvers.md and in reports; the last one is for maintainers.
-exclude_patterns = ["results/solvers_report.md", "reproduction/legend.md", "maintaining"]
+# The former stands in reports; the latter is for maintainers.
+exclude_patterns = ["reproduction/legend.md", "maintaining"]
 if (data := HERE.parents[1] / "shared" / "data").is_dir():
     os.environ.setdefault("PROPCVX_DATA", str(data))  # where the tests look, too
 

@@ -39,7 +39,7 @@ from propcvx.errors import (
 )
 from propcvx.labelings.losses import InstanceLoss
 from propcvx.relaxation import Lifted, MixedInteger
-from propcvx.relaxation.oracles import CoordinateOracle, SemidefiniteOracle
+from propcvx.relaxation.oracles import AxesOracle, SemidefiniteOracle
 from propcvx.relaxation.rounding import FeasibleRounding
 
 X = np.random.RandomState(0).randn(8, 3)
@@ -330,7 +330,7 @@ _CONV = {
     },
     "variance 0": conv(
         *("variance must", "got 0"),
-        relaxation=CuttingPlanes(oracle=partial(CoordinateOracle.on_axes, variance=0)),
+        relaxation=CuttingPlanes(oracle=partial(AxesOracle, variance=0)),
     ),
     "solver that cannot do the master": conv(
         "solver 'osqp'", "second-order cone program", solver="osqp", **UNSUPPORTED

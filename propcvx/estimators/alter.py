@@ -32,9 +32,10 @@ from propcvx.estimators.starts import Start, starts_of
 from propcvx.history import Fitted
 from propcvx.labelings.classes import check_class_loss
 from propcvx.labelings.losses import HINGE, INSTANCE_LOSSES
+from propcvx.solvers.table import TEACHING_SIZE
 from propcvx.svm.kernels import FeatureMap
 from propcvx.svm.problem import PropSVM
-from propcvx.svm.step import Step, remembered, svm_step
+from propcvx.svm.step import RememberedStep, Step, remembered, svm_step
 from propcvx.svm.training import proportion_term
 
 SCALE = 0.2
@@ -123,7 +124,9 @@ class AlterPropSVM(BagClassifier):
         Handed to it as they are.
     n_jobs : int or None
         Starts that run at the same time, see :class:`joblib.Parallel`; the result does not
-        depend on it.
+        depend on it.  Up to 1,000 instances starts share the SVMs that they have solved, which
+        takes less time than to share the work: they run one after the other, in this process,
+        unless there is a ``polish``, another ``instance_loss``, or ``solver_options``.
     random_state : int, RandomState or None
         Seeds the random labelings.
     verbose : bool
@@ -193,7 +196,9 @@ class AlterPropSVM(BagClassifier):
         search = PropSVMSearch(problem, step, features)
         each = [start for start in starts for _ in range(start.repeats)]
         seeds = [random.randint(2**31) for _ in each]
-        ends = Parallel(n_jobs=self.n_jobs, return_as="generator")(
+        shared = isinstance(step, RememberedStep) and len(features) <= TEACHING_SIZE[0]
+        alone = len(each) == 1 or (shared and self.polish == "none")
+        ends = Parallel(n_jobs=1 if alone else self.n_jobs, return_as="generator")(
             delayed(_descent)(start, seed, search, self.polish, self.tol, self.max_iter)
             for start, seed in zip(each, seeds, strict=True)
         )

@@ -26,6 +26,7 @@ from propcvx.errors import (
     SolverError,
     UnsupportedSolverError,
 )
+from propcvx.laboratory.benchmarks import BENCHMARKS
 from propcvx.laboratory.isolated import run_isolated
 from propcvx.laboratory.programs import ProgramAt
 from propcvx.programs import Program
@@ -66,7 +67,7 @@ REFUSALS = {LicenceError: "no licence", UnsupportedSolverError: "refused", Solve
 
 
 def compare_solvers(
-    build: Build,
+    build: Build | None = None,
     solvers: Sequence[str | Solver] | None = None,
     tols: Sequence[Accuracy] = ("default", "low", "high"),
     *,
@@ -77,14 +78,15 @@ def compare_solvers(
     done: Sequence[Row] = (),
     on_row: Callable[[Row], None] = lambda row: None,
 ) -> list[Row]:
-    r"""Solve one program with many solvers, each in a process of its own.
+    r"""Solve one program, or those of ``BENCHMARKS``, with many solvers, each in a process.
 
     Parameters
     ----------
-    build : callable
+    build : callable, optional
         ``build()`` makes a fresh program: a :class:`propcvx.programs.Program` with its parameters
         set, or a ``cvxpy.Problem`` of your own.  It is called in every process; it may be defined
-        in a notebook, or be a ``functools.partial``.
+        in a notebook, or be a ``functools.partial``.  By default, the problems of
+        :mod:`propcvx.laboratory.benchmarks`, one after the other.
     solvers : sequence of str or Solver, optional
         Names in ``propcvx.solvers.SOLVERS``, or solvers of your own.  By default, all that are
         installed and can solve the program.
@@ -95,12 +97,12 @@ def compare_solvers(
     time_limit : float
         Seconds of each run by the clock, counted from when its process has imported the package.
     reference : float, optional
-        The optimal value, where it is known.
+        The optimal value of the program, where it is known.
     canon_backend : str, optional
         Which part of CVXPY brings the program into the solver's form: "CPP", "SCIPY" or "COO".
         By default, CVXPY chooses.
     done : sequence of dict
-        Rows of an earlier call with the same program; these runs are not repeated.
+        Rows of an earlier call with the same programs; these runs are not repeated.
     on_row : callable
         Called with each new row as soon as it is measured, before the reference is known.
 
@@ -146,13 +148,19 @@ def compare_solvers(
     >>> [(row["solver"], row["status"], round(row["objective"], 6)) for row in rows]
     [('clarabel', 'optimal', 0.5), ('osqp', 'optimal', 0.5)]
     """
+    if build is None:
+        given: dict[str, Any] = {"solvers": solvers, "tols": tols, "threads": threads}
+        given |= {"time_limit": time_limit, "canon_backend": canon_backend, "on_row": on_row}
+        known = {name: [row for row in done if row["program"] == name] for name in BENCHMARKS}
+        parts = [compare_solvers(b.named, done=known[b.name], **given) for b in BENCHMARKS.values()]
+        return [row for part in parts for row in part]
     check_number("time_limit", time_limit, above=0.0)
     check_count("threads", threads)
     accuracies = [_named_accuracy(tol) for tol in tols]
     program = _as_program(build())
     names = solvers_for(program) if solvers is None else solvers
     chosen = [named_solver(name) or find_solver(name, program) for name in names]
-    known, rows = {_run_of(row): row for row in done}, []
+    earlier, rows = {_run_of(row): row for row in done}, []
     for solver, (accuracy, tol) in product(chosen, accuracies):
         row = {
             "program": program.name,
@@ -165,7 +173,7 @@ def compare_solvers(
             "time_limit": time_limit,
             **dict.fromkeys(MEASURED),
         }
-        rows.append(known.get(_run_of(row), row))
+        rows.append(earlier.get(_run_of(row), row))
         if rows[-1] is row:
             try:
                 find_solver(solver, program)
@@ -291,7 +299,8 @@ def _measurements(
         gap = program.structure.gap(program.values, answer.variables, answer.duals)
         yield {"relative_gap": gap}
     try:
-        yield vars(residuals_of(problem))
+        residuals = residuals_of(problem)
+        yield {name: getattr(residuals, name) for name in RESIDUALS}
     except ResidualsError as error:
         yield {"reason": f"not checked: {error}"}
     if answer.solve_seconds <= ENOUGH:

@@ -15,7 +15,7 @@ from cvxpy.constraints import PSD, ExpCone, PowCone3D, PowConeND
 
 from propcvx.arrays import Array
 from propcvx.errors import InputError
-from propcvx.programs.statement import relation, size, written
+from propcvx.programs.statement import in_latex, relation, size, written
 from propcvx.programs.structures import Structure
 from propcvx.text import Readable
 
@@ -178,9 +178,35 @@ class Program(Readable):
         objective = self.problem.objective
         return build(self.name, self.equation, objective, {**self.constraints, **constraints})
 
+    def without_constraints(self, *labels: str) -> Program:
+        """A variant without some constraints, by label, and without the structure.
+
+        Raises
+        ------
+        InputError
+            If the program has no constraint of a label.
+        """
+        there = self.constraints
+        if unknown := sorted(set(labels) - there.keys()):
+            raise InputError(f"{unknown} are no constraints of {self.name}; it has {list(there)}.")
+        left = {label: there[label] for label in there if label not in labels}
+        return build(self.name, self.equation, self.problem.objective, left)
+
     def with_objective(self, objective: cp.Minimize | cp.Maximize) -> Program:
         """A variant with another objective and without the structure."""
         return build(self.name, self.equation, objective, self.constraints)
+
+    def _repr_latex_(self) -> str:
+        """The problem in LaTeX, as its text has it."""
+        leaves = (*self.problem.variables(), *self.problem.parameters(), *self.problem.constants())
+        texts = [written(self.problem.objective.args[0]), *map(relation, self.constraints.values())]
+        goal, *rest = [
+            in_latex(t, [leaf.name() for leaf in leaves if not leaf.ndim]) for t in texts
+        ]
+        over = in_latex(", ".join(self.variables), [])
+        lines = [rf"\operatorname*{{{self.problem.objective.NAME}}}_{{{over}}} & {goal}"]
+        lines += [rf"\text{{s.t.}} & {side}" for side in rest[:1]] + [f"& {s}" for s in rest[1:]]
+        return r"$\begin{array}{rl} " + r" \\ ".join(lines) + r" \end{array}$"
 
     def __str__(self) -> str:
         """The problem as it is written on paper, under its name, equation and class."""

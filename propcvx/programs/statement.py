@@ -6,6 +6,8 @@ parameters have lines of their own.
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterable
 from typing import Any
 
 import cvxpy as cp
@@ -25,6 +27,18 @@ SUM, PRODUCT, WHOLE = 1, 2, 3
 """How strongly an expression binds: inside of a product, a sum needs brackets."""
 
 RELATIONS: dict[type, str] = {Inequality: "{} <= {}", Equality: "{} == {}", PSD: "{} >> 0"}
+
+
+GREEK = {"alpha", "beta", "delta", "epsilon", "eta", "mu", "xi", "Sigma"}
+FORMS = {
+    **{"": r"\left[%s\right]", "sum": r"\textstyle\sum \left[%s\right]", "abs": "|%s|"},
+    **{"sum_squares": r"\|%s\|_2^2", "norm1": r"\|%s\|_1"},
+}
+SIGNS = {
+    **{" <= ": r" \le ", " == ": " = ", " >> ": r" \succeq ", " * ": r" \circ ", " @ ": r" \, "},
+    **{".T": r"^\top", "**": "^"},
+}
+"""Names, functions and signs in LaTeX, where brackets are square so that each is found once."""
 
 
 def relation(constraint: Any) -> str:
@@ -114,3 +128,33 @@ def _function(e: Any) -> str:
     if all(setting is None for setting in e.get_data() or []):
         return f"{type(e).__name__}({parts})"
     return str(e.name())
+
+
+def in_latex(text: str, scalars: Iterable[str]) -> str:
+    r"""The text of an expression or a relation in LaTeX.
+
+    Vectors have no side: ``y @ v`` is :math:`y \, v`.  Products by entries have the sign
+    :math:`\circ`, those with a number or with one of the scalars none.
+
+    Examples
+    --------
+    >>> print(in_latex("0.5 * sum_squares(w) + C * sum(xi_star)", ["C"]))
+    0.5 \, \|w\|_2^2 + C \, \textstyle\sum \left[\xi^*\right]
+    """
+    text = re.sub(rf"\b({'|'.join([*scalars, r'[0-9.]+'])}) \* ", r"\1 \\, ", text)
+    text = re.sub(r"\b[A-Za-z]\w+\b(?!\()", _name, text)
+    while (inner := re.sub(r"(\w*)\(([^()]*)\)", _call, text)) != text:
+        text = inner
+    for sign, latex in SIGNS.items():
+        text = text.replace(sign, latex)
+    return text
+
+
+def _name(match: re.Match[str]) -> str:
+    base, _, index = match[0].partition("_")
+    latex = rf"\{base}" if base in GREEK else base if len(base) == 1 else rf"\mathrm{{{base}}}"
+    return latex + {"": "", "star": "^*"}.get(index, rf"_{{\mathrm{{{index}}}}}")
+
+
+def _call(match: re.Match[str]) -> str:
+    return FORMS.get(match[1], rf"\operatorname{{{match[1]}}}\left[%s\right]") % match[2]

@@ -12,6 +12,7 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 from scipy.optimize import brentq
 
 from propcvx.arrays import Array, Weight
@@ -84,6 +85,17 @@ class SVMDual(Structure):
             len(self.features), "use a solver that needs none, such as 'newton' or 'clarabel'"
         )
         return self.centred @ self.centred.T
+
+    @cached_property
+    def matrices(self) -> tuple[sp.csc_matrix, sp.csc_matrix]:
+        r"""P and A of the program in v and w: :math:`\tfrac12 \|w\|^2`, and its equations = 0.
+
+        These are :math:`F^\top v - w`, and the sum of v with a bias.
+        """
+        n, rank = self.features.shape
+        total = np.arange(n + rank) < n
+        equations = np.vstack([np.hstack([self.features.T, -np.eye(rank)]), total])
+        return sp.diags(~total * 1.0, format="csc"), sp.csc_matrix(equations[: rank + self.bias])
 
     def magnitude(self, values: Values) -> float:
         """The farthest bound of the box: C for a labeling."""

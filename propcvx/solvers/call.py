@@ -165,7 +165,7 @@ def solve(
     InaccurateSolutionWarning
         If the best there is comes from a solver that stopped before its tolerance.
     UncheckedWarning
-        If residuals do not cover a part of the problem, such as a kink of the objective.
+        If residuals do not cover a part of the problem: cones that CVXPY approximates.
 
     Notes
     -----

@@ -1,80 +1,100 @@
-"""Residuals of the values that a CVXPY problem holds, whoever put them there.
+r"""Residuals of the values that a convex CVXPY problem holds, whoever put them there.
 
-What CVXPY itself tells is used: violations of constraints and of their duals, projections on the
-attributes of variables, gradients.  What is not covered is refused by name.
+A problem's own variables and duals are all that an answer says.  The conic form that CVXPY compiles
+has more of both, an auxiliary variable and several multipliers for every kink, and to complete an
+answer by them means to fill in the form of every cone in a solver's order and scaling.  The
+Lagrangian needs none of them: at given duals a point is optimal exactly if no other point has a
+smaller Lagrangian.  Where that is smooth, its gradient tells.  Elsewhere CVXPY minimises it within
+a ball, so that every atom, cone and attribute that CVXPY has is covered without a rule of its own.
+Without the ball, a dual residual of 1e-9 would make a linear Lagrangian unbounded.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import cvxpy as cp
 import numpy as np
-from cvxpy.constraints import PSD, SOC, Equality, Inequality
+from cvxpy import constraints as kinds
 from scipy import sparse
 
 from propcvx.arrays import Array
 from propcvx.errors import ResidualsError
 
-SMOOTH = (cp.exp, cp.huber, cp.log_sum_exp, cp.logistic, cp.QuadForm)
-"""Atoms of which CVXPY's ``grad`` is the gradient everywhere."""
+EQUATIONS = (kinds.Equality, kinds.Zero)
+INEQUALITIES = (kinds.Inequality, kinds.NonNeg)
+CONES = (kinds.NonNeg, kinds.SOC, kinds.PSD, kinds.ExpCone, kinds.PowCone3D, kinds.PowConeND)
 
-LOGARITHMS = (cp.entr, cp.log)
-"""Likewise, inside of their domain."""
+SMOOTH = (cp.exp, cp.huber, cp.log_sum_exp, cp.logistic)
+"""Atoms of which CVXPY's ``grad`` is the gradient everywhere, beside quadratic ones."""
 
-WITH_MULTIPLIERS = ("bounds", "nonneg", "PSD", "symmetric")
-"""Attributes of a variable, of which it has at most one, whose multipliers the gradient tells."""
+WITH_MULTIPLIERS = {"nonneg", "PSD", "symmetric"}
+"""Attributes of a variable whose multipliers the gradient tells, where it has no other."""
 
-DISCRETE = ("boolean", "integer")
+RADIUS = 0.01
+"""Of the ball in which other Lagrangians are minimised, relative to the length of the point."""
+
+TOLERANCES = (1e-10, 1e-8, 1e-6)
+"""Of that minimisation by Clarabel, the next being asked for where it does not reach one."""
+
+Terms = Sequence[tuple[Array, Any]]
+"""Terms of a Lagrangian: the weights of the entries of an expression, and the expression."""
 
 
 @dataclass(frozen=True)
 class Residuals:
     r"""How far a primal and a dual point are from optimal, recomputed from the problem itself.
 
-    For :math:`\min f(x)` subject to :math:`g(x) \le 0` and :math:`h(x) = 0` with Lagrangian
-    :math:`\mathcal{L} = f + \lambda^\top g + \nu^\top h` (a maximisation is negated first).
-    All are absolute, in the units of the problem.  Violations of cones are CVXPY's: the distance
-    from a second-order cone, and the least eigenvalue of a matrix where it is negative.  Attributes
-    of variables (``nonneg``, ``PSD``, bounds) are constraints whose multipliers are taken from the
-    gradient.
+    For :math:`\min f(x)` subject to :math:`g(x) \le 0`, :math:`h(x) = 0` and :math:`s(x)` in a cone
+    with Lagrangian :math:`\mathcal{L} = f + \lambda^\top g + \nu^\top h - z^\top s` (a maximisation
+    is negated first).  All are absolute, in the units of the problem; ``relative`` is not.
+    Violations of cones are CVXPY's: the distance from the cone, and the least eigenvalue of a
+    matrix where it is negative.
 
     Attributes
     ----------
     primal_residual : float
-        Largest violation of a constraint.
+        Largest violation of a constraint or of an attribute of a variable (``nonneg``, ``PSD``,
+        bounds, ...).  All are infinite outside of the domain of the objective or of a constraint.
     dual_residual : float or None
-        Largest of :math:`\|\nabla_x \mathcal{L}\|_\infty` and the violations of
-        :math:`\lambda \ge 0`; None for programs with integers, which have no duals.
+        Largest of the violations of dual cones and of a subgradient r of the Lagrangian, which
+        has to be zero: its largest entry or, with kinks, its Euclidean norm.  The multipliers of
+        attributes, of which CVXPY gives none, are taken from it first.  None for programs with
+        integers, which have no duals.
     duality_gap : float or None
-        :math:`|f(x) - \mathcal{L}(x, \lambda, \nu)|`, the complementarity error, which is the
-        duality gap up to the dual residual; None for programs with integers.
+        :math:`|f(x) - \mathcal{L}(x, \lambda, \nu, z) + e|`, the complementarity error, which is
+        the duality gap up to the dual residual.  Here e is the error of complementarity of the
+        attributes and, with kinks, that of r as a subgradient: r and e are those with the least
+        :math:`R \|r\|_2 + e`, which is what the Lagrangian falls by within a distance R of x.
+        None for programs with integers.
+    relative : float
+        Largest of the three relative to the data: the primal residual to the largest number in a
+        constraint, the gap to the objective, and the dual residual times :math:`\|x\|_2`, its
+        share of the gap at that distance, likewise.  Each of these counts as at least 1.
     """
 
     primal_residual: float
     dual_residual: float | None
     duality_gap: float | None
+    relative: float
 
     def __str__(self) -> str:
         """The three of them, in the units of the problem."""
         known = ((name, value) for name, value in vars(self).items() if value is not None)
-        return ", ".join(f"{name.replace('_', ' ')} {value:.1e}" for name, value in known)
+        texts = [f"{name.replace('_', ' ')} {value:.1e}" for name, value in known]
+        return ", ".join(texts[:-1])
 
 
 def residuals_of(problem: cp.Problem) -> Residuals:
     r"""Recompute primal residual, dual residual and duality gap of a problem's present values.
 
-    CVXPY gives no duals of attributes of variables.  At an optimum such a multiplier is the
-    gradient of the Lagrangian of all else, and lies in the dual cone of the attribute's set.  So
-    the part of that gradient in the dual cone is taken for the multiplier; the rest is the dual
-    residual.
-
     Parameters
     ----------
     problem : cvxpy.Problem
-        With values of the variables and, unless there are integers, of the duals.
+        Any that is convex by CVXPY's rules (DCP), or is with integers left out, whoever solved it.
+        It has values of the variables and, unless there are integers, of the duals.
 
     Returns
     -------
@@ -83,54 +103,61 @@ def residuals_of(problem: cp.Problem) -> Residuals:
     Raises
     ------
     ResidualsError
-        If something has no value, or a constraint, an attribute or an atom is not covered; the
-        message names it.
+        If something has no value, the problem is not convex by CVXPY's rules, or it has one of the
+        cones that CVXPY approximates, which have no duals; the message names it.
+
+    Examples
+    --------
+    >>> x = cp.Variable(3)
+    >>> problem = cp.Problem(cp.Minimize(cp.sum_squares(x - [1.0, -2.0, 0.5]) + cp.norm1(x)))
+    >>> _ = problem.solve()
+    >>> residuals_of(problem).relative < 1e-6
+    True
+    >>> x.value = x.value + 0.1
+    >>> residuals_of(problem).relative > 1e-3
+    True
     """
     _check_covered(problem)
-    primal = [_largest(constraint.violation()) for constraint in problem.constraints]
-    primal += [_largest(v.value - v.project(v.value)) for v in problem.variables()]
-    if problem.is_mixed_integer():
-        return Residuals(_largest(primal), None, None)
+    variables, objective = problem.variables(), problem.objective.args[0]
     constraints = [constraint for constraint in problem.constraints if constraint.variables()]
-    sign = -1.0 if isinstance(problem.objective, cp.Maximize) else 1.0
-    terms = [term for constraint in constraints for term in _terms(constraint)]
-    with np.errstate(invalid="ignore"):  # a solver that was stopped may leave infinite duals
-        slopes = _gradient(problem.variables(), [(sign, problem.objective.expr), *terms])
-        left = [_without_multiplier(variable, slope) for variable, slope in slopes.items()]
-        gap = sum(float(np.sum(weights * part.value)) for weights, part in terms)
-        gap -= sum(product for _, product in left)
-    dual = [_largest(rest) for rest, _ in left] + [_dual_violation(c) for c in constraints]
-    return Residuals(_largest(primal), _largest(dual), abs(gap))
+    with np.errstate(all="ignore"):  # outside of a domain, or where a solver was stopped
+        numbers = [_largest(part.value) for c in problem.constraints for part in c.args]
+        outside = [part for variable in variables for part in _outside(variable)]
+        violations = [_largest(constraint.residual) for constraint in problem.constraints]
+        value, primal = _largest(objective.value), _largest([*map(_largest, outside), *violations])
+        if not np.isfinite([value, *numbers]).all():
+            return Residuals(np.inf, np.inf, np.inf, np.inf)
+        relative = primal / max([1.0, *numbers])
+        if problem.is_mixed_integer() or any(isinstance(c, kinds.FiniteSet) for c in constraints):
+            return Residuals(primal, None, None, relative)
+        length = float(np.sqrt(1.0 + sum(np.sum(np.abs(_dense(v)) ** 2) for v in variables)))
+        minimised = -objective if isinstance(problem.objective, cp.Maximize) else objective
+        terms = [term for constraint in constraints for term in _terms(constraint)]
+        lagrangian = [(np.ones(minimised.shape), minimised), *terms]
+        if _has_gradient(problem):
+            slope, error = _by_gradient(variables, lagrangian)
+        else:
+            radius = RADIUS * length + 2.0 * sum(float(np.linalg.norm(part)) for part in outside)
+            slope, error = _within_ball(variables, lagrangian, radius)
+        dual, gap = _largest([slope, *map(_dual_violation, constraints)]), abs(error - _sum(terms))
+        relative = _largest([relative, max(dual * length, gap) / max(1.0, value)])
+        return Residuals(primal, dual, gap, relative)
 
 
 def _check_covered(problem: cp.Problem) -> None:
     leaves = [*problem.variables(), *problem.parameters()]
     if unset := [leaf.name() for leaf in leaves if leaf.value is None]:
         raise ResidualsError(f"{unset} have no value: give parameters theirs, solve, then ask.")
-    for constraint in problem.constraints:
-        covered = isinstance(constraint, Equality | Inequality | PSD | SOC)
-        if not covered or constraint.is_complex():
-            raise _not_covered(f"constraint {constraint}, of {type(constraint).__name__},")
-    for variable in problem.variables():
-        restrictions = [name for name, value in variable.attributes.items() if value]
-        by_expression = any(isinstance(bound, cp.Expression) for bound in variable.bounds or ())
-        discrete = [name for name in DISCRETE if variable.attributes[name] is True]  # all entries
-        if (
-            len(restrictions) > 1
-            or not set(restrictions) <= {*WITH_MULTIPLIERS, *discrete}
-            or by_expression
-        ):
-            raise _not_covered(f"variable {variable.name()} with {' and '.join(restrictions)}")
+    known = (*EQUATIONS, *INEQUALITIES, *CONES, kinds.FiniteSet)
+    others = [f"{type(c).__name__} {c}" for c in problem.constraints if not isinstance(c, known)]
+    if others or not problem.is_dcp():
+        raise ResidualsError(
+            f"residuals cover convex problems (by CVXPY's rules, DCP), without cones that CVXPY "
+            f"approximates, which have no duals (here {others}); ask with residuals=False."
+        )
 
 
-def _not_covered(what: str) -> ResidualsError:
-    return ResidualsError(
-        f"{what} is not covered by residuals; write it as equations, inequalities, second-order "
-        "cones or semidefinite matrices of real variables, or ask with residuals=False."
-    )
-
-
-def _terms(constraint: cp.Constraint) -> list[tuple[Any, Any]]:
+def _terms(constraint: cp.Constraint) -> Terms:
     """The terms of a constraint in the Lagrangian, with the sign that CVXPY gives its duals."""
     duals = [part.value for part in constraint.dual_variables]
     if any(dual is None for dual in duals):
@@ -138,89 +165,113 @@ def _terms(constraint: cp.Constraint) -> list[tuple[Any, Any]]:
             f"constraint {constraint} has no dual value: its solver left none, so that optimality "
             "cannot be judged; another solver may, and residuals=False does without."
         )
-    linear = isinstance(constraint, Equality | Inequality)
-    sign, parts = (1.0, [constraint.expr]) if linear else (-1.0, constraint.args)
-    return [
-        (sign * np.reshape(dual, part.shape, order="F"), part)
-        for dual, part in zip(duals, parts, strict=True)
-    ]
+    in_cone = isinstance(constraint, CONES)
+    sign, parts = (-1.0, constraint.args) if in_cone else (1.0, [constraint.expr])
+    pairs = zip(duals, parts, strict=True)
+    return [(sign * np.reshape(dual, part.shape, order="F"), part) for dual, part in pairs]
+
+
+def _sum(terms: Terms) -> float:
+    """The weighted sum of all entries, of complex ones the real part."""
+    return float(sum(np.real(np.vdot(weights, _dense(part))) for weights, part in terms))
 
 
 def _dual_violation(constraint: Any) -> float:
     """Violation of the dual cone by the dual of a constraint."""
-    if isinstance(constraint, Equality):
+    if isinstance(constraint, EQUATIONS):
         return 0.0
-    if isinstance(constraint, Inequality):
+    if isinstance(constraint, INEQUALITIES):
         return _largest(np.maximum(-constraint.dual_value, 0.0))
     finite = all(np.isfinite(part.value).all() for part in constraint.dual_variables)
     return _largest(constraint.dual_residual) if finite else np.nan
 
 
-def _gradient(
-    variables: Iterable[cp.Variable], terms: Iterable[tuple[Any, Any]]
-) -> dict[cp.Variable, Array]:
-    """Gradient of a weighted sum of expressions, in the variables' shapes."""
+def _outside(variable: cp.Variable) -> Iterator[Array]:
+    """How far each attribute is violated; of several, CVXPY projects on none."""
+    given: dict[str, Any] = {name: on for name, on in variable.attributes.items() if on}
+    if "bounds" in given:  # which may be expressions
+        given["bounds"] = [_dense(bound) for bound in given["bounds"]]
+    for name in given:
+        alone = cp.Variable(variable.shape, **{name: given[name]})
+        yield _dense(variable) - _dense(alone.project(_dense(variable)))
+
+
+def _within_ball(variables: list[Any], lagrangian: Terms, radius: float) -> tuple[float, float]:
+    """Norm of the best subgradient, and its error: from what the Lagrangian falls by in the ball.
+
+    The norm is the dual of being in the ball.  Negative weights of what is not linear, which would
+    not be convex, count as dual violations only.
+    """
+    here = _sum(lagrangian)
+    if not np.isfinite(here):
+        return np.inf, np.inf
+    steps = [cp.vec(variable - _dense(variable), order="F") for variable in variables]
+    ball = cp.norm(cp.hstack(steps), 2) <= radius
+    total: Any = 0.0
+    for weights, part in lagrangian:
+        convex = np.conj(weights) if part.is_affine() else np.maximum(weights, 0.0)
+        term = cp.sum(cp.multiply(convex, part))
+        total += cp.real(term) if term.is_complex() else term
+    nearby = cp.Problem(cp.Minimize(total), [ball])
+    data, chain, inverse = nearby.get_problem_data(cp.CLARABEL, ignore_dpp=True, solver_opts={})
+    for tolerance in TOLERANCES:
+        options = dict.fromkeys(("tol_gap_abs", "tol_gap_rel", "tol_feas"), tolerance)
+        # Unpacked nowhere, so that the values stay as they are.
+        answer = chain.invert(chain.solve_via_data(nearby, data, solver_opts=options), inverse)
+        if answer.status == cp.OPTIMAL:
+            norm = _largest(answer.dual_vars[ball.id])
+            return norm, float(here - answer.opt_val - radius * norm)
+    raise ResidualsError("Clarabel cannot minimise the Lagrangian; ask with residuals=False.")
+
+
+def _has_gradient(problem: cp.Problem) -> bool:
+    """Whether the Lagrangian has a gradient, which CVXPY and the attributes tell."""
+    leaves = (*problem.variables(), *problem.parameters(), *problem.constants())
+    parts = [part for c in (problem.objective, *problem.constraints) for part in c.args]
+    given = [{name for name, on in v.attributes.items() if on} for v in problem.variables()]
+    return (
+        all(len(names) <= 1 and names <= WITH_MULTIPLIERS for names in given)
+        and not any(leaf.is_complex() for leaf in leaves)
+        and all(map(_is_smooth, parts))
+    )
+
+
+def _is_smooth(expression: Any) -> bool:
+    if expression.is_quadratic():
+        return True
+    known = isinstance(expression, SMOOTH) or expression.is_atom_affine()
+    return known and all(map(_is_smooth, expression.args))
+
+
+def _by_gradient(variables: list[Any], lagrangian: Terms) -> tuple[float, float]:
+    """Largest entry of the gradient but for the attributes' multipliers, and their error."""
     slopes = {variable: np.zeros(variable.size) for variable in variables}
-    for weights, expression in terms:
-        _check_smooth(expression)
+    for weights, expression in lagrangian:
         for variable, jacobian in expression.grad.items():
             matrix = jacobian if sparse.issparse(jacobian) else np.reshape(jacobian, (-1, 1))
             slopes[variable] += matrix @ np.ravel(weights, order="F")
-    return {v: np.reshape(slope, v.shape, order="F") for v, slope in slopes.items()}
+    left = [_without_multiplier(variable, slope) for variable, slope in slopes.items()]
+    return _largest([_largest(rest) for rest, _ in left]), sum(product for _, product in left)
 
 
-def _check_smooth(expression: cp.Expression) -> None:
-    for atom in _atoms(expression):
-        if isinstance(atom, LOGARITHMS):
-            if np.min(atom.args[0].value) <= 0.0:
-                raise ResidualsError(
-                    f"{type(atom).__name__}, in {atom}, is at the boundary of its domain, where it "
-                    "has no gradient; ask with residuals=False."
-                )
-        elif not _is_smooth(atom):
-            raise ResidualsError(
-                f"{type(atom).__name__}, in {atom}, is not an atom whose gradient is relied on; "
-                "most others have kinks, where CVXPY has one subgradient of several.  "
-                "Write it with variables and constraints of your own (|x| as t with -t <= x <= t), "
-                "or ask with residuals=False."
-            )
-
-
-def _atoms(expression: Any) -> Iterator[Any]:
-    """All that is not constant and not a leaf in the tree of an expression."""
-    if expression.args and not expression.is_constant():
-        yield expression
-        for argument in expression.args:
-            yield from _atoms(argument)
-
-
-def _is_smooth(atom: Any) -> bool:
-    if isinstance(atom, cp.quad_over_lin):
-        return bool(atom.args[1].is_constant())
-    if isinstance(atom, cp.Power):
-        return float(atom.p.value) == 2.0
-    return isinstance(atom, SMOOTH) or atom.is_atom_affine()
-
-
-def _without_multiplier(variable: cp.Variable, slope: Array) -> tuple[Array, float]:
+def _without_multiplier(variable: cp.Variable, slopes: Array) -> tuple[Array, float]:
     """What of a gradient no multiplier takes up, and the product of that which does."""
+    slope, attributes = np.reshape(slopes, variable.shape, order="F"), variable.attributes
     if not np.isfinite(slope).all():
         return slope, np.nan
-    value, attributes = np.asarray(variable.value), variable.attributes
-    if attributes["symmetric"]:
-        return variable.project(slope), 0.0
-    if attributes["PSD"]:
-        multiplier = variable.project(slope)
-        left = (slope + np.swapaxes(slope, -2, -1)) / 2 - multiplier
-        return left, float(np.vdot(multiplier, value))
-    lower, upper = variable.bounds or (0.0 if attributes["nonneg"] else -np.inf, np.inf)
-    below = np.where(np.isfinite(lower), np.maximum(slope, 0.0), 0.0)
-    above = np.where(np.isfinite(upper), np.maximum(-slope, 0.0), 0.0)
-    products = np.where(below > 0.0, below * (value - lower), 0.0)
-    products += np.where(above > 0.0, above * (upper - value), 0.0)
-    return slope - below + above, float(products.sum())
+    if attributes["PSD"] or attributes["symmetric"]:
+        slope = (slope + np.swapaxes(slope, -2, -1)) / 2
+    in_cone = attributes["nonneg"] or attributes["PSD"]  # which is its own dual
+    multiplier = variable.project(slope) if in_cone else np.zeros(slope.shape)
+    return slope - multiplier, float(np.vdot(multiplier, _dense(variable)))
+
+
+def _dense(value: Any) -> Array:
+    """The value of an expression, or a value, which CVXPY may give as a sparse matrix."""
+    value = getattr(value, "value", value)
+    return np.asarray(value.toarray() if sparse.issparse(value) else value)
 
 
 def _largest(amounts: Any) -> float:
     """Largest amount, NaN where one is NaN."""
-    return float(np.max(np.abs(amounts), initial=0.0))
+    return float(np.max(np.abs(_dense(amounts)), initial=0.0))

@@ -29,6 +29,8 @@ from propcvx.solvers.specialised.libsvm import run_libsvm
 from propcvx.solvers.specialised.logistic import run_logistic
 from propcvx.solvers.specialised.mkl_interior_point import run_mkl_interior_point
 from propcvx.solvers.specialised.newton import run_newton, run_newton_on_means
+from propcvx.solvers.specialised.piqp import TOLERANCES as PIQP_TOLERANCES
+from propcvx.solvers.specialised.piqp import run_piqp
 from propcvx.solvers.specialised.ridge import run_ridge
 from propcvx.solvers.through_cvxpy import BACKEND, run_cvxpy
 
@@ -109,8 +111,6 @@ def through_cvxpy(
     )
 
 
-PIQP_TOLERANCES = "eps_abs eps_rel eps_duality_gap_abs eps_duality_gap_rel"
-
 GENERAL = (
     through_cvxpy("clarabel", ALL_CONES, "Apache-2.0", "tol_gap_abs tol_gap_rel tol_feas"),
     through_cvxpy("ecos", EXPONENTIAL, "GPL-3.0-only", "abstol reltol feastol"),
@@ -140,22 +140,26 @@ GENERAL = (
 """General solvers; any other that CVXPY reaches can be asked for by its name."""
 
 
+OF_PIQP = {"module": "piqp", "package": "piqp", "licence": "BSD-2-Clause"}
+
+
 def specialised(
     name: str,
     run: Callable[[Program, dict[str, Any], Any], Answer],
     accepts: Callable[[Structure], bool],
     known_options: frozenset[str] | None = frozenset({"max_iter"}),
+    **others: Any,
 ) -> Solver:
-    """A solver of the package's own for one structure."""
-    return Solver(
-        name, run, same("tol"), accepts=accepts, known_options=known_options, licence="BSD-3-Clause"
-    )
+    """A solver for one structure, of the package's own but for what ``others`` say."""
+    others = {"licence": "BSD-3-Clause", **others}
+    return Solver(name, run, same("tol"), accepts=accepts, known_options=known_options, **others)
 
 
 SPECIALISED = (
     specialised(
         "libsvm", run_libsvm, lambda known: isinstance(known, SVMDual) and known.bias, None
     ),
+    specialised("piqp_direct", run_piqp, lambda known: isinstance(known, SVMDual), None, **OF_PIQP),
     specialised("newton", run_newton, lambda known: isinstance(known, SVMDual)),
     specialised(
         "newton_on_means", run_newton_on_means, lambda known: isinstance(known, InvCalDual)
@@ -179,7 +183,7 @@ SPECIALISED = (
 SOLVERS: Mapping[str, Solver] = {solver.name: solver for solver in (*GENERAL, *SPECIALISED)}
 """The table, by name."""
 
-# docs/which_solver.md has the measurements behind the rule.
+# docs/solvers.md has the measurements behind the rule.
 IN_TURN: Mapping[ProblemClass, tuple[str, ...]] = {
     ProblemClass.QP: ("piqp", "clarabel"),
     ProblemClass.SDP: ("scs", "clarabel"),
@@ -190,10 +194,8 @@ IN_TURN: Mapping[ProblemClass, tuple[str, ...]] = {
 """What ``"auto"`` asks for a class of problem, in turn; Clarabel for those that are not here."""
 
 TEACHING_SIZE = (1000, 64)
-"""Up to so many instances and unknown weights a program is solved as it stands, through CVXPY."""
-
-MASTER_SIZE = (1000, 192)
-"""Likewise, for the restricted master, whose unknown weights are those of all cuts."""
+"""Up to so many instances and unknown weights a program is solved as it stands, by a general
+solver, through CVXPY unless the program is the SVM's."""
 
 FEW_FEATURES = 0.1
 """Beyond it, an SVM with at most this share of features per instance is for Newton's method."""
@@ -202,18 +204,20 @@ FEW_FEATURES = 0.1
 def automatic(program: Program) -> tuple[str, ...]:
     """Names of solvers for a program, the next being asked where one fails or stops early.
 
-    Up to ``TEACHING_SIZE`` the program itself is solved, through CVXPY, and a solver that knows its
-    structure is asked last; beyond it, it is asked first.  Solvers that are not installed are left
-    out, unless none is: then they are named as what to install.
+    Up to ``TEACHING_SIZE`` the program itself is solved by a general solver, and one that uses its
+    structure is asked last; beyond it, it is asked first.  Where a fit solves hundreds of SVMs, or
+    a new restricted master at every cut, CVXPY takes longer than the solver: PIQP is handed the SVM
+    dual directly, and the master's solver is asked first at any size.  Solvers that are not
+    installed are left out, unless none is: then they are named as what to install.
 
     Examples
     --------
     >>> import numpy as np
     >>> from propcvx.programs import svm_dual
     >>> automatic(svm_dual(np.ones((300, 8))))
-    ('piqp', 'clarabel', 'newton')
+    ('piqp_direct', 'clarabel', 'newton')
     >>> automatic(svm_dual(np.ones((5000, 8))))
-    ('newton', 'piqp', 'clarabel')
+    ('newton', 'piqp_direct', 'clarabel')
     """
     names = _in_turn(program)
     return tuple(name for name in names if SOLVERS[name].installed) or names
@@ -222,32 +226,25 @@ def automatic(program: Program) -> tuple[str, ...]:
 def _in_turn(program: Program) -> tuple[str, ...]:
     """The names, whether installed or not."""
     general = IN_TURN.get(program.problem_class, ("clarabel",))
-    specialised: tuple[str, ...] = ("logistic",)
-    most = TEACHING_SIZE
+    known = [row.name for row in SPECIALISED if row.accepts and row.can_solve(program)]
     match program.structure:
         case SVMDual(features=features, bias=bias):
             n, weights = features.shape
             few = weights <= FEW_FEATURES * n or not bias
-            specialised = ("newton",) if few else ("libsvm", "newton")
-        case RestrictedMaster(features=features, labelings=labelings):
-            n, weights = len(features), features.shape[1] * len(labelings)
-            most, specialised = MASTER_SIZE, ("mkl_interior_point",)
+            general, known = (
+                ("piqp_direct", "clarabel"),
+                ["newton"] if few else ["libsvm", "newton"],
+            )
         case LogisticModel(features=features):
             n, weights = features.shape
-        case InvCalDual(bag_means=means) if len(means) > most[0]:
+        case InvCalDual(bag_means=means):
             few = means.shape[1] <= FEW_FEATURES * len(means)
-            return ("newton_on_means", *general) if few else general
-        case RidgeRegression():
-            return ("ridge", *general)
-        case SecondMomentFit():
-            return ("eigenvalues", *general)
-        case MulticlassSVM():
-            return ("multiclass_interior_point", *general)
+            return (*known, *general) if few and len(means) > TEACHING_SIZE[0] else general
         case _:
-            return general
-    if n <= most[0] and weights <= most[1]:
-        return (*general, specialised[0])
-    return (*specialised, *general)
+            return (*known, *general)
+    if n <= TEACHING_SIZE[0] and weights <= TEACHING_SIZE[1]:
+        return (*general, known[0])
+    return (*known, *general)
 
 
 def solvers_for(program: Program) -> list[str]:

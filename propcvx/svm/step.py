@@ -64,6 +64,8 @@ Step = Callable[[Array, float, Separator | None], Separator]
 Known = dict[Hashable, Separator]  # answers by labeling and C
 Solved = MutableMapping[Hashable, Known]  # of steps on the same features, by solver and tolerance
 
+SIGNS = np.array([1.0, -1.0])
+
 MOST_REMEMBERED = 2000
 """With more instances than this nothing is kept: a separator holds several numbers for each."""
 
@@ -109,7 +111,8 @@ class SVMStep:
         v = feasible_in_box(solution.variables["v"], *box)
         weights, ties = self._posed.T @ v, labeling
         losses, offset = best_losses(labeling - self._posed @ weights, *box)
-        zero, offset_of_zero = best_losses(labeling, *box)
+        lower, upper = (bound.sum() for bound in box)  # of the labels -1 and of the labels +1
+        zero, offset_of_zero = best_losses(SIGNS, lower * (SIGNS < 0.0), upper * (SIGNS > 0.0))
         error = gap_of(solution) + len(labeling) * np.finfo(float).eps * zero
         if zero - error <= 0.5 * float(weights @ weights) + losses:
             weights, offset = np.zeros_like(weights), offset_of_zero

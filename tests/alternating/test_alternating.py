@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given, reject, settings
 from hypothesis import strategies as st
+from joblib import Parallel
 from sklearn.base import clone
 from sklearn.svm import SVC
 from small_problems import SQUARED_HINGE, psvm_objective, small_problem, small_problems
@@ -211,6 +212,28 @@ def test_the_same_seed_gives_the_same_fit_in_one_process_or_two(changes):
     for name in ("start_objectives_", "labeling_", "coef_"):
         np.testing.assert_array_equal(getattr(first, name), getattr(second, name))
     assert first.history_.objectives == second.history_.objectives
+
+
+@pytest.mark.parametrize(
+    ("changes", "n_jobs"),
+    [
+        ({"n_init": 3}, 1),  # starts that share what they have solved
+        ({"n_init": 3, "polish": "swaps"}, 2),
+        ({"n_init": 3, "instance_loss": "logistic"}, 2),
+        ({"n_init": 1, "polish": "swaps"}, 1),
+    ],
+)
+def test_a_process_is_started_only_where_it_saves_time(changes, n_jobs, monkeypatch):
+    asked = []
+
+    def parallel(n_jobs, **options):
+        asked.append(n_jobs)
+        return Parallel(n_jobs=1, **options)
+
+    monkeypatch.setattr(alter, "Parallel", parallel)
+    problem = small_problem(5, sizes=(8, 8))
+    AlterPropSVM(init="random", n_jobs=2, **changes).fit(problem.X, problem.y)
+    assert asked == [n_jobs]
 
 
 # --- starts -----------------------------------------------------------------------------------

@@ -1,12 +1,15 @@
 """Whole fits beside one call of scikit-learn on the same data."""
 
+from functools import partial
+
 import numpy as np
 import pytest
+from sklearn.base import clone
 from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.svm import SVC
 
 from benchmarks.bench_data import generated, in_bags, linear_svc
-from propcvx import ConvPropSVM, CuttingPlanes
+from propcvx import AlterPropSVM, ConvPropSVM, CuttingPlanes, InvCal, MeanMap
 from propcvx.estimators import printed_alter_psvm
 from propcvx.labelings.losses import HINGE
 from propcvx.programs import svm_dual, svm_dual_parameters
@@ -35,29 +38,79 @@ def test_many_instances(benchmark, quick, real, side):
     assert last_svm_excess(fitted, X) < 1e-4
 
 
-@pytest.mark.benchmark(group="one annealed start, bags of 1,000")
-@pytest.mark.parametrize("thousands", [10, 1000])
-def test_growth_with_the_number_of_instances(benchmark, quick, thousands):
-    X, labels = generated((2 if quick else 1000) * thousands, 8)
-    model = printed_alter_psvm(n_init=1, random_state=0)
-    fitted = benchmark.pedantic(model.fit, (X, in_bags(labels, 1000)))
-    assert last_svm_excess(fitted, X) < 1e-4
+MANY = {
+    "alter-pSVM, one random start": printed_alter_psvm(n_init=1, annealing=False, random_state=0),
+    "alter-pSVM": AlterPropSVM(random_state=0),
+    "InvCal": InvCal(),
+    "MeanMap": MeanMap(),
+}
 
 
-@pytest.mark.benchmark(group="vote, Gaussian kernel, bags of 8")
-@pytest.mark.parametrize("side", ["alter-pSVM", "conv-pSVM, 10 cuts", "SVC"])
-def test_a_kernel(benchmark, quick, real, side):
-    X, labels = real("vote")
-    gram, y = rbf_kernel(X, gamma=0.1), in_bags(labels, 8)
-    if side == "SVC":
-        benchmark(SVC(kernel="precomputed").fit, gram, labels)
+@pytest.mark.benchmark(group="300,000 x 20, bags of 1,000, beside LinearSVC")
+@pytest.mark.parametrize("side", [*MANY, "LinearSVC"])
+def test_hundreds_of_thousands(benchmark, quick, side):
+    X, labels = generated(2000 if quick else 300_000, 20)
+    if side == "LinearSVC":
+        benchmark.pedantic(linear_svc, (X, labels))
         return
-    planes = CuttingPlanes(oracle="coordinate", max_cuts=10)
-    model = {
-        "alter-pSVM": printed_alter_psvm(n_init=1 if quick else 10, random_state=0),
-        "conv-pSVM, 10 cuts": ConvPropSVM(relaxation=planes),
-    }[side].set_params(kernel="precomputed")
-    fitted = benchmark.pedantic(model.fit, (gram, y), rounds=3)
+    fitted = benchmark.pedantic(clone(MANY[side]).fit, (X, in_bags(labels, 1000)))
+    if side == "alter-pSVM, one random start":
+        assert last_svm_excess(fitted, X) < 1e-4
+    else:
+        assert np.mean(fitted.predict(X) == labels) > 0.7
+
+
+def conv(max_cuts):
+    return ConvPropSVM(relaxation=CuttingPlanes(max_cuts=max_cuts))
+
+
+def llp_learn_alter():
+    return pytest.importorskip("llp_learn.alter").alterSVM(C=1.0, C_p=10.0, random_state=0)
+
+
+TEACHING = {
+    "conv-pSVM, one cut": partial(conv, 1),
+    "conv-pSVM, ten cuts": partial(conv, 10),
+    "conv-pSVM, ten cuts, Gaussian": lambda: conv(10).set_params(kernel="rbf"),
+    "alter-pSVM": partial(AlterPropSVM, random_state=0),
+    "alter-pSVM as printed": partial(printed_alter_psvm, random_state=0),
+    "alter-pSVM as printed, n_jobs=2": partial(printed_alter_psvm, random_state=0, n_jobs=2),
+    "llp-learn's alterSVM": llp_learn_alter,
+    "LinearSVC": lambda: None,
+    "SVC": lambda: None,
+}
+"""Fits in units of the last, which like the one before it is told the labels."""
+
+
+@pytest.mark.parametrize("side", TEACHING)
+@pytest.mark.parametrize("name", ["heart", "vote", "breast-cancer"])
+def test_teaching_size(benchmark, quick, real, name, side):
+    benchmark.group = f"{name}, {side if side == 'LinearSVC' else 'bags of 8, in units of SVC'}"
+    X, labels = real(name)
+    model, y = TEACHING[side](), in_bags(labels, 8)
+    if side == "SVC":
+        benchmark(SVC(kernel="precomputed").fit, X @ X.T, labels)
+    elif side == "LinearSVC":
+        benchmark(linear_svc, X, labels)
+    elif side == "llp-learn's alterSVM":
+        shares = y["proportion"][np.unique(y["bag"], return_index=True)[1]]
+        benchmark.pedantic(model.fit, (X, y["bag"], shares), rounds=1)
+    else:
+        fitted = benchmark.pedantic(model.fit, (X, y), rounds=3)
+        assert {record.status for record in fitted.history_} == {"optimal"}
+        exact = clone(model).set_params(solver_tol=1e-8).fit(X, y)
+        assert np.isclose(fitted.objective_, exact.objective_, rtol=3e-4)
+
+
+@pytest.mark.parametrize("side", ["conv-pSVM, one cut", "MeanMap", "SVC"])
+@pytest.mark.parametrize("n", [2000, 4000])
+def test_a_kernel(benchmark, quick, n, side):
+    benchmark.group = f"Gaussian kernel, {n:,} instances, bags of 16, in units of SVC"
+    X, labels = generated(80 if quick else n, 10)
+    if side == "SVC":
+        benchmark(SVC(kernel="precomputed").fit, rbf_kernel(X, gamma=0.1), labels)
+        return
+    model = conv(1) if side == "conv-pSVM, one cut" else MeanMap()
+    model = model.set_params(kernel="rbf", gamma=0.1)
+    fitted = benchmark.pedantic(model.fit, (X, in_bags(labels, 16)), rounds=1)
     assert {record.status for record in fitted.history_} == {"optimal"}
-    exact = model.set_params(solver_tol=1e-8).fit(gram, y)
-    assert np.isclose(fitted.objective_, exact.objective_, rtol=3e-4)

@@ -6,6 +6,7 @@ import cvxpy as cp
 import numpy as np
 import pytest
 
+from propcvx.errors import InputError
 from propcvx.laboratory.programs import PROGRAMS, ProgramAt
 from propcvx.programs import Program, svm_primal
 from propcvx.programs.statement import written
@@ -73,3 +74,42 @@ def test_a_variant_prints_what_it_is():
     x = cp.Variable(2, name="x")
     mine = Program(cp.Problem(cp.Minimize(cp.norm(x, 2) + cp.sum(cp.huber(x, 2)))))
     assert "minimize    norm(x, 2) + sum(huber(x, 2.0))" in str(mine)
+
+
+ON_PAPER = {
+    "svm_primal": r"0.5 \, \|w\|_2^2 + C \, \textstyle\sum \left[\xi\right] \\ "
+    r"\text{s.t.} & 1 - \xi \le y \circ \left[F \, w + b\right] \\ & 0 \le \xi",
+    "svm_dual": r"y \, v - 0.5 \, \|F^\top \, v\|_2^2 \\ "
+    r"\text{s.t.} & \mathrm{lower} \le v \\ & v \le \mathrm{upper} \\ "
+    r"& \textstyle\sum \left[v\right] = 0",
+    "inv_cal_dual": r"\mathrm{target} \, \left[a - a^*\right] - \epsilon \, "
+    r"\left[a + a^*\right] - 0.5 \, \|M^\top \, \left[a - a^*\right]\|_2^2 \\ "
+    r"\text{s.t.} & 0 \le a \\ & a \le C_{\mathrm{p}} \\ & 0 \le a^* \\ & a^* \le C_{\mathrm{p}} "
+    r"\\ & \textstyle\sum \left[a - a^*\right] = 0",
+}
+"""The formulas of the docstrings, without the side that vectors have there."""
+
+
+@pytest.mark.parametrize("name", ON_PAPER)
+def test_in_latex_it_is_the_formula_of_its_docstring(name):
+    program = ProgramAt(name, 8)()
+    assert ON_PAPER[name] in program._repr_latex_()
+
+
+def test_latex_of_any_program_has_all_lines_and_no_bracket_left_open(program):
+    latex = program._repr_latex_()
+    assert latex.count(" & ") + latex.count(r"\\ & ") >= 1
+    assert latex.count(r" \\ ") == len(program.constraints)
+    assert latex.count(r"\left[") == latex.count(r"\right]")
+    assert latex.count("{") == latex.count("}")
+    assert not re.search(r"[()@]|<=|>>", latex)
+
+
+def test_a_variant_without_constraints():
+    program = svm_primal(np.ones((3, 2)))
+    assert list(program.without_constraints("slack").constraints) == ["margin"]
+    variant = program.without_constraints("margin", "slack")
+    assert (list(variant.constraints), variant.structure) == ([], None)
+    assert list(program.constraints) == ["margin", "slack"]
+    with pytest.raises(InputError, match=r"\['tube'\] are no constraints of svm_primal; it has"):
+        program.without_constraints("tube", "slack")

@@ -15,6 +15,7 @@ from propcvx.history import StopReason
 from propcvx.labelings.feasible import FeasibleLabelings
 from propcvx.relaxation.oracles import (
     ORACLES,
+    AxesOracle,
     CoordinateOracle,
     Cut,
     DirectionSweepOracle,
@@ -76,7 +77,7 @@ def test_answers_are_feasible_and_bounds_hold(name, case):
     if name in ("exhaustive", "sweep"):
         assert cut.bound == cut.value
     if name == "ascent":
-        start = CoordinateOracle.on_axes(features, feasible)(alpha).value
+        start = AxesOracle(features, feasible)(alpha).value
         assert cut.value >= start * (1.0 - 1e-12)
 
 
@@ -109,7 +110,7 @@ def test_mixed_integer_oracle_keeps_its_time_and_its_bound():
     assert perf_counter() - start < 20.0
     assert cut.value < cut.bound
     assert cut.bound <= 0.5 * 64 * np.linalg.norm(alpha[:, None] * X, 2) ** 2 * 1.001
-    assert CoordinateOracle.on_axes(X, feasible, 1.0)(alpha).value <= cut.bound
+    assert AxesOracle(X, feasible, 1.0)(alpha).value <= cut.bound
 
 
 @settings(max_examples=30)
@@ -229,3 +230,26 @@ def test_leading_dimensions_keep_just_the_variance_asked_for(seed, n, r, varianc
     assert np.abs(off).max() <= 1e-9 * total
     values = np.linalg.eigvalsh(features @ features.T)[::-1]
     np.testing.assert_allclose(kept, values[: len(kept)], atol=1e-9 * total)
+
+
+@pytest.mark.parametrize("shape", [(330, 400), (400, 330)])
+@pytest.mark.parametrize(("decay", "counts"), [(0.9, {16}), (0.0, {16, 64})])
+def test_of_many_axes_those_that_cannot_be_the_best_are_not_computed(shape, decay, counts):
+    problem = separation_problem(0, sizes=(10,) * (shape[0] // 10), n_features=shape[1])
+    features = problem[0] * (1.0 + np.arange(shape[1])) ** -decay
+    oracle, used = AxesOracle(features, problem[1]), set()
+    leading = oracle._leading
+    oracle.__dict__["_leading"] = lambda most: used.add(most) or leading(most)
+    all_axes = CoordinateOracle(features, problem[1], leading_dimensions(features, 0.9))
+    for alpha in (np.ones(shape[0]), problem[2]):
+        np.testing.assert_array_equal(oracle(alpha).labeling, all_axes(alpha).labeling)
+    assert used == counts
+
+
+@pytest.mark.parametrize("rank", [0, 1, 3])
+def test_there_may_be_fewer_axes_than_are_asked_for(rank):
+    random = np.random.RandomState(0)
+    features = random.randn(500, rank) @ random.randn(rank, 400)
+    few, every = (leading_dimensions(features, 0.99, most) for most in (16, None))
+    assert few.shape == every.shape
+    np.testing.assert_allclose(np.abs(few), np.abs(every), atol=1e-9)

@@ -10,7 +10,6 @@ from sklearn.model_selection import GridSearchCV
 from small_problems import small_problem
 
 from propcvx import (
-    AlterPropSVM,
     BagKFold,
     ConvPropSVM,
     CuttingPlanes,
@@ -174,11 +173,12 @@ def test_a_later_master_is_solved_by_the_next_solver(broken, break_solver):
     assert clf.history_.objectives[:2] == pytest.approx(objectives[:2], rel=1e-4)  # of equal cuts
 
 
+def six_cuts(master):
+    return ConvPropSVM(relaxation=CuttingPlanes(master=master, max_cuts=6, tol=0.0))
+
+
 READABLE = {
-    "six cuts": ConvPropSVM(relaxation=CuttingPlanes(max_cuts=6, tol=0.0)),
-    "groups": ConvPropSVM(relaxation=CuttingPlanes(master="group", max_cuts=2)),
     "SimpleMKL": ConvPropSVM(relaxation=CuttingPlanes(master="reduced_gradient", max_cuts=2)),
-    "alter": AlterPropSVM(n_init=1, random_state=0),
     "InvCal": InvCal(),
     "MeanMap": MeanMap(),
 }
@@ -191,6 +191,26 @@ def test_of_a_small_problem_the_cvxpy_program_is_what_is_solved(name, seed):
     problem = small_problem(seed, sizes=(8,) * 25, n_features=5)
     clf = clone(READABLE[name]).fit(problem.X, problem.y)
     assert {record.solver for record in clf.history_} <= {"clarabel", "piqp"}
+
+
+FAST = {
+    "groups": ("mkl_interior_point", "clarabel", six_cuts("group")),
+    "epigraph": ("mkl_interior_point", "clarabel", six_cuts("epigraph")),
+    "alter": ("piqp_direct", "piqp", printed_alter_psvm(n_init=2, random_state=0)),
+}
+
+
+@pytest.mark.filterwarnings("ignore:clarabel stopped before its tolerance")
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("name", FAST)
+def test_a_fit_is_as_if_its_cvxpy_programs_were_solved(name, seed):
+    problem = small_problem(seed, sizes=(8,) * 25, n_features=5)
+    solver, through_cvxpy, model = FAST[name]
+    fast = clone(model).set_params(solver_tol=1e-8).fit(problem.X, problem.y)
+    readable = clone(fast).set_params(solver=through_cvxpy).fit(problem.X, problem.y)
+    assert {(record.solver, record.status) for record in fast.history_} == {(solver, cp.OPTIMAL)}
+    assert fast.history_.objectives == pytest.approx(readable.history_.objectives, rel=1e-6)
+    np.testing.assert_array_equal(fast.labeling_, readable.labeling_)
 
 
 def test_when_none_of_several_answers_all_are_named(break_solver):

@@ -1,10 +1,12 @@
-"""Residuals: right at, near and far from optima, for all that programs use; or refused by name."""
+"""Residuals: right at, near and far from optima, for all that CVXPY has; or refused by name."""
 
 import cvxpy as cp
 import numpy as np
 import pytest
+from common_problems import COMMON
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy import sparse
 
 from propcvx.errors import ResidualsError
 from propcvx.solvers.residuals import residuals_of
@@ -13,7 +15,7 @@ TARGET = np.array([[1.0, -2.0, 0.5], [0.3, -1.0, 2.0], [1.5, 0.1, 0.4]])
 
 
 def residuals(problem):
-    return tuple(vars(residuals_of(problem)).values())
+    return tuple(vars(residuals_of(problem)).values())[:3]
 
 
 SOLVERS = {"SCS": {"eps": 1e-10}, "CLARABEL": {}}
@@ -98,10 +100,7 @@ EXACT = CONSTRAINED | {
 
 
 def noticed(problem):
-    try:
-        return max(residuals(problem)) > 0.02
-    except ResidualsError as error:  # moved out of the domain of an atom
-        return "boundary of its domain" in str(error)
+    return max(residuals(problem)) > 0.02
 
 
 @pytest.mark.parametrize("name", EXACT)
@@ -208,8 +207,7 @@ SMOOTH = {
     "log_sum_exp": cp.log_sum_exp,
     "logistic": cp.logistic,
     "quad_form": lambda x: cp.quad_form(x, TARGET @ TARGET.T),
-    "log": cp.log,
-    "entr": cp.entr,
+    "of another": lambda x: cp.exp(cp.square(x) - 1),
     "sum_squares": cp.sum_squares,
     "square": cp.square,
 }
@@ -235,39 +233,17 @@ def test_gradients_that_are_relied_on_are_those_of_finite_differences(name):
 
 
 REFUSED = {
-    "ExpCone": lambda x: [cp.ExpCone(x[0], x[1], x[2])],
-    "PowCone3D": lambda x: [cp.PowCone3D(x[0], x[1], x[2], 0.3)],
-    "NonNeg": lambda x: [cp.NonNeg(x)],
-    "variable v with complex": lambda x: [cp.real(cp.Variable(name="v", complex=True)) == x[0]],
-    "variable v with diag": lambda x: [cp.Variable((2, 2), name="v", diag=True) == x[0]],
-    "variable v with nonneg and PSD": lambda x: [
-        cp.Variable((2, 2), name="v", PSD=True, nonneg=True) == x[0]
-    ],
-    "variable v with bounds": lambda x: [
-        cp.Variable(name="v", bounds=[cp.Parameter(value=0.3), None]) == x[0]
-    ],
-    "variable v with boolean": lambda x: [cp.Variable(3, name="v", boolean=[(0,)]) == x],
-    "constraint .* of Equality": lambda x: [1j * x == 0],
+    "RelEntrConeQuad": lambda x: [cp.constraints.RelEntrConeQuad(x[0], x[1], x[2], 3, 3)],
     "no dual value": lambda x: [x >= 0],
-    "norm1, in": lambda x: [cp.norm1(x) <= 1],
-    "abs, in": lambda x: [cp.abs(x) <= 1],
-    "maximum, in": lambda x: [cp.pos(x) <= 1],
-    "lambda_max, in": lambda x: [cp.lambda_max(cp.diag(x)) <= 1],
-    "PnormApprox, in": lambda x: [cp.norm(x, 2) <= 1],
-    "log.* boundary of its domain": lambda x: [cp.sum(cp.log(x - 1)) >= 1],
+    "rules, DCP": lambda x: [cp.sqrt(x) <= 1],
 }
 
 
-@pytest.mark.filterwarnings("ignore:divide by zero")
 @pytest.mark.parametrize("named", REFUSED)
 def test_what_is_not_covered_is_refused_by_name(named):
     x = cp.Variable(3)
     problem = cp.Problem(cp.Minimize(cp.sum_squares(x)), REFUSED[named](x))
-    for variable in problem.variables():
-        variable.save_value(np.ones(variable.shape))
-    if named != "no dual value":
-        for part in (p for c in problem.constraints for p in c.dual_variables):
-            part.save_value(np.ones(part.shape))
+    x.save_value(np.ones(3))
     with pytest.raises(ResidualsError, match=rf"(?s){named}.*residuals=False"):
         residuals_of(problem)
 
@@ -295,3 +271,111 @@ def test_constraints_without_variables_or_entries_are_no_obstacle():
     x.save_value(np.zeros(2))
     problem.constraints[1].save_dual_value(np.zeros(0))
     assert residuals(problem) == (0.0, 0.0, 0.0)
+
+
+def test_outside_of_the_domain_all_is_infinite():
+    x = cp.Variable(2)
+    problem = solved(cp.Problem(cp.Maximize(cp.sum(cp.log(x))), [x <= 1]))
+    x.save_value(np.array([1.0, -0.1]))
+    assert set(vars(residuals_of(problem)).values()) == {np.inf}
+
+
+# Problems of all kinds, by three solvers; their dual residual is a norm where there are kinks
+
+
+OF_COMMON = {
+    "CLARABEL": (dict.fromkeys(("tol_gap_abs", "tol_gap_rel", "tol_feas"), 1e-9), 1e-5),
+    "ECOS": (dict.fromkeys(("abstol", "reltol", "feastol"), 1e-9), 1e-5),
+    "SCS": ({"eps": 1e-9, "max_iters": 100_000}, 2e-7),
+}
+"""Options, and residuals that are allowed, relative to the data.
+
+Interior point methods leave a point near the optimum of an exponential cone where its gradient is
+not yet zero.
+"""
+
+
+WRONG_IN_CVXPY_1_9_0 = ("hermitian_matrix", "several_attributes")
+"""Halves the duals of Hermitian matrices, and squares of diagonal ones go wrong: it is noticed."""
+
+
+def common(name, solver):
+    problem = COMMON[name]()
+    try:
+        problem.solve(solver=solver, **OF_COMMON[solver][0])
+    except cp.SolverError:
+        assert solver == "ECOS"  # has no semidefinite and no power cones
+        return None
+    return problem
+
+
+@pytest.mark.filterwarnings("ignore:.* is being approximated")
+@pytest.mark.parametrize("solver", OF_COMMON)
+@pytest.mark.parametrize("name", COMMON)
+def test_right_answers_have_none_and_are_left_as_they_are(name, solver):
+    if (problem := common(name, solver)) is None:
+        return
+    before = [dense(leaf.value) for leaf in leaves_of(problem)]
+    assert problem.status == cp.OPTIMAL
+    relative = residuals_of(problem).relative
+    if name in WRONG_IN_CVXPY_1_9_0 and cp.__version__ == "1.9.0":
+        assert relative > 1e-3
+        return
+    assert relative <= OF_COMMON[solver][1]
+    assert all(map(np.array_equal, before, [dense(leaf.value) for leaf in leaves_of(problem)]))
+
+
+def leaves_of(problem):
+    duals = (part for constraint in problem.constraints for part in constraint.dual_variables)
+    return [*problem.variables(), *duals]
+
+
+def dense(value):
+    return value.toarray() if sparse.issparse(value) else np.array(value)
+
+
+def direction(value, random):
+    """A random direction of length 1 in which a value of its kind can go."""
+    step = random.randn(*value.shape)
+    if np.iscomplexobj(value):
+        step = step + 1j * random.randn(*value.shape)
+    if value.ndim == 2 and value.shape[0] == value.shape[1]:
+        symmetric = np.allclose(value, value.conj().T)
+        step = step + step.conj().T if symmetric else step
+        step = (
+            step * np.eye(len(step)) if np.all(value[~np.eye(len(step), dtype=bool)] == 0) else step
+        )
+    return step / np.linalg.norm(step)
+
+
+def moved(name, times, seed=0):
+    """The relative residual of answers of which one part is moved by a tenth of its length."""
+    problem, random = common(name, "SCS"), np.random.RandomState(seed)
+    for _ in range(times):
+        leaves = leaves_of(problem)
+        leaf = leaves[random.randint(len(leaves))]
+        kept = leaf.value
+        value = dense(kept)
+        length = max(1.0, np.linalg.norm(value))
+        leaf.save_value(value + 0.1 * length * direction(value, random))
+        yield residuals_of(problem).relative
+        leaf.save_value(kept)
+
+
+@pytest.mark.filterwarnings("ignore:.* is being approximated")
+@pytest.mark.parametrize("name", COMMON)
+def test_answers_that_are_moved_are_noticed(name):
+    """Found for 3,400 of 3,400 with ``times=100``; right answers are at most at 2e-7."""
+    assert min(moved(name, times=4)) > 1e-3
+
+
+def test_any_point_of_a_lasso_against_its_subgradients():
+    """Far from kinks r is the gradient; at a kink it is the nearest to zero of the interval."""
+    x = cp.Variable(2)
+    problem = cp.Problem(cp.Minimize(cp.sum_squares(x - [1.0, 0.3]) + cp.norm1(x)))
+    for point, norm in (([2.0, 1.0], np.hypot(3.0, 2.4)), ([-1.0, 0.0], 5.0), ([0.5, 0.0], 0.0)):
+        x.save_value(np.array(point))
+        primal, dual, gap = residuals(problem)
+        assert primal == 0.0
+        assert dual == pytest.approx(norm, abs=0.02 * np.hypot(1.0, norm))
+        assert gap <= 1e-3

@@ -146,7 +146,7 @@ def test_what_is_no_answer_has_the_name_of_its_solver(name, kind, part, value, m
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
 @pytest.mark.filterwarnings("ignore::propcvx.errors.InaccurateSolutionWarning")
 @pytest.mark.parametrize("scale", [1e150, 1e200])
-@pytest.mark.parametrize("solver", ["newton", "libsvm", "piqp"])
+@pytest.mark.parametrize("solver", ["newton", "libsvm", "piqp", "piqp_direct"])
 def test_an_answer_that_overflows_is_not_optimal(solver, scale):
     random = np.random.RandomState(0)
     program = programs.svm_dual(random.randn(30, 3) * scale)
@@ -337,6 +337,7 @@ LIMITS = {
     "proxqp": {"max_iter": 1},
     "highs": {"qp_iteration_limit": 1},
     "libsvm": {"max_iter": 2},
+    "piqp_direct": {"max_iter": 2},
 }
 
 
@@ -434,11 +435,21 @@ def test_several_of_which_one_cannot_are_refused(program, solvers, message):
 
 def test_an_answer_that_residuals_do_not_cover_is_given_with_a_warning():
     x = cp.Variable(2, name="x")
-    lasso = programs.Program(cp.Problem(cp.Minimize(cp.sum_squares(x - 2) + cp.norm1(x))), "lasso")
-    with pytest.warns(UncheckedWarning, match="lasso is solved and its residuals not checked"):
-        answer = solve(lasso, "clarabel")
+    cone = cp.constraints.RelEntrConeQuad(x[0], x[1], cp.Constant(1.0), 3, 3)
+    problem = cp.Problem(cp.Minimize(cp.sum_squares(x - 2)), [cone])
+    with pytest.warns(UncheckedWarning, match="entropy is solved and its residuals not checked"):
+        answer = solve(programs.Program(problem, "entropy"), "clarabel")
     assert answer.residuals is None
-    assert answer.variables["x"] == pytest.approx([1.5, 1.5], abs=1e-5)
+    assert answer.variables["x"] == pytest.approx([2.0, 2.0], abs=1e-4)
+
+
+def test_a_strangers_problem_with_a_kink_is_checked_for_each_solver():
+    x = cp.Variable(2, name="x")
+    lasso = programs.Program(cp.Problem(cp.Minimize(cp.sum_squares(x - 2) + cp.norm1(x))), "lasso")
+    for solver in ("clarabel", "piqp", "scs"):
+        answer = solve(lasso, solver)
+        assert answer.residuals.relative <= 1e-6
+        assert answer.variables["x"] == pytest.approx([1.5, 1.5], abs=1e-5)
 
 
 # A solver of the user's own

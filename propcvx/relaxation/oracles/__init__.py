@@ -17,13 +17,14 @@ from propcvx.relaxation.oracles.exact import (
 )
 from propcvx.relaxation.oracles.sorting import (
     AscentOracle,
+    AxesOracle,
     CoordinateOracle,
     RandomDirectionsOracle,
 )
 
 ORACLES: Mapping[str, OracleFactory] = MappingProxyType(
     {
-        "coordinate": CoordinateOracle.on_axes,
+        "coordinate": AxesOracle,
         "coordinate_features": CoordinateOracle.on_features,
         "ascent": AscentOracle,
         "random_directions": RandomDirectionsOracle,
@@ -40,6 +41,7 @@ ORACLES: Mapping[str, OracleFactory] = MappingProxyType(
 __all__ = [
     "ORACLES",
     "AscentOracle",
+    "AxesOracle",
     "CoordinateOracle",
     "Cut",
     "DirectionSweepOracle",

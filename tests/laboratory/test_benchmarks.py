@@ -1,0 +1,72 @@
+"""The problems for benchmarks: of their class, from their seed, and what is compared by default."""
+
+from dataclasses import replace
+
+import cvxpy as cp
+import pytest
+
+from propcvx.laboratory import compare_solvers
+from propcvx.laboratory import solvers as laboratory
+from propcvx.laboratory.benchmarks import BENCHMARKS, _measured
+from propcvx.laboratory.programs import ProgramAt
+from propcvx.programs import Program
+from propcvx.solvers import residuals_of
+
+CLASSES = {
+    "lp": {"QP"},
+    "qp": {"QP"},
+    "socp": {"SOCP"},
+    "sdp": {"SDP"},
+    "mip": {"MILP", "MIQP"},
+    "ecp": {"EXPONENTIAL"},
+}
+"""Classes of the package by CVXPY's tags; linear programs are solved as quadratic ones."""
+
+
+@pytest.fixture(params=BENCHMARKS)
+def small(request):
+    """A benchmark of few instances."""
+    return replace(BENCHMARKS[request.param], instances=16)
+
+
+def test_it_has_the_class_of_its_name_and_no_parameters(small):
+    kind, _ = small.name.split("/")
+    problem = small()
+    assert kind in small.tags
+    assert Program(problem).problem_class.name in CLASSES[kind]
+    assert problem.is_lp() == (kind == "lp")
+    assert not problem.parameters()
+    assert small.description
+
+
+def test_its_seed_is_what_it_depends_on(small):
+    values = [small(seed).solve(solver=small.solver) for seed in (0, 0, 1)]
+    assert values[0] == values[1]
+    assert values[0] != pytest.approx(values[2], rel=1e-6)
+
+
+def test_its_answer_is_that_of_the_program(small):
+    row, program = _measured(small), ProgramAt(small.program, 16, C=small.C)()
+    program.problem.solve(solver=small.solver)
+    assert row["status"] == cp.OPTIMAL
+    assert row["value"] == pytest.approx(program.problem.value, rel=1e-5, abs=1e-6)
+    assert row["variables"] == sum(variable.size for variable in program.problem.variables())
+    assert residuals_of(program.problem).relative <= 1e-4
+
+
+@pytest.mark.process
+def test_solvers_are_compared_on_them_by_default(monkeypatch):
+    names = ("qp/svm_dual", "lp/labeling")
+    few = {name: replace(BENCHMARKS[name], instances=16) for name in names}
+    monkeypatch.setattr(laboratory, "BENCHMARKS", few)
+    rows = compare_solvers(solvers=["clarabel", "highs"], tols=["default"])
+    assert [(row["program"], row["solver"]) for row in rows] == [
+        (name, solver) for name in names for solver in ("clarabel", "highs")
+    ]
+    assert {row["status"] for row in rows} == {cp.OPTIMAL}
+    new = []
+    again = compare_solvers(
+        solvers=["clarabel", "highs"], tols=["default"], done=rows[:3], on_row=new.append
+    )
+    assert again[:3] == rows[:3]
+    assert [row["program"] for row in new] == [names[1]]
