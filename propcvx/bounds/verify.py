@@ -5,21 +5,30 @@ the bags allow has a value :math:`\min_w \tfrac12 \|w\|^2 + C \sum_i \max(0, 1 -
 at least ``lower``, and the proof's own labeling has at most ``upper``.  F is X less its mean.
 
 The proof is a tree.  Its root has all labelings, and the two children of a node differ in the label
-of one instance.  A node has steps.  A step divides the bags into groups, each with a set of
-labelings, and has for group k a matrix :math:`A_k = R_k R_k^\top` and a vector :math:`l_k`.  For any
-labelings of the groups, any z, and any v with :math:`0 \le y_i v_i \le C`, weak duality gives
+of one instance.  A node has steps.  A step divides the instances into groups, each with a set of
+labelings so that every labeling of the node combines one of each group, and has for group k a
+matrix :math:`A_k = R_k R_k^\top` and a vector :math:`l_k`.  For any labeling y of the group, any w
+and z, and any v with :math:`0 \le y_i v_i \le C`, the loss of an instance is at least
+:math:`y_i v_i - v_i w^\top F_i`.  With :math:`x = F_k^\top v - l_k` and
+:math:`\tfrac12 \|R_k^\top w\|^2 - z^\top R_k^\top w \ge -\tfrac12 \|z\|^2`, therefore,
 
 .. math::
 
-    \min_w \tfrac12 w^\top A_k w + l_k^\top w + C \sum_{i \in k} \max(0, 1 - y_i w^\top F_i)
-    \ge y^\top v - \tfrac12 \|z\|^2 - \|F_k^\top v - l_k - R_k z\| \, \|w\|,
+    \tfrac12 w^\top A_k w + l_k^\top w + C \sum_{i \in k} \max(0, 1 - y_i w^\top F_i)
+    \ge y^\top v - \tfrac12 \|z\|^2 - \|x - R_k z\| \, \|w\| .
 
-and the sum over the groups is a bound once :math:`\tfrac12 \|I - \sum_k A_k\| \|w\|^2 + \|\sum_k
-l_k\| \|w\|` is taken off.  The weights of a labeling whose value is below ``lower`` have
-:math:`\|w\|^2 \le 2\,` ``lower``.  So a labeling of a group can be left out once its bound, with the
-least of the other groups, reaches ``lower``; and a node is closed once all are.  The check looks for
-good v itself, which the proof does not contain, by ascent along the coordinates.  Rounding errors
-of sums and products are bounded as usual (Higham, *Accuracy and Stability*, Section 3.1).
+Summed over the groups, the left is the value at w plus at most :math:`\tfrac12 \|I - \sum_k A_k\|
+\|w\|^2 + \|\sum_k l_k\| \|w\|`.  If the value of a labeling is below ``lower``, its weights have
+:math:`\|w\|^2 \le 2\,` ``lower``, and all of this holds with the root in place of
+:math:`\|w\|`.  So a labeling of a group is left out once its own bound, and the least ones of
+the other groups, together reach ``lower``: nothing that contains it has a value below.  A node is
+closed once a group has no labelings left, and else it needs two children that are.  Any v does, so
+the proof does not contain it; the check looks for the best by projected Newton steps.
+
+Rounding errors are counted in.  A sum of n products is wrong by at most :math:`n u / (1 - n u)`
+times the sum of their sizes in any order (Higham, *Accuracy and Stability*, Section 3.1), and what
+is taken off is several times this, and a constant for underflow.  So is what the errors of F, as
+its mean is rounded, change in the losses.  Comparisons are such that a NaN proves nothing.
 """
 
 from __future__ import annotations
@@ -27,63 +36,75 @@ from __future__ import annotations
 import hashlib
 import json
 from dataclasses import dataclass
-from itertools import combinations
+from itertools import chain, combinations
+from math import comb, prod
 from typing import Any
+from zipfile import BadZipFile
 
 import numpy as np
 
-UNIT = 2.0**-53
-"""Largest relative error of one operation with floating-point numbers."""
+from propcvx.errors import InputError, RefusedProofError
 
-MOST_LABELINGS = 1_000_000
-"""Of a group; with more the check gives up."""
-
-MOST_ENTRIES = 4_000_000
-"""Of the matrices of quadratic programs that are solved at once."""
-
-ROUNDS, SWEEPS = 40, 3
-"""Most rounds of ascent for a step, and sweeps over the coordinates in a round."""
-
-
-class RefusedProofError(Exception):
-    """The proof does not show what it claims; the message says where it fails."""
+UNIT = 2.0**-53  # the largest relative error of one operation with floating-point numbers
+TINY, HUGE = 1e-100, 1e30  # more than all underflow makes, where numbers are at most HUGE
+MOST_LABELINGS = 200_000  # of a group; with more the check gives up
+MOST_ENTRIES = 4_000_000  # of the matrices of quadratic programs that are solved at once
+ROUNDS = 200  # most improvements of the dual vectors for a step of the proof
+TOL = 1e-8  # errors of their values, as a share of the goal, that are not improved further
 
 
 @dataclass
 class Group:
-    """Some instances, the labelings that they can still have, and lower bounds on their parts."""
+    """Some instances, the labelings that they can still have, and a dual vector v of each."""
 
     rows: Any
     labelings: Any
-    values: Any = None
+    duals: Any
+
+    def __len__(self) -> int:
+        return len(self.labelings)
+
+    def keep(self, kept: Any) -> Group:
+        """The group with some of its labelings."""
+        return Group(self.rows, self.labelings[kept], self.duals[kept])
+
+    def with_label(self, instance: int, label: int) -> Group:
+        """The group with the labelings that an instance has a label in, if it is in the group."""
+        return self.keep((self.labelings[:, self.rows == int(instance)] == label).all(axis=1))
 
 
 @dataclass(frozen=True)
-class Verified:
+class VerifiedProof:
     """What a proof shows.
 
     Attributes
     ----------
     lower, upper : float
         The best labeling's value is between them.
-    nodes, steps : int
-        How many the proof has.
+    labeling : array of shape (n_instances,)
+        It has at most the value ``upper``.
+    C, epsilon : float
+        The weight of the loss, and the tolerance of the shares, of the problem.
+    nodes : int
+        Of the tree.
     """
 
     lower: float
     upper: float
+    labeling: Any
+    C: float
+    epsilon: float
     nodes: int
-    steps: int
 
     def __str__(self) -> str:
         return (
-            f"Verified: no labeling has a value below {self.lower:.9g}, and one has "
-            f"{self.upper:.9g}, a gap of {1.0 - self.lower / self.upper:.3%} "
-            f"({self.nodes} nodes, {self.steps} steps)."
+            f"Verified for C={self.C:g} and epsilon={self.epsilon:g}: no labeling has a value "
+            f"below {self.lower:.9g}, and one has {self.upper:.9g}, a gap of "
+            f"{1.0 - self.lower / self.upper:.3%} (nodes: {self.nodes})."
         )
 
 
-def verify(file: Any, X: Any, bags: Any, shares: Any, labels: Any = None) -> Verified:
+def verify(file: Any, X: Any, bags: Any, shares: Any, labels: Any = None) -> VerifiedProof:
     """Check a proof against the data.
 
     Parameters
@@ -94,31 +115,51 @@ def verify(file: Any, X: Any, bags: Any, shares: Any, labels: Any = None) -> Ver
     bags : array of shape (n_instances,)
         The bag of each instance.
     shares : array of shape (n_instances,)
-        The share of positives of the bag of each instance.
+        The share of positives of the bag of each instance; NaN where unknown.
     labels : array of shape (n_instances,), optional
         Labels that are known, -1 or +1; 0 where unknown.
 
     Returns
     -------
-    Verified
+    VerifiedProof
 
     Raises
     ------
+    InputError
+        If the file cannot be read, or the data are not such arrays.
     RefusedProofError
         If the file was changed, or does not prove its claim for these data.
+
+    Examples
+    --------
+    >>> import tempfile, propcvx
+    >>> X = np.array([[1.0, 0.2], [0.8, -0.1], [-0.9, 0.3], [-1.1, 0.0]])
+    >>> bags, shares = [0, 0, 0, 1], [2 / 3, 2 / 3, 2 / 3, 0.0]
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     file = f"{folder}/proof.npz"
+    ...     result = propcvx.certify(X, propcvx.bag_target(bags, [2 / 3, 0.0]), proof=file)
+    ...     print(verify(file, X, bags, shares))
+    Verified for C=1 and epsilon=0: no labeling has a value below 0.656..., and one has 0.656...
     """
-    with np.load(file, allow_pickle=False) as content:
-        arrays = {name: content[name] for name in content.files}
-    if digest(arrays) != str(arrays.pop("digest", "")):
+    X, bags, shares = np.asarray(X, dtype=float), np.asarray(bags), np.asarray(shares, dtype=float)
+    known = np.zeros(len(X)) if labels is None else np.asarray(labels)
+    shapes = [array.shape for array in (bags, shares, known)]
+    if X.ndim != 2 or shapes != [X.shape[:1]] * 3 or not (np.abs(X) < HUGE).all():
+        raise InputError(
+            f"X must be finite numbers of shape (n_instances, n_features), and bags, shares and "
+            f"labels of shape (n_instances,), got the shapes {X.shape} and {shapes}."
+        )
+    try:
+        with np.load(file, allow_pickle=False) as content:
+            arrays = {name: content[name] for name in content.files}
+    except (OSError, EOFError, ValueError, AttributeError, BadZipFile) as error:
+        raise InputError(f"{file} is no proof that can be read: {error}.") from error
+    if digest(arrays) != str(arrays.get("digest")):
         raise RefusedProofError("the file was changed after it was written: its digest differs.")
-    claim = json.loads(str(arrays.pop("claim")))
-    F = np.asarray(X, dtype=float) - np.mean(X, axis=0)
-    bags, known = np.asarray(bags), np.zeros(len(F)) if labels is None else np.asarray(labels)
-    groups = [_bag(np.flatnonzero(bags == bag), shares, known, claim) for bag in np.unique(bags)]
-    upper = _upper(F, np.array(claim["labeling"]), arrays["weights"], groups, claim)
-    check = _Check(F, claim["C"], claim["lower"], claim["nodes"], arrays)
-    check.run(groups)
-    return Verified(claim["lower"], upper, len(claim["nodes"]), check.n_steps)
+    try:
+        return _Check(X, json.loads(str(arrays["claim"])), arrays).run(bags, shares, known)
+    except (LookupError, TypeError, ValueError) as error:
+        raise RefusedProofError(f"it is not a proof for data of this shape: {error!r}.") from error
 
 
 def digest(arrays: dict[str, Any]) -> str:
@@ -130,162 +171,190 @@ def digest(arrays: dict[str, Any]) -> str:
     return sha.hexdigest()
 
 
-def _bag(rows: Any, shares: Any, known: Any, claim: Any) -> Group:
-    """All labelings that a bag can have."""
-    n, share = len(rows), float(np.asarray(shares)[rows[0]])
-    near = [m for m in range(n + 1) if abs(m / n - share) <= claim["epsilon"] + 1e-9]
-    labelings = []
-    for count in near:
-        for chosen in combinations(range(n), count):
-            labelings.append([1 if i in chosen else -1 for i in range(n)])
-    table = np.array(labelings, dtype=np.int8).reshape(-1, n)
-    fixed = known[rows]
-    return Group(rows, table[((fixed == 0) | (table == fixed)).all(axis=1)])
-
-
-def _upper(F: Any, labeling: Any, weights: Any, groups: list[Group], claim: Any) -> float:
-    """The value of the proof's labeling at its weights, which is not below the true one."""
-    for group in groups:
-        if not (group.labelings == labeling[group.rows]).all(axis=1).any():
-            raise RefusedProofError("the labeling is none that the shares of the bags allow.")
-    losses = np.maximum(0.0, 1.0 - labeling * (F @ weights))
-    size = 0.5 * weights @ weights + claim["C"] * (1.0 + np.abs(F) @ np.abs(weights)).sum()
-    value = 0.5 * weights @ weights + claim["C"] * losses.sum()
-    upper = float(value + 4.0 * UNIT * (sum(F.shape) + 4) * size)
-    if not claim["lower"] <= upper <= claim["upper"] * (1.0 + 1e-9):
-        raise RefusedProofError(f"the labeling has the value {upper}, not {claim['upper']}.")
-    return upper
-
-
 class _Check:
-    """The walk through the tree."""
+    """The problem and the claim of a proof, and the walk through its tree."""
 
-    def __init__(self, F: Any, C: float, goal: float, nodes: list[Any], arrays: Any) -> None:
-        self.F, self.C, self.goal, self.nodes, self.arrays = F, C, goal, nodes, arrays
-        self.reach, self.n_steps = float(np.sqrt(2.0 * goal)) * (1.0 + 4.0 * UNIT), 0
+    def __init__(self, X: Any, claim: Any, arrays: dict[str, Any]) -> None:
+        self.F, self.claim, self.arrays = X - X.mean(axis=0), claim, arrays
+        self.C, self.goal = float(claim["C"]), float(claim["lower"])
+        if not (0.0 < self.C < HUGE and 0.0 < self.goal < HUGE and claim["epsilon"] >= 0.0):
+            raise RefusedProofError("C, lower or epsilon is not in its range.")
+        self.reach = float(np.sqrt(2.0 * self.goal)) * (1.0 + 4.0 * UNIT)
+        sizes = np.abs(self.F) + np.abs(X).mean(axis=0)
+        self.wrong = float(4.0 * UNIT * (len(X) + 4) * sizes.sum())
 
-    def run(self, groups: list[Group]) -> None:
-        """Raise an error unless every node is closed or has two children that are."""
-        waiting = [(0, groups, -np.inf)]
+    def run(self, bags: Any, shares: Any, known: Any) -> VerifiedProof:
+        """Raise an error unless the claim is proved."""
+        groups, epsilon, nodes = [], self.claim["epsilon"], self.claim["nodes"]
+        for bag in np.unique(bags):
+            rows = np.flatnonzero(bags == bag)
+            if len(np.unique(shares[rows])) > 1:
+                raise RefusedProofError(f"the data have several shares of the bag {bag}.")
+            labelings = _labelings(known[rows], shares[rows[0]], epsilon)
+            groups.append(Group(rows, labelings, self.C * labelings))
+        labeling = np.array(self.claim["labeling"]).reshape(len(self.F))
+        upper = self._upper(labeling, groups)
+        waiting = [(0, groups)]
         while waiting:
-            index, groups, lower = waiting.pop()
-            node = self.nodes[index]
+            index, groups = waiting.pop()
+            node = nodes[index]
             for step in node["steps"]:
-                if lower < self.goal:
-                    groups = self._regrouped(groups, step["groups"], index)
-                    lower = self._bound(groups, step["name"])
-                    self.n_steps += 1
-            if lower >= self.goal:
+                if all(groups):
+                    groups = self._step(self._merged(groups, step["groups"], index), step["name"])
+            if not all(groups):
                 continue
             if node["instance"] is None:
-                raise RefusedProofError(f"node {index} is not closed: its bound is {lower}.")
+                raise RefusedProofError(f"node {index} is not closed.")
             for child, label in zip(node["children"], (1, -1), strict=True):
-                kept, least = _with_label(groups, node["instance"], label, lower)
-                if kept is not None:
-                    waiting.append((child, kept, least))
+                if child <= index:
+                    raise RefusedProofError(f"node {index} has no child {child}.")
+                waiting.append((child, [g.with_label(node["instance"], label) for g in groups]))
+        return VerifiedProof(self.goal, upper, labeling, self.C, epsilon, len(nodes))
 
-    def _regrouped(self, groups: list[Group], wanted: list[list[int]], index: int) -> list[Group]:
+    def _upper(self, labeling: Any, groups: list[Group]) -> float:
+        """The value of a labeling at the proof's weights, which is not below the true one."""
+        for group in groups:
+            if not (group.labelings == labeling[group.rows]).all(axis=1).any():
+                raise RefusedProofError("the labeling is none that the shares of the bags allow.")
+        weights = self.arrays["weights"].astype(float).reshape(self.F.shape[1])
+        square, length = 0.5 * weights @ weights, np.linalg.norm(weights)
+        losses = np.maximum(0.0, 1.0 - labeling * (self.F @ weights))
+        size = square + self.C * (1.0 + np.abs(self.F) @ np.abs(weights)).sum()
+        rounding = 4.0 * UNIT * (sum(self.F.shape) + 4) * size + 2.0 * self.C * self.wrong * length
+        upper = float(square + self.C * losses.sum() + rounding + TINY)
+        if not self.goal <= upper <= self.claim["upper"] * (1.0 + 1e-9):
+            raise RefusedProofError(f"the labeling has the value {upper}, not that of the claim.")
+        return upper
+
+    def _merged(self, groups: list[Group], wanted: list[list[int]], index: int) -> list[Group]:
         """Groups merged into those of a step, with all combinations of their labelings."""
-        merged = []
+        merged, names = [], ("rows", "labelings", "duals")
         for rows in wanted:
             inside = [group for group in groups if np.isin(group.rows, rows).all()]
-            number = np.prod([float(len(group.labelings)) for group in inside])
-            if (
-                sum(len(group.rows) for group in inside) != len(set(rows))
-                or number > MOST_LABELINGS
-            ):
-                raise RefusedProofError(f"node {index} has a group that its bags do not make.")
-            chosen = np.indices([len(group.labelings) for group in inside]).reshape(len(inside), -1)
-            each = [group.labelings[pick] for group, pick in zip(inside, chosen, strict=True)]
-            merged.append(Group(np.concatenate([g.rows for g in inside]), np.hstack(each)))
+            sizes = [len(group) for group in inside]
+            if prod(sizes) > MOST_LABELINGS:
+                raise RefusedProofError(f"node {index} has a group of {prod(sizes):,} labelings.")
+            chosen = np.indices(sizes).reshape(len(inside), -1)
+            kept = [group.keep(pick) for group, pick in zip(inside, chosen, strict=True)]
+            merged.append(Group(*(np.hstack([vars(g)[name] for g in kept]) for name in names)))
         if sorted(np.concatenate([group.rows for group in merged])) != list(range(len(self.F))):
             raise RefusedProofError(f"node {index} does not have every instance once.")
         return merged
 
-    def _bound(self, groups: list[Group], name: str) -> float:
-        """A lower bound on the labelings of some groups; those that reach the goal are left out."""
-        linear = self.arrays[f"linear {name}"].astype(float)
-        d, roots = self.F.shape[1], []
-        for packed in self.arrays[f"roots {name}"].astype(float):
-            roots.append(np.zeros((d, d)))
-            roots[-1].T[np.triu_indices(d)] = packed
-        total = sum(R @ R.T for R in roots)
-        error = np.linalg.norm(total - np.eye(d)) + 4.0 * UNIT * d * sum(
-            (R**2).sum() for R in roots
-        )
-        spread = np.linalg.norm(linear.sum(axis=0)) + 2.0 * UNIT * np.abs(linear).sum()
-        defect = 0.5 * self.reach**2 * error + self.reach * spread
-        parts = [
-            _Part(self.F[g.rows], *rest, self)
-            for g, *rest in zip(groups, roots, linear, strict=True)
-        ]
-        duals = [self.C * group.labelings.astype(float) for group in groups]
+    def _step(self, groups: list[Group], name: str) -> list[Group]:
+        """The groups without the labelings whose bound reaches the goal."""
+        linear, packed = (self.arrays[f"{kind} {name}"] for kind in ("linear", "roots"))
+        linear, (K, d), reach = linear.astype(float), linear.shape, self.reach
+        roots, (rows, columns) = np.zeros((K, d, d)), np.triu_indices(d)
+        roots[:, columns, rows] = packed  # their lower triangles
+        error = np.linalg.norm((roots @ roots.transpose(0, 2, 1)).sum(axis=0) - np.eye(d))
+        spread, terms = np.linalg.norm(linear.sum(axis=0)), 4.0 * UNIT * (d * d + K + 4)
+        error += terms * (error + 1.0 + (roots**2).sum())
+        spread += terms * (spread + np.abs(linear).sum())
+        defect = 0.5 * reach**2 * error + reach * (spread + 2.0 * self.C * self.wrong) + TINY
+        programs = [_Programs(self, *each) for each in zip(groups, roots, linear, strict=True)]
         for _ in range(ROUNDS):
-            gain = 0.0
-            for group, part, v in zip(groups, parts, duals, strict=True):
-                part.ascend(group.labelings, v)
-                before, group.values = group.values, part.certified(group.labelings, v)
-                gain = np.inf if before is None else max(gain, (group.values - before).max())
-            lower = sum(group.values.min() for group in groups) - defect
-            for k, group in enumerate(groups):
-                kept = group.values + (lower - group.values.min()) < self.goal
-                if not kept.any():
-                    return np.inf
-                duals[k] = duals[k][kept]
-                groups[k] = Group(group.rows, group.labelings[kept], group.values[kept])
-            if gain < 1e-6 * self.goal:
+            for program in programs:
+                program.improve()
+            least = [program.values.min() for program in programs]
+            for k, program in enumerate(programs):
+                sizes = np.abs(program.values) + np.abs(least).sum() + defect
+                bounds = program.values + (sum(least[:k] + least[k + 1 :]) - defect)
+                program.keep(~(bounds - 4.0 * UNIT * (K + 4) * sizes >= self.goal))
+            groups = [program.group for program in programs]
+            if not all(groups) or not any(program.open.any() for program in programs):
                 break
-        return float(sum(group.values.min() for group in groups) - defect)
+        return groups
 
 
-class _Part:
-    """The quadratic programs of a group, which differ in the labeling."""
+class _Programs:
+    """The quadratic programs of a group, whose variables are the dual vectors of its labelings."""
 
-    def __init__(self, F: Any, R: Any, linear: Any, check: _Check) -> None:
-        self.F, self.R, self.linear, self.check = F, R, linear, check
-        self.H = np.linalg.solve(R, F.T).T
-        self.offset = np.linalg.solve(R, linear)
+    def __init__(self, check: _Check, group: Group, R: Any, linear: Any) -> None:
+        self.check, self.group, self.F = check, group, check.F[group.rows]
+        self.R, self.linear = R, linear
+        self.H, self.offset = np.linalg.solve(R, self.F.T).T, np.linalg.solve(R, linear)
         self.Q = self.H @ self.H.T
+        self.values, self.open = np.full(len(group), -np.inf), np.ones(len(group), dtype=bool)
+        self.solved = self.open.copy()  # over the free coordinates
 
-    def ascend(self, labelings: Any, v: Any) -> None:
-        """Improve v along one coordinate after the other, and within its face, in place."""
-        ends, (P, n) = self.check.C * labelings, v.shape
-        low, high = np.minimum(0.0, ends), np.maximum(0.0, ends)
-        target, diagonal = labelings + self.H @ self.offset, np.maximum(self.Q.diagonal(), 1e-300)
-        for _ in range(SWEEPS):
-            for j in range(n):
-                slope = target[:, j] - v @ self.Q[j]
-                v[:, j] = np.clip(v[:, j] + slope / diagonal[j], low[:, j], high[:, j])
-        for part in np.array_split(np.arange(P), 1 + P * n * n // MOST_ENTRIES):
-            free = (v[part] > low[part]) & (v[part] < high[part])
-            faces = self.Q * (free[:, :, None] & free[:, None, :])
-            faces[:, np.arange(n), np.arange(n)] += np.where(free, 1e-13 * diagonal.max(), 1.0)
-            slopes = np.where(free, target[part] - v[part] @ self.Q, 0.0)
-            moved = v[part] + np.linalg.solve(faces, slopes[..., None])[..., 0]
-            moved = np.clip(moved, low[part], high[part])
-            change = moved - v[part]
-            gain = (change * (target[part] - (v[part] + 0.5 * change) @ self.Q)).sum(axis=1)
-            v[part[gain > 0.0]] = moved[gain > 0.0]
+    def keep(self, kept: Any) -> None:
+        """Leave out all other labelings."""
+        self.group, self.values = self.group.keep(kept), self.values[kept]
+        self.open, self.solved = self.open[kept], self.solved[kept]
 
-    def certified(self, labelings: Any, v: Any) -> Any:
+    def improve(self) -> None:
+        """Improve the dual vectors that can be improved, and compute their bounds."""
+        chosen, most = np.flatnonzero(self.open), 1 + MOST_ENTRIES // len(self.Q) ** 2
+        for start in range(0, len(chosen), most):
+            part = chosen[start : start + most]
+            labelings, v = self.group.labelings[part], self.group.duals[part]
+            ends, target = self.check.C * labelings, labelings + self.H @ self.offset
+            box, solved = (np.minimum(0.0, ends), np.maximum(0.0, ends)), self.solved[part]
+            v = np.where(solved[:, None], self._along_axes(v, target, *box), v)
+            v, self.solved[part] = self._along_face(v, target, *box)
+            slope, bounds, tol = target - v @ self.Q, self._bounds(v), TOL * self.check.goal
+            promise = (slope * (np.where(slope > 0.0, box[1], box[0]) - v)).sum(axis=1)
+            better = ~solved | (bounds > self.values[part] + 1e-3 * tol)
+            self.open[part] = (promise > tol) & better
+            self.group.duals[part], self.values[part] = v, bounds
+
+    def _along_axes(self, v: Any, target: Any, low: Any, high: Any) -> Any:
+        """The best point along each coordinate, one after the other."""
+        v, slope = v.copy(), target - v @ self.Q
+        for j, row in enumerate(self.Q):
+            best = v[:, j] + slope[:, j] / max(row[j], TINY)
+            change = np.clip(best, low[:, j], high[:, j]) - v[:, j]
+            v[:, j] += change
+            slope -= change[:, None] * row
+        return np.clip(v, low, high)
+
+    def _along_face(self, v: Any, target: Any, low: Any, high: Any) -> Any:
+        """The best of some points on the projected path to the maximum over the free coordinates.
+
+        One of them is where the path meets the first bound, which is no step back.
+        """
+        free = (v > low) & (v < high)
+        inside = np.argsort(~free, axis=1, kind="stable")[:, : max(free.sum(axis=1).max(), 1)]
+        some, j = np.take_along_axis(free, inside, axis=1), np.arange(inside.shape[1])
+        faces = self.Q[inside[:, :, None], inside[:, None, :]] * (some[:, :, None] & some[:, None])
+        faces[:, j, j] += np.where(some, 1e-13 * self.Q.diagonal().max(), 1.0)
+        slope = target - v @ self.Q
+        wanted = np.where(some, np.take_along_axis(slope, inside, axis=1), 0.0)
+        direction = np.zeros_like(v)
+        steps = np.linalg.solve(faces, wanted[..., None])[..., 0]
+        np.put_along_axis(direction, inside, steps, axis=1)
+        room = np.where(direction > 0.0, high, low) - v
+        first = np.divide(room, direction, out=np.ones_like(v), where=direction != 0.0).min(axis=1)
+        best, largest = v, np.zeros(len(v))
+        for power in np.linspace(0.0, 1.0, 7):
+            length = np.minimum(first, 1.0) ** power
+            moved = np.clip(v + length[:, None] * direction, low, high)
+            change = moved - v
+            gain = (change * (slope - 0.5 * change @ self.Q)).sum(axis=1)
+            best = np.where((gain > largest)[:, None], moved, best)
+            largest = np.maximum(largest, gain)
+        return best, (first >= 1.0) | (largest == 0.0)
+
+    def _bounds(self, v: Any) -> Any:
         """Lower bounds on the parts of the labelings, rounding errors taken off."""
-        reach, n = self.check.reach, sum(self.F.shape) + 4
+        reach, terms = self.check.reach, 4.0 * UNIT * (sum(self.F.shape) + 4)
         z = v @ self.H - self.offset
-        back, wanted = z @ self.R.T, v @ self.F - self.linear
+        missing = np.linalg.norm(v @ self.F - self.linear - z @ self.R.T, axis=1)
         length, square = np.abs(v).sum(axis=1), (z**2).sum(axis=1)
-        terms = np.abs(v) @ np.abs(self.F) + np.abs(self.linear) + np.abs(z) @ np.abs(self.R).T
-        rounding = 4.0 * UNIT * n * (length + square + reach * terms.sum(axis=1))
-        return length - 0.5 * square - reach * np.linalg.norm(wanted - back, axis=1) - rounding
+        sizes = np.abs(v) @ np.abs(self.F) + np.abs(self.linear) + np.abs(z) @ np.abs(self.R).T
+        rounding = terms * (length + square + reach * sizes.sum(axis=1))
+        return length - 0.5 * square - reach * missing - rounding
 
 
-def _with_label(groups: list[Group], row: int, label: int, lower: float) -> tuple[Any, float]:
-    """The groups where an instance has a label, and their lower bound; None without labelings."""
-    kept = list(groups)
-    for k, group in enumerate(groups):
-        if row in group.rows:
-            chosen = group.labelings[:, list(group.rows).index(row)] == label
-            if not chosen.any():
-                return None, np.inf
-            kept[k] = Group(group.rows, group.labelings[chosen], group.values[chosen])
-            return kept, lower - group.values.min() + group.values[chosen].min()
-    raise RefusedProofError(f"there is no instance {row} to branch on.")
+def _labelings(known: Any, share: float, epsilon: float) -> Any:
+    """All labelings of a bag whose share of positives is within epsilon, and a millionth of one."""
+    n, free, positive = len(known), np.flatnonzero(known == 0), (known > 0).sum()
+    far = [abs(m + positive - share * n) > epsilon * n + 1e-6 for m in range(len(free) + 1)]
+    near = np.flatnonzero(np.logical_not(far))  # all, if the share is NaN
+    if (number := sum(comb(len(free), m) for m in near.tolist())) > MOST_LABELINGS:
+        raise RefusedProofError(f"a bag has {number:,} labelings, which are too many to check.")
+    table = np.tile(np.where(known > 0, 1, -1).astype(np.int8), (number, 1))
+    for row, chosen in enumerate(chain.from_iterable(combinations(free, m) for m in near.tolist())):
+        table[row, list(chosen)] = 1
+    return table
