@@ -15,6 +15,7 @@ from copy import copy
 from dataclasses import dataclass, field, replace
 from math import prod
 from operator import attrgetter
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -29,8 +30,10 @@ from propcvx.bounds.moments import (
 )
 from propcvx.bounds.pieces import Division, divide
 from propcvx.bounds.problem import LabelingProblem
-from propcvx.bounds.proof import Proof
 from propcvx.bounds.swap_search import SwapSearch
+
+if TYPE_CHECKING:
+    from propcvx.bounds.proof import Proof
 
 N_FACTORED = 40
 """Features with whole matrices :math:`A_k`, those of most variance; the others share scales."""
@@ -150,9 +153,8 @@ class BagMoments:
         left, lengths, axes = np.linalg.svd(problem.features, full_matrices=False)
         rotated = left * lengths
         self.rotation_error = float(np.linalg.norm(problem.features - rotated @ axes, axis=1).sum())
-        self.axes, identity = axes, np.eye(len(axes))
-        self.axes_error = float(np.linalg.norm(axes @ axes.T - identity))
-        self.problem = replace(problem, features=rotated)
+        self.axes_error = float(np.linalg.norm(axes @ axes.T - np.eye(len(axes))))
+        self.problem, self.axes = replace(problem, features=rotated), axes
 
     def inside(self, interval: Interval, search: SwapSearch, enough: float) -> BagMoments:
         """A tree of fewer labelings, with its own interval and search, for the best of them."""
@@ -293,7 +295,8 @@ class BagMoments:
             means.append(np.where(np.ptp(piece.labelings, axis=0) > 0, mean, np.inf))
         k = int(np.argmin([mean.min() for mean in means]))
         values = certified.of_labelings(k)
-        column = node.division.pieces[k].labelings[:, means[k].argmin()]
+        piece, place = node.division.pieces[k], int(means[k].argmin())
+        column = piece.labelings[:, place]
         children = []
         for kept in (column > 0, column < 0):
             child = replace(node, index=self.made, parent=node.index, depth=node.depth + 1)
@@ -301,8 +304,7 @@ class BagMoments:
             children.append(replace(child, division=node.division.keep(k, kept), lower=lower))
             self.made += 1
         if self.proof is not None:
-            instance = int(node.division.pieces[k].instances[means[k].argmin()])
-            self.proof.branched(node, instance, *(child.index for child in children))
+            self.proof.branched(node, piece.instances[place], children)
         return children
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -22,7 +21,7 @@ from propcvx.bounds.label_costs import LabelCosts
 from propcvx.bounds.problem import LabelingProblem
 from propcvx.bounds.proof import Proof
 from propcvx.bounds.swap_search import SwapSearch
-from propcvx.bounds.table import BOUNDS, Bound, branch_and_bound, find_bounds
+from propcvx.bounds.table import BOUNDS, Bound, find_bounds
 from propcvx.checks import as_vector, check_number
 from propcvx.errors import (
     CrossedBoundsError,
@@ -117,8 +116,9 @@ def certify(
         or proved to be at least this number, 0.1 for True.
     proof : path, optional
         File to which a proof is written once the interval is closed, for
-        :func:`propcvx.bounds.verify.verify` and ``propcvx verify``: of the linear kernel, with
-        ``intercept="center"``, in the constraint form, by branch and bound alone.
+        :func:`propcvx.bounds.verify` and ``propcvx verify``: of the linear kernel, with
+        ``intercept="center"``, in the constraint form with a number as ``epsilon``, by branch and
+        bound alone.
     start : array of shape (n_instances,), optional
         A labeling of -1 and +1 to begin the search with, such as that of an earlier result.
     time_limit : float
@@ -174,7 +174,7 @@ def certify(
     if proof is not None:
         _check_provable(kernel, intercept, C_p, labels, epsilon, kinds)
         written = Proof(problem)
-        bounds = {"branch_and_bound": Bound(partial(branch_and_bound, proof=written))}
+        bounds = {"branch_and_bound": Bound(written.run)}
     share, least = feature_map.share_of_bounds(C), problem.least_cost
     bar = tqdm(desc="nodes", disable=not verbose)
     with bar, one_thread(len(features)):
@@ -183,8 +183,10 @@ def certify(
         search = SwapSearch.of(problem, interval)
         work = _Certification(search, LabelCosts(search, margin) if margin else None)
         reason = work.run(bounds, start, check_random_state(random_state))
-        if written and interval.closed:
-            written.write(proof, interval, search.plane(interval.labeling).weights, epsilon)
+        if written is not None and interval.closed:
+            written.write(proof, interval, search, epsilon)
+        elif written is not None:
+            warn(f"No proof is written, as {reason.value}.", UnprovedWarning)
     return work.result(reason)
 
 

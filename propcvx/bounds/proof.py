@@ -3,93 +3,92 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
-from scipy.linalg import null_space
 
 from propcvx.arrays import Array
+from propcvx.bounds.branch_and_bound import BagMoments, Node
 from propcvx.bounds.interval import Interval
+from propcvx.bounds.pieces import MOST_LABELINGS, divide
 from propcvx.bounds.problem import LabelingProblem
+from propcvx.bounds.swap_search import SwapSearch
 from propcvx.bounds.verify import digest
 from propcvx.errors import InputError
 
-if TYPE_CHECKING:
-    from propcvx.bounds.branch_and_bound import Node
-
-TO_SPARE = 0.05
-"""The proof claims less than was proved, by this share of the tolerance: it keeps few digits."""
+SPARE = 5e-6
+"""The proof claims less than was proved, by this share of the value: it keeps few digits."""
 
 
 @dataclass(eq=False)
 class Proof:
-    """The nodes of a tree with their steps, in rows and features as they were given.
+    """The steps of a tree, in rows and features as they were given: a bound of ``certify``.
 
     Attributes
     ----------
     problem : LabelingProblem
         In the features that were given.
-    nodes : dict
-        By index: the steps, the instance that is branched on, and the children for +1 and -1.
+    steps : dict
+        For each node that is worked on, the instances of its pieces, for each step.
+    branches : dict
+        For each node that is branched on, the instance, and the children for +1 and for -1.
     arrays : dict of str to array
         The multipliers of each step.
     """
 
     problem: LabelingProblem
-    nodes: dict[int, dict[str, Any]] = field(default_factory=dict)
+    steps: dict[int, list[Any]] = field(default_factory=dict)
+    branches: dict[int, list[int]] = field(default_factory=dict)
     arrays: dict[str, Array] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        if divide(self.problem).costs or not self.problem.bags.whole.all():
+            raise InputError(
+                f"proof needs whole bags of at most {MOST_LABELINGS:,} labelings each; "
+                "known labels or a smaller epsilon reduce them."
+            )
+
+    def run(self, problem: LabelingProblem, interval: Interval, search: SwapSearch) -> None:
+        """Branch and bound, of which all is noted."""
+        BagMoments(problem, interval, search, "branch_and_bound", proof=self).branch()
 
     def step(self, node: Node, axes: Array) -> None:
         """Note the pieces of a node and their multipliers, of features rotated to ``axes``."""
-        if node.division.costs:
-            raise InputError("proof: a bag has more than 1,000 labelings, which has no proof yet.")
-        multipliers, bags = node.multipliers, self.problem.bags
-        q, rank = multipliers.factors.shape[1], axes.shape[1]
-        others = null_space(axes).T  # directions in which no feature varies
-        roots = []
-        for factor, scale in zip(multipliers.factors, multipliers.scales, strict=True):
-            parts = (
-                axes[:q].T @ factor,
-                scale * axes[q:].T,
-                others.T / np.sqrt(len(multipliers.scales)),
-            )
-            roots.append(np.linalg.qr(np.hstack(parts).T)[1][np.triu_indices(rank)])
-        steps = self._of(node.index)["steps"]
+        factors, scales = node.multipliers.factors, np.square(node.multipliers.scales)
+        (n, q, _), sign = factors.shape, self.problem.bags.sign
+        squares = factors @ factors.transpose(0, 2, 1) - scales[:, None, None] * np.eye(q)
+        # directions in which no feature varies are shared equally
+        other = (scales[:, None, None] - 1.0 / n) * (axes.T @ axes) + np.eye(axes.shape[1]) / n
+        steps = self.steps.setdefault(node.index, [])
         name = f"{node.index}.{len(steps)}"
-        groups = [bags.rows[piece.instances].tolist() for piece in node.division.pieces]
-        steps.append({"name": name, "groups": groups})
-        linear = bags.sign * multipliers.linear @ axes
-        self.arrays[f"roots {name}"] = np.array(roots, dtype=np.float32)
+        roots = np.linalg.cholesky(axes[:q].T @ squares @ axes[:q] + other)
+        self.arrays[f"roots {name}"] = roots.astype(np.float32)
+        linear = sign * node.multipliers.linear @ axes
         self.arrays[f"linear {name}"] = linear.astype(np.float32)
+        rows = self.problem.bags.rows
+        steps.append([rows[piece.instances].tolist() for piece in node.division.pieces])
 
-    def branched(self, node: Node, instance: int, positive: int, negative: int) -> None:
+    def branched(self, node: Node, instance: int, children: Sequence[Node]) -> None:
         """Note the instance that a node is branched on, and its children."""
-        children = [positive, negative][:: self.problem.bags.sign]
-        self._of(node.index).update(
-            instance=int(self.problem.bags.rows[instance]), children=children
-        )
-        self._of(max(children))
+        indices = [child.index for child in children][:: self.problem.bags.sign]
+        self.branches[node.index] = [int(self.problem.bags.rows[instance]), *indices]
 
-    def _of(self, index: int) -> dict[str, Any]:
-        for missing in range(len(self.nodes), index + 1):
-            self.nodes[missing] = {"steps": [], "instance": None, "children": []}
-        return self.nodes[index]
-
-    def write(self, file: Any, interval: Interval, weights: Array, epsilon: float) -> None:
-        """Write it, with what it proves, as an ``.npz`` file."""
-        bags = self.problem.bags
+    def write(self, file: Any, interval: Interval, search: SwapSearch, epsilon: float) -> None:
+        """Write it, with what it proves, as an ``.npz`` file of any name."""
+        bags, labeling = self.problem.bags, np.asarray(interval.labeling)
         claim = {
             "C": self.problem.C,
             "epsilon": epsilon,
-            "lower": interval.lower - TO_SPARE * interval.tol * interval.upper,
+            "lower": interval.lower - SPARE * interval.upper,
             "upper": interval.upper,
-            "labeling": bags.as_given(np.asarray(interval.labeling)).astype(int).tolist(),
-            "nodes": list(self.nodes.values()),
+            "labeling": bags.as_given(labeling).astype(int).tolist(),
+            "steps": self.steps,
+            "branches": self.branches,
         }
-        content = {
-            "claim": np.array(json.dumps(claim)),
-            "weights": bags.sign * weights,
-            **self.arrays,
-        }
-        np.savez_compressed(file, digest=np.array(digest(content)), **content)
+        weights = bags.sign * search.plane(labeling).weights
+        content: dict[str, Any] = {"claim": np.array(json.dumps(claim)), "weights": weights}
+        content |= self.arrays
+        with open(file, "wb") as stream:
+            np.savez_compressed(stream, digest=np.array(digest(content)), **content)

@@ -17,7 +17,6 @@ from propcvx.bounds.interval import Interval
 from propcvx.bounds.moments import Multipliers, certify_values, improve_duals
 from propcvx.bounds.pieces import divide
 from propcvx.bounds.problem import LabelingProblem
-from propcvx.bounds.proof import Proof
 from propcvx.bounds.swap_search import SwapSearch
 from propcvx.checks import check_choice
 from propcvx.errors import InputError
@@ -97,11 +96,9 @@ def bag_moments(problem: LabelingProblem, interval: Interval, search: SwapSearch
     moments.maximise(moments.root())
 
 
-def branch_and_bound(
-    problem: LabelingProblem, interval: Interval, search: SwapSearch, proof: Proof | None = None
-) -> None:
-    """The moment bound with bags merged and branched on; ``proof`` notes the tree."""
-    BagMoments(problem, interval, search, "branch_and_bound", proof=proof).branch()
+def branch_and_bound(problem: LabelingProblem, interval: Interval, search: SwapSearch) -> None:
+    """The moment bound with bags merged and branched on."""
+    BagMoments(problem, interval, search, "branch_and_bound").branch()
 
 
 BOUNDS: Mapping[str, Bound] = MappingProxyType(

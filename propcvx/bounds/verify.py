@@ -70,7 +70,7 @@ class Group:
 
     def with_label(self, instance: int, label: int) -> Group:
         """The group with the labelings that an instance has a label in, if it is in the group."""
-        return self.keep((self.labelings[:, self.rows == int(instance)] == label).all(axis=1))
+        return self.keep((self.labelings[:, self.rows == instance] == label).all(axis=1))
 
 
 @dataclass(frozen=True)
@@ -185,7 +185,7 @@ class _Check:
 
     def run(self, bags: Any, shares: Any, known: Any) -> VerifiedProof:
         """Raise an error unless the claim is proved."""
-        groups, epsilon, nodes = [], self.claim["epsilon"], self.claim["nodes"]
+        groups, epsilon = [], self.claim["epsilon"]
         for bag in np.unique(bags):
             rows = np.flatnonzero(bags == bag)
             if len(np.unique(shares[rows])) > 1:
@@ -194,22 +194,22 @@ class _Check:
             groups.append(Group(rows, labelings, self.C * labelings))
         labeling = np.array(self.claim["labeling"]).reshape(len(self.F))
         upper = self._upper(labeling, groups)
-        waiting = [(0, groups)]
+        waiting, n_nodes = [(0, groups)], 0
         while waiting:
             index, groups = waiting.pop()
-            node = nodes[index]
-            for step in node["steps"]:
+            n_nodes += 1
+            for k, wanted in enumerate(self.claim["steps"].get(str(index), [])):
                 if all(groups):
-                    groups = self._step(self._merged(groups, step["groups"], index), step["name"])
-            if not all(groups):
-                continue
-            if node["instance"] is None:
-                raise RefusedProofError(f"node {index} is not closed.")
-            for child, label in zip(node["children"], (1, -1), strict=True):
-                if child <= index:
-                    raise RefusedProofError(f"node {index} has no child {child}.")
-                waiting.append((child, [g.with_label(node["instance"], label) for g in groups]))
-        return VerifiedProof(self.goal, upper, labeling, self.C, epsilon, len(nodes))
+                    groups = self._step(self._merged(groups, wanted, index), f"{index}.{k}")
+            if all(groups):
+                if str(index) not in self.claim["branches"]:
+                    raise RefusedProofError(f"node {index} is neither closed nor branched on.")
+                instance, *children = map(int, self.claim["branches"][str(index)])
+                if min(children) <= index:
+                    raise RefusedProofError(f"a child of node {index} is above it in the tree.")
+                for child, label in zip(children, (1, -1), strict=True):
+                    waiting.append((child, [g.with_label(instance, label) for g in groups]))
+        return VerifiedProof(self.goal, upper, labeling, self.C, epsilon, n_nodes)
 
     def _upper(self, labeling: Any, groups: list[Group]) -> float:
         """The value of a labeling at the proof's weights, which is not below the true one."""
@@ -243,10 +243,9 @@ class _Check:
 
     def _step(self, groups: list[Group], name: str) -> list[Group]:
         """The groups without the labelings whose bound reaches the goal."""
-        linear, packed = (self.arrays[f"{kind} {name}"] for kind in ("linear", "roots"))
-        linear, (K, d), reach = linear.astype(float), linear.shape, self.reach
-        roots, (rows, columns) = np.zeros((K, d, d)), np.triu_indices(d)
-        roots[:, columns, rows] = packed  # their lower triangles
+        K, d, reach = len(groups), self.F.shape[1], self.reach
+        linear = self.arrays[f"linear {name}"].astype(float).reshape(K, d)
+        roots = self.arrays[f"roots {name}"].astype(float).reshape(K, d, d)
         error = np.linalg.norm((roots @ roots.transpose(0, 2, 1)).sum(axis=0) - np.eye(d))
         spread, terms = np.linalg.norm(linear.sum(axis=0)), 4.0 * UNIT * (d * d + K + 4)
         error += terms * (error + 1.0 + (roots**2).sum())
