@@ -77,18 +77,17 @@ class Proof:
 
     def write(self, file: Any, interval: Interval, search: SwapSearch, epsilon: float) -> None:
         """Write it, with what it proves, as an ``.npz`` file of any name."""
-        bags, labeling = self.problem.bags, np.asarray(interval.labeling)
+        bags, solved = self.problem.bags, search.plane(np.asarray(interval.labeling))
         claim = {
             "C": self.problem.C,
             "epsilon": epsilon,
             "lower": interval.lower - SPARE * interval.upper,
-            "upper": interval.upper,
-            "labeling": bags.as_given(labeling).astype(int).tolist(),
+            "upper": search.svm.value(solved.labeling, solved.weights),
+            "labeling": bags.as_given(solved.labeling).astype(int).tolist(),
             "steps": self.steps,
             "branches": self.branches,
         }
-        weights = bags.sign * search.plane(labeling).weights
-        content: dict[str, Any] = {"claim": np.array(json.dumps(claim)), "weights": weights}
-        content |= self.arrays
+        content: dict[str, Any] = {"claim": np.array(json.dumps(claim)), **self.arrays}
+        content["weights"] = bags.sign * solved.weights
         with open(file, "wb") as stream:
             np.savez_compressed(stream, digest=np.array(digest(content)), **content)

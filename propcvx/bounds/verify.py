@@ -138,13 +138,15 @@ def verify(file: Any, X: Any, bags: Any, shares: Any, labels: Any = None) -> Ver
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     file = f"{folder}/proof.npz"
     ...     result = propcvx.certify(X, propcvx.bag_target(bags, [2 / 3, 0.0]), proof=file)
-    ...     print(verify(file, X, bags, shares))
-    Verified for C=1 and epsilon=0: no labeling has a value below 0.656..., and one has 0.656...
+    ...     verified = verify(file, X, bags, shares)
+    >>> round(verified.lower, 3), round(verified.upper, 3), verified.labeling
+    (0.656, 0.656, array([ 1,  1, -1, -1]))
     """
     X, bags, shares = np.asarray(X, dtype=float), np.asarray(bags), np.asarray(shares, dtype=float)
     known = np.zeros(len(X)) if labels is None else np.asarray(labels)
     shapes = [array.shape for array in (bags, shares, known)]
-    if X.ndim != 2 or shapes != [X.shape[:1]] * 3 or not (np.abs(X) < HUGE).all():
+    right = (np.abs(X) < HUGE).all() and np.isin(known, (-1, 0, 1)).all()
+    if X.ndim != 2 or shapes != [X.shape[:1]] * 3 or not right:
         raise InputError(
             f"X must be finite numbers of shape (n_instances, n_features), and bags, shares and "
             f"labels of shape (n_instances,), got the shapes {X.shape} and {shapes}."
@@ -152,8 +154,8 @@ def verify(file: Any, X: Any, bags: Any, shares: Any, labels: Any = None) -> Ver
     try:
         with np.load(file, allow_pickle=False) as content:
             arrays = {name: content[name] for name in content.files}
-    except (OSError, EOFError, ValueError, AttributeError, BadZipFile) as error:
-        raise InputError(f"{file} is no proof that can be read: {error}.") from error
+    except (OSError, EOFError, ValueError, AttributeError, TypeError, BadZipFile) as error:
+        raise InputError(f"{file} is no file that certify(proof=) writes: {error}") from error
     if digest(arrays) != str(arrays.get("digest")):
         raise RefusedProofError("the file was changed after it was written: its digest differs.")
     try:
@@ -176,6 +178,11 @@ class _Check:
 
     def __init__(self, X: Any, claim: Any, arrays: dict[str, Any]) -> None:
         self.F, self.claim, self.arrays = X - X.mean(axis=0), claim, arrays
+        n, d = len(claim["labeling"]), arrays["weights"].size
+        if X.shape != (n, d):
+            raise RefusedProofError(
+                f"it is of {n} instances with {d} features, and the data have the shape {X.shape}."
+            )
         self.C, self.goal = float(claim["C"]), float(claim["lower"])
         if not (0.0 < self.C < HUGE and 0.0 < self.goal < HUGE and claim["epsilon"] >= 0.0):
             raise RefusedProofError("C, lower or epsilon is not in its range.")
@@ -221,9 +228,10 @@ class _Check:
         losses = np.maximum(0.0, 1.0 - labeling * (self.F @ weights))
         size = square + self.C * (1.0 + np.abs(self.F) @ np.abs(weights)).sum()
         rounding = 4.0 * UNIT * (sum(self.F.shape) + 4) * size + 2.0 * self.C * self.wrong * length
-        upper = float(square + self.C * losses.sum() + rounding + TINY)
-        if not self.goal <= upper <= self.claim["upper"] * (1.0 + 1e-9):
-            raise RefusedProofError(f"the labeling has the value {upper}, not that of the claim.")
+        value = float(square + self.C * losses.sum())
+        upper = value + float(rounding) + TINY
+        if not (self.goal <= upper and value <= self.claim["upper"] * (1.0 + 1e-9)):
+            raise RefusedProofError(f"the labeling has the value {value}, not that of the claim.")
         return upper
 
     def _merged(self, groups: list[Group], wanted: list[list[int]], index: int) -> list[Group]:
