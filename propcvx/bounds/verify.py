@@ -36,10 +36,9 @@ from __future__ import annotations
 import hashlib
 import json
 from dataclasses import dataclass
-from itertools import chain, combinations
+from itertools import combinations
 from math import comb, prod
 from typing import Any
-from zipfile import BadZipFile
 
 import numpy as np
 
@@ -85,8 +84,6 @@ class VerifiedProof:
         It has at most the value ``upper``.
     C, epsilon : float
         The weight of the loss, and the tolerance of the shares, of the problem.
-    nodes : int
-        Of the tree.
     """
 
     lower: float
@@ -94,13 +91,11 @@ class VerifiedProof:
     labeling: Any
     C: float
     epsilon: float
-    nodes: int
 
     def __str__(self) -> str:
         return (
-            f"Verified for C={self.C:g} and epsilon={self.epsilon:g}: no labeling has a value "
-            f"below {self.lower:.9g}, and one has {self.upper:.9g}, a gap of "
-            f"{1.0 - self.lower / self.upper:.3%} (nodes: {self.nodes})."
+            f"Verified for C={self.C:g} and epsilon={self.epsilon:g}: the best labeling's value is "
+            f"between {self.lower:.9g} and {self.upper:.9g}."
         )
 
 
@@ -147,29 +142,33 @@ def verify(file: Any, X: Any, bags: Any, shares: Any, labels: Any = None) -> Ver
     shapes = [array.shape for array in (bags, shares, known)]
     right = (np.abs(X) < HUGE).all() and np.isin(known, (-1, 0, 1)).all()
     if X.ndim != 2 or shapes != [X.shape[:1]] * 3 or not right:
-        raise InputError(
-            f"X must be finite numbers of shape (n_instances, n_features), and bags, shares and "
-            f"labels of shape (n_instances,), got the shapes {X.shape} and {shapes}."
-        )
+        wanted = "X must be a matrix of finite numbers, bags, shares and labels (-1, 0, 1) vectors"
+        raise InputError(f"{wanted} of one entry for each row, got {X.shape} and {shapes}.")
     try:
         with np.load(file, allow_pickle=False) as content:
             arrays = {name: content[name] for name in content.files}
-    except (OSError, EOFError, ValueError, AttributeError, TypeError, BadZipFile) as error:
+    except Exception as error:  # of whatever kind: of the file, of the archive, of its compression
         raise InputError(f"{file} is no file that certify(proof=) writes: {error}") from error
-    if digest(arrays) != str(arrays.get("digest")):
-        raise RefusedProofError("the file was changed after it was written: its digest differs.")
+    right = digest(arrays) == str(arrays.get("digest"))
+    _require(right, "the file was changed after it was written: its digest differs.")
     try:
         return _Check(X, json.loads(str(arrays["claim"])), arrays).run(bags, shares, known)
-    except (LookupError, TypeError, ValueError) as error:
-        raise RefusedProofError(f"it is not a proof for data of this shape: {error!r}.") from error
+    except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
+        raise RefusedProofError(f"the parts of the proof do not fit: {error!r}.") from error
+
+
+def _require(right: Any, message: str) -> None:
+    """Refuse the proof if a part of it is not right."""
+    if not right:
+        raise RefusedProofError(message)
 
 
 def digest(arrays: dict[str, Any]) -> str:
     """A hash of all arrays but its own."""
     sha = hashlib.sha256()
     for name in sorted(arrays.keys() - {"digest"}):
-        sha.update(f"{name} {arrays[name].dtype} {arrays[name].shape}".encode())
-        sha.update(np.ascontiguousarray(arrays[name]).tobytes())
+        array = arrays[name]
+        sha.update(f"{name} {array.dtype} {array.shape}".encode() + array.tobytes())
     return sha.hexdigest()
 
 
@@ -178,51 +177,46 @@ class _Check:
 
     def __init__(self, X: Any, claim: Any, arrays: dict[str, Any]) -> None:
         self.F, self.claim, self.arrays = X - X.mean(axis=0), claim, arrays
-        n, d = len(claim["labeling"]), arrays["weights"].size
-        if X.shape != (n, d):
-            raise RefusedProofError(
-                f"it is of {n} instances with {d} features, and the data have the shape {X.shape}."
-            )
+        shape = len(claim["labeling"]), arrays["weights"].size
+        _require(X.shape == shape, f"it is of data of the shape {shape}, these have {X.shape}.")
         self.C, self.goal = float(claim["C"]), float(claim["lower"])
-        if not (0.0 < self.C < HUGE and 0.0 < self.goal < HUGE and claim["epsilon"] >= 0.0):
-            raise RefusedProofError("C, lower or epsilon is not in its range.")
+        right = 0.0 < self.C < HUGE and 0.0 < self.goal < HUGE and claim["epsilon"] >= 0.0
+        _require(right, "C, lower or epsilon is not in its range.")
         self.reach = float(np.sqrt(2.0 * self.goal)) * (1.0 + 4.0 * UNIT)
-        sizes = np.abs(self.F) + np.abs(X).mean(axis=0)
-        self.wrong = float(4.0 * UNIT * (len(X) + 4) * sizes.sum())
+        size = (np.abs(self.F) + np.abs(X).mean(axis=0)).sum()
+        self.wrong = float(4.0 * UNIT * (len(X) + 4) * size)  # at most, the sum of errors of F
 
     def run(self, bags: Any, shares: Any, known: Any) -> VerifiedProof:
         """Raise an error unless the claim is proved."""
         groups, epsilon = [], self.claim["epsilon"]
         for bag in np.unique(bags):
             rows = np.flatnonzero(bags == bag)
-            if len(np.unique(shares[rows])) > 1:
-                raise RefusedProofError(f"the data have several shares of the bag {bag}.")
+            right = len(np.unique(shares[rows])) == 1
+            _require(right, f"the data have several shares of the bag {bag}.")
             labelings = _labelings(known[rows], shares[rows[0]], epsilon)
             groups.append(Group(rows, labelings, self.C * labelings))
         labeling = np.array(self.claim["labeling"]).reshape(len(self.F))
         upper = self._upper(labeling, groups)
-        waiting, n_nodes = [(0, groups)], 0
+        waiting = [(0, groups)]
         while waiting:
             index, groups = waiting.pop()
-            n_nodes += 1
             for k, wanted in enumerate(self.claim["steps"].get(str(index), [])):
                 if all(groups):
                     groups = self._step(self._merged(groups, wanted, index), f"{index}.{k}")
             if all(groups):
-                if str(index) not in self.claim["branches"]:
-                    raise RefusedProofError(f"node {index} is neither closed nor branched on.")
+                branched = str(index) in self.claim["branches"]
+                _require(branched, f"node {index} is neither closed nor branched on.")
                 instance, *children = map(int, self.claim["branches"][str(index)])
-                if min(children) <= index:
-                    raise RefusedProofError(f"a child of node {index} is above it in the tree.")
+                _require(min(children) > index, f"a child of node {index} is not below it.")
                 for child, label in zip(children, (1, -1), strict=True):
                     waiting.append((child, [g.with_label(instance, label) for g in groups]))
-        return VerifiedProof(self.goal, upper, labeling, self.C, epsilon, n_nodes)
+        return VerifiedProof(self.goal, upper, labeling, self.C, epsilon)
 
     def _upper(self, labeling: Any, groups: list[Group]) -> float:
         """The value of a labeling at the proof's weights, which is not below the true one."""
         for group in groups:
-            if not (group.labelings == labeling[group.rows]).all(axis=1).any():
-                raise RefusedProofError("the labeling is none that the shares of the bags allow.")
+            right = (group.labelings == labeling[group.rows]).all(axis=1).any()
+            _require(right, "the labeling is none that the shares of the bags allow.")
         weights = self.arrays["weights"].astype(float).reshape(self.F.shape[1])
         square, length = 0.5 * weights @ weights, np.linalg.norm(weights)
         losses = np.maximum(0.0, 1.0 - labeling * (self.F @ weights))
@@ -230,8 +224,8 @@ class _Check:
         rounding = 4.0 * UNIT * (sum(self.F.shape) + 4) * size + 2.0 * self.C * self.wrong * length
         value = float(square + self.C * losses.sum())
         upper = value + float(rounding) + TINY
-        if not (self.goal <= upper and value <= self.claim["upper"] * (1.0 + 1e-9)):
-            raise RefusedProofError(f"the labeling has the value {value}, not that of the claim.")
+        right = self.goal <= upper and value <= self.claim["upper"] * (1.0 + 1e-9)
+        _require(right, f"the labeling has the value {value}, not that of the claim.")
         return upper
 
     def _merged(self, groups: list[Group], wanted: list[list[int]], index: int) -> list[Group]:
@@ -240,13 +234,13 @@ class _Check:
         for rows in wanted:
             inside = [group for group in groups if np.isin(group.rows, rows).all()]
             sizes = [len(group) for group in inside]
-            if prod(sizes) > MOST_LABELINGS:
-                raise RefusedProofError(f"node {index} has a group of {prod(sizes):,} labelings.")
+            few = prod(sizes) <= MOST_LABELINGS
+            _require(few, f"node {index} has a group of {prod(sizes):,} labelings.")
             chosen = np.indices(sizes).reshape(len(inside), -1)
             kept = [group.keep(pick) for group, pick in zip(inside, chosen, strict=True)]
             merged.append(Group(*(np.hstack([vars(g)[name] for g in kept]) for name in names)))
-        if sorted(np.concatenate([group.rows for group in merged])) != list(range(len(self.F))):
-            raise RefusedProofError(f"node {index} does not have every instance once.")
+        rows = sorted(np.concatenate([group.rows for group in merged]))
+        _require(rows == list(range(len(self.F))), f"node {index} has not every instance once.")
         return merged
 
     def _step(self, groups: list[Group], name: str) -> list[Group]:
@@ -311,16 +305,13 @@ class _Programs:
         v, slope = v.copy(), target - v @ self.Q
         for j, row in enumerate(self.Q):
             best = v[:, j] + slope[:, j] / max(row[j], TINY)
-            change = np.clip(best, low[:, j], high[:, j]) - v[:, j]
-            v[:, j] += change
-            slope -= change[:, None] * row
-        return np.clip(v, low, high)
+            best = np.clip(best, low[:, j], high[:, j])
+            slope -= (best - v[:, j])[:, None] * row
+            v[:, j] = best
+        return v
 
     def _along_face(self, v: Any, target: Any, low: Any, high: Any) -> Any:
-        """The best of some points on the projected path to the maximum over the free coordinates.
-
-        One of them is where the path meets the first bound, which is no step back.
-        """
+        """The point where the way to the maximum over the free coordinates meets a bound."""
         free = (v > low) & (v < high)
         inside = np.argsort(~free, axis=1, kind="stable")[:, : max(free.sum(axis=1).max(), 1)]
         some, j = np.take_along_axis(free, inside, axis=1), np.arange(inside.shape[1])
@@ -331,17 +322,11 @@ class _Programs:
         direction = np.zeros_like(v)
         steps = np.linalg.solve(faces, wanted[..., None])[..., 0]
         np.put_along_axis(direction, inside, steps, axis=1)
-        room = np.where(direction > 0.0, high, low) - v
-        first = np.divide(room, direction, out=np.ones_like(v), where=direction != 0.0).min(axis=1)
-        best, largest = v, np.zeros(len(v))
-        for power in np.linspace(0.0, 1.0, 7):
-            length = np.minimum(first, 1.0) ** power
-            moved = np.clip(v + length[:, None] * direction, low, high)
-            change = moved - v
-            gain = (change * (slope - 0.5 * change @ self.Q)).sum(axis=1)
-            best = np.where((gain > largest)[:, None], moved, best)
-            largest = np.maximum(largest, gain)
-        return best, (first >= 1.0) | (largest == 0.0)
+        ends = np.where(direction > 0.0, high, low)
+        ratios = np.divide(ends - v, direction, out=np.ones_like(v), where=direction != 0.0)
+        first = np.minimum(ratios.min(axis=1, keepdims=True), 1.0)
+        moved = np.where((ratios <= first) & (first < 1.0), ends, v + first * direction)
+        return np.clip(moved, low, high), first[:, 0] == 1.0
 
     def _bounds(self, v: Any) -> Any:
         """Lower bounds on the parts of the labelings, rounding errors taken off."""
@@ -359,9 +344,8 @@ def _labelings(known: Any, share: float, epsilon: float) -> Any:
     n, free, positive = len(known), np.flatnonzero(known == 0), (known > 0).sum()
     far = [abs(m + positive - share * n) > epsilon * n + 1e-6 for m in range(len(free) + 1)]
     near = np.flatnonzero(np.logical_not(far))  # all, if the share is NaN
-    if (number := sum(comb(len(free), m) for m in near.tolist())) > MOST_LABELINGS:
-        raise RefusedProofError(f"a bag has {number:,} labelings, which are too many to check.")
-    table = np.tile(np.where(known > 0, 1, -1).astype(np.int8), (number, 1))
-    for row, chosen in enumerate(chain.from_iterable(combinations(free, m) for m in near.tolist())):
-        table[row, list(chosen)] = 1
-    return table
+    number = sum(comb(len(free), m) for m in near.tolist())
+    _require(number <= MOST_LABELINGS, f"a bag has {number:,} labelings, too many to check.")
+    chosen = [np.isin(range(n), some) for m in near for some in combinations(free, m)]
+    positive = np.reshape(chosen, (-1, n)).astype(bool) | (known > 0)
+    return np.where(positive, 1, -1).astype(np.int8)
