@@ -38,7 +38,7 @@ import json
 from dataclasses import dataclass
 from itertools import combinations
 from math import comb, prod
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -47,7 +47,7 @@ from propcvx.errors import InputError, RefusedProofError
 UNIT = 2.0**-53  # the largest relative error of one operation with floating-point numbers
 TINY, HUGE = 1e-100, 1e30  # more than all underflow makes, where numbers are at most HUGE
 MOST_LABELINGS = 200_000  # of a group; with more the check gives up
-MOST_ENTRIES = 4_000_000  # of the matrices of quadratic programs that are solved at once
+AT_ONCE = 2000  # quadratic programs that are solved at once
 ROUNDS = 200  # most improvements of the dual vectors for a step of the proof
 TOL = 1e-8  # errors of their values, as a share of the goal, that are not improved further
 
@@ -72,8 +72,7 @@ class Group:
         return self.keep((self.labelings[:, self.rows == instance] == label).all(axis=1))
 
 
-@dataclass(frozen=True)
-class VerifiedProof:
+class VerifiedProof(NamedTuple):
     """What a proof shows.
 
     Attributes
@@ -91,12 +90,6 @@ class VerifiedProof:
     labeling: Any
     C: float
     epsilon: float
-
-    def __str__(self) -> str:
-        return (
-            f"Verified for C={self.C:g} and epsilon={self.epsilon:g}: the best labeling's value is "
-            f"between {self.lower:.9g} and {self.upper:.9g}."
-        )
 
 
 def verify(file: Any, X: Any, bags: Any, shares: Any, labels: Any = None) -> VerifiedProof:
@@ -142,15 +135,13 @@ def verify(file: Any, X: Any, bags: Any, shares: Any, labels: Any = None) -> Ver
     shapes = [array.shape for array in (bags, shares, known)]
     right = (np.abs(X) < HUGE).all() and np.isin(known, (-1, 0, 1)).all()
     if X.ndim != 2 or shapes != [X.shape[:1]] * 3 or not right:
-        wanted = "X must be a matrix of finite numbers, bags, shares and labels (-1, 0, 1) vectors"
-        raise InputError(f"{wanted} of one entry for each row, got {X.shape} and {shapes}.")
+        raise InputError("X must be a finite matrix, and bags, shares, labels (-1, 0, 1) as long.")
     try:
         with np.load(file, allow_pickle=False) as content:
             arrays = {name: content[name] for name in content.files}
     except Exception as error:  # of whatever kind: of the file, of the archive, of its compression
         raise InputError(f"{file} is no file that certify(proof=) writes: {error}") from error
-    right = digest(arrays) == str(arrays.get("digest"))
-    _require(right, "the file was changed after it was written: its digest differs.")
+    _require(str(arrays.pop("digest", "")) == digest(arrays), "its digest differs: it was changed.")
     try:
         return _Check(X, json.loads(str(arrays["claim"])), arrays).run(bags, shares, known)
     except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
@@ -164,10 +155,9 @@ def _require(right: Any, message: str) -> None:
 
 
 def digest(arrays: dict[str, Any]) -> str:
-    """A hash of all arrays but its own."""
+    """A hash of all arrays."""
     sha = hashlib.sha256()
-    for name in sorted(arrays.keys() - {"digest"}):
-        array = arrays[name]
+    for name, array in sorted(arrays.items()):
         sha.update(f"{name} {array.dtype} {array.shape}".encode() + array.tobytes())
     return sha.hexdigest()
 
@@ -188,11 +178,10 @@ class _Check:
 
     def run(self, bags: Any, shares: Any, known: Any) -> VerifiedProof:
         """Raise an error unless the claim is proved."""
-        groups, epsilon = [], self.claim["epsilon"]
+        groups, epsilon, branches = [], self.claim["epsilon"], self.claim["branches"]
         for bag in np.unique(bags):
             rows = np.flatnonzero(bags == bag)
-            right = len(np.unique(shares[rows])) == 1
-            _require(right, f"the data have several shares of the bag {bag}.")
+            _require(len(np.unique(shares[rows])) == 1, f"the bag {bag} has several shares.")
             labelings = _labelings(known[rows], shares[rows[0]], epsilon)
             groups.append(Group(rows, labelings, self.C * labelings))
         labeling = np.array(self.claim["labeling"]).reshape(len(self.F))
@@ -204,9 +193,8 @@ class _Check:
                 if all(groups):
                     groups = self._step(self._merged(groups, wanted, index), f"{index}.{k}")
             if all(groups):
-                branched = str(index) in self.claim["branches"]
-                _require(branched, f"node {index} is neither closed nor branched on.")
-                instance, *children = map(int, self.claim["branches"][str(index)])
+                _require(str(index) in branches, f"node {index} is not closed or branched on.")
+                instance, *children = map(int, branches[str(index)])
                 _require(min(children) > index, f"a child of node {index} is not below it.")
                 for child, label in zip(children, (1, -1), strict=True):
                     waiting.append((child, [g.with_label(instance, label) for g in groups]))
@@ -214,9 +202,8 @@ class _Check:
 
     def _upper(self, labeling: Any, groups: list[Group]) -> float:
         """The value of a labeling at the proof's weights, which is not below the true one."""
-        for group in groups:
-            right = (group.labelings == labeling[group.rows]).all(axis=1).any()
-            _require(right, "the labeling is none that the shares of the bags allow.")
+        for g in groups:
+            _require((g.labelings == labeling[g.rows]).all(axis=1).any(), "its labeling is wrong.")
         weights = self.arrays["weights"].astype(float).reshape(self.F.shape[1])
         square, length = 0.5 * weights @ weights, np.linalg.norm(weights)
         losses = np.maximum(0.0, 1.0 - labeling * (self.F @ weights))
@@ -234,8 +221,7 @@ class _Check:
         for rows in wanted:
             inside = [group for group in groups if np.isin(group.rows, rows).all()]
             sizes = [len(group) for group in inside]
-            few = prod(sizes) <= MOST_LABELINGS
-            _require(few, f"node {index} has a group of {prod(sizes):,} labelings.")
+            _require(prod(sizes) <= MOST_LABELINGS, f"node {index} has too large a group.")
             chosen = np.indices(sizes).reshape(len(inside), -1)
             kept = [group.keep(pick) for group, pick in zip(inside, chosen, strict=True)]
             merged.append(Group(*(np.hstack([vars(g)[name] for g in kept]) for name in names)))
@@ -255,9 +241,7 @@ class _Check:
         defect = 0.5 * reach**2 * error + reach * (spread + 2.0 * self.C * self.wrong) + TINY
         programs = [_Programs(self, *each) for each in zip(groups, roots, linear, strict=True)]
         for _ in range(ROUNDS):
-            for program in programs:
-                program.improve()
-            least = [program.values.min() for program in programs]
+            least = [program.improved() for program in programs]
             for k, program in enumerate(programs):
                 sizes = np.abs(program.values) + np.abs(least).sum() + defect
                 bounds = program.values + (sum(least[:k] + least[k + 1 :]) - defect)
@@ -284,11 +268,10 @@ class _Programs:
         self.group, self.values = self.group.keep(kept), self.values[kept]
         self.open, self.solved = self.open[kept], self.solved[kept]
 
-    def improve(self) -> None:
-        """Improve the dual vectors that can be improved, and compute their bounds."""
-        chosen, most = np.flatnonzero(self.open), 1 + MOST_ENTRIES // len(self.Q) ** 2
-        for start in range(0, len(chosen), most):
-            part = chosen[start : start + most]
+    def improved(self) -> Any:
+        """The least bound, once the dual vectors that can be improved are better."""
+        chosen = np.flatnonzero(self.open)
+        for part in (chosen[k : k + AT_ONCE] for k in range(0, len(chosen), AT_ONCE)):
             labelings, v = self.group.labelings[part], self.group.duals[part]
             ends, target = self.check.C * labelings, labelings + self.H @ self.offset
             box, solved = (np.minimum(0.0, ends), np.maximum(0.0, ends)), self.solved[part]
@@ -296,16 +279,16 @@ class _Programs:
             v, self.solved[part] = self._along_face(v, target, *box)
             slope, bounds, tol = target - v @ self.Q, self._bounds(v), TOL * self.check.goal
             promise = (slope * (np.where(slope > 0.0, box[1], box[0]) - v)).sum(axis=1)
-            better = ~solved | (bounds > self.values[part] + 1e-3 * tol)
-            self.open[part] = (promise > tol) & better
+            stuck = solved & ~(bounds > self.values[part] + 1e-3 * tol)
+            self.open[part] = (promise > tol) & ~stuck
             self.group.duals[part], self.values[part] = v, bounds
+        return self.values.min()
 
     def _along_axes(self, v: Any, target: Any, low: Any, high: Any) -> Any:
         """The best point along each coordinate, one after the other."""
         v, slope = v.copy(), target - v @ self.Q
         for j, row in enumerate(self.Q):
-            best = v[:, j] + slope[:, j] / max(row[j], TINY)
-            best = np.clip(best, low[:, j], high[:, j])
+            best = np.clip(v[:, j] + slope[:, j] / max(row[j], TINY), low[:, j], high[:, j])
             slope -= (best - v[:, j])[:, None] * row
             v[:, j] = best
         return v
@@ -342,9 +325,9 @@ class _Programs:
 def _labelings(known: Any, share: float, epsilon: float) -> Any:
     """All labelings of a bag whose share of positives is within epsilon, and a millionth of one."""
     n, free, positive = len(known), np.flatnonzero(known == 0), (known > 0).sum()
-    far = [abs(m + positive - share * n) > epsilon * n + 1e-6 for m in range(len(free) + 1)]
-    near = np.flatnonzero(np.logical_not(far))  # all, if the share is NaN
-    number = sum(comb(len(free), m) for m in near.tolist())
+    gaps = np.abs(np.arange(len(free) + 1) + positive - share * n)
+    near = [m for m, gap in enumerate(gaps) if not gap > epsilon * n + 1e-6]  # all, for a NaN
+    number = sum(comb(len(free), m) for m in near)
     _require(number <= MOST_LABELINGS, f"a bag has {number:,} labelings, too many to check.")
     chosen = [np.isin(range(n), some) for m in near for some in combinations(free, m)]
     positive = np.reshape(chosen, (-1, n)).astype(bool) | (known > 0)

@@ -166,7 +166,11 @@ def _verify(given: Namespace) -> None:
         raise InputError(
             f"{given.data} is no table of bag, share and numbers: {error!s:.200}."
         ) from error
-    print(verify(given.proof, X, bags, shares, np.nan_to_num(labels)))
+    proved = verify(given.proof, X, bags, shares, np.nan_to_num(labels))
+    print(
+        f"Verified for C={proved.C:g} and epsilon={proved.epsilon:g}: the best labeling's value is "
+        f"between {proved.lower:.9g} and {proved.upper:.9g}."
+    )
 
 
 def _list(given: Namespace) -> None:
