@@ -23,12 +23,15 @@ Summed over the groups, the left is the value at w plus at most :math:`\tfrac12 
 :math:`\|w\|`.  So a labeling of a group is left out once its own bound, and the least ones of
 the other groups, together reach ``lower``: nothing that contains it has a value below.  A node is
 closed once a group has no labelings left, and else it needs two children that are.  Any v does, so
-the proof does not contain it; the check looks for the best by projected Newton steps.
+the proof does not contain it; the check looks for the best one by an active-set method, steps along
+the coordinates and Newton steps over those that are free.
 
 Rounding errors are counted in.  A sum of n products is wrong by at most :math:`n u / (1 - n u)`
-times the sum of their sizes in any order (Higham, *Accuracy and Stability*, Section 3.1), and what
-is taken off is several times this, and a constant for underflow.  So is what the errors of F, as
-its mean is rounded, change in the losses.  Comparisons are such that a NaN proves nothing.
+times the sum of their sizes, in any order (Higham, *Accuracy and Stability*, Section 3.1).  Twice
+as much or more is taken off for every sum that a bound is made of, and a constant for underflow;
+and what the errors of F, as its mean is rounded, change in the losses.  Comparisons are such that a
+NaN proves nothing.  A count is allowed if it differs from the share by at most ``epsilon``, and a
+millionth of an instance.
 """
 
 from __future__ import annotations
