@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -173,6 +174,8 @@ def certify(
     bounds, written = find_bounds(kinds, problem), None
     if proof is not None:
         _check_provable(kernel, intercept, C_p, labels, epsilon, kinds)
+        if not Path(proof).absolute().parent.is_dir():
+            raise InputError(f"proof must be a file in a folder that exists, got {proof}.")
         written = Proof(problem)
         bounds = {"branch_and_bound": Bound(written.run)}
     share, least = feature_map.share_of_bounds(C), problem.least_cost

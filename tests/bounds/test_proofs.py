@@ -289,6 +289,12 @@ def test_what_has_no_proof_is_refused_before_the_work(name, tmp_path):
     assert not (tmp_path / "never").exists()
 
 
+def test_a_folder_that_is_missing_is_named_before_the_work(tmp_path):
+    problem = small_problem(0, (4, 4))
+    with pytest.raises(InputError, match="folder"):
+        certify(problem.X, problem.y, proof=tmp_path / "missing" / "proof")
+
+
 def test_an_interval_that_is_open_has_no_proof(tmp_path):
     problem = small_problem(0, (6, 6, 6), 5, noise=3.0)
     with pytest.warns(UnprovedWarning, match="time"):
