@@ -60,6 +60,10 @@ class CrossedBoundsError(InputError):
     """A lower bound is above an upper one, so one of them is none; the message names whose."""
 
 
+class RefusedProofError(PropCVXError):
+    """A proof does not show what it claims for the data; the message says where it fails."""
+
+
 class ResidualsError(InputError):
     """Residuals of a problem's values cannot be computed: a part of it is not covered, or unset."""
 

@@ -10,6 +10,8 @@ from propcvx.bounds.label_costs import LabelCosts
 from propcvx.bounds.problem import LabelingProblem
 from propcvx.bounds.swap_search import SwapSearch
 from propcvx.bounds.table import BOUNDS, Bound, find_bounds
+from propcvx.bounds.verify import VerifiedProof, verify
+from propcvx.errors import RefusedProofError
 
 __all__ = [
     "BOUNDS",
@@ -22,7 +24,10 @@ __all__ = [
     "LabelingProblem",
     "NodeRecord",
     "OutOfTimeError",
+    "RefusedProofError",
     "SwapSearch",
+    "VerifiedProof",
     "certify",
     "find_bounds",
+    "verify",
 ]

@@ -15,6 +15,7 @@ from copy import copy
 from dataclasses import dataclass, field, replace
 from math import prod
 from operator import attrgetter
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -30,6 +31,9 @@ from propcvx.bounds.moments import (
 from propcvx.bounds.pieces import Division, divide
 from propcvx.bounds.problem import LabelingProblem
 from propcvx.bounds.swap_search import SwapSearch
+
+if TYPE_CHECKING:
+    from propcvx.bounds.proof import Proof
 
 N_FACTORED = 40
 """Features with whole matrices :math:`A_k`, those of most variance; the others share scales."""
@@ -122,6 +126,8 @@ class BagMoments:
         nothing more can be merged, and says whether it becomes a leaf instead of being branched on.
     enough : float
         A lower bound at which the tree ends, even if the interval is not closed.
+    proof : Proof or None
+        Notes the nodes and what they are bounded by.
     solved_root : Node or None
         The root once its multipliers are good: trees of fewer labelings can begin with these.
     open_nodes : list of Node
@@ -139,6 +145,7 @@ class BagMoments:
     allowance: float = 0.0
     is_leaf: Callable[[Node, CertifiedValues], bool] = lambda node, certified: False
     enough: float = np.inf
+    proof: Proof | None = None
     solved_root: Node | None = field(default=None, init=False)
 
     def __post_init__(self) -> None:
@@ -147,7 +154,7 @@ class BagMoments:
         rotated = left * lengths
         self.rotation_error = float(np.linalg.norm(problem.features - rotated @ axes, axis=1).sum())
         self.axes_error = float(np.linalg.norm(axes @ axes.T - np.eye(len(axes))))
-        self.problem = replace(problem, features=rotated)
+        self.problem, self.axes = replace(problem, features=rotated), axes
 
     def inside(self, interval: Interval, search: SwapSearch, enough: float) -> BagMoments:
         """A tree of fewer labelings, with its own interval and search, for the best of them."""
@@ -261,6 +268,8 @@ class BagMoments:
         while True:
             node, certified = self.maximise(node, others)
             self.solved_root = self.solved_root or node
+            if self.proof is not None:
+                self.proof.step(node, self.axes)
             # descend from the labeling that takes the least of every piece
             labeling = node.division.labeling([int(values.argmin()) for values in certified.values])
             if np.isfinite(self.problem.cost(labeling)):
@@ -286,13 +295,16 @@ class BagMoments:
             means.append(np.where(np.ptp(piece.labelings, axis=0) > 0, mean, np.inf))
         k = int(np.argmin([mean.min() for mean in means]))
         values = certified.of_labelings(k)
-        column = node.division.pieces[k].labelings[:, means[k].argmin()]
+        piece, place = node.division.pieces[k], int(means[k].argmin())
+        column = piece.labelings[:, place]
         children = []
         for kept in (column > 0, column < 0):
             child = replace(node, index=self.made, parent=node.index, depth=node.depth + 1)
             lower = max(node.lower, float(values[kept].min()))
             children.append(replace(child, division=node.division.keep(k, kept), lower=lower))
             self.made += 1
+        if self.proof is not None:
+            self.proof.branched(node, piece.instances[place], children)
         return children
 
 

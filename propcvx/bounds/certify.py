@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -19,6 +20,7 @@ from propcvx.bounds.fitted_problem import arguments_of
 from propcvx.bounds.interval import CertifiedInterval, Event, Interval, OutOfTimeError
 from propcvx.bounds.label_costs import LabelCosts
 from propcvx.bounds.problem import LabelingProblem
+from propcvx.bounds.proof import Proof
 from propcvx.bounds.swap_search import SwapSearch
 from propcvx.bounds.table import BOUNDS, Bound, find_bounds
 from propcvx.checks import as_vector, check_number
@@ -60,6 +62,7 @@ def certify(
     intercept: str = "center",
     kinds: Any = "auto",
     labels: bool | float = False,
+    proof: Any = None,
     start: Any = None,
     time_limit: float = 60.0,
     tol: float = 1e-4,
@@ -112,6 +115,11 @@ def certify(
         Whether to prove single labels: for each instance, what the other label costs at least,
         see ``label_costs`` of the result.  The work on a label ends when that cost is known exactly
         or proved to be at least this number, 0.1 for True.
+    proof : path, optional
+        File to which a proof is written once the interval is closed, for
+        :func:`propcvx.bounds.verify` and ``propcvx verify``: of the linear kernel, with
+        ``intercept="center"``, in the constraint form with a number as ``epsilon``, by branch and
+        bound alone.
     start : array of shape (n_instances,), optional
         A labeling of -1 and +1 to begin the search with, such as that of an earlier result.
     time_limit : float
@@ -163,7 +171,13 @@ def certify(
     feature_map = data.feature_map(method)
     features, _ = feature_map.lifted(intercept)
     problem = LabelingProblem(data.bags, C, weights, loss, features=features)
-    bounds = find_bounds(kinds, problem)
+    bounds, written = find_bounds(kinds, problem), None
+    if proof is not None:
+        _check_provable(kernel, intercept, C_p, labels, epsilon, kinds)
+        if not Path(proof).absolute().parent.is_dir():
+            raise InputError(f"proof must be a file in a folder that exists, got {proof}.")
+        written = Proof(problem)
+        bounds = {"branch_and_bound": Bound(written.run)}
     share, least = feature_map.share_of_bounds(C), problem.least_cost
     bar = tqdm(desc="nodes", disable=not verbose)
     with bar, one_thread(len(features)):
@@ -172,7 +186,23 @@ def certify(
         search = SwapSearch.of(problem, interval)
         work = _Certification(search, LabelCosts(search, margin) if margin else None)
         reason = work.run(bounds, start, check_random_state(random_state))
+        if written is not None and interval.closed:
+            written.write(proof, interval, search, epsilon)
+        elif written is not None:
+            warn(f"No proof is written, as {reason.value}.", UnprovedWarning)
     return work.result(reason)
+
+
+def _check_provable(
+    kernel: Any, intercept: str, C_p: float | None, labels: Any, epsilon: Any, kinds: Any
+) -> None:
+    """Raise an error unless a proof can be written of such a problem."""
+    if (kernel, intercept, C_p, labels, kinds) != ("linear", "center", None, False, "auto"):
+        raise InputError(
+            "proof needs kernel='linear', intercept='center' and kinds='auto', without C_p and "
+            f"labels, got {kernel!r}, {intercept!r}, {kinds!r}, {C_p!r} and {labels!r}."
+        )
+    check_number("epsilon", epsilon, least=0.0)
 
 
 def _margin_of(labels: Any) -> float:

@@ -1,0 +1,337 @@
+r"""An independent check of a proof that :func:`propcvx.bounds.certify` has written.
+
+It shares no code with the search that made the proof.  The claim: every labeling that the shares of
+the bags allow has a value :math:`\min_w \tfrac12 \|w\|^2 + C \sum_i \max(0, 1 - y_i w^\top F_i)` of
+at least ``lower``, and the proof's own labeling has at most ``upper``.  F is X less its mean.
+
+The proof is a tree.  Its root has all labelings, and the two children of a node differ in the label
+of one instance.  A node has steps.  A step divides the instances into groups, each with a set of
+labelings so that every labeling of the node combines one of each group, and has for group k a
+matrix :math:`A_k = R_k R_k^\top` and a vector :math:`l_k`.  For any labeling y of the group, any w
+and z, and any v with :math:`0 \le y_i v_i \le C`, the loss of an instance is at least
+:math:`y_i v_i - v_i w^\top F_i`.  With :math:`x = F_k^\top v - l_k` and
+:math:`\tfrac12 \|R_k^\top w\|^2 - z^\top R_k^\top w \ge -\tfrac12 \|z\|^2`, therefore,
+
+.. math::
+
+    \tfrac12 w^\top A_k w + l_k^\top w + C \sum_{i \in k} \max(0, 1 - y_i w^\top F_i)
+    \ge y^\top v - \tfrac12 \|z\|^2 - \|x - R_k z\| \, \|w\| .
+
+Summed over the groups, the left is the value at w plus at most :math:`\tfrac12 \|I - \sum_k A_k\|
+\|w\|^2 + \|\sum_k l_k\| \|w\|`.  If the value of a labeling is below ``lower``, its weights have
+:math:`\|w\|^2 \le 2\,` ``lower``, and all of this holds with the root in place of
+:math:`\|w\|`.  So a labeling of a group is left out once its own bound, and the least ones of
+the other groups, together reach ``lower``: nothing that contains it has a value below.  A node is
+closed once a group has no labelings left, and else it needs two children that are.  Any v does, so
+the proof does not contain it; the check looks for the best one by an active-set method, steps along
+the coordinates and Newton steps over those that are free.
+
+Rounding errors are counted in.  A sum of n products is wrong by at most :math:`n u / (1 - n u)`
+times the sum of their sizes, in any order (Higham, *Accuracy and Stability*, Section 3.1).  Twice
+as much or more is taken off for every sum that a bound is made of, and a constant for underflow;
+and what the errors of F, as its mean is rounded, change in the losses.  Comparisons are such that a
+NaN proves nothing.  A count is allowed if it differs from the share by at most ``epsilon``, and a
+millionth of an instance.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import dataclass
+from itertools import combinations
+from math import comb, prod
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from propcvx.errors import InputError, RefusedProofError
+
+UNIT = 2.0**-53  # the largest relative error of one operation with floating-point numbers
+TINY, HUGE = 1e-100, 1e30  # more than all underflow makes, where numbers are at most HUGE
+MOST_LABELINGS = 200_000  # of a group; with more the check gives up
+AT_ONCE = 2000  # quadratic programs that are solved at once
+ROUNDS = 200  # most improvements of the dual vectors for a step of the proof
+TOL = 1e-8  # errors of their values, as a share of the goal, that are not improved further
+
+
+@dataclass
+class Group:
+    """Some instances, the labelings that they can still have, and a dual vector v of each."""
+
+    rows: Any
+    labelings: Any
+    duals: Any
+
+    def __len__(self) -> int:
+        return len(self.labelings)
+
+    def keep(self, kept: Any) -> Group:
+        """The group with some of its labelings."""
+        return Group(self.rows, self.labelings[kept], self.duals[kept])
+
+    def with_label(self, instance: int, label: int) -> Group:
+        """The group with the labelings that an instance has a label in, if it is in the group."""
+        return self.keep((self.labelings[:, self.rows == instance] == label).all(axis=1))
+
+
+class VerifiedProof(NamedTuple):
+    """What a proof shows.
+
+    Attributes
+    ----------
+    lower, upper : float
+        The best labeling's value is between them.
+    labeling : array of shape (n_instances,)
+        It has at most the value ``upper``.
+    C, epsilon : float
+        The weight of the loss, and the tolerance of the shares, of the problem.
+    """
+
+    lower: float
+    upper: float
+    labeling: Any
+    C: float
+    epsilon: float
+
+
+def verify(file: Any, X: Any, bags: Any, shares: Any, labels: Any = None) -> VerifiedProof:
+    """Check a proof against the data.
+
+    Parameters
+    ----------
+    file : path
+        Written by ``certify(..., proof=file)``.
+    X : array of shape (n_instances, n_features)
+    bags : array of shape (n_instances,)
+        The bag of each instance.
+    shares : array of shape (n_instances,)
+        The share of positives of the bag of each instance; NaN where unknown.
+    labels : array of shape (n_instances,), optional
+        Labels that are known, -1 or +1; 0 where unknown.
+
+    Returns
+    -------
+    VerifiedProof
+
+    Raises
+    ------
+    InputError
+        If the file cannot be read, or the data are not such arrays.
+    RefusedProofError
+        If the file was changed, or does not prove its claim for these data.
+
+    Examples
+    --------
+    >>> import tempfile, propcvx
+    >>> X = np.array([[1.0, 0.2], [0.8, -0.1], [-0.9, 0.3], [-1.1, 0.0]])
+    >>> bags, shares = [0, 0, 0, 1], [2 / 3, 2 / 3, 2 / 3, 0.0]
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     file = f"{folder}/proof.npz"
+    ...     result = propcvx.certify(X, propcvx.bag_target(bags, [2 / 3, 0.0]), proof=file)
+    ...     verified = verify(file, X, bags, shares)
+    >>> round(verified.lower, 3), round(verified.upper, 3), verified.labeling
+    (0.656, 0.656, array([ 1,  1, -1, -1]))
+    """
+    X, bags, shares = np.asarray(X, dtype=float), np.asarray(bags), np.asarray(shares, dtype=float)
+    known = np.zeros(len(X)) if labels is None else np.asarray(labels)
+    shapes = [array.shape for array in (bags, shares, known)]
+    right = (np.abs(X) < HUGE).all() and np.isin(known, (-1, 0, 1)).all()
+    if X.ndim != 2 or shapes != [X.shape[:1]] * 3 or not right:
+        raise InputError("X must be a finite matrix, and bags, shares, labels (-1, 0, 1) as long.")
+    try:
+        with np.load(file, allow_pickle=False) as content:
+            arrays = {name: content[name] for name in content.files}
+    except Exception as error:  # of whatever kind: of the file, of the archive, of its compression
+        raise InputError(f"{file} is no file that certify(proof=) writes: {error}") from error
+    _require(str(arrays.pop("digest", "")) == digest(arrays), "its digest differs: it was changed.")
+    try:
+        return _Check(X, json.loads(str(arrays["claim"])), arrays).run(bags, shares, known)
+    except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
+        raise RefusedProofError(f"the parts of the proof do not fit: {error!r}.") from error
+
+
+def _require(right: Any, message: str) -> None:
+    """Refuse the proof if a part of it is not right."""
+    if not right:
+        raise RefusedProofError(message)
+
+
+def digest(arrays: dict[str, Any]) -> str:
+    """A hash of all arrays."""
+    sha = hashlib.sha256()
+    for name, array in sorted(arrays.items()):
+        sha.update(f"{name} {array.dtype} {array.shape}".encode() + array.tobytes())
+    return sha.hexdigest()
+
+
+class _Check:
+    """The problem and the claim of a proof, and the walk through its tree."""
+
+    def __init__(self, X: Any, claim: Any, arrays: dict[str, Any]) -> None:
+        self.F, self.claim, self.arrays = X - X.mean(axis=0), claim, arrays
+        shape = len(claim["labeling"]), arrays["weights"].size
+        _require(X.shape == shape, f"it is of data of the shape {shape}, these have {X.shape}.")
+        self.C, self.goal = float(claim["C"]), float(claim["lower"])
+        right = 0.0 < self.C < HUGE and 0.0 < self.goal < HUGE and claim["epsilon"] >= 0.0
+        _require(right, "C, lower or epsilon is not in its range.")
+        self.reach = float(np.sqrt(2.0 * self.goal)) * (1.0 + 4.0 * UNIT)
+        size = (np.abs(self.F) + np.abs(X).mean(axis=0)).sum()
+        self.wrong = float(4.0 * UNIT * (len(X) + 4) * size)  # at most, the sum of errors of F
+
+    def run(self, bags: Any, shares: Any, known: Any) -> VerifiedProof:
+        """Raise an error unless the claim is proved."""
+        groups, epsilon, branches = [], self.claim["epsilon"], self.claim["branches"]
+        for bag in np.unique(bags):
+            rows = np.flatnonzero(bags == bag)
+            _require(len(np.unique(shares[rows])) == 1, f"the bag {bag} has several shares.")
+            labelings = _labelings(known[rows], shares[rows[0]], epsilon)
+            groups.append(Group(rows, labelings, self.C * labelings))
+        labeling = np.array(self.claim["labeling"]).reshape(len(self.F))
+        upper = self._upper(labeling, groups)
+        waiting = [(0, groups)]
+        while waiting:
+            index, groups = waiting.pop()
+            for k, wanted in enumerate(self.claim["steps"].get(str(index), [])):
+                if all(groups):
+                    groups = self._step(self._merged(groups, wanted, index), f"{index}.{k}")
+            if all(groups):
+                _require(str(index) in branches, f"node {index} is not closed or branched on.")
+                instance, *children = map(int, branches[str(index)])
+                _require(min(children) > index, f"a child of node {index} is not below it.")
+                for child, label in zip(children, (1, -1), strict=True):
+                    waiting.append((child, [g.with_label(instance, label) for g in groups]))
+        return VerifiedProof(self.goal, upper, labeling, self.C, epsilon)
+
+    def _upper(self, labeling: Any, groups: list[Group]) -> float:
+        """The value of a labeling at the proof's weights, which is not below the true one."""
+        for g in groups:
+            _require((g.labelings == labeling[g.rows]).all(axis=1).any(), "its labeling is wrong.")
+        weights = self.arrays["weights"].astype(float).reshape(self.F.shape[1])
+        square, length = 0.5 * weights @ weights, np.linalg.norm(weights)
+        losses = np.maximum(0.0, 1.0 - labeling * (self.F @ weights))
+        size = square + self.C * (1.0 + np.abs(self.F) @ np.abs(weights)).sum()
+        rounding = 4.0 * UNIT * (sum(self.F.shape) + 4) * size + 2.0 * self.C * self.wrong * length
+        value = float(square + self.C * losses.sum())
+        upper = value + float(rounding) + TINY
+        right = self.goal <= upper and value <= self.claim["upper"] * (1.0 + 1e-9)
+        _require(right, f"the labeling has the value {value}, not that of the claim.")
+        return upper
+
+    def _merged(self, groups: list[Group], wanted: list[list[int]], index: int) -> list[Group]:
+        """Groups merged into those of a step, with all combinations of their labelings."""
+        merged, names = [], ("rows", "labelings", "duals")
+        for rows in wanted:
+            inside = [group for group in groups if np.isin(group.rows, rows).all()]
+            sizes = [len(group) for group in inside]
+            _require(prod(sizes) <= MOST_LABELINGS, f"node {index} has too large a group.")
+            chosen = np.indices(sizes).reshape(len(inside), -1)
+            kept = [group.keep(pick) for group, pick in zip(inside, chosen, strict=True)]
+            merged.append(Group(*(np.hstack([vars(g)[name] for g in kept]) for name in names)))
+        rows = sorted(np.concatenate([group.rows for group in merged]))
+        _require(rows == list(range(len(self.F))), f"node {index} has not every instance once.")
+        return merged
+
+    def _step(self, groups: list[Group], name: str) -> list[Group]:
+        """The groups without the labelings whose bound reaches the goal."""
+        K, d, reach = len(groups), self.F.shape[1], self.reach
+        linear = self.arrays[f"linear {name}"].astype(float).reshape(K, d)
+        roots = self.arrays[f"roots {name}"].astype(float).reshape(K, d, d)
+        error = np.linalg.norm((roots @ roots.transpose(0, 2, 1)).sum(axis=0) - np.eye(d))
+        spread, terms = np.linalg.norm(linear.sum(axis=0)), 4.0 * UNIT * (d * d + K + 4)
+        error += terms * (error + 1.0 + (roots**2).sum())
+        spread += terms * (spread + np.abs(linear).sum())
+        defect = 0.5 * reach**2 * error + reach * (spread + 2.0 * self.C * self.wrong) + TINY
+        programs = [_Programs(self, *each) for each in zip(groups, roots, linear, strict=True)]
+        for _ in range(ROUNDS):
+            least = [program.improved() for program in programs]
+            for k, program in enumerate(programs):
+                sizes = np.abs(program.values) + np.abs(least).sum() + defect
+                bounds = program.values + (sum(least[:k] + least[k + 1 :]) - defect)
+                program.keep(~(bounds - 4.0 * UNIT * (K + 4) * sizes >= self.goal))
+            groups = [program.group for program in programs]
+            if not all(groups) or not any(program.open.any() for program in programs):
+                break
+        return groups
+
+
+class _Programs:
+    """The quadratic programs of a group, whose variables are the dual vectors of its labelings."""
+
+    def __init__(self, check: _Check, group: Group, R: Any, linear: Any) -> None:
+        self.check, self.group, self.F = check, group, check.F[group.rows]
+        self.R, self.linear = R, linear
+        self.H, self.offset = np.linalg.solve(R, self.F.T).T, np.linalg.solve(R, linear)
+        self.Q = self.H @ self.H.T
+        self.values, self.open = np.full(len(group), -np.inf), np.ones(len(group), dtype=bool)
+        self.solved = self.open.copy()  # over the free coordinates
+
+    def keep(self, kept: Any) -> None:
+        """Leave out all other labelings."""
+        self.group, self.values = self.group.keep(kept), self.values[kept]
+        self.open, self.solved = self.open[kept], self.solved[kept]
+
+    def improved(self) -> Any:
+        """The least bound, once the dual vectors that can be improved are better."""
+        chosen = np.flatnonzero(self.open)
+        for part in (chosen[k : k + AT_ONCE] for k in range(0, len(chosen), AT_ONCE)):
+            labelings, v = self.group.labelings[part], self.group.duals[part]
+            ends, target = self.check.C * labelings, labelings + self.H @ self.offset
+            box, solved = (np.minimum(0.0, ends), np.maximum(0.0, ends)), self.solved[part]
+            v = np.where(solved[:, None], self._along_axes(v, target, *box), v)
+            v, self.solved[part] = self._along_face(v, target, *box)
+            slope, bounds, tol = target - v @ self.Q, self._bounds(v), TOL * self.check.goal
+            promise = (slope * (np.where(slope > 0.0, box[1], box[0]) - v)).sum(axis=1)
+            stuck = solved & ~(bounds > self.values[part] + 1e-3 * tol)
+            self.open[part] = (promise > tol) & ~stuck
+            self.group.duals[part], self.values[part] = v, bounds
+        return self.values.min()
+
+    def _along_axes(self, v: Any, target: Any, low: Any, high: Any) -> Any:
+        """The best point along each coordinate, one after the other."""
+        v, slope = v.copy(), target - v @ self.Q
+        for j, row in enumerate(self.Q):
+            best = np.clip(v[:, j] + slope[:, j] / max(row[j], TINY), low[:, j], high[:, j])
+            slope -= (best - v[:, j])[:, None] * row
+            v[:, j] = best
+        return v
+
+    def _along_face(self, v: Any, target: Any, low: Any, high: Any) -> Any:
+        """The point where the way to the maximum over the free coordinates meets a bound."""
+        free = (v > low) & (v < high)
+        inside = np.argsort(~free, axis=1, kind="stable")[:, : max(free.sum(axis=1).max(), 1)]
+        some, j = np.take_along_axis(free, inside, axis=1), np.arange(inside.shape[1])
+        faces = self.Q[inside[:, :, None], inside[:, None, :]] * (some[:, :, None] & some[:, None])
+        faces[:, j, j] += np.where(some, 1e-13 * self.Q.diagonal().max(), 1.0)
+        slope = target - v @ self.Q
+        wanted = np.where(some, np.take_along_axis(slope, inside, axis=1), 0.0)
+        direction = np.zeros_like(v)
+        steps = np.linalg.solve(faces, wanted[..., None])[..., 0]
+        np.put_along_axis(direction, inside, steps, axis=1)
+        ends = np.where(direction > 0.0, high, low)
+        ratios = np.divide(ends - v, direction, out=np.ones_like(v), where=direction != 0.0)
+        first = np.minimum(ratios.min(axis=1, keepdims=True), 1.0)
+        moved = np.where((ratios <= first) & (first < 1.0), ends, v + first * direction)
+        return np.clip(moved, low, high), first[:, 0] == 1.0
+
+    def _bounds(self, v: Any) -> Any:
+        """Lower bounds on the parts of the labelings, rounding errors taken off."""
+        reach, terms = self.check.reach, 4.0 * UNIT * (sum(self.F.shape) + 4)
+        z = v @ self.H - self.offset
+        missing = np.linalg.norm(v @ self.F - self.linear - z @ self.R.T, axis=1)
+        length, square = np.abs(v).sum(axis=1), (z**2).sum(axis=1)
+        sizes = np.abs(v) @ np.abs(self.F) + np.abs(self.linear) + np.abs(z) @ np.abs(self.R).T
+        rounding = terms * (length + square + reach * sizes.sum(axis=1))
+        return length - 0.5 * square - reach * missing - rounding
+
+
+def _labelings(known: Any, share: float, epsilon: float) -> Any:
+    """All labelings of a bag whose share of positives is within epsilon, and a millionth of one."""
+    n, free, positive = len(known), np.flatnonzero(known == 0), (known > 0).sum()
+    gaps = np.abs(np.arange(len(free) + 1) + positive - share * n)
+    near = [m for m, gap in enumerate(gaps) if not gap > epsilon * n + 1e-6]  # all, for a NaN
+    number = sum(comb(len(free), m) for m in near)
+    _require(number <= MOST_LABELINGS, f"a bag has {number:,} labelings, too many to check.")
+    chosen = [np.isin(range(n), some) for m in near for some in combinations(free, m)]
+    positive = np.reshape(chosen, (-1, n)).astype(bool) | (known > 0)
+    return np.where(positive, 1, -1).astype(np.int8)

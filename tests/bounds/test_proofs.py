@@ -1,0 +1,333 @@
+"""Proofs that ``certify`` writes, and their check by code that shares nothing with the search."""
+
+import json
+from itertools import product
+from pathlib import Path
+
+import numpy as np
+import pytest
+from small_problems import small_problem
+
+from propcvx import bag_target, certify
+from propcvx.bounds import RefusedProofError, verify
+from propcvx.bounds import branch_and_bound as branching
+from propcvx.bounds.verify import digest
+from propcvx.cli import main
+from propcvx.errors import InputError, UnprovedWarning
+from propcvx.solvers import Solve
+from propcvx.svm.step import LabelingSVM
+
+HERE = Path(__file__).parent
+
+
+def data_of(problem, y=None):
+    y = problem.y if y is None else y
+    return problem.X, y["bag"], y["proportion"], y["label"]
+
+
+def values_of(data, C, epsilon):
+    """The values of all allowed labelings, from the definition."""
+    X, bags, shares, labels = data
+    svm, values = LabelingSVM(X - X.mean(axis=0), C, Solve(tol=1e-10)), []
+    for labeling in product((-1.0, 1.0), repeat=len(X)):
+        y = np.array(labeling)
+        means = [abs((y[bags == bag] > 0).mean() - shares[bags == bag][0]) for bag in set(bags)]
+        if max(means) <= epsilon + 1e-9 and (y * labels >= 0).all():
+            values.append(svm.solved(y).value)
+    return np.array(values)
+
+
+def content_of(file):
+    with np.load(file) as content:
+        arrays = {name: content[name] for name in content.files if name != "digest"}
+    return json.loads(str(arrays.pop("claim"))), arrays
+
+
+def rewritten(file, claim, arrays):
+    """The file with another content and its right digest."""
+    arrays = {**arrays, "claim": np.array(json.dumps(claim))}
+    with open(file, "wb") as stream:
+        np.savez(stream, **{**arrays, "digest": np.array(digest(arrays))})
+    return file
+
+
+def random_proof(seed, file):
+    """A problem and its proof; shares are mostly above 1/2 in every second."""
+    random = np.random.RandomState(seed)
+    sizes = tuple(random.permutation([5, 4, 2, 1])[: random.randint(1, 4)])
+    known = random.choice([0.0, 0.3])
+    problem = small_problem(seed, (*sizes, 2), random.randint(2, 5), known, noise=3.0)
+    epsilon = float(random.choice([0.0, 0.0, 0.26]))
+    C = float(10.0 ** random.uniform(-3, 1))
+    y = problem.y
+    if seed % 2 and y["proportion"].mean() < 0.5:
+        shares = {bag: 1.0 - y["proportion"][y["bag"] == bag][0] for bag in set(y["bag"])}
+        y = bag_target(y["bag"], shares, -y["label"])
+    result = certify(problem.X, y, C=C, epsilon=epsilon, proof=file)
+    return data_of(problem, y), C, epsilon, result
+
+
+@pytest.fixture(scope="module")
+def proofs(tmp_path_factory):
+    """Proofs of random problems with pieces so small that many of their trees have branches."""
+    folder = tmp_path_factory.mktemp("proofs")
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(branching, "MOST_AT_ONCE", 1)
+        patched.setattr(branching, "MOST_MERGED", 1)
+        proofs = [
+            (folder / str(seed), *random_proof(seed, folder / str(seed))) for seed in range(30)
+        ]
+    assert sum(len(proof[-1].nodes) > 1 for proof in proofs) >= 5
+    return [(*proof, values_of(*proof[1:4]).min()) for proof in proofs]
+
+
+def test_proofs_are_verified_and_agree_with_the_list(proofs):
+    for file, data, C, epsilon, result, best in proofs:
+        verified = verify(file, *data)
+        assert best * (1 - 2e-4) <= verified.lower <= best * (1 + 1e-9)
+        assert best * (1 - 1e-9) <= verified.upper <= best * (1 + 1e-4)
+        assert (verified.C, verified.epsilon) == (C, epsilon)
+        np.testing.assert_array_equal(verified.labeling, result.labeling)
+
+
+def test_a_wrong_claim_never_passes(proofs, tmp_path):
+    """Its labeling and its weights are right, so that only the tree can refuse it."""
+    random, tried = np.random.RandomState(0), 0
+    for file, data, C, *_, best in proofs:
+        claim, arrays = content_of(file)
+        zero = {"weights": 0.0 * arrays["weights"]}
+        claim |= {"lower": 1.001 * best, "upper": 1.001 * C * len(data[0])}
+        tried += 12 * (claim["lower"] < C * len(data[0]))
+        for _ in range(12):
+            scaled = {
+                name: array * random.uniform(0.9, 1.1)
+                for name, array in arrays.items()
+                if name.startswith(("roots", "linear")) and random.randint(2)
+            }
+            with pytest.raises(RefusedProofError):
+                verify(rewritten(tmp_path / "wrong", claim, {**arrays, **scaled, **zero}), *data)
+    assert tried >= 300
+
+
+@pytest.fixture(scope="module")
+def tree(tmp_path_factory):
+    """A proof with several nodes: its data, its claim and its arrays."""
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(branching, "MOST_AT_ONCE", 1)
+        patched.setattr(branching, "MOST_MERGED", 1)
+        problem = small_problem(4, (4, 4, 4), 3, noise=3.0)
+        file = tmp_path_factory.mktemp("tree") / "proof"
+        result = certify(problem.X, problem.y, C=1.0, proof=file)
+    assert len(result.nodes) > 2
+    verify(file, *data_of(problem))
+    return data_of(problem), *content_of(file), file
+
+
+def test_any_changed_number_changes_the_digest(tree, tmp_path):
+    data, _, _, file = tree
+    with np.load(file) as content:
+        arrays = {name: content[name] for name in content.files}
+    for name in arrays.keys() - {"digest", "claim"}:
+        changed = arrays[name].copy()
+        changed.flat[0] = np.nextafter(changed.flat[0], 9, dtype=changed.dtype)
+        np.savez(tmp_path / "other.npz", **{**arrays, name: changed})
+        with pytest.raises(RefusedProofError, match="digest"):
+            verify(tmp_path / "other.npz", *data)
+    claim = np.array(str(arrays["claim"]).replace('"C": 1.0', '"C": 0.9'))
+    np.savez(tmp_path / "other.npz", **{**arrays, "claim": claim})
+    with pytest.raises(RefusedProofError, match="digest"):
+        verify(tmp_path / "other.npz", *data)
+
+
+def raised_lower(claim, arrays):
+    claim["lower"] *= 1.0002
+    claim["upper"], arrays["weights"] = len(claim["labeling"]), 0.0 * arrays["weights"]
+
+
+def lowered_upper(claim, arrays):
+    claim["upper"] *= 1.0 - 1e-6
+
+
+def another_labeling(claim, arrays):
+    claim["labeling"] = (-np.array(claim["labeling"])).tolist()
+
+
+def half_a_labeling(claim, arrays):
+    claim["labeling"] = (0.5 * np.array(claim["labeling"])).tolist()
+
+
+def scaled_roots(factor):
+    def scale(claim, arrays):
+        for name in arrays:
+            if name.startswith("roots"):
+                arrays[name] = arrays[name] * factor
+
+    scale.__name__ = f"roots_times_{factor}"
+    return scale
+
+
+def with_nan(name):
+    def spoil(claim, arrays):
+        for key in arrays:
+            if key.startswith(name):
+                arrays[key] = np.full_like(arrays[key], np.nan)
+
+    spoil.__name__ = f"{name}_nan"
+    return spoil
+
+
+def infinite(name):
+    def spoil(claim, arrays):
+        claim[name] = np.inf
+
+    spoil.__name__ = f"{name}_infinite"
+    return spoil
+
+
+def removed_branch(claim, arrays):
+    claim["branches"].pop("0")
+
+
+def removed_child(claim, arrays):
+    claim["branches"]["0"].pop()
+
+
+def missing_child(claim, arrays):
+    claim["branches"]["0"][2] = 99
+
+
+def endless(claim, arrays):
+    claim["branches"]["0"] = [claim["branches"]["0"][0], 0, 0]
+
+
+def removed_steps(claim, arrays):
+    claim["steps"] = {"0": claim["steps"]["0"]}
+
+
+def instance_left_out(claim, arrays):
+    claim["steps"]["0"][0][0].pop()
+
+
+def group_twice(claim, arrays):
+    claim["steps"]["0"][0][1] = claim["steps"]["0"][0][0]
+
+
+MISTAKES = [
+    *(raised_lower, lowered_upper, another_labeling, half_a_labeling),
+    *(scaled_roots(1.01), scaled_roots(0.99), with_nan("roots"), with_nan("linear")),
+    *(with_nan("weights"), infinite("C"), infinite("lower"), infinite("epsilon")),
+    *(removed_branch, removed_child, missing_child, endless, removed_steps),
+    *(instance_left_out, group_twice),
+]
+
+
+@pytest.mark.parametrize("mistake", MISTAKES, ids=lambda mistake: mistake.__name__)
+def test_a_mistake_with_a_right_digest_is_refused(mistake, tree, tmp_path):
+    data, claim, arrays, _ = tree
+    claim = json.loads(json.dumps(claim))
+    arrays = {name: array.copy() for name, array in arrays.items() if name != "digest"}
+    mistake(claim, arrays)
+    with pytest.raises(RefusedProofError):
+        verify(rewritten(tmp_path / "wrong.npz", claim, arrays), *data)
+
+
+def test_multipliers_that_are_hardly_changed_prove_the_same(tree, tmp_path):
+    data, claim, arrays, _ = tree
+    arrays = {name: array * (1.0 + 1e-9) for name, array in arrays.items() if name != "digest"}
+    assert verify(rewritten(tmp_path / "same.npz", claim, arrays), *data).lower == claim["lower"]
+
+
+def test_other_data_are_refused(tree):
+    (X, bags, shares, labels), _, _, file = tree
+    others = np.where(bags == bags[0], 1.0 - shares + 0.25, shares)
+    for wrong in [
+        (X, bags, others, labels),
+        (X, bags, np.append(shares[:-1], 0.5 * shares[-1]), labels),
+        (X * 1.01, bags, shares, labels),
+        (X[:-1], bags[:-1], shares[:-1], labels[:-1]),
+        (X[:, :-1], bags, shares, labels),
+    ]:
+        with pytest.raises(RefusedProofError):
+            verify(file, *wrong)
+    for wrong in [
+        (X, bags[:-1], shares, labels),
+        (np.where(X > 0.0, np.nan, X), bags, shares, labels),
+        (X, bags, shares, labels + 0.5),
+    ]:
+        with pytest.raises(InputError, match="must be"):
+            verify(file, *wrong)
+
+
+@pytest.mark.parametrize("content", [None, b"", b"no archive", b"PK\x03\x04"])
+def test_a_file_that_is_no_proof_is_named(content, tree, tmp_path):
+    if content is not None:
+        (tmp_path / "file").write_bytes(content)
+    with pytest.raises(InputError, match="certify"):
+        verify(tmp_path / "file", *tree[0])
+
+
+WITHOUT_PROOF = {
+    "16 instances": (np.eye(16), bag_target(np.zeros(16), {0.0: 0.5}), {}),
+    "a cut bag": (np.eye(5), bag_target([0, 0, 0, 1, 1, 1], [1 / 3, 1 / 3])[:-1], {}),
+    **{
+        name: (np.eye(4), bag_target([0, 0, 1, 1], [0.5, 0.5]), {name: value})
+        for name, value in [("kernel", "rbf"), ("intercept", "none"), ("C_p", 1.0)]
+    },
+    "epsilon": (np.eye(4), bag_target([0, 0, 1, 1], [0.5, 0.5]), {"epsilon": "rounding"}),
+    "kinds": (np.eye(4), bag_target([0, 0, 1, 1], [0.5, 0.5]), {"kinds": "enumeration"}),
+}
+
+
+@pytest.mark.filterwarnings("ignore::propcvx.errors.CutBagWarning")
+@pytest.mark.parametrize("name", WITHOUT_PROOF)
+def test_what_has_no_proof_is_refused_before_the_work(name, tmp_path):
+    X, y, options = WITHOUT_PROOF[name]
+    events = []
+    with pytest.raises(InputError, match=r"proof|epsilon"):
+        certify(X, y, proof=tmp_path / "never", on_event=events.append, **options)
+    assert not events
+    assert not (tmp_path / "never").exists()
+
+
+def test_a_folder_that_is_missing_is_named_before_the_work(tmp_path):
+    problem = small_problem(0, (4, 4))
+    with pytest.raises(InputError, match="folder"):
+        certify(problem.X, problem.y, proof=tmp_path / "missing" / "proof")
+
+
+def test_an_interval_that_is_open_has_no_proof(tmp_path):
+    problem = small_problem(0, (6, 6, 6), 5, noise=3.0)
+    with pytest.warns(UnprovedWarning, match="time"):
+        certify(problem.X, problem.y, proof=tmp_path / "never", time_limit=1e-3)
+    assert not (tmp_path / "never").exists()
+
+
+def test_the_command_verifies_a_proof_from_another_machine(capsys, tmp_path):
+    arguments = ["verify", str(HERE / "proof.npz"), "--data"]
+    assert main([*arguments, str(HERE / "proof.csv")]) == 0
+    assert capsys.readouterr().out.startswith("Verified for C=1 and epsilon=0")
+    rows = (HERE / "proof.csv").read_text().splitlines()
+    (tmp_path / "other.csv").write_text("\n".join([*rows[:-1], rows[-1].replace("0.", "1.", 3)]))
+    assert main([*arguments, str(tmp_path / "other.csv")]) == 1
+    assert "propcvx: " in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("text", ["", "bag,x\n0,1\n", "bag,share,x\n0,1,a\n", "bag,share\n0,1\n"])
+def test_the_command_names_a_table_that_cannot_be_read(text, capsys, tmp_path):
+    (tmp_path / "table.csv").write_text(text)
+    with pytest.raises(SystemExit, match="2"):
+        main(["verify", str(HERE / "proof.npz"), "--data", str(tmp_path / "table.csv")])
+    assert "table.csv" in capsys.readouterr().err
+
+
+def test_the_command_reads_labels_that_are_known_of_some(tmp_path, capsys):
+    problem = small_problem(5, (5, 5), 2, known=0.5)
+    assert set(problem.y["label"]) == {-1, 0, 1}
+    certify(problem.X, problem.y, proof=tmp_path / "proof")
+    lines = ["label,a,share,bag,b"]
+    for (a, b), y in zip(problem.X.tolist(), problem.y, strict=True):
+        label = y["label"] or ""
+        lines.append(f"{label},{a!r},{float(y['proportion'])!r},bag {y['bag']},{b!r}")
+    (tmp_path / "table.csv").write_text("\n".join(lines))
+    assert main(["verify", str(tmp_path / "proof"), "--data", str(tmp_path / "table.csv")]) == 0
+    assert "Verified" in capsys.readouterr().out
