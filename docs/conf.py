@@ -13,19 +13,16 @@ sys.path[:0] = [str(HERE), str(HERE.parent), str(HERE.parent / "tests")]
 sys.path.append(str(HERE / "results"))
 
 import citation_entry  # noqa: E402
-import drawings  # noqa: E402
 import equal_shares  # noqa: E402
 import in_browser  # noqa: E402
 import large_bags  # noqa: E402
 import large_data  # noqa: E402
 import mistake_table  # noqa: E402
 import natural  # noqa: E402
-import open_choices  # noqa: E402
 import paper_equations  # noqa: E402
 import real_bags  # noqa: E402
 import report_tables  # noqa: E402
 import result_tables  # noqa: E402
-import scale  # noqa: E402
 import solver_tables  # noqa: E402
 import without_labels  # noqa: E402
 from jupyter_cache import get_cache  # noqa: E402
@@ -86,13 +83,10 @@ myst_substitutions = {
     "software_citation": citation_entry.software_citation(),
     **paper_equations.equation_pages(),
     **report_tables.pages(),
-    **open_choices.pages(),
-    **drawings.pages(),
     **equal_shares.pages(),
     **large_bags.pages(),
     **large_data.pages(),
     **real_bags.pages(),
-    **scale.pages(),
     **natural.pages(),
     **without_labels.pages(),
 }

@@ -96,17 +96,19 @@ def results() -> pd.DataFrame:
 
 
 @cache
-def all_points() -> pd.DataFrame:
-    """The results of all experiments."""
-    return frames.points_of(results(), frames.planned(EXPERIMENTS))
+def points_of(*experiments: str) -> pd.DataFrame:
+    """The results of some experiments."""
+    planned = frames.planned(name for name in EXPERIMENTS if name in experiments)
+    return frames.points_of(results(), planned)
 
 
 @cache
-def all_entries() -> pd.DataFrame:
-    """The entries of all experiments, with means and deviations for each of ``CHOICES``."""
-    choices = choices_of(all_points()).groupby(PLACE)
+def _entries_of(*experiments: str) -> pd.DataFrame:
+    """The entries of some experiments, with means and deviations for each of ``CHOICES``."""
+    points = points_of(*experiments)
+    choices = choices_of(points).groupby(PLACE)
     more = choices.mean().join(choices.std().add_prefix("std, "))
-    return frames.entries_of(all_points()).join(more, on=PLACE)
+    return frames.entries_of(points).join(more, on=PLACE)
 
 
 def combinations_of(points: pd.DataFrame) -> pd.DataFrame:
@@ -135,14 +137,9 @@ def choices_of(points: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame({CHOSEN: each["accuracy"], BY_TEST: each["by test"], **for_all})
 
 
-def points_of(*experiments: str) -> pd.DataFrame:
-    """The results of some experiments."""
-    return all_points()[all_points()["experiment"].isin(experiments)]
-
-
 def entries_of(*experiments: str, done: bool = False) -> pd.DataFrame:
     """The entries of some experiments; those of which a repetition is done, or all."""
-    entries = all_entries()[all_entries()["experiment"].isin(experiments)]
+    entries = _entries_of(*experiments)
     return entries[entries["repetitions"] > 0] if done else entries
 
 
