@@ -224,16 +224,16 @@ def test_the_same_seed_gives_the_same_fit_in_one_process_or_two(changes):
     ],
 )
 def test_a_process_is_started_only_where_it_saves_time(changes, n_jobs, monkeypatch):
-    asked = []
+    processes = []
 
     def parallel(n_jobs, **options):
-        asked.append(n_jobs)
+        processes.append(n_jobs)
         return Parallel(n_jobs=1, **options)
 
     monkeypatch.setattr(alter, "Parallel", parallel)
     problem = small_problem(5, sizes=(8, 8))
     AlterPropSVM(init="random", n_jobs=2, **changes).fit(problem.X, problem.y)
-    assert asked == [n_jobs]
+    assert processes == [n_jobs]
 
 
 # --- starts -----------------------------------------------------------------------------------
