@@ -96,16 +96,20 @@ def results() -> pd.DataFrame:
 
 
 @cache
+def _points_of(experiment: str) -> pd.DataFrame:
+    return frames.points_of(results(), frames.planned([experiment]))
+
+
 def points_of(*experiments: str) -> pd.DataFrame:
     """The results of some experiments."""
-    planned = frames.planned(name for name in EXPERIMENTS if name in experiments)
-    return frames.points_of(results(), planned)
+    parts = [_points_of(name) for name in EXPERIMENTS if name in experiments]
+    return pd.concat(parts, ignore_index=True)
 
 
 @cache
-def _entries_of(*experiments: str) -> pd.DataFrame:
-    """The entries of some experiments, with means and deviations for each of ``CHOICES``."""
-    points = points_of(*experiments)
+def _entries_of(experiment: str) -> pd.DataFrame:
+    """The entries of an experiment, with means and deviations for each of ``CHOICES``."""
+    points = _points_of(experiment)
     choices = choices_of(points).groupby(PLACE)
     more = choices.mean().join(choices.std().add_prefix("std, "))
     return frames.entries_of(points).join(more, on=PLACE)
@@ -139,7 +143,8 @@ def choices_of(points: pd.DataFrame) -> pd.DataFrame:
 
 def entries_of(*experiments: str, done: bool = False) -> pd.DataFrame:
     """The entries of some experiments; those of which a repetition is done, or all."""
-    entries = _entries_of(*experiments)
+    parts = [_entries_of(name) for name in EXPERIMENTS if name in experiments]
+    entries = pd.concat(parts, ignore_index=True)
     return entries[entries["repetitions"] > 0] if done else entries
 
 

@@ -47,11 +47,6 @@ def measure(data, kernel, bag_size):
         yield {"method": name, "value": value, "accuracy": np.mean(of_repetitions)}
 
 
-def pages():
-    """What the page shows, by the names that it uses."""
-    return {"scale_table": table(pd.read_csv(HERE / "scale.csv"))}
-
-
 def table(rows):
     """Mean accuracy by method, kind of set and kernel, a column for each value."""
     kinds = {data: kind for kind, sets in KINDS.items() for data in sets}
