@@ -8,6 +8,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -26,7 +27,7 @@ from reproduction.results import read_results
 from scipy.stats import ttest_ind_from_stats
 
 from propcvx.plotting import Figure, accuracy_by_bag_size, svg_text
-from propcvx.text import parameter_text, spread_text
+from propcvx.text import spread_text
 
 PRINTED = ("figure1", "table-linear", "table-large", "table-rbf", "robustness")
 """Experiments of which the paper prints accuracies."""
@@ -428,6 +429,14 @@ def readme_text() -> str:
     return MARKED.sub(
         lambda found: f"{found[1]}\n{means_table('table-linear')}\n\n{found[2]}",
         README.read_text(encoding="utf-8"),
+    )
+
+
+def parameter_text(parameters: dict[str, Any]) -> str:
+    """Parameters on one line; those of a part of an estimator by their own name alone."""
+    return " ".join(
+        f"{name.rpartition('__')[2]}={value if isinstance(value, str) else format(value, 'g')}"
+        for name, value in parameters.items()
     )
 
 

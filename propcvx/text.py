@@ -97,17 +97,3 @@ def spread_text(mean: float, deviation: float) -> str:
     ('79.3 +- 1.0', '79.3')
     """
     return f"{mean:.1f}" if isnan(deviation) else f"{mean:.1f} +- {deviation:.1f}"
-
-
-def parameter_text(parameters: Mapping[str, Any]) -> str:
-    """Parameters on one line; those of a part of an estimator by their own name alone.
-
-    Examples
-    --------
-    >>> parameter_text({"C": 10.0, "intercept": "center", "relaxation__max_cuts": 2})
-    'C=10 intercept=center max_cuts=2'
-    """
-    return " ".join(
-        f"{name.rpartition('__')[2]}={value if isinstance(value, str) else format(value, 'g')}"
-        for name, value in parameters.items()
-    )

@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from joblib import cpu_count
 
 import propcvx
 from propcvx.bounds import verify
@@ -60,12 +59,10 @@ def _add_demo(parsers: Any) -> None:
     add = _add(parsers, "demo", _demo, help=about).add_argument
     add("--output", type=Path, default="propcvx-demo", help="folder for the pictures (%(default)s)")
     add("--seed", type=seed, default=0, help=SEED_HELP)
-    add("--jobs", type=count, default=cpu_count(), help="fits at work at once (%(default)s)")
-    add("--quick", action="store_true", help="hardly any tuning: does it run?")
 
 
 def _demo(given: Namespace) -> None:
-    run_demo(given.output, seed=given.seed, n_jobs=given.jobs, quick=given.quick)
+    run_demo(given.output, seed=given.seed)
 
 
 def _add_relax(parsers: Any) -> None:
