@@ -14,6 +14,7 @@ sys.path.append(str(HERE / "results"))
 
 import citation_entry  # noqa: E402
 import equal_shares  # noqa: E402
+import halves  # noqa: E402
 import in_browser  # noqa: E402
 import large_bags  # noqa: E402
 import large_data  # noqa: E402
@@ -88,6 +89,7 @@ myst_substitutions = {
     **large_data.pages(),
     **real_bags.pages(),
     **natural.pages(),
+    **halves.pages(),
     **without_labels.pages(),
 }
 

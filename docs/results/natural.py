@@ -83,9 +83,30 @@ class SoftLabels(ProportionMatching):
         return self
 
 
+class InterpolatingLoss(ProportionMatching):
+    """Ecological regression with a tenth of the loss on instances (Javanmard et al. 2024).
+
+    As each instance has the share of its bag, sum_i (w'x_i + b - p_k)^2 is the loss of the bag
+    means and w'Ww, W the scatter inside bags.
+    """
+
+    def fit(self, X, y):
+        _, index, sizes = np.unique(y["bag"], return_inverse=True, return_counts=True)
+        means = np.stack([np.bincount(index, column) for column in X.T], axis=1) / sizes[:, None]
+        centre, share = X.mean(axis=0), y["proportion"].mean()
+        between, within = (means - centre)[index], X - means[index]
+        scatter = between.T @ between
+        ridge = 0.3 * np.square(scatter).sum() / scatter.trace() * np.eye(len(centre))
+        moment = between.T @ (y["proportion"] - share)
+        w = np.linalg.solve(scatter + 0.1 * within.T @ within + ridge, moment)
+        self.plane_ = 4.0 * np.append(share - 0.5 - centre @ w, w)  # near 1/2 the logit of a share
+        return self
+
+
 METHODS = {
     "soft labels": SoftLabels(),
     "proportion matching": ProportionMatching(),
+    "interpolating loss": InterpolatingLoss(),
     "EcologicalRegression": EcologicalRegression(),
     "InvCal": InvCal(),
     "MeanMap": MeanMap(),

@@ -1,0 +1,90 @@
+"""Shares of groups that are half of the people, by a column: how far off estimates are."""
+
+import numpy as np
+import pandas as pd
+from natural import CHOSEN_ON, HELD_OUT, METHODS, NATURAL, loaded
+from reproduction.report import rows_table
+from sklearn.base import clone
+from sklearn.linear_model import LinearRegression
+from study import HERE, complete
+
+from propcvx import Bags, bag_target, group_shares
+
+MODELS = ("EcologicalRegression", "InvCal", "MeanMap", "AlterPropSVM")
+WAYS = ("share of the bag", "Goodman's regression", *MODELS)
+MOST_COLUMNS = 12
+
+
+def goodman(group, y):
+    """Rates of both groups by a regression of the shares on the group's part of each bag."""
+    bags = Bags.from_target(y)
+    line = LinearRegression().fit(
+        bags.means_of(group[:, None].astype(float)), bags.proportions, bags.sizes
+    )
+    return np.clip(line.predict([[0.0], [1.0]]), 0.0, 1.0)
+
+
+def measure(data, kind, draw, method):
+    """Of the differences between those above a column's median and the others, over columns."""
+    X, labels, bags, shares = loaded(data, kind, draw)
+    y, positive = bag_target(bags, shares), np.asarray(labels) > 0
+    halves = np.asarray(X) > np.median(X, axis=0)
+    parts = halves.mean(axis=0)
+    columns = np.flatnonzero((parts > 0.1) & (parts < 0.9))[:MOST_COLUMNS]
+    model = clone(METHODS[method]).fit(X, y) if method in MODELS else None
+    truths, estimates = [], []
+    for column in columns:
+        group = halves[:, column]
+        if method == "share of the bag":
+            rates = [y["proportion"][group == half].mean() for half in (False, True)]
+        elif model is None:
+            rates = goodman(group, y)
+        else:
+            rates = group_shares(y, group, model, X).groups["estimate"].to_numpy()
+        truths.append(100.0 * (positive[group].mean() - positive[~group].mean()))
+        estimates.append(100.0 * (rates[1] - rates[0]))
+    truth, estimate = np.array(truths), np.array(estimates)
+    yield {
+        "error": np.mean((estimate - truth) ** 2),
+        "product": np.mean(estimate * truth),
+        "square": np.mean(truth**2),
+    }
+
+
+def cells():
+    """Sets and ways; random bags are drawn twice."""
+    problems = [(data, "natural", 0) for data in NATURAL] + [
+        (data, kind, draw)
+        for draw in range(2)
+        for data in (*CHOSEN_ON, *HELD_OUT)
+        for kind in ("random 8", "random 32", "unequal")
+    ]
+    return [
+        {"data": data, "kind": kind, "draw": draw, "method": method}
+        for data, kind, draw in problems
+        for method in WAYS
+    ]
+
+
+def pages():
+    """Root mean squared errors in points, and the slope of estimates on true differences."""
+    rows = pd.read_csv(HERE / "halves.csv")
+    rows["bags_are"] = np.select(
+        [rows["kind"] == "natural", rows["data"].isin(HELD_OUT)],
+        ["natural groups", "random bags, sets held out"],
+        "random bags",
+    )
+    lines = [{"estimate": way} for way in WAYS]
+    for kind, group in rows.groupby("bags_are", sort=False):
+        each = np.sqrt(group.groupby(["method", "data"])["error"].mean())
+        sums = group.groupby("method")[["product", "square"]].sum()
+        for line in lines:
+            slope = sums.loc[line["estimate"], "product"] / sums.loc[line["estimate"], "square"]
+            title = f"{kind} ({group['data'].nunique()} sets)"
+            line[title] = f"{each[line['estimate']].mean():.1f} ({slope:.2f})"
+    return {"halves": rows_table(lines)}
+
+
+if __name__ == "__main__":
+    complete(HERE / "halves.csv", cells(), measure)
+    print(pages()["halves"])
