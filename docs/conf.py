@@ -18,6 +18,7 @@ import halves  # noqa: E402
 import in_browser  # noqa: E402
 import large_bags  # noqa: E402
 import large_data  # noqa: E402
+import metric  # noqa: E402
 import mistake_table  # noqa: E402
 import natural  # noqa: E402
 import paper_equations  # noqa: E402
@@ -90,10 +91,12 @@ myst_substitutions = {
     **real_bags.pages(),
     **natural.pages(),
     **halves.pages(),
+    **metric.pages(),
     **without_labels.pages(),
 }
 
 report_tables.draw_choices(HERE / "generated")
+result_tables.draw_bounds("bounds_heart.json", HERE / "generated")
 paper_pages.write_pages(HERE / "generated/paper")
 large_bags.draw_causes(HERE / "generated")
 executing.wait()

@@ -4,6 +4,8 @@ import json
 from pathlib import Path
 from typing import Any
 
+from propcvx.laboratory.commands import problem_text
+from propcvx.plotting import bounds_over_time, interval_comparison, svg_text
 from propcvx.text import markdown_table
 
 RESULTS = Path(__file__).with_name("results")
@@ -17,6 +19,19 @@ def bounds_table(file: str) -> str:
         ["data", "N", "C", "kernel", "best upper", *(f"`{kind}`" for kind in kinds)],
         ([*_problem(one), *(_gap(row) for row in one["rows"][1:])] for one in comparisons),
     )
+
+
+def draw_bounds(file: str, folder: Path) -> None:
+    """Its problems' bounds as they rise, and the intervals of the second problem."""
+    folder.mkdir(exist_ok=True)
+    comparisons = json.loads((RESULTS / file).read_text(encoding="utf-8"))["comparisons"]
+    panels = [(problem_text(compared["problem"]), compared["rows"]) for compared in comparisons]
+    figures = {
+        "rising.svg": bounds_over_time(panels),
+        "intervals.svg": interval_comparison(panels[1:2]),
+    }
+    for name, figure in figures.items():
+        (folder / name).write_text(svg_text(figure), encoding="utf-8")
 
 
 def _problem(one: dict[str, Any]) -> list[str]:

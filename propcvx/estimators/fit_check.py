@@ -92,16 +92,17 @@ class FitCheck:
             verdict = f"Nothing speaks against this fit, but {self.n_bags} bags tell little"
         else:
             verdict = "Nothing speaks against this fit"
-        numbers = (
-            f"{self.expected:.0%} of the labels are expected to be right, and "
-            f"{self.majority:.0%} if all were of the larger class"
-        )
+        lines = [
+            f"{verdict}.",
+            f"{self.expected:.0%} of the labels are expected to be right, "
+            f"{self.majority:.0%} if all were of the larger class.",
+        ]
         if told:
-            numbers += (
-                f"; the shares of held-out bags have a correlation of {self.correlation:.2f} with "
-                f"their mean probabilities, which explain {self.explained:.0%}"
+            lines.append(
+                f"Shares of held-out bags: correlation {self.correlation:.2f} with their mean "
+                f"probabilities, which explain {self.explained:.0%}."
             )
-        return f"{verdict}: {numbers}."
+        return "\n".join(lines)
 
 
 def check_fit(model: Any, X: Any, y: NDArray[np.void], *, random_state: Any = None) -> FitCheck:
@@ -125,7 +126,7 @@ def check_fit(model: Any, X: Any, y: NDArray[np.void], *, random_state: Any = No
     Returns
     -------
     FitCheck
-        Printed, it is a sentence with these numbers.
+        Printed, it is a verdict with these numbers.
 
     Raises
     ------
@@ -143,7 +144,9 @@ def check_fit(model: Any, X: Any, y: NDArray[np.void], *, random_state: Any = No
     >>> bags = random_bags(labels, bag_size=10, random_state=0)
     >>> y = bag_target(bags, proportions_of(labels, bags))
     >>> print(check_fit(InvCal(), X, y, random_state=0))
-    Nothing speaks against this fit: ...
+    Nothing speaks against this fit.
+    99% of the labels are expected to be right, 50% if all were of the larger class.
+    Shares of held-out bags: correlation 0.91 with their mean probabilities, which explain 82%.
     """
     if is_class_target(y):
         raise InputError("y must be a bag target of two classes, got one that a table made.")

@@ -86,8 +86,8 @@ def bounds_over_time(comparisons: Comparisons) -> Figure:
     -------
     matplotlib.figure.Figure
     """
-    columns = min(3, len(comparisons))
-    figure, panels = figure_of_panels(len(comparisons), columns, (4.2, 2.9), around=(2.2, 0.4))
+    columns = min(2, len(comparisons))
+    figure, panels = figure_of_panels(len(comparisons), columns, (3.6, 2.2), around=(0.3, 0.9))
     every = [row for _, rows in comparisons for row in rows]
     styles = series_of([row["kind"] for row in every if _rises(row)])
     for ax, (heading, rows) in zip(panels, comparisons, strict=True):
@@ -100,7 +100,7 @@ def bounds_over_time(comparisons: Comparisons) -> Figure:
         ax.set(xscale="log", ylim=(-0.03, 1.06))
         ax.set_title(heading, fontsize="small")
         ax.grid(alpha=0.3)
-    at: dict[str, Any] = {"loc": "outside right upper", "fontsize": "small"}
+    at: dict[str, Any] = {"loc": "outside upper center", "ncols": 3, "fontsize": "small"}
     figure.legend(handles=legend_lines(styles), frameon=False, **at)
     figure.supxlabel("seconds of processor time", fontsize="medium")
     figure.supylabel("lower bound / best value known", fontsize="medium")

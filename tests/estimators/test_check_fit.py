@@ -33,7 +33,7 @@ def test_good_fits_are_not_suspected_and_what_is_expected_is_near_the_truth():
         assert not check.poor
         assert abs(check.expected - right) < 0.1
         assert check.majority == pytest.approx(max(np.mean(labels > 0), np.mean(labels < 0)))
-        assert re.match(r"Nothing speaks against this fit: \d+% of the labels", str(check))
+        assert re.match(r"Nothing speaks against this fit\.\n\d+% of the labels", str(check))
 
 
 def test_the_svm_of_the_wrong_direction_is_mostly_named():
@@ -45,7 +45,7 @@ def test_the_svm_of_the_wrong_direction_is_mostly_named():
         checks.append(check_fit(ConvPropSVM(), X, y, random_state=0))
     named = [check for check in checks if check.poor]
     assert len(named) >= 5
-    assert all(str(check).startswith("Do not use these labels: ") for check in named)
+    assert all(str(check).startswith("Do not use these labels.\n") for check in named)
 
 
 def test_it_is_computed_from_fits_to_all_bags_and_to_those_of_other_folds():
