@@ -31,15 +31,13 @@ def source(cell: dict[str, Any]) -> str:
     return "".join(cell["source"])
 
 
-def stub(solution: str, check: str) -> str:
-    """What stands where the solution was: the names that the checking cell needs, not yet set."""
+def answers(solution: str, check: str) -> list[str]:
+    """The names that a solution sets and its checking cell needs."""
     assigned = [node.id for node in ast.walk(ast.parse(solution)) if is_stored(node)]
     defined = [node.name for node in ast.parse(solution).body if hasattr(node, "name")]
     in_check = [node for node in ast.walk(ast.parse(check)) if isinstance(node, ast.Name)]
     needed = {node.id for node in in_check} - {node.id for node in in_check if is_stored(node)}
-    names = [name for name in dict.fromkeys(assigned + defined) if name in needed]
-    listed = "\n".join(f"{name} = ..." for name in names)
-    return f"# Your program sets these; the next cell checks it.\n{listed}"
+    return [name for name in dict.fromkeys(assigned + defined) if name in needed]
 
 
 def is_stored(node: ast.AST) -> bool:
@@ -48,11 +46,17 @@ def is_stored(node: ast.AST) -> bool:
 
 
 def for_students(notebook: dict[str, Any]) -> dict[str, Any]:
-    """A notebook with stubs for solutions."""
+    """A notebook with stubs for solutions, and checks that say so where nothing is set."""
     cells = [dict(cell) for cell in notebook["cells"]]
     for solved, checked in exercises(cells):
-        text = stub(source(cells[solved]), source(cells[checked]))
+        check = source(cells[checked])
+        names = answers(source(cells[solved]), check)
+        listed = "".join(f"\n{name} = ..." for name in names)
+        text = f"# Your program sets these; the next cell checks it.{listed}"
         cells[solved] |= {"source": text, "metadata": {}}
+        unset = " or ".join(f"{name} is ..." for name in names)
+        told = f'if {unset}:\n    raise NameError("the cell above sets {", ".join(names)}")\n'
+        cells[checked]["source"] = told + check
     for cell in cells:
         cell["source"] = source(cell).replace(
             "Solutions are folded in the cell under each exercise.",
