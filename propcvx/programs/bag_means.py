@@ -41,6 +41,19 @@ def ecological_regression(bag_means: Array, weights: Array) -> Program:
     Program
         Variables ``w`` (r,) and ``b`` (scalar).  Parameters ``p`` (K,), the proportions, and
         ``lam`` >= 0.  No constraints.  Structure :class:`RidgeRegression`.
+
+    Examples
+    --------
+    >>> program = ecological_regression(np.array([[0.0], [1.0]]), np.ones(2))
+    >>> print(program)
+    ecological_regression (sec:related): quadratic program
+      minimize    sum_squares(root * (M @ w + b - p)) + lam * sum_squares(w)
+      variables   w (1), b
+      parameters  p (2), lam (nonneg)
+    >>> from propcvx.solvers import solve
+    >>> solution = solve(program.set(p=np.array([0.2, 0.8]), lam=0.0))
+    >>> np.round(solution.variables["w"], 6), round(float(solution.variables["b"]), 6)
+    (array([0.6]), 0.2)
     """
     k, r = bag_means.shape
     M, root = cp.Constant(bag_means, name="M"), cp.Constant(np.sqrt(weights), name="root")
@@ -78,6 +91,18 @@ def class_means(bag_means: Array, proportions: Array, weights: Array) -> Program
     -------
     Program
         Variable ``means`` (2, r): :math:`\mu_+` and :math:`\mu_-`.  No constraints.
+
+    Examples
+    --------
+    >>> from propcvx.solvers import solve
+    >>> program = class_means(np.array([[0.2], [0.6]]), np.array([0.2, 0.6]), np.ones(2))
+    >>> print(program)
+    class_means (sec:related): quadratic program
+      minimize    sum_squares(M - P @ means)
+      variables   means (2 x 1)
+    >>> np.round(solve(program).variables["means"], 6) + 0.0
+    array([[1.],
+           [0.]])
     """
     root = np.sqrt(weights)[:, None]
     design = np.column_stack([proportions, 1.0 - proportions])
@@ -114,7 +139,16 @@ def laplacian_class_means(
     -------
     Program
         Variables ``positive`` and ``negative`` (K, r), a row for each bag.  No constraints.
-    """
+
+    Examples
+    --------
+    >>> means, shares = np.array([[0.2], [0.6]]), np.array([0.2, 0.6])
+    >>> similarities = np.array([[0.0, 1.0], [1.0, 0.0]])
+    >>> print(laplacian_class_means(means, shares, np.ones(2), similarities, 1.0))
+    laplacian_class_means (sec:related): quadratic program
+      minimize    sum_squares(M - P @ positive - Q @ negative) + gamma * (sum_squares(R @ positive) + sum_squares(R @ negative))
+      variables   positive (2 x 1), negative (2 x 1)
+    """  # noqa: E501
     root, p = np.sqrt(weights), proportions
     M = cp.Constant(root[:, None] * bag_means, name="M")
     R = cp.Constant(laplacian_root(similarities), name="R")
@@ -166,7 +200,15 @@ def conditional_exponential_model(
     Program
         Variables ``w`` (r,) and, with bias, ``b`` (scalar).  Parameters ``mean_operator`` (r,),
         ``mean_label`` (scalar, with bias) and ``lam`` >= 0.  No constraints.
-    """
+
+    Examples
+    --------
+    >>> print(conditional_exponential_model(np.array([[-1.0], [0.0], [2.0]])))
+    conditional_exponential_model (sec:related): exponential cone program
+      minimize    sum(logistic(2 * (F @ w + b)) - (F @ w + b)) / 3 - (mean_operator @ w + mean_label * b) + lam * sum_squares(w)
+      variables   w (1), b
+      parameters  mean_operator (1), mean_label, lam (nonneg)
+    """  # noqa: E501
     n, r = features.shape
     F, w = cp.Constant(features, name="F"), cp.Variable(r, name="w")
     mean_operator = cp.Parameter(r, name="mean_operator")
@@ -210,6 +252,23 @@ def inv_cal_primal(bag_means: Array) -> Program:
         number; :func:`inv_cal_targets` gives the first two.  Constraints ``below`` and ``above``,
         with duals :math:`a_k, a_k^* \in [0, C_{p,k}]`, and ``xi``, ``xi_star``, with duals
         :math:`C_{p,k} - a_k` and :math:`C_{p,k} - a_k^*`.
+
+    Examples
+    --------
+    >>> from propcvx.solvers import solve
+    >>> program = inv_cal_primal(np.array([[-1.0], [1.0]]))
+    >>> print(program)
+    inv_cal_primal (eq:rueping_svm): quadratic program
+      minimize    0.5 * sum_squares(w) + C_p @ (xi + xi_star)
+      subject to  below:   target - epsilon - xi <= M @ w + b
+                  above:   M @ w + b <= target + epsilon + xi_star
+                  xi:      0 <= xi
+                  xi_star: 0 <= xi_star
+      variables   w (1), xi (2), xi_star (2), b
+      parameters  C_p (2, nonneg), target (2), epsilon (2, nonneg)
+    >>> targets = inv_cal_targets(np.array([0.25, 0.75]), 20, 0.0, scaled=False)
+    >>> np.round(solve(program.set(**targets, C_p=np.full(2, 10.0))).variables["w"], 4)
+    array([1.0986])
     """
     k, r = bag_means.shape
     w, b = cp.Variable(r, name="w"), cp.Variable(name="b")
@@ -251,7 +310,27 @@ def inv_cal_dual(bag_means: Array) -> Program:
         ``a_star_lower``, ``a_star_upper`` with duals >= 0 (those of the upper ones are
         :math:`\xi`, :math:`\xi^*`), and ``balance``, whose dual is the bias b.  Structure
         :class:`InvCalDual`.
-    """
+
+    Examples
+    --------
+    >>> from propcvx.solvers import solve
+    >>> means = np.array([[-1.0], [1.0]])
+    >>> program = inv_cal_dual(means)
+    >>> print(program)
+    inv_cal_dual (eq:rueping_svm): quadratic program
+      maximize    target @ (a - a_star) - epsilon @ (a + a_star) - 0.5 * sum_squares(M.T @ (a - a_star))
+      subject to  a_lower:      0 <= a
+                  a_upper:      a <= C_p
+                  a_star_lower: 0 <= a_star
+                  a_star_upper: a_star <= C_p
+                  balance:      sum(a - a_star) == 0
+      variables   a (2), a_star (2)
+      parameters  target (2), epsilon (2, nonneg), C_p (2, nonneg)
+    >>> targets = inv_cal_targets(np.array([0.25, 0.75]), 20, 0.0, scaled=False)
+    >>> dual = solve(program.set(**targets, C_p=np.full(2, 10.0))).variables
+    >>> np.round(means.T @ (dual["a"] - dual["a_star"]), 4)
+    array([1.0986])
+    """  # noqa: E501
     k = bag_means.shape[0]
     a, a_star = cp.Variable(k, name="a"), cp.Variable(k, name="a_star")
     M = cp.Constant(bag_means, name="M")
@@ -301,6 +380,11 @@ def inv_cal_targets(
     -------
     dict
         ``target`` :math:`\tau_k = -\log(1 / p_k - 1)` and ``epsilon``, both of shape (K,).
+
+    Examples
+    --------
+    >>> inv_cal_targets(np.array([0.25, 0.5]), 20, 0.1, scaled=True)
+    {'target': array([-1.09861229, -0.        ]), 'epsilon': array([0.53333333, 0.4       ])}
     """
     margin = 1.0 / max(n_instances, 3)
     p = np.clip(proportions, margin, 1.0 - margin)

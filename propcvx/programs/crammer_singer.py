@@ -38,7 +38,17 @@ def crammer_singer(features: Array, n_classes: int) -> Program:
         ``margin``, whose dual :math:`\alpha_{ic} \ge 0` sums to C over the classes, with
         :math:`w_c = \tfrac12 \sum_i (C Y_{ic} - \alpha_{ic}) F_i`, and ``centred``, whose dual is
         0.  Structure :class:`MulticlassSVM`.
-    """
+
+    Examples
+    --------
+    >>> print(crammer_singer(np.array([[-1.0], [0.0], [1.0]]), 3))
+    crammer_singer (eq:pSVM_2): quadratic program
+      minimize    sum_squares(W) + C * sum(xi)
+      subject to  margin:  F @ W + [3] @ b + 1 - Y <= (sum(Y * (F @ W + [3] @ b), axis=1) + xi) @ [3]
+                  centred: sum(b) == 0
+      variables   W (1 x 3), xi (3), b (3)
+      parameters  C (nonneg), Y (3 x 3)
+    """  # noqa: E501
     (n, r), K = features.shape, n_classes
     F, W = cp.Constant(features, name="F"), cp.Variable((r, K), name="W")
     b, xi = cp.Variable(K, name="b"), cp.Variable(n, name="xi")

@@ -38,6 +38,18 @@ def labeling_step(bags: Bags, loss: ProportionLoss) -> Program:
         Variable ``z`` (N,), boolean.  Parameters ``loss_positive``, ``loss_negative`` (N,) >= 0,
         the hinge loss of each instance under either label, and ``weights`` (K,) >= 0.
         Constraint ``known`` and, where the loss allows some counts only, ``lower`` and ``upper``.
+
+    Examples
+    --------
+    >>> from propcvx import bag_target
+    >>> from propcvx.labelings.losses import PROPORTION_LOSSES
+    >>> bags = Bags.from_target(bag_target([0, 0, 0], [1 / 3]))
+    >>> print(labeling_step(bags, PROPORTION_LOSSES["absolute"]))
+    labeling_step (eq:solving_y): mixed-integer linear program
+      minimize    loss_positive @ z + loss_negative @ (1 - z) + weights @ abs(A @ z - p)
+      subject to  known: known * z == positive
+      variables   z (3, boolean)
+      parameters  loss_positive (3, nonneg), loss_negative (3, nonneg), weights (1, nonneg)
     """
     z = cp.Variable(bags.n_instances, boolean=True, name="z")
     positive = cp.Parameter(bags.n_instances, nonneg=True, name="loss_positive")
@@ -80,6 +92,24 @@ def counted_labeling(feasible: FeasibleLabelings) -> Program:
         Variables ``z`` (N,) and ``t`` (sum of the sizes of bags,), bag after bag.  Parameters
         ``gains`` (N,) and ``costs`` like t.  Constraints ``counts``; ``z_least``, ``z_most``,
         ``t_least``, ``t_most``; ``lower``, ``upper``, ``known``.
+
+    Examples
+    --------
+    >>> from propcvx import bag_target
+    >>> feasible = FeasibleLabelings.of(Bags.from_target(bag_target([0, 0, 0], [1 / 3])), 0.0)
+    >>> print(counted_labeling(feasible))
+    counted_labeling (eq:solving_y): linear program
+      minimize    costs @ t - gains @ z
+      subject to  counts:  B @ z == S @ t
+                  z_least: 0 <= z
+                  z_most:  z <= 1
+                  t_least: 0 <= t
+                  t_most:  t <= 1
+                  lower:   fewest <= B @ z
+                  upper:   B @ z <= most
+                  known:   known * z == positive
+      variables   t (3), z (3)
+      parameters  costs (3), gains (3)
     """
     bags, total = feasible.bags, int(feasible.bags.sizes.sum())
     bag_of_piece = np.repeat(np.arange(bags.n_bags), bags.sizes)
@@ -119,6 +149,24 @@ def linear_separation(feasible: FeasibleLabelings) -> Program:
     Program
         Variable ``z`` (N,), boolean, with :math:`y = 2 z - 1`.  Parameter ``scores`` (N,).
         Constraints ``lower``, ``upper``, ``known``.
+
+    Examples
+    --------
+    >>> from propcvx import bag_target
+    >>> from propcvx.solvers import solve
+    >>> feasible = FeasibleLabelings.of(Bags.from_target(bag_target([0, 0, 0], [1 / 3])), 0.0)
+    >>> program = linear_separation(feasible)
+    >>> print(program)
+    linear_separation (eq:convex_vio): mixed-integer linear program
+      maximize    scores @ (2 * z - 1)
+      subject to  lower: fewest <= B @ z
+                  upper: B @ z <= most
+                  known: known * z == positive
+      variables   z (3, boolean)
+      parameters  scores (3)
+    >>> z = solve(program.set(scores=np.array([0.3, -0.2, 0.5]))).variables["z"]
+    >>> 2 * np.round(z).astype(int) - 1
+    array([-1, -1,  1])
     """
     z = cp.Variable(feasible.bags.n_instances, boolean=True, name="z")
     scores = cp.Parameter(feasible.bags.n_instances, name="scores")
@@ -158,6 +206,18 @@ def exact_separation(features: Array, alpha: Array, feasible: FeasibleLabelings)
     Program
         Variable ``z`` (N,), boolean, with :math:`y = 2 z - 1`.  Constraints ``lower``, ``upper``,
         ``known``.
+
+    Examples
+    --------
+    >>> from propcvx import bag_target
+    >>> feasible = FeasibleLabelings.of(Bags.from_target(bag_target([0, 0, 0], [1 / 3])), 0.0)
+    >>> print(exact_separation(np.eye(3), np.ones(3), feasible))
+    exact_separation (eq:concave): mixed-integer quadratic program
+      minimize    sum_squares(sqrt(lambda I - Q) @ (2 * z - 1))
+      subject to  lower: fewest <= B @ z
+                  upper: B @ z <= most
+                  known: known * z == positive
+      variables   z (3, boolean)
     """
     z = cp.Variable(len(alpha), boolean=True, name="z")
     weighted = features * alpha[:, None]
@@ -204,6 +264,23 @@ def group_count(
         Variable ``t`` (A,), parameter ``inside`` (A,), which is c.  Constraints ``lower`` and
         ``upper``, whose duals >= 0 are what the optimum changes by with l, and minus that with u;
         ``fewest``, ``most``.
+
+    Examples
+    --------
+    >>> from propcvx.solvers import solve
+    >>> one_bag, sizes = sp.csr_array([[1.0, 1.0]]), np.array([3, 2])
+    >>> program = group_count(one_bag, np.zeros(2, int), sizes, np.array([4]), np.array([4]))
+    >>> print(program)
+    group_count: linear program
+      minimize    inside @ t
+      subject to  lower:  l <= B @ t
+                  upper:  B @ t <= u
+                  fewest: f <= t
+                  most:   t <= n
+      variables   t (2)
+      parameters  inside (2)
+    >>> round(solve(program.set(inside=np.array([1.0, 0.0]))).value)
+    2
     """
     t = cp.Variable(len(fewest), name="t")
     inside = cp.Parameter(len(fewest), name="inside")

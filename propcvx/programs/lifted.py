@@ -120,14 +120,26 @@ def lifted_svm(features: Array, feasible: FeasibleLabelings, C: Weight) -> Progr
         Variables ``U`` (m, m), ``t`` (1, 1), ``delta`` and ``eta`` (N, 1) >= 0.  Constraints
         ``hinge``, ``diagonal`` and, where some count is not exact, ``products``.
         :func:`lifted_svm_dual` is its dual, and much the faster one to solve.
-    """
+
+    Examples
+    --------
+    >>> from propcvx import Bags, bag_target
+    >>> feasible = FeasibleLabelings.of(Bags.from_target(bag_target([0, 0, 0], [1 / 3])), 0.0)
+    >>> print(lifted_svm(np.array([[-1.0], [0.0], [1.0]]), feasible, 1.0))
+    lifted_svm (eq:convex_1): semidefinite program
+      minimize    sum(t)
+      subject to  hinge:    vstack(hstack(K * (W @ U @ W.T)[1:4, 1:4], 1 + delta - eta), hstack((1 + delta - eta).T, 2 * (t - 1 * sum(eta)))) >> 0
+                  diagonal: diag(W @ U @ W.T) == 1
+      variables   t (1 x 1), U (3 x 3, PSD), delta (3 x 1, nonneg), eta (3 x 1, nonneg)
+    """  # noqa: E501
     n = len(features)
     X, constraints = lifted_matrix(feasible)
     delta = cp.Variable((n, 1), nonneg=True, name="delta")
     eta = cp.Variable((n, 1), nonneg=True, name="eta")
     t = cp.Variable((1, 1), name="t")
     slope, corner = 1 + delta - eta, 2 * (t - weighted_sum(C, eta))
-    quadratic = cp.multiply(features @ features.T, X[1:, 1:])
+    K = cp.Constant(features @ features.T, name="K")
+    quadratic = cp.multiply(K, X[1:, 1:])
     return build(
         "lifted_svm",
         "eq:convex_1",
@@ -159,16 +171,29 @@ def lifted_svm_dual(features: Array, feasible: FeasibleLabelings, C: Weight) -> 
         Variables ``alpha`` (N,), ``diagonal`` (N + 1,) and, where some count is not exact,
         ``products`` >= 0.  Constraints ``lower``, ``upper`` and ``semidefinite``, of whose dual
         the first m rows and columns are half of U.
-    """
+
+    Examples
+    --------
+    >>> from propcvx import Bags, bag_target
+    >>> feasible = FeasibleLabelings.of(Bags.from_target(bag_target([0, 0, 0], [1 / 3])), 0.0)
+    >>> print(lifted_svm_dual(np.array([[-1.0], [0.0], [1.0]]), feasible, 1.0))
+    lifted_svm_dual (eq:convex_1): semidefinite program
+      maximize    sum(alpha) - 0.5 * sum(diagonal)
+      subject to  lower:        0 <= alpha
+                  upper:        alpha <= 1
+                  semidefinite: vstack(hstack(W.T @ diag(diagonal) @ W, W[1:4, 0:3].T @ (alpha * F)), hstack((W[1:4, 0:3].T @ (alpha * F)).T, I)) >> 0
+      variables   alpha (3), diagonal (4)
+    """  # noqa: E501
     n, r = features.shape
     lifting = Lifting.of(feasible)
-    span, ranges, rows = lifting.span, lifting.ranges, lifting.rows
+    F, W = cp.Constant(features, name="F"), cp.Constant(lifting.span, name="W")
     alpha, diagonal = cp.Variable(n, name="alpha"), cp.Variable(n + 1, name="diagonal")
-    weighted = span[1:].T @ cp.multiply(cp.reshape(alpha, (n, 1), order="F"), features)
-    multipliers = span.T @ cp.diag(diagonal) @ span
-    if ranges.shape[0]:
-        P = cp.Variable((ranges.shape[0], rows.shape[0]), nonneg=True, name="products")
-        product = (ranges @ span).T @ P @ (rows @ span)
+    weighted = W[1:].T @ cp.multiply(cp.reshape(alpha, (n, 1), order="F"), F)
+    multipliers, unit = W.T @ cp.diag(diagonal) @ W, cp.Constant(np.eye(r), name="I")
+    if lifting.ranges.shape[0]:
+        G, H = cp.Constant(lifting.ranges, name="G"), cp.Constant(lifting.rows, name="H")
+        P = cp.Variable((G.shape[0], H.shape[0]), nonneg=True, name="products")
+        product = (G @ W).T @ P @ (H @ W)
         multipliers -= (product + product.T) / 2
     return build(
         "lifted_svm_dual",
@@ -177,7 +202,7 @@ def lifted_svm_dual(features: Array, feasible: FeasibleLabelings, C: Weight) -> 
         {
             "lower": alpha >= 0,
             "upper": alpha <= C,
-            "semidefinite": cp.bmat([[multipliers, weighted], [weighted.T, np.eye(r)]]) >> 0,
+            "semidefinite": cp.bmat([[multipliers, weighted], [weighted.T, unit]]) >> 0,
         },
     )
 
@@ -209,6 +234,16 @@ def lifted_quadratic(
         Variable ``U`` (m, m).  Constraints ``diagonal``, with the multipliers :math:`\lambda`, and
         ``products``, with :math:`P \ge 0`, of
         :meth:`propcvx.programs.Lifting.largest`; and ``fact_0``, ``fact_1``, ...
+
+    Examples
+    --------
+    >>> from propcvx import Bags, bag_target
+    >>> feasible = FeasibleLabelings.of(Bags.from_target(bag_target([0, 0, 0], [1 / 3])), 0.0)
+    >>> print(lifted_quadratic(np.eye(3), feasible))
+    lifted_quadratic (eq:concave): semidefinite program
+      maximize    sum(Q * (W @ U @ W.T)[1:4, 1:4])
+      subject to  diagonal: diag(W @ U @ W.T) == 1
+      variables   U (3 x 3, PSD)
     """
     X, constraints = lifted_matrix(feasible)
     constraints |= {f"fact_{place}": fact for place, fact in enumerate(facts(X[1:, 1:]))}
@@ -226,10 +261,12 @@ def lifted_matrix(feasible: FeasibleLabelings) -> tuple[cp.Expression, dict[str,
     lifting = Lifting.of(feasible)
     m = lifting.span.shape[1]
     U = cp.Variable((m, m), PSD=True, name="U")
-    X = lifting.span @ U @ lifting.span.T
+    W = cp.Constant(lifting.span, name="W")
+    X = W @ U @ W.T
     constraints = {"diagonal": cp.diag(X) == 1}
     if lifting.ranges.shape[0]:
-        constraints["products"] = lifting.ranges @ X @ lifting.rows.T >= 0
+        G, H = cp.Constant(lifting.ranges, name="G"), cp.Constant(lifting.rows, name="H")
+        constraints["products"] = G @ X @ H.T >= 0
     return X, constraints
 
 
@@ -285,6 +322,16 @@ def diffrac(features: Array, feasible: FeasibleLabelings, C: Weight) -> Program:
     Program
         Variable ``U`` (m, m).  Constraints ``diagonal`` and, where some count is not exact,
         ``products``.
+
+    Examples
+    --------
+    >>> from propcvx import Bags, bag_target
+    >>> feasible = FeasibleLabelings.of(Bags.from_target(bag_target([0, 0, 0], [1 / 3])), 0.0)
+    >>> print(diffrac(np.array([[-1.0], [0.0], [1.0]]), feasible, 1.0))
+    diffrac (eq:convex_1): semidefinite program
+      minimize    sum(A * (W @ U @ W.T)[1:4, 1:4])
+      subject to  diagonal: diag(W @ U @ W.T) == 1
+      variables   U (3 x 3, PSD)
     """
     X, constraints = lifted_matrix(feasible)
     A = cp.Constant(square_loss_matrix(features, C), name="A")
@@ -331,6 +378,19 @@ def bag_moments(
         ``xi_k`` (n_k, P_k).  Constraints ``mixture_k``, ``agree_k``, whose dual is the multiplier
         :math:`l_k` of :mod:`propcvx.bounds.moments`, ``moments_k``, of whose dual
         :math:`\tfrac12 A_k` is the upper left block, ``margin_k`` and ``slack_k``.
+
+    Examples
+    --------
+    >>> features, labelings = [np.array([[-1.0], [1.0]])], [np.array([[-1.0, 1.0], [1.0, -1.0]])]
+    >>> print(bag_moments(features, labelings, [np.zeros(2)], 1.0))
+    bag_moments: semidefinite program
+      minimize    0.5 * Trace(W) + 1 * sum(xi_0)
+      subject to  mixture_0: sum(mu_0) == 1
+                  agree_0:   sum(U_0, axis=1) == m
+                  moments_0: vstack(hstack(W, U_0), hstack(U_0.T, diag(mu_0))) >> 0
+                  margin_0:  [2x1] @ mu_0 - [2x2] * (F_0 @ U_0) <= xi_0
+                  slack_0:   0 <= xi_0
+      variables   W (1 x 1, symmetric), mu_0 (2), xi_0 (2 x 2), U_0 (1 x 2), m (1)
     """
     r = features[0].shape[1]
     W, m = cp.Variable((r, r), symmetric=True, name="W"), cp.Variable(r, name="m")
@@ -385,6 +445,21 @@ def near_best_count(
     Program
         Variables and constraints of :func:`bag_moments`, and ``near``, whose dual >= 0 is what the
         number changes by, downwards, with v.
+
+    Examples
+    --------
+    >>> features, labelings = [np.array([[-1.0], [1.0]])], [np.array([[-1.0, 1.0], [1.0, -1.0]])]
+    >>> counts = [np.array([0.0, 1.0])]  # positives among the first instance alone
+    >>> print(near_best_count(features, labelings, [np.zeros(2)], counts, 1.0, 0.6))
+    near_best_count: semidefinite program
+      minimize    [2] @ mu_0
+      subject to  mixture_0: sum(mu_0) == 1
+                  agree_0:   sum(U_0, axis=1) == m
+                  moments_0: vstack(hstack(W, U_0), hstack(U_0.T, diag(mu_0))) >> 0
+                  margin_0:  [2x1] @ mu_0 - [2x2] * (F_0 @ U_0) <= xi_0
+                  slack_0:   0 <= xi_0
+                  near:      0.5 * Trace(W) + 1 * sum(xi_0) <= 0.6
+      variables   mu_0 (2), U_0 (1 x 2), m (1), W (1 x 1, symmetric), xi_0 (2 x 2)
     """
     mixtures = bag_moments(features, labelings, costs, C)
     count = sum(m @ mixtures.variables[f"mu_{k}"] for k, m in enumerate(counts))

@@ -38,6 +38,22 @@ def mkl_epigraph(features: Array, labelings: Array, C: Weight) -> Program:
         Variables ``alpha`` (N,), ``beta`` (scalar).  Constraints ``lower``, ``upper`` with duals
         >= 0, and ``cuts``, whose dual (T,) is the weights mu: >= 0, summing to one.  The dual of
         ``upper`` is the slack of :func:`mkl_group`.  Structure :class:`RestrictedMaster`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from propcvx.solvers import solve
+    >>> features, labelings = np.array([[-1.0], [1.0]]), np.array([[-1.0, 1.0], [1.0, -1.0]])
+    >>> program = mkl_epigraph(features, labelings, 1.0)
+    >>> print(program)
+    mkl_epigraph (eq:convex_4): second-order cone program
+      maximize    -beta
+      subject to  cuts:  0.5 * sum((F.T @ (Y.T * (alpha @ [1x2])))**2, axis=0) - sum(alpha) <= beta
+                  lower: 0 <= alpha
+                  upper: alpha <= 1
+      variables   beta, alpha (2)
+    >>> round(-solve(program).value, 6)
+    -0.5
     """
     n = features.shape[0]
     F, Y = cp.Constant(features, name="F"), cp.Constant(labelings, name="Y")
@@ -79,6 +95,18 @@ def mkl_group(features: Array, labelings: Array, C: Weight) -> Program:
         :math:`s_t / \sum_t s_t`.  Constraints ``margin``, whose dual is
         :math:`\alpha_i \in [0, C_i]`, ``slack``, and ``norms``, second-order cones.  Structure
         :class:`GroupMaster`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> features, labelings = np.array([[-1.0], [1.0]]), np.array([[-1.0, 1.0], [1.0, -1.0]])
+    >>> print(mkl_group(features, labelings, 1.0))
+    mkl_group (eq:convex_3): second-order cone program
+      minimize    0.5 * sum(s)**2 + 1 * sum(xi)
+      subject to  margin: 1 - xi <= sum(Y.T * (F @ W.T), axis=1)
+                  slack:  0 <= xi
+                  norms:  SOC(s, W)
+      variables   s (2), xi (2), W (2 x 1)
     """
     t, r = len(labelings), features.shape[1]
     F, Y = cp.Constant(features, name="F"), cp.Constant(labelings, name="Y")
@@ -115,7 +143,19 @@ def mkl_inner(features: Array, labelings: Array, C: Weight) -> Program:
         weights.  Constraints ``lower``, and ``upper``, whose dual is
         :math:`\max(0, 1 - \sum_t \mu_t y_{ti} w_t^\top F_i)` with
         :math:`w_t = F^\top (y_t \circ \alpha)`.
-    """
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> features, labelings = np.array([[-1.0], [1.0]]), np.array([[-1.0, 1.0], [1.0, -1.0]])
+    >>> print(mkl_inner(features, labelings, 1.0))
+    mkl_inner (eq:convex_3): quadratic program
+      maximize    sum(alpha) - 0.5 * sum_squares(hstack(root_mu[0] * (y0*F).T @ alpha, root_mu[1] * (y1*F).T @ alpha))
+      subject to  lower: 0 <= alpha
+                  upper: alpha <= 1
+      variables   alpha (2)
+      parameters  root_mu (2, nonneg)
+    """  # noqa: E501
     alpha = cp.Variable(features.shape[0], name="alpha")
     root_mu = cp.Parameter(len(labelings), nonneg=True, name="root_mu")
     signed = [cp.Constant(features * y[:, None], name=f"(y{t}*F)") for t, y in enumerate(labelings)]

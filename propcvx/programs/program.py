@@ -23,6 +23,7 @@ from propcvx.text import Readable
 class ProblemClass(Enum):
     """Classes of problem, by what a solver must be able to do."""
 
+    LP = "linear program"
     QP = "quadratic program"
     SOCP = "second-order cone program"
     SDP = "semidefinite program"
@@ -127,7 +128,7 @@ class Program(Readable):
                 return ProblemClass.MILP
             return ProblemClass.MIQP if problem.is_qp() else ProblemClass.MICP
         if problem.is_qp():
-            return ProblemClass.QP
+            return ProblemClass.LP if problem.is_lp() else ProblemClass.QP
         atoms, cones = set(problem.atoms()), {type(c) for c in problem.constraints}
         semidefinite = any(v.attributes["PSD"] or v.attributes["NSD"] for v in problem.variables())
         if semidefinite or PSD in cones or atoms & set(PSD_ATOMS):

@@ -86,6 +86,21 @@ def psvm(
         If :math:`\sum_i C_i` is so large that a solver's value may be short by more than a
         thousandth of V, which is a larger part of the best value where V is above that; without
         ``value``, V is taken to be the reciprocal mean square of the features' norms.
+
+    Examples
+    --------
+    >>> from propcvx import Bags, bag_target
+    >>> from propcvx.labelings.losses import PROPORTION_LOSSES
+    >>> bags = Bags.from_target(bag_target([0, 0, 0], [1 / 3]))
+    >>> features, loss = np.array([[-1.0], [0.0], [1.0]]), PROPORTION_LOSSES["absolute"]
+    >>> print(psvm(features, bags, 1.0, np.full(1, 10.0), loss))
+    psvm (eq:pSVM_2): mixed-integer quadratic program
+      minimize    0.5 * sum_squares(w) + 1 * sum(xi) + omega @ abs(A @ z - p)
+      subject to  positive: 1 - (F @ w + b) - M * (1 - z) <= xi
+                  negative: 1 + F @ w + b - M * z <= xi
+                  slack:    0 <= xi
+                  known:    known * z == positive
+      variables   w (1), xi (3), z (3, boolean), b
     """
     n, total = len(features), float(np.broadcast_to(C, len(features)).sum())
     if value is not None:
@@ -176,9 +191,25 @@ def constrained_psvm(
         Variables ``z``, ``w`` (r,), ``xi`` (N,).  Constraints ``positive``, ``negative``, whose
         duals are the shares of :math:`\alpha_i` that either label has, ``slack``, ``lower``,
         ``upper``, ``known`` and, without integers, ``least`` and ``most``.
+
+    Examples
+    --------
+    >>> from propcvx import Bags, bag_target
+    >>> bags = Bags.from_target(bag_target([0, 0, 0], [1 / 3]))
+    >>> feasible, features = FeasibleLabelings.of(bags, 0.0), np.array([[-1.0], [0.0], [1.0]])
+    >>> print(constrained_psvm(features, feasible, 1.0, value=3.0))
+    constrained_psvm (eq:convex_1): mixed-integer quadratic program
+      minimize    0.5 * sum_squares(w) + 1 * sum(xi)
+      subject to  positive: 1 - F @ w - M * (1 - z) <= xi
+                  negative: 1 + F @ w - M * z <= xi
+                  slack:    0 <= xi
+                  lower:    fewest <= B @ z
+                  upper:    B @ z <= most
+                  known:    known * z == positive
+      variables   w (1), xi (3), z (3, boolean)
     """
     z = cp.Variable(len(features), boolean=integer, name="z")
-    M = cp.Constant(big_constants(features, value, False))
+    M = cp.Constant(big_constants(features, value, False), name="M")
     objective, constraints = _separator_of_labels(features, z, M, C, bias=False)
     constraints |= feasible_counts(z, feasible)
     if not integer:

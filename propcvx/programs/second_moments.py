@@ -52,6 +52,14 @@ def second_moments(covariances: Array, between: Array, weights: Array) -> Progra
     Program
         Variables ``Sigma`` and ``M`` (r, r), symmetric.  No parameters.  Constraint ``positive``,
         whose dual is semidefinite and orthogonal to M.  Structure :class:`SecondMomentFit`.
+
+    Examples
+    --------
+    >>> print(second_moments(np.ones((2, 1, 1)), np.array([0.0, 0.3]), np.ones(2)))
+    second_moments (sec:related): semidefinite program
+      minimize    sum_squares(root * (S - I @ Sigma - D @ M))
+      subject to  positive: M >> 0
+      variables   Sigma (1 x 1, symmetric), M (1 x 1, symmetric)
     """
     r, unit = covariances.shape[-1], np.eye(covariances.shape[-1])
     Sigma = cp.Variable((r, r), symmetric=True, name="Sigma")

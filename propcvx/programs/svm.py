@@ -37,6 +37,21 @@ def svm_primal(features: Array, *, bias: bool = True) -> Program:
         Variables ``w`` (r,), ``xi`` (N,) and, with bias, ``b`` (scalar).  Parameters ``y`` (N,)
         in {-1, +1} and ``C`` >= 0.  Constraints ``margin``, whose dual is
         :math:`\alpha_i \in [0, C]`, and ``slack``, whose dual is :math:`C - \alpha_i`.
+
+    Examples
+    --------
+    >>> from propcvx.solvers import solve
+    >>> program = svm_primal(np.array([[-1.0], [1.0]]))
+    >>> print(program)
+    svm_primal (eq:pSVM_2): quadratic program
+      minimize    0.5 * sum_squares(w) + C * sum(xi)
+      subject to  margin: 1 - xi <= y * (F @ w + b)
+                  slack:  0 <= xi
+      variables   w (1), xi (2), b
+      parameters  C (nonneg), y (2)
+    >>> solution = solve(program.set(y=np.array([-1.0, 1.0]), C=1.0))
+    >>> np.round(solution.variables["w"], 4), np.round(solution.duals["margin"], 4)
+    (array([1.]), array([0.5, 0.5]))
     """
     n, r = features.shape
     F = cp.Constant(features, name="F")
@@ -77,6 +92,23 @@ def svm_dual(features: Array, *, bias: bool = True) -> Program:
         bias b (with CVXPY's sign, as it is).  Of ``upper`` where :math:`y_i = 1`, and of ``lower``
         elsewhere, the dual is the slack :math:`\max(0, 1 - y_i f_i)`.  Structure
         :class:`SVMDual`.
+
+    Examples
+    --------
+    >>> from propcvx.solvers import solve
+    >>> features = np.array([[-1.0], [1.0]])
+    >>> program = svm_dual(features)
+    >>> print(program)
+    svm_dual (eq:convex_2): quadratic program
+      maximize    y @ v - 0.5 * sum_squares(F.T @ v)
+      subject to  lower:   lower <= v
+                  upper:   v <= upper
+                  balance: sum(v) == 0
+      variables   v (2)
+      parameters  y (2), lower (2), upper (2)
+    >>> values = svm_dual_parameters(np.array([-1.0, 1.0]), 1.0)
+    >>> np.round(features.T @ solve(program.set(**values)).variables["v"], 4)
+    array([1.])
     """
     n = features.shape[0]
     F, v = cp.Constant(features, name="F"), cp.Variable(n, name="v")
@@ -128,6 +160,16 @@ def margin_classifier(features: Array, loss: InstanceLoss) -> Program:
         Variables ``w`` (r,), ``b`` (scalar) and ``m`` (N,), the margins.  Parameters ``y`` (N,) in
         {-1, +1} and ``C`` >= 0.  Constraint ``margin``, whose dual is minus the slope of the loss
         of each margin with CVXPY's sign.
+
+    Examples
+    --------
+    >>> from propcvx.labelings.losses import INSTANCE_LOSSES
+    >>> print(margin_classifier(np.array([[-1.0], [1.0]]), INSTANCE_LOSSES["logistic"]))
+    margin_classifier (eq:pSVM_2): exponential cone program
+      minimize    0.5 * sum_squares(w) + C * sum([2] * logistic(-m))
+      subject to  margin: m == y * (F @ w + b)
+      variables   w (1), m (2), b
+      parameters  C (nonneg), y (2)
     """
     n, r = features.shape
     F, w, b = cp.Constant(features, name="F"), cp.Variable(r, name="w"), cp.Variable(name="b")

@@ -32,7 +32,7 @@ from propcvx.solvers.specialised.newton import run_newton, run_newton_on_means
 from propcvx.solvers.specialised.ridge import run_ridge
 from propcvx.solvers.through_cvxpy import BACKEND, run_cvxpy
 
-QP = frozenset({ProblemClass.QP})
+QP = frozenset({ProblemClass.LP, ProblemClass.QP})
 SOCP = QP | {ProblemClass.SOCP}
 SDP = SOCP | {ProblemClass.SDP}
 EXPONENTIAL = SOCP | {ProblemClass.EXPONENTIAL}
@@ -181,6 +181,7 @@ SOLVERS: Mapping[str, Solver] = {solver.name: solver for solver in (*GENERAL, *S
 
 # docs/solvers.md has the measurements behind the rule.
 IN_TURN: Mapping[ProblemClass, tuple[str, ...]] = {
+    ProblemClass.LP: ("piqp", "clarabel"),
     ProblemClass.QP: ("piqp", "clarabel"),
     ProblemClass.SDP: ("scs", "clarabel"),
     ProblemClass.MILP: ("highs", "scip"),

@@ -13,14 +13,14 @@ from propcvx.programs import Program
 from propcvx.solvers import residuals_of
 
 CLASSES = {
-    "lp": {"QP"},
+    "lp": {"LP"},
     "qp": {"QP"},
     "socp": {"SOCP"},
     "sdp": {"SDP"},
     "mip": {"MILP", "MIQP"},
     "ecp": {"EXPONENTIAL"},
 }
-"""Classes of the package by CVXPY's tags; linear programs are solved as quadratic ones."""
+"""Classes of the package by CVXPY's tags."""
 
 
 @pytest.fixture(params=BENCHMARKS)
