@@ -88,6 +88,12 @@ def bags_by_cluster(X: ArrayLike, n_bags: int, random_state: Any = None) -> Indi
     -------
     bags : int array of shape (n_instances,)
         The bag of each instance, from 0.
+
+    Examples
+    --------
+    >>> bags = bags_by_cluster([[0.0], [0.1], [9.0], [9.1]], n_bags=2, random_state=0)
+    >>> bool(bags[0] == bags[1]), bool(bags[0] == bags[2])
+    (True, False)
     """
     clusters = KMeans(check_count("n_bags", n_bags), n_init=10, random_state=random_state)
     return clusters.fit_predict(X).astype(np.intp)

@@ -18,6 +18,11 @@ def printed_alter_psvm(**parameters: Any) -> AlterPropSVM:
     ----------
     **parameters
         Of :class:`propcvx.AlterPropSVM`, over these; by default C = 1, C_p = 10 and ten starts.
+
+    Examples
+    --------
+    >>> printed_alter_psvm(C_p=10.0, random_state=0).init
+    'random'
     """
     printed = {"C": 1.0, "C_p": 10.0, "init": "random", "n_init": 10, "annealing": True}
     others = {"bag_weights": "bag", "start_weight": 0.0, "solver_tol": 1e-6}

@@ -67,6 +67,15 @@ def best_labeling(
     -------
     labeling : float array of shape (n_instances,)
         Entries -1.0 and +1.0.
+
+    Examples
+    --------
+    >>> from propcvx import bag_target
+    >>> from propcvx.labelings.losses import PROPORTION_LOSSES
+    >>> bags = Bags.from_target(bag_target([0, 0, 0], [1 / 3]))
+    >>> loss = PROPORTION_LOSSES["absolute"]
+    >>> best_labeling(np.array([0.5, 0.1, -1.0]), bags, loss, np.full(1, 10.0))
+    array([ 1., -1., -1.])
     """
     gains = instance_loss.reduction(scores)
     keys = scores if np.ndim(instance_loss.weights) == 0 else gains
@@ -96,6 +105,15 @@ class FeasibleLabelings:
         The bags; labels that are known stay as they are.
     lower, upper : int arrays of shape (n_bags,)
         Range of the number of positives in each bag.
+
+    Examples
+    --------
+    >>> from propcvx import bag_target
+    >>> feasible = FeasibleLabelings.of(Bags.from_target(bag_target([0, 0, 0], [1 / 3])), 0.0)
+    >>> feasible.best(np.array([0.5, 0.1, -1.0]))  # the largest sum of y_i times score
+    array([ 1., -1., -1.])
+    >>> len(list(feasible.enumerate()))
+    3
     """
 
     bags: Bags

@@ -103,6 +103,11 @@ def labeling_upper_bound(
     -------
     float
         :math:`\tfrac12 \|w\|^2 + \sum_i C_i \max(0, 1 - y_i w^\top F_i)` at the best w at hand.
+
+    Examples
+    --------
+    >>> round(labeling_upper_bound(np.array([[-1.0], [1.0]]), np.array([-1.0, 1.0]), 1.0), 6)
+    0.5
     """
     svm = LabelingSVM(features, C)
     known = np.zeros(features.shape[1]) if weights is None else weights
@@ -164,6 +169,16 @@ def relaxation_lower_bound(alpha: Array, oracle: Oracle, C: Weight) -> float:
     -------
     float
         As of :func:`lower_bound`; minus infinity where the oracle's bound is infinite.
+
+    Examples
+    --------
+    >>> from propcvx import Bags, bag_target
+    >>> from propcvx.labelings.feasible import FeasibleLabelings
+    >>> from propcvx.relaxation.oracles import ExhaustiveOracle
+    >>> feasible = FeasibleLabelings.of(Bags.from_target(bag_target([0, 0], [0.5])), 0.0)
+    >>> oracle = ExhaustiveOracle(np.array([[-1.0], [1.0]]), feasible)
+    >>> relaxation_lower_bound(np.array([0.5, 0.5]), oracle, 1.0)
+    0.5
     """
     alpha = np.clip(alpha, 0.0, C)
     return lower_bound(alpha, oracle(alpha).bound, C)

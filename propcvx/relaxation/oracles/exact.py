@@ -24,7 +24,17 @@ times the tolerance to which SCIP holds its constraints."""
 
 @dataclass(frozen=True)
 class ExhaustiveOracle(BaseOracle):
-    """The most violated labeling, for a handful of instances."""
+    """The most violated labeling, for a handful of instances.
+
+    Examples
+    --------
+    >>> from propcvx import Bags, bag_target
+    >>> from propcvx.labelings.feasible import FeasibleLabelings
+    >>> feasible = FeasibleLabelings.of(Bags.from_target(bag_target([0, 0, 0], [1 / 3])), 0.0)
+    >>> features = np.array([[-1.0, 0.0], [0.0, 1.0], [2.0, 1.0]])
+    >>> ExhaustiveOracle(features, feasible)(np.ones(3)).labeling
+    array([ 1., -1., -1.])
+    """
 
     def __call__(self, alpha: Array) -> Cut:
         """Find a labeling for alpha."""
@@ -48,6 +58,15 @@ class DirectionSweepOracle(BaseOracle):
     direction u the best y sorts each bag.  The sorting changes only where two instances of a bag
     have equal scores, or one's score changes sign, so one direction between each pair of
     neighbouring changes is enough.
+
+    Examples
+    --------
+    >>> from propcvx import Bags, bag_target
+    >>> from propcvx.labelings.feasible import FeasibleLabelings
+    >>> feasible = FeasibleLabelings.of(Bags.from_target(bag_target([0, 0, 0], [1 / 3])), 0.0)
+    >>> features = np.array([[-1.0, 0.0], [0.0, 1.0], [2.0, 1.0]])
+    >>> DirectionSweepOracle(features, feasible)(np.ones(3)).labeling
+    array([ 1., -1., -1.])
     """
 
     def __post_init__(self) -> None:
