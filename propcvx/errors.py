@@ -76,6 +76,10 @@ class IllPosedWarning(PropCVXWarning):
     """The answer exists but the data hardly determine it (for example near-equal proportions)."""
 
 
+class UnscaledWarning(PropCVXWarning):
+    """Columns have so different ranges that the widest decide a fit."""
+
+
 class PoorFitWarning(PropCVXWarning):
     """A fit predicts one class, or more labels are certainly wrong than with one class for all."""
 

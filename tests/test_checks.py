@@ -3,9 +3,12 @@
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 
+from propcvx import AlterPropSVM, EcologicalRegression, bag_target, proportions_of
 from propcvx.checks import as_vector, check_choice, check_count, check_flag, check_number
-from propcvx.errors import InputError
+from propcvx.errors import InputError, UnscaledWarning
 from propcvx.estimators.scaling import scaling_advice
 from propcvx.history import History, Round, StopReason
 
@@ -76,3 +79,17 @@ def test_columns_of_like_ranges_are_left_alone(as_given):
     X = np.array([[0.0, 7.0, 0.1], [300.0, 7.0, 0.9]])
     assert scaling_advice(as_given(X)) == ""
     assert scaling_advice(as_given(np.full((3, 2), 1e9))) == ""
+
+
+@pytest.mark.parametrize("method", [EcologicalRegression(), AlterPropSVM(kernel="rbf")])
+def test_columns_of_very_different_ranges_are_told_once_and_scaled_ones_are_not(method):
+    random = np.random.RandomState(0)
+    bags = np.repeat(np.arange(10), 8)
+    labels = np.where(random.normal(size=80) + 0.3 * (bags - 4.5) > 0, 1, -1)
+    X = np.column_stack([random.uniform(18, 90, size=80), labels + random.normal(size=80)])
+    X[:, 1] = X[:, 1] > 0
+    y = bag_target(bags, proportions_of(labels, bags))
+    with pytest.warns(UnscaledWarning, match=r"ranges from 1 to 7\d.*, so that the widest decide"):
+        method.fit(X, y)
+    make_pipeline(StandardScaler(), method).fit(X, y)
+    EcologicalRegression().fit(sp.csr_array(X), y)

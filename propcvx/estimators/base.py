@@ -34,7 +34,7 @@ from propcvx.errors import (
     warn,
 )
 from propcvx.estimators.calibration import ROUNDING, Calibration
-from propcvx.estimators.scaling import scaling_advice
+from propcvx.estimators.scaling import scaling_advice, warn_if_unscaled
 from propcvx.history import Fitted, History
 from propcvx.solvers import Solve
 from propcvx.svm.kernels import FeatureMap, Kernel
@@ -127,6 +127,8 @@ class BagClassifier(ClassifierMixin, KernelMethod):
             scores = end.scores(feature_map.features)
             self._store(data, feature_map, end, scores)
         self._warn_if_inaccurate(advice)
+        if self.kernel != "precomputed":
+            warn_if_unscaled(data.X)
         if not end.ill_posed and scores.ndim == 1:
             warn_if_poor(data.bags, scores)
         if end.stopped_by is not None:

@@ -1,4 +1,4 @@
-"""What to say of the scale of instances where a solver had trouble with them."""
+"""What to say of the scale of instances."""
 
 from __future__ import annotations
 
@@ -8,8 +8,13 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.utils.sparsefuncs import min_max_axis
 
+from propcvx.errors import UnscaledWarning, warn
+
 WELL_SCALED = 1e3
 """Ranges of columns that differ from each other, or from 1, by more than this want scaling."""
+
+ALIKE = 50.0
+"""Where ranges differ by more than this, the widest columns decide a fit: a year beside a yes."""
 
 
 def scaling_advice(X: Any) -> str:
@@ -33,10 +38,7 @@ def scaling_advice(X: Any) -> str:
     >>> scaling_advice([[0.0, 1.0], [2.0, 3.0]])
     ''
     """
-    sparse = sp.issparse(X)
-    smallest, largest = min_max_axis(X, 0) if sparse else (np.min(X, axis=0), np.max(X, axis=0))
-    ranges = (largest - smallest)[largest > smallest]
-    narrowest, widest = float(ranges.min(initial=np.inf)), float(ranges.max(initial=0.0))
+    narrowest, widest = _ranges(X)
     if max(widest, 1.0 / narrowest, widest / narrowest) <= WELL_SCALED:
         return ""
     return (
@@ -44,3 +46,29 @@ def scaling_advice(X: Any) -> str:
         f"{widest:.3g}; scale them first, for instance with "
         "sklearn.preprocessing.MinMaxScaler((-1, 1))."
     )
+
+
+def warn_if_unscaled(X: Any) -> None:
+    """Warn where columns that are not sparse have so different ranges that some hardly count.
+
+    Warns
+    -----
+    UnscaledWarning
+        With the narrowest and the widest range.
+    """
+    narrowest, widest = _ranges(X)
+    if not sp.issparse(X) and widest > ALIKE * narrowest:
+        warn(
+            f"the columns of X have ranges from {narrowest:.3g} to {widest:.3g}, so that the "
+            "widest decide the fit; scale them first, for instance with "
+            "make_pipeline(sklearn.preprocessing.StandardScaler(), ...).",
+            UnscaledWarning,
+        )
+
+
+def _ranges(X: Any) -> tuple[float, float]:
+    """The narrowest and the widest range of the columns that have one."""
+    sparse = sp.issparse(X)
+    smallest, largest = min_max_axis(X, 0) if sparse else (np.min(X, axis=0), np.max(X, axis=0))
+    ranges = (largest - smallest)[largest > smallest]
+    return float(ranges.min(initial=np.inf)), float(ranges.max(initial=0.0))
