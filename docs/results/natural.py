@@ -264,7 +264,8 @@ def sets_table(rows):
     wide = means.unstack("method")[list(ON_SETS)]
     wide.insert(0, "larger class", larger)
     texts = (100.0 * wide).map("{:.1f}".format).replace("nan", "-")
-    return rows_table(texts.rename_axis(["bags", "set"]).reset_index())
+    texts.index = [f"{data}, {kind}" for kind, data in texts.index]
+    return rows_table(texts.rename_axis("set, bags").reset_index())
 
 
 def picture(path):
