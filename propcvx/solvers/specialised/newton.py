@@ -33,7 +33,7 @@ import numpy as np
 
 from propcvx.arrays import Array, Indices
 from propcvx.labelings.losses import best_offset
-from propcvx.programs import Program
+from propcvx.programs import Program, svm_dual_parameters
 from propcvx.programs.structures import SVMDual, moved_in_box
 from propcvx.solvers.solution import Answer
 
@@ -133,7 +133,8 @@ class Losses:
         residuals = self.y - self.rows @ plane if residuals is None else residuals
         near = np.flatnonzero(np.abs(residuals) < width / 2)
         sums = self.sums(residuals, width, near)
-        return Rounded.of(self, plane, width, *sums, (residuals, near))
+        few = len(near) <= self.rank and not self.bias
+        return (FewNear if few else Rounded).of(self, plane, width, *sums, (residuals, near))
 
     def sums(self, residuals: Array, width: float, near: Indices) -> tuple[float, float, Array]:
         """Sums of the losses, of what the rounding adds to the gap, and of slopes times rows."""
@@ -309,6 +310,28 @@ class Rounded:
 
 
 @dataclass(frozen=True)
+class FewNear(Rounded):
+    """The same without a bias, and with no more instances within the width than features."""
+
+    @cached_property
+    def near(self) -> tuple[Array, Array, Array]:
+        """Rows of these instances, their products, and residuals, with the roots of the jumps."""
+        residuals, near = self.state
+        roots = np.sqrt(self.losses.jump[near])
+        rows = roots[:, None] * self.losses.rows[near]
+        return rows, rows @ rows.T, roots * residuals[near]
+
+    def step(self, fall: float = 1.0) -> Array:
+        """The same step by Woodbury's identity, with as many equations as instances."""
+        rows, products, residuals = self.near
+        matrix = products.copy()
+        matrix.flat[:: len(rows) + 1] *= 1.0 + 1e-14
+        matrix.flat[:: len(rows) + 1] += fall * self.width
+        pull = rows @ self.descent - (1.0 - fall) * residuals
+        return self.descent - np.linalg.solve(matrix, pull) @ rows
+
+
+@dataclass(frozen=True)
 class Feasible:
     """A feasible v, the plane of its weights and some b, and the gap between them.
 
@@ -439,6 +462,16 @@ def run_newton_on_means(program: Program, options: Mapping[str, Any], warm: Any)
     return replace(answer, variables={"a": a, "a_star": -negated}, duals=duals)
 
 
+def run_newton_on_one_cut(program: Program, options: Mapping[str, Any], warm: Any) -> Answer:
+    """The same for a restricted master over one labeling, which is its SVM without a bias."""
+    master: Any = program.structure
+    (labeling,) = np.asarray(master.labelings, dtype=np.float64)
+    svm = SVMDual(master.features, bias=False)
+    answer = _answer(svm, svm_dual_parameters(labeling, master.C), options, warm)
+    variables, duals = master.answer(labeling * answer.variables["v"], np.ones(1))
+    return replace(answer, variables=variables, duals=duals)
+
+
 def _answer(svm: Any, values: Any, options: Mapping[str, Any], warm: Any) -> Answer:
     """The search on a structure with these values of its parameters."""
     start = perf_counter()
@@ -464,6 +497,9 @@ def _answer(svm: Any, values: Any, options: Mapping[str, Any], warm: Any) -> Ans
 def _start(losses: Any, warm: Any) -> Rounded:
     """The plane of an earlier call, or w = 0 with every instance within the width.
 
+    Without a bias the lowest point downhill from there is as good as an earlier plane, and few
+    instances are near.
+
     The earlier width is too narrow for a plane that is far from the minimiser now; it is widened
     until the gap due to rounding, about its square, is a share of that due to the plane.
     """
@@ -473,7 +509,10 @@ def _start(losses: Any, warm: Any) -> Rounded:
     widest = 2.5 * losses.farthest(plane[-1]) or 1.0
     width = warm.width if known else widest
     start: Rounded = losses.at(plane, width)
+    if not known and not losses.bias:
+        start = start.moved(start.descent).rounded_to(0.01 * widest)
     wanted = WIDEN * start.error
-    if start.rounding >= wanted or width >= widest:
+    if start.rounding >= wanted or start.width >= widest:
         return start
-    return start.rounded_to(min(width * np.sqrt(wanted / max(start.rounding, 1e-300)), widest))
+    wider = start.width * np.sqrt(wanted / max(start.rounding, 1e-300))
+    return start.rounded_to(min(wider, widest))
