@@ -480,7 +480,7 @@ def run_newton_on_means(program: Program, options: Mapping[str, Any], warm: Any)
 def run_newton_on_one_cut(program: Program, options: Mapping[str, Any], warm: Any) -> Answer:
     r"""The same for a restricted master over one labeling, which is its SVM without a bias.
 
-    The first plane is :math:`c F^\top (y \circ C)` at about the best c, and a step downhill from it.
+    The first plane is :math:`F^\top (y \circ C)` times about the best number, and a step downhill.
 
     Raises
     ------
