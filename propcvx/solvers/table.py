@@ -28,11 +28,7 @@ from propcvx.solvers.specialised.eigenvalues import run_eigenvalues
 from propcvx.solvers.specialised.libsvm import run_libsvm
 from propcvx.solvers.specialised.logistic import run_logistic
 from propcvx.solvers.specialised.mkl_interior_point import run_mkl_interior_point
-from propcvx.solvers.specialised.newton import (
-    run_newton,
-    run_newton_on_means,
-    run_newton_on_one_cut,
-)
+from propcvx.solvers.specialised.newton import run_newton, run_newton_on_cut, run_newton_on_means
 from propcvx.solvers.specialised.ridge import run_ridge
 from propcvx.solvers.through_cvxpy import BACKEND, run_cvxpy
 
@@ -165,8 +161,8 @@ SPECIALISED = (
         "newton_on_means", run_newton_on_means, lambda known: isinstance(known, InvCalDual)
     ),
     specialised(
-        "newton_on_one_cut",
-        run_newton_on_one_cut,
+        "newton_on_cut",
+        run_newton_on_cut,
         lambda known: isinstance(known, RestrictedMaster) and len(known.labelings) == 1,
     ),
     specialised(

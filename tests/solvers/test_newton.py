@@ -188,9 +188,9 @@ def test_a_master_of_one_cut(name, C, spread, form):
     program = form(features, labeling[None], each)
     if name == "wide" and C >= 1.0:
         with pytest.raises(SolverError, match=r"2\d instances are near the margin"):
-            solve(program, "newton_on_one_cut")
+            solve(program, "newton_on_cut")
         return
-    answer = solve(program, "newton_on_one_cut", tol=1e-7)
+    answer = solve(program, "newton_on_cut", tol=1e-7)
     exact = solve(program, "clarabel", tol=1e-9, residuals=False)
     assert answer.status == cp.OPTIMAL
     assert answer.value == pytest.approx(exact.value, rel=1e-6)
@@ -206,7 +206,7 @@ def test_beyond_teaching_size_it_is_tried_first_on_one_cut(kernel):
     features, _ = FeatureMap.fit(X, Kernel(kernel, gamma=0.1)).lifted("center")
     program = mkl_group(features, labelings[:1], 1.0)
     names = automatic(program)
-    assert names[:2] == ("newton_on_one_cut", "mkl_interior_point")
+    assert names[:2] == ("newton_on_cut", "mkl_interior_point")
     assert automatic(mkl_group(features, labelings, 1.0))[0] == names[1]
     assert automatic(mkl_group(features[:1000], labelings[:1, :1000], 1.0))[0] == names[1]
     fast, slow = (solve(program, name, tol=1e-11, residuals=False) for name in names[:2])

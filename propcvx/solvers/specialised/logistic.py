@@ -153,40 +153,30 @@ def minimise_sums(
         objective = value - linear @ x + ridge @ np.square(x)
         return float(objective), slope - linear + 2.0 * ridge * x, second
 
-    def curvature(here: Sums) -> Array:
-        matrix = here[2]() if callable(here[2]) else here[2].copy()
-        matrix.flat[:: len(matrix) + 1] += 2.0 * ridge
-        return np.asarray(matrix)
+    def curvature(second: Any) -> Array:
+        return np.asarray((second() if callable(second) else second) + np.diag(2.0 * ridge))
 
     def error(here: Sums) -> float:
         return float(np.abs(unit * here[1]).max()) / size
 
     x, here, steps = start, at(start), 0
-    matrix, solve, damping = curvature(here), None, LEAST_DAMPING
+    matrix, factor, damping = curvature(here[2]), None, LEAST_DAMPING
     diagonal = matrix.diagonal()
     unit = np.sqrt(size / np.where(diagonal > 0.0, diagonal, size))
     while error(here) > tol and steps < most:
-        fresh, steps = solve is None, steps + 1
-        solve = solve or _solver(matrix, unit, size * damping)
-        step = solve(here[1])
+        if factor is None:
+            matrix = unit[:, None] * matrix * unit + np.diag(np.full(len(unit), size * damping))
+            factor = cho_factor(matrix, lower=True, overwrite_a=True, check_finite=False)
+        step, steps = unit * cho_solve(factor, unit * here[1], check_finite=False), steps + 1
         there = at(x - step)
         share = error(there) / error(here)
         lower = share <= 0.5 or there[1] @ step >= -0.5 * float(here[1] @ step)
         if not lower and error(here) <= GRADIENT:  # nothing but rounding errors is left
             break
-        if fresh:
-            damping = max(damping / 10.0, LEAST_DAMPING) if lower else 100.0 * damping
+        damping = max(damping / 10.0, LEAST_DAMPING) if lower else 100.0 * damping
         if lower:
             x, here = x - step, there
         if share > REUSED or not callable(here[2]):
-            matrix, solve = curvature(here) if lower or not fresh else matrix, None
+            matrix, factor = curvature(here[2]), None
     status = cp.OPTIMAL if error(here) <= max(tol, GRADIENT) else cp.USER_LIMIT
     return x, here[0], status, steps
-
-
-def _solver(matrix: Array, unit: Array, damping: float) -> Callable[[Array], Array]:
-    """The function that solves equations of the matrix, damped in the unit of the unknowns."""
-    scaled = unit[:, None] * matrix * unit
-    scaled.flat[:: len(unit) + 1] += damping
-    factor = cho_factor(scaled, lower=True, overwrite_a=True, check_finite=False)
-    return lambda right: unit * cho_solve(factor, unit * right, check_finite=False)

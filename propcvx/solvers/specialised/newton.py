@@ -331,18 +331,17 @@ class FewNear(Rounded):
     def spanned(self) -> tuple[Array, Rounded]:
         """An orthonormal basis of the rows of these instances, and their losses in it."""
         losses, (residuals, near) = self.losses, self.state
-        basis, triangle = np.linalg.qr(losses.rows[near, :-1].T)
-        rows = np.column_stack([triangle.T, np.zeros(len(near))])
-        inside = Losses(rows, *(part[near] for part in (losses.y, losses.lower, losses.upper)))
-        descent = np.append(self.descent[:-1] @ basis, 0.0)
-        state = residuals[near], np.arange(len(near))
+        basis, triangle = np.linalg.qr(losses.rows[near].T)
+        rows, state = np.pad(triangle.T, ((0, 0), (0, 1))), (residuals[near], np.arange(len(near)))
+        inside = Losses(rows, losses.y[near], losses.lower[near], losses.upper[near])
+        descent = np.append(self.descent @ basis, 0.0)
         return basis, replace(self, losses=inside, descent=descent, state=state)
 
     def step(self, fall: float = 1.0) -> Array:
         """The same step: out of the span of these rows the curvature is that of the weights."""
         basis, inside = self.spanned
         change = Rounded.step(inside, fall) - inside.descent
-        return self.descent + np.append(basis @ change[:-1], 0.0)
+        return self.descent + basis @ change[:-1]
 
 
 @dataclass(frozen=True)
@@ -447,8 +446,7 @@ def run_newton(program: Program, options: Mapping[str, Any], warm: Any) -> Answe
     ``warm`` is where an earlier call ended.  Where the gap is not reached the status is
     ``"user_limit"``, and the answer the best one seen, which is never worse than w = 0.
     """
-    svm: Any = program.structure
-    return _answer(svm, Losses(svm.rows, **program.values), options, warm)
+    return _answer(program.structure, program.values, options, warm)
 
 
 def run_newton_on_means(program: Program, options: Mapping[str, Any], warm: Any) -> Answer:
@@ -467,7 +465,7 @@ def run_newton_on_means(program: Program, options: Mapping[str, Any], warm: Any)
         "upper": np.concatenate([box, np.zeros(n_bags)]),
     }
     twice = SVMDual(np.vstack([known.bag_means, known.bag_means]), bias=True)
-    answer = _answer(twice, Losses(twice.rows, **posed), options, warm)
+    answer = _answer(twice, posed, options, warm)
     (a, negated), (low, lowest), (top, highest) = (
         np.split(both, 2)
         for both in (answer.variables["v"], answer.duals["lower"], answer.duals["upper"])
@@ -477,7 +475,7 @@ def run_newton_on_means(program: Program, options: Mapping[str, Any], warm: Any)
     return replace(answer, variables={"a": a, "a_star": -negated}, duals=duals)
 
 
-def run_newton_on_one_cut(program: Program, options: Mapping[str, Any], warm: Any) -> Answer:
+def run_newton_on_cut(program: Program, options: Mapping[str, Any], warm: Any) -> Answer:
     r"""The same for a restricted master over one labeling, which is its SVM without a bias.
 
     The first plane is :math:`F^\top (y \circ C)` times about the best number, and a step downhill.
@@ -489,22 +487,25 @@ def run_newton_on_one_cut(program: Program, options: Mapping[str, Any], warm: An
     """
     master: Any = program.structure
     (labeling,) = np.asarray(master.labelings, dtype=np.float64)
-    svm, values = SVMDual(master.features, bias=False), svm_dual_parameters(labeling, master.C)
+    svm = SVMDual(master.features, bias=False)
+    values: Any = svm_dual_parameters(labeling, master.C)
     n, rank = master.features.shape
-    losses = Losses(svm.rows, **values, most_near=rank / 2 if 2 * rank > n else np.inf)
-    start = _start(losses, None)
-    for width in (start.width, 0.1 * start.width):
-        start = start.rounded_to(width)
-        start = start.moved(start.descent)
+    start = _start(Losses(svm.rows, **values), None)
+    start = start.moved(start.descent).rounded_to(0.1 * start.width)
+    start = start.moved(start.descent)
     options = {"max_iter": ON_ONE_CUT, **options}
-    answer = _answer(svm, losses, options, Warm(start.plane, start.width))
+    most_near = rank / 2 if 2 * rank > n else np.inf
+    answer = _answer(svm, values, options, Warm(start.plane, start.width), most_near)
     variables, duals = master.answer(labeling * answer.variables["v"], np.ones(1))
     return replace(answer, variables=variables, duals=duals)
 
 
-def _answer(svm: Any, losses: Losses, options: Mapping[str, Any], warm: Any) -> Answer:
-    """The search on a structure with the losses of these values of its parameters."""
+def _answer(
+    svm: Any, values: Any, options: Mapping[str, Any], warm: Any, most_near: float = np.inf
+) -> Answer:
+    """The search on a structure with these values of its parameters."""
     start = perf_counter()
+    losses = Losses(svm.rows, values["y"], values["lower"], values["upper"], most_near)
     tol = options["tol"]
     limit = options.get("max_iter", MAX_ITER)
     best, end, steps = search(losses, warm, tol, limit)
