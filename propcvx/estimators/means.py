@@ -205,8 +205,6 @@ class MeanMap(BagMeanClassifier):
            [-2.  , -1.33]])
     """
 
-    gram_matrices = 25.0
-
     lam: float | str = "scale"
     _: KW_ONLY
     likelihood: str = "mean"

@@ -165,7 +165,8 @@ def minimise_sums(
     unit = np.sqrt(size / np.where(diagonal > 0.0, diagonal, size))
     while error(here) > tol and steps < most:
         if factor is None:
-            matrix = unit[:, None] * matrix * unit + np.diag(np.full(len(unit), size * damping))
+            matrix *= unit * unit[:, None]
+            matrix.flat[:: len(unit) + 1] += size * damping
             factor = cho_factor(matrix, lower=True, overwrite_a=True, check_finite=False)
         step, steps = unit * cho_solve(factor, unit * here[1], check_finite=False), steps + 1
         there = at(x - step)
