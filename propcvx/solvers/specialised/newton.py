@@ -164,16 +164,15 @@ class Losses:
 
         They are of the products of the rows with themselves, and with the residuals.
         """
-        residuals, near = here.state
+        return self.products(*here.state)
+
+    def products(self, residuals: Array, near: Indices) -> tuple[Array, Array]:
+        """The same for any residuals and instances."""
         if len(near) > self.most_near:
             message = (
                 f"Newton's method leaves it to others: {len(near)} instances are near the margin."
             )
             raise SolverError(message, "newton", cp.USER_LIMIT)
-        return self.products(residuals, near)
-
-    def products(self, residuals: Array, near: Indices) -> tuple[Array, Array]:
-        """The same for any residuals and instances."""
         jump, hessian = self.jump[near], np.zeros((self.rank + 1, self.rank + 1))
         for first in range(0, len(near), CHUNK):
             columns = self.rows.T.take(near[first : first + CHUNK], axis=1)
@@ -493,20 +492,18 @@ def run_newton_on_cut(program: Program, options: Mapping[str, Any], warm: Any) -
     start = _start(Losses(svm.rows, **values), None)
     start = start.moved(start.descent).rounded_to(0.1 * start.width)
     start = start.moved(start.descent)
-    options = {"max_iter": ON_ONE_CUT, **options}
     most_near = rank / 2 if 2 * rank > n else np.inf
-    answer = _answer(svm, values, options, Warm(start.plane, start.width), most_near)
+    options = {"max_iter": ON_ONE_CUT, "most_near": most_near, **options}
+    answer = _answer(svm, values, options, Warm(start.plane, start.width))
     variables, duals = master.answer(labeling * answer.variables["v"], np.ones(1))
     return replace(answer, variables=variables, duals=duals)
 
 
-def _answer(
-    svm: Any, values: Any, options: Mapping[str, Any], warm: Any, most_near: float = np.inf
-) -> Answer:
+def _answer(svm: Any, values: Any, options: Mapping[str, Any], warm: Any) -> Answer:
     """The search on a structure with these values of its parameters."""
     start = perf_counter()
-    losses = Losses(svm.rows, values["y"], values["lower"], values["upper"], most_near)
-    tol = options["tol"]
+    box, most_near = (values["lower"], values["upper"]), options.get("most_near", np.inf)
+    losses, tol = Losses(svm.rows, values["y"], *box, most_near), options["tol"]
     limit = options.get("max_iter", MAX_ITER)
     best, end, steps = search(losses, warm, tol, limit)
     above = np.maximum(best.residuals, 0.0)
