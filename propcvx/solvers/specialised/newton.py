@@ -63,6 +63,9 @@ ON_ONE_CUT = 50
 """The same for the master of one cut.  With 1,200 or 2,000 instances and a Gaussian kernel 13 to 38
 are taken where that is faster than the interior-point method."""
 
+FEW = 200
+"""So many instances within the width are few with any number of features."""
+
 MOST_LENGTHS = 100
 """Lengths of one step that are tried."""
 
@@ -482,7 +485,8 @@ def run_newton_on_cut(program: Program, options: Mapping[str, Any], warm: Any) -
     Raises
     ------
     SolverError
-        If more instances come near the margin than there are features, and these are many.
+        If there are more features than half the instances, and so many instances near the margin
+        that a step takes longer than one of the interior-point method.
     """
     master: Any = program.structure
     (labeling,) = np.asarray(master.labelings, dtype=np.float64)
@@ -492,7 +496,7 @@ def run_newton_on_cut(program: Program, options: Mapping[str, Any], warm: Any) -
     start = _start(Losses(svm.rows, **values), None)
     start = start.moved(start.descent).rounded_to(0.1 * start.width)
     start = start.moved(start.descent)
-    most_near = rank / 2 if 2 * rank > n else np.inf
+    most_near = max(FEW, rank / 2) if 2 * rank > n else np.inf
     options = {"max_iter": ON_ONE_CUT, "most_near": most_near, **options}
     answer = _answer(svm, values, options, Warm(start.plane, start.width))
     variables, duals = master.answer(labeling * answer.variables["v"], np.ones(1))
