@@ -42,9 +42,11 @@ coverage: test processes
 		--out build/lines.json --branch --skip-covered --fail-under 95
 
 # Ratios inside a group are what counts; real sets are read from the folder that PROPCVX_DATA names.
+# A run is kept in build/benchmarks, named by its commit, and the next one is printed beside it.
 bench: $(TESTS)
 	$(BIN)/python -m pytest tests/benchmarks --benchmark-enable --benchmark-timer=time.process_time \
-		--benchmark-sort=name --benchmark-columns=median,min,rounds
+		--benchmark-sort=name --benchmark-columns=median,min,rounds \
+		--benchmark-storage=build/benchmarks --benchmark-autosave --benchmark-compare
 
 # One data set of Table 2 after the other, as `make reproduce ROW=heart`; a run that is stopped goes on.
 reproduce: $(TESTS)

@@ -211,12 +211,14 @@ def mkl_epigraph(data):
     )
 
 
-def mkl_group(data):
+def mkl_group(data, n_cuts=3):
+    labelings = data.labelings[:n_cuts]
+
     def margin(W, xi):
-        return np.einsum("tn,tr,nr->n", data.labelings, W, data.F) - 1 + xi
+        return np.einsum("tn,tr,nr->n", labelings, W, data.F) - 1 + xi
 
     return Case(
-        programs.mkl_group(data.F, data.labelings, data.C),
+        programs.mkl_group(data.F, labelings, data.C),
         lambda W, s, xi: 0.5 * s.sum() ** 2 + data.C * xi.sum(),
         lambda W, s, xi: [margin(W, xi), xi, -distance_to_cone(s, np.linalg.norm(W, axis=1))],
     )
@@ -330,6 +332,7 @@ CONTINUOUS = {
     "conditional_exponential_model-False": partial(conditional_exponential_model, bias=False),
     "mkl_epigraph": mkl_epigraph,
     "mkl_group": mkl_group,
+    "mkl_group-one": partial(mkl_group, n_cuts=1),
     "mkl_inner": mkl_inner,
 }
 

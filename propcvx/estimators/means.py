@@ -46,7 +46,8 @@ class OneProgramClassifier(BagClassifier):
             raise InputError(
                 f"{type(self).__name__} needs a bag with a proportion or a known label, got none."
             )
-        return feature_map.features[instances], seen, apart
+        features = feature_map.features
+        return features if len(instances) == len(features) else features[instances], seen, apart
 
     def _end(
         self,
@@ -203,8 +204,6 @@ class MeanMap(BagMeanClassifier):
     array([[ 2.  ,  1.67],
            [-2.  , -1.33]])
     """
-
-    gram_matrices = 25.0
 
     lam: float | str = "scale"
     _: KW_ONLY

@@ -69,7 +69,7 @@ def fit_bag_means(model: BagMeanClassifier, partitions: Partitions) -> Fitted:
         answer: dict[str, Any] = {"variables": {"w": weights}, "duals": {}, "residuals": None}
         answer |= {"status": status, "value": value, "solve_seconds": seconds}
         bias = float(x[-1] - weights @ apart) if model.fit_intercept else 0.0
-        return weights, bias, Solution(solver="trust-exact", **answer)
+        return weights, bias, Solution(solver="logistic", **answer)
 
     return model._run(
         features, bags, most_likely=most_likely, variance_of=lambda *_: partitions.variance
@@ -78,7 +78,8 @@ def fit_bag_means(model: BagMeanClassifier, partitions: Partitions) -> Fitted:
 
 def _log_partition(part: Part, kept: None, plane: Array) -> Sums:
     """Sum of the log-partitions of the counted rows, and its derivatives."""
-    return smooth_sums(part.rows, part.counted, log_partition, plane)
+    value, gradient, second = smooth_sums(part.rows, part.counted, log_partition, plane)
+    return value, gradient, second()
 
 
 @dataclass(frozen=True)

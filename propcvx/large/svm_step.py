@@ -156,7 +156,8 @@ def _smooth(losses: Losses, name: str, plane: Array) -> Sums:
     """Sum of the losses, and its derivatives."""
     of, derivatives = INSTANCE_LOSSES[name].of_margins, SMOOTH[name]
     signed = losses.y[:, None] * losses.rows
-    return smooth_sums(signed, losses.jump, lambda m: (of(m), *derivatives(m)), plane)
+    sums = smooth_sums(signed, losses.jump, lambda m: (of(m), *derivatives(m)), plane)
+    return *sums[:2], sums[2]()
 
 
 SMOOTH: Mapping[str, Callable[[Array], tuple[Any, Any]]] = MappingProxyType(
@@ -289,7 +290,7 @@ class PartedLosses:
         return Scores(w, offset), value, {**answer, "status": status, "warm": warm}
 
     def _smooth(self, loss: str, tol: float, warm: Any) -> tuple[Scores, float, dict[str, Any]]:
-        """By Newton steps within a trust region."""
+        """By damped Newton steps."""
         zero = np.zeros(self.rank + 1)
         plane, value, status, _ = minimise_sums(
             lambda plane: self.sum(_smooth, loss, plane),
@@ -300,5 +301,5 @@ class PartedLosses:
             size=float(self.sums.sum()),
         )
         w = plane[:-1]
-        answer = {"solver": "trust-exact", "status": status, "warm": plane}
+        answer = {"solver": "newton", "status": status, "warm": plane}
         return Scores(w, float(plane[-1])), value - 0.5 * float(w @ w), answer

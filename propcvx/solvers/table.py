@@ -28,7 +28,7 @@ from propcvx.solvers.specialised.eigenvalues import run_eigenvalues
 from propcvx.solvers.specialised.libsvm import run_libsvm
 from propcvx.solvers.specialised.logistic import run_logistic
 from propcvx.solvers.specialised.mkl_interior_point import run_mkl_interior_point
-from propcvx.solvers.specialised.newton import run_newton, run_newton_on_means
+from propcvx.solvers.specialised.newton import run_newton, run_newton_on_cut, run_newton_on_means
 from propcvx.solvers.specialised.ridge import run_ridge
 from propcvx.solvers.through_cvxpy import BACKEND, run_cvxpy
 
@@ -161,6 +161,11 @@ SPECIALISED = (
         "newton_on_means", run_newton_on_means, lambda known: isinstance(known, InvCalDual)
     ),
     specialised(
+        "newton_on_cut",
+        run_newton_on_cut,
+        lambda known: isinstance(known, RestrictedMaster) and len(known.labelings) == 1,
+    ),
+    specialised(
         "mkl_interior_point",
         run_mkl_interior_point,
         lambda known: isinstance(known, RestrictedMaster),
@@ -233,6 +238,8 @@ def _in_turn(program: Program) -> tuple[str, ...]:
         case InvCalDual(bag_means=means):
             few = means.shape[1] <= FEW_FEATURES * len(means)
             return (*known, *general) if few and len(means) > TEACHING_SIZE[0] else general
+        case RestrictedMaster(features=features) if len(features) <= TEACHING_SIZE[0]:
+            return ("mkl_interior_point", *general)
         case _:
             return (*known, *general)
     if n <= TEACHING_SIZE[0] and weights <= TEACHING_SIZE[1]:

@@ -267,13 +267,13 @@ def check_gram(gram: Array, n_instances: int) -> Array:
     largest = max(gram.max(), -gram.min())
     if largest == 0.0:
         raise InputError("the Gram matrix must not be zero: no instance differs from another.")
-    asymmetry = np.abs(gram - gram.T).max()
+    asymmetry = (gram - gram.T).max()
     if asymmetry > 1e-8 * largest:
         raise InputError(
             f"the Gram matrix must be symmetric, got entries that differ by {asymmetry:.3g} from "
             "their transpose."
         )
-    return (gram + gram.T) / 2.0
+    return (gram + gram.T) / 2.0 if asymmetry > 0.0 else gram.copy()
 
 
 def factor(gram: Array) -> tuple[Array, float, Indices]:

@@ -161,7 +161,14 @@ def test_a_method_is_refused_the_memory_that_it_would_lack(cls, monkeypatch):
 
 
 @pytest.mark.parametrize(
-    "clf", [AlterPropSVM(n_init=1, random_state=0), ConvPropSVM(), InvCal(), EcologicalRegression()]
+    "clf",
+    [
+        AlterPropSVM(n_init=1, random_state=0),
+        ConvPropSVM(),
+        InvCal(),
+        MeanMap(),
+        EcologicalRegression(),
+    ],
 )
 def test_a_method_uses_no_more_memory_than_it_asks_for(clf):
     X, y = bagged(500)

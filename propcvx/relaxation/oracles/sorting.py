@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache, cached_property, partial
+from itertools import product
 
 import numpy as np
 from scipy.sparse.linalg import aslinearoperator, eigsh
@@ -108,12 +109,15 @@ class CoordinateOracle(BaseOracle):
 
     def best(self, alpha: Array) -> tuple[Array, float]:
         r"""The labeling, and its :math:`\max_j |\sum_i \alpha_i y_i x_i^{(j)}|`."""
-        scores = alpha[:, None] * np.hstack([self.dimensions, -self.dimensions])
-        parts = np.array_split(scores, 1 + scores.size // SORTED_AT_ONCE, axis=1)
-        labelings = np.hstack([self.feasible.best(part).astype(np.int8) for part in parts])
-        values = np.einsum("ij,ij->j", scores, labelings)
-        best = first_of_best(labelings.T, values)
-        return labelings[:, best].astype(np.float64), float(values[best])
+        parts = np.array_split(self.dimensions, 1 + self.dimensions.size // SORTED_AT_ONCE, axis=1)
+        labelings, values = [], []
+        for sign, part in product((1.0, -1.0), parts):
+            scores = sign * alpha[:, None] * part
+            labelings.append(self.feasible.best(scores).astype(np.int8))
+            values.append(np.einsum("ij,ij->j", scores, labelings[-1]))
+        every, value = np.hstack(labelings), np.hstack(values)
+        best = first_of_best(every.T, value)
+        return every[:, best].astype(np.float64), float(value[best])
 
 
 @dataclass(frozen=True)
@@ -163,8 +167,8 @@ class AscentOracle(BaseOracle):
 
     def __call__(self, alpha: Array) -> Cut:
         """Find a labeling for alpha."""
-        weighted = alpha[:, None] * self.features
-        return self.cut(ascend(self._start(alpha).labeling, weighted, self.feasible), alpha)
+        labeling = self._start(alpha).labeling
+        return self.cut(ascend(labeling, alpha[:, None] * self.features, self.feasible), alpha)
 
 
 @dataclass(frozen=True)

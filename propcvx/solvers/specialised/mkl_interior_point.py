@@ -113,10 +113,7 @@ class Scaled:
         As :math:`q_t` is quadratic, its value is half the product of x with its row.
         """
         signed = self.labelings * (self.C * x)
-        n, r = self.features.shape
-        if self.gram is None or 2 * r < n:
-            return self.labelings * (signed @ self.features @ self.features.T)
-        return self.labelings * (signed @ self.gram)
+        return self.labelings * (signed @ self.features @ self.features.T)
 
     def factor(self, mu: Array, diagonal: Array) -> Callable[[Array], Array]:
         """Solver of A; raises LinAlgError where it is not numerically positive definite."""
