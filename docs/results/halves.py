@@ -10,7 +10,13 @@ from study import HERE, complete
 
 from propcvx import Bags, bag_target, group_shares
 
-MODELS = ("EcologicalRegression", "InvCal", "MeanMap", "AlterPropSVM")
+MODELS = (
+    "EcologicalRegression",
+    "ShareMetric, EcologicalRegression",
+    "InvCal",
+    "MeanMap",
+    "AlterPropSVM",
+)
 WAYS = ("share of the bag", "Goodman's regression", *MODELS)
 MOST_COLUMNS = 12
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from argparse import ArgumentTypeError
 from ast import literal_eval
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 
@@ -42,10 +41,3 @@ def seed(text: str, least: int = 0) -> int:
 def count(text: str) -> int:
     """A whole number, at least 1."""
     return seed(text, least=1)
-
-
-def existing(text: str) -> Path:
-    """A file that exists."""
-    if not Path(text).is_file():
-        raise ArgumentTypeError(f"must be a file that is there, got {text}")
-    return Path(text)

@@ -189,6 +189,7 @@ PROGRAMS: Mapping[str, Callable[[Parts], p.Program]] = MappingProxyType(
         "conditional_exponential_model": _model,
         "mkl_epigraph": lambda d: p.mkl_epigraph(d.features, d.labelings, d.C),
         "mkl_group": lambda d: p.mkl_group(d.features, d.labelings, d.C),
+        "mkl_group_one_cut": lambda d: p.mkl_group(d.features, d.labelings[:1], d.C),
         "mkl_inner": lambda d: p.mkl_inner(d.features, d.labelings, d.C).set(
             root_mu=np.full(CUTS, CUTS**-0.5)
         ),
