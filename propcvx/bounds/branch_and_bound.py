@@ -19,13 +19,17 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from propcvx.arrays import Array, Indices
 from propcvx.bounds.interval import Interval, NodeRecord
 from propcvx.bounds.maximise import STAGES, maximise
 from propcvx.bounds.moments import (
     CertifiedValues,
     Multipliers,
+    PieceProblem,
+    certified_rest,
     certify_values,
     improve_duals,
+    pairs_below,
     soft_least,
 )
 from propcvx.bounds.pieces import Division, divide
@@ -40,6 +44,9 @@ N_FACTORED = 40
 
 MOST_MERGED = 30_000
 """Labelings that a merged piece may have."""
+
+MOST_PAIRS = 100_000_000
+"""Pairs of labelings of two pieces that are bounded to merge them."""
 
 MOST_AT_ONCE = 1000
 """Up to so many labelings in all are merged into one piece before any multipliers are sought."""
@@ -205,12 +212,12 @@ class BagMoments:
             candidates = [Multipliers.equal(division, N_FACTORED)]
         elif node.stages:
             candidates = maximise(division, node.multipliers, interval, self.goal, node.stages)
+        tol = VALUE_ERROR * interval.upper
         for multipliers in candidates:
-            margin = max(self.goal - node.lower, 0.0)
-            margin = margin if np.isfinite(margin) else interval.upper
-            tol = VALUE_ERROR * interval.upper
-            improve_duals(division, multipliers, margin, tol, interval.check_time)
+            improve_duals(division, multipliers, -np.inf, tol, interval.check_time)
             node, certified = self.bounded(replace(node, multipliers=multipliers), others)
+        improve_duals(division, node.multipliers, self.goal, tol, interval.check_time)
+        node, certified = self.bounded(node, others)
         return replace(node, stages=WARM_STAGES), certified
 
     def bounded(self, node: Node, others: float) -> tuple[Node, CertifiedValues]:
@@ -223,9 +230,12 @@ class BagMoments:
 
     def certified(self, node: Node) -> CertifiedValues:
         """What the multipliers of a node certify."""
-        certified, reach = certify_values(node.division, node.multipliers), node.division.reach
-        slack = self.problem.C * reach * self.rotation_error + 0.5 * reach**2 * self.axes_error
-        return replace(certified, lower=certified.lower - slack)
+        certified = certify_values(node.division, node.multipliers)
+        return replace(certified, rest=certified.rest - self._rotation_slack(node.division.reach))
+
+    def _rotation_slack(self, reach: float) -> float:
+        """What the errors of the rotation can change."""
+        return self.problem.C * reach * self.rotation_error + 0.5 * reach**2 * self.axes_error
 
     def start(self, root: Node | None = None) -> None:
         """Begin the tree, with all labelings or with those of a node."""
@@ -281,10 +291,56 @@ class BagMoments:
             node = _without_hopeless(node, certified, self.goal)
             if len(node.sizes) == 1:
                 return node, "listed", certified
-            groups = _groups(node.sizes)
-            if len(groups) == len(node.sizes):
+            n_pieces = len(node.sizes)
+            node, certified = self.merged(node, certified)
+            if not all(node.sizes):
+                return replace(node, lower=max(node.lower, node.dropped)), "closed", certified
+            if len(node.sizes) == n_pieces:
                 return node, "open", certified
-            node = node.merged(groups)
+
+    def merged(self, node: Node, certified: CertifiedValues) -> tuple[Node, CertifiedValues]:
+        """Neighbours in the order of sizes merged, and again while few combinations are left."""
+        n_pieces = np.inf
+        while len(node.sizes) < n_pieces and (n_pieces == np.inf or prod(node.sizes) <= MOST_PAIRS):
+            n_pieces = len(node.sizes)
+            node, certified = self._paired(node, certified)
+        return node, certified
+
+    def _paired(self, node: Node, certified: CertifiedValues) -> tuple[Node, CertifiedValues]:
+        """Neighbours in the order of their sizes merged, where few pairs of labelings are left."""
+        order = [int(k) for k in np.argsort(node.sizes, kind="stable")]
+        groups: list[list[int]] = []
+        kept: dict[int, Indices] = {}
+        values = []
+        while order:
+            group = order[:2]
+            pairs = self._pairs(node, certified, group)
+            if pairs is None:
+                group = order[:1]
+                values.append(certified.values[group[0]])
+            else:
+                kept[len(groups)], bounds = pairs
+                values.append(bounds)
+            groups.append(group)
+            del order[: len(group)]
+        division, multipliers = node.division.merge(groups, kept), node.multipliers.merge(groups)
+        rest = certified_rest(division, multipliers) - self._rotation_slack(division.reach)
+        node = replace(node, division=division, multipliers=multipliers)
+        if kept:
+            node = replace(node, dropped=min(node.dropped, self.goal))
+        return node, replace(certified, values=values, rest=rest)
+
+    def _pairs(
+        self, node: Node, certified: CertifiedValues, group: Sequence[int]
+    ) -> tuple[Indices, Array] | None:
+        """Pairs of labelings of two pieces that can be better, and their bounds, if few."""
+        pieces = [node.division.pieces[k] for k in group]
+        if len(pieces) < 2 or prod(map(len, pieces)) > MOST_PAIRS:
+            return None
+        both = node.multipliers.merge([group])
+        both = replace(both, linear=0.5 * both.linear)
+        first, second = (PieceProblem(node.division, both, 0, piece) for piece in pieces)
+        return pairs_below(first, second, self.goal - certified.without(group), MOST_MERGED)
 
     def _children(self, node: Node, certified: CertifiedValues) -> list[Node]:
         """Two children that differ in the label of one instance."""
@@ -319,16 +375,3 @@ def _without_hopeless(node: Node, certified: CertifiedValues, goal: float) -> No
         certified.values[k] = certified.values[k][kept]
         division = division.keep(k, kept)
     return replace(node, division=division, dropped=dropped)
-
-
-def _groups(sizes: Sequence[int]) -> list[list[int]]:
-    """Which pieces to merge: neighbours in the order of their sizes, while few labelings result."""
-    order = [int(k) for k in np.argsort(sizes, kind="stable")]
-    if prod(sizes) <= MOST_MERGED:
-        return [order]
-    groups = []
-    while order:
-        first = order.pop(0)
-        fits = order and sizes[first] * sizes[order[0]] <= MOST_MERGED
-        groups.append([first, order.pop(0)] if fits else [first])
-    return groups

@@ -24,7 +24,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from propcvx.arrays import Array, Indices, Mask, Signs
-from propcvx.bounds.pieces import Division
+from propcvx.bounds.pieces import Division, Piece
 
 Check = Callable[[], None]
 
@@ -36,6 +36,9 @@ PROGRAMS_AT_ONCE = 4096
 
 EPSILON = float(np.finfo(float).eps)
 TINY = float(np.finfo(float).tiny)
+
+PAIRS_AT_ONCE = 500_000
+"""Pairs of labelings that are bounded at once."""
 
 RIDGE = 1e-13
 """Added to the diagonal of a quadratic program, as a share of its largest entry, so that no face is
@@ -90,36 +93,42 @@ class PieceProblem:
     weights.
     """
 
-    def __init__(self, division: Division, multipliers: Multipliers, k: int) -> None:
-        self.division, self.piece = division, division.pieces[k]
+    def __init__(
+        self, division: Division, multipliers: Multipliers, k: int, piece: Piece | None = None
+    ) -> None:
+        self.division, self.piece = division, piece or division.pieces[k]
         self.factor, self.scale = multipliers.factors[k], float(multipliers.scales[k])
         self.linear, q = multipliers.linear[k], len(self.factor)
         both = np.vstack([self.piece.features, self.linear])
         both = np.hstack([np.linalg.solve(self.factor, both[:, :q].T).T, both[:, q:] / self.scale])
         self.rows, self.offset = both[:-1], both[-1]
+        self.Q, self.q = self.rows @ self.rows.T, self.rows @ self.offset
         self.costs = self.piece.costs - self.piece.counts @ multipliers.prices
+        self.constants = self.costs - 0.5 * self.offset @ self.offset
 
     def values(self, margin: float, tol: float, check_time: Check) -> Array:
         """Values of the duals of all labelings, improved within ``margin`` of the least one."""
-        Q, q = self.rows @ self.rows.T, self.rows @ self.offset
-        slopes = self.piece.labelings + q - 0.5 * self.piece.duals @ Q
-        values: Array = np.einsum("pi,pi->p", slopes, self.piece.duals) + self.costs
-        values -= 0.5 * self.offset @ self.offset
-        likely = int(values.argmin())
-        self._solve(values, np.array([likely]), tol, check_time)
-        self._solve(values, np.flatnonzero(values < values[likely] + margin), tol, check_time)
+        duals = self.piece.duals
+        slopes = self.piece.labelings + self.q - 0.5 * duals @ self.Q
+        values: Array = np.einsum("pi,pi->p", slopes, duals) + self.constants
+        first = values <= values.min() + margin
+        self.improve(values, first, np.inf, tol, check_time)
+        most = float(values[first].min()) + margin
+        self.improve(values, ~first & (values < most), most, tol, check_time)
         return values
 
-    def _solve(self, values: Array, chosen: Indices, tol: float, check_time: Check) -> None:
-        """Improve the duals of some labelings and their values, in place."""
-        Q, q, duals = self.rows @ self.rows.T, self.rows @ self.offset, self.piece.duals
-        for part in np.split(chosen, range(PROGRAMS_AT_ONCE, len(chosen), PROGRAMS_AT_ONCE)):
-            check_time()
-            y = self.piece.labelings[part].astype(float)
-            duals[part] = solve_boxes(Q, y + q, *self._box(y), duals[part], tol=tol)
-        z = duals[chosen] @ self.rows - self.offset
-        total = np.einsum("pi,pi->p", self.piece.labelings[chosen], duals[chosen])
-        values[chosen] = total - 0.5 * np.einsum("pj,pj->p", z, z) + self.costs[chosen]
+    def improve(
+        self, values: Array, chosen: Mask, most: float, tol: float, check_time: Check
+    ) -> None:
+        """Improve the duals of some labelings and their values, in place, while below a value."""
+        for start in range(0, len(values), PROGRAMS_AT_ONCE):
+            part = start + np.flatnonzero(chosen[start : start + PROGRAMS_AT_ONCE])
+            if len(part):
+                check_time()
+                y, constants = self.piece.labelings[part].astype(float), self.constants[part]
+                program = self.Q, y + self.q, *self._box(y), self.piece.duals[part]
+                v, reached = solve_boxes(*program, tol=tol, enough=most - constants)
+                self.piece.duals[part], values[part] = v, reached + constants
 
     def _box(self, labelings: Array | Signs) -> tuple[Array, Array]:
         """Lower and upper bounds on the duals of some labelings."""
@@ -131,8 +140,8 @@ class PieceProblem:
         z, q = duals @ self.rows - self.offset, len(self.factor)
         return np.hstack([np.linalg.solve(self.factor.T, z[:, :q].T).T, z[:, q:] / self.scale])
 
-    def certified(self) -> Array:
-        r"""Lower bounds of :math:`\min_w` over :math:`\|w\| \le` reach, with rounding counted in.
+    def certified(self) -> tuple[Array, Array]:
+        r"""Lower bounds of :math:`\min_w` over :math:`\|w\| \le` reach, rounding counted in; z.
 
         For any z, :math:`\tfrac12 w^\top A w - x^\top w \ge -\tfrac12 \|z\|^2 - \|x - G z\| \|w\|`.
         """
@@ -148,7 +157,7 @@ class PieceProblem:
         size += np.abs(self.linear).sum() + np.abs(back).sum(axis=1)
         rounding = EPSILON * 4 * sum(self.rows.shape) * (total + square + size * reach)
         values: Array = total - 0.5 * square - missing * reach - rounding + self.costs
-        return values
+        return values, z
 
 
 def soft_least(values: Array, temperature: float) -> tuple[float, Array]:
@@ -167,31 +176,45 @@ class CertifiedValues:
     ----------
     values : list of arrays
         For each piece, and each of its labelings, a lower bound on the piece's part of the sum.
-    lower : float
-        A lower bound on the whole problem.
+    rest : float
+        A lower bound on all that does not belong to a piece.
     limit : float
         The bounds are at most this.  They hold for weights no longer than ``Division.reach``; the
         values of all other labelings are above the limit.
     """
 
     values: list[Array]
-    lower: float
+    rest: float
     limit: float = np.inf
+
+    @property
+    def lower(self) -> float:
+        """A lower bound on the whole problem."""
+        return min(self.rest + sum(float(values.min()) for values in self.values), self.limit)
+
+    def without(self, pieces: Sequence[int]) -> float:
+        """A lower bound on all that does not belong to some pieces."""
+        return self.rest + sum(v.min() for k, v in enumerate(self.values) if k not in pieces)
 
     def of_labelings(self, k: int) -> Array:
         """Lower bounds on the whole problem with one labeling of piece k taken."""
-        return np.minimum(self.values[k] + (self.lower - self.values[k].min()), self.limit)
+        return np.minimum(self.values[k] + self.without([k]), self.limit)
 
 
 def improve_duals(
-    division: Division, multipliers: Multipliers, margin: float, tol: float, check_time: Check
+    division: Division, multipliers: Multipliers, goal: float, tol: float, check_time: Check
 ) -> None:
-    """Solve, in place, for labelings that can be within ``margin`` of the least of their piece.
+    """Improve duals, in place, of labelings that can belong to something with a bound below a goal.
 
-    ``check_time`` is called before every batch of them, and ends it by raising an exception.
+    Those of the least value of each piece are solved in any case.  ``check_time`` is called before
+    every batch of them, and ends it by raising an exception.
     """
-    for k in range(len(division.pieces)):
-        PieceProblem(division, multipliers, k).values(margin, tol, check_time)
+    problems = [PieceProblem(division, multipliers, k) for k in range(len(division.pieces))]
+    values = [problem.values(0.0, tol, check_time) for problem in problems]
+    least = [float(each.min()) for each in values]
+    margin = goal - certified_rest(division, multipliers) - sum(least)
+    for problem, each, value in zip(problems, values, least, strict=True):
+        problem.improve(each, each < value + margin, value + margin, tol, check_time)
 
 
 def certify_values(division: Division, multipliers: Multipliers) -> CertifiedValues:
@@ -205,22 +228,65 @@ def certify_values(division: Division, multipliers: Multipliers) -> CertifiedVal
         Their sums need not be exact: for weights no longer than ``reach``, an error of the sums
         costs at most :math:`\tfrac12 \|I - \sum_k A_k\| \, reach^2 + \|\sum_k l_k\| \, reach`.
     """
+    problems = (PieceProblem(division, multipliers, k) for k in range(len(division.pieces)))
+    values = [problem.certified()[0] for problem in problems]
+    return CertifiedValues(values, certified_rest(division, multipliers), division.limit)
+
+
+def certified_rest(division: Division, multipliers: Multipliers) -> float:
+    """A lower bound on the costs of divided bags, less what inexact sums of multipliers cost."""
     factors, reach = multipliers.factors, division.reach
     squares = np.einsum("kij,klj->il", factors, factors) - np.eye(factors.shape[1])
     tail = abs(float(np.square(multipliers.scales).sum()) - 1.0)
     missing = np.linalg.norm(squares) + tail + EPSILON * factors.size
     defect = 0.5 * reach**2 * missing + reach * np.linalg.norm(multipliers.linear.sum(axis=0))
-    problems = (PieceProblem(division, multipliers, k) for k in range(len(division.pieces)))
-    values = [problem.certified() for problem in problems]
-    lower = sum(float(value.min()) for value in values)
+    rest = -float(defect)
     for cost, price in zip(division.costs, multipliers.prices, strict=True):
-        lower += float((cost + price * np.arange(len(cost))).min())
-    return CertifiedValues(values, min(float(lower - defect), division.limit), division.limit)
+        rest += float((cost + price * np.arange(len(cost))).min())
+    return rest
+
+
+def pairs_below(
+    first: PieceProblem, second: PieceProblem, goal: float, most: int
+) -> tuple[Indices, Array] | None:
+    r"""Pairs of labelings of two pieces with bounds below a goal; None if there are too many.
+
+    Both pieces have the same factor.  Let :math:`b_1, b_2` be the bounds of :meth:`certified`, each
+    with its own :math:`l`.  The duals of a pair have the residual :math:`z_1 + z_2`, so that
+    :math:`b_1 + b_2 - z_1^\top z_2` is its bound; what b takes off for rounding is enough for it.
+
+    Returns
+    -------
+    pairs : int array of shape (2, n_pairs)
+    bounds : array of shape (n_pairs,)
+    """
+    (b, z), (other_b, other_z) = first.certified(), second.certified()
+    left = np.column_stack([-z, b, np.ones(len(b))])
+    right = np.column_stack([other_z, np.ones(len(other_b)), other_b])
+    pairs, bounds, n = [], [], 0
+    step = max(PAIRS_AT_ONCE // len(right), 1)
+    for start in range(0, len(left), step):
+        sums = left[start : start + step] @ right.T
+        rows, columns = np.nonzero(sums < goal)
+        pairs.append(np.array([start + rows, columns]))
+        bounds.append(sums[rows, columns])
+        n += len(rows)
+        if n > most:
+            return None
+    return np.hstack(pairs), np.concatenate(bounds)
 
 
 def solve_boxes(
-    Q: Array, g: Array, lower: Array, upper: Array, start: Array, *, tol: float, steps: int = 100
-) -> Array:
+    Q: Array,
+    g: Array,
+    lower: Array,
+    upper: Array,
+    start: Array,
+    *,
+    tol: float,
+    enough: Array,
+    steps: int = 100,
+) -> tuple[Array, Array]:
     r"""Solve P quadratic programs of n variables with one matrix over boxes, by active sets.
 
     .. math::
@@ -240,12 +306,15 @@ def solve_boxes(
         Where to begin; clipped to the box.
     tol : float
         Largest error of a value.
+    enough : array of shape (P,)
+        Programs whose value is larger are not improved further.
     steps : int
         Most steps.  Programs that are not solved by then keep the last point inside of their box.
 
     Returns
     -------
     v : array of shape (P, n)
+    values : array of shape (P,)
     """
     diagonal = np.maximum(Q.diagonal(), TINY)
     v = np.clip(start, lower, upper)
@@ -257,7 +326,8 @@ def solve_boxes(
     free, face_solved = (v > lower) & (v < upper), np.zeros(len(g), bool)
     for _ in range(steps):
         gain = gradient * np.where(gradient > 0.0, upper - v, lower - v)
-        on = np.flatnonzero(gain.sum(axis=1) > tol)
+        values = 0.5 * np.einsum("pi,pi->p", v, g + gradient)
+        on = np.flatnonzero((gain.sum(axis=1) > tol) & (values <= enough))
         if not len(on):
             break
         solved = on[face_solved[on]]
@@ -266,17 +336,22 @@ def solve_boxes(
         direction = _newton(Q, gradient[on], free[on])
         v[on], face_solved[on], free[on] = _move(v[on], direction, lower[on], upper[on], free[on])
         gradient[on] = g[on] - v[on] @ Q
-    return v
+    return v, 0.5 * np.einsum("pi,pi->p", v, g + gradient)
 
 
 def _newton(Q: Array, gradient: Array, free: Mask) -> Array:
     """Step to the maximum over the free coordinates."""
-    matrices = Q * (free[:, :, None] & free[:, None, :])
-    ridge = RIDGE * max(float(Q.diagonal().max()), TINY)
-    j = np.arange(len(Q))
-    matrices[:, j, j] += np.where(free, ridge, 1.0)
-    wanted = np.where(free, gradient, 0.0)[..., None]
-    return np.asarray(np.linalg.solve(matrices, wanted), dtype=np.float64)[..., 0]
+    size = int(free.sum(axis=1).max())
+    places = np.argsort(~free, axis=1, kind="stable")[:, :size]  # the free ones come first
+    inside = np.take_along_axis(free, places, axis=1)
+    matrices = Q[places[:, :, None], places[:, None, :]]
+    matrices *= inside[:, :, None] & inside[:, None, :]
+    ridge, j = RIDGE * max(float(Q.diagonal().max()), TINY), np.arange(size)
+    matrices[:, j, j] += np.where(inside, ridge, 1.0)
+    wanted = np.where(inside, np.take_along_axis(gradient, places, axis=1), 0.0)
+    steps = np.zeros_like(gradient)
+    np.put_along_axis(steps, places, np.linalg.solve(matrices, wanted[..., None])[..., 0], axis=1)
+    return steps
 
 
 def _move(

@@ -7,10 +7,11 @@ their labelings; its count is then priced, see :mod:`propcvx.bounds.moments`.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
 from math import comb, prod
+from types import MappingProxyType
 
 import numpy as np
 
@@ -91,9 +92,18 @@ class Division:
             labeling[piece.instances] = piece.labelings[choice]
         return labeling
 
-    def merge(self, groups: Sequence[Sequence[int]]) -> Division:
-        """Pieces merged as the groups of their positions say."""
-        merged = [_product([self.pieces[k] for k in group]) for group in groups]
+    def merge(
+        self, groups: Sequence[Sequence[int]], kept: Mapping[int, Indices] = MappingProxyType({})
+    ) -> Division:
+        """Pieces merged as the groups of their positions say.
+
+        ``kept[k]`` has the combinations of labelings that are kept of group k, in columns; without
+        it all are.
+        """
+        merged = []
+        for k, group in enumerate(groups):
+            pieces = [self.pieces[k] for k in group]
+            merged.append(_product(pieces, kept.get(k, _all_combinations(pieces))))
         costs = list(self.costs)
         for place, piece in enumerate(merged):
             for bag, inside in enumerate(self.members):
@@ -152,20 +162,26 @@ def _piece(problem: LabelingProblem, members: Indices, cost: Array, priced: Indi
     return Piece(members, problem.features[members], labelings, duals, cost[positives], counts)
 
 
-def _product(pieces: Sequence[Piece]) -> Piece:
+def _all_combinations(pieces: Sequence[Piece]) -> Indices:
     """All combinations of the labelings of some pieces; those of the last one change fastest."""
-    first = pieces[0]
-    for second in pieces[1:]:
-        a, b = (index.ravel() for index in np.indices((len(first), len(second))))
-        first = Piece(
-            np.concatenate([first.instances, second.instances]),
-            np.vstack([first.features, second.features]),
-            np.hstack([first.labelings[a], second.labelings[b]]),
-            np.hstack([first.duals[a], second.duals[b]]),
-            first.costs[a] + second.costs[b],
-            first.counts[a] + second.counts[b],
-        )
-    return first
+    sizes = [len(piece) for piece in pieces]
+    places = np.arange(prod(sizes))
+    return np.array([places // prod(sizes[k + 1 :]) % n for k, n in enumerate(sizes)])
+
+
+def _product(pieces: Sequence[Piece], combinations: Indices) -> Piece:
+    """Some combinations of the labelings of some pieces, in columns."""
+    if len(pieces) == 1:
+        return pieces[0]
+    parts = list(zip(pieces, combinations, strict=True))
+    return Piece(
+        np.concatenate([piece.instances for piece in pieces]),
+        np.vstack([piece.features for piece in pieces]),
+        np.hstack([piece.labelings[chosen] for piece, chosen in parts]),
+        np.hstack([piece.duals[chosen] for piece, chosen in parts]),
+        np.sum([piece.costs[chosen] for piece, chosen in parts], axis=0),
+        np.sum([piece.counts[chosen] for piece, chosen in parts], axis=0),
+    )
 
 
 def _with_cost_of(piece: Piece, bag: int, cost: Array) -> Piece:
