@@ -13,20 +13,18 @@ from bisect import insort
 from collections.abc import Callable, Iterable, Sequence
 from copy import copy
 from dataclasses import dataclass, field, replace
-from math import prod
 from operator import attrgetter
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from propcvx.arrays import Array, Indices
+from propcvx.arrays import Indices
 from propcvx.bounds.interval import Interval, NodeRecord
 from propcvx.bounds.maximise import STAGES, maximise
 from propcvx.bounds.moments import (
+    MOST_PAIRS,
     CertifiedValues,
     Multipliers,
-    PieceProblem,
-    certified_rest,
     certify_values,
     improve_duals,
     pairs_below,
@@ -44,9 +42,6 @@ N_FACTORED = 40
 
 MOST_MERGED = 30_000
 """Labelings that a merged piece may have."""
-
-MOST_PAIRS = 100_000_000
-"""Pairs of labelings of two pieces that are bounded to merge them."""
 
 MOST_AT_ONCE = 1000
 """Up to so many labelings in all are merged into one piece before any multipliers are sought."""
@@ -94,19 +89,12 @@ class Node:
         """Labelings that are left of each piece."""
         return tuple(map(len, self.division.pieces))
 
-    def merged(self, groups: Sequence[Sequence[int]]) -> Node:
-        """The node with pieces merged."""
-        division, multipliers = self.division.merge(groups), self.multipliers.merge(groups)
-        return replace(self, division=division, multipliers=multipliers)
-
     def with_label(self, instance: int, label: float) -> Node | None:
-        """Its labelings with a label, None if there are none; the multipliers to be evaluated."""
+        """Its labelings with a label, None if there are none."""
         inside = [np.flatnonzero(piece.instances == instance) for piece in self.division.pieces]
         (k,) = (k for k, place in enumerate(inside) if len(place))
         kept = self.division.pieces[k].labelings[:, inside[k][0]] == label
-        if not kept.any():
-            return None
-        return replace(self, division=self.division.keep(k, kept), stages=())
+        return replace(self, division=self.division.keep(k, kept)) if kept.any() else None
 
 
 @dataclass(eq=False)
@@ -214,9 +202,10 @@ class BagMoments:
             candidates = maximise(division, node.multipliers, interval, self.goal, node.stages)
         tol = VALUE_ERROR * interval.upper
         for multipliers in candidates:
-            improve_duals(division, multipliers, -np.inf, tol, interval.check_time)
+            improve_duals(division, multipliers, 0.0, tol, interval.check_time)
             node, certified = self.bounded(replace(node, multipliers=multipliers), others)
-        improve_duals(division, node.multipliers, self.goal, tol, interval.check_time)
+        margin = self.goal - certified.lower
+        improve_duals(division, node.multipliers, margin, tol, interval.check_time)
         node, certified = self.bounded(node, others)
         return replace(node, stages=WARM_STAGES), certified
 
@@ -230,12 +219,9 @@ class BagMoments:
 
     def certified(self, node: Node) -> CertifiedValues:
         """What the multipliers of a node certify."""
-        certified = certify_values(node.division, node.multipliers)
-        return replace(certified, rest=certified.rest - self._rotation_slack(node.division.reach))
-
-    def _rotation_slack(self, reach: float) -> float:
-        """What the errors of the rotation can change."""
-        return self.problem.C * reach * self.rotation_error + 0.5 * reach**2 * self.axes_error
+        certified, reach = certify_values(node.division, node.multipliers), node.division.reach
+        slack = self.problem.C * reach * self.rotation_error + 0.5 * reach**2 * self.axes_error
+        return replace(certified, rest=certified.rest - slack)
 
     def start(self, root: Node | None = None) -> None:
         """Begin the tree, with all labelings or with those of a node."""
@@ -274,12 +260,11 @@ class BagMoments:
     def work(self, node: Node, others: float) -> tuple[Node, str, CertifiedValues]:
         """Tighten a node; whether it is closed, listed or open, and what is certified of it."""
         if node.division.size <= MOST_AT_ONCE:
-            node = node.merged([range(len(node.sizes))])
+            node = replace(node, division=node.division.whole())
         while True:
             node, certified = self.maximise(node, others)
             self.solved_root = self.solved_root or node
-            if self.proof is not None:
-                self.proof.step(node, self.axes)
+            self._note(node)
             # descend from the labeling that takes the least of every piece
             labeling = node.division.labeling([int(values.argmin()) for values in certified.values])
             if np.isfinite(self.problem.cost(labeling)):
@@ -294,73 +279,63 @@ class BagMoments:
             n_pieces = len(node.sizes)
             node, certified = self.merged(node, certified)
             if not all(node.sizes):
+                self._note(node)
                 return replace(node, lower=max(node.lower, node.dropped)), "closed", certified
             if len(node.sizes) == n_pieces:
                 return node, "open", certified
 
+    def _note(self, node: Node) -> None:
+        """Note the pieces and the multipliers of a node for the proof."""
+        if self.proof is not None:
+            self.proof.step(node, self.axes)
+
     def merged(self, node: Node, certified: CertifiedValues) -> tuple[Node, CertifiedValues]:
         """Neighbours in the order of sizes merged, and again while few combinations are left."""
-        n_pieces = np.inf
-        while len(node.sizes) < n_pieces and (n_pieces == np.inf or prod(node.sizes) <= MOST_PAIRS):
-            n_pieces = len(node.sizes)
-            node, certified = self._paired(node, certified)
-        return node, certified
+        while True:
+            before = len(node.sizes)
+            node = self._paired(node, certified)
+            if len(node.sizes) == before or not all(node.sizes):
+                return node, certified
+            certified = self.certified(node)
+            if node.division.size > MOST_PAIRS:
+                return node, certified
 
-    def _paired(self, node: Node, certified: CertifiedValues) -> tuple[Node, CertifiedValues]:
+    def _paired(self, node: Node, certified: CertifiedValues) -> Node:
         """Neighbours in the order of their sizes merged, where few pairs of labelings are left."""
-        order = [int(k) for k in np.argsort(node.sizes, kind="stable")]
+        order: list[int] = np.argsort(node.sizes, kind="stable").tolist()
         groups: list[list[int]] = []
         kept: dict[int, Indices] = {}
-        values = []
-        while order:
-            group = order[:2]
-            pairs = self._pairs(node, certified, group)
-            if pairs is None:
-                group = order[:1]
-                values.append(certified.values[group[0]])
+        for k in range(0, len(order), 2):
+            pair = order[k : k + 2]
+            goal, chosen = self.goal - certified.without(pair), None
+            if len(pair) == 2:
+                chosen = pairs_below(node.division, node.multipliers, pair, goal, MOST_MERGED)
+            if chosen is None:
+                groups += [[piece] for piece in pair]
             else:
-                kept[len(groups)], bounds = pairs
-                values.append(bounds)
-            groups.append(group)
-            del order[: len(group)]
+                kept[len(groups)] = chosen
+                groups.append(pair)
+        if not kept:
+            return node
+        node = replace(node, dropped=min(node.dropped, self.goal))
         division, multipliers = node.division.merge(groups, kept), node.multipliers.merge(groups)
-        rest = certified_rest(division, multipliers) - self._rotation_slack(division.reach)
-        node = replace(node, division=division, multipliers=multipliers)
-        if kept:
-            node = replace(node, dropped=min(node.dropped, self.goal))
-        return node, replace(certified, values=values, rest=rest)
-
-    def _pairs(
-        self, node: Node, certified: CertifiedValues, group: Sequence[int]
-    ) -> tuple[Indices, Array] | None:
-        """Pairs of labelings of two pieces that can be better, and their bounds, if few."""
-        pieces = [node.division.pieces[k] for k in group]
-        if len(pieces) < 2 or prod(map(len, pieces)) > MOST_PAIRS:
-            return None
-        both = node.multipliers.merge([group])
-        both = replace(both, linear=0.5 * both.linear)
-        first, second = (PieceProblem(node.division, both, 0, piece) for piece in pieces)
-        return pairs_below(first, second, self.goal - certified.without(group), MOST_MERGED)
+        return replace(node, division=division, multipliers=multipliers)
 
     def _children(self, node: Node, certified: CertifiedValues) -> list[Node]:
         """Two children that differ in the label of one instance."""
         temperature = WARM_STAGES[-1][0] * self.interval.upper / len(node.sizes)
-        means = []
+        means = np.full(self.problem.bags.n_instances, np.inf)
         for piece, values in zip(node.division.pieces, certified.values, strict=True):
             mean = np.abs(soft_least(values, temperature)[1] @ piece.labelings)
-            means.append(np.where(np.ptp(piece.labelings, axis=0) > 0, mean, np.inf))
-        k = int(np.argmin([mean.min() for mean in means]))
-        values = certified.of_labelings(k)
-        piece, place = node.division.pieces[k], int(means[k].argmin())
-        column = piece.labelings[:, place]
-        children = []
-        for kept in (column > 0, column < 0):
-            child = replace(node, index=self.made, parent=node.index, depth=node.depth + 1)
-            lower = max(node.lower, float(values[kept].min()))
-            children.append(replace(child, division=node.division.keep(k, kept), lower=lower))
-            self.made += 1
+            open_ones = np.ptp(piece.labelings, axis=0) > 0
+            means[piece.instances] = np.where(open_ones, mean, np.inf)
+        instance = int(means.argmin())
+        child = replace(node, parent=node.index, depth=node.depth + 1)
+        both = (child.with_label(instance, 1.0), child.with_label(instance, -1.0))
+        children = [replace(each, index=self.made + k) for k, each in enumerate(both) if each]
+        self.made += len(children)
         if self.proof is not None:
-            self.proof.branched(node, piece.instances[place], children)
+            self.proof.branched(node, instance, children)
         return children
 
 

@@ -19,7 +19,9 @@ So whatever the accuracy of multipliers and duals, :func:`certify_values` is a b
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cached_property
+from math import prod
 
 import numpy as np
 
@@ -36,6 +38,9 @@ PROGRAMS_AT_ONCE = 4096
 
 EPSILON = float(np.finfo(float).eps)
 TINY = float(np.finfo(float).tiny)
+
+MOST_PAIRS = 100_000_000
+"""Pairs of labelings of two pieces that are bounded to merge them."""
 
 PAIRS_AT_ONCE = 500_000
 """Pairs of labelings that are bounded at once."""
@@ -187,14 +192,19 @@ class CertifiedValues:
     rest: float
     limit: float = np.inf
 
+    @cached_property
+    def total(self) -> float:
+        """A lower bound on the whole problem, for weights no longer than the reach."""
+        return self.rest + sum(float(values.min()) for values in self.values)
+
     @property
     def lower(self) -> float:
         """A lower bound on the whole problem."""
-        return min(self.rest + sum(float(values.min()) for values in self.values), self.limit)
+        return min(self.total, self.limit)
 
     def without(self, pieces: Sequence[int]) -> float:
         """A lower bound on all that does not belong to some pieces."""
-        return self.rest + sum(v.min() for k, v in enumerate(self.values) if k not in pieces)
+        return self.total - sum(float(self.values[k].min()) for k in pieces)
 
     def of_labelings(self, k: int) -> Array:
         """Lower bounds on the whole problem with one labeling of piece k taken."""
@@ -202,19 +212,17 @@ class CertifiedValues:
 
 
 def improve_duals(
-    division: Division, multipliers: Multipliers, goal: float, tol: float, check_time: Check
+    division: Division, multipliers: Multipliers, margin: float, tol: float, check_time: Check
 ) -> None:
-    """Improve duals, in place, of labelings that can belong to something with a bound below a goal.
+    """Solve, in place, for labelings that can be within ``margin`` of the least of their piece.
 
-    Those of the least value of each piece are solved in any case.  ``check_time`` is called before
-    every batch of them, and ends it by raising an exception.
+    ``check_time`` is called before every batch of them, and ends it by raising an exception.
     """
-    problems = [PieceProblem(division, multipliers, k) for k in range(len(division.pieces))]
-    values = [problem.values(0.0, tol, check_time) for problem in problems]
-    least = [float(each.min()) for each in values]
-    margin = goal - certified_rest(division, multipliers) - sum(least)
-    for problem, each, value in zip(problems, values, least, strict=True):
-        problem.improve(each, each < value + margin, value + margin, tol, check_time)
+    for k in range(len(division.pieces)):
+        problem = PieceProblem(division, multipliers, k)
+        values = problem.values(0.0, tol, check_time)
+        most = float(values.min()) + margin
+        problem.improve(values, values < most, most, tol, check_time)
 
 
 def certify_values(division: Division, multipliers: Multipliers) -> CertifiedValues:
@@ -228,52 +236,46 @@ def certify_values(division: Division, multipliers: Multipliers) -> CertifiedVal
         Their sums need not be exact: for weights no longer than ``reach``, an error of the sums
         costs at most :math:`\tfrac12 \|I - \sum_k A_k\| \, reach^2 + \|\sum_k l_k\| \, reach`.
     """
-    problems = (PieceProblem(division, multipliers, k) for k in range(len(division.pieces)))
-    values = [problem.certified()[0] for problem in problems]
-    return CertifiedValues(values, certified_rest(division, multipliers), division.limit)
-
-
-def certified_rest(division: Division, multipliers: Multipliers) -> float:
-    """A lower bound on the costs of divided bags, less what inexact sums of multipliers cost."""
     factors, reach = multipliers.factors, division.reach
     squares = np.einsum("kij,klj->il", factors, factors) - np.eye(factors.shape[1])
     tail = abs(float(np.square(multipliers.scales).sum()) - 1.0)
     missing = np.linalg.norm(squares) + tail + EPSILON * factors.size
     defect = 0.5 * reach**2 * missing + reach * np.linalg.norm(multipliers.linear.sum(axis=0))
-    rest = -float(defect)
+    problems = (PieceProblem(division, multipliers, k) for k in range(len(division.pieces)))
+    values, rest = [problem.certified()[0] for problem in problems], -float(defect)
     for cost, price in zip(division.costs, multipliers.prices, strict=True):
         rest += float((cost + price * np.arange(len(cost))).min())
-    return rest
+    return CertifiedValues(values, rest, division.limit)
 
 
 def pairs_below(
-    first: PieceProblem, second: PieceProblem, goal: float, most: int
-) -> tuple[Indices, Array] | None:
-    r"""Pairs of labelings of two pieces with bounds below a goal; None if there are too many.
+    division: Division, multipliers: Multipliers, pair: Sequence[int], goal: float, most: int
+) -> Indices | None:
+    r"""Pairs of labelings of two pieces with a bound below a goal; None if there are too many.
 
-    Both pieces have the same factor.  Let :math:`b_1, b_2` be the bounds of :meth:`certified`, each
-    with its own :math:`l`.  The duals of a pair have the residual :math:`z_1 + z_2`, so that
-    :math:`b_1 + b_2 - z_1^\top z_2` is its bound; what b takes off for rounding is enough for it.
+    The pair has the sum of both pieces' A and :math:`l`.  Let :math:`b_1, b_2` be their bounds of
+    :meth:`PieceProblem.certified` with this A and half of this :math:`l`.  With the duals of both
+    the pair has :math:`z = z_1 + z_2`, so that :math:`b_1 + b_2 - z_1^\top z_2` is a bound for it.
+    What b takes off for rounding is enough for this sum, too.
 
     Returns
     -------
     pairs : int array of shape (2, n_pairs)
-    bounds : array of shape (n_pairs,)
     """
-    (b, z), (other_b, other_z) = first.certified(), second.certified()
-    left = np.column_stack([-z, b, np.ones(len(b))])
-    right = np.column_stack([other_z, np.ones(len(other_b)), other_b])
-    pairs, bounds, n = [], [], 0
-    step = max(PAIRS_AT_ONCE // len(right), 1)
-    for start in range(0, len(left), step):
-        sums = left[start : start + step] @ right.T
-        rows, columns = np.nonzero(sums < goal)
-        pairs.append(np.array([start + rows, columns]))
-        bounds.append(sums[rows, columns])
-        n += len(rows)
-        if n > most:
+    pieces = [division.pieces[k] for k in pair]
+    if prod(map(len, pieces)) > MOST_PAIRS:
+        return None
+    both = multipliers.merge([pair])
+    both = replace(both, linear=0.5 * both.linear)
+    (b, z), (c, x) = (PieceProblem(division, both, 0, piece).certified() for piece in pieces)
+    chosen, step = [np.empty((2, 0), dtype=np.intp)], max(PAIRS_AT_ONCE // len(c), 1)
+    for start in range(0, len(b), step):
+        part = slice(start, start + step)
+        rows, columns = np.nonzero(b[part, None] + c - z[part] @ x.T < goal)
+        chosen.append(np.array([start + rows, columns]))
+        if sum(map(np.size, chosen)) > 2 * most:
             return None
-    return np.hstack(pairs), np.concatenate(bounds)
+    return np.hstack(chosen)
 
 
 def solve_boxes(

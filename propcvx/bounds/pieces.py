@@ -9,9 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import combinations
+from itertools import combinations, product
 from math import comb, prod
-from types import MappingProxyType
 
 import numpy as np
 
@@ -92,18 +91,14 @@ class Division:
             labeling[piece.instances] = piece.labelings[choice]
         return labeling
 
-    def merge(
-        self, groups: Sequence[Sequence[int]], kept: Mapping[int, Indices] = MappingProxyType({})
-    ) -> Division:
-        """Pieces merged as the groups of their positions say.
+    def merge(self, groups: Sequence[Sequence[int]], kept: Mapping[int, Indices]) -> Division:
+        """Pieces merged as groups of their positions say.
 
-        ``kept[k]`` has the combinations of labelings that are kept of group k, in columns; without
-        it all are.
+        ``kept[k]`` has the combinations of labelings that group k keeps, in columns.
         """
-        merged = []
-        for k, group in enumerate(groups):
-            pieces = [self.pieces[k] for k in group]
-            merged.append(_product(pieces, kept.get(k, _all_combinations(pieces))))
+        merged = [self.pieces[group[0]] for group in groups]
+        for k, chosen in kept.items():
+            merged[k] = _product([self.pieces[piece] for piece in groups[k]], chosen)
         costs = list(self.costs)
         for place, piece in enumerate(merged):
             for bag, inside in enumerate(self.members):
@@ -112,6 +107,11 @@ class Division:
                     costs[bag] = np.zeros(1)
             merged[place] = piece
         return replace(self, pieces=tuple(merged), costs=tuple(costs))
+
+    def whole(self) -> Division:
+        """All pieces merged, with all combinations of their labelings."""
+        chosen = np.array([*product(*(range(len(piece)) for piece in self.pieces))]).T
+        return self.merge([range(len(self.pieces))], {0: chosen})
 
     def keep(self, k: int, labelings: Mask) -> Division:
         """The division with some labelings of piece k only."""
@@ -162,17 +162,8 @@ def _piece(problem: LabelingProblem, members: Indices, cost: Array, priced: Indi
     return Piece(members, problem.features[members], labelings, duals, cost[positives], counts)
 
 
-def _all_combinations(pieces: Sequence[Piece]) -> Indices:
-    """All combinations of the labelings of some pieces; those of the last one change fastest."""
-    sizes = [len(piece) for piece in pieces]
-    places = np.arange(prod(sizes))
-    return np.array([places // prod(sizes[k + 1 :]) % n for k, n in enumerate(sizes)])
-
-
 def _product(pieces: Sequence[Piece], combinations: Indices) -> Piece:
     """Some combinations of the labelings of some pieces, in columns."""
-    if len(pieces) == 1:
-        return pieces[0]
     parts = list(zip(pieces, combinations, strict=True))
     return Piece(
         np.concatenate([piece.instances for piece in pieces]),

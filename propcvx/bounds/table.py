@@ -66,8 +66,7 @@ class Bound:
 
 def enumeration(problem: LabelingProblem, interval: Interval, search: SwapSearch) -> None:
     """Values of all labelings, as one piece: tight duals of each, whatever the time."""
-    division = divide(problem)
-    division = division.merge([range(len(division.pieces))])
+    division = divide(problem).whole()
     single = Multipliers.equal(division, problem.features.shape[1])
     tol = TOL * problem.C * len(problem.features)
     improve_duals(division, single, np.inf, tol, lambda: None)
