@@ -65,7 +65,9 @@ TOL = 1e-8  # errors of their values, as a share of the goal, that are not impro
 class Group:
     """Some instances, the labelings that they can still have, and a dual vector v of each.
 
-    ``root`` and ``linear`` are R and l, and ``least`` is a lower bound with them.
+    ``bounds`` are those of the labelings with R = ``root`` and l = ``linear``, ``least`` is not
+    above any of them.  ``open`` are those that a better v can improve, and ``solved`` those whose v
+    is best over its free coordinates.
     """
 
     rows: Any
@@ -74,17 +76,17 @@ class Group:
     root: Any
     linear: Any
     least: Any = 0.0
+    bounds: Any = None
+    open: Any = None
+    solved: Any = None
 
     def __len__(self) -> int:
         return len(self.labelings)
 
     def keep(self, kept: Any) -> Group:
         """The group with some of its labelings."""
-        return replace(self, labelings=self.labelings[kept], duals=self.duals[kept])
-
-    def with_label(self, instance: int, label: int) -> Group:
-        """The group with the labelings that an instance has a label in, if it is in the group."""
-        return self.keep((self.labelings[:, self.rows == instance] == label).all(axis=1))
+        each = ("labelings", "duals", "bounds", "open", "solved")
+        return replace(self, **{name: vars(self)[name][kept] for name in each})
 
 
 class VerifiedProof(NamedTuple):
@@ -215,7 +217,8 @@ class _Check:
                 instance, *children = map(int, branches[str(index)])
                 _require(min(children) > index, f"a child of node {index} is not below it.")
                 for child, label in zip(children, (1, -1), strict=True):
-                    waiting.append((child, [g.with_label(instance, label) for g in groups]))
+                    right = [(g.labelings[:, g.rows == instance] == label).all(1) for g in groups]
+                    waiting.append((child, [*map(Group.keep, groups, right)]))
         return VerifiedProof(self.goal, upper, labeling, self.C, epsilon)
 
     def _upper(self, labeling: Any, groups: list[Group]) -> float:
@@ -256,7 +259,7 @@ class _Check:
         root = np.linalg.cholesky(first.root @ first.root.T + second.root @ second.root.T)
         linear, (m, n) = first.linear + second.linear, (len(first), len(second))
         pair = [replace(group, root=root, linear=0.5 * linear) for group in (first, second)]
-        (b, z), (c, x) = [_Programs(self, group).bounds(group.duals) for group in pair]
+        (b, z), (c, x) = (self._bounds(group, group.duals) for group in pair)
         whole, size = replace(first, root=root, linear=linear), np.abs(b).max() + np.abs(c).max()
         limit = self._limit([*others, whole], [group.least for group in others], size)
         chosen, least, step = [], [], max(PAIRS_AT_ONCE // n, 1)
@@ -264,10 +267,14 @@ class _Check:
             bounds = b[part, None] + c - z[part] @ x.T
             chosen.append(np.argwhere(~(bounds >= limit)) + np.array([part.start, 0]))
             least.append(bounds.min())
-        kept = [group.keep(k) for group, k in zip(pair, np.vstack(chosen).T, strict=True)]
-        names = ("rows", "labelings", "duals")
-        parts = {name: np.hstack([vars(group)[name] for group in kept]) for name in names}
-        return replace(whole, **parts, least=min(least))
+        kept = list(zip(pair, np.vstack(chosen).T, strict=True))
+        return replace(
+            whole,
+            rows=np.concatenate([group.rows for group in pair]),
+            labelings=np.hstack([group.labelings[k] for group, k in kept]),
+            duals=np.hstack([group.duals[k] for group, k in kept]),
+            least=min(least),
+        )
 
     def _limit(self, groups: list[Group], others: list[float], size: float) -> float:
         """The bound, of at most this size, that reaches the goal with those of the others."""
@@ -283,96 +290,82 @@ class _Check:
 
     def _step(self, groups: list[Group], name: str) -> list[Group]:
         """The groups without the labelings whose bound reaches the goal."""
-        K, d = len(groups), self.F.shape[1]
-        linear = self.arrays[f"linear {name}"].astype(float).reshape(K, d)
-        roots = self.arrays[f"roots {name}"].astype(float).reshape(K, d, d)
-        each = zip(groups, roots, linear, strict=True)
-        groups = [replace(group, root=root, linear=row) for group, root, row in each]
-        programs = [_Programs(self, group) for group in groups]
+        parts = (self.arrays[f"{part} {name}"].astype(float) for part in ("roots", "linear"))
+        for group, group.root, group.linear in zip(groups, *parts, strict=True):
+            group.bounds = np.full(len(group), -np.inf)
+            group.open, group.solved = np.ones((2, len(group)), dtype=bool)
         for _ in range(ROUNDS):
-            least = [program.improved() for program in programs]
-            for k, program in enumerate(programs):
-                size = np.abs(program.values).max()
-                limit = self._limit(groups, least[:k] + least[k + 1 :], size)
-                program.keep(~(program.values >= limit))
-            left = [replace(p.group, least=x) for p, x in zip(programs, least, strict=True)]
-            if not all(left) or not any(program.open.any() for program in programs):
+            for group in groups:
+                self._improve(group)
+            limits = []
+            for group in groups:
+                others = [other.least for other in groups if other is not group]
+                limits.append(self._limit(groups, others, np.abs(group.bounds).max()))
+            each = zip(groups, limits, strict=True)
+            groups = [group.keep(~(group.bounds >= limit)) for group, limit in each]
+            if not all(groups) or not any(group.open.any() for group in groups):
                 break
-        return left
+        return groups
 
-
-class _Programs:
-    """The quadratic programs of a group, whose variables are the dual vectors of its labelings."""
-
-    def __init__(self, check: _Check, group: Group) -> None:
-        self.check, self.group, self.F = check, group, check.F[group.rows]
-        self.R, self.linear = group.root, group.linear
-        self.H = np.linalg.solve(self.R, self.F.T).T
-        self.offset = np.linalg.solve(self.R, self.linear)
-        self.Q = self.H @ self.H.T
-        self.values, self.open = np.full(len(group), -np.inf), np.ones(len(group), dtype=bool)
-        self.solved = self.open.copy()  # over the free coordinates
-
-    def keep(self, kept: Any) -> None:
-        """Leave out all other labelings."""
-        self.group, self.values = self.group.keep(kept), self.values[kept]
-        self.open, self.solved = self.open[kept], self.solved[kept]
-
-    def improved(self) -> Any:
-        """The least bound, once the dual vectors that can be improved are better."""
-        chosen = np.flatnonzero(self.open)
+    def _improve(self, group: Group) -> None:
+        """Improve the dual vectors where that can help, along the axes and within a face."""
+        H = np.linalg.solve(group.root, self.F[group.rows].T).T
+        Q, offset, tol = H @ H.T, np.linalg.solve(group.root, group.linear), TOL * self.goal
+        chosen = np.flatnonzero(group.open)
         for part in (chosen[k : k + AT_ONCE] for k in range(0, len(chosen), AT_ONCE)):
-            labelings, v = self.group.labelings[part], self.group.duals[part]
-            ends, target = self.check.C * labelings, labelings + self.H @ self.offset
-            box, solved = (np.minimum(0.0, ends), np.maximum(0.0, ends)), self.solved[part]
-            v = np.where(solved[:, None], self._along_axes(v, target, *box), v)
-            v, self.solved[part] = self._along_face(v, target, *box)
-            slope, bounds, tol = target - v @ self.Q, self.bounds(v)[0], TOL * self.check.goal
-            promise = (slope * (np.where(slope > 0.0, box[1], box[0]) - v)).sum(axis=1)
-            stuck = solved & ~(bounds > self.values[part] + 1e-3 * tol)
-            self.open[part] = (promise > tol) & ~stuck
-            self.group.duals[part], self.values[part] = v, bounds
-        return self.values.min()
+            labelings = group.labelings[part]
+            ends, target = self.C * labelings, labelings + H @ offset
+            low, high = np.minimum(0.0, ends), np.maximum(0.0, ends)
+            v, solved = group.duals[part], group.solved[part]
+            v = np.where(solved[:, None], _along_axes(Q, v, target, low, high), v)
+            v, group.solved[part] = _along_face(Q, v, target, low, high)
+            slope, bounds = target - v @ Q, self._bounds(group, v)[0]
+            promise = (slope * (np.where(slope > 0.0, high, low) - v)).sum(axis=1)
+            stuck = solved & ~(bounds > group.bounds[part] + 1e-3 * tol)
+            group.open[part] = (promise > tol) & ~stuck
+            group.duals[part], group.bounds[part] = v, bounds
+        group.least = group.bounds.min()
 
-    def _along_axes(self, v: Any, target: Any, low: Any, high: Any) -> Any:
-        """The best point along each coordinate, one after the other."""
-        v, slope = v.copy(), target - v @ self.Q
-        for j, row in enumerate(self.Q):
-            best = np.clip(v[:, j] + slope[:, j] / max(row[j], TINY), low[:, j], high[:, j])
-            slope -= (best - v[:, j])[:, None] * row
-            v[:, j] = best
-        return v
-
-    def _along_face(self, v: Any, target: Any, low: Any, high: Any) -> Any:
-        """The point where the way to the maximum over the free coordinates meets a bound."""
-        free = (v > low) & (v < high)
-        inside = np.argsort(~free, axis=1, kind="stable")[:, : max(free.sum(axis=1).max(), 1)]
-        some, j = np.take_along_axis(free, inside, axis=1), np.arange(inside.shape[1])
-        faces = self.Q[inside[:, :, None], inside[:, None, :]] * (some[:, :, None] & some[:, None])
-        faces[:, j, j] += np.where(some, 1e-13 * self.Q.diagonal().max(), 1.0)
-        slope = target - v @ self.Q
-        wanted = np.where(some, np.take_along_axis(slope, inside, axis=1), 0.0)
-        direction = np.zeros_like(v)
-        steps = np.linalg.solve(faces, wanted[..., None])[..., 0]
-        np.put_along_axis(direction, inside, steps, axis=1)
-        ends = np.where(direction > 0.0, high, low)
-        ratios = np.divide(ends - v, direction, out=np.ones_like(v), where=direction != 0.0)
-        first = np.minimum(ratios.min(axis=1, keepdims=True), 1.0)
-        moved = np.where((ratios <= first) & (first < 1.0), ends, v + first * direction)
-        return np.clip(moved, low, high), first[:, 0] == 1.0
-
-    def bounds(self, v: Any) -> Any:
+    def _bounds(self, group: Group, v: Any) -> Any:
         """Lower bounds on the parts of the labelings, rounding errors taken off, and z.
 
         Half as much is taken off for the errors of z'z, so that it suffices for those of a pair.
         """
-        reach, terms = self.check.reach, 4.0 * UNIT * (sum(self.F.shape) + 4)
-        z = v @ self.H - self.offset
-        missing = np.linalg.norm(v @ self.F - self.linear - z @ self.R.T, axis=1)
+        F, R, linear = self.F[group.rows], group.root, group.linear
+        z = np.linalg.solve(R, (v @ F - linear).T).T
+        missing = np.linalg.norm(v @ F - linear - z @ R.T, axis=1)
         length, square = np.abs(v).sum(axis=1), (z**2).sum(axis=1)
-        sizes = np.abs(v) @ np.abs(self.F) + np.abs(self.linear) + np.abs(z) @ np.abs(self.R).T
-        rounding = terms * (length + square + reach * sizes.sum(axis=1))
-        return length - 0.5 * square - reach * missing - rounding, z
+        sizes = np.abs(v) @ np.abs(F) + np.abs(linear) + np.abs(z) @ np.abs(R).T
+        terms = 4.0 * UNIT * (sum(F.shape) + 4)
+        rounding = terms * (length + square + self.reach * sizes.sum(axis=1))
+        return length - 0.5 * square - self.reach * missing - rounding, z
+
+
+def _along_axes(Q: Any, v: Any, target: Any, low: Any, high: Any) -> Any:
+    """The best point along each coordinate, one after the other."""
+    v, slope = v.copy(), target - v @ Q
+    for j, row in enumerate(Q):
+        best = np.clip(v[:, j] + slope[:, j] / max(row[j], TINY), low[:, j], high[:, j])
+        slope -= (best - v[:, j])[:, None] * row
+        v[:, j] = best
+    return v
+
+
+def _along_face(Q: Any, v: Any, target: Any, low: Any, high: Any) -> Any:
+    """The point where the way to the maximum over the free coordinates meets a bound."""
+    free = (v > low) & (v < high)
+    inside = np.argsort(~free, axis=1, kind="stable")[:, : max(free.sum(axis=1).max(), 1)]
+    some, j = np.take_along_axis(free, inside, axis=1), np.arange(inside.shape[1])
+    faces = Q[inside[:, :, None], inside[:, None, :]] * (some[:, :, None] & some[:, None])
+    faces[:, j, j] += np.where(some, 1e-13 * Q.diagonal().max(), 1.0)
+    wanted = np.where(some, np.take_along_axis(target - v @ Q, inside, axis=1), 0.0)
+    direction, steps = np.zeros_like(v), np.linalg.solve(faces, wanted[..., None])[..., 0]
+    np.put_along_axis(direction, inside, steps, axis=1)
+    ends = np.where(direction > 0.0, high, low)
+    ratios = np.divide(ends - v, direction, out=np.ones_like(v), where=direction != 0.0)
+    first = np.minimum(ratios.min(axis=1, keepdims=True), 1.0)
+    moved = np.where((ratios <= first) & (first < 1.0), ends, v + first * direction)
+    return np.clip(moved, low, high), first[:, 0] == 1.0
 
 
 def _labelings(known: Any, share: float, epsilon: float) -> Any:
