@@ -164,17 +164,6 @@ class BagMoments:
         most = self.interval.upper * (1.0 + self.allowance - 0.5 * self.interval.tol)
         return min(self.enough, most)
 
-    def within_reach(self, node: Node) -> Node:
-        """The node with the least ``reach``: the longest weights for which its bounds have to hold.
-
-        They are those of labelings with values below the limit, which is twice the value of any
-        labeling that is sought.  All rounding errors are multiplied by the reach, which for a large
-        C is far below that of all labelings.
-        """
-        limit = 2.0 * self.interval.upper * (1.0 + self.allowance)
-        division = replace(node.division, reach=self.problem.reach(limit), limit=limit)
-        return replace(node, division=division)
-
     def root(self) -> Node:
         """The node with all labelings, its multipliers equal but for what breaks the symmetry.
 
@@ -210,10 +199,17 @@ class BagMoments:
         return replace(node, stages=WARM_STAGES), certified
 
     def bounded(self, node: Node, others: float) -> tuple[Node, CertifiedValues]:
-        """The node with what its multipliers certify, which is proved."""
-        node = self.within_reach(node)
+        """The node with what its multipliers certify, which is proved.
+
+        Bounds have to hold for the weights of labelings up to twice the value of any that is
+        sought; bounds above that only say that the value is above it, too.  All rounding errors are
+        multiplied by the length of these weights, for a large C far below that of all labelings.
+        """
+        limit = 2.0 * self.interval.upper * (1.0 + self.allowance)
+        division = replace(node.division, reach=self.problem.reach(limit))
+        node = replace(node, division=division)
         certified = self.certified(node)
-        node = replace(node, lower=max(node.lower, certified.lower))
+        node = replace(node, lower=max(node.lower, min(certified.lower, limit)))
         self.interval.prove(self.name, min(node.bound, others))
         return node, certified
 
@@ -276,40 +272,30 @@ class BagMoments:
             node = _without_hopeless(node, certified, self.goal)
             if len(node.sizes) == 1:
                 return node, "listed", certified
-            n_pieces = len(node.sizes)
-            node, certified = self.merged(node, certified)
-            if not all(node.sizes):
-                self._note(node)
-                return replace(node, lower=max(node.lower, node.dropped)), "closed", certified
-            if len(node.sizes) == n_pieces:
+            merged = self._merged(node, certified)
+            if not all(merged.sizes):
+                self._note(merged)
+                return replace(merged, lower=max(node.lower, merged.dropped)), "closed", certified
+            if merged is node:
                 return node, "open", certified
+            node = merged
 
     def _note(self, node: Node) -> None:
         """Note the pieces and the multipliers of a node for the proof."""
         if self.proof is not None:
             self.proof.step(node, self.axes)
 
-    def merged(self, node: Node, certified: CertifiedValues) -> tuple[Node, CertifiedValues]:
-        """Neighbours in the order of sizes merged, and again while few combinations are left."""
-        while True:
-            before = len(node.sizes)
-            node = self._paired(node, certified)
-            if len(node.sizes) == before or not all(node.sizes):
-                return node, certified
-            certified = self.certified(node)
-            if node.division.size > MOST_PAIRS:
-                return node, certified
+    def _merged(self, node: Node, certified: CertifiedValues) -> Node:
+        """Neighbours in the order of their sizes merged, where few pairs of labelings are left.
 
-    def _paired(self, node: Node, certified: CertifiedValues) -> Node:
-        """Neighbours in the order of their sizes merged, where few pairs of labelings are left."""
+        Where few combinations are left in all, the next ones are merged without better multipliers.
+        """
         order: list[int] = np.argsort(node.sizes, kind="stable").tolist()
         groups: list[list[int]] = []
         kept: dict[int, Indices] = {}
-        for k in range(0, len(order), 2):
-            pair = order[k : k + 2]
-            goal, chosen = self.goal - certified.without(pair), None
-            if len(pair) == 2:
-                chosen = pairs_below(node.division, node.multipliers, pair, goal, MOST_MERGED)
+        for pair in (order[k : k + 2] for k in range(0, len(order), 2)):
+            goal = self.goal - certified.without(pair)
+            chosen = pairs_below(node.division, node.multipliers, pair, goal, MOST_MERGED)
             if chosen is None:
                 groups += [[piece] for piece in pair]
             else:
@@ -317,9 +303,12 @@ class BagMoments:
                 groups.append(pair)
         if not kept:
             return node
-        node = replace(node, dropped=min(node.dropped, self.goal))
         division, multipliers = node.division.merge(groups, kept), node.multipliers.merge(groups)
-        return replace(node, division=division, multipliers=multipliers)
+        stages = () if division.size <= MOST_PAIRS else WARM_STAGES
+        dropped = min(node.dropped, self.goal)
+        return replace(
+            node, division=division, multipliers=multipliers, dropped=dropped, stages=stages
+        )
 
     def _children(self, node: Node, certified: CertifiedValues) -> list[Node]:
         """Two children that differ in the label of one instance."""

@@ -42,6 +42,9 @@ TINY = float(np.finfo(float).tiny)
 MOST_PAIRS = 100_000_000
 """Pairs of labelings of two pieces that are bounded to merge them."""
 
+STEPS = 100
+"""Most steps of the batch of quadratic programs."""
+
 PAIRS_AT_ONCE = 500_000
 """Pairs of labelings that are bounded at once."""
 
@@ -131,8 +134,8 @@ class PieceProblem:
             if len(part):
                 check_time()
                 y, constants = self.piece.labelings[part].astype(float), self.constants[part]
-                program = self.Q, y + self.q, *self._box(y), self.piece.duals[part]
-                v, reached = solve_boxes(*program, tol=tol, enough=most - constants)
+                program = self.Q, y + self.q, self._box(y), self.piece.duals[part]
+                v, reached = solve_boxes(*program, most - constants, tol)
                 self.piece.duals[part], values[part] = v, reached + constants
 
     def _box(self, labelings: Array | Signs) -> tuple[Array, Array]:
@@ -175,7 +178,7 @@ def soft_least(values: Array, temperature: float) -> tuple[float, Array]:
 
 @dataclass(frozen=True, eq=False)
 class CertifiedValues:
-    """Lower bounds, with rounding counted in.
+    """Lower bounds, with rounding counted in, for weights no longer than ``Division.reach``.
 
     Attributes
     ----------
@@ -183,32 +186,23 @@ class CertifiedValues:
         For each piece, and each of its labelings, a lower bound on the piece's part of the sum.
     rest : float
         A lower bound on all that does not belong to a piece.
-    limit : float
-        The bounds are at most this.  They hold for weights no longer than ``Division.reach``; the
-        values of all other labelings are above the limit.
     """
 
     values: list[Array]
     rest: float
-    limit: float = np.inf
 
     @cached_property
-    def total(self) -> float:
-        """A lower bound on the whole problem, for weights no longer than the reach."""
-        return self.rest + sum(float(values.min()) for values in self.values)
-
-    @property
     def lower(self) -> float:
         """A lower bound on the whole problem."""
-        return min(self.total, self.limit)
+        return self.rest + sum(float(values.min()) for values in self.values)
 
     def without(self, pieces: Sequence[int]) -> float:
         """A lower bound on all that does not belong to some pieces."""
-        return self.total - sum(float(self.values[k].min()) for k in pieces)
+        return self.lower - sum(float(self.values[k].min()) for k in pieces)
 
     def of_labelings(self, k: int) -> Array:
         """Lower bounds on the whole problem with one labeling of piece k taken."""
-        return np.minimum(self.values[k] + self.without([k]), self.limit)
+        return self.values[k] + self.without([k])
 
 
 def improve_duals(
@@ -245,13 +239,13 @@ def certify_values(division: Division, multipliers: Multipliers) -> CertifiedVal
     values, rest = [problem.certified()[0] for problem in problems], -float(defect)
     for cost, price in zip(division.costs, multipliers.prices, strict=True):
         rest += float((cost + price * np.arange(len(cost))).min())
-    return CertifiedValues(values, rest, division.limit)
+    return CertifiedValues(values, rest)
 
 
 def pairs_below(
     division: Division, multipliers: Multipliers, pair: Sequence[int], goal: float, most: int
 ) -> Indices | None:
-    r"""Pairs of labelings of two pieces with a bound below a goal; None if there are too many.
+    r"""Pairs of labelings of two pieces with a bound below a goal; None of one, or if too many.
 
     The pair has the sum of both pieces' A and :math:`l`.  Let :math:`b_1, b_2` be their bounds of
     :meth:`PieceProblem.certified` with this A and half of this :math:`l`.  With the duals of both
@@ -263,7 +257,7 @@ def pairs_below(
     pairs : int array of shape (2, n_pairs)
     """
     pieces = [division.pieces[k] for k in pair]
-    if prod(map(len, pieces)) > MOST_PAIRS:
+    if len(pieces) < 2 or prod(map(len, pieces)) > MOST_PAIRS:
         return None
     both = multipliers.merge([pair])
     both = replace(both, linear=0.5 * both.linear)
@@ -279,15 +273,7 @@ def pairs_below(
 
 
 def solve_boxes(
-    Q: Array,
-    g: Array,
-    lower: Array,
-    upper: Array,
-    start: Array,
-    *,
-    tol: float,
-    enough: Array,
-    steps: int = 100,
+    Q: Array, g: Array, box: tuple[Array, Array], start: Array, enough: Array, tol: float
 ) -> tuple[Array, Array]:
     r"""Solve P quadratic programs of n variables with one matrix over boxes, by active sets.
 
@@ -303,22 +289,22 @@ def solve_boxes(
     ----------
     Q : array of shape (n, n)
         Positive semidefinite.
-    g, lower, upper : arrays of shape (P, n)
+    g : array of shape (P, n)
+    box : pair of arrays of shape (P, n)
+        The bounds l and u.
     start : array of shape (P, n)
         Where to begin; clipped to the box.
-    tol : float
-        Largest error of a value.
     enough : array of shape (P,)
         Programs whose value is larger are not improved further.
-    steps : int
-        Most steps.  Programs that are not solved by then keep the last point inside of their box.
+    tol : float
+        Largest error of a value; programs that need more than ``STEPS`` keep their last point.
 
     Returns
     -------
     v : array of shape (P, n)
     values : array of shape (P,)
     """
-    diagonal = np.maximum(Q.diagonal(), TINY)
+    (lower, upper), diagonal = box, np.maximum(Q.diagonal(), TINY)
     v = np.clip(start, lower, upper)
     gradient = g - v @ Q
     for j in range(len(Q)):  # along each coordinate once
@@ -326,7 +312,7 @@ def solve_boxes(
         gradient -= (target - v[:, j])[:, None] * Q[j]
         v[:, j] = target
     free, face_solved = (v > lower) & (v < upper), np.zeros(len(g), bool)
-    for _ in range(steps):
+    for _ in range(STEPS):
         gain = gradient * np.where(gradient > 0.0, upper - v, lower - v)
         values = 0.5 * np.einsum("pi,pi->p", v, g + gradient)
         on = np.flatnonzero((gain.sum(axis=1) > tol) & (values <= enough))
@@ -343,17 +329,12 @@ def solve_boxes(
 
 def _newton(Q: Array, gradient: Array, free: Mask) -> Array:
     """Step to the maximum over the free coordinates."""
-    size = int(free.sum(axis=1).max())
-    places = np.argsort(~free, axis=1, kind="stable")[:, :size]  # the free ones come first
-    inside = np.take_along_axis(free, places, axis=1)
-    matrices = Q[places[:, :, None], places[:, None, :]]
-    matrices *= inside[:, :, None] & inside[:, None, :]
-    ridge, j = RIDGE * max(float(Q.diagonal().max()), TINY), np.arange(size)
-    matrices[:, j, j] += np.where(inside, ridge, 1.0)
-    wanted = np.where(inside, np.take_along_axis(gradient, places, axis=1), 0.0)
-    steps = np.zeros_like(gradient)
-    np.put_along_axis(steps, places, np.linalg.solve(matrices, wanted[..., None])[..., 0], axis=1)
-    return steps
+    matrices = Q * (free[:, :, None] & free[:, None, :])
+    ridge = RIDGE * max(float(Q.diagonal().max()), TINY)
+    j = np.arange(len(Q))
+    matrices[:, j, j] += np.where(free, ridge, 1.0)
+    wanted = np.where(free, gradient, 0.0)[..., None]
+    return np.asarray(np.linalg.solve(matrices, wanted), dtype=np.float64)[..., 0]
 
 
 def _move(

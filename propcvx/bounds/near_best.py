@@ -98,7 +98,7 @@ class NearBest:
                 least = np.full(int(counts.max()) + 1, np.inf)
                 np.minimum.at(least, counts, values)
                 bounds[place] = _least_sums(bounds[place], least)
-        return [np.minimum(least, certified.limit) for least in bounds]
+        return bounds
 
     def _is_leaf(self, node: Node, certified: CertifiedValues) -> bool:
         """Whether branching cannot help: values are exact, or known labelings have both counts."""

@@ -67,9 +67,8 @@ class Division:
         Its instances.
     C : float
         Weight of the hinge loss.
-    reach, limit : float
-        Labelings whose weights are longer than ``reach`` have values above ``limit``, which is
-        infinite where there are none.
+    reach : float
+        Labelings whose weights are longer than this are left out of all bounds.
     """
 
     pieces: tuple[Piece, ...]
@@ -77,7 +76,6 @@ class Division:
     members: tuple[Indices, ...]
     C: float
     reach: float
-    limit: float = np.inf
 
     @property
     def size(self) -> int:
