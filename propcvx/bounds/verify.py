@@ -23,8 +23,8 @@ Summed over the groups, the left is the value at w plus at most :math:`\tfrac12 
 :math:`\|w\|`.  So a labeling of a group is left out once its own bound, and the least ones of
 the other groups, together reach ``lower``: nothing that contains it has a value below.  A node is
 closed once a group has no labelings left, and else it needs two children that are.  Any v does, so
-the proof does not contain it; the check looks for the best one by an active-set method, steps along
-the coordinates and Newton steps over those that are free.
+the proof does not contain it; the check looks for the best one by an active-set method: Newton steps
+over the coordinates that are inside of their bounds, and then over one more, which gains most.
 
 Groups of a step are merged in pairs for the next one, with the sums of their matrices and vectors.
 If both have the factor R of this sum, and bounds with residuals :math:`z_1` and :math:`z_2`, then
@@ -57,7 +57,7 @@ UNIT = 2.0**-53  # the largest relative error of one operation with floating-poi
 TINY, HUGE = 1e-100, 1e30  # more than all underflow makes, where numbers are at most HUGE
 MOST_LABELINGS = 200_000  # of a group; with more the check gives up
 AT_ONCE, PAIRS_AT_ONCE = 2000, 1_000_000  # programs that are solved at once, pairs that are bounded
-ROUNDS = 200  # most improvements of the dual vectors for a step of the proof
+ROUNDS = 1000  # most improvements of the dual vectors for a step of the proof
 TOL = 1e-8  # errors of their values, as a share of the goal, that are not improved further
 
 
@@ -268,13 +268,8 @@ class _Check:
             chosen.append(np.argwhere(~(bounds >= limit)) + np.array([part.start, 0]))
             least.append(bounds.min())
         kept = list(zip(pair, np.vstack(chosen).T, strict=True))
-        return replace(
-            whole,
-            rows=np.concatenate([group.rows for group in pair]),
-            labelings=np.hstack([group.labelings[k] for group, k in kept]),
-            duals=np.hstack([group.duals[k] for group, k in kept]),
-            least=min(least),
-        )
+        parts = (np.hstack([vars(g)[name][k] for g, k in kept]) for name in ("labelings", "duals"))
+        return Group(np.hstack([first.rows, second.rows]), *parts, root, linear, min(least))
 
     def _limit(self, groups: list[Group], others: list[float], size: float) -> float:
         """The bound, of at most this size, that reaches the goal with those of the others."""
@@ -316,20 +311,21 @@ class _Check:
             labelings = group.labelings[part]
             ends, target = self.C * labelings, labelings + H @ offset
             low, high = np.minimum(0.0, ends), np.maximum(0.0, ends)
-            v, solved = group.duals[part], group.solved[part]
-            v = np.where(solved[:, None], _along_axes(Q, v, target, low, high), v)
-            v, group.solved[part] = _along_face(Q, v, target, low, high)
-            slope, bounds = target - v @ Q, self._bounds(group, v)[0]
-            promise = (slope * (np.where(slope > 0.0, high, low) - v)).sum(axis=1)
-            stuck = solved & ~(bounds > group.bounds[part] + 1e-3 * tol)
-            group.open[part] = (promise > tol) & ~stuck
+            v, solved = group.duals[part], np.flatnonzero(group.solved[part])
+            slope, free = target - v @ Q, (v > low) & (v < high)
+            gain = slope * (np.where(slope > 0.0, high, low) - v)
+            free[solved, gain[solved].argmax(axis=1)] = True
+            v, group.solved[part] = _along_face(Q, v, slope, free, low, high)
+            bounds, better = self._bounds(group, v)[0], np.ones(len(part), dtype=bool)
+            better[solved] = (bounds > group.bounds[part] + 1e-3 * tol)[solved]
+            group.open[part] = (gain.sum(axis=1) > tol) & better
             group.duals[part], group.bounds[part] = v, bounds
         group.least = group.bounds.min()
 
     def _bounds(self, group: Group, v: Any) -> Any:
         """Lower bounds on the parts of the labelings, rounding errors taken off, and z.
 
-        Half as much is taken off for the errors of z'z, so that it suffices for those of a pair.
+        What is taken off for the square of z is enough for the product with the z of another group.
         """
         F, R, linear = self.F[group.rows], group.root, group.linear
         z = np.linalg.solve(R, (v @ F - linear).T).T
@@ -341,24 +337,13 @@ class _Check:
         return length - 0.5 * square - self.reach * missing - rounding, z
 
 
-def _along_axes(Q: Any, v: Any, target: Any, low: Any, high: Any) -> Any:
-    """The best point along each coordinate, one after the other."""
-    v, slope = v.copy(), target - v @ Q
-    for j, row in enumerate(Q):
-        best = np.clip(v[:, j] + slope[:, j] / max(row[j], TINY), low[:, j], high[:, j])
-        slope -= (best - v[:, j])[:, None] * row
-        v[:, j] = best
-    return v
-
-
-def _along_face(Q: Any, v: Any, target: Any, low: Any, high: Any) -> Any:
+def _along_face(Q: Any, v: Any, slope: Any, free: Any, low: Any, high: Any) -> Any:
     """The point where the way to the maximum over the free coordinates meets a bound."""
-    free = (v > low) & (v < high)
     inside = np.argsort(~free, axis=1, kind="stable")[:, : max(free.sum(axis=1).max(), 1)]
     some, j = np.take_along_axis(free, inside, axis=1), np.arange(inside.shape[1])
     faces = Q[inside[:, :, None], inside[:, None, :]] * (some[:, :, None] & some[:, None])
     faces[:, j, j] += np.where(some, 1e-13 * Q.diagonal().max(), 1.0)
-    wanted = np.where(some, np.take_along_axis(target - v @ Q, inside, axis=1), 0.0)
+    wanted = np.where(some, np.take_along_axis(slope, inside, axis=1), 0.0)
     direction, steps = np.zeros_like(v), np.linalg.solve(faces, wanted[..., None])[..., 0]
     np.put_along_axis(direction, inside, steps, axis=1)
     ends = np.where(direction > 0.0, high, low)
