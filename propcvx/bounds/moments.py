@@ -311,18 +311,18 @@ def solve_boxes(
         target = np.clip(v[:, j] + gradient[:, j] / diagonal[j], lower[:, j], upper[:, j])
         gradient -= (target - v[:, j])[:, None] * Q[j]
         v[:, j] = target
-    free, face_solved = (v > lower) & (v < upper), np.zeros(len(g), bool)
+    face_solved = np.zeros(len(g), dtype=bool)
     for _ in range(STEPS):
         gain = gradient * np.where(gradient > 0.0, upper - v, lower - v)
         values = 0.5 * np.einsum("pi,pi->p", v, g + gradient)
         on = np.flatnonzero((gain.sum(axis=1) > tol) & (values <= enough))
         if not len(on):
             break
-        solved = on[face_solved[on]]
-        promise = np.minimum(gain, gradient**2 / diagonal) * (gain > 0.0) * ~free
+        free, solved = (v > lower) & (v < upper), on[face_solved[on]]
+        promise = np.minimum(gain, gradient**2 / diagonal) * ~free
         free[solved, promise[solved].argmax(axis=1)] = True
         direction = _newton(Q, gradient[on], free[on])
-        v[on], face_solved[on], free[on] = _move(v[on], direction, lower[on], upper[on], free[on])
+        v[on], face_solved[on] = _move(v[on], direction, lower[on], upper[on])
         gradient[on] = g[on] - v[on] @ Q
     return v, 0.5 * np.einsum("pi,pi->p", v, g + gradient)
 
@@ -337,17 +337,10 @@ def _newton(Q: Array, gradient: Array, free: Mask) -> Array:
     return np.asarray(np.linalg.solve(matrices, wanted), dtype=np.float64)[..., 0]
 
 
-def _move(
-    v: Array, direction: Array, lower: Array, upper: Array, free: Mask
-) -> tuple[Array, Mask, Mask]:
-    """Move until a coordinate is at its bound, which fixes it; whether the face is solved."""
+def _move(v: Array, direction: Array, lower: Array, upper: Array) -> tuple[Array, Mask]:
+    """Move until coordinates are at their bound; whether the face is solved before."""
     bound = np.where(direction > 0.0, upper, lower)
     lengths = np.divide(bound - v, direction, out=np.full_like(v, np.inf), where=direction != 0.0)
-    first = lengths.argmin(axis=1)
-    length = lengths[np.arange(len(v)), first]
-    solved = length >= 1.0
-    moved = np.clip(v + np.minimum(length, 1.0)[:, None] * direction, lower, upper)
-    stopped, columns = np.flatnonzero(~solved), first[~solved]
-    moved[stopped, columns] = bound[stopped, columns]
-    free[stopped, columns] = False
-    return moved, solved, free
+    length = np.minimum(lengths.min(axis=1, keepdims=True), 1.0)
+    moved = np.clip(v + length * direction, lower, upper)
+    return np.where(lengths == length, bound, moved), length[:, 0] == 1.0
