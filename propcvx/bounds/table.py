@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from math import log10
 from types import MappingProxyType
 from typing import Any
 
@@ -79,7 +80,7 @@ def _refuses_to_list(problem: LabelingProblem) -> str | None:
     number = divide(problem).size
     if number <= MOST_LISTED:
         return None
-    return f"lists at most {MOST_LISTED:,} labelings, here are {number:.3g}; use 'branch_and_bound'"
+    return f"lists at most {MOST_LISTED:,} labelings, here are about 10^{log10(number):.0f}; use 'branch_and_bound'"
 
 
 def _refuses_directions(problem: LabelingProblem) -> str | None:
