@@ -80,7 +80,8 @@ def _refuses_to_list(problem: LabelingProblem) -> str | None:
     number = divide(problem).size
     if number <= MOST_LISTED:
         return None
-    return f"lists at most {MOST_LISTED:,} labelings, here are about 10^{log10(number):.0f}; use 'branch_and_bound'"
+    size = f"about 10^{log10(number):.0f}"
+    return f"lists at most {MOST_LISTED:,} labelings, here are {size}; use 'branch_and_bound'"
 
 
 def _refuses_directions(problem: LabelingProblem) -> str | None:

@@ -23,8 +23,8 @@ Summed over the groups, the left is the value at w plus at most :math:`\tfrac12 
 :math:`\|w\|`.  So a labeling of a group is left out once its own bound, and the least ones of
 the other groups, together reach ``lower``: nothing that contains it has a value below.  A node is
 closed once a group has no labelings left, and else it needs two children that are.  Any v does, so
-the proof does not contain it; the check looks for the best one by an active-set method: Newton steps
-over the coordinates that are inside of their bounds, and then over one more, which gains most.
+the proof does not contain it; the check looks for the best one by an active-set method: Newton
+steps over the coordinates inside of their bounds, and then over one more, which gains most.
 
 Groups of a step are merged in pairs for the next one, with the sums of their matrices and vectors.
 If both have the factor R of this sum, and bounds with residuals :math:`z_1` and :math:`z_2`, then
@@ -268,8 +268,10 @@ class _Check:
             chosen.append(np.argwhere(~(bounds >= limit)) + np.array([part.start, 0]))
             least.append(bounds.min())
         kept = list(zip(pair, np.vstack(chosen).T, strict=True))
-        parts = (np.hstack([vars(g)[name][k] for g, k in kept]) for name in ("labelings", "duals"))
-        return Group(np.hstack([first.rows, second.rows]), *parts, root, linear, min(least))
+        rows = np.hstack([first.rows, second.rows])
+        labelings = np.hstack([group.labelings[k] for group, k in kept])
+        duals = np.hstack([group.duals[k] for group, k in kept])
+        return Group(rows, labelings, duals, root, linear, min(least))
 
     def _limit(self, groups: list[Group], others: list[float], size: float) -> float:
         """The bound, of at most this size, that reaches the goal with those of the others."""
