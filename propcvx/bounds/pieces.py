@@ -146,14 +146,11 @@ def _piece(problem: LabelingProblem, members: Indices, cost: Array, priced: Indi
     """Some instances of a bag with all their labelings; ``priced`` is 1 for a divided bag."""
     known = problem.bags.labels[members]
     free, positive = np.flatnonzero(known == 0), int((known > 0).sum())
-    rows = []
-    for count in range(len(free) + 1):
-        if np.isfinite(cost[positive + count]):
-            for chosen in combinations(free, count):
-                row = np.where(known > 0, 1, -1).astype(np.int8)
-                row[list(chosen)] = 1
-                rows.append(row)
-    labelings = np.array(rows)
+    allowed = np.flatnonzero(np.isfinite(cost[positive : positive + len(free) + 1]))
+    chosen = [list(some) for count in allowed for some in combinations(free, int(count))]
+    labelings = np.tile(np.where(known > 0, 1, -1).astype(np.int8), (len(chosen), 1))
+    for row, some in zip(labelings, chosen, strict=True):
+        row[some] = 1
     positives = (labelings > 0).sum(axis=1)
     counts = np.outer(positives, priced)
     duals = problem.C * labelings.astype(float)
