@@ -3,8 +3,8 @@ r"""The moment bound, and branch and bound over labelings of whole bags with it 
 At a node every piece has a set of labelings.  The multipliers' bound is maximised; a labeling that
 cannot belong to anything better is dropped; pieces are merged with the pairs of labelings that can,
 if they are few, which tightens the bound, and all this is repeated.  Once one piece is left, its
-labelings' values are exact.  Where nothing can be merged, the piece of the instance whose mean label
-is nearest to 0 is branched on that instance's label.
+labelings' values are exact.  Where nothing can be merged, the piece of the instance whose mean
+label is nearest to 0 is branched on that instance's label.
 """
 
 from __future__ import annotations
