@@ -1,10 +1,10 @@
 r"""The moment bound, and branch and bound over labelings of whole bags with it at the nodes.
 
 At a node every piece has a set of labelings.  The multipliers' bound is maximised; a labeling that
-cannot belong to anything better is dropped; pieces with few labelings left are merged, which
-tightens the bound, and all this is repeated.  Once one piece is left, its labelings' values are
-exact.  Where nothing can be merged, the piece of the instance whose mean label is nearest to 0 is
-branched on that instance's label.
+cannot belong to anything better is dropped; pieces are merged with the pairs of labelings that can,
+if they are few, which tightens the bound, and all this is repeated.  Once one piece is left, its
+labelings' values are exact.  Where nothing can be merged, the piece of the instance whose mean
+label is nearest to 0 is branched on that instance's label.
 """
 
 from __future__ import annotations
@@ -13,19 +13,21 @@ from bisect import insort
 from collections.abc import Callable, Iterable, Sequence
 from copy import copy
 from dataclasses import dataclass, field, replace
-from math import prod
 from operator import attrgetter
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from propcvx.arrays import Indices
 from propcvx.bounds.interval import Interval, NodeRecord
 from propcvx.bounds.maximise import STAGES, maximise
 from propcvx.bounds.moments import (
+    MOST_PAIRS,
     CertifiedValues,
     Multipliers,
     certify_values,
     improve_duals,
+    pairs_below,
     soft_least,
 )
 from propcvx.bounds.pieces import Division, divide
@@ -87,19 +89,12 @@ class Node:
         """Labelings that are left of each piece."""
         return tuple(map(len, self.division.pieces))
 
-    def merged(self, groups: Sequence[Sequence[int]]) -> Node:
-        """The node with pieces merged."""
-        division, multipliers = self.division.merge(groups), self.multipliers.merge(groups)
-        return replace(self, division=division, multipliers=multipliers)
-
     def with_label(self, instance: int, label: float) -> Node | None:
-        """Its labelings with a label, None if there are none; the multipliers to be evaluated."""
+        """Its labelings with a label, None if there are none."""
         inside = [np.flatnonzero(piece.instances == instance) for piece in self.division.pieces]
         (k,) = (k for k, place in enumerate(inside) if len(place))
         kept = self.division.pieces[k].labelings[:, inside[k][0]] == label
-        if not kept.any():
-            return None
-        return replace(self, division=self.division.keep(k, kept), stages=())
+        return replace(self, division=self.division.keep(k, kept)) if kept.any() else None
 
 
 @dataclass(eq=False)
@@ -169,17 +164,6 @@ class BagMoments:
         most = self.interval.upper * (1.0 + self.allowance - 0.5 * self.interval.tol)
         return min(self.enough, most)
 
-    def within_reach(self, node: Node) -> Node:
-        """The node with the least ``reach``: the longest weights for which its bounds have to hold.
-
-        They are those of labelings with values below the limit, which is twice the value of any
-        labeling that is sought.  All rounding errors are multiplied by the reach, which for a large
-        C is far below that of all labelings.
-        """
-        limit = 2.0 * self.interval.upper * (1.0 + self.allowance)
-        division = replace(node.division, reach=self.problem.reach(limit), limit=limit)
-        return replace(node, division=division)
-
     def root(self) -> Node:
         """The node with all labelings, its multipliers equal but for what breaks the symmetry.
 
@@ -205,19 +189,27 @@ class BagMoments:
             candidates = [Multipliers.equal(division, N_FACTORED)]
         elif node.stages:
             candidates = maximise(division, node.multipliers, interval, self.goal, node.stages)
+        tol = VALUE_ERROR * interval.upper
         for multipliers in candidates:
-            margin = max(self.goal - node.lower, 0.0)
-            margin = margin if np.isfinite(margin) else interval.upper
-            tol = VALUE_ERROR * interval.upper
-            improve_duals(division, multipliers, margin, tol, interval.check_time)
+            improve_duals(division, multipliers, 0.0, tol, interval.check_time)
             node, certified = self.bounded(replace(node, multipliers=multipliers), others)
+        margin = self.goal - certified.lower
+        improve_duals(division, node.multipliers, margin, tol, interval.check_time)
+        node, certified = self.bounded(node, others)
         return replace(node, stages=WARM_STAGES), certified
 
     def bounded(self, node: Node, others: float) -> tuple[Node, CertifiedValues]:
-        """The node with what its multipliers certify, which is proved."""
-        node = self.within_reach(node)
+        """The node with what its multipliers certify, which is proved.
+
+        Bounds have to hold for the weights of labelings up to twice the value of any that is
+        sought; bounds above that only say that the value is above it, too.  All rounding errors are
+        multiplied by the length of these weights, for a large C far below that of all labelings.
+        """
+        limit = 2.0 * self.interval.upper * (1.0 + self.allowance)
+        division = replace(node.division, reach=self.problem.reach(limit))
+        node = replace(node, division=division)
         certified = self.certified(node)
-        node = replace(node, lower=max(node.lower, certified.lower))
+        node = replace(node, lower=max(node.lower, min(certified.lower, limit)))
         self.interval.prove(self.name, min(node.bound, others))
         return node, certified
 
@@ -225,7 +217,7 @@ class BagMoments:
         """What the multipliers of a node certify."""
         certified, reach = certify_values(node.division, node.multipliers), node.division.reach
         slack = self.problem.C * reach * self.rotation_error + 0.5 * reach**2 * self.axes_error
-        return replace(certified, lower=certified.lower - slack)
+        return replace(certified, rest=certified.rest - slack)
 
     def start(self, root: Node | None = None) -> None:
         """Begin the tree, with all labelings or with those of a node."""
@@ -264,12 +256,11 @@ class BagMoments:
     def work(self, node: Node, others: float) -> tuple[Node, str, CertifiedValues]:
         """Tighten a node; whether it is closed, listed or open, and what is certified of it."""
         if node.division.size <= MOST_AT_ONCE:
-            node = node.merged([range(len(node.sizes))])
+            node = replace(node, division=node.division.whole())
         while True:
             node, certified = self.maximise(node, others)
             self.solved_root = self.solved_root or node
-            if self.proof is not None:
-                self.proof.step(node, self.axes)
+            self._note(node)
             # descend from the labeling that takes the least of every piece
             labeling = node.division.labeling([int(values.argmin()) for values in certified.values])
             if np.isfinite(self.problem.cost(labeling)):
@@ -281,30 +272,59 @@ class BagMoments:
             node = _without_hopeless(node, certified, self.goal)
             if len(node.sizes) == 1:
                 return node, "listed", certified
-            groups = _groups(node.sizes)
-            if len(groups) == len(node.sizes):
+            merged = self._merged(node, certified)
+            if not all(merged.sizes):
+                self._note(merged)
+                return replace(merged, lower=max(node.lower, merged.dropped)), "closed", certified
+            if merged is node:
                 return node, "open", certified
-            node = node.merged(groups)
+            node = merged
+
+    def _note(self, node: Node) -> None:
+        """Note the pieces and the multipliers of a node for the proof."""
+        if self.proof is not None:
+            self.proof.step(node, self.axes)
+
+    def _merged(self, node: Node, certified: CertifiedValues) -> Node:
+        """Neighbours in the order of their sizes merged, where few pairs of labelings are left.
+
+        Where few combinations are left in all, the next ones are merged without better multipliers.
+        """
+        order: list[int] = np.argsort(node.sizes, kind="stable").tolist()
+        groups: list[list[int]] = []
+        kept: dict[int, Indices] = {}
+        for pair in (order[k : k + 2] for k in range(0, len(order), 2)):
+            goal = self.goal - certified.without(pair)
+            chosen = pairs_below(node.division, node.multipliers, pair, goal, MOST_MERGED)
+            if chosen is None:
+                groups += [[piece] for piece in pair]
+            else:
+                kept[len(groups)] = chosen
+                groups.append(pair)
+        if not kept:
+            return node
+        division, multipliers = node.division.merge(groups, kept), node.multipliers.merge(groups)
+        stages = () if division.size <= MOST_PAIRS else WARM_STAGES
+        dropped = min(node.dropped, self.goal)
+        return replace(
+            node, division=division, multipliers=multipliers, dropped=dropped, stages=stages
+        )
 
     def _children(self, node: Node, certified: CertifiedValues) -> list[Node]:
         """Two children that differ in the label of one instance."""
         temperature = WARM_STAGES[-1][0] * self.interval.upper / len(node.sizes)
-        means = []
+        means = np.full(self.problem.bags.n_instances, np.inf)
         for piece, values in zip(node.division.pieces, certified.values, strict=True):
             mean = np.abs(soft_least(values, temperature)[1] @ piece.labelings)
-            means.append(np.where(np.ptp(piece.labelings, axis=0) > 0, mean, np.inf))
-        k = int(np.argmin([mean.min() for mean in means]))
-        values = certified.of_labelings(k)
-        piece, place = node.division.pieces[k], int(means[k].argmin())
-        column = piece.labelings[:, place]
-        children = []
-        for kept in (column > 0, column < 0):
-            child = replace(node, index=self.made, parent=node.index, depth=node.depth + 1)
-            lower = max(node.lower, float(values[kept].min()))
-            children.append(replace(child, division=node.division.keep(k, kept), lower=lower))
-            self.made += 1
+            open_ones = np.ptp(piece.labelings, axis=0) > 0
+            means[piece.instances] = np.where(open_ones, mean, np.inf)
+        instance = int(means.argmin())
+        child = replace(node, parent=node.index, depth=node.depth + 1)
+        both = (child.with_label(instance, 1.0), child.with_label(instance, -1.0))
+        children = [replace(each, index=self.made + k) for k, each in enumerate(both) if each]
+        self.made += len(children)
         if self.proof is not None:
-            self.proof.branched(node, piece.instances[place], children)
+            self.proof.branched(node, instance, children)
         return children
 
 
@@ -319,16 +339,3 @@ def _without_hopeless(node: Node, certified: CertifiedValues, goal: float) -> No
         certified.values[k] = certified.values[k][kept]
         division = division.keep(k, kept)
     return replace(node, division=division, dropped=dropped)
-
-
-def _groups(sizes: Sequence[int]) -> list[list[int]]:
-    """Which pieces to merge: neighbours in the order of their sizes, while few labelings result."""
-    order = [int(k) for k in np.argsort(sizes, kind="stable")]
-    if prod(sizes) <= MOST_MERGED:
-        return [order]
-    groups = []
-    while order:
-        first = order.pop(0)
-        fits = order and sizes[first] * sizes[order[0]] <= MOST_MERGED
-        groups.append([first, order.pop(0)] if fits else [first])
-    return groups

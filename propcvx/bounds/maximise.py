@@ -1,7 +1,7 @@
 r"""The best multipliers of the moment bound, by a quasi-Newton method on a smoothed bound.
 
-The multipliers are :math:`A_k = S^{-1/2} R_k R_k^\top S^{-1/2}` with
-:math:`S = \sum_k R_k R_k^\top`, and :math:`l_k` less their mean, for any :math:`R_k` and
+The multipliers are :math:`A_k = L^{-1} R_k R_k^\top L^{-\top}` with the Cholesky factor of
+:math:`L L^\top = \sum_k R_k R_k^\top`, and :math:`l_k` less their mean, for any :math:`R_k` and
 :math:`l_k`.  The least value of a piece's labelings is smoothed with a temperature that falls.
 """
 
@@ -80,15 +80,16 @@ class SmoothBound:
     def __call__(self, vector: Array) -> tuple[float, Array]:
         """Minus the smoothed bound and its gradient, in units of the value."""
         (roots, scales, linear, prices), share = self._unpack(vector), self._share
-        values, vectors = np.linalg.eigh(np.einsum("kij,klj->il", roots, roots))
-        lengths = np.sqrt(values)
-        inverse = (vectors / lengths) @ vectors.T
+        inverse = np.linalg.inv(np.linalg.cholesky(np.einsum("kij,klj->il", roots, roots)))
         norm = float(np.sqrt(scales @ scales))
         pure = inverse @ roots
         linear = (linear - linear.mean(axis=0)) * np.sqrt(share)
         multipliers = Multipliers(_mixed(pure), np.abs(scales) / norm, linear, prices * share)
         smooth, slopes = self._evaluate(multipliers)
-        squares = _through_root((1.0 - EQUAL) * slopes.factors, pure, inverse, vectors, lengths)
+        squares = (1.0 - EQUAL) * slopes.factors
+        moved = np.tril(np.einsum("kij,kjl->il", squares, pure @ pure.transpose(0, 2, 1)))
+        moved[np.diag_indices_from(moved)] *= 0.5  # L moves by L times this part of L^-1 dS L^-T
+        squares = inverse.T @ (squares - moved - moved.T) @ inverse
         centred = slopes.scales - slopes.scales @ np.square(multipliers.scales)
         by_scale = 2.0 * scales * centred / norm**2
         by_linear = (slopes.linear - slopes.linear.mean(axis=0)) * np.sqrt(share)
@@ -133,20 +134,6 @@ def _mixed(factors: Array) -> Array:
     equal = np.eye(factors.shape[1]) / len(factors)
     mixed = (1.0 - EQUAL) * squares + EQUAL * equal
     return np.asarray(np.linalg.cholesky(mixed), dtype=np.float64)
-
-
-def _through_root(
-    squares: Array, factors: Array, inverse: Array, vectors: Array, lengths: Array
-) -> Array:
-    r"""Derivatives by :math:`B_k = R_k R_k^\top` from those by :math:`A_k = T^{-1} B_k T^{-1}`.
-
-    :math:`T^2 = \sum_k B_k`, so T moves by the solution of :math:`T\,dT + dT\,T = dB_k`.
-    """
-    moved = np.einsum("kij,klj,klm->im", factors, factors, squares) @ inverse
-    by_root = vectors.T @ -(moved + moved.T) @ vectors
-    by_sum = vectors @ (by_root / (lengths[:, None] + lengths)) @ vectors.T
-    result: Array = inverse @ squares @ inverse + by_sum
-    return result
 
 
 def maximise(

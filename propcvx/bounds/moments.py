@@ -19,12 +19,14 @@ So whatever the accuracy of multipliers and duals, :func:`certify_values` is a b
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cached_property
+from math import prod
 
 import numpy as np
 
 from propcvx.arrays import Array, Indices, Mask, Signs
-from propcvx.bounds.pieces import Division
+from propcvx.bounds.pieces import Division, Piece
 
 Check = Callable[[], None]
 
@@ -36,6 +38,15 @@ PROGRAMS_AT_ONCE = 4096
 
 EPSILON = float(np.finfo(float).eps)
 TINY = float(np.finfo(float).tiny)
+
+MOST_PAIRS = 100_000_000
+"""Pairs of labelings of two pieces that are bounded to merge them."""
+
+STEPS = 100
+"""Most steps of the batch of quadratic programs."""
+
+PAIRS_AT_ONCE = 500_000
+"""Pairs of labelings that are bounded at once."""
 
 RIDGE = 1e-13
 """Added to the diagonal of a quadratic program, as a share of its largest entry, so that no face is
@@ -90,36 +101,42 @@ class PieceProblem:
     weights.
     """
 
-    def __init__(self, division: Division, multipliers: Multipliers, k: int) -> None:
-        self.division, self.piece = division, division.pieces[k]
+    def __init__(
+        self, division: Division, multipliers: Multipliers, k: int, piece: Piece | None = None
+    ) -> None:
+        self.division, self.piece = division, piece or division.pieces[k]
         self.factor, self.scale = multipliers.factors[k], float(multipliers.scales[k])
         self.linear, q = multipliers.linear[k], len(self.factor)
         both = np.vstack([self.piece.features, self.linear])
         both = np.hstack([np.linalg.solve(self.factor, both[:, :q].T).T, both[:, q:] / self.scale])
         self.rows, self.offset = both[:-1], both[-1]
+        self.Q, self.q = self.rows @ self.rows.T, self.rows @ self.offset
         self.costs = self.piece.costs - self.piece.counts @ multipliers.prices
+        self.constants = self.costs - 0.5 * self.offset @ self.offset
 
     def values(self, margin: float, tol: float, check_time: Check) -> Array:
         """Values of the duals of all labelings, improved within ``margin`` of the least one."""
-        Q, q = self.rows @ self.rows.T, self.rows @ self.offset
-        slopes = self.piece.labelings + q - 0.5 * self.piece.duals @ Q
-        values: Array = np.einsum("pi,pi->p", slopes, self.piece.duals) + self.costs
-        values -= 0.5 * self.offset @ self.offset
-        likely = int(values.argmin())
-        self._solve(values, np.array([likely]), tol, check_time)
-        self._solve(values, np.flatnonzero(values < values[likely] + margin), tol, check_time)
+        duals = self.piece.duals
+        slopes = self.piece.labelings + self.q - 0.5 * duals @ self.Q
+        values: Array = np.einsum("pi,pi->p", slopes, duals) + self.constants
+        first = values <= values.min() + margin
+        self.improve(values, first, np.inf, tol, check_time)
+        most = float(values[first].min()) + margin
+        self.improve(values, ~first & (values < most), most, tol, check_time)
         return values
 
-    def _solve(self, values: Array, chosen: Indices, tol: float, check_time: Check) -> None:
-        """Improve the duals of some labelings and their values, in place."""
-        Q, q, duals = self.rows @ self.rows.T, self.rows @ self.offset, self.piece.duals
-        for part in np.split(chosen, range(PROGRAMS_AT_ONCE, len(chosen), PROGRAMS_AT_ONCE)):
-            check_time()
-            y = self.piece.labelings[part].astype(float)
-            duals[part] = solve_boxes(Q, y + q, *self._box(y), duals[part], tol=tol)
-        z = duals[chosen] @ self.rows - self.offset
-        total = np.einsum("pi,pi->p", self.piece.labelings[chosen], duals[chosen])
-        values[chosen] = total - 0.5 * np.einsum("pj,pj->p", z, z) + self.costs[chosen]
+    def improve(
+        self, values: Array, chosen: Mask, most: float, tol: float, check_time: Check
+    ) -> None:
+        """Improve the duals of some labelings and their values, in place, while below a value."""
+        for start in range(0, len(values), PROGRAMS_AT_ONCE):
+            part = start + np.flatnonzero(chosen[start : start + PROGRAMS_AT_ONCE])
+            if len(part):
+                check_time()
+                y, constants = self.piece.labelings[part].astype(float), self.constants[part]
+                program = self.Q, y + self.q, self._box(y), self.piece.duals[part]
+                v, reached = solve_boxes(*program, most - constants, tol)
+                self.piece.duals[part], values[part] = v, reached + constants
 
     def _box(self, labelings: Array | Signs) -> tuple[Array, Array]:
         """Lower and upper bounds on the duals of some labelings."""
@@ -131,8 +148,8 @@ class PieceProblem:
         z, q = duals @ self.rows - self.offset, len(self.factor)
         return np.hstack([np.linalg.solve(self.factor.T, z[:, :q].T).T, z[:, q:] / self.scale])
 
-    def certified(self) -> Array:
-        r"""Lower bounds of :math:`\min_w` over :math:`\|w\| \le` reach, with rounding counted in.
+    def certified(self) -> tuple[Array, Array]:
+        r"""Lower bounds of :math:`\min_w` over :math:`\|w\| \le` reach, rounding counted in; z.
 
         For any z, :math:`\tfrac12 w^\top A w - x^\top w \ge -\tfrac12 \|z\|^2 - \|x - G z\| \|w\|`.
         """
@@ -148,7 +165,7 @@ class PieceProblem:
         size += np.abs(self.linear).sum() + np.abs(back).sum(axis=1)
         rounding = EPSILON * 4 * sum(self.rows.shape) * (total + square + size * reach)
         values: Array = total - 0.5 * square - missing * reach - rounding + self.costs
-        return values
+        return values, z
 
 
 def soft_least(values: Array, temperature: float) -> tuple[float, Array]:
@@ -161,26 +178,31 @@ def soft_least(values: Array, temperature: float) -> tuple[float, Array]:
 
 @dataclass(frozen=True, eq=False)
 class CertifiedValues:
-    """Lower bounds, with rounding counted in.
+    """Lower bounds, with rounding counted in, for weights no longer than ``Division.reach``.
 
     Attributes
     ----------
     values : list of arrays
         For each piece, and each of its labelings, a lower bound on the piece's part of the sum.
-    lower : float
-        A lower bound on the whole problem.
-    limit : float
-        The bounds are at most this.  They hold for weights no longer than ``Division.reach``; the
-        values of all other labelings are above the limit.
+    rest : float
+        A lower bound on all that does not belong to a piece.
     """
 
     values: list[Array]
-    lower: float
-    limit: float = np.inf
+    rest: float
+
+    @cached_property
+    def lower(self) -> float:
+        """A lower bound on the whole problem."""
+        return self.rest + sum(float(values.min()) for values in self.values)
+
+    def without(self, pieces: Sequence[int]) -> float:
+        """A lower bound on all that does not belong to some pieces."""
+        return self.lower - sum(float(self.values[k].min()) for k in pieces)
 
     def of_labelings(self, k: int) -> Array:
         """Lower bounds on the whole problem with one labeling of piece k taken."""
-        return np.minimum(self.values[k] + (self.lower - self.values[k].min()), self.limit)
+        return self.values[k] + self.without([k])
 
 
 def improve_duals(
@@ -191,7 +213,10 @@ def improve_duals(
     ``check_time`` is called before every batch of them, and ends it by raising an exception.
     """
     for k in range(len(division.pieces)):
-        PieceProblem(division, multipliers, k).values(margin, tol, check_time)
+        problem = PieceProblem(division, multipliers, k)
+        values = problem.values(0.0, tol, check_time)
+        most = float(values.min()) + margin
+        problem.improve(values, values < most, most, tol, check_time)
 
 
 def certify_values(division: Division, multipliers: Multipliers) -> CertifiedValues:
@@ -211,16 +236,45 @@ def certify_values(division: Division, multipliers: Multipliers) -> CertifiedVal
     missing = np.linalg.norm(squares) + tail + EPSILON * factors.size
     defect = 0.5 * reach**2 * missing + reach * np.linalg.norm(multipliers.linear.sum(axis=0))
     problems = (PieceProblem(division, multipliers, k) for k in range(len(division.pieces)))
-    values = [problem.certified() for problem in problems]
-    lower = sum(float(value.min()) for value in values)
+    values, rest = [problem.certified()[0] for problem in problems], -float(defect)
     for cost, price in zip(division.costs, multipliers.prices, strict=True):
-        lower += float((cost + price * np.arange(len(cost))).min())
-    return CertifiedValues(values, min(float(lower - defect), division.limit), division.limit)
+        rest += float((cost + price * np.arange(len(cost))).min())
+    return CertifiedValues(values, rest)
+
+
+def pairs_below(
+    division: Division, multipliers: Multipliers, pair: Sequence[int], goal: float, most: int
+) -> Indices | None:
+    r"""Pairs of labelings of two pieces with a bound below a goal; None of one, or if too many.
+
+    The pair has the sum of both pieces' A and :math:`l`.  Let :math:`b_1, b_2` be their bounds of
+    :meth:`PieceProblem.certified` with this A and half of this :math:`l`.  With the duals of both
+    the pair has :math:`z = z_1 + z_2`, so that :math:`b_1 + b_2 - z_1^\top z_2` is a bound for it.
+    What b takes off for rounding is enough for this sum, too.
+
+    Returns
+    -------
+    pairs : int array of shape (2, n_pairs)
+    """
+    pieces = [division.pieces[k] for k in pair]
+    if len(pieces) < 2 or prod(map(len, pieces)) > MOST_PAIRS:
+        return None
+    both = multipliers.merge([pair])
+    both = replace(both, linear=0.5 * both.linear)
+    (b, z), (c, x) = (PieceProblem(division, both, 0, piece).certified() for piece in pieces)
+    chosen, step = [np.empty((2, 0), dtype=np.intp)], max(PAIRS_AT_ONCE // len(c), 1)
+    for start in range(0, len(b), step):
+        part = slice(start, start + step)
+        rows, columns = np.nonzero(b[part, None] + c - z[part] @ x.T < goal)
+        chosen.append(np.array([start + rows, columns]))
+        if sum(map(np.size, chosen)) > 2 * most:
+            return None
+    return np.hstack(chosen)
 
 
 def solve_boxes(
-    Q: Array, g: Array, lower: Array, upper: Array, start: Array, *, tol: float, steps: int = 100
-) -> Array:
+    Q: Array, g: Array, box: tuple[Array, Array], start: Array, enough: Array, tol: float
+) -> tuple[Array, Array]:
     r"""Solve P quadratic programs of n variables with one matrix over boxes, by active sets.
 
     .. math::
@@ -235,38 +289,42 @@ def solve_boxes(
     ----------
     Q : array of shape (n, n)
         Positive semidefinite.
-    g, lower, upper : arrays of shape (P, n)
+    g : array of shape (P, n)
+    box : pair of arrays of shape (P, n)
+        The bounds l and u.
     start : array of shape (P, n)
         Where to begin; clipped to the box.
+    enough : array of shape (P,)
+        Programs whose value is larger are not improved further.
     tol : float
-        Largest error of a value.
-    steps : int
-        Most steps.  Programs that are not solved by then keep the last point inside of their box.
+        Largest error of a value; programs that need more than ``STEPS`` keep their last point.
 
     Returns
     -------
     v : array of shape (P, n)
+    values : array of shape (P,)
     """
-    diagonal = np.maximum(Q.diagonal(), TINY)
+    (lower, upper), diagonal = box, np.maximum(Q.diagonal(), TINY)
     v = np.clip(start, lower, upper)
     gradient = g - v @ Q
     for j in range(len(Q)):  # along each coordinate once
         target = np.clip(v[:, j] + gradient[:, j] / diagonal[j], lower[:, j], upper[:, j])
         gradient -= (target - v[:, j])[:, None] * Q[j]
         v[:, j] = target
-    free, face_solved = (v > lower) & (v < upper), np.zeros(len(g), bool)
-    for _ in range(steps):
+    face_solved = np.zeros(len(g), dtype=bool)
+    for _ in range(STEPS):
         gain = gradient * np.where(gradient > 0.0, upper - v, lower - v)
-        on = np.flatnonzero(gain.sum(axis=1) > tol)
+        values = 0.5 * np.einsum("pi,pi->p", v, g + gradient)
+        on = np.flatnonzero((gain.sum(axis=1) > tol) & (values <= enough))
         if not len(on):
             break
-        solved = on[face_solved[on]]
-        promise = np.minimum(gain, gradient**2 / diagonal) * (gain > 0.0) * ~free
+        free, solved = (v > lower) & (v < upper), on[face_solved[on]]
+        promise = np.minimum(gain, gradient**2 / diagonal) * ~free
         free[solved, promise[solved].argmax(axis=1)] = True
         direction = _newton(Q, gradient[on], free[on])
-        v[on], face_solved[on], free[on] = _move(v[on], direction, lower[on], upper[on], free[on])
+        v[on], face_solved[on] = _move(v[on], direction, lower[on], upper[on])
         gradient[on] = g[on] - v[on] @ Q
-    return v
+    return v, 0.5 * np.einsum("pi,pi->p", v, g + gradient)
 
 
 def _newton(Q: Array, gradient: Array, free: Mask) -> Array:
@@ -279,17 +337,10 @@ def _newton(Q: Array, gradient: Array, free: Mask) -> Array:
     return np.asarray(np.linalg.solve(matrices, wanted), dtype=np.float64)[..., 0]
 
 
-def _move(
-    v: Array, direction: Array, lower: Array, upper: Array, free: Mask
-) -> tuple[Array, Mask, Mask]:
-    """Move until a coordinate is at its bound, which fixes it; whether the face is solved."""
+def _move(v: Array, direction: Array, lower: Array, upper: Array) -> tuple[Array, Mask]:
+    """Move until coordinates are at their bound; whether the face is solved before."""
     bound = np.where(direction > 0.0, upper, lower)
     lengths = np.divide(bound - v, direction, out=np.full_like(v, np.inf), where=direction != 0.0)
-    first = lengths.argmin(axis=1)
-    length = lengths[np.arange(len(v)), first]
-    solved = length >= 1.0
-    moved = np.clip(v + np.minimum(length, 1.0)[:, None] * direction, lower, upper)
-    stopped, columns = np.flatnonzero(~solved), first[~solved]
-    moved[stopped, columns] = bound[stopped, columns]
-    free[stopped, columns] = False
-    return moved, solved, free
+    length = np.minimum(lengths.min(axis=1, keepdims=True), 1.0)
+    moved = np.clip(v + length * direction, lower, upper)
+    return np.where(lengths == length, bound, moved), length[:, 0] == 1.0

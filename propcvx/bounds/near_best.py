@@ -91,15 +91,14 @@ class NearBest:
 
     def _least_values(self, node: Node, certified: CertifiedValues) -> list[Array]:
         """W(m) of each set for m = 0, 1, ..."""
-        rest = certified.lower - sum(float(values.min()) for values in certified.values)
-        bounds = [np.array([rest]) for _ in self._inside]
+        bounds = [np.array([certified.rest]) for _ in self._inside]
         for piece, values in zip(node.division.pieces, certified.values, strict=True):
             positives = (piece.labelings > 0) @ self._inside[:, piece.instances].T
             for place, counts in enumerate(positives.T.astype(np.intp)):
                 least = np.full(int(counts.max()) + 1, np.inf)
                 np.minimum.at(least, counts, values)
                 bounds[place] = _least_sums(bounds[place], least)
-        return [np.minimum(least, certified.limit) for least in bounds]
+        return bounds
 
     def _is_leaf(self, node: Node, certified: CertifiedValues) -> bool:
         """Whether branching cannot help: values are exact, or known labelings have both counts."""

@@ -7,9 +7,9 @@ their labelings; its count is then priced, see :mod:`propcvx.bounds.moments`.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import combinations
+from itertools import combinations, product
 from math import comb, prod
 
 import numpy as np
@@ -67,9 +67,8 @@ class Division:
         Its instances.
     C : float
         Weight of the hinge loss.
-    reach, limit : float
-        Labelings whose weights are longer than ``reach`` have values above ``limit``, which is
-        infinite where there are none.
+    reach : float
+        Labelings whose weights are longer than this are left out of all bounds.
     """
 
     pieces: tuple[Piece, ...]
@@ -77,7 +76,6 @@ class Division:
     members: tuple[Indices, ...]
     C: float
     reach: float
-    limit: float = np.inf
 
     @property
     def size(self) -> int:
@@ -91,9 +89,14 @@ class Division:
             labeling[piece.instances] = piece.labelings[choice]
         return labeling
 
-    def merge(self, groups: Sequence[Sequence[int]]) -> Division:
-        """Pieces merged as the groups of their positions say."""
-        merged = [_product([self.pieces[k] for k in group]) for group in groups]
+    def merge(self, groups: Sequence[Sequence[int]], kept: Mapping[int, Indices]) -> Division:
+        """Pieces merged as groups of their positions say.
+
+        ``kept[k]`` has the combinations of labelings that group k keeps, in columns.
+        """
+        merged = [self.pieces[group[0]] for group in groups]
+        for k, chosen in kept.items():
+            merged[k] = _product([self.pieces[piece] for piece in groups[k]], chosen)
         costs = list(self.costs)
         for place, piece in enumerate(merged):
             for bag, inside in enumerate(self.members):
@@ -102,6 +105,11 @@ class Division:
                     costs[bag] = np.zeros(1)
             merged[place] = piece
         return replace(self, pieces=tuple(merged), costs=tuple(costs))
+
+    def whole(self) -> Division:
+        """All pieces merged, with all combinations of their labelings."""
+        chosen = np.array([*product(*(range(len(piece)) for piece in self.pieces))]).T
+        return self.merge([range(len(self.pieces))], {0: chosen})
 
     def keep(self, k: int, labelings: Mask) -> Division:
         """The division with some labelings of piece k only."""
@@ -138,34 +146,28 @@ def _piece(problem: LabelingProblem, members: Indices, cost: Array, priced: Indi
     """Some instances of a bag with all their labelings; ``priced`` is 1 for a divided bag."""
     known = problem.bags.labels[members]
     free, positive = np.flatnonzero(known == 0), int((known > 0).sum())
-    rows = []
-    for count in range(len(free) + 1):
-        if np.isfinite(cost[positive + count]):
-            for chosen in combinations(free, count):
-                row = np.where(known > 0, 1, -1).astype(np.int8)
-                row[list(chosen)] = 1
-                rows.append(row)
-    labelings = np.array(rows)
+    allowed = np.flatnonzero(np.isfinite(cost[positive : positive + len(free) + 1]))
+    chosen = [list(some) for count in allowed for some in combinations(free, int(count))]
+    labelings = np.tile(np.where(known > 0, 1, -1).astype(np.int8), (len(chosen), 1))
+    for row, some in zip(labelings, chosen, strict=True):
+        row[some] = 1
     positives = (labelings > 0).sum(axis=1)
     counts = np.outer(positives, priced)
     duals = problem.C * labelings.astype(float)
     return Piece(members, problem.features[members], labelings, duals, cost[positives], counts)
 
 
-def _product(pieces: Sequence[Piece]) -> Piece:
-    """All combinations of the labelings of some pieces; those of the last one change fastest."""
-    first = pieces[0]
-    for second in pieces[1:]:
-        a, b = (index.ravel() for index in np.indices((len(first), len(second))))
-        first = Piece(
-            np.concatenate([first.instances, second.instances]),
-            np.vstack([first.features, second.features]),
-            np.hstack([first.labelings[a], second.labelings[b]]),
-            np.hstack([first.duals[a], second.duals[b]]),
-            first.costs[a] + second.costs[b],
-            first.counts[a] + second.counts[b],
-        )
-    return first
+def _product(pieces: Sequence[Piece], combinations: Indices) -> Piece:
+    """Some combinations of the labelings of some pieces, in columns."""
+    parts = list(zip(pieces, combinations, strict=True))
+    return Piece(
+        np.concatenate([piece.instances for piece in pieces]),
+        np.vstack([piece.features for piece in pieces]),
+        np.hstack([piece.labelings[chosen] for piece, chosen in parts]),
+        np.hstack([piece.duals[chosen] for piece, chosen in parts]),
+        np.sum([piece.costs[chosen] for piece, chosen in parts], axis=0),
+        np.sum([piece.counts[chosen] for piece, chosen in parts], axis=0),
+    )
 
 
 def _with_cost_of(piece: Piece, bag: int, cost: Array) -> Piece:

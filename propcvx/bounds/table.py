@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from math import log10
 from types import MappingProxyType
 from typing import Any
 
@@ -66,8 +67,7 @@ class Bound:
 
 def enumeration(problem: LabelingProblem, interval: Interval, search: SwapSearch) -> None:
     """Values of all labelings, as one piece: tight duals of each, whatever the time."""
-    division = divide(problem)
-    division = division.merge([range(len(division.pieces))])
+    division = divide(problem).whole()
     single = Multipliers.equal(division, problem.features.shape[1])
     tol = TOL * problem.C * len(problem.features)
     improve_duals(division, single, np.inf, tol, lambda: None)
@@ -80,7 +80,8 @@ def _refuses_to_list(problem: LabelingProblem) -> str | None:
     number = divide(problem).size
     if number <= MOST_LISTED:
         return None
-    return f"lists at most {MOST_LISTED:,} labelings, here are {number:.3g}; use 'branch_and_bound'"
+    size = f"about 10^{log10(number):.0f}"
+    return f"lists at most {MOST_LISTED:,} labelings, here are {size}; use 'branch_and_bound'"
 
 
 def _refuses_directions(problem: LabelingProblem) -> str | None:

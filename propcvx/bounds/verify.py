@@ -23,8 +23,14 @@ Summed over the groups, the left is the value at w plus at most :math:`\tfrac12 
 :math:`\|w\|`.  So a labeling of a group is left out once its own bound, and the least ones of
 the other groups, together reach ``lower``: nothing that contains it has a value below.  A node is
 closed once a group has no labelings left, and else it needs two children that are.  Any v does, so
-the proof does not contain it; the check looks for the best one by an active-set method, steps along
-the coordinates and Newton steps over those that are free.
+the proof does not contain it; the check looks for the best one by an active-set method: Newton
+steps over the coordinates inside of their bounds, and then over one more, which gains most.
+
+Groups of a step are merged in pairs for the next one, with the sums of their matrices and vectors.
+If both have the factor R of this sum, and bounds with residuals :math:`z_1` and :math:`z_2`, then
+the dual vectors of both give a pair of labelings the residual :math:`z_1 + z_2`, and the sum of
+both bounds less :math:`z_1^\top z_2` is a bound of the pair.  If it, and the least ones of the
+other groups, reach ``lower``, the pair is left out.
 
 Rounding errors are counted in.  A sum of n products is wrong by at most :math:`n u / (1 - n u)`
 times the sum of their sizes, in any order (Higham, *Accuracy and Stability*, Section 3.1).  Twice
@@ -38,9 +44,9 @@ from __future__ import annotations
 
 import hashlib
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations
-from math import comb, prod
+from math import comb
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -50,29 +56,37 @@ from propcvx.errors import InputError, RefusedProofError
 UNIT = 2.0**-53  # the largest relative error of one operation with floating-point numbers
 TINY, HUGE = 1e-100, 1e30  # more than all underflow makes, where numbers are at most HUGE
 MOST_LABELINGS = 200_000  # of a group; with more the check gives up
-AT_ONCE = 2000  # quadratic programs that are solved at once
-ROUNDS = 200  # most improvements of the dual vectors for a step of the proof
+AT_ONCE, PAIRS_AT_ONCE = 2000, 1_000_000  # programs that are solved at once, pairs that are bounded
+ROUNDS = 1000  # most improvements of the dual vectors for a step of the proof
 TOL = 1e-8  # errors of their values, as a share of the goal, that are not improved further
 
 
-@dataclass
+@dataclass(eq=False)
 class Group:
-    """Some instances, the labelings that they can still have, and a dual vector v of each."""
+    """Some instances, the labelings that they can still have, and a dual vector v of each.
+
+    ``bounds`` are those of the labelings with R = ``root`` and l = ``linear``, ``least`` is not
+    above any of them.  ``open`` are those that a better v can improve, and ``solved`` those whose v
+    is best over its free coordinates.
+    """
 
     rows: Any
     labelings: Any
     duals: Any
+    root: Any
+    linear: Any
+    least: Any = 0.0
+    bounds: Any = None
+    open: Any = None
+    solved: Any = None
 
     def __len__(self) -> int:
         return len(self.labelings)
 
     def keep(self, kept: Any) -> Group:
         """The group with some of its labelings."""
-        return Group(self.rows, self.labelings[kept], self.duals[kept])
-
-    def with_label(self, instance: int, label: int) -> Group:
-        """The group with the labelings that an instance has a label in, if it is in the group."""
-        return self.keep((self.labelings[:, self.rows == instance] == label).all(axis=1))
+        each = ("labelings", "duals", "bounds", "open", "solved")
+        return replace(self, **{name: vars(self)[name][kept] for name in each})
 
 
 class VerifiedProof(NamedTuple):
@@ -182,11 +196,12 @@ class _Check:
     def run(self, bags: Any, shares: Any, known: Any) -> VerifiedProof:
         """Raise an error unless the claim is proved."""
         groups, epsilon, branches = [], self.claim["epsilon"], self.claim["branches"]
+        root, zero = np.eye(self.F.shape[1]) / np.sqrt(len(np.unique(bags))), 0.0 * self.F[0]
         for bag in np.unique(bags):
             rows = np.flatnonzero(bags == bag)
             _require(len(np.unique(shares[rows])) == 1, f"the bag {bag} has several shares.")
             labelings = _labelings(known[rows], shares[rows[0]], epsilon)
-            groups.append(Group(rows, labelings, self.C * labelings))
+            groups.append(Group(rows, labelings, self.C * labelings, root, zero))
         labeling = np.array(self.claim["labeling"]).reshape(len(self.F))
         upper = self._upper(labeling, groups)
         waiting = [(0, groups)]
@@ -194,13 +209,16 @@ class _Check:
             index, groups = waiting.pop()
             for k, wanted in enumerate(self.claim["steps"].get(str(index), [])):
                 if all(groups):
-                    groups = self._step(self._merged(groups, wanted, index), f"{index}.{k}")
+                    groups = self._merged(groups, wanted, index)
+                if all(groups):
+                    groups = self._step(groups, f"{index}.{k}")
             if all(groups):
                 _require(str(index) in branches, f"node {index} is not closed or branched on.")
                 instance, *children = map(int, branches[str(index)])
                 _require(min(children) > index, f"a child of node {index} is not below it.")
                 for child, label in zip(children, (1, -1), strict=True):
-                    waiting.append((child, [g.with_label(instance, label) for g in groups]))
+                    right = [(g.labelings[:, g.rows == instance] == label).all(1) for g in groups]
+                    waiting.append((child, [*map(Group.keep, groups, right)]))
         return VerifiedProof(self.goal, upper, labeling, self.C, epsilon)
 
     def _upper(self, labeling: Any, groups: list[Group]) -> float:
@@ -219,110 +237,122 @@ class _Check:
         return upper
 
     def _merged(self, groups: list[Group], wanted: list[list[int]], index: int) -> list[Group]:
-        """Groups merged into those of a step, with all combinations of their labelings."""
-        merged, names = [], ("rows", "labelings", "duals")
+        """Groups merged into those of a step, in pairs, the smallest first."""
+        merged = []
         for rows in wanted:
-            inside = [group for group in groups if np.isin(group.rows, rows).all()]
-            sizes = [len(group) for group in inside]
-            _require(prod(sizes) <= MOST_LABELINGS, f"node {index} has too large a group.")
-            chosen = np.indices(sizes).reshape(len(inside), -1)
-            kept = [group.keep(pick) for group, pick in zip(inside, chosen, strict=True)]
-            merged.append(Group(*(np.hstack([vars(g)[name] for g in kept]) for name in names)))
+            inside = sorted((g for g in groups if np.isin(g.rows, rows).all()), key=len)
+            while len(inside) > 1:
+                first, second, *inside = inside
+                groups = [group for group in groups if group not in (first, second)]
+                pair = self._pair(first, second, groups)
+                _require(len(pair) <= MOST_LABELINGS, f"node {index} has too large a group.")
+                if not len(pair):
+                    return [pair]
+                groups, inside = [*groups, pair], [*inside, pair]
+            merged += inside
         rows = sorted(np.concatenate([group.rows for group in merged]))
         _require(rows == list(range(len(self.F))), f"node {index} has not every instance once.")
         return merged
 
-    def _step(self, groups: list[Group], name: str) -> list[Group]:
-        """The groups without the labelings whose bound reaches the goal."""
-        K, d, reach = len(groups), self.F.shape[1], self.reach
-        linear = self.arrays[f"linear {name}"].astype(float).reshape(K, d)
-        roots = self.arrays[f"roots {name}"].astype(float).reshape(K, d, d)
+    def _pair(self, first: Group, second: Group, others: list[Group]) -> Group:
+        """Two groups merged, with the pairs of labelings whose bound does not reach the goal."""
+        root = np.linalg.cholesky(first.root @ first.root.T + second.root @ second.root.T)
+        linear, (m, n) = first.linear + second.linear, (len(first), len(second))
+        pair = [replace(group, root=root, linear=0.5 * linear) for group in (first, second)]
+        (b, z), (c, x) = (self._bounds(group, group.duals) for group in pair)
+        whole, size = replace(first, root=root, linear=linear), np.abs(b).max() + np.abs(c).max()
+        limit = self._limit([*others, whole], [group.least for group in others], size)
+        chosen, least, step = [], [], max(PAIRS_AT_ONCE // n, 1)
+        for part in (slice(k, k + step) for k in range(0, m, step)):
+            bounds = b[part, None] + c - z[part] @ x.T
+            chosen.append(np.argwhere(~(bounds >= limit)) + np.array([part.start, 0]))
+            least.append(bounds.min())
+        kept = list(zip(pair, np.vstack(chosen).T, strict=True))
+        rows = np.hstack([first.rows, second.rows])
+        labelings = np.hstack([group.labelings[k] for group, k in kept])
+        duals = np.hstack([group.duals[k] for group, k in kept])
+        return Group(rows, labelings, duals, root, linear, min(least))
+
+    def _limit(self, groups: list[Group], others: list[float], size: float) -> float:
+        """The bound, of at most this size, that reaches the goal with those of the others."""
+        roots, linear = (np.array([vars(g)[name] for g in groups]) for name in ("root", "linear"))
+        (K, d), reach = linear.shape, self.reach
         error = np.linalg.norm((roots @ roots.transpose(0, 2, 1)).sum(axis=0) - np.eye(d))
         spread, terms = np.linalg.norm(linear.sum(axis=0)), 4.0 * UNIT * (d * d + K + 4)
         error += terms * (error + 1.0 + (roots**2).sum())
         spread += terms * (spread + np.abs(linear).sum())
         defect = 0.5 * reach**2 * error + reach * (spread + 2.0 * self.C * self.wrong) + TINY
-        programs = [_Programs(self, *each) for each in zip(groups, roots, linear, strict=True)]
+        rounding = 4.0 * UNIT * (K + 8) * (self.goal + defect + np.abs(others).sum() + size)
+        return self.goal + defect + rounding - sum(others)
+
+    def _step(self, groups: list[Group], name: str) -> list[Group]:
+        """The groups without the labelings whose bound reaches the goal."""
+        parts = (self.arrays[f"{part} {name}"].astype(float) for part in ("roots", "linear"))
+        for group, group.root, group.linear in zip(groups, *parts, strict=True):
+            group.bounds = np.full(len(group), -np.inf)
+            group.open, group.solved = np.ones((2, len(group)), dtype=bool)
         for _ in range(ROUNDS):
-            least = [program.improved() for program in programs]
-            for k, program in enumerate(programs):
-                sizes = np.abs(program.values) + np.abs(least).sum() + defect
-                bounds = program.values + (sum(least[:k] + least[k + 1 :]) - defect)
-                program.keep(~(bounds - 4.0 * UNIT * (K + 4) * sizes >= self.goal))
-            groups = [program.group for program in programs]
-            if not all(groups) or not any(program.open.any() for program in programs):
+            for group in groups:
+                self._improve(group)
+            limits = []
+            for group in groups:
+                others = [other.least for other in groups if other is not group]
+                limits.append(self._limit(groups, others, np.abs(group.bounds).max()))
+            each = zip(groups, limits, strict=True)
+            groups = [group.keep(~(group.bounds >= limit)) for group, limit in each]
+            if not all(groups) or not any(group.open.any() for group in groups):
                 break
         return groups
 
-
-class _Programs:
-    """The quadratic programs of a group, whose variables are the dual vectors of its labelings."""
-
-    def __init__(self, check: _Check, group: Group, R: Any, linear: Any) -> None:
-        self.check, self.group, self.F = check, group, check.F[group.rows]
-        self.R, self.linear = R, linear
-        self.H, self.offset = np.linalg.solve(R, self.F.T).T, np.linalg.solve(R, linear)
-        self.Q = self.H @ self.H.T
-        self.values, self.open = np.full(len(group), -np.inf), np.ones(len(group), dtype=bool)
-        self.solved = self.open.copy()  # over the free coordinates
-
-    def keep(self, kept: Any) -> None:
-        """Leave out all other labelings."""
-        self.group, self.values = self.group.keep(kept), self.values[kept]
-        self.open, self.solved = self.open[kept], self.solved[kept]
-
-    def improved(self) -> Any:
-        """The least bound, once the dual vectors that can be improved are better."""
-        chosen = np.flatnonzero(self.open)
+    def _improve(self, group: Group) -> None:
+        """Improve the dual vectors where that can help, along the axes and within a face."""
+        H = np.linalg.solve(group.root, self.F[group.rows].T).T
+        Q, offset, tol = H @ H.T, np.linalg.solve(group.root, group.linear), TOL * self.goal
+        chosen = np.flatnonzero(group.open)
         for part in (chosen[k : k + AT_ONCE] for k in range(0, len(chosen), AT_ONCE)):
-            labelings, v = self.group.labelings[part], self.group.duals[part]
-            ends, target = self.check.C * labelings, labelings + self.H @ self.offset
-            box, solved = (np.minimum(0.0, ends), np.maximum(0.0, ends)), self.solved[part]
-            v = np.where(solved[:, None], self._along_axes(v, target, *box), v)
-            v, self.solved[part] = self._along_face(v, target, *box)
-            slope, bounds, tol = target - v @ self.Q, self._bounds(v), TOL * self.check.goal
-            promise = (slope * (np.where(slope > 0.0, box[1], box[0]) - v)).sum(axis=1)
-            stuck = solved & ~(bounds > self.values[part] + 1e-3 * tol)
-            self.open[part] = (promise > tol) & ~stuck
-            self.group.duals[part], self.values[part] = v, bounds
-        return self.values.min()
+            labelings = group.labelings[part]
+            ends, target = self.C * labelings, labelings + H @ offset
+            low, high = np.minimum(0.0, ends), np.maximum(0.0, ends)
+            v, solved = group.duals[part], np.flatnonzero(group.solved[part])
+            slope, free = target - v @ Q, (v > low) & (v < high)
+            gain = slope * (np.where(slope > 0.0, high, low) - v)
+            free[solved, gain[solved].argmax(axis=1)] = True
+            v, group.solved[part] = _along_face(Q, v, slope, free, low, high)
+            bounds, better = self._bounds(group, v)[0], np.ones(len(part), dtype=bool)
+            better[solved] = (bounds > group.bounds[part] + 1e-3 * tol)[solved]
+            group.open[part] = (gain.sum(axis=1) > tol) & better
+            group.duals[part], group.bounds[part] = v, bounds
+        group.least = group.bounds.min()
 
-    def _along_axes(self, v: Any, target: Any, low: Any, high: Any) -> Any:
-        """The best point along each coordinate, one after the other."""
-        v, slope = v.copy(), target - v @ self.Q
-        for j, row in enumerate(self.Q):
-            best = np.clip(v[:, j] + slope[:, j] / max(row[j], TINY), low[:, j], high[:, j])
-            slope -= (best - v[:, j])[:, None] * row
-            v[:, j] = best
-        return v
+    def _bounds(self, group: Group, v: Any) -> Any:
+        """Lower bounds on the parts of the labelings, rounding errors taken off, and z.
 
-    def _along_face(self, v: Any, target: Any, low: Any, high: Any) -> Any:
-        """The point where the way to the maximum over the free coordinates meets a bound."""
-        free = (v > low) & (v < high)
-        inside = np.argsort(~free, axis=1, kind="stable")[:, : max(free.sum(axis=1).max(), 1)]
-        some, j = np.take_along_axis(free, inside, axis=1), np.arange(inside.shape[1])
-        faces = self.Q[inside[:, :, None], inside[:, None, :]] * (some[:, :, None] & some[:, None])
-        faces[:, j, j] += np.where(some, 1e-13 * self.Q.diagonal().max(), 1.0)
-        slope = target - v @ self.Q
-        wanted = np.where(some, np.take_along_axis(slope, inside, axis=1), 0.0)
-        direction = np.zeros_like(v)
-        steps = np.linalg.solve(faces, wanted[..., None])[..., 0]
-        np.put_along_axis(direction, inside, steps, axis=1)
-        ends = np.where(direction > 0.0, high, low)
-        ratios = np.divide(ends - v, direction, out=np.ones_like(v), where=direction != 0.0)
-        first = np.minimum(ratios.min(axis=1, keepdims=True), 1.0)
-        moved = np.where((ratios <= first) & (first < 1.0), ends, v + first * direction)
-        return np.clip(moved, low, high), first[:, 0] == 1.0
-
-    def _bounds(self, v: Any) -> Any:
-        """Lower bounds on the parts of the labelings, rounding errors taken off."""
-        reach, terms = self.check.reach, 4.0 * UNIT * (sum(self.F.shape) + 4)
-        z = v @ self.H - self.offset
-        missing = np.linalg.norm(v @ self.F - self.linear - z @ self.R.T, axis=1)
+        What is taken off for the square of z is enough for the product with the z of another group.
+        """
+        F, R, linear = self.F[group.rows], group.root, group.linear
+        z = np.linalg.solve(R, (v @ F - linear).T).T
+        missing = np.linalg.norm(v @ F - linear - z @ R.T, axis=1)
         length, square = np.abs(v).sum(axis=1), (z**2).sum(axis=1)
-        sizes = np.abs(v) @ np.abs(self.F) + np.abs(self.linear) + np.abs(z) @ np.abs(self.R).T
-        rounding = terms * (length + square + reach * sizes.sum(axis=1))
-        return length - 0.5 * square - reach * missing - rounding
+        sizes = np.abs(v) @ np.abs(F) + np.abs(linear) + np.abs(z) @ np.abs(R).T
+        terms = 4.0 * UNIT * (sum(F.shape) + 4)
+        rounding = terms * (length + square + self.reach * sizes.sum(axis=1))
+        return length - 0.5 * square - self.reach * missing - rounding, z
+
+
+def _along_face(Q: Any, v: Any, slope: Any, free: Any, low: Any, high: Any) -> Any:
+    """The point where the way to the maximum over the free coordinates meets a bound."""
+    inside = np.argsort(~free, axis=1, kind="stable")[:, : max(free.sum(axis=1).max(), 1)]
+    some, j = np.take_along_axis(free, inside, axis=1), np.arange(inside.shape[1])
+    faces = Q[inside[:, :, None], inside[:, None, :]] * (some[:, :, None] & some[:, None])
+    faces[:, j, j] += np.where(some, 1e-13 * Q.diagonal().max(), 1.0)
+    wanted = np.where(some, np.take_along_axis(slope, inside, axis=1), 0.0)
+    direction, steps = np.zeros_like(v), np.linalg.solve(faces, wanted[..., None])[..., 0]
+    np.put_along_axis(direction, inside, steps, axis=1)
+    ends = np.where(direction > 0.0, high, low)
+    ratios = np.divide(ends - v, direction, out=np.ones_like(v), where=direction != 0.0)
+    first = np.minimum(ratios.min(axis=1, keepdims=True), 1.0)
+    moved = np.where((ratios <= first) & (first < 1.0), ends, v + first * direction)
+    return np.clip(moved, low, high), first[:, 0] == 1.0
 
 
 def _labelings(known: Any, share: float, epsilon: float) -> Any:

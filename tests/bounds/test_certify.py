@@ -600,3 +600,10 @@ def test_bad_input_is_refused(options, message):
     small = small_problem(3, (8,) * 4, 3)
     with pytest.raises(InputError, match=message):
         certify(small.X, small.y, **options)
+
+
+def test_more_labelings_than_the_largest_float_can_be_told():
+    """2,200 instances in bags of two, one of each positive: 2 ** 1100 labelings."""
+    bags = np.repeat(np.arange(1100), 2)
+    with pytest.raises(InputError, match=r"about 10\^331"):
+        certify(np.eye(2)[bags % 2], bag_target(bags, np.full(1100, 0.5)), kinds="enumeration")
