@@ -129,6 +129,7 @@ class PieceProblem:
         self, values: Array, chosen: Mask, most: float, tol: float, check_time: Check
     ) -> None:
         """Improve the duals of some labelings and their values, in place, while below a value."""
+        chosen = chosen & np.isfinite(self.constants)  # no other is feasible
         for start in range(0, len(values), PROGRAMS_AT_ONCE):
             part = start + np.flatnonzero(chosen[start : start + PROGRAMS_AT_ONCE])
             if len(part):
