@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from propcvx.errors import InputError
-from propcvx.laboratory.arguments import count, existing, literal, several
+from propcvx.laboratory.arguments import count, literal, several
 from reproduction.experiments import EXPERIMENTS, Selection, plan, plan_text
 from reproduction.protocol import OPTIONS, PRESETS, Protocol
 from reproduction.report import report_text, write_report
@@ -38,6 +38,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
         parser.error(str(error))
 
 
+def _existing(text: str) -> Path:
+    """A file that exists."""
+    if not Path(text).is_file():
+        raise argparse.ArgumentTypeError(f"must be a file that is there, got {text}")
+    return Path(text)
+
+
 def _setting(text: str) -> tuple[str, Any]:
     name, equals, value = text.partition("=")
     if not equals:
@@ -63,7 +70,7 @@ def _add_run(commands: Any) -> argparse.ArgumentParser:
     add("what", metavar="WHAT", help=listed)
     add("--results", type=Path, required=True, metavar="FILE", help="JSON lines")
     known = "another results file, or a Parquet file of such: what it has is not computed again"
-    add("--known", type=existing, metavar="FILE", help=known)
+    add("--known", type=_existing, metavar="FILE", help=known)
     add("--jobs", type=count, help="processes at work at once (1)")
     add("--dry-run", action="store_true", help="print what is left to do")
     add("--data", type=several(str), help=only)
