@@ -319,8 +319,7 @@ def solve_boxes(
         if not len(on):
             break
         free, solved = (v > lower) & (v < upper), on[face_solved[on]]
-        promise = np.minimum(gain, gradient**2 / diagonal) * ~free
-        free[solved, promise[solved].argmax(axis=1)] = True
+        free[solved, (gain * ~free)[solved].argmax(axis=1)] = True
         direction = _newton(Q, gradient[on], free[on])
         v[on], face_solved[on] = _move(v[on], direction, lower[on], upper[on])
         gradient[on] = g[on] - v[on] @ Q
