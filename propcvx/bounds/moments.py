@@ -129,14 +129,14 @@ class PieceProblem:
         self, values: Array, chosen: Mask, most: float, tol: float, check_time: Check
     ) -> None:
         """Improve the duals of some labelings and their values, in place, while below a value."""
-        for start in range(0, len(values), PROGRAMS_AT_ONCE):
-            part = start + np.flatnonzero(chosen[start : start + PROGRAMS_AT_ONCE])
-            if len(part):
-                check_time()
-                y, constants = self.piece.labelings[part].astype(float), self.constants[part]
-                program = self.Q, y + self.q, self._box(y), self.piece.duals[part]
-                v, reached = solve_boxes(*program, most - constants, tol)
-                self.piece.duals[part], values[part] = v, reached + constants
+        places = np.flatnonzero(chosen)
+        for start in range(0, len(places), PROGRAMS_AT_ONCE):
+            check_time()
+            part = places[start : start + PROGRAMS_AT_ONCE]
+            y, constants = self.piece.labelings[part].astype(float), self.constants[part]
+            program = self.Q, y + self.q, self._box(y), self.piece.duals[part]
+            v, reached = solve_boxes(*program, most - constants, tol)
+            self.piece.duals[part], values[part] = v, reached + constants
 
     def _box(self, labelings: Array | Signs) -> tuple[Array, Array]:
         """Lower and upper bounds on the duals of some labelings."""
@@ -262,11 +262,10 @@ def pairs_below(
     both = multipliers.merge([pair])
     both = replace(both, linear=0.5 * both.linear)
     (b, z), (c, x) = (PieceProblem(division, both, 0, piece).certified() for piece in pieces)
-    chosen, step = [np.empty((2, 0), dtype=np.intp)], max(PAIRS_AT_ONCE // len(c), 1)
-    for start in range(0, len(b), step):
-        part = slice(start, start + step)
+    chosen: list[Indices] = []
+    for part in np.array_split(range(len(b)), len(b) * len(c) // PAIRS_AT_ONCE + 1):
         rows, columns = np.nonzero(b[part, None] + c - z[part] @ x.T < goal)
-        chosen.append(np.array([start + rows, columns]))
+        chosen.append(np.array([part[rows], columns]))
         if sum(map(np.size, chosen)) > 2 * most:
             return None
     return np.hstack(chosen)
@@ -320,24 +319,23 @@ def solve_boxes(
             break
         free, solved = (v > lower) & (v < upper), on[face_solved[on]]
         free[solved, (gain * ~free)[solved].argmax(axis=1)] = True
-        direction = _newton(Q, gradient[on], free[on])
-        v[on], face_solved[on] = _move(v[on], direction, lower[on], upper[on])
+        face = Q, v[on], gradient[on], free[on], lower[on], upper[on]
+        v[on], face_solved[on] = _along_face(*face)
         gradient[on] = g[on] - v[on] @ Q
     return v, 0.5 * np.einsum("pi,pi->p", v, g + gradient)
 
 
-def _newton(Q: Array, gradient: Array, free: Mask) -> Array:
-    """Step to the maximum over the free coordinates."""
-    matrices = Q * (free[:, :, None] & free[:, None, :])
-    ridge = RIDGE * max(float(Q.diagonal().max()), TINY)
-    j = np.arange(len(Q))
-    matrices[:, j, j] += np.where(free, ridge, 1.0)
-    wanted = np.where(free, gradient, 0.0)[..., None]
-    return np.asarray(np.linalg.solve(matrices, wanted), dtype=np.float64)[..., 0]
+def _along_face(
+    Q: Array, v: Array, gradient: Array, free: Mask, lower: Array, upper: Array
+) -> tuple[Array, Mask]:
+    """Move to the maximum over the free coordinates, or until some are at their bound.
 
-
-def _move(v: Array, direction: Array, lower: Array, upper: Array) -> tuple[Array, Mask]:
-    """Move until coordinates are at their bound; whether the face is solved before."""
+    Returns the points, and whether the face is solved before.
+    """
+    identity = np.eye(len(Q))
+    ridged = Q + RIDGE * max(float(Q.diagonal().max()), TINY) * identity
+    faces = np.where(free[:, :, None] & free[:, None, :], ridged, identity)
+    direction = np.linalg.solve(faces, np.where(free, gradient, 0.0)[..., None])[..., 0]
     bound = np.where(direction > 0.0, upper, lower)
     lengths = np.divide(bound - v, direction, out=np.full_like(v, np.inf), where=direction != 0.0)
     length = np.minimum(lengths.min(axis=1, keepdims=True), 1.0)

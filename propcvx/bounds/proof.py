@@ -52,7 +52,9 @@ class Proof:
 
     def run(self, problem: LabelingProblem, interval: Interval, search: SwapSearch) -> None:
         """Branch and bound, of which all is noted."""
-        BagMoments(problem, interval, search, "branch_and_bound", proof=self).branch()
+        tree = BagMoments(problem, interval, search, "branch_and_bound")
+        tree.on_step, tree.on_branch = self.step, self.branched
+        tree.branch()
 
     def step(self, node: Node, axes: Array) -> None:
         """Note the pieces of a node and their multipliers, of features rotated to ``axes``."""
