@@ -160,12 +160,11 @@ class BagMoments:
         """
         division = divide(self.problem)
         multipliers = Multipliers.equal(division, N_FACTORED)
-        if self.interval.labeling is not None:
-            # with l equal to these slopes each piece is best at the weights of the best labeling
-            duals = self.search.plane(self.interval.labeling).duals
-            slopes = np.array([duals[p.instances] @ p.features for p in division.pieces])
-            multipliers = replace(multipliers, linear=0.1 * (slopes - slopes.mean(axis=0)))
-        return Node(division, multipliers)
+        # with l equal to these slopes each piece is best at the weights of the best labeling
+        duals = self.search.plane(np.asarray(self.interval.labeling)).duals
+        slopes = np.array([duals[piece.instances] @ piece.features for piece in division.pieces])
+        linear = 0.1 * (slopes - slopes.mean(axis=0))
+        return Node(division, replace(multipliers, linear=linear))
 
     def maximise(self, node: Node, others: float = np.inf) -> tuple[Node, CertifiedValues]:
         """The node with better multipliers, and what they certify.
@@ -233,7 +232,8 @@ class BagMoments:
         self.open_nodes = others
         place = node.index, node.parent, node.depth
         record = NodeRecord(*place, node.bound, status, node.sizes, self.interval.seconds)
-        self.interval.record(record)
+        self.interval.nodes.append(record)
+        self.interval.progress.update()
         self.interval.prove(self.name, self._least(self.open_nodes))
 
     def _least(self, nodes: Sequence[Node]) -> float:
@@ -288,9 +288,8 @@ class BagMoments:
             return node
         division, multipliers = node.division.merge(groups, kept), node.multipliers.merge(groups)
         dropped, fixed = min(node.dropped, self.goal), division.size <= MOST_PAIRS
-        return replace(
-            node, division=division, multipliers=multipliers, dropped=dropped, fixed=fixed
-        )
+        node = replace(node, division=division, multipliers=multipliers)
+        return replace(node, dropped=dropped, fixed=fixed)
 
     def _children(self, node: Node, certified: CertifiedValues) -> list[Node]:
         """Two children that differ in the label of one instance."""

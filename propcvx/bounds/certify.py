@@ -162,7 +162,8 @@ def certify(
     if isinstance(X, KernelMethod):
         return certify(**arguments_of(certify, locals()))
     check_number("C", C, above=0.0)
-    margin = _margin_of(labels)
+    margin = MARGIN * labels if isinstance(labels, bool) else labels
+    check_number("labels", margin, least=0.0)
     check_number("tol", tol, least=0.0)
     check_number("time_limit", time_limit, above=0.0)
     method = KernelMethod(kernel=kernel, gamma=gamma, degree=degree, coef0=coef0)
@@ -203,13 +204,6 @@ def _check_provable(
             f"labels, got {kernel!r}, {intercept!r}, {kinds!r}, {C_p!r} and {labels!r}."
         )
     check_number("epsilon", epsilon, least=0.0)
-
-
-def _margin_of(labels: Any) -> float:
-    """The cost of the other label up to which labels are proved; 0 where none are to be."""
-    if isinstance(labels, bool):
-        return MARGIN if labels else 0.0
-    return check_number("labels", labels, least=0.0)
 
 
 def _checked_term(
@@ -262,13 +256,23 @@ class _Certification:
 
     def run(self, bounds: dict[str, Bound], start: Any, random: RandomState) -> StopReason:
         """Compute bounds and costs of labels until all is proved or time is over; why it ended."""
-        interval = self.search.interval
+        interval, costs = self.search.interval, self.costs
+        time_limit = interval.time_limit
+        if costs is not None:
+            interval.time_limit = BOUNDS_SHARE * time_limit
+            if bounds.get("branch_and_bound") is BOUNDS["branch_and_bound"]:
+                bounds = {**bounds, "branch_and_bound": Bound(lambda *_: costs.moments.branch())}
         try:
             if start is not None:
                 self.search.plane(_allowed(start, self.search.problem))
-            if self.costs is None:
-                return self._prove_bounds(bounds, random)
-            return self._prove_bounds_and_labels(self.costs, bounds, random)
+            reason = self._prove_bounds(bounds, random)
+            if costs is not None:
+                interval.time_limit = time_limit
+                with self._failing_alone("labels"):
+                    costs.run()
+            return StopReason.PROVED if interval.closed else reason
+        except OutOfTimeError:
+            return StopReason.OUT_OF_TIME
         except KeyboardInterrupt:
             if interval.labeling is None:
                 raise
@@ -291,24 +295,6 @@ class _Certification:
         if self.failures and interval.lower <= problem.least_cost:
             raise next(iter(self.failures.values()))
         return StopReason.PROVED if interval.closed else StopReason.EXHAUSTED
-
-    def _prove_bounds_and_labels(
-        self, costs: LabelCosts, bounds: dict[str, Bound], random: RandomState
-    ) -> StopReason:
-        """The same in a share of the time, and then the costs of labels, in the same tree."""
-        interval = self.search.interval
-        if bounds.get("branch_and_bound") is BOUNDS["branch_and_bound"]:
-            bounds = {**bounds, "branch_and_bound": Bound(lambda *_: costs.moments.branch())}
-        time_limit = interval.time_limit
-        interval.time_limit = BOUNDS_SHARE * time_limit
-        reason = self._prove_bounds(bounds, random)
-        interval.time_limit = time_limit
-        try:
-            with self._failing_alone("labels"):
-                costs.run()
-        except OutOfTimeError:
-            return StopReason.OUT_OF_TIME
-        return StopReason.PROVED if interval.closed else reason
 
     @contextmanager
     def _failing_alone(self, name: str) -> Iterator[None]:

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from propcvx.arrays import Array, Indices, Signs
+from propcvx.arrays import Array, Signs
 from propcvx.bounds.interval import Interval
 from propcvx.bounds.problem import LabelingProblem
 from propcvx.bounds.swap_search import SwapSearch
@@ -66,21 +66,20 @@ def labelings_of_arcs(problem: LabelingProblem, interval: Interval) -> Signs:
     points = np.pad(features, ((0, 0), (0, 2 - features.shape[1])))
     angles = arcs(points, problem.bags.index)
 
-    def label(places: Indices) -> Signs:
-        interval.check_time()
-        return feasible.best(points @ direction(angles[places]).T).T.astype(np.int8)
-
     sectors = np.floor(angles / (2.0 * np.pi) * SECTORS)
     starts = np.flatnonzero(np.diff(sectors, prepend=-1.0))
-    ends = np.append(starts[1:], len(angles)) - 1
-    labeled = {int(k): label(np.array([k]))[0] for k in np.append(starts, ends)}
-    ranges = list(zip(starts.tolist(), ends.tolist(), strict=True))
-    while ranges := [(a, b) for a, b in ranges if b > a + 1 and (labeled[a] != labeled[b]).any()]:
-        middles = np.array([(a + b) // 2 for a, b in ranges])
-        for part in np.split(middles, range(LABELINGS_AT_ONCE, len(middles), LABELINGS_AT_ONCE)):
-            labeled.update(zip(part.tolist(), label(part), strict=True))
-        halves = zip(ranges, middles.tolist(), strict=True)
-        ranges = [half for (a, b), m in halves for half in ((a, m), (m, b))]
+    ranges = np.column_stack([starts, np.append(starts[1:], len(angles)) - 1])
+    labeled: dict[int, Signs] = {}
+    while len(ranges):
+        new = np.setdiff1d(ranges, list(labeled))
+        for part in np.array_split(new, len(new) // LABELINGS_AT_ONCE + 1):
+            interval.check_time()
+            labels = feasible.best(points @ direction(angles[part]).T).T.astype(np.int8)
+            labeled.update(zip(part.tolist(), labels, strict=True))
+        # an end of a range is in it, and so is the middle in both of its halves
+        open_ones = [b > a + 1 and (labeled[a] != labeled[b]).any() for a, b in ranges.tolist()]
+        halves = np.insert(ranges, 1, ranges.sum(axis=1) // 2, axis=1)[open_ones]
+        ranges = np.vstack([halves[:, :2], halves[:, 1:]])
     labelings = np.array([labeled[k] for k in sorted(labeled)])
     return labelings[np.append(True, np.any(labelings[1:] != labelings[:-1], axis=1))]
 

@@ -2,15 +2,18 @@ r"""The best multipliers of the moment bound, by a quasi-Newton method on a smoo
 
 The multipliers are :math:`A_k = L^{-1} R_k R_k^\top L^{-\top}` with the Cholesky factor of
 :math:`L L^\top = \sum_k R_k R_k^\top`, and :math:`l_k` less their mean, for any :math:`R_k` and
-:math:`l_k`; :math:`s_k` are not changed.  The least value of a piece's labelings is smoothed with a temperature that falls.
+:math:`l_k`; features beyond the first q are not in them.  The least value of a piece's labelings is
+smoothed with a temperature that falls.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.optimize import minimize
 
 from propcvx.arrays import Array
@@ -60,8 +63,9 @@ class SmoothBound:
 
     def pack(self, multipliers: Multipliers) -> Array:
         """The vector of some multipliers."""
-        linear, share = multipliers.linear, self._share
-        return _packed(multipliers.factors, linear / np.sqrt(share), multipliers.prices / share)
+        roots, share = np.linalg.cholesky(multipliers.squares), self._share
+        linear, prices = multipliers.linear / np.sqrt(share), multipliers.prices / share
+        return _packed(roots, linear, prices)
 
     @property
     def _share(self) -> float:
@@ -69,9 +73,9 @@ class SmoothBound:
         return self.unit / len(self.division.pieces)
 
     def _unpack(self, vector: Array) -> tuple[Array, Array, Array]:
-        factors, linear = self.best.factors, self.best.linear
-        roots, rest, prices = np.split(vector, np.cumsum([factors.size, linear.size]))
-        return roots.reshape(factors.shape), rest.reshape(linear.shape), prices
+        squares, linear = self.best.squares, self.best.linear
+        roots, rest, prices = np.split(vector, np.cumsum([squares.size, linear.size]))
+        return roots.reshape(squares.shape), rest.reshape(linear.shape), prices
 
     def __call__(self, vector: Array) -> tuple[float, Array]:
         """Minus the smoothed bound and its gradient, in units of the value."""
@@ -81,10 +85,9 @@ class SmoothBound:
         squares = pure @ pure.transpose(0, 2, 1)
         mixed = (1.0 - EQUAL) * squares + EQUAL * np.eye(len(inverse)) / len(roots)
         linear = (linear - linear.mean(axis=0)) * np.sqrt(share)
-        factors = np.linalg.cholesky(mixed).astype(np.float64, copy=False)
-        multipliers = Multipliers(factors, self.best.scales, linear, prices * share)
+        multipliers = Multipliers(mixed, self.best.shares, linear, prices * share)
         smooth, slopes = self._evaluate(multipliers)
-        by_squares = (1.0 - EQUAL) * slopes.factors
+        by_squares = (1.0 - EQUAL) * slopes.squares
         moved = np.tril(np.einsum("kij,kjl->il", by_squares, squares))
         moved[np.diag_indices_from(moved)] *= 0.5  # L moves by L times this part of L^-1 dS L^-T
         by_squares = inverse.T @ (by_squares - moved - moved.T) @ inverse
@@ -94,7 +97,7 @@ class SmoothBound:
 
     def _evaluate(self, multipliers: Multipliers) -> tuple[float, Multipliers]:
         """The smoothed bound and its derivatives by :math:`A_k`, l and prices."""
-        smooth, largest, q = 0.0, 0.0, multipliers.factors.shape[1]
+        smooth, largest, q = 0.0, 0.0, multipliers.squares.shape[1]
         slopes = Multipliers(*map(np.zeros_like, vars(multipliers).values()))
         margin, tol = NEGLIGIBLE * self.temperature, PROGRAM_ERROR * self.temperature
         for k, piece in enumerate(self.division.pieces):
@@ -105,7 +108,7 @@ class SmoothBound:
             some = np.flatnonzero(mixture)
             w, mu = problem.weights(piece.duals[some]), mixture[some]
             moments = mu[:, None] * w
-            slopes.factors[k] = 0.5 * w[:, :q].T @ moments[:, :q]
+            slopes.squares[k] = 0.5 * w[:, :q].T @ moments[:, :q]
             slopes.linear[k] = moments.sum(axis=0)
             slopes.prices[:] -= mu @ piece.counts[some]
         for b, cost in enumerate(self.division.costs):
@@ -119,7 +122,7 @@ class SmoothBound:
         return smooth, slopes
 
 
-def _packed(*parts: Array) -> Array:
+def _packed(*parts: NDArray[Any]) -> Array:
     return np.concatenate([part.ravel() for part in parts])
 
 

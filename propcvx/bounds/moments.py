@@ -59,18 +59,18 @@ class Multipliers:
 
     Attributes
     ----------
-    factors : array of shape (K, q, q)
-        :math:`G_k`, with :math:`A_k = G_k G_k^\top` in the first q features.
-    scales : array of shape (K,)
-        :math:`s_k`, with :math:`A_k = s_k^2 I` in all other features.
+    squares : array of shape (K, q, q)
+        :math:`A_k` in the first q features.
+    shares : array of shape (K,)
+        :math:`s_k`, with :math:`A_k = s_k I` in all other features.
     linear : array of shape (K, rank)
         :math:`l_k`.
     prices : array of shape (D,)
         :math:`\lambda_b` of one positive in each of the D divided bags.
     """
 
-    factors: Array
-    scales: Array
+    squares: Array
+    shares: Array
     linear: Array
     prices: Array
 
@@ -78,19 +78,17 @@ class Multipliers:
     def equal(cls, division: Division, n_factored: int) -> Multipliers:
         """The same for each of the pieces: :math:`A_k = I / K`, :math:`l_k = 0`."""
         n, rank = len(division.pieces), division.pieces[0].features.shape[1]
-        share = np.sqrt(1.0 / n)
-        factors = np.tile(share * np.eye(min(n_factored, rank)), (n, 1, 1))
+        squares = np.tile(np.eye(min(n_factored, rank)) / n, (n, 1, 1))
         prices = np.zeros(len(division.costs))
-        return cls(factors, np.full(n, share), np.zeros((n, rank)), prices)
+        return cls(squares, np.full(n, 1.0 / n), np.zeros((n, rank)), prices)
 
     def merge(self, groups: Sequence[Sequence[int]]) -> Multipliers:
         """Multipliers of merged pieces: sums over the pieces, which make the bound no smaller."""
-        squares = self.factors @ self.factors.transpose(0, 2, 1)
-        values, vectors = np.linalg.eigh(np.array([squares[list(g)].sum(axis=0) for g in groups]))
-        roots = np.sqrt(np.maximum(values, 0.0))
-        scales = np.sqrt([np.square(self.scales[list(group)]).sum() for group in groups])
-        linear = np.array([self.linear[list(group)].sum(axis=0) for group in groups])
-        return Multipliers(vectors * roots[:, None, :], scales, linear, self.prices)
+        squares, shares, linear = (
+            np.array([part[list(group)].sum(axis=0) for group in groups])
+            for part in (self.squares, self.shares, self.linear)
+        )
+        return Multipliers(squares, shares, linear, self.prices)
 
 
 class PieceProblem:
@@ -105,7 +103,8 @@ class PieceProblem:
         self, division: Division, multipliers: Multipliers, k: int, piece: Piece | None = None
     ) -> None:
         self.division, self.piece = division, piece or division.pieces[k]
-        self.factor, self.scale = multipliers.factors[k], float(multipliers.scales[k])
+        self.factor = np.linalg.cholesky(multipliers.squares[k]).astype(float, copy=False)
+        self.scale = float(np.sqrt(multipliers.shares[k]))
         self.linear, q = multipliers.linear[k], len(self.factor)
         both = np.vstack([self.piece.features, self.linear])
         both = np.hstack([np.linalg.solve(self.factor, both[:, :q].T).T, both[:, q:] / self.scale])
@@ -230,12 +229,12 @@ def certify_values(division: Division, multipliers: Multipliers) -> CertifiedVal
         Their sums need not be exact: for weights no longer than ``reach``, an error of the sums
         costs at most :math:`\tfrac12 \|I - \sum_k A_k\| \, reach^2 + \|\sum_k l_k\| \, reach`.
     """
-    factors, reach = multipliers.factors, division.reach
+    problems = [PieceProblem(division, multipliers, k) for k in range(len(division.pieces))]
+    factors, reach = np.array([problem.factor for problem in problems]), division.reach
     squares = np.einsum("kij,klj->il", factors, factors) - np.eye(factors.shape[1])
-    tail = abs(float(np.square(multipliers.scales).sum()) - 1.0)
+    tail = abs(float(sum(problem.scale**2 for problem in problems)) - 1.0)
     missing = np.linalg.norm(squares) + tail + EPSILON * factors.size
     defect = 0.5 * reach**2 * missing + reach * np.linalg.norm(multipliers.linear.sum(axis=0))
-    problems = (PieceProblem(division, multipliers, k) for k in range(len(division.pieces)))
     values, rest = [problem.certified()[0] for problem in problems], -float(defect)
     for cost, price in zip(division.costs, multipliers.prices, strict=True):
         rest += float((cost + price * np.arange(len(cost))).min())
