@@ -42,6 +42,9 @@ SEARCH_SHARE = 0.2
 BOUNDS_SHARE = 0.5
 """Share of the time limit that bounds may use where single labels are proved after them."""
 
+PROVABLE = dict(kernel="linear", intercept="center", C_p=None, labels=False, kinds="auto")
+"""Arguments with which a proof can be written, beside a number as epsilon."""
+
 MARGIN = 0.1
 """With ``labels=True`` the work on a label ends when the other one is proved to cost so much."""
 
@@ -174,7 +177,10 @@ def certify(
     problem = LabelingProblem(data.bags, C, weights, loss, features=features)
     bounds, written = find_bounds(kinds, problem), None
     if proof is not None:
-        _check_provable(kernel, intercept, C_p, labels, epsilon, kinds)
+        posed = {"kernel": kernel, "intercept": intercept, "C_p": C_p}
+        if (given := {**posed, "labels": labels, "kinds": kinds}) != PROVABLE:
+            raise InputError(f"proof needs {PROVABLE}, got {given}.")
+        check_number("epsilon", epsilon, least=0.0)
         if not Path(proof).absolute().parent.is_dir():
             raise InputError(f"proof must be a file in a folder that exists, got {proof}.")
         written = Proof(problem)
@@ -192,18 +198,6 @@ def certify(
         elif written is not None:
             warn(f"No proof is written, as {reason.value}.", UnprovedWarning)
     return work.result(reason)
-
-
-def _check_provable(
-    kernel: Any, intercept: str, C_p: float | None, labels: Any, epsilon: Any, kinds: Any
-) -> None:
-    """Raise an error unless a proof can be written of such a problem."""
-    if (kernel, intercept, C_p, labels, kinds) != ("linear", "center", None, False, "auto"):
-        raise InputError(
-            "proof needs kernel='linear', intercept='center' and kinds='auto', without C_p and "
-            f"labels, got {kernel!r}, {intercept!r}, {kinds!r}, {C_p!r} and {labels!r}."
-        )
-    check_number("epsilon", epsilon, least=0.0)
 
 
 def _checked_term(

@@ -21,7 +21,8 @@ from propcvx.bounds.swap_search import SwapSearch
 from propcvx.relaxation.oracles.exact import arcs, direction
 
 SECTORS = 8
-"""Sectors of the circle.  Each is less than half of the circle, so that it is convex."""
+"""Sectors of the circle with equally many arcs.  As every half of the circle has half of all arcs,
+each is less than that, so that it is convex."""
 
 LABELINGS_AT_ONCE = 1024
 """Labelings whose values are computed at once."""
@@ -65,10 +66,8 @@ def labelings_of_arcs(problem: LabelingProblem, interval: Interval) -> Signs:
     features, feasible = problem.features, problem.feasible
     points = np.pad(features, ((0, 0), (0, 2 - features.shape[1])))
     angles = arcs(points, problem.bags.index)
-
-    sectors = np.floor(angles / (2.0 * np.pi) * SECTORS)
-    starts = np.flatnonzero(np.diff(sectors, prepend=-1.0))
-    ranges = np.column_stack([starts, np.append(starts[1:], len(angles)) - 1])
+    sectors = np.array_split(np.arange(len(angles)), SECTORS)
+    ranges = np.array([sector[[0, -1]] for sector in sectors if len(sector)])
     labeled: dict[int, Signs] = {}
     while len(ranges):
         new = np.setdiff1d(ranges, list(labeled))
@@ -76,7 +75,6 @@ def labelings_of_arcs(problem: LabelingProblem, interval: Interval) -> Signs:
             interval.check_time()
             labels = feasible.best(points @ direction(angles[part]).T).T.astype(np.int8)
             labeled.update(zip(part.tolist(), labels, strict=True))
-        # an end of a range is in it, and so is the middle in both of its halves
         open_ones = [b > a + 1 and (labeled[a] != labeled[b]).any() for a, b in ranges.tolist()]
         halves = np.insert(ranges, 1, ranges.sum(axis=1) // 2, axis=1)[open_ones]
         ranges = np.vstack([halves[:, :2], halves[:, 1:]])
