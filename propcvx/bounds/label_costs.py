@@ -106,9 +106,8 @@ class LabelCosts:
         """List all labelings up to the goal of the tree, if few more nodes suffice."""
         if self.moments.solved_root is None:
             self.moments.start()
-        for _ in range(len(self.interval.nodes) + MORE_NODES):
-            if not self.moments.open_nodes:
-                break
+        most = 2 * len(self.interval.nodes) + MORE_NODES
+        while self.moments.open_nodes and len(self.interval.nodes) < most:
             self.moments.step()
         if not self.moments.open_nodes:
             self._look_up()
@@ -121,8 +120,7 @@ class LabelCosts:
         if len(node.sizes) > 1:
             return False
         piece, values = node.division.pieces[0], certified.of_labelings(0)
-        order = np.argsort(piece.instances)
-        labelings = piece.labelings[:, order]
+        labelings = piece.labelings[:, np.argsort(piece.instances)]
         for row, sign in enumerate((-1, 1)):
             each = np.where(labelings == sign, values[:, None], np.inf)
             self._listed[row] = np.minimum(self._listed[row], each.min(axis=0))

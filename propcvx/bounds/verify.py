@@ -287,20 +287,20 @@ class _Check:
         return self.goal + defect + rounding - sum(least)
 
     def _step(self, groups: list[Group], name: str) -> list[Group]:
-        """The groups without the labelings whose bound reaches the goal."""
+        """The groups without the labelings whose bound reaches the goal.
+
+        A group has no bound in this step, and others keep all, until it is improved.
+        """
         parts = (self.arrays[f"{part} {name}"].astype(float) for part in ("roots", "linear"))
         for group, group.root, group.linear in zip(groups, *parts, strict=True):
-            group.bounds = np.full(len(group), -np.inf)
+            group.least, group.bounds = -np.inf, np.empty(len(group))
             group.open, group.solved = np.ones((2, len(group)), dtype=bool)
         for _ in range(ROUNDS):
-            for group in groups:
+            for k, group in enumerate(groups):
                 self._improve(group)
-            left = []
-            for group in groups:
-                others = [other for other in groups if other is not group]
+                others = groups[:k] + groups[k + 1 :]
                 limit = self._limit(others, group, np.abs(group.bounds).max())
-                left.append(group.keep(~(group.bounds >= limit)))
-            groups = left
+                groups[k] = group.keep(~(group.bounds >= limit))
             if not all(groups) or not any(group.open.any() for group in groups):
                 break
         return groups
