@@ -11,14 +11,12 @@ from __future__ import annotations
 
 from bisect import insort
 from collections.abc import Callable, Iterable, Sequence
-from copy import copy
 from dataclasses import dataclass, field, replace
 from operator import attrgetter
-from typing import TYPE_CHECKING
 
 import numpy as np
 
-from propcvx.arrays import Indices
+from propcvx.arrays import Array, Indices
 from propcvx.bounds.interval import Interval, NodeRecord
 from propcvx.bounds.maximise import STAGES, maximise
 from propcvx.bounds.moments import (
@@ -34,20 +32,15 @@ from propcvx.bounds.pieces import Division, divide
 from propcvx.bounds.problem import LabelingProblem
 from propcvx.bounds.swap_search import SwapSearch
 
-if TYPE_CHECKING:
-    from propcvx.bounds.proof import Proof
-
 N_FACTORED = 40
-"""Features with whole matrices :math:`A_k`, those of most variance; the others share scales."""
+"""Features with whole matrices :math:`A_k`, those of most variance; in the others every bag has
+the same share."""
 
 MOST_MERGED = 30_000
 """Labelings that a merged piece may have."""
 
 MOST_AT_ONCE = 1000
 """Up to so many labelings in all are merged into one piece before any multipliers are sought."""
-
-WARM_STAGES = ((3e-3, 40), (1e-3, 60), (3e-4, 60))
-"""Stages where the multipliers are good already."""
 
 VALUE_ERROR = 1e-6
 """Error of the values that decide which labelings are dropped, as a share of the upper bound."""
@@ -66,8 +59,8 @@ class Node:
     dropped : float
         A lower bound on the labelings that were dropped in this node and in its ancestors.
     index, parent, depth : int
-    stages : sequence of (temperature, iterations)
-        The stages in which its multipliers are improved next; without any they are only evaluated.
+    fixed : bool
+        Whether its multipliers are only evaluated next, and not improved.
     """
 
     division: Division
@@ -77,7 +70,7 @@ class Node:
     index: int = 0
     parent: int = -1
     depth: int = 0
-    stages: Sequence[tuple[float, int]] = STAGES
+    fixed: bool = False
 
     @property
     def bound(self) -> float:
@@ -121,8 +114,10 @@ class BagMoments:
         nothing more can be merged, and says whether it becomes a leaf instead of being branched on.
     enough : float
         A lower bound at which the tree ends, even if the interval is not closed.
-    proof : Proof or None
-        Notes the nodes and what they are bounded by.
+    on_step : callable
+        ``on_step(node, axes)`` is called with every node that is bounded, and the axes.
+    on_branch : callable
+        ``on_branch(node, instance, children)`` is called with every node that is branched on.
     solved_root : Node or None
         The root once its multipliers are good: trees of fewer labelings can begin with these.
     open_nodes : list of Node
@@ -140,7 +135,8 @@ class BagMoments:
     allowance: float = 0.0
     is_leaf: Callable[[Node, CertifiedValues], bool] = lambda node, certified: False
     enough: float = np.inf
-    proof: Proof | None = None
+    on_step: Callable[[Node, Array], None] = lambda node, axes: None
+    on_branch: Callable[[Node, int, list[Node]], None] = lambda node, instance, children: None
     solved_root: Node | None = field(default=None, init=False)
 
     def __post_init__(self) -> None:
@@ -150,13 +146,6 @@ class BagMoments:
         self.rotation_error = float(np.linalg.norm(problem.features - rotated @ axes, axis=1).sum())
         self.axes_error = float(np.linalg.norm(axes @ axes.T - np.eye(len(axes))))
         self.problem, self.axes = replace(problem, features=rotated), axes
-
-    def inside(self, interval: Interval, search: SwapSearch, enough: float) -> BagMoments:
-        """A tree of fewer labelings, with its own interval and search, for the best of them."""
-        other = copy(self)
-        other.interval, other.search, other.enough = interval, search, enough
-        other.allowance, other.is_leaf = 0.0, BagMoments.is_leaf
-        return other
 
     @property
     def goal(self) -> float:
@@ -171,12 +160,11 @@ class BagMoments:
         """
         division = divide(self.problem)
         multipliers = Multipliers.equal(division, N_FACTORED)
-        if self.interval.labeling is not None:
-            # with l equal to these slopes each piece is best at the weights of the best labeling
-            duals = self.search.plane(self.interval.labeling).duals
-            slopes = np.array([duals[p.instances] @ p.features for p in division.pieces])
-            multipliers = replace(multipliers, linear=0.1 * (slopes - slopes.mean(axis=0)))
-        return Node(division, multipliers)
+        # with l equal to these slopes each piece is best at the weights of the best labeling
+        duals = self.search.plane(np.asarray(self.interval.labeling)).duals
+        slopes = np.array([duals[piece.instances] @ piece.features for piece in division.pieces])
+        linear = 0.1 * (slopes - slopes.mean(axis=0))
+        return Node(division, replace(multipliers, linear=linear))
 
     def maximise(self, node: Node, others: float = np.inf) -> tuple[Node, CertifiedValues]:
         """The node with better multipliers, and what they certify.
@@ -185,10 +173,8 @@ class BagMoments:
         """
         interval, division = self.interval, node.division
         candidates: Iterable[Multipliers] = [node.multipliers]
-        if len(division.pieces) == 1:
-            candidates = [Multipliers.equal(division, N_FACTORED)]
-        elif node.stages:
-            candidates = maximise(division, node.multipliers, interval, self.goal, node.stages)
+        if len(division.pieces) > 1 and not node.fixed:
+            candidates = maximise(division, node.multipliers, interval, self.goal)
         tol = VALUE_ERROR * interval.upper
         for multipliers in candidates:
             improve_duals(division, multipliers, 0.0, tol, interval.check_time)
@@ -196,7 +182,7 @@ class BagMoments:
         margin = self.goal - certified.lower
         improve_duals(division, node.multipliers, margin, tol, interval.check_time)
         node, certified = self.bounded(node, others)
-        return replace(node, stages=WARM_STAGES), certified
+        return replace(node, fixed=False), certified
 
     def bounded(self, node: Node, others: float) -> tuple[Node, CertifiedValues]:
         """The node with what its multipliers certify, which is proved.
@@ -246,7 +232,8 @@ class BagMoments:
         self.open_nodes = others
         place = node.index, node.parent, node.depth
         record = NodeRecord(*place, node.bound, status, node.sizes, self.interval.seconds)
-        self.interval.record(record)
+        self.interval.nodes.append(record)
+        self.interval.progress.update()
         self.interval.prove(self.name, self._least(self.open_nodes))
 
     def _least(self, nodes: Sequence[Node]) -> float:
@@ -256,11 +243,12 @@ class BagMoments:
     def work(self, node: Node, others: float) -> tuple[Node, str, CertifiedValues]:
         """Tighten a node; whether it is closed, listed or open, and what is certified of it."""
         if node.division.size <= MOST_AT_ONCE:
-            node = replace(node, division=node.division.whole())
+            multipliers = node.multipliers.merge([range(len(node.sizes))])
+            node = replace(node, division=node.division.whole(), multipliers=multipliers)
         while True:
             node, certified = self.maximise(node, others)
             self.solved_root = self.solved_root or node
-            self._note(node)
+            self.on_step(node, self.axes)
             # descend from the labeling that takes the least of every piece
             labeling = node.division.labeling([int(values.argmin()) for values in certified.values])
             if np.isfinite(self.problem.cost(labeling)):
@@ -274,16 +262,11 @@ class BagMoments:
                 return node, "listed", certified
             merged = self._merged(node, certified)
             if not all(merged.sizes):
-                self._note(merged)
+                self.on_step(merged, self.axes)
                 return replace(merged, lower=max(node.lower, merged.dropped)), "closed", certified
             if merged is node:
                 return node, "open", certified
             node = merged
-
-    def _note(self, node: Node) -> None:
-        """Note the pieces and the multipliers of a node for the proof."""
-        if self.proof is not None:
-            self.proof.step(node, self.axes)
 
     def _merged(self, node: Node, certified: CertifiedValues) -> Node:
         """Neighbours in the order of their sizes merged, where few pairs of labelings are left.
@@ -304,15 +287,13 @@ class BagMoments:
         if not kept:
             return node
         division, multipliers = node.division.merge(groups, kept), node.multipliers.merge(groups)
-        stages = () if division.size <= MOST_PAIRS else WARM_STAGES
-        dropped = min(node.dropped, self.goal)
-        return replace(
-            node, division=division, multipliers=multipliers, dropped=dropped, stages=stages
-        )
+        dropped, fixed = min(node.dropped, self.goal), division.size <= MOST_PAIRS
+        node = replace(node, division=division, multipliers=multipliers)
+        return replace(node, dropped=dropped, fixed=fixed)
 
     def _children(self, node: Node, certified: CertifiedValues) -> list[Node]:
         """Two children that differ in the label of one instance."""
-        temperature = WARM_STAGES[-1][0] * self.interval.upper / len(node.sizes)
+        temperature = STAGES[-1][0] * self.interval.upper / len(node.sizes)
         means = np.full(self.problem.bags.n_instances, np.inf)
         for piece, values in zip(node.division.pieces, certified.values, strict=True):
             mean = np.abs(soft_least(values, temperature)[1] @ piece.labelings)
@@ -323,8 +304,7 @@ class BagMoments:
         both = (child.with_label(instance, 1.0), child.with_label(instance, -1.0))
         children = [replace(each, index=self.made + k) for k, each in enumerate(both) if each]
         self.made += len(children)
-        if self.proof is not None:
-            self.proof.branched(node, instance, children)
+        self.on_branch(node, instance, children)
         return children
 
 

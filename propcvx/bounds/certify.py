@@ -42,6 +42,9 @@ SEARCH_SHARE = 0.2
 BOUNDS_SHARE = 0.5
 """Share of the time limit that bounds may use where single labels are proved after them."""
 
+PROVABLE = dict(kernel="linear", intercept="center", C_p=None, labels=False, kinds="auto")
+"""Arguments with which a proof can be written, beside a number as epsilon."""
+
 MARGIN = 0.1
 """With ``labels=True`` the work on a label ends when the other one is proved to cost so much."""
 
@@ -162,7 +165,8 @@ def certify(
     if isinstance(X, KernelMethod):
         return certify(**arguments_of(certify, locals()))
     check_number("C", C, above=0.0)
-    margin = _margin_of(labels)
+    margin = MARGIN * labels if isinstance(labels, bool) else labels
+    check_number("labels", margin, least=0.0)
     check_number("tol", tol, least=0.0)
     check_number("time_limit", time_limit, above=0.0)
     method = KernelMethod(kernel=kernel, gamma=gamma, degree=degree, coef0=coef0)
@@ -173,7 +177,10 @@ def certify(
     problem = LabelingProblem(data.bags, C, weights, loss, features=features)
     bounds, written = find_bounds(kinds, problem), None
     if proof is not None:
-        _check_provable(kernel, intercept, C_p, labels, epsilon, kinds)
+        posed = {"kernel": kernel, "intercept": intercept, "C_p": C_p}
+        if (given := {**posed, "labels": labels, "kinds": kinds}) != PROVABLE:
+            raise InputError(f"proof needs {PROVABLE}, got {given}.")
+        check_number("epsilon", epsilon, least=0.0)
         if not Path(proof).absolute().parent.is_dir():
             raise InputError(f"proof must be a file in a folder that exists, got {proof}.")
         written = Proof(problem)
@@ -191,25 +198,6 @@ def certify(
         elif written is not None:
             warn(f"No proof is written, as {reason.value}.", UnprovedWarning)
     return work.result(reason)
-
-
-def _check_provable(
-    kernel: Any, intercept: str, C_p: float | None, labels: Any, epsilon: Any, kinds: Any
-) -> None:
-    """Raise an error unless a proof can be written of such a problem."""
-    if (kernel, intercept, C_p, labels, kinds) != ("linear", "center", None, False, "auto"):
-        raise InputError(
-            "proof needs kernel='linear', intercept='center' and kinds='auto', without C_p and "
-            f"labels, got {kernel!r}, {intercept!r}, {kinds!r}, {C_p!r} and {labels!r}."
-        )
-    check_number("epsilon", epsilon, least=0.0)
-
-
-def _margin_of(labels: Any) -> float:
-    """The cost of the other label up to which labels are proved; 0 where none are to be."""
-    if isinstance(labels, bool):
-        return MARGIN if labels else 0.0
-    return check_number("labels", labels, least=0.0)
 
 
 def _checked_term(
@@ -262,13 +250,23 @@ class _Certification:
 
     def run(self, bounds: dict[str, Bound], start: Any, random: RandomState) -> StopReason:
         """Compute bounds and costs of labels until all is proved or time is over; why it ended."""
-        interval = self.search.interval
+        interval, costs = self.search.interval, self.costs
+        time_limit = interval.time_limit
+        if costs is not None:
+            interval.time_limit = BOUNDS_SHARE * time_limit
+            if bounds.get("branch_and_bound") is BOUNDS["branch_and_bound"]:
+                bounds = {**bounds, "branch_and_bound": Bound(lambda *_: costs.moments.branch())}
         try:
             if start is not None:
                 self.search.plane(_allowed(start, self.search.problem))
-            if self.costs is None:
-                return self._prove_bounds(bounds, random)
-            return self._prove_bounds_and_labels(self.costs, bounds, random)
+            reason = self._prove_bounds(bounds, random)
+            if costs is not None:
+                interval.time_limit = time_limit
+                with self._failing_alone("labels"):
+                    costs.run()
+            return StopReason.PROVED if interval.closed else reason
+        except OutOfTimeError:
+            return StopReason.OUT_OF_TIME
         except KeyboardInterrupt:
             if interval.labeling is None:
                 raise
@@ -291,24 +289,6 @@ class _Certification:
         if self.failures and interval.lower <= problem.least_cost:
             raise next(iter(self.failures.values()))
         return StopReason.PROVED if interval.closed else StopReason.EXHAUSTED
-
-    def _prove_bounds_and_labels(
-        self, costs: LabelCosts, bounds: dict[str, Bound], random: RandomState
-    ) -> StopReason:
-        """The same in a share of the time, and then the costs of labels, in the same tree."""
-        interval = self.search.interval
-        if bounds.get("branch_and_bound") is BOUNDS["branch_and_bound"]:
-            bounds = {**bounds, "branch_and_bound": Bound(lambda *_: costs.moments.branch())}
-        time_limit = interval.time_limit
-        interval.time_limit = BOUNDS_SHARE * time_limit
-        reason = self._prove_bounds(bounds, random)
-        interval.time_limit = time_limit
-        try:
-            with self._failing_alone("labels"):
-                costs.run()
-        except OutOfTimeError:
-            return StopReason.OUT_OF_TIME
-        return StopReason.PROVED if interval.closed else reason
 
     @contextmanager
     def _failing_alone(self, name: str) -> Iterator[None]:

@@ -14,14 +14,15 @@ from __future__ import annotations
 
 import numpy as np
 
-from propcvx.arrays import Array, Indices, Signs
+from propcvx.arrays import Array, Signs
 from propcvx.bounds.interval import Interval
 from propcvx.bounds.problem import LabelingProblem
 from propcvx.bounds.swap_search import SwapSearch
 from propcvx.relaxation.oracles.exact import arcs, direction
 
 SECTORS = 8
-"""Sectors of the circle.  Each is less than half of the circle, so that it is convex."""
+"""Sectors of the circle with equally many arcs.  As every half of the circle has half of all arcs,
+each is less than that, so that it is convex."""
 
 LABELINGS_AT_ONCE = 1024
 """Labelings whose values are computed at once."""
@@ -65,22 +66,18 @@ def labelings_of_arcs(problem: LabelingProblem, interval: Interval) -> Signs:
     features, feasible = problem.features, problem.feasible
     points = np.pad(features, ((0, 0), (0, 2 - features.shape[1])))
     angles = arcs(points, problem.bags.index)
-
-    def label(places: Indices) -> Signs:
-        interval.check_time()
-        return feasible.best(points @ direction(angles[places]).T).T.astype(np.int8)
-
-    sectors = np.floor(angles / (2.0 * np.pi) * SECTORS)
-    starts = np.flatnonzero(np.diff(sectors, prepend=-1.0))
-    ends = np.append(starts[1:], len(angles)) - 1
-    labeled = {int(k): label(np.array([k]))[0] for k in np.append(starts, ends)}
-    ranges = list(zip(starts.tolist(), ends.tolist(), strict=True))
-    while ranges := [(a, b) for a, b in ranges if b > a + 1 and (labeled[a] != labeled[b]).any()]:
-        middles = np.array([(a + b) // 2 for a, b in ranges])
-        for part in np.split(middles, range(LABELINGS_AT_ONCE, len(middles), LABELINGS_AT_ONCE)):
-            labeled.update(zip(part.tolist(), label(part), strict=True))
-        halves = zip(ranges, middles.tolist(), strict=True)
-        ranges = [half for (a, b), m in halves for half in ((a, m), (m, b))]
+    sectors = np.array_split(np.arange(len(angles)), SECTORS)
+    ranges = np.array([sector[[0, -1]] for sector in sectors if len(sector)])
+    labeled: dict[int, Signs] = {}
+    while len(ranges):
+        new = np.setdiff1d(ranges, list(labeled))
+        for part in np.array_split(new, len(new) // LABELINGS_AT_ONCE + 1):
+            interval.check_time()
+            labels = feasible.best(points @ direction(angles[part]).T).T.astype(np.int8)
+            labeled.update(zip(part.tolist(), labels, strict=True))
+        open_ones = [b > a + 1 and (labeled[a] != labeled[b]).any() for a, b in ranges.tolist()]
+        halves = np.insert(ranges, 1, ranges.sum(axis=1) // 2, axis=1)[open_ones]
+        ranges = np.vstack([halves[:, :2], halves[:, 1:]])
     labelings = np.array([labeled[k] for k in sorted(labeled)])
     return labelings[np.append(True, np.any(labelings[1:] != labelings[:-1], axis=1))]
 

@@ -17,14 +17,14 @@ from typing import Any
 
 import numpy as np
 
-from propcvx.arrays import Array
 from propcvx.bounds.branch_and_bound import BagMoments, Node
 from propcvx.bounds.interval import Interval
 from propcvx.bounds.moments import CertifiedValues
 from propcvx.bounds.swap_search import SwapSearch
 
 LEAST = 1e-6
-"""The margin that is proved of all labels first: twice the tolerance, or this if it is more."""
+"""The cost that is proved of all labels before more is proved of any: twice the tolerance, or this
+if it is more."""
 
 MORE_NODES = 10
 """Finishing the tree may take as many nodes as it has, and so many more.  Without a limit it would
@@ -58,21 +58,16 @@ class LabelCosts:
         n = self.search.problem.bags.n_instances
         self.least, self.most, self.seconds = np.full(n, -np.inf), np.full(n, np.inf), np.zeros(n)
         self._listed = np.full((2, n), np.inf)  # least values with -1 and with +1
-        problem, allowance = self.search.problem, self._first + self.interval.tol
-        self.moments = BagMoments(
-            problem, self.interval, self.search, "branch_and_bound", allowance, self._list
-        )
-
-    @property
-    def costs(self) -> tuple[Array, Array]:
-        """Bounds on the cost of each other label, relative to the best value."""
-        least, upper = np.maximum(self.least, self.interval.lower), self.interval.upper
-        return least / upper - 1.0, np.maximum(self.most, least) / upper - 1.0
+        self._first = max(2.0 * self.interval.tol, LEAST)
+        tree = self.search.problem, self.interval, self.search, "branch_and_bound"
+        self.moments = BagMoments(*tree, self._first + self.interval.tol, self._list)
 
     def as_given(self) -> dict[str, Any]:
         """What a :class:`CertifiedInterval` has of single labels, in the order of the rows."""
         tol, places = self.interval.tol, self.search.problem.bags.places
-        least, most = (values[places] for values in self.costs)
+        values = np.maximum(self.least, self.interval.lower)
+        both = (values, np.maximum(self.most, values))
+        least, most = (values[places] / self.interval.upper - 1.0 for values in both)
         return {
             "label_costs": least,
             "label_costs_at_most": most,
@@ -97,11 +92,6 @@ class LabelCosts:
                 done = f"{len(self.least) - len(left) + 1} of {len(self.least)}"
                 self.interval.progress.set_postfix(margin=margin, labels=done)
 
-    @property
-    def _first(self) -> float:
-        """The cost that is proved of all labels before more is proved of any."""
-        return max(2.0 * self.interval.tol, LEAST)
-
     def _side(self, i: int) -> tuple[int, float]:
         return i, float(self.labeling[i])
 
@@ -116,9 +106,8 @@ class LabelCosts:
         """List all labelings up to the goal of the tree, if few more nodes suffice."""
         if self.moments.solved_root is None:
             self.moments.start()
-        for _ in range(len(self.interval.nodes) + MORE_NODES):
-            if not self.moments.open_nodes:
-                break
+        most = 2 * len(self.interval.nodes) + MORE_NODES
+        while self.moments.open_nodes and len(self.interval.nodes) < most:
             self.moments.step()
         if not self.moments.open_nodes:
             self._look_up()
@@ -131,8 +120,7 @@ class LabelCosts:
         if len(node.sizes) > 1:
             return False
         piece, values = node.division.pieces[0], certified.of_labelings(0)
-        order = np.argsort(piece.instances)
-        labelings = piece.labelings[:, order]
+        labelings = piece.labelings[:, np.argsort(piece.instances)]
         for row, sign in enumerate((-1, 1)):
             each = np.where(labelings == sign, values[:, None], np.inf)
             self._listed[row] = np.minimum(self._listed[row], each.min(axis=0))
@@ -144,7 +132,7 @@ class LabelCosts:
     def _work(self, i: int, margin: float) -> None:
         """Bound the best value with the other label of an instance, in a tree of its own."""
         outer, problem, other = self.interval, self.search.problem, -self.labeling[i]
-        start = replace(self._root(), stages=()).with_label(i, other)
+        start = replace(self._root(), fixed=True).with_label(i, other)
         if start is None:
             self.least[i] = np.inf
             return
@@ -156,7 +144,7 @@ class LabelCosts:
         search = replace(self.search, problem=problem, interval=inner)
         try:
             search.descend(search.relabeled(self.search.plane(self.labeling)))
-            self.moments.inside(inner, search, enough).branch(start)
+            BagMoments(problem, inner, search, "label costs", enough=enough).branch(start)
         finally:
             self.least[i], self.seconds[i] = inner.lower, self.seconds[i] + inner.seconds
             if inner.upper < outer.upper:

@@ -2,15 +2,18 @@ r"""The best multipliers of the moment bound, by a quasi-Newton method on a smoo
 
 The multipliers are :math:`A_k = L^{-1} R_k R_k^\top L^{-\top}` with the Cholesky factor of
 :math:`L L^\top = \sum_k R_k R_k^\top`, and :math:`l_k` less their mean, for any :math:`R_k` and
-:math:`l_k`.  The least value of a piece's labelings is smoothed with a temperature that falls.
+:math:`l_k`; features beyond the first q are not in them.  The least value of a piece's labelings is
+smoothed with a temperature that falls.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.optimize import minimize
 
 from propcvx.arrays import Array
@@ -18,8 +21,9 @@ from propcvx.bounds.interval import Interval
 from propcvx.bounds.moments import NEGLIGIBLE, Multipliers, PieceProblem, soft_least
 from propcvx.bounds.pieces import Division
 
-STAGES = ((1e-2, 60), (3e-3, 60), (1e-3, 100), (3e-4, 150))
-"""Temperatures, as shares of the value of one piece, and the most iterations at each."""
+STAGES = ((3e-3, 40), (1e-3, 60), (3e-4, 60))
+"""Temperatures, as shares of the interval's upper end for each piece, and the most iterations at
+each."""
 
 PROGRAM_ERROR = 1e-5
 """Error of the quadratic programs, as a share of the temperature."""
@@ -59,46 +63,41 @@ class SmoothBound:
 
     def pack(self, multipliers: Multipliers) -> Array:
         """The vector of some multipliers."""
-        factors, share = _mixed(multipliers.factors), self._share
-        scales = np.hypot(multipliers.scales, np.sqrt(EQUAL / len(factors)))
+        roots, share = np.linalg.cholesky(multipliers.squares), self._share
         linear, prices = multipliers.linear / np.sqrt(share), multipliers.prices / share
-        return _packed(factors, scales, linear, prices)
+        return _packed(roots, linear, prices)
 
     @property
     def _share(self) -> float:
         """Size of the value of one piece."""
         return self.unit / len(self.division.pieces)
 
-    def _unpack(self, vector: Array) -> tuple[Array, Array, Array, Array]:
-        n, d = len(self.division.pieces), len(self.division.costs)
-        rank = self.division.pieces[0].features.shape[1]
-        q = round(np.sqrt((len(vector) - n - n * rank - d) / n))
-        ends = np.cumsum([n * q * q, n, n * rank])
-        roots, scales, linear, prices = np.split(vector, ends)
-        return roots.reshape(n, q, q), scales, linear.reshape(n, rank), prices
+    def _unpack(self, vector: Array) -> tuple[Array, Array, Array]:
+        squares, linear = self.best.squares, self.best.linear
+        roots, rest, prices = np.split(vector, np.cumsum([squares.size, linear.size]))
+        return roots.reshape(squares.shape), rest.reshape(linear.shape), prices
 
     def __call__(self, vector: Array) -> tuple[float, Array]:
         """Minus the smoothed bound and its gradient, in units of the value."""
-        (roots, scales, linear, prices), share = self._unpack(vector), self._share
+        (roots, linear, prices), share = self._unpack(vector), self._share
         inverse = np.linalg.inv(np.linalg.cholesky(np.einsum("kij,klj->il", roots, roots)))
-        norm = float(np.sqrt(scales @ scales))
         pure = inverse @ roots
+        squares = pure @ pure.transpose(0, 2, 1)
+        mixed = (1.0 - EQUAL) * squares + EQUAL * np.eye(len(inverse)) / len(roots)
         linear = (linear - linear.mean(axis=0)) * np.sqrt(share)
-        multipliers = Multipliers(_mixed(pure), np.abs(scales) / norm, linear, prices * share)
+        multipliers = Multipliers(mixed, self.best.shares, linear, prices * share)
         smooth, slopes = self._evaluate(multipliers)
-        squares = (1.0 - EQUAL) * slopes.factors
-        moved = np.tril(np.einsum("kij,kjl->il", squares, pure @ pure.transpose(0, 2, 1)))
+        by_squares = (1.0 - EQUAL) * slopes.squares
+        moved = np.tril(np.einsum("kij,kjl->il", by_squares, squares))
         moved[np.diag_indices_from(moved)] *= 0.5  # L moves by L times this part of L^-1 dS L^-T
-        squares = inverse.T @ (squares - moved - moved.T) @ inverse
-        centred = slopes.scales - slopes.scales @ np.square(multipliers.scales)
-        by_scale = 2.0 * scales * centred / norm**2
+        by_squares = inverse.T @ (by_squares - moved - moved.T) @ inverse
         by_linear = (slopes.linear - slopes.linear.mean(axis=0)) * np.sqrt(share)
-        gradient = _packed(2.0 * squares @ roots, by_scale, by_linear, slopes.prices * share)
+        gradient = _packed(2.0 * by_squares @ roots, by_linear, slopes.prices * share)
         return -smooth / self.unit, -gradient / self.unit
 
     def _evaluate(self, multipliers: Multipliers) -> tuple[float, Multipliers]:
-        """The smoothed bound and its derivatives by :math:`A_k`, :math:`s_k^2`, l and prices."""
-        smooth, largest, q = 0.0, 0.0, multipliers.factors.shape[1]
+        """The smoothed bound and its derivatives by :math:`A_k`, l and prices."""
+        smooth, largest, q = 0.0, 0.0, multipliers.squares.shape[1]
         slopes = Multipliers(*map(np.zeros_like, vars(multipliers).values()))
         margin, tol = NEGLIGIBLE * self.temperature, PROGRAM_ERROR * self.temperature
         for k, piece in enumerate(self.division.pieces):
@@ -109,8 +108,7 @@ class SmoothBound:
             some = np.flatnonzero(mixture)
             w, mu = problem.weights(piece.duals[some]), mixture[some]
             moments = mu[:, None] * w
-            slopes.factors[k] = 0.5 * w[:, :q].T @ moments[:, :q]
-            slopes.scales[k] = 0.5 * (w[:, q:] * moments[:, q:]).sum()
+            slopes.squares[k] = 0.5 * w[:, :q].T @ moments[:, :q]
             slopes.linear[k] = moments.sum(axis=0)
             slopes.prices[:] -= mu @ piece.counts[some]
         for b, cost in enumerate(self.division.costs):
@@ -124,26 +122,14 @@ class SmoothBound:
         return smooth, slopes
 
 
-def _packed(*parts: Array) -> Array:
+def _packed(*parts: NDArray[Any]) -> Array:
     return np.concatenate([part.ravel() for part in parts])
 
 
-def _mixed(factors: Array) -> Array:
-    """Factors of the same matrices with a share of equal ones."""
-    squares = factors @ factors.transpose(0, 2, 1)
-    equal = np.eye(factors.shape[1]) / len(factors)
-    mixed = (1.0 - EQUAL) * squares + EQUAL * equal
-    return np.asarray(np.linalg.cholesky(mixed), dtype=np.float64)
-
-
 def maximise(
-    division: Division,
-    multipliers: Multipliers,
-    interval: Interval,
-    goal: float,
-    stages: Sequence[tuple[float, int]],
+    division: Division, multipliers: Multipliers, interval: Interval, goal: float
 ) -> Iterator[Multipliers]:
-    """The best multipliers so far, after each of some stages.
+    """The best multipliers so far, after each of the stages.
 
     Parameters
     ----------
@@ -155,8 +141,6 @@ def maximise(
         The search ends when its time is over.
     goal : float
         The search ends when the bound reaches it.
-    stages : sequence of (temperature, iterations)
-        Temperatures as shares of the interval's upper end per piece.
     """
     unit = interval.upper
     bound = SmoothBound(division, unit, multipliers, interval.check_time)
@@ -166,7 +150,7 @@ def maximise(
         if bound.largest >= goal:
             raise StopIteration
 
-    for temperature, iterations in stages:
+    for temperature, iterations in STAGES:
         bound.temperature = temperature * unit / len(division.pieces)
         limits = {"maxiter": iterations, "maxcor": 20, "ftol": LEAST_GAIN * temperature}
         settings = {"jac": True, "method": "L-BFGS-B", "callback": stop_at_goal, "options": limits}

@@ -59,18 +59,18 @@ class Multipliers:
 
     Attributes
     ----------
-    factors : array of shape (K, q, q)
-        :math:`G_k`, with :math:`A_k = G_k G_k^\top` in the first q features.
-    scales : array of shape (K,)
-        :math:`s_k`, with :math:`A_k = s_k^2 I` in all other features.
+    squares : array of shape (K, q, q)
+        :math:`A_k` in the first q features.
+    shares : array of shape (K,)
+        :math:`s_k`, with :math:`A_k = s_k I` in all other features.
     linear : array of shape (K, rank)
         :math:`l_k`.
     prices : array of shape (D,)
         :math:`\lambda_b` of one positive in each of the D divided bags.
     """
 
-    factors: Array
-    scales: Array
+    squares: Array
+    shares: Array
     linear: Array
     prices: Array
 
@@ -78,19 +78,17 @@ class Multipliers:
     def equal(cls, division: Division, n_factored: int) -> Multipliers:
         """The same for each of the pieces: :math:`A_k = I / K`, :math:`l_k = 0`."""
         n, rank = len(division.pieces), division.pieces[0].features.shape[1]
-        share = np.sqrt(1.0 / n)
-        factors = np.tile(share * np.eye(min(n_factored, rank)), (n, 1, 1))
+        squares = np.tile(np.eye(min(n_factored, rank)) / n, (n, 1, 1))
         prices = np.zeros(len(division.costs))
-        return cls(factors, np.full(n, share), np.zeros((n, rank)), prices)
+        return cls(squares, np.full(n, 1.0 / n), np.zeros((n, rank)), prices)
 
     def merge(self, groups: Sequence[Sequence[int]]) -> Multipliers:
         """Multipliers of merged pieces: sums over the pieces, which make the bound no smaller."""
-        squares = self.factors @ self.factors.transpose(0, 2, 1)
-        values, vectors = np.linalg.eigh(np.array([squares[list(g)].sum(axis=0) for g in groups]))
-        roots = np.sqrt(np.maximum(values, 0.0))
-        scales = np.sqrt([np.square(self.scales[list(group)]).sum() for group in groups])
-        linear = np.array([self.linear[list(group)].sum(axis=0) for group in groups])
-        return Multipliers(vectors * roots[:, None, :], scales, linear, self.prices)
+        squares, shares, linear = (
+            np.array([part[list(group)].sum(axis=0) for group in groups])
+            for part in (self.squares, self.shares, self.linear)
+        )
+        return Multipliers(squares, shares, linear, self.prices)
 
 
 class PieceProblem:
@@ -105,7 +103,8 @@ class PieceProblem:
         self, division: Division, multipliers: Multipliers, k: int, piece: Piece | None = None
     ) -> None:
         self.division, self.piece = division, piece or division.pieces[k]
-        self.factor, self.scale = multipliers.factors[k], float(multipliers.scales[k])
+        self.factor = np.linalg.cholesky(multipliers.squares[k]).astype(float, copy=False)
+        self.scale = float(np.sqrt(multipliers.shares[k]))
         self.linear, q = multipliers.linear[k], len(self.factor)
         both = np.vstack([self.piece.features, self.linear])
         both = np.hstack([np.linalg.solve(self.factor, both[:, :q].T).T, both[:, q:] / self.scale])
@@ -129,15 +128,14 @@ class PieceProblem:
         self, values: Array, chosen: Mask, most: float, tol: float, check_time: Check
     ) -> None:
         """Improve the duals of some labelings and their values, in place, while below a value."""
-        chosen = chosen & np.isfinite(self.constants)  # no other is feasible
-        for start in range(0, len(values), PROGRAMS_AT_ONCE):
-            part = start + np.flatnonzero(chosen[start : start + PROGRAMS_AT_ONCE])
-            if len(part):
-                check_time()
-                y, constants = self.piece.labelings[part].astype(float), self.constants[part]
-                program = self.Q, y + self.q, self._box(y), self.piece.duals[part]
-                v, reached = solve_boxes(*program, most - constants, tol)
-                self.piece.duals[part], values[part] = v, reached + constants
+        places = np.flatnonzero(chosen & np.isfinite(self.constants))  # the others are infeasible
+        for start in range(0, len(places), PROGRAMS_AT_ONCE):
+            check_time()
+            part = places[start : start + PROGRAMS_AT_ONCE]
+            y, constants = self.piece.labelings[part].astype(float), self.constants[part]
+            program = self.Q, y + self.q, self._box(y), self.piece.duals[part]
+            v, reached = solve_boxes(*program, most - constants, tol)
+            self.piece.duals[part], values[part] = v, reached + constants
 
     def _box(self, labelings: Array | Signs) -> tuple[Array, Array]:
         """Lower and upper bounds on the duals of some labelings."""
@@ -231,12 +229,12 @@ def certify_values(division: Division, multipliers: Multipliers) -> CertifiedVal
         Their sums need not be exact: for weights no longer than ``reach``, an error of the sums
         costs at most :math:`\tfrac12 \|I - \sum_k A_k\| \, reach^2 + \|\sum_k l_k\| \, reach`.
     """
-    factors, reach = multipliers.factors, division.reach
+    problems = [PieceProblem(division, multipliers, k) for k in range(len(division.pieces))]
+    factors, reach = np.array([problem.factor for problem in problems]), division.reach
     squares = np.einsum("kij,klj->il", factors, factors) - np.eye(factors.shape[1])
-    tail = abs(float(np.square(multipliers.scales).sum()) - 1.0)
+    tail = abs(float(sum(problem.scale**2 for problem in problems)) - 1.0)
     missing = np.linalg.norm(squares) + tail + EPSILON * factors.size
     defect = 0.5 * reach**2 * missing + reach * np.linalg.norm(multipliers.linear.sum(axis=0))
-    problems = (PieceProblem(division, multipliers, k) for k in range(len(division.pieces)))
     values, rest = [problem.certified()[0] for problem in problems], -float(defect)
     for cost, price in zip(division.costs, multipliers.prices, strict=True):
         rest += float((cost + price * np.arange(len(cost))).min())
@@ -263,11 +261,10 @@ def pairs_below(
     both = multipliers.merge([pair])
     both = replace(both, linear=0.5 * both.linear)
     (b, z), (c, x) = (PieceProblem(division, both, 0, piece).certified() for piece in pieces)
-    chosen, step = [np.empty((2, 0), dtype=np.intp)], max(PAIRS_AT_ONCE // len(c), 1)
-    for start in range(0, len(b), step):
-        part = slice(start, start + step)
+    chosen: list[Indices] = []
+    for part in np.array_split(range(len(b)), len(b) * len(c) // PAIRS_AT_ONCE + 1):
         rows, columns = np.nonzero(b[part, None] + c - z[part] @ x.T < goal)
-        chosen.append(np.array([start + rows, columns]))
+        chosen.append(np.array([part[rows], columns]))
         if sum(map(np.size, chosen)) > 2 * most:
             return None
     return np.hstack(chosen)
@@ -320,26 +317,24 @@ def solve_boxes(
         if not len(on):
             break
         free, solved = (v > lower) & (v < upper), on[face_solved[on]]
-        promise = np.minimum(gain, gradient**2 / diagonal) * ~free
-        free[solved, promise[solved].argmax(axis=1)] = True
-        direction = _newton(Q, gradient[on], free[on])
-        v[on], face_solved[on] = _move(v[on], direction, lower[on], upper[on])
+        free[solved, (gain * ~free)[solved].argmax(axis=1)] = True
+        face = Q, v[on], gradient[on], free[on], lower[on], upper[on]
+        v[on], face_solved[on] = _along_face(*face)
         gradient[on] = g[on] - v[on] @ Q
     return v, 0.5 * np.einsum("pi,pi->p", v, g + gradient)
 
 
-def _newton(Q: Array, gradient: Array, free: Mask) -> Array:
-    """Step to the maximum over the free coordinates."""
-    matrices = Q * (free[:, :, None] & free[:, None, :])
-    ridge = RIDGE * max(float(Q.diagonal().max()), TINY)
-    j = np.arange(len(Q))
-    matrices[:, j, j] += np.where(free, ridge, 1.0)
-    wanted = np.where(free, gradient, 0.0)[..., None]
-    return np.asarray(np.linalg.solve(matrices, wanted), dtype=np.float64)[..., 0]
+def _along_face(
+    Q: Array, v: Array, gradient: Array, free: Mask, lower: Array, upper: Array
+) -> tuple[Array, Mask]:
+    """Move to the maximum over the free coordinates, or until some are at their bound.
 
-
-def _move(v: Array, direction: Array, lower: Array, upper: Array) -> tuple[Array, Mask]:
-    """Move until coordinates are at their bound; whether the face is solved before."""
+    Returns the points, and whether the face is solved before.
+    """
+    identity = np.eye(len(Q))
+    ridged = Q + RIDGE * max(float(Q.diagonal().max()), TINY) * identity
+    faces = np.where(free[:, :, None] & free[:, None, :], ridged, identity)
+    direction = np.linalg.solve(faces, np.where(free, gradient, 0.0)[..., None])[..., 0]
     bound = np.where(direction > 0.0, upper, lower)
     lengths = np.divide(bound - v, direction, out=np.full_like(v, np.inf), where=direction != 0.0)
     length = np.minimum(lengths.min(axis=1, keepdims=True), 1.0)

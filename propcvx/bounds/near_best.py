@@ -60,7 +60,8 @@ class NearBest:
             0 and the size of the set where nothing is proved.
         """
         sizes = np.asarray(self.sets.sum(axis=1)).astype(np.intp)
-        if not self._leaves or self._is_near(self._left_out):
+        in_no_leaf = min((leaf.dropped for leaf in self._leaves), default=-np.inf)
+        if not self._leaves or self._is_near(min(self._tree.finished_lower, in_no_leaf)):
             return np.zeros_like(sizes), sizes
         tree = self._tree
         ends = np.array([self._range(leaf, tree.certified(leaf)) for leaf in self._leaves])
@@ -71,11 +72,6 @@ class NearBest:
     def _limit(self) -> float:
         """The largest value V of a labeling that counts as near."""
         return self._tree.interval.upper * (1.0 + self.delta)
-
-    @property
-    def _left_out(self) -> float:
-        """A lower bound on all labelings that are in no leaf."""
-        return min([self._tree.finished_lower, *(leaf.dropped for leaf in self._leaves)])
 
     def _is_near(self, lower: float) -> bool:
         """Whether a labeling with this lower bound for the features may have a value up to V."""

@@ -101,7 +101,9 @@ class Division:
         for place, piece in enumerate(merged):
             for bag, inside in enumerate(self.members):
                 if len(costs[bag]) > 1 and np.isin(inside, piece.instances).all():
-                    piece = _with_cost_of(piece, bag, costs[bag])
+                    total = piece.costs + costs[bag][piece.counts[:, bag]]
+                    others = np.arange(len(costs)) != bag
+                    piece = replace(piece, costs=total, counts=piece.counts * others)
                     costs[bag] = np.zeros(1)
             merged[place] = piece
         return replace(self, pieces=tuple(merged), costs=tuple(costs))
@@ -168,11 +170,3 @@ def _product(pieces: Sequence[Piece], combinations: Indices) -> Piece:
         np.sum([piece.costs[chosen] for piece, chosen in parts], axis=0),
         np.sum([piece.counts[chosen] for piece, chosen in parts], axis=0),
     )
-
-
-def _with_cost_of(piece: Piece, bag: int, cost: Array) -> Piece:
-    """A piece that holds a whole divided bag, with the cost of the bag among its own costs."""
-    total = piece.costs + cost[piece.counts[:, bag]]
-    counts = piece.counts.copy()
-    counts[:, bag] = 0
-    return replace(piece, costs=total, counts=counts)

@@ -52,18 +52,19 @@ class Proof:
 
     def run(self, problem: LabelingProblem, interval: Interval, search: SwapSearch) -> None:
         """Branch and bound, of which all is noted."""
-        BagMoments(problem, interval, search, "branch_and_bound", proof=self).branch()
+        tree = BagMoments(problem, interval, search, "branch_and_bound")
+        tree.on_step, tree.on_branch = self.step, self.branched
+        tree.branch()
 
     def step(self, node: Node, axes: Array) -> None:
         """Note the pieces of a node and their multipliers, of features rotated to ``axes``."""
-        factors, scales = node.multipliers.factors, np.square(node.multipliers.scales)
-        (n, q, _), sign = factors.shape, self.problem.bags.sign
-        squares = factors @ factors.transpose(0, 2, 1) - scales[:, None, None] * np.eye(q)
+        squares, shares = node.multipliers.squares, node.multipliers.shares[:, None, None]
+        (n, q, _), sign = squares.shape, self.problem.bags.sign
         # directions in which no feature varies are shared equally
-        other = (scales[:, None, None] - 1.0 / n) * (axes.T @ axes) + np.eye(axes.shape[1]) / n
+        other = (shares - 1.0 / n) * (axes.T @ axes) + np.eye(axes.shape[1]) / n
         steps = self.steps.setdefault(node.index, [])
         name = f"{node.index}.{len(steps)}"
-        roots = np.linalg.cholesky(axes[:q].T @ squares @ axes[:q] + other)
+        roots = np.linalg.cholesky(axes[:q].T @ (squares - shares * np.eye(q)) @ axes[:q] + other)
         self.arrays[f"roots {name}"] = roots.astype(np.float32)
         linear = sign * node.multipliers.linear @ axes
         self.arrays[f"linear {name}"] = linear.astype(np.float32)

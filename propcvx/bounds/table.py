@@ -179,8 +179,8 @@ def find_bounds(kinds: Any, problem: LabelingProblem) -> dict[str, Bound]:
         If one is none of these, and the message lists the names; or if it refuses the problem.
     """
     if isinstance(kinds, str) and kinds == "auto":
-        able = (name for name in BOUNDS if not BOUNDS[name].refuses(problem))
-        return {name: BOUNDS[name] for name in able if BOUNDS[name].automatic}
+        able = [name for name in BOUNDS if not BOUNDS[name].refuses(problem)]
+        kinds = [name for name in able if BOUNDS[name].automatic]
     bounds = by_name(kinds, {**BOUNDS, **RELAXATIONS})
     for name, kind in bounds.items():
         bounds[name] = kind if isinstance(kind, Bound) else relaxation_bound(name, kind)

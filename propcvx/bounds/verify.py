@@ -261,11 +261,11 @@ class _Check:
         pair = [replace(group, root=root, linear=0.5 * linear) for group in (first, second)]
         (b, z), (c, x) = (self._bounds(group, group.duals) for group in pair)
         whole, size = replace(first, root=root, linear=linear), np.abs(b).max() + np.abs(c).max()
-        limit = self._limit([*others, whole], [group.least for group in others], size)
-        chosen, least, step = [], [], max(PAIRS_AT_ONCE // n, 1)
-        for part in (slice(k, k + step) for k in range(0, m, step)):
+        limit = self._limit(others, whole, size)
+        chosen, least = [], []
+        for part in np.array_split(range(m), m * n // PAIRS_AT_ONCE + 1):
             bounds = b[part, None] + c - z[part] @ x.T
-            chosen.append(np.argwhere(~(bounds >= limit)) + np.array([part.start, 0]))
+            chosen.append(np.argwhere(~(bounds >= limit)) + np.array([part[0], 0]))
             least.append(bounds.min())
         kept = list(zip(pair, np.vstack(chosen).T, strict=True))
         rows = np.hstack([first.rows, second.rows])
@@ -273,8 +273,9 @@ class _Check:
         duals = np.hstack([group.duals[k] for group, k in kept])
         return Group(rows, labelings, duals, root, linear, min(least))
 
-    def _limit(self, groups: list[Group], others: list[float], size: float) -> float:
-        """The bound, of at most this size, that reaches the goal with those of the others."""
+    def _limit(self, others: list[Group], group: Group, size: float) -> float:
+        """The bound of a group, of at most this size, that reaches the goal with the others'."""
+        groups, least = [*others, group], [other.least for other in others]
         roots, linear = (np.array([vars(g)[name] for g in groups]) for name in ("root", "linear"))
         (K, d), reach = linear.shape, self.reach
         error = np.linalg.norm((roots @ roots.transpose(0, 2, 1)).sum(axis=0) - np.eye(d))
@@ -282,24 +283,24 @@ class _Check:
         error += terms * (error + 1.0 + (roots**2).sum())
         spread += terms * (spread + np.abs(linear).sum())
         defect = 0.5 * reach**2 * error + reach * (spread + 2.0 * self.C * self.wrong) + TINY
-        rounding = 4.0 * UNIT * (K + 8) * (self.goal + defect + np.abs(others).sum() + size)
-        return self.goal + defect + rounding - sum(others)
+        rounding = 4.0 * UNIT * (K + 8) * (self.goal + defect + np.abs(least).sum() + size)
+        return self.goal + defect + rounding - sum(least)
 
     def _step(self, groups: list[Group], name: str) -> list[Group]:
-        """The groups without the labelings whose bound reaches the goal."""
+        """The groups without the labelings whose bound reaches the goal.
+
+        A group has no bound in this step, and others keep all, until it is improved.
+        """
         parts = (self.arrays[f"{part} {name}"].astype(float) for part in ("roots", "linear"))
         for group, group.root, group.linear in zip(groups, *parts, strict=True):
-            group.bounds = np.full(len(group), -np.inf)
+            group.least, group.bounds = -np.inf, np.empty(len(group))
             group.open, group.solved = np.ones((2, len(group)), dtype=bool)
         for _ in range(ROUNDS):
-            for group in groups:
+            for k, group in enumerate(groups):
                 self._improve(group)
-            limits = []
-            for group in groups:
-                others = [other.least for other in groups if other is not group]
-                limits.append(self._limit(groups, others, np.abs(group.bounds).max()))
-            each = zip(groups, limits, strict=True)
-            groups = [group.keep(~(group.bounds >= limit)) for group, limit in each]
+                others = groups[:k] + groups[k + 1 :]
+                limit = self._limit(others, group, np.abs(group.bounds).max())
+                groups[k] = group.keep(~(group.bounds >= limit))
             if not all(groups) or not any(group.open.any() for group in groups):
                 break
         return groups
@@ -309,19 +310,17 @@ class _Check:
         H = np.linalg.solve(group.root, self.F[group.rows].T).T
         Q, offset, tol = H @ H.T, np.linalg.solve(group.root, group.linear), TOL * self.goal
         chosen = np.flatnonzero(group.open)
-        for part in (chosen[k : k + AT_ONCE] for k in range(0, len(chosen), AT_ONCE)):
+        for part in np.array_split(chosen, len(chosen) // AT_ONCE + 1):
             labelings = group.labelings[part]
             ends, target = self.C * labelings, labelings + H @ offset
             low, high = np.minimum(0.0, ends), np.maximum(0.0, ends)
             v, solved = group.duals[part], np.flatnonzero(group.solved[part])
             slope, free = target - v @ Q, (v > low) & (v < high)
             gain = slope * (np.where(slope > 0.0, high, low) - v)
-            free[solved, gain[solved].argmax(axis=1)] = True
+            free[solved, (gain * ~free)[solved].argmax(axis=1)] = True
             v, group.solved[part] = _along_face(Q, v, slope, free, low, high)
-            bounds, better = self._bounds(group, v)[0], np.ones(len(part), dtype=bool)
-            better[solved] = (bounds > group.bounds[part] + 1e-3 * tol)[solved]
-            group.open[part] = (gain.sum(axis=1) > tol) & better
-            group.duals[part], group.bounds[part] = v, bounds
+            group.duals[part], group.bounds[part] = v, self._bounds(group, v)[0]
+            group.open[part] = gain.sum(axis=1) > tol
         group.least = group.bounds.min()
 
     def _bounds(self, group: Group, v: Any) -> Any:
@@ -341,13 +340,12 @@ class _Check:
 
 def _along_face(Q: Any, v: Any, slope: Any, free: Any, low: Any, high: Any) -> Any:
     """The point where the way to the maximum over the free coordinates meets a bound."""
-    inside = np.argsort(~free, axis=1, kind="stable")[:, : max(free.sum(axis=1).max(), 1)]
-    some, j = np.take_along_axis(free, inside, axis=1), np.arange(inside.shape[1])
-    faces = Q[inside[:, :, None], inside[:, None, :]] * (some[:, :, None] & some[:, None])
-    faces[:, j, j] += np.where(some, 1e-13 * Q.diagonal().max(), 1.0)
-    wanted = np.where(some, np.take_along_axis(slope, inside, axis=1), 0.0)
-    direction, steps = np.zeros_like(v), np.linalg.solve(faces, wanted[..., None])[..., 0]
-    np.put_along_axis(direction, inside, steps, axis=1)
+    inside = np.argsort(~free, axis=1, kind="stable")[:, : free.sum(axis=1).max(initial=0)]
+    some, identity = np.take_along_axis(free, inside, axis=1), np.eye(inside.shape[1])
+    faces = Q[inside[:, :, None], inside[:, None]] + 1e-13 * Q.diagonal().max() * identity
+    faces = np.where(some[:, :, None] & some[:, None], faces, identity)
+    direction, wanted = np.zeros_like(v), some * np.take_along_axis(slope, inside, axis=1)
+    np.put_along_axis(direction, inside, np.linalg.solve(faces, wanted[..., None])[..., 0], axis=1)
     ends = np.where(direction > 0.0, high, low)
     ratios = np.divide(ends - v, direction, out=np.ones_like(v), where=direction != 0.0)
     first = np.minimum(ratios.min(axis=1, keepdims=True), 1.0)

@@ -120,9 +120,10 @@ def random_multipliers(division, random):
     total = np.linalg.cholesky(squares.sum(axis=0))
     scales = random.uniform(0.01, 1.0, size=n)
     linear = random.normal(size=(n, rank)) * 10.0 ** random.uniform(-2, 1)
+    factors = np.linalg.solve(total, roots)
     return Multipliers(
-        np.linalg.solve(total, roots),
-        scales / np.linalg.norm(scales),
+        factors @ factors.transpose(0, 2, 1),
+        np.square(scales) / np.square(scales).sum(),
         linear - linear.mean(axis=0),
         random.normal(size=len(division.costs)),
     )
