@@ -42,6 +42,9 @@ MOST_MERGED = 30_000
 MOST_AT_ONCE = 1000
 """Up to so many labelings in all are merged into one piece before any multipliers are sought."""
 
+WARM_STAGES = ((3e-3, 40), (1e-3, 60), (3e-4, 60))
+"""Stages where the multipliers are good already."""
+
 VALUE_ERROR = 1e-6
 """Error of the values that decide which labelings are dropped, as a share of the upper bound."""
 
@@ -59,8 +62,8 @@ class Node:
     dropped : float
         A lower bound on the labelings that were dropped in this node and in its ancestors.
     index, parent, depth : int
-    fixed : bool
-        Whether its multipliers are only evaluated next, and not improved.
+    stages : sequence of (temperature, iterations)
+        The stages in which its multipliers are improved next; without any they are only evaluated.
     """
 
     division: Division
@@ -70,7 +73,7 @@ class Node:
     index: int = 0
     parent: int = -1
     depth: int = 0
-    fixed: bool = False
+    stages: Sequence[tuple[float, int]] = STAGES
 
     @property
     def bound(self) -> float:
@@ -173,8 +176,8 @@ class BagMoments:
         """
         interval, division = self.interval, node.division
         candidates: Iterable[Multipliers] = [node.multipliers]
-        if len(division.pieces) > 1 and not node.fixed:
-            candidates = maximise(division, node.multipliers, interval, self.goal)
+        if len(division.pieces) > 1 and node.stages:
+            candidates = maximise(division, node.multipliers, interval, self.goal, node.stages)
         tol = VALUE_ERROR * interval.upper
         for multipliers in candidates:
             improve_duals(division, multipliers, 0.0, tol, interval.check_time)
@@ -182,7 +185,7 @@ class BagMoments:
         margin = self.goal - certified.lower
         improve_duals(division, node.multipliers, margin, tol, interval.check_time)
         node, certified = self.bounded(node, others)
-        return replace(node, fixed=False), certified
+        return replace(node, stages=WARM_STAGES), certified
 
     def bounded(self, node: Node, others: float) -> tuple[Node, CertifiedValues]:
         """The node with what its multipliers certify, which is proved.
@@ -287,13 +290,13 @@ class BagMoments:
         if not kept:
             return node
         division, multipliers = node.division.merge(groups, kept), node.multipliers.merge(groups)
-        dropped, fixed = min(node.dropped, self.goal), division.size <= MOST_PAIRS
+        stages = () if division.size <= MOST_PAIRS else WARM_STAGES
         node = replace(node, division=division, multipliers=multipliers)
-        return replace(node, dropped=dropped, fixed=fixed)
+        return replace(node, dropped=min(node.dropped, self.goal), stages=stages)
 
     def _children(self, node: Node, certified: CertifiedValues) -> list[Node]:
         """Two children that differ in the label of one instance."""
-        temperature = STAGES[-1][0] * self.interval.upper / len(node.sizes)
+        temperature = WARM_STAGES[-1][0] * self.interval.upper / len(node.sizes)
         means = np.full(self.problem.bags.n_instances, np.inf)
         for piece, values in zip(node.division.pieces, certified.values, strict=True):
             mean = np.abs(soft_least(values, temperature)[1] @ piece.labelings)

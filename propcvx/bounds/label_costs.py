@@ -132,7 +132,7 @@ class LabelCosts:
     def _work(self, i: int, margin: float) -> None:
         """Bound the best value with the other label of an instance, in a tree of its own."""
         outer, problem, other = self.interval, self.search.problem, -self.labeling[i]
-        start = replace(self._root(), fixed=True).with_label(i, other)
+        start = replace(self._root(), stages=()).with_label(i, other)
         if start is None:
             self.least[i] = np.inf
             return

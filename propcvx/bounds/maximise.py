@@ -8,7 +8,7 @@ smoothed with a temperature that falls.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -21,7 +21,7 @@ from propcvx.bounds.interval import Interval
 from propcvx.bounds.moments import NEGLIGIBLE, Multipliers, PieceProblem, soft_least
 from propcvx.bounds.pieces import Division
 
-STAGES = ((3e-3, 40), (1e-3, 60), (3e-4, 60))
+STAGES = ((1e-2, 60), (3e-3, 60), (1e-3, 100), (3e-4, 150))
 """Temperatures, as shares of the interval's upper end for each piece, and the most iterations at
 each."""
 
@@ -127,9 +127,13 @@ def _packed(*parts: NDArray[Any]) -> Array:
 
 
 def maximise(
-    division: Division, multipliers: Multipliers, interval: Interval, goal: float
+    division: Division,
+    multipliers: Multipliers,
+    interval: Interval,
+    goal: float,
+    stages: Sequence[tuple[float, int]],
 ) -> Iterator[Multipliers]:
-    """The best multipliers so far, after each of the stages.
+    """The best multipliers so far, after each of some stages.
 
     Parameters
     ----------
@@ -141,6 +145,8 @@ def maximise(
         The search ends when its time is over.
     goal : float
         The search ends when the bound reaches it.
+    stages : sequence of (temperature, iterations)
+        As in ``STAGES``.
     """
     unit = interval.upper
     bound = SmoothBound(division, unit, multipliers, interval.check_time)
@@ -150,7 +156,7 @@ def maximise(
         if bound.largest >= goal:
             raise StopIteration
 
-    for temperature, iterations in STAGES:
+    for temperature, iterations in stages:
         bound.temperature = temperature * unit / len(division.pieces)
         limits = {"maxiter": iterations, "maxcor": 20, "ftol": LEAST_GAIN * temperature}
         settings = {"jac": True, "method": "L-BFGS-B", "callback": stop_at_goal, "options": limits}
