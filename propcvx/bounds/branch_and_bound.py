@@ -235,8 +235,7 @@ class BagMoments:
         self.open_nodes = others
         place = node.index, node.parent, node.depth
         record = NodeRecord(*place, node.bound, status, node.sizes, self.interval.seconds)
-        self.interval.nodes.append(record)
-        self.interval.progress.update()
+        self.interval.record(record)
         self.interval.prove(self.name, self._least(self.open_nodes))
 
     def _least(self, nodes: Sequence[Node]) -> float:

@@ -144,6 +144,11 @@ class Interval:
         if self.seconds > self.time_limit:
             raise OutOfTimeError
 
+    def record(self, node: NodeRecord) -> None:
+        """Keep a node's record."""
+        self.nodes.append(node)
+        self.progress.update()
+
     def _note(self, bound: str) -> None:
         event = Event(self.seconds, bound, self.lower, self.upper)
         self.events.append(event)
