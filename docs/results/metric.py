@@ -2,7 +2,7 @@
 
 import numpy as np
 import pandas as pd
-from natural import CHOSEN_ON, loaded
+from natural import CHOSEN_ON, divided
 from reproduction.report import rows_table
 from sklearn.base import clone
 from sklearn.metrics import roc_auc_score
@@ -11,12 +11,10 @@ from study import HERE, complete
 
 from propcvx import (
     AlterPropSVM,
-    BagKFold,
     ConvPropSVM,
     CuttingPlanes,
     EcologicalRegression,
     ShareMetric,
-    bag_target,
 )
 
 KINDS = ("random 8", "random 32", "random 64", "unequal")
@@ -39,10 +37,7 @@ METHODS = {
 
 def measure(data, kind, draw, method, metric):
     """Accuracy and AUC on a fifth of the bags."""
-    X, labels, bags, shares = loaded(data, kind, draw)
-    y, labels = bag_target(bags, shares), np.where(np.asarray(labels) > 0, 1, -1)
-    n_folds = min(5, len(np.unique(bags)))
-    train, test = next(BagKFold(n_folds, random_state=draw).split(X, y))
+    X, y, labels, train, test = divided(data, kind, draw)
     model = clone(METHODS[method])
     model = make_pipeline(ShareMetric(), model) if metric else model
     scores = model.fit(X[train], y[train]).decision_function(X[test])

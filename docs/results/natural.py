@@ -155,12 +155,17 @@ def unequal_bags(n, random):
     return np.repeat(np.arange(len(sizes)), sizes)[:n][random.permutation(n)]
 
 
-def measure(data, kind, draw, method):
-    """Of a fit to four fifths of the bags, what the labels of the others say."""
+def divided(data, kind, draw):
+    """Instances, target and labels of a set, the rows of four fifths of its bags, of the others."""
     X, labels, bags, shares = loaded(data, kind, draw)
     y, labels = bag_target(bags, shares), np.where(np.asarray(labels) > 0, 1, -1)
     n_folds = min(5, len(np.unique(bags)))
-    train, test = next(BagKFold(n_folds, random_state=draw).split(X, y))
+    return X, y, labels, *next(BagKFold(n_folds, random_state=draw).split(X, y))
+
+
+def measure(data, kind, draw, method):
+    """Of a fit to four fifths of the bags, what the labels of the others say."""
+    X, y, labels, train, test = divided(data, kind, draw)
     started = process_time()
     target = labels if method == "told every label" else y
     model = clone(METHODS[method]).fit(X[train], target[train])

@@ -113,7 +113,6 @@ class BagClassifier(ClassifierMixin, KernelMethod):
         """Fit to data that other fits may share: run the method, and store what it ends with."""
         check_number("solver_tol", self.solver_tol, above=0.0)
         self._check_bags(data.bags)
-        advice = "" if self.kernel == "precomputed" else scaling_advice(data.X)
         with one_thread(data.bags.n_instances):
             feature_map = data.feature_map(self)
             try:
@@ -122,11 +121,11 @@ class BagClassifier(ClassifierMixin, KernelMethod):
                 else:
                     end = self._run(feature_map, data.bags)
             except SolverError as failure:
-                failure.add_note(advice)
+                failure.add_note(self._scaling_advice(data.X))
                 raise
             scores = end.scores(feature_map.features)
             self._store(data, feature_map, end, scores)
-        self._warn_if_inaccurate(advice)
+        self._warn_if_inaccurate(data.X)
         if self.kernel != "precomputed":
             warn_if_unscaled(data.X)
         if not end.ill_posed and scores.ndim == 1:
@@ -205,14 +204,18 @@ class BagClassifier(ClassifierMixin, KernelMethod):
         self.stop_reason_ = end.stop_reason
         self.feature_map_ = FeatureMap(Kernel(), np.empty((0, weights.shape[1])))
 
-    def _warn_if_inaccurate(self, advice: str) -> None:
+    def _scaling_advice(self, X: Any) -> str:
+        """What to say of the scale of instances; nothing of a Gram matrix."""
+        return "" if self.kernel == "precomputed" else scaling_advice(X)
+
+    def _warn_if_inaccurate(self, X: Any) -> None:
         """Warn once of all rounds whose solver stopped before its tolerance."""
         missed = [record.solver for record in self.history_ if record.status != OPTIMAL]
         if missed:
             warn(
                 f"{' and '.join(sorted(set(missed)))} stopped before its tolerance in "
                 f"{len(missed)} of {len(self.history_)} rounds; more iterations, a looser "
-                f"solver_tol or another solver may do. {advice}".rstrip(),
+                f"solver_tol or another solver may do. {self._scaling_advice(X)}".rstrip(),
                 InaccurateSolutionWarning,
             )
 

@@ -18,7 +18,6 @@ from propcvx.bags.targets import some_of
 from propcvx.checks import as_vector, check_number, check_share
 from propcvx.errors import InputError
 from propcvx.estimators import BagClassifier, EcologicalRegression, InvCal
-from propcvx.estimators.scaling import scaling_advice
 from propcvx.history import Fitted
 from propcvx.svm.kernels import FeatureMap, Kernel
 
@@ -153,6 +152,6 @@ def store(estimator: BagClassifier, end: Fitted, sign: int, rows: Array) -> None
         estimator.__dict__.pop(of_another_fit, None)
     weights, bias = sign * end.weights[None], sign * np.atleast_1d(end.bias)
     estimator._store_plane(np.array([-1, 1]), end, weights, bias)
-    estimator._warn_if_inaccurate(scaling_advice(rows))
+    estimator._warn_if_inaccurate(rows)
     if end.stopped_by is not None:
         raise end.stopped_by
