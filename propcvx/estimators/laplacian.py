@@ -66,22 +66,21 @@ class LaplacianMeanMap(MeanMap):
     smoothness: float = 1.0
     width: float = 1.0
 
-    def _class_means(self, features: Array, bags: Bags, weights: Array) -> tuple[Array, bool]:
+    def _class_means(self, of_bags: Array, bags: Bags, weights: Array) -> tuple[Array, bool]:
         check_number("smoothness", self.smoothness, above=0.0)
         check_number("width", self.width, above=0.0)
-        _, ill_posed = super()._class_means(features, bags, weights)
+        _, ill_posed = super()._class_means(of_bags, bags, weights)
         if isinstance(self.bag_weights, str) and self.bag_weights == "size":
             weights = weights * bags.mean_weight  # a weight of two is two rows
-        p, means = bags.proportions, bags.means_of(features)
-        roots = np.diag(np.sqrt(weights))
-        rough = np.sqrt(self.smoothness) * laplacian_root(similarities(means, self.width))
+        p, roots = bags.proportions, np.diag(np.sqrt(weights))
+        rough = np.sqrt(self.smoothness) * laplacian_root(similarities(of_bags, self.width))
         design = np.vstack([np.hstack([roots * p, roots * (1.0 - p)]), np.kron(np.eye(2), rough)])
-        wanted = np.vstack([roots @ means, np.zeros((2 * len(means), means.shape[1]))])
-        of_bags = np.linalg.lstsq(design, wanted)[0].reshape(2, *means.shape)
+        wanted = np.vstack([roots @ of_bags, np.zeros((2 * len(of_bags), of_bags.shape[1]))])
+        of_classes = np.linalg.lstsq(design, wanted)[0].reshape(2, *of_bags.shape)
         counts = np.stack([p, 1.0 - p]) * bags.masses
         totals = counts.sum(axis=1, keepdims=True)
         shares = counts / np.where(totals > 0.0, totals, 1.0)
-        return np.einsum("ck,ckr->cr", shares, of_bags), ill_posed
+        return np.einsum("ck,ckr->cr", shares, of_classes), ill_posed
 
 
 def similarities(means: Array, width: float) -> Array:

@@ -216,7 +216,6 @@ class MeanMap(BagMeanClassifier):
         check_choice("likelihood", self.likelihood, ("mean", "sum"))
         features, bags, apart = self._seen(feature_map, bags)
         centre = self.fit_intercept * features.mean(axis=0)  # with a bias the origin is free
-        features = features - centre
         variance_of = steps.get("variance_of", total_variance)
         n = bags.total_weight if self.likelihood == "sum" else 1.0
 
@@ -226,24 +225,25 @@ class MeanMap(BagMeanClassifier):
 
         self.lam_ = number_or_scale("lam", self.lam, scale)
         lam = self.lam_ / n
-        means, ill_posed = self._class_means(features, bags, self._loss_weights(apart))
+        of_bags = bags.means_of(features) - centre
+        means, ill_posed = self._class_means(of_bags, bags, self._loss_weights(apart))
         prior = float(bags.masses @ bags.proportions) / float(bags.masses.sum())
         operator = np.array([prior, prior - 1.0]) @ means
         label = 2.0 * prior - 1.0
         if "most_likely" in steps:
             weights, bias, self.solution_ = steps["most_likely"](bags, lam, operator, label, centre)
         else:
-            weights, bias = self._most_likely(features, bags, lam, operator, label)
+            weights, bias = self._most_likely(features, centre, bags, lam, operator, label)
         self.class_means_ = (means + centre)[:: bags.sign]
         bias -= float(centre @ weights)
         return self._end(feature_map.features, weights, bias, self.solution_.value, ill_posed)
 
     def _most_likely(
-        self, features: Array, bags: Bags, lam: float, operator: Array, label: float
+        self, features: Array, centre: Array, bags: Bags, lam: float, operator: Array, label: float
     ) -> tuple[Array, float]:
         """Weights and bias of the exponential model with that mean operator and mean label."""
         program = conditional_exponential_model(
-            features, bias=self.fit_intercept, weights=bags.weights
+            features - centre, bias=self.fit_intercept, weights=bags.weights
         )
         program.set(lam=lam, mean_operator=operator)
         if self.fit_intercept:
@@ -255,16 +255,17 @@ class MeanMap(BagMeanClassifier):
         if abs(label) >= 1.0:
             return variables["w"], float(variables["b"])
         shares = bags.relative_weights / bags.relative_weights.sum()
-        return variables["w"], best_logistic_bias(features @ variables["w"], label, shares)
+        scores = features @ variables["w"] - centre @ variables["w"]
+        return variables["w"], best_logistic_bias(scores, label, shares)
 
-    def _class_means(self, features: Array, bags: Bags, weights: Array) -> tuple[Array, bool]:
+    def _class_means(self, of_bags: Array, bags: Bags, weights: Array) -> tuple[Array, bool]:
         """Solve :func:`propcvx.programs.class_means`; and whether the means are ill-determined."""
         roots = np.sqrt(weights)[:, None]
         design = roots * np.column_stack([bags.proportions, 1.0 - bags.proportions])
-        means, _, rank, singular = np.linalg.lstsq(design, roots * bags.means_of(features))
+        means, _, rank, singular = np.linalg.lstsq(design, roots * of_bags)
         enough = bags.n_bags > 1 and singular[-1] > 0.0
         if rank < 2:  # equal shares: nothing tells the classes apart
-            means = np.tile(bags.masses @ bags.means_of(features) / bags.masses.sum(), (2, 1))
+            means = np.tile(bags.masses @ of_bags / bags.masses.sum(), (2, 1))
         self.condition_number_ = float(singular[0] / singular[-1]) if enough else np.inf
         ill_posed = self.condition_number_ >= ILL_CONDITIONED
         if ill_posed:
