@@ -185,10 +185,10 @@ def ascend(labeling: Array, weighted: Array, feasible: FeasibleLabelings) -> Arr
     feasible : FeasibleLabelings
         The set :math:`\mathcal{Y}`.
     """
-    norm = float(np.linalg.norm(weighted.T @ labeling))
+    total = weighted.T @ labeling
     while True:
-        other = feasible.best(weighted @ (weighted.T @ labeling))
-        risen = float(np.linalg.norm(weighted.T @ other))
-        if risen <= norm * (1.0 + TIED):
+        other = feasible.best(weighted @ total)
+        risen = weighted.T @ other
+        if np.linalg.norm(risen) <= np.linalg.norm(total) * (1.0 + TIED):
             return labeling
-        labeling, norm = other, risen
+        labeling, total = other, risen
