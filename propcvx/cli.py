@@ -1,17 +1,35 @@
-"""The command ``propcvx``."""
+"""The command ``propcvx``, which imports what a command needs when it is called."""
 
 from __future__ import annotations
 
 import sys
 from argparse import ArgumentParser
 from collections.abc import Sequence
+from importlib import import_module
+from typing import Any
 
 import propcvx
 from propcvx.errors import InputError, PropCVXError
-from propcvx.laboratory.commands import add_commands
+
+COMMANDS = {
+    "demo": "Figure 1 of the paper, and real data: two tables and two pictures",
+    "relax": "relaxations and bounds side by side: one table",
+    "verify": "check a proof that certify(..., proof=FILE) has written",
+    "solvers": "the solvers at hand; compare them",
+}
+"""The commands, which :mod:`propcvx.laboratory.commands` defines, and what they are for."""
 
 INTERRUPTED = 130
 """Exit code of a program ended by Ctrl-C, as shells count it."""
+
+
+class Command(ArgumentParser):
+    """The parser of a command; its arguments are added when it is called."""
+
+    def parse_known_args(self, args: Any = None, namespace: Any = None) -> tuple[Any, list[str]]:
+        """As of every parser."""
+        import_module("propcvx.laboratory.commands").add_arguments(self)
+        return super().parse_known_args(args, namespace)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -31,7 +49,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = ArgumentParser("propcvx", description=propcvx.__doc__)
     parser.add_argument("--version", action="version", version=f"propcvx {propcvx.__version__}")
     parser.set_defaults(run=lambda given: parser.print_help())
-    add_commands(parser.add_subparsers(metavar="command"))
+    commands = parser.add_subparsers(metavar="command", parser_class=Command)
+    for name, about in COMMANDS.items():
+        commands.add_parser(name, help=about)
     given = parser.parse_args(arguments)
     try:
         given.run(given)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import json
 from argparse import ArgumentParser, Namespace
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -39,24 +39,15 @@ OF_SOLVERS = {
 SEED_HELP = "seeds all that is random (%(default)s)"
 
 
-def add_commands(parsers: Any) -> None:
-    """Add all commands to the parsers of ``propcvx``."""
-    _add_demo(parsers)
-    _add_relax(parsers)
-    _add_verify(parsers)
-    _add_compare(_add(parsers, "solvers", _list, help="the solvers at hand; compare them"))
-
-
-def _add(parsers: Any, name: str, run: Callable[..., None], **texts: str) -> ArgumentParser:
-    """The parser of a command, and what it runs."""
-    parser: ArgumentParser = parsers.add_parser(name, **texts)
+def add_arguments(parser: ArgumentParser) -> None:
+    """Add to the parser of a command its arguments and what it runs."""
+    add, run = COMMANDS[parser.prog.split()[-1]]
+    add(parser)
     parser.set_defaults(parser=parser, run=run)
-    return parser
 
 
-def _add_demo(parsers: Any) -> None:
-    about = "Figure 1 of the paper, and real data: two tables and two pictures"
-    add = _add(parsers, "demo", _demo, help=about).add_argument
+def _add_demo(parser: ArgumentParser) -> None:
+    add = parser.add_argument
     add("--output", type=Path, default="propcvx-demo", help="folder for the pictures (%(default)s)")
     add("--seed", type=seed, default=0, help=SEED_HELP)
 
@@ -65,14 +56,9 @@ def _demo(given: Namespace) -> None:
     run_demo(given.output, seed=given.seed)
 
 
-def _add_relax(parsers: Any) -> None:
-    add = _add(
-        parsers,
-        "relax",
-        _relax,
-        help="relaxations and bounds side by side: one table",
-        description="Values between commas make one comparison each. Kinds: " + ", ".join(KINDS),
-    ).add_argument
+def _add_relax(parser: ArgumentParser) -> None:
+    kinds, add = ", ".join(KINDS), parser.add_argument
+    parser.description = f"Values between commas make one comparison each. Kinds: {kinds}"
     sets = "real sets, as PROPCVX_DATA says, or 'generated' (%(default)s)"
     add("--data", type=several(str), default="generated", help=sets)
     add("--instances", type=several(count), default="48", help="how many are drawn (%(default)s)")
@@ -141,10 +127,9 @@ def comparison_text(rows: Sequence[Row]) -> str:
     return "\n".join([text_table(rows, OF_RELAXATIONS), head, *notes])
 
 
-def _add_verify(parsers: Any) -> None:
-    about = "check a proof that certify(..., proof=FILE) has written"
+def _add_verify(parser: ArgumentParser) -> None:
     columns = "a header, with bag, share of positives, the features, and label (-1, 1) if known"
-    add = _add(parsers, "verify", _verify, help=about).add_argument
+    add = parser.add_argument
     add("proof", type=Path, metavar="FILE", help="the proof")
     add("--data", type=Path, required=True, metavar="CSV", help=columns)
 
@@ -183,15 +168,15 @@ def _list(given: Namespace) -> None:
                 print(f"    {title}: {', '.join(sorted(names))}")
 
 
-def _add_compare(solvers: ArgumentParser) -> None:
-    add = _add(
-        solvers.add_subparsers(metavar="{compare}"),
+def _add_solvers(parser: ArgumentParser) -> None:
+    compare = parser.add_subparsers(metavar="{compare}", parser_class=ArgumentParser).add_parser(
         "compare",
-        _compare,
         help="programs on solvers, each run in a process of its own",
         description="What the file has is not run again: an interrupted run is continued by the "
         "same command. Programs: " + ", ".join(PROGRAMS),
-    ).add_argument
+    )
+    compare.set_defaults(parser=compare, run=_compare)
+    add = compare.add_argument
     tols = "default, low, high or tolerances (%(default)s)"
     add("programs", nargs="+", metavar="PROGRAM", help="see above, or all")
     add("--rows", type=Path, required=True, metavar="FILE", help="JSON lines, kept and continued")
@@ -219,3 +204,12 @@ def _compare(given: Namespace) -> None:
     failed = [row for row in rows if row["reason"]]
     reasons = {f"  {row['solver']}, {row['program']}: {row['reason']}" for row in failed}
     print(text_table(rows, OF_SOLVERS), *sorted(reasons), sep="\n")
+
+
+COMMANDS = {
+    "demo": (_add_demo, _demo),
+    "relax": (_add_relax, _relax),
+    "verify": (_add_verify, _verify),
+    "solvers": (_add_solvers, _list),
+}
+"""How the arguments of each command are added, and what it runs."""

@@ -1,8 +1,11 @@
 """What a release says of itself: one version, one list of requirements, true rows in the README."""
 
 import re
+import subprocess
+import sys
 from configparser import ConfigParser
 from pathlib import Path
+from pkgutil import iter_modules
 
 import pytest
 import yaml
@@ -52,3 +55,15 @@ def test_the_readme_compares_what_the_package_has():
     assert [name for name in named if name != "y" and not hasattr(propcvx, name)] == []
     requirements = SETUP["options"]["install_requires"]
     assert all(name.lower() in requirements for name in ours["needs"].split(", "))
+
+
+def test_names_are_imported_when_they_are_first_used():
+    code = (
+        "import sys, propcvx.cli; print(*{'cvxpy', 'scipy', 'sklearn', 'numpy'} & {*sys.modules})"
+    )
+    begun = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True)
+    assert begun.stdout.strip() == b""
+    assert all(getattr(propcvx, name).__module__ for name in propcvx.__all__)
+    modules = {module.name for module in iter_modules(propcvx.__path__)}
+    left_out = {"__main__", "cli", "dask"}  # the command, and what needs an extra
+    assert {name for name in modules - left_out if not hasattr(propcvx, name)} == set()
