@@ -76,9 +76,12 @@ class FitCheck:
             return False
         if self.expected < self.majority - BELOW_MAJORITY:
             return True
-        if self.n_bags < ENOUGH_BAGS:
-            return False
-        return bool(self.correlation < np.tanh(STANDARD_ERRORS / np.sqrt(self.n_bags - 3)))
+        return self.n_bags >= ENOUGH_BAGS and self._uncorrelated
+
+    @property
+    def _uncorrelated(self) -> bool:
+        """Whether held-out bags say nothing for the fit."""
+        return bool(self.correlation < np.tanh(STANDARD_ERRORS / np.sqrt(max(1, self.n_bags - 3))))
 
     def __str__(self) -> str:
         told = not np.isnan(self.explained)
@@ -89,7 +92,8 @@ class FitCheck:
         elif not told:
             verdict = "All shares are equal, so they cannot tell a good fit from a bad one"
         elif self.n_bags < ENOUGH_BAGS:
-            verdict = f"Nothing speaks against this fit, but {self.n_bags} bags tell little"
+            speaks = "for this fit, and" if self._uncorrelated else "against this fit, but"
+            verdict = f"Nothing speaks {speaks} {self.n_bags} bags tell little"
         else:
             verdict = "Nothing speaks against this fit"
         lines = [
