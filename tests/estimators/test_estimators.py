@@ -10,14 +10,12 @@ from scipy.optimize import minimize
 from sklearn.base import clone
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics.pairwise import euclidean_distances, laplacian_kernel, rbf_kernel
-from sklearn.model_selection import cross_val_score
 from sklearn.utils import estimator_checks
 from sklearn.utils.estimator_checks import parametrize_with_checks
 from small_problems import small_problem, small_problems
 
 from propcvx import (
     AlterPropSVM,
-    BagKFold,
     Bags,
     ConvPropSVM,
     EcologicalRegression,
@@ -344,15 +342,6 @@ def test_fitting_again_forgets_the_first_fit(problem, method):
     fresh = clone(method).fit(problem.X, problem.y)
     np.testing.assert_array_equal(*(each.decision_function(NEW) for each in (clf, fresh)))
     assert set(vars(clf)) == set(vars(fresh))
-
-
-def test_cross_validation_with_a_precomputed_kernel_slices_both_ways(problem):
-    y = bag_target(np.repeat(np.arange(6), 3), np.tile([1 / 3, 2 / 3], 3))
-    by_name, by_gram = (
-        cross_val_score(InvCal(kernel=kernel, gamma=0.3), X, y, cv=BagKFold(3, random_state=0))
-        for kernel, X in (("rbf", problem.X), ("precomputed", rbf_kernel(problem.X, gamma=0.3)))
-    )
-    np.testing.assert_allclose(by_name, by_gram)
 
 
 # --- fits that say nothing ---------------------------------------------------------------------
