@@ -26,7 +26,6 @@ from propcvx import (
     BagKFold,
     ConvPropSVM,
     CuttingPlanes,
-    EcologicalRegression,
     InvCal,
     MethodStart,
     RandomStart,
@@ -196,12 +195,10 @@ def test_no_curve_meets_the_shares_better(seed, sizes):
 
 
 @each_kernel
-@each_method()
+@each_method("ecological")  # whose values are shares
 def test_with_bags_of_one_it_is_platts(method, kernel):
     target = bag_target(np.arange(len(LABELS)), (LABELS > 0).astype(float))
     clf = clone(method).set_params(kernel=kernel).fit(X, target)
-    if isinstance(method, EcologicalRegression):
-        pytest.skip("its values are shares")
     platt = CalibratedClassifierCV(FrozenEstimator(clf), method="sigmoid", ensemble=False)
     expected = platt.fit(X, LABELS).predict_proba(X)
     np.testing.assert_allclose(clf.predict_proba(X), expected, atol=1e-4)

@@ -23,7 +23,6 @@ from propcvx import (
     Bags,
     ConvPropSVM,
     CuttingPlanes,
-    EcologicalRegression,
     InvCal,
     LaplacianMeanMap,
     MeanMap,
@@ -443,10 +442,7 @@ def test_a_weight_of_two_is_two_rows_where_bags_weigh_by_size(method, weights):
 
 @pytest.mark.parametrize("kernel", ["linear", "rbf"])
 @pytest.mark.parametrize("bag_weights", ["bag", "size"])
-@pytest.mark.parametrize(
-    "method",
-    [MeanMap(), InvCal(), EcologicalRegression(), ConvPropSVM(), AlterPropSVM()],
-)
+@each_method("second_moments", "laplacian_mean_map")
 def test_a_bag_of_weight_two_is_the_bag_twice(method, bag_weights, kernel):
     if kernel == "rbf" and isinstance(method, AlterPropSVM):
         pytest.skip("its descent may end elsewhere: copies of an instance may get two labels")
