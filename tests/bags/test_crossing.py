@@ -297,20 +297,3 @@ def test_known_labels_are_bags_of_one_and_their_bags_the_rest():
     ]
     assert apart.proportions == pytest.approx([0.5, 0.5, 0.0, 1.0, 1.0, 0.0])
     assert [apart.name(bag) for bag in (4, 5)] == ["(0, 0)", "(0, 1)"]
-
-
-@pytest.mark.filterwarnings("ignore::propcvx.errors.PropCVXWarning")
-def test_equal_weights_and_equal_tolerances_are_one_number():
-    random = np.random.RandomState(0)
-    X, labels = random.normal(size=(24, 3)), random.choice([-1, 1], 24)
-    groupings = [np.arange(24) % 4, random.permutation(24) % 3]
-    y = bag_target(groupings, [proportions_of(labels, ids) for ids in groupings])
-    for model in (InvCal(), MeanMap(), ConvPropSVM(), AlterPropSVM(n_init=1, random_state=0)):
-        plain = clone(model).fit(X, y).decision_function(X)
-        assert np.allclose(clone(model).fit(X, y, np.full(24, 1.0)).decision_function(X), plain)
-        weighted = clone(model).fit(X, y, np.arange(24.0) + 1.0)
-        assert not np.allclose(weighted.decision_function(X), plain)
-    bags, epsilons = Bags.from_target(y), np.full(7, 0.1)
-    for first, other in zip(bags.count_range(0.1), bags.count_range(epsilons), strict=True):
-        assert np.array_equal(first, other)
-    assert (bags.count_range("sampling")[0] <= bags.count_range(0.0)[0]).all()

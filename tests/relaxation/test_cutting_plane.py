@@ -235,18 +235,6 @@ def test_bounds_enclose_the_best_labeling(eight):
     assert best - VALUE <= clf.bounds_.upper <= reached + VALUE
 
 
-def test_coordinate_oracle_ends_at_or_above_the_optimum_and_knows_no_bounds(eight):
-    clf, features, feasible, _, optimum = eight
-    y = bag_target(feasible.bags.index, feasible.bags.proportions, feasible.bags.labels)
-    inexact = accurate(
-        epsilon=clf.epsilon, intercept="none", oracle="coordinate", max_cuts=100, tol=0.0
-    ).fit(features, y)
-    assert inexact.objective_ >= optimum - VALUE
-    assert inexact.bounds_ is None
-    assert inexact.violation_ >= 0.0
-    assert inexact.labeling_ in feasible
-
-
 # --- a function of the data: not of the order of rows, the solver, or bags' names --------------
 
 
