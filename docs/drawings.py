@@ -21,8 +21,7 @@ from report_tables import (
 from reproduction import Protocol, Selection, entries
 from reproduction.report import rows_table
 from reproduction.results import read_results
-
-from propcvx.text import spread_text
+from shown import spread_text
 
 FILE = Path(__file__).with_name("results") / "drawings.csv"
 DATA = ["heart", "vote", "australian"]

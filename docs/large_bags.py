@@ -17,9 +17,9 @@ from reproduction.entries import PLACE, PRINTED_REPETITIONS, accuracies_of
 from reproduction.experiments import SMALL, TABLE_DATA, UNPRINTED
 from reproduction.methods import PAPER, UNTUNED
 from reproduction.report import rows_table
+from shown import spread_text, svg_text
 
-from propcvx.plotting import Figure, svg_text
-from propcvx.text import spread_text
+from propcvx.plotting import Figure
 
 STUDIES = Path(__file__).with_name("results")
 SETS = ("heart", "vote")

@@ -1,9 +1,9 @@
 """The tables of the page about errors, made by making every mistake once."""
 
 from mistakes import MISTAKES, Mistake
+from shown import markdown_table
 
 from propcvx.errors import PropCVXError, PropCVXWarning
-from propcvx.text import markdown_table
 
 
 def mistake_tables() -> str:

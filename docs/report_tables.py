@@ -25,9 +25,9 @@ from reproduction.experiments import EXPERIMENTS, PAPER, UNPRINTED
 from reproduction.methods import SUPERVISED
 from reproduction.results import read_results
 from scipy.stats import ttest_ind_from_stats
+from shown import accuracy_by_bag_size, spread_text, svg_text
 
-from propcvx.plotting import Figure, accuracy_by_bag_size, svg_text
-from propcvx.text import spread_text
+from propcvx.plotting import Figure
 
 PRINTED = ("figure1", "table-linear", "table-large", "table-rbf", "robustness")
 """Experiments of which the paper prints accuracies."""

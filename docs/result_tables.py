@@ -4,9 +4,10 @@ import json
 from pathlib import Path
 from typing import Any
 
+from shown import markdown_table, svg_text
+
 from propcvx.laboratory.commands import problem_text
-from propcvx.plotting import bounds_over_time, interval_comparison, svg_text
-from propcvx.text import markdown_table
+from propcvx.plotting import bounds_over_time, interval_comparison
 
 RESULTS = Path(__file__).with_name("results")
 

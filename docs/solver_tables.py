@@ -1,9 +1,10 @@
 """The tables of solvers and of programs, of the package at hand."""
 
+from shown import markdown_table
+
 from propcvx.laboratory.programs import PROGRAMS, ProgramAt
 from propcvx.programs import ProblemClass
 from propcvx.solvers import SOLVERS
-from propcvx.text import markdown_table
 
 CLASSES = list(ProblemClass)
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import asdict, dataclass, field
+from collections.abc import Iterable
+from dataclasses import dataclass
 from enum import Enum
 
 from propcvx.arrays import Array
@@ -98,9 +98,10 @@ class Round:
     n_flips: int | None = None
 
 
-@dataclass
-class History(Readable):
-    """Rounds in order, and the reason for stopping (None while running).
+class History(Readable, list[Round]):
+    """A list of rounds in order, with the reason for stopping (None while running).
+
+    ``pandas.DataFrame(history)`` has a row for each round.
 
     Examples
     --------
@@ -116,39 +117,23 @@ class History(Readable):
     Advice: a local minimum; another start may reach a lower objective.
     """
 
-    rounds: list[Round] = field(default_factory=list)
-    stop_reason: StopReason | None = None
-
-    def append(self, record: Round) -> None:
-        """Add the record of one round."""
-        self.rounds.append(record)
-
-    def __len__(self) -> int:
-        return len(self.rounds)
-
-    def __iter__(self) -> Iterator[Round]:
-        return iter(self.rounds)
-
-    def __getitem__(self, index: int) -> Round:
-        return self.rounds[index]
+    def __init__(self, rounds: Iterable[Round] = (), stop_reason: StopReason | None = None) -> None:
+        super().__init__(rounds)
+        self.stop_reason = stop_reason
 
     @property
     def objectives(self) -> list[float]:
         """Objective of every round."""
-        return [record.objective for record in self.rounds]
-
-    def as_dicts(self) -> list[dict[str, object]]:
-        """One dict per round, ready for ``pandas.DataFrame``."""
-        return [asdict(record) for record in self.rounds]
+        return [record.objective for record in self]
 
     def __str__(self) -> str:
         """A line for each of at most eight rounds, why it stopped, and advice."""
-        if not self.rounds:
+        if not self:
             return "No round is done."
         rows = [
             {"round": number}
             | {COLUMNS.get(name, name): part for name, part in vars(record).items()}
-            for number, record in enumerate(self.rounds, 1)
+            for number, record in enumerate(self, 1)
         ]
         formats = {name: FORMATS[name] for name in FORMATS if rows[0][name] is not None}
         head, *lines = text_table(rows, formats).splitlines()
@@ -156,7 +141,7 @@ class History(Readable):
             lines[SHOWN // 2 : -SHOWN // 2] = [f"... {len(lines) - SHOWN} more rounds"]
         if self.stop_reason is not None:
             rounds = f"{len(self)} round{'s' if len(self) > 1 else ''}"
-            seconds = sum(record.seconds for record in self.rounds)
+            seconds = sum(record.seconds for record in self)
             lines.append(f"Stopped after {rounds} and {seconds:.2f} s: {self.stop_reason.value}.")
             lines.append(f"Advice: {self.stop_reason.advice}.")
         return "\n".join([head, *lines])

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from html import escape
-from math import isnan
 from typing import Any
 
 
@@ -71,12 +70,6 @@ def _numeric(cell: str) -> bool:
     return True
 
 
-def markdown_table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """A table in Markdown; text in its cells must be free of bars."""
-    lines = [head, ["---"] * len(head), *rows]
-    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
-
-
 def cell_text(value: Any, pattern: str) -> str:
     """A value in that format; a dash where there is none.
 
@@ -86,14 +79,3 @@ def cell_text(value: Any, pattern: str) -> str:
     ('50%', '-')
     """
     return "-" if value is None else format(value, pattern)
-
-
-def spread_text(mean: float, deviation: float) -> str:
-    """A mean and its standard deviation, which is left out where it is NaN.
-
-    Examples
-    --------
-    >>> spread_text(79.26, 1.04), spread_text(79.26, float("nan"))
-    ('79.3 +- 1.0', '79.3')
-    """
-    return f"{mean:.1f}" if isnan(deviation) else f"{mean:.1f} +- {deviation:.1f}"

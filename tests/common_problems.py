@@ -30,26 +30,12 @@ def elastic_net_with_parameters():
     return minimize(cp.sum_squares(A @ x - b) + lam * (cp.norm1(x) + cp.sum_squares(x)) + 3)
 
 
-def quantile_regression():
-    residual = b - A @ cp.Variable(6)
-    return minimize(cp.sum(0.5 * cp.abs(residual) + 0.3 * residual))
-
-
-def least_deviations():
-    return minimize(cp.norm1(A @ cp.Variable(6) - b))
-
-
 def chebyshev_approximation():
     return minimize(cp.norm_inf(A @ (x := cp.Variable(6)) - b), cp.norm1(x) <= 0.5)
 
 
 def huber_regression():
     return minimize(cp.sum(cp.huber(A @ (x := cp.Variable(6)) - b, 0.5)) + cp.norm2(x))
-
-
-def trend_filter():
-    x = cp.Variable(25)
-    return minimize(0.5 * cp.sum_squares(SERIES - x) + 2 * cp.norm1(cp.diff(x, 2)))
 
 
 def total_variation():
@@ -69,21 +55,9 @@ def portfolio_with_costs():
     return maximize(RETURNS @ w - 0.1 * cost, risk <= 0.6, cp.sum(w) == 1)
 
 
-def hinge_loss():
-    w, bias = cp.Variable(6), cp.Variable()
-    losses = cp.pos(1 - cp.multiply(SIGNS, A @ w + bias))
-    return minimize(cp.sum(losses) + 0.5 * cp.sum_squares(w))
-
-
 def sparse_logistic_regression():
     w = cp.Variable(6)
     return minimize(cp.sum(cp.logistic(-cp.multiply(SIGNS, A @ w))) + cp.norm1(w))
-
-
-def group_lasso():
-    x = cp.Variable(6)
-    norms = [cp.norm2(x[:2]), cp.norm2(x[2:4]), cp.norm2(x[4:])]
-    return minimize(cp.sum_squares(A @ x - b) + 3 * sum(norms))
 
 
 def graphical_lasso():
@@ -112,50 +86,15 @@ def maximum_entropy():
     return maximize(cp.sum(cp.entr(p)), cp.sum(p) == 1, np.arange(8) @ p <= 2)
 
 
-def divergence():
-    p = cp.Variable(5)
-    return minimize(cp.sum(cp.kl_div(p, np.arange(1, 6) / 15)), cp.sum(p) == 1, p[0] >= 0.2)
-
-
-def log_utility():
-    x = cp.Variable(4)
-    return maximize(cp.sum(cp.log(x)), np.abs(A[:3, :4]) @ x <= 1)
-
-
 def geometric_program_in_logs():
     x = cp.Variable(3)
     posynomial = cp.log_sum_exp(cp.hstack([x[0] - x[1], x[2] - 1, -x[0] - x[2]]))
     return minimize(posynomial, cp.log_sum_exp(cp.hstack([x[0] + 0.5, x[1] - 1])) <= 1, x[2] >= 0)
 
 
-def p_norm():
-    return minimize(cp.pnorm(A @ (x := cp.Variable(6)) - b, 3), cp.sum(x) == 1)
-
-
-def geometric_mean():
-    x = cp.Variable(4)
-    return maximize(cp.geo_mean(x), np.abs(A[:5, :4]) @ x <= 1)
-
-
 def minimax():
     x = cp.Variable(6)
     return minimize(cp.max(A @ x - b) + cp.sum_largest(x, 2), cp.abs(x) <= 1)
-
-
-def transport():
-    P = cp.Variable((3, 4), nonneg=True)
-    costs = np.abs(np.arange(3)[:, None] - np.arange(4) ** 1.3) + 0.1 * A[:3, :4]
-    shares = [1 / 3] * 3, [0.1, 0.2, 0.3, 0.4]
-    return minimize(
-        cp.sum(cp.multiply(costs, P)),
-        cp.sum(P, axis=1) == shares[0],
-        cp.sum(P, axis=0) == shares[1],
-    )
-
-
-def analytic_center():
-    x = cp.Variable(6)
-    return minimize(-cp.sum(cp.log(1 + np.abs(b) - A @ x)), cp.norm2(x) <= 0.3)
 
 
 def quadratic_over_linear():
@@ -208,12 +147,10 @@ def several_attributes():
 COMMON = {
     problem.__name__: problem
     for problem in (
-        *(lasso, elastic_net_with_parameters, quantile_regression, least_deviations),
-        *(chebyshev_approximation, huber_regression, trend_filter, total_variation, portfolio),
-        *(portfolio_with_costs, hinge_loss, sparse_logistic_regression, group_lasso),
+        *(lasso, elastic_net_with_parameters, chebyshev_approximation, huber_regression),
+        *(total_variation, portfolio, portfolio_with_costs, sparse_logistic_regression),
         *(graphical_lasso, nearest_correlations, matrix_completion, largest_eigenvalue),
-        *(maximum_entropy, divergence, log_utility, geometric_program_in_logs, p_norm),
-        *(geometric_mean, minimax, transport, analytic_center, quadratic_over_linear),
+        *(maximum_entropy, geometric_program_in_logs, minimax, quadratic_over_linear),
         *(exponential_cones, power_cones, power_cone_of_many, cones_without_relations),
         *(complex_signal, hermitian_matrix, several_attributes),
     )

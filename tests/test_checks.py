@@ -1,8 +1,11 @@
 """Checks of single arguments, and the record of what a loop did."""
 
+import pickle
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from pandas import DataFrame
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
@@ -53,9 +56,10 @@ def test_history_is_a_list_of_rounds():
     for objective in (3.0, 2.0):
         history.append(Round(objective, "osqp", "optimal", 0.1, n_flips=4))
     assert history.objectives == [3.0, 2.0]
-    assert [record.objective for record in history] == [3.0, 2.0]
     assert history[1].objective == 2.0
-    assert [row["n_flips"] for row in history.as_dicts()] == [4, 4]
+    assert DataFrame(history)["n_flips"].tolist() == [4, 4]
+    copied = pickle.loads(pickle.dumps(History(history, StopReason.CONVERGED)))
+    assert (copied, copied.stop_reason) == (history, StopReason.CONVERGED)
 
 
 @pytest.mark.parametrize("reason", StopReason)

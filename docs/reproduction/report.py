@@ -14,11 +14,11 @@ from pathlib import Path
 from typing import Any
 
 from pandas import DataFrame, Series, isna, read_csv
+from shown import accuracy_by_bag_size, markdown_table, spread_text, svg_text
 
 from propcvx.checks import check_choice
 from propcvx.errors import InputError
-from propcvx.plotting import Figure, accuracy_by_bag_size, svg_text
-from propcvx.text import markdown_table, spread_text
+from propcvx.plotting import Figure
 from reproduction import entries as frames
 from reproduction.experiments import EXPERIMENTS, PAPER
 from reproduction.protocol import Protocol

@@ -8,12 +8,12 @@ from reproduction.entries import PRINTED_REPETITIONS, printed
 from reproduction.evaluation import Sample
 from reproduction.methods import PAPER, cheaper, printed_method
 from scipy.stats import f
+from shown import line_grid
 from study import HERE, complete, labelled, lines
 
 from propcvx.bags.bags import Bags
 from propcvx.bags.model_selection import BagKFold
 from propcvx.datasets import random_bags
-from propcvx.plotting import line_grid
 
 
 def measure(draw, deal, data, bag_size):

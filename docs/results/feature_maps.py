@@ -4,6 +4,7 @@ from time import process_time
 
 import numpy as np
 from reproduction.evaluation import Sample
+from shown import line_grid
 from sklearn.kernel_approximation import AdditiveChi2Sampler, Nystroem, RBFSampler
 from sklearn.model_selection import train_test_split
 from sklearn.pipeline import make_pipeline
@@ -12,7 +13,6 @@ from study import HERE, complete, labelled, lines, mixed_psvm
 
 from propcvx import InvCal, MethodStart
 from propcvx.datasets import random_bags
-from propcvx.plotting import line_grid
 
 SIZES = (1_000, 4_000, 16_000, 64_000)
 MOST_EXACT = 4_000

@@ -5,12 +5,12 @@ from time import process_time
 
 import numpy as np
 from scipy.stats import rankdata
+from shown import line_grid
 from sklearn.metrics import roc_auc_score
 from study import HERE, complete, line
 
 from propcvx import certify
 from propcvx.laboratory.programs import sample_in_bags
-from propcvx.plotting import line_grid
 from propcvx.svm.step import LabelingSVM
 
 SETS = ("heart", "vote", "australian", "breast-cancer")

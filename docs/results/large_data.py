@@ -15,8 +15,6 @@ from time import perf_counter, process_time
 import numpy as np
 import pandas as pd
 
-from propcvx.text import markdown_table
-
 HERE = Path(__file__).parent
 ROWS, FEATURES, BAG = 100_000, 20, 1_000
 COLUMNS = [f"x{j}" for j in range(FEATURES)]
@@ -70,6 +68,8 @@ def measure(folder: Path, what: str, million: int) -> dict[str, object]:
 
 def table() -> str:
     """What was measured, with the time of a pass beside that of reading alone."""
+    from shown import markdown_table  # where pages are made, docs/ is in the path
+
     rows = pd.read_csv(HERE / "large_data.csv")
     rows["each"] = rows["seconds"] / rows["passes"]
     reading = rows[rows["what"] == "reading"].set_index("million")["each"]

@@ -8,6 +8,7 @@ import pandas as pd
 from matplotlib.figure import Figure
 from reproduction.evaluation import Sample
 from reproduction.other_methods import EcologicalRegression
+from shown import markdown_table
 from sklearn.dummy import DummyClassifier
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GroupKFold
@@ -15,7 +16,6 @@ from study import HERE, complete, mixed_psvm
 
 from propcvx import ConvPropSVM, InvCal, MeanMap
 from propcvx.datasets import TRUMP_FEATURES, load_guatemala_prenatal, load_trump_2016
-from propcvx.text import markdown_table
 
 LOADERS = {"trump-2016": load_trump_2016, "guatemala-prenatal": load_guatemala_prenatal}
 DATA = (*LOADERS, "trump-2016 without party")

@@ -6,12 +6,12 @@ from itertools import product
 
 import numpy as np
 import pandas as pd
+from shown import line_grid
 from sklearn.model_selection import train_test_split
 from study import HERE, REAL, complete, labelled, line, lines
 
 from propcvx.datasets import BaggedData, random_bags
 from propcvx.estimators import printed_conv_psvm
-from propcvx.plotting import line_grid
 from propcvx.relaxation import CuttingPlanes, RelaxationResult
 from propcvx.relaxation.rounding import (
     ROUNDINGS,

@@ -8,6 +8,7 @@ from itertools import product
 import numpy as np
 from numpy.random import RandomState
 from reproduction.evaluation import Sample
+from shown import line_grid
 from study import HERE, complete, labelled, lines
 
 from propcvx.alternating.algorithm import alternate, annealing_values, descent
@@ -18,7 +19,6 @@ from propcvx.bounds import BOUNDS, Interval, LabelingProblem, OutOfTimeError, Sw
 from propcvx.datasets import random_bags
 from propcvx.labelings.feasible import random_labeling
 from propcvx.labelings.losses import PROPORTION_LOSSES, constraint
-from propcvx.plotting import line_grid
 from propcvx.relaxation.rounding import ROUNDINGS
 from propcvx.relaxation.table import RELAXATIONS
 from propcvx.solvers import Solve

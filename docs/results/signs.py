@@ -9,9 +9,8 @@ from reproduction.evaluation import bag_errors, choose, fit_each, inner_splits
 from reproduction.experiments import TABLE_DATA
 from reproduction.protocol import Protocol
 from reproduction.tasks import task_of
+from shown import line_grid
 from study import HERE, complete, lines
-
-from propcvx.plotting import line_grid
 
 BAG_SIZES = (8, 16, 32, 64)
 PROTOCOL = Protocol().with_options(intercepts="center", cuts=1)

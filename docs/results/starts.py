@@ -3,6 +3,7 @@
 import numpy as np
 from reproduction.evaluation import Sample, Task
 from reproduction.methods import several_starts
+from shown import line_grid
 from study import HERE, complete, labelled, line
 
 from propcvx.bags.metrics import bag_error
@@ -16,7 +17,6 @@ from propcvx.estimators import (
     printed_alter_psvm,
     printed_conv_psvm,
 )
-from propcvx.plotting import line_grid
 
 BAG_SIZES = {"heart": (8, 16, 32, 64), "vote": (8, 16, 32, 64), "cod-rna.t": (2048, 4096, 8192)}
 SEARCHED = 64

@@ -3,6 +3,7 @@
 from itertools import product
 
 import numpy as np
+from shown import line_grid
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import train_test_split
 from sklearn.semi_supervised import LabelSpreading, SelfTrainingClassifier
@@ -11,7 +12,6 @@ from study import HERE, complete, labelled, lines, mixed_psvm
 
 from propcvx import ConvPropSVM, InvCal, MeanMap, bag_target
 from propcvx.datasets import proportions_of, random_bags
-from propcvx.plotting import line_grid
 
 SETS = ("heart", "vote", "australian", "colic")
 BAG_SIZE = 16

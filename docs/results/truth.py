@@ -5,13 +5,13 @@ from itertools import product
 
 import numpy as np
 from reproduction.evaluation import Sample
+from shown import line_grid
 from study import HERE, OVERLAPS, REAL, complete, labelled, lines
 
 from propcvx.bags.bags import Bags
 from propcvx.bounds import BOUNDS, Interval, LabelingProblem, OutOfTimeError, SwapSearch
 from propcvx.datasets import random_bags
 from propcvx.labelings.losses import constraint
-from propcvx.plotting import line_grid
 from propcvx.svm.step import LabelingSVM
 
 CONSTANTS = (0.001, 0.1, 1.0)

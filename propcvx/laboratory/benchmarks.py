@@ -9,7 +9,6 @@ seed with a name, tags and a description.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import cvxpy as cp
 from cvxpy.reductions import EvalParams
@@ -82,23 +81,14 @@ BENCHMARKS = {
 """The problems, by name."""
 
 
-def _measured(benchmark: Benchmark) -> dict[str, Any]:
-    """Its size, and the seconds to compile and to solve it."""
-    problem = benchmark()
-    problem.solve(solver=benchmark.solver)
-    size, stats = problem.size_metrics, problem.solver_stats
-    return {
-        "problem": benchmark.name,
-        "variables": size.num_scalar_variables,
-        "constraints": size.num_scalar_eq_constr + size.num_scalar_leq_constr,
-        "solver": benchmark.solver,
-        "status": problem.status,
-        "value": problem.value,
-        "compile": problem.compilation_time,
-        "solve": stats.solve_time,
-    }
-
+COLUMNS = {
+    **dict.fromkeys(("program", "n_variables", "n_constraints", "solver", "status"), ""),
+    **{"objective": ".6g", "compile_ms": ".0f", "solve_ms": ".0f"},
+}
+"""What is printed of a row of :func:`propcvx.laboratory.compare_solvers`."""
 
 if __name__ == "__main__":
-    rows = [_measured(benchmark) for benchmark in BENCHMARKS.values()]
-    print(text_table(rows, {**dict.fromkeys(rows[0], ""), "compile": ".2f", "solve": ".2f"}))
+    from propcvx.laboratory.solvers import compare_solvers
+
+    runs = [compare_solvers(b.named, [b.solver], ["default"]) for b in BENCHMARKS.values()]
+    print(text_table([row for rows in runs for row in rows], COLUMNS))

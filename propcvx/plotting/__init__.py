@@ -9,17 +9,10 @@ from matplotlib.figure import Figure as Figure
 from propcvx.plotting.bounds import bounds_over_time, interval_comparison, labelings, tree
 from propcvx.plotting.fits import annealing, annealing_frame, boundary, history, proportions
 from propcvx.plotting.groups import estimates_and_truth, group_ranges, tomography
-from propcvx.plotting.lines import (
-    accuracy_by_bag_size,
-    coefficients,
-    line_grid,
-    regularisation_path,
-)
+from propcvx.plotting.lines import coefficients, regularisation_path
 from propcvx.plotting.methods import figure_one, method_comparison
-from propcvx.plotting.style import svg_text
 
 __all__ = [
-    "accuracy_by_bag_size",
     "annealing",
     "annealing_frame",
     "boundary",
@@ -31,11 +24,9 @@ __all__ = [
     "history",
     "interval_comparison",
     "labelings",
-    "line_grid",
     "method_comparison",
     "proportions",
     "regularisation_path",
-    "svg_text",
     "tomography",
     "tree",
 ]

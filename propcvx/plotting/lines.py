@@ -1,4 +1,4 @@
-"""Lines: what was measured, against bag sizes or a parameter."""
+"""Lines: what was measured, against a parameter."""
 
 from __future__ import annotations
 
@@ -7,88 +7,9 @@ from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
-from matplotlib.figure import Figure
-from matplotlib.lines import Line2D
-from numpy.typing import NDArray
 
 from propcvx.errors import InputError
-from propcvx.plotting.style import GREY, Line, axes_of, figure_of_panels, legend_lines, series_of
-
-
-def accuracy_by_bag_size(panels: Mapping[str, Mapping[str, Line]], title: str = "") -> Figure:
-    """Accuracy against bag size, a panel for each method, all on the same axes.
-
-    Parameters
-    ----------
-    panels : mapping of str to mapping of str to Line
-        For each method lines by name, as bag sizes, accuracies in percent and half
-        lengths of error bars; NaN is no bar.  Lines of one name look alike in all panels.
-    title : str
-        Above the whole.
-
-    Returns
-    -------
-    matplotlib.figure.Figure
-    """
-    figure, grid = figure_of_panels(len(panels), 2, (3.6, 2.5), around=(0, 0.8))
-    handles = _draw_panels(grid, panels)
-    figure.legend(handles=handles, loc="outside lower center", ncols=len(handles), frameon=False)
-    sizes = sorted({x for lines in panels.values() for line in lines.values() for x in line[0]})
-    grid[0].set_xscale("log", base=2)
-    grid[0].set_xticks(sizes, [f"{size:.0f}" for size in sizes])
-    grid[0].minorticks_off()
-    for ax in grid[-2:]:
-        ax.set_xlabel("instances in a bag")
-        ax.tick_params(labelbottom=True)
-    figure.supylabel("accuracy on test instances (%)", fontsize="medium")
-    figure.suptitle(title)
-    return figure
-
-
-def line_grid(
-    rows: Mapping[str, Mapping[str, Mapping[str, Line]]], xlabel: str, *, log: bool = False
-) -> Figure:
-    """Lines with error bars, in panels.
-
-    Parameters
-    ----------
-    rows : mapping of str to mapping of str to mapping of str to Line
-        For each row of panels the label of its vertical axis, for each panel its heading, and for
-        each line its name with x, y and the half lengths of its bars.  A name has the same colour
-        and marker in every panel of its row.
-    xlabel : str
-        Of the horizontal axes.
-    log : bool
-        Whether they are logarithmic.
-
-    Returns
-    -------
-    matplotlib.figure.Figure
-    """
-    columns = max(map(len, rows.values()))
-    figure = Figure(figsize=(3.2 * columns + 2.2, 2.5 * len(rows)), layout="constrained")
-    grid = figure.subplots(len(rows), columns, sharex=True, sharey="row", squeeze=False)
-    for axes, (ylabel, panels) in zip(grid, rows.items(), strict=True):
-        handles = _draw_panels(axes, panels)
-        axes[0].set_ylabel(ylabel)
-        last = axes[len(panels) - 1]
-        last.legend(handles=handles, loc="center left", bbox_to_anchor=(1.02, 0.5), frameon=False)
-    grid[0, 0].set_xscale("log" if log else "linear")
-    figure.supxlabel(xlabel, fontsize="medium")
-    return figure
-
-
-def _draw_panels(axes: NDArray[Any], panels: Mapping[str, Mapping[str, Line]]) -> list[Line2D]:
-    """Draw a panel in each of the first axes and remove the others; return lines for a legend."""
-    styles = series_of([name for lines in panels.values() for name in lines])
-    for ax, (heading, lines) in zip(axes, panels.items(), strict=False):
-        for name, (x, y, error) in lines.items():
-            ax.errorbar(x, y, yerr=error, capsize=2, **styles[name])
-        ax.set_title(heading, fontsize="medium")
-        ax.grid(alpha=0.3)
-    for unused in axes[len(panels) :]:
-        unused.remove()
-    return legend_lines(styles)
+from propcvx.plotting.style import GREY, axes_of, series_of
 
 
 def regularisation_path(

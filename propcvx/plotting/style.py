@@ -7,13 +7,11 @@ differ by their marker, and lines by their dashes.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from io import StringIO
 from itertools import cycle
 from math import ceil
 from typing import Any
 
 import numpy as np
-from matplotlib import rc_context
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
@@ -23,8 +21,6 @@ from scipy.sparse import issparse
 
 from propcvx.arrays import Array
 from propcvx.errors import InputError
-
-Line = tuple[Array, Array, Array]
 
 BLUE, VERMILION, PURPLE, GREY = "#0072B2", "#D55E00", "#8E3B73", "#555555"
 ORANGE = "#E69F00"
@@ -67,19 +63,6 @@ def figure_of_panels(
     for unused in axes[n_panels:]:
         unused.remove()
     return figure, axes[:n_panels]
-
-
-def svg_text(figure: Figure) -> str:
-    """A figure as SVG: the same text whenever it is the same figure.
-
-    Parameters
-    ----------
-    figure : matplotlib.figure.Figure
-    """
-    buffer = StringIO()
-    with rc_context({"svg.hashsalt": "propcvx"}):
-        figure.savefig(buffer, format="svg", metadata={"Date": None})
-    return buffer.getvalue()
 
 
 def check_plane(X: Any) -> Array:

@@ -198,7 +198,7 @@ class Relaxation(BaseEstimator, ABC):
         except (KeyboardInterrupt, SolverError) as failure:
             if reached is None:
                 raise
-            history = History(reached.history.rounds, StopReason.of(failure))
+            history = History(reached.history, StopReason.of(failure))
             return replace(reached, history=history, stopped_by=failure)
         if reached is None:
             raise NotImplementedError(f"{type(self).__name__}._relax yields no result.")

@@ -109,7 +109,7 @@ def _fault_of(result: Any, feasible: FeasibleLabelings, known: set[bytes]) -> st
         return f"{len(result.weights)} weights of {len(result.vectors)} vectors"
     if np.min(result.weights) < 0.0:
         return f"weights down to {np.min(result.weights):.3g}; 0 is the least that does"
-    if not isinstance(result.history, History) or not len(result.history):
+    if not isinstance(result.history, History) or not result.history:
         return "no history; a propcvx.history.History of at least one round would do"
     for labeling in result.labelings:
         if labeling.tobytes() not in known and (fault := feasible.fault_of(labeling)):

@@ -143,41 +143,36 @@ GENERAL = (
 def specialised(
     name: str,
     run: Callable[[Program, dict[str, Any], Any], Answer],
-    accepts: Callable[[Structure], bool],
+    structure: type[Structure],
+    where: Callable[[Any], bool] = lambda known: True,
     known_options: frozenset[str] | None = frozenset({"max_iter"}),
 ) -> Solver:
-    """A solver of the package's own for one structure."""
+    """A solver of the package's own for one structure, where it holds."""
     return Solver(
-        name, run, same("tol"), accepts=accepts, known_options=known_options, licence="BSD-3-Clause"
+        name,
+        run,
+        same("tol"),
+        accepts=lambda known: isinstance(known, structure) and where(known),
+        known_options=known_options,
+        licence="BSD-3-Clause",
     )
 
 
 SPECIALISED = (
-    specialised(
-        "libsvm", run_libsvm, lambda known: isinstance(known, SVMDual) and known.bias, None
-    ),
-    specialised("newton", run_newton, lambda known: isinstance(known, SVMDual)),
-    specialised(
-        "newton_on_means", run_newton_on_means, lambda known: isinstance(known, InvCalDual)
-    ),
+    specialised("libsvm", run_libsvm, SVMDual, lambda known: known.bias, known_options=None),
+    specialised("newton", run_newton, SVMDual),
+    specialised("newton_on_means", run_newton_on_means, InvCalDual),
     specialised(
         "newton_on_cut",
         run_newton_on_cut,
-        lambda known: isinstance(known, RestrictedMaster) and len(known.labelings) == 1,
+        RestrictedMaster,
+        lambda known: len(known.labelings) == 1,
     ),
-    specialised(
-        "mkl_interior_point",
-        run_mkl_interior_point,
-        lambda known: isinstance(known, RestrictedMaster),
-    ),
-    specialised("ridge", run_ridge, lambda known: isinstance(known, RidgeRegression)),
-    specialised("eigenvalues", run_eigenvalues, lambda known: isinstance(known, SecondMomentFit)),
-    specialised("logistic", run_logistic, lambda known: isinstance(known, LogisticModel)),
-    specialised(
-        "multiclass_interior_point",
-        run_crammer_singer,
-        lambda known: isinstance(known, MulticlassSVM),
-    ),
+    specialised("mkl_interior_point", run_mkl_interior_point, RestrictedMaster),
+    specialised("ridge", run_ridge, RidgeRegression),
+    specialised("eigenvalues", run_eigenvalues, SecondMomentFit),
+    specialised("logistic", run_logistic, LogisticModel),
+    specialised("multiclass_interior_point", run_crammer_singer, MulticlassSVM),
 )
 """Solvers of one structure each, which do not go through CVXPY."""
 

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from listed_labelings import TIES, arrays, bags_in_groupings, every_labeling, step_values
+from listed_labelings import arrays, bags_in_groupings, every_labeling, step_values
 from sklearn.base import clone
 
 from propcvx import (
@@ -24,7 +24,6 @@ from propcvx import (
     certify,
     proportions_of,
 )
-from propcvx.bags.metrics import least_error_bias, proportion_error
 from propcvx.errors import CutBagWarning, InfeasibleLabelingError, InputError
 from propcvx.labelings.feasible import FeasibleLabelings, best_labeling
 from propcvx.labelings.losses import HINGE, PROPORTION_LOSSES, constraint, epsilon_insensitive
@@ -144,16 +143,7 @@ def test_three_groupings_without_whole_vertices_are_solved_by_integers():
         read.count_range(0.0)
 
 
-# Errors of proportions and the bias
-
-
-@given(bags_in_groupings(), st.data())
-def test_the_bias_of_least_error_is_that_of_all_thresholds(bags, data):
-    scores = data.draw(arrays(st.sampled_from(TIES), bags.n_instances))
-    bias = least_error_bias(scores, bags)
-    ends = np.sort(np.concatenate([[scores.min() - 2.0], np.unique(scores), [scores.max() + 2.0]]))
-    errors = [proportion_error(bags, scores - middle) for middle in (ends[1:] + ends[:-1]) / 2]
-    assert proportion_error(bags, scores + bias) <= min(errors) + 1e-9
+# Errors of proportions
 
 
 def test_bag_error_is_the_mean_over_the_bags_of_all_groupings():
@@ -307,20 +297,3 @@ def test_known_labels_are_bags_of_one_and_their_bags_the_rest():
     ]
     assert apart.proportions == pytest.approx([0.5, 0.5, 0.0, 1.0, 1.0, 0.0])
     assert [apart.name(bag) for bag in (4, 5)] == ["(0, 0)", "(0, 1)"]
-
-
-@pytest.mark.filterwarnings("ignore::propcvx.errors.PropCVXWarning")
-def test_equal_weights_and_equal_tolerances_are_one_number():
-    random = np.random.RandomState(0)
-    X, labels = random.normal(size=(24, 3)), random.choice([-1, 1], 24)
-    groupings = [np.arange(24) % 4, random.permutation(24) % 3]
-    y = bag_target(groupings, [proportions_of(labels, ids) for ids in groupings])
-    for model in (InvCal(), MeanMap(), ConvPropSVM(), AlterPropSVM(n_init=1, random_state=0)):
-        plain = clone(model).fit(X, y).decision_function(X)
-        assert np.allclose(clone(model).fit(X, y, np.full(24, 1.0)).decision_function(X), plain)
-        weighted = clone(model).fit(X, y, np.arange(24.0) + 1.0)
-        assert not np.allclose(weighted.decision_function(X), plain)
-    bags, epsilons = Bags.from_target(y), np.full(7, 0.1)
-    for first, other in zip(bags.count_range(0.1), bags.count_range(epsilons), strict=True):
-        assert np.array_equal(first, other)
-    assert (bags.count_range("sampling")[0] <= bags.count_range(0.0)[0]).all()

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from listed_labelings import SCALES, TIES, arrays, bags_of_all_kinds
 from small_problems import small_problem
 
 from propcvx import ConvPropSVM, CuttingPlanes, bag_target
@@ -16,15 +17,6 @@ from propcvx.relaxation.rounding import ROUNDINGS
 pytestmark = pytest.mark.filterwarnings("ignore::propcvx.errors.InaccurateSolutionWarning")
 
 
-def scored_bags(seed, distinct):
-    """Scores, of which many are equal where few are distinct, and bags of any proportions."""
-    random = np.random.RandomState(seed)
-    bags = random.randint(0, random.randint(1, 5), 12)
-    scores = random.randint(-distinct, distinct + 1, 12) * 10.0 ** random.randint(-6, 7)
-    shares = random.choice([0.0, 0.25, 0.5, 0.61, 1.0], len(np.unique(bags)))
-    return scores, bags, shares
-
-
 def errors_of_all(scores, bags):
     """Bag errors with each bias between two scores, and beyond all of them."""
     ends = np.concatenate([[-np.inf], np.unique(scores), [np.inf]])
@@ -32,20 +24,19 @@ def errors_of_all(scores, bags):
     return [proportion_error(bags, scores - threshold) for threshold in between]
 
 
-@given(seed=st.integers(0, 2**31 - 1), distinct=st.sampled_from([1, 3, 1000]))
-@settings(max_examples=60)
-def test_the_bias_has_the_least_bag_error_and_is_mirrored_with_the_classes(seed, distinct):
-    scores, ids, shares = scored_bags(seed, distinct)
-    bags = Bags.from_target(bag_target(ids, shares))
+@given(bags_of_all_kinds, st.data())
+@settings(max_examples=150)
+def test_the_bias_has_the_least_bag_error_and_is_mirrored_with_the_classes(bags, data):
+    values = st.sampled_from(TIES) | st.integers(-1000, 1000)
+    scores = data.draw(SCALES) * data.draw(arrays(values, bags.n_instances))
     bias = least_error_bias(scores, bags)
-    swapped = Bags.from_target(bag_target(ids, 1.0 - shares))
-    assert least_error_bias(-scores, swapped) == pytest.approx(-bias, rel=1e-12)
-    order = np.random.RandomState(seed).permutation(len(scores))
-    permuted = Bags.from_target(bag_target(-ids[order], shares[::-1]))
-    assert least_error_bias(scores[order], permuted) == pytest.approx(bias, rel=1e-12)
-    least = min(errors_of_all(scores, bags))
+    assert least_error_bias(-scores, bags.swapped()) == pytest.approx(-bias, rel=1e-12)
+    order = np.array(data.draw(st.permutations(range(bags.n_instances))))
+    moved = bags.take(order, np.arange(bags.n_bags)[::-1])
+    assert least_error_bias(scores[order], moved) == pytest.approx(bias, rel=1e-12)
+    least = min(errors_of_all(scores, bags))  # without any share NaN
     if bias != 0.0 or scores.all():  # 0 stands for two biases that are equally near
-        assert proportion_error(bags, scores + bias) == pytest.approx(least, abs=1e-12)
+        assert proportion_error(bags, scores + bias) == pytest.approx(least, abs=1e-12, nan_ok=True)
 
 
 def test_of_equal_errors_the_bias_nearest_to_0_is_taken():

@@ -6,26 +6,23 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from methods import METHODS, each_method
 from scipy.optimize import minimize
 from sklearn.base import clone
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics.pairwise import euclidean_distances, laplacian_kernel, rbf_kernel
-from sklearn.model_selection import cross_val_score
 from sklearn.utils import estimator_checks
 from sklearn.utils.estimator_checks import parametrize_with_checks
 from small_problems import small_problem, small_problems
 
 from propcvx import (
     AlterPropSVM,
-    BagKFold,
     Bags,
     ConvPropSVM,
-    EcologicalRegression,
     InvCal,
     LabelingStart,
     LaplacianMeanMap,
     MeanMap,
-    SecondMoments,
     bag_error,
     bag_target,
     fit_grid,
@@ -38,15 +35,6 @@ from propcvx.relaxation.bounds import labeling_upper_bound
 from propcvx.solvers import solve
 from propcvx.svm.training import TrainingData
 
-METHODS = [
-    MeanMap(),
-    InvCal(),
-    EcologicalRegression(),
-    SecondMoments(),
-    AlterPropSVM(n_init=2, random_state=0),
-    ConvPropSVM(),
-]
-each_method = pytest.mark.parametrize("method", METHODS, ids=lambda method: type(method).__name__)
 NEW = small_problem(1, sizes=(9,), n_features=3).X
 
 
@@ -66,7 +54,7 @@ def expected_failures(method):
     return INACCURATE if isinstance(method, AlterPropSVM) else {}
 
 
-@parametrize_with_checks(METHODS, expected_failed_checks=expected_failures)
+@parametrize_with_checks(METHODS.values(), expected_failed_checks=expected_failures)
 def test_scikit_learn_checks(estimator, check):
     check(estimator)
 
@@ -89,7 +77,7 @@ FORMULAS = {
 }
 
 
-@each_method
+@each_method()
 @pytest.mark.parametrize("kernel", FORMULAS)
 def test_decision_function_is_the_documented_formula(problem, method, kernel):
     options, formula = FORMULAS[kernel]
@@ -103,7 +91,7 @@ def test_decision_function_is_the_documented_formula(problem, method, kernel):
     np.testing.assert_array_equal(clf.predict(NEW), np.where(scores > 0, 1, -1))
 
 
-@each_method
+@each_method()
 @pytest.mark.parametrize("kernel", ["linear", "rbf", laplacian_kernel])
 def test_precomputed_equals_the_kernel_itself(problem, method, kernel):
     """Random labels are drawn in an order that X and its Gram matrix do not share."""
@@ -294,7 +282,7 @@ def test_with_all_labels_conv_psvm_is_the_svm_without_bias(problem):
     assert clf.violation_ <= 1e-9
 
 
-@each_method
+@each_method()
 def test_bags_of_one_are_labels(problem, method):
     y = bag_target(np.arange(18), problem.labels > 0)
     by_bags, by_labels = (
@@ -307,7 +295,7 @@ def test_bags_of_one_are_labels(problem, method):
 # --- predictions about bags -------------------------------------------------------------------
 
 
-@each_method
+@each_method()
 def test_predict_proportions_counts_predictions(problem, method):
     """Keyed by bag id, whether the bags come as an array, a list or a target."""
     names = np.array(["x", "y", "z"])[problem.y["bag"]]
@@ -323,7 +311,7 @@ def test_predict_proportions_counts_predictions(problem, method):
     assert clf.predict_proportions(problem.X, y.astype(BAG_DTYPE)) == pytest.approx(by_code)
 
 
-@each_method
+@each_method()
 def test_score_is_minus_bag_error_or_accuracy(problem, method):
     clf = clone(method).fit(problem.X, problem.y)
     predicted = clf.predict(problem.X)
@@ -337,22 +325,13 @@ def test_score_is_minus_bag_error_or_accuracy(problem, method):
 # --- forms of X, and life within scikit-learn -------------------------------------------------
 
 
-@each_method
+@each_method()
 def test_fitting_again_forgets_the_first_fit(problem, method):
     clf = clone(method).set_params(kernel="rbf").fit(problem.X, problem.y)
     clf.set_params(kernel="linear").fit(problem.X, problem.y)
     fresh = clone(method).fit(problem.X, problem.y)
     np.testing.assert_array_equal(*(each.decision_function(NEW) for each in (clf, fresh)))
     assert set(vars(clf)) == set(vars(fresh))
-
-
-def test_cross_validation_with_a_precomputed_kernel_slices_both_ways(problem):
-    y = bag_target(np.repeat(np.arange(6), 3), np.tile([1 / 3, 2 / 3], 3))
-    by_name, by_gram = (
-        cross_val_score(InvCal(kernel=kernel, gamma=0.3), X, y, cv=BagKFold(3, random_state=0))
-        for kernel, X in (("rbf", problem.X), ("precomputed", rbf_kernel(problem.X, gamma=0.3)))
-    )
-    np.testing.assert_allclose(by_name, by_gram)
 
 
 # --- fits that say nothing ---------------------------------------------------------------------
@@ -398,7 +377,7 @@ def test_labels_that_are_certainly_worse_than_one_class_warn_and_others_do_not()
     assert 5 < sum(warned) < 55
 
 
-@each_method
+@each_method()
 @pytest.mark.filterwarnings("error::propcvx.errors.PoorFitWarning")
 def test_good_fits_and_labels_are_no_poor_fit(method):
     for shares in ([0.25, 0.5, 0.75, 0.5], [0.375, 0.5, 0.5, 0.625], [0.0, 0.0, 1.0, 1.0]):

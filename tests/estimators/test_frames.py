@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import scipy.sparse as sp
+from methods import each_method
 from sklearn.base import clone
 from sklearn.compose import ColumnTransformer
 from sklearn.feature_extraction.text import CountVectorizer
@@ -19,16 +20,10 @@ from sklearn.utils import _safe_indexing
 
 import propcvx
 from propcvx import (
-    AlterPropSVM,
     BagKFold,
     BagShuffleSplit,
-    ConvPropSVM,
-    EcologicalRegression,
-    InvCal,
-    LaplacianMeanMap,
     MeanMap,
     RepeatedBagKFold,
-    SecondMoments,
     bag_error,
     bag_target,
     certify,
@@ -203,18 +198,7 @@ def test_it_has_the_answer_of_the_numbers(call, given):
 
 
 @pytest.mark.parametrize("given", OTHERS.values(), ids=OTHERS)
-@pytest.mark.parametrize(
-    "method",
-    [
-        MeanMap(),
-        LaplacianMeanMap(),
-        InvCal(),
-        EcologicalRegression(),
-        SecondMoments(),
-        AlterPropSVM(init="inv_cal"),
-        ConvPropSVM(),
-    ],
-)
+@each_method()
 @pytest.mark.filterwarnings("ignore::propcvx.errors.PropCVXWarning")
 def test_every_method_has_the_answers_of_the_numbers(method, given):
     first, other = given.model(method), PLAIN.model(clone(method))

@@ -11,6 +11,7 @@ import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from methods import each_method
 from sklearn.base import clone
 from small_problems import small_problem
 
@@ -18,11 +19,8 @@ from propcvx import (
     AlterPropSVM,
     Bags,
     ConvPropSVM,
-    EcologicalRegression,
     InvCal,
     LabelingStart,
-    LaplacianMeanMap,
-    MeanMap,
     bag_error,
     bag_target,
     certify,
@@ -43,15 +41,6 @@ from propcvx.solvers import solve
 from propcvx.svm.problem import PropSVM
 from propcvx.svm.step import Separator
 
-METHODS = [
-    MeanMap(),
-    LaplacianMeanMap(),
-    InvCal(),
-    EcologicalRegression(),
-    ConvPropSVM(epsilon="rounding"),
-    AlterPropSVM(n_init=1, random_state=0),
-]
-each_method = pytest.mark.parametrize("method", METHODS, ids=lambda method: type(method).__name__)
 ill_posed = pytest.mark.filterwarnings("ignore::propcvx.errors.PropCVXWarning")
 
 ROWS = {"a": {"x": 0.5, "y": 0.5, "z": 0.0}, "b": {"x": 0.0, "y": 0.0, "z": 1.0}}
@@ -158,7 +147,7 @@ def test_what_is_for_two_classes_says_so():
 # --- two classes by a table -------------------------------------------------------------------
 
 
-@each_method
+@each_method("second_moments")
 def test_a_table_of_two_columns_is_the_fit_of_two_classes(method):
     problem = small_problem(0, sizes=(4, 6, 5), n_features=3, known=0.0)
     bags, shares = problem.y["bag"], problem.bags.proportions
@@ -378,7 +367,7 @@ def test_no_labeling_is_better_than_the_best_end():
 # --- the estimators ---------------------------------------------------------------------------
 
 
-@each_method
+@each_method("second_moments")
 @pytest.mark.parametrize("kernel", ["linear", "rbf", "precomputed"])
 def test_shapes_and_what_follows_from_the_scores(method, kernel):
     X, y, names = class_problem(0, sizes=(5,) * 8)
@@ -402,7 +391,7 @@ def test_shapes_and_what_follows_from_the_scores(method, kernel):
     assert set(clf.transduce()) <= set(clf.classes_)
 
 
-@pytest.mark.parametrize("method", METHODS[:4], ids=lambda method: type(method).__name__)
+@each_method("second_moments", "alter", "conv")
 def test_a_method_without_a_program_is_one_versus_rest(method):
     X, y, _ = class_problem(1, sizes=(5,) * 6)
     clf = clone(method).fit(X, y)
@@ -421,7 +410,7 @@ def supervised(names):
 
 
 @ill_posed
-@each_method
+@each_method("second_moments")
 def test_a_bag_for_each_label_is_the_supervised_case(method):
     X, _, names = class_problem(2, sizes=(5,) * 8)
     clf = clone(method).fit(X, supervised(names))
@@ -447,7 +436,7 @@ def test_with_all_labels_alternation_is_one_svm():
     ("kernel", "seed", "discrete"),
     [("linear", 0, False), ("linear", 1, True), ("rbf", 0, True), ("precomputed", 1, False)],
 )
-@each_method
+@each_method("second_moments")
 def test_permuted_rows_bags_and_classes_permute_the_answer(method, kernel, seed, discrete):
     X, y, names = class_problem(seed, sizes=(4, 4, 4, 5, 5))
     X = np.round(X) if discrete else X

@@ -4,16 +4,15 @@ import pickle
 import warnings
 from itertools import product
 
-import joblib
 import numpy as np
 import pytest
 import sklearn.experimental.enable_halving_search_cv  # noqa: F401
+from methods import METHODS, each_method
 from sklearn.base import clone
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.frozen import FrozenEstimator
 from sklearn.metrics.pairwise import laplacian_kernel, rbf_kernel
 from sklearn.model_selection import (
-    GridSearchCV,
     HalvingGridSearchCV,
     cross_val_predict,
     cross_validate,
@@ -27,13 +26,9 @@ from propcvx import (
     BagKFold,
     ConvPropSVM,
     CuttingPlanes,
-    EcologicalRegression,
     InvCal,
-    LaplacianMeanMap,
-    MeanMap,
     MethodStart,
     RandomStart,
-    SecondMoments,
     bag_error,
     bag_target,
 )
@@ -41,17 +36,6 @@ from propcvx.bags.metrics import neg_bag_error, neg_bag_error_by_size
 from propcvx.bags.model_selection import BagShuffleSplit, RepeatedBagKFold
 from propcvx.errors import CutBagWarning, IllPosedWarning
 from propcvx.estimators.calibration import Calibration
-
-METHODS = [
-    MeanMap(),
-    LaplacianMeanMap(),
-    InvCal(),
-    EcologicalRegression(),
-    SecondMoments(),
-    AlterPropSVM(init="inv_cal", annealing=False),
-    ConvPropSVM(relaxation=CuttingPlanes(max_cuts=2)),
-]
-each_method = pytest.mark.parametrize("method", METHODS, ids=lambda method: type(method).__name__)
 
 PROBLEM = small_problem(0, sizes=(2, 4, 7) * 5, n_features=3, noise=0.7)
 X, Y, LABELS = PROBLEM.X, PROBLEM.y, PROBLEM.labels
@@ -115,23 +99,13 @@ def test_a_prefix_of_a_training_set_cuts_at_most_one_bag(splitter):
 
 
 def test_halving_over_a_parameter_keeps_bags_whole():
-    clf, grid, resource = METHODS[-1], {"C": [1e-3, 1.0]}, "relaxation__max_cuts"
+    clf, grid = ConvPropSVM(relaxation=CuttingPlanes()), {"C": [1e-3, 1.0]}
+    resource = "relaxation__max_cuts"
     rungs = {"resource": resource, "factor": 2, "min_resources": 1, "max_resources": 2}
     search = HalvingGridSearchCV(clf, grid, cv=FOLDS, random_state=0, error_score="raise", **rungs)
     search.fit(X, Y)
     assert search.n_resources_ == [1, 2]
     assert search.best_estimator_.get_params()[resource] == 2
-
-
-def test_number_of_jobs_does_not_matter():
-    method = AlterPropSVM(init="random", n_init=2, annealing=False, random_state=0)
-    search = GridSearchCV(method, {"C_p": [0.1, 10.0]}, cv=FOLDS, error_score="raise")
-    with joblib.parallel_config("threading"):
-        first, second = (clone(search).set_params(n_jobs=n_jobs).fit(X, Y) for n_jobs in (1, 2))
-    for fold in range(3):
-        name = f"split{fold}_test_score"
-        np.testing.assert_array_equal(first.cv_results_[name], second.cv_results_[name])
-    np.testing.assert_array_equal(first.decision_function(X), second.decision_function(X))
 
 
 # --- parameters and copies --------------------------------------------------------------------
@@ -142,7 +116,7 @@ def test_parameters_of_the_estimator_that_starts_another():
     assert clf.get_params()["init__C_p"] == clone(clf).init.C_p == 3.0
 
 
-@each_method
+@each_method()
 @pytest.mark.parametrize(
     "kernel", ["linear", "rbf", "exponential", "poly", "precomputed", laplacian_kernel]
 )
@@ -158,7 +132,7 @@ def test_saved_and_loaded_it_predicts_the_same(method, kernel):
     np.testing.assert_array_equal(again.transduce(), clf.transduce())
 
 
-@each_method
+@each_method()
 def test_saved_linear_models_hold_no_training_data(method):
     """They grow by some numbers per instance, its label above all, not by its features."""
     small, large = (small_problem(0, sizes=(10,) * n, n_features=40) for n in (4, 20))
@@ -171,7 +145,7 @@ def test_saved_linear_models_hold_no_training_data(method):
 
 def test_shown_in_a_notebook():
     init = [MethodStart("inv_cal", annealing=False), RandomStart()]
-    for method in (*METHODS, AlterPropSVM(init=init)):
+    for method in (*METHODS.values(), AlterPropSVM(init=init)):
         pipeline = make_pipeline(StandardScaler(), clone(method).set_params(solver_tol=0.000123))
         html = pipeline._repr_html_()
         assert type(method).__name__ in html
@@ -221,12 +195,10 @@ def test_no_curve_meets_the_shares_better(seed, sizes):
 
 
 @each_kernel
-@each_method
+@each_method("ecological")  # whose values are shares
 def test_with_bags_of_one_it_is_platts(method, kernel):
     target = bag_target(np.arange(len(LABELS)), (LABELS > 0).astype(float))
     clf = clone(method).set_params(kernel=kernel).fit(X, target)
-    if isinstance(method, EcologicalRegression):
-        pytest.skip("its values are shares")
     platt = CalibratedClassifierCV(FrozenEstimator(clf), method="sigmoid", ensemble=False)
     expected = platt.fit(X, LABELS).predict_proba(X)
     np.testing.assert_allclose(clf.predict_proba(X), expected, atol=1e-4)
@@ -263,9 +235,7 @@ def test_bags_that_tell_no_slope_give_their_share_and_a_warning(scores, shares, 
     np.testing.assert_allclose(probabilities, expected, atol=0.11)
 
 
-@pytest.mark.parametrize(
-    "method", [method for method in METHODS if method.get_params().get("ridge") is None]
-)
+@each_method("ecological")
 def test_probabilities_are_there_after_a_fit_to_bags_only(method):
     clf = clone(method)
     assert not hasattr(clf, "predict_proba")
@@ -287,7 +257,7 @@ PAIRS = {
 }
 
 
-@each_method
+@each_method()
 @pytest.mark.parametrize("pair", PAIRS.values(), ids=PAIRS)
 def test_any_two_labels(method, pair):
     pair = np.asarray(pair)
@@ -301,7 +271,7 @@ def test_any_two_labels(method, pair):
     assert clf.score(X, given) == twin.score(X, LABELS) > 0.8
 
 
-@each_method
+@each_method()
 def test_transduce_is_the_labeling_in_the_users_labels(method):
     by_bags = clone(method).fit(X, Y)
     np.testing.assert_array_equal(by_bags.transduce(), by_bags.labeling_)

@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from listed_labelings import every_labeling
+from methods import each_method
 from sklearn.base import clone
 from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.svm import SVC
@@ -16,10 +17,6 @@ from propcvx import (
     Bags,
     ConvPropSVM,
     CuttingPlanes,
-    EcologicalRegression,
-    InvCal,
-    LaplacianMeanMap,
-    MeanMap,
     bag_error,
     bag_target,
     certify,
@@ -162,17 +159,7 @@ def test_with_all_labels_known_it_is_the_svm(kernel, C):
     assert clf.objective_ == pytest.approx(dual, rel=1e-7)
 
 
-# What the data alone determine
-
-
-METHODS = {
-    "mean_map": MeanMap(),
-    "laplacian_mean_map": LaplacianMeanMap(),
-    "inv_cal": InvCal(epsilon=0.05),
-    "alter": AlterPropSVM(n_init=2, random_state=0),
-    "alter, hops": AlterPropSVM(1.0, 10.0, init="random", n_init=2, polish="hops", random_state=0),
-    "conv": ConvPropSVM(epsilon=0.1),
-}
+HOPS = AlterPropSVM(1.0, 10.0, init="random", n_init=2, polish="hops", random_state=0)
 
 
 # What goes by proportions
@@ -192,25 +179,23 @@ def test_metrics_go_by_the_bags_with_a_proportion():
 
 
 @pytest.mark.filterwarnings("ignore::propcvx.errors.PropCVXWarning")
-@pytest.mark.parametrize("method", METHODS)
+@each_method("second_moments", "ecological", hops=HOPS)
 def test_every_method_learns_with_few_proportions(method):
     random = np.random.RandomState(0)
     labels = np.repeat([-1, 1], 20)
     X = random.normal(size=(40, 2)) + 4.0 * labels[:, None]
     bags = np.concatenate([np.tile([0, 0, 1, 1, 1], 4), np.tile([0, 1, 1, 2, 2], 4)])
     y = bag_target(bags, {0: 1 / 3, 1: None, 2: 1.0})
-    model = clone(METHODS[method]).fit(X, y)
+    model = clone(method).fit(X, y)
     assert np.mean(model.predict(X) == labels) >= 0.95
     labeled = bag_target(np.zeros(40), [None], labels * (np.arange(40) % 8 == 0))
-    model = clone(METHODS[method]).fit(X, labeled)
+    model = clone(method).fit(X, labeled)
     assert np.mean(model.predict(X) == labels) >= 0.95
     assert np.mean((model.predict_proba(X)[:, 1] > 0.5) == (labels > 0)) >= 0.95
 
 
 @pytest.mark.filterwarnings("ignore::propcvx.errors.PropCVXWarning")
-@pytest.mark.parametrize(
-    "method", [MeanMap(), LaplacianMeanMap(), InvCal(), EcologicalRegression()]
-)
+@each_method("second_moments", "alter", "conv")
 def test_methods_of_means_drop_bags_without_a_proportion(method):
     X, y, _ = partly_known(0, (4, 5, 6), (1,), known=0.0)
     seen = y["bag"] != 1
@@ -219,8 +204,8 @@ def test_methods_of_means_drop_bags_without_a_proportion(method):
     assert len(with_all.labeling_) == 15
 
 
-@pytest.mark.parametrize("fit", [*METHODS.values(), certify], ids=[*METHODS, "certify"])
-def test_nothing_known_is_an_error_that_names_the_remedy(fit):
+@each_method(hops=HOPS, certify=certify)
+def test_nothing_known_is_an_error_that_names_the_remedy(method):
     y = bag_target([0, 0, 1], [None, None])
     with pytest.raises(InputError, match=r"one bag with proportion 0.5, and allow a tolerance"):
-        getattr(fit, "fit", fit)(np.eye(3), y)
+        getattr(method, "fit", method)(np.eye(3), y)

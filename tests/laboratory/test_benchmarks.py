@@ -7,7 +7,7 @@ import pytest
 
 from propcvx.laboratory import compare_solvers
 from propcvx.laboratory import solvers as laboratory
-from propcvx.laboratory.benchmarks import BENCHMARKS, _measured
+from propcvx.laboratory.benchmarks import BENCHMARKS
 from propcvx.laboratory.programs import ProgramAt
 from propcvx.programs import Program
 from propcvx.solvers import residuals_of
@@ -46,11 +46,10 @@ def test_its_seed_is_what_it_depends_on(small):
 
 
 def test_its_answer_is_that_of_the_program(small):
-    row, program = _measured(small), ProgramAt(small.program, 16, C=small.C)()
-    program.problem.solve(solver=small.solver)
-    assert row["status"] == cp.OPTIMAL
-    assert row["value"] == pytest.approx(program.problem.value, rel=1e-5, abs=1e-6)
-    assert row["variables"] == sum(variable.size for variable in program.problem.variables())
+    problem, program = small(), ProgramAt(small.program, 16, C=small.C)()
+    value, expected = (each.solve(solver=small.solver) for each in (problem, program.problem))
+    assert problem.status == cp.OPTIMAL
+    assert value == pytest.approx(expected, rel=1e-5, abs=1e-6)
     assert residuals_of(program.problem).relative <= 1e-4
 
 

@@ -9,7 +9,7 @@ import pytest
 from program_cases import CONTINUOUS, DATA
 
 from propcvx.errors import InputError, UnsupportedSolverError
-from propcvx.programs import Program, SVMDual, build, svm_dual, svm_dual_parameters
+from propcvx.programs import Program, build, svm_dual, svm_dual_parameters
 from propcvx.solvers import SOLVERS, solve
 
 SPECIALISED = [name for name, solver in SOLVERS.items() if not solver.classes]
@@ -163,16 +163,6 @@ def test_parts_of_a_users_problem_go_by_name():
 def test_names_are_unique(problem):
     with pytest.raises(InputError, match=r"several (variables|constraints) of the same name"):
         Program(problem)
-
-
-def test_a_variant_keeps_name_parameters_and_labels():
-    program = svm_dual(np.eye(2))
-    assert isinstance(program.structure, SVMDual)
-    variant = program.with_constraints(cap=cp.norm(program.variables["v"], "inf") <= 0.1)
-    assert list(variant.constraints) == ["lower", "upper", "balance", "cap"]
-    assert variant.name == program.name
-    assert variant.parameters["y"] is program.parameters["y"]
-    assert list(program.constraints) == ["lower", "upper", "balance"]
 
 
 def test_solutions_can_be_pickled():

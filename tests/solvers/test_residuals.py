@@ -365,7 +365,7 @@ def moved(name, times, seed=0):
 @pytest.mark.filterwarnings("ignore:.* is being approximated")
 @pytest.mark.parametrize("name", COMMON)
 def test_answers_that_are_moved_are_noticed(name):
-    """Found for 3,400 of 3,400 with ``times=100``; right answers are at most at 2e-7."""
+    """Found for 2,300 of 2,300 with ``times=100``; right answers are at most at 2e-7."""
     assert min(moved(name, times=4)) > 1e-3
 
 

@@ -7,12 +7,13 @@ import cvxpy as cp
 import numpy as np
 import pytest
 from cvxpy.reductions.solvers.solving_chain import SolvingChain
+from methods import each_method
 from program_cases import CASES, CONTINUOUS, DATA, TINY, Data, with_solvers
 from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV
 from small_problems import small_problem
 
-from propcvx import AlterPropSVM, BagKFold, ConvPropSVM, InvCal, MeanMap, programs
+from propcvx import AlterPropSVM, BagKFold, programs
 from propcvx.errors import (
     InaccurateSolutionWarning,
     InputError,
@@ -485,16 +486,14 @@ def test_it_goes_to_other_processes():
     assert grid.fit(PROBLEM.X, PROBLEM.y).best_estimator_.history_[0].solver == "FISTA"
 
 
-@pytest.mark.parametrize(
-    "model",
-    [AlterPropSVM(n_init=1, random_state=0, kernel="rbf"), ConvPropSVM(), InvCal(), MeanMap()],
-    ids=str,
-)
-def test_fits_in_threads_are_those_one_after_the_other(model):
-    weight = next(name for name in ("C", "C_p", "lam") if hasattr(model, name))
+@pytest.mark.parametrize("kernel", ["linear", "rbf"])
+@each_method("second_moments")
+def test_fits_in_threads_are_those_one_after_the_other(method, kernel):
+    weight = next(name for name in ("C", "C_p", "lam", "ridge") if hasattr(method, name))
 
     def objective(value):
-        return clone(model).set_params(**{weight: value}).fit(PROBLEM.X, PROBLEM.y).objective_
+        model = clone(method).set_params(**{weight: value, "kernel": kernel})
+        return model.fit(PROBLEM.X, PROBLEM.y).objective_
 
     values = [0.1, 1.0] * 2
     with ThreadPoolExecutor(4) as pool:

@@ -11,19 +11,20 @@ import pytest
 import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from methods import each_method
+from sklearn.base import clone
 from sklearn.svm import SVC
+from small_problems import small_problem
 
 from propcvx import (
     AlterPropSVM,
     ConvPropSVM,
     CuttingPlanes,
-    EcologicalRegression,
     InvCal,
     MeanMap,
     bag_target,
     certify,
 )
-from propcvx.bags.targets import proportions_of
 from propcvx.errors import GramMatrixMemoryError, IllPosedWarning, InputError
 from propcvx.svm.kernels import BLOCK, FeatureMap, Kernel, check_gram
 
@@ -143,11 +144,8 @@ def test_a_gram_matrix_that_is_given_is_left_as_it_was(kernel, X):
 
 
 def bagged(n):
-    random = np.random.RandomState(0)
-    X, labels = random.randn(n, 5), np.where(np.arange(n) % 2, 1, -1)
-    X[:, 0] += labels
-    bags = random.permutation(n) // 10
-    return X, bag_target(bags, proportions_of(labels, bags))
+    problem = small_problem(2, (10,) * (n // 10), n_features=5)
+    return problem.X, problem.y
 
 
 @pytest.mark.parametrize("cls", [AlterPropSVM, ConvPropSVM, InvCal, MeanMap])
@@ -160,21 +158,13 @@ def test_a_method_is_refused_the_memory_that_it_would_lack(cls, monkeypatch):
         cls(kernel="rbf").fit(*bagged(40))
 
 
-@pytest.mark.parametrize(
-    "clf",
-    [
-        AlterPropSVM(n_init=1, random_state=0),
-        ConvPropSVM(),
-        InvCal(),
-        MeanMap(),
-        EcologicalRegression(),
-    ],
-)
-def test_a_method_uses_no_more_memory_than_it_asks_for(clf):
+@each_method()
+def test_a_method_uses_no_more_memory_than_it_asks_for(method):
     X, y = bagged(500)
+    clf = clone(method).set_params(kernel="rbf")
     tracemalloc.start()
     try:
-        clf.set_params(kernel="rbf").fit(X, y)
+        clf.fit(X, y)
         peak = tracemalloc.get_traced_memory()[1]
     finally:
         tracemalloc.stop()
