@@ -253,6 +253,20 @@ def test_a_fit_does_not_depend_on_the_order_of_rows_or_the_names_of_bags(oracle,
     np.testing.assert_allclose(there, here, atol=1e-5 * np.abs(here).max())
 
 
+def test_an_oracle_is_asked_at_no_alpha_of_zero():
+    """Scores of zero would leave the labels of these instances to the order of the rows."""
+    problem, asked = small_problem(3, sizes=(8,) * 5, n_features=3), []
+
+    def factory(features, feasible):
+        oracle = ORACLES["ascent"](features, feasible)
+        return lambda alpha: asked.append(alpha) or oracle(alpha)
+
+    feasible = FeasibleLabelings.of(problem.bags, 0.0)
+    planes = CuttingPlanes(oracle=factory, max_cuts=3, tol=0.0)
+    assert planes.relax(problem.X, feasible, 1.0).alpha.min() == 0.0
+    assert min(alpha.min() for alpha in asked) > 0.0
+
+
 @pytest.mark.parametrize("scale", [1e-3, 1.0, 1e3])
 def test_alphas_are_at_their_bounds_whoever_solves(scale):
     """One of alpha and its slack is 0 exactly, in whatever units the features are."""
