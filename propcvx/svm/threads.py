@@ -10,11 +10,12 @@ from typing import Any
 
 from threadpoolctl import ThreadpoolController
 
-SMALL = 2000
-"""Up to so many instances, BLAS has one thread, as several would only wait for each other.
+SMALL = 5000
+"""Up to so many instances, BLAS has one thread, as several wait for each other.
 
-On two cores, a restricted master of 348 instances took 0.12 s on one thread and 4.0 s on two, one
-of 2,000 instances 0.48 s and 2.3 s.
+On two cores, fits of 2,500 and 4,000 instances with a Gaussian kernel take a quarter to a third
+less time with two threads where nothing else runs, and three to eight times as long where another
+program has one of the cores, as in a container that may use fewer than the machine has.
 """
 
 
