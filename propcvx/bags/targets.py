@@ -98,33 +98,33 @@ def bag_target(
     Parameters
     ----------
     bags : sequence of hashable, length n_instances
-        The bag each instance is in.  Any hashable ids.  Of bags that cross, a list of several such
-        lists or arrays, one for each grouping of the same instances.
+        The id of the bag of each instance: any hashable value.  For bags that cross, a list of
+        such lists or arrays, one for each grouping of the same instances.
     proportions : array of shape (n_bags,), dict or pandas Series
-        Share of positive instances of each bag, in [0, 1], or None where it is not known.  An
-        array is in the order of the sorted bag ids; a dict or Series is keyed by bag id.  A list of
-        these for several groupings.  For several classes a table with a row of shares per bag,
-        which sum to one: an array of shape (n_bags, n_classes), a DataFrame with bag ids as index
-        and classes as columns, or ``{bag: {class: share}}``.
+        Share of positive instances of each bag, in [0, 1], or None if the share is not known.  An
+        array is in the order of the sorted bag ids; a dict or Series is keyed by bag id.  For
+        several groupings, a list of these.  For several classes, a table with a row of shares for
+        each bag, which sum to one: an array of shape (n_bags, n_classes), a DataFrame with bag ids
+        as index and classes as columns, or ``{bag: {class: share}}``.
     labels : array of shape (n_instances,), optional
-        Labels known beside the proportions: -1, +1, or 0 where unknown.  Labels that seem to have 0
-        for negatives, because all positives are known and nothing else, are refused.  With a
-        table they are names of classes, None where unknown.
+        Known labels: -1, +1, or 0 where unknown.  If every bag has 1 for all its positives and 0
+        for all others, 0 seems to mean negative, and the labels are refused.  With a table, labels
+        are names of classes, None where unknown.
     classes : sequence of hashable, optional
-        Names of the columns of a table that is an array; 0, 1, ... without them.
+        Names of the columns, if the table is an array; by default 0, 1, ...
 
     Returns
     -------
     y : structured array of shape (n_instances,)
         Fields ``bag`` (the bag's position among the sorted ids), ``proportion`` (NaN where it is
         not known), ``size`` (instances in the whole bag, which makes a split through a bag
-        detectable) and ``label``.  Its dtype carries the sorted ids as metadata, which slices keep,
-        so that messages can name bags as you do.  With P > 1 groupings, the first three fields have
+        detectable) and ``label``.  The dtype has the sorted ids as metadata, which slices keep, so
+        that messages can use your names of bags.  With P > 1 groupings, the first three fields have
         P entries, and the sorted ids of the second grouping come after those of the first, and so
-        on; where an id is in two groupings, messages and results call all bags
-        ``(number of the grouping, id)``.  From a table, ``proportion`` has the shares of the sorted
-        classes, whose names are metadata, too, and ``label`` is 0 where unknown, else the number of
-        the class from 1 on.
+        on; if an id is in two groupings, messages and results call every bag
+        ``(number of the grouping, id)``.  For several classes, ``proportion`` has the shares of the
+        sorted classes, whose names are metadata, too, and ``label`` is 0 where unknown, otherwise
+        the number of the class, counted from 1.
 
     Raises
     ------
@@ -141,7 +141,7 @@ def bag_target(
     >>> bag_target(["a", "a", "b", "b"], {"a": 0.5, "b": None})["proportion"]
     array([0.5, 0.5, nan, nan])
 
-    Of four voters, the shares are known by precinct and by age:
+    Two groupings: the shares of four voters are known by precinct and by age:
 
     >>> precinct, age = ["a", "a", "b", "b"], ["old", "young", "old", "young"]
     >>> bag_target([precinct, age], [{"a": 0.5, "b": 1.0}, {"old": 1.0, "young": 0.5}])["bag"]

@@ -49,14 +49,15 @@ RATIO = 10.0
 class AlterPropSVM(BagClassifier):
     r"""alter-pSVM (Algorithm 1): pSVM by alternating optimisation, eq:pSVM_2.
 
-    An SVM for fixed labels and the best labels for a fixed separator (Propositions 1 and 2) take
-    turns while C* rises to C; of all starts the smallest objective wins.  A heuristic: the result
-    is a local minimum.  With more than two classes the SVM is
-    :func:`propcvx.programs.crammer_singer`, and there is the hinge loss only.
+    The algorithm alternates between the SVM for fixed labels and the best labels for a fixed
+    separator (Propositions 1 and 2).  With annealing, the weight C* of the losses rises to C
+    meanwhile.  Of several starts, the one with the smallest final objective wins.  The result is a
+    local minimum.  With more than two classes the SVM is :func:`propcvx.programs.crammer_singer`,
+    and the only loss is the hinge loss.
 
-    A ``sample_weight`` :math:`c_i` multiplies the loss of instance i, beside the weights of an
-    ``instance_loss`` that has some; the number of positives in a bag counts every instance once.
-    Methods that give a start get the weights, too, relative to their mean; the mean multiplies C.
+    A ``sample_weight`` :math:`c_i` multiplies the loss of instance i, in addition to the weights of
+    the ``instance_loss``, if it has weights; the number of positives in a bag counts every instance
+    once.  Methods that give a start get the weights divided by their mean; the mean multiplies C.
 
     Parameters
     ----------
@@ -64,11 +65,11 @@ class AlterPropSVM(BagClassifier):
         Weight of the hinge loss of an instance.  ``"scale"`` is :math:`0.2 / s^2`, with :math:`s^2`
         the total variance of the instances in the features of the kernel.
     C_p : float or "scale"
-        Weight of the proportion loss of a bag, times its number of instances unless
-        ``bag_weights`` says otherwise: a label too many or too few then costs C_p in a bag of any
-        size, beside a hinge loss of 2C at most for one inside of the margin.  ``"scale"`` is 10 C
-        times the mean ``sample_weight``, which holds the counts nearly fixed; take less where the
-        shares themselves are uncertain.
+        Weight of the proportion loss of a bag.  By default it is multiplied by the number of
+        instances of the bag (see ``bag_weights``): one positive too many or too few then costs C_p
+        in a bag of any size, while changing the label of an instance inside the margin changes its
+        hinge loss by at most 2C.  ``"scale"`` is 10 C times the mean ``sample_weight``, which keeps
+        the counts nearly fixed; choose a smaller value if the shares themselves are uncertain.
     kernel : str or callable
         ``"linear"``, ``"rbf"``, ``"exponential"``, ``"poly"``, ``"precomputed"``, or a callable;
         see :class:`propcvx.svm.kernels.Kernel`.
@@ -79,54 +80,58 @@ class AlterPropSVM(BagClassifier):
     coef0 : float
         Constant of ``"poly"``.
     init : str, Start, estimator, sequence of these, or array
-        Where to start: ``"auto"``, the labeling of :class:`propcvx.EcologicalRegression`, or
-        ``"mixed"`` where that has nothing to regress on, which takes three bags, or known labels
-        alone, that are not all equal; ``"mixed"``, which is random labelings and what conv-pSVM and
-        (up to 1,000 bags) InvCal answer with the weight C; ``"random"``, the paper's; another name
-        in :data:`propcvx.estimators.starts.STARTS`, a kind of start, or several; an estimator
-        stands for ``MethodStart(estimator)``, a labeling for ``LabelingStart(labeling)``.
+        Where to start.  ``"auto"``: the labeling of :class:`propcvx.EcologicalRegression` if there
+        are at least three bags, or only known labels, whose shares are not all equal, otherwise
+        ``"mixed"``.  ``"mixed"``: random labelings and the labelings of conv-pSVM and (up to 1,000
+        bags) InvCal with the weight C.  ``"random"``: random labelings, as in the paper.  Or
+        another name in :data:`propcvx.estimators.starts.STARTS`, a kind of start, or several; an
+        estimator stands for ``MethodStart(estimator)``, a labeling for
+        ``LabelingStart(labeling)``.
     n_init : int
-        Number of random labelings, where there are some and ``init`` is a name.
+        Number of random labelings, if ``init`` is a name of a start that has some.
     annealing : bool or "auto"
-        Whether to anneal, where ``init`` is not a start or several; ``"auto"`` anneals random
-        labelings and no others, as annealing tends to forget where it began.
+        Whether to anneal, if ``init`` is not a :class:`Start` or a sequence; ``"auto"`` anneals
+        random labelings and no others, because the result of annealing hardly depends on the first
+        labeling.
     start_weight : float
-        Share, in [0, 1), of the start in the classifier.  Where the start that won is a method, the
-        scores are a mean of those of the SVM and those of the method, brought to the same root mean
-        square on the training instances.  0 is the SVM alone, as in the paper; so it is where every
-        label is known.
+        Share, in [0, 1), of the start in the classifier.  If the start that won is a method, the
+        scores are a weighted mean of the SVM's scores and the method's, scaled to the same root
+        mean square on the training instances.  0 is the SVM alone, as in the paper; if every label
+        is known, the SVM is always alone.
     polish : "none", "swaps" or "hops"
-        What follows Algorithm 1 from each start: nothing, as in the paper; two labels of a bag are
-        swapped or single ones flipped as long as the objective falls; or that, and then as well
-        from the best labeling with a bag or two labeled anew.  The objective can only be smaller;
-        the time grows with the squares of the bag sizes.
+        What follows Algorithm 1 from each start.  ``"none"``: nothing, as in the paper.
+        ``"swaps"``: two labels of a bag are swapped or single labels flipped as long as the
+        objective decreases.  ``"hops"``: the same, then again from the best labeling with one or
+        two bags labeled anew.  The objective cannot increase; the time grows with the squares of
+        the bag sizes.
     proportion_loss : str or ProportionLoss
         The loss :math:`L_p`, a name in ``PROPORTION_LOSSES`` or one of your own.
     instance_loss : str or InstanceLoss
         The loss L, a name in ``INSTANCE_LOSSES`` or one of your own, with a weight for each row of
         X if it has weights.
     bag_weights : "size", "bag", array of shape (n_bags,), dict or pandas Series
-        What C_p is multiplied by: the bag's number of instances (the authors' program), 1 (the
-        paper), or as given.  With 1, a label of a bag of 64 costs C_p / 64, and the shares of
-        large bags are ignored unless C_p is.
+        Factor of C_p for each bag: its number of instances (as in the authors' program), 1 (as in
+        the paper), or as given.  With 1, a wrong count by one label costs C_p / 64 in a bag of 64,
+        so the shares of large bags are ignored unless C_p is large.
     tol : float
-        A repeat loop ends when the objective decreases by less, in units of C, and relative to the
-        objective where that is above C.
+        A repeat loop ends when the objective decreases by less than ``tol`` times the larger of C
+        and the objective.
     max_iter : int
         Largest number of rounds at one C*.
     solver : str or sequence of str
         Any solver of ``svm_dual`` in ``propcvx.solvers.SOLVERS``, or several to try in turn.
-        ``"auto"`` is what :func:`propcvx.solvers.automatic` says for the shape of the (kernel)
-        features; ``history_`` names the one that answered.
+        ``"auto"`` is the list of :func:`propcvx.solvers.automatic` for the shape of the (kernel)
+        features; ``history_`` names the solver that answered.
     solver_tol : float
-        Its tolerance: the duality gap relative to the SVM's objective, checked at every answer.
+        The solver's tolerance: the duality gap relative to the SVM's objective, checked at every
+        answer.
     solver_options : dict or None
-        Handed to it as they are.
+        Options of the solver, passed on unchanged.
     n_jobs : int or None
-        Starts that run at the same time, see :class:`joblib.Parallel`; the result does not
-        depend on it.  Up to 1,000 instances starts share the SVMs that they have solved, which
-        takes less time than to share the work: they run one after the other, in this process,
-        unless there is a ``polish``, another ``instance_loss``, or ``solver_options``.
+        Number of starts that run at the same time, see :class:`joblib.Parallel`; the result does
+        not depend on it.  Up to 1,000 instances the starts run one after the other, in this
+        process, and use each other's solved SVMs, which is faster than running in parallel.  Not
+        so with a ``polish``, another ``instance_loss``, or ``solver_options``.
     random_state : int, RandomState or None
         Seeds the random labelings.
     verbose : bool
@@ -144,8 +149,8 @@ class AlterPropSVM(BagClassifier):
     n_iter_ : int
         Number of rounds of the winner.
     stop_reason_ : StopReason
-        Why its last repeat loop stopped, or what cut the other starts short;
-        ``stop_reason_.advice`` says what to try.
+        Why the last repeat loop of the winner stopped, or why the other starts were not finished;
+        ``stop_reason_.advice`` is what to try.
     C_, C_p_ : float
         The weights that were used.
     start_ : Start

@@ -30,15 +30,15 @@ class ConvPropSVM(BagClassifier):
     violated labelings (eq:concave) take turns; the rank-one labeling of M gives the classifier.
 
     By default there is one cut, and so one labeling: the classifier is its SVM.  It is the feasible
-    labeling whose two sides are farthest apart along a principal axis of the data, mostly that of
-    most variance.  The proportions say where each bag is divided along the axis, but do not choose
-    it: where the classes differ in another direction, take another method.  More cuts solve the
-    relaxation better, and classified worse on most data that were tried.
+    labeling whose two classes are farthest apart along a principal axis of the data, mostly the
+    axis of most variance.  The proportions determine where each bag is divided along the axis, but
+    not the axis: if the classes differ in another direction, use another method.  More cuts solve
+    the relaxation better, but classified worse on most data that were tried.
 
     A ``sample_weight`` :math:`c_i` multiplies the loss of instance i: :math:`\alpha_i \le C c_i`.
-    The mean that ``intercept="center"`` takes away is weighted; the number of positives in a bag
-    counts every instance once.  A relaxation or a rounding of your own gets the array of the
-    :math:`C c_i` in the place of C unless all weights are equal.
+    The mean that ``intercept="center"`` subtracts is weighted; the number of positives in a bag
+    counts every instance once.  If the weights are not all equal, a relaxation or a rounding that
+    you write gets the array of the :math:`C c_i` as its C.
 
     Parameters
     ----------
@@ -46,9 +46,10 @@ class ConvPropSVM(BagClassifier):
         Weight of the hinge loss.
     epsilon : float, "rounding", "sampling", array of shape (n_bags,), dict or pandas Series
         Tolerance of the proportions, in [0, 1], of all bags or of each: an array is in the order of
-        the sorted ids, a dict or Series keyed by bag id.  ``"rounding"`` takes the counts of
-        positives nearest to them, for proportions that were rounded; ``"sampling"`` is for shares
-        of a population that each bag is a sample of, see :func:`propcvx.sampling_epsilon`.
+        the sorted ids, a dict or Series keyed by bag id.  ``"rounding"``, for
+        rounded proportions, takes the nearest possible counts of positives; ``"sampling"`` is for
+        bags that are samples of the populations whose shares are given, see
+        :func:`propcvx.sampling_epsilon`.
     kernel : str or callable
         ``"linear"``, ``"rbf"``, ``"exponential"``, ``"poly"``, ``"precomputed"``, or a callable;
         see :class:`propcvx.svm.kernels.Kernel`.
@@ -59,34 +60,34 @@ class ConvPropSVM(BagClassifier):
     coef0 : float
         Constant of ``"poly"``.
     intercept : "center", "constant" or "none"
-        What stands in for the bias that the relaxation drops: centred features, a constant
+        What replaces the bias, which the relaxation does not have: centred features, a constant
         feature, or nothing.
     bias : "bags" or "none"
-        What the classifier's plane is moved by: the bias of least bag error on the training bags
-        (:func:`propcvx.bags.metrics.least_error_bias`), or nothing, as in the paper.  Without it
-        the plane of centred features goes through their mean, whatever the proportions.
+        The bias that is added to the classifier: that of least bag error on the training bags
+        (:func:`propcvx.bags.metrics.least_error_bias`), or none, as in the paper.  Without a bias
+        the plane of centred features goes through their mean, whatever the proportions are.
     relaxation : str or object
         ``"cutting_planes"``, which is Algorithm 2 with one cut; ``"lifted"``,
-        ``"mixed_integer"``, ``"continuous_labels"``, and of the square loss ``"diffrac"``; or an
-        object with the method ``relax``, as :class:`propcvx.CuttingPlanes`, whose own parameters
-        are the number of cuts, the oracle and the form of the master, or one of
-        :mod:`propcvx.relaxation`.
+        ``"mixed_integer"``, ``"continuous_labels"``, and, with the square loss, ``"diffrac"``.  Or
+        an object with the method ``relax``: a :class:`propcvx.CuttingPlanes`, whose parameters are
+        the number of cuts, the oracle and the form of the master, another object of
+        :mod:`propcvx.relaxation`, or one that you write.
     rounding : str or callable
-        Real-valued, with the relaxation's alpha: ``"rank_one"``, the paper's, with the sign that
-        agrees with the bags, ``"rank_one_by_objective"``, and ``"mean"``.  Feasible, with their
-        own SVM: ``"nearest_to_rank_one"``, ``"nearest_to_mean"``, ``"best_cut"``, ``"best"`` of
-        these by the SVM value, and that one ``"polished"`` by alternation.  Or a callable
-        ``rounding(result, features, feasible, C)`` that takes a
-        :class:`propcvx.relaxation.RelaxationResult` to a
-        :class:`propcvx.svm.step.Separator`.
+        Real-valued labels, with the relaxation's alpha: ``"rank_one"``, as in the paper, with the
+        sign of smaller bag error, ``"rank_one_by_objective"``, and ``"mean"``.  Feasible labelings,
+        with the SVM of the labeling: ``"nearest_to_rank_one"``, ``"nearest_to_mean"``,
+        ``"best_cut"``, ``"best"`` (that of these with the smallest SVM value), and ``"polished"``
+        (``"best"``, improved by alternation).  Or a callable
+        ``rounding(result, features, feasible, C)`` that makes from a
+        :class:`propcvx.relaxation.RelaxationResult` a :class:`propcvx.svm.step.Separator`.
     solver : str
-        Who solves the relaxation's programs, see ``propcvx.solvers.SOLVERS``, or several to try in
-        turn; ``"auto"`` is :func:`propcvx.solvers.automatic`.  ``history_`` names the one that
-        answered.
+        The solver of the relaxation's programs, see ``propcvx.solvers.SOLVERS``, or several to try
+        in turn; ``"auto"`` is :func:`propcvx.solvers.automatic`.  ``history_`` names the solver
+        that answered.
     solver_tol : float
         The relative duality gap of the master to reach.
     solver_options : dict or None
-        Handed to it as they are.
+        Options of the solver, passed on unchanged.
     verbose : bool
         Show progress.
 
@@ -96,12 +97,12 @@ class ConvPropSVM(BagClassifier):
         The value that the relaxation reached; its optimum is certified to be at most
         ``relaxation_.upper``.
     violation_ : float or None
-        By how much the oracle's last labeling violates the relaxation; 0 if it does not.
+        Amount by which the oracle's last labeling violates the relaxation; 0 if it does not.
     bounds_ : Bounds or None
-        Bounds on the value of the best feasible labeling, by the relaxation's own loss
-        (``relaxation_.loss``), the upper one that of the best labeling that was found;
-        ``bounds_.gap`` is 0 where that is proved optimal.  None where the relaxation has no lower
-        bound, as with an oracle that proves nothing.
+        Bounds on the value of the best feasible labeling, with the loss of the relaxation
+        (``relaxation_.loss``); the upper bound is the value of the best labeling that was found,
+        and ``bounds_.gap`` is 0 if this labeling is proved optimal.  None if the relaxation has no
+        lower bound, as with an oracle that proves nothing.
     relaxation_ : RelaxationResult
         The matrix M, the dual variables alpha and the labelings found.
     soft_labeling_ : array of shape (n_instances,)
@@ -113,13 +114,13 @@ class ConvPropSVM(BagClassifier):
     n_iter_ : int
         Number of rounds; with cutting planes that is the number of cuts.
     stop_reason_ : StopReason
-        Why it stopped; ``stop_reason_.advice`` says what to try.
+        Why the relaxation stopped; ``stop_reason_.advice`` is what to try.
     coef_ : array of shape (1, n_features)
         Weights, for the linear kernel; a row for each of more than two classes.
     dual_coef_ : array of shape (1, n_instances)
         Dual coefficients, for other kernels.
     intercept_ : array of shape (1,)
-        What centring or the constant feature and ``bias`` give.
+        The bias that follows from ``intercept`` and ``bias``.
     classes_ : array of shape (2,)
         Labels; ``[-1, 1]`` for bags.
 

@@ -25,26 +25,29 @@ TINY = np.finfo(float).tiny
 
 @dataclass(eq=False, repr=False)
 class EcologicalRegression(BagMeanClassifier):
-    r"""Ecological regression (Goodman 1953) with a ridge: the shares on the means of the bags.
+    r"""Ecological regression (Goodman 1953): a ridge regression of the shares on the bag means.
 
     .. math::
 
         \min_{w, b} \sum_k \omega_k (w^\top m_k + b - p_k)^2 + \lambda \|w\|^2
 
-    It is :func:`propcvx.programs.ecological_regression`.  Its values are shares, so an instance is
-    positive where :math:`w^\top x + b` is above one half; they need not be between 0 and 1.  It
-    assumes that the probability of a positive depends on x in the same way in all bags.
+    The program is :func:`propcvx.programs.ecological_regression`.  The fitted values
+    :math:`w^\top x + b` are shares, so an instance with a value above one half is positive; values
+    need not be between 0 and 1.  The method assumes that the probability of a positive depends on x
+    in the same way in all bags.
 
-    With a ``sample_weight`` the means of the bags are weighted, and the mean weight of a bag
-    multiplies its weight.  This assumes that inside a bag the weights do not depend on the label.
+    With a ``sample_weight`` the means of the bags are weighted, and :math:`\omega_k` is multiplied
+    by the mean weight of the instances of bag k.  This assumes that inside a bag the weights do not
+    depend on the label.
 
     Parameters
     ----------
     ridge : float or "loo"
         Strength :math:`\rho` of the ridge in units of the scatter of the bag means,
         :math:`\lambda = \rho \operatorname{tr}(S^2) / \operatorname{tr}(S)` with
-        :math:`S = \sum_k \omega_k (m_k - \bar m)(m_k - \bar m)^\top`.  ``"loo"`` takes the one of
-        25 from 0.001 to 1,000 with the least squared error on bags that are left out in turn.
+        :math:`S = \sum_k \omega_k (m_k - \bar m)(m_k - \bar m)^\top`.  ``"loo"`` takes, of 25
+        strengths from 0.001 to 1,000, that with the least squared error on bags that are left out
+        in turn.
     bag_weights : "size", "bag", array of shape (n_bags,), dict or pandas Series
         The weights :math:`\omega_k` of the bags: their numbers of instances, 1, or as given.
     kernel : str or callable
@@ -58,21 +61,21 @@ class EcologicalRegression(BagMeanClassifier):
         Constant of ``"poly"``.
     solver : str, Solver or sequence
         A solver of quadratic programs, see ``propcvx.solvers.SOLVERS``, or several to try in turn;
-        ``"auto"`` is :func:`propcvx.solvers.automatic`: the closed form.
+        ``"auto"`` is the closed form, see :func:`propcvx.solvers.automatic`.
     solver_tol : float
         The relative error of the objective to reach.
     solver_options : dict or None
-        Handed to it as they are.
+        Options of the solver, passed on unchanged.
 
     Attributes
     ----------
     ridge_ : float
-        The strength that was used; with two classes.
+        The strength :math:`\rho` that was used; only with two classes.
     objective_ : float
         The value of the program.
     solution_ : Solution
-        The solver's answer; where positives are the majority, positives and negatives are exchanged
-        in it.
+        The solver's answer.  If positives are the majority, it is the answer to the problem in
+        which positives and negatives are exchanged.
     history_ : History
         One round: objective, solver, status and time.
     stop_reason_ : StopReason

@@ -36,7 +36,7 @@ STANDARD_ERRORS = 0.5
 
 @dataclass(frozen=True)
 class FitCheck:
-    """What the shares of bags tell about a fit.
+    """What the shares of bags show about a fit.
 
     Attributes
     ----------
@@ -45,11 +45,11 @@ class FitCheck:
     majority : float
         Share of right labels of predicting the larger class for all instances.
     correlation : float
-        Of the shares of bags with the mean probabilities of fits to other bags, weighted by size;
-        NaN where all shares are equal.
+        Correlation of the shares of bags with the mean probabilities of fits to other bags,
+        weighted by size; NaN if all shares are equal.
     explained : float
-        What these mean probabilities explain, see :func:`propcvx.bags.metrics.bag_r2_score`; NaN
-        likewise.
+        Part of the variance of the shares that these mean probabilities explain, see
+        :func:`propcvx.bags.metrics.bag_r2_score`; NaN if all shares are equal.
     n_bags : int
         Bags with a share.
     smaller : float
@@ -112,25 +112,27 @@ class FitCheck:
 def check_fit(model: Any, X: Any, y: NDArray[np.void], *, random_state: Any = None) -> FitCheck:
     """Check without any label whether a method is better than predicting the larger class.
 
-    It is fitted to all bags, and to all but each of five parts of them, which are held out in turn.
-    The answer is evidence, not a proof: it names most of the fits that are worse than predicting
-    the larger class, and suspects few others.
+    The method is fitted to all bags.  Then the bags are divided into five parts; each part is held
+    out once, and the method is fitted to the others.  The verdict is evidence, not a proof: it
+    warns of most fits that are worse than predicting the larger class, and of few others.
 
     Parameters
     ----------
     model : classifier with predict_proba, or a pipeline that ends in one
-        It is not changed; fits are made of clones.
+        The model is not changed; clones of it are fitted.
     X : array, sparse matrix or DataFrame of shape (n_instances, n_features)
         Instances.
     y : bag target of shape (n_instances,)
         Made by :func:`propcvx.bag_target`, of two classes.
     random_state : int, RandomState or None
-        Seeds which bags are held out together.
+        Seed of the division into parts.
 
     Returns
     -------
     FitCheck
-        Printed, it is a verdict with these numbers.
+        It prints as a verdict with its numbers: the expected share of right labels, and of the
+        shares of held-out bags the correlation with the predicted mean probabilities and the part
+        of their variance that these explain.
 
     Raises
     ------

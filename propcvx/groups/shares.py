@@ -78,52 +78,53 @@ def group_shares(
     r"""Share of positives in groups of instances: bounds, estimates, intervals, certified ranges.
 
     The bounds assume nothing but the published shares: with :math:`n_{gk}` of the :math:`n_k`
-    instances of bag k in group g, and m positives in the bag, there are between
-    :math:`\max(0, m - (n_k - n_{gk}))` and :math:`\min(n_{gk}, m)` positives in the group
-    (:func:`propcvx.programs.group_count`).  They are sharp where instances are in at most two
-    bags; with three or more groupings they hold, too, and may be wider than need be.
+    instances of bag k in group g, and m positives in the bag, this part of the group has between
+    :math:`\max(0, m - (n_k - n_{gk}))` and :math:`\min(n_{gk}, m)` positives
+    (:func:`propcvx.programs.group_count`).  The bounds are sharp if every instance is in at most
+    two bags; with three or more groupings they also hold, but may be wider than necessary.
 
     Parameters
     ----------
     y : bag target of shape (n_instances,)
         Of two classes, made by :func:`propcvx.bag_target`.
     groups : array of shape (n_instances,), DataFrame, dict of arrays, or callable
-        The group of each instance: any value that can be sorted, also True and False.  Several
-        columns make a group of each combination that occurs.  A function gets X and returns either.
+        The group of each instance: any value that can be sorted, also True and False.  With
+        several columns, each combination that occurs is a group.  A function of X returns one of
+        these.
     labels : labeling of shape (n_instances,) or fitted classifier, optional
-        What estimates are of.  A labeling, of -1 and +1, must have the shares of the bags.  The
-        probabilities of a classifier are shifted in each bag so that they meet its share, and
-        averaged.
+        The source of the estimates.  A labeling, of -1 and +1, must have the shares of the bags.
+        The probabilities of a classifier are shifted in each bag so that their mean is its share,
+        and then averaged in each group.
     X : array, sparse matrix or DataFrame of shape (n_instances, n_features), optional
-        For a classifier, for groups that are a function, and for ``delta``.  What a pipeline takes
-        may have columns of any types; ``delta`` needs numbers: ``pipeline[:-1].transform(X)``, with
+        Needed for a classifier, for groups that are a function, and for ``delta``.  For a pipeline,
+        columns may have any type; ``delta`` needs numbers: ``pipeline[:-1].transform(X)``, with
         ``pipeline[-1]`` as labels.
     truth : labeling of shape (n_instances,), optional
         The true labels, to compare with.
     sample_weight : array of shape (n_instances,), optional
-        Weights above 0, as of a survey: the share of a group is the weight of its positives in the
-        weight of all, and so are bounds and estimates.  The shares of bags count instances, and
-        classifiers are fitted without weights.
+        Weights above 0, for instance of a survey: the share of a group, with its bounds and
+        estimate, is the weight of its positives divided by its total weight.  The shares of bags
+        count instances, and classifiers are fitted without weights.
     epsilon : float, "rounding", "sampling", array of shape (n_bags,), dict or pandas Series
         Tolerance of the proportions, as in :class:`propcvx.ConvPropSVM`.
     n_resamples : int
-        Fits of the classifier to bags drawn with replacement, for the interval; 0 for none, else
-        at least 20.  The interval holds the quantiles of the estimates with one label drawn for
-        each instance.  It is about which bags were seen and about chance, and does not know of an
-        error that all fits have in common.
+        Number of fits of the classifier to bags drawn with replacement, for the confidence
+        interval: 0 for no interval, otherwise at least 20.  The ends of the interval are quantiles
+        of the estimates, with a label drawn for each instance.  So it includes the chance of which
+        bags were seen and of each label, but not an error that all fits have in common.
     level : float
-        Level of the interval, in (0, 1).
+        Level of the confidence interval, in (0, 1).
     delta : float, optional
-        For the certified range: labelings count whose value is at most :math:`1 + \delta` times
-        the best one's, by the problem of :func:`propcvx.bounds.certify`.  It is a bound: no
-        such labeling has a share outside, and there may be none with the shares at its ends.
+        For the certified range.  The range contains the share of every labeling whose value, in the
+        problem of :func:`propcvx.bounds.certify`, is at most :math:`1 + \delta` times the best
+        value.  It may be wider than necessary.
     certify_options : dict, optional
-        Arguments of :func:`propcvx.bounds.certify` for it, such as
+        Arguments of :func:`propcvx.bounds.certify` for the certified range, such as
         ``{"C": 0.1, "time_limit": 60.0}``.
     random_state : int, RandomState or None
-        Of the resamples.
+        Seed of the resamples.
     n_jobs : int or None
-        Resamples that run at the same time; the result does not depend on it.
+        Number of resamples that run at the same time; the result does not depend on it.
     verbose : bool
         Show progress.
 
@@ -140,9 +141,9 @@ def group_shares(
     Warns
     -----
     FailedBoundWarning
-        If no certified range is better than the bounds, as when time is over before.
+        If no certified range is better than the bounds, for instance because time was over.
     PropCVXWarning
-        If Ctrl-C has ended the resamples; those done count.
+        If Ctrl-C has ended the resamples; the interval is made of those that were finished.
 
     Examples
     --------
