@@ -58,7 +58,8 @@ class ClassMeansTest(Readable):
     >>> X[:, 1] += 2 * (bags % 2)
     >>> print(class_means_test(X, bag_target(bags, proportions_of(labels, bags))))
     p = 0.001: within a class, features depend on the bag, most of all 1 (20 bags).
-    Methods of bag means attribute that to the classes: such features are better left out.
+    Methods of bag means attribute that to the classes: leave out features that do not change the
+    labels themselves.
     """
 
     p_value: float
@@ -85,8 +86,8 @@ class ClassMeansTest(Readable):
         most = f", most of all {named}" if named else ""
         return (
             f"p = {self.p_value:.2g}: within a class, features depend on the bag{most} "
-            f"({self.n_bags} bags).\nMethods of bag means attribute that to the classes: such "
-            "features are better left out."
+            f"({self.n_bags} bags).\nMethods of bag means attribute that to the classes: leave out "
+            "features that do not change the labels themselves."
         )
 
 

@@ -87,6 +87,7 @@ class FitCheck:
         told = not np.isnan(self.explained)
         if self.smaller <= FEW_LABELS:
             verdict = f"{1.0 - self.smaller:.0%} of the instances get the label of the larger class"
+            verdict += ", and nothing speaks for this fit" if self._uncorrelated else ""
         elif self.poor:
             verdict = "Do not use these labels"
         elif not told:
@@ -104,7 +105,7 @@ class FitCheck:
         if told:
             lines.append(
                 f"Shares of held-out bags: correlation {self.correlation:.2f} with their mean "
-                f"probabilities, which explain {self.explained:.0%}."
+                f"probabilities, explained variance {self.explained:.0%}."
             )
         return "\n".join(lines)
 
@@ -152,7 +153,7 @@ def check_fit(model: Any, X: Any, y: NDArray[np.void], *, random_state: Any = No
     >>> print(check_fit(InvCal(), X, y, random_state=0))
     Nothing speaks against this fit.
     99% of the labels are expected to be right, 50% if all were of the larger class.
-    Shares of held-out bags: correlation 0.91 with their mean probabilities, which explain 82%.
+    Shares of held-out bags: correlation 0.91 with their mean probabilities, explained variance 82%.
     """
     if is_class_target(y):
         raise InputError("y must be a bag target of two classes, got one that a table made.")

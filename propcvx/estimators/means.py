@@ -88,7 +88,7 @@ class BagMeanClassifier(OneProgramClassifier):
         if equal:
             warn(
                 f"all {bags.n_bags} bags have the same proportion, so {type(self).__name__} finds "
-                "w = 0 and predicts one class; use AlterPropSVM or ConvPropSVM.",
+                "w = 0 and predicts one class; use SecondMoments or AlterPropSVM.",
                 IllPosedWarning,
             )
         return equal
@@ -271,7 +271,7 @@ class MeanMap(BagMeanClassifier):
         if ill_posed:
             warn(
                 "the proportions of the bags hardly determine the class means (condition number "
-                f"{self.condition_number_:.3g}); use AlterPropSVM or ConvPropSVM.",
+                f"{self.condition_number_:.3g}); use SecondMoments or AlterPropSVM.",
                 IllPosedWarning,
             )
         return means, ill_posed
