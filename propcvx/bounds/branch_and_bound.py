@@ -153,8 +153,7 @@ class BagMoments:
     @property
     def goal(self) -> float:
         """A lower bound at which a node is closed, with half of the tolerance to spare."""
-        most = self.interval.upper * (1.0 + self.allowance - 0.5 * self.interval.tol)
-        return min(self.enough, most)
+        return min(self.enough, self.interval.goal + self.allowance * self.interval.upper)
 
     def root(self) -> Node:
         """The node with all labelings, its multipliers equal but for what breaks the symmetry.

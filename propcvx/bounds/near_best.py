@@ -110,7 +110,6 @@ class NearBest:
 def _least_sums(first: Array, second: Array) -> Array:
     """The least sum of an entry of each whose places have a given sum, for all such sums."""
     sums = np.full(len(first) + len(second) - 1, np.inf)
-    for place, value in enumerate(second):
-        part = sums[place : place + len(first)]
-        np.minimum(part, first + value, out=part)
+    places = np.add.outer(np.arange(len(first)), np.arange(len(second)))
+    np.minimum.at(sums, places, np.add.outer(first, second))
     return sums
