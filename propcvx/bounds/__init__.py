@@ -10,7 +10,7 @@ from propcvx.bounds.label_costs import LabelCosts
 from propcvx.bounds.problem import LabelingProblem
 from propcvx.bounds.swap_search import SwapSearch
 from propcvx.bounds.table import BOUNDS, Bound, find_bounds
-from propcvx.bounds.verify import VerifiedProof, verify
+from propcvx.bounds.verification import VerifiedProof, verify
 from propcvx.errors import RefusedProofError
 
 __all__ = [

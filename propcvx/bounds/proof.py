@@ -1,4 +1,4 @@
-"""What a tree of branch and bound leaves behind for a check: :mod:`propcvx.bounds.verify`."""
+"""What a tree of branch and bound leaves behind for a check: :mod:`propcvx.bounds.verification`."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from propcvx.bounds.interval import Interval
 from propcvx.bounds.pieces import MOST_LABELINGS, divide
 from propcvx.bounds.problem import LabelingProblem
 from propcvx.bounds.swap_search import SwapSearch
-from propcvx.bounds.verify import digest
+from propcvx.bounds.verification import digest
 from propcvx.errors import InputError
 
 SPARE = 5e-6

@@ -11,7 +11,7 @@ from small_problems import small_problem
 from propcvx import bag_target, certify
 from propcvx.bounds import RefusedProofError, verify
 from propcvx.bounds import branch_and_bound as branching
-from propcvx.bounds.verify import digest
+from propcvx.bounds.verification import digest
 from propcvx.cli import main
 from propcvx.errors import InputError, UnprovedWarning
 from propcvx.solvers import Solve
