@@ -82,7 +82,8 @@ def certify(
 
     over labelings with the bags' proportions within ``epsilon`` (eq:convex_1) and without the last
     term, or over all labelings with it (eq:pSVM_2) where ``C_p`` is given.  Labels that are known
-    are kept.  There is no bias; ``intercept`` says what stands in for it.
+    are kept.  The classifier has no bias; with ``intercept`` the features are centred, or have one more
+    column, instead.
 
     Called as ``certify(fitted, X, y)``, with a fitted :class:`propcvx.ConvPropSVM` or
     :class:`propcvx.AlterPropSVM`, it takes all parameters of the problem from the fit, and
@@ -126,13 +127,13 @@ def certify(
     start : array of shape (n_instances,), optional
         A labeling of -1 and +1 to begin the search with, such as that of an earlier result.
     time_limit : float
-        Seconds after which the work ends; the result is the interval by then.
+        Seconds after which the work ends; the result is the interval that is proved until then.
     tol : float
         Relative gap at which a labeling counts as proved optimal.
     random_state : int, RandomState or None
-        Of the search for labelings.
+        Seed of the search for labelings.
     on_event : callable
-        Called with each improvement of the interval.
+        Called with an :class:`Event` at each improvement of the interval.
     verbose : bool
         Show progress.
 
@@ -155,9 +156,10 @@ def certify(
 
     Examples
     --------
-    >>> import propcvx
+    >>> import numpy as np
+    >>> from propcvx import bag_target, certify
     >>> X = np.array([[1.0, 0.2], [0.8, -0.1], [-0.9, 0.3], [-1.1, 0.0]])
-    >>> y = propcvx.bag_target([0, 0, 0, 1], [2 / 3, 0.0])
+    >>> y = bag_target([0, 0, 0, 1], [2 / 3, 0.0])
     >>> result = certify(X, y, C=1.0)
     >>> result.proved_optimal, round(result.upper, 3), result.labeling
     (True, 0.656, array([ 1.,  1., -1., -1.]))
