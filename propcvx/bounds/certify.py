@@ -82,8 +82,8 @@ def certify(
 
     over labelings with the bags' proportions within ``epsilon`` (eq:convex_1) and without the last
     term, or over all labelings with it (eq:pSVM_2) where ``C_p`` is given.  Labels that are known
-    are kept.  The classifier has no bias; with ``intercept`` the features are centred, or have one more
-    column, instead.
+    are kept.  The classifier has no bias; instead the features are centred, or have one more
+    column, as ``intercept`` says.
 
     Called as ``certify(fitted, X, y)``, with a fitted :class:`propcvx.ConvPropSVM` or
     :class:`propcvx.AlterPropSVM`, it takes all parameters of the problem from the fit, and
@@ -133,7 +133,7 @@ def certify(
     random_state : int, RandomState or None
         Seed of the search for labelings.
     on_event : callable
-        Called with an :class:`Event` at each improvement of the interval.
+        Called with a :class:`propcvx.bounds.Event` at each improvement of the interval.
     verbose : bool
         Show progress.
 
