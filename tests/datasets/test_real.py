@@ -126,7 +126,9 @@ def test_states_and_communities_are_bags(data_dir):
 def test_the_first_page_tells_single_votes_as_it_says(data_dir, monkeypatch):
     monkeypatch.setenv("PROPCVX_DATA", str(data_dir))
     page = (Path(__file__).parents[2] / "README.md").read_text(encoding="utf-8")
-    (claimed,) = re.findall(r"(\d\d)% are right; a classifier trained on every vote has (\d\d)%", page)
+    (claimed,) = re.findall(
+        r"(\d\d)% are right; a classifier trained on every vote has (\d\d)%", page
+    )
     X, votes, states, shares = load_trump_2016()
     y = bag_target(states, shares)
     folds = list(BagKFold(5, random_state=0).split(X, y))
