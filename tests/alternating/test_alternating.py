@@ -381,6 +381,15 @@ def test_bag_weights_multiply_the_proportion_loss(loss):
             assert gain_of_a_labeling_step(clf, problem, 0.5 * factors) <= 1e-9
 
 
+@pytest.mark.parametrize("solver", ["piqp", "clarabel"])
+def test_solvers_can_be_swapped(solver):
+    problem = small_problem(20, sizes=(6, 6, 6))
+    reference = fitted(problem, n_init=1, solver="libsvm", solver_tol=1e-7)
+    other = fitted(problem, n_init=1, solver=solver, solver_tol=1e-9)
+    assert other.objective_ == pytest.approx(reference.objective_, abs=1e-6)
+    assert {record.solver for record in other.history_} == {solver}
+
+
 def test_solver_options_reach_the_solver():
     with pytest.raises(SolverError, match=r"libsvm failed on svm_dual.*shrinkng"):
         fitted(small_problem(0), solver="libsvm", solver_options={"shrinkng": False})

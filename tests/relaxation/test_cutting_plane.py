@@ -235,6 +235,29 @@ def test_bounds_enclose_the_best_labeling(eight):
     assert best - VALUE <= clf.bounds_.upper <= reached + VALUE
 
 
+def test_coordinate_oracle_ends_at_or_above_the_optimum_and_knows_no_bounds(eight):
+    clf, features, feasible, _, optimum = eight
+    y = bag_target(feasible.bags.index, feasible.bags.proportions, feasible.bags.labels)
+    inexact = accurate(
+        epsilon=clf.epsilon, intercept="none", oracle="coordinate", max_cuts=100, tol=0.0
+    ).fit(features, y)
+    assert inexact.objective_ >= optimum - VALUE
+    assert inexact.bounds_ is None
+    assert inexact.violation_ >= 0.0
+    assert inexact.labeling_ in feasible
+
+
+@pytest.mark.parametrize("form", FORMS, ids="/".join)
+def test_the_loop_cannot_tell_which_master_it_was_given(form):
+    problem = small_problem(3, sizes=(4, 4), n_features=3)
+    options = {"oracle": "exhaustive", "max_cuts": 50, "tol": 1e-5}
+    reference = accurate(**options).fit(problem.X, problem.y)
+    clf = accurate(**options, master=form[0], solver=form[1]).fit(problem.X, problem.y)
+    assert clf.objective_ == pytest.approx(reference.objective_, rel=1e-3)
+    assert clf.bounds_.lower <= reference.objective_ + VALUE
+    assert {record.solver for record in clf.history_} == {form[1]}
+
+
 # --- a function of the data: not of the order of rows, the solver, or bags' names --------------
 
 
@@ -251,6 +274,37 @@ def test_a_fit_does_not_depend_on_the_order_of_rows_or_the_names_of_bags(oracle,
     moved = bag_target(names[index[order]], dict(zip(names, shares, strict=True)))
     there = clf.fit(X[order], moved).decision_function(X)
     np.testing.assert_allclose(there, here, atol=1e-5 * np.abs(here).max())
+
+
+CERTIFIED = [
+    ("epigraph", "mkl_interior_point", 1e-9),
+    ("epigraph", "ecos", 1e-9),
+    ("group", "clarabel", 1e-9),
+    ("group", "ecos", 1e-9),
+    ("epigraph", "scs", 1e-8),
+]
+CERTIFIED = [
+    form for form in CERTIFIED if SOLVERS[form[1]].installed
+]  # without ECOS where it has no wheel
+
+
+def check_same_path(features, feasible, forms, oracle="ascent"):
+    """Values after each cut, until what is violated is no more than what solvers leave."""
+
+    def values(master, solver, tol):
+        planes = CuttingPlanes(master=master, oracle=oracle, max_cuts=6, tol=1e-6)
+        return planes.relax(features, feasible, 1.0, solve=Solve(solver, tol)).history.objectives
+
+    reference = values("epigraph", "clarabel", 1e-9)
+    for form in forms:
+        np.testing.assert_allclose(values(*form), reference, rtol=0.01)
+
+
+@pytest.mark.parametrize("oracle", ["ascent", "coordinate"])
+@pytest.mark.parametrize("seed", range(2))
+def test_every_solver_takes_the_same_path_on_random_sets(seed, oracle):
+    problem = small_problem(seed, sizes=(6,) * 6, n_features=4)
+    check_same_path(problem.X, FeasibleLabelings.of(problem.bags, 0.0), CERTIFIED, oracle)
 
 
 def test_an_oracle_is_asked_at_no_alpha_of_zero():

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from small_problems import small_problem, small_problems
 
 from propcvx import Bags, ConvPropSVM, CuttingPlanes, bag_target
+from propcvx.bags.metrics import proportion_error
 from propcvx.history import History
 from propcvx.labelings.feasible import FeasibleLabelings
 from propcvx.relaxation import Lifted, RelaxationResult
@@ -122,6 +123,14 @@ def test_soft_roundings_give_the_separator_of_alpha(name, relaxation):
     rounded = ROUNDINGS[name](result, problem.X, feasible, 1.0)
     weights = problem.X.T @ (result.alpha * rounded.labeling)
     np.testing.assert_allclose(rounded.weights, weights, rtol=1e-12)
+
+
+@settings(max_examples=10)
+@given(problem=small_problems(max_size=5, max_bags=3), max_cuts=st.sampled_from([1, 4]))
+def test_sign_is_that_of_the_smaller_bag_error_in_training(problem, max_cuts):
+    clf = ConvPropSVM(relaxation=CuttingPlanes(max_cuts=max_cuts)).fit(problem.X, problem.y)
+    scores, bags = clf.decision_function(problem.X), problem.bags
+    assert proportion_error(bags, scores) <= proportion_error(bags, -scores)
 
 
 def test_the_sign_turns_with_the_scores():
