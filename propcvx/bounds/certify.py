@@ -70,6 +70,7 @@ def certify(
     time_limit: float = 60.0,
     tol: float = 1e-4,
     random_state: Any = 0,
+    n_jobs: int | None = None,
     on_event: Callable[[Event], None] = lambda event: None,
     verbose: bool = False,
 ) -> CertifiedInterval:
@@ -132,6 +133,8 @@ def certify(
         Relative gap at which a labeling counts as proved optimal.
     random_state : int, RandomState or None
         Seed of the search for labelings.
+    n_jobs : int or None
+        Processes with ``labels``, which then work on several labels at once.
     on_event : callable
         Called with a :class:`propcvx.bounds.Event` at each improvement of the interval.
     verbose : bool
@@ -193,7 +196,7 @@ def certify(
         interval = Interval(tol, time_limit, on_event, progress=bar)
         interval.gram_lower = lambda lower: lower - (1.0 - share) * max(lower - least, 0.0)
         search = SwapSearch.of(problem, interval)
-        work = _Certification(search, LabelCosts(search, margin) if margin else None)
+        work = _Certification(search, LabelCosts(search, margin, n_jobs) if margin else None)
         reason = work.run(bounds, start, check_random_state(random_state))
         if written is not None and interval.closed:
             written.write(proof, interval, search, epsilon)

@@ -12,15 +12,21 @@ labelings, which hold for any part of them.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from contextlib import suppress
+from copy import deepcopy
 from dataclasses import dataclass, replace
+from time import perf_counter
 from typing import Any
 
 import numpy as np
+from joblib import Parallel, delayed
 
 from propcvx.bounds.branch_and_bound import BagMoments, Node
-from propcvx.bounds.interval import Interval
+from propcvx.bounds.interval import Interval, OutOfTimeError
 from propcvx.bounds.moments import CertifiedValues
 from propcvx.bounds.swap_search import SwapSearch
+from propcvx.svm.step import Separator
 
 LEAST = 1e-6
 """The cost that is proved of all labels before more is proved of any: twice the tolerance, or this
@@ -42,6 +48,8 @@ class LabelCosts:
     margin : float
         The work on a label ends when the cost of the other label is known exactly or proved to be
         at least this.
+    n_jobs : int, optional
+        Processes that grow trees of labels; the trees are the same for any number.
     moments : BagMoments
         The tree of the same problem and interval, which is continued.
     least, most : arrays of shape (n_instances,)
@@ -52,6 +60,7 @@ class LabelCosts:
 
     search: SwapSearch
     margin: float
+    n_jobs: int | None = None
 
     def __post_init__(self) -> None:
         self.interval, self.labeling = self.search.interval, np.empty(0)
@@ -87,10 +96,9 @@ class LabelCosts:
         for margin in (first, self.margin):
             tried: set[tuple[int, float]] = set()
             while left := [i for i in self._unproved(margin) if self._side(i) not in tried]:
-                tried.add(self._side(left[0]))
-                self._work(left[0], margin)
-                done = f"{len(self.least) - len(left) + 1} of {len(self.least)}"
-                self.interval.progress.set_postfix(margin=margin, labels=done)
+                tried.update(map(self._side, left))
+                self._work(left, margin)
+                self.interval.check_time()
 
     def _side(self, i: int) -> tuple[int, float]:
         return i, float(self.labeling[i])
@@ -129,28 +137,33 @@ class LabelCosts:
                     self.search.plane(labelings[best].astype(float))
         return False
 
-    def _work(self, i: int, margin: float) -> None:
-        """Bound the best value with the other label of an instance, in a tree of its own."""
-        outer, problem, other = self.interval, self.search.problem, -self.labeling[i]
-        start = replace(self._root(), stages=()).with_label(i, other)
-        if start is None:
-            self.least[i] = np.inf
-            return
-        labels = problem.bags.labels.copy()
-        labels[i] = other
-        problem = replace(problem, bags=replace(problem.bags, labels=labels))
-        time_limit, enough = outer.time_limit - outer.seconds, outer.upper * (1.0 + margin)
-        inner = Interval(outer.tol, time_limit, gram_lower=outer.gram_lower, lower=self.least[i])
-        search = replace(self.search, problem=problem, interval=inner)
-        try:
-            search.descend(search.relabeled(self.search.plane(self.labeling)))
-            BagMoments(problem, inner, search, "label costs", enough=enough).branch(start)
-        finally:
-            self.least[i], self.seconds[i] = inner.lower, self.seconds[i] + inner.seconds
-            if inner.upper < outer.upper:
-                outer.offer("label costs", np.asarray(inner.labeling), inner.upper)
-            self.most[i] = min(self.most[i], inner.upper)
+    def _work(self, left: Sequence[int], margin: float) -> None:
+        """Bound the best values with the other label of some instances, each in its own tree."""
+        sides, best = [self._side(i) for i in left], self.search.plane(self.labeling)
+        root, enough = replace(self._root(), stages=()), self.interval.upper * (1.0 + margin)
+        trees = Parallel(self.n_jobs, return_as="generator")(
+            delayed(_grown)(self._inner(i, -label), best, root.with_label(i, -label), enough)
+            for i, label in sides
+        )
+        for done, ((i, label), (search, seconds)) in enumerate(zip(sides, trees, strict=True), 1):
+            inner = search.interval
+            self.search.known.update(search.known)
+            self.seconds[i] += seconds
+            if self.labeling[i] == label:
+                self.least[i], self.most[i] = inner.lower, min(self.most[i], inner.upper)
+            self.interval.offer("label costs", np.asarray(inner.labeling), inner.upper)
             self._look_up()
+            self.interval.progress.set_postfix(margin=margin, labels=f"{done} of {len(left)}")
+
+    def _inner(self, i: int, label: float) -> SwapSearch:
+        """A search for labelings with a label, and their interval."""
+        outer, problem = self.interval, self.search.problem
+        labels = problem.bags.labels.copy()
+        labels[i] = label
+        problem = replace(problem, bags=replace(problem.bags, labels=labels))
+        left = outer.time_limit - outer.seconds
+        inner = Interval(outer.tol, left, gram_lower=outer.gram_lower, lower=self.least[i])
+        return replace(self.search, problem=problem, interval=inner, known={})
 
     def _root(self) -> Node:
         """The node of all labelings with good multipliers."""
@@ -168,3 +181,18 @@ class LabelCosts:
         for plane in self.search.known.values():
             other = plane.labeling != best
             self.most[other] = np.minimum(self.most[other], plane.value)
+
+
+def _grown(
+    search: SwapSearch, plane: Separator, start: Node | None, enough: float
+) -> tuple[SwapSearch, float]:
+    """The search after a tree of the labelings of a node, if it has any, and its seconds."""
+    began = perf_counter()
+    if start is None:
+        search.interval.lower = np.inf
+        return search, 0.0
+    with suppress(OutOfTimeError):
+        search.descend(search.relabeled(plane))
+        tree = BagMoments(search.problem, search.interval, search, "label costs", enough=enough)
+        tree.branch(deepcopy(start))
+    return search, perf_counter() - began

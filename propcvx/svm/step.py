@@ -154,7 +154,12 @@ class SVMStep:
         return svm_dual(self._posed)
 
     def __getstate__(self) -> dict[str, Any]:
-        return {part.name: getattr(self, part.name) for part in fields(self)}
+        return fields_of(self)
+
+
+def fields_of(step: Any) -> dict[str, Any]:
+    """What a process is sent: the fields of a dataclass, without what was built from them."""
+    return {part.name: getattr(step, part.name) for part in fields(step)}
 
 
 def gap_of(solution: Solution) -> float:
@@ -266,6 +271,9 @@ class LabelingSVM:
     @cached_property
     def _program(self) -> Program:
         return svm_dual(self._unit * self.features, bias=False)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return fields_of(self)
 
     def alpha(self, labeling: Array) -> Array:
         """Its dual variables."""

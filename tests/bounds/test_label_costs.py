@@ -158,20 +158,29 @@ def test_known_labels_and_those_that_the_bag_tells_cost_infinitely_much():
 
 def test_an_interruption_keeps_what_is_proved(case, whole, monkeypatch):
     monkeypatch.setattr(label_costs, "MORE_NODES", -100)  # each label on its own
-    work, worked = label_costs.LabelCosts._work, []
+    grown, worked = label_costs._grown, []
 
-    def interrupted(self, i, margin):
+    def interrupted(*tree):
         if len(worked) == 5:
             raise KeyboardInterrupt
-        worked.append(i)
-        work(self, i, margin)
+        worked.append(tree)
+        return grown(*tree)
 
-    monkeypatch.setattr(label_costs.LabelCosts, "_work", interrupted)
+    monkeypatch.setattr(label_costs, "_grown", interrupted)
     part = certify(*case[:2], 0.5, labels=EXACT)
     assert part.stop_reason is StopReason.INTERRUPTED
     assert (part.label_costs <= whole.label_costs_at_most).all()
     assert 0 < (part.label_seconds > 0).sum() <= 5
     assert not np.allclose(part.label_costs, whole.label_costs, atol=2e-4)
+
+
+def test_costs_are_the_same_for_any_number_of_processes(case, whole, monkeypatch):
+    monkeypatch.setattr(label_costs, "MORE_NODES", -100)  # each label on its own
+    alone, several = (certify(*case[:2], 0.5, labels=EXACT, n_jobs=jobs) for jobs in (1, 2))
+    for name in ("label_costs", "label_costs_at_most", "labeling", "upper", "lower"):
+        assert np.array_equal(getattr(alone, name), getattr(several, name)), name
+    assert np.allclose(several.label_costs, whole.label_costs, atol=2e-4)
+    assert (several.label_seconds > 0).any()
 
 
 def test_when_time_is_up_at_once_little_is_claimed_and_a_warning_says_so(case):
