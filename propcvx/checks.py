@@ -62,11 +62,13 @@ def check_share(share: Any, bag: str, *, optional: bool = True) -> float:
     except (TypeError, ValueError):
         number = np.nan
     if not 0.0 <= number <= 1.0:
-        missing = ", or None where a bag's is not known" if optional else ""
-        advice = "; .astype(object).where(shares.notna(), None) of a Series has None for NaN"
+        missing, advice = ", or None where a bag's is not known" if optional else "", ""
+        if number > 1.0 or isinstance(share, str):
+            advice = "; divide percentages by 100"
+        elif optional and number != number:
+            advice = "; .astype(object).where(shares.notna(), None) of a Series has None for NaN"
         raise InputError(
-            f"proportions must be numbers in [0, 1]{missing}, got {share!r} for bag {bag}"
-            f"{advice if optional and number != number else ''}."
+            f"proportions must be numbers in [0, 1]{missing}, got {share!r} for bag {bag}{advice}."
         )
     return number
 

@@ -222,7 +222,8 @@ def _matched(
         if array.shape != (len(ids),):
             raise InputError(
                 f"proportions must have one entry, or row of shares, per bag: {len(ids)} bags "
-                f"{some_of(ids)}, got an array of shape {array.shape}."
+                f"{some_of(ids)}, got an array of shape {array.shape}"
+                f"{_OF_ROWS if array.shape == codes.shape else ''}."
             )
         mapping = dict(zip(ids, array, strict=True))
     missing, named = [bag for bag in ids if bag not in mapping], set(ids)
@@ -231,7 +232,8 @@ def _matched(
         raise InputError(
             f"proportions and bags must name the same ids; bags without a proportion: "
             f"{some_of(missing)}; proportions without a bag: {some_of(unused)}; "
-            f"{_OTHER_IDS[bool(missing), bool(unused)]}."
+            f"{_OTHER_IDS[bool(missing), bool(unused)]}"
+            f"{_OF_ROWS if len(mapping) == len(codes) else ''}."
         )
     given = [mapping[bag] for bag in ids]
     if any(isinstance(row, Mapping) for row in given):
@@ -242,6 +244,12 @@ def _matched(
     ]
     return ids, codes, np.array(shares), []
 
+
+_OF_ROWS = (
+    "; if each row has the share of its bag, "
+    "pandas.Series(proportions).groupby(list(bags)).first() has one per bag"
+)
+"""What would do where there are as many proportions as instances."""
 
 _OTHER_IDS = {
     (True, True): "of a Series or DataFrame the index has the ids, where set_index(column) puts "
@@ -366,7 +374,10 @@ def as_mapping(argument: str, values: Any) -> Mapping[Hashable, Any] | None:
         return values
     if hasattr(values, "to_dict"):
         if not values.index.is_unique:
-            raise InputError(f"{argument} must have one entry per bag id, got repeated ids.")
+            raise InputError(
+                f"{argument} must have one entry per bag id, got repeated ids; if those of an id "
+                "are equal, .groupby(level=0).first() has one of each."
+            )
         return dict(values.to_dict())
     return None
 

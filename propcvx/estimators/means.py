@@ -87,7 +87,7 @@ class BagMeanClassifier(OneProgramClassifier):
         equal = bool(np.ptp(bags.proportions) == 0.0)
         if equal:
             warn(
-                f"all {bags.n_bags} bags have the same proportion, so {type(self).__name__} finds "
+                f"all bags have the same proportion, so {type(self).__name__} finds "
                 "w = 0 and predicts one class; use SecondMoments or AlterPropSVM.",
                 IllPosedWarning,
             )

@@ -149,7 +149,7 @@ def test_messages_name_bags_as_the_user_does_after_any_slice(way):
     y["proportion"] = 2.0
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", CutBagWarning)
-        with pytest.raises(InputError, match=r"got 2.0 for bag ('x'|\('y', 1\))\."):
+        with pytest.raises(InputError, match=r"got 2.0 for bag ('x'|\('y', 1\));"):
             Bags.from_target(y)
 
 
@@ -180,6 +180,11 @@ def test_ids_in_an_array_are_plain_numbers():
         (["a", "b"], {"a": 0.5, "b": pd.NA}, None, "got <NA> for bag 'b'"),
         (["a", "b"], [0.5, np.nan], None, "or None where .* not known, got nan for bag 'b'; .ast"),
         (["a", "b"], pd.Series({"a": 0.5, "b": None}), None, r"got nan for bag 'b'; .astype\(obj"),
+        (["a", "b"], [0.5, 61.0], None, "got 61.0 for bag 'b'; divide percentages by 100"),
+        (["a", "b"], {"a": 0.5, "b": "61%"}, None, "got '61%' for bag 'b'; divide percentages"),
+        (["a", "a"], [0.5, 0.5], None, r"shape \(2,\); if each row .*groupby\(list\(bags\)\)"),
+        (["a", "a"], pd.Series([0.5, 0.5]), None, r"the index has the ids.*; if each row has"),
+        (["a", "a"], pd.Series([0.5, 0.5], ["a", "a"]), None, r"groupby\(level=0\).first\(\)"),
         (range(9), [[0.5]], None, r"9 bags \[0, 1, 2, 3, 4, ...\], .* shape \(1, 1\)"),
         (["a"], 0.5, None, r"got an array of shape \(\)"),
         ([None, "a"], {"a": 1}, None, "None or NaN"),

@@ -265,7 +265,7 @@ def test_the_intercept_of_inv_cal_does_not_depend_on_the_solver(kernel):
 @pytest.mark.parametrize("share", [0.4, 0.5])
 def test_inv_cal_warns_of_equal_proportions_and_predicts_one_class(problem, share, C_p):
     y = bag_target(problem.y["bag"], [share, share, share])
-    with pytest.warns(IllPosedWarning, match="all 3 bags have the same proportion") as record:
+    with pytest.warns(IllPosedWarning, match="all bags have the same proportion") as record:
         clf = InvCal(C_p=C_p).fit(problem.X, y)
     assert [warning.filename for warning in record] == [__file__]
     np.testing.assert_allclose(clf.coef_, 0.0, atol=1e-6)
