@@ -64,7 +64,7 @@ def check_share(share: Any, bag: str, *, optional: bool = True) -> float:
     if not 0.0 <= number <= 1.0:
         missing, advice = ", or None where a bag's is not known" if optional else "", ""
         if number > 1.0 or isinstance(share, str):
-            advice = "; divide percentages by 100"
+            advice = "; divide percentages by 100, and counts by the size of the bag"
         elif optional and number != number:
             advice = "; .astype(object).where(shares.notna(), None) of a Series has None for NaN"
         raise InputError(

@@ -22,6 +22,7 @@ from propcvx.arrays import Array, Indices, Mask
 from propcvx.bags import counts
 from propcvx.bags.targets import (
     BAG_DTYPE,
+    ONE_CLASS,
     UNIT_SUM,
     against_rest,
     classes_of,
@@ -143,8 +144,7 @@ class Bags:
         by_class, names = is_class_target(y), classes_of(y).tolist()
         if len(names) > 2 and not table:
             raise InputError(
-                f"y has {len(names)} classes, {names}, and two can be handled here; "
-                "propcvx.one_class_target(y, name) is the target of one of them against the rest."
+                f"y has {len(names)} classes, {names}, and two can be handled here; {ONE_CLASS}."
             )
         if y.ndim != 1 or len(y) == 0:
             raise InputError(f"y must be a non-empty vector of instances, got shape {y.shape}.")
@@ -577,11 +577,11 @@ def _warn_if_cut(bags: Bags, sizes: NDArray[np.int64]) -> None:
     if split is not None and _warned.get(id(split)) is split:
         return
     bag = int(np.argmin(bags.whole))
+    of_first = " of the first grouping" if bags.crossing else ""
     warn(
         f"{int((~bags.whole).sum())} of {bags.n_bags} bags are incomplete (the first is bag "
         f"{bags.name(bag)}, with {bags.sizes[bag]} of its {sizes[bag]} instances), so their "
-        "proportions hold only approximately; split with propcvx.BagKFold, which never cuts a "
-        "bag.",
+        f"proportions hold only approximately; propcvx.BagKFold never cuts a bag{of_first}.",
         CutBagWarning,
     )
     if split is not None:

@@ -21,6 +21,9 @@ NO_CHANCE = 5
 SHOWN = 5
 """How many bags a message names one by one."""
 
+ONE_CLASS = "propcvx.one_class_target(y, name) is the target of one of them against the rest"
+"""What would do where there are several classes, and two can be handled."""
+
 UNIT_SUM = 1e-6
 """How far the sum of the shares of a bag may be from one."""
 

@@ -16,6 +16,7 @@ from tqdm import tqdm
 
 from propcvx.arrays import Array
 from propcvx.bags.bags import Bags
+from propcvx.bags.targets import ONE_CLASS
 from propcvx.bounds.fitted_problem import arguments_of
 from propcvx.bounds.interval import CertifiedInterval, Event, Interval, OutOfTimeError
 from propcvx.bounds.label_costs import LabelCosts
@@ -211,7 +212,7 @@ def _checked_term(
     """The proportion loss and its weights, of bags that are checked to have certificates."""
     bags.require_partition("certify")
     if bags.multiclass:
-        raise InputError(f"y must have two classes to be certified, got {bags.n_classes}.")
+        raise InputError(f"y must have two classes, got {bags.n_classes}; {ONE_CLASS}.")
     if C_p is not None:
         return proportion_term("loss", loss, C_p, bag_weights, bags)
     bags.check_known(epsilon)

@@ -17,6 +17,7 @@ from propcvx.alternating.crammer_singer import ClassPropSVM, CrammerSingerStep
 from propcvx.alternating.polish import POLISHES, PropSVMSearch
 from propcvx.arrays import Array
 from propcvx.bags.bags import Bags
+from propcvx.bags.targets import ONE_CLASS
 from propcvx.checks import (
     check_choice,
     check_count,
@@ -253,8 +254,7 @@ class AlterPropSVM(BagClassifier):
             raise InputError(
                 f"{', '.join(unable) or 'sample_weight'} must be as by default with more than two "
                 f"classes ({bags.n_classes}) in AlterPropSVM; InvCal, MeanMap and ConvPropSVM take "
-                "any sample_weight, and propcvx.one_class_target(y, name) is the target of one "
-                "class against the rest."
+                f"any sample_weight, and {ONE_CLASS}."
             )
         return self._run(feature_map, bags)
 

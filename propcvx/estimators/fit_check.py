@@ -15,7 +15,7 @@ from propcvx.arrays import Array, Indices, Mask
 from propcvx.bags.bags import Bags
 from propcvx.bags.metrics import bag_correlation, bag_r2_score
 from propcvx.bags.model_selection import BagKFold
-from propcvx.bags.targets import is_class_target
+from propcvx.bags.targets import ONE_CLASS, is_class_target
 from propcvx.errors import InputError, PropCVXWarning
 
 FOLDS = 5
@@ -156,7 +156,7 @@ def check_fit(model: Any, X: Any, y: NDArray[np.void], *, random_state: Any = No
     Shares of held-out bags: correlation 0.91 with their mean probabilities, explained variance 82%.
     """
     if is_class_target(y):
-        raise InputError("y must be a bag target of two classes, got one that a table made.")
+        raise InputError(f"y must have one share per bag, got a table of classes; {ONE_CLASS}.")
     bags = Bags.from_target(y)
     bags.require_partition("check_fit")
     shares, sizes = bags.proportions[bags.with_share], bags.sizes[bags.with_share]
