@@ -12,7 +12,7 @@ from sklearn.preprocessing import StandardScaler
 from propcvx import AlterPropSVM, EcologicalRegression, bag_target, proportions_of
 from propcvx.checks import as_vector, check_choice, check_count, check_flag, check_number
 from propcvx.errors import InputError, UnscaledWarning
-from propcvx.estimators.scaling import scaling_advice
+from propcvx.estimators.scaling import scaling_advice, warn_if_unscaled
 from propcvx.history import History, Round, StopReason
 
 
@@ -97,3 +97,4 @@ def test_columns_of_very_different_ranges_are_told_once_and_scaled_ones_are_not(
         method.fit(X, y)
     make_pipeline(StandardScaler(), method).fit(X, y)
     EcologicalRegression().fit(sp.csr_array(X), y)
+    warn_if_unscaled(random.normal(size=(80, 9)) * 0.5 ** np.arange(9))  # as principal components

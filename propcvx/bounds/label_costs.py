@@ -20,7 +20,7 @@ from time import perf_counter
 from typing import Any
 
 import numpy as np
-from joblib import Parallel, delayed
+from joblib import Parallel, delayed, effective_n_jobs
 
 from propcvx.bounds.branch_and_bound import BagMoments, Node
 from propcvx.bounds.interval import Interval, OutOfTimeError
@@ -68,6 +68,8 @@ class LabelCosts:
         self.least, self.most, self.seconds = np.full(n, -np.inf), np.full(n, np.inf), np.zeros(n)
         self._listed = np.full((2, n), np.inf)  # least values with -1 and with +1
         self._first = max(2.0 * self.interval.tol, LEAST)
+        self._parallel = Parallel(self.n_jobs, return_as="generator")
+        effective_n_jobs(self._parallel.n_jobs)  # raises an error where it has no meaning
         tree = self.search.problem, self.interval, self.search, "branch_and_bound"
         self.moments = BagMoments(*tree, self._first + self.interval.tol, self._list)
 
@@ -141,7 +143,7 @@ class LabelCosts:
         """Bound the best values with the other label of some instances, each in its own tree."""
         sides, best = [self._side(i) for i in left], self.search.plane(self.labeling)
         root, enough = replace(self._root(), stages=()), self.interval.upper * (1.0 + margin)
-        trees = Parallel(self.n_jobs, return_as="generator")(
+        trees = self._parallel(
             delayed(_grown)(self._inner(i, -label), best, root.with_label(i, -label), enough)
             for i, label in sides
         )
