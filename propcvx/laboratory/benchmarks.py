@@ -1,9 +1,8 @@
 """Problems for benchmarks of solvers, from LP to SDP: each takes Clarabel about a second.
 
-``python -m propcvx.laboratory.benchmarks`` solves each and prints its size and its time.  They are
-what :func:`propcvx.laboratory.compare_solvers` compares on where no program is named, and have the
-form of those in CVXPY's collection (https://github.com/cvxpy/solver-benchmarks): a function of a
-seed with a name, tags and a description.
+They are what :func:`propcvx.laboratory.compare_solvers` compares on where no program is named, and
+have the form of those in CVXPY's collection (https://github.com/cvxpy/solver-benchmarks): a
+function of a seed with a name, tags and a description.
 """
 
 from __future__ import annotations
@@ -15,7 +14,6 @@ from cvxpy.reductions import EvalParams
 
 from propcvx.laboratory.programs import ProgramAt
 from propcvx.programs import Program
-from propcvx.text import text_table
 
 
 @dataclass(frozen=True)
@@ -79,16 +77,3 @@ BENCHMARKS = {
     )
 }
 """The problems, by name."""
-
-
-COLUMNS = {
-    **dict.fromkeys(("program", "n_variables", "n_constraints", "solver", "status"), ""),
-    **{"objective": ".6g", "compile_ms": ".0f", "solve_ms": ".0f"},
-}
-"""What is printed of a row of :func:`propcvx.laboratory.compare_solvers`."""
-
-if __name__ == "__main__":
-    from propcvx.laboratory.solvers import compare_solvers
-
-    runs = [compare_solvers(b.named, [b.solver], ["default"]) for b in BENCHMARKS.values()]
-    print(text_table([row for rows in runs for row in rows], COLUMNS))
