@@ -14,9 +14,11 @@ WELL_SCALED = 1e3
 """Ranges of columns that differ from each other, or from 1, by more than this want scaling."""
 
 ALIKE = 50.0
-"""Where the widest range is so many times the median or more, that column decides a fit: a year
-beside a yes.  Columns that are narrow on purpose, as after a principal component analysis or
-:class:`propcvx.ShareMetric`, mostly have a median of more than that."""
+"""Where ranges differ by more than this, the widest columns decide a fit: a year beside a yes."""
+
+CENTRED = 1e-6
+"""Columns whose means are at most this share of their ranges differ on purpose: they come from a
+scaler, and perhaps a principal component analysis or :class:`propcvx.ShareMetric` after it."""
 
 
 def scaling_advice(X: Any) -> str:
@@ -40,7 +42,7 @@ def scaling_advice(X: Any) -> str:
     >>> scaling_advice([[0.0, 1.0], [2.0, 3.0]])
     ''
     """
-    narrowest, _, widest = _ranges(X)
+    narrowest, widest = _ranges(X)
     if max(widest, 1.0 / narrowest, widest / narrowest) <= WELL_SCALED:
         return ""
     return (
@@ -51,15 +53,19 @@ def scaling_advice(X: Any) -> str:
 
 
 def warn_if_unscaled(X: Any) -> None:
-    """Warn where columns that are not sparse have so different ranges that most hardly count.
+    """Warn where columns that are not centred have so different ranges that some hardly count.
+
+    Sparse ones, of which few entries differ from 0, are left alone.
 
     Warns
     -----
     UnscaledWarning
         With the narrowest and the widest range.
     """
-    narrowest, median, widest = _ranges(X)
-    if not sp.issparse(X) and widest > ALIKE * median:
+    narrowest, widest = _ranges(X)
+    if sp.issparse(X) or (np.abs(np.mean(X, axis=0)) <= CENTRED * np.ptp(X, axis=0)).all():
+        return
+    if widest > ALIKE * narrowest:
         warn(
             f"the columns of X have ranges from {narrowest:.3g} to {widest:.3g}, so that the "
             "widest decide the fit; scale them first, for instance with "
@@ -68,11 +74,9 @@ def warn_if_unscaled(X: Any) -> None:
         )
 
 
-def _ranges(X: Any) -> tuple[float, float, float]:
-    """The narrowest, the (lower) median and the widest range of the columns that have one."""
+def _ranges(X: Any) -> tuple[float, float]:
+    """The narrowest and the widest range of the columns that have one."""
     sparse = sp.issparse(X)
     smallest, largest = min_max_axis(X, 0) if sparse else (np.min(X, axis=0), np.max(X, axis=0))
-    ranges = np.sort((largest - smallest)[largest > smallest])
-    if not len(ranges):
-        return 1.0, 1.0, 1.0
-    return float(ranges[0]), float(ranges[(len(ranges) - 1) // 2]), float(ranges[-1])
+    ranges = (largest - smallest)[largest > smallest]
+    return float(ranges.min(initial=np.inf)), float(ranges.max(initial=0.0))
