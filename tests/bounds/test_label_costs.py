@@ -1,8 +1,11 @@
 """Certificates of labels: no false claim beside lists of all labelings, and exact where proved."""
 
+import pickle
+
 import numpy as np
 import piqp
 import pytest
+from joblib.externals.loky.backend.reduction import dumps
 from sklearn.exceptions import NotFittedError
 from sklearn.metrics.pairwise import rbf_kernel
 from small_problems import small_problem
@@ -174,13 +177,28 @@ def test_an_interruption_keeps_what_is_proved(case, whole, monkeypatch):
     assert not np.allclose(part.label_costs, whole.label_costs, atol=2e-4)
 
 
-def test_costs_are_the_same_for_any_number_of_processes(case, whole, monkeypatch):
+@pytest.mark.parametrize("n_jobs", [1, pytest.param(2, marks=pytest.mark.slow)])
+def test_costs_are_the_same_where_trees_are_sent_to_processes(n_jobs, case, whole, monkeypatch):
     monkeypatch.setattr(label_costs, "MORE_NODES", -100)  # each label on its own
-    alone, several = (certify(*case[:2], 0.5, labels=EXACT, n_jobs=jobs) for jobs in (1, 2))
+    alone, grown = certify(*case[:2], 0.5, labels=EXACT), label_costs._grown
+    if n_jobs == 1:
+        monkeypatch.setattr(label_costs, "_grown", lambda *tree: sent(grown(*sent(tree))))
+    several = certify(*case[:2], 0.5, labels=EXACT, n_jobs=n_jobs)
     for name in ("label_costs", "label_costs_at_most", "labeling", "upper", "lower"):
         assert np.array_equal(getattr(alone, name), getattr(several, name)), name
     assert np.allclose(several.label_costs, whole.label_costs, atol=2e-4)
     assert (several.label_seconds > 0).any()
+
+
+def sent(anything):
+    """What a process gets of it."""
+    return pickle.loads(dumps(anything))
+
+
+@pytest.mark.parametrize("n_jobs", [0, "two"])
+def test_the_number_of_processes_is_checked_at_once(n_jobs, case):
+    with pytest.raises(ValueError, match="n_jobs"):
+        certify(*case[:2], labels=True, n_jobs=n_jobs)
 
 
 def test_when_time_is_up_at_once_little_is_claimed_and_a_warning_says_so(case):
