@@ -236,7 +236,7 @@ def _matched(
             f"proportions and bags must name the same ids; bags without a proportion: "
             f"{some_of(missing)}; proportions without a bag: {some_of(unused)}; "
             f"{_OTHER_IDS[bool(missing), bool(unused)]}"
-            f"{_OF_ROWS if len(mapping) == len(codes) else ''}."
+            f"{_OF_ROWS if len(ids) < len(mapping) == len(codes) else ''}."
         )
     given = [mapping[bag] for bag in ids]
     if any(isinstance(row, Mapping) for row in given):

@@ -188,7 +188,10 @@ class LabelCosts:
 def _grown(
     search: SwapSearch, plane: Separator, start: Node | None, enough: float
 ) -> tuple[SwapSearch, float]:
-    """The search after a tree of the labelings of a node, if it has any, and its seconds."""
+    """The search after a tree of the labelings of a node, if it has any, and its seconds.
+
+    The node is copied, as duals are improved in place: no tree depends on those before it.
+    """
     began = perf_counter()
     if start is None:
         search.interval.lower = np.inf
