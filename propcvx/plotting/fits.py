@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from propcvx.alternating.algorithm import Iterate
 from propcvx.bags.bags import Bags
+from propcvx.checks import as_vector
 from propcvx.errors import InputError
 from propcvx.plotting.style import BLUE, GREY, Array, axes_of, check_plane, draw_points, draw_sides
 
@@ -73,9 +74,15 @@ def boundary(
     Raises
     ------
     InputError
-        If X has not two columns.
+        If X has not two columns, or labels are not a number for each of its rows.
     """
-    plane, ax = check_plane(X), axes_of(ax)
+    plane = check_plane(X)
+    if labels is not None and as_vector(labels, len(plane)) is None:
+        raise InputError(
+            f"labels must be -1 or +1 for each of {len(plane)} instances, got {labels!r:.60}; "
+            "without labels all points are grey."
+        )
+    ax = axes_of(ax)
     draw_sides(fitted.decision_function, X, ax)
     draw_points(ax, plane, labels)
     if labels is not None:
