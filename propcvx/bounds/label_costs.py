@@ -143,19 +143,30 @@ class LabelCosts:
         """Bound the best values with the other label of some instances, each in its own tree."""
         sides, best = [self._side(i) for i in left], self.search.plane(self.labeling)
         root, enough = replace(self._root(), stages=()), self.interval.upper * (1.0 + margin)
+        searches = [self._inner(i, -label) for i, label in sides]
         trees = self._parallel(
-            delayed(_grown)(self._inner(i, -label), best, root.with_label(i, -label), enough)
-            for i, label in sides
+            delayed(_grown)(search, best, root.with_label(i, -label), enough)
+            for search, (i, label) in zip(searches, sides, strict=True)
         )
-        for done, ((i, label), (search, seconds)) in enumerate(zip(sides, trees, strict=True), 1):
-            inner = search.interval
-            self.search.known.update(search.known)
-            self.seconds[i] += seconds
-            if self.labeling[i] == label:
-                self.least[i], self.most[i] = inner.lower, min(self.most[i], inner.upper)
-            self.interval.offer("label costs", np.asarray(inner.labeling), inner.upper)
-            self._look_up()
-            self.interval.progress.set_postfix(margin=margin, labels=f"{done} of {len(left)}")
+        try:
+            for done, (side, (search, seconds)) in enumerate(zip(sides, trees, strict=True), 1):
+                self.seconds[side[0]] += seconds
+                self._take(side, search)
+                self.interval.progress.set_postfix(margin=margin, labels=f"{done} of {len(left)}")
+        except KeyboardInterrupt:  # what a tree in this process has reached counts
+            for side, search in zip(sides, searches, strict=True):
+                self._take(side, search)
+            raise
+
+    def _take(self, side: tuple[int, float], search: SwapSearch) -> None:
+        """Take what a search for labelings with the other label of an instance has."""
+        (i, label), inner = side, search.interval
+        self.search.known.update(search.known)
+        if self.labeling[i] == label:
+            self.least[i] = max(self.least[i], inner.lower)
+            self.most[i] = min(self.most[i], inner.upper)
+        self.interval.offer("label costs", np.asarray(inner.labeling), inner.upper)
+        self._look_up()
 
     def _inner(self, i: int, label: float) -> SwapSearch:
         """A search for labelings with a label, and their interval."""
