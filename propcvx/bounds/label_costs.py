@@ -12,7 +12,7 @@ labelings, which hold for any part of them.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from copy import deepcopy
 from dataclasses import dataclass, replace
@@ -92,7 +92,7 @@ class LabelCosts:
         Labels whose other label seems to cost most come first.
         """
         first = min(self._first, self.margin)
-        self._look_up()
+        self._look_up(self.search.known)
         if self.interval.closed and len(self._unproved(first)):
             self._finish_tree()
         for margin in (first, self.margin):
@@ -120,7 +120,7 @@ class LabelCosts:
         while self.moments.open_nodes and len(self.interval.nodes) < most:
             self.moments.step()
         if not self.moments.open_nodes:
-            self._look_up()
+            self._look_up(self.search.known)
             other = self._listed[np.where(self.labeling > 0.0, 0, 1), np.arange(len(self.least))]
             least = np.minimum(other, self.moments.goal)
             self.least = np.maximum(self.least, [*map(self.interval.gram_lower, least)])
@@ -166,7 +166,7 @@ class LabelCosts:
             self.least[i] = max(self.least[i], inner.lower)
             self.most[i] = min(self.most[i], inner.upper)
         self.interval.offer("label costs", np.asarray(inner.labeling), inner.upper)
-        self._look_up()
+        self._look_up(search.known)
 
     def _inner(self, i: int, label: float) -> SwapSearch:
         """A search for labelings with a label, and their interval."""
@@ -184,14 +184,19 @@ class LabelCosts:
             self.moments.solved_root, _ = self.moments.maximise(self.moments.root())
         return self.moments.solved_root
 
-    def _look_up(self) -> None:
-        """Take the best labeling from the interval, and upper bounds from the labelings solved."""
+    def _look_up(self, known: Mapping[bytes, Separator]) -> None:
+        """Take the best labeling from the interval, and upper bounds from labelings solved anew.
+
+        Where the best one has changed, all that are known are looked at.
+        """
         best = np.asarray(self.interval.labeling)
-        if len(self.labeling):
-            changed = best != self.labeling
-            self.least[changed], self.most[changed] = -np.inf, np.inf
-        self.labeling = best
-        for plane in self.search.known.values():
+        if not np.array_equal(best, self.labeling):
+            known = self.search.known
+            if len(self.labeling):
+                changed = best != self.labeling
+                self.least[changed], self.most[changed] = -np.inf, np.inf
+            self.labeling = best
+        for plane in known.values():
             other = plane.labeling != best
             self.most[other] = np.minimum(self.most[other], plane.value)
 

@@ -63,9 +63,9 @@ def warn_if_unscaled(X: Any) -> None:
         With the narrowest and the widest range.
     """
     narrowest, widest = _ranges(X)
-    if sp.issparse(X) or (np.abs(np.mean(X, axis=0)) <= CENTRED * np.ptp(X, axis=0)).all():
+    if sp.issparse(X) or widest <= ALIKE * narrowest:
         return
-    if widest > ALIKE * narrowest:
+    if (np.abs(np.mean(X, axis=0)) > CENTRED * np.ptp(X, axis=0)).any():
         warn(
             f"the columns of X have ranges from {narrowest:.3g} to {widest:.3g}, so that the "
             "widest decide the fit; scale them first, for instance with "
