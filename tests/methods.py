@@ -19,7 +19,7 @@ METHODS = {
     "ecological": EcologicalRegression(),
     "second_moments": SecondMoments(),
     "alter": AlterPropSVM(n_init=1, random_state=0),
-    "conv": ConvPropSVM(),
+    "conv": ConvPropSVM(solver_tol=1e-10),
 }
 
 

@@ -201,7 +201,7 @@ METHODS: Mapping[str, MethodEntry] = MappingProxyType(
                 solver_tol=TOL[AlterPropSVM],
             )
         ),
-        UNTUNED[3]: MethodEntry(lambda seed: ConvPropSVM()),
+        UNTUNED[3]: MethodEntry(lambda seed: ConvPropSVM(1.0)),
         UNTUNED[4]: MethodEntry(lambda seed: ConvAndInvCal(), version=2),
         LLP_LEARN[0]: _of_llp_learn("alterSVM", C=WEIGHTS, C_p=BAG_WEIGHTS),
         LLP_LEARN[1]: _of_llp_learn("EM", C=WEIGHTS),

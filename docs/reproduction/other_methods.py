@@ -103,7 +103,7 @@ class _Average(_SignClassifier):
 
 @dataclass(eq=False, repr=False)
 class ConvAndInvCal(_Average):
-    """The recipe for large bags: the average of conv-pSVM and InvCal with default parameters.
+    """The recipe for large bags: the average of conv-pSVM with C = 1 and of InvCal as by default.
 
     Parameters
     ----------
@@ -129,7 +129,7 @@ class ConvAndInvCal(_Average):
         X : array of shape (n_instances, n_features)
         y : bag target of shape (n_instances,)
         """
-        methods = ConvPropSVM(kernel=self.kernel), InvCal(kernel=self.kernel, solver_tol=1e-6)
+        methods = ConvPropSVM(1.0, kernel=self.kernel), InvCal(kernel=self.kernel, solver_tol=1e-6)
         self.models_ = [method.fit(X, y) for method in methods]
         self.units_ = [unit_of_scores(model.decision_function(X)) for model in self.models_]
         self.weights_ = None

@@ -59,7 +59,7 @@ def measure(data, bags, size, drawing):
     by = {"solver": "mkl_interior_point"}  # the same answer as the default's, sooner
     methods = {
         "paper": printed_conv_psvm(**by),
-        "conv-pSVM": ConvPropSVM(**by),
+        "conv-pSVM": ConvPropSVM(1.0, **by),
         "InvCal": InvCal(C_p=1.0),
     }
     fitted = {name: method.fit(X[train], target) for name, method in methods.items()}

@@ -13,7 +13,7 @@ from propcvx.datasets import load_ballots, random_bags
 
 METHODS = {
     "alter-pSVM": mixed_psvm(n_init=3),
-    "conv-pSVM": ConvPropSVM(),
+    "conv-pSVM": ConvPropSVM(1.0),
     "InvCal": InvCal(C_p=1.0),
     "MeanMap": MeanMap(lam=1.0),
 }

@@ -33,7 +33,7 @@ WEIGHTS = {
     "bag": [(1.0, 10.0), (1.0, 100.0)],
     "size": [(0.1, 1.0), (1.0, 10.0)],
 }
-METHODS = {"conv": ConvPropSVM(), "InvCal": InvCal(C_p=1.0), "InvCal 1000": InvCal(C_p=1e3)}
+METHODS = {"conv": ConvPropSVM(1.0), "InvCal": InvCal(C_p=1.0), "InvCal 1000": InvCal(C_p=1e3)}
 
 
 def load(name, folder):

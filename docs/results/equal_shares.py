@@ -23,7 +23,7 @@ SIZES = (8, 32)
 METHODS = {
     "second moments": lambda split: SecondMoments(),
     "second moments, all components": lambda split: SecondMoments(n_components=None),
-    "conv-pSVM": lambda split: ConvPropSVM(epsilon="rounding"),
+    "conv-pSVM": lambda split: ConvPropSVM(1.0, epsilon="rounding"),
     "alter-pSVM": lambda split: AlterPropSVM(random_state=split),
     "all labels": lambda split: LinearDiscriminantAnalysis(),
 }

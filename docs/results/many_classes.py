@@ -74,7 +74,7 @@ METHODS = {
     "alter-pSVM, one-versus-rest": lambda split: OneVersusRest(
         lambda: mixed_psvm(init=STARTS, random_state=split)
     ),
-    "conv-pSVM, one-versus-rest": lambda split: ConvPropSVM(epsilon="rounding"),
+    "conv-pSVM, one-versus-rest": lambda split: ConvPropSVM(1.0, epsilon="rounding"),
     "InvCal, one-versus-rest": lambda split: InvCal(C_p=1.0),
     "MeanMap, one-versus-rest": lambda split: MeanMap(lam=0.01),
 }

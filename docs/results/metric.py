@@ -26,7 +26,7 @@ METHODS = {
         "AlterPropSVM": lambda kernel: AlterPropSVM(kernel=kernel),
         **{
             f"ConvPropSVM, cuts: {cuts}": lambda kernel, cuts=cuts: ConvPropSVM(
-                epsilon="rounding", kernel=kernel, relaxation=CuttingPlanes(max_cuts=cuts)
+                1.0, "rounding", kernel=kernel, relaxation=CuttingPlanes(max_cuts=cuts)
             )
             for cuts in (1, 3, 10)
         },

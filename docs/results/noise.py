@@ -22,8 +22,8 @@ METHODS = {
     "alter absolute": clone(ALTER).set_params(proportion_loss="absolute"),
     "alter squared": clone(ALTER).set_params(proportion_loss="squared"),
     "alter sampling": clone(ALTER).set_params(proportion_loss=epsilon_insensitive("sampling")),
-    "conv rounding": ConvPropSVM(epsilon="rounding"),
-    "conv sampling": ConvPropSVM(epsilon="sampling"),
+    "conv rounding": ConvPropSVM(1.0, epsilon="rounding"),
+    "conv sampling": ConvPropSVM(1.0, epsilon="sampling"),
 }
 
 

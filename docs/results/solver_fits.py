@@ -25,7 +25,7 @@ SOLVERS = ("auto", "clarabel", "osqp", "scs", "piqp", "ecos", "newton", "mkl_int
 TOLS = [10.0**-digits for digits in range(2, 11)]
 METHODS = {
     "alter-pSVM": printed_alter_psvm(n_init=3, random_state=0),
-    "conv-pSVM": ConvPropSVM(relaxation=CuttingPlanes(oracle="coordinate", max_cuts=10)),
+    "conv-pSVM": ConvPropSVM(1.0, relaxation=CuttingPlanes(oracle="coordinate", max_cuts=10)),
 }
 
 

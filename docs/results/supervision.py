@@ -38,7 +38,7 @@ def from_bags(labels, known, seed):
     y = bag_target(bags, proportions_of(labels, bags), labels=known)
     models = {
         "alter-pSVM": mixed_psvm(random_state=seed),
-        "conv-pSVM": ConvPropSVM(),
+        "conv-pSVM": ConvPropSVM(1.0),
         "InvCal": InvCal(C_p=1.0),
         "MeanMap": MeanMap(lam=1e-3),
     }

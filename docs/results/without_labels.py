@@ -33,12 +33,12 @@ KINDS = ("random 8", "random 32", "random 64", "k-means")
 METHODS = {
     "MeanMap": MeanMap(),
     "InvCal": InvCal(),
-    "conv-pSVM": ConvPropSVM(),
+    "conv-pSVM": ConvPropSVM(1.0),
     "alter-pSVM": mixed_psvm(init="inv_cal", random_state=0),
     "alter-pSVM, random starts": mixed_psvm(init="random", n_init=3, random_state=0),
     "MeanMap, Gaussian": MeanMap(kernel="rbf"),
     "InvCal, Gaussian": InvCal(kernel="rbf"),
-    "conv-pSVM, Gaussian": ConvPropSVM(kernel="rbf"),
+    "conv-pSVM, Gaussian": ConvPropSVM(1.0, kernel="rbf"),
 }
 CHOSEN_ON = (*PUBLIC[:4], "Contraception", "Benefits", "guPrenat", "egsingle")
 """Sets on which the rule of ``check_fit`` was chosen."""

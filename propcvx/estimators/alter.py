@@ -18,17 +18,10 @@ from propcvx.alternating.polish import POLISHES, PropSVMSearch
 from propcvx.arrays import Array
 from propcvx.bags.bags import Bags
 from propcvx.bags.targets import ONE_CLASS
-from propcvx.checks import (
-    check_choice,
-    check_count,
-    check_flag,
-    check_number,
-    named,
-    number_or_scale,
-)
+from propcvx.checks import check_choice, check_count, check_flag, check_number, named
 from propcvx.errors import InputError, SolverError
 from propcvx.estimators.base import BagClassifier
-from propcvx.estimators.means import total_variance
+from propcvx.estimators.scaling import known_variance, weight_of_hinge
 from propcvx.estimators.starts import Start, starts_of
 from propcvx.history import Fitted
 from propcvx.labelings.classes import check_class_loss
@@ -38,9 +31,6 @@ from propcvx.svm.kernels import FeatureMap
 from propcvx.svm.problem import PropSVM
 from propcvx.svm.step import RememberedStep, Step, remembered, svm_step
 from propcvx.svm.training import proportion_term
-
-SCALE = 0.2
-"""C in units of the total variance, by default: measured, see docs/results/methods.md."""
 
 RATIO = 10.0
 """C_p in units of C, by default."""
@@ -203,7 +193,7 @@ class AlterPropSVM(BagClassifier):
     verbose: bool = False
 
     def _run(self, feature_map: FeatureMap, bags: Bags) -> Fitted:
-        problem = self._problem(bags, lambda: _variance(feature_map.features, bags))
+        problem = self._problem(bags, lambda: known_variance(feature_map.features, bags))
         random = check_random_state(self.random_state)
         starts = starts_of(self.init, self.n_init, self.annealing, problem.bags, problem.C)
         features = feature_map.features
@@ -266,7 +256,7 @@ class AlterPropSVM(BagClassifier):
 
     def _problem(self, bags: Bags, variance: Callable[[], float]) -> Any:
         """The problem, from checked parameters; its C has the mean weight of the instances."""
-        self.C_ = number_or_scale("C", self.C, lambda: SCALE / (variance() or 1.0))
+        self.C_ = weight_of_hinge(self.C, variance)
         scaled = isinstance(self.C_p, str) and self.C_p == "scale"
         C_p: Any = RATIO * self.C_ * bags.mean_weight if scaled else self.C_p
         self.C_p_ = C_p
@@ -299,13 +289,6 @@ def _descent(
     schedule = annealing_values(problem.C) if start.annealing else [problem.C]
     rounds = alternate(problem, search.svm_step, labeling, schedule, tol=tol, max_iter=max_iter)
     return descent(POLISHES[polish](search, rounds, random))
-
-
-def _variance(features: Array, bags: Bags) -> float:
-    """Total variance of the instances whose label or whose bag's share is known."""
-    two = bags.against_rest(1) if bags.multiclass else bags
-    instances = np.unique(two.with_known_apart().of_shares()[1])
-    return total_variance(features[instances], bags.relative_weights[instances])
 
 
 def n_undecided(bags: Bags) -> int:

@@ -11,8 +11,9 @@ from tqdm import tqdm
 from propcvx.arrays import Array, Weight
 from propcvx.bags.bags import Bags
 from propcvx.bags.metrics import least_error_bias
-from propcvx.checks import check_choice, check_number, named
+from propcvx.checks import check_choice, named
 from propcvx.estimators.base import BagClassifier
+from propcvx.estimators.scaling import known_variance, weight_of_hinge
 from propcvx.history import Fitted
 from propcvx.labelings.feasible import FeasibleLabelings
 from propcvx.relaxation import RelaxationResult
@@ -42,8 +43,9 @@ class ConvPropSVM(BagClassifier):
 
     Parameters
     ----------
-    C : float
-        Weight of the hinge loss.
+    C : float or "scale"
+        Weight of the hinge loss of an instance.  ``"scale"`` is :math:`0.2 / s^2`, with :math:`s^2`
+        the total variance of the instances in the features of the kernel.
     epsilon : float, "rounding", "sampling", array of shape (n_bags,), dict or pandas Series
         Tolerance of the proportions, in [0, 1], of all bags or of each: an array is in the order of
         the sorted ids, a dict or Series keyed by bag id.  ``"rounding"``, for
@@ -93,6 +95,8 @@ class ConvPropSVM(BagClassifier):
 
     Attributes
     ----------
+    C_ : float
+        The C that was used.
     objective_ : float
         The value that the relaxation reached; its optimum is certified to be at most
         ``relaxation_.upper``.
@@ -134,10 +138,10 @@ class ConvPropSVM(BagClassifier):
     >>> fitted.predict(X)
     array([ 1,  1, -1,  1, -1, -1])
     >>> print(fitted.bounds_)
-    The best labeling's value is between 0.5 and 0.5: a relative gap of ...
+    The best labeling's value is between 0.215679 and 0.215679: a relative gap of ...
     """
 
-    C: float = 1.0
+    C: float | str = "scale"
     epsilon: Any = 0.0
     _: KW_ONLY
     intercept: str = "center"
@@ -154,14 +158,14 @@ class ConvPropSVM(BagClassifier):
         bags.check_known(self.epsilon)
 
     def _run(self, feature_map: FeatureMap, bags: Bags) -> Fitted:
-        check_number("C", self.C, above=0.0)
+        self.C_ = weight_of_hinge(self.C, lambda: known_variance(feature_map.features, bags))
         check_choice("bias", self.bias, ("bags", "none"))
         taken = ("result", "features", "feasible", "C")
         rounding = named("rounding", self.rounding, ROUNDINGS, "__call__", taken)
         features, mean = feature_map.lifted(self.intercept, bags.weights)
         feasible = FeasibleLabelings.of(bags, self.epsilon)
         weights = 1.0 if bags.weights is None else bags.weights
-        C, multiple = self.C * bags.mean_weight * weights, float(np.mean(np.square(weights)))
+        C, multiple = self.C_ * bags.mean_weight * weights, float(np.mean(np.square(weights)))
         share = feature_map.share_of_bounds(float(np.max(C)), multiple)
         labelings: list[Array] = []
         with tqdm(desc="rounds", disable=not self.verbose) as bar:
@@ -192,7 +196,7 @@ class ConvPropSVM(BagClassifier):
     def _certified_form(self) -> dict[str, Any]:
         if self.relaxation_.loss != "hinge":
             return super()._certified_form()
-        return {"C": self.C, "epsilon": self.epsilon, "intercept": self.intercept}
+        return {"C": self.C_, "epsilon": self.epsilon, "intercept": self.intercept}
 
     def _bound(
         self,

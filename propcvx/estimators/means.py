@@ -12,6 +12,7 @@ from propcvx.bags.bags import Bags
 from propcvx.checks import check_choice, number_or_scale
 from propcvx.errors import IllPosedWarning, InputError, warn
 from propcvx.estimators.base import BagClassifier
+from propcvx.estimators.scaling import total_variance
 from propcvx.history import Fitted, History, Round, StopReason
 from propcvx.labelings.losses import best_regression_bias
 from propcvx.programs import (
@@ -92,29 +93,6 @@ class BagMeanClassifier(OneProgramClassifier):
                 IllPosedWarning,
             )
         return equal
-
-
-def total_variance(rows: Array, weights: Array) -> float:
-    r"""Mean squared distance of rows from their mean, both weighted; 0 where it is rounding errors.
-
-    It is the unit of what weighs against :math:`\|w\|^2`: in this unit, a weight makes a classifier
-    that does not depend on the scale of the features.
-
-    Parameters
-    ----------
-    rows : array of shape (n_rows, n_features)
-    weights : array of shape (n_rows,)
-
-    Examples
-    --------
-    >>> total_variance(np.array([[0.0, 1.0], [4.0, 1.0]]), np.array([3.0, 1.0]))
-    3.0
-    """
-    shares = weights / weights.sum()
-    centred = rows - shares @ rows
-    variance = float(shares @ np.einsum("ij,ij->i", centred, centred))
-    error = np.finfo(float).eps * max(rows.max(initial=0.0), -rows.min(initial=0.0))
-    return variance if variance > rows.shape[1] * error**2 else 0.0
 
 
 @dataclass(eq=False, repr=False)

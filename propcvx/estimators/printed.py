@@ -41,5 +41,5 @@ def printed_conv_psvm(**parameters: Any) -> ConvPropSVM:
     """
     planes = CuttingPlanes(oracle="coordinate", max_cuts=1)
     solver = ("mkl_interior_point", "clarabel")
-    printed = {"relaxation": planes, "bias": "none", "solver": solver, "solver_tol": 1e-8}
+    printed = {"C": 1.0, "relaxation": planes, "bias": "none", "solver": solver, "solver_tol": 1e-8}
     return ConvPropSVM(**{**printed, **parameters})

@@ -1,14 +1,21 @@
-"""What to say of the scale of instances."""
+"""The scale of instances: the weights that go with it, and what to say of it."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 from sklearn.utils.sparsefuncs import min_max_axis
 
+from propcvx.arrays import Array
+from propcvx.bags.bags import Bags
+from propcvx.checks import number_or_scale
 from propcvx.errors import UnscaledWarning, warn
+
+SCALE = 0.2
+"""C in units of the total variance, by default: measured, see docs/results/methods.md."""
 
 WELL_SCALED = 1e3
 """Ranges of columns that differ from each other, or from 1, by more than this want scaling."""
@@ -19,6 +26,41 @@ ALIKE = 50.0
 CENTRED = 1e-6
 """Columns whose means are at most this share of their ranges differ on purpose: they come from a
 scaler, and perhaps a principal component analysis or :class:`propcvx.ShareMetric` after it."""
+
+
+def weight_of_hinge(C: Any, variance: Callable[[], float]) -> float:
+    """The C of a proportion-SVM, a number or ``"scale"``, given the variance of its instances."""
+    return number_or_scale("C", C, lambda: SCALE / (variance() or 1.0))
+
+
+def known_variance(features: Array, bags: Bags) -> float:
+    """Total variance of the instances whose label or whose bag's share is known."""
+    two = bags.against_rest(1) if bags.multiclass else bags
+    instances = np.unique(two.with_known_apart().of_shares()[1])
+    return total_variance(features[instances], bags.relative_weights[instances])
+
+
+def total_variance(rows: Array, weights: Array) -> float:
+    r"""Mean squared distance of rows from their mean, both weighted; 0 where it is rounding errors.
+
+    It is the unit of what weighs against :math:`\|w\|^2`: in this unit, a weight makes a classifier
+    that does not depend on the scale of the features.
+
+    Parameters
+    ----------
+    rows : array of shape (n_rows, n_features)
+    weights : array of shape (n_rows,)
+
+    Examples
+    --------
+    >>> total_variance(np.array([[0.0, 1.0], [4.0, 1.0]]), np.array([3.0, 1.0]))
+    3.0
+    """
+    shares = weights / weights.sum()
+    centred = rows - shares @ rows
+    variance = float(shares @ np.einsum("ij,ij->i", centred, centred))
+    error = np.finfo(float).eps * max(rows.max(initial=0.0), -rows.min(initial=0.0))
+    return variance if variance > rows.shape[1] * error**2 else 0.0
 
 
 def scaling_advice(X: Any) -> str:

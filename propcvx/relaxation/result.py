@@ -56,7 +56,7 @@ class RelaxationResult(Readable):
     >>> from propcvx import ConvPropSVM, CuttingPlanes, bag_target
     >>> from propcvx.datasets import make_two_bags
     >>> two = make_two_bags(random_state=0)
-    >>> exact = ConvPropSVM(relaxation=CuttingPlanes(oracle="sweep"))
+    >>> exact = ConvPropSVM(1.0, relaxation=CuttingPlanes(oracle="sweep"))
     >>> print(exact.fit(two.X, bag_target(two.bags, two.proportions)).relaxation_)
     Value 11.60796 by the hinge loss; its optimum is between 11.60796 and 11.60796.
     No feasible labeling's value is below 11.60796.

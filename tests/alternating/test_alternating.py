@@ -307,22 +307,22 @@ def test_the_default_start_is_ecological_regression_and_a_share_of_the_classifie
 
 @pytest.mark.parametrize("scale", [1e-6, 1e6])
 @pytest.mark.parametrize("kernel", ["linear", "rbf"])
-def test_the_defaults_are_in_units_of_the_data(scale, kernel):
+@pytest.mark.parametrize("method", [AlterPropSVM, ConvPropSVM])
+def test_the_defaults_are_in_units_of_the_data(scale, kernel, method):
     problem = small_problem(5, sizes=(8, 8, 8), noise=2.0)
-    plain, two = (
-        AlterPropSVM(kernel=kernel).fit(times * problem.X, problem.y) for times in (1.0, scale)
-    )
+    plain, two = (method(kernel=kernel).fit(times * problem.X, problem.y) for times in (1.0, scale))
     scores = plain.decision_function(problem.X)
     np.testing.assert_array_equal(two.labeling_, plain.labeling_)
     np.testing.assert_allclose(two.decision_function(scale * problem.X), scores, atol=1e-4)
     if kernel == "linear":
         assert pytest.approx(0.2 / problem.X.var(axis=0).sum()) == plain.C_
+    if method is AlterPropSVM:
         assert plain.C_p_ == 10.0 * plain.C_
 
 
 def test_mixed_starts_are_random_labelings_and_two_methods():
     problem = small_problem(5, sizes=(8, 8, 8), noise=2.0)
-    conv = MethodStart(ConvPropSVM(epsilon="rounding"), annealing=False)
+    conv = MethodStart(ConvPropSVM(1.0, epsilon="rounding"), annealing=False)
     default, listed, printed = (
         AlterPropSVM(1.0, 10.0, init=init, n_init=3, random_state=0).fit(problem.X, problem.y)
         for init in ("mixed", [RandomStart(3), conv, STARTS[1]], "random")

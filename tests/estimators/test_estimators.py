@@ -277,7 +277,7 @@ def test_inv_cal_warns_of_equal_proportions_and_predicts_one_class(problem, shar
 
 def test_with_all_labels_conv_psvm_is_the_svm_without_bias(problem):
     clf = ConvPropSVM(intercept="none", solver_tol=1e-8).fit(problem.X, problem.labels)
-    value = labeling_upper_bound(problem.X, problem.labels.astype(float), clf.C)
+    value = labeling_upper_bound(problem.X, problem.labels.astype(float), clf.C_)
     assert clf.objective_ == pytest.approx(value, rel=1e-6)
     assert clf.violation_ <= 1e-9
 

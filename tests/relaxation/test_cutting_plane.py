@@ -35,7 +35,7 @@ CUTTING = ("oracle", "master", "max_cuts", "tol")
 def accurate(**options):
     """ConvPropSVM with a solver tolerance well below the 1e-6 to which values are compared."""
     cutting = {name: options.pop(name) for name in CUTTING if name in options}
-    return ConvPropSVM(relaxation=CuttingPlanes(**cutting), **{"solver_tol": 1e-8, **options})
+    return ConvPropSVM(1.0, relaxation=CuttingPlanes(**cutting), **{"solver_tol": 1e-8, **options})
 
 
 # --- masters ----------------------------------------------------------------------------------
@@ -198,7 +198,7 @@ def eight(request):
     clf = accurate(**{"intercept": "none", **options}, max_cuts=100, tol=0.0)
     ordered, feasible = what_is_relaxed(clf, features, y)
     labelings = all_labelings(feasible)
-    return clf, ordered, feasible, labelings, epigraph(ordered, clf.C)(labelings).value
+    return clf, ordered, feasible, labelings, epigraph(ordered, clf.C_)(labelings).value
 
 
 def what_is_relaxed(clf, X, y):
@@ -226,7 +226,7 @@ def test_exact_oracle_reaches_the_optimum_and_the_master_never_rises(eight):
 
 def test_bounds_enclose_the_best_labeling(eight):
     clf, features, feasible, labelings, optimum = eight
-    values = svm_values(features, labelings, clf.C)
+    values = svm_values(features, labelings, clf.C_)
     best = min(values)
     assert optimum <= best + VALUE
     assert clf.bounds_.lower <= best + VALUE

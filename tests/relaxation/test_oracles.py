@@ -207,7 +207,7 @@ def test_rounds_with_several_cuts_end_at_the_same_optimum(n_cuts):
 def test_no_more_cuts_than_are_allowed():
     problem = small_problem(5, sizes=(5, 5), n_features=4, noise=2.0)
     planes = CuttingPlanes(oracle="several", max_cuts=3, tol=0.0)
-    clf = ConvPropSVM(relaxation=planes).fit(problem.X, problem.y)
+    clf = ConvPropSVM(1.0, relaxation=planes).fit(problem.X, problem.y)
     assert clf.history_[-1].n_cuts == 3
     assert clf.stop_reason_ is StopReason.MAX_CUTS
 

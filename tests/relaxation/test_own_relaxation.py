@@ -43,7 +43,7 @@ def test_an_oracle_of_ones_own_may_prove_a_bound_without_being_exact():
     assert 0.0 < lowers[0] < lowers[-1] <= BEST * (1.0 + 1e-9)
     assert lowers == sorted(lowers)
     assert uppers == sorted(uppers, reverse=True)
-    bounds = ConvPropSVM(intercept="none", relaxation=planes).fit(X, Y).bounds_
+    bounds = ConvPropSVM(1.0, intercept="none", relaxation=planes).fit(X, Y).bounds_
     assert bounds.lower == pytest.approx(lowers[-1], rel=1e-6)
     assert bounds.upper >= BEST * (1.0 - 1e-9)
 
@@ -166,7 +166,7 @@ def test_a_class_in_the_place_of_an_object_is_refused(ask):
 
 
 def test_a_relaxation_of_ones_own_has_what_the_packages_have():
-    clf = ConvPropSVM(relaxation=Own(), solver_tol=1e-6, intercept="none").fit(X, Y)
+    clf = ConvPropSVM(1.0, relaxation=Own(), solver_tol=1e-6, intercept="none").fit(X, Y)
     assert 0.0 < clf.bounds_.lower <= BEST * (1 + 1e-9)
     result = certify(X, Y, kinds=[Own()], intercept="none")
     assert result.lower == pytest.approx(clf.bounds_.lower, rel=1e-6)

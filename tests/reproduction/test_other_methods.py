@@ -110,7 +110,7 @@ def test_the_average_is_over_parameters_not_worse_than_the_best_then_over_method
 
 @pytest.mark.parametrize("kernel", ["linear", "rbf"])
 def test_the_recipe_for_large_bags_is_the_mean_of_two_in_units_of_their_scores(kernel, problem):
-    both = ConvPropSVM(kernel=kernel), InvCal(kernel=kernel, solver_tol=1e-6)
+    both = ConvPropSVM(1.0, kernel=kernel), InvCal(kernel=kernel, solver_tol=1e-6)
     scores = [method.fit(problem.X, problem.y).decision_function(problem.X) for method in both]
     means = np.mean([score / np.sqrt(np.mean(score**2)) for score in scores], axis=0)
     answer = ConvAndInvCal(kernel).fit(problem.X, problem.y)

@@ -30,7 +30,7 @@ X, Y = PROBLEM.X, PROBLEM.y
 def conv(master, max_cuts, solver_tol):
     """conv-pSVM with this master and as many cuts as that."""
     relaxation = CuttingPlanes(max_cuts=max_cuts, tol=0.0, master=master)
-    return ConvPropSVM(relaxation=relaxation, solver_tol=solver_tol)
+    return ConvPropSVM(1.0, relaxation=relaxation, solver_tol=solver_tol)
 
 
 ALTER = printed_alter_psvm(n_init=3, annealing=False, random_state=0, solver_tol=1e-3)
