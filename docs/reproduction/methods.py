@@ -14,6 +14,7 @@ from propcvx.estimators import (
     AlterPropSVM,
     BagClassifier,
     ConvPropSVM,
+    EcologicalRegression,
     InvCal,
     MeanMap,
     MethodStart,
@@ -27,7 +28,7 @@ from reproduction.other_methods import (
     VERSION,
     AveragedMethods,
     ConvAndInvCal,
-    EcologicalRegression,
+    GoodmanRegression,
     LLPLearn,
     require_llp_learn,
 )
@@ -40,7 +41,9 @@ AVERAGED = "averaged methods"
 FROM_INV_CAL = "alter-pSVM from InvCal"
 SEARCHED = "searched alter-pSVM"
 UNTUNED = tuple(f"untuned {name}" for name in (*PAPER, "conv-pSVM + InvCal"))
-"""The classes with their default parameters, and the recipe for large bags."""
+"""The classes with fixed parameters, and the recipe for large bags."""
+BY_DEFAULT = ("EcologicalRegression()", "AlterPropSVM()")
+"""What the package recommends first, as it is."""
 LLP_LEARN = ("llp-learn alterSVM", "llp-learn EM")
 
 KERNELS = ("linear", "rbf")
@@ -177,7 +180,7 @@ METHODS: Mapping[str, MethodEntry] = MappingProxyType(
         SUPERVISED: MethodEntry(
             lambda seed: SVC(kernel="linear", shrinking=False), {"C": WEIGHTS}, supervised=True
         ),
-        ECOLOGICAL: MethodEntry(lambda seed: EcologicalRegression(), kernels=LINEAR),
+        ECOLOGICAL: MethodEntry(lambda seed: GoodmanRegression(), kernels=LINEAR),
         AVERAGED: MethodEntry(averaged_methods, kernels=LINEAR),
         FROM_INV_CAL: MethodEntry(
             lambda seed: _alter_psvm_from(InvCal(C_p=1e4, solver_tol=TOL[InvCal])),
@@ -203,6 +206,8 @@ METHODS: Mapping[str, MethodEntry] = MappingProxyType(
         ),
         UNTUNED[3]: MethodEntry(lambda seed: ConvPropSVM(1.0)),
         UNTUNED[4]: MethodEntry(lambda seed: ConvAndInvCal(), version=2),
+        BY_DEFAULT[0]: MethodEntry(lambda seed: EcologicalRegression(), kernels=LINEAR),
+        BY_DEFAULT[1]: MethodEntry(lambda seed: AlterPropSVM(random_state=seed), kernels=LINEAR),
         LLP_LEARN[0]: _of_llp_learn("alterSVM", C=WEIGHTS, C_p=BAG_WEIGHTS),
         LLP_LEARN[1]: _of_llp_learn("EM", C=WEIGHTS),
     }

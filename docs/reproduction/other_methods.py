@@ -57,7 +57,7 @@ class _SignClassifier(ClassifierMixin, BaseEstimator):
 
 
 @dataclass(eq=False, repr=False)
-class EcologicalRegression(_SignClassifier):
+class GoodmanRegression(_SignClassifier):
     r"""Ecological regression (Goodman 1953): least squares of proportions on bag means.
 
     With :math:`m_k` the mean and :math:`n_k` the size of bag k, :math:`\min_{w, b} \sum_k n_k
@@ -73,7 +73,7 @@ class EcologicalRegression(_SignClassifier):
         Labels -1, 1.
     """
 
-    def fit(self, X: Array, y: NDArray[np.void]) -> EcologicalRegression:
+    def fit(self, X: Array, y: NDArray[np.void]) -> GoodmanRegression:
         """Fit to bags with known proportions.
 
         Parameters

@@ -25,7 +25,7 @@ from reproduction.other_methods import (
     PYTHON,
     AveragedMethods,
     ConvAndInvCal,
-    EcologicalRegression,
+    GoodmanRegression,
     LLPLearn,
     LLPLearnError,
     not_worse,
@@ -45,7 +45,7 @@ def test_ecological_regression_finds_the_rates_of_groups():
     shares = np.linspace(0.1, 0.9, 9)
     X = np.concatenate([np.arange(10.0) < round(10 * share) for share in shares])[:, None]
     y = propcvx.bag_target(np.repeat(range(9), 10), 0.9 * shares + 0.2 * (1 - shares))
-    model = EcologicalRegression().fit(X, y)
+    model = GoodmanRegression().fit(X, y)
     assert model.decision_function([[1.0], [0.0]]) + 0.5 == pytest.approx([0.9, 0.2])
     assert model.predict([[1.0], [0.0]]).tolist() == [1, -1]
 
@@ -53,13 +53,13 @@ def test_ecological_regression_finds_the_rates_of_groups():
 def test_ecological_regression_weighs_bags_by_size_whatever_the_order():
     problem = small_problem(0, sizes=(1, 3, 4, 6, 9, 11, 13, 16, 19), n_features=3)
     X, y = problem.X, problem.y
-    model = EcologicalRegression().fit(X, y)
+    model = GoodmanRegression().fit(X, y)
     means = np.array([X[y["bag"] == bag].mean(axis=0) for bag in y["bag"]])
     design = np.column_stack([means, np.ones(len(y))])  # a row for each instance of a bag
     best = np.linalg.lstsq(design, y["proportion"], rcond=None)[0]
     assert model.model_.coef_ == pytest.approx(best[:3])
     order = np.random.RandomState(0).permutation(len(y))
-    again = EcologicalRegression().fit(X[order], y[order])
+    again = GoodmanRegression().fit(X[order], y[order])
     assert again.decision_function(X) == pytest.approx(model.decision_function(X))
 
 
