@@ -13,6 +13,7 @@ sys.path[:0] = [str(HERE), str(HERE.parent), str(HERE.parent / "tests")]
 sys.path.append(str(HERE / "results"))
 
 import citation_entry  # noqa: E402
+import claims  # noqa: E402
 import equal_shares  # noqa: E402
 import halves  # noqa: E402
 import in_browser  # noqa: E402
@@ -85,6 +86,7 @@ myst_substitutions = {
     "software_citation": citation_entry.software_citation(),
     **paper_equations.equation_pages(),
     **report_tables.pages(),
+    **claims.pages(),
     **equal_shares.pages(),
     **large_bags.pages(),
     **large_data.pages(),
@@ -96,9 +98,9 @@ myst_substitutions = {
 }
 
 report_tables.draw_choices(HERE / "generated")
+claims.draw(HERE / "generated")
 result_tables.draw_bounds("bounds_heart.json", HERE / "generated")
 paper_pages.write_pages(HERE / "generated/paper")
-large_bags.draw_causes(HERE / "generated")
 executing.wait()
 
 # Those that can run in a browser do so in build/docs/lite.

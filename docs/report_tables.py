@@ -3,12 +3,10 @@
 ``python docs/report_tables.py`` writes those in the README anew.
 """
 
-import json
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from functools import cache
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -21,11 +19,11 @@ from reproduction.entries import (
     PRINTED_REPETITIONS,
     REPETITION,
 )
-from reproduction.experiments import EXPERIMENTS, PAPER, UNPRINTED
+from reproduction.experiments import EXPERIMENTS, PAPER
 from reproduction.methods import SUPERVISED
 from reproduction.results import read_results
 from scipy.stats import ttest_ind_from_stats
-from shown import accuracy_by_bag_size, spread_text, svg_text
+from shown import accuracy_by_bag_size, svg_text
 
 from propcvx.plotting import Figure
 
@@ -42,8 +40,6 @@ CHOICES = CHOSEN, FOR_ALL, BY_TEST, FOR_ALL_BY_TEST = (
 """What one combination of parameters is chosen for, and by what; most tables have the first."""
 LARGE = 32
 """Size from which bags count as large."""
-REPEATED = 3
-"""Repetitions from which the standard deviation of an entry counts."""
 FIXED_ON = ("heart", "vote")
 """The sets on which the methods beyond the paper were developed."""
 
@@ -57,8 +53,6 @@ Groups = Mapping[str, pd.DataFrame]
 def pages() -> dict[str, str]:
     """What the pages show, by the names that they use."""
     both, everything = entries_of(*BOTH, done=True), entries_of(*BOTH)
-    repeated = both[both["repetitions"] == PRINTED_REPETITIONS]
-    better, ballots = entries_of("better", done=True), entries_of("ballots", done=True)
     return {
         "results_hash": report.file_hash(FILE),
         "results_in_short": report.summary_table(
@@ -67,24 +61,14 @@ def pages() -> dict[str, str]:
         "results_by_size": report.summary_table(
             {**report.by_bag_size(everything), **by_repetitions(everything)}
         ),
-        "results_repeated": report.summary_table(report.by_bag_size(repeated)),
         "results_differences": differences_table(by_method(both)),
-        "results_deviations": deviations_table(by_method(both)),
-        "results_fixed": fixed_table(),
-        "results_prices": prices_table(),
         "results_by_data": _accuracies("table-linear"),
         "results_gaussian": _accuracies("table-rbf"),
         "results_equal": _accuracies("robustness"),
         "results_large": _accuracies("table-large"),
-        "results_beyond_means": beyond_means(better),
-        "results_beyond": beyond_table(better),
-        "results_ballots": f"{_accuracies('ballots')}\n\n{selection_text(ballots)}",
-        "results_unprinted": _accuracies("better", UNPRINTED),
-        "results_room": ceiling_table(better),
+        "results_beyond_means": beyond_means(entries_of("better", done=True)),
         "results_other_packages": _accuracies("other-packages"),
         "results_natural": _accuracies("natural"),
-        "results_untuned": _accuracies("timing"),
-        "results_means": means_tables(),
         "results_seconds": seconds_table(),
         "results_tests": tests_text("table-linear"),
     }
@@ -149,13 +133,6 @@ def entries_of(*experiments: str, done: bool = False) -> pd.DataFrame:
     return entries[entries["repetitions"] > 0] if done else entries
 
 
-def selection_text(entries: pd.DataFrame) -> str:
-    """What choosing by bag error loses, method by method."""
-    lost = (entries["by test"] - entries["accuracy"]).groupby(entries["method"], sort=False).mean()
-    listed = ", ".join(f"{method} {points:+.1f}" for method, points in lost.items())
-    return f"Chosen by test accuracy, the mean over all entries would have changed by: {listed}."
-
-
 def by_repetitions(entries: pd.DataFrame) -> Groups:
     """Entries by how many repetitions are done, most first."""
     groups = reversed(list(entries.groupby("repetitions")))
@@ -197,75 +174,20 @@ def difference_text(entries: pd.DataFrame, choice: str = "accuracy") -> str:
     return f"{differences.mean():+.1f} ({within})"
 
 
-def deviations_table(groups: Groups) -> str:
-    """Median of the standard deviations over repetitions, and of those in print."""
-    columns = {choice: f"std, {choice}" for choice in CHOICES} | {"print": "print_std"}
-    return report.rows_table(
-        {"": name, "entries": len(known)}
-        | {title: f"{known[column].median():.1f}" for title, column in columns.items()}
-        for name, entries in groups.items()
-        if len(known := entries[(entries["side"] != "") & (entries["repetitions"] >= REPEATED)])
-    )
-
-
-def beside_best(entries: pd.DataFrame) -> pd.DataFrame:
-    """Entries of columns that Tables 2, 3 and 4 have, beside the best method in print.
-
-    Columns added are ``best method``, ``best print``, the difference to that as ``beyond``, and the
-    accuracy of the SVM with labels, by its name.
-    """
-    column = COLUMN[1:]
-    tables = frames.printed().reset_index()
-    tables = tables[tables["experiment"].str.startswith("table-")]
-    best = tables.loc[tables.groupby(column)["print"].idxmax(), [*column, "method", "print"]]
-    best.columns = [*column, "best method", "best print"]
-    ceilings = entries.loc[entries["method"] == SUPERVISED, [*column, "accuracy"]]
-    ceilings.columns = [*column, SUPERVISED]
-    beside = entries.merge(best, on=column).merge(ceilings, on=column, how="left")
-    return beside.assign(beyond=beside["accuracy"] - beside["best print"])
-
-
-def beyond_table(entries: pd.DataFrame) -> str:
-    """Methods that the paper does not have, beside the best one that it prints for each column."""
-    beside = beside_best(entries)
-    return report.rows_table(
-        {
-            "data": entry["data"],
-            "bag": report.size_text(entry["bag_size"]),
-            "method": entry["method"],
-            "repetitions": entry["repetitions"],
-            "ours": f"{entry['accuracy']:.1f}",
-            "best in print": f"{entry['best print']:.1f} {entry['best method']}",
-            "difference": f"{entry['beyond']:+.1f}",
-            SUPERVISED: "" if np.isnan(entry[SUPERVISED]) else f"{entry[SUPERVISED]:.1f}",
-        }
-        for _, entry in beside[beside["method"] != SUPERVISED].iterrows()
-    )
-
-
 def beyond_means(entries: pd.DataFrame) -> str:
-    """Mean differences to the best in print, for the sets of ``FIXED_ON`` and for the others."""
-    beside = beside_best(entries)
+    """Mean differences to the best in print, for the sets of ``FIXED_ON`` and for the others.
+
+    They are of the columns that Tables 2, 3 and 4 have.
+    """
+    tables = frames.printed().loc[["table-linear", "table-large", "table-rbf"], "print"]
+    best = tables.groupby(COLUMN[1:]).max().rename("best print")
+    beside = entries[entries["method"] != SUPERVISED].join(best, on=COLUMN[1:], how="inner")
+    beyond = (beside["accuracy"] - beside["best print"]).rename("beyond")
     sets = np.where(beside["data"].isin(FIXED_ON), "sets it was made on", "other sets")
-    beside = beside.assign(sets=sets)[beside["method"] != SUPERVISED]
-    head = ["method", "", "columns", "mean difference to the best in print"]
-    return _mean_beyond(beside, ["method", "sets"], head)
-
-
-def ceiling_table(entries: pd.DataFrame) -> str:
-    """How far the SVM with labels is above the best in print, by size of bags."""
-    beside = beside_best(entries)
-    beside = beside[beside["method"] == SUPERVISED].sort_values("bag_size")
-    each = beside.assign(bag=beside["bag_size"].map(report.size_text))
-    head = ["bag", "columns", f"{SUPERVISED} above the best in print"]
-    return _mean_beyond(pd.concat([each, each.assign(bag="all")]), ["bag"], head)
-
-
-def _mean_beyond(beside: pd.DataFrame, groups: list[str], head: list[str]) -> str:
-    """How many entries there are in each group, and their mean difference to the best in print."""
-    means = beside.groupby(groups, sort=False)["beyond"].agg(["size", "mean"]).reset_index()
+    means = beyond.groupby([beside["method"], sets], sort=False).agg(["size", "mean"])
     means["mean"] = means["mean"].map("{:+.2f}".format)
-    return report.rows_table(means.set_axis(head, axis="columns"))
+    head = ["method", "", "columns", "mean difference to the best in print"]
+    return report.rows_table(means.reset_index().set_axis(head, axis="columns"))
 
 
 def tests_text(experiment: str) -> str:
@@ -294,11 +216,6 @@ def tests_text(experiment: str) -> str:
 def _verdicts(differences: Iterable[float], p_values: Iterable[float]) -> str:
     signs = [np.sign(d) for d, p in zip(differences, p_values, strict=True) if p < LEVEL]
     return f"{signs.count(1.0)} are better and {signs.count(-1.0)} worse"
-
-
-def means_tables() -> str:
-    """Tables 2 and 4 in short."""
-    return "\n\n".join(map(means_table, BOTH))
 
 
 def means_table(name: str) -> str:
@@ -340,47 +257,6 @@ def from_to(counts: pd.Series) -> str:
     return " to ".join(map(str, sorted({counts.min(), counts.max()})))
 
 
-def fixed_table() -> str:
-    """Mean accuracy as chosen, and with one combination for all entries of a kernel and method.
-
-    It is the one that is best on average over them.
-    """
-    grid = combinations_of(points_of(*BOTH))
-    fixed = grid.groupby([*PLACE, "parameters"], sort=False)["accuracy"].mean().reset_index()
-    rows = []
-    for (kernel, method), own in entries_of(*BOTH, done=True).groupby(
-        ["kernel", "method"], sort=False
-    ):
-        mine = fixed[(fixed["kernel"] == kernel) & (fixed["method"] == method)]
-        best = mine.groupby("parameters", sort=False)["accuracy"].mean().idxmax()
-        row = {"kernel": kernel, "method": method}
-        parts = zip(
-            small_and_large(own).items(),
-            small_and_large(mine[mine["parameters"] == best]).values(),
-            strict=True,
-        )
-        for (sizes, as_chosen), as_fixed in parts:
-            row[f"{sizes}: chosen"] = f"{as_chosen['accuracy'].mean():.1f}"
-            row[f"{sizes}: fixed"] = f"{as_fixed['accuracy'].mean():.1f}"
-        rows.append({**row, "fixed to": parameter_text(json.loads(best))})
-    return report.rows_table(rows)
-
-
-def prices_table() -> str:
-    """Accuracy of alter-pSVM with each C and C_p of the grid at large bags, by data set."""
-    grid = combinations_of(points_of("table-linear"))
-    grid = grid[
-        (grid["method"] == "alter-pSVM")
-        & grid["data"].isin(["heart", "vote"])
-        & (grid["bag_size"] >= LARGE)
-    ]
-    parameters = grid["parameters"].map(lambda text: parameter_text(json.loads(text)))
-    places = grid["data"] + grid["bag_size"].map(", bags of {}".format)
-    groups = grid.groupby([parameters.rename("alter-pSVM with"), places], sort=False)["accuracy"]
-    texts = groups.agg(lambda own: spread_text(own.mean(), own.std())).unstack()
-    return report.rows_table(texts.loc[parameters.unique(), places.unique()].reset_index())
-
-
 def seconds_table() -> str:
     """Seconds of five fits, methods by bag size."""
     return report.by_size_table(
@@ -390,13 +266,10 @@ def seconds_table() -> str:
     )
 
 
-def _accuracies(name: str, data: Sequence[str] | None = None) -> str:
-    """A table for each data set and kernel of an experiment, or of some data sets of it."""
-    entries = entries_of(name, done=True)
-    groups = entries.groupby(["data", "kernel"], sort=False)
-    return "\n\n".join(
-        report.accuracy_table(group) for (one, _), group in groups if data is None or one in data
-    )
+def _accuracies(name: str) -> str:
+    """A table for each data set and kernel of an experiment."""
+    groups = entries_of(name, done=True).groupby(["data", "kernel"], sort=False)
+    return "\n\n".join(report.accuracy_table(group) for _, group in groups)
 
 
 def draw_choices(folder: Path) -> None:
@@ -429,14 +302,6 @@ def readme_text() -> str:
     return MARKED.sub(
         lambda found: f"{found[1]}\n{means_table('table-linear')}\n\n{found[2]}",
         README.read_text(encoding="utf-8"),
-    )
-
-
-def parameter_text(parameters: dict[str, Any]) -> str:
-    """Parameters on one line; those of a part of an estimator by their own name alone."""
-    return " ".join(
-        f"{name.rpartition('__')[2]}={value if isinstance(value, str) else format(value, 'g')}"
-        for name, value in parameters.items()
     )
 
 

@@ -35,7 +35,13 @@ def spread_text(mean: float, deviation: float) -> str:
     return f"{mean:.1f}" if isnan(deviation) else f"{mean:.1f} +- {deviation:.1f}"
 
 
-def accuracy_by_bag_size(panels: Mapping[str, Mapping[str, Line]], title: str = "") -> Figure:
+def accuracy_by_bag_size(
+    panels: Mapping[str, Mapping[str, Line]],
+    title: str = "",
+    *,
+    columns: int = 2,
+    width: float = 3.6,
+) -> Figure:
     """Accuracy against bag size, a panel for each method, all on the same axes.
 
     Parameters
@@ -45,19 +51,23 @@ def accuracy_by_bag_size(panels: Mapping[str, Mapping[str, Line]], title: str = 
         lengths of error bars; NaN is no bar.  Lines of one name look alike in all panels.
     title : str
         Above the whole.
+    columns : int
+        Panels in a row.
+    width : float
+        Of a panel, in inches.
 
     Returns
     -------
     matplotlib.figure.Figure
     """
-    figure, grid = figure_of_panels(len(panels), 2, (3.6, 2.5), around=(0, 0.8))
+    figure, grid = figure_of_panels(len(panels), columns, (width, 2.5), around=(0, 0.8))
     handles = _draw_panels(grid, panels)
     figure.legend(handles=handles, loc="outside lower center", ncols=len(handles), frameon=False)
     sizes = sorted({x for lines in panels.values() for line in lines.values() for x in line[0]})
     grid[0].set_xscale("log", base=2)
     grid[0].set_xticks(sizes, [f"{size:.0f}" for size in sizes])
     grid[0].minorticks_off()
-    for ax in grid[-2:]:
+    for ax in grid[-columns:]:
         ax.set_xlabel("instances in a bag")
         ax.tick_params(labelbottom=True)
     figure.supylabel("accuracy on test instances (%)", fontsize="medium")

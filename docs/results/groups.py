@@ -7,7 +7,7 @@ from functools import cache
 from itertools import product
 
 import numpy as np
-from reproduction.other_methods import EcologicalRegression
+from reproduction.other_methods import GoodmanRegression
 from study import HERE, complete
 
 from propcvx import Bags, InvCal, MeanMap, bag_target, group_shares, proportions_of
@@ -63,7 +63,7 @@ def resampled_goodman(design, y, draw):
 
     def rates(rows, ids):
         shares = [float(y["proportion"][inside[0]]) for inside in rows]
-        model = EcologicalRegression().fit(design[np.concatenate(rows)], bag_target(ids, shares))
+        model = GoodmanRegression().fit(design[np.concatenate(rows)], bag_target(ids, shares))
         return model.decision_function(np.eye(2)) + 0.5
 
     def fit(chosen):

@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 from reproduction.evaluation import Sample
-from reproduction.other_methods import EcologicalRegression
+from reproduction.other_methods import GoodmanRegression
 from shown import markdown_table
 from sklearn.dummy import DummyClassifier
 from sklearn.linear_model import LogisticRegression
@@ -21,7 +21,7 @@ LOADERS = {"trump-2016": load_trump_2016, "guatemala-prenatal": load_guatemala_p
 DATA = (*LOADERS, "trump-2016 without party")
 METHODS = {
     "majority": DummyClassifier,
-    "ecological regression": EcologicalRegression,
+    "ecological regression": GoodmanRegression,
     "MeanMap": MeanMap,
     "InvCal": InvCal,
     "conv-pSVM": ConvPropSVM,

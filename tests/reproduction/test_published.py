@@ -9,7 +9,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 FILE = ROOT / "tests/reproduction/published_tables.md"
 sys.path.append(str(ROOT / "docs"))
-import drawings  # noqa: E402
+import claims  # noqa: E402
 import large_bags  # noqa: E402
 import open_choices  # noqa: E402
 import report_tables  # noqa: E402
@@ -17,7 +17,7 @@ import report_tables  # noqa: E402
 
 def tables():
     """The tables of the pages by name."""
-    answer = report_tables.pages() | open_choices.pages() | drawings.pages() | large_bags.pages()
+    answer = report_tables.pages() | claims.pages() | open_choices.pages() | large_bags.pages()
     return {name: table.strip() for name, table in answer.items() if name != "results_hash"}
 
 
