@@ -20,7 +20,6 @@ from reproduction.entries import (
     REPETITION,
 )
 from reproduction.experiments import EXPERIMENTS, PAPER
-from reproduction.methods import SUPERVISED
 from reproduction.results import read_results
 from scipy.stats import ttest_ind_from_stats
 from shown import accuracy_by_bag_size, svg_text
@@ -40,8 +39,6 @@ CHOICES = CHOSEN, FOR_ALL, BY_TEST, FOR_ALL_BY_TEST = (
 """What one combination of parameters is chosen for, and by what; most tables have the first."""
 LARGE = 32
 """Size from which bags count as large."""
-FIXED_ON = ("heart", "vote")
-"""The sets on which the methods beyond the paper were developed."""
 
 FILE = Path(__file__).with_name("results") / "tables.parquet"
 README = Path(__file__).parents[1] / "README.md"
@@ -66,7 +63,6 @@ def pages() -> dict[str, str]:
         "results_gaussian": _accuracies("table-rbf"),
         "results_equal": _accuracies("robustness"),
         "results_large": _accuracies("table-large"),
-        "results_beyond_means": beyond_means(entries_of("better", done=True)),
         "results_other_packages": _accuracies("other-packages"),
         "results_natural": _accuracies("natural"),
         "results_seconds": seconds_table(),
@@ -172,22 +168,6 @@ def difference_text(entries: pd.DataFrame, choice: str = "accuracy") -> str:
     differences = entries[choice] - entries["print"]
     within = (differences.abs() <= 2.0 * entries["print_std"]).sum()
     return f"{differences.mean():+.1f} ({within})"
-
-
-def beyond_means(entries: pd.DataFrame) -> str:
-    """Mean differences to the best in print, for the sets of ``FIXED_ON`` and for the others.
-
-    They are of the columns that Tables 2, 3 and 4 have.
-    """
-    tables = frames.printed().loc[["table-linear", "table-large", "table-rbf"], "print"]
-    best = tables.groupby(COLUMN[1:]).max().rename("best print")
-    beside = entries[entries["method"] != SUPERVISED].join(best, on=COLUMN[1:], how="inner")
-    beyond = (beside["accuracy"] - beside["best print"]).rename("beyond")
-    sets = np.where(beside["data"].isin(FIXED_ON), "sets it was made on", "other sets")
-    means = beyond.groupby([beside["method"], sets], sort=False).agg(["size", "mean"])
-    means["mean"] = means["mean"].map("{:+.2f}".format)
-    head = ["method", "", "columns", "mean difference to the best in print"]
-    return report.rows_table(means.reset_index().set_axis(head, axis="columns"))
 
 
 def tests_text(experiment: str) -> str:

@@ -17,7 +17,7 @@ from propcvx.datasets.real import REAL_SETS, class_of, one_versus_rest
 
 BALLOTS = "herron_lewis_counts.csv.gz"
 N_BALLOTS = 25_600
-"""Ballots drawn in a repetition: 50 bags of 512, of which 40, 20,480 ballots, are for training."""
+"""Ballots drawn in a repetition."""
 
 
 _Arrays = tuple[NDArray[Any], ...]
@@ -44,14 +44,16 @@ OTHER_DATA: Mapping[str, tuple[str | None, Callable[[RandomState], _Arrays]]] = 
     "contraception": ("contraception.csv", lambda random: datasets.load_contraception()[:3]),
     "trump-2016": ("TV16.csv", lambda random: datasets.load_trump_2016()[:3]),
     "guatemala-prenatal": ("guPrenat.csv", lambda random: datasets.load_guatemala_prenatal()[:3]),
-    "ballots-sample": (BALLOTS, lambda random: _drawn(random, _read("ballots"))),
-    "ballots-groups": (BALLOTS, lambda random: _drawn(random, _read_groups()[:3])),
+    "ballots-groups": (
+        "herron_lewis_counts.csv.gz",
+        lambda random: _drawn(random, _read_groups()[:3]),
+    ),
 }
 """Data of the experiments that are not in the paper's Table 1: their file, and how they are made.
 
 These are the data of Figure 1, and two overlapping classes for trials; women in their districts,
-voters in their states, and births in their communities; a sample of ballots without bags, and one
-in groups by congressional district, day of voting and two of the contests.
+voters in their states, and births in their communities; a sample of ballots in groups by
+congressional district, day of voting and two of the contests.
 """
 
 

@@ -12,22 +12,17 @@ from sklearn.svm import SVC
 
 from propcvx.estimators import (
     AlterPropSVM,
-    BagClassifier,
     ConvPropSVM,
     EcologicalRegression,
     InvCal,
     MeanMap,
     MethodStart,
-    RandomStart,
-    Start,
     printed_alter_psvm,
     printed_conv_psvm,
 )
 from reproduction.evaluation import Method
 from reproduction.other_methods import (
     VERSION,
-    AveragedMethods,
-    ConvAndInvCal,
     GoodmanRegression,
     LLPLearn,
     require_llp_learn,
@@ -37,11 +32,9 @@ PAPER = ("MeanMap", "InvCal", "alter-pSVM", "conv-pSVM")
 """In the order of the paper's tables."""
 SUPERVISED = "SVM with labels"
 ECOLOGICAL = "ecological regression"
-AVERAGED = "averaged methods"
 FROM_INV_CAL = "alter-pSVM from InvCal"
-SEARCHED = "searched alter-pSVM"
-UNTUNED = tuple(f"untuned {name}" for name in (*PAPER, "conv-pSVM + InvCal"))
-"""The classes with fixed parameters, and the recipe for large bags."""
+UNTUNED = tuple(f"untuned {name}" for name in PAPER)
+"""The classes with fixed parameters."""
 BY_DEFAULT = ("EcologicalRegression()", "AlterPropSVM()")
 """What the package recommends first, as it is."""
 LLP_LEARN = ("llp-learn alterSVM", "llp-learn EM")
@@ -55,47 +48,6 @@ TUBES = (0.0, 0.01, 0.1)
 
 TOL = {MeanMap: 1e-8, InvCal: 1e-6, AlterPropSVM: 1e-6}
 """Tolerances of the solvers in the stored results, which ties make depend on the last digits."""
-
-
-def several_starts() -> list[Start]:
-    """Random labelings with annealing, and the labelings of two other methods without."""
-    methods = InvCal(C_p=1e3, solver_tol=TOL[InvCal]), printed_conv_psvm()
-    return [RandomStart(repeats=3), *(MethodStart(method, annealing=False) for method in methods)]
-
-
-def _alter_psvm_from(method: BagClassifier) -> AlterPropSVM:
-    """alter-pSVM from the labeling that another method finds, without annealing."""
-    return printed_alter_psvm(init=MethodStart(method, annealing=False))
-
-
-def averaged_methods(random_state: int | None = None) -> AveragedMethods:
-    """The methods of the paper, alter-pSVM from three kinds of start, with wide grids.
-
-    Parameters
-    ----------
-    random_state : int or None
-        Seeds the folds and the random labelings.
-    """
-    conv = printed_conv_psvm(intercept="center")
-    from_random = printed_alter_psvm(n_init=3, random_state=random_state)
-    loop_grid = {"C": WEIGHTS, "C_p": (100.0,)}
-    methods = [
-        Method("MeanMap", MeanMap(solver_tol=TOL[MeanMap]), {"lam": WEIGHTS}),
-        Method(
-            "InvCal",
-            InvCal(solver_tol=TOL[InvCal]),
-            {"C_p": (*WEIGHTS, 100.0, 1000.0), "epsilon": (0.0, 0.1)},
-        ),
-        Method("conv-pSVM", conv, {"C": WEIGHTS}),
-        Method("alter-pSVM from conv-pSVM", _alter_psvm_from(conv), loop_grid),
-        Method(
-            "alter-pSVM from InvCal",
-            _alter_psvm_from(InvCal(C_p=10.0, solver_tol=TOL[InvCal])),
-            loop_grid,
-        ),
-        Method("alter-pSVM from random labels", from_random, loop_grid),
-    ]
-    return AveragedMethods(methods, random_state=random_state)
 
 
 @dataclass(frozen=True)
@@ -181,16 +133,11 @@ METHODS: Mapping[str, MethodEntry] = MappingProxyType(
             lambda seed: SVC(kernel="linear", shrinking=False), {"C": WEIGHTS}, supervised=True
         ),
         ECOLOGICAL: MethodEntry(lambda seed: GoodmanRegression(), kernels=LINEAR),
-        AVERAGED: MethodEntry(averaged_methods, kernels=LINEAR),
         FROM_INV_CAL: MethodEntry(
-            lambda seed: _alter_psvm_from(InvCal(C_p=1e4, solver_tol=TOL[InvCal])),
-            {"C": (0.1, 1.0), "C_p": (10.0, 100.0)},
-            kernels=LINEAR,
-        ),
-        SEARCHED: MethodEntry(
             lambda seed: printed_alter_psvm(
-                init=several_starts(), polish="hops", random_state=seed
+                init=MethodStart(InvCal(C_p=1e4, solver_tol=TOL[InvCal]), annealing=False)
             ),
+            {"C": (0.1, 1.0), "C_p": (10.0, 100.0)},
             kernels=LINEAR,
         ),
         UNTUNED[0]: MethodEntry(lambda seed: MeanMap(solver_tol=TOL[MeanMap]), version=2),
@@ -205,7 +152,6 @@ METHODS: Mapping[str, MethodEntry] = MappingProxyType(
             )
         ),
         UNTUNED[3]: MethodEntry(lambda seed: ConvPropSVM(1.0)),
-        UNTUNED[4]: MethodEntry(lambda seed: ConvAndInvCal(), version=2),
         BY_DEFAULT[0]: MethodEntry(lambda seed: EcologicalRegression(), kernels=LINEAR),
         BY_DEFAULT[1]: MethodEntry(lambda seed: AlterPropSVM(random_state=seed), kernels=LINEAR),
         LLP_LEARN[0]: _of_llp_learn("alterSVM", C=WEIGHTS, C_p=BAG_WEIGHTS),

@@ -10,9 +10,7 @@ import io
 import json
 import os
 import subprocess
-from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import chain, compress
 from pathlib import Path
 from typing import Any
 
@@ -21,18 +19,9 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.linear_model import LinearRegression
 
-from propcvx.arrays import Array, Mask
+from propcvx.arrays import Array
 from propcvx.bags.bags import Bags
 from propcvx.errors import InputError, PropCVXError
-from propcvx.estimators import ConvPropSVM, InvCal
-from reproduction.evaluation import (
-    Method,
-    Sample,
-    fit_each,
-    held_out_errors,
-    inner_splits,
-    unit_of_scores,
-)
 
 PYTHON = "PROPCVX_LLP_LEARN"
 """Environment variable with the Python that llp-learn is installed for."""
@@ -90,126 +79,6 @@ class GoodmanRegression(_SignClassifier):
     def decision_function(self, X: Any) -> Array:
         """Estimated probability of +1, less one half."""
         return self.model_.predict(X) - 0.5
-
-
-class _Average(_SignClassifier):
-    """The average of the decision functions of ``models_``, each in its own unit."""
-
-    def decision_function(self: Any, X: Any) -> Array:
-        """The average of each instance; positive means +1."""
-        scores = np.array([model.decision_function(X) for model in self.models_])
-        return np.average(scores.T / self.units_, axis=1, weights=self.weights_)
-
-
-@dataclass(eq=False, repr=False)
-class ConvAndInvCal(_Average):
-    """The recipe for large bags: the average of conv-pSVM with C = 1 and of InvCal as by default.
-
-    Parameters
-    ----------
-    kernel : str
-
-    Attributes
-    ----------
-    models_, units_
-        The two methods, fitted, and the root mean squares of their decision values on the training
-        instances, which each decision function is divided by.
-    weights_ : None
-        They weigh alike.
-    classes_ : array of shape (2,)
-    """
-
-    kernel: str = "linear"
-
-    def fit(self, X: Array, y: NDArray[np.void]) -> ConvAndInvCal:
-        """Fit both.
-
-        Parameters
-        ----------
-        X : array of shape (n_instances, n_features)
-        y : bag target of shape (n_instances,)
-        """
-        methods = ConvPropSVM(1.0, kernel=self.kernel), InvCal(kernel=self.kernel, solver_tol=1e-6)
-        self.models_ = [method.fit(X, y) for method in methods]
-        self.units_ = [unit_of_scores(model.decision_function(X)) for model in self.models_]
-        self.weights_ = None
-        return self
-
-
-@dataclass(eq=False, repr=False)
-class AveragedMethods(_Average):
-    """The average of the decision functions of several methods with many parameters.
-
-    With few bags, combinations of parameters have almost the same error on held-out bags, and
-    chance decides which error is smallest.  So none is chosen: all are kept that are not worse than
-    the best by more than a standard error, and averaged, over the parameters of each method first,
-    then over the methods.
-
-    Parameters
-    ----------
-    methods : sequence of Method
-        Each with its grid.
-    n_splits : int
-        Folds of the cross-validation over whole bags; with fewer bags, leave-one-bag-out.
-    random_state : int, RandomState or None
-        Deals the bags into folds.
-
-    Attributes
-    ----------
-    errors_ : array of shape (n_combinations, n_bags)
-        Errors of all combinations on held-out bags, those of the first method first, each in the
-        order of its grid.
-    kept_ : array of shape (n_combinations,)
-        Which of them are averaged.
-    models_ : list of Pipeline
-        Those, fitted.
-    units_ : list of float
-        Root mean squares of their decision values on the training instances, which each decision
-        function is divided by.
-    weights_ : array of shape (n_models,)
-        Their weights in the average: those of one method have the same sum as those of any other.
-    classes_ : array of shape (2,)
-    """
-
-    methods: Sequence[Method]
-    n_splits: int = 5
-    random_state: Any = None
-
-    def fit(self, X: Array, y: NDArray[np.void]) -> AveragedMethods:
-        """Find what is kept, and fit it.
-
-        Parameters
-        ----------
-        X : array of shape (n_instances, n_features)
-        y : bag target of shape (n_instances,)
-        """
-        sample = Sample(X, y, y["label"])
-        splits = inner_splits(self.methods[0], sample, self.n_splits, self.random_state)
-        errors = [np.hstack([*held_out_errors(m, sample, splits)]) for m in self.methods]
-        self.errors_ = np.vstack(errors)
-        self.kept_ = not_worse(self.errors_)
-        fitted = chain.from_iterable(fit_each(method, X, y) for method in self.methods)
-        self.models_ = list(compress(fitted, self.kept_))
-        of_method = np.repeat(range(len(errors)), [len(rows) for rows in errors])[self.kept_]
-        self.weights_ = 1.0 / np.bincount(of_method)[of_method]
-        self.units_ = [unit_of_scores(model.decision_function(X)) for model in self.models_]
-        return self
-
-
-def not_worse(errors: Array) -> Mask:
-    """Which rows have a mean above the smallest by no more than a standard error.
-
-    The standard error is that of the difference to the row with the smallest mean, over the
-    columns, which are the same bags in each row.
-
-    Parameters
-    ----------
-    errors : array of shape (n_rows, n_bags)
-        At least two bags.
-    """
-    excess = errors - errors[np.argmin(errors.mean(axis=1))]
-    standard_errors = excess.std(axis=1, ddof=1) / np.sqrt(errors.shape[1])
-    return np.asarray(excess.mean(axis=1) <= standard_errors + 1e-12)
 
 
 class LLPLearnError(PropCVXError, RuntimeError):

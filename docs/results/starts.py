@@ -2,7 +2,6 @@
 
 import numpy as np
 from reproduction.evaluation import Sample, Task
-from reproduction.methods import several_starts
 from shown import line_grid
 from study import HERE, complete, labelled, line
 
@@ -42,7 +41,9 @@ def walks(labels, seed, bag_size):
     }
     if bag_size <= SEARCHED:
         found["from true labels, hops"] = {"init": true, "polish": "hops"}
-        found["several, hops"] = {"init": several_starts(), "polish": "hops"}
+        methods = InvCal(C_p=1e3, solver_tol=1e-6), printed_conv_psvm()
+        others = (MethodStart(method, annealing=False) for method in methods)
+        found["several, hops"] = {"init": [RandomStart(repeats=3), *others], "polish": "hops"}
     return {name: printed_alter_psvm(random_state=seed, **own) for name, own in found.items()}
 
 

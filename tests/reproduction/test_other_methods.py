@@ -5,7 +5,6 @@ import json
 import os
 import subprocess
 import sys
-from itertools import compress
 from types import SimpleNamespace
 from unittest.mock import Mock
 
@@ -13,30 +12,22 @@ import numpy as np
 import pytest
 from many_classes import LLPLearnNetwork
 from reproduction import Cell, llp_learn_script, run_plan
-from reproduction.evaluation import Method, Sample
+from reproduction.evaluation import Sample
 from reproduction.methods import (
     ECOLOGICAL,
     LLP_LEARN,
-    averaged_methods,
-    cheaper,
     printed_method,
 )
 from reproduction.other_methods import (
     PYTHON,
-    AveragedMethods,
-    ConvAndInvCal,
     GoodmanRegression,
     LLPLearn,
     LLPLearnError,
-    not_worse,
 )
-from sklearn.base import clone
-from sklearn.model_selection import ParameterGrid
 from sklearn.neural_network import MLPClassifier
 from small_problems import small_problem
 
 import propcvx
-from propcvx import ConvPropSVM, InvCal
 from propcvx.errors import InputError
 
 
@@ -68,63 +59,12 @@ def test_ecological_regression_has_the_linear_kernel_only():
         Cell("blobs", "rbf", 2, ECOLOGICAL, 0, 0)
 
 
-# Averages
+# llp-learn
 
 
 @pytest.fixture(scope="module")
 def problem():
     return small_problem(0, sizes=(8,) * 15, n_features=3)
-
-
-def test_what_a_standard_error_rules_out_whatever_the_order():
-    best = np.array([0.1, 0.2, 0.1, 0.0])
-    noisy = best + np.array([0.4, -0.3, 0.3, -0.2])  # 0.05 worse, standard error 0.17
-    surely = best + 0.01  # always worse
-    errors = np.array([noisy, best, surely, best])
-    assert not_worse(errors).tolist() == [True, True, False, True]
-    assert not_worse(errors[::-1]).tolist() == [True, False, True, True]
-
-
-def test_the_average_is_over_parameters_not_worse_than_the_best_then_over_methods(problem):
-    methods = [
-        Method("InvCal", InvCal(), {"C_p": [0.1, 10.0], "epsilon": [0.0, 0.1]}),
-        Method("conv-pSVM", ConvPropSVM(), {"C": [0.1, 1.0]}),
-    ]
-    averaged, again = (
-        AveragedMethods(methods, random_state=0).fit(problem.X, problem.y) for _ in range(2)
-    )
-    assert averaged.errors_.shape == (6, 15)  # of four and two combinations, on 15 bags
-    assert np.array_equal(averaged.kept_, not_worse(averaged.errors_))
-    means = []
-    for method, kept in zip(methods, np.split(averaged.kept_, [4]), strict=True):
-        scores = []
-        for parameters in compress(ParameterGrid(method.grid), kept):
-            model = clone(method.estimator).set_params(**parameters).fit(problem.X, problem.y)
-            score = model.decision_function(problem.X)
-            scores.append(score / np.sqrt(np.mean(score**2)))
-        means += [np.mean(scores, axis=0)] if scores else []
-    answer = averaged.decision_function(problem.X)
-    assert np.allclose(answer, np.mean(means, axis=0), atol=1e-6)
-    assert np.array_equal(answer, again.decision_function(problem.X))
-
-
-@pytest.mark.parametrize("kernel", ["linear", "rbf"])
-def test_the_recipe_for_large_bags_is_the_mean_of_two_in_units_of_their_scores(kernel, problem):
-    both = ConvPropSVM(1.0, kernel=kernel), InvCal(kernel=kernel, solver_tol=1e-6)
-    scores = [method.fit(problem.X, problem.y).decision_function(problem.X) for method in both]
-    means = np.mean([score / np.sqrt(np.mean(score**2)) for score in scores], axis=0)
-    answer = ConvAndInvCal(kernel).fit(problem.X, problem.y)
-    assert np.allclose(answer.decision_function(problem.X), means)
-    assert np.array_equal(answer.predict(problem.X), np.where(means > 0.0, 1, -1))
-
-
-def test_averaged_methods_are_far_better_than_chance(problem):
-    model = averaged_methods(0)
-    model.set_params(methods=[cheaper(method) for method in model.methods], n_splits=2)
-    assert model.fit(problem.X, problem.y).score(problem.X, problem.labels) > 0.75
-
-
-# llp-learn
 
 
 @pytest.mark.parametrize(

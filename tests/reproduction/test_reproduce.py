@@ -56,7 +56,7 @@ def test_tables_have_the_cells_of_the_paper_column_after_column():
     assert (columns[0], columns[-1]) == ((0, "vote", 2), (4, "heart", 64))
     for name in EXPERIMENTS:
         assert len(set(plan(name))) == len(plan(name))
-    for name in ("natural", "ballots", "quick"):
+    for name in ("natural", "quick"):
         assert {cell.method for cell in plan(name)} == {*PAPER, SUPERVISED, ECOLOGICAL}
 
 
@@ -67,7 +67,7 @@ def test_tables_have_the_cells_of_the_paper_column_after_column():
         (Selection(methods=["SVM"]), "methods of better must be among .*SVM"),
         (Selection(bag_sizes=[3]), "bag_sizes of better must be among .*3"),
         (Selection(repetitions=[5]), "repetitions of better must be among .*5"),
-        (Selection(None, ["cod-rna.t"], methods=["averaged methods"]), "better has no cell with"),
+        (Selection(None, ["cod-rna.t"], methods=["SVM with labels"]), "better has no cell with"),
     ],
 )
 def test_a_selection_of_what_is_not_there_is_refused(selection, words):
@@ -222,13 +222,8 @@ def test_the_splits_of_the_benchmark_are_those_fixed_by_hash(data_home):
 
 
 @pytest.mark.slow
-def test_ballots_in_random_bags_and_in_groups(data_home):
-    cells = {cell.data: cell for cell in [*plan("natural"), *plan("ballots")]}
-    task = task_of(cells["ballots-sample"])
-    bags = Bags.from_target(task.train.y)
-    assert (bags.n_bags, set(bags.sizes), len(task.test.labels)) == (40, {512}, 5120)
-    assert not np.array_equal(task.train.y, task_of(plan("ballots")[0]).train.y)
-    groups = task_of(cells["ballots-groups"])
+def test_ballots_in_groups(data_home):
+    groups = task_of(plan("natural", selection=Selection(data=["ballots-groups"]))[0])
     assert len(groups.train.labels) + len(groups.test.labels) == 25_600
     assert not set(groups.train.y["bag"]) & set(groups.test.y["bag"])
 
@@ -247,7 +242,6 @@ def test_no_choice_looks_at_test_labels(method, monkeypatch):
     small = {"restarts": 1, "annealing": False, "inner_folds": 2, "epsilons": (0.0, 0.1)}
     small |= {"intercepts": "center", "cuts": 1}
     cell = options(replace(CELL, method=method, bag_size=12), **small)
-    monkeypatch.setattr("reproduction.methods.WEIGHTS", (1.0,))  # of averaged methods
     honest = run_cell(cell)["points"]
 
     def with_wrong_test_labels(cell):
