@@ -16,8 +16,7 @@ from tqdm import tqdm
 
 from propcvx.arrays import Array
 from propcvx.bags.bags import Bags
-from propcvx.bags.targets import ONE_CLASS
-from propcvx.bounds.fitted_problem import arguments_of
+from propcvx.bounds.fitted_problem import arguments_of, check_two_classes
 from propcvx.bounds.interval import CertifiedInterval, Event, Interval, OutOfTimeError
 from propcvx.bounds.label_costs import LabelCosts
 from propcvx.bounds.problem import LabelingProblem
@@ -211,8 +210,7 @@ def _checked_term(
 ) -> tuple[ProportionLoss, Any]:
     """The proportion loss and its weights, of bags that are checked to have certificates."""
     bags.require_partition("certify")
-    if bags.multiclass:
-        raise InputError(f"y must have two classes, got {bags.n_classes}; {ONE_CLASS}.")
+    check_two_classes(bags.n_classes)
     if C_p is not None:
         return proportion_term("loss", loss, C_p, bag_weights, bags)
     bags.check_known(epsilon)

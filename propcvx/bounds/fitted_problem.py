@@ -10,6 +10,7 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.utils.validation import check_is_fitted
 
+from propcvx.bags.targets import ONE_CLASS
 from propcvx.errors import InputError
 from propcvx.svm.training import KernelMethod
 
@@ -43,9 +44,16 @@ def arguments_of(function: Callable[..., Any], arguments: Mapping[str, Any]) -> 
     twice = [n for n in OF_PROBLEM if repr(arguments[n]) != repr(defaults[n].default)]
     if twice:
         raise InputError(f"{', '.join(twice)} must not be given, as the fitted estimator has it.")
+    check_two_classes(len(fitted.classes_))
     taken = fitted._certified_form() | {name: getattr(fitted, name) for name in KERNEL}
     _check_same_data(fitted, X, y)
     return {**arguments, **taken, "X": X, "y": y, "start": fitted.labeling_}
+
+
+def check_two_classes(n_classes: int) -> None:
+    """Raise if there are more, of which there are no certificates."""
+    if n_classes > 2:
+        raise InputError(f"y must have two classes, got {n_classes}; {ONE_CLASS}.")
 
 
 def _check_same_data(fitted: KernelMethod, X: Any, y: Any) -> None:

@@ -59,7 +59,8 @@ def total_variance(rows: Array, weights: Array) -> float:
     shares = weights / weights.sum()
     centred = rows - shares @ rows
     variance = float(shares @ np.einsum("ij,ij->i", centred, centred))
-    error = np.finfo(float).eps * max(rows.max(initial=0.0), -rows.min(initial=0.0))
+    largest = max(rows.max(initial=0.0), -rows.min(initial=0.0))
+    error = len(rows) * np.finfo(float).eps * largest  # of a mean
     return variance if variance > rows.shape[1] * error**2 else 0.0
 
 

@@ -139,7 +139,8 @@ class SVMStep:
 
     @cached_property
     def _mean(self) -> Array:
-        return self.features.mean(axis=0)
+        alike = np.ptp(self.features, axis=0) == 0.0  # exactly, not up to the rounding of a sum
+        return np.where(alike, self.features[0], self.features.mean(axis=0))
 
     @cached_property
     def _unit(self) -> float:

@@ -17,6 +17,7 @@ from propcvx import (
     InvCal,
     bag_target,
     certify,
+    class_proportions_of,
     proportions_of,
 )
 from propcvx.bounds import branch_and_bound as branching
@@ -252,6 +253,10 @@ def test_a_fit_without_a_certificate_or_of_other_data_is_refused(case):
     other = bag_target(y["bag"], 1.0 - np.array([1.0, 1.0, 1.0]))
     with pytest.raises(InputError, match="start must be a labeling that y allows"):
         certify(ConvPropSVM(0.5).fit(X, y), X, other)
+    shares = class_proportions_of(np.arange(len(X)) % 3, y["bag"])
+    several = bag_target(y["bag"], shares)
+    with pytest.raises(InputError, match="y must have two classes, got 3"):
+        certify(ConvPropSVM().fit(X, several), X, several)
 
 
 @pytest.mark.parametrize("labels", ["yes", -0.1, None, [True]])

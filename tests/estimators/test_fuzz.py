@@ -7,6 +7,8 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from methods import each_method
+from sklearn.base import clone
 
 from propcvx import (
     AlterPropSVM,
@@ -28,6 +30,7 @@ COLUMNS = {
     "huge": lambda random, n: 1e8 * random.normal(size=n),
     "tiny": lambda random, n: 1e-8 * random.normal(size=n),
     "constant": lambda random, n: np.full(n, 7.0),
+    "constant, rounded": lambda random, n: np.full(n, 0.1),
     "zero": lambda random, n: np.zeros(n),
     "binary": lambda random, n: random.choice((0.0, 1.0), size=n),
     "shifted": lambda random, n: 1e4 + random.normal(size=n),
@@ -113,3 +116,13 @@ def test_fits_on_ugly_data(classifier, data):
 @given(classifiers, bagged_data())
 def test_many_fits_on_ugly_data(classifier, data):
     check_fit(classifier, *data)
+
+
+@pytest.mark.parametrize("value", [0.0, 0.1, 1e6 / 3.0])
+@each_method()
+def test_instances_that_are_all_alike_have_one_label(method, value):
+    y = bag_target([0] * 7 + [1] * 5, [3 / 7, 0.2])
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", PropCVXWarning)
+        model = clone(method).fit(np.full((12, 3), value), y)
+    assert set(model.predict(np.full((12, 3), value))) == {-1}
