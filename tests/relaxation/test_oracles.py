@@ -246,6 +246,16 @@ def test_of_many_axes_those_that_cannot_be_the_best_are_not_computed(shape, deca
     assert used == counts
 
 
+def test_of_axes_along_which_the_variance_is_equal_all_are_computed():
+    """As those of a narrow Gaussian kernel: Lanczos' method hardly converges, or not at all."""
+    random = np.random.RandomState(0)
+    variances = np.concatenate([[1.5, 1.4, 1.3], np.ones(20), random.uniform(0.1, 0.9, 377)])
+    axes = np.linalg.qr(random.randn(400, 400))[0]
+    features = axes * np.sqrt(variances) @ axes.T
+    few, every = (leading_dimensions(features, 0.9, most) for most in (16, None))
+    np.testing.assert_array_equal(few, every)
+
+
 @pytest.mark.parametrize("rank", [0, 1, 3])
 def test_there_may_be_fewer_axes_than_are_asked_for(rank):
     random = np.random.RandomState(0)

@@ -6,12 +6,13 @@ The paper's takes the :math:`\ell_\infty` norm in place of :math:`\ell_2`, eq:in
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache, cached_property, partial
 from itertools import product
 
 import numpy as np
-from scipy.sparse.linalg import aslinearoperator, eigsh
+from scipy.sparse.linalg import ArpackNoConvergence, aslinearoperator, eigsh
 from sklearn.utils import check_random_state
 
 from propcvx.arrays import Array
@@ -34,6 +35,9 @@ SORTED_AT_ONCE = 2**21
 
 LANCZOS = 0.05
 """Up to this share of the axes, Lanczos' method takes less time than the whole decomposition."""
+
+RESTARTS = 30
+"""Of Lanczos' method at most: as many take less time than the whole decomposition, too."""
 
 
 def leading_dimensions(features: Array, variance: float, most: int | None = None) -> Array:
@@ -58,12 +62,15 @@ def leading_dimensions(features: Array, variance: float, most: int | None = None
         are arbitrary.
     """
     tall, total = features.shape[1] < len(features), float(np.square(features).sum())
+    spectrum = None
     if most is not None and most <= LANCZOS * min(features.shape) and total > 0.0:
         F = aslinearoperator(features)
         start = np.random.RandomState(0).standard_normal(min(features.shape))
-        values, vectors = eigsh(F.T @ F if tall else F @ F.T, most, v0=start)
-    else:
-        values, vectors = np.linalg.eigh(features.T @ features if tall else features @ features.T)
+        with suppress(ArpackNoConvergence):  # eigenvalues that are nearly equal
+            spectrum = eigsh(F.T @ F if tall else F @ F.T, most, v0=start, maxiter=RESTARTS)
+    if spectrum is None:
+        spectrum = np.linalg.eigh(features.T @ features if tall else features @ features.T)
+    values, vectors = spectrum
     values, vectors = np.maximum(values[::-1], 0.0), vectors[:, ::-1]
     kept = int(np.searchsorted(np.cumsum(values), variance * total * (1 - 1e-12))) + 1
     leading = vectors[:, :kept]
