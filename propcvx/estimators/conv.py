@@ -96,7 +96,7 @@ class ConvPropSVM(BagClassifier):
     Attributes
     ----------
     C_ : float
-        The C that was used.
+        The C that was used; with two classes.
     objective_ : float
         The value that the relaxation reached; its optimum is certified to be at most
         ``relaxation_.upper``.
