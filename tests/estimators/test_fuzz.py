@@ -2,12 +2,13 @@
 
 import warnings
 from itertools import groupby, pairwise
+from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from methods import each_method
+from methods import METHODS, each_method
 from sklearn.base import clone
 
 from propcvx import (
@@ -76,14 +77,23 @@ classifiers = st.one_of(
 """Any of five, with any weights."""
 
 
-def check_fit(classifier: BagClassifier, X: np.ndarray, y: np.ndarray) -> None:
-    """Fit once and hold the result to what the method guarantees."""
+defaults = st.builds(
+    lambda method, kernel: clone(method).set_params(kernel=kernel),
+    st.sampled_from([method for name, method in METHODS.items() if name != "laplacian_mean_map"]),
+    kernels,
+)
+
+
+def check_fit(
+    classifier: BagClassifier, X: np.ndarray, y: np.ndarray, *, refused: Any = PropCVXError
+) -> None:
+    """Fit once and hold the result to what the method guarantees; some errors are allowed."""
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         warnings.simplefilter("ignore", PropCVXWarning)
         try:
             classifier.fit(X, y)
-        except PropCVXError:
+        except refused:
             return
         scores = classifier.decision_function(X)
     assert np.isfinite(scores).all()
@@ -109,6 +119,12 @@ SETTINGS = {"suppress_health_check": list(HealthCheck), "deadline": None}
 @given(classifiers, bagged_data())
 def test_fits_on_ugly_data(classifier, data):
     check_fit(classifier, *data)
+
+
+@settings(max_examples=30, **SETTINGS)
+@given(defaults, bagged_data())
+def test_with_defaults_every_fit_has_an_answer(classifier, data):
+    check_fit(classifier, *data, refused=())
 
 
 @pytest.mark.slow
