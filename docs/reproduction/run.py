@@ -60,10 +60,12 @@ def run_plan(
     with appending(file) as add, parallel_config(backend="loky", inner_max_num_threads=1):
         left = unfinished(cells, file)
         done = parallel(delayed(_run)(cell) for cell in left)
-        for cell, record in tqdm(done, total=len(left), unit="cell", disable=not progress):
+        bar = tqdm(done, total=len(left), unit="cell", disable=not progress)
+        for cell, record in bar:
             add(record)
             if record["error"]:
                 failed.append(f"{cell.name}: {record['error']}")
+                bar.set_postfix(failed=len(failed))
     return Summary(len(left) - len(failed), tuple(failed))
 
 
