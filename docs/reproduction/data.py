@@ -44,10 +44,7 @@ OTHER_DATA: Mapping[str, tuple[str | None, Callable[[RandomState], _Arrays]]] = 
     "contraception": ("contraception.csv", lambda random: datasets.load_contraception()[:3]),
     "trump-2016": ("TV16.csv", lambda random: datasets.load_trump_2016()[:3]),
     "guatemala-prenatal": ("guPrenat.csv", lambda random: datasets.load_guatemala_prenatal()[:3]),
-    "ballots-groups": (
-        "herron_lewis_counts.csv.gz",
-        lambda random: _drawn(random, _read_groups()[:3]),
-    ),
+    "ballots-groups": (BALLOTS, lambda random: _drawn(random, _read_groups()[:3])),
 }
 """Data of the experiments that are not in the paper's Table 1: their file, and how they are made.
 

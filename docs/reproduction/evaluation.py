@@ -295,11 +295,6 @@ def bag_errors(y: NDArray[np.void], labels: NDArray[Any]) -> Array:
     return np.abs(bags.proportions_of(labels) - bags.proportions)
 
 
-def unit_of_scores(scores: Array) -> float:
-    """Root mean square of scores, the unit of a method's scores in an average; 1 if all are 0."""
-    return float(np.sqrt(np.mean(scores**2))) or 1.0
-
-
 def processor_seconds() -> float:
     """Processor time so far, with that of ended subprocesses; other work does not lengthen it."""
     return sum(os.times()[:4])

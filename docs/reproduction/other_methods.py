@@ -1,4 +1,4 @@
-"""Methods that are not the paper's: ecological regression, averages, and those of llp-learn.
+"""Methods that are not the paper's: ecological regression, and those of llp-learn.
 
 llp-learn needs older versions of numpy and scikit-learn than this package, so another Python runs
 ``llp_learn_script.py`` for each fit.

@@ -9,7 +9,6 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
-from reproduction.evaluation import unit_of_scores
 from sklearn.datasets import load_digits
 from sklearn.model_selection import train_test_split
 from sklearn.preprocessing import minmax_scale
@@ -69,6 +68,11 @@ def measure(data, bags, size, drawing):
         for name in ("conv-pSVM", "InvCal")
     )
     return {name: np.mean((of > 0) == (y[test] > 0)) for name, of in scores.items()}
+
+
+def unit_of_scores(scores):
+    """Root mean square of scores, the unit of a method's scores in an average; 1 if all are 0."""
+    return float(np.sqrt(np.mean(scores**2))) or 1.0
 
 
 def main(file):
