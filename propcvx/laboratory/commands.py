@@ -39,14 +39,9 @@ OF_SOLVERS = {
 SEED_HELP = "seeds all that is random (%(default)s)"
 
 
-def add_arguments(parser: ArgumentParser) -> None:
-    """Add to the parser of a command its arguments and what it runs."""
-    add, run = COMMANDS[parser.prog.split()[-1]]
-    add(parser)
-    parser.set_defaults(parser=parser, run=run)
-
-
-def _add_demo(parser: ArgumentParser) -> None:
+def add_demo(parser: ArgumentParser) -> None:
+    """Add the arguments of ``demo``, and what it runs."""
+    parser.set_defaults(parser=parser, run=_demo)
     add = parser.add_argument
     add("--output", type=Path, default="propcvx-demo", help="folder for the pictures (%(default)s)")
     add("--seed", type=seed, default=0, help=SEED_HELP)
@@ -56,7 +51,9 @@ def _demo(given: Namespace) -> None:
     run_demo(given.output, seed=given.seed)
 
 
-def _add_relax(parser: ArgumentParser) -> None:
+def add_relax(parser: ArgumentParser) -> None:
+    """The same of ``relax``."""
+    parser.set_defaults(parser=parser, run=_relax)
     kinds, add = ", ".join(KINDS), parser.add_argument
     parser.description = f"Values between commas make one comparison each. Kinds: {kinds}"
     sets = "real sets, as PROPCVX_DATA says, or 'generated' (%(default)s)"
@@ -127,7 +124,9 @@ def comparison_text(rows: Sequence[Row]) -> str:
     return "\n".join([text_table(rows, OF_RELAXATIONS), head, *notes])
 
 
-def _add_verify(parser: ArgumentParser) -> None:
+def add_verify(parser: ArgumentParser) -> None:
+    """The same of ``verify``."""
+    parser.set_defaults(parser=parser, run=_verify)
     columns = "a header, with bag, share of positives, the features, and label (-1, 1) if known"
     add = parser.add_argument
     add("proof", type=Path, metavar="FILE", help="the proof")
@@ -168,7 +167,9 @@ def _list(given: Namespace) -> None:
                 print(f"    {title}: {', '.join(sorted(names))}")
 
 
-def _add_solvers(parser: ArgumentParser) -> None:
+def add_solvers(parser: ArgumentParser) -> None:
+    """The same of ``solvers``, and of its ``compare``."""
+    parser.set_defaults(parser=parser, run=_list)
     compare = parser.add_subparsers(metavar="{compare}", parser_class=ArgumentParser).add_parser(
         "compare",
         help="programs on solvers, each run in a process of its own",
@@ -204,12 +205,3 @@ def _compare(given: Namespace) -> None:
     failed = [row for row in rows if row["reason"]]
     reasons = {f"  {row['solver']}, {row['program']}: {row['reason']}" for row in failed}
     print(text_table(rows, OF_SOLVERS), *sorted(reasons), sep="\n")
-
-
-COMMANDS = {
-    "demo": (_add_demo, _demo),
-    "relax": (_add_relax, _relax),
-    "verify": (_add_verify, _verify),
-    "solvers": (_add_solvers, _list),
-}
-"""How the arguments of each command are added, and what it runs."""

@@ -9,10 +9,10 @@ import pytest
 from small_problems import small_problem
 
 from propcvx import bag_target, certify
+from propcvx.__main__ import main
 from propcvx.bounds import RefusedProofError, verify
 from propcvx.bounds import branch_and_bound as branching
 from propcvx.bounds.verification import digest
-from propcvx.cli import main
 from propcvx.errors import InputError, UnprovedWarning
 from propcvx.solvers import Solve
 from propcvx.svm.step import LabelingSVM

@@ -12,7 +12,7 @@ import pytest
 from other_ways import WAYS, OtherWay
 from threadpoolctl import threadpool_info
 
-from propcvx.cli import main
+from propcvx.__main__ import main
 from propcvx.errors import InputError, LicenceError, SolverError, UnsupportedSolverError
 from propcvx.laboratory import compare_solvers
 from propcvx.laboratory import solvers as laboratory

@@ -9,7 +9,7 @@ from contextlib import redirect_stdout
 import pytest
 
 import propcvx
-from propcvx.cli import main
+from propcvx.__main__ import main
 from propcvx.errors import SolverError
 from propcvx.laboratory import demo
 

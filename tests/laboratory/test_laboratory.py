@@ -10,7 +10,7 @@ import pytest
 from small_problems import small_problem
 
 from propcvx import ConvPropSVM, bag_target, certify
-from propcvx.cli import main
+from propcvx.__main__ import main
 from propcvx.errors import InputError
 from propcvx.laboratory import relaxations
 from propcvx.laboratory.commands import comparison_text
