@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping, Sequence
 from inspect import signature
 from itertools import combinations
-from numbers import Integral
+from numbers import Integral, Real
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -25,14 +26,15 @@ def check_number(
     *,
     above: float = -np.inf,
     least: float = -np.inf,
+    below: float = np.inf,
     most: float = np.inf,
     instead: str = "",
 ) -> float:
     """A finite real number, in the range given; what may stand instead is for the message."""
     numeric = isinstance(value, float | int | np.floating | np.integer)
     finite = numeric and not isinstance(value, bool) and np.isfinite(value)
-    if not (finite and above < value and least <= value <= most):
-        limits = (("above", above), ("at least", least), ("at most", most))
+    if not (finite and above < value < below and least <= value <= most):
+        limits = (("above", above), ("at least", least), ("below", below), ("at most", most))
         wanted = [f"{word} {limit:g}" for word, limit in limits if np.isfinite(limit)]
         within = f" {' and '.join(wanted)}" if wanted else ""
         raise InputError(f"{name} must be a finite number{within}{instead}, got {value!r}.")
@@ -95,6 +97,16 @@ def as_vector(values: Any, length: int | None = None) -> Array | None:
         return None
     fits = vector.ndim == 1 and length in (None, len(vector))
     return vector if fits and np.isfinite(vector).all() else None
+
+
+def check_labeling(argument: str, labeling: Any, n_instances: int) -> Array:
+    """A label -1 or +1 of each instance."""
+    given = as_vector(labeling, n_instances)
+    if given is None or not np.isin(given, (-1.0, 1.0)).all():
+        raise InputError(
+            f"{argument} must be a labeling of -1 and +1, shape ({n_instances},), got {labeling!r}."
+        )
+    return given
 
 
 def check_same_order(arguments: Mapping[str, Any]) -> None:
@@ -183,3 +195,49 @@ def check_gram_memory(n_instances: int, advice: str, matrices: float = 2.0) -> N
             f"the Gram matrix of {n_instances:,} instances and what is made of it need "
             f"{needed / 1e9:.1f} GB, {available / 1e9:.1f} GB are available; {advice}."
         )
+
+
+Shapes = Mapping[str, tuple[int | None, ...]]
+"""Shapes of arrays by name, and ``()`` of a number; None is any number but 0."""
+
+
+def fault_of_record(
+    record: Any, kind: type, shapes: Shapes, infinite: Mapping[str, float] = MappingProxyType({})
+) -> str | None:
+    """What is wrong with a record that a part of the user's returned, and what would do; or None.
+
+    Parameters
+    ----------
+    record : object
+    kind : type
+        What it has to be.
+    shapes : mapping
+        Of its numbers and arrays, which have to be finite.
+    infinite : mapping
+        The infinity that is allowed, by name.
+    """
+    if not isinstance(record, kind):
+        return f"a {type(record).__name__}; it has to be a {kind.__module__}.{kind.__name__}"
+    for name, shape in shapes.items():
+        if fault := fault_of_numbers(getattr(record, name), shape, infinite.get(name)):
+            return f"{name} = {fault}"
+    return None
+
+
+def fault_of_numbers(
+    value: Any, shape: tuple[int | None, ...], infinite: float | None = None
+) -> str | None:
+    """What a number or an array is, where it is not finite numbers of a shape, and what would do.
+
+    None in the shape is any number but 0; ``infinite`` is the infinity that is allowed.
+    """
+    wanted = f"an array of shape {shape}".replace("None", "any") if shape else "a number"
+    if not isinstance(value, np.ndarray) and (shape or not isinstance(value, Real)):
+        return f"a {type(value).__name__}; it has to be {wanted}"
+    numbers = np.asarray(value)
+    sizes = zip(numbers.shape, shape, strict=False)
+    fits = all(have == size if size is not None else have > 0 for have, size in sizes)
+    if numbers.ndim != len(shape) or not fits or numbers.dtype.kind not in "biuf":
+        return f"an array of shape {numbers.shape} and {numbers.dtype}; it has to be {wanted}"
+    wrong = numbers[~np.isfinite(numbers) & (numbers != infinite)]
+    return f"{wrong[0]}; it has to be {wanted} that is finite" if wrong.size else None

@@ -5,7 +5,7 @@ needs pytest, or a solver that does not come with the package.
 """
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 
 import numpy as np
@@ -27,20 +27,25 @@ from propcvx import (
     RandomStart,
     bag_error,
     bag_target,
+    certify,
     group_shares,
     proportions_of,
 )
 from propcvx.bags.model_selection import BagShuffleSplit
 from propcvx.errors import (
+    CrossedBoundsError,
     GramMatrixMemoryError,
     InfeasibleLabelingError,
     InputError,
     UnsupportedSolverError,
 )
-from propcvx.labelings.losses import InstanceLoss
+from propcvx.estimators import Start
+from propcvx.labelings.losses import HINGE, InstanceLoss
 from propcvx.relaxation import Lifted, MixedInteger
+from propcvx.relaxation.masters import MASTERS
 from propcvx.relaxation.oracles import AxesOracle, SemidefiniteOracle
 from propcvx.relaxation.rounding import FeasibleRounding
+from propcvx.svm.step import Separator
 
 X = np.random.RandomState(0).randn(8, 3)
 IDS = ["a"] * 4 + ["b"] * 4
@@ -106,6 +111,28 @@ GRAM = {"kernel": "precomputed"}
 means = partial(fitted, classes=(MeanMap,))
 alter = partial(fitted, classes=(AlterPropSVM,))
 conv = partial(fitted, classes=(ConvPropSVM,))
+WEIGHTED_HINGE = replace(HINGE, weights=np.arange(1.0, 9.0))
+
+
+class OwnStart(Start):
+    """A start that has any labeling."""
+
+    def __init__(self, given):
+        self.given = given
+
+    def labeling(self, features, bags, random):
+        return self.given
+
+
+def own_bound(problem, interval, search):
+    """It proves nothing."""
+
+
+def own_master(features, C, solve, **changes):
+    """A form of the restricted master whose answers are changed, or lists."""
+    right = MASTERS["group"](features, C, solve)
+    return lambda labelings: replace(right(labelings), **changes) if changes else [labelings]
+
 
 _BAGS = {
     "proportion above 1": target("proportions", "1.2", "bag 'b'", proportions=[0.5, 1.2]),
@@ -278,6 +305,22 @@ _ALTER = {
     **wrong("max_iter", 0, classes=SVM[:1]),
     **wrong("annealing", "no", classes=SVM[:1]),
     **wrong("polish", True, classes=SVM[:1]),
+    "start_weight=1.0": alter("start_weight must", "below 1, got 1.0", start_weight=1.0),
+    **{
+        f"a start of {name}": alter(
+            "a start must be a labeling of -1 and +1, shape (8,)", init=OwnStart(given)
+        )
+        for name, given in (
+            ("NaN", np.full(8, np.nan)),
+            ("zeros", np.zeros(8)),
+            ("too few labels", np.ones(3)),
+            ("words", ["yes"] * 8),
+        )
+    },
+    "certify after a fit with weights in its loss": Mistake(
+        lambda: certify(AlterPropSVM(instance_loss=WEIGHTED_HINGE).fit(X, Y), X, Y),
+        ("certificates", "the hinge loss and no weights in it"),
+    ),
     "class of a loss": alter(
         "instance_loss must", "got the class InstanceLoss", instance_loss=InstanceLoss
     ),
@@ -314,6 +357,33 @@ _CONV = {
         *("master must", "called with (features, C, solve)"),
         relaxation=CuttingPlanes(master=lambda labelings: labelings),
     ),
+    **{
+        f"master that returns {name}": conv(
+            *("master returned", *says),
+            relaxation=CuttingPlanes(master=partial(own_master, **changes)),
+        )
+        for name, changes, says in (
+            ("a list", {}, ("a list", "MasterSolution")),
+            ("NaN", {"alpha": np.full(8, np.nan)}, ("alpha = nan", "(8,) that is finite")),
+            ("too few alphas", {"alpha": np.ones(3)}, ("alpha", "(3,)", "(8,)")),
+            ("no weight", {"mu": np.ones(0)}, ("mu", "(0,)", "(1,)")),
+        )
+    },
+    "master whose value is above its bound": conv(
+        *("master", "lower bound 99", "above the upper bound"),
+        relaxation=CuttingPlanes(master=partial(own_master, value=99.0)),
+        error=CrossedBoundsError,
+    ),
+    **{
+        f"rounding to {name}": conv(
+            "rounding returned", *says, rounding=lambda *parts, given=given: given
+        )
+        for name, given, says in (
+            ("an array", np.ones(8), ("a ndarray", "Separator")),
+            ("NaN", Separator(np.full(8, np.nan), np.ones(3)), ("labeling = nan",)),
+            ("other weights", Separator(np.ones(8), np.ones(2)), ("weights", "(2,)", "(3,)")),
+        )
+    },
     "class of a rounding": conv(
         "rounding must", "called with (result, features, feasible, C)", rounding=FeasibleRounding
     ),
@@ -349,6 +419,26 @@ _CONV = {
         X=np.zeros((40, 1)),
         y=bag_target([0] * 40, [0.5]),
         relaxation=CuttingPlanes(oracle="exhaustive"),
+    ),
+}
+
+_BOUNDS = {
+    **{
+        f"{name} {form} C_p": Mistake(
+            partial(certify, X, Y, C=0.1, C_p=C_p, **{name: value}),
+            (f"{name} is not used {form} C_p", repr(value)),
+        )
+        for name, value, form, C_p in (
+            ("loss", "squared", "without", None),
+            ("bag_weights", "size", "without", None),
+            ("bag_weights", [1.0, 2.0], "without", None),
+            ("epsilon", 0.1, "with", 1.0),
+            ("epsilon", "rounding", "with", 1.0),
+        )
+    },
+    "a function for a bound": Mistake(
+        lambda: certify(X, Y, C=0.1, kinds=[own_bound]),
+        ("kinds must be one of ['enumeration',", "'lifted'", "Bound(own_bound) is one"),
     ),
 }
 
@@ -463,6 +553,7 @@ MISTAKES: dict[str, dict[str, Mistake]] = {
     "MeanMap and InvCal": _MEANS,
     "alter-pSVM, and what others share with it": _ALTER,
     "conv-pSVM": _CONV,
+    "Bounds": _BOUNDS,
     "Splits and scores": _SCORES,
     "Tables": _TABLES,
 }

@@ -41,9 +41,10 @@ SHARE_UNIT = 2.0**-40
 
 WITH_CROSSING = (
     "AlterPropSVM with polish='none', ConvPropSVM with the oracles 'ascent', 'coordinate', "
-    "'coordinate_features', 'random_directions' and 'several', EcologicalRegression, InvCal, "
-    "MeanMap, LaplacianMeanMap and SecondMoments take crossing bags; bag_target(bags, "
-    "proportions) with one grouping has bags that do not cross"
+    "'coordinate_features', 'random_directions', 'several' and 'mixed_integer' or the relaxations "
+    "'mixed_integer' and 'continuous_labels', EcologicalRegression, InvCal, MeanMap, "
+    "LaplacianMeanMap and SecondMoments take crossing bags; bag_target(bags, proportions) with one "
+    "grouping has bags that do not cross"
 )
 """What an error says would do."""
 
@@ -533,7 +534,7 @@ def sampling_epsilon(y: NDArray[np.void], level: float = 0.95) -> dict[Hashable,
     >>> {bag: round(width, 3) for bag, width in sampling_epsilon(y).items()}
     {'a': 0.49, 'b': 0.098}
     """
-    check_number("level", level, above=0.0, most=np.nextafter(1.0, 0.0))
+    check_number("level", level, above=0.0, below=1.0)
     bags = Bags.from_target(y)
     return bags.keyed(counts.sampling_widths(bags, level))
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from inspect import signature
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +24,7 @@ from propcvx.bounds.problem import LabelingProblem
 from propcvx.bounds.proof import Proof
 from propcvx.bounds.swap_search import SwapSearch
 from propcvx.bounds.table import BOUNDS, Bound, find_bounds
-from propcvx.checks import as_vector, check_number
+from propcvx.checks import check_labeling, check_number
 from propcvx.errors import (
     CrossedBoundsError,
     FailedBoundWarning,
@@ -211,6 +212,13 @@ def _checked_term(
     """The proportion loss and its weights, of bags that are checked to have certificates."""
     bags.require_partition("certify")
     check_two_classes(bags.n_classes)
+    form, others = "with", {"epsilon": epsilon}
+    if C_p is None:
+        form, others = "without", {"loss": loss, "bag_weights": bag_weights}
+    for name, value in others.items():
+        default = signature(certify).parameters[name].default
+        if np.ndim(value) or value != default:
+            raise InputError(f"{name} is not used {form} C_p: leave it {default!r}, got {value!r}.")
     if C_p is not None:
         return proportion_term("loss", loss, C_p, bag_weights, bags)
     bags.check_known(epsilon)
@@ -220,12 +228,7 @@ def _checked_term(
 def _allowed(start: Any, problem: LabelingProblem) -> Array:
     """The labeling to begin with, checked, in the order of the problem."""
     bags = problem.bags
-    given = as_vector(start, bags.n_instances)
-    if given is None or not np.isin(given, (-1.0, 1.0)).all():
-        raise InputError(
-            f"start must be a labeling of -1 and +1, shape ({bags.n_instances},), got {start!r}."
-        )
-    labeling = bags.in_order(given).astype(np.float64)
+    labeling = bags.in_order(check_labeling("start", start, bags.n_instances)).astype(np.float64)
     if not np.isfinite(problem.cost(labeling)):
         raise InputError(
             "start must be a labeling that y allows: it has other numbers of positives, or changes "

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from inspect import isfunction
 from math import log10
 from types import MappingProxyType
 from typing import Any
@@ -203,6 +204,11 @@ def by_name(kinds: Any, known: Mapping[str, Any]) -> dict[str, Any]:
     def find(kind: Any) -> Any:
         if isinstance(kind, str):
             return known[check_choice("kinds", kind, known)]
+        if isfunction(kind):
+            raise InputError(
+                f"kinds must be one of {list(known)}, a relaxation or a propcvx.bounds.Bound, got "
+                f"the function {kind.__name__}; Bound({kind.__name__}) is one."
+            )
         return kind if isinstance(kind, Bound) else find_relaxation("kinds", kind)
 
     once = each_once(kinds)

@@ -249,7 +249,9 @@ class AlterPropSVM(BagClassifier):
         return self._run(feature_map, bags)
 
     def _certified_form(self) -> dict[str, Any]:
-        if self.instance_loss not in ("hinge", HINGE):
+        instance_loss = named("instance_loss", self.instance_loss, INSTANCE_LOSSES, "of")
+        weighted = bool(np.any(np.not_equal(instance_loss.weights, 1.0)))
+        if instance_loss.of_margins is not HINGE.of_margins or weighted:
             return super()._certified_form()
         loss, weights = self.proportion_loss, self.bag_weights
         return {"C": self.C_, "C_p": self.C_p_, "loss": loss, "bag_weights": weights}
@@ -260,7 +262,7 @@ class AlterPropSVM(BagClassifier):
         scaled = isinstance(self.C_p, str) and self.C_p == "scale"
         C_p: Any = RATIO * self.C_ * bags.mean_weight if scaled else self.C_p
         self.C_p_ = C_p
-        check_number("start_weight", self.start_weight, least=0.0, most=np.nextafter(1.0, 0.0))
+        check_number("start_weight", self.start_weight, least=0.0, below=1.0)
         check_number("tol", self.tol, least=0.0)
         check_count("n_init", self.n_init)
         check_count("max_iter", self.max_iter)

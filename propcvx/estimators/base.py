@@ -222,8 +222,8 @@ class BagClassifier(ClassifierMixin, KernelMethod):
     def _certified_form(self) -> dict[str, Any]:
         """The arguments of :func:`propcvx.bounds.certify` that say which problem a fit solved."""
         raise InputError(
-            "There are certificates for ConvPropSVM and AlterPropSVM with the hinge loss, got "
-            f"{self!r}."
+            "There are certificates for ConvPropSVM and AlterPropSVM with the hinge loss and no "
+            f"weights in it, got {self!r}."
         )
 
     def _meaning_of_parameters(self, bags: Bags) -> dict[str, Any]:

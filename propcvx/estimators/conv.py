@@ -18,7 +18,7 @@ from propcvx.history import Fitted
 from propcvx.labelings.feasible import FeasibleLabelings
 from propcvx.relaxation import RelaxationResult
 from propcvx.relaxation.bounds import Bounds, check_crossing
-from propcvx.relaxation.rounding import ROUNDINGS
+from propcvx.relaxation.rounding import ROUNDINGS, checked
 from propcvx.relaxation.table import name_of, relax
 from propcvx.svm.kernels import FeatureMap
 
@@ -161,7 +161,7 @@ class ConvPropSVM(BagClassifier):
         self.C_ = weight_of_hinge(self.C, lambda: known_variance(feature_map.features, bags))
         check_choice("bias", self.bias, ("bags", "none"))
         taken = ("result", "features", "feasible", "C")
-        rounding = named("rounding", self.rounding, ROUNDINGS, "__call__", taken)
+        rounding = checked(named("rounding", self.rounding, ROUNDINGS, "__call__", taken))
         features, mean = feature_map.lifted(self.intercept, bags.weights)
         feasible = FeasibleLabelings.of(bags, self.epsilon)
         weights = 1.0 if bags.weights is None else bags.weights

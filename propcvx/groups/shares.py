@@ -169,7 +169,7 @@ def group_shares(
         columns["estimate"] = weighted @ expected(labels, X, y, feasible)
     if n_resamples:
         check_count("n_resamples", n_resamples, least=FEW)
-        check_number("level", level, above=0.0, most=np.nextafter(1.0, 0.0))
+        check_number("level", level, above=0.0, below=1.0)
         settings = {"random_state": random_state, "n_jobs": n_jobs, "verbose": verbose}
         counts = resampled(labels, X, y, cells, feasible, n_resamples, **settings)
         ends = (1.0 - level) / 2, (1.0 + level) / 2

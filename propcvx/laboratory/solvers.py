@@ -157,7 +157,7 @@ def compare_solvers(
     check_number("time_limit", time_limit, above=0.0)
     check_count("threads", threads)
     accuracies = [_named_accuracy(tol) for tol in tols]
-    program = _as_program(build())
+    program = Program.of(build())
     names = solvers_for(program) if solvers is None else solvers
     chosen = [named_solver(name) or find_solver(name, program) for name in names]
     earlier, rows = {_run_of(row): row for row in done}, []
@@ -264,7 +264,7 @@ def measure(
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            yield from _measurements(_as_program(build()), solver, tol, backend)
+            yield from _measurements(Program.of(build()), solver, tol, backend)
     except PropCVXError as error:
         statuses = (status for kind, status in REFUSALS.items() if isinstance(error, kind))
         yield {"status": next(statuses, "bad program"), "reason": str(error)}
@@ -325,10 +325,6 @@ def _named_accuracy(tol: Accuracy) -> tuple[str, float | None]:
     if tol not in ACCURACIES:
         raise InputError(f"tols must be numbers or names of {list(ACCURACIES)}, got {tol!r}.")
     return tol, ACCURACIES[tol]
-
-
-def _as_program(built: Program | cp.Problem) -> Program:
-    return built if isinstance(built, Program) else Program(built, "problem")
 
 
 def _with_reference(rows: list[Row], reference: float | None) -> list[Row]:

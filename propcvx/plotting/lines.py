@@ -77,6 +77,8 @@ def coefficients(models: Sequence[Any], parameter: str = "C", ax: Axes | None = 
     """
     rows = []
     for model in models:
+        if not hasattr(model, "coef_"):
+            raise InputError(f"models must be fitted with the linear kernel, got {model!r}.")
         if len(model.coef_) > 1:
             raise InputError(f"models must be of two classes, got one of {len(model.coef_)}.")
         numbered = [f"$w_{{{j}}}$" for j in range(1, model.coef_.shape[1] + 1)]

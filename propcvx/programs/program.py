@@ -96,6 +96,17 @@ class Program(Readable):
                 f"that no solver takes it; what breaks them: {'; '.join(wrong)}."
             )
 
+    @classmethod
+    def of(cls, problem: Program | cp.Problem) -> Program:
+        """A program as it is, and a problem of CVXPY as one."""
+        if isinstance(problem, cls):
+            return problem
+        if not isinstance(problem, cp.Problem):
+            raise InputError(
+                f"program must be a propcvx.programs.Program or a cvxpy.Problem, got {problem!r}."
+            )
+        return cls(problem, "problem")
+
     @cached_property
     def variables(self) -> Mapping[str, cp.Variable]:
         """Variables by name."""

@@ -17,6 +17,7 @@ from propcvx.history import History, Round, StopReason
 from propcvx.labelings.feasible import FeasibleLabelings
 from propcvx.relaxation.bounds import lower_bound
 from propcvx.relaxation.masters import MASTERS
+from propcvx.relaxation.masters import checked as checked_master
 from propcvx.relaxation.oracles import ORACLES, Cut, checked
 from propcvx.relaxation.result import Relaxation, RelaxationResult, Rounds
 from propcvx.solvers import Solve
@@ -71,7 +72,8 @@ class CuttingPlanes(Relaxation):
         check_count("max_cuts", self.max_cuts)
         tol = check_number("tol", self.tol, least=0.0) * float(np.mean(C))
         taken = ("features", "C", "solve")
-        master = named("master", self.master, MASTERS, "__call__", taken)(features, C, solve)
+        form = named("master", self.master, MASTERS, "__call__", taken)
+        master = checked_master(form(features, C, solve))
         factory = named("oracle", self.oracle, ORACLES, "__call__", ("features", "feasible"))
         oracle = checked(factory(features, feasible), features, feasible)
         alpha = np.full(len(features), 1.0 / len(features))

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from numbers import Real
 from types import MappingProxyType
 from typing import Any, cast
 
 import numpy as np
 
 from propcvx.arrays import Array, Weight
-from propcvx.checks import named
+from propcvx.checks import Shapes, fault_of_record, named
 from propcvx.errors import InputError
 from propcvx.history import History
 from propcvx.labelings.feasible import FeasibleLabelings
@@ -101,10 +100,10 @@ def _fault_of(result: Any, feasible: FeasibleLabelings, known: set[bytes]) -> st
         )
     n = feasible.bags.n_instances
     arrays = {"alpha": (n,), "weights": (None,), "vectors": (None, n), "labelings": (None, n)}
+    numbers: Shapes = {"value": (), "lower": (), "upper": (), **arrays}
     infinite = {"lower": -np.inf, "upper": np.inf}
-    for name, shape in {"value": (), "lower": (), "upper": (), **arrays}.items():
-        if fault := _fault_of_numbers(getattr(result, name), shape, infinite.get(name)):
-            return f"{name} = {fault}"
+    if fault := fault_of_record(result, RelaxationResult, numbers, infinite):
+        return fault
     if len(result.weights) != len(result.vectors):
         return f"{len(result.weights)} weights of {len(result.vectors)} vectors"
     if np.min(result.weights) < 0.0:
@@ -116,22 +115,3 @@ def _fault_of(result: Any, feasible: FeasibleLabelings, known: set[bytes]) -> st
             return f"a labeling that is not feasible: {fault}; feasible.best(scores) is feasible"
         known.add(labeling.tobytes())
     return None
-
-
-def _fault_of_numbers(
-    value: Any, shape: tuple[int | None, ...], infinite: float | None
-) -> str | None:
-    """What a number or an array is, where it is not finite numbers of a shape, and what would do.
-
-    None in the shape is any number but 0; ``infinite`` is the infinity that is allowed.
-    """
-    wanted = f"an array of shape {shape}".replace("None", "any") if shape else "a number"
-    if not isinstance(value, np.ndarray) and (shape or not isinstance(value, Real)):
-        return f"a {type(value).__name__}; it has to be {wanted}"
-    numbers = np.asarray(value)
-    sizes = zip(numbers.shape, shape, strict=False)
-    fits = numbers.ndim == len(shape) and all(size in (have, None) for have, size in sizes)
-    if not fits or not numbers.size or numbers.dtype.kind not in "biuf":
-        return f"an array of shape {numbers.shape} and {numbers.dtype}; it has to be {wanted}"
-    wrong = numbers[~np.isfinite(numbers) & (numbers != infinite)]
-    return f"{wrong[0]}; it has to be {wanted} that is finite" if wrong.size else None

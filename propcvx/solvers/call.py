@@ -105,7 +105,7 @@ class Solve:
 
 
 def solve(
-    program: Program,
+    program: Program | cp.Problem,
     solver: SolverNames = "auto",
     *,
     tol: float = 1e-8,
@@ -119,7 +119,7 @@ def solve(
 
     Parameters
     ----------
-    program : Program
+    program : Program or cvxpy.Problem
         The program, its parameters set.
     solver : str, Solver or sequence
         A name in ``SOLVERS``, or one of your own; or several of them or pairs
@@ -181,7 +181,8 @@ def solve(
     >>> print(f"{answer.value:.3f} {answer.variables['w'][0]:.3f} {answer.status}")
     0.222 0.667 optimal
     """
-    return Solve(solver, tol, options, residuals, quiet)(program, warm=warm, seconds=seconds)
+    once = Solve(solver, tol, options, residuals, quiet)
+    return once(Program.of(program), warm=warm, seconds=seconds)
 
 
 def _check_parameters(program: Program) -> None:
@@ -309,12 +310,20 @@ def _attempt(
     return replace(answer, value=value, gap=gap, status=status)
 
 
-def _check_answer(solver: str, program: Program, answer: Answer) -> None:
-    values = [answer.variables.get(name) for name in program.variables]
+def _check_answer(solver: str, program: Program, answer: Any) -> None:
+    if not isinstance(answer, Answer):
+        returned = f"a {type(answer).__name__}, not a propcvx.solvers.Answer"
+        raise SolverError(f"{solver} returned {returned}.", solver, cp.SOLVER_ERROR)
+    values: list[Any] = [answer.variables.get(name) for name in program.variables]
     if answer.status not in USABLE or any(value is None for value in values):
         advice = _ADVICE.get(answer.status, "a looser tol or another solver may do")
         message = f"{solver} has no answer to {program.name}: status {answer.status!r}; {advice}."
         raise SolverError(message, solver, answer.status)
+    for value, (name, variable) in zip(values, program.variables.items(), strict=True):
+        if np.shape(value) != variable.shape:
+            shapes = f"shape {np.shape(value)}, not {variable.shape}"
+            message = f"{solver} answered {program.name} with {name} of {shapes}."
+            raise SolverError(message, solver, answer.status)
     if not all(np.isfinite(np.sum(np.asarray(value))) for value in values):
         raise _not_finite(solver, program, answer)
 

@@ -10,6 +10,7 @@ import numpy as np
 
 from propcvx.arrays import Array
 from propcvx.bags.bags import Bags
+from propcvx.checks import check_labeling
 from propcvx.labelings.feasible import FeasibleLabelings, best_labeling
 from propcvx.labelings.losses import HINGE, InstanceLoss, ProportionLoss
 from propcvx.labelings.moves import Moves
@@ -84,4 +85,4 @@ class PropSVM:
 
     def allowed(self, labeling: Array) -> Array:
         """The labeling, or where its counts have an infinite loss the nearest in each bag."""
-        return self.feasible.best(labeling)
+        return self.feasible.best(check_labeling("a start", labeling, self.bags.n_instances))

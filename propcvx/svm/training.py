@@ -68,7 +68,7 @@ class TrainingData:
     X: Any
     bags: Bags
     classes: NDArray[Any]
-    _maps: dict[Kernel, FeatureMap] = field(default_factory=dict, init=False, repr=False)
+    _maps: list[FeatureMap] = field(default_factory=list, init=False, repr=False)
 
     @classmethod
     def of(cls, method: KernelMethod, X: Any, y: Any, sample_weight: Any = None) -> TrainingData:
@@ -99,11 +99,13 @@ class TrainingData:
         """Features of the instances in the order of ``bags``, computed once for each kernel."""
         X = self.X[self.bags.rows]
         kernel = _kernel_of(method, X)
-        if kernel not in self._maps:
-            if kernel.name == "precomputed" and X.shape[0] == X.shape[1]:  # fit refuses others
-                X = X[:, self.bags.rows]
-            self._maps[kernel] = FeatureMap.fit(X, kernel, method.gram_matrices)
-        return self._maps[kernel]
+        for known in self._maps:
+            if known.kernel == kernel:
+                return known
+        if kernel.name == "precomputed" and X.shape[0] == X.shape[1]:  # fit refuses others
+            X = X[:, self.bags.rows]
+        self._maps.append(FeatureMap.fit(X, kernel, method.gram_matrices))
+        return self._maps[-1]
 
 
 def _kernel_of(method: KernelMethod, X: Any) -> Kernel:

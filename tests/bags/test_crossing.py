@@ -24,6 +24,7 @@ from propcvx import (
     certify,
     proportions_of,
 )
+from propcvx.bags.bags import WITH_CROSSING
 from propcvx.errors import CutBagWarning, InfeasibleLabelingError, InputError
 from propcvx.labelings.feasible import FeasibleLabelings, best_labeling
 from propcvx.labelings.losses import HINGE, PROPORTION_LOSSES, constraint, epsilon_insensitive
@@ -266,6 +267,7 @@ def test_what_needs_a_partition_says_so(what):
 def test_every_other_oracle_takes_crossing_bags():
     X, labels, bags = two_groupings(0, n=12, sizes=(6, 4))
     for name in set(ORACLES) - set(REFUSED):
+        assert f"'{name}'" in WITH_CROSSING
         planes = CuttingPlanes(oracle=name, max_cuts=2)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")

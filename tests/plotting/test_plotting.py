@@ -124,6 +124,8 @@ def test_the_columns_of_a_frame_name_axes_and_weights():
     models = list(fit_grid(MeanMap(), frame, Y, {"lam": [0.1, 1.0]}))
     lines = plotting.coefficients(models, "lam").get_legend().texts
     assert words(lines) == ["age", "income"]
+    with pytest.raises(InputError, match="models must be fitted with the linear kernel, got MeanM"):
+        plotting.coefficients([MeanMap(kernel="rbf").fit(frame, Y)], "lam")
     ax = plotting.boundary(models[0], frame)
     assert (ax.get_xlabel(), ax.get_ylabel()) == ("age", "income")
 

@@ -123,6 +123,8 @@ def test_a_solver_that_is_not_installed_says_how(monkeypatch, program):
         ("svm_dual-True", "variables", "v", "large", "mad failed on svm_dual: ValueError: .*large"),
         ("mkl_epigraph", "duals", "cuts", np.nan, "not finite"),
         ("mkl_group", "duals", "margin", np.nan, "not finite"),
+        ("svm_dual-True", "variables", "v", np.ones(3), r"v of shape \(3,\), not \(12,\)"),
+        ("svm_dual-True", None, None, None, "a list, not a propcvx.solvers.Answer"),
     ],
 )
 def test_what_is_no_answer_has_the_name_of_its_solver(name, kind, part, value, message):
@@ -130,8 +132,11 @@ def test_what_is_no_answer_has_the_name_of_its_solver(name, kind, part, value, m
 
     def run(program, options, warm):
         answer = SOLVERS["clarabel"].run(program, options, warm)
+        if kind is None:
+            return [answer]
         values = getattr(answer, kind)
-        spoilt = {**values, part: np.full_like(values[part], value)}
+        other = np.full_like(values[part], value) if np.ndim(value) == 0 else value
+        spoilt = {**values, part: other}
         return replace(answer, **{kind: spoilt}, gap=None)
 
     program = CONTINUOUS[name](DATA[0]).program
@@ -142,6 +147,14 @@ def test_what_is_no_answer_has_the_name_of_its_solver(name, kind, part, value, m
     assert solve(program, [mad, "clarabel"], quiet=True).solver == "clarabel"
     with pytest.warns(InaccurateSolutionWarning, match="clarabel stopped before its tolerance"):
         assert solve(program, [("clarabel", {"max_iter": 5}), mad]).solver == "clarabel"
+
+
+def test_a_problem_of_cvxpy_is_solved_as_it_is():
+    x = cp.Variable(2, name="x")
+    nearest = cp.Problem(cp.Minimize(cp.sum_squares(x - 1.0)), [cp.sum(x) == 1.0])
+    assert solve(nearest, "clarabel").variables["x"] == pytest.approx([0.5, 0.5])
+    with pytest.raises(InputError, match=r"program must be .* or a cvxpy.Problem, got 1"):
+        solve(1)
 
 
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")

@@ -13,6 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from methods import each_method
 from sklearn.base import clone
+from sklearn.gaussian_process.kernels import RBF
 from sklearn.svm import SVC
 from small_problems import small_problem
 
@@ -24,6 +25,7 @@ from propcvx import (
     MeanMap,
     bag_target,
     certify,
+    fit_grid,
 )
 from propcvx.errors import GramMatrixMemoryError, IllPosedWarning, InputError
 from propcvx.svm.kernels import BLOCK, FeatureMap, Kernel, check_gram
@@ -65,6 +67,15 @@ def test_features_are_a_factor_and_a_precomputed_matrix_has_the_same(name, order
     if name != "callable":
         sparse = FeatureMap.fit(sp.csr_array(X), kernel).features
         np.testing.assert_allclose(sparse, features)
+
+
+def test_a_kernel_of_scikit_learn_is_a_function_although_it_has_no_hash():
+    problem, grid = small_problem(0), {"C": [0.1, 1.0]}
+    by_object, by_name = (
+        [f.decision_function(problem.X) for f in fit_grid(method, problem.X, problem.y, grid)]
+        for method in (ConvPropSVM(kernel=RBF(1.5)), ConvPropSVM(kernel="rbf", gamma=0.5 / 1.5**2))
+    )
+    assert np.allclose(by_object, by_name, atol=1e-9)
 
 
 @given(st.integers(0, 10_000), st.integers(1, 12), st.integers(1, 5))
