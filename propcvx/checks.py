@@ -20,6 +20,10 @@ except ImportError:  # there is none in a browser
     psutil = None
 
 
+ROUNDING = 1e-12
+"""By how much rounding errors may leave a share outside [0, 1]."""
+
+
 def check_number(
     name: str,
     value: Any,
@@ -63,7 +67,7 @@ def check_share(share: Any, bag: str, *, optional: bool = True) -> float:
         number = float(share)
     except (TypeError, ValueError):
         number = np.nan
-    if not 0.0 <= number <= 1.0:
+    if not -ROUNDING <= number <= 1.0 + ROUNDING:
         missing, advice = ", or None where a bag's is not known" if optional else "", ""
         if number > 1.0 or isinstance(share, str):
             advice = "; divide percentages by 100, and counts by the size of the bag"
@@ -72,7 +76,7 @@ def check_share(share: Any, bag: str, *, optional: bool = True) -> float:
         raise InputError(
             f"proportions must be numbers in [0, 1]{missing}, got {share!r} for bag {bag}{advice}."
         )
-    return number
+    return min(max(number, 0.0), 1.0)
 
 
 def check_count(name: str, value: Any, *, least: int = 1) -> int:

@@ -12,12 +12,15 @@ import numpy as np
 import pandas as pd
 import scipy.sparse as sp
 from sklearn.exceptions import NotFittedError
-from sklearn.model_selection import cross_val_score
+from sklearn.model_selection import cross_val_predict, cross_val_score
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 
 from propcvx import (
     AlterPropSVM,
     BagKFold,
+    BagMeans,
     ConvPropSVM,
     CuttingPlanes,
     InvCal,
@@ -28,6 +31,8 @@ from propcvx import (
     bag_error,
     bag_target,
     certify,
+    class_proportions_of,
+    fit_grid,
     group_shares,
     proportions_of,
 )
@@ -493,6 +498,48 @@ _TABLES = {
         proportions=SHARES.where(SHARES > 0.3),
     ),
     "a DataFrame for bags": target("one column", "columns ['region']", bags=PEOPLE[["region"]]),
+    "NA for a share that is not known": target(
+        "got <NA> for bag 'b'",
+        ".where(shares.notna(), None)",
+        proportions=SHARES.where(SHARES > 0.3).convert_dtypes(),
+    ),
+    "ids as numbers and as text": target(
+        "without a proportion: [1, 2]",
+        "without a bag: ['1', '2']",
+        "1 is not '1', which .astype(str) makes of both",
+        bags=[1] * 4 + [2] * 4,
+        proportions={"1": 0.5, "2": 0.25},
+    ),
+    "classes whose shares are not known": target(
+        "bag 'b' has None",
+        "leave out the instances",
+        proportions={"a": {"x": 0.5, "y": 0.5}, "b": None},
+    ),
+    "NA for a label that is not known": target(
+        "got None or NA", "fillna(0)", labels=pd.Series([True, None] * 4, dtype="boolean")
+    ),
+    "labels that are missing, of which shares are taken": Mistake(
+        lambda: proportions_of([1.0, np.nan] * 4, IDS), ("labels must", "leave out instances")
+    ),
+    "classes that are missing, of which shares are taken": Mistake(
+        lambda: class_proportions_of(["x", None] * 4, IDS), ("labels must name", "leave out")
+    ),
+    "a table of means in another order than shares": Mistake(
+        lambda: BagMeans(TABLE.groupby(REGION).mean(), SHARES[::-1], [4, 4]),
+        ("proportions must", "order of means"),
+    ),
+    "a pipeline for certify": Mistake(
+        lambda: certify(make_pipeline(StandardScaler(), ConvPropSVM()).fit(X, Y), X, Y),
+        ("X must be", "model[-1]", "model[:-1].transform(X)"),
+    ),
+    "a pipeline for fit_grid": Mistake(
+        lambda: list(fit_grid(make_pipeline(StandardScaler(), MeanMap()), X, Y, {})),
+        ("estimator must", "GridSearchCV takes any"),
+    ),
+    "probabilities by cross_val_predict": Mistake(
+        lambda: cross_val_predict(MeanMap(), X, Y, cv=BagKFold(2), method="predict_proba"),
+        ("y must", "method='predict'", "propcvx.BagKFold(5).split(X, y)"),
+    ),
     "a missing region": target("NaN", bags=REGION.where(PEOPLE.index != 2)),
     "rounded shares of classes": target(
         *("got 0.99 in bag 'a'", "proportions.div(proportions.sum(axis=1), axis=0)"),

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from propcvx.arrays import Array, Indices, Signs
-from propcvx.checks import check_same_order, check_share
+from propcvx.checks import as_vector, check_same_order, check_share
 from propcvx.errors import InputError
 
 NO_CHANCE = 5
@@ -256,7 +256,8 @@ _OF_ROWS = (
 
 _OTHER_IDS = {
     (True, True): "of a Series or DataFrame the index has the ids, where set_index(column) puts "
-    "them",
+    "them, and 1 is not '1', which .astype(str) makes of both; if all others agree, write None for "
+    "the former and leave out the latter",
     (True, False): "write None for a proportion that is not known",
     (False, True): "proportions.loc[sorted(set(bags))] of a Series or DataFrame leaves these out, "
     "and {bag: proportions[bag] for bag in set(bags)} of a dict",
@@ -274,6 +275,11 @@ def _named_rows(proportions: Any, classes: Any) -> Any:
         Names of the columns of an array.
     """
     if hasattr(proportions, "columns"):
+        if not hasattr(proportions, "index"):
+            raise InputError(
+                "proportions must be a dict, an array, or a Series or DataFrame of pandas, got "
+                f"{type(proportions)}; dict(table.iter_rows()) of a table of polars is a dict."
+            )
         if not (proportions.index.is_unique and proportions.columns.is_unique):
             raise InputError("proportions must have one row per bag id and one column per class.")
         proportions = proportions.to_dict("index")
@@ -309,7 +315,8 @@ def _class_shares(ids: Sequence[Hashable], rows: Sequence[Any]) -> tuple[Array, 
         if not isinstance(row, Mapping) or set(row) != set(names):
             raise InputError(
                 f"proportions must give every bag a share of the same classes: one has {names}, "
-                f"bag {bag!r} has {row!r}; write 0.0 where a class is not in a bag."
+                f"bag {bag!r} has {row!r}; write 0.0 where a class is not in a bag, and leave out "
+                "the instances of a bag whose shares are not known."
             )
         named = {f"{bag!r}, class {name!r}": row[name] for name in names}
         shares[k] = [check_share(share, of, optional=False) for of, share in named.items()]
@@ -333,7 +340,7 @@ def encode_ids(bags: Any, keyed: bool) -> tuple[list[Hashable], Indices]:
     if hasattr(bags, "columns"):
         raise InputError(
             "bags must have one bag id for each instance, as one column of a DataFrame has, got "
-            f"the columns {list(bags)}."
+            f"the columns {list(bags.columns)}."
         )
     try:
         members = bags.tolist() if hasattr(bags, "tolist") else list(bags)
@@ -381,7 +388,8 @@ def as_mapping(argument: str, values: Any) -> Mapping[Hashable, Any] | None:
                 f"{argument} must have one entry per bag id, got repeated ids; if those of an id "
                 "are equal, .groupby(level=0).first() has one of each."
             )
-        return dict(values.to_dict())
+        items = values.items()  # to_dict has None for pandas.NA
+        return {bag: x.item() if isinstance(x, np.generic) else x for bag, x in items}
     return None
 
 
@@ -398,6 +406,11 @@ def known_labels(labels: ArrayLike | None, n_instances: int) -> Signs:
     if known.shape != (n_instances,):
         raise InputError(
             f"labels must have one entry per instance ({n_instances}), got shape {known.shape}."
+        )
+    if known.dtype == object and any(map(_is_missing, known.tolist())):
+        raise InputError(
+            "labels must be -1, +1, or 0 where unknown, got None or NA; labels.fillna(0) of a "
+            "Series has 0."
         )
     wrong = ~np.isin(known, (-1, 0, 1))
     if wrong.any():
@@ -425,7 +438,7 @@ def class_numbers(
     """The number of the class of each instance from 1 on; 0 for None and NaN, which are unknown."""
     number = {name: k for k, name in enumerate(names, start=1)}
     given = [None] * n_instances if labels is None else _listed(labels)
-    numbers = [0 if label is None or label != label else number.get(label, -1) for label in given]
+    numbers = [0 if _is_missing(label) else number.get(label, -1) for label in given]
     if len(numbers) != n_instances or -1 in numbers:
         strange = {k: label for k, label in enumerate(given) if numbers[k] < 0}
         raise InputError(
@@ -469,7 +482,13 @@ def proportions_of(
     {'a': 0.5, 'b': 1.0}
     """
     check_same_order({"bags": bags, "labels": labels})
-    positive = np.asarray(labels) > 0
+    numbers = as_vector(labels)
+    if numbers is None:
+        raise InputError(
+            "labels must be a finite number for each instance, above 0 where it is positive, got "
+            f"{labels!r:.200}; leave out instances without a label."
+        )
+    positive = numbers > 0.0
     if is_bag_target(bags):
         y = np.asarray(bags)
         present, codes = np.unique(y["bag"], return_inverse=True)
@@ -514,6 +533,11 @@ def class_proportions_of(
     """
     check_same_order({"bags": bags, "labels": labels})
     given = np.asarray(labels)
+    if any(map(_is_missing, _listed(given))):
+        raise InputError(
+            f"labels must name the class of each instance, got {labels!r:.200}; leave out those "
+            "without a label."
+        )
     names = np.asarray(np.unique(given) if classes is None else classes).tolist()
     columns = {name: proportions_of(np.where(given == name, 1, -1), bags) for name in names}
     return {

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.random import RandomState
 from numpy.typing import NDArray
+from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
 from tqdm import tqdm
 
@@ -170,6 +171,11 @@ def certify(
     """
     if isinstance(X, KernelMethod):
         return certify(**arguments_of(certify, locals()))
+    if isinstance(X, BaseEstimator):
+        raise InputError(
+            "X must be instances, or a fitted ConvPropSVM or AlterPropSVM; of a pipeline call "
+            f"certify(model[-1], model[:-1].transform(X), y), got {X!r:.200}."
+        )
     check_number("C", C, above=0.0)
     margin = MARGIN * labels if isinstance(labels, bool) else labels
     check_number("labels", margin, least=0.0)

@@ -156,9 +156,9 @@ class BagClassifier(ClassifierMixin, KernelMethod):
         """
         for name in [name for name in vars(self) if name.endswith("_") and "_in" not in name]:
             delattr(self, name)  # of an earlier fit
-        ends = []
+        ends, method = [], self._for_classes(feature_map, bags)
         for number in bags.label_values:
-            ends.append(clone(self)._run(feature_map, bags.against_rest(number)))
+            ends.append(clone(method)._run(feature_map, bags.against_rest(number)))
             if ends[-1].stopped_by is not None:
                 raise ends[-1].stopped_by
         weights = np.column_stack([end.weights for end in ends])
@@ -169,6 +169,10 @@ class BagClassifier(ClassifierMixin, KernelMethod):
         history = History([record for end in ends for record in end.history], ends[-1].stop_reason)
         ill_posed = any(end.ill_posed for end in ends)
         return Fitted(labeling, weights, bias, objective, history, ill_posed=ill_posed)
+
+    def _for_classes(self, feature_map: FeatureMap, bags: Bags) -> BagClassifier:
+        """What is fitted to each class against the rest."""
+        return self
 
     def _store(
         self, data: TrainingData, feature_map: FeatureMap, end: Fitted, scores: Array
@@ -423,6 +427,11 @@ def fit_grid(
     >>> [model.C_p for model in fit_grid(InvCal(), X, y, {"C_p": [0.1, 1.0]})]
     [0.1, 1.0]
     """
+    if not isinstance(estimator, BagClassifier):
+        raise InputError(
+            "estimator must be one of propcvx's, whose features a grid shares; GridSearchCV takes "
+            f"any, got {estimator!r:.200}."
+        )
     data = TrainingData.of(clone(estimator), X, y, sample_weight)
     fitted: dict[tuple[Any, ...], BagClassifier] = {}
     for parameters in ParameterGrid(grid):

@@ -6,6 +6,7 @@ from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
 import numpy as np
+from sklearn.base import clone
 
 from propcvx.arrays import Array
 from propcvx.bags.bags import Bags
@@ -16,8 +17,11 @@ from propcvx.history import Fitted
 from propcvx.programs import ecological_regression
 from propcvx.svm.kernels import FeatureMap
 
-STRENGTHS = np.logspace(-3.0, 3.0, 25)
-"""What ``ridge="loo"`` chooses from."""
+STRENGTHS = np.logspace(-4.0, 3.0, 141)
+"""What ``ridge="evidence"`` chooses from."""
+
+MEDIAN, DEVIATION = 0.3, 0.5
+"""Of the log-normal prior of the strength; the deviation is that of its logarithm."""
 
 TINY = np.finfo(float).tiny
 """The least share of a class, so that there is always one to divide by."""
@@ -42,12 +46,12 @@ class EcologicalRegression(BagMeanClassifier):
 
     Parameters
     ----------
-    ridge : float or "loo"
+    ridge : float or "evidence"
         Strength :math:`\rho` of the ridge in units of the scatter of the bag means,
         :math:`\lambda = \rho \operatorname{tr}(S^2) / \operatorname{tr}(S)` with
-        :math:`S = \sum_k \omega_k (m_k - \bar m)(m_k - \bar m)^\top`.  ``"loo"`` takes, of 25
-        strengths from 0.001 to 1,000, that with the least squared error on bags that are left out
-        in turn.
+        :math:`S = \sum_k \omega_k (m_k - \bar m)(m_k - \bar m)^\top`.  ``"evidence"`` is the most
+        probable one: near 0.3 with few bags or noisy shares, and less the more bags there are, see
+        :func:`log_evidence`.
     bag_weights : "size", "bag", array of shape (n_bags,), dict or pandas Series
         The weights :math:`\omega_k` of the bags: their numbers of instances, 1, or as given.
     kernel : str or callable
@@ -70,7 +74,7 @@ class EcologicalRegression(BagMeanClassifier):
     Attributes
     ----------
     ridge_ : float
-        The strength :math:`\rho` that was used; only with two classes.
+        The strength :math:`\rho` that was used; only with two classes.  With more, all have one.
     objective_ : float
         The value of the program.
     solution_ : Solution
@@ -99,7 +103,7 @@ class EcologicalRegression(BagMeanClassifier):
     array([0.5 , 0.75])
     """
 
-    ridge: float | str = 0.3
+    ridge: float | str = "evidence"
     _: KW_ONLY
     bag_weights: Any = "size"
 
@@ -109,9 +113,7 @@ class EcologicalRegression(BagMeanClassifier):
         equal = self._warns_of_equal_shares(bags)
         means = bags.means_of(features)
         centre = weights @ means / weights.sum()
-        rows = np.sqrt(weights)[:, None] * (means - centre)
-        unit = scatter_unit(rows)
-        self.ridge_ = self._strength(rows, np.sqrt(weights) * p, np.sqrt(weights), unit)
+        self.ridge_, unit = self._strength(means - centre, p[:, None], weights)
         wide = means.shape[1] > len(means)  # then as many columns have the same inner products
         basis, posed = np.linalg.qr((means - centre).T) if wide else (None, None)
         program = ecological_regression(means - centre if posed is None else posed.T, weights)
@@ -121,14 +123,33 @@ class EcologicalRegression(BagMeanClassifier):
         bias = float(self.solution_.variables["b"] - centre @ plane) - 0.5
         return self._end(feature_map.features, plane, bias, self.solution_.value, equal)
 
-    def _strength(self, rows: Array, targets: Array, ones: Array, unit: float) -> float:
-        """The strength that is given, or of least error on bags left out."""
+    def _for_classes(self, feature_map: FeatureMap, bags: Bags) -> EcologicalRegression:
+        """One strength for all classes: then the values of the regressions sum to one."""
+        each = []
+        for number in bags.label_values:
+            features, seen, apart = self._seen(feature_map, bags.against_rest(number))
+            each.append(seen.proportions)
+        means, weights = seen.means_of(features), self._loss_weights(apart)
+        centred = means - weights @ means / weights.sum()
+        strength, _ = self._strength(centred, np.column_stack(each), weights)
+        return clone(self).set_params(ridge=strength)
+
+    def _strength(self, centred: Array, shares: Array, weights: Array) -> tuple[float, float]:
+        """The strength that is given, or the most probable one, and its unit."""
+        rows = np.sqrt(weights)[:, None] * centred
+        unit = scatter_unit(rows)
         if not isinstance(self.ridge, str):
-            return check_number("ridge", self.ridge, least=0.0)
-        if self.ridge != "loo":
-            raise InputError(f"ridge must be a number of at least 0 or 'loo', got {self.ridge!r}.")
-        errors = left_out_errors(rows, targets, ones, STRENGTHS * unit)
-        return float(STRENGTHS[np.argmin(errors)])
+            return check_number("ridge", self.ridge, least=0.0), unit
+        if self.ridge != "evidence":
+            raise InputError(
+                f"ridge must be a number of at least 0 or 'evidence', got {self.ridge!r}."
+            )
+        varied = np.sqrt(weights)[:, None] * (shares - weights @ shares / weights.sum())
+        evidence = log_evidence(
+            rows, varied, STRENGTHS * unit, n_distinct(centred, shares, weights)
+        )
+        prior = -0.5 * np.square(np.log(STRENGTHS / MEDIAN) / DEVIATION)
+        return float(STRENGTHS[np.argmax(evidence + prior)]), unit
 
     def predict_proba(self, X: Any) -> Array:
         """Share of each class, the values of the regression moved inside [0, 1].
@@ -159,28 +180,34 @@ def scatter_unit(rows: Array) -> float:
     return float(np.square(smaller @ smaller.T).sum()) / total if total > 0.0 else 1.0
 
 
-def left_out_errors(rows: Array, targets: Array, ones: Array, ridges: Array) -> Array:
-    r"""Sum of the squared errors of each bag in the fit to all others, for each :math:`\lambda`.
+def n_distinct(centred: Array, shares: Array, weights: Array) -> int:
+    """The number of bags, of which equal ones are one: a bag of weight two is that bag twice."""
+    largest = float(np.abs(centred).max(initial=0.0)) or 1.0
+    seen = np.column_stack([centred / largest, shares])[weights > 0.0]
+    return len(np.unique(np.round(seen, 9) + 0.0, axis=0))
 
-    In closed form, :math:`\sum_k (e_k / (1 - h_k))^2`, with :math:`h_k` the diagonal of the matrix
-    that takes the proportions to the fitted ones.
+
+def log_evidence(rows: Array, varied: Array, ridges: Array, n_bags: int) -> Array:
+    r"""Log of the marginal likelihood (MacKay 1992), for each :math:`\lambda`, up to a constant.
+
+    The model is :math:`p_k = w^\top m_k + b + e_k` with w and :math:`e_k` normal, of mean 0 and
+    variances :math:`s^2 / \lambda` and :math:`s^2 / \omega_k`, b uniform and s of density 1 / s.
+    Several classes have one s, and all but one are free.
 
     Parameters
     ----------
     rows : array of shape (n_bags, rank)
-        The bag means without their mean, times the roots of the weights.
-    targets, ones : array of shape (n_bags,)
-        The proportions and 1, times these roots.
+        The bag means less their mean, times the roots of the weights.
+    varied : array of shape (n_bags, 1) or (n_bags, n_classes)
+        The proportions less their mean, times these roots.
     ridges : array of shape (n_ridges,)
+    n_bags : int
+        The number of bags that differ.
     """
     left, singular, _ = np.linalg.svd(rows, full_matrices=False)
-    constant = ones / np.linalg.norm(ones)
-    projected = left.T @ targets
-    errors = []
-    for ridge in ridges:
-        kept = singular**2 / (singular**2 + ridge)
-        fitted = left @ (kept * projected) + constant * (constant @ targets)
-        leverages = np.square(left) @ kept + np.square(constant)
-        missed = (targets - fitted) / np.maximum(1.0 - leverages, np.finfo(float).eps)
-        errors.append(float(missed @ missed))
-    return np.array(errors)
+    squares, projected = np.square(singular), np.square(left.T @ varied).sum(axis=1)
+    rest = max(float(np.square(varied).sum() - projected.sum()), 0.0)
+    missed = ridges[:, None] / (squares + ridges[:, None]) @ projected + rest
+    determinants = np.log1p(squares / ridges[:, None]).sum(axis=1)
+    logs = (n_bags - 1) * np.log(np.maximum(missed, np.finfo(float).tiny))
+    return np.asarray(-0.5 * max(varied.shape[1] - 1, 1) * (logs + determinants))

@@ -188,7 +188,7 @@ class LabelingStart(Start):
 
 METHODS: Mapping[str, BagClassifier] = MappingProxyType(
     {
-        "ecological": EcologicalRegression(),
+        "ecological": EcologicalRegression(ridge=0.3),
         "mean_map": MeanMap(),
         "inv_cal": InvCal(),
         "conv": ConvPropSVM(epsilon="rounding"),

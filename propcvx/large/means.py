@@ -15,7 +15,7 @@ from propcvx.arrays import Array
 from propcvx.bags.bags import Bags
 from propcvx.bags.ordering import in_canonical_order
 from propcvx.bags.targets import some_of
-from propcvx.checks import as_vector, check_number, check_share
+from propcvx.checks import as_vector, check_number, check_same_order, check_share
 from propcvx.errors import InputError
 from propcvx.estimators import BagClassifier, EcologicalRegression, InvCal
 from propcvx.history import Fitted
@@ -57,6 +57,7 @@ class BagMeans:
     ids: Sequence[Hashable] | None = None
 
     def __post_init__(self) -> None:
+        check_same_order({name: getattr(self, name) for name in ("means", "proportions", "sizes")})
         sizes = as_vector(self.sizes, len(self.means))
         if sizes is None or (sizes < 1.0).any() or (sizes != np.rint(sizes)).any():
             raise InputError(

@@ -163,7 +163,8 @@ def bags_of_one(labels: Any) -> tuple[NDArray[np.void], NDArray[Any]]:
         raise InputError(
             f"y must have labels of two classes, got {len(classes)}. Only binary classification is "
             f"supported. For names of bags, {MAKE_TARGET}; for more classes, with a table of their "
-            "shares as proportions."
+            "shares as proportions. cross_val_predict numbers the rows of a bag target unless "
+            "method='predict': fit to the splits of propcvx.BagKFold(5).split(X, y) instead."
         )
     return bag_target(np.arange(len(labels)), codes, labels=2 * codes - 1), classes
 

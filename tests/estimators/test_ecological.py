@@ -1,13 +1,13 @@
-"""Ecological regression: its closed form, its units, and the error on bags left out."""
+"""Ecological regression: its closed form, its units, and the strength of its ridge."""
 
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 from small_problems import small_problem
 
-from propcvx import BagMeans, EcologicalRegression, bag_target, fit_means
+from propcvx import BagMeans, EcologicalRegression, bag_target, fit_means, proportions_of
 from propcvx.errors import IllPosedWarning, InputError
-from propcvx.estimators.ecological import STRENGTHS, left_out_errors, scatter_unit
+from propcvx.estimators.ecological import STRENGTHS, log_evidence, scatter_unit
 
 PROBLEM = small_problem(0, sizes=(3, 5, 8, 4, 6, 9), n_features=3, noise=0.7)
 SIZES = PROBLEM.bags.sizes.astype(float)
@@ -63,29 +63,52 @@ def test_the_unit_sees_neither_rotations_nor_columns_without_scatter():
     assert scatter_unit(np.zeros((6, 3))) == 1.0
 
 
-def test_errors_on_bags_left_out_are_those_of_fits_without_them():
+@pytest.mark.parametrize("n_classes", [1, 2, 3])
+@pytest.mark.parametrize("rank", [2, 9])
+def test_the_evidence_is_that_of_the_normal_model(rank, n_classes):
+    """Of the differences between bags, which b leaves alone, by dense covariances."""
     random = np.random.RandomState(0)
-    means, p, weights = random.randn(7, 3), random.uniform(size=7), random.uniform(1, 9, size=7)
-    centred, root = means - weights @ means / weights.sum(), np.sqrt(weights)
-    ridges = np.array([1e-3, 0.7, 50.0])
-    errors = left_out_errors(root[:, None] * centred, root * p, root, ridges)
-    for ridge, error in zip(ridges, errors, strict=True):
-        penalty, total = ridge * np.diag([1.0, 1.0, 1.0, 0.0]), 0.0
-        for k in range(7):
-            rest = np.arange(7) != k
-            rows = np.column_stack([means, np.ones(7)])
-            A = (rows[rest].T * weights[rest]) @ rows[rest] + penalty
-            plane = np.linalg.solve(A, (rows[rest].T * weights[rest]) @ p[rest])
-            total += weights[k] * (p[k] - rows[k] @ plane) ** 2
-        assert error == pytest.approx(total, rel=1e-9)
+    means, p, weights = random.randn(7, rank), random.rand(7, n_classes), random.uniform(1, 9, 7)
+    p = p if n_classes == 1 else p / p.sum(axis=1, keepdims=True)
+    rows, varied = (
+        np.sqrt(weights)[:, None] * (array - weights @ array / weights.sum())
+        for array in (means, p)
+    )
+    ridges, free, expected = np.array([1e-3, 0.7, 50.0]), max(n_classes - 1, 1), []
+    differences = np.eye(7)[1:] - np.eye(7)[:-1]
+    for ridge in ridges:
+        covariance = differences @ (np.diag(1.0 / weights) + means @ means.T / ridge)
+        covariance = covariance @ differences.T
+        seen = differences @ p
+        missed = np.sum(seen * np.linalg.solve(covariance, seen))
+        logs = 6 * np.log(missed) + np.linalg.slogdet(covariance)[1]
+        expected.append(-0.5 * free * logs)
+    evidence = log_evidence(rows, varied, ridges, 7)
+    assert_allclose(np.diff(evidence), np.diff(expected), rtol=1e-9)
 
 
-def test_a_ridge_chosen_by_bags_left_out():
-    model = EcologicalRegression(ridge="loo").fit(PROBLEM.X, PROBLEM.y)
+def slope_of(n_bags, **parameters):
+    """The ratio of the coefficient to the true one of people in random bags of 20."""
+    random = np.random.RandomState(0)
+    X, bags = random.uniform(-1.0, 1.0, size=(20 * n_bags, 3)), np.repeat(np.arange(n_bags), 20)
+    labels = np.where(random.uniform(size=len(X)) < 0.5 + 0.4 * X[:, 0], 1, -1)
+    model = EcologicalRegression(**parameters)
+    return model.fit(X, bag_target(bags, proportions_of(labels, bags))).coef_[0, 0] / 0.4
+
+
+def test_with_more_bags_the_ridge_fades():
+    assert abs(slope_of(2000) - 1.0) < 0.03
+    assert slope_of(2000, ridge=0.3) < 0.8
+
+
+def test_the_ridge_is_the_most_probable_one():
+    model = EcologicalRegression().fit(PROBLEM.X, PROBLEM.y)
     assert model.ridge_ in STRENGTHS
     alone = EcologicalRegression(ridge=model.ridge_).fit(PROBLEM.X, PROBLEM.y)
     assert_allclose(model.coef_, alone.coef_)
-    with pytest.raises(InputError, match="ridge must be a number of at least 0 or 'loo'"):
+    few = EcologicalRegression().fit(PROBLEM.X[:2], bag_target([0, 1], [0.3, 0.6]))
+    assert 0.2 < few.ridge_ < 0.4
+    with pytest.raises(InputError, match="ridge must be a number of at least 0 or 'evidence'"):
         EcologicalRegression(ridge="auto").fit(PROBLEM.X, PROBLEM.y)
 
 

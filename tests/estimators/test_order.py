@@ -244,8 +244,9 @@ def test_a_loss_is_of_the_positives_as_they_came(seed):
 def test_exchanged_classes_are_certified_alike(C_p):
     problem = small_problem(1, (3, 4))
     bags, shares = problem.y["bag"], problem.bags.proportions
-    first = certify(problem.X, problem.y, C=0.1, C_p=C_p, loss=TOO_MANY)
-    second = certify(problem.X, bag_target(bags, 1.0 - shares), C=0.1, C_p=C_p, loss=TOO_FEW)
+    many, few = ({}, {}) if C_p is None else ({"loss": TOO_MANY}, {"loss": TOO_FEW})
+    first = certify(problem.X, problem.y, C=0.1, C_p=C_p, **many)
+    second = certify(problem.X, bag_target(bags, 1.0 - shares), C=0.1, C_p=C_p, **few)
     assert first.upper == second.upper
     np.testing.assert_array_equal(second.labeling, -first.labeling)
 
