@@ -94,13 +94,14 @@ clean:
 	find propcvx tests docs -name __pycache__ -prune -exec rm -rf {} +
 
 # The environment: made anew when the project's description changes, extras added when first needed.
+# "compat": otherwise a folder of the name propcvx beside a script, as the clone is, hides the package.
 $(VENV)/package: setup.cfg pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.version_info >= (3, 11) or sys.exit("propcvx needs Python 3.11 or later, and $(PYTHON) is " + sys.version.split()[0] + ": try make PYTHON=python3.12 with one you have")'
 	$(PYTHON) -m venv --clear $(VENV)
 	$(BIN)/pip install --quiet uv
-	$(INSTALL) --quiet --editable .
+	$(INSTALL) --quiet --config-settings editable_mode=compat --editable .
 	@touch $@
 
 $(VENV)/with-%: $(VENV)/package
-	$(INSTALL) --quiet --editable '.[$*]'
+	$(INSTALL) --quiet --config-settings editable_mode=compat --editable '.[$*]'
 	@touch $@

@@ -10,7 +10,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.random import RandomState
 from numpy.typing import NDArray
-from scipy.stats import chi2
+from scipy.stats import chi2, wishart
 from sklearn.preprocessing import scale
 from sklearn.utils import check_array, check_random_state
 
@@ -54,7 +54,7 @@ class ClassMeansTest(Readable):
     >>> bags, labels = np.repeat(np.arange(20), 50), random.choice([-1, 1], 1000)
     >>> X = random.randn(1000, 3) + labels[:, None]
     >>> print(class_means_test(X, bag_target(bags, proportions_of(labels, bags))))
-    p = 0.38: 20 bags do not contradict that features within a class are the same in all of them.
+    p = 0.4: 20 bags do not contradict that features within a class are the same in all of them.
     >>> X[:, 1] += 2 * (bags % 2)
     >>> print(class_means_test(X, bag_target(bags, proportions_of(labels, bags))))
     p = 0.001: within a class, features depend on the bag, most of all 1 (20 bags).
@@ -156,8 +156,7 @@ def class_means_test(
         )
     fit, random = _Fit.of(scale(X[instances]), bags), check_random_state(random_state)
     larger = sum(
-        _Fit.of(fit.drawn(bags, random), bags).statistics.max() >= fit.statistics.max()
-        for _ in range(n_draws)
+        fit.drawn(bags, random).statistics.max() >= fit.statistics.max() for _ in range(n_draws)
     )
     p_values = chi2.sf(fit.statistics, bags.n_bags - 2)
     return ClassMeansTest(
@@ -183,26 +182,47 @@ class _Fit:
 
     @classmethod
     def of(cls, X: Array, bags: Bags) -> _Fit:
+        means = bags.means_of(X)
+        inside = X - means[bags.index]
+        return cls.of_moments(means, inside.T @ inside, bags)
+
+    @classmethod
+    def of_moments(cls, means: Array, scatter: Array, bags: Bags) -> _Fit:
+        """By the means of the bags and the scatter inside of them, which are all that matters."""
         p, n = bags.proportions, bags.sizes.astype(float)
-        design, means = np.column_stack([p, 1.0 - p]), bags.means_of(X)
+        design = np.column_stack([p, 1.0 - p])
         gram = np.linalg.inv((design.T * n) @ design)
         class_means = gram @ (design.T * n) @ means
-        residuals, inside = means - design @ class_means, X - means[bags.index]
-        freedom, difference = len(X) - bags.n_bags, np.array([1.0, -1.0])
+        residuals = means - design @ class_means
+        freedom, difference = bags.n_instances - bags.n_bags, np.array([1.0, -1.0])
         delta, mixed = difference @ class_means, float(n @ (p * (1.0 - p)))
         # E[delta delta'] is too large by the covariance, times what the design says
         times = mixed * float(difference @ gram @ difference)
-        covariance = (inside.T @ inside - mixed * np.outer(delta, delta)) / (freedom - times)
+        covariance = (scatter - mixed * np.outer(delta, delta)) / (freedom - times)
         values, vectors = np.linalg.eigh(covariance)
         root = (vectors * np.sqrt(np.maximum(values, LEAST))) @ vectors.T
         variances = np.square(root).sum(axis=1)
         return cls(class_means, root, n @ np.square(residuals) / variances)
 
-    def drawn(self, bags: Bags, random: RandomState) -> Array:
-        """Normal instances with these class means and this covariance in bags of these shares."""
-        positive = np.zeros(bags.n_instances, dtype=bool)
-        counts = np.round(bags.proportions * bags.sizes).astype(np.intp)
-        for inside, count in zip(bags.members, counts, strict=True):
-            positive[inside[:count]] = True
-        normal = random.standard_normal((bags.n_instances, len(self.root)))
-        return self.class_means[np.where(positive, 0, 1)] + normal @ self.root
+    def drawn(self, bags: Bags, random: RandomState) -> _Fit:
+        """The fit to normal instances with these class means and this covariance.
+
+        The scatter inside bags has one direction, among those of the instances, in which the
+        classes differ; in all others it is that of the noise.
+        """
+        n, d = bags.sizes.astype(float), len(self.root)
+        shares = np.round(bags.proportions * n) / n
+        noise = random.standard_normal((bags.n_bags + 1, d)) @ self.root
+        means = np.column_stack([shares, 1.0 - shares]) @ self.class_means
+        means += noise[1:] / np.sqrt(n)[:, None]
+        differs = noise[0] + np.sqrt(n @ (shares * (1.0 - shares))) * np.subtract(*self.class_means)
+        rest = self.root @ _scatter(bags.n_instances - bags.n_bags - 1, d, random) @ self.root
+        return _Fit.of_moments(means, np.outer(differs, differs) + rest, bags)
+
+
+def _scatter(n: int, d: int, random: RandomState) -> Array:
+    """The sum of the outer products of n standard normal vectors."""
+    if n < d:
+        normal = random.standard_normal((n, d))
+        return np.asarray(normal.T @ normal)
+    return np.reshape(wishart.rvs(n, np.eye(d), random_state=random), (d, d))

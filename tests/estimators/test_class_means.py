@@ -3,10 +3,12 @@
 import numpy as np
 import pandas as pd
 import pytest
+from scipy.stats import ks_2samp
 from small_problems import small_problem
 
-from propcvx import ShareMetric, bag_target, class_means_test, proportions_of
+from propcvx import Bags, ShareMetric, bag_target, class_means_test, proportions_of
 from propcvx.errors import IllPosedWarning, InputError
+from propcvx.estimators.class_means import _Fit
 from propcvx.estimators.metric import correlations
 
 
@@ -28,6 +30,32 @@ def test_it_rejects_one_in_twenty_where_the_assumption_holds(sizes):
         class_means_test(*drawn(seed, sizes), n_draws=39).p_value <= 0.05 for seed in range(100)
     )
     assert rejected <= 12
+
+
+def fit_to_instances(fit, bags, random):
+    """The fit to normal instances of the model, one by one."""
+    positive = np.zeros(bags.n_instances, dtype=bool)
+    counts = np.round(bags.proportions * bags.sizes).astype(int)
+    for inside, count in zip(bags.members, counts, strict=True):
+        positive[inside[:count]] = True
+    noise = random.standard_normal((bags.n_instances, len(fit.root))) @ fit.root
+    return _Fit.of(fit.class_means[np.where(positive, 0, 1)] + noise, bags)
+
+
+@pytest.mark.parametrize("sizes", [[8] * 20, [4, 10, 60] * 4, [2, 2, 3, 2]])
+def test_fits_that_are_drawn_by_their_moments_are_those_to_instances(sizes):
+    X, y = drawn(2, sizes)
+    bags, random = Bags.from_target(y), np.random.RandomState(0)
+    fit = _Fit.of(X, bags)
+    seen = [fit.drawn(bags, random) for _ in range(500)]
+    listed = [fit_to_instances(fit, bags, random) for _ in range(500)]
+    for number in (
+        lambda one: one.statistics.max(),
+        lambda one: one.statistics[0],
+        lambda one: one.root[0, 0],
+        lambda one: one.class_means[0, 1],
+    ):
+        assert ks_2samp(*(list(map(number, fits)) for fits in (seen, listed))).pvalue > 1e-3
 
 
 def test_it_finds_the_feature_that_depends_on_the_bag():
