@@ -293,7 +293,7 @@ def test_of_several_kinds_of_start_the_smallest_objective_wins():
 
 def test_the_default_start_is_ecological_regression_and_a_share_of_the_classifier():
     problem = small_problem(5, sizes=(8, 8, 8), noise=2.0)
-    ecological = EcologicalRegression().fit(problem.X, problem.y)
+    ecological = EcologicalRegression(ridge=0.3).fit(problem.X, problem.y)
     clf, alone = (
         AlterPropSVM(start_weight=weight).fit(problem.X, problem.y) for weight in (0.4, 0.0)
     )
