@@ -125,13 +125,11 @@ class EcologicalRegression(BagMeanClassifier):
 
     def _for_classes(self, feature_map: FeatureMap, bags: Bags) -> EcologicalRegression:
         """One strength for all classes: then the values of the regressions sum to one."""
-        each = []
-        for number in bags.label_values:
-            features, seen, apart = self._seen(feature_map, bags.against_rest(number))
-            each.append(seen.proportions)
-        means, weights = seen.means_of(features), self._loss_weights(apart)
-        centred = means - weights @ means / weights.sum()
-        strength, _ = self._strength(centred, np.column_stack(each), weights)
+        each = [self._seen(feature_map, bags.against_rest(number)) for number in bags.label_values]
+        features, first, apart = each[0]
+        shares = np.column_stack([seen.proportions for _, seen, _ in each])
+        means, weights = first.means_of(features), self._loss_weights(apart)
+        strength, _ = self._strength(means - weights @ means / weights.sum(), shares, weights)
         return clone(self).set_params(ridge=strength)
 
     def _strength(self, centred: Array, shares: Array, weights: Array) -> tuple[float, float]:
