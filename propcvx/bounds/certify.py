@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from inspect import signature
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +17,7 @@ from tqdm import tqdm
 
 from propcvx.arrays import Array
 from propcvx.bags.bags import Bags
-from propcvx.bounds.fitted_problem import arguments_of, check_two_classes
+from propcvx.bounds.fitted_problem import arguments_of, check_two_classes, not_default
 from propcvx.bounds.interval import CertifiedInterval, Event, Interval, OutOfTimeError
 from propcvx.bounds.label_costs import LabelCosts
 from propcvx.bounds.problem import LabelingProblem
@@ -221,10 +220,8 @@ def _checked_term(
     form, others = "with", {"epsilon": epsilon}
     if C_p is None:
         form, others = "without", {"loss": loss, "bag_weights": bag_weights}
-    for name, value in others.items():
-        default = signature(certify).parameters[name].default
-        if np.ndim(value) or value != default:
-            raise InputError(f"{name} is not used {form} C_p: leave it {default!r}, got {value!r}.")
+    for name in not_default(certify, others):
+        raise InputError(f"{name} is not used {form} C_p: leave it out, got {others[name]!r}.")
     if C_p is not None:
         return proportion_term("loss", loss, C_p, bag_weights, bags)
     bags.check_known(epsilon)

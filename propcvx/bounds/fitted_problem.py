@@ -38,16 +38,20 @@ def arguments_of(function: Callable[..., Any], arguments: Mapping[str, Any]) -> 
     """
     fitted, X, y = (arguments[name] for name in ("X", "y", "C"))
     check_is_fitted(fitted)
-    defaults = signature(function).parameters
     if not hasattr(y, "__len__"):
         raise InputError(f"After a fitted estimator come X and y, got y = {y!r}.")
-    twice = [n for n in OF_PROBLEM if repr(arguments[n]) != repr(defaults[n].default)]
-    if twice:
+    if twice := not_default(function, {name: arguments[name] for name in OF_PROBLEM}):
         raise InputError(f"{', '.join(twice)} must not be given, as the fitted estimator has it.")
     check_two_classes(len(fitted.classes_))
     taken = fitted._certified_form() | {name: getattr(fitted, name) for name in KERNEL}
     _check_same_data(fitted, X, y)
     return {**arguments, **taken, "X": X, "y": y, "start": fitted.labeling_}
+
+
+def not_default(function: Callable[..., Any], arguments: Mapping[str, Any]) -> list[str]:
+    """The names of those arguments that are not the defaults of a function."""
+    defaults = {name: each.default for name, each in signature(function).parameters.items()}
+    return [name for name, x in arguments.items() if np.ndim(x) > 0 or x != defaults[name]]
 
 
 def check_two_classes(n_classes: int) -> None:
