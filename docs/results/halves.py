@@ -17,6 +17,8 @@ MODELS = (
     "MeanMap",
     "AlterPropSVM",
 )
+WITH_INTERVAL = "EcologicalRegression"
+"""Whose intervals are counted; those of others take a fit for each resample."""
 WAYS = ("share of the bag", "Goodman's regression", *MODELS)
 MOST_COLUMNS = 12
 
@@ -38,7 +40,7 @@ def measure(data, kind, draw, method):
     parts = halves.mean(axis=0)
     columns = np.flatnonzero((parts > 0.1) & (parts < 0.9))[:MOST_COLUMNS]
     model = clone(METHODS[method]).fit(X, y) if method in MODELS else None
-    truths, estimates = [], []
+    truths, estimates, held, widths = [], [], [], []
     for column in columns:
         group = halves[:, column]
         if method == "share of the bag":
@@ -46,7 +48,12 @@ def measure(data, kind, draw, method):
         elif model is None:
             rates = goodman(group, y)
         else:
-            rates = group_shares(y, group, model, X).groups["estimate"].to_numpy()
+            n_resamples = 100 * (method == WITH_INTERVAL)
+            table = group_shares(y, group, model, X, truth=labels, n_resamples=n_resamples).groups
+            rates = table["estimate"].to_numpy()
+            if n_resamples:
+                held += list((table.low <= table.truth) & (table.truth <= table.high))
+                widths += list(100.0 * (table.high - table.low))
         truths.append(100.0 * (positive[group].mean() - positive[~group].mean()))
         estimates.append(100.0 * (rates[1] - rates[0]))
     truth, estimate = np.array(truths), np.array(estimates)
@@ -54,6 +61,8 @@ def measure(data, kind, draw, method):
         "error": np.mean((estimate - truth) ** 2),
         "product": np.mean(estimate * truth),
         "square": np.mean(truth**2),
+        "held": np.mean(held) if held else np.nan,
+        "width": np.mean(widths) if widths else np.nan,
     }
 
 

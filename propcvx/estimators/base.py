@@ -182,11 +182,7 @@ class BagClassifier(ClassifierMixin, KernelMethod):
         for of_another_fit in ("_calibration", "coef_", "dual_coef_"):
             self.__dict__.pop(of_another_fit, None)
         if not bags.labels.all() and scores.ndim == 1:
-            seen, instances = bags.of_shares()
-            instance, bag = seen.pairs
-            self._calibration = Calibration(
-                scores[instances[instance]], bag, seen.proportions, bags.sign
-            )
+            self._calibration = Calibration.of(scores, bags)
         self.labeling_ = bags.as_given(end.labeling)
         weights, bias = end.weights, np.atleast_1d(end.bias)
         if bags.multiclass:

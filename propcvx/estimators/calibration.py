@@ -10,6 +10,7 @@ from scipy.optimize import minimize
 from scipy.special import expit, logit
 
 from propcvx.arrays import Array, Indices
+from propcvx.bags.bags import Bags
 from propcvx.errors import IllPosedWarning, warn
 
 STARTS = (0.0, 1.0, 4.0, 16.0)
@@ -50,6 +51,13 @@ class Calibration:
     index: Indices
     proportions: Array
     sign: int = 1
+
+    @classmethod
+    def of(cls, scores: Array, bags: Bags) -> Calibration:
+        """Of the scores of all instances and the bags that have a share."""
+        seen, instances = bags.of_shares()
+        instance, bag = seen.pairs
+        return cls(scores[instances[instance]], bag, seen.proportions, bags.sign)
 
     @cached_property
     def curve(self) -> tuple[float, float]:

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import KW_ONLY, dataclass
+from copy import copy
+from dataclasses import KW_ONLY, dataclass, replace
 from typing import Any
 
 import numpy as np
+from numpy.random import RandomState
+from scipy.special import softmax
 from sklearn.base import clone
+from sklearn.utils import check_random_state
+from sklearn.utils.metaestimators import available_if
 
 from propcvx.arrays import Array
 from propcvx.bags.bags import Bags
@@ -25,6 +30,10 @@ MEDIAN, DEVIATION = 0.3, 0.5
 
 TINY = np.finfo(float).tiny
 """The least share of a class, so that there is always one to divide by."""
+
+
+def _has_posterior(estimator: EcologicalRegression) -> bool:
+    return getattr(estimator, "posterior_", None) is not None
 
 
 @dataclass(eq=False, repr=False)
@@ -51,7 +60,7 @@ class EcologicalRegression(BagMeanClassifier):
         :math:`\lambda = \rho \operatorname{tr}(S^2) / \operatorname{tr}(S)` with
         :math:`S = \sum_k \omega_k (m_k - \bar m)(m_k - \bar m)^\top`.  ``"evidence"`` is the most
         probable one: near 0.3 with few bags or noisy shares, and less the more bags there are, see
-        :func:`log_evidence`.
+        :class:`Posterior`.
     bag_weights : "size", "bag", array of shape (n_bags,), dict or pandas Series
         The weights :math:`\omega_k` of the bags: their numbers of instances, 1, or as given.
     kernel : str or callable
@@ -75,6 +84,8 @@ class EcologicalRegression(BagMeanClassifier):
     ----------
     ridge_ : float
         The strength :math:`\rho` that was used; only with two classes.  With more, all have one.
+    posterior_ : Posterior or None
+        What the bags tell of the plane; only with two classes, and None but for the linear kernel.
     objective_ : float
         The value of the program.
     solution_ : Solution
@@ -113,14 +124,17 @@ class EcologicalRegression(BagMeanClassifier):
         equal = self._warns_of_equal_shares(bags)
         means = bags.means_of(features)
         centre = weights @ means / weights.sum()
-        self.ridge_, unit = self._strength(means - centre, p[:, None], weights)
+        posterior = self._posterior(means - centre, p[:, None], weights)
+        self.ridge_ = posterior.most_probable
         wide = means.shape[1] > len(means)  # then as many columns have the same inner products
         basis, posed = np.linalg.qr((means - centre).T) if wide else (None, None)
         program = ecological_regression(means - centre if posed is None else posed.T, weights)
-        self.solution_ = self._solve(program.set(p=p, lam=self.ridge_ * unit))
+        self.solution_ = self._solve(program.set(p=p, lam=self.ridge_ * posterior.unit))
         w = self.solution_.variables["w"]
         plane = w if basis is None else basis @ w
         bias = float(self.solution_.variables["b"] - centre @ plane) - 0.5
+        linear = feature_map.kernel.name == "linear"
+        self.posterior_ = replace(posterior, centre=centre, sign=bags.sign) if linear else None
         return self._end(feature_map.features, plane, bias, self.solution_.value, equal)
 
     def _for_classes(self, feature_map: FeatureMap, bags: Bags) -> EcologicalRegression:
@@ -129,25 +143,20 @@ class EcologicalRegression(BagMeanClassifier):
         features, first, apart = each[0]
         shares = np.column_stack([seen.proportions for _, seen, _ in each])
         means, weights = first.means_of(features), self._loss_weights(apart)
-        strength, _ = self._strength(means - weights @ means / weights.sum(), shares, weights)
-        return clone(self).set_params(ridge=strength)
+        posterior = self._posterior(means - weights @ means / weights.sum(), shares, weights)
+        return clone(self).set_params(ridge=posterior.most_probable)
 
-    def _strength(self, centred: Array, shares: Array, weights: Array) -> tuple[float, float]:
-        """The strength that is given, or the most probable one, and its unit."""
-        rows = np.sqrt(weights)[:, None] * centred
-        unit = scatter_unit(rows)
+    def _posterior(self, centred: Array, shares: Array, weights: Array) -> Posterior:
+        """What the bags tell, with the strengths that may be."""
         if not isinstance(self.ridge, str):
-            return check_number("ridge", self.ridge, least=0.0), unit
-        if self.ridge != "evidence":
+            strengths = np.array([check_number("ridge", self.ridge, least=0.0)])
+        elif self.ridge == "evidence":
+            strengths = STRENGTHS
+        else:
             raise InputError(
                 f"ridge must be a number of at least 0 or 'evidence', got {self.ridge!r}."
             )
-        varied = np.sqrt(weights)[:, None] * (shares - weights @ shares / weights.sum())
-        evidence = log_evidence(
-            rows, varied, STRENGTHS * unit, n_distinct(centred, shares, weights)
-        )
-        prior = -0.5 * np.square(np.log(STRENGTHS / MEDIAN) / DEVIATION)
-        return float(STRENGTHS[np.argmax(evidence + prior)]), unit
+        return Posterior.of(centred, shares, weights, strengths)
 
     def predict_proba(self, X: Any) -> Array:
         """Share of each class, the values of the regression moved inside [0, 1].
@@ -161,10 +170,140 @@ class EcologicalRegression(BagMeanClassifier):
         probabilities : array of shape (n_instances, n_classes)
             In the order of ``classes_``.
         """
-        scores = self.decision_function(X)
-        scores = np.column_stack([-scores, scores]) if scores.ndim == 1 else scores
-        shares = np.clip(scores + 0.5, TINY, 1.0)
-        return np.asarray(shares / shares.sum(axis=1, keepdims=True))
+        return moved_inside(self.decision_function(X))
+
+    @available_if(_has_posterior)
+    def sample_scores(self, X: Any, random_state: Any = None) -> Array:
+        """Scores by a plane drawn from :class:`Posterior`, after a fit to two classes.
+
+        Parameters
+        ----------
+        X : array of shape (n_instances, n_features)
+        random_state : int, RandomState or None
+
+        Returns
+        -------
+        scores : array of shape (n_instances,)
+            As of ``decision_function``.
+        """
+        posterior: Any = self.posterior_
+        drawn = copy(self)
+        drawn.coef_, drawn.intercept_ = posterior.plane(check_random_state(random_state))
+        return drawn.decision_function(X)
+
+
+def moved_inside(scores: Array) -> Array:
+    """Shares of the classes from scores: each at least 0, and their sum one."""
+    scores = np.column_stack([-scores, scores]) if scores.ndim == 1 else scores
+    shares = np.clip(scores + 0.5, TINY, 1.0)
+    return np.asarray(shares / shares.sum(axis=1, keepdims=True))
+
+
+@dataclass(frozen=True, eq=False)
+class Posterior:
+    r"""What bags tell of the plane, in a normal model (MacKay 1992).
+
+    In it :math:`p_k = w^\top m_k + b + e_k`, with w and :math:`e_k` normal, of mean 0 and variances
+    :math:`s^2 / \lambda` and :math:`s^2 / \omega_k`, b uniform, s of density 1 / s and the strength
+    log-normal.  Several classes have one s, and all but one are free.
+
+    Attributes
+    ----------
+    strengths : array of shape (n_strengths,)
+        What the strength may be.
+    unit : float
+        That of :math:`\lambda`.
+    right : array of shape (n_singular, rank)
+        Right singular vectors of the bag means less their mean, times the roots of the weights.
+    singular : array of shape (n_singular,)
+        The singular values above rounding errors.
+    projected : array of shape (n_singular, n_classes)
+        The proportions less their mean, times these roots, along the left singular vectors.
+    rest : float
+        The sum of squares of what is then left of them.
+    n_bags : int
+        The number of bags that differ.
+    share, weight : float
+        The mean proportion, and the sum of the weights.
+    centre : array of shape (rank,), or None
+        The mean of the bag means.
+    sign : int
+        -1 where the fit has exchanged the classes.
+    """
+
+    strengths: Array
+    unit: float
+    right: Array
+    singular: Array
+    projected: Array
+    rest: float
+    n_bags: int
+    share: float
+    weight: float
+    centre: Array | None = None
+    sign: int = 1
+
+    @classmethod
+    def of(cls, centred: Array, shares: Array, weights: Array, strengths: Array) -> Posterior:
+        """From means of bags less their mean, shares of the classes, and weights of the bags."""
+        roots, mean = np.sqrt(weights)[:, None], weights @ shares / weights.sum()
+        rows, varied = roots * centred, roots * (shares - mean)
+        left, singular, right = np.linalg.svd(rows, full_matrices=False)
+        rounding = np.finfo(float).eps * max(rows.shape) * singular.max(initial=0.0)
+        rank = int(np.sum(singular > rounding))
+        projected = left[:, :rank].T @ varied
+        rest = float(np.square(varied).sum() - np.square(projected).sum())
+        return cls(
+            strengths,
+            scatter_unit(rows),
+            right[:rank],
+            singular[:rank],
+            projected,
+            max(rest, 0.0),
+            n_distinct(centred, shares, weights),
+            float(mean[-1]),
+            float(weights.sum()),
+        )
+
+    def missed(self, ridges: Array) -> Array:
+        r"""The least value of the program for each :math:`\lambda`, summed over the classes."""
+        squares, ridges = np.square(self.singular), ridges[:, None]
+        return ridges / (squares + ridges) @ np.square(self.projected).sum(axis=1) + self.rest
+
+    def log_evidence(self, ridges: Array) -> Array:
+        r"""Log of the marginal likelihood for each :math:`\lambda > 0`, up to a constant."""
+        determinants = np.log1p(np.square(self.singular) / ridges[:, None]).sum(axis=1)
+        logs = (self.n_bags - 1) * np.log(np.maximum(self.missed(ridges), TINY))
+        return np.asarray(-0.5 * max(self.projected.shape[1] - 1, 1) * (logs + determinants))
+
+    @property
+    def log_density(self) -> Array:
+        """Of the strengths, up to a constant."""
+        if len(self.strengths) == 1:
+            return np.zeros(1)
+        prior = -0.5 * np.square(np.log(self.strengths / MEDIAN) / DEVIATION)
+        return self.log_evidence(self.strengths * self.unit) + prior
+
+    @property
+    def most_probable(self) -> float:
+        """The most probable strength."""
+        return float(self.strengths[np.argmax(self.log_density)])
+
+    def plane(self, random: RandomState) -> tuple[Array, Array]:
+        """Weights and bias of a drawn plane; with a strength of 0, of least norm."""
+        strength = random.choice(self.strengths, p=softmax(self.log_density))
+        ridge = strength * self.unit
+        curvatures = np.square(self.singular) + ridge
+        missed = float(self.missed(np.array([ridge]))[0])
+        deviation = np.sqrt(missed / random.chisquare(max(self.n_bags - 1, 1)))
+        normal = random.normal(size=self.right.shape[1])
+        along = self.right @ normal
+        means = self.singular * self.projected[:, 0] / curvatures
+        w = self.right.T @ (means + deviation / np.sqrt(curvatures) * along)
+        if ridge > 0.0:
+            w += deviation / np.sqrt(ridge) * (normal - self.right.T @ along)
+        b = self.share + deviation / np.sqrt(self.weight) * random.normal() - self.centre @ w
+        return self.sign * w[None], self.sign * np.array([b - 0.5])
 
 
 def scatter_unit(rows: Array) -> float:
@@ -183,29 +322,3 @@ def n_distinct(centred: Array, shares: Array, weights: Array) -> int:
     largest = float(np.abs(centred).max(initial=0.0)) or 1.0
     seen = np.column_stack([centred / largest, shares])[weights > 0.0]
     return len(np.unique(np.round(seen, 9) + 0.0, axis=0))
-
-
-def log_evidence(rows: Array, varied: Array, ridges: Array, n_bags: int) -> Array:
-    r"""Log of the marginal likelihood (MacKay 1992), for each :math:`\lambda`, up to a constant.
-
-    The model is :math:`p_k = w^\top m_k + b + e_k` with w and :math:`e_k` normal, of mean 0 and
-    variances :math:`s^2 / \lambda` and :math:`s^2 / \omega_k`, b uniform and s of density 1 / s.
-    Several classes have one s, and all but one are free.
-
-    Parameters
-    ----------
-    rows : array of shape (n_bags, rank)
-        The bag means less their mean, times the roots of the weights.
-    varied : array of shape (n_bags, 1) or (n_bags, n_classes)
-        The proportions less their mean, times these roots.
-    ridges : array of shape (n_ridges,)
-    n_bags : int
-        The number of bags that differ.
-    """
-    left, singular, _ = np.linalg.svd(rows, full_matrices=False)
-    squares, projected = np.square(singular), np.square(left.T @ varied).sum(axis=1)
-    rest = max(float(np.square(varied).sum() - projected.sum()), 0.0)
-    missed = ridges[:, None] / (squares + ridges[:, None]) @ projected + rest
-    determinants = np.log1p(squares / ridges[:, None]).sum(axis=1)
-    logs = (n_bags - 1) * np.log(np.maximum(missed, np.finfo(float).tiny))
-    return np.asarray(-0.5 * max(varied.shape[1] - 1, 1) * (logs + determinants))

@@ -1,8 +1,10 @@
-"""Estimates of a classifier for cells, and the same from resampled bags."""
+"""Estimates of a classifier for cells, and how certain they are."""
 
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -11,6 +13,7 @@ from numpy.random import RandomState
 from numpy.typing import NDArray
 from scipy.special import expit, logit
 from sklearn.base import clone
+from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.utils import _safe_indexing, check_random_state
 from tqdm import tqdm
 
@@ -19,6 +22,8 @@ from propcvx.bags.bags import Bags
 from propcvx.bags.ordering import in_canonical_order
 from propcvx.bags.targets import bag_target, known_labels
 from propcvx.errors import InaccurateSolutionWarning, InputError, PropCVXWarning, warn
+from propcvx.estimators.calibration import Calibration
+from propcvx.estimators.ecological import moved_inside
 from propcvx.groups.cells import Cells, ranks
 from propcvx.labelings.feasible import FeasibleLabelings
 from propcvx.labelings.joint_counts import decided_labels
@@ -149,10 +154,11 @@ def resampled(
     n_jobs: int | None,
     verbose: bool,
 ) -> Array:
-    """Weights of positives with bags drawn with replacement, and labels drawn.
+    """Weights of positives by other probabilities that the bags allow, and labels drawn.
 
-    Each time the classifier is fitted to as many bags as there are, drawn with replacement, its
-    probabilities for all instances are moved to the shares, and a label is drawn for each.
+    Each time probabilities for all instances are drawn, by :func:`of_posterior` where the
+    classifier has one and by :func:`of_drawn_bags` elsewhere; they are moved to the shares, and a
+    label is drawn for each instance.
 
     Returns
     -------
@@ -163,16 +169,21 @@ def resampled(
     cells.bags.require_partition("n_resamples")
     if not hasattr(classifier, "predict_proba"):
         raise InputError(
-            "n_resamples needs a classifier as labels, which is fitted again to bags drawn with "
-            "replacement, got a labeling."
+            "n_resamples needs a classifier as labels, for other probabilities than its own, got a "
+            "labeling."
         )
     rows = np.column_stack([ranks(X), cells.code, cells.weights])
     bags = in_canonical_order(cells.bags, rows)
+    steps = classifier if isinstance(classifier, Pipeline) else make_pipeline(classifier)
+    draw: Any = partial(of_drawn_bags, classifier, X, y, bags)
+    if hasattr(steps[-1], "sample_scores"):
+        seen = steps[:-1].transform(X) if len(steps) > 1 else X
+        draw = partial(of_posterior, steps[-1], seen, cells.bags)
     seeds = check_random_state(random_state).randint(2**31, size=n_resamples)
     counts = [np.empty((0, len(cells.bag)))]
     each = Parallel(n_jobs, return_as="generator")(
-        delayed(_resample)(RandomState(seed), classifier, X, y, bags, cells, feasible)
-        for seed in seeds
+        delayed(_resample)(draw, RandomState(seed), place % 2 > 0, bags, cells, feasible)
+        for place, seed in enumerate(seeds)
     )
     try:
         counts.extend(tqdm(each, desc="resamples", total=n_resamples, disable=not verbose))
@@ -183,26 +194,45 @@ def resampled(
     return cells.with_groups(np.clip(np.vstack(counts), least[inside], most[inside]))
 
 
+def of_drawn_bags(
+    classifier: Any, X: Any, y: NDArray[np.void], bags: Bags, random: RandomState, _: bool
+) -> Array:
+    """Probabilities by a fit to as many bags as there are, drawn with replacement.
+
+    ``bags`` are in an order that the data determine.
+    """
+    drawn = [bags.rows[bags.members[bag]] for bag in random.randint(bags.n_bags, size=bags.n_bags)]
+    rows, ids = np.concatenate(drawn), np.repeat(np.arange(len(drawn)), list(map(len, drawn)))
+    shares = [y["proportion"][inside[0]] for inside in drawn]
+    known = [None if np.isnan(share) else float(share) for share in shares]
+    target = bag_target(ids, known, y["label"][rows])
+    return np.asarray(clone(classifier).fit(_safe_indexing(X, rows), target).predict_proba(X)[:, 1])
+
+
+def of_posterior(model: Any, X: Any, bags: Bags, random: RandomState, logistic: bool) -> Array:
+    """Probabilities by a plane that ``model.sample_scores`` draws.
+
+    The bags do not tell how they rise with the score: they are the values of the regression, cut at
+    0 and 1, or a ``logistic`` curve of them that meets the proportions best.
+    """
+    scores = model.sample_scores(X, random)
+    if logistic:
+        return Calibration.of(scores, bags).probabilities(scores)[:, 1]
+    return moved_inside(scores)[:, 1]
+
+
 def _resample(
+    draw: Callable[[RandomState, bool], Array],
     random: RandomState,
-    classifier: Any,
-    X: Any,
-    y: NDArray[np.void],
+    odd: bool,
     bags: Bags,
     cells: Cells,
     feasible: FeasibleLabelings,
 ) -> Array:
     """Weights in the cells from one draw; ``bags`` are in an order that the data determine."""
-    drawn = [bags.rows[bags.members[bag]] for bag in random.randint(bags.n_bags, size=bags.n_bags)]
-    rows, ids = np.concatenate(drawn), np.repeat(np.arange(len(drawn)), list(map(len, drawn)))
-    shares = [y["proportion"][inside[0]] for inside in drawn]
-    known = [None if np.isnan(share) else float(share) for share in shares]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", PropCVXWarning)
-        fitted = clone(classifier).fit(
-            _safe_indexing(X, rows), bag_target(ids, known, y["label"][rows])
-        )
-        positive = moved(fitted.predict_proba(X)[:, 1], feasible)
+        positive = moved(draw(random, odd), feasible)
     chance = random.uniform(size=bags.n_instances)[bags.places]
     label = chance < positive if bags.sign > 0 else chance >= 1.0 - positive
     return np.asarray(cells.of_cells @ (cells.weights * label))[None]

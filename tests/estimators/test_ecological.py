@@ -7,7 +7,7 @@ from small_problems import small_problem
 
 from propcvx import BagMeans, EcologicalRegression, bag_target, fit_means, proportions_of
 from propcvx.errors import IllPosedWarning, InputError
-from propcvx.estimators.ecological import STRENGTHS, log_evidence, scatter_unit
+from propcvx.estimators.ecological import STRENGTHS, Posterior, scatter_unit
 
 PROBLEM = small_problem(0, sizes=(3, 5, 8, 4, 6, 9), n_features=3, noise=0.7)
 SIZES = PROBLEM.bags.sizes.astype(float)
@@ -70,10 +70,6 @@ def test_the_evidence_is_that_of_the_normal_model(rank, n_classes):
     random = np.random.RandomState(0)
     means, p, weights = random.randn(7, rank), random.rand(7, n_classes), random.uniform(1, 9, 7)
     p = p if n_classes == 1 else p / p.sum(axis=1, keepdims=True)
-    rows, varied = (
-        np.sqrt(weights)[:, None] * (array - weights @ array / weights.sum())
-        for array in (means, p)
-    )
     ridges, free, expected = np.array([1e-3, 0.7, 50.0]), max(n_classes - 1, 1), []
     differences = np.eye(7)[1:] - np.eye(7)[:-1]
     for ridge in ridges:
@@ -83,8 +79,45 @@ def test_the_evidence_is_that_of_the_normal_model(rank, n_classes):
         missed = np.sum(seen * np.linalg.solve(covariance, seen))
         logs = 6 * np.log(missed) + np.linalg.slogdet(covariance)[1]
         expected.append(-0.5 * free * logs)
-    evidence = log_evidence(rows, varied, ridges, 7)
+    centred = means - weights @ means / weights.sum()
+    evidence = Posterior.of(centred, p, weights, ridges).log_evidence(ridges)
     assert_allclose(np.diff(evidence), np.diff(expected), rtol=1e-9)
+
+
+@pytest.mark.parametrize("n_features", [3, 40])
+def test_planes_are_drawn_from_the_posterior_of_the_normal_model(n_features):
+    problem = small_problem(1, sizes=(4,) * 24, n_features=n_features)
+    weights = problem.bags.sizes.astype(float)
+    model = EcologicalRegression(ridge=0.5).fit(problem.X, problem.y)
+    random = np.random.RandomState(0)
+    drawn = [model.posterior_.plane(random) for _ in range(20_000)]
+    planes = np.array([np.append(w[0], b) for w, b in drawn])
+    fitted, rows = np.append(model.coef_, model.intercept_), problem.bags.means_of(problem.X)
+    rows = np.column_stack([rows, np.ones(24)])
+    penalty = 0.5 * model.posterior_.unit * np.diag(np.append(np.ones(n_features), 0.0))
+    inverse = np.linalg.inv((rows.T * weights) @ rows + penalty)
+    missed = weights @ np.square(rows @ fitted + 0.5 - problem.bags.proportions)
+    missed += fitted @ penalty @ fitted
+    covariance = inverse * missed / (24 - 3)
+    deviations = np.sqrt(covariance.diagonal())
+    assert np.abs(planes.mean(axis=0) - fitted).max() < 0.04 * deviations.max()
+    off = (np.cov(planes.T) - covariance) / np.outer(deviations, deviations)
+    assert np.abs(off).max() < 0.1
+
+
+def test_scores_are_drawn_with_two_classes_and_the_linear_kernel():
+    model = EcologicalRegression().fit(PROBLEM.X, PROBLEM.y)
+    scores = model.sample_scores(PROBLEM.X, random_state=0)
+    assert_allclose(model.sample_scores(PROBLEM.X, random_state=0), scores)
+    w, b = model.posterior_.plane(np.random.RandomState(0))
+    assert_allclose(scores, PROBLEM.X @ w[0] + b[0])
+    table = np.random.RandomState(0).dirichlet(np.ones(3), size=6)
+    model.fit(PROBLEM.X, bag_target(PROBLEM.y["bag"], table))
+    assert not hasattr(model, "sample_scores")
+    assert not hasattr(
+        EcologicalRegression(kernel="rbf").fit(PROBLEM.X, PROBLEM.y), "sample_scores"
+    )
+    assert not hasattr(EcologicalRegression(), "sample_scores")
 
 
 def slope_of(n_bags, **parameters):
