@@ -52,9 +52,13 @@ def each(bags: Bags, argument: str, values: Any, wanted: str, least: float, most
         If a dict or Series lacks a bag, or it is not one number in the range for each.
     """
     codes, place = np.unique(bags.codes, return_inverse=True)
-    mapping, listed = as_mapping(argument, values), values
+    mapping, listed, names = as_mapping(argument, values), values, bags.names(codes)
+    if mapping is None and len(set(names)) < len(names):
+        raise InputError(
+            f"{argument} must be keyed by bag id where bags are drawn with replacement: a dict or "
+            "a Series."
+        )
     if mapping is not None:
-        names = bags.names(codes)
         missing = [name for name in names if name not in mapping]
         if missing:
             raise InputError(f"{argument} must name every bag, got none of {some_of(missing)}.")

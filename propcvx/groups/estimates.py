@@ -14,13 +14,14 @@ from numpy.typing import NDArray
 from scipy.special import expit, logit
 from sklearn.base import clone
 from sklearn.pipeline import Pipeline, make_pipeline
-from sklearn.utils import _safe_indexing, check_random_state
+from sklearn.utils import check_random_state
+from sklearn.utils.metaestimators import _safe_split
 from tqdm import tqdm
 
 from propcvx.arrays import Array, Indices
 from propcvx.bags.bags import Bags
 from propcvx.bags.ordering import in_canonical_order
-from propcvx.bags.targets import bag_target, known_labels
+from propcvx.bags.targets import known_labels, target_dtype
 from propcvx.errors import InaccurateSolutionWarning, InputError, PropCVXWarning, warn
 from propcvx.estimators.calibration import Calibration
 from propcvx.estimators.ecological import moved_inside
@@ -199,14 +200,16 @@ def of_drawn_bags(
 ) -> Array:
     """Probabilities by a fit to as many bags as there are, drawn with replacement.
 
-    ``bags`` are in an order that the data determine.
+    ``bags`` are in an order that the data determine.  A bag keeps its id however often it is drawn.
     """
-    drawn = [bags.rows[bags.members[bag]] for bag in random.randint(bags.n_bags, size=bags.n_bags)]
-    rows, ids = np.concatenate(drawn), np.repeat(np.arange(len(drawn)), list(map(len, drawn)))
-    shares = [y["proportion"][inside[0]] for inside in drawn]
-    known = [None if np.isnan(share) else float(share) for share in shares]
-    target = bag_target(ids, known, y["label"][rows])
-    return np.asarray(clone(classifier).fit(_safe_indexing(X, rows), target).predict_proba(X)[:, 1])
+    drawn = random.randint(bags.n_bags, size=bags.n_bags)
+    members = [bags.rows[bags.members[bag]] for bag in drawn]
+    rows, place = np.concatenate(members), np.repeat(np.arange(len(drawn)), list(map(len, members)))
+    target = y[rows].astype(target_dtype(metadata={"ids": bags.names(bags.codes[drawn])}))
+    target["bag"] = place
+    fitted = clone(classifier).fit(_safe_split(classifier, X, None, rows)[0], target)
+    everything, _ = _safe_split(classifier, X, None, np.arange(len(y)), rows)
+    return np.asarray(fitted.predict_proba(everything)[:, 1])
 
 
 def of_posterior(model: Any, X: Any, bags: Bags, random: RandomState, logistic: bool) -> Array:

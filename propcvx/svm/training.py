@@ -201,9 +201,10 @@ def bag_weights(weights: Any, bags: Bags) -> Array:
     if isinstance(weights, str):
         if check_choice("bag_weights", weights, ("bag", "size")) == "size":
             return bags.sizes.astype(float)
-        weights = np.ones(len(np.unique(bags.codes)))
-    wanted = f"'bag', 'size', or one positive number per bag ({bags.n_bags})"
-    given = bags.each("bag_weights", weights, wanted, np.nextafter(0.0, 1.0), np.inf)
+        given = np.ones(bags.n_bags)
+    else:
+        wanted = f"'bag', 'size', or one positive number per bag ({bags.n_bags})"
+        given = bags.each("bag_weights", weights, wanted, np.nextafter(0.0, 1.0), np.inf)
     _, code = np.unique(bags.codes, return_inverse=True)
     return np.asarray(given * (bags.sizes / np.bincount(code, bags.sizes)[code]))
 

@@ -309,6 +309,34 @@ def test_exchanged_classes_have_the_shares_of_the_others(with_interval):
         np.testing.assert_allclose(1.0 - other[its], answer.groups[mine], atol=1e-6)
 
 
+def test_drawn_bags_keep_their_weights_and_known_labels():
+    problem, _ = sample()
+    code = in_groups(0, len(problem.y))
+    y, ids = problem.y.copy(), np.unique(problem.y["bag"])
+    y["label"] = (problem.labels > 0) & (y["bag"] > 0)  # bag 0 tells that 0 is not a negative
+    weights = dict(zip(ids.tolist(), 10.0 ** -np.arange(len(ids)), strict=True))
+    model = InvCal(bag_weights=weights).fit(problem.X, y)
+    table = group_shares(y, code, model, problem.X, n_resamples=20).groups
+    renumbered = dict(zip(ids[::-1].tolist(), weights.values(), strict=True))
+    other = y.copy()
+    other["bag"] = len(ids) - 1 - y["bag"]
+    fitted = InvCal(bag_weights=renumbered).fit(problem.X, other)
+    equal(group_shares(other, code, fitted, problem.X, n_resamples=20).groups, table)
+    listed = InvCal(bag_weights=list(weights.values())).fit(problem.X, y)
+    with pytest.raises(InputError, match="bag_weights must be keyed by bag id"):
+        group_shares(y, code, listed, problem.X, n_resamples=20)
+
+
+def test_a_precomputed_kernel_is_cut_for_drawn_bags():
+    problem, _ = sample()
+    models = (InvCal(kernel="precomputed"), problem.X @ problem.X.T), (InvCal(), problem.X)
+    by_gram, by_rows = (
+        estimates.of_drawn_bags(model, X, problem.y, problem.bags, np.random.RandomState(0), False)
+        for model, X in models
+    )
+    np.testing.assert_allclose(by_gram, by_rows, atol=1e-4)
+
+
 def test_a_posterior_of_a_pipeline_is_that_of_its_last_step():
     problem, _ = sample()
     steps = make_pipeline(MinMaxScaler((-1, 1)), EcologicalRegression()).fit(problem.X, problem.y)
