@@ -34,6 +34,7 @@ from propcvx.errors import (
 )
 from propcvx.history import StopReason
 from propcvx.labelings.losses import ProportionLoss, constraint
+from propcvx.relaxation.bounds import CROSSED
 from propcvx.svm.threads import one_thread
 from propcvx.svm.training import KernelMethod, TrainingData, proportion_term
 
@@ -192,7 +193,7 @@ def certify(
         if (given := {**posed, "labels": labels, "kinds": kinds}) != PROVABLE:
             raise InputError(f"proof needs {PROVABLE}, got {given}.")
         check_number("epsilon", epsilon, least=0.0)
-        if not Path(proof).absolute().parent.is_dir():
+        if not Path(proof).absolute().parent.is_dir() or Path(proof).is_dir():
             raise InputError(f"proof must be a file in a folder that exists, got {proof}.")
         written = Proof(problem)
         bounds = {"branch_and_bound": Bound(written.run)}
@@ -205,7 +206,10 @@ def certify(
         work = _Certification(search, LabelCosts(search, margin, n_jobs) if margin else None)
         reason = work.run(bounds, start, check_random_state(random_state))
         if written is not None and interval.closed:
-            written.write(proof, interval, search, epsilon)
+            try:
+                written.write(proof, interval, search, epsilon)
+            except OSError as error:
+                warn(f"No proof is written: {error}.", UnprovedWarning)
         elif written is not None:
             warn(f"No proof is written, as {reason.value}.", UnprovedWarning)
     return work.result(reason)
@@ -313,6 +317,13 @@ class _Certification:
     def result(self, reason: StopReason) -> CertifiedInterval:
         """The result, in the order of the rows as they were given; warnings come with it."""
         problem, interval = self.search.problem, self.search.interval
+        value = self.search.value(np.asarray(interval.labeling))
+        if value > interval.upper * (1.0 + CROSSED):
+            raise CrossedBoundsError(
+                f"{interval.events[-1].bound!r} or another bound offered a labeling with the value "
+                f"{interval.upper:.6g}, and its value is {value:.6g}: infinite where y does not "
+                "allow it."
+            )
         for name, error in self.failures.items():
             warn(f"bound {name!r} failed: {error}", FailedBoundWarning)
         of_labels = {} if self.costs is None else self.costs.as_given()

@@ -68,6 +68,10 @@ class SwapSearch(LocalSearch):
         self.interval.offer("swap search", labeling, known.value)
         return known
 
+    def value(self, labeling: Array) -> float:
+        """The value of a labeling, whoever offered it."""
+        return float((self.known.get(bits_of(labeling)) or self._solve(labeling)).value)
+
     def solved(self, labeling: Array) -> Separator:
         """The SVM of a labeling; it raises an error when time is over."""
         self.interval.check_time()

@@ -51,6 +51,8 @@ def run_cvxpy(program: Program, options: dict[str, Any], warm: Any, *, cvxpy_nam
             verbose=False,
             solver_opts=of_solver,
         )
+        if was_interrupted(raw):
+            raise KeyboardInterrupt
         solved = perf_counter()
         with warnings.catch_warnings():  # our own warning says more
             warnings.filterwarnings("ignore", "Solution may be inaccurate", UserWarning)
@@ -68,6 +70,14 @@ def run_cvxpy(program: Program, options: dict[str, Any], warm: Any, *, cvxpy_nam
         iterations=None if statistics is None else statistics.num_iters,
         warm=problem,
     )
+
+
+def was_interrupted(raw: Any) -> bool:
+    """Whether a solver of its own handler, SCS, OSQP or ECOS, has ended by Ctrl-C."""
+    match raw:
+        case {"info": {"status": "interrupted"} | {"exitFlag": -4}}:
+            return True
+    return str(getattr(getattr(raw, "info", None), "status", "")) == "interrupted"
 
 
 def failure_of(name: str, program: Program, error: Exception) -> SolverError:

@@ -18,13 +18,21 @@ from small_problems import (
 )
 
 from propcvx import Bags, CuttingPlanes, bag_target, certify
-from propcvx.bounds import BOUNDS, Interval, LabelingProblem, SwapSearch
+from propcvx.bounds import BOUNDS, Bound, Interval, LabelingProblem, SwapSearch
 from propcvx.bounds import branch_and_bound as branching
 from propcvx.bounds import pieces as pieces_module
 from propcvx.bounds.maximise import SmoothBound
 from propcvx.bounds.moments import Multipliers, certify_values, improve_duals
 from propcvx.bounds.pieces import divide
-from propcvx.errors import CrossedBoundsError, FailedBoundWarning, InputError, SolverError
+from propcvx.bounds.proof import Proof
+from propcvx.datasets import make_two_bags
+from propcvx.errors import (
+    CrossedBoundsError,
+    FailedBoundWarning,
+    InputError,
+    SolverError,
+    UnprovedWarning,
+)
 from propcvx.history import StopReason
 from propcvx.labelings.feasible import FeasibleLabelings
 from propcvx.labelings.losses import PROPORTION_LOSSES, constraint, epsilon_insensitive
@@ -608,3 +616,28 @@ def test_more_labelings_than_the_largest_float_can_be_told():
     bags = np.repeat(np.arange(1100), 2)
     with pytest.raises(InputError, match=r"about 10\^331"):
         certify(np.eye(2)[bags % 2], bag_target(bags, np.full(1100, 0.5)), kinds="enumeration")
+
+
+@pytest.mark.parametrize(("value", "allowed"), [(0.0, True), (1e-3, True), (0.5, False)])
+def test_a_labeling_that_a_bound_offers_is_looked_at_again(value, allowed):
+    small = small_problem(9, (5,) * 3, 4)
+
+    def offering(problem, interval, search):
+        zeros = np.zeros(len(problem.features))
+        labeling = problem.best_labeling(zeros) if allowed else zeros + 1.0
+        interval.offer("mine", labeling, value)
+
+    with pytest.raises(CrossedBoundsError, match="'mine' or another bound offered a labeling"):
+        certify(small.X, small.y, 1.0, kinds=[Bound(offering)])
+
+
+def test_a_proof_that_cannot_be_written_is_a_warning(tmp_path):
+    data = make_two_bags(10, random_state=0)
+    y = bag_target(data.bags, data.proportions)
+    with pytest.raises(InputError, match="proof must be a file"):
+        certify(data.X, y, C=0.1, proof=tmp_path)
+    with (
+        patch.object(Proof, "write", side_effect=OSError("No space left")),
+        pytest.warns(UnprovedWarning, match="No proof is written: No space left"),
+    ):
+        assert certify(data.X, y, C=0.1, proof=tmp_path / "proof.npz").proved_optimal

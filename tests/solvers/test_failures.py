@@ -1,10 +1,13 @@
 """Solvers that fail, stop early or answer nonsense, and interruptions: what was reached is kept."""
 
 from dataclasses import replace
+from types import SimpleNamespace
+from unittest.mock import patch
 
 import cvxpy as cp
 import numpy as np
 import pytest
+from cvxpy.reductions.solvers.solving_chain import SolvingChain
 from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV
 from small_problems import small_problem
@@ -20,8 +23,8 @@ from propcvx import (
 from propcvx.errors import InaccurateSolutionWarning, SolverError
 from propcvx.estimators import printed_alter_psvm
 from propcvx.history import StopReason
-from propcvx.programs import ProblemClass
-from propcvx.solvers import SOLVERS
+from propcvx.programs import ProblemClass, svm_dual, svm_dual_parameters
+from propcvx.solvers import SOLVERS, solve
 
 PROBLEM = small_problem(0, sizes=(5,) * 6, n_features=3)
 X, Y = PROBLEM.X, PROBLEM.y
@@ -238,6 +241,25 @@ def test_what_was_reached_is_kept(name, solver, after, broken, error, reason, br
     assert "kept" in clf.stop_reason_.advice
     assert np.isfinite(clf.decision_function(X)).all()
     assert len(clf.history_) == clf.n_iter_ > 0
+
+
+@pytest.mark.parametrize(
+    "raw",
+    [
+        {"info": {"status": "interrupted", "status_val": -5}},
+        {"info": {"exitFlag": -4, "infostring": "UNKNOWN PROBLEM IN SOLVER"}},
+        SimpleNamespace(info=SimpleNamespace(status="interrupted")),
+    ],
+    ids=["scs", "ecos", "osqp"],
+)
+def test_ctrl_c_that_a_solver_catches_is_raised(raw):
+    """These are the answers of SCS, ECOS and OSQP to SIGINT; the next solver is not asked."""
+    program = svm_dual(X).set(**svm_dual_parameters(PROBLEM.labels.astype(float), 1.0))
+    with (
+        patch.object(SolvingChain, "solve_via_data", return_value=raw),
+        pytest.raises(KeyboardInterrupt),
+    ):
+        solve(program, ["clarabel", "newton"])
 
 
 def test_an_interrupted_search_returns_at_once(break_solver):
