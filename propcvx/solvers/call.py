@@ -294,7 +294,7 @@ def _attempt(
     except PropCVXError:
         raise
     except Exception as error:  # whatever a solver raises
-        raise failure_of(solver.name, program, error) from error
+        raise failure_of(solver.name, program, error, options) from error
     _check_answer(solver.name, program, answer)
     gap = answer.gap
     if gap is None and structure is not None:

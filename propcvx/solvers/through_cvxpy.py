@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import re
 import warnings
+from collections.abc import Iterable
 from time import perf_counter
 from typing import Any
 
 import cvxpy as cp
 import numpy as np
 
-from propcvx.errors import LicenceError, SolverError
+from propcvx.errors import InputError, LicenceError, PropCVXError, SolverError
 from propcvx.programs import Program
 from propcvx.solvers.solution import Answer
 
@@ -58,7 +59,8 @@ def run_cvxpy(program: Program, options: dict[str, Any], warm: Any, *, cvxpy_nam
             warnings.filterwarnings("ignore", "Solution may be inaccurate", UserWarning)
             problem.unpack_results(raw, chain, inverse_data)
     except Exception as error:  # whatever a solver's own binding raises
-        raise failure_of(cvxpy_name.lower(), program, _swallowed(raw) or error) from error
+        failed = cvxpy_name.lower(), program, _swallowed(raw) or error, of_solver
+        raise failure_of(*failed) from error
     duals = {name: constraint.dual_value for name, constraint in program.constraints.items()}
     statistics = problem.solver_stats
     return Answer(
@@ -80,8 +82,13 @@ def was_interrupted(raw: Any) -> bool:
     return str(getattr(getattr(raw, "info", None), "status", "")) == "interrupted"
 
 
-def failure_of(name: str, program: Program, error: Exception) -> SolverError:
-    """What a solver raised, under its name."""
+def failure_of(
+    name: str, program: Program, error: Exception, options: Iterable[str]
+) -> PropCVXError:
+    """What a solver raised, under its name; an :class:`InputError` where it quotes an option."""
+    refused = [each for each in options if re.search(rf"['\"(]{re.escape(each)}['\",]", str(error))]
+    if refused:
+        return InputError(f"solver {name!r} has no options {refused}, or not such: {error}")
     category = LicenceError if LICENCE.search(str(error)) else SolverError
     message = f"{name} failed on {program.name}: {type(error).__name__}: {error}"
     return category(message, name, cp.SOLVER_ERROR)

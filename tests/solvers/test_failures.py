@@ -20,7 +20,7 @@ from propcvx import (
     InvCal,
     MeanMap,
 )
-from propcvx.errors import InaccurateSolutionWarning, SolverError
+from propcvx.errors import InaccurateSolutionWarning, InputError, SolverError
 from propcvx.estimators import printed_alter_psvm
 from propcvx.history import StopReason
 from propcvx.programs import ProblemClass, svm_dual, svm_dual_parameters
@@ -243,6 +243,17 @@ def test_what_was_reached_is_kept(name, solver, after, broken, error, reason, br
     assert len(clf.history_) == clf.n_iter_ > 0
 
 
+SVM = svm_dual(X).set(**svm_dual_parameters(PROBLEM.labels.astype(float), 1.0))
+
+
+@pytest.mark.parametrize(
+    "solver", [name for name, row in SOLVERS.items() if row.installed and row.can_solve(SVM)]
+)
+def test_an_option_that_a_solver_does_not_have_is_no_reason_to_ask_the_next(solver):
+    with pytest.raises(InputError, match=r"has no options \['max_iterz'\]"):
+        solve(SVM, [(solver, {"max_iterz": 1}), "newton"])
+
+
 @pytest.mark.parametrize(
     "raw",
     [
@@ -254,12 +265,11 @@ def test_what_was_reached_is_kept(name, solver, after, broken, error, reason, br
 )
 def test_ctrl_c_that_a_solver_catches_is_raised(raw):
     """These are the answers of SCS, ECOS and OSQP to SIGINT; the next solver is not asked."""
-    program = svm_dual(X).set(**svm_dual_parameters(PROBLEM.labels.astype(float), 1.0))
     with (
         patch.object(SolvingChain, "solve_via_data", return_value=raw),
         pytest.raises(KeyboardInterrupt),
     ):
-        solve(program, ["clarabel", "newton"])
+        solve(SVM, ["clarabel", "newton"])
 
 
 def test_an_interrupted_search_returns_at_once(break_solver):
