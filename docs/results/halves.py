@@ -101,5 +101,6 @@ def pages():
 
 
 if __name__ == "__main__":
-    complete(HERE / "halves.csv", cells(), measure)
+    rows = complete(HERE / "halves.csv", cells(), measure).dropna(subset="held")
     print(pages()["halves"])
+    print(rows.groupby([rows["kind"] == "natural", rows["data"].isin(HELD_OUT)])["held"].mean())

@@ -38,7 +38,7 @@ class GroupShares(Readable):
         - ``n``: its number of instances;
         - ``least``, ``most``: bounds on its share, from the published shares alone;
         - ``estimate``: that of the classifier or labeling;
-        - ``low``, ``high``: the interval by resampling bags;
+        - ``low``, ``high``: the interval of the estimate;
         - ``certified_least``, ``certified_most``: a range that has the share of every labeling
           whose value is within ``delta`` of the best;
         - ``truth``.
@@ -108,12 +108,15 @@ def group_shares(
     epsilon : float, "rounding", "sampling", array of shape (n_bags,), dict or pandas Series
         Tolerance of the proportions, as in :class:`propcvx.ConvPropSVM`.
     n_resamples : int
-        Number of fits of the classifier to bags drawn with replacement, for the confidence
-        interval: 0 for no interval, otherwise at least 20.  The ends of the interval are quantiles
-        of the estimates, with a label drawn for each instance.  So it includes the chance of which
-        bags were seen and of each label, but not an error that all fits have in common.
+        Number of estimates for the interval, whose ends are their quantiles: 0 for no interval,
+        otherwise at least 20.  Each is of probabilities that the bags allow, with a label drawn for
+        each instance.  For :class:`propcvx.EcologicalRegression` with the linear kernel, or a
+        pipeline that ends in it, the probabilities are of planes drawn from its posterior: half of
+        them the values of the regression cut at 0 and 1, half a logistic curve of these.  For other
+        classifiers they are of fits to bags drawn with replacement, and an error that all fits have
+        in common is not in the interval.
     level : float
-        Level of the confidence interval, in (0, 1).
+        Level of the interval, in (0, 1).
     delta : float, optional
         For the certified range.  The range contains the share of every labeling whose value, in the
         problem of :func:`propcvx.bounds.certify`, is at most :math:`1 + \delta` times the best
