@@ -74,17 +74,18 @@ def boundary(
     Raises
     ------
     InputError
-        If X has not two columns, or labels are not a number for each of its rows.
+        If X has not two columns, or labels are not -1 or +1 for each of its rows.
     """
     plane = check_plane(X)
-    if labels is not None and as_vector(labels, len(plane)) is None:
+    given = as_vector(labels, len(plane))
+    if labels is not None and (given is None or not np.isin(given, (-1.0, 1.0)).all()):
         raise InputError(
             f"labels must be -1 or +1 for each of {len(plane)} instances, got {labels!r:.60}; "
-            "without labels all points are grey."
+            "2 * labels - 1 makes them of 0 and 1; without labels all points are grey."
         )
     ax = axes_of(ax)
     draw_sides(fitted.decision_function, X, ax)
-    draw_points(ax, plane, labels)
+    draw_points(ax, plane, given)
     if labels is not None:
         ax.legend(frameon=False)
     return ax
