@@ -73,6 +73,7 @@ MODELS = [
     SimpleNamespace(coef_=np.array([[c, 1 - c**0.5]]), get_params=lambda c=c: {"C": c})
     for c in (1.0, 0.01, 0.1)
 ]
+SCALED = [SimpleNamespace(coef_=np.ones((1, 2)), get_params=lambda: {"C": "scale"}), MODELS[0]]
 TRUE = FeasibleLabelings.of(Bags.from_target(Y), 0.0).best(X[:, 0])
 TWO_GROUPS, FOUR_GROUPS = (
     group_shares(
@@ -130,6 +131,13 @@ def test_the_columns_of_a_frame_name_axes_and_weights():
     assert (ax.get_xlabel(), ax.get_ylabel()) == ("age", "income")
 
 
+def test_a_parameter_of_0_is_in_the_picture():
+    ax = plotting.regularisation_path([{"C": c, "a": 1.0} for c in (0.0, 0.01, 10.0)])
+    low, high = ax.get_xlim()
+    places = ax.get_xaxis_transform().transform([(c, 0.0) for c in (low, 0.0, 0.01, 10.0, high)])
+    assert (np.diff(places[:, 0]) > 0.0).all()
+
+
 def test_annealing_has_a_frame_for_each_round():
     frames = [iterate(k + 1, C) for k, C in enumerate((1e-5, 1e-4, 1e-3))]
     html = plotting.annealing(frames, X)._repr_html_()
@@ -155,6 +163,7 @@ def figure_one_of(names):
         (lambda: plotting.boundary(PLANE, THREE), r"X must have two columns .* \(24, 3\)"),
         (lambda: plotting.boundary(PLANE, X, Y), "labels must be -1 or \\+1 for each of 24"),
         (lambda: plotting.boundary(PLANE, X, 1 * (LABELS > 0)), r"got array.* 2 \* labels - 1"),
+        (lambda: plotting.coefficients(SCALED), r"C must be a finite number .* \['scale', 1.0\]"),
         (lambda: plotting.annealing([iterate(1, 1.0)], THREE), "X must have two columns"),
         (lambda: plotting.annealing([], X), "at least one round, got none"),
         (lambda: plotting.figure_one(TWO_BAGS._replace(X=THREE), []), "X must have two columns"),
