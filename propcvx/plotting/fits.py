@@ -18,6 +18,7 @@ from propcvx.alternating.algorithm import Iterate
 from propcvx.bags.bags import Bags
 from propcvx.checks import as_vector
 from propcvx.errors import InputError
+from propcvx.estimators import InvCal
 from propcvx.plotting.style import BLUE, GREY, Array, axes_of, check_plane, draw_points, draw_sides
 
 FRAMES_PER_SECOND = 4
@@ -94,8 +95,8 @@ def boundary(
 def proportions(fitted: Any, X: Array, y: NDArray[np.void], ax: Axes | None = None) -> Axes:
     r"""Predicted against given proportions, a point for each bag.
 
-    Points on the diagonal fit exactly; the band around it is the ``epsilon`` of an estimator that
-    has one, within which conv-pSVM allows a bag to be.
+    Points on the diagonal fit exactly; the band around it is the ``epsilon`` within which
+    conv-pSVM allows a bag to be, if it is one number.  That of InvCal is of scores, and not drawn.
 
     Parameters
     ----------
@@ -112,7 +113,7 @@ def proportions(fitted: Any, X: Array, y: NDArray[np.void], ax: Axes | None = No
     """
     ax, bags = axes_of(ax), Bags.from_target(y)
     predicted = bags.proportions_of(np.where(fitted.decision_function(X) > 0, 1.0, -1.0))
-    epsilon = getattr(fitted, "epsilon", None)
+    epsilon = None if isinstance(fitted, InvCal) else getattr(fitted, "epsilon", None)
     ends = np.array([0.0, 1.0])
     ax.plot(ends, ends, color=GREY, linewidth=1, label="exact")
     if isinstance(epsilon, float | int) and epsilon > 0:

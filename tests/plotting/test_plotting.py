@@ -20,7 +20,16 @@ from matplotlib.testing.compare import compare_images
 from PIL import Image
 from sklearn.svm import SVC
 
-from propcvx import Bags, MeanMap, bag_target, fit_grid, group_shares, plotting
+from propcvx import (
+    Bags,
+    ConvPropSVM,
+    InvCal,
+    MeanMap,
+    bag_target,
+    fit_grid,
+    group_shares,
+    plotting,
+)
 from propcvx.alternating.algorithm import Iterate
 from propcvx.bounds.interval import NodeRecord
 from propcvx.datasets import make_two_bags
@@ -129,6 +138,14 @@ def test_the_columns_of_a_frame_name_axes_and_weights():
         plotting.coefficients([MeanMap(kernel="rbf").fit(frame, Y)], "lam")
     ax = plotting.boundary(models[0], frame)
     assert (ax.get_xlabel(), ax.get_ylabel()) == ("age", "income")
+
+
+def test_a_band_is_of_proportions():
+    drawn = [
+        plotting.proportions(cls(epsilon=0.2).fit(X, Y), X, Y).get_legend().texts
+        for cls in (ConvPropSVM, InvCal)
+    ]
+    assert list(map(words, drawn)) == [["exact", "within epsilon", "a bag"], ["exact", "a bag"]]
 
 
 def test_a_parameter_of_0_is_in_the_picture():
