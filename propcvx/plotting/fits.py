@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from base64 import b64encode
-from collections.abc import Sequence
+from collections.abc import Iterable
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, cast
@@ -139,12 +139,12 @@ class Film(FuncAnimation):
         return f'<img alt="animation" src="data:image/gif;base64,{encoded}">'
 
 
-def annealing(frames: Sequence[Iterate], X: Array, ax: Axes | None = None) -> Film:
+def annealing(frames: Iterable[Iterate], X: Array, ax: Axes | None = None) -> Film:
     r"""Algorithm 1 as an animation: labels and separator of every round, while :math:`C^*` rises.
 
     Parameters
     ----------
-    frames : sequence of Iterate
+    frames : iterable of Iterate
         What :func:`propcvx.alternating.algorithm.alternate` yields, of a linear kernel.
     X : array of shape (n_instances, 2)
     ax : Axes, optional
@@ -160,16 +160,16 @@ def annealing(frames: Sequence[Iterate], X: Array, ax: Axes | None = None) -> Fi
     InputError
         If X has not two columns, or there are no frames.
     """
-    X, ax = check_plane(X), axes_of(ax)
-    if len(frames) == 0:
+    X, ax, rounds = check_plane(X), axes_of(ax), list(frames)
+    if not rounds:
         raise InputError("frames must hold at least one round, got none.")
 
     def draw(number: int) -> list[Any]:
         ax.clear()
-        return [annealing_frame(frames[number], X, ax)]
+        return [annealing_frame(rounds[number], X, ax)]
 
     figure = cast(Figure, ax.get_figure(root=True))
-    return Film(figure, draw, frames=len(frames), interval=1000 / FRAMES_PER_SECOND)
+    return Film(figure, draw, frames=len(rounds), interval=1000 / FRAMES_PER_SECOND)
 
 
 def annealing_frame(frame: Iterate, X: Array, ax: Axes | None = None) -> Axes:

@@ -13,6 +13,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 
+from propcvx.checks import check_labeling
 from propcvx.errors import InputError
 from propcvx.plotting.style import (
     BLUE,
@@ -113,9 +114,10 @@ def figure_one(data: Any, panels: Panels) -> Figure:
     Raises
     ------
     InputError
-        If instances have not two features, or a panel has more than two classifiers.
+        If instances have not two features and a label -1 or +1 each, or a panel has more than two
+        classifiers.
     """
-    check_plane(data.X)
+    check_labeling("data.labels", data.labels, len(check_plane(data.X)))
     reach = 1.1 * float(np.abs(data.X).max())
     last = dict([*panels[-1][1].items()][-1:] if panels else [])
     n_bags, n_panels = len(data.proportions), len(data.proportions) + len(panels)

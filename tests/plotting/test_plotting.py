@@ -157,7 +157,7 @@ def test_a_parameter_of_0_is_in_the_picture():
 
 def test_annealing_has_a_frame_for_each_round():
     frames = [iterate(k + 1, C) for k, C in enumerate((1e-5, 1e-4, 1e-3))]
-    html = plotting.annealing(frames, X)._repr_html_()
+    html = plotting.annealing(iter(frames), X)._repr_html_()
     start = '<img alt="animation" src="data:image/gif;base64,'
     assert html.startswith(start)
     picture = Image.open(BytesIO(b64decode(html.removeprefix(start))))
@@ -184,6 +184,12 @@ def figure_one_of(names):
         (lambda: plotting.annealing([iterate(1, 1.0)], THREE), "X must have two columns"),
         (lambda: plotting.annealing([], X), "at least one round, got none"),
         (lambda: plotting.figure_one(TWO_BAGS._replace(X=THREE), []), "X must have two columns"),
+        (
+            lambda: plotting.figure_one(TWO_BAGS._replace(labels=None), []),
+            "data.labels must .* None",
+        ),
+        (lambda: plotting.interval_comparison([]), r"pair of heading and rows.* got \[\]"),
+        (lambda: plotting.bounds_over_time([]), r"pair of heading and rows.* got \[\]"),
         (lambda: figure_one_of("ABC"), r"1 to 2 classifiers, got \['A', 'B', 'C'\]"),
         (lambda: figure_one_of(""), r"1 to 2 classifiers, got \[\]"),
         (lambda: plotting.tomography(FOUR_GROUPS), "of two groups, got 4; one against the rest"),
