@@ -147,7 +147,17 @@ def tree(result: CertifiedInterval, ax: Axes | None = None) -> Axes:
     Returns
     -------
     Axes
+
+    Raises
+    ------
+    InputError
+        If there is no tree.
     """
+    if not result.nodes:
+        raise InputError(
+            "result must have nodes, got none: another bound closed its interval, or time was "
+            "over; certify(..., kinds=['branch_and_bound']) makes a tree."
+        )
     ax, nodes = axes_of(ax), {node.index: node for node in result.nodes}
     for node in nodes.values():
         if node.parent in nodes:

@@ -26,6 +26,7 @@ from propcvx import (
     InvCal,
     MeanMap,
     bag_target,
+    certify,
     fit_grid,
     group_shares,
     plotting,
@@ -187,6 +188,10 @@ def figure_one_of(names):
         (
             lambda: plotting.figure_one(TWO_BAGS._replace(labels=None), []),
             "data.labels must .* None",
+        ),
+        (
+            lambda: plotting.tree(certify(X, Y, kinds=["directions"])),
+            "nodes, got none.* makes a tree",
         ),
         (lambda: plotting.interval_comparison([]), r"pair of heading and rows.* got \[\]"),
         (lambda: plotting.bounds_over_time([]), r"pair of heading and rows.* got \[\]"),
