@@ -247,6 +247,14 @@ def test_figure_one_has_a_panel_for_each_bag_and_each_heading(n_bags, n_panels, 
     assert not recwarn.list
 
 
+def test_figure_one_is_around_its_points():
+    far = TWO_BAGS._replace(X=np.add(TWO_BAGS.X, (50.0, 20.0)))
+    ax = plotting.figure_one(far, [("method", {"A": ONE_SIDED})]).axes[-1]
+    low, high = np.array([ax.get_xlim(), ax.get_ylim()]).T
+    np.testing.assert_allclose(low + high, far.X.min(axis=0) + far.X.max(axis=0))
+    assert high[0] - low[0] == pytest.approx(1.1 * np.ptp(far.X, axis=0).max())
+
+
 def test_comparison_names_methods_ceiling_and_bag_errors():
     shares = dict.fromkeys("AB", (np.array([0.25, 0.5]), np.array([0.5, 0.5])))
     figure = plotting.method_comparison({"A": 0.9, "B": 0.8}, ("labels seen", 0.95), shares, 50)
