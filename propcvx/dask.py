@@ -51,8 +51,8 @@ class _OnDask(estimators.BagClassifier):
         Returns
         -------
         self
-            With the attributes of a fit in memory, without ``labeling_`` and ``predict_proba``,
-            which need all rows.
+            With the attributes of a fit in memory, without those that need all rows:
+            ``labeling_``, and ``predict_proba`` except of EcologicalRegression.
 
         Raises
         ------

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import partial
 
+import cvxpy as cp
 import numpy as np
 import pandas as pd
 import scipy.sparse as sp
@@ -46,6 +47,7 @@ from propcvx.errors import (
 )
 from propcvx.estimators import Start
 from propcvx.labelings.losses import HINGE, InstanceLoss
+from propcvx.programs import svm_dual
 from propcvx.relaxation import Lifted, MixedInteger
 from propcvx.relaxation.masters import MASTERS
 from propcvx.relaxation.oracles import AxesOracle, SemidefiniteOracle
@@ -447,6 +449,20 @@ _BOUNDS = {
     ),
 }
 
+_PROGRAMS = {
+    **{
+        f"{name} for a constraint": Mistake(
+            lambda given=given: svm_dual(X).with_constraints(small=given),
+            ("small must be a constraint of CVXPY", f"got {given!r}", "w >= 0"),
+        )
+        for name, given in (("a list", [cp.Variable(name="w") >= 0]), ("True", True))
+    },
+    "an expression for an objective": Mistake(
+        lambda: svm_dual(X).with_objective(cp.norm1(cp.Variable(8))),
+        ("objective must", "got Expression(", "cvxpy.Minimize(expression)"),
+    ),
+}
+
 _SCORES = {
     "predictions of another length": Mistake(
         lambda: bag_error(Y, [1, -1]), ("y_pred", "(8,)", "(2,)")
@@ -601,6 +617,7 @@ MISTAKES: dict[str, dict[str, Mistake]] = {
     "alter-pSVM, and what others share with it": _ALTER,
     "conv-pSVM": _CONV,
     "Bounds": _BOUNDS,
+    "Programs": _PROGRAMS,
     "Splits and scores": _SCORES,
     "Tables": _TABLES,
 }

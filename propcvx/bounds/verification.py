@@ -110,7 +110,7 @@ class VerifiedProof(NamedTuple):
 
 
 def verify(file: Any, X: Any, bags: Any, shares: Any, labels: Any = None) -> VerifiedProof:
-    """Check a proof against the data.
+    """Check a proof against the data, whose rows have the order that ``certify`` had.
 
     Parameters
     ----------
@@ -224,7 +224,8 @@ class _Check:
     def _upper(self, labeling: Any, groups: list[Group]) -> float:
         """The value of a labeling at the proof's weights, which is not below the true one."""
         for g in groups:
-            _require((g.labelings == labeling[g.rows]).all(axis=1).any(), "its labeling is wrong.")
+            allowed = (g.labelings == labeling[g.rows]).all(axis=1).any()
+            _require(allowed, "its labeling is wrong, or the rows are in another order.")
         weights = self.arrays["weights"].astype(float).reshape(self.F.shape[1])
         square, length = 0.5 * weights @ weights, np.linalg.norm(weights)
         losses = np.maximum(0.0, 1.0 - labeling * (self.F @ weights))
@@ -233,7 +234,11 @@ class _Check:
         value = float(square + self.C * losses.sum())
         upper = value + float(rounding) + TINY
         right = self.goal <= upper and value <= self.claim["upper"] * (1.0 + 1e-9)
-        _require(right, f"the labeling has the value {value}, not that of the claim.")
+        _require(
+            right,
+            f"the labeling has the value {value}, not that of the claim, or the rows are in "
+            "another order.",
+        )
         return upper
 
     def _merged(self, groups: list[Group], wanted: list[list[int]], index: int) -> list[Group]:

@@ -20,7 +20,7 @@ from propcvx.laboratory.demo import run_demo
 from propcvx.laboratory.programs import PROGRAMS, ProgramAt, sample_in_bags
 from propcvx.laboratory.relaxations import KINDS, Row, compare_relaxations
 from propcvx.laboratory.solvers import compare_programs
-from propcvx.plotting import bounds_over_time, interval_comparison
+from propcvx.plotting import Figure, bounds_over_time, interval_comparison
 from propcvx.solvers import SOLVERS
 from propcvx.text import cell_text, text_table
 
@@ -74,6 +74,7 @@ def add_relax(parser: ArgumentParser) -> None:
 
 def _relax(given: Namespace) -> None:
     """Compare on each problem; print, keep and draw as soon as it is done."""
+    _check_files(given)
     kept: Row = {"propcvx": propcvx.__version__, "time_limit": given.time_limit, "comparisons": []}
     panels: list[tuple[str, list[Row]]] = []
     for data, instances, C in product(given.data, given.instances, given.C):
@@ -106,6 +107,19 @@ def _relax(given: Namespace) -> None:
             raise InputError(f"the comparison cannot be written: {error}.") from error
         if rows[-1]["status"] == "interrupted":
             raise KeyboardInterrupt
+
+
+def _check_files(given: Namespace) -> None:
+    """Raise before hours of work if their folder is missing, or they are no kind of picture."""
+    for path in filter(None, (given.json, given.figure, given.curves)):
+        if path.is_dir() or not path.parent.is_dir():
+            raise InputError(f"{path} cannot be written: it must be a file in a folder there is.")
+    endings = Figure().canvas.get_supported_filetypes()
+    for path in filter(None, (given.figure, given.curves)):
+        if path.suffix and path.suffix[1:].lower() not in endings:
+            raise InputError(
+                f"{path} cannot be written: a picture must end in one of {list(endings)}."
+            )
 
 
 def problem_text(problem: Mapping[str, Any]) -> str:

@@ -10,6 +10,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from propcvx.bounds import CertifiedInterval
+from propcvx.errors import InputError
 from propcvx.plotting.style import (
     BLUE,
     GREY,
@@ -43,7 +44,13 @@ def interval_comparison(comparisons: Comparisons) -> Figure:
     Returns
     -------
     matplotlib.figure.Figure
+
+    Raises
+    ------
+    InputError
+        If there are no comparisons.
     """
+    _check_any(comparisons)
     height = max(0.27 * len(rows) for _, rows in comparisons) + 1.1
     figure = Figure(figsize=(7.5, height * len(comparisons)), layout="constrained")
     panels = figure.subplots(len(comparisons), 1, squeeze=False)[:, 0]
@@ -51,6 +58,13 @@ def interval_comparison(comparisons: Comparisons) -> Figure:
         _draw_intervals(ax, rows)
         ax.set_title(heading, fontsize="medium")
     return figure
+
+
+def _check_any(comparisons: Comparisons) -> None:
+    if not comparisons:
+        raise InputError(
+            f"comparisons must have a pair of heading and rows, or several, got {comparisons!r}."
+        )
 
 
 def _draw_intervals(ax: Axes, rows: Sequence[Mapping[str, Any]]) -> None:
@@ -85,7 +99,13 @@ def bounds_over_time(comparisons: Comparisons) -> Figure:
     Returns
     -------
     matplotlib.figure.Figure
+
+    Raises
+    ------
+    InputError
+        If there are no comparisons.
     """
+    _check_any(comparisons)
     columns = min(2, len(comparisons))
     figure, panels = figure_of_panels(len(comparisons), columns, (3.6, 2.2), around=(0.3, 0.9))
     every = [row for _, rows in comparisons for row in rows]
@@ -127,7 +147,17 @@ def tree(result: CertifiedInterval, ax: Axes | None = None) -> Axes:
     Returns
     -------
     Axes
+
+    Raises
+    ------
+    InputError
+        If there is no tree.
     """
+    if not result.nodes:
+        raise InputError(
+            "result must have nodes, got none: another bound closed its interval, or time was "
+            "over; certify(..., kinds=['branch_and_bound']) makes a tree."
+        )
     ax, nodes = axes_of(ax), {node.index: node for node in result.nodes}
     for node in nodes.values():
         if node.parent in nodes:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from base64 import b64encode
-from collections.abc import Sequence
+from collections.abc import Iterable
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, cast
@@ -18,6 +18,7 @@ from propcvx.alternating.algorithm import Iterate
 from propcvx.bags.bags import Bags
 from propcvx.checks import as_vector
 from propcvx.errors import InputError
+from propcvx.estimators import InvCal
 from propcvx.plotting.style import BLUE, GREY, Array, axes_of, check_plane, draw_points, draw_sides
 
 FRAMES_PER_SECOND = 4
@@ -74,17 +75,18 @@ def boundary(
     Raises
     ------
     InputError
-        If X has not two columns, or labels are not a number for each of its rows.
+        If X has not two columns, or labels are not -1 or +1 for each of its rows.
     """
     plane = check_plane(X)
-    if labels is not None and as_vector(labels, len(plane)) is None:
+    given = as_vector(labels, len(plane))
+    if labels is not None and (given is None or not np.isin(given, (-1.0, 1.0)).all()):
         raise InputError(
             f"labels must be -1 or +1 for each of {len(plane)} instances, got {labels!r:.60}; "
-            "without labels all points are grey."
+            "2 * labels - 1 makes them of 0 and 1; without labels all points are grey."
         )
     ax = axes_of(ax)
     draw_sides(fitted.decision_function, X, ax)
-    draw_points(ax, plane, labels)
+    draw_points(ax, plane, given)
     if labels is not None:
         ax.legend(frameon=False)
     return ax
@@ -93,8 +95,8 @@ def boundary(
 def proportions(fitted: Any, X: Array, y: NDArray[np.void], ax: Axes | None = None) -> Axes:
     r"""Predicted against given proportions, a point for each bag.
 
-    Points on the diagonal fit exactly; the band around it is the ``epsilon`` of an estimator that
-    has one, within which conv-pSVM allows a bag to be.
+    Points on the diagonal fit exactly; the band around it is the ``epsilon`` within which
+    conv-pSVM allows a bag to be, if it is one number.  That of InvCal is of scores, and not drawn.
 
     Parameters
     ----------
@@ -111,7 +113,7 @@ def proportions(fitted: Any, X: Array, y: NDArray[np.void], ax: Axes | None = No
     """
     ax, bags = axes_of(ax), Bags.from_target(y)
     predicted = bags.proportions_of(np.where(fitted.decision_function(X) > 0, 1.0, -1.0))
-    epsilon = getattr(fitted, "epsilon", None)
+    epsilon = None if isinstance(fitted, InvCal) else getattr(fitted, "epsilon", None)
     ends = np.array([0.0, 1.0])
     ax.plot(ends, ends, color=GREY, linewidth=1, label="exact")
     if isinstance(epsilon, float | int) and epsilon > 0:
@@ -137,12 +139,12 @@ class Film(FuncAnimation):
         return f'<img alt="animation" src="data:image/gif;base64,{encoded}">'
 
 
-def annealing(frames: Sequence[Iterate], X: Array, ax: Axes | None = None) -> Film:
+def annealing(frames: Iterable[Iterate], X: Array, ax: Axes | None = None) -> Film:
     r"""Algorithm 1 as an animation: labels and separator of every round, while :math:`C^*` rises.
 
     Parameters
     ----------
-    frames : sequence of Iterate
+    frames : iterable of Iterate
         What :func:`propcvx.alternating.algorithm.alternate` yields, of a linear kernel.
     X : array of shape (n_instances, 2)
     ax : Axes, optional
@@ -158,16 +160,16 @@ def annealing(frames: Sequence[Iterate], X: Array, ax: Axes | None = None) -> Fi
     InputError
         If X has not two columns, or there are no frames.
     """
-    X, ax = check_plane(X), axes_of(ax)
-    if len(frames) == 0:
+    X, ax, rounds = check_plane(X), axes_of(ax), list(frames)
+    if not rounds:
         raise InputError("frames must hold at least one round, got none.")
 
     def draw(number: int) -> list[Any]:
         ax.clear()
-        return [annealing_frame(frames[number], X, ax)]
+        return [annealing_frame(rounds[number], X, ax)]
 
     figure = cast(Figure, ax.get_figure(root=True))
-    return Film(figure, draw, frames=len(frames), interval=1000 / FRAMES_PER_SECOND)
+    return Film(figure, draw, frames=len(rounds), interval=1000 / FRAMES_PER_SECOND)
 
 
 def annealing_frame(frame: Iterate, X: Array, ax: Axes | None = None) -> Axes:

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from matplotlib.axes import Axes
 
+from propcvx.checks import as_vector
 from propcvx.errors import InputError
 from propcvx.plotting.style import GREY, axes_of, series_of
 
@@ -25,7 +26,7 @@ def regularisation_path(
     rows : sequence of mapping
         Numbers by name, the parameter among them; all others are drawn, a line each.
     parameter : str
-        Name of the parameter, whose axis is logarithmic.
+        Name of the parameter, whose axis is logarithmic; around 0 it is linear, where a value is.
     ax : Axes, optional
         Where to draw; a new figure's otherwise.
 
@@ -44,15 +45,27 @@ def regularisation_path(
             f"rows must have numbers by the same names, {parameter!r} among them, got {names}"
             f" in {len(rows)} rows."
         )
-    ax, values = axes_of(ax), np.unique([row[parameter] for row in rows])
+    given = [row[parameter] for row in rows]
+    places = as_vector(given)
+    if places is None:
+        raise InputError(
+            f"{parameter} must be a finite number to be an axis, got {given!r:.60}; leave out "
+            "rows or models where it is not."
+        )
+    ax, values = axes_of(ax), np.unique(places)
     names.remove(parameter)
     for name, style in series_of(names).items():
-        groups = [[row[name] for row in rows if row[parameter] == value] for value in values]
+        measured = np.array([row[name] for row in rows])
+        groups = [measured[places == value] for value in values]
         ax.plot(values, [np.mean(group) for group in groups], label=name, **style)
         if len(rows) > len(values):
             lowest, highest = ([end(group) for group in groups] for end in (min, max))
             ax.fill_between(values, lowest, highest, color=style["color"], alpha=0.15)
-    ax.set(xscale="log", xlabel=parameter)
+    if values[0] > 0.0:
+        ax.set_xscale("log")
+    else:
+        ax.set_xscale("symlog", linthresh=np.abs(values[values != 0.0]).min(initial=1.0))
+    ax.set_xlabel(parameter)
     ax.grid(alpha=0.3)
     ax.legend(frameon=False, ncols=1 + len(names) // 8)
     return ax
@@ -67,13 +80,18 @@ def coefficients(models: Sequence[Any], parameter: str = "C", ax: Axes | None = 
         With ``coef_``, as of :func:`propcvx.estimators.fit_grid`.  After fits to a DataFrame its
         columns name the weights.
     parameter : str
-        The one in which they differ.
+        The one in which they differ, a number in each.
     ax : Axes, optional
         Where to draw; a new figure's otherwise.
 
     Returns
     -------
     Axes
+
+    Raises
+    ------
+    InputError
+        If a model has no weights, or several classes, or ``parameter`` is not a number in each.
     """
     rows = []
     for model in models:

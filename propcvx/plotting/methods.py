@@ -13,6 +13,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 
+from propcvx.checks import check_labeling
 from propcvx.errors import InputError
 from propcvx.plotting.style import (
     BLUE,
@@ -113,62 +114,66 @@ def figure_one(data: Any, panels: Panels) -> Figure:
     Raises
     ------
     InputError
-        If instances have not two features, or a panel has more than two classifiers.
+        If instances have not two features and a label -1 or +1 each, or a panel has more than two
+        classifiers.
     """
-    check_plane(data.X)
-    reach = 1.1 * float(np.abs(data.X).max())
+    X = check_plane(data.X)
+    check_labeling("data.labels", data.labels, len(X))
+    middle = (X.min(axis=0) + X.max(axis=0)) / 2
+    reach = 0.55 * float(np.ptp(X, axis=0).max()) or 1.0
+    ticks = np.linspace(middle - reach, middle + reach, 401).T
     last = dict([*panels[-1][1].items()][-1:] if panels else [])
     n_bags, n_panels = len(data.proportions), len(data.proportions) + len(panels)
     columns = n_panels if n_panels <= 3 else ceil(sqrt(n_panels))
     figure, grid = figure_of_panels(n_panels, columns, (4.1, 5.2))
     for place, (bag, share) in enumerate(data.proportions.items()):
-        _draw_bag(data, bag, last, reach, grid[place])
+        _draw_bag(data, bag, last, ticks, grid[place])
         grid[place].set_title(f"bag {place + 1}: {share:.0%} positive")
     for ax, (heading, classifiers) in zip(grid[n_bags:], panels, strict=True):
-        _draw_decisions(data, classifiers, reach, ax)
+        _draw_decisions(data, classifiers, ticks, ax)
         ax.set_title(heading)
     letters = (letter * times for times in count(1) for letter in ascii_lowercase)
     for ax, letter in zip(grid, letters, strict=False):
-        ax.set(xlim=(-reach, reach), ylim=(-reach, reach), aspect="equal")
+        ax.set(xlim=ticks[0, [0, -1]], ylim=ticks[1, [0, -1]], aspect="equal")
         ax.set_title(f"({letter}) {ax.get_title()}")
         at: dict[str, Any] = {"loc": "upper center", "bbox_to_anchor": (0.5, -0.07)}
         ax.legend(**at, ncols=2, fontsize="small", columnspacing=1.0, frameon=False)
     return figure
 
 
-def _draw_bag(data: Any, bag: Any, last: Mapping[str, Any], reach: float, ax: Axes) -> None:
+def _draw_bag(data: Any, bag: Any, last: Mapping[str, Any], ticks: Array, ax: Axes) -> None:
     """The points of one bag, their mean, and the line of the last classifier."""
     inside = data.bags == bag
     draw_points(ax, data.X[inside], data.labels[inside])
     mean = data.X[inside].mean(axis=0)
     style: dict[str, Any] = {"s": 260, "color": "black", "marker": "*", "edgecolors": "white"}
     ax.scatter(mean[0], mean[1], label="mean of the bag", zorder=4, **style)
-    _draw_lines(ax, last, reach, [(GREY, ":")])
+    _draw_lines(ax, last, ticks, [(GREY, ":")])
 
 
-def _draw_decisions(data: Any, classifiers: Mapping[str, Any], reach: float, ax: Axes) -> None:
+def _draw_decisions(data: Any, classifiers: Mapping[str, Any], ticks: Array, ax: Axes) -> None:
     """Each classifier's line; shaded, what all of them predict."""
     if not 1 <= len(classifiers) <= len(LINES):
         raise InputError(
             f"each panel must have 1 to {len(LINES)} classifiers, got {list(classifiers)}."
         )
-    ticks, signs = _draw_lines(ax, classifiers, reach, LINES)
+    signs = _draw_lines(ax, classifiers, ticks, LINES)
     for label, name, colour, _ in CLASSES:
         agreed = (signs == label).all(axis=0).astype(float)
-        ax.contourf(ticks, ticks, agreed, levels=(0.5, 1.5), colors=[colour], alpha=SHADE)
+        ax.contourf(*ticks, agreed, levels=(0.5, 1.5), colors=[colour], alpha=SHADE)
         ax.add_patch(Rectangle((0, 0), 0, 0, color=colour, alpha=SHADE, label=f"predicted {name}"))
     draw_points(ax, data.X, data.labels, named=False)
 
 
 def _draw_lines(
-    ax: Axes, classifiers: Mapping[str, Any], reach: float, styles: Sequence[Any]
-) -> tuple[Array, Array]:
-    """The lines where scores are 0, if in sight; a grid's ticks and the signs of scores there."""
-    ticks, signs = np.linspace(-reach, reach, 401), []
+    ax: Axes, classifiers: Mapping[str, Any], ticks: Array, styles: Sequence[Any]
+) -> Array:
+    """The lines where scores are 0, if in sight; the signs of scores at the ticks of a grid."""
+    signs = []
     for (name, classifier), (colour, dashes) in zip(classifiers.items(), styles, strict=False):
-        scores = scores_on_grid(classifier.decision_function, ticks, ticks)
+        scores = scores_on_grid(classifier.decision_function, *ticks)
         ax.plot([], [], color=colour, linestyle=dashes, label=name)
         if scores.min() < 0.0 < scores.max():
-            ax.contour(ticks, ticks, scores, levels=(0.0,), colors=[colour], linestyles=[dashes])
+            ax.contour(*ticks, scores, levels=(0.0,), colors=[colour], linestyles=[dashes])
         signs.append(np.sign(scores))
-    return ticks, np.array(signs)
+    return np.array(signs)

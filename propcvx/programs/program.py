@@ -177,7 +177,14 @@ class Program(Readable):
     def with_constraints(self, **constraints: cp.Constraint) -> Program:
         """A variant with further constraints, by label; one of a label that is there replaces it.
 
-        It has no structure, so that only general solvers take it.
+        It has no structure, so that only general solvers take it.  It shares variables and
+        parameters with the program, so that :meth:`set` gives both their values; a constraint that
+        is given to several variants has the label of the last.
+
+        Raises
+        ------
+        InputError
+            If one is not a constraint, or the variant is not convex by CVXPY's rules.
 
         Examples
         --------
@@ -187,11 +194,19 @@ class Program(Readable):
         >>> list(variant.constraints), variant.structure
         (['lower', 'upper', 'balance', 'small'], None)
         """
+        for label, constraint in constraints.items():
+            if not isinstance(constraint, cp.Constraint):
+                raise InputError(
+                    f"{label} must be a constraint of CVXPY, got {constraint!r}; w >= 0 of a "
+                    "variable w is one, and each has a label of its own."
+                )
         objective = self.problem.objective
         return build(self.name, self.equation, objective, {**self.constraints, **constraints})
 
     def without_constraints(self, *labels: str) -> Program:
         """A variant without some constraints, by label, and without the structure.
+
+        It shares variables and parameters with the program, as of :meth:`with_constraints`.
 
         Raises
         ------
@@ -205,7 +220,20 @@ class Program(Readable):
         return build(self.name, self.equation, self.problem.objective, left)
 
     def with_objective(self, objective: cp.Minimize | cp.Maximize) -> Program:
-        """A variant with another objective and without the structure."""
+        """A variant with another objective and without the structure.
+
+        It shares variables and parameters with the program, as of :meth:`with_constraints`.
+
+        Raises
+        ------
+        InputError
+            If it is not an objective, or the variant is not convex by CVXPY's rules.
+        """
+        if not isinstance(objective, cp.Minimize | cp.Maximize):
+            raise InputError(
+                "objective must be a cvxpy.Minimize or a cvxpy.Maximize, got "
+                f"{objective!r}; cvxpy.Minimize(expression) is one."
+            )
         return build(self.name, self.equation, objective, self.constraints)
 
     def _repr_latex_(self) -> str:

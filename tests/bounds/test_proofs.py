@@ -123,6 +123,13 @@ def tree(tmp_path_factory):
     return data_of(problem), *content_of(file), file
 
 
+@pytest.mark.parametrize("moved", [1, 4], ids=["within bags", "between bags"])
+def test_rows_in_another_order_are_named(tree, moved):
+    data, _, _, file = tree
+    with pytest.raises(RefusedProofError, match="rows are in another order"):
+        verify(file, *(np.roll(part, moved, axis=0) for part in data))
+
+
 def test_any_changed_number_changes_the_digest(tree, tmp_path):
     data, _, _, file = tree
     with np.load(file) as content:

@@ -12,7 +12,7 @@ from small_problems import small_problem
 from propcvx import ConvPropSVM, bag_target, certify
 from propcvx.__main__ import main
 from propcvx.errors import InputError
-from propcvx.laboratory import relaxations
+from propcvx.laboratory import commands, relaxations
 from propcvx.laboratory.commands import comparison_text
 from propcvx.laboratory.programs import sample_in_bags
 from propcvx.laboratory.relaxations import KINDS, compare_relaxations
@@ -198,6 +198,16 @@ def test_wrong_arguments_end_the_command_with_usage(arguments, capsys):
         main(["relax", "--instances", "10", "--compare", "diffrac", *arguments])
     assert exit_.value.code == 2
     assert re.search("must be|cannot be written", capsys.readouterr().err)
+
+
+@pytest.mark.parametrize(
+    "arguments", [["--json", "no/such/folder.json"], ["--figure", "a.doc"], ["--curves", "."]]
+)
+def test_what_cannot_be_written_is_refused_before_the_work(arguments, capsys, monkeypatch):
+    monkeypatch.setattr(commands, "compare_relaxations", pytest.fail)
+    with pytest.raises(SystemExit):
+        main(["relax", *arguments])
+    assert "cannot be written" in capsys.readouterr().err
 
 
 def test_interrupted_it_keeps_what_was_done(tmp_path, capsys, monkeypatch):

@@ -20,7 +20,17 @@ from matplotlib.testing.compare import compare_images
 from PIL import Image
 from sklearn.svm import SVC
 
-from propcvx import Bags, MeanMap, bag_target, fit_grid, group_shares, plotting
+from propcvx import (
+    Bags,
+    ConvPropSVM,
+    InvCal,
+    MeanMap,
+    bag_target,
+    certify,
+    fit_grid,
+    group_shares,
+    plotting,
+)
 from propcvx.alternating.algorithm import Iterate
 from propcvx.bounds.interval import NodeRecord
 from propcvx.datasets import make_two_bags
@@ -73,6 +83,7 @@ MODELS = [
     SimpleNamespace(coef_=np.array([[c, 1 - c**0.5]]), get_params=lambda c=c: {"C": c})
     for c in (1.0, 0.01, 0.1)
 ]
+SCALED = [SimpleNamespace(coef_=np.ones((1, 2)), get_params=lambda: {"C": "scale"}), MODELS[0]]
 TRUE = FeasibleLabelings.of(Bags.from_target(Y), 0.0).best(X[:, 0])
 TWO_GROUPS, FOUR_GROUPS = (
     group_shares(
@@ -130,9 +141,24 @@ def test_the_columns_of_a_frame_name_axes_and_weights():
     assert (ax.get_xlabel(), ax.get_ylabel()) == ("age", "income")
 
 
+def test_a_band_is_of_proportions():
+    drawn = [
+        plotting.proportions(cls(epsilon=0.2).fit(X, Y), X, Y).get_legend().texts
+        for cls in (ConvPropSVM, InvCal)
+    ]
+    assert list(map(words, drawn)) == [["exact", "within epsilon", "a bag"], ["exact", "a bag"]]
+
+
+def test_a_parameter_of_0_is_in_the_picture():
+    ax = plotting.regularisation_path([{"C": c, "a": 1.0} for c in (0.0, 0.01, 10.0)])
+    low, high = ax.get_xlim()
+    places = ax.get_xaxis_transform().transform([(c, 0.0) for c in (low, 0.0, 0.01, 10.0, high)])
+    assert (np.diff(places[:, 0]) > 0.0).all()
+
+
 def test_annealing_has_a_frame_for_each_round():
     frames = [iterate(k + 1, C) for k, C in enumerate((1e-5, 1e-4, 1e-3))]
-    html = plotting.annealing(frames, X)._repr_html_()
+    html = plotting.annealing(iter(frames), X)._repr_html_()
     start = '<img alt="animation" src="data:image/gif;base64,'
     assert html.startswith(start)
     picture = Image.open(BytesIO(b64decode(html.removeprefix(start))))
@@ -154,9 +180,21 @@ def figure_one_of(names):
     [
         (lambda: plotting.boundary(PLANE, THREE), r"X must have two columns .* \(24, 3\)"),
         (lambda: plotting.boundary(PLANE, X, Y), "labels must be -1 or \\+1 for each of 24"),
+        (lambda: plotting.boundary(PLANE, X, 1 * (LABELS > 0)), r"got array.* 2 \* labels - 1"),
+        (lambda: plotting.coefficients(SCALED), r"C must be a finite number .* \['scale', 1.0\]"),
         (lambda: plotting.annealing([iterate(1, 1.0)], THREE), "X must have two columns"),
         (lambda: plotting.annealing([], X), "at least one round, got none"),
         (lambda: plotting.figure_one(TWO_BAGS._replace(X=THREE), []), "X must have two columns"),
+        (
+            lambda: plotting.figure_one(TWO_BAGS._replace(labels=None), []),
+            "data.labels must .* None",
+        ),
+        (
+            lambda: plotting.tree(certify(X, Y, kinds=["directions"])),
+            "nodes, got none.* makes a tree",
+        ),
+        (lambda: plotting.interval_comparison([]), r"pair of heading and rows.* got \[\]"),
+        (lambda: plotting.bounds_over_time([]), r"pair of heading and rows.* got \[\]"),
         (lambda: figure_one_of("ABC"), r"1 to 2 classifiers, got \['A', 'B', 'C'\]"),
         (lambda: figure_one_of(""), r"1 to 2 classifiers, got \[\]"),
         (lambda: plotting.tomography(FOUR_GROUPS), "of two groups, got 4; one against the rest"),
@@ -207,6 +245,14 @@ def test_figure_one_has_a_panel_for_each_bag_and_each_heading(n_bags, n_panels, 
     figure = plotting.figure_one(many, [("method", {"A": ONE_SIDED})] * n_panels)
     assert len(set(titles(figure))) == n_bags + n_panels
     assert not recwarn.list
+
+
+def test_figure_one_is_around_its_points():
+    far = TWO_BAGS._replace(X=np.add(TWO_BAGS.X, (50.0, 20.0)))
+    ax = plotting.figure_one(far, [("method", {"A": ONE_SIDED})]).axes[-1]
+    low, high = np.array([ax.get_xlim(), ax.get_ylim()]).T
+    np.testing.assert_allclose(low + high, far.X.min(axis=0) + far.X.max(axis=0))
+    assert high[0] - low[0] == pytest.approx(1.1 * np.ptp(far.X, axis=0).max())
 
 
 def test_comparison_names_methods_ceiling_and_bag_errors():
