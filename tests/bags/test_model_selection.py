@@ -129,6 +129,20 @@ def test_bags_that_all_differ_in_size_are_dealt_anew():
         assert np.ptp(filled) < 0.15 * filled.mean()
 
 
+@pytest.mark.parametrize("seed", range(10))
+def test_each_fold_has_a_bag_with_a_proportion(seed):
+    y = target([2] * 12)
+    known, unknown = y.copy(), y.copy()
+    known["proportion"][y["bag"] < 8] = np.nan
+    unknown["proportion"] = np.nan
+    splitter = BagKFold(4, random_state=seed)
+    tests = [test for _, test in splitter.split(y, known)]
+    assert [len(np.unique(y["bag"][test][y["bag"][test] >= 8])) for test in tests] == [1] * 4
+    assert [len(test) for test in tests] == [6] * 4
+    for plain, same in zip(splitter.split(y, y), splitter.split(y, unknown), strict=True):
+        np.testing.assert_array_equal(plain[1], same[1])
+
+
 def test_seeds():
     y = target([3] * 12)
 
