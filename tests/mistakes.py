@@ -469,6 +469,12 @@ _SCORES = {
     ),
     "bag error of labels": Mistake(lambda: bag_error([1, -1], [1, -1]), ("y_true", MAKE)),
     "more folds than bags": Mistake(lambda: list(BagKFold(3).split(X, Y)), ("n_splits", "got 3")),
+    "more folds than bags with a proportion": Mistake(
+        lambda: list(
+            BagKFold(3).split(X, bag_target([0, 0, 1, 1, 2, 2, 3, 3], [0.5, 1, None, None]))
+        ),
+        ("n_splits", "(2 of 4 bags)", "got 3", "fewer splits"),
+    ),
     "folds without y": Mistake(lambda: list(BagKFold(2).split(X)), ("y must be given",)),
     "one bag to hold out": Mistake(
         lambda: list(BagShuffleSplit().split(X, bag_target([0] * 8, [0.5]))),

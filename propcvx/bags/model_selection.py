@@ -26,14 +26,16 @@ class BagKFold(BaseCrossValidator):
 
     Bags are dealt into folds in random order, the larger ones first, each to the fold with the
     fewest instances so far, so that folds are about equal in size.  Larger is a bag with twice as
-    many instances, counted from 1: those of 32 to 63 are in random order among themselves.  Where
+    many instances, counted from 1: those of 32 to 63 are in random order among themselves.  Bags
+    without a proportion are dealt after the others, so that each fold has a bag with one.  Where
     bags cross, the folds are whole bags of the first grouping; they cut those of the others, whose
     shares then hold approximately, as a :class:`~propcvx.errors.CutBagWarning` says at the fit.
 
     Parameters
     ----------
     n_splits : int
-        Number of folds, at least 2 and at most the number of bags.
+        Number of folds, at least 2 and at most the number of bags, or of those with a proportion
+        where there are any.
     random_state : int, RandomState or None
         Seeds the order in which bags are dealt.
 
@@ -52,8 +54,8 @@ class BagKFold(BaseCrossValidator):
     def split(self, X: Any, y: Any = None, groups: Any = None) -> Iterator[tuple[Indices, Indices]]:
         """Yield training and test indices of instances.
 
-        Training indices come bag by bag, so that the prefixes of a learning curve are whole bags
-        but for the last.
+        Training indices come bag by bag, in the random order of the split, so that the prefixes of
+        a learning curve are random whole bags but for the last.
 
         Parameters
         ----------
@@ -63,11 +65,12 @@ class BagKFold(BaseCrossValidator):
             Labels are bags of one instance.
         groups : ignored
         """
-        index = _bag_index(y)
-        folds = deal_bags(np.bincount(index), self.n_splits, self.random_state)
+        index, with_share = _bags_of(y)
+        sizes = np.bincount(index)
+        folds, order = deal_bags(sizes, self.n_splits, self.random_state, with_share)
         _warn_if_few(len(folds), int(np.bincount(folds).min()))
         for fold in range(self.n_splits):
-            yield _halves(index, folds[index] == fold)
+            yield _halves(index, order, folds == fold)
 
     def get_n_splits(self, X: Any = None, y: Any = None, groups: Any = None) -> int:
         """Return the number of splits."""
@@ -81,7 +84,8 @@ class RepeatedBagKFold(BagKFold):
     Parameters
     ----------
     n_splits : int
-        Number of folds, at least 2 and at most the number of bags.
+        Number of folds, at least 2 and at most the number of bags, or of those with a proportion
+        where there are any.
     n_repeats : int
         Number of times, at least 1.
     random_state : int, RandomState or None
@@ -134,7 +138,7 @@ class BagShuffleSplit(BagKFold):
 
     def split(self, X: Any, y: Any = None, groups: Any = None) -> Iterator[tuple[Indices, Indices]]:
         """Yield training and test indices of instances; see :meth:`BagKFold.split`."""
-        index = _bag_index(y)
+        index, _ = _bags_of(y)
         n_bags = int(index.max()) + 1
         if n_bags < 2:
             raise InputError("y must have at least 2 bags to hold some out, got 1.")
@@ -143,45 +147,70 @@ class BagShuffleSplit(BagKFold):
         _warn_if_few(n_bags, n_held_out)
         random = check_random_state(self.random_state)
         for _ in range(check_count("n_splits", self.n_splits)):
-            yield _halves(index, np.isin(index, random.permutation(n_bags)[:n_held_out]))
+            order = random.permutation(n_bags)
+            yield _halves(index, order, np.argsort(order) < n_held_out)
 
 
-def deal_bags(sizes: Indices, n_splits: int, random_state: Any) -> Indices:
+def deal_bags(
+    sizes: Indices, n_splits: int, random_state: Any, with_share: Mask | None = None
+) -> tuple[Indices, Indices]:
     """Fold of each bag: bags in random order, larger ones first, each to the emptiest fold.
 
-    Sizes are compared as powers of two: by the sizes themselves, bags that all differ would be
-    dealt in the same way whatever the seed.
+    Bags with a proportion come before the others.  Sizes are compared as powers of two: by the
+    sizes themselves, bags that all differ would be dealt in the same way whatever the seed.
 
     Parameters
     ----------
     sizes : int array of shape (n_bags,)
     n_splits : int
-        Number of folds, from 2 to the number of bags.
+        Number of folds, from 2 to the number of bags, or of those with a proportion where there
+        are any.
     random_state : int, RandomState or None
+    with_share : bool array of shape (n_bags,), optional
+        Which bags have a proportion; all without it.
 
     Returns
     -------
     folds : int array of shape (n_bags,)
         From 0 to ``n_splits - 1``, each at least once.
+    order : int array of shape (n_bags,)
+        The random order of the bags.
     """
     if check_count("n_splits", n_splits) < 2 or n_splits > len(sizes):
         raise InputError(
             f"n_splits must be from 2 to the number of bags ({len(sizes)}), got {n_splits}."
         )
+    known = np.ones(len(sizes), dtype=bool) if with_share is None else with_share
+    if 0 < known.sum() < n_splits:
+        raise InputError(
+            f"n_splits must be at most the number of bags with a proportion ({known.sum()} of "
+            f"{len(sizes)} bags), as a fold without one has no score, got {n_splits}; use fewer "
+            "splits, or give more proportions."
+        )
     shuffled = check_random_state(random_state).permutation(len(sizes))
     doublings = np.floor(np.log2(sizes[shuffled]))
-    largest_first = shuffled[np.argsort(-doublings, kind="stable")]
+    largest_first = shuffled[np.lexsort((-doublings, ~known[shuffled]))]
     folds, filled = np.empty(len(sizes), dtype=np.intp), np.zeros(n_splits)
     for bag in largest_first:
         folds[bag] = np.argmin(filled)
         filled[folds[bag]] += sizes[bag]
-    return folds
+    return folds, shuffled
 
 
-def _halves(index: Indices, held_out: Mask) -> tuple[Indices, Indices]:
-    """Training and test instances, the former bag by bag: a prefix of it cuts one bag at most."""
-    train = np.flatnonzero(~held_out)
-    return train[np.argsort(index[train], kind="stable")], np.flatnonzero(held_out)
+def _halves(index: Indices, order: Indices, held_out: Mask) -> tuple[Indices, Indices]:
+    """Training and test instances, the former bag by bag: a prefix of it cuts one bag at most.
+
+    Parameters
+    ----------
+    index : int array of shape (n_instances,)
+        The bag of each.
+    order : int array of shape (n_bags,)
+        Of the bags in the training set.
+    held_out : bool array of shape (n_bags,)
+    """
+    train = np.flatnonzero(~held_out[index])
+    by_bag = np.argsort(np.argsort(order)[index[train]], kind="stable")
+    return train[by_bag], np.flatnonzero(held_out[index])
 
 
 def _warn_if_few(n_bags: int, n_held_out: int) -> None:
@@ -193,9 +222,12 @@ def _warn_if_few(n_bags: int, n_held_out: int) -> None:
         )
 
 
-def _bag_index(y: Any) -> Indices:
+def _bags_of(y: Any) -> tuple[Indices, Mask]:
+    """The bag of each instance, and which bags have a proportion."""
     if y is None:
         raise InputError("y must be given: bags are split by the bag target, not by X.")
     if not is_bag_target(y):
-        return np.arange(len(y))
-    return Bags.from_target(y, table=True).bags_of_instances[:, 0]
+        return np.arange(len(y)), np.ones(len(y), dtype=bool)
+    bags = Bags.from_target(y, table=True)
+    index = bags.bags_of_instances[:, 0]
+    return index, bags.with_share[: index.max() + 1]

@@ -57,8 +57,8 @@ BAG_DTYPE = target_dtype()
 
 def is_bag_target(y: Any) -> bool:
     """Whether ``y`` is a target made by :func:`propcvx.bag_target` (or a slice of one)."""
-    dtype = getattr(y, "dtype", None)
-    if dtype is None or dtype.names != BAG_DTYPE.names:
+    dtype: Any = getattr(y, "dtype", None)
+    if getattr(dtype, "names", None) != BAG_DTYPE.names:
         return False
     groupings, shares = dtype["bag"].shape, dtype["proportion"].shape
     return bool(dtype == target_dtype(groupings, () if groupings else shares))

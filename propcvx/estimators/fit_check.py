@@ -163,7 +163,7 @@ def check_fit(model: Any, X: Any, y: NDArray[np.void], *, random_state: Any = No
     if len(shares) < 2:
         raise InputError(f"y must have at least 2 bags with a proportion, got {len(shares)}.")
     everything, held_out = np.arange(len(y)), np.empty(len(y))
-    folds = BagKFold(min(FOLDS, bags.n_bags), random_state=random_state)
+    folds = BagKFold(min(FOLDS, len(shares)), random_state=random_state)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", PropCVXWarning)
         positive, probabilities = _predicted(model, X, y, everything, everything)

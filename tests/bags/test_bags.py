@@ -3,6 +3,7 @@
 import pickle
 import warnings
 from functools import partial
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -47,6 +48,15 @@ def test_proportions_in_the_order_of_sorted_ids(ids):
 def test_proportions_keyed_by_id_in_any_order(make, ids):
     shares = make({ids[3]: 1.0, ids[0]: 0.5, ids[1]: 0.0})
     np.testing.assert_array_equal(bag_target(ids, shares), bag_target(ids, [0.0, 0.5, 1.0]))
+
+
+def test_a_column_of_another_library_has_no_fields():
+    """The dtype of a Series of polars has no names."""
+
+    class Column(list):
+        dtype = SimpleNamespace()
+
+    assert proportions_of([1, -1, 1], Column("aab")) == {"a": 0.5, "b": 1.0}
 
 
 def test_ids_that_cannot_be_sorted_need_a_dict():

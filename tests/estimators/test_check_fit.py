@@ -74,6 +74,8 @@ def test_a_gram_matrix_is_cut_in_both_directions():
 def test_few_bags_equal_shares_and_one_class_are_said():
     X, _, y = drawn(0, size=50)
     assert "but 8 bags tell little" in str(check_fit(InvCal(), X, y, random_state=0))
+    few = bag_target(y["bag"], [0.3, 0.4, 0.5] + 5 * [None])
+    assert check_fit(InvCal(), X, few, random_state=0).n_bags == 3
     equal = bag_target(y["bag"], np.full(8, 0.4))
     check = check_fit(ConvPropSVM(), X, equal, random_state=0)
     assert np.isnan(check.explained)
