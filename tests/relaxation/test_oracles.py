@@ -2,11 +2,13 @@
 
 from functools import partial
 from time import perf_counter
+from unittest.mock import patch
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy.sparse.linalg import ArpackError
 from small_problems import all_labelings, small_problem, small_problems, without_a_share
 
 from propcvx import ConvPropSVM, CuttingPlanes
@@ -263,3 +265,11 @@ def test_there_may_be_fewer_axes_than_are_asked_for(rank):
     few, every = (leading_dimensions(features, 0.99, most) for most in (16, None))
     assert few.shape == every.shape
     np.testing.assert_allclose(np.abs(few), np.abs(every), atol=1e-9)
+
+
+@pytest.mark.parametrize("code", [-1, 3])
+def test_all_axes_are_computed_where_arpack_fails(code):
+    features = np.random.RandomState(0).normal(size=(60, 40))
+    with patch("propcvx.relaxation.oracles.sorting.eigsh", side_effect=ArpackError(code)):
+        some = leading_dimensions(features, 1.0, 2)
+    np.testing.assert_array_equal(some, leading_dimensions(features, 1.0))

@@ -12,7 +12,7 @@ from functools import cache, cached_property, partial
 from itertools import product
 
 import numpy as np
-from scipy.sparse.linalg import ArpackNoConvergence, aslinearoperator, eigsh
+from scipy.sparse.linalg import ArpackError, aslinearoperator, eigsh
 from sklearn.utils import check_random_state
 
 from propcvx.arrays import Array
@@ -66,7 +66,7 @@ def leading_dimensions(features: Array, variance: float, most: int | None = None
     if most is not None and most <= LANCZOS * min(features.shape) and total > 0.0:
         F = aslinearoperator(features)
         start = np.random.RandomState(0).standard_normal(min(features.shape))
-        with suppress(ArpackNoConvergence):  # eigenvalues that are nearly equal
+        with suppress(ArpackError):  # eigenvalues that are nearly equal
             spectrum = eigsh(F.T @ F if tall else F @ F.T, most, v0=start, maxiter=RESTARTS)
     if spectrum is None:
         spectrum = np.linalg.eigh(features.T @ features if tall else features @ features.T)
