@@ -331,6 +331,10 @@ _ALTER = {
     "class of a loss": alter(
         "instance_loss must", "got the class InstanceLoss", instance_loss=InstanceLoss
     ),
+    "a loss with too many weights": alter(
+        *("instance_loss must", "each of the 4 instances", "shape (8,)", "sample_weight of fit"),
+        **{"X": X[:4], "y": bag_target(IDS[:4], [0.5]), "instance_loss": WEIGHTED_HINGE},
+    ),
     **wrong("proportion_loss", "abs", classes=SVM[:1]),
     "init empty": alter("init", "empty sequence", init=[]),
     "init of several, one unknown": alter("init must", "'best'", init=["random", "best"]),

@@ -99,7 +99,7 @@ def bag_r2_score(y_true: NDArray[np.void], y_prob: ArrayLike) -> float:
         Made by :func:`propcvx.bag_target`.
     y_prob : array of shape (n_instances,), or (n_instances, n_classes)
         Probability of +1 of each instance, ``predict_proba(X)[:, 1]``; with a target from a table,
-        of each class.
+        of each class, or of the second of two.
 
     Returns
     -------
@@ -205,6 +205,8 @@ def _given_and_predicted(
     bags = _bags_of(y_true)
     shape = bags.labels.shape + bags.proportions.shape[1:]
     probabilities = np.asarray(y_prob, dtype=float)
+    if shape[1:] == (2,) and probabilities.shape == shape[:1]:  # what scorers of scikit-learn pass
+        probabilities = np.column_stack([1.0 - probabilities, probabilities])
     if probabilities.shape != shape or not np.all((probabilities >= 0) & (probabilities <= 1)):
         raise InputError(
             f"y_prob must have probabilities in [0, 1] in shape {shape}, of +1 for each instance "

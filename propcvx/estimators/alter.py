@@ -278,8 +278,7 @@ class AlterPropSVM(BagClassifier):
         if bags.multiclass:
             return ClassPropSVM(bags, C, weights, check_class_loss(loss))
         instance_loss = named("instance_loss", self.instance_loss, INSTANCE_LOSSES, "of")
-        instance_loss = instance_loss.take(bags.rows).weighted(bags.weights)
-        return PropSVM(bags, C, weights, loss, instance_loss)
+        return PropSVM(bags, C, weights, loss, instance_loss.of_bags(bags))
 
 
 def _descent(

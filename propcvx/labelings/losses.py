@@ -127,14 +127,26 @@ class InstanceLoss:
             return self.of(-1.0, scores) - self.of(1.0, scores)
         return self.weights * self.gain(scores)
 
-    def weighted(self, weights: Array | None) -> InstanceLoss:
-        """The loss with its weights multiplied by others, where there are any."""
-        return self if weights is None else replace(self, weights=self.weights * weights)
+    def of_bags(self, bags: Bags) -> InstanceLoss:
+        """The loss of the instances of bags in their order, times their weights.
 
-    def take(self, instances: Indices) -> InstanceLoss:
-        """The loss of some instances."""
-        each = np.ndim(self.weights) > 0
-        return replace(self, weights=np.asarray(self.weights)[instances]) if each else self
+        Raises
+        ------
+        InputError
+            If there is not one weight for each instance.
+        """
+        weights, relative = np.asarray(self.weights), bags.weights
+        if weights.ndim and weights.shape != (bags.n_instances,):
+            raise InputError(
+                f"instance_loss must have one weight for each of the {bags.n_instances} instances, "
+                f"got weights of shape {weights.shape}; searches cut rows, and with them the "
+                "sample_weight of fit, but not a loss."
+            )
+        if weights.ndim:
+            weights = weights[bags.rows]
+        elif relative is None:
+            return self
+        return replace(self, weights=weights if relative is None else weights * relative)
 
 
 def _hinge_of_margins(margins: Array) -> Array:

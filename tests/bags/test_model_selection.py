@@ -271,6 +271,11 @@ def test_two_classes_in_a_table_explain_as_much_as_positives():
     plain = bag_target([0, 0, 1, 1], shares), positive
     for score in (bag_r2_score, bag_deviance):
         assert score(*both) == pytest.approx(score(*plain))
+        assert score(both[0], positive) == score(*both)
+    X = np.array([[0.0], [1.0], [3.0], [2.0]])
+    model = InvCal().fit(X, both[0])
+    expected = bag_r2_score(both[0], model.predict_proba(X))
+    assert bag_r2(model, X, both[0]) == pytest.approx(expected)
 
 
 @pytest.mark.parametrize("scoring", [bag_r2, neg_bag_deviance])
