@@ -37,6 +37,7 @@ from propcvx import (
     group_shares,
     proportions_of,
 )
+from propcvx.bags.metrics import bag_correlation
 from propcvx.bags.model_selection import BagShuffleSplit
 from propcvx.errors import (
     CrossedBoundsError,
@@ -470,6 +471,16 @@ _PROGRAMS = {
 _SCORES = {
     "predictions of another length": Mistake(
         lambda: bag_error(Y, [1, -1]), ("y_pred", "(8,)", "(2,)")
+    ),
+    "predictions of NaN": Mistake(
+        lambda: bag_error(Y, np.full(8, np.nan)), ("y_pred must be a finite number", "nan")
+    ),
+    "names of classes as predictions": Mistake(
+        lambda: bag_error(Y, ["yes"] * 8), ("y_pred must", "'yes'", "target from a table")
+    ),
+    "correlation of several classes": Mistake(
+        lambda: bag_correlation(bag_target(IDS, np.eye(3)[:2] / 2 + 1 / 6), np.full((8, 3), 1 / 3)),
+        ("y_true must have two classes", "got 3", "one_class_target"),
     ),
     "bag error of labels": Mistake(lambda: bag_error([1, -1], [1, -1]), ("y_true", MAKE)),
     "more folds than bags": Mistake(lambda: list(BagKFold(3).split(X, Y)), ("n_splits", "got 3")),

@@ -11,7 +11,8 @@ from sklearn.metrics import make_scorer, r2_score
 
 from propcvx.arrays import Array, Indices
 from propcvx.bags.bags import Bags
-from propcvx.bags.targets import class_numbers, is_bag_target
+from propcvx.bags.targets import ONE_CLASS, class_numbers, is_bag_target
+from propcvx.checks import as_vector
 from propcvx.errors import InputError
 
 TIED = 1e-9
@@ -64,6 +65,12 @@ def bag_error(y_true: NDArray[np.void], y_pred: ArrayLike, *, by_size: bool = Fa
         raise InputError(
             f"y_pred must have one label per instance, shape {y_true.shape}, got {predicted.shape}."
         )
+    numbers = as_vector(predicted)
+    if numbers is None:
+        raise InputError(
+            "y_pred must be a finite number for each instance, above 0 where it is positive, got "
+            f"{y_pred!r:.200}; names of classes need a target from a table."
+        )
     if not bags.with_share.any():
         raise InputError(
             "y_true has no bag with a proportion, so labels have no bag error; give the proportion "
@@ -71,7 +78,7 @@ def bag_error(y_true: NDArray[np.void], y_pred: ArrayLike, *, by_size: bool = Fa
             "sklearn.metrics.accuracy_score."
         )
     compared, instances = bags.of_shares()
-    return proportion_error(compared, predicted[instances], by_size=by_size)
+    return proportion_error(compared, numbers[instances], by_size=by_size)
 
 
 neg_bag_error = make_scorer(bag_error, greater_is_better=False)
@@ -143,6 +150,11 @@ def bag_correlation(y_true: NDArray[np.void], y_prob: ArrayLike) -> float:
     float
         In [-1, 1].
 
+    Raises
+    ------
+    InputError
+        If there are more than two classes.
+
     Examples
     --------
     >>> from propcvx import bag_target
@@ -151,6 +163,11 @@ def bag_correlation(y_true: NDArray[np.void], y_prob: ArrayLike) -> float:
     1.0
     """
     given, predicted, sizes = _given_and_predicted(y_true, y_prob)
+    if given.shape[1] > 2:
+        raise InputError(
+            f"y_true must have two classes, got {given.shape[1]}; {ONE_CLASS}, and bag_r2_score "
+            "takes several."
+        )
     covariance = np.cov(given[:, -1], predicted[:, -1], fweights=sizes)
     spread = np.sqrt(np.prod(np.diag(covariance)))
     return float(np.clip(covariance[0, 1] / spread, -1.0, 1.0)) if spread > 0.0 else 0.0
