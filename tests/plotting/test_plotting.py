@@ -295,7 +295,9 @@ def test_kinds_have_a_line_for_their_interval_and_a_curve_if_they_prove_somethin
 def test_no_words_are_cut_or_overprinted(comparisons):
     """Pictures of little, and of much."""
     many = SimpleNamespace(vectors=np.ones((41, 12)), weights=np.full(41, 1 / 41))
-    named = group_shares(Y, np.where(X[:, 1] > 0, "a group with a long name, in words", "b"))
+    named = group_shares(
+        Y, np.where(X[:, 1] > 0, "a group with a name that is long, in words of a survey", "b")
+    )
     each = group_shares(Y, np.arange(24))
     kinds = ("branch_and_bound", "cutting_planes[sweep]", "lifted")
     short = [{**comparisons[0][1][0], "kind": kind} for kind in kinds]
