@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from math import ceil
 from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.ticker import LogFormatter
 
 from propcvx.bounds import CertifiedInterval
 from propcvx.errors import InputError
@@ -22,6 +24,9 @@ from propcvx.plotting.style import (
     series_of,
 )
 from propcvx.relaxation import RelaxationResult
+
+MOST_WEIGHTS = 15
+"""So many weights have room beside the labelings."""
 
 Comparisons = Sequence[tuple[str, Sequence[Mapping[str, Any]]]]
 STATUS: dict[str, dict[str, Any]] = {
@@ -107,9 +112,11 @@ def bounds_over_time(comparisons: Comparisons) -> Figure:
     """
     _check_any(comparisons)
     columns = min(2, len(comparisons))
-    figure, panels = figure_of_panels(len(comparisons), columns, (3.6, 2.2), around=(0.3, 0.9))
     every = [row for _, rows in comparisons for row in rows]
     styles = series_of([row["kind"] for row in every if _rises(row)])
+    lines = max(1, ceil(len(styles) / (columns + 1)))
+    around = (0.3, 0.7 + 0.2 * lines)
+    figure, panels = figure_of_panels(len(comparisons), columns, (3.6, 2.2), around)
     for ax, (heading, rows) in zip(panels, comparisons, strict=True):
         for row in filter(_rises, rows):
             rises = [rise for rise in row["history"] if rise[1] > 0.0]
@@ -118,12 +125,14 @@ def bounds_over_time(comparisons: Comparisons) -> Figure:
             ax.step(seconds, shares, where="post", markevery=0.15, **styles[row["kind"]])
         ax.axhline(1.0, color=GREY, linewidth=1, linestyle=":")
         ax.set(xscale="log", ylim=(-0.03, 1.06))
+        ax.xaxis.set_major_formatter(LogFormatter())
+        ax.xaxis.set_minor_formatter(LogFormatter())
         ax.set_title(heading, fontsize="small")
         ax.grid(alpha=0.3)
-    at: dict[str, Any] = {"loc": "outside upper center", "ncols": 3, "fontsize": "small"}
+    at: dict[str, Any] = {"loc": "outside upper center", "ncols": columns + 1, "fontsize": "small"}
     figure.legend(handles=legend_lines(styles), frameon=False, **at)
     figure.supxlabel("seconds of processor time", fontsize="medium")
-    figure.supylabel("lower bound / best value known", fontsize="medium")
+    figure.supylabel("lower bound / best known", fontsize="medium")
     return figure
 
 
@@ -194,7 +203,8 @@ def labelings(result: RelaxationResult, ax: Axes | None = None) -> Axes:
     reach = float(np.abs(result.vectors).max())
     style: dict[str, Any] = {"cmap": "RdBu", "aspect": "auto", "interpolation": "nearest"}
     image = ax.imshow(result.vectors[order], vmin=-reach, vmax=reach, **style)
-    ax.set_yticks(range(len(order)), [f"{weight:.2f}" for weight in result.weights[order]])
+    shown = range(0, len(order), ceil(len(order) / MOST_WEIGHTS))
+    ax.set_yticks(shown, [f"{weight:.2f}" for weight in result.weights[order[shown]]])
     ax.set(xlabel="instance", ylabel=r"weight $\mu_t$")
     ax.figure.colorbar(image, ax=ax, label="label")
     return ax

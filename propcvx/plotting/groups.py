@@ -75,15 +75,17 @@ def group_ranges(result: GroupShares, ax: Axes | None = None) -> Axes:
     -------
     Axes
     """
-    ax, table = axes_of(ax), result.groups
-    places = np.arange(len(table))
+    table = result.groups
+    names, places = [str(name) for name in table.index], np.arange(len(table))
+    size = 5.0 + 0.08 * max(0, max(map(len, names)) - 10), max(3.4, 0.2 * len(names) + 0.8)
+    ax = axes_of(ax, size)
     for low, high, label, style in RANGES:
         if low in table:
             ax.hlines(places, table[low], table[high], label=label, **style)
     for column, marks in (("estimate", POINT), ("truth", CROSS)):
         if column in table:
             ax.plot(table[column], places, label=column, **marks)
-    ax.set_yticks(places, [str(name) for name in table.index])
+    ax.set_yticks(places, names)
     ax.set(xlabel="share of positives", xlim=(-0.03, 1.03), ylim=(len(table) - 0.5, -0.5))
     ax.legend(frameon=False, loc="upper left", bbox_to_anchor=(1.0, 1.0))
     return ax

@@ -59,7 +59,7 @@ def method_comparison(
     -------
     matplotlib.figure.Figure
     """
-    figure = Figure(figsize=(2.2 * len(proportions), 5.8), layout="constrained")
+    figure = Figure(figsize=(2.2 * max(3, len(proportions)), 5.8), layout="constrained")
     rows: Any = figure.subfigures(2, 1, height_ratios=(1, 1.1))
     _draw_accuracies(rows[0].subplots(), accuracies, ceiling, n_instances)
     panels = rows[1].subplots(1, len(proportions), sharex=True, sharey=True, squeeze=False)[0]

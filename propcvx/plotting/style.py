@@ -47,9 +47,9 @@ def legend_lines(styles: Mapping[str, dict[str, Any]]) -> list[Line2D]:
     return [Line2D([], [], label=name, **style) for name, style in styles.items()]
 
 
-def axes_of(ax: Axes | None) -> Axes:
-    """The given axes, or those of a new figure."""
-    return Figure(figsize=(5.0, 3.4), layout="constrained").subplots() if ax is None else ax
+def axes_of(ax: Axes | None, size: tuple[float, float] = (5.0, 3.4)) -> Axes:
+    """The given axes, or those of a new figure, in inches."""
+    return Figure(figsize=size, layout="constrained").subplots() if ax is None else ax
 
 
 def figure_of_panels(

@@ -6,6 +6,7 @@ PROPCVX_DRAW=1 draws the pictures in tests/plotting/pictures anew.
 import os
 from base64 import b64decode
 from io import BytesIO
+from itertools import pairwise
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -289,3 +290,30 @@ def test_kinds_have_a_line_for_their_interval_and_a_curve_if_they_prove_somethin
     figure = plotting.bounds_over_time(comparisons)
     assert words(figure.legends[0].texts) == ["a"]
     np.testing.assert_array_equal(figure.axes[0].lines[0].get_xydata(), [[1.0, 0.5], [3.0, 0.5]])
+
+
+def test_no_words_are_cut_or_overprinted(comparisons):
+    """Pictures of little, and of much."""
+    many = SimpleNamespace(vectors=np.ones((41, 12)), weights=np.full(41, 1 / 41))
+    named = group_shares(
+        Y, np.where(X[:, 1] > 0, "a group with a name that is long, in words of a survey", "b")
+    )
+    each = group_shares(Y, np.arange(24))
+    kinds = ("branch_and_bound", "cutting_planes[sweep]", "lifted")
+    short = [{**comparisons[0][1][0], "kind": kind} for kind in kinds]
+    share = np.array([0.25, 0.5])
+    figures = [
+        *(draw.get_figure() for draw in map(plotting.group_ranges, (named, each))),
+        plotting.labelings(many).get_figure(),
+        plotting.bounds_over_time([("generated", short)]),
+        plotting.method_comparison({"A": 0.9}, ("labels seen", 0.95), {"A": (share, share)}, 50),
+    ]
+    for figure in figures:
+        FigureCanvasAgg(figure).draw()
+        left, right = figure.get_tightbbox().intervalx
+        assert -0.01 < left < right < figure.get_figwidth() + 0.01
+        for axis in (axis for ax in figure.axes for axis in (ax.xaxis, ax.yaxis)):
+            labels = axis.get_ticklabels(which="both")
+            boxes = [label.get_window_extent() for label in labels if label.get_text()]
+            places = sorted(getattr(box, f"interval{axis.axis_name}").tolist() for box in boxes)
+            assert all(first[1] < second[0] for first, second in pairwise(places))
