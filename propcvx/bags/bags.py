@@ -575,7 +575,8 @@ def _warn_if_cut(bags: Bags, sizes: NDArray[np.int64]) -> None:
     if bags.whole.all():
         return
     split = fold_of_scikit_learn().get("y")
-    if split is not None and _warned.get(id(split)) is split:
+    of_bags = is_bag_target(split)
+    if of_bags and _warned.get(id(split)) is split:
         return
     bag = int(np.argmin(bags.whole))
     of_first = " of the first grouping" if bags.crossing else ""
@@ -585,5 +586,5 @@ def _warn_if_cut(bags: Bags, sizes: NDArray[np.int64]) -> None:
         f"proportions hold only approximately; propcvx.BagKFold never cuts a bag{of_first}.",
         CutBagWarning,
     )
-    if split is not None:
+    if of_bags:
         _warned[id(split)] = split

@@ -87,9 +87,11 @@ class BagMeanClassifier(OneProgramClassifier):
         """Whether all bags have one share, to which no mean is related; a warning says so."""
         equal = bool(np.ptp(bags.proportions) == 0.0)
         if equal:
+            several = len(bags.class_names) > 2
+            of, end = (" of one class", "for it") if several else ("", "and predicts one class")
             warn(
-                f"all bags have the same proportion, so {type(self).__name__} finds "
-                "w = 0 and predicts one class; use SecondMoments or AlterPropSVM.",
+                f"all bags have the same proportion{of}, so {type(self).__name__} finds w = 0 "
+                f"{end}; use SecondMoments or AlterPropSVM.",
                 IllPosedWarning,
             )
         return equal

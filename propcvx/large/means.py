@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 import numpy as np
 from sklearn.utils.validation import validate_data
@@ -14,7 +14,7 @@ from sklearn.utils.validation import validate_data
 from propcvx.arrays import Array
 from propcvx.bags.bags import Bags
 from propcvx.bags.ordering import in_canonical_order
-from propcvx.bags.targets import some_of
+from propcvx.bags.targets import as_mapping, some_of
 from propcvx.checks import as_vector, check_number, check_same_order, check_share
 from propcvx.errors import InputError
 from propcvx.estimators import BagClassifier, EcologicalRegression, InvCal
@@ -32,9 +32,10 @@ class BagMeans:
     ----------
     means : array of shape (n_bags, n_features)
         The mean of the instances of each bag.
-    proportions : array of shape (n_bags,)
-        The share of positives in each, in [0, 1]; None where it is not known.
-    sizes : array of shape (n_bags,)
+    proportions : array of shape (n_bags,), dict or pandas Series
+        The share of positives in each, in [0, 1]; None where it is not known.  An array is in the
+        order of the rows; a dict, or a Series indexed by bag, is keyed by ``ids``.
+    sizes : array of shape (n_bags,), dict or pandas Series
         Its number of instances.
     ids : sequence of hashable, length n_bags, optional
         Its name, for parameters that are keyed by bag and for messages; 0, 1, ... without them.
@@ -58,14 +59,13 @@ class BagMeans:
 
     def __post_init__(self) -> None:
         check_same_order({name: getattr(self, name) for name in ("means", "proportions", "sizes")})
-        sizes = as_vector(self.sizes, len(self.means))
+        sizes = as_vector(self._column("sizes"), len(self.means))
         if sizes is None or (sizes < 1.0).any() or (sizes != np.rint(sizes)).any():
             raise InputError(
                 f"sizes must be the number of instances of each of the {len(self.means)} bags, "
                 f"whole numbers of at least 1, got {self.sizes!r}."
             )
-        for name in ("proportions", "ids"):
-            column = getattr(self, name)
+        for name, column in (("proportions", self._column("proportions")), ("ids", self.ids)):
             if column is not None and len(column) != len(sizes):
                 raise InputError(
                     f"{name} must have one entry for each of the {len(sizes)} rows of means, got "
@@ -85,10 +85,38 @@ class BagMeans:
     @cached_property
     def bags(self) -> Bags:
         """The bags, in the order of the rows."""
-        pairs = zip(self.proportions, map(repr, self.names), strict=True)
+        pairs = zip(self._column("proportions"), map(repr, self.names), strict=True)
         shares = [np.nan if share is None else check_share(share, bag) for share, bag in pairs]
-        sizes = np.asarray(self.sizes, dtype=np.float64)
+        sizes = np.asarray(self._column("sizes"), dtype=np.float64)
         return Bags.of_rows(self.names, np.array(shares), sizes, sizes, sizes)
+
+    def _column(self, argument: str) -> Any:
+        """A column in the order of the rows, also where it is keyed by bag."""
+        column = getattr(self, argument)
+        mapping = None if self._is_by_row(column) else as_mapping(argument, column)
+        if mapping is None:
+            return column
+        if self.ids is None:
+            raise InputError(
+                f"{argument} must be in the order of the rows of means where no ids are given, got "
+                f"the keys {some_of(list(mapping))}; ids=[...] names the bag of each row."
+            )
+        missing = [name for name in self.names if name not in mapping]
+        if missing:
+            raise InputError(
+                f"{argument} must name every bag of ids, got none of {some_of(missing)}; "
+                f"list({argument}) of a Series is in the order of its rows."
+            )
+        return [mapping[name] for name in self.names]
+
+    def _is_by_row(self, column: Any) -> bool:
+        """Whether a Series is in the order of the rows: its index is of a table, not of bags."""
+        if not hasattr(column, "iloc"):
+            return False
+        index, others = column.index, (self.means, cast("Any", self.ids))
+        beside = [other.index for other in others if hasattr(other, "iloc")]
+        numbered = self.ids is None or hasattr(index, "step")  # a RangeIndex
+        return numbered or any(map(index.equals, beside)) or not set(index) & set(self.names)
 
 
 def fit_means(estimator: OfMeans, table: BagMeans) -> OfMeans:

@@ -126,7 +126,9 @@ def _bag_target_of(y: Any) -> tuple[NDArray[np.void], NDArray[Any]]:
     """The target, and the names of the classes."""
     if not is_bag_target(y):
         return bags_of_one(y)
-    _refuse_scores_of_labels(fold_of_scikit_learn().get("scorer"))
+    fold = fold_of_scikit_learn()
+    if is_bag_target(fold.get("y")):
+        _refuse_scores_of_labels(fold["scorer"])
     return y, classes_of(y)
 
 

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.compose import make_column_transformer
 from sklearn.model_selection import GridSearchCV, cross_val_score, cross_validate
 from sklearn.pipeline import make_pipeline
@@ -189,6 +190,27 @@ def test_scores_of_labels_are_one_error_that_names_what_would_do(scoring):
             ask()
     labels = np.where(X[:, 0] > 0, 1, -1)
     assert len(cross_validate(model, X, labels, cv=2, scoring=scoring)) == 3
+
+
+class OfLabels(ClassifierMixin, BaseEstimator):
+    """A classifier of labels that makes bags of them, and cuts one."""
+
+    def fit(self, X, y):
+        self.classes_ = np.array([-1, 1])
+        bags = np.arange(len(y)) // 5
+        self.model_ = InvCal().fit(X[1:], bag_target(bags, proportions_of(y, bags))[1:])
+        return self
+
+    def predict(self, X):
+        return self.model_.predict(X)
+
+
+@pytest.mark.filterwarnings("ignore::propcvx.errors.CutBagWarning")
+def test_a_search_over_labels_may_fit_to_bags_inside():
+    X = np.random.RandomState(0).randn(40, 2)
+    labels = np.where(X[:, 0] > 0, 1, -1).tolist()
+    options = {"cv": 2, "scoring": "accuracy", "error_score": "raise"}
+    assert cross_val_score(OfLabels(), X, labels, **options).min() > 0.5
 
 
 def test_folds_that_cut_bags_are_one_warning_for_each_target():

@@ -62,6 +62,25 @@ def test_a_bag_without_a_share_does_not_count():
     assert all_bags.coef_ == pytest.approx(known.coef_, rel=1e-12)
 
 
+@pytest.mark.parametrize("keyed", [dict, pd.Series])
+def test_shares_and_sizes_may_be_keyed_by_bag(keyed):
+    means, ids = [[0.0], [1.0], [3.0]], ["b", "c", "a"]
+    listed = BagMeans(means, [0.1, 0.2, 0.7], [10, 20, 30], ids)
+    shares, sizes = {"a": 0.7, "b": 0.1, "c": 0.2, "d": 0.9}, {"c": 20, "b": 10, "a": 30}
+    named = BagMeans(means, keyed(shares), keyed(sizes), ids)
+    for name in ("proportions", "sizes"):
+        np.testing.assert_array_equal(getattr(named.bags, name), getattr(listed.bags, name))
+
+
+@pytest.mark.parametrize("index", [None, [7, 8, 9], [1, 2, 0]])
+def test_columns_of_a_table_are_in_the_order_of_its_rows(index):
+    columns = {"x": [0.0, 1.0, 3.0], "share": [0.1, 0.2, 0.7], "size": [10, 20, 30]}
+    rows = pd.DataFrame({"bag": [2, 0, 1], **columns}, index=index)
+    table = BagMeans(rows[["x"]], rows["share"], rows["size"], rows["bag"])
+    assert table.bags.proportions.tolist() == columns["share"]
+    assert table.bags.sizes.tolist() == columns["size"]
+
+
 def by_pandas(line, rows):
     return eval(line, {"rows": rows}).reset_index()
 
@@ -106,6 +125,9 @@ def test_the_lines_of_the_page_make_the_table(name, run):
         (([[0.0], [1.0]], [0.5, 1.0], [3, 0]), "whole numbers of at least 1"),
         (([[0.0], [1.0]], [0.5], [3, 3]), "proportions must have one entry"),
         (([[0.0], [1.0]], [0.5, 1.0], [3, 3], ["a", "a"]), "ids must name each bag once"),
+        (([[0.0], [1.0]], {"a": 0.5, "b": 1.0}, [3, 3]), r"the keys \['a', 'b'\]; ids="),
+        (([[0.0], [1.0]], [0.5, 1.0], {"a": 3, "b": 3}), r"the keys \['a', 'b'\]; ids="),
+        (([[0.0], [1.0]], {"a": 0.5}, [3, 3], ["a", "b"]), r"got none of \['b'\]"),
     ],
 )
 def test_a_table_that_does_not_fit_together(columns, message):

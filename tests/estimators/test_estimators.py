@@ -19,6 +19,7 @@ from propcvx import (
     AlterPropSVM,
     Bags,
     ConvPropSVM,
+    EcologicalRegression,
     InvCal,
     LabelingStart,
     LaplacianMeanMap,
@@ -270,6 +271,14 @@ def test_inv_cal_warns_of_equal_proportions_and_predicts_one_class(problem, shar
     assert [warning.filename for warning in record] == [__file__]
     np.testing.assert_allclose(clf.coef_, 0.0, atol=1e-6)
     assert len(set(clf.predict(problem.X))) == 1
+
+
+@pytest.mark.parametrize("cls", [InvCal, EcologicalRegression])
+def test_equal_proportions_of_one_of_several_classes_are_said(problem, cls):
+    y = bag_target(problem.y["bag"], [[0.4, 0.1, 0.5], [0.4, 0.2, 0.4], [0.4, 0.3, 0.3]])
+    with pytest.warns(IllPosedWarning, match="same proportion of one class, .* for it;"):
+        clf = cls().fit(problem.X, y)
+    assert [not row.any() for row in clf.coef_] == [True, False, False]
 
 
 # --- targets ----------------------------------------------------------------------------------
