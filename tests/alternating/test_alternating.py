@@ -27,7 +27,7 @@ from propcvx import (
     fit_grid,
 )
 from propcvx.alternating.algorithm import alternate, annealing_values, descent
-from propcvx.errors import SolverError
+from propcvx.errors import InputError, SolverError
 from propcvx.estimators import alter, printed_alter_psvm
 from propcvx.estimators.starts import Start
 from propcvx.history import StopReason
@@ -391,7 +391,7 @@ def test_solvers_can_be_swapped(solver):
 
 
 def test_solver_options_reach_the_solver():
-    with pytest.raises(SolverError, match=r"libsvm failed on svm_dual.*shrinkng"):
+    with pytest.raises(InputError, match=r"solver 'libsvm' has no options \['shrinkng'\]"):
         fitted(small_problem(0), solver="libsvm", solver_options={"shrinkng": False})
 
 
