@@ -1,7 +1,9 @@
 """Weights of instances: what they multiply, in every method, and what they must not depend on."""
 
+import re
 from dataclasses import replace
 from functools import cache
+from pathlib import Path
 
 import cvxpy as cp
 import numpy as np
@@ -374,6 +376,16 @@ def test_weights_are_routed_through_pipelines_and_searches(method):
         best = clone(pipeline).set_params(**search.best_params_)
         best.fit(X, Y, sample_weight=POSITIVE)
         assert_array_equal(search.decision_function(X), best.decision_function(X))
+
+
+def test_the_recipe_of_the_page_routes_weights_through_a_search():
+    page = (Path(__file__).resolve().parents[2] / "docs" / "bags.md").read_text()
+    (recipe,) = re.findall(r"`(InvCal\(\)\.set_fit_request.*)`", page)
+    with sklearn.config_context(enable_metadata_routing=True):
+        search = GridSearchCV(eval(recipe), {"C_p": [0.1, 1.0]}, cv=BagKFold(2, random_state=0))
+        search.fit(X, Y, sample_weight=WEIGHTS)
+    weighted = clone(search.best_estimator_).fit(X, Y, WEIGHTS)
+    assert_array_equal(search.decision_function(X), weighted.decision_function(X))
 
 
 @each_method("second_moments")
