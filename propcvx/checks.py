@@ -41,7 +41,7 @@ def check_number(
         limits = (("above", above), ("at least", least), ("below", below), ("at most", most))
         wanted = [f"{word} {limit:g}" for word, limit in limits if np.isfinite(limit)]
         within = f" {' and '.join(wanted)}" if wanted else ""
-        raise InputError(f"{name} must be a finite number{within}{instead}, got {value!r}.")
+        raise InputError(f"{name} must be a finite number{within}{instead}, got {value!r:.200}.")
     return float(value)
 
 
@@ -74,7 +74,8 @@ def check_share(share: Any, bag: str, *, optional: bool = True) -> float:
         elif optional and number != number:
             advice = "; .astype(object).where(shares.notna(), None) of a Series has None for NaN"
         raise InputError(
-            f"proportions must be numbers in [0, 1]{missing}, got {share!r} for bag {bag}{advice}."
+            f"proportions must be numbers in [0, 1]{missing}, got {share!r:.200} for bag "
+            f"{bag}{advice}."
         )
     return min(max(number, 0.0), 1.0)
 
@@ -82,14 +83,14 @@ def check_share(share: Any, bag: str, *, optional: bool = True) -> float:
 def check_count(name: str, value: Any, *, least: int = 1) -> int:
     """A whole number, at least 1 or another least one."""
     if isinstance(value, bool) or not isinstance(value, Integral) or int(value) < least:
-        raise InputError(f"{name} must be a whole number, at least {least}, got {value!r}.")
+        raise InputError(f"{name} must be a whole number, at least {least}, got {value!r:.200}.")
     return int(value)
 
 
 def check_flag(name: str, value: Any) -> bool:
     """True or False."""
     if not isinstance(value, bool | np.bool_):
-        raise InputError(f"{name} must be True or False, got {value!r}.")
+        raise InputError(f"{name} must be True or False, got {value!r:.200}.")
     return bool(value)
 
 
@@ -108,7 +109,8 @@ def check_labeling(argument: str, labeling: Any, n_instances: int) -> Array:
     given = as_vector(labeling, n_instances)
     if given is None or not np.isin(given, (-1.0, 1.0)).all():
         raise InputError(
-            f"{argument} must be a labeling of -1 and +1, shape ({n_instances},), got {labeling!r}."
+            f"{argument} must be a labeling of -1 and +1, shape ({n_instances},), got "
+            f"{labeling!r:.200}."
         )
     return given
 
@@ -127,7 +129,7 @@ def check_same_order(arguments: Mapping[str, Any]) -> None:
 def check_choice(name: str, value: Any, choices: Collection[str]) -> str:
     """One of some names."""
     if not isinstance(value, str) or value not in choices:
-        raise InputError(f"{name} must be one of {list(choices)}, got {value!r}.")
+        raise InputError(f"{name} must be one of {list(choices)}, got {value!r:.200}.")
     return value
 
 

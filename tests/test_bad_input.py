@@ -15,6 +15,7 @@ from sklearn.preprocessing import StandardScaler
 import propcvx.svm.kernels
 from propcvx import (
     AlterPropSVM,
+    BagMeans,
     Bags,
     ConvPropSVM,
     InvCal,
@@ -57,6 +58,29 @@ def test_errors_are_in_the_tree_or_from_scikit_learn():
     assert issubclass(InputError, ValueError)
     errors = {case.error for case in CASES.values()}
     assert {e for e in errors if not issubclass(e, PropCVXError)} == {ValueError, NotFittedError}
+
+
+LONG = np.linspace(0.1, 0.9, 10_000).tolist()
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda: MeanMap().fit(X, Y, sample_weight=LONG),
+        lambda: MeanMap(bag_weights=LONG).fit(X, Y),
+        lambda: MeanMap(lam=LONG).fit(X, Y),
+        lambda: ConvPropSVM(epsilon=LONG).fit(X, Y),
+        lambda: AlterPropSVM(init=LONG).fit(X, Y),
+        lambda: bag_target(IDS, np.eye(2), classes=LONG),
+        lambda: bag_target([LONG, LONG], LONG),
+        lambda: BagMeans([[0.0], [1.0]], [0.5, 0.7], LONG),
+    ],
+    ids=["sample_weight", "bag_weights", "lam", "epsilon", "init", "classes", "bags", "sizes"],
+)
+def test_a_message_shows_some_of_a_long_list(call):
+    with pytest.raises(InputError) as raised:
+        call()
+    assert len(str(raised.value)) < 1000
 
 
 # --- what needs a machine or an answer of its own ---------------------------------------------

@@ -65,7 +65,7 @@ def each(bags: Bags, argument: str, values: Any, wanted: str, least: float, most
         listed = [mapping[name] for name in names]
     given = as_vector(listed, len(codes))
     if given is None or given.min() < least or given.max() > most:
-        raise InputError(f"{argument} must be {wanted}, got {values!r}.")
+        raise InputError(f"{argument} must be {wanted}, got {values!r:.200}.")
     return given[place]
 
 

@@ -205,9 +205,9 @@ def _groupings_of(bags: Any, proportions: Any) -> dict[str, tuple[Any, Any]]:
     several = isinstance(proportions, list | tuple) and len(proportions) == len(bags)
     if not several or any(np.ndim(p) == 0 and as_mapping("", p) is None for p in proportions):
         raise InputError(
-            f"bags must have one bag id for each instance, got {bags[0]!r} as the first; or, "
+            f"bags must have one bag id for each instance, got {bags[0]!r:.200} as the first; or, "
             f"with {len(bags)} groupings of the instances, proportions must be a list of as "
-            f"many, the shares of the bags of each, got {proportions!r}."
+            f"many, the shares of the bags of each, got {proportions!r:.200}."
         )
     pairs = zip(bags, proportions, strict=True)
     return {f"bags[{place}]": pair for place, pair in enumerate(pairs)}
@@ -289,7 +289,7 @@ def _named_rows(proportions: Any, classes: Any) -> Any:
         if len(names) != array.shape[1] or len(set(names)) < len(names):
             raise InputError(
                 f"classes must be different names of the {array.shape[1]} columns of proportions, "
-                f"got {names}."
+                f"got {some_of(names)}."
             )
         return [dict(zip(names, row, strict=True)) for row in array]
     if classes is not None:
@@ -347,8 +347,8 @@ def encode_ids(bags: Any, keyed: bool) -> tuple[list[Hashable], Indices]:
         several = [member for member in members if not isinstance(member, Hashable)]
         if several:
             raise InputError(
-                f"bags must have one bag id for each instance, got {several[0]!r}; bags are not "
-                "lists of their instances, and bags that cross are a list of groupings."
+                f"bags must have one bag id for each instance, got {several[0]!r:.200}; bags are "
+                "not lists of their instances, and bags that cross are a list of groupings."
             )
         distinct = list(dict.fromkeys(members))
     except TypeError as error:

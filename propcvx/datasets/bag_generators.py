@@ -191,5 +191,5 @@ def equal_proportion_bags(
 def _vector(name: str, values: ArrayLike) -> Array:
     vector = as_vector(values)
     if vector is None or not len(vector):
-        raise InputError(f"{name} must be one finite number per instance, got {values!r}.")
+        raise InputError(f"{name} must be one finite number per instance, got {values!r:.200}.")
     return vector

@@ -177,7 +177,7 @@ class LabelingStart(Start):
             raise InputError(
                 f"init must be one of {list(STARTS)}, a start, several of them, an estimator of "
                 "propcvx, or, with two classes, a labeling of -1 and +1 for the "
-                f"{n} instances, got {self.labels!r}."
+                f"{n} instances, got {self.labels!r:.200}."
             )
 
     def labeling(self, features: Array, bags: Bags, random: RandomState) -> Array:

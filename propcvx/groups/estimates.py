@@ -63,7 +63,7 @@ def expected(labels: Any, X: Any, y: NDArray[np.void], feasible: FeasibleLabelin
         if hasattr(labels, "fit"):
             raise InputError(
                 f"labels must be a labeling, or a classifier fitted to bags with predict_proba, "
-                f"got {labels!r}."
+                f"got {labels!r:.200}."
             )
         labeling = known_labels(labels, len(y)).astype(float)
         if fault := feasible.fault_of(labeling):

@@ -63,7 +63,7 @@ class BagMeans:
         if sizes is None or (sizes < 1.0).any() or (sizes != np.rint(sizes)).any():
             raise InputError(
                 f"sizes must be the number of instances of each of the {len(self.means)} bags, "
-                f"whole numbers of at least 1, got {self.sizes!r}."
+                f"whole numbers of at least 1, got {self.sizes!r:.200}."
             )
         for name, column in (("proportions", self._column("proportions")), ("ids", self.ids)):
             if column is not None and len(column) != len(sizes):

@@ -185,7 +185,7 @@ def weighted(bags: Bags, sample_weight: Any) -> Bags:
     if weights is None or weights.min() < 0.0 or not 0.0 < weights.sum() < np.inf:
         raise InputError(
             f"sample_weight must be one finite number per instance, shape ({bags.n_instances},), "
-            f"none of them negative and not all zero, got {sample_weight!r}."
+            f"none of them negative and not all zero, got {sample_weight!r:.200}."
         )
     if np.ptp(weights) == 0.0:
         return replace(bags, mean_weight=float(weights[0]))
