@@ -69,8 +69,11 @@ class SwapSearch(LocalSearch):
         return known
 
     def value(self, labeling: Array) -> float:
-        """The value of a labeling, whoever offered it."""
-        return float((self.known.get(bits_of(labeling)) or self._solve(labeling)).value)
+        """The value of a labeling, whoever offered it; minus infinity if no solver has it."""
+        try:
+            return float(self.svm.solved(labeling).value + self.problem.cost(labeling))
+        except SolverError:
+            return -np.inf
 
     def solved(self, labeling: Array) -> Separator:
         """The SVM of a labeling; it raises an error when time is over."""
