@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable
 from functools import partial
+from itertools import cycle
 from typing import Any
 
 import numpy as np
@@ -176,15 +177,15 @@ def resampled(
     rows = np.column_stack([ranks(X), cells.code, cells.weights])
     bags = in_canonical_order(cells.bags, rows)
     steps = classifier if isinstance(classifier, Pipeline) else make_pipeline(classifier)
-    draw: Any = partial(of_drawn_bags, classifier, X, y, bags)
+    draws: list[Any] = [partial(of_drawn_bags, classifier, X, y, bags)]
     if hasattr(steps[-1], "sample_scores"):
         seen = steps[:-1].transform(X) if len(steps) > 1 else X
-        draw = partial(of_posterior, steps[-1], seen, cells.bags)
+        draws = [partial(of_posterior, steps[-1], seen, cells.bags, each) for each in (False, True)]
     seeds = check_random_state(random_state).randint(2**31, size=n_resamples)
     counts = [np.empty((0, len(cells.bag)))]
     each = Parallel(n_jobs, return_as="generator")(
-        delayed(_resample)(draw, RandomState(seed), place % 2 > 0, bags, cells, feasible)
-        for place, seed in enumerate(seeds)
+        delayed(_resample)(draw, RandomState(seed), bags, cells, feasible)
+        for draw, seed in zip(cycle(draws), seeds, strict=False)
     )
     try:
         counts.extend(tqdm(each, desc="resamples", total=n_resamples, disable=not verbose))
@@ -196,7 +197,7 @@ def resampled(
 
 
 def of_drawn_bags(
-    classifier: Any, X: Any, y: NDArray[np.void], bags: Bags, random: RandomState, _: bool
+    classifier: Any, X: Any, y: NDArray[np.void], bags: Bags, random: RandomState
 ) -> Array:
     """Probabilities by a fit to as many bags as there are, drawn with replacement.
 
@@ -212,7 +213,7 @@ def of_drawn_bags(
     return np.asarray(fitted.predict_proba(everything)[:, 1])
 
 
-def of_posterior(model: Any, X: Any, bags: Bags, random: RandomState, logistic: bool) -> Array:
+def of_posterior(model: Any, X: Any, bags: Bags, logistic: bool, random: RandomState) -> Array:
     """Probabilities by a plane that ``model.sample_scores`` draws.
 
     The bags do not tell how they rise with the score: they are the values of the regression, cut at
@@ -225,9 +226,8 @@ def of_posterior(model: Any, X: Any, bags: Bags, random: RandomState, logistic: 
 
 
 def _resample(
-    draw: Callable[[RandomState, bool], Array],
+    draw: Callable[[RandomState], Array],
     random: RandomState,
-    odd: bool,
     bags: Bags,
     cells: Cells,
     feasible: FeasibleLabelings,
@@ -235,7 +235,7 @@ def _resample(
     """Weights in the cells from one draw; ``bags`` are in an order that the data determine."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", PropCVXWarning)
-        positive = moved(draw(random, odd), feasible)
+        positive = moved(draw(random), feasible)
     chance = random.uniform(size=bags.n_instances)[bags.places]
     label = chance < positive if bags.sign > 0 else chance >= 1.0 - positive
     return np.asarray(cells.of_cells @ (cells.weights * label))[None]

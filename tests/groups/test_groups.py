@@ -331,7 +331,7 @@ def test_a_precomputed_kernel_is_cut_for_drawn_bags():
     problem, _ = sample()
     models = (InvCal(kernel="precomputed"), problem.X @ problem.X.T), (InvCal(), problem.X)
     by_gram, by_rows = (
-        estimates.of_drawn_bags(model, X, problem.y, problem.bags, np.random.RandomState(0), False)
+        estimates.of_drawn_bags(model, X, problem.y, problem.bags, np.random.RandomState(0))
         for model, X in models
     )
     np.testing.assert_allclose(by_gram, by_rows, atol=1e-4)
