@@ -54,8 +54,8 @@ class BagKFold(BaseCrossValidator):
     def split(self, X: Any, y: Any = None, groups: Any = None) -> Iterator[tuple[Indices, Indices]]:
         """Yield training and test indices of instances.
 
-        Training indices come bag by bag, so that the prefixes of a learning curve are whole bags
-        but for the last.
+        Training indices come bag by bag, in the random order of the split, so that the prefixes of
+        a learning curve are random whole bags but for the last.
 
         Parameters
         ----------
@@ -67,10 +67,10 @@ class BagKFold(BaseCrossValidator):
         """
         index, with_share = _bags_of(y)
         sizes = np.bincount(index)
-        folds = deal_bags(sizes, self.n_splits, self.random_state, with_share)
+        folds, order = deal_bags(sizes, self.n_splits, self.random_state, with_share)
         _warn_if_few(len(folds), int(np.bincount(folds).min()))
         for fold in range(self.n_splits):
-            yield _halves(index, folds[index] == fold)
+            yield _halves(index, order, folds == fold)
 
     def get_n_splits(self, X: Any = None, y: Any = None, groups: Any = None) -> int:
         """Return the number of splits."""
@@ -147,12 +147,13 @@ class BagShuffleSplit(BagKFold):
         _warn_if_few(n_bags, n_held_out)
         random = check_random_state(self.random_state)
         for _ in range(check_count("n_splits", self.n_splits)):
-            yield _halves(index, np.isin(index, random.permutation(n_bags)[:n_held_out]))
+            order = random.permutation(n_bags)
+            yield _halves(index, order, np.argsort(order) < n_held_out)
 
 
 def deal_bags(
     sizes: Indices, n_splits: int, random_state: Any, with_share: Mask | None = None
-) -> Indices:
+) -> tuple[Indices, Indices]:
     """Fold of each bag: bags in random order, larger ones first, each to the emptiest fold.
 
     Bags with a proportion come before the others.  Sizes are compared as powers of two: by the
@@ -172,6 +173,8 @@ def deal_bags(
     -------
     folds : int array of shape (n_bags,)
         From 0 to ``n_splits - 1``, each at least once.
+    order : int array of shape (n_bags,)
+        The random order of the bags.
     """
     if check_count("n_splits", n_splits) < 2 or n_splits > len(sizes):
         raise InputError(
@@ -191,13 +194,23 @@ def deal_bags(
     for bag in largest_first:
         folds[bag] = np.argmin(filled)
         filled[folds[bag]] += sizes[bag]
-    return folds
+    return folds, shuffled
 
 
-def _halves(index: Indices, held_out: Mask) -> tuple[Indices, Indices]:
-    """Training and test instances, the former bag by bag: a prefix of it cuts one bag at most."""
-    train = np.flatnonzero(~held_out)
-    return train[np.argsort(index[train], kind="stable")], np.flatnonzero(held_out)
+def _halves(index: Indices, order: Indices, held_out: Mask) -> tuple[Indices, Indices]:
+    """Training and test instances, the former bag by bag: a prefix of it cuts one bag at most.
+
+    Parameters
+    ----------
+    index : int array of shape (n_instances,)
+        The bag of each.
+    order : int array of shape (n_bags,)
+        Of the bags in the training set.
+    held_out : bool array of shape (n_bags,)
+    """
+    train = np.flatnonzero(~held_out[index])
+    by_bag = np.argsort(np.argsort(order)[index[train]], kind="stable")
+    return train[by_bag], np.flatnonzero(held_out[index])
 
 
 def _warn_if_few(n_bags: int, n_held_out: int) -> None:

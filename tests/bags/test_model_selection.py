@@ -111,7 +111,7 @@ def test_a_score_on_one_bag_says_little(few, enough):
 def test_folds_are_as_equal_as_the_bags_allow(sizes, data, seed):
     """Greedy, larger bags first: two folds differ by less than two of the smallest bags."""
     n_splits = data.draw(st.integers(2, len(sizes)))
-    folds = deal_bags(np.array(sizes), n_splits, seed)
+    folds, _ = deal_bags(np.array(sizes), n_splits, seed)
     filled = np.bincount(folds, weights=sizes, minlength=n_splits)
     smallest = [np.array(sizes)[folds == fold].min() for fold in range(n_splits)]
     assert (filled - np.multiply(2, smallest) < filled.min()).all()
@@ -120,13 +120,13 @@ def test_folds_are_as_equal_as_the_bags_allow(sizes, data, seed):
 def test_bags_that_all_differ_in_size_are_dealt_anew():
     """States and districts: by their sizes alone, every repetition would be the same folds."""
     sizes = np.random.default_rng(0).permutation(np.arange(20, 71))
-    folds = {deal_bags(sizes, 5, seed).tobytes() for seed in range(20)}
+    folds = {deal_bags(sizes, 5, seed)[0].tobytes() for seed in range(20)}
     assert len(folds) == 20
     y = target(sizes)
     tests = RepeatedBagKFold(5, n_repeats=4, random_state=0).split(y, y)
     assert len({test.tobytes() for _, test in tests}) == 20
     for seed in range(20):
-        filled = np.bincount(deal_bags(sizes, 5, seed), weights=sizes)
+        filled = np.bincount(deal_bags(sizes, 5, seed)[0], weights=sizes)
         assert np.ptp(filled) < 0.15 * filled.mean()
 
 
@@ -151,6 +151,21 @@ def test_seeds():
         return [test.tolist() for _, test in BagKFold(4, random_state=seed).split(y, y)]
 
     assert tests(0) == tests(0) == tests(np.random.RandomState(0)) != tests(1)
+
+
+@pytest.mark.parametrize("splitter", [BagKFold, BagShuffleSplit, RepeatedBagKFold])
+def test_training_bags_are_in_random_order(splitter):
+    """The prefixes of a learning curve do not depend on the names of the bags."""
+    y = target([3] * 12)
+
+    def bags(seed):
+        (train, _), *_ = splitter(2, random_state=seed).split(y, y)
+        return list(dict.fromkeys(y["bag"][train]))
+
+    first, second = bags(0), bags(1)
+    assert first == bags(0) != sorted(first)
+    shared = set(first) & set(second)
+    assert [bag for bag in first if bag in shared] != [bag for bag in second if bag in shared]
 
 
 def test_labels_are_bags_of_one():
