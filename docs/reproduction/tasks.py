@@ -74,7 +74,9 @@ def task_of(cell: Cell) -> Task:
     if n_folds == 1:
         return Task(whole, whole)
     folds = BagKFold(n_folds, random_state=cell.random("folds"))
-    return Task(*(whole.take(part) for part in list(folds.split(whole.X, whole.y))[cell.fold]))
+    train, test = list(folds.split(whole.X, whole.y))[cell.fold]
+    by_bag = train[np.lexsort((train, whole.y["bag"][train]))]
+    return Task(whole.take(by_bag), whole.take(test))
 
 
 def _shuffled(cell: Cell) -> list[NDArray[Any]]:

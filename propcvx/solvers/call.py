@@ -80,7 +80,7 @@ class Solve:
         """Solve a program, see :func:`solve`."""
         _check_parameters(program)
         failures: list[SolverError] = []
-        usable: list[tuple[str, Answer]] = []
+        usable: list[tuple[str, Answer, Residuals | None]] = []
         for solver, options in _solvers_of(self.solver, program):
             options = {**self.options, **options}
             try:
@@ -88,18 +88,18 @@ class Solve:
             except SolverError as failure:
                 failures.append(failure)
                 continue
-            usable.append((solver.name, answer))
+            answer, residuals = _checked(program, answer) if self.residuals else (answer, None)
+            usable.append((solver.name, answer, residuals))
             if answer.status == cp.OPTIMAL:
                 break
         if not usable:
             raise _failure_of_all(failures)
-        name, answer = min(usable, key=lambda named: _rank(named[1]))
+        name, answer, residuals = min(usable, key=lambda named: _rank(named[1]))
         if answer.status != cp.OPTIMAL and not self.quiet:
-            _warn_of(name, program, answer)
+            _warn_of(name, program, answer, residuals)
         leave_values(program, answer)
         variables = {key: np.array(part, dtype=float) for key, part in answer.variables.items()}
         duals = {key: _copied(dual) for key, dual in answer.duals.items()}
-        residuals = _residuals(program) if self.residuals else None
         values: dict[str, Any] = {**vars(answer), "variables": variables, "duals": duals}
         return Solution(**values, solver=name, tol=self.tol, residuals=residuals)
 
@@ -163,7 +163,8 @@ def solve(
     Warns
     -----
     InaccurateSolutionWarning
-        If the best there is comes from a solver that stopped before its tolerance.
+        If the best there is comes from a solver that stopped before its tolerance, or whose answer
+        has relative residuals above 1% where no gap is known.
     UncheckedWarning
         If residuals do not cover a part of the problem: cones that CVXPY approximates.
 
@@ -201,9 +202,11 @@ def _failure_of_all(failures: Sequence[SolverError]) -> SolverError:
     return SolverError(message, failures[-1].solver, failures[-1].status)
 
 
-def _warn_of(solver: str, program: Program, answer: Answer) -> None:
+def _warn_of(solver: str, program: Program, answer: Answer, residuals: Residuals | None) -> None:
     """Warn of an answer that is not within the tolerance."""
-    reached = "" if answer.gap is None else f", relative duality gap {answer.gap:.2g}"
+    reached = "" if residuals is None else f", {residuals}"
+    if answer.gap is not None:
+        reached = f", relative duality gap {answer.gap:.2g}"
     warn(
         f"{solver} stopped before its tolerance on {program.name}: status {answer.status!r}"
         f"{reached}; {ADVICE}.",
@@ -339,12 +342,18 @@ def _rank(answer: Answer) -> tuple[bool, float]:
     return answer.status != cp.OPTIMAL, np.inf if answer.gap is None else answer.gap
 
 
-def _residuals(program: Program) -> Residuals | None:
+def _checked(program: Program, answer: Answer) -> tuple[Answer, Residuals | None]:
+    """An answer, not called optimal where its residuals are large, and these."""
+    leave_values(program, answer)
     try:
-        return residuals_of(program.problem)
+        residuals = residuals_of(program.problem)
     except ResidualsError as refusal:
         warn(f"{program.name} is solved and its residuals not checked: {refusal}", UncheckedWarning)
-        return None
+        return answer, None
+    far = answer.gap is None and residuals.relative > FAR[1]
+    if answer.status == cp.OPTIMAL and far:
+        answer = replace(answer, status=cp.OPTIMAL_INACCURATE)
+    return answer, residuals
 
 
 def _copied(dual: Any) -> Any:

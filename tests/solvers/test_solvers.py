@@ -22,7 +22,7 @@ from propcvx.errors import (
     UncheckedWarning,
     UnsupportedSolverError,
 )
-from propcvx.solvers import SOLVERS, Solver, solve, solvers_for
+from propcvx.solvers import SOLVERS, Answer, Solver, solve, solvers_for
 from propcvx.solvers import solver as solver_module
 
 LARGER = Data(seed=0, r=3, C=0.7, sizes=(13, 13, 14))
@@ -454,6 +454,19 @@ def test_an_answer_that_residuals_do_not_cover_is_given_with_a_warning():
         answer = solve(programs.Program(problem, "entropy"), "clarabel")
     assert answer.residuals is None
     assert answer.variables["x"] == pytest.approx([2.0, 2.0], abs=1e-4)
+
+
+def test_a_wrong_answer_is_not_optimal_and_the_next_solver_is_asked():
+    x = cp.Variable(2, name="x")
+    nearest = cp.Problem(cp.Minimize(cp.sum_squares(x - 1)), [cp.sum(x) == 1])
+
+    def run(program, options, warm):
+        return Answer(cp.OPTIMAL, {"x": np.array([1.0, 0.0])}, {"constraint 0": np.array(1.0)})
+
+    wrong = Solver("wrong", run, lambda tol: {}, classes=SOLVERS["osqp"].classes)
+    with pytest.warns(InaccurateSolutionWarning, match="wrong stopped .* dual residual 1"):
+        assert solve(nearest, wrong).status == cp.OPTIMAL_INACCURATE
+    assert solve(nearest, [wrong, "clarabel"]).solver == "clarabel"
 
 
 def test_a_strangers_problem_with_a_kink_is_checked_for_each_solver():
