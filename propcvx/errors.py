@@ -85,7 +85,7 @@ class PoorFitWarning(PropCVXWarning):
 
 
 class CutBagWarning(PropCVXWarning):
-    """Some bags arrive with fewer rows than they have: a split went through them."""
+    """Bags arrive with fewer rows than they have, as a split cut them, or with more."""
 
 
 class FewBagsWarning(PropCVXWarning):

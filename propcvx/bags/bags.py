@@ -49,6 +49,10 @@ WITH_CROSSING = (
 """What an error says would do."""
 
 
+JOINED = "; of targets joined one after the other, make one with bag_target of all their bags"
+"""What would do where bags have become one, as their positions among the sorted ids are equal."""
+
+
 @dataclass(frozen=True, eq=False)
 class Bags:
     """Validated bags: which instance is in which bag, and what is known of each, Equation (1).
@@ -560,7 +564,9 @@ def _check_values(bags: Bags, shares: Array, place: Indices) -> None:
     differs = ~((expected == shares) | np.isnan(expected) & np.isnan(shares)).all(axis=1)
     if differs.any():
         name = bags.name(place[np.argmax(differs)])
-        raise InputError(f"y['proportion'] must be one value per bag, got several in bag {name}.")
+        raise InputError(
+            f"y['proportion'] must be one value per bag, got several in bag {name}{JOINED}."
+        )
 
 
 _warned: WeakValueDictionary[int, Any] = WeakValueDictionary()
@@ -568,7 +574,7 @@ _warned: WeakValueDictionary[int, Any] = WeakValueDictionary()
 
 
 def _warn_if_cut(bags: Bags, sizes: NDArray[np.int64]) -> None:
-    """Warn if there are fewer instances of a bag than it had where the target was made.
+    """Warn if a bag has another number of instances than where the target was made.
 
     Of a target that scikit-learn splits into folds, only at the first.
     """
@@ -578,12 +584,16 @@ def _warn_if_cut(bags: Bags, sizes: NDArray[np.int64]) -> None:
     of_bags = is_bag_target(split)
     if of_bags and _warned.get(id(split)) is split:
         return
-    bag = int(np.argmin(bags.whole))
     of_first = " of the first grouping" if bags.crossing else ""
+    wrong, fault, among = ~bags.whole, "miss", "of"
+    advice = f"; propcvx.BagKFold never cuts a bag{of_first}"
+    if (bags.sizes > sizes).any():
+        wrong, fault, among, advice = bags.sizes > sizes, "have too many", "for", JOINED
+    bag = int(np.argmax(wrong))
     warn(
-        f"{int((~bags.whole).sum())} of {bags.n_bags} bags are incomplete (the first is bag "
-        f"{bags.name(bag)}, with {bags.sizes[bag]} of its {sizes[bag]} instances), so their "
-        f"proportions hold only approximately; propcvx.BagKFold never cuts a bag{of_first}.",
+        f"{int(wrong.sum())} of {bags.n_bags} bags {fault} rows (the first is bag "
+        f"{bags.name(bag)}, with {bags.sizes[bag]} {among} its {sizes[bag]} instances), so their "
+        f"proportions hold only approximately{advice}.",
         CutBagWarning,
     )
     if of_bags:

@@ -115,12 +115,25 @@ def test_slices_keep_what_is_known_of_whole_bags(take):
 
 def test_a_cut_through_bags_warns_with_the_splitter_that_does_not():
     y = bag_target(["a", "a", "a", "b", "b"], [1 / 3, 0.5])
-    text = r"1 of 2 bags are incomplete \(the first is bag 'a', with 2 of its 3 .*BagKFold"
+    text = r"1 of 2 bags miss rows \(the first is bag 'a', with 2 of its 3 .*BagKFold"
     with pytest.warns(CutBagWarning, match=text):
         bags = Bags.from_target(y[1:])
     assert bags.whole.tolist() == [False, True]
     assert bags.proportions.tolist() == [1 / 3, 0.5]
     assert [count.tolist() for count in bags.count_range()] == [[1, 1], [1, 1]], "the nearest count"
+
+
+def test_targets_joined_one_after_the_other_are_noticed():
+    """Their ids are lost, and the first bags of both have become one."""
+    first, second, other = (
+        bag_target([name] * 4, [p]) for name, p in (("a", 0.5), ("b", 0.5), ("c", 1.0))
+    )
+    with pytest.warns(
+        CutBagWarning, match=r"1 of 1 bags have too many rows .* 8 for its 4 .* make one"
+    ):
+        Bags.from_target(np.concatenate([first, second]))
+    with pytest.raises(InputError, match=r"several in bag 0.* make one with bag_target"):
+        Bags.from_target(np.concatenate([first, other]))
 
 
 def test_labels_of_a_cut_bag_may_disagree_with_its_proportion():
