@@ -125,7 +125,7 @@ def test_features_without_any_information_are_answered(cls):
 @each_class
 @pytest.mark.filterwarnings("always::propcvx.errors.CutBagWarning")
 def test_a_bag_that_was_cut_is_warned_of(cls):
-    message = r"1 of 2 bags miss rows \(the first is bag 'b', with 3 of its 4 .*BagKFold"
+    message = r"1 of 2 bags lack rows \(the first is bag 'b', with 3 of its 4 .*BagKFold"
     with pytest.warns(CutBagWarning, match=message):
         cls().fit(X[:7], Y[:7])
 

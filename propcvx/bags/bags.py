@@ -585,7 +585,7 @@ def _warn_if_cut(bags: Bags, sizes: NDArray[np.int64]) -> None:
     if of_bags and _warned.get(id(split)) is split:
         return
     of_first = " of the first grouping" if bags.crossing else ""
-    wrong, fault, among = ~bags.whole, "miss", "of"
+    wrong, fault, among = ~bags.whole, "lack", "of"
     advice = f"; propcvx.BagKFold never cuts a bag{of_first}"
     if (bags.sizes > sizes).any():
         wrong, fault, among, advice = bags.sizes > sizes, "have too many", "for", JOINED

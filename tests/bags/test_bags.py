@@ -115,7 +115,7 @@ def test_slices_keep_what_is_known_of_whole_bags(take):
 
 def test_a_cut_through_bags_warns_with_the_splitter_that_does_not():
     y = bag_target(["a", "a", "a", "b", "b"], [1 / 3, 0.5])
-    text = r"1 of 2 bags miss rows \(the first is bag 'a', with 2 of its 3 .*BagKFold"
+    text = r"1 of 2 bags lack rows \(the first is bag 'a', with 2 of its 3 .*BagKFold"
     with pytest.warns(CutBagWarning, match=text):
         bags = Bags.from_target(y[1:])
     assert bags.whole.tolist() == [False, True]

@@ -99,7 +99,7 @@ def test_a_slice_warns_once_of_the_bags_of_all_groupings():
     y = bag_target([[0, 0, 1, 1], [0, 1, 0, 1]], [[0.5, 0.5], [0.5, 0.5]])
     with pytest.warns(CutBagWarning) as warned:
         Bags.from_target(y[:2])
-    assert [str(each.message)[:24] for each in warned] == ["2 of 3 bags are incomple"]
+    assert [str(each.message)[:21] for each in warned] == ["2 of 3 bags lack rows"]
 
 
 @given(bags_in_groupings(), st.data())
