@@ -7,7 +7,7 @@ the rows came, what the bags are called, or which class is called positive.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import replace
 from math import fsum, isclose
 from operator import itemgetter
@@ -102,33 +102,27 @@ def _crossing_ranks(bags: Bags, kind: Indices, keys: Sequence[Hashable]) -> Indi
     """Ranks of bags that cross, all different.
 
     Bags differ if what is known of them or their instances do, and if instances of theirs that are
-    equal otherwise are in other bags beside.
+    equal otherwise are in other bags beside.  Of those that are alike then, any order will do where
+    all bags that they cross are told apart; elsewhere one is put before the others, which may tell
+    these apart, and so on.
     """
-    of_instance = bags.bags_of_instances
+    of_instance, places = bags.bags_of_instances, np.arange(bags.n_bags)
 
     def refined(ranks: Indices) -> Indices:
         alike = _ranks(np.column_stack([kind, np.sort(ranks[of_instance], axis=1)]))
         return _dense_ranks(list(zip(ranks.tolist(), _contents(bags, alike), strict=True)))
 
     ranks = _dense_ranks(list(zip(keys, bags.whole.tolist(), strict=True)))
-    return _told_apart(ranks, refined)
-
-
-def _told_apart(ranks: Indices, refined: Callable[[Indices], Indices]) -> Indices:
-    """Ranks refined as long as that tells more apart.
-
-    Of those that are still alike one is put before the others, which may tell these apart, and so
-    on, until all are different.
-    """
     while True:
         while (finer := refined(ranks)).max() > ranks.max():
             ranks = finer
-        if ranks.max() == len(ranks) - 1:
+        tied = np.bincount(ranks)[ranks] > 1
+        if not tied.any():
             return ranks
-        tied = np.argmax(np.bincount(ranks) > 1)
-        ranks = 2 * ranks
-        ranks[np.argmax(ranks == 2 * tied)] -= 1
-        ranks = _ranks(ranks[:, None])
+        crossed = bags.membership @ (tied[of_instance].sum(axis=1) > 1) > 0
+        free, first = tied & ~crossed, np.argmin(np.where(tied, ranks, len(ranks)))
+        order = np.where(free, places, 0) if free.any() else -(places == first).astype(np.intp)
+        ranks = _ranks(np.column_stack([ranks, order]))
 
 
 def _dense_ranks(keys: Sequence[Any]) -> Indices:
