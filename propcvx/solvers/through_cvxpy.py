@@ -75,9 +75,11 @@ def run_cvxpy(program: Program, options: dict[str, Any], warm: Any, *, cvxpy_nam
 
 
 def was_interrupted(raw: Any) -> bool:
-    """Whether a solver of its own handler, SCS, OSQP or ECOS, has ended by Ctrl-C."""
+    """Whether a solver with its own handler, SCS, OSQP, ECOS or SCIP, has ended by Ctrl-C."""
     match raw:
         case {"info": {"status": "interrupted"} | {"exitFlag": -4}}:
+            return True
+        case {"scip_status": "userinterrupt"}:
             return True
     return str(getattr(getattr(raw, "info", None), "status", "")) == "interrupted"
 

@@ -260,11 +260,12 @@ def test_an_option_that_a_solver_does_not_have_is_no_reason_to_ask_the_next(solv
         {"info": {"status": "interrupted", "status_val": -5}},
         {"info": {"exitFlag": -4, "infostring": "UNKNOWN PROBLEM IN SOLVER"}},
         SimpleNamespace(info=SimpleNamespace(status="interrupted")),
+        {"scip_status": "userinterrupt", "status": cp.SOLVER_ERROR},
     ],
-    ids=["scs", "ecos", "osqp"],
+    ids=["scs", "ecos", "osqp", "scip"],
 )
 def test_ctrl_c_that_a_solver_catches_is_raised(raw):
-    """These are the answers of SCS, ECOS and OSQP to SIGINT; the next solver is not asked."""
+    """These are the answers to SIGINT; the next solver is not asked."""
     with (
         patch.object(SolvingChain, "solve_via_data", return_value=raw),
         pytest.raises(KeyboardInterrupt),
