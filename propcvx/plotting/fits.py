@@ -57,6 +57,8 @@ def boundary(
 ) -> Axes:
     """Where a classifier of two features decides, and the instances.
 
+    Dotted lines are at scores of -1 and 1: the margin, if the classifier is one SVM.
+
     Parameters
     ----------
     fitted : classifier

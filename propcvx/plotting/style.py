@@ -94,7 +94,7 @@ def scores_on_grid(scores_of: Callable[[Array], Array], first: Array, second: Ar
 
 
 def draw_sides(scores_of: Callable[[Any], Array], X: Any, ax: Axes) -> None:
-    """Both sides in the colours of their class, the boundary, and the margin where there is one.
+    """Both sides in the colours of their class, the boundary, and dotted scores of -1 and 1.
 
     The points whose scores are asked for are a DataFrame like X, if that is one.
     """
