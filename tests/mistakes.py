@@ -597,6 +597,10 @@ _TABLES = {
         lambda: MeanMap().fit(TABLE, Y).predict_proportions(TABLE, OTHER_ORDER),
         ("bags must", "bags.loc[X.index]"),
     ),
+    "weights in another order than X": Mistake(
+        lambda: MeanMap().fit(TABLE, Y, sample_weight=pd.Series(1.0, index=OTHER_ORDER.index)),
+        ("sample_weight must", "sample_weight.loc[X.index]"),
+    ),
     "a column of words in X": framed("could not convert", "'a'", X=PEOPLE, error=ValueError),
     "one column as X": framed("Expected a 2-dimensional", X=TABLE["age"], error=ValueError),
     "other columns in predict": Mistake(

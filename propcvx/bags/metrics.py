@@ -169,8 +169,10 @@ def bag_correlation(y_true: NDArray[np.void], y_prob: ArrayLike) -> float:
             "takes several."
         )
     covariance = np.cov(given[:, -1], predicted[:, -1], fweights=sizes)
-    spread = np.sqrt(np.prod(np.diag(covariance)))
-    return float(np.clip(covariance[0, 1] / spread, -1.0, 1.0)) if spread > 0.0 else 0.0
+    spreads = np.sqrt(np.diag(covariance))
+    if spreads.min() <= TIED:
+        return 0.0
+    return float(np.clip(covariance[0, 1] / spreads.prod(), -1.0, 1.0))
 
 
 def bag_deviance(y_true: NDArray[np.void], y_prob: ArrayLike) -> float:

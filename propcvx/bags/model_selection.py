@@ -121,7 +121,8 @@ class BagShuffleSplit(BagKFold):
     n_splits : int
         Number of splits, at least 1.
     test_size : float
-        Share of the bags held out, in (0, 1); at least one bag is, and at least one is not.
+        Share of the bags held out, in (0, 1); at least one bag is, and at least one is not, also of
+        those with a proportion where there are any.
     random_state : int, RandomState or None
         Seeds the choice of bags.
 
@@ -138,17 +139,23 @@ class BagShuffleSplit(BagKFold):
 
     def split(self, X: Any, y: Any = None, groups: Any = None) -> Iterator[tuple[Indices, Indices]]:
         """Yield training and test indices of instances; see :meth:`BagKFold.split`."""
-        index, _ = _bags_of(y)
-        n_bags = int(index.max()) + 1
-        if n_bags < 2:
-            raise InputError("y must have at least 2 bags to hold some out, got 1.")
+        index, with_share = _bags_of(y)
+        known = with_share if with_share.any() else ~with_share
+        n_known, n_bags = int(known.sum()), len(known)
+        if n_known < 2:
+            raise InputError(
+                "y must have at least 2 bags to hold some out, with a proportion where any has "
+                f"one, got {n_known}."
+            )
         share = check_number("test_size", self.test_size, above=0.0, most=1.0)
-        n_held_out = min(max(round(share * n_bags), 1), n_bags - 1)
-        _warn_if_few(n_bags, n_held_out)
+        first = min(max(round(share * n_known), 1), n_known - 1)
+        others = round(share * (n_bags - n_known))
+        _warn_if_few(n_bags, first + others)
         random = check_random_state(self.random_state)
         for _ in range(check_count("n_splits", self.n_splits)):
             order = random.permutation(n_bags)
-            yield _halves(index, order, np.argsort(order) < n_held_out)
+            kinds = order[known[order]][:first], order[~known[order]][:others]
+            yield _halves(index, order, np.isin(np.arange(n_bags), np.concatenate(kinds)))
 
 
 def deal_bags(

@@ -279,7 +279,7 @@ class BagClassifier(ClassifierMixin, KernelMethod):
         -----
         IllPosedWarning
             If the bags do not tell a, as where all proportions are equal: every instance then has
-            the share of positives in all bags.
+            about the share of positives in all bags.
 
         Notes
         -----

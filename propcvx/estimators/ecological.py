@@ -130,7 +130,7 @@ class EcologicalRegression(BagMeanClassifier):
         basis, posed = np.linalg.qr((means - centre).T) if wide else (None, None)
         program = ecological_regression(means - centre if posed is None else posed.T, weights)
         self.solution_ = self._solve(program.set(p=p, lam=self.ridge_ * posterior.unit))
-        w = self.solution_.variables["w"]
+        w = self.solution_.variables["w"] * (not equal)
         plane = w if basis is None else basis @ w
         bias = float(self.solution_.variables["b"] - centre @ plane) - 0.5
         linear = feature_map.kernel.name == "linear"

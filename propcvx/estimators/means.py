@@ -214,6 +214,7 @@ class MeanMap(BagMeanClassifier):
             weights, bias, self.solution_ = steps["most_likely"](bags, lam, operator, label, centre)
         else:
             weights, bias = self._most_likely(features, centre, bags, lam, operator, label)
+        weights = weights * (np.ptp(bags.proportions) > 0.0)
         self.class_means_ = (means + centre)[:: bags.sign]
         bias -= float(centre @ weights)
         return self._end(feature_map.features, weights, bias, self.solution_.value, ill_posed)

@@ -76,7 +76,13 @@ def expected(labels: Any, X: Any, y: NDArray[np.void], feasible: FeasibleLabelin
     if X is None or np.shape(X)[0] != len(y):
         given = "None" if X is None else f"{np.shape(X)[0]}"
         raise InputError(f"X must have the {len(y)} instances of y, for labels, got {given}.")
-    return moved(labels.predict_proba(X)[:, 1], feasible)
+    probabilities = labels.predict_proba(X)
+    if probabilities.shape[1] != 2:
+        raise InputError(
+            f"labels must be a classifier of two classes, fitted to a target like y, got one of "
+            f"{probabilities.shape[1]} classes."
+        )
+    return moved(probabilities[:, 1], feasible)
 
 
 def moved(probabilities: Array, feasible: FeasibleLabelings) -> Array:
@@ -174,9 +180,10 @@ def resampled(
             "n_resamples needs a classifier as labels, for other probabilities than its own, got a "
             "labeling."
         )
-    rows = np.column_stack([ranks(X), cells.code, cells.weights])
-    bags = in_canonical_order(cells.bags, rows)
     steps = classifier if isinstance(classifier, Pipeline) else make_pipeline(classifier)
+    gram = getattr(steps[-1], "kernel", None) == "precomputed"
+    rows = np.column_stack([ranks(np.sort(X) if gram else X), cells.code, cells.weights])
+    bags = in_canonical_order(cells.bags, rows)
     draws: list[Any] = [partial(of_drawn_bags, classifier, X, y, bags)]
     if hasattr(steps[-1], "sample_scores"):
         seen = steps[:-1].transform(X) if len(steps) > 1 else X
@@ -201,12 +208,15 @@ def of_drawn_bags(
 ) -> Array:
     """Probabilities by a fit to as many bags as there are, drawn with replacement.
 
-    ``bags`` are in an order that the data determine.  A bag keeps its id however often it is drawn.
+    ``bags`` are in an order that the data determine.  A bag keeps its id however often it is drawn,
+    and as many have a proportion as of the bags.
     """
-    drawn = random.randint(bags.n_bags, size=bags.n_bags)
+    kinds = np.flatnonzero(bags.with_share), np.flatnonzero(~bags.with_share)
+    drawn = np.concatenate([random.choice(kind, len(kind)) for kind in kinds if len(kind)])
     members = [bags.rows[bags.members[bag]] for bag in drawn]
     rows, place = np.concatenate(members), np.repeat(np.arange(len(drawn)), list(map(len, members)))
-    target = y[rows].astype(target_dtype(metadata={"ids": bags.names(bags.codes[drawn])}))
+    named = dict(y.dtype.metadata or {}) | {"ids": bags.names(bags.codes[drawn])}
+    target = y[rows].astype(target_dtype(classes=y["proportion"].shape[1:], metadata=named))
     target["bag"] = place
     fitted = clone(classifier).fit(_safe_split(classifier, X, None, rows)[0], target)
     everything, _ = _safe_split(classifier, X, None, np.arange(len(y)), rows)

@@ -58,6 +58,7 @@ class BagMeans:
     ids: Sequence[Hashable] | None = None
 
     def __post_init__(self) -> None:
+        check_same_order({"means": self.means, "ids": self.ids})
         check_same_order({name: getattr(self, name) for name in ("means", "proportions", "sizes")})
         sizes = as_vector(self._column("sizes"), len(self.means))
         if sizes is None or (sizes < 1.0).any() or (sizes != np.rint(sizes)).any():
@@ -115,8 +116,8 @@ class BagMeans:
             return False
         index, others = column.index, (self.means, cast("Any", self.ids))
         beside = [other.index for other in others if hasattr(other, "iloc")]
-        numbered = self.ids is None or hasattr(index, "step")  # a RangeIndex
-        return numbered or any(map(index.equals, beside)) or not set(index) & set(self.names)
+        numbered = getattr(index, "start", None) == 0 and not set(index) >= set(self.names)
+        return self.ids is None or numbered or any(map(index.equals, beside))
 
 
 def fit_means(estimator: OfMeans, table: BagMeans) -> OfMeans:

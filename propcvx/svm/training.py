@@ -25,7 +25,14 @@ from propcvx.bags.targets import (
     classes_of,
     is_bag_target,
 )
-from propcvx.checks import as_vector, check_choice, check_number, named, number_or_scale
+from propcvx.checks import (
+    as_vector,
+    check_choice,
+    check_number,
+    check_same_order,
+    named,
+    number_or_scale,
+)
 from propcvx.errors import InputError, fold_of_scikit_learn
 from propcvx.labelings.losses import PROPORTION_LOSSES, ProportionLoss
 from propcvx.svm.kernels import WITH_GAMMA, FeatureMap, Kernel
@@ -73,6 +80,7 @@ class TrainingData:
     @classmethod
     def of(cls, method: KernelMethod, X: Any, y: Any, sample_weight: Any = None) -> TrainingData:
         """Check X, y and weights; the method remembers the names of the columns."""
+        check_same_order({"X": X, "sample_weight": sample_weight})
         checked = validate_data(
             method, X, accept_sparse="csr", dtype=np.float64, ensure_min_samples=2
         )

@@ -13,7 +13,13 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
 from propcvx import BagKFold, Bags, InvCal, bag_error, bag_target, proportions_of
-from propcvx.bags.metrics import bag_deviance, bag_r2, bag_r2_score, neg_bag_deviance
+from propcvx.bags.metrics import (
+    bag_correlation,
+    bag_deviance,
+    bag_r2,
+    bag_r2_score,
+    neg_bag_deviance,
+)
 from propcvx.bags.model_selection import BagShuffleSplit, RepeatedBagKFold, deal_bags
 from propcvx.errors import CutBagWarning, FewBagsWarning, InputError
 
@@ -68,6 +74,14 @@ def test_shuffled_splits_hold_out_a_share_of_whole_bags(sizes, test_size, seed):
     wanted = np.clip(test_size * len(sizes), 1, len(sizes) - 1)
     for split in splits:
         assert abs(len(check_split(y, *split)) - wanted) <= 0.5
+
+
+@given(SIZES, st.floats(0.01, 1.0), st.integers(0, 1000))
+def test_shuffled_splits_have_bags_with_a_share_on_both_sides(sizes, test_size, seed):
+    y = target([2, 2, *sizes], seed)
+    y["proportion"][y["bag"] > 1] = np.nan
+    for split in BagShuffleSplit(3, test_size=test_size, random_state=seed).split(y, y):
+        assert all(np.isfinite(y["proportion"][part]).any() for part in split)
 
 
 @pytest.mark.parametrize(
@@ -264,6 +278,7 @@ def test_what_probabilities_explain_is_r2_weighted_by_size(sizes, seed):
     assert bag_r2_score(y, probabilities) == pytest.approx(expected)
     assert bag_r2_score(y, p[y["bag"]]) == pytest.approx(1.0)
     assert bag_r2_score(y, np.full(len(y), mean)) == pytest.approx(0.0)
+    assert [bag_correlation(y, np.full(len(y), c)) for c in (0.1, 0.3, 0.7)] == [0.0] * 3
     each = p * np.log(p / q) + (1 - p) * np.log((1 - p) / (1 - q))
     assert bag_deviance(y, probabilities) == pytest.approx(2 * np.dot(sizes, each) / sum(sizes))
     assert bag_deviance(y, p[y["bag"]]) == pytest.approx(0.0, abs=1e-12)

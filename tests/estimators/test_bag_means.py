@@ -72,6 +72,18 @@ def test_shares_and_sizes_may_be_keyed_by_bag(keyed):
         np.testing.assert_array_equal(getattr(named.bags, name), getattr(listed.bags, name))
 
 
+def test_an_index_of_numbers_names_bags_unless_it_numbers_the_rows():
+    means, shares = [[0.0], [1.0], [2.0]], pd.Series({1: 0.8, 2: 0.5, 3: 0.2})
+    assert hasattr(shares.index, "step"), "pandas makes a RangeIndex of these keys"
+    table = BagMeans(means, shares, [10] * 3, ids=[3, 2, 1])
+    assert table.bags.proportions.tolist() == [0.2, 0.5, 0.8]
+    with pytest.raises(InputError, match=r"must name every bag of ids, got none of .'1'"):
+        BagMeans(means, shares, [10] * 3, ids=["1", "2", "3"])
+    rows = pd.DataFrame({"bag": ["c", "a", "b"], "x": [2.0, 0.0, 1.0]})
+    with pytest.raises(InputError, match="ids must have its rows in the order of means"):
+        BagMeans(rows.sort_values("x")[["x"]], [0.1, 0.5, 0.9], [9] * 3, rows["bag"])
+
+
 @pytest.mark.parametrize("index", [None, [7, 8, 9], [1, 2, 0]])
 def test_columns_of_a_table_are_in_the_order_of_its_rows(index):
     columns = {"x": [0.0, 1.0, 3.0], "share": [0.1, 0.2, 0.7], "size": [10, 20, 30]}

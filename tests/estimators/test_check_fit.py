@@ -9,7 +9,16 @@ from sklearn.metrics.pairwise import linear_kernel
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from propcvx import BagKFold, ConvPropSVM, InvCal, MeanMap, bag_target, check_fit, proportions_of
+from propcvx import (
+    BagKFold,
+    ConvPropSVM,
+    InvCal,
+    MeanMap,
+    bag_target,
+    check_fit,
+    class_proportions_of,
+    proportions_of,
+)
 from propcvx.bags.metrics import bag_r2_score
 from propcvx.datasets import random_bags
 from propcvx.errors import InputError
@@ -69,6 +78,15 @@ def test_a_gram_matrix_is_cut_in_both_directions():
     X, _, y = drawn(0)
     by_gram = check_fit(InvCal(kernel="precomputed"), linear_kernel(X), y, random_state=0)
     assert by_gram.explained == pytest.approx(check_fit(InvCal(), X, y, random_state=0).explained)
+
+
+def test_a_table_of_two_classes_is_that_of_its_second_one():
+    X, labels, y = drawn(0)
+    table = class_proportions_of(np.where(labels > 0, "yes", "no"), y)
+    checks = [
+        check_fit(MeanMap(), X, of, random_state=0) for of in (y, bag_target(y["bag"], table))
+    ]
+    assert vars(checks[0]) == pytest.approx(vars(checks[1]))
 
 
 def test_few_bags_equal_shares_and_one_class_are_said():

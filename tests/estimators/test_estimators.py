@@ -262,6 +262,15 @@ def test_the_intercept_of_inv_cal_does_not_depend_on_the_solver(kernel):
     np.testing.assert_allclose(intercepts, intercepts[0], atol=1e-4)
 
 
+@pytest.mark.parametrize("kernel", ["linear", "rbf"])
+@pytest.mark.parametrize("cls", [EcologicalRegression, InvCal, MeanMap])
+def test_labels_of_equal_proportions_do_not_go_by_rounding(problem, cls, kernel):
+    y = bag_target(problem.y["bag"], [0.5, 0.5, 0.5])
+    with pytest.warns(IllPosedWarning):
+        clf = cls(kernel=kernel).fit(problem.X, y)
+    assert len(set(clf.decision_function(problem.X))) == 1
+
+
 @pytest.mark.parametrize("C_p", ["scale", *np.logspace(-6, 6, 13)])
 @pytest.mark.parametrize("share", [0.4, 0.5])
 def test_inv_cal_warns_of_equal_proportions_and_predicts_one_class(problem, share, C_p):

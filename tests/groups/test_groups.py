@@ -327,6 +327,30 @@ def test_drawn_bags_keep_their_weights_and_known_labels():
         group_shares(y, code, listed, problem.X, n_resamples=20)
 
 
+def test_a_table_of_two_classes_has_the_intervals_of_its_second_class():
+    problem, _ = sample()
+    yes = dict(zip(problem.y["bag"].tolist(), problem.y["proportion"].tolist(), strict=True))
+    shares = {bag: {"no": 1.0 - share, "yes": share} for bag, share in yes.items()}
+    known = (None, "no", "yes")
+    labels = [known[label] for label in problem.y["label"]]
+    plain, table = (
+        group_shares(
+            y, in_groups(0, len(y)), MeanMap().fit(problem.X, y), problem.X, n_resamples=20
+        )
+        for y in (problem.y, bag_target(problem.y["bag"], shares, labels))
+    )
+    equal(table.groups, plain.groups)
+
+
+def test_as_many_bags_are_drawn_of_those_with_a_share_as_there_are():
+    problem, _ = sample()
+    y = problem.y.copy()
+    y["proportion"][y["bag"] > 1] = np.nan
+    model = InvCal().fit(problem.X, y)
+    table = group_shares(y, in_groups(0, len(y)), model, problem.X, n_resamples=100).groups
+    assert (table["low"] <= table["high"]).all()
+
+
 def test_a_precomputed_kernel_is_cut_for_drawn_bags():
     problem, _ = sample()
     models = (InvCal(kernel="precomputed"), problem.X @ problem.X.T), (InvCal(), problem.X)
@@ -526,6 +550,9 @@ def test_it_prints_shares_and_shows_them_in_a_notebook():
 
 
 PROBLEM, MODEL = sample(sizes=(4, 4))
+THREE = EcologicalRegression().fit(
+    PROBLEM.X, bag_target(PROBLEM.y["bag"], [[0.2, 0.3, 0.5], [0.5, 0.1, 0.4]])
+)
 CODE = np.arange(8) % 2
 UNUSED = pd.Categorical(CODE, categories=[0, 1, 2])
 
@@ -546,6 +573,7 @@ UNUSED = pd.Categorical(CODE, categories=[0, 1, 2])
         ({"labels": MinMaxScaler()}, "labels must be a labeling, or a classifier"),
         ({"labels": MODEL}, "X must have the 8 instances of y, for labels, got None"),
         ({"labels": MODEL, "X": PROBLEM.X[:3]}, "X must have the 8 instances of y"),
+        ({"labels": THREE, "X": PROBLEM.X}, "a classifier of two classes, .* one of 3 classes"),
         ({"labels": PROBLEM.labels, "n_resamples": 20}, "n_resamples needs a classifier"),
         ({"n_resamples": 20}, "n_resamples needs a classifier"),
         ({"labels": MODEL, "X": PROBLEM.X, "n_resamples": 3}, "n_resamples must be .* at least 20"),
