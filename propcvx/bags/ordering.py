@@ -132,10 +132,11 @@ def _dense_ranks(keys: Sequence[Any]) -> Indices:
 
 
 def _kinds(ranks: Indices, bags: Bags) -> Indices:
-    """Ranks of instances by other ranks, by their known labels and by their weights."""
+    """Numbers of instances by other ranks, by their weights and by their known labels."""
     step = max(3, int(bags.labels.max()) + 2)
-    kind = np.asarray(step * ranks + bags.labels + 1, dtype=np.intp)
-    return kind if bags.weights is None else _ranks(np.column_stack([kind, bags.weights]))
+    if bags.weights is not None:
+        ranks = _ranks(np.column_stack([ranks, bags.weights]))
+    return np.asarray(step * ranks + bags.labels + 1, dtype=np.intp)
 
 
 def _instance_ranks(X: Any, precomputed: bool) -> Indices:

@@ -177,7 +177,7 @@ def certify(
             f"certify(model[-1], model[:-1].transform(X), y), got {X!r:.200}."
         )
     check_number("C", C, above=0.0)
-    margin = MARGIN * labels if isinstance(labels, bool) else labels
+    margin = MARGIN * labels if isinstance(labels, bool | np.bool_) else labels
     check_number("labels", margin, least=0.0)
     check_number("tol", tol, least=0.0)
     check_number("time_limit", time_limit, above=0.0)

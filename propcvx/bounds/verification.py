@@ -287,7 +287,7 @@ class _Check:
         spread, terms = np.linalg.norm(linear.sum(axis=0)), 4.0 * UNIT * (d * d + K + 4)
         error += terms * (error + 1.0 + (roots**2).sum())
         spread += terms * (spread + np.abs(linear).sum())
-        defect = 0.5 * reach**2 * error + reach * (spread + 2.0 * self.C * self.wrong) + TINY
+        defect = 0.5 * reach**2 * error + reach * spread + TINY
         rounding = 4.0 * UNIT * (K + 8) * (self.goal + defect + np.abs(least).sum() + size)
         return self.goal + defect + rounding - sum(least)
 
@@ -340,6 +340,7 @@ class _Check:
         sizes = np.abs(v) @ np.abs(F) + np.abs(linear) + np.abs(z) @ np.abs(R).T
         terms = 4.0 * UNIT * (sum(F.shape) + 4)
         rounding = terms * (length + square + self.reach * sizes.sum(axis=1))
+        rounding += 2.0 * self.reach * self.wrong * length
         return length - 0.5 * square - self.reach * missing - rounding, z
 
 
@@ -347,7 +348,9 @@ def _along_face(Q: Any, v: Any, slope: Any, free: Any, low: Any, high: Any) -> A
     """The point where the way to the maximum over the free coordinates meets a bound."""
     inside = np.argsort(~free, axis=1, kind="stable")[:, : free.sum(axis=1).max(initial=0)]
     some, identity = np.take_along_axis(free, inside, axis=1), np.eye(inside.shape[1])
-    faces = Q[inside[:, :, None], inside[:, None]] + 1e-13 * Q.diagonal().max() * identity
+    faces = (
+        Q[inside[:, :, None], inside[:, None]] + 1e-13 * max(Q.diagonal().max(), TINY) * identity
+    )
     faces = np.where(some[:, :, None] & some[:, None], faces, identity)
     direction, wanted = np.zeros_like(v), some * np.take_along_axis(slope, inside, axis=1)
     np.put_along_axis(direction, inside, np.linalg.solve(faces, wanted[..., None])[..., 0], axis=1)

@@ -42,10 +42,11 @@ def best_labeling(
         \min_{y \in \{-1, 1\}^N} \sum_i L(y_i, f_i)
         + \sum_k \omega_k L_p(\tilde p_k(y), p_k)
 
-    With a bag's instances sorted by :math:`\delta_i = L(-1, f_i) - L(+1, f_i)`, which is to sort
-    them by score where they weigh the same, the R-th flip gains :math:`\delta_{(R)}`, which falls
-    with R, and costs :math:`\omega_k [L_p(R/n_k, p_k) - L_p((R-1)/n_k, p_k)]`, which rises with R;
-    so the instances to flip are those whose gain exceeds their cost.
+    With a bag's instances sorted by :math:`\delta_i = L(-1, f_i) - L(+1, f_i)`, which for the hinge
+    is to sort them by score where they weigh the same, the R-th flip gains
+    :math:`\delta_{(R)}`, which falls with R, and costs
+    :math:`\omega_k [L_p(R/n_k, p_k) - L_p((R-1)/n_k, p_k)]`, which rises with R; so the instances
+    to flip are those whose gain exceeds their cost.
 
     Parameters
     ----------
@@ -60,7 +61,7 @@ def best_labeling(
     instance_loss : InstanceLoss
         The loss L, the hinge unless another is given.
     ties : array of shape (n_instances,), optional
-        Of equal scores, those where this is larger are positive first: with the labels before, they
+        Of equal gains, those where this is larger are positive first: with the labels before, they
         stay what they are.  Further ties are broken by the order of the instances.
 
     Returns
@@ -77,14 +78,12 @@ def best_labeling(
     >>> best_labeling(np.array([0.5, 0.1, -1.0]), bags, loss, np.full(1, 10.0))
     array([ 1., -1., -1.])
     """
-    gains = instance_loss.reduction(scores)
-    keys = scores if np.ndim(instance_loss.weights) == 0 else gains
 
     def costs(bag: Indices, rank: Indices) -> Array:
         losses = loss.of_counts(bags, rank, bag) - loss.of_counts(bags, rank - 1, bag)
         return np.asarray(weights[bag] * losses)
 
-    return _labeled(keys, gains, costs, bags, *loss.allowed(bags), ties)
+    return _labeled(instance_loss.reduction(scores), costs, bags, *loss.allowed(bags), ties)
 
 
 def random_labeling(bags: Bags, random: np.random.RandomState) -> Array:
@@ -155,7 +154,7 @@ class FeasibleLabelings:
         def costs(bag: Indices, rank: Indices) -> Array:
             return np.zeros(1)
 
-        return _labeled(scores.T, scores.T, costs, self.bags, self.lower, self.upper).T
+        return _labeled(scores.T, costs, self.bags, self.lower, self.upper).T
 
     def __contains__(self, labeling: Array) -> bool:
         """Whether a labeling has feasible counts and agrees with the labels that are known."""
@@ -215,7 +214,6 @@ def _with_known(scores: Array, bags: Bags) -> Array:
 
 
 def _labeled(
-    scores: Array,
     gains: Array,
     costs: Costs,
     bags: Bags,
@@ -223,25 +221,25 @@ def _labeled(
     upper: Indices,
     ties: Array | None = None,
 ) -> Array:
-    """Labels +1 for the top R instances of each bag, of equal scores those of largest ``ties``.
+    """Labels +1 for the top R instances of each bag, of equal gains those of largest ``ties``.
 
     R is the largest count from ``lower`` to ``upper`` such that each of the top R instances gains
-    more than ``costs(bag, rank)``.  Instances are the last axis of ``scores`` and ``gains``, and
-    each vector along it is a problem of its own.  Where bags cross, it is a linear program instead.
+    more than ``costs(bag, rank)``.  Instances are the last axis of ``gains``, and each vector along
+    it is a problem of its own.  Where bags cross, it is a linear program instead.
     """
     if bags.crossing:
         counts = JointCounts.of(bags, lower, upper, costs)
         rows = [counts.best(row, ties) for row in gains.reshape(-1, bags.n_instances)]
         return np.array(rows, dtype=np.float64).reshape(gains.shape)
-    labeling = np.empty(scores.shape)
-    scores, gains = _with_known(scores, bags), _with_known(gains, bags)
+    labeling, gains = np.empty(gains.shape), _with_known(gains, bags)
     ties = np.zeros(bags.n_instances) if ties is None else ties
     for bag, members in bags.by_size:
-        inside, rank = scores[..., members], np.arange(1, members.shape[1] + 1)
-        pays = np.sort(gains[..., members])[..., ::-1] > costs(bag[:, None], rank)
+        inside, rank = gains[..., members], np.arange(1, members.shape[1] + 1)
+        rising = np.sort(inside)
+        pays = rising[..., ::-1] > costs(bag[:, None], rank)
         enough = np.where(pays, len(rank), rank - 1).min(axis=-1).clip(lower[bag], upper[bag])
         counts = enough[..., None]
-        last = np.take_along_axis(np.sort(inside), np.minimum(-counts, -1), axis=-1)
+        last = np.take_along_axis(rising, np.minimum(-counts, -1), axis=-1)
         positive = (inside >= last) & (counts > 0)
         if (positive.sum(axis=-1) > enough).any():
             order = np.lexsort((np.broadcast_to(-ties[members], inside.shape), -inside), axis=-1)

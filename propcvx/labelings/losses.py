@@ -120,8 +120,8 @@ class InstanceLoss:
     def reduction(self, scores: Array) -> Array:
         r"""Reduction :math:`\delta_i = L(-1, f_i) - L(+1, f_i)` by flipping from -1 to +1.
 
-        Of instances of equal weight it rises with the score, strictly for the hinge
-        (Proposition 1).
+        Of instances of equal weight it rises with the score where the loss falls with the margin,
+        strictly for the hinge (Proposition 1).
         """
         if self.gain is None:
             return self.of(-1.0, scores) - self.of(1.0, scores)

@@ -101,6 +101,7 @@ def coefficients(models: Sequence[Any], parameter: str = "C", ax: Axes | None = 
             raise InputError(f"models must be of two classes, got one of {len(model.coef_)}.")
         numbered = [f"$w_{{{j}}}$" for j in range(1, model.coef_.shape[1] + 1)]
         names = getattr(model, "feature_names_in_", numbered)
+        names = numbered if parameter in names else names
         by_name = dict(zip(names, model.coef_[0], strict=True))
         rows.append({parameter: model.get_params()[parameter], **by_name})
     ax = regularisation_path(rows, parameter, ax)

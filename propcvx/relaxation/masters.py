@@ -204,7 +204,7 @@ class Trial:
 
 
 def simple_mkl(inner: Callable[[Array], Trial], mu: Array) -> Trial:
-    """Descend from mu until the gap is below ``RELATIVE_GAP`` of the value.
+    """Descend from mu until the gap is below ``RELATIVE_GAP`` of the value, or of one.
 
     Warns
     -----

@@ -84,7 +84,7 @@ class Solver:
         InputError
             If the solver has no option of a name that is given, or for a time limit.
         """
-        chosen = self.options_of(tol)
+        chosen = dict(self.options_of(tol))
         if seconds < math.inf:
             if not self.time_limit:
                 raise InputError(

@@ -90,6 +90,21 @@ def test_proofs_are_verified_and_agree_with_the_list(proofs):
         np.testing.assert_array_equal(verified.labeling, result.labeling)
 
 
+@pytest.mark.parametrize(
+    ("X", "bags", "shares", "C"),
+    [
+        ([[-300], [100], [200], [-100], [400], [-250]], [0, 0, 0, 1, 1, 1], [1 / 3, 2 / 3], 1e5),
+        ([[-2, 1], [1, 0], [2, -1], [-1, 0], [0, 0]], [0, 0, 1, 1, 2], [0.5, 0.5, 1.0], 0.1),
+    ],
+    ids=["a hard margin", "a bag at the mean"],
+)
+def test_proofs_of_extreme_problems_are_verified(X, bags, shares, C, tmp_path):
+    X, y = np.array(X, dtype=float), bag_target(bags, shares)
+    result = certify(X, y, C, proof=tmp_path / "proof")
+    proved = verify(tmp_path / "proof", X, bags, y["proportion"])
+    assert (proved.lower, proved.upper) == pytest.approx((result.lower, result.upper), rel=1e-3)
+
+
 def test_a_wrong_claim_never_passes(proofs, tmp_path):
     """Its labeling and its weights are right, so that only the tree can refuse it."""
     random, tried = np.random.RandomState(0), 0

@@ -251,6 +251,21 @@ def test_exchanged_classes_are_certified_alike(C_p):
     np.testing.assert_array_equal(second.labeling, -first.labeling)
 
 
+@pytest.mark.parametrize("seed", range(5))
+def test_exchanged_classes_are_alike_with_weights_of_known_labels(seed):
+    """There are as many positives as negatives, so the known labels alone tell the classes."""
+    random = np.random.RandomState(seed)
+    X, weights = random.normal(size=(24, 2)), random.uniform(0.5, 1.5, 24)
+    known = np.where(np.isin(np.arange(24), [0, 5, 9]), 1, 0)
+    scores = [
+        AlterPropSVM(init="random", n_init=1, random_state=1)
+        .fit(X, bag_target(np.arange(24) // 8, [0.5] * 3, sign * known), sample_weight=weights)
+        .decision_function(X)
+        for sign in (1, -1)
+    ]
+    assert scores[0] == pytest.approx(-scores[1], rel=1e-9, abs=1e-9)
+
+
 def test_a_message_speaks_of_the_classes_as_they_came():
     y = bag_target(np.repeat(["north", "south"], 10), {"north": 0.63, "south": 1.0})
     with pytest.raises(InfeasibleLabelingError, match=r"0\.63 \* 10 = 6\.3 .* nearest 6/10"):

@@ -3,6 +3,7 @@
 import re
 from dataclasses import replace
 
+import cvxpy as cp
 import numpy as np
 import pytest
 from hypothesis import assume, given, settings
@@ -25,6 +26,7 @@ from propcvx.labelings.losses import (
     HINGE,
     INSTANCE_LOSSES,
     PROPORTION_LOSSES,
+    InstanceLoss,
     constraint,
     epsilon_insensitive,
 )
@@ -34,6 +36,13 @@ from propcvx.solvers import solve
 WEIGHTS = st.sampled_from([0.0, 1e-6, 1e-3, 0.5, 1.0, 10.0, 1e3, 1e6])
 EPSILONS = st.sampled_from([0.0, 0.1, 0.25, 1 / 3, 0.5, 1.0]) | st.floats(0, 1)
 OF_EACH_BAG = st.sampled_from([0.0, 0.1, 0.3, 1.0])
+RISING = InstanceLoss(
+    "rising",
+    lambda margins: np.where(margins < 1, 1 - margins, 2 * (margins - 1)),
+    lambda margins: cp.maximum(1 - margins, 2 * (margins - 1)),
+)
+"""A loss that grows with large margins, so that gains do not rise with the score."""
+
 WITHOUT_LIMIT = {
     "absolute": np.abs,
     "squared": np.square,
@@ -73,7 +82,7 @@ def test_the_labeling_step_is_the_best_of_all_labelings(name, bags, data):
     scores = scores_of(data.draw, bags.n_instances)
     weights = data.draw(arrays(WEIGHTS, bags.n_bags))
     heavy = np.random.RandomState(0).uniform(0.1, 3.0, bags.n_instances)
-    instance_loss = data.draw(st.sampled_from([*INSTANCE_LOSSES.values()]))
+    instance_loss = data.draw(st.sampled_from([*INSTANCE_LOSSES.values(), RISING]))
     instance_loss = replace(instance_loss, weights=data.draw(st.sampled_from([1.0, heavy])))
     loss, of_gaps, largest = posed(name, bags, data.draw)
     rows, counts = every_labeling(bags)

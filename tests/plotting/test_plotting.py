@@ -136,6 +136,9 @@ def test_the_columns_of_a_frame_name_axes_and_weights():
     models = list(fit_grid(MeanMap(), frame, Y, {"lam": [0.1, 1.0]}))
     lines = plotting.coefficients(models, "lam").get_legend().texts
     assert words(lines) == ["age", "income"]
+    same_name = frame.rename(columns={"age": "lam"})
+    models_of_it = list(fit_grid(MeanMap(), same_name, Y, {"lam": [0.1, 1.0]}))
+    assert plotting.coefficients(models_of_it, "lam").lines[0].get_xdata().tolist() == [0.1, 1.0]
     with pytest.raises(InputError, match="models must be fitted with the linear kernel, got MeanM"):
         plotting.coefficients([MeanMap(kernel="rbf").fit(frame, Y)], "lam")
     ax = plotting.boundary(models[0], frame)

@@ -216,6 +216,13 @@ def test_a_record_inside_the_options_keeps_what_is_not_given():
     assert settings == {**SOLVERS["moreau"].options_of(1e-6)["ipm_settings"], "max_iter": 1}
 
 
+def test_options_of_a_call_are_not_those_of_the_next():
+    constant = {"tolerance": 1e-8}
+    mine = Solver("mine", lambda *call: None, lambda tol: constant, known_options=None)
+    assert mine.options(1e-6, {"max_iter": 5}) == {"tolerance": 1e-8, "max_iter": 5}
+    assert mine.options(1e-6, {}) == {"tolerance": 1e-8}
+
+
 @pytest.mark.parametrize(
     ("solver", "given", "meant"),
     [("daqp", "iter_limt", "iter_limit"), ("newton", "max_itr", "max_iter")],
