@@ -18,6 +18,7 @@ from propcvx.solvers import Solve
 from propcvx.svm.step import LabelingSVM
 
 HERE = Path(__file__).parent
+HALF = np.random.RandomState(0).randint(-8, 9, size=(12, 2)) / 4.0
 
 
 def data_of(problem, y=None):
@@ -94,14 +95,14 @@ def test_proofs_are_verified_and_agree_with_the_list(proofs):
     ("X", "bags", "shares", "C"),
     [
         ([[-300], [100], [200], [-100], [400], [-250]], [0, 0, 0, 1, 1, 1], [1 / 3, 2 / 3], 1e5),
-        ([[-2, 1], [1, 0], [2, -1], [-1, 0], [0, 0]], [0, 0, 1, 1, 2], [0.5, 0.5, 1.0], 0.1),
+        (np.vstack([HALF, -HALF, [[0, 0]]]), np.arange(25) // 8, [0.5, 0.5, 0.5, 1.0], 0.1),
     ],
     ids=["a hard margin", "a bag at the mean"],
 )
 def test_proofs_of_extreme_problems_are_verified(X, bags, shares, C, tmp_path):
     X, y = np.array(X, dtype=float), bag_target(bags, shares)
     result = certify(X, y, C, proof=tmp_path / "proof")
-    proved = verify(tmp_path / "proof", X, bags, y["proportion"])
+    proved = verify(tmp_path / "proof", X, list(bags), y["proportion"])
     assert (proved.lower, proved.upper) == pytest.approx((result.lower, result.upper), rel=1e-3)
 
 
