@@ -190,8 +190,8 @@ class _Check:
         right = 0.0 < self.C < HUGE and 0.0 < self.goal < HUGE and claim["epsilon"] >= 0.0
         _require(right, "C, lower or epsilon is not in its range.")
         self.reach = float(np.sqrt(2.0 * self.goal)) * (1.0 + 4.0 * UNIT)
-        size = (np.abs(self.F) + np.abs(X).mean(axis=0)).sum()
-        self.wrong = float(4.0 * UNIT * (len(X) + 4) * size)  # at most, the sum of errors of F
+        sizes = (np.abs(self.F) + np.abs(X).mean(axis=0)).sum(axis=1)
+        self.wrong = 4.0 * UNIT * (len(X) + 4) * sizes  # at most, the errors of the rows of F
 
     def run(self, bags: Any, shares: Any, known: Any) -> VerifiedProof:
         """Raise an error unless the claim is proved."""
@@ -230,7 +230,8 @@ class _Check:
         square, length = 0.5 * weights @ weights, np.linalg.norm(weights)
         losses = np.maximum(0.0, 1.0 - labeling * (self.F @ weights))
         size = square + self.C * (1.0 + np.abs(self.F) @ np.abs(weights)).sum()
-        rounding = 4.0 * UNIT * (sum(self.F.shape) + 4) * size + 2.0 * self.C * self.wrong * length
+        rounding = 4.0 * UNIT * (sum(self.F.shape) + 4) * size
+        rounding += 2.0 * self.C * self.wrong.sum() * length
         value = float(square + self.C * losses.sum())
         upper = value + float(rounding) + TINY
         right = self.goal <= upper and value <= self.claim["upper"] * (1.0 + 1e-9)
@@ -340,7 +341,7 @@ class _Check:
         sizes = np.abs(v) @ np.abs(F) + np.abs(linear) + np.abs(z) @ np.abs(R).T
         terms = 4.0 * UNIT * (sum(F.shape) + 4)
         rounding = terms * (length + square + self.reach * sizes.sum(axis=1))
-        rounding += 2.0 * self.reach * self.wrong * length
+        rounding += 2.0 * self.reach * (np.abs(v) @ self.wrong[group.rows])
         return length - 0.5 * square - self.reach * missing - rounding, z
 
 
@@ -348,9 +349,8 @@ def _along_face(Q: Any, v: Any, slope: Any, free: Any, low: Any, high: Any) -> A
     """The point where the way to the maximum over the free coordinates meets a bound."""
     inside = np.argsort(~free, axis=1, kind="stable")[:, : free.sum(axis=1).max(initial=0)]
     some, identity = np.take_along_axis(free, inside, axis=1), np.eye(inside.shape[1])
-    faces = (
-        Q[inside[:, :, None], inside[:, None]] + 1e-13 * max(Q.diagonal().max(), TINY) * identity
-    )
+    ridge = 1e-13 * max(Q.diagonal().max(), TINY)
+    faces = Q[inside[:, :, None], inside[:, None]] + ridge * identity
     faces = np.where(some[:, :, None] & some[:, None], faces, identity)
     direction, wanted = np.zeros_like(v), some * np.take_along_axis(slope, inside, axis=1)
     np.put_along_axis(direction, inside, np.linalg.solve(faces, wanted[..., None])[..., 0], axis=1)
