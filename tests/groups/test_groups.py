@@ -361,6 +361,19 @@ def test_a_precomputed_kernel_is_cut_for_drawn_bags():
     np.testing.assert_allclose(by_gram, by_rows, atol=1e-4)
 
 
+def test_an_interval_by_a_gram_matrix_does_not_depend_on_the_order_of_rows():
+    problem, _ = sample()
+    gram, code = problem.X @ problem.X.T, in_groups(0, len(problem.y))
+    first, second = (
+        group_shares(y, groups, InvCal(kernel="precomputed").fit(K, y), K, n_resamples=20).groups
+        for y, groups, K in (
+            (problem.y[order], code[order], gram[np.ix_(order, order)])
+            for order in (np.arange(len(code)), np.random.RandomState(1).permutation(len(code)))
+        )
+    )
+    equal(first, second)
+
+
 def test_a_posterior_of_a_pipeline_is_that_of_its_last_step():
     problem, _ = sample()
     steps = make_pipeline(MinMaxScaler((-1, 1)), EcologicalRegression()).fit(problem.X, problem.y)
