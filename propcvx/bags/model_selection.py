@@ -139,8 +139,7 @@ class BagShuffleSplit(BagKFold):
 
     def split(self, X: Any, y: Any = None, groups: Any = None) -> Iterator[tuple[Indices, Indices]]:
         """Yield training and test indices of instances; see :meth:`BagKFold.split`."""
-        index, with_share = _bags_of(y)
-        known = with_share if with_share.any() else ~with_share
+        index, known = _bags_of(y)
         n_known, n_bags = int(known.sum()), len(known)
         if n_known < 2:
             raise InputError(
@@ -188,7 +187,7 @@ def deal_bags(
             f"n_splits must be from 2 to the number of bags ({len(sizes)}), got {n_splits}."
         )
     known = np.ones(len(sizes), dtype=bool) if with_share is None else with_share
-    if 0 < known.sum() < n_splits:
+    if known.sum() < n_splits:
         raise InputError(
             f"n_splits must be at most the number of bags with a proportion ({known.sum()} of "
             f"{len(sizes)} bags), as a fold without one has no score, got {n_splits}; use fewer "
@@ -230,11 +229,12 @@ def _warn_if_few(n_bags: int, n_held_out: int) -> None:
 
 
 def _bags_of(y: Any) -> tuple[Indices, Mask]:
-    """The bag of each instance, and which bags have a proportion."""
+    """The bag of each instance, and which bags have a proportion; all, where none has one."""
     if y is None:
         raise InputError("y must be given: bags are split by the bag target, not by X.")
     if not is_bag_target(y):
         return np.arange(len(y)), np.ones(len(y), dtype=bool)
     bags = Bags.from_target(y, table=True)
     index = bags.bags_of_instances[:, 0]
-    return index, bags.with_share[: index.max() + 1]
+    with_share = bags.with_share[: index.max() + 1]
+    return index, with_share if with_share.any() else ~with_share

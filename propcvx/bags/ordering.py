@@ -48,7 +48,7 @@ def in_canonical_order(bags: Bags, X: Any, *, precomputed: bool = False, sign: i
         exchanged, and their ``columns`` where each of several was.
     """
     bags = bags.with_rounded_shares()
-    ranks = _instance_ranks(X, precomputed)
+    ranks = instance_ranks(X, precomputed)
     signs = [_with_ordered_classes(bags, ranks)] if bags.multiclass else _signs(bags, sign)
     return min((_sorted(signed, ranks) for signed in signs), key=itemgetter(0))[1]
 
@@ -139,7 +139,7 @@ def _kinds(ranks: Indices, bags: Bags) -> Indices:
     return np.asarray(step * ranks + bags.labels + 1, dtype=np.intp)
 
 
-def _instance_ranks(X: Any, precomputed: bool) -> Indices:
+def instance_ranks(X: Any, precomputed: bool) -> Indices:
     """Ranks that are equal for equal instances.
 
     They go by their features; of a Gram matrix by its diagonal and sorted rows, which need not tell

@@ -119,7 +119,7 @@ class Cells:
         program = group_count(self.bags.membership[:, first], *ranges)
         inside = self.sets[:, first].toarray() * self.weights[first]
         least, most = ([_least(program, sign * row) for row in inside] for sign in (1, -1))
-        return np.array(least), 0.0 - np.array(most)
+        return 0.0 + np.array(least), 0.0 - np.array(most)  # no zero is negative
 
     @property
     def _known(self) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
@@ -151,7 +151,7 @@ def _least(program: Program, inside: Array) -> float:
     ranges = ((prices, "l", "u"), (reduced, "f", "n"))
     bound = sum(np.minimum(each * named[a], each * named[b]).sum() for each, a, b in ranges)
     whole = np.isin(goal, (-1.0, 0.0, 1.0)).all()
-    return float(unit * (np.ceil(bound - WHOLE) if whole else bound)) + 0.0
+    return float(unit * (np.ceil(bound - WHOLE) if whole else bound))
 
 
 def read_groups(groups: Any, X: Any, n_instances: int) -> tuple[Any, Indices]:

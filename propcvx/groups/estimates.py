@@ -21,7 +21,7 @@ from tqdm import tqdm
 
 from propcvx.arrays import Array, Indices
 from propcvx.bags.bags import Bags
-from propcvx.bags.ordering import in_canonical_order
+from propcvx.bags.ordering import in_canonical_order, instance_ranks
 from propcvx.bags.targets import known_labels, target_dtype
 from propcvx.errors import InaccurateSolutionWarning, InputError, PropCVXWarning, warn
 from propcvx.estimators.calibration import Calibration
@@ -180,10 +180,10 @@ def resampled(
             "n_resamples needs a classifier as labels, for other probabilities than its own, got a "
             "labeling."
         )
+    gram = getattr(classifier, "kernel", None) == "precomputed"
+    rank = instance_ranks(np.asarray(X), precomputed=True) if gram else ranks(X)
+    bags = in_canonical_order(cells.bags, np.column_stack([rank, cells.code, cells.weights]))
     steps = classifier if isinstance(classifier, Pipeline) else make_pipeline(classifier)
-    gram = getattr(steps[-1], "kernel", None) == "precomputed"
-    rows = np.column_stack([ranks(np.sort(X) if gram else X), cells.code, cells.weights])
-    bags = in_canonical_order(cells.bags, rows)
     draws: list[Any] = [partial(of_drawn_bags, classifier, X, y, bags)]
     if hasattr(steps[-1], "sample_scores"):
         seen = steps[:-1].transform(X) if len(steps) > 1 else X
