@@ -1,7 +1,7 @@
 # Needs make and Python 3.11 or later. Everything is installed into .venv, from setup.cfg.
 #   make demo                        a first look
 #   make test                        the tests, but for those that take a process, a page or a data set
-#   make coverage                    these too, and how many lines of the package all of them run
+#   make coverage                    these too, and how many lines of the package they run
 #   make PYTHON=python3.12 test      with another Python (after make clean)
 #   make INSTALL=".venv/bin/pip install" test    with pip and its index, not uv
 
@@ -12,7 +12,7 @@ INSTALL ?= $(BIN)/uv pip install --compile-bytecode --python $(BIN)/python
 TESTS := $(VENV)/with-solvers,exact,natural,dask,tests
 CHECKS := $(VENV)/with-solvers,exact,lint,docs,pages
 
-.PHONY: environment demo test processes coverage bench reproduce lint types contracts docs pages student slides dist clean
+.PHONY: environment demo test coverage bench reproduce lint types contracts docs pages student slides dist clean
 .NOTPARALLEL:
 
 # All that the checks need, for runs of several of them at once.
@@ -21,25 +21,21 @@ environment: $(TESTS) $(CHECKS)
 demo: $(VENV)/package
 	$(BIN)/propcvx demo --output build/demo
 
-# One worker per core, and one thread per worker: more only get in each other's way.  The lines that
-# are run are judged in a step of its own: slipcover 1.1.0 leaves out what the workers ran if it does
-# both.
-test processes: export OMP_NUM_THREADS = 1
-test processes: export OPENBLAS_NUM_THREADS = 1
-COUNTED := $(BIN)/slipcover --source propcvx --branch --json --dont-wrap-pytest
+# One worker per core, and one thread per worker: more only get in each other's way.
+test coverage: export OMP_NUM_THREADS = 1
+test coverage: export OPENBLAS_NUM_THREADS = 1
 PYTEST := -m pytest -n auto --dist worksteal --durations 25
 
 test: $(TESTS)
-	mkdir -p build
-	$(COUNTED) --out build/lines_of_test.json $(PYTEST) -m "not process and not slow and not pages"
+	$(BIN)/python $(PYTEST) -m "not process and not slow and not pages"
 
-processes: $(TESTS)
+# The lines that are run are judged in a step of its own: slipcover 1.1.0 leaves out what the workers
+# ran if it does both.
+coverage: $(TESTS)
 	mkdir -p build
-	$(COUNTED) --out build/lines_of_processes.json $(PYTEST) -m "process and not slow and not pages"
-
-coverage: test processes
-	$(BIN)/slipcover --merge build/lines_of_test.json build/lines_of_processes.json \
-		--out build/lines.json --branch --skip-covered --fail-under 95
+	$(BIN)/slipcover --source propcvx --branch --json --dont-wrap-pytest --out build/tests.json \
+		$(PYTEST) -m "not slow and not pages"
+	$(BIN)/slipcover --merge build/tests.json --out build/lines.json --branch --skip-covered --fail-under 95
 
 # Ratios inside a group are what counts; real sets are read from the folder that PROPCVX_DATA names.
 # A run is kept in build/benchmarks, named by its commit, and the next one is printed beside it.
