@@ -163,9 +163,9 @@ def check_fit(model: Any, X: Any, y: NDArray[np.void], *, random_state: Any = No
     folds = BagKFold(min(FOLDS, len(shares)), random_state=random_state)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", PropCVXWarning)
-        positive, probabilities = _predicted(model, X, y, everything, everything)
+        positive, probabilities = predicted(model, X, y, everything, everything)
         for inside, outside in folds.split(X, y):
-            held_out[outside] = _predicted(model, X, y, inside, outside)[1]
+            held_out[outside] = predicted(model, X, y[inside], inside, outside)[1]
     share, told = float(sizes @ shares / sizes.sum()), bool(np.ptp(shares))
     return FitCheck(
         expected=float(np.mean(np.where(positive, probabilities, 1.0 - probabilities))),
@@ -177,12 +177,20 @@ def check_fit(model: Any, X: Any, y: NDArray[np.void], *, random_state: Any = No
     )
 
 
-def _predicted(
-    model: Any, X: Any, y: NDArray[np.void], inside: Indices, outside: Indices
+def predicted(
+    model: Any, X: Any, y: NDArray[np.void], inside: Indices, judged: Indices
 ) -> tuple[Mask, Array]:
-    """Which instances of some bags a fit to others predicts positive, and with what probability."""
-    fitted = clone(model).fit(*_safe_split(model, X, y, inside))
-    if not hasattr(fitted, "predict_proba"):
-        raise InputError(f"model must have predict_proba after a fit to bags, got {model!r}.")
-    judged, _ = _safe_split(model, X, y, outside, inside)
-    return fitted.predict(judged) == fitted.classes_[1], fitted.predict_proba(judged)[:, 1]
+    """Which instances a fit to others predicts positive, and with what probability.
+
+    The fit is of a clone, to the rows ``inside`` of X and their targets y.  The model is refused if
+    it does not learn from bags: many classifiers of scikit-learn take each bag for a class.
+    """
+    needed = "needed is a classifier that learns from bags, with predict_proba after a fit to them"
+    try:
+        fitted = clone(model).fit(_safe_split(model, X, None, inside)[0], y)
+    except TypeError as error:
+        raise InputError(f"{needed}; {model!r:.200} says: {error}.") from error
+    if not hasattr(fitted, "predict_proba") or fitted.classes_.dtype.names is not None:
+        raise InputError(f"{needed}; got {model!r:.200}.")
+    seen, _ = _safe_split(model, X, None, judged, inside)
+    return fitted.predict(seen) == fitted.classes_[1], fitted.predict_proba(seen)[:, 1]

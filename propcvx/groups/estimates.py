@@ -13,10 +13,8 @@ from joblib import Parallel, delayed
 from numpy.random import RandomState
 from numpy.typing import NDArray
 from scipy.special import expit, logit
-from sklearn.base import clone
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.utils import check_random_state
-from sklearn.utils.metaestimators import _safe_split
 from tqdm import tqdm
 
 from propcvx.arrays import Array, Indices
@@ -26,6 +24,7 @@ from propcvx.bags.targets import known_labels, target_dtype
 from propcvx.errors import InaccurateSolutionWarning, InputError, PropCVXWarning, warn
 from propcvx.estimators.calibration import Calibration
 from propcvx.estimators.ecological import moved_inside
+from propcvx.estimators.fit_check import predicted
 from propcvx.groups.cells import Cells, ranks
 from propcvx.labelings.feasible import FeasibleLabelings
 from propcvx.labelings.joint_counts import decided_labels
@@ -218,9 +217,7 @@ def of_drawn_bags(
     named = dict(y.dtype.metadata or {}) | {"ids": bags.names(bags.codes[drawn])}
     target = y[rows].astype(target_dtype(classes=y["proportion"].shape[1:], metadata=named))
     target["bag"] = place
-    fitted = clone(classifier).fit(_safe_split(classifier, X, None, rows)[0], target)
-    everything, _ = _safe_split(classifier, X, None, np.arange(len(y)), rows)
-    return np.asarray(fitted.predict_proba(everything)[:, 1])
+    return predicted(classifier, X, target, rows, np.arange(len(y)))[1]
 
 
 def of_posterior(model: Any, X: Any, bags: Bags, logistic: bool, random: RandomState) -> Array:

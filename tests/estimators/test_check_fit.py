@@ -6,6 +6,8 @@ import numpy as np
 import pytest
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.metrics.pairwise import linear_kernel
+from sklearn.naive_bayes import GaussianNB
+from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
@@ -17,6 +19,7 @@ from propcvx import (
     bag_target,
     check_fit,
     class_proportions_of,
+    group_shares,
     proportions_of,
 )
 from propcvx.bags.metrics import bag_r2_score
@@ -121,8 +124,18 @@ def test_what_cannot_be_checked_is_named():
         check_fit(InvCal(), X, labels)
     with pytest.raises(InputError, match="at least 2 bags with a proportion, got 1"):
         check_fit(InvCal(), X, bag_target(np.zeros(len(y), int), [0.5]))
-    with pytest.raises(InputError, match=r"model must have predict_proba after a fit to bags"):
+    with pytest.raises(InputError, match=r"needed is a classifier .* got WithoutProbabilities"):
         check_fit(WithoutProbabilities(), X, y)
+
+
+@pytest.mark.parametrize("model", [GaussianNB(), KNeighborsClassifier()])
+def test_a_classifier_that_does_not_learn_from_bags_is_refused(model):
+    X, labels, y = drawn(0)
+    refused = rf"needed is a classifier that learns from bags.*{type(model).__name__}"
+    with pytest.raises(InputError, match=refused):
+        check_fit(model, X, y)
+    with pytest.raises(InputError, match=refused):
+        group_shares(y, X[:, 0] > 0, model.fit(X, labels), X, n_resamples=20)
 
 
 class WithoutProbabilities(ClassifierMixin, BaseEstimator):
