@@ -280,9 +280,11 @@ def check_gap(
     times, least = FAR
     limited = bool(options) and answer.status == cp.USER_LIMIT
     if answer.gap is not None and answer.gap > max(times * tol, least) and not limited:
+        claimed = answer.status == cp.OPTIMAL
+        advice = "a tighter tol or another solver may do" if claimed else ADVICE
         raise SolverError(
             f"{solver} answered {program} with a relative duality gap of {answer.gap:.3g}, far "
-            f"above the tolerance of {tol:g} (status {answer.status!r}); {ADVICE}.",
+            f"above the tolerance of {tol:g} (status {answer.status!r}); {advice}.",
             solver,
             answer.status,
         )

@@ -25,6 +25,7 @@ from propcvx.estimators import printed_alter_psvm
 from propcvx.history import StopReason
 from propcvx.programs import ProblemClass, svm_dual, svm_dual_parameters
 from propcvx.solvers import SOLVERS, solve
+from propcvx.solvers.call import check_gap
 
 PROBLEM = small_problem(0, sizes=(5,) * 6, n_features=3)
 X, Y = PROBLEM.X, PROBLEM.y
@@ -127,6 +128,13 @@ def test_an_answer_far_from_its_tolerance_is_an_error_that_names_the_gap(
     break_solver(solver, wrong)
     with pytest.raises(SolverError, match=r"relative duality gap of [1-9]"):
         estimator(name, solver).fit(X, Y)
+
+
+@pytest.mark.parametrize(("status", "advice"), [("optimal", "tighter"), ("user_limit", "looser")])
+def test_a_solver_that_claims_the_optimum_far_from_it_is_asked_for_more(status, advice):
+    answer = SimpleNamespace(status=status, gap=0.2)
+    with pytest.raises(SolverError, match=rf"'{status}'\); .*a {advice} tol"):
+        check_gap("piqp", "the restricted master", answer, 1e-3, {})
 
 
 @pytest.mark.parametrize(("name", "solver"), PAIRS)
