@@ -51,7 +51,8 @@ class EcologicalRegression(BagMeanClassifier):
 
     With a ``sample_weight`` the means of the bags are weighted, and :math:`\omega_k` is multiplied
     by the mean weight of the instances of bag k.  This assumes that inside a bag the weights do not
-    depend on the label.
+    depend on the label.  A bag with a mean weight of two counts as two bags, so weights of a survey
+    should have the mean 1.
 
     Parameters
     ----------
@@ -124,7 +125,7 @@ class EcologicalRegression(BagMeanClassifier):
         equal = self._warns_of_equal_shares(bags)
         means = bags.means_of(features)
         centre = weights @ means / weights.sum()
-        posterior = self._posterior(means - centre, p[:, None], weights)
+        posterior = self._posterior(means - centre, p[:, None], apart)
         self.ridge_ = posterior.most_probable
         wide = means.shape[1] > len(means)  # then as many columns have the same inner products
         basis, posed = np.linalg.qr((means - centre).T) if wide else (None, None)
@@ -143,10 +144,10 @@ class EcologicalRegression(BagMeanClassifier):
         features, first, apart = each[0]
         shares = np.column_stack([seen.proportions for _, seen, _ in each])
         means, weights = first.means_of(features), self._loss_weights(apart)
-        posterior = self._posterior(means - weights @ means / weights.sum(), shares, weights)
+        posterior = self._posterior(means - weights @ means / weights.sum(), shares, apart)
         return clone(self).set_params(ridge=posterior.most_probable)
 
-    def _posterior(self, centred: Array, shares: Array, weights: Array) -> Posterior:
+    def _posterior(self, centred: Array, shares: Array, apart: Bags) -> Posterior:
         """What the bags tell, with the strengths that may be."""
         if not isinstance(self.ridge, str):
             strengths = np.array([check_number("ridge", self.ridge, least=0.0)])
@@ -156,7 +157,10 @@ class EcologicalRegression(BagMeanClassifier):
             raise InputError(
                 f"ridge must be a number of at least 0 or 'evidence', got {self.ridge!r}."
             )
-        return Posterior.of(centred, shares, weights, strengths)
+        weights = self._loss_weights(apart)
+        repeats = apart.mean_weight * apart.weights_of_bags[apart.with_share][weights > 0.0]
+        n_bags = max(len(repeats), float(repeats.sum()))
+        return Posterior.of(centred, shares, weights, n_bags, strengths)
 
     def predict_proba(self, X: Any) -> Array:
         """Share of each class, the values of the regression moved inside [0, 1].
@@ -221,8 +225,8 @@ class Posterior:
         The proportions less their mean, times these roots, along the left singular vectors.
     rest : float
         The sum of squares of what is then left of them.
-    n_bags : int
-        The number of bags that differ.
+    n_bags : float
+        The number of bags, or the sum of the mean weights of their instances if it is larger.
     share, weight : float
         The mean proportion, and the sum of the weights.
     centre : array of shape (rank,), or None
@@ -237,14 +241,16 @@ class Posterior:
     singular: Array
     projected: Array
     rest: float
-    n_bags: int
+    n_bags: float
     share: float
     weight: float
     centre: Array | None = None
     sign: int = 1
 
     @classmethod
-    def of(cls, centred: Array, shares: Array, weights: Array, strengths: Array) -> Posterior:
+    def of(
+        cls, centred: Array, shares: Array, weights: Array, n_bags: float, strengths: Array
+    ) -> Posterior:
         """From means of bags less their mean, shares of the classes, and weights of the bags."""
         roots, mean = np.sqrt(weights)[:, None], weights @ shares / weights.sum()
         rows, varied = roots * centred, roots * (shares - mean)
@@ -260,7 +266,7 @@ class Posterior:
             singular[:rank],
             projected,
             max(rest, 0.0),
-            n_distinct(centred, shares, weights),
+            n_bags,
             float(mean[-1]),
             float(weights.sum()),
         )
@@ -273,7 +279,7 @@ class Posterior:
     def log_evidence(self, ridges: Array) -> Array:
         r"""Log of the marginal likelihood for each :math:`\lambda > 0`, up to a constant."""
         determinants = np.log1p(np.square(self.singular) / ridges[:, None]).sum(axis=1)
-        logs = (self.n_bags - 1) * np.log(np.maximum(self.missed(ridges), TINY))
+        logs = (self.n_bags - 1.0) * np.log(np.maximum(self.missed(ridges), TINY))
         return np.asarray(-0.5 * max(self.projected.shape[1] - 1, 1) * (logs + determinants))
 
     @property
@@ -295,7 +301,7 @@ class Posterior:
         ridge = strength * self.unit
         curvatures = np.square(self.singular) + ridge
         missed = float(self.missed(np.array([ridge]))[0])
-        deviation = np.sqrt(missed / random.chisquare(max(self.n_bags - 1, 1)))
+        deviation = np.sqrt(missed / random.chisquare(max(self.n_bags - 1.0, 1.0)))
         normal = random.normal(size=self.right.shape[1])
         along = self.right @ normal
         means = self.singular * self.projected[:, 0] / curvatures
@@ -315,10 +321,3 @@ def scatter_unit(rows: Array) -> float:
     smaller = rows if len(rows) < rows.shape[1] else rows.T
     total = float(np.square(rows).sum())
     return float(np.square(smaller @ smaller.T).sum()) / total if total > 0.0 else 1.0
-
-
-def n_distinct(centred: Array, shares: Array, weights: Array) -> int:
-    """The number of bags, of which equal ones are one: a bag of weight two is that bag twice."""
-    largest = float(np.abs(centred).max(initial=0.0)) or 1.0
-    seen = np.column_stack([centred / largest, shares])[weights > 0.0]
-    return len(np.unique(np.round(seen, 9) + 0.0, axis=0))

@@ -12,7 +12,7 @@ import numpy as np
 from joblib import Parallel, delayed
 from numpy.random import RandomState
 from numpy.typing import NDArray
-from scipy.special import expit, logit
+from scipy.special import expit
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.utils import check_random_state
 from tqdm import tqdm
@@ -20,23 +20,21 @@ from tqdm import tqdm
 from propcvx.arrays import Array, Indices
 from propcvx.bags.bags import Bags
 from propcvx.bags.ordering import in_canonical_order, instance_ranks
-from propcvx.bags.targets import known_labels, target_dtype
-from propcvx.errors import InaccurateSolutionWarning, InputError, PropCVXWarning, warn
+from propcvx.bags.targets import classes_of, known_labels, target_dtype
+from propcvx.errors import (
+    IllPosedWarning,
+    InaccurateSolutionWarning,
+    InputError,
+    PropCVXWarning,
+    warn,
+)
 from propcvx.estimators.calibration import Calibration
 from propcvx.estimators.ecological import moved_inside
 from propcvx.estimators.fit_check import predicted
 from propcvx.groups.cells import Cells, ranks
+from propcvx.groups.given_counts import GivenCounts, log_odds, shifts_into
 from propcvx.labelings.feasible import FeasibleLabelings
 from propcvx.labelings.joint_counts import decided_labels
-
-NEAR_ONE = 1e-12
-"""Probabilities are that far from 0 and 1 before they are moved."""
-
-WIDE = 100.0
-"""Shifts of log odds are sought up to here."""
-
-HALVINGS = 60
-"""Of the interval of a shift, until nothing is left of it."""
 
 MOST_SWEEPS = 2000
 """Over the groupings, where bags cross."""
@@ -50,6 +48,9 @@ FEW = 20
 
 def expected(labels: Any, X: Any, y: NDArray[np.void], feasible: FeasibleLabelings) -> Array:
     """Of each instance its label as 0 or 1, or its probability of +1 given the shares.
+
+    The probabilities of a classifier are those of independent labels, of which the shares are known
+    then; where bags cross, the nearest ones that meet the shares.
 
     Parameters
     ----------
@@ -75,20 +76,23 @@ def expected(labels: Any, X: Any, y: NDArray[np.void], feasible: FeasibleLabelin
     if X is None or np.shape(X)[0] != len(y):
         given = "None" if X is None else f"{np.shape(X)[0]}"
         raise InputError(f"X must have the {len(y)} instances of y, for labels, got {given}.")
-    probabilities = labels.predict_proba(X)
-    if probabilities.shape[1] != 2:
+    classes, needed = (np.asarray(of).tolist() for of in (labels.classes_, classes_of(y)))
+    if classes != needed:
         raise InputError(
-            f"labels must be a classifier of two classes, fitted to a target like y, got one of "
-            f"{probabilities.shape[1]} classes."
+            f"labels must be a classifier of the classes of y, {needed}, of which the second is "
+            f"positive, got one of {classes}."
         )
-    return moved(probabilities[:, 1], feasible)
+    probabilities = labels.predict_proba(X)[:, 1]
+    if feasible.bags.crossing:
+        return moved(probabilities, feasible)
+    return GivenCounts.of(probabilities, feasible).means()
 
 
 def moved(probabilities: Array, feasible: FeasibleLabelings) -> Array:
-    r"""Probabilities that meet the counts of all bags, nearest in relative entropy.
+    r"""Probabilities that meet the counts of bags that cross, nearest in relative entropy.
 
-    The log odds of all instances of a bag are shifted by one number, so that their probabilities
-    sum to a count in its range; where bags cross, by the sum of the numbers of an instance's bags.
+    The log odds of an instance are shifted by a number of each of its bags, so that the
+    probabilities in each bag sum to a count in its range.
     The shifts are the multipliers of the counts in
     :math:`\min_q \sum_i \mathrm{KL}(q_i \,\|\, p_i)`, which are found by turns, one grouping at a
     time.  Labels that are known have probability 0 or 1, and so have those that the counts of
@@ -106,15 +110,13 @@ def moved(probabilities: Array, feasible: FeasibleLabelings) -> Array:
         If crossing bags are not met after all turns, with the number of instances.
     """
     bags, lower, upper = feasible.bags, feasible.lower, feasible.upper
-    labels = decided_labels(bags, lower, upper) if bags.crossing else bags.labels
-    odds = logit(np.clip(probabilities, NEAR_ONE, 1.0 - NEAR_ONE))
-    odds = np.where(labels == 0, odds, np.where(labels > 0, np.inf, -np.inf))
+    odds = log_odds(probabilities, decided_labels(bags, lower, upper))
     blocks = _blocks(feasible)
     shifts = np.zeros((len(blocks), len(odds)))
     for _ in range(MOST_SWEEPS):
-        for place, block in enumerate(blocks):
+        for place, (bag, *block) in enumerate(blocks):
             shifts[place] = 0.0
-            shifts[place] = _shift(odds + shifts.sum(axis=0), *block)
+            shifts[place] = shifts_into(odds + shifts.sum(axis=0), bag, *block)[bag]
         met = expit(odds + shifts.sum(axis=0))
         sums = bags.membership @ met
         missed = np.abs(sums - np.clip(sums, lower, upper)).max()
@@ -138,17 +140,6 @@ def _blocks(feasible: FeasibleLabelings) -> list[tuple[Indices, ...]]:
     return blocks
 
 
-def _shift(odds: Array, index: Indices, lower: Indices, upper: Indices) -> Array:
-    """The shift of each instance with which the sums of its bag's probabilities are in range."""
-    goal = np.clip(np.bincount(index, expit(odds)), lower, upper)
-    low, high = np.full(len(goal), -WIDE), np.full(len(goal), WIDE)
-    for _ in range(HALVINGS):
-        middle = (low + high) / 2
-        above = np.bincount(index, expit(odds + middle[index])) > goal
-        low, high = np.where(above, low, middle), np.where(above, middle, high)
-    return np.asarray(((low + high) / 2)[index])
-
-
 def resampled(
     classifier: Any,
     X: Any,
@@ -164,14 +155,14 @@ def resampled(
     """Weights of positives by other probabilities that the bags allow, and labels drawn.
 
     Each time probabilities for all instances are drawn, by :func:`of_posterior` where the
-    classifier has one and by :func:`of_drawn_bags` elsewhere; they are moved to the shares, and a
-    label is drawn for each instance.
+    classifier has one and by :func:`of_drawn_bags` elsewhere, and then labels with these
+    probabilities and with the shares.
 
     Returns
     -------
     counts : array of shape (n_done, n_groups + n_cells)
-        Of groups and cells, inside their bounds.  Fewer than ``n_resamples`` after an interruption
-        by Ctrl-C, with a warning.
+        Of groups and cells.  Fewer than ``n_resamples`` after an interruption by Ctrl-C, and none
+        if all shares are equal, with a warning.
     """
     cells.bags.require_partition("n_resamples")
     if not hasattr(classifier, "predict_proba"):
@@ -187,6 +178,9 @@ def resampled(
     if hasattr(steps[-1], "sample_scores"):
         seen = steps[:-1].transform(X) if len(steps) > 1 else X
         draws = [partial(of_posterior, steps[-1], seen, cells.bags, each) for each in (False, True)]
+    if np.ptp(bags.proportions[bags.with_share]) == 0.0:
+        warn("all shares are equal, so they tell no interval: it is NaN.", IllPosedWarning)
+        n_resamples = 0
     seeds = check_random_state(random_state).randint(2**31, size=n_resamples)
     counts = [np.empty((0, len(cells.bag)))]
     each = Parallel(n_jobs, return_as="generator")(
@@ -197,9 +191,7 @@ def resampled(
         counts.extend(tqdm(each, desc="resamples", total=n_resamples, disable=not verbose))
     except KeyboardInterrupt:
         warn(f"interrupted: intervals are from {len(counts) - 1} resamples.", PropCVXWarning)
-    least, most = cells.sharp(feasible.lower, feasible.upper)
-    inside = slice(len(cells.names), None)
-    return cells.with_groups(np.clip(np.vstack(counts), least[inside], most[inside]))
+    return cells.with_groups(np.vstack(counts))
 
 
 def of_drawn_bags(
@@ -242,7 +234,5 @@ def _resample(
     """Weights in the cells from one draw; ``bags`` are in an order that the data determine."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", PropCVXWarning)
-        positive = moved(draw(random), feasible)
-    chance = random.uniform(size=bags.n_instances)[bags.places]
-    label = chance < positive if bags.sign > 0 else chance >= 1.0 - positive
-    return np.asarray(cells.of_cells @ (cells.weights * label))[None]
+        positive = GivenCounts.of(draw(random), feasible).draw(random, bags)
+    return np.asarray(cells.of_cells @ (cells.weights * positive))[None]

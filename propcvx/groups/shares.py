@@ -86,15 +86,17 @@ def group_shares(
     Parameters
     ----------
     y : bag target of shape (n_instances,)
-        Of two classes, made by :func:`propcvx.bag_target`.
+        Of two classes, made by :func:`propcvx.bag_target`; of a table of shares the second class is
+        positive.  For ``n_resamples`` the target to which the classifier was fitted.
     groups : array of shape (n_instances,), DataFrame, dict of arrays, or callable
         The group of each instance: any value that can be sorted, also True and False.  With
         several columns, each combination that occurs is a group.  A function of X returns one of
         these.
     labels : labeling of shape (n_instances,) or fitted classifier, optional
         The source of the estimates.  A labeling, of -1 and +1, must have the shares of the bags.
-        The probabilities of a classifier are shifted in each bag so that their mean is its share,
-        and then averaged in each group.
+        The probabilities of a classifier are taken for those of independent labels; given the
+        numbers of positives of the bags, they are other ones
+        (:class:`propcvx.groups.given_counts.GivenCounts`), which are averaged in each group.
     X : array, sparse matrix or DataFrame of shape (n_instances, n_features), optional
         Needed for a classifier, for groups that are a function, and for ``delta``.  For a pipeline,
         columns may have any type; ``delta`` needs numbers: ``pipeline[:-1].transform(X)``, with
@@ -109,12 +111,12 @@ def group_shares(
         Tolerance of the proportions, as in :class:`propcvx.ConvPropSVM`.
     n_resamples : int
         Number of estimates for the interval, whose ends are their quantiles: 0 for no interval,
-        otherwise at least 20.  Each is of probabilities that the bags allow, with a label drawn for
-        each instance.  For :class:`propcvx.EcologicalRegression` with the linear kernel, or a
-        pipeline that ends in it, the probabilities are of planes drawn from its posterior: half of
-        them the values of the regression cut at 0 and 1, half a logistic curve of these.  For other
-        classifiers they are of fits to bags drawn with replacement, and an error that all fits have
-        in common is not in the interval.
+        otherwise at least 20.  Each is of labels drawn with the shares of the bags, by
+        probabilities that the bags allow.  For :class:`propcvx.EcologicalRegression` with the
+        linear kernel, or a pipeline that ends in it, these are of planes drawn from its posterior:
+        half of them the values of the regression cut at 0 and 1, half a logistic curve of these.
+        For other classifiers they are of fits to bags drawn with replacement, and an error that all
+        fits have in common is not in the interval.
     level : float
         Level of the interval, in (0, 1).
     delta : float, optional
@@ -147,6 +149,8 @@ def group_shares(
         If no certified range is better than the bounds, for instance because time was over.
     PropCVXWarning
         If Ctrl-C has ended the resamples; the interval is made of those that were finished.
+    IllPosedWarning
+        If all shares are equal; then the interval is NaN.
 
     Examples
     --------

@@ -80,7 +80,7 @@ def test_the_evidence_is_that_of_the_normal_model(rank, n_classes):
         logs = 6 * np.log(missed) + np.linalg.slogdet(covariance)[1]
         expected.append(-0.5 * free * logs)
     centred = means - weights @ means / weights.sum()
-    evidence = Posterior.of(centred, p, weights, ridges).log_evidence(ridges)
+    evidence = Posterior.of(centred, p, weights, 7, ridges).log_evidence(ridges)
     assert_allclose(np.diff(evidence), np.diff(expected), rtol=1e-9)
 
 
@@ -170,3 +170,17 @@ def test_a_table_of_means_is_enough():
     of_table = fit_means(EcologicalRegression(), table)
     assert_allclose(of_table.coef_, model.coef_, rtol=1e-9)
     assert_allclose(of_table.predict_proba(PROBLEM.X), model.predict_proba(PROBLEM.X), rtol=1e-9)
+
+
+def test_equal_bags_are_as_many_observations_as_they_are():
+    """Households and a question of yes or no: nine kinds of bags, and a thousand of them."""
+    random = np.random.RandomState(0)
+    X, bags = random.randint(0, 2, size=(2000, 1)), np.repeat(np.arange(1000), 2)
+    labels = np.where(random.uniform(size=2000) < 0.3 + 0.4 * X[:, 0], 1, -1)
+    y = bag_target(bags, proportions_of(labels, bags))
+    equal = EcologicalRegression().fit(X, y)
+    near = EcologicalRegression().fit(X + 1e-7 * random.normal(size=X.shape), y)
+    assert equal.posterior_.n_bags == 1000
+    assert_allclose(equal.coef_, near.coef_, rtol=1e-4)
+    slopes = [equal.posterior_.plane(np.random.RandomState(seed))[0] for seed in range(300)]
+    assert np.std(slopes) == pytest.approx(0.03, rel=0.15)  # the standard error of least squares

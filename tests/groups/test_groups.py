@@ -10,6 +10,7 @@ from joblib import parallel_config
 from listed_labelings import every_labeling
 from scipy.special import rel_entr
 from sklearn.base import clone
+from sklearn.naive_bayes import GaussianNB
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MinMaxScaler
 from small_problems import all_labelings, small_problem, svm_values
@@ -28,6 +29,7 @@ from propcvx.bounds import Bound, branch_and_bound
 from propcvx.bounds.near_best import NearBest
 from propcvx.errors import (
     FailedBoundWarning,
+    IllPosedWarning,
     InaccurateSolutionWarning,
     InputError,
     PropCVXWarning,
@@ -35,6 +37,7 @@ from propcvx.errors import (
 from propcvx.groups import estimates
 from propcvx.groups.cells import Cells
 from propcvx.groups.estimates import moved
+from propcvx.groups.given_counts import GivenCounts
 from propcvx.labelings.feasible import FeasibleLabelings
 from propcvx.programs import near_best_count
 from propcvx.solvers import solve
@@ -147,7 +150,7 @@ def test_all_columns_are_of_weights(kind):
     table = table_of(group_shares(problem.y, code, model, rounded, **options))
     cells = Cells.of(code, None, problem.bags)
     feasible = FeasibleLabelings.nearest(cells.bags)
-    q = moved(model.predict_proba(rounded)[:, 1], feasible)
+    q = GivenCounts.of(model.predict_proba(rounded)[:, 1], feasible).means()
     for column, part in (("estimate", q), ("truth", problem.labels > 0)):
         expected = cells.sets @ (given * part) / (cells.sets @ given)
         np.testing.assert_allclose(table[column], expected, atol=1e-9)
@@ -383,12 +386,13 @@ def test_a_posterior_of_a_pipeline_is_that_of_its_last_step():
     equal(whole.groups, last.groups)
 
 
-def test_an_interval_of_a_posterior_has_the_truth_as_often_as_it_says():
+@pytest.mark.parametrize("size", [2, 10])
+def test_an_interval_of_a_posterior_has_the_truth_as_often_as_it_says(size):
     """Where probabilities rise in a straight line: 27 of 30 times on average."""
     held = 0
     for seed in range(30):
         random = np.random.RandomState(seed)
-        X, bags = random.uniform(-1.0, 1.0, size=(300, 8)), np.repeat(np.arange(30), 10)
+        X, bags = random.uniform(-1.0, 1.0, size=(300, 8)), np.arange(300) // size
         slopes = 0.2 * random.normal(size=8) / np.sqrt(8)
         labels = np.where(random.uniform(size=300) < 0.5 + X @ slopes, 1, -1)
         y, group = bag_target(bags, proportions_of(labels, bags)), X[:, 0] > 0
@@ -416,6 +420,30 @@ def test_an_interruption_keeps_the_resamples_that_are_done():
     ):
         table = group_shares(problem.y, code, model, problem.X, n_resamples=40).groups
     assert table.low.notna().all()
+
+
+@pytest.mark.parametrize("model", [MeanMap(), EcologicalRegression()])
+@pytest.mark.parametrize("n_bags", [1, 4])
+@pytest.mark.filterwarnings("ignore::propcvx.errors.IllPosedWarning")
+def test_equal_shares_tell_no_interval(model, n_bags):
+    X = np.random.RandomState(0).normal(size=(40, 2))
+    y = bag_target(np.arange(40) % n_bags, [0.5] * n_bags)
+    with pytest.warns(IllPosedWarning, match="no interval"):
+        answer = group_shares(y, X[:, 0] > 0, model.fit(X, y), X, n_resamples=20)
+    assert answer.groups[["low", "high"]].isna().all(axis=None)
+    assert answer.groups["estimate"].notna().all()
+
+
+def test_which_class_is_positive_is_not_guessed():
+    """Scikit-learn sorts the classes, and the second may be the other one."""
+    problem, _ = sample()
+    code = in_groups(0, len(problem.y))
+    for names in (["reject", "approve"], [0, 1]):
+        model = GaussianNB().fit(problem.X, np.array(names)[(problem.labels > 0).astype(int)])
+        with pytest.raises(InputError, match=r"the classes of y, \[-1, 1\], .* got one of \["):
+            group_shares(problem.y, code, model, problem.X)
+    told = GaussianNB().fit(problem.X, problem.labels)
+    assert group_shares(problem.y, code, told, problem.X).groups["estimate"].notna().all()
 
 
 def test_of_too_few_resamples_there_is_no_interval():
@@ -586,7 +614,10 @@ UNUSED = pd.Categorical(CODE, categories=[0, 1, 2])
         ({"labels": MinMaxScaler()}, "labels must be a labeling, or a classifier"),
         ({"labels": MODEL}, "X must have the 8 instances of y, for labels, got None"),
         ({"labels": MODEL, "X": PROBLEM.X[:3]}, "X must have the 8 instances of y"),
-        ({"labels": THREE, "X": PROBLEM.X}, "a classifier of two classes, .* one of 3 classes"),
+        (
+            {"labels": THREE, "X": PROBLEM.X},
+            r"the classes of y, \[-1, 1\], .* one of \[0, 1, 2\]",
+        ),
         ({"labels": PROBLEM.labels, "n_resamples": 20}, "n_resamples needs a classifier"),
         ({"n_resamples": 20}, "n_resamples needs a classifier"),
         ({"labels": MODEL, "X": PROBLEM.X, "n_resamples": 3}, "n_resamples must be .* at least 20"),

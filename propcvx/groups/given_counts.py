@@ -1,0 +1,149 @@
+r"""Labels that are independent but for the counts of their bags: conditional Poisson sampling.
+
+With a probability :math:`p_i` of each instance to be positive, and the number of positives of a bag
+known, a labeling :math:`t \in \{0, 1\}^n` of the bag has a probability in proportion to
+:math:`\prod_{t_i = 1} p_i / (1 - p_i)`, if it has this count (Hájek 1964; Chen, Dempster and Liu
+1994).  All odds of a bag may be multiplied by one number.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.random import RandomState
+from numpy.typing import NDArray
+from scipy.special import expit, logit
+
+from propcvx.arrays import Array, Indices, Mask
+from propcvx.bags.bags import Bags
+from propcvx.labelings.feasible import FeasibleLabelings
+
+NEAR_ONE = 1e-12
+"""Probabilities are that far from 0 and 1 before they are changed."""
+
+WIDE = 100.0
+"""Shifts of log odds are sought up to here."""
+
+HALVINGS = 60
+"""Of the interval of a shift, until nothing is left of it."""
+
+NOTHING = 1e-20
+"""Fourier coefficients that are smaller change no digit of a sum."""
+
+
+def log_odds(probabilities: Array, labels: NDArray[Any]) -> Array:
+    """Log odds of probabilities; infinite where a label is known, -1 or +1."""
+    odds = logit(np.clip(probabilities, NEAR_ONE, 1.0 - NEAR_ONE))
+    return np.where(labels == 0, odds, np.where(labels > 0, np.inf, -np.inf))
+
+
+def shifts_into(odds: Array, index: Indices, lower: Indices, upper: Indices) -> Array:
+    """The shift of the log odds of each bag with which its sum of probabilities is in range."""
+    goal = np.clip(np.bincount(index, expit(odds)), lower, upper)
+    low, high = np.full(len(goal), -WIDE), np.full(len(goal), WIDE)
+    for _ in range(HALVINGS):
+        middle = (low + high) / 2
+        above = np.bincount(index, expit(odds + middle[index])) > goal
+        low, high = np.where(above, low, middle), np.where(above, middle, high)
+    return np.asarray((low + high) / 2)
+
+
+@dataclass(frozen=True, eq=False)
+class GivenCounts:
+    r"""Labels of bags that do not cross, given the range of the number of positives of each bag.
+
+    Attributes
+    ----------
+    index : int array of shape (n_instances,)
+        The bag of each instance.
+    lower, upper : int arrays of shape (n_bags,)
+        The range.
+    shift : array of shape (n_bags,)
+        What was added to the log odds of a bag, so that its expected number is in the range.
+    probabilities : array of shape (n_instances,)
+        Those of independent labels, after the shift.
+    """
+
+    index: Indices
+    lower: Indices
+    upper: Indices
+    shift: Array
+    probabilities: Array
+
+    @classmethod
+    def of(cls, probabilities: Array, feasible: FeasibleLabelings) -> GivenCounts:
+        """From probabilities without any shares, in the order of the rows."""
+        bags, lower, upper = feasible.bags, feasible.lower, feasible.upper
+        odds = log_odds(probabilities, bags.labels)
+        shift = shifts_into(odds, bags.index, lower, upper)
+        return cls(bags.index, lower, upper, shift, expit(odds + shift[bags.index]))
+
+    @property
+    def end(self) -> Indices:
+        r"""The end of each range: :math:`e^{-|s||c - \mathrm{end}|}` undoes a shift s."""
+        return np.where(self.shift < 0.0, self.upper, self.lower)
+
+    def means(self) -> Array:
+        r"""Probability of +1 of each instance, given the ranges.
+
+        A count has the probability :math:`\frac1N \sum_k \omega^{-kc} \prod_i (1 - p_i + p_i
+        \omega^k)`, with N larger than the bag and :math:`\omega = e^{2 \pi \sqrt{-1} / N}`; without
+        one of the factors it is that of the others.  N is odd, so that no factor is 0.
+        """
+        means, sizes = np.empty(len(self.index)), np.bincount(self.index)
+        points = 1 + 2 ** np.maximum(np.ceil(np.log2(sizes)), 1.0).astype(int)
+        order = np.argsort(self.index, kind="stable")
+        for n_points in np.unique(points):
+            rows = order[points[self.index[order]] == n_points]
+            means[rows] = self._means(rows, np.flatnonzero(points == n_points), int(n_points))
+        return np.clip(means, 0.0, 1.0)
+
+    def _means(self, rows: Indices, bags: Indices, n_points: int) -> Array:
+        """Of the rows of these bags, one bag after the other."""
+        p, place = self.probabilities[rows], np.searchsorted(bags, self.index[rows])
+        first = np.flatnonzero(np.diff(place, prepend=-1))
+        down, length = np.where(self.shift < 0.0, -1, 1)[bags], (self.upper - self.lower + 1)[bags]
+        falls, end = np.exp(-np.abs(self.shift))[bags], self.end[bags]
+        total, positive = np.zeros(len(bags)), np.zeros(len(rows))
+        for k in range((n_points + 1) // 2):
+            wave = np.exp(2j * np.pi * k / n_points)
+            factors = 1.0 - p + p * wave
+            of_bags = np.multiply.reduceat(factors, first)
+            if np.abs(of_bags).max() < NOTHING:  # and they fall with k
+                break
+            ratio = falls * wave**-down
+            near = np.abs(1.0 - ratio) < NEAR_ONE
+            sums = np.where(near, length, (1.0 - ratio**length) / np.where(near, 1.0, 1.0 - ratio))
+            terms = (1 if k == 0 else 2) * of_bags * sums * wave**-end
+            total += terms.real
+            positive += (terms[place] * p * wave / factors).real
+        return np.asarray(positive / total[place])
+
+    def draw(self, random: RandomState, ordered: Bags) -> Mask:
+        """Which instances are positive in a labeling that is drawn, in the order of the rows.
+
+        Labels are drawn with the shift until the count is in its range, and of several counts again
+        as often as the shift makes it too likely.
+
+        Parameters
+        ----------
+        random : RandomState
+        ordered : Bags
+            The same ones in an order that the data determine.
+        """
+        p, index = self.probabilities[ordered.rows], ordered.index
+        bag = self.index[ordered.rows[np.flatnonzero(np.diff(index, prepend=-1))]]
+        lower, upper, end, shift = (
+            of[bag] for of in (self.lower, self.upper, self.end, np.abs(self.shift))
+        )
+        positive, left = np.empty(len(p), dtype=bool), np.arange(len(p))
+        while len(left):
+            chance = random.uniform(size=len(left))
+            some = chance < p[left] if ordered.sign > 0 else chance >= 1.0 - p[left]
+            counts = np.bincount(index[left], some, len(bag))
+            kept = random.uniform(size=len(bag)) < np.exp(-shift * np.abs(counts - end))
+            positive[left] = some
+            left = left[~(kept & (lower <= counts) & (counts <= upper))[index[left]]]
+        return positive[ordered.places]

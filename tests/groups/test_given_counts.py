@@ -1,0 +1,96 @@
+"""Labels given the counts of bags, against a list of all labelings."""
+
+import numpy as np
+import pytest
+from scipy.special import expit
+from scipy.stats import binom
+from small_problems import all_labelings
+
+from propcvx import Bags, bag_target, group_shares, proportions_of
+from propcvx.bags.ordering import in_canonical_order
+from propcvx.groups.given_counts import GivenCounts
+from propcvx.labelings.feasible import FeasibleLabelings
+
+
+def posed(seed, spread):
+    """Up to ten instances in bags, probabilities of theirs, and all labelings that are feasible."""
+    random = np.random.RandomState(seed)
+    n = random.randint(1, 11)
+    bags = np.unique(random.randint(random.randint(1, 4), size=n), return_inverse=True)[1]
+    labels, p = random.choice([-1, 1], n), expit(spread * random.normal(size=n) - random.normal())
+    shares = proportions_of(labels, bags)
+    if seed % 3 == 1:
+        shares = {bag: share if random.uniform() < 0.6 else None for bag, share in shares.items()}
+    known = labels * (random.uniform(size=n) < 0.3 * (seed % 2))
+    feasible = FeasibleLabelings.of(
+        Bags.from_target(bag_target(bags, shares, known)), 0.3 * (seed % 5 == 2)
+    )
+    return p, feasible, all_labelings(feasible) > 0
+
+
+def chances(p, feasible, every):
+    """Of each labeling, given that it is one of these."""
+    free = feasible.bags.labels == 0
+    logs = np.where(every, np.log(p), np.log1p(-p))[:, free].sum(axis=1)
+    each = np.exp(logs - logs.max())
+    return each / each.sum()
+
+
+@pytest.mark.parametrize("spread", [0.0, 0.5, 5.0, 20.0])
+@pytest.mark.parametrize("seed", range(30))
+def test_means_are_those_of_all_labelings(seed, spread):
+    p, feasible, every = posed(seed, spread)
+    p = np.clip(p, 1e-12, 1.0 - 1e-12)
+    expected = chances(p, feasible, every) @ every
+    np.testing.assert_allclose(GivenCounts.of(p, feasible).means(), expected, atol=1e-10)
+
+
+@pytest.mark.parametrize("exchanged", [False, True])
+@pytest.mark.parametrize("seed", range(8))
+def test_labelings_are_drawn_as_often_as_they_are_likely(seed, exchanged):
+    p, feasible, every = posed(seed, 1.0)
+    ordered = in_canonical_order(feasible.bags, p[:, None])
+    ordered = ordered.swapped() if exchanged else ordered
+    given, random = GivenCounts.of(p, feasible), np.random.RandomState(0)
+    drawn = np.array([given.draw(random, ordered) for _ in range(2000)])
+    numbers = (drawn[:, None] == every).all(axis=2).sum(axis=0)
+    assert numbers.sum() == 2000
+    likely = chances(p, feasible, every)
+    unlikely = 1e-3 / len(every)  # one case in a thousand is beyond these
+    assert (numbers >= binom.ppf(unlikely, 2000, likely)).all()
+    assert (numbers <= binom.isf(unlikely, 2000, likely)).all()
+
+
+@pytest.mark.parametrize("size", [100, 3000])
+def test_large_bags_and_small_ones_beside_them_have_their_counts(size):
+    random = np.random.RandomState(0)
+    bags = np.repeat(np.arange(5), [size, 1, 2, size // 2, 33])
+    p = expit(2.0 * random.normal(size=len(bags)))
+    labels = np.where(random.uniform(size=len(bags)) < p, 1, -1)
+    feasible = FeasibleLabelings.of(
+        Bags.from_target(bag_target(bags, proportions_of(labels, bags))), 0.0
+    )
+    given = GivenCounts.of(p, feasible)
+    np.testing.assert_allclose(np.bincount(bags, given.means()), feasible.lower, atol=1e-9)
+    assert np.abs(given.means() - given.probabilities)[:size].max() < 1.0 / size
+    drawn = given.draw(random, in_canonical_order(feasible.bags, p[:, None]))
+    np.testing.assert_array_equal(np.bincount(bags, drawn), feasible.lower)
+
+
+class TrueProbabilities:
+    """A classifier that is right: of those with a 1, four in five are positive, of others one."""
+
+    classes_ = np.array([-1, 1])
+
+    def predict_proba(self, X):
+        return np.where(X > 0, [[0.2, 0.8]], [[0.8, 0.2]])
+
+
+@pytest.mark.parametrize("size", [2, 4, 16])
+def test_right_probabilities_have_right_estimates_in_bags_of_any_size(size):
+    random, n = np.random.RandomState(1), 16000
+    bags, X = np.repeat(np.arange(n // size), size), random.randint(0, 2, size=(n, 1))
+    labels = np.where(random.uniform(size=n) < np.where(X[:, 0], 0.8, 0.2), 1, -1)
+    y = bag_target(bags, proportions_of(labels, bags))
+    table = group_shares(y, X[:, 0], TrueProbabilities(), X, truth=labels).groups
+    np.testing.assert_allclose(table.estimate, table.truth, atol=0.01)
