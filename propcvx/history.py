@@ -58,7 +58,7 @@ _ADVICE = {
     "one may miss violated labelings",
     StopReason.MAX_CUTS: "a larger max_cuts continues; more cuts do not always classify better",
     StopReason.MAX_ROUNDS: "a larger max_iter continues",
-    StopReason.INTERRUPTED: "what had been reached is kept; fit again for the rest",
+    StopReason.INTERRUPTED: "what had been reached is kept; another call that starts there goes on",
     StopReason.SOLVER_FAILED: "what had been reached is kept; another solver, or several, may do",
     StopReason.PROVED: "nothing; the labeling is optimal to the tolerance",
     StopReason.OUT_OF_TIME: "what is proved is kept; a larger time_limit continues from the start",

@@ -242,7 +242,7 @@ class BagClassifier(ClassifierMixin, KernelMethod):
         scores : array of shape (n_instances,), or (n_instances, n_classes)
             The latter with more than two classes: a score for each, of which the largest tells.
         """
-        check_is_fitted(self)
+        check_is_fitted(self, "feature_map_")
         X = validate_data(self, X, accept_sparse="csr", dtype=np.float64, reset=False)
         linear = self.feature_map_.kernel.name == "linear"
         weights, bias = self.coef_ if linear else self.dual_coef_, self.intercept_

@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
+from numbers import Real
 from types import MappingProxyType
 from typing import Any
 from warnings import catch_warnings, simplefilter
@@ -209,8 +210,7 @@ MOST_BAGS = 1000
 def starts_of(init: Any, n_init: int, annealing: Any, bags: Bags, C: float) -> list[Start]:
     """The kinds of start that ``init`` means, checked."""
     random, others = (True, False) if annealing == "auto" else (annealing, annealing)
-    kinds = (str, Start, BagClassifier)
-    several = isinstance(init, list | tuple) and all(isinstance(kind, kinds) for kind in init)
+    several = isinstance(init, list | tuple) and not any(isinstance(kind, Real) for kind in init)
     starts: list[Start] = []
     for kind in init if several else [init]:
         if isinstance(kind, Start):

@@ -93,8 +93,8 @@ class InstanceLoss:
     Raises
     ------
     InputError
-        If h is not finite and convex on [-10, 10], its two forms are not the same function, or
-        weights are negative, not finite or all 0.
+        If h is not finite and convex on [-10, 10], its two forms are not the same function, gain is
+        another one, or weights are negative, not finite or all 0.
     """
 
     name: str
@@ -106,6 +106,12 @@ class InstanceLoss:
     def __post_init__(self) -> None:
         what = f"instance loss {self.name!r}: of_margins"
         check_loss(what, MARGINS, self.of_margins, self.expression)
+        differences = self.of_margins(-MARGINS) - self.of_margins(MARGINS)
+        if self.gain and not np.allclose(self.gain(MARGINS), differences, rtol=1e-9, atol=1e-9):
+            raise InputError(
+                f"instance loss {self.name!r}: gain must be the same function of a score f as "
+                "of_margins(-f) - of_margins(f), got different values."
+            )
         weights = np.asarray(self.weights)
         if not (np.isfinite(weights).all() and (weights >= 0).all() and weights.any()):
             raise InputError(

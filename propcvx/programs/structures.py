@@ -133,11 +133,15 @@ class RestrictedMaster(Structure):
         return float(np.max(self.C))
 
     def gap(self, values: Values, variables: Values, duals: Values) -> float | None:
-        """Relative gap between alpha, and the weights that alpha and mu give the group form."""
+        """Relative gap between alpha, and the weights that alpha and mu give the group form.
+
+        The value that beta states counts, too.
+        """
         if duals.get("cuts") is None:
             return None
         lower, upper = self.bounds(variables["alpha"], duals["cuts"])
-        return relative_gap(lower, upper)
+        stated = -float(variables["beta"])
+        return relative_gap(min(lower, stated), max(upper, stated))
 
     def bounds(self, alpha: Array, mu: Array) -> tuple[float, float]:
         r"""Bounds on the optimal value, from any alpha and mu.

@@ -158,8 +158,8 @@ def margin_classifier(features: Array, loss: InstanceLoss) -> Program:
     -------
     Program
         Variables ``w`` (r,), ``b`` (scalar) and ``m`` (N,), the margins.  Parameters ``y`` (N,) in
-        {-1, +1} and ``C`` >= 0.  Constraint ``margin``, whose dual is minus the slope of the loss
-        of each margin with CVXPY's sign.
+        {-1, +1} and ``C`` >= 0.  Constraint ``margin``, whose dual is minus the slope of C times
+        the loss of each margin with CVXPY's sign.
 
     Examples
     --------

@@ -9,6 +9,7 @@ from typing import Any
 import cvxpy as cp
 import numpy as np
 
+from propcvx.checks import check_number
 from propcvx.errors import (
     InaccurateSolutionWarning,
     InputError,
@@ -75,6 +76,9 @@ class Solve:
     options: Mapping[str, Any] = field(default_factory=dict)
     residuals: bool = False
     quiet: bool = True
+
+    def __post_init__(self) -> None:
+        check_number("tol", self.tol, above=0.0)
 
     def __call__(self, program: Program, *, warm: Any = None, seconds: float = np.inf) -> Solution:
         """Solve a program, see :func:`solve`."""
@@ -233,6 +237,10 @@ def _solvers_of(solver: SolverNames, program: Program) -> list[tuple[Solver, Map
     if names == ["auto"]:
         names = list(automatic(program))
     pairs = [name if isinstance(name, tuple) else (name, {}) for name in names]
+    if any(len(pair) != 2 or isinstance(pair[0], Mapping) for pair in pairs):
+        raise UnsupportedSolverError(
+            f"solver must be a name, or a list of names and pairs (name, options), got {solver!r}."
+        )
     return [(find_solver(name, program), options) for name, options in pairs]
 
 

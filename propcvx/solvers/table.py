@@ -41,10 +41,15 @@ MILP = frozenset({ProblemClass.MILP})
 MIQP = MILP | {ProblemClass.MIQP}
 
 
+HIGHS_STEPS = 100_000
+"""Of its method for quadratic programs: a second with tens of variables."""
+
+
 def highs_options(tol: float) -> dict[str, Any]:
-    """HiGHS takes none below 1e-10."""
+    """HiGHS takes none below 1e-10, and without a limit some quadratic programs never end."""
     names = ("primal_feasibility_tolerance", "dual_feasibility_tolerance", "mip_rel_gap")
-    return dict.fromkeys((*names, "mip_feasibility_tolerance"), max(tol, 1e-10))
+    tolerances = dict.fromkeys((*names, "mip_feasibility_tolerance"), max(tol, 1e-10))
+    return {**tolerances, "qp_iteration_limit": HIGHS_STEPS}
 
 
 def scip_options(tol: float) -> dict[str, Any]:

@@ -35,6 +35,7 @@ def run_cvxpy(program: Program, options: dict[str, Any], warm: Any, *, cvxpy_nam
     any other ``warm`` is a cold start.
     """
     of_solver = {name: value for name, value in options.items() if name != BACKEND}
+    verbose = of_solver.pop("verbose", False)
     problem, start, raw = program.problem, perf_counter(), None
     try:
         data, chain, inverse_data = problem.get_problem_data(
@@ -49,7 +50,7 @@ def run_cvxpy(program: Program, options: dict[str, Any], warm: Any, *, cvxpy_nam
             problem,
             data,
             warm_start=warm is problem and cvxpy_name not in NEVER_WARM,
-            verbose=False,
+            verbose=verbose,
             solver_opts=of_solver,
         )
         if was_interrupted(raw):

@@ -21,7 +21,7 @@ from scipy.linalg.lapack import dpstrf
 from scipy.spatial.distance import cdist
 from sklearn.metrics.pairwise import polynomial_kernel
 
-from propcvx.arrays import Array, Indices, Weight
+from propcvx.arrays import Array, Indices, Weight, read_only
 from propcvx.checks import check_choice, check_count, check_gram_memory, check_number
 from propcvx.errors import IllPosedWarning, InputError, warn
 
@@ -143,14 +143,15 @@ class FeatureMap:
         """
         if kernel.name == "linear":
             features = X.toarray() if sp.issparse(X) else X
-            return cls(kernel, np.ascontiguousarray(features, dtype=np.float64))
+            return cls(kernel, read_only(np.ascontiguousarray(features, dtype=np.float64)))
         check_gram_memory(
             X.shape[0],
             "use kernel='linear', or put a feature map before it "
             "(sklearn.kernel_approximation.Nystroem, RBFSampler)",
             matrices,
         )
-        return cls(kernel, *factor(check_gram(kernel(X, X), X.shape[0])))
+        features, left_out, pivots = factor(check_gram(kernel(X, X), X.shape[0]))
+        return cls(kernel, read_only(features), left_out, pivots)
 
     def lifted(self, intercept: str, weights: Array | None = None) -> tuple[Array, Array]:
         """Features of a program without bias, and the mean that was taken from them.
@@ -170,7 +171,7 @@ class FeatureMap:
         if intercept == "constant":
             features = np.column_stack([features, np.ones(len(features))])
             mean = np.append(mean, 0.0)
-        return features - mean, mean
+        return read_only(features - mean), mean
 
     def without_features(self, training: Any) -> FeatureMap:
         """What new instances are compared with, the training instances in the order given."""

@@ -286,6 +286,8 @@ def test_of_several_kinds_of_start_the_smallest_objective_wins():
     assert clf.objective_ == objectives.min()
     winner = np.argmin([single.objective_ for single in alone])
     assert clf.start_ is starts[winner]
+    labelings = fitted(problem, init=["ecological", problem.labels, list(-problem.labels)])
+    assert len(labelings.start_objectives_) == 3
 
 
 # --- defaults ---------------------------------------------------------------------------------

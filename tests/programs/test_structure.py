@@ -178,3 +178,12 @@ def test_builders_may_be_used_for_programs_of_ones_own():
     x = cp.Variable(name="x")
     program = build("mine", "", cp.Minimize((x - 1) ** 2), {"low": x >= 2})
     assert float(solve(program).duals["low"]) == pytest.approx(2.0, abs=1e-5)
+
+
+@pytest.mark.parametrize("share", [-0.01, 0.01])
+def test_a_value_that_is_stated_but_not_reached_is_in_the_gap(share):
+    program = CONTINUOUS["mkl_epigraph"](DATA[0]).program
+    answer = solve(program, "clarabel")
+    stated = {**answer.variables, "beta": answer.variables["beta"] * (1.0 + share)}
+    assert program.structure.gap(program.values, answer.variables, answer.duals) < 1e-6
+    assert program.structure.gap(program.values, stated, answer.duals) > 0.009

@@ -48,6 +48,23 @@ def test_an_oracle_of_ones_own_may_prove_a_bound_without_being_exact():
     assert bounds.upper >= BEST * (1.0 - 1e-9)
 
 
+class InPlace:
+    """A relaxation that scales what it is given, which belongs to the fit."""
+
+    def relax(self, features, feasible, C, *, solve, on_round):
+        features /= features.std(axis=0)
+
+
+@pytest.mark.parametrize("kernel", ["linear", "rbf"])
+@pytest.mark.parametrize("intercept", ["center", "constant", "none"])
+def test_what_a_part_is_given_cannot_be_changed(intercept, kernel):
+    given = X.copy()
+    with pytest.raises(ValueError, match="read-only"):
+        ConvPropSVM(1.0, intercept=intercept, kernel=kernel, relaxation=InPlace()).fit(given, Y)
+    np.testing.assert_array_equal(given, X)
+    given += 1.0  # which is the user's as before
+
+
 def test_a_master_of_ones_own():
     calls = []
 

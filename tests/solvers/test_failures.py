@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from cvxpy.reductions.solvers.solving_chain import SolvingChain
 from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import GridSearchCV
 from small_problems import small_problem
 
@@ -20,7 +21,12 @@ from propcvx import (
     InvCal,
     MeanMap,
 )
-from propcvx.errors import InaccurateSolutionWarning, InputError, SolverError
+from propcvx.errors import (
+    InaccurateSolutionWarning,
+    InputError,
+    SolverError,
+    UnsupportedSolverError,
+)
 from propcvx.estimators import printed_alter_psvm
 from propcvx.history import StopReason
 from propcvx.programs import ProblemClass, svm_dual, svm_dual_parameters
@@ -29,6 +35,7 @@ from propcvx.solvers.call import check_gap
 
 PROBLEM = small_problem(0, sizes=(5,) * 6, n_features=3)
 X, Y = PROBLEM.X, PROBLEM.y
+DUAL = svm_dual(X).set(**svm_dual_parameters(PROBLEM.labels, 1.0))
 
 
 def conv(master, max_cuts, solver_tol):
@@ -287,3 +294,42 @@ def test_an_interrupted_search_returns_at_once(break_solver):
     search = GridSearchCV(clf, {"C": [0.1, 1.0]}, cv=cv)
     with pytest.raises(KeyboardInterrupt):
         search.fit(X, Y)
+
+
+def test_what_a_failed_fit_leaves_is_not_fitted(break_solver):
+    break_solver("piqp", failing)
+    clf = InvCal(solver="piqp")
+    with pytest.raises(SolverError):
+        clf.fit(X, Y)
+    with pytest.raises(NotFittedError):
+        clf.predict(X)
+
+
+@pytest.mark.parametrize("tol", [0.0, -1.0, np.nan, "small"])
+def test_a_tolerance_is_a_number_above_zero(tol):
+    with pytest.raises(InputError, match="tol must be"):
+        solve(svm_dual(X), tol=tol)
+
+
+@pytest.mark.parametrize("solver", [[("clarabel",)], ("scs", {"max_iters": 5}), [("scs", 1, 2)]])
+def test_options_of_one_of_several_are_a_pair(solver):
+    with pytest.raises(UnsupportedSolverError, match="a list of names and pairs"):
+        solve(DUAL, solver)
+
+
+@pytest.mark.parametrize("solver", ["osqp", "scs", "ecos", "highs"])
+def test_a_solver_shows_its_log_if_it_is_asked_to(solver, capfd):
+    solve(DUAL, solver, tol=1e-4, verbose=True)
+    assert len(capfd.readouterr().out) > 100
+
+
+def test_high_s_ends_where_its_method_does_not():
+    labels = np.where(np.random.RandomState(0).uniform(size=24) < 0.5, 1.0, -1.0)
+    features = np.random.RandomState(1).normal(size=(24, 3)) + labels[:, None]
+    program = svm_dual(features).set(**svm_dual_parameters(labels, 1e-6))
+    with pytest.raises(SolverError, match=r"gap of .* 'user_limit'"):
+        solve(program, "highs")
+
+
+def test_no_step_of_newton_s_method_is_an_early_stop():
+    assert solve(DUAL, "newton", max_iter=0, quiet=True).status == cp.USER_LIMIT

@@ -414,7 +414,7 @@ def minimise(
         Their number.
     """
     best: Feasible | None = None
-    share = 0.8
+    share, steps = 0.8, -1
     for steps in range(max_iter):
         target = share * tol * abs(here.primal)
         if here.rounding <= target and here.error <= EXACTNESS * target:
