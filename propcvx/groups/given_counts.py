@@ -82,7 +82,7 @@ class GivenCounts:
 
     @property
     def end(self) -> Indices:
-        r"""The end of each range: :math:`e^{-|s||c - \mathrm{end}|}` undoes a shift s."""
+        r"""An end of each range: :math:`e^{-|s||c - \mathrm{end}|}` takes a shift s back."""
         return np.where(self.shift < 0.0, self.upper, self.lower)
 
     def means(self) -> Array:
