@@ -76,7 +76,9 @@ def expected(labels: Any, X: Any, y: NDArray[np.void], feasible: FeasibleLabelin
     if X is None or np.shape(X)[0] != len(y):
         given = "None" if X is None else f"{np.shape(X)[0]}"
         raise InputError(f"X must have the {len(y)} instances of y, for labels, got {given}.")
-    classes, needed = (np.asarray(of).tolist() for of in (labels.classes_, classes_of(y)))
+    classes, needed = (
+        np.asarray(of).tolist() for of in (getattr(labels, "classes_", ()), classes_of(y))
+    )
     if classes != needed:
         raise InputError(
             f"labels must be a classifier of the classes of y, {needed}, of which the second is "
@@ -178,7 +180,7 @@ def resampled(
     if hasattr(steps[-1], "sample_scores"):
         seen = steps[:-1].transform(X) if len(steps) > 1 else X
         draws = [partial(of_posterior, steps[-1], seen, cells.bags, each) for each in (False, True)]
-    if np.ptp(bags.proportions[bags.with_share]) == 0.0:
+    if not bags.labels.any() and len(np.unique(bags.proportions[bags.with_share])) < 2:
         warn("all shares are equal, so they tell no interval: it is NaN.", IllPosedWarning)
         n_resamples = 0
     seeds = check_random_state(random_state).randint(2**31, size=n_resamples)
