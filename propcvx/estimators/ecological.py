@@ -125,7 +125,7 @@ class EcologicalRegression(BagMeanClassifier):
         equal = self._warns_of_equal_shares(bags)
         means = bags.means_of(features)
         centre = weights @ means / weights.sum()
-        posterior = self._posterior(means - centre, p[:, None], apart)
+        posterior = self._posterior(means - centre, p[:, None], weights, apart)
         self.ridge_ = posterior.most_probable
         wide = means.shape[1] > len(means)  # then as many columns have the same inner products
         basis, posed = np.linalg.qr((means - centre).T) if wide else (None, None)
@@ -144,10 +144,11 @@ class EcologicalRegression(BagMeanClassifier):
         features, first, apart = each[0]
         shares = np.column_stack([seen.proportions for _, seen, _ in each])
         means, weights = first.means_of(features), self._loss_weights(apart)
-        posterior = self._posterior(means - weights @ means / weights.sum(), shares, apart)
+        centre = weights @ means / weights.sum()
+        posterior = self._posterior(means - centre, shares, weights, apart)
         return clone(self).set_params(ridge=posterior.most_probable)
 
-    def _posterior(self, centred: Array, shares: Array, apart: Bags) -> Posterior:
+    def _posterior(self, centred: Array, shares: Array, weights: Array, apart: Bags) -> Posterior:
         """What the bags tell, with the strengths that may be."""
         if not isinstance(self.ridge, str):
             strengths = np.array([check_number("ridge", self.ridge, least=0.0)])
@@ -157,7 +158,6 @@ class EcologicalRegression(BagMeanClassifier):
             raise InputError(
                 f"ridge must be a number of at least 0 or 'evidence', got {self.ridge!r}."
             )
-        weights = self._loss_weights(apart)
         repeats = apart.mean_weight * apart.weights_of_bags[apart.with_share][weights > 0.0]
         n_bags = max(len(repeats), float(repeats.sum()))
         return Posterior.of(centred, shares, weights, n_bags, strengths)
@@ -279,7 +279,7 @@ class Posterior:
     def log_evidence(self, ridges: Array) -> Array:
         r"""Log of the marginal likelihood for each :math:`\lambda > 0`, up to a constant."""
         determinants = np.log1p(np.square(self.singular) / ridges[:, None]).sum(axis=1)
-        logs = (self.n_bags - 1.0) * np.log(np.maximum(self.missed(ridges), TINY))
+        logs = (self.n_bags - 1) * np.log(np.maximum(self.missed(ridges), TINY))
         return np.asarray(-0.5 * max(self.projected.shape[1] - 1, 1) * (logs + determinants))
 
     @property
@@ -301,7 +301,7 @@ class Posterior:
         ridge = strength * self.unit
         curvatures = np.square(self.singular) + ridge
         missed = float(self.missed(np.array([ridge]))[0])
-        deviation = np.sqrt(missed / random.chisquare(max(self.n_bags - 1.0, 1.0)))
+        deviation = np.sqrt(missed / random.chisquare(max(self.n_bags - 1, 1)))
         normal = random.normal(size=self.right.shape[1])
         along = self.right @ normal
         means = self.singular * self.projected[:, 0] / curvatures

@@ -94,11 +94,10 @@ def moved(probabilities: Array, feasible: FeasibleLabelings) -> Array:
     r"""Probabilities that meet the counts of bags that cross, nearest in relative entropy.
 
     The log odds of an instance are shifted by a number of each of its bags, so that the
-    probabilities in each bag sum to a count in its range.
-    The shifts are the multipliers of the counts in
-    :math:`\min_q \sum_i \mathrm{KL}(q_i \,\|\, p_i)`, which are found by turns, one grouping at a
-    time.  Labels that are known have probability 0 or 1, and so have those that the counts of
-    crossing bags decide, for which no shift would be large enough.
+    probabilities in each bag sum to a count in its range.  The shifts are the multipliers of the
+    counts in :math:`\min_q \sum_i \mathrm{KL}(q_i \,\|\, p_i)`, which are found by turns, one
+    grouping at a time.  Labels that are known have probability 0 or 1, and so have those that the
+    counts decide, for which no shift would be large enough.
 
     Parameters
     ----------

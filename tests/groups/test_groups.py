@@ -388,9 +388,9 @@ def test_a_posterior_of_a_pipeline_is_that_of_its_last_step():
 
 @pytest.mark.parametrize("size", [2, 10])
 def test_an_interval_of_a_posterior_has_the_truth_as_often_as_it_says(size):
-    """Where probabilities rise in a straight line: 18 of 20 times on average."""
+    """Where probabilities rise in a straight line: 27 of 30 times on average."""
     held = 0
-    for seed in range(20):
+    for seed in range(30):
         random = np.random.RandomState(seed)
         X, bags = random.uniform(-1.0, 1.0, size=(300, 8)), np.arange(300) // size
         slopes = 0.2 * random.normal(size=8) / np.sqrt(8)
@@ -400,7 +400,7 @@ def test_an_interval_of_a_posterior_has_the_truth_as_often_as_it_says(size):
         table = group_shares(y, group, model, X, truth=labels, n_resamples=40, random_state=seed)
         first = table.groups.iloc[1]
         held += bool(first.low <= first.truth <= first.high)
-    assert held >= 16
+    assert held >= 24
 
 
 def test_an_interruption_keeps_the_resamples_that_are_done():
