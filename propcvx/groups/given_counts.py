@@ -8,7 +8,7 @@ known, a labeling :math:`t \in \{0, 1\}^n` of the bag has a probability in propo
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -30,7 +30,7 @@ HALVINGS = 60
 """Of the interval of a shift, until nothing is left of it."""
 
 NOTHING = 1e-20
-"""Fourier coefficients that are smaller change no digit of a sum."""
+"""Fourier coefficients, and probabilities of counts, that are smaller change no digit of a sum."""
 
 
 def log_odds(probabilities: Array, labels: NDArray[Any]) -> Array:
@@ -89,16 +89,31 @@ class GivenCounts:
         r"""Probability of +1 of each instance, given the ranges.
 
         A count has the probability :math:`\frac1N \sum_k \omega^{-kc} \prod_i (1 - p_i + p_i
-        \omega^k)`, with N larger than the bag and :math:`\omega = e^{2 \pi \sqrt{-1} / N}`; without
-        one of the factors it is that of the others.  N is odd, so that no factor is 0.
+        \omega^k)`, with :math:`\omega = e^{2 \pi \sqrt{-1} / N}` and N larger than the number of
+        counts that are possible; without one of the factors it is that of the others.  N is odd, so
+        that no factor is 0.
         """
-        means, sizes = np.empty(len(self.index)), np.bincount(self.index)
-        points = 1 + 2 ** np.maximum(np.ceil(np.log2(sizes)), 1.0).astype(int)
-        order = np.argsort(self.index, kind="stable")
+        near, lengths = self._near()
+        means, order = np.empty(len(self.index)), np.argsort(self.index, kind="stable")
+        points = 1 + 2 ** np.maximum(np.ceil(np.log2(lengths)), 1.0).astype(int)
         for n_points in np.unique(points):
             rows = order[points[self.index[order]] == n_points]
-            means[rows] = self._means(rows, np.flatnonzero(points == n_points), int(n_points))
+            means[rows] = near._means(rows, np.flatnonzero(points == n_points), int(n_points))
         return np.clip(means, 0.0, 1.0)
+
+    def _near(self) -> tuple[GivenCounts, Indices]:
+        """The same without counts far from the expected number, and how many counts are left.
+
+        By Bernstein's inequality, a count is at least t from it with a probability of at most
+        :math:`2 e^{-t^2 / (2 v + 2 t / 3)}`, where v is its variance.
+        """
+        p, least = self.probabilities, -np.log(NOTHING)
+        mean, variance = np.bincount(self.index, p), np.bincount(self.index, p * (1.0 - p))
+        reach = np.ceil(least / 3.0 + np.sqrt(np.square(least / 3.0) + 2.0 * least * variance))
+        lower = np.maximum(self.lower, np.floor(mean) - reach).astype(int)
+        upper = np.minimum(self.upper, np.ceil(mean) + reach).astype(int)
+        lengths = np.minimum(np.bincount(self.index) + 1, 2 * reach + 2)
+        return replace(self, lower=lower, upper=upper), lengths.astype(int)
 
     def _means(self, rows: Indices, bags: Indices, n_points: int) -> Array:
         """Of the rows of these bags, one bag after the other."""

@@ -77,6 +77,26 @@ def test_large_bags_and_small_ones_beside_them_have_their_counts(size):
     np.testing.assert_array_equal(np.bincount(bags, drawn), feasible.lower)
 
 
+@pytest.mark.parametrize("epsilon", [0.0, 0.02, 1.0])
+@pytest.mark.parametrize("spread", [0.5, 5.0, 50.0])
+def test_means_in_a_large_bag_are_those_by_recursion(spread, epsilon):
+    random, n = np.random.RandomState(0), 600
+    p = np.clip(expit(spread * random.normal(size=n)), 1e-12, 1.0 - 1e-12)
+    bag = Bags.from_target(bag_target(np.zeros(n), [0.4]))
+    feasible = FeasibleLabelings.of(bag, epsilon)
+    possible = np.arange(feasible.lower[0], feasible.upper[0] + 1)
+    means = GivenCounts.of(p, feasible).means()
+    for i in random.choice(n, 8, replace=False):
+        others = np.ones(1)
+        for chance in np.delete(p, i):
+            others = np.convolve(others, [1.0 - chance, chance])
+        positive, negative = (
+            chance * others[np.intersect1d(possible - label, np.arange(n))].sum()
+            for label, chance in ((1, p[i]), (0, 1.0 - p[i]))
+        )
+        assert means[i] == pytest.approx(positive / (positive + negative), abs=1e-10)
+
+
 class TrueProbabilities:
     """A classifier that is right: of those with a 1, four in five are positive, of others one."""
 
