@@ -15,7 +15,7 @@ from propcvx import programs as p
 from propcvx.arrays import Array
 from propcvx.bags.bags import Bags
 from propcvx.bags.targets import bag_target, proportions_of
-from propcvx.checks import check_choice, check_count
+from propcvx.checks import check_choice, check_count, check_number
 from propcvx.datasets import BaggedData, load_real, random_bags
 from propcvx.errors import InputError
 from propcvx.estimators.laplacian import similarities
@@ -242,6 +242,7 @@ class ProgramAt:
 
     def __post_init__(self) -> None:
         check_choice("program", self.program, PROGRAMS)
+        check_number("C", self.C, above=0.0)
 
     @property
     def parts(self) -> Parts:
