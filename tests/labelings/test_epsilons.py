@@ -136,8 +136,6 @@ def test_other_mistakes():
         InvCal(epsilon="sampling").fit(np.eye(4), y)
     with pytest.raises(InputError, match=r"one of \['sampling'\], got 'rounding'"):
         InvCal(epsilon="rounding", scaled_epsilon=True).fit(np.eye(4), y)
-    with pytest.raises(InputError, match=r"one of \['rounding', 'sampling'\], got 'wilson'"):
-        ConvPropSVM(epsilon="wilson").fit(np.eye(4), y)
     with pytest.raises(InputError, match=r"level must be .* got 1"):
         sampling_epsilon(y, 1)
     with pytest.raises(InputError, match="must not fall from 0 to 1"):
