@@ -256,7 +256,7 @@ _EACH = {
     "Gram matrix beyond memory": means(
         *("Gram matrix of 300,000 instances", "kernel='linear'", "Nystroem"),
         X=np.zeros((300_000, 1)),
-        y=np.arange(300_000) % 2,
+        y=bag_target(np.zeros(300_000, dtype=int), [0.5]),
         error=GramMatrixMemoryError,
         kernel="rbf",
     ),
