@@ -67,21 +67,6 @@ def test_the_bias_of_one_class_just_loses_nothing(label, scores):
 
 
 @pytest.mark.parametrize(
-    ("name", "of"),
-    [
-        ("absolute", abs),
-        ("squared", lambda gap: gap * gap),
-        ("epsilon_insensitive", lambda gap: max(0, gap - 0.05, -gap - 0.05)),
-    ],
-)
-def test_proportion_losses(name, of):
-    bags = Bags.from_target(bag_target(np.repeat([0, 1], 40), [1.0, 0.0]))
-    costs = np.concatenate(PROPORTION_LOSSES[name].costs(bags, 2.0))
-    gaps = np.concatenate([np.linspace(-1, 0, 41), np.linspace(0, 1, 41)])
-    np.testing.assert_allclose(costs, [2.0 * of(gap) for gap in gaps], atol=1e-15)
-
-
-@pytest.mark.parametrize(
     ("epsilon", "allowed"),
     [(0.0, [2]), (0.25, [1, 2, 3]), (1.0, [0, 1, 2, 3, 4]), ("rounding", [2])],
 )
