@@ -113,8 +113,8 @@ def test_a_wrong_claim_never_passes(proofs, tmp_path):
         claim, arrays = content_of(file)
         zero = {"weights": 0.0 * arrays["weights"]}
         claim |= {"lower": 1.001 * best, "upper": 1.001 * C * len(data[0])}
-        tried += 12 * (claim["lower"] < C * len(data[0]))
-        for _ in range(12):
+        tried += 6 * (claim["lower"] < C * len(data[0]))
+        for _ in range(6):
             scaled = {
                 name: array * random.uniform(0.9, 1.1)
                 for name, array in arrays.items()
@@ -122,7 +122,7 @@ def test_a_wrong_claim_never_passes(proofs, tmp_path):
             }
             with pytest.raises(RefusedProofError):
                 verify(rewritten(tmp_path / "wrong", claim, {**arrays, **scaled, **zero}), *data)
-    assert tried >= 130
+    assert tried >= 65
 
 
 @pytest.fixture(scope="module")
