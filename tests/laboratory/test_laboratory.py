@@ -171,7 +171,7 @@ def test_data_of_another_name_or_size_are_refused(monkeypatch, request):
     monkeypatch.delenv("PROPCVX_DATA", raising=False)
     with pytest.raises(InputError, match=r"'vote'.*'generated'"):
         sample_in_bags("iris", 20, 8, 0)
-    monkeypatch.setenv("PROPCVX_DATA", str(request.getfixturevalue("data_dir")))
+    request.getfixturevalue("data_home")
     with pytest.raises(InputError, match="at most 270"):
         sample_in_bags("heart", 271, 8, 0)
 

@@ -205,11 +205,6 @@ def test_few_bags_are_left_out_one_by_one():
     assert [len(test) for _, test in inner_splits(CELL.configured, train, 5, 0)] == [12] * 4
 
 
-@pytest.fixture
-def data_home(data_dir, monkeypatch):
-    monkeypatch.setenv("PROPCVX_DATA", str(data_dir))
-
-
 def test_the_splits_of_the_benchmark_are_those_fixed_by_hash(data_home):
     *names, _ = fixed = pd.read_csv(Path(running.__file__).with_name("splits.csv"))
     cells = {attrgetter(*names)(cell): cell for cell in plan("quick")}

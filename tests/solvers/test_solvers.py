@@ -6,6 +6,7 @@ from dataclasses import replace
 import cvxpy as cp
 import numpy as np
 import pytest
+from common_problems import nearest
 from cvxpy.reductions.solvers.solving_chain import SolvingChain
 from methods import each_method
 from program_cases import CASES, CONTINUOUS, DATA, TINY, Data, with_solvers
@@ -143,9 +144,7 @@ def test_what_is_no_answer_has_the_name_of_its_solver(name, kind, part, value, m
 
 
 def test_a_problem_of_cvxpy_is_solved_as_it_is():
-    x = cp.Variable(2, name="x")
-    nearest = cp.Problem(cp.Minimize(cp.sum_squares(x - 1.0)), [cp.sum(x) == 1.0])
-    assert solve(nearest, "clarabel").variables["x"] == pytest.approx([0.5, 0.5])
+    assert solve(nearest(), "clarabel").variables["x"] == pytest.approx([0.5, 0.5])
     with pytest.raises(InputError, match=r"program must be .* or a cvxpy.Problem, got 1"):
         solve(1)
 
@@ -457,16 +456,13 @@ def test_an_answer_that_residuals_do_not_cover_is_given_with_a_warning():
 
 
 def test_a_wrong_answer_is_not_optimal_and_the_next_solver_is_asked():
-    x = cp.Variable(2, name="x")
-    nearest = cp.Problem(cp.Minimize(cp.sum_squares(x - 1)), [cp.sum(x) == 1])
-
     def run(program, options, warm):
         return Answer(cp.OPTIMAL, {"x": np.array([1.0, 0.0])}, {"constraint 0": np.array(1.0)})
 
     wrong = Solver("wrong", run, lambda tol: {}, classes=SOLVERS["osqp"].classes)
     with pytest.warns(InaccurateSolutionWarning, match="wrong stopped .* dual residual 1"):
-        assert solve(nearest, wrong).status == cp.OPTIMAL_INACCURATE
-    assert solve(nearest, [wrong, "clarabel"]).solver == "clarabel"
+        assert solve(nearest(), wrong).status == cp.OPTIMAL_INACCURATE
+    assert solve(nearest(), [wrong, "clarabel"]).solver == "clarabel"
 
 
 def test_a_strangers_problem_with_a_kink_is_checked_for_each_solver():
