@@ -3,7 +3,7 @@
 import cvxpy as cp
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from program_cases import (
     CASES,
@@ -221,16 +221,6 @@ def test_weights_of_the_epigraph_and_of_the_groups_minimise_the_inner_problem(da
 
 
 # MeanMap and InvCal
-
-
-@given(st.integers(0, 1000))
-@settings(max_examples=8)
-def test_class_means_recover_the_means_behind_bag_means(seed):
-    random = np.random.RandomState(seed)
-    means, shares = random.randn(2, 3), np.append(random.uniform(size=4), [0.0, 1.0])
-    bag_means = np.column_stack([shares, 1 - shares]) @ means
-    program = programs.class_means(bag_means, shares, random.uniform(0.5, 2.0, size=6))
-    np.testing.assert_allclose(solve(program).variables["means"], means, atol=1e-8)
 
 
 @pytest.mark.parametrize("equal", [True, False])

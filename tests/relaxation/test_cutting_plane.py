@@ -70,6 +70,7 @@ def test_master_without_any_separation(form):
     answer = MASTERS[form](np.zeros((4, 2)), 0.5)(np.ones((2, 4)))
     assert answer.value == pytest.approx(2.0, rel=1e-6)
     assert answer.mu.sum() == pytest.approx(1.0)
+    np.testing.assert_allclose(answer.alpha, 0.5)
 
 
 # --- SimpleMKL --------------------------------------------------------------------------------
