@@ -241,7 +241,8 @@ _EACH = {
     **wrong("coef0", np.nan, kernel="poly"),
     **wrong("solver", "abacus", None, **UNSUPPORTED),
     "solver that is spelt wrong": fitted(
-        *("got 'calrabel'", "did you mean 'clarabel'", "any other that CVXPY has installed"),
+        *("got 'calrabel'", "did you mean 'clarabel'"),
+        *("any other that CVXPY has installed", "can solve"),
         solver="calrabel",
         **UNSUPPORTED,
     ),

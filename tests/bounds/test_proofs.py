@@ -30,13 +30,14 @@ def data_of(problem, y=None):
 def values_of(data, C, epsilon):
     """The values of all allowed labelings, from the definition."""
     X, bags, shares, labels = data
-    svm, values = LabelingSVM(X - X.mean(axis=0), C, Solve(tol=1e-10)), []
-    for labeling in product((-1.0, 1.0), repeat=len(X)):
-        y = np.array(labeling)
-        means = [abs((y[bags == bag] > 0).mean() - shares[bags == bag][0]) for bag in set(bags)]
-        if max(means) <= epsilon + 1e-9 and (y * labels >= 0).all():
-            values.append(svm.solved(y).value)
-    return np.array(values)
+    every = np.array(list(product((-1.0, 1.0), repeat=len(X))))
+    allowed = (every * labels >= 0.0).all(axis=1)
+    for bag in set(bags):
+        inside = bags == bag
+        gaps = (every[:, inside] > 0).mean(axis=1) - shares[inside][0]
+        allowed &= np.abs(gaps) <= epsilon + 1e-9
+    svm = LabelingSVM(X - X.mean(axis=0), C, Solve(tol=1e-10))
+    return np.array([svm.solved(labeling).value for labeling in every[allowed]])
 
 
 def content_of(file):

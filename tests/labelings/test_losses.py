@@ -158,14 +158,9 @@ def test_what_is_no_proportion_loss(of, expression, message):
         ({"of_margins": lambda m: np.full_like(m, np.nan)}, "must give a finite number"),
         ({"expression": cp.sqrt}, "convex by the rules of CVXPY"),
         ({"weights": -1.0}, "weights must be positive"),
+        ({"gain": lambda scores: -scores}, "gain must be the same function"),
     ],
 )
 def test_an_instance_loss_that_cannot_be_used_is_refused(changes, message):
     with pytest.raises(InputError, match=f"instance loss 'hinge': .*{message}"):
         replace(HINGE, **changes)
-
-
-def test_a_gain_that_is_not_of_the_loss_is_refused():
-    for loss in INSTANCE_LOSSES.values():
-        with pytest.raises(InputError, match="gain must be the same function"):
-            replace(loss, gain=lambda scores: -scores)

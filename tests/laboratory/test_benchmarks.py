@@ -1,9 +1,11 @@
 """The problems for benchmarks: of their class, from their seed, and what is compared by default."""
 
+import pickle
 from dataclasses import replace
 
 import cvxpy as cp
 import pytest
+from joblib import wrap_non_picklable_objects
 
 from propcvx.laboratory import compare_solvers
 from propcvx.laboratory import solvers as laboratory
@@ -54,7 +56,8 @@ def test_its_answer_is_that_of_the_program(small):
 
 
 def in_this_process(task, *limits):
-    """What a task finds."""
+    """What a task finds that is sent as to a process of its own."""
+    task = pickle.loads(pickle.dumps(wrap_non_picklable_objects(task)))
     return {name: value for part in task() for name, value in part.items()}
 
 

@@ -97,7 +97,7 @@ def test_what_cannot_solve_or_is_not_installed_is_a_row():
 @pytest.mark.parametrize(
     ("solvers", "given", "message"),
     [
-        (["Clarabell"], {}, "did you mean 'clarabel'"),
+        (["OPSQ"], {}, "did you mean 'osqp'"),
         (["clarabel"], {"tols": ["medium"]}, "tols must be numbers or names"),
         (["clarabel"], {"tols": [-1.0]}, "tols must be a finite number above 0"),
         (["clarabel"], {"time_limit": 0}, "time_limit"),
