@@ -504,7 +504,7 @@ def test_the_interval_is_returned_when_time_is_up():
 @pytest.mark.filterwarnings("ignore::propcvx.errors.UnprovedWarning")
 @pytest.mark.parametrize("begin", ["nothing", "start"])
 def test_an_interruption_at_any_event_leaves_what_is_known(begin):
-    small, events = small_problem(9, (5,) * 3, 4), []
+    small, events = small_problem(9, (4,) * 3, 4), []
     options = {"kinds": "branch_and_bound", "labels": True}
     best = certify(small.X, small.y, **options, on_event=events.append)
     earlier = certify(small.X, small.y, kinds="bag_moments", tol=0.5)

@@ -1,13 +1,10 @@
 """Certificates of labels: no false claim beside lists of all labelings, and exact where proved."""
 
-import pickle
-
 import numpy as np
 import pytest
-from joblib.externals.loky.backend.reduction import dumps
 from listed_labelings import centred_features, piqp_values
 from sklearn.exceptions import NotFittedError
-from small_problems import all_labelings, small_problem
+from small_problems import all_labelings, sent, small_problem
 
 from propcvx import (
     AlterPropSVM,
@@ -182,11 +179,6 @@ def test_costs_are_the_same_where_trees_are_sent_to_processes(n_jobs, case, whol
         assert np.array_equal(getattr(alone, name), getattr(several, name)), name
     assert np.allclose(several.label_costs, whole.label_costs, atol=2e-4)
     assert (several.label_seconds > 0).any()
-
-
-def sent(anything):
-    """What a process gets of it."""
-    return pickle.loads(dumps(anything))
 
 
 @pytest.mark.parametrize("n_jobs", [0, "two"])

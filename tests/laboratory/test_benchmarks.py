@@ -1,11 +1,10 @@
 """The problems for benchmarks: of their class, from their seed, and what is compared by default."""
 
-import pickle
 from dataclasses import replace
 
 import cvxpy as cp
 import pytest
-from joblib import wrap_non_picklable_objects
+from small_problems import sent
 
 from propcvx.laboratory import compare_solvers
 from propcvx.laboratory import solvers as laboratory
@@ -28,7 +27,7 @@ CLASSES = {
 @pytest.fixture(params=BENCHMARKS)
 def small(request):
     """A benchmark of few instances."""
-    return replace(BENCHMARKS[request.param], instances=16)
+    return replace(BENCHMARKS[request.param], instances=12)
 
 
 def test_it_has_the_class_of_its_name_and_no_parameters(small):
@@ -48,7 +47,7 @@ def test_its_seed_is_what_it_depends_on(small):
 
 
 def test_its_answer_is_that_of_the_program(small):
-    problem, program = small(), ProgramAt(small.program, 16, C=small.C)()
+    problem, program = small(), ProgramAt(small.program, small.instances, C=small.C)()
     value, expected = (each.solve(solver=small.solver) for each in (problem, program.problem))
     assert problem.status == cp.OPTIMAL
     assert value == pytest.approx(expected, rel=1e-5, abs=1e-6)
@@ -57,8 +56,7 @@ def test_its_answer_is_that_of_the_program(small):
 
 def in_this_process(task, *limits):
     """What a task finds that is sent as to a process of its own."""
-    task = pickle.loads(pickle.dumps(wrap_non_picklable_objects(task)))
-    return {name: value for part in task() for name, value in part.items()}
+    return {name: value for part in sent(task)() for name, value in part.items()}
 
 
 def test_solvers_are_compared_on_them_by_default(monkeypatch):

@@ -12,7 +12,7 @@ from methods import each_method
 from program_cases import CASES, CONTINUOUS, DATA, TINY, Data, with_solvers
 from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV
-from small_problems import small_problem
+from small_problems import sent, small_problem
 
 from propcvx import AlterPropSVM, BagKFold, programs
 from propcvx.errors import (
@@ -496,10 +496,9 @@ def test_a_solver_of_ones_own_is_passed_as_it_is(program):
     assert solve(program, [(FISTA, {}), "clarabel"]).solver == "FISTA"
 
 
-@pytest.mark.process
 def test_it_goes_to_other_processes():
-    model = AlterPropSVM(n_init=2, random_state=0, solver=[FISTA, "clarabel"], n_jobs=2)
-    grid = GridSearchCV(model, {"C": [0.1, 1.0]}, cv=BagKFold(2), n_jobs=2, error_score="raise")
+    model = sent(AlterPropSVM(n_init=2, random_state=0, solver=[FISTA, "clarabel"]))
+    grid = GridSearchCV(model, {"C": [0.1, 1.0]}, cv=BagKFold(2), error_score="raise")
     assert grid.fit(PROBLEM.X, PROBLEM.y).best_estimator_.history_[0].solver == "FISTA"
 
 
