@@ -21,6 +21,12 @@ def maximize(objective, *constraints):
     return cp.Problem(cp.Maximize(objective), list(constraints))
 
 
+def nearest():
+    """The point of a line that is nearest to (1, 1): (0.5, 0.5), and the value is 0.5."""
+    x = cp.Variable(2, name="x")
+    return minimize(cp.sum_squares(x - 1), cp.sum(x) == 1)
+
+
 def lasso():
     return minimize(cp.sum_squares(A @ (x := cp.Variable(6)) - b) + 2 * cp.norm1(x))
 

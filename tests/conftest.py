@@ -40,3 +40,9 @@ def data_dir():
     if not folder.is_dir():
         pytest.skip(f"needs the real data sets: set PROPCVX_DATA, looked in {folder}")
     return folder
+
+
+@pytest.fixture
+def data_home(data_dir, monkeypatch):
+    """The real data sets are where the package looks for them."""
+    monkeypatch.setenv("PROPCVX_DATA", str(data_dir))

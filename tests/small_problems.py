@@ -1,5 +1,6 @@
 """Small random problems for the tests of the loops and the estimators."""
 
+import pickle
 from dataclasses import dataclass, replace
 
 import cvxpy as cp
@@ -105,3 +106,10 @@ def psvm_objective(problem, weights, norm, scores, labeling, C, loss="absolute")
         + C * hinge
         + float(weights @ PROPORTION_LOSSES[loss].of_differences(problem.bags, gaps))
     )
+
+
+def sent(anything):
+    """What a process gets of it."""
+    from joblib.externals.loky.backend.reduction import dumps  # a browser has no processes
+
+    return pickle.loads(dumps(anything))

@@ -122,14 +122,6 @@ def test_features_without_any_information_are_answered(cls):
     assert len(set(clf.decision_function(np.zeros((4, 3))))) == 1
 
 
-@each_class
-@pytest.mark.filterwarnings("always::propcvx.errors.CutBagWarning")
-def test_a_bag_that_was_cut_is_warned_of(cls):
-    message = r"1 of 2 bags lack rows \(the first is bag 'b', with 3 of its 4 .*BagKFold"
-    with pytest.warns(CutBagWarning, match=message):
-        cls().fit(X[:7], Y[:7])
-
-
 def test_one_bag_is_too_little_for_mean_map():
     with pytest.warns(IllPosedWarning, match="hardly determine .* .condition number inf"):
         assert MeanMap().fit(X, bag_target([0] * 8, [0.5])).condition_number_ == np.inf

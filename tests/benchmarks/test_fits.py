@@ -1,19 +1,34 @@
-"""Whole fits beside one call of scikit-learn on the same data."""
+"""Whole fits beside one call of scikit-learn on the same data, or beside reading them."""
 
 from functools import partial
 
 import numpy as np
+import pandas as pd
 import pytest
 from sklearn.base import clone
 from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.svm import SVC
 
 from benchmarks.bench_data import generated, in_bags, linear_svc
-from propcvx import AlterPropSVM, ConvPropSVM, CuttingPlanes, InvCal, MeanMap
+from propcvx import AlterPropSVM, ConvPropSVM, CuttingPlanes, InvCal, MeanMap, MethodStart
 from propcvx.estimators import printed_alter_psvm
 from propcvx.labelings.losses import HINGE
 from propcvx.programs import svm_dual, svm_dual_parameters
 from propcvx.solvers import solve
+
+LARGER = {
+    "name": ["heart", "vote", "breast-cancer"],
+    "n": [2000, 4000],
+    "thousands": [100, 1000],
+}
+"""Sets and sizes that benchmarks are made with; few instances stand for all where it is quick."""
+
+
+def pytest_generate_tests(metafunc):
+    for argument in LARGER.keys() & metafunc.fixturenames:
+        timed = metafunc.config.getoption("benchmark_enable")
+        values = LARGER[argument]
+        metafunc.parametrize(argument, values if timed else values[:1])
 
 
 def last_svm_excess(fitted, X):
@@ -83,7 +98,6 @@ TEACHING = {
 
 
 @pytest.mark.parametrize("side", TEACHING)
-@pytest.mark.parametrize("name", ["heart", "vote", "breast-cancer"])
 def test_teaching_size(benchmark, quick, real, name, side):
     benchmark.group = f"{name}, {side if side == 'LinearSVC' else 'bags of 8, in units of SVC'}"
     X, labels = real(name)
@@ -103,7 +117,6 @@ def test_teaching_size(benchmark, quick, real, name, side):
 
 
 @pytest.mark.parametrize("side", ["conv-pSVM, one cut", "MeanMap", "SVC"])
-@pytest.mark.parametrize("n", [2000, 4000])
 def test_a_kernel(benchmark, quick, n, side):
     benchmark.group = f"Gaussian kernel, {n:,} instances, bags of 16, in units of SVC"
     X, labels = generated(80 if quick else n, 10)
@@ -114,3 +127,26 @@ def test_a_kernel(benchmark, quick, n, side):
     model = model.set_params(kernel="rbf", gamma=0.1)
     fitted = benchmark.pedantic(model.fit, (X, in_bags(labels, 16)), rounds=1)
     assert {record.status for record in fitted.history_} == {"optimal"}
+
+
+ONE_START = MethodStart("inv_cal", annealing=False)
+
+
+@pytest.mark.benchmark(group="Dask, one start, bags of 1,000")
+@pytest.mark.parametrize("side", ["AlterPropSVM", "InvCal", "reading"])
+def test_growth_with_the_number_of_instances(benchmark, quick, tmp_path, side, thousands):
+    dd, on_dask = pytest.importorskip("dask.dataframe"), pytest.importorskip("propcvx.dask")
+    X, labels = generated(10 * thousands if quick else 1000 * thousands, 20)
+    y, names = in_bags(labels, 10 if quick else 1000), [f"x{j}" for j in range(20)]
+    rows = pd.DataFrame(X, columns=names).assign(bag=y["bag"], share=y["proportion"])
+    for number, bags in enumerate(np.array_split(np.unique(y["bag"]), 2 if quick else 10)):
+        rows[rows["bag"].isin(bags)].to_parquet(tmp_path / f"{number}.parquet")
+    frame = dd.read_parquet(tmp_path)
+    if side == "reading":
+        benchmark(lambda: frame[names].sum().sum().compute())
+        return
+    parameters = {} if side == "InvCal" else {"init": ONE_START, "max_iter": 3, "solver_tol": 1e-4}
+    model = getattr(on_dask, side)(**parameters)
+    benchmark.pedantic(model.fit, (frame[names], frame[["bag", "share"]]), rounds=1)
+    benchmark.extra_info["passes"] = model.n_passes_
+    assert np.mean(model.predict(rows[names]) == labels) > 0.7

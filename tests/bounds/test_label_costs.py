@@ -1,14 +1,10 @@
 """Certificates of labels: no false claim beside lists of all labelings, and exact where proved."""
 
-import pickle
-
 import numpy as np
-import piqp
 import pytest
-from joblib.externals.loky.backend.reduction import dumps
+from listed_labelings import centred_features, piqp_values
 from sklearn.exceptions import NotFittedError
-from sklearn.metrics.pairwise import rbf_kernel
-from small_problems import small_problem
+from small_problems import all_labelings, sent, small_problem
 
 from propcvx import (
     AlterPropSVM,
@@ -56,23 +52,15 @@ def random_case(seed, most):
 def listed_values(X, y, C, tol, kernel, C_p=None, loss=None, epsilon=0.0):
     """All allowed labelings, and the value of each from below and above, by PIQP itself."""
     bags = Bags.from_target(y)
-    K = rbf_kernel(X, gamma=1.0 / (X.shape[1] * (X.var() or 1.0))) if kernel == "rbf" else X @ X.T
-    K = K - K.mean(axis=0) - K.mean(axis=1)[:, None] + K.mean()
-    labelings = list(FeasibleLabelings.of(bags, 1.0 if C_p is not None else epsilon).enumerate())
-    values = []
-    for labeling in labelings:
-        solver = piqp.DenseSolver()
-        solver.settings.eps_abs = solver.settings.eps_rel = 1e-11
-        box = np.minimum(0.0, labeling), np.maximum(0.0, labeling)
-        solver.setup(C * K, -labeling, x_l=box[0], x_u=box[1])
-        solver.solve()
-        duals = C * np.clip(solver.result.x, *box)
-        half, losses = 0.5 * duals @ K @ duals, np.maximum(0.0, 1.0 - labeling * (K @ duals))
-        cost = 0.0
-        if C_p is not None:
-            cost = C_p * PROPORTION_LOSSES[loss].of(bags.gaps(bags.positives_of(labeling))).sum()
-        values.append((labeling @ duals - half + cost, half + C * losses.sum() + cost))
-    return np.array(labelings), *np.array(values).T
+    features = centred_features(X, kernel, 1.0 / (X.shape[1] * (X.var() or 1.0)))
+    feasible = FeasibleLabelings.of(bags, 1.0 if C_p is not None else epsilon)
+    labelings = all_labelings(feasible)
+    below, above = piqp_values(features, labelings, C).T
+    costs = 0.0
+    if C_p is not None:
+        gaps = [bags.gaps(bags.positives_of(labeling)) for labeling in labelings]
+        costs = C_p * PROPORTION_LOSSES[loss].of(np.array(gaps)).sum(axis=1)
+    return labelings, below + costs, above + costs
 
 
 def true_costs(case, upper, labeling):
@@ -193,11 +181,6 @@ def test_costs_are_the_same_where_trees_are_sent_to_processes(n_jobs, case, whol
     assert (several.label_seconds > 0).any()
 
 
-def sent(anything):
-    """What a process gets of it."""
-    return pickle.loads(dumps(anything))
-
-
 @pytest.mark.parametrize("n_jobs", [0, "two"])
 def test_the_number_of_processes_is_checked_at_once(n_jobs, case):
     with pytest.raises(ValueError, match="n_jobs"):
@@ -257,15 +240,3 @@ def test_a_fit_without_a_certificate_or_of_other_data_is_refused(case):
     several = bag_target(y["bag"], shares)
     with pytest.raises(InputError, match="y must have two classes, got 3"):
         certify(ConvPropSVM().fit(X, several), X, several)
-
-
-@pytest.mark.parametrize("labels", ["yes", -0.1, None, [True]])
-def test_labels_are_asked_for_by_a_flag_or_a_margin(labels, case):
-    with pytest.raises(InputError, match="labels must be"):
-        certify(*case[:2], labels=labels)
-
-
-@pytest.mark.parametrize("start", [[1.0, -1.0], np.zeros(11), "best"])
-def test_a_start_is_a_labeling(start, case):
-    with pytest.raises(InputError, match="start must be a labeling of -1"):
-        certify(*case[:2], start=start)

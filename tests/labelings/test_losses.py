@@ -67,21 +67,6 @@ def test_the_bias_of_one_class_just_loses_nothing(label, scores):
 
 
 @pytest.mark.parametrize(
-    ("name", "of"),
-    [
-        ("absolute", abs),
-        ("squared", lambda gap: gap * gap),
-        ("epsilon_insensitive", lambda gap: max(0, gap - 0.05, -gap - 0.05)),
-    ],
-)
-def test_proportion_losses(name, of):
-    bags = Bags.from_target(bag_target(np.repeat([0, 1], 40), [1.0, 0.0]))
-    costs = np.concatenate(PROPORTION_LOSSES[name].costs(bags, 2.0))
-    gaps = np.concatenate([np.linspace(-1, 0, 41), np.linspace(0, 1, 41)])
-    np.testing.assert_allclose(costs, [2.0 * of(gap) for gap in gaps], atol=1e-15)
-
-
-@pytest.mark.parametrize(
     ("epsilon", "allowed"),
     [(0.0, [2]), (0.25, [1, 2, 3]), (1.0, [0, 1, 2, 3, 4]), ("rounding", [2])],
 )
@@ -173,14 +158,9 @@ def test_what_is_no_proportion_loss(of, expression, message):
         ({"of_margins": lambda m: np.full_like(m, np.nan)}, "must give a finite number"),
         ({"expression": cp.sqrt}, "convex by the rules of CVXPY"),
         ({"weights": -1.0}, "weights must be positive"),
+        ({"gain": lambda scores: -scores}, "gain must be the same function"),
     ],
 )
 def test_an_instance_loss_that_cannot_be_used_is_refused(changes, message):
     with pytest.raises(InputError, match=f"instance loss 'hinge': .*{message}"):
         replace(HINGE, **changes)
-
-
-def test_a_gain_that_is_not_of_the_loss_is_refused():
-    for loss in INSTANCE_LOSSES.values():
-        with pytest.raises(InputError, match="gain must be the same function"):
-            replace(loss, gain=lambda scores: -scores)

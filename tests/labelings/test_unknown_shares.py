@@ -5,10 +5,9 @@ from itertools import product
 import numpy as np
 import pandas as pd
 import pytest
-from listed_labelings import every_labeling
+from listed_labelings import centred_features, every_labeling
 from methods import each_method
 from sklearn.base import clone
-from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.svm import SVC
 from small_problems import all_labelings, small_problem, svm_values
 
@@ -46,7 +45,7 @@ def value_with_bias(X, labeling, C):
     return solve(dual, "newton", tol=1e-9).value
 
 
-def test_none_is_no_proportion_and_nan_an_error():
+def test_none_is_no_proportion():
     series = pd.Series({"a": 0.5, "b": np.nan})
     told = series.astype(object).where(series.notna(), None)
     for shares in ([0.5, None], {"b": None, "a": 0.5}, np.array([0.5, None]), told):
@@ -55,8 +54,6 @@ def test_none_is_no_proportion_and_nan_an_error():
         bags = Bags.from_target(y)
         assert bags.with_share.tolist() == [True, False]
         assert bags.swapped().with_share.tolist() == [True, False]
-    with pytest.raises(InputError, match=r"got nan for bag 'b'; .astype\(object\)"):
-        bag_target("aab", series)
 
 
 @pytest.mark.parametrize(("seed", "C"), [(0, 1e-3), (1, 1.0), (0, 1e3)])
@@ -97,14 +94,6 @@ def test_alter_with_hops_finds_the_best_of_all_labelings(seed, C, sizes, without
 # One bag of all instances
 
 
-def centred_features(X, kernel):
-    """Features whose inner products are those of the kernel, less their mean."""
-    if kernel == "rbf":
-        values, vectors = np.linalg.eigh(rbf_kernel(X, gamma=0.5))
-        X = vectors * np.sqrt(np.maximum(values, 0.0))
-    return X - X.mean(axis=0)
-
-
 @pytest.mark.parametrize(
     ("seed", "kernel", "C"),
     [
@@ -115,7 +104,7 @@ def centred_features(X, kernel):
 def test_large_margin_clustering_is_one_bag_of_all(seed, kernel, C):
     """Compared with all labelings in which neither cluster exceeds half by the tolerance."""
     X, epsilon = small_problem(seed, (6,), noise=0.5).X, 0.2
-    features, options = centred_features(X, kernel), {"kernel": kernel, "gamma": 0.5}
+    features, options = centred_features(X, kernel, 0.5), {"kernel": kernel, "gamma": 0.5}
     y = bag_target(np.zeros(6), [0.5])
     half = (np.array([1.0, *rest]) for rest in product((-1.0, 1.0), repeat=5))
     balanced = [each for each in half if abs(np.mean(each)) <= 2 * epsilon]  # or minus one of these

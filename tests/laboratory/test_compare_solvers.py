@@ -9,6 +9,7 @@ from dataclasses import replace
 import cvxpy as cp
 import numpy as np
 import pytest
+from common_problems import nearest
 from other_ways import WAYS, OtherWay
 from threadpoolctl import threadpool_info
 
@@ -26,12 +27,6 @@ pytestmark = pytest.mark.process
 INSTALLED = [name for name, row in SOLVERS.items() if row.installed]
 
 SMALL = ProgramAt("svm_dual", 12)
-
-
-def nearest():
-    """A problem of the user's own; its value is 0.5 at (0.5, 0.5)."""
-    x = cp.Variable(2, name="x")
-    return cp.Problem(cp.Minimize(cp.sum_squares(x - 1)), [cp.sum(x) == 1])
 
 
 def measured(build, solver, *options):
@@ -102,7 +97,7 @@ def test_what_cannot_solve_or_is_not_installed_is_a_row():
 @pytest.mark.parametrize(
     ("solvers", "given", "message"),
     [
-        (["Clarabell"], {}, "did you mean 'clarabel'"),
+        (["OPSQ"], {}, "did you mean 'osqp'"),
         (["clarabel"], {"tols": ["medium"]}, "tols must be numbers or names"),
         (["clarabel"], {"tols": [-1.0]}, "tols must be a finite number above 0"),
         (["clarabel"], {"time_limit": 0}, "time_limit"),

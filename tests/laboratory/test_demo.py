@@ -77,6 +77,7 @@ def test_no_command_shows_the_help(capsys):
     [
         (["play"], "invalid choice"),
         (["relax", "--bag-size", "0"], "--bag-size: must be from 1"),
+        (["relax", "--C", "0"], "C must be a finite number above 0"),
         (["demo", "--seed", "-1"], "--seed: must be from 0"),
         (["demo", "--seed=x"], "--seed: invalid"),
         (["demo", "--output", __file__], "output must be a folder"),

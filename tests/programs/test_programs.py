@@ -3,7 +3,7 @@
 import cvxpy as cp
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from program_cases import (
     CASES,
@@ -11,7 +11,6 @@ from program_cases import (
     DATA,
     INTEGER,
     TINY,
-    Data,
     largest_violation,
     random_values,
     with_solvers,
@@ -145,20 +144,6 @@ def test_integer_solution_is_feasible_and_its_solvers_agree(name, solver):
 # Dualities and the signs of duals
 
 
-@pytest.mark.parametrize(
-    ("primal", "dual"),
-    [
-        ("svm_primal-True", "svm_dual-True"),
-        ("svm_primal-False", "svm_dual-False"),
-        ("inv_cal_primal", "inv_cal_dual"),
-        ("mkl_group", "mkl_epigraph"),
-    ],
-)
-def test_primal_and_dual_have_one_value(primal, dual, data):
-    values = [CONTINUOUS[name](data).reference for name in (primal, dual)]
-    assert values[0] == pytest.approx(values[1], rel=1e-7)
-
-
 @pytest.mark.parametrize("bias", [True, False])
 def test_duals_of_the_svm_primal(bias, data):
     solution = solve(CONTINUOUS[f"svm_primal-{bias}"](data).program, "clarabel", tol=1e-10)
@@ -238,16 +223,6 @@ def test_weights_of_the_epigraph_and_of_the_groups_minimise_the_inner_problem(da
 # MeanMap and InvCal
 
 
-@given(st.integers(0, 1000))
-@settings(max_examples=8)
-def test_class_means_recover_the_means_behind_bag_means(seed):
-    random = np.random.RandomState(seed)
-    means, shares = random.randn(2, 3), np.append(random.uniform(size=4), [0.0, 1.0])
-    bag_means = np.column_stack([shares, 1 - shares]) @ means
-    program = programs.class_means(bag_means, shares, random.uniform(0.5, 2.0, size=6))
-    np.testing.assert_allclose(solve(program).variables["means"], means, atol=1e-8)
-
-
 @pytest.mark.parametrize("equal", [True, False])
 def test_mean_map_has_the_class_means_of_its_program_and_of_several_those_of_least_norm(equal):
     random = np.random.RandomState(0)
@@ -276,21 +251,3 @@ def test_inv_cal_targets_are_logits_of_clipped_proportions(shares, n, epsilon, s
     np.testing.assert_allclose(inverse, shares.clip(margin, 1 - margin), atol=1e-12)
     slope = inverse * (1 - inverse) if scaled else 1.0
     np.testing.assert_allclose(values["epsilon"] * slope, epsilon, atol=1e-12)
-
-
-# Programs over labelings against listing all of them
-
-
-@pytest.mark.parametrize("seed", range(3))
-def test_exact_separation_is_the_best_of_all_labelings(seed):
-    data = Data(seed=seed, r=2, C=1.0, sizes=(3, 4, 2))
-    program = programs.exact_separation(data.F, data.alpha, data.feasible)
-    solution = solve(program, "scip", tol=1e-9)
-    labelings = np.array(list(data.feasible.enumerate()))
-    weighted = data.F * data.alpha[:, None]
-    values = np.sum((labelings @ weighted) ** 2, axis=1)
-    shift = len(data.alpha) * np.linalg.eigvalsh(weighted @ weighted.T)[-1]
-    assert shift - solution.value == pytest.approx(values.max(), abs=1e-6)
-    y = 2 * np.round(solution.variables["z"]) - 1
-    assert y in data.feasible
-    assert np.sum((data.F.T @ (y * data.alpha)) ** 2) == pytest.approx(values.max(), abs=1e-6)

@@ -20,7 +20,6 @@ ROOT = Path(__file__).resolve().parents[2]
 sys.path.append(str(ROOT / "docs"))
 import citation_entry  # noqa: E402
 import paper_equations  # noqa: E402
-import report_tables  # noqa: E402
 import solver_tables  # noqa: E402
 
 MOST_ENTRIES, MOST_WORDS = 34, 30_000
@@ -51,11 +50,6 @@ def test_examples_of_the_readme_give_what_they_show(monkeypatch):
         "optionflags": doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE,
     }
     assert doctest.testfile(str(ROOT / "README.md"), **options) == (0, 16)
-
-
-def test_results_in_the_readme_are_those_of_the_file():
-    assert report_tables.means_table("table-linear") in README
-    assert report_tables.readme_text() == README, "python docs/report_tables.py writes it anew"
 
 
 def test_links_and_pictures_of_the_readme_are_there():

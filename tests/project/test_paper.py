@@ -20,10 +20,10 @@ RESULTS = dict(paper.all_results())
 
 
 @pytest.mark.parametrize("name", RESULTS)
-def test_a_result_is_what_it_has_to_be(name, request, monkeypatch):
+def test_a_result_is_what_it_has_to_be(name, request):
     result = RESULTS[name]
     if name == "table_1":
-        monkeypatch.setenv("PROPCVX_DATA", str(request.getfixturevalue("data_dir")))
+        request.getfixturevalue("data_home")
     assert result.holds(*result.function()) is result.agrees
 
 

@@ -169,7 +169,6 @@ def test_a_lower_bound_above_the_best_labeling_is_found_out_wherever_it_came_fir
 @pytest.mark.parametrize(
     "ask",
     [
-        lambda kind: ConvPropSVM(relaxation=kind).fit(X, Y),
         lambda kind: certify(X, Y, kinds=[kind]),
         lambda kind: compare_relaxations(X, Y, kinds=[kind]),
     ],

@@ -1,4 +1,4 @@
-"""The tables of the pages are those that were published: of docs/results/tables.parquet.
+"""The tables of the pages and the README are those of docs/results/tables.parquet.
 
 ``python tests/reproduction/test_published.py`` writes ``published_tables.md`` beside it anew.
 """
@@ -25,6 +25,12 @@ def test_the_tables_of_the_pages_are_those_that_were_published():
     text = FILE.read_text(encoding="utf-8")
     published = dict(part.split("\n\n", 1) for part in text.split("\n## ")[1:])
     assert tables() == {name: table.strip() for name, table in published.items()}
+
+
+def test_results_in_the_readme_are_those_of_the_file():
+    readme = report_tables.README.read_text(encoding="utf-8")
+    assert report_tables.means_table("table-linear") in readme
+    assert report_tables.readme_text() == readme, "python docs/report_tables.py writes it anew"
 
 
 if __name__ == "__main__":

@@ -18,10 +18,7 @@ from sklearn.svm import SVC, SVR
 
 from propcvx.bags.model_selection import BagKFold
 
-
-@pytest.fixture(autouse=True)
-def data_home(data_dir, monkeypatch):
-    monkeypatch.setenv("PROPCVX_DATA", str(data_dir))
+pytestmark = pytest.mark.usefixtures("data_home")
 
 
 def published(experiment, data, bag_size, method):

@@ -102,15 +102,6 @@ def text(file):
     return report.report_text(file)
 
 
-@pytest.fixture(scope="module")
-def written(file, tmp_path_factory):
-    """The report in both forms, from the command line."""
-    folder = tmp_path_factory.mktemp("reports")
-    for name in ("all.md",):
-        assert main(["report", str(file), "--output", str(folder / name)]) == 0
-    return folder
-
-
 def test_uncorrected_it_is_the_paired_t_test():
     first, second = np.random.default_rng(0).normal(size=(2, 12))
     differences = first - second
@@ -244,12 +235,13 @@ def test_a_report_counts_the_splits_that_are_those_fixed_by_hash(tmp_path):
     assert f"and {len(cells) - 1} of them have" in text
 
 
-def test_markdown_has_its_pictures_beside_it(text, written):
-    lines = (written / "all.md").read_text(encoding="utf-8").split("\n\n")
+def test_markdown_has_its_pictures_beside_it(file, text, tmp_path):
+    assert main(["report", str(file), "--output", str(tmp_path / "all.md")]) == 0
+    lines = (tmp_path / "all.md").read_text(encoding="utf-8").split("\n\n")
     (link,) = (line for line in lines if line.startswith("!["))
     assert "\n\n".join(line for line in lines if line != link) == text
     assert link.endswith("](all_files/table-linear-heart-linear.svg)")
-    picture = written / "all_files/table-linear-heart-linear.svg"
+    picture = tmp_path / "all_files/table-linear-heart-linear.svg"
     assert ElementTree.parse(picture).getroot().tag.endswith("svg")
 
 

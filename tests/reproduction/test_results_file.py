@@ -24,7 +24,7 @@ from propcvx.errors import InputError
 UNTUNED = Protocol().with_options(tuning="none")
 PLAN = [
     Cell("blobs", "linear", 6, method, repetition, fold, UNTUNED)
-    for repetition in range(4)
+    for repetition in range(2)
     for method in ("MeanMap", "InvCal")
     for fold in range(5)
 ]
@@ -54,13 +54,6 @@ def uninterrupted(tmp_path_factory):
     return content(file), time.perf_counter() - start
 
 
-def start(work, method="fork"):
-    """Begin some work in a process of its own."""
-    process = multiprocessing.get_context(method).Process(target=work)
-    process.start()
-    return process
-
-
 def begin(file):
     """Run the plan in a process of its own."""
 
@@ -68,7 +61,9 @@ def begin(file):
         with suppress(KeyboardInterrupt):
             run_plan(PLAN, file, progress=False)
 
-    return start(work)
+    process = multiprocessing.get_context("fork").Process(target=work)
+    process.start()
+    return process
 
 
 def stop(process, number):
@@ -78,14 +73,6 @@ def stop(process, number):
 
 def n_left(file):
     return len(unfinished(PLAN, file))
-
-
-def wait_for(n_cells, file):
-    """Wait until that many cells of the plan are done."""
-    end = time.monotonic() + 180.0
-    while n_left(file) > len(PLAN) - n_cells:
-        assert time.monotonic() < end
-        time.sleep(0.02)
 
 
 # Runs that end

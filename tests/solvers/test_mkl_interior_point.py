@@ -55,13 +55,6 @@ def test_repeated_labelings_and_instances_without_features():
     assert solve(program, NAME).value == pytest.approx(solve(once, NAME).value, rel=1e-7)
 
 
-def test_no_features_at_all():
-    program = mkl_epigraph(np.zeros((6, 2)), np.ones((2, 6)), 0.5)
-    solution = solve(program, NAME)
-    assert solution.value == pytest.approx(3.0)
-    assert np.allclose(solution.variables["alpha"], 0.5)
-
-
 def test_what_it_does_not_reach_it_says_and_its_bounds_still_hold():
     features, labelings = problem(4, 40, 6, 5)
     best = solve(mkl_epigraph(features, labelings, 1.0), NAME).value
