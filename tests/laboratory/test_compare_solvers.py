@@ -109,6 +109,11 @@ def test_bad_input(solvers, given, message):
         compare_solvers(SMALL, solvers, **given)
 
 
+def test_a_program_has_a_weight_above_zero():
+    with pytest.raises(InputError, match=r"C must be a finite number above 0, got -1\.0"):
+        ProgramAt("svm_dual", 12, C=-1.0)
+
+
 @pytest.mark.parametrize(
     ("error", "status"),
     [
