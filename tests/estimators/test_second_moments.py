@@ -163,17 +163,10 @@ def test_all_components_do_not_depend_on_the_scale_of_features():
     X, y, _ = in_equal_bags(400, 0.5, 4, known=5)
     change, shift = np.array([[1e3, 0.0, 2.0], [0.0, 1e-3, 0.0], [1.0, 0.0, 1.0]]), 5.0
     first = SecondMoments(n_components=None).fit(X, y)
-    other = SecondMoments(n_components=None).fit(X @ change + shift, y)
-    scores = first.decision_function(X)
-    assert_allclose(other.decision_function(X @ change + shift), scores, atol=1e-6)
-
-
-@pytest.mark.parametrize("kernel", ["linear", "rbf"])
-def test_general_solvers_have_the_same_scores(kernel):
-    X, y, _ = in_equal_bags(200, 0.5, 4, known=5)
-    given = {"n_components": 4, "kernel": kernel, "gamma": 0.1}
-    closed, other = (SecondMoments(solver=name, **given).fit(X, y) for name in ("auto", "clarabel"))
-    assert_allclose(other.decision_function(X), closed.decision_function(X), atol=1e-4)
+    for unit in (1e-6, 1.0, 1e6):
+        changed = unit * (X @ change + shift)
+        other = SecondMoments(n_components=None).fit(changed, y)
+        assert_allclose(other.decision_function(changed), first.decision_function(X), atol=1e-6)
 
 
 @pytest.mark.filterwarnings("ignore::propcvx.errors.IllPosedWarning")
