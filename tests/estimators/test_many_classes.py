@@ -26,6 +26,7 @@ from propcvx import (
     bag_target,
     certify,
     class_proportions_of,
+    group_shares,
     one_class_target,
 )
 from propcvx.alternating.algorithm import alternate
@@ -137,6 +138,7 @@ def test_what_is_for_two_classes_says_so():
         lambda: coefficients([InvCal().fit(X, y)], "C_p"),
         lambda: AlterPropSVM(instance_loss="logistic").fit(X, y),
         lambda: AlterPropSVM(proportion_loss=constraint(0.1)).fit(X, y),
+        lambda: group_shares(y, X[:, 0] > 0),
     ):
         with pytest.raises(InputError, match=r"class"):
             call()
@@ -351,15 +353,15 @@ def test_the_fit_is_a_descent_to_a_fixed_point(seed, loss, C, kernel, known):
 
 
 def test_no_labeling_is_better_than_the_best_end():
-    """Every start of a problem of six instances: the best end is the least of all labelings."""
-    X, y, _ = class_problem(3, sizes=(3, 3), n_features=2)
+    """On a problem of five instances, from the best starts: the best end is the least of all."""
+    X, y, _ = class_problem(3, sizes=(3, 2), n_features=2)
     bags, step = Bags.from_target(y, table=True), CrammerSingerStep(X, n_classes=3)
     problem = ClassPropSVM(bags, 1.0, 5.0 * np.ones(2), PROPORTION_LOSSES["absolute"])
-    rows = all_labelings(6, 3).astype(float)
+    rows = all_labelings(5, 3).astype(float)
     values = [problem.objective(row, step(row, 1.0)) for row in rows]
     ends = [
         list(alternate(problem, step, row, [1.0]))[-1].objective
-        for row in rows[np.argsort(values)[:40]]
+        for row in rows[np.argsort(values)[:20]]
     ]
     assert min(ends) == pytest.approx(min(values), rel=1e-5)
     assert max(ends) >= min(values) * (1.0 - 1e-5)
@@ -471,7 +473,7 @@ def test_equal_totals_of_classes_are_told_apart_by_the_bags():
     random = np.random.RandomState(0)
     X, bags = random.randn(12, 2), np.repeat([0, 1, 2], 4)
     table = np.array([[0.5, 0.25, 0.25], [0.25, 0.5, 0.25], [0.25, 0.25, 0.5]])
-    clf = AlterPropSVM(init="random", n_init=2, random_state=0)
+    clf = AlterPropSVM(init="random", n_init=2, annealing=False, random_state=0)
     scores = clf.fit(X, bag_target(bags, table, classes=["a", "b", "c"])).decision_function(X)
     for order in ([1, 0, 2], [2, 0, 1], [2, 1, 0]):
         renamed = bag_target(bags, table, classes=np.array(["a", "b", "c"])[order].tolist())

@@ -221,14 +221,6 @@ def test_what_is_missed_after_all_turns_is_warned_of():
     assert f"by {missed:.2g} instances after 2 turns" in str(caught[0].message)
 
 
-def test_probabilities_in_the_tolerance_are_not_moved():
-    y = bag_target([0, 0, 0, 0], [0.5])
-    p = np.array([0.3, 0.4, 0.5, 0.6])
-    feasible = FeasibleLabelings.of(Bags.from_target(y), 0.25)
-    np.testing.assert_allclose(moved(p, feasible), p, atol=1e-9)
-    assert moved(p / 10, feasible).sum() == pytest.approx(1.0, abs=1e-6)
-
-
 def sample(seed=0, sizes=(6,) * 6):
     """A problem, and a fit to it."""
     problem = small_problem(seed, sizes, n_features=3)
@@ -246,15 +238,6 @@ def test_estimates_of_a_labeling_are_its_shares_and_are_inside_the_bounds():
         assert (table.estimate <= table.most + 1e-6).all()
     total = (whole.groups.n * whole.groups.estimate).sum()
     assert total == pytest.approx(float((problem.labels > 0).sum()), abs=1e-4)
-
-
-def test_a_pipeline_and_known_labels_do_too():
-    problem = small_problem(2, (10,) * 5, known=0.3)
-    model = make_pipeline(MinMaxScaler((-1, 1)), MeanMap()).fit(problem.X, problem.y)
-    table = group_shares(problem.y, in_groups(0, 50), model, problem.X, n_resamples=20).groups
-    assert (table.low <= table.high).all()
-    assert (table.low >= table.least).all()
-    assert (table.high <= table.most).all()
 
 
 # Intervals
@@ -350,7 +333,7 @@ def test_as_many_bags_are_drawn_of_those_with_a_share_as_there_are():
     y = problem.y.copy()
     y["proportion"][y["bag"] > 1] = np.nan
     model = InvCal().fit(problem.X, y)
-    table = group_shares(y, in_groups(0, len(y)), model, problem.X, n_resamples=100).groups
+    table = group_shares(y, in_groups(0, len(y)), model, problem.X, n_resamples=40).groups
     assert (table["low"] <= table["high"]).all()
 
 
@@ -403,12 +386,13 @@ def test_an_interval_of_a_posterior_has_the_truth_as_often_as_it_says(size):
     assert held >= 24
 
 
-def test_an_interruption_keeps_the_resamples_that_are_done():
+@pytest.mark.parametrize("n_done", [0, 19, 20])
+def test_an_interruption_keeps_the_resamples_that_are_done_if_they_are_enough(n_done):
     problem, model = sample()
     real, done = estimates._resample, []
 
     def interrupted(*args):
-        if len(done) == 21:
+        if len(done) == n_done:
             raise KeyboardInterrupt
         done.append(1)
         return real(*args)
@@ -416,10 +400,10 @@ def test_an_interruption_keeps_the_resamples_that_are_done():
     code = in_groups(0, len(problem.y))
     with (
         patch.object(estimates, "_resample", interrupted),
-        pytest.warns(PropCVXWarning, match="21 resamples"),
+        pytest.warns(PropCVXWarning, match=f"from {n_done} resamples"),
     ):
         table = group_shares(problem.y, code, model, problem.X, n_resamples=40).groups
-    assert table.low.notna().all()
+    assert (table[["low", "high"]].notna() == (n_done == 20)).all(axis=None)
 
 
 @pytest.mark.parametrize("model", [MeanMap(), EcologicalRegression()])
@@ -444,16 +428,6 @@ def test_which_class_is_positive_is_not_guessed():
             group_shares(problem.y, code, model, problem.X)
     told = GaussianNB().fit(problem.X, problem.labels)
     assert group_shares(problem.y, code, told, problem.X).groups["estimate"].notna().all()
-
-
-def test_of_too_few_resamples_there_is_no_interval():
-    problem, model = sample()
-    with (
-        patch.object(estimates, "_resample", side_effect=KeyboardInterrupt),
-        pytest.warns(PropCVXWarning, match="0 resamples"),
-    ):
-        answer = group_shares(problem.y, problem.labels > 0, model, problem.X, n_resamples=40)
-    assert answer.groups[["low", "high"]].isna().all(axis=None)
 
 
 # Certified ranges
@@ -534,20 +508,6 @@ def test_the_program_relaxes_the_range_of_a_list():
     )
 
 
-def test_certified_columns_are_inside_the_bounds_and_have_the_best_labeling():
-    problem, _ = sample(sizes=(5,) * 3)
-    options = {"C": 0.1, "time_limit": 20.0}
-    answer = group_shares(
-        problem.y, problem.X[:, 1] > 0, X=problem.X, delta=0.01, certify_options=options
-    )
-    best = certify(problem.X, problem.y, **options).labeling
-    for table in (answer.groups, group_shares(problem.y, problem.X[:, 1] > 0, best).groups):
-        assert (answer.groups.certified_least >= answer.groups.least).all()
-        if "estimate" in table:
-            assert (answer.groups.certified_least <= table.estimate + 1e-9).all()
-            assert (answer.groups.certified_most >= table.estimate - 1e-9).all()
-
-
 def test_without_time_the_certified_range_is_that_of_the_shares():
     problem, _ = sample()
     with pytest.warns(FailedBoundWarning, match="no labeling was ruled out"):
@@ -571,6 +531,7 @@ def test_groups_are_a_column_several_columns_or_a_function():
     ages, sexes = list("abababab"), np.array([0, 0, 1, 1, 0, 0, 1, 1])
     frame = pd.DataFrame({"age": ages, "sex": sexes}, index=range(10, 18))
     first = group_shares(problem.y, frame["age"])
+    assert "<pre>" in first._repr_html_()
     assert first.groups.index.name == "age"
     assert list(first.groups.index) == ["a", "b"]
     assert first.cells.index.names == ["age", "bag"]
@@ -581,13 +542,6 @@ def test_groups_are_a_column_several_columns_or_a_function():
     )
     inside = group_shares(problem.y, lambda X: X[:, 0] > 0, X=problem.X)
     assert inside.groups.n[True] == (problem.X[:, 0] > 0).sum()
-
-
-def test_it_prints_shares_and_shows_them_in_a_notebook():
-    y = bag_target(["a", "a", "b", "b"], {"a": 0.5, "b": 1.0})
-    answer = group_shares(y, [1, 2, 1, 1])
-    assert str(answer).splitlines()[-1].split() == ["2", "1", "0.0%", "100.0%"]
-    assert "100.0%" in answer._repr_html_()
 
 
 PROBLEM, MODEL = sample(sizes=(4, 4))
@@ -612,14 +566,12 @@ UNUSED = pd.Categorical(CODE, categories=[0, 1, 2])
         ({"labels": -np.ones(8)}, "labels must have the shares of the bags, and bag 1 has 0"),
         ({"labels": np.zeros(8)}, "labels must have the shares of the bags, and it must have 8"),
         ({"labels": MinMaxScaler()}, "labels must be a labeling, or a classifier"),
-        ({"labels": MODEL}, "X must have the 8 instances of y, for labels, got None"),
         ({"labels": MODEL, "X": PROBLEM.X[:3]}, "X must have the 8 instances of y"),
         (
             {"labels": THREE, "X": PROBLEM.X},
             r"the classes of y, \[-1, 1\], .* one of \[0, 1, 2\]",
         ),
         ({"labels": PROBLEM.labels, "n_resamples": 20}, "n_resamples needs a classifier"),
-        ({"n_resamples": 20}, "n_resamples needs a classifier"),
         ({"labels": MODEL, "X": PROBLEM.X, "n_resamples": 3}, "n_resamples must be .* at least 20"),
         ({"labels": MODEL, "X": PROBLEM.X, "n_resamples": 20, "level": 1.0}, "level must be"),
         ({"delta": -1.0, "X": PROBLEM.X}, "delta must be"),
@@ -644,14 +596,6 @@ def test_crossing_bags_have_estimates_but_no_interval():
     assert (table.estimate >= table.least - 1e-5).all()
     with pytest.raises(InputError, match="n_resamples needs bags that do not cross"):
         group_shares(y, in_groups(1, 8, 2), model, X, n_resamples=20)
-
-
-def test_several_classes_are_refused():
-    y = bag_target(
-        ["a", "a", "b"], {"a": {"x": 0.5, "y": 0.5, "z": 0.0}, "b": {"x": 0.0, "y": 0.0, "z": 1.0}}
-    )
-    with pytest.raises(InputError, match="class"):
-        group_shares(y, [0, 1, 0])
 
 
 def test_without_pandas_the_message_says_what_to_install():
