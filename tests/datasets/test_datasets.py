@@ -7,8 +7,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from propcvx import bag_target
-from propcvx.bags.bags import Bags
 from propcvx.datasets import (
     bags_by_cluster,
     bags_by_feature,
@@ -43,16 +41,6 @@ def test_random_bags_are_full_but_the_last(n_instances, bag_size, seed):
     assert np.array_equal(random_bags(np.ones(n_instances), bag_size, seed), bags)
     first, other = (random_bags(np.ones(64), 8, each).tolist() for each in (seed, seed + 1))
     assert sorted(first) == sorted(other) != first != other
-
-
-def test_proportions_are_those_a_bag_target_takes():
-    random = np.random.default_rng(0)
-    labels = random.choice([-1, 1], 50)
-    names = np.array(["north", "south", "east"])[random_bags(labels, 20, 0)]
-    proportions = proportions_of(labels, names)
-    bags = Bags.from_target(bag_target(names, proportions, labels))
-    assert np.array_equal(bags.proportions_of(labels), bags.proportions)
-    assert proportions == proportions_of(labels > 0, names.tolist())
 
 
 @given(st.integers(1, 40), st.integers(1, 9), st.integers(0, 9))
