@@ -208,7 +208,7 @@ def test_alter_ends_in_a_minimum_of_the_weighted_objective(C, loss):
 
 # --- bounds -----------------------------------------------------------------------------------
 
-SMALL = small_problem(3, sizes=(3, 4, 2), n_features=2, known=0.2)
+SMALL = small_problem(3, sizes=(3, 3, 2), n_features=2, known=0.2)
 RELAXATIONS = {
     **{name: name for name in ("cutting_planes", "lifted", "continuous_labels", "mixed_integer")},
     "all cuts": CuttingPlanes(oracle="exhaustive", max_cuts=30),
