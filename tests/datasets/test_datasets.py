@@ -52,13 +52,6 @@ def test_bags_by_feature_are_intervals_of_it(n, bag_size, seed):
     assert np.bincount(bags)[:-1].tolist() == [bag_size] * bags.max()
 
 
-def test_bags_by_cluster_keep_close_instances_together():
-    X = np.vstack([np.zeros((5, 2)), np.full((3, 2), 9.0)]) + np.arange(8)[:, None] * 0.01
-    bags = bags_by_cluster(X, 2, random_state=0)
-    assert len(set(bags[:5])) == len(set(bags[5:])) == 1
-    assert bags[0] != bags[5]
-
-
 @given(st.integers(1, 60), st.integers(1, 60), st.integers(1, 9), st.integers(0, 9))
 def test_bags_with_proportions_have_the_proportions_drawn(positives, negatives, bag_size, seed):
     labels = np.repeat([1, -1], [positives, negatives])
