@@ -90,7 +90,7 @@ def test_planes_are_drawn_from_the_posterior_of_the_normal_model(n_features):
     weights = problem.bags.sizes.astype(float)
     model = EcologicalRegression(ridge=0.5).fit(problem.X, problem.y)
     random = np.random.RandomState(0)
-    drawn = [model.posterior_.plane(random) for _ in range(20_000)]
+    drawn = [model.posterior_.plane(random) for _ in range(10_000)]
     planes = np.array([np.append(w[0], b) for w, b in drawn])
     fitted, rows = np.append(model.coef_, model.intercept_), problem.bags.means_of(problem.X)
     rows = np.column_stack([rows, np.ones(24)])

@@ -89,18 +89,6 @@ def covariances(seed, groups, r=4):
     return np.einsum("gij,gik->gjk", roots, roots)
 
 
-def semidefinite_part(matrix):
-    values, vectors = np.linalg.eigh(matrix)
-    return (vectors * np.maximum(values, 0.0)) @ vectors.T
-
-
-def test_of_two_covariances_it_is_the_semidefinite_part_of_their_difference():
-    S, d = covariances(0, 2), np.array([0.3, 0.2])
-    for solver in ("auto", "clarabel"):
-        M = solve(second_moments(S, d, np.array([2.0, 5.0])), solver).variables["M"]
-        assert_allclose(M, semidefinite_part((S[0] - S[1]) / 0.1), atol=1e-4 * np.abs(M).max())
-
-
 @pytest.mark.parametrize("solver", ["clarabel", "scs"])
 @pytest.mark.parametrize("seed", range(3))
 def test_the_closed_form_is_the_answer_of_general_solvers(solver, seed):
