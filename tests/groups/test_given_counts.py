@@ -6,7 +6,7 @@ from scipy.special import expit
 from scipy.stats import binom
 from small_problems import all_labelings
 
-from propcvx import Bags, bag_target, group_shares, proportions_of
+from propcvx import Bags, bag_target, proportions_of
 from propcvx.bags.ordering import in_canonical_order
 from propcvx.groups.given_counts import GivenCounts
 from propcvx.labelings.feasible import FeasibleLabelings
@@ -75,22 +75,3 @@ def test_large_bags_and_small_ones_beside_them_have_their_counts(size):
     assert np.abs(given.means() - given.probabilities)[:size].max() < 1.0 / size
     drawn = given.draw(random, in_canonical_order(feasible.bags, p[:, None]))
     np.testing.assert_array_equal(np.bincount(bags, drawn), feasible.lower)
-
-
-class TrueProbabilities:
-    """A classifier that is right: of those with a 1, four in five are positive, of others one."""
-
-    classes_ = np.array([-1, 1])
-
-    def predict_proba(self, X):
-        return np.where(X > 0, [[0.2, 0.8]], [[0.8, 0.2]])
-
-
-@pytest.mark.parametrize("size", [2, 4, 16])
-def test_right_probabilities_have_right_estimates_in_bags_of_any_size(size):
-    random, n = np.random.RandomState(1), 16000
-    bags, X = np.repeat(np.arange(n // size), size), random.randint(0, 2, size=(n, 1))
-    labels = np.where(random.uniform(size=n) < np.where(X[:, 0], 0.8, 0.2), 1, -1)
-    y = bag_target(bags, proportions_of(labels, bags))
-    table = group_shares(y, X[:, 0], TrueProbabilities(), X, truth=labels).groups
-    np.testing.assert_allclose(table.estimate, table.truth, atol=0.01)
