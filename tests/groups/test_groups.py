@@ -323,15 +323,6 @@ def test_as_many_bags_are_drawn_of_those_with_a_share_as_there_are():
     assert (table["low"] <= table["high"]).all()
 
 
-def test_a_precomputed_kernel_is_cut_for_drawn_bags():
-    models = (InvCal(kernel="precomputed"), X @ X.T), (InvCal(), X)
-    by_gram, by_rows = (
-        estimates.of_drawn_bags(model, given, Y, PROBLEM.bags, np.random.RandomState(0))
-        for model, given in models
-    )
-    np.testing.assert_allclose(by_gram, by_rows, atol=1e-4)
-
-
 def test_an_interval_by_a_gram_matrix_does_not_depend_on_the_order_of_rows():
     first, second = (
         group_shares(y, groups, InvCal(kernel="precomputed").fit(K, y), K, n_resamples=20).groups
@@ -532,10 +523,7 @@ UNUSED = pd.Categorical(CODE, categories=[0, 1, 2, 3])
         ({"groups": np.zeros(36, bool)}, r"an instance each, got none of \[True\]"),
         ({"groups": lambda X: X[:, 0] > 0}, "X must be given, got None"),
         ({"labels": LABELS[:5]}, r"labels must have one entry per instance \(36\)"),
-        (
-            {"labels": -np.ones(36)},
-            "labels must have the shares of the bags, and bag 0 has 0 positives, wanted are 4",
-        ),
+        ({"labels": -np.ones(36)}, "labels must have the shares of the bags, and bag 0 has 0"),
         ({"labels": np.zeros(36)}, "labels must have the shares of the bags, and it must have 36"),
         ({"labels": MinMaxScaler()}, "labels must be a labeling, or a classifier"),
         ({"labels": MODEL, "X": X[:3]}, "X must have the 36 instances of y"),
