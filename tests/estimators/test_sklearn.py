@@ -248,7 +248,6 @@ PAIRS = {
     "zero and one": [0, 1],
     "booleans": [False, True],
     "both negative": [-7, -3],
-    "objects": np.array(["a", "b"], dtype=object),
 }
 
 
