@@ -192,7 +192,7 @@ def divergence(q, p):
 @pytest.mark.parametrize("seed", range(16))
 def test_moved_probabilities_are_the_nearest_also_where_the_counts_decide_labels(seed):
     _, y = crossing(seed, 1 + seed % 4, n=8 + seed, size=2 + seed % 3, known=0.2 * (seed % 2))
-    feasible = FeasibleLabelings.of(Bags.from_target(y), 0.1 * (seed % 4 == 0))
+    feasible = FeasibleLabelings.of(Bags.from_target(y), 0.5 * (seed % 4 == 0))
     p = np.random.RandomState(seed).uniform(0.02, 0.98, size=len(y))
     q = moved(p, feasible)
     sums = feasible.bags.membership @ q
