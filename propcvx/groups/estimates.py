@@ -40,7 +40,7 @@ MOST_SWEEPS = 2000
 """Over the groupings, where bags cross."""
 
 MET = 1e-6
-"""How far the sum of probabilities in a bag may be from its count, in instances."""
+"""How far the sum of probabilities in a bag may be from its count, and what a turn may change."""
 
 FEW = 20
 """With fewer resamples there is no interval."""
@@ -113,17 +113,17 @@ def moved(probabilities: Array, feasible: FeasibleLabelings) -> Array:
     bags, lower, upper = feasible.bags, feasible.lower, feasible.upper
     odds = log_odds(probabilities, decided_labels(bags, lower, upper))
     blocks = _blocks(feasible)
-    shifts = np.zeros((len(blocks), len(odds)))
+    shifts, met = np.zeros((len(blocks), len(odds))), expit(odds)
     for _ in range(MOST_SWEEPS):
         for place, (bag, *block) in enumerate(blocks):
             shifts[place] = 0.0
             shifts[place] = shifts_into(odds + shifts.sum(axis=0), bag, *block)[bag]
-        met = expit(odds + shifts.sum(axis=0))
+        before, met = met, expit(odds + shifts.sum(axis=0))
         sums = bags.membership @ met
         missed = np.abs(sums - np.clip(sums, lower, upper)).max()
-        if missed <= MET:
+        if max(missed, np.abs(met - before).max()) <= MET:
             break
-    else:
+    if missed > MET:
         warn(
             f"probabilities miss the count of a crossing bag by {missed:.2g} instances after "
             f"{MOST_SWEEPS} turns, and estimates may miss the shares of groups by about as much.",

@@ -10,7 +10,6 @@ from hypothesis import given, reject, settings
 from hypothesis import strategies as st
 from joblib import Parallel
 from sklearn.base import clone
-from sklearn.svm import SVC
 from small_problems import SQUARED_HINGE, psvm_objective, small_problem, small_problems
 
 from propcvx import (
@@ -29,7 +28,6 @@ from propcvx import (
 from propcvx.alternating.algorithm import alternate, annealing_values, descent
 from propcvx.errors import InputError, SolverError
 from propcvx.estimators import alter, printed_alter_psvm
-from propcvx.estimators.starts import Start
 from propcvx.history import StopReason
 from propcvx.labelings.feasible import FeasibleLabelings, best_labeling, random_labeling
 from propcvx.labelings.losses import HINGE, PROPORTION_LOSSES
@@ -79,8 +77,8 @@ def test_annealing_is_that_of_algorithm_1(C):
     """And without it there is the last value alone."""
     problem = small_problem(1, sizes=(4, 4, 4))
     values, alone = (
-        np.unique([record.C_star for record in fitted(problem, C=C, annealing=annealing).history_])
-        for annealing in (True, False)
+        np.unique([record.C_star for record in clf.history_])
+        for clf in (fitted(problem, C=C, annealing=given, n_init=1) for given in (True, False))
     )
     assert values[0] == pytest.approx(1.5e-5 * C)
     assert values[-1] == C == alone
@@ -104,7 +102,10 @@ def test_annealing_is_that_of_algorithm_1(C):
 def test_objective_never_increases_at_one_annealing_value(
     solver, problem, kernel, C, C_p, loss, solver_tol
 ):
-    """And in the end it is that of the fitted attributes; OSQP may be too far off for any."""
+    """And in the end it is that of the fitted attributes; OSQP may be too far off for any.
+
+    The solver that is asked for is the one that answers.
+    """
     options = {"C": C, "C_p": C_p, "proportion_loss": loss, "kernel": kernel}
     options |= {"gamma": 0.5, "degree": 2, "solver": solver, "solver_tol": solver_tol}
     try:
@@ -124,6 +125,7 @@ def test_objective_never_increases_at_one_annealing_value(
     assert clf.objective_ == clf.history_[-1].objective == clf.start_objectives_.min()
     value = recomputed(clf, problem, np.full(problem.bags.n_bags, C_p), clf.labeling_)
     assert value == pytest.approx(clf.objective_, rel=1e-7, abs=1e-9)
+    assert solver in ("auto", *{record.solver for record in clf.history_})
 
 
 def test_an_inaccurate_step_cannot_raise_the_objective():
@@ -307,21 +309,6 @@ def test_the_default_start_is_ecological_regression_and_a_share_of_the_classifie
     np.testing.assert_allclose(clf.decision_function(problem.X), mean, atol=1e-9)
 
 
-@pytest.mark.parametrize("scale", [1e-6, 1e6])
-@pytest.mark.parametrize("kernel", ["linear", "rbf"])
-@pytest.mark.parametrize("method", [AlterPropSVM, ConvPropSVM])
-def test_the_defaults_are_in_units_of_the_data(scale, kernel, method):
-    problem = small_problem(5, sizes=(8, 8, 8), noise=2.0)
-    plain, two = (method(kernel=kernel).fit(times * problem.X, problem.y) for times in (1.0, scale))
-    scores = plain.decision_function(problem.X)
-    np.testing.assert_array_equal(two.labeling_, plain.labeling_)
-    np.testing.assert_allclose(two.decision_function(scale * problem.X), scores, atol=1e-4)
-    if kernel == "linear":
-        assert pytest.approx(0.2 / problem.X.var(axis=0).sum()) == plain.C_
-    if method is AlterPropSVM:
-        assert plain.C_p_ == 10.0 * plain.C_
-
-
 def test_mixed_starts_are_random_labelings_and_two_methods():
     problem = small_problem(5, sizes=(8, 8, 8), noise=2.0)
     conv = MethodStart(ConvPropSVM(1.0, epsilon="rounding"), annealing=False)
@@ -374,22 +361,13 @@ def test_by_default_bags_of_any_size_keep_their_counts(size):
 def test_bag_weights_multiply_the_proportion_loss(loss):
     problem = small_problem(13, sizes=(7, 3, 5), noise=2.0)
     sizes, numbers = problem.bags.sizes, np.array([0.1, 2.0, 5.0])
-    options = {"C_p": 0.5, "proportion_loss": loss, "n_init": 2, "solver_tol": 1e-6}
+    options = {"C_p": 0.5, "proportion_loss": loss, "annealing": False, "solver_tol": 1e-6}
     for given_weights, factors in (("bag", np.ones(3)), ("size", sizes), (numbers, numbers)):
         clf = fitted(problem, bag_weights=given_weights, **options)
         value = recomputed(clf, problem, 0.5 * factors, clf.labeling_)
         assert clf.objective_ == pytest.approx(value, rel=1e-9)
         if clf.stop_reason_ is StopReason.FIXED_POINT:
             assert gain_of_a_labeling_step(clf, problem, 0.5 * factors) <= 1e-9
-
-
-@pytest.mark.parametrize("solver", ["piqp", "clarabel"])
-def test_solvers_can_be_swapped(solver):
-    problem = small_problem(20, sizes=(6, 6, 6))
-    reference = fitted(problem, n_init=1, solver="libsvm", solver_tol=1e-7)
-    other = fitted(problem, n_init=1, solver=solver, solver_tol=1e-9)
-    assert other.objective_ == pytest.approx(reference.objective_, abs=1e-6)
-    assert {record.solver for record in other.history_} == {solver}
 
 
 def test_solver_options_reach_the_solver():
@@ -477,12 +455,13 @@ FEATURES = {
 
 @pytest.mark.parametrize("kind", FEATURES)
 @pytest.mark.parametrize("n", [20, 120])
-def test_the_svm_step_is_as_good_as_another_solver(kind, n):
+@pytest.mark.parametrize("solver", ["auto", "newton"])
+def test_the_svm_step_is_as_good_as_another_solver(solver, kind, n):
     random = np.random.RandomState(n)
     F = FEATURES[kind](random.randn(n, 4))
     separable = np.sign(F[:, 0] + 0.7 * F[:, 1:3].sum(axis=1))
     labelings = (random.choice([-1.0, 1.0], n), separable, np.where(np.arange(n) < 3, 1.0, -1.0))
-    step = SVMStep(F)
+    step = SVMStep(F, Solve(solver, tol=1e-6))
     for labeling, C in product(labelings, [1e-6, 1e-3, 1.0, 1e3, 1e6]):
         separator = step(labeling, C)
         scores = F @ separator.weights + separator.bias
@@ -490,20 +469,6 @@ def test_the_svm_step_is_as_good_as_another_solver(kind, n):
         planes = best_weights(F, labeling, C), np.zeros(F.shape[1])
         best = min(svm_value(F, labeling, C, weights) for weights in planes)
         assert value_of(separator, labeling, C) <= (1.0 + 2e-6) * best, (C, labeling)
-
-
-@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
-@pytest.mark.parametrize("C", [1e-6, 1.0, 1e3, 1e6])
-def test_many_overlapping_instances_have_their_svm(C):
-    """Half the squared norm of w is then far below the error that a relative gap allows."""
-    random = np.random.RandomState(0)
-    labels = random.choice([-1, 1], 2000)
-    X = random.randn(2000, 5) + 0.3 * labels[:, None]
-    fit = AlterPropSVM(C=C, n_init=1, annealing=False).fit(X, labels)
-    best = SVC(C=C, kernel="linear", tol=1e-2, max_iter=20_000).fit(X, labels).coef_[0]
-    value = svm_value(X, labels, C, best)
-    assert fit.objective_ <= (1.0 + 2e-6) * min(value, svm_value(X, labels, C, 0.0 * best))
-    assert C < 1e-3 or fit.score(X, labels) > 0.74
 
 
 @pytest.mark.parametrize(("polish", "C"), [("none", 1e5), ("swaps", 1.0)])
@@ -570,10 +535,10 @@ def test_the_gap_of_a_separator_holds(solver, gap):
 
 @pytest.mark.parametrize("loss", ["weighted", "squared", "weighted squared"])
 def test_a_descent_with_another_instance_loss_is_a_descent(loss):
-    problem = small_problem(1, sizes=(6, 5), noise=2.0)
-    weights = np.random.RandomState(1).uniform(0.2, 3.0, 11) if "weighted" in loss else 1.0
+    problem = small_problem(1, sizes=(5, 4), noise=2.0)
+    weights = np.random.RandomState(1).uniform(0.2, 3.0, 9) if "weighted" in loss else 1.0
     chosen = replace(SQUARED_HINGE if "squared" in loss else HINGE, weights=weights)
-    clf = fitted(problem, C_p=3.0, init=np.ones(11), instance_loss=chosen, solver_tol=1e-8)
+    clf = fitted(problem, C_p=3.0, init=np.ones(9), instance_loss=chosen, solver_tol=1e-8)
     scores, norm = clf.decision_function(problem.X), np.square(clf.coef_).sum()
 
     def proportion_losses(labeling):
@@ -584,42 +549,11 @@ def test_a_descent_with_another_instance_loss_is_a_descent(loss):
         return 0.5 * norm + chosen.of(labeling, scores).sum() + proportion_losses(labeling)
 
     assert clf.objective_ == pytest.approx(value(clf.labeling_), rel=1e-9)
-    least = min(value(np.array(labeling)) for labeling in product((-1.0, 1.0), repeat=11))
+    least = min(value(np.array(labeling)) for labeling in product((-1.0, 1.0), repeat=9))
     assert value(clf.labeling_) <= least + 1e-4
     program = margin_classifier(problem.X, chosen).set(y=clf.labeling_, C=1.0)
     svm = solve(program, "clarabel", tol=1e-9, residuals=False).value
     assert clf.objective_ == pytest.approx(svm + proportion_losses(clf.labeling_), rel=1e-5)
-
-
-def test_the_estimator_takes_an_instance_loss_by_name_or_as_an_object():
-    problem = small_problem(1, sizes=(7, 6), noise=2.0)
-    plain, named, heavier, squared = (
-        fitted(problem, n_init=2, annealing=False, **given)
-        for given in (
-            {},
-            {"instance_loss": "hinge"},
-            {"instance_loss": replace(HINGE, weights=np.full(13, 2.0)), "C": 0.5},
-            {"instance_loss": SQUARED_HINGE},
-        )
-    )
-    assert named.objective_ == plain.objective_
-    assert heavier.objective_ == pytest.approx(plain.objective_, rel=1e-6)
-    assert abs(squared.objective_ - plain.objective_) > 1e-3 * plain.objective_
-
-
-def test_a_start_of_your_own():
-    class FirstFeature(Start):
-        annealing = False
-
-        def labeling(self, features, bags, random):
-            return np.where(features[:, 0] > 0.0, 1.0, -1.0)
-
-    problem = small_problem(2, sizes=(6, 6))
-    labels = np.where(problem.X[:, 0] > 0.0, 1.0, -1.0)
-    ours, listed = (
-        fitted(problem, init=init, annealing=False) for init in (FirstFeature(), labels)
-    )
-    assert ours.objective_ == listed.objective_
 
 
 # --- many instances ---------------------------------------------------------------------------

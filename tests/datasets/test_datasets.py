@@ -7,8 +7,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from propcvx import bag_target
-from propcvx.bags.bags import Bags
 from propcvx.datasets import (
     bags_by_cluster,
     bags_by_feature,
@@ -45,16 +43,6 @@ def test_random_bags_are_full_but_the_last(n_instances, bag_size, seed):
     assert sorted(first) == sorted(other) != first != other
 
 
-def test_proportions_are_those_a_bag_target_takes():
-    random = np.random.default_rng(0)
-    labels = random.choice([-1, 1], 50)
-    names = np.array(["north", "south", "east"])[random_bags(labels, 20, 0)]
-    proportions = proportions_of(labels, names)
-    bags = Bags.from_target(bag_target(names, proportions, labels))
-    assert np.array_equal(bags.proportions_of(labels), bags.proportions)
-    assert proportions == proportions_of(labels > 0, names.tolist())
-
-
 @given(st.integers(1, 40), st.integers(1, 9), st.integers(0, 9))
 def test_bags_by_feature_are_intervals_of_it(n, bag_size, seed):
     values = np.random.RandomState(seed).randint(0, 6, size=n)
@@ -62,13 +50,6 @@ def test_bags_by_feature_are_intervals_of_it(n, bag_size, seed):
     spans = [(values[bags == k].min(), values[bags == k].max()) for k in range(bags.max() + 1)]
     assert all(low >= high for (_, high), (low, _) in pairwise(spans))
     assert np.bincount(bags)[:-1].tolist() == [bag_size] * bags.max()
-
-
-def test_bags_by_cluster_keep_close_instances_together():
-    X = np.vstack([np.zeros((5, 2)), np.full((3, 2), 9.0)]) + np.arange(8)[:, None] * 0.01
-    bags = bags_by_cluster(X, 2, random_state=0)
-    assert len(set(bags[:5])) == len(set(bags[5:])) == 1
-    assert bags[0] != bags[5]
 
 
 @given(st.integers(1, 60), st.integers(1, 60), st.integers(1, 9), st.integers(0, 9))

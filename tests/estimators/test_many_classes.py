@@ -26,21 +26,19 @@ from propcvx import (
     bag_target,
     certify,
     class_proportions_of,
+    group_shares,
     one_class_target,
 )
 from propcvx.alternating.algorithm import alternate
 from propcvx.alternating.crammer_singer import ClassPropSVM, CrammerSingerStep
 from propcvx.bags.targets import classes_of, is_bag_target
-from propcvx.errors import CutBagWarning, InputError
+from propcvx.errors import InputError
 from propcvx.estimators.starts import Start
 from propcvx.labelings.classes import best_classes, class_hinge, class_loss
-from propcvx.labelings.feasible import FeasibleLabelings
 from propcvx.labelings.losses import PROPORTION_LOSSES, constraint, epsilon_insensitive
 from propcvx.plotting import boundary, coefficients
 from propcvx.programs import crammer_singer
 from propcvx.solvers import solve
-from propcvx.svm.problem import PropSVM
-from propcvx.svm.step import Separator
 
 ill_posed = pytest.mark.filterwarnings("ignore::propcvx.errors.PropCVXWarning")
 
@@ -113,11 +111,6 @@ def test_a_target_that_was_changed_is_refused(y, text):
         Bags.from_target(y, table=True)
 
 
-def test_a_cut_bag_warns():
-    with pytest.warns(CutBagWarning, match="bag 'a', with 1 of its 2"):
-        Bags.from_target(bag_target(["a", "a", "b"], ROWS)[1:], table=True)
-
-
 class OfTwo(Start):
     """A start of one's own that knows -1 and +1 only."""
 
@@ -137,6 +130,7 @@ def test_what_is_for_two_classes_says_so():
         lambda: coefficients([InvCal().fit(X, y)], "C_p"),
         lambda: AlterPropSVM(instance_loss="logistic").fit(X, y),
         lambda: AlterPropSVM(proportion_loss=constraint(0.1)).fit(X, y),
+        lambda: group_shares(y, X[:, 0] > 0),
     ):
         with pytest.raises(InputError, match=r"class"):
             call()
@@ -166,34 +160,6 @@ def test_a_table_of_two_columns_is_the_fit_of_two_classes(method):
     np.testing.assert_allclose(
         second.predict_proba(problem.X), first.predict_proba(problem.X), atol=1e-6
     )
-
-
-@pytest.mark.parametrize("loss", ["absolute", "squared", "epsilon_insensitive", "constraint"])
-@pytest.mark.parametrize("C", [1e-6, 1e-3, 1.0, 1e3, 1e6])
-def test_with_two_classes_the_problem_is_that_of_two(loss, C):
-    problem = small_problem(1, sizes=(4, 6, 5), n_features=3)
-    bags, F, loss = problem.bags, problem.X, PROPORTION_LOSSES[loss]
-    table = np.column_stack([1.0 - bags.proportions, bags.proportions])
-    many = Bags.from_target(bag_target(problem.y["bag"], table), table=True)
-    weights = C * np.array([0.5, 1.0, 20.0])
-    first, second = PropSVM(bags, C, weights, loss), ClassPropSVM(many, C, weights, loss)
-    random = np.random.RandomState(0)
-    for scale in (1e-3, 1.0, 30.0):
-        w, b = scale * random.randn(3), random.randn()
-        f = F @ w + b
-        plane = Separator(None, w, b, f)
-        planes = Separator(
-            *(None, np.outer(w, [-0.5, 0.5])), np.array([-b, b]) / 2, np.outer(f, [-0.5, 0.5])
-        )
-        labeling = first.best_labeling(f)
-        numbers = second.best_labeling(planes.scores)
-        assert first.objective(labeling, plane) == pytest.approx(
-            second.objective(numbers, planes), rel=1e-9
-        )
-        other = FeasibleLabelings.allowed_by(loss, bags).best(random.randn(len(F)))
-        assert first.objective(other, plane) == pytest.approx(
-            second.objective(np.where(other > 0, 2, 1), planes), rel=1e-9
-        )
 
 
 # --- the labeling step ------------------------------------------------------------------------
@@ -351,15 +317,15 @@ def test_the_fit_is_a_descent_to_a_fixed_point(seed, loss, C, kernel, known):
 
 
 def test_no_labeling_is_better_than_the_best_end():
-    """Every start of a problem of six instances: the best end is the least of all labelings."""
-    X, y, _ = class_problem(3, sizes=(3, 3), n_features=2)
+    """On a problem of five instances, from the best starts: the best end is the least of all."""
+    X, y, _ = class_problem(3, sizes=(3, 2), n_features=2)
     bags, step = Bags.from_target(y, table=True), CrammerSingerStep(X, n_classes=3)
     problem = ClassPropSVM(bags, 1.0, 5.0 * np.ones(2), PROPORTION_LOSSES["absolute"])
-    rows = all_labelings(6, 3).astype(float)
+    rows = all_labelings(5, 3).astype(float)
     values = [problem.objective(row, step(row, 1.0)) for row in rows]
     ends = [
         list(alternate(problem, step, row, [1.0]))[-1].objective
-        for row in rows[np.argsort(values)[:40]]
+        for row in rows[np.argsort(values)[:20]]
     ]
     assert min(ends) == pytest.approx(min(values), rel=1e-5)
     assert max(ends) >= min(values) * (1.0 - 1e-5)
@@ -471,7 +437,7 @@ def test_equal_totals_of_classes_are_told_apart_by_the_bags():
     random = np.random.RandomState(0)
     X, bags = random.randn(12, 2), np.repeat([0, 1, 2], 4)
     table = np.array([[0.5, 0.25, 0.25], [0.25, 0.5, 0.25], [0.25, 0.25, 0.5]])
-    clf = AlterPropSVM(init="random", n_init=2, random_state=0)
+    clf = AlterPropSVM(init="random", n_init=2, annealing=False, random_state=0)
     scores = clf.fit(X, bag_target(bags, table, classes=["a", "b", "c"])).decision_function(X)
     for order in ([1, 0, 2], [2, 0, 1], [2, 1, 0]):
         renamed = bag_target(bags, table, classes=np.array(["a", "b", "c"])[order].tolist())

@@ -89,18 +89,6 @@ def covariances(seed, groups, r=4):
     return np.einsum("gij,gik->gjk", roots, roots)
 
 
-def semidefinite_part(matrix):
-    values, vectors = np.linalg.eigh(matrix)
-    return (vectors * np.maximum(values, 0.0)) @ vectors.T
-
-
-def test_of_two_covariances_it_is_the_semidefinite_part_of_their_difference():
-    S, d = covariances(0, 2), np.array([0.3, 0.2])
-    for solver in ("auto", "clarabel"):
-        M = solve(second_moments(S, d, np.array([2.0, 5.0])), solver).variables["M"]
-        assert_allclose(M, semidefinite_part((S[0] - S[1]) / 0.1), atol=1e-4 * np.abs(M).max())
-
-
 @pytest.mark.parametrize("solver", ["clarabel", "scs"])
 @pytest.mark.parametrize("seed", range(3))
 def test_the_closed_form_is_the_answer_of_general_solvers(solver, seed):
@@ -163,17 +151,10 @@ def test_all_components_do_not_depend_on_the_scale_of_features():
     X, y, _ = in_equal_bags(400, 0.5, 4, known=5)
     change, shift = np.array([[1e3, 0.0, 2.0], [0.0, 1e-3, 0.0], [1.0, 0.0, 1.0]]), 5.0
     first = SecondMoments(n_components=None).fit(X, y)
-    other = SecondMoments(n_components=None).fit(X @ change + shift, y)
-    scores = first.decision_function(X)
-    assert_allclose(other.decision_function(X @ change + shift), scores, atol=1e-6)
-
-
-@pytest.mark.parametrize("kernel", ["linear", "rbf"])
-def test_general_solvers_have_the_same_scores(kernel):
-    X, y, _ = in_equal_bags(200, 0.5, 4, known=5)
-    given = {"n_components": 4, "kernel": kernel, "gamma": 0.1}
-    closed, other = (SecondMoments(solver=name, **given).fit(X, y) for name in ("auto", "clarabel"))
-    assert_allclose(other.decision_function(X), closed.decision_function(X), atol=1e-4)
+    for unit in (1e-6, 1.0, 1e6):
+        changed = unit * (X @ change + shift)
+        other = SecondMoments(n_components=None).fit(changed, y)
+        assert_allclose(other.decision_function(changed), first.decision_function(X), atol=1e-6)
 
 
 @pytest.mark.filterwarnings("ignore::propcvx.errors.IllPosedWarning")

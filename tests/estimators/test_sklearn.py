@@ -14,7 +14,6 @@ from sklearn.frozen import FrozenEstimator
 from sklearn.metrics.pairwise import laplacian_kernel, rbf_kernel
 from sklearn.model_selection import (
     HalvingGridSearchCV,
-    cross_val_predict,
     cross_validate,
 )
 from sklearn.pipeline import make_pipeline
@@ -79,9 +78,7 @@ def test_cross_validate_is_the_loop_by_hand(splitter):
 
 
 def test_where_scikit_learn_takes_bags_for_classes_is_an_error():
-    """It encodes y in these two, whatever y is; labels are needed there."""
-    with pytest.raises(ValueError, match="two classes"):
-        cross_val_predict(PIPELINE, X, Y, cv=FOLDS, method="decision_function")
+    """It encodes y, whatever y is; labels are needed there."""
     with pytest.raises(ValueError, match="at least one class"):
         CalibratedClassifierCV(PIPELINE, cv=FOLDS).fit(X, Y)
 
@@ -117,9 +114,7 @@ def test_parameters_of_the_estimator_that_starts_another():
 
 
 @each_method()
-@pytest.mark.parametrize(
-    "kernel", ["linear", "rbf", "exponential", "poly", "precomputed", laplacian_kernel]
-)
+@pytest.mark.parametrize("kernel", ["linear", "rbf", "precomputed", laplacian_kernel])
 def test_saved_and_loaded_it_predicts_the_same(method, kernel):
     small = small_problem(1, sizes=(6, 5, 7), n_features=3)
     data, new = small.X, X
@@ -253,7 +248,6 @@ PAIRS = {
     "zero and one": [0, 1],
     "booleans": [False, True],
     "both negative": [-7, -3],
-    "objects": np.array(["a", "b"], dtype=object),
 }
 
 

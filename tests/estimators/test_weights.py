@@ -208,7 +208,7 @@ def test_alter_ends_in_a_minimum_of_the_weighted_objective(C, loss):
 
 # --- bounds -----------------------------------------------------------------------------------
 
-SMALL = small_problem(3, sizes=(3, 4, 2), n_features=2, known=0.2)
+SMALL = small_problem(3, sizes=(3, 3, 2), n_features=2, known=0.2)
 RELAXATIONS = {
     **{name: name for name in ("cutting_planes", "lifted", "continuous_labels", "mixed_integer")},
     "all cuts": CuttingPlanes(oracle="exhaustive", max_cuts=30),
@@ -388,12 +388,10 @@ def test_the_recipe_of_the_page_routes_weights_through_a_search():
     assert_array_equal(search.decision_function(X), weighted.decision_function(X))
 
 
-@each_method("second_moments")
 @pytest.mark.parametrize("kind", [list, tuple, pd.Series])
-def test_weights_may_be_any_sequence(method, kind):
-    given = kind(WEIGHTS.tolist())
-    scores = clone(method).fit(X, Y, given).decision_function(X)
-    assert_array_equal(clone(method).fit(X, Y, WEIGHTS).decision_function(X), scores)
+def test_weights_may_be_any_sequence(kind):
+    array, other = (MeanMap().fit(X, Y, given) for given in (WEIGHTS, kind(WEIGHTS.tolist())))
+    assert_array_equal(array.coef_, other.coef_)
 
 
 BAD = {
@@ -410,11 +408,10 @@ BAD = {
 
 
 @pytest.mark.filterwarnings("ignore:overflow")
-@each_method("second_moments")
 @pytest.mark.parametrize("weights", BAD.values(), ids=BAD)
-def test_what_are_no_weights(method, weights):
+def test_what_are_no_weights(weights):
     with pytest.raises(InputError, match=r"sample_weight must be .* shape \(18,\)"):
-        clone(method).fit(X, Y, sample_weight=weights)
+        MeanMap().fit(X, Y, sample_weight=weights)
 
 
 def test_a_bag_without_weight_has_no_say_in_its_mean():

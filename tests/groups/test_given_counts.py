@@ -6,7 +6,7 @@ from scipy.special import expit
 from scipy.stats import binom
 from small_problems import all_labelings
 
-from propcvx import Bags, bag_target, group_shares, proportions_of
+from propcvx import Bags, bag_target, proportions_of
 from propcvx.bags.ordering import in_canonical_order
 from propcvx.groups.given_counts import GivenCounts
 from propcvx.labelings.feasible import FeasibleLabelings
@@ -95,22 +95,3 @@ def test_means_in_a_large_bag_are_those_by_recursion(spread, epsilon):
             for label, chance in ((1, p[i]), (0, 1.0 - p[i]))
         )
         assert means[i] == pytest.approx(positive / (positive + negative), abs=1e-10)
-
-
-class TrueProbabilities:
-    """A classifier that is right: of those with a 1, four in five are positive, of others one."""
-
-    classes_ = np.array([-1, 1])
-
-    def predict_proba(self, X):
-        return np.where(X > 0, [[0.2, 0.8]], [[0.8, 0.2]])
-
-
-@pytest.mark.parametrize("size", [2, 4, 16])
-def test_right_probabilities_have_right_estimates_in_bags_of_any_size(size):
-    random, n = np.random.RandomState(1), 16000
-    bags, X = np.repeat(np.arange(n // size), size), random.randint(0, 2, size=(n, 1))
-    labels = np.where(random.uniform(size=n) < np.where(X[:, 0], 0.8, 0.2), 1, -1)
-    y = bag_target(bags, proportions_of(labels, bags))
-    table = group_shares(y, X[:, 0], TrueProbabilities(), X, truth=labels).groups
-    np.testing.assert_allclose(table.estimate, table.truth, atol=0.01)

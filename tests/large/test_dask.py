@@ -135,11 +135,10 @@ def test_alter_from_a_start_that_is_told_is_the_one_in_memory(C, options):
     assert len(data.X) > 2000
     model = AlterPropSVM(C=C, C_p=10 * C, init=FROM_INV_CAL, solver="newton", solver_tol=1e-3)
     model.fit(data.X, data.y, data.weight)
-    for n_parts in (1, 6):
-        there = data.fit(model, n_parts)
-        assert_same(there, model)
-        assert there.history_.objectives == pytest.approx(model.history_.objectives)
-        assert (there.predict(data.rows[FEATURES]) == model.predict(data.X)).all()
+    there = data.fit(model, 6)
+    assert_same(there, model)
+    assert there.history_.objectives == pytest.approx(model.history_.objectives)
+    assert (there.predict(data.rows[FEATURES]) == model.predict(data.X)).all()
 
 
 @pytest.mark.parametrize("known", [0.3, 1.0])
@@ -211,7 +210,7 @@ def test_drawn_labels_are_fair_and_a_function_of_the_content():
 def test_exchanged_classes_give_the_opposite_plane():
     data, mirrored = Data(seed=3, n_bags=12), Data(seed=3, n_bags=12)
     mirrored.shares = {bag: 1.0 - share for bag, share in data.shares.items()}
-    model = AlterPropSVM(init="mixed", n_init=1, annealing=False, random_state=0)
+    model = AlterPropSVM(init="mixed", n_init=1, annealing=False, random_state=0, solver_tol=1e-4)
     first, other = data.fit(model, 2), mirrored.fit(model, 3)
     assert first.coef_ == pytest.approx(-other.coef_, rel=1e-8)
     assert first.intercept_ == pytest.approx(-other.intercept_, rel=1e-8)
@@ -409,7 +408,7 @@ def test_threads_give_the_same_and_only_sums_come_back(monkeypatch):
 def test_a_cluster_gives_the_same():
     data = Data(n_bags=20, known=0.1, weights=True, unknown=(3,))
     starts = [RandomStart(annealing=False), FROM_INV_CAL]
-    model = AlterPropSVM(random_state=1, init=starts, C_p=1.0, solver_tol=1e-2, max_iter=2)
+    model = AlterPropSVM(random_state=1, init=starts, C_p=1.0, solver_tol=1e-1, max_iter=1)
     here = data.fit(model, 2)
     in_memory = AlterPropSVM(init="random", n_init=2, annealing=False, random_state=0)
     in_memory.fit(data.X, data.y)

@@ -29,7 +29,7 @@ GRIDS = [
     (AlterPropSVM(solver="newton", n_init=1, random_state=0), {"C_p": (0.1, 10.0)}),
     (
         ConvPropSVM(relaxation=CuttingPlanes()),
-        {"C": WEIGHTS, "epsilon": (0.0, 0.01, 0.2), "relaxation__max_cuts": (1, 2)},
+        {"C": (0.1, 10.0), "epsilon": (0.0, 0.01, 0.2), "relaxation__max_cuts": (1, 2)},
     ),
 ]
 
