@@ -159,7 +159,8 @@ def decided_labels(bags: Bags, lower: Indices, upper: Indices) -> Array:
 
     In :math:`\max \sum_i t_i` subject to :math:`l s \le B z \le u s`, :math:`t \le z`,
     :math:`t \le s - z`, :math:`0 \le t \le 1` and :math:`s \ge 1`, t is 1 wherever some solution
-    :math:`z / s` is neither 0 nor 1, and 0 elsewhere.
+    :math:`z / s` is neither 0 nor 1, and 0 elsewhere.  Instances of the same bags are alike: they
+    have one variable, the mean of theirs.
 
     Parameters
     ----------
@@ -173,20 +174,27 @@ def decided_labels(bags: Bags, lower: Indices, upper: Indices) -> Array:
         -1, 1, or 0 where solutions differ; labels that are known stay as they are.
     """
     free, labels = np.flatnonzero(bags.labels == 0), bags.labels.astype(float)
-    inside, known = bags.membership[:, free], bags.known_counts[0]
-    ends, unit = (lower - known)[:, None], sp.eye_array(len(free))
+    _, first, place, alike = np.unique(
+        bags.bags_of_instances[free],
+        axis=0,
+        return_index=True,
+        return_inverse=True,
+        return_counts=True,
+    )
+    n, known = len(first), bags.known_counts[0]
+    inside = bags.membership[:, free[first]] @ sp.diags_array(alike.astype(float))
+    ends, unit = (lower - known)[:, None], sp.eye_array(n)
     rows = [
         [inside, None, sp.csr_array(known[:, None] - upper[:, None])],
         [-inside, None, sp.csr_array(ends)],
         [-unit, unit, None],
-        [unit, unit, sp.csr_array(-np.ones((len(free), 1)))],
+        [unit, unit, sp.csr_array(-np.ones((n, 1)))],
     ]
-    bounds = np.repeat(
-        [[0.0, np.inf], [0.0, 1.0], [1.0, np.inf]], [len(free), len(free), 1], axis=0
-    )
-    goal = -np.repeat([0.0, 1.0, 0.0], [len(free), len(free), 1])
+    bounds = np.repeat([[0.0, np.inf], [0.0, 1.0], [1.0, np.inf]], [n, n, 1], axis=0)
+    goal = -np.repeat([0.0, 1.0, 0.0], [n, n, 1])
     matrix = sp.csr_array(sp.block_array(rows))
-    answer = checked(linprog(goal, matrix, np.zeros(matrix.shape[0]), bounds=bounds))
-    z, t, scale = np.split(answer.x, [len(free), 2 * len(free)])
-    labels[free] = np.where(t > 0.5, 0.0, np.sign(z - scale / 2))
+    limits = np.zeros(matrix.shape[0])
+    answer = checked(linprog(goal, matrix, limits, bounds=bounds, method="highs-ipm"))
+    z, t, scale = np.split(answer.x, [n, 2 * n])
+    labels[free] = np.where(t > 0.5, 0.0, np.sign(z - scale / 2))[place.ravel()]
     return labels
