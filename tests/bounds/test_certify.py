@@ -447,6 +447,18 @@ def test_a_divided_bag_has_the_same_best_labeling(form, monkeypatch):
     assert divided.upper == pytest.approx(whole.upper, rel=2e-4)
 
 
+@pytest.mark.parametrize("C", [1e-6, 1e-3, 1e3, 1e6])
+def test_bounds_and_the_list_agree_whatever_C(C):
+    small = small_problem(11, (4, 4), 3)
+    best = certify(small.X, small.y, C, kinds="enumeration")
+    answer = certify(small.X, small.y, C, kinds=["bag_moments", "branch_and_bound"])
+    assert best.proved_optimal
+    assert answer.proved_optimal
+    for event in answer.history:
+        assert event.lower <= best.upper * (1 + 1e-7)
+        assert event.upper >= best.lower * (1 - 1e-7)
+
+
 RELAXED = {
     "lifted": "lifted",
     "mixed_integer": "mixed_integer",

@@ -240,7 +240,8 @@ def test_a_licence_error_is_shown_as_that(program, monkeypatch):
 
 @pytest.mark.parametrize("solver", INSTALLED)
 def test_an_option_that_a_solver_does_not_have_is_no_reason_to_ask_the_next(solver):
-    with pytest.raises(InputError, match=r"has no options \[.*'max_iterz'\]"):
+    beside = ".*" if solver == "scip" else ""  # CVXPY names all options that it was given
+    with pytest.raises(InputError, match=rf"has no options \[{beside}'max_iterz'\]"):
         solve(case_for(solver).program, [(solver, {"max_iterz": 1}), solver])
 
 
