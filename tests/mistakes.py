@@ -47,7 +47,7 @@ from propcvx.errors import (
     UnsupportedSolverError,
 )
 from propcvx.estimators import Start
-from propcvx.labelings.losses import HINGE, InstanceLoss
+from propcvx.labelings.losses import HINGE, InstanceLoss, ProportionLoss
 from propcvx.programs import svm_dual
 from propcvx.relaxation import Lifted, MixedInteger
 from propcvx.relaxation.masters import MASTERS
@@ -167,7 +167,12 @@ _BAGS = {
     "labels 0 for negatives": target(
         "-1 for negatives", bags=IDS * 3, labels=[0, 1, 1, 0, 0, 0, 0, 1] * 3
     ),
-    "labels True and False": target("labels", "True and False", labels=[True] * 4 + [False] * 4),
+    "labels True and False": target("labels", "True or False", labels=[True] * 4 + [False] * 4),
+    "labels True, False and unknown": target(
+        "labels",
+        "labels.map({True: 1, False: -1}).fillna(0)",
+        labels=pd.Series([True, None] * 4, dtype="boolean"),
+    ),
     "shares of classes that do not sum to one": target(
         "sum to one", "got 0.9 in bag 'a'", proportions=[[0.5, 0.4, 0.0], [0, 0, 1]]
     ),
@@ -449,6 +454,12 @@ _BOUNDS = {
             ("epsilon", "rounding", "with", 1.0),
         )
     },
+    "a negative loss in a certificate": Mistake(
+        lambda: certify(
+            X, Y, C_p=1.0, loss=ProportionLoss("reward", np.negative, lambda gap: -gap)
+        ),
+        ("loss must not be negative", "reward"),
+    ),
     "a function for a bound": Mistake(
         lambda: certify(X, Y, C=0.1, kinds=[own_bound]),
         ("kinds must be one of ['enumeration',", "'lifted'", "Bound(own_bound) is one"),
@@ -554,7 +565,7 @@ _TABLES = {
         proportions={"a": {"x": 0.5, "y": 0.5}, "b": None},
     ),
     "NA for a label that is not known": target(
-        "got None or NA", "fillna(0)", labels=pd.Series([True, None] * 4, dtype="boolean")
+        "got None, NaN or NA", "fillna(0)", labels=pd.Series([1, None] * 4, dtype="Int8")
     ),
     "labels that are missing, of which shares are taken": Mistake(
         lambda: proportions_of([1.0, np.nan] * 4, IDS), ("labels must", "leave out instances")
@@ -602,6 +613,13 @@ _TABLES = {
         lambda: MeanMap().fit(TABLE, Y, sample_weight=pd.Series(1.0, index=OTHER_ORDER.index)),
         ("sample_weight must", "sample_weight.loc[X.index]"),
     ),
+    "labels in another order than X": Mistake(
+        lambda: MeanMap().fit(TABLE, Y).score(TABLE, pd.Series(1, index=OTHER_ORDER.index)),
+        ("y must", "y.loc[X.index]"),
+    ),
+    "labels to fit in another order than X": framed(
+        "y.loc[X.index]", X=TABLE, y=pd.Series([-1, 1] * 4, index=OTHER_ORDER.index)
+    ),
     "a column of words in X": framed("could not convert", "'a'", X=PEOPLE, error=ValueError),
     "one column as X": framed("Expected a 2-dimensional", X=TABLE["age"], error=ValueError),
     "other columns in predict": Mistake(
@@ -628,6 +646,9 @@ _TABLES = {
     "the name of a column for groups": shares_of("each of the 8 instances", groups="region"),
     "groups of X, with other columns than the fit": shares_of(
         "X has 2 features", labels=MeanMap().fit(X, Y), X=X[:, :2], error=ValueError
+    ),
+    "a certified range of labelings without the shares": shares_of(
+        *("certify_options", "['C_p']"), delta=0.1, certify_options={"C": 1.0, "C_p": 1.0}
     ),
     "groups without X": shares_of("X must have the 8 instances", "None", X=None),
     "the class of a method for groups": shares_of("classifier fitted", labels=MeanMap),

@@ -13,8 +13,10 @@ from sklearn.preprocessing import scale
 from study import HERE, complete, mixed_psvm
 
 from propcvx import (
+    AlterPropSVM,
     BagKFold,
     ConvPropSVM,
+    EcologicalRegression,
     InvCal,
     MeanMap,
     bag_error,
@@ -39,6 +41,8 @@ METHODS = {
     "MeanMap, Gaussian": MeanMap(kernel="rbf"),
     "InvCal, Gaussian": InvCal(kernel="rbf"),
     "conv-pSVM, Gaussian": ConvPropSVM(1.0, kernel="rbf"),
+    "EcologicalRegression()": EcologicalRegression(),
+    "AlterPropSVM()": AlterPropSVM(random_state=0),
 }
 CHOSEN_ON = (*PUBLIC[:4], "Contraception", "Benefits", "guPrenat", "egsingle")
 """Sets on which the rule of ``check_fit`` was chosen."""
@@ -127,7 +131,7 @@ def allowed(data, method):
     """Whether a fit takes less than some seconds."""
     if "Gaussian" in method:
         return data in (*PUBLIC[:-1], "Contraception", "guPrenat", "bdf")
-    if "alter" in method:
+    if "alter" in method.lower():
         return data in (*PUBLIC, "Contraception", "guPrenat", "bdf", "Benefits")
     return "conv" not in method or data not in LARGE
 

@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 
 from propcvx.arrays import Array, Indices, Mask
 from propcvx.bags import counts
+from propcvx.bags.counts import SHARE_UNIT
 from propcvx.bags.targets import (
     BAG_DTYPE,
     ONE_CLASS,
@@ -35,9 +36,6 @@ from propcvx.bags.targets import (
 )
 from propcvx.checks import check_number, check_share
 from propcvx.errors import CutBagWarning, InputError, fold_of_scikit_learn, warn
-
-SHARE_UNIT = 2.0**-40
-"""What shares are rounded to multiples of, so that 1 - (1 - p) is p."""
 
 WITH_CROSSING = (
     "AlterPropSVM with polish='none', ConvPropSVM with the oracles 'ascent', 'coordinate', "

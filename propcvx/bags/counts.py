@@ -17,16 +17,28 @@ from scipy.special import ndtri
 from propcvx.arrays import Array, Indices, Mask
 from propcvx.bags.targets import SHOWN, as_mapping, some_of
 from propcvx.checks import as_vector, check_choice, check_number
-from propcvx.errors import InfeasibleLabelingError, InputError, SolverError
+from propcvx.errors import (
+    IllPosedWarning,
+    InfeasibleLabelingError,
+    InputError,
+    SolverError,
+    warn,
+)
 
 if TYPE_CHECKING:
     from propcvx.bags.bags import Bags
+
+SHARE_UNIT = 2.0**-40
+"""What shares are rounded to multiples of, so that 1 - (1 - p) is p."""
 
 COUNT_SLACK = 1e-6
 """How far ``p * n`` may lie from an integer, in instances, and still be that count."""
 
 SAMPLING_LEVEL = 0.95
 """The level of the intervals that ``epsilon="sampling"`` takes."""
+
+CONTRADICTION = "the shares of crossing bags contradict each other, as if they were of other people"
+"""What to say where no labeling has counts near all of them."""
 
 SECONDS = 60.0
 """Time limit of a program with integers."""
@@ -194,7 +206,7 @@ def _single_ranges(bags: Bags, epsilon: Any) -> tuple[Indices, Indices, Array, M
     """The range of counts of each bag alone, the nearest count, and whether it is too far."""
     width = bags.epsilons(epsilon, words=("rounding", "sampling")) * bags.sizes
     width = np.where(bags.whole, width, np.maximum(width, 0.5))
-    width = np.where(bags.with_share, width + COUNT_SLACK, np.inf)
+    width = np.where(bags.with_share, width + COUNT_SLACK + SHARE_UNIT * bags.sizes, np.inf)
     target: Array = np.where(bags.with_share, bags.proportions, 0.5) * bags.sizes
     positive, negative = bags.known_counts
     allowed = positive, bags.sizes - negative
@@ -221,6 +233,12 @@ def _joint_ranges(bags: Bags, epsilon: Any) -> tuple[Indices, Indices, Indices] 
         return None
     counts = bags.positives_of(labeling)
     more = np.maximum(lower - counts, counts - upper).max().clip(0) * loose
+    if isinstance(epsilon, str) and more.max() > 1:
+        warn(
+            f"{CONTRADICTION}. Each bag may miss its nearest count by {more.max()} positives. "
+            "An epsilon of half the last published digit allows no more than rounding explains.",
+            IllPosedWarning,
+        )
     positive, negative = bags.known_counts
     return (
         np.maximum(lower - more, positive),
@@ -268,19 +286,26 @@ def _raise_infeasible(
         bags, counts = bags.swapped(), bags.sizes - counts
     within = f"epsilon={widths[0]:g}" if np.ptp(widths) == 0.0 else "the epsilon of each"
     p, n, target = bags.proportions, bags.sizes, bags.proportions * bags.sizes
-    least = float(np.max(((np.abs(counts - target) - COUNT_SLACK / 2) / n)[wrong]))
+    missed = (np.abs(counts - target) - COUNT_SLACK / 2)[wrong]
+    least = float(np.max(missed / n[wrong]))
     listed = ", ".join(
         f"bag {bags.name(k)} (p * n = {p[k]:g} * {n[k]} = {target[k]:g} positives, nearest "
         f"{counts[k]:.0f}/{n[k]})"
         for k in places[:SHOWN]
     )
     more = f" and {len(places) - SHOWN} more" if len(places) > SHOWN else ""
-    near = (gaps <= 0.5 + COUNT_SLACK).all()
-    advice = "epsilon='rounding' takes" if near else "known labels contradict"
+    if (gaps > 0.5 + COUNT_SLACK).any():
+        advice = "known labels contradict the nearest counts"
+    elif bags.crossing and missed.max() > 1.0:
+        advice = CONTRADICTION
+    else:
+        advice = (
+            "epsilon='rounding' takes the nearest counts, and 'sampling' is for shares of more "
+            "people than these"
+        )
     raise InfeasibleLabelingError(
         f"no labeling has the proportions of {what} within {within}: {listed}{more}. "
-        f"For all of them an epsilon of {rounded_up(least):g} suffices; {advice} the nearest "
-        "counts."
+        f"For all of them an epsilon of {rounded_up(least):g} suffices; {advice}."
     )
 
 

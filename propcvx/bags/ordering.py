@@ -18,7 +18,8 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from propcvx.arrays import Indices
-from propcvx.bags.bags import SHARE_UNIT, Bags
+from propcvx.bags.bags import Bags
+from propcvx.bags.counts import SHARE_UNIT
 
 
 def in_canonical_order(bags: Bags, X: Any, *, precomputed: bool = False, sign: int = 0) -> Bags:

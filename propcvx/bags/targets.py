@@ -398,18 +398,18 @@ def known_labels(labels: ArrayLike | None, n_instances: int) -> Signs:
     if labels is None:
         return np.zeros(n_instances, dtype=np.int8)
     known = np.asarray(labels)
-    if known.dtype == bool:
+    if known.dtype in (bool, object) and any(isinstance(each, bool) for each in known.tolist()):
         raise InputError(
-            "labels must be -1, +1, or 0 where unknown, got True and False; "
-            "np.where(labels, 1, -1) has -1 for False."
+            "labels must be -1, +1, or 0 where unknown, got True or False; "
+            "labels.map({True: 1, False: -1}).fillna(0) of a Series has these."
         )
     if known.shape != (n_instances,):
         raise InputError(
             f"labels must have one entry per instance ({n_instances}), got shape {known.shape}."
         )
-    if known.dtype == object and any(map(_is_missing, known.tolist())):
+    if known.dtype.kind in "Of" and any(map(_is_missing, known.tolist())):
         raise InputError(
-            "labels must be -1, +1, or 0 where unknown, got None or NA; labels.fillna(0) of a "
+            "labels must be -1, +1, or 0 where unknown, got None, NaN or NA; labels.fillna(0) of a "
             "Series has 0."
         )
     wrong = ~np.isin(known, (-1, 0, 1))

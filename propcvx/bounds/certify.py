@@ -187,6 +187,8 @@ def certify(
     feature_map = data.feature_map(method)
     features, _ = feature_map.lifted(intercept)
     problem = LabelingProblem(data.bags, C, weights, loss, features=features)
+    if problem.least_cost < 0.0:
+        raise InputError(f"loss must not be negative, as gaps are relative, got {loss!r:.200}.")
     bounds, written = find_bounds(kinds, problem), None
     if proof is not None:
         posed = {"kernel": kernel, "intercept": intercept, "C_p": C_p}

@@ -339,6 +339,7 @@ class BagClassifier(ClassifierMixin, KernelMethod):
         InputError
             If labels are not among ``classes_``: -1 and +1 after a fit to bags.
         """
+        check_same_order({"X": X, "y": y, "sample_weight": sample_weight})
         if not is_bag_target(y):
             check_is_fitted(self)
             unknown = set(np.ravel(y).tolist()) - set(self.classes_.tolist())
@@ -373,7 +374,10 @@ def warn_if_poor(bags: Bags, scores: Array) -> None:
     smaller = float(np.average(np.array([shares, 1.0 - shares]), axis=1, weights=masses).min())
     facts = []
     if labels.all() or not labels.any():
-        facts.append(f"it predicts one class for all {len(labels)} instances")
+        facts.append(
+            f"it predicts one class for all {len(labels)} instances, which is right only where the "
+            "other is rare"
+        )
     if missed > smaller + ROUNDING:
         facts.append(
             f"its labels miss the proportions by {missed:.1%}, so that more of them are wrong than "
@@ -381,7 +385,7 @@ def warn_if_poor(bags: Bags, scores: Array) -> None:
         )
     if facts:
         warn(
-            f"the fit to {bags.n_bags} bags is poor: {', and '.join(facts)}. Scaled features, "
+            f"the fit to {bags.n_bags} bags looks poor: {', and '.join(facts)}. Scaled features, "
             "other parameters, more starts or another method may do; propcvx.check_fit tells more.",
             PoorFitWarning,
         )

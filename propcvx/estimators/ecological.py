@@ -16,7 +16,7 @@ from sklearn.utils.metaestimators import available_if
 from propcvx.arrays import Array
 from propcvx.bags.bags import Bags
 from propcvx.checks import check_number
-from propcvx.errors import InputError
+from propcvx.errors import InputError, PropCVXWarning, warn
 from propcvx.estimators.means import BagMeanClassifier
 from propcvx.history import Fitted
 from propcvx.programs import ecological_regression
@@ -27,6 +27,9 @@ STRENGTHS = np.logspace(-4.0, 3.0, 141)
 
 MEDIAN, DEVIATION = 0.3, 0.5
 """Of the log-normal prior of the strength; the deviation is that of its logarithm."""
+
+MANY_REPEATS = 5.0
+"""With weights of so many times the number of bags, a warning: they hardly mean repeated bags."""
 
 TINY = np.finfo(float).tiny
 """The least share of a class, so that there is always one to divide by."""
@@ -160,6 +163,12 @@ class EcologicalRegression(BagMeanClassifier):
             )
         repeats = apart.mean_weight * apart.weights_of_bags[apart.with_share][weights > 0.0]
         n_bags = max(len(repeats), float(repeats.sum()))
+        if n_bags > MANY_REPEATS * len(repeats):
+            warn(
+                f"sample_weight counts {len(repeats)} bags as {n_bags:.0f}, so the ridge is too "
+                "small and intervals are too narrow; divide weights of a survey by their mean.",
+                PropCVXWarning,
+            )
         return Posterior.of(centred, shares, weights, n_bags, strengths)
 
     def predict_proba(self, X: Any) -> Array:

@@ -29,8 +29,9 @@ BELOW_MAJORITY = 0.01
 FEW_LABELS = 0.02
 """So few labels of the smaller class cost no more accuracy than that."""
 
-STANDARD_ERRORS = 0.5
-"""In a poor fit the correlation on held-out bags is below so many standard errors."""
+POOR, CHANCE = 0.5, 1.64
+"""In a poor fit the correlation on held-out bags is below so many standard errors; in one of twenty
+without any relation it is above the second."""
 
 
 @dataclass(frozen=True)
@@ -40,7 +41,9 @@ class FitCheck:
     Attributes
     ----------
     expected : float
-        Share of right labels if the calibrated probabilities are right.
+        Share of right labels if the calibrated probabilities are right.  With bags that are places
+        or schools it is often ten points too large, but for :class:`propcvx.EcologicalRegression`
+        and :class:`propcvx.MeanMap`.
     majority : float
         Share of right labels of predicting the larger class for all instances.
     correlation : float
@@ -75,27 +78,27 @@ class FitCheck:
             return False
         if self.expected < self.majority - BELOW_MAJORITY:
             return True
-        return self.n_bags >= ENOUGH_BAGS and self._uncorrelated
+        return self.n_bags >= ENOUGH_BAGS and self._correlated_below(POOR)
 
-    @property
-    def _uncorrelated(self) -> bool:
-        """Whether held-out bags say nothing for the fit."""
-        return bool(self.correlation < np.tanh(STANDARD_ERRORS / np.sqrt(max(1, self.n_bags - 3))))
+    def _correlated_below(self, errors: float) -> bool:
+        """Whether the correlation on held-out bags is below so many standard errors."""
+        return bool(self.correlation < np.tanh(errors / np.sqrt(max(1, self.n_bags - 3))))
 
     def __str__(self) -> str:
-        told = not np.isnan(self.explained)
+        told, uncorrelated = not np.isnan(self.explained), self._correlated_below(POOR)
         if self.smaller <= FEW_LABELS:
             verdict = f"{1.0 - self.smaller:.0%} of the instances get the label of the larger class"
-            verdict += ", and nothing speaks for this fit" if self._uncorrelated else ""
+            verdict += ", and nothing speaks for this fit" if uncorrelated else ""
         elif self.poor:
             verdict = "Do not use these labels"
         elif not told:
             verdict = "All shares are equal, so they cannot tell a good fit from a bad one"
         elif self.n_bags < ENOUGH_BAGS:
-            speaks = "for this fit, and" if self._uncorrelated else "against this fit, but"
+            speaks = "for this fit, and" if uncorrelated else "against this fit, but"
             verdict = f"Nothing speaks {speaks} {self.n_bags} bags tell little"
         else:
             verdict = "Nothing speaks against this fit"
+            verdict += ", and little for it" if self._correlated_below(CHANCE) else ""
         lines = [
             f"{verdict}.",
             f"{self.expected:.0%} of the labels are expected to be right, "

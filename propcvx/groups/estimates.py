@@ -166,6 +166,7 @@ def resampled(
         if all shares are equal, with a warning.
     """
     cells.bags.require_partition("n_resamples")
+    classifier = getattr(classifier, "best_estimator_", classifier)
     if not hasattr(classifier, "predict_proba"):
         raise InputError(
             "n_resamples needs a classifier as labels, for other probabilities than its own, got a "

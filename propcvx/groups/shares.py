@@ -106,7 +106,7 @@ def group_shares(
     sample_weight : array of shape (n_instances,), optional
         Weights above 0, for instance of a survey: the share of a group, with its bounds and
         estimate, is the weight of its positives divided by its total weight.  The shares of bags
-        count instances, and classifiers are fitted without weights.
+        count instances, and refits of classifiers have no weights.
     epsilon : float, "rounding", "sampling", array of shape (n_bags,), dict or pandas Series
         Tolerance of the proportions, as in :class:`propcvx.ConvPropSVM`.
     n_resamples : int
@@ -125,7 +125,7 @@ def group_shares(
         value.  It may be wider than necessary.
     certify_options : dict, optional
         Arguments of :func:`propcvx.bounds.certify` for the certified range, such as
-        ``{"C": 0.1, "time_limit": 60.0}``.
+        ``{"C": 0.1, "time_limit": 60.0}``; not ``epsilon``, ``C_p`` or ``kinds``.
     random_state : int, RandomState or None
         Seed of the resamples.
     n_jobs : int or None
@@ -184,8 +184,9 @@ def group_shares(
             np.quantile(counts, ends, axis=0) if len(counts) >= FEW else [np.nan] * 2
         )
     if delta is not None:
-        options = {"epsilon": epsilon, "verbose": verbose, **(certify_options or {})}
-        columns |= _near(cells, X, y, bounds, check_number("delta", delta, least=0.0), options)
+        check_number("delta", delta, least=0.0)
+        options = {"epsilon": epsilon, "verbose": verbose}
+        columns |= _near(cells, X, y, bounds, delta, options, certify_options or {})
     if truth is not None:
         columns["truth"] = weighted @ (_complete(truth, len(y)) > 0)
     return GroupShares(*_tables(cells, weighted.sum(axis=1), columns))
@@ -198,12 +199,18 @@ def _near(
     bounds: tuple[Array, Array],
     delta: float,
     options: Mapping[str, Any],
+    certify_options: Mapping[str, Any],
 ) -> dict[str, Any]:
     """Ends of the certified ranges of sets, no wider than the bounds."""
     if X is None:
         raise InputError("X must be given for delta, got None.")
+    if other := {"epsilon", "C_p", "kinds"} & certify_options.keys():
+        raise InputError(
+            f"certify_options must not have {sorted(other)}: its labelings have the shares within "
+            "the epsilon of group_shares, and its bound is that of the ranges."
+        )
     near = NearBest(cells.sets, delta)
-    result = certify(X, y, **{**options, "kinds": [Bound(near.run)]})
+    result = certify(X, y, **{**options, **certify_options, "kinds": [Bound(near.run)]})
     ends = zip(near.counts(), (1, -1), strict=True)
     least, most = (cells.weighed(cells.sets, counts, sign) for counts, sign in ends)
     least, most = np.maximum(least, bounds[0]), np.minimum(most, bounds[1])

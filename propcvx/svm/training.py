@@ -80,7 +80,7 @@ class TrainingData:
     @classmethod
     def of(cls, method: KernelMethod, X: Any, y: Any, sample_weight: Any = None) -> TrainingData:
         """Check X, y and weights; the method remembers the names of the columns."""
-        check_same_order({"X": X, "sample_weight": sample_weight})
+        check_same_order({"X": X, "y": y, "sample_weight": sample_weight})
         checked = validate_data(
             method, X, accept_sparse="csr", dtype=np.float64, ensure_min_samples=2
         )

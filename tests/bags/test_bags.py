@@ -123,6 +123,14 @@ def test_a_cut_through_bags_warns_with_the_splitter_that_does_not():
     assert [count.tolist() for count in bags.count_range()] == [[1, 1], [1, 1]], "the nearest count"
 
 
+@pytest.mark.parametrize("size", [3_000_000, 5_000_000, 10**9])
+def test_a_share_of_millions_is_that_of_its_count(size):
+    counts = np.random.RandomState(0).randint(size, size=1000).astype(float)
+    each = np.full(1000, float(size))
+    bags = Bags.of_rows(np.arange(1000), counts / size, each, each, each).with_rounded_shares()
+    assert all((ends == counts).all() for ends in bags.count_range())
+
+
 def test_targets_joined_one_after_the_other_are_noticed():
     """Their ids are lost, and the first bags of both have become one."""
     first, second, other = (

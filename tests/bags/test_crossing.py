@@ -25,7 +25,7 @@ from propcvx import (
     proportions_of,
 )
 from propcvx.bags.bags import WITH_CROSSING
-from propcvx.errors import CutBagWarning, InfeasibleLabelingError, InputError
+from propcvx.errors import CutBagWarning, IllPosedWarning, InfeasibleLabelingError, InputError
 from propcvx.labelings.feasible import FeasibleLabelings, best_labeling
 from propcvx.labelings.losses import HINGE, PROPORTION_LOSSES, constraint, epsilon_insensitive
 from propcvx.relaxation.oracles import ORACLES
@@ -276,6 +276,19 @@ def test_shares_that_cross_impossibly_name_the_bags():
         ConvPropSVM().fit(X, y)
     ConvPropSVM(epsilon=0.5).fit(X, y)
     ConvPropSVM(epsilon="rounding").fit(X, y)
+
+
+def test_groupings_of_other_people_are_told_from_rounded_shares():
+    """Two of eight are positive by one grouping and all by the other, so bags of 4 miss by two."""
+    groupings = [np.repeat([0, 1], 4), np.tile([0, 1], 4)]
+    bags = Bags.from_target(bag_target(groupings, [[0.25, 0.25], [1.0, 1.0]]))
+    with pytest.warns(IllPosedWarning, match=r"as if .* other people\. Each .* by 2 positives"):
+        assert [ends.tolist() for ends in bags.count_range("rounding")] == [
+            [0, 0, 2, 2],
+            [3, 3, 4, 4],
+        ]
+    with pytest.raises(InfeasibleLabelingError, match=r"as if they were of other people\."):
+        bags.count_range(0.25)
 
 
 def test_known_labels_are_bags_of_one_and_their_bags_the_rest():

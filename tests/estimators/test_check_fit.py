@@ -116,6 +116,7 @@ def test_a_correlation_speaks_against_a_fit_below_half_a_standard_error(correlat
     few = n_bags < 20
     assert ("for this fit, and 19 bags tell little" in str(check)) == (few and bool(z < 0.5))
     assert ("against this fit, but 19 bags tell" in str(check)) == (few and not z < 0.5)
+    assert ("this fit, and little for it." in str(check)) == (not few and bool(0.5 <= z < 1.64))
 
 
 def test_what_cannot_be_checked_is_named():

@@ -6,7 +6,7 @@ from numpy.testing import assert_allclose
 from small_problems import small_problem
 
 from propcvx import BagMeans, EcologicalRegression, bag_target, fit_means, proportions_of
-from propcvx.errors import InputError
+from propcvx.errors import InputError, PropCVXWarning
 from propcvx.estimators.ecological import STRENGTHS, Posterior, scatter_unit
 
 PROBLEM = small_problem(0, sizes=(3, 5, 8, 4, 6, 9), n_features=3, noise=0.7)
@@ -176,3 +176,9 @@ def test_equal_bags_are_as_many_observations_as_they_are():
     assert_allclose(equal.coef_, near.coef_, rtol=1e-4)
     slopes = [equal.posterior_.plane(np.random.RandomState(seed))[0] for seed in range(300)]
     assert np.std(slopes) == pytest.approx(0.03, rel=0.15)  # the standard error of least squares
+
+
+def test_weights_that_hardly_mean_repeated_bags_are_warned_of():
+    weights = np.full(len(PROBLEM.y), 50.0)
+    with pytest.warns(PropCVXWarning, match="counts 6 bags as 300.* by their mean"):
+        EcologicalRegression().fit(PROBLEM.X, PROBLEM.y, sample_weight=weights)

@@ -10,12 +10,14 @@ from joblib import parallel_config
 from listed_labelings import every_labeling
 from scipy.special import rel_entr
 from sklearn.base import clone
+from sklearn.model_selection import GridSearchCV
 from sklearn.naive_bayes import GaussianNB
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MinMaxScaler
 from small_problems import all_labelings, small_problem, svm_values
 
 from propcvx import (
+    BagKFold,
     Bags,
     EcologicalRegression,
     InvCal,
@@ -334,9 +336,12 @@ def test_an_interval_by_a_gram_matrix_does_not_depend_on_the_order_of_rows():
     equal(first, second)
 
 
-def test_a_posterior_of_a_pipeline_is_that_of_its_last_step():
+@pytest.mark.parametrize("searched", [False, True])
+def test_a_posterior_of_a_pipeline_is_that_of_its_last_step(searched):
     steps = make_pipeline(MinMaxScaler((-1, 1)), EcologicalRegression()).fit(X, Y)
-    whole = group_shares(Y, CODE, steps, X, n_resamples=20)
+    ridges = {"ecologicalregression__ridge": ["evidence"]}
+    search = GridSearchCV(steps, ridges, cv=BagKFold(2)).fit(X, Y)
+    whole = group_shares(Y, CODE, search if searched else steps, X, n_resamples=20)
     last = group_shares(Y, CODE, steps[-1], steps[:-1].transform(X), n_resamples=20)
     equal(whole.groups, last.groups)
 
