@@ -218,7 +218,7 @@ def test_ids_in_an_array_are_plain_numbers():
         (["a"], 0.5, None, r"got an array of shape \(\)"),
         ([None, "a"], {"a": 1}, None, "None or NaN"),
         (["a", "a"], [0.5], [0.5, 0], "got 0.5 at instance 0"),
-        (["a", "a"], [0.5], [np.nan, 0], "got nan at instance 0"),
+        (["a", "a"], [0.5], [np.nan, 0], "got None, NaN or NA"),
         (["a", "a"], [0.5], ["+", "-"], r"got '\+' at instance 0"),
     ],
 )

@@ -19,6 +19,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from small_problems import all_labelings, small_problem
 
+import propcvx
 from propcvx import (
     AlterPropSVM,
     BagKFold,
@@ -380,12 +381,16 @@ def test_weights_are_routed_through_pipelines_and_searches(method):
 
 def test_the_recipe_of_the_page_routes_weights_through_a_search():
     page = (Path(__file__).resolve().parents[2] / "docs" / "bags.md").read_text()
-    (recipe,) = re.findall(r"`(InvCal\(\)\.set_fit_request.*)`", page)
+    steps = re.findall(r"`(\w+\(\)\.set_fit_request[^`]*)`", page)
+    scoring = eval(*re.findall(r"`scoring=([^`]*)`", page), {"propcvx": propcvx})
+    grid, folds = {"invcal__C_p": [0.1, 1.0]}, BagKFold(2, random_state=0)
     with sklearn.config_context(enable_metadata_routing=True):
-        search = GridSearchCV(eval(recipe), {"C_p": [0.1, 1.0]}, cv=BagKFold(2, random_state=0))
+        pipeline = make_pipeline(*map(eval, steps))
+        search = GridSearchCV(pipeline, grid, cv=folds, scoring=scoring, error_score="raise")
         search.fit(X, Y, sample_weight=WEIGHTS)
-    weighted = clone(search.best_estimator_).fit(X, Y, WEIGHTS)
-    assert_array_equal(search.decision_function(X), weighted.decision_function(X))
+    Z, (_, invcal) = StandardScaler().fit_transform(X), search.best_estimator_
+    weighted = clone(invcal).fit(Z, Y, WEIGHTS)
+    assert_array_equal(search.decision_function(X), weighted.decision_function(Z))
 
 
 @pytest.mark.parametrize("kind", [list, tuple, pd.Series])
