@@ -173,7 +173,8 @@ def bag_target(
         )
     if len(parts) > 1 and any(each.ndim > 1 or np.isnan(each).any() for each in shares):
         raise InputError(
-            "proportions must be one number for each bag where bags cross, got a table or None."
+            "proportions must be one number for each bag where bags cross, got a table or None; "
+            "leave out the instances of a bag whose proportion is not known."
         )
     sizes = [np.bincount(of_rows) for of_rows in codes]
     if names[0]:
@@ -258,7 +259,8 @@ _OTHER_IDS = {
     (True, True): "of a Series or DataFrame the index has the ids, where set_index(column) puts "
     "them, and 1 is not '1', which .astype(str) makes of both; if all others agree, write None for "
     "the former and leave out the latter",
-    (True, False): "write None for a proportion that is not known",
+    (True, False): "write None for a proportion that is not known; where there are more than two "
+    "classes, leave out the instances of that bag",
     (False, True): "proportions.loc[sorted(set(bags))] of a Series or DataFrame leaves these out, "
     "and {bag: proportions[bag] for bag in set(bags)} of a dict",
 }
