@@ -233,7 +233,7 @@ def _joint_ranges(bags: Bags, epsilon: Any) -> tuple[Indices, Indices, Indices] 
         return None
     counts = bags.positives_of(labeling)
     more = np.maximum(lower - counts, counts - upper).max().clip(0) * loose
-    if isinstance(epsilon, str) and more.max() > 1:
+    if more.max() > 1 and bags.whole.all():
         warn(
             f"{CONTRADICTION}. Each bag may miss its nearest count by {more.max()} positives. "
             "An epsilon of half the last published digit allows no more than rounding explains.",
