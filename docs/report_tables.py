@@ -213,8 +213,8 @@ def means_table(name: str) -> str:
         for count, group in counts.groupby(counts, sort=False)
     )
     note = (
-        "Each value is a mean over the data sets; the paper's is in brackets. The paper draws the "
-        f"bags of each data set five times; here {' and '.join(done)} drawings."
+        "Accuracies in percent, means over the data sets; the paper's are in brackets. The paper "
+        f"draws the bags of each data set five times; here {' and '.join(done)} drawings."
     )
     table = report.by_size_table(
         means.reset_index(),
