@@ -126,6 +126,14 @@ def check_same_order(arguments: Mapping[str, Any]) -> None:
             )
 
 
+def check_same_length(X: Any, y: Any) -> None:
+    """Raise where there are more or fewer instances than rows of the target."""
+    if np.shape(X)[0] != len(y):
+        raise InputError(
+            f"X and y must have the same number of instances, got {np.shape(X)[0]} and {len(y)}."
+        )
+
+
 def check_choice(name: str, value: Any, choices: Collection[str]) -> str:
     """One of some names."""
     if not isinstance(value, str) or value not in choices:

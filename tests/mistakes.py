@@ -29,9 +29,11 @@ from propcvx import (
     MeanMap,
     MethodStart,
     RandomStart,
+    ShareMetric,
     bag_error,
     bag_target,
     certify,
+    check_fit,
     class_proportions_of,
     fit_grid,
     group_shares,
@@ -46,7 +48,7 @@ from propcvx.errors import (
     InputError,
     UnsupportedSolverError,
 )
-from propcvx.estimators import Start
+from propcvx.estimators import Start, class_means_test
 from propcvx.labelings.losses import HINGE, InstanceLoss, ProportionLoss
 from propcvx.programs import svm_dual
 from propcvx.relaxation import Lifted, MixedInteger
@@ -230,6 +232,16 @@ _EACH = {
     "X is a vector": fitted("Expected 2D array", X=X[:, 0], error=ValueError),
     "y is None": fitted("y must be given", MAKE, y=None),
     "y shorter than X": fitted("X and y", "8 and 7", y=Y[:7]),
+    **{
+        f"X longer than y in {name}": Mistake(
+            partial(call, np.vstack([X, X]), Y), ("X and y must have the same", "16 and 8")
+        )
+        for name, call in (
+            ("check_fit", partial(check_fit, MeanMap())),
+            ("class_means_test", class_means_test),
+            ("ShareMetric", ShareMetric().fit),
+        )
+    },
     "labels longer than X": fitted("X and y", "4 and 8", X=X[:4], y=[0, 1] * 4),
     "y of other fields": fitted(
         "y must", "('bag', 'p')", MAKE, y=np.zeros(8, dtype=[("bag", int), ("p", float)])

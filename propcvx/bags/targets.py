@@ -534,14 +534,14 @@ def class_proportions_of(
     {'a': {'x': 0.5, 'y': 0.0, 'z': 0.5}, 'b': {'x': 0.5, 'y': 0.5, 'z': 0.0}}
     """
     check_same_order({"bags": bags, "labels": labels})
-    given = np.asarray(labels)
-    if any(map(_is_missing, _listed(given))):
+    given = _listed(labels)
+    if any(map(_is_missing, given)):
         raise InputError(
             f"labels must name the class of each instance, got {labels!r:.200}; leave out those "
             "without a label."
         )
-    names = np.asarray(np.unique(given) if classes is None else classes).tolist()
-    columns = {name: proportions_of(np.where(given == name, 1, -1), bags) for name in names}
+    names = sorted(set(given)) if classes is None else _listed(classes)
+    columns = {name: proportions_of([each == name for each in given], bags) for name in names}
     return {
         bag: {name: column[bag] for name, column in columns.items()} for bag in columns[names[0]]
     }

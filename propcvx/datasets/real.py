@@ -180,12 +180,12 @@ def load_ballots(
     """
     table = _table("ballots", data_home, download)
     known = [name for name in table if name in ("cd", "voteday") or name.startswith("v_")]
-    if not by or not set(by) <= set(known):
-        raise InputError(f"by must be one or several of {known}, got {by!r}.")
     left = [name for name in known if name.startswith("v_") and name not in by]
+    if not by or not left or not set(by) <= set(known):
+        raise InputError(f"by must be some of {known}, and not all contests, got {by!r}.")
     X, y = votes(table, left)
     codes = [np.unique(table[name], return_inverse=True)[1] for name in by]
-    return BaggedData.of(_scaled(X), y, np.unique(codes, axis=1, return_inverse=True)[1])
+    return BaggedData.of(_scaled(X), y, np.unique(codes, axis=1, return_inverse=True)[1].ravel())
 
 
 def _table(name: str, data_home: Any, download: bool) -> Any:

@@ -1,4 +1,4 @@
-"""The four methods as scikit-learn classifiers of instances."""
+"""The methods as scikit-learn classifiers of instances, and what is said of their fits."""
 
 from propcvx.estimators.alter import AlterPropSVM
 from propcvx.estimators.base import BagClassifier, fit_grid

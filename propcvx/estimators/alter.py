@@ -122,7 +122,8 @@ class AlterPropSVM(BagClassifier):
         Number of starts that run at the same time, see :class:`joblib.Parallel`; the result does
         not depend on it.  Up to 1,000 instances the starts run one after the other, in this
         process, and use each other's solved SVMs, which is faster than running in parallel.  Not
-        so with a ``polish``, another ``instance_loss``, or ``solver_options``.
+        so with a ``polish``, another ``instance_loss``, more than two classes, several solvers, or
+        ``solver_options``.
     random_state : int, RandomState or None
         Seeds the random labelings.
     verbose : bool
@@ -214,8 +215,9 @@ class AlterPropSVM(BagClassifier):
         )
         shown = tqdm(ends, desc="starts", total=len(each), disable=not self.verbose)
         best = self._best(zip(each, shown, strict=True))
-        first = None if not n_undecided(bags) else self.start_.fitted(features, problem.bags)
-        if first is None or not self.start_weight:
+        undecided = self.start_weight and n_undecided(bags)
+        first = self.start_.fitted(features, problem.bags) if undecided else None
+        if first is None:
             return best
         sizes = (_size(end.scores(features), bags) for end in (best, first))
         return averaged(best, first, self.start_weight, *sizes)

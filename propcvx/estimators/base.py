@@ -1,4 +1,4 @@
-"""What the four estimators share: bags in, a hyperplane over kernel features out."""
+"""What the estimators share: bags in, a hyperplane over kernel features out."""
 
 from __future__ import annotations
 

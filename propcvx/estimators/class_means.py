@@ -16,7 +16,7 @@ from sklearn.utils import check_array, check_random_state
 
 from propcvx.arrays import Array
 from propcvx.bags.bags import Bags
-from propcvx.checks import check_count, check_same_order
+from propcvx.checks import check_count, check_same_length
 from propcvx.errors import InputError
 from propcvx.text import Readable
 
@@ -141,12 +141,12 @@ def class_means_test(
     >>> class_means_test(X, bag_target(bags, proportions_of(labels, bags))).broken_by
     [2]
     """
-    check_same_order({"X": X, "y": y})
     check_count("n_draws", n_draws)
-    names = list(getattr(X, "columns", range(np.shape(X)[1])))
-    X = check_array(X, accept_sparse="csr", dtype=np.float64)
+    columns, X = getattr(X, "columns", None), check_array(X, accept_sparse="csr", dtype=np.float64)
+    names = list(range(X.shape[1]) if columns is None else columns)
     X = X.toarray() if sp.issparse(X) else X
     bags, instances = Bags.from_target(y).of_shares()
+    check_same_length(X, y)
     bags.require_partition("class_means_test")
     large = bags.sizes > 1
     if large.sum() < 3 or np.ptp(bags.proportions) == 0.0:

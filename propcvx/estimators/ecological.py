@@ -35,10 +35,6 @@ TINY = np.finfo(float).tiny
 """The least share of a class, so that there is always one to divide by."""
 
 
-def _has_posterior(estimator: EcologicalRegression) -> bool:
-    return getattr(estimator, "posterior_", None) is not None
-
-
 @dataclass(eq=False, repr=False)
 class EcologicalRegression(BagMeanClassifier):
     r"""Ecological regression (Goodman 1953): a ridge regression of the shares on the bag means.
@@ -185,7 +181,7 @@ class EcologicalRegression(BagMeanClassifier):
         """
         return moved_inside(self.decision_function(X))
 
-    @available_if(_has_posterior)
+    @available_if(lambda model: getattr(model, "posterior_", None) is not None)
     def sample_scores(self, X: Any, random_state: Any = None) -> Array:
         """Scores by a plane drawn from :class:`Posterior`, after a fit to two classes.
 

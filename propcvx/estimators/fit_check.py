@@ -15,6 +15,7 @@ from propcvx.arrays import Array, Indices, Mask
 from propcvx.bags.bags import Bags
 from propcvx.bags.metrics import bag_correlation, bag_r2_score
 from propcvx.bags.model_selection import BagKFold
+from propcvx.checks import check_same_length
 from propcvx.errors import InputError, PropCVXWarning
 
 FOLDS = 5
@@ -158,6 +159,7 @@ def check_fit(model: Any, X: Any, y: NDArray[np.void], *, random_state: Any = No
     Shares of held-out bags: correlation 0.91 with their mean probabilities, explained variance 82%.
     """
     bags = Bags.from_target(y)
+    check_same_length(X, y)
     bags.require_partition("check_fit")
     shares, sizes = bags.proportions[bags.with_share], bags.sizes[bags.with_share]
     if len(shares) < 2:

@@ -13,7 +13,7 @@ from propcvx.checks import check_choice, number_or_scale
 from propcvx.errors import IllPosedWarning, InputError, warn
 from propcvx.estimators.base import BagClassifier
 from propcvx.estimators.scaling import total_variance
-from propcvx.history import Fitted, History, Round, StopReason
+from propcvx.history import Fitted
 from propcvx.labelings.losses import best_regression_bias
 from propcvx.programs import (
     conditional_exponential_model,
@@ -21,6 +21,7 @@ from propcvx.programs import (
     inv_cal_targets,
 )
 from propcvx.programs.structures import best_logistic_bias
+from propcvx.relaxation.result import solved_at_once
 from propcvx.svm.kernels import FeatureMap
 from propcvx.svm.training import bag_weights
 
@@ -59,11 +60,7 @@ class OneProgramClassifier(BagClassifier):
         ill_posed: bool,
     ) -> Fitted:
         """The end of the fit; ``ill_posed`` is whether the data hardly determine it."""
-        answer = self.solution_
-        seconds = answer.build_seconds + answer.solve_seconds
-        history = History(
-            [Round(answer.value, answer.solver, answer.status, seconds)], StopReason.SOLVED
-        )
+        history = solved_at_once(self.solution_.value, self.solution_)
         labeling = np.where(features @ weights + bias > 0, 1.0, -1.0)
         return Fitted(labeling, weights, bias, objective, history, ill_posed=ill_posed)
 

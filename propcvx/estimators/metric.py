@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from propcvx.arrays import Array
 from propcvx.bags.bags import Bags
-from propcvx.checks import check_number
+from propcvx.checks import check_number, check_same_length
 from propcvx.errors import IllPosedWarning, warn
 
 ROUNDING = 1e-12
@@ -77,6 +77,7 @@ class ShareMetric(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         check_number("power", self.power, least=0.0)
         X = validate_data(self, X, accept_sparse="csr", dtype=np.float64)
         bags, instances = Bags.from_target(y).of_shares()
+        check_same_length(X, y)
         dense = X[instances].toarray() if sp.issparse(X) else X[instances]
         weights = correlations(bags, dense) ** self.power
         if not weights.any():

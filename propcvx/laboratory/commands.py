@@ -41,14 +41,10 @@ SEED_HELP = "seeds all that is random (%(default)s)"
 
 def add_demo(parser: ArgumentParser) -> None:
     """Add the arguments of ``demo``, and what it runs."""
-    parser.set_defaults(parser=parser, run=_demo)
+    parser.set_defaults(parser=parser, run=lambda given: run_demo(given.output, seed=given.seed))
     add = parser.add_argument
     add("--output", type=Path, default="propcvx-demo", help="folder for the pictures (%(default)s)")
     add("--seed", type=seed, default=0, help=SEED_HELP)
-
-
-def _demo(given: Namespace) -> None:
-    run_demo(given.output, seed=given.seed)
 
 
 def add_relax(parser: ArgumentParser) -> None:

@@ -103,7 +103,7 @@ def coefficients(models: Sequence[Any], parameter: str = "C", ax: Axes | None = 
         names = getattr(model, "feature_names_in_", numbered)
         names = numbered if parameter in names else names
         by_name = dict(zip(names, model.coef_[0], strict=True))
-        rows.append({parameter: model.get_params()[parameter], **by_name})
+        rows.append({parameter: model.get_params().get(parameter), **by_name})
     ax = regularisation_path(rows, parameter, ax)
     ax.axhline(0.0, color=GREY, linewidth=0.8)
     ax.set_ylabel("weight")

@@ -212,6 +212,6 @@ class Relaxation(BaseEstimator, ABC):
 
 
 def solved_at_once(value: float, answer: Solution) -> History:
-    """The history of a relaxation that is one program."""
+    """The history of a method that is one program."""
     seconds = answer.build_seconds + answer.solve_seconds
     return History([Round(value, answer.solver, answer.status, seconds)], StopReason.SOLVED)

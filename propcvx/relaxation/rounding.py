@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from operator import attrgetter
 from types import MappingProxyType
 
 import numpy as np
@@ -210,13 +209,12 @@ def alternated(start: Separator, svm: LabelingSVM, feasible: FeasibleLabelings) 
     feasible : FeasibleLabelings
         The set; its labeling step is one sort of each bag (Proposition 3).
     """
+    relative = svm.C / np.max(svm.C)
 
     def step(before: Separator) -> Separator:
-        relative = svm.C / np.max(svm.C)
-        gains = relative * HINGE.reduction(before.scores)
-        return svm.solved(feasible.best(gains))
+        return svm.solved(feasible.best(relative * HINGE.reduction(before.scores)))
 
-    return improved(start, step, attrgetter("value"))
+    return improved(start, step)
 
 
 ROUNDINGS: Mapping[str, Rounding] = MappingProxyType(

@@ -224,7 +224,7 @@ def leave_values(program: Program, answer: Answer) -> None:
         primal.save_value(answer.variables[name])
     for name, constraint in program.constraints.items():
         dual = answer.duals.get(name)
-        parts = dual if isinstance(dual, list) else [dual]
+        parts = dual if isinstance(dual, list) else [dual] * len(constraint.dual_variables)
         for variable, part in zip(constraint.dual_variables, parts, strict=True):
             variable.save_value(part)
 

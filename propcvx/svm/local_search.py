@@ -10,8 +10,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from operator import attrgetter
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 from numpy.random import RandomState
@@ -21,8 +20,6 @@ from propcvx.svm.step import Separator
 
 BETTER = 1e-9
 """A value counts as better if it is by more than this share."""
-
-T = TypeVar("T")
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,7 +62,7 @@ class LocalSearch(ABC):
 
     def alternated(self, start: Separator) -> Separator:
         """Label for the separator, and separate the labels, while it helps."""
-        return improved(start, lambda best: self.solved(self.relabeled(best)), attrgetter("value"))
+        return improved(start, lambda best: self.solved(self.relabeled(best)))
 
     def hops(self, best: Separator, random: RandomState) -> Iterator[Separator]:
         """Basin hopping: the best after each descent from one or two bags labeled anew."""
@@ -97,9 +94,9 @@ class LocalSearch(ABC):
         return None
 
 
-def improved(best: T, step: Callable[[T], T], value: Callable[[T], float]) -> T:
+def improved(best: Separator, step: Callable[[Separator], Separator]) -> Separator:
     """Step after step, as long as each lowers the value."""
-    while is_better(value(other := step(best)), value(best)):
+    while is_better((other := step(best)).value, best.value):
         best = other
     return best
 

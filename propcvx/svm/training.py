@@ -29,6 +29,7 @@ from propcvx.checks import (
     as_vector,
     check_choice,
     check_number,
+    check_same_length,
     check_same_order,
     named,
     number_or_scale,
@@ -85,11 +86,7 @@ class TrainingData:
             method, X, accept_sparse="csr", dtype=np.float64, ensure_min_samples=2
         )
         target, classes = _bag_target_of(y)
-        if checked.shape[0] != len(target):
-            raise InputError(
-                f"X and y must have the same number of instances, got {checked.shape[0]} and "
-                f"{len(target)}."
-            )
+        check_same_length(checked, target)
         precomputed = method.kernel == "precomputed"
         bags = weighted(Bags.from_target(target, table=len(classes) > 2), sample_weight)
         bags = in_canonical_order(bags, checked, precomputed=precomputed)

@@ -182,8 +182,9 @@ def test_ballots_that_share_what_is_asked_for_are_bags(tmp_path, monkeypatch):
     assert data.labels.tolist() == [-1, -1, 1, 1]
     assert data.bags.tolist() == [1, 1, 2, 0]
     assert data.proportions == {0: 1.0, 1: 0.0, 2: 1.0}
-    with pytest.raises(InputError, match=r"by must be one or several of \['cd', 'voteday'"):
-        load_ballots(("precinct",))
+    for by in (("precinct",), ("v_TAX", "v_USH")):
+        with pytest.raises(InputError, match=r"by must be some of \['cd', 'voteday'"):
+            load_ballots(by)
 
 
 def test_nominal_values_are_codes_and_missing_ones_are_filled(tmp_path):

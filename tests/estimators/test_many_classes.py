@@ -22,6 +22,7 @@ from propcvx import (
     EcologicalRegression,
     InvCal,
     LabelingStart,
+    MeanMap,
     bag_error,
     bag_target,
     certify,
@@ -356,6 +357,18 @@ def test_shapes_and_what_follows_from_the_scores(method, kernel):
     ]
     assert bag_error(y, predicted) == pytest.approx(np.mean(errors)) == -clf.score(given, y)
     assert set(clf.transduce()) <= set(clf.classes_)
+
+
+def test_names_of_classes_may_be_tuples():
+    X, _, names = class_problem(0, sizes=(5,) * 8)
+    index = np.repeat(np.arange(8), 5)
+    clf, other = (
+        MeanMap().fit(X, bag_target(index, class_proportions_of(given, index)))
+        for given in (names, [tuple(name) for name in names])
+    )
+    for bag, shares in clf.predict_proportions(X, index).items():
+        named = {tuple(name): share for name, share in shares.items()}
+        assert other.predict_proportions(X, index)[bag] == named
 
 
 @each_method("second_moments", "alter", "conv")

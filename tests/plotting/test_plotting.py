@@ -186,6 +186,7 @@ def figure_one_of(names):
         (lambda: plotting.boundary(PLANE, X, Y), "labels must be -1 or \\+1 for each of 24"),
         (lambda: plotting.boundary(PLANE, X, 1 * (LABELS > 0)), r"got array.* 2 \* labels - 1"),
         (lambda: plotting.coefficients(SCALED), r"C must be a finite number .* \['scale', 1.0\]"),
+        (lambda: plotting.coefficients([MeanMap().fit(X, Y)]), r"C must be a finite .* \[None\]"),
         (lambda: plotting.annealing([iterate(1, 1.0)], THREE), "X must have two columns"),
         (lambda: plotting.annealing([], X), "at least one round, got none"),
         (lambda: plotting.figure_one(TWO_BAGS._replace(X=THREE), []), "X must have two columns"),

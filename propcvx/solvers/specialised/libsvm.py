@@ -65,7 +65,7 @@ def run_libsvm(program: Program, options: Mapping[str, Any], warm: Any) -> Answe
             "svm_dual_parameters gives them; another solver takes any bounds."
         )
     gram = svm.gram
-    built, tol = perf_counter(), options["tol"]
+    build_seconds, tol = perf_counter() - start, options["tol"]
     v, bias, iterations, status = _fit(gram, y, C, options)
     gap = svm.gap(values, {"v": v}, {})
     if gap > tol:
@@ -81,8 +81,7 @@ def run_libsvm(program: Program, options: Mapping[str, Any], warm: Any) -> Answe
         "upper": np.maximum(residuals, 0.0),
         "balance": np.asarray(bias - svm.offset @ weights),
     }
-    seconds = perf_counter() - built
-    return Answer(status, {"v": v}, duals, built - start, seconds, iterations, gap)
+    return Answer(status, {"v": v}, duals, build_seconds, iterations=iterations, gap=gap)
 
 
 def _fit(

@@ -19,7 +19,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from functools import partial
-from time import perf_counter
 from typing import Any
 
 import cvxpy as cp
@@ -89,7 +88,6 @@ def run_logistic(program: Program, options: Mapping[str, Any], warm: Any) -> Ans
 
     Where there is no minimum, as with all labels the same, the status is ``"user_limit"``.
     """
-    start = perf_counter()
     structure: Any = program.structure
     features, bias, shares = structure.features, structure.bias, structure.shares
     values = program.values
@@ -105,7 +103,7 @@ def run_logistic(program: Program, options: Mapping[str, Any], warm: Any) -> Ans
     variables = {"w": x[:rank]}
     if bias:
         variables["b"] = np.asarray(x[rank])
-    return Answer(status, variables, {}, solve_seconds=perf_counter() - start, iterations=steps)
+    return Answer(status, variables, {}, iterations=steps)
 
 
 def minimise_sums(

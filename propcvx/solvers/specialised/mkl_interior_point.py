@@ -30,7 +30,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from time import perf_counter
 from typing import Any, NamedTuple
 
 import cvxpy as cp
@@ -259,7 +258,6 @@ def run_mkl_interior_point(program: Program, options: Mapping[str, Any], warm: A
     ``options`` are ``tol``, the relative duality gap to reach, and ``max_iter``.  Every call starts
     anew, whatever ``warm`` is.
     """
-    start = perf_counter()
     master: Any = program.structure
     labelings = np.asarray(master.labelings, dtype=np.float64)
     problem = Scaled.of(master.features, labelings, master.C)
@@ -269,7 +267,6 @@ def run_mkl_interior_point(program: Program, options: Mapping[str, Any], warm: A
         cp.OPTIMAL if bound.gap <= options["tol"] else cp.USER_LIMIT,
         variables,
         duals,
-        solve_seconds=perf_counter() - start,
         iterations=steps,
         gap=bound.gap,
     )

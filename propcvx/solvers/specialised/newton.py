@@ -25,7 +25,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
-from time import perf_counter
 from typing import Any
 
 import cvxpy as cp
@@ -319,11 +318,6 @@ class Rounded:
         again: Rounded = self.losses.again(self, width)
         return again
 
-    def feasible(self) -> Feasible:
-        """A feasible v from the slopes, and its gap."""
-        feasible: Feasible = self.losses.feasible(self)
-        return feasible
-
 
 @dataclass(frozen=True)
 class FewNear(Rounded):
@@ -418,7 +412,7 @@ def minimise(
     for steps in range(max_iter):
         target = share * tol * abs(here.primal)
         if here.rounding <= target and here.error <= EXACTNESS * target:
-            best = _better(best, here.feasible(), tol)
+            best = _better(best, here.losses.feasible(here), tol)
             if best.within(tol) or share < 1e-6:
                 return best, here, steps
             if ahead and not best.within(10.0 * tol):  # nothing but rounding errors is left
@@ -435,7 +429,7 @@ def minimise(
             if np.array_equal(there.descent, here.descent):  # nothing but rounding errors is left
                 break
             here = there
-    return _better(best, here.feasible(), tol), here, steps + 1
+    return _better(best, here.losses.feasible(here), tol), here, steps + 1
 
 
 def _better(best: Feasible | None, new: Feasible, tol: float) -> Feasible:
@@ -505,7 +499,6 @@ def run_newton_on_cut(program: Program, options: Mapping[str, Any], warm: Any) -
 
 def _answer(svm: Any, values: Any, options: Mapping[str, Any], warm: Any) -> Answer:
     """The search on a structure with these values of its parameters."""
-    start = perf_counter()
     box, most_near = (values["lower"], values["upper"]), options.get("most_near", np.inf)
     losses, tol = Losses(svm.rows, values["y"], *box, most_near), options["tol"]
     limit = options.get("max_iter", MAX_ITER)
@@ -518,7 +511,6 @@ def _answer(svm: Any, values: Any, options: Mapping[str, Any], warm: Any) -> Ans
         cp.OPTIMAL if best.within(tol) else cp.USER_LIMIT,
         {"v": best.v},
         duals,
-        solve_seconds=perf_counter() - start,
         iterations=steps,
         gap=max(best.gap, 0.0) / (abs(best.primal) or 1.0),
         warm=Warm(end.plane, end.width),
