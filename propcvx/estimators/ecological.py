@@ -159,7 +159,7 @@ class EcologicalRegression(BagMeanClassifier):
             )
         repeats = apart.mean_weight * apart.weights_of_bags[apart.with_share][weights > 0.0]
         n_bags = max(len(repeats), float(repeats.sum()))
-        if n_bags > MANY_REPEATS * len(repeats):
+        if n_bags > MANY_REPEATS * len(repeats) and apart.sizes.max() > 1:
             warn(
                 f"sample_weight counts {len(repeats)} bags as {n_bags:.0f}, so the ridge is too "
                 "small and intervals are too narrow; divide weights of a survey by their mean.",

@@ -1,5 +1,7 @@
 """Ecological regression: its closed form, its units, and the strength of its ridge."""
 
+import warnings
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
@@ -182,3 +184,6 @@ def test_weights_that_hardly_mean_repeated_bags_are_warned_of():
     weights = np.full(len(PROBLEM.y), 50.0)
     with pytest.warns(PropCVXWarning, match="counts 6 bags as 300.* by their mean"):
         EcologicalRegression().fit(PROBLEM.X, PROBLEM.y, sample_weight=weights)
+    with warnings.catch_warnings():  # a label of weight 50 is 50 labels
+        warnings.simplefilter("error")
+        EcologicalRegression().fit(PROBLEM.X, PROBLEM.labels, sample_weight=weights)
