@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import Enum
+from typing import Any
 
 from propcvx.arrays import Array
 from propcvx.text import Readable, text_table
@@ -145,6 +146,12 @@ class History(Readable, list[Round]):
             lines.append(f"Stopped after {rounds} and {seconds:.2f} s: {self.stop_reason.value}.")
             lines.append(f"Advice: {self.stop_reason.advice}.")
         return "\n".join([head, *lines])
+
+
+def solved_at_once(value: float, answer: Any) -> History:
+    """The history of a method that is one program."""
+    seconds = answer.build_seconds + answer.solve_seconds
+    return History([Round(value, answer.solver, answer.status, seconds)], StopReason.SOLVED)
 
 
 @dataclass(frozen=True, eq=False)

@@ -13,7 +13,7 @@ from propcvx.checks import check_choice, number_or_scale
 from propcvx.errors import IllPosedWarning, InputError, warn
 from propcvx.estimators.base import BagClassifier
 from propcvx.estimators.scaling import total_variance
-from propcvx.history import Fitted
+from propcvx.history import Fitted, solved_at_once
 from propcvx.labelings.losses import best_regression_bias
 from propcvx.programs import (
     conditional_exponential_model,
@@ -21,7 +21,6 @@ from propcvx.programs import (
     inv_cal_targets,
 )
 from propcvx.programs.structures import best_logistic_bias
-from propcvx.relaxation.result import solved_at_once
 from propcvx.svm.kernels import FeatureMap
 from propcvx.svm.training import bag_weights
 

@@ -11,11 +11,12 @@ from typing import ClassVar
 import numpy as np
 
 from propcvx.arrays import Array, Weight
+from propcvx.history import solved_at_once
 from propcvx.labelings.feasible import FeasibleLabelings
 from propcvx.programs import Lifting, diffrac, lifted_svm_dual, mixture, square_loss_matrix
 from propcvx.relaxation.bounds import labeling_upper_bound, lower_bound
 from propcvx.relaxation.oracles.bounding import check_order
-from propcvx.relaxation.result import Relaxation, RelaxationResult, Rounds, solved_at_once
+from propcvx.relaxation.result import Relaxation, RelaxationResult, Rounds
 from propcvx.solvers import Solve
 
 

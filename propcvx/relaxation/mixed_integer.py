@@ -12,13 +12,13 @@ from cvxpy import USER_LIMIT
 from propcvx.arrays import Array, Weight
 from propcvx.checks import check_count, check_number
 from propcvx.errors import InputError, SolverError
-from propcvx.history import History, Round, StopReason
+from propcvx.history import History, Round, StopReason, solved_at_once
 from propcvx.labelings.feasible import FeasibleLabelings
 from propcvx.programs import constrained_psvm
 from propcvx.programs.psvm import FEASIBILITY
 from propcvx.relaxation.oracles import AscentOracle
 from propcvx.relaxation.oracles.exact import lower_bound_of
-from propcvx.relaxation.result import Relaxation, RelaxationResult, Rounds, solved_at_once
+from propcvx.relaxation.result import Relaxation, RelaxationResult, Rounds
 from propcvx.relaxation.rounding import alternated
 from propcvx.solvers import Solve
 from propcvx.svm.step import LabelingSVM, Separator

@@ -13,10 +13,10 @@ from sklearn.base import BaseEstimator
 from propcvx.arrays import Array, Weight
 from propcvx.bags.bags import Bags
 from propcvx.errors import SolverError
-from propcvx.history import History, Round, StopReason
+from propcvx.history import History, StopReason
 from propcvx.labelings.feasible import FeasibleLabelings
 from propcvx.relaxation.bounds import labeling_upper_bound
-from propcvx.solvers import Solution, Solve
+from propcvx.solvers import Solve
 from propcvx.svm.kernels import unit_of
 from propcvx.text import Readable
 
@@ -209,9 +209,3 @@ class Relaxation(BaseEstimator, ABC):
         self, features: Array, feasible: FeasibleLabelings, C: Weight, solve: Solve
     ) -> Rounds:
         """What is reached, round by round."""
-
-
-def solved_at_once(value: float, answer: Solution) -> History:
-    """The history of a method that is one program."""
-    seconds = answer.build_seconds + answer.solve_seconds
-    return History([Round(value, answer.solver, answer.status, seconds)], StopReason.SOLVED)
