@@ -73,8 +73,8 @@ cache = get_cache(nb_execution_cache_path)
 for path in reversed(notebooks):
     cache.add_nb_to_project(str(path))
 jcache = [Path(sys.executable).with_name("jcache"), "project", "-p", nb_execution_cache_path]
-how = ["--executor", "local-parallel", "--timeout", str(nb_execution_timeout), "-v", "ERROR"]
-executing = subprocess.Popen([*jcache, "execute", *how], stdout=subprocess.DEVNULL)
+options = ["--executor", "local-parallel", "--timeout", str(nb_execution_timeout), "-v", "ERROR"]
+executing = subprocess.Popen([*jcache, "execute", *options], stdout=subprocess.DEVNULL)
 
 # The tables on the pages about solvers and errors are those of the package at hand.
 myst_substitutions = {

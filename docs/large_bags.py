@@ -53,8 +53,12 @@ def causes() -> pd.DataFrame:
         frames = entries_of("table-linear"), grid[is_fixed], study
         for data in SETS:
             tables, same, others = (
-                one[(one["method"] == method) & (one["data"] == data) & one["bag_size"].isin(SIZES)]
-                for one in frames
+                frame[
+                    (frame["method"] == method)
+                    & (frame["data"] == data)
+                    & frame["bag_size"].isin(SIZES)
+                ]
+                for frame in frames
             )
             theirs, ours = tables["print"].mean(), tables[CHOSEN].mean()
             fixed, fresh = same["accuracy"].mean(), others["accuracy"].mean()

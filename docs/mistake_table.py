@@ -41,8 +41,8 @@ def _seen(name: str, mistake: Mistake) -> tuple[str, str]:
 
 def _linked(kind: type) -> str:
     """The name of a class of the package, linked; of another, as it is."""
-    own = issubclass(kind, PropCVXError | PropCVXWarning)
-    return f"{{class}}`~propcvx.errors.{kind.__name__}`" if own else f"`{kind.__name__}`"
+    ours = issubclass(kind, PropCVXError | PropCVXWarning)
+    return f"{{class}}`~propcvx.errors.{kind.__name__}`" if ours else f"`{kind.__name__}`"
 
 
 def _literal(line: str) -> str:

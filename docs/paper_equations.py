@@ -271,10 +271,10 @@ PARTS = (
 
 def equation_pages() -> dict[str, str]:
     """Markdown of each section of the paper, by the section's number with underscores."""
-    found = list(documented())
+    objects = list(documented())
     return {
         key_of(section): "\n\n".join(
-            _entry(part, found) for part in PARTS if part.section == section
+            _entry(part, objects) for part in PARTS if part.section == section
         )
         for section in dict.fromkeys(part.section for part in PARTS)
     }
@@ -285,9 +285,9 @@ def key_of(section: str) -> str:
     return "section_" + re.findall(r"[\d.]+", section)[0].rstrip(".").replace(".", "_")
 
 
-def _entry(part: Part, found: list[tuple[str, str, Any]]) -> str:
+def _entry(part: Part, objects: list[tuple[str, str, Any]]) -> str:
     head = f"**{part.printed}**" + (f", `{part.label}`" if part.label else "")
-    citing = [(role, name, target) for role, name, target in found if part.is_cited_by(target)]
+    citing = [(role, name, target) for role, name, target in objects if part.is_cited_by(target)]
     lines = [f"- {{{role}}}`{name}`: {summary(target)}" for role, name, target in citing]
     code = [
         f"```python\n{source(target)}\n```"
@@ -296,8 +296,8 @@ def _entry(part: Part, found: list[tuple[str, str, Any]]) -> str:
     ]
     pages = [
         f"[Computed and compared on its own page](generated/paper/{name}.rst)."
-        for name, one in all_results()
-        if one.printed == part.printed
+        for name, result in all_results()
+        if result.printed == part.printed
     ]
     return "\n\n".join([head, part.says, "\n".join(lines), *pages, *code])
 

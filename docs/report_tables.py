@@ -268,10 +268,10 @@ def choices_figure() -> Figure:
     means = entries_of(*BOTH, done=True).groupby(["method", "bag_size"])[[*lines.values()]].mean()
     panels = {}
     for method in PAPER:
-        own = means.loc[method]
-        bars = np.full(len(own), np.nan)
+        row = means.loc[method]
+        bars = np.full(len(row), np.nan)
         panels[method] = {
-            name: (own.index.to_numpy(float), own[column].to_numpy(), bars)
+            name: (row.index.to_numpy(float), row[column].to_numpy(), bars)
             for name, column in lines.items()
         }
     return accuracy_by_bag_size(panels)
@@ -280,7 +280,7 @@ def choices_figure() -> Figure:
 def readme_text() -> str:
     """The README with the results of the file."""
     return MARKED.sub(
-        lambda found: f"{found[1]}\n{means_table('table-linear')}\n\n{found[2]}",
+        lambda match: f"{match[1]}\n{means_table('table-linear')}\n\n{match[2]}",
         README.read_text(encoding="utf-8"),
     )
 

@@ -18,7 +18,10 @@ def bounds_table(file: str) -> str:
     kinds = [row["kind"] for row in comparisons[0]["rows"] if row["kind"] != "search"]
     return markdown_table(
         ["data", "N", "C", "kernel", "best upper", *(f"`{kind}`" for kind in kinds)],
-        ([*_problem(one), *(_gap(row) for row in one["rows"][1:])] for one in comparisons),
+        (
+            [*_problem(comparison), *(_gap(row) for row in comparison["rows"][1:])]
+            for comparison in comparisons
+        ),
     )
 
 
@@ -35,8 +38,8 @@ def draw_bounds(file: str, folder: Path) -> None:
         (folder / name).write_text(svg_text(figure), encoding="utf-8")
 
 
-def _problem(one: dict[str, Any]) -> list[str]:
-    problem, best = one["problem"], one["rows"][0]["best_upper"]
+def _problem(comparison: dict[str, Any]) -> list[str]:
+    problem, best = comparison["problem"], comparison["rows"][0]["best_upper"]
     shown = (problem["instances"], f"{problem['C']:.3g}", problem["kernel"], f"{best:.4g}")
     return [problem["data"], *map(str, shown)]
 

@@ -94,8 +94,8 @@ def proposition_2(sizes=(2, 3, 5), loss="absolute", seed=0):
         gaps = bags.proportions_of(labeling) - bags.proportions
         return HINGE.of(labeling, scores).sum() + weights @ penalty.of(gaps)
 
-    found = best_labeling(scores, bags, penalty, weights)
-    return value(found), min(map(value, all_labelings(sum(sizes))))
+    best = best_labeling(scores, bags, penalty, weights)
+    return value(best), min(map(value, all_labelings(sum(sizes))))
 
 
 @result("Algorithm 1", tol=1e-4)
@@ -135,5 +135,7 @@ def algorithm_1(C=1.0, C_p=20.0, n_init=8, seed=0):
     weights = np.full(small.bags.n_bags, C_p)
     problem = PropSVM(small.bags, C, weights, PROPORTION_LOSSES["absolute"])
     step = SVMStep(small.X)
-    values = [problem.objective(one, step(one, C)) for one in all_labelings(len(small.X))]
+    values = [
+        problem.objective(labeling, step(labeling, C)) for labeling in all_labelings(len(small.X))
+    ]
     return (fitted.objective_, max([0.0, *same_level])), (min(values), 0.0)

@@ -77,7 +77,7 @@ def equation_5(C_p=1.0, seed=0):
     targets = inv_cal_targets(shares, n_instances=60, epsilon=0.1, scaled=False)
     programs = inv_cal_primal(bag_means), inv_cal_dual(bag_means)
     primal, dual = (
-        solve(one.set(C_p=C_p, **targets), "clarabel", tol=1e-9).value for one in programs
+        solve(program.set(C_p=C_p, **targets), "clarabel", tol=1e-9).value for program in programs
     )
     return primal, dual
 

@@ -23,13 +23,13 @@ class LargestSingularValue:
         value = cp.sum(alpha) - 0.5 * n * cp.square(longest)
         program = Program(cp.Problem(cp.Maximize(value), [alpha <= np.reshape(C, (-1, 1))]))
         end = solve(program)
-        found = np.clip(end.variables["alpha"][:, 0], 0.0, C)  # any alpha in the box proves a bound
-        u, s, _ = np.linalg.svd(found[:, None] * features, full_matrices=False)
-        lower = found.sum() - 0.5 * n * s[0] ** 2 * (1.0 + 1e-12)
+        alpha = np.clip(end.variables["alpha"][:, 0], 0.0, C)  # any alpha in the box proves a bound
+        u, s, _ = np.linalg.svd(alpha[:, None] * features, full_matrices=False)
+        lower = alpha.sum() - 0.5 * n * s[0] ** 2 * (1.0 + 1e-12)
         vectors, weights = np.sqrt(n) * u[:, :1].T, np.ones(1)
         met = feasible.best(vectors[0])[None]
         history = History([Round(end.value, end.solver, end.status, 0.0)], StopReason.SOLVED)
-        return RelaxationResult(end.value, lower, np.inf, vectors, weights, found, met, history)
+        return RelaxationResult(end.value, lower, np.inf, vectors, weights, alpha, met, history)
 
 
 @result("A relaxation of your own", tol=1e-9, is_bound=True)

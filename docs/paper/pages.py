@@ -24,19 +24,19 @@ COMPARED = {
 def write_pages(folder: Path) -> None:
     """Write ``NAME.rst`` for each function; a page that has not changed is left alone."""
     folder.mkdir(parents=True, exist_ok=True)
-    for name, one in all_results():
-        page, file = page_of(one), folder / f"{name}.rst"
+    for name, result in all_results():
+        page, file = page_of(result), folder / f"{name}.rst"
         if not file.exists() or file.read_text(encoding="utf-8") != page:
             file.write_text(page, encoding="utf-8")
 
 
-def page_of(one: Result) -> str:
+def page_of(result: Result) -> str:
     """The parts of the docstring, the numbers, and the code."""
-    summary, *parts = parts_of(one.function).items()
-    title = f"{one.printed}: {summary[1].rstrip('.')}"
-    module = inspect.getmodule(one.function)
+    summary, *parts = parts_of(result.function).items()
+    title = f"{result.printed}: {summary[1].rstrip('.')}"
+    module = inspect.getmodule(result.function)
     code = [inspect.getsource(part) for part in vars(module).values() if is_class_of(module, part)]
-    code = "\n\n".join([*code, source(one.function)])
+    code = "\n\n".join([*code, source(result.function)])
     sections = [f".. rubric:: {heading}\n\n{text}" for heading, text in parts]
     name = Path(module.__file__).name
     file = f":download:`docs/paper/{name} <../../paper/{name}>`"
@@ -44,7 +44,7 @@ def page_of(one: Result) -> str:
         [
             f"{title}\n{'=' * len(title)}",
             *sections,
-            f".. rubric:: Numbers\n\n{numbers(one)}",
+            f".. rubric:: Numbers\n\n{numbers(result)}",
             f".. rubric:: Code\n\nFrom {file}:\n\n.. code-block:: python\n\n{indented(code)}\n",
         ]
     )
@@ -57,11 +57,11 @@ def parts_of(function: Any) -> dict[str, str]:
     return {"": first.strip()} | dict(zip(headings, map(str.strip, texts), strict=True))
 
 
-def numbers(one: Result) -> str:
+def numbers(result: Result) -> str:
     """What the function returns, at most twelve numbers of each."""
     try:
         with warnings.catch_warnings(action="ignore"):  # of fits that are meant to be poor
-            computed, expected = one.function()
+            computed, expected = result.function()
     except MissingDataError:
         return MISSING
     shown = [
@@ -69,7 +69,7 @@ def numbers(one: Result) -> str:
         + (", ..." if np.size(side) > 12 else "")
         for side in (computed, expected)
     ]
-    return f"{COMPARED[one.is_bound, one.agrees]}::\n\n" + indented("\n".join(shown))
+    return f"{COMPARED[result.is_bound, result.agrees]}::\n\n" + indented("\n".join(shown))
 
 
 def is_class_of(module: Any, part: Any) -> bool:

@@ -48,8 +48,8 @@ def equation_11(C=1.0, seed=0):
     small = small_problem(seed)
     svm = LabelingSVM(small.X, C)
     _, every = labelings_of(small)
-    dual = [svm.value(one, svm.weights(one)) for one in every]
-    return dual, [svm_value(small.X, one, C) for one in every]
+    dual = [svm.value(labels, svm.weights(labels)) for labels in every]
+    return dual, [svm_value(small.X, labels, C) for labels in every]
 
 
 @result("Equation (15)", tol=1e-5)
@@ -85,7 +85,7 @@ def equation_15(C=1.0, seed=0):
     _, every = labelings_of(small)
     features, unit = np.sqrt(min(C, 1.0)) * small.X, min(C, 1.0)  # so that values are near one
     programs = (build(features, every, C / unit) for build in (mkl_group, mkl_epigraph))
-    min_max, max_min = (solve(one, "clarabel", tol=1e-6, quiet=True).value for one in programs)
+    min_max, max_min = (solve(side, "clarabel", tol=1e-6, quiet=True).value for side in programs)
     return unit * min_max, unit * max_min
 
 

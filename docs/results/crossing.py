@@ -58,26 +58,26 @@ def groupings(split, first, second, labels, hidden, place=None):
     if first == "none":
         return [hidden]
     size = int(first.split()[1]) if place is None else len(labels) // len(np.unique(place))
-    own = random_bags(labels, size, split) if place is None else place
+    ids = random_bags(labels, size, split) if place is None else place
     others = {
         "none": [],
         "random": [random_bags(labels, size, split + 1000)],
         "feature": [hidden],
     }
-    return [own, *others[second]]
+    return [ids, *others[second]]
 
 
 def measure(split, data, first, second, method):
     """Accuracy in percent on instances held out, bag error on those in bags, seconds of the fit."""
     (X, new), (labels, truth), (hidden, _), *place = sample(data, split)
-    bags = groupings(split, first, second, labels, hidden, *(own for own, _ in place))
-    y = bag_target(bags, [proportions_of(labels, own) for own in bags])
+    bags = groupings(split, first, second, labels, hidden, *(ids for ids, _ in place))
+    y = bag_target(bags, [proportions_of(labels, ids) for ids in bags])
     model, start = METHODS[method], process_time()
     if "random_state" in model.get_params(deep=False):
         model.set_params(random_state=split)
     model.fit(X, y)
     yield {
-        "bags": sum(len(np.unique(own)) for own in bags),
+        "bags": sum(len(np.unique(ids)) for ids in bags),
         "accuracy": 100.0 * np.mean(model.predict(new) == truth),
         "bag_error": bag_error(y, model.predict(X)),
         "seconds": process_time() - start,

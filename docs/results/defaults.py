@@ -52,13 +52,13 @@ def load(name, folder):
     return X, labels, None
 
 
-def split(labels, own, size, draw):
+def split(labels, places, size, draw):
     """Training instances, the others, and the bags of the former: a fifth is held out."""
     random = np.random.RandomState(draw)
-    if own is not None:
-        ids = random.permutation(np.unique(own))
-        train = np.flatnonzero(np.isin(own, ids[len(ids) // 5 :][:20]))
-        return train, np.setdiff1d(np.arange(len(own)), train), own[train]
+    if places is not None:
+        ids = random.permutation(np.unique(places))
+        train = np.flatnonzero(np.isin(places, ids[len(ids) // 5 :][:20]))
+        return train, np.setdiff1d(np.arange(len(places)), train), places[train]
     order = random.permutation(len(labels))
     train, test = np.split(order, [min(MOST, len(order) * 4 // 5)])
     return train, test, random_bags(labels[train], size, random_state=draw)
@@ -75,8 +75,8 @@ def cells():
 
 def measure(name, size, kernel, draw, folder):
     """A row for every start."""
-    X, labels, own = load(name, folder)
-    train, test, bags = split(labels, own, size, draw)
+    X, labels, places = load(name, folder)
+    train, test, bags = split(labels, places, size, draw)
     y = bag_target(bags, proportions_of(labels[train], bags))
     starts = {
         f"random {seed}": {"init": [RandomStart()], "random_state": [seed]} for seed in range(10)
@@ -126,7 +126,9 @@ CELL = ["set", "size", "kernel", "draw", "unit", "C", "C_p"]
 
 def chosen(rows, starts):
     """Of each fit the start with the smallest objective."""
-    kept = rows[[any(f"{name} ".startswith(f"{one} ") for one in starts) for name in rows["start"]]]
+    kept = rows[
+        [any(f"{name} ".startswith(f"{start} ") for start in starts) for name in rows["start"]]
+    ]
     kept = kept[kept["start"] != "InvCal 1000"]
     best = kept.loc[kept.groupby(CELL)["objective"].idxmin()].set_index(CELL)
     return best.assign(seconds=kept.groupby(CELL)["seconds"].sum())

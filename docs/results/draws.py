@@ -51,15 +51,15 @@ def summary(rows):
     data, size, method = rows.name
     first = rows[rows.deal == 0].accuracy
     again = np.sqrt(rows.groupby("draw").accuracy.var().mean())
-    found = {"draws": len(first), "mean": first.mean(), "deviation": first.std()}
-    found |= {"same bags": again, "worst": first.min(), "below 50": (first < 50.0).sum()}
-    found |= {f"{share:.0%}": first.quantile(share) for share in (0.25, 0.5, 0.75)}
+    summary = {"draws": len(first), "mean": first.mean(), "deviation": first.std()}
+    summary |= {"same bags": again, "worst": first.min(), "below 50": (first < 50.0).sum()}
+    summary |= {f"{share:.0%}": first.quantile(share) for share in (0.25, 0.5, 0.75)}
     paper, place = printed(), ("table-linear", data, "linear", int(size), method)
     if place in paper.index:
         mean, deviation = paper.loc[place, ["print", "print_std"]]
         p = p_value(deviation, first.std(), len(first))
-        found |= {"print": mean, "printed deviation": deviation, "p": p}
-    return pd.Series(found)
+        summary |= {"print": mean, "printed deviation": deviation, "p": p}
+    return pd.Series(summary)
 
 
 def p_value(printed, deviation, draws):

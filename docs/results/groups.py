@@ -114,8 +114,10 @@ def measure(draw, bags, method):
     table, cells = shares.groups, shares.cells
     if method in ("Goodman", "PyEI"):
         design = np.column_stack([~group, group]).astype(float)
-        found = resampled_goodman(design, y, draw) if method == "Goodman" else py_ei(group, y, draw)
-        table[["estimate", "low", "high"]] = found
+        interval = (
+            resampled_goodman(design, y, draw) if method == "Goodman" else py_ei(group, y, draw)
+        )
+        table[["estimate", "low", "high"]] = interval
     inside = (cells.least <= cells.truth + 1e-12) & (cells.truth <= cells.most + 1e-12)
     for name, row in table.iterrows():
         ends = {end: row.get(end, np.nan) for end in ("estimate", "low", "high")}
@@ -147,8 +149,8 @@ def summary(rows):
     table = groups.agg(
         draws=("draw", "size"),
         bias=("error", "mean"),
-        rms=("squared", lambda one: np.sqrt(one.mean())),
-        covered=("covered", lambda one: one.sum(min_count=1)),
+        rms=("squared", lambda drawn: np.sqrt(drawn.mean())),
+        covered=("covered", lambda drawn: drawn.sum(min_count=1)),
         width=("width", "mean"),
         outside=("outside", "sum"),
     )
@@ -167,6 +169,6 @@ if __name__ == "__main__":
         ]
     rows = complete(HERE / "groups.csv", cells, measure)
     print(summary(rows).round(2).to_string())
-    one = rows.drop_duplicates(["draw", "bags"])
-    print(f"true shares inside the bounds: {one.cells_inside.sum()} of {one.cells.sum()} cells")
-    print(one.groupby("bags")[["n_bags", "least", "most"]].mean().round(3))
+    drawn = rows.drop_duplicates(["draw", "bags"])
+    print(f"true shares inside the bounds: {drawn.cells_inside.sum()} of {drawn.cells.sum()} cells")
+    print(drawn.groupby("bags")[["n_bags", "least", "most"]].mean().round(3))

@@ -65,8 +65,8 @@ def curve(rows, group):
 
 def ranking(rows, by):
     """How often a right label ranks above a wrong one of the same problem; 1/2 by chance."""
-    problems = [one for _, one in rows.groupby(["split", "data"]) if one.right.nunique() == 2]
-    return np.mean([roc_auc_score(one.right, one[by]) for one in problems] or [np.nan])
+    problems = [part for _, part in rows.groupby(["split", "data"]) if part.right.nunique() == 2]
+    return np.mean([roc_auc_score(part.right, part[by]) for part in problems] or [np.nan])
 
 
 if __name__ == "__main__":
@@ -78,16 +78,16 @@ if __name__ == "__main__":
     print(table.round(2).unstack(0).to_string())
     columns = {"cost": "proved cost", "at_most": "cost found", "score": "|decision value|"}
     for by, name in columns.items():
-        each = {data: round(ranking(one, by), 3) for data, one in rows.groupby("data")}
+        each = {data: round(ranking(part, by), 3) for data, part in rows.groupby("data")}
         print(f"{name}: right above wrong in {ranking(rows, by):.3f}, {each}")
     parts = dict([*rows.groupby("data", sort=False), ("all four", rows)])
     panels = {
         "share of right labels\nby proved cost": {
-            data: {columns["cost"]: curve(one, groups(one))} for data, one in parts.items()
+            data: {columns["cost"]: curve(part, groups(part))} for data, part in parts.items()
         },
         "share of right labels\nby rank in the problem": {
-            data: {name: curve(one, fourths(one, by)) for by, name in columns.items()}
-            for data, one in parts.items()
+            data: {name: curve(part, fourths(part, by)) for by, name in columns.items()}
+            for data, part in parts.items()
         },
     }
     picture = line_grid(panels, "group of labels, 1 has the least")

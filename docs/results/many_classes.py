@@ -79,8 +79,8 @@ METHODS = {
     "MeanMap, one-versus-rest": lambda split: MeanMap(lam=0.01),
 }
 METHODS |= {
-    f"llp-learn {name}": partial(LLPLearnNetwork, name, TRAINING | own)
-    for name, own in LLP_LEARN.items()
+    f"llp-learn {name}": partial(LLPLearnNetwork, name, TRAINING | settings)
+    for name, settings in LLP_LEARN.items()
 }
 
 

@@ -107,8 +107,8 @@ def main(file: Path) -> None:
         compare_programs(programs, file, solvers=solvers, time_limit=seconds)
     for backend in ("CPP", "SCIPY", "COO"):
         programs = [OtherWay("svm_dual_quadratic_form", n) for n in (100, 1000)]
-        how = {"solvers": ["clarabel"], "tols": ["low"], "time_limit": 20.0}
-        compare_programs(programs, file, canon_backend=backend, **how)
+        options = {"solvers": ["clarabel"], "tols": ["low"], "time_limit": 20.0}
+        compare_programs(programs, file, canon_backend=backend, **options)
 
 
 if __name__ == "__main__":

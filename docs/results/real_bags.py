@@ -56,8 +56,8 @@ def groups_of(X):
     column = dict(zip(TRUMP_FEATURES, X.T > 0.0, strict=True))
     races = {race: column[race] for race in RACES}
     other = ~np.any(list(races.values()), axis=0)
-    asked = {name: column[of] == (answer == "yes") for name, (of, answer) in YES_NO.items()}
-    return {**races, "other race": other, **asked}
+    answers = {name: column[of] == (answer == "yes") for name, (of, answer) in YES_NO.items()}
+    return {**races, "other race": other, **answers}
 
 
 def measure(draw, fold, data, method):
@@ -89,8 +89,10 @@ def counted(rows, by):
 
 def accuracies_table(rows):
     """Accuracy of each method on bags that it has not seen: mean and deviation over the draws."""
-    found = counted(rows[rows["group"] == ALL], ["method", "data"])["right"]
-    table = found.groupby(level=[0, 1], sort=False).agg(["mean", "std", "size"]).unstack("data")
+    right_votes = counted(rows[rows["group"] == ALL], ["method", "data"])["right"]
+    table = (
+        right_votes.groupby(level=[0, 1], sort=False).agg(["mean", "std", "size"]).unstack("data")
+    )
     names = [name for name in DATA if name in set(rows["data"])]
     return markdown_table(
         ["", *names],
@@ -112,7 +114,7 @@ def groups_table(rows, methods=("ecological regression", "MeanMap", "InvCal", "a
     return markdown_table(
         ["group", "voters", "truth", *methods],
         (
-            [name, f"{size:,}", *(f"{shares[one][name]:.0f}" for one in ("truth", *methods))]
+            [name, f"{size:,}", *(f"{shares[column][name]:.0f}" for column in ("truth", *methods))]
             for name, size in group_sizes(rows).items()
         ),
     )
@@ -159,7 +161,9 @@ def picture(rows):
         title="in: the shares of 51 states", xlabel="Trump, per cent", yticks=[], xlim=(0, 100)
     )
     shares, places = group_shares(rows), range(len(GROUPS), 0, -1)
-    right.hlines(places, *([shares[one][g] for g in GROUPS] for one in ("truth", "InvCal")), "0.7")
+    right.hlines(
+        places, *([shares[column][g] for g in GROUPS] for column in ("truth", "InvCal")), "0.7"
+    )
     for name, marker, label in (("truth", "o", "truth"), ("InvCal", "D", "InvCal")):
         values = [shares[name][group] for group in GROUPS]
         right.plot(values, places, marker, label=label, color={"o": "0.2", "D": "C1"}[marker])

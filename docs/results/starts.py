@@ -30,7 +30,7 @@ def walks(labels, seed, bag_size):
     """Algorithm 1 from each start; ``TRUE`` stays where it is, and hops go on label by label."""
     true, inv_cal = LabelingStart(labels, annealing=False), InvCal(C_p=1e3)
     random, annealed = (RandomStart(repeats=10, annealing=anneal) for anneal in (False, True))
-    found = {
+    settings = {
         TRUE: {"init": true, "max_iter": 1},
         "from true labels": {"init": true},
         "random, annealed": {"init": annealed},
@@ -40,11 +40,13 @@ def walks(labels, seed, bag_size):
         "conv-pSVM": {"init": MethodStart(printed_conv_psvm(), annealing=False)},
     }
     if bag_size <= SEARCHED:
-        found["from true labels, hops"] = {"init": true, "polish": "hops"}
+        settings["from true labels, hops"] = {"init": true, "polish": "hops"}
         methods = InvCal(C_p=1e3, solver_tol=1e-6), printed_conv_psvm()
         others = (MethodStart(method, annealing=False) for method in methods)
-        found["several, hops"] = {"init": [RandomStart(repeats=3), *others], "polish": "hops"}
-    return {name: printed_alter_psvm(random_state=seed, **own) for name, own in found.items()}
+        settings["several, hops"] = {"init": [RandomStart(repeats=3), *others], "polish": "hops"}
+    return {
+        name: printed_alter_psvm(random_state=seed, **setting) for name, setting in settings.items()
+    }
 
 
 def measure(split, data, bag_size):

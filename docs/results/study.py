@@ -45,8 +45,8 @@ def complete(path, cells, measure):
                 rows = pd.DataFrame([{**cell, **row} for row in measure(**cell)])
             new = not path.exists()
             rows.to_csv(path, mode="a", header=new, index=False, float_format="%.6g")
-    asked = pd.DataFrame(cells)
-    return pd.read_csv(path).merge(asked, on=names)
+    wanted = pd.DataFrame(cells)
+    return pd.read_csv(path).merge(wanted, on=names)
 
 
 def judged(model, X, y, X_test, y_test, labels):

@@ -41,7 +41,7 @@ def measure(split, data, n_instances, bag_size, epsilon, C):
     bags = Bags.from_target(sample.y)
     interval = proved_best(LabelingProblem(bags, C, 1.0, constraint(epsilon), features=sample.X))
     best, svm = np.asarray(interval.labeling), LabelingSVM(sample.X, C)
-    planes, share = [svm.weights(one) for one in (best, truth)], sample.y["proportion"]
+    planes, share = [svm.weights(labeling) for labeling in (best, truth)], sample.y["proportion"]
     held_out = [np.mean(((X[outside] - mean) @ w > 0.0) == (labels[outside] > 0)) for w in planes]
     yield {
         "proved": int(interval.closed),

@@ -50,10 +50,10 @@ def test_fits_that_are_drawn_by_their_moments_are_those_to_instances(sizes):
     seen = [fit.drawn(bags, random) for _ in range(500)]
     listed = [fit_to_instances(fit, bags, random) for _ in range(500)]
     for number in (
-        lambda one: one.statistics.max(),
-        lambda one: one.statistics[0],
-        lambda one: one.root[0, 0],
-        lambda one: one.class_means[0, 1],
+        lambda test: test.statistics.max(),
+        lambda test: test.statistics[0],
+        lambda test: test.root[0, 0],
+        lambda test: test.class_means[0, 1],
     ):
         assert ks_2samp(*(list(map(number, fits)) for fits in (seen, listed))).pvalue > 1e-3
 

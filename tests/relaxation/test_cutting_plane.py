@@ -295,16 +295,16 @@ def test_every_solver_takes_the_same_path_on_random_sets(seed, oracle):
 
 def test_an_oracle_is_asked_at_no_alpha_of_zero():
     """Scores of zero would leave the labels of these instances to the order of the rows."""
-    problem, asked = small_problem(3, sizes=(8,) * 5, n_features=3), []
+    problem, points = small_problem(3, sizes=(8,) * 5, n_features=3), []
 
     def factory(features, feasible):
         oracle = ORACLES["ascent"](features, feasible)
-        return lambda alpha: asked.append(alpha) or oracle(alpha)
+        return lambda alpha: points.append(alpha) or oracle(alpha)
 
     feasible = FeasibleLabelings.of(problem.bags, 0.0)
     planes = CuttingPlanes(oracle=factory, max_cuts=3, tol=0.0)
     assert planes.relax(problem.X, feasible, 1.0).alpha.min() == 0.0
-    assert min(alpha.min() for alpha in asked) > 0.0
+    assert min(alpha.min() for alpha in points) > 0.0
 
 
 @pytest.mark.parametrize("scale", [1e-3, 1.0, 1e3])
