@@ -46,7 +46,7 @@ class LabelingProblem(PropSVM):
         known = self.bags.labels != 0
         if (labeling[known] != self.bags.labels[known]).any():
             return np.inf
-        return self.moves.cost(labeling)
+        return super().cost(labeling)
 
     @property
     def constraint_form(self) -> bool:

@@ -371,13 +371,13 @@ class ProportionLoss:
         losses = np.where(finite, weights[bag] * self.of_counts(bags, counts, bag), np.inf)
         return tuple(np.split(losses, np.cumsum(bags.sizes + 1)[:-1]))
 
-    def total(self, bags: Bags, weights: Array, labeling: Array) -> float:
-        """The weighted sum of the losses of a labeling."""
+    def total(self, bags: Bags, weights: Array | float, labeling: Array) -> float:
+        """The weighted sum of the losses of a labeling; infinite if a count is not allowed."""
         lower, upper = self.allowed(bags)
         counts = bags.positives_of(labeling)
         if (counts < lower).any() or (counts > upper).any():
             return np.inf
-        return float(weights @ self.of_counts(bags, counts))
+        return float(np.broadcast_to(weights, bags.n_bags) @ self.of_counts(bags, counts))
 
 
 def epsilon_insensitive(epsilon: Any) -> ProportionLoss:

@@ -160,8 +160,7 @@ def _described(problem: PropSVM, labeling: Array, errors: float = np.nan, flips:
     """The bits, and what there is to add up."""
     weights = problem.bags.relative_weights
     sums = np.array([weights @ (labeling > 0.0), weights @ (labeling < 0.0)])
-    loss = problem.loss.total(problem.bags, problem.weights, labeling)
-    return packed(labeling), (sums, float(loss), errors, flips)
+    return packed(labeling), (sums, problem.cost(labeling), errors, flips)
 
 
 def drawn_labels(part: Part, seed: int) -> Array:

@@ -77,9 +77,9 @@ class LocalSearch(ABC):
 
     def _better_move(self, best: Separator) -> Separator | None:
         """The separator of a better labeling that is one move away."""
-        changes, moves = self.changes(best), self.problem.moves
-        swaps, (flips, costs) = moves.swaps(best.labeling, changes), moves.flips(best.labeling)
-        both = ((swaps, moves.cost(best.labeling)), (flips, costs))
+        changes, problem = self.changes(best), self.problem
+        swaps, (flips, costs) = problem.swaps(best.labeling, changes), problem.flips(best.labeling)
+        both = ((swaps, problem.cost(best.labeling)), (flips, costs))
         order = np.concatenate([changes[moved].sum(axis=1) + cost for moved, cost in both])
         least = np.concatenate([self.least(best, moved) + cost for moved, cost in both])
         for place in np.argsort(order, kind="stable"):

@@ -8,13 +8,15 @@ from typing import Any
 
 import numpy as np
 
-from propcvx.arrays import Array
+from propcvx.arrays import Array, Indices
 from propcvx.bags.bags import Bags
 from propcvx.checks import check_labeling
 from propcvx.labelings.feasible import FeasibleLabelings, best_labeling
 from propcvx.labelings.losses import HINGE, InstanceLoss, ProportionLoss
-from propcvx.labelings.moves import Moves
 from propcvx.svm.step import Separator
+
+MOST_SWAPPED = 100
+"""Instances of each label of a bag that swaps are tried of: those that cost least to flip."""
 
 
 @dataclass(frozen=True)
@@ -61,7 +63,7 @@ class PropSVM:
         """Value of eq:pSVM_2, with C* in place of C where it is given."""
         errors = float(self.instance_loss.of(labeling, separator.scores).sum())
         norm = 0.5 * float(separator.weights @ separator.weights)
-        return norm + (C or self.C) * errors + self.loss.total(self.bags, self.weights, labeling)
+        return norm + (C or self.C) * errors + self.cost(labeling)
 
     def relabel(self, labeling: Array, separator: Separator, C: float) -> tuple[Array, int]:
         """The labeling step after a labeling, and how many labels it changes."""
@@ -73,10 +75,29 @@ class PropSVM:
         """What each bag costs with 0, 1, ..., :math:`n_k` positives; infinite if not allowed."""
         return self.loss.costs(self.bags, self.weights)
 
-    @cached_property
-    def moves(self) -> Moves:
-        """The changes of a labeling inside a bag, and what the bags cost."""
-        return Moves(self.bags, self.costs)
+    def cost(self, labeling: Array) -> float:
+        """What the bags cost for a labeling; infinite if a count is not allowed."""
+        return self.loss.total(self.bags, self.weights, labeling)
+
+    def swaps(self, labeling: Array, changes: Array) -> Indices:
+        """A positive and a negative instance of the same bag, in rows.
+
+        ``changes`` is what the flip of each label adds to the losses.
+        """
+        pairs = [
+            np.meshgrid(*(_first(free[labeling[free] == sign], changes) for sign in (1.0, -1.0)))
+            for free in self.bags.free
+        ]
+        return np.vstack([np.column_stack([up.ravel(), down.ravel()]) for up, down in pairs])
+
+    def flips(self, labeling: Array) -> tuple[Indices, Array]:
+        """Single instances whose other label is allowed, in rows, and what the bags then cost."""
+        now, counts = self.cost(labeling), self.bags.positives_of(labeling)
+        after = np.full(len(labeling), np.inf)
+        for free, cost, count in zip(self.bags.free, self.costs, counts, strict=True):
+            after[free] = now - cost[count] + cost[count - labeling[free].astype(np.intp)]
+        allowed = np.flatnonzero(np.isfinite(after))
+        return allowed[:, None], after[allowed]
 
     @property
     def feasible(self) -> FeasibleLabelings:
@@ -86,3 +107,7 @@ class PropSVM:
     def allowed(self, labeling: Array) -> Array:
         """The labeling, or where its counts have an infinite loss the nearest in each bag."""
         return self.feasible.best(check_labeling("a start", labeling, self.bags.n_instances))
+
+
+def _first(instances: Indices, changes: Array) -> Indices:
+    return instances[np.argsort(changes[instances], kind="stable")[:MOST_SWAPPED]]

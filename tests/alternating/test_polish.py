@@ -3,6 +3,7 @@
 from dataclasses import replace
 from itertools import combinations, product
 
+import cvxpy as cp
 import numpy as np
 import pytest
 from sklearn.base import clone
@@ -15,8 +16,7 @@ from propcvx.bounds import LabelingProblem, SwapSearch
 from propcvx.bounds.interval import Interval
 from propcvx.estimators import printed_alter_psvm
 from propcvx.history import StopReason
-from propcvx.labelings.losses import HINGE, PROPORTION_LOSSES, constraint
-from propcvx.labelings.moves import Moves
+from propcvx.labelings.losses import HINGE, PROPORTION_LOSSES, ProportionLoss, constraint
 from propcvx.solvers import Solve
 from propcvx.svm.problem import PropSVM
 from propcvx.svm.step import svm_step
@@ -131,8 +131,10 @@ def test_hops_never_lose_the_best_labeling():
 
 def test_flips_are_allowed_where_their_counts_cost_something_finite():
     bags = Bags.from_target(bag_target([0, 0, 0, 1, 1], [1 / 3, 0.5], [0, 0, -1, 0, 0]))
-    moves = Moves(bags, (np.array([np.inf, 0.0, 2.0, np.inf]), np.array([np.inf, 1.0, np.inf])))
+    near = ProportionLoss("near", np.abs, cp.abs, epsilon={0: 0.34, 1: 0.0})
+    problem = PropSVM(bags, 1.0, np.array([6.0, 1.0]), near)
     labeling = np.array([1.0, -1.0, -1.0, 1.0, -1.0])
-    assert moves.swaps(labeling, np.zeros(5)).tolist() == [[0, 1], [3, 4]]
-    flips, costs = moves.flips(labeling)
-    assert (flips.tolist(), costs.tolist()) == ([[1]], [3.0])
+    assert problem.swaps(labeling, np.zeros(5)).tolist() == [[0, 1], [3, 4]]
+    flips, costs = problem.flips(labeling)
+    assert flips.tolist() == [[0], [1]]
+    np.testing.assert_allclose(costs, [2.0, 2.0])
