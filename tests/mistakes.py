@@ -13,7 +13,9 @@ import numpy as np
 import pandas as pd
 import scipy.sparse as sp
 from sklearn.exceptions import NotFittedError
-from sklearn.model_selection import cross_val_predict, cross_val_score
+from sklearn.feature_selection import RFECV
+from sklearn.frozen import FrozenEstimator
+from sklearn.model_selection import KFold, cross_val_predict, cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
@@ -600,6 +602,26 @@ _TABLES = {
     "probabilities by cross_val_predict": Mistake(
         lambda: cross_val_predict(MeanMap(), X, Y, cv=BagKFold(2), method="predict_proba"),
         ("y must", "method='predict'", "propcvx.BagKFold(5).split(X, y)"),
+    ),
+    "scores of two bags by cross_val_predict": Mistake(
+        lambda: cross_val_predict(
+            *(MeanMap(), X, bag_target([0, 1] * 4, [0.25, 0.75])),
+            **{"cv": KFold(2), "method": "decision_function"},
+        ),
+        ("y must", "method='predict'", "propcvx.BagKFold(5).split(X, y)"),
+    ),
+    "features by accuracy": Mistake(
+        lambda: RFECV(MeanMap(), cv=BagKFold(2)).fit(X, Y),
+        ("accuracy_score compares labels", "scoring=propcvx.neg_bag_error"),
+    ),
+    "a frozen fit": Mistake(
+        lambda: check_fit(FrozenEstimator(MeanMap().fit(X, Y)), X, Y),
+        ("learns from bags", "inside"),
+    ),
+    "shares in the order of categories": target(
+        *("bags are categories", "keyed by bag id"),
+        bags=pd.Categorical(["small", "large"] * 4, ["small", "large"]),
+        proportions=[0.25, 0.75],
     ),
     "a missing region": target("NaN", bags=REGION.where(PEOPLE.index != 2)),
     "rounded shares of classes": target(

@@ -12,7 +12,6 @@ from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
-from weakref import WeakValueDictionary
 
 import numpy as np
 import scipy.sparse as sp
@@ -35,7 +34,7 @@ from propcvx.bags.targets import (
     names_of,
 )
 from propcvx.checks import check_number, check_share
-from propcvx.errors import CutBagWarning, InputError, fold_of_scikit_learn, warn
+from propcvx.errors import ONE_FOLD, CutBagWarning, InputError, called_within, warn
 
 WITH_CROSSING = (
     "AlterPropSVM with polish='none', ConvPropSVM with the oracles 'ascent', 'coordinate', "
@@ -567,21 +566,14 @@ def _check_values(bags: Bags, shares: Array, place: Indices) -> None:
         )
 
 
-_warned: WeakValueDictionary[int, Any] = WeakValueDictionary()
-"""Targets whose folds cut bags, as a warning has said."""
-
-
 def _warn_if_cut(bags: Bags, sizes: NDArray[np.int64]) -> None:
     """Warn if a bag has another number of instances than where the target was made.
 
-    Of a target that scikit-learn splits into folds, only at the first.
+    Of a target that scikit-learn splits into folds, once for a line of the caller's.
     """
     if bags.whole.all():
         return
-    split = fold_of_scikit_learn().get("y")
-    of_bags = is_bag_target(split)
-    if of_bags and _warned.get(id(split)) is split:
-        return
+    split = called_within(*ONE_FOLD).get("y")
     of_first = " of the first grouping" if bags.crossing else ""
     wrong, fault, among = ~bags.whole, "lack", "of"
     advice = f"; propcvx.BagKFold never cuts a bag{of_first}"
@@ -593,6 +585,5 @@ def _warn_if_cut(bags: Bags, sizes: NDArray[np.int64]) -> None:
         f"{bags.name(bag)}, with {bags.sizes[bag]} {among} its {sizes[bag]} instances), so their "
         f"proportions hold only approximately{advice}.",
         CutBagWarning,
+        once_for=split if is_bag_target(split) else None,
     )
-    if of_bags:
-        _warned[id(split)] = split

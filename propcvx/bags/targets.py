@@ -370,6 +370,13 @@ def encode_ids(bags: Any, keyed: bool) -> tuple[list[Hashable], Indices]:
                 "sorted-id order; pass a dict keyed by bag id."
             ) from error
     position = {bag: k for k, bag in enumerate(distinct)}
+    dtype: Any = getattr(bags, "dtype", None)
+    categories = dtype.categories if hasattr(dtype, "ordered") else distinct
+    if not keyed and [bag for bag in categories if bag in position] != distinct:
+        raise InputError(
+            "bags are categories, whose order is not that of the sorted ids, so proportions cannot "
+            "be an array; pass a dict or a Series keyed by bag id."
+        )
     return distinct, np.fromiter(map(position.__getitem__, members), np.intp, len(members))
 
 

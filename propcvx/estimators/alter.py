@@ -153,10 +153,10 @@ class AlterPropSVM(BagClassifier):
         Weights, for the linear kernel; a row for each of more than two classes.
     dual_coef_ : array of shape (1, n_instances)
         Dual coefficients, for other kernels.
-    intercept_ : array of shape (1,)
+    intercept_ : array of shape (1,), with more than two classes (n_classes,)
         Bias.
-    classes_ : array of shape (2,)
-        Labels; ``[-1, 1]`` for bags.
+    classes_ : array of shape (n_classes,)
+        Labels; ``[-1, 1]`` for bags of two classes.
 
     Examples
     --------

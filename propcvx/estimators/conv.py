@@ -100,22 +100,22 @@ class ConvPropSVM(BagClassifier):
     objective_ : float
         The value that the relaxation reached; its optimum is certified to be at most
         ``relaxation_.upper``.
-    violation_ : float or None
+    violation_ : float or None, with two classes
         Amount by which the oracle's last labeling violates the relaxation; 0 if it does not.
-    bounds_ : Bounds or None
+    bounds_ : Bounds or None, with two classes
         Bounds on the value of the best feasible labeling, with the loss of the relaxation
         (``relaxation_.loss``); the upper bound is the value of the best labeling that was found,
         and ``bounds_.gap`` is 0 if this labeling is proved optimal.  None if the relaxation has no
         lower bound, as with an oracle that proves nothing.
-    relaxation_ : RelaxationResult
+    relaxation_ : RelaxationResult, with two classes
         The matrix M, the dual variables alpha and the labelings found.
-    soft_labeling_ : array of shape (n_instances,)
+    soft_labeling_ : array of shape (n_instances,), with two classes
         The labeling of the rounding.
     labeling_ : array of shape (n_instances,)
         The feasible labeling nearest to the classifier's scores, entries -1 and +1.
     history_ : History
         Objective, violation, cuts, solver, status and time of every round.
-    n_iter_ : int
+    n_iter_ : int, with two classes
         Number of rounds; with cutting planes that is the number of cuts.
     stop_reason_ : StopReason
         Why the relaxation stopped; ``stop_reason_.advice`` is what to try.
@@ -123,10 +123,10 @@ class ConvPropSVM(BagClassifier):
         Weights, for the linear kernel; a row for each of more than two classes.
     dual_coef_ : array of shape (1, n_instances)
         Dual coefficients, for other kernels.
-    intercept_ : array of shape (1,)
+    intercept_ : array of shape (1,), with more than two classes (n_classes,)
         The bias that follows from ``intercept`` and ``bias``.
-    classes_ : array of shape (2,)
-        Labels; ``[-1, 1]`` for bags.
+    classes_ : array of shape (n_classes,)
+        Labels; ``[-1, 1]`` for bags of two classes.
 
     Examples
     --------

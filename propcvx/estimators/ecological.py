@@ -88,7 +88,7 @@ class EcologicalRegression(BagMeanClassifier):
         What the bags tell of the plane; only with two classes, and None but for the linear kernel.
     objective_ : float
         The value of the program.
-    solution_ : Solution
+    solution_ : Solution, with two classes
         The solver's answer.  If positives are the majority, it is the answer to the problem in
         which positives and negatives are exchanged.
     history_ : History
@@ -101,10 +101,10 @@ class EcologicalRegression(BagMeanClassifier):
         Weights, for the linear kernel; a row for each of more than two classes.
     dual_coef_ : array of shape (1, n_instances)
         Dual coefficients, for other kernels.
-    intercept_ : array of shape (1,)
+    intercept_ : array of shape (1,), with more than two classes (n_classes,)
         :math:`b - 1/2`.
-    classes_ : array of shape (2,)
-        Labels; ``[-1, 1]`` for bags.
+    classes_ : array of shape (n_classes,)
+        Labels; ``[-1, 1]`` for bags of two classes.
 
     Examples
     --------

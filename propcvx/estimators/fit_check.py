@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
+from sklearn.frozen import FrozenEstimator
 from sklearn.utils.metaestimators import _safe_split
 
 from propcvx.arrays import Array, Indices, Mask
@@ -16,7 +16,7 @@ from propcvx.bags.bags import Bags
 from propcvx.bags.metrics import bag_correlation, bag_r2_score
 from propcvx.bags.model_selection import BagKFold
 from propcvx.checks import check_same_length
-from propcvx.errors import InputError, PropCVXWarning
+from propcvx.errors import InputError, PropCVXWarning, muted
 
 FOLDS = 5
 """Parts of the bags that are held out in turn, if there are so many bags."""
@@ -166,8 +166,7 @@ def check_fit(model: Any, X: Any, y: NDArray[np.void], *, random_state: Any = No
         raise InputError(f"y must have at least 2 bags with a proportion, got {len(shares)}.")
     everything, held_out = np.arange(len(y)), np.empty(len(y))
     folds = BagKFold(min(FOLDS, len(shares)), random_state=random_state)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", PropCVXWarning)
+    with muted(PropCVXWarning):
         positive, probabilities = predicted(model, X, y, everything, everything)
         for inside, outside in folds.split(X, y):
             held_out[outside] = predicted(model, X, y[inside], inside, outside)[1]
@@ -191,6 +190,8 @@ def predicted(
     it does not learn from bags: many classifiers of scikit-learn take each bag for a class.
     """
     needed = "needed is a classifier that learns from bags, with predict_proba after a fit to them"
+    if isinstance(model.steps[-1][1] if hasattr(model, "steps") else model, FrozenEstimator):
+        raise InputError(f"{needed}; no fit changes a FrozenEstimator: pass what is inside of it.")
     try:
         fitted = clone(model).fit(_safe_split(model, X, None, inside)[0], y)
     except TypeError as error:

@@ -47,7 +47,7 @@ class LaplacianMeanMap(MeanMap):
 
     Attributes
     ----------
-    class_means_ : array of shape (2, rank)
+    class_means_ : array of shape (2, rank), with two classes
         The averages of the bags' class means, by their numbers of positives and of negatives.
 
     The others are those of :class:`~propcvx.MeanMap`.

@@ -139,17 +139,17 @@ class MeanMap(BagMeanClassifier):
 
     Attributes
     ----------
-    condition_number_ : float
+    condition_number_ : float, with two classes
         Condition number of the least squares for the class means.  Above 1e3, near-equal
         proportions leave the class means ill-determined and :class:`IllPosedWarning` says so; of
         several solutions the one of least norm is taken.
-    class_means_ : array of shape (2, rank)
+    class_means_ : array of shape (2, rank), with two classes
         Estimated means of the positive and the negative class, in features.
     lam_ : float
         The :math:`\lambda` that was used; with two classes.
     objective_ : float
         Regularised mean negative log-likelihood, for ``likelihood="sum"`` too.
-    solution_ : Solution
+    solution_ : Solution, with two classes
         The solver's answer with its duality gap; where positives are the majority, positives and
         negatives are exchanged in it.
     history_ : History
@@ -162,10 +162,10 @@ class MeanMap(BagMeanClassifier):
         Weights, for the linear kernel; a row for each of more than two classes.
     dual_coef_ : array of shape (1, n_instances)
         Dual coefficients, for other kernels.
-    intercept_ : array of shape (1,)
+    intercept_ : array of shape (1,), with more than two classes (n_classes,)
         Bias.
-    classes_ : array of shape (2,)
-        Labels; ``[-1, 1]`` for bags.
+    classes_ : array of shape (n_classes,)
+        Labels; ``[-1, 1]`` for bags of two classes.
 
     Examples
     --------
@@ -308,7 +308,7 @@ class InvCal(BagMeanClassifier):
         The :math:`C_p` that was used; with two classes.
     objective_ : float
         Value of eq:rueping_svm.
-    solution_ : Solution
+    solution_ : Solution, with two classes
         The solver's answer with its duality gap, in units in which the largest weight of a bag's
         loss is 1: features times its root, objective divided by it; where positives are the
         majority, positives and negatives are exchanged in it.
@@ -322,10 +322,10 @@ class InvCal(BagMeanClassifier):
         Weights, for the linear kernel; a row for each of more than two classes.
     dual_coef_ : array of shape (1, n_instances)
         Dual coefficients, for other kernels.
-    intercept_ : array of shape (1,)
+    intercept_ : array of shape (1,), with more than two classes (n_classes,)
         Bias; where an interval of them is optimal, its middle.
-    classes_ : array of shape (2,)
-        Labels; ``[-1, 1]`` for bags.
+    classes_ : array of shape (n_classes,)
+        Labels; ``[-1, 1]`` for bags of two classes.
 
     Examples
     --------

@@ -85,7 +85,7 @@ class SecondMoments(OneProgramClassifier):
         classes.
     objective_ : float
         The value of the program.
-    solution_ : Solution
+    solution_ : Solution, with two classes
         The solver's answer, in the components; the larger the first eigenvalue of its M is beside
         the others, the better.
     history_ : History
@@ -99,10 +99,10 @@ class SecondMoments(OneProgramClassifier):
         classes.
     dual_coef_ : array of shape (1, n_instances)
         Dual coefficients, for other kernels.
-    intercept_ : array of shape (1,)
+    intercept_ : array of shape (1,), with more than two classes (n_classes,)
         Bias.
-    classes_ : array of shape (2,)
-        Labels; ``[-1, 1]`` for bags.
+    classes_ : array of shape (n_classes,)
+        Labels; ``[-1, 1]`` for bags of two classes.
 
     Examples
     --------

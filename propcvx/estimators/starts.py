@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from numbers import Real
 from types import MappingProxyType
 from typing import Any
-from warnings import catch_warnings, simplefilter
 
 import numpy as np
 from numpy.random import RandomState
@@ -17,7 +16,7 @@ from sklearn.base import clone
 from propcvx.arrays import Array
 from propcvx.bags.bags import Bags
 from propcvx.checks import as_vector, check_choice, check_count, check_flag
-from propcvx.errors import IllPosedWarning, InputError
+from propcvx.errors import IllPosedWarning, InputError, muted
 from propcvx.estimators.base import BagClassifier
 from propcvx.estimators.conv import ConvPropSVM
 from propcvx.estimators.ecological import EcologicalRegression
@@ -139,8 +138,7 @@ class MethodStart(Start):
         """See :class:`Start`."""
         method = self.estimator()
         run = method._run_classes if bags.multiclass else method._run
-        with catch_warnings():
-            simplefilter("ignore", IllPosedWarning)  # the method only proposes
+        with muted(IllPosedWarning):  # the method only proposes
             return run(FeatureMap(Kernel(), features), bags)
 
 

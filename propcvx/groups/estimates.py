@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 from functools import partial
 from itertools import cycle
@@ -26,6 +25,7 @@ from propcvx.errors import (
     InaccurateSolutionWarning,
     InputError,
     PropCVXWarning,
+    muted,
     warn,
 )
 from propcvx.estimators.calibration import Calibration
@@ -234,7 +234,6 @@ def _resample(
     feasible: FeasibleLabelings,
 ) -> Array:
     """Weights in the cells from one draw; ``bags`` are in an order that the data determine."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", PropCVXWarning)
+    with muted(PropCVXWarning):
         positive = GivenCounts.of(draw(random), feasible).draw(random, bags)
     return np.asarray(cells.of_cells @ (cells.weights * positive))[None]

@@ -34,12 +34,18 @@ from propcvx.checks import (
     named,
     number_or_scale,
 )
-from propcvx.errors import InputError, fold_of_scikit_learn
+from propcvx.errors import ONE_FOLD, InputError, called_within
 from propcvx.labelings.losses import PROPORTION_LOSSES, ProportionLoss
 from propcvx.svm.kernels import WITH_GAMMA, FeatureMap, Kernel
 
 MAKE_TARGET = "make y with propcvx.bag_target(bags, proportions)"
 """Advice in the messages about a y that is not a bag target."""
+
+NUMBERED = (
+    "cross_val_predict numbers the rows of a bag target unless method='predict': fit to the splits "
+    "of propcvx.BagKFold(5).split(X, y) instead."
+)
+"""The same where numbers may come from scikit-learn."""
 
 
 @dataclass(eq=False, repr=False)
@@ -131,7 +137,7 @@ def _bag_target_of(y: Any) -> tuple[NDArray[np.void], NDArray[Any]]:
     """The target, and the names of the classes."""
     if not is_bag_target(y):
         return bags_of_one(y)
-    fold = fold_of_scikit_learn()
+    fold = called_within(*ONE_FOLD)
     if is_bag_target(fold.get("y")):
         _refuse_scores_of_labels(fold["scorer"])
     return y, classes_of(y)
@@ -143,9 +149,9 @@ def _refuse_scores_of_labels(scorer: Any) -> None:
         score: Any = getattr(part, "_score_func", None)
         if getattr(score, "__module__", "").startswith("sklearn."):
             raise InputError(
-                f"scoring by {score.__name__} compares labels, and y has the shares of bags: leave "
-                "scoring=None, which is minus the bag error, or pass a scorer such as "
-                "propcvx.bag_r2; and cv=propcvx.BagKFold(5), as cv=5 cuts bags."
+                f"scoring by {score.__name__} compares labels, and y has the shares of bags: pass "
+                "scoring=propcvx.neg_bag_error, or another scorer such as propcvx.bag_r2; and "
+                "cv=propcvx.BagKFold(5), as cv=5 cuts bags."
             )
 
 
@@ -155,6 +161,9 @@ def bags_of_one(labels: Any) -> tuple[NDArray[np.void], NDArray[Any]]:
         raise InputError(
             f"y must be given (requires y to be passed, but the target y is None): {MAKE_TARGET}."
         )
+    encoder = called_within("cross_val_predict").get("le")
+    if is_bag_target(getattr(encoder, "classes_", None)):
+        raise InputError(f"y must be a bag target or labels, got numbers of its rows: {NUMBERED}")
     if getattr(getattr(labels, "dtype", None), "names", None):
         raise InputError(
             f"y must be a bag target with fields {BAG_DTYPE.names}, got the fields "
@@ -170,8 +179,7 @@ def bags_of_one(labels: Any) -> tuple[NDArray[np.void], NDArray[Any]]:
         raise InputError(
             f"y must have labels of two classes, got {len(classes)}. Only binary classification is "
             f"supported. For names of bags, {MAKE_TARGET}; for more classes, with a table of their "
-            "shares as proportions. cross_val_predict numbers the rows of a bag target unless "
-            "method='predict': fit to the splits of propcvx.BagKFold(5).split(X, y) instead."
+            f"shares as proportions. {NUMBERED}"
         )
     return bag_target(np.arange(len(labels)), codes, labels=2 * codes - 1), classes
 

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.compose import make_column_transformer
-from sklearn.model_selection import GridSearchCV, cross_val_score, cross_validate
+from sklearn.model_selection import GridSearchCV, cross_val_score, cross_validate, learning_curve
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
@@ -189,7 +189,7 @@ def test_scores_of_labels_are_one_error_that_names_what_would_do(scoring):
         make_pipeline(StandardScaler(), InvCal()),
         {"cv": BagKFold(2), "scoring": scoring},
     )
-    says = r"(?s)_score compares labels.*scoring=None.*propcvx\.bag_r2.*propcvx\.BagKFold"
+    says = r"(?s)_score compares labels.*neg_bag_error.*propcvx\.bag_r2.*propcvx\.BagKFold"
     search = GridSearchCV(model, {"invcal__C_p": [1.0, 2.0]}, refit=False, **options)
     for ask in (lambda: cross_validate(model, X, y, **options), lambda: search.fit(X, y)):
         with pytest.raises(ValueError, match=says):
@@ -219,12 +219,14 @@ def test_a_search_over_labels_may_fit_to_bags_inside():
     assert cross_val_score(OfLabels(), X, labels, **options).min() > 0.5
 
 
-def test_folds_that_cut_bags_are_one_warning_for_each_target():
+def test_folds_that_cut_bags_are_one_warning_for_each_line_of_the_caller():
     X = np.random.RandomState(0).randn(40, 2)
-    for y in (target([5] * 8), target([4] * 10)):
-        with pytest.warns(CutBagWarning, match=r"8 of 8|10 of 10") as caught:
-            cross_val_score(make_pipeline(StandardScaler(), InvCal()), X, y, cv=4)
-        assert [each.category for each in caught].count(CutBagWarning) == 1
+    y, model = target([5] * 8), make_pipeline(StandardScaler(), InvCal())
+    with warnings.catch_warnings(record=True, action="always") as caught:
+        learning_curve(model, X, y, cv=BagKFold(4), train_sizes=[0.45])
+        cross_val_score(model, X, y, cv=4)
+    lines = [each.lineno for each in caught if each.category is CutBagWarning]
+    assert len(lines) == len(set(lines)) == 2
     for _ in range(2):
         with pytest.warns(CutBagWarning):
             InvCal().fit(X[1:], y[1:])

@@ -1,11 +1,15 @@
 """Small fits hold BLAS to one thread, and give back what was there."""
 
+import warnings
 from concurrent.futures import ThreadPoolExecutor
 from threading import Barrier
 
+import numpy as np
 import pytest
+from sklearn.base import clone
 from threadpoolctl import threadpool_info, threadpool_limits
 
+from propcvx import AlterPropSVM, bag_target
 from propcvx.svm.threads import SMALL, one_thread
 
 
@@ -46,3 +50,14 @@ def test_work_that_overlaps_in_threads_gives_back_what_was_there():
     with ThreadPoolExecutor(2) as pool:
         list(pool.map(work, [True, False]))
     assert blas_threads() == 2
+
+
+def test_fits_in_threads_leave_no_filter_of_warnings():
+    random = np.random.RandomState(0)
+    bags, X = np.repeat(np.arange(12), 10), random.randn(120, 4)
+    targets = [bag_target(bags, random.rand(12)) for _ in range(20)]
+    models = AlterPropSVM(random_state=0), AlterPropSVM(kernel="rbf", init="random", random_state=0)
+    before = list(warnings.filters)
+    with ThreadPoolExecutor(4) as pool:
+        list(pool.map(lambda y: [clone(model).fit(X, y) for model in models], targets))
+    assert warnings.filters == before

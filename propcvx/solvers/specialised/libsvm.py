@@ -13,7 +13,6 @@ On vote with a Gaussian kernel, 348 instances, ten annealed restarts of alter-pS
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Mapping
 from time import perf_counter
 from typing import Any
@@ -22,7 +21,6 @@ import cvxpy as cp
 import numpy as np
 import scipy.linalg
 from sklearn import config_context
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.svm import SVC
 
 from propcvx.arrays import Array
@@ -100,10 +98,9 @@ def _fit(
     unit = min(1.0, largest * float(gram.diagonal().mean()))  # below it, scores are as small
     settings = {"max_iter": MAX_ITER, **options, "tol": unit * options["tol"] ** VIOLATION}
     machine = SVC(C=largest, kernel="precomputed", **settings)
-    with warnings.catch_warnings():  # the status reports the iteration limit
-        warnings.simplefilter("ignore", ConvergenceWarning)
-        with config_context(assume_finite=True, skip_parameter_validation=True):
-            machine.fit(gram, y[kept], C[kept] / largest)
+    machine._warn_from_fit_status = lambda: None  # the status reports the iteration limit
+    with config_context(assume_finite=True, skip_parameter_validation=True):
+        machine.fit(gram, y[kept], C[kept] / largest)
     v[kept[machine.support_]] = machine.dual_coef_[0]
     v = np.where(np.abs(v) >= C * (1.0 - 1e-14), y * C, v)
     status = cp.USER_LIMIT if machine.fit_status_ else cp.OPTIMAL
