@@ -164,7 +164,7 @@ def named(
     method : str
         What is asked of the object; ``"__call__"`` of a function or a class.
     by_place, by_name : sequences of str
-        Arguments that a function, or a class, is called with.
+        Arguments that it is called with.
 
     Raises
     ------
@@ -186,7 +186,8 @@ def named(
         )
     try:
         if by_place:
-            signature(value).bind(*by_place, **dict.fromkeys(by_name))
+            called = value if method == "__call__" else getattr(value, method)
+            signature(called).bind(*by_place, **dict.fromkeys(by_name))
     except TypeError as error:
         name = getattr(value, "__name__", type(value).__name__)
         raise InputError(

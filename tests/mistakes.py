@@ -7,6 +7,7 @@ needs pytest, or a solver that does not come with the package.
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import partial
+from types import SimpleNamespace
 
 import cvxpy as cp
 import numpy as np
@@ -377,8 +378,12 @@ _CONV = {
     "oracle='greedy'": conv("oracle must", "'greedy'", relaxation=CuttingPlanes(oracle="greedy")),
     "master='dual'": conv("master must", "'dual'", relaxation=CuttingPlanes(master="dual")),
     "tol=-1.0": conv("tol must", "-1.0", relaxation=CuttingPlanes(tol=-1.0)),
+    "relaxation that is handed no solve": conv(
+        *("relaxation must", "called with (features, feasible, C, solve, on_round)"),
+        relaxation=SimpleNamespace(relax=lambda features, feasible, C: None),
+    ),
     "oracle that returns an array": conv(
-        *("returned a ndarray", "oracles.Cut(labeling, value)"),
+        *("returned a ndarray", "oracles.cut.Cut"),
         relaxation=CuttingPlanes(oracle=lambda features, feasible: feasible.best),
     ),
     "oracle that is no factory": conv(

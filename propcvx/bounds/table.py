@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from inspect import isfunction
 from math import log10
 from types import MappingProxyType
@@ -11,7 +11,6 @@ from typing import Any
 
 import numpy as np
 from cvxpy import OPTIMAL
-from sklearn.base import BaseEstimator, clone
 
 from propcvx.bounds.branch_and_bound import BagMoments
 from propcvx.bounds.directions import best_of_arcs
@@ -31,7 +30,6 @@ from propcvx.relaxation.table import (
     name_of,
     relax,
 )
-from propcvx.solvers import Solve
 from propcvx.text import unique_names
 
 MOST_LISTED = 20_000
@@ -128,11 +126,10 @@ def relaxation_bound(
     relaxation: Any,
     on_round: Callable[[LabelingProblem, RelaxationResult], None] = hinge_only,
     finds: bool = False,
-    solve: Solve = FOR_BOUNDS,
 ) -> Bound:
     """A relaxation of eq:convex_1 as a bound, under a name.
 
-    If it has the parameter ``seconds``, that is at most what is left of the time limit.
+    Each of its programs is given what is left of the time limit.
 
     Parameters
     ----------
@@ -143,8 +140,6 @@ def relaxation_bound(
         ``on_round(problem, reached)`` is called with what each round reached, and with the result.
     finds : bool
         As of :class:`Bound`.
-    solve : Solve
-        Solves its programs.
     """
 
     def run(problem: LabelingProblem, interval: Interval, search: SwapSearch) -> None:
@@ -155,11 +150,9 @@ def relaxation_bound(
             if reached.history.stop_reason is None or reached.history[-1].status != OPTIMAL:
                 interval.check_time()
 
-        timed, parts = relaxation, (problem.features, problem.feasible, problem.C)
-        if isinstance(timed, BaseEstimator) and "seconds" in timed.get_params():
-            seconds = max(interval.time_limit - interval.seconds, 1.0)
-            timed = clone(timed).set_params(seconds=min(timed.seconds, seconds))
-        result = relax(timed, *parts, prove, solve)
+        parts = (problem.features, problem.feasible, problem.C)
+        solve = replace(FOR_BOUNDS, seconds=max(interval.time_limit - interval.seconds, 1.0))
+        result = relax(relaxation, *parts, prove, solve)
         for labeling in result.labelings:
             search.plane(labeling)
         prove(result)

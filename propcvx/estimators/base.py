@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from abc import abstractmethod
+from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from copy import copy
 from dataclasses import KW_ONLY, dataclass
@@ -53,7 +53,7 @@ def _knows_bags(estimator: BagClassifier) -> bool:
 
 
 @dataclass(eq=False, repr=False)
-class BagClassifier(ClassifierMixin, KernelMethod):
+class BagClassifier(ClassifierMixin, KernelMethod, ABC):
     """Base of the estimators; a subclass implements ``_run(feature_map, bags)``.
 
     The fields are the parameters: the dataclass makes of them the ``__init__`` that scikit-learn

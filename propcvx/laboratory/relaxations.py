@@ -24,8 +24,7 @@ from propcvx.relaxation import RELAXATIONS, CuttingPlanes, MixedInteger, Relaxat
 from propcvx.relaxation.bounds import check_crossing, gap_between
 from propcvx.relaxation.oracles import ORACLES, SemidefiniteOracle
 from propcvx.relaxation.rounding import ROUNDINGS
-from propcvx.relaxation.table import FOR_BOUNDS, each_once
-from propcvx.solvers import Solve
+from propcvx.relaxation.table import each_once
 
 Row = dict[str, Any]
 
@@ -192,10 +191,9 @@ def _certified(row: Row, kind: Any, X: Any, y: NDArray[np.void], settings: Row) 
     def on_round(*reached: Any) -> None:
         rounds[:] = [reached]
 
-    bound, name = kind, row["kind"]
+    bound = kind
     if not isinstance(kind, str | Bound):
-        solve = _solve_of(name, settings["time_limit"])
-        bound = relaxation_bound(name, kind, on_round, finds=True, solve=solve)
+        bound = relaxation_bound(row["kind"], kind, on_round, finds=True)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         result = certify(X, y, kinds=bound, on_event=on_event, **settings)
@@ -217,13 +215,6 @@ def _certified(row: Row, kind: Any, X: Any, y: NDArray[np.void], settings: Row) 
         **of_relaxation,
     }
     return labeling
-
-
-def _solve_of(name: str, time_limit: float) -> Solve:
-    """What solves the programs of a relaxation."""
-    if name in ("lifted", "diffrac"):  # one long program, whose bound holds at any accuracy
-        return Solve([("scs", {"time_limit_secs": time_limit})], tol=1e-4)
-    return Solve() if name in KINDS else FOR_BOUNDS
 
 
 def _columns(result: RelaxationResult) -> Row:

@@ -17,7 +17,6 @@ from propcvx.arrays import Array
 from propcvx.errors import InputError
 from propcvx.programs.statement import in_latex, relation, size, written
 from propcvx.programs.structures import Structure
-from propcvx.text import Readable
 
 
 class ProblemClass(Enum):
@@ -35,7 +34,7 @@ class ProblemClass(Enum):
 
 
 @dataclass(frozen=True, eq=False)
-class Program(Readable):
+class Program:
     """An optimisation problem with the names of its parts, read off the CVXPY problem itself.
 
     Parameters

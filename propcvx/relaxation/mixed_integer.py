@@ -64,10 +64,11 @@ class MixedInteger(Relaxation):
         best = starting_point(svm, feasible)
         program = constrained_psvm(features, feasible, C, value=best.value)
         begun, status, lower = perf_counter(), USER_LIMIT, 0.0
+        limit = min(self.seconds, solve.seconds)
         try:
-            answer = solve(program, seconds=self.seconds)
+            answer = solve(program, seconds=limit)
         except SolverError as failure:
-            if perf_counter() - begun < self.seconds:
+            if perf_counter() - begun < limit:
                 raise  # else the time ran out before there was any labeling
             name = failure.solver
         else:

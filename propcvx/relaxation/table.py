@@ -37,7 +37,8 @@ RELAXATIONS: Mapping[str, Any] = MappingProxyType(
 
 def find_relaxation(argument: str, relaxation: Any) -> Any:
     """The relaxation of that name, or the object given, if it has the method ``relax``."""
-    return named(argument, relaxation, RELAXATIONS, "relax")
+    arguments = ("features", "feasible", "C")
+    return named(argument, relaxation, RELAXATIONS, "relax", arguments, ("solve", "on_round"))
 
 
 def name_of(relaxation: Any) -> str:

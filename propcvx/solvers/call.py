@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from time import perf_counter
 from typing import Any
 
 import cvxpy as cp
@@ -61,6 +62,8 @@ class Solve:
         As of :func:`solve`, but by default without residuals, and without a warning of its own.
     options : mapping
         Handed to the solver as they are.
+    seconds : float
+        Time limit of each call, for the solvers that know one; others run to their end.
 
     Examples
     --------
@@ -76,19 +79,25 @@ class Solve:
     options: Mapping[str, Any] = field(default_factory=dict)
     residuals: bool = False
     quiet: bool = True
+    seconds: float = np.inf
 
     def __post_init__(self) -> None:
         check_number("tol", self.tol, above=0.0)
 
     def __call__(self, program: Program, *, warm: Any = None, seconds: float = np.inf) -> Solution:
         """Solve a program, see :func:`solve`."""
+        begun = perf_counter()
         _check_parameters(program)
         failures: list[SolverError] = []
         usable: list[tuple[str, Answer, Residuals | None]] = []
         for solver, options in _solvers_of(self.solver, program):
             options = {**self.options, **options}
+            limit = min(seconds, self.seconds if solver.time_limit else np.inf)
+            left = limit - (perf_counter() - begun)
+            if left <= 0.0:
+                break
             try:
-                answer = _best_answer(solver, program, self.tol, options, seconds, warm)
+                answer = _best_answer(solver, program, self.tol, options, left, warm)
             except SolverError as failure:
                 failures.append(failure)
                 continue
@@ -269,16 +278,14 @@ def _best_answer(
         best = min(best, answer, key=_rank)
         if stuck:
             break
-    check_gap(solver.name, program.name, best, tol, options)
+    check_gap(solver.name, program.name, best, tol, limited=bool(options) or seconds < np.inf)
     return best
 
 
-def check_gap(
-    solver: str, program: str, answer: Answer, tol: float, options: Mapping[str, Any]
-) -> None:
+def check_gap(solver: str, program: str, answer: Answer, tol: float, limited: bool) -> None:
     """Check that the gap of an answer, if it is known, is not far above the tolerance.
 
-    An answer that stopped at a limit passes if there are options, which may have set the limit.
+    An answer that stopped at a limit passes if the caller may have set it.
 
     Raises
     ------
@@ -286,8 +293,8 @@ def check_gap(
         Otherwise; the message names the gap.
     """
     times, least = FAR
-    limited = bool(options) and answer.status == cp.USER_LIMIT
-    if answer.gap is not None and answer.gap > max(times * tol, least) and not limited:
+    stopped = limited and answer.status == cp.USER_LIMIT
+    if answer.gap is not None and answer.gap > max(times * tol, least) and not stopped:
         claimed = answer.status == cp.OPTIMAL
         advice = "a tighter tol or another solver may do" if claimed else ADVICE
         raise SolverError(

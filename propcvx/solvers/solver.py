@@ -88,7 +88,7 @@ class Solver:
         if seconds < math.inf:
             if not self.time_limit:
                 raise InputError(
-                    f"no option of solver {self.name!r} for a limit of {seconds:g} seconds is "
+                    f"no option of solver {self.name!r} for a limit of {seconds:.3g} seconds is "
                     f"known: set seconds to infinity, and hand it to the solver as an option of "
                     f"its own, as in solver=[({self.name!r}, {{...}})]."
                 )

@@ -119,9 +119,12 @@ def through_cvxpy(
 PIQP_TOLERANCES = "eps_abs eps_rel eps_duality_gap_abs eps_duality_gap_rel"
 
 GENERAL = (
-    through_cvxpy("clarabel", ALL_CONES, "Apache-2.0", "tol_gap_abs tol_gap_rel tol_feas"),
+    through_cvxpy(
+        *("clarabel", ALL_CONES, "Apache-2.0", "tol_gap_abs tol_gap_rel tol_feas"),
+        time_limit="time_limit",
+    ),
     through_cvxpy("ecos", EXPONENTIAL, "GPL-3.0-only", "abstol reltol feastol"),
-    through_cvxpy("scs", ALL_CONES, "MIT", "eps_abs eps_rel"),
+    through_cvxpy("scs", ALL_CONES, "MIT", "eps_abs eps_rel", time_limit="time_limit_secs"),
     through_cvxpy("osqp", QP, "Apache-2.0", "eps_abs eps_rel"),
     through_cvxpy("piqp", QP, "BSD-2-Clause", PIQP_TOLERANCES),
     through_cvxpy("daqp", QP, "MIT", "primal_tol dual_tol", DAQP_OPTIONS),

@@ -88,7 +88,8 @@ WRONG = {
     ),
     "a labeling that is not feasible": lambda cut: replace(cut, others=(np.zeros(8),)),
     "the value .* with a labeling whose value is": lambda cut: Cut(cut.labeling, 1.01 * cut.value),
-    "the value nan with a labeling": lambda cut: Cut(cut.labeling, np.nan),
+    "value = nan; it has to be a number": lambda cut: Cut(cut.labeling, np.nan),
+    "labeling = a list; it has to be an array": lambda cut: Cut(list(cut.labeling), cut.value),
     "the bound .*, below the value": lambda cut: Cut(cut.labeling, cut.value, 0.9 * cut.value),
 }
 

@@ -29,8 +29,9 @@ from propcvx.errors import (
 )
 from propcvx.estimators import printed_alter_psvm
 from propcvx.history import StopReason
+from propcvx.laboratory.programs import ProgramAt
 from propcvx.programs import ProblemClass, svm_dual, svm_dual_parameters
-from propcvx.solvers import SOLVERS, solve
+from propcvx.solvers import SOLVERS, Solve, solve
 from propcvx.solvers.call import check_gap
 
 PROBLEM = small_problem(0, sizes=(5,) * 6, n_features=3)
@@ -147,7 +148,7 @@ def test_an_answer_far_from_its_tolerance_is_an_error_that_names_the_gap(
 def test_a_solver_that_claims_the_optimum_far_from_it_is_asked_for_more(status, advice):
     answer = SimpleNamespace(status=status, gap=0.2)
     with pytest.raises(SolverError, match=rf"'{status}'\); .*a {advice} tol"):
-        check_gap("piqp", "the restricted master", answer, 1e-3, {})
+        check_gap("piqp", "the restricted master", answer, 1e-3, limited=False)
 
 
 @pytest.mark.parametrize(("name", "solver"), PAIRS)
@@ -318,3 +319,10 @@ def test_high_s_ends_where_its_method_does_not():
 
 def test_no_step_of_newton_s_method_is_an_early_stop():
     assert solve(DUAL, "newton", max_iter=0, quiet=True).status == cp.USER_LIMIT
+
+
+def test_a_limit_of_seconds_is_for_all_solvers_of_one_call():
+    program = ProgramAt("lifted_svm_dual", 60)()
+    solution = Solve(["scs", "clarabel"], tol=1e-12, seconds=0.05)(program)
+    assert (solution.solver, solution.status) == ("scs", cp.USER_LIMIT)
+    assert Solve("daqp", seconds=0.05)(DUAL).status == cp.OPTIMAL, "it knows no limit"

@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from propcvx.arrays import Array, Signs
+from propcvx.checks import Shapes, fault_of_record
 from propcvx.errors import InputError
 from propcvx.labelings.feasible import FeasibleLabelings
 
@@ -63,14 +64,12 @@ def checked(oracle: Oracle, features: Array, feasible: FeasibleLabelings) -> Ora
     """
     name = getattr(oracle, "__name__", type(oracle).__name__)
     norms = np.linalg.norm(features, axis=1)
+    shapes: Shapes = {"labeling": (len(norms),), "value": (), "bound": ()}
 
     def ask(alpha: Array) -> Cut:
         cut = oracle(alpha)
-        if not isinstance(cut, Cut):
-            raise InputError(
-                f"{name} returned a {type(cut).__name__}; an oracle has to return a "
-                "propcvx.relaxation.oracles.Cut(labeling, value)."
-            )
+        if fault := fault_of_record(cut, Cut, shapes, {"bound": np.inf}):
+            raise InputError(f"{name} returned {fault}.")
         for labeling in (cut.labeling, *cut.others):
             if fault := feasible.fault_of(labeling):
                 raise InputError(f"{name} returned a labeling that is not feasible: {fault}.")
