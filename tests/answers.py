@@ -7,6 +7,7 @@ the names of ``propcvx`` and ``propcvx.programs`` alone, so it runs on both side
 
 import inspect
 import json
+import re
 import sys
 import warnings
 from itertools import product
@@ -98,7 +99,8 @@ def certified(seed):
 def signatures():
     """The public names with their parameters."""
     names = {name: getattr(propcvx, name) for name in propcvx.__all__}
-    return {name: str(inspect.signature(of)) for name, of in names.items() if callable(of)}
+    stated = {name: str(inspect.signature(of)) for name, of in names.items() if callable(of)}
+    return {name: re.sub(" at 0x[0-9a-f]+", "", text) for name, text in stated.items()}
 
 
 def texts():
