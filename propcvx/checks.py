@@ -45,6 +45,12 @@ def check_number(
     return float(value)
 
 
+def check_seconds(name: str, value: Any) -> float:
+    """A time limit: a number above 0, or infinity for none."""
+    unlimited = isinstance(value, float) and value == np.inf
+    return value if unlimited else check_number(name, value, above=0.0, instead=" or infinity")
+
+
 def number_or_scale(name: str, value: Any, scale: Callable[[], float]) -> float:
     """A finite number above 0, or what ``"scale"`` stands for on the data at hand."""
     if isinstance(value, str) and value == "scale":

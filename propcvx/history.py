@@ -51,7 +51,7 @@ class StopReason(Enum):
 
 
 _ADVICE = {
-    StopReason.SOLVED: "nothing; this is the optimum, to the residuals in the certificate",
+    StopReason.SOLVED: "nothing, if the status is 'optimal': this is the optimum",
     StopReason.CONVERGED: "a smaller tol continues; another start may reach a lower objective",
     StopReason.FIXED_POINT: "a local minimum; another start may reach a lower objective",
     StopReason.NO_BETTER_MOVE: "another random_state may do better; propcvx.certify tells how much",
@@ -62,7 +62,7 @@ _ADVICE = {
     StopReason.INTERRUPTED: "what had been reached is kept; another call that starts there goes on",
     StopReason.SOLVER_FAILED: "what had been reached is kept; another solver, or several, may do",
     StopReason.PROVED: "nothing; the labeling is optimal to the tolerance",
-    StopReason.OUT_OF_TIME: "what is proved is kept; a larger time_limit continues from the start",
+    StopReason.OUT_OF_TIME: "what is proved is kept; with more time another call proves more",
     StopReason.EXHAUSTED: "kinds with 'branch_and_bound' go on until the bounds meet",
 }
 

@@ -26,7 +26,7 @@ class ClassPropSVM(PropSVM):
         + \sum_k \tfrac{\omega_k}{2} \sum_c h(\tilde p_{kc}(y) - p_{kc})
 
     with the loss of Crammer and Singer, :math:`L_c(f) = \max_d f_d + 1[d \ne c] - f_c`.  For two
-    classes, :math:`w_1 = -w_2 = w / 2` and an even h it is eq:pSVM_2 with the same C.
+    classes, :math:`w_2 = -w_1 = w / 2` and an even h it is eq:pSVM_2 with the same C.
 
     Attributes
     ----------

@@ -128,8 +128,8 @@ class Bags:
     def from_target(cls, y: NDArray[np.void], *, table: bool = False) -> Bags:
         """Read a bag target, or a slice of one.
 
-        Bags that a slice has cut through are kept, with a :class:`CutBagWarning`: their
-        proportion then holds only approximately.
+        Bags that a slice has cut through are kept, with a :class:`~propcvx.errors.CutBagWarning`:
+        their proportion then holds only approximately.
 
         Parameters
         ----------
@@ -230,7 +230,7 @@ class Bags:
         return tuple(range(1, self.n_classes + 1)) if self.multiclass else (-1.0, 1.0)
 
     def require_partition(self, what: str) -> None:
-        """Raise :class:`InputError` where bags cross; ``what`` is named in the message."""
+        """Raise ``InputError`` where bags cross; ``what`` is named in the message."""
         if self.crossing:
             raise InputError(
                 f"{what} needs bags that do not cross, and y has several bags for each instance, "

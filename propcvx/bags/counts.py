@@ -108,7 +108,7 @@ def epsilons(
 
 
 def keyed(bags: Bags, epsilon: Any) -> Any:
-    """The epsilon by the ids of these bags, where it is one for each, for any part of them."""
+    """An epsilon of each bag as a dict by id, which holds for any part of the bags, too."""
     if isinstance(epsilon, str) or not hasattr(epsilon, "__len__"):
         return epsilon
     return dict(zip(bags.names(bags.codes), bags.epsilons(epsilon).tolist(), strict=True))
@@ -166,11 +166,11 @@ def count_range(bags: Bags, epsilon: Any = 0.0) -> tuple[Indices, Indices]:
 
 
 def check_known(bags: Bags, epsilon: Any = "rounding") -> None:
-    """Raise :class:`InputError` where known labels allow no count next to a bag's proportion.
+    """Raise ``InputError`` where known labels allow no count next to a bag's proportion.
 
-    Not of bags that were cut, and not with another epsilon than ``"rounding"``, of which
-    :func:`propcvx.bags.counts.count_range` says whether they allow a count within it.  Of several
-    classes each is checked against the rest.
+    Neither cut bags are checked, nor another epsilon than ``"rounding"``, which
+    :func:`propcvx.bags.counts.count_range` does.  Of several classes each is checked against the
+    rest.
     """
     if not isinstance(epsilon, str) or epsilon != "rounding":
         return

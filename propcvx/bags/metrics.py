@@ -138,7 +138,7 @@ def bag_correlation(y_true: NDArray[np.void], y_prob: ArrayLike) -> float:
     """Correlation of mean probabilities with the proportions of bags, weighted by their size.
 
     It looks at the order of bags, where :func:`bag_r2_score` also asks for the right level and
-    spread; 0 where all bags have the same mean probability.
+    spread; 0 where all bags have the same mean probability, or the same proportion.
 
     Parameters
     ----------
@@ -195,7 +195,7 @@ def bag_deviance(y_true: NDArray[np.void], y_prob: ArrayLike) -> float:
     Returns
     -------
     float
-        0 where all shares are met, and infinite where one that is there was said to be impossible.
+        0 where all shares are met, and infinite where a class that is there has probability 0.
 
     Examples
     --------

@@ -25,8 +25,8 @@ class BagKFold(BaseCrossValidator):
     """K folds of whole bags.
 
     Bags are dealt into folds in random order, the larger ones first, each to the fold with the
-    fewest instances so far, so that folds are about equal in size.  Larger is a bag with twice as
-    many instances, counted from 1: those of 32 to 63 are in random order among themselves.  Bags
+    fewest instances so far, so that folds are about equal in size.  Sizes count by powers of two:
+    bags of 32 to 63 are in random order among themselves.  Bags
     without a proportion are dealt after the others, so that each fold has a bag with one.  Where
     bags cross, the folds are whole bags of the first grouping; they cut those of the others, whose
     shares then hold approximately, as a :class:`~propcvx.errors.CutBagWarning` says at the fit.
@@ -121,7 +121,7 @@ class BagShuffleSplit(BagKFold):
     n_splits : int
         Number of splits, at least 1.
     test_size : float
-        Share of the bags held out, in (0, 1); at least one bag is, and at least one is not, also of
+        Share of the bags held out, in (0, 1]; at least one bag is, and at least one is not, also of
         those with a proportion where there are any.
     random_state : int, RandomState or None
         Seeds the choice of bags.

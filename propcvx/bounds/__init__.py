@@ -1,6 +1,7 @@
 """Certified bounds on the best labeling's value, and proofs that a labeling is the best one.
 
-Bounds are entries of ``BOUNDS``; all work on one :class:`Interval` that only ever shrinks.
+Bounds are entries of ``BOUNDS``; all work on one :class:`~propcvx.bounds.interval.Interval` that
+only ever shrinks.
 """
 
 from propcvx.bounds.branch_and_bound import BagMoments

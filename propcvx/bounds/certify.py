@@ -126,7 +126,7 @@ def certify(
         File to which a proof is written once the interval is closed, for
         :func:`propcvx.bounds.verify` and ``propcvx verify``: of the linear kernel, with
         ``intercept="center"``, in the constraint form with a number as ``epsilon``, by branch and
-        bound alone.
+        bound alone (``kinds="auto"``, no ``labels``), of whole bags with at most 1,000 labelings.
     start : array of shape (n_instances,), optional
         A labeling of -1 and +1 to begin the search with, such as that of an earlier result.
     time_limit : float
@@ -158,6 +158,13 @@ def certify(
         If a labeling's value is below a lower bound; the message names the bound.
     Exception
         The error of the first bound that failed, if nothing at all is proved.
+
+    Warns
+    -----
+    FailedBoundWarning
+        If a bound failed and others did not.
+    UnprovedWarning
+        If no proof could be written, or no label was proved.
 
     Examples
     --------

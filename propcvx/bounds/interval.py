@@ -88,6 +88,8 @@ class Interval:
         Turns a lower bound for the factor of a Gram matrix into one for the Gram matrix itself.
     progress : tqdm
         Counts the nodes that are finished; it shows nothing unless another is given.
+    lower, upper, labeling
+        What is proved and found so far; the labeling is None before there is any.
     """
 
     tol: float

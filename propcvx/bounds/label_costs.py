@@ -74,7 +74,7 @@ class LabelCosts:
         self.moments = BagMoments(*tree, self._first + self.interval.tol, self._list)
 
     def as_given(self) -> dict[str, Any]:
-        """What a :class:`CertifiedInterval` has of single labels, in the order of the rows."""
+        """What a ``CertifiedInterval`` has of single labels, in the order of the rows."""
         tol, places = self.interval.tol, self.search.problem.bags.places
         values = np.maximum(self.least, self.interval.lower)
         both = (values, np.maximum(self.most, values))

@@ -1,4 +1,4 @@
-r"""A search for good labelings of a :class:`LabelingProblem`; it offers all to the interval.
+r"""A search for good labelings of a ``LabelingProblem``; it offers all to the interval.
 
 The search is that of :mod:`propcvx.svm.local_search`.  Every value is the objective at some
 weights, and so an upper bound whatever the solver's accuracy.

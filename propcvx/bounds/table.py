@@ -129,7 +129,7 @@ def relaxation_bound(
 ) -> Bound:
     """A relaxation of eq:convex_1 as a bound, under a name.
 
-    Each of its programs is given what is left of the time limit.
+    Each of its programs is given what was left of the time limit at its start, at least a second.
 
     Parameters
     ----------

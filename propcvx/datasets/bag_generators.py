@@ -21,7 +21,7 @@ def random_bags(labels: ArrayLike, bag_size: int, random_state: Any = None) -> I
     Parameters
     ----------
     labels : array of shape (n_instances,)
-        Numbers, of which only how many there are counts: bags are drawn without regard to them.
+        Only their number matters: bags are drawn without regard to them.
     bag_size : int
         Instances in a bag; the last bag is smaller where this does not divide their number.
     random_state : int, RandomState or None

@@ -65,9 +65,9 @@ NATURAL_SETS = MappingProxyType({row.item: row for row in _ROWS})
 def natural_bags(name: str, *, data_home: Any = None, download: bool = True) -> BaggedData:
     """Real data in bags that are groups of the data, such as communes, schools or states.
 
-    Rows without a label or a bag are dropped.  A column of words becomes a column for each value
-    but the first, and a missing number is replaced by the mean of its column.  Every column is then
-    scaled to mean 0 and variance 1.
+    Rows without a label or a bag are dropped, and columns of words with many values.  A column of
+    words becomes a column for each value but the first, and a missing number is replaced by the
+    mean of its column.  Every column is then scaled to mean 0 and variance 1.
 
     Parameters
     ----------

@@ -71,8 +71,8 @@ def load_real(
     """Read a real data set, such as those of Table 1, in the order of its file.
 
     Nominal attributes become the position of their value in the declared order; missing values
-    are filled with the mode (nominal) or the mean (numeric) of their column.  An attribute with a
-    single value is 0.
+    are filled with the mode (nominal) or the mean (numeric) of their column; rows that lack one in
+    ``breast-cancer`` are left out.  An attribute with a single value is 0.
 
     Parameters
     ----------

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 
-from propcvx.arrays import Array, Indices, Signs
+from propcvx.arrays import Array, Signs
 from propcvx.bags.targets import bag_target, proportions_of
 from propcvx.checks import check_count
 from propcvx.errors import InputError
@@ -23,15 +23,15 @@ class BaggedData(NamedTuple):
         Instances.
     labels : int array of shape (n_instances,)
         True labels -1, +1, for judging a method; not for fitting it.
-    bags : int array of shape (n_instances,)
-        The bag of each instance.
+    bags : array of shape (n_instances,)
+        The id of the bag of each instance.
     proportions : dict
         Share of positives of each bag.
     """
 
     X: Array
     labels: Signs
-    bags: Indices
+    bags: Any
     proportions: dict[Any, float]
 
     @classmethod

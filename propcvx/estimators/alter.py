@@ -79,11 +79,11 @@ class AlterPropSVM(BagClassifier):
         estimator stands for ``MethodStart(estimator)``, a labeling for
         ``LabelingStart(labeling)``.
     n_init : int
-        Number of random labelings, if ``init`` is a name of a start that has some.
+        Number of random labelings, if a name in ``init`` has some.
     annealing : bool or "auto"
-        Whether to anneal, if ``init`` is not a :class:`Start` or a sequence; ``"auto"`` anneals
-        random labelings and no others, because the result of annealing hardly depends on the first
-        labeling.
+        Whether to anneal the starts that are no :class:`~propcvx.estimators.Start`, but for the
+        methods of ``"mixed"``; ``"auto"`` anneals random labelings and no others, because the
+        result of annealing hardly depends on the first labeling.
     start_weight : float
         Share, in [0, 1), of the start in the classifier.  If the start that won is a method, the
         scores are a weighted mean of the SVM's scores and the method's, scaled to the same root
@@ -109,8 +109,8 @@ class AlterPropSVM(BagClassifier):
         and the objective.
     max_iter : int
         Largest number of rounds at one C*.
-    solver : str or sequence of str
-        Any solver of ``svm_dual`` in ``propcvx.solvers.SOLVERS``, or several to try in turn.
+    solver : str, Solver or sequence
+        Any solver of the SVM's program, or several to try in turn, see :func:`propcvx.solve`.
         ``"auto"`` is the list of :func:`propcvx.solvers.automatic` for the shape of the (kernel)
         features; ``history_`` names the solver that answered.
     solver_tol : float
@@ -148,11 +148,11 @@ class AlterPropSVM(BagClassifier):
     start_ : Start
         The kind of start that won.
     start_objectives_ : array
-        Final objective of every start of that kind, or of all kinds when selected by objective.
+        Final objective of every start that was finished.
     coef_ : array of shape (1, n_features)
         Weights, for the linear kernel; a row for each of more than two classes.
     dual_coef_ : array of shape (1, n_instances)
-        Dual coefficients, for other kernels.
+        Dual coefficients, for other kernels; a row for each of more than two classes.
     intercept_ : array of shape (1,), with more than two classes (n_classes,)
         Bias.
     classes_ : array of shape (n_classes,)

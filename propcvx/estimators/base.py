@@ -90,6 +90,8 @@ class BagClassifier(ClassifierMixin, KernelMethod, ABC):
         ------
         InputError
             If an argument cannot be used; the message names it.
+        GramMatrixMemoryError
+            If the Gram matrix of a kernel does not fit into memory.
         SolverError
             If a solver has no answer; the message names it and its status.  As after an
             interruption by Ctrl-C, what an iterative method had reached is kept, whole rounds of

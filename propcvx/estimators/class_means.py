@@ -129,7 +129,8 @@ def class_means_test(
     Raises
     ------
     InputError
-        If there are less than three bags with a share, of at least two instances.
+        If there are less than three bags with a share, of at least two instances, or their shares
+        are all equal.
 
     Examples
     --------

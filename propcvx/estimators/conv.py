@@ -82,7 +82,7 @@ class ConvPropSVM(BagClassifier):
         (``"best"``, improved by alternation).  Or a callable
         ``rounding(result, features, feasible, C)`` that makes from a
         :class:`propcvx.relaxation.RelaxationResult` a :class:`propcvx.svm.step.Separator`.
-    solver : str
+    solver : str, Solver or sequence
         The solver of the relaxation's programs, see ``propcvx.solvers.SOLVERS``, or several to try
         in turn; ``"auto"`` is :func:`propcvx.solvers.automatic`.  ``history_`` names the solver
         that answered.
@@ -112,17 +112,18 @@ class ConvPropSVM(BagClassifier):
     soft_labeling_ : array of shape (n_instances,), with two classes
         The labeling of the rounding.
     labeling_ : array of shape (n_instances,)
-        The feasible labeling nearest to the classifier's scores, entries -1 and +1.
+        The feasible labeling nearest to the classifier's scores, entries -1 and +1; with more than
+        two classes, positions in ``classes_``.
     history_ : History
         Objective, violation, cuts, solver, status and time of every round.
     n_iter_ : int, with two classes
-        Number of rounds; with cutting planes that is the number of cuts.
+        Number of rounds; with cutting planes that of cuts, but for the oracle ``"several"``.
     stop_reason_ : StopReason
         Why the relaxation stopped; ``stop_reason_.advice`` is what to try.
     coef_ : array of shape (1, n_features)
         Weights, for the linear kernel; a row for each of more than two classes.
     dual_coef_ : array of shape (1, n_instances)
-        Dual coefficients, for other kernels.
+        Dual coefficients, for other kernels; a row for each of more than two classes.
     intercept_ : array of shape (1,), with more than two classes (n_classes,)
         The bias that follows from ``intercept`` and ``bias``.
     classes_ : array of shape (n_classes,)

@@ -96,11 +96,12 @@ class EcologicalRegression(BagMeanClassifier):
     stop_reason_ : StopReason
         That the program was solved.
     labeling_ : array of shape (n_instances,)
-        Predicted labels -1, +1 of the training instances.
+        Predicted labels -1, +1 of the training instances; with more than two classes, positions
+        in ``classes_``.
     coef_ : array of shape (1, n_features)
         Weights, for the linear kernel; a row for each of more than two classes.
     dual_coef_ : array of shape (1, n_instances)
-        Dual coefficients, for other kernels.
+        Dual coefficients, for other kernels; a row for each of more than two classes.
     intercept_ : array of shape (1,), with more than two classes (n_classes,)
         :math:`b - 1/2`.
     classes_ : array of shape (n_classes,)

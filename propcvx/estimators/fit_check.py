@@ -116,9 +116,10 @@ class FitCheck:
 def check_fit(model: Any, X: Any, y: NDArray[np.void], *, random_state: Any = None) -> FitCheck:
     """Check without any label whether a method is better than predicting the larger class.
 
-    The method is fitted to all bags.  Then the bags are divided into five parts; each part is held
-    out once, and the method is fitted to the others.  The verdict is evidence, not a proof: it
-    warns of most fits that are worse than predicting the larger class, and of few others.
+    The method is fitted to all bags.  Then the bags are divided into five parts (or one for each
+    bag, if there are fewer); each part is held out once, and the method is fitted to the others.
+    The verdict is evidence, not a proof: it warns of most fits that are worse than predicting the
+    larger class, and of few others.
 
     Parameters
     ----------
@@ -129,7 +130,7 @@ def check_fit(model: Any, X: Any, y: NDArray[np.void], *, random_state: Any = No
     y : bag target of shape (n_instances,)
         Made by :func:`propcvx.bag_target`, of two classes.
     random_state : int, RandomState or None
-        Seed of the division into parts, to which bags are dealt in the order of their sorted ids.
+        Seed of the division into parts, which depends on the order of the sorted ids.
 
     Returns
     -------
@@ -141,7 +142,8 @@ def check_fit(model: Any, X: Any, y: NDArray[np.void], *, random_state: Any = No
     Raises
     ------
     InputError
-        If y is not a bag target of two classes, or has fewer than two bags with a share.
+        If y is not a bag target of two classes, or has fewer than two bags with a share; or if the
+        model does not learn from bags, with ``predict_proba``.
 
     Examples
     --------

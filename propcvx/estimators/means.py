@@ -32,8 +32,8 @@ ILL_CONDITIONED = 1e3
 class OneProgramClassifier(BagClassifier):
     """Base of methods of one program: what they see of the bags, and what they end with.
 
-    A label that is known counts as a bag of one, :meth:`Bags.with_known_apart`, and bags without a
-    proportion do not count.
+    A label that is known counts as a bag of one, :meth:`~propcvx.bags.bags.Bags.with_known_apart`,
+    and bags without a proportion do not count.
     """
 
     def _check_bags(self, bags: Bags) -> None:
@@ -141,8 +141,9 @@ class MeanMap(BagMeanClassifier):
     ----------
     condition_number_ : float, with two classes
         Condition number of the least squares for the class means.  Above 1e3, near-equal
-        proportions leave the class means ill-determined and :class:`IllPosedWarning` says so; of
-        several solutions the one of least norm is taken.
+        proportions leave the class means ill-determined and
+        :class:`~propcvx.errors.IllPosedWarning` says so; of several solutions the one of least norm
+        is taken.
     class_means_ : array of shape (2, rank), with two classes
         Estimated means of the positive and the negative class, in features.
     lam_ : float
@@ -157,11 +158,12 @@ class MeanMap(BagMeanClassifier):
     stop_reason_ : StopReason
         That the program was solved.
     labeling_ : array of shape (n_instances,)
-        Predicted labels -1, +1 of the training instances.
+        Predicted labels -1, +1 of the training instances; with more than two classes, positions
+        in ``classes_``.
     coef_ : array of shape (1, n_features)
         Weights, for the linear kernel; a row for each of more than two classes.
     dual_coef_ : array of shape (1, n_instances)
-        Dual coefficients, for other kernels.
+        Dual coefficients, for other kernels; a row for each of more than two classes.
     intercept_ : array of shape (1,), with more than two classes (n_classes,)
         Bias.
     classes_ : array of shape (n_classes,)
@@ -317,11 +319,12 @@ class InvCal(BagMeanClassifier):
     stop_reason_ : StopReason
         That the program was solved.
     labeling_ : array of shape (n_instances,)
-        Predicted labels -1, +1 of the training instances.
+        Predicted labels -1, +1 of the training instances; with more than two classes, positions
+        in ``classes_``.
     coef_ : array of shape (1, n_features)
         Weights, for the linear kernel; a row for each of more than two classes.
     dual_coef_ : array of shape (1, n_instances)
-        Dual coefficients, for other kernels.
+        Dual coefficients, for other kernels; a row for each of more than two classes.
     intercept_ : array of shape (1,), with more than two classes (n_classes,)
         Bias; where an interval of them is optimal, its middle.
     classes_ : array of shape (n_classes,)

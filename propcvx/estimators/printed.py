@@ -12,7 +12,7 @@ from propcvx.relaxation import CuttingPlanes
 def printed_alter_psvm(**parameters: Any) -> AlterPropSVM:
     """alter-pSVM as printed: from random labelings, the SVM alone, C_p weighs every bag alike.
 
-    The tolerance of the solver is that of the stored results: ties go by last digits.
+    The tolerance of the solver is that of the stored results: the last digits decide ties.
 
     Parameters
     ----------

@@ -93,12 +93,13 @@ class SecondMoments(OneProgramClassifier):
     stop_reason_ : StopReason
         That the program was solved.
     labeling_ : array of shape (n_instances,)
-        Predicted labels -1, +1 of the training instances.
+        Predicted labels -1, +1 of the training instances; with more than two classes, positions
+        in ``classes_``.
     coef_ : array of shape (1, n_features)
         Weights, for the linear kernel, of scores with variance 1; a row for each of more than two
         classes.
     dual_coef_ : array of shape (1, n_instances)
-        Dual coefficients, for other kernels.
+        Dual coefficients, for other kernels; a row for each of more than two classes.
     intercept_ : array of shape (1,), with more than two classes (n_classes,)
         Bias.
     classes_ : array of shape (n_classes,)

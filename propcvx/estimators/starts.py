@@ -42,7 +42,7 @@ class Start(ABC):
     repeats: int = 1
 
     def check(self, bags: Bags) -> None:
-        """Raise :class:`InputError` if it cannot be used for the bags."""
+        """Raise :class:`~propcvx.errors.InputError` if it cannot be used for the bags."""
         check_flag("annealing", self.annealing)
         check_count("repeats", self.repeats)
 
@@ -98,7 +98,7 @@ class MethodStart(Start):
     Attributes
     ----------
     method : str or estimator
-        A name in ``METHODS``, with default parameters; or an estimator of this package, which is
+        A name in ``METHODS``, with its parameters there; or an estimator of this package, which is
         fitted with the kernel at hand in place of its own.
     annealing : bool
         See :class:`Start`.

@@ -111,18 +111,18 @@ def group_shares(
         Tolerance of the proportions, as in :class:`propcvx.ConvPropSVM`.
     n_resamples : int
         Number of estimates for the interval, whose ends are their quantiles: 0 for no interval,
-        otherwise at least 20.  Each is of labels drawn with the shares of the bags, by
-        probabilities that the bags allow.  For :class:`propcvx.EcologicalRegression` with the
-        linear kernel, or a pipeline that ends in it, these are of planes drawn from its posterior:
-        half of them the values of the regression cut at 0 and 1, half a logistic curve of these.
-        For other classifiers they are of fits to bags drawn with replacement, and an error that all
-        fits have in common is not in the interval.
+        otherwise at least 20, of bags that do not cross.  Each is of labels drawn with the shares
+        of the bags, by probabilities that the bags allow.  For
+        :class:`propcvx.EcologicalRegression` with the linear kernel, or a pipeline that ends in it,
+        these are of planes drawn from its posterior: half of them the values of the regression cut
+        at 0 and 1, half a logistic curve of these. For other classifiers they are of fits to bags
+        drawn with replacement, and an error that all fits have in common is not in the interval.
     level : float
         Level of the interval, in (0, 1).
     delta : float, optional
         For the certified range.  The range contains the share of every labeling whose value, in the
         problem of :func:`propcvx.bounds.certify`, is at most :math:`1 + \delta` times the best
-        value.  It may be wider than necessary.
+        value.  It may be wider than necessary.  For bags that do not cross.
     certify_options : dict, optional
         Arguments of :func:`propcvx.bounds.certify` for the certified range, such as
         ``{"C": 0.1, "time_limit": 60.0}``; not ``epsilon``, ``C_p`` or ``kinds``.
@@ -148,7 +148,8 @@ def group_shares(
     FailedBoundWarning
         If no certified range is better than the bounds, for instance because time was over.
     PropCVXWarning
-        If Ctrl-C has ended the resamples; the interval is made of those that were finished.
+        If Ctrl-C has ended the resamples; the interval is made of those that were finished, or NaN
+        if they are fewer than 20.
     IllPosedWarning
         If all shares are equal; then the interval is NaN.
 

@@ -47,7 +47,7 @@ def hinge_sum(scores: Array, Y: Array) -> float:
 
 
 def check_class_loss(loss: ProportionLoss) -> ProportionLoss:
-    """Raise :class:`InputError` unless the labeling step of several classes is exact for it."""
+    """Raise ``InputError`` unless the labeling step of several classes is exact for it."""
     nearest = isinstance(loss.epsilon, str) and loss.epsilon == "rounding"
     if isinstance(loss.dead_zone, str) or not (loss.epsilon is None or nearest):
         raise InputError(

@@ -121,7 +121,7 @@ class FeasibleLabelings:
 
     @classmethod
     def of(cls, bags: Bags, epsilon: Any) -> FeasibleLabelings:
-        """All labelings whose proportions are within ``epsilon``; see :meth:`Bags.count_range`."""
+        """All labelings whose proportions are within ``epsilon``; see ``Bags.count_range``."""
         return cls(bags, *bags.count_range(epsilon))
 
     @classmethod

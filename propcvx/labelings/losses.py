@@ -291,11 +291,13 @@ class ProportionLoss:
     expression : callable
         The same function on CVXPY expressions, entry by entry.
     epsilon : float, "rounding", "sampling", array of shape (n_bags,), dict, Series or None
-        The loss is infinite for counts of positives outside of :meth:`Bags.count_range` of this
-        tolerance, Equation (10) of the paper; None allows all counts.
+        The loss is infinite for counts of positives outside of
+        :meth:`~propcvx.bags.bags.Bags.count_range` of this tolerance, Equation (10) of the paper;
+        None allows all counts.
     dead_zone : float, "sampling", array of shape (n_bags,), dict, Series or None
         Where it is given, the loss is :math:`h(\max(0, |\tilde p_k - p_k| - \epsilon_k))` with
-        these :math:`\epsilon_k`, see :meth:`Bags.epsilons`; h must then not fall from 0 to 1.
+        these :math:`\epsilon_k`, see :meth:`~propcvx.bags.bags.Bags.epsilons`; h must then not fall
+        from 0 to 1.
 
     Raises
     ------
@@ -333,7 +335,7 @@ class ProportionLoss:
         return replace(self, epsilon=epsilon, dead_zone=dead_zone)
 
     def of_counts(self, bags: Bags, counts: Indices, of: Any = slice(None)) -> Array:
-        """The loss of bags with these counts of positives; see :meth:`Bags.gaps`."""
+        """The loss of bags with these counts of positives; see ``Bags.gaps``."""
         return self.of_differences(bags, bags.gaps(counts, of), of)
 
     def of_differences(self, bags: Bags, gaps: Array, of: Any = slice(None)) -> Array:

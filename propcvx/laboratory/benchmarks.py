@@ -1,4 +1,4 @@
-"""Problems for benchmarks of solvers, from LP to SDP: each takes Clarabel about a second.
+"""Problems for benchmarks of solvers, from LP to SDP: each takes its solver about a second.
 
 They are what :func:`propcvx.laboratory.compare_solvers` compares on where no program is named, and
 have the form of those in CVXPY's collection (https://github.com/cvxpy/solver-benchmarks): a

@@ -179,7 +179,7 @@ def compare_relaxations(
 
 
 def _certified(row: Row, kind: Any, X: Any, y: NDArray[np.void], settings: Row) -> Array:
-    """The labeling that :func:`certify` finds with one relaxation or bound, whose row is filled."""
+    """The labeling that ``certify`` finds with one relaxation or bound, whose row is filled."""
     wall, cpu = perf_counter(), process_time()
     rises: list[tuple[float, float]] = []
     rounds: list[tuple[LabelingProblem, RelaxationResult]] = []  # only the last round

@@ -43,7 +43,7 @@ class BagMeans:
     Raises
     ------
     InputError
-        If the columns do not fit together, or a value is not valid.
+        If the columns do not fit together; values are checked in the fit.
 
     Examples
     --------
@@ -140,9 +140,9 @@ def fit_means(estimator: OfMeans, table: BagMeans) -> OfMeans:
     Raises
     ------
     InputError
-        For any other method, as it needs the instances.  The mean operator of MeanMap is in such a
-        table, but not the rest of its likelihood, :math:`\sum_i \log(e^{f_i} + e^{-f_i})`: data
-        with the same means, and even the same second moments, have other fits.
+        For any other method or kernel, as it needs the instances.  The mean operator of MeanMap is
+        in such a table, but not the rest of its likelihood, :math:`\sum_i \log(e^{f_i} +
+        e^{-f_i})`: data with the same means, and even the same second moments, have other fits.
 
     Examples
     --------

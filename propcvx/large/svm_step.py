@@ -101,7 +101,7 @@ def _residuals(losses: Losses, steps: Array) -> Array:
 
 
 def _at(losses: Losses, steps: Array, width: float) -> Any:
-    """What :meth:`Losses.at` and :meth:`Losses.curvature` need."""
+    """What ``Losses.at`` and ``Losses.curvature`` need."""
     residuals = _residuals(losses, steps)
     near = np.flatnonzero(np.abs(residuals) < width / 2)
     return *losses.sums(residuals, width, near), *losses.products(residuals, near)
@@ -174,7 +174,7 @@ SMOOTH: Mapping[str, Callable[[Array], tuple[Any, Any]]] = MappingProxyType(
 
 
 class PartedLosses:
-    """The losses of all instances, as sums over the parts: see :class:`Losses`.
+    """The losses of all instances, as sums over the parts: see ``Losses``.
 
     Parameters
     ----------

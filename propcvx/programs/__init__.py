@@ -1,7 +1,8 @@
 """The optimisation problems of the paper, one function each, as plain CVXPY problems.
 
-A function builds a :class:`Program`: a ``cvxpy.Problem`` with named variables, parameters and
-constraints.  Nothing here solves anything; ``propcvx.solvers.solve`` does.
+A function builds a :class:`~propcvx.programs.program.Program`: a ``cvxpy.Problem`` with named
+variables, parameters and constraints.  Nothing here solves anything; ``propcvx.solvers.solve``
+does.
 """
 
 from propcvx.programs.bag_means import (

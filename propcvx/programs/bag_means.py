@@ -40,13 +40,14 @@ def ecological_regression(bag_means: Array, weights: Array) -> Program:
     -------
     Program
         Variables ``w`` (r,) and ``b`` (scalar).  Parameters ``p`` (K,), the proportions, and
-        ``lam`` >= 0.  No constraints.  Structure :class:`RidgeRegression`.
+        ``lam`` >= 0.  No constraints.  Structure
+        :class:`~propcvx.programs.structures.RidgeRegression`.
 
     Examples
     --------
     >>> program = ecological_regression(np.array([[0.0], [1.0]]), np.ones(2))
     >>> print(program)
-    ecological_regression (sec:related): quadratic program
+    ecological_regression: quadratic program
       minimize    sum_squares(root * (M @ w + b - p)) + lam * sum_squares(w)
       variables   w (1), b
       parameters  p (2), lam (nonneg)
@@ -62,7 +63,7 @@ def ecological_regression(bag_means: Array, weights: Array) -> Program:
     errors = cp.multiply(root, M @ w + b - p)
     return build(
         "ecological_regression",
-        "sec:related",
+        "",
         cp.Minimize(cp.sum_squares(errors) + lam * cp.sum_squares(w)),
         structure=RidgeRegression(M.value, weights),
     )
@@ -145,7 +146,7 @@ def laplacian_class_means(
     >>> means, shares = np.array([[0.2], [0.6]]), np.array([0.2, 0.6])
     >>> similarities = np.array([[0.0, 1.0], [1.0, 0.0]])
     >>> print(laplacian_class_means(means, shares, np.ones(2), similarities, 1.0))
-    laplacian_class_means (sec:related): quadratic program
+    laplacian_class_means: quadratic program
       minimize    sum_squares(M - P @ positive - Q @ negative) + gamma * (sum_squares(R @ positive) + sum_squares(R @ negative))
       variables   positive (2 x 1), negative (2 x 1)
     """  # noqa: E501
@@ -159,7 +160,7 @@ def laplacian_class_means(
     rough = cp.sum_squares(R @ positive) + cp.sum_squares(R @ negative)
     gamma = cp.Constant(smoothness, name="gamma")
     objective = cp.Minimize(errors + gamma * rough)
-    return build("laplacian_class_means", "sec:related", objective)
+    return build("laplacian_class_means", "", objective)
 
 
 def laplacian_root(similarities: Array) -> Array:
@@ -309,7 +310,7 @@ def inv_cal_dual(bag_means: Array) -> Program:
         Parameters as in :func:`inv_cal_primal`.  Constraints ``a_lower``, ``a_upper``,
         ``a_star_lower``, ``a_star_upper`` with duals >= 0 (those of the upper ones are
         :math:`\xi`, :math:`\xi^*`), and ``balance``, whose dual is the bias b.  Structure
-        :class:`InvCalDual`.
+        :class:`~propcvx.programs.structures.InvCalDual`.
 
     Examples
     --------

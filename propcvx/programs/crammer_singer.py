@@ -21,7 +21,7 @@ def crammer_singer(features: Array, n_classes: int) -> Program:
 
     The constraint of :math:`c = y_i` says that :math:`\xi_i \ge 0`; the last one chooses one of
     the biases that differ by a constant.  With :math:`\|w_c\|^2`, not half of it, two classes have
-    :math:`w_2 = -w_1 = w / 2` for the w of :func:`svm_primal` with the same C, and the same value.
+    :math:`w_2 = -w_1 = w / 2` for the w of :func:`~propcvx.programs.svm.svm_primal` with the same C, and the same value.
 
     Parameters
     ----------
@@ -37,7 +37,7 @@ def crammer_singer(features: Array, n_classes: int) -> Program:
         column of the label of the instance and 0 elsewhere, and ``C`` >= 0.  Constraints
         ``margin``, whose dual :math:`\alpha_{ic} \ge 0` sums to C over the classes, with
         :math:`w_c = \tfrac12 \sum_i (C Y_{ic} - \alpha_{ic}) F_i`, and ``centred``, whose dual is
-        0.  Structure :class:`MulticlassSVM`.
+        0.  Structure :class:`~propcvx.programs.structures.MulticlassSVM`.
 
     Examples
     --------

@@ -181,7 +181,7 @@ def linear_separation(feasible: FeasibleLabelings) -> Program:
 def exact_separation(features: Array, alpha: Array, feasible: FeasibleLabelings) -> Program:
     r"""The whole separation problem, eq:concave, for tens of instances.
 
-    As Equation (17), it maximises the convex :math:`y^\top Q y` with
+    It maximises, like Equation (17), the convex :math:`y^\top Q y` with
     :math:`Q = (K \circ \alpha \alpha^\top)`.  As :math:`y^\top y = N` on labelings, it is the same
     to solve
 
@@ -262,7 +262,7 @@ def group_count(
     -------
     Program
         Variable ``t`` (A,), parameter ``inside`` (A,), which is c.  Constraints ``lower`` and
-        ``upper``, whose duals >= 0 are what the optimum changes by with l, and minus that with u;
+        ``upper``, whose duals >= 0 are the slopes of the optimum in l, and minus those in u;
         ``fewest``, ``most``.
 
     Examples

@@ -215,7 +215,7 @@ def lifted_quadratic(
     .. math::
 
         \max_{y \in \mathcal{Y}} y^\top Q y \;\le\; \max_X \operatorname{tr} Q M
-        \quad \text{over the X of } \text{lifted_svm}
+        \quad \text{over the X of the SVM}
 
     With :math:`Q = K \circ \alpha \alpha^\top` it relaxes the separation problem, eq:concave.
 
@@ -425,7 +425,7 @@ def near_best_count(
     .. math::
 
         \min \; \sum_k \sum_{y \in Y_k} m_k(y) \mu_{ky} \quad \text{s.t.} \quad
-        \text{the value of bag\_moments is at most } v
+        \text{its value is at most } v
 
     over the variables of :func:`bag_moments`.  A labeling whose SVM value and costs are at most v
     is feasible, so the value is a lower bound on its number of positives in the group.
@@ -443,8 +443,8 @@ def near_best_count(
     Returns
     -------
     Program
-        Variables and constraints of :func:`bag_moments`, and ``near``, whose dual >= 0 is what the
-        number changes by, downwards, with v.
+        Variables and constraints of :func:`bag_moments`, and ``near``, whose dual >= 0 is minus
+        the slope of the number in v.
 
     Examples
     --------

@@ -35,9 +35,10 @@ def mkl_epigraph(features: Array, labelings: Array, C: Weight) -> Program:
     Returns
     -------
     Program
-        Variables ``alpha`` (N,), ``beta`` (scalar).  Constraints ``lower``, ``upper`` with duals
-        >= 0, and ``cuts``, whose dual (T,) is the weights mu: >= 0, summing to one.  The dual of
-        ``upper`` is the slack of :func:`mkl_group`.  Structure :class:`RestrictedMaster`.
+        Variables ``alpha`` (N,), ``beta`` (scalar).  Constraints ``lower``, ``upper`` with duals >=
+        0, and ``cuts``, whose dual (T,) is the weights mu: >= 0, summing to one.  The dual of
+        ``upper`` is the slack of :func:`mkl_group`.  Structure
+        :class:`~propcvx.programs.structures.RestrictedMaster`.
 
     Examples
     --------
@@ -94,7 +95,7 @@ def mkl_group(features: Array, labelings: Array, C: Weight) -> Program:
         Variables ``W`` (T, r), ``s`` (T,), ``xi`` (N,); the weights mu are
         :math:`s_t / \sum_t s_t`.  Constraints ``margin``, whose dual is
         :math:`\alpha_i \in [0, C_i]`, ``slack``, and ``norms``, second-order cones.  Structure
-        :class:`GroupMaster`.
+        :class:`~propcvx.programs.structures.GroupMaster`.
 
     Examples
     --------

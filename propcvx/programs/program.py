@@ -45,7 +45,7 @@ class Program:
     name : str
         What it is called in messages; for the programs of the paper the function that built it.
     equation : str
-        Label of the equation in the paper.
+        Label of the equation, or of the section, in the paper.
 
     Attributes
     ----------

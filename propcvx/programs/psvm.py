@@ -183,7 +183,7 @@ def constrained_psvm(
         Whether :math:`z \in \{0, 1\}^N`; otherwise :math:`0 \le z \le 1`, the continuous labels
         :math:`y \in \operatorname{conv} \mathcal{Y}`: where branch and bound begins.  Then
         :math:`w = 0` costs nothing for an instance with :math:`1 / M_i \le z_i \le 1 - 1 / M_i`,
-        so that little more than the known labels and the bags of one class counts.
+        so that only known labels and bags of one class matter much.
 
     Returns
     -------

@@ -51,12 +51,13 @@ def second_moments(covariances: Array, between: Array, weights: Array) -> Progra
     -------
     Program
         Variables ``Sigma`` and ``M`` (r, r), symmetric.  No parameters.  Constraint ``positive``,
-        whose dual is semidefinite and orthogonal to M.  Structure :class:`SecondMomentFit`.
+        whose dual is semidefinite and orthogonal to M.  Structure
+        :class:`~propcvx.programs.structures.SecondMomentFit`.
 
     Examples
     --------
     >>> print(second_moments(np.ones((2, 1, 1)), np.array([0.0, 0.3]), np.ones(2)))
-    second_moments (sec:related): semidefinite program
+    second_moments: semidefinite program
       minimize    sum_squares(root * (S - I @ Sigma - D @ M))
       subject to  positive: M >> 0
       variables   Sigma (1 x 1, symmetric), M (1 x 1, symmetric)
@@ -70,7 +71,7 @@ def second_moments(covariances: Array, between: Array, weights: Array) -> Progra
     root = cp.Constant(np.repeat(np.sqrt(weights), r)[:, None] * np.ones(r), name="root")
     return build(
         "second_moments",
-        "sec:related",
+        "",
         cp.Minimize(cp.sum_squares(cp.multiply(root, S - I @ Sigma - D @ M))),
         {"positive": M >> 0},
         structure=SecondMomentFit(covariances, between, weights),

@@ -91,7 +91,7 @@ def svm_dual(features: Array, *, bias: bool = True) -> Program:
         Constraints ``lower``, ``upper`` with duals >= 0, and ``balance``, whose dual is the
         bias b (with CVXPY's sign, as it is).  Of ``upper`` where :math:`y_i = 1`, and of ``lower``
         elsewhere, the dual is the slack :math:`\max(0, 1 - y_i f_i)`.  Structure
-        :class:`SVMDual`.
+        :class:`~propcvx.programs.structures.SVMDual`.
 
     Examples
     --------

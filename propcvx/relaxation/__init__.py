@@ -4,8 +4,9 @@ A relaxation is an object with the method ::
 
     relax(features, feasible, C, *, solve, on_round) -> RelaxationResult
 
-as :class:`CuttingPlanes` has it from :class:`Relaxation`; centring,
-rounding, sign and bounds are the same for all.
+as :class:`~propcvx.relaxation.cutting_planes.CuttingPlanes` has it from
+:class:`~propcvx.relaxation.result.Relaxation`; centring, rounding, sign and bounds are the same for
+all.
 """
 
 from propcvx.relaxation.bounds import labeling_upper_bound, relaxation_lower_bound

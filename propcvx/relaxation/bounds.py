@@ -72,7 +72,7 @@ class Bounds(Readable):
 
     @property
     def gap(self) -> float:
-        """``(upper - lower) / upper``, whatever the scale; 0 means proved optimal."""
+        """``(upper - lower) / upper``: 0 means proved optimal, infinity that nothing is proved."""
         return gap_between(self.lower, self.upper)
 
     def __str__(self) -> str:

@@ -32,7 +32,8 @@ class Lifted(Relaxation):
     ----------
     max_order : int
         Largest order of the semidefinite matrix, which is at most the number of instances plus
-        that of features (with a kernel: the rank of the Gram matrix), that it sets out to solve.
+        that of features (with a kernel: the rank of the Gram matrix) and one, that it sets out to
+        solve.
 
     Examples
     --------

@@ -51,7 +51,7 @@ class MasterSolution:
     Attributes
     ----------
     alpha : array of shape (n_instances,)
-        Dual variables, in [0, C_i], with those exactly at 0 and C that a solver left beside them.
+        Dual variables, in [0, C_i]; one that a solver left near an end is exactly there.
     mu : array of shape (n_labelings,)
         Weights of the labelings, >= 0, summing to one.
     value : float
@@ -120,8 +120,9 @@ def restricted_master(
 def checked(master: Callable[[Array], MasterSolution]) -> Callable[[Array], MasterSolution]:
     """The master, with every answer checked.
 
-    Its calls raise :class:`InputError` if the answer is no :class:`MasterSolution` with finite
-    numbers for the labelings, and :class:`CrossedBoundsError` if its value is above the upper one.
+    Its calls raise :class:`~propcvx.errors.InputError` if the answer is no :class:`MasterSolution`
+    with finite numbers for the labelings, and :class:`~propcvx.errors.CrossedBoundsError` if its
+    value is above the upper one.
     """
 
     def ask(labelings: Array) -> MasterSolution:

@@ -7,10 +7,10 @@ from operator import attrgetter
 from time import perf_counter
 
 import numpy as np
-from cvxpy import USER_LIMIT
+from cvxpy import OPTIMAL, USER_LIMIT
 
 from propcvx.arrays import Array, Weight
-from propcvx.checks import check_count, check_number
+from propcvx.checks import check_count, check_seconds
 from propcvx.errors import InputError, SolverError
 from propcvx.history import History, Round, StopReason, solved_at_once
 from propcvx.labelings.feasible import FeasibleLabelings
@@ -54,7 +54,6 @@ class MixedInteger(Relaxation):
         self, features: Array, feasible: FeasibleLabelings, C: Weight, solve: Solve
     ) -> Rounds:
         """The best labeling that was found, with the solver's error counted in."""
-        check_number("seconds", self.seconds, above=0.0)
         if len(features) > check_count("max_instances", self.max_instances):
             raise InputError(
                 f"{len(features)} instances are above max_instances={self.max_instances}; "
@@ -64,7 +63,7 @@ class MixedInteger(Relaxation):
         best = starting_point(svm, feasible)
         program = constrained_psvm(features, feasible, C, value=best.value)
         begun, status, lower = perf_counter(), USER_LIMIT, 0.0
-        limit = min(self.seconds, solve.seconds)
+        limit = min(check_seconds("seconds", self.seconds), solve.seconds)
         try:
             answer = solve(program, seconds=limit)
         except SolverError as failure:
@@ -81,7 +80,8 @@ class MixedInteger(Relaxation):
         value, labelings, weights = best.value, best.labeling[None], np.ones(1)
         alpha = np.abs(best.duals)
         record = Round(value, name, status, perf_counter() - started)
-        history = History([record], StopReason.SOLVED)
+        ended = StopReason.SOLVED if status == OPTIMAL else StopReason.OUT_OF_TIME
+        history = History([record], ended)
         yield RelaxationResult(value, lower, value, labelings, weights, alpha, labelings, history)
 
 

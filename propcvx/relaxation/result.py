@@ -108,7 +108,7 @@ class RelaxationResult(Readable):
         return np.asarray(features.T @ (self.alpha * labeling))
 
     def upper_bound(self, features: Array, labelings: Array, C: Weight, weights: Array) -> float:
-        """The least value of some feasible labelings, as of ``lower``, to within a solver's error.
+        """The least value of some feasible labelings by this loss, or a little more.
 
         Parameters
         ----------
@@ -123,7 +123,7 @@ class RelaxationResult(Readable):
         return labeling_upper_bound(features, labelings, C, weights=weights)
 
     def as_given(self, bags: Bags) -> RelaxationResult:
-        """The same for the rows and classes as they were given, see :meth:`Bags.as_given`."""
+        """The same for the rows and classes as they were given, see ``Bags.as_given``."""
         return replace(
             self,
             vectors=bags.as_given(self.vectors),
@@ -171,7 +171,7 @@ class Relaxation(BaseEstimator, ABC):
         C : float or array of shape (n_instances,)
             Weight of the loss.
         solve : Solve
-            Solves its programs; a time limit among its options costs only tightness.
+            Solves its programs; with a time limit the bounds hold, but may be wider.
         on_round : callable
             Called after each round with what is reached.
 

@@ -1,8 +1,8 @@
 r"""From the relaxation's matrix M back to a labeling and its separator.
 
-A rounding takes what a relaxation reached to a :class:`Separator`.  Soft ones keep a
-real-valued labeling and the relaxation's alpha, as in the paper, and choose its sign, which M
-leaves open; feasible ones take the best of some feasible labelings by the SVM value, and that
+A rounding takes what a relaxation reached to a :class:`~propcvx.svm.step.Separator`.  Soft ones
+keep a real-valued labeling and the relaxation's alpha, as in the paper, and choose its sign, which
+M leaves open; feasible ones take the best of some feasible labelings by the SVM value, and that
 SVM.
 """
 
@@ -35,8 +35,8 @@ Rounding = Callable[[RelaxationResult, Array, FeasibleLabelings, Weight], Separa
 def checked(rounding: Rounding) -> Rounding:
     """The rounding, with every answer checked.
 
-    Its calls raise :class:`InputError` if the answer is no :class:`Separator` with a finite
-    labeling and weights.
+    Its calls raise :class:`~propcvx.errors.InputError` if the answer is no
+    :class:`~propcvx.svm.step.Separator` with a finite labeling and weights.
     """
 
     def ask(

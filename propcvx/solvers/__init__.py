@@ -1,4 +1,4 @@
-"""One call, many solvers: :func:`solve` takes a program and returns a :class:`Solution`.
+"""One call, many solvers: ``solve`` takes a program and returns a ``Solution``.
 
 The table ``SOLVERS`` says what each solver can do.  General solvers (through CVXPY) and
 specialised ones stand in the same table and leave the same answer.

@@ -10,7 +10,7 @@ from typing import Any
 import cvxpy as cp
 import numpy as np
 
-from propcvx.checks import check_number
+from propcvx.checks import check_number, check_seconds
 from propcvx.errors import (
     InaccurateSolutionWarning,
     InputError,
@@ -83,10 +83,11 @@ class Solve:
 
     def __post_init__(self) -> None:
         check_number("tol", self.tol, above=0.0)
+        check_seconds("seconds", self.seconds)
 
     def __call__(self, program: Program, *, warm: Any = None, seconds: float = np.inf) -> Solution:
         """Solve a program, see :func:`solve`."""
-        begun = perf_counter()
+        begun, seconds = perf_counter(), check_seconds("seconds", seconds)
         _check_parameters(program)
         failures: list[SolverError] = []
         usable: list[tuple[str, Answer, Residuals | None]] = []
@@ -135,10 +136,11 @@ def solve(
     program : Program or cvxpy.Problem
         The program, its parameters set.
     solver : str, Solver or sequence
-        A name in ``SOLVERS``, or one of your own; or several of them or pairs
-        ``(solver, options)``, of which the next is asked where one fails or stops before its
-        tolerance.  ``"auto"`` stands for those that :func:`propcvx.solvers.automatic` names.
-        Nothing else is ever fallen back to; ``Solution.solver`` is who answered.
+        A name in ``SOLVERS`` or of another solver that CVXPY has installed, or one of your own; or
+        several of them or pairs ``(solver, options)``, of which the next is asked where one fails
+        or stops before its tolerance.  ``"auto"`` stands for those that
+        :func:`propcvx.solvers.automatic` names. Nothing else is ever fallen back to;
+        ``Solution.solver`` is who answered.
     tol : float
         Tolerance.  For programs whose structure tells how to bound the error of an answer
         (:meth:`propcvx.programs.Structure.gap`), the relative duality gap: it is computed from the
@@ -153,7 +155,8 @@ def solve(
         Whether to leave it to the caller, who sees the status, to warn of an answer that is not
         within the tolerance.  A fit of hundreds of solves warns once.
     seconds : float
-        A time limit, handed to the solver by the name that it has for it.
+        A time limit for all solvers together, handed to each by the name that it has for it; each
+        time one is asked again for more, it has as long.
     **options
         Handed to the solver as they are, over those for ``tol``.
 
@@ -183,8 +186,8 @@ def solve(
 
     Notes
     -----
-    CVXPY forbids to change a problem in place, and what is compiled does not follow; residuals are
-    of the problem as it is when they are computed, so they show it.
+    Do not change a problem in place: CVXPY goes on solving the form that it has compiled.
+    Residuals are of the problem as it is now, and show the difference.
 
     Examples
     --------

@@ -25,7 +25,8 @@ class Answer:
     status : str
         In CVXPY's words ("optimal", "user_limit", ...).
     variables, duals : mappings from name to array
-        Signs of duals are those of the program's docstring.
+        Signs of duals are those of the program's docstring.  Those of a cone are a list of arrays;
+        with integers there are none.
     build_seconds, solve_seconds : float
         Wall time to bring the program into the solver's form, and in the solver.
     iterations : int or None
@@ -62,7 +63,7 @@ class Solution(Readable, Answer):
     value : float
         Objective value of ``variables``, evaluated by us.
     variables, duals : mappings from name to array
-        The primal and dual values; signs are in the program's docstring.
+        The primal and dual values, as of :class:`Answer`.
     residuals : Residuals or None
         Recomputed from the problem; None where ``residuals=False`` was asked, or where a part of
         the problem is not covered, which an ``UncheckedWarning`` names.

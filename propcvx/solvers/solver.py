@@ -28,12 +28,12 @@ class Solver:
     Attributes
     ----------
     name : str
-        The name users give, in any case.
+        The name users give, in capital or small letters.
     run : callable
         ``run(program, options, warm) -> Answer`` solves the program for the values that its
         parameters have.  ``warm`` is ``Answer.warm`` of an earlier answer, or None.
     options_of : callable
-        The options that ask for a tolerance.
+        ``options_of(tol)`` gives the options for a tolerance, by name.
     classes : frozenset of ProblemClass
         Classes of problem that it can solve, for general solvers.
     accepts : callable, optional

@@ -203,7 +203,6 @@ IN_TURN: Mapping[ProblemClass, tuple[str, ...]] = {
     ProblemClass.SDP: ("scs", "clarabel"),
     ProblemClass.MILP: ("highs", "scip"),
     ProblemClass.MIQP: ("scip",),
-    ProblemClass.MICP: ("scip",),
 }
 """What ``"auto"`` asks for a class of problem, in turn; Clarabel for those that are not here."""
 
@@ -217,11 +216,11 @@ FEW_FEATURES = 0.1
 def automatic(program: Program) -> tuple[str, ...]:
     """Names of solvers for a program, the next being asked where one fails or stops early.
 
-    Up to ``TEACHING_SIZE`` the program itself is solved, through CVXPY, and a solver that knows its
-    structure is asked last; beyond it, it is asked first.  The restricted master is a new program
-    at every cut, which CVXPY takes longer to compile than to solve, so its own solver is asked
-    first at any size.  Solvers that are not installed are left out, unless none is: then they are
-    named as what to install.
+    Up to ``TEACHING_SIZE`` an SVM or a logistic model is solved as it stands, through CVXPY, and a
+    solver that knows its structure is asked last; beyond it, it is asked first.  So is InvCal's own
+    with more bags than that and few features.  Others are asked first at any size: the restricted
+    master is a new program at every cut, which takes longer to compile than to solve.  Solvers that
+    are not installed are left out, unless none is: then they are named as what to install.
 
     Examples
     --------

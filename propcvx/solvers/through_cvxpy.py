@@ -88,7 +88,7 @@ def was_interrupted(raw: Any) -> bool:
 def failure_of(
     name: str, program: Program, error: Exception, options: Iterable[str]
 ) -> PropCVXError:
-    """What a solver raised, under its name; an :class:`InputError` where it quotes an option."""
+    """What a solver raised, under its name; an ``InputError`` where it quotes an option."""
     refused = [each for each in options if re.search(rf"['\"(]{re.escape(each)}['\",]", str(error))]
     if refused:
         return InputError(f"solver {name!r} has no options {refused}, or not such: {error}")

@@ -75,7 +75,7 @@ class TrainingData:
         In the order of the rows as they were given.
     bags : Bags
         In an order of instances and bags that the data alone determine, see
-        :mod:`propcvx.bags.ordering`; :meth:`Bags.as_given` is the way back.
+        :mod:`propcvx.bags.ordering`; :meth:`~propcvx.bags.bags.Bags.as_given` is the way back.
     classes : array of shape (n_classes,)
     """
 
@@ -211,7 +211,7 @@ def bag_weights(weights: Any, bags: Bags) -> Array:
 
     An array is in the order of the sorted ids; a dict or Series is keyed by bag id, and may have
     other bags too.  Labels that are apart and the rest of their bag
-    (:meth:`Bags.with_known_apart`) share its weight by the number of instances.
+    (:meth:`~propcvx.bags.bags.Bags.with_known_apart`) share its weight by the number of instances.
     """
     if isinstance(weights, str):
         if check_choice("bag_weights", weights, ("bag", "size")) == "size":

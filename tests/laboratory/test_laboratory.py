@@ -81,6 +81,13 @@ def test_a_labeling_is_measured_by_its_own_svm():
     assert row["labels_right"] == 1.0
 
 
+def test_every_kind_can_do_a_small_problem():
+    pytest.importorskip("pyscipopt")
+    small = small_problem(1, (3, 3), 2)
+    rows = compare_relaxations(small.X, small.y, 0.5, time_limit=30.0)
+    assert {row["status"] for row in rows} <= {"done", "proved optimal"}
+
+
 def test_a_kind_that_cannot_is_a_row_with_the_reason():
     random = np.random.RandomState(0)
     labels = random.choice((-1, 1), size=40)

@@ -23,6 +23,8 @@ from propcvx.labelings.losses import HINGE
 from propcvx.programs import ProblemClass
 from propcvx.solvers import solve
 
+NOT_IN_THE_PAPER = {"ecological_regression", "laplacian_class_means", "second_moments"}
+
 TOL = 1e-8
 INTERIOR_POINT = ("clarabel", "ecos", "piqp")
 
@@ -77,7 +79,8 @@ def test_all_parts_are_named_and_belong_to_the_problem(name):
     assert program.name == name.split("-")[0]
     labels = {"solving_y", "rueping_svm", "convex_vio", "concave", "pSVM_2"}
     labels |= {f"convex_{number}" for number in (2, 3, 4)}
-    assert program.equation in {f"eq:{label}" for label in labels} | {"sec:related"}
+    of_paper = {f"eq:{label}" for label in labels} | {"sec:related"}
+    assert program.equation in (of_paper if name not in NOT_IN_THE_PAPER else {""})
 
 
 @pytest.mark.parametrize("name", CASES)

@@ -326,3 +326,5 @@ def test_a_limit_of_seconds_is_for_all_solvers_of_one_call():
     solution = Solve(["scs", "clarabel"], tol=1e-12, seconds=0.05)(program)
     assert (solution.solver, solution.status) == ("scs", cp.USER_LIMIT)
     assert Solve("daqp", seconds=0.05)(DUAL).status == cp.OPTIMAL, "it knows no limit"
+    with pytest.raises(InputError, match="seconds must be a finite number above 0 or infinity"):
+        solve(DUAL, seconds=0.0)

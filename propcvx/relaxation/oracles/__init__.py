@@ -1,7 +1,8 @@
 r"""Oracles of the separation problem, eq:concave: labelings that violate the relaxation.
 
-One is made from the features and the feasible labelings and maps alpha to a :class:`Cut`.  What a
-cut proves is in its ``bound``: finite where the oracle knows what no labeling exceeds.
+One is made from the features and the feasible labelings and maps alpha to a
+:class:`~propcvx.relaxation.oracles.cut.Cut`.  What a cut proves is in its ``bound``: finite where
+the oracle knows what no labeling exceeds.
 """
 
 from collections.abc import Mapping

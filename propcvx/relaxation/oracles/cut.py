@@ -59,8 +59,8 @@ def violation_value(features: Array, labeling: Array, alpha: Array) -> float:
 def checked(oracle: Oracle, features: Array, feasible: FeasibleLabelings) -> Oracle:
     """The oracle, with every answer checked.
 
-    Its calls raise :class:`InputError` if the labeling is not feasible, the value is not the
-    labeling's, or the bound is below the value.
+    Its calls raise :class:`~propcvx.errors.InputError` if the labeling is not feasible, the value
+    is not the labeling's, or the bound is below the value.
     """
     name = getattr(oracle, "__name__", type(oracle).__name__)
     norms = np.linalg.norm(features, axis=1)

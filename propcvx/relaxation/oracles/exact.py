@@ -118,7 +118,7 @@ def direction(angles: Array) -> Array:
 
 @dataclass(frozen=True)
 class MixedIntegerOracle(BaseOracle):
-    r"""The most violated labeling, for tens of instances, from :func:`exact_separation`.
+    r"""The most violated labeling, for tens of instances, from ``exact_separation``.
 
     The program is scaled so that :math:`\lambda_{\max}(K \circ \alpha \alpha^\top) = 1`.  The bound
     of a cut counts in the solver's gap and tolerances; it holds when the time runs out, too.

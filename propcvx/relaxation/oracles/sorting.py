@@ -166,7 +166,7 @@ class AxesOracle(BaseOracle):
 
 @dataclass(frozen=True)
 class AscentOracle(BaseOracle):
-    """The axes oracle's labeling, raised by :func:`ascend`: never worse, in a few sorts."""
+    """The axes oracle's labeling, raised by ``ascend``: never worse, in a few sorts."""
 
     @cached_property
     def _start(self) -> AxesOracle:

@@ -126,7 +126,7 @@ def minimise_sums(
     Parameters
     ----------
     ask : callable
-        The value, the gradient and the second derivatives of s, or a function that gives these.
+        Value, gradient and second derivatives of s, or a function that returns the latter.
     linear, ridge : array
         l and :math:`\rho`.
     start : array

@@ -82,8 +82,8 @@ class Losses:
     """The piecewise linear losses of instances in memory.
 
     The same sums of instances that are elsewhere do as well: what the search asks of this class is
-    ``at``, ``again``, ``line``, ``curvature``, ``feasible``, ``without_weights``, ``mean_jump``,
-    ``middle`` and ``farthest``.
+    ``at``, ``again``, ``line``, ``curvature``, ``feasible``, ``without_weights``, ``rank``,
+    ``mean_jump``, ``middle`` and ``farthest``.
 
     Attributes
     ----------
@@ -91,7 +91,7 @@ class Losses:
         The centred features and a column of ones, or of zeros without a bias.
     y, lower, upper : array of shape (n_instances,)
     most_near : float
-        With more instances within the width a :class:`SolverError` ends the search.
+        With more instances within the width a :class:`~propcvx.errors.SolverError` ends the search.
     """
 
     rows: Array
