@@ -125,9 +125,7 @@ def check_same_order(arguments: Mapping[str, Any]) -> None:
     """Raise where two of the arguments that are pandas objects have one index in two orders."""
     indexed = [(name, given.index) for name, given in arguments.items() if hasattr(given, "iloc")]
     for (first, index), (name, other) in combinations(indexed, 2):
-        if index.equals(other):
-            continue
-        if set(index) == set(other) and list(index) != list(other):
+        if not index.equals(other) and set(index) == set(other) and list(index) != list(other):
             raise InputError(
                 f"{name} must have its rows in the order of {first}, got the same index in another "
                 f"order; {name}.loc[{first}.index] has that order."

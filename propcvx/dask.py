@@ -117,4 +117,4 @@ class LaplacianMeanMap(_OnDask, estimators.LaplacianMeanMap):
 
 
 class MeanMap(_OnDask, estimators.MeanMap):
-    """:class:`propcvx.MeanMap` on Dask collections."""
+    """:class:`propcvx.MeanMap` on Dask collections; the solver is ``"logistic"``, to 1e-10."""

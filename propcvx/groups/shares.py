@@ -115,7 +115,7 @@ def group_shares(
         of the bags, by probabilities that the bags allow.  For
         :class:`propcvx.EcologicalRegression` with the linear kernel, or a pipeline that ends in it,
         these are of planes drawn from its posterior: half of them the values of the regression cut
-        at 0 and 1, half a logistic curve of these. For other classifiers they are of fits to bags
+        at 0 and 1, half a logistic curve of these.  For other classifiers they are of fits to bags
         drawn with replacement, and an error that all fits have in common is not in the interval.
     level : float
         Level of the interval, in (0, 1).
