@@ -7,7 +7,7 @@ import cvxpy as cp
 import numpy as np
 
 from propcvx import Bags, bag_target
-from propcvx.labelings.losses import PROPORTION_LOSSES, InstanceLoss, best_offset
+from propcvx.labelings.losses import InstanceLoss, best_offset
 from propcvx.programs import svm_primal
 from propcvx.relaxation import labeling_upper_bound
 from propcvx.solvers import solve
@@ -84,28 +84,10 @@ def svm_values(features, labelings, C):
     )
 
 
-def svm_value(features, labeling, C):
-    """The SVM value of one labeling."""
-    return svm_values(features, [labeling], C)[0]
-
-
 def best_bias(labeling, scores):
     """Bias of the least sum of hinge losses."""
     lower, upper = np.minimum(0.0, labeling), np.maximum(0.0, labeling)
     return best_offset(labeling - scores, lower, upper)
-
-
-def psvm_objective(problem, weights, norm, scores, labeling, C, loss="absolute"):
-    """Eq:pSVM_2 from its parts, in NumPy alone."""
-    bags = problem.y["bag"]
-    shares = problem.y["proportion"][np.unique(bags, return_index=True)[1]]
-    gaps = np.bincount(bags, labeling > 0) / np.bincount(bags) - shares
-    hinge = np.maximum(0.0, 1.0 - labeling * scores).sum()
-    return (
-        0.5 * norm
-        + C * hinge
-        + float(weights @ PROPORTION_LOSSES[loss].of_differences(problem.bags, gaps))
-    )
 
 
 def sent(anything):

@@ -111,8 +111,7 @@ def test_bags_of_one_and_the_same_class_predict_it(cls, share):
     if cls is AlterPropSVM:  # there is no separator then, and no error
         assert clf.objective_ == pytest.approx(0.0, abs=1e-12)
         np.testing.assert_allclose(clf.coef_, 0.0, atol=1e-12)
-    if cls is not ConvPropSVM:  # its centred scores have the mean 0
-        np.testing.assert_array_equal(clf.predict(X), 1 if share else -1)
+    np.testing.assert_array_equal(clf.predict(X), 1 if share else -1)
     np.testing.assert_array_equal(clf.labeling_, 1.0 if share else -1.0)
 
 

@@ -10,7 +10,15 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from propcvx import AlterPropSVM, EcologicalRegression, bag_target, proportions_of
-from propcvx.checks import as_vector, check_choice, check_count, check_flag, check_number
+from propcvx.checks import (
+    as_vector,
+    check_choice,
+    check_count,
+    check_flag,
+    check_number,
+    check_seconds,
+    number_or_scale,
+)
 from propcvx.errors import InputError, UnscaledWarning
 from propcvx.estimators.scaling import scaling_advice, warn_if_unscaled
 from propcvx.history import History, Round, StopReason
@@ -28,6 +36,8 @@ from propcvx.history import History, Round, StopReason
         *((check_count, v, {}, "whole number, at least 1") for v in (0, -1, 1.0, True, "2", None)),
         *((check_choice, v, {"choices": "ab"}, "one of .'a', 'b'.") for v in ("c", None, 1, ["a"])),
         *((check_flag, v, {}, "True or False, got") for v in (0, 1, "True", None)),
+        *((number_or_scale, v, {"scale": float}, "0 or 'scale', got") for v in ("Scale", 0.0)),
+        *((check_seconds, v, {}, "above 0 or infinity, got") for v in (0.0, -np.inf, "inf")),
     ],
 )
 def test_wrong_values_are_refused_by_name(check, value, limits, message):
@@ -50,22 +60,12 @@ def test_what_is_no_vector(values):
     assert as_vector([1, True]).tolist() == [1.0, 1.0]
 
 
-def test_history_is_a_list_of_rounds():
-    history = History()
-    assert (len(history), history.stop_reason) == (0, None)
-    for objective in (3.0, 2.0):
-        history.append(Round(objective, "osqp", "optimal", 0.1, n_flips=4))
-    assert history.objectives == [3.0, 2.0]
-    assert history[1].objective == 2.0
+def test_a_history_is_a_table_and_goes_to_other_processes():
+    history = History([Round(3.0, "osqp", "optimal", 0.1, n_flips=4)] * 2, StopReason.CONVERGED)
     assert DataFrame(history)["n_flips"].tolist() == [4, 4]
-    copied = pickle.loads(pickle.dumps(History(history, StopReason.CONVERGED)))
+    copied = pickle.loads(pickle.dumps(history))
     assert (copied, copied.stop_reason) == (history, StopReason.CONVERGED)
-
-
-@pytest.mark.parametrize("reason", StopReason)
-def test_every_reason_to_stop_has_advice(reason):
-    assert reason.advice
-    assert reason.value != reason.advice
+    assert all(reason.advice for reason in StopReason)
 
 
 @pytest.mark.parametrize("as_given", [np.asarray, sp.csr_array, sp.csr_matrix])

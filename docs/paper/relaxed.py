@@ -1,7 +1,7 @@
 """Section 5: conv-pSVM, its relaxation, and the labelings that it cuts with."""
 
 import numpy as np
-from small_problems import all_labelings, small_problem, svm_value
+from small_problems import all_labelings, small_problem, svm_values
 
 from paper import result
 from propcvx import CuttingPlanes
@@ -49,7 +49,7 @@ def equation_11(C=1.0, seed=0):
     svm = LabelingSVM(small.X, C)
     _, every = labelings_of(small)
     dual = [svm.value(labels, svm.weights(labels)) for labels in every]
-    return dual, [svm_value(small.X, labels, C) for labels in every]
+    return dual, svm_values(small.X, every, C)
 
 
 @result("Equation (15)", tol=1e-5)

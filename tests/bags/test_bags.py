@@ -144,12 +144,6 @@ def test_targets_joined_one_after_the_other_are_noticed():
         Bags.from_target(np.concatenate([first, other]))
 
 
-def test_labels_of_a_cut_bag_may_disagree_with_its_proportion():
-    y = bag_target([0, 0, 0, 0], [0.5], [1, 1, -1, 0])
-    with pytest.warns(CutBagWarning):
-        assert Bags.from_target(y[:2]).known_counts[0].tolist() == [2]
-
-
 @given(st.integers(2, 300), st.data())
 def test_rounded_shares_cost_nothing_where_a_count_meets_them(size, data):
     positives = data.draw(st.integers(0, size))

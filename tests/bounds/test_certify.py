@@ -12,7 +12,6 @@ from small_problems import (
     all_labelings,
     small_problem,
     small_problems,
-    svm_value,
     svm_values,
     without_a_share,
 )
@@ -216,7 +215,7 @@ CHECKS = {
     check_random_multipliers: (range(0, 20), range(20, 40)),
     check_bounds: (range(0, 5), range(5, 10), range(10, 15)),
     check_directions: (range(0, 40),),
-    check_tree: (range(0, 4), (41, 303)),
+    check_tree: (range(0, 4), (24, 41, 303)),
 }
 
 
@@ -374,7 +373,7 @@ def test_alpha_is_brought_into_its_box_and_multiplied_by_what_is_best():
 def test_an_error_of_the_solver_makes_the_upper_bound_larger_never_wrong(error, problem, C):
     labeling, exact = problem.labels.astype(float), LabelingSVM.alpha
     noise = error * np.random.RandomState(0).randn(len(labeling))
-    value = svm_value(problem.X, labeling, C)
+    (value,) = svm_values(problem.X, [labeling], C)
     with patch.object(LabelingSVM, "alpha", lambda svm, y: exact(svm, y) + noise):
         bound = labeling_upper_bound(problem.X, labeling, C)
     assert value - 1e-8 * max(1.0, value) <= bound <= C * len(labeling) * (1 + 1e-12)

@@ -145,7 +145,7 @@ def test_known_labels_and_those_that_the_bag_tells_cost_infinitely_much():
     y = bag_target([0, 0, 1, 1, 1], [1.0, 1 / 3], [0, 0, -1, 0, 0])
     result = certify(X, y, labels=True)
     assert np.isposinf(result.label_costs).tolist() == [True, True, True, False, False]
-    assert "4 proved" in str(result) or "5 proved" in str(result)
+    assert f"{np.sum(result.label_status == 'proved')} proved" in str(result)
 
 
 def test_an_interruption_keeps_what_is_proved(case, whole, monkeypatch):

@@ -10,7 +10,7 @@ import pytest
 from sklearn.base import clone
 from small_problems import small_problem
 
-from propcvx import BagMeans, InvCal, MeanMap, fit_means, proportions_of
+from propcvx import BagMeans, EcologicalRegression, InvCal, MeanMap, fit_means, proportions_of
 from propcvx.errors import InputError
 
 
@@ -24,31 +24,33 @@ def table_of(problem, order=slice(None)):
     return BagMeans(means, proportions, sizes, ids.tolist())
 
 
-@pytest.mark.parametrize(
-    "parameters",
-    [
-        {},
-        {"C_p": 1e-6},
-        {"C_p": 1e3},
-        {"bag_weights": "size"},
-        {"scaled_epsilon": True, "epsilon": "sampling"},
-        {"bag_weights": np.arange(1.0, 31.0), "epsilon": np.linspace(0.0, 0.5, 30)},
-    ],
+INV_CALS = (
+    {},
+    {"C_p": 1e-6},
+    {"C_p": 1e3},
+    {"bag_weights": "size"},
+    {"scaled_epsilon": True, "epsilon": "sampling"},
+    {"bag_weights": np.arange(1.0, 31.0), "epsilon": np.linspace(0.0, 0.5, 30)},
 )
-def test_the_fit_to_the_means_is_the_fit_to_the_instances(parameters):
+
+
+@pytest.mark.parametrize(
+    "method",
+    [*(InvCal(solver_tol=1e-12, **given) for given in INV_CALS), EcologicalRegression()],
+)
+def test_the_fit_to_the_means_is_the_fit_to_the_instances(method):
     problem = small_problem(0, sizes=range(1, 31), n_features=3)
-    method = InvCal(solver_tol=1e-12, **parameters)
     by_rows = clone(method).fit(problem.X, problem.y)
     shuffled = np.random.default_rng(1).permutation(30)
     by_means = fit_means(method, table_of(problem, shuffled))
-    if isinstance(parameters.get("bag_weights"), np.ndarray):  # in the order of the sorted ids
+    if isinstance(getattr(method, "bag_weights", None), np.ndarray):  # in the order of sorted ids
         assert table_of(problem, shuffled).names != sorted(table_of(problem).names)
     assert by_means.coef_ == pytest.approx(by_rows.coef_, rel=1e-10, abs=1e-12)
     assert by_means.intercept_ == pytest.approx(by_rows.intercept_, rel=1e-10, abs=1e-10)
     assert by_means.objective_ == pytest.approx(by_rows.objective_, rel=1e-10, abs=1e-12)
     assert (by_means.predict(problem.X) == by_rows.predict(problem.X)).all()
     assert not hasattr(by_means, "labeling_")
-    assert not hasattr(by_means, "predict_proba")
+    assert hasattr(by_means, "predict_proba") == isinstance(method, EcologicalRegression)
 
 
 def test_a_bag_without_a_share_does_not_count():

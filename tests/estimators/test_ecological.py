@@ -7,7 +7,7 @@ import pytest
 from numpy.testing import assert_allclose
 from small_problems import small_problem
 
-from propcvx import BagMeans, EcologicalRegression, bag_target, fit_means, proportions_of
+from propcvx import EcologicalRegression, bag_target, proportions_of
 from propcvx.errors import InputError, PropCVXWarning
 from propcvx.estimators.ecological import STRENGTHS, Posterior, scatter_unit
 
@@ -156,14 +156,6 @@ def test_values_are_shares():
     many = EcologicalRegression().fit(PROBLEM.X, y)
     assert_allclose(many.decision_function(PROBLEM.X).sum(axis=1) + 1.5, 1.0)
     assert_allclose(many.predict_proba(PROBLEM.X).sum(axis=1), 1.0)
-
-
-def test_a_table_of_means_is_enough():
-    model = EcologicalRegression().fit(PROBLEM.X, PROBLEM.y)
-    table = BagMeans(PROBLEM.bags.means_of(PROBLEM.X), PROBLEM.bags.proportions, SIZES)
-    of_table = fit_means(EcologicalRegression(), table)
-    assert_allclose(of_table.coef_, model.coef_, rtol=1e-9)
-    assert_allclose(of_table.predict_proba(PROBLEM.X), model.predict_proba(PROBLEM.X), rtol=1e-9)
 
 
 def test_equal_bags_are_as_many_observations_as_they_are():

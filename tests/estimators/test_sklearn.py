@@ -6,16 +6,12 @@ from itertools import product
 
 import numpy as np
 import pytest
-import sklearn.experimental.enable_halving_search_cv  # noqa: F401
 from methods import METHODS, each_method
 from sklearn.base import clone
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.frozen import FrozenEstimator
 from sklearn.metrics.pairwise import laplacian_kernel, rbf_kernel
-from sklearn.model_selection import (
-    HalvingGridSearchCV,
-    cross_validate,
-)
+from sklearn.model_selection import cross_validate
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from small_problems import small_problem
@@ -24,7 +20,6 @@ from propcvx import (
     AlterPropSVM,
     BagKFold,
     ConvPropSVM,
-    CuttingPlanes,
     InvCal,
     MethodStart,
     RandomStart,
@@ -77,12 +72,6 @@ def test_cross_validate_is_the_loop_by_hand(splitter):
     assert not np.array_equal(by_bag, by_size)
 
 
-def test_where_scikit_learn_takes_bags_for_classes_is_an_error():
-    """It encodes y, whatever y is; labels are needed there."""
-    with pytest.raises(ValueError, match="at least one class"):
-        CalibratedClassifierCV(PIPELINE, cv=FOLDS).fit(X, Y)
-
-
 # --- parts of the training set ----------------------------------------------------------------
 
 
@@ -95,22 +84,7 @@ def test_a_prefix_of_a_training_set_cuts_at_most_one_bag(splitter):
             assert (present != prefix["size"][first]).sum() <= 1
 
 
-def test_halving_over_a_parameter_keeps_bags_whole():
-    clf, grid = ConvPropSVM(relaxation=CuttingPlanes()), {"C": [1e-3, 1.0]}
-    resource = "relaxation__max_cuts"
-    rungs = {"resource": resource, "factor": 2, "min_resources": 1, "max_resources": 2}
-    search = HalvingGridSearchCV(clf, grid, cv=FOLDS, random_state=0, error_score="raise", **rungs)
-    search.fit(X, Y)
-    assert search.n_resources_ == [1, 2]
-    assert search.best_estimator_.get_params()[resource] == 2
-
-
 # --- parameters and copies --------------------------------------------------------------------
-
-
-def test_parameters_of_the_estimator_that_starts_another():
-    clf = clone(AlterPropSVM(init=InvCal())).set_params(init__C_p=3.0)
-    assert clf.get_params()["init__C_p"] == clone(clf).init.C_p == 3.0
 
 
 @each_method()

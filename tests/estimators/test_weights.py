@@ -7,7 +7,6 @@ from pathlib import Path
 
 import cvxpy as cp
 import numpy as np
-import pandas as pd
 import pytest
 import sklearn
 from methods import METHODS, each_method
@@ -391,12 +390,6 @@ def test_the_recipe_of_the_page_routes_weights_through_a_search():
     Z, (_, invcal) = StandardScaler().fit_transform(X), search.best_estimator_
     weighted = clone(invcal).fit(Z, Y, WEIGHTS)
     assert_array_equal(search.decision_function(X), weighted.decision_function(Z))
-
-
-@pytest.mark.parametrize("kind", [list, tuple, pd.Series])
-def test_weights_may_be_any_sequence(kind):
-    array, other = (MeanMap().fit(X, Y, given) for given in (WEIGHTS, kind(WEIGHTS.tolist())))
-    assert_array_equal(array.coef_, other.coef_)
 
 
 BAD = {

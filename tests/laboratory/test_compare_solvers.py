@@ -212,7 +212,7 @@ def test_a_process_has_the_threads_that_it_is_given(threads):
     def task():
         yield {"threads": max(pool["num_threads"] for pool in threadpool_info())}
 
-    assert run_isolated(task, 60.0, threads)["threads"] <= threads
+    assert run_isolated(task, 60.0, threads)["threads"] == threads
 
 
 # The commands

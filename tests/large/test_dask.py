@@ -383,7 +383,7 @@ def test_what_needs_all_instances_in_memory_is_refused(model, message):
 def test_a_poor_fit_is_no_error():
     with warnings.catch_warnings():
         warnings.simplefilter("error", PoorFitWarning)
-        Data(n_bags=12).fit(InvCal(), 2)
+        Data(n_bags=12).fit(InvCal(C_p=1e-9), 2)
 
 
 def test_threads_give_the_same_and_only_sums_come_back(monkeypatch):

@@ -109,12 +109,6 @@ def test_citations_say_the_same():
     assert known["version"] == propcvx.__version__
     entry = citation_entry.software_citation()
     assert all(str(known[name]) in entry for name in ("title", "version"))
-    page = (ROOT / "docs/bibliography.md").read_text(encoding="utf-8")
-    paper = known["references"][0]
-    for author in paper["authors"]:
-        assert f"{author['family-names']}, {author['given-names']}" in page
-    for value in ("year", "volume", "issue", "start", "end", "collection-title"):
-        assert str(paper[value]) in page
 
 
 def test_solvers_have_a_word_on_their_page():
@@ -131,6 +125,7 @@ def test_a_notebook_has_no_outputs_and_its_parts_in_order(path):
     cells = json.loads(path.read_text(encoding="utf-8"))["cells"]
     assert not any(cell.get("outputs") for cell in cells)
     texts = ["".join(cell["source"]) for cell in cells]
+    assert re.search(r"\*\*Takes\*\* \d+ minutes.*\*\*Before it:\*\*", texts[0], re.DOTALL)
     assert "**You will be able to**" in texts[0]
     exercises, checked = (
         next(place for place, text in enumerate(texts) if head in text)

@@ -59,22 +59,6 @@ def test_gaussians_overlap_as_much_as_they_say(name):
     assert abs(np.mean(np.sign(scores) != data.y) - study.OVERLAPS[name]) < 0.04
 
 
-FIRST_MEASURED = {
-    **{"draws": "method", "roundings": "cuts", "search": "method"},
-    **{"crossing": "bags", "groups": "group", "label_costs": "status", "real_bags": "group"},
-    **{"equal_shares": "accuracy", "scale": "method", "without_labels": "right"},
-    **{"signs": "sign", "starts": "start", "truth": "proved"},
-}
-
-
-@pytest.mark.parametrize("of", FIRST_MEASURED)
-def test_the_rows_beside_a_page_are_not_measured_again(of):
-    rows = pd.read_csv(study.HERE / f"{of}.csv")
-    keys = list(rows.columns[: rows.columns.get_loc(FIRST_MEASURED[of])])
-    cells = rows[keys].drop_duplicates().to_dict("records")
-    assert study.complete(study.HERE / f"{of}.csv", cells, None).equals(rows)
-
-
 # Roundings
 
 

@@ -128,7 +128,8 @@ def test_soft_roundings_give_the_separator_of_alpha(name, relaxation):
 @settings(max_examples=10)
 @given(problem=small_problems(max_size=5, max_bags=3), max_cuts=st.sampled_from([1, 4]))
 def test_sign_is_that_of_the_smaller_bag_error_in_training(problem, max_cuts):
-    clf = ConvPropSVM(relaxation=CuttingPlanes(max_cuts=max_cuts)).fit(problem.X, problem.y)
+    planes = CuttingPlanes(max_cuts=max_cuts)
+    clf = ConvPropSVM(relaxation=planes, bias="none").fit(problem.X, problem.y)
     scores, bags = clf.decision_function(problem.X), problem.bags
     assert proportion_error(bags, scores) <= proportion_error(bags, -scores)
 

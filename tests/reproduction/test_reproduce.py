@@ -304,18 +304,6 @@ def test_missing_data_are_named_before_anything_is_run(tmp_path, monkeypatch):
 # The command
 
 
-def test_figure_one_from_the_command_line(tmp_path, capsys):
-    words = ["run", "figure1", "--results", str(tmp_path / "results.jsonl")]
-    for more, text in (
-        (["--dry-run"], "4 cells, 4 to do"),
-        ([], "cells done: 4, failed: 0"),
-        ([], "cells done: 0, failed: 0"),
-        (["--dry-run", "--methods", "InvCal,MeanMap"], "2 cells, 0 to do"),
-    ):
-        assert main([*words, *more]) == 0
-        assert text in capsys.readouterr().out
-
-
 @pytest.mark.parametrize(
     ("words", "message"),
     [

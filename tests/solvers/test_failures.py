@@ -10,12 +10,10 @@ import pytest
 from cvxpy.reductions.solvers.solving_chain import SolvingChain
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
-from sklearn.model_selection import GridSearchCV
 from small_problems import small_problem
 
 from propcvx import (
     AlterPropSVM,
-    BagKFold,
     ConvPropSVM,
     CuttingPlanes,
     InvCal,
@@ -28,7 +26,6 @@ from propcvx.errors import (
     UnsupportedSolverError,
 )
 from propcvx.estimators import printed_alter_psvm
-from propcvx.history import StopReason
 from propcvx.laboratory.programs import ProgramAt
 from propcvx.programs import ProblemClass, svm_dual, svm_dual_parameters
 from propcvx.solvers import SOLVERS, Solve, solve
@@ -81,7 +78,6 @@ def break_solver(monkeypatch):
             return result if len(calls) <= after else broken(program, result)
 
         monkeypatch.setitem(SOLVERS, solver, replace(row, run=run))
-        return calls
 
     return install
 
@@ -111,10 +107,6 @@ def wrong(program, run):
     }
     nothing = {name: 0.0 * value for name, value in run.variables.items()}
     return replace(run, variables=nothing, duals=duals, gap=None)
-
-
-def interrupted(program, run):
-    raise KeyboardInterrupt
 
 
 each_method = pytest.mark.parametrize(
@@ -238,34 +230,6 @@ def test_when_none_of_several_answers_all_are_named(break_solver):
 
 
 @pytest.mark.parametrize(
-    ("broken", "error", "reason"),
-    [
-        (failing, SolverError, StopReason.SOLVER_FAILED),
-        (wrong, SolverError, StopReason.SOLVER_FAILED),
-        (interrupted, KeyboardInterrupt, StopReason.INTERRUPTED),
-    ],
-)
-@pytest.mark.parametrize(
-    ("name", "solver", "after"),
-    [("AlterPropSVM", "libsvm", None), ("ConvPropSVM", "clarabel", 2)],
-)
-def test_what_was_reached_is_kept(name, solver, after, broken, error, reason, break_solver):
-    clf = estimator(name, solver)
-    if after is None:  # all solves of the first start, and a few of the second
-        calls = break_solver(solver, broken, after=np.inf)
-        clone(clf).set_params(n_init=1).fit(X, Y)
-        after = len(calls) + 5
-    break_solver(solver, broken, after)
-    with pytest.raises(error) as caught:
-        clf.fit(X, Y)
-    assert "keeps the best it had reached" in caught.value.__notes__[0]
-    assert clf.stop_reason_ is reason
-    assert "kept" in clf.stop_reason_.advice
-    assert np.isfinite(clf.decision_function(X)).all()
-    assert len(clf.history_) == clf.n_iter_ > 0
-
-
-@pytest.mark.parametrize(
     "raw",
     [
         {"info": {"status": "interrupted", "status_val": -5}},
@@ -282,14 +246,6 @@ def test_ctrl_c_that_a_solver_catches_is_raised(raw):
         pytest.raises(KeyboardInterrupt),
     ):
         solve(DUAL, ["clarabel", "newton"])
-
-
-def test_an_interrupted_search_returns_at_once(break_solver):
-    break_solver("libsvm", interrupted, after=5)
-    clf, cv = estimator("AlterPropSVM", "libsvm"), BagKFold(2, random_state=0)
-    search = GridSearchCV(clf, {"C": [0.1, 1.0]}, cv=cv)
-    with pytest.raises(KeyboardInterrupt):
-        search.fit(X, Y)
 
 
 def test_a_tolerance_is_a_number_above_zero():

@@ -1,12 +1,11 @@
 """The mixed-integer pSVM against all labelings, over C, and where it says that it cannot."""
 
-import itertools
 import warnings
-from functools import cache
 
 import numpy as np
 import pytest
-from small_problems import best_bias, psvm_objective, small_problem
+from listed_labelings import every_labeling
+from small_problems import small_problem
 
 from propcvx import programs
 from propcvx.errors import IllPosedWarning, InputError
@@ -17,27 +16,20 @@ pytest.importorskip("pyscipopt")
 WEIGHTS = np.array([5.0, 10.0])
 
 
-@cache
 def problem_of(seed):
     return small_problem(seed, sizes=(3, 3), noise=2.0, known=0.2)
 
 
-@cache
-def best_value(seed, C, loss, bias):
+def best_value(problem, C, loss, bias):
     """Least cost over all labelings, by the SVM of each."""
-    problem = problem_of(seed)
-    dual, known = programs.svm_dual(problem.X, bias=bias), problem.bags.labels
+    dual = programs.svm_dual(problem.X, bias=bias)
 
     def cost(y):
         dual.set(**programs.svm_dual_parameters(y, C))
-        v = solve(dual, ["newton", "clarabel"], tol=1e-9, residuals=False).variables["v"]
-        w = problem.X.T @ v
-        scores = problem.X @ w
-        scores = scores + (best_bias(y, scores) if bias else 0.0)
-        return psvm_objective(problem, WEIGHTS, w @ w, scores, y, C, loss)
+        svm = solve(dual, ["newton", "clarabel"], tol=1e-9, residuals=False).value
+        return svm + PROPORTION_LOSSES[loss].total(problem.bags, WEIGHTS, y)
 
-    labelings = (np.array(y) for y in itertools.product((-1.0, 1.0), repeat=len(known)))
-    return min(cost(y) for y in labelings if (y == known)[known != 0].all())
+    return min(map(cost, every_labeling(problem.bags)[0]))
 
 
 @pytest.mark.filterwarnings("ignore::propcvx.errors.InaccurateSolutionWarning")
@@ -47,7 +39,8 @@ def best_value(seed, C, loss, bias):
 )
 @pytest.mark.parametrize(("seed", "loss", "bias"), [(5, "absolute", True), (6, "squared", False)])
 def test_psvm_is_the_best_of_all_labelings_or_warns(seed, loss, bias, share, C):
-    problem, best = problem_of(seed), best_value(seed, C, loss, bias)
+    problem = problem_of(seed)
+    best = best_value(problem, C, loss, bias)
     assert (problem.bags.labels != 0).any()
     value = None if share is None else share * best
     with warnings.catch_warnings(record=True) as caught:
@@ -64,17 +57,9 @@ def test_psvm_is_the_best_of_all_labelings_or_warns(seed, loss, bias, share, C):
 
 
 def test_psvm_with_a_weight_for_each_instance():
-    problem, C, loss = problem_of(6), np.array([0.0, 0.3, 3.0, 1.0, 0.1, 2.0]), "absolute"
-    bags, dual = problem.bags, programs.svm_dual(problem.X, bias=False)
-
-    def cost(y):
-        dual.set(**programs.svm_dual_parameters(y, C))
-        gaps = bags.proportions_of(y) - bags.proportions
-        return solve(dual, "clarabel", residuals=False).value + WEIGHTS @ np.abs(gaps)
-
-    labelings = (np.array(y) for y in itertools.product((-1.0, 1.0), repeat=6))
-    best = min(cost(y) for y in labelings if (y == bags.labels)[bags.labels != 0].all())
-    program = programs.psvm(problem.X, bags, C, WEIGHTS, PROPORTION_LOSSES[loss], bias=False)
+    problem, C = problem_of(6), np.array([0.0, 0.3, 3.0, 1.0, 0.1, 2.0])
+    best, loss = best_value(problem, C, "absolute", bias=False), PROPORTION_LOSSES["absolute"]
+    program = programs.psvm(problem.X, problem.bags, C, WEIGHTS, loss, bias=False)
     answer = solve(program, "scip", tol=1e-9, residuals=False).value
     assert answer == pytest.approx(best, rel=1e-5)
 
