@@ -30,7 +30,7 @@ def program_table() -> str:
     rows = (
         [
             f"{{func}}`~propcvx.programs.{program.name}`{_variant(name, program.name)}",
-            f"`{program.equation}`",
+            f"`{program.equation}`" if program.equation else "",
             program.problem_class.name,
             ", ".join(f"`{solver}`" for solver, row in SOLVERS.items() if row.can_solve(program)),
         ]

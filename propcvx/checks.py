@@ -192,7 +192,7 @@ def named(
         if by_place:
             called = value if method == "__call__" else getattr(value, method)
             signature(called).bind(*by_place, **dict.fromkeys(by_name))
-    except TypeError as error:
+    except (TypeError, ValueError) as error:
         name = getattr(value, "__name__", type(value).__name__)
         raise InputError(
             f"{argument} must be one of {list(table)} or be called with "

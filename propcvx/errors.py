@@ -163,14 +163,14 @@ def warn(message: str, category: type[PropCVXWarning], once_for: Any = None) -> 
     while frame.f_back is not None and _is_ours(frame.f_globals.get("__name__", "")):
         frame = frame.f_back
     name, module = frame.f_code.co_filename, frame.f_globals.get("__name__", "")
-    if once_for is not None:
-        line = id(once_for), name, frame.f_lineno
-        if _warned.get(line) is once_for:
-            return
-        _warned[line] = once_for
+    line = id(once_for), name, frame.f_lineno
+    if once_for is not None and _warned.get(line) is once_for:
+        return
     shown = "line" if "ipykernel_" in name else name
     registry = frame.f_globals.setdefault("__warningregistry__", {})
     warnings.warn_explicit(message, category, shown, frame.f_lineno, module, registry)
+    if once_for is not None:  # and the warning was no error
+        _warned[line] = once_for
 
 
 ONE_FOLD = ("_fit_and_score", "_rfe_single_fit", "_permutation_test_score")

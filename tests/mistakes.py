@@ -620,7 +620,7 @@ _TABLES = {
         ("accuracy_score compares labels", "scoring=propcvx.neg_bag_error"),
     ),
     "a frozen fit": Mistake(
-        lambda: check_fit(FrozenEstimator(MeanMap().fit(X, Y)), X, Y),
+        lambda: check_fit(make_pipeline(FrozenEstimator(MeanMap().fit(X, Y))), X, Y),
         ("learns from bags", "inside"),
     ),
     "shares in the order of categories": target(

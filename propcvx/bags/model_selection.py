@@ -26,10 +26,10 @@ class BagKFold(BaseCrossValidator):
 
     Bags are dealt into folds in random order, the larger ones first, each to the fold with the
     fewest instances so far, so that folds are about equal in size.  Sizes count by powers of two:
-    bags of 32 to 63 are in random order among themselves.  Bags
-    without a proportion are dealt after the others, so that each fold has a bag with one.  Where
-    bags cross, the folds are whole bags of the first grouping; they cut those of the others, whose
-    shares then hold approximately, as a :class:`~propcvx.errors.CutBagWarning` says at the fit.
+    bags of 32 to 63 are in random order among themselves.  Bags without a proportion are dealt
+    after the others, so that each fold has a bag with one.  Where bags cross, the folds are whole
+    bags of the first grouping; they cut those of the others, whose shares then hold approximately,
+    as a :class:`~propcvx.errors.CutBagWarning` says at the fit.
 
     Parameters
     ----------

@@ -105,10 +105,11 @@ def bag_target(
         such lists or arrays, one for each grouping of the same instances.
     proportions : array of shape (n_bags,), dict or pandas Series
         Share of positive instances of each bag, in [0, 1], or, in one grouping of two classes, None
-        if the share is not known.  An array is in the order of the sorted bag ids; a dict or Series
-        is keyed by bag id.  For several groupings, a list of these.  For several classes, a table
-        with a row of shares for each bag, which sum to one: an array of shape (n_bags, n_classes),
-        a DataFrame with bag ids as index and classes as columns, or ``{bag: {class: share}}``.
+        if the share is not known.  An array is in the order of the sorted bag ids, which categories
+        must have too; a dict or Series is keyed by bag id.  For several groupings, a list of these.
+        For several classes, a table with a row of shares for each bag, which sum to one: an array
+        of shape (n_bags, n_classes), a DataFrame with bag ids as index and classes as columns, or
+        ``{bag: {class: share}}``.
     labels : array of shape (n_instances,), optional
         Known labels: -1, +1, or 0 where unknown.  If every bag has 1 for all its positives and 0
         for all others, 0 seems to mean negative, and the labels are refused.  With a table, labels

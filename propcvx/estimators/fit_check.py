@@ -192,7 +192,10 @@ def predicted(
     it does not learn from bags: many classifiers of scikit-learn take each bag for a class.
     """
     needed = "needed is a classifier that learns from bags, with predict_proba after a fit to them"
-    if isinstance(model.steps[-1][1] if hasattr(model, "steps") else model, FrozenEstimator):
+    last = model
+    while hasattr(last, "steps"):
+        last = last.steps[-1][1]
+    if isinstance(last, FrozenEstimator):
         raise InputError(f"{needed}; no fit changes a FrozenEstimator: pass what is inside of it.")
     try:
         fitted = clone(model).fit(_safe_split(model, X, None, inside)[0], y)

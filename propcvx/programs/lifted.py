@@ -425,10 +425,11 @@ def near_best_count(
     .. math::
 
         \min \; \sum_k \sum_{y \in Y_k} m_k(y) \mu_{ky} \quad \text{s.t.} \quad
-        \text{its value is at most } v
+        \text{the objective is at most } v
 
-    over the variables of :func:`bag_moments`.  A labeling whose SVM value and costs are at most v
-    is feasible, so the value is a lower bound on its number of positives in the group.
+    with the objective, variables and constraints of :func:`bag_moments`.  A labeling whose SVM
+    value and costs are at most v is feasible, so the value is a lower bound on its number of
+    positives in the group.
 
     Parameters
     ----------

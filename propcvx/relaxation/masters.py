@@ -107,7 +107,8 @@ def restricted_master(
         if "W" in answer.variables:
             upper = min(upper, problem.primal(answer.variables["W"]))
         whole = replace(answer, gap=relative_gap(value, upper))
-        check_gap(answer.solver, "the restricted master", whole, BOUNDS_GAP, bool(solve.options))
+        limited = bool(solve.options) or solve.seconds < np.inf
+        check_gap(answer.solver, "the restricted master", whole, BOUNDS_GAP, limited)
         weights = mu[:, None] * ((labelings * alpha) @ features)
         alpha = settled(alpha, (labelings * (weights @ features.T)).sum(axis=0), C)
         settled_value, _ = problem.bounds(alpha, mu)

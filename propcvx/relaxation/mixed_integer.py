@@ -80,7 +80,8 @@ class MixedInteger(Relaxation):
         value, labelings, weights = best.value, best.labeling[None], np.ones(1)
         alpha = np.abs(best.duals)
         record = Round(value, name, status, perf_counter() - started)
-        ended = StopReason.SOLVED if status == OPTIMAL else StopReason.OUT_OF_TIME
+        late = status != OPTIMAL and perf_counter() - begun >= limit
+        ended = StopReason.OUT_OF_TIME if late else StopReason.SOLVED
         history = History([record], ended)
         yield RelaxationResult(value, lower, value, labelings, weights, alpha, labelings, history)
 

@@ -40,6 +40,9 @@ WORTHWHILE = 0.5
 FAR = (100.0, 0.01)
 """An answer whose gap is above so many tolerances, and above this number, is none."""
 
+SHORTEST = 1e-3
+"""Seconds that a solver is given where the time limit is over before the first is asked."""
+
 _ADVICE = {
     cp.INFEASIBLE: "the constraints contradict each other, or the solver errs: another one may "
     "tell",
@@ -91,13 +94,17 @@ class Solve:
         _check_parameters(program)
         failures: list[SolverError] = []
         usable: list[tuple[str, Answer, Residuals | None]] = []
-        for solver, options in _solvers_of(self.solver, program):
+        solvers = _solvers_of(self.solver, program)
+        for solver, _ in solvers:
+            solver.options(self.tol, {}, seconds)  # which refuses a limit that it does not know
+        for solver, options in solvers:
             options = {**self.options, **options}
             limit = min(seconds, self.seconds if solver.time_limit else np.inf)
             left = limit - (perf_counter() - begun)
-            if left <= 0.0:
-                break
+            if left <= 0.0 and (failures or usable):
+                continue
             try:
+                left = max(left, SHORTEST)
                 answer = _best_answer(solver, program, self.tol, options, left, warm)
             except SolverError as failure:
                 failures.append(failure)
@@ -139,7 +146,7 @@ def solve(
         A name in ``SOLVERS`` or of another solver that CVXPY has installed, or one of your own; or
         several of them or pairs ``(solver, options)``, of which the next is asked where one fails
         or stops before its tolerance.  ``"auto"`` stands for those that
-        :func:`propcvx.solvers.automatic` names. Nothing else is ever fallen back to;
+        :func:`propcvx.solvers.automatic` names.  Nothing else is ever fallen back to;
         ``Solution.solver`` is who answered.
     tol : float
         Tolerance.  For programs whose structure tells how to bound the error of an answer
@@ -174,7 +181,7 @@ def solve(
         can.
     SolverError
         If no solver has an answer, with name and status: infeasible, unbounded, failed, or a gap
-        above 100 times ``tol`` and above 1%, unless it stopped at a limit among the options.
+        above 100 times ``tol`` and above 1%, unless it stopped at a limit of the caller.
 
     Warns
     -----

@@ -227,6 +227,8 @@ def test_folds_that_cut_bags_are_one_warning_for_each_line_of_the_caller():
         cross_val_score(model, X, y, cv=4)
     lines = [each.lineno for each in caught if each.category is CutBagWarning]
     assert len(lines) == len(set(lines)) == 2
+    with warnings.catch_warnings(action="error"), pytest.raises(ValueError, match="4 fits failed"):
+        cross_val_score(model, X, y, cv=4)
     for _ in range(2):
         with pytest.warns(CutBagWarning):
             InvCal().fit(X[1:], y[1:])

@@ -284,3 +284,6 @@ def test_a_limit_of_seconds_is_for_all_solvers_of_one_call():
     assert Solve("daqp", seconds=0.05)(DUAL).status == cp.OPTIMAL, "it knows no limit"
     with pytest.raises(InputError, match="seconds must be a finite number above 0 or infinity"):
         solve(DUAL, seconds=0.0)
+    with pytest.raises(InputError, match="no option of solver 'newton' for a limit of 5 seconds"):
+        solve(DUAL, [("scs", {"max_iters": 5}), "newton"], seconds=5.0)
+    assert solve(DUAL, "clarabel", seconds=1e-9, quiet=True).solver == "clarabel"
