@@ -110,9 +110,9 @@ class AlterPropSVM(BagClassifier):
     max_iter : int
         Largest number of rounds at one C*.
     solver : str, Solver or sequence
-        Any solver of the SVM's program, or several to try in turn, see :func:`propcvx.solve`.
-        ``"auto"`` is the list of :func:`propcvx.solvers.automatic` for the shape of the (kernel)
-        features; ``history_`` names the solver that answered.
+        Any solver of the SVM's program, or several to try in turn, see
+        :func:`propcvx.solvers.solve`. ``"auto"`` is the list of :func:`propcvx.solvers.automatic`
+        for the shape of the (kernel) features; ``history_`` names the solver that answered.
     solver_tol : float
         The solver's tolerance: the duality gap relative to the SVM's objective, checked at every
         answer.

@@ -21,7 +21,7 @@ def crammer_singer(features: Array, n_classes: int) -> Program:
 
     The constraint of :math:`c = y_i` says that :math:`\xi_i \ge 0`; the last one chooses one of
     the biases that differ by a constant.  With :math:`\|w_c\|^2`, not half of it, two classes have
-    :math:`w_2 = -w_1 = w / 2` for the w of :func:`~propcvx.programs.svm.svm_primal` with the same
+    :math:`w_2 = -w_1 = w / 2` for the w of :func:`~propcvx.programs.svm_primal` with the same
     C, and the same value.
 
     Parameters
