@@ -54,10 +54,10 @@ def test_work_that_overlaps_in_threads_gives_back_what_was_there():
 
 def test_fits_in_threads_leave_no_filter_of_warnings():
     random = np.random.RandomState(0)
-    bags, X = np.repeat(np.arange(12), 10), random.randn(120, 4)
-    targets = [bag_target(bags, random.rand(12)) for _ in range(20)]
-    models = AlterPropSVM(random_state=0), AlterPropSVM(kernel="rbf", init="random", random_state=0)
+    bags, X = np.repeat(np.arange(8), 5), random.randn(40, 4)
+    models = AlterPropSVM(), AlterPropSVM(solver="libsvm", init="random", n_init=2)
+    fits = [(clone(model), bag_target(bags, random.rand(8))) for model in models for _ in range(10)]
     before = list(warnings.filters)
     with ThreadPoolExecutor(4) as pool:
-        list(pool.map(lambda y: [clone(model).fit(X, y) for model in models], targets))
+        list(pool.map(lambda fit: fit[0].fit(X, fit[1]), fits))
     assert warnings.filters == before
