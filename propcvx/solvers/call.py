@@ -95,7 +95,7 @@ class Solve:
         failures: list[SolverError] = []
         usable: list[tuple[str, Answer, Residuals | None]] = []
         solvers = _solvers_of(self.solver, program)
-        for solver, _ in solvers:
+        for solver, _ in solvers if seconds < np.inf else ():
             solver.options(self.tol, {}, seconds)  # which refuses a limit that it does not know
         for solver, options in solvers:
             options = {**self.options, **options}
