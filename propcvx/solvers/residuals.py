@@ -36,7 +36,7 @@ WITH_MULTIPLIERS = {"nonneg", "PSD", "symmetric"}
 RADIUS = 0.01
 """Of the ball in which other Lagrangians are minimised, relative to the length of the point."""
 
-TOLERANCES = (1e-10, 1e-8, 1e-6)
+TOLERANCES = (1e-10, 3e-10, 1e-8, 1e-6)
 """Of that minimisation by Clarabel, the next being asked for where it does not reach one."""
 
 Terms = Sequence[tuple[Array, Any]]
