@@ -283,7 +283,7 @@ def _measurements(
     options = solver.default_options() if tol is None else solver.options_of(tol)
     if backend is not None and solver.classes:
         options[BACKEND] = backend
-    answer = solver.run(program, options, None)
+    answer = solver.answer(program, options, None)
     yield {
         "status": answer.status,
         "compile_ms": 1e3 * answer.build_seconds,
@@ -310,7 +310,7 @@ def _measurements(
 
 def _again(solver: Solver, program: Program, options: dict[str, Any], warm: Any) -> float:
     """Milliseconds in the solver of the fastest of some runs of a compiled problem."""
-    answers = (solver.run(program, dict(options), warm) for _ in range(REPEATS))
+    answers = (solver.answer(program, dict(options), warm) for _ in range(REPEATS))
     return 1e3 * min(answer.solve_seconds for answer in answers)
 
 

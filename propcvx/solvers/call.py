@@ -320,7 +320,7 @@ def _attempt(
 ) -> Answer:
     """One answer, called optimal where its gap is at most ``tol``, if the gap can be told."""
     try:
-        answer, structure = solver.run(program, options, warm), program.structure
+        answer, structure = solver.answer(program, options, warm), program.structure
     except PropCVXError:
         raise
     except Exception as error:  # whatever a solver raises

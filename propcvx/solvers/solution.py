@@ -28,7 +28,8 @@ class Answer:
         Signs of duals are those of the program's docstring.  Those of a cone are a list of arrays;
         with integers there are none.
     build_seconds, solve_seconds : float
-        Wall time to bring the program into the solver's form, and in the solver.
+        Wall time to bring the program into the solver's form, and in the solver: where it does not
+        tell, all of the call but ``build_seconds``.
     iterations : int or None
     gap : float or None
         Relative duality gap between feasible points, where the solver itself has computed it.
@@ -42,7 +43,7 @@ class Answer:
     variables: Mapping[str, Any]
     duals: Mapping[str, Any]
     build_seconds: float = 0.0
-    solve_seconds: float = 0.0
+    solve_seconds: float = np.nan
     iterations: int | None = None
     gap: float | None = None
     warm: Any = None

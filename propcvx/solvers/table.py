@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 from functools import partial
-from time import perf_counter
 from typing import Any
 
 import cvxpy as cp
@@ -150,13 +148,6 @@ GENERAL = (
 """General solvers; any other that CVXPY reaches can be asked for by its name."""
 
 
-def timed(run: Any, program: Program, options: dict[str, Any], warm: Any) -> Answer:
-    """The answer of a solver of the package's own, with the time that it took."""
-    start = perf_counter()
-    answer: Answer = run(program, options, warm)
-    return replace(answer, solve_seconds=perf_counter() - start - answer.build_seconds)
-
-
 def specialised(
     name: str,
     run: Callable[[Program, dict[str, Any], Any], Answer],
@@ -167,7 +158,7 @@ def specialised(
     """A solver of the package's own for one structure, where it holds."""
     return Solver(
         name,
-        partial(timed, run),
+        run,
         same("tol"),
         accepts=lambda known: isinstance(known, structure) and where(known),
         known_options=known_options,
