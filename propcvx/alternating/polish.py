@@ -44,22 +44,23 @@ class PropSVMSearch(LocalSearch):
         r"""Dual values after flips of one or two labels, in rows; nothing is known without duals.
 
         The duals v of the separator are changed so that they fit the new labels and still sum to
-        zero: whatever v is, its dual value is a lower bound.
+        zero: the dual value of any v that does, and stays within the box, is a lower bound.
         """
         if plane.duals is None:
             return np.full(len(flipped), -np.inf)
         duals = _after_swaps if flipped.shape[1] == 2 else _after_flips
         weights = np.broadcast_to(self.problem.instance_loss.weights, len(self.features))
-        return duals(self.features, plane, flipped, self.problem.C * weights)
+        box = self.problem.C * weights
+        return duals(self.features, np.clip(plane.duals, -box, box), flipped, box)
 
 
-def _after_swaps(features: Array, plane: Separator, swaps: Indices, box: Array) -> Array:
+def _after_swaps(features: Array, v: Array, swaps: Indices, box: Array) -> Array:
     r"""For a positive i and a negative j that change their labels.
 
     :math:`v_i + v_j` stays what it is: one of them takes it, and then both move by the best t in
-    opposite directions.
+    opposite directions.  Nothing is known where it exceeds the box of the one that takes it.
     """
-    v, (i, j) = np.asarray(plane.duals), swaps.T
+    i, j = swaps.T
     kept = v[i] + v[j]
     low, high = np.minimum(kept, 0.0), np.maximum(kept, 0.0)
     weights = v @ features + (low - v[i])[:, None] * features[i]
@@ -67,15 +68,16 @@ def _after_swaps(features: Array, plane: Separator, swaps: Indices, box: Array) 
     apart = features[j] - features[i]
     square = np.maximum(np.square(apart).sum(axis=1), np.finfo(float).tiny)
     slope = 2.0 - np.einsum("pj,pj->p", weights, apart)
-    t = np.clip(slope / square, 0.0, np.maximum(np.minimum(box[i] + low, box[j] - high), 0.0))
+    room = np.minimum(box[i] + low, box[j] - high)
+    t = np.clip(slope / square, 0.0, np.maximum(room, 0.0))
     total = np.abs(v).sum() - np.abs(v[i]) - np.abs(v[j]) + np.abs(kept) + 2.0 * t
     norm = np.square(weights + t[:, None] * apart).sum(axis=1)
-    return np.asarray(total - 0.5 * norm)
+    return np.where(room >= 0.0, total - 0.5 * norm, -np.inf)
 
 
-def _after_flips(features: Array, plane: Separator, flips: Indices, box: Array) -> Array:
+def _after_flips(features: Array, v: Array, flips: Indices, box: Array) -> Array:
     """For one that changes its label: its dual is 0 then, those of the other label shrink."""
-    v, i = np.asarray(plane.duals), flips[:, 0]
+    i = flips[:, 0]
     sides = np.array([np.minimum(v, 0.0), np.maximum(v, 0.0)])
     sums = np.abs(sides).sum(axis=1)
     other = np.where(v[i] > 0.0, 0, 1)

@@ -23,7 +23,7 @@ from propcvx.svm.step import svm_step
 
 LOSSES = {
     "hinge": lambda random, n: HINGE,
-    "weighted": lambda random, n: replace(HINGE, weights=random.uniform(0.5, 2.0, n)),
+    "weighted": lambda random, n: replace(HINGE, weights=random.lognormal(sigma=2.0, size=n)),
     "squared": lambda random, n: SQUARED_HINGE,
 }
 
