@@ -54,7 +54,7 @@ _ADVICE = {
     StopReason.SOLVED: "nothing, if the status is 'optimal': this is the optimum",
     StopReason.CONVERGED: "a smaller tol continues; another start may reach a lower objective",
     StopReason.FIXED_POINT: "a local minimum; another start may reach a lower objective",
-    StopReason.NO_BETTER_MOVE: "another random_state may do better; propcvx.certify tells how much",
+    StopReason.NO_BETTER_MOVE: "another random_state may do better",
     StopReason.NO_VIOLATION: "with an exact oracle this is the relaxation's optimum; an inexact "
     "one may miss violated labelings",
     StopReason.MAX_CUTS: "a larger max_cuts continues; more cuts do not always classify better",

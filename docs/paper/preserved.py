@@ -1,4 +1,4 @@
-"""Section 9: when the relaxation preserves the shares, and what its labelings are worth."""
+"""Section 8: when the relaxation preserves the shares, and what its labelings are worth."""
 
 import numpy as np
 from small_problems import small_problem
@@ -24,7 +24,7 @@ def mixtures(seed, most=6, sizes=(4, 4, 3)):
         yield weights / weights.sum(), chosen, sums, bags
 
 
-@result("Section 9: the mean labeling", tol=1e-12)
+@result("Section 8: the mean labeling", tol=1e-12)
 def mean_labeling(seed=0):
     r"""A share other than one half determines the mean labeling and its sign.
 
@@ -35,9 +35,10 @@ def mean_labeling(seed=0):
 
     Method
     ------
-    With :math:`1_k` the indicator of bag k, every feasible labeling has :math:`1_k^\top y = s_k = 2
-    n_k p_k - n_k`, so that :math:`M 1_k = \sum_t \mu_t y_t (y_t^\top 1_k) = s_k \bar y`, with the
-    mean labeling :math:`\bar y = \sum_t \mu_t y_t`.  Where :math:`s_k \ne 0`, divide.
+    Each bag allows one number of positives, as with ``epsilon=0`` and shares that are possible.
+    With :math:`1_k` the indicator of bag k, every feasible labeling then has :math:`1_k^\top y =
+    s_k = 2 n_k p_k - n_k`, so that :math:`M 1_k = \sum_t \mu_t y_t (y_t^\top 1_k) = s_k \bar y`,
+    with the mean labeling :math:`\bar y = \sum_t \mu_t y_t`.  Where :math:`s_k \ne 0`, divide.
 
     Guaranteed
     ----------
@@ -46,7 +47,7 @@ def mean_labeling(seed=0):
 
     Reference
     ---------
-    Section 9, which asks when the shares are preserved; the labeling of Algorithm 2 is the leading
+    Section 8, which asks when the shares are preserved; the labeling of Algorithm 2 is the leading
     eigenvector instead.  Compared with the mean itself, for 100 random mixtures.
 
     Example
@@ -64,14 +65,14 @@ def mean_labeling(seed=0):
     return np.array(computed), np.array(expected)
 
 
-@result("Section 9: shares of the leading eigenvector", tol=1e-9)
+@result("Section 8: shares of the leading eigenvector", tol=1e-9)
 def rank_one_shares(seed=0):
     r"""The leading eigenvector has the shares of all bags, up to one common factor.
 
     Problem
     -------
     :math:`v = \sqrt{\lambda_1} u_1` is the rank-one labeling of Algorithm 2.  What are its sums
-    :math:`1_k^\top v`?
+    :math:`1_k^\top v`, if each bag allows one number of positives?
 
     Method
     ------
@@ -88,7 +89,7 @@ def rank_one_shares(seed=0):
 
     Reference
     ---------
-    Section 9, and "the rank-one approximation" of Section 5.3.  Compared for 100 random mixtures.
+    Section 8, and "the rank-one approximation" of Section 5.3.  Compared for 100 random mixtures.
 
     Example
     -------
@@ -106,7 +107,7 @@ def rank_one_shares(seed=0):
     return np.array(computed), np.array(expected)
 
 
-@result("Section 9: the factor of the leading eigenvector", is_bound=True, tol=1e-9)
+@result("Section 8: the factor of the leading eigenvector", is_bound=True, tol=1e-9)
 def rank_one_factor(seed=0):
     r"""What the leading eigenvector loses of all shares, by the second eigenvalue.
 
@@ -129,7 +130,7 @@ def rank_one_factor(seed=0):
 
     Reference
     ---------
-    Section 9.  Compared for 100 random mixtures, and for that example, which comes last.
+    Section 8.  Compared for 100 random mixtures, and for that example, which comes last.
 
     Example
     -------
@@ -148,7 +149,7 @@ def rank_one_factor(seed=0):
     return np.array(lost), np.array(bounds)
 
 
-@result("Section 9: signs of the leading eigenvector", is_bound=True)
+@result("Section 8: signs of the leading eigenvector", is_bound=True)
 def signs_of_rank_one(seed=0):
     r"""How many labels of a cut the signs of the leading eigenvector miss.
 
@@ -167,13 +168,13 @@ def signs_of_rank_one(seed=0):
     Guaranteed
     ----------
     At most :math:`(N - \lambda_1) / \mu \le N (1 - \mu) / \mu` entries.  So the counts of all bags
-    together are missed by no more, and where :math:`\lambda_1 > N - \mu`, rounding to the nearest
-    counts gives y itself.  Whether the constant is the least is not known: no mixture that was
-    tried misses more than half of the bound.
+    together are missed by no more, and where :math:`\lambda_1 > N - \mu`, rounding :math:`u_1` with
+    the sign of y to the nearest counts gives y itself.  Whether the constant is the least is not
+    known: no mixture that was tried misses more than half of the bound.
 
     Reference
     ---------
-    Section 9.  Compared with all labelings of 100 random mixtures.
+    Section 8.  Compared with all labelings of 100 random mixtures.
 
     Example
     -------
@@ -190,7 +191,7 @@ def signs_of_rank_one(seed=0):
     return np.array(missed), np.array(bounds)
 
 
-@result("Section 9: signs of the mean labeling")
+@result("Section 8: signs of the mean labeling")
 def majority_labeling(seed=0):
     r"""The signs of the mean labeling are the cut that has more than half of the weight.
 
@@ -212,7 +213,7 @@ def majority_labeling(seed=0):
 
     Reference
     ---------
-    Section 9.  Compared for those of 100 random mixtures that have such a labeling.
+    Section 8.  Compared for those of 100 random mixtures that have such a labeling.
 
     Example
     -------
@@ -228,7 +229,7 @@ def majority_labeling(seed=0):
     return np.array(signs), np.array(heaviest)
 
 
-@result("Section 9: small C", tol=1e-6)
+@result("Section 8: small C", tol=1e-6)
 def exact_for_small_C(seed=0, scale=1.0):
     r"""For small C the relaxation is exact after one cut, and the best labeling meets all shares.
 
@@ -251,7 +252,7 @@ def exact_for_small_C(seed=0, scale=1.0):
 
     Reference
     ---------
-    Section 9; Equations (14) and (15).  The relaxation's lower bound, by all labelings as cuts, and
+    Section 8; Equations (14) and (15).  The relaxation's lower bound, by all labelings as cuts, and
     the least value of all labelings, at ``scale`` times that C.
 
     Example

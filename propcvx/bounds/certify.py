@@ -90,7 +90,8 @@ def certify(
 
     Called as ``certify(fitted, X, y)``, with a fitted :class:`propcvx.ConvPropSVM` or
     :class:`propcvx.AlterPropSVM`, it takes all parameters of the problem from the fit, and
-    ``start``; of a fit with ``sample_weight`` it takes no weights.
+    ``start``; of a fit with ``sample_weight`` it takes no weights.  The bias of ``AlterPropSVM`` is
+    no part of the problem: ``intercept`` replaces it, and ``lower`` does not bound its objective.
 
     Parameters
     ----------

@@ -132,7 +132,7 @@ class AlterPropSVM(BagClassifier):
     Attributes
     ----------
     objective_ : float
-        Value of eq:pSVM_2.
+        Value of eq:pSVM_2 of ``labeling_`` and its SVM, before ``start_weight`` averages scores.
     labeling_ : array of shape (n_instances,)
         Labels -1, +1 of the training instances; with more than two classes, positions in
         ``classes_``.

@@ -222,7 +222,7 @@ class BagClassifier(ClassifierMixin, KernelMethod, ABC):
             )
 
     def _certified_form(self) -> dict[str, Any]:
-        """The arguments of :func:`propcvx.bounds.certify` that say which problem a fit solved."""
+        """The arguments of :func:`propcvx.bounds.certify` that a fit's parameters give."""
         raise InputError(
             "There are certificates for ConvPropSVM and AlterPropSVM with the hinge loss and no "
             f"weights in it, got {self!r}."

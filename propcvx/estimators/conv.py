@@ -30,11 +30,12 @@ class ConvPropSVM(BagClassifier):
     A restricted master (MKL over the labelings found so far, eq:convex_3) and an oracle for
     violated labelings (eq:concave) take turns; the rank-one labeling of M gives the classifier.
 
-    By default there is one cut, and so one labeling: the classifier is its SVM.  It is the feasible
-    labeling whose two classes are farthest apart along a principal axis of the data, mostly the
-    axis of most variance.  The proportions determine where each bag is divided along the axis, but
-    not the axis: if the classes differ in another direction, use another method.  More cuts solve
-    the relaxation better, but classified worse on most data that were tried.
+    By default there is one cut, and so one labeling: the classifier is its SVM.  It begins as the
+    feasible labeling whose two classes are farthest apart along a principal axis of the data,
+    mostly the axis of most variance, and is raised from there.  The proportions determine where
+    each bag is divided along the axis, but not the axis: if the classes differ in another
+    direction, use another method.  More cuts solve the relaxation better, but classified worse on
+    most data that were tried.
 
     A ``sample_weight`` :math:`c_i` multiplies the loss of instance i: :math:`\alpha_i \le C c_i`.
     The mean that ``intercept="center"`` subtracts is weighted; the number of positives in a bag

@@ -142,8 +142,8 @@ class MeanMap(BagMeanClassifier):
     condition_number_ : float, with two classes
         Condition number of the least squares for the class means.  Above 1e3, near-equal
         proportions leave the class means ill-determined and
-        :class:`~propcvx.errors.IllPosedWarning` says so; of several solutions the one of least norm
-        is taken.
+        :class:`~propcvx.errors.IllPosedWarning` says so; where all are equal, both class means are
+        that of all instances.
     class_means_ : array of shape (2, rank), with two classes
         Estimated means of the positive and the negative class, in features.
     lam_ : float

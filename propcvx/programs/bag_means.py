@@ -76,8 +76,8 @@ def class_means(bag_means: Array, proportions: Array, weights: Array) -> Program
 
         \min_{\mu_+, \mu_-} \sum_k \omega_k \|m_k - p_k \mu_+ - (1 - p_k) \mu_-\|^2
 
-    The solution is unique when at least two proportions differ; otherwise
-    :class:`~propcvx.MeanMap` takes the one of least norm.
+    The solution is unique when at least two proportions differ; otherwise nothing tells the classes
+    apart, and :class:`~propcvx.MeanMap` takes the mean of all instances for both.
 
     Parameters
     ----------
@@ -125,7 +125,7 @@ def laplacian_class_means(
 
     With the Laplacian :math:`L = \operatorname{diag}(V 1) - V = R^\top R` the second sum is
     :math:`\|R \mu^+\|^2 + \|R \mu^-\|^2`.  For :math:`\gamma \to \infty` all bags have the same
-    class means, those of :func:`class_means`.
+    class means, those of :func:`class_means`, if no two bags are without a chain of similar ones.
 
     Parameters
     ----------

@@ -1,7 +1,7 @@
 r"""The problems over labelings alone, as boolean programs: twins of the sorting algorithms.
 
-``propcvx.labelings.feasible`` solves the first two by sorting each bag; these say in CVXPY what is
-solved.
+``propcvx.labelings.feasible`` solves :func:`labeling_step` and :func:`linear_separation` by sorting
+each bag; these say in CVXPY what is solved.
 """
 
 from __future__ import annotations

@@ -89,7 +89,9 @@ class Lifting:
 
 
 def lifted_svm(features: Array, feasible: FeasibleLabelings, C: Weight) -> Program:
-    r"""The SVM over all labelings at once, eq:convex_1 with X in the place of :math:`x x^\top`.
+    r"""The SVM over a matrix for all labelings at once, a relaxation.
+
+    It is eq:convex_1 with X in the place of :math:`x x^\top`, where x is y with a 1 before it.
 
     .. math::
 
@@ -118,7 +120,7 @@ def lifted_svm(features: Array, feasible: FeasibleLabelings, C: Weight) -> Progr
     -------
     Program
         Variables ``U`` (m, m), ``t`` (1, 1), ``delta`` and ``eta`` (N, 1) >= 0.  Constraints
-        ``hinge``, ``diagonal`` and, where some count is not exact, ``products``.
+        ``hinge``, ``diagonal`` and, where a range of counts excludes some, ``products``.
         :func:`lifted_svm_dual` is its dual, and much the faster one to solve.
 
     Examples
@@ -168,8 +170,8 @@ def lifted_svm_dual(features: Array, feasible: FeasibleLabelings, C: Weight) -> 
     Returns
     -------
     Program
-        Variables ``alpha`` (N,), ``diagonal`` (N + 1,) and, where some count is not exact,
-        ``products`` >= 0.  Constraints ``lower``, ``upper`` and ``semidefinite``, of whose dual
+        Variables ``alpha`` (N,), ``diagonal`` (N + 1,) and, where a range of counts excludes
+        some, ``products`` >= 0.  Constraints ``lower``, ``upper`` and ``semidefinite``, of whose dual
         the first m rows and columns are half of U.
 
     Examples
@@ -320,8 +322,8 @@ def diffrac(features: Array, feasible: FeasibleLabelings, C: Weight) -> Program:
     Returns
     -------
     Program
-        Variable ``U`` (m, m).  Constraints ``diagonal`` and, where some count is not exact,
-        ``products``.
+        Variable ``U`` (m, m).  Constraints ``diagonal`` and, where a range of counts excludes
+        some, ``products``.
 
     Examples
     --------

@@ -76,7 +76,7 @@ def mkl_epigraph(features: Array, labelings: Array, C: Weight) -> Program:
 
 
 def mkl_group(features: Array, labelings: Array, C: Weight) -> Program:
-    r"""Primal group form, the dual of eq:convex_4.
+    r"""Group form of eq:convex_3, in primal weights: the dual of the epigraph form.
 
     .. math::
 
@@ -93,7 +93,7 @@ def mkl_group(features: Array, labelings: Array, C: Weight) -> Program:
     -------
     Program
         Variables ``W`` (T, r), ``s`` (T,), ``xi`` (N,); the weights mu are
-        :math:`s_t / \sum_t s_t`.  Constraints ``margin``, whose dual is
+        :math:`s_t / \sum_t s_t`, and any where all s are 0.  Constraints ``margin``, whose dual is
         :math:`\alpha_i \in [0, C_i]`, ``slack``, and ``norms``, second-order cones.  Structure
         :class:`~propcvx.programs.structures.GroupMaster`.
 

@@ -157,7 +157,7 @@ def _warn_if_short(features: Array, total: float, value: float | None) -> None:
 def constrained_psvm(
     features: Array, feasible: FeasibleLabelings, C: Weight, *, value: float, integer: bool = True
 ) -> Program:
-    r"""The best feasible labeling and its SVM at once.
+    r"""The best feasible labeling and its SVM at once, eq:convex_1.
 
     .. math::
 
@@ -188,9 +188,9 @@ def constrained_psvm(
     Returns
     -------
     Program
-        Variables ``z``, ``w`` (r,), ``xi`` (N,).  Constraints ``positive``, ``negative``, whose
-        duals are the shares of :math:`\alpha_i` that either label has, ``slack``, ``lower``,
-        ``upper``, ``known`` and, without integers, ``least`` and ``most``.
+        Variables ``z``, ``w`` (r,), ``xi`` (N,).  Constraints ``positive``, ``negative``,
+        ``slack``, ``lower``, ``upper``, ``known`` and, without integers, ``least`` and ``most``:
+        then the duals of the first two are the shares of :math:`\alpha_i` that either label has.
 
     Examples
     --------

@@ -26,7 +26,7 @@ LISTED = 5
 
 @dataclass(frozen=True)
 class RelaxationResult(Readable):
-    r"""Where a relaxation over :math:`M \approx y y^\top` ended: M in the hull of Equation (13).
+    r"""Where a relaxation over :math:`M \approx y y^\top` ended: M in a set around Equation (13).
 
     Attributes
     ----------
@@ -35,9 +35,9 @@ class RelaxationResult(Readable):
     value : float
         The objective reached.
     lower, upper : float
-        The relaxation's optimum is between them, whatever the solvers' accuracy, and ``lower``
-        bounds the value of every feasible labeling.  ``lower`` is minus infinity where nothing is
-        proved.
+        The relaxation's optimum is between them, whatever the solvers' accuracy (but for that of
+        SCIP, whose own bound counts), and ``lower`` bounds the value of every feasible labeling.
+        It is minus infinity where nothing is proved.
     vectors : array of shape (n_vectors, n_instances)
         :math:`v_t` with :math:`M = \sum_t \mu_t v_t v_t^\top`.
     weights : array of shape (n_vectors,)
