@@ -1,4 +1,4 @@
-"""A test of what methods of bag means assume: within a class, features do not depend on the bag."""
+"""A test of what MeanMap assumes: within a class, features do not depend on the bag."""
 
 from __future__ import annotations
 
@@ -58,8 +58,8 @@ class ClassMeansTest(Readable):
     >>> X[:, 1] += 2 * (bags % 2)
     >>> print(class_means_test(X, bag_target(bags, proportions_of(labels, bags))))
     p = 0.001: within a class, features depend on the bag, most of all 1 (20 bags).
-    Methods of bag means attribute that to the classes: leave out features that do not change the
-    labels themselves.
+    MeanMap attributes that to the classes, and other methods partly: leave out features that do not
+    change the labels themselves.
     """
 
     p_value: float
@@ -86,8 +86,8 @@ class ClassMeansTest(Readable):
         most = f", most of all {named}" if named else ""
         return (
             f"p = {self.p_value:.2g}: within a class, features depend on the bag{most} "
-            f"({self.n_bags} bags).\nMethods of bag means attribute that to the classes: leave out "
-            "features that do not change the labels themselves."
+            f"({self.n_bags} bags).\nMeanMap attributes that to the classes, and other methods "
+            "partly: leave out features that do not change the labels themselves."
         )
 
 
@@ -96,8 +96,11 @@ def class_means_test(
 ) -> ClassMeansTest:
     r"""Test whether features within a class are the same in all bags.
 
-    That is what :class:`propcvx.MeanMap` and :class:`propcvx.EcologicalRegression` assume.  Under
-    it the mean of a bag of :math:`n_k` instances with the share :math:`p_k` is
+    That is what :class:`propcvx.MeanMap` assumes.  :class:`propcvx.EcologicalRegression`, and the
+    probabilities of all methods, assume that the labels of instances with the same features do not
+    depend on the bag; both hold in random bags, and where bags differ, mostly one at best: see
+    :class:`propcvx.estimators.FitCheck`, ``too_steep``, for the other.  Under the first, the mean
+    of a bag of :math:`n_k` instances with the share :math:`p_k` is
 
     .. math::
 

@@ -18,19 +18,21 @@ from tqdm import tqdm
 
 from propcvx.arrays import Array, Indices
 from propcvx.bags.bags import Bags
+from propcvx.bags.metrics import explained_inside
 from propcvx.bags.ordering import in_canonical_order, instance_ranks
 from propcvx.bags.targets import classes_of, known_labels, target_dtype
 from propcvx.errors import (
     IllPosedWarning,
     InaccurateSolutionWarning,
     InputError,
+    PoorFitWarning,
     PropCVXWarning,
     muted,
     warn,
 )
 from propcvx.estimators.calibration import Calibration
 from propcvx.estimators.ecological import moved_inside
-from propcvx.estimators.fit_check import predicted
+from propcvx.estimators.fit_check import is_too_steep, predicted
 from propcvx.groups.cells import Cells, ranks
 from propcvx.groups.given_counts import GivenCounts, log_odds, shifts_into
 from propcvx.labelings.feasible import FeasibleLabelings
@@ -59,6 +61,11 @@ def expected(labels: Any, X: Any, y: NDArray[np.void], feasible: FeasibleLabelin
     y : bag target of shape (n_instances,)
     feasible : FeasibleLabelings
         Of its bags, in the order of the rows.
+
+    Warns
+    -----
+    PoorFitWarning
+        If the probabilities of a classifier cannot be believed (``FitCheck.too_steep``).
     """
     if isinstance(labels, type) or not hasattr(labels, "predict_proba"):
         if hasattr(labels, "fit"):
@@ -84,7 +91,14 @@ def expected(labels: Any, X: Any, y: NDArray[np.void], feasible: FeasibleLabelin
             f"labels must be a classifier of the classes of y, {needed}, of which the second is "
             f"positive, got one of {classes}."
         )
-    probabilities = labels.predict_proba(X)[:, 1]
+    probabilities, bags = labels.predict_proba(X)[:, 1], feasible.bags
+    scores_of = getattr(labels, "decision_function", None)
+    if scores_of and is_too_steep(explained_inside(scores_of(X), bags), bags.n_bags):
+        warn(
+            "bags differ in more than their features tell, so that estimates of this classifier "
+            "cannot be believed; propcvx.check_fit tells more.",
+            PoorFitWarning,
+        )
     if feasible.bags.crossing:
         return moved(probabilities, feasible)
     return GivenCounts.of(probabilities, feasible).means()

@@ -1,6 +1,7 @@
 """What the shares of bags tell about a fit, without labels."""
 
 import re
+from itertools import product
 
 import numpy as np
 import pytest
@@ -14,6 +15,7 @@ from sklearn.preprocessing import StandardScaler
 from propcvx import (
     BagKFold,
     ConvPropSVM,
+    EcologicalRegression,
     InvCal,
     MeanMap,
     bag_target,
@@ -22,9 +24,11 @@ from propcvx import (
     group_shares,
     proportions_of,
 )
-from propcvx.bags.metrics import bag_r2_score
+from propcvx.bags.bags import Bags
+from propcvx.bags.metrics import bag_r2_score, explained_inside
 from propcvx.datasets import random_bags
-from propcvx.errors import InputError
+from propcvx.datasets.natural import NATURAL_SETS, natural_bags
+from propcvx.errors import InputError, PoorFitWarning
 from propcvx.estimators import FitCheck
 
 
@@ -137,6 +141,59 @@ def test_a_classifier_that_does_not_learn_from_bags_is_refused(model):
         check_fit(model, X, y)
     with pytest.raises(InputError, match=refused):
         group_shares(y, X[:, 0] > 0, model.fit(X, labels), X, n_resamples=20)
+
+
+def clinics(seed, kind, separation=1.0):
+    """60 bags of 100 in which the labels decide x, and shares differ; or in which x decides."""
+    random = np.random.RandomState(seed)
+    bags = np.repeat(np.arange(60), 100)
+    if kind == "x of labels":
+        labels = np.where(random.uniform(size=6000) < random.uniform(0.1, 0.9, 60)[bags], 1, -1)
+        x = random.normal(size=6000) + separation / 2 * labels
+    else:
+        x = random.normal(size=6000) + random.normal(size=60)[bags]
+        chance = np.clip(0.5 + 0.12 * x, 0.02, 0.98)
+        labels = np.where(random.uniform(size=6000) < chance, 1, -1)
+    X = np.column_stack([x, random.normal(size=6000)])
+    return X, labels, bag_target(bags, proportions_of(labels, bags))
+
+
+@pytest.mark.parametrize("model", [EcologicalRegression(), MeanMap()])
+def test_probabilities_are_not_believed_where_shares_rise_as_no_labels_can(model):
+    for seed in range(3):
+        for separation in (1.0, 2.0):
+            X, labels, y = clinics(seed, "x of labels", separation)
+            check = check_fit(model, X, y, random_state=0)
+            assert check.too_steep
+            assert "Do not believe these probabilities" in str(check)
+            fitted = model.fit(X, y)
+            with pytest.warns(PoorFitWarning, match="estimates of this classifier cannot be"):
+                shares = group_shares(y, X[:, 0] > 0, fitted, X, truth=labels).groups
+            assert abs(shares["estimate"] - shares["truth"]).max() > (0.05 if separation < 2 else 0)
+        X, labels, y = clinics(seed, "labels of x")
+        assert check_fit(model, X, y, random_state=0).inside < 0.2
+        shares = group_shares(y, X[:, 0] > 0, model.fit(X, y), X, truth=labels).groups
+        assert abs(shares["estimate"] - shares["truth"]).max() < 0.03
+
+
+def test_what_is_explained_inside_bags_is_at_most_all_of_it_in_random_bags():
+    for seed, size in product(range(3), (2, 10, 20)):
+        X, labels, y = drawn(seed, signal=3.0, size=size)
+        bags = Bags.from_target(y)
+        by_labels = explained_inside(labels.astype(float), bags)
+        assert by_labels == pytest.approx(1.0)  # no scores explain more of themselves
+        assert 0.6 < explained_inside(X[:, 0], bags) < 1.1
+    assert np.isnan(explained_inside(np.ones(400), bags))
+    equal = Bags.from_target(bag_target(y["bag"], np.full(bags.n_bags, 0.5)))
+    assert np.isnan(explained_inside(X[:, 0], equal))
+
+
+@pytest.mark.parametrize("name", [*NATURAL_SETS, "trump-2016"])
+def test_of_natural_bags_one_set_is_too_steep(name, data_dir):
+    X, _, groups, shares = natural_bags(name, data_home=data_dir / "raw", download=False)
+    y = bag_target(groups, shares)
+    scores = EcologicalRegression().fit(X, y).decision_function(X)
+    assert (explained_inside(scores, Bags.from_target(y)) > 1.2) == (name == "egsingle")
 
 
 class WithoutProbabilities(ClassifierMixin, BaseEstimator):
