@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Hashable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -12,7 +12,13 @@ from numpy.typing import NDArray
 
 from propcvx.arrays import Array, Signs
 from propcvx.bags.bags import Bags
-from propcvx.bags.targets import is_bag_target, known_labels
+from propcvx.bags.targets import (
+    class_numbers,
+    classes_of,
+    is_bag_target,
+    is_class_target,
+    known_labels,
+)
 from propcvx.bounds import Bound, certify
 from propcvx.bounds.near_best import NearBest
 from propcvx.checks import check_count, check_number, check_same_order
@@ -46,15 +52,19 @@ class GroupShares(Readable):
         Only what the arguments ask for has a column.
     cells : pandas DataFrame
         The same for each group in each bag that has instances of it.
+    positive : hashable
+        The class whose shares these are: 1, or the second of the sorted names of a table.
     """
 
     groups: DataFrame
     cells: DataFrame
+    positive: Hashable = 1
 
     def __str__(self) -> str:
-        """The table of the groups, shares as percentages."""
+        """The table of the groups, shares as percentages, under the name of the class if any."""
         shares = self.groups.columns.drop("n")
-        return str(self.groups.to_string(formatters=dict.fromkeys(shares, "{:.1%}".format)))
+        table = self.groups.to_string(formatters=dict.fromkeys(shares, "{:.1%}".format))
+        return table if self.positive == 1 else f"Shares of {self.positive!r}\n{table}"
 
 
 @needing("groups", "group_shares")
@@ -86,8 +96,9 @@ def group_shares(
     Parameters
     ----------
     y : bag target of shape (n_instances,)
-        Of two classes, made by :func:`propcvx.bag_target`; of a table of shares the second class is
-        positive.  For ``n_resamples`` the target to which the classifier was fitted.
+        Of two classes, made by :func:`propcvx.bag_target`; of a table the second of the sorted
+        names of classes is positive.  For ``n_resamples`` the target to which the classifier was
+        fitted.
     groups : array of shape (n_instances,), DataFrame, dict of arrays, or callable
         The group of each instance: any value that can be sorted, also True and False.  With
         several columns, each combination that occurs is a group.  A function of X returns one of
@@ -102,7 +113,7 @@ def group_shares(
         columns may have any type; ``delta`` needs numbers: ``pipeline[:-1].transform(X)``, with
         ``pipeline[-1]`` as labels.
     truth : labeling of shape (n_instances,), optional
-        The true labels, to compare with.
+        The true labels, to compare with: -1 and +1, or names of classes with a table.
     sample_weight : array of shape (n_instances,), optional
         Weights above 0, for instance of a survey: the share of a group, with its bounds and
         estimate, is the weight of its positives divided by its total weight.  The shares of bags
@@ -192,8 +203,9 @@ def group_shares(
         options = {"epsilon": epsilon, "verbose": verbose}
         columns |= _near(cells, X, y, bounds, delta, options, certify_options or {})
     if truth is not None:
-        columns["truth"] = weighted @ (_complete(truth, len(y)) > 0)
-    return GroupShares(*_tables(cells, weighted.sum(axis=1), columns))
+        columns["truth"] = weighted @ (_complete(truth, y) > 0)
+    positive = classes_of(y).tolist()[1]
+    return GroupShares(*_tables(cells, weighted.sum(axis=1), columns), positive)
 
 
 def _near(
@@ -228,14 +240,18 @@ def _near(
     return {"certified_least": least, "certified_most": most}
 
 
-def _complete(truth: Any, n_instances: int) -> Signs:
+def _complete(truth: Any, y: NDArray[np.void]) -> Signs:
     """True labels, each -1 or +1."""
-    try:
-        labels = known_labels(truth, n_instances)
-    except InputError as error:
-        raise InputError(f"truth: {error}") from error
+    if is_class_target(y):
+        numbers = class_numbers("truth", truth, classes_of(y).tolist(), len(y))
+        labels = np.array([0, -1, 1], dtype=np.int8)[numbers]
+    else:
+        try:
+            labels = known_labels(truth, len(y))
+        except InputError as error:
+            raise InputError(f"truth: {error}") from error
     if not labels.all():
-        raise InputError(f"truth must be -1 or +1 everywhere, got {(labels == 0).sum()} zeros.")
+        raise InputError(f"truth must be known everywhere, got {(labels == 0).sum()} that are not.")
     return labels
 
 

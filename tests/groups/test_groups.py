@@ -24,6 +24,7 @@ from propcvx import (
     MeanMap,
     bag_target,
     certify,
+    class_proportions_of,
     group_shares,
     proportions_of,
 )
@@ -541,7 +542,7 @@ UNUSED = pd.Categorical(CODE, categories=[0, 1, 2, 3])
         ({"labels": MODEL, "X": X, "n_resamples": 20, "level": 1.0}, "level must be"),
         ({"delta": -1.0, "X": X}, "delta must be"),
         ({"delta": 0.1}, "X must be given for delta, got None"),
-        ({"truth": np.zeros(36)}, "truth must be -1 or .1 everywhere, got 36 zeros"),
+        ({"truth": np.zeros(36)}, "truth must be known everywhere, got 36 that"),
         ({"sample_weight": np.arange(36)}, "sample_weight must be one number above 0 .* 36"),
         ({"sample_weight": np.ones(3)}, "sample_weight must be"),
         ({"truth": [1, -1]}, "truth: labels must have one entry per instance"),
@@ -561,6 +562,15 @@ def test_crossing_bags_have_estimates_but_no_interval():
     assert (table.estimate >= table.least - 1e-5).all()
     with pytest.raises(InputError, match="n_resamples needs bags that do not cross"):
         group_shares(y, in_groups(1, 8, 2), model, X, n_resamples=20)
+
+
+def test_of_a_table_the_class_is_named_and_the_truth_has_names():
+    names = np.where(LABELS > 0, "ok", "defect")
+    y = bag_target(Y["bag"], class_proportions_of(names, Y))
+    shares, plain = group_shares(y, CODE, truth=names), group_shares(Y, CODE, truth=LABELS)
+    assert str(shares) == f"Shares of 'ok'\n{plain}"
+    with pytest.raises(InputError, match=r"truth must be names of classes, \['defect', 'ok'\]"):
+        group_shares(y, CODE, truth=LABELS)
 
 
 def test_without_pandas_the_message_says_what_to_install():
