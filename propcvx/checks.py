@@ -122,14 +122,24 @@ def check_labeling(argument: str, labeling: Any, n_instances: int) -> Array:
 
 
 def check_same_order(arguments: Mapping[str, Any]) -> None:
-    """Raise where two of the arguments that are pandas objects have one index in two orders."""
-    indexed = [(name, given.index) for name, given in arguments.items() if hasattr(given, "iloc")]
-    for (first, index), (name, other) in combinations(indexed, 2):
-        if not index.equals(other) and set(index) == set(other) and list(index) != list(other):
+    """Raise where two arguments, of pandas or targets of such, have one index in two orders."""
+    orders = {name: order for name, given in arguments.items() if (order := row_order(given))}
+    targets = [name for name in orders if not hasattr(arguments[name], "iloc")]
+    for first, name in combinations(sorted(orders, key=targets.__contains__), 2):
+        if orders[first][0] != orders[name][0] and orders[first][1] == orders[name][1]:
+            of = "bag_target of bags" if name in targets else name
             raise InputError(
                 f"{name} must have its rows in the order of {first}, got the same index in another "
-                f"order; {name}.loc[{first}.index] has that order."
+                f"order; {of}.loc[{first}.index] has that order."
             )
+
+
+def row_order(given: Any) -> tuple[int, int] | None:
+    """Hashes of an index, in its order and as a set; of a target, as long as it is unchanged."""
+    if hasattr(given, "iloc"):
+        return hash(tuple(given.index)), hash(frozenset(given.index))
+    made_of = (getattr(getattr(given, "dtype", None), "metadata", None) or {}).get("rows")
+    return made_of[1:] if made_of and made_of[0] == hash(given.tobytes()) else None
 
 
 def check_same_length(X: Any, y: Any) -> None:

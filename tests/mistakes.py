@@ -676,6 +676,10 @@ _TABLES = {
         ),
         ("accuracy_score compares labels", "propcvx.bag_r2", "propcvx.BagKFold(5)"),
     ),
+    "a table in another order than its target": Mistake(
+        lambda: check_fit(MeanMap(), TABLE.loc[OTHER_ORDER.index], bag_target(REGION, SHARES)),
+        ("y must have its rows in the order of X", "bag_target of bags.loc[X.index]"),
+    ),
     "groups in another order than X": shares_of(
         "groups must", "groups.loc[X.index]", groups=OTHER_ORDER
     ),

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from propcvx.arrays import Array, Indices, Signs
-from propcvx.checks import as_vector, check_same_order, check_share
+from propcvx.checks import as_vector, check_same_order, check_share, row_order
 from propcvx.errors import InputError
 
 NO_CHANCE = 5
@@ -123,9 +123,10 @@ def bag_target(
         Fields ``bag`` (the bag's position among the sorted ids), ``proportion`` (NaN where it is
         not known), ``size`` (instances in the whole bag, which makes a split through a bag
         detectable) and ``label``.  The dtype has the sorted ids as metadata, which slices keep, so
-        that messages can use your names of bags.  With P > 1 groupings, the first three fields have
-        P entries, and the sorted ids of the second grouping come after those of the first, and so
-        on; if an id is in two groupings, messages and results call every bag
+        that messages can use your names of bags, and what tells the order of the index of
+        ``bags``, so that a table in another order is refused.  With P > 1 groupings, the first
+        three fields have P entries, and the sorted ids of the second grouping come after those of
+        the first, and so on; if an id is in two groupings, messages and results call every bag
         ``(number of the grouping, id)``.  For several classes, ``proportion`` has the shares of the
         sorted classes, whose names are metadata, too, and ``label`` is 0 where unknown, otherwise
         the number of the class, counted from 1.
@@ -196,7 +197,9 @@ def bag_target(
         of_rows = [values[code] for values, code in zip(of_bags, codes, strict=True)]
         y[field] = np.stack(of_rows, axis=1).reshape(y[field].shape)
     y["label"] = known
-    return y
+    orders = [order for of_rows, _ in groupings.values() if (order := row_order(of_rows))]
+    made_of = {"rows": (hash(y.tobytes()), *orders[0])} if orders else {}
+    return y.view(target_dtype(several, shares[0].shape[1:], metadata | made_of))
 
 
 def _groupings_of(bags: Any, proportions: Any) -> dict[str, tuple[Any, Any]]:

@@ -15,7 +15,7 @@ from propcvx.arrays import Array, Indices, Mask
 from propcvx.bags.bags import Bags
 from propcvx.bags.metrics import bag_correlation, bag_r2_score, explained_inside
 from propcvx.bags.model_selection import BagKFold
-from propcvx.checks import check_same_length
+from propcvx.checks import check_same_length, check_same_order
 from propcvx.errors import InputError, PropCVXWarning, muted
 
 FOLDS = 5
@@ -192,6 +192,7 @@ def check_fit(model: Any, X: Any, y: NDArray[np.void], *, random_state: Any = No
     """
     bags = Bags.from_target(y)
     check_same_length(X, y)
+    check_same_order({"X": X, "y": y})
     bags.require_partition("check_fit")
     shares, sizes = bags.proportions[bags.with_share], bags.sizes[bags.with_share]
     if len(shares) < 2:

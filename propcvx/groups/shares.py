@@ -181,7 +181,7 @@ def group_shares(
         raise InputError(f"y must be a bag target, got {type(y).__name__}; see propcvx.bag_target.")
     several = groups if isinstance(groups, Mapping) else {"groups": groups}
     others = {"labels": labels, "truth": truth, "sample_weight": sample_weight}
-    check_same_order({"X": X, **several, **others})
+    check_same_order({"X": X, "y": y, **several, **others})
     cells = Cells.of(groups, X, Bags.from_target(y), sample_weight)
     feasible = FeasibleLabelings.of(cells.bags, epsilon)
     weighted = cells.sets @ sp.diags_array(cells.weights)
