@@ -62,7 +62,9 @@ class EcologicalRegression(BagMeanClassifier):
         probable one: near 0.3 with few bags or noisy shares, and less the more bags there are, see
         :class:`Posterior`.
     bag_weights : "size", "bag", array of shape (n_bags,), dict or pandas Series
-        The weights :math:`\omega_k` of the bags: their numbers of instances, 1, or as given.
+        The weights :math:`\omega_k` of the bags: their numbers of instances, 1, or as given.  With
+        ``"size"`` the variances of shares are taken to fall with the size; where large bags are as
+        far from the plane as small ones, intervals are too narrow, and those of ``"bag"`` less so.
     kernel : str or callable
         ``"linear"``, ``"rbf"``, ``"exponential"``, ``"poly"``, ``"precomputed"``, or a callable;
         see :class:`propcvx.svm.kernels.Kernel`.
@@ -216,6 +218,10 @@ class Posterior:
     In it :math:`p_k = w^\top m_k + b + e_k`, with w and :math:`e_k` normal, of mean 0 and variances
     :math:`s^2 / \lambda` and :math:`s^2 / \omega_k`, b uniform, s of density 1 / s and the strength
     log-normal.  Several classes have one s, and all but one are free.
+
+    Of many columns of which only one matters, that one is shrunk too much, and intervals along it
+    are too low: with 20 columns and 40 bags, those of 90% had the truth in 7 of 40 simulations, and
+    with ``ridge=0.0`` in 32; on natural groups of people it is the other way round.
 
     Attributes
     ----------
