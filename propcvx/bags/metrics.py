@@ -294,11 +294,11 @@ def explained_inside(scores: Array, bags: Bags) -> float:
     f, p, sizes = scores[instances[instance]], bags.proportions, bags.sizes
     means = np.bincount(bag, f) / sizes
     apart, rises = means - np.average(means, weights=sizes), p - np.average(p, weights=sizes)
-    between, labels = sizes @ apart**2, sizes @ (p * (1.0 - p))
-    if np.ptp(p) <= TIED or labels <= TIED or np.ptp(means) <= TIED * np.abs(f).max(initial=0.0):
+    of_labels = sizes @ (p * (1.0 - p))
+    if np.ptp(p) <= TIED or of_labels <= TIED or np.ptp(means) <= TIED * np.abs(f).max(initial=0.0):
         return np.nan
-    slope = sizes @ (rises * apart) / between
-    return float(slope**2 * np.sum((f - means[bag]) ** 2) / labels)
+    slope = sizes @ (rises * apart) / (sizes @ apart**2)
+    return float(slope**2 * np.sum((f - means[bag]) ** 2) / of_labels)
 
 
 def least_error_bias(scores: Array, bags: Bags) -> float:

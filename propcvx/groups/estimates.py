@@ -93,13 +93,14 @@ def expected(labels: Any, X: Any, y: NDArray[np.void], feasible: FeasibleLabelin
         )
     probabilities, bags = labels.predict_proba(X)[:, 1], feasible.bags
     scores_of = getattr(labels, "decision_function", None)
-    if scores_of and is_too_steep(explained_inside(scores_of(X), bags), bags.n_bags):
+    inside = explained_inside(scores_of(X), bags) if scores_of else np.nan
+    if is_too_steep(inside, int(bags.with_share.sum())):
         warn(
             "bags differ in more than their features tell, so that estimates of this classifier "
             "cannot be believed; propcvx.check_fit tells more.",
             PoorFitWarning,
         )
-    if feasible.bags.crossing:
+    if bags.crossing:
         return moved(probabilities, feasible)
     return GivenCounts.of(probabilities, feasible).means()
 
