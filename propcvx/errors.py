@@ -83,7 +83,7 @@ class UnscaledWarning(PropCVXWarning):
 
 
 class PoorFitWarning(PropCVXWarning):
-    """A fit predicts one class, certainly errs more than that, or its probabilities are wrong."""
+    """A fit predicts one class, or more labels are certainly wrong than with one class for all."""
 
 
 class CutBagWarning(PropCVXWarning):

@@ -258,49 +258,6 @@ def proportion_error(bags: Bags, labeling: NDArray[Any], *, by_size: bool = Fals
     return float((weights * gaps).sum() / (weights.sum() or 1.0))
 
 
-def explained_inside(scores: Array, bags: Bags) -> float:
-    r"""Part of the variance of labels inside bags that scores explain, if it is as between bags.
-
-    .. math::
-
-        \frac{\beta^2 \sum_k \sum_{i \in k} (f_i - \bar f_k)^2}{\sum_k n_k p_k (1 - p_k)}, \qquad
-        \beta = \frac{\sum_k n_k (p_k - \bar p) (\bar f_k - \bar f)}
-        {\sum_k n_k (\bar f_k - \bar f)^2}
-
-    Where the probability of a positive rises with the score by :math:`\beta` inside bags, too, that
-    is at most 1, but for chance: so that above 1 bags differ in more than what the scores tell.
-
-    Parameters
-    ----------
-    scores : array of shape (n_instances,)
-        Scores :math:`f_i`, whose means in the bags are :math:`\bar f_k`.
-    bags : Bags
-        Those with a proportion are looked at.
-
-    Returns
-    -------
-    float
-        NaN where scores or proportions do not differ between bags, or no bag has both classes.
-
-    Examples
-    --------
-    >>> from propcvx import bag_target
-    >>> bags = Bags.from_target(bag_target([0, 0, 1, 1], [0.5, 1.0]))
-    >>> explained_inside(np.array([-1.0, 1.0, 1.0, 3.0]), bags)
-    0.5
-    """
-    bags, instances = bags.of_shares()
-    instance, bag = bags.pairs
-    f, p, sizes = scores[instances[instance]], bags.proportions, bags.sizes
-    means = np.bincount(bag, f) / sizes
-    apart, rises = means - np.average(means, weights=sizes), p - np.average(p, weights=sizes)
-    of_labels = sizes @ (p * (1.0 - p))
-    if np.ptp(p) <= TIED or of_labels <= TIED or np.ptp(means) <= TIED * np.abs(f).max(initial=0.0):
-        return np.nan
-    slope = sizes @ (rises * apart) / (sizes @ apart**2)
-    return float(slope**2 * np.sum((f - means[bag]) ** 2) / of_labels)
-
-
 def least_error_bias(scores: Array, bags: Bags) -> float:
     r"""The bias b for which labels by the sign of :math:`f_i + b` have the least bag error.
 

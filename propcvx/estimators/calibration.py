@@ -36,6 +36,11 @@ class Calibration:
     bags of one instance it is his.  With larger bags the deviance is not convex, and the curve is
     the best of a few descents.
 
+    This takes labels to depend on the score alone, in the same way in all bags.  The slope a is at
+    most :attr:`steepest`, what it is where scores depend on the label alone, in two normal classes.
+    In random bags both are so.  Where bags differ, at best one mostly is, and the other makes the
+    curve too steep, so that the flatter one is taken.
+
     Attributes
     ----------
     scores : array of shape (n_instances,)
@@ -70,7 +75,7 @@ class Calibration:
         center, spread = self.scores.mean(), self.scores.std()
         if np.ptp(shares) <= ROUNDING or spread <= ROUNDING * np.abs(self.scores).max():
             return 0.0, float(logit(overall))
-        scores = (self.scores - center) / spread
+        scores, steepest = (self.scores - center) / spread, self.steepest * spread
         threshold = np.quantile(scores, 1.0 - overall)
         ends = [
             minimize(
@@ -79,13 +84,44 @@ class Calibration:
                 (scores, self.index, shares, sizes),
                 method="L-BFGS-B",
                 jac=True,
-                bounds=[(0.0, None), (None, None)],
+                bounds=[(0.0, steepest), (None, None)],
                 options={"ftol": 1e-15, "gtol": 1e-9},
             )
-            for slope in STARTS
+            for slope in np.minimum(STARTS, steepest)
         ]
         _, a, b = min((round(end.fun, DIGITS), *end.x) for end in ends)
         return float(a / spread), float(b - a * center / spread)
+
+    @property
+    def steepest(self) -> float:
+        r"""The slope :math:`\delta / \sigma^2`, if classes are normal and have one law in all bags.
+
+        The difference :math:`\delta` of their means is the slope of weighted least squares of the
+        mean scores of bags on the :math:`p_k`, and their variance :math:`\sigma^2` what
+        :math:`\delta^2 \sum_k n_k p_k (1 - p_k)` leaves of the squares inside the :math:`K` bags,
+        over :math:`N - K`.  Infinite where nothing is left, or :math:`\delta \le 0`.
+        """
+        sizes, means, inside, of_labels = self._inside
+        rises = sizes * (self.proportions - np.average(self.proportions, weights=sizes))
+        difference = float(rises @ means / (rises @ self.proportions))
+        left = inside - difference**2 * of_labels
+        if difference <= 0.0 or left <= ROUNDING * inside:
+            return np.inf
+        return difference * (len(self.scores) - len(sizes)) / left
+
+    @property
+    def wider_than_labels(self) -> bool:
+        """Whether the scores vary inside the bags by more than labels, as no shares can."""
+        _, _, inside, of_labels = self._inside
+        return inside > of_labels
+
+    @cached_property
+    def _inside(self) -> tuple[Indices, Array, float, float]:
+        """Sizes and mean scores of bags; sums of squares inside them, of scores and of labels."""
+        sizes = np.bincount(self.index)
+        means = np.bincount(self.index, self.scores) / sizes
+        inside = float(np.square(self.scores - means[self.index]).sum())
+        return sizes, means, inside, float(sizes @ (self.proportions * (1.0 - self.proportions)))
 
     @property
     def shares(self) -> Array:

@@ -17,6 +17,7 @@ from propcvx.arrays import Array
 from propcvx.bags.bags import Bags
 from propcvx.checks import check_number
 from propcvx.errors import InputError, PropCVXWarning, warn
+from propcvx.estimators.calibration import Calibration
 from propcvx.estimators.means import BagMeanClassifier
 from propcvx.history import Fitted
 from propcvx.programs import ecological_regression
@@ -173,6 +174,9 @@ class EcologicalRegression(BagMeanClassifier):
     def predict_proba(self, X: Any) -> Array:
         """Share of each class, the values of the regression moved inside [0, 1].
 
+        Of two classes it is a logistic curve of them, as of other methods, where they vary more
+        inside the training bags than labels can.
+
         Parameters
         ----------
         X : array of shape (n_instances, n_features)
@@ -182,7 +186,7 @@ class EcologicalRegression(BagMeanClassifier):
         probabilities : array of shape (n_instances, n_classes)
             In the order of ``classes_``.
         """
-        return moved_inside(self.decision_function(X))
+        return as_shares(self.decision_function(X), getattr(self, "_calibration", None))
 
     @available_if(lambda model: getattr(model, "posterior_", None) is not None)
     def sample_scores(self, X: Any, random_state: Any = None) -> Array:
@@ -204,8 +208,10 @@ class EcologicalRegression(BagMeanClassifier):
         return drawn.decision_function(X)
 
 
-def moved_inside(scores: Array) -> Array:
+def as_shares(scores: Array, calibration: Calibration | None) -> Array:
     """Shares of the classes from scores: each at least 0, and their sum one."""
+    if calibration is not None and calibration.wider_than_labels:
+        return calibration.probabilities(scores)
     scores = np.column_stack([-scores, scores]) if scores.ndim == 1 else scores
     shares = np.clip(scores + 0.5, TINY, 1.0)
     return np.asarray(shares / shares.sum(axis=1, keepdims=True))

@@ -13,7 +13,7 @@ from sklearn.utils.metaestimators import _safe_split
 
 from propcvx.arrays import Array, Indices, Mask
 from propcvx.bags.bags import Bags
-from propcvx.bags.metrics import bag_correlation, bag_r2_score, explained_inside
+from propcvx.bags.metrics import bag_correlation, bag_r2_score
 from propcvx.bags.model_selection import BagKFold
 from propcvx.checks import check_same_length, check_same_order
 from propcvx.errors import InputError, PropCVXWarning, muted
@@ -30,9 +30,6 @@ BELOW_MAJORITY = 0.01
 FEW_LABELS = 0.02
 """So few labels of the smaller class cost no more accuracy than that."""
 
-MOST_INSIDE = 1.2
-"""With so many bags, scores that would explain more than this of the labels inside them do not."""
-
 POOR, CHANCE = 0.5, 1.64
 """In a poor fit the correlation on held-out bags is below so many standard errors; in one of twenty
 without any relation it is above the second."""
@@ -47,7 +44,7 @@ class FitCheck:
     expected : float
         Share of right labels if the calibrated probabilities are right.  With bags that are places
         or schools it is often ten points too large, but for :class:`propcvx.EcologicalRegression`
-        and :class:`propcvx.MeanMap`; where they are ``too_steep``, more.
+        and :class:`propcvx.MeanMap`.
     majority : float
         Share of right labels of predicting the larger class for all instances.
     correlation : float
@@ -60,10 +57,6 @@ class FitCheck:
         Bags with a share.
     smaller : float
         Share of the instances that get the label of the smaller class.
-    inside : float
-        Part of the variance of labels inside the bags that the scores would explain if shares rose
-        with them there as between bags; no labels do above 1, see
-        :func:`propcvx.bags.metrics.explained_inside`.  NaN where it is not defined.
     """
 
     expected: float
@@ -72,17 +65,6 @@ class FitCheck:
     explained: float
     n_bags: int
     smaller: float
-    inside: float = np.nan
-
-    @property
-    def too_steep(self) -> bool:
-        """Whether probabilities of single instances cannot be believed.
-
-        There are 20 bags or more, and ``inside`` is above 1.2: shares rise with the score between
-        bags as no labels can inside of them.  Bags differ in more than their features tell, and
-        the expected share of right labels, probabilities and shares of groups are wrong.
-        """
-        return is_too_steep(self.inside, self.n_bags)
 
     @property
     def poor(self) -> bool:
@@ -115,8 +97,6 @@ class FitCheck:
         elif self.n_bags < ENOUGH_BAGS:
             speaks = "for this fit, and" if uncorrelated else "against this fit, but"
             verdict = f"Nothing speaks {speaks} {self.n_bags} bags tell little"
-        elif self.too_steep:
-            verdict = "Do not believe these probabilities: bags differ in more than features tell"
         else:
             verdict = "Nothing speaks against this fit"
             verdict += ", and little for it" if self._correlated_below(CHANCE) else ""
@@ -130,17 +110,7 @@ class FitCheck:
                 f"Shares of held-out bags: correlation {self.correlation:.2f} with their mean "
                 f"probabilities, explained variance {self.explained:.0%}."
             )
-        if self.too_steep:
-            lines.append(
-                "If shares rose with the score inside bags as they do between them, it would "
-                f"explain {self.inside:.0%} of the variance of labels there."
-            )
         return "\n".join(lines)
-
-
-def is_too_steep(inside: float, n_bags: int) -> bool:
-    """Whether so many bags tell that scores do not explain that much inside of them."""
-    return n_bags >= ENOUGH_BAGS and inside > MOST_INSIDE
 
 
 def check_fit(model: Any, X: Any, y: NDArray[np.void], *, random_state: Any = None) -> FitCheck:
@@ -200,7 +170,7 @@ def check_fit(model: Any, X: Any, y: NDArray[np.void], *, random_state: Any = No
     everything, held_out = np.arange(len(y)), np.empty(len(y))
     folds = BagKFold(min(FOLDS, len(shares)), random_state=random_state)
     with muted(PropCVXWarning):
-        positive, probabilities, scores = predicted(model, X, y, everything, everything)
+        positive, probabilities = predicted(model, X, y, everything, everything)
         for inside, outside in folds.split(X, y):
             held_out[outside] = predicted(model, X, y[inside], inside, outside)[1]
     share, told = float(sizes @ shares / sizes.sum()), bool(np.ptp(shares))
@@ -211,14 +181,13 @@ def check_fit(model: Any, X: Any, y: NDArray[np.void], *, random_state: Any = No
         explained=bag_r2_score(y, held_out) if told else np.nan,
         n_bags=len(shares),
         smaller=float(np.mean(positive == (share <= 0.5))),
-        inside=np.nan if scores is None else explained_inside(scores, bags),
     )
 
 
 def predicted(
     model: Any, X: Any, y: NDArray[np.void], inside: Indices, judged: Indices
-) -> tuple[Mask, Array, Array | None]:
-    """Which instances a fit to others predicts positive, with what probability, and their scores.
+) -> tuple[Mask, Array]:
+    """Which instances a fit to others predicts positive, and with what probability.
 
     The fit is of a clone, to the rows ``inside`` of X and their targets y.  The model is refused if
     it does not learn from bags: many classifiers of scikit-learn take each bag for a class.
@@ -236,6 +205,4 @@ def predicted(
     if not hasattr(fitted, "predict_proba") or fitted.classes_.dtype.names is not None:
         raise InputError(f"{needed}; got {model!r:.200}.")
     seen, _ = _safe_split(model, X, None, judged, inside)
-    positive, probabilities = fitted.predict(seen) == fitted.classes_[1], fitted.predict_proba(seen)
-    scores = fitted.decision_function(seen) if hasattr(fitted, "decision_function") else None
-    return positive, probabilities[:, 1], scores
+    return fitted.predict(seen) == fitted.classes_[1], fitted.predict_proba(seen)[:, 1]

@@ -18,21 +18,19 @@ from tqdm import tqdm
 
 from propcvx.arrays import Array, Indices
 from propcvx.bags.bags import Bags
-from propcvx.bags.metrics import explained_inside
 from propcvx.bags.ordering import in_canonical_order, instance_ranks
 from propcvx.bags.targets import classes_of, known_labels, target_dtype
 from propcvx.errors import (
     IllPosedWarning,
     InaccurateSolutionWarning,
     InputError,
-    PoorFitWarning,
     PropCVXWarning,
     muted,
     warn,
 )
 from propcvx.estimators.calibration import Calibration
-from propcvx.estimators.ecological import moved_inside
-from propcvx.estimators.fit_check import is_too_steep, predicted
+from propcvx.estimators.ecological import as_shares
+from propcvx.estimators.fit_check import predicted
 from propcvx.groups.cells import Cells, ranks
 from propcvx.groups.given_counts import GivenCounts, log_odds, shifts_into
 from propcvx.labelings.feasible import FeasibleLabelings
@@ -61,11 +59,6 @@ def expected(labels: Any, X: Any, y: NDArray[np.void], feasible: FeasibleLabelin
     y : bag target of shape (n_instances,)
     feasible : FeasibleLabelings
         Of its bags, in the order of the rows.
-
-    Warns
-    -----
-    PoorFitWarning
-        If the probabilities of a classifier cannot be believed (``FitCheck.too_steep``).
     """
     if isinstance(labels, type) or not hasattr(labels, "predict_proba"):
         if hasattr(labels, "fit"):
@@ -91,16 +84,8 @@ def expected(labels: Any, X: Any, y: NDArray[np.void], feasible: FeasibleLabelin
             f"labels must be a classifier of the classes of y, {needed}, of which the second is "
             f"positive, got one of {classes}."
         )
-    probabilities, bags = labels.predict_proba(X)[:, 1], feasible.bags
-    scores_of = getattr(labels, "decision_function", None)
-    inside = explained_inside(scores_of(X), bags) if scores_of else np.nan
-    if is_too_steep(inside, int(bags.with_share.sum())):
-        warn(
-            "bags differ in more than their features tell, so that estimates of this classifier "
-            "cannot be believed; propcvx.check_fit tells more.",
-            PoorFitWarning,
-        )
-    if bags.crossing:
+    probabilities = labels.predict_proba(X)[:, 1]
+    if feasible.bags.crossing:
         return moved(probabilities, feasible)
     return GivenCounts.of(probabilities, feasible).means()
 
@@ -232,13 +217,13 @@ def of_drawn_bags(
 def of_posterior(model: Any, X: Any, bags: Bags, logistic: bool, random: RandomState) -> Array:
     """Probabilities by a plane that ``model.sample_scores`` draws.
 
-    The bags do not tell how they rise with the score: they are the values of the regression, cut at
-    0 and 1, or a ``logistic`` curve of them that meets the proportions best.
+    The bags do not tell how they rise with the score: they are as of the regression, or a
+    ``logistic`` curve that meets the proportions best.
     """
     scores = model.sample_scores(X, random)
-    if logistic:
-        return Calibration.of(scores, bags).probabilities(scores)[:, 1]
-    return moved_inside(scores)[:, 1]
+    calibration = Calibration.of(scores, bags)
+    shares = calibration.probabilities(scores) if logistic else as_shares(scores, calibration)
+    return np.asarray(shares[:, 1])
 
 
 def _resample(

@@ -163,9 +163,6 @@ def group_shares(
         if they are fewer than 20.
     IllPosedWarning
         If all shares are equal; then the interval is NaN.
-    PoorFitWarning
-        If the probabilities of a classifier cannot be believed, see
-        :class:`propcvx.estimators.FitCheck`, ``too_steep``.
 
     Examples
     --------

@@ -158,9 +158,28 @@ def test_no_curve_meets_the_shares_better(seed, sizes):
     near = steps * [slope, 1.0] + [0.0, offset]
     slopes, offsets = (0.0, *np.geomspace(1e-3, 1e3, 25)), np.linspace(-4.0, 4.0, 33)
     grid = np.array([(a, b * max(1.0, a)) for a, b in product(slopes, offsets)])
+    curves = np.vstack([near, grid])
+    curves = curves[curves[:, 0] <= calibration.steepest]
     reached = deviances(calibration, np.array([calibration.curve]))
-    assert slope >= 0.0
-    assert reached <= deviances(calibration, np.vstack([near, grid])).min() + 1e-8
+    assert 0.0 <= slope <= calibration.steepest
+    assert reached <= deviances(calibration, curves).min() + 1e-8
+
+
+def test_no_curve_is_steeper_than_that_of_normal_classes():
+    """It is reached if labels decide the scores, and no bound if scores decide the labels."""
+    random, index = np.random.RandomState(0), np.repeat(np.arange(60), 100)
+    shares = random.uniform(0.1, 0.9, size=60)
+    positive = random.uniform(size=6000) < shares[index]
+    scores = 3.0 * positive + 2.0 * random.normal(size=6000)
+    calibration = Calibration(scores, index, np.bincount(index, positive) / 100)
+    assert calibration.curve[0] == pytest.approx(calibration.steepest)
+    assert calibration.steepest == pytest.approx(3.0 / 4.0, rel=0.1)
+    assert np.isinf(scored_bags(0, (1,) * 30).steepest)
+    scores = random.normal(size=60)[index] + random.normal(size=6000)
+    positive = random.uniform(size=6000) < 1.0 / (1.0 + np.exp(-scores / 2.0))
+    calibration = Calibration(scores, index, np.bincount(index, positive) / 100)
+    assert calibration.curve[0] == pytest.approx(0.5, rel=0.1)
+    assert calibration.steepest > 1.0
 
 
 @each_kernel
