@@ -96,11 +96,10 @@ def class_means_test(
 ) -> ClassMeansTest:
     r"""Test whether features within a class are the same in all bags.
 
-    That is what :class:`propcvx.MeanMap` assumes.  :class:`propcvx.EcologicalRegression`, and the
-    probabilities of all methods, assume that the labels of instances with the same features do not
-    depend on the bag; both hold in random bags, and where bags differ, mostly one at best: see
-    :class:`propcvx.estimators.FitCheck`, ``too_steep``, for the other.  Under the first, the mean
-    of a bag of :math:`n_k` instances with the share :math:`p_k` is
+    That is what :class:`propcvx.MeanMap` assumes.  :class:`propcvx.EcologicalRegression` assumes
+    that the labels of instances with the same features do not depend on the bag; both hold in
+    random bags, and where bags differ, mostly one at best.  Under the first, the mean of a bag of
+    :math:`n_k` instances with the share :math:`p_k` is
 
     .. math::
 
