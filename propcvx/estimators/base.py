@@ -264,8 +264,8 @@ class BagClassifier(ClassifierMixin, KernelMethod, ABC):
 
         It is :math:`1 / (1 + \exp(-(a s + b)))` of the score :math:`s`, with :math:`a \ge 0`, whose
         means over the training bags meet their proportions best; but no steeper than if scores
-        depend on the label alone, see :class:`propcvx.estimators.calibration.Calibration`.  It looks at no label, and is there
-        after a fit to bags only: where every label is known,
+        depend on the label alone, see :class:`propcvx.estimators.calibration.Calibration`.  It
+        looks at no label, and is there after a fit to bags only: where every label is known,
         ``sklearn.calibration.CalibratedClassifierCV`` calibrates on instances held out.
 
         Parameters
