@@ -69,16 +69,15 @@ def check_share(share: Any, bag: str, *, optional: bool = True) -> float:
     optional : bool
         Whether proportions may be unknown, for the message.
     """
-    flag = isinstance(share, bool | np.bool_)
     try:
-        number = np.nan if flag else float(share)
+        number = float(share)
     except (TypeError, ValueError):
         number = np.nan
     if not -ROUNDING <= number <= 1.0 + ROUNDING:
         missing, advice = ", or None where a bag's is not known" if optional else "", ""
         if number > 1.0 or isinstance(share, str):
             advice = "; divide percentages by 100, and counts by the size of the bag"
-        elif optional and number != number and not flag:
+        elif optional and number != number:
             advice = "; .astype(object).where(shares.notna(), None) of a Series has None for NaN"
         raise InputError(
             f"proportions must be numbers in [0, 1]{missing}, got {share!r:.200} for bag "

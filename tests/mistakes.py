@@ -172,9 +172,6 @@ _BAGS = {
     "labels 0 for negatives": target(
         "-1 for negatives", bags=IDS * 3, labels=[0, 1, 1, 0, 0, 0, 0, 1] * 3
     ),
-    "proportions True and False": target(
-        "numbers in [0, 1]", "got True for bag", proportions={"a": True, "b": False}
-    ),
     "labels True and False": target("labels", "True or False", labels=[True] * 4 + [False] * 4),
     "labels True, False and unknown": target(
         "labels",
