@@ -43,8 +43,8 @@ class FitCheck:
     ----------
     expected : float
         Share of right labels if the calibrated probabilities are right.  With bags that are places
-        or schools it is often ten points too large, but for :class:`propcvx.EcologicalRegression`
-        and :class:`propcvx.MeanMap`.
+        or schools it is six to twelve points too large, but for
+        :class:`propcvx.EcologicalRegression` and :class:`propcvx.MeanMap`.
     majority : float
         Share of right labels of predicting the larger class for all instances.
     correlation : float
