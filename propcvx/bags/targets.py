@@ -189,17 +189,17 @@ def bag_target(
     if len(set(every)) < len(every):
         every = [(place, bag) for place, listed in enumerate(ids) for bag in listed]
     metadata = {"ids": tuple(every)} | ({"classes": tuple(names[0])} if names[0] else {})
-    several = (len(parts),) if len(parts) > 1 else ()
-    y = np.empty(lengths[0], dtype=target_dtype(several, shares[0].shape[1:], metadata))
+    shapes = (len(parts),) if len(parts) > 1 else (), shares[0].shape[1:]
+    y = np.empty(lengths[0], dtype=target_dtype(*shapes))
     ends = np.cumsum([len(listed) for listed in ids])
     places = np.split(np.arange(ends[-1]), ends[:-1])
     for field, of_bags in (("bag", places), ("proportion", shares), ("size", sizes)):
         of_rows = [values[code] for values, code in zip(of_bags, codes, strict=True)]
         y[field] = np.stack(of_rows, axis=1).reshape(y[field].shape)
     y["label"] = known
-    orders = [order for of_rows, _ in groupings.values() if (order := row_order(of_rows))]
-    made_of = {"rows": (hash(y.tobytes()), *orders[0])} if orders else {}
-    return y.view(target_dtype(several, shares[0].shape[1:], metadata | made_of))
+    if indexed := [given.index for given, _ in groupings.values() if hasattr(given, "iloc")]:
+        metadata["rows"] = (hash(y.tobytes()), *row_order(indexed[0]))
+    return y.view(target_dtype(*shapes, metadata))
 
 
 def _groupings_of(bags: Any, proportions: Any) -> dict[str, tuple[Any, Any]]:

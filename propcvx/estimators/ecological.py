@@ -209,7 +209,7 @@ class EcologicalRegression(BagMeanClassifier):
 
 
 def as_shares(scores: Array, calibration: Calibration | None) -> Array:
-    """Shares of the classes from scores: each at least 0, and their sum one."""
+    """Shares of the classes from scores; calibrated ones where no labels vary as the scores do."""
     if calibration is not None and calibration.wider_than_labels:
         return calibration.probabilities(scores)
     scores = np.column_stack([-scores, scores]) if scores.ndim == 1 else scores
