@@ -240,8 +240,10 @@ def _in_turn(program: Program) -> tuple[str, ...]:
         case InvCalDual(bag_means=means):
             few = means.shape[1] <= FEW_FEATURES * len(means)
             return (*known, *general) if few and len(means) > TEACHING_SIZE[0] else general
-        case RestrictedMaster(features=features) if len(features) <= TEACHING_SIZE[0]:
-            return ("mkl_interior_point", *general)
+        case RestrictedMaster(features=features):
+            n, weights = features.shape
+            many = n > TEACHING_SIZE[0] and weights <= FEW_FEATURES * n
+            return (*known, *general) if many else ("mkl_interior_point", *general)
         case _:
             return (*known, *general)
     if n <= TEACHING_SIZE[0] and weights <= TEACHING_SIZE[1]:

@@ -31,7 +31,6 @@ import cvxpy as cp
 import numpy as np
 
 from propcvx.arrays import Array, Indices
-from propcvx.errors import SolverError
 from propcvx.labelings.losses import best_offset
 from propcvx.programs import Program, svm_dual_parameters
 from propcvx.programs.structures import SVMDual, moved_in_box
@@ -58,13 +57,6 @@ MAX_ITER = 500
 """Newton steps of one call.  Of 800 problems the few that reach it have a C far beyond what the
 data can use, and report ``user_limit``."""
 
-ON_ONE_CUT = 50
-"""The same for the master of one cut.  With 1,200 or 2,000 instances and a Gaussian kernel 13 to 38
-are taken where that is faster than the interior-point method."""
-
-FEW = 200
-"""So many instances within the width are few with any number of features."""
-
 MOST_LENGTHS = 100
 """Lengths of one step that are tried."""
 
@@ -90,15 +82,12 @@ class Losses:
     rows : array of shape (n_instances, rank + 1)
         The centred features and a column of ones, or of zeros without a bias.
     y, lower, upper : array of shape (n_instances,)
-    most_near : float
-        With more instances within the width a :class:`~propcvx.errors.SolverError` ends the search.
     """
 
     rows: Array
     y: Array
     lower: Array
     upper: Array
-    most_near: float = np.inf
 
     @property
     def rank(self) -> int:
@@ -170,11 +159,6 @@ class Losses:
 
     def products(self, residuals: Array, near: Indices) -> tuple[Array, Array]:
         """The same for any residuals and instances."""
-        if len(near) > self.most_near:
-            message = (
-                f"Newton's method leaves it to others: {len(near)} instances are near the margin."
-            )
-            raise SolverError(message, "newton", cp.USER_LIMIT)
         jump, hessian = self.jump[near], np.zeros((self.rank + 1, self.rank + 1))
         for first in range(0, len(near), CHUNK):
             columns = self.rows.T.take(near[first : first + CHUNK], axis=1)
@@ -472,37 +456,19 @@ def run_newton_on_means(program: Program, options: Mapping[str, Any], warm: Any)
 
 
 def run_newton_on_cut(program: Program, options: Mapping[str, Any], warm: Any) -> Answer:
-    r"""The same for a restricted master over one labeling, which is its SVM without a bias.
-
-    The first plane is :math:`F^\top (y \circ C)` times about the best number, and a step downhill.
-
-    Raises
-    ------
-    SolverError
-        If there are more features than half the instances, and so many instances near the margin
-        that a step takes longer than one of the interior-point method.
-    """
+    """The same for a restricted master over one labeling, which is its SVM without a bias."""
     master: Any = program.structure
     (labeling,) = np.asarray(master.labelings, dtype=np.float64)
-    svm = SVMDual(master.features, bias=False)
-    values: Any = svm_dual_parameters(labeling, master.C)
-    n, rank = master.features.shape
-    start = _start(Losses(svm.rows, **values), None)
-    start = start.moved(start.descent).rounded_to(0.1 * start.width)
-    start = start.moved(start.descent)
-    most_near = max(FEW, rank / 2) if 2 * rank > n else np.inf
-    options = {"max_iter": ON_ONE_CUT, "most_near": most_near, **options}
-    answer = _answer(svm, values, options, Warm(start.plane, start.width))
+    values = svm_dual_parameters(labeling, master.C)
+    answer = _answer(SVMDual(master.features, bias=False), values, options, warm)
     variables, duals = master.answer(labeling * answer.variables["v"], np.ones(1))
     return replace(answer, variables=variables, duals=duals)
 
 
 def _answer(svm: Any, values: Any, options: Mapping[str, Any], warm: Any) -> Answer:
     """The search on a structure with these values of its parameters."""
-    box, most_near = (values["lower"], values["upper"]), options.get("most_near", np.inf)
-    losses, tol = Losses(svm.rows, values["y"], *box, most_near), options["tol"]
-    limit = options.get("max_iter", MAX_ITER)
-    best, end, steps = search(losses, warm, tol, limit)
+    losses, tol = Losses(svm.rows, values["y"], values["lower"], values["upper"]), options["tol"]
+    best, end, steps = search(losses, warm, tol, options.get("max_iter", MAX_ITER))
     above = np.maximum(best.residuals, 0.0)
     duals = {"lower": above - best.residuals, "upper": above}
     if svm.bias:
